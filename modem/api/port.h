@@ -1,0 +1,102 @@
+// The narrow port between a node and a modem: commands down, events up, values only. A software
+// modem, a simulated medium and an external modem all stand behind it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "modem/api/modes.h"
+#include "s5066d/base/bytes.h"
+#include "s5066d/base/time.h"
+
+namespace s5066::modem {
+
+struct BurstId {
+  std::uint64_t value = 0;
+  friend auto operator<=>(const BurstId&, const BurstId&) = default;
+};
+
+// --- Commands -----------------------------------------------------------------------------------
+
+/// Key the transmitter at `not_before`, or at once if that has passed, and send the octets, least
+/// significant bit first. One burst at a time: a second one while the first is pending is a Fault.
+struct TransmitBurst {
+  BurstId id;
+  Mode mode;
+  Bytes bytes;
+  Instant not_before{};
+};
+
+/// Unkey as soon as possible; answered by TransmitFinished{aborted}. Harmless if the burst is over.
+struct AbortTransmit {
+  BurstId id;
+};
+
+/// Listen for these modes only. Without it a modem listens for every mode it knows.
+struct SetReceiveModes {
+  std::vector<Mode> modes;
+};
+
+using Command = std::variant<TransmitBurst, AbortTransmit, SetReceiveModes>;
+
+// --- Events -------------------------------------------------------------------------------------
+// `at` is read off the sample clock. Events of one modem arrive in order of `at`.
+
+enum class TransmitOutcome : std::uint8_t { sent, aborted, underrun };
+
+/// The transmitter is keyed; the first data symbol leaves at `at` + preamble_duration(mode).
+struct TransmitStarted {
+  Instant at{};
+  BurstId id;
+};
+
+/// The transmitter is unkeyed.
+struct TransmitFinished {
+  Instant at{};
+  BurstId id;
+  TransmitOutcome outcome = TransmitOutcome::sent;
+};
+
+/// A preamble was recognised; `at` is when that happened, not when the preamble began.
+struct CarrierUp {
+  Instant at{};
+  Mode mode;
+  float snr_db = 0;     // in 3 kHz
+  float offset_hz = 0;  // carrier offset
+};
+
+/// Decoded octets, one event per interleaver block or so. `first_bit_at` is when the first of these
+/// bits passed the antenna by the block-free clock of the burst: data start + bit index / rate.
+struct ReceivedBytes {
+  Instant at{};
+  Instant first_bit_at{};
+  Mode mode;
+  Bytes bytes;             // least significant bit first on the air
+  float soft_quality = 0;  // 0 useless .. 1 noise-free
+};
+
+enum class CarrierDownReason : std::uint8_t { end_of_message, lost, replaced };
+
+/// The transmission ended at `ended_at` (known exactly after an end-of-message mark).
+struct CarrierDown {
+  Instant at{};
+  Instant ended_at{};
+  CarrierDownReason reason = CarrierDownReason::end_of_message;
+};
+
+enum class FaultKind : std::uint8_t { command_refused, samples_dropped, device_lost, ptt_failed };
+
+struct Fault {
+  Instant at{};
+  FaultKind kind = FaultKind::command_refused;
+  std::string detail;
+};
+
+using Event =
+    std::variant<TransmitStarted, TransmitFinished, CarrierUp, ReceivedBytes, CarrierDown, Fault>;
+
+Instant at(const Event& event);
+
+}  // namespace s5066::modem

@@ -1,0 +1,43 @@
+// What a burst receiver reports, in counts of its own samples. The worker turns these into the
+// port's events by putting the sample clock in the place of the count.
+#pragma once
+
+#include <cstdint>
+#include <variant>
+
+#include "modem/api/modes.h"
+#include "modem/api/port.h"
+#include "s5066d/base/bytes.h"
+
+namespace s5066::modem {
+
+/// Every waveform here runs on real samples at this rate, four for each symbol at 2400 Bd; audio at
+/// another rate goes through dsp/resampler.
+inline constexpr unsigned kSampleRate = 9600;
+
+/// A preamble was recognised after `at_sample` samples had been taken in.
+struct BurstAcquired {
+  std::uint64_t at_sample = 0;
+  Mode mode;
+  float snr_db = 0;     // in 3 kHz
+  float offset_hz = 0;  // carrier offset
+};
+
+/// Octets decoded; `first_bit_sample` is data start + bit index x samples per bit.
+struct BurstBytes {
+  std::uint64_t at_sample = 0;
+  std::uint64_t first_bit_sample = 0;
+  Mode mode;
+  Bytes bytes;
+  float soft_quality = 0;  // 0 useless .. 1 noise-free
+};
+
+struct BurstEnded {
+  std::uint64_t at_sample = 0;
+  std::uint64_t ended_sample = 0;  // last sample of the transmission, as far as is known
+  CarrierDownReason reason = CarrierDownReason::end_of_message;
+};
+
+using BurstEvent = std::variant<BurstAcquired, BurstBytes, BurstEnded>;
+
+}  // namespace s5066::modem

@@ -1,0 +1,55 @@
+#include "s5066d/base/metrics.h"
+
+#include "s5066d/base/assert.h"
+
+namespace s5066 {
+namespace {
+constexpr std::array<CounterInfo, static_cast<std::size_t>(Counter::count)> kTable = {{
+    {"bursts_sent", "bursts", "transmissions that ended as planned"},
+    {"bursts_received", "bursts", "transmissions of others that the modem locked to"},
+    {"dpdus_sent", "frames", "D_PDUs transmitted, of every type"},
+    {"dpdus_received", "frames", "D_PDUs with a good header CRC, for whomever"},
+    {"dpdus_bad_header_crc", "frames", "sync words whose header failed its CRC"},
+    {"dpdus_bad_segment_crc", "frames", "D_PDUs whose segment failed its CRC"},
+    {"dpdus_malformed", "frames", "D_PDUs with a good CRC and an illegal field"},
+    {"dpdus_for_others", "frames", "D_PDUs addressed to another station"},
+    {"frames_sent_new", "frames", "ARQ segments sent for the first time"},
+    {"frames_sent_again", "frames", "ARQ segments retransmitted"},
+    {"frames_duplicate", "frames", "ARQ segments received again"},
+    {"frames_out_of_window", "frames", "ARQ segments outside the receive window"},
+    {"reply_timeouts", "events", "transmissions whose expected answer did not come"},
+    {"warnings_sent", "frames", "WARNING D_PDUs sent"},
+    {"warnings_received", "frames", "WARNING D_PDUs received"},
+    {"links_made", "links", "physical links made"},
+    {"links_rejected", "links", "physical link requests refused, by either side"},
+    {"links_broken", "links", "physical links ended by the protocol"},
+    {"links_lost", "links", "physical links given up for want of an answer"},
+    {"cpdus_malformed", "C_PDUs", "C_PDUs discarded as invalid"},
+    {"spdus_malformed", "S_PDUs", "S_PDUs discarded as invalid"},
+    {"spdus_unbound", "S_PDUs", "DATA S_PDUs for a SAP that nobody had bound"},
+    {"spdus_expired", "S_PDUs", "DATA S_PDUs received after their time to die"},
+    {"updus_accepted", "U_PDUs", "U_PDUs accepted from clients"},
+    {"updus_confirmed", "U_PDUs", "U_PDUs delivered as far as was asked"},
+    {"updus_rejected", "U_PDUs", "U_PDUs that failed after acceptance"},
+    {"updus_expired", "U_PDUs", "U_PDUs discarded at their time to die"},
+    {"updus_indicated", "U_PDUs", "U_PDUs handed to local clients"},
+    {"user_octets_sent", "octets", "C_PDU octets in new ARQ segments"},
+    {"user_octets_acknowledged", "octets", "C_PDU octets acknowledged by peers"},
+    {"user_octets_received", "octets", "C_PDU octets received without error"},
+    {"clients_connected", "clients", "SIS connections accepted"},
+    {"clients_bound", "clients", "successful binds"},
+    {"clients_dropped", "clients", "SIS connections that the node ended"},
+    {"primitives_received", "primitives", "S_PRIMITIVEs received"},
+    {"primitives_sent", "primitives", "S_PRIMITIVEs sent"},
+    {"primitives_invalid", "primitives", "S_PRIMITIVEs discarded as invalid"},
+    {"modem_faults", "events", "faults the modem reported"},
+}};
+}
+
+const CounterInfo& info(Counter counter) {
+  const auto i = static_cast<std::size_t>(counter);
+  S5066_ASSERT(i < kTable.size());
+  return kTable[i];
+}
+
+}  // namespace s5066

@@ -1,0 +1,71 @@
+// The counters of a node: one table of name, unit and help. Operators read them, simulations
+// assert on them. Every core adds to the same injected object.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace s5066 {
+
+enum class Counter : std::uint8_t {
+  bursts_sent,
+  bursts_received,
+  dpdus_sent,
+  dpdus_received,
+  dpdus_bad_header_crc,
+  dpdus_bad_segment_crc,
+  dpdus_malformed,
+  dpdus_for_others,
+  frames_sent_new,
+  frames_sent_again,
+  frames_duplicate,
+  frames_out_of_window,
+  reply_timeouts,
+  warnings_sent,
+  warnings_received,
+  links_made,
+  links_rejected,
+  links_broken,
+  links_lost,
+  cpdus_malformed,
+  spdus_malformed,
+  spdus_unbound,
+  spdus_expired,
+  updus_accepted,
+  updus_confirmed,
+  updus_rejected,
+  updus_expired,
+  updus_indicated,
+  user_octets_sent,
+  user_octets_acknowledged,
+  user_octets_received,
+  clients_connected,
+  clients_bound,
+  clients_dropped,
+  primitives_received,
+  primitives_sent,
+  primitives_invalid,
+  modem_faults,
+  count
+};
+
+struct CounterInfo {
+  std::string_view name;
+  std::string_view unit;
+  std::string_view help;
+};
+
+const CounterInfo& info(Counter counter);
+
+class Counters {
+ public:
+  void add(Counter counter, std::uint64_t n = 1) { values_[index(counter)] += n; }
+  std::uint64_t operator[](Counter counter) const { return values_[index(counter)]; }
+
+ private:
+  static std::size_t index(Counter counter) { return static_cast<std::size_t>(counter); }
+  std::array<std::uint64_t, static_cast<std::size_t>(Counter::count)> values_{};
+};
+
+}  // namespace s5066

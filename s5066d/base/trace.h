@@ -1,0 +1,78 @@
+// What happened inside a core, as small values for an injected sink. A sink writes log lines, feeds
+// a capture, or keeps the last events for an assert to print. Cores never format text.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "s5066d/base/bytes.h"
+#include "s5066d/base/ids.h"
+#include "s5066d/base/time.h"
+
+namespace s5066 {
+
+enum class TraceKind : std::uint8_t {
+  burst_started,      // a = octets, b = planned air time in ms
+  burst_finished,     // a = 0 sent, 1 aborted, 2 underrun
+  carrier_up,         // a = bit/s, b = SNR in tenths of a dB
+  carrier_down,       // a = reason
+  dpdu_sent,          // a = type, b = frame number or 0; octets hold the whole D_PDU
+  dpdu_received,      // a = type, b = frame number or 0; octets hold the whole D_PDU
+  link_state,         // a = old, b = new state of the physical link
+  cpdu_sent,          // a = C_PDU type, b = octets
+  cpdu_received,      // a = C_PDU type, b = octets
+  client_bound,       // a = SAP, b = rank
+  client_unbound,     // a = SAP, b = reason
+  invalid_primitive,  // a = client, b = type
+  updu_accepted,      // a = U_PDU id, b = octets
+  updu_ended,         // a = U_PDU id, b = outcome
+  reply_timeout,      // a = consecutive time-outs
+  link_lost,          // a = reason
+  count
+};
+
+std::string_view to_string(TraceKind kind);
+
+struct TraceEvent {
+  Instant at{};
+  TraceKind kind = TraceKind::count;
+  Address peer;
+  std::int64_t a = 0;
+  std::int64_t b = 0;
+  ByteSpan octets;  // valid only during the call
+};
+
+/// "12.345 dpdu_sent peer=1.2.3.4 a=0 b=17"
+std::string to_string(const TraceEvent& event);
+
+class TraceSink {
+ public:
+  virtual void on_trace(const TraceEvent& event) = 0;
+
+ protected:
+  ~TraceSink() = default;
+};
+
+/// Keeps the newest events, without their octets.
+class TraceRing final : public TraceSink {
+ public:
+  explicit TraceRing(std::size_t capacity = 256) : events_(capacity) {}
+  void on_trace(const TraceEvent& event) override;
+  /// Oldest first.
+  std::vector<TraceEvent> events() const;
+
+ private:
+  std::vector<TraceEvent> events_;
+  std::uint64_t written_ = 0;
+};
+
+/// For cores that nobody watches.
+class NullTrace final : public TraceSink {
+ public:
+  void on_trace(const TraceEvent&) override {}
+};
+
+}  // namespace s5066

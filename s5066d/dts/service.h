@@ -1,0 +1,76 @@
+// What the data transfer sublayer offers to the channel access sublayer (C.2, Table C-1): requests
+// down, indications and confirmations up, values only.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "s5066d/base/bytes.h"
+#include "s5066d/base/ids.h"
+#include "s5066d/base/time.h"
+
+namespace s5066::dts {
+
+/// How a C_PDU travels (C.1.1, C.1.2) and by which D_PDU types.
+enum class Service : std::uint8_t {
+  arq,               // types 0, 1, 2
+  expedited_arq,     // types 4, 5
+  nonarq,            // type 7
+  expedited_nonarq,  // type 8; carries every CAS-1 control C_PDU (B.3.2)
+};
+
+/// D_UNIDATA_REQUEST and its expedited twin. ARQ needs a connection to the destination. Each
+/// accepted request is answered by exactly one CpduConfirm or CpduRejected.
+struct CpduRequest {
+  CpduId id;
+  Service service = Service::arq;
+  Address destination;
+  Bytes cpdu;                          // 1..kCpduOctetsMax octets
+  bool in_order = true;                // DELIVER IN ORDER
+  std::uint8_t priority = 0;           // 0..15, larger first among what has not been segmented
+  std::uint8_t repeats = 0;            // non-ARQ only: transmissions after the first
+  std::optional<Instant> time_to_die;  // unsent parts are dropped then
+};
+
+/// ARQ: every segment was acknowledged. Non-ARQ: the last copy has left the antenna.
+struct CpduConfirm {
+  CpduId id;
+};
+
+enum class CpduFailure : std::uint8_t {
+  not_connected,  // no ARQ connection to the destination, or it was terminated
+  expired,        // time to die
+  queue_full,
+};
+
+struct CpduRejected {
+  CpduId id;
+  CpduFailure reason = CpduFailure::not_connected;
+};
+
+/// D_UNIDATA_INDICATION: a complete C_PDU from a peer.
+struct CpduIndication {
+  Service service = Service::arq;
+  Address source;
+  Address destination;  // own address, or a group
+  Bytes cpdu;
+};
+
+/// D_CONNECTION_LOST: the peer no longer answers; ARQ state for it is gone and its C_PDUs have
+/// been rejected.
+struct ConnectionLost {
+  Address peer;
+};
+
+/// D_WARNING_RECEIVED (C.3.12).
+struct WarningReceived {
+  Address peer;
+  std::uint8_t received_type = 0;  // D_PDU type that drew the warning
+  std::uint8_t reason = 0;  // 0 unrecognised, 1 not connected, 2 invalid, 3 invalid for state
+};
+
+/// Longest C_PDU of a general node: C_PCI 1 + S_PCI 5 + U_PDU 4096 of a broadcast-only node (7.8 of
+/// Annex A.2.1.3 and B.3.1.1).
+inline constexpr std::size_t kCpduOctetsMax = 1 + 5 + 4096;
+
+}  // namespace s5066::dts

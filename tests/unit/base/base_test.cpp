@@ -1,0 +1,141 @@
+#include <gtest/gtest.h>
+
+#include "s5066d/base/bounded_queue.h"
+#include "s5066d/base/bytes.h"
+#include "s5066d/base/crc.h"
+#include "s5066d/base/deadline_table.h"
+#include "s5066d/base/ids.h"
+#include "s5066d/base/log.h"
+#include "s5066d/base/metrics.h"
+#include "s5066d/base/rng.h"
+#include "s5066d/base/spsc_ring.h"
+#include "s5066d/base/trace.h"
+
+namespace s5066 {
+namespace {
+
+using std::chrono::seconds;
+
+Bytes ascii(std::string_view text) {
+  return {text.begin(), text.end()};
+}
+
+TEST(Crc, matches_the_vectors_of_the_standard) {
+  const Bytes warning = *from_hex("F0 00 00 47 05 64 02");  // C.3.2.8, C.3.2.11
+  EXPECT_EQ(header_crc(warning), 0x1E5F);
+  EXPECT_EQ(segment_crc(warning), 0xF4178F95u);
+  EXPECT_EQ(header_crc(ascii("123456789")), 0x7D01);
+  EXPECT_EQ(segment_crc(ascii("123456789")), 0x6738A384u);
+  EXPECT_EQ(segment_crc({}), 0u);
+  Bytes all(256);
+  for (unsigned i = 0; i < 256; ++i) all[i] = static_cast<std::uint8_t>(i);
+  EXPECT_EQ(header_crc(all), 0xDABC);
+  EXPECT_EQ(segment_crc(all), 0x0F84A524u);
+}
+
+TEST(Address, text_round_trips_and_limits_hold) {
+  EXPECT_EQ(to_string(Address{0x01020304}), "1.2.3.4");
+  EXPECT_EQ(to_string(Address::all_stations()), "31.255.255.255");
+  EXPECT_EQ(*parse_address("15.255.255.255"), (Address{Address::kMax, false}));
+  EXPECT_EQ(*parse_address("16.0.0.0"), (Address{0, true}));
+  for (const char* bad :
+       {"", "1.2.3", "1.2.3.4.", "1.2.3.256", "32.0.0.0", "1.2.3.4x", "-1.2.3.4"}) {
+    EXPECT_FALSE(parse_address(bad).ok()) << bad;
+  }
+}
+
+TEST(FrameNumber, counts_modulo_256) {
+  EXPECT_EQ(FrameNumber{250} + 10, FrameNumber{4});
+  EXPECT_EQ(FrameNumber{3} - 5, FrameNumber{254});
+  EXPECT_EQ(distance(FrameNumber{250}, FrameNumber{4}), 10u);
+  EXPECT_EQ(distance(FrameNumber{4}, FrameNumber{250}), 246u);
+}
+
+TEST(Bytes, hex_round_trips_and_odd_digits_are_refused) {
+  EXPECT_EQ(to_hex(*from_hex("90eb 00")), "90 EB 00");
+  EXPECT_FALSE(from_hex("9").ok());
+  EXPECT_FALSE(from_hex("9G").ok());
+}
+
+TEST(BoundedQueue, refuses_the_item_after_the_last_that_fits) {
+  BoundedQueue<int> queue(2);
+  EXPECT_TRUE(queue.push(1));
+  EXPECT_TRUE(queue.push(2));
+  EXPECT_FALSE(queue.push(3));
+  EXPECT_EQ(queue.pop(), 1);
+  EXPECT_TRUE(queue.push(4));
+  EXPECT_EQ(queue.pop(), 2);
+  EXPECT_EQ(queue.pop(), 4);
+  EXPECT_EQ(queue.pop(), std::nullopt);
+}
+
+TEST(DeadlineTable, gives_due_timers_earliest_first_and_once) {
+  enum class Timer { a, b, count };
+  DeadlineTable<Timer> timers;
+  timers.set(Timer::a, Instant(seconds(5)));
+  timers.set(Timer::b, Instant(seconds(3)));
+  EXPECT_EQ(timers.next(), Instant(seconds(3)));
+  EXPECT_EQ(timers.pop_due(Instant(seconds(2))), std::nullopt);
+  EXPECT_EQ(timers.pop_due(Instant(seconds(5))), Timer::b);
+  EXPECT_EQ(timers.pop_due(Instant(seconds(5))), Timer::a);
+  EXPECT_EQ(timers.pop_due(Instant(seconds(5))), std::nullopt);
+}
+
+TEST(SpscRing, keeps_order_across_the_wrap_and_refuses_when_full) {
+  SpscRing<int> ring(4);
+  for (int round = 0; round < 10; ++round) {
+    const std::array<int, 6> in = {round, 1, 2, 3, 4, 5};
+    EXPECT_EQ(ring.write(in), 4u);
+    EXPECT_FALSE(ring.push(9));
+    std::array<int, 6> out{};
+    EXPECT_EQ(ring.read(out), 4u);
+    EXPECT_EQ(out[0], round);
+    EXPECT_EQ(out[3], 3);
+  }
+}
+
+TEST(Rng, is_the_same_for_the_same_seed_and_roughly_uniform) {
+  Rng a(7), b(7), c(8);
+  EXPECT_EQ(a.next(), b.next());
+  EXPECT_NE(a.next(), c.next());
+  double sum = 0, squares = 0;
+  for (int i = 0; i < 100000; ++i) {
+    const double g = a.gaussian();
+    sum += g;
+    squares += g * g;
+  }
+  EXPECT_NEAR(sum / 1e5, 0, 0.02);
+  EXPECT_NEAR(squares / 1e5, 1, 0.03);
+}
+
+TEST(TraceRing, keeps_the_newest_events) {
+  TraceRing ring(3);
+  for (int i = 0; i < 5; ++i) {
+    ring.on_trace(TraceEvent{
+        .at = {}, .kind = TraceKind::dpdu_sent, .peer = {}, .a = i, .b = 0, .octets = {}});
+  }
+  ASSERT_EQ(ring.events().size(), 3u);
+  EXPECT_EQ(ring.events().front().a, 2);
+  EXPECT_EQ(ring.events().back().a, 4);
+}
+
+TEST(Tables, every_counter_and_trace_kind_has_a_name) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(Counter::count); ++i) {
+    EXPECT_FALSE(info(static_cast<Counter>(i)).name.empty()) << i;
+  }
+  for (std::size_t i = 0; i < static_cast<std::size_t>(TraceKind::count); ++i) {
+    EXPECT_FALSE(to_string(static_cast<TraceKind>(i)).empty()) << i;
+  }
+}
+
+TEST(LogLine, a_value_from_outside_cannot_forge_a_line) {
+  struct Sink final : LogSink {
+    std::string line;
+    void write(LogLevel, std::string_view text) override { line = text; }
+  } sink;
+  LogLine(sink, LogLevel::info, "file").kv("name", "a b\n\"x\"=1").kv("octets", 5);
+  EXPECT_EQ(sink.line, "file name=\"a b\\x0a\\\"x\\\"=1\" octets=5");
+}
+
+}  // namespace
+}  // namespace s5066
