@@ -1,0 +1,49 @@
+// A station's end of the audio cable: a Device whose other side is a CableHub behind a Unix socket
+// (cable_protocol.h). Lockstep when the hub runs at pace `max`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "modem/audio/cable_protocol.h"
+#include "modem/audio/device.h"
+#include "s5066d/base/bytes.h"
+
+namespace s5066::modem {
+
+class CableDevice final : public Device {
+ public:
+  struct Config {
+    std::string socket_path;
+    /// Which end of the cable; fixed numbers make a run repeatable.
+    std::optional<std::uint16_t> station;
+    Duration connect_timeout = std::chrono::seconds(2);
+    Duration receive_timeout = std::chrono::milliseconds(100);  // then receive says timed_out
+    Duration transmit_timeout = std::chrono::seconds(2);        // then the hub counts as lost
+  };
+
+  explicit CableDevice(Config config) : config_(std::move(config)) {}
+  ~CableDevice() override { close(); }
+  CableDevice(const CableDevice&) = delete;
+  CableDevice& operator=(const CableDevice&) = delete;
+
+  Result<void> open() override;
+  void close() override;
+  const Info& info() const override { return info_; }
+  Result<Received> receive(std::span<float> samples) override;
+  Result<void> transmit(bool keyed, std::span<const float> samples) override;
+
+ private:
+  Result<void> shake_hands();
+
+  Config config_;
+  Info info_;
+  int socket_ = -1;
+  Bytes in_;  // octets of a block that has not come whole yet
+  Bytes out_;
+  std::optional<std::uint64_t> index_;  // of the newest block received
+};
+
+}  // namespace s5066::modem

@@ -1,0 +1,24 @@
+// Keys a transmitter. How (not at all, a serial line, a rig control daemon) is the business of the
+// classes behind this interface; when is the modem worker's.
+#pragma once
+
+#include "s5066d/base/result.h"
+
+namespace s5066::modem {
+
+/// One thread owns it. A destructor unkeys.
+class Ptt {
+ public:
+  virtual ~Ptt() = default;
+  /// Returns when the transmitter has been told, within a bounded time. Calls that change nothing
+  /// are repeated to the transmitter all the same, so that unkeying can be insisted on.
+  virtual Result<void> key(bool on) = 0;
+};
+
+/// For cables, and radios that key on sound.
+class NoPtt final : public Ptt {
+ public:
+  Result<void> key(bool) override { return {}; }
+};
+
+}  // namespace s5066::modem

@@ -1,0 +1,116 @@
+// A modem in a thread of its own, one for each radio: owns the signal processing, the key and the
+// sample clock, and speaks the modem port (modem/api/port.h) through two bounded queues.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "modem/api/modes.h"
+#include "modem/api/port.h"
+#include "modem/audio/device.h"
+#include "modem/ptt/ptt.h"
+#include "s5066d/base/bounded_queue.h"
+#include "s5066d/base/result.h"
+#include "s5066d/base/time.h"
+
+namespace s5066::modem {
+
+class Radio;
+
+/// Time: Instant{} is the moment the device started; every `at` is a count of samples from there.
+///
+/// In lockstep the block is the tick: the worker takes a block in, queues its events, calls notify,
+/// and waits for release() before it makes the block that answers. A command given in that window
+/// takes effect in that same block, so that a run depends on nothing but its inputs.
+class Worker {
+ public:
+  struct Config {
+    std::size_t command_queue_max = 16;
+    std::size_t event_queue_max = 1024;  // kEventsReserved of them only for ends of bursts
+    Duration ptt_lead{};                 // key to first sample
+    Duration ptt_tail{};                 // last sample to unkey
+    std::vector<Mode> receive_modes;     // empty: all
+    Duration keyed_margin = std::chrono::seconds(2);  // watchdog: over the burst's own airtime
+    Duration keyed_max = std::chrono::seconds(140);   // watchdog, and the longest burst taken
+    unsigned reopen_attempts_max = 8;                 // after the loss of the device
+    Duration reopen_delay = std::chrono::milliseconds(100);  // doubled at each attempt …
+    Duration reopen_delay_max = std::chrono::seconds(5);     // … up to this
+    /// Time for the watchdog and the clock between blocks; std::chrono::steady_clock when empty.
+    std::function<Duration()> monotonic;
+  };
+
+  struct Stats {
+    std::uint64_t blocks = 0;
+    std::uint64_t samples_dropped = 0;
+    std::uint64_t samples_underrun = 0;
+    std::uint64_t events_lost = 0;
+    std::uint64_t commands_refused = 0;
+    std::uint64_t device_losses = 0;
+    std::uint64_t ptt_failures = 0;
+    std::uint64_t watchdog_trips = 0;
+  };
+
+  /// `notify` is called on the worker's thread whenever events were queued or, in lockstep, a block
+  /// boundary was reached.
+  Worker(const Config& config, std::unique_ptr<Device> device, std::unique_ptr<Ptt> ptt,
+         std::function<void()> notify);
+  /// Stops, unkeys, joins.
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  /// Opens the device, then runs until stop() or until the device is lost for good.
+  Result<void> start();
+  void stop();
+
+  // --- For the node's thread, after start() ---
+
+  /// queue_full when the command was refused; never blocks.
+  Result<void> request(Command command);
+  /// Events in order of `at`, none of them later than now().
+  std::optional<Event> poll_event();
+  bool lockstep() const { return lockstep_; }
+  /// Lockstep: exactly the sample count, still until release(). Real time: smooth between blocks.
+  Instant now() const;
+  /// Lockstep only: everything up to `until` is handled, so the worker may go on once its clock is
+  /// not later than that.
+  void release(Instant until);
+  /// The thread has ended: after stop(), or when the device did not come back.
+  bool finished() const { return finished_; }
+  Stats stats() const;
+
+ private:
+  static constexpr std::size_t kEventsReserved = 8;
+
+  void run();
+
+  Config config_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Ptt> ptt_;
+  std::function<void()> notify_;
+  std::unique_ptr<Radio> radio_;
+  bool lockstep_ = false;
+  std::atomic<bool> stopping_{false};
+  std::atomic<bool> finished_{false};
+  std::thread thread_;
+
+  mutable std::mutex mutex_;  // guards all below
+  std::condition_variable released_;
+  BoundedQueue<Command> commands_;
+  BoundedQueue<Event> events_;
+  Instant released_until_{};
+  Instant clock_{};
+  Duration clock_set_at_{};
+  mutable Instant newest_reading_{};
+  Stats stats_;
+};
+
+}  // namespace s5066::modem
