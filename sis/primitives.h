@@ -39,9 +39,9 @@ struct DeliveryMode {
 // --- Client to server ----------------------------------------------------------------------------
 
 struct BindRequest {  // type 1
-  SapId sap;
+  SapId sap{};
   std::uint8_t rank = 0;  // 4 bits
-  DeliveryMode service;
+  DeliveryMode service{};
   friend bool operator==(const BindRequest&, const BindRequest&) = default;
 };
 
@@ -51,18 +51,18 @@ struct UnbindRequest {  // type 2
 
 struct UnidataRequest {       // type 20
   std::uint8_t priority = 0;  // 4 bits, larger first
-  SapId destination_sap;
-  Address destination;
-  DeliveryMode delivery;
+  SapId destination_sap{};
+  Address destination{};
+  DeliveryMode delivery{};
   std::uint32_t time_to_live = 0;  // 20 bits, units of 2 s; 0 means the node's default
-  Bytes updu;
+  Bytes updu{};
   friend bool operator==(const UnidataRequest&, const UnidataRequest&) = default;
 };
 
 // --- Server to client ----------------------------------------------------------------------------
 
 struct BindAccepted {  // type 3
-  SapId sap;
+  SapId sap{};
   std::uint16_t mtu = kMtu;
   friend bool operator==(const BindAccepted&, const BindAccepted&) = default;
 };
@@ -104,19 +104,19 @@ struct DataFlowOff {  // type 16
 /// is refused by the decoder as unsupported.
 struct UnidataIndication {  // type 21
   std::uint8_t priority = 0;
-  SapId destination_sap;
-  Address destination;  // as the sender used it: own address or a group
+  SapId destination_sap{};
+  Address destination{};  // as the sender used it: own address or a group
   TransmissionMode mode = TransmissionMode::arq;
-  SapId source_sap;
-  Address source;
-  Bytes updu;
+  SapId source_sap{};
+  Address source{};
+  Bytes updu{};
   friend bool operator==(const UnidataIndication&, const UnidataIndication&) = default;
 };
 
 struct UnidataRequestConfirm {  // type 22
-  SapId destination_sap;
-  Address destination;
-  Bytes updu_part;  // the first octets of the U_PDU
+  SapId destination_sap{};
+  Address destination{};
+  Bytes updu_part{};  // the first octets of the U_PDU
   friend bool operator==(const UnidataRequestConfirm&, const UnidataRequestConfirm&) = default;
 };
 
@@ -130,9 +130,9 @@ enum class RejectReason : std::uint8_t {
 
 struct UnidataRequestRejected {                     // type 23
   RejectReason reason = RejectReason::ttl_expired;  // 4 bits
-  SapId destination_sap;
-  Address destination;
-  Bytes updu_part;
+  SapId destination_sap{};
+  Address destination{};
+  Bytes updu_part{};
   friend bool operator==(const UnidataRequestRejected&, const UnidataRequestRejected&) = default;
 };
 

@@ -1,0 +1,75 @@
+// Wire form of the S_PRIMITIVEs (Annex A.2.2): a value to a whole frame, the body of a frame to a
+// value. The framer finds the bodies in a TCP stream.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "s5066d/base/bytes.h"
+#include "s5066d/base/result.h"
+#include "sis/primitives.h"
+
+namespace s5066::sis {
+
+/// Preamble, version and size in front of every primitive (A.2.2.2).
+inline constexpr std::size_t kHeaderOctets = 5;
+inline constexpr std::uint8_t kPreamble0 = 0x90;
+inline constexpr std::uint8_t kPreamble1 = 0xEB;
+inline constexpr std::uint8_t kVersion = 0x00;
+/// What the 16-bit size field can say; it counts from the type octet on.
+inline constexpr std::size_t kBodyOctetsMax = 65535;
+/// Octets of a type 20 and of a type 21 primitive that are not U_PDU (A.2.2.20, A.2.2.21).
+inline constexpr std::size_t kUnidataRequestFixed = 12;
+inline constexpr std::size_t kUnidataIndicationFixed = 13;
+/// Octets of types 22 and 23 in front of the copied part of the U_PDU (A.2.2.22, A.2.2.23).
+inline constexpr std::size_t kAnswerFixed = 8;
+
+/// Type numbers of all primitives (A.2.2.3 to A.2.2.27), offered here or not.
+enum class Type : std::uint8_t {
+  bind_request = 1,
+  unbind_request = 2,
+  bind_accepted = 3,
+  bind_rejected = 4,
+  unbind_indication = 5,
+  hard_link_establish = 6,
+  hard_link_terminate = 7,
+  hard_link_established = 8,
+  hard_link_rejected = 9,
+  hard_link_terminated = 10,
+  hard_link_indication = 11,
+  hard_link_accept = 12,
+  hard_link_reject = 13,
+  subnet_availability = 14,
+  data_flow_on = 15,
+  data_flow_off = 16,
+  keep_alive = 17,
+  management_request = 18,
+  management_indication = 19,
+  unidata_request = 20,
+  unidata_indication = 21,
+  unidata_request_confirm = 22,
+  unidata_request_rejected = 23,
+  expedited_request = 24,
+  expedited_indication = 25,
+  expedited_request_confirm = 26,
+  expedited_request_rejected = 27,
+};
+
+/// Appends the whole frame. Every field must fit its bits and the whole must fit the size field;
+/// addresses are written with size 7, all 28 bits. Indications in mode 3 are not offered.
+void encode(const Primitive& primitive, Bytes& out);
+
+/// Takes the body of one frame, type octet first. `unsupported` is a type nobody knows or one we
+/// do not offer yet; anything else means that the sender broke the format. Unused bits are ignored.
+Result<Primitive> decode(ByteSpan body);
+
+Type type_of(const Primitive& primitive);
+
+/// Who may send it; nothing for numbers the standard does not use.
+enum class Direction : std::uint8_t { to_server, to_client, both };
+std::optional<Direction> direction(std::uint8_t type);
+Direction direction(Type type);
+
+}  // namespace s5066::sis

@@ -1,0 +1,55 @@
+#include "sis/framer.h"
+
+#include <algorithm>
+
+namespace s5066::sis {
+
+void Framer::push(ByteSpan octets) {
+  buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(begin_));
+  begin_ = 0;
+  append(buffer_, octets);
+}
+
+std::optional<Framer::Item> Framer::poll() {
+  const std::size_t skipped = std::min(skip_, buffered());
+  begin_ += skipped;
+  skip_ -= skipped;
+  if (skip_ > 0) return std::nullopt;
+
+  if (drop_garbage() && !in_garbage_) {
+    in_garbage_ = true;
+    return Problem::garbage;
+  }
+  const ByteSpan frame = pending();
+  if (frame.size() < kHeaderOctets) return std::nullopt;
+  in_garbage_ = false;
+
+  const std::size_t size = get_u16(frame, 3);
+  if (frame[2] != kVersion) {
+    begin_ += kHeaderOctets;
+    skip_ = size;
+    return Problem::bad_version;
+  }
+  if (size == 0) {
+    begin_ += kHeaderOctets;
+    return Problem::empty;
+  }
+  if (frame.size() < kHeaderOctets + size) return std::nullopt;
+  begin_ += kHeaderOctets + size;
+  return Frame{frame.subspan(kHeaderOctets, size)};
+}
+
+/// Drops what stands before the next preamble. A last octet that may be its first half stays.
+bool Framer::drop_garbage() {
+  const ByteSpan octets = pending();
+  std::size_t at = 0;
+  while (at < octets.size()) {
+    const bool last = at + 1 == octets.size();
+    if (octets[at] == kPreamble0 && (last || octets[at + 1] == kPreamble1)) break;
+    ++at;
+  }
+  begin_ += at;
+  return at > 0;
+}
+
+}  // namespace s5066::sis

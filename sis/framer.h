@@ -1,0 +1,49 @@
+// Splits the octet stream of a SIS connection into frames (F.16, A.2.2.2): bounded, incremental,
+// and able to find the next frame after garbage.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <variant>
+
+#include "s5066d/base/bytes.h"
+#include "sis/codec.h"
+
+namespace s5066::sis {
+
+class Framer {
+ public:
+  /// The body of one frame, type octet first. Valid until the next push().
+  struct Frame {
+    ByteSpan body;
+  };
+  enum class Problem : std::uint8_t {
+    garbage,      // octets without a preamble; once per run of them, at its first octet
+    bad_version,  // a frame of another version; its octets are skipped as they arrive
+    empty,        // a frame of size 0
+  };
+  using Item = std::variant<Frame, Problem>;
+
+  /// Takes the next octets of the stream. Drain poll() after each call: then no more than one
+  /// incomplete frame, less than kHeaderOctets + kBodyOctetsMax octets, stays in memory.
+  void push(ByteSpan octets);
+
+  /// The next frame or problem; nothing until more octets come.
+  std::optional<Item> poll();
+
+  /// A frame has begun and not ended. A peer that leaves it so for long has failed.
+  bool partial() const { return buffered() > 0 || skip_ > 0; }
+  std::size_t buffered() const { return buffer_.size() - begin_; }
+
+ private:
+  ByteSpan pending() const { return ByteSpan(buffer_).subspan(begin_); }
+  bool drop_garbage();
+
+  Bytes buffer_;
+  std::size_t begin_ = 0;    // octets before it are used up
+  std::size_t skip_ = 0;     // octets of a refused frame that are still to come
+  bool in_garbage_ = false;  // the run of garbage we are in has been reported
+};
+
+}  // namespace s5066::sis

@@ -1,0 +1,21 @@
+// Names of primitives and of the values in them, for logs and messages.
+#pragma once
+
+#include <string_view>
+
+#include "sis/codec.h"
+#include "sis/framer.h"
+#include "sis/primitives.h"
+
+namespace s5066::sis {
+
+/// "S_BIND_REQUEST"; "unknown" for a number without a primitive.
+std::string_view to_string(Type type);
+std::string_view to_string(TransmissionMode mode);
+std::string_view to_string(Confirmation confirmation);
+std::string_view to_string(BindRejectReason reason);
+std::string_view to_string(UnbindReason reason);
+std::string_view to_string(RejectReason reason);
+std::string_view to_string(Framer::Problem problem);
+
+}  // namespace s5066::sis

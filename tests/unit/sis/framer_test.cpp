@@ -1,0 +1,197 @@
+#include "sis/framer.h"
+
+#include <gtest/gtest.h>
+
+#include "s5066d/base/rng.h"
+#include "tests/unit/sis/vectors.h"
+
+namespace s5066::sis {
+namespace {
+
+/// What came out, as text: the hex of a body, or the name of the problem.
+void drain(Framer& framer, std::vector<std::string>& out) {
+  while (const auto item = framer.poll()) {
+    if (const auto* frame = std::get_if<Framer::Frame>(&*item)) {
+      out.push_back(to_hex(frame->body));
+    } else {
+      constexpr std::string_view kNames[] = {"garbage", "bad version", "empty"};
+      out.emplace_back(kNames[static_cast<std::size_t>(std::get<Framer::Problem>(*item))]);
+    }
+  }
+}
+
+std::vector<std::string> split(Framer& framer, std::string_view hex) {
+  std::vector<std::string> out;
+  framer.push(*from_hex(hex));
+  drain(framer, out);
+  return out;
+}
+
+std::vector<std::string> split(std::string_view hex) {
+  Framer framer;
+  return split(framer, hex);
+}
+
+using Out = std::vector<std::string>;
+
+Bytes all_vectors(Out& bodies) {
+  Bytes stream;
+  for (const Vector& vector : vectors()) {
+    const Bytes frame = *from_hex(vector.hex);
+    append(stream, frame);
+    bodies.push_back(to_hex(ByteSpan(frame).subspan(kHeaderOctets)));
+  }
+  return stream;
+}
+
+TEST(Framer, splits_all_examples_pushed_at_once) {
+  Out expected, out;
+  Framer framer;
+  framer.push(all_vectors(expected));
+  drain(framer, out);
+  EXPECT_EQ(out, expected);
+  EXPECT_FALSE(framer.partial());
+}
+
+TEST(Framer, splits_all_examples_pushed_octet_by_octet) {
+  Out expected, out;
+  Framer framer;
+  for (const std::uint8_t octet : all_vectors(expected)) {
+    framer.push({&octet, 1});
+    drain(framer, out);
+  }
+  EXPECT_EQ(out, expected);
+  EXPECT_FALSE(framer.partial());
+}
+
+TEST(Framer, every_prefix_of_a_frame_is_partial_and_nothing_comes_out) {
+  const Bytes frame = *from_hex(vectors().front().hex);
+  for (std::size_t size = 0; size < frame.size(); ++size) {
+    Framer framer;
+    framer.push(ByteSpan(frame).first(size));
+    EXPECT_EQ(framer.poll(), std::nullopt) << size;
+    EXPECT_EQ(framer.partial(), size > 0) << size;
+  }
+}
+
+TEST(Framer, never_looks_for_a_preamble_inside_a_body) {
+  EXPECT_EQ(split("90EB00 000A 90EB00 0001 02 90EB0000 90EB00 0001 11"),
+            (Out{"90 EB 00 00 01 02 90 EB 00 00", "11"}));
+}
+
+TEST(Framer, reports_garbage_once_and_finds_the_next_frame) {
+  EXPECT_EQ(split("010203 90EB00 0001 02"), (Out{"garbage", "02"}));
+  EXPECT_EQ(split("90EB00 0001 02 FF 90EB00 0001 11"), (Out{"02", "garbage", "11"}));
+  EXPECT_EQ(split("90 90 EB00 0001 02"), (Out{"garbage", "02"}));
+  EXPECT_EQ(split("EB90 EB00 0001 02"), (Out{"garbage", "02"}));
+  EXPECT_EQ(split("90 00 90EB00 0001 02"), (Out{"garbage", "02"}));
+}
+
+TEST(Framer, reports_one_run_of_garbage_once_however_it_is_cut) {
+  Framer framer;
+  EXPECT_EQ(split(framer, "01"), (Out{"garbage"}));
+  EXPECT_EQ(split(framer, "02 90"), Out{});
+  EXPECT_EQ(split(framer, "03 90"), Out{});
+  EXPECT_EQ(split(framer, "EB"), Out{});
+  EXPECT_EQ(split(framer, "00 0001 02"), (Out{"02"}));
+  EXPECT_EQ(split(framer, "04"), (Out{"garbage"}));
+}
+
+TEST(Framer, keeps_a_lone_first_half_of_a_preamble) {
+  Framer framer;
+  EXPECT_EQ(split(framer, "AAAA90"), (Out{"garbage"}));
+  EXPECT_EQ(framer.buffered(), 1u);
+  EXPECT_TRUE(framer.partial());
+  EXPECT_EQ(split(framer, "EB00000102"), (Out{"02"}));
+}
+
+TEST(Framer, garbage_leaves_nothing_in_memory) {
+  Framer framer;
+  framer.push(Bytes(100000, 0xAA));
+  Out out;
+  drain(framer, out);
+  EXPECT_EQ(out, (Out{"garbage"}));
+  EXPECT_EQ(framer.buffered(), 0u);
+  EXPECT_FALSE(framer.partial());
+}
+
+TEST(Framer, reports_a_bad_version_from_the_header_alone_and_skips_its_size) {
+  Framer framer;
+  EXPECT_EQ(split(framer, "90EB01 0004"), (Out{"bad version"}));
+  EXPECT_TRUE(framer.partial());
+  EXPECT_EQ(split(framer, "90EB00"), Out{});
+  EXPECT_EQ(split(framer, "00 90EB00 0001 02"), (Out{"02"}));
+  EXPECT_FALSE(framer.partial());
+}
+
+TEST(Framer, a_frame_of_size_0_is_a_problem_and_takes_five_octets) {
+  EXPECT_EQ(split("90EB00 0000 90EB00 0001 02"), (Out{"empty", "02"}));
+  EXPECT_EQ(split("90EB07 0000 90EB00 0001 02"), (Out{"bad version", "02"}));
+}
+
+TEST(Framer, the_largest_frame_passes_and_memory_stays_below_it_until_then) {
+  Bytes frame = *from_hex("90EB00FFFF");
+  frame.resize(kHeaderOctets + kBodyOctetsMax, 0x90);
+  Framer framer;
+  framer.push(ByteSpan(frame).first(frame.size() - 1));
+  EXPECT_EQ(framer.poll(), std::nullopt);
+  EXPECT_EQ(framer.buffered(), kHeaderOctets + kBodyOctetsMax - 1);
+  framer.push(ByteSpan(frame).last(1));
+  const auto item = framer.poll();
+  ASSERT_TRUE(item.has_value());
+  EXPECT_EQ(std::get<Framer::Frame>(*item).body.size(), kBodyOctetsMax);
+  EXPECT_EQ(framer.buffered(), 0u);
+}
+
+TEST(Framer, a_flipped_bit_never_spoils_more_than_the_frames_it_covers) {
+  // A type 22 whose U_PDU is long enough to swallow what a flip in the size field can claim.
+  const Bytes victim = *from_hex("90EB00 000D 16 03 E1020305 0005 48454C4C4F");
+  const Bytes marker = *from_hex("90EB00 0001 11");
+  for (std::size_t bit = 0; bit < victim.size() * 8; ++bit) {
+    Bytes stream = victim;
+    stream[bit / 8] = static_cast<std::uint8_t>(stream[bit / 8] ^ (0x80 >> bit % 8));
+    for (std::size_t i = 0; i < 70000 / marker.size(); ++i) append(stream, marker);
+    Framer framer;
+    Out out;
+    for (std::size_t at = 0; at < stream.size(); at += 4096) {
+      framer.push(ByteSpan(stream).subspan(at, std::min<std::size_t>(4096, stream.size() - at)));
+      drain(framer, out);
+    }
+    ASSERT_FALSE(out.empty());
+    EXPECT_EQ(out.back(), "11") << bit;  // in step again
+    EXPECT_FALSE(framer.partial()) << bit;
+    EXPECT_LE(std::count_if(out.begin(), out.end(), [](const auto& o) { return o != "11"; }), 2)
+        << bit;
+  }
+}
+
+TEST(Framer, any_cut_of_any_stream_gives_the_same_items) {
+  Rng rng(3);
+  for (int round = 0; round < 2000; ++round) {
+    Bytes stream;
+    for (int part = 0; part < 6; ++part) {
+      if (rng.chance(0.5)) {
+        append(stream,
+               *from_hex(vectors()[rng.below(static_cast<std::uint32_t>(vectors().size()))].hex));
+      } else {
+        constexpr std::uint8_t kLikely[] = {0x90, 0xEB, 0x00, 0x01, 0x04};
+        for (std::uint32_t i = rng.below(8); i > 0; --i) stream.push_back(kLikely[rng.below(5)]);
+      }
+    }
+    Out whole, pieces;
+    Framer first, second;
+    first.push(stream);
+    drain(first, whole);
+    for (std::size_t at = 0; at < stream.size();) {
+      const std::size_t size = std::min<std::size_t>(1 + rng.below(9), stream.size() - at);
+      second.push(ByteSpan(stream).subspan(at, size));
+      drain(second, pieces);
+      at += size;
+    }
+    ASSERT_EQ(pieces, whole) << to_hex(stream);
+    ASSERT_EQ(first.buffered(), second.buffered());
+  }
+}
+
+}  // namespace
+}  // namespace s5066::sis
