@@ -1,0 +1,175 @@
+// Channel access sublayer, Type 1 protocol (Annex B): makes and breaks physical links by C_PDUs
+// that travel as expedited non-ARQ data, and carries S_PDUs over them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "s5066d/base/bytes.h"
+#include "s5066d/base/deadline_table.h"
+#include "s5066d/base/ids.h"
+#include "s5066d/base/metrics.h"
+#include "s5066d/base/result.h"
+#include "s5066d/base/rng.h"
+#include "s5066d/base/time.h"
+#include "s5066d/base/trace.h"
+#include "s5066d/cas/cpdu.h"
+#include "s5066d/dts/service.h"
+
+namespace s5066::cas {
+
+using dts::CpduFailure;
+using dts::Service;
+
+struct Config {
+  /// A short burst each way and both turnarounds, at the mode in use: the unit of every wait below.
+  Duration exchange_time = std::chrono::seconds(10);
+  /// One C_PDU of the largest size on the air, at the mode in use.
+  Duration longest_cpdu_time = std::chrono::seconds(60);
+
+  /// T_call and T_break in exchange times, counted from when the C_PDU left the antenna.
+  unsigned answer_wait_exchanges = 3;
+  unsigned requests_max = 3;  // N_call: transmissions of a REQUEST
+  unsigned breaks_max = 3;    // N_break: transmissions of a BREAK
+  /// T_first is this many T_call and this many of the largest C_PDU.
+  unsigned first_data_calls = 5;
+  unsigned first_data_cpdus = 3;
+  /// A control C_PDU that the channel does not let out for so long counts as sent and lost.
+  Duration control_wait_max = std::chrono::minutes(10);
+
+  std::size_t nonexclusive_links_max = 8;  // both directions together (B.3(8))
+  bool broadcast_only = false;             // no ARQ, no links (A.1.1.3)
+
+  Duration answer_wait() const { return exchange_time * answer_wait_exchanges; }
+  Duration first_data_wait() const {
+    return answer_wait() * first_data_calls + longest_cpdu_time * first_data_cpdus;
+  }
+};
+
+/// Exclusive links at a time: one active, one to negotiate a competing hard link (B.3(7)).
+inline constexpr std::size_t kExclusiveLinksMax = 2;
+
+enum class LinkState : std::uint8_t {
+  idle,       // no link: such peers are not in the table
+  calling,    // we sent REQUEST
+  made_wait,  // we sent ACCEPTED; nothing shows yet that the peer heard it
+  made,
+  breaking,  // we sent BREAK
+};
+std::string_view to_string(LinkState state);
+
+/// C_[EXPEDITED_]UNIDATA_REQUEST. ARQ services need a made link to the destination. Always answered
+/// by one SpduConfirm or SpduRejected with this id. Ids come from the layer above, count from 1 and
+/// stay below kControlIds.
+struct SpduRequest {
+  CpduId id;
+  Service service = Service::arq;
+  Address destination;
+  Bytes spdu;
+  bool in_order = true;
+  std::uint8_t priority = 0;
+  std::uint8_t repeats = 0;  // non-ARQ: transmissions after the first
+  std::optional<Instant> time_to_die;
+};
+
+/// Ids of our own control C_PDUs start here.
+inline constexpr std::uint64_t kControlIds = std::uint64_t{1} << 63;
+
+// --- Actions to the data transfer sublayer ---
+
+struct MakeConnection {  // D_CONNECTION_MADE
+  Address peer;
+};
+struct TerminateConnection {  // D_CONNECTION_TERMINATED
+  Address peer;
+};
+
+// --- Actions to the subnetwork interface sublayer ---
+
+struct LinkMade {  // C_PHYSICAL_LINK_MADE
+  Address peer;
+  bool we_called = false;
+  LinkType type = LinkType::nonexclusive;
+};
+
+/// The peer's reason, or none when it did not answer.
+struct LinkRejected {  // C_PHYSICAL_LINK_REJECTED
+  Address peer;
+  std::optional<RejectReason> reason;
+};
+
+enum class LinkEnd : std::uint8_t {
+  by_us,            // our BREAK, confirmed or not
+  by_peer,          // its BREAK
+  no_first_data,    // T_first ran out
+  connection_lost,  // D_CONNECTION_LOST: the peer stopped answering
+  not_connected,    // the peer warned that it has no such link
+  called_anew,      // the peer calls again, so it lost the link; a LinkMade follows
+};
+std::string_view to_string(LinkEnd end);
+
+struct LinkBroken {  // C_PHYSICAL_LINK_BROKEN
+  Address peer;
+  LinkEnd end = LinkEnd::by_us;
+};
+
+struct SpduIndication {
+  Service service = Service::arq;
+  Address source;
+  Address destination;
+  Bytes spdu;
+};
+struct SpduConfirm {
+  CpduId id;
+};
+struct SpduRejected {
+  CpduId id;
+  CpduFailure why = CpduFailure::not_connected;
+};
+
+using Action = std::variant<dts::CpduRequest, MakeConnection, TerminateConnection, LinkMade,
+                            LinkRejected, LinkBroken, SpduIndication, SpduConfirm, SpduRejected>;
+
+struct LinkInfo {
+  Address peer;
+  LinkState state = LinkState::idle;
+  LinkType type = LinkType::nonexclusive;
+  bool we_called = false;
+  Instant since{};  // of the present state
+};
+
+class ChannelAccess {
+ public:
+  ChannelAccess(const Config& config, Rng& rng, Counters& counters, TraceSink& trace);
+
+  // From the subnetwork interface.
+  /// C_PHYSICAL_LINK_MAKE; answered by LinkMade or LinkRejected. Refused at once as
+  /// `queue_full` (number of links), `refused` (an Exclusive link forbids it, broadcast-only node)
+  /// or `link_down` (the link to this peer is just being broken).
+  Result<void> request_link(Instant now, Address peer, LinkType type);
+  /// C_PHYSICAL_LINK_BREAK; answered by LinkBroken. `not_found` when no link is made or being made.
+  Result<void> request_break(Instant now, Address peer, BreakReason reason);
+  void request_unidata(Instant now, SpduRequest request);
+
+  // From the data transfer sublayer.
+  void on_cpdu(Instant now, const dts::CpduIndication& indication);
+  void on_cpdu_confirm(Instant now, const dts::CpduConfirm& confirm);
+  void on_cpdu_rejected(Instant now, const dts::CpduRejected& rejected);
+  void on_connection_lost(Instant now, const dts::ConnectionLost& lost);
+  void on_warning(Instant now, const dts::WarningReceived& warning);
+
+  void on_deadline(Instant now);
+  std::optional<Instant> next_deadline() const;
+  std::optional<Action> poll_action();
+
+  LinkState state(Address peer) const;
+  std::vector<LinkInfo> links() const;
+};
+
+}  // namespace s5066::cas

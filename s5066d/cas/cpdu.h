@@ -1,0 +1,72 @@
+// C_PDUs, what two channel access sublayers say to each other (B.3.1): one octet of C_PCI, TYPE in
+// its high half, and behind a DATA C_PDU exactly one S_PDU.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <variant>
+
+#include "s5066d/base/bytes.h"
+#include "s5066d/base/result.h"
+
+namespace s5066::cas {
+
+/// Nonexclusive links carry soft link sessions, Exclusive ones hard links (B.3(5), B.3(6)).
+enum class LinkType : std::uint8_t { nonexclusive = 0, exclusive = 1 };
+
+/// Why a PHYSICAL LINK REQUEST was refused (B.3.1.4). Other values travel unchanged.
+enum class RejectReason : std::uint8_t {
+  unknown = 0,
+  broadcast_only_node = 1,
+  higher_priority_pending = 2,
+  supporting_exclusive_link = 3,
+};
+
+/// Why a PHYSICAL LINK BREAK was sent (B.3.1.5). Other values travel unchanged.
+enum class BreakReason : std::uint8_t {
+  unknown = 0,
+  higher_layer_request = 1,
+  switching_to_broadcast = 2,
+  higher_priority_pending = 3,
+  no_more_data = 4,
+};
+
+struct DataCpdu {  // type 0
+  Bytes spdu;
+  friend bool operator==(const DataCpdu&, const DataCpdu&) = default;
+};
+struct PhysicalLinkRequest {  // type 1
+  LinkType type = LinkType::nonexclusive;
+  friend bool operator==(const PhysicalLinkRequest&, const PhysicalLinkRequest&) = default;
+};
+struct PhysicalLinkAccepted {  // type 2
+  friend bool operator==(const PhysicalLinkAccepted&, const PhysicalLinkAccepted&) = default;
+};
+struct PhysicalLinkRejected {  // type 3
+  RejectReason reason = RejectReason::unknown;
+  friend bool operator==(const PhysicalLinkRejected&, const PhysicalLinkRejected&) = default;
+};
+struct PhysicalLinkBreak {  // type 4
+  BreakReason reason = BreakReason::unknown;
+  friend bool operator==(const PhysicalLinkBreak&, const PhysicalLinkBreak&) = default;
+};
+struct PhysicalLinkBreakConfirm {  // type 5
+  friend bool operator==(const PhysicalLinkBreakConfirm&,
+                         const PhysicalLinkBreakConfirm&) = default;
+};
+
+/// In order of their type numbers.
+using Cpdu = std::variant<DataCpdu, PhysicalLinkRequest, PhysicalLinkAccepted, PhysicalLinkRejected,
+                          PhysicalLinkBreak, PhysicalLinkBreakConfirm>;
+
+std::uint8_t type_of(const Cpdu& cpdu);
+
+Bytes encode(const Cpdu& cpdu);
+
+/// Any input is safe. NOT USED bits and octets behind a control C_PDU are ignored.
+Result<Cpdu> decode(ByteSpan octets);
+
+std::string_view to_string(RejectReason reason);
+std::string_view to_string(BreakReason reason);
+
+}  // namespace s5066::cas

@@ -1,0 +1,115 @@
+// A whole subnet node without its sockets, clock and modem: SIS clients on top (Annex A, F.16), a
+// modem port below, and between them the subnetwork interface, channel access and data transfer
+// sublayers. The driver's contract: call one input, drain poll_action(), arm one timer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "modem/api/port.h"
+#include "s5066d/base/bytes.h"
+#include "s5066d/base/ids.h"
+#include "s5066d/base/metrics.h"
+#include "s5066d/base/result.h"
+#include "s5066d/base/rng.h"
+#include "s5066d/base/time.h"
+#include "s5066d/base/trace.h"
+#include "s5066d/cas/channel_access.h"
+#include "s5066d/dts/data_transfer.h"
+#include "s5066d/sap/config.h"
+
+namespace s5066 {
+
+struct NodeConfig {
+  dts::Config dts;               // own address and modem mode are taken from here
+  cas::Config cas;               // exchange_time and longest_cpdu_time are computed from the mode
+  sap::Config sap;               // address is filled in from dts
+  std::size_t clients_max = 16;  // bound or on their way to it …
+  std::size_t clients_unbound_extra = 4;  // … and a few connections that only probe
+  Duration partial_primitive_timeout = std::chrono::seconds(60);
+  /// Octets a client may leave unread before it is dropped (it must always accept, A.2.1.14(5)).
+  std::size_t client_output_octets_max = 1024 * 1024;
+  /// Octets of a paused client that were already read from its socket.
+  std::size_t client_input_octets_max = 256 * 1024;
+};
+
+/// One primitive: hand it to the socket in one send().
+struct SendToClient {
+  ClientId client;
+  Bytes bytes;
+};
+/// Close after what was sent before has been flushed. No on_client_closed() is needed then.
+struct CloseClient {
+  ClientId client;
+};
+/// Stop reading the client's socket, or go on.
+struct PauseClient {
+  ClientId client;
+  bool paused = false;
+};
+using NodeAction = std::variant<modem::Command, SendToClient, CloseClient, PauseClient>;
+
+struct ClientStatus {
+  ClientId id;
+  bool bound = false;
+  SapId sap;
+  std::uint8_t rank = 0;
+  bool flow_off = false;
+  std::size_t queued_updus = 0;
+  std::size_t queued_octets = 0;
+};
+
+struct LinkStatus {
+  Address peer;
+  cas::LinkState state = cas::LinkState::idle;
+  bool we_called = false;
+  Instant since{};
+  std::size_t queued_octets = 0;       // U_PDU octets accepted for this peer and not acknowledged
+  std::size_t outstanding_octets = 0;  // the part of them that the sublayers below hold
+  std::uint64_t acknowledged_octets = 0;  // U_PDU octets since the node started
+  std::uint64_t received_octets = 0;      // likewise
+};
+
+struct NodeStatus {
+  Address address;
+  modem::Mode mode;
+  bool transmitting = false;
+  bool channel_busy = false;
+  std::vector<ClientStatus> clients;
+  std::vector<LinkStatus> links;  // peers with a link, or with data that waits for one
+};
+
+class Node {
+ public:
+  Node(const NodeConfig& config, Rng& rng, TraceSink& trace);
+  ~Node();
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  /// `queue_full` at the limit: close the socket then.
+  Result<ClientId> on_client_connected(Instant now);
+  void on_client_bytes(Instant now, ClientId client, ByteSpan bytes);
+  void on_client_closed(Instant now, ClientId client);
+  /// What the socket has not taken yet; call it when that changes by much.
+  void on_client_backlog(Instant now, ClientId client, std::size_t unsent_octets);
+  void on_modem_event(Instant now, const modem::Event& event);
+  /// For the dates on the air; the node extrapolates from the last call.
+  void on_utc(Instant now, UtcSeconds utc);
+
+  void on_deadline(Instant now);
+  std::optional<Instant> next_deadline() const;
+  std::optional<NodeAction> poll_action();
+
+  NodeStatus status() const;
+  const Counters& counters() const;
+
+ private:
+  class Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace s5066

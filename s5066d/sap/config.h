@@ -1,0 +1,84 @@
+// Limits, waits and policy of the subnetwork interface sublayer (Annex A): everything that the
+// standard leaves to the operator.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "s5066d/base/ids.h"
+#include "s5066d/base/time.h"
+
+namespace s5066::sap {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+/// Soft link sessions (A.1.1.1, A.3.2.1).
+struct LinkConfig {
+  std::size_t soft_links_max = 4;          // sessions at a time before one more is called for
+  Duration idle_timeout = seconds(30);     // may be 0
+  Duration session_max = seconds(600);     // while data for other nodes waits for a place
+  Duration called_minimum = seconds(60);   // a called node leaves the caller so long in peace
+  Duration call_retry_wait = seconds(30);  // after a failed call; doubled each time up to the max
+  Duration call_retry_wait_max = minutes(10);
+};
+
+/// U_PDUs that wait for a link or for their turn. Each client owns a reserved share that others
+/// cannot take; what is above the shares is lent out in order of arrival.
+struct QueueConfig {
+  std::size_t client_octets_max = 512 * 1024;
+  std::size_t client_updus_max = 1024;
+  std::size_t client_octets_reserved = 128 * 1024;
+  std::size_t lent_octets_max = 2 * 1024 * 1024;
+  /// S_DATA_FLOW_OFF above, S_DATA_FLOW_ON below, in percent of what the client may use.
+  unsigned flow_off_percent = 75;
+  unsigned flow_on_percent = 40;
+  std::size_t responses_max = 512;  // delivery confirmations to other nodes that wait
+};
+
+/// Which binds are allowed (A.2.1.1, Table F-1).
+struct BindPolicy {
+  bool allow_reserved_saps = false;   // 10 and 11
+  bool allow_management_sap = false;  // 0
+  bool allow_rank_15 = false;
+  /// Accept a service type the standard forbids instead of refusing the bind.
+  bool lenient = false;
+};
+
+struct Config {
+  Address address;              // the node's own
+  std::vector<Address> groups;  // subscribed to, besides all stations
+  bool broadcast_only = false;  // no ARQ data (A.1.1.3)
+  bool loopback = true;         // U_PDUs to our own address are delivered locally
+  BindPolicy bind;
+  LinkConfig links;
+  QueueConfig queue;
+
+  std::uint16_t mtu = 2048;
+  Duration default_time_to_live = hours(24);
+  bool send_default_time_to_die = true;  // put a TTD on the air also where the client set none
+  bool enforce_received_time_to_die = true;
+  Duration time_to_die_tolerance = seconds(5);
+
+  std::size_t response_octets_local = 2048;  // copied part of a U_PDU in types 22 and 23
+  std::size_t response_octets_air = 32;      // the same in S_PDU types 1 and 2
+  /// Octets given to the sublayers below and not yet answered: one full window of large frames.
+  std::size_t link_outstanding_octets_max = 160'000;
+  std::size_t nonarq_outstanding_octets_max = 32'000;
+  /// Link breaks and failed calls a U_PDU survives before it is rejected as "not responding".
+  unsigned attempts_max = 3;
+  Duration client_confirm_wait_max = hours(1);
+  Duration client_confirm_grace = minutes(2);  // for the way back, after the TTD
+
+  std::size_t clients_max = 20;  // connections, bound or not
+  unsigned invalid_primitives_max = 10;
+  Duration invalid_primitives_window = minutes(10);
+  Duration unbound_idle_timeout = minutes(1);
+  Duration keep_alive_interval{0};  // of our own probes; 0 is never, else at least 120 s
+  Duration keep_alive_answer_wait = seconds(30);
+};
+
+}  // namespace s5066::sap
