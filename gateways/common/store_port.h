@@ -1,0 +1,120 @@
+// What a gateway core asks of durable storage: values out, values in. One writer thread serves it;
+// a request has exactly one result, and what a result calls saved survives a power cut.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "s5066d/base/bytes.h"
+#include "s5066d/base/ids.h"
+#include "s5066d/base/result.h"
+#include "s5066d/base/time.h"
+
+namespace s5066::gateways {
+
+/// One accepted file or message; unique in a spool for ever, and grows with age.
+struct SpoolId {
+  std::int64_t value = 0;
+  friend auto operator<=>(const SpoolId&, const SpoolId&) = default;
+};
+
+enum class SpoolState : std::uint8_t {
+  incoming,   // accepted, never tried
+  active,     // an attempt is running, or was when the power went
+  deferred,   // waits for its next attempt
+  delivered,  // the other side says it has it
+  failed,     // given up after too many attempts
+  expired,    // given up because of its age
+  held,       // waits for the operator
+  corrupt,    // cannot be read back; kept for the operator to look at
+  count
+};
+std::string_view to_string(SpoolState state);
+Result<SpoolState> parse_spool_state(std::string_view text);
+/// No attempt will follow without an operator.
+bool is_final(SpoolState state);
+
+/// A row of the spool without its content.
+struct SpoolItem {
+  SpoolId id;
+  Address destination;
+  std::string name;
+  std::uint32_t size = 0;
+  std::uint8_t updu_id = 0;  // the same for every attempt: decision 0001
+  SpoolState state = SpoolState::incoming;
+  std::uint32_t attempts = 0;  // started so far
+  UtcSeconds created;
+  UtcSeconds next_try;
+  std::string reason;  // of the last failure, for people
+};
+
+struct StoreTicket {
+  std::uint64_t value = 0;
+  friend auto operator<=>(const StoreTicket&, const StoreTicket&) = default;
+};
+
+// --- Requests ------------------------------------------------------------------------------------
+
+/// Rows that want sending, oldest first, younger than `after`. Answer: OpenItems.
+struct ListOpen {
+  SpoolId after;
+  std::uint32_t items_max = 0;
+};
+/// Answer: Content; `bad_checksum` when it is not what was accepted, and the row is then parked.
+struct ReadContent {
+  SpoolId id;
+};
+/// Changes a row. Answer: Saved. A delivered row gives up its content.
+struct SaveItem {
+  SpoolId id;
+  SpoolState state = SpoolState::deferred;
+  std::uint32_t attempts = 0;
+  UtcSeconds next_try;
+  UtcSeconds now;
+  std::string reason;
+};
+/// Puts a received file into the inbox. Answer: FileStored.
+struct StoreFile {
+  Address source;
+  SapId source_sap;
+  std::uint8_t updu_id = 0;
+  std::string name;  // as it was on the air
+  std::shared_ptr<const Bytes> content;
+  UtcSeconds now;
+};
+/// Removes rows that have been finished for long. Answer: Saved.
+struct Purge {
+  UtcSeconds now;
+};
+using StoreOperation = std::variant<ListOpen, ReadContent, SaveItem, StoreFile, Purge>;
+
+struct StoreRequest {
+  StoreTicket ticket;
+  StoreOperation operation;
+};
+
+// --- Results -------------------------------------------------------------------------------------
+
+struct OpenItems {
+  std::vector<SpoolItem> items;
+};
+struct Content {
+  Bytes octets;
+};
+struct Saved {};
+struct FileStored {
+  bool repeated = false;   // it was there already; nothing was written
+  std::string inbox_name;  // file name in the inbox
+};
+using StoreAnswer = std::variant<OpenItems, Content, Saved, FileStored>;
+
+struct StoreResult {
+  StoreTicket ticket;
+  Result<StoreAnswer> answer;
+};
+
+}  // namespace s5066::gateways
