@@ -1,0 +1,59 @@
+// The convolutional code of constraint length 7 and rate 1/2 that the serial-tone waveforms share
+// (T1 = 133, T2 = 171 octal, newest bit leftmost, T1 first, no inversion; MIL-STD-188-110A
+// 5.3.2.3.2), and its maximum-likelihood decoder.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace s5066::modem::dsp {
+
+inline constexpr unsigned kCodeStates = 64;
+inline constexpr unsigned kCodeGenerator1 = 0x5B;  // 133 octal
+inline constexpr unsigned kCodeGenerator2 = 0x79;  // 171 octal
+
+/// Starts in state 0.
+class ConvolutionalEncoder {
+ public:
+  struct Pair {
+    std::uint8_t first;
+    std::uint8_t second;
+  };
+  Pair encode(std::uint8_t bit);
+
+ private:
+  unsigned state_ = 0;  // the last six bits, newest leftmost
+};
+
+/// Decodes an endless stream of soft pairs. The state is kept between calls; a bit is given out
+/// once `depth` later bits have been seen, or at finish().
+class ViterbiDecoder {
+ public:
+  /// Nine constraint lengths: more changes nothing that can be measured.
+  static constexpr std::size_t kDepth = 64;
+
+  ViterbiDecoder();
+  void reset();
+
+  /// Log-likelihood ratios, positive for 0, two for each bit; appends the settled bits.
+  void decode(std::span<const float> llr, std::vector<std::uint8_t>& bits);
+  /// Gives out the bits held back, as they look now.
+  void finish(std::vector<std::uint8_t>& bits);
+
+  std::size_t held_back() const { return survivors_.size(); }
+
+ private:
+  void step(float llr1, float llr2);
+  void normalize();
+  void trace_back(std::size_t keep, std::vector<std::uint8_t>& bits);
+
+  std::array<float, kCodeStates> metric_{};
+  std::vector<std::uint64_t> survivors_;  // per bit: for each state, which of two came before
+  std::vector<std::uint8_t> traced_;
+  unsigned since_normalized_ = 0;
+};
+
+}  // namespace s5066::modem::dsp

@@ -1,0 +1,58 @@
+// A MIL-STD-188-110A serial tone receiver: takes audio in, finds transmissions by their preamble,
+// learns rate and interleaver from it, and reports the octets. It never needs to be told where a
+// burst begins, and works on while one is being received: the next preamble replaces a lost burst.
+//
+// Samples may come in any portions; events do not depend on how they were portioned.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "modem/waveforms/burst_events.h"
+
+namespace s5066::modem::ms110a {
+
+class BurstReceiver {
+ public:
+  struct Config {
+    /// Bursts of other modes are ignored. Empty: every supported mode of this waveform.
+    std::vector<Mode> modes;
+    /// Room for events nobody has polled yet; two minutes of the busiest mode. Beyond it the
+    /// oldest are dropped and counted.
+    std::size_t events_max = 1024;
+  };
+  struct Stats {
+    std::uint64_t samples = 0;
+    std::uint64_t samples_sanitized = 0;  // not finite, or far beyond full scale
+    std::uint64_t preambles_refused = 0;  // reserved or unwanted mode, or too unclear
+    std::uint64_t bursts = 0;
+    std::uint64_t events_dropped = 0;
+  };
+
+  BurstReceiver();
+  explicit BurstReceiver(const Config& config);
+  ~BurstReceiver();
+  BurstReceiver(BurstReceiver&&) noexcept;
+  BurstReceiver& operator=(BurstReceiver&&) noexcept;
+
+  /// From now on bursts of these modes only; one being received goes on.
+  void set_modes(std::vector<Mode> modes);
+
+  /// Real samples at kSampleRate, full scale 1; any level above the noise will do.
+  void process(std::span<const float> samples);
+  /// Drain after every process().
+  std::optional<BurstEvent> poll_event();
+
+  /// A burst has been acquired and has not ended, events up to now included.
+  bool busy() const;
+  const Stats& stats() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace s5066::modem::ms110a

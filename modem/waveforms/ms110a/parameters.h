@@ -1,0 +1,84 @@
+// The tables of the MIL-STD-188-110A serial tone waveform (5.3.2): what distinguishes its modes,
+// and the fixed sequences of its preamble and data.
+#pragma once
+
+#include <array>
+#include <complex>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "modem/api/modes.h"
+#include "modem/dsp/interleaver.h"
+
+namespace s5066::modem::ms110a {
+
+inline constexpr unsigned kSymbolRate = 2400;
+inline constexpr float kSubcarrierHz = 1800;
+
+// Preamble (5.3.2.3.7.2): segments of 15 channel symbols, each sent as 32 tribits.
+inline constexpr unsigned kTribitsPerChannelSymbol = 32;
+inline constexpr unsigned kChannelSymbolsPerSegment = 15;
+inline constexpr unsigned kSegmentSymbols = kTribitsPerChannelSymbol * kChannelSymbolsPerSegment;
+/// The channel symbols that open every segment, before D1 D2 C1 C2 C3 0.
+inline constexpr std::array<std::uint8_t, 9> kSegmentOpening = {0, 1, 3, 0, 1, 3, 1, 2, 0};
+inline constexpr unsigned kSegmentsMax = 24;
+inline constexpr unsigned kCountsMax = 24;  // the count runs from segments - 1 down to 0
+
+/// Eight tribits that stand for a channel symbol, repeated four times.
+inline constexpr std::array<std::array<std::uint8_t, 8>, 8> kChannelSymbolPattern = {{
+    {0, 0, 0, 0, 0, 0, 0, 0},
+    {0, 4, 0, 4, 0, 4, 0, 4},
+    {0, 0, 4, 4, 0, 0, 4, 4},
+    {0, 4, 4, 0, 0, 4, 4, 0},
+    {0, 0, 0, 0, 4, 4, 4, 4},
+    {0, 4, 0, 4, 4, 0, 4, 0},
+    {0, 0, 4, 4, 4, 4, 0, 0},
+    {0, 4, 4, 0, 4, 0, 0, 4},
+}};
+
+/// Added to the preamble, starting again for each channel symbol.
+inline constexpr std::array<std::uint8_t, kTribitsPerChannelSymbol> kSyncScrambler = {
+    7, 4, 3, 0, 5, 1, 5, 0, 2, 2, 1, 1, 5, 7, 4, 3, 5, 0, 2, 6, 2, 1, 6, 2, 0, 0, 5, 0, 5, 2, 6, 6};
+
+inline constexpr unsigned kDataScramblerPeriod = 160;
+/// Added to data and probes from the first data symbol on, over and over.
+const std::array<std::uint8_t, kDataScramblerPeriod>& data_scrambler();
+
+/// What one mode prescribes; [110A Tables XIII to XVII].
+struct Parameters {
+  unsigned bits_per_symbol = 0;
+  unsigned data_symbols = 0;   // unknown symbols in a frame
+  unsigned probe_symbols = 0;  // known symbols behind them
+  unsigned repetition = 1;     // how often each coded pair is sent
+  unsigned frames_per_block = 0;
+  unsigned segments = 0;  // of the preamble
+  std::uint8_t d1 = 0;
+  std::uint8_t d2 = 0;
+  dsp::Interleaver::Config interleaver;
+
+  unsigned frame_symbols() const { return data_symbols + probe_symbols; }
+  unsigned block_symbols() const { return frames_per_block * frame_symbols(); }
+  unsigned block_coded_bits() const { return frames_per_block * data_symbols * bits_per_symbol; }
+  unsigned block_user_bits() const { return block_coded_bits() / (2 * repetition); }
+};
+
+Parameters parameters(const Mode& mode);
+
+/// The mode a preamble announces; none for pairs that are reserved or not supported.
+std::optional<Mode> mode_announced(std::uint8_t d1, std::uint8_t d2);
+
+/// C1, C2, C3 for a count.
+std::array<std::uint8_t, 3> count_symbols(unsigned count);
+
+/// Tribit 0..7 as a point of the unit circle.
+std::complex<float> point(std::uint8_t tribit);
+
+/// Modified Gray decoding (5.3.2.3.4): 1, 2 or 3 bits, first bit most significant, to a tribit.
+std::uint8_t tribit_of_bits(unsigned bits_per_symbol, unsigned bits);
+
+/// The probe tribits of frame `frame` of a block, before scrambling: zero but for the two last
+/// probes, which carry D1 and D2.
+std::uint8_t probe_tribit(const Parameters& p, unsigned frame, unsigned index);
+
+}  // namespace s5066::modem::ms110a

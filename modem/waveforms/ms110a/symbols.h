@@ -1,0 +1,25 @@
+// From octets to the 8-PSK symbols of a whole transmission: preamble, coded and interleaved data
+// with end-of-message mark and flush, probes, scrambling (MIL-STD-188-110A 5.3.2). Pure functions.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "modem/api/modes.h"
+#include "s5066d/base/bytes.h"
+
+namespace s5066::modem::ms110a {
+
+/// Sent behind the last user bit, most significant bit first (5.3.2.3.1).
+inline constexpr std::uint32_t kEndOfMessage = 0x4B65A5B2;
+inline constexpr unsigned kEndOfMessageBits = 32;
+inline constexpr unsigned kFlushBits = 144;
+
+/// The 480 tribits of one preamble segment.
+std::vector<std::uint8_t> preamble_segment(std::uint8_t d1, std::uint8_t d2, unsigned count);
+
+/// Tribits 0..7 of the transmission, one for each symbol. Octets go out least significant bit
+/// first.
+std::vector<std::uint8_t> symbols(const Mode& mode, ByteSpan bytes);
+
+}  // namespace s5066::modem::ms110a
