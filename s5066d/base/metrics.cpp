@@ -9,7 +9,7 @@ constexpr std::array<CounterInfo, static_cast<std::size_t>(Counter::count)> kTab
     {"bursts_received", "bursts", "transmissions of others that the modem locked to"},
     {"dpdus_sent", "frames", "D_PDUs transmitted, of every type"},
     {"dpdus_received", "frames", "D_PDUs with a good header CRC, for whomever"},
-    {"dpdus_bad_header_crc", "frames", "sync words whose header failed its CRC"},
+    {"dpdus_bad_header_crc", "frames", "sync words without a valid header behind them"},
     {"dpdus_bad_segment_crc", "frames", "D_PDUs whose segment failed its CRC"},
     {"dpdus_malformed", "frames", "D_PDUs with a good CRC and an illegal field"},
     {"dpdus_for_others", "frames", "D_PDUs addressed to another station"},

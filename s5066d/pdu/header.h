@@ -1,0 +1,80 @@
+// The header that all D_PDUs share (C.3.2): sync, fixed part, addresses, the place of the
+// type-specific part, and CRC-16. Only the codecs of this folder need it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "s5066d/base/bytes.h"
+#include "s5066d/base/result.h"
+#include "s5066d/pdu/dpdu.h"
+
+namespace s5066::pdu {
+
+/// Sync octets as they stand in memory; the word 0xEB90 leaves least significant bit first.
+inline constexpr std::uint8_t kSyncFirst = 0x90;
+inline constexpr std::uint8_t kSyncSecond = 0xEB;
+inline constexpr std::size_t kSyncOctets = 2;
+/// Sync and the four octets that say how long the header is.
+inline constexpr std::size_t kFixedOctets = kSyncOctets + 4;
+/// SIZE OF HEADER has five bits and does not count the sync and up to 7 octets of addresses.
+inline constexpr std::size_t kHeaderOctetsMax = kSyncOctets + 31 + 7;
+inline constexpr std::size_t kSegmentCrcOctets = 4;
+
+/// I and I+C frames (C.3.1): a segment and its CRC-32 follow the header.
+constexpr bool has_segment(std::uint8_t type) {
+  return type == 0 || type == 2 || type == 4 || type == 7 || type == 8;
+}
+
+/// A header whose CRC is good. `specific` points into the octets it was read from.
+struct Header {
+  Common common;
+  std::uint8_t type = 0;
+  ByteSpan specific;               // type-specific part (C.3.2.7)
+  std::size_t octets = 0;          // sync up to and with the CRC-16
+  std::size_t segment_octets = 0;  // SIZE OF SEGMENTED C_PDU, where there is a segment
+
+  std::size_t frame_octets() const {
+    return octets + (has_segment(type) ? segment_octets + kSegmentCrcOctets : 0);
+  }
+};
+
+/// What the fixed part says of the header's length, sync included; 0 when the address size is
+/// illegal or the header size does not fit the type. Zeros pass a CRC, but not this.
+std::size_t header_octets(ByteSpan fixed);
+
+/// Reads the header at the start of `frame`.
+Result<Header> read_header(ByteSpan frame);
+
+/// Writes sync, fixed part and addresses; the caller appends `specific_octets` more, then closes
+/// with `end_header` and the start that this returned.
+std::size_t begin_header(DpduType type, const Common& common, std::size_t specific_octets,
+                         Bytes& out);
+void end_header(std::size_t start, Bytes& out);
+
+/// Appends a segment and its CRC-32 (C.3.2.9, C.3.2.11).
+void append_segment(ByteSpan segment, Bytes& out);
+
+/// What a header says, without its segment. An error is a field that the standard forbids.
+Result<Dpdu> read_dpdu(const Header& header);
+
+/// Takes a segment with its four octets of CRC-32 into the D_PDU; false when the CRC is wrong.
+bool attach_segment(Bytes segment_and_crc, Dpdu& dpdu);
+
+// The families, a file each.
+void write_data(const Data& data, Bytes& out);
+void write_ack_only(const AckOnly& ack_only, Bytes& out);
+void write_data_ack(const DataAck& data_ack, Bytes& out);
+void write_nonarq(const Nonarq& nonarq, Bytes& out);
+void write_warning(const Warning& warning, Bytes& out);
+Data read_data(const Header& header);
+AckOnly read_ack_only(const Header& header);
+DataAck read_data_ack(const Header& header);
+Result<Dpdu> read_nonarq(const Header& header);
+Warning read_warning(const Header& header);
+
+// The ack part of types 1 and 2.
+void write_ack(const Ack& ack, Bytes& out);
+Ack read_ack(ByteSpan part);
+
+}  // namespace s5066::pdu

@@ -1,0 +1,140 @@
+#include "s5066d/pdu/scanner.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <utility>
+
+#include "s5066d/base/assert.h"
+#include "s5066d/pdu/header.h"
+
+namespace s5066::pdu {
+namespace {
+
+constexpr unsigned kSyncWord = kSyncSecond << 8 | kSyncFirst;
+constexpr std::size_t kSyncBits = 8 * kSyncOctets;
+
+/// A sync word that begins `shift` bits into an octet fills the next octet completely. For each
+/// value of that octet: the shifts (bit 0 for shift 0) at which a sync word may begin. All but
+/// eight values rule out a sync at any shift, so hunting looks at one octet at a time.
+constexpr std::array<std::uint8_t, 256> make_shift_table() {
+  std::array<std::uint8_t, 256> table{};
+  for (unsigned shift = 0; shift < 8; ++shift) {
+    table[kSyncWord >> (8 - shift) & 0xFF] |= static_cast<std::uint8_t>(1u << shift);
+  }
+  return table;
+}
+constexpr auto kShifts = make_shift_table();
+
+}  // namespace
+
+void Scanner::push(ByteSpan bytes) {
+  S5066_ASSERT(buffer_.size() + bytes.size() <= kUnpolledOctetsMax);
+  append(buffer_, bytes);
+}
+
+void Scanner::reset() {
+  buffer_.clear();
+  at_bit_ = 0;
+  buffer_start_ = 0;
+  finished_ = false;
+}
+
+std::optional<Received> Scanner::poll() {
+  std::optional<Received> received;
+  while (hunt()) {
+    const Look look = look_at_candidate(received);
+    if (look == Look::found) return received;
+    if (look == Look::waiting && !finished_) break;
+    if (look == Look::waiting) ++at_bit_;  // the rest of this one will never come
+  }
+  discard_before(at_bit_);
+  return std::nullopt;
+}
+
+/// Moves to the next sync word, or as far as the octets allow.
+bool Scanner::hunt() {
+  std::size_t octet = at_bit_ / 8;
+  unsigned allowed = 0xFFu << at_bit_ % 8;  // shifts in the first octet that are not behind us
+  for (; octet + 1 < buffer_.size(); ++octet, allowed = 0xFF) {
+    for (unsigned shifts = kShifts[buffer_[octet + 1]] & allowed; shifts != 0;
+         shifts &= shifts - 1) {
+      const auto shift = static_cast<unsigned>(std::countr_zero(shifts));
+      at_bit_ = 8 * octet + shift;
+      if (at_bit_ + kSyncBits > bits_held()) return false;
+      const unsigned third = shift == 0 ? 0u : buffer_[octet + 2];
+      const unsigned bits = third << 16 | unsigned{buffer_[octet + 1]} << 8 | buffer_[octet];
+      if ((bits >> shift & 0xFFFF) == kSyncWord) return true;
+    }
+  }
+  at_bit_ = std::max(at_bit_, 8 * octet);
+  return false;
+}
+
+/// Reads the D_PDU whose sync word is at `at_bit_`, and moves on past what was understood of it.
+Scanner::Look Scanner::look_at_candidate(std::optional<Received>& out) {
+  const std::size_t held = (bits_held() - at_bit_) / 8;
+  if (held < kFixedOctets) return Look::waiting;
+  std::array<std::uint8_t, kHeaderOctetsMax> octets;
+  read_octets(at_bit_, kFixedOctets, octets.data());
+  const std::size_t header_size = header_octets(octets);
+  if (header_size > held) return Look::waiting;
+  if (header_size > 0) read_octets(at_bit_, header_size, octets.data());
+  const Result<Header> header = read_header(ByteSpan(octets).first(header_size));
+  if (!header) {
+    counters_.add(Counter::dpdus_bad_header_crc);
+    ++at_bit_;
+    return Look::nothing;
+  }
+
+  const std::size_t after_header = at_bit_ + 8 * header->octets;
+  Result<Dpdu> dpdu = read_dpdu(*header);
+  if (!dpdu) {
+    counters_.add(Counter::dpdus_malformed);
+    at_bit_ = after_header;
+    return Look::nothing;
+  }
+  if (header->frame_octets() > held && !finished_) return Look::waiting;
+
+  out = Received{.dpdu = std::move(*dpdu),
+                 .first_bit = buffer_start_ + at_bit_,
+                 .octets = header->frame_octets()};
+  counters_.add(Counter::dpdus_received);
+  at_bit_ = after_header;
+  if (!has_segment(header->type)) return Look::found;
+
+  // A segment that was cut off is handed on like a damaged one, as far as it came.
+  const bool whole = header->frame_octets() <= held;
+  const std::size_t came =
+      whole ? header->segment_octets : std::min(header->segment_octets, held - header->octets);
+  Bytes tail(came + kSegmentCrcOctets);
+  read_octets(after_header, whole ? tail.size() : came, tail.data());
+  out->segment_ok = attach_segment(std::move(tail), out->dpdu) && whole;
+  if (out->segment_ok) {
+    at_bit_ = after_header + 8 * (header->frame_octets() - header->octets);
+  } else {  // bits may have slipped, so the next D_PDU may begin anywhere after this header
+    counters_.add(Counter::dpdus_bad_segment_crc);
+  }
+  return Look::found;
+}
+
+void Scanner::read_octets(std::size_t from_bit, std::size_t count, std::uint8_t* out) const {
+  const std::uint8_t* from = buffer_.data() + from_bit / 8;
+  const unsigned shift = from_bit % 8;
+  if (shift == 0) {
+    std::copy_n(from, count, out);
+    return;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    out[i] = static_cast<std::uint8_t>(from[i] >> shift | from[i + 1] << (8 - shift));
+  }
+}
+
+void Scanner::discard_before(std::size_t bit) {
+  const std::size_t octets = bit / 8;
+  buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(octets));
+  buffer_start_ += 8 * octets;
+  at_bit_ -= 8 * octets;
+}
+
+}  // namespace s5066::pdu
