@@ -19,8 +19,8 @@ enum class TraceKind : std::uint8_t {
   burst_finished,     // a = 0 sent, 1 aborted, 2 underrun
   carrier_up,         // a = bit/s, b = SNR in tenths of a dB
   carrier_down,       // a = reason
-  dpdu_sent,          // a = type, b = frame number or 0; octets hold the whole D_PDU
-  dpdu_received,      // a = type, b = frame number or 0; octets hold the whole D_PDU
+  dpdu_sent,          // a = type, b = frame number or 0; octets if wanted
+  dpdu_received,      // a = type, b = frame number or 0; octets if wanted
   link_state,         // a = old, b = new state of the physical link
   cpdu_sent,          // a = C_PDU type, b = octets
   cpdu_received,      // a = C_PDU type, b = octets
@@ -51,6 +51,8 @@ std::string to_string(const TraceEvent& event);
 class TraceSink {
  public:
   virtual void on_trace(const TraceEvent& event) = 0;
+  /// Whether D_PDU events should carry their octets, which costs an encoding.
+  virtual bool wants_octets() const { return false; }
 
  protected:
   ~TraceSink() = default;

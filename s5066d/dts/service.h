@@ -41,6 +41,7 @@ enum class CpduFailure : std::uint8_t {
   not_connected,  // no ARQ connection to the destination, or it was terminated
   expired,        // time to die
   queue_full,
+  unsupported,  // the service is not offered
 };
 
 struct CpduRejected {

@@ -1,0 +1,225 @@
+#include "s5066d/dts/arq_sender.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace s5066::dts {
+
+ArqSender::ArqSender(const Config& config, Counters& counters)
+    : config_(config), counters_(counters), window_(config.window) {
+  S5066_ASSERT(config.segment_octets >= 1 && config.segment_octets <= pdu::kSegmentOctetsMax);
+}
+
+Result<void> ArqSender::request(CpduRequest request) {
+  S5066_ASSERT(!request.cpdu.empty() && request.cpdu.size() <= kCpduOctetsMax);
+  S5066_ASSERT(request.priority < waiting_.size());
+  if (queued_octets_ + request.cpdu.size() > config_.queue_octets_max) {
+    return Error{ErrorCode::queue_full, "ARQ queue"};
+  }
+  queued_octets_ += request.cpdu.size();
+  if (request.time_to_die) deadlines_.emplace(*request.time_to_die, request.id);
+  waiting_[request.priority].push_back(std::move(request));
+  return {};
+}
+
+bool ArqSender::can_segment() const {
+  if (window_.full()) return false;
+  if (current_) return true;
+  return std::any_of(waiting_.begin(), waiting_.end(), [](const auto& q) { return !q.empty(); });
+}
+
+bool ArqSender::has_work() const {
+  if (in_doubt_ || can_segment()) return true;
+  const auto& frames = window_.frames();
+  return std::any_of(frames.begin(), frames.end(), [](const TxFrame& f) { return f.due; });
+}
+
+bool ArqSender::fill(Instant now, const pdu::Common& common, const std::optional<pdu::Ack>& ack,
+                     IntervalBudget& budget, BurstBuilder& burst) {
+  on_deadline(now);
+  const std::size_t ack_extra =
+      ack ? pdu::data_ack_octets(0, ack->selective.size()) - pdu::data_octets(0) : 0;
+  std::vector<FrameNumber> chosen;
+  const auto take = [&](const TxFrame& frame) {
+    // The acknowledgement rides on the first frame; room for its copy on the last is kept too.
+    const std::size_t octets =
+        pdu::data_octets(frame.segment.size()) + (chosen.size() < 2 ? ack_extra : 0);
+    const bool first = chosen.empty();
+    if (!budget.fits(octets)) return false;
+    if (in_doubt_ && !first && octets > budget.left_in_block()) return false;
+    budget.take(octets);
+    chosen.push_back(frame.number);
+    return true;
+  };
+
+  bool room = true;
+  for (TxFrame& frame : window_.frames()) {
+    if (frame.acknowledged || !(frame.due || in_doubt_)) continue;
+    if (!(room = take(frame))) break;
+  }
+  while (room && !in_doubt_ && can_segment()) {
+    // Only what fits may be bound to a frame number, so look before segmenting.
+    if (!budget.fits(pdu::data_octets(next_segment_octets()) + ack_extra)) break;
+    room = take(next_segment());
+  }
+
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    TxFrame& frame = window_.frames()[distance(window_.lwe(), chosen[i])];
+    const bool with_ack = ack && (i == 0 || i + 1 == chosen.size());
+    burst.add(frame_dpdu(frame, common, with_ack ? &*ack : nullptr));
+  }
+  return ack && !chosen.empty();
+}
+
+pdu::Dpdu ArqSender::frame_dpdu(TxFrame& frame, const pdu::Common& common, const pdu::Ack* ack) {
+  counters_.add(frame.transmissions++ == 0 ? Counter::frames_sent_new : Counter::frames_sent_again);
+  frame.due = false;
+  pdu::DataFlags flags = frame.flags;
+  flags.lwe = frame.number == window_.lwe();
+  flags.uwe = frame.number == window_.uwe();
+  if (ack) return pdu::DataAck{common, flags, frame.number, *ack, frame.segment};
+  return pdu::Data{common, flags, frame.number, frame.segment};
+}
+
+const CpduRequest& ArqSender::next_waiting() const {
+  const auto queue =
+      std::find_if(waiting_.rbegin(), waiting_.rend(), [](const auto& q) { return !q.empty(); });
+  S5066_ASSERT(queue != waiting_.rend());
+  return queue->front();
+}
+
+void ArqSender::start_next_transfer() {
+  auto& queue = waiting_[next_waiting().priority];
+  current_ = queue.front().id;
+  open_.emplace(*current_, Transfer{.request = std::move(queue.front())});
+  queue.pop_front();
+}
+
+std::size_t ArqSender::next_segment_octets() const {
+  std::size_t left = 0;
+  if (current_) {
+    const Transfer& transfer = open_.at(*current_);
+    // An expired C_PDU ends with an empty DROP frame that tells the receiver where.
+    left = transfer.expired ? 0 : transfer.request.cpdu.size() - transfer.segmented;
+  } else {
+    left = next_waiting().cpdu.size();
+  }
+  return std::min(config_.segment_octets, left);
+}
+
+TxFrame& ArqSender::next_segment() {
+  const std::size_t n = next_segment_octets();
+  if (!current_) start_next_transfer();
+  Transfer& transfer = open_.at(*current_);
+  const Bytes& cpdu = transfer.request.cpdu;
+  const std::size_t from = transfer.segmented;
+  TxFrame frame;
+  frame.cpdu = *current_;
+  frame.segment.assign(cpdu.begin() + static_cast<std::ptrdiff_t>(from),
+                       cpdu.begin() + static_cast<std::ptrdiff_t>(from + n));
+  frame.flags.start = from == 0;
+  frame.flags.end = transfer.expired || from + n == cpdu.size();
+  frame.flags.in_order = transfer.request.in_order;
+  frame.flags.drop = transfer.expired;
+  transfer.segmented += n;
+  transfer.unacknowledged += 1;
+  counters_.add(Counter::user_octets_sent, n);
+  if (frame.flags.end) {
+    transfer.closed = true;
+    current_.reset();
+  }
+  return window_.push(std::move(frame));
+}
+
+bool ArqSender::on_ack(const pdu::Ack& ack) {
+  if (!window_.in_sync(ack)) return false;
+  for (const auto& frame : window_.acknowledge(ack)) {
+    counters_.add(Counter::user_octets_acknowledged, frame.octets);
+    const auto transfer = open_.find(frame.cpdu);
+    S5066_ASSERT(transfer != open_.end());
+    transfer->second.unacknowledged -= 1;
+    finish(transfer);
+  }
+  // Half duplex: the answer was formed after all of our transmission, so what it does not name is
+  // missing.
+  for (TxFrame& frame : window_.frames()) frame.due = !frame.acknowledged;
+  in_doubt_ = false;
+  return true;
+}
+
+void ArqSender::finish(std::map<CpduId, Transfer>::iterator transfer) {
+  const Transfer& t = transfer->second;
+  if (!t.closed || t.unacknowledged > 0) return;
+  if (!t.expired) report(transfer->first, t.request.cpdu.size(), CpduConfirm{transfer->first});
+  open_.erase(transfer);
+}
+
+void ArqSender::on_deadline(Instant now) {
+  while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+    expire(deadlines_.begin()->second);  // erases the entry
+  }
+}
+
+std::optional<Instant> ArqSender::next_deadline() const {
+  if (deadlines_.empty()) return std::nullopt;
+  return deadlines_.begin()->first;
+}
+
+void ArqSender::expire(CpduId id) {
+  for (auto& queue : waiting_) {
+    const auto found =
+        std::find_if(queue.begin(), queue.end(), [id](const CpduRequest& r) { return r.id == id; });
+    if (found == queue.end()) continue;
+    const std::size_t octets = found->cpdu.size();
+    deadlines_.erase({*found->time_to_die, id});
+    queue.erase(found);
+    report(id, octets, CpduRejected{id, CpduFailure::expired});
+    return;
+  }
+  const auto transfer = open_.find(id);
+  S5066_ASSERT(transfer != open_.end());
+  transfer->second.expired = true;
+  report(id, transfer->second.request.cpdu.size(), CpduRejected{id, CpduFailure::expired});
+  for (TxFrame& frame : window_.frames()) {
+    if (frame.cpdu != id || frame.acknowledged) continue;
+    frame.flags.drop = true;
+    frame.segment = {};
+  }
+}
+
+// `octets` leave the queue; the entry in deadlines_ goes with them.
+void ArqSender::report(CpduId id, std::size_t octets, Outcome outcome) {
+  const auto transfer = open_.find(id);
+  if (transfer != open_.end() && transfer->second.request.time_to_die) {
+    deadlines_.erase({*transfer->second.request.time_to_die, id});
+  }
+  queued_octets_ -= octets;
+  outcomes_.push_back(outcome);
+}
+
+void ArqSender::on_terminated() {
+  for (auto& [id, transfer] : open_) {
+    if (!transfer.expired) outcomes_.push_back(CpduRejected{id, CpduFailure::not_connected});
+  }
+  for (auto queue = waiting_.rbegin(); queue != waiting_.rend(); ++queue) {
+    for (const auto& request : *queue) {
+      outcomes_.push_back(CpduRejected{request.id, CpduFailure::not_connected});
+    }
+    queue->clear();
+  }
+  open_.clear();
+  current_.reset();
+  deadlines_.clear();
+  queued_octets_ = 0;
+  window_ = TxWindow(config_.window);
+  in_doubt_ = false;
+}
+
+std::optional<ArqSender::Outcome> ArqSender::poll_outcome() {
+  if (outcomes_.empty()) return std::nullopt;
+  std::optional<Outcome> outcome(outcomes_.front());
+  outcomes_.pop_front();
+  return outcome;
+}
+
+}  // namespace s5066::dts

@@ -1,0 +1,97 @@
+// Sends the C_PDUs of one connection by selective-repeat ARQ (C.4.1, C.6.2): segments them as the
+// window allows, repeats what was not acknowledged, reports how each ended.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <variant>
+
+#include "s5066d/base/metrics.h"
+#include "s5066d/base/result.h"
+#include "s5066d/base/time.h"
+#include "s5066d/dts/interval_packer.h"
+#include "s5066d/dts/service.h"
+#include "s5066d/dts/tx_window.h"
+
+namespace s5066::dts {
+
+class ArqSender {
+ public:
+  struct Config {
+    std::size_t segment_octets;    // 1..kSegmentOctetsMax; the last of a C_PDU may be shorter
+    unsigned window;               // 1..kWindowMax
+    std::size_t queue_octets_max;  // C_PDU octets accepted and not yet reported
+  };
+  using Outcome = std::variant<CpduConfirm, CpduRejected>;
+
+  ArqSender(const Config& config, Counters& counters);
+
+  /// Takes the C_PDU over; on success exactly one Outcome follows.
+  Result<void> request(CpduRequest request);
+
+  /// Something could go into a transmission now.
+  bool has_work() const;
+  /// Frames are out whose fate is unknown: the next transmission should only ask (see fill).
+  bool in_doubt() const { return in_doubt_; }
+  std::size_t queued_octets() const { return queued_octets_; }
+
+  /// Adds frames: due ones oldest first, then new ones while the window is open. When in doubt, a
+  /// short poll instead: the oldest frames as far as one interleaver block goes, because a lost
+  /// acknowledgement is as likely as a lost transmission. With `ack`, the first frame and, in a
+  /// longer run, the last one carry it as DATA-ACK; tells whether any did.
+  bool fill(Instant now, const pdu::Common& common, const std::optional<pdu::Ack>& ack,
+            IntervalBudget& budget, BurstBuilder& burst);
+
+  /// A transmission with frames of ours has left: until an answer comes, we are in doubt.
+  void on_sent() { in_doubt_ = !window_.empty(); }
+
+  /// False when it cannot belong to our window: nothing is changed then.
+  bool on_ack(const pdu::Ack& ack);
+
+  /// Drops what has passed its time to die (C.3.6, implementation note).
+  void on_deadline(Instant now);
+  std::optional<Instant> next_deadline() const;
+
+  /// The connection is gone: everything accepted is rejected.
+  void on_terminated();
+
+  std::optional<Outcome> poll_outcome();
+
+ private:
+  struct Transfer {
+    CpduRequest request;
+    std::size_t segmented = 0;  // octets given to frames
+    unsigned unacknowledged = 0;
+    bool closed = false;   // its END frame exists
+    bool expired = false;  // reported already; its frames go out as DROP
+  };
+
+  bool can_segment() const;
+  TxFrame& next_segment();
+  const CpduRequest& next_waiting() const;
+  std::size_t next_segment_octets() const;
+  void start_next_transfer();
+  void expire(CpduId id);
+  void finish(std::map<CpduId, Transfer>::iterator transfer);
+  void report(CpduId id, std::size_t octets, Outcome outcome);
+  pdu::Dpdu frame_dpdu(TxFrame& frame, const pdu::Common& common, const pdu::Ack* ack);
+
+  Config config_;
+  Counters& counters_;
+  TxWindow window_;
+  bool in_doubt_ = false;
+
+  std::array<std::deque<CpduRequest>, 16> waiting_;  // by priority; not yet segmented
+  std::map<CpduId, Transfer> open_;                  // segmented in part or in full
+  std::optional<CpduId> current_;                    // the one being segmented
+  std::set<std::pair<Instant, CpduId>> deadlines_;
+  std::size_t queued_octets_ = 0;
+  std::deque<Outcome> outcomes_;
+};
+
+}  // namespace s5066::dts

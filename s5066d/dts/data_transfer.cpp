@@ -1,0 +1,481 @@
+#include "s5066d/dts/data_transfer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "modem/api/airtime.h"
+#include "s5066d/base/deadline_table.h"
+
+namespace s5066::dts {
+namespace {
+
+constexpr Duration kHalfSecond = std::chrono::milliseconds(500);
+/// A modem that has not reported the end of a burst by then is taken to have failed.
+constexpr Duration kModemPatience = std::chrono::seconds(10);
+/// An acknowledgement alone in its block is repeated while the block has room.
+constexpr int kAckCopiesMax = 3;
+constexpr std::uint8_t kReasonUnrecognised = 0;
+constexpr std::uint8_t kReasonNotConnected = 1;
+
+std::size_t segment_octets(const Config& config) {
+  if (config.segment_octets > 0) return config.segment_octets;
+  return config.mode.rate_bps <= 300 ? 200 : 400;
+}
+
+TurnControl::Config turn_config(const Config& config) {
+  const Duration detection = modem::preamble_duration(config.mode);
+  return {.turnaround = config.turnaround,
+          .reply_guard = kHalfSecond + detection + config.turnaround,
+          .slot = detection + config.turnaround};
+}
+
+Duration reply_time(const Config& config) {
+  return config.turnaround + kHalfSecond + modem::preamble_duration(config.mode) +
+         config.reply_margin;
+}
+
+}  // namespace
+
+DataTransfer::DataTransfer(const Config& config, Rng& rng, Counters& counters, TraceSink& trace)
+    : config_(config),
+      counters_(counters),
+      trace_(trace),
+      turn_(turn_config(config), rng),
+      scanner_(counters),
+      nonarq_tx_({segment_octets(config), config.nonarq_queue_octets_max}, rng),
+      nonarq_rx_({}, counters) {
+  S5066_ASSERT(config.transmission_max <= kTransmissionMax);
+  S5066_ASSERT(modem::capacity(config.mode, config.transmission_max) >=
+               pdu::data_ack_octets(segment_octets(config), pdu::kSelectiveOctetsMax));
+}
+
+void DataTransfer::request_cpdu(Instant now, CpduRequest request) {
+  const CpduId id = request.id;
+  const auto refuse = [&](CpduFailure reason) { actions_.push_back(CpduRejected{id, reason}); };
+  switch (request.service) {
+    case Service::arq: {
+      const auto link = links_.find(request.destination);
+      if (link == links_.end()) return refuse(CpduFailure::not_connected);
+      if (!link->second.tx.request(std::move(request))) return refuse(CpduFailure::queue_full);
+      break;
+    }
+    case Service::nonarq:
+    case Service::expedited_nonarq:
+      if (!nonarq_tx_.request(std::move(request))) return refuse(CpduFailure::queue_full);
+      break;
+    case Service::expedited_arq:
+      return refuse(CpduFailure::unsupported);
+  }
+  settle(now);
+}
+
+void DataTransfer::on_connection_made(Instant now, Address peer) {
+  const auto known = links_.find(peer);
+  if (known != links_.end()) {
+    if (!known->second.heard) return;
+    end_link(peer);
+  }
+  if (links_.size() >= config_.links_max) {
+    actions_.push_back(ConnectionLost{peer});
+    return;
+  }
+  const ArqSender::Config tx{segment_octets(config_), config_.window,
+                             config_.link_queue_octets_max};
+  links_.emplace(std::piecewise_construct, std::forward_as_tuple(peer),
+                 std::forward_as_tuple(peer, tx, counters_));
+  settle(now);
+}
+
+void DataTransfer::on_connection_terminated(Instant now, Address peer) {
+  end_link(peer);
+  settle(now);
+}
+
+// Everything accepted for the peer is reported before its state goes.
+void DataTransfer::end_link(Address peer) {
+  const auto link = links_.find(peer);
+  if (link == links_.end()) return;
+  link->second.tx.on_terminated();
+  collect(link->second);
+  links_.erase(link);
+  if (reply_awaited_from_ == peer) reply_awaited_from_.reset();
+}
+
+void DataTransfer::lose(Instant now, Address peer) {
+  counters_.add(Counter::links_lost);
+  trace_.on_trace({.at = now, .kind = TraceKind::link_lost, .peer = peer});
+  end_link(peer);
+  actions_.push_back(ConnectionLost{peer});
+}
+
+void DataTransfer::on_modem_event(Instant now, const modem::Event& event) {
+  std::visit([&](const auto& e) { on_event(now, e); }, event);
+  settle(now);
+}
+
+void DataTransfer::on_event(Instant, const modem::TransmitStarted&) {}
+
+void DataTransfer::on_event(Instant now, const modem::TransmitFinished& event) {
+  if (burst_ && burst_->id == event.id) on_burst_over(now, event.outcome);
+}
+
+void DataTransfer::on_event(Instant now, const modem::Fault& event) {
+  counters_.add(Counter::modem_faults);
+  if (event.kind == modem::FaultKind::command_refused && burst_) {
+    on_burst_over(now, modem::TransmitOutcome::aborted);
+  }
+}
+
+void DataTransfer::on_burst_over(Instant now, modem::TransmitOutcome outcome) {
+  const OwnBurst burst = *std::exchange(burst_, std::nullopt);
+  const bool sent = outcome == modem::TransmitOutcome::sent;
+  trace_.on_trace({.at = now,
+                   .kind = TraceKind::burst_finished,
+                   .peer = burst.arq_peer.value_or(Address{}),
+                   .a = static_cast<int>(outcome)});
+  if (sent) {
+    counters_.add(Counter::bursts_sent);
+    nonarq_tx_.on_sent();
+  } else {
+    nonarq_tx_.on_not_sent();
+  }
+  Link* link = nullptr;
+  if (burst.arq_peer) {
+    const auto found = links_.find(*burst.arq_peer);
+    if (found != links_.end()) link = &found->second;
+  }
+  if (link) {
+    if (!sent && burst.carries_ack) link->ack_owed = true;
+    if (burst.wants_reply) link->tx.on_sent();
+  }
+  const bool await = sent && link && burst.wants_reply;
+  reply_awaited_from_ = await ? std::optional(link->peer) : std::nullopt;
+  turn_.on_transmit_done(now, await ? std::optional(reply_time(config_)) : std::nullopt);
+}
+
+void DataTransfer::on_event(Instant now, const modem::CarrierUp& event) {
+  on_heard_over();
+  counters_.add(Counter::bursts_received);
+  trace_.on_trace({.at = now,
+                   .kind = TraceKind::carrier_up,
+                   .a = event.mode.rate_bps,
+                   .b = static_cast<std::int64_t>(event.snr_db * 10)});
+  scanner_.reset();
+  heard_ = HeardBurst{event.mode, std::nullopt};
+  turn_.on_carrier_up(now);
+}
+
+void DataTransfer::on_event(Instant now, const modem::ReceivedBytes& event) {
+  if (!heard_) return;  // the tail of a burst that ended for us when we keyed
+  if (!heard_->start) heard_->start = event.first_bit_at;
+  scanner_.push(event.bytes);
+  while (auto received = scanner_.poll()) on_received(now, std::move(*received));
+}
+
+void DataTransfer::on_event(Instant now, const modem::CarrierDown& event) {
+  trace_.on_trace(
+      {.at = now, .kind = TraceKind::carrier_down, .a = static_cast<int>(event.reason)});
+  if (heard_) {
+    scanner_.finish();
+    while (auto received = scanner_.poll()) on_received(now, std::move(*received));
+  }
+  on_heard_over();
+  turn_.on_carrier_down(now, event.ended_at);
+}
+
+// A link whose peer keeps disagreeing about the windows cannot be repaired from here: it is given
+// up and made again.
+void DataTransfer::on_heard_over() {
+  heard_.reset();
+  for (auto& [peer, link] : links_) {
+    if (std::exchange(link.out_of_sync, false)) ++link.out_of_sync_bursts;
+  }
+}
+
+void DataTransfer::on_received(Instant now, pdu::Received received) {
+  const pdu::Common common = pdu::common_of(received.dpdu);
+  if (common.source == config_.address) return;
+  S5066_ASSERT(heard_ && heard_->start);
+  const auto bit_time =
+      static_cast<Duration::rep>(received.first_bit) * 1'000'000'000 / heard_->mode.rate_bps;
+  const Instant first_bit_at = *heard_->start + Duration(bit_time);
+  trace_dpdu(now, TraceKind::dpdu_received, received.dpdu, common.source, received.segment_ok);
+  if (common.eot_half_s > 0) {  // 0: not known on a half-duplex channel
+    const Instant latest = first_bit_at + common.eot_half_s * kHalfSecond;
+    turn_.on_end_announced(now, latest - kHalfSecond, latest);
+  }
+  const Address to = common.destination;
+  const bool for_us =
+      to == config_.address || to == Address::all_stations() ||
+      std::find(config_.groups.begin(), config_.groups.end(), to) != config_.groups.end();
+  if (!for_us) {
+    counters_.add(Counter::dpdus_for_others);
+    return;
+  }
+  if (!to.group) turn_.on_spoken_to(now);
+  std::visit([&](auto& dpdu) { on_dpdu(now, first_bit_at, received.segment_ok, dpdu); },
+             received.dpdu);
+}
+
+DataTransfer::Link* DataTransfer::link_for(const pdu::Common& common, pdu::DpduType type) {
+  const auto found = links_.find(common.source);
+  if (found == links_.end()) {
+    owe_warning(common.source, static_cast<std::uint8_t>(type), kReasonNotConnected);
+    return nullptr;
+  }
+  found->second.heard = true;
+  return &found->second;
+}
+
+void DataTransfer::on_dpdu(Instant, Instant, bool ok, pdu::Data& data) {
+  Link* link = link_for(data.common, pdu::DpduType::data_only);
+  if (!link) return;
+  on_data(*link, data.number, data.flags, std::move(data.segment), ok);
+}
+
+void DataTransfer::on_data(Link& link, FrameNumber number, const pdu::DataFlags& flags,
+                           Bytes segment, bool ok) {
+  if (link.rx.on_data(number, flags, std::move(segment), ok)) {
+    link.ack_owed = true;
+    link.out_of_sync_bursts = 0;
+  } else {
+    link.out_of_sync = true;
+  }
+}
+
+void DataTransfer::on_dpdu(Instant now, Instant, bool ok, pdu::DataAck& data) {
+  Link* link = link_for(data.common, pdu::DpduType::data_ack);
+  if (!link) return;
+  on_ack(now, *link, data.ack);
+  on_data(*link, data.number, data.flags, std::move(data.segment), ok);
+}
+
+void DataTransfer::on_dpdu(Instant now, Instant, bool, pdu::AckOnly& ack) {
+  if (Link* link = link_for(ack.common, pdu::DpduType::ack_only)) on_ack(now, *link, ack.ack);
+}
+
+void DataTransfer::on_dpdu(Instant, Instant first_bit_at, bool ok, pdu::Nonarq& nonarq) {
+  if (ok) nonarq_rx_.on_nonarq(first_bit_at, std::move(nonarq));
+}
+
+void DataTransfer::on_dpdu(Instant, Instant, bool, pdu::Warning& warning) {
+  counters_.add(Counter::warnings_received);
+  actions_.push_back(WarningReceived{warning.common.source, warning.received_type, warning.reason});
+}
+
+void DataTransfer::on_dpdu(Instant, Instant, bool, pdu::Unsupported& unsupported) {
+  const bool needs_connection = unsupported.type <= 5;
+  const bool connected = links_.contains(unsupported.common.source);
+  owe_warning(unsupported.common.source, unsupported.type,
+              needs_connection && !connected ? kReasonNotConnected : kReasonUnrecognised);
+}
+
+void DataTransfer::on_ack(Instant now, Link& link, const pdu::Ack& ack) {
+  const auto before = counters_[Counter::user_octets_acknowledged];
+  if (!link.tx.on_ack(ack)) {
+    link.out_of_sync = true;
+    return;
+  }
+  link.octets_acknowledged += counters_[Counter::user_octets_acknowledged] - before;
+  link.replies_missed = 0;
+  link.out_of_sync_bursts = 0;
+  if (reply_awaited_from_ == link.peer) {
+    reply_awaited_from_.reset();
+    turn_.on_reply(now);
+  }
+}
+
+// One WARNING for each peer, type and reason until it has been sent, however many frames drew it.
+void DataTransfer::owe_warning(Address peer, std::uint8_t received_type, std::uint8_t reason) {
+  const PendingWarning warning{peer, received_type, reason};
+  if (std::find(warnings_.begin(), warnings_.end(), warning) != warnings_.end()) return;
+  if (warnings_.size() < config_.warnings_max) warnings_.push_back(warning);
+}
+
+void DataTransfer::on_reply_missing(Instant now) {
+  counters_.add(Counter::reply_timeouts);
+  const auto peer = std::exchange(reply_awaited_from_, std::nullopt);
+  if (!peer) return;
+  Link& link = links_.at(*peer);
+  ++link.replies_missed;
+  trace_.on_trace(
+      {.at = now, .kind = TraceKind::reply_timeout, .peer = *peer, .a = link.replies_missed});
+  if (link.replies_missed >= config_.replies_missed_max) lose(now, *peer);
+}
+
+bool DataTransfer::anything_to_send() const {
+  if (!warnings_.empty() || nonarq_tx_.has_work(true) || nonarq_tx_.has_work(false)) return true;
+  return std::any_of(links_.begin(), links_.end(), [](const auto& entry) {
+    return entry.second.ack_owed || entry.second.tx.has_work();
+  });
+}
+
+// An owed acknowledgement first; then the links take turns.
+DataTransfer::Link* DataTransfer::choose_link() {
+  Link* chosen = nullptr;
+  for (auto& [peer, link] : links_) {
+    if (link.ack_owed) return &link;
+    if (!link.tx.has_work()) continue;
+    const bool after_last = !last_served_ || *last_served_ < peer;
+    if (!chosen || (after_last && last_served_ && !(*last_served_ < chosen->peer))) chosen = &link;
+  }
+  return chosen;
+}
+
+void DataTransfer::fill_link(Instant now, Link& link, IntervalBudget& budget, BurstBuilder& burst) {
+  const pdu::Common common{.destination = link.peer, .source = config_.address};
+  std::optional<pdu::Ack> ack;
+  if (link.ack_owed) ack = link.rx.ack();
+  const std::size_t frames_before = burst.dpdus().size();
+  bool ack_sent = link.tx.fill(now, common, ack, budget, burst);
+  burst_->wants_reply = burst.dpdus().size() > frames_before;
+  if (ack && !ack_sent) {
+    const std::size_t octets = pdu::ack_only_octets(ack->selective.size());
+    for (int copy = 0; copy < kAckCopiesMax; ++copy) {
+      if (!budget.fits(octets) || (ack_sent && octets > budget.left_in_block())) break;
+      budget.take(octets);
+      burst.add(pdu::AckOnly{common, *ack});
+      ack_sent = true;
+    }
+  }
+  if (!ack_sent && !burst_->wants_reply) return;
+  burst_->arq_peer = link.peer;
+  burst_->carries_ack = ack_sent;
+  link.ack_owed = link.ack_owed && !ack_sent;
+  last_served_ = link.peer;
+}
+
+void DataTransfer::transmit(Instant now) {
+  S5066_ASSERT(!burst_);
+  IntervalBudget budget(config_.mode, config_.transmission_max);
+  BurstBuilder burst;
+  burst_ = OwnBurst{.id = {++bursts_made_}};
+  while (!warnings_.empty() && budget.fits(pdu::kWarningOctets)) {
+    const PendingWarning& warning = warnings_.front();
+    budget.take(pdu::kWarningOctets);
+    burst.add(pdu::Warning{{.destination = warning.peer, .source = config_.address},
+                           warning.received_type,
+                           warning.reason});
+    counters_.add(Counter::warnings_sent);
+    warnings_.pop_front();
+  }
+  nonarq_tx_.fill(now, true, config_.address, budget, burst);
+  if (Link* link = choose_link()) {
+    fill_link(now, *link, budget, burst);
+    collect(*link);
+  }
+  nonarq_tx_.fill(now, false, config_.address, budget, burst);
+  if (burst.empty()) {  // what there was has expired
+    burst_.reset();
+    return;
+  }
+
+  const bool more = nonarq_tx_.has_work(true) || nonarq_tx_.has_work(false);
+  auto encoded = burst.encode(
+      config_.mode, more ? config_.transmission_max + kTransmissionMax : Duration::zero());
+  counters_.add(Counter::dpdus_sent, burst.dpdus().size());
+  for (const auto& dpdu : burst.dpdus()) {
+    trace_dpdu(now, TraceKind::dpdu_sent, dpdu, pdu::common_of(dpdu).destination, true);
+  }
+  const Duration airtime = modem::airtime(config_.mode, encoded.octets.size());
+  trace_.on_trace({.at = now,
+                   .kind = TraceKind::burst_started,
+                   .peer = burst_->arq_peer.value_or(Address{}),
+                   .a = static_cast<std::int64_t>(encoded.octets.size()),
+                   .b = airtime / std::chrono::milliseconds(1)});
+  burst_->give_up_at = now + airtime + kModemPatience;
+  actions_.push_back(modem::Command(
+      modem::TransmitBurst{burst_->id, config_.mode, std::move(encoded.octets), now}));
+  on_heard_over();
+  turn_.on_transmit_started(now);
+}
+
+void DataTransfer::trace_dpdu(Instant now, TraceKind kind, const pdu::Dpdu& dpdu, Address peer,
+                              bool intact) {
+  TraceEvent event{.at = now, .kind = kind, .peer = peer, .a = pdu::type_of(dpdu)};
+  if (const auto* data = std::get_if<pdu::Data>(&dpdu)) event.b = data->number.value;
+  if (const auto* data = std::get_if<pdu::DataAck>(&dpdu)) event.b = data->number.value;
+  Bytes octets;
+  if (trace_.wants_octets() && intact && !std::holds_alternative<pdu::Unsupported>(dpdu)) {
+    pdu::encode(dpdu, octets);
+    event.octets = octets;
+  }
+  trace_.on_trace(event);
+}
+
+void DataTransfer::collect(Link& link) {
+  while (auto outcome = link.tx.poll_outcome()) {
+    std::visit([&](const auto& o) { actions_.push_back(o); }, *outcome);
+  }
+  while (auto cpdu = link.rx.poll_cpdu()) {
+    actions_.push_back(CpduIndication{Service::arq, link.peer, config_.address, std::move(*cpdu)});
+  }
+}
+
+// Runs after every input: hands results up, tells the turn control what is wanted, and does what it
+// decides.
+void DataTransfer::settle(Instant now) {
+  std::vector<Address> hopeless;
+  for (auto& [peer, link] : links_) {
+    collect(link);
+    if (link.out_of_sync_bursts >= config_.out_of_sync_max) hopeless.push_back(peer);
+  }
+  for (const Address peer : hopeless) lose(now, peer);
+  while (auto cpdu = nonarq_rx_.poll_cpdu()) actions_.push_back(std::move(*cpdu));
+
+  turn_.on_transmit_wanted(now, !burst_ && anything_to_send());
+  turn_.on_deadline(now);
+  while (auto action = turn_.poll_action()) {
+    if (std::holds_alternative<TurnControl::KeyTransmitter>(*action)) {
+      transmit(now);
+    } else {
+      on_reply_missing(now);
+      turn_.on_transmit_wanted(now, !burst_ && anything_to_send());
+    }
+  }
+  while (auto outcome = nonarq_tx_.poll_outcome()) {
+    if (outcome->expired) {
+      actions_.push_back(CpduRejected{outcome->id, CpduFailure::expired});
+    } else {
+      actions_.push_back(CpduConfirm{outcome->id});
+    }
+  }
+}
+
+void DataTransfer::on_deadline(Instant now) {
+  if (burst_ && now >= burst_->give_up_at) {
+    counters_.add(Counter::modem_faults);
+    actions_.push_back(modem::Command(modem::AbortTransmit{burst_->id}));
+    on_burst_over(now, modem::TransmitOutcome::aborted);
+  }
+  nonarq_rx_.on_deadline(now);
+  for (auto& [peer, link] : links_) link.tx.on_deadline(now);
+  settle(now);
+}
+
+std::optional<Instant> DataTransfer::next_deadline() const {
+  std::optional<Instant> next = earlier(turn_.next_deadline(), nonarq_rx_.next_deadline());
+  if (burst_) next = earlier(next, burst_->give_up_at);
+  for (const auto& [peer, link] : links_) next = earlier(next, link.tx.next_deadline());
+  return next;
+}
+
+std::optional<Action> DataTransfer::poll_action() {
+  if (actions_.empty()) return std::nullopt;
+  std::optional<Action> action(std::move(actions_.front()));
+  actions_.pop_front();
+  return action;
+}
+
+std::optional<DataTransfer::LinkStatus> DataTransfer::link_status(Address peer) const {
+  const auto link = links_.find(peer);
+  if (link == links_.end()) return std::nullopt;
+  return LinkStatus{link->second.tx.queued_octets(), link->second.octets_acknowledged};
+}
+
+std::size_t DataTransfer::queued_octets(Address peer) const {
+  const auto status = link_status(peer);
+  return status ? status->octets_queued : 0;
+}
+
+}  // namespace s5066::dts

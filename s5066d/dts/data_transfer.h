@@ -1,0 +1,159 @@
+// The data transfer sublayer of one node (Annex C): ARQ connections, unacknowledged delivery and
+// the half-duplex discipline over one modem.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "modem/api/port.h"
+#include "s5066d/base/metrics.h"
+#include "s5066d/base/rng.h"
+#include "s5066d/base/trace.h"
+#include "s5066d/dts/arq_receiver.h"
+#include "s5066d/dts/arq_sender.h"
+#include "s5066d/dts/nonarq.h"
+#include "s5066d/dts/service.h"
+#include "s5066d/dts/turn_control.h"
+#include "s5066d/pdu/scanner.h"
+
+namespace s5066::dts {
+
+struct Config {
+  Address address;
+  std::vector<Address> groups;  // subscribed, besides all stations
+  modem::Mode mode;
+  std::size_t segment_octets = 0;  // 0: 200 up to 300 bit/s, 400 above
+  unsigned window = kWindowMax;
+  Duration transmission_max = std::chrono::seconds(60);  // of the data part, ≤ kTransmissionMax
+  Duration turnaround = std::chrono::milliseconds(200);  // end of a burst to our own key-down
+  Duration reply_margin = std::chrono::seconds(1);       // slack for an answer to be detected
+  unsigned replies_missed_max = 6;                       // in a row, then the link is lost
+  unsigned out_of_sync_max = 3;                          // bursts in a row, then the link is lost
+  std::size_t links_max = 16;
+  std::size_t link_queue_octets_max = 512 * 1024;
+  std::size_t nonarq_queue_octets_max = 256 * 1024;
+  std::size_t warnings_max = 8;  // waiting to be sent
+};
+
+using Action = std::variant<modem::Command, CpduConfirm, CpduRejected, CpduIndication,
+                            ConnectionLost, WarningReceived>;
+
+class DataTransfer {
+ public:
+  DataTransfer(const Config& config, Rng& rng, Counters& counters, TraceSink& trace);
+
+  // --- From the channel access sublayer ---
+
+  /// Answered by exactly one CpduConfirm or CpduRejected.
+  void request_cpdu(Instant now, CpduRequest request);
+  /// D_CONNECTION_MADE: a fresh ARQ machine (C.6.3.1). Repeated before anything was heard on the
+  /// connection, it changes nothing: the peer may have missed our answer and called again.
+  void on_connection_made(Instant now, Address peer);
+  /// D_CONNECTION_TERMINATED: what was not acknowledged is rejected.
+  void on_connection_terminated(Instant now, Address peer);
+
+  // --- From the modem ---
+  void on_modem_event(Instant now, const modem::Event& event);
+
+  void on_deadline(Instant now);
+  std::optional<Instant> next_deadline() const;
+  std::optional<Action> poll_action();
+
+  // --- For operators ---
+  struct LinkStatus {
+    std::size_t octets_queued = 0;  // C_PDU octets accepted and not yet reported
+    std::uint64_t octets_acknowledged = 0;
+  };
+  std::optional<LinkStatus> link_status(Address peer) const;
+  std::size_t queued_octets(Address peer) const;
+  bool transmitting() const { return burst_.has_value(); }
+  bool channel_busy(Instant now) const { return turn_.channel_busy(now); }
+
+ private:
+  struct Link {
+    Link(Address p, const ArqSender::Config& config, Counters& counters)
+        : peer(p), tx(config, counters), rx(kCpduOctetsMax, counters) {}
+    Address peer;
+    ArqSender tx;
+    ArqReceiver rx;
+    bool ack_owed = false;
+    bool heard = false;        // an ARQ D_PDU of this connection has come
+    bool out_of_sync = false;  // … in the transmission being heard
+    unsigned out_of_sync_bursts = 0;
+    unsigned replies_missed = 0;
+    std::uint64_t octets_acknowledged = 0;
+  };
+  /// The transmission we have handed to the modem.
+  struct OwnBurst {
+    modem::BurstId id;
+    std::optional<Address> arq_peer;  // whose frames or acknowledgement it carries
+    bool carries_ack = false;
+    bool wants_reply = false;
+    Instant give_up_at{};
+  };
+  /// The transmission being heard.
+  struct HeardBurst {
+    modem::Mode mode;
+    std::optional<Instant> start;  // of bit 0
+  };
+  struct PendingWarning {
+    Address peer;
+    std::uint8_t received_type = 0;
+    std::uint8_t reason = 0;
+    friend bool operator==(const PendingWarning&, const PendingWarning&) = default;
+  };
+
+  void on_event(Instant now, const modem::TransmitStarted& event);
+  void on_event(Instant now, const modem::TransmitFinished& event);
+  void on_event(Instant now, const modem::CarrierUp& event);
+  void on_event(Instant now, const modem::ReceivedBytes& event);
+  void on_event(Instant now, const modem::CarrierDown& event);
+  void on_event(Instant now, const modem::Fault& event);
+  void on_burst_over(Instant now, modem::TransmitOutcome outcome);
+  void on_heard_over();
+
+  void on_received(Instant now, pdu::Received received);
+  void on_dpdu(Instant now, Instant first_bit_at, bool ok, pdu::Data& data);
+  void on_dpdu(Instant now, Instant first_bit_at, bool ok, pdu::DataAck& data);
+  void on_dpdu(Instant now, Instant first_bit_at, bool ok, pdu::AckOnly& ack);
+  void on_dpdu(Instant now, Instant first_bit_at, bool ok, pdu::Nonarq& nonarq);
+  void on_dpdu(Instant now, Instant first_bit_at, bool ok, pdu::Warning& warning);
+  void on_dpdu(Instant now, Instant first_bit_at, bool ok, pdu::Unsupported& unsupported);
+  Link* link_for(const pdu::Common& common, pdu::DpduType type);
+  void on_data(Link& link, FrameNumber number, const pdu::DataFlags& flags, Bytes segment, bool ok);
+  void on_ack(Instant now, Link& link, const pdu::Ack& ack);
+  void owe_warning(Address peer, std::uint8_t received_type, std::uint8_t reason);
+
+  void transmit(Instant now);
+  void fill_link(Instant now, Link& link, IntervalBudget& budget, BurstBuilder& burst);
+  Link* choose_link();
+  bool anything_to_send() const;
+  void on_reply_missing(Instant now);
+  void lose(Instant now, Address peer);
+  void end_link(Address peer);
+  void collect(Link& link);
+  void settle(Instant now);
+  void trace_dpdu(Instant now, TraceKind kind, const pdu::Dpdu& dpdu, Address peer, bool intact);
+
+  Config config_;
+  Counters& counters_;
+  TraceSink& trace_;
+  TurnControl turn_;
+  pdu::Scanner scanner_;
+  NonarqSender nonarq_tx_;
+  NonarqReceiver nonarq_rx_;
+  std::map<Address, Link> links_;
+  std::optional<Address> last_served_;
+  std::deque<PendingWarning> warnings_;
+  std::optional<OwnBurst> burst_;
+  std::optional<HeardBurst> heard_;
+  std::optional<Address> reply_awaited_from_;
+  std::uint64_t bursts_made_ = 0;
+  std::deque<Action> actions_;
+};
+
+}  // namespace s5066::dts

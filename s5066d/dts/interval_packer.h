@@ -1,0 +1,57 @@
+// Packs one transmission: what fits, in which order it goes, and the END OF TRANSMISSION field of
+// each D_PDU, exact because the whole transmission is planned before the first octet is encoded
+// (C.3.2.3).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "modem/api/modes.h"
+#include "s5066d/base/bytes.h"
+#include "s5066d/base/time.h"
+#include "s5066d/pdu/dpdu.h"
+
+namespace s5066::dts {
+
+/// EOT counts half seconds in one octet.
+inline constexpr Duration kTransmissionMax = std::chrono::milliseconds(127500);
+
+/// Octets left of a transmission whose data part may last so long.
+class IntervalBudget {
+ public:
+  /// `data_time_max` at most kTransmissionMax.
+  IntervalBudget(const modem::Mode& mode, Duration data_time_max);
+
+  std::size_t left() const { return left_; }
+  bool fits(std::size_t octets) const { return octets <= left_; }
+  void take(std::size_t octets);
+  /// Octets that still fit without the transmission growing by another interleaver block.
+  std::size_t left_in_block() const;
+
+ private:
+  modem::Mode mode_;
+  std::size_t left_;
+  std::size_t taken_ = 0;
+};
+
+/// The D_PDUs of one transmission in the order they go out.
+class BurstBuilder {
+ public:
+  void add(pdu::Dpdu dpdu) { dpdus_.push_back(std::move(dpdu)); }
+  bool empty() const { return dpdus_.empty(); }
+  std::vector<pdu::Dpdu>& dpdus() { return dpdus_; }
+
+  struct Encoded {
+    Bytes octets;
+    std::vector<std::size_t> ends;  // where each D_PDU ends in `octets`
+  };
+  /// Sets every EOT, and the reception windows of types 7 and 8 to `extra_window` past the end of
+  /// this transmission, then encodes.
+  Encoded encode(const modem::Mode& mode, Duration extra_window);
+
+ private:
+  std::vector<pdu::Dpdu> dpdus_;
+};
+
+}  // namespace s5066::dts

@@ -1,0 +1,224 @@
+#include "s5066d/dts/nonarq.h"
+
+#include <algorithm>
+
+namespace s5066::dts {
+namespace {
+constexpr std::uint16_t kIdMask = 0x0FFF;
+}
+
+NonarqSender::NonarqSender(const Config& config, Rng& rng)
+    : config_(config),
+      next_expedited_id_(static_cast<std::uint16_t>(rng.below(kIdMask + 1u))),
+      next_regular_id_(static_cast<std::uint16_t>(rng.below(kIdMask + 1u))) {
+  S5066_ASSERT(config.segment_octets >= 1 && config.segment_octets <= pdu::kSegmentOctetsMax);
+}
+
+Result<void> NonarqSender::request(CpduRequest request) {
+  S5066_ASSERT(!request.cpdu.empty() && request.cpdu.size() <= kCpduOctetsMax);
+  if (queued_octets_ + request.cpdu.size() > config_.queue_octets_max) {
+    return Error{ErrorCode::queue_full, "non-ARQ queue"};
+  }
+  const bool expedited = request.service == Service::expedited_nonarq;
+  std::uint16_t& next_id = expedited ? next_expedited_id_ : next_regular_id_;
+  Transfer transfer;
+  transfer.cpdu_id = next_id;
+  transfer.copies_left = request.repeats;
+  transfer.request = std::move(request);
+  next_id = static_cast<std::uint16_t>((next_id + 1) & kIdMask);
+  queued_octets_ += transfer.request.cpdu.size();
+  queue(expedited).push_back(std::move(transfer));
+  return {};
+}
+
+void NonarqSender::drop_expired(Instant now, std::deque<Transfer>& queue) {
+  std::erase_if(queue, [&](const Transfer& t) {
+    if (!t.request.time_to_die || *t.request.time_to_die > now) return false;
+    queued_octets_ -= t.request.cpdu.size();
+    outcomes_.push_back({t.request.id, true});
+    return true;
+  });
+}
+
+void NonarqSender::fill(Instant now, bool expedited, Address source, IntervalBudget& budget,
+                        BurstBuilder& burst) {
+  auto& transfers = queue(expedited);
+  drop_expired(now, transfers);
+  for (Transfer& t : transfers) {
+    t.sent_before = t.sent;
+    t.copies_before = t.copies_left;
+  }
+  for (Transfer& t : transfers) {
+    while (!done(t)) {
+      const Bytes& cpdu = t.request.cpdu;
+      if (t.sent == cpdu.size()) {
+        t.sent = 0;
+        --t.copies_left;
+      }
+      const std::size_t n = std::min(config_.segment_octets, cpdu.size() - t.sent);
+      if (!budget.fits(pdu::nonarq_octets(n))) return;
+      budget.take(pdu::nonarq_octets(n));
+      pdu::Nonarq dpdu;
+      dpdu.common.destination = t.request.destination;
+      dpdu.common.source = source;
+      dpdu.expedited = expedited;
+      dpdu.cpdu_id = t.cpdu_id;
+      dpdu.in_order = t.request.in_order;
+      dpdu.cpdu_size = static_cast<std::uint16_t>(cpdu.size());
+      dpdu.offset = static_cast<std::uint16_t>(t.sent);
+      const auto from = cpdu.begin() + static_cast<std::ptrdiff_t>(t.sent);
+      dpdu.segment.assign(from, from + static_cast<std::ptrdiff_t>(n));
+      t.sent += n;
+      burst.add(std::move(dpdu));
+    }
+  }
+}
+
+void NonarqSender::on_sent() {
+  for (auto* transfers : {&expedited_, &regular_}) {
+    std::erase_if(*transfers, [&](const Transfer& t) {
+      if (!done(t)) return false;
+      queued_octets_ -= t.request.cpdu.size();
+      outcomes_.push_back({t.request.id, false});
+      return true;
+    });
+  }
+}
+
+void NonarqSender::on_not_sent() {
+  for (auto* transfers : {&expedited_, &regular_}) {
+    for (Transfer& t : *transfers) {
+      t.sent = t.sent_before;
+      t.copies_left = t.copies_before;
+    }
+  }
+}
+
+std::optional<NonarqSender::Outcome> NonarqSender::poll_outcome() {
+  if (outcomes_.empty()) return std::nullopt;
+  std::optional<Outcome> outcome(outcomes_.front());
+  outcomes_.pop_front();
+  return outcome;
+}
+
+void NonarqReceiver::on_nonarq(Instant first_bit_at, pdu::Nonarq dpdu) {
+  const std::size_t size = dpdu.cpdu_size;
+  if (size == 0 || size > config_.cpdu_octets_max || dpdu.offset + dpdu.segment.size() > size) {
+    counters_.add(Counter::dpdus_malformed);
+    return;
+  }
+  const Duration window = dpdu.window_half_s == 0
+                              ? config_.window_default
+                              : dpdu.window_half_s * Duration(std::chrono::milliseconds(500));
+  const Key key{dpdu.common.source, dpdu.common.destination, dpdu.expedited, dpdu.cpdu_id};
+  auto found = contexts_.find(key);
+  if (found != contexts_.end()) {
+    Context& known = found->second;
+    const bool differs =
+        known.cpdu.size() != size ||
+        (known.gaps.empty() &&
+         !std::equal(dpdu.segment.begin(), dpdu.segment.end(),
+                     known.cpdu.begin() + static_cast<std::ptrdiff_t>(dpdu.offset)));
+    if (differs) {  // the number was used again: the peer has restarted
+      contexts_.erase(found);
+      found = contexts_.end();
+    }
+  }
+  if (found == contexts_.end()) {
+    make_room();
+    Context context;
+    context.cpdu.assign(size, 0);
+    context.gaps[0] = size;
+    context.in_order = dpdu.in_order;
+    context.arrival = arrivals_++;
+    found = contexts_.emplace(key, std::move(context)).first;
+  }
+  found->second.deadline = first_bit_at + window;
+  place(found->second, dpdu.offset, dpdu.segment);
+  release(key);
+}
+
+void NonarqReceiver::place(Context& context, std::size_t offset, ByteSpan segment) {
+  const std::size_t end = offset + segment.size();
+  for (auto gap = context.gaps.begin(); gap != context.gaps.end();) {
+    const std::size_t gap_begin = gap->first;
+    const std::size_t gap_end = gap->first + gap->second;
+    const std::size_t begin = std::max(offset, gap_begin);
+    const std::size_t stop = std::min(end, gap_end);
+    if (begin >= stop) {
+      ++gap;
+      continue;
+    }
+    for (std::size_t i = begin; i < stop; ++i) context.cpdu[i] = segment[i - offset];
+    gap = context.gaps.erase(gap);
+    if (gap_begin < begin) context.gaps[gap_begin] = begin - gap_begin;
+    if (stop < gap_end) context.gaps[stop] = gap_end - stop;
+  }
+}
+
+// Delivers what is complete, oldest first. An in-order C_PDU waits for older ones of the same
+// source and service that are still incomplete, until those pass their window (C.4.2(15)).
+void NonarqReceiver::release(const Key& like) {
+  std::vector<std::map<Key, Context>::iterator> candidates;
+  for (auto it = contexts_.begin(); it != contexts_.end(); ++it) {
+    const bool same = it->first.source == like.source && it->first.expedited == like.expedited;
+    if (same && !it->second.delivered) candidates.push_back(it);
+  }
+  std::sort(candidates.begin(), candidates.end(),
+            [](auto a, auto b) { return a->second.arrival < b->second.arrival; });
+  bool hole = false;
+  for (const auto it : candidates) {
+    const bool complete = it->second.gaps.empty();
+    if (complete && !(it->second.in_order && hole)) deliver(it->first, it->second);
+    hole = hole || (!complete && it->second.in_order);
+  }
+}
+
+void NonarqReceiver::deliver(const Key& key, Context& context) {
+  context.delivered = true;
+  complete_.push_back({key.expedited ? Service::expedited_nonarq : Service::nonarq, key.source,
+                       key.destination, context.cpdu});
+}
+
+// Complete ones go first: all they still do is to recognise repetitions.
+void NonarqReceiver::make_room() {
+  if (contexts_.size() < config_.contexts_max) return;
+  const auto older = [](const auto& a, const auto& b) {
+    if (a.second.delivered != b.second.delivered) return a.second.delivered;
+    return a.second.arrival < b.second.arrival;
+  };
+  contexts_.erase(std::min_element(contexts_.begin(), contexts_.end(), older));
+}
+
+void NonarqReceiver::on_deadline(Instant now) {
+  std::vector<Key> ended;
+  for (auto it = contexts_.begin(); it != contexts_.end();) {
+    auto& [key, context] = *it;
+    if (context.deadline > now) {
+      ++it;
+      continue;
+    }
+    // One that is complete and waited for an older one goes now; its own time is up.
+    if (!context.delivered && context.gaps.empty()) deliver(key, context);
+    if (!context.delivered) ended.push_back(key);
+    it = contexts_.erase(it);
+  }
+  for (const Key& key : ended) release(key);
+}
+
+std::optional<Instant> NonarqReceiver::next_deadline() const {
+  std::optional<Instant> next;
+  for (const auto& [key, context] : contexts_) {
+    if (!next || context.deadline < *next) next = context.deadline;
+  }
+  return next;
+}
+
+std::optional<CpduIndication> NonarqReceiver::poll_cpdu() {
+  if (complete_.empty()) return std::nullopt;
+  std::optional<CpduIndication> cpdu(std::move(complete_.front()));
+  complete_.pop_front();
+  return cpdu;
+}
+
+}  // namespace s5066::dts

@@ -1,0 +1,123 @@
+// Unacknowledged delivery by types 7 and 8 (C.3.10, C.3.11, C.4.2): segments with offsets, whole
+// C_PDUs repeated so that copies fall in different interleaver blocks, error-free delivery.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "s5066d/base/metrics.h"
+#include "s5066d/base/result.h"
+#include "s5066d/base/rng.h"
+#include "s5066d/base/time.h"
+#include "s5066d/dts/interval_packer.h"
+#include "s5066d/dts/service.h"
+
+namespace s5066::dts {
+
+class NonarqSender {
+ public:
+  struct Config {
+    std::size_t segment_octets;    // 1..kSegmentOctetsMax
+    std::size_t queue_octets_max;  // C_PDU octets accepted and not yet sent
+  };
+
+  /// C_PDU IDs start at random, so that a restarted station does not repeat recent ones.
+  NonarqSender(const Config& config, Rng& rng);
+
+  /// Takes the C_PDU over; on success exactly one outcome follows.
+  Result<void> request(CpduRequest request);
+
+  bool has_work(bool expedited) const { return !queue(expedited).empty(); }
+
+  /// Adds the next segments of one of the two services, in order of request.
+  void fill(Instant now, bool expedited, Address source, IntervalBudget& budget,
+            BurstBuilder& burst);
+  /// The last fill has left the antenna: C_PDUs whose last copy was in it are reported.
+  void on_sent();
+  /// The last fill did not leave: it goes again from the beginning of what was unfinished.
+  void on_not_sent();
+
+  struct Outcome {
+    CpduId id;
+    bool expired = false;  // before its first copy was complete
+  };
+  std::optional<Outcome> poll_outcome();
+
+ private:
+  struct Transfer {
+    CpduRequest request;
+    std::uint16_t cpdu_id = 0;
+    std::size_t sent = 0;         // octets of the current copy
+    unsigned copies_left = 0;     // after the current one
+    std::size_t sent_before = 0;  // both as they were before the last fill
+    unsigned copies_before = 0;
+  };
+  std::deque<Transfer>& queue(bool expedited) { return expedited ? expedited_ : regular_; }
+  const std::deque<Transfer>& queue(bool expedited) const {
+    return expedited ? expedited_ : regular_;
+  }
+  static bool done(const Transfer& t) {
+    return t.copies_left == 0 && t.sent == t.request.cpdu.size();
+  }
+  void drop_expired(Instant now, std::deque<Transfer>& queue);
+
+  Config config_;
+  std::deque<Transfer> expedited_;
+  std::deque<Transfer> regular_;
+  std::uint16_t next_expedited_id_;
+  std::uint16_t next_regular_id_;
+  std::size_t queued_octets_ = 0;
+  std::deque<Outcome> outcomes_;
+};
+
+class NonarqReceiver {
+ public:
+  struct Config {
+    std::size_t contexts_max = 64;  // C_PDUs remembered, complete or not
+    std::size_t cpdu_octets_max = kCpduOctetsMax;
+    Duration window_default = std::chrono::seconds(60);  // where a sender gives none
+  };
+  NonarqReceiver(const Config& config, Counters& counters) : config_(config), counters_(counters) {}
+
+  /// A D_PDU whose segment is good; `first_bit_at` is when its sync began.
+  void on_nonarq(Instant first_bit_at, pdu::Nonarq dpdu);
+
+  /// Forgets what is past its reception window; in-order C_PDUs that waited for it are released.
+  void on_deadline(Instant now);
+  std::optional<Instant> next_deadline() const;
+
+  std::optional<CpduIndication> poll_cpdu();
+
+ private:
+  struct Key {
+    Address source;
+    Address destination;
+    bool expedited = false;
+    std::uint16_t cpdu_id = 0;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+  struct Context {
+    Bytes cpdu;
+    std::map<std::size_t, std::size_t> gaps;  // offset -> octets still missing
+    bool in_order = false;
+    bool delivered = false;
+    Instant deadline{};
+    std::uint64_t arrival = 0;
+  };
+
+  void place(Context& context, std::size_t offset, ByteSpan segment);
+  void release(const Key& like);
+  void deliver(const Key& key, Context& context);
+  void make_room();
+
+  Config config_;
+  Counters& counters_;
+  std::map<Key, Context> contexts_;
+  std::uint64_t arrivals_ = 0;
+  std::deque<CpduIndication> complete_;
+};
+
+}  // namespace s5066::dts

@@ -1,0 +1,77 @@
+#include "s5066d/dts/reassembler.h"
+
+#include <utility>
+
+namespace s5066::dts {
+
+void Reassembler::on_segment(const RxWindow& window, FrameNumber number,
+                             const pdu::DataFlags& flags, Bytes segment) {
+  slots_[number.value] = Slot{flags, std::move(segment), false};
+  if (!flags.in_order) deliver_early(window, number);
+}
+
+// A C_PDU whose frames have all come is delivered although older frames are missing. One that began
+// before RX LWE needs no such help: RX LWE is about to run through it.
+void Reassembler::deliver_early(const RxWindow& window, FrameNumber number) {
+  FrameNumber first = number;
+  while (!slots_[first.value].flags.start) {
+    if (first == window.lwe() || !window.is_received(first - 1)) return;
+    first = first - 1;
+  }
+  FrameNumber last = number;
+  while (!slots_[last.value].flags.end) {
+    if (last == window.uwe() || !window.is_received(last + 1)) return;
+    last = last + 1;
+  }
+  Bytes cpdu;
+  bool dropped = false;
+  for (FrameNumber n = first;; n = n + 1) {
+    Slot& slot = slots_[n.value];
+    dropped = dropped || slot.flags.drop;
+    append(cpdu, slot.segment);
+    slot.segment = {};
+    slot.delivered = true;
+    if (n == last) break;
+  }
+  if (dropped) return;
+  if (cpdu.size() > cpdu_octets_max_) {
+    counters_.add(Counter::cpdus_malformed);
+    return;
+  }
+  complete_.push_back(std::move(cpdu));
+}
+
+void Reassembler::on_passed(FrameNumber number) {
+  Slot slot = std::exchange(slots_[number.value], Slot{});
+  if (slot.delivered) return;
+  if (slot.flags.start) {
+    if (open_) counters_.add(Counter::cpdus_malformed);  // the one before never ended
+    assembly_.clear();
+    open_ = true;
+    discarding_ = false;
+  } else if (!open_) {
+    // A segment without a beginning: the sender's fault, unless it is the tail of a drop.
+    if (!slot.flags.drop) counters_.add(Counter::cpdus_malformed);
+    return;
+  }
+  discarding_ = discarding_ || slot.flags.drop;
+  if (!discarding_ && assembly_.size() + slot.segment.size() > cpdu_octets_max_) {
+    counters_.add(Counter::cpdus_malformed);
+    discarding_ = true;
+  }
+  if (!discarding_) append(assembly_, slot.segment);
+  if (!slot.flags.end) return;
+  if (!discarding_) complete_.push_back(std::move(assembly_));
+  assembly_ = {};
+  open_ = false;
+  discarding_ = false;
+}
+
+std::optional<Bytes> Reassembler::poll() {
+  if (complete_.empty()) return std::nullopt;
+  std::optional<Bytes> cpdu(std::move(complete_.front()));
+  complete_.pop_front();
+  return cpdu;
+}
+
+}  // namespace s5066::dts

@@ -1,0 +1,50 @@
+// Puts ARQ segments together to C_PDUs (C.4.1(9)-(14)) and delivers them in order, or as they
+// arrive, as each was flagged (C.3.3(7)(8)). Segments of a dropped C_PDU are discarded (C.3.3(9)).
+#pragma once
+
+#include <array>
+#include <deque>
+#include <optional>
+
+#include "s5066d/base/bytes.h"
+#include "s5066d/base/metrics.h"
+#include "s5066d/dts/rx_window.h"
+
+namespace s5066::dts {
+
+class Reassembler {
+ public:
+  /// C_PDUs that grow beyond `cpdu_octets_max` are discarded and counted.
+  Reassembler(std::size_t cpdu_octets_max, Counters& counters)
+      : cpdu_octets_max_(cpdu_octets_max), counters_(counters) {}
+
+  /// A frame that `window` has just marked as received.
+  void on_segment(const RxWindow& window, FrameNumber number, const pdu::DataFlags& flags,
+                  Bytes segment);
+  /// RX LWE has passed this frame: everything before it has arrived.
+  void on_passed(FrameNumber number);
+
+  /// Complete C_PDUs in the order of delivery.
+  std::optional<Bytes> poll();
+
+ private:
+  struct Slot {
+    pdu::DataFlags flags;
+    Bytes segment;
+    bool delivered = false;
+  };
+
+  void deliver_early(const RxWindow& window, FrameNumber number);
+
+  std::size_t cpdu_octets_max_;
+  Counters& counters_;
+  std::array<Slot, 256> slots_{};
+
+  // The C_PDU that RX LWE is inside of. `open_` from its first segment on.
+  Bytes assembly_;
+  bool open_ = false;
+  bool discarding_ = false;
+  std::deque<Bytes> complete_;
+};
+
+}  // namespace s5066::dts

@@ -1,0 +1,94 @@
+// Decides when this station may key its transmitter on a shared half-duplex channel (C.3.2.3; the
+// rules around it are ours and written down in docs/ARCHITECTURE.md).
+//
+// - Nobody transmits over a carrier, nor before an announced end of transmission has passed: a fade
+//   can hide the carrier in mid-burst, so the announced end outlives it.
+// - The station that was spoken to owns the next turn and takes it after `turnaround`. Everybody
+//   else leaves it `reply_guard` more, and then a random number of slots.
+// - After a transmission that asks for an answer, this station is silent until the answer has come
+//   or its time is up.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <variant>
+
+#include "s5066d/base/rng.h"
+#include "s5066d/base/time.h"
+
+namespace s5066::dts {
+
+class TurnControl {
+ public:
+  struct Config {
+    Duration turnaround;           // silence left after anyone stops: key-up, settling, processing
+    Duration reply_guard;          // until an answering preamble has been detected, at the latest
+    Duration slot;                 // longer than preamble detection plus turnaround
+    std::uint32_t slots_min = 4;   // random back-off is 0..slots-1 slots …
+    std::uint32_t slots_max = 32;  // … and slots doubles up to this at each missing reply
+  };
+  struct KeyTransmitter {};  // fill and send a transmission now
+  struct ReplyMissing {};    // the answer that was awaited has not come
+  using Action = std::variant<KeyTransmitter, ReplyMissing>;
+
+  /// A carrier that stays longer than any legal transmission no longer counts as one.
+  static constexpr Duration kCarrierMax = std::chrono::seconds(140);
+
+  TurnControl(const Config& config, Rng& rng);
+
+  // Events in. `now` never goes backwards.
+
+  /// There is something to send, or nothing any more. Harmless when repeated.
+  void on_transmit_wanted(Instant now, bool wanted);
+  void on_carrier_up(Instant now);
+  /// `ended_at` may lie before `now`; a fade is no end (see on_end_announced).
+  void on_carrier_down(Instant now, Instant ended_at);
+  /// A D_PDU, addressed to whomever, bounds the end of the transmission it is part of: it is over
+  /// between `earliest` and `latest`.
+  void on_end_announced(Instant now, Instant earliest, Instant latest);
+  /// The transmission being heard speaks to this station, so the next turn is ours.
+  void on_spoken_to(Instant now);
+  void on_transmit_started(Instant now);
+  /// With `reply_within`, silence is kept for so long unless the answer comes.
+  void on_transmit_done(Instant now, std::optional<Duration> reply_within);
+  /// What was awaited has been received.
+  void on_reply(Instant now);
+  void on_deadline(Instant now);
+
+  // Actions out. Drain both after every event.
+  std::optional<Action> poll_action();
+  std::optional<Instant> next_deadline() const;
+
+  bool channel_busy(Instant now) const { return carrier_since_ || now < quiet_since_; }
+  bool keyed() const { return keyed_; }
+
+ private:
+  std::optional<Instant> reply_due() const;
+  void plan(Instant now);
+  void draw_backoff(Instant now);
+
+  Config config_;
+  Rng& rng_;
+  bool wanted_ = false;
+  bool keyed_ = false;
+  bool own_turn_ = false;  // the last transmission heard spoke to us
+
+  std::optional<Instant> carrier_since_;
+  bool announced_ = false;        // the transmission being heard told its end
+  Instant announced_earliest_{};  // bounds of that end
+  Instant announced_latest_{};
+  Instant quiet_since_{};  // end of the last transmission, announced or seen, foreign or our own
+
+  std::optional<Instant> reply_until_;
+  unsigned replies_missed_ = 0;  // in a row
+  struct Backoff {
+    Instant from{};
+    Duration wait{};
+  };
+  std::optional<Backoff> backoff_;  // drawn once for each contention
+  std::optional<Instant> attempt_at_;
+  std::deque<Action> actions_;
+};
+
+}  // namespace s5066::dts
