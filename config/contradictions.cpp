@@ -1,0 +1,45 @@
+#include "config/contradictions.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+namespace s5066::config {
+namespace {
+
+bool is_loopback(const std::string& address) {
+  return address.rfind("127.", 0) == 0 || address == "::1";
+}
+
+void check_sis(const Section& sis, const runtime::SisListenerConfig& setup) {
+  if (!is_loopback(setup.address) && setup.allowed_peers.empty()) {
+    sis.complain("listen", "beyond loopback needs `allow`: the interface knows no passwords");
+  }
+}
+
+void check_subnet_access(const Section& access, const sap::Config& setup) {
+  const Section links = access.nested("soft_links");
+  if (setup.links.call_retry_wait > setup.links.call_retry_wait_max) {
+    links.complain("call_retry_wait_s", "above call_retry_wait_max_s");
+  }
+  const Section queue = access.nested("queue");
+  if (setup.queue.flow_on_percent >= setup.queue.flow_off_percent) {
+    queue.complain("flow_on_percent", "must be below flow_off_percent");
+  }
+  if (setup.queue.client_octets_reserved > setup.queue.client_octets_max) {
+    queue.complain("client_octets_reserved", "above client_octets_max");
+  }
+  const auto probe = setup.keep_alive_interval;
+  if (probe > Duration::zero() && probe < std::chrono::seconds(120)) {
+    access.complain("keep_alive_interval_s", "is 0 for never or at least 120 (A.2.1.17)");
+  }
+}
+
+}  // namespace
+
+void find_contradictions(const Section& node, const NodeSetup& setup) {
+  check_sis(node.nested("sis"), setup.sis);
+  check_subnet_access(node.nested("subnet_access"), setup.node.sap);
+}
+
+}  // namespace s5066::config

@@ -1,0 +1,77 @@
+#include "config/load.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <utility>
+
+#include "config/contradictions.h"
+#include "config/proto/node.pb.h"
+#include "config/text_format.h"
+#include "config/translate.h"
+#include "config/validate.h"
+
+namespace s5066::config {
+namespace {
+
+std::optional<std::string> read_file(const std::string& path, Problems& problems) {
+  errno = 0;
+  std::ifstream in(path, std::ios::binary);
+  std::string text(kFileOctetsMax + 1, '\0');
+  if (in) in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!in && !in.eof()) {
+    problems.add(0, 0, std::string("cannot be read: ") + std::strerror(errno ? errno : EIO));
+    return std::nullopt;
+  }
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  return text;
+}
+
+/// Syntax and the rules of the schema; the section holds what could be read.
+template <typename Proto>
+struct Checked {
+  Checked(const std::string& text, Problems& problems)
+      : parsed(parse_text(text, message, problems)),
+        section(message, parsed.places.get(), problems) {
+    validate(section, parsed);
+  }
+  Proto message;
+  ParsedText parsed;
+  Section section;
+};
+
+template <typename Proto, typename Setup>
+Loaded<Setup> load_text(const std::string& file, const std::string& text) {
+  Problems problems(file);
+  if (text.size() > kFileOctetsMax) {
+    problems.add(0, 0, "larger than the limit of " + std::to_string(kFileOctetsMax) + " octets");
+    return {std::nullopt, problems.sorted()};
+  }
+  const Checked<Proto> checked(text, problems);
+  Setup setup = translate(checked.message);
+  find_contradictions(checked.section, setup);
+  if (!problems.empty()) return {std::nullopt, problems.sorted()};
+  return {std::move(setup), {}};
+}
+
+template <typename Setup>
+Loaded<Setup> load_file(const std::string& path,
+                        Loaded<Setup> (*parse)(const std::string&, const std::string&)) {
+  Problems problems(path);
+  const auto text = read_file(path, problems);
+  if (!text) return {std::nullopt, problems.sorted()};
+  return parse(path, *text);
+}
+
+}  // namespace
+
+Loaded<NodeSetup> parse_node(const std::string& file, const std::string& text) {
+  return load_text<proto::Node, NodeSetup>(file, text);
+}
+
+Loaded<NodeSetup> load_node(const std::string& path) {
+  return load_file<NodeSetup>(path, parse_node);
+}
+
+}  // namespace s5066::config

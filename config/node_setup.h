@@ -1,0 +1,28 @@
+// All that one s5066d needs to know, as the plain structs of its layers.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "modem/audio/cable_device.h"
+#include "modem/worker/worker.h"
+#include "s5066d/base/log.h"
+#include "s5066d/node/node.h"
+#include "s5066d/runtime/settings.h"
+
+namespace s5066::config {
+
+using DeviceSetup = std::variant<modem::CableDevice::Config>;
+
+struct NodeSetup {
+  NodeConfig node;
+  modem::Worker::Config worker;
+  DeviceSetup device;
+  runtime::SisListenerConfig sis;
+  std::optional<runtime::ControlConfig> control;
+  std::optional<std::string> capture_file;
+  LogLevel log_level = LogLevel::info;
+};
+
+}  // namespace s5066::config

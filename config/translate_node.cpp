@@ -1,0 +1,159 @@
+#include <chrono>
+
+#include "config/translate.h"
+
+namespace s5066::config {
+namespace {
+
+Duration ms(std::uint32_t count) {
+  return std::chrono::milliseconds(count);
+}
+Duration s(std::uint32_t count) {
+  return std::chrono::seconds(count);
+}
+
+/// Invalid text, which the validator has complained about, gives a value that nobody will use.
+Address address_of(const std::string& text) {
+  const auto address = parse_address(text);
+  return address ? *address : Address{};
+}
+modem::Mode mode_of(const std::string& text) {
+  const auto mode = modem::parse_mode(text);
+  return mode ? *mode : modem::Mode{};
+}
+
+void translate_modem(const proto::Modem& from, NodeSetup& to) {
+  for (const auto& mode : from.receive_modes()) to.worker.receive_modes.push_back(mode_of(mode));
+  if (from.has_ptt_lead_ms()) to.worker.ptt_lead = ms(from.ptt_lead_ms());
+  if (from.has_ptt_tail_ms()) to.worker.ptt_tail = ms(from.ptt_tail_ms());
+  modem::CableDevice::Config cable;
+  cable.socket_path = from.cable().socket();
+  if (from.cable().has_station()) {
+    cable.station = static_cast<std::uint16_t>(from.cable().station());
+  }
+  to.device = cable;
+}
+
+void translate_sis(const proto::Sis& from, runtime::SisListenerConfig& to) {
+  if (from.has_listen()) to.address = from.listen();
+  if (from.has_port()) to.port = static_cast<std::uint16_t>(from.port());
+  to.allowed_peers.assign(from.allow().begin(), from.allow().end());
+}
+
+void translate_data_transfer(const proto::DataTransfer& from, dts::Config& to) {
+  if (from.has_segment_octets()) to.segment_octets = from.segment_octets();
+  if (from.has_window()) to.window = from.window();
+  if (from.has_transmission_max_ms()) to.transmission_max = ms(from.transmission_max_ms());
+  if (from.has_turnaround_ms()) to.turnaround = ms(from.turnaround_ms());
+  if (from.has_reply_margin_ms()) to.reply_margin = ms(from.reply_margin_ms());
+  if (from.has_replies_missed_max()) to.replies_missed_max = from.replies_missed_max();
+  if (from.has_links_max()) to.links_max = from.links_max();
+  if (from.has_link_queue_octets_max()) to.link_queue_octets_max = from.link_queue_octets_max();
+  if (from.has_nonarq_queue_octets_max()) {
+    to.nonarq_queue_octets_max = from.nonarq_queue_octets_max();
+  }
+}
+
+void translate_channel_access(const proto::ChannelAccess& from, cas::Config& to) {
+  if (from.has_answer_wait_exchanges()) to.answer_wait_exchanges = from.answer_wait_exchanges();
+  if (from.has_requests_max()) to.requests_max = from.requests_max();
+  if (from.has_breaks_max()) to.breaks_max = from.breaks_max();
+  if (from.has_nonexclusive_links_max()) {
+    to.nonexclusive_links_max = from.nonexclusive_links_max();
+  }
+}
+
+void translate_soft_links(const proto::SoftLinks& from, sap::LinkConfig& to) {
+  if (from.has_sessions_max()) to.soft_links_max = from.sessions_max();
+  if (from.has_idle_timeout_s()) to.idle_timeout = s(from.idle_timeout_s());
+  if (from.has_session_max_s()) to.session_max = s(from.session_max_s());
+  if (from.has_called_minimum_s()) to.called_minimum = s(from.called_minimum_s());
+  if (from.has_call_retry_wait_s()) to.call_retry_wait = s(from.call_retry_wait_s());
+  if (from.has_call_retry_wait_max_s()) to.call_retry_wait_max = s(from.call_retry_wait_max_s());
+}
+
+void translate_queue(const proto::Queue& from, sap::QueueConfig& to) {
+  if (from.has_client_octets_max()) to.client_octets_max = from.client_octets_max();
+  if (from.has_client_updus_max()) to.client_updus_max = from.client_updus_max();
+  if (from.has_client_octets_reserved()) to.client_octets_reserved = from.client_octets_reserved();
+  if (from.has_lent_octets_max()) to.lent_octets_max = from.lent_octets_max();
+  if (from.has_flow_off_percent()) to.flow_off_percent = from.flow_off_percent();
+  if (from.has_flow_on_percent()) to.flow_on_percent = from.flow_on_percent();
+}
+
+void translate_bind(const proto::Bind& from, sap::BindPolicy& to) {
+  if (from.has_allow_reserved_saps()) to.allow_reserved_saps = from.allow_reserved_saps();
+  if (from.has_allow_management_sap()) to.allow_management_sap = from.allow_management_sap();
+  if (from.has_allow_rank_15()) to.allow_rank_15 = from.allow_rank_15();
+  if (from.has_lenient()) to.lenient = from.lenient();
+}
+
+void translate_subnet_access(const proto::SubnetAccess& from, sap::Config& to) {
+  for (const auto& group : from.groups()) to.groups.push_back(address_of(group));
+  if (from.has_broadcast_only()) to.broadcast_only = from.broadcast_only();
+  translate_soft_links(from.soft_links(), to.links);
+  translate_queue(from.queue(), to.queue);
+  translate_bind(from.bind(), to.bind);
+  if (from.has_default_time_to_live_s()) to.default_time_to_live = s(from.default_time_to_live_s());
+  if (from.has_enforce_received_time_to_die()) {
+    to.enforce_received_time_to_die = from.enforce_received_time_to_die();
+  }
+  if (from.has_time_to_die_tolerance_s()) {
+    to.time_to_die_tolerance = s(from.time_to_die_tolerance_s());
+  }
+  if (from.has_attempts_max()) to.attempts_max = from.attempts_max();
+  if (from.has_client_confirm_wait_max_s()) {
+    to.client_confirm_wait_max = s(from.client_confirm_wait_max_s());
+  }
+  if (from.has_invalid_primitives_max()) to.invalid_primitives_max = from.invalid_primitives_max();
+  if (from.has_invalid_primitives_window_s()) {
+    to.invalid_primitives_window = s(from.invalid_primitives_window_s());
+  }
+  if (from.has_unbound_idle_timeout_s()) to.unbound_idle_timeout = s(from.unbound_idle_timeout_s());
+  if (from.has_keep_alive_interval_s()) to.keep_alive_interval = s(from.keep_alive_interval_s());
+  if (from.has_keep_alive_answer_wait_s()) {
+    to.keep_alive_answer_wait = s(from.keep_alive_answer_wait_s());
+  }
+}
+
+LogLevel log_level_of(proto::LogLevel level) {
+  switch (level) {
+    case proto::DEBUG:
+      return LogLevel::debug;
+    case proto::INFO:
+      return LogLevel::info;
+    case proto::WARNING:
+      return LogLevel::warning;
+    case proto::ERROR:
+      return LogLevel::error;
+  }
+  return LogLevel::info;
+}
+
+}  // namespace
+
+NodeSetup translate(const proto::Node& from) {
+  NodeSetup to;
+  translate_modem(from.modem(), to);
+  translate_sis(from.sis(), to.sis);
+  translate_data_transfer(from.data_transfer(), to.node.dts);
+  translate_channel_access(from.channel_access(), to.node.cas);
+  translate_subnet_access(from.subnet_access(), to.node.sap);
+  to.node.dts.address = address_of(from.address());
+  to.node.dts.mode = mode_of(from.modem().mode());
+  to.node.dts.groups = to.node.sap.groups;
+  to.node.cas.broadcast_only = to.node.sap.broadcast_only;
+  if (from.sis().has_clients_max()) to.node.clients_max = from.sis().clients_max();
+  if (from.subnet_access().has_partial_primitive_timeout_s()) {
+    to.node.partial_primitive_timeout = s(from.subnet_access().partial_primitive_timeout_s());
+  }
+  if (from.has_control()) {
+    to.control.emplace();
+    to.control->socket_path = from.control().socket();
+  }
+  if (from.has_capture()) to.capture_file = from.capture().file();
+  if (from.has_log_level()) to.log_level = log_level_of(from.log_level());
+  return to;
+}
+
+}  // namespace s5066::config

@@ -1,0 +1,144 @@
+// Files from disk: every one we ship loads, none of any length or content does harm.
+#include "config/load.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "config/proto/node.pb.h"
+
+namespace s5066::config {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string text_of(const fs::path& path) {
+  std::ostringstream out;
+  out << std::ifstream(path, std::ios::binary).rdbuf();
+  return out.str();
+}
+
+std::string all_lines(const std::vector<Problem>& problems) {
+  std::string lines;
+  for (const Problem& problem : problems) lines += to_string(problem) + "\n";
+  return lines;
+}
+
+/// Files in config/examples and config/back-to-back whose comment at the top names that message.
+std::vector<fs::path> shipped(const std::string& message) {
+  std::vector<fs::path> found;
+  for (const char* folder : {"config/examples", "config/back-to-back"}) {
+    for (const auto& entry : fs::directory_iterator(fs::path(S5066_SOURCE_DIR) / folder)) {
+      if (entry.path().extension() != ".textproto") continue;
+      if (text_of(entry.path()).find("# proto-message: s5066.proto." + message) == 0) {
+        found.push_back(entry.path());
+      }
+    }
+  }
+  return found;
+}
+
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::string& text)
+      : path_(fs::path(testing::TempDir()) / "s5066_config_test.textproto") {
+    std::ofstream(path_, std::ios::binary) << text;
+  }
+  ~TemporaryFile() { fs::remove(path_); }
+  std::string path() const { return path_.string(); }
+
+ private:
+  fs::path path_;
+};
+
+const std::string kGood =
+    R"(address: "1.2.3.4" modem { mode: "110a-2400-short" cable { socket: "/tmp/cable" } })";
+
+TEST(ConfigLoad, every_node_configuration_we_ship_loads) {
+  const auto files = shipped("Node");
+  EXPECT_GE(files.size(), 4u);
+  for (const auto& file : files) {
+    const auto loaded = load_node(file.string());
+    EXPECT_TRUE(loaded.value.has_value()) << all_lines(loaded.problems);
+  }
+}
+
+TEST(ConfigLoad, every_file_we_ship_names_its_message) {
+  std::size_t files = 0;
+  for (const char* folder : {"config/examples", "config/back-to-back"}) {
+    for (const auto& entry : fs::directory_iterator(fs::path(S5066_SOURCE_DIR) / folder)) {
+      files += entry.path().extension() == ".textproto";
+    }
+  }
+  EXPECT_EQ(files, shipped("Node").size() + shipped("Relay").size());
+}
+
+void collect_fields(const google::protobuf::Descriptor& message, std::set<std::string>& names) {
+  for (int i = 0; i < message.field_count(); ++i) {
+    names.insert(message.field(i)->name());
+    if (message.field(i)->message_type()) collect_fields(*message.field(i)->message_type(), names);
+  }
+}
+
+TEST(ConfigLoad, the_station_example_shows_every_field) {
+  std::set<std::string> names;
+  collect_fields(*proto::Node::descriptor(), names);
+  const std::string text =
+      text_of(fs::path(S5066_SOURCE_DIR) / "config/examples/station.textproto");
+  for (const std::string& name : names) EXPECT_NE(text.find(name), std::string::npos) << name;
+}
+
+TEST(ConfigLoad, no_truncation_of_a_shipped_file_does_harm) {
+  for (const auto& file : shipped("Node")) {
+    const std::string text = text_of(file);
+    for (std::size_t length = 0; length < text.size(); ++length) {
+      const auto loaded = parse_node("f", text.substr(0, length));
+      EXPECT_NE(loaded.value.has_value(), !loaded.problems.empty()) << file << " cut at " << length;
+    }
+  }
+}
+
+TEST(ConfigLoad, no_changed_octet_of_a_shipped_file_does_harm) {
+  for (const auto& file : shipped("Node")) {
+    const std::string text = text_of(file);
+    for (std::size_t at = 0; at < text.size(); ++at) {
+      std::string changed = text;
+      changed[at] = "\0{}\"\xff:#\n"[at % 8];
+      const auto loaded = parse_node("f", changed);
+      EXPECT_NE(loaded.value.has_value(), !loaded.problems.empty()) << file << " changed at " << at;
+    }
+  }
+}
+
+TEST(ConfigLoad, the_largest_file_is_read_and_one_octet_more_is_refused) {
+  const std::string padding(kFileOctetsMax - kGood.size(), '\n');
+  EXPECT_TRUE(load_node(TemporaryFile(kGood + padding).path()).value.has_value());
+  const TemporaryFile larger(kGood + padding + "\n");
+  EXPECT_EQ(all_lines(load_node(larger.path()).problems),
+            larger.path() + ": larger than the limit of 262144 octets\n");
+}
+
+TEST(ConfigLoad, a_file_that_cannot_be_read_says_why) {
+  EXPECT_EQ(all_lines(load_node("/nonexistent/x.textproto").problems),
+            "/nonexistent/x.textproto: cannot be read: No such file or directory\n");
+  EXPECT_EQ(all_lines(load_node("/").problems), "/: cannot be read: Is a directory\n");
+}
+
+TEST(ConfigLoad, what_is_left_out_keeps_the_default_of_its_layer) {
+  const auto loaded = parse_node("f", kGood);
+  ASSERT_TRUE(loaded.value.has_value());
+  EXPECT_EQ(loaded.value->sis.address, runtime::SisListenerConfig{}.address);
+  EXPECT_EQ(loaded.value->sis.port, 5066);
+  EXPECT_EQ(loaded.value->node.sap.links.idle_timeout, sap::LinkConfig{}.idle_timeout);
+  EXPECT_EQ(loaded.value->node.cas.requests_max, cas::Config{}.requests_max);
+  EXPECT_FALSE(loaded.value->control.has_value());
+  EXPECT_FALSE(loaded.value->capture_file.has_value());
+}
+
+}  // namespace
+}  // namespace s5066::config

@@ -1,0 +1,157 @@
+// A bad configuration draws one line for each of its problems, where the problem is.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "config/load.h"
+
+namespace s5066::config {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+Lines problem_lines(const std::string& text) {
+  Lines lines;
+  for (const Problem& problem : parse_node("f", text).problems) lines.push_back(to_string(problem));
+  return lines;
+}
+
+/// One line, so that what a test adds starts on line 2.
+const std::string kGood =
+    R"(address: "1.2.3.4" modem { mode: "110a-2400-short" cable { socket: "/tmp/cable" } })"
+    "\n";
+
+struct Case {
+  std::string text;
+  Lines lines;
+};
+
+void expect_lines(const std::vector<Case>& cases) {
+  for (const Case& c : cases) EXPECT_EQ(problem_lines(c.text), c.lines) << c.text;
+}
+
+TEST(ConfigProblems, a_good_file_has_none) {
+  EXPECT_EQ(problem_lines(kGood), Lines{});
+}
+
+TEST(ConfigProblems, an_empty_file_lacks_what_has_no_default) {
+  EXPECT_EQ(problem_lines(""), (Lines{"f:1:1: address: missing", "f:1:1: modem: missing"}));
+}
+
+TEST(ConfigProblems, an_unknown_field_is_one_and_does_not_hide_the_next) {
+  expect_lines({
+      {kGood + "prot: 1\nsis { listne: \"::1\" port: 0 }\nfoo { bar { baz: [1, 2] } }\n",
+       {"f:2:1: prot: unknown field", "f:3:7: listne: unknown field",
+        "f:3:21: port: 0 is below its limit 1", "f:4:1: foo: unknown field"}},
+      {"adress: \"1.2.3.4\"\nmodem { mode: \"110a-300-long\" cabel { socket: \"/t\" } }\n",
+       {"f:1:1: adress: unknown field", "f:1:1: address: missing", "f:2:1: cable: missing",
+        "f:2:31: cabel: unknown field"}},
+  });
+}
+
+TEST(ConfigProblems, a_value_of_the_wrong_type_does_not_hide_the_next) {
+  expect_lines({
+      {"address: 1.2.3.4\nmodem { mode: 5 cable { socket: \"/t\" } }\nsis { port: -5 listen: 1 }\n",
+       {"f:1:10: Expected string, got: 1.2",
+        "f:1:13: Already saw decimal point or exponent; can't have another one.",
+        "f:2:15: Expected string, got: 5", "f:3:13: Expected integer, got: -",
+        "f:3:24: Expected string, got: 1"}},
+      {kGood + "sis { port: 99999999999 clients_max: \"many\" }\nlog_level: LOUD\nmodem: 7\n",
+       {"f:2:13: Integer out of range (99999999999)", "f:2:38: Expected integer, got: \"many\"",
+        "f:3:12: Unknown enumeration value of \"LOUD\" for field \"log_level\".",
+        "f:4:1: Non-repeated field \"modem\" is specified multiple times."}},
+      {kGood + "subnet_access { broadcast_only: maybe queue: 3 }\n",
+       {"f:2:33: Invalid value for boolean field \"broadcast_only\". Value: \"maybe\".",
+        "f:2:46: Expected \"{\", found \"3\"."}},
+  });
+}
+
+TEST(ConfigProblems, broken_syntax_does_not_hide_the_next) {
+  expect_lines({
+      {kGood + "sis { port 5066 clients_max: 17 }\n",
+       {"f:2:12: Expected \":\", found \"5066\".",
+        "f:2:17: clients_max: 17 is above its limit 16"}},
+      {kGood + "sis { port: } }\nlog_level: INFO\naddress: \"1.1.1.1\"\n",
+       {"f:2:13: Expected integer, got: }", "f:2:15: Expected identifier, got: }",
+        "f:4:1: Non-repeated field \"address\" is specified multiple times."}},
+      {kGood + "\tsis { port: 0 }\n", {"f:2:15: port: 0 is below its limit 1"}},
+  });
+}
+
+TEST(ConfigProblems, a_truncated_file_says_so_and_does_not_ask_for_what_it_lost) {
+  expect_lines({
+      {"address: \"1.2.3.4\"\nsis { port: 70000",
+       {"f:2:7: port: 70000 is above its limit 65535",
+        "f:2:18: the text ends here, in the middle of something"}},
+      {"address:", {"f:1:9: the text ends here, in the middle of something"}},
+  });
+}
+
+TEST(ConfigProblems, values_are_held_to_their_rules) {
+  expect_lines({
+      {"address: \"16.0.0.1\" modem { mode: \"110a-75-short\" receive_modes: \"110a-600-long\"\n"
+       "receive_modes: \"x\" ptt_lead_ms: 2001 cable { socket: \"\" station: 16 } }\n",
+       {"f:1:1: address: a station's address goes up to 15.255.255.255; this is a group",
+        "f:1:29: mode: no such mode; there are 110a-300-short 110a-300-long 110a-600-short "
+        "110a-600-long 110a-1200-short 110a-1200-long 110a-2400-short 110a-2400-long",
+        "f:2:1: receive_modes: no such mode; there are 110a-300-short 110a-300-long "
+        "110a-600-short 110a-600-long 110a-1200-short 110a-1200-long 110a-2400-short "
+        "110a-2400-long",
+        "f:2:20: ptt_lead_ms: 2001 is above its limit 2000", "f:2:46: socket: must not be empty",
+        "f:2:57: station: 16 is above its limit 15"}},
+      {kGood +
+           "sis { listen: \"localhost\" allow: \"::1\" allow: \"1.2.3\" }\n"
+           "subnet_access { groups: \"1.2.3.4\" groups: \"1.2.3\" }\n"
+           "control { socket: \"" +
+           std::string(108, 'x') + "\" }\n",
+       {"f:2:7: listen: not an IP address", "f:2:40: allow: not an IP address",
+        "f:3:17: groups: a group's address starts at 16.0.0.0; this is a station",
+        "f:3:35: groups: address needs four numbers, w.x.y.z",
+        "f:4:11: socket: the path of a Unix socket has at most 107 octets"}},
+  });
+}
+
+TEST(ConfigProblems, fields_may_contradict_each_other_or_a_default) {
+  expect_lines({
+      {kGood + "sis { listen: \"0.0.0.0\" }\n",
+       {"f:2:7: listen: beyond loopback needs `allow`: the interface knows no passwords"}},
+      {kGood + "sis { listen: \"0.0.0.0\" allow: \"10.0.0.7\" }\n", {}},
+      {kGood + "sis { listen: \"127.0.0.2\" }\n", {}},
+      {kGood + "subnet_access { queue { flow_off_percent: 40 } keep_alive_interval_s: 119 }\n",
+       {"f:2:17: flow_on_percent: must be below flow_off_percent",
+        "f:2:48: keep_alive_interval_s: is 0 for never or at least 120 (A.2.1.17)"}},
+      {kGood + "subnet_access { queue { flow_off_percent: 41 } keep_alive_interval_s: 120 }\n", {}},
+      {kGood + "subnet_access { soft_links { call_retry_wait_s: 601 } }\n",
+       {"f:2:30: call_retry_wait_s: above call_retry_wait_max_s"}},
+      {kGood + "subnet_access { queue { client_octets_max: 131071 } }\n",
+       {"f:2:17: client_octets_reserved: above client_octets_max"}},
+  });
+}
+
+TEST(ConfigProblems, the_lines_of_an_absurd_file_are_bounded) {
+  const Lines lines = problem_lines(std::string(1000, '}'));
+  EXPECT_LE(lines.size(), kProblemsMax + 1);
+  std::string unknown;
+  for (int i = 0; i < 1000; ++i) unknown += "unknown" + std::to_string(i) + ": 1\n";
+  const Lines many = problem_lines(kGood + unknown);
+  ASSERT_EQ(many.size(), kProblemsMax + 1);
+  EXPECT_EQ(many.back(), "f: there are more problems than are listed here");
+}
+
+TEST(ConfigProblems, text_from_the_file_cannot_reach_the_terminal_raw) {
+  for (const std::string& line : problem_lines("a\x1b[31m: \xff\x01")) {
+    for (const char c : line) EXPECT_TRUE(c >= 32 && c < 127) << line;
+  }
+}
+
+TEST(ConfigProblems, deep_nesting_is_refused_and_not_followed) {
+  for (const char* open : {"a{", "a:[", "a<", "[", "modem{"}) {
+    std::string text;
+    while (text.size() < 100'000) text += open;
+    EXPECT_FALSE(problem_lines(text).empty());
+  }
+}
+
+}  // namespace
+}  // namespace s5066::config
