@@ -1,0 +1,135 @@
+#include "tests/tidy/layers.h"
+
+#include <map>
+#include <regex>
+#include <string>
+
+namespace s5066::tidy {
+namespace {
+
+bool matches(std::string_view text, std::string_view pattern) {
+  static std::map<std::string_view, std::regex> compiled;
+  const auto [entry, fresh] = compiled.try_emplace(pattern);
+  if (fresh) entry->second = std::regex(pattern.begin(), pattern.end());
+  return std::regex_match(text.begin(), text.end(), entry->second);
+}
+
+/// What the shells of a process may use: its clock, its threads, the operating system.
+const std::vector<std::string_view> kShell = {"threads", "files", "stdio", "clocks", "system"};
+
+std::vector<std::string_view> shell_and(std::vector<std::string_view> more) {
+  more.insert(more.end(), kShell.begin(), kShell.end());
+  return more;
+}
+
+}  // namespace
+
+const std::vector<Layer>& layers() {
+  static const std::vector<Layer> table = {
+      {"base", "s5066d/base/.*", {}, {"stdio"}},
+
+      {"pdu", "s5066d/pdu/.*", {"base"}, {}, true},
+      {"dts", "s5066d/dts/.*", {"pdu", "base", "modem/api"}, {}, true},
+      {"cas", "s5066d/cas/.*", {"dts", "pdu", "base"}, {}, true},
+      {"sap", "s5066d/sap/.*", {"cas", "sis core", "base"}, {}, true},
+      {"node", "s5066d/node/.*", {"sap", "cas", "dts", "sis core", "modem/api", "base"}, {}, true},
+      {"runtime", "s5066d/runtime/.*", {"*"}, shell_and({"asio"})},
+      {"s5066d main", "s5066d/main\\.cpp", {"*"}, shell_and({"asio", "program_options"})},
+
+      {"sis client", "sis/client\\.(h|cpp)", {"sis core", "base"}, shell_and({"asio"})},
+      {"sis tools",
+       "sis/(tools|examples)/.*",
+       {"sis client", "sis core", "base"},
+       shell_and({"asio", "program_options"})},
+      {"sis core", "sis/[^/]*", {"base"}, {}, true},
+
+      {"modem/api", "modem/api/.*", {"base"}, {}, true},
+      {"modem/dsp", "modem/dsp/.*", {"modem/api", "base"}, {"liquid"}, true},
+      {"modem/waveforms", "modem/waveforms/.*", {"modem/dsp", "modem/api", "base"}, {}, true},
+      {"modem/channel", "modem/channel/.*", {"modem/dsp", "modem/api", "base"}, {}, true},
+      {"modem portaudio",
+       "modem/audio/portaudio_device\\.cpp",
+       {"modem/audio", "modem/dsp", "modem/api", "base"},
+       shell_and({"portaudio"})},
+      {"modem/audio",
+       "modem/audio/.*",
+       {"modem/channel", "modem/dsp", "modem/api", "base"},
+       shell_and({"sndfile"})},
+      {"modem/ptt", "modem/ptt/.*", {"modem/api", "base"}, kShell},
+      {"modem/worker",
+       "modem/worker/.*",
+       {"modem/audio", "modem/ptt", "modem/waveforms", "modem/channel", "modem/dsp", "modem/api",
+        "base"},
+       kShell},
+      {"modem tools",
+       "modem/tools/.*",
+       {"modem/worker", "modem/audio", "modem/ptt", "modem/waveforms", "modem/channel", "modem/dsp",
+        "modem/api", "base"},
+       shell_and({"program_options"})},
+
+      {"gateway core",
+       "gateways/(.*_core\\.(h|cpp)|.*_port\\.h|.*/(rcop|bftp)\\.(h|cpp))",
+       {"sis core", "base"},
+       {},
+       true},
+      {"gateway sqlite",
+       "gateways/common/sqlite_store.*",
+       {"gateway shell", "gateway core", "sis core", "base"},
+       shell_and({"sqlite"})},
+      {"gateway main", "gateways/.*/main\\.cpp", {"*"}, shell_and({"asio", "program_options"})},
+      {"gateway shell",
+       "gateways/.*",
+       {"gateway sqlite", "gateway core", "sis client", "sis core", "base"},
+       shell_and({"asio", "openssl"})},
+
+      {"config",
+       "config/.*",
+       {"base", "dts", "cas", "sap", "node", "sis core", "modem/api", "modem/audio", "modem/ptt",
+        "modem/worker", "gateway core"},
+       {"protobuf", "files", "stdio", "system"}},
+
+      {"tests", "tests/.*", {"*", "tests"}, {"*"}},
+  };
+  return table;
+}
+
+const std::vector<Library>& libraries() {
+  static const std::vector<Library> table = {
+      {"threads",
+       "thread|mutex|shared_mutex|condition_variable|future|stop_token|semaphore|latch|barrier"},
+      {"random", "random"},
+      {"files", "iostream|fstream|filesystem|iomanip|syncstream"},
+      {"clocks", "ctime|time\\.h"},
+      {"stdio", "cstdio"},
+      {"system",
+       "(sys|arpa|netinet|net|linux)/.*|unistd\\.h|fcntl\\.h|termios\\.h|poll\\.h|netdb\\.h|"
+       "dirent\\.h|pthread\\.h|sched\\.h|csignal|signal\\.h|cerrno|errno\\.h|spawn\\.h"},
+      {"asio", "boost/asio.*|boost/system/.*"},
+      {"program_options", "boost/program_options.*"},
+      {"liquid", "liquid/.*"},
+      {"portaudio", "portaudio\\.h"},
+      {"sndfile", "sndfile\\.(h|hh)"},
+      {"sqlite", "sqlite3\\.h"},
+      {"protobuf", "google/protobuf/.*"},
+      {"openssl", "openssl/.*"},
+      {"gtest", "(gtest|gmock)/.*"},
+  };
+  return table;
+}
+
+const Layer* layer_of(std::string_view path) {
+  for (const Layer& layer : layers()) {
+    if (matches(path, layer.files)) return &layer;
+  }
+  return nullptr;
+}
+
+std::string_view library_of(std::string_view header) {
+  for (const Library& library : libraries()) {
+    if (matches(header, library.headers)) return library.name;
+  }
+  const bool plain_standard = matches(header, "[a-z0-9_]+");
+  return plain_standard ? "" : "?";
+}
+
+}  // namespace s5066::tidy

@@ -1,0 +1,39 @@
+// The rules of the house that a program can check. Each takes text and answers with what is wrong.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "tests/tidy/source_text.h"
+
+namespace s5066::tidy {
+
+inline constexpr std::size_t kFileLinesMax = 600;
+inline constexpr std::size_t kColumnsMax = 100;
+
+struct Problem {
+  std::string path;
+  std::size_t line = 0;
+  std::string text;
+};
+
+/// "s5066d/pdu/data.cpp:12: what is wrong"
+std::string to_string(const Problem& problem);
+
+using Problems = std::vector<Problem>;
+
+Problems check_top_level(const std::vector<std::string>& names);
+/// Every include follows the table of layers and names a file that exists.
+Problems check_includes(const std::vector<SourceFile>& tree);
+/// Cores know no clock, thread, randomness, socket, file or exception.
+Problems check_banned_tokens(const SourceFile& file);
+Problems check_length(const SourceFile& file);
+/// No absolute paths of one machine, no notes to do something later.
+Problems check_leftovers(const SourceFile& file);
+/// A header opens with a comment, then `#pragma once`.
+Problems check_header_opening(const SourceFile& file);
+/// Every folder with sources defines a target and is reached from the root.
+Problems check_targets(const std::vector<SourceFile>& tree);
+
+}  // namespace s5066::tidy

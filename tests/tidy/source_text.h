@@ -1,0 +1,35 @@
+// Source files as text: reading the tree, and setting comments and literals aside.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace s5066::tidy {
+
+struct SourceFile {
+  std::string path;  // from the repository root
+  std::string text;
+};
+
+struct Include {
+  std::string name;
+  bool quoted = false;
+  std::size_t line = 0;
+};
+
+/// Every text file of the tree that is not built, hidden or version control.
+std::vector<SourceFile> read_tree(const std::string& root);
+/// The names of what stands at the top, hidden entries and build folders left out.
+std::vector<std::string> read_top_level(const std::string& root);
+
+/// The same text with comments and the insides of literals blank; lines keep their numbers.
+std::string code_only(std::string_view text);
+std::vector<Include> includes_of(std::string_view text);
+std::size_t line_count(std::string_view text);
+
+bool ends_with_any(std::string_view text, std::initializer_list<std::string_view> endings);
+bool is_cpp(std::string_view path);
+
+}  // namespace s5066::tidy

@@ -1,0 +1,51 @@
+// The rules, applied to this source tree.
+#include <gtest/gtest.h>
+
+#include "tests/tidy/rules.h"
+
+namespace s5066::tidy {
+namespace {
+
+const std::vector<SourceFile>& tree() {
+  static const std::vector<SourceFile> files = read_tree(S5066_SOURCE_DIR);
+  return files;
+}
+
+void expect_none(const Problems& problems) {
+  for (const Problem& problem : problems) ADD_FAILURE() << to_string(problem);
+}
+
+TEST(Tree, has_exactly_the_top_level_of_the_design) {
+  expect_none(check_top_level(read_top_level(S5066_SOURCE_DIR)));
+}
+
+TEST(Tree, is_read_at_all) {
+  EXPECT_GT(tree().size(), 50u);
+}
+
+TEST(Tree, includes_nothing_upward) {
+  expect_none(check_includes(tree()));
+}
+
+TEST(Tree, keeps_clocks_threads_and_exceptions_out_of_cores) {
+  for (const auto& file : tree()) expect_none(check_banned_tokens(file));
+}
+
+TEST(Tree, has_no_long_files_or_lines) {
+  for (const auto& file : tree()) expect_none(check_length(file));
+}
+
+TEST(Tree, has_nothing_left_over) {
+  for (const auto& file : tree()) expect_none(check_leftovers(file));
+}
+
+TEST(Tree, opens_each_header_with_its_purpose) {
+  for (const auto& file : tree()) expect_none(check_header_opening(file));
+}
+
+TEST(Tree, has_a_target_for_every_folder) {
+  expect_none(check_targets(tree()));
+}
+
+}  // namespace
+}  // namespace s5066::tidy
