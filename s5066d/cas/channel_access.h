@@ -19,6 +19,7 @@
 #include "s5066d/base/rng.h"
 #include "s5066d/base/time.h"
 #include "s5066d/base/trace.h"
+#include "s5066d/cas/accept_rules.h"
 #include "s5066d/cas/cpdu.h"
 #include "s5066d/dts/service.h"
 
@@ -45,15 +46,13 @@ struct Config {
 
   std::size_t nonexclusive_links_max = 8;  // both directions together (B.3(8))
   bool broadcast_only = false;             // no ARQ, no links (A.1.1.3)
+  std::size_t spdus_outstanding_max = 16384;
 
   Duration answer_wait() const { return exchange_time * answer_wait_exchanges; }
   Duration first_data_wait() const {
     return answer_wait() * first_data_calls + longest_cpdu_time * first_data_cpdus;
   }
 };
-
-/// Exclusive links at a time: one active, one to negotiate a competing hard link (B.3(7)).
-inline constexpr std::size_t kExclusiveLinksMax = 2;
 
 enum class LinkState : std::uint8_t {
   idle,       // no link: such peers are not in the table
@@ -170,6 +169,64 @@ class ChannelAccess {
 
   LinkState state(Address peer) const;
   std::vector<LinkInfo> links() const;
+
+ private:
+  enum class LinkTimer : std::uint8_t {
+    leaving,     // a REQUEST or BREAK waits for the antenna
+    answer,      // T_call, T_break
+    first_data,  // T_first
+    count
+  };
+  struct Link {
+    LinkInfo info;
+    bool connected = false;      // the data transfer sublayer holds a connection
+    bool carried_arq = false;    // we gave it ARQ data
+    bool peer_made_it = false;   // its ARQ data or acknowledgement shows that it has the link too
+    unsigned transmissions = 0;  // of the present REQUEST or BREAK
+    std::optional<CpduId> leaving;
+    BreakReason break_reason = BreakReason::unknown;
+    DeadlineTable<LinkTimer> timers;
+  };
+  struct Outstanding {
+    Address peer;
+    bool arq = false;
+  };
+
+  Link* find(Address peer);
+  const Link* find(Address peer) const;
+  Link& add_link(Address peer, LinkType type, bool we_called);
+  LinkCensus census_without(Address peer) const;
+  void change_state(Instant now, Link& link, LinkState next);
+  void make(Instant now, Link& link, LinkState next);
+  void end(Instant now, Link& link, LinkEnd how);
+  void start_breaking(Instant now, Link& link, BreakReason reason);
+  void break_nonexclusive_links(Instant now);
+
+  void on_control(Instant now, Address peer, const Cpdu& cpdu);
+  void on_link_request(Instant now, Address peer, LinkType type);
+  void accept(Instant now, Address peer, LinkType type);
+  void accept_again(Instant now, Link& link, LinkType type);
+  void on_link_accepted(Instant now, Address peer);
+  void on_link_rejected(Instant now, Address peer, RejectReason reason);
+  void on_link_break(Instant now, Address peer);
+  void on_link_break_confirm(Instant now, Address peer);
+  void on_peer_made_it(Instant now, Address peer);
+  void on_control_left(Instant now, CpduId id);
+  void on_link_deadline(Instant now, Link& link, LinkTimer timer);
+  void on_no_answer(Instant now, Link& link);
+
+  CpduId send_control(Instant now, Address peer, const Cpdu& cpdu);
+  void send_and_wait(Instant now, Link& link);
+  Duration jittered_answer_wait();
+
+  const Config config_;
+  Rng& rng_;
+  Counters& counters_;
+  TraceSink& trace_;
+  std::map<Address, Link> links_;
+  std::map<CpduId, Outstanding> outstanding_;
+  std::uint64_t next_control_id_ = kControlIds;
+  std::deque<Action> actions_;
 };
 
 }  // namespace s5066::cas

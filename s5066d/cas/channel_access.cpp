@@ -1,0 +1,515 @@
+#include "s5066d/cas/channel_access.h"
+
+#include <utility>
+
+namespace s5066::cas {
+namespace {
+
+bool is_arq(Service service) {
+  return service == Service::arq || service == Service::expedited_arq;
+}
+
+bool is_made(LinkState state) {
+  return state == LinkState::made || state == LinkState::made_wait;
+}
+
+bool is_legal(LinkState from, LinkState to) {
+  switch (from) {
+    case LinkState::idle:
+      return to == LinkState::calling || to == LinkState::made_wait;
+    case LinkState::calling:
+      return to == LinkState::made || to == LinkState::made_wait || to == LinkState::breaking ||
+             to == LinkState::idle;
+    case LinkState::made_wait:
+      return to == LinkState::made || to == LinkState::breaking || to == LinkState::idle;
+    case LinkState::made:
+      return to == LinkState::breaking || to == LinkState::idle;
+    case LinkState::breaking:
+      return to == LinkState::idle;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string_view to_string(LinkState state) {
+  switch (state) {
+    case LinkState::idle:
+      return "idle";
+    case LinkState::calling:
+      return "calling";
+    case LinkState::made_wait:
+      return "made_wait";
+    case LinkState::made:
+      return "made";
+    case LinkState::breaking:
+      return "breaking";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(LinkEnd end) {
+  switch (end) {
+    case LinkEnd::by_us:
+      return "by_us";
+    case LinkEnd::by_peer:
+      return "by_peer";
+    case LinkEnd::no_first_data:
+      return "no_first_data";
+    case LinkEnd::connection_lost:
+      return "connection_lost";
+    case LinkEnd::not_connected:
+      return "not_connected";
+    case LinkEnd::called_anew:
+      return "called_anew";
+  }
+  return "unknown";
+}
+
+ChannelAccess::ChannelAccess(const Config& config, Rng& rng, Counters& counters, TraceSink& trace)
+    : config_(config), rng_(rng), counters_(counters), trace_(trace) {
+  S5066_ASSERT(config.exchange_time > Duration::zero());
+  S5066_ASSERT(config.requests_max > 0);
+  S5066_ASSERT(config.breaks_max > 0);
+}
+
+// --- Requests from the subnetwork interface ------------------------------------------------------
+
+Result<void> ChannelAccess::request_link(Instant now, Address peer, LinkType type) {
+  S5066_ASSERT(!peer.group);
+  if (Link* link = find(peer)) {
+    if (link->info.state == LinkState::breaking) return Error{ErrorCode::link_down, "being broken"};
+    if (type == LinkType::exclusive && link->info.type == LinkType::nonexclusive) {
+      return Error{ErrorCode::unsupported, "upgrade to Exclusive"};
+    }
+    if (link->info.state == LinkState::calling) return {};
+    actions_.push_back(LinkMade{peer, link->info.we_called, link->info.type});
+    return {};
+  }
+  if (const auto reason = refusal(census_without(peer), type)) {
+    const bool full = *reason == RejectReason::unknown;
+    return Error{full ? ErrorCode::queue_full : ErrorCode::refused, "no further physical link"};
+  }
+  Link& link = add_link(peer, type, true);
+  change_state(now, link, LinkState::calling);
+  link.transmissions = 0;
+  send_and_wait(now, link);
+  return {};
+}
+
+Result<void> ChannelAccess::request_break(Instant now, Address peer, BreakReason reason) {
+  Link* link = find(peer);
+  if (link == nullptr) return Error{ErrorCode::not_found, "no such link"};
+  if (link->info.state != LinkState::breaking) start_breaking(now, *link, reason);
+  return {};
+}
+
+void ChannelAccess::request_unidata(Instant now, SpduRequest request) {
+  S5066_ASSERT(request.id.value < kControlIds);
+  S5066_ASSERT(request.spdu.size() < dts::kCpduOctetsMax);
+  const bool arq = is_arq(request.service);
+  Link* link = find(request.destination);
+  if (arq && (link == nullptr || !is_made(link->info.state))) {
+    actions_.push_back(SpduRejected{request.id, CpduFailure::not_connected});
+    return;
+  }
+  if (outstanding_.size() >= config_.spdus_outstanding_max) {
+    actions_.push_back(SpduRejected{request.id, CpduFailure::queue_full});
+    return;
+  }
+  const bool is_new =
+      outstanding_.emplace(request.id, Outstanding{request.destination, arq}).second;
+  S5066_ASSERT(is_new);
+  if (arq) link->carried_arq = true;
+  const auto octets = static_cast<std::int64_t>(request.spdu.size() + 1);
+  trace_.on_trace({now, TraceKind::cpdu_sent, request.destination, 0, octets, {}});
+  actions_.push_back(dts::CpduRequest{.id = request.id,
+                                      .service = request.service,
+                                      .destination = request.destination,
+                                      .cpdu = encode(DataCpdu{std::move(request.spdu)}),
+                                      .in_order = request.in_order,
+                                      .priority = request.priority,
+                                      .repeats = request.repeats,
+                                      .time_to_die = request.time_to_die});
+}
+
+// --- Events from the data transfer sublayer ------------------------------------------------------
+
+void ChannelAccess::on_cpdu(Instant now, const dts::CpduIndication& indication) {
+  auto decoded = decode(indication.cpdu);
+  const bool is_data = decoded.ok() && std::holds_alternative<DataCpdu>(*decoded);
+  if (!decoded.ok() || indication.source.group || (!is_data && indication.destination.group)) {
+    counters_.add(Counter::cpdus_malformed);
+    return;
+  }
+  trace_.on_trace({now,
+                   TraceKind::cpdu_received,
+                   indication.source,
+                   type_of(*decoded),
+                   static_cast<std::int64_t>(indication.cpdu.size()),
+                   {}});
+  if (!is_data) {
+    on_control(now, indication.source, *decoded);
+    return;
+  }
+  if (is_arq(indication.service)) on_peer_made_it(now, indication.source);
+  actions_.push_back(SpduIndication{indication.service, indication.source, indication.destination,
+                                    std::move(std::get<DataCpdu>(*decoded).spdu)});
+}
+
+void ChannelAccess::on_cpdu_confirm(Instant now, const dts::CpduConfirm& confirm) {
+  if (confirm.id.value >= kControlIds) {
+    on_control_left(now, confirm.id);
+    return;
+  }
+  const auto it = outstanding_.find(confirm.id);
+  if (it == outstanding_.end()) return;
+  const Outstanding done = it->second;
+  outstanding_.erase(it);
+  if (done.arq) on_peer_made_it(now, done.peer);
+  actions_.push_back(SpduConfirm{confirm.id});
+}
+
+void ChannelAccess::on_cpdu_rejected(Instant now, const dts::CpduRejected& rejected) {
+  if (rejected.id.value >= kControlIds) {
+    on_control_left(now, rejected.id);  // as if it had been lost on the air: the timer repeats it
+    return;
+  }
+  if (outstanding_.erase(rejected.id) == 0) return;
+  actions_.push_back(SpduRejected{rejected.id, rejected.reason});
+}
+
+void ChannelAccess::on_connection_lost(Instant now, const dts::ConnectionLost& lost) {
+  Link* link = find(lost.peer);
+  if (link == nullptr || !link->connected) return;
+  link->connected = false;
+  end(now, *link,
+      link->info.state == LinkState::breaking ? LinkEnd::by_us : LinkEnd::connection_lost);
+}
+
+// The peer has no connection to us, so whatever we hold is stale: B.3(3.1). While we call, a
+// warning is about an older link.
+void ChannelAccess::on_warning(Instant now, const dts::WarningReceived& warning) {
+  constexpr std::uint8_t kNotConnected = 1;  // C.3.12
+  Link* link = find(warning.peer);
+  if (warning.reason != kNotConnected || link == nullptr || !link->connected) return;
+  end(now, *link,
+      link->info.state == LinkState::breaking ? LinkEnd::by_us : LinkEnd::not_connected);
+}
+
+void ChannelAccess::on_control(Instant now, Address peer, const Cpdu& cpdu) {
+  if (const auto* request = std::get_if<PhysicalLinkRequest>(&cpdu)) {
+    on_link_request(now, peer, request->type);
+  } else if (std::holds_alternative<PhysicalLinkAccepted>(cpdu)) {
+    on_link_accepted(now, peer);
+  } else if (const auto* rejected = std::get_if<PhysicalLinkRejected>(&cpdu)) {
+    on_link_rejected(now, peer, rejected->reason);
+  } else if (std::holds_alternative<PhysicalLinkBreak>(cpdu)) {
+    on_link_break(now, peer);
+  } else {
+    on_link_break_confirm(now, peer);
+  }
+}
+
+// --- Making (B.3.2.1) ----------------------------------------------------------------------------
+
+// A REQUEST on a link we hold is either a repetition (ACCEPTED did not arrive, or crossed with it)
+// or a new call by a peer that lost the link. Senders let REQUEST out before ARQ data, so a peer
+// that has shown knowledge of this link does not repeat: it calls anew, with fresh ARQ state, and
+// keeping ours would take its first frames for duplicates of old ones.
+void ChannelAccess::on_link_request(Instant now, Address peer, LinkType type) {
+  Link* link = find(peer);
+  if (link == nullptr || link->info.state == LinkState::calling) {
+    accept(now, peer, type);
+  } else if (link->info.state == LinkState::breaking) {
+    end(now, *link, LinkEnd::by_us);  // the peer dropped it and its BREAK CONFIRM got lost
+    accept(now, peer, type);
+  } else if (link->peer_made_it) {
+    end(now, *link, LinkEnd::called_anew);
+    accept(now, peer, type);
+  } else {
+    accept_again(now, *link, type);
+  }
+}
+
+void ChannelAccess::accept(Instant now, Address peer, LinkType type) {
+  if (const auto reason = refusal(census_without(peer), type)) {
+    counters_.add(Counter::links_rejected);
+    send_control(now, peer, PhysicalLinkRejected{*reason});
+    return;
+  }
+  Link* link = find(peer);  // there is one when both call at the same time: treat it as made
+  if (link == nullptr) link = &add_link(peer, type, false);
+  link->info.type = type;
+  send_control(now, peer, PhysicalLinkAccepted{});
+  make(now, *link, LinkState::made_wait);
+  link->timers.set(LinkTimer::first_data, now + config_.first_data_wait());
+}
+
+// B.3.2.1(15). Starting ARQ afresh is right as long as none of our data can have reached the peer:
+// then it only drops what a peer that restarted in mid-call left behind.
+void ChannelAccess::accept_again(Instant now, Link& link, LinkType type) {
+  const Address peer = link.info.peer;
+  if (type != link.info.type) {
+    if (const auto reason = refusal(census_without(peer), type)) {
+      counters_.add(Counter::links_rejected);
+      send_control(now, peer, PhysicalLinkRejected{*reason});
+      return;
+    }
+    link.info.type = type;
+  }
+  send_control(now, peer, PhysicalLinkAccepted{});
+  if (!link.carried_arq) {
+    actions_.push_back(TerminateConnection{peer});
+    actions_.push_back(MakeConnection{peer});
+  }
+  if (link.info.state == LinkState::made_wait) {
+    link.timers.set(LinkTimer::first_data, now + config_.first_data_wait());
+  }
+}
+
+void ChannelAccess::on_link_accepted(Instant now, Address peer) {
+  Link* link = find(peer);
+  if (link == nullptr) return;
+  if (link->info.state == LinkState::made_wait && link->info.we_called) {
+    change_state(now, *link, LinkState::made);  // both called, and both have now been accepted
+    return;
+  }
+  if (link->info.state != LinkState::calling) return;
+  if (link->info.type == LinkType::exclusive) break_nonexclusive_links(now);
+  make(now, *link, LinkState::made);
+}
+
+void ChannelAccess::on_link_rejected(Instant now, Address peer, RejectReason reason) {
+  Link* link = find(peer);
+  if (link == nullptr || link->info.state != LinkState::calling) return;
+  change_state(now, *link, LinkState::idle);
+  links_.erase(peer);
+  counters_.add(Counter::links_rejected);
+  actions_.push_back(LinkRejected{peer, reason});
+}
+
+void ChannelAccess::make(Instant now, Link& link, LinkState next) {
+  change_state(now, link, next);
+  link.connected = true;
+  link.carried_arq = false;
+  link.peer_made_it = false;
+  counters_.add(Counter::links_made);
+  actions_.push_back(MakeConnection{link.info.peer});
+  actions_.push_back(LinkMade{link.info.peer, link.info.we_called, link.info.type});
+}
+
+void ChannelAccess::on_peer_made_it(Instant now, Address peer) {
+  Link* link = find(peer);
+  if (link == nullptr || !is_made(link->info.state)) return;
+  link->peer_made_it = true;
+  if (link->info.state == LinkState::made_wait) change_state(now, *link, LinkState::made);
+}
+
+// --- Breaking (B.3.2.2) --------------------------------------------------------------------------
+
+void ChannelAccess::start_breaking(Instant now, Link& link, BreakReason reason) {
+  change_state(now, link, LinkState::breaking);
+  link.transmissions = 0;
+  link.break_reason = reason;
+  send_and_wait(now, link);
+}
+
+// The answer goes out even if we know of no link: the peer waits for it. While we call, the BREAK
+// is about an older link, and the call goes on.
+void ChannelAccess::on_link_break(Instant now, Address peer) {
+  send_control(now, peer, PhysicalLinkBreakConfirm{});
+  Link* link = find(peer);
+  if (link == nullptr || link->info.state == LinkState::calling) return;
+  end(now, *link, link->info.state == LinkState::breaking ? LinkEnd::by_us : LinkEnd::by_peer);
+}
+
+void ChannelAccess::on_link_break_confirm(Instant now, Address peer) {
+  Link* link = find(peer);
+  if (link == nullptr || link->info.state != LinkState::breaking) return;
+  end(now, *link, LinkEnd::by_us);
+}
+
+void ChannelAccess::end(Instant now, Link& link, LinkEnd how) {
+  const Address peer = link.info.peer;
+  const bool connected = link.connected;
+  change_state(now, link, LinkState::idle);
+  links_.erase(peer);
+  if (connected) actions_.push_back(TerminateConnection{peer});
+  const bool orderly = how == LinkEnd::by_us || how == LinkEnd::by_peer;
+  counters_.add(orderly ? Counter::links_broken : Counter::links_lost);
+  actions_.push_back(LinkBroken{peer, how});
+}
+
+void ChannelAccess::break_nonexclusive_links(Instant now) {
+  for (auto& [peer, link] : links_) {
+    if (link.info.type != LinkType::nonexclusive || link.info.state == LinkState::breaking)
+      continue;
+    start_breaking(now, link, BreakReason::higher_priority_pending);
+  }
+}
+
+// --- Timers --------------------------------------------------------------------------------------
+
+void ChannelAccess::on_deadline(Instant now) {
+  std::vector<Address> due;
+  for (const auto& [peer, link] : links_) {
+    const auto at = link.timers.next();
+    if (at && *at <= now) due.push_back(peer);
+  }
+  for (const Address peer : due) {
+    // A timer may end the link, so look it up again each time.
+    for (Link* link = find(peer); link != nullptr; link = find(peer)) {
+      const auto timer = link->timers.pop_due(now);
+      if (!timer) break;
+      on_link_deadline(now, *link, *timer);
+    }
+  }
+}
+
+void ChannelAccess::on_link_deadline(Instant now, Link& link, LinkTimer timer) {
+  switch (timer) {
+    case LinkTimer::leaving:
+      link.leaving.reset();
+      link.timers.set(LinkTimer::answer, now + jittered_answer_wait());
+      return;
+    case LinkTimer::answer:
+      on_no_answer(now, link);
+      return;
+    case LinkTimer::first_data:
+      S5066_ASSERT(link.info.state == LinkState::made_wait);
+      end(now, link, LinkEnd::no_first_data);
+      return;
+    case LinkTimer::count:
+      break;
+  }
+  S5066_ASSERT(false);
+}
+
+void ChannelAccess::on_no_answer(Instant now, Link& link) {
+  const Address peer = link.info.peer;
+  if (link.info.state == LinkState::breaking) {
+    if (link.transmissions < config_.breaks_max) return send_and_wait(now, link);
+    return end(now, link, LinkEnd::by_us);
+  }
+  S5066_ASSERT(link.info.state == LinkState::calling);
+  if (link.transmissions < config_.requests_max) return send_and_wait(now, link);
+  change_state(now, link, LinkState::idle);
+  links_.erase(peer);
+  counters_.add(Counter::links_rejected);
+  actions_.push_back(LinkRejected{peer, std::nullopt});
+}
+
+std::optional<Instant> ChannelAccess::next_deadline() const {
+  std::optional<Instant> next;
+  for (const auto& [peer, link] : links_) next = earlier(next, link.timers.next());
+  return next;
+}
+
+// --- Common parts --------------------------------------------------------------------------------
+
+// Sends REQUEST or BREAK, whichever fits the state. The answer is awaited from when it left.
+void ChannelAccess::send_and_wait(Instant now, Link& link) {
+  ++link.transmissions;
+  link.leaving = link.info.state == LinkState::breaking
+                     ? send_control(now, link.info.peer, PhysicalLinkBreak{link.break_reason})
+                     : send_control(now, link.info.peer, PhysicalLinkRequest{link.info.type});
+  link.timers.set(LinkTimer::leaving, now + config_.control_wait_max);
+}
+
+CpduId ChannelAccess::send_control(Instant now, Address peer, const Cpdu& cpdu) {
+  const CpduId id{next_control_id_++};
+  trace_.on_trace({now, TraceKind::cpdu_sent, peer, type_of(cpdu), 1, {}});
+  dts::CpduRequest request;
+  request.id = id;
+  request.service = Service::expedited_nonarq;
+  request.destination = peer;
+  request.cpdu = encode(cpdu);
+  actions_.push_back(std::move(request));
+  return id;
+}
+
+void ChannelAccess::on_control_left(Instant now, CpduId id) {
+  for (auto& [peer, link] : links_) {
+    if (link.leaving != id) continue;
+    link.leaving.reset();
+    link.timers.clear(LinkTimer::leaving);
+    link.timers.set(LinkTimer::answer, now + jittered_answer_wait());
+    return;
+  }
+}
+
+// Two nodes that call each other at the same time must not do so again and again.
+Duration ChannelAccess::jittered_answer_wait() {
+  return config_.answer_wait() +
+         Duration(static_cast<Duration::rep>(static_cast<double>(config_.exchange_time.count()) *
+                                             rng_.uniform()));
+}
+
+void ChannelAccess::change_state(Instant now, Link& link, LinkState next) {
+  S5066_ASSERT(is_legal(link.info.state, next));
+  trace_.on_trace({now,
+                   TraceKind::link_state,
+                   link.info.peer,
+                   static_cast<std::int64_t>(link.info.state),
+                   static_cast<std::int64_t>(next),
+                   {}});
+  link.info.state = next;
+  link.info.since = now;
+  link.leaving.reset();
+  link.timers = {};
+}
+
+LinkCensus ChannelAccess::census_without(Address peer) const {
+  LinkCensus census{.nonexclusive_max = config_.nonexclusive_links_max,
+                    .broadcast_only = config_.broadcast_only};
+  for (const auto& [other, link] : links_) {
+    if (other == peer) continue;
+    if (link.info.type == LinkType::nonexclusive) {
+      ++census.nonexclusive;
+    } else if (link.info.state == LinkState::calling) {
+      ++census.exclusive_pending;
+    } else {
+      ++census.exclusive_made;
+    }
+  }
+  return census;
+}
+
+ChannelAccess::Link& ChannelAccess::add_link(Address peer, LinkType type, bool we_called) {
+  Link& link = links_[peer];
+  link.info.peer = peer;
+  link.info.type = type;
+  link.info.we_called = we_called;
+  return link;
+}
+
+ChannelAccess::Link* ChannelAccess::find(Address peer) {
+  const auto it = links_.find(peer);
+  return it == links_.end() ? nullptr : &it->second;
+}
+
+const ChannelAccess::Link* ChannelAccess::find(Address peer) const {
+  const auto it = links_.find(peer);
+  return it == links_.end() ? nullptr : &it->second;
+}
+
+std::optional<Action> ChannelAccess::poll_action() {
+  if (actions_.empty()) return std::nullopt;
+  Action action = std::move(actions_.front());
+  actions_.pop_front();
+  return action;
+}
+
+LinkState ChannelAccess::state(Address peer) const {
+  const Link* link = find(peer);
+  return link == nullptr ? LinkState::idle : link->info.state;
+}
+
+std::vector<LinkInfo> ChannelAccess::links() const {
+  std::vector<LinkInfo> all;
+  for (const auto& [peer, link] : links_) all.push_back(link.info);
+  return all;
+}
+
+}  // namespace s5066::cas

@@ -1,0 +1,80 @@
+#include "s5066d/sap/client_watch.h"
+
+#include <algorithm>
+
+#include "s5066d/base/assert.h"
+#include "s5066d/base/deadline_table.h"
+
+namespace s5066::sap {
+namespace {
+
+/// Nobody sends S_KEEP_ALIVE to the same peer more often (A.2.1.17(3)).
+constexpr Duration kKeepAliveSpacing = seconds(120);
+
+}  // namespace
+
+ClientWatch::ClientWatch(const Config& config, Instant now)
+    : limit_window_(config.invalid_primitives_window),
+      invalid_cost_(config.invalid_primitives_window / std::max(config.invalid_primitives_max, 1u)),
+      unbound_idle_timeout_(config.unbound_idle_timeout),
+      probe_interval_(config.keep_alive_interval),
+      probe_answer_wait_(config.keep_alive_answer_wait),
+      invalid_drained_at_(now),
+      heard_at_(now),
+      unbound_since_(now) {
+  S5066_ASSERT(probe_interval_ == Duration::zero() || probe_interval_ >= kKeepAliveSpacing);
+}
+
+void ClientWatch::on_heard(Instant now) {
+  heard_at_ = now;
+  if (probe_answer_until_) last_was_answered_probe_ = true;
+  probe_answer_until_.reset();  // any primitive shows that the client lives
+}
+
+bool ClientWatch::on_invalid(Instant now) {
+  invalid_drained_at_ = std::max(invalid_drained_at_, now) + invalid_cost_;
+  return invalid_drained_at_ - now <= limit_window_;
+}
+
+// STANDARD: taken literally, 120 s between keep-alives would forbid to answer a client that answers
+// our probe late or probes right after it; an answered probe does not count against an answer.
+bool ClientWatch::on_keep_alive(Instant now) {
+  const bool is_answer = probe_answer_until_.has_value();
+  on_heard(now);
+  if (is_answer) return false;
+  const bool spaced = !keep_alive_sent_at_ || now - *keep_alive_sent_at_ >= kKeepAliveSpacing;
+  if (!spaced && !last_was_answered_probe_) return false;
+  keep_alive_sent_at_ = now;
+  last_was_answered_probe_ = false;
+  return true;
+}
+
+void ClientWatch::on_bound(Instant now) {
+  heard_at_ = now;
+  unbound_since_.reset();
+}
+
+void ClientWatch::on_unbound(Instant now) {
+  unbound_since_ = now;
+}
+
+ClientWatch::Verdict ClientWatch::on_deadline(Instant now) {
+  const auto due = next_deadline();
+  if (!due || now < *due) return Verdict::fine;
+  if (unbound_since_ || probe_answer_until_) return Verdict::inactive;
+  keep_alive_sent_at_ = now;
+  last_was_answered_probe_ = false;
+  probe_answer_until_ = now + probe_answer_wait_;
+  return Verdict::send_keep_alive;
+}
+
+std::optional<Instant> ClientWatch::next_deadline() const {
+  if (unbound_since_) return std::max(*unbound_since_, heard_at_) + unbound_idle_timeout_;
+  if (probe_answer_until_) return probe_answer_until_;
+  if (probe_interval_ == Duration::zero()) return std::nullopt;
+  Instant probe_at = heard_at_ + probe_interval_;
+  if (keep_alive_sent_at_) probe_at = std::max(probe_at, *keep_alive_sent_at_ + kKeepAliveSpacing);
+  return probe_at;
+}
+
+}  // namespace s5066::sap

@@ -1,0 +1,50 @@
+// Watches one SIS connection: how many invalid primitives it may still send, when it was last
+// heard, and the keep-alive rules (A.2.1.5, A.2.1.17).
+#pragma once
+
+#include <optional>
+
+#include "s5066d/base/time.h"
+#include "s5066d/sap/config.h"
+
+namespace s5066::sap {
+
+class ClientWatch {
+ public:
+  enum class Verdict : std::uint8_t {
+    fine,
+    send_keep_alive,  // our own probe is due
+    inactive,         // no answer to the probe, or unbound for too long
+  };
+
+  ClientWatch(const Config& config, Instant now);
+
+  /// A valid primitive came.
+  void on_heard(Instant now);
+  /// False when this was one invalid primitive too many: a leaky bucket that drains over the
+  /// window.
+  [[nodiscard]] bool on_invalid(Instant now);
+  /// True when it has to be answered with one of our own.
+  [[nodiscard]] bool on_keep_alive(Instant now);
+  void on_bound(Instant now);
+  void on_unbound(Instant now);
+
+  Verdict on_deadline(Instant now);
+  std::optional<Instant> next_deadline() const;
+
+ private:
+  Duration limit_window_;
+  Duration invalid_cost_;
+  Duration unbound_idle_timeout_;
+  Duration probe_interval_;
+  Duration probe_answer_wait_;
+
+  Instant invalid_drained_at_;  // when the bucket is empty again
+  Instant heard_at_;
+  std::optional<Instant> unbound_since_;
+  std::optional<Instant> keep_alive_sent_at_;
+  bool last_was_answered_probe_ = false;
+  std::optional<Instant> probe_answer_until_;
+};
+
+}  // namespace s5066::sap

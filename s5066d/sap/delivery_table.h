@@ -1,0 +1,70 @@
+// U_PDUs on their way: those the sublayers below hold, and those whose octets are acknowledged but
+// whose destination client has not confirmed yet (A.3.2.4(12) to (19), (28)).
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "s5066d/base/ids.h"
+#include "s5066d/base/time.h"
+#include "s5066d/sap/unidata_queue.h"
+
+namespace s5066::sap {
+
+class DeliveryTable {
+ public:
+  struct Below {
+    UnidataItem item;
+    std::size_t octets = 0;         // of the S_PDU
+    bool client_confirmed = false;  // its S_PDU type 1 came before the acknowledgement
+    bool settled = false;           // reported already, or nobody is left to report to
+  };
+
+  void hand_down(CpduId id, UnidataItem item, std::size_t octets);
+  std::optional<Below> take(CpduId id);
+  void await_client(UnidataItem item, Instant until);
+
+  /// The oldest U_PDU that a delivery S_PDU with these fields can be about. `below` stays in the
+  /// table for the caller to mark; `awaiting` has been taken out.
+  struct Match {
+    Below* below = nullptr;
+    std::optional<UnidataItem> awaiting;
+  };
+  Match match(Address peer, SapId source, SapId destination, ByteSpan part);
+
+  std::vector<UnidataItem> take_overdue(Instant now);
+  std::optional<UnidataItem> take_oldest_awaiting();
+  std::optional<Instant> next_deadline() const;
+  /// Settles what is below and takes out what awaits a confirmation. Returns both, as ids.
+  std::vector<UpduId> forget_client(ClientId client);
+
+  std::size_t octets_below(Address peer) const;
+  std::size_t nonarq_octets_below() const { return nonarq_octets_; }
+  /// Peers that hold ARQ octets of ours.
+  const std::map<Address, std::size_t>& peers_below() const { return arq_octets_; }
+  bool awaits_answer_of(Address peer) const { return awaiting_by_peer_.count(peer) > 0; }
+  std::size_t awaiting() const { return awaiting_.size(); }
+  std::size_t below() const { return below_.size(); }
+  /// Octets of U_PDUs for this peer that are not settled.
+  std::size_t updu_octets_below(Address peer) const;
+
+ private:
+  struct Awaiting {
+    UnidataItem item;
+    Instant until{};
+  };
+  UnidataItem remove_awaiting(UpduId id);
+
+  std::map<CpduId, Below> below_;
+  std::map<Address, std::size_t> arq_octets_;
+  std::size_t nonarq_octets_ = 0;
+  std::map<UpduId, Awaiting> awaiting_;
+  std::set<std::pair<Instant, UpduId>> overdue_at_;
+  std::map<Address, std::size_t> awaiting_by_peer_;
+};
+
+}  // namespace s5066::sap

@@ -1,0 +1,236 @@
+#include "s5066d/sap/link_manager.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "s5066d/base/assert.h"
+#include "s5066d/base/deadline_table.h"
+
+namespace s5066::sap {
+namespace {
+
+PeerLoad load_of(std::span<const PeerLoad> loads, Address peer) {
+  for (const PeerLoad& load : loads) {
+    if (load.peer == peer) return load;
+  }
+  return {.peer = peer};
+}
+
+bool has_data(const PeerLoad& load) {
+  return load.waiting || load.outstanding;
+}
+
+}  // namespace
+
+// --- Events --------------------------------------------------------------------------------------
+
+void LinkManager::on_link_made(Instant now, Address peer, bool we_called) {
+  Session& session = sessions_[peer];
+  if (session.state == State::up || session.state == State::draining) return;
+  change_state(session, State::up);
+  session.we_called = we_called;
+  session.made_at = now;
+  session.used_at = now;
+  session.failures = 0;
+}
+
+void LinkManager::on_call_failed(Instant now, Address peer) {
+  Session& session = sessions_[peer];
+  if (session.state != State::calling) return;
+  change_state(session, State::down);
+  Duration wait = config_.call_retry_wait;
+  for (unsigned i = 0; i < session.failures && wait < config_.call_retry_wait_max; ++i) wait *= 2;
+  session.call_not_before = now + std::min(wait, config_.call_retry_wait_max);
+  ++session.failures;
+}
+
+void LinkManager::on_call_refused(Instant now, Address peer) {
+  Session& session = sessions_[peer];
+  if (session.state != State::calling) return;
+  change_state(session, State::down);
+  session.call_not_before = now + config_.call_retry_wait;
+}
+
+// A peer that ended the link or stopped answering is left alone for a while; one that forgot the
+// link, or never heard that it was made, is called again at once.
+void LinkManager::on_link_broken(Instant now, Address peer, cas::LinkEnd end) {
+  Session& session = sessions_[peer];
+  if (session.state != State::down) change_state(session, State::down);
+  const bool leave_alone = end == cas::LinkEnd::by_peer || end == cas::LinkEnd::connection_lost;
+  session.call_not_before = leave_alone ? now + config_.call_retry_wait : now;
+}
+
+void LinkManager::on_traffic(Instant now, Address peer) {
+  const auto it = sessions_.find(peer);
+  if (it != sessions_.end()) it->second.used_at = now;
+}
+
+bool LinkManager::may_send(Address peer) const {
+  const auto it = sessions_.find(peer);
+  return it != sessions_.end() && it->second.state == State::up;
+}
+
+// --- Decisions -----------------------------------------------------------------------------------
+
+void LinkManager::plan(Instant now, std::span<const PeerLoad> loads) {
+  next_deadline_.reset();
+  for (auto& [peer, session] : sessions_) close_idle(now, peer, session, load_of(loads, peer));
+
+  std::vector<const PeerLoad*> in_line;
+  for (const PeerLoad* load : callable(now, loads)) {
+    if (sessions() < config_.soft_links_max) {
+      call(load->peer, sessions_[load->peer]);
+    } else {
+      in_line.push_back(load);
+    }
+  }
+  // Each session on its way out makes one place.
+  for (std::size_t i = leaving(); i < in_line.size(); ++i) {
+    bool found = false;
+    for (auto& [peer, session] : sessions_) {
+      found = give_way(now, peer, session, load_of(loads, peer), in_line[i]->priority);
+      if (found) break;
+    }
+    if (!found) break;
+  }
+  if (in_line.empty()) {
+    for (auto& [peer, session] : sessions_) {
+      if (session.state == State::draining) change_state(session, State::up);
+    }
+  }
+  forget_quiet_peers(now, loads);
+}
+
+// Larger priority first; among equals a node that has just made place for others goes to the end.
+std::vector<const PeerLoad*> LinkManager::callable(Instant now, std::span<const PeerLoad> loads) {
+  std::vector<const PeerLoad*> found;
+  for (const PeerLoad& load : loads) {
+    if (!load.waiting) continue;
+    const Session& session = sessions_[load.peer];
+    if (session.state != State::down) continue;
+    if (now < session.call_not_before) {
+      look_again_at(session.call_not_before);
+    } else {
+      found.push_back(&load);
+    }
+  }
+  std::stable_sort(found.begin(), found.end(), [&](const PeerLoad* a, const PeerLoad* b) {
+    if (a->priority != b->priority) return a->priority > b->priority;
+    return sessions_[a->peer].gave_way_at < sessions_[b->peer].gave_way_at;
+  });
+  return found;
+}
+
+void LinkManager::close_idle(Instant now, Address peer, Session& session, const PeerLoad& load) {
+  if (session.state == State::draining && !load.outstanding) {
+    close(peer, session, cas::BreakReason::higher_layer_request);
+  }
+  if (session.state != State::up || has_data(load)) return;
+  const Instant ends_at = idle_ends_at(session);
+  if (now >= ends_at) {
+    close(peer, session, cas::BreakReason::no_more_data);
+  } else {
+    look_again_at(ends_at);
+  }
+}
+
+// The called side waits longer, so that it is normally the caller who breaks, and only one of them.
+Instant LinkManager::idle_ends_at(const Session& session) const {
+  if (session.we_called) return session.used_at + config_.idle_timeout;
+  return session.used_at + config_.idle_timeout + config_.called_minimum;
+}
+
+// A.1.1.1(5), (6), A.3.2.1.2(3): whether this session makes place for another node's data of that
+// priority.
+bool LinkManager::give_way(Instant now, Address peer, Session& session, const PeerLoad& load,
+                           std::uint8_t priority) {
+  if (session.state != State::up) return false;
+  Instant from = session.we_called ? session.made_at : session.made_at + config_.called_minimum;
+  if (has_data(load)) {
+    if (load.waiting && load.priority > priority) return false;
+    from = std::max(from, session.made_at + config_.session_max);
+  } else if (load.expects_answer) {
+    from = std::max(from, session.used_at + config_.idle_timeout);
+  }
+  if (now < from) {
+    look_again_at(from);
+    return false;
+  }
+  session.gave_way_at = now;
+  if (load.outstanding) {
+    change_state(session, State::draining);
+  } else {
+    close(peer, session, cas::BreakReason::higher_layer_request);
+  }
+  return true;
+}
+
+// What is left of a session without link or data is the wait before the next call.
+void LinkManager::forget_quiet_peers(Instant now, std::span<const PeerLoad> loads) {
+  for (auto it = sessions_.begin(); it != sessions_.end();) {
+    const bool quiet = it->second.state == State::down && now >= it->second.call_not_before &&
+                       !load_of(loads, it->first).waiting;
+    it = quiet ? sessions_.erase(it) : std::next(it);
+  }
+}
+
+// --- Common parts --------------------------------------------------------------------------------
+
+void LinkManager::call(Address peer, Session& session) {
+  change_state(session, State::calling);
+  actions_.push_back(RequestLink{peer, cas::LinkType::nonexclusive});
+}
+
+void LinkManager::close(Address peer, Session& session, cas::BreakReason reason) {
+  change_state(session, State::closing);
+  actions_.push_back(RequestBreak{peer, reason});
+}
+
+void LinkManager::change_state(Session& session, State next) {
+  const State from = session.state;
+  const bool in_session = from == State::up || from == State::draining;
+  switch (next) {
+    case State::calling:
+      S5066_ASSERT(from == State::down);
+      break;
+    case State::up:
+      S5066_ASSERT(from != State::up);
+      break;
+    case State::draining:
+      S5066_ASSERT(from == State::up);
+      break;
+    case State::closing:
+      S5066_ASSERT(in_session);
+      break;
+    case State::down:
+      S5066_ASSERT(from != State::down);
+      break;
+  }
+  session.state = next;
+}
+
+std::size_t LinkManager::sessions() const {
+  return static_cast<std::size_t>(
+      std::count_if(sessions_.begin(), sessions_.end(),
+                    [](const auto& s) { return s.second.state != State::down; }));
+}
+
+std::size_t LinkManager::leaving() const {
+  return static_cast<std::size_t>(
+      std::count_if(sessions_.begin(), sessions_.end(), [](const auto& s) {
+        return s.second.state == State::draining || s.second.state == State::closing;
+      }));
+}
+
+void LinkManager::look_again_at(Instant at) {
+  next_deadline_ = earlier(next_deadline_, at);
+}
+
+std::optional<LinkManager::Action> LinkManager::poll_action() {
+  if (actions_.empty()) return std::nullopt;
+  Action action = actions_.front();
+  actions_.pop_front();
+  return action;
+}
+
+}  // namespace s5066::sap

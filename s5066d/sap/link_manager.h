@@ -1,0 +1,98 @@
+// Soft link sessions (A.1.1.1, A.3.2.1): when to call a node that data waits for, when to let it
+// go, and whose turn it is when more nodes want a session than there may be at a time.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "s5066d/base/ids.h"
+#include "s5066d/base/time.h"
+#include "s5066d/cas/channel_access.h"
+#include "s5066d/sap/config.h"
+
+namespace s5066::sap {
+
+struct RequestLink {
+  Address peer;
+  cas::LinkType type = cas::LinkType::nonexclusive;
+};
+struct RequestBreak {
+  Address peer;
+  cas::BreakReason reason = cas::BreakReason::no_more_data;
+};
+
+/// What there is to do for one peer.
+struct PeerLoad {
+  Address peer;
+  bool waiting = false;         // ARQ U_PDUs are queued
+  std::uint8_t priority = 0;    // of the best of them
+  bool outstanding = false;     // the sublayers below hold some
+  bool expects_answer = false;  // its client has still to confirm some
+};
+
+class LinkManager {
+ public:
+  using Action = std::variant<RequestLink, RequestBreak>;
+
+  explicit LinkManager(const LinkConfig& config) : config_(config) {}
+
+  void on_link_made(Instant now, Address peer, bool we_called);
+  /// The peer did not answer or said no: wait longer each time before calling again.
+  void on_call_failed(Instant now, Address peer);
+  /// Our own channel access cannot call now; it was no attempt.
+  void on_call_refused(Instant now, Address peer);
+  void on_link_broken(Instant now, Address peer, cas::LinkEnd end);
+  /// Data came or went: the session is in use.
+  void on_traffic(Instant now, Address peer);
+
+  /// Call after every event, with all peers that have any load, the most urgent first.
+  void plan(Instant now, std::span<const PeerLoad> loads);
+
+  bool may_send(Address peer) const;
+  std::optional<Action> poll_action();
+  /// When plan() may decide otherwise with the same loads.
+  std::optional<Instant> next_deadline() const { return next_deadline_; }
+
+ private:
+  enum class State : std::uint8_t {
+    down,      // no session; kept while a wait before the next call runs
+    calling,   // link requested
+    up,        // data may be given to it
+    draining,  // another node's turn: what is outstanding is finished first
+    closing,   // break requested
+  };
+  struct Session {
+    State state = State::down;
+    bool we_called = false;
+    Instant made_at{};
+    Instant used_at{};
+    unsigned failures = 0;  // calls that failed in a row
+    Instant call_not_before{};
+    Instant gave_way_at{};  // to another node, and not called since
+  };
+
+  void change_state(Session& session, State next);
+  void call(Address peer, Session& session);
+  void close(Address peer, Session& session, cas::BreakReason reason);
+  void close_idle(Instant now, Address peer, Session& session, const PeerLoad& load);
+  Instant idle_ends_at(const Session& session) const;
+  std::vector<const PeerLoad*> callable(Instant now, std::span<const PeerLoad> loads);
+  bool give_way(Instant now, Address peer, Session& session, const PeerLoad& load,
+                std::uint8_t priority);
+  void forget_quiet_peers(Instant now, std::span<const PeerLoad> loads);
+  std::size_t sessions() const;
+  std::size_t leaving() const;
+  void look_again_at(Instant at);
+
+  const LinkConfig config_;
+  std::map<Address, Session> sessions_;
+  std::optional<Instant> next_deadline_;
+  std::deque<Action> actions_;
+};
+
+}  // namespace s5066::sap

@@ -1,0 +1,62 @@
+#include "s5066d/sap/sap_table.h"
+
+namespace s5066::sap {
+namespace {
+
+constexpr std::uint8_t kManagementSap = 0;  // Table F-1
+constexpr std::uint8_t kReservedSapFirst = 10;
+constexpr std::uint8_t kReservedSapLast = 11;
+constexpr std::uint8_t kRankOfManagers = 15;
+
+}  // namespace
+
+bool is_legal_service(const sis::DeliveryMode& service) {
+  if (service.mode < sis::TransmissionMode::arq) return false;
+  if (service.mode > sis::TransmissionMode::nonarq_with_errors) return false;
+  if (service.extended || service.confirmation == sis::Confirmation::undefined) return false;
+  return service.mode == sis::TransmissionMode::arq ||
+         service.confirmation == sis::Confirmation::none;
+}
+
+std::optional<sis::BindRejectReason> SapTable::bind(ClientId client,
+                                                    const sis::BindRequest& request) {
+  using Reason = sis::BindRejectReason;
+  if (binding(client) != nullptr) return Reason::sap_already_allocated;
+  if (is_barred(request.sap)) return Reason::invalid_sap;
+  if (client_at(request.sap)) return Reason::sap_already_allocated;
+  if (broadcast_only_ && request.service.mode == sis::TransmissionMode::arq) {
+    return Reason::arq_unsupportable_in_broadcast;
+  }
+  // STANDARD: no reason fits an illegal service type or a rank one may not have; 1 is the closest.
+  if (!policy_.lenient && !is_legal_service(request.service)) return Reason::not_enough_resources;
+  if (request.rank >= kRankOfManagers && !policy_.allow_rank_15) {
+    return Reason::not_enough_resources;
+  }
+  bindings_.emplace(client, Binding{request.sap, request.rank, request.service});
+  return std::nullopt;
+}
+
+void SapTable::unbind(ClientId client) {
+  bindings_.erase(client);
+}
+
+const Binding* SapTable::binding(ClientId client) const {
+  const auto it = bindings_.find(client);
+  return it == bindings_.end() ? nullptr : &it->second;
+}
+
+std::optional<ClientId> SapTable::client_at(SapId sap) const {
+  for (const auto& [client, binding] : bindings_) {
+    if (binding.sap == sap) return client;
+  }
+  return std::nullopt;
+}
+
+bool SapTable::is_barred(SapId sap) const {
+  if (sap.value > SapId::kMax) return true;
+  if (sap.value == kManagementSap) return !policy_.allow_management_sap;
+  const bool reserved = sap.value >= kReservedSapFirst && sap.value <= kReservedSapLast;
+  return reserved && !policy_.allow_reserved_saps;
+}
+
+}  // namespace s5066::sap

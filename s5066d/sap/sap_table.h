@@ -1,0 +1,42 @@
+// Which client holds which service access point (A.2.1.1 to A.2.1.5), and which binds are refused.
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "s5066d/base/ids.h"
+#include "s5066d/sap/config.h"
+#include "sis/primitives.h"
+
+namespace s5066::sap {
+
+struct Binding {
+  SapId sap;
+  std::uint8_t rank = 0;
+  sis::DeliveryMode service;  // of every U_PDU that names none of its own
+};
+
+class SapTable {
+ public:
+  SapTable(const BindPolicy& policy, bool broadcast_only)
+      : policy_(policy), broadcast_only_(broadcast_only) {}
+
+  /// Nothing when the client is bound now, else why not. A client that is bound stays as it was.
+  std::optional<sis::BindRejectReason> bind(ClientId client, const sis::BindRequest& request);
+  void unbind(ClientId client);
+
+  const Binding* binding(ClientId client) const;
+  std::optional<ClientId> client_at(SapId sap) const;
+
+ private:
+  bool is_barred(SapId sap) const;
+
+  const BindPolicy policy_;
+  const bool broadcast_only_;
+  std::map<ClientId, Binding> bindings_;
+};
+
+/// A service type the standard allows at a bind (A.2.2.3(7), (9), (11)).
+bool is_legal_service(const sis::DeliveryMode& service);
+
+}  // namespace s5066::sap

@@ -1,0 +1,62 @@
+#include "s5066d/sap/storage_ledger.h"
+
+#include <algorithm>
+
+#include "s5066d/base/assert.h"
+
+namespace s5066::sap {
+
+std::size_t StorageLedger::borrowed(std::size_t octets) const {
+  return octets > config_.client_octets_reserved ? octets - config_.client_octets_reserved : 0;
+}
+
+bool StorageLedger::take(ClientId client, std::size_t charged) {
+  if (charged > octets_left(client) || updus_left(client) == 0) return false;
+  Usage& used = clients_[client];
+  lent_ += borrowed(used.octets + charged) - borrowed(used.octets);
+  used.octets += charged;
+  ++used.updus;
+  return true;
+}
+
+void StorageLedger::give_back(ClientId client, std::size_t charged) {
+  const auto it = clients_.find(client);
+  S5066_ASSERT(it != clients_.end());
+  Usage& used = it->second;
+  S5066_ASSERT(used.octets >= charged && used.updus > 0);
+  lent_ -= borrowed(used.octets) - borrowed(used.octets - charged);
+  used.octets -= charged;
+  if (--used.updus == 0) clients_.erase(it);
+}
+
+void StorageLedger::forget(ClientId client) {
+  lent_ -= borrowed(usage(client).octets);
+  clients_.erase(client);
+}
+
+StorageLedger::Usage StorageLedger::usage(ClientId client) const {
+  const auto it = clients_.find(client);
+  return it == clients_.end() ? Usage{} : it->second;
+}
+
+std::size_t StorageLedger::octets_left(ClientId client) const {
+  const std::size_t used = usage(client).octets;
+  const std::size_t own =
+      used < config_.client_octets_reserved ? config_.client_octets_reserved - used : 0;
+  const std::size_t limit = std::max(config_.client_octets_max, config_.client_octets_reserved);
+  return std::min(limit - used, own + config_.lent_octets_max - lent_);
+}
+
+std::size_t StorageLedger::updus_left(ClientId client) const {
+  return config_.client_updus_max - usage(client).updus;
+}
+
+unsigned StorageLedger::percent_used(ClientId client) const {
+  const Usage used = usage(client);
+  const std::size_t octets_all = std::max<std::size_t>(used.octets + octets_left(client), 1);
+  const std::size_t updus_all = std::max<std::size_t>(config_.client_updus_max, 1);
+  return static_cast<unsigned>(
+      std::max(used.octets * 100 / octets_all, used.updus * 100 / updus_all));
+}
+
+}  // namespace s5066::sap

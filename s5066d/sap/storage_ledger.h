@@ -1,0 +1,44 @@
+// Who may store how much: each client owns a reserved share that no other can take, and what is
+// above the shares is lent out in order of arrival. So one client cannot starve another.
+#pragma once
+
+#include <cstddef>
+#include <map>
+
+#include "s5066d/base/ids.h"
+#include "s5066d/sap/config.h"
+
+namespace s5066::sap {
+
+class StorageLedger {
+ public:
+  explicit StorageLedger(const QueueConfig& config) : config_(config) {}
+
+  /// What a U_PDU of that size costs, its bookkeeping included.
+  static constexpr std::size_t charge(std::size_t updu_octets) { return updu_octets + 128; }
+
+  /// False, and nothing stored, when it does not fit.
+  [[nodiscard]] bool take(ClientId client, std::size_t charged);
+  void give_back(ClientId client, std::size_t charged);
+  /// The client is gone, and what it stored with it.
+  void forget(ClientId client);
+
+  struct Usage {
+    std::size_t octets = 0;  // charged
+    std::size_t updus = 0;
+  };
+  Usage usage(ClientId client) const;
+  std::size_t octets_left(ClientId client) const;
+  std::size_t updus_left(ClientId client) const;
+  /// Percent of what the client may use now, in octets or in number, whichever is more.
+  unsigned percent_used(ClientId client) const;
+
+ private:
+  std::size_t borrowed(std::size_t octets) const;
+
+  const QueueConfig config_;
+  std::map<ClientId, Usage> clients_;
+  std::size_t lent_ = 0;
+};
+
+}  // namespace s5066::sap
