@@ -1,0 +1,171 @@
+#include "gateways/common/inbox.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include "gateways/common/file_name.h"
+#include "gateways/common/unique_fd.h"
+
+namespace s5066::gateways {
+namespace {
+
+constexpr unsigned kSameNameMax = 100000;
+constexpr unsigned kTemporaryTries = 1000;
+
+Error os_error(const std::string& what, int code = errno) {
+  return Error{ErrorCode::io, what + ": " + std::strerror(code)};
+}
+
+struct Folders {
+  UniqueFd inbox;
+  UniqueFd temporary;
+};
+
+Result<Folders> open_folders(const std::string& directory, bool create_temporary) {
+  UniqueFd inbox(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!inbox) return os_error("inbox " + directory);
+  if (create_temporary && ::mkdirat(inbox.get(), Inbox::kTemporaryFolder, 0700) != 0 &&
+      errno != EEXIST) {
+    return os_error("inbox " + directory);
+  }
+  UniqueFd temporary(::openat(inbox.get(), Inbox::kTemporaryFolder,
+                              O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!temporary) return os_error("inbox " + directory + "/" + Inbox::kTemporaryFolder);
+  return Folders{std::move(inbox), std::move(temporary)};
+}
+
+bool write_all(int fd, ByteSpan content) {
+  while (!content.empty()) {
+    const ssize_t n = ::write(fd, content.data(), content.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    content = content.subspan(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
+// 0, or an errno. File systems without an exclusive rename get a link and an unlink instead; a
+// crash between the two leaves both names, and find_temporary then does the second step.
+int rename_exclusive(const Folders& folders, const char* from, const char* to) {
+  if (::renameat2(folders.temporary.get(), from, folders.inbox.get(), to, RENAME_NOREPLACE) == 0) {
+    return 0;
+  }
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+  if (::linkat(folders.temporary.get(), from, folders.inbox.get(), to, 0) != 0) return errno;
+  return ::unlinkat(folders.temporary.get(), from, 0) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+Result<void> Inbox::step(Step step, const std::string& what) {
+  const int injected = hook_ ? hook_(step) : 0;
+  if (injected != 0) return os_error(what, injected);
+  return {};
+}
+
+Result<std::string> Inbox::write_temporary(ByteSpan content) {
+  auto folders = open_folders(directory_, true);
+  if (!folders) return folders.error();
+  std::string name;
+  UniqueFd file;
+  for (unsigned i = 0; !file && i < kTemporaryTries; ++i) {
+    name = std::to_string(next_number_++) + ".part";
+    file = UniqueFd(::openat(folders->temporary.get(), name.c_str(),
+                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640));
+    if (!file && errno != EEXIST) break;
+  }
+  const std::string what = "inbox " + directory_;
+  if (!file) return os_error(what);
+
+  Result<void> done = step(Step::write, what);
+  if (done && !write_all(file.get(), content)) done = os_error(what);
+  if (done) done = step(Step::sync_file, what);
+  if (done && ::fsync(file.get()) != 0) done = os_error(what);
+  if (done && ::fsync(folders->temporary.get()) != 0) done = os_error(what);
+  if (!done) {
+    ::unlinkat(folders->temporary.get(), name.c_str(), 0);
+    return done.error();
+  }
+  return name;
+}
+
+Result<Inbox::Temporary> Inbox::find_temporary(const std::string& temporary_name) {
+  auto folders = open_folders(directory_, false);
+  if (!folders) return folders.error();
+  struct stat status {};
+  if (::fstatat(folders->temporary.get(), temporary_name.c_str(), &status, AT_SYMLINK_NOFOLLOW) ==
+      0) {
+    if (status.st_nlink < 2) return Temporary::present;
+    // Linked but not unlinked when the power went: finish what rename_exclusive began.
+    if (::unlinkat(folders->temporary.get(), temporary_name.c_str(), 0) != 0) {
+      return os_error("inbox " + directory_);
+    }
+    return Temporary::absent;
+  }
+  if (errno != ENOENT) return os_error("inbox " + directory_);
+  return Temporary::absent;
+}
+
+Result<std::string> Inbox::publish(const std::string& temporary_name, const std::string& name) {
+  auto folders = open_folders(directory_, false);
+  if (!folders) return folders.error();
+  const std::string what = "inbox " + directory_;
+  if (auto may = step(Step::rename, what); !may) return may.error();
+  for (unsigned number = 0; number < kSameNameMax; ++number) {
+    const std::string taken = numbered_name(name, number);
+    const int code = rename_exclusive(*folders, temporary_name.c_str(), taken.c_str());
+    if (code == EEXIST) continue;
+    if (code != 0) return os_error(what, code);
+    if (auto durable = sync(); !durable) return durable.error();
+    return taken;
+  }
+  return Error{ErrorCode::already_exists, what + ": too many files named " + name};
+}
+
+Result<void> Inbox::sync() {
+  auto folders = open_folders(directory_, false);
+  if (!folders) return folders.error();
+  const std::string what = "inbox " + directory_;
+  if (auto may = step(Step::sync_folder, what); !may) return may;
+  if (::fsync(folders->inbox.get()) != 0) return os_error(what);
+  if (::fsync(folders->temporary.get()) != 0) return os_error(what);
+  return {};
+}
+
+Result<void> Inbox::remove_temporary(const std::string& temporary_name) {
+  auto folders = open_folders(directory_, false);
+  if (!folders) return folders.error();
+  if (::unlinkat(folders->temporary.get(), temporary_name.c_str(), 0) != 0 && errno != ENOENT) {
+    return os_error("inbox " + directory_);
+  }
+  return {};
+}
+
+Result<std::vector<std::string>> Inbox::temporaries() {
+  auto folders = open_folders(directory_, true);
+  if (!folders) return folders.error();
+  DIR* listing = ::fdopendir(folders->temporary.get());
+  if (listing == nullptr) return os_error("inbox " + directory_);
+  folders->temporary.release();
+  const std::unique_ptr<DIR, int (*)(DIR*)> closer(listing, &::closedir);
+  std::vector<std::string> names;
+  while (const dirent* entry = ::readdir(listing)) {
+    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
+  }
+  return names;
+}
+
+Result<void> Inbox::check_writable() {
+  const auto probe = write_temporary({});
+  if (!probe) return probe.error();
+  return remove_temporary(*probe);
+}
+
+}  // namespace s5066::gateways

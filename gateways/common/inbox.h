@@ -1,0 +1,55 @@
+// The directory received files appear in. A file is written under a temporary name in a hidden
+// folder of the same file system and then renamed: it appears whole, under a name no other file
+// has, or not at all.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "s5066d/base/bytes.h"
+#include "s5066d/base/result.h"
+
+namespace s5066::gateways {
+
+class Inbox {
+ public:
+  enum class Step { write, sync_file, rename, sync_folder };
+  /// For tests: called before each step; a value other than 0 is the errno it fails with.
+  using StepHook = std::function<int(Step)>;
+
+  /// The hidden folder of temporary files; no received name can begin with a dot.
+  static constexpr const char* kTemporaryFolder = ".incoming";
+
+  explicit Inbox(std::string directory, StepHook hook = {})
+      : directory_(std::move(directory)), hook_(std::move(hook)) {}
+
+  /// Writes and syncs the content under a fresh temporary name, and returns that name.
+  Result<std::string> write_temporary(ByteSpan content);
+
+  enum class Temporary { present, absent };
+  /// Fails when the inbox or its hidden folder is not there: then nothing is known.
+  Result<Temporary> find_temporary(const std::string& temporary_name);
+
+  /// Renames to `name`, or to the first of name.1, name.2 … that is free. Never overwrites, never
+  /// follows a link. Returns the name taken.
+  Result<std::string> publish(const std::string& temporary_name, const std::string& name);
+
+  /// Makes earlier renames durable.
+  Result<void> sync();
+
+  Result<void> remove_temporary(const std::string& temporary_name);
+  Result<std::vector<std::string>> temporaries();
+
+  /// Can a file be put there now? The reason if not.
+  Result<void> check_writable();
+
+ private:
+  Result<void> step(Step step, const std::string& what);
+
+  std::string directory_;
+  StepHook hook_;
+  unsigned next_number_ = 0;
+};
+
+}  // namespace s5066::gateways

@@ -1,0 +1,461 @@
+#include "gateways/common/sqlite_store.h"
+
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "gateways/common/file_name.h"
+#include "gateways/common/migrations.h"
+#include "s5066d/base/assert.h"
+
+namespace s5066::gateways {
+namespace {
+
+constexpr std::size_t kUpduIds = 256;
+
+constexpr std::size_t kSparesMax = 64;
+
+/// The columns read_item() expects, in its order.
+std::string select_items(std::string_view rest) {
+  return "SELECT id, destination, name, size, updu_id, state, attempts, created_utc, "
+         "next_try_utc, reason FROM outgoing " +
+         std::string(rest);
+}
+
+Bytes sha256_of(ByteSpan content) {
+  Bytes digest(32);
+  const int done =
+      EVP_Digest(content.data(), content.size(), digest.data(), nullptr, EVP_sha256(), nullptr);
+  S5066_ASSERT(done == 1);
+  return digest;
+}
+
+// The database may have been damaged or edited: every field is checked before it is believed.
+Result<SpoolItem> read_item(const Statement& row) {
+  SpoolItem item;
+  item.id.value = row.integer(0);
+  const auto destination = parse_address(row.text(1));
+  const auto state = parse_spool_state(row.text(5));
+  const std::int64_t size = row.integer(3);
+  const std::int64_t updu_id = row.integer(4);
+  const std::int64_t attempts = row.integer(6);
+  item.name = row.octets(2);
+  item.created.value = row.integer(7);
+  item.next_try.value = row.integer(8);
+  item.reason = row.text(9);
+  if (!destination || !state) return Error{ErrorCode::bad_field, "destination or state"};
+  if (size < 0 || size > UINT32_MAX) return Error{ErrorCode::bad_field, "size"};
+  if (updu_id < 0 || updu_id > 255) return Error{ErrorCode::bad_field, "U_PDU_ID"};
+  if (attempts < 0 || attempts > UINT32_MAX) return Error{ErrorCode::bad_field, "attempts"};
+  if (item.name.size() > kFileNameBytesMax) return Error{ErrorCode::bad_field, "name"};
+  item.destination = *destination;
+  item.state = *state;
+  item.size = static_cast<std::uint32_t>(size);
+  item.updu_id = static_cast<std::uint8_t>(updu_id);
+  item.attempts = static_cast<std::uint32_t>(attempts);
+  return item;
+}
+
+}  // namespace
+
+Result<SqliteStore> SqliteStore::open(const Config& config) {
+  auto db = Database::open({.path = config.path, .vfs = config.vfs});
+  if (!db) return db.error();
+  SqliteStore store(config, std::move(db).value());
+  for (const char* pragma :
+       {"PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON"}) {
+    if (auto set = store.db_.execute(pragma); !set) return set.error();
+  }
+  if (auto migrated = store.migrate(); !migrated) return migrated.error();
+  return store;
+}
+
+Result<void> SqliteStore::migrate() {
+  auto transaction = Transaction::begin(db_);
+  if (!transaction) return transaction.error();
+  std::int64_t current = 0;
+  {
+    auto version = db_.prepare("PRAGMA user_version");
+    if (!version) return version.error();
+    if (auto row = version->step(); !row) return row.error();
+    current = version->integer(0);
+  }
+  const auto steps = migrations();
+  if (current > static_cast<std::int64_t>(steps.size())) {
+    return Error{ErrorCode::unsupported, "spool " + config_.path + " is of a newer version"};
+  }
+  for (const Migration& migration : steps) {
+    if (migration.number <= current) continue;
+    if (auto done = db_.execute(migration.sql); !done) return done;
+    const std::string set = "PRAGMA user_version = " + std::to_string(migration.number);
+    if (auto done = db_.execute(set.c_str()); !done) return done;
+  }
+  auto counter = db_.prepare("INSERT OR IGNORE INTO updu_counter (only, next) VALUES (1, ?)");
+  if (!counter) return counter.error();
+  if (auto done = counter->bind(config_.first_updu_id).run(); !done) return done;
+  return transaction->commit();
+}
+
+Result<SpoolId> SqliteStore::enqueue(const NewItem& item) {
+  if (item.content.size() > config_.file_octets_max) {
+    return Error{ErrorCode::too_large, std::to_string(item.content.size()) +
+                                           " octets; the limit is " +
+                                           std::to_string(config_.file_octets_max)};
+  }
+  if (item.name.empty() || item.name.size() > kFileNameBytesMax) {
+    return Error{ErrorCode::bad_field, "file name"};
+  }
+  if (item.destination.group) return Error{ErrorCode::bad_field, "destination is a group"};
+  const Bytes sha256 = sha256_of(item.content);
+
+  auto transaction = Transaction::begin(db_);
+  if (!transaction) return transaction.error();
+  const auto updu_id = choose_updu_id(item, sha256);
+  if (!updu_id) return updu_id.error();
+  auto insert = db_.prepare(
+      "INSERT INTO outgoing (destination, name, size, sha256, updu_id, state, created_utc, "
+      "next_try_utc) VALUES (?, ?, ?, ?, ?, 'incoming', ?, ?)");
+  if (!insert) return insert.error();
+  insert->bind_text(to_string(item.destination))
+      .bind_blob(std::string_view(item.name))
+      .bind(static_cast<std::int64_t>(item.content.size()))
+      .bind_blob(sha256)
+      .bind(*updu_id)
+      .bind(item.now.value)
+      .bind(item.now.value);
+  if (auto done = insert->run(); !done) return done.error();
+  const SpoolId id{db_.last_insert_id()};
+  auto content = db_.prepare("INSERT INTO outgoing_content (id, content) VALUES (?, ?)");
+  if (!content) return content.error();
+  if (auto done = content->bind(id.value).bind_blob(item.content).run(); !done) return done.error();
+  if (auto done = transaction->commit(); !done) return done.error();
+  return id;
+}
+
+// Every attempt of an item carries the same U_PDU_ID, and by it the receiver knows a repeat. So an
+// ID is free for an item only if the receiver could not mistake the item for an earlier one, and
+// if an acknowledgement could not be taken for that of another waiting item (decision 0001).
+Result<std::uint8_t> SqliteStore::choose_updu_id(const NewItem& item, ByteSpan sha256) {
+  auto count = db_.prepare(
+      "SELECT count(*) FROM outgoing WHERE state IN ('incoming', 'active', 'deferred', 'held')");
+  if (!count) return count.error();
+  if (auto row = count->step(); !row) return row.error();
+  if (count->integer(0) >= static_cast<std::int64_t>(config_.open_items_max)) {
+    return Error{ErrorCode::queue_full, "too many files wait to be sent"};
+  }
+
+  auto used = db_.prepare(
+      "SELECT DISTINCT updu_id FROM outgoing WHERE destination = ? AND ("
+      "state IN ('incoming', 'active', 'deferred', 'held') OR "
+      "(name = ? AND size = ? AND sha256 = ? AND max(created_utc, finished_utc) > ?))");
+  if (!used) return used.error();
+  used->bind_text(to_string(item.destination))
+      .bind_blob(std::string_view(item.name))
+      .bind(static_cast<std::int64_t>(item.content.size()))
+      .bind_blob(sha256)
+      .bind(item.now.value - config_.duplicate_window_s);
+  std::vector<bool> taken(kUpduIds);
+  while (true) {
+    const auto row = used->step();
+    if (!row) return row.error();
+    if (!*row) break;
+    taken[static_cast<std::size_t>(used->integer(0)) % kUpduIds] = true;
+  }
+
+  auto counter = db_.prepare("SELECT next FROM updu_counter");
+  if (!counter) return counter.error();
+  if (auto row = counter->step(); !row) return row.error();
+  const std::int64_t first = counter->integer(0);
+  for (std::size_t i = 0; i < kUpduIds; ++i) {
+    const auto id = static_cast<std::uint8_t>(first + static_cast<std::int64_t>(i));
+    if (taken[id]) continue;
+    auto advance = db_.prepare("UPDATE updu_counter SET next = ?");
+    if (!advance) return advance.error();
+    if (auto done = advance->bind((id + 1) % kUpduIds).run(); !done) return done.error();
+    return id;
+  }
+  return Error{ErrorCode::queue_full, "256 files for " + to_string(item.destination) +
+                                          " wait or were sent before the same way"};
+}
+
+StoreResult SqliteStore::execute(const StoreRequest& request) {
+  return {request.ticket,
+          std::visit([&](const auto& operation) { return run(operation); }, request.operation)};
+}
+
+Result<StoreAnswer> SqliteStore::run(const ListOpen& operation) {
+  OpenItems open;
+  std::vector<SpoolId> unreadable;
+  {
+    auto rows = db_.prepare(
+        select_items("WHERE state NOT IN ('delivered', 'failed', 'expired', 'held', 'corrupt') "
+                     "AND id > ? ORDER BY id LIMIT ?"));
+    if (!rows) return rows.error();
+    rows->bind(operation.after.value).bind(operation.items_max);
+    while (true) {
+      const auto row = rows->step();
+      if (!row) return row.error();
+      if (!*row) break;
+      auto item = read_item(*rows);
+      if (item) {
+        open.items.push_back(std::move(item).value());
+      } else {
+        unreadable.push_back({rows->integer(0)});
+      }
+    }
+  }
+  for (const SpoolId id : unreadable) {
+    if (auto parked = park(id, "row cannot be read"); !parked) return parked.error();
+  }
+  return StoreAnswer(std::move(open));
+}
+
+Result<StoreAnswer> SqliteStore::run(const ReadContent& operation) {
+  Bytes octets;
+  bool intact = false;
+  {
+    auto row = db_.prepare(
+        "SELECT size, sha256, content FROM outgoing JOIN outgoing_content USING (id) WHERE id = ?");
+    if (!row) return row.error();
+    const auto found = row->bind(operation.id.value).step();
+    if (!found) return found.error();
+    if (*found) {
+      octets = row->blob(2);
+      intact = row->integer(0) == static_cast<std::int64_t>(octets.size()) &&
+               row->blob(1) == sha256_of(octets);
+    }
+  }
+  if (intact) return StoreAnswer(Content{std::move(octets)});
+  const std::string reason = "content is not what was accepted";
+  if (auto parked = park(operation.id, reason); !parked) return parked.error();
+  return Error{ErrorCode::bad_checksum, reason};
+}
+
+Result<void> SqliteStore::park(SpoolId id, std::string_view reason) {
+  auto update = db_.prepare("UPDATE outgoing SET state = 'corrupt', reason = ? WHERE id = ?");
+  if (!update) return update.error();
+  return update->bind_text(reason).bind(id.value).run();
+}
+
+Result<StoreAnswer> SqliteStore::run(const SaveItem& operation) {
+  auto transaction = Transaction::begin(db_);
+  if (!transaction) return transaction.error();
+  auto update = db_.prepare(
+      "UPDATE outgoing SET state = ?, attempts = ?, next_try_utc = ?, reason = ?, "
+      "finished_utc = ? WHERE id = ?");
+  if (!update) return update.error();
+  update->bind_text(to_string(operation.state))
+      .bind(operation.attempts)
+      .bind(operation.next_try.value)
+      .bind_text(operation.reason)
+      .bind(is_final(operation.state) ? operation.now.value : 0)
+      .bind(operation.id.value);
+  if (auto done = update->run(); !done) return done.error();
+  if (operation.state == SpoolState::delivered) {
+    auto remove = db_.prepare("DELETE FROM outgoing_content WHERE id = ?");
+    if (!remove) return remove.error();
+    if (auto done = remove->bind(operation.id.value).run(); !done) return done.error();
+  }
+  if (auto done = transaction->commit(); !done) return done.error();
+  return StoreAnswer(Saved{});
+}
+
+Result<StoreAnswer> SqliteStore::run(const StoreFile& file) {
+  S5066_ASSERT(file.content != nullptr);
+  const Bytes sha256 = sha256_of(*file.content);
+  auto found = find_received(file, sha256);
+  if (!found) return found.error();
+  if (found->has_value() && (*found)->delivered) {
+    return StoreAnswer(FileStored{.repeated = true, .inbox_name = (*found)->inbox_name});
+  }
+  ReceivedRow row;
+  if (found->has_value()) {
+    row = **found;  // an earlier try got as far as the row
+  } else {
+    auto inserted = insert_received(file, sha256);
+    if (!inserted) return inserted.error();
+    row = std::move(inserted).value();
+  }
+  auto name = finish_received(row);
+  if (!name) return name.error();
+  return StoreAnswer(FileStored{.repeated = false, .inbox_name = std::move(name).value()});
+}
+
+Result<std::optional<SqliteStore::ReceivedRow>> SqliteStore::find_received(const StoreFile& file,
+                                                                           ByteSpan sha256) {
+  auto select = db_.prepare(
+      "SELECT id, state, temporary_name, inbox_name FROM received WHERE source = ? AND "
+      "source_sap = ? AND updu_id = ? AND name = ? AND size = ? AND sha256 = ? AND "
+      "(received_utc > ? OR state = 'incoming') ORDER BY id DESC LIMIT 1");
+  if (!select) return select.error();
+  select->bind_text(to_string(file.source))
+      .bind(file.source_sap.value)
+      .bind(file.updu_id)
+      .bind_blob(std::string_view(file.name))
+      .bind(static_cast<std::int64_t>(file.content->size()))
+      .bind_blob(sha256)
+      .bind(file.now.value - config_.duplicate_window_s);
+  const auto row = select->step();
+  if (!row) return row.error();
+  if (!*row) return std::optional<ReceivedRow>();
+  return std::optional<ReceivedRow>(ReceivedRow{.id = select->integer(0),
+                                                .delivered = select->text(1) == "delivered",
+                                                .temporary_name = select->text(2),
+                                                .inbox_name = select->octets(3)});
+}
+
+Result<SqliteStore::ReceivedRow> SqliteStore::insert_received(const StoreFile& file,
+                                                              ByteSpan sha256) {
+  auto temporary = take_temporary(*file.content, sha256);
+  if (!temporary) return temporary.error();
+  ReceivedRow row{.id = 0,
+                  .delivered = false,
+                  .temporary_name = std::move(temporary).value(),
+                  .inbox_name = {}};
+  const std::string unnamed = "from-" + to_string(file.source) + "-" + std::to_string(file.updu_id);
+  row.inbox_name = safe_file_name(file.name, unnamed);
+
+  auto insert = db_.prepare(
+      "INSERT INTO received (source, source_sap, updu_id, name, size, sha256, state, "
+      "temporary_name, inbox_name, received_utc) VALUES (?, ?, ?, ?, ?, ?, 'incoming', ?, ?, ?)");
+  Result<void> done;
+  if (insert) {
+    insert->bind_text(to_string(file.source))
+        .bind(file.source_sap.value)
+        .bind(file.updu_id)
+        .bind_blob(std::string_view(file.name))
+        .bind(static_cast<std::int64_t>(file.content->size()))
+        .bind_blob(sha256)
+        .bind_text(row.temporary_name)
+        .bind_blob(std::string_view(row.inbox_name))
+        .bind(file.now.value);
+    done = insert->run();
+  } else {
+    done = insert.error();
+  }
+  if (!done) {
+    // A commit that reported an error may yet turn out to have happened when the power goes, and
+    // recover() takes a row without its file for published. So the file stays; the next try uses
+    // it, or the next start removes it.
+    if (spares_.size() < kSparesMax) {
+      spares_.push_back({Bytes(sha256.begin(), sha256.end()), row.temporary_name});
+    }
+    return done.error();
+  }
+  row.id = db_.last_insert_id();
+  return row;
+}
+
+Result<std::string> SqliteStore::take_temporary(ByteSpan content, ByteSpan sha256) {
+  const auto spare = std::find_if(spares_.begin(), spares_.end(), [&](const Spare& candidate) {
+    return std::equal(sha256.begin(), sha256.end(), candidate.sha256.begin());
+  });
+  if (spare == spares_.end()) return inbox_.write_temporary(content);
+  std::string name = std::move(spare->temporary_name);
+  spares_.erase(spare);
+  const auto there = inbox_.find_temporary(name);
+  if (there && *there == Inbox::Temporary::present) return name;
+  return inbox_.write_temporary(content);
+}
+
+Result<std::string> SqliteStore::finish_received(const ReceivedRow& row) {
+  const auto temporary = inbox_.find_temporary(row.temporary_name);
+  if (!temporary) return temporary.error();
+  std::string name = row.inbox_name;
+  if (*temporary == Inbox::Temporary::present) {
+    auto published = inbox_.publish(row.temporary_name, row.inbox_name);
+    if (!published) return published.error();
+    name = std::move(published).value();
+  } else if (auto durable = inbox_.sync(); !durable) {
+    return durable.error();  // renamed before the power went; make sure of it
+  }
+  auto update = db_.prepare("UPDATE received SET state = 'delivered', inbox_name = ? WHERE id = ?");
+  if (!update) return update.error();
+  if (auto done = update->bind_blob(std::string_view(name)).bind(row.id).run(); !done) {
+    return done.error();
+  }
+  return name;
+}
+
+Result<void> SqliteStore::recover() {
+  // First the rows, then the files no row knows.
+  std::vector<ReceivedRow> rows;
+  {
+    auto select =
+        db_.prepare("SELECT id, temporary_name, inbox_name FROM received WHERE state = 'incoming'");
+    if (!select) return select.error();
+    while (true) {
+      const auto row = select->step();
+      if (!row) return row.error();
+      if (!*row) break;
+      rows.push_back({select->integer(0), false, select->text(1), select->octets(2)});
+    }
+  }
+  auto temporaries = inbox_.temporaries();
+  if (!temporaries) return temporaries.error();
+  for (const std::string& name : *temporaries) {
+    const bool known = std::any_of(rows.begin(), rows.end(), [&](const ReceivedRow& row) {
+      return row.temporary_name == name;
+    });
+    if (known) continue;
+    if (auto removed = inbox_.remove_temporary(name); !removed) return removed;
+  }
+  for (const ReceivedRow& row : rows) {
+    if (auto name = finish_received(row); !name) return name.error();
+  }
+  return {};
+}
+
+Result<StoreAnswer> SqliteStore::run(const Purge& operation) {
+  const std::int64_t keep = std::max(config_.keep_finished_s, config_.duplicate_window_s);
+  const std::int64_t before = operation.now.value - keep;
+  auto transaction = Transaction::begin(db_);
+  if (!transaction) return transaction.error();
+  for (const char* sql :
+       {"DELETE FROM outgoing_content WHERE id IN (SELECT id FROM outgoing WHERE state IN "
+        "('delivered', 'failed', 'expired') AND finished_utc < ?)",
+        "DELETE FROM outgoing WHERE state IN ('delivered', 'failed', 'expired') AND "
+        "finished_utc < ?",
+        "DELETE FROM received WHERE state = 'delivered' AND received_utc < ?"}) {
+    auto remove = db_.prepare(sql);
+    if (!remove) return remove.error();
+    if (auto done = remove->bind(before).run(); !done) return done.error();
+  }
+  if (auto done = transaction->commit(); !done) return done.error();
+  return StoreAnswer(Saved{});
+}
+
+Result<std::optional<SpoolItem>> SqliteStore::find(SpoolId id) {
+  auto row = db_.prepare(select_items("WHERE id = ?"));
+  if (!row) return row.error();
+  const auto found = row->bind(id.value).step();
+  if (!found) return found.error();
+  if (!*found) return std::optional<SpoolItem>();
+  auto item = read_item(*row);
+  if (!item) return item.error();
+  return std::optional<SpoolItem>(std::move(item).value());
+}
+
+Result<std::vector<SpoolItem>> SqliteStore::list(std::uint32_t items_max) {
+  auto rows = db_.prepare(select_items("ORDER BY id DESC LIMIT ?"));
+  if (!rows) return rows.error();
+  rows->bind(items_max);
+  std::vector<SpoolItem> items;
+  while (true) {
+    const auto row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return items;
+    auto item = read_item(*rows);
+    if (!item) {
+      SpoolItem unreadable;
+      unreadable.id.value = rows->integer(0);
+      unreadable.state = SpoolState::corrupt;
+      unreadable.reason = "row cannot be read";
+      item = std::move(unreadable);
+    }
+    items.push_back(std::move(item).value());
+  }
+}
+
+}  // namespace s5066::gateways

@@ -1,0 +1,95 @@
+// The spool on disk: SQLite for everything but received files, which go to the inbox. A call that
+// returns a value has committed; one that returns an error has changed nothing that matters and
+// may be repeated. Not for two threads at once.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gateways/common/inbox.h"
+#include "gateways/common/sqlite_store_db.h"
+#include "gateways/common/store_port.h"
+#include "s5066d/base/result.h"
+
+namespace s5066::gateways {
+
+/// A file the operator hands over.
+struct NewItem {
+  Address destination;
+  std::string name;
+  Bytes content;
+  UtcSeconds now;
+};
+
+class SqliteStore {
+ public:
+  struct Config {
+    std::string path;   // of the database file
+    std::string inbox;  // directory; may be empty for a user that only hands over and looks
+    std::size_t file_octets_max = 16u << 20;
+    std::size_t open_items_max = 10000;
+    std::int64_t duplicate_window_s = 2 * 86400;  // decision 0001
+    std::int64_t keep_finished_s = 30 * 86400;
+    std::uint8_t first_updu_id = 0;  // of a new spool: should be random (F.8.1, clause 11.5 note)
+    const char* vfs = nullptr;       // for tests
+    Inbox::StepHook inbox_hook;      // for tests
+  };
+
+  /// Creates or migrates the database.
+  static Result<SqliteStore> open(const Config& config);
+
+  /// After a restart, by the one process that stores received files: finishes what a power cut
+  /// left between two steps. An error means that some of it has to wait for the inbox.
+  Result<void> recover();
+
+  /// Accepts a file for sending.
+  Result<SpoolId> enqueue(const NewItem& item);
+
+  StoreResult execute(const StoreRequest& request);
+
+  Result<std::optional<SpoolItem>> find(SpoolId id);
+  /// The youngest rows, youngest first.
+  Result<std::vector<SpoolItem>> list(std::uint32_t items_max);
+  /// Can received files be put into the inbox now?
+  Result<void> check_inbox() { return inbox_.check_writable(); }
+
+ private:
+  SqliteStore(const Config& config, Database db)
+      : config_(config), db_(std::move(db)), inbox_(config.inbox, config.inbox_hook) {}
+
+  Result<void> migrate();
+  Result<std::uint8_t> choose_updu_id(const NewItem& item, ByteSpan sha256);
+
+  Result<StoreAnswer> run(const ListOpen& operation);
+  Result<StoreAnswer> run(const ReadContent& operation);
+  Result<StoreAnswer> run(const SaveItem& operation);
+  Result<StoreAnswer> run(const StoreFile& operation);
+  Result<StoreAnswer> run(const Purge& operation);
+
+  struct ReceivedRow {
+    std::int64_t id = 0;
+    bool delivered = false;
+    std::string temporary_name;
+    std::string inbox_name;
+  };
+  Result<std::optional<ReceivedRow>> find_received(const StoreFile& file, ByteSpan sha256);
+  Result<ReceivedRow> insert_received(const StoreFile& file, ByteSpan sha256);
+  Result<std::string> take_temporary(ByteSpan content, ByteSpan sha256);
+  Result<std::string> finish_received(const ReceivedRow& row);
+  Result<void> park(SpoolId id, std::string_view reason);
+
+  /// A temporary file whose row could not be written.
+  struct Spare {
+    Bytes sha256;
+    std::string temporary_name;
+  };
+
+  Config config_;
+  Database db_;
+  Inbox inbox_;
+  std::vector<Spare> spares_;
+};
+
+}  // namespace s5066::gateways

@@ -1,0 +1,138 @@
+#include "gateways/common/sqlite_store_db.h"
+
+#include "s5066d/base/assert.h"
+
+namespace s5066::gateways {
+namespace {
+
+ErrorCode code_of(int sqlite_code) {
+  switch (sqlite_code & 0xFF) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return ErrorCode::timed_out;
+    case SQLITE_CONSTRAINT:
+      return ErrorCode::already_exists;
+    case SQLITE_TOOBIG:
+      return ErrorCode::too_large;
+    case SQLITE_NOTADB:
+    case SQLITE_CORRUPT:
+      return ErrorCode::bad_checksum;
+    default:
+      return ErrorCode::io;
+  }
+}
+
+}  // namespace
+
+Statement& Statement::bind(std::int64_t value) {
+  const int result = sqlite3_bind_int64(statement_.get(), next_parameter_++, value);
+  if (bind_result_ == SQLITE_OK) bind_result_ = result;
+  return *this;
+}
+
+Statement& Statement::bind_text(std::string_view value) {
+  const int result = sqlite3_bind_text64(statement_.get(), next_parameter_++, value.data(),
+                                         value.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+  if (bind_result_ == SQLITE_OK) bind_result_ = result;
+  return *this;
+}
+
+Statement& Statement::bind_blob(ByteSpan value) {
+  // A null pointer would bind NULL, and an empty file is not NULL.
+  const void* data = value.empty() ? static_cast<const void*>("") : value.data();
+  const int result = sqlite3_bind_blob64(statement_.get(), next_parameter_++, data, value.size(),
+                                         SQLITE_TRANSIENT);
+  if (bind_result_ == SQLITE_OK) bind_result_ = result;
+  return *this;
+}
+
+Statement& Statement::bind_blob(std::string_view value) {
+  return bind_blob(ByteSpan(reinterpret_cast<const std::uint8_t*>(value.data()), value.size()));
+}
+
+Result<bool> Statement::step() {
+  const int result = bind_result_ == SQLITE_OK ? sqlite3_step(statement_.get()) : bind_result_;
+  if (result == SQLITE_ROW) return true;
+  if (result == SQLITE_DONE) return false;
+  sqlite3* db = sqlite3_db_handle(statement_.get());
+  return Error{code_of(result), std::string("spool: ") + sqlite3_errmsg(db)};
+}
+
+Result<void> Statement::run() {
+  const auto stepped = step();
+  if (!stepped) return stepped.error();
+  S5066_ASSERT(!*stepped);
+  return {};
+}
+
+std::int64_t Statement::integer(int column) const {
+  return sqlite3_column_int64(statement_.get(), column);
+}
+
+std::string Statement::text(int column) const {
+  const auto* data = sqlite3_column_text(statement_.get(), column);
+  const int bytes = sqlite3_column_bytes(statement_.get(), column);
+  return {reinterpret_cast<const char*>(data), static_cast<std::size_t>(bytes)};
+}
+
+std::string Statement::octets(int column) const {
+  const Bytes bytes = blob(column);
+  return {bytes.begin(), bytes.end()};
+}
+
+Bytes Statement::blob(int column) const {
+  const auto* data =
+      static_cast<const std::uint8_t*>(sqlite3_column_blob(statement_.get(), column));
+  const int bytes = sqlite3_column_bytes(statement_.get(), column);
+  return data == nullptr ? Bytes{} : Bytes(data, data + bytes);
+}
+
+Result<Database> Database::open(const Options& options) {
+  sqlite3* handle = nullptr;
+  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXRESCODE;
+  const int result = sqlite3_open_v2(options.path.c_str(), &handle, flags, options.vfs);
+  Database db(handle);
+  if (result != SQLITE_OK) return db.error(("spool " + options.path).c_str());
+  sqlite3_busy_timeout(handle, options.busy_timeout_ms);
+  return db;
+}
+
+Result<void> Database::execute(const char* sql) {
+  if (sqlite3_exec(handle_.get(), sql, nullptr, nullptr, nullptr) != SQLITE_OK) {
+    return error("spool");
+  }
+  return {};
+}
+
+Result<Statement> Database::prepare(std::string_view sql) {
+  sqlite3_stmt* statement = nullptr;
+  if (sqlite3_prepare_v2(handle_.get(), sql.data(), static_cast<int>(sql.size()), &statement,
+                         nullptr) != SQLITE_OK) {
+    return error("spool");
+  }
+  return Statement(statement);
+}
+
+Error Database::error(const char* what) const {
+  const int code = sqlite3_extended_errcode(handle_.get());
+  return Error{code_of(code), std::string(what) + ": " + sqlite3_errmsg(handle_.get())};
+}
+
+Result<Transaction> Transaction::begin(Database& db) {
+  if (auto begun = db.execute("BEGIN IMMEDIATE"); !begun) return begun.error();
+  return Transaction(db);
+}
+
+Transaction::~Transaction() {
+  // Nothing can be done about a failed rollback; SQLite rolls back again when the file is opened.
+  if (db_ != nullptr) static_cast<void>(db_->execute("ROLLBACK"));
+}
+
+Result<void> Transaction::commit() {
+  S5066_ASSERT(db_ != nullptr);
+  auto committed = db_->execute("COMMIT");
+  if (committed) db_ = nullptr;
+  return committed;
+}
+
+}  // namespace s5066::gateways

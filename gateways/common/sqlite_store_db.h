@@ -1,0 +1,83 @@
+// SQLite with Results instead of codes: one connection, prepared statements, transactions. Only
+// sqlite_store uses it.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "s5066d/base/bytes.h"
+#include "s5066d/base/result.h"
+
+namespace s5066::gateways {
+
+/// A prepared statement; bind in order, then step. A failed bind shows at the next step.
+class Statement {
+ public:
+  explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
+
+  Statement& bind(std::int64_t value);
+  Statement& bind_text(std::string_view value);
+  Statement& bind_blob(ByteSpan value);
+  Statement& bind_blob(std::string_view value);
+
+  /// True when there is a row to read.
+  Result<bool> step();
+  /// For statements without rows.
+  Result<void> run();
+
+  std::int64_t integer(int column) const;
+  std::string text(int column) const;    // of a TEXT column
+  std::string octets(int column) const;  // of a BLOB column, as a string
+  Bytes blob(int column) const;
+
+ private:
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+  };
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+  int next_parameter_ = 1;
+  int bind_result_ = SQLITE_OK;
+};
+
+class Database {
+ public:
+  struct Options {
+    std::string path;
+    const char* vfs = nullptr;  // for tests: a faulty one
+    int busy_timeout_ms = 5000;
+  };
+  /// Creates the file if there is none.
+  static Result<Database> open(const Options& options);
+
+  Result<void> execute(const char* sql);
+  Result<Statement> prepare(std::string_view sql);
+  std::int64_t last_insert_id() const { return sqlite3_last_insert_rowid(handle_.get()); }
+  int changes() const { return sqlite3_changes(handle_.get()); }
+  Error error(const char* what) const;
+
+ private:
+  struct Close {
+    void operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
+  };
+  explicit Database(sqlite3* handle) : handle_(handle) {}
+  std::unique_ptr<sqlite3, Close> handle_;
+};
+
+/// Takes the write lock at once; rolls back unless committed.
+class Transaction {
+ public:
+  static Result<Transaction> begin(Database& db);
+  Transaction(Transaction&& other) noexcept : db_(std::exchange(other.db_, nullptr)) {}
+  ~Transaction();
+  Result<void> commit();
+
+ private:
+  explicit Transaction(Database& db) : db_(&db) {}
+  Database* db_;
+};
+
+}  // namespace s5066::gateways

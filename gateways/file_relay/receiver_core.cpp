@@ -1,0 +1,218 @@
+#include "gateways/file_relay/receiver_core.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "s5066d/base/assert.h"
+#include "s5066d/base/deadline_table.h"
+
+namespace s5066::file_relay {
+
+using gateways::FileStored;
+using gateways::SisRequestId;
+using gateways::SisUnidata;
+using gateways::StoreRequest;
+using gateways::StoreResult;
+
+ReceiverCore::ReceiverCore(const Config& config, IdSource& ids, const gateways::UtcReference& utc)
+    : config_(config), ids_(ids), utc_(utc) {
+  S5066_ASSERT(config.files_max > 0 && config.acknowledgements_max > 0);
+  S5066_ASSERT(config.priority < 16);
+}
+
+// --- Files ---------------------------------------------------------------------------------------
+
+void ReceiverCore::on_file(Instant now, const gateways::RcopReassembler::Complete& pdu) {
+  auto header = decode_bftp_header(pdu.data);
+  S5066_ASSERT(header.ok());  // or the PDU would not be complete
+  const ByteSpan content = ByteSpan(pdu.data).subspan(encoded_bytes(*header));
+  S5066_ASSERT(content.size() == header->size);
+
+  const bool waiting = std::any_of(files_.begin(), files_.end(), [&](const File& file) {
+    return file.key == pdu.key && file.header == *header &&
+           std::equal(content.begin(), content.end(), file.content->begin(), file.content->end());
+  });
+  if (waiting) return;  // it will be acknowledged when it is stored
+  if (!has_room_for(content.size())) {
+    ++stats_.dropped;
+    emit(RelayEvent::Kind::file_dropped, pdu.key, *header, "too much waits to be stored");
+    return;
+  }
+  files_.push_back({.key = pdu.key,
+                    .header = std::move(header).value(),
+                    .content = std::make_shared<const Bytes>(content.begin(), content.end()),
+                    .ticket = {},
+                    .store_again = {},
+                    .store_retry = config_.store_retry_min,
+                    .reported = false});
+  request_store(files_.back(), now);
+}
+
+bool ReceiverCore::has_room_for(std::size_t octets) const {
+  if (files_.size() >= config_.files_max) return false;
+  for (const File& file : files_) octets += file.content->size();
+  return octets <= config_.octets_max;
+}
+
+void ReceiverCore::request_store(File& file, Instant now) {
+  file.store_again.reset();
+  file.ticket = ask(gateways::StoreFile{.source = file.key.source,
+                                        .source_sap = file.key.source_sap,
+                                        .updu_id = file.key.updu_id,
+                                        .name = file.header.name,
+                                        .content = file.content,
+                                        .now = utc_.utc(now)});
+}
+
+gateways::StoreTicket ReceiverCore::ask(gateways::StoreOperation operation) {
+  const gateways::StoreTicket ticket = ids_.next_ticket();
+  requests_.push_back({ticket, std::move(operation)});
+  return ticket;
+}
+
+bool ReceiverCore::on_store_result(Instant now, const StoreResult& result) {
+  const auto file = std::find_if(files_.begin(), files_.end(), [&](const File& candidate) {
+    return candidate.ticket == result.ticket;
+  });
+  if (file == files_.end()) return false;
+  file->ticket.reset();
+  if (!result.answer) {
+    ++stats_.store_errors;
+    file->store_again = now + file->store_retry;
+    file->store_retry = std::min(2 * file->store_retry, config_.store_retry_max);
+    if (!std::exchange(file->reported, true)) {
+      emit(RelayEvent::Kind::store_failed, file->key, file->header,
+           to_string(result.answer.error()));
+    }
+    return true;
+  }
+  const auto* stored = std::get_if<FileStored>(&*result.answer);
+  S5066_ASSERT(stored != nullptr);
+  ++(stored->repeated ? stats_.repeats : stats_.files);
+  emit(stored->repeated ? RelayEvent::Kind::repeat_received : RelayEvent::Kind::file_received,
+       file->key, file->header, stored->inbox_name);
+  acknowledge(*file);
+  files_.erase(file);
+  return true;
+}
+
+// --- Acknowledgements ----------------------------------------------------------------------------
+
+void ReceiverCore::acknowledge(const File& file) {
+  if (config_.acknowledgement == AckMode::none) return;
+  const bool queued = std::any_of(
+      acknowledgements_.begin(), acknowledgements_.end(),
+      [&](const Pending& p) { return p.key == file.key && p.header == file.header && !p.request; });
+  if (queued) return;
+  if (acknowledgements_.size() >= config_.acknowledgements_max) {
+    ++stats_.acknowledgements_failed;  // the sender will send the file again, and be told then
+    emit(RelayEvent::Kind::acknowledgement_failed, file.key, file.header, "too many wait");
+    return;
+  }
+  acknowledgements_.push_back(
+      {.key = file.key, .header = file.header, .attempts = 0, .request = {}, .send_again = {}});
+}
+
+std::optional<SisUnidata> ReceiverCore::poll_updu() {
+  const auto next = std::find_if(acknowledgements_.begin(), acknowledgements_.end(),
+                                 [](const Pending& p) { return !p.request && !p.send_again; });
+  if (next == acknowledgements_.end()) return std::nullopt;
+  next->request = ids_.next_request();
+  ++next->attempts;
+  return SisUnidata{
+      .id = *next->request,
+      .priority = config_.priority,
+      .destination = next->key.source,
+      .destination_sap = gateways::kRcopSap,
+      .delivery = {.mode = sis::TransmissionMode::arq, .confirmation = sis::Confirmation::client},
+      .time_to_live_s = config_.updu_lifetime_s,
+      .updu = encode_acknowledgement(*next)};
+}
+
+Bytes ReceiverCore::encode_acknowledgement(const Pending& pending) const {
+  if (config_.acknowledgement == AckMode::frap) {
+    return frap_updu(pending.key.connection_id, pending.key.updu_id);
+  }
+  return frap_v2_updu(pending.key.connection_id, pending.key.updu_id, pending.header);
+}
+
+bool ReceiverCore::on_confirmed(Instant, SisRequestId id) {
+  const auto sent = std::find_if(acknowledgements_.begin(), acknowledgements_.end(),
+                                 [&](const Pending& p) { return p.request == id; });
+  if (sent == acknowledgements_.end()) return false;
+  ++stats_.acknowledgements;
+  emit(RelayEvent::Kind::acknowledgement_sent, sent->key, sent->header);
+  acknowledgements_.erase(sent);
+  return true;
+}
+
+bool ReceiverCore::on_refused(Instant now, SisRequestId id, const std::string& reason) {
+  const auto sent = std::find_if(acknowledgements_.begin(), acknowledgements_.end(),
+                                 [&](const Pending& p) { return p.request == id; });
+  if (sent == acknowledgements_.end()) return false;
+  sent->request.reset();
+  if (sent->attempts < config_.acknowledgement_attempts_max) {
+    sent->send_again = now + config_.acknowledgement_retry;
+    return true;
+  }
+  ++stats_.acknowledgements_failed;
+  emit(RelayEvent::Kind::acknowledgement_failed, sent->key, sent->header, reason);
+  acknowledgements_.erase(sent);
+  return true;
+}
+
+// What became of those under way is unknown; saying it twice does no harm.
+void ReceiverCore::on_lost(Instant) {
+  for (Pending& pending : acknowledgements_) pending.request.reset();
+}
+
+std::size_t ReceiverCore::outstanding() const {
+  return static_cast<std::size_t>(
+      std::count_if(acknowledgements_.begin(), acknowledgements_.end(),
+                    [](const Pending& p) { return p.request.has_value(); }));
+}
+
+// --- Time and output -----------------------------------------------------------------------------
+
+void ReceiverCore::on_deadline(Instant now) {
+  for (File& file : files_) {
+    if (file.store_again && *file.store_again <= now) request_store(file, now);
+  }
+  for (Pending& pending : acknowledgements_) {
+    if (pending.send_again && *pending.send_again <= now) pending.send_again.reset();
+  }
+}
+
+std::optional<Instant> ReceiverCore::next_deadline() const {
+  std::optional<Instant> next;
+  for (const File& file : files_) next = earlier(next, file.store_again);
+  for (const Pending& pending : acknowledgements_) next = earlier(next, pending.send_again);
+  return next;
+}
+
+std::optional<RelayEvent> ReceiverCore::poll_event() {
+  if (events_.empty()) return std::nullopt;
+  RelayEvent event = std::move(events_.front());
+  events_.pop_front();
+  return event;
+}
+
+std::optional<StoreRequest> ReceiverCore::poll_store() {
+  if (requests_.empty()) return std::nullopt;
+  StoreRequest request = std::move(requests_.front());
+  requests_.pop_front();
+  return request;
+}
+
+void ReceiverCore::emit(RelayEvent::Kind kind, const gateways::RcopReassembler::Key& key,
+                        const BftpHeader& header, std::string detail) {
+  events_.push_back({.kind = kind,
+                     .item = {},
+                     .peer = key.source,
+                     .name = header.name,
+                     .octets = header.size,
+                     .attempt = 0,
+                     .detail = std::move(detail)});
+}
+
+}  // namespace s5066::file_relay

@@ -1,0 +1,101 @@
+// The receiving half of the file relay (F.10.2): hands each complete file to the store and
+// acknowledges it only after the store says that it is safe. A file that cannot be stored now is
+// kept in memory and tried again; its sender hears nothing until it is safe.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <memory>
+#include <optional>
+
+#include "gateways/common/rcop.h"
+#include "gateways/common/sis_port.h"
+#include "gateways/common/store_port.h"
+#include "gateways/common/utc_reference.h"
+#include "gateways/file_relay/bftp.h"
+#include "gateways/file_relay/relay_types.h"
+#include "s5066d/base/time.h"
+
+namespace s5066::file_relay {
+
+class ReceiverCore {
+ public:
+  struct Config {
+    AckMode acknowledgement = AckMode::frap_v2;
+    std::uint8_t priority = 4;
+    std::uint32_t updu_lifetime_s = 3600;
+    std::size_t files_max = 16;              // complete and not yet stored
+    std::size_t octets_max = 48u << 20;      // of their contents
+    std::size_t acknowledgements_max = 256;  // not yet confirmed by the subnet
+    std::uint32_t acknowledgement_attempts_max = 3;
+    Duration acknowledgement_retry = std::chrono::seconds(30);
+    Duration store_retry_min = std::chrono::seconds(10);
+    Duration store_retry_max = std::chrono::minutes(5);
+  };
+  struct Stats {
+    std::uint64_t files = 0;
+    std::uint64_t repeats = 0;
+    std::uint64_t dropped = 0;
+    std::uint64_t acknowledgements = 0;
+    std::uint64_t acknowledgements_failed = 0;
+    std::uint64_t store_errors = 0;
+  };
+
+  ReceiverCore(const Config& config, IdSource& ids, const gateways::UtcReference& utc);
+
+  // Events in.
+  void on_lost(Instant now);
+  /// A complete BFTP PDU.
+  void on_file(Instant now, const gateways::RcopReassembler::Complete& pdu);
+  bool on_confirmed(Instant now, gateways::SisRequestId id);
+  bool on_refused(Instant now, gateways::SisRequestId id, const std::string& reason);
+  bool on_store_result(Instant now, const gateways::StoreResult& result);
+  void on_deadline(Instant now);
+
+  // Actions out.
+  std::optional<RelayEvent> poll_event();
+  std::optional<gateways::StoreRequest> poll_store();
+  std::optional<gateways::SisUnidata> poll_updu();
+  std::optional<Instant> next_deadline() const;
+
+  std::size_t outstanding() const;
+  const Stats& stats() const { return stats_; }
+
+ private:
+  struct File {
+    gateways::RcopReassembler::Key key;
+    BftpHeader header;
+    std::shared_ptr<const Bytes> content;
+    std::optional<gateways::StoreTicket> ticket;
+    std::optional<Instant> store_again;
+    Duration store_retry{};
+    bool reported = false;  // that it cannot be stored
+  };
+  struct Pending {  // an acknowledgement
+    gateways::RcopReassembler::Key key;
+    BftpHeader header;
+    std::uint32_t attempts = 0;
+    std::optional<gateways::SisRequestId> request;
+    std::optional<Instant> send_again;
+  };
+
+  bool has_room_for(std::size_t octets) const;
+  void request_store(File& file, Instant now);
+  gateways::StoreTicket ask(gateways::StoreOperation operation);
+  void acknowledge(const File& file);
+  Bytes encode_acknowledgement(const Pending& pending) const;
+  void emit(RelayEvent::Kind kind, const gateways::RcopReassembler::Key& key,
+            const BftpHeader& header, std::string detail = {});
+
+  Config config_;
+  IdSource& ids_;
+  const gateways::UtcReference& utc_;
+  std::list<File> files_;
+  std::list<Pending> acknowledgements_;
+  std::deque<gateways::StoreRequest> requests_;  // at most one per file
+  std::deque<RelayEvent> events_;                // drained after every input
+  Stats stats_;
+};
+
+}  // namespace s5066::file_relay

@@ -1,0 +1,53 @@
+// All that one s5066-relay needs to know.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "gateways/common/sqlite_store.h"
+#include "gateways/file_relay/relay_core.h"
+#include "gateways/file_relay/relay_types.h"
+#include "s5066d/base/log.h"
+#include "s5066d/base/result.h"
+#include "sis/primitives.h"
+
+namespace s5066::file_relay {
+
+struct RelayConfig {
+  // The subnet server.
+  std::string sis_host = "127.0.0.1";
+  std::uint16_t sis_port = sis::kDefaultPort;
+  std::uint8_t rank = 0;      // 15 is for those who may configure the node (A.2.1.1)
+  std::uint8_t priority = 4;  // of what we send, 0..15
+
+  // Directories must exist; the inbox is where received files appear.
+  std::string spool_directory;
+  std::string inbox_directory;
+  std::string control_socket;       // empty: control.sock in the spool directory
+  std::string node_control_socket;  // of s5066d, for the state of the link; empty: not shown
+
+  AckMode acknowledgement = AckMode::frap_v2;
+  bool frap_v2_needs_ids = true;
+
+  std::uint32_t lifetime_s = 86400;  // a file not delivered by then has expired
+  std::uint32_t attempts_max = 32;
+  std::uint32_t retry_delay_min_s = 60;
+  std::uint32_t retry_delay_max_s = 3600;
+  std::uint32_t ack_wait_s = 900;      // for the acknowledgement, on top of the time on the air
+  std::uint32_t line_rate_bps = 2400;  // a hint, for that time
+  std::uint32_t active_max = 4;        // files under way at a time
+  std::uint32_t file_octets_max = 16u << 20;
+  std::uint32_t duplicate_window_s = 2 * 86400;  // not shorter than the sender's lifetime_s
+
+  LogLevel log_level = LogLevel::info;
+};
+
+/// The first thing wrong with it, if any.
+Result<void> validate(const RelayConfig& config);
+
+RelayCore::Config core_config(const RelayConfig& config);
+gateways::SqliteStore::Config store_config(const RelayConfig& config, std::uint8_t first_updu_id);
+std::string control_socket_path(const RelayConfig& config);
+
+}  // namespace s5066::file_relay

@@ -1,0 +1,161 @@
+#include "gateways/file_relay/relay_core.h"
+
+#include <utility>
+
+#include "s5066d/base/assert.h"
+#include "s5066d/base/deadline_table.h"
+
+namespace s5066::file_relay {
+namespace {
+
+std::string describe(sis::RejectReason reason) {
+  switch (reason) {
+    case sis::RejectReason::ttl_expired:
+      return "time to live expired";
+    case sis::RejectReason::destination_sap_not_bound:
+      return "no relay is bound at the destination";
+    case sis::RejectReason::destination_not_responding:
+      return "destination does not respond";
+    case sis::RejectReason::larger_than_mtu:
+      return "larger than the MTU";
+    case sis::RejectReason::mode_not_specified:
+      return "transmission mode not specified";
+  }
+  return "rejected for reason " + std::to_string(static_cast<unsigned>(reason));
+}
+
+gateways::RcopReassembler::Config with_length_hook(gateways::RcopReassembler::Config config) {
+  config.length_of = &application_length;
+  return config;
+}
+
+}  // namespace
+
+RelayCore::RelayCore(const Config& config)
+    : config_(config),
+      reassembler_(with_length_hook(config.reassembler)),
+      sender_(config.sender, ids_, utc_),
+      receiver_(config.receiver, ids_, utc_) {
+  S5066_ASSERT(config.outstanding_max > 0);
+  S5066_ASSERT(config.mtu_min > gateways::kRcopHeaderBytes);
+}
+
+void RelayCore::on_clock(Instant now, UtcSeconds utc) {
+  utc_.set(now, utc);
+}
+
+void RelayCore::on_sis(Instant now, const gateways::SisEvent& event) {
+  std::visit([&](const auto& value) { on(now, value); }, event);
+}
+
+void RelayCore::on(Instant now, const gateways::SisBound& event) {
+  if (bound_) on(now, gateways::SisLost{});
+  if (event.mtu < config_.mtu_min) {
+    emit(RelayEvent::Kind::mtu_too_small, {}, std::to_string(event.mtu));
+    return;
+  }
+  bound_ = true;
+  flow_on_ = true;
+  emit(RelayEvent::Kind::bound, {}, std::to_string(event.mtu));
+  sender_.on_bound(now, event.mtu);
+}
+
+void RelayCore::on(Instant now, const gateways::SisLost&) {
+  if (!std::exchange(bound_, false)) return;
+  emit(RelayEvent::Kind::lost);
+  sender_.on_lost(now);
+  receiver_.on_lost(now);
+}
+
+void RelayCore::on(Instant, const gateways::SisFlow& event) {
+  flow_on_ = event.on;
+}
+
+void RelayCore::on(Instant now, const gateways::SisIndication& event) {
+  if (const auto pdu = reassembler_.on_updu(now, event.source, event.source_sap, event.updu)) {
+    take(now, *pdu);
+  }
+}
+
+void RelayCore::take(Instant now, const gateways::RcopReassembler::Complete& pdu) {
+  if (pdu.application_id == kBftpApplication) {
+    receiver_.on_file(now, pdu);
+    return;
+  }
+  if (pdu.application_id != kFrapApplication && pdu.application_id != kFrapV2Application) {
+    emit(RelayEvent::Kind::unknown_application, pdu.key.source, std::to_string(pdu.application_id));
+    return;
+  }
+  SenderCore::Acknowledgement acknowledgement{.peer = pdu.key.source,
+                                              .connection_id = pdu.key.connection_id,
+                                              .updu_id = pdu.key.updu_id,
+                                              .header = {}};
+  if (pdu.application_id == kFrapV2Application) {
+    auto header = decode_bftp_header(pdu.data);
+    S5066_ASSERT(header.ok());  // or the PDU would not be complete
+    acknowledgement.header = std::move(header).value();
+  }
+  sender_.on_acknowledgement(now, acknowledgement);
+}
+
+void RelayCore::on(Instant now, const gateways::SisConfirmed& event) {
+  if (!receiver_.on_confirmed(now, event.id)) sender_.on_confirmed(now, event.id);
+}
+
+void RelayCore::on(Instant now, const gateways::SisRejected& event) {
+  refused(now, event.id, describe(event.reason));
+}
+
+void RelayCore::on(Instant now, const gateways::SisUnresolved& event) {
+  refused(now, event.id, "the subnet did not say what became of it");
+}
+
+void RelayCore::refused(Instant now, gateways::SisRequestId id, const std::string& reason) {
+  if (!receiver_.on_refused(now, id, reason)) sender_.on_refused(now, id, reason);
+}
+
+void RelayCore::on_store_result(Instant now, const gateways::StoreResult& result) {
+  const bool known = receiver_.on_store_result(now, result) || sender_.on_store_result(now, result);
+  S5066_ASSERT(known);  // the store answers what was asked, once
+}
+
+void RelayCore::on_deadline(Instant now) {
+  reassembler_.on_deadline(now);
+  receiver_.on_deadline(now);
+  sender_.on_deadline(now);
+}
+
+std::optional<Instant> RelayCore::next_deadline() const {
+  return earlier(reassembler_.next_deadline(),
+                 earlier(receiver_.next_deadline(), sender_.next_deadline()));
+}
+
+// Acknowledgements go before files: the other side may be waiting with its next attempt.
+std::optional<RelayCore::Action> RelayCore::poll_action() {
+  if (!events_.empty()) {
+    RelayEvent event = std::move(events_.front());
+    events_.pop_front();
+    return event;
+  }
+  if (auto event = receiver_.poll_event()) return std::move(*event);
+  if (auto event = sender_.poll_event()) return std::move(*event);
+  if (auto request = receiver_.poll_store()) return std::move(*request);
+  if (auto request = sender_.poll_store()) return std::move(*request);
+  if (!bound_ || !flow_on_) return std::nullopt;
+  if (receiver_.outstanding() + sender_.outstanding() >= config_.outstanding_max) {
+    return std::nullopt;
+  }
+  if (auto updu = receiver_.poll_updu()) return std::move(*updu);
+  if (auto updu = sender_.poll_updu()) return std::move(*updu);
+  return std::nullopt;
+}
+
+void RelayCore::emit(RelayEvent::Kind kind, Address peer, std::string detail) {
+  RelayEvent event;
+  event.kind = kind;
+  event.peer = peer;
+  event.detail = std::move(detail);
+  events_.push_back(std::move(event));
+}
+
+}  // namespace s5066::file_relay

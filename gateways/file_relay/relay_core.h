@@ -1,0 +1,75 @@
+// The file relay between its subnet port and its store, without either: RCOP reassembly, the
+// sending half, the receiving half, and the flow control of the subnet (A.2.1.14) over both.
+#pragma once
+
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "gateways/common/rcop.h"
+#include "gateways/common/sis_port.h"
+#include "gateways/common/store_port.h"
+#include "gateways/common/utc_reference.h"
+#include "gateways/file_relay/receiver_core.h"
+#include "gateways/file_relay/relay_types.h"
+#include "gateways/file_relay/sender_core.h"
+#include "s5066d/base/time.h"
+
+namespace s5066::file_relay {
+
+class RelayCore {
+ public:
+  struct Config {
+    SenderCore::Config sender;
+    ReceiverCore::Config receiver;
+    gateways::RcopReassembler::Config reassembler;
+    std::size_t outstanding_max = 64;  // U_PDUs handed to the subnet and not yet reported on
+    std::size_t mtu_min = 300;         // a FRAPv2 with the longest name fits
+  };
+  using Action = std::variant<RelayEvent, gateways::StoreRequest, gateways::SisUnidata>;
+
+  explicit RelayCore(const Config& config);
+
+  // Events in. `now` never goes backwards.
+  /// First of all, and then now and then.
+  void on_clock(Instant now, UtcSeconds utc);
+  void on_start(Instant now) { sender_.on_start(now); }
+  void on_sis(Instant now, const gateways::SisEvent& event);
+  void on_store_result(Instant now, const gateways::StoreResult& result);
+  void on_spool_changed(Instant now) { sender_.on_spool_changed(now); }
+  void on_deadline(Instant now);
+
+  // Actions out. Drain both after every event.
+  std::optional<Action> poll_action();
+  std::optional<Instant> next_deadline() const;
+
+  bool bound() const { return bound_; }
+  std::vector<TransferStatus> transfers() const { return sender_.transfers(); }
+  const SenderCore& sender() const { return sender_; }
+  const ReceiverCore& receiver() const { return receiver_; }
+  const gateways::RcopReassembler& reassembler() const { return reassembler_; }
+
+ private:
+  void on(Instant now, const gateways::SisBound& event);
+  void on(Instant now, const gateways::SisLost& event);
+  void on(Instant now, const gateways::SisFlow& event);
+  void on(Instant now, const gateways::SisIndication& event);
+  void on(Instant now, const gateways::SisConfirmed& event);
+  void on(Instant now, const gateways::SisRejected& event);
+  void on(Instant now, const gateways::SisUnresolved& event);
+  void refused(Instant now, gateways::SisRequestId id, const std::string& reason);
+  void take(Instant now, const gateways::RcopReassembler::Complete& pdu);
+  void emit(RelayEvent::Kind kind, Address peer = {}, std::string detail = {});
+
+  Config config_;
+  IdSource ids_;
+  gateways::UtcReference utc_;
+  gateways::RcopReassembler reassembler_;
+  SenderCore sender_;
+  ReceiverCore receiver_;
+  bool bound_ = false;
+  bool flow_on_ = false;
+  std::deque<RelayEvent> events_;  // drained after every input
+};
+
+}  // namespace s5066::file_relay

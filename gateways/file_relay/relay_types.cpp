@@ -1,0 +1,50 @@
+#include "gateways/file_relay/relay_types.h"
+
+#include <array>
+
+#include "s5066d/base/assert.h"
+
+namespace s5066::file_relay {
+namespace {
+
+constexpr std::array<std::string_view, 3> kAckModes = {"none", "frap", "frapv2"};
+
+constexpr std::array<std::string_view, static_cast<std::size_t>(RelayEvent::Kind::count)>
+    kEventNames = {"bound",
+                   "lost",
+                   "mtu_too_small",
+                   "attempt_started",
+                   "attempt_failed",
+                   "delivered",
+                   "failed",
+                   "expired",
+                   "corrupt",
+                   "file_received",
+                   "repeat_received",
+                   "file_dropped",
+                   "acknowledgement_sent",
+                   "acknowledgement_failed",
+                   "acknowledgement_unmatched",
+                   "unknown_application",
+                   "store_failed",
+                   "store_works"};
+
+}  // namespace
+
+std::string_view to_string(AckMode mode) {
+  return kAckModes[static_cast<std::size_t>(mode)];
+}
+
+Result<AckMode> parse_ack_mode(std::string_view text) {
+  for (std::size_t i = 0; i < kAckModes.size(); ++i) {
+    if (kAckModes[i] == text) return static_cast<AckMode>(i);
+  }
+  return Error{ErrorCode::bad_field, "acknowledgement is none, frap or frapv2"};
+}
+
+std::string_view to_string(RelayEvent::Kind kind) {
+  S5066_ASSERT(kind < RelayEvent::Kind::count);
+  return kEventNames[static_cast<std::size_t>(kind)];
+}
+
+}  // namespace s5066::file_relay

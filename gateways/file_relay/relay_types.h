@@ -1,0 +1,77 @@
+// Values that the parts of the file relay share.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "gateways/common/sis_port.h"
+#include "gateways/common/store_port.h"
+#include "s5066d/base/ids.h"
+#include "s5066d/base/result.h"
+
+namespace s5066::file_relay {
+
+using gateways::SpoolId;
+using gateways::SpoolState;
+
+/// What a receiver sends when a file is safe, and whether a sender waits for it.
+enum class AckMode : std::uint8_t { none, frap, frap_v2 };
+std::string_view to_string(AckMode mode);
+Result<AckMode> parse_ack_mode(std::string_view text);
+
+/// Numbers that both halves of a relay draw from.
+class IdSource {
+ public:
+  gateways::SisRequestId next_request() { return {++last_request_}; }
+  gateways::StoreTicket next_ticket() { return {++last_ticket_}; }
+
+ private:
+  std::uint64_t last_request_ = 0;
+  std::uint64_t last_ticket_ = 0;
+};
+
+/// What the operator may want to read in the log.
+struct RelayEvent {
+  enum class Kind : std::uint8_t {
+    bound,
+    lost,
+    mtu_too_small,
+    attempt_started,
+    attempt_failed,
+    delivered,
+    failed,
+    expired,
+    corrupt,
+    file_received,
+    repeat_received,  // a file that is there already came again
+    file_dropped,     // no room to keep it until it can be stored; its sender will try again
+    acknowledgement_sent,
+    acknowledgement_failed,
+    acknowledgement_unmatched,
+    unknown_application,
+    store_failed,
+    store_works,
+    count
+  };
+  Kind kind = Kind::count;
+  SpoolId item;  // 0 when it is about a received file
+  Address peer;
+  std::string name;
+  std::uint64_t octets = 0;
+  std::uint32_t attempt = 0;
+  std::string detail;
+};
+std::string_view to_string(RelayEvent::Kind kind);
+
+/// How far a file under way has come.
+struct TransferStatus {
+  SpoolId item;
+  Address destination;
+  std::string name;
+  std::uint32_t attempt = 0;
+  std::uint64_t octets = 0;            // of the BFTP PDU
+  std::uint64_t octets_confirmed = 0;  // the far client has them
+};
+
+}  // namespace s5066::file_relay
