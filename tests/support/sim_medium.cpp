@@ -1,0 +1,222 @@
+#include "tests/support/sim_medium.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "modem/api/airtime.h"
+#include "s5066d/pdu/dpdu.h"
+
+namespace s5066::sim {
+namespace {
+
+constexpr Duration kHalfSecond = std::chrono::milliseconds(500);
+
+Duration bit_time(std::uint64_t bits, const modem::Mode& mode) {
+  return Duration(static_cast<Duration::rep>(bits) * 1'000'000'000 / mode.rate_bps);
+}
+
+}  // namespace
+
+Medium::Medium(EventHeap& heap, Rng rng, const MediumOptions& options)
+    : heap_(heap), rng_(rng), options_(options) {}
+
+std::size_t Medium::add_station(Deliver deliver) {
+  stations_.push_back(Station{.deliver = std::move(deliver)});
+  if (options_.flickers_per_hour > 0) schedule_flicker(stations_.size() - 1);
+  return stations_.size() - 1;
+}
+
+void Medium::command(std::size_t station, const modem::Command& command) {
+  if (const auto* transmit = std::get_if<modem::TransmitBurst>(&command)) {
+    const Instant at = std::max(transmit->not_before, heap_.now());
+    heap_.schedule(at, [this, station, burst = *transmit] { start(station, burst); });
+  } else if (const auto* abort = std::get_if<modem::AbortTransmit>(&command)) {
+    const auto burst = stations_[station].sending;
+    if (burst && burst->command.id == abort->id) {
+      heap_.schedule(heap_.now(), [this, station, burst] {
+        finish(station, burst, modem::TransmitOutcome::aborted);
+      });
+    }
+  }
+}
+
+void Medium::start(std::size_t station, modem::TransmitBurst command) {
+  const Instant now = heap_.now();
+  Station& self = stations_[station];
+  if (self.sending) {
+    self.deliver(modem::Fault{now, modem::FaultKind::command_refused, "still transmitting"});
+    return;
+  }
+  if (self.hearing && self.hearing->announced_end && !self.hearing->burst->over &&
+      now < std::min(*self.hearing->announced_end, self.hearing->burst->end)) {
+    ++faults_.keyed_over_announced_burst;
+  }
+  lose(station);
+
+  auto burst = std::make_shared<Burst>();
+  burst->sender = station;
+  burst->command = std::move(command);
+  const modem::Mode& mode = burst->command.mode;
+  burst->data_start = now + modem::preamble_duration(mode);
+  burst->end = now + modem::airtime(mode, burst->command.bytes.size());
+  for (std::size_t at = 0; at < burst->command.bytes.size();) {
+    const auto frame = pdu::decode(ByteSpan(burst->command.bytes).subspan(at));
+    S5066_ASSERT(frame.ok());
+    burst->frames.push_back({at, at + frame->octets, pdu::common_of(frame->dpdu).eot_half_s});
+    at += frame->octets;
+  }
+  check_frames(*burst);
+  self.sending = burst;
+  ++bursts_;
+  self.deliver(modem::TransmitStarted{now, burst->command.id});
+
+  for (std::size_t other = 0; other < stations_.size(); ++other) {
+    if (other == station || stations_[other].sending) continue;
+    if (stations_[other].hearing && !stations_[other].hearing->burst->over) {
+      ++collisions_;
+      heap_.schedule(now, [this, other] { lose(other); });
+      continue;
+    }
+    if (rng_.chance(options_.missed_sync)) continue;
+    heap_.schedule(burst->data_start, [this, other, burst] { preamble_heard(other, burst); });
+  }
+  heap_.schedule(burst->end,
+                 [this, station, burst] { finish(station, burst, modem::TransmitOutcome::sent); });
+}
+
+void Medium::check_frames(const Burst& burst) {
+  std::uint8_t last = 255;
+  for (const Frame& frame : burst.frames) {
+    const Duration left =
+        burst.end - burst.data_start - bit_time(8 * frame.begin, burst.command.mode);
+    const auto expected = (left + kHalfSecond - Duration(1)) / kHalfSecond;
+    if (frame.eot_half_s != std::min<Duration::rep>(255, expected)) ++faults_.eot_wrong;
+    if (frame.eot_half_s > last) ++faults_.eot_increased;
+    last = frame.eot_half_s;
+  }
+}
+
+void Medium::finish(std::size_t station, const std::shared_ptr<Burst>& burst,
+                    modem::TransmitOutcome outcome) {
+  Station& self = stations_[station];
+  if (self.sending != burst) return;
+  self.keyed_time +=
+      heap_.now() - (burst->data_start - modem::preamble_duration(burst->command.mode));
+  self.sending.reset();
+  const bool cut = outcome != modem::TransmitOutcome::sent;
+  burst->over = cut;
+  burst->end = heap_.now();
+  self.deliver(modem::TransmitFinished{heap_.now(), burst->command.id, outcome});
+  if (!cut) return;
+  for (std::size_t other = 0; other < stations_.size(); ++other) {
+    if (stations_[other].hearing && stations_[other].hearing->burst == burst) lose(other);
+  }
+}
+
+void Medium::preamble_heard(std::size_t listener, const std::shared_ptr<Burst>& burst) {
+  Station& self = stations_[listener];
+  if (self.sending || burst->over || burst->end <= heap_.now()) return;
+  if (self.hearing) lose(listener);
+  auto reception = std::make_shared<Reception>();
+  reception->burst = burst;
+  reception->octets = burst->command.bytes;
+  damage(*reception);
+  if (rng_.chance(options_.fades_per_burst)) {
+    reception->fades_at = burst->data_start +
+                          from_seconds(to_seconds(burst->end - burst->data_start) * rng_.uniform());
+  }
+  self.hearing = reception;
+  self.deliver(modem::CarrierUp{heap_.now(), burst->command.mode, 20, 0});
+  const auto blocks = modem::block_count(burst->command.mode, burst->command.bytes.size());
+  for (std::size_t block = 0; block < blocks; ++block) {
+    const Instant at =
+        burst->data_start +
+        static_cast<Duration::rep>(block + 1) * modem::block_duration(burst->command.mode) +
+        options_.latency;
+    heap_.schedule(at,
+                   [this, listener, reception, block] { block_heard(listener, reception, block); });
+  }
+}
+
+void Medium::damage(Reception& reception) {
+  for (const Frame& frame : reception.burst->frames) {
+    const bool hit = rng_.chance(options_.frame_loss);
+    reception.damaged.push_back(hit);
+    if (!hit) continue;
+    const auto bits = static_cast<std::uint32_t>(8 * (frame.end - frame.begin));
+    const std::uint32_t bit = rng_.below(bits);
+    reception.octets[frame.begin + bit / 8] ^= static_cast<std::uint8_t>(1u << (bit % 8));
+  }
+}
+
+void Medium::block_heard(std::size_t listener, const std::shared_ptr<Reception>& reception,
+                         std::size_t block) {
+  Station& self = stations_[listener];
+  if (self.hearing != reception) return;  // lost meanwhile
+  const Burst& burst = *reception->burst;
+  const modem::Mode& mode = burst.command.mode;
+  if (reception->fades_at && heap_.now() >= *reception->fades_at) return lose(listener);
+
+  const std::size_t blocks = modem::block_count(mode, burst.command.bytes.size());
+  const std::size_t upto =
+      std::min(reception->octets.size(), (block + 1) * modem::block_bits(mode) / 8);
+  if (upto > reception->delivered) {
+    modem::ReceivedBytes event;
+    event.at = heap_.now();
+    event.first_bit_at = burst.data_start + bit_time(8 * reception->delivered, mode);
+    event.mode = mode;
+    event.bytes.assign(
+        reception->octets.begin() + static_cast<std::ptrdiff_t>(reception->delivered),
+        reception->octets.begin() + static_cast<std::ptrdiff_t>(upto));
+    event.soft_quality = 1;
+    reception->delivered = upto;
+    for (std::size_t i = 0; i < burst.frames.size(); ++i) {
+      const Frame& frame = burst.frames[i];
+      if (frame.end > upto || reception->damaged[i]) continue;
+      const Instant told =
+          burst.data_start + bit_time(8 * frame.begin, mode) + frame.eot_half_s * kHalfSecond;
+      reception->announced_end = std::min(reception->announced_end.value_or(told), told);
+    }
+    self.deliver(event);
+  }
+  if (block + 1 < blocks || self.hearing != reception) return;
+  self.hearing.reset();
+  self.deliver(
+      modem::CarrierDown{heap_.now(), burst.end, modem::CarrierDownReason::end_of_message});
+}
+
+void Medium::lose(std::size_t listener) {
+  Station& self = stations_[listener];
+  if (!self.hearing) return;
+  const bool faded = self.hearing->fades_at.has_value() && !self.sending;
+  if (!faded) self.hearing.reset();
+  // After a fade the burst goes on unheard: remembered only to check that nobody keys over it.
+  if (faded) {
+    const auto ghost = std::make_shared<Reception>(*self.hearing);
+    ghost->fades_at.reset();
+    self.hearing = ghost;
+    const auto burst = ghost->burst;
+    heap_.schedule(std::max(burst->end, heap_.now()), [this, listener, ghost] {
+      if (stations_[listener].hearing == ghost) stations_[listener].hearing.reset();
+    });
+  }
+  self.deliver(modem::CarrierDown{heap_.now(), heap_.now(), modem::CarrierDownReason::lost});
+}
+
+void Medium::schedule_flicker(std::size_t station) {
+  const double hours = -std::log(1 - rng_.uniform()) / options_.flickers_per_hour;
+  heap_.schedule(heap_.now() + from_seconds(3600 * hours), [this, station] {
+    Station& self = stations_[station];
+    if (!self.sending && !self.hearing) {
+      self.deliver(modem::CarrierUp{heap_.now(), {}, 0, 0});
+      heap_.schedule(heap_.now() + std::chrono::seconds(1), [this, station] {
+        if (stations_[station].hearing) return;
+        const Instant at = heap_.now();
+        stations_[station].deliver(modem::CarrierDown{at, at, modem::CarrierDownReason::lost});
+      });
+    }
+    schedule_flicker(station);
+  });
+}
+
+}  // namespace s5066::sim

@@ -1,0 +1,102 @@
+// A radio channel that several stations share, without waveforms: bursts, losses, fades,
+// collisions. Each station sees it through the modem port. What is sent is cut into D_PDUs here
+// only to damage them and to check the rules of the air; a receiver gets octets and nothing else.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "modem/api/port.h"
+#include "s5066d/base/rng.h"
+#include "tests/support/event_heap.h"
+
+namespace s5066::sim {
+
+struct MediumOptions {
+  double frame_loss = 0;         // a D_PDU has a wrong bit somewhere, for each listener
+  double missed_sync = 0;        // a listener does not notice a burst at all
+  double fades_per_burst = 0;    // the carrier is lost in mid-burst, for each listener
+  double flickers_per_hour = 0;  // a carrier that is none, for each station
+  Duration latency{};            // between the end of a block and its delivery
+};
+
+/// Broken rules; a test asserts that they stay 0.
+struct MediumFaults {
+  std::uint64_t keyed_over_announced_burst = 0;
+  std::uint64_t eot_increased = 0;
+  std::uint64_t eot_wrong = 0;  // not the time to the end of the burst, rounded up
+};
+
+class Medium {
+ public:
+  using Deliver = std::function<void(const modem::Event&)>;
+
+  Medium(EventHeap& heap, Rng rng, const MediumOptions& options);
+
+  /// Returns the station's number, counted from 0.
+  std::size_t add_station(Deliver deliver);
+  void command(std::size_t station, const modem::Command& command);
+
+  /// From now on.
+  void set_options(const MediumOptions& options) { options_ = options; }
+
+  const MediumFaults& faults() const { return faults_; }
+  std::uint64_t bursts() const { return bursts_; }
+  std::uint64_t collisions() const { return collisions_; }
+  /// Time during which a station was keyed.
+  Duration keyed_time(std::size_t station) const { return stations_[station].keyed_time; }
+
+ private:
+  struct Frame {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+    std::uint8_t eot_half_s = 0;
+  };
+  struct Burst {
+    std::size_t sender = 0;
+    modem::TransmitBurst command;
+    std::vector<Frame> frames;
+    Instant data_start{};
+    Instant end{};
+    bool over = false;
+  };
+  /// One listener's view of one burst.
+  struct Reception {
+    std::shared_ptr<Burst> burst;
+    Bytes octets;               // as damaged for this listener
+    std::size_t delivered = 0;  // octets handed over
+    std::optional<Instant> fades_at;
+    std::optional<Instant> announced_end;  // the earliest that an intact D_PDU told
+    std::vector<bool> damaged;             // by frame
+  };
+  struct Station {
+    Deliver deliver;
+    std::shared_ptr<Burst> sending;
+    std::shared_ptr<Reception> hearing;
+    Duration keyed_time{};
+  };
+
+  void start(std::size_t station, modem::TransmitBurst command);
+  void finish(std::size_t station, const std::shared_ptr<Burst>& burst,
+              modem::TransmitOutcome outcome);
+  void preamble_heard(std::size_t listener, const std::shared_ptr<Burst>& burst);
+  void block_heard(std::size_t listener, const std::shared_ptr<Reception>& reception,
+                   std::size_t block);
+  void lose(std::size_t listener);
+  void damage(Reception& reception);
+  void check_frames(const Burst& burst);
+  void schedule_flicker(std::size_t station);
+
+  EventHeap& heap_;
+  Rng rng_;
+  MediumOptions options_;
+  std::vector<Station> stations_;
+  MediumFaults faults_;
+  std::uint64_t bursts_ = 0;
+  std::uint64_t collisions_ = 0;
+};
+
+}  // namespace s5066::sim

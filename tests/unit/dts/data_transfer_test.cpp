@@ -1,0 +1,321 @@
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+
+#include "modem/api/airtime.h"
+#include "s5066d/dts/data_transfer.h"
+#include "tests/support/sim_medium.h"
+
+namespace s5066::dts {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Stations with nothing above the data transfer sublayer, on one medium.
+class DtsWorld {
+ public:
+  struct Station {
+    Counters counters;
+    NullTrace trace;
+    std::unique_ptr<DataTransfer> dts;
+    std::size_t port = 0;
+    std::vector<CpduIndication> received;
+    std::vector<CpduId> confirmed;
+    std::vector<CpduRejected> rejected;
+    std::vector<Address> lost;
+    std::vector<WarningReceived> warnings;
+    std::optional<Instant> armed;
+  };
+
+  DtsWorld(std::size_t stations, const sim::MediumOptions& options, std::uint64_t seed,
+           Config config = {})
+      : rng_(seed), medium_(heap_, rng_.fork(), options) {
+    for (std::size_t i = 0; i < stations; ++i) {
+      auto station = std::make_unique<Station>();
+      config.address = address(i);
+      station->dts =
+          std::make_unique<DataTransfer>(config, rng_, station->counters, station->trace);
+      Station* self = station.get();
+      station->port = medium_.add_station([this, self](const modem::Event& event) {
+        self->dts->on_modem_event(heap_.now(), event);
+        drain(*self);
+      });
+      stations_.push_back(std::move(station));
+    }
+    run_for(10s);  // so that everybody has listened before anybody talks
+  }
+
+  static Address address(std::size_t i) { return {0x01020300u + static_cast<std::uint32_t>(i)}; }
+  Station& operator[](std::size_t i) { return *stations_[i]; }
+  sim::Medium& medium() { return medium_; }
+  Instant now() const { return heap_.now(); }
+
+  void connect(std::size_t a, std::size_t b) {
+    made(a, b);
+    made(b, a);
+  }
+  void made(std::size_t at, std::size_t peer) {
+    stations_[at]->dts->on_connection_made(heap_.now(), address(peer));
+    drain(*stations_[at]);
+  }
+  void send(std::size_t from, std::size_t to, std::uint64_t id, Bytes cpdu,
+            Service service = Service::arq, std::optional<Instant> ttd = {}) {
+    request(from, {.id = {id},
+                   .service = service,
+                   .destination = address(to),
+                   .cpdu = std::move(cpdu),
+                   .time_to_die = ttd});
+  }
+  void request(std::size_t from, CpduRequest request) {
+    stations_[from]->dts->request_cpdu(heap_.now(), std::move(request));
+    drain(*stations_[from]);
+  }
+  void run_for(Duration d) { heap_.run_until(heap_.now() + d); }
+
+ private:
+  void drain(Station& station) {
+    while (auto action = station.dts->poll_action()) {
+      if (auto* command = std::get_if<modem::Command>(&*action)) {
+        medium_.command(station.port, *command);
+      } else if (auto* confirm = std::get_if<CpduConfirm>(&*action)) {
+        station.confirmed.push_back(confirm->id);
+      } else if (auto* rejected = std::get_if<CpduRejected>(&*action)) {
+        station.rejected.push_back(*rejected);
+      } else if (auto* indication = std::get_if<CpduIndication>(&*action)) {
+        station.received.push_back(std::move(*indication));
+      } else if (auto* lost = std::get_if<ConnectionLost>(&*action)) {
+        station.lost.push_back(lost->peer);
+      } else if (auto* warning = std::get_if<WarningReceived>(&*action)) {
+        station.warnings.push_back(*warning);
+      }
+    }
+    const auto deadline = station.dts->next_deadline();
+    if (!deadline || station.armed == deadline) return;
+    station.armed = deadline;
+    Station* self = &station;
+    heap_.schedule(std::max(*deadline, heap_.now()), [this, self, deadline] {
+      if (self->armed != deadline) return;
+      self->armed.reset();
+      self->dts->on_deadline(heap_.now());
+      drain(*self);
+    });
+  }
+
+  sim::EventHeap heap_;
+  Rng rng_;
+  sim::Medium medium_;
+  std::vector<std::unique_ptr<Station>> stations_;
+};
+
+Bytes pattern(std::size_t octets, std::uint64_t seed) {
+  Rng rng(seed);
+  Bytes out(octets);
+  for (auto& octet : out) octet = static_cast<std::uint8_t>(rng.next());
+  return out;
+}
+
+void expect_clean_air(DtsWorld& world) {
+  EXPECT_EQ(world.medium().faults().keyed_over_announced_burst, 0u);
+  EXPECT_EQ(world.medium().faults().eot_wrong, 0u);
+  EXPECT_EQ(world.medium().faults().eot_increased, 0u);
+}
+
+TEST(DataTransfer, a_small_c_pdu_is_delivered_and_confirmed_in_one_exchange) {
+  DtsWorld world(2, {}, 1);
+  world.connect(0, 1);
+  world.send(0, 1, 7, {1, 2, 3});
+  world.run_for(10s);
+  ASSERT_EQ(world[1].received.size(), 1u);
+  EXPECT_EQ(world[1].received[0].cpdu, (Bytes{1, 2, 3}));
+  EXPECT_EQ(world[1].received[0].source, DtsWorld::address(0));
+  EXPECT_EQ(world[0].confirmed, std::vector{CpduId{7}});
+  EXPECT_EQ(world.medium().bursts(), 2u);
+  expect_clean_air(world);
+}
+
+TEST(DataTransfer, every_mode_carries_data_both_ways) {
+  for (const modem::Mode& mode : modem::all_modes()) {
+    SCOPED_TRACE(modem::to_string(mode));
+    DtsWorld world(2, {}, 1, {.mode = mode});
+    world.connect(0, 1);
+    for (std::uint64_t i = 0; i < 5; ++i) world.send(0, 1, 10 + i, pattern(2000, i));
+    world.run_for(10s);
+    for (std::uint64_t i = 0; i < 5; ++i) world.send(1, 0, 20 + i, pattern(1000, 100 + i));
+    world.run_for(30min);
+    ASSERT_EQ(world[1].received.size(), 5u);
+    ASSERT_EQ(world[0].received.size(), 5u);
+    for (std::uint64_t i = 0; i < 5; ++i) {
+      EXPECT_EQ(world[1].received[i].cpdu, pattern(2000, i));
+      EXPECT_EQ(world[0].received[i].cpdu, pattern(1000, 100 + i));
+    }
+    EXPECT_EQ(world[0].confirmed.size(), 5u);
+    EXPECT_EQ(world[1].confirmed.size(), 5u);
+    EXPECT_EQ(world[0].counters[Counter::frames_sent_again], 0u);
+    expect_clean_air(world);
+  }
+}
+
+TEST(DataTransfer, under_loss_everything_arrives_once_and_in_order) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE(seed);
+    DtsWorld world(2, {.frame_loss = 0.2, .missed_sync = 0.05, .fades_per_burst = 0.1}, seed,
+                   {.replies_missed_max = 1000});
+    world.connect(0, 1);
+    for (std::uint64_t i = 0; i < 20; ++i) {
+      world.send(0, 1, 100 + i, pattern(1500, i));
+      if (i % 4 == 0) world.send(1, 0, 200 + i, pattern(700, 50 + i));
+    }
+    world.run_for(2h);
+    ASSERT_EQ(world[1].received.size(), 20u);
+    for (std::uint64_t i = 0; i < 20; ++i) EXPECT_EQ(world[1].received[i].cpdu, pattern(1500, i));
+    EXPECT_EQ(world[0].received.size(), 5u);
+    EXPECT_EQ(world[0].confirmed.size(), 20u);
+    EXPECT_TRUE(world[0].rejected.empty());
+    expect_clean_air(world);
+  }
+}
+
+TEST(DataTransfer, a_silent_peer_is_given_up_and_its_data_rejected) {
+  DtsWorld world(2, {.missed_sync = 1}, 3);
+  world.connect(0, 1);
+  world.send(0, 1, 1, pattern(3000, 1));
+  world.send(0, 1, 2, pattern(10, 2));
+  world.run_for(30min);
+  EXPECT_EQ(world[0].lost, std::vector{DtsWorld::address(1)});
+  ASSERT_EQ(world[0].rejected.size(), 2u);
+  EXPECT_EQ(world[0].rejected[0].reason, CpduFailure::not_connected);
+  EXPECT_EQ(world[0].counters[Counter::reply_timeouts], 6u);
+}
+
+TEST(DataTransfer, after_a_missing_answer_only_a_poll_is_sent) {
+  DtsWorld world(2, {.missed_sync = 1}, 3);
+  world.connect(0, 1);
+  world.send(0, 1, 1, pattern(4000, 1));
+  world.run_for(20s);
+  const auto first = world[0].counters[Counter::frames_sent_new];
+  EXPECT_EQ(first, 10u);
+  world.run_for(10min);
+  EXPECT_LE(world[0].counters[Counter::frames_sent_again], 5u);  // one 400-octet frame a poll
+}
+
+TEST(DataTransfer, arq_data_without_a_connection_draws_one_warning) {
+  DtsWorld world(2, {}, 4);
+  world.made(0, 1);  // station 1 knows nothing of it
+  world.send(0, 1, 1, pattern(2000, 1));
+  world.run_for(11s);  // the transmission and the answer
+  ASSERT_EQ(world[0].warnings.size(), 1u);
+  EXPECT_EQ(world[0].warnings[0].reason, 1);
+  EXPECT_EQ(world[0].warnings[0].received_type, 0);
+  EXPECT_TRUE(world[1].received.empty());
+}
+
+TEST(DataTransfer, an_expired_c_pdu_is_rejected_and_the_next_one_arrives) {
+  DtsWorld world(2, {.frame_loss = 0.3}, 5);
+  world.connect(0, 1);
+  world.send(0, 1, 1, pattern(4000, 1), Service::arq, world.now() + 6s);  // expires in mid-burst
+  world.send(0, 1, 2, pattern(500, 2));
+  world.run_for(10min);
+  ASSERT_EQ(world[0].rejected.size(), 1u);
+  EXPECT_EQ(world[0].rejected[0].id, CpduId{1});
+  EXPECT_EQ(world[0].rejected[0].reason, CpduFailure::expired);
+  EXPECT_EQ(world[0].confirmed, std::vector{CpduId{2}});
+  ASSERT_FALSE(world[1].received.empty());
+  EXPECT_EQ(world[1].received.back().cpdu, pattern(500, 2));
+}
+
+TEST(DataTransfer, a_peer_that_starts_anew_is_followed_after_the_link_is_made_again) {
+  DtsWorld world(2, {}, 6);
+  world.connect(0, 1);
+  world.send(0, 1, 1, pattern(3000, 1));
+  world.run_for(1min);
+  world[0].dts->on_connection_terminated(world.now(), DtsWorld::address(1));
+  world.connect(0, 1);  // station 1 never heard of the end; the new link resets it
+  world.send(0, 1, 2, pattern(3000, 2));
+  world.run_for(1min);
+  ASSERT_EQ(world[1].received.size(), 2u);
+  EXPECT_EQ(world[1].received[1].cpdu, pattern(3000, 2));
+}
+
+TEST(DataTransfer, peers_that_disagree_about_the_window_lose_the_link) {
+  DtsWorld world(2, {}, 7);
+  world.connect(0, 1);
+  for (std::uint64_t i = 0; i < 130; ++i) world.send(0, 1, i, pattern(10, i));
+  world.run_for(5min);
+  world[1].dts->on_connection_terminated(world.now(), DtsWorld::address(0));
+  world.made(1, 0);  // only station 1 starts anew: its window is at 0, the sender's at 130
+  world.send(0, 1, 1000, pattern(10, 1));
+  world.run_for(10min);
+  EXPECT_EQ(world[0].lost.size(), 1u);
+  EXPECT_EQ(world[0].rejected.size(), 1u);
+}
+
+TEST(DataTransfer, nonarq_reaches_everybody_and_is_confirmed_when_sent) {
+  DtsWorld world(4, {}, 8);
+  world.request(0, {.id = {5},
+                    .service = Service::nonarq,
+                    .destination = Address::all_stations(),
+                    .cpdu = pattern(1500, 1),
+                    .repeats = 1});
+  world.send(0, 1, 6, pattern(10, 2), Service::expedited_nonarq);
+  world.run_for(1min);
+  EXPECT_EQ(world[0].confirmed.size(), 2u);
+  for (std::size_t i = 1; i < 4; ++i) {
+    ASSERT_GE(world[i].received.size(), 1u) << i;
+    EXPECT_EQ(world[i].received[0].cpdu, pattern(1500, 1));
+    EXPECT_EQ(world[i].received[0].destination, Address::all_stations());
+  }
+  EXPECT_EQ(world[1].received.size(), 2u);
+  EXPECT_EQ(world[2].received.size(), 1u);
+}
+
+TEST(DataTransfer, a_modem_that_never_finishes_does_not_block_the_node) {
+  Counters counters;
+  NullTrace trace;
+  Rng rng(1);
+  DataTransfer dts({.address = {1}}, rng, counters, trace);
+  const Instant start(1min);
+  dts.request_cpdu(
+      start, {.id = {1}, .service = Service::expedited_nonarq, .destination = {2}, .cpdu = {0x10}});
+  ASSERT_TRUE(dts.transmitting());
+  const auto deadline = dts.next_deadline();
+  ASSERT_TRUE(deadline);
+  dts.on_deadline(*deadline - 1ns);
+  EXPECT_TRUE(dts.transmitting());
+  dts.on_deadline(*deadline);
+  EXPECT_EQ(counters[Counter::modem_faults], 1u);
+  dts.on_deadline(*deadline + 1min);
+  EXPECT_TRUE(dts.transmitting());  // it tries again
+}
+
+TEST(DataTransfer, the_queue_refuses_the_octet_past_its_limit) {
+  DtsWorld world(2, {.missed_sync = 1}, 9, {.link_queue_octets_max = 4000});
+  world.connect(0, 1);
+  world.send(0, 1, 1, pattern(3000, 1));
+  world.send(0, 1, 2, pattern(1000, 2));
+  EXPECT_TRUE(world[0].rejected.empty());
+  world.send(0, 1, 3, pattern(1, 3));
+  ASSERT_EQ(world[0].rejected.size(), 1u);
+  EXPECT_EQ(world[0].rejected[0].reason, CpduFailure::queue_full);
+}
+
+TEST(DataTransfer, eight_stations_share_the_channel_without_keying_over_each_other) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    DtsWorld world(8, {.frame_loss = 0.05, .fades_per_burst = 0.2}, seed,
+                   {.replies_missed_max = 1000});
+    for (std::size_t i = 0; i < 8; i += 2) world.connect(i, i + 1);
+    for (std::size_t i = 0; i < 8; ++i) {
+      for (std::uint64_t k = 0; k < 4; ++k) world.send(i, i ^ 1, k, pattern(800, 10 * i + k));
+    }
+    world.run_for(3h);
+    for (std::size_t i = 0; i < 8; ++i) {
+      EXPECT_EQ(world[i].received.size(), 4u) << i;
+      EXPECT_EQ(world[i].confirmed.size(), 4u) << i;
+    }
+    expect_clean_air(world);
+  }
+}
+
+}  // namespace
+}  // namespace s5066::dts

@@ -1,0 +1,194 @@
+#include <gtest/gtest.h>
+
+#include "modem/api/airtime.h"
+#include "s5066d/dts/nonarq.h"
+
+namespace s5066::dts {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Address kSender{0x01020304};
+constexpr Address kReceiver{0x01020305};
+
+Bytes octets(std::size_t n) {
+  Bytes out(n);
+  for (std::size_t i = 0; i < n; ++i) out[i] = static_cast<std::uint8_t>(i * 7);
+  return out;
+}
+
+class Nonarq : public ::testing::Test {
+ protected:
+  CpduRequest request(std::uint64_t id, std::size_t size, std::uint8_t repeats = 0) {
+    return {.id = {id},
+            .service = Service::nonarq,
+            .destination = kReceiver,
+            .cpdu = octets(size),
+            .repeats = repeats};
+  }
+  std::vector<pdu::Nonarq> fill(Duration longest = 60s) {
+    IntervalBudget budget({}, longest);
+    BurstBuilder burst;
+    sender_.fill(now_, false, kSender, budget, burst);
+    burst.encode({}, Duration::zero());
+    std::vector<pdu::Nonarq> out;
+    for (const auto& dpdu : burst.dpdus()) out.push_back(std::get<pdu::Nonarq>(dpdu));
+    return out;
+  }
+  /// A single-segment C_PDU as it would be received.
+  pdu::Nonarq whole(std::uint16_t id, Bytes cpdu, bool in_order = false) {
+    pdu::Nonarq dpdu;
+    dpdu.common = {.destination = kReceiver, .source = kSender};
+    dpdu.cpdu_id = id;
+    dpdu.in_order = in_order;
+    dpdu.cpdu_size = static_cast<std::uint16_t>(cpdu.size());
+    dpdu.window_half_s = 20;
+    dpdu.segment = std::move(cpdu);
+    return dpdu;
+  }
+  std::size_t delivered() {
+    std::size_t n = 0;
+    while (receiver_.poll_cpdu()) ++n;
+    return n;
+  }
+
+  Instant now_{};
+  Rng rng_{1};
+  Counters counters_;
+  NonarqSender sender_{{.segment_octets = 200, .queue_octets_max = 5000}, rng_};
+  NonarqReceiver receiver_{{.contexts_max = 4}, counters_};
+};
+
+TEST_F(Nonarq, segments_carry_offsets_and_the_copies_follow_c_pdu_by_c_pdu) {
+  ASSERT_TRUE(sender_.request(request(1, 450, 1)));
+  const auto sent = fill();
+  ASSERT_EQ(sent.size(), 6u);
+  const std::vector<int> offsets = {0, 200, 400, 0, 200, 400};
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    EXPECT_EQ(sent[i].offset, offsets[i]);
+    EXPECT_EQ(sent[i].cpdu_size, 450);
+    EXPECT_EQ(sent[i].cpdu_id, sent[0].cpdu_id);
+  }
+  EXPECT_FALSE(sender_.poll_outcome());  // not before it has left the antenna
+  sender_.on_sent();
+  EXPECT_EQ(sender_.poll_outcome()->id, CpduId{1});
+  EXPECT_FALSE(sender_.has_work(false));
+}
+
+TEST_F(Nonarq, what_does_not_fit_goes_on_in_the_next_transmission) {
+  ASSERT_TRUE(sender_.request(request(1, 2000)));
+  const auto first = fill(3s);
+  sender_.on_sent();
+  EXPECT_FALSE(sender_.poll_outcome());
+  const auto second = fill();
+  EXPECT_EQ(first.size() + second.size(), 10u);
+  EXPECT_EQ(second.front().offset, 200 * first.size());
+}
+
+TEST_F(Nonarq, a_transmission_that_did_not_leave_is_filled_again) {
+  ASSERT_TRUE(sender_.request(request(1, 450)));
+  const auto first = fill();
+  sender_.on_not_sent();
+  EXPECT_EQ(fill().size(), first.size());
+}
+
+TEST_F(Nonarq, the_queue_limit_is_exact) {
+  EXPECT_TRUE(sender_.request(request(1, 4000)));
+  EXPECT_TRUE(sender_.request(request(2, 1000)));
+  EXPECT_FALSE(sender_.request(request(3, 1)));
+}
+
+TEST_F(Nonarq, an_expired_c_pdu_is_not_sent) {
+  auto late = request(1, 100);
+  late.time_to_die = Instant(5s);
+  ASSERT_TRUE(sender_.request(late));
+  now_ = Instant(5s);
+  EXPECT_TRUE(fill().empty());
+  EXPECT_TRUE(sender_.poll_outcome()->expired);
+}
+
+TEST_F(Nonarq, segments_in_any_order_and_twice_make_one_c_pdu) {
+  ASSERT_TRUE(sender_.request(request(1, 900, 1)));
+  auto sent = fill();
+  std::swap(sent[0], sent[3]);
+  std::swap(sent[1], sent[6]);
+  for (auto& dpdu : sent) receiver_.on_nonarq(Instant(1s), std::move(dpdu));
+  const auto cpdu = receiver_.poll_cpdu();
+  ASSERT_TRUE(cpdu);
+  EXPECT_EQ(cpdu->cpdu, octets(900));
+  EXPECT_FALSE(receiver_.poll_cpdu());
+}
+
+TEST_F(Nonarq, a_repetition_is_known_until_its_window_has_passed) {
+  receiver_.on_nonarq(Instant(0s), whole(7, {1, 2, 3}));
+  EXPECT_EQ(delivered(), 1u);
+  receiver_.on_nonarq(Instant(1s), whole(7, {1, 2, 3}));
+  EXPECT_EQ(delivered(), 0u);
+  ASSERT_EQ(receiver_.next_deadline(), Instant(11s));
+  receiver_.on_deadline(Instant(11s));
+  receiver_.on_nonarq(Instant(12s), whole(7, {1, 2, 3}));
+  EXPECT_EQ(delivered(), 1u);
+}
+
+TEST_F(Nonarq, a_number_with_other_octets_is_a_new_c_pdu) {
+  receiver_.on_nonarq(Instant(0s), whole(7, {1, 2, 3}));
+  receiver_.on_nonarq(Instant(1s), whole(7, {1, 2, 4}));
+  receiver_.on_nonarq(Instant(1s), whole(7, {1, 2}));
+  EXPECT_EQ(delivered(), 3u);
+}
+
+TEST_F(Nonarq, in_order_waits_for_an_older_one_until_its_window_has_passed) {
+  auto torn = whole(1, {1, 2, 3, 4}, true);
+  torn.segment.pop_back();
+  receiver_.on_nonarq(Instant(0s), torn);
+  receiver_.on_nonarq(Instant(1s), whole(2, {5}, true));
+  EXPECT_EQ(delivered(), 0u);
+  receiver_.on_nonarq(Instant(2s), whole(3, {6}, false));
+  EXPECT_EQ(delivered(), 1u);
+  receiver_.on_deadline(Instant(10s));
+  EXPECT_EQ(delivered(), 1u);
+}
+
+TEST_F(Nonarq, lying_offsets_are_counted_and_memory_stays_bounded) {
+  auto bad = whole(1, {1, 2, 3});
+  bad.offset = 1;
+  receiver_.on_nonarq(Instant(0s), bad);
+  bad.cpdu_size = 0;
+  receiver_.on_nonarq(Instant(0s), bad);
+  EXPECT_EQ(counters_[Counter::dpdus_malformed], 2u);
+  for (std::uint16_t id = 0; id < 100; ++id) receiver_.on_nonarq(Instant(0s), whole(id, {1}));
+  EXPECT_EQ(delivered(), 100u);
+}
+
+TEST(IntervalPacker, the_rest_of_a_block_is_free_and_the_next_octet_is_not) {
+  const modem::Mode mode;  // 2400 short: 180 octets a block, 22 of them for the trailer at the end
+  IntervalBudget budget(mode, 60s);
+  EXPECT_EQ(budget.left_in_block(), 158u);
+  budget.take(158);
+  EXPECT_EQ(budget.left_in_block(), 0u);
+  budget.take(1);
+  EXPECT_EQ(budget.left_in_block(), 179u);
+  EXPECT_EQ(modem::block_count(mode, 158), 1u);
+  EXPECT_EQ(modem::block_count(mode, 159), 2u);
+}
+
+TEST(IntervalPacker, every_eot_is_the_time_left_rounded_up) {
+  const modem::Mode mode;
+  BurstBuilder burst;
+  const pdu::Common common{.destination = kReceiver, .source = kSender};
+  for (int i = 0; i < 8; ++i) {
+    burst.add(pdu::Data{common, {}, FrameNumber{}, Bytes(400)});
+  }
+  const auto encoded = burst.encode(mode, Duration::zero());
+  ASSERT_EQ(encoded.ends.size(), 8u);
+  const double total = to_seconds(modem::data_duration(mode, encoded.octets.size()));
+  for (std::size_t i = 0; i < 8; ++i) {
+    const double left = total - static_cast<double>(i) * 422 * 8 / 2400;
+    const double eot = pdu::common_of(burst.dpdus()[i]).eot_half_s / 2.0;
+    EXPECT_GE(eot, left) << i;
+    EXPECT_LT(eot, left + 0.5) << i;
+  }
+}
+
+}  // namespace
+}  // namespace s5066::dts

@@ -1,0 +1,142 @@
+#include <gtest/gtest.h>
+
+#include "s5066d/dts/turn_control.h"
+
+namespace s5066::dts {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Turn : public ::testing::Test {
+ protected:
+  static Instant t(Duration d) { return Instant(d); }
+  /// Runs to the next deadline and says what came of it.
+  std::string step() {
+    const auto deadline = turn_.next_deadline();
+    if (!deadline) return "idle";
+    now_ = std::max(now_, *deadline);
+    turn_.on_deadline(now_);
+    const auto action = turn_.poll_action();
+    if (!action) return "nothing";
+    return std::holds_alternative<TurnControl::KeyTransmitter>(*action) ? "key" : "missing";
+  }
+  static constexpr Duration kTurnaround = 200ms;
+  static constexpr Duration kGuard = 1300ms;
+  static constexpr Duration kSlot = 800ms;
+  Rng rng_{5};
+  TurnControl turn_{{.turnaround = kTurnaround, .reply_guard = kGuard, .slot = kSlot}, rng_};
+  Instant now_{};
+};
+
+TEST_F(Turn, an_idle_channel_is_taken_at_once) {
+  turn_.on_transmit_wanted(t(60s), true);
+  EXPECT_EQ(step(), "key");
+  EXPECT_EQ(now_, t(60s));
+}
+
+TEST_F(Turn, the_station_spoken_to_answers_after_the_turnaround) {
+  turn_.on_carrier_up(t(10s));
+  turn_.on_spoken_to(t(11s));
+  turn_.on_transmit_wanted(t(11s), true);
+  turn_.on_end_announced(t(11s), t(14500ms), t(15s));
+  EXPECT_NE(turn_.next_deadline(), t(15s));  // nothing before the carrier is gone
+  turn_.on_carrier_down(t(14800ms), t(14800ms));
+  EXPECT_EQ(step(), "key");
+  EXPECT_EQ(now_, t(15s));
+}
+
+TEST_F(Turn, a_fade_is_no_end_and_the_announced_one_is_waited_for) {
+  turn_.on_carrier_up(t(10s));
+  turn_.on_spoken_to(t(11s));
+  turn_.on_transmit_wanted(t(11s), true);
+  turn_.on_end_announced(t(11s), t(29500ms), t(30s));
+  turn_.on_carrier_down(t(12s), t(12s));
+  EXPECT_TRUE(turn_.channel_busy(t(29s)));
+  EXPECT_EQ(step(), "key");
+  EXPECT_EQ(now_, t(30s + kTurnaround));
+}
+
+TEST_F(Turn, bounds_from_several_frames_narrow_the_end) {
+  turn_.on_carrier_up(t(10s));
+  turn_.on_spoken_to(t(11s));
+  turn_.on_transmit_wanted(t(11s), true);
+  turn_.on_end_announced(t(11s), t(20s), t(20500ms));
+  turn_.on_end_announced(t(12s), t(19800ms), t(20300ms));
+  turn_.on_carrier_down(t(13s), t(13s));
+  EXPECT_EQ(step(), "key");
+  EXPECT_EQ(now_, t(20300ms + kTurnaround));
+}
+
+TEST_F(Turn, others_leave_the_answering_station_its_turn) {
+  turn_.on_carrier_up(t(10s));
+  turn_.on_transmit_wanted(t(11s), true);
+  turn_.on_carrier_down(t(15s), t(15s));
+  EXPECT_EQ(step(), "key");
+  EXPECT_GE(now_, t(15s + kTurnaround + kGuard));
+  EXPECT_LT(now_, t(15s + kTurnaround + kGuard + 4 * kSlot));
+}
+
+TEST_F(Turn, a_back_off_is_drawn_once_and_not_at_every_event) {
+  turn_.on_carrier_up(t(10s));
+  turn_.on_transmit_wanted(t(11s), true);
+  turn_.on_carrier_down(t(15s), t(15s));
+  const auto planned = turn_.next_deadline();
+  for (int i = 0; i < 20; ++i) turn_.on_transmit_wanted(t(15s) + i * 10ms, true);
+  EXPECT_EQ(turn_.next_deadline(), planned);
+}
+
+TEST_F(Turn, silence_is_kept_until_the_answer_or_its_time_has_passed) {
+  turn_.on_transmit_started(t(1s));
+  turn_.on_transmit_done(t(5s), 3s);
+  turn_.on_transmit_wanted(t(5s), true);
+  EXPECT_EQ(turn_.next_deadline(), t(8s));
+  turn_.on_deadline(t(8s) - 1ns);
+  EXPECT_FALSE(turn_.poll_action());
+  EXPECT_EQ(step(), "missing");
+  EXPECT_EQ(now_, t(8s));
+}
+
+TEST_F(Turn, an_answer_still_on_the_air_is_not_missing) {
+  turn_.on_transmit_started(t(1s));
+  turn_.on_transmit_done(t(5s), 3s);
+  turn_.on_carrier_up(t(7s));
+  EXPECT_EQ(turn_.next_deadline(), t(7s) + TurnControl::kCarrierMax);
+  turn_.on_reply(t(20s));
+  turn_.on_carrier_down(t(30s), t(30s));
+  EXPECT_EQ(step(), "idle");
+}
+
+TEST_F(Turn, missing_answers_spread_the_next_attempts) {
+  Duration widest{};
+  for (int i = 0; i < 6; ++i) {
+    turn_.on_transmit_started(now_);
+    turn_.on_transmit_done(now_ + 1s, 3s);
+    now_ += 1s;
+    ASSERT_EQ(step(), "missing");
+    const Instant missed = now_;
+    turn_.on_transmit_wanted(now_, true);
+    ASSERT_EQ(step(), "key");
+    EXPECT_LE(now_ - missed, 32 * kSlot);
+    widest = std::max(widest, now_ - missed);
+  }
+  EXPECT_GT(widest, 4 * kSlot);
+}
+
+TEST_F(Turn, a_carrier_that_never_ends_does_not_block_for_ever) {
+  turn_.on_carrier_up(t(10s));
+  turn_.on_transmit_wanted(t(11s), true);
+  EXPECT_EQ(turn_.next_deadline(), t(10s) + TurnControl::kCarrierMax);
+  EXPECT_EQ(step(), "nothing");
+  EXPECT_EQ(step(), "key");
+}
+
+TEST_F(Turn, nothing_is_keyed_twice) {
+  turn_.on_transmit_wanted(t(1s), true);
+  EXPECT_EQ(step(), "key");
+  turn_.on_transmit_started(now_);
+  turn_.on_transmit_wanted(now_, true);
+  EXPECT_EQ(step(), "idle");
+}
+
+}  // namespace
+}  // namespace s5066::dts

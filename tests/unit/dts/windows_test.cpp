@@ -1,0 +1,239 @@
+#include <gtest/gtest.h>
+
+#include "s5066d/base/rng.h"
+#include "s5066d/dts/arq_receiver.h"
+#include "s5066d/dts/rx_window.h"
+#include "s5066d/dts/tx_window.h"
+
+namespace s5066::dts {
+namespace {
+
+pdu::Ack ack_of(int lwe, std::initializer_list<int> received) {
+  pdu::Ack ack;
+  ack.rx_lwe = FrameNumber{static_cast<std::uint8_t>(lwe)};
+  for (const int n : received) {
+    pdu::set_acknowledged(ack, FrameNumber{static_cast<std::uint8_t>(n)});
+  }
+  return ack;
+}
+
+TxWindow window_with(unsigned frames, unsigned frames_max = kWindowMax) {
+  TxWindow window(frames_max);
+  for (unsigned i = 0; i < frames; ++i) window.push({.segment = Bytes(10)});
+  return window;
+}
+
+TEST(TxWindow, holds_128_frames_and_not_one_more) {
+  TxWindow window = window_with(127);
+  EXPECT_FALSE(window.full());
+  window.push({});
+  EXPECT_TRUE(window.full());
+  EXPECT_EQ(window.lwe(), FrameNumber{0});
+  EXPECT_EQ(window.uwe(), FrameNumber{127});
+}
+
+TEST(TxWindow, starts_with_pointers_0_and_255) {
+  const TxWindow window(kWindowMax);
+  EXPECT_EQ(window.lwe(), FrameNumber{0});
+  EXPECT_EQ(window.uwe(), FrameNumber{255});
+}
+
+TEST(TxWindow, test_4_accepts_tx_lwe_to_tx_uwe_plus_1) {
+  const TxWindow window = window_with(5);
+  EXPECT_TRUE(window.in_sync(ack_of(0, {})));
+  EXPECT_TRUE(window.in_sync(ack_of(5, {})));
+  EXPECT_FALSE(window.in_sync(ack_of(6, {})));
+  EXPECT_FALSE(window.in_sync(ack_of(255, {})));
+}
+
+TEST(TxWindow, test_5_refuses_a_bit_for_a_frame_that_was_never_sent) {
+  const TxWindow window = window_with(5);
+  EXPECT_TRUE(window.in_sync(ack_of(0, {4})));
+  EXPECT_FALSE(window.in_sync(ack_of(0, {5})));
+  EXPECT_TRUE(window.in_sync(ack_of(2, {4})));
+  const TxWindow empty(kWindowMax);
+  EXPECT_FALSE(empty.in_sync(ack_of(0, {1})));
+}
+
+TEST(TxWindow, acknowledged_frames_leave_once_the_lower_edge_passes_them) {
+  TxWindow window = window_with(5);
+  EXPECT_EQ(window.acknowledge(ack_of(1, {3})).size(), 2u);  // 0 and 3
+  EXPECT_EQ(window.lwe(), FrameNumber{1});
+  EXPECT_EQ(window.frames().size(), 4u);
+  EXPECT_TRUE(window.acknowledge(ack_of(1, {3})).empty());  // nothing new
+  EXPECT_EQ(window.acknowledge(ack_of(3, {})).size(), 2u);  // 1 and 2
+  EXPECT_EQ(window.lwe(), FrameNumber{4});                  // 3 was known
+}
+
+TEST(RxWindow, acknowledges_as_in_the_worked_example) {
+  RxWindow window;  // brought to RX LWE 254 first, then {255, 1, 2, 9}
+  FrameNumber passed;
+  for (int n = 0; n < 254; ++n) {
+    window.on_received(FrameNumber{static_cast<std::uint8_t>(n)});
+    ASSERT_TRUE(window.advance(passed));
+  }
+  for (const int n : {255, 1, 2, 9}) window.on_received(FrameNumber{static_cast<std::uint8_t>(n)});
+  EXPECT_FALSE(window.advance(passed));
+  EXPECT_EQ(window.ack().rx_lwe, FrameNumber{254});
+  EXPECT_EQ(window.ack().selective, (Bytes{0x0D, 0x04}));
+}
+
+TEST(RxWindow, a_lost_segment_shows_as_an_explicit_0) {
+  RxWindow window;
+  window.on_received(FrameNumber{1});
+  window.on_heard(FrameNumber{3});
+  EXPECT_EQ(window.ack().rx_lwe, FrameNumber{0});
+  EXPECT_EQ(window.ack().selective, (Bytes{0x01}));
+}
+
+TEST(RxWindow, the_128th_frame_is_fresh_and_the_next_is_outside) {
+  RxWindow window;
+  EXPECT_EQ(window.place(FrameNumber{127}, {}), RxWindow::Place::fresh);
+  window.on_received(FrameNumber{127});  // a hole, so that there is an outside
+  EXPECT_EQ(window.place(FrameNumber{127}, {}), RxWindow::Place::duplicate);
+  EXPECT_EQ(window.place(FrameNumber{128}, {}), RxWindow::Place::out_of_window);
+  EXPECT_EQ(window.place(FrameNumber{255}, {}), RxWindow::Place::out_of_window);
+  EXPECT_EQ(window.place(FrameNumber{0}, {}), RxWindow::Place::fresh);
+}
+
+TEST(RxWindow, without_a_hole_the_128_frames_behind_are_duplicates) {
+  RxWindow window;
+  window.on_received(FrameNumber{0});
+  FrameNumber passed;
+  ASSERT_TRUE(window.advance(passed));
+  EXPECT_EQ(window.place(FrameNumber{0}, {}), RxWindow::Place::duplicate);
+  EXPECT_EQ(window.place(FrameNumber{128}, {}), RxWindow::Place::fresh);
+  EXPECT_EQ(window.place(FrameNumber{129}, {}), RxWindow::Place::duplicate);
+}
+
+TEST(RxWindow, tests_1_and_2_agree_with_counting_in_whole_numbers) {
+  // Unbounded numbers around a random state; the modular decision must be the same.
+  Rng rng(1);
+  for (int round = 0; round < 20000; ++round) {
+    RxWindow window;
+    FrameNumber passed;
+    const int lwe = static_cast<int>(rng.below(300));
+    for (int n = 0; n < lwe; ++n) {
+      window.on_received(FrameNumber{static_cast<std::uint8_t>(n)});
+      ASSERT_TRUE(window.advance(passed));
+    }
+    int uwe = lwe - 1;
+    if (rng.chance(0.7)) {
+      uwe = lwe + 1 + static_cast<int>(rng.below(126));
+      window.on_received(FrameNumber{static_cast<std::uint8_t>(uwe)});
+    }
+    const int n = uwe - 127 + static_cast<int>(rng.below(static_cast<unsigned>(lwe - uwe + 255)));
+    pdu::DataFlags flags;
+    flags.uwe = rng.chance(0.5);
+    flags.lwe = rng.chance(0.5);
+    const bool in_sync = (!flags.uwe || (uwe <= n && n <= lwe + 127)) &&
+                         (!flags.lwe || (uwe - 127 <= n && n <= lwe));
+    const auto place = window.place(FrameNumber{static_cast<std::uint8_t>(n)}, flags);
+    if (!in_sync) {
+      EXPECT_EQ(place, RxWindow::Place::out_of_window) << lwe << ' ' << uwe << ' ' << n;
+    } else if (n < lwe || n == uwe) {
+      EXPECT_EQ(place, RxWindow::Place::duplicate) << lwe << ' ' << uwe << ' ' << n;
+    } else {
+      EXPECT_EQ(place, RxWindow::Place::fresh) << lwe << ' ' << uwe << ' ' << n;
+    }
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+class Receiving : public ::testing::Test {
+ protected:
+  bool data(int n, std::string_view text, pdu::DataFlags flags, bool ok = true) {
+    return receiver_.on_data(FrameNumber{static_cast<std::uint8_t>(n)}, flags,
+                             Bytes(text.begin(), text.end()), ok);
+  }
+  std::string next() {
+    const auto cpdu = receiver_.poll_cpdu();
+    return cpdu ? std::string(cpdu->begin(), cpdu->end()) : "(none)";
+  }
+  static pdu::DataFlags flags(std::string_view text) {
+    pdu::DataFlags f;
+    f.in_order = true;
+    for (const char c : text) {
+      if (c == 'S') f.start = true;
+      if (c == 'E') f.end = true;
+      if (c == 'a') f.in_order = false;
+      if (c == 'D') f.drop = true;
+    }
+    return f;
+  }
+  Counters counters_;
+  ArqReceiver receiver_{100, counters_};
+};
+
+TEST_F(Receiving, segments_in_any_order_make_the_c_pdu) {
+  data(2, "ghi", flags("E"));
+  data(0, "abc", flags("S"));
+  EXPECT_EQ(next(), "(none)");
+  data(1, "def", flags(""));
+  EXPECT_EQ(next(), "abcdefghi");
+  EXPECT_EQ(next(), "(none)");
+}
+
+TEST_F(Receiving, an_in_order_c_pdu_waits_for_older_frames) {
+  data(1, "two", flags("SE"));
+  EXPECT_EQ(next(), "(none)");
+  data(0, "one", flags("SE"));
+  EXPECT_EQ(next(), "one");
+  EXPECT_EQ(next(), "two");
+}
+
+TEST_F(Receiving, an_as_they_arrive_c_pdu_does_not_wait_and_comes_once) {
+  data(2, "B", flags("Ea"));
+  data(1, "A", flags("Sa"));
+  EXPECT_EQ(next(), "AB");
+  data(0, "one", flags("SE"));
+  EXPECT_EQ(next(), "one");
+  EXPECT_EQ(next(), "(none)");
+}
+
+TEST_F(Receiving, a_dropped_c_pdu_is_skipped_and_acknowledged) {
+  data(0, "abc", flags("S"));
+  data(1, "", flags("D"), false);  // DROP counts whatever the segment's CRC says
+  data(2, "", flags("DE"));
+  data(3, "next", flags("SE"));
+  EXPECT_EQ(next(), "next");
+  EXPECT_EQ(receiver_.ack().rx_lwe, FrameNumber{4});
+}
+
+TEST_F(Receiving, a_damaged_segment_is_not_acknowledged) {
+  data(0, "abc", flags("SE"), false);
+  EXPECT_EQ(receiver_.ack().rx_lwe, FrameNumber{0});
+  EXPECT_EQ(next(), "(none)");
+  data(0, "abc", flags("SE"));
+  EXPECT_EQ(next(), "abc");
+}
+
+TEST_F(Receiving, a_duplicate_is_acknowledged_again_and_not_delivered_again) {
+  data(0, "abc", flags("SE"));
+  EXPECT_EQ(next(), "abc");
+  EXPECT_TRUE(data(0, "abc", flags("SE")));
+  EXPECT_EQ(next(), "(none)");
+  EXPECT_EQ(counters_[Counter::frames_duplicate], 1u);
+}
+
+TEST_F(Receiving, a_c_pdu_at_the_size_limit_passes_and_one_octet_more_does_not) {
+  data(0, std::string(60, 'x'), flags("S"));
+  data(1, std::string(40, 'y'), flags("E"));
+  EXPECT_EQ(next().size(), 100u);
+  data(2, std::string(60, 'x'), flags("S"));
+  data(3, std::string(41, 'y'), flags("E"));
+  EXPECT_EQ(next(), "(none)");
+  EXPECT_EQ(counters_[Counter::cpdus_malformed], 1u);
+  data(4, "fine", flags("SE"));
+  EXPECT_EQ(next(), "fine");
+}
+
+TEST_F(Receiving, a_tail_without_a_start_is_counted_and_skipped) {
+  data(0, "tail", flags("E"));
+  data(1, "fine", flags("SE"));
+  EXPECT_EQ(next(), "fine");
+  EXPECT_EQ(counters_[Counter::cpdus_malformed], 1u);
+}
+
+}  // namespace
+}  // namespace s5066::dts
