@@ -9,6 +9,7 @@
 
 #include "modem/audio/cable_protocol.h"
 #include "modem/audio/device.h"
+#include "modem/audio/posix_io.h"
 #include "s5066d/base/bytes.h"
 
 namespace s5066::modem {
@@ -25,9 +26,6 @@ class CableDevice final : public Device {
   };
 
   explicit CableDevice(Config config) : config_(std::move(config)) {}
-  ~CableDevice() override { close(); }
-  CableDevice(const CableDevice&) = delete;
-  CableDevice& operator=(const CableDevice&) = delete;
 
   Result<void> open() override;
   void close() override;
@@ -40,8 +38,9 @@ class CableDevice final : public Device {
 
   Config config_;
   Info info_;
-  int socket_ = -1;
-  Bytes in_;  // octets of a block that has not come whole yet
+  Fd socket_;
+  Bytes in_;              // a block and …
+  std::size_t held_ = 0;  // … how much of it has come
   Bytes out_;
   std::optional<std::uint64_t> index_;  // of the newest block received
 };

@@ -1,6 +1,7 @@
 // What a modem and the audio cable's hub say to each other over a Unix stream socket.
 //
-// Everything is little-endian; samples are IEEE float32, finite, at most kLevelMax in magnitude.
+// Integers are big-endian; samples are float32 in the machine's own order (both ends are on it),
+// finite, at most kLevelMax in magnitude.
 //
 //   station -> hub, once   magic(8) version(2) station(2)
 //   hub -> station, once   magic(8) version(2) answer(1) pace(1) station(2) stations(2) rate_hz(4)
@@ -34,6 +35,7 @@ inline constexpr std::size_t kStationsMax = 16;
 inline constexpr std::size_t kBlockSamplesMax = 4800;
 inline constexpr unsigned kRateHzMax = 192000;
 inline constexpr std::size_t kDelayBlocksMax = 256;
+inline constexpr std::uint64_t kGapBlocksMax = 1'000'000;
 inline constexpr float kLevelMax = 16.0F;
 
 enum class Pace : std::uint8_t { real, max };

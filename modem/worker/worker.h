@@ -24,6 +24,7 @@
 namespace s5066::modem {
 
 class Radio;
+class RateAdapter;
 
 /// Time: Instant{} is the moment the device started; every `at` is a count of samples from there.
 ///
@@ -40,7 +41,8 @@ class Worker {
     std::vector<Mode> receive_modes;     // empty: all
     Duration keyed_margin = std::chrono::seconds(2);  // watchdog: over the burst's own airtime
     Duration keyed_max = std::chrono::seconds(140);   // watchdog, and the longest burst taken
-    unsigned reopen_attempts_max = 8;                 // after the loss of the device
+    Duration silence_max = std::chrono::seconds(2);  // no block for so long: device lost; real time
+    unsigned reopen_attempts_max = 60;               // after the loss of the device
     Duration reopen_delay = std::chrono::milliseconds(100);  // doubled at each attempt …
     Duration reopen_delay_max = std::chrono::seconds(5);     // … up to this
     /// Time for the watchdog and the clock between blocks; std::chrono::steady_clock when empty.
@@ -91,24 +93,51 @@ class Worker {
   static constexpr std::size_t kEventsReserved = 8;
 
   void run();
+  Result<void> exchange_block();
+  void take_losses(const Device::Received& received);
+  Result<void> check_silence();
+  bool wait_for_release();
+  void take_commands();
+  void move_key();
+  bool recover(const Error& error);
+  Result<void> reopen();
+  void catch_up();
+  void publish();
+  bool queue_event(Event event);
+  void set_clock();
+  void count(std::uint64_t Stats::*counter);
 
   Config config_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Ptt> ptt_;
   std::function<void()> notify_;
-  std::unique_ptr<Radio> radio_;
+  Device::Info info_;
   bool lockstep_ = false;
-  std::atomic<bool> stopping_{false};
-  std::atomic<bool> finished_{false};
   std::thread thread_;
 
+  // The thread's own.
+  std::unique_ptr<RateAdapter> adapter_;
+  std::unique_ptr<Radio> radio_;
+  std::vector<float> received_;
+  std::vector<float> made_;
+  std::vector<float> to_send_;
+  Duration heard_from_device_at_{};
+  std::optional<Duration> keyed_since_;
+  Duration keyed_limit_{};
+  bool key_failing_ = false;
+  bool carrier_unreported_ = false;  // its CarrierUp was lost, so the rest of it is dropped too
+
+  std::atomic<bool> stopping_{false};
+  std::atomic<bool> finished_{false};
   mutable std::mutex mutex_;  // guards all below
-  std::condition_variable released_;
+  std::condition_variable wake_;
   BoundedQueue<Command> commands_;
   BoundedQueue<Event> events_;
+  std::uint64_t events_lost_unreported_ = 0;
   Instant released_until_{};
   Instant clock_{};
-  Duration clock_set_at_{};
+  Duration clock_offset_{};  // real time: now() is monotonic time plus this
+  Duration clock_offset_set_at_{};
   mutable Instant newest_reading_{};
   Stats stats_;
 };

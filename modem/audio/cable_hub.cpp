@@ -1,0 +1,356 @@
+#include "modem/audio/cable_hub.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "s5066d/base/assert.h"
+
+namespace s5066::modem {
+namespace {
+
+using cable::Answer;
+using cable::Pace;
+
+constexpr int kBacklog = 16;
+
+timespec to_timespec(Duration duration) {
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(duration);
+  timespec time{};
+  time.tv_sec = seconds.count();
+  time.tv_nsec = (duration - seconds).count();
+  return time;
+}
+
+enum class Reading : std::uint8_t { whole, partial, ended };
+
+/// One read into what is missing of `in`.
+Reading read_into(const Fd& socket, Bytes& in, std::size_t& held) {
+  const auto got = receive_some(socket.get(), std::span(in).subspan(held), Duration::zero());
+  if (!got) return got.error().code == ErrorCode::timed_out ? Reading::partial : Reading::ended;
+  held += *got;
+  if (held < in.size()) return Reading::partial;
+  held = 0;
+  return Reading::whole;
+}
+
+}  // namespace
+
+CableHub::CableHub(const Config& config) : config_(config), mixer_(config.mixer) {
+  S5066_ASSERT(config.mixer.stations >= 1 && config.mixer.stations <= cable::kStationsMax);
+  S5066_ASSERT(config.block_samples >= 1 && config.block_samples <= cable::kBlockSamplesMax);
+  S5066_ASSERT(config.delay_blocks <= cable::kDelayBlocksMax);
+  delay_blocks_ = config.pace == Pace::real ? config.delay_blocks : 0;
+  seats_.resize(config.mixer.stations);
+  for (Seat& seat : seats_) {
+    seat.answers.resize(delay_blocks_ + 1);
+    for (Sent& sent : seat.answers) sent.samples.resize(config.block_samples);
+    seat.newest.resize(config.block_samples);
+    seat.in.resize(cable::kBlockHeaderBytes + config.block_samples * sizeof(float));
+  }
+  sent_.resize(seats_.size());
+  heard_.assign(seats_.size(), std::vector<float>(config.block_samples));
+  wake_ = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+}
+
+CableHub::~CableHub() {
+  if (listener_) ::unlink(config_.socket_path.c_str());
+}
+
+Result<void> CableHub::open() {
+  if (!wake_) return Error{ErrorCode::io, "no event descriptor"};
+  auto listener = listen_unix(config_.socket_path, kBacklog);
+  if (!listener) return listener.error();
+  listener_ = std::move(*listener);
+  return {};
+}
+
+void CableHub::stop() {
+  const std::uint64_t one = 1;
+  // It can only fail when the count is at its limit, and then stop() has been called before.
+  [[maybe_unused]] const auto written = ::write(wake_.get(), &one, sizeof one);
+}
+
+CableHub::Stats CableHub::stats() const {
+  const std::lock_guard lock(stats_mutex_);
+  return stats_;
+}
+
+void CableHub::count(std::uint64_t Stats::*counter) {
+  const std::lock_guard lock(stats_mutex_);
+  ++(stats_.*counter);
+}
+
+Result<void> CableHub::run() {
+  S5066_ASSERT(static_cast<bool>(listener_));
+  ticks_began_ = monotonic_now();
+  for (;;) {
+    const auto woken = wait_for_sockets(next_deadline());
+    if (!woken) return woken.error();
+    if (*woken) return {};
+    if (config_.pace == Pace::max) {
+      advance_lockstep();
+    } else {
+      advance_real_time(monotonic_now());
+    }
+  }
+}
+
+std::optional<Duration> CableHub::next_deadline() const {
+  std::optional<Duration> earliest;
+  if (config_.pace == Pace::real) earliest = next_tick();
+  for (const Stranger& stranger : strangers_) {
+    earliest = std::min(earliest.value_or(stranger.deadline), stranger.deadline);
+  }
+  return earliest;
+}
+
+/// True when stop() was called.
+Result<bool> CableHub::wait_for_sockets(std::optional<Duration> until) {
+  polls_.clear();
+  polls_.push_back({.fd = wake_.get(), .events = POLLIN, .revents = 0});
+  polls_.push_back({.fd = listener_.get(), .events = POLLIN, .revents = 0});
+  for (const Seat& seat : seats_) {
+    const bool writing = seat.out_sent < seat.out.size();
+    const auto events = static_cast<short>(writing ? POLLIN | POLLOUT : POLLIN);
+    polls_.push_back({.fd = seat.socket.get(), .events = events, .revents = 0});
+  }
+  for (const Stranger& stranger : strangers_) {
+    polls_.push_back({.fd = stranger.socket.get(), .events = POLLIN, .revents = 0});
+  }
+  timespec timeout{};
+  if (until) timeout = to_timespec(std::max(Duration::zero(), *until - monotonic_now()));
+  const int ready = ::ppoll(polls_.data(), polls_.size(), until ? &timeout : nullptr, nullptr);
+  if (ready < 0 && errno != EINTR) return errno_error("poll");
+  if (ready < 0) return false;
+  if (polls_[0].revents != 0) return true;
+
+  // Stations before strangers: who lost its connection and came again finds its seat free.
+  for (std::size_t i = 0; i < seats_.size(); ++i) {
+    const short events = polls_[2 + i].revents;
+    if (events != 0 && seats_[i].socket) read_station(seats_[i]);
+    if ((events & POLLOUT) != 0 && seats_[i].socket) flush(seats_[i]);
+  }
+  for (std::size_t i = 0; i < strangers_.size(); ++i) {
+    if (polls_[2 + seats_.size() + i].revents != 0) read_stranger(strangers_[i]);
+  }
+  drop_slow_strangers();
+  if (polls_[1].revents != 0) accept_strangers();
+  return false;
+}
+
+// --- Strangers
+// ------------------------------------------------------------------------------------
+
+void CableHub::accept_strangers() {
+  for (;;) {
+    Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket) return;
+    if (strangers_.size() >= config_.strangers_max) {
+      count(&Stats::refused);
+      continue;
+    }
+    Stranger& stranger = strangers_.emplace_back();
+    stranger.socket = std::move(socket);
+    stranger.deadline = monotonic_now() + config_.hello_timeout;
+  }
+}
+
+void CableHub::read_stranger(Stranger& stranger) {
+  const Reading reading = read_into(stranger.socket, stranger.in, stranger.held);
+  if (reading == Reading::partial) return;
+  const auto hello = reading == Reading::whole
+                         ? cable::decode_hello(stranger.in)
+                         : Result<cable::Hello>(Error{ErrorCode::truncated, "hello"});
+  if (hello) {
+    admit(stranger, *hello);
+  } else {
+    count(&Stats::protocol_errors);
+  }
+  stranger.socket.reset();
+}
+
+void CableHub::drop_slow_strangers() {
+  const Duration now = monotonic_now();
+  std::erase_if(strangers_, [&](const Stranger& stranger) {
+    if (stranger.socket && now < stranger.deadline) return false;
+    if (stranger.socket) count(&Stats::protocol_errors);
+    return true;
+  });
+}
+
+void CableHub::admit(Stranger& stranger, const cable::Hello& hello) {
+  auto seat = seats_.end();
+  Answer answer = Answer::accepted;
+  if (hello.version != cable::kVersion) {
+    answer = Answer::bad_version;
+  } else if (hello.station == cable::kAnyStation) {
+    seat = std::find_if(seats_.begin(), seats_.end(), [](const Seat& s) { return !s.socket; });
+    if (seat == seats_.end()) answer = Answer::no_such_station;
+  } else if (hello.station >= seats_.size()) {
+    answer = Answer::no_such_station;
+  } else {
+    seat = seats_.begin() + hello.station;
+    if (seat->socket) answer = Answer::taken;
+  }
+  const Bytes welcome =
+      cable::encode(cable::Welcome{.answer = answer,
+                                   .pace = config_.pace,
+                                   .station = static_cast<std::uint16_t>(seat - seats_.begin()),
+                                   .stations = static_cast<std::uint16_t>(seats_.size()),
+                                   .rate_hz = config_.mixer.rate_hz,
+                                   .block_samples = config_.block_samples,
+                                   .delay_blocks = static_cast<std::uint16_t>(delay_blocks_)});
+  if (answer != Answer::accepted) {
+    count(&Stats::refused);
+    // The last that it hears of us: whether it does is its own affair.
+    static_cast<void>(send_all(stranger.socket.get(), welcome, Duration::zero()));
+    return;
+  }
+  seat->socket = std::move(stranger.socket);
+  seat->out = welcome;
+  count(&Stats::stations_joined);
+  {
+    const std::lock_guard lock(stats_mutex_);
+    ++stats_.stations_present;
+  }
+  flush(*seat);
+}
+
+// --- Stations
+// -------------------------------------------------------------------------------------
+
+void CableHub::read_station(Seat& seat) {
+  for (;;) {
+    const Reading reading = read_into(seat.socket, seat.in, seat.held);
+    if (reading == Reading::partial) return;
+    if (reading == Reading::ended) return lose(seat);
+    if (!take_answer(seat)) {
+      count(&Stats::protocol_errors);
+      return lose(seat);
+    }
+  }
+}
+
+/// False for a block that a station must not send.
+bool CableHub::take_answer(Seat& seat) {
+  const ByteSpan block(seat.in);
+  const auto header =
+      cable::decode_block_header(block.first(cable::kBlockHeaderBytes), config_.block_samples);
+  if (!header) return false;
+  if (!seat.newest_sent || header->index > *seat.newest_sent) return false;
+  if (seat.newest_answered && header->index <= *seat.newest_answered) return false;
+  if (!cable::decode_samples(block.subspan(cable::kBlockHeaderBytes), seat.newest)) return false;
+  seat.newest_answered = header->index;
+  const bool all = header->index == *seat.newest_sent;
+  seat.unanswered = all || seat.unanswered == 0 ? 0 : seat.unanswered - 1;
+  if (header->index + delay_blocks_ < index_) {
+    ++seat.late;
+    count(&Stats::blocks_late);
+    return true;
+  }
+  Sent& sent = seat.answers[header->index % seat.answers.size()];
+  sent.index = header->index;
+  sent.valid = true;
+  sent.keyed = header->keyed;
+  std::swap(sent.samples, seat.newest);
+  return true;
+}
+
+void CableHub::flush(Seat& seat) {
+  while (seat.out_sent < seat.out.size()) {
+    const auto rest = std::span(seat.out).subspan(seat.out_sent);
+    const ssize_t sent =
+        ::send(seat.socket.get(), rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0 && errno == EAGAIN) return;
+    if (sent < 0) return lose(seat);
+    seat.out_sent += static_cast<std::size_t>(sent);
+  }
+  seat.out.clear();
+  seat.out_sent = 0;
+}
+
+/// What it sent and nobody has heard yet is lost with it.
+void CableHub::lose(Seat& seat) {
+  seat.socket.reset();
+  seat.held = 0;
+  seat.out.clear();
+  seat.out_sent = 0;
+  seat.newest_sent.reset();
+  seat.newest_answered.reset();
+  seat.late = 0;
+  seat.unanswered = 0;
+  for (Sent& sent : seat.answers) sent.valid = false;
+  const std::lock_guard lock(stats_mutex_);
+  ++stats_.stations_lost;
+  --stats_.stations_present;
+}
+
+void CableHub::send_block(Seat& seat, std::span<const float> samples) {
+  cable::append_block(
+      {.keyed = false, .count = config_.block_samples, .late = seat.late, .index = index_}, samples,
+      seat.out);
+  seat.newest_sent = index_;
+  seat.late = 0;
+  ++seat.unanswered;
+  flush(seat);
+}
+
+// --- Time
+// -----------------------------------------------------------------------------------------
+
+void CableHub::advance_lockstep() {
+  const auto present = [](const Seat& seat) { return static_cast<bool>(seat.socket); };
+  const auto answered = [&](const Seat& seat) { return seat.newest_answered == index_; };
+  if (!std::all_of(seats_.begin(), seats_.end(), present)) return;
+  if (std::all_of(seats_.begin(), seats_.end(), answered)) make_next_block();
+  for (std::size_t i = 0; i < seats_.size(); ++i) {
+    const bool due = seats_[i].socket && seats_[i].newest_sent != index_;
+    if (due) send_block(seats_[i], heard_[i]);
+  }
+}
+
+Duration CableHub::next_tick() const {
+  const double block_s = static_cast<double>(config_.block_samples) / config_.mixer.rate_hz;
+  return ticks_began_ + from_seconds(static_cast<double>(ticks_ + 1) * block_s);
+}
+
+void CableHub::advance_real_time(Duration now) {
+  if (now < next_tick()) return;
+  if (now - next_tick() > config_.behind_max) {
+    ticks_began_ = now;
+    ticks_ = 0;
+  } else {
+    ++ticks_;
+  }
+  make_next_block();
+  for (std::size_t i = 0; i < seats_.size(); ++i) {
+    if (!seats_[i].socket) continue;
+    if (seats_[i].unanswered < config_.unanswered_blocks_max) {
+      send_block(seats_[i], heard_[i]);
+    } else {
+      count(&Stats::blocks_skipped);
+    }
+  }
+}
+
+void CableHub::make_next_block() {
+  for (std::size_t i = 0; i < seats_.size(); ++i) {
+    const Seat& seat = seats_[i];
+    sent_[i] = {};
+    if (index_ < delay_blocks_) continue;
+    const Sent& sent = seat.answers[(index_ - delay_blocks_) % seat.answers.size()];
+    const bool heard = sent.valid && sent.keyed && sent.index == index_ - delay_blocks_;
+    if (heard) sent_[i] = sent.samples;
+  }
+  mixer_.mix(sent_, heard_);
+  ++index_;
+  count(&Stats::blocks);
+}
+
+}  // namespace s5066::modem

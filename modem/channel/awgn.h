@@ -1,0 +1,31 @@
+// White Gaussian noise for real samples. Its level is absolute, since noise is there whether or not
+// anybody sends; for a signal-to-noise ratio the power of the signal must be known.
+#pragma once
+
+#include <span>
+
+#include "s5066d/base/rng.h"
+
+namespace s5066::modem::channel {
+
+/// Signal-to-noise ratios of HF waveforms count the noise in this bandwidth.
+inline constexpr double kNoiseBandwidthHz = 3000;
+
+/// Standard deviation of the samples of white noise that leaves a signal of mean power
+/// `signal_power` with `snr_db` in 3 kHz.
+double noise_deviation(double signal_power, double snr_db, double sample_rate);
+
+class Awgn {
+ public:
+  Awgn(double deviation, const Rng& rng) : deviation_(deviation), rng_(rng) {}
+
+  void set_deviation(double deviation) { deviation_ = deviation; }
+  /// Adds noise in place.
+  void process(std::span<float> samples);
+
+ private:
+  double deviation_;
+  Rng rng_;
+};
+
+}  // namespace s5066::modem::channel

@@ -1,0 +1,132 @@
+// hfmodem demod: finds the bursts in a WAV file, writes their octets, says what each was.
+#include <cstdio>
+#include <iostream>
+
+#include "modem/dsp/resampler.h"
+#include "modem/tools/files.h"
+#include "modem/tools/options.h"
+#include "modem/tools/subcommands.h"
+#include "modem/waveforms/ms110a/burst_receiver.h"
+
+namespace s5066::modem::tools {
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr std::size_t kPortion = 4096;
+/// Silence behind the file: lets the receiver finish a burst that ends with it, or give it up.
+constexpr unsigned kSilenceSeconds = 6;
+
+std::string_view to_string(CarrierDownReason reason) {
+  switch (reason) {
+    case CarrierDownReason::end_of_message:
+      return "end_of_message";
+    case CarrierDownReason::lost:
+      return "lost";
+    case CarrierDownReason::replaced:
+      return "replaced";
+  }
+  return "unknown";
+}
+
+/// Follows the events of one file; prints a line whenever a burst ends.
+class Listing {
+ public:
+  explicit Listing(bool json) : json_(json) {}
+
+  void take(const BurstEvent& event) {
+    if (const auto* acquired = std::get_if<BurstAcquired>(&event)) {
+      current_ = *acquired;
+      octets_ = 0;
+      quality_ = 0;
+    } else if (const auto* received = std::get_if<BurstBytes>(&event)) {
+      append(bytes_, received->bytes);
+      octets_ += received->bytes.size();
+      quality_ = received->soft_quality;
+    } else if (const auto* ended = std::get_if<BurstEnded>(&event)) {
+      ++bursts_;
+      print(*ended);
+    }
+  }
+
+  const Bytes& bytes() const { return bytes_; }
+  unsigned bursts() const { return bursts_; }
+
+ private:
+  void print(const BurstEnded& ended) const {
+    const char* const format =
+        json_ ? "{\"mode\":\"%s\",\"acquired_s\":%.3f,\"ended_s\":%.3f,\"snr_db\":%.1f,"
+                "\"offset_hz\":%.2f,\"octets\":%zu,\"soft_quality\":%.3f,\"reason\":\"%s\"}\n"
+              : "%s  acquired %.3f s  ended %.3f s  SNR %.1f dB  offset %.2f Hz  %zu octets  "
+                "quality %.3f  %s\n";
+    std::printf(format, modem::to_string(current_.mode).c_str(), seconds(current_.at_sample),
+                seconds(ended.ended_sample), static_cast<double>(current_.snr_db),
+                static_cast<double>(current_.offset_hz), octets_, static_cast<double>(quality_),
+                std::string(to_string(ended.reason)).c_str());
+  }
+  static double seconds(std::uint64_t sample) { return static_cast<double>(sample) / kSampleRate; }
+
+  bool json_;
+  BurstAcquired current_;
+  std::size_t octets_ = 0;
+  float quality_ = 0;
+  unsigned bursts_ = 0;
+  Bytes bytes_;
+};
+
+void feed(ms110a::BurstReceiver& receiver, std::span<const float> samples, Listing& listing) {
+  receiver.process(samples);
+  while (const auto event = receiver.poll_event()) listing.take(*event);
+}
+
+Result<void> demodulate(WavReader& reader, Listing& listing) {
+  ms110a::BurstReceiver receiver;
+  dsp::Resampler resampler(
+      {.rate_in = static_cast<double>(reader.rate()), .rate_out = kSampleRate});
+  std::vector<float> portion(kPortion);
+  std::vector<float> resampled;
+  while (true) {
+    const auto count = reader.read(portion);
+    if (!count) return count.error();
+    if (*count == 0) break;
+    const auto samples = std::span<const float>(portion).first(*count);
+    resampled.clear();
+    if (reader.rate() != kSampleRate) resampler.process(samples, resampled);
+    feed(receiver, reader.rate() == kSampleRate ? samples : resampled, listing);
+  }
+  const std::vector<float> silence(kSampleRate, 0.0F);
+  for (unsigned i = 0; i < kSilenceSeconds; ++i) feed(receiver, silence, listing);
+  return {};
+}
+
+}  // namespace
+
+int run_demod(const std::vector<std::string>& arguments) {
+  std::string in;
+  std::string out;
+  po::options_description description;
+  description.add_options()                                             //
+      ("in", po::value(&in)->required(), "WAV file to listen to")       //
+      ("out", po::value(&out)->required(), "file for the bytes found")  //
+      ("json", po::bool_switch(), "print one JSON object per burst");
+  const ParsedOptions parsed = parse_options("demod", description, arguments);
+  if (parsed.exit_code) return *parsed.exit_code;
+
+  auto reader = WavReader::open(in);
+  if (!reader) {
+    std::cerr << "hfmodem demod: " << reader.error().detail << '\n';
+    return kExitFailed;
+  }
+  Listing listing(parsed.values["json"].as<bool>());
+  const auto done = demodulate(*reader, listing);
+  if (!done) std::cerr << "hfmodem demod: " << done.error().detail << '\n';
+  if (listing.bursts() == 0) {
+    std::cerr << "hfmodem demod: " << in << ": no burst found\n";
+    return kExitFailed;
+  }
+  const auto written = write_octets(out, listing.bytes());
+  if (!written) std::cerr << "hfmodem demod: " << written.error().detail << '\n';
+  return done && written ? kExitOk : kExitFailed;
+}
+
+}  // namespace s5066::modem::tools

@@ -1,0 +1,47 @@
+// hfmodem: the modems from the command line. Each subcommand explains itself with --help.
+#include <cstdio>
+#include <iterator>
+
+#include "modem/tools/subcommands.h"
+
+namespace {
+
+using s5066::modem::tools::Subcommand;
+
+struct Row {
+  const char* name;
+  Subcommand run;
+  const char* purpose;
+};
+
+constexpr Row kSubcommands[] = {
+    {"mod", s5066::modem::tools::run_mod, "turn a file of bytes into a WAV file"},
+    {"demod", s5066::modem::tools::run_demod,
+     "find the bursts in a WAV file and write their bytes"},
+};
+
+void print_usage(std::FILE* to) {
+  std::fputs("usage: hfmodem SUBCOMMAND [OPTIONS]\n\n", to);
+  for (const Row& row : kSubcommands) std::fprintf(to, "  %-10s %s\n", row.name, row.purpose);
+  std::fputs("\n`hfmodem SUBCOMMAND --help` lists the options.\n", to);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    print_usage(stderr);
+    return s5066::modem::tools::kExitUsage;
+  }
+  const std::string name = argv[1];
+  if (name == "--help" || name == "-h") {
+    print_usage(stdout);
+    return s5066::modem::tools::kExitOk;
+  }
+  for (const Row& row : kSubcommands) {
+    if (name == row.name) return row.run(std::vector<std::string>(argv + 2, argv + argc));
+  }
+  std::fprintf(stderr, "hfmodem: no subcommand '%s'\n\n", name.c_str());
+  print_usage(stderr);
+  return s5066::modem::tools::kExitUsage;
+}

@@ -1,0 +1,20 @@
+// The subcommands of `hfmodem`, one file each. To add one: declare it here, add its row in
+// main.cpp.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace s5066::modem::tools {
+
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitFailed = 1;  // the work could not be done
+inline constexpr int kExitUsage = 2;   // the command line makes no sense
+
+/// Arguments behind the subcommand's name; the exit code is returned.
+using Subcommand = int (*)(const std::vector<std::string>& arguments);
+
+int run_mod(const std::vector<std::string>& arguments);
+int run_demod(const std::vector<std::string>& arguments);
+
+}  // namespace s5066::modem::tools

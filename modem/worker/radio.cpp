@@ -1,0 +1,253 @@
+#include "modem/worker/radio.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "modem/api/airtime.h"
+#include "s5066d/base/assert.h"
+
+namespace s5066::modem {
+namespace {
+
+template <typename... Handlers>
+struct Overloaded : Handlers... {
+  using Handlers::operator()...;
+};
+template <typename... Handlers>
+Overloaded(Handlers...) -> Overloaded<Handlers...>;
+
+constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+
+}  // namespace
+
+// --- Commands
+// -------------------------------------------------------------------------------------
+
+void Radio::on_command(Command command) {
+  std::visit(Overloaded{
+                 [&](const TransmitBurst& burst) { transmit(burst); },
+                 [&](const AbortTransmit& abort) {
+                   if (burst_ && burst_->id == abort.id) cut_burst();
+                 },
+                 [&](SetReceiveModes& set) {
+                   config_.receive_modes = std::move(set.modes);
+                   if (receiver_) receiver_->set_modes(config_.receive_modes);
+                 },
+             },
+             command);
+}
+
+void Radio::transmit(const TransmitBurst& command) {
+  const std::string name = "burst " + std::to_string(command.id.value);
+  if (device_lost_) return fault(FaultKind::command_refused, name + ": no device");
+  if (burst_) return fault(FaultKind::command_refused, name + ": another one is pending");
+  if (!is_supported(command.mode)) return fault(FaultKind::command_refused, name + ": mode");
+  const Duration keyed =
+      config_.ptt_lead + airtime(command.mode, command.bytes.size()) + config_.ptt_tail;
+  if (keyed + config_.keyed_margin > config_.keyed_max) {
+    return fault(FaultKind::command_refused, name + ": longer than a transmitter may be keyed");
+  }
+  const std::uint64_t lead = duration_to_samples(config_.ptt_lead);
+  const std::uint64_t earliest = next_to_make() + lead;
+  ms110a::BurstTransmitter transmitter(command.mode, command.bytes);
+  const std::uint64_t first = std::max(earliest, instant_to_sample(command.not_before));
+  const std::uint64_t end = first + transmitter.total_samples();
+  burst_ = Burst{.id = command.id,
+                 .transmitter = std::move(transmitter),
+                 .key_at = first - lead,
+                 .first_at = first,
+                 .end_at = end,
+                 .unkey_at = end + duration_to_samples(config_.ptt_tail)};
+}
+
+/// What has left for the device already goes on the air, unless a key takes effect at once; until
+/// then we stay deaf.
+void Radio::cut_burst() {
+  if (burst_->key_at >= next_to_make()) {
+    events_.push_back(
+        TransmitFinished{.at = now(), .id = burst_->id, .outcome = TransmitOutcome::aborted});
+    burst_.reset();
+    return;
+  }
+  burst_->outcome = TransmitOutcome::aborted;
+  burst_->end_at = std::min(burst_->end_at, next_to_make());
+  burst_->unkey_at = std::min(burst_->unkey_at, next_to_make());
+  pass_edges();
+}
+
+void Radio::on_key_failed(const std::string& why) {
+  fault(FaultKind::ptt_failed, why);
+  if (burst_) cut_burst();
+}
+
+void Radio::fault(FaultKind kind, std::string detail) {
+  events_.push_back(Fault{.at = now(), .kind = kind, .detail = std::move(detail)});
+}
+
+// --- The device
+// -----------------------------------------------------------------------------------
+
+void Radio::on_received(std::span<const float> block) {
+  advance(block);
+}
+
+void Radio::on_dropped(std::uint64_t samples) {
+  if (samples <= config_.gap_samples_max) {
+    advance(std::vector<float>(static_cast<std::size_t>(samples)));
+  } else {
+    if (!deaf()) stop_listening();
+    clock_ += samples;
+    pass_edges();
+  }
+  fault(FaultKind::samples_dropped, std::to_string(samples) + " received samples lost");
+}
+
+void Radio::on_underrun(std::uint64_t samples) {
+  if (!burst_ || !deaf()) return;  // silence was late, and nobody misses it
+  if (burst_->outcome == TransmitOutcome::sent) {
+    burst_->outcome = TransmitOutcome::underrun;
+    fault(FaultKind::samples_dropped, std::to_string(samples) + " samples not sent in time");
+  }
+}
+
+void Radio::on_device_lost(const std::string& why) {
+  device_lost_ = true;
+  stop_listening();
+  if (burst_) {
+    events_.push_back(
+        TransmitFinished{.at = now(), .id = burst_->id, .outcome = TransmitOutcome::aborted});
+    burst_.reset();
+  }
+  fault(FaultKind::device_lost, why);
+}
+
+// --- The time line
+// --------------------------------------------------------------------------------
+
+void Radio::advance(std::span<const float> samples) {
+  while (!samples.empty()) {
+    pass_edges();
+    const auto count =
+        static_cast<std::size_t>(std::min<std::uint64_t>(samples.size(), next_edge() - clock_));
+    if (!deaf()) listen(samples.first(count));
+    clock_ += count;
+    samples = samples.subspan(count);
+  }
+  pass_edges();
+}
+
+/// Keying, the first sample and unkeying, in this order, as far as the clock has come.
+void Radio::pass_edges() {
+  if (!burst_ || clock_ < burst_->key_at) return;
+  stop_listening();
+  if (!burst_->announced && clock_ >= burst_->first_at && burst_->first_at < burst_->end_at) {
+    burst_->announced = true;
+    events_.push_back(TransmitStarted{.at = sample_to_instant(burst_->first_at), .id = burst_->id});
+  }
+  if (clock_ < burst_->unkey_at) return;
+  const bool whole = burst_->made == burst_->transmitter.total_samples();
+  if (!whole && burst_->outcome == TransmitOutcome::sent) {
+    burst_->outcome = TransmitOutcome::underrun;
+  }
+  events_.push_back(TransmitFinished{
+      .at = sample_to_instant(burst_->unkey_at), .id = burst_->id, .outcome = burst_->outcome});
+  burst_.reset();
+}
+
+std::uint64_t Radio::next_edge() const {
+  if (!burst_) return kNever;
+  for (const std::uint64_t edge : {burst_->key_at, burst_->first_at, burst_->unkey_at}) {
+    if (edge > clock_) return edge;
+  }
+  return kNever;
+}
+
+void Radio::listen(std::span<const float> samples) {
+  if (!receiver_) {
+    receiver_.emplace(ms110a::BurstReceiver::Config{.modes = config_.receive_modes});
+    receiver_base_ = clock_;
+  }
+  receiver_->process(samples);
+  while (auto event = receiver_->poll_event()) collect(*event);
+}
+
+void Radio::stop_listening() {
+  receiver_.reset();
+  if (!carrier_) return;
+  carrier_ = false;
+  events_.push_back(CarrierDown{.at = now(), .ended_at = now(), .reason = CarrierDownReason::lost});
+}
+
+void Radio::collect(const BurstEvent& event) {
+  const auto when = [this](std::uint64_t sample) {
+    return sample_to_instant(receiver_base_ + sample);
+  };
+  std::visit(
+      Overloaded{
+          [&](const BurstAcquired& e) {
+            carrier_ = true;
+            events_.push_back(CarrierUp{.at = when(e.at_sample),
+                                        .mode = e.mode,
+                                        .snr_db = e.snr_db,
+                                        .offset_hz = e.offset_hz});
+          },
+          [&](const BurstBytes& e) {
+            events_.push_back(ReceivedBytes{.at = when(e.at_sample),
+                                            .first_bit_at = when(e.first_bit_sample),
+                                            .mode = e.mode,
+                                            .bytes = e.bytes,
+                                            .soft_quality = e.soft_quality});
+          },
+          [&](const BurstEnded& e) {
+            carrier_ = false;
+            events_.push_back(CarrierDown{
+                .at = when(e.at_sample), .ended_at = when(e.ended_sample), .reason = e.reason});
+          },
+      },
+      event);
+}
+
+std::optional<Event> Radio::poll_event() {
+  if (events_.empty()) return std::nullopt;
+  std::optional<Event> event(std::move(events_.front()));
+  events_.pop_front();
+  return event;
+}
+
+// --- Transmitting
+// ---------------------------------------------------------------------------------
+
+bool Radio::fill(std::span<float> block) {
+  S5066_ASSERT(block.size() == config_.block_samples);
+  std::fill(block.begin(), block.end(), 0.0F);
+  if (!burst_) return false;
+  const std::uint64_t begin = next_to_make();
+  const std::uint64_t end = begin + block.size();
+  const std::uint64_t from = std::clamp(burst_->first_at, begin, end);
+  const std::uint64_t to = std::clamp(burst_->end_at, from, end);
+  if (from < to) {
+    // Samples whose time passed while the device was away are not sent late: the rest keeps its
+    // place, so that a receiver sees a fade and no slip.
+    const std::uint64_t missed = from - burst_->first_at - burst_->made;
+    if (missed > 0) burst_->outcome = TransmitOutcome::underrun;
+    scratch_.resize(static_cast<std::size_t>(missed));
+    burst_->transmitter.read(scratch_);
+    burst_->transmitter.read(
+        block.subspan(static_cast<std::size_t>(from - begin), static_cast<std::size_t>(to - from)));
+    burst_->made = to - burst_->first_at;
+  }
+  return burst_->key_at < end && begin < burst_->unkey_at;
+}
+
+bool Radio::key_wanted() const {
+  if (!burst_ || burst_->outcome == TransmitOutcome::aborted) return false;
+  return burst_->key_at < clock_ + config_.block_samples && clock_ < burst_->unkey_at;
+}
+
+Duration Radio::keyed_limit() const {
+  if (!burst_) return config_.keyed_max;
+  return samples_to_duration(burst_->unkey_at - burst_->key_at) + config_.keyed_margin;
+}
+
+}  // namespace s5066::modem

@@ -1,0 +1,102 @@
+// One half-duplex radio without its thread: takes received blocks and commands, makes transmit
+// blocks and events. Positions are samples at kSampleRate on one time line, that of the samples
+// received; what is made now leaves `transmit_delay` later on it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "modem/api/modes.h"
+#include "modem/api/port.h"
+#include "modem/waveforms/burst_events.h"
+#include "modem/waveforms/ms110a/burst_receiver.h"
+#include "modem/waveforms/ms110a/burst_transmitter.h"
+#include "modem/worker/sample_time.h"
+#include "s5066d/base/time.h"
+
+namespace s5066::modem {
+
+class Radio {
+ public:
+  struct Config {
+    std::size_t block_samples = 192;
+    std::uint64_t transmit_delay = 0;
+    Duration ptt_lead{};
+    Duration ptt_tail{};
+    std::vector<Mode> receive_modes;  // empty: all
+    Duration keyed_margin{};          // over the time that a burst should be keyed
+    Duration keyed_max{};             // margin included; a longer burst is refused
+    /// A longer gap in what we receive ends the burst in it; a shorter one is heard as silence.
+    std::uint64_t gap_samples_max = kSampleRate / 2;
+  };
+
+  explicit Radio(const Config& config) : config_(config) {}
+
+  // --- In ---
+  void on_command(Command command);
+  void on_received(std::span<const float> block);
+  /// The time line goes on, but its samples are lost.
+  void on_dropped(std::uint64_t samples);
+  /// Samples of ours that came too late to be sent.
+  void on_underrun(std::uint64_t samples);
+  /// Whatever goes on has ended, and nothing can be sent until on_device_back().
+  void on_device_lost(const std::string& why);
+  void on_device_back() { device_lost_ = false; }
+  /// The transmitter cannot be keyed, or must not be any longer: ends the burst.
+  void on_key_failed(const std::string& why);
+
+  // --- Out ---
+  /// The block that answers the one received; true when the transmitter is on in it.
+  bool fill(std::span<float> block);
+  /// Whether the key has to be down until the next block.
+  bool key_wanted() const;
+  /// How long the present burst may keep the transmitter keyed.
+  Duration keyed_limit() const;
+  /// Drain after every call of the others.
+  std::optional<Event> poll_event();
+
+  std::uint64_t clock() const { return clock_; }
+  Instant now() const { return sample_to_instant(clock_); }
+
+ private:
+  struct Burst {
+    BurstId id;
+    ms110a::BurstTransmitter transmitter;
+    std::uint64_t key_at = 0;
+    std::uint64_t first_at = 0;  // first sample
+    std::uint64_t end_at = 0;    // behind the last sample
+    std::uint64_t unkey_at = 0;
+    std::uint64_t made = 0;  // samples pulled so far
+    bool announced = false;
+    TransmitOutcome outcome = TransmitOutcome::sent;
+  };
+
+  void transmit(const TransmitBurst& command);
+  void cut_burst();
+  void fault(FaultKind kind, std::string detail);
+  void advance(std::span<const float> samples);
+  void pass_edges();
+  std::uint64_t next_edge() const;
+  bool deaf() const { return burst_ && clock_ >= burst_->key_at; }
+  void listen(std::span<const float> samples);
+  void stop_listening();
+  void collect(const BurstEvent& event);
+  std::uint64_t next_to_make() const { return clock_ + config_.transmit_delay; }
+
+  Config config_;
+  std::uint64_t clock_ = 0;  // samples received, lost ones too
+  bool device_lost_ = false;
+  std::optional<Burst> burst_;
+  std::optional<ms110a::BurstReceiver> receiver_;
+  std::uint64_t receiver_base_ = 0;  // position of the receiver's sample 0
+  bool carrier_ = false;
+  std::vector<float> scratch_;
+  std::deque<Event> events_;
+};
+
+}  // namespace s5066::modem

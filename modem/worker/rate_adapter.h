@@ -1,0 +1,48 @@
+// Between the device's sample rate and the modem's: whole blocks in, whole blocks out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "modem/dsp/resampler.h"
+#include "s5066d/base/result.h"
+
+namespace s5066::modem {
+
+class RateAdapter {
+ public:
+  /// Refuses a block that is no whole number of samples at kSampleRate.
+  static Result<RateAdapter> create(unsigned rate_hz, std::size_t block_samples);
+
+  /// Samples of a block at kSampleRate.
+  std::size_t modem_block() const { return modem_block_; }
+  /// How much later samples arrive for passing here, both ways added, at kSampleRate.
+  std::uint64_t delay() const;
+
+  /// Valid until the next call.
+  std::span<const float> to_modem(std::span<const float> device_block);
+  void to_device(std::span<const float> modem_block, std::span<float> device_block);
+
+ private:
+  struct Direction {
+    dsp::Resampler resampler;
+    std::vector<float> waiting;  // converted, not yet taken
+    std::size_t primed;          // zeros that it began with, so that a block is always whole
+    void convert(std::span<const float> in, std::vector<float>& out, std::size_t count);
+  };
+
+  RateAdapter(unsigned rate_hz, std::size_t block_samples, std::size_t modem_block);
+
+  unsigned rate_hz_;
+  std::size_t device_block_;
+  std::size_t modem_block_;
+  std::optional<Direction> receive_;  // neither when the rates are the same
+  std::optional<Direction> transmit_;
+  std::vector<float> modem_samples_;
+  std::vector<float> device_samples_;
+};
+
+}  // namespace s5066::modem

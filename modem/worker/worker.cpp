@@ -1,0 +1,343 @@
+#include "modem/worker/worker.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "modem/worker/radio.h"
+#include "modem/worker/rate_adapter.h"
+#include "modem/worker/sample_time.h"
+#include "s5066d/base/assert.h"
+
+namespace s5066::modem {
+namespace {
+
+/// How fast our clock may fall behind std::chrono::steady_clock: more than any sound card does.
+constexpr double kDriftMax = 1e-3;
+
+/// How long a command waits for its refusal while the device is away.
+constexpr Duration kRecoveryStep = std::chrono::milliseconds(20);
+
+Duration steady_now() {
+  return std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch());
+}
+
+bool ends_something(const Event& event) {
+  return std::holds_alternative<TransmitFinished>(event) ||
+         std::holds_alternative<CarrierDown>(event);
+}
+
+bool belongs_to_carrier(const Event& event) {
+  return std::holds_alternative<ReceivedBytes>(event) || std::holds_alternative<CarrierDown>(event);
+}
+
+}  // namespace
+
+Worker::Worker(const Config& config, std::unique_ptr<Device> device, std::unique_ptr<Ptt> ptt,
+               std::function<void()> notify)
+    : config_(config),
+      device_(std::move(device)),
+      ptt_(std::move(ptt)),
+      notify_(std::move(notify)),
+      commands_(config.command_queue_max),
+      events_(config.event_queue_max) {
+  S5066_ASSERT(device_ && ptt_ && notify_);
+  S5066_ASSERT(config_.event_queue_max > kEventsReserved);
+  if (!config_.monotonic) config_.monotonic = steady_now;
+}
+
+Worker::~Worker() {
+  stop();
+}
+
+Result<void> Worker::start() {
+  S5066_ASSERT(!thread_.joinable());
+  if (auto opened = device_->open(); !opened) return opened;
+  auto adapter = RateAdapter::create(device_->info().rate_hz, device_->info().block_samples);
+  if (!adapter) {
+    device_->close();
+    return adapter.error();
+  }
+  info_ = device_->info();
+  adapter_ = std::make_unique<RateAdapter>(std::move(*adapter));
+  const std::uint64_t device_delay =
+      std::uint64_t{info_.transmit_delay} * kSampleRate / info_.rate_hz;
+  radio_ = std::make_unique<Radio>(Radio::Config{.block_samples = adapter_->modem_block(),
+                                                 .transmit_delay = device_delay + adapter_->delay(),
+                                                 .ptt_lead = config_.ptt_lead,
+                                                 .ptt_tail = config_.ptt_tail,
+                                                 .receive_modes = config_.receive_modes,
+                                                 .keyed_margin = config_.keyed_margin,
+                                                 .keyed_max = config_.keyed_max});
+  lockstep_ = info_.lockstep;
+  heard_from_device_at_ = config_.monotonic();
+  clock_offset_ = -heard_from_device_at_;
+  clock_offset_set_at_ = heard_from_device_at_;
+  thread_ = std::thread([this] { run(); });
+  return {};
+}
+
+void Worker::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+// --- The node's side
+// ------------------------------------------------------------------------------
+
+Result<void> Worker::request(Command command) {
+  const std::lock_guard lock(mutex_);
+  if (finished_) return Error{ErrorCode::link_down, "modem has stopped"};
+  // A burst whose end we could not report is not taken.
+  const bool reportable = events_.capacity() - events_.size() > kEventsReserved;
+  if (std::holds_alternative<TransmitBurst>(command) && !reportable) {
+    ++stats_.commands_refused;
+    return Error{ErrorCode::queue_full, "modem events are not being read"};
+  }
+  if (commands_.push(std::move(command))) {
+    wake_.notify_all();
+    return {};
+  }
+  ++stats_.commands_refused;
+  return Error{ErrorCode::queue_full, "modem commands"};
+}
+
+std::optional<Event> Worker::poll_event() {
+  const std::lock_guard lock(mutex_);
+  return events_.pop();
+}
+
+Instant Worker::now() const {
+  const std::lock_guard lock(mutex_);
+  if (lockstep_) return clock_;
+  // A late block must not turn the clock back.
+  const Instant reading{config_.monotonic() + clock_offset_};
+  newest_reading_ = std::max({newest_reading_, clock_, reading});
+  return newest_reading_;
+}
+
+void Worker::release(Instant until) {
+  {
+    const std::lock_guard lock(mutex_);
+    released_until_ = std::max(released_until_, until);
+  }
+  wake_.notify_all();
+}
+
+Worker::Stats Worker::stats() const {
+  const std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+// --- The worker's thread
+// --------------------------------------------------------------------------
+
+void Worker::run() {
+  received_.resize(info_.block_samples);
+  to_send_.resize(info_.block_samples);
+  made_.resize(adapter_->modem_block());
+  while (!stopping_) {
+    const auto exchanged = exchange_block();
+    if (!exchanged && !recover(exchanged.error())) break;
+  }
+  // Whatever happens, nobody leaves the room with the key down.
+  if (!ptt_->key(false)) count(&Stats::ptt_failures);
+  device_->close();
+  {
+    const std::lock_guard lock(mutex_);
+    finished_ = true;
+  }
+  notify_();
+}
+
+Result<void> Worker::exchange_block() {
+  const auto got = device_->receive(received_);
+  if (!got && got.error().code == ErrorCode::timed_out) return check_silence();
+  if (!got) return got.error();
+  heard_from_device_at_ = config_.monotonic();
+  take_losses(*got);
+  radio_->on_received(adapter_->to_modem(received_));
+  set_clock();
+  publish();
+  if (lockstep_ && !wait_for_release()) return {};
+  take_commands();
+  move_key();
+  const bool keyed = radio_->fill(made_);
+  adapter_->to_device(made_, to_send_);
+  return device_->transmit(keyed, to_send_);
+}
+
+void Worker::take_losses(const Device::Received& received) {
+  if (received.dropped == 0 && received.underrun == 0) return;
+  const auto to_modem_samples = [this](std::uint64_t samples) {
+    return (samples * kSampleRate + info_.rate_hz - 1) / info_.rate_hz;
+  };
+  if (received.dropped > 0) radio_->on_dropped(to_modem_samples(received.dropped));
+  if (received.underrun > 0) radio_->on_underrun(to_modem_samples(received.underrun));
+  const std::lock_guard lock(mutex_);
+  stats_.samples_dropped += received.dropped;
+  stats_.samples_underrun += received.underrun;
+}
+
+/// No block for a while. In lockstep that is the other side's right; else the device hangs.
+Result<void> Worker::check_silence() {
+  if (lockstep_) return {};
+  move_key();
+  if (config_.monotonic() - heard_from_device_at_ <= config_.silence_max) return {};
+  return Error{ErrorCode::timed_out, "no samples from " + info_.name};
+}
+
+bool Worker::wait_for_release() {
+  std::unique_lock lock(mutex_);
+  wake_.wait(lock, [this] { return stopping_ || released_until_ >= clock_; });
+  return !stopping_;
+}
+
+void Worker::take_commands() {
+  for (;;) {
+    std::optional<Command> command;
+    {
+      const std::lock_guard lock(mutex_);
+      command = commands_.pop();
+    }
+    if (!command) return;
+    radio_->on_command(std::move(*command));
+  }
+}
+
+/// Also the watchdog: what the sample clock ends in time when all is well, wall time ends when a
+/// device does not go on. In lockstep there is no time but the samples.
+void Worker::move_key() {
+  const Duration now = config_.monotonic();
+  if (keyed_since_ && !lockstep_ && now - *keyed_since_ > keyed_limit_) {
+    count(&Stats::watchdog_trips);
+    radio_->on_key_failed("watchdog: keyed for " + std::to_string(to_seconds(now - *keyed_since_)) +
+                          " s");
+    publish();
+  }
+  const bool wanted = radio_->key_wanted();
+  if (wanted == keyed_since_.has_value()) return;
+  if (wanted) {
+    keyed_limit_ = std::min(radio_->keyed_limit(), config_.keyed_max);
+    keyed_since_ = now;
+  }
+  const auto moved = ptt_->key(wanted);
+  if (moved && !wanted) {
+    keyed_since_.reset();
+    key_failing_ = false;
+  }
+  if (moved) return;
+  count(&Stats::ptt_failures);
+  // A transmitter that did not unkey is told again with every block, but reported once.
+  if (!key_failing_) radio_->on_key_failed(moved.error().detail);
+  key_failing_ = true;
+}
+
+// --- Loss of the device
+// ---------------------------------------------------------------------------
+
+/// False when it did not come back, or we are to stop.
+bool Worker::recover(const Error& error) {
+  count(&Stats::device_losses);
+  device_->close();
+  radio_->on_device_lost(to_string(error));
+  Duration delay = config_.reopen_delay;
+  for (unsigned attempt = 0; attempt < config_.reopen_attempts_max; ++attempt) {
+    const Duration until = config_.monotonic() + delay;
+    while (!stopping_ && config_.monotonic() < until) {
+      take_commands();  // bursts are refused meanwhile, but not left without an answer
+      move_key();
+      publish();
+      std::unique_lock lock(mutex_);
+      wake_.wait_for(lock, kRecoveryStep, [this] { return stopping_ || !commands_.empty(); });
+    }
+    if (stopping_) return false;
+    const auto opened = reopen();
+    if (opened) return true;
+    if (opened.error().code == ErrorCode::refused) break;
+    delay = std::min(2 * delay, config_.reopen_delay_max);
+  }
+  radio_->on_device_lost("given up: " + info_.name);
+  take_commands();
+  publish();
+  return false;
+}
+
+Result<void> Worker::reopen() {
+  if (auto opened = device_->open(); !opened) return opened;
+  const Device::Info& info = device_->info();
+  const bool same = info.rate_hz == info_.rate_hz && info.block_samples == info_.block_samples &&
+                    info.lockstep == info_.lockstep && info.transmit_delay == info_.transmit_delay;
+  if (!same) {
+    device_->close();
+    return Error{ErrorCode::refused, "device came back with other properties"};
+  }
+  catch_up();
+  radio_->on_device_back();
+  return {};
+}
+
+/// Real time went on without samples.
+void Worker::catch_up() {
+  heard_from_device_at_ = config_.monotonic();
+  if (lockstep_) return;
+  const std::uint64_t present = instant_to_sample(now());
+  if (present > radio_->clock()) radio_->on_dropped(present - radio_->clock());
+  set_clock();
+  publish();
+}
+
+// --- Towards the node
+// -----------------------------------------------------------------------------
+
+void Worker::set_clock() {
+  const std::lock_guard lock(mutex_);
+  ++stats_.blocks;
+  clock_ = radio_->now();
+  // A block comes late or in time, never early; so the earliest of late shows the true offset, and
+  // forgetting slowly follows a sound card whose clock is slow.
+  const Duration now = config_.monotonic();
+  const double forgotten_s = kDriftMax * to_seconds(now - clock_offset_set_at_);
+  clock_offset_ =
+      std::max(clock_.time_since_epoch() - now, clock_offset_ - from_seconds(forgotten_s));
+  clock_offset_set_at_ = now;
+}
+
+/// Hands the radio's events to the node and wakes it; in lockstep also when there are none.
+void Worker::publish() {
+  bool queued = false;
+  while (auto event = radio_->poll_event()) queued = queue_event(std::move(*event)) || queued;
+  if (queued || lockstep_) notify_();
+}
+
+/// Room is kept for ends of bursts: at most one of each kind can be outstanding once other events
+/// are refused, since request() then takes no burst and no new carrier is reported.
+bool Worker::queue_event(Event event) {
+  const std::lock_guard lock(mutex_);
+  const auto has_room = [this] { return events_.capacity() - events_.size() > kEventsReserved; };
+  if (events_lost_unreported_ > 0 && has_room()) {
+    const std::string detail = std::to_string(events_lost_unreported_) + " modem events not read";
+    events_lost_unreported_ = 0;
+    static_cast<void>(
+        events_.push(Fault{.at = at(event), .kind = FaultKind::samples_dropped, .detail = detail}));
+  }
+  const bool fits = ends_something(event) || has_room();
+  if (std::holds_alternative<CarrierUp>(event)) carrier_unreported_ = !fits;
+  const bool orphan = carrier_unreported_ && belongs_to_carrier(event);
+  if (fits && !orphan && events_.push(std::move(event))) return true;
+  ++stats_.events_lost;
+  ++events_lost_unreported_;
+  return false;
+}
+
+void Worker::count(std::uint64_t Stats::*counter) {
+  const std::lock_guard lock(mutex_);
+  ++(stats_.*counter);
+}
+
+}  // namespace s5066::modem

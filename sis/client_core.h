@@ -1,0 +1,202 @@
+// A client of a SIS server without its socket (Annex A.2.1 as seen by the client): binds and binds
+// again, holds requests while the flow is off, answers keep-alives (A.2.1.17), and tells for each
+// request how it ended.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "s5066d/base/bytes.h"
+#include "s5066d/base/deadline_table.h"
+#include "s5066d/base/result.h"
+#include "s5066d/base/rng.h"
+#include "s5066d/base/time.h"
+#include "sis/client_events.h"
+#include "sis/framer.h"
+#include "sis/primitives.h"
+
+namespace s5066::sis {
+
+class ClientCore {
+ public:
+  struct Config {
+    SapId sap{};
+    std::uint8_t rank = 0;
+    DeliveryMode service{.mode = TransmissionMode::arq};  // what a request means by `unspecified`
+
+    std::size_t queue_max = 64;              // requests held until they may be sent
+    std::size_t unconfirmed_max = 256;       // sent, their confirmation still to come
+    std::size_t write_octets_max = 1 << 16;  // several requests in one SendBytes, up to this
+
+    Duration connect_timeout = std::chrono::seconds(30);
+    Duration bind_timeout = std::chrono::seconds(30);
+    Duration primitive_timeout = std::chrono::seconds(60);   // from its first octet to its last
+    Duration confirmation_timeout = std::chrono::hours(25);  // from the request to its answer
+    Duration stop_timeout = std::chrono::seconds(5);         // for the last octets to leave
+
+    Duration retry_first = std::chrono::seconds(2);  // doubles with each failure
+    Duration retry_max = std::chrono::seconds(60);   // a binding this old forgets the failures
+    double retry_jitter = 0.25;                      // adds up to this share at random
+
+    std::optional<Duration> probe_after;  // silence before a probe; at least kKeepAliveInterval
+    Duration probe_timeout = std::chrono::seconds(30);
+    bool answer_after_probe = true;  // a probe of the server's soon after an answered one of ours
+  };
+
+  /// Nobody sends S_KEEP_ALIVE more often (A.2.1.17 s3), nor answers one later (A.2.1.17 s2).
+  static constexpr Duration kKeepAliveInterval = std::chrono::seconds(120);
+  static constexpr Duration kKeepAliveAnswer = std::chrono::seconds(10);
+
+  /// Open a connection; answer with on_connected or on_disconnected.
+  struct Connect {};
+  /// Answer with on_sent when the transport has taken all of it. There is one at a time, so a
+  /// transport that takes no more holds back the requests, too.
+  struct SendBytes {
+    Bytes octets;
+  };
+  /// Drop the connection or the attempt. Nothing of it is to be reported afterwards.
+  struct Disconnect {};
+  using Action = std::variant<Connect, SendBytes, Disconnect>;
+
+  struct Stats {
+    std::uint64_t connections = 0;
+    std::uint64_t binds = 0;
+    std::uint64_t requests = 0;
+    std::uint64_t confirmed = 0;
+    std::uint64_t rejected = 0;
+    std::uint64_t sent = 0;
+    std::uint64_t unresolved = 0;
+    std::uint64_t indications = 0;
+    std::uint64_t answers_unmatched = 0;       // for no request of ours
+    std::uint64_t primitives_unsupported = 0;  // tolerated
+    std::uint64_t protocol_errors = 0;         // each cost the connection
+    std::uint64_t keep_alives_answered = 0;
+    std::uint64_t probes = 0;
+  };
+
+  ClientCore(const Config& config, Rng& rng);
+
+  // Events in. `now` never goes backwards.
+  void on_connected(Instant now);
+  void on_disconnected(Instant now, const Error& why);
+  void on_bytes(Instant now, ByteSpan octets);
+  void on_sent(Instant now);
+  void on_deadline(Instant now);
+
+  // Requests.
+  /// Connects and binds, and keeps at it until stop().
+  void start(Instant now);
+  /// Unbinds and disconnects. Requests without an end become Unresolved.
+  void stop(Instant now);
+  /// Refused: link_down while not bound, queue_full, too_large for the MTU of the binding,
+  /// bad_field for what the standard forbids.
+  Result<RequestId> request_unidata(Instant now, UnidataRequest request);
+
+  // Out. Drain all three after every call: actions, events, then arm one timer.
+  std::optional<Action> poll_action();
+  std::optional<Event> poll_event();
+  std::optional<Instant> next_deadline() const;
+
+  bool bound() const { return state_ == State::bound; }
+  /// Neither connected nor about to be.
+  bool stopped() const { return state_ == State::stopped; }
+  const Stats& stats() const { return stats_; }
+
+ private:
+  enum class State : std::uint8_t {
+    stopped,
+    waiting,     // for the time of the next attempt to connect
+    connecting,  // for the transport
+    unbound,     // connected; waiting for the time of the next attempt to bind
+    binding,     // for the server's answer
+    bound,
+    stopping,  // for the last octets to leave
+  };
+  enum class Timer : std::uint8_t {
+    retry,
+    attempt,    // to connect, to bind or to stop
+    primitive,  // half of one is there
+    silence,    // time to probe
+    probe,      // answer to it
+    keep_alive_answer,
+    count
+  };
+  struct Request {
+    RequestId id;
+    Instant accepted{};
+    bool confirm = false;
+    UnidataRequest unidata;
+  };
+  enum class KeepAliveSent : std::uint8_t { answer, probe, answered_probe };
+
+  bool connected() const;
+  void enter(State next);
+  void connect(Instant now);
+  void bind(Instant now);
+  void plan_retry(Instant now);
+  void leave_binding(Instant now);
+  void give_back_requests();
+  void forget_connection();
+  void lose(Instant now, Error why);
+  void drop(Instant now, Error why);
+  void refuse(Instant now, std::string what);
+  void finish_stop();
+
+  void on_primitive(Instant now, const Primitive& primitive);
+  void on(Instant now, const BindAccepted& p);
+  void on(Instant now, const BindRejected& p);
+  void on(Instant now, const UnbindIndication& p);
+  void on(Instant now, const DataFlowOn& p);
+  void on(Instant now, const DataFlowOff& p);
+  void on(Instant now, const KeepAlive& p);
+  void on(Instant now, const UnidataIndication& p);
+  void on(Instant now, const UnidataRequestConfirm& p);
+  void on(Instant now, const UnidataRequestRejected& p);
+  template <typename ToServer>
+  void on(Instant now, const ToServer&) {
+    refuse(now, "primitive of a client");
+  }
+
+  std::optional<RequestId> take_answered(SapId sap, Address destination, ByteSpan part);
+  Result<void> check(const UnidataRequest& request) const;
+  bool wants_confirmation(const DeliveryMode& delivery) const;
+  Bytes next_octets();
+  void append_requests(Bytes& out);
+  void on_timer(Instant now, Timer timer);
+  void expire_unconfirmed(Instant now);
+  void on_silence(Instant now);
+  void hear(Instant now);
+
+  const Config config_;
+  Rng& rng_;
+  Stats stats_;
+
+  State state_ = State::stopped;
+  DeadlineTable<Timer> timers_;
+  std::uint32_t failures_ = 0;  // in a row
+  Instant bound_since_{};
+  std::uint16_t mtu_ = 0;
+  bool flow_off_ = false;
+  Framer framer_;
+
+  bool writing_ = false;  // a SendBytes is with the transport
+  bool bind_due_ = false;
+  bool unbind_due_ = false;
+  bool keep_alive_due_ = false;
+  std::optional<Instant> keep_alive_at_;  // our last
+  KeepAliveSent keep_alive_kind_ = KeepAliveSent::answer;
+
+  std::uint64_t next_id_ = 1;
+  std::deque<Request> queue_;        // accepted, not yet sent
+  std::vector<RequestId> written_;   // in the SendBytes out there, no confirmation asked
+  std::deque<Request> unconfirmed_;  // sent, confirmation asked; oldest first
+  std::deque<Action> actions_;       // Connect and Disconnect
+  std::deque<Event> events_;
+};
+
+}  // namespace s5066::sis
