@@ -1,0 +1,132 @@
+// hfmodem cable: the audio cable that joins modem processes of one machine.
+#include <signal.h>
+#include <unistd.h>
+
+#include <iostream>
+#include <thread>
+
+#include "modem/audio/cable_hub.h"
+#include "modem/tools/options.h"
+#include "modem/tools/subcommands.h"
+#include "modem/waveforms/ms110a/burst_transmitter.h"
+
+namespace s5066::modem::tools {
+namespace {
+
+namespace po = boost::program_options;
+
+/// What the command line says, with words still to be understood and limits to be checked.
+struct Arguments {
+  CableHub::Config hub;
+  std::string pace;
+  std::string channel;
+  std::size_t stations = 0;
+};
+
+po::options_description describe(Arguments& arguments) {
+  CableMixer::Config& mixer = arguments.hub.mixer;
+  po::options_description description;
+  description.add_options()                                                                     //
+      ("socket", po::value(&arguments.hub.socket_path)->required(), "path of the Unix socket")  //
+      ("stations", po::value(&arguments.stations)->default_value(2), "ends of the cable")       //
+      ("pace", po::value(&arguments.pace)->default_value("real"),
+       "real: real time; max: lockstep, as fast as the processors allow")  //
+      ("delay-blocks", po::value(&arguments.hub.delay_blocks)->default_value(10),
+       "blocks of 20 ms that a station has to answer at pace real")  //
+      ("channel", po::value(&arguments.channel)->default_value("clean"),
+       "clean, awgn, two-path or watterson")                                                     //
+      ("snr-db", po::value(&mixer.snr_db)->default_value(20), "signal to noise, in 3 kHz")       //
+      ("delay-ms", po::value(&mixer.delay_ms)->default_value(2), "between the two paths")        //
+      ("doppler-hz", po::value(&mixer.doppler_hz)->default_value(1), "spread of a fading path")  //
+      ("offset-hz", po::value(&mixer.offset_hz)->default_value(0), "of the carrier")             //
+      ("seed", po::value(&mixer.seed)->default_value(1), "decides noise and fading");
+  return description;
+}
+
+Result<void> check(Arguments& arguments) {
+  const auto channel = parse_cable_channel(arguments.channel);
+  if (!channel) return channel.error();
+  CableMixer::Config& mixer = arguments.hub.mixer;
+  mixer.channel = *channel;
+  mixer.stations = arguments.stations;
+  mixer.signal_power = ms110a::kTransmitPower;
+  if (arguments.pace != "real" && arguments.pace != "max") {
+    return Error{ErrorCode::bad_field, "--pace is real or max"};
+  }
+  arguments.hub.pace = arguments.pace == "max" ? cable::Pace::max : cable::Pace::real;
+  const auto within = [](double value, double low, double high) {
+    return value >= low && value <= high;  // false for what is not a number
+  };
+  if (mixer.stations < 1 || mixer.stations > cable::kStationsMax) {
+    return Error{ErrorCode::bad_field, "--stations is 1 to " + std::to_string(cable::kStationsMax)};
+  }
+  if (arguments.hub.delay_blocks > cable::kDelayBlocksMax) {
+    return Error{ErrorCode::bad_field,
+                 "--delay-blocks is at most " + std::to_string(cable::kDelayBlocksMax)};
+  }
+  if (!within(mixer.snr_db, -50, 100)) return Error{ErrorCode::bad_field, "--snr-db is -50 to 100"};
+  if (!within(mixer.delay_ms, 0, 50)) return Error{ErrorCode::bad_field, "--delay-ms is 0 to 50"};
+  if (!within(mixer.doppler_hz, 0.01, 100)) {
+    return Error{ErrorCode::bad_field, "--doppler-hz is 0.01 to 100"};
+  }
+  if (!within(mixer.offset_hz, -500, 500)) {
+    return Error{ErrorCode::bad_field, "--offset-hz is -500 to 500"};
+  }
+  return {};
+}
+
+/// Serves until SIGINT or SIGTERM. They are waited for rather than handled, so that nothing has to
+/// be reachable from a handler.
+Result<void> serve_until_signalled(CableHub& hub) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  Result<void> ended;
+  std::thread server([&] {
+    ended = hub.run();
+    kill(getpid(), SIGTERM);  // if it ended by itself
+  });
+  int signal = 0;
+  sigwait(&signals, &signal);
+  hub.stop();
+  server.join();
+  return ended;
+}
+
+void print_summary(const CableHub::Stats& stats, const CableHub::Config& config) {
+  const double seconds =
+      static_cast<double>(stats.blocks) * config.block_samples / config.mixer.rate_hz;
+  std::cout << "cable carried_s=" << seconds << " stations_joined=" << stats.stations_joined
+            << " stations_lost=" << stats.stations_lost << " refused=" << stats.refused
+            << " protocol_errors=" << stats.protocol_errors << " blocks_late=" << stats.blocks_late
+            << " blocks_skipped=" << stats.blocks_skipped << std::endl;
+}
+
+}  // namespace
+
+int run_cable(const std::vector<std::string>& arguments) {
+  Arguments given;
+  const ParsedOptions parsed = parse_options("cable", describe(given), arguments);
+  if (parsed.exit_code) return *parsed.exit_code;
+  if (const auto good = check(given); !good) {
+    std::cerr << "hfmodem cable: " << good.error().detail << '\n';
+    return kExitUsage;
+  }
+  CableHub hub(given.hub);
+  if (const auto opened = hub.open(); !opened) {
+    std::cerr << "hfmodem cable: " << opened.error().detail << '\n';
+    return kExitFailed;
+  }
+  std::cout << "cable socket=" << given.hub.socket_path << " stations=" << given.stations
+            << " pace=" << given.pace << " channel=" << given.channel
+            << " seed=" << given.hub.mixer.seed << std::endl;
+  const auto ended = serve_until_signalled(hub);
+  print_summary(hub.stats(), given.hub);
+  if (ended) return kExitOk;
+  std::cerr << "hfmodem cable: " << ended.error().detail << '\n';
+  return kExitFailed;
+}
+
+}  // namespace s5066::modem::tools
