@@ -1,0 +1,138 @@
+#include "gateways/common/inbox.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+#include "gateways/common/file_name.h"
+#include "s5066d/base/rng.h"
+#include "tests/unit/gateways/temporary_folder.h"
+
+namespace s5066::gateways {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::string_literals;
+
+const Bytes kHello{'h', 'e', 'l', 'l', 'o'};
+
+TEST(FileName, only_the_last_plain_component_remains) {
+  const auto safe = [](std::string_view name) { return safe_file_name(name, "unnamed"); };
+  EXPECT_EQ(safe("A.TXT"), "A.TXT");
+  EXPECT_EQ(safe("../x"), "x");
+  EXPECT_EQ(safe("/etc/passwd"), "passwd");
+  EXPECT_EQ(safe("C:\\orders\\today.doc"), "today.doc");
+  EXPECT_EQ(safe("disk:file"), "file");
+  EXPECT_EQ(safe("..hidden"), "hidden");
+  EXPECT_EQ(safe("\x01.\x7F.bashrc"), "bashrc");
+  EXPECT_EQ(safe("a\0b"s), "ab");
+  EXPECT_EQ(safe("two\nlines"), "twolines");
+  EXPECT_EQ(safe("a.b..c."), "a.b..c.");
+  EXPECT_EQ(safe("\xC2\x85next"), "next");  // a control character of two octets
+  for (const std::string& none : {""s, "."s, ".."s, "a/.."s, "a/"s, "\0"s, "...\\"s}) {
+    EXPECT_EQ(safe(none), "unnamed") << none;
+  }
+}
+
+TEST(FileName, what_is_not_utf8_is_replaced_octet_by_octet) {
+  const auto safe = [](std::string_view name) { return safe_file_name(name, "unnamed"); };
+  EXPECT_EQ(safe("gr\xC3\xBC\xC3\x9F"), "gr\xC3\xBC\xC3\x9F");
+  EXPECT_EQ(safe("gr\xFC"), "gr\xEF\xBF\xBD");
+  EXPECT_EQ(safe("\xC0\xAF"), "\xEF\xBF\xBD\xEF\xBF\xBD");       // overlong '/'
+  EXPECT_EQ(safe("\xED\xA0\x80").substr(0, 3), "\xEF\xBF\xBD");  // a surrogate
+}
+
+TEST(FileName, holds_255_octets_and_cuts_between_characters) {
+  EXPECT_EQ(safe_file_name(std::string(255, 'a'), "u"), std::string(255, 'a'));
+  EXPECT_EQ(safe_file_name(std::string(256, 'a'), "u"), std::string(255, 'a'));
+  EXPECT_EQ(safe_file_name(std::string(254, 'a') + "\xC3\xBC", "u"), std::string(254, 'a'));
+  EXPECT_EQ(numbered_name(std::string(255, 'a'), 12), std::string(252, 'a') + ".12");
+}
+
+TEST(FileName, no_octets_at_all_lead_out_of_the_folder) {
+  Rng rng(3);
+  for (int i = 0; i < 20000; ++i) {
+    std::string wire(rng.below(12), ' ');
+    for (char& c : wire) c = "./\\:a\x00\xC0\xAF\x2E"[rng.below(9)];
+    const std::string name = safe_file_name(wire, "unnamed");
+    ASSERT_FALSE(name.empty());
+    ASSERT_NE(name[0], '.');
+    ASSERT_EQ(name.find_first_of("/\0"s), std::string::npos);
+  }
+}
+
+class InboxTest : public testing::Test {
+ protected:
+  std::string publish(const std::string& name, const Bytes& content = kHello) {
+    const auto temporary = inbox.write_temporary(content);
+    EXPECT_TRUE(temporary);
+    const auto taken = inbox.publish(*temporary, name);
+    EXPECT_TRUE(taken);
+    return taken ? *taken : "";
+  }
+
+  test::TemporaryFolder folder;
+  std::string directory = folder.make("inbox");
+  Inbox inbox{directory};
+};
+
+TEST_F(InboxTest, a_file_appears_whole_and_leaves_nothing_temporary) {
+  EXPECT_EQ(publish("a.txt"), "a.txt");
+  EXPECT_EQ(test::visible_files(directory).at("a.txt"), kHello);
+  EXPECT_TRUE(inbox.temporaries()->empty());
+}
+
+TEST_F(InboxTest, an_existing_file_is_never_overwritten) {
+  EXPECT_EQ(publish("a.txt", {1}), "a.txt");
+  EXPECT_EQ(publish("a.txt", {2}), "a.txt.1");
+  EXPECT_EQ(publish("a.txt", {3}), "a.txt.2");
+  EXPECT_EQ(test::visible_files(directory),
+            (std::map<std::string, Bytes>{{"a.txt", {1}}, {"a.txt.1", {2}}, {"a.txt.2", {3}}}));
+}
+
+TEST_F(InboxTest, a_planted_link_is_neither_followed_nor_replaced) {
+  const fs::path outside = folder.path() / "outside";
+  fs::create_symlink(outside, fs::path(directory) / "a.txt");
+  EXPECT_EQ(publish("a.txt"), "a.txt.1");
+  EXPECT_FALSE(fs::exists(outside));
+  EXPECT_TRUE(fs::is_symlink(fs::path(directory) / "a.txt"));
+}
+
+TEST_F(InboxTest, a_link_in_place_of_the_temporary_folder_is_refused) {
+  fs::create_symlink(folder.make("elsewhere"), fs::path(directory) / Inbox::kTemporaryFolder);
+  EXPECT_FALSE(inbox.write_temporary(kHello));
+  EXPECT_TRUE(fs::is_empty(folder.path() / "elsewhere"));
+}
+
+TEST_F(InboxTest, the_longest_name_fits_twice) {
+  EXPECT_EQ(publish(std::string(255, 'a')), std::string(255, 'a'));
+  EXPECT_EQ(publish(std::string(255, 'a')), std::string(253, 'a') + ".1");
+}
+
+TEST_F(InboxTest, a_failed_write_leaves_nothing_and_says_why) {
+  for (const Inbox::Step step : {Inbox::Step::write, Inbox::Step::sync_file}) {
+    Inbox full(directory, [&](Inbox::Step now) { return now == step ? ENOSPC : 0; });
+    const auto written = full.write_temporary(kHello);
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.error().code, ErrorCode::io);
+    EXPECT_NE(written.error().detail.find("No space left"), std::string::npos);
+    EXPECT_TRUE(full.temporaries()->empty());
+  }
+}
+
+TEST_F(InboxTest, a_missing_inbox_is_reported_and_not_created) {
+  Inbox missing((folder.path() / "nowhere").string());
+  EXPECT_FALSE(missing.check_writable());
+  EXPECT_FALSE(fs::exists(folder.path() / "nowhere"));
+  EXPECT_TRUE(inbox.check_writable());
+  EXPECT_TRUE(inbox.temporaries()->empty());
+}
+
+TEST_F(InboxTest, when_the_hidden_folder_is_gone_nothing_is_taken_for_published) {
+  const auto temporary = inbox.write_temporary(kHello);
+  fs::remove_all(fs::path(directory) / Inbox::kTemporaryFolder);
+  EXPECT_FALSE(inbox.find_temporary(*temporary));
+}
+
+}  // namespace
+}  // namespace s5066::gateways

@@ -1,0 +1,51 @@
+// A SQLite file layer whose power can fail at the n-th change to a file, and whose disk can be
+// full. What was not synced by then may be lost, kept, or half of the last write kept.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "s5066d/base/bytes.h"
+
+namespace s5066::test {
+
+class PowerVfs {
+ public:
+  enum class Unsynced { lost, kept, torn };
+
+  explicit PowerVfs(Unsynced unsynced);
+  ~PowerVfs();
+  PowerVfs(const PowerVfs&) = delete;
+  PowerVfs& operator=(const PowerVfs&) = delete;
+
+  const char* name() const { return name_.c_str(); }
+
+  /// The power fails instead of the n-th change from now on, counted from 1.
+  void cut_at(std::uint64_t change) { changes_left_ = change; }
+  bool dead() const { return dead_; }
+  /// Counts a change made elsewhere; true when the power fails instead of it.
+  bool spend();
+  /// Every write finds the disk full until this is taken back.
+  void set_full(bool full) { full_ = full; }
+
+  /// Leaves the files as they are found when the power returns. All connections must be closed.
+  void restore();
+
+ private:
+  friend struct PowerFileMethods;
+
+  std::string name_;
+  sqlite3_vfs vfs_;
+  Unsynced unsynced_;
+  std::optional<std::uint64_t> changes_left_;
+  bool dead_ = false;
+  bool full_ = false;
+  std::map<std::string, Bytes> synced_;
+  std::map<std::string, bool> seen_;
+};
+
+}  // namespace s5066::test
