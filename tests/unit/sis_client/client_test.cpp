@@ -1,0 +1,277 @@
+// Client over a real loopback connection to a scripted server; both share one io_context, so that
+// nothing depends on who is scheduled when. A watchdog ends a test that waits for nothing.
+#include "sis/client.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "sis/codec.h"
+#include "sis/framer.h"
+
+namespace s5066::sis {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+/// Accepts one connection after the other and hands each primitive to `on_primitive`.
+class LoopbackServer {
+ public:
+  explicit LoopbackServer(asio::io_context& io)
+      : acceptor_(io, tcp::endpoint(asio::ip::address_v4::loopback(), 0)), socket_(io) {
+    accept();
+  }
+
+  std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
+  void say(const Primitive& primitive) {
+    Bytes octets;
+    encode(primitive, octets);
+    say_octets(octets);
+  }
+  void say_octets(ByteSpan octets) {
+    asio::write(socket_, asio::buffer(octets.data(), octets.size()));
+  }
+  void hang_up() { socket_.close(); }
+  void close() {
+    acceptor_.close();
+    socket_.close();
+  }
+
+  std::function<void(const Primitive&)> on_primitive = [](const Primitive&) {};
+  std::function<void()> on_end = [] {};
+  int accepted = 0;
+
+ private:
+  void accept() {
+    acceptor_.async_accept([this](const error_code& code, tcp::socket socket) {
+      if (code) return;
+      ++accepted;
+      socket_ = std::move(socket);
+      framer_ = {};
+      read();
+    });
+  }
+
+  void read() {
+    socket_.async_read_some(asio::buffer(in_), [this](const error_code& code, std::size_t size) {
+      if (code == asio::error::operation_aborted && !acceptor_.is_open()) return;
+      if (code) {
+        on_end();
+        return accept();
+      }
+      framer_.push(ByteSpan(in_).first(size));
+      while (const auto item = framer_.poll()) {
+        const auto* frame = std::get_if<Framer::Frame>(&*item);
+        ASSERT_NE(frame, nullptr);
+        const auto primitive = decode(frame->body);
+        ASSERT_TRUE(primitive.ok());
+        on_primitive(*primitive);
+      }
+      read();
+    });
+  }
+
+  tcp::acceptor acceptor_;
+  tcp::socket socket_;
+  Framer framer_;
+  std::array<std::uint8_t, 1000> in_{};
+};
+
+class ClientTest : public testing::Test {
+ protected:
+  ClientTest() : server(io), watchdog(io, seconds(60)) {
+    watchdog.async_wait([this](const error_code& code) {
+      if (code) return;
+      ADD_FAILURE() << "nothing happened";
+      io.stop();
+    });
+    server.on_primitive = [this](const Primitive& primitive) {
+      seen.push_back(primitive);
+      if (std::holds_alternative<BindRequest>(primitive)) server.say(BindAccepted{.sap = {6}});
+    };
+  }
+
+  void make_client(std::function<void(const Event&)> handler) {
+    Client::Config config{.host = "127.0.0.1", .port = server.port()};
+    config.core.sap = {6};
+    config.core.retry_first = milliseconds(1);
+    client.emplace(io, config, 1, [this, handler = std::move(handler)](const Event& event) {
+      events.push_back(event);
+      handler(event);
+    });
+  }
+
+  void finish() {
+    client->stop();
+    watchdog.cancel();
+    server.close();
+  }
+
+  static UnidataRequest hello(std::size_t size = 5,
+                              Confirmation confirmation = Confirmation::node) {
+    return {.destination_sap = {6},
+            .destination = Address{5},
+            .delivery = {.mode = TransmissionMode::arq, .confirmation = confirmation},
+            .updu = Bytes(size, 'x')};
+  }
+  void confirm(const UnidataRequest& request) {
+    server.say(UnidataRequestConfirm{.destination_sap = request.destination_sap,
+                                     .destination = request.destination,
+                                     .updu_part = request.updu});
+  }
+
+  asio::io_context io;
+  LoopbackServer server;
+  asio::steady_timer watchdog;
+  std::optional<Client> client;
+  std::vector<Primitive> seen;
+  std::vector<Event> events;
+};
+
+TEST_F(ClientTest, binds_sends_is_confirmed_and_stops_cleanly) {
+  server.on_primitive = [this](const Primitive& primitive) {
+    seen.push_back(primitive);
+    if (std::holds_alternative<BindRequest>(primitive)) server.say(BindAccepted{.sap = {6}});
+    if (const auto* request = std::get_if<UnidataRequest>(&primitive)) confirm(*request);
+    if (std::holds_alternative<UnbindRequest>(primitive)) server.close();
+  };
+  make_client([this](const Event& event) {
+    if (std::holds_alternative<event::Bound>(event)) {
+      EXPECT_TRUE(client->request_unidata(hello()).ok());
+    }
+    if (std::holds_alternative<event::Confirmed>(event)) {
+      client->stop();
+      watchdog.cancel();
+    }
+  });
+  client->start();
+  io.run();  // ends by itself: nothing of the client keeps it running
+  EXPECT_TRUE(client->stopped());
+  ASSERT_EQ(events.size(), 2u);
+  ASSERT_EQ(seen.size(), 3u);
+  EXPECT_EQ(seen[1], Primitive{hello()});
+  EXPECT_EQ(seen[2], Primitive{UnbindRequest{}});
+}
+
+TEST_F(ClientTest, connects_again_when_the_server_hangs_up) {
+  make_client([this](const Event& event) {
+    if (!std::holds_alternative<event::Bound>(event)) return;
+    if (server.accepted < 3) return server.hang_up();
+    finish();
+  });
+  client->start();
+  io.run();
+  EXPECT_EQ(server.accepted, 3);
+  EXPECT_EQ(client->stats().binds, 3u);
+}
+
+TEST_F(ClientTest, connects_again_after_garbage) {
+  make_client([this](const Event& event) {
+    if (!std::holds_alternative<event::Bound>(event)) return;
+    if (server.accepted < 2) return server.say_octets(Bytes{1, 2, 3});
+    finish();
+  });
+  client->start();
+  io.run();
+  EXPECT_EQ(server.accepted, 2);
+  EXPECT_EQ(client->stats().protocol_errors, 1u);
+}
+
+TEST_F(ClientTest, keeps_trying_a_port_that_nobody_listens_on) {
+  server.close();
+  tcp::acceptor closed(io, tcp::endpoint(asio::ip::address_v4::loopback(), 0));
+  Client::Config config{.host = "127.0.0.1", .port = closed.local_endpoint().port()};
+  closed.close();
+  config.core.retry_first = milliseconds(1);
+  int lost = 0;
+  client.emplace(io, config, 1, [&](const Event& event) {
+    ASSERT_TRUE(std::holds_alternative<event::Lost>(event));
+    EXPECT_EQ(std::get<event::Lost>(event).why.code, ErrorCode::io);
+    if (++lost == 3) finish();
+  });
+  client->start();
+  io.run();
+  EXPECT_EQ(lost, 3);
+}
+
+TEST_F(ClientTest, a_host_that_does_not_resolve_is_an_error_and_not_a_crash) {
+  server.close();
+  Client::Config config{.host = "no such host", .port = 1};
+  client.emplace(io, config, 1, [&](const Event& event) {
+    EXPECT_TRUE(std::holds_alternative<event::Lost>(event));
+    finish();
+  });
+  client->start();
+  io.run();
+  EXPECT_TRUE(client->stopped());
+}
+
+TEST_F(ClientTest, many_large_requests_all_arrive_in_order) {
+  constexpr std::size_t kRequests = 500;
+  std::size_t asked = 0, confirmed = 0;
+  const auto ask = [&] {
+    while (asked < kRequests && client->request_unidata(hello(1 + asked % kMtu)).ok()) ++asked;
+  };
+  server.on_primitive = [&](const Primitive& primitive) {
+    if (std::holds_alternative<BindRequest>(primitive)) server.say(BindAccepted{.sap = {6}});
+    const auto* request = std::get_if<UnidataRequest>(&primitive);
+    if (request == nullptr) return;
+    EXPECT_EQ(request->updu.size(), 1 + confirmed % kMtu);
+    confirm(*request);
+    ++confirmed;
+  };
+  make_client([&](const Event& event) {
+    if (std::holds_alternative<event::Bound>(event) ||
+        std::holds_alternative<event::Confirmed>(event)) {
+      ask();
+    }
+    if (client->stats().confirmed == kRequests) finish();
+  });
+  client->start();
+  io.run();
+  EXPECT_EQ(client->stats().confirmed, kRequests);
+  EXPECT_EQ(client->stats().unresolved, 0u);
+}
+
+TEST_F(ClientTest, no_handler_runs_after_the_destructor) {
+  bool destroyed = false;
+  make_client([&](const Event&) { EXPECT_FALSE(destroyed); });
+  server.on_end = [&] {
+    watchdog.cancel();
+    server.close();
+  };
+  server.on_primitive = [&](const Primitive&) {
+    client.reset();
+    destroyed = true;
+  };
+  client->start();
+  io.run();
+  EXPECT_TRUE(destroyed);
+}
+
+TEST_F(ClientTest, a_handler_may_request_and_stop) {
+  make_client([this](const Event& event) {
+    if (std::holds_alternative<event::Bound>(event)) {
+      EXPECT_TRUE(client->request_unidata(hello()).ok());
+      finish();
+    }
+  });
+  client->start();
+  io.run();
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_TRUE(std::holds_alternative<event::Unresolved>(events[1]));
+}
+
+}  // namespace
+}  // namespace s5066::sis
