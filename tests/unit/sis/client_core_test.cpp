@@ -550,6 +550,16 @@ TEST(ClientCore, probes_a_silent_server_and_leaves_it_without_an_answer) {
   EXPECT_EQ(server.last<event::Lost>().why.code, ErrorCode::timed_out);
 }
 
+TEST(ClientCore, a_server_that_reads_nothing_for_hours_is_busy_and_not_dead) {
+  FakeServer server({.sap = {6}, .probe_after = seconds(120)});
+  server.bring_up();
+  server.block = true;
+  ASSERT_TRUE(server.request(hello()).ok());
+  server.run_for(hours(3));
+  EXPECT_EQ(server.core.stats().probes, 0u);
+  EXPECT_TRUE(server.core.bound());
+}
+
 TEST(ClientCore, an_answered_probe_keeps_the_binding_and_is_not_answered) {
   FakeServer server({.sap = {6}, .probe_after = seconds(120)});
   server.bring_up();
