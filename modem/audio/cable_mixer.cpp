@@ -4,20 +4,28 @@
 
 #include "modem/audio/cable_protocol.h"
 #include "s5066d/base/assert.h"
+#include "s5066d/base/rng.h"
 
 namespace s5066::modem {
+namespace {
 
-class CablePath {
- public:
-  void process(std::span<const float> sent, std::span<float> heard) {
-    std::copy(sent.begin(), sent.end(), heard.begin());
+/// Empty when the channel leaves samples as they are.
+std::vector<channel::Path> paths_of(const CableMixer::Config& config) {
+  switch (config.channel) {
+    case CableChannel::two_path:
+      return {channel::Path{}, channel::Path{.delay_ms = config.delay_ms}};
+    case CableChannel::watterson:
+      return {channel::Path{.spread_hz = config.doppler_hz},
+              channel::Path{.delay_ms = config.delay_ms, .spread_hz = config.doppler_hz}};
+    case CableChannel::clean:
+    case CableChannel::awgn:
+      break;
   }
-};
+  if (config.offset_hz == 0) return {};
+  return {channel::Path{}};
+}
 
-class CableNoise {
- public:
-  void add(std::span<float>) {}
-};
+}  // namespace
 
 Result<CableChannel> parse_cable_channel(std::string_view text) {
   if (text == "clean") return CableChannel::clean;
@@ -28,32 +36,46 @@ Result<CableChannel> parse_cable_channel(std::string_view text) {
 }
 
 CableMixer::CableMixer(const Config& config)
-    : stations_(config.stations), paths_(config.stations * config.stations) {
-  for (std::size_t from = 0; from < stations_; ++from) {
-    for (std::size_t to = 0; to < stations_; ++to) {
-      if (from != to) paths_[from * stations_ + to] = std::make_unique<CablePath>();
+    : stations_(config.stations),
+      paths_(config.stations * config.stations),
+      noises_(config.stations) {
+  Rng rng(config.seed);
+  const std::vector<channel::Path> paths = paths_of(config);
+  const double deviation =
+      channel::noise_deviation(config.signal_power, config.snr_db, config.rate_hz);
+  // Everybody gets a fork whether or not it is used, so that one station's noise does not depend on
+  // what is between the others.
+  for (std::size_t to = 0; to < stations_; ++to) {
+    const Rng noise_rng = rng.fork();
+    if (config.channel != CableChannel::clean) noises_[to].emplace(deviation, noise_rng);
+    for (std::size_t from = 0; from < stations_; ++from) {
+      const Rng path_rng = rng.fork();
+      if (from == to || paths.empty()) continue;
+      const double rate = config.rate_hz;
+      paths_[from * stations_ + to].emplace(
+          channel::Watterson::Config{
+              .paths = paths, .offset_hz = config.offset_hz, .sample_rate = rate},
+          path_rng);
     }
   }
 }
 
-CableMixer::~CableMixer() = default;
-CableMixer::CableMixer(CableMixer&&) noexcept = default;
-
 void CableMixer::mix(std::span<const std::span<const float>> sent,
                      std::span<std::vector<float>> heard) {
   S5066_ASSERT(sent.size() == stations_ && heard.size() == stations_);
-  silence_.assign(heard.front().size(), 0.0F);
-  scratch_.resize(heard.front().size());
+  const std::size_t block = heard.front().size();
   for (std::size_t to = 0; to < stations_; ++to) {
     std::vector<float>& sum = heard[to];
     std::fill(sum.begin(), sum.end(), 0.0F);
     for (std::size_t from = 0; from < stations_; ++from) {
-      if (from == to) continue;
-      const auto samples = sent[from].empty() ? std::span<const float>(silence_) : sent[from];
-      S5066_ASSERT(samples.size() == sum.size());
-      paths_[from * stations_ + to]->process(samples, scratch_);
-      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += scratch_[i];
+      auto& path = paths_[from * stations_ + to];
+      if (from == to || (sent[from].empty() && !path)) continue;
+      scratch_.assign(sent[from].begin(), sent[from].end());
+      scratch_.resize(block, 0.0F);
+      if (path) path->process(scratch_);
+      for (std::size_t i = 0; i < block; ++i) sum[i] += scratch_[i];
     }
+    if (noises_[to]) noises_[to]->process(sum);
     for (float& sample : sum) sample = std::clamp(sample, -cable::kLevelMax, cable::kLevelMax);
   }
 }

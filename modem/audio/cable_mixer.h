@@ -4,14 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "modem/channel/awgn.h"
+#include "modem/channel/watterson.h"
 #include "s5066d/base/result.h"
-#include "s5066d/base/rng.h"
-#include "s5066d/base/time.h"
 
 namespace s5066::modem {
 
@@ -24,35 +24,31 @@ enum class CableChannel : std::uint8_t {
 
 Result<CableChannel> parse_cable_channel(std::string_view text);
 
-class CablePath;
-class CableNoise;
-
 class CableMixer {
  public:
   struct Config {
     std::size_t stations = 2;
     unsigned rate_hz = 9600;
     CableChannel channel = CableChannel::clean;
-    double snr_db = 20;     // in 3 kHz, of a transmission at the modem's nominal level
-    double delay_ms = 2;    // between the two paths
-    double doppler_hz = 1;  // spread of a fading path
-    double offset_hz = 0;   // of the carrier
+    double snr_db = 20;           // in 3 kHz
+    double signal_power = 0.125;  // mean, of the transmissions that the ratio is meant for
+    double delay_ms = 2;          // between the two paths
+    double doppler_hz = 1;        // spread of a fading path
+    double offset_hz = 0;         // of the carrier
     std::uint64_t seed = 1;
   };
 
   explicit CableMixer(const Config& config);
-  ~CableMixer();
-  CableMixer(CableMixer&&) noexcept;
 
   /// Makes one block for every station. `sent[i]` is what station i sends, empty while unkeyed;
-  /// all blocks are as long as `heard[i]`. A channel lives on when nothing is sent.
+  /// all blocks are as long as those of `heard`. The channels live on when nothing is sent.
   void mix(std::span<const std::span<const float>> sent, std::span<std::vector<float>> heard);
 
  private:
   std::size_t stations_;
-  std::vector<std::unique_ptr<CablePath>> paths_;    // from * stations + to; none to oneself
-  std::vector<std::unique_ptr<CableNoise>> noises_;  // of each receiver
-  std::vector<float> silence_;
+  // From * stations + to; none to oneself, and none where the samples stay as they are.
+  std::vector<std::optional<channel::Watterson>> paths_;
+  std::vector<std::optional<channel::Awgn>> noises_;  // of each receiver
   std::vector<float> scratch_;
 };
 

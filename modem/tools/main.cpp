@@ -18,6 +18,7 @@ constexpr Row kSubcommands[] = {
     {"mod", s5066::modem::tools::run_mod, "turn a file of bytes into a WAV file"},
     {"demod", s5066::modem::tools::run_demod,
      "find the bursts in a WAV file and write their bytes"},
+    {"cable", s5066::modem::tools::run_cable, "join modem processes by an audio cable"},
 };
 
 void print_usage(std::FILE* to) {
