@@ -120,17 +120,21 @@ void ChannelAccess::request_unidata(Instant now, SpduRequest request) {
   const bool is_new =
       outstanding_.emplace(request.id, Outstanding{request.destination, arq}).second;
   S5066_ASSERT(is_new);
-  if (arq) link->carried_arq = true;
   const auto octets = static_cast<std::int64_t>(request.spdu.size() + 1);
   trace_.on_trace({now, TraceKind::cpdu_sent, request.destination, 0, octets, {}});
-  actions_.push_back(dts::CpduRequest{.id = request.id,
-                                      .service = request.service,
-                                      .destination = request.destination,
-                                      .cpdu = encode(DataCpdu{std::move(request.spdu)}),
-                                      .in_order = request.in_order,
-                                      .priority = request.priority,
-                                      .repeats = request.repeats,
-                                      .time_to_die = request.time_to_die});
+  dts::CpduRequest cpdu{.id = request.id,
+                        .service = request.service,
+                        .destination = request.destination,
+                        .cpdu = encode(DataCpdu{std::move(request.spdu)}),
+                        .in_order = request.in_order,
+                        .priority = request.priority,
+                        .repeats = request.repeats,
+                        .time_to_die = request.time_to_die};
+  if (arq && link->info.state == LinkState::made_wait && link->leaving) {
+    link->held.push_back(std::move(cpdu));
+  } else {
+    actions_.push_back(std::move(cpdu));
+  }
 }
 
 // --- Events from the data transfer sublayer ------------------------------------------------------
@@ -241,13 +245,12 @@ void ChannelAccess::accept(Instant now, Address peer, LinkType type) {
   Link* link = find(peer);  // there is one when both call at the same time: treat it as made
   if (link == nullptr) link = &add_link(peer, type, false);
   link->info.type = type;
-  send_control(now, peer, PhysicalLinkAccepted{});
   make(now, *link, LinkState::made_wait);
-  link->timers.set(LinkTimer::first_data, now + config_.first_data_wait());
+  send_accepted(now, *link);
 }
 
-// B.3.2.1(15). Starting ARQ afresh is right as long as none of our data can have reached the peer:
-// then it only drops what a peer that restarted in mid-call left behind.
+// B.3.2.1(15). The connection is announced again too: that changes nothing below unless the peer
+// has used it already, which means that it restarted in the middle of the call.
 void ChannelAccess::accept_again(Instant now, Link& link, LinkType type) {
   const Address peer = link.info.peer;
   if (type != link.info.type) {
@@ -258,16 +261,24 @@ void ChannelAccess::accept_again(Instant now, Link& link, LinkType type) {
     }
     link.info.type = type;
   }
-  send_control(now, peer, PhysicalLinkAccepted{});
-  if (!link.carried_arq) {
-    actions_.push_back(TerminateConnection{peer});
-    actions_.push_back(MakeConnection{peer});
-  }
+  actions_.push_back(MakeConnection{peer});
   if (link.info.state == LinkState::made_wait) {
-    link.timers.set(LinkTimer::first_data, now + config_.first_data_wait());
+    send_accepted(now, link);
+  } else {
+    send_control(now, peer, PhysicalLinkAccepted{});
   }
 }
 
+// ARQ data waits until ACCEPTED is out, so that it travels in a later transmission: in the same one
+// the peer would meet it before it has acted on ACCEPTED.
+void ChannelAccess::send_accepted(Instant now, Link& link) {
+  link.leaving = send_control(now, link.info.peer, PhysicalLinkAccepted{});
+  link.timers.set(LinkTimer::leaving, now + config_.control_wait_max);
+  link.timers.set(LinkTimer::first_data, now + config_.first_data_wait());
+}
+
+// While a repeated REQUEST is still on its way out the call goes on: once the link is made none of
+// our REQUESTs may reach the peer, which would have to take it for a new call.
 void ChannelAccess::on_link_accepted(Instant now, Address peer) {
   Link* link = find(peer);
   if (link == nullptr) return;
@@ -276,8 +287,8 @@ void ChannelAccess::on_link_accepted(Instant now, Address peer) {
     return;
   }
   if (link->info.state != LinkState::calling) return;
-  if (link->info.type == LinkType::exclusive) break_nonexclusive_links(now);
-  make(now, *link, LinkState::made);
+  link->accepted = true;
+  if (!link->leaving) on_left(now, *link);
 }
 
 void ChannelAccess::on_link_rejected(Instant now, Address peer, RejectReason reason) {
@@ -292,7 +303,6 @@ void ChannelAccess::on_link_rejected(Instant now, Address peer, RejectReason rea
 void ChannelAccess::make(Instant now, Link& link, LinkState next) {
   change_state(now, link, next);
   link.connected = true;
-  link.carried_arq = false;
   link.peer_made_it = false;
   counters_.add(Counter::links_made);
   actions_.push_back(MakeConnection{link.info.peer});
@@ -370,8 +380,7 @@ void ChannelAccess::on_deadline(Instant now) {
 void ChannelAccess::on_link_deadline(Instant now, Link& link, LinkTimer timer) {
   switch (timer) {
     case LinkTimer::leaving:
-      link.leaving.reset();
-      link.timers.set(LinkTimer::answer, now + jittered_answer_wait());
+      on_left(now, link);
       return;
     case LinkTimer::answer:
       on_no_answer(now, link);
@@ -431,11 +440,22 @@ CpduId ChannelAccess::send_control(Instant now, Address peer, const Cpdu& cpdu) 
 
 void ChannelAccess::on_control_left(Instant now, CpduId id) {
   for (auto& [peer, link] : links_) {
-    if (link.leaving != id) continue;
-    link.leaving.reset();
-    link.timers.clear(LinkTimer::leaving);
+    if (link.leaving == id) return on_left(now, link);
+  }
+}
+
+// The REQUEST, ACCEPTED or BREAK is out, or as good as lost.
+void ChannelAccess::on_left(Instant now, Link& link) {
+  link.leaving.reset();
+  link.timers.clear(LinkTimer::leaving);
+  if (link.info.state == LinkState::made_wait) {
+    for (auto& cpdu : link.held) actions_.push_back(std::move(cpdu));
+    link.held.clear();
+  } else if (link.info.state == LinkState::calling && link.accepted) {
+    if (link.info.type == LinkType::exclusive) break_nonexclusive_links(now);
+    make(now, link, LinkState::made);
+  } else {
     link.timers.set(LinkTimer::answer, now + jittered_answer_wait());
-    return;
   }
 }
 
@@ -456,8 +476,17 @@ void ChannelAccess::change_state(Instant now, Link& link, LinkState next) {
                    {}});
   link.info.state = next;
   link.info.since = now;
+  link.accepted = false;
   link.leaving.reset();
   link.timers = {};
+  const bool usable = next == LinkState::made;
+  for (auto& cpdu : std::exchange(link.held, {})) {
+    if (usable) {
+      actions_.push_back(std::move(cpdu));
+    } else {
+      on_cpdu_rejected(now, {cpdu.id, CpduFailure::not_connected});
+    }
+  }
 }
 
 LinkCensus ChannelAccess::census_without(Address peer) const {

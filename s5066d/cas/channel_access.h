@@ -172,7 +172,7 @@ class ChannelAccess {
 
  private:
   enum class LinkTimer : std::uint8_t {
-    leaving,     // a REQUEST or BREAK waits for the antenna
+    leaving,     // a REQUEST, ACCEPTED or BREAK waits for the antenna
     answer,      // T_call, T_break
     first_data,  // T_first
     count
@@ -180,11 +180,12 @@ class ChannelAccess {
   struct Link {
     LinkInfo info;
     bool connected = false;      // the data transfer sublayer holds a connection
-    bool carried_arq = false;    // we gave it ARQ data
+    bool accepted = false;       // ACCEPTED came while a further REQUEST was leaving
     bool peer_made_it = false;   // its ARQ data or acknowledgement shows that it has the link too
     unsigned transmissions = 0;  // of the present REQUEST or BREAK
     std::optional<CpduId> leaving;
     BreakReason break_reason = BreakReason::unknown;
+    std::vector<dts::CpduRequest> held;  // ARQ data until ACCEPTED has left
     DeadlineTable<LinkTimer> timers;
   };
   struct Outstanding {
@@ -212,11 +213,13 @@ class ChannelAccess {
   void on_link_break_confirm(Instant now, Address peer);
   void on_peer_made_it(Instant now, Address peer);
   void on_control_left(Instant now, CpduId id);
+  void on_left(Instant now, Link& link);
   void on_link_deadline(Instant now, Link& link, LinkTimer timer);
   void on_no_answer(Instant now, Link& link);
 
   CpduId send_control(Instant now, Address peer, const Cpdu& cpdu);
   void send_and_wait(Instant now, Link& link);
+  void send_accepted(Instant now, Link& link);
   Duration jittered_answer_wait();
 
   const Config config_;

@@ -5,7 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <deque>
+#include <map>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -21,6 +22,8 @@
 #include "s5066d/cas/channel_access.h"
 #include "s5066d/dts/data_transfer.h"
 #include "s5066d/sap/config.h"
+#include "s5066d/sap/subnetwork_interface.h"
+#include "sis/framer.h"
 
 namespace s5066 {
 
@@ -42,9 +45,11 @@ struct SendToClient {
   ClientId client;
   Bytes bytes;
 };
-/// Close after what was sent before has been flushed. No on_client_closed() is needed then.
+/// Close after what was sent before has been flushed, or without waiting when the client does not
+/// read. No on_client_closed() is needed then.
 struct CloseClient {
   ClientId client;
+  bool discard_unsent = false;
 };
 /// Stop reading the client's socket, or go on.
 struct PauseClient {
@@ -86,7 +91,6 @@ struct NodeStatus {
 class Node {
  public:
   Node(const NodeConfig& config, Rng& rng, TraceSink& trace);
-  ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
@@ -108,8 +112,35 @@ class Node {
   const Counters& counters() const;
 
  private:
-  class Parts;
-  std::unique_ptr<Parts> parts_;
+  struct Client {
+    sis::Framer framer;
+    bool paused = false;
+    bool backlogged = false;
+    std::optional<Instant> partial_since;
+  };
+
+  void serve(Instant now, ClientId id);
+  void take_frame(Instant now, ClientId id, const sis::Framer::Item& item);
+  void fail(Instant now, ClientId id);
+  void pump(Instant now);
+  void drain(Instant now);
+
+  // Going up, one for each action of a lower sublayer …
+  void from_dts(Instant now, dts::Action& action);
+  void from_cas(Instant now, cas::Action& action);
+  // … and down.
+  void from_sap(Instant now, sap::Action& action);
+
+  const NodeConfig config_;
+  Counters counters_;
+  dts::DataTransfer dts_;
+  cas::ChannelAccess cas_;
+  sap::SubnetworkInterface sap_;
+  std::map<ClientId, Client> clients_;
+  std::vector<ClientId> resumed_;  // may have frames that arrived before their pause
+  std::uint32_t last_client_id_ = 0;
+  Instant now_{};
+  std::deque<NodeAction> actions_;
 };
 
 }  // namespace s5066

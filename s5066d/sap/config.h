@@ -70,10 +70,12 @@ struct Config {
   std::size_t nonarq_outstanding_octets_max = 32'000;
   /// Link breaks and failed calls a U_PDU survives before it is rejected as "not responding".
   unsigned attempts_max = 3;
+  std::size_t awaiting_client_confirm_max = 4096;  // acknowledged U_PDUs, all clients together
   Duration client_confirm_wait_max = hours(1);
   Duration client_confirm_grace = minutes(2);  // for the way back, after the TTD
 
-  std::size_t clients_max = 20;  // connections, bound or not
+  std::size_t peers_counted_max = 256;  // other nodes whose octets are counted one by one
+  std::size_t clients_max = 20;         // connections, bound or not
   unsigned invalid_primitives_max = 10;
   Duration invalid_primitives_window = minutes(10);
   Duration unbound_idle_timeout = minutes(1);

@@ -46,6 +46,8 @@ class DeliveryTable {
   std::size_t nonarq_octets_below() const { return nonarq_octets_; }
   /// Peers that hold ARQ octets of ours.
   const std::map<Address, std::size_t>& peers_below() const { return arq_octets_; }
+  /// Peers whose clients have still to confirm something, and how much.
+  const std::map<Address, std::size_t>& peers_awaited() const { return awaiting_by_peer_; }
   bool awaits_answer_of(Address peer) const { return awaiting_by_peer_.count(peer) > 0; }
   std::size_t awaiting() const { return awaiting_.size(); }
   std::size_t below() const { return below_.size(); }

@@ -29,6 +29,7 @@ void LinkManager::on_link_made(Instant now, Address peer, bool we_called) {
   if (session.state == State::up || session.state == State::draining) return;
   change_state(session, State::up);
   session.we_called = we_called;
+  session.progressed = false;
   session.made_at = now;
   session.used_at = now;
   session.failures = 0;
@@ -63,6 +64,18 @@ void LinkManager::on_link_broken(Instant now, Address peer, cas::LinkEnd end) {
 void LinkManager::on_traffic(Instant now, Address peer) {
   const auto it = sessions_.find(peer);
   if (it != sessions_.end()) it->second.used_at = now;
+}
+
+void LinkManager::on_progress(Instant now, Address peer) {
+  const auto it = sessions_.find(peer);
+  if (it == sessions_.end()) return;
+  it->second.progressed = true;
+  it->second.used_at = now;
+}
+
+bool LinkManager::has_progressed(Address peer) const {
+  const auto it = sessions_.find(peer);
+  return it != sessions_.end() && it->second.progressed;
 }
 
 bool LinkManager::may_send(Address peer) const {

@@ -49,11 +49,15 @@ class LinkManager {
   void on_link_broken(Instant now, Address peer, cas::LinkEnd end);
   /// Data came or went: the session is in use.
   void on_traffic(Instant now, Address peer);
+  /// The peer acknowledged something.
+  void on_progress(Instant now, Address peer);
 
   /// Call after every event, with all peers that have any load, the most urgent first.
   void plan(Instant now, std::span<const PeerLoad> loads);
 
   bool may_send(Address peer) const;
+  /// The present or last session with it got something through.
+  bool has_progressed(Address peer) const;
   std::optional<Action> poll_action();
   /// When plan() may decide otherwise with the same loads.
   std::optional<Instant> next_deadline() const { return next_deadline_; }
@@ -69,6 +73,7 @@ class LinkManager {
   struct Session {
     State state = State::down;
     bool we_called = false;
+    bool progressed = false;
     Instant made_at{};
     Instant used_at{};
     unsigned failures = 0;  // calls that failed in a row

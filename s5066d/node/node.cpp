@@ -1,0 +1,306 @@
+#include "s5066d/node/node.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "modem/api/airtime.h"
+#include "s5066d/base/deadline_table.h"
+#include "sis/codec.h"
+
+namespace s5066 {
+namespace {
+
+/// More than any D_PDU with a control C_PDU in it takes.
+constexpr std::size_t kControlBurstOctets = 64;
+/// The largest C_PDU of a general node in its D_PDUs, at the smallest segments in use.
+constexpr std::size_t kLongestCpduOctets = 2600;
+/// Octets given to a framer at a time.
+constexpr std::size_t kSliceOctets = 16 * 1024;
+
+/// Everything that follows from the modem's mode, and limits that depend on each other.
+NodeConfig completed(NodeConfig config) {
+  const modem::Mode& mode = config.dts.mode;
+  config.cas.exchange_time =
+      2 * (modem::airtime(mode, kControlBurstOctets) + config.dts.turnaround);
+  config.cas.longest_cpdu_time =
+      modem::airtime(mode, kLongestCpduOctets) + config.cas.exchange_time;
+  config.cas.broadcast_only = config.cas.broadcast_only || config.sap.broadcast_only;
+  config.cas.nonexclusive_links_max =
+      std::min(config.cas.nonexclusive_links_max, config.dts.links_max);
+  config.sap.broadcast_only = config.cas.broadcast_only;
+  config.sap.address = config.dts.address;
+  config.sap.clients_max = config.clients_max + config.clients_unbound_extra;
+  config.sap.link_outstanding_octets_max =
+      std::min(config.sap.link_outstanding_octets_max, config.dts.link_queue_octets_max);
+  config.sap.nonarq_outstanding_octets_max =
+      std::min(config.sap.nonarq_outstanding_octets_max, config.dts.nonarq_queue_octets_max);
+  return config;
+}
+
+}  // namespace
+
+Node::Node(const NodeConfig& config, Rng& rng, TraceSink& trace)
+    : config_(completed(config)),
+      dts_(config_.dts, rng, counters_, trace),
+      cas_(config_.cas, rng, counters_, trace),
+      sap_(config_.sap, counters_, trace) {
+  S5066_ASSERT(config_.client_input_octets_max >= sis::kHeaderOctets + sis::kBodyOctetsMax);
+}
+
+// --- Clients -------------------------------------------------------------------------------------
+
+Result<ClientId> Node::on_client_connected(Instant now) {
+  const ClientId id{last_client_id_ + 1};
+  if (const auto connected = sap_.on_client_connected(now, id); !connected) {
+    return connected.error();
+  }
+  last_client_id_ = id.value;
+  clients_.emplace(id, Client{});
+  drain(now);
+  return id;
+}
+
+void Node::on_client_bytes(Instant now, ClientId id, ByteSpan bytes) {
+  while (!bytes.empty()) {
+    const auto client = clients_.find(id);
+    if (client == clients_.end()) return;
+    const ByteSpan slice = bytes.first(std::min(bytes.size(), kSliceOctets));
+    bytes = bytes.subspan(slice.size());
+    // Only a driver that goes on reading in spite of PauseClient gets here.
+    const std::size_t held = client->second.framer.buffered() + slice.size();
+    if (held > config_.client_input_octets_max) return fail(now, id);
+    client->second.framer.push(slice);
+    serve(now, id);
+    drain(now);
+  }
+}
+
+// Frame by frame, because each may pause or close the client.
+void Node::serve(Instant now, ClientId id) {
+  for (;;) {
+    const auto client = clients_.find(id);
+    if (client == clients_.end()) return;
+    if (client->second.paused) {
+      client->second.partial_since.reset();
+      return;
+    }
+    const auto item = client->second.framer.poll();
+    if (!item) {
+      auto& since = client->second.partial_since;
+      if (!client->second.framer.partial()) since.reset();
+      if (client->second.framer.partial() && !since) since = now;
+      return;
+    }
+    client->second.partial_since.reset();
+    take_frame(now, id, *item);
+    pump(now);
+  }
+}
+
+void Node::take_frame(Instant now, ClientId id, const sis::Framer::Item& item) {
+  const auto* frame = std::get_if<sis::Framer::Frame>(&item);
+  if (frame == nullptr) return sap_.on_invalid_primitive(now, id, 0);
+  auto primitive = sis::decode(frame->body);
+  if (primitive) {
+    sap_.on_primitive(now, id, std::move(*primitive));
+  } else {
+    sap_.on_invalid_primitive(now, id, frame->body[0]);
+  }
+}
+
+void Node::on_client_closed(Instant now, ClientId id) {
+  clients_.erase(id);
+  sap_.on_client_closed(now, id);
+  drain(now);
+}
+
+void Node::on_client_backlog(Instant now, ClientId id, std::size_t unsent_octets) {
+  const auto client = clients_.find(id);
+  if (client == clients_.end() || unsent_octets <= config_.client_output_octets_max) return;
+  client->second.backlogged = true;
+  fail(now, id);
+}
+
+void Node::fail(Instant now, ClientId id) {
+  sap_.on_client_failed(now, id);
+  drain(now);
+}
+
+// --- Modem and time ------------------------------------------------------------------------------
+
+void Node::on_modem_event(Instant now, const modem::Event& event) {
+  dts_.on_modem_event(now, event);
+  drain(now);
+}
+
+void Node::on_utc(Instant now, UtcSeconds utc) {
+  sap_.on_utc(now, utc);
+  drain(now);
+}
+
+void Node::on_deadline(Instant now) {
+  const auto is_due = [now](std::optional<Instant> at) { return at && *at <= now; };
+  if (is_due(dts_.next_deadline())) dts_.on_deadline(now);
+  drain(now);
+  if (is_due(cas_.next_deadline())) cas_.on_deadline(now);
+  drain(now);
+  if (is_due(sap_.next_deadline())) sap_.on_deadline(now);
+  drain(now);
+  std::vector<ClientId> stuck;
+  for (const auto& [id, client] : clients_) {
+    if (!client.partial_since) continue;
+    if (is_due(*client.partial_since + config_.partial_primitive_timeout)) stuck.push_back(id);
+  }
+  for (const ClientId id : stuck) fail(now, id);
+}
+
+std::optional<Instant> Node::next_deadline() const {
+  std::optional<Instant> next = earlier(dts_.next_deadline(), cas_.next_deadline());
+  next = earlier(next, sap_.next_deadline());
+  for (const auto& [id, client] : clients_) {
+    if (!client.partial_since) continue;
+    next = earlier(next, *client.partial_since + config_.partial_primitive_timeout);
+  }
+  return next;
+}
+
+std::optional<NodeAction> Node::poll_action() {
+  if (actions_.empty()) return std::nullopt;
+  NodeAction action = std::move(actions_.front());
+  actions_.pop_front();
+  return action;
+}
+
+// --- Between the sublayers -----------------------------------------------------------------------
+
+// What comes up goes first: when a link ends, the sublayer above must know before it is asked what
+// to send next.
+void Node::pump(Instant now) {
+  now_ = now;
+  for (;;) {
+    if (auto up = dts_.poll_action()) {
+      from_dts(now, *up);
+    } else if (auto middle = cas_.poll_action()) {
+      from_cas(now, *middle);
+    } else if (auto down = sap_.poll_action()) {
+      from_sap(now, *down);
+    } else {
+      return;
+    }
+  }
+}
+
+void Node::drain(Instant now) {
+  pump(now);
+  while (!resumed_.empty()) {
+    const ClientId id = resumed_.back();
+    resumed_.pop_back();
+    serve(now, id);
+  }
+}
+
+void Node::from_dts(Instant now, dts::Action& action) {
+  if (auto* command = std::get_if<modem::Command>(&action)) {
+    actions_.push_back(std::move(*command));
+  } else if (const auto* confirm = std::get_if<dts::CpduConfirm>(&action)) {
+    cas_.on_cpdu_confirm(now, *confirm);
+  } else if (const auto* rejected = std::get_if<dts::CpduRejected>(&action)) {
+    cas_.on_cpdu_rejected(now, *rejected);
+  } else if (const auto* indication = std::get_if<dts::CpduIndication>(&action)) {
+    cas_.on_cpdu(now, *indication);
+  } else if (const auto* lost = std::get_if<dts::ConnectionLost>(&action)) {
+    cas_.on_connection_lost(now, *lost);
+  } else {
+    cas_.on_warning(now, std::get<dts::WarningReceived>(action));
+  }
+}
+
+void Node::from_cas(Instant now, cas::Action& action) {
+  if (auto* cpdu = std::get_if<dts::CpduRequest>(&action)) {
+    dts_.request_cpdu(now, std::move(*cpdu));
+  } else if (const auto* make = std::get_if<cas::MakeConnection>(&action)) {
+    dts_.on_connection_made(now, make->peer);
+  } else if (const auto* terminate = std::get_if<cas::TerminateConnection>(&action)) {
+    dts_.on_connection_terminated(now, terminate->peer);
+  } else if (const auto* made = std::get_if<cas::LinkMade>(&action)) {
+    sap_.on_link_made(now, *made);
+  } else if (const auto* refused = std::get_if<cas::LinkRejected>(&action)) {
+    sap_.on_link_rejected(now, *refused);
+  } else if (const auto* broken = std::get_if<cas::LinkBroken>(&action)) {
+    sap_.on_link_broken(now, *broken);
+  } else if (auto* spdu = std::get_if<cas::SpduIndication>(&action)) {
+    sap_.on_spdu(now, std::move(*spdu));
+  } else if (const auto* confirm = std::get_if<cas::SpduConfirm>(&action)) {
+    sap_.on_spdu_confirm(now, *confirm);
+  } else {
+    sap_.on_spdu_rejected(now, std::get<cas::SpduRejected>(action));
+  }
+}
+
+void Node::from_sap(Instant now, sap::Action& action) {
+  if (const auto* send = std::get_if<sap::SendPrimitive>(&action)) {
+    SendToClient to{send->client, {}};
+    sis::encode(send->primitive, to.bytes);
+    actions_.push_back(std::move(to));
+  } else if (const auto* close = std::get_if<sap::CloseClient>(&action)) {
+    const auto client = clients_.find(close->client);
+    const bool discard = client != clients_.end() && client->second.backlogged;
+    if (client != clients_.end()) clients_.erase(client);
+    actions_.push_back(CloseClient{close->client, discard});
+  } else if (const auto* pause = std::get_if<sap::PauseClient>(&action)) {
+    clients_.at(pause->client).paused = pause->paused;
+    if (!pause->paused) resumed_.push_back(pause->client);
+    actions_.push_back(PauseClient{pause->client, pause->paused});
+  } else if (const auto* link = std::get_if<sap::RequestLink>(&action)) {
+    if (!cas_.request_link(now, link->peer, link->type)) sap_.on_link_refused(now, link->peer);
+  } else if (const auto* end = std::get_if<sap::RequestBreak>(&action)) {
+    // Without such a link the news of its end is on its way up already.
+    static_cast<void>(cas_.request_break(now, end->peer, end->reason));
+  } else {
+    cas_.request_unidata(now, std::move(std::get<cas::SpduRequest>(action)));
+  }
+}
+
+// --- For operators -------------------------------------------------------------------------------
+
+NodeStatus Node::status() const {
+  NodeStatus status{.address = config_.dts.address,
+                    .mode = config_.dts.mode,
+                    .transmitting = dts_.transmitting(),
+                    .channel_busy = dts_.channel_busy(now_)};
+  for (const sap::ClientInfo& client : sap_.clients()) {
+    ClientStatus& entry = status.clients.emplace_back();
+    entry.id = client.id;
+    entry.bound = client.binding.has_value();
+    if (client.binding) entry.sap = client.binding->sap;
+    if (client.binding) entry.rank = client.binding->rank;
+    entry.flow_off = client.flow_off;
+    entry.queued_updus = client.stored.updus;
+    entry.queued_octets = client.stored.octets;
+  }
+  std::map<Address, LinkStatus> links;
+  for (const sap::PeerInfo& peer : sap_.peers()) {
+    LinkStatus& entry = links[peer.peer];
+    entry.queued_octets = peer.queued_octets;
+    entry.outstanding_octets = peer.outstanding_octets;
+    entry.acknowledged_octets = peer.acknowledged_octets;
+    entry.received_octets = peer.received_octets;
+  }
+  for (const cas::LinkInfo& link : cas_.links()) {
+    LinkStatus& entry = links[link.peer];
+    entry.state = link.state;
+    entry.we_called = link.we_called;
+    entry.since = link.since;
+  }
+  for (auto& [peer, entry] : links) {
+    entry.peer = peer;
+    status.links.push_back(entry);
+  }
+  return status;
+}
+
+const Counters& Node::counters() const {
+  return counters_;
+}
+
+}  // namespace s5066

@@ -1,0 +1,192 @@
+// Nodes joined by a medium that delivers every burst whole, on virtual time; and SIS clients that
+// remember what they were sent. The simulator has the hard weather; this is for the joints.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "modem/api/airtime.h"
+#include "s5066d/node/node.h"
+#include "sis/codec.h"
+#include "sis/framer.h"
+
+namespace s5066::test {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+inline NodeConfig node_config(std::uint32_t address) {
+  NodeConfig config;
+  config.dts.address = Address{address};
+  config.dts.mode = {modem::Waveform::ms110a, 2400, modem::Interleaver::short_};
+  return config;
+}
+
+struct ClientLog {
+  std::vector<sis::Primitive> received;
+  bool closed = false;
+  bool paused = false;
+
+  template <typename T>
+  std::vector<T> all() const {
+    std::vector<T> found;
+    for (const auto& primitive : received) {
+      if (const auto* match = std::get_if<T>(&primitive)) found.push_back(*match);
+    }
+    return found;
+  }
+};
+
+class Medium {
+ public:
+  struct Station {
+    Station(const NodeConfig& config, std::uint64_t seed) : rng(seed), node(config, rng, trace) {}
+    Rng rng;
+    NullTrace trace;
+    Node node;
+    std::map<ClientId, ClientLog> clients;
+  };
+
+  Station& add(const NodeConfig& config) {
+    stations_.push_back(std::make_unique<Station>(config, stations_.size() + 1));
+    modes_.push_back(config.dts.mode);
+    return *stations_.back();
+  }
+
+  ClientId connect(Station& station) {
+    const auto id = station.node.on_client_connected(now_);
+    S5066_ASSERT(id.ok());
+    station.clients[*id];
+    collect();
+    return *id;
+  }
+  void send(Station& station, ClientId client, const sis::Primitive& primitive) {
+    Bytes bytes;
+    sis::encode(primitive, bytes);
+    send_bytes(station, client, bytes);
+  }
+  void send_bytes(Station& station, ClientId client, ByteSpan bytes) {
+    station.node.on_client_bytes(now_, client, bytes);
+    collect();
+  }
+  void disconnect(Station& station, ClientId client) {
+    station.node.on_client_closed(now_, client);
+    collect();
+  }
+  template <typename Call>
+  void with(Call&& call) {
+    call(now_);
+    collect();
+  }
+
+  Instant now() const { return now_; }
+  /// Nothing gets through while this holds.
+  bool silent = false;
+
+  void run_for(Duration duration) {
+    const Instant end = now_ + duration;
+    for (;;) {
+      std::optional<Instant> next;
+      for (const auto& station : stations_) next = earliest(next, station->node.next_deadline());
+      if (!due_.empty()) next = earliest(next, due_.begin()->first);
+      if (!next || *next > end) break;
+      now_ = std::max(now_, *next);
+      step();
+    }
+    now_ = end;
+  }
+
+ private:
+  struct Due {
+    std::size_t station;
+    modem::Event event;
+  };
+
+  static std::optional<Instant> earliest(std::optional<Instant> a, std::optional<Instant> b) {
+    if (!a) return b;
+    if (!b) return a;
+    return std::min(*a, *b);
+  }
+
+  void step() {
+    while (!due_.empty() && due_.begin()->first <= now_) {
+      const Due due = due_.begin()->second;
+      due_.erase(due_.begin());
+      stations_[due.station]->node.on_modem_event(now_, due.event);
+      collect();
+    }
+    for (const auto& station : stations_) {
+      const auto deadline = station->node.next_deadline();
+      if (deadline && *deadline <= now_) station->node.on_deadline(now_);
+    }
+    collect();
+  }
+
+  void collect() {
+    for (std::size_t i = 0; i < stations_.size(); ++i) {
+      while (auto action = stations_[i]->node.poll_action()) take(i, *action);
+    }
+  }
+
+  void take(std::size_t from, const NodeAction& action) {
+    auto& clients = stations_[from]->clients;
+    if (const auto* send = std::get_if<SendToClient>(&action)) {
+      const auto primitive = sis::decode(ByteSpan(send->bytes).subspan(sis::kHeaderOctets));
+      S5066_ASSERT(primitive.ok());
+      clients[send->client].received.push_back(*primitive);
+    } else if (const auto* close = std::get_if<CloseClient>(&action)) {
+      clients[close->client].closed = true;
+    } else if (const auto* pause = std::get_if<PauseClient>(&action)) {
+      clients[pause->client].paused = pause->paused;
+    } else {
+      const auto& command = std::get<modem::Command>(action);
+      if (const auto* burst = std::get_if<modem::TransmitBurst>(&command)) transmit(from, *burst);
+    }
+  }
+
+  void transmit(std::size_t from, const modem::TransmitBurst& burst) {
+    const Instant start = std::max(now_, burst.not_before);
+    const Instant data = start + modem::preamble_duration(burst.mode);
+    const Instant end = start + modem::airtime(burst.mode, burst.bytes.size());
+    at(start, from, modem::TransmitStarted{start, burst.id});
+    at(end, from, modem::TransmitFinished{end, burst.id, modem::TransmitOutcome::sent});
+    for (std::size_t to = 0; to < stations_.size() && !silent; ++to) {
+      if (to == from) continue;
+      at(data, to, modem::CarrierUp{data, burst.mode, 30, 0});
+      at(end, to, modem::ReceivedBytes{end, data, burst.mode, burst.bytes, 1});
+      at(end, to, modem::CarrierDown{end, end, modem::CarrierDownReason::end_of_message});
+    }
+  }
+  void at(Instant when, std::size_t station, modem::Event event) {
+    due_.emplace(when, Due{station, std::move(event)});
+  }
+
+  Instant now_{};
+  std::vector<std::unique_ptr<Station>> stations_;
+  std::vector<modem::Mode> modes_;
+  std::multimap<Instant, Due> due_;
+};
+
+inline sis::BindRequest bind_to(std::uint8_t sap, sis::Confirmation confirmation) {
+  sis::BindRequest request;
+  request.sap = SapId{sap};
+  request.service.mode = sis::TransmissionMode::arq;
+  request.service.confirmation = confirmation;
+  return request;
+}
+
+inline sis::UnidataRequest request_to(std::uint32_t node, std::uint8_t sap, Bytes updu) {
+  sis::UnidataRequest request;
+  request.destination = Address{node};
+  request.destination_sap = SapId{sap};
+  request.updu = std::move(updu);
+  return request;
+}
+
+}  // namespace s5066::test
