@@ -1,12 +1,186 @@
 #include "modem/waveforms/ms110a/burst_receiver.h"
 
+#include <algorithm>
+#include <cmath>
+
+#include "modem/dsp/downconverter.h"
+#include "modem/waveforms/ms110a/burst_demodulator.h"
+#include "s5066d/base/bounded_queue.h"
+
 namespace s5066::modem::ms110a {
+namespace {
+
+constexpr std::size_t kHopSamples = kHop * dsp::Downconverter::kDecimation;
+/// Half-symbol samples kept: the profile's segments and more, 3.4 s.
+constexpr std::size_t kHistorySamples = 16384;
+/// Beyond this a sample is not audio; full scale is 1.
+constexpr float kSampleMax = 8;
+constexpr float kDcPole = 0.995F;  // blocks below 8 Hz
+/// Preambles whose data begin this close together, in half-symbol samples, are of one burst.
+constexpr std::int64_t kSameBurst = 64;
+/// A burst that is being heard well gives way only to a preamble with this part of the power.
+constexpr float kReplaceStrength = 0.4F;
+/// A symbol's pulse is centred 1.5 samples after the symbol's beginning.
+constexpr double kPulseCentre = 1.5;
+
+// Input sample that a half-symbol sample stands for.
+double input_sample(double half_symbol) {
+  return 2 * half_symbol + 1 - static_cast<double>(dsp::Downconverter::kDelay);
+}
+
+}  // namespace
 
 class BurstReceiver::Impl {
  public:
-  explicit Impl(const Config& config) : config_(config) {}
-  Config config_;
+  explicit Impl(const Config& config)
+      : modes_(config.modes), history_(kHistorySamples), events_(config.events_max) {
+    pending_.reserve(kHopSamples);
+    converted_.reserve(kHop);
+  }
+
+  void set_modes(std::vector<Mode> modes) { modes_ = std::move(modes); }
+
+  void process(std::span<const float> samples) {
+    for (const float sample : samples) {
+      pending_.push_back(without_dc(sanitized(sample)));
+      if (pending_.size() == kHopSamples) hop();
+    }
+    stats_.samples += samples.size();
+  }
+
+  std::optional<BurstEvent> poll_event() { return events_.pop(); }
+  bool busy() const { return demodulator_.has_value(); }
+  const Stats& stats() const { return stats_; }
+
+ private:
+  float sanitized(float sample) {
+    if (std::isfinite(sample) && std::abs(sample) <= kSampleMax) return sample;
+    ++stats_.samples_sanitized;
+    return std::isfinite(sample) ? std::copysign(kSampleMax, sample) : 0.0F;
+  }
+
+  float without_dc(float sample) {
+    const float out = sample - dc_in_ + kDcPole * dc_out_;
+    dc_in_ = sample;
+    dc_out_ = std::abs(out) < 1e-15F ? 0.0F : out;  // no denormal numbers in silence
+    return dc_out_;
+  }
+
+  // Everything below happens at multiples of a hop, so it cannot depend on portions.
+  void hop() {
+    at_sample_ += kHopSamples;
+    converted_.clear();
+    converter_.process(pending_, converted_);
+    pending_.clear();
+    history_.push(converted_);
+    if (demodulator_) receive();
+    listen();
+  }
+
+  void listen() {
+    const auto candidate = search_.advance(history_);
+    if (!decoder_ && candidate) decoder_.emplace(*candidate, converter_.noise_share());
+    if (!decoder_) return;
+    const auto progress = decoder_->advance(history_);
+    if (progress == PreambleDecoder::Progress::pending) return;
+    const PreambleReading reading = decoder_->reading();
+    decoder_.reset();
+    if (progress == PreambleDecoder::Progress::decided && wanted(reading.mode)) {
+      acquire(reading);
+    } else {
+      ++stats_.preambles_refused;
+    }
+  }
+
+  bool wanted(const Mode& mode) const {
+    return modes_.empty() || std::find(modes_.begin(), modes_.end(), mode) != modes_.end();
+  }
+
+  void acquire(const PreambleReading& reading) {
+    if (demodulator_) {
+      if (std::abs(reading.data_start - demodulator_->data_start()) < kSameBurst) return;
+      if (demodulator_->healthy() && reading.strength < kReplaceStrength) return;
+      end_burst(CarrierDownReason::replaced, heard_until());
+    }
+    ++stats_.bursts;
+    demodulator_.emplace(reading, converter_.noise_share());
+    emit(BurstAcquired{.at_sample = at_sample_,
+                       .mode = reading.mode,
+                       .snr_db = reading.snr_db,
+                       .offset_hz = static_cast<float>(reading.offset_hz)});
+  }
+
+  void receive() {
+    if (ends_at_) {
+      if (at_sample_ >= *ends_at_) end_burst(CarrierDownReason::end_of_message, *ends_at_);
+      return;
+    }
+    while (const auto output = demodulator_->advance(history_)) {
+      deliver(*output);
+      if (ends_at_) {
+        receive();
+        return;
+      }
+    }
+    if (demodulator_->lost()) end_burst(CarrierDownReason::lost, heard_until());
+  }
+
+  void deliver(const BurstDemodulator::Output& output) {
+    const Mode& mode = demodulator_->mode();
+    const std::uint64_t start = data_start_sample();
+    if (!output.block.bytes.empty()) {
+      emit(BurstBytes{
+          .at_sample = at_sample_,
+          .first_bit_sample = start + output.block.first_bit * kSampleRate / mode.rate_bps,
+          .mode = mode,
+          .bytes = output.block.bytes,
+          .soft_quality = output.soft_quality});
+    }
+    if (output.block.blocks_in_all) {
+      const std::uint64_t symbols = *output.block.blocks_in_all * parameters(mode).block_symbols();
+      ends_at_ = start + symbols * (kSampleRate / kSymbolRate);
+    }
+  }
+
+  std::uint64_t data_start_sample() const {
+    const double sample = input_sample(demodulator_->first_path_start()) - kPulseCentre;
+    return static_cast<std::uint64_t>(std::max(0.0, std::round(sample)));
+  }
+
+  std::uint64_t heard_until() const {
+    const double sample = input_sample(static_cast<double>(demodulator_->last_heard()));
+    return std::min(static_cast<std::uint64_t>(std::max(0.0, sample)), at_sample_);
+  }
+
+  void end_burst(CarrierDownReason reason, std::uint64_t ended_sample) {
+    demodulator_.reset();
+    ends_at_.reset();
+    emit(BurstEnded{.at_sample = at_sample_, .ended_sample = ended_sample, .reason = reason});
+  }
+
+  void emit(BurstEvent event) {
+    if (events_.full()) {
+      events_.pop();
+      ++stats_.events_dropped;
+    }
+    const bool stored = events_.push(std::move(event));
+    S5066_ASSERT(stored);
+  }
+
+  std::vector<Mode> modes_;
   Stats stats_;
+  std::uint64_t at_sample_ = 0;
+  float dc_in_ = 0;
+  float dc_out_ = 0;
+  std::vector<float> pending_;
+  std::vector<dsp::Complex> converted_;
+  dsp::Downconverter converter_;
+  SampleHistory history_;
+  PreambleSearch search_;
+  std::optional<PreambleDecoder> decoder_;
+  std::optional<BurstDemodulator> demodulator_;
+  std::optional<std::uint64_t> ends_at_;  // the end-of-message mark has been found
+  BoundedQueue<BurstEvent> events_;
 };
 
 BurstReceiver::BurstReceiver() : BurstReceiver(Config{}) {}
@@ -16,19 +190,19 @@ BurstReceiver::BurstReceiver(BurstReceiver&&) noexcept = default;
 BurstReceiver& BurstReceiver::operator=(BurstReceiver&&) noexcept = default;
 
 void BurstReceiver::set_modes(std::vector<Mode> modes) {
-  impl_->config_.modes = std::move(modes);
+  impl_->set_modes(std::move(modes));
 }
 void BurstReceiver::process(std::span<const float> samples) {
-  impl_->stats_.samples += samples.size();
+  impl_->process(samples);
 }
 std::optional<BurstEvent> BurstReceiver::poll_event() {
-  return std::nullopt;
+  return impl_->poll_event();
 }
 bool BurstReceiver::busy() const {
-  return false;
+  return impl_->busy();
 }
 const BurstReceiver::Stats& BurstReceiver::stats() const {
-  return impl_->stats_;
+  return impl_->stats();
 }
 
 }  // namespace s5066::modem::ms110a

@@ -1,0 +1,142 @@
+#include "modem/dsp/channel_tracker.h"
+
+#include <algorithm>
+
+#include "s5066d/base/assert.h"
+
+namespace s5066::modem::dsp {
+
+ChannelTracker::ChannelTracker(std::span<const float> profile)
+    : count_(profile.size()), profile_(profile.begin(), profile.end()) {
+  S5066_ASSERT(count_ > 0 && count_ <= kTapsMax);
+  for (std::size_t i = 0; i < count_; ++i) p_re_[i][i] = profile_[i];
+}
+
+void ChannelTracker::predict(float memory) {
+  const float kept = memory * memory;
+  for (std::size_t p = 0; p < kPhases; ++p) {
+    for (std::size_t i = 0; i < count_; ++i) {
+      h_re_[p][i] *= memory;
+      h_im_[p][i] *= memory;
+    }
+  }
+  for (std::size_t i = 0; i < count_; ++i) {
+    for (std::size_t j = 0; j < count_; ++j) {
+      p_re_[i][j] *= kept;
+      p_im_[i][j] *= kept;
+    }
+    p_re_[i][i] += (1 - kept) * profile_[i];
+  }
+}
+
+float ChannelTracker::update(std::span<const Complex> newest_first,
+                             std::span<const float> variances, float noise,
+                             std::span<const Complex, kPhases> received) {
+  S5066_ASSERT(newest_first.size() == count_ && variances.size() == count_);
+  const std::size_t n = count_;
+
+  // gain = P conj(s); column j of P is the conjugate of row j.
+  alignas(32) Row g_re{};
+  alignas(32) Row g_im{};
+  for (std::size_t j = 0; j < n; ++j) {
+    const float u_re = newest_first[j].real();
+    const float u_im = -newest_first[j].imag();
+    const Row& re = p_re_[j];
+    const Row& im = p_im_[j];
+    for (std::size_t i = 0; i < n; ++i) {
+      g_re[i] += re[i] * u_re + im[i] * u_im;
+      g_im[i] += re[i] * u_im - im[i] * u_re;
+    }
+  }
+  float expected = noise;
+  for (std::size_t j = 0; j < n; ++j) {
+    expected += newest_first[j].real() * g_re[j] - newest_first[j].imag() * g_im[j];
+    const float energy = h_re_[0][j] * h_re_[0][j] + h_im_[0][j] * h_im_[0][j] +
+                         h_re_[1][j] * h_re_[1][j] + h_im_[1][j] * h_im_[1][j];
+    expected += 0.5F * variances[j] * energy;
+  }
+  expected = std::max(expected, 1e-30F);
+  const float scale = 1 / expected;
+
+  const auto forecast = predicted(newest_first);
+  float surprise = 0;
+  for (std::size_t p = 0; p < kPhases; ++p) {
+    const Complex error = received[p] - forecast[p];
+    surprise += std::norm(error);
+    const float e_re = error.real() * scale;
+    const float e_im = error.imag() * scale;
+    for (std::size_t i = 0; i < n; ++i) {
+      h_re_[p][i] += g_re[i] * e_re - g_im[i] * e_im;
+      h_im_[p][i] += g_re[i] * e_im + g_im[i] * e_re;
+    }
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    const float a_re = g_re[i] * scale;
+    const float a_im = g_im[i] * scale;
+    Row& re = p_re_[i];
+    Row& im = p_im_[i];
+    for (std::size_t j = 0; j < n; ++j) {
+      re[j] -= a_re * g_re[j] + a_im * g_im[j];
+      im[j] -= a_im * g_re[j] - a_re * g_im[j];
+    }
+  }
+  return 0.5F * surprise * scale;
+}
+
+std::array<Complex, kPhases> ChannelTracker::predicted(
+    std::span<const Complex> newest_first) const {
+  std::array<Complex, kPhases> sums;
+  for (std::size_t p = 0; p < kPhases; ++p) {
+    for (std::size_t i = 0; i < count_; ++i) sums[p] += mul(tap(p, i), newest_first[i]);
+  }
+  return sums;
+}
+
+void ChannelTracker::clear_tap(std::size_t index, float variance) {
+  for (std::size_t p = 0; p < kPhases; ++p) h_re_[p][index] = h_im_[p][index] = 0;
+  for (std::size_t j = 0; j < count_; ++j) {
+    p_re_[index][j] = p_im_[index][j] = 0;
+    p_re_[j][index] = p_im_[j][index] = 0;
+  }
+  p_re_[index][index] = variance;
+}
+
+void ChannelTracker::shift_later() {
+  for (std::size_t p = 0; p < kPhases; ++p) {
+    std::shift_left(h_re_[p].begin(), h_re_[p].end(), 1);
+    std::shift_left(h_im_[p].begin(), h_im_[p].end(), 1);
+  }
+  for (std::size_t i = 0; i + 1 < count_; ++i) {
+    for (std::size_t j = 0; j + 1 < count_; ++j) {
+      p_re_[i][j] = p_re_[i + 1][j + 1];
+      p_im_[i][j] = p_im_[i + 1][j + 1];
+    }
+  }
+  std::shift_left(profile_.begin(), profile_.end(), 1);
+  clear_tap(count_ - 1, profile_.back());
+}
+
+void ChannelTracker::shift_earlier() {
+  for (std::size_t p = 0; p < kPhases; ++p) {
+    std::shift_right(h_re_[p].begin(), h_re_[p].begin() + static_cast<std::ptrdiff_t>(count_), 1);
+    std::shift_right(h_im_[p].begin(), h_im_[p].begin() + static_cast<std::ptrdiff_t>(count_), 1);
+  }
+  for (std::size_t i = count_ - 1; i > 0; --i) {
+    for (std::size_t j = count_ - 1; j > 0; --j) {
+      p_re_[i][j] = p_re_[i - 1][j - 1];
+      p_im_[i][j] = p_im_[i - 1][j - 1];
+    }
+  }
+  std::shift_right(profile_.begin(), profile_.end(), 1);
+  clear_tap(0, profile_.front());
+}
+
+float ChannelTracker::energy() const {
+  float sum = 0;
+  for (std::size_t p = 0; p < kPhases; ++p) {
+    for (std::size_t i = 0; i < count_; ++i) sum += std::norm(tap(p, i));
+  }
+  return sum;
+}
+
+}  // namespace s5066::modem::dsp

@@ -1,0 +1,63 @@
+// Follows the impulse response of a channel, symbol by symbol: a Kalman filter whose state is the
+// response at both half-symbol phases. A symbol may be known, or a soft decision with a variance.
+//
+//   y_p[r] = sum over l of tap(p, l) x s[r - l] + noise,   p = 0, 1
+//
+// Taps wander as first-order processes around zero with the power the delay profile gives them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "modem/dsp/complex_math.h"
+
+namespace s5066::modem::dsp {
+
+/// Half-symbol phases: samples for each symbol.
+inline constexpr std::size_t kPhases = 2;
+
+class ChannelTracker {
+ public:
+  static constexpr std::size_t kTapsMax = 32;
+
+  /// Mean power of each tap, the same for both phases; at most kTapsMax.
+  explicit ChannelTracker(std::span<const float> profile);
+
+  std::size_t taps() const { return count_; }
+  Complex tap(std::size_t phase, std::size_t index) const {
+    return {h_re_[phase][index], h_im_[phase][index]};
+  }
+
+  /// Time passes: `memory` is the correlation of a tap with its earlier self.
+  void predict(float memory);
+
+  /// What a pair of samples says about the response. `newest_first` holds s[r], s[r-1], ... and
+  /// `variances` how unsure each of them is; `noise` is the variance of a sample. Returns the power
+  /// of the surprise in relation to what was expected: 1 on average when the model is right.
+  float update(std::span<const Complex> newest_first, std::span<const float> variances, float noise,
+               std::span<const Complex, kPhases> received);
+
+  /// What the response predicts for a row of symbols.
+  std::array<Complex, kPhases> predicted(std::span<const Complex> newest_first) const;
+
+  /// Moves the window by a symbol: later, when the energy moves to later taps.
+  void shift_later();
+  void shift_earlier();
+
+  float energy() const;
+
+ private:
+  using Row = std::array<float, kTapsMax>;
+  void clear_tap(std::size_t index, float variance);
+
+  std::size_t count_;
+  std::vector<float> profile_;
+  alignas(32) std::array<Row, kPhases> h_re_{};
+  alignas(32) std::array<Row, kPhases> h_im_{};
+  alignas(32) std::array<Row, kTapsMax> p_re_{};  // error covariance, the same for both phases
+  alignas(32) std::array<Row, kTapsMax> p_im_{};
+};
+
+}  // namespace s5066::modem::dsp

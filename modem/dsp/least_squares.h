@@ -1,0 +1,30 @@
+// Impulse response of a channel over a wide window, from a stretch of known symbols: where the
+// energy lies, how strong signal and noise are, and how far the carrier is off.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "modem/dsp/complex_math.h"
+
+namespace s5066::modem::dsp {
+
+struct WideResponse {
+  std::vector<Complex> taps;  // at half-symbol steps
+  float signal_power = 0;     // of a sample
+  float noise_power = 0;      // of a sample
+  float offset_turn = 0;      // turns in one half-symbol sample that the carrier is still off
+};
+
+/// `samples` are two for each symbol; the response has 2 x `taps` half-symbol steps and begins with
+/// the step that meets symbol 0 at samples[0]. Needs symbols + taps - 1 pairs of samples; those
+/// where a symbol outside the stretch would play a part are left out.
+WideResponse estimate_response(std::span<const Complex> symbols, std::span<const Complex> samples,
+                               std::size_t taps);
+
+/// Solves A x = b for a Hermitian positive A (lower triangle, row by row); both are overwritten.
+void solve_hermitian(std::vector<std::complex<double>>& a, std::vector<std::complex<double>>& b,
+                     std::size_t size);
+
+}  // namespace s5066::modem::dsp

@@ -1,0 +1,50 @@
+// From soft bits to octets: collects an interleaver block, undoes interleaving, repetition and
+// convolutional code, and looks for the end-of-message mark at any bit offset. Octets go out once
+// it is certain that no mark begins in them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "modem/dsp/interleaver.h"
+#include "modem/dsp/viterbi.h"
+#include "modem/waveforms/ms110a/parameters.h"
+#include "s5066d/base/bytes.h"
+
+namespace s5066::modem::ms110a {
+
+class BlockDecoder {
+ public:
+  struct Block {
+    Bytes bytes;
+    std::uint64_t first_bit = 0;  // of these octets, counted from the start of the data
+    /// Set when the end-of-message mark was found: blocks that the transmission has in all.
+    std::optional<std::uint64_t> blocks_in_all;
+  };
+
+  explicit BlockDecoder(const Parameters& p);
+
+  /// Soft bits of one frame, positive for 0, in the order they were sent. A block comes out with
+  /// its last frame.
+  std::optional<Block> push(std::span<const float> llr);
+
+ private:
+  void combine_repeated();
+  void look_for_mark(Block& block);
+  Bytes take_octets(std::uint64_t to_bit);
+
+  Parameters p_;
+  dsp::Interleaver interleaver_;
+  dsp::ViterbiDecoder viterbi_;
+  std::vector<float> fetched_;
+  std::vector<float> loaded_;
+  std::vector<float> pairs_;
+  std::vector<std::uint8_t> bits_;  // decoded, not yet given out
+  std::uint64_t first_bit_ = 0;     // number of bits_[0]
+  std::uint64_t searched_ = 0;      // bits that went through the shift register
+  std::uint32_t shift_register_ = 0;
+};
+
+}  // namespace s5066::modem::ms110a

@@ -1,0 +1,396 @@
+#include "modem/waveforms/ms110a/burst_demodulator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "modem/dsp/least_squares.h"
+#include "modem/waveforms/ms110a/symbols.h"
+#include "s5066d/base/assert.h"
+
+namespace s5066::modem::ms110a {
+namespace {
+
+using dsp::Complex;
+using dsp::kPhases;
+using dsp::mul;
+using dsp::mul_conj;
+
+// Learning the channel from the preamble.
+constexpr unsigned kProfileSegmentsMax = 6;
+constexpr unsigned kTrainingSymbolsMax = 2 * kSegmentSymbols;
+constexpr unsigned kTrainingStep = 48;    // symbols between two predictions
+constexpr float kTapSignificant = 0.02F;  // of the strongest
+constexpr float kTapNoiseFactor = 8;
+constexpr float kFirstPathShare = 0.25F;
+constexpr int kPulseMargin = 4;  // symbols around the significant taps
+constexpr int kTapsMin = 14;
+constexpr int kTapsMax = 28;
+constexpr float kProfileFloor = 0.002F;  // of the whole energy, spread over all taps
+
+// Following it.
+constexpr double kFadingHz = 0.7;  // Doppler spread that the tracker expects
+constexpr float kNoiseGain = 0.05F;
+constexpr double kCarrierGain = 0.03;
+constexpr double kClockSeconds = 5;
+constexpr double kClockStep = 0.75;  // symbols that the response may wander in its window
+
+// Judging the probes.
+constexpr double kHeardSeconds = 1;
+constexpr double kHeardNowSeconds = 0.1;
+constexpr float kLostBelow = 0.12F;
+constexpr float kHealthyAbove = 0.4F;
+constexpr float kTiny = 1e-20F;
+
+std::vector<Complex> preamble_points(const Parameters& p) {
+  std::vector<Complex> out;
+  for (unsigned count = p.segments; count-- > 0;) {
+    for (const std::uint8_t tribit : preamble_segment(p.d1, p.d2, count)) {
+      out.push_back(point(tribit));
+    }
+  }
+  return out;
+}
+
+// A gain for an average over so many seconds, taken once in a frame.
+float gain_for(double seconds, std::size_t frame_symbols) {
+  return static_cast<float>(1 -
+                            std::exp(-static_cast<double>(frame_symbols) / kSymbolRate / seconds));
+}
+
+}  // namespace
+
+BurstDemodulator::BurstDemodulator(const PreambleReading& reading, float noise_share)
+    : reading_(reading),
+      p_(parameters(reading.mode)),
+      frame_symbols_(p_.frame_symbols()),
+      noise_share_(noise_share),
+      offset_hz_(reading.offset_hz),
+      last_heard_(reading.data_start),
+      equalizer_(p_.data_symbols, dsp::ChannelTracker::kTapsMax),
+      decoder_(p_),
+      received_(kPhases * frame_symbols_),
+      remainder_(kPhases * frame_symbols_),
+      prior_mean_(p_.data_symbols),
+      prior_variance_(p_.data_symbols, 1.0F),
+      llr_(std::size_t{p_.data_symbols} * p_.bits_per_symbol) {
+  // Correlation of a tap over one frame, from its Gaussian Doppler spectrum.
+  const double frame_seconds = static_cast<double>(frame_symbols_) / kSymbolRate;
+  memory_ = static_cast<float>(std::pow(0.9, frame_seconds * kFadingHz / 0.146));
+}
+
+bool BurstDemodulator::lost() const {
+  return heard_ < kLostBelow;
+}
+bool BurstDemodulator::healthy() const {
+  return heard_now_ > kHealthyAbove;
+}
+
+std::optional<BurstDemodulator::Output> BurstDemodulator::advance(const SampleHistory& history) {
+  if (!learned_) {
+    if (history.end() < reading_.data_start + 2 * static_cast<std::int64_t>(kWindowTaps)) {
+      return std::nullopt;
+    }
+    learn_channel(history);
+    learned_ = true;
+  }
+  while (history.end() >= origin_ + static_cast<std::int64_t>(kPhases * frame_symbols_)) {
+    receive_frame(history);
+    quality_sum_ += frame_quality_;
+    const auto block = decoder_.push(llr_);
+    if (!block) continue;
+    const auto quality = static_cast<float>(quality_sum_ / p_.frames_per_block);
+    quality_sum_ = 0;
+    return Output{*block, quality};
+  }
+  return std::nullopt;
+}
+
+// --- Learning ------------------------------------------------------------------------------------
+
+void BurstDemodulator::learn_channel(const SampleHistory& history) {
+  // Only what the history still holds, and what was sent.
+  const auto held = (reading_.data_start - 2 * kWindowBefore - history.begin()) / kSegmentSamples;
+  const auto segments = static_cast<unsigned>(
+      std::min<std::int64_t>({held, p_.segments, std::int64_t{kProfileSegmentsMax}}));
+  S5066_ASSERT(segments > 0);
+  const std::vector<float> profile = delay_profile(history, segments);
+  constexpr auto kRows = static_cast<float>(kSegmentSymbols - kWindowTaps + 1);
+  choose_window(profile, noise_ / (kRows * static_cast<float>(segments)));
+
+  means_.resize(frame_symbols_ + tracker_->taps() - 1);
+  variances_.resize(means_.size());
+  train(history, std::min(kTrainingSymbolsMax, segments * kSegmentSymbols));
+}
+
+// Mean power of each tap over the last segments. On the way, refines offset and noise.
+std::vector<float> BurstDemodulator::delay_profile(const SampleHistory& history,
+                                                   unsigned segments) {
+  const std::vector<Complex> known = preamble_points(p_);
+  std::vector<float> profile(kPhases * kWindowTaps, 0.0F);
+  std::vector<Complex> samples;
+  double noise = 0;
+  double correction = 0;
+  const double share = 1.0 / segments;
+  for (unsigned s = segments; s > 0; --s) {
+    const std::int64_t from =
+        reading_.data_start - s * kSegmentSamples - 2 * static_cast<std::int64_t>(kWindowBefore);
+    turn_back(history.window(from, kSegmentSamples), from, offset_hz_, samples);
+    const auto symbols = std::span<const Complex>(known).subspan(known.size() - s * kSegmentSymbols,
+                                                                 kSegmentSymbols);
+    const auto response = dsp::estimate_response(symbols, samples, kWindowTaps);
+    for (std::size_t k = 0; k < profile.size(); ++k) {
+      profile[k] += std::norm(response.taps[k]) * static_cast<float>(share);
+    }
+    noise += response.noise_power * share;
+    correction += response.offset_turn * kHalfSymbolRate * share;
+  }
+  offset_hz_ += correction;
+  noise_ = std::max(static_cast<float>(noise), kTiny);
+  return profile;
+}
+
+// From the first to the last significant tap and a margin for the pulse; at least wide enough for
+// an echo that was in a fade during the preamble.
+void BurstDemodulator::choose_window(const std::vector<float>& profile, float noise_per_tap) {
+  const float peak = *std::max_element(profile.begin(), profile.end());
+  const float threshold = std::max(kTapSignificant * peak, kTapNoiseFactor * noise_per_tap);
+  const auto significant = [&](float power) { return power >= std::min(threshold, peak); };
+  const auto first = std::find_if(profile.begin(), profile.end(), significant) - profile.begin();
+  const auto last =
+      static_cast<std::ptrdiff_t>(profile.size()) - 1 -
+      (std::find_if(profile.rbegin(), profile.rend(), significant) - profile.rbegin());
+
+  const int span = static_cast<int>(last / 2 - first / 2) + 1 + 2 * kPulseMargin;
+  const int taps = std::clamp(span, kTapsMin, kTapsMax);
+  const int begin = static_cast<int>(first / 2) - kPulseMargin - (taps - span) / 2;
+  origin_ = reading_.data_start + 2 * (begin - kWindowBefore);
+
+  float total = 0;
+  for (const float power : profile) total += power;
+  std::vector<float> prior(static_cast<std::size_t>(taps), 0.0F);
+  const auto power_at = [&](int tap) {
+    const int at = 2 * (begin + tap);
+    if (at < 0 || at + 1 >= static_cast<int>(profile.size())) return 0.0F;
+    const auto k = static_cast<std::size_t>(at);
+    return 0.5F * (profile[k] + profile[k + 1]);
+  };
+  for (int tap = 0; tap < taps; ++tap) {
+    // Neighbours count, since the response moves as clocks drift.
+    const float power =
+        std::max({power_at(tap), 0.25F * power_at(tap - 1), 0.25F * power_at(tap + 1)});
+    prior[static_cast<std::size_t>(tap)] =
+        std::max(power, kProfileFloor * total / static_cast<float>(taps)) + kTiny;
+  }
+  tracker_.emplace(prior);
+
+  // The first path: the first peak that stands out, between its neighbours by a parabola.
+  std::size_t k = 0;
+  while (k + 1 < profile.size() &&
+         (profile[k] < kFirstPathShare * peak || profile[k] < profile[k + 1])) {
+    ++k;
+  }
+  double fraction = 0;
+  if (k > 0 && k + 1 < profile.size()) {
+    const double a = std::sqrt(profile[k - 1]);
+    const double b = std::sqrt(profile[k]);
+    const double c = std::sqrt(profile[k + 1]);
+    const double bend = a - 2 * b + c;
+    if (bend < 0) fraction = std::clamp(0.5 * (a - c) / bend, -0.5, 0.5);
+  }
+  first_path_start_ = static_cast<double>(reading_.data_start) - 2.0 * kWindowBefore +
+                      static_cast<double>(k) + fraction;
+}
+
+// Runs the tracker over known symbols up to the data.
+void BurstDemodulator::train(const SampleHistory& history, unsigned symbols) {
+  std::vector<Complex> newest_first = preamble_points(p_);
+  std::reverse(newest_first.begin(), newest_first.end());
+  const std::size_t taps = tracker_->taps();
+  newest_first.resize(newest_first.size() + taps);  // before the preamble there was nothing
+  const std::vector<float> certain(taps, 0.0F);
+
+  const std::int64_t from = origin_ - 2 * static_cast<std::int64_t>(symbols);
+  std::vector<Complex> samples;
+  turn_back(history.window(from, kPhases * symbols), from, offset_hz_, samples);
+  const float step_memory =
+      std::pow(memory_, static_cast<float>(kTrainingStep) / static_cast<float>(frame_symbols_));
+  for (unsigned n = 0; n < symbols; ++n) {
+    if (n % kTrainingStep == 0) tracker_->predict(step_memory);
+    tracker_->update(std::span<const Complex>(newest_first).subspan(symbols - 1 - n, taps), certain,
+                     noise_, std::span<const Complex, kPhases>(&samples[kPhases * n], kPhases));
+  }
+  carrier_at_ = origin_;
+  carrier_turn_ = std::remainder(offset_hz_ / kHalfSymbolRate * static_cast<double>(origin_), 1.0);
+  // What the first frame finds in front of it.
+  for (std::size_t l = 0; l + 1 < taps; ++l) means_[l] = newest_first[l];
+
+  const auto g = response();
+  double moment = 0;
+  double energy = 0;
+  for (std::size_t k = 0; k < g.size(); ++k) {
+    moment += std::norm(g[k]) * static_cast<double>(k) / 2;
+    energy += std::norm(g[k]);
+  }
+  centroid_home_ = centroid_ = energy > 0 ? moment / energy : 0;
+}
+
+// --- Frames --------------------------------------------------------------------------------------
+
+std::vector<Complex> BurstDemodulator::response() const {
+  std::vector<Complex> g(kPhases * tracker_->taps());
+  for (std::size_t l = 0; l < tracker_->taps(); ++l) {
+    for (std::size_t p = 0; p < kPhases; ++p) g[kPhases * l + p] = tracker_->tap(p, l);
+  }
+  return g;
+}
+
+// Twice: with the channel as it was before the frame, then with its mean over the frame, which the
+// first decisions have made known.
+void BurstDemodulator::receive_frame(const SampleHistory& history) {
+  load_frame(history);
+  tracker_->predict(memory_);
+  const std::vector<Complex> before = response();
+  equalize(before);
+  judge_probes();
+  update_tracker();
+  const std::vector<Complex> after = response();
+  std::vector<Complex> middle(before.size());
+  for (std::size_t k = 0; k < middle.size(); ++k) middle[k] = 0.5F * (before[k] + after[k]);
+  equalize(middle);
+
+  follow_carrier(before, after);
+  origin_ += static_cast<std::int64_t>(kPhases * frame_symbols_);
+  follow_clock();
+  scrambler_at_ = (scrambler_at_ + p_.frame_symbols()) % kDataScramblerPeriod;
+  frame_in_block_ = (frame_in_block_ + 1) % p_.frames_per_block;
+}
+
+void BurstDemodulator::load_frame(const SampleHistory& history) {
+  const double turns = offset_hz_ / kHalfSymbolRate;
+  carrier_turn_ += turns * static_cast<double>(origin_ - carrier_at_);
+  carrier_turn_ = std::remainder(carrier_turn_, 1.0);
+  const auto samples = history.window(origin_, received_.size());
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const double angle = -2 * std::numbers::pi * (carrier_turn_ + turns * static_cast<double>(i));
+    received_[i] =
+        mul(samples[i], {static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))});
+  }
+  carrier_at_ = origin_;
+
+  // The newest symbols of the last frame become the ones before this frame.
+  const std::size_t before = tracker_->taps() - 1;
+  std::copy_backward(means_.begin(), means_.begin() + static_cast<std::ptrdiff_t>(before),
+                     means_.end());
+  std::copy_backward(variances_.begin(), variances_.begin() + static_cast<std::ptrdiff_t>(before),
+                     variances_.end());
+  for (unsigned i = 0; i < p_.probe_symbols; ++i) {
+    const unsigned n = p_.data_symbols + i;
+    const unsigned scrambler = data_scrambler()[(scrambler_at_ + n) % kDataScramblerPeriod];
+    means_[slot(n)] =
+        point(static_cast<std::uint8_t>(probe_tribit(p_, frame_in_block_, i) + scrambler));
+    variances_[slot(n)] = 0;
+  }
+}
+
+void BurstDemodulator::equalize(std::span<const Complex> response) {
+  for (unsigned n = 0; n < p_.data_symbols; ++n) means_[slot(n)] = 0;
+  const std::size_t taps = tracker_->taps();
+  for (std::size_t row = 0; row < frame_symbols_; ++row) {
+    const auto symbols = symbols_of_row(row);
+    for (std::size_t p = 0; p < kPhases; ++p) {
+      Complex sum;
+      for (std::size_t l = 0; l < taps; ++l) sum += mul(response[kPhases * l + p], symbols[l]);
+      remainder_[kPhases * row + p] = received_[kPhases * row + p] - sum;
+    }
+  }
+  const auto estimates = equalizer_.solve({.response = response,
+                                           .remainder = remainder_,
+                                           .prior_mean = prior_mean_,
+                                           .prior_variance = prior_variance_,
+                                           .noise = noise_ / noise_share_});
+  float quality = 0;
+  for (unsigned n = 0; n < p_.data_symbols; ++n) {
+    const auto& estimate = estimates[n];
+    const auto bits =
+        std::span(llr_).subspan(std::size_t{n} * p_.bits_per_symbol, p_.bits_per_symbol);
+    const auto soft = demap(p_.bits_per_symbol, estimate.mean, estimate.variance,
+                            data_scrambler()[(scrambler_at_ + n) % kDataScramblerPeriod], bits);
+    means_[slot(n)] = soft.mean;
+    variances_[slot(n)] = soft.variance;
+    quality += 1 / (1 + estimate.variance);
+  }
+  frame_quality_ = quality / static_cast<float>(p_.data_symbols);
+}
+
+// The response from before the frame must foretell the probe; this needs no decision to be right.
+void BurstDemodulator::judge_probes() {
+  float agreement = 0;
+  float foretold = kTiny;
+  float heard = kTiny;
+  for (std::size_t row = p_.data_symbols; row < frame_symbols_; ++row) {
+    const auto forecast = tracker_->predicted(symbols_of_row(row));
+    const auto received = received_of_row(row);
+    for (std::size_t p = 0; p < kPhases; ++p) {
+      agreement += mul_conj(forecast[p], received[p]).real();
+      foretold += std::norm(forecast[p]);
+      heard += std::norm(received[p]);
+    }
+  }
+  const float fit = agreement / std::sqrt(foretold * heard);
+  heard_ += gain_for(kHeardSeconds, frame_symbols_) * (fit - heard_);
+  heard_now_ += gain_for(kHeardNowSeconds, frame_symbols_) * (fit - heard_now_);
+  if (healthy()) last_heard_ = origin_ + static_cast<std::int64_t>(kPhases * frame_symbols_);
+}
+
+void BurstDemodulator::update_tracker() {
+  float surprise = 0;
+  for (std::size_t row = 0; row < frame_symbols_; ++row) {
+    surprise +=
+        tracker_->update(symbols_of_row(row), variances_of_row(row), noise_, received_of_row(row));
+  }
+  surprise /= static_cast<float>(frame_symbols_);
+  noise_ *= 1 + kNoiseGain * (std::clamp(surprise, 0.1F, 10.0F) - 1);
+  noise_ = std::max(noise_, kTiny);
+}
+
+// A residual offset turns all taps alike; fading turns them at random.
+void BurstDemodulator::follow_carrier(std::span<const Complex> before,
+                                      std::span<const Complex> after) {
+  Complex sum;
+  for (std::size_t k = 0; k < before.size(); ++k) sum += mul_conj(before[k], after[k]);
+  if (std::norm(sum) < kTiny) return;
+  const double frame_seconds = static_cast<double>(frame_symbols_) / kSymbolRate;
+  const double measured_hz = std::arg(sum) / (2 * std::numbers::pi * frame_seconds);
+  // The carrier runs on from the phase it has reached at the end of this frame.
+  const double length = static_cast<double>(kPhases * frame_symbols_);
+  carrier_turn_ += offset_hz_ / kHalfSymbolRate * length;
+  carrier_at_ += static_cast<std::int64_t>(kPhases * frame_symbols_);
+  offset_hz_ += kCarrierGain * measured_hz;
+}
+
+// When the clocks of the two stations differ, the response wanders through its window; the window
+// follows by whole symbols.
+void BurstDemodulator::follow_clock() {
+  double moment = 0;
+  double energy = kTiny;
+  for (std::size_t l = 0; l < tracker_->taps(); ++l) {
+    for (std::size_t p = 0; p < kPhases; ++p) {
+      const double power = std::norm(tracker_->tap(p, l));
+      moment += power * (static_cast<double>(l) + static_cast<double>(p) / 2);
+      energy += power;
+    }
+  }
+  centroid_ += gain_for(kClockSeconds, frame_symbols_) * (moment / energy - centroid_);
+  if (centroid_ > centroid_home_ + kClockStep) {
+    tracker_->shift_later();
+    origin_ += kPhases;
+    centroid_ -= 1;
+  } else if (centroid_ < centroid_home_ - kClockStep) {
+    tracker_->shift_earlier();
+    origin_ -= kPhases;
+    centroid_ += 1;
+  }
+}
+
+}  // namespace s5066::modem::ms110a

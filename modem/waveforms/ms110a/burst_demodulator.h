@@ -1,0 +1,112 @@
+// Receives the data part of one burst whose preamble has been read: learns the channel from the
+// preamble, then frame by frame equalises, decides softly, and follows channel, carrier, clock and
+// noise with what was decided. Hands soft bits to the block decoder.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "modem/dsp/channel_tracker.h"
+#include "modem/dsp/equalizer.h"
+#include "modem/waveforms/ms110a/block_decoder.h"
+#include "modem/waveforms/ms110a/demapper.h"
+#include "modem/waveforms/ms110a/preamble_decoder.h"
+
+namespace s5066::modem::ms110a {
+
+class BurstDemodulator {
+ public:
+  struct Output {
+    BlockDecoder::Block block;
+    float soft_quality = 0;
+  };
+
+  BurstDemodulator(const PreambleReading& reading, float noise_share);
+
+  /// Receives the frames that the history holds by now; gives the next block, if one is complete.
+  /// Call until there is none.
+  std::optional<Output> advance(const SampleHistory& history);
+
+  /// The probes have not been heard for a while.
+  bool lost() const;
+  /// The signal is there at this moment.
+  bool healthy() const;
+
+  const Mode& mode() const { return reading_.mode; }
+  /// Half-symbol sample of the data's beginning, by the preamble's reading.
+  std::int64_t data_start() const { return reading_.data_start; }
+  /// The same by the first path, to a fraction of a sample, once the channel has been learned.
+  double first_path_start() const { return first_path_start_; }
+  /// Half-symbol sample up to which the probes were heard.
+  std::int64_t last_heard() const { return last_heard_; }
+
+ private:
+  void learn_channel(const SampleHistory& history);
+  std::vector<float> delay_profile(const SampleHistory& history, unsigned segments);
+  void choose_window(const std::vector<float>& profile, float noise_per_tap);
+  void train(const SampleHistory& history, unsigned symbols);
+
+  void receive_frame(const SampleHistory& history);
+  void load_frame(const SampleHistory& history);
+  void equalize(std::span<const dsp::Complex> response);
+  void update_tracker();
+  void judge_probes();
+  void follow_carrier(std::span<const dsp::Complex> before, std::span<const dsp::Complex> after);
+  void follow_clock();
+  std::vector<dsp::Complex> response() const;
+
+  // The symbols that rows of this frame meet are kept newest first: symbol n of the frame, which
+  // may be negative, stands here.
+  std::size_t slot(std::ptrdiff_t n) const {
+    return static_cast<std::size_t>(static_cast<std::ptrdiff_t>(frame_symbols_) - 1 - n);
+  }
+  std::span<const dsp::Complex> symbols_of_row(std::size_t row) const {
+    return std::span(means_).subspan(frame_symbols_ - 1 - row, tracker_->taps());
+  }
+  std::span<const float> variances_of_row(std::size_t row) const {
+    return std::span(variances_).subspan(frame_symbols_ - 1 - row, tracker_->taps());
+  }
+  std::span<const dsp::Complex, dsp::kPhases> received_of_row(std::size_t row) const {
+    return std::span<const dsp::Complex, dsp::kPhases>(&received_[dsp::kPhases * row],
+                                                       dsp::kPhases);
+  }
+
+  PreambleReading reading_;
+  Parameters p_;
+  std::size_t frame_symbols_;
+  float noise_share_;
+
+  bool learned_ = false;
+  std::int64_t origin_ = 0;  // half-symbol sample of row 0 of the next frame
+  double offset_hz_;
+  double carrier_turn_ = 0;  // turns of the carrier's offset up to carrier_at_
+  std::int64_t carrier_at_ = 0;
+  float noise_ = 1;   // variance of a sample, within the receiver's filter
+  float memory_ = 1;  // of the channel, over one frame
+  double first_path_start_ = 0;
+  double centroid_home_ = 0;  // where the response lay in its window at first, in taps
+  double centroid_ = 0;
+  float heard_ = 1;      // how well probes fit, averaged over a second
+  float heard_now_ = 1;  // over a tenth of it
+  std::int64_t last_heard_ = 0;
+
+  unsigned frame_in_block_ = 0;
+  unsigned scrambler_at_ = 0;
+  std::optional<dsp::ChannelTracker> tracker_;
+  dsp::BlockEqualizer equalizer_;
+  BlockDecoder decoder_;
+  double quality_sum_ = 0;  // over the frames of this block
+
+  std::vector<dsp::Complex> means_;
+  std::vector<float> variances_;
+  std::vector<dsp::Complex> received_;
+  std::vector<dsp::Complex> remainder_;
+  std::vector<dsp::Complex> prior_mean_;
+  std::vector<float> prior_variance_;
+  std::vector<float> llr_;
+  float frame_quality_ = 0;
+};
+
+}  // namespace s5066::modem::ms110a
