@@ -14,6 +14,8 @@
 namespace s5066::modem {
 namespace {
 
+constexpr int kFullQueueWaitMs = 5;
+
 Result<sockaddr_un> unix_address(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -38,13 +40,9 @@ Result<bool> wait_for(int socket, short events, Duration timeout) {
   }
 }
 
-Result<Fd> connect_to(int family, const sockaddr* address, socklen_t size, Duration timeout,
-                      const std::string& name) {
-  Fd socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket) return errno_error("socket");
-  if (::connect(socket.get(), address, size) == 0) return socket;
-  if (errno != EINPROGRESS) return errno_error("connect to " + name);
-  const auto ready = wait_for(socket.get(), POLLOUT, timeout);
+/// The rest of a connect that did not finish at once.
+Result<Fd> connected(Fd socket, Duration end, const std::string& name) {
+  const auto ready = wait_for(socket.get(), POLLOUT, end - monotonic_now());
   if (!ready) return ready.error();
   if (!*ready) return Error{ErrorCode::timed_out, "connect to " + name};
   int error = 0;
@@ -54,6 +52,21 @@ Result<Fd> connect_to(int family, const sockaddr* address, socklen_t size, Durat
   }
   errno = error;
   if (error != 0) return errno_error("connect to " + name);
+  return socket;
+}
+
+Result<Fd> connect_to(int family, const sockaddr* address, socklen_t size, Duration timeout,
+                      const std::string& name) {
+  Fd socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket) return errno_error("socket");
+  const Duration end = monotonic_now() + timeout;
+  while (::connect(socket.get(), address, size) != 0) {
+    if (errno == EINPROGRESS) return connected(std::move(socket), end, name);
+    // A Unix socket whose listener has a full queue; nothing tells when it has not.
+    if (errno != EAGAIN) return errno_error("connect to " + name);
+    if (monotonic_now() >= end) return Error{ErrorCode::timed_out, "connect to " + name};
+    ::poll(nullptr, 0, kFullQueueWaitMs);
+  }
   return socket;
 }
 
