@@ -47,7 +47,7 @@ double number_of(const Message& message, const FieldDescriptor& field, int index
     case FieldDescriptor::CPPTYPE_DOUBLE:
       return many ? r.GetRepeatedDouble(message, &field, index) : r.GetDouble(message, &field);
     default:
-      S5066_ASSERT(!"a rule with numbers on a field without");
+      S5066_ASSERT(false && "a rule with numbers on a field without");
   }
   return 0;
 }

@@ -33,7 +33,7 @@ const RateRow& row_of(const Mode& mode) {
   for (const RateRow& row : kRates) {
     if (row.rate_bps == mode.rate_bps) return row;
   }
-  S5066_ASSERT(!"a rate of this waveform");
+  S5066_ASSERT(false && "a rate of this waveform");
   return kRates[0];
 }
 
