@@ -1,0 +1,205 @@
+// What we put on the air, read by tshark's D_PDU dissector from captures as --capture writes them.
+#include <gtest/gtest.h>
+
+#include "s5066d/pdu/capture.h"
+#include "s5066d/pdu/header.h"
+#include "tests/support/dpdu_samples.h"
+#include "tests/support/tshark.h"
+
+namespace s5066 {
+namespace {
+
+using namespace std::chrono_literals;
+using pdu::Dpdu;
+using test::DissectedPacket;
+
+Bytes capture_of(const std::vector<Dpdu>& dpdus) {
+  Bytes file;
+  pdu::append_capture_header(pdu::LinkType::dpdu, file);
+  Duration at = 1'800'000'000s;
+  for (const auto& dpdu : dpdus) {
+    pdu::append_capture_record(at, test::encoded(dpdu), file);
+    at += 250ms;
+  }
+  return file;
+}
+
+std::string plain_hex(ByteSpan octets) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const auto octet : octets) {
+    text.push_back(kDigits[octet >> 4]);
+    text.push_back(kDigits[octet & 15]);
+  }
+  return text;
+}
+
+/// Compares the fields of one packet with what we meant.
+class Expect {
+ public:
+  Expect(const DissectedPacket& packet, std::string prefix)
+      : packet_(packet), prefix_("s5066dts." + std::move(prefix)) {}
+
+  void number(const std::string& name, std::uint64_t value) const {
+    EXPECT_EQ(packet_.numbers(prefix_ + name), std::vector<std::uint64_t>{value}) << prefix_ + name;
+  }
+  void octets(const std::string& name, ByteSpan value) const {
+    EXPECT_EQ(packet_.hex(prefix_ + name), plain_hex(value)) << prefix_ + name;
+  }
+
+ private:
+  const DissectedPacket& packet_;
+  std::string prefix_;
+};
+
+void expect_common(const DissectedPacket& packet, const Dpdu& dpdu) {
+  const pdu::Common& common = common_of(dpdu);
+  const Expect expect(packet, "");
+  expect.number("sync", 0x90EB);
+  expect.number("type", type_of(dpdu));
+  expect.number("eow.type", common.eow.type);
+  expect.number("eot", common.eot_half_s);
+  expect.number("address.size", 7);
+  expect.number("dest_addr", common.destination.value);
+  expect.number("src_addr", common.source.value);
+  if (common.eow.type == 0) expect.number("eow.data", common.eow.contents);
+}
+
+void expect_flags(const Expect& expect, const pdu::DataFlags& flags) {
+  expect.number("cpdu_start", flags.start);
+  expect.number("cpdu_end", flags.end);
+  expect.number("deliver_in_order", flags.in_order);
+  expect.number("drop_cpdu", flags.drop);
+  expect.number("tx_win_uwe", flags.uwe);
+  expect.number("tx_win_lwe", flags.lwe);
+}
+
+void expect_ack(const Expect& expect, const pdu::Ack& ack) {
+  expect.number("rx_lwe", ack.rx_lwe.value);
+  expect.octets("acks", ack.selective);
+}
+
+void expect_segment(const DissectedPacket& packet, ByteSpan segment) {
+  Expect(packet, "").octets("segmented_cpdu", segment);
+}
+
+void expect_specific(const DissectedPacket& packet, const pdu::Data& data) {
+  const Expect expect(packet, "data_only.");
+  expect_flags(expect, data.flags);
+  expect.number("segmented_cpdu_size", data.segment.size());
+  expect.number("transmit_sequence_number", data.number.value);
+  expect_segment(packet, data.segment);
+}
+
+void expect_specific(const DissectedPacket& packet, const pdu::AckOnly& ack_only) {
+  expect_ack(Expect(packet, "ack_only."), ack_only.ack);
+}
+
+void expect_specific(const DissectedPacket& packet, const pdu::DataAck& data_ack) {
+  const Expect expect(packet, "data_ack.");
+  expect_flags(expect, data_ack.flags);
+  expect.number("segmented_cpdu_size", data_ack.segment.size());
+  expect.number("transmit_sequence_number", data_ack.number.value);
+  expect_ack(expect, data_ack.ack);
+  expect_segment(packet, data_ack.segment);
+}
+
+void expect_specific(const DissectedPacket& packet, const pdu::Nonarq& nonarq) {
+  const Expect expect(packet, nonarq.expedited ? "exp_non_arq_data." : "non_arq_data.");
+  expect.number("cpdu_id_1", nonarq.cpdu_id >> 8u);
+  expect.number("cpdu_id_2", nonarq.cpdu_id & 0xFFu);
+  expect.number("deliver_in_order", nonarq.in_order);
+  expect.number("group_address", nonarq.common.destination.group);
+  expect.number("segmented_cpdu_size", nonarq.segment.size());
+  expect.number("cpdu_size", nonarq.cpdu_size);
+  expect.number("cpdu_segment_offset", nonarq.offset);
+  expect.number("cpdu_reception_window", nonarq.window_half_s);
+  expect_segment(packet, nonarq.segment);
+}
+
+void expect_specific(const DissectedPacket& packet, const pdu::Warning& warning) {
+  const Expect expect(packet, "warning.");
+  expect.number("frame_type", warning.received_type);
+  expect.number("reason", warning.reason);
+}
+
+void expect_specific(const DissectedPacket&, const pdu::Unsupported&) {
+  FAIL() << "never sent";
+}
+
+void expect_dissected(const std::vector<Dpdu>& dpdus) {
+  const auto packets = test::dissect(capture_of(dpdus));
+  ASSERT_TRUE(packets.ok()) << to_string(packets.error());
+  ASSERT_EQ(packets->size(), dpdus.size());
+  for (std::size_t i = 0; i < dpdus.size(); ++i) {
+    const DissectedPacket& packet = (*packets)[i];
+    SCOPED_TRACE("packet " + std::to_string(i + 1) + ": " + to_hex(test::encoded(dpdus[i])));
+    EXPECT_FALSE(packet.malformed);
+    EXPECT_TRUE(packet.complaints.empty()) << packet.complaints.front();
+    EXPECT_EQ(packet.lines_with("(Correct)"), pdu::has_segment(type_of(dpdus[i])) ? 2u : 1u);
+    EXPECT_EQ(packet.lines_with("(Incorrect"), 0u);
+    expect_common(packet, dpdus[i]);
+    std::visit([&](const auto& dpdu) { expect_specific(packet, dpdu); }, dpdus[i]);
+  }
+}
+
+TEST(DpduDissection, each_type_with_random_fields_shows_what_we_meant) {
+  Rng rng(11);
+  std::vector<Dpdu> dpdus;
+  for (int i = 0; i < 400; ++i) {
+    Dpdu dpdu = test::random_dpdu(rng, i % 20 == 0 ? pdu::kSegmentOctetsMax : 60);
+    // Other messages than "none" have dissections of their own.
+    std::visit([](auto& d) { d.common.eow.type = 0; }, dpdu);
+    dpdus.push_back(std::move(dpdu));
+  }
+  expect_dissected(dpdus);
+}
+
+TEST(DpduDissection, the_shortest_and_the_longest_of_each_type_are_whole) {
+  pdu::DataAck longest;
+  longest.segment = Bytes(pdu::kSegmentOctetsMax, 0xA5);
+  longest.ack.selective = Bytes(pdu::kSelectiveOctetsMax, 0xFF);
+  pdu::Data data;
+  data.segment = longest.segment;
+  pdu::Nonarq nonarq;
+  nonarq.segment = longest.segment;
+  nonarq.cpdu_size = pdu::kSegmentOctetsMax;
+  pdu::AckOnly ack_only;
+  ack_only.ack = longest.ack;
+  expect_dissected({pdu::Data{}, data, pdu::AckOnly{}, ack_only, pdu::DataAck{}, longest,
+                    pdu::Nonarq{}, nonarq, pdu::Warning{}});
+}
+
+TEST(DpduDissection, an_engineering_order_wire_message_is_understood) {
+  pdu::AckOnly refusal;  // EOW 3: unrecognised type 9
+  refusal.common.eow = {.type = 3, .contents = 9};
+  pdu::AckOnly advice;  // EOW 1: 2400 bit/s, long
+  advice.common.eow = {.type = 1, .contents = 0x5A};
+  expect_dissected({refusal, advice});
+  const auto packets = test::dissect(capture_of({refusal, advice}));
+  ASSERT_TRUE(packets.ok());
+  EXPECT_EQ((*packets)[0].numbers("s5066dts.eow.unrec_type.reason"), std::vector<std::uint64_t>{9});
+  EXPECT_EQ((*packets)[1].numbers("s5066dts.eow.drc_request.data_rate"),
+            std::vector<std::uint64_t>{5});
+}
+
+TEST(DpduDissection, a_wrong_crc_would_be_noticed) {
+  Bytes frame = test::encoded(pdu::Data{.common = {}, .flags = {}, .number = {}, .segment = {1}});
+  frame.back() ^= 1;
+  Bytes file;
+  pdu::append_capture_header(pdu::LinkType::dpdu, file);
+  pdu::append_capture_record(1s, frame, file);
+  const auto packets = test::dissect(file);
+  ASSERT_TRUE(packets.ok());
+  EXPECT_EQ(packets->at(0).lines_with("(Incorrect"), 1u);
+}
+
+TEST(DpduDissection, times_of_a_capture_are_read_back) {
+  const auto packets = test::dissect(capture_of({pdu::Warning{}, pdu::Warning{}}));
+  ASSERT_TRUE(packets.ok());
+  EXPECT_EQ(packets->at(1).shown("frame.time_epoch"),
+            std::vector<std::string>{"1800000000.250000000"});
+}
+
+}  // namespace
+}  // namespace s5066

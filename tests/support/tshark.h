@@ -1,0 +1,39 @@
+// Has tshark, an implementation that is not ours, dissect a capture.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "s5066d/base/bytes.h"
+#include "s5066d/base/result.h"
+
+namespace s5066::test {
+
+struct DissectedField {
+  std::string name;
+  std::string shown;  // "7", "0x90eb", "1.2.3.4"
+  std::string text;   // the whole line of the dissection
+  std::string value;  // octets of the field in hex; of a bit field its value
+};
+
+struct DissectedPacket {
+  std::vector<DissectedField> fields;  // in the order of the dissection
+  bool malformed = false;
+  std::vector<std::string> complaints;  // warnings and errors of the dissectors
+
+  std::size_t count(const std::string& name) const;
+  /// Each occurrence of the field, as a number.
+  std::vector<std::uint64_t> numbers(const std::string& name) const;
+  /// Each occurrence of the field, as shown.
+  std::vector<std::string> shown(const std::string& name) const;
+  /// The octets of the field's only occurrence; empty when there is none.
+  std::string hex(const std::string& name) const;
+  /// How many lines of the dissection end like "(Correct)".
+  std::size_t lines_with(const std::string& part) const;
+};
+
+/// `options` go to tshark as they are.
+Result<std::vector<DissectedPacket>> dissect(const Bytes& pcap, const std::string& options = {});
+
+}  // namespace s5066::test
