@@ -14,8 +14,10 @@ bool matches(std::string_view text, std::string_view pattern) {
   return std::regex_match(text.begin(), text.end(), entry->second);
 }
 
-/// What the shells of a process may use: its clock, its threads, the operating system.
-const std::vector<std::string_view> kShell = {"threads", "files", "stdio", "clocks", "system"};
+/// What the shells of a process may use: its clock, its threads, the operating system, and the
+/// place that random seeds come from.
+const std::vector<std::string_view> kShell = {"threads", "files",  "stdio",
+                                              "clocks",  "system", "random"};
 
 std::vector<std::string_view> shell_and(std::vector<std::string_view> more) {
   more.insert(more.end(), kShell.begin(), kShell.end());
@@ -33,6 +35,7 @@ const std::vector<Layer>& layers() {
       {"cas", "s5066d/cas/.*", {"dts", "pdu", "base"}, {}, true},
       {"sap", "s5066d/sap/.*", {"cas", "sis core", "base"}, {}, true},
       {"node", "s5066d/node/.*", {"sap", "cas", "dts", "sis core", "modem/api", "base"}, {}, true},
+      {"runtime settings", "s5066d/runtime/settings\\.h", {"sis core", "base"}, {}, true},
       {"runtime", "s5066d/runtime/.*", {"*"}, shell_and({"asio"})},
       {"s5066d main", "s5066d/main\\.cpp", {"*"}, shell_and({"asio", "program_options"})},
 
@@ -68,14 +71,15 @@ const std::vector<Layer>& layers() {
        shell_and({"program_options"})},
 
       {"gateway core",
-       "gateways/(.*_core\\.(h|cpp)|.*_port\\.h|.*/(rcop|bftp)\\.(h|cpp))",
+       "gateways/(.*_core\\.(h|cpp)|.*_(port|types)\\.(h|cpp)|.*/"
+       "(rcop|bftp|utc_reference)\\.(h|cpp))",
        {"sis core", "base"},
        {},
        true},
       {"gateway sqlite",
        "gateways/common/sqlite_store.*",
        {"gateway shell", "gateway core", "sis core", "base"},
-       shell_and({"sqlite"})},
+       shell_and({"sqlite", "openssl"})},
       {"gateway main", "gateways/.*/main\\.cpp", {"*"}, shell_and({"asio", "program_options"})},
       {"gateway shell",
        "gateways/.*",
@@ -85,7 +89,7 @@ const std::vector<Layer>& layers() {
       {"config",
        "config/.*",
        {"base", "dts", "cas", "sap", "node", "sis core", "modem/api", "modem/audio", "modem/ptt",
-        "modem/worker", "gateway core"},
+        "modem/worker", "runtime settings", "gateway core"},
        {"protobuf", "files", "stdio", "system"}},
 
       {"tests", "tests/.*", {"*", "tests"}, {"*"}},
