@@ -89,6 +89,7 @@ void Radio::fault(FaultKind kind, std::string detail) {
 // -----------------------------------------------------------------------------------
 
 void Radio::on_received(std::span<const float> block) {
+  answered_ = false;
   advance(block);
 }
 
@@ -218,11 +219,17 @@ std::optional<Event> Radio::poll_event() {
 // --- Transmitting
 // ---------------------------------------------------------------------------------
 
+std::uint64_t Radio::next_to_make() const {
+  return clock_ + config_.transmit_delay + (answered_ ? config_.block_samples : 0);
+}
+
 bool Radio::fill(std::span<float> block) {
   S5066_ASSERT(block.size() == config_.block_samples);
+  S5066_ASSERT(!answered_);
   std::fill(block.begin(), block.end(), 0.0F);
-  if (!burst_) return false;
   const std::uint64_t begin = next_to_make();
+  answered_ = true;
+  if (!burst_) return false;
   const std::uint64_t end = begin + block.size();
   const std::uint64_t from = std::clamp(burst_->first_at, begin, end);
   const std::uint64_t to = std::clamp(burst_->end_at, from, end);

@@ -86,10 +86,11 @@ class Radio {
   void listen(std::span<const float> samples);
   void stop_listening();
   void collect(const BurstEvent& event);
-  std::uint64_t next_to_make() const { return clock_ + config_.transmit_delay; }
+  std::uint64_t next_to_make() const;
 
   Config config_;
   std::uint64_t clock_ = 0;  // samples received, lost ones too
+  bool answered_ = false;    // the newest block received has its answer
   bool device_lost_ = false;
   std::optional<Burst> burst_;
   std::optional<ms110a::BurstReceiver> receiver_;

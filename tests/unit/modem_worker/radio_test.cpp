@@ -1,0 +1,415 @@
+#include "modem/worker/radio.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "modem/api/airtime.h"
+#include "modem/worker/sample_time.h"
+
+namespace s5066::modem {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr std::size_t kBlock = 192;
+const Mode kMode{.rate_bps = 2400, .interleaver = Interleaver::short_};
+
+Radio::Config config() {
+  return {.block_samples = kBlock, .keyed_margin = seconds(2), .keyed_max = seconds(140)};
+}
+
+Bytes some_bytes(std::size_t count) {
+  Bytes bytes(count);
+  for (std::size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::uint8_t>(i * 7 + 1);
+  return bytes;
+}
+
+TransmitBurst burst(std::uint64_t id, Instant not_before = {}) {
+  return {.id = {id}, .mode = kMode, .bytes = some_bytes(50), .not_before = not_before};
+}
+
+std::vector<float> modulated(const TransmitBurst& command) {
+  ms110a::BurstTransmitter transmitter(command.mode, command.bytes);
+  std::vector<float> samples(transmitter.total_samples());
+  transmitter.read(samples);
+  return samples;
+}
+
+/// Runs a radio block by block and keeps all that comes out of it.
+struct Bench {
+  explicit Bench(const Radio::Config& radio_config) : radio(radio_config) {}
+
+  void tick(std::span<const float> heard = {}) {
+    std::vector<float> block(heard.begin(), heard.end());
+    block.resize(kBlock);
+    radio.on_received(block);
+    drain();
+    answer();
+  }
+  void answer() {
+    std::vector<float> block(kBlock, 9.0F);
+    key.push_back(radio.key_wanted());
+    keyed.push_back(radio.fill(block));
+    sent.insert(sent.end(), block.begin(), block.end());
+    drain();
+  }
+  void run(std::size_t blocks) {
+    for (std::size_t n = 0; n < blocks; ++n) tick();
+  }
+  void drain() {
+    while (auto event = radio.poll_event()) events.push_back(*event);
+  }
+  template <typename E>
+  std::vector<E> all() const {
+    std::vector<E> found;
+    for (const Event& event : events) {
+      if (const auto* e = std::get_if<E>(&event)) found.push_back(*e);
+    }
+    return found;
+  }
+
+  Radio radio;
+  std::vector<float> sent;  // its sample n leaves at kBlock + delay + n on the time line
+  std::vector<bool> keyed;
+  std::vector<bool> key;
+  std::vector<Event> events;
+};
+
+TEST(SampleTime, samples_and_times_are_the_same_clock) {
+  EXPECT_EQ(samples_to_duration(kSampleRate), seconds(1));
+  for (const std::uint64_t n : {0ULL, 1ULL, 2ULL, 3ULL, 192ULL, 9599ULL, 123'456'789'012ULL}) {
+    EXPECT_EQ(duration_to_samples(samples_to_duration(n)), n);
+    EXPECT_EQ(duration_to_samples(samples_to_duration(n) + Duration(50)), n);
+    EXPECT_EQ(duration_to_samples(samples_to_duration(n) + Duration(1000)), n + 1);
+  }
+  EXPECT_EQ(duration_to_samples(Duration(-1)), 0U);
+}
+
+TEST(Radio, a_burst_starts_at_the_very_sample_that_was_asked_for) {
+  for (const std::uint64_t first : {192ULL, 193ULL, 383ULL, 384ULL, 5000ULL}) {
+    SCOPED_TRACE(first);
+    Bench bench(config());
+    const TransmitBurst command = burst(1, sample_to_instant(first));
+    bench.radio.on_received(std::vector<float>(kBlock));
+    bench.radio.on_command(command);
+    bench.answer();
+    const auto expected = modulated(command);
+    bench.run((first + expected.size()) / kBlock + 2);
+    const auto at = bench.sent.begin() + static_cast<std::ptrdiff_t>(first - kBlock);
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), at));
+    const auto is_zero = [](float x) { return x == 0; };
+    EXPECT_TRUE(std::all_of(bench.sent.begin(), at, is_zero));
+    const auto end = at + static_cast<std::ptrdiff_t>(expected.size());
+    EXPECT_TRUE(std::all_of(end, bench.sent.end(), is_zero));
+    ASSERT_EQ(bench.events.size(), 2U);
+    const auto started = std::get<TransmitStarted>(bench.events[0]);
+    EXPECT_EQ(started.at, sample_to_instant(first));
+    const auto finished = std::get<TransmitFinished>(bench.events[1]);
+    EXPECT_EQ(finished.at, sample_to_instant(first + expected.size()));
+    EXPECT_EQ(finished.at - started.at, airtime(kMode, command.bytes.size()));
+    EXPECT_EQ(finished.outcome, TransmitOutcome::sent);
+    EXPECT_EQ(finished.id.value, 1U);
+  }
+}
+
+TEST(Radio, a_time_that_has_passed_means_at_once) {
+  Bench bench(config());
+  bench.run(10);
+  bench.radio.on_command(burst(1, sample_to_instant(5)));
+  bench.run(200);
+  EXPECT_EQ(bench.all<TransmitStarted>().at(0).at, sample_to_instant(11 * kBlock));
+}
+
+TEST(Radio, the_key_goes_down_before_the_first_sample_and_up_after_the_tail) {
+  Radio::Config with_times = config();
+  with_times.ptt_lead = milliseconds(100);  // 960 samples: 5 blocks
+  with_times.ptt_tail = milliseconds(60);   // 3 blocks
+  Bench bench(with_times);
+  const std::uint64_t first = 20 * kBlock;
+  bench.radio.on_command(burst(1, sample_to_instant(first)));
+  const std::uint64_t samples = modulated(burst(1)).size();
+  ASSERT_EQ(samples % kBlock, 0U);
+  bench.run(20 + samples / kBlock + 10);
+  // Entry n of the lists is the block from n + 1 on.
+  const std::size_t down = 20 - 5 - 1;
+  const std::size_t up = 20 + samples / kBlock + 3 - 1;
+  for (std::size_t n = 0; n < bench.keyed.size(); ++n) {
+    EXPECT_EQ(bench.keyed[n], n >= down && n < up) << n;
+    EXPECT_EQ(bench.key[n], n >= down && n < up) << n;
+  }
+  EXPECT_EQ(bench.all<TransmitStarted>().at(0).at, sample_to_instant(first));
+  EXPECT_EQ(bench.all<TransmitFinished>().at(0).at,
+            sample_to_instant(first + samples + 3 * kBlock));
+}
+
+TEST(Radio, a_lead_delays_a_burst_that_should_start_at_once) {
+  Radio::Config with_lead = config();
+  with_lead.ptt_lead = milliseconds(100);
+  Bench bench(with_lead);
+  bench.run(1);
+  bench.radio.on_command(burst(1));
+  bench.run(20);
+  EXPECT_EQ(bench.all<TransmitStarted>().at(0).at, sample_to_instant(2 * kBlock + 960));
+}
+
+TEST(Radio, a_delay_of_the_device_moves_sending_but_not_the_time_line) {
+  Radio::Config delayed = config();
+  delayed.transmit_delay = 1000;
+  Bench bench(delayed);
+  const TransmitBurst command = burst(1, sample_to_instant(5000));
+  bench.radio.on_command(command);
+  const auto expected = modulated(command);
+  bench.run(5000 / kBlock + expected.size() / kBlock + 10);
+  const auto at = bench.sent.begin() + (5000 - 1000 - kBlock);
+  EXPECT_TRUE(std::equal(expected.begin(), expected.end(), at));
+  EXPECT_EQ(bench.all<TransmitStarted>().at(0).at, sample_to_instant(5000));
+  EXPECT_EQ(bench.all<TransmitFinished>().at(0).at, sample_to_instant(5000 + expected.size()));
+  // The key belongs to the time line, not to the moment of making.
+  const auto first_key = std::find(bench.key.begin(), bench.key.end(), true) - bench.key.begin();
+  EXPECT_EQ(first_key, 5000 / static_cast<long>(kBlock) - 1);
+}
+
+TEST(Radio, a_second_burst_is_refused_while_one_is_pending) {
+  Bench bench(config());
+  bench.radio.on_command(burst(1, sample_to_instant(5000)));
+  bench.radio.on_command(burst(2));
+  bench.run(300);
+  ASSERT_EQ(bench.all<Fault>().size(), 1U);
+  EXPECT_EQ(bench.all<Fault>()[0].kind, FaultKind::command_refused);
+  ASSERT_EQ(bench.all<TransmitFinished>().size(), 1U);
+  EXPECT_EQ(bench.all<TransmitFinished>()[0].id.value, 1U);
+  bench.radio.on_command(burst(3));
+  bench.run(300);
+  EXPECT_EQ(bench.all<TransmitFinished>().at(1).id.value, 3U);
+}
+
+TEST(Radio, the_longest_burst_is_taken_and_a_longer_one_is_not) {
+  Radio::Config tight = config();
+  tight.keyed_max = airtime(kMode, 50) + tight.keyed_margin;
+  Bench bench(tight);
+  bench.radio.on_command(burst(1));
+  bench.run(300);
+  EXPECT_EQ(bench.all<TransmitFinished>().size(), 1U);
+  EXPECT_TRUE(bench.all<Fault>().empty());
+  tight.keyed_max -= Duration(1);
+  Bench tighter(tight);
+  tighter.radio.on_command(burst(1));
+  tighter.run(300);
+  EXPECT_TRUE(tighter.all<TransmitFinished>().empty());
+  EXPECT_EQ(tighter.all<Fault>().at(0).kind, FaultKind::command_refused);
+}
+
+TEST(Radio, an_unknown_mode_is_refused) {
+  Bench bench(config());
+  TransmitBurst command = burst(1);
+  command.mode.rate_bps = 2401;
+  bench.radio.on_command(command);
+  bench.run(2);
+  EXPECT_EQ(bench.all<Fault>().at(0).kind, FaultKind::command_refused);
+}
+
+TEST(Radio, an_aborted_burst_is_silent_from_the_next_block_on) {
+  Bench bench(config());
+  bench.radio.on_command(burst(1));
+  bench.run(30);
+  bench.radio.on_command(AbortTransmit{{2}});  // not ours
+  bench.tick();
+  EXPECT_TRUE(bench.keyed.back());
+  bench.radio.on_received(std::vector<float>(kBlock));
+  bench.radio.on_command(AbortTransmit{{1}});
+  bench.drain();
+  EXPECT_FALSE(bench.radio.key_wanted());
+  const auto finished = bench.all<TransmitFinished>();
+  ASSERT_EQ(finished.size(), 1U);
+  EXPECT_EQ(finished[0].outcome, TransmitOutcome::aborted);
+  EXPECT_EQ(finished[0].at, bench.radio.now());
+  bench.answer();
+  EXPECT_FALSE(bench.keyed.back());
+  EXPECT_EQ(bench.sent.back(), 0.0F);
+  bench.radio.on_command(AbortTransmit{{1}});
+  bench.run(200);
+  EXPECT_EQ(bench.all<TransmitFinished>().size(), 1U);
+}
+
+TEST(Radio, a_burst_aborted_before_its_time_is_never_keyed) {
+  Bench bench(config());
+  bench.radio.on_command(burst(1, sample_to_instant(5000)));
+  bench.run(3);
+  bench.radio.on_command(AbortTransmit{{1}});
+  bench.run(200);
+  EXPECT_TRUE(bench.all<TransmitStarted>().empty());
+  EXPECT_EQ(bench.all<TransmitFinished>().at(0).outcome, TransmitOutcome::aborted);
+  EXPECT_EQ(std::count(bench.keyed.begin(), bench.keyed.end(), true), 0);
+}
+
+TEST(Radio, samples_lost_in_mid_burst_leave_a_hole_and_no_slip) {
+  Bench bench(config());
+  const TransmitBurst command = burst(1, sample_to_instant(2 * kBlock));
+  bench.radio.on_command(command);
+  bench.run(10);
+  bench.radio.on_dropped(3 * kBlock);
+  bench.run(300);
+  const auto expected = modulated(command);
+  // Before the hole, and behind it three blocks further on in the burst.
+  const auto sent = bench.sent.begin() + kBlock;
+  EXPECT_TRUE(std::equal(expected.begin(), expected.begin() + 9 * kBlock, sent));
+  EXPECT_TRUE(std::equal(expected.begin() + 12 * kBlock, expected.end(), sent + 9 * kBlock));
+  EXPECT_EQ(bench.all<TransmitFinished>().at(0).outcome, TransmitOutcome::underrun);
+  EXPECT_EQ(bench.all<TransmitFinished>().at(0).at,
+            sample_to_instant(2 * kBlock + expected.size()));
+  EXPECT_EQ(bench.all<Fault>().at(0).kind, FaultKind::samples_dropped);
+}
+
+TEST(Radio, late_samples_make_an_underrun_only_while_keyed) {
+  Bench bench(config());
+  bench.run(3);
+  bench.radio.on_underrun(10);
+  bench.run(1);
+  EXPECT_TRUE(bench.events.empty());
+  bench.radio.on_command(burst(1));
+  bench.run(20);
+  bench.radio.on_underrun(10);
+  bench.radio.on_underrun(10);
+  bench.run(300);
+  EXPECT_EQ(bench.all<Fault>().size(), 1U);
+  EXPECT_EQ(bench.all<TransmitFinished>().at(0).outcome, TransmitOutcome::underrun);
+}
+
+TEST(Radio, a_lost_device_ends_everything_and_bursts_are_refused_until_it_is_back) {
+  Bench bench(config());
+  bench.radio.on_command(burst(1));
+  bench.run(20);
+  bench.radio.on_device_lost("unplugged");
+  bench.drain();
+  EXPECT_EQ(bench.all<TransmitFinished>().at(0).outcome, TransmitOutcome::aborted);
+  EXPECT_EQ(bench.all<Fault>().at(0).kind, FaultKind::device_lost);
+  EXPECT_FALSE(bench.radio.key_wanted());
+  bench.radio.on_command(burst(2));
+  bench.drain();
+  EXPECT_EQ(bench.all<Fault>().at(1).kind, FaultKind::command_refused);
+  bench.radio.on_device_back();
+  bench.radio.on_command(burst(3));
+  bench.run(300);
+  EXPECT_EQ(bench.all<TransmitFinished>().at(1).outcome, TransmitOutcome::sent);
+}
+
+TEST(Radio, a_key_that_fails_ends_the_burst) {
+  Bench bench(config());
+  bench.radio.on_command(burst(1));
+  bench.run(20);
+  bench.radio.on_key_failed("no answer");
+  bench.run(2);
+  EXPECT_EQ(bench.all<Fault>().at(0).kind, FaultKind::ptt_failed);
+  EXPECT_EQ(bench.all<TransmitFinished>().at(0).outcome, TransmitOutcome::aborted);
+  EXPECT_FALSE(bench.keyed.back());
+}
+
+// --- Receiving
+// ------------------------------------------------------------------------------------
+
+/// Feeds a burst that begins at sample `first` of the radio's time line.
+void hear(Bench& bench, const TransmitBurst& command, std::size_t silence) {
+  std::vector<float> audio(silence);
+  const auto samples = modulated(command);
+  audio.insert(audio.end(), samples.begin(), samples.end());
+  audio.resize((audio.size() / kBlock + 20) * kBlock);
+  for (std::size_t at = 0; at < audio.size(); at += kBlock) {
+    bench.tick(std::span(audio).subspan(at, kBlock));
+  }
+}
+
+Bytes received_bytes(const Bench& bench) {
+  Bytes bytes;
+  for (const auto& part : bench.all<ReceivedBytes>()) append(bytes, part.bytes);
+  return bytes;
+}
+
+TEST(Radio, a_burst_is_received_with_times_of_the_sample_clock) {
+  Bench bench(config());
+  bench.run(7);
+  const std::uint64_t first = bench.radio.clock() + 1234;
+  hear(bench, burst(1), 1234);
+  EXPECT_EQ(received_bytes(bench), some_bytes(50));
+  ASSERT_EQ(bench.all<CarrierUp>().size(), 1U);
+  EXPECT_EQ(bench.all<CarrierUp>()[0].mode, kMode);
+  ASSERT_EQ(bench.all<CarrierDown>().size(), 1U);
+  EXPECT_EQ(bench.all<CarrierDown>()[0].reason, CarrierDownReason::end_of_message);
+  const Instant began = sample_to_instant(first);
+  const auto up = bench.all<CarrierUp>()[0].at - began;
+  EXPECT_GT(up, milliseconds(0));
+  EXPECT_LE(up, preamble_duration(kMode) + milliseconds(20));
+  const auto first_bit = bench.all<ReceivedBytes>().at(0).first_bit_at - began;
+  EXPECT_LT(std::chrono::abs(first_bit - preamble_duration(kMode)), milliseconds(2));
+  const auto end = bench.all<CarrierDown>()[0].ended_at - began;
+  EXPECT_LT(std::chrono::abs(end - airtime(kMode, 50)), milliseconds(2));
+  for (std::size_t n = 1; n < bench.events.size(); ++n) {
+    EXPECT_GE(at(bench.events[n]), at(bench.events[n - 1]));
+  }
+}
+
+TEST(Radio, keying_in_mid_reception_loses_the_carrier_and_hearing_returns_afterwards) {
+  Bench bench(config());
+  const auto heard = modulated(burst(1));
+  std::size_t at_sample = 0;
+  while (bench.all<CarrierUp>().empty()) {
+    ASSERT_LT(at_sample, heard.size());
+    bench.tick(std::span(heard).subspan(at_sample, kBlock));
+    at_sample += kBlock;
+  }
+  bench.radio.on_command(burst(2));
+  bench.run(20);
+  ASSERT_EQ(bench.all<CarrierDown>().size(), 1U);
+  EXPECT_EQ(bench.all<CarrierDown>()[0].reason, CarrierDownReason::lost);
+  EXPECT_LE(bench.all<CarrierDown>()[0].at, bench.all<TransmitStarted>().at(0).at);
+  bench.run(200);
+  ASSERT_EQ(bench.all<TransmitFinished>().size(), 1U);
+  hear(bench, burst(3), 100);
+  EXPECT_EQ(received_bytes(bench), some_bytes(50));
+  EXPECT_EQ(bench.all<CarrierUp>().size(), 2U);
+}
+
+TEST(Radio, while_keyed_nothing_is_heard) {
+  Bench bench(config());
+  TransmitBurst longer = burst(1);
+  longer.bytes = some_bytes(2000);
+  bench.radio.on_command(longer);
+  bench.run(2);
+  hear(bench, burst(2), 0);
+  EXPECT_TRUE(bench.all<CarrierUp>().empty());
+}
+
+TEST(Radio, a_mode_that_is_not_listened_for_is_not_heard) {
+  Bench bench(config());
+  const Mode other{.rate_bps = 300, .interleaver = Interleaver::long_};
+  bench.radio.on_command(SetReceiveModes{{other}});
+  hear(bench, burst(1), 100);
+  EXPECT_TRUE(bench.all<CarrierUp>().empty());
+  bench.radio.on_command(SetReceiveModes{{other, kMode}});
+  hear(bench, burst(1), 100);
+  EXPECT_EQ(bench.all<CarrierUp>().size(), 1U);
+}
+
+TEST(Radio, a_short_gap_is_a_fade_and_a_long_one_ends_the_burst) {
+  for (const bool too_long : {false, true}) {
+    SCOPED_TRACE(too_long);
+    Radio::Config with_limit = config();
+    with_limit.gap_samples_max = kBlock;
+    Bench bench(with_limit);
+    const auto heard = modulated(burst(1));
+    std::size_t at_sample = 0;
+    while (bench.all<CarrierUp>().empty()) {
+      ASSERT_LT(at_sample, heard.size());
+      bench.tick(std::span(heard).subspan(at_sample, kBlock));
+      at_sample += kBlock;
+    }
+    bench.radio.on_dropped(too_long ? kBlock + 1 : kBlock);
+    bench.drain();
+    EXPECT_EQ(bench.all<CarrierDown>().size(), too_long ? 1U : 0U);
+    EXPECT_EQ(bench.all<Fault>().size(), 1U);
+  }
+}
+
+}  // namespace
+}  // namespace s5066::modem
