@@ -14,7 +14,7 @@ namespace {
 using Wide = std::complex<double>;
 
 /// In units of one symbol's energy: keeps the system regular and costs nothing measurable.
-constexpr double kRegularization = 0.5;
+constexpr double kRegularization = 0.01;
 constexpr std::size_t kParts = 4;  // of the stretch, whose phases give the carrier's offset
 
 Wide product(Wide a, Wide b) {

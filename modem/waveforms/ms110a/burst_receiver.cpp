@@ -20,6 +20,7 @@ constexpr float kDcPole = 0.995F;  // blocks below 8 Hz
 constexpr std::int64_t kSameBurst = 64;
 /// A burst that is being heard well gives way only to a preamble with this part of the power.
 constexpr float kReplaceStrength = 0.4F;
+constexpr float kStrongerBy = 1.5F;
 /// A symbol's pulse is centred 1.5 samples after the symbol's beginning.
 constexpr double kPulseCentre = 1.5;
 
@@ -79,7 +80,10 @@ class BurstReceiver::Impl {
 
   void listen() {
     const auto candidate = search_.advance(history_);
-    if (!decoder_ && candidate) decoder_.emplace(*candidate, converter_.noise_share());
+    // A stronger candidate ends the reading of a weak one, which may have been noise.
+    if (candidate && (!decoder_ || candidate->strength > kStrongerBy * decoder_->strength())) {
+      decoder_.emplace(*candidate, converter_.noise_share());
+    }
     if (!decoder_) return;
     const auto progress = decoder_->advance(history_);
     if (progress == PreambleDecoder::Progress::pending) return;

@@ -28,6 +28,8 @@ class PreambleDecoder {
 
   /// Reads every segment that the history holds by now.
   Progress advance(const SampleHistory& history);
+  /// Of the segment last read.
+  float strength() const { return segment_.strength; }
   /// Once decided.
   const PreambleReading& reading() const { return reading_; }
 

@@ -20,7 +20,7 @@ constexpr std::size_t kOpening = kSegmentOpening.size();
 constexpr float kRatioMin = 2.5F;
 /// Second stage: noise alone reaches this once in years. A clean signal has 1, a signal as strong
 /// as the noise 0.5.
-constexpr float kStrengthMin = 0.08F;
+constexpr float kStrengthMin = 0.12F;
 constexpr double kFineReachHz = 20;
 constexpr double kFineStepHz = 2;
 constexpr double kTiny = 1e-18;  // power below which there is no signal at all
