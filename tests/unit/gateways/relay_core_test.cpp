@@ -1,0 +1,314 @@
+#include "gateways/file_relay/relay_core.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+#include "tests/unit/gateways/relay_world.h"
+
+namespace s5066::file_relay {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using test::RelayWorld;
+using Side = RelayWorld::Side;
+using Kind = RelayEvent::Kind;
+using Files = std::map<std::string, Bytes>;
+
+constexpr Side kLeft = RelayWorld::kLeft;
+constexpr Side kRight = RelayWorld::kRight;
+
+Bytes content_of(std::size_t size, std::uint64_t seed = 1) {
+  Rng rng(seed);
+  Bytes bytes(size);
+  for (auto& octet : bytes) octet = static_cast<std::uint8_t>(rng.below(256));
+  return bytes;
+}
+
+TEST(Relay, a_file_crosses_and_is_acknowledged) {
+  for (const std::size_t size : {0u, 1u, 2030u, 2031u, 4072u, 20000u}) {
+    SCOPED_TRACE(size);
+    RelayWorld world(1);
+    const auto id = world.send(kLeft, "MAP.BIN", content_of(size));
+    EXPECT_TRUE(world.run_until_delivered(hours(1)));
+    EXPECT_EQ(world.inbox(kRight), (Files{{"MAP.BIN", content_of(size)}}));
+    EXPECT_EQ(world.item(kLeft, id).attempts, 1u);
+  }
+}
+
+TEST(Relay, a_restart_never_sends_a_delivered_file_again) {
+  RelayWorld world(1);
+  world.send(kLeft, "f", content_of(100));
+  ASSERT_TRUE(world.run_until_delivered(hours(1)));
+  const auto sent = world.updus_sent(kLeft);
+  world.kill(kLeft);
+  world.start(kLeft);
+  world.run_for(hours(2));
+  EXPECT_EQ(world.updus_sent(kLeft), sent);
+}
+
+TEST(Relay, segments_are_not_sent_one_by_one) {
+  RelayWorld world(1);
+  world.core_config.outstanding_max = 16;
+  world.kill(kLeft);
+  world.start(kLeft);
+  world.send(kLeft, "f", content_of(100000));
+  EXPECT_TRUE(world.run_until_delivered(hours(1)));
+  EXPECT_EQ(world.outstanding_peak(kLeft), 16u);
+}
+
+TEST(Relay, nothing_is_sent_while_the_flow_is_off) {
+  RelayWorld world(1, {.queue_max = 8});
+  world.send(kLeft, "f", content_of(100000));
+  EXPECT_TRUE(world.run_until_delivered(hours(1)));
+  EXPECT_EQ(world.inbox(kRight), (Files{{"f", content_of(100000)}}));
+  EXPECT_LE(world.sent_while_off(kLeft), 64u);  // what left before the news came
+  RelayCore& core = world.core(kLeft);
+  core.on_sis(world.now(), gateways::SisFlow{false});
+  world.send(kLeft, "g", content_of(100));
+  const auto sent = world.updus_sent(kLeft);
+  world.run_for(minutes(10));
+  EXPECT_EQ(world.updus_sent(kLeft), sent);
+  core.on_sis(world.now(), gateways::SisFlow{true});
+  EXPECT_TRUE(world.run_until_delivered(hours(1)));
+}
+
+TEST(Relay, the_same_file_sent_twice_on_purpose_arrives_twice) {
+  RelayWorld world(1);
+  world.send(kLeft, "f", content_of(3000));
+  ASSERT_TRUE(world.run_until_delivered(hours(1)));
+  world.send(kLeft, "f", content_of(3000));
+  ASSERT_TRUE(world.run_until_delivered(hours(1)));
+  EXPECT_EQ(world.inbox(kRight), (Files{{"f", content_of(3000)}, {"f.1", content_of(3000)}}));
+}
+
+TEST(Relay, a_lost_acknowledgement_costs_a_repeat_but_not_a_second_file) {
+  for (const AckMode mode : {AckMode::frap, AckMode::frap_v2}) {
+    RelayWorld world(1);
+    world.core_config.sender.acknowledgement = mode;
+    world.core_config.receiver.acknowledgement = mode;
+    for (const Side side : {kLeft, kRight}) {
+      world.kill(side);
+      world.start(side);
+    }
+    world.mute(kRight, true);
+    const auto id = world.send(kLeft, "f", content_of(5000));
+    world.run_for(minutes(10));
+    EXPECT_EQ(world.inbox(kRight).size(), 1u);
+    EXPECT_EQ(world.item(kLeft, id).state, SpoolState::active);
+    world.mute(kRight, false);
+    EXPECT_TRUE(world.run_until_delivered(hours(2)));
+    EXPECT_EQ(world.item(kLeft, id).attempts, 2u);
+    EXPECT_EQ(world.inbox(kRight), (Files{{"f", content_of(5000)}}));
+    EXPECT_EQ(world.events(kRight, Kind::repeat_received), 1u);
+  }
+}
+
+TEST(Relay, without_acknowledgements_the_subnet_s_word_is_enough) {
+  RelayWorld world(1);
+  world.core_config.sender.acknowledgement = AckMode::none;
+  world.core_config.receiver.acknowledgement = AckMode::none;
+  for (const Side side : {kLeft, kRight}) {
+    world.kill(side);
+    world.start(side);
+  }
+  world.send(kLeft, "f", content_of(5000));
+  EXPECT_TRUE(world.run_until_delivered(hours(1)));
+  EXPECT_EQ(world.inbox(kRight), (Files{{"f", content_of(5000)}}));
+  EXPECT_EQ(world.updus_sent(kRight), 0u);
+}
+
+TEST(Relay, a_missing_peer_is_tried_again_at_growing_intervals_until_the_time_is_up) {
+  RelayWorld world(1);
+  world.kill(kRight);
+  const auto id = world.send(kLeft, "f", content_of(10));
+  world.run_for(hours(24) - minutes(1));
+  EXPECT_EQ(world.item(kLeft, id).state, SpoolState::deferred);
+  const std::uint32_t attempts = world.item(kLeft, id).attempts;
+  EXPECT_GT(attempts, 20u);
+  EXPECT_LT(attempts, 32u);
+  world.run_for(minutes(5));
+  EXPECT_EQ(world.item(kLeft, id).state, SpoolState::expired);
+  EXPECT_EQ(world.item(kLeft, id).reason, "no relay is bound at the destination");
+}
+
+TEST(Relay, the_last_allowed_attempt_is_made_and_no_other) {
+  RelayWorld world(1);
+  world.core_config.sender.attempts_max = 3;
+  world.kill(kLeft);
+  world.start(kLeft);
+  world.kill(kRight);
+  const auto id = world.send(kLeft, "f", content_of(10));
+  world.run_for(hours(2));
+  EXPECT_EQ(world.item(kLeft, id).state, SpoolState::failed);
+  EXPECT_EQ(world.updus_sent(kLeft), 3u);
+}
+
+TEST(Relay, many_files_for_a_dead_peer_keep_to_the_active_set) {
+  RelayWorld world(1);
+  world.kill(kRight);
+  for (int i = 0; i < 40; ++i) world.send(kLeft, "f" + std::to_string(i), content_of(10));
+  for (int i = 0; i < 200; ++i) {
+    world.run_for(seconds(7));
+    ASSERT_LE(world.core(kLeft).transfers().size(), world.core_config.sender.active_max);
+  }
+  world.start(kRight);
+  EXPECT_TRUE(world.run_until_delivered(hours(12)));
+  EXPECT_EQ(world.inbox(kRight).size(), 40u);
+}
+
+TEST(Relay, a_broken_inbox_holds_the_acknowledgement_back_until_it_is_mended) {
+  for (const int code : {EACCES, ENOSPC}) {
+    RelayWorld world(1);
+    world.set_inbox_errno(kRight, code);
+    const auto id = world.send(kLeft, "f", content_of(5000));
+    world.run_for(hours(1));
+    EXPECT_EQ(world.updus_sent(kRight), 0u);
+    EXPECT_GE(world.events(kRight, Kind::store_failed), 1u);
+    EXPECT_NE(world.item(kLeft, id).state, SpoolState::delivered);
+    EXPECT_TRUE(world.inbox(kRight).empty());
+    world.set_inbox_errno(kRight, 0);
+    EXPECT_TRUE(world.run_until_delivered(hours(2)));
+    EXPECT_EQ(world.inbox(kRight), (Files{{"f", content_of(5000)}}));
+  }
+}
+
+TEST(Relay, a_relay_that_dies_with_an_unstored_file_gets_it_again) {
+  RelayWorld world(1);
+  world.set_inbox_errno(kRight, ENOSPC);
+  world.send(kLeft, "f", content_of(5000));
+  world.run_for(minutes(5));
+  world.kill(kRight);
+  world.set_inbox_errno(kRight, 0);
+  world.start(kRight);
+  EXPECT_TRUE(world.run_until_delivered(hours(3)));
+  EXPECT_EQ(world.inbox(kRight), (Files{{"f", content_of(5000)}}));
+}
+
+TEST(Relay, a_lost_connection_starts_the_file_again_at_once) {
+  RelayWorld world(1);
+  const auto id = world.send(kLeft, "f", content_of(50000));
+  world.run_for(seconds(20));
+  world.lose_connection(kLeft, seconds(30));
+  EXPECT_TRUE(world.run_until_delivered(minutes(5)));
+  EXPECT_EQ(world.item(kLeft, id).attempts, 2u);
+  EXPECT_EQ(world.inbox(kRight), (Files{{"f", content_of(50000)}}));
+}
+
+TEST(Relay, an_mtu_too_small_for_acknowledgements_is_not_used) {
+  RelayWorld world(1, {.mtu = 299});
+  world.send(kLeft, "f", content_of(1000));
+  world.run_for(hours(1));
+  EXPECT_EQ(world.updus_sent(kLeft), 0u);
+  EXPECT_EQ(world.events(kLeft, Kind::mtu_too_small), 1u);
+  RelayWorld smallest(1, {.mtu = 300});
+  smallest.send(kLeft, std::string(255, 'n'), content_of(1000));
+  EXPECT_TRUE(smallest.run_until_delivered(hours(1)));
+}
+
+TEST(Relay, acknowledgements_of_other_files_are_not_believed) {
+  RelayWorld world(1);
+  world.mute(kRight, true);
+  const auto id = world.send(kLeft, "f", content_of(10));
+  world.run_for(minutes(2));
+  const std::uint8_t updu_id = world.item(kLeft, id).updu_id;
+  const auto other = static_cast<std::uint8_t>(updu_id + 1);
+  world.inject(kLeft, frap_updu(0, other));
+  world.inject(kLeft, frap_updu(1, updu_id));  // of an attempt that was never made
+  world.inject(kLeft, frap_v2_updu(0, updu_id, {"g", 10}));
+  world.inject(kLeft, frap_v2_updu(0, updu_id, {"f", 11}));
+  world.inject(kLeft, frap_v2_updu(0, other, {"f", 10}));
+  world.run_for(minutes(2));
+  EXPECT_NE(world.item(kLeft, id).state, SpoolState::delivered);
+  EXPECT_EQ(world.core(kLeft).sender().stats().acknowledgements_unmatched, 5u);
+  world.inject(kLeft, frap_updu(0, updu_id));
+  world.run_for(minutes(1));
+  EXPECT_EQ(world.item(kLeft, id).state, SpoolState::delivered);
+}
+
+TEST(Relay, a_late_acknowledgement_of_an_earlier_attempt_counts) {
+  RelayWorld world(1);
+  world.mute(kRight, true);
+  const auto id = world.send(kLeft, "f", content_of(10));
+  world.run_for(minutes(2));
+  const std::uint8_t updu_id = world.item(kLeft, id).updu_id;
+  world.kill(kRight);
+  while (world.item(kLeft, id).attempts < 3) world.run_for(minutes(5));
+  world.inject(kLeft, frap_updu(0, updu_id));
+  world.run_for(minutes(1));
+  EXPECT_EQ(world.item(kLeft, id).state, SpoolState::delivered);
+}
+
+// Goal:   a kill at any step of either relay costs time, never a file, and never makes two of one.
+// Method: one transfer, killed before its n-th step for every n; the relay is back 45 s later.
+TEST(RelayKill, at_any_step_of_either_relay_the_file_arrives_once) {
+  for (const Side side : {kLeft, kRight}) {
+    std::uint64_t kills = 0;
+    for (std::uint64_t step = 1;; ++step) {
+      SCOPED_TRACE(testing::Message() << "side " << side << " step " << step);
+      RelayWorld world(step);
+      world.kill_at_step(side, step);
+      const auto id = world.send(kLeft, "f", content_of(5000));
+      ASSERT_TRUE(world.run_until_delivered(hours(6)));
+      EXPECT_EQ(world.inbox(kRight), (Files{{"f", content_of(5000)}}));
+      if (HasFailure()) return;
+      if (!world.was_killed(side)) break;
+      if (world.item(kLeft, id).attempts > 0) ++kills;
+      if (step > 60) break;  // by now it kills an idle relay
+    }
+    EXPECT_GE(kills, 10u);
+  }
+}
+
+// Goal:   whatever the subnet, the disks and the power do, each file arrives once.
+// Method: for an hour anything may fail; then faults stop and everything must arrive.
+TEST(RelaySwarm, every_file_arrives_once_under_any_mix_of_faults) {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Rng rng(seed);
+    RelayWorld world(seed, {.rejected = 0.1 * rng.uniform(),
+                            .repeated = 0.2 * rng.uniform(),
+                            .reordered = rng.chance(0.5),
+                            .queue_max = 4 + rng.below(20)});
+    Files expected[2];
+    for (int i = 0; i < 60; ++i) {
+      const Side side = rng.chance(0.5) ? kLeft : kRight;
+      switch (rng.below(8)) {
+        case 0:
+          world.kill_at_step(side, 1 + rng.below(30));
+          break;
+        case 1:
+          world.lose_connection(side, seconds(rng.below(120)));
+          break;
+        case 2:
+          world.set_inbox_errno(side, rng.chance(0.5) ? ENOSPC : 0);
+          break;
+        case 3:
+          world.mute(side, rng.chance(0.5));
+          break;
+        default:
+          if (expected[side].size() >= 6) break;
+          const std::string name = "f" + std::to_string(i);
+          const Bytes content = content_of(rng.below(12000), seed * 100 + i);
+          expected[side][name] = content;
+          world.send(side, name, content);
+          break;
+      }
+      world.run_for(seconds(rng.below(120)));
+    }
+    for (const Side side : {kLeft, kRight}) {
+      world.set_inbox_errno(side, 0);
+      world.mute(side, false);
+    }
+    world.subnet.rejected = 0;
+    ASSERT_TRUE(world.run_until_delivered(hours(20)));
+    EXPECT_EQ(world.inbox(kRight), expected[kLeft]);
+    EXPECT_EQ(world.inbox(kLeft), expected[kRight]);
+    if (HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace s5066::file_relay

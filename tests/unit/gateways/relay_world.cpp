@@ -1,0 +1,245 @@
+#include "tests/unit/gateways/relay_world.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace s5066::test {
+
+using file_relay::RelayCore;
+using file_relay::RelayEvent;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+RelayWorld::RelayWorld(std::uint64_t seed, const SubnetOptions& options)
+    : subnet(options), rng_(seed) {
+  core_config.sender.spool_poll = seconds(30);
+  for (const Side side : {kLeft, kRight}) {
+    Station& s = station(side);
+    const std::string name = side == kLeft ? "left" : "right";
+    s.address = Address{0x01020300u + static_cast<std::uint32_t>(side)};
+    s.store_config.path = (folder_.path() / (name + ".db")).string();
+    s.store_config.inbox = folder_.make(name);
+    s.store_config.first_updu_id = static_cast<std::uint8_t>(rng_.below(256));
+    s.store_config.inbox_hook = [&s](gateways::Inbox::Step) { return s.inbox_errno; };
+    start(side);
+  }
+}
+
+UtcSeconds RelayWorld::utc() const {
+  return {1'700'000'000 + std::chrono::duration_cast<seconds>(now_.time_since_epoch()).count()};
+}
+
+void RelayWorld::at(Instant when, std::function<void()> run) {
+  heap_.push({when, ++order_, std::move(run)});
+}
+
+void RelayWorld::start(Side side) {
+  Station& s = station(side);
+  auto opened = gateways::SqliteStore::open(s.store_config);
+  ASSERT_TRUE(opened) << to_string(opened.error());
+  s.store.emplace(std::move(opened).value());
+  static_cast<void>(s.store->recover());  // an inbox that is away is no reason not to start
+  s.core = std::make_unique<RelayCore>(core_config);
+  s.wake_at.reset();
+  s.core->on_clock(now_, utc());
+  s.core->on_start(now_);
+  pump(side);
+  at(now_ + seconds(1), [this, side, incarnation = s.incarnation] {
+    if (station(side).incarnation == incarnation) bind(side);
+  });
+}
+
+void RelayWorld::kill(Side side) {
+  Station& s = station(side);
+  ++s.incarnation;
+  ++s.binding;
+  ++s.kills;
+  s.core.reset();
+  s.store.reset();
+  s.bound = false;
+  s.queued = 0;
+  s.flow_off = false;
+}
+
+void RelayWorld::bind(Side side) {
+  Station& s = station(side);
+  if (s.core == nullptr || s.bound) return;
+  s.bound = true;
+  tell(side, gateways::SisBound{static_cast<std::uint16_t>(subnet.mtu)});
+}
+
+void RelayWorld::lose_connection(Side side, Duration outage) {
+  Station& s = station(side);
+  if (!s.bound) return;
+  s.bound = false;
+  ++s.binding;
+  s.queued = 0;
+  s.flow_off = false;
+  tell(side, gateways::SisLost{});
+  at(now_ + outage, [this, side, incarnation = s.incarnation] {
+    if (station(side).incarnation == incarnation) bind(side);
+  });
+}
+
+bool RelayWorld::step(Side side) {
+  Station& s = station(side);
+  if (!s.steps_left || --*s.steps_left > 0) return true;
+  s.steps_left.reset();
+  kill(side);
+  at(now_ + seconds(45), [this, side] { start(side); });
+  return false;
+}
+
+void RelayWorld::tell(Side side, const gateways::SisEvent& event) {
+  if (station(side).core == nullptr || !step(side)) return;
+  station(side).core->on_sis(now_, event);
+  pump(side);
+}
+
+void RelayWorld::inject(Side to, const Bytes& updu) {
+  const Side from = to == kLeft ? kRight : kLeft;
+  tell(to, gateways::SisIndication{station(from).address, gateways::kRcopSap, updu});
+}
+
+void RelayWorld::pump(Side side) {
+  Station& s = station(side);
+  while (auto action = s.core->poll_action()) {
+    if (auto* event = std::get_if<RelayEvent>(&*action)) {
+      ++s.events[event->kind];
+      continue;
+    }
+    if (!step(side)) return;
+    if (auto* request = std::get_if<gateways::StoreRequest>(&*action)) {
+      serve(side, std::move(*request));
+    } else {
+      submit(side, std::move(std::get<gateways::SisUnidata>(*action)));
+    }
+  }
+  const std::size_t outstanding = s.core->sender().outstanding() + s.core->receiver().outstanding();
+  s.outstanding_peak = std::max(s.outstanding_peak, outstanding);
+  const auto next = s.core->next_deadline();
+  if (!next || (s.wake_at && *s.wake_at <= *next && *s.wake_at > now_)) return;
+  s.wake_at = std::max(*next, now_ + milliseconds(1));
+  at(*s.wake_at, [this, side, incarnation = s.incarnation, when = *s.wake_at] {
+    Station& woken = station(side);
+    if (woken.incarnation != incarnation || woken.wake_at != when) return;
+    woken.wake_at.reset();
+    if (!step(side)) return;
+    woken.core->on_deadline(now_);
+    pump(side);
+  });
+}
+
+// The work and its result are two steps: a relay may die between them.
+void RelayWorld::serve(Side side, gateways::StoreRequest request) {
+  const std::uint64_t incarnation = station(side).incarnation;
+  at(now_ + milliseconds(2), [this, side, incarnation, request = std::move(request)] {
+    Station& s = station(side);
+    if (s.incarnation != incarnation) return;
+    auto result = s.store->execute(request);
+    if (!step(side)) return;
+    s.core->on_store_result(now_, result);
+    pump(side);
+  });
+}
+
+void RelayWorld::submit(Side side, gateways::SisUnidata updu) {
+  Station& s = station(side);
+  ++s.updus_sent;
+  if (s.flow_off) ++s.sent_while_off;
+  if (++s.queued > subnet.queue_max && !s.flow_off) {
+    s.flow_off = true;
+    at(now_, [this, side, binding = s.binding] {
+      if (station(side).binding == binding) tell(side, gateways::SisFlow{false});
+    });
+  }
+  s.line_free = std::max(s.line_free, now_) + subnet.per_updu;
+  const Duration late = subnet.reordered ? seconds(rng_.below(20)) : seconds(0);
+  const bool reject = rng_.chance(subnet.rejected);
+  at(s.line_free + late, [this, side, updu = std::move(updu), binding = s.binding, reject] {
+    arrive(side, updu, binding, reject);
+  });
+}
+
+void RelayWorld::arrive(Side from, const gateways::SisUnidata& updu, std::uint64_t binding,
+                        bool reject) {
+  const Side to = from == kLeft ? kRight : kLeft;
+  if (station(from).binding != binding) return;  // its node has dropped it
+  const bool there = station(to).bound && station(to).core != nullptr;
+  const bool arrives = there && !station(from).muted && (!reject || rng_.chance(0.5));
+  for (int copies = arrives ? 1 + rng_.chance(subnet.repeated) : 0; copies > 0; --copies) {
+    tell(to, gateways::SisIndication{station(from).address, gateways::kRcopSap, updu.updu});
+  }
+  Station& s = station(from);
+  if (s.binding != binding) return;
+  --s.queued;
+  if (s.flow_off && s.queued <= subnet.queue_max / 2) {
+    s.flow_off = false;
+    tell(from, gateways::SisFlow{true});
+    if (s.binding != binding) return;
+  }
+  if (reject || !there) {
+    const auto reason = there ? sis::RejectReason::destination_not_responding
+                              : sis::RejectReason::destination_sap_not_bound;
+    tell(from, gateways::SisRejected{updu.id, reason});
+  } else {
+    tell(from, gateways::SisConfirmed{updu.id});
+  }
+}
+
+// As another program would: through the file, not through the relay.
+gateways::SpoolId RelayWorld::send(Side from, const std::string& name, const Bytes& content) {
+  const Side to = from == kLeft ? kRight : kLeft;
+  auto hand_over = gateways::SqliteStore::open(station(from).store_config);
+  EXPECT_TRUE(hand_over);
+  const auto id = hand_over->enqueue({station(to).address, name, content, utc()});
+  EXPECT_TRUE(id) << to_string(id.error());
+  station(from).sent.push_back(*id);
+  if (station(from).core != nullptr) {
+    station(from).core->on_spool_changed(now_);
+    pump(from);
+  }
+  return *id;
+}
+
+gateways::SpoolItem RelayWorld::item(Side side, gateways::SpoolId id) {
+  auto look = gateways::SqliteStore::open(station(side).store_config);
+  EXPECT_TRUE(look);
+  return **look->find(id);
+}
+
+void RelayWorld::run_for(Duration time) {
+  const Instant end = now_ + time;
+  while (!heap_.empty() && heap_.top().at <= end) {
+    Event event = heap_.top();
+    heap_.pop();
+    now_ = event.at;
+    event.run();
+  }
+  now_ = end;
+}
+
+bool RelayWorld::all_delivered() {
+  for (const Side side : {kLeft, kRight}) {
+    for (const auto id : station(side).sent) {
+      if (item(side, id).state != gateways::SpoolState::delivered) return false;
+    }
+  }
+  return true;
+}
+
+bool RelayWorld::run_until_delivered(Duration time_max) {
+  const Instant end = now_ + time_max;
+  while (now_ < end) {
+    if (all_delivered()) return true;
+    run_for(std::chrono::minutes(5));
+  }
+  return all_delivered();
+}
+
+std::map<std::string, Bytes> RelayWorld::inbox(Side side) {
+  return visible_files(station(side).store_config.inbox);
+}
+
+}  // namespace s5066::test

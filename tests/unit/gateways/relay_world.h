@@ -1,0 +1,123 @@
+// Two file relays in virtual time: real cores, real spools, and a simulated subnetwork between them
+// that rejects, repeats, reorders, stops and goes away. Either relay can be killed at any step.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <queue>
+#include <string>
+#include <vector>
+
+#include "gateways/common/sqlite_store.h"
+#include "gateways/file_relay/relay_core.h"
+#include "s5066d/base/rng.h"
+#include "tests/unit/gateways/temporary_folder.h"
+
+namespace s5066::test {
+
+struct SubnetOptions {
+  double rejected = 0;           // of U_PDUs; half of these arrive all the same
+  double repeated = 0;           // arrive twice
+  bool reordered = false;        // as they arrive
+  std::size_t queue_max = 1000;  // flow goes off above, on again at half
+  Duration per_updu = std::chrono::seconds(2);
+  std::size_t mtu = 2048;
+};
+
+class RelayWorld {
+ public:
+  enum Side { kLeft = 0, kRight = 1 };
+
+  explicit RelayWorld(std::uint64_t seed, const SubnetOptions& options = {});
+
+  file_relay::RelayCore::Config core_config;
+  SubnetOptions subnet;
+
+  void start(Side side);
+  void kill(Side side);
+  /// The relay dies before the n-th step from now, counted from 1, and is back after a while.
+  void kill_at_step(Side side, std::uint64_t step) { station(side).steps_left = step; }
+  bool was_killed(Side side) const { return stations_[side].kills > 0; }
+
+  gateways::SpoolId send(Side from, const std::string& name, const Bytes& content);
+  gateways::SpoolItem item(Side side, gateways::SpoolId id);
+
+  void lose_connection(Side side, Duration outage);
+  /// errno of every step of storing into the inbox; 0: it works.
+  void set_inbox_errno(Side side, int code) { station(side).inbox_errno = code; }
+  /// Everything from here to there is lost without a word for so long: nobody is told.
+  void mute(Side from, bool muted) { station(from).muted = muted; }
+
+  void run_for(Duration time);
+  /// True when every file sent so far has been delivered within the time.
+  bool run_until_delivered(Duration time_max);
+
+  std::map<std::string, Bytes> inbox(Side side);
+  file_relay::RelayCore& core(Side side) { return *station(side).core; }
+  std::uint64_t updus_sent(Side side) const { return stations_[side].updus_sent; }
+  std::uint64_t sent_while_off(Side side) const { return stations_[side].sent_while_off; }
+  std::size_t outstanding_peak(Side side) const { return stations_[side].outstanding_peak; }
+  std::uint64_t events(Side side, file_relay::RelayEvent::Kind kind) {
+    return station(side).events[kind];
+  }
+  /// Hands a U_PDU to the relay as if it had come over the air.
+  void inject(Side to, const Bytes& updu);
+  Instant now() const { return now_; }
+
+ private:
+  struct Station {
+    Address address;
+    gateways::SqliteStore::Config store_config;
+    std::optional<gateways::SqliteStore> store;
+    std::unique_ptr<file_relay::RelayCore> core;
+    std::uint64_t incarnation = 0;
+    std::optional<std::uint64_t> steps_left;
+    std::optional<Instant> wake_at;
+    int inbox_errno = 0;
+    bool muted = false;
+    bool bound = false;
+    bool flow_off = false;
+    std::uint64_t binding = 0;
+    std::size_t queued = 0;
+    Instant line_free{};
+    std::vector<gateways::SpoolId> sent;
+    std::uint64_t kills = 0;
+    std::uint64_t updus_sent = 0;
+    std::uint64_t sent_while_off = 0;
+    std::size_t outstanding_peak = 0;
+    std::map<file_relay::RelayEvent::Kind, std::uint64_t> events;
+  };
+  struct Event {
+    Instant at;
+    std::uint64_t order;
+    std::function<void()> run;
+    bool operator<(const Event& other) const {
+      return at != other.at ? at > other.at : order > other.order;  // the earliest on top
+    }
+  };
+
+  Station& station(Side side) { return stations_[side]; }
+  UtcSeconds utc() const;
+  void at(Instant when, std::function<void()> run);
+  /// Runs only if the relay has not died meanwhile; true when it lives on.
+  bool step(Side side);
+  void bind(Side side);
+  void pump(Side side);
+  void serve(Side side, gateways::StoreRequest request);
+  void submit(Side side, gateways::SisUnidata updu);
+  void arrive(Side from, const gateways::SisUnidata& updu, std::uint64_t binding, bool reject);
+  void tell(Side side, const gateways::SisEvent& event);
+  bool all_delivered();
+
+  Rng rng_;
+  TemporaryFolder folder_;
+  Station stations_[2];
+  std::priority_queue<Event> heap_;
+  std::uint64_t order_ = 0;
+  Instant now_{};
+};
+
+}  // namespace s5066::test
