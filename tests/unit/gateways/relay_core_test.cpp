@@ -15,6 +15,7 @@ using std::chrono::seconds;
 using test::RelayWorld;
 using Side = RelayWorld::Side;
 using Kind = RelayEvent::Kind;
+using gateways::decode_rcop;
 using Files = std::map<std::string, Bytes>;
 
 constexpr Side kLeft = RelayWorld::kLeft;
@@ -226,6 +227,19 @@ TEST(Relay, acknowledgements_of_other_files_are_not_believed) {
   world.inject(kLeft, frap_updu(0, updu_id));
   world.run_for(minutes(1));
   EXPECT_EQ(world.item(kLeft, id).state, SpoolState::delivered);
+}
+
+TEST(Relay, every_attempt_has_a_connection_id_of_its_own_and_the_file_keeps_its_updu_id) {
+  RelayWorld world(1);
+  world.kill(kRight);
+  const auto id = world.send(kLeft, "f", content_of(10));
+  for (std::uint32_t attempt = 1; attempt <= 17; ++attempt) {
+    while (world.item(kLeft, id).attempts < attempt) world.run_for(minutes(1));
+    world.run_for(seconds(5));
+    const auto header = decode_rcop(world.last_updu(kLeft))->header;
+    EXPECT_EQ(header.connection_id, (attempt - 1) % 16);
+    EXPECT_EQ(header.updu_id, world.item(kLeft, id).updu_id);
+  }
 }
 
 TEST(Relay, a_late_acknowledgement_of_an_earlier_attempt_counts) {

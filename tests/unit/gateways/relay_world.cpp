@@ -147,6 +147,7 @@ void RelayWorld::serve(Side side, gateways::StoreRequest request) {
 void RelayWorld::submit(Side side, gateways::SisUnidata updu) {
   Station& s = station(side);
   ++s.updus_sent;
+  s.last_updu = updu.updu;
   if (s.flow_off) ++s.sent_while_off;
   if (++s.queued > subnet.queue_max && !s.flow_off) {
     s.flow_off = true;

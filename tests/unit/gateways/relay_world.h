@@ -58,6 +58,7 @@ class RelayWorld {
   std::map<std::string, Bytes> inbox(Side side);
   file_relay::RelayCore& core(Side side) { return *station(side).core; }
   std::uint64_t updus_sent(Side side) const { return stations_[side].updus_sent; }
+  const Bytes& last_updu(Side side) const { return stations_[side].last_updu; }
   std::uint64_t sent_while_off(Side side) const { return stations_[side].sent_while_off; }
   std::size_t outstanding_peak(Side side) const { return stations_[side].outstanding_peak; }
   std::uint64_t events(Side side, file_relay::RelayEvent::Kind kind) {
@@ -86,6 +87,7 @@ class RelayWorld {
     std::vector<gateways::SpoolId> sent;
     std::uint64_t kills = 0;
     std::uint64_t updus_sent = 0;
+    Bytes last_updu;
     std::uint64_t sent_while_off = 0;
     std::size_t outstanding_peak = 0;
     std::map<file_relay::RelayEvent::Kind, std::uint64_t> events;
