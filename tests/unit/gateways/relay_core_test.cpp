@@ -234,7 +234,7 @@ TEST(Relay, every_attempt_has_a_connection_id_of_its_own_and_the_file_keeps_its_
   world.kill(kRight);
   const auto id = world.send(kLeft, "f", content_of(10));
   for (std::uint32_t attempt = 1; attempt <= 17; ++attempt) {
-    while (world.item(kLeft, id).attempts < attempt) world.run_for(minutes(1));
+    while (world.item(kLeft, id).attempts < attempt) world.run_for(seconds(10));
     world.run_for(seconds(5));
     const auto header = decode_rcop(world.last_updu(kLeft))->header;
     EXPECT_EQ(header.connection_id, (attempt - 1) % 16);
