@@ -33,6 +33,27 @@ TEST(Crc, matches_the_vectors_of_the_standard) {
   EXPECT_EQ(segment_crc(all), 0x0F84A524u);
 }
 
+/// Bit by bit, as the standard draws the register.
+std::uint32_t segment_crc_of_bits(ByteSpan bytes) {
+  std::uint32_t crc = 0;
+  for (const auto byte : bytes) {
+    for (unsigned i = 0; i < 8; ++i) {
+      const bool feedback = ((crc ^ byte >> i) & 1) != 0;
+      crc = crc >> 1 ^ (feedback ? 0xF3A4E550u : 0u);
+    }
+  }
+  return crc;
+}
+
+TEST(Crc, of_a_segment_is_the_same_at_every_length) {
+  Rng rng(7);
+  Bytes bytes;
+  for (int size = 0; size < 70; ++size) {
+    EXPECT_EQ(segment_crc(bytes), segment_crc_of_bits(bytes)) << size;
+    bytes.push_back(static_cast<std::uint8_t>(rng.below(256)));
+  }
+}
+
 TEST(Address, text_round_trips_and_limits_hold) {
   EXPECT_EQ(to_string(Address{0x01020304}), "1.2.3.4");
   EXPECT_EQ(to_string(Address::all_stations()), "31.255.255.255");
