@@ -42,4 +42,13 @@ void find_contradictions(const Section& node, const NodeSetup& setup) {
   check_subnet_access(node.nested("subnet_access"), setup.node.sap);
 }
 
+void find_contradictions(const Section& relay, const file_relay::RelayConfig& setup) {
+  if (setup.retry_delay_min_s > setup.retry_delay_max_s) {
+    relay.complain("retry_delay_min_s", "above retry_delay_max_s");
+  }
+  if (setup.duplicate_window_s < setup.lifetime_s) {
+    relay.complain("duplicate_window_s", "below lifetime_s: late repeats would be stored twice");
+  }
+}
+
 }  // namespace s5066::config

@@ -3,10 +3,12 @@
 
 #include "config/node_setup.h"
 #include "config/validate.h"
+#include "gateways/file_relay/relay_config.h"
 
 namespace s5066::config {
 
-/// `node` is the message, `setup` what it means.
+/// The section is the message, `setup` what it means.
 void find_contradictions(const Section& node, const NodeSetup& setup);
+void find_contradictions(const Section& relay, const file_relay::RelayConfig& setup);
 
 }  // namespace s5066::config

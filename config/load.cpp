@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "config/contradictions.h"
+#include "config/proto/gateway.pb.h"
 #include "config/proto/node.pb.h"
 #include "config/text_format.h"
 #include "config/translate.h"
@@ -70,8 +71,16 @@ Loaded<NodeSetup> parse_node(const std::string& file, const std::string& text) {
   return load_text<proto::Node, NodeSetup>(file, text);
 }
 
+Loaded<file_relay::RelayConfig> parse_relay(const std::string& file, const std::string& text) {
+  return load_text<proto::Relay, file_relay::RelayConfig>(file, text);
+}
+
 Loaded<NodeSetup> load_node(const std::string& path) {
   return load_file<NodeSetup>(path, parse_node);
+}
+
+Loaded<file_relay::RelayConfig> load_relay(const std::string& path) {
+  return load_file<file_relay::RelayConfig>(path, parse_relay);
 }
 
 }  // namespace s5066::config

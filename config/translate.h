@@ -3,11 +3,17 @@
 #pragma once
 
 #include "config/node_setup.h"
+#include "config/proto/gateway.pb.h"
 #include "config/proto/node.pb.h"
+#include "gateways/file_relay/relay_config.h"
+#include "s5066d/base/log.h"
 
 namespace s5066::config {
 
 /// Of use only for messages without problems, harmless for any.
 NodeSetup translate(const proto::Node& node);
+file_relay::RelayConfig translate(const proto::Relay& relay);
+
+LogLevel log_level_of(proto::LogLevel level);
 
 }  // namespace s5066::config

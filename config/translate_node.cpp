@@ -116,6 +116,8 @@ void translate_subnet_access(const proto::SubnetAccess& from, sap::Config& to) {
   }
 }
 
+}  // namespace
+
 LogLevel log_level_of(proto::LogLevel level) {
   switch (level) {
     case proto::DEBUG:
@@ -129,8 +131,6 @@ LogLevel log_level_of(proto::LogLevel level) {
   }
   return LogLevel::info;
 }
-
-}  // namespace
 
 NodeSetup translate(const proto::Node& from) {
   NodeSetup to;

@@ -16,6 +16,8 @@ struct SisListenerConfig {
   std::uint16_t port = sis::kDefaultPort;
   /// Peers that may connect; empty: every one that can reach the address.
   std::vector<std::string> allowed_peers;
+  /// Of which the node serves as many as it likes; the others are on their way out.
+  std::size_t connections_max = 64;
   std::size_t read_octets_max = 16 * 1024;  // taken from a socket at a time
 };
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "config/proto/gateway.pb.h"
 #include "config/proto/node.pb.h"
 
 namespace s5066::config {
@@ -68,6 +69,18 @@ TEST(ConfigLoad, every_node_configuration_we_ship_loads) {
   }
 }
 
+TEST(ConfigLoad, every_relay_configuration_we_ship_loads) {
+  const auto files = shipped("Relay");
+  EXPECT_GE(files.size(), 3u);
+  for (const auto& file : files) {
+    const auto loaded = load_relay(file.string());
+    EXPECT_TRUE(loaded.value.has_value()) << all_lines(loaded.problems);
+    if (loaded.value) {
+      EXPECT_TRUE(file_relay::validate(*loaded.value).ok());
+    }
+  }
+}
+
 TEST(ConfigLoad, every_file_we_ship_names_its_message) {
   std::size_t files = 0;
   for (const char* folder : {"config/examples", "config/back-to-back"}) {
@@ -85,12 +98,20 @@ void collect_fields(const google::protobuf::Descriptor& message, std::set<std::s
   }
 }
 
-TEST(ConfigLoad, the_station_example_shows_every_field) {
+void expect_every_field(const google::protobuf::Descriptor& message, const std::string& example) {
   std::set<std::string> names;
-  collect_fields(*proto::Node::descriptor(), names);
-  const std::string text =
-      text_of(fs::path(S5066_SOURCE_DIR) / "config/examples/station.textproto");
-  for (const std::string& name : names) EXPECT_NE(text.find(name), std::string::npos) << name;
+  collect_fields(message, names);
+  const std::string text = text_of(fs::path(S5066_SOURCE_DIR) / "config/examples" / example);
+  for (const std::string& name : names) {
+    EXPECT_TRUE(text.find(name + ":") != std::string::npos ||
+                text.find(name + " {") != std::string::npos)
+        << name;
+  }
+}
+
+TEST(ConfigLoad, the_examples_of_station_and_relay_show_every_field) {
+  expect_every_field(*proto::Node::descriptor(), "station.textproto");
+  expect_every_field(*proto::Relay::descriptor(), "file-relay.textproto");
 }
 
 TEST(ConfigLoad, no_truncation_of_a_shipped_file_does_harm) {
@@ -136,6 +157,10 @@ TEST(ConfigLoad, what_is_left_out_keeps_the_default_of_its_layer) {
   EXPECT_EQ(loaded.value->sis.port, 5066);
   EXPECT_EQ(loaded.value->node.sap.links.idle_timeout, sap::LinkConfig{}.idle_timeout);
   EXPECT_EQ(loaded.value->node.cas.requests_max, cas::Config{}.requests_max);
+  const auto relay = parse_relay("f", "spool_directory: \"s\" inbox_directory: \"i\"");
+  ASSERT_TRUE(relay.value.has_value());
+  EXPECT_EQ(relay.value->lifetime_s, file_relay::RelayConfig{}.lifetime_s);
+  EXPECT_EQ(relay.value->acknowledgement, file_relay::RelayConfig{}.acknowledgement);
   EXPECT_FALSE(loaded.value->control.has_value());
   EXPECT_FALSE(loaded.value->capture_file.has_value());
 }

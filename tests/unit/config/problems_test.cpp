@@ -129,6 +129,22 @@ TEST(ConfigProblems, fields_may_contradict_each_other_or_a_default) {
   });
 }
 
+TEST(ConfigProblems, a_relay_has_rules_too) {
+  const std::string text =
+      "inbox_directory: \"/i\" lifetime_s: 172801\nretry_delay_min_s: 3601 sis { rank: 16 }\n"
+      "acknowledgement: MAYBE control { }\n";
+  Lines lines;
+  for (const Problem& p : parse_relay("r", text).problems) lines.push_back(to_string(p));
+  EXPECT_EQ(lines, (Lines{"r:1:1: spool_directory: missing",
+                          "r:1:1: duplicate_window_s: below lifetime_s: late repeats would be "
+                          "stored twice",
+                          "r:2:1: retry_delay_min_s: above retry_delay_max_s",
+                          "r:2:31: rank: 16 is above its limit 15",
+                          "r:3:18: Unknown enumeration value of \"MAYBE\" for field "
+                          "\"acknowledgement\".",
+                          "r:3:24: socket: missing"}));
+}
+
 TEST(ConfigProblems, the_lines_of_an_absurd_file_are_bounded) {
   const Lines lines = problem_lines(std::string(1000, '}'));
   EXPECT_LE(lines.size(), kProblemsMax + 1);

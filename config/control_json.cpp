@@ -1,0 +1,88 @@
+#include "config/control_json.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include "config/proto/control.pb.h"
+#include "s5066d/base/assert.h"
+
+namespace s5066::config {
+namespace {
+
+std::string json_of(const google::protobuf::Message& message) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.add_whitespace = true;
+  options.always_print_primitive_fields = true;
+  options.preserve_proto_field_names = true;
+  std::string json;
+  const auto status = google::protobuf::util::MessageToJsonString(message, &json, options);
+  S5066_ASSERT(status.ok());
+  return json;
+}
+
+double number(std::uint64_t value) {
+  return static_cast<double>(value);
+}
+
+void fill(const LinkStatus& from, Instant now, proto::LinkStatus& to) {
+  to.set_peer(to_string(from.peer));
+  to.set_state(std::string(cas::to_string(from.state)));
+  to.set_we_called(from.we_called);
+  to.set_in_state_s(to_seconds(now - from.since));
+  to.set_queued_octets(number(from.queued_octets));
+  to.set_outstanding_octets(number(from.outstanding_octets));
+  to.set_acknowledged_octets(number(from.acknowledged_octets));
+  to.set_received_octets(number(from.received_octets));
+}
+
+void fill(const ClientStatus& from, proto::ClientStatus& to) {
+  to.set_id(from.id.value);
+  to.set_bound(from.bound);
+  to.set_sap(from.sap.value);
+  to.set_rank(from.rank);
+  to.set_flow_off(from.flow_off);
+  to.set_queued_updus(number(from.queued_updus));
+  to.set_queued_octets(number(from.queued_octets));
+}
+
+void fill(const modem::Worker::Stats& from, proto::ModemStatus& to) {
+  to.set_blocks(number(from.blocks));
+  to.set_samples_dropped(number(from.samples_dropped));
+  to.set_samples_underrun(number(from.samples_underrun));
+  to.set_events_lost(number(from.events_lost));
+  to.set_commands_refused(number(from.commands_refused));
+  to.set_device_losses(number(from.device_losses));
+  to.set_ptt_failures(number(from.ptt_failures));
+  to.set_watchdog_trips(number(from.watchdog_trips));
+}
+
+}  // namespace
+
+std::string to_json(const DaemonStatus& from) {
+  proto::Status to;
+  to.set_address(to_string(from.node.address));
+  to.set_mode(to_string(from.node.mode));
+  to.set_up_s(to_seconds(from.now.time_since_epoch()));
+  to.set_lockstep(from.lockstep);
+  to.set_transmitting(from.node.transmitting);
+  to.set_channel_busy(from.node.channel_busy);
+  for (const LinkStatus& link : from.node.links) fill(link, from.now, *to.add_links());
+  for (const ClientStatus& client : from.node.clients) fill(client, *to.add_clients());
+  fill(from.modem, *to.mutable_modem());
+  return json_of(to);
+}
+
+std::string to_json(const Counters& counters) {
+  proto::CounterTable to;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(Counter::count); ++i) {
+    const auto counter = static_cast<Counter>(i);
+    const CounterInfo& about = info(counter);
+    proto::CounterValue& row = *to.add_counters();
+    row.set_name(std::string(about.name));
+    row.set_value(number(counters[counter]));
+    row.set_unit(std::string(about.unit));
+    row.set_help(std::string(about.help));
+  }
+  return json_of(to);
+}
+
+}  // namespace s5066::config

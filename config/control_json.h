@@ -1,0 +1,22 @@
+// A node's state as JSON, by the messages of config/proto/control.proto.
+#pragma once
+
+#include <string>
+
+#include "modem/worker/worker.h"
+#include "s5066d/base/metrics.h"
+#include "s5066d/node/node.h"
+
+namespace s5066::config {
+
+struct DaemonStatus {
+  NodeStatus node;
+  modem::Worker::Stats modem;
+  Instant now{};
+  bool lockstep = false;
+};
+
+std::string to_json(const DaemonStatus& status);
+std::string to_json(const Counters& counters);
+
+}  // namespace s5066::config

@@ -1,0 +1,49 @@
+#include "config/translate.h"
+
+namespace s5066::config {
+namespace {
+
+file_relay::AckMode ack_mode_of(proto::Relay::Acknowledgement from) {
+  switch (from) {
+    case proto::Relay::NONE:
+      return file_relay::AckMode::none;
+    case proto::Relay::FRAP:
+      return file_relay::AckMode::frap;
+    case proto::Relay::FRAP_V2:
+      return file_relay::AckMode::frap_v2;
+  }
+  return file_relay::AckMode::frap_v2;
+}
+
+void translate_sis_server(const proto::SisServer& from, file_relay::RelayConfig& to) {
+  if (from.has_address()) to.sis_host = from.address();
+  if (from.has_port()) to.sis_port = static_cast<std::uint16_t>(from.port());
+  if (from.has_rank()) to.rank = static_cast<std::uint8_t>(from.rank());
+  if (from.has_priority()) to.priority = static_cast<std::uint8_t>(from.priority());
+}
+
+}  // namespace
+
+file_relay::RelayConfig translate(const proto::Relay& from) {
+  file_relay::RelayConfig to;
+  translate_sis_server(from.sis(), to);
+  to.spool_directory = from.spool_directory();
+  to.inbox_directory = from.inbox_directory();
+  to.control_socket = from.control().socket();
+  to.node_control_socket = from.node_control().socket();
+  if (from.has_acknowledgement()) to.acknowledgement = ack_mode_of(from.acknowledgement());
+  if (from.has_frap_v2_needs_ids()) to.frap_v2_needs_ids = from.frap_v2_needs_ids();
+  if (from.has_lifetime_s()) to.lifetime_s = from.lifetime_s();
+  if (from.has_attempts_max()) to.attempts_max = from.attempts_max();
+  if (from.has_retry_delay_min_s()) to.retry_delay_min_s = from.retry_delay_min_s();
+  if (from.has_retry_delay_max_s()) to.retry_delay_max_s = from.retry_delay_max_s();
+  if (from.has_ack_wait_s()) to.ack_wait_s = from.ack_wait_s();
+  if (from.has_line_rate_bps()) to.line_rate_bps = from.line_rate_bps();
+  if (from.has_active_max()) to.active_max = from.active_max();
+  if (from.has_file_octets_max()) to.file_octets_max = from.file_octets_max();
+  if (from.has_duplicate_window_s()) to.duplicate_window_s = from.duplicate_window_s();
+  if (from.has_log_level()) to.log_level = log_level_of(from.log_level());
+  return to;
+}
+
+}  // namespace s5066::config

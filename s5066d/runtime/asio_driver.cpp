@@ -1,0 +1,67 @@
+#include "s5066d/runtime/asio_driver.h"
+
+#include <algorithm>
+#include <chrono>
+#include <variant>
+
+namespace s5066::runtime {
+
+namespace {
+// The sample clock and the processor's differ a little: a timer that fires early is armed again,
+// and this keeps that from becoming a spin.
+constexpr Duration kTimerMin = std::chrono::milliseconds(1);
+}  // namespace
+
+void AsioDriver::connect(ModemPort& modem, ClientPort& clients) {
+  modem_ = &modem;
+  clients_ = &clients;
+}
+
+void AsioDriver::stop() {
+  stopped_ = true;
+  timer_.cancel();
+}
+
+void AsioDriver::settle(Instant now) {
+  while (auto action = node_.poll_action()) {
+    std::visit([&](auto&& a) { perform(now, std::move(a)); }, std::move(*action));
+  }
+  arm(now);
+}
+
+void AsioDriver::perform(Instant now, modem::Command&& command) {
+  const auto accepted = modem_->request(std::move(command));
+  if (accepted) return;
+  LogLine(log_, LogLevel::error, "modem_command_refused").kv("reason", to_string(accepted.error()));
+  node_.on_modem_event(
+      now, modem::Fault{now, modem::FaultKind::command_refused, to_string(accepted.error())});
+}
+
+void AsioDriver::perform(Instant now, SendToClient&& action) {
+  const std::size_t unsent = clients_->send(action.client, std::move(action.bytes));
+  node_.on_client_backlog(now, action.client, unsent);
+}
+
+void AsioDriver::perform(Instant, CloseClient&& action) {
+  clients_->close(action.client);
+}
+
+void AsioDriver::perform(Instant, PauseClient&& action) {
+  clients_->pause(action.client, action.paused);
+}
+
+void AsioDriver::arm(Instant now) {
+  if (stopped_ || modem_->lockstep()) return;
+  const auto deadline = node_.next_deadline();
+  if (!deadline) {
+    timer_.cancel();
+    return;
+  }
+  timer_.expires_after(std::max(*deadline - now, kTimerMin));
+  timer_.async_wait([this](boost::system::error_code cancelled) {
+    if (cancelled || stopped_) return;
+    drive([](Node& node, Instant at) { node.on_deadline(at); });
+  });
+}
+
+}  // namespace s5066::runtime

@@ -1,0 +1,81 @@
+// Runs a sans-IO node on an io_context: call one input, drain all outputs, arm one timer.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include "modem/api/port.h"
+#include "s5066d/base/log.h"
+#include "s5066d/node/node.h"
+
+namespace s5066::runtime {
+
+/// The modem below the node, and the clock the node lives on.
+class ModemPort {
+ public:
+  virtual Instant now() const = 0;
+  /// Time passes only as the modem's blocks do, so that a timer of ours would mean nothing.
+  virtual bool lockstep() const = 0;
+  virtual Result<void> request(modem::Command command) = 0;
+
+ protected:
+  ~ModemPort() = default;
+};
+
+/// The connections above the node.
+class ClientPort {
+ public:
+  /// Returns the octets that the client has not taken yet, these included.
+  virtual std::size_t send(ClientId client, Bytes bytes) = 0;
+  virtual void close(ClientId client) = 0;
+  virtual void pause(ClientId client, bool paused) = 0;
+
+ protected:
+  ~ClientPort() = default;
+};
+
+class AsioDriver {
+ public:
+  AsioDriver(boost::asio::io_context& io, Node& node, LogSink& log)
+      : node_(node), log_(log), timer_(io) {}
+
+  /// Before the first input.
+  void connect(ModemPort& modem, ClientPort& clients);
+
+  /// Calls `input(node, now)` and does what the node wants done. Not from within an input.
+  template <typename Input>
+  auto drive(Input&& input) {
+    const Instant now = modem_->now();
+    if constexpr (std::is_void_v<std::invoke_result_t<Input, Node&, Instant>>) {
+      std::forward<Input>(input)(node_, now);
+      settle(now);
+    } else {
+      auto result = std::forward<Input>(input)(node_, now);
+      settle(now);
+      return result;
+    }
+  }
+
+  /// No timer fires any more.
+  void stop();
+
+ private:
+  void settle(Instant now);
+  void perform(Instant now, modem::Command&& command);
+  void perform(Instant now, SendToClient&& action);
+  void perform(Instant now, CloseClient&& action);
+  void perform(Instant now, PauseClient&& action);
+  void arm(Instant now);
+
+  Node& node_;
+  LogSink& log_;
+  boost::asio::steady_timer timer_;
+  ModemPort* modem_ = nullptr;
+  ClientPort* clients_ = nullptr;
+  bool stopped_ = false;
+};
+
+}  // namespace s5066::runtime

@@ -1,0 +1,169 @@
+#include "s5066d/runtime/control_endpoint.h"
+
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/streambuf.hpp>
+#include <boost/asio/write.hpp>
+#include <istream>
+#include <utility>
+
+namespace s5066::runtime {
+
+namespace {
+using boost::system::error_code;
+using local = boost::asio::local::stream_protocol;
+
+constexpr std::size_t kAnswerOctetsMax = 16 * 1024 * 1024;
+constexpr auto kAcceptRetry = std::chrono::seconds(1);
+}  // namespace
+
+/// A client that asks for nothing or does not read is closed after the time-out and holds up
+/// nobody.
+class ControlEndpoint::Session : public std::enable_shared_from_this<Session> {
+ public:
+  Session(local::socket socket, const ControlEndpoint& endpoint)
+      : socket_(std::move(socket)),
+        timeout_(socket_.get_executor()),
+        answer_of_(endpoint.answer_),
+        request_(endpoint.config_.request_octets_max),
+        sessions_(endpoint.sessions_) {
+    ++*sessions_;
+  }
+  ~Session() { --*sessions_; }
+
+  void start(Duration timeout) {
+    timeout_.expires_after(timeout);
+    timeout_.async_wait([weak = weak_from_this()](error_code cancelled) {
+      const auto self = weak.lock();
+      error_code ignored;
+      if (!cancelled && self) self->socket_.close(ignored);
+    });
+    boost::asio::async_read_until(socket_, request_, '\n',
+                                  [self = shared_from_this()](error_code failure, std::size_t) {
+                                    if (!failure) self->on_request();
+                                  });
+  }
+
+ private:
+  void on_request() {
+    std::istream stream(&request_);
+    std::string request;
+    std::getline(stream, request);
+    const auto answer = answer_of_(request);
+    text_ = answer ? *answer : "error: " + to_string(answer.error());
+    if (text_.empty() || text_.back() != '\n') text_.push_back('\n');
+    boost::asio::async_write(socket_, boost::asio::buffer(text_),
+                             [self = shared_from_this()](error_code, std::size_t) {
+                               error_code ignored;
+                               self->socket_.close(ignored);
+                               self->timeout_.cancel();
+                             });
+  }
+
+  local::socket socket_;
+  boost::asio::steady_timer timeout_;
+  Answer answer_of_;
+  boost::asio::streambuf request_;
+  std::string text_;
+  std::shared_ptr<std::size_t> sessions_;
+};
+
+ControlEndpoint::ControlEndpoint(boost::asio::io_context& io, const ControlConfig& config,
+                                 Answer answer, LogSink& log)
+    : config_(config), answer_(std::move(answer)), log_(log), io_(io), acceptor_(io), retry_(io) {}
+
+ControlEndpoint::~ControlEndpoint() {
+  stop();
+}
+
+Result<void> ControlEndpoint::open() {
+  const std::string& path = config_.socket_path;
+  const auto fail = [&](const std::string& why) {
+    return Error{ErrorCode::io, "control socket " + path + ": " + why};
+  };
+  if (path.size() >= sizeof(sockaddr_un::sun_path)) return fail("path too long");
+  error_code failure;
+  local::socket probe(io_);
+  probe.connect(local::endpoint(path), failure);
+  if (!failure) return fail("another process answers there");
+  struct stat existing {};
+  if (::lstat(path.c_str(), &existing) == 0) {
+    if (!S_ISSOCK(existing.st_mode)) return fail("something else is in its place");
+    ::unlink(path.c_str());
+  }
+  acceptor_.open(local(), failure);
+  if (failure) return fail(failure.message());
+  // The mode must hold from the first moment on, so the mask and not a later chmod gives it.
+  const mode_t mask = ::umask(0177);
+  acceptor_.bind(local::endpoint(path), failure);
+  ::umask(mask);
+  if (failure) return fail(failure.message());
+  bound_ = true;
+  acceptor_.listen(boost::asio::socket_base::max_listen_connections, failure);
+  if (failure) return fail(failure.message());
+  accept();
+  return {};
+}
+
+void ControlEndpoint::accept() {
+  acceptor_.async_accept([this](error_code failure, local::socket socket) {
+    if (!acceptor_.is_open()) return;
+    if (failure) {
+      LogLine(log_, LogLevel::error, "control_accept_failed").kv("reason", failure.message());
+      retry_.expires_after(kAcceptRetry);
+      retry_.async_wait([this](error_code cancelled) {
+        if (!cancelled) accept();
+      });
+      return;
+    }
+    if (*sessions_ < config_.clients_max) {
+      std::make_shared<Session>(std::move(socket), *this)->start(config_.request_timeout);
+    }
+    accept();
+  });
+}
+
+void ControlEndpoint::stop() {
+  error_code ignored;
+  acceptor_.close(ignored);
+  retry_.cancel();
+  if (std::exchange(bound_, false)) ::unlink(config_.socket_path.c_str());
+}
+
+Result<std::string> ask_control(const std::string& socket_path, const std::string& request,
+                                Duration timeout) {
+  const auto fail = [&](const error_code& failure) {
+    return Error{ErrorCode::io, "control socket " + socket_path + ": " + failure.message()};
+  };
+  if (socket_path.size() >= sizeof(sockaddr_un::sun_path)) {
+    return Error{ErrorCode::too_large, "control socket " + socket_path + ": path too long"};
+  }
+  boost::asio::io_context io;
+  local::socket socket(io);
+  error_code failure;
+  socket.connect(local::endpoint(socket_path), failure);
+  if (failure) return fail(failure);
+
+  const std::string line = request + "\n";
+  boost::asio::streambuf answer(kAnswerOctetsMax);
+  error_code outcome = boost::asio::error::timed_out;
+  boost::asio::async_write(socket, boost::asio::buffer(line), [&](error_code e, std::size_t) {
+    if (e) {
+      outcome = e;
+      return;
+    }
+    boost::asio::async_read(socket, answer, [&](error_code end, std::size_t) { outcome = end; });
+  });
+  io.run_for(timeout);
+  if (outcome != boost::asio::error::eof) return fail(outcome);
+  return std::string(boost::asio::buffers_begin(answer.data()),
+                     boost::asio::buffers_end(answer.data()));
+}
+
+}  // namespace s5066::runtime

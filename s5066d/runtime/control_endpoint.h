@@ -1,0 +1,51 @@
+// A local socket for operators: one request line in, one JSON object out, then the connection ends.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "s5066d/base/log.h"
+#include "s5066d/base/result.h"
+#include "s5066d/runtime/settings.h"
+
+namespace s5066::runtime {
+
+class ControlEndpoint {
+ public:
+  /// Answers a request such as "status"; runs on the io_context.
+  using Answer = std::function<Result<std::string>(std::string_view request)>;
+
+  ControlEndpoint(boost::asio::io_context& io, const ControlConfig& config, Answer answer,
+                  LogSink& log);
+  ~ControlEndpoint();
+
+  /// Takes over a socket that a dead process left behind, not one of a living process. Only the
+  /// owner of the process may connect.
+  Result<void> open();
+  void stop();
+
+ private:
+  class Session;
+  void accept();
+
+  ControlConfig config_;
+  Answer answer_;
+  LogSink& log_;
+  boost::asio::io_context& io_;
+  boost::asio::local::stream_protocol::acceptor acceptor_;
+  boost::asio::steady_timer retry_;
+  std::shared_ptr<std::size_t> sessions_ = std::make_shared<std::size_t>(0);
+  bool bound_ = false;
+};
+
+/// The other side: asks a running daemon and waits for its answer.
+Result<std::string> ask_control(const std::string& socket_path, const std::string& request,
+                                Duration timeout);
+
+}  // namespace s5066::runtime

@@ -1,0 +1,163 @@
+#include "s5066d/runtime/daemon.h"
+
+#include <chrono>
+#include <csignal>
+#include <utility>
+#include <variant>
+
+#include "config/control_json.h"
+#include "modem/audio/cable_device.h"
+#include "modem/ptt/ptt.h"
+
+namespace s5066::runtime {
+
+namespace {
+
+using boost::system::error_code;
+
+/// The node extrapolates in between; the wall clock may be set meanwhile.
+constexpr auto kUtcInterval = std::chrono::minutes(1);
+
+Duration utc_now() {
+  return std::chrono::system_clock::now().time_since_epoch();
+}
+
+std::unique_ptr<modem::Device> make_device(const config::DeviceSetup& setup) {
+  return std::visit(
+      [](const modem::CableDevice::Config& cable) -> std::unique_ptr<modem::Device> {
+        return std::make_unique<modem::CableDevice>(cable);
+      },
+      setup);
+}
+
+std::string_view to_string(modem::FaultKind kind) {
+  switch (kind) {
+    case modem::FaultKind::command_refused:
+      return "command_refused";
+    case modem::FaultKind::samples_dropped:
+      return "samples_dropped";
+    case modem::FaultKind::device_lost:
+      return "device_lost";
+    case modem::FaultKind::ptt_failed:
+      return "ptt_failed";
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+Daemon::Daemon(const config::NodeSetup& setup, std::uint64_t seed, LogSink& log)
+    : setup_(setup),
+      log_(log),
+      signals_(io_),
+      utc_timer_(io_),
+      trace_(log),
+      rng_(seed),
+      node_(setup.node, rng_, trace_),
+      driver_(io_, node_, log),
+      listener_(io_, setup.sis, driver_, log),
+      modem_(std::make_unique<ModemBridge>(io_, setup.worker, make_device(setup.device),
+                                           std::make_unique<modem::NoPtt>())) {
+  driver_.connect(*modem_, listener_);
+  trace_.print_at_assert();
+}
+
+// The thread that calls us must be gone before what it calls.
+Daemon::~Daemon() {
+  modem_.reset();
+}
+
+Result<void> Daemon::run() {
+  if (auto started = start(); !started) return started;
+  io_.run();
+  return outcome_;
+}
+
+Result<void> Daemon::start() {
+  error_code failure;
+  signals_.add(SIGINT, failure);
+  signals_.add(SIGTERM, failure);
+  if (failure) return Error{ErrorCode::io, "signals: " + failure.message()};
+  signals_.async_wait([this](error_code cancelled, int signal) {
+    if (cancelled) return;
+    LogLine(log_, LogLevel::info, "stopping").kv("signal", signal);
+    stop();
+  });
+
+  if (auto opened = listener_.open(); !opened) return opened;
+  if (setup_.control) {
+    control_.emplace(
+        io_, *setup_.control, [this](std::string_view request) { return answer(request); }, log_);
+    if (auto opened = control_->open(); !opened) return opened;
+  }
+  if (auto started = modem_->start([this] { on_modem_progress(); }); !started) {
+    return Error{started.error().code, "modem: " + started.error().detail};
+  }
+  if (setup_.capture_file) {
+    const Duration epoch = utc_now() - modem_->now().time_since_epoch();
+    if (auto opened = trace_.open_capture(*setup_.capture_file, epoch); !opened) return opened;
+  }
+  tell_utc();
+  listener_.accept();
+  LogLine(log_, LogLevel::info, "started")
+      .kv("address", s5066::to_string(setup_.node.dts.address))
+      .kv("mode", modem::to_string(setup_.node.dts.mode))
+      .kv("clock", modem_->lockstep() ? "cable" : "wall");
+  return {};
+}
+
+// In lockstep the clock of the cable runs at its own pace, so the wall's is asked only once.
+void Daemon::tell_utc() {
+  const auto utc = std::chrono::duration_cast<std::chrono::seconds>(utc_now());
+  driver_.drive([&](Node& node, Instant now) { node.on_utc(now, UtcSeconds{utc.count()}); });
+  if (modem_->lockstep()) return;
+  utc_timer_.expires_after(kUtcInterval);
+  utc_timer_.async_wait([this](error_code cancelled) {
+    if (!cancelled) tell_utc();
+  });
+}
+
+// The time is taken first: whatever the modem has queued up to then is polled below, and only that
+// much is released.
+void Daemon::on_modem_progress() {
+  if (stopping_) return;
+  const Instant until = modem_->now();
+  while (const auto event = modem_->poll_event()) {
+    if (const auto* fault = std::get_if<modem::Fault>(&*event)) {
+      LogLine(log_, LogLevel::error, "modem_fault")
+          .kv("kind", to_string(fault->kind))
+          .kv("detail", fault->detail);
+    }
+    driver_.drive([&](Node& node, Instant now) { node.on_modem_event(now, *event); });
+  }
+  driver_.drive([](Node& node, Instant now) { node.on_deadline(now); });
+  modem_->release(until);
+  if (modem_->finished()) {
+    outcome_ = Error{ErrorCode::io, "modem: the device is lost and does not come back"};
+    stop();
+  }
+}
+
+void Daemon::stop() {
+  if (std::exchange(stopping_, true)) return;
+  listener_.stop();
+  driver_.stop();
+  utc_timer_.cancel();
+  if (control_) control_->stop();
+  modem_->stop();
+  signals_.cancel();
+  io_.stop();
+}
+
+Result<std::string> Daemon::answer(std::string_view request) const {
+  if (request == "status") {
+    return config::to_json(config::DaemonStatus{.node = node_.status(),
+                                                .modem = modem_->stats(),
+                                                .now = modem_->now(),
+                                                .lockstep = modem_->lockstep()});
+  }
+  if (request == "counters") return config::to_json(node_.counters());
+  return Error{ErrorCode::unsupported, "requests are status and counters"};
+}
+
+}  // namespace s5066::runtime

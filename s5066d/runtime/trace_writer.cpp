@@ -1,0 +1,97 @@
+#include "s5066d/runtime/trace_writer.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "s5066d/base/assert.h"
+#include "s5066d/pdu/capture.h"
+
+namespace s5066::runtime {
+
+namespace {
+
+// An assert hook is a plain function, so what it prints has to be found from nowhere.
+const TraceRing* ring_of_the_process = nullptr;
+
+void print_ring() {
+  if (!ring_of_the_process) return;
+  std::fprintf(stderr, "last events:\n");
+  for (const TraceEvent& event : ring_of_the_process->events()) {
+    std::fprintf(stderr, "  %s\n", to_string(event).c_str());
+  }
+}
+
+Result<void> write_all(int file, const Bytes& octets) {
+  std::size_t done = 0;
+  while (done < octets.size()) {
+    const ssize_t n = ::write(file, octets.data() + done, octets.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return Error{ErrorCode::io, std::strerror(errno)};
+    done += static_cast<std::size_t>(n);
+  }
+  return {};
+}
+
+bool is_dpdu(TraceKind kind) {
+  return kind == TraceKind::dpdu_sent || kind == TraceKind::dpdu_received;
+}
+
+}  // namespace
+
+TraceWriter::~TraceWriter() {
+  if (ring_of_the_process == &ring_) ring_of_the_process = nullptr;
+  close_capture();
+}
+
+void TraceWriter::print_at_assert() {
+  ring_of_the_process = &ring_;
+  set_assert_hook(print_ring);
+}
+
+Result<void> TraceWriter::open_capture(const std::string& path, Duration epoch) {
+  close_capture();
+  capture_epoch_ = epoch;
+  capture_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
+  if (capture_ < 0) {
+    return Error{ErrorCode::io, "capture " + path + ": " + std::strerror(errno)};
+  }
+  Bytes header;
+  pdu::append_capture_header(pdu::LinkType::dpdu, header);
+  return write_all(capture_, header);
+}
+
+void TraceWriter::on_trace(const TraceEvent& event) {
+  ring_.on_trace(event);
+  log_event(event);
+  if (is_dpdu(event.kind)) capture(event);
+}
+
+void TraceWriter::log_event(const TraceEvent& event) {
+  const LogLevel level = is_dpdu(event.kind) ? LogLevel::debug : LogLevel::info;
+  LogLine line(log_, level, to_string(event.kind));
+  line.kv("t", to_seconds(event.at.time_since_epoch()));
+  if (event.peer != Address{}) line.kv("peer", to_string(event.peer));
+  line.kv("a", event.a).kv("b", event.b);
+}
+
+// A full disk ends the capture, not the service.
+void TraceWriter::capture(const TraceEvent& event) {
+  if (capture_ < 0 || event.octets.empty()) return;
+  Bytes record;
+  pdu::append_capture_record(capture_epoch_ + event.at.time_since_epoch(), event.octets, record);
+  const auto written = write_all(capture_, record);
+  if (written) return;
+  LogLine(log_, LogLevel::error, "capture_ended").kv("reason", to_string(written.error()));
+  close_capture();
+}
+
+void TraceWriter::close_capture() {
+  if (capture_ >= 0) ::close(capture_);
+  capture_ = -1;
+}
+
+}  // namespace s5066::runtime

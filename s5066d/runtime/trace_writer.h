@@ -1,0 +1,39 @@
+// What cores report, for operators: log lines, a capture of D_PDUs, and the last events in memory
+// for an assert to print.
+#pragma once
+
+#include <string>
+
+#include "s5066d/base/log.h"
+#include "s5066d/base/time.h"
+#include "s5066d/base/trace.h"
+
+namespace s5066::runtime {
+
+class TraceWriter final : public TraceSink {
+ public:
+  explicit TraceWriter(LogSink& log) : log_(log) {}
+  ~TraceWriter();
+  TraceWriter(const TraceWriter&) = delete;
+  TraceWriter& operator=(const TraceWriter&) = delete;
+
+  /// Every D_PDU from now on goes to a new file for tshark. `epoch` is what Instant{} is in UTC.
+  Result<void> open_capture(const std::string& path, Duration epoch);
+
+  void on_trace(const TraceEvent& event) override;
+
+  /// Makes a failing assert print the last events; for one writer of a process.
+  void print_at_assert();
+
+ private:
+  void log_event(const TraceEvent& event);
+  void capture(const TraceEvent& event);
+  void close_capture();
+
+  LogSink& log_;
+  TraceRing ring_;
+  int capture_ = -1;
+  Duration capture_epoch_{};
+};
+
+}  // namespace s5066::runtime
