@@ -29,6 +29,24 @@ inline UnidataRequest hello(std::string_view text = "hello",
           .updu = Bytes(text.begin(), text.end())};
 }
 
+constexpr Duration kTick = milliseconds(1);
+
+inline ErrorCode code_of(const Result<RequestId>& result) {
+  return result.ok() ? ErrorCode::io : result.error().code;
+}
+
+inline UnidataRequestConfirm confirm(std::string_view part) {
+  return {
+      .destination_sap = {6}, .destination = kPeer, .updu_part = Bytes(part.begin(), part.end())};
+}
+
+inline UnidataRequestRejected reject(std::string_view part, RejectReason reason) {
+  return {.reason = reason,
+          .destination_sap = {6},
+          .destination = kPeer,
+          .updu_part = Bytes(part.begin(), part.end())};
+}
+
 class FakeServer {
  public:
   explicit FakeServer(ClientCore::Config config = {.sap = {6}, .retry_jitter = 0})
