@@ -204,6 +204,7 @@ void Medium::lose(std::size_t listener) {
 }
 
 void Medium::schedule_flicker(std::size_t station) {
+  if (options_.flickers_per_hour <= 0) return;
   const double hours = -std::log(1 - rng_.uniform()) / options_.flickers_per_hour;
   heap_.schedule(heap_.now() + from_seconds(3600 * hours), [this, station] {
     Station& self = stations_[station];

@@ -4,13 +4,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "modem/api/port.h"
 #include "s5066d/base/rng.h"
+#include "tests/support/air.h"
 #include "tests/support/event_heap.h"
 
 namespace s5066::sim {
@@ -30,15 +30,12 @@ struct MediumFaults {
   std::uint64_t eot_wrong = 0;  // not the time to the end of the burst, rounded up
 };
 
-class Medium {
+class Medium final : public Air {
  public:
-  using Deliver = std::function<void(const modem::Event&)>;
-
   Medium(EventHeap& heap, Rng rng, const MediumOptions& options);
 
-  /// Returns the station's number, counted from 0.
-  std::size_t add_station(Deliver deliver);
-  void command(std::size_t station, const modem::Command& command);
+  std::size_t add_station(Deliver deliver) override;
+  void command(std::size_t station, const modem::Command& command) override;
 
   /// From now on.
   void set_options(const MediumOptions& options) { options_ = options; }

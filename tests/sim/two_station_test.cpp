@@ -1,0 +1,131 @@
+// Two whole nodes with clients on a simulated channel.
+#include <gtest/gtest.h>
+
+#include "tests/support/sim_world.h"
+
+namespace s5066 {
+namespace {
+
+using namespace std::chrono_literals;
+
+void expect_rules_of_the_air(sim::World& world) {
+  EXPECT_EQ(world.medium().faults().keyed_over_announced_burst, 0u);
+  EXPECT_EQ(world.medium().faults().eot_increased, 0u);
+  EXPECT_EQ(world.medium().faults().eot_wrong, 0u);
+}
+
+// Goal:   the ordinary case costs no more than it must.
+// Method: one U_PDU with client confirmation over a link that must be made first, clean channel.
+TEST(TwoStations, a_first_u_pdu_needs_five_bursts) {
+  sim::World world(1, {});
+  auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::client);
+  auto& bravo = world.add_client(1, SapId{5}, sis::Confirmation::client);
+  world.run_for(10s);
+  world.send(alpha, 1, 200, 10min);
+  world.run_for(20s);
+  EXPECT_EQ(bravo.received().size(), 1u);
+  EXPECT_EQ(world.unreported(), 0u);
+  EXPECT_EQ(alpha.sent()[0].confirms, 1u);
+  // REQUEST, ACCEPTED, DATA, DATA-ACK with the delivery confirmation, ACK.
+  EXPECT_EQ(world.medium().bursts(), 5u);
+  expect_rules_of_the_air(world);
+}
+
+// Goal:   every accepted U_PDU is delivered once, in order, or reported failed.
+// Method: clients at both ends, U_PDUs at random times, one D_PDU in five damaged for the listener;
+//         after an hour the channel is clean and everything must come to an end.
+TEST(TwoStations, with_20_percent_frame_loss_every_u_pdu_is_delivered_once_or_reported) {
+  std::uint64_t confirmed = 0;
+  std::uint64_t rejected = 0;
+  for (const sim::Seed seed : sim::seeds(1000)) {
+    SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));
+    sim::World world(seed, {.medium = {.frame_loss = 0.2}});
+    auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::client);
+    auto& bravo = world.add_client(1, SapId{5}, sis::Confirmation::node);
+    for (sim::Client* client : {&alpha, &bravo}) {
+      const std::size_t to = client == &alpha ? 1 : 0;
+      const unsigned updus = 1 + world.rng().below(20);
+      Instant when = world.now();
+      for (unsigned i = 0; i < updus; ++i) {
+        when += std::chrono::seconds(world.rng().below(120));
+        const std::size_t octets = 12 + world.rng().below(2037);
+        world.at(when, [&world, client, to, octets] { world.send(*client, to, octets, 2h); });
+      }
+    }
+    world.run_for(1h);
+    world.medium().set_options({});
+    world.run_for(3h);
+    ASSERT_EQ(world.unreported(), 0u);
+    ASSERT_EQ(world.delivery_faults(), "");
+    expect_rules_of_the_air(world);
+    for (const sim::Client* client : {&alpha, &bravo}) {
+      for (const auto& sent : client->sent()) {
+        confirmed += sent.confirms;
+        rejected += sent.rejects;
+      }
+    }
+    if (HasFailure()) return;
+  }
+  RecordProperty("confirmed", std::to_string(confirmed));
+  RecordProperty("rejected", std::to_string(rejected));
+  EXPECT_GT(confirmed, 100 * rejected);  // a channel like this is bad, not dead
+}
+
+// Goal:   no fault mix makes a station talk over another, lose what it confirmed, or hang.
+// Method: loss, missed preambles, fades and false carriers drawn from the seed for two hours, then a
+//         clean channel on which all must be reported.
+TEST(TwoStations, a_mix_of_faults_leaves_nothing_unreported) {
+  for (const sim::Seed seed : sim::seeds(200)) {
+    SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));
+    Rng draw(seed);
+    sim::WorldOptions options;
+    options.medium = {.frame_loss = 0.4 * draw.uniform(),
+                      .missed_sync = 0.3 * draw.uniform(),
+                      .fades_per_burst = 0.4 * draw.uniform(),
+                      .flickers_per_hour = 30 * draw.uniform()};
+    options.mode = modem::all_modes()[draw.below(8)];
+    sim::World world(seed, options);
+    auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::client);
+    auto& bravo = world.add_client(1, SapId{5}, sis::Confirmation::client);
+    for (int i = 0; i < 15; ++i) {
+      world.at(world.now() + std::chrono::seconds(world.rng().below(3600)),
+               [&world, &alpha] { world.send(alpha, 1, 12 + world.rng().below(1500), 24h); });
+      world.at(world.now() + std::chrono::seconds(world.rng().below(3600)),
+               [&world, &bravo] { world.send(bravo, 0, 12 + world.rng().below(1500), 24h); });
+    }
+    world.run_for(2h);
+    world.medium().set_options({});
+    world.run_for(30h);
+    ASSERT_EQ(world.unreported(), 0u);
+    ASSERT_EQ(world.delivery_faults(), "");
+    EXPECT_EQ(world.medium().faults().keyed_over_announced_burst, 0u);
+    EXPECT_EQ(world.medium().faults().eot_increased, 0u);
+    if (HasFailure()) return;
+  }
+}
+
+// Goal:   a client that vanishes with data in the queue leaves no link behind.
+TEST(TwoStations, a_client_that_vanishes_leaves_no_link) {
+  for (const sim::Seed seed : sim::seeds(100)) {
+    SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));
+    sim::World world(seed, {.medium = {.frame_loss = 0.1}});
+    auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::client);
+    world.add_client(1, SapId{5}, sis::Confirmation::client);
+    for (int i = 0; i < 10; ++i) world.send(alpha, 1, 1000, 1h);
+    world.run_for(std::chrono::seconds(world.rng().below(100)));
+    world.disconnect(alpha);
+    world.run_for(30min);
+    for (const std::size_t station : {0u, 1u}) {
+      const NodeStatus status = world.node(station).status();
+      EXPECT_FALSE(status.transmitting);
+      for (const LinkStatus& link : status.links) {
+        EXPECT_EQ(link.state, cas::LinkState::idle);
+        EXPECT_EQ(link.queued_octets, 0u);
+        EXPECT_EQ(link.outstanding_octets, 0u);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace s5066

@@ -1,0 +1,234 @@
+#include "tests/support/sim_world.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+#include "sis/codec.h"
+
+namespace s5066::sim {
+namespace {
+
+constexpr std::size_t kTagOctets = 12;
+
+// The tag says who sent it, which number it has and how long it is; the rest follows from those.
+Bytes payload(std::size_t station, std::uint32_t number, std::size_t octets) {
+  S5066_ASSERT(octets >= kTagOctets);
+  Bytes out;
+  put_u32(out, static_cast<std::uint32_t>(station));
+  put_u32(out, number);
+  put_u32(out, static_cast<std::uint32_t>(octets));
+  Rng rng(number);
+  while (out.size() < octets) out.push_back(static_cast<std::uint8_t>(rng.next()));
+  return out;
+}
+
+}  // namespace
+
+std::vector<Seed> seeds(std::size_t count) {
+  if (const char* only = std::getenv("S5066_SEED")) return {std::strtoull(only, nullptr, 10)};
+  std::vector<Seed> out(count);
+  for (std::size_t i = 0; i < count; ++i) out[i] = i + 1;
+  return out;
+}
+
+struct World::Station {
+  std::size_t index = 0;
+  std::size_t port = 0;
+  std::unique_ptr<Rng> rng;
+  NullTrace trace;
+  std::unique_ptr<Node> node;
+  std::optional<Instant> armed;
+};
+
+World::World(Seed seed, const WorldOptions& options, const MakeAir& make_air) : rng_(seed) {
+  if (make_air) {
+    air_ = make_air(heap_, rng_.fork());
+  } else {
+    auto medium = std::make_unique<Medium>(heap_, rng_.fork(), options.medium);
+    medium_ = medium.get();
+    air_ = std::move(medium);
+  }
+  for (std::size_t i = 0; i < options.stations; ++i) {
+    auto station = std::make_unique<Station>();
+    Station* self = station.get();
+    NodeConfig config = options.node;
+    config.dts.address = address(i);
+    config.dts.mode = options.mode;
+    self->index = i;
+    self->rng = std::make_unique<Rng>(rng_.fork());
+    self->node = std::make_unique<Node>(config, *self->rng, self->trace);
+    self->port = air_->add_station([this, self](const modem::Event& event) {
+      self->node->on_modem_event(heap_.now(), event);
+      drain(*self);
+    });
+    self->node->on_utc(heap_.now(), UtcSeconds{1'790'000'000});
+    stations_.push_back(std::move(station));
+    drain(*self);
+  }
+}
+
+World::~World() = default;
+
+const Node& World::node(std::size_t station) const {
+  return *stations_[station]->node;
+}
+
+void World::drain(Station& station) {
+  while (auto action = station.node->poll_action()) {
+    if (auto* command = std::get_if<modem::Command>(&*action)) {
+      air_->command(station.port, *command);
+    } else if (auto* send = std::get_if<SendToClient>(&*action)) {
+      const auto client = client_by_id_.find({station.index, send->client.value});
+      if (client == client_by_id_.end()) continue;
+      client->second->framer_.push(send->bytes);
+      while (auto item = client->second->framer_.poll()) {
+        const auto* frame = std::get_if<sis::Framer::Frame>(&*item);
+        const auto primitive = frame ? sis::decode(frame->body)
+                                     : Result<sis::Primitive>(Error{ErrorCode::bad_sync, "frame"});
+        if (primitive.ok()) {
+          on_primitive(*client->second, *primitive);
+        } else {
+          client->second->unreadable_ = true;
+        }
+      }
+    } else if (auto* close = std::get_if<CloseClient>(&*action)) {
+      const auto client = client_by_id_.find({station.index, close->client.value});
+      if (client == client_by_id_.end()) continue;
+      client->second->closed_ = true;
+      client_by_id_.erase(client);
+    }
+  }
+  arm(station);
+}
+
+void World::arm(Station& station) {
+  const auto deadline = station.node->next_deadline();
+  if (!deadline || station.armed == deadline) return;
+  station.armed = deadline;
+  Station* self = &station;
+  heap_.schedule(std::max(*deadline, heap_.now()), [this, self, deadline] {
+    if (self->armed != deadline) return;  // a later event armed another one
+    self->armed.reset();
+    self->node->on_deadline(heap_.now());
+    drain(*self);
+  });
+}
+
+Client& World::add_client(std::size_t station, SapId sap, sis::Confirmation confirmation) {
+  clients_.push_back(std::make_unique<Client>());
+  Client& client = *clients_.back();
+  Station& at = *stations_[station];
+  client.station_ = station;
+  client.sap_ = sap;
+  client.id_ = *at.node->on_client_connected(heap_.now());
+  client_by_id_[{station, client.id_.value}] = &client;
+  Bytes bytes;
+  sis::encode(sis::BindRequest{.sap = sap,
+                               .rank = 5,
+                               .service = {.mode = sis::TransmissionMode::arq,
+                                           .confirmation = confirmation}},
+              bytes);
+  at.node->on_client_bytes(heap_.now(), client.id_, bytes);
+  drain(at);
+  S5066_ASSERT(client.bound_);
+  return client;
+}
+
+void World::send(Client& client, std::size_t to, std::size_t octets, Duration time_to_live) {
+  if (client.closed_) return;
+  Station& at = *stations_[client.station_];
+  sis::UnidataRequest request;
+  request.priority = 5;
+  request.destination_sap = client.sap_;
+  request.destination = address(to);
+  request.time_to_live = static_cast<std::uint32_t>(time_to_live / std::chrono::seconds(2));
+  const std::uint32_t number = next_number_++;
+  request.updu = payload(client.station_, number, octets);
+  client.sent_.push_back({request.destination, number, octets, 0, 0});
+  Bytes bytes;
+  sis::encode(request, bytes);
+  at.node->on_client_bytes(heap_.now(), client.id_, bytes);
+  drain(at);
+}
+
+void World::disconnect(Client& client) {
+  if (client.closed_) return;
+  client.closed_ = true;
+  client_by_id_.erase({client.station_, client.id_.value});
+  Station& at = *stations_[client.station_];
+  at.node->on_client_closed(heap_.now(), client.id_);
+  drain(at);
+}
+
+void World::on_primitive(Client& client, const sis::Primitive& primitive) {
+  const auto outcome = [&](ByteSpan part) -> Client::Sent* {
+    if (part.size() < kTagOctets) return nullptr;
+    const std::uint32_t number = get_u32(part, 4);
+    const auto found = std::find_if(client.sent_.begin(), client.sent_.end(),
+                                    [&](const Client::Sent& s) { return s.number == number; });
+    return found == client.sent_.end() ? nullptr : &*found;
+  };
+  if (std::holds_alternative<sis::BindAccepted>(primitive)) {
+    client.bound_ = true;
+  } else if (std::holds_alternative<sis::DataFlowOff>(primitive)) {
+    client.flow_off_ = true;
+  } else if (std::holds_alternative<sis::DataFlowOn>(primitive)) {
+    client.flow_off_ = false;
+  } else if (const auto* confirm = std::get_if<sis::UnidataRequestConfirm>(&primitive)) {
+    Client::Sent* sent = outcome(confirm->updu_part);
+    if (sent) ++sent->confirms;
+    client.unreadable_ = client.unreadable_ || !sent;
+  } else if (const auto* rejected = std::get_if<sis::UnidataRequestRejected>(&primitive)) {
+    Client::Sent* sent = outcome(rejected->updu_part);
+    if (sent) ++sent->rejects;
+    client.unreadable_ = client.unreadable_ || !sent;
+  } else if (const auto* indication = std::get_if<sis::UnidataIndication>(&primitive)) {
+    Client::Received received;
+    received.intact = indication->updu.size() >= kTagOctets;
+    if (received.intact) {
+      received.from_station = get_u32(indication->updu, 0);
+      received.number = get_u32(indication->updu, 4);
+      received.intact = indication->source == address(received.from_station) &&
+                        indication->updu == payload(received.from_station, received.number,
+                                                    indication->updu.size());
+    }
+    client.received_.push_back(received);
+  }
+}
+
+std::size_t World::unreported() const {
+  std::size_t n = 0;
+  for (const auto& client : clients_) {
+    if (client->closed_) continue;
+    for (const auto& sent : client->sent_) n += sent.confirms + sent.rejects != 1;
+  }
+  return n;
+}
+
+std::string World::delivery_faults() const {
+  std::string faults;
+  std::set<std::uint32_t> delivered;
+  for (const auto& client : clients_) {
+    if (client->unreadable_) faults += "unreadable primitive; ";
+    std::map<std::size_t, std::uint32_t> newest;
+    for (const auto& received : client->received_) {
+      const std::string name = std::to_string(received.number);
+      if (!received.intact) faults += "damaged; ";
+      if (!delivered.insert(received.number).second) faults += "repeated " + name + "; ";
+      std::uint32_t& last = newest[received.from_station];
+      if (received.number < last) faults += "out of order " + name + "; ";
+      last = std::max(last, received.number);
+    }
+  }
+  for (const auto& client : clients_) {
+    for (const auto& sent : client->sent_) {
+      if (sent.confirms > 0 && !delivered.contains(sent.number)) {
+        faults += "confirmed but lost " + std::to_string(sent.number) + "; ";
+      }
+    }
+  }
+  return faults;
+}
+
+}  // namespace s5066::sim

@@ -1,0 +1,119 @@
+// Whole nodes with their clients on one simulated channel, all drawn from one seed.
+//
+// Every client sends U_PDUs that ask for a confirmation and books what becomes of each; the books
+// are what a test judges. Payloads carry sender and number, so that a loss, a repetition or a
+// change of order shows at the receiver.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "s5066d/node/node.h"
+#include "sis/framer.h"
+#include "tests/support/sim_medium.h"
+
+namespace s5066::sim {
+
+using Seed = std::uint64_t;
+/// 1..count, or only the one in S5066_SEED.
+std::vector<Seed> seeds(std::size_t count);
+
+struct WorldOptions {
+  std::size_t stations = 2;
+  MediumOptions medium;
+  modem::Mode mode;
+  NodeConfig node;  // address and mode are filled in
+};
+
+/// An SIS client bound to one SAP of one node.
+class Client {
+ public:
+  struct Sent {
+    Address to;
+    std::uint32_t number = 0;
+    std::size_t octets = 0;
+    unsigned confirms = 0;
+    unsigned rejects = 0;
+  };
+  struct Received {
+    std::size_t from_station = 0;
+    std::uint32_t number = 0;
+    bool intact = true;
+  };
+
+  const std::vector<Sent>& sent() const { return sent_; }
+  const std::vector<Received>& received() const { return received_; }
+  bool bound() const { return bound_; }
+  bool flow_off() const { return flow_off_; }
+  bool closed() const { return closed_; }
+
+ private:
+  friend class World;
+  std::size_t station_ = 0;
+  SapId sap_;
+  ClientId id_;
+  sis::Framer framer_;
+  bool bound_ = false;
+  bool flow_off_ = false;
+  bool closed_ = false;
+  bool unreadable_ = false;  // the node sent something that does not decode
+  std::vector<Sent> sent_;
+  std::vector<Received> received_;
+};
+
+class World {
+ public:
+  /// Makes the air of a world; without it, a Medium.
+  using MakeAir = std::function<std::unique_ptr<Air>(EventHeap& heap, Rng rng)>;
+
+  World(Seed seed, const WorldOptions& options, const MakeAir& make_air = {});
+  ~World();
+
+  static Address address(std::size_t station) {
+    return {0x01020301u + static_cast<std::uint32_t>(station)};
+  }
+  std::size_t stations() const { return stations_.size(); }
+  /// Only where the world's air is a Medium.
+  Medium& medium() { return *medium_; }
+  const Node& node(std::size_t station) const;
+  Instant now() const { return heap_.now(); }
+  Rng& rng() { return rng_; }
+
+  /// Binds and stays bound. The reference lives as long as the world.
+  Client& add_client(std::size_t station, SapId sap, sis::Confirmation confirmation);
+  /// One U_PDU of so many octets (at least 12) to the same SAP of another station.
+  void send(Client& client, std::size_t to, std::size_t octets, Duration time_to_live);
+  /// The connection ends without a word.
+  void disconnect(Client& client);
+
+  void run_for(Duration d) { heap_.run_until(heap_.now() + d); }
+  void at(Instant when, EventHeap::Callback callback) { heap_.schedule(when, std::move(callback)); }
+
+  /// Number of U_PDUs without exactly one confirm or reject, over all clients that are still there.
+  std::size_t unreported() const;
+  /// What is wrong with the deliveries: repeated, out of order, damaged, or confirmed but not
+  /// delivered. Empty when nothing is.
+  std::string delivery_faults() const;
+
+ private:
+  struct Station;
+  void drain(Station& station);
+  void arm(Station& station);
+  void on_primitive(Client& client, const sis::Primitive& primitive);
+
+  EventHeap heap_;
+  Rng rng_;
+  std::unique_ptr<Air> air_;
+  Medium* medium_ = nullptr;
+  std::vector<std::unique_ptr<Station>> stations_;
+  std::vector<std::unique_ptr<Client>> clients_;
+  std::map<std::pair<std::size_t, std::uint32_t>, Client*> client_by_id_;
+  std::uint32_t next_number_ = 1;
+};
+
+}  // namespace s5066::sim
