@@ -124,11 +124,12 @@ TxFrame& ArqSender::next_segment() {
   transfer.segmented += n;
   transfer.unacknowledged += 1;
   counters_.add(Counter::user_octets_sent, n);
-  if (frame.flags.end) {
-    transfer.closed = true;
+  TxFrame& pushed = window_.push(std::move(frame));
+  if (pushed.flags.end) {
+    transfer.last = pushed.number;
     current_.reset();
   }
-  return window_.push(std::move(frame));
+  return pushed;
 }
 
 bool ArqSender::on_ack(const pdu::Ack& ack) {
@@ -138,8 +139,8 @@ bool ArqSender::on_ack(const pdu::Ack& ack) {
     const auto transfer = open_.find(frame.cpdu);
     S5066_ASSERT(transfer != open_.end());
     transfer->second.unacknowledged -= 1;
-    finish(transfer);
   }
+  finish_delivered();
   // Half duplex: the answer was formed after all of our transmission, so what it does not name is
   // missing.
   for (TxFrame& frame : window_.frames()) frame.due = !frame.acknowledged;
@@ -147,11 +148,24 @@ bool ArqSender::on_ack(const pdu::Ack& ack) {
   return true;
 }
 
-void ArqSender::finish(std::map<CpduId, Transfer>::iterator transfer) {
-  const Transfer& t = transfer->second;
-  if (!t.closed || t.unacknowledged > 0) return;
-  if (!t.expired) report(transfer->first, t.request.cpdu.size(), CpduConfirm{transfer->first});
-  open_.erase(transfer);
+// The receiver holds an in-order C_PDU back until all before it has come. Were the link to break in
+// that time, it would never be delivered; so it counts as delivered only when TX LWE has passed it.
+bool ArqSender::is_delivered(const Transfer& transfer) const {
+  if (!transfer.last || transfer.unacknowledged > 0) return false;
+  const bool passed = distance(window_.lwe(), *transfer.last) >= window_.frames().size();
+  return passed || !transfer.request.in_order;
+}
+
+void ArqSender::finish_delivered() {
+  for (auto it = open_.begin(); it != open_.end();) {
+    const auto& [id, transfer] = *it;
+    if (!is_delivered(transfer)) {
+      ++it;
+      continue;
+    }
+    if (!transfer.expired) report(id, transfer.request.cpdu.size(), CpduConfirm{id});
+    it = open_.erase(it);
+  }
 }
 
 void ArqSender::on_deadline(Instant now) {

@@ -67,8 +67,8 @@ class ArqSender {
     CpduRequest request;
     std::size_t segmented = 0;  // octets given to frames
     unsigned unacknowledged = 0;
-    bool closed = false;   // its END frame exists
-    bool expired = false;  // reported already; its frames go out as DROP
+    std::optional<FrameNumber> last;  // its END frame, once that exists
+    bool expired = false;             // reported already; its frames go out as DROP
   };
 
   bool can_segment() const;
@@ -77,7 +77,8 @@ class ArqSender {
   std::size_t next_segment_octets() const;
   void start_next_transfer();
   void expire(CpduId id);
-  void finish(std::map<CpduId, Transfer>::iterator transfer);
+  bool is_delivered(const Transfer& transfer) const;
+  void finish_delivered();
   void report(CpduId id, std::size_t octets, Outcome outcome);
   pdu::Dpdu frame_dpdu(TxFrame& frame, const pdu::Common& common, const pdu::Ack* ack);
 

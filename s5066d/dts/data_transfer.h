@@ -31,7 +31,7 @@ struct Config {
   Duration transmission_max = std::chrono::seconds(60);  // of the data part, ≤ kTransmissionMax
   Duration turnaround = std::chrono::milliseconds(200);  // end of a burst to our own key-down
   Duration reply_margin = std::chrono::seconds(1);       // slack for an answer to be detected
-  unsigned replies_missed_max = 6;                       // in a row, then the link is lost
+  unsigned replies_missed_max = 8;                       // in a row, then the link is lost
   unsigned out_of_sync_max = 3;                          // bursts in a row, then the link is lost
   std::size_t links_max = 16;
   std::size_t link_queue_octets_max = 512 * 1024;

@@ -2,6 +2,7 @@
 
 #include "s5066d/base/rng.h"
 #include "s5066d/dts/arq_receiver.h"
+#include "s5066d/dts/arq_sender.h"
 #include "s5066d/dts/rx_window.h"
 #include "s5066d/dts/tx_window.h"
 
@@ -138,6 +139,45 @@ TEST(RxWindow, tests_1_and_2_agree_with_counting_in_whole_numbers) {
     }
     if (::testing::Test::HasFailure()) return;
   }
+}
+
+class Sending : public ::testing::Test {
+ protected:
+  void request(std::uint64_t id, bool in_order) {
+    ASSERT_TRUE(sender_.request({.id = {id}, .cpdu = Bytes(10), .in_order = in_order}));
+  }
+  void send() {
+    IntervalBudget budget({}, std::chrono::seconds(60));
+    BurstBuilder burst;
+    sender_.fill(Instant{}, {}, std::nullopt, budget, burst);
+    sender_.on_sent();
+  }
+  std::vector<std::uint64_t> confirmed() {
+    std::vector<std::uint64_t> ids;
+    while (auto outcome = sender_.poll_outcome())
+      ids.push_back(std::get<CpduConfirm>(*outcome).id.value);
+    return ids;
+  }
+  Counters counters_;
+  ArqSender sender_{{.segment_octets = 100, .window = 128, .queue_octets_max = 1000}, counters_};
+};
+
+TEST_F(Sending, an_in_order_c_pdu_is_confirmed_only_when_all_before_it_has_arrived) {
+  request(1, true);
+  request(2, true);
+  send();
+  EXPECT_TRUE(sender_.on_ack(ack_of(0, {1})));  // the receiver has 2, and holds it back
+  EXPECT_TRUE(confirmed().empty());
+  EXPECT_TRUE(sender_.on_ack(ack_of(2, {})));
+  EXPECT_EQ(confirmed(), (std::vector<std::uint64_t>{1, 2}));
+}
+
+TEST_F(Sending, an_as_they_arrive_c_pdu_is_confirmed_with_its_last_frame) {
+  request(1, true);
+  request(2, false);
+  send();
+  EXPECT_TRUE(sender_.on_ack(ack_of(0, {1})));
+  EXPECT_EQ(confirmed(), (std::vector<std::uint64_t>{2}));
 }
 
 class Receiving : public ::testing::Test {
