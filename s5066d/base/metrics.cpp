@@ -38,6 +38,7 @@ constexpr std::array<CounterInfo, static_cast<std::size_t>(Counter::count)> kTab
     {"updus_refused", "U_PDUs", "U_PDUs not accepted: too large, illegal mode, no room"},
     {"updus_requeued", "U_PDUs", "times that a U_PDU outlived a link and was queued again"},
     {"updus_indicated", "U_PDUs", "U_PDUs handed to local clients"},
+    {"updus_repeated", "U_PDUs", "U_PDUs received again after a broken link, not handed on"},
     {"user_octets_sent", "octets", "C_PDU octets in new ARQ segments"},
     {"user_octets_acknowledged", "octets", "C_PDU octets acknowledged by peers"},
     {"user_octets_received", "octets", "C_PDU octets received without error"},

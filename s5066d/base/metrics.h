@@ -42,6 +42,7 @@ enum class Counter : std::uint8_t {
   updus_refused,
   updus_requeued,
   updus_indicated,
+  updus_repeated,
   user_octets_sent,
   user_octets_acknowledged,
   user_octets_received,

@@ -70,6 +70,8 @@ struct Config {
   std::size_t nonarq_outstanding_octets_max = 32'000;
   /// Link breaks and failed calls a U_PDU survives before it is rejected as "not responding".
   unsigned attempts_max = 3;
+  /// S_PDUs remembered, sent and delivered each, so that one sent again is not delivered again.
+  std::size_t repeats_remembered_max = 1024;
   std::size_t awaiting_client_confirm_max = 4096;  // acknowledged U_PDUs, all clients together
   Duration client_confirm_wait_max = hours(1);
   Duration client_confirm_grace = minutes(2);  // for the way back, after the TTD

@@ -20,7 +20,9 @@ SubnetworkInterface::SubnetworkInterface(const Config& config, Counters& counter
       trace_(trace),
       saps_(config.bind, config.broadcast_only),
       ledger_(config.queue),
-      links_(config.links) {
+      links_(config.links),
+      repeat_marker_(config.repeats_remembered_max),
+      repeat_filter_(config.repeats_remembered_max) {
   S5066_ASSERT(!config.address.group);
   S5066_ASSERT(config.attempts_max > 0);
   S5066_ASSERT(config.queue.client_octets_reserved >= StorageLedger::charge(config.mtu));

@@ -22,6 +22,7 @@
 #include "s5066d/sap/config.h"
 #include "s5066d/sap/delivery_table.h"
 #include "s5066d/sap/link_manager.h"
+#include "s5066d/sap/repeats.h"
 #include "s5066d/sap/sap_table.h"
 #include "s5066d/sap/storage_ledger.h"
 #include "s5066d/sap/unidata_queue.h"
@@ -165,6 +166,8 @@ class SubnetworkInterface {
   UnidataQueue queue_;
   DeliveryTable deliveries_;
   LinkManager links_;
+  RepeatMarker repeat_marker_;
+  RepeatFilter repeat_filter_;
   std::map<Address, PeerCount> counts_;
   struct Utc {
     Instant at{};

@@ -90,10 +90,15 @@ void SubnetworkInterface::feed(Instant now) {
 }
 
 void SubnetworkInterface::hand_down(Instant now, UnidataItem item) {
-  if (auto* data = std::get_if<DataSpdu>(&item.spdu); data != nullptr && item.send_time_to_die) {
+  auto* data = std::get_if<DataSpdu>(&item.spdu);
+  // Once given, the date stays: the receiver knows a repetition by it.
+  if (data != nullptr && item.send_time_to_die && !data->time_to_die) {
     const auto utc_now = utc_at(now);
-    const auto utc_then = utc_at(item.time_to_die);
-    data->time_to_die = utc_now ? encode_time_to_die(*utc_now, *utc_then) : std::nullopt;
+    if (utc_now) {
+      const auto died_at =
+          repeat_marker_.distinct(item.destination, *data, *utc_at(item.time_to_die));
+      data->time_to_die = encode_time_to_die(*utc_now, died_at);
+    }
   }
   cas::SpduRequest request;
   request.id = CpduId{++last_cpdu_id_};
@@ -221,6 +226,7 @@ void SubnetworkInterface::finish(Instant now, UnidataItem& item, Outcome outcome
 
 void SubnetworkInterface::on_link_made(Instant now, const cas::LinkMade& made) {
   links_.on_link_made(now, made.peer, made.we_called);
+  repeat_filter_.on_link_made(made.peer);
   touch(now);
 }
 
@@ -284,15 +290,18 @@ void SubnetworkInterface::on_data(Instant now, const cas::SpduIndication& from, 
     return;
   }
   const auto client = saps_.client_at(data.destination_sap);
-  if (client) {
+  if (!client) {
+    counters_.add(Counter::spdus_unbound);
+  } else if (arq && repeat_filter_.is_repeat(from.source, data)) {
+    counters_.add(Counter::updus_repeated);
+  } else {
+    if (arq) repeat_filter_.on_delivered(from.source, data);
     counters_.add(Counter::updus_indicated);
     count_of(from.source).received += data.updu.size();
     send(*client,
          sis::UnidataIndication{data.priority, data.destination_sap, from.destination,
                                 arq ? sis::TransmissionMode::arq : sis::TransmissionMode::nonarq,
                                 data.source_sap, from.source, data.updu});
-  } else {
-    counters_.add(Counter::spdus_unbound);
   }
   if (data.client_confirm_required && arq) answer(now, from.source, data, client.has_value());
 }

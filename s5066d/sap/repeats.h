@@ -1,0 +1,59 @@
+// Keeps a U_PDU that is sent again after a broken link from being delivered twice.
+//
+// STANDARD: silent. When a link breaks, the sender cannot know whether what it has no
+// acknowledgement for was delivered; it queues it again. Its S_PDU then is the same to the octet,
+// TIME TO DIE included, so the receiver can know it. To that end the sender never lets two U_PDUs
+// share all octets of their S_PDUs: the second one's TIME TO DIE moves on by its unit of two
+// seconds.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+
+#include "s5066d/base/bytes.h"
+#include "s5066d/base/ids.h"
+#include "s5066d/base/time.h"
+#include "s5066d/sap/spdu.h"
+
+namespace s5066::sap {
+
+/// Sender: makes S_PDUs of equal content differ in their TIME TO DIE.
+class RepeatMarker {
+ public:
+  explicit RepeatMarker(std::size_t remembered_max) : remembered_max_(remembered_max) {}
+
+  /// The time to die to put on the air, not before `wanted`.
+  UtcSeconds distinct(Address destination, const DataSpdu& data, UtcSeconds wanted);
+
+ private:
+  struct Entry {
+    std::uint64_t content = 0;
+    std::int64_t unit = 0;  // two seconds each
+  };
+  std::size_t remembered_max_;
+  std::deque<Entry> sent_;
+};
+
+/// Receiver: knows S_PDUs that were delivered before the present link with their sender was made.
+class RepeatFilter {
+ public:
+  explicit RepeatFilter(std::size_t remembered_max) : remembered_max_(remembered_max) {}
+
+  void on_link_made(Address peer);
+  /// S_PDUs without a TIME TO DIE have nothing to be known by and never count as repeated.
+  bool is_repeat(Address peer, const DataSpdu& data) const;
+  void on_delivered(Address peer, const DataSpdu& data);
+
+ private:
+  struct Entry {
+    Address peer;
+    std::uint64_t content = 0;
+    TimeToDie time_to_die;
+    bool earlier_link = false;
+  };
+  std::size_t remembered_max_;
+  std::deque<Entry> delivered_;
+};
+
+}  // namespace s5066::sap

@@ -1,0 +1,59 @@
+#include "s5066d/sap/repeats.h"
+
+#include <gtest/gtest.h>
+
+namespace s5066::sap {
+namespace {
+
+constexpr Address kAlpha{1};
+constexpr Address kBravo{2};
+
+DataSpdu data(std::uint8_t octet, std::optional<TimeToDie> ttd = TimeToDie{3, 100}) {
+  return {.priority = 5,
+          .source_sap = SapId{5},
+          .destination_sap = SapId{5},
+          .time_to_die = ttd,
+          .updu = Bytes{octet}};
+}
+
+TEST(RepeatMarker, equal_u_pdus_of_one_moment_get_times_of_their_own) {
+  RepeatMarker marker(10);
+  EXPECT_EQ(marker.distinct(kAlpha, data(1), UtcSeconds{1000}).value, 1000);
+  EXPECT_EQ(marker.distinct(kAlpha, data(1), UtcSeconds{1001}).value, 1002);
+  EXPECT_EQ(marker.distinct(kAlpha, data(1), UtcSeconds{1000}).value, 1004);
+  EXPECT_EQ(marker.distinct(kAlpha, data(2), UtcSeconds{1000}).value, 1000);
+  EXPECT_EQ(marker.distinct(kBravo, data(1), UtcSeconds{1000}).value, 1000);
+  EXPECT_EQ(marker.distinct(kAlpha, data(1), UtcSeconds{2001}).value, 2001);
+}
+
+TEST(RepeatFilter, only_what_came_over_an_earlier_link_is_a_repetition) {
+  RepeatFilter filter(10);
+  filter.on_delivered(kAlpha, data(1));
+  EXPECT_FALSE(filter.is_repeat(kAlpha, data(1)));  // the same link: ARQ saw to it
+  filter.on_link_made(kBravo);
+  EXPECT_FALSE(filter.is_repeat(kAlpha, data(1)));
+  filter.on_link_made(kAlpha);
+  EXPECT_TRUE(filter.is_repeat(kAlpha, data(1)));
+  EXPECT_FALSE(filter.is_repeat(kBravo, data(1)));
+  EXPECT_FALSE(filter.is_repeat(kAlpha, data(2)));
+  EXPECT_FALSE(filter.is_repeat(kAlpha, data(1, TimeToDie{3, 101})));
+}
+
+TEST(RepeatFilter, without_a_time_to_die_nothing_counts_as_repeated) {
+  RepeatFilter filter(10);
+  filter.on_delivered(kAlpha, data(1, std::nullopt));
+  filter.on_link_made(kAlpha);
+  EXPECT_FALSE(filter.is_repeat(kAlpha, data(1, std::nullopt)));
+}
+
+TEST(RepeatFilter, remembers_the_newest_up_to_its_limit) {
+  RepeatFilter filter(2);
+  for (const std::uint8_t octet : Bytes{1, 2, 3}) filter.on_delivered(kAlpha, data(octet));
+  filter.on_link_made(kAlpha);
+  EXPECT_FALSE(filter.is_repeat(kAlpha, data(1)));
+  EXPECT_TRUE(filter.is_repeat(kAlpha, data(2)));
+  EXPECT_TRUE(filter.is_repeat(kAlpha, data(3)));
+}
+
+}  // namespace
+}  // namespace s5066::sap
