@@ -1,0 +1,91 @@
+// Whole nodes over real modulators and demodulators.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/sim_world.h"
+#include "tests/wave/node/wave_medium.h"
+
+namespace s5066 {
+namespace {
+
+using namespace std::chrono_literals;
+
+sim::World::MakeAir waves(modem::CableMixer::Config config) {
+  return [config](sim::EventHeap& heap, Rng rng) mutable {
+    config.seed = rng.next();
+    return std::make_unique<sim::WaveMedium>(heap, config);
+  };
+}
+
+/// Sends the U_PDUs at once and returns the seconds until the last was confirmed.
+double seconds_to_confirm(sim::World& world, unsigned updus, std::size_t octets) {
+  auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::client);
+  auto& bravo = world.add_client(1, SapId{5}, sis::Confirmation::client);
+  world.run_for(10s);
+  const Instant begin = world.now();
+  for (unsigned i = 0; i < updus; ++i) world.send(alpha, 1, octets, 1h);
+  while (world.unreported() > 0 && world.now() < begin + 30min) world.run_for(100ms);
+  EXPECT_EQ(world.unreported(), 0u);
+  EXPECT_EQ(world.delivery_faults(), "");
+  EXPECT_EQ(bravo.received().size(), updus);
+  return to_seconds(world.now() - begin);
+}
+
+// Goal:   the simulated medium tells the truth about the waveforms.
+// Method: the same transfer on both rungs, in each mode, on a clean channel.
+// Accept: total times within 3 % of each other.
+TEST(NodeOverWaves, the_simulated_medium_agrees_within_3_percent) {
+  for (const modem::Mode& mode : modem::all_modes()) {
+    SCOPED_TRACE(modem::to_string(mode));
+    sim::World simulated(1, {.mode = mode});
+    sim::World real(1, {.mode = mode}, waves({}));
+    const unsigned updus = mode.rate_bps / 300;
+    const double simulated_seconds = seconds_to_confirm(simulated, updus, 1000);
+    const double real_seconds = seconds_to_confirm(real, updus, 1000);
+    EXPECT_NEAR(real_seconds / simulated_seconds, 1, 0.03)
+        << simulated_seconds << " s simulated, " << real_seconds << " s with waveforms";
+  }
+}
+
+TEST(NodeOverWaves, data_crosses_white_noise_at_the_standards_snr) {
+  const modem::Mode mode{modem::Waveform::ms110a, 2400, modem::Interleaver::long_};
+  sim::World world(2, {.mode = mode}, waves({.channel = modem::CableChannel::awgn, .snr_db = 10}));
+  seconds_to_confirm(world, 5, 2000);
+}
+
+TEST(NodeOverWaves, data_crosses_two_fixed_paths_with_an_offset) {
+  sim::World world(3, {},
+                   waves({.channel = modem::CableChannel::two_path,
+                          .snr_db = 20,
+                          .delay_ms = 2,
+                          .offset_hz = 60}));
+  seconds_to_confirm(world, 5, 2000);
+}
+
+TEST(NodeOverWaves, data_crosses_a_fading_channel_by_retransmission) {
+  const modem::Mode mode{modem::Waveform::ms110a, 1200, modem::Interleaver::long_};
+  sim::World world(4, {.mode = mode},
+                   waves({.channel = modem::CableChannel::watterson,
+                          .snr_db = 15,
+                          .delay_ms = 2,
+                          .doppler_hz = 1}));
+  seconds_to_confirm(world, 10, 1500);
+}
+
+TEST(NodeOverWaves, both_ends_talking_at_once_sort_themselves_out) {
+  sim::World world(5, {}, waves({}));
+  auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::client);
+  auto& bravo = world.add_client(1, SapId{5}, sis::Confirmation::client);
+  world.run_for(10s);
+  for (int i = 0; i < 4; ++i) {
+    world.send(alpha, 1, 500, 1h);
+    world.send(bravo, 0, 500, 1h);
+  }
+  world.run_for(5min);
+  EXPECT_EQ(world.unreported(), 0u);
+  EXPECT_EQ(world.delivery_faults(), "");
+}
+
+}  // namespace
+}  // namespace s5066
