@@ -39,7 +39,7 @@ constexpr double kClockStep = 0.75;  // symbols that the response may wander in 
 constexpr double kHeardSeconds = 1;
 constexpr double kHeardNowSeconds = 0.1;
 constexpr float kLostBelow = 0.12F;
-constexpr float kHealthyAbove = 0.4F;
+constexpr float kHealthyAbove = 0.3F;
 constexpr float kTiny = 1e-20F;
 
 std::vector<Complex> preamble_points(const Parameters& p) {
@@ -250,9 +250,9 @@ std::vector<Complex> BurstDemodulator::response() const {
 void BurstDemodulator::receive_frame(const SampleHistory& history) {
   load_frame(history);
   tracker_->predict(memory_);
+  judge_probes();
   const std::vector<Complex> before = response();
   equalize(before);
-  judge_probes();
   update_tracker();
   const std::vector<Complex> after = response();
   std::vector<Complex> middle(before.size());
@@ -284,6 +284,7 @@ void BurstDemodulator::load_frame(const SampleHistory& history) {
                      means_.end());
   std::copy_backward(variances_.begin(), variances_.begin() + static_cast<std::ptrdiff_t>(before),
                      variances_.end());
+  for (unsigned n = 0; n < p_.data_symbols; ++n) means_[slot(n)] = 0;
   for (unsigned i = 0; i < p_.probe_symbols; ++i) {
     const unsigned n = p_.data_symbols + i;
     const unsigned scrambler = data_scrambler()[(scrambler_at_ + n) % kDataScramblerPeriod];
@@ -323,7 +324,8 @@ void BurstDemodulator::equalize(std::span<const Complex> response) {
   frame_quality_ = quality / static_cast<float>(p_.data_symbols);
 }
 
-// The response from before the frame must foretell the probe; this needs no decision to be right.
+// The response from before the frame must foretell the probe. Decisions of this frame must not
+// help: they would fit any noise they were made from.
 void BurstDemodulator::judge_probes() {
   float agreement = 0;
   float foretold = kTiny;

@@ -1,0 +1,177 @@
+// The modem through simulated channels: every mode, noise, offset, echoes, fading, clock drift.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "modem/api/airtime.h"
+#include "modem/dsp/resampler.h"
+#include "tests/wave/modem_rig.h"
+
+namespace s5066::modem {
+namespace {
+
+Mode mode_of(const char* text) {
+  return *parse_mode(text);
+}
+
+void expect_whole(const std::vector<HeardBurst>& bursts, const Mode& mode, const Bytes& octets) {
+  ASSERT_EQ(bursts.size(), 1u) << to_string(mode);
+  EXPECT_EQ(bursts[0].acquired.mode, mode);
+  EXPECT_EQ(bit_errors(bursts[0].octets(), octets), 0u) << to_string(mode);
+  ASSERT_TRUE(bursts[0].ended);
+  EXPECT_EQ(bursts[0].ended->reason, CarrierDownReason::end_of_message) << to_string(mode);
+}
+
+TEST(ModemWave, every_mode_arrives_whole_and_on_time_over_a_clean_cable) {
+  for (const Mode& mode : all_modes()) {
+    for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{300}}) {
+      const Bytes octets = random_octets(count, count + mode.rate_bps);
+      Tape tape;
+      const auto start = tape.silence(0.3).burst(mode, octets);
+      const auto end = tape.size();
+      const auto bursts = listen(tape.silence(0.2));
+      expect_whole(bursts, mode, octets);
+      ASSERT_TRUE(bursts.at(0).ended);
+      EXPECT_NEAR(static_cast<double>(bursts[0].ended->ended_sample), static_cast<double>(end), 2);
+      EXPECT_LT(std::abs(bursts[0].acquired.offset_hz), 0.3F);
+
+      const double data_start =
+          static_cast<double>(start) + to_seconds(preamble_duration(mode)) * kSampleRate;
+      std::size_t bit = 0;
+      for (const BurstBytes& portion : bursts[0].portions) {
+        const double expected = data_start + static_cast<double>(bit) * kSampleRate / mode.rate_bps;
+        EXPECT_NEAR(static_cast<double>(portion.first_bit_sample), expected, 2);
+        EXPECT_GT(portion.soft_quality, 0.98F);
+        bit += 8 * portion.bytes.size();
+      }
+    }
+  }
+}
+
+// [110A Table XVI] has 2400 bit/s at 10 dB; the others lie far above what they need.
+TEST(ModemWave, every_mode_is_free_of_errors_at_the_ratio_of_the_standard) {
+  struct Row {
+    const char* mode;
+    double snr_db;
+  };
+  for (const Row& row :
+       {Row{"110a-300-short", 3}, Row{"110a-300-long", 3}, Row{"110a-600-short", 5},
+        Row{"110a-600-long", 4}, Row{"110a-1200-short", 7}, Row{"110a-1200-long", 7},
+        Row{"110a-2400-short", 11}, Row{"110a-2400-long", 10}}) {
+    const Mode mode = mode_of(row.mode);
+    const Bytes octets = random_octets(capacity(mode, std::chrono::seconds(15)), 5);
+    Tape tape;
+    tape.silence(0.5).burst(mode, octets);
+    expect_whole(listen(tape.silence(0.5).noise(row.snr_db, 6)), mode, octets);
+  }
+}
+
+TEST(ModemWave, a_carrier_off_by_75_hz_either_way_does_no_harm) {
+  for (const double offset : {-90.0, -75.0, -30.5, 7.0, 75.0, 90.0}) {
+    for (const char* text : {"110a-300-short", "110a-2400-short"}) {
+      const Mode mode = mode_of(text);
+      const Bytes octets = random_octets(400, 9);
+      Tape tape;
+      tape.silence(0.4).burst(mode, octets);
+      tape.silence(0.5).through({.offset_hz = offset}, 1).noise(12, 7);
+      const auto bursts = listen(tape);
+      expect_whole(bursts, mode, octets);
+      ASSERT_FALSE(bursts.empty());
+      EXPECT_NEAR(bursts[0].acquired.offset_hz, offset, 0.7);
+    }
+  }
+}
+
+TEST(ModemWave, two_fixed_paths_are_put_together_again) {
+  using channel::Path;
+  const std::vector<std::vector<Path>> channels = {
+      {Path{}, Path{.delay_ms = 2}},                // equally strong
+      {Path{}, Path{.delay_ms = 2, .power = 0.1}},  // a weak echo
+      {Path{.power = 0.1}, Path{.delay_ms = 2}},    // a weak forerunner
+      {Path{}, Path{.delay_ms = 1, .power = 0.7, .phase_turn = 0.3}},
+      {Path{}, Path{.delay_ms = 4, .power = 0.5}},
+      {Path{}, Path{.delay_ms = 1}, Path{.delay_ms = 3, .power = 0.5}},
+  };
+  for (std::size_t i = 0; i < channels.size(); ++i) {
+    for (const char* text : {"110a-600-short", "110a-2400-short"}) {
+      SCOPED_TRACE(std::to_string(i) + " " + text);
+      const Mode mode = mode_of(text);
+      const Bytes octets = random_octets(1500, i);
+      Tape tape;
+      tape.silence(0.4).burst(mode, octets);
+      tape.silence(0.5).through({.paths = channels[i], .offset_hz = 20}, 1).noise(16, 8);
+      expect_whole(listen(tape), mode, octets);
+    }
+  }
+}
+
+// Mid-latitude disturbed conditions: 2 ms, 1 Hz. [110A Table XVI] asks for 18 dB at 2400 bit/s.
+TEST(ModemWave, slow_fading_is_followed_with_the_long_interleaver) {
+  struct Row {
+    const char* mode;
+    double snr_db;
+  };
+  for (const Row& row : {Row{"110a-2400-long", 18}, Row{"110a-1200-long", 13},
+                         Row{"110a-600-long", 9}, Row{"110a-300-long", 7}}) {
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+      SCOPED_TRACE(std::string(row.mode) + " seed " + std::to_string(seed));
+      const Mode mode = mode_of(row.mode);
+      const Bytes octets = random_octets(capacity(mode, std::chrono::seconds(30)), seed);
+      Tape tape;
+      tape.silence(0.5).burst(mode, octets);
+      tape.silence(0.5).through({.paths = channel::paths_by_name("poor"), .offset_hz = -12}, seed);
+      expect_whole(listen(tape.noise(row.snr_db, seed)), mode, octets);
+    }
+  }
+}
+
+TEST(ModemWave, clocks_that_differ_by_80_ppm_are_followed_through_the_longest_burst) {
+  for (const double ppm : {-80.0, 80.0}) {
+    const Mode mode = mode_of("110a-2400-short");
+    const Bytes octets = random_octets(capacity(mode, std::chrono::milliseconds(127000)), 3);
+    Tape tape;
+    tape.silence(0.5).burst(mode, octets);
+    tape.silence(0.5);
+    dsp::Resampler resampler({.rate_in = kSampleRate, .rate_out = kSampleRate * (1 + ppm * 1e-6)});
+    std::vector<float> drifted;
+    resampler.process(tape.samples(), drifted);
+    tape.samples() = drifted;
+    expect_whole(listen(tape.noise(14, 2)), mode, octets);
+  }
+}
+
+TEST(ModemWave, the_estimated_ratio_is_within_a_decibel_and_a_half) {
+  for (const char* text : {"110a-300-short", "110a-2400-long"}) {
+    for (int snr_db = 5; snr_db <= 25; snr_db += 5) {
+      for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        Tape tape;
+        tape.silence(0.3).burst(mode_of(text), random_octets(50, seed));
+        tape.through({.offset_hz = 31}, 1).noise(snr_db, seed);
+        const auto bursts = listen(tape);
+        ASSERT_EQ(bursts.size(), 1u);
+        EXPECT_NEAR(bursts[0].acquired.snr_db, snr_db, 1.5) << text;
+      }
+    }
+  }
+}
+
+TEST(ModemWave, soft_quality_grows_with_the_ratio) {
+  for (const char* text : {"110a-300-short", "110a-1200-short", "110a-2400-short"}) {
+    float last = 0;
+    for (int snr_db = 0; snr_db <= 30; snr_db += 5) {
+      Tape tape;
+      tape.silence(0.3).burst(mode_of(text), random_octets(200, 1));
+      const auto bursts = listen(tape.silence(0.2).noise(snr_db, 2));
+      ASSERT_EQ(bursts.size(), 1u);
+      double mean = 0;
+      for (const BurstBytes& portion : bursts[0].portions) mean += portion.soft_quality;
+      mean /= static_cast<double>(bursts[0].portions.size());
+      EXPECT_GT(mean, last) << text << " at " << snr_db;
+      EXPECT_LE(mean, 1);
+      last = static_cast<float>(mean);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace s5066::modem

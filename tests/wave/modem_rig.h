@@ -1,0 +1,123 @@
+// What the modem's wave tests share: bursts put on a tape, a channel over it, a receiver at its
+// end.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "modem/channel/awgn.h"
+#include "modem/channel/watterson.h"
+#include "modem/waveforms/ms110a/burst_receiver.h"
+#include "modem/waveforms/ms110a/burst_transmitter.h"
+
+namespace s5066::modem {
+
+inline Bytes random_octets(std::size_t count, std::uint64_t seed) {
+  Rng rng(seed);
+  Bytes bytes(count);
+  for (auto& octet : bytes) octet = static_cast<std::uint8_t>(rng.below(256));
+  return bytes;
+}
+
+/// Audio under construction.
+class Tape {
+ public:
+  std::uint64_t size() const { return samples_.size(); }
+  std::vector<float>& samples() { return samples_; }
+
+  Tape& silence(double seconds) {
+    samples_.resize(samples_.size() + static_cast<std::size_t>(seconds * kSampleRate), 0.0F);
+    return *this;
+  }
+  /// Returns the burst's first sample on the tape.
+  std::uint64_t burst(const Mode& mode, ByteSpan octets, float gain = 1) {
+    const std::size_t start = samples_.size();
+    ms110a::BurstTransmitter transmitter(mode, octets);
+    samples_.resize(start + transmitter.total_samples());
+    transmitter.read(std::span(samples_).subspan(start));
+    for (std::size_t i = start; i < samples_.size(); ++i) samples_[i] *= gain;
+    return start;
+  }
+  Tape& through(const channel::Watterson::Config& config, std::uint64_t seed) {
+    channel::Watterson(config, Rng(seed)).process(samples_);
+    return *this;
+  }
+  /// In relation to a burst with gain 1.
+  Tape& noise(double snr_db, std::uint64_t seed) {
+    const double deviation = channel::noise_deviation(ms110a::kTransmitPower, snr_db, kSampleRate);
+    channel::Awgn(deviation, Rng(seed)).process(samples_);
+    return *this;
+  }
+
+ private:
+  std::vector<float> samples_;
+};
+
+struct HeardBurst {
+  BurstAcquired acquired;
+  std::vector<BurstBytes> portions;
+  std::optional<BurstEnded> ended;
+
+  Bytes octets() const {
+    Bytes all;
+    for (const BurstBytes& portion : portions) append(all, portion.bytes);
+    return all;
+  }
+};
+
+/// Sorts events into bursts.
+class Listener {
+ public:
+  void drain(ms110a::BurstReceiver& receiver) {
+    while (const auto event = receiver.poll_event()) take(*event);
+  }
+  const std::vector<HeardBurst>& bursts() const { return bursts_; }
+  unsigned strays() const { return strays_; }  // events that belong to no burst
+
+ private:
+  void take(const BurstEvent& event) {
+    if (const auto* acquired = std::get_if<BurstAcquired>(&event)) {
+      strays_ += open() ? 1 : 0;
+      bursts_.push_back({*acquired, {}, {}});
+    } else if (!open()) {
+      ++strays_;
+    } else if (const auto* received = std::get_if<BurstBytes>(&event)) {
+      bursts_.back().portions.push_back(*received);
+    } else {
+      bursts_.back().ended = std::get<BurstEnded>(event);
+    }
+  }
+  bool open() const { return !bursts_.empty() && !bursts_.back().ended; }
+
+  std::vector<HeardBurst> bursts_;
+  unsigned strays_ = 0;
+};
+
+inline std::vector<HeardBurst> listen(ms110a::BurstReceiver& receiver,
+                                      std::span<const float> samples) {
+  Listener listener;
+  for (std::size_t at = 0; at < samples.size(); at += kSampleRate) {
+    const std::size_t count = std::min<std::size_t>(kSampleRate, samples.size() - at);
+    receiver.process(samples.subspan(at, count));
+    listener.drain(receiver);
+  }
+  return listener.bursts();
+}
+
+inline std::vector<HeardBurst> listen(Tape& tape) {
+  ms110a::BurstReceiver receiver;
+  return listen(receiver, tape.samples());
+}
+
+inline std::size_t bit_errors(const Bytes& a, const Bytes& b) {
+  std::size_t errors = 8 * (std::max(a.size(), b.size()) - std::min(a.size(), b.size()));
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    for (unsigned difference = static_cast<unsigned>(a[i] ^ b[i]); difference != 0;
+         difference &= difference - 1) {
+      ++errors;
+    }
+  }
+  return errors;
+}
+
+}  // namespace s5066::modem
