@@ -63,6 +63,7 @@ std::string to_json(const DaemonStatus& from) {
   to.set_mode(to_string(from.node.mode));
   to.set_up_s(to_seconds(from.now.time_since_epoch()));
   to.set_lockstep(from.lockstep);
+  to.set_sis_port(from.sis_port);
   to.set_transmitting(from.node.transmitting);
   to.set_channel_busy(from.node.channel_busy);
   for (const LinkStatus& link : from.node.links) fill(link, from.now, *to.add_links());

@@ -1,6 +1,7 @@
 // A node's state as JSON, by the messages of config/proto/control.proto.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "modem/worker/worker.h"
@@ -14,6 +15,7 @@ struct DaemonStatus {
   modem::Worker::Stats modem;
   Instant now{};
   bool lockstep = false;
+  std::uint16_t sis_port = 0;
 };
 
 std::string to_json(const DaemonStatus& status);

@@ -154,7 +154,8 @@ Result<std::string> Daemon::answer(std::string_view request) const {
     return config::to_json(config::DaemonStatus{.node = node_.status(),
                                                 .modem = modem_->stats(),
                                                 .now = modem_->now(),
-                                                .lockstep = modem_->lockstep()});
+                                                .lockstep = modem_->lockstep(),
+                                                .sis_port = listener_.port()});
   }
   if (request == "counters") return config::to_json(node_.counters());
   return Error{ErrorCode::unsupported, "requests are status and counters"};

@@ -42,9 +42,10 @@ Result<void> SisListener::open() {
     return Error{ErrorCode::io, "SIS port " + std::to_string(config_.port) + " on " +
                                     config_.address + ": " + failure.message()};
   }
+  port_ = acceptor_.local_endpoint(failure).port();
   LogLine(log_, LogLevel::info, "sis_listening")
       .kv("address", config_.address)
-      .kv("port", unsigned{config_.port});
+      .kv("port", unsigned{port_});
   return {};
 }
 

@@ -25,6 +25,8 @@ class SisListener final : public ClientPort, private SisSessionOwner {
   /// Binds the port; clients are not accepted before accept().
   Result<void> open();
   void accept();
+  /// After open(): the port asked for, or the free one that was found for 0.
+  std::uint16_t port() const { return port_; }
   /// Accepts nobody any more and closes every connection.
   void stop();
 
@@ -45,6 +47,7 @@ class SisListener final : public ClientPort, private SisSessionOwner {
   LogSink& log_;
   boost::asio::ip::tcp::acceptor acceptor_;
   boost::asio::steady_timer retry_;
+  std::uint16_t port_ = 0;
   std::vector<boost::asio::ip::address> allowed_;
   struct Entry {
     std::shared_ptr<SisSession> session;

@@ -41,9 +41,9 @@ TEST(ConfigProblems, an_empty_file_lacks_what_has_no_default) {
 
 TEST(ConfigProblems, an_unknown_field_is_one_and_does_not_hide_the_next) {
   expect_lines({
-      {kGood + "prot: 1\nsis { listne: \"::1\" port: 0 }\nfoo { bar { baz: [1, 2] } }\n",
+      {kGood + "prot: 1\nsis { listne: \"::1\" clients_max: 0 }\nfoo { bar { baz: [1, 2] } }\n",
        {"f:2:1: prot: unknown field", "f:3:7: listne: unknown field",
-        "f:3:21: port: 0 is below its limit 1", "f:4:1: foo: unknown field"}},
+        "f:3:21: clients_max: 0 is below its limit 1", "f:4:1: foo: unknown field"}},
       {"adress: \"1.2.3.4\"\nmodem { mode: \"110a-300-long\" cabel { socket: \"/t\" } }\n",
        {"f:1:1: adress: unknown field", "f:1:1: address: missing", "f:2:1: cable: missing",
         "f:2:31: cabel: unknown field"}},
@@ -75,7 +75,7 @@ TEST(ConfigProblems, broken_syntax_does_not_hide_the_next) {
       {kGood + "sis { port: } }\nlog_level: INFO\naddress: \"1.1.1.1\"\n",
        {"f:2:13: Expected integer, got: }", "f:2:15: Expected identifier, got: }",
         "f:4:1: Non-repeated field \"address\" is specified multiple times."}},
-      {kGood + "\tsis { port: 0 }\n", {"f:2:15: port: 0 is below its limit 1"}},
+      {kGood + "\tsis { port: 65536 }\n", {"f:2:15: port: 65536 is above its limit 65535"}},
   });
 }
 
@@ -117,7 +117,7 @@ TEST(ConfigProblems, fields_may_contradict_each_other_or_a_default) {
       {kGood + "sis { listen: \"0.0.0.0\" }\n",
        {"f:2:7: listen: beyond loopback needs `allow`: the interface knows no passwords"}},
       {kGood + "sis { listen: \"0.0.0.0\" allow: \"10.0.0.7\" }\n", {}},
-      {kGood + "sis { listen: \"127.0.0.2\" }\n", {}},
+      {kGood + "sis { listen: \"127.0.0.2\" port: 0 }\n", {}},
       {kGood + "subnet_access { queue { flow_off_percent: 40 } keep_alive_interval_s: 119 }\n",
        {"f:2:17: flow_on_percent: must be below flow_off_percent",
         "f:2:48: keep_alive_interval_s: is 0 for never or at least 120 (A.2.1.17)"}},

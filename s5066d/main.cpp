@@ -1,0 +1,103 @@
+// s5066d, the STANAG 5066 subnet server: arguments, configuration, exit status.
+#include <boost/program_options.hpp>
+#include <csignal>
+#include <cstdint>
+#include <exception>
+#include <iostream>
+#include <random>
+#include <string>
+
+#include "config/load.h"
+#include "s5066d/runtime/control_endpoint.h"
+#include "s5066d/runtime/daemon.h"
+#include "s5066d/runtime/log_writer.h"
+
+namespace {
+
+namespace options = boost::program_options;
+using namespace s5066;
+
+constexpr int kOk = 0;
+constexpr int kEnvironment = 1;  // a port, a device, a file
+constexpr int kUsage = 2;        // arguments or configuration
+constexpr auto kControlTimeout = std::chrono::seconds(10);
+
+options::options_description known_options() {
+  options::options_description known("s5066d, a STANAG 5066 subnet server");
+  auto add = known.add_options();
+  add("config", options::value<std::string>()->value_name("FILE"),
+      "serve with this configuration (see config/examples)");
+  add("check-config", "only check the configuration; all problems are listed");
+  add("capture", options::value<std::string>()->value_name("FILE.pcap"),
+      "write every D_PDU sent and received, for tshark");
+  add("seed", options::value<std::uint64_t>()->value_name("N"),
+      "of the random back-off, to repeat a run in lockstep");
+  add("control", options::value<std::string>()->value_name("SOCKET"),
+      "ask the daemon that runs with this control socket");
+  add("status", "with --control: what it is doing");
+  add("counters", "with --control: what it has counted");
+  add("help", "this text");
+  return known;
+}
+
+int ask(const std::string& socket_path, const std::string& request) {
+  const auto answer = runtime::ask_control(socket_path, request, kControlTimeout);
+  if (!answer) {
+    std::cerr << "s5066d: " << answer.error().detail << "\n";
+    return kEnvironment;
+  }
+  std::cout << *answer;
+  return kOk;
+}
+
+std::uint64_t seed_of(const options::variables_map& given) {
+  if (given.count("seed")) return given["seed"].as<std::uint64_t>();
+  std::random_device device;
+  return std::uint64_t{device()} << 32 | device();
+}
+
+int serve(const options::variables_map& given) {
+  auto loaded = config::load_node(given["config"].as<std::string>());
+  for (const auto& problem : loaded.problems) std::cerr << to_string(problem) << "\n";
+  if (!loaded.value) return kUsage;
+  if (given.count("check-config")) return kOk;
+  if (given.count("capture")) loaded.value->capture_file = given["capture"].as<std::string>();
+
+  std::signal(SIGPIPE, SIG_IGN);
+  runtime::LogWriter log(loaded.value->log_level);
+  runtime::Daemon daemon(*loaded.value, seed_of(given), log);
+  const auto outcome = daemon.run();
+  if (outcome) return kOk;
+  std::cerr << "s5066d: " << outcome.error().detail << "\n";
+  return kEnvironment;
+}
+
+int run(int argc, char** argv) {
+  const auto known = known_options();
+  options::variables_map given;
+  options::store(options::parse_command_line(argc, argv, known), given);
+  if (given.count("help")) {
+    std::cout << known;
+    return kOk;
+  }
+  if (given.count("control") && given.count("status") + given.count("counters") == 1) {
+    return ask(given["control"].as<std::string>(), given.count("status") ? "status" : "counters");
+  }
+  if (given.count("config") && !given.count("control")) return serve(given);
+  std::cerr << "s5066d: give --config FILE, or --control SOCKET with --status or --counters\n";
+  return kUsage;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const options::error& problem) {
+    std::cerr << "s5066d: " << problem.what() << "\n";
+    return kUsage;
+  } catch (const std::exception& problem) {
+    std::cerr << "s5066d: " << problem.what() << "\n";
+    return kEnvironment;
+  }
+}
