@@ -1,12 +1,9 @@
-// All that one s5066-relay needs to know.
+// All that one s5066-relay needs to know, as plain values.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
-#include "gateways/common/sqlite_store.h"
-#include "gateways/file_relay/relay_core.h"
 #include "gateways/file_relay/relay_types.h"
 #include "s5066d/base/log.h"
 #include "s5066d/base/result.h"
@@ -45,9 +42,5 @@ struct RelayConfig {
 
 /// The first thing wrong with it, if any.
 Result<void> validate(const RelayConfig& config);
-
-RelayCore::Config core_config(const RelayConfig& config);
-gateways::SqliteStore::Config store_config(const RelayConfig& config, std::uint8_t first_updu_id);
-std::string control_socket_path(const RelayConfig& config);
 
 }  // namespace s5066::file_relay

@@ -1,0 +1,56 @@
+// A local socket for operators: one request line in, an answer out, then the connection ends.
+// s5066d's control endpoint speaks the same way.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "s5066d/base/result.h"
+
+namespace s5066::gateways {
+
+class ControlSocket {
+ public:
+  /// Runs on the io_context.
+  using Answer = std::function<std::string(std::string_view request)>;
+
+  static constexpr std::size_t kRequestOctetsMax = 64;
+  static constexpr std::size_t kClientsMax = 8;
+  static constexpr std::chrono::seconds kRequestTimeout{5};
+
+  ControlSocket(boost::asio::io_context& io, std::string path, Answer answer);
+  ~ControlSocket();
+  ControlSocket(const ControlSocket&) = delete;
+  ControlSocket& operator=(const ControlSocket&) = delete;
+
+  /// Replaces a socket file that a dead process left. The caller has made sure that no other
+  /// process of its kind is alive. Only the owner of this process may connect.
+  Result<void> open();
+
+ private:
+  class Session;
+  void accept();
+
+  boost::asio::io_context& io_;
+  std::string path_;
+  Answer answer_;
+  boost::asio::local::stream_protocol::acceptor acceptor_;
+  std::shared_ptr<std::size_t> sessions_ = std::make_shared<std::size_t>(0);
+  bool bound_ = false;
+};
+
+/// The other side; waits for the whole answer.
+Result<std::string> ask_control(const std::string& path, const std::string& request,
+                                std::chrono::milliseconds timeout);
+
+/// What s5066d's answer to `status` says about the link to a station: "idle", "made" …; empty when
+/// it says nothing.
+std::string link_state(std::string_view status_json, std::string_view peer);
+
+}  // namespace s5066::gateways

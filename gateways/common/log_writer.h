@@ -1,0 +1,19 @@
+// Log lines on standard error: UTC, level, event, key=value.
+#pragma once
+
+#include <string_view>
+
+#include "s5066d/base/log.h"
+
+namespace s5066::gateways {
+
+class LogWriter final : public LogSink {
+ public:
+  explicit LogWriter(LogLevel least = LogLevel::info) : least_(least) {}
+  void write(LogLevel level, std::string_view line) override;
+
+ private:
+  LogLevel least_;
+};
+
+}  // namespace s5066::gateways

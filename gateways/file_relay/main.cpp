@@ -1,0 +1,113 @@
+// s5066-relay, the file relay of STANAG 5066 Annex F: arguments, configuration, exit status.
+#include <boost/program_options.hpp>
+#include <csignal>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "config/load.h"
+#include "gateways/common/log_writer.h"
+#include "gateways/file_relay/relay_commands.h"
+#include "gateways/file_relay/relay_service.h"
+
+namespace {
+
+namespace options = boost::program_options;
+using namespace s5066;
+
+constexpr int kOk = 0;
+constexpr int kEnvironment = 1;  // a file, a disk, a socket; or not delivered
+constexpr int kUsage = 2;        // arguments or configuration
+constexpr std::uint32_t kRowsListed = 1000;
+
+constexpr const char* kSynopsis =
+    "s5066-relay run  --config FILE                 serve\n"
+    "s5066-relay send --config FILE --to ADDRESS FILE [--wait] [--progress]\n"
+    "s5066-relay list --config FILE                 id, state, destination, octets, attempts, "
+    "name\n"
+    "s5066-relay check --config FILE                only check the configuration\n";
+
+options::options_description known_options() {
+  options::options_description known("Options");
+  auto add = known.add_options();
+  add("command", options::value<std::string>(), "run, send, list or check");
+  add("file", options::value<std::string>(), "the file to send");
+  add("config", options::value<std::string>()->value_name("FILE"), "see config/examples");
+  add("to", options::value<std::string>()->value_name("ADDRESS"), "station, such as 1.2.3.4");
+  add("wait", "until the file is delivered or given up");
+  add("progress", "with --wait: show how far it is");
+  add("help", "this text");
+  return known;
+}
+
+int serve(const file_relay::RelayConfig& config, LogSink& log) {
+  std::signal(SIGPIPE, SIG_IGN);
+  file_relay::RelayService service(config, log);
+  const auto served = service.run();
+  if (served) return kOk;
+  LogLine(log, LogLevel::error, "relay_failed").kv("reason", to_string(served.error()));
+  std::cerr << "s5066-relay: " << served.error().detail << "\n";
+  return kEnvironment;
+}
+
+int send(const file_relay::RelayConfig& config, const options::variables_map& given, LogSink& log) {
+  if (!given.count("to") || !given.count("file")) {
+    std::cerr << "s5066-relay: send needs --to ADDRESS and a file\n";
+    return kUsage;
+  }
+  const auto destination = parse_address(given["to"].as<std::string>());
+  if (!destination || destination->group) {
+    std::cerr << "s5066-relay: " << given["to"].as<std::string>() << " is not a station address\n";
+    return kUsage;
+  }
+  return file_relay::send_file(config,
+                               {.destination = *destination,
+                                .file = given["file"].as<std::string>(),
+                                .wait = given.count("wait") > 0 || given.count("progress") > 0,
+                                .progress = given.count("progress") > 0},
+                               log);
+}
+
+int run(int argc, char** argv) {
+  const auto known = known_options();
+  options::positional_options_description positions;
+  positions.add("command", 1).add("file", 1);
+  options::variables_map given;
+  options::store(
+      options::command_line_parser(argc, argv).options(known).positional(positions).run(), given);
+  if (given.count("help")) {
+    std::cout << kSynopsis << "\n" << known;
+    return kOk;
+  }
+  if (!given.count("command") || !given.count("config")) {
+    std::cerr << kSynopsis;
+    return kUsage;
+  }
+  const auto loaded = config::load_relay(given["config"].as<std::string>());
+  for (const auto& problem : loaded.problems) std::cerr << to_string(problem) << "\n";
+  if (!loaded.value) return kUsage;
+
+  gateways::LogWriter log(loaded.value->log_level);
+  const std::string command = given["command"].as<std::string>();
+  if (command == "run") return serve(*loaded.value, log);
+  if (command == "send") return send(*loaded.value, given, log);
+  if (command == "list") return file_relay::list_spool(*loaded.value, kRowsListed);
+  if (command == "check") return kOk;
+  std::cerr << kSynopsis;
+  return kUsage;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const options::error& problem) {
+    std::cerr << "s5066-relay: " << problem.what() << "\n";
+    return kUsage;
+  } catch (const std::exception& problem) {
+    std::cerr << "s5066-relay: " << problem.what() << "\n";
+    return kEnvironment;
+  }
+}

@@ -1,0 +1,218 @@
+#include "gateways/file_relay/relay_commands.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+#include <random>
+#include <sstream>
+#include <thread>
+#include <utility>
+
+#include "gateways/common/control_socket.h"
+#include "gateways/common/sqlite_store.h"
+#include "gateways/common/unique_fd.h"
+#include "gateways/file_relay/relay_setup.h"
+
+namespace s5066::file_relay {
+
+using gateways::SpoolItem;
+using gateways::SqliteStore;
+
+namespace {
+
+constexpr auto kLookEvery = std::chrono::milliseconds(500);
+constexpr auto kControlTimeout = std::chrono::milliseconds(2000);
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Result<SqliteStore> open_spool(const RelayConfig& config) {
+  std::random_device random;
+  auto store_setup = store_config(config, static_cast<std::uint8_t>(random() & 0xFF));
+  store_setup.inbox.clear();  // the relay's own business
+  return SqliteStore::open(store_setup);
+}
+
+Result<Bytes> read_whole(const std::string& path, std::size_t octets_max) {
+  const auto failed = [&](int code) {
+    return Error{ErrorCode::io, path + ": " + std::strerror(code)};
+  };
+  const gateways::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return failed(errno);
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return failed(errno);
+  if (S_ISDIR(status.st_mode)) return failed(EISDIR);
+  Bytes content;
+  std::uint8_t buffer[65536];
+  while (true) {
+    const ssize_t octets = ::read(file.get(), buffer, sizeof buffer);
+    if (octets < 0 && errno == EINTR) continue;
+    if (octets < 0) return failed(errno);
+    if (octets == 0) return content;
+    append(content, ByteSpan(buffer, static_cast<std::size_t>(octets)));
+    if (content.size() > octets_max) {
+      return Error{ErrorCode::too_large,
+                   path + " is larger than the limit of " + std::to_string(octets_max) + " octets"};
+    }
+  }
+}
+
+int complain(LogSink& log, const std::string& what, const Error& error) {
+  LogLine(log, LogLevel::error, "send_failed").kv("file", what).kv("reason", to_string(error));
+  std::cerr << "s5066-relay: " << error.detail << "\n";
+  return 1;
+}
+
+class ProgressLine {
+ public:
+  explicit ProgressLine(bool wanted) : wanted_(wanted), terminal_(::isatty(STDOUT_FILENO) == 1) {}
+  ~ProgressLine() {
+    if (drawn_ && terminal_) std::cout << std::endl;
+  }
+  void show(const std::string& text) {
+    if (!wanted_ || text == last_) return;
+    last_ = text;
+    drawn_ = true;
+    if (terminal_) {
+      std::cout << "\r\033[K" << text << std::flush;
+    } else {
+      std::cout << text << std::endl;
+    }
+  }
+
+ private:
+  bool wanted_;
+  bool terminal_;
+  bool drawn_ = false;
+  std::string last_;
+};
+
+std::string ask_link(const RelayConfig& config, Address peer) {
+  if (config.node_control_socket.empty()) return "";
+  const auto status = gateways::ask_control(config.node_control_socket, "status", kControlTimeout);
+  return status ? gateways::link_state(*status, to_string(peer)) : "node does not answer";
+}
+
+int report(const SpoolItem& item) {
+  if (item.state == SpoolState::delivered) {
+    std::cout << "delivered item=" << item.id.value << " attempts=" << item.attempts << std::endl;
+    return 0;
+  }
+  std::cerr << "s5066-relay: not delivered: " << to_string(item.state) << ": " << item.reason
+            << "\n";
+  return 1;
+}
+
+int wait_for(SqliteStore& store, gateways::SpoolId id, const RelayConfig& config,
+             const SendOptions& options, LogSink& log) {
+  ProgressLine line(options.progress);
+  std::optional<ProgressSample> first;
+  while (true) {
+    const auto item = store.find(id);
+    if (!item) return complain(log, options.file, item.error());
+    if (!item->has_value()) {
+      return complain(log, options.file, {ErrorCode::not_found, "the spool row is gone"});
+    }
+    if (is_final((*item)->state)) {
+      if ((*item)->state == SpoolState::delivered) line.show("delivered");
+      return report(**item);
+    }
+    if (options.progress) {
+      const auto status =
+          gateways::ask_control(control_socket_path(config), "status", kControlTimeout);
+      const std::string link = ask_link(config, options.destination);
+      const std::int64_t octets = status ? status_value(*status, id.value, "octets") : -1;
+      if (!status) {
+        line.show("the relay does not run; the file waits in the spool");
+      } else if (octets < 0) {
+        first.reset();
+        const std::string reason = (*item)->reason.empty() ? "" : ": " + (*item)->reason;
+        line.show(std::string(to_string((*item)->state)) + reason +
+                  (link.empty() ? "" : "; link " + link));
+      } else {
+        const ProgressSample now{seconds_now(), static_cast<std::uint64_t>(
+                                                    status_value(*status, id.value, "confirmed"))};
+        if (!first) first = now;
+        line.show(progress_text(link, static_cast<std::uint64_t>(octets), *first, now));
+      }
+    }
+    std::this_thread::sleep_for(kLookEvery);
+  }
+}
+
+}  // namespace
+
+int send_file(const RelayConfig& config, const SendOptions& options, LogSink& log) {
+  auto content = read_whole(options.file, config.file_octets_max);
+  if (!content) return complain(log, options.file, content.error());
+  auto store = open_spool(config);
+  if (!store) return complain(log, options.file, store.error());
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto id =
+      store->enqueue({.destination = options.destination,
+                      .name = std::filesystem::path(options.file).filename().string(),
+                      .content = std::move(content).value(),
+                      .now = {std::chrono::duration_cast<std::chrono::seconds>(now).count()}});
+  if (!id) return complain(log, options.file, id.error());
+  std::cout << "accepted item=" << id->value << std::endl;
+
+  const auto woken = gateways::ask_control(control_socket_path(config), "wake", kControlTimeout);
+  if (!woken) std::cerr << "s5066-relay: the relay does not run; the file waits in the spool\n";
+  if (!options.wait) return 0;
+  return wait_for(*store, *id, config, options, log);
+}
+
+int list_spool(const RelayConfig& config, std::uint32_t rows_max) {
+  auto store = open_spool(config);
+  const auto items = store ? store->list(rows_max) : store.error();
+  if (!items) {
+    std::cerr << "s5066-relay: " << items.error().detail << "\n";
+    return 1;
+  }
+  for (const SpoolItem& item : *items) {
+    std::cout << item.id.value << "\t" << to_string(item.state) << "\t"
+              << to_string(item.destination) << "\t" << item.size << "\t" << item.attempts << "\t"
+              << item.name << (item.reason.empty() ? "" : "\t" + item.reason) << "\n";
+  }
+  return 0;
+}
+
+std::string progress_text(const std::string& link, std::uint64_t octets, ProgressSample first,
+                          ProgressSample last) {
+  std::ostringstream text;
+  if (!link.empty()) text << "link " << link << ", ";
+  const std::uint64_t percent = octets == 0 ? 0 : last.octets_confirmed * 100 / octets;
+  text << last.octets_confirmed << " of " << octets << " octets acknowledged (" << percent << " %)";
+  const double elapsed_s = last.at_s - first.at_s;
+  const auto gained = static_cast<double>(last.octets_confirmed - first.octets_confirmed);
+  if (elapsed_s <= 0 || gained <= 0) return text.str();
+  const double octets_per_s = gained / elapsed_s;
+  const auto left = static_cast<double>(octets - last.octets_confirmed);
+  text << ", " << static_cast<std::int64_t>(octets_per_s * 8) << " bit/s, "
+       << static_cast<std::int64_t>(left / octets_per_s + 0.5) << " s left";
+  return text.str();
+}
+
+std::int64_t status_value(const std::string& status, std::int64_t item, const std::string& key) {
+  std::istringstream lines(status);
+  const std::string begin = "transfer item=" + std::to_string(item) + " ";
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind(begin, 0) != 0) continue;
+    const std::size_t at = line.find(" " + key + "=");
+    if (at == std::string::npos) return -1;
+    std::int64_t value = -1;
+    std::istringstream(line.substr(at + key.size() + 2)) >> value;
+    return value;
+  }
+  return -1;
+}
+
+}  // namespace s5066::file_relay

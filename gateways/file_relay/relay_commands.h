@@ -1,0 +1,36 @@
+// What an operator types: hand a file over, wait for it, look at the spool.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "gateways/file_relay/relay_config.h"
+#include "s5066d/base/ids.h"
+#include "s5066d/base/log.h"
+
+namespace s5066::file_relay {
+
+struct SendOptions {
+  Address destination;
+  std::string file;
+  bool wait = false;      // until delivered, or given up
+  bool progress = false;  // a line about how far it is
+};
+
+/// Both return the exit status: 0 done, 1 not. Problems go to standard error and to the log.
+int send_file(const RelayConfig& config, const SendOptions& options, LogSink& log);
+int list_spool(const RelayConfig& config, std::uint32_t rows_max);
+
+/// "made_wait 8,192 of 20,493 octets (40 %) 1850 bit/s 53 s left"; rates need two samples.
+struct ProgressSample {
+  double at_s = 0;
+  std::uint64_t octets_confirmed = 0;
+};
+std::string progress_text(const std::string& link, std::uint64_t octets, ProgressSample first,
+                          ProgressSample last);
+
+/// The value of `key` in the line of the relay's status that is about this item; -1 when there is
+/// no such line.
+std::int64_t status_value(const std::string& status, std::int64_t item, const std::string& key);
+
+}  // namespace s5066::file_relay

@@ -1,0 +1,287 @@
+#include "gateways/file_relay/relay_service.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <boost/asio/post.hpp>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <random>
+#include <utility>
+
+#include "gateways/file_relay/relay_setup.h"
+
+namespace s5066::file_relay {
+
+namespace asio = boost::asio;
+using gateways::SisEvent;
+
+namespace {
+
+constexpr std::size_t kStoreRequestsMax = 64;
+constexpr auto kClockEvery = std::chrono::seconds(60);
+
+UtcSeconds utc_now() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return {std::chrono::duration_cast<std::chrono::seconds>(now).count()};
+}
+
+LogLevel level_of(RelayEvent::Kind kind) {
+  switch (kind) {
+    case RelayEvent::Kind::failed:
+    case RelayEvent::Kind::expired:
+    case RelayEvent::Kind::corrupt:
+    case RelayEvent::Kind::store_failed:
+    case RelayEvent::Kind::mtu_too_small:
+      return LogLevel::error;
+    case RelayEvent::Kind::lost:
+    case RelayEvent::Kind::attempt_failed:
+    case RelayEvent::Kind::file_dropped:
+    case RelayEvent::Kind::acknowledgement_failed:
+    case RelayEvent::Kind::acknowledgement_unmatched:
+    case RelayEvent::Kind::unknown_application:
+      return LogLevel::warning;
+    default:
+      return LogLevel::info;
+  }
+}
+
+}  // namespace
+
+RelayService::RelayService(const RelayConfig& config, LogSink& log)
+    : config_(config), log_(log), core_(core_config(config)) {}
+
+RelayService::~RelayService() = default;
+
+// --- Start and stop ------------------------------------------------------------------------------
+
+Result<void> RelayService::run() {
+  if (auto started = start(); !started) return started;
+  io_.run();
+  client_.reset();
+  control_.reset();
+  store_.reset();  // finishes what it has accepted
+  LogLine(log_, LogLevel::info, "relay_stopped");
+  return {};
+}
+
+Result<void> RelayService::start() {
+  if (auto valid = validate(config_); !valid) return valid;
+  if (auto locked = lock_spool(); !locked) return locked;
+  std::random_device random;
+  auto store = gateways::SqliteStore::open(
+      store_config(config_, static_cast<std::uint8_t>(random() & 0xFF)));
+  if (!store) return store.error();
+  if (auto usable = store->check_inbox(); !usable) return usable;
+  if (auto recovered = store->recover(); !recovered) return recovered;
+
+  store_ = std::make_unique<gateways::StoreThread>(
+      std::move(store).value(), kStoreRequestsMax, [this](gateways::StoreResult result) {
+        asio::post(io_, [this, result = std::move(result)] { on_store_result(result); });
+      });
+  control_ = std::make_unique<gateways::ControlSocket>(
+      io_, control_socket_path(config_),
+      [this](std::string_view request) { return answer(request); });
+  if (auto opened = control_->open(); !opened) return opened;
+  client_ = std::make_unique<sis::Client>(io_, client_config(config_),
+                                          std::uint64_t{random()} << 32 | random(),
+                                          [this](const sis::Event& event) { on_sis(event); });
+  for (const int number : {SIGINT, SIGTERM}) signals_.add(number);
+  signals_.async_wait([this](boost::system::error_code error, int) {
+    if (!error) stop();
+  });
+
+  set_clock();
+  arm_clock();
+  LogLine(log_, LogLevel::info, "relay_started")
+      .kv("sis", config_.sis_host)
+      .kv("port", unsigned{config_.sis_port})
+      .kv("spool", config_.spool_directory)
+      .kv("inbox", config_.inbox_directory)
+      .kv("acknowledgement", to_string(config_.acknowledgement));
+  core_.on_start(now());
+  client_->start();
+  drain();
+  return {};
+}
+
+/// Two relays on one spool would send everything twice.
+Result<void> RelayService::lock_spool() {
+  const std::string path = config_.spool_directory + "/lock";
+  spool_lock_ = gateways::UniqueFd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!spool_lock_) return Error{ErrorCode::io, "spool " + path + ": " + std::strerror(errno)};
+  if (::flock(spool_lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+    return Error{ErrorCode::already_exists,
+                 "spool " + config_.spool_directory + " is in use by another relay"};
+  }
+  return {};
+}
+
+// The client unbinds and closes; then nothing is left for the io_context to do.
+void RelayService::stop() {
+  LogLine(log_, LogLevel::info, "relay_stopping");
+  signals_.cancel();
+  timer_.cancel();
+  clock_timer_.cancel();
+  control_.reset();
+  client_->stop();
+}
+
+// --- Time ----------------------------------------------------------------------------------------
+
+Instant RelayService::now() const {
+  return Instant(std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - started_));
+}
+
+void RelayService::set_clock() {
+  core_.on_clock(now(), utc_now());
+}
+
+void RelayService::arm_clock() {
+  clock_timer_.expires_after(kClockEvery);
+  clock_timer_.async_wait([this](boost::system::error_code error) {
+    if (error) return;
+    set_clock();
+    arm_clock();
+  });
+}
+
+void RelayService::arm_timer() {
+  const auto next = core_.next_deadline();
+  if (!next || control_ == nullptr) return;
+  timer_.expires_at(started_ + next->time_since_epoch());
+  timer_.async_wait([this](boost::system::error_code error) {
+    if (error) return;
+    core_.on_deadline(now());
+    drain();
+  });
+}
+
+// --- Events in -----------------------------------------------------------------------------------
+
+void RelayService::on_sis(const sis::Event& event) {
+  namespace in = sis::event;
+  if (const auto* bound = std::get_if<in::Bound>(&event)) {
+    to_core(gateways::SisBound{bound->mtu});
+  } else if (std::holds_alternative<in::Lost>(event) ||
+             std::holds_alternative<in::Unbound>(event) ||
+             std::holds_alternative<in::BindRejected>(event)) {
+    LogLine(log_, LogLevel::warning, "sis").kv("event", sis::to_string(event));
+    requests_.clear();
+    to_core(gateways::SisLost{});
+  } else if (std::holds_alternative<in::FlowOff>(event)) {
+    to_core(gateways::SisFlow{false});
+  } else if (std::holds_alternative<in::FlowOn>(event)) {
+    to_core(gateways::SisFlow{true});
+  } else if (const auto* arrived = std::get_if<in::Indication>(&event)) {
+    to_core(gateways::SisIndication{arrived->unidata.source, arrived->unidata.source_sap,
+                                    arrived->unidata.updu});
+  } else if (const auto* confirmed = std::get_if<in::Confirmed>(&event)) {
+    if (const auto id = take_request(confirmed->id)) to_core(gateways::SisConfirmed{*id});
+  } else if (const auto* rejected = std::get_if<in::Rejected>(&event)) {
+    if (const auto id = take_request(rejected->id)) {
+      to_core(gateways::SisRejected{*id, rejected->reason});
+    }
+  } else if (const auto* unresolved = std::get_if<in::Unresolved>(&event)) {
+    // With the binding all requests end; the core hears of the binding first, because a file that
+    // only lost its connection need not wait before it starts again.
+    if (!client_->bound()) to_core(gateways::SisLost{});
+    if (const auto id = take_request(unresolved->id)) to_core(gateways::SisUnresolved{*id});
+  }
+}
+
+std::optional<gateways::SisRequestId> RelayService::take_request(sis::RequestId id) {
+  const auto found = requests_.find(id);
+  if (found == requests_.end()) return std::nullopt;
+  const gateways::SisRequestId ours = found->second;
+  requests_.erase(found);
+  return ours;
+}
+
+void RelayService::to_core(const SisEvent& event) {
+  core_.on_sis(now(), event);
+  drain();
+}
+
+void RelayService::on_store_result(const gateways::StoreResult& result) {
+  offer_store_requests();
+  core_.on_store_result(now(), result);
+  drain();
+}
+
+std::string RelayService::answer(std::string_view request) {
+  if (request == "wake") {
+    core_.on_spool_changed(now());
+    drain();
+    return "ok\n";
+  }
+  if (request != "status") return "error: known requests are status and wake\n";
+  std::string text = std::string("relay bound=") + (core_.bound() ? "yes" : "no") + "\n";
+  for (const TransferStatus& transfer : core_.transfers()) {
+    text += "transfer item=" + std::to_string(transfer.item.value) +
+            " attempt=" + std::to_string(transfer.attempt) +
+            " octets=" + std::to_string(transfer.octets) +
+            " confirmed=" + std::to_string(transfer.octets_confirmed) + "\n";
+  }
+  return text;
+}
+
+// --- Actions out ---------------------------------------------------------------------------------
+
+void RelayService::drain() {
+  if (std::exchange(draining_, true)) return;  // a client may report while it takes a request
+  while (true) {
+    if (auto action = core_.poll_action()) {
+      std::visit([this](auto& value) { carry_out(std::move(value)); }, *action);
+    } else if (!refused_.empty()) {
+      const SisEvent refused = refused_.front();
+      refused_.pop_front();
+      core_.on_sis(now(), refused);
+    } else {
+      break;
+    }
+  }
+  draining_ = false;
+  arm_timer();
+}
+
+void RelayService::carry_out(gateways::SisUnidata updu) {
+  const auto accepted = client_->request_unidata({.priority = updu.priority,
+                                                  .destination_sap = updu.destination_sap,
+                                                  .destination = updu.destination,
+                                                  .delivery = updu.delivery,
+                                                  .time_to_live = (updu.time_to_live_s + 1) / 2,
+                                                  .updu = std::move(updu.updu)});
+  if (accepted) {
+    requests_[*accepted] = updu.id;
+    return;
+  }
+  LogLine(log_, LogLevel::warning, "request_refused").kv("reason", to_string(accepted.error()));
+  refused_.push_back(gateways::SisUnresolved{updu.id});
+}
+
+void RelayService::carry_out(gateways::StoreRequest request) {
+  store_requests_.push_back(std::move(request));
+  offer_store_requests();
+}
+
+void RelayService::offer_store_requests() {
+  while (!store_requests_.empty() && store_->request(store_requests_.front())) {
+    store_requests_.pop_front();
+  }
+}
+
+void RelayService::carry_out(const RelayEvent& event) {
+  LogLine line(log_, level_of(event.kind), to_string(event.kind));
+  if (event.item.value != 0) line.kv("item", event.item.value);
+  if (event.peer.value != 0) line.kv("peer", to_string(event.peer));
+  if (!event.name.empty()) {
+    line.kv("name", std::string_view(event.name)).kv("octets", event.octets);
+  }
+  if (event.attempt != 0) line.kv("attempt", event.attempt);
+  if (!event.detail.empty()) line.kv("detail", std::string_view(event.detail));
+}
+
+}  // namespace s5066::file_relay

@@ -1,0 +1,72 @@
+// The running file relay: RelayCore between the SIS client, the store thread, a control socket and
+// one timer, on one io_context. The cores decide; this only carries.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "gateways/common/control_socket.h"
+#include "gateways/common/store_thread.h"
+#include "gateways/common/unique_fd.h"
+#include "gateways/file_relay/relay_config.h"
+#include "gateways/file_relay/relay_core.h"
+#include "s5066d/base/log.h"
+#include "s5066d/base/result.h"
+#include "sis/client.h"
+
+namespace s5066::file_relay {
+
+class RelayService {
+ public:
+  RelayService(const RelayConfig& config, LogSink& log);
+  ~RelayService();
+
+  /// Serves until SIGINT or SIGTERM. An error when it cannot start.
+  Result<void> run();
+
+ private:
+  Result<void> start();
+  Result<void> lock_spool();
+  void stop();
+
+  Instant now() const;
+  void set_clock();
+  void on_sis(const sis::Event& event);
+  void to_core(const gateways::SisEvent& event);
+  void on_store_result(const gateways::StoreResult& result);
+  void drain();
+  void carry_out(const RelayEvent& event);
+  void carry_out(gateways::StoreRequest request);
+  void carry_out(gateways::SisUnidata updu);
+  void arm_timer();
+  void arm_clock();
+  void offer_store_requests();
+  std::string answer(std::string_view request);
+  std::optional<gateways::SisRequestId> take_request(sis::RequestId id);
+
+  RelayConfig config_;
+  LogSink& log_;
+  boost::asio::io_context io_;
+  boost::asio::signal_set signals_{io_};
+  boost::asio::steady_timer timer_{io_};
+  boost::asio::steady_timer clock_timer_{io_};
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  gateways::UniqueFd spool_lock_;
+  RelayCore core_;
+  bool draining_ = false;
+  std::deque<gateways::SisEvent> refused_;             // requests the client did not take
+  std::deque<gateways::StoreRequest> store_requests_;  // for which the store had no room yet
+  std::map<sis::RequestId, gateways::SisRequestId> requests_;
+  std::unique_ptr<gateways::ControlSocket> control_;
+  std::unique_ptr<sis::Client> client_;
+  std::unique_ptr<gateways::StoreThread> store_;
+};
+
+}  // namespace s5066::file_relay

@@ -1,0 +1,59 @@
+#include "gateways/file_relay/relay_setup.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "gateways/common/rcop.h"
+
+namespace s5066::file_relay {
+
+using std::chrono::seconds;
+
+RelayCore::Config core_config(const RelayConfig& config) {
+  RelayCore::Config core;
+  core.sender.acknowledgement = config.acknowledgement;
+  core.sender.frap_v2_needs_ids = config.frap_v2_needs_ids;
+  core.sender.priority = config.priority;
+  core.sender.active_max = config.active_max;
+  core.sender.attempts_max = config.attempts_max;
+  core.sender.lifetime_max = seconds(config.lifetime_s);
+  core.sender.retry_delay_min = seconds(config.retry_delay_min_s);
+  core.sender.retry_delay_max = seconds(config.retry_delay_max_s);
+  core.sender.ack_wait = seconds(config.ack_wait_s);
+  core.sender.line_rate_bps = config.line_rate_bps;
+  core.receiver.acknowledgement = config.acknowledgement;
+  core.receiver.priority = config.priority;
+  const std::size_t pdu_max = std::size_t{config.file_octets_max} + 260;
+  core.receiver.octets_max = std::max(core.receiver.octets_max, pdu_max);
+  core.reassembler.pdu_octets_max = pdu_max;
+  core.reassembler.source_octets_max = 2 * pdu_max;
+  return core;
+}
+
+gateways::SqliteStore::Config store_config(const RelayConfig& config, std::uint8_t first_updu_id) {
+  gateways::SqliteStore::Config store;
+  store.path = config.spool_directory + "/spool.db";
+  store.inbox = config.inbox_directory;
+  store.file_octets_max = config.file_octets_max;
+  store.duplicate_window_s = config.duplicate_window_s;
+  store.first_updu_id = first_updu_id;
+  return store;
+}
+
+sis::Client::Config client_config(const RelayConfig& config) {
+  sis::Client::Config client;
+  client.host = config.sis_host;
+  client.port = config.sis_port;
+  client.core.sap = gateways::kRcopSap;
+  client.core.rank = config.rank;
+  client.core.service = {.mode = sis::TransmissionMode::arq,
+                         .confirmation = sis::Confirmation::client};
+  return client;
+}
+
+std::string control_socket_path(const RelayConfig& config) {
+  return config.control_socket.empty() ? config.spool_directory + "/control.sock"
+                                       : config.control_socket;
+}
+
+}  // namespace s5066::file_relay

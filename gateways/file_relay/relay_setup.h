@@ -1,0 +1,19 @@
+// Hands a RelayConfig to the parts it is for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "gateways/common/sqlite_store.h"
+#include "gateways/file_relay/relay_config.h"
+#include "gateways/file_relay/relay_core.h"
+#include "sis/client.h"
+
+namespace s5066::file_relay {
+
+RelayCore::Config core_config(const RelayConfig& config);
+gateways::SqliteStore::Config store_config(const RelayConfig& config, std::uint8_t first_updu_id);
+sis::Client::Config client_config(const RelayConfig& config);
+std::string control_socket_path(const RelayConfig& config);
+
+}  // namespace s5066::file_relay
