@@ -1,0 +1,196 @@
+// The sis_cat program as a user runs it, against a scripted server on a loopback port.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/process.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sis/codec.h"
+#include "sis/framer.h"
+
+namespace s5066::sis {
+namespace {
+
+namespace asio = boost::asio;
+namespace bp = boost::process;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+constexpr std::uint16_t kSmallMtu = 100;
+
+struct Outcome {
+  int exit_code = -1;
+  std::string out;
+  std::string err;
+};
+
+class SisCat : public testing::Test {
+ protected:
+  SisCat() : acceptor_(io_, {asio::ip::address_v4::loopback(), 0}), socket_(io_), watchdog_(io_) {}
+
+  void say(const Primitive& primitive) {
+    Bytes octets;
+    encode(primitive, octets);
+    error_code gone;  // a client that left hears nothing
+    asio::write(socket_, asio::buffer(octets), gone);
+  }
+  void confirm(const UnidataRequest& request) {
+    say(UnidataRequestConfirm{.destination_sap = request.destination_sap,
+                              .destination = request.destination,
+                              .updu_part = request.updu});
+  }
+
+  /// Runs the program to its end with `input` on its standard input.
+  Outcome run(std::vector<std::string> arguments, const std::string& input = {}) {
+    const std::vector<std::string> server{"--host", "127.0.0.1", "--port",
+                                          std::to_string(acceptor_.local_endpoint().port())};
+    arguments.insert(arguments.end(), server.begin(), server.end());
+    acceptor_.async_accept([this](const error_code& code, tcp::socket socket) {
+      if (code) return;
+      socket_ = std::move(socket);
+      read();
+    });
+    watchdog_.expires_after(std::chrono::seconds(60));
+    Outcome outcome;
+    std::future<std::string> out, err;
+    bp::child child(std::string(SIS_CAT), bp::args(arguments),
+                    bp::std_in<asio::buffer(input), bp::std_out> out, bp::std_err > err, io_,
+                    bp::on_exit([this](int, const std::error_code&) {
+                      watchdog_.cancel();
+                      acceptor_.close();
+                      socket_.close();
+                    }));
+    watchdog_.async_wait([&child](const error_code& code) {
+      if (code) return;
+      ADD_FAILURE() << "the program does not end";
+      child.terminate();
+    });
+    io_.run();
+    child.wait();
+    outcome.exit_code = child.exit_code();
+    outcome.out = out.get();
+    outcome.err = err.get();
+    return outcome;
+  }
+
+  std::function<void(const Primitive&)> on_primitive = [this](const Primitive& primitive) {
+    if (std::holds_alternative<BindRequest>(primitive)) {
+      say(BindAccepted{.sap = std::get<BindRequest>(primitive).sap, .mtu = kSmallMtu});
+    }
+    if (const auto* request = std::get_if<UnidataRequest>(&primitive)) {
+      received.push_back(*request);
+      confirm(*request);
+    }
+  };
+  std::vector<UnidataRequest> received;
+
+ private:
+  void read() {
+    socket_.async_read_some(asio::buffer(in_), [this](const error_code& code, std::size_t size) {
+      if (code) return;
+      framer_.push(ByteSpan(in_).first(size));
+      while (const auto item = framer_.poll()) {
+        on_primitive(*decode(std::get<Framer::Frame>(*item).body));
+      }
+      read();
+    });
+  }
+
+  asio::io_context io_;
+  tcp::acceptor acceptor_;
+  tcp::socket socket_;
+  asio::steady_timer watchdog_;
+  Framer framer_;
+  std::array<std::uint8_t, 4096> in_{};
+};
+
+TEST_F(SisCat, sends_its_input_in_pieces_of_the_mtu_and_leaves_with_0_when_all_is_confirmed) {
+  std::string input(1050, 'x');
+  for (std::size_t i = 0; i < input.size(); ++i) input[i] = static_cast<char>('a' + i % 26);
+  const Outcome outcome =
+      run({"--sap", "6", "--to", "1.2.3.5", "--to-sap", "7", "--ttl", "61"}, input);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  std::string arrived;
+  for (const UnidataRequest& request : received) {
+    EXPECT_LE(request.updu.size(), kSmallMtu);
+    EXPECT_EQ(request.destination_sap, SapId{7});
+    EXPECT_EQ(request.destination, Address{0x01020305});
+    EXPECT_EQ(request.time_to_live, 31u);  // units of 2 s, never less than asked for
+    EXPECT_EQ(request.delivery.confirmation, Confirmation::node);
+    arrived.append(request.updu.begin(), request.updu.end());
+  }
+  EXPECT_EQ(arrived, input);
+}
+
+TEST_F(SisCat, leaves_with_1_and_the_reason_when_one_piece_is_rejected) {
+  on_primitive = [this, usual = on_primitive](const Primitive& primitive) {
+    const auto* request = std::get_if<UnidataRequest>(&primitive);
+    if (request == nullptr || received.size() != 2) return usual(primitive);
+    say(UnidataRequestRejected{.reason = RejectReason::ttl_expired,
+                               .destination_sap = request->destination_sap,
+                               .destination = request->destination,
+                               .updu_part = request->updu});
+  };
+  const Outcome outcome = run({"--to", "1.2.3.5"}, std::string(500, 'x'));
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_NE(outcome.err.find("time to live expired"), std::string::npos) << outcome.err;
+}
+
+TEST_F(SisCat, leaves_with_1_when_the_connection_ends_before_the_last_confirmation) {
+  on_primitive = [this, usual = on_primitive](const Primitive& primitive) {
+    if (std::holds_alternative<BindRequest>(primitive)) return usual(primitive);
+    say(UnbindIndication{UnbindReason::preempted});
+  };
+  const Outcome outcome = run({"--to", "1.2.3.5"}, "hello");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_NE(outcome.err.find("pre-empted"), std::string::npos) << outcome.err;
+}
+
+TEST_F(SisCat, leaves_with_1_when_the_bind_is_rejected) {
+  on_primitive = [this](const Primitive&) {
+    say(BindRejected{BindRejectReason::sap_already_allocated});
+  };
+  const Outcome outcome = run({"--listen"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_NE(outcome.err.find("already allocated"), std::string::npos) << outcome.err;
+}
+
+TEST_F(SisCat, prints_what_it_receives_as_a_line_of_hex_each) {
+  on_primitive = [this, usual = on_primitive](const Primitive& primitive) {
+    usual(primitive);
+    if (!std::holds_alternative<BindRequest>(primitive)) return;
+    for (const Bytes& updu : {Bytes{'H', 'i'}, Bytes{0, '\n'}}) {
+      say(UnidataIndication{
+          .destination_sap = {6}, .source_sap = {7}, .source = Address{0x01020305}, .updu = updu});
+    }
+  };
+  const Outcome hex = run({"--sap", "6", "--listen", "--count", "2", "--hex"});
+  EXPECT_EQ(hex.exit_code, 0) << hex.err;
+  EXPECT_EQ(hex.out, "1.2.3.5 7 48 69\n1.2.3.5 7 00 0A\n");
+}
+
+TEST_F(SisCat, leaves_with_2_when_an_argument_is_wrong) {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{},
+                                                    {"--listen", "--sap", "16"},
+                                                    {"--to", "1.2.3"},
+                                                    {"--to", "1.2.3.5", "--confirm", "perhaps"},
+                                                    {"--listen", "--unknown"},
+                                                    {"--to", "1.2.3.5", "--ttl", "1296001"}}) {
+    bp::ipstream err;
+    const int code = bp::system(std::string(SIS_CAT), bp::args(arguments), bp::std_err > err,
+                                bp::std_in<bp::null, bp::std_out> bp::null);
+    EXPECT_EQ(code, 2) << testing::PrintToString(arguments);
+    std::string line;
+    std::getline(err, line);
+    EXPECT_EQ(line.substr(0, 9), "sis_cat: ");
+  }
+}
+
+}  // namespace
+}  // namespace s5066::sis
