@@ -1,0 +1,218 @@
+// A device, a key and a clock that do as a test says, and a node's thread for a worker.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "modem/audio/device.h"
+#include "modem/audio/posix_io.h"
+#include "modem/ptt/ptt.h"
+#include "modem/worker/worker.h"
+
+namespace s5066::modem {
+
+inline constexpr Duration kPatience = std::chrono::seconds(60);
+
+/// Polls a condition that another thread brings about.
+template <typename Condition>
+bool eventually(Condition condition) {
+  const Duration end = monotonic_now() + kPatience;
+  while (!condition()) {
+    if (monotonic_now() > end) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+/// What a FakeDevice and its test share; outlives the worker that owns the device.
+class DeviceScript {
+ public:
+  void give_blocks(std::size_t count, Device::Received losses = {}) {
+    for (std::size_t n = 0; n < count; ++n) give({.losses = losses, .error = {}});
+  }
+  void fail(ErrorCode code) { give({.losses = {}, .error = Error{code, "as told"}}); }
+  /// The next calls of open() answer this.
+  void refuse_open(std::size_t times, ErrorCode code) {
+    const std::lock_guard lock(mutex_);
+    open_failures_ = times;
+    open_error_ = code;
+  }
+  std::size_t opened() const { return opened_; }
+  std::size_t answered() const { return answered_; }
+  bool keyed() const { return keyed_; }
+
+ private:
+  friend class FakeDevice;
+  struct Step {
+    Device::Received losses;
+    std::optional<Error> error;
+  };
+  void give(Step step) {
+    {
+      const std::lock_guard lock(mutex_);
+      steps_.push_back(std::move(step));
+    }
+    given_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable given_;
+  std::deque<Step> steps_;
+  std::size_t open_failures_ = 0;
+  ErrorCode open_error_ = ErrorCode::io;
+  std::atomic<std::size_t> opened_{0};
+  std::atomic<std::size_t> answered_{0};
+  std::atomic<bool> keyed_{false};
+};
+
+class FakeDevice final : public Device {
+ public:
+  FakeDevice(std::shared_ptr<DeviceScript> script, Info info)
+      : script_(std::move(script)), info_(std::move(info)) {}
+
+  Result<void> open() override {
+    const std::lock_guard lock(script_->mutex_);
+    ++script_->opened_;
+    if (script_->open_failures_ == 0) return {};
+    --script_->open_failures_;
+    return Error{script_->open_error_, "as told"};
+  }
+  void close() override {}
+  const Info& info() const override { return info_; }
+  Result<Received> receive(std::span<float> samples) override {
+    std::unique_lock lock(script_->mutex_);
+    const bool given = script_->given_.wait_for(lock, std::chrono::milliseconds(2),
+                                                [&] { return !script_->steps_.empty(); });
+    if (!given) return Error{ErrorCode::timed_out, "nothing given"};
+    const DeviceScript::Step step = std::move(script_->steps_.front());
+    script_->steps_.pop_front();
+    if (step.error) return *step.error;
+    std::fill(samples.begin(), samples.end(), 0.0F);
+    return step.losses;
+  }
+  Result<void> transmit(bool keyed, std::span<const float>) override {
+    script_->keyed_ = keyed;
+    ++script_->answered_;
+    return {};
+  }
+
+ private:
+  std::shared_ptr<DeviceScript> script_;
+  Info info_;
+};
+
+struct KeyScript {
+  std::atomic<bool> down{false};
+  std::atomic<int> failures{0};  // so many calls fail from now on
+  std::atomic<int> calls{0};
+};
+
+class FakePtt final : public Ptt {
+ public:
+  explicit FakePtt(std::shared_ptr<KeyScript> script) : script_(std::move(script)) {}
+  Result<void> key(bool on) override {
+    ++script_->calls;
+    if (script_->failures > 0) {
+      --script_->failures;
+      return Error{ErrorCode::io, "as told"};
+    }
+    script_->down = on;
+    return {};
+  }
+
+ private:
+  std::shared_ptr<KeyScript> script_;
+};
+
+/// A worker in lockstep with the thread of its node: at every block boundary the events are taken,
+/// the node's part is played, and the worker released.
+class LockstepStation {
+ public:
+  /// Called with the clock at every boundary, on the node's thread; false ends it.
+  using Node = std::function<bool(LockstepStation&, Instant)>;
+
+  LockstepStation(std::unique_ptr<Device> device, Node node, const Worker::Config& config = {})
+      : node_(std::move(node)),
+        worker_(config, std::move(device), std::make_unique<NoPtt>(), [this] { wake(); }) {}
+  ~LockstepStation() { join(); }
+
+  Result<void> start() {
+    auto started = worker_.start();
+    if (started) thread_ = std::thread([this] { run(); });
+    return started;
+  }
+  /// Until the node has ended; then the worker stands still, but stays on its device.
+  void join() {
+    if (thread_.joinable()) thread_.join();
+  }
+  /// Ends node and worker wherever they are.
+  void kill() {
+    killed_ = true;
+    wake();
+    join();
+    worker_.stop();
+  }
+
+  Worker& worker() { return worker_; }
+  std::vector<Event> events;  // of the node's thread, until it was joined
+
+  template <typename E>
+  std::vector<E> all() const {
+    std::vector<E> found;
+    for (const Event& event : events) {
+      if (const auto* e = std::get_if<E>(&event)) found.push_back(*e);
+    }
+    return found;
+  }
+
+ private:
+  void wake() {
+    {
+      const std::lock_guard lock(mutex_);
+      notified_ = true;
+    }
+    wake_.notify_all();
+  }
+  void run() {
+    while (!killed_ && !worker_.finished()) {
+      {
+        std::unique_lock lock(mutex_);
+        if (!wake_.wait_for(lock, kPatience, [this] { return notified_; })) {
+          ADD_FAILURE() << "no block for too long";
+          return;
+        }
+        notified_ = false;
+      }
+      const Instant now = worker_.now();
+      while (auto event = worker_.poll_event()) {
+        EXPECT_LE(at(*event), now);
+        if (!events.empty()) {
+          EXPECT_GE(at(*event), at(events.back()));
+        }
+        events.push_back(std::move(*event));
+      }
+      if (killed_ || !node_(*this, now)) return;
+      worker_.release(now);
+    }
+  }
+
+  Node node_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool notified_ = false;
+  std::atomic<bool> killed_{false};
+  std::thread thread_;
+  Worker worker_;
+};
+
+}  // namespace s5066::modem

@@ -1,0 +1,363 @@
+#include "modem/worker/worker.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/modem_worker/fakes.h"
+
+namespace s5066::modem {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+const Mode kMode{.rate_bps = 2400, .interleaver = Interleaver::short_};
+
+/// A worker on a scripted device, with this thread as the node's.
+struct Bench {
+  explicit Bench(Device::Info info = {.lockstep = true}, Worker::Config config = {}) {
+    worker = std::make_unique<Worker>(config, std::make_unique<FakeDevice>(device, info),
+                                      std::make_unique<FakePtt>(key), [this] { ++notified; });
+  }
+  /// Lockstep: one block, with nothing done by the node.
+  void tick(std::size_t blocks = 1) {
+    for (std::size_t n = 0; n < blocks; ++n) {
+      const Instant before = worker->now();
+      device->give_blocks(1);
+      ASSERT_TRUE(eventually([&] { return worker->now() > before; }));
+      release();
+    }
+  }
+  void release() {
+    const std::size_t answered = device->answered();
+    worker->release(worker->now());
+    ASSERT_TRUE(eventually([&] { return device->answered() > answered; }));
+  }
+  std::vector<Event> events() {
+    std::vector<Event> all;
+    while (auto event = worker->poll_event()) all.push_back(std::move(*event));
+    return all;
+  }
+  template <typename E>
+  std::optional<E> await() {
+    std::optional<E> found;
+    eventually([&] {
+      auto event = worker->poll_event();
+      if (event && std::holds_alternative<E>(*event)) found = std::get<E>(*event);
+      return found.has_value();
+    });
+    return found;
+  }
+  Result<void> send(std::uint64_t id, std::size_t octets = 50) {
+    return worker->request(TransmitBurst{.id = {id}, .mode = kMode, .bytes = Bytes(octets)});
+  }
+
+  std::shared_ptr<DeviceScript> device = std::make_shared<DeviceScript>();
+  std::shared_ptr<KeyScript> key = std::make_shared<KeyScript>();
+  std::atomic<std::size_t> notified{0};
+  std::unique_ptr<Worker> worker;
+};
+
+TEST(Worker, in_lockstep_time_is_the_sample_count_and_waits_for_the_node) {
+  Bench bench;
+  ASSERT_TRUE(bench.worker->start().ok());
+  EXPECT_TRUE(bench.worker->lockstep());
+  EXPECT_EQ(bench.worker->now(), Instant{});
+  bench.device->give_blocks(5);
+  ASSERT_TRUE(eventually([&] { return bench.worker->now() == Instant(milliseconds(20)); }));
+  EXPECT_TRUE(eventually([&] { return bench.notified == 1; }));
+  bench.worker->release(Instant(milliseconds(19)));  // not enough
+  EXPECT_EQ(bench.device->answered(), 0U);
+  EXPECT_EQ(bench.worker->now(), Instant(milliseconds(20)));
+  bench.worker->release(Instant(milliseconds(40)));  // two at once
+  ASSERT_TRUE(eventually([&] { return bench.worker->now() == Instant(milliseconds(60)); }));
+  EXPECT_EQ(bench.device->answered(), 2U);
+}
+
+TEST(Worker, a_command_given_at_a_boundary_takes_effect_in_that_very_block) {
+  Bench bench;
+  ASSERT_TRUE(bench.worker->start().ok());
+  bench.tick(3);
+  bench.device->give_blocks(1);
+  ASSERT_TRUE(eventually([&] { return bench.worker->now() == Instant(milliseconds(80)); }));
+  ASSERT_TRUE(bench.send(1).ok());
+  bench.release();
+  EXPECT_TRUE(bench.device->keyed());
+  EXPECT_TRUE(bench.key->down);
+  EXPECT_TRUE(bench.events().empty());  // its first sample is not yet in the past
+  bench.tick();
+  const auto events = bench.events();
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(std::get<TransmitStarted>(events[0]).at, Instant(milliseconds(80)));
+}
+
+TEST(Worker, the_last_command_that_fits_is_taken_and_the_next_refused) {
+  Bench bench({.lockstep = true}, {.command_queue_max = 4});
+  ASSERT_TRUE(bench.worker->start().ok());
+  for (int n = 0; n < 4; ++n) EXPECT_TRUE(bench.worker->request(AbortTransmit{}).ok());
+  const auto refused = bench.worker->request(AbortTransmit{});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::queue_full);
+  EXPECT_EQ(bench.worker->stats().commands_refused, 1U);
+  bench.tick();
+  EXPECT_TRUE(bench.worker->request(AbortTransmit{}).ok());
+}
+
+TEST(Worker, ends_of_bursts_are_reported_even_when_nobody_reads_events) {
+  Bench bench({.lockstep = true}, {.event_queue_max = 12});
+  ASSERT_TRUE(bench.worker->start().ok());
+  ASSERT_TRUE(bench.send(1).ok());
+  bench.tick(1);
+  // Refused commands fill the queue up to the part that is kept free.
+  for (std::uint64_t n = 2; n < 12; ++n) {
+    ASSERT_TRUE(bench.worker->request(TransmitBurst{.id = {n}, .mode = kMode}).ok());
+  }
+  bench.tick(100);
+  EXPECT_GT(bench.worker->stats().events_lost, 0U);
+  const auto refused = bench.send(20);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::queue_full);
+  const auto events = bench.events();
+  ASSERT_FALSE(events.empty());
+  EXPECT_EQ(std::get<TransmitFinished>(events.back()).id.value, 1U);
+  // Once there is room the loss is told.
+  ASSERT_TRUE(bench.send(21).ok());
+  bench.tick(1);
+  bench.tick(1);
+  EXPECT_TRUE(bench.await<Fault>().has_value());
+}
+
+TEST(Worker, stopping_in_mid_burst_unkeys) {
+  Bench bench;
+  ASSERT_TRUE(bench.worker->start().ok());
+  ASSERT_TRUE(bench.send(1).ok());
+  bench.tick(3);
+  EXPECT_TRUE(bench.key->down);
+  bench.worker->stop();
+  EXPECT_FALSE(bench.key->down);
+  EXPECT_TRUE(bench.worker->finished());
+  EXPECT_FALSE(bench.send(2).ok());
+}
+
+TEST(Worker, destroying_it_in_mid_burst_unkeys) {
+  Bench bench;
+  ASSERT_TRUE(bench.worker->start().ok());
+  ASSERT_TRUE(bench.send(1).ok());
+  bench.tick(3);
+  bench.worker.reset();
+  EXPECT_FALSE(bench.key->down);
+}
+
+TEST(Worker, a_device_that_will_not_open_is_an_error_of_start) {
+  Bench bench;
+  bench.device->refuse_open(1, ErrorCode::io);
+  EXPECT_FALSE(bench.worker->start().ok());
+  EXPECT_TRUE(bench.worker->start().ok());
+}
+
+TEST(Worker, blocks_that_do_not_fit_the_modem_rate_are_refused) {
+  EXPECT_TRUE(Bench({.rate_hz = 48000, .block_samples = 960}).worker->start().ok());
+  EXPECT_FALSE(Bench({.rate_hz = 48000, .block_samples = 961}).worker->start().ok());
+  EXPECT_TRUE(Bench({.rate_hz = 44100, .block_samples = 882}).worker->start().ok());
+}
+
+TEST(Worker, another_sample_rate_changes_no_time) {
+  Bench bench({.rate_hz = 48000, .block_samples = 960, .lockstep = true});
+  ASSERT_TRUE(bench.worker->start().ok());
+  bench.tick(50);
+  EXPECT_EQ(bench.worker->now(), Instant(seconds(1)));
+}
+
+// --- Loss of the device
+// ---------------------------------------------------------------------------
+
+Worker::Config quick_to_reopen() {
+  return {.reopen_attempts_max = 3, .reopen_delay = milliseconds(1)};
+}
+
+TEST(Worker, a_device_that_comes_back_is_used_again) {
+  Bench bench({.lockstep = true}, quick_to_reopen());
+  ASSERT_TRUE(bench.worker->start().ok());
+  ASSERT_TRUE(bench.send(1).ok());
+  bench.tick(3);
+  EXPECT_TRUE(bench.key->down);
+  bench.device->refuse_open(2, ErrorCode::io);
+  bench.device->fail(ErrorCode::io);
+  const auto finished = bench.await<TransmitFinished>();
+  ASSERT_TRUE(finished.has_value());
+  EXPECT_EQ(finished->outcome, TransmitOutcome::aborted);
+  const auto fault = bench.await<Fault>();
+  ASSERT_TRUE(fault.has_value());
+  EXPECT_EQ(fault->kind, FaultKind::device_lost);
+  ASSERT_TRUE(eventually([&] { return bench.device->opened() == 4; }));
+  EXPECT_TRUE(eventually([&] { return !bench.key->down; }));
+  bench.tick(2);
+  EXPECT_EQ(bench.worker->stats().device_losses, 1U);
+  ASSERT_TRUE(bench.send(2).ok());
+  bench.tick(100);
+  EXPECT_EQ(bench.await<TransmitFinished>()->outcome, TransmitOutcome::sent);
+}
+
+TEST(Worker, a_device_that_does_not_come_back_ends_the_worker) {
+  Bench bench({.lockstep = true}, quick_to_reopen());
+  ASSERT_TRUE(bench.worker->start().ok());
+  bench.tick(1);
+  bench.device->refuse_open(3, ErrorCode::io);
+  bench.device->fail(ErrorCode::io);
+  EXPECT_TRUE(eventually([&] { return bench.worker->finished(); }));
+  EXPECT_EQ(bench.device->opened(), 4U);
+  EXPECT_FALSE(bench.send(1).ok());
+}
+
+TEST(Worker, a_device_that_says_never_again_is_not_asked_again) {
+  Bench bench({.lockstep = true}, quick_to_reopen());
+  ASSERT_TRUE(bench.worker->start().ok());
+  bench.device->refuse_open(1, ErrorCode::refused);
+  bench.device->fail(ErrorCode::io);
+  EXPECT_TRUE(eventually([&] { return bench.worker->finished(); }));
+  EXPECT_EQ(bench.device->opened(), 2U);
+}
+
+TEST(Worker, a_burst_asked_for_while_the_device_is_away_gets_an_answer) {
+  Worker::Config config{.reopen_attempts_max = 1, .reopen_delay = seconds(3600)};
+  Bench bench({.lockstep = true}, config);
+  ASSERT_TRUE(bench.worker->start().ok());
+  bench.device->fail(ErrorCode::io);
+  EXPECT_EQ(bench.await<Fault>()->kind, FaultKind::device_lost);
+  ASSERT_TRUE(bench.send(1).ok());
+  EXPECT_EQ(bench.await<Fault>()->kind, FaultKind::command_refused);
+  bench.worker->stop();  // not in an hour
+}
+
+// --- Keying
+// ---------------------------------------------------------------------------------------
+
+TEST(Worker, a_key_that_does_not_work_is_a_fault_and_ends_the_burst) {
+  Bench bench;
+  ASSERT_TRUE(bench.worker->start().ok());
+  bench.key->failures = 1;
+  ASSERT_TRUE(bench.send(1).ok());
+  bench.tick(3);
+  EXPECT_EQ(bench.await<Fault>()->kind, FaultKind::ptt_failed);
+  EXPECT_EQ(bench.await<TransmitFinished>()->outcome, TransmitOutcome::aborted);
+  EXPECT_FALSE(bench.device->keyed());
+}
+
+TEST(Worker, a_transmitter_that_does_not_unkey_is_told_until_it_does) {
+  Bench bench;
+  ASSERT_TRUE(bench.worker->start().ok());
+  ASSERT_TRUE(bench.send(1).ok());
+  bench.tick(3);
+  bench.key->failures = 5;
+  ASSERT_TRUE(bench.worker->request(AbortTransmit{{1}}).ok());
+  bench.tick(5);
+  EXPECT_TRUE(bench.key->down);
+  bench.tick(1);
+  EXPECT_FALSE(bench.key->down);
+  const int calls = bench.key->calls;
+  bench.tick(5);
+  EXPECT_EQ(bench.key->calls, calls);
+  std::size_t faults = 0;
+  for (const Event& event : bench.events()) faults += std::holds_alternative<Fault>(event);
+  EXPECT_EQ(faults, 1U);
+}
+
+/// A real-time device whose clock the test turns.
+struct RealTimeBench : Bench {
+  explicit RealTimeBench(std::shared_ptr<std::atomic<std::int64_t>> shared_clock)
+      : Bench({.lockstep = false},
+              {.silence_max = seconds(1000),
+               .monotonic = [shared_clock] { return Duration(shared_clock->load()); }}),
+        clock(std::move(shared_clock)) {}
+  RealTimeBench() : RealTimeBench(std::make_shared<std::atomic<std::int64_t>>(1'000'000'000)) {}
+  void advance(Duration duration) { *clock += duration.count(); }
+  void block(Duration takes = milliseconds(20)) {
+    const std::size_t answered = device->answered();
+    advance(takes);
+    device->give_blocks(1);
+    ASSERT_TRUE(eventually([&] { return device->answered() > answered; }));
+  }
+  std::shared_ptr<std::atomic<std::int64_t>> clock;
+};
+
+TEST(Worker, the_watchdog_unkeys_when_the_device_stops_in_mid_burst) {
+  RealTimeBench bench;
+  ASSERT_TRUE(bench.worker->start().ok());
+  ASSERT_TRUE(bench.send(1).ok());  // 600 ms of preamble and 600 of data, and 2 s of margin
+  for (int n = 0; n < 10; ++n) bench.block();
+  EXPECT_TRUE(bench.key->down);
+  bench.advance(milliseconds(1200 + 2000 - 220));
+  const int calls = bench.key->calls;
+  EXPECT_EQ(calls, 1);
+  EXPECT_TRUE(bench.key->down);
+  bench.advance(milliseconds(100));
+  EXPECT_TRUE(eventually([&] { return !bench.key->down; }));
+  EXPECT_EQ(bench.await<Fault>()->kind, FaultKind::ptt_failed);
+  EXPECT_EQ(bench.worker->stats().watchdog_trips, 1U);
+  bench.block();
+  EXPECT_EQ(bench.await<TransmitFinished>()->outcome, TransmitOutcome::aborted);
+}
+
+TEST(Worker, a_real_time_device_that_falls_silent_is_lost) {
+  auto clock = std::make_shared<std::atomic<std::int64_t>>(0);
+  Bench bench({.lockstep = false}, {.silence_max = seconds(2),
+                                    .monotonic = [clock] { return Duration(clock->load()); }});
+  ASSERT_TRUE(bench.worker->start().ok());
+  bench.device->give_blocks(1);
+  ASSERT_TRUE(eventually([&] { return bench.device->answered() == 1; }));
+  *clock += Duration(milliseconds(2001)).count();
+  EXPECT_EQ(bench.await<Fault>()->kind, FaultKind::device_lost);
+  *clock += Duration(seconds(1)).count();
+  ASSERT_TRUE(eventually([&] { return bench.device->opened() == 2; }));
+  // Time went on meanwhile, and the sample clock with it.
+  EXPECT_EQ(bench.await<Fault>()->kind, FaultKind::samples_dropped);
+  EXPECT_GE(bench.worker->now(), Instant(seconds(3)));
+}
+
+// --- Real time
+// ------------------------------------------------------------------------------------
+
+TEST(Worker, in_real_time_the_clock_runs_between_blocks_and_never_back) {
+  RealTimeBench bench;
+  ASSERT_TRUE(bench.worker->start().ok());
+  bench.block();
+  EXPECT_EQ(bench.worker->now(), Instant(milliseconds(20)));
+  bench.advance(milliseconds(7));
+  EXPECT_EQ(bench.worker->now(), Instant(milliseconds(27)));
+  bench.advance(milliseconds(13));
+  // A block that is 15 ms late does not turn it back.
+  bench.block(milliseconds(15));
+  const Instant late = bench.worker->now();
+  EXPECT_GE(late, Instant(milliseconds(54)));
+  Instant last = late;
+  for (int n = 0; n < 200; ++n) {
+    bench.block(milliseconds(n % 2 == 0 ? 5 : 35));
+    EXPECT_GE(bench.worker->now(), last);
+    last = bench.worker->now();
+  }
+  EXPECT_EQ(bench.worker->stats().blocks, 202U);
+}
+
+TEST(Worker, the_clock_follows_a_device_that_is_slower_than_ours) {
+  RealTimeBench bench;
+  ASSERT_TRUE(bench.worker->start().ok());
+  // 500 ppm slow: a block in 20.01 ms.
+  for (int n = 0; n < 2000; ++n) bench.block(std::chrono::microseconds(20'010));
+  const Duration ahead = bench.worker->now() - Instant(milliseconds(40'000));
+  EXPECT_GE(ahead, Duration::zero());
+  EXPECT_LT(ahead, milliseconds(1));
+}
+
+TEST(Worker, losses_are_counted_and_told_and_the_clock_goes_on) {
+  RealTimeBench bench;
+  ASSERT_TRUE(bench.worker->start().ok());
+  bench.block();
+  bench.advance(milliseconds(40));
+  bench.device->give_blocks(1, {.dropped = 192, .underrun = 5});
+  EXPECT_EQ(bench.await<Fault>()->kind, FaultKind::samples_dropped);
+  EXPECT_GE(bench.worker->now(), Instant(milliseconds(60)));
+  EXPECT_EQ(bench.worker->stats().samples_dropped, 192U);
+  EXPECT_EQ(bench.worker->stats().samples_underrun, 5U);
+}
+
+}  // namespace
+}  // namespace s5066::modem
