@@ -19,6 +19,7 @@ constexpr Row kSubcommands[] = {
     {"demod", s5066::modem::tools::run_demod,
      "find the bursts in a WAV file and write their bytes"},
     {"cable", s5066::modem::tools::run_cable, "join modem processes by an audio cable"},
+    {"devices", s5066::modem::tools::run_devices, "list the sound cards and their latency"},
 };
 
 void print_usage(std::FILE* to) {

@@ -53,6 +53,8 @@ Worker::~Worker() {
 
 Result<void> Worker::start() {
   S5066_ASSERT(!thread_.joinable());
+  // Whatever held the key before; and a key that does not work is found now, not in mid-traffic.
+  if (auto unkeyed = ptt_->key(false); !unkeyed) return unkeyed;
   if (auto opened = device_->open(); !opened) return opened;
   auto adapter = RateAdapter::create(device_->info().rate_hz, device_->info().block_samples);
   if (!adapter) {

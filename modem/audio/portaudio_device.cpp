@@ -1,0 +1,217 @@
+#include "modem/audio/portaudio_device.h"
+
+#include <portaudio.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <utility>
+
+#include "s5066d/base/assert.h"
+#include "s5066d/base/spsc_ring.h"
+
+namespace s5066::modem {
+namespace {
+
+Error portaudio_error(const std::string& what, PaError error) {
+  return Error{ErrorCode::io, what + ": " + Pa_GetErrorText(error)};
+}
+
+/// PortAudio counts how often it is initialised and terminated.
+class Library {
+ public:
+  Library() : error_(Pa_Initialize()) {}
+  ~Library() {
+    if (error_ == paNoError) Pa_Terminate();
+  }
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+  PaError error() const { return error_; }
+
+ private:
+  PaError error_;
+};
+
+enum class Direction : std::uint8_t { input, output };
+
+int channels(const PaDeviceInfo& info, Direction direction) {
+  return direction == Direction::input ? info.maxInputChannels : info.maxOutputChannels;
+}
+
+Result<PaDeviceIndex> find_device(const std::string& name, Direction direction) {
+  const char* const word = direction == Direction::input ? "input" : "output";
+  if (name.empty()) {
+    const PaDeviceIndex index =
+        direction == Direction::input ? Pa_GetDefaultInputDevice() : Pa_GetDefaultOutputDevice();
+    if (index == paNoDevice) {
+      return Error{ErrorCode::not_found, std::string("no default audio ") + word};
+    }
+    return index;
+  }
+  for (PaDeviceIndex index = 0; index < Pa_GetDeviceCount(); ++index) {
+    const PaDeviceInfo* info = Pa_GetDeviceInfo(index);
+    const bool matches = info != nullptr && channels(*info, direction) > 0 &&
+                         std::string(info->name).find(name) != std::string::npos;
+    if (matches) return index;
+  }
+  return Error{ErrorCode::not_found, std::string("no audio ") + word + " named " + name};
+}
+
+std::size_t to_samples(double seconds, unsigned rate_hz) {
+  return static_cast<std::size_t>(std::lround(std::max(0.0, seconds) * rate_hz));
+}
+
+}  // namespace
+
+/// What the callback touches. Rings count in samples; one producer and one consumer each.
+struct PortAudioDevice::Stream {
+  Stream(std::size_t ring_samples) : received(ring_samples), to_send(ring_samples) {}
+  ~Stream() {
+    if (handle != nullptr) Pa_CloseStream(handle);
+  }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  static int callback(const void* input, void* output, unsigned long frames,
+                      const PaStreamCallbackTimeInfo*, PaStreamCallbackFlags flags, void* self) {
+    static_cast<Stream*>(self)->exchange(static_cast<const float*>(input),
+                                         static_cast<float*>(output), frames, flags);
+    return paContinue;
+  }
+
+  /// No allocation, lock, system call or log here.
+  void exchange(const float* input, float* output, std::size_t frames,
+                PaStreamCallbackFlags flags) {
+    const std::size_t kept = input == nullptr ? 0 : received.write({input, frames});
+    if (kept < frames) dropped.fetch_add(frames - kept, std::memory_order_relaxed);
+    const std::size_t had = to_send.read({output, frames});
+    std::fill(output + had, output + frames, 0.0F);
+    if (had < frames) late.fetch_add(frames - had, std::memory_order_relaxed);
+    if ((flags & (paInputOverflow | paOutputUnderflow)) != 0) {
+      card_losses.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+
+  Library library;  // outlives the handle
+  SpscRing<float> received;
+  SpscRing<float> to_send;
+  std::atomic<std::uint64_t> dropped{0};  // received samples that found the ring full
+  std::atomic<std::uint64_t> late{0};     // zeros sent where a sample should have been ready
+  std::atomic<std::uint64_t> card_losses{0};
+  PaStream* handle = nullptr;
+
+  // The worker's thread only.
+  std::uint64_t dropped_told = 0;
+  std::uint64_t late_told = 0;
+  std::uint64_t card_losses_told = 0;
+  std::uint64_t to_skip = 0;  // samples whose time is over, so that the rest is in time
+};
+
+Result<std::vector<PortAudioDevice::Listed>> PortAudioDevice::list() {
+  const Library library;
+  if (library.error() != paNoError) return portaudio_error("PortAudio", library.error());
+  std::vector<Listed> devices;
+  for (PaDeviceIndex index = 0; index < Pa_GetDeviceCount(); ++index) {
+    const PaDeviceInfo* info = Pa_GetDeviceInfo(index);
+    if (info == nullptr) continue;
+    const PaHostApiInfo* api = Pa_GetHostApiInfo(info->hostApi);
+    devices.push_back({.name = info->name,
+                       .api = api == nullptr ? "" : api->name,
+                       .inputs = static_cast<unsigned>(std::max(0, info->maxInputChannels)),
+                       .outputs = static_cast<unsigned>(std::max(0, info->maxOutputChannels)),
+                       .rate_hz = info->defaultSampleRate,
+                       .input_latency = from_seconds(info->defaultLowInputLatency),
+                       .output_latency = from_seconds(info->defaultLowOutputLatency)});
+  }
+  return devices;
+}
+
+PortAudioDevice::PortAudioDevice(Config config) : config_(std::move(config)) {}
+PortAudioDevice::~PortAudioDevice() = default;
+
+void PortAudioDevice::close() {
+  stream_.reset();
+}
+
+Result<void> PortAudioDevice::open() {
+  close();
+  auto stream = std::make_unique<Stream>(config_.ring_blocks * config_.block_samples);
+  if (stream->library.error() != paNoError) {
+    return portaudio_error("PortAudio", stream->library.error());
+  }
+  const auto input = find_device(config_.input_name, Direction::input);
+  if (!input) return input.error();
+  const auto output = find_device(config_.output_name, Direction::output);
+  if (!output) return output.error();
+  PaStreamParameters parameters{};
+  parameters.channelCount = 1;
+  parameters.sampleFormat = paFloat32;
+  parameters.suggestedLatency = to_seconds(config_.latency);
+  PaStreamParameters in = parameters;
+  in.device = *input;
+  PaStreamParameters out = parameters;
+  out.device = *output;
+  PaError error =
+      Pa_OpenStream(&stream->handle, &in, &out, config_.rate_hz, paFramesPerBufferUnspecified,
+                    paNoFlag, &Stream::callback, stream.get());
+  if (error != paNoError) return portaudio_error("open the sound card", error);
+
+  const PaStreamInfo* latency = Pa_GetStreamInfo(stream->handle);
+  if (latency == nullptr) return Error{ErrorCode::io, "sound card without latency figures"};
+  const std::size_t ahead = config_.blocks_ahead * config_.block_samples;
+  stream->to_send.write(std::vector<float>(ahead));
+  // A sample just received is as old as the input is slow, and has waited for its block to fill.
+  info_ = {.name = Pa_GetDeviceInfo(*input)->name,
+           .rate_hz = config_.rate_hz,
+           .block_samples = config_.block_samples,
+           .lockstep = false,
+           .transmit_delay = ahead + to_samples(latency->inputLatency, config_.rate_hz) +
+                             to_samples(latency->outputLatency, config_.rate_hz)};
+  error = Pa_StartStream(stream->handle);
+  if (error != paNoError) return portaudio_error("start the sound card", error);
+  stream_ = std::move(stream);
+  return {};
+}
+
+Result<Device::Received> PortAudioDevice::receive(std::span<float> samples) {
+  S5066_ASSERT(samples.size() == config_.block_samples);
+  if (!stream_) return Error{ErrorCode::link_down, "sound card is not open"};
+  // The callback must not wake anybody, so the ring is looked at a few times in each block.
+  const auto step = from_seconds(static_cast<double>(samples.size()) / config_.rate_hz / 8);
+  for (Duration waited{}; stream_->received.size() < samples.size(); waited += step) {
+    if (Pa_IsStreamActive(stream_->handle) != 1) {
+      return Error{ErrorCode::link_down, "sound card stopped"};
+    }
+    if (waited >= config_.receive_timeout) return Error{ErrorCode::timed_out, "no samples"};
+    Pa_Sleep(static_cast<long>(std::max<Duration::rep>(1, step / std::chrono::milliseconds(1))));
+  }
+  stream_->received.read(samples);
+
+  Received losses;
+  const std::uint64_t dropped = stream_->dropped.load(std::memory_order_relaxed);
+  losses.dropped = dropped - std::exchange(stream_->dropped_told, dropped);
+  const std::uint64_t late = stream_->late.load(std::memory_order_relaxed);
+  const std::uint64_t newly_late = late - std::exchange(stream_->late_told, late);
+  // The card does not say how much it lost; one sample stands for each time.
+  const std::uint64_t card = stream_->card_losses.load(std::memory_order_relaxed);
+  losses.underrun = newly_late + (card - std::exchange(stream_->card_losses_told, card));
+  stream_->to_skip += newly_late;
+  // Where received samples were dropped, the worker's time line jumps, and with it what it makes.
+  stream_->to_skip -= std::min(stream_->to_skip, losses.dropped);
+  return losses;
+}
+
+Result<void> PortAudioDevice::transmit(bool, std::span<const float> samples) {
+  S5066_ASSERT(samples.size() == config_.block_samples);
+  if (!stream_) return Error{ErrorCode::link_down, "sound card is not open"};
+  // Zeros went out in the place of these, so their time is over.
+  const auto skipped =
+      static_cast<std::size_t>(std::min<std::uint64_t>(stream_->to_skip, samples.size()));
+  stream_->to_skip -= skipped;
+  const auto rest = samples.subspan(skipped);
+  // A ring that is full means that the card takes no samples; receive() finds out why.
+  static_cast<void>(stream_->to_send.write(rest));
+  return {};
+}
+
+}  // namespace s5066::modem

@@ -1,0 +1,58 @@
+// A sound card as a Device, through PortAudio. The callback moves samples between the card and two
+// lock-free rings and counts; everything else happens on the worker's thread.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "modem/audio/device.h"
+#include "s5066d/base/result.h"
+
+namespace s5066::modem {
+
+class PortAudioDevice final : public Device {
+ public:
+  struct Config {
+    /// Part of the name of a device; empty: the system's default.
+    std::string input_name;
+    std::string output_name;
+    unsigned rate_hz = 48000;
+    std::size_t block_samples = 960;
+    /// Blocks that lie ready for the card, so that a busy machine leaves no hole in what is sent.
+    std::size_t blocks_ahead = 4;
+    std::size_t ring_blocks = 32;  // of each direction; more is dropped and counted
+    Duration latency = std::chrono::milliseconds(40);           // asked of the card, each way
+    Duration receive_timeout = std::chrono::milliseconds(100);  // then receive says timed_out
+  };
+
+  struct Listed {
+    std::string name;
+    std::string api;
+    unsigned inputs = 0;
+    unsigned outputs = 0;
+    double rate_hz = 0;
+    Duration input_latency{};
+    Duration output_latency{};
+  };
+  static Result<std::vector<Listed>> list();
+
+  explicit PortAudioDevice(Config config);
+  ~PortAudioDevice() override;
+
+  Result<void> open() override;
+  void close() override;
+  const Info& info() const override { return info_; }
+  Result<Received> receive(std::span<float> samples) override;
+  Result<void> transmit(bool keyed, std::span<const float> samples) override;
+
+ private:
+  struct Stream;
+
+  Config config_;
+  Info info_;
+  std::unique_ptr<Stream> stream_;
+};
+
+}  // namespace s5066::modem

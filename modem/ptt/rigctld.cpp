@@ -1,0 +1,53 @@
+#include "modem/ptt/rigctld.h"
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace s5066::modem {
+namespace {
+
+constexpr std::size_t kAnswerMax = 128;
+
+}  // namespace
+
+RigctldPtt::~RigctldPtt() {
+  if (keyed_) static_cast<void>(key(false));
+}
+
+Result<void> RigctldPtt::key(bool on) {
+  if (!socket_) {
+    auto socket = connect_loopback(config_.port, config_.timeout);
+    if (!socket) return socket.error();
+    socket_ = std::move(*socket);
+  }
+  if (on) keyed_ = true;  // perhaps, from now on
+  auto done = ask(on);
+  if (!done) {
+    socket_.reset();
+    return done;
+  }
+  keyed_ = on;
+  return {};
+}
+
+Result<void> RigctldPtt::ask(bool on) {
+  const std::string_view line = on ? "T 1\n" : "T 0\n";
+  const Bytes octets(line.begin(), line.end());
+  const Duration end = monotonic_now() + config_.timeout;
+  if (auto sent = send_all(socket_.get(), octets, config_.timeout); !sent) return sent;
+  std::string answer;
+  while (answer.empty() || answer.back() != '\n') {
+    std::array<std::uint8_t, kAnswerMax> part;
+    const auto got = receive_some(socket_.get(), part, end - monotonic_now());
+    if (!got) return Error{got.error().code, "rigctld: " + got.error().detail};
+    answer.append(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(*got));
+    if (answer.size() > kAnswerMax) return Error{ErrorCode::too_large, "answer of rigctld"};
+  }
+  if (answer == "RPRT 0\n") return {};
+  answer.pop_back();
+  return Error{ErrorCode::refused, "rigctld: " + answer};
+}
+
+}  // namespace s5066::modem

@@ -1,0 +1,29 @@
+// hfmodem devices: the sound cards that PortAudio finds, by the names that a configuration uses.
+#include <cstdio>
+#include <iostream>
+
+#include "modem/audio/portaudio_device.h"
+#include "modem/tools/options.h"
+#include "modem/tools/subcommands.h"
+
+namespace s5066::modem::tools {
+
+int run_devices(const std::vector<std::string>& arguments) {
+  const ParsedOptions parsed = parse_options("devices", {}, arguments);
+  if (parsed.exit_code) return *parsed.exit_code;
+  const auto devices = PortAudioDevice::list();
+  if (!devices) {
+    std::cerr << "hfmodem devices: " << devices.error().detail << '\n';
+    return kExitFailed;
+  }
+  std::printf("%3s %3s %8s %8s %8s  %s\n", "in", "out", "rate", "in_ms", "out_ms", "name (system)");
+  for (const auto& device : *devices) {
+    std::printf("%3u %3u %8.0f %8.1f %8.1f  %s (%s)\n", device.inputs, device.outputs,
+                device.rate_hz, 1000 * to_seconds(device.input_latency),
+                1000 * to_seconds(device.output_latency), device.name.c_str(), device.api.c_str());
+  }
+  if (devices->empty()) std::puts("no sound card");
+  return kExitOk;
+}
+
+}  // namespace s5066::modem::tools

@@ -1,0 +1,258 @@
+// Two whole modems on one cable, in lockstep.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "modem/api/airtime.h"
+#include "modem/audio/cable_device.h"
+#include "modem/audio/cable_hub.h"
+#include "modem/worker/sample_time.h"
+#include "s5066d/base/rng.h"
+#include "tests/unit/modem_worker/fakes.h"
+
+namespace s5066::modem {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+/// A hub at pace `max` in a thread.
+class Cable {
+ public:
+  explicit Cable(const CableMixer::Config& mixer = {}) {
+    std::string pattern = "/tmp/s5066-link-XXXXXX";
+    directory_ = ::mkdtemp(pattern.data());
+    open(mixer);
+  }
+  ~Cable() {
+    close();
+    std::filesystem::remove_all(directory_);
+  }
+  void open(const CableMixer::Config& mixer = {}) {
+    hub_ = std::make_unique<CableHub>(CableHub::Config{
+        .socket_path = directory_ + "/cable", .pace = cable::Pace::max, .mixer = mixer});
+    EXPECT_TRUE(hub_->open().ok());
+    thread_ = std::thread([this] { EXPECT_TRUE(hub_->run().ok()); });
+  }
+  void close() {
+    if (!hub_) return;
+    hub_->stop();
+    thread_.join();
+    hub_.reset();
+  }
+  std::unique_ptr<Device> end(std::uint16_t station) const {
+    return std::make_unique<CableDevice>(
+        CableDevice::Config{.socket_path = directory_ + "/cable", .station = station});
+  }
+  CableHub::Stats stats() const { return hub_->stats(); }
+
+ private:
+  std::string directory_;
+  std::unique_ptr<CableHub> hub_;
+  std::thread thread_;
+};
+
+Bytes random_bytes(Rng& rng, std::size_t count) {
+  Bytes bytes(count);
+  for (auto& octet : bytes) octet = static_cast<std::uint8_t>(rng.below(256));
+  return bytes;
+}
+
+/// A plan of bursts: who sends what, and not before when; one after the other.
+struct Planned {
+  std::uint16_t station;
+  TransmitBurst burst;
+};
+
+/// Plays one station's part of the plan and goes on until `end`.
+LockstepStation::Node part_of(const std::vector<Planned>& plan, std::uint16_t station,
+                              Instant end) {
+  auto mine = std::make_shared<std::deque<TransmitBurst>>();
+  for (const Planned& planned : plan) {
+    if (planned.station == station) mine->push_back(planned.burst);
+  }
+  return [mine, end](LockstepStation& self, Instant now) {
+    // Commanded a little ahead, so that `not_before` has to do its work.
+    while (!mine->empty() && mine->front().not_before - milliseconds(100) <= now) {
+      EXPECT_TRUE(self.worker().request(mine->front()).ok());
+      mine->pop_front();
+    }
+    return now < end;
+  };
+}
+
+std::vector<Planned> every_mode_both_ways(std::uint64_t seed, Instant& end) {
+  Rng rng(seed);
+  std::vector<Planned> plan;
+  Instant at(milliseconds(500));
+  for (const Mode& mode : all_modes()) {
+    for (const std::uint16_t station : {std::uint16_t{0}, std::uint16_t{1}}) {
+      const Duration jitter = std::chrono::nanoseconds(rng.below(40'000'000));
+      TransmitBurst burst{.id = {plan.size() + 1},
+                          .mode = mode,
+                          .bytes = random_bytes(rng, 20 + rng.below(60)),
+                          .not_before = at + jitter};
+      at = burst.not_before + airtime(mode, burst.bytes.size()) + milliseconds(300);
+      plan.push_back({station, std::move(burst)});
+    }
+  }
+  end = at + seconds(1);
+  return plan;
+}
+
+TEST(CableLink, bursts_of_every_mode_arrive_both_ways_with_exact_times) {
+  const Cable cable;
+  Instant end;
+  const auto plan = every_mode_both_ways(5, end);
+  LockstepStation a(cable.end(0), part_of(plan, 0, end));
+  LockstepStation b(cable.end(1), part_of(plan, 1, end));
+  ASSERT_TRUE(a.start().ok());
+  ASSERT_TRUE(b.start().ok());
+  a.join();
+  b.join();
+  for (const auto& [from, burst] : plan) {
+    SCOPED_TRACE(to_string(burst.mode) + " from " + std::to_string(from));
+    const LockstepStation& sender = from == 0 ? a : b;
+    const LockstepStation& receiver = from == 0 ? b : a;
+    // At the first sample that is not before the time asked for.
+    const auto started = sender.all<TransmitStarted>();
+    const auto it = std::find_if(started.begin(), started.end(),
+                                 [&](const auto& e) { return e.id == burst.id; });
+    ASSERT_NE(it, started.end());
+    EXPECT_EQ(it->at, sample_to_instant(instant_to_sample(burst.not_before)));
+    const auto finished = sender.all<TransmitFinished>();
+    const auto over = std::find_if(finished.begin(), finished.end(),
+                                   [&](const auto& e) { return e.id == burst.id; });
+    ASSERT_NE(over, finished.end());
+    EXPECT_EQ(over->at - it->at, airtime(burst.mode, burst.bytes.size()));
+    EXPECT_EQ(over->outcome, TransmitOutcome::sent);
+
+    Bytes bytes;
+    Duration first_bit = Duration::max();
+    for (const auto& part : receiver.all<ReceivedBytes>()) {
+      if (part.at < it->at || part.at > over->at + milliseconds(300)) continue;
+      EXPECT_EQ(part.mode, burst.mode);
+      append(bytes, part.bytes);
+      first_bit = std::min(first_bit, part.first_bit_at - it->at);
+    }
+    EXPECT_EQ(bytes, burst.bytes);
+    EXPECT_LT(std::chrono::abs(first_bit - preamble_duration(burst.mode)), milliseconds(2));
+  }
+  const std::size_t half = plan.size() / 2;
+  for (const LockstepStation* station : {&a, &b}) {
+    EXPECT_EQ(station->all<CarrierUp>().size(), half);
+    EXPECT_EQ(station->all<CarrierDown>().size(), half);
+    EXPECT_TRUE(station->all<Fault>().empty());
+  }
+}
+
+/// Everything that station 1 was told, as text.
+std::string history(std::uint64_t seed) {
+  const Cable cable({.channel = CableChannel::watterson, .snr_db = 15, .seed = seed});
+  std::vector<Planned> plan;
+  Rng rng(1);
+  for (std::uint64_t n = 0; n < 4; ++n) {
+    plan.push_back({0,
+                    {.id = {n},
+                     .mode = {.rate_bps = 600, .interleaver = Interleaver::short_},
+                     .bytes = random_bytes(rng, 60),
+                     .not_before = Instant(seconds(1 + 4 * static_cast<int>(n)))}});
+  }
+  LockstepStation a(cable.end(0), part_of(plan, 0, Instant(seconds(18))));
+  LockstepStation b(cable.end(1), part_of(plan, 1, Instant(seconds(18))));
+  EXPECT_TRUE(b.start().ok());
+  EXPECT_TRUE(a.start().ok());
+  a.join();
+  b.join();
+  std::string text;
+  for (const Event& event : b.events) {
+    text += std::to_string(at(event).time_since_epoch().count());
+    if (const auto* up = std::get_if<CarrierUp>(&event)) {
+      text += " up " + std::to_string(up->snr_db) + " " + std::to_string(up->offset_hz);
+    } else if (const auto* part = std::get_if<ReceivedBytes>(&event)) {
+      text += " " + std::to_string(part->soft_quality) + " " + to_hex(part->bytes);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+TEST(CableLink, the_same_seed_gives_the_same_history_to_the_last_digit) {
+  const std::string first = history(3);
+  EXPECT_FALSE(first.empty());
+  EXPECT_EQ(history(3), first);
+  EXPECT_NE(history(4), first);
+}
+
+TEST(CableLink, a_station_killed_in_mid_burst_loses_its_burst_and_nothing_else) {
+  const Cable cable;
+  const Mode mode{.rate_bps = 300, .interleaver = Interleaver::short_};
+  const auto send = [mode](std::uint64_t id) {
+    return TransmitBurst{.id = {id}, .mode = mode, .bytes = Bytes(100, 0x55)};
+  };
+  std::atomic<bool> carrier{false};
+  std::atomic<bool> carrier_lost{false};
+  std::atomic<bool> done{false};
+  LockstepStation survivor(cable.end(1), [&](LockstepStation& self, Instant) {
+    carrier = !self.all<CarrierUp>().empty();
+    carrier_lost = !self.all<CarrierDown>().empty();
+    done = self.all<CarrierUp>().size() == 2 && self.all<CarrierDown>().size() == 2;
+    return true;
+  });
+  ASSERT_TRUE(survivor.start().ok());
+  auto victim =
+      std::make_unique<LockstepStation>(cable.end(0), [&](LockstepStation& self, Instant now) {
+        if (now == Instant(milliseconds(20))) {
+          EXPECT_TRUE(self.worker().request(send(1)).ok());
+        }
+        return true;
+      });
+  ASSERT_TRUE(victim->start().ok());
+  ASSERT_TRUE(eventually([&] { return carrier.load(); }));
+  victim->kill();
+  victim.reset();
+  ASSERT_TRUE(eventually([&] { return cable.stats().stations_lost == 1; }));
+  const std::uint64_t blocks = cable.stats().blocks;
+  // Its successor finds the cable where it was left, and another burst gets through.
+  LockstepStation successor(cable.end(0), [&](LockstepStation& self, Instant now) {
+    if (now >= Instant(seconds(3)) && self.all<TransmitStarted>().empty()) {
+      static_cast<void>(self.worker().request(send(2)));
+    }
+    return true;
+  });
+  ASSERT_TRUE(successor.start().ok());
+  EXPECT_TRUE(eventually([&] { return done.load(); }));
+  successor.kill();
+  survivor.kill();
+  EXPECT_GE(cable.stats().blocks, blocks);
+  const auto downs = survivor.all<CarrierDown>();
+  ASSERT_EQ(downs.size(), 2U);
+  EXPECT_EQ(downs[0].reason, CarrierDownReason::lost);
+  EXPECT_EQ(downs[1].reason, CarrierDownReason::end_of_message);
+}
+
+TEST(CableLink, a_hub_that_comes_back_is_found_again_by_both) {
+  Cable cable;
+  const Worker::Config config{.reopen_delay = milliseconds(5)};
+  const auto on_and_on = [](LockstepStation&, Instant) { return true; };
+  LockstepStation a(cable.end(0), on_and_on, config);
+  LockstepStation b(cable.end(1), on_and_on, config);
+  ASSERT_TRUE(a.start().ok());
+  ASSERT_TRUE(b.start().ok());
+  ASSERT_TRUE(eventually([&] { return cable.stats().blocks > 10; }));
+  cable.close();
+  ASSERT_TRUE(eventually([&] {
+    return a.worker().stats().device_losses == 1 && b.worker().stats().device_losses == 1;
+  }));
+  const Instant before = a.worker().now();
+  cable.open();
+  ASSERT_TRUE(eventually([&] { return cable.stats().blocks > 10; }));
+  EXPECT_GT(a.worker().now(), before);
+  a.kill();
+  b.kill();
+  ASSERT_EQ(a.all<Fault>().size(), 1U);
+  EXPECT_EQ(a.all<Fault>()[0].kind, FaultKind::device_lost);
+}
+
+}  // namespace
+}  // namespace s5066::modem
