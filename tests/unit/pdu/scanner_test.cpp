@@ -326,6 +326,28 @@ TEST(Scanner, the_end_frees_frames_that_a_false_header_had_hidden) {
   EXPECT_EQ(encoded(found[1].dpdu), vector_octets("X9"));
 }
 
+TEST(Scanner, the_end_frees_frames_that_a_false_sync_had_hidden) {
+  Bytes octets = from_hex("90 EB 20 00 00 FA").value();  // would be a header of 35 octets
+  append(octets, vector_octets("X29"));
+  Counters counters;
+  Scanner scanner(counters);
+  scanner.push(octets);
+  EXPECT_FALSE(scanner.poll());
+  scanner.finish();
+  const auto found = drain(scanner);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(encoded(found[0].dpdu), vector_octets("X29"));
+}
+
+TEST(Scanner, a_frame_inside_the_span_of_a_false_header_is_found) {
+  Bytes octets = from_hex("90 EB 20 00 00 FA").value();
+  append(octets, vector_octets("X29"));
+  append(octets, Bytes(40));
+  Counters counters;
+  EXPECT_EQ(scan(octets, counters).size(), 1u);
+  EXPECT_EQ(counters[Counter::dpdus_bad_header_crc], 1u);
+}
+
 TEST(Scanner, a_reset_forgets_the_last_transmission) {
   const Bytes frame = vector_octets("X9");
   Counters counters;
