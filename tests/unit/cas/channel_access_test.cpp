@@ -1,0 +1,460 @@
+#include "s5066d/cas/channel_access.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+namespace s5066::cas {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+constexpr Address kPeer{0x01020305};
+constexpr Address kOther{0x01020306};
+
+/// One core; the test plays both neighbours.
+class Link : public ::testing::Test {
+ protected:
+  Config config = [] {
+    Config c;
+    c.exchange_time = seconds(4);
+    c.longest_cpdu_time = seconds(20);
+    c.answer_wait_exchanges = 3;
+    return c;
+  }();
+  Rng rng{1};
+  Counters counters;
+  TraceRing trace;
+  std::optional<ChannelAccess> core;
+  Instant now{};
+
+  Link() { restart(); }
+  void restart() { core.emplace(config, rng, counters, trace); }
+
+  /// Everything that came out since, as short words: what was sent to the peer as hex.
+  std::string said() {
+    std::string all;
+    while (auto action = core->poll_action()) all += (all.empty() ? "" : " ") + word(*action);
+    return all;
+  }
+  std::string word(const Action& action) {
+    if (const auto* request = std::get_if<dts::CpduRequest>(&action)) {
+      last_id = request->id;
+      return (request->service == Service::expedited_nonarq ? "" : "arq:") + to_hex(request->cpdu);
+    }
+    if (std::holds_alternative<MakeConnection>(action)) return "make";
+    if (std::holds_alternative<TerminateConnection>(action)) return "terminate";
+    if (const auto* made = std::get_if<LinkMade>(&action)) {
+      return made->we_called ? "made-by-us" : "made-by-peer";
+    }
+    if (const auto* rejected = std::get_if<LinkRejected>(&action)) {
+      if (!rejected->reason) return "no-answer";
+      return "rejected-" + std::to_string(static_cast<int>(*rejected->reason));
+    }
+    if (const auto* broken = std::get_if<LinkBroken>(&action)) {
+      return "broken-" + std::string(to_string(broken->end));
+    }
+    if (std::holds_alternative<SpduIndication>(action)) return "spdu";
+    if (std::holds_alternative<SpduConfirm>(action)) return "confirm";
+    return "reject";
+  }
+
+  void hear(std::string_view hex, Service service = Service::expedited_nonarq) {
+    core->on_cpdu(now, {service, kPeer, Address{1}, *from_hex(hex)});
+  }
+  /// The last C_PDU handed down has left the antenna.
+  void leaves() { core->on_cpdu_confirm(now, {last_id}); }
+  void call() { ASSERT_TRUE(core->request_link(now, kPeer, LinkType::nonexclusive).ok()); }
+  void make_by_us() {
+    call();
+    said();
+    leaves();
+    hear("20");
+    ASSERT_EQ(said(), "make made-by-us");
+  }
+  void make_by_peer() {
+    hear("10");
+    ASSERT_EQ(said(), "make made-by-peer 20");
+    leaves();
+  }
+  void give_data(std::uint64_t id) {
+    core->request_unidata(now, {.id = CpduId{id},
+                                .service = Service::arq,
+                                .destination = kPeer,
+                                .spdu = *from_hex("05 33 00 41"),
+                                .time_to_die = std::nullopt});
+  }
+  /// Goes to the next deadline, and lets it run.
+  void ring() {
+    ASSERT_TRUE(core->next_deadline().has_value());
+    now = *core->next_deadline();
+    core->on_deadline(now);
+  }
+  void wait(Duration duration) {
+    now += duration;
+    core->on_deadline(now);
+  }
+
+  CpduId last_id;
+};
+
+TEST_F(Link, a_call_that_is_accepted_makes_the_link) {
+  call();
+  EXPECT_EQ(said(), "10");
+  EXPECT_EQ(core->state(kPeer), LinkState::calling);
+  leaves();
+  hear("20");
+  EXPECT_EQ(said(), "make made-by-us");
+  EXPECT_EQ(core->state(kPeer), LinkState::made);
+  EXPECT_EQ(core->next_deadline(), std::nullopt);
+}
+
+TEST_F(Link, the_wait_for_an_answer_starts_when_the_request_has_left) {
+  call();
+  said();
+  wait(config.answer_wait() * 3);
+  EXPECT_EQ(said(), "");  // still in the queue of a busy channel
+  leaves();
+  wait(config.answer_wait() - nanoseconds(1));
+  EXPECT_EQ(said(), "");
+  wait(config.exchange_time + nanoseconds(1));  // the jitter is less than one exchange
+  EXPECT_EQ(said(), "10");
+}
+
+TEST_F(Link, a_request_is_repeated_as_often_as_configured_and_then_reported) {
+  call();
+  for (unsigned i = 0; i < config.requests_max; ++i) {
+    EXPECT_EQ(said(), "10");
+    leaves();
+    ring();
+  }
+  EXPECT_EQ(said(), "no-answer");
+  EXPECT_EQ(core->state(kPeer), LinkState::idle);
+  EXPECT_EQ(core->next_deadline(), std::nullopt);
+  hear("20");  // too late
+  EXPECT_EQ(said(), "");
+}
+
+TEST_F(Link, a_request_the_channel_never_lets_out_ends_in_no_answer) {
+  call();
+  said();
+  wait(config.control_wait_max - nanoseconds(1));
+  leaves();  // just in time: still the first
+  ring();
+  EXPECT_EQ(said(), "10");
+  wait(config.control_wait_max);
+  EXPECT_EQ(said(), "");
+  ring();
+  EXPECT_EQ(said(), "10");
+  core->on_cpdu_rejected(now, {last_id, CpduFailure::queue_full});
+  ring();
+  EXPECT_EQ(said(), "no-answer");
+}
+
+TEST_F(Link, a_rejection_carries_its_reason_up) {
+  call();
+  said();
+  leaves();
+  hear("33");
+  EXPECT_EQ(said(), "rejected-3");
+  EXPECT_EQ(core->state(kPeer), LinkState::idle);
+}
+
+TEST_F(Link, the_link_is_not_made_while_a_repeated_request_is_leaving) {
+  call();
+  said();
+  leaves();
+  ring();
+  EXPECT_EQ(said(), "10");
+  hear("20");  // answers the first
+  EXPECT_EQ(said(), "");
+  EXPECT_EQ(core->state(kPeer), LinkState::calling);
+  leaves();
+  EXPECT_EQ(said(), "make made-by-us");
+  hear("20");  // answers the second
+  EXPECT_EQ(said(), "");
+}
+
+TEST_F(Link, a_call_for_a_made_link_is_answered_at_once) {
+  make_by_us();
+  call();
+  EXPECT_EQ(said(), "made-by-us");
+}
+
+TEST_F(Link, a_called_link_is_made_when_accepted_is_sent) {
+  hear("10");
+  EXPECT_EQ(said(), "make made-by-peer 20");
+  EXPECT_EQ(core->state(kPeer), LinkState::made_wait);
+  hear("00 05 33 00 41", Service::arq);
+  EXPECT_EQ(said(), "spdu");
+  EXPECT_EQ(core->state(kPeer), LinkState::made);
+  EXPECT_EQ(core->next_deadline(), std::nullopt);
+}
+
+TEST_F(Link, without_first_data_a_called_link_ends_silently_at_its_time) {
+  make_by_peer();
+  wait(config.first_data_wait() - nanoseconds(1));
+  EXPECT_EQ(said(), "");
+  EXPECT_EQ(core->state(kPeer), LinkState::made_wait);
+  wait(nanoseconds(1));
+  EXPECT_EQ(said(), "terminate broken-no_first_data");
+  EXPECT_EQ(core->state(kPeer), LinkState::idle);
+}
+
+TEST_F(Link, data_without_acknowledgement_does_not_stand_for_first_data) {
+  make_by_peer();
+  hear("00 05 33 00 41", Service::nonarq);
+  EXPECT_EQ(said(), "spdu");
+  EXPECT_EQ(core->state(kPeer), LinkState::made_wait);
+}
+
+TEST_F(Link, an_acknowledgement_of_our_data_shows_that_the_peer_has_the_link) {
+  make_by_peer();
+  give_data(1);
+  EXPECT_EQ(said(), "arq:00 05 33 00 41");
+  core->on_cpdu_confirm(now, {CpduId{1}});
+  EXPECT_EQ(said(), "confirm");
+  EXPECT_EQ(core->state(kPeer), LinkState::made);
+}
+
+TEST_F(Link, our_data_waits_until_accepted_has_left) {
+  hear("10");
+  said();
+  const CpduId accepted = last_id;
+  give_data(1);
+  EXPECT_EQ(said(), "");
+  core->on_cpdu_confirm(now, {accepted});
+  EXPECT_EQ(said(), "arq:00 05 33 00 41");
+}
+
+TEST_F(Link, data_held_for_accepted_is_returned_when_the_link_ends) {
+  hear("10");
+  said();
+  give_data(1);
+  hear("44");
+  EXPECT_EQ(said(), "50 reject terminate broken-by_peer");
+}
+
+TEST_F(Link, a_repeated_request_is_accepted_again_and_restarts_the_wait_for_data) {
+  make_by_peer();
+  wait(config.first_data_wait() - nanoseconds(1));
+  hear("10");
+  EXPECT_EQ(said(), "make 20");  // making again changes nothing below, unless the peer has used it
+  leaves();
+  wait(config.first_data_wait() - nanoseconds(1));
+  EXPECT_EQ(core->state(kPeer), LinkState::made_wait);
+  wait(nanoseconds(1));
+  EXPECT_EQ(core->state(kPeer), LinkState::idle);
+}
+
+TEST_F(Link, a_request_from_a_peer_that_used_the_link_starts_it_afresh) {
+  make_by_peer();
+  hear("00 05 33 00 41", Service::arq);
+  said();
+  hear("10");
+  EXPECT_EQ(said(), "terminate broken-called_anew make made-by-peer 20");
+}
+
+TEST_F(Link, when_both_call_at_the_same_time_both_get_their_link) {
+  call();
+  said();
+  leaves();
+  hear("10");
+  EXPECT_EQ(said(), "make made-by-us 20");
+  leaves();
+  hear("20");
+  EXPECT_EQ(said(), "");
+  EXPECT_EQ(core->state(kPeer), LinkState::made);
+}
+
+TEST_F(Link, a_break_is_repeated_with_the_same_reason_and_then_taken_as_done) {
+  make_by_us();
+  ASSERT_TRUE(core->request_break(now, kPeer, BreakReason::no_more_data).ok());
+  for (unsigned i = 0; i < config.breaks_max; ++i) {
+    EXPECT_EQ(said(), "44");
+    EXPECT_EQ(core->state(kPeer), LinkState::breaking);
+    leaves();
+    ring();
+  }
+  EXPECT_EQ(said(), "terminate broken-by_us");
+}
+
+TEST_F(Link, a_confirmed_break_ends_the_link) {
+  make_by_us();
+  ASSERT_TRUE(core->request_break(now, kPeer, BreakReason::higher_layer_request).ok());
+  EXPECT_EQ(said(), "41");
+  hear("50");
+  EXPECT_EQ(said(), "terminate broken-by_us");
+  hear("50");
+  EXPECT_EQ(said(), "");
+}
+
+TEST_F(Link, no_arq_data_is_taken_without_a_made_link) {
+  give_data(1);
+  EXPECT_EQ(said(), "reject");
+  call();
+  said();
+  give_data(2);
+  EXPECT_EQ(said(), "reject");
+  leaves();
+  hear("20");
+  ASSERT_TRUE(core->request_break(now, kPeer, BreakReason::no_more_data).ok());
+  said();
+  give_data(3);
+  EXPECT_EQ(said(), "reject");
+}
+
+TEST_F(Link, crossing_breaks_are_confirmed_and_done) {
+  make_by_us();
+  ASSERT_TRUE(core->request_break(now, kPeer, BreakReason::no_more_data).ok());
+  said();
+  hear("44");
+  EXPECT_EQ(said(), "50 terminate broken-by_us");
+}
+
+TEST_F(Link, a_request_while_breaking_means_that_the_peer_has_broken) {
+  make_by_us();
+  ASSERT_TRUE(core->request_break(now, kPeer, BreakReason::no_more_data).ok());
+  said();
+  hear("10");
+  EXPECT_EQ(said(), "terminate broken-by_us make made-by-peer 20");
+}
+
+TEST_F(Link, a_break_is_confirmed_whatever_we_know) {
+  hear("44");
+  EXPECT_EQ(said(), "50");
+  make_by_peer();
+  hear("41");
+  EXPECT_EQ(said(), "50 terminate broken-by_peer");
+}
+
+TEST_F(Link, a_break_of_an_older_link_does_not_stop_a_call) {
+  call();
+  said();
+  hear("44");
+  EXPECT_EQ(said(), "50");
+  EXPECT_EQ(core->state(kPeer), LinkState::calling);
+}
+
+TEST_F(Link, a_call_can_be_given_up) {
+  call();
+  said();
+  ASSERT_TRUE(core->request_break(now, kPeer, BreakReason::no_more_data).ok());
+  EXPECT_EQ(said(), "44");
+  hear("20");
+  EXPECT_EQ(said(), "");
+  hear("50");
+  EXPECT_EQ(said(), "broken-by_us");  // there was no connection to terminate
+}
+
+TEST_F(Link, a_peer_that_warns_of_no_connection_has_no_link) {
+  make_by_us();
+  core->on_warning(now, {kPeer, 0, 0});
+  core->on_warning(now, {kPeer, 0, 2});
+  core->on_warning(now, {kOther, 0, 1});
+  EXPECT_EQ(said(), "");
+  core->on_warning(now, {kPeer, 0, 1});
+  EXPECT_EQ(said(), "terminate broken-not_connected");
+}
+
+TEST_F(Link, a_warning_about_an_older_link_does_not_stop_a_call) {
+  call();
+  said();
+  core->on_warning(now, {kPeer, 0, 1});
+  EXPECT_EQ(said(), "");
+  EXPECT_EQ(core->state(kPeer), LinkState::calling);
+}
+
+TEST_F(Link, a_lost_connection_ends_the_link_without_a_word_on_the_air) {
+  make_by_us();
+  core->on_connection_lost(now, {kPeer});
+  EXPECT_EQ(said(), "broken-connection_lost");
+  EXPECT_EQ(core->state(kPeer), LinkState::idle);
+}
+
+TEST_F(Link, links_are_bounded_in_both_directions) {
+  config.nonexclusive_links_max = 2;
+  restart();
+  ASSERT_TRUE(core->request_link(now, kOther, LinkType::nonexclusive).ok());
+  call();  // the last that fits
+  said();
+  EXPECT_EQ(core->request_link(now, Address{7}, LinkType::nonexclusive).error().code,
+            ErrorCode::queue_full);
+  core->on_cpdu(now, {Service::expedited_nonarq, Address{7}, Address{1}, *from_hex("10")});
+  EXPECT_EQ(said(), "30");
+}
+
+TEST_F(Link, what_is_outstanding_is_bounded) {
+  config.spdus_outstanding_max = 2;
+  restart();
+  make_by_us();
+  give_data(1);
+  give_data(2);
+  EXPECT_EQ(said(), "arq:00 05 33 00 41 arq:00 05 33 00 41");
+  give_data(3);
+  EXPECT_EQ(said(), "reject");
+}
+
+TEST_F(Link, a_broadcast_only_node_neither_calls_nor_accepts) {
+  config.broadcast_only = true;
+  restart();
+  EXPECT_EQ(core->request_link(now, kPeer, LinkType::nonexclusive).error().code,
+            ErrorCode::refused);
+  hear("10");
+  EXPECT_EQ(said(), "31");
+}
+
+TEST_F(Link, an_exclusive_link_shuts_nonexclusive_ones_out) {
+  core->on_cpdu(now, {Service::expedited_nonarq, kOther, Address{1}, *from_hex("11")});
+  EXPECT_EQ(said(), "make made-by-peer 20");
+  hear("10");
+  EXPECT_EQ(said(), "33");
+  EXPECT_EQ(core->request_link(now, kPeer, LinkType::nonexclusive).error().code,
+            ErrorCode::refused);
+  hear("11");  // a second one is taken, so that hard links can be compared
+  EXPECT_EQ(said(), "make made-by-peer 20");
+  core->on_cpdu(now, {Service::expedited_nonarq, Address{9}, Address{1}, *from_hex("11")});
+  EXPECT_EQ(said(), "33");
+}
+
+TEST_F(Link, making_an_exclusive_link_breaks_the_callers_nonexclusive_ones) {
+  make_by_us();
+  ASSERT_TRUE(core->request_link(now, kOther, LinkType::exclusive).ok());
+  EXPECT_EQ(said(), "11");
+  leaves();
+  core->on_cpdu(now, {Service::expedited_nonarq, kOther, Address{1}, *from_hex("20")});
+  EXPECT_EQ(said(), "43 make made-by-us");
+  EXPECT_EQ(core->state(kPeer), LinkState::breaking);
+}
+
+TEST_F(Link, invalid_cpdus_are_counted_and_dropped) {
+  for (const char* hex : {"", "00", "60", "F0"}) hear(hex);
+  core->on_cpdu(now, {Service::expedited_nonarq, kPeer, Address::all_stations(), *from_hex("10")});
+  EXPECT_EQ(counters[Counter::cpdus_malformed], 5u);
+  EXPECT_EQ(said(), "");
+  EXPECT_EQ(core->state(kPeer), LinkState::idle);
+}
+
+TEST_F(Link, early_and_repeated_calls_are_harmless) {
+  call();
+  said();
+  leaves();
+  const auto due = core->next_deadline();
+  core->on_deadline(now);
+  core->on_deadline(now);
+  leaves();
+  EXPECT_EQ(said(), "");
+  EXPECT_EQ(core->next_deadline(), due);
+  core->on_cpdu_confirm(now, {CpduId{77}});
+  core->on_cpdu_rejected(now, {CpduId{77}, CpduFailure::expired});
+  core->on_connection_lost(now, {kOther});
+  EXPECT_EQ(said(), "");
+  EXPECT_EQ(core->request_break(now, kOther, BreakReason::unknown).error().code,
+            ErrorCode::not_found);
+}
+
+}  // namespace
+}  // namespace s5066::cas
