@@ -2,13 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "tests/unit/node/pair.h"
 
 namespace s5066::test {
 namespace {
 
+using std::chrono::hours;
+using std::chrono::nanoseconds;
+
 constexpr std::uint32_t kAlpha = 0x01020304;
 constexpr std::uint32_t kBravo = 0x01020305;
+constexpr std::uint32_t kNobody = 0x01020399;
 
 Bytes message(std::size_t number, std::size_t octets) {
   Bytes bytes(octets);
@@ -29,6 +35,24 @@ class NodePair : public ::testing::Test {
     return id;
   }
   static ClientLog& log(Medium::Station& station, ClientId id) { return station.clients.at(id); }
+
+  /// Two clients on SAP 3, and a message that has still to cross when a test starts its trouble.
+  ClientId sender;
+  ClientId receiver;
+  void start_a_transfer() {
+    sender = bind(alpha, 3, sis::Confirmation::client);
+    receiver = bind(bravo, 3, sis::Confirmation::none);
+    for (std::size_t i = 0; i < 20; ++i) {
+      medium.send(alpha, sender, request_to(kBravo, 3, message(i, 1000)));
+    }
+  }
+  void expect_the_transfer_is_whole() {
+    const auto got = log(bravo, receiver).all<sis::UnidataIndication>();
+    ASSERT_EQ(got.size(), 20u);
+    for (std::size_t i = 0; i < 20; ++i) EXPECT_EQ(got[i].updu, message(i, 1000)) << i;
+    EXPECT_EQ(log(alpha, sender).all<sis::UnidataRequestConfirm>().size(), 20u);
+    EXPECT_EQ(log(alpha, sender).all<sis::UnidataRequestRejected>().size(), 0u);
+  }
 };
 
 TEST_F(NodePair, a_updu_crosses_and_is_confirmed_by_the_node) {
@@ -46,6 +70,307 @@ TEST_F(NodePair, a_updu_crosses_and_is_confirmed_by_the_node) {
   const auto confirms = log(alpha, from).all<sis::UnidataRequestConfirm>();
   ASSERT_EQ(confirms.size(), 1u);
   EXPECT_EQ(confirms[0].updu_part, message(1, 500));
+}
+
+TEST_F(NodePair, a_file_crosses_in_order_with_every_client_confirmation) {
+  start_a_transfer();
+  medium.run_for(minutes(10));
+  expect_the_transfer_is_whole();
+}
+
+TEST_F(NodePair, the_link_ends_after_the_idle_time_and_a_new_one_is_made_for_new_data) {
+  start_a_transfer();
+  medium.run_for(minutes(10));
+  EXPECT_EQ(alpha.node.counters()[Counter::links_broken], 1u);
+  EXPECT_EQ(bravo.node.counters()[Counter::links_broken], 1u);
+  for (const auto& link : alpha.node.status().links) EXPECT_EQ(link.state, cas::LinkState::idle);
+  medium.send(alpha, sender, request_to(kBravo, 3, message(99, 10)));
+  medium.run_for(minutes(2));
+  EXPECT_EQ(log(bravo, receiver).all<sis::UnidataIndication>().size(), 21u);
+  EXPECT_EQ(alpha.node.counters()[Counter::links_lost], 0u);
+}
+
+TEST_F(NodePair, both_ways_at_once_everything_arrives_once_and_in_order) {
+  const ClientId a = bind(alpha, 3, sis::Confirmation::node);
+  const ClientId b = bind(bravo, 3, sis::Confirmation::client);
+  for (std::size_t i = 0; i < 30; ++i) {
+    medium.send(alpha, a, request_to(kBravo, 3, message(i, 700)));
+    medium.send(bravo, b, request_to(kAlpha, 3, message(i, 300)));
+  }
+  medium.run_for(minutes(20));
+  for (const auto& [station, client, octets] :
+       {std::tuple{&alpha, a, 300u}, std::tuple{&bravo, b, 700u}}) {
+    const auto got = log(*station, client).all<sis::UnidataIndication>();
+    ASSERT_EQ(got.size(), 30u);
+    for (std::size_t i = 0; i < 30; ++i) EXPECT_EQ(got[i].updu, message(i, octets)) << i;
+    EXPECT_EQ(log(*station, client).all<sis::UnidataRequestConfirm>().size(), 30u);
+  }
+  EXPECT_EQ(alpha.node.counters()[Counter::warnings_sent], 0u);
+  EXPECT_EQ(bravo.node.counters()[Counter::warnings_sent], 0u);
+}
+
+TEST_F(NodePair, data_of_both_sides_in_the_called_moment_draws_no_warning) {
+  const ClientId a = bind(alpha, 3, sis::Confirmation::node);
+  const ClientId b = bind(bravo, 3, sis::Confirmation::node);
+  medium.send(alpha, a, request_to(kBravo, 3, message(1, 100)));
+  medium.run_for(seconds(1));  // the call is on the air
+  medium.send(bravo, b, request_to(kAlpha, 3, message(2, 100)));
+  medium.run_for(minutes(2));
+  EXPECT_EQ(log(alpha, a).all<sis::UnidataIndication>().size(), 1u);
+  EXPECT_EQ(log(bravo, b).all<sis::UnidataIndication>().size(), 1u);
+  EXPECT_EQ(alpha.node.counters()[Counter::warnings_received], 0u);
+  EXPECT_EQ(bravo.node.counters()[Counter::warnings_received], 0u);
+}
+
+TEST_F(NodePair, a_node_that_does_not_answer_is_reported) {
+  const ClientId from = bind(alpha, 3, sis::Confirmation::node);
+  medium.send(alpha, from, request_to(kNobody, 3, message(1, 50)));
+  medium.run_for(hours(1));
+  const auto rejected = log(alpha, from).all<sis::UnidataRequestRejected>();
+  ASSERT_EQ(rejected.size(), 1u);
+  EXPECT_EQ(rejected[0].reason, sis::RejectReason::destination_not_responding);
+  EXPECT_EQ(rejected[0].updu_part, message(1, 50));
+}
+
+TEST_F(NodePair, a_sap_nobody_has_bound_is_reported_to_a_client_that_asked) {
+  const ClientId from = bind(alpha, 3, sis::Confirmation::client);
+  medium.send(alpha, from, request_to(kBravo, 7, message(1, 50)));
+  medium.run_for(minutes(2));
+  const auto rejected = log(alpha, from).all<sis::UnidataRequestRejected>();
+  ASSERT_EQ(rejected.size(), 1u);
+  EXPECT_EQ(rejected[0].reason, sis::RejectReason::destination_sap_not_bound);
+}
+
+TEST_F(NodePair, a_channel_that_dies_and_comes_back_costs_time_but_no_data) {
+  start_a_transfer();
+  medium.run_for(seconds(20));
+  medium.silent = true;
+  medium.run_for(minutes(5));
+  EXPECT_GE(alpha.node.counters()[Counter::links_lost], 1u);
+  EXPECT_GE(alpha.node.counters()[Counter::updus_requeued], 1u);
+  medium.silent = false;
+  medium.run_for(minutes(30));
+  EXPECT_EQ(log(alpha, sender).all<sis::UnidataRequestConfirm>().size(), 20u);
+  EXPECT_EQ(log(alpha, sender).all<sis::UnidataRequestRejected>().size(), 0u);
+  std::vector<Bytes> first_time;
+  for (const auto& got : log(bravo, receiver).all<sis::UnidataIndication>()) {
+    if (std::find(first_time.begin(), first_time.end(), got.updu) == first_time.end()) {
+      first_time.push_back(got.updu);
+    }
+  }
+  ASSERT_EQ(first_time.size(), 20u);  // some may come twice: only the acknowledgement was lost
+  for (std::size_t i = 0; i < 20; ++i) EXPECT_EQ(first_time[i], message(i, 1000));
+}
+
+TEST_F(NodePair, what_lives_too_short_for_a_dead_channel_expires) {
+  medium.silent = true;
+  const ClientId from = bind(alpha, 3, sis::Confirmation::node);
+  sis::UnidataRequest request = request_to(kBravo, 3, message(1, 50));
+  request.time_to_live = 10;  // 20 s
+  medium.send(alpha, from, request);
+  medium.run_for(seconds(20) - nanoseconds(1));
+  EXPECT_TRUE(log(alpha, from).all<sis::UnidataRequestRejected>().empty());
+  medium.run_for(nanoseconds(1));
+  const auto rejected = log(alpha, from).all<sis::UnidataRequestRejected>();
+  ASSERT_EQ(rejected.size(), 1u);
+  EXPECT_EQ(rejected[0].reason, sis::RejectReason::ttl_expired);
+}
+
+TEST_F(NodePair, a_broadcast_reaches_every_station_without_a_link) {
+  Medium::Station& charlie = medium.add(node_config(0x01020306));
+  const ClientId from = bind(alpha, 3, sis::Confirmation::none);
+  const ClientId b = bind(bravo, 13, sis::Confirmation::none);
+  const ClientId c = bind(charlie, 13, sis::Confirmation::none);
+  sis::UnidataRequest to_all = request_to(0, 13, message(1, 900));
+  to_all.destination = Address::all_stations();
+  to_all.delivery.mode = sis::TransmissionMode::nonarq;
+  to_all.delivery.retransmissions = 2;
+  medium.send(alpha, from, to_all);
+  medium.run_for(minutes(2));
+  for (const auto& [station, client] : {std::pair{&bravo, b}, std::pair{&charlie, c}}) {
+    const auto got = log(*station, client).all<sis::UnidataIndication>();
+    ASSERT_EQ(got.size(), 1u);
+    EXPECT_EQ(got[0].destination, Address::all_stations());
+    EXPECT_EQ(got[0].mode, sis::TransmissionMode::nonarq);
+    EXPECT_EQ(got[0].updu, message(1, 900));
+  }
+  EXPECT_EQ(alpha.node.counters()[Counter::links_made], 0u);
+}
+
+// --- Clients that behave badly, while another transfers a file -----------------------------------
+
+TEST_F(NodePair, garbage_ends_its_client_and_nobody_else) {
+  start_a_transfer();
+  const ClientId bad = medium.connect(alpha);
+  Rng rng(5);
+  for (int i = 0; i < 2000 && !log(alpha, bad).closed; ++i) {
+    Bytes junk(1 + rng.below(300));
+    for (auto& octet : junk) octet = static_cast<std::uint8_t>(rng.next());
+    // Bare junk is one run of garbage; a preamble in between makes frames of it.
+    if (rng.chance(0.5)) junk.insert(junk.begin(), {0x90, 0xEB, 0, 0, 1});
+    medium.send_bytes(alpha, bad, junk);
+  }
+  EXPECT_TRUE(log(alpha, bad).closed);
+  medium.run_for(minutes(10));
+  expect_the_transfer_is_whole();
+}
+
+TEST_F(NodePair, half_a_primitive_is_waited_for_as_long_as_configured) {
+  start_a_transfer();
+  const ClientId half = bind(alpha, 4, sis::Confirmation::none);
+  medium.send_bytes(alpha, half, *from_hex("90EB00 0011 14 53"));
+  medium.run_for(seconds(60) - nanoseconds(1));
+  EXPECT_FALSE(log(alpha, half).closed);
+  medium.run_for(nanoseconds(1));
+  EXPECT_TRUE(log(alpha, half).closed);
+  medium.run_for(minutes(10));
+  expect_the_transfer_is_whole();
+}
+
+TEST_F(NodePair, a_primitive_in_single_octets_is_as_good_as_in_one) {
+  const ClientId slow = medium.connect(alpha);
+  const Bytes frame = *from_hex("90EB00 0004 01 37 14 00");
+  for (const std::uint8_t octet : frame) {
+    medium.send_bytes(alpha, slow, Bytes{octet});
+    medium.run_for(seconds(6));
+  }
+  EXPECT_EQ(log(alpha, slow).all<sis::BindAccepted>().size(), 1u);
+}
+
+TEST_F(NodePair, an_unbound_client_that_says_nothing_for_a_minute_is_closed) {
+  start_a_transfer();
+  const ClientId silent = medium.connect(alpha);
+  medium.run_for(seconds(60) - nanoseconds(1));
+  EXPECT_FALSE(log(alpha, silent).closed);
+  medium.run_for(nanoseconds(1));
+  EXPECT_TRUE(log(alpha, silent).closed);
+  medium.run_for(minutes(10));
+  expect_the_transfer_is_whole();
+}
+
+TEST_F(NodePair, primitives_not_offered_count_as_invalid) {
+  start_a_transfer();
+  const ClientId other = bind(alpha, 5, sis::Confirmation::none);
+  medium.send_bytes(alpha, other, *from_hex("90EB00 0006 06 93 E1020305"));
+  medium.send_bytes(alpha, other, *from_hex("90EB00 000E 18 05 E1020305 14 00001E 0002 4142"));
+  EXPECT_EQ(alpha.node.counters()[Counter::primitives_invalid], 2u);
+  EXPECT_FALSE(log(alpha, other).closed);
+  medium.run_for(minutes(10));
+  expect_the_transfer_is_whole();
+}
+
+TEST_F(NodePair, a_client_that_does_not_read_is_dropped_at_the_limit) {
+  start_a_transfer();
+  const std::size_t limit = node_config(kAlpha).client_output_octets_max;
+  const ClientId deaf = bind(alpha, 5, sis::Confirmation::none);
+  medium.with([&](Instant now) { alpha.node.on_client_backlog(now, deaf, limit); });
+  EXPECT_FALSE(log(alpha, deaf).closed);
+  medium.with([&](Instant now) { alpha.node.on_client_backlog(now, deaf, limit + 1); });
+  EXPECT_TRUE(log(alpha, deaf).closed);
+  EXPECT_TRUE(log(alpha, deaf).discarded);
+  medium.run_for(minutes(10));
+  expect_the_transfer_is_whole();
+}
+
+TEST_F(NodePair, a_client_killed_in_mid_transfer_leaves_the_link_in_order) {
+  start_a_transfer();
+  const ClientId other = bind(alpha, 4, sis::Confirmation::node);
+  medium.run_for(seconds(15));
+  medium.disconnect(alpha, sender);
+  medium.send(alpha, other, request_to(kBravo, 3, message(50, 400)));
+  medium.run_for(minutes(10));
+  EXPECT_EQ(log(alpha, other).all<sis::UnidataRequestConfirm>().size(), 1u);
+  const auto got = log(bravo, receiver).all<sis::UnidataIndication>();
+  ASSERT_FALSE(got.empty());
+  EXPECT_EQ(got.back().updu, message(50, 400));
+  const Counters& counters = alpha.node.counters();
+  EXPECT_EQ(counters[Counter::updus_accepted],
+            counters[Counter::updus_confirmed] + counters[Counter::updus_dropped]);
+  bind(alpha, 3, sis::Confirmation::none);  // the SAP is free
+}
+
+TEST_F(NodePair, connections_are_refused_at_the_limit) {
+  const NodeConfig config = node_config(kAlpha);
+  for (std::size_t i = 0; i < config.clients_max + config.clients_unbound_extra; ++i) {
+    medium.connect(alpha);
+  }
+  EXPECT_FALSE(alpha.node.on_client_connected(medium.now()).ok());
+}
+
+// --- A client that sends more than fits ----------------------------------------------------------
+
+class SmallQueue : public ::testing::Test {
+ protected:
+  static NodeConfig config() {
+    NodeConfig c = node_config(kAlpha);
+    c.sap.queue.client_updus_max = 10;
+    return c;
+  }
+  Medium medium;
+  Medium::Station& alpha = medium.add(config());
+  Medium::Station& bravo = medium.add(node_config(kBravo));
+};
+
+TEST_F(SmallQueue, frames_behind_a_pause_are_kept_and_served_after_it) {
+  const ClientId from = medium.connect(alpha);
+  const ClientId to = medium.connect(bravo);
+  medium.send(alpha, from, bind_to(3, sis::Confirmation::node));
+  medium.send(bravo, to, bind_to(3, sis::Confirmation::none));
+  Bytes all;
+  for (std::size_t i = 0; i < 100; ++i) sis::encode(request_to(kBravo, 3, message(i, 20)), all);
+  medium.send_bytes(alpha, from, all);
+  EXPECT_TRUE(alpha.clients.at(from).paused);
+  EXPECT_EQ(alpha.node.counters()[Counter::updus_accepted], 10u);
+
+  medium.run_for(minutes(30));
+
+  EXPECT_FALSE(alpha.clients.at(from).paused);
+  const auto got = bravo.clients.at(to).all<sis::UnidataIndication>();
+  ASSERT_EQ(got.size(), 100u);
+  for (std::size_t i = 0; i < 100; ++i) EXPECT_EQ(got[i].updu, message(i, 20));
+  EXPECT_EQ(alpha.clients.at(from).all<sis::UnidataRequestConfirm>().size(), 100u);
+  EXPECT_EQ(alpha.clients.at(from).all<sis::DataFlowOff>().size(),
+            alpha.clients.at(from).all<sis::DataFlowOn>().size());
+}
+
+TEST_F(SmallQueue, octets_read_in_spite_of_a_pause_are_bounded) {
+  const ClientId from = medium.connect(alpha);
+  medium.send(alpha, from, bind_to(3, sis::Confirmation::none));
+  for (std::size_t i = 0; i < 10; ++i) {
+    medium.send(alpha, from, request_to(kBravo, 3, message(i, 20)));
+  }
+  ASSERT_TRUE(alpha.clients.at(from).paused);
+  const std::size_t limit = config().client_input_octets_max;
+  Bytes more(limit);
+  medium.send_bytes(alpha, from, more);
+  EXPECT_FALSE(alpha.clients.at(from).closed);
+  medium.send_bytes(alpha, from, Bytes(1));
+  EXPECT_TRUE(alpha.clients.at(from).closed);
+}
+
+TEST_F(SmallQueue, status_tells_what_is_queued_and_what_has_crossed) {
+  const ClientId from = medium.connect(alpha);
+  const ClientId to = medium.connect(bravo);
+  medium.send(alpha, from, bind_to(3, sis::Confirmation::none));
+  medium.send(bravo, to, bind_to(3, sis::Confirmation::none));
+  for (std::size_t i = 0; i < 4; ++i) {
+    medium.send(alpha, from, request_to(kBravo, 3, message(i, 500)));
+  }
+  NodeStatus status = alpha.node.status();
+  EXPECT_EQ(status.address, Address{kAlpha});
+  ASSERT_EQ(status.clients.size(), 1u);
+  EXPECT_TRUE(status.clients[0].bound);
+  EXPECT_EQ(status.clients[0].queued_updus, 4u);
+  ASSERT_EQ(status.links.size(), 1u);
+  EXPECT_EQ(status.links[0].peer, Address{kBravo});
+  EXPECT_EQ(status.links[0].state, cas::LinkState::calling);
+  EXPECT_EQ(status.links[0].queued_octets, 2000u);
+  medium.run_for(seconds(25));
+  status = alpha.node.status();
+  EXPECT_EQ(status.links[0].state, cas::LinkState::made);
+  EXPECT_EQ(status.links[0].queued_octets, 0u);
+  EXPECT_EQ(status.links[0].acknowledged_octets, 2000u);
+  EXPECT_EQ(bravo.node.status().links[0].received_octets, 2000u);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <algorithm>
-#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -31,6 +31,7 @@ inline NodeConfig node_config(std::uint32_t address) {
 struct ClientLog {
   std::vector<sis::Primitive> received;
   bool closed = false;
+  bool discarded = false;
   bool paused = false;
 
   template <typename T>
@@ -51,11 +52,12 @@ class Medium {
     NullTrace trace;
     Node node;
     std::map<ClientId, ClientLog> clients;
+    bool keyed = false;
+    bool hears = false;
   };
 
   Station& add(const NodeConfig& config) {
     stations_.push_back(std::make_unique<Station>(config, stations_.size() + 1));
-    modes_.push_back(config.dts.mode);
     return *stations_.back();
   }
 
@@ -103,11 +105,6 @@ class Medium {
   }
 
  private:
-  struct Due {
-    std::size_t station;
-    modem::Event event;
-  };
-
   static std::optional<Instant> earliest(std::optional<Instant> a, std::optional<Instant> b) {
     if (!a) return b;
     if (!b) return a;
@@ -116,10 +113,9 @@ class Medium {
 
   void step() {
     while (!due_.empty() && due_.begin()->first <= now_) {
-      const Due due = due_.begin()->second;
+      const auto what = due_.begin()->second;
       due_.erase(due_.begin());
-      stations_[due.station]->node.on_modem_event(now_, due.event);
-      collect();
+      what();
     }
     for (const auto& station : stations_) {
       const auto deadline = station->node.next_deadline();
@@ -142,6 +138,7 @@ class Medium {
       clients[send->client].received.push_back(*primitive);
     } else if (const auto* close = std::get_if<CloseClient>(&action)) {
       clients[close->client].closed = true;
+      clients[close->client].discarded = close->discard_unsent;
     } else if (const auto* pause = std::get_if<PauseClient>(&action)) {
       clients[pause->client].paused = pause->paused;
     } else {
@@ -150,27 +147,46 @@ class Medium {
     }
   }
 
+  // A station hears nothing while it sends, and of two bursts only the one that came first.
   void transmit(std::size_t from, const modem::TransmitBurst& burst) {
     const Instant start = std::max(now_, burst.not_before);
     const Instant data = start + modem::preamble_duration(burst.mode);
     const Instant end = start + modem::airtime(burst.mode, burst.bytes.size());
-    at(start, from, modem::TransmitStarted{start, burst.id});
-    at(end, from, modem::TransmitFinished{end, burst.id, modem::TransmitOutcome::sent});
-    for (std::size_t to = 0; to < stations_.size() && !silent; ++to) {
-      if (to == from) continue;
-      at(data, to, modem::CarrierUp{data, burst.mode, 30, 0});
-      at(end, to, modem::ReceivedBytes{end, data, burst.mode, burst.bytes, 1});
-      at(end, to, modem::CarrierDown{end, end, modem::CarrierDownReason::end_of_message});
+    at(start, [=, this] {
+      stations_[from]->keyed = true;
+      tell(from, modem::TransmitStarted{start, burst.id});
+    });
+    at(end, [=, this] {
+      stations_[from]->keyed = false;
+      tell(from, modem::TransmitFinished{end, burst.id, modem::TransmitOutcome::sent});
+    });
+    if (silent) return;
+    for (std::size_t to = 0; to < stations_.size(); ++to) {
+      if (to != from) at(data, [=, this] { arrive(to, burst, data, end); });
     }
   }
-  void at(Instant when, std::size_t station, modem::Event event) {
-    due_.emplace(when, Due{station, std::move(event)});
+
+  void arrive(std::size_t to, const modem::TransmitBurst& burst, Instant data, Instant end) {
+    Station& station = *stations_[to];
+    if (station.keyed || station.hears) return;
+    station.hears = true;
+    tell(to, modem::CarrierUp{data, burst.mode, 30, 0});
+    at(end, [=, this] {
+      stations_[to]->hears = false;
+      tell(to, modem::ReceivedBytes{end, data, burst.mode, burst.bytes, 1});
+      tell(to, modem::CarrierDown{end, end, modem::CarrierDownReason::end_of_message});
+    });
   }
+
+  void tell(std::size_t station, const modem::Event& event) {
+    stations_[station]->node.on_modem_event(now_, event);
+    collect();
+  }
+  void at(Instant when, std::function<void()> what) { due_.emplace(when, std::move(what)); }
 
   Instant now_{};
   std::vector<std::unique_ptr<Station>> stations_;
-  std::vector<modem::Mode> modes_;
-  std::multimap<Instant, Due> due_;
+  std::multimap<Instant, std::function<void()>> due_;
 };
 
 inline sis::BindRequest bind_to(std::uint8_t sap, sis::Confirmation confirmation) {

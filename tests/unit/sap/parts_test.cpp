@@ -62,7 +62,7 @@ TEST(StorageLedger, random_use_never_breaks_a_share) {
       std::size_t used = 0;
       for (const std::size_t one : mine) used += one;
       const bool taken = ledger.take(client, octets);
-      if (used + octets <= config.client_octets_reserved) ASSERT_TRUE(taken);
+      ASSERT_TRUE(taken || used + octets > config.client_octets_reserved);
       if (taken) mine.push_back(octets);
     } else if (rng.chance(0.01)) {
       ledger.forget(client);
@@ -185,13 +185,15 @@ TEST(SapTable, a_sap_belongs_to_one_client) {
 
 TEST(SapTable, policy_bars_reserved_saps_management_and_rank_15) {
   using Reason = sis::BindRejectReason;
-  for (const std::uint8_t barred : {0, 10, 11}) {
+  for (const int sap : {0, 10, 11}) {
+    const auto barred = static_cast<std::uint8_t>(sap);
     SapTable table({}, false);
-    EXPECT_EQ(table.bind(kA, bind_request(barred)), Reason::invalid_sap) << int{barred};
+    EXPECT_EQ(table.bind(kA, bind_request(barred)), Reason::invalid_sap) << sap;
   }
-  for (const std::uint8_t open : {1, 9, 12, 15}) {
+  for (const int sap : {1, 9, 12, 15}) {
+    const auto open = static_cast<std::uint8_t>(sap);
     SapTable table({}, false);
-    EXPECT_EQ(table.bind(kA, bind_request(open, 14)), std::nullopt) << int{open};
+    EXPECT_EQ(table.bind(kA, bind_request(open, 14)), std::nullopt) << sap;
   }
   SapTable strict({}, false);
   EXPECT_EQ(strict.bind(kA, bind_request(1, 15)), Reason::not_enough_resources);

@@ -1,0 +1,160 @@
+// A subnetwork interface between clients and a channel access sublayer that the test plays.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "s5066d/sap/subnetwork_interface.h"
+
+namespace s5066::sap {
+
+class InterfaceFixture : public ::testing::Test {
+ protected:
+  static constexpr Address kOwn{0x01020304};
+  static constexpr Address kPeer{0x01020305};
+  static constexpr Address kOther{0x01020306};
+
+  InterfaceFixture() { restart(); }
+
+  void restart() {
+    config.address = kOwn;
+    core.emplace(config, counters, trace);
+    log.clear();
+    paused.clear();
+    closed.clear();
+    calls.clear();
+    breaks.clear();
+    spdus.clear();
+  }
+
+  ClientId connect() {
+    const ClientId id{++last_client};
+    EXPECT_TRUE(core->on_client_connected(now, id).ok());
+    drain();
+    return id;
+  }
+  static sis::BindRequest bind_to(std::uint8_t sap, sis::Confirmation confirmation) {
+    sis::BindRequest request;
+    request.sap = SapId{sap};
+    request.service.mode = sis::TransmissionMode::arq;
+    request.service.confirmation = confirmation;
+    return request;
+  }
+  ClientId bind(std::uint8_t sap, sis::Confirmation confirmation) {
+    const ClientId id = connect();
+    give(id, bind_to(sap, confirmation));
+    EXPECT_EQ(sent<sis::BindAccepted>(id), 1u);
+    return id;
+  }
+  /// To SAP 4 of the destination, as the bind says.
+  static sis::UnidataRequest request(Address destination, Bytes updu) {
+    sis::UnidataRequest r;
+    r.destination = destination;
+    r.destination_sap = SapId{4};
+    r.updu = std::move(updu);
+    return r;
+  }
+  void give(ClientId client, sis::Primitive primitive) {
+    core->on_primitive(now, client, std::move(primitive));
+    drain();
+  }
+  void wait(Duration duration) {
+    now += duration;
+    core->on_deadline(now);
+    drain();
+  }
+
+  void make(Address peer, bool we_called = true) {
+    core->on_link_made(now, {peer, we_called, cas::LinkType::nonexclusive});
+    drain();
+  }
+  void no_answer(Address peer, std::optional<cas::RejectReason> reason = std::nullopt) {
+    core->on_link_rejected(now, {peer, reason});
+    drain();
+  }
+  /// The news in the order in which the sublayers below give it: all U_PDUs, then the link.
+  void lose(Address peer, cas::LinkEnd end = cas::LinkEnd::connection_lost) {
+    for (const auto& spdu : std::exchange(below[peer], {})) {
+      core->on_spdu_rejected(now, {spdu, cas::CpduFailure::not_connected});
+    }
+    core->on_link_broken(now, {peer, end});
+    drain();
+  }
+  void confirm(std::size_t index) {
+    const CpduId id = spdus.at(index).id;
+    below[spdus[index].destination].erase(id);
+    core->on_spdu_confirm(now, {id});
+    drain();
+  }
+  void refuse(std::size_t index, cas::CpduFailure why) {
+    const CpduId id = spdus.at(index).id;
+    below[spdus[index].destination].erase(id);
+    core->on_spdu_rejected(now, {id, why});
+    drain();
+  }
+  void hear(const Spdu& spdu, cas::Service service = cas::Service::arq,
+            Address destination = kOwn) {
+    core->on_spdu(now, {service, kPeer, destination, encode(spdu)});
+    drain();
+  }
+
+  void drain() {
+    while (auto action = core->poll_action()) {
+      if (auto* send = std::get_if<SendPrimitive>(&*action)) {
+        EXPECT_FALSE(closed.count(send->client));
+        log[send->client].push_back(std::move(send->primitive));
+      } else if (const auto* close = std::get_if<CloseClient>(&*action)) {
+        closed.insert(close->client);
+      } else if (const auto* pause = std::get_if<PauseClient>(&*action)) {
+        EXPECT_NE(paused[pause->client], pause->paused);
+        paused[pause->client] = pause->paused;
+      } else if (const auto* link = std::get_if<RequestLink>(&*action)) {
+        calls.push_back(link->peer);
+      } else if (const auto* end = std::get_if<RequestBreak>(&*action)) {
+        breaks.push_back(end->peer);
+      } else {
+        auto& spdu = std::get<cas::SpduRequest>(*action);
+        below[spdu.destination].insert(spdu.id);
+        spdus.push_back(std::move(spdu));
+      }
+    }
+  }
+
+  template <typename T>
+  std::size_t sent(ClientId client) {
+    std::size_t n = 0;
+    for (const auto& primitive : log[client]) n += std::holds_alternative<T>(primitive) ? 1 : 0;
+    return n;
+  }
+  template <typename T>
+  T last(ClientId client) {
+    std::optional<T> found;
+    for (const auto& primitive : log[client]) {
+      if (const auto* match = std::get_if<T>(&primitive)) found = *match;
+    }
+    EXPECT_TRUE(found.has_value());
+    return found.value_or(T{});
+  }
+
+  Config config;
+  Counters counters;
+  TraceRing trace;
+  std::optional<SubnetworkInterface> core;
+  Instant now{};
+  std::uint32_t last_client = 0;
+
+  std::map<ClientId, std::vector<sis::Primitive>> log;
+  std::map<ClientId, bool> paused;
+  std::set<ClientId> closed;
+  std::vector<Address> calls;
+  std::vector<Address> breaks;
+  std::vector<cas::SpduRequest> spdus;
+  std::map<Address, std::set<CpduId>> below;
+};
+
+}  // namespace s5066::sap

@@ -1,0 +1,424 @@
+// Soft link sessions, and what becomes of U_PDUs when links fail.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/unit/sap/interface_fixture.h"
+
+namespace s5066::sap {
+namespace {
+
+using sis::Confirmation;
+using sis::RejectReason;
+using std::chrono::nanoseconds;
+
+class Links : public InterfaceFixture {
+ protected:
+  std::size_t calls_to(Address peer) const {
+    return static_cast<std::size_t>(std::count(calls.begin(), calls.end(), peer));
+  }
+};
+
+TEST_F(Links, queued_arq_data_calls_its_destination_once) {
+  const ClientId client = bind(3, Confirmation::none);
+  give(client, request(kPeer, Bytes{1}));
+  give(client, request(kPeer, Bytes{2}));
+  EXPECT_EQ(calls, std::vector{kPeer});
+  make(kPeer);
+  EXPECT_EQ(spdus.size(), 2u);
+}
+
+TEST_F(Links, an_idle_session_ends_at_its_time_and_not_before) {
+  const ClientId client = bind(3, Confirmation::none);
+  give(client, request(kPeer, Bytes{1}));
+  make(kPeer);
+  wait(seconds(100));
+  EXPECT_TRUE(breaks.empty());  // the U_PDU is not acknowledged
+  confirm(0);
+  wait(config.links.idle_timeout - nanoseconds(1));
+  EXPECT_TRUE(breaks.empty());
+  wait(nanoseconds(1));
+  EXPECT_EQ(breaks, std::vector{kPeer});
+  lose(kPeer, cas::LinkEnd::by_us);
+  EXPECT_EQ(core->next_deadline(), std::nullopt);
+}
+
+TEST_F(Links, an_idle_timeout_of_zero_ends_a_session_with_its_data) {
+  config.links.idle_timeout = Duration::zero();
+  restart();
+  const ClientId client = bind(3, Confirmation::none);
+  give(client, request(kPeer, Bytes{1}));
+  make(kPeer);
+  EXPECT_TRUE(breaks.empty());
+  confirm(0);
+  EXPECT_EQ(breaks, std::vector{kPeer});
+}
+
+TEST_F(Links, the_called_side_waits_longer_before_it_ends_an_idle_session) {
+  make(kPeer, false);
+  wait(config.links.idle_timeout + config.links.called_minimum - nanoseconds(1));
+  EXPECT_TRUE(breaks.empty());
+  wait(nanoseconds(1));
+  EXPECT_EQ(breaks, std::vector{kPeer});
+}
+
+TEST_F(Links, a_called_session_carries_our_data_too) {
+  const ClientId client = bind(3, Confirmation::none);
+  make(kPeer, false);
+  give(client, request(kPeer, Bytes{1}));
+  EXPECT_TRUE(calls.empty());
+  EXPECT_EQ(spdus.size(), 1u);
+}
+
+TEST_F(Links, sessions_are_bounded_and_an_idle_one_makes_place) {
+  config.links.soft_links_max = 1;
+  restart();
+  const ClientId client = bind(3, Confirmation::none);
+  give(client, request(kPeer, Bytes{1}));
+  make(kPeer);
+  give(client, request(kOther, Bytes{2}));
+  EXPECT_EQ(calls, std::vector{kPeer});
+  EXPECT_TRUE(breaks.empty());
+  confirm(0);
+  EXPECT_EQ(breaks, std::vector{kPeer});  // without waiting for the idle time
+  lose(kPeer, cas::LinkEnd::by_us);
+  EXPECT_EQ(calls, (std::vector{kPeer, kOther}));
+}
+
+TEST_F(Links, a_busy_session_gives_way_after_its_maximum_and_finishes_what_is_out) {
+  config.links.soft_links_max = 1;
+  config.link_outstanding_octets_max = 2100;
+  restart();
+  const ClientId client = bind(3, Confirmation::none);
+  for (int i = 0; i < 3; ++i) give(client, request(kPeer, Bytes(2000)));
+  make(kPeer);
+  give(client, request(kOther, Bytes{2}));
+  ASSERT_EQ(spdus.size(), 1u);
+  wait(config.links.session_max - nanoseconds(1));
+  confirm(0);
+  ASSERT_EQ(spdus.size(), 2u);
+  wait(nanoseconds(1));
+  EXPECT_TRUE(breaks.empty());
+  confirm(1);
+  EXPECT_EQ(spdus.size(), 2u);  // the third has to wait
+  EXPECT_EQ(breaks, std::vector{kPeer});
+  lose(kPeer, cas::LinkEnd::by_us);
+  EXPECT_EQ(calls.back(), kOther);  // and not kPeer again, though its data is older
+  make(kOther);
+  confirm(2);
+  lose(kOther, cas::LinkEnd::by_us);
+  EXPECT_EQ(calls.back(), kPeer);
+}
+
+TEST_F(Links, a_session_with_more_urgent_data_does_not_give_way) {
+  config.links.soft_links_max = 1;
+  config.link_outstanding_octets_max = 2100;
+  restart();
+  const ClientId client = bind(3, Confirmation::none);
+  sis::UnidataRequest urgent = request(kPeer, Bytes(2000));
+  urgent.priority = 5;
+  for (int i = 0; i < 3; ++i) give(client, urgent);
+  make(kPeer);
+  give(client, request(kOther, Bytes{2}));
+  wait(config.links.session_max * 2);
+  confirm(0);
+  EXPECT_EQ(spdus.size(), 2u);
+  EXPECT_TRUE(breaks.empty());
+}
+
+TEST_F(Links, a_called_session_is_left_in_peace_for_its_minimum) {
+  config.links.soft_links_max = 1;
+  restart();
+  const ClientId client = bind(3, Confirmation::none);
+  make(kPeer, false);
+  give(client, request(kOther, Bytes{1}));
+  wait(config.links.called_minimum - nanoseconds(1));
+  EXPECT_TRUE(breaks.empty());
+  wait(nanoseconds(1));
+  EXPECT_EQ(breaks, std::vector{kPeer});
+}
+
+TEST_F(Links, failed_calls_are_repeated_at_growing_distance_and_then_reported) {
+  const ClientId client = bind(3, Confirmation::node);
+  give(client, request(kPeer, Bytes{1}));
+  no_answer(kPeer);
+  EXPECT_EQ(calls_to(kPeer), 1u);
+  wait(config.links.call_retry_wait - nanoseconds(1));
+  EXPECT_EQ(calls_to(kPeer), 1u);
+  wait(nanoseconds(1));
+  EXPECT_EQ(calls_to(kPeer), 2u);
+  no_answer(kPeer);
+  wait(config.links.call_retry_wait * 2 - nanoseconds(1));
+  EXPECT_EQ(calls_to(kPeer), 2u);
+  wait(nanoseconds(1));
+  EXPECT_EQ(calls_to(kPeer), 3u);
+  EXPECT_EQ(sent<sis::UnidataRequestRejected>(client), 0u);
+  no_answer(kPeer);
+  EXPECT_EQ(last<sis::UnidataRequestRejected>(client).reason,
+            RejectReason::destination_not_responding);
+  wait(hours(1));
+  EXPECT_EQ(calls_to(kPeer), 3u);
+}
+
+TEST_F(Links, the_distance_of_calls_is_capped) {
+  config.attempts_max = 50;
+  restart();
+  const ClientId client = bind(3, Confirmation::none);
+  give(client, request(kPeer, Bytes{1}));
+  for (int i = 0; i < 20; ++i) {
+    no_answer(kPeer);
+    wait(config.links.call_retry_wait_max);
+  }
+  EXPECT_EQ(calls_to(kPeer), 21u);
+}
+
+TEST_F(Links, a_busy_peer_is_no_failed_attempt) {
+  const ClientId client = bind(3, Confirmation::node);
+  give(client, request(kPeer, Bytes{1}));
+  for (int i = 0; i < 10; ++i) {
+    no_answer(kPeer, cas::RejectReason::supporting_exclusive_link);
+    wait(config.links.call_retry_wait_max);
+  }
+  EXPECT_EQ(sent<sis::UnidataRequestRejected>(client), 0u);
+  make(kPeer);
+  EXPECT_EQ(spdus.size(), 1u);
+}
+
+TEST_F(Links, a_call_that_could_not_be_tried_is_tried_later) {
+  const ClientId client = bind(3, Confirmation::none);
+  give(client, request(kPeer, Bytes{1}));
+  core->on_link_refused(now, kPeer);
+  drain();
+  EXPECT_EQ(calls_to(kPeer), 1u);
+  wait(config.links.call_retry_wait);
+  EXPECT_EQ(calls_to(kPeer), 2u);
+}
+
+TEST_F(Links, what_a_lost_link_left_is_sent_again_in_its_order) {
+  const ClientId client = bind(3, Confirmation::node);
+  for (std::uint8_t i = 0; i < 4; ++i) give(client, request(kPeer, Bytes{i}));
+  make(kPeer);
+  confirm(1);
+  lose(kPeer);
+  give(client, request(kPeer, Bytes{4}));
+  EXPECT_EQ(calls_to(kPeer), 1u);  // a peer that fell silent is left alone for a while
+  wait(config.links.call_retry_wait);
+  EXPECT_EQ(calls_to(kPeer), 2u);
+  make(kPeer);
+  std::vector<std::uint8_t> order;
+  for (std::size_t i = 4; i < spdus.size(); ++i) order.push_back(spdus[i].spdu.back());
+  EXPECT_EQ(order, (std::vector<std::uint8_t>{0, 2, 3, 4}));
+  EXPECT_EQ(counters[Counter::updus_requeued], 3u);
+}
+
+TEST_F(Links, links_that_get_nothing_through_use_up_the_attempts) {
+  const ClientId client = bind(3, Confirmation::node);
+  give(client, request(kPeer, Bytes{1}));
+  for (unsigned i = 0; i < config.attempts_max; ++i) {
+    EXPECT_EQ(sent<sis::UnidataRequestRejected>(client), 0u);
+    make(kPeer);
+    lose(kPeer);
+    wait(config.links.call_retry_wait);
+  }
+  EXPECT_EQ(last<sis::UnidataRequestRejected>(client).reason,
+            RejectReason::destination_not_responding);
+}
+
+TEST_F(Links, links_that_get_something_through_do_not) {
+  const ClientId client = bind(3, Confirmation::node);
+  for (int i = 0; i < 12; ++i) give(client, request(kPeer, Bytes{1}));
+  for (std::size_t i = 0; i < 10; ++i) {
+    make(kPeer);
+    confirm(spdus.size() - 1);
+    lose(kPeer);
+    wait(config.links.call_retry_wait);
+  }
+  EXPECT_EQ(sent<sis::UnidataRequestRejected>(client), 0u);
+  EXPECT_EQ(sent<sis::UnidataRequestConfirm>(client), 10u);
+}
+
+TEST_F(Links, a_peer_that_forgot_the_link_is_called_again_at_once) {
+  const ClientId client = bind(3, Confirmation::node);
+  give(client, request(kPeer, Bytes{1}));
+  make(kPeer);
+  lose(kPeer, cas::LinkEnd::not_connected);
+  EXPECT_EQ(calls_to(kPeer), 2u);
+}
+
+TEST_F(Links, an_answer_that_outlives_the_link_spares_a_repetition) {
+  const ClientId client = bind(3, Confirmation::client);
+  give(client, request(kPeer, Bytes{1}));
+  make(kPeer);
+  lose(kPeer);
+  hear(DeliveryConfirm{SapId{3}, SapId{4}, Bytes{1}});
+  EXPECT_EQ(sent<sis::UnidataRequestConfirm>(client), 1u);
+  wait(hours(1));
+  EXPECT_EQ(calls_to(kPeer), 1u);
+}
+
+TEST_F(Links, an_answered_updu_needs_no_acknowledgement_of_a_broken_link) {
+  const ClientId client = bind(3, Confirmation::client);
+  give(client, request(kPeer, Bytes{1}));
+  make(kPeer);
+  hear(DeliveryConfirm{SapId{3}, SapId{4}, Bytes{1}});
+  lose(kPeer);
+  EXPECT_EQ(sent<sis::UnidataRequestConfirm>(client), 1u);
+  EXPECT_EQ(counters[Counter::updus_requeued], 0u);
+}
+
+TEST_F(Links, what_expires_below_is_reported_as_expired) {
+  const ClientId client = bind(3, Confirmation::node);
+  give(client, request(kPeer, Bytes{1}));
+  make(kPeer);
+  refuse(0, cas::CpduFailure::expired);
+  EXPECT_EQ(last<sis::UnidataRequestRejected>(client).reason, RejectReason::ttl_expired);
+}
+
+TEST_F(Links, a_refusal_below_cannot_go_round_for_ever) {
+  const ClientId client = bind(3, Confirmation::node);
+  give(client, request(kPeer, Bytes{1}));
+  make(kPeer);
+  for (std::size_t i = 0; i < config.attempts_max; ++i) refuse(i, cas::CpduFailure::queue_full);
+  EXPECT_EQ(sent<sis::UnidataRequestRejected>(client), 1u);
+  EXPECT_EQ(spdus.size(), config.attempts_max);
+}
+
+// --- A client that goes away with data in every stage --------------------------------------------
+
+class Departure : public Links {
+ protected:
+  /// One waits for a link, one is below, one awaits a client, one is for a third node.
+  ClientId client_with_data_in_every_stage() {
+    const ClientId client = bind(3, Confirmation::client);
+    give(client, request(kPeer, Bytes{1}));
+    make(kPeer);
+    confirm(0);
+    give(client, request(kPeer, Bytes{2}));
+    give(client, request(kOther, Bytes{3}));
+    EXPECT_EQ(spdus.size(), 2u);
+    return client;
+  }
+  void everything_ends_quietly(ClientId gone) {
+    const auto before = log[gone].size();
+    hear(DeliveryConfirm{SapId{3}, SapId{4}, Bytes{1}});
+    confirm(1);
+    make(kOther);
+    no_answer(kOther);
+    wait(hours(30));
+    EXPECT_EQ(log[gone].size(), before);
+    EXPECT_EQ(spdus.size(), 2u);
+    EXPECT_EQ(counters[Counter::updus_accepted], 3u);
+    EXPECT_EQ(counters[Counter::updus_dropped], 3u);
+    EXPECT_EQ(core->updus_queued(), 0u);
+  }
+};
+
+TEST_F(Departure, closing_the_connection_drops_all_without_reports) {
+  const ClientId client = client_with_data_in_every_stage();
+  core->on_client_closed(now, client);
+  drain();
+  everything_ends_quietly(client);
+}
+
+TEST_F(Departure, unbinding_drops_all_and_a_new_bind_starts_clean) {
+  const ClientId client = client_with_data_in_every_stage();
+  give(client, sis::UnbindRequest{});
+  give(client, bind_to(3, Confirmation::client));
+  everything_ends_quietly(client);
+  EXPECT_EQ(core->clients().front().stored.updus, 0u);
+}
+
+TEST_F(Departure, a_link_break_after_it_requeues_nothing) {
+  const ClientId client = client_with_data_in_every_stage();
+  core->on_client_failed(now, client);
+  drain();
+  EXPECT_TRUE(closed.count(client));
+  lose(kPeer);
+  EXPECT_EQ(core->updus_queued(), 0u);
+  EXPECT_EQ(counters[Counter::updus_requeued], 0u);
+}
+
+// --- Every accepted request that wants a report gets exactly one ---------------------------------
+
+TEST_F(Links, random_histories_report_every_accepted_request_exactly_once) {
+  for (std::uint64_t seed = 1; seed <= 300 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Rng rng(seed);
+    config = {};
+    config.links.soft_links_max = 1 + rng.below(3);
+    config.link_outstanding_octets_max = 200 + rng.below(5000);
+    config.queue.client_updus_max = 5 + rng.below(60);
+    config.awaiting_client_confirm_max = 2 + rng.below(40);
+    restart();
+    counters = {};
+    now = Instant{};
+    const std::vector<Address> peers{kPeer, kOther, Address{7}, Address{8}};
+    std::map<Address, bool> up;
+    std::vector<ClientId> clients;
+    for (std::uint8_t sap = 1; sap <= 3; ++sap) clients.push_back(bind(sap, Confirmation::node));
+    std::uint64_t wanted = 0;
+
+    const auto step = [&](unsigned what) {
+      const Address peer = peers[rng.below(4)];
+      const ClientId client = clients[rng.below(3)];
+      if (what < 40 && !paused[client]) {
+        sis::UnidataRequest r = request(peer, Bytes(1 + rng.below(600), 9));
+        r.priority = static_cast<std::uint8_t>(rng.below(4));
+        r.time_to_live = rng.chance(0.5) ? 1 + rng.below(200) : 0;
+        r.delivery.mode = sis::TransmissionMode::arq;
+        r.delivery.confirmation = rng.chance(0.5) ? Confirmation::client : Confirmation::node;
+        give(client, r);
+        ++wanted;
+      } else if (what < 60) {
+        if (up[peer]) return;
+        if (rng.chance(0.6)) {
+          make(peer, std::count(calls.begin(), calls.end(), peer) > 0);
+          up[peer] = true;
+        } else {
+          no_answer(peer);
+        }
+      } else if (what < 65) {
+        if (up[peer]) lose(peer, static_cast<cas::LinkEnd>(rng.below(6)));
+        up[peer] = false;
+      } else if (what < 90) {
+        if (below[peer].empty()) return;
+        const CpduId id = *below[peer].begin();
+        below[peer].erase(id);
+        if (rng.chance(0.8)) {
+          core->on_spdu_confirm(now, {id});
+        } else {
+          core->on_spdu_rejected(now, {id, cas::CpduFailure::expired});
+        }
+        drain();
+      } else if (what < 97) {
+        const SapId source{static_cast<std::uint8_t>(1 + rng.below(3))};
+        const Bytes part(rng.below(3), 9);
+        const Spdu spdu = rng.chance(0.8) ? Spdu(DeliveryConfirm{source, SapId{4}, part})
+                                          : Spdu(DeliveryFail{1, source, SapId{4}, part});
+        core->on_spdu(now, {cas::Service::arq, peer, kOwn, encode(spdu)});
+        drain();
+      } else {
+        wait(seconds(rng.below(60)));
+      }
+    };
+    for (int i = 0; i < 1500; ++i) step(rng.below(100));
+    wait(hours(48));  // whatever still hangs about ends by its time …
+    for (const Address peer : peers) lose(peer);
+    wait(hours(48));
+
+    std::uint64_t reports = 0;
+    for (const ClientId client : clients) {
+      reports += sent<sis::UnidataRequestConfirm>(client);
+      reports += sent<sis::UnidataRequestRejected>(client);
+    }
+    EXPECT_EQ(reports, wanted);
+    EXPECT_EQ(counters[Counter::updus_accepted], wanted);
+    EXPECT_EQ(counters[Counter::updus_confirmed] + counters[Counter::updus_rejected] +
+                  counters[Counter::updus_expired],
+              wanted);
+    for (const auto& client : core->clients()) EXPECT_EQ(client.stored.updus, 0u);
+  }
+}
+
+}  // namespace
+}  // namespace s5066::sap
