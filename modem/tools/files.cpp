@@ -1,25 +1,15 @@
 #include "modem/tools/files.h"
 
-#include <sndfile.h>
-
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 
 namespace s5066::modem::tools {
 namespace {
 
-constexpr int kRateMin = 1000;
-constexpr int kRateMax = 768000;
-constexpr int kChannelsMax = 64;
-
-Error io_error(const std::string& path, const std::string& why) {
-  return Error{ErrorCode::io, path + ": " + why};
-}
-
 Error errno_error(const std::string& path) {
-  return io_error(path, std::strerror(errno));
+  return Error{ErrorCode::io, path + ": " + std::strerror(errno)};
 }
 
 struct CloseFile {
@@ -53,69 +43,6 @@ Result<void> write_octets(const std::string& path, ByteSpan bytes) {
   }
   if (std::fclose(file.release()) != 0) return errno_error(path);
   return {};
-}
-
-Result<void> write_wav(const std::string& path, unsigned rate, std::span<const float> samples) {
-  SF_INFO info{};
-  info.samplerate = static_cast<int>(rate);
-  info.channels = 1;
-  info.format = SF_FORMAT_WAV | SF_FORMAT_PCM_16;
-  SNDFILE* file = sf_open(path.c_str(), SFM_WRITE, &info);
-  if (file == nullptr) return io_error(path, sf_strerror(nullptr));
-  sf_command(file, SFC_SET_CLIPPING, nullptr, SF_TRUE);
-  const auto count = static_cast<sf_count_t>(samples.size());
-  const bool written = sf_write_float(file, samples.data(), count) == count;
-  const std::string why = sf_strerror(file);
-  const bool closed = sf_close(file) == 0;
-  if (!written || !closed) return io_error(path, why);
-  return {};
-}
-
-struct WavReader::State {
-  State() = default;
-  ~State() {
-    if (file != nullptr) sf_close(file);
-  }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
-
-  SNDFILE* file = nullptr;
-  SF_INFO info{};
-  std::string path;
-  std::vector<float> interleaved;
-};
-
-Result<WavReader> WavReader::open(const std::string& path) {
-  auto state = std::make_shared<State>();
-  state->path = path;
-  state->file = sf_open(path.c_str(), SFM_READ, &state->info);
-  if (state->file == nullptr) return io_error(path, sf_strerror(nullptr));
-  const SF_INFO& info = state->info;
-  if (info.samplerate < kRateMin || info.samplerate > kRateMax) {
-    return io_error(path, "sample rate " + std::to_string(info.samplerate) + " is out of range");
-  }
-  if (info.channels < 1 || info.channels > kChannelsMax) {
-    return io_error(path, "number of channels is out of range");
-  }
-  return WavReader(std::move(state));
-}
-
-unsigned WavReader::rate() const {
-  return static_cast<unsigned>(state_->info.samplerate);
-}
-
-Result<std::size_t> WavReader::read(std::span<float> out) {
-  State& s = *state_;
-  const auto channels = static_cast<std::size_t>(s.info.channels);
-  s.interleaved.resize(out.size() * channels);
-  const sf_count_t frames =
-      sf_readf_float(s.file, s.interleaved.data(), static_cast<sf_count_t>(out.size()));
-  if (frames < 0 || sf_error(s.file) != SF_ERR_NO_ERROR) {
-    return io_error(s.path, sf_strerror(s.file));
-  }
-  const auto count = static_cast<std::size_t>(frames);
-  for (std::size_t i = 0; i < count; ++i) out[i] = s.interleaved[i * channels];
-  return count;
 }
 
 }  // namespace s5066::modem::tools

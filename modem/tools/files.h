@@ -1,11 +1,8 @@
-// Files of the modem tool: octets, and sound through libsndfile. Every failure is a Result that
-// names the file and the reason.
+// Files of octets for the modem tool. Every failure is a Result that names the file and the reason.
 #pragma once
 
-#include <memory>
-#include <span>
+#include <cstddef>
 #include <string>
-#include <vector>
 
 #include "s5066d/base/bytes.h"
 #include "s5066d/base/result.h"
@@ -17,23 +14,5 @@ inline constexpr std::size_t kOctetsMax = 64U << 20;
 
 Result<Bytes> read_octets(const std::string& path);
 Result<void> write_octets(const std::string& path, ByteSpan bytes);
-
-/// Mono, 16 bits.
-Result<void> write_wav(const std::string& path, unsigned rate, std::span<const float> samples);
-
-/// A sound file read in portions; of several channels the first is taken.
-class WavReader {
- public:
-  static Result<WavReader> open(const std::string& path);
-
-  unsigned rate() const;
-  /// Fewer than asked for at the end of the file, then none.
-  Result<std::size_t> read(std::span<float> out);
-
- private:
-  struct State;
-  explicit WavReader(std::shared_ptr<State> state) : state_(std::move(state)) {}
-  std::shared_ptr<State> state_;
-};
 
 }  // namespace s5066::modem::tools

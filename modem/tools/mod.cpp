@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <iostream>
 
+#include "modem/audio/wav_file.h"
 #include "modem/dsp/resampler.h"
 #include "modem/tools/files.h"
 #include "modem/tools/options.h"

@@ -72,8 +72,8 @@ TEST(TwoStations, with_20_percent_frame_loss_every_u_pdu_is_delivered_once_or_re
 }
 
 // Goal:   no fault mix makes a station talk over another, lose what it confirmed, or hang.
-// Method: loss, missed preambles, fades and false carriers drawn from the seed for two hours, then a
-//         clean channel on which all must be reported.
+// Method: loss, missed preambles, fades and false carriers drawn from the seed for two hours, then
+//         a clean channel on which all must be reported.
 TEST(TwoStations, a_mix_of_faults_leaves_nothing_unreported) {
   for (const sim::Seed seed : sim::seeds(200)) {
     SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));

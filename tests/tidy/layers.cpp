@@ -58,7 +58,7 @@ const std::vector<Layer>& layers() {
        "modem/audio/.*",
        {"modem/channel", "modem/dsp", "modem/api", "base"},
        shell_and({"sndfile"})},
-      {"modem/ptt", "modem/ptt/.*", {"modem/api", "base"}, kShell},
+      {"modem/ptt", "modem/ptt/.*", {"modem/audio", "modem/api", "base"}, kShell},
       {"modem/worker",
        "modem/worker/.*",
        {"modem/audio", "modem/ptt", "modem/waveforms", "modem/channel", "modem/dsp", "modem/api",

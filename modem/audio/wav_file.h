@@ -1,0 +1,31 @@
+// Sound files through libsndfile. Every failure is a Result that names the file and the reason.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "s5066d/base/result.h"
+
+namespace s5066::modem {
+
+/// Mono, 16 bits.
+Result<void> write_wav(const std::string& path, unsigned rate, std::span<const float> samples);
+
+/// A sound file read in portions; of several channels the first is taken.
+class WavReader {
+ public:
+  static Result<WavReader> open(const std::string& path);
+
+  unsigned rate() const;
+  /// Fewer than asked for at the end of the file, then none.
+  Result<std::size_t> read(std::span<float> out);
+
+ private:
+  struct State;
+  explicit WavReader(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace s5066::modem
