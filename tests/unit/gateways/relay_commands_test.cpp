@@ -1,0 +1,167 @@
+#include "gateways/file_relay/relay_commands.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/file.h>
+
+#include <boost/asio/io_context.hpp>
+#include <fstream>
+#include <thread>
+
+#include "gateways/common/control_socket.h"
+#include "gateways/common/sqlite_store.h"
+#include "gateways/common/unique_fd.h"
+#include "gateways/file_relay/relay_service.h"
+#include "gateways/file_relay/relay_setup.h"
+#include "tests/unit/gateways/temporary_folder.h"
+
+namespace s5066::file_relay {
+namespace {
+
+class CollectedLog final : public LogSink {
+ public:
+  void write(LogLevel, std::string_view line) override { text.append(line).append("\n"); }
+  std::string text;
+};
+
+class RelayCommands : public testing::Test {
+ protected:
+  RelayCommands() {
+    config.spool_directory = folder.make("spool");
+    config.inbox_directory = folder.make("inbox");
+    config.file_octets_max = 1000;
+  }
+  std::string make_file(const std::string& name, std::size_t octets) {
+    const auto path = folder.path() / name;
+    std::ofstream(path) << std::string(octets, 'x');
+    return path.string();
+  }
+  struct Outcome {
+    int status;
+    std::string out;
+    std::string err;
+  };
+  Outcome send(const std::string& file) {
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    const int status = send_file(config, {.destination = Address{0x01020304}, .file = file}, log);
+    std::string out = testing::internal::GetCapturedStdout();
+    return {status, std::move(out), testing::internal::GetCapturedStderr()};
+  }
+  std::size_t rows() {
+    return gateways::SqliteStore::open(store_config(config, 0))->list(10)->size();
+  }
+
+  test::TemporaryFolder folder;
+  RelayConfig config;
+  CollectedLog log;
+};
+
+TEST_F(RelayCommands, a_file_is_accepted_even_while_the_relay_does_not_run) {
+  const Outcome sent = send(make_file("a.txt", 1000));
+  EXPECT_EQ(sent.status, 0);
+  EXPECT_EQ(sent.out, "accepted item=1\n");
+  EXPECT_NE(sent.err.find("does not run"), std::string::npos);
+  EXPECT_EQ(rows(), 1u);
+}
+
+TEST_F(RelayCommands, a_file_that_cannot_be_taken_is_refused_with_its_reason) {
+  const auto refused = [&](const std::string& file, const std::string& reason) {
+    SCOPED_TRACE(file);
+    const Outcome sent = send(file);
+    EXPECT_EQ(sent.status, 1);
+    EXPECT_TRUE(sent.out.empty());
+    EXPECT_NE(sent.err.find(reason), std::string::npos) << sent.err;
+    EXPECT_NE(log.text.find(reason), std::string::npos) << log.text;
+  };
+  refused((folder.path() / "vanished").string(), "No such file or directory");
+  refused(folder.path().string(), "Is a directory");
+  refused(make_file("large", 1001), "larger than the limit of 1000 octets");
+  EXPECT_EQ(rows(), 0u);
+  std::filesystem::remove_all(config.spool_directory);
+  refused(make_file("a.txt", 10), "unable to open database file");
+}
+
+TEST_F(RelayCommands, two_relays_do_not_share_a_spool) {
+  const gateways::UniqueFd lock(
+      ::open((config.spool_directory + "/lock").c_str(), O_RDWR | O_CREAT, 0600));
+  ASSERT_EQ(::flock(lock.get(), LOCK_EX), 0);
+  const auto started = RelayService(config, log).run();
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error().code, ErrorCode::already_exists);
+}
+
+TEST_F(RelayCommands, a_relay_does_not_start_without_its_inbox) {
+  std::filesystem::remove(config.inbox_directory);
+  auto started = RelayService(config, log).run();
+  ASSERT_FALSE(started);
+  EXPECT_NE(started.error().detail.find("No such file or directory"), std::string::npos);
+  config.inbox_directory = config.spool_directory + "/lock";
+  started = RelayService(config, log).run();
+  ASSERT_FALSE(started);
+  EXPECT_NE(started.error().detail.find("Not a directory"), std::string::npos);
+}
+
+TEST(RelayProgress, shows_state_octets_rate_and_time_left) {
+  EXPECT_EQ(progress_text("made", 20000, {10, 0}, {10, 0}),
+            "link made, 0 of 20000 octets acknowledged (0 %)");
+  EXPECT_EQ(progress_text("made", 20000, {10, 1000}, {20, 6000}),
+            "link made, 6000 of 20000 octets acknowledged (30 %), 4000 bit/s, 28 s left");
+  EXPECT_EQ(progress_text("", 20000, {10, 1000}, {20, 20000}),
+            "20000 of 20000 octets acknowledged (100 %), 15200 bit/s, 0 s left");
+}
+
+TEST(RelayProgress, finds_its_own_line_in_the_status) {
+  const std::string status =
+      "relay bound=yes\n"
+      "transfer item=1 attempt=1 octets=10 confirmed=3\n"
+      "transfer item=12 attempt=2 octets=20 confirmed=7\n";
+  EXPECT_EQ(status_value(status, 12, "octets"), 20);
+  EXPECT_EQ(status_value(status, 1, "confirmed"), 3);
+  EXPECT_EQ(status_value(status, 2, "octets"), -1);
+  EXPECT_EQ(status_value(status, 1, "nothing"), -1);
+}
+
+TEST(LinkState, is_read_from_the_status_of_the_node) {
+  const std::string json =
+      "{\n \"address\": \"1.2.0.1\",\n \"links\": [\n  {\"peer\": \"1.2.0.3\", \"state\": "
+      "\"idle\"},"
+      "\n  {\n   \"peer\": \"1.2.0.2\",\n   \"state\": \"made\"\n  }\n ]\n}\n";
+  EXPECT_EQ(gateways::link_state(json, "1.2.0.2"), "made");
+  EXPECT_EQ(gateways::link_state(json, "1.2.0.3"), "idle");
+  EXPECT_EQ(gateways::link_state(json, "1.2.0.1"), "");
+  for (std::size_t n = 0; n <= json.size(); ++n) {
+    gateways::link_state(std::string_view(json).substr(0, n), "1.2.0.2");
+  }
+}
+
+TEST(ControlSocket, answers_one_line_and_refuses_an_endless_one) {
+  test::TemporaryFolder folder;
+  const std::string path = (folder.path() / "control.sock").string();
+  boost::asio::io_context io;
+  auto server = std::make_unique<gateways::ControlSocket>(
+      io, path, [](std::string_view request) { return "you said " + std::string(request); });
+  ASSERT_TRUE(server->open());
+  Result<std::string> answer = Error{ErrorCode::io, ""};
+  Result<std::string> longest = answer;
+  Result<std::string> too_long = answer;
+  std::thread client([&] {
+    const auto timeout = std::chrono::seconds(20);
+    const std::size_t most = gateways::ControlSocket::kRequestOctetsMax - 1;
+    answer = gateways::ask_control(path, "status", timeout);
+    longest = gateways::ask_control(path, std::string(most, 'a'), timeout);
+    too_long = gateways::ask_control(path, std::string(most + 1, 'a'), timeout);
+    io.stop();
+  });
+  io.run();
+  client.join();
+  EXPECT_EQ(*answer, "you said status");
+  EXPECT_TRUE(longest && longest->starts_with("you said aaa"));
+  EXPECT_FALSE(too_long && !too_long->empty());
+  server.reset();
+  EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_FALSE(gateways::ask_control(path, "status", std::chrono::seconds(1)));
+}
+
+}  // namespace
+}  // namespace s5066::file_relay
