@@ -224,6 +224,7 @@ DataTransfer::Link* DataTransfer::link_for(const pdu::Common& common, pdu::DpduT
     return nullptr;
   }
   found->second.heard = true;
+  found->second.active = true;
   return &found->second;
 }
 
@@ -404,6 +405,7 @@ void DataTransfer::trace_dpdu(Instant now, TraceKind kind, const pdu::Dpdu& dpdu
 }
 
 void DataTransfer::collect(Link& link) {
+  if (std::exchange(link.active, false)) actions_.push_back(PeerActive{link.peer});
   while (auto outcome = link.tx.poll_outcome()) {
     std::visit([&](const auto& o) { actions_.push_back(o); }, *outcome);
   }

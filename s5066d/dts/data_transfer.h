@@ -40,7 +40,7 @@ struct Config {
 };
 
 using Action = std::variant<modem::Command, CpduConfirm, CpduRejected, CpduIndication,
-                            ConnectionLost, WarningReceived>;
+                            ConnectionLost, PeerActive, WarningReceived>;
 
 class DataTransfer {
  public:
@@ -82,6 +82,7 @@ class DataTransfer {
     ArqReceiver rx;
     bool ack_owed = false;
     bool heard = false;        // an ARQ D_PDU of this connection has come
+    bool active = false;       // … since PeerActive was last reported
     bool out_of_sync = false;  // … in the transmission being heard
     unsigned out_of_sync_bursts = 0;
     unsigned replies_missed = 0;

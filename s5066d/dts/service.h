@@ -63,6 +63,12 @@ struct ConnectionLost {
   Address peer;
 };
 
+/// Frames of the connection are coming in: the peer is at it, although no C_PDU is complete yet. At
+/// most one for each piece the modem delivers.
+struct PeerActive {
+  Address peer;
+};
+
 /// D_WARNING_RECEIVED (C.3.12).
 struct WarningReceived {
   Address peer;

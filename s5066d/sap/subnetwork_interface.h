@@ -83,6 +83,8 @@ class SubnetworkInterface {
   void on_link_broken(Instant now, const cas::LinkBroken& broken);
   /// A RequestLink could not even be tried.
   void on_link_refused(Instant now, Address peer);
+  /// Data is coming in over the link, although no S_PDU is complete yet: the session is not idle.
+  void on_peer_active(Instant now, Address peer) { links_.on_traffic(now, peer); }
   void on_spdu(Instant now, cas::SpduIndication indication);
   void on_spdu_confirm(Instant now, const cas::SpduConfirm& confirm);
   void on_spdu_rejected(Instant now, const cas::SpduRejected& rejected);

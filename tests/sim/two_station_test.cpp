@@ -104,6 +104,21 @@ TEST(TwoStations, a_mix_of_faults_leaves_nothing_unreported) {
   }
 }
 
+// Goal:   a link in use is not taken for an idle one.
+// Method: the slowest mode, where one U_PDU takes more than a transmission and idle waits run out
+//         before it is complete.
+TEST(TwoStations, a_slow_transfer_keeps_its_link) {
+  sim::World world(1, {.mode = {modem::Waveform::ms110a, 300, modem::Interleaver::long_}});
+  auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::node);
+  world.add_client(1, SapId{5}, sis::Confirmation::node);
+  world.run_for(10s);
+  for (int i = 0; i < 10; ++i) world.send(alpha, 1, 2000, 2h);
+  world.run_for(30min);
+  EXPECT_EQ(world.unreported(), 0u);
+  EXPECT_EQ(world.node(0).counters()[Counter::links_made], 1u);
+  EXPECT_EQ(world.node(1).counters()[Counter::links_made], 1u);
+}
+
 // Goal:   a client that vanishes with data in the queue leaves no link behind.
 TEST(TwoStations, a_client_that_vanishes_leaves_no_link) {
   for (const sim::Seed seed : sim::seeds(100)) {
