@@ -32,7 +32,7 @@ class SqliteStore {
     std::size_t open_items_max = 10000;
     std::int64_t duplicate_window_s = 2 * 86400;  // decision 0001
     std::int64_t keep_finished_s = 30 * 86400;
-    std::uint8_t first_updu_id = 0;  // of a new spool: should be random (F.8.1, clause 11.5 note)
+    std::uint8_t first_updu_id = 0;  // of a new spool: random, or peers take new for old
     const char* vfs = nullptr;       // for tests
     Inbox::StepHook inbox_hook;      // for tests
   };

@@ -2,6 +2,7 @@
 // sending half, the receiving half, and the flow control of the subnet (A.2.1.14) over both.
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <variant>
 #include <vector>
