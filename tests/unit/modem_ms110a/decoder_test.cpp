@@ -1,0 +1,136 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+
+#include "modem/waveforms/ms110a/block_decoder.h"
+#include "modem/waveforms/ms110a/demapper.h"
+#include "modem/waveforms/ms110a/symbols.h"
+#include "s5066d/base/rng.h"
+
+namespace s5066::modem::ms110a {
+namespace {
+
+Bytes random_octets(std::size_t count, std::uint64_t seed) {
+  Rng rng(seed);
+  Bytes bytes(count);
+  for (auto& octet : bytes) octet = static_cast<std::uint8_t>(rng.below(256));
+  return bytes;
+}
+
+// Soft bits of the frames of a transmission, straight from its symbols.
+std::vector<std::vector<float>> frames_of(const Mode& mode, const Bytes& octets) {
+  const Parameters p = parameters(mode);
+  const auto tribits = symbols(mode, octets);
+  std::vector<std::vector<float>> frames;
+  unsigned scrambler_at = 0;
+  for (std::size_t at = p.segments * kSegmentSymbols; at < tribits.size();
+       at += p.frame_symbols()) {
+    std::vector<float> llr(std::size_t{p.data_symbols} * p.bits_per_symbol);
+    for (unsigned n = 0; n < p.data_symbols; ++n) {
+      demap(p.bits_per_symbol, point(tribits[at + n]), 0.1F,
+            data_scrambler()[(scrambler_at + n) % kDataScramblerPeriod],
+            std::span(llr).subspan(std::size_t{n} * p.bits_per_symbol, p.bits_per_symbol));
+    }
+    scrambler_at = (scrambler_at + p.frame_symbols()) % kDataScramblerPeriod;
+    frames.push_back(std::move(llr));
+  }
+  return frames;
+}
+
+TEST(Demapper, undoes_the_mapping_and_the_scrambler) {
+  for (unsigned bits_per_symbol = 1; bits_per_symbol <= 3; ++bits_per_symbol) {
+    for (std::uint8_t scrambler = 0; scrambler < 8; ++scrambler) {
+      for (unsigned bits = 0; bits < 1U << bits_per_symbol; ++bits) {
+        const auto tribit =
+            static_cast<std::uint8_t>(tribit_of_bits(bits_per_symbol, bits) + scrambler);
+        std::array<float, 3> llr{};
+        const auto soft = demap(bits_per_symbol, point(tribit), 0.05F, scrambler, llr);
+        for (unsigned b = 0; b < bits_per_symbol; ++b) {
+          const bool one = bits >> (bits_per_symbol - 1 - b) & 1;
+          EXPECT_EQ(llr[b] < 0, one);
+        }
+        EXPECT_LT(std::abs(soft.mean - point(tribit)), 0.05F);
+        EXPECT_LT(soft.variance, 0.1F);
+      }
+    }
+  }
+}
+
+TEST(Demapper, knows_nothing_when_nothing_is_said) {
+  for (unsigned bits_per_symbol = 1; bits_per_symbol <= 3; ++bits_per_symbol) {
+    std::array<float, 3> llr{};
+    const auto soft = demap(bits_per_symbol, {0.3F, 0.1F}, 1e5F, 3, llr);
+    for (const float value : llr) EXPECT_NEAR(value, 0, 1e-4F);
+    EXPECT_NEAR(std::abs(soft.mean), 0, 1e-4F);
+    EXPECT_NEAR(soft.variance, 1, 1e-4F);
+  }
+}
+
+// A log-likelihood ratio is what it says: of bits with ratio L, a share 1 / (1 + exp |L|) is wrong.
+TEST(Demapper, log_likelihood_ratios_are_calibrated) {
+  Rng rng(1);
+  for (unsigned bits_per_symbol = 1; bits_per_symbol <= 3; ++bits_per_symbol) {
+    double expected_wrong = 0;
+    double wrong = 0;
+    for (int trial = 0; trial < 60000; ++trial) {
+      const unsigned bits = rng.below(1U << bits_per_symbol);
+      const double deviation = std::sqrt(0.5 / 2);
+      const auto re = static_cast<float>(deviation * rng.gaussian());
+      const auto im = static_cast<float>(deviation * rng.gaussian());
+      std::array<float, 3> llr{};
+      demap(bits_per_symbol,
+            point(tribit_of_bits(bits_per_symbol, bits)) + std::complex<float>(re, im), 0.5F, 0,
+            llr);
+      for (unsigned b = 0; b < bits_per_symbol; ++b) {
+        const bool one = bits >> (bits_per_symbol - 1 - b) & 1;
+        wrong += (llr[b] < 0) != one;
+        expected_wrong += 1 / (1 + std::exp(std::abs(llr[b])));
+      }
+    }
+    EXPECT_NEAR(wrong / expected_wrong, 1, 0.05) << bits_per_symbol;
+  }
+}
+
+TEST(BlockDecoder, gives_every_octet_once_and_stops_at_the_mark) {
+  for (const Mode& mode : all_modes()) {
+    for (std::size_t count = 0; count < 60; count += 7) {
+      const Bytes octets = random_octets(count, count);
+      BlockDecoder decoder(parameters(mode));
+      Bytes got;
+      std::optional<std::uint64_t> blocks;
+      std::uint64_t seen = 0;
+      for (const auto& frame : frames_of(mode, octets)) {
+        const auto block = decoder.push(frame);
+        if (!block) continue;
+        ++seen;
+        EXPECT_EQ(block->first_bit, 8 * got.size());
+        append(got, block->bytes);
+        if (block->blocks_in_all) blocks = block->blocks_in_all;
+        if (blocks) break;
+      }
+      EXPECT_EQ(got, octets) << to_string(mode);
+      ASSERT_TRUE(blocks);
+      const Parameters p = parameters(mode);
+      EXPECT_EQ(*blocks, (8 * count + 176 + p.block_user_bits() - 1) / p.block_user_bits());
+    }
+  }
+}
+
+// A sender that joins late or counts in bits puts the mark anywhere; here the decoder starts one
+// block late, with its state wrong and its octets shifted.
+TEST(BlockDecoder, finds_the_mark_although_it_missed_the_first_block) {
+  const Mode mode{Waveform::ms110a, 300, Interleaver::short_};  // 180 bits: no whole octets
+  const auto frames = frames_of(mode, random_octets(70, 1));
+  const Parameters p = parameters(mode);
+  BlockDecoder decoder(p);
+  std::optional<std::uint64_t> blocks;
+  for (std::size_t i = p.frames_per_block; i < frames.size(); ++i) {
+    const auto block = decoder.push(frames[i]);
+    if (block && block->blocks_in_all) blocks = block->blocks_in_all;
+  }
+  EXPECT_EQ(blocks, frames.size() / p.frames_per_block - 1);
+}
+
+}  // namespace
+}  // namespace s5066::modem::ms110a
