@@ -1,0 +1,137 @@
+// hfmodem as a user meets it: exit codes, messages, and bytes through a WAV file and back.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "modem/audio/wav_file.h"
+#include "modem/channel/awgn.h"
+
+namespace s5066::modem {
+namespace {
+
+class Hfmodem : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* const info = ::testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = std::filesystem::temp_directory_path() /
+              ("hfmodem_test_" + std::string(info->name()) + "_" + std::to_string(::getpid()));
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  int run(const std::string& arguments) const {
+    const std::string command =
+        std::string(HFMODEM) + " " + arguments + " >" + path("stdout") + " 2>" + path("stderr");
+    return WEXITSTATUS(std::system(command.c_str()));
+  }
+  std::string read(const std::string& name) const {
+    std::ifstream file(path(name), std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(path(name), std::ios::binary) << text;
+  }
+  int mod(const std::string& mode, unsigned rate) const {
+    return run("mod --mode " + mode + " --in " + path("in") + " --out " + path("wav") + " --rate " +
+               std::to_string(rate));
+  }
+  int demod(const std::string& more = "") const {
+    return run("demod --in " + path("wav") + " --out " + path("out") + " " + more);
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(Hfmodem, brings_bytes_through_a_wav_file_at_any_card_rate) {
+  std::string text;
+  for (int i = 0; i < 256; ++i) text.push_back(static_cast<char>(i));
+  write("in", text);
+  for (const unsigned rate : {8000U, 9600U, 44100U, 48000U}) {
+    ASSERT_EQ(mod("110a-1200-short", rate), 0) << read("stderr");
+    ASSERT_EQ(demod(), 0) << read("stderr");
+    EXPECT_EQ(read("out"), text) << rate;
+    EXPECT_NE(read("stdout").find("110a-1200-short"), std::string::npos);
+    EXPECT_NE(read("stdout").find("256 octets"), std::string::npos);
+  }
+}
+
+TEST_F(Hfmodem, says_in_json_what_it_heard) {
+  write("in", "abc");
+  ASSERT_EQ(mod("110a-300-long", 48000), 0);
+  ASSERT_EQ(demod("--json"), 0);
+  const std::string line = read("stdout");
+  EXPECT_NE(line.find("\"mode\":\"110a-300-long\""), std::string::npos) << line;
+  EXPECT_NE(line.find("\"octets\":3"), std::string::npos) << line;
+  EXPECT_NE(line.find("\"reason\":\"end_of_message\""), std::string::npos) << line;
+  EXPECT_EQ(read("out"), "abc");
+}
+
+TEST_F(Hfmodem, sends_an_empty_file_as_an_empty_burst) {
+  write("in", "");
+  ASSERT_EQ(mod("110a-2400-short", 48000), 0);
+  ASSERT_EQ(demod(), 0);
+  EXPECT_EQ(read("out"), "");
+}
+
+TEST_F(Hfmodem, refuses_a_command_line_that_makes_no_sense_with_2) {
+  write("in", "abc");
+  EXPECT_EQ(run(""), 2);
+  EXPECT_EQ(run("modulate"), 2);
+  EXPECT_EQ(run("mod --in x"), 2);
+  EXPECT_EQ(run("demod --in a --out b --loud"), 2);
+  EXPECT_EQ(mod("110a-2400-medium", 48000), 2);
+  EXPECT_NE(read("stderr").find("110a-2400-long"), std::string::npos);
+  EXPECT_EQ(mod("110a-2400-short", 7999), 2);
+  EXPECT_EQ(mod("110a-2400-short", 8000), 0);
+  EXPECT_EQ(run("--help"), 0);
+  EXPECT_EQ(run("mod --help"), 0);
+}
+
+TEST_F(Hfmodem, fails_with_1_and_names_the_file_when_a_file_is_bad) {
+  EXPECT_EQ(demod(), 1);
+  EXPECT_NE(read("stderr").find(path("wav")), std::string::npos);
+  EXPECT_EQ(mod("110a-2400-short", 48000), 1);
+  EXPECT_NE(read("stderr").find(path("in")), std::string::npos);
+
+  write("wav", "RIFF, but nothing that belongs behind it");
+  EXPECT_EQ(demod(), 1);
+  EXPECT_NE(read("stderr").find(path("wav")), std::string::npos);
+  write("wav", "");
+  EXPECT_EQ(demod(), 1);
+}
+
+TEST_F(Hfmodem, every_cut_of_a_wav_file_ends_in_an_exit_code) {
+  write("in", "abc");
+  ASSERT_EQ(mod("110a-2400-short", 9600), 0);
+  const std::string whole = read("wav");
+  for (const std::size_t length : {4, 20, 43, 44, 45, 1000}) {
+    write("wav", whole.substr(0, length));
+    EXPECT_EQ(demod(), 1) << length;
+    EXPECT_FALSE(read("stderr").empty());
+  }
+  write("wav", whole.substr(0, 12000));  // ends in the preamble
+  EXPECT_EQ(demod(), 0);
+  EXPECT_NE(read("stdout").find("0 octets"), std::string::npos);
+  EXPECT_NE(read("stdout").find("lost"), std::string::npos);
+}
+
+TEST_F(Hfmodem, fails_with_1_when_there_is_no_burst_in_the_file) {
+  std::vector<float> samples(96000, 0.0F);
+  channel::Awgn(0.1, Rng(1)).process(samples);
+  ASSERT_TRUE(write_wav(path("wav"), 9600, samples).ok());
+  EXPECT_EQ(demod(), 1);
+  EXPECT_NE(read("stderr").find("no burst found"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace s5066::modem
