@@ -77,7 +77,7 @@ class ControlSocket::Session : public std::enable_shared_from_this<Session> {
 };
 
 ControlSocket::ControlSocket(asio::io_context& io, std::string path, Answer answer)
-    : io_(io), path_(std::move(path)), answer_(std::move(answer)), acceptor_(io) {}
+    : path_(std::move(path)), answer_(std::move(answer)), acceptor_(io) {}
 
 ControlSocket::~ControlSocket() {
   if (bound_) ::unlink(path_.c_str());

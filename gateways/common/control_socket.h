@@ -37,7 +37,6 @@ class ControlSocket {
   class Session;
   void accept();
 
-  boost::asio::io_context& io_;
   std::string path_;
   Answer answer_;
   boost::asio::local::stream_protocol::acceptor acceptor_;
