@@ -2,19 +2,38 @@
 
 #include <cstdio>
 
+#include "s5066d/base/assert.h"
+
 namespace s5066 {
 namespace {
-constexpr std::array<std::string_view, static_cast<std::size_t>(TraceKind::count)> kNames = {
-    "burst_started", "burst_finished", "carrier_up",     "carrier_down",
-    "dpdu_sent",     "dpdu_received",  "link_state",     "cpdu_sent",
-    "cpdu_received", "client_bound",   "client_unbound", "invalid_primitive",
-    "updu_accepted", "updu_ended",     "reply_timeout",  "link_lost",
-};
+constexpr std::array<TraceKindInfo, static_cast<std::size_t>(TraceKind::count)> kTable = {{
+    {"burst_started", "octets", "airtime_ms"},
+    {"burst_finished", "outcome", ""},
+    {"carrier_up", "rate_bps", "snr_tenth_db"},
+    {"carrier_down", "reason", ""},
+    {"dpdu_sent", "type", "number"},
+    {"dpdu_received", "type", "number"},
+    {"link_state", "old", "new"},
+    {"cpdu_sent", "type", "octets"},
+    {"cpdu_received", "type", "octets"},
+    {"client_bound", "sap", "rank"},
+    {"client_unbound", "sap", "reason"},
+    {"invalid_primitive", "client", "type"},
+    {"updu_accepted", "updu", "octets"},
+    {"updu_ended", "updu", "outcome"},
+    {"reply_timeout", "in_a_row", ""},
+    {"link_lost", "reason", ""},
+}};
+}  // namespace
+
+const TraceKindInfo& info(TraceKind kind) {
+  const auto i = static_cast<std::size_t>(kind);
+  S5066_ASSERT(i < kTable.size());
+  return kTable[i];
 }
 
 std::string_view to_string(TraceKind kind) {
-  const auto i = static_cast<std::size_t>(kind);
-  return i < kNames.size() ? kNames[i] : "unknown";
+  return info(kind).name;
 }
 
 std::string to_string(const TraceEvent& event) {
@@ -22,7 +41,9 @@ std::string to_string(const TraceEvent& event) {
   std::snprintf(seconds, sizeof seconds, "%.3f ", to_seconds(event.at.time_since_epoch()));
   std::string text(seconds);
   text.append(to_string(event.kind)).append(" peer=").append(to_string(event.peer));
-  text.append(" a=").append(std::to_string(event.a)).append(" b=").append(std::to_string(event.b));
+  const TraceKindInfo& kind = info(event.kind);
+  if (!kind.a.empty()) text.append(" ").append(kind.a).append("=").append(std::to_string(event.a));
+  if (!kind.b.empty()) text.append(" ").append(kind.b).append("=").append(std::to_string(event.b));
   return text;
 }
 

@@ -34,6 +34,14 @@ enum class TraceKind : std::uint8_t {
   count
 };
 
+/// The kind's name, and what its two numbers are called; empty for a number it does not use.
+struct TraceKindInfo {
+  std::string_view name;
+  std::string_view a;
+  std::string_view b;
+};
+const TraceKindInfo& info(TraceKind kind);
+
 std::string_view to_string(TraceKind kind);
 
 struct TraceEvent {
@@ -45,7 +53,7 @@ struct TraceEvent {
   ByteSpan octets;  // valid only during the call
 };
 
-/// "12.345 dpdu_sent peer=1.2.3.4 a=0 b=17"
+/// "12.345 dpdu_sent peer=1.2.3.4 type=0 number=17"
 std::string to_string(const TraceEvent& event);
 
 class TraceSink {

@@ -75,7 +75,9 @@ void TraceWriter::log_event(const TraceEvent& event) {
   LogLine line(log_, level, to_string(event.kind));
   line.kv("t", to_seconds(event.at.time_since_epoch()));
   if (event.peer != Address{}) line.kv("peer", to_string(event.peer));
-  line.kv("a", event.a).kv("b", event.b);
+  const TraceKindInfo& kind = info(event.kind);
+  if (!kind.a.empty()) line.kv(kind.a, event.a);
+  if (!kind.b.empty()) line.kv(kind.b, event.b);
 }
 
 // A full disk ends the capture, not the service.

@@ -21,6 +21,7 @@ class TraceWriter final : public TraceSink {
   Result<void> open_capture(const std::string& path, Duration epoch);
 
   void on_trace(const TraceEvent& event) override;
+  bool wants_octets() const override { return capture_ >= 0; }
 
   /// Makes a failing assert print the last events; for one writer of a process.
   void print_at_assert();
