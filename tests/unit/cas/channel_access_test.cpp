@@ -292,6 +292,19 @@ TEST_F(Link, a_confirmed_break_ends_the_link) {
   EXPECT_EQ(said(), "");
 }
 
+TEST_F(Link, a_break_confirm_that_answers_no_break_is_ignored) {
+  hear("50");
+  call();
+  said();
+  leaves();
+  hear("50");
+  hear("20");
+  EXPECT_EQ(said(), "make made-by-us");
+  hear("50");
+  EXPECT_EQ(said(), "");
+  EXPECT_EQ(core->state(kPeer), LinkState::made);
+}
+
 TEST_F(Link, no_arq_data_is_taken_without_a_made_link) {
   give_data(1);
   EXPECT_EQ(said(), "reject");

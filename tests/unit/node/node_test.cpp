@@ -122,6 +122,29 @@ TEST_F(NodePair, data_of_both_sides_in_the_called_moment_draws_no_warning) {
   EXPECT_EQ(bravo.node.counters()[Counter::warnings_received], 0u);
 }
 
+// At 300 bit/s a large U_PDU takes longer than the idle time of the side that receives it.
+TEST(SlowPair, a_session_does_not_idle_out_under_a_long_updu) {
+  Medium medium;
+  NodeConfig config = node_config(kAlpha);
+  config.dts.mode.rate_bps = 300;
+  Medium::Station& alpha = medium.add(config);
+  config.dts.address = Address{kBravo};
+  Medium::Station& bravo = medium.add(config);
+  const ClientId a = medium.connect(alpha);
+  const ClientId b = medium.connect(bravo);
+  medium.send(alpha, a, bind_to(3, sis::Confirmation::node));
+  medium.send(bravo, b, bind_to(3, sis::Confirmation::node));
+  medium.send(alpha, a, request_to(kBravo, 3, message(1, 10)));
+  while (alpha.clients.at(a).all<sis::UnidataRequestConfirm>().empty()) medium.run_for(seconds(1));
+  medium.send(bravo, b, request_to(kAlpha, 3, message(2, 2048)));
+  medium.run_for(minutes(5));
+  EXPECT_EQ(alpha.clients.at(a).all<sis::UnidataIndication>().size(), 1u);
+  EXPECT_EQ(bravo.clients.at(b).all<sis::UnidataRequestConfirm>().size(), 1u);
+  EXPECT_EQ(bravo.node.counters()[Counter::updus_requeued], 0u);
+  EXPECT_EQ(alpha.node.counters()[Counter::links_made], 1u);
+  EXPECT_EQ(alpha.node.counters()[Counter::links_broken], 1u);  // the idle time did come
+}
+
 TEST_F(NodePair, a_node_that_does_not_answer_is_reported) {
   const ClientId from = bind(alpha, 3, sis::Confirmation::node);
   medium.send(alpha, from, request_to(kNobody, 3, message(1, 50)));
@@ -235,6 +258,18 @@ TEST_F(NodePair, a_primitive_in_single_octets_is_as_good_as_in_one) {
     medium.run_for(seconds(6));
   }
   EXPECT_EQ(log(alpha, slow).all<sis::BindAccepted>().size(), 1u);
+}
+
+TEST_F(NodePair, a_stream_that_always_ends_in_half_a_primitive_is_no_failure) {
+  const ClientId busy = bind(alpha, 4, sis::Confirmation::none);
+  const Bytes frames = *from_hex("90EB00 0001 11 90EB00 0001 11");
+  Bytes stream;
+  for (int i = 0; i < 20; ++i) append(stream, frames);
+  for (std::size_t at = 0; at + 7 <= stream.size(); at += 7) {  // five in six end within a frame
+    medium.send_bytes(alpha, busy, ByteSpan(stream).subspan(at, 7));
+    medium.run_for(seconds(20));
+    ASSERT_FALSE(log(alpha, busy).closed) << at;
+  }
 }
 
 TEST_F(NodePair, an_unbound_client_that_says_nothing_for_a_minute_is_closed) {

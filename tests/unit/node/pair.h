@@ -171,9 +171,21 @@ class Medium {
     if (station.keyed || station.hears) return;
     station.hears = true;
     tell(to, modem::CarrierUp{data, burst.mode, 30, 0});
+    // One event for each block, as a receiver has them.
+    const std::size_t piece = std::max<std::size_t>(modem::block_bits(burst.mode) / 8, 1);
+    for (std::size_t from = 0; from < burst.bytes.size(); from += piece) {
+      const std::size_t octets = std::min(piece, burst.bytes.size() - from);
+      const auto begin = burst.bytes.begin() + static_cast<std::ptrdiff_t>(from);
+      const Bytes bytes(begin, begin + static_cast<std::ptrdiff_t>(octets));
+      const Instant first_bit =
+          data + from_seconds(8.0 * static_cast<double>(from) / burst.mode.rate_bps);
+      const auto blocks = static_cast<int>(from / piece) + 1;
+      at(std::min(end, data + blocks * modem::block_duration(burst.mode)), [=, this] {
+        tell(to, modem::ReceivedBytes{now_, first_bit, burst.mode, bytes, 1});
+      });
+    }
     at(end, [=, this] {
       stations_[to]->hears = false;
-      tell(to, modem::ReceivedBytes{end, data, burst.mode, burst.bytes, 1});
       tell(to, modem::CarrierDown{end, end, modem::CarrierDownReason::end_of_message});
     });
   }
