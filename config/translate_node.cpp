@@ -26,6 +26,7 @@ void translate_modem(const proto::Modem& from, NodeSetup& to) {
   for (const auto& mode : from.receive_modes()) to.worker.receive_modes.push_back(mode_of(mode));
   if (from.has_ptt_lead_ms()) to.worker.ptt_lead = ms(from.ptt_lead_ms());
   if (from.has_ptt_tail_ms()) to.worker.ptt_tail = ms(from.ptt_tail_ms());
+  if (from.has_reopen_attempts_max()) to.worker.reopen_attempts_max = from.reopen_attempts_max();
   modem::CableDevice::Config cable;
   cable.socket_path = from.cable().socket();
   if (from.cable().has_station()) {

@@ -1,0 +1,89 @@
+// Two stations on one audio cable in lockstep, each an s5066d and a file relay, from the
+// configuration of config/back-to-back.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "s5066d/base/bytes.h"
+#include "tests/live/process.h"
+
+namespace s5066::live {
+
+/// A folder for the sockets, logs and spools of one test; stays behind when the test has failed.
+class Folder {
+ public:
+  Folder();
+  ~Folder();
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  const std::string& path() const { return path_; }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+  void write(const std::string& name, const std::string& text) const;
+
+ private:
+  std::string path_;
+};
+
+/// The number or word behind `"key": ` in JSON that the daemon printed, searched from `from` on.
+std::string json_value(const std::string& json, const std::string& key, std::size_t from = 0);
+
+class Pair {
+ public:
+  /// Starts the cable; the stations wait for start_node().
+  Pair();
+  ~Pair();
+
+  void start_cable();
+  /// "alpha" (1.2.0.1) or "bravo" (1.2.0.2). Returns when the daemon answers. Started again, it
+  /// listens on the port it had before.
+  void start_node(const std::string& name);
+  /// Puts `reopen_attempts_max` and the like into the modem's part, before the node starts.
+  void configure_modem(const std::string& name, const std::string& text);
+  /// More text for the relay's configuration, before it starts.
+  void configure_relay(const std::string& name, const std::string& text);
+  void use_sis_port(const std::string& name, std::uint16_t port) { relay_port_[name] = port; }
+  void start_relay(const std::string& name, bool unprivileged = false);
+  void start_all();
+
+  Process& process(const std::string& name) { return processes_.at(name); }
+  /// SIGKILL, and wait for the end.
+  void kill(const std::string& name);
+
+  std::string ask(const std::string& name, const std::string& request) const;
+  std::uint16_t sis_port(const std::string& name) const { return port_.at(name); }
+  /// U_PDU octets acknowledged by the other station.
+  double acknowledged_octets(const std::string& name) const;
+  double counter(const std::string& name, const std::string& counter) const;
+
+  Outcome relay(const std::string& name, const std::vector<std::string>& arguments) const;
+  /// `send` of a file from Alpha to Bravo, in the background.
+  Process send(const std::string& file) const;
+  std::string received(const std::string& file) const;
+  bool list_shows(const std::string& name, const std::string& word) const;
+
+  const Folder& folder() const { return folder_; }
+  std::string log(const std::string& name) const { return text_of(folder_ / (name + ".log")); }
+  ProcessOptions options(const std::string& log) const {
+    return {.folder = folder_.path(), .log = folder_ / (log + ".log")};
+  }
+
+ private:
+  void start(const std::string& name, const std::vector<std::string>& command,
+             bool unprivileged = false);
+
+  Folder folder_;
+  std::map<std::string, std::uint16_t> port_;        // of the nodes
+  std::map<std::string, std::uint16_t> relay_port_;  // where a relay connects, if elsewhere
+  std::map<std::string, std::string> modem_text_;
+  std::map<std::string, std::string> relay_text_;
+  std::map<std::string, Process> processes_;
+};
+
+/// Octets that look like nothing in particular, the same for the same seed.
+std::string noise(std::size_t octets, std::uint64_t seed);
+
+}  // namespace s5066::live

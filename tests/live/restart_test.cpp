@@ -1,0 +1,98 @@
+// Processes that die in the middle of a transfer, and a receiver that cannot store what it gets.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "tests/live/pair.h"
+
+namespace s5066::live {
+namespace {
+
+namespace fs = std::filesystem;
+
+class LiveRestart : public testing::Test {
+ protected:
+  void SetUp() override {
+    // A relay waits between attempts by the wall's clock, which is slow beside the cable's.
+    for (const char* name : {"alpha", "bravo"}) {
+      pair_.configure_relay(name, "retry_delay_min_s: 1 retry_delay_max_s: 2 ack_wait_s: 5");
+    }
+    pair_.folder().write("noise.bin", file_);
+  }
+
+  void send_and_wait_for_the_middle() {
+    send_.emplace(pair_.send("noise.bin"));
+    ASSERT_TRUE(await([&] { return pair_.acknowledged_octets("alpha") >= 4096; }))
+        << pair_.log("alpha");
+    ASSERT_FALSE(fs::exists(pair_.folder() / "bravo-inbox/noise.bin")) << "it was over too soon";
+  }
+
+  void expect_delivered_once() {
+    EXPECT_TRUE(await([&] { return pair_.list_shows("alpha", "delivered"); }))
+        << pair_.relay("alpha", {"list"}).output << pair_.log("alpha-relay");
+    EXPECT_EQ(pair_.received("noise.bin") == file_, true);
+    std::size_t files = 0;
+    for (const auto& entry : fs::directory_iterator(pair_.folder() / "bravo-inbox")) {
+      files += entry.is_regular_file() && entry.path().filename().string().front() != '.';
+    }
+    EXPECT_EQ(files, 1u);
+  }
+
+  const std::string file_ = noise(60'000, 4);
+  Pair pair_;
+  std::optional<Process> send_;
+};
+
+TEST_F(LiveRestart, a_transfer_survives_the_death_of_the_sending_relay) {
+  ASSERT_NO_FATAL_FAILURE(pair_.start_all());
+  ASSERT_NO_FATAL_FAILURE(send_and_wait_for_the_middle());
+  pair_.kill("alpha-relay");
+  ASSERT_NO_FATAL_FAILURE(pair_.start_relay("alpha"));
+  expect_delivered_once();
+}
+
+TEST_F(LiveRestart, a_transfer_survives_the_death_of_the_receiving_relay) {
+  ASSERT_NO_FATAL_FAILURE(pair_.start_all());
+  ASSERT_NO_FATAL_FAILURE(send_and_wait_for_the_middle());
+  pair_.kill("bravo-relay");
+  ASSERT_NO_FATAL_FAILURE(pair_.start_relay("bravo"));
+  expect_delivered_once();
+}
+
+TEST_F(LiveRestart, a_transfer_survives_the_death_of_the_sending_server) {
+  ASSERT_NO_FATAL_FAILURE(pair_.start_all());
+  ASSERT_NO_FATAL_FAILURE(send_and_wait_for_the_middle());
+  pair_.kill("alpha");
+  ASSERT_NO_FATAL_FAILURE(pair_.start_node("alpha"));
+  expect_delivered_once();
+}
+
+TEST_F(LiveRestart, a_transfer_survives_the_death_of_the_receiving_server) {
+  ASSERT_NO_FATAL_FAILURE(pair_.start_all());
+  ASSERT_NO_FATAL_FAILURE(send_and_wait_for_the_middle());
+  pair_.kill("bravo");
+  ASSERT_NO_FATAL_FAILURE(pair_.start_node("bravo"));
+  expect_delivered_once();
+}
+
+TEST_F(LiveRestart, an_inbox_without_write_permission_is_reported_and_loses_nothing) {
+  const std::string inbox = pair_.folder() / "bravo-inbox";
+  ASSERT_NO_FATAL_FAILURE(pair_.start_node("alpha"));
+  ASSERT_NO_FATAL_FAILURE(pair_.start_node("bravo"));
+  ASSERT_NO_FATAL_FAILURE(pair_.start_relay("alpha"));
+  ASSERT_NO_FATAL_FAILURE(pair_.start_relay("bravo", true));
+  ASSERT_EQ(::chmod(inbox.c_str(), 0555), 0);
+  send_.emplace(pair_.send("noise.bin"));
+  EXPECT_TRUE(await([&] {
+    return pair_.log("bravo-relay").find("ermission denied") != std::string::npos;
+  })) << pair_.log("bravo-relay");
+  EXPECT_FALSE(fs::exists(inbox + "/noise.bin"));
+  EXPECT_FALSE(pair_.list_shows("alpha", "delivered"));
+
+  ASSERT_EQ(::chmod(inbox.c_str(), 0777), 0);
+  expect_delivered_once();
+}
+
+}  // namespace
+}  // namespace s5066::live

@@ -1,0 +1,129 @@
+// How s5066d starts and stops: what it refuses, with which words and exit status.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "tests/live/pair.h"
+
+namespace s5066::live {
+namespace {
+
+Outcome s5066d(const Pair& pair, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), S5066_S5066D);
+  return run(arguments, pair.options("s5066d"));
+}
+
+TEST(LiveStartup, a_bad_configuration_draws_all_its_problems_and_exit_status_2) {
+  Pair pair;
+  pair.folder().write("bad.textproto",
+                      "address: \"1.2.3\"\nmodem { mode: \"110a-2400-short\" }\nprot: 1\n");
+  for (const bool check_only : {false, true}) {
+    std::vector<std::string> arguments = {"--config", "bad.textproto"};
+    if (check_only) arguments.push_back("--check-config");
+    const auto outcome = s5066d(pair, arguments);
+    EXPECT_EQ(outcome.status, 2);
+    EXPECT_EQ(outcome.output,
+              "bad.textproto:1:1: address: address needs four numbers, w.x.y.z\n"
+              "bad.textproto:2:1: cable: missing\n"
+              "bad.textproto:3:1: prot: unknown field\n");
+  }
+  EXPECT_EQ(s5066d(pair, {"--config", "none.textproto"}).output,
+            "none.textproto: cannot be read: No such file or directory\n");
+  EXPECT_EQ(s5066d(pair, {"--config", "none.textproto"}).status, 2);
+  EXPECT_EQ(s5066d(pair, {"--nonsense"}).status, 2);
+  EXPECT_EQ(s5066d(pair, {}).status, 2);
+}
+
+TEST(LiveStartup, what_the_environment_lacks_is_said_with_exit_status_1) {
+  Pair pair;
+  const auto config = [&](const std::string& cable, const std::string& more) {
+    pair.folder().write(
+        "c.textproto", "address: \"1.2.3.4\" modem { mode: \"110a-2400-short\" cable { socket: \"" +
+                           cable + "\" } }\n" + more);
+    return s5066d(pair, {"--config", "c.textproto"});
+  };
+  const auto expect_said = [](const Outcome& outcome, const std::string& words) {
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_NE(outcome.output.find(words), std::string::npos) << outcome.output;
+  };
+  expect_said(config("nowhere.sock", "sis { port: 0 }"),
+              "s5066d: modem: connect to nowhere.sock: No such file or directory");
+  expect_said(config("cable.sock", "sis { port: 0 } capture { file: \"no/where\" }"),
+              "capture no/where: No such file or directory");
+  expect_said(config("cable.sock", "sis { port: 0 } control { socket: \"c.textproto\" }"),
+              "control socket c.textproto: something else is in its place");
+
+  ASSERT_NO_FATAL_FAILURE(pair.start_node("alpha"));
+  const std::string taken = std::to_string(pair.sis_port("alpha"));
+  expect_said(config("cable.sock", "sis { port: " + taken + " }"),
+              "SIS port " + taken + " on 127.0.0.1: Address already in use");
+  expect_said(config("cable.sock", "sis { port: 0 } control { socket: \"alpha.control\" }"),
+              "control socket alpha.control: another process answers there");
+  EXPECT_NE(pair.ask("alpha", "status"), "") << "the first one must not have been disturbed";
+}
+
+TEST(LiveStartup, only_the_owner_may_reach_the_control_socket) {
+  Pair pair;
+  ASSERT_NO_FATAL_FAILURE(pair.start_node("alpha"));
+  struct stat status {};
+  ASSERT_EQ(::stat((pair.folder() / "alpha.control").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0600u);
+}
+
+TEST(LiveStartup, the_command_line_asks_a_running_daemon) {
+  Pair pair;
+  ASSERT_NO_FATAL_FAILURE(pair.start_node("alpha"));
+  const auto status = s5066d(pair, {"--control", "alpha.control", "--status"});
+  EXPECT_EQ(status.status, 0);
+  EXPECT_EQ(json_value(status.output, "address"), "1.2.0.1");
+  EXPECT_EQ(json_value(status.output, "lockstep"), "true");
+  const auto counters = s5066d(pair, {"--control", "alpha.control", "--counters"});
+  EXPECT_EQ(counters.status, 0);
+  EXPECT_NE(counters.output.find("dpdus_bad_header_crc"), std::string::npos);
+  const auto nobody = s5066d(pair, {"--control", "bravo.control", "--status"});
+  EXPECT_EQ(nobody.status, 1);
+  EXPECT_NE(nobody.output.find("No such file or directory"), std::string::npos);
+}
+
+TEST(LiveStartup, a_signal_in_mid_transmission_ends_it_cleanly) {
+  for (const int signal : {SIGTERM, SIGINT}) {
+    Pair pair;
+    ASSERT_NO_FATAL_FAILURE(pair.start_all());
+    pair.folder().write("noise.bin", noise(60'000, 5));
+    Process send = pair.send("noise.bin");
+    ASSERT_TRUE(await([&] {
+      return json_value(pair.ask("alpha", "status"), "transmitting") == "true" &&
+             pair.counter("alpha", "frames_sent_new") > 10;
+    }));
+    pair.process("alpha").signal(signal);
+    EXPECT_EQ(pair.process("alpha").wait(), 0) << pair.log("alpha");
+    EXPECT_FALSE(std::filesystem::exists(pair.folder() / "alpha.control"));
+  }
+}
+
+TEST(LiveStartup, the_loss_of_the_modem_ends_the_daemon_with_a_clear_word) {
+  Pair pair;
+  pair.configure_modem("alpha", "reopen_attempts_max: 1");
+  ASSERT_NO_FATAL_FAILURE(pair.start_node("alpha"));
+  pair.kill("cable");
+  EXPECT_EQ(pair.process("alpha").wait(), 1);
+  EXPECT_NE(pair.log("alpha").find("s5066d: modem: the device is lost"), std::string::npos)
+      << pair.log("alpha");
+}
+
+TEST(LiveStartup, a_cable_that_comes_back_is_taken_up_again) {
+  Pair pair;
+  ASSERT_NO_FATAL_FAILURE(pair.start_all());
+  pair.kill("cable");
+  EXPECT_TRUE(await([&] { return pair.log("alpha").find("device_lost") != std::string::npos; }));
+  ASSERT_NO_FATAL_FAILURE(pair.start_cable());
+  pair.folder().write("noise.bin", noise(2'000, 6));
+  Process send = pair.send("noise.bin");
+  EXPECT_EQ(send.wait(), 0) << pair.log("send");
+  EXPECT_EQ(pair.received("noise.bin"), noise(2'000, 6));
+}
+
+}  // namespace
+}  // namespace s5066::live
