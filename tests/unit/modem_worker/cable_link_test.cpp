@@ -118,12 +118,12 @@ TEST(CableLink, bursts_of_every_mode_arrive_both_ways_with_exact_times) {
     // At the first sample that is not before the time asked for.
     const auto started = sender.all<TransmitStarted>();
     const auto it = std::find_if(started.begin(), started.end(),
-                                 [&](const auto& e) { return e.id == burst.id; });
+                                 [id = burst.id](const auto& e) { return e.id == id; });
     ASSERT_NE(it, started.end());
     EXPECT_EQ(it->at, sample_to_instant(instant_to_sample(burst.not_before)));
     const auto finished = sender.all<TransmitFinished>();
     const auto over = std::find_if(finished.begin(), finished.end(),
-                                   [&](const auto& e) { return e.id == burst.id; });
+                                   [id = burst.id](const auto& e) { return e.id == id; });
     ASSERT_NE(over, finished.end());
     EXPECT_EQ(over->at - it->at, airtime(burst.mode, burst.bytes.size()));
     EXPECT_EQ(over->outcome, TransmitOutcome::sent);
