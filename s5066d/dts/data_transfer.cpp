@@ -22,6 +22,13 @@ std::size_t segment_octets(const Config& config) {
   return config.mode.rate_bps <= 300 ? 200 : 400;
 }
 
+// The preamble and the turnaround that go with it cost the same for every transmission, so where
+// they are long it pays to send for longer.
+Duration transmission_max(const Config& config) {
+  if (config.transmission_max > Duration::zero()) return config.transmission_max;
+  return std::min(kTransmissionMax, 100 * modem::preamble_duration(config.mode));
+}
+
 TurnControl::Config turn_config(const Config& config) {
   const Duration detection = modem::preamble_duration(config.mode);
   return {.turnaround = config.turnaround,
@@ -45,7 +52,7 @@ DataTransfer::DataTransfer(const Config& config, Rng& rng, Counters& counters, T
       nonarq_tx_({segment_octets(config), config.nonarq_queue_octets_max}, rng),
       nonarq_rx_({}, counters) {
   S5066_ASSERT(config.transmission_max <= kTransmissionMax);
-  S5066_ASSERT(modem::capacity(config.mode, config.transmission_max) >=
+  S5066_ASSERT(modem::capacity(config.mode, transmission_max(config)) >=
                pdu::data_ack_octets(segment_octets(config), pdu::kSelectiveOctetsMax));
 }
 
@@ -242,6 +249,7 @@ void DataTransfer::on_data(Link& link, FrameNumber number, const pdu::DataFlags&
   } else {
     link.out_of_sync = true;
   }
+  collect(link);  // results go up in the order in which the frames came
 }
 
 void DataTransfer::on_dpdu(Instant now, Instant, bool ok, pdu::DataAck& data) {
@@ -256,7 +264,9 @@ void DataTransfer::on_dpdu(Instant now, Instant, bool, pdu::AckOnly& ack) {
 }
 
 void DataTransfer::on_dpdu(Instant, Instant first_bit_at, bool ok, pdu::Nonarq& nonarq) {
-  if (ok) nonarq_rx_.on_nonarq(first_bit_at, std::move(nonarq));
+  if (!ok) return;
+  nonarq_rx_.on_nonarq(first_bit_at, std::move(nonarq));
+  collect_nonarq();
 }
 
 void DataTransfer::on_dpdu(Instant, Instant, bool, pdu::Warning& warning) {
@@ -280,6 +290,7 @@ void DataTransfer::on_ack(Instant now, Link& link, const pdu::Ack& ack) {
   link.octets_acknowledged += counters_[Counter::user_octets_acknowledged] - before;
   link.replies_missed = 0;
   link.out_of_sync_bursts = 0;
+  collect(link);
   if (reply_awaited_from_ == link.peer) {
     reply_awaited_from_.reset();
     turn_.on_reply(now);
@@ -348,7 +359,7 @@ void DataTransfer::fill_link(Instant now, Link& link, IntervalBudget& budget, Bu
 
 void DataTransfer::transmit(Instant now) {
   S5066_ASSERT(!burst_);
-  IntervalBudget budget(config_.mode, config_.transmission_max);
+  IntervalBudget budget(config_.mode, transmission_max(config_));
   BurstBuilder burst;
   burst_ = OwnBurst{.id = {++bursts_made_}};
   while (!warnings_.empty() && budget.fits(pdu::kWarningOctets)) {
@@ -372,8 +383,7 @@ void DataTransfer::transmit(Instant now) {
   }
 
   const bool more = nonarq_tx_.has_work(true) || nonarq_tx_.has_work(false);
-  auto encoded = burst.encode(
-      config_.mode, more ? config_.transmission_max + kTransmissionMax : Duration::zero());
+  auto encoded = burst.encode(config_.mode, more ? 2 * kTransmissionMax : Duration::zero());
   counters_.add(Counter::dpdus_sent, burst.dpdus().size());
   for (const auto& dpdu : burst.dpdus()) {
     trace_dpdu(now, TraceKind::dpdu_sent, dpdu, pdu::common_of(dpdu).destination, true);
@@ -414,6 +424,10 @@ void DataTransfer::collect(Link& link) {
   }
 }
 
+void DataTransfer::collect_nonarq() {
+  while (auto cpdu = nonarq_rx_.poll_cpdu()) actions_.push_back(std::move(*cpdu));
+}
+
 // Runs after every input: hands results up, tells the turn control what is wanted, and does what it
 // decides.
 void DataTransfer::settle(Instant now) {
@@ -423,7 +437,7 @@ void DataTransfer::settle(Instant now) {
     if (link.out_of_sync_bursts >= config_.out_of_sync_max) hopeless.push_back(peer);
   }
   for (const Address peer : hopeless) lose(now, peer);
-  while (auto cpdu = nonarq_rx_.poll_cpdu()) actions_.push_back(std::move(*cpdu));
+  collect_nonarq();
 
   turn_.on_transmit_wanted(now, !burst_ && anything_to_send());
   turn_.on_deadline(now);

@@ -28,7 +28,7 @@ struct Config {
   modem::Mode mode;
   std::size_t segment_octets = 0;  // 0: 200 up to 300 bit/s, 400 above
   unsigned window = kWindowMax;
-  Duration transmission_max = std::chrono::seconds(60);  // of the data part, ≤ kTransmissionMax
+  Duration transmission_max{};  // of the data part; 0: 100 preambles, at most kTransmissionMax
   Duration turnaround = std::chrono::milliseconds(200);  // end of a burst to our own key-down
   Duration reply_margin = std::chrono::seconds(1);       // slack for an answer to be detected
   unsigned replies_missed_max = 8;                       // in a row, then the link is lost
@@ -136,6 +136,7 @@ class DataTransfer {
   void on_reply_missing(Instant now);
   void lose(Instant now, Address peer);
   void end_link(Address peer);
+  void collect_nonarq();
   void collect(Link& link);
   void settle(Instant now);
   void trace_dpdu(Instant now, TraceKind kind, const pdu::Dpdu& dpdu, Address peer, bool intact);
