@@ -4,6 +4,8 @@
 #include <chrono>
 #include <string>
 
+#include "modem/api/airtime.h"
+
 namespace s5066::config {
 namespace {
 
@@ -35,10 +37,21 @@ void check_subnet_access(const Section& access, const sap::Config& setup) {
   }
 }
 
+// What fits into the longest transmission that is allowed: a segment of full size with a full
+// acknowledgement must, or nothing could ever be sent.
+void check_data_transfer(const Section& transfer, const dts::Config& setup) {
+  if (setup.transmission_max == Duration::zero()) return;
+  const std::size_t fits = modem::capacity(setup.mode, setup.transmission_max);
+  if (fits < pdu::data_ack_octets(dts::segment_octets(setup), pdu::kSelectiveOctetsMax)) {
+    transfer.complain("transmission_max_ms", "too short for one segment in this mode");
+  }
+}
+
 }  // namespace
 
 void find_contradictions(const Section& node, const NodeSetup& setup) {
   check_sis(node.nested("sis"), setup.sis);
+  check_data_transfer(node.nested("data_transfer"), setup.node.dts);
   check_subnet_access(node.nested("subnet_access"), setup.node.sap);
 }
 

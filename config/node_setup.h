@@ -6,6 +6,9 @@
 #include <variant>
 
 #include "modem/audio/cable_device.h"
+#include "modem/audio/portaudio_device.h"
+#include "modem/ptt/rigctld.h"
+#include "modem/ptt/serial_rts.h"
 #include "modem/worker/worker.h"
 #include "s5066d/base/log.h"
 #include "s5066d/node/node.h"
@@ -13,12 +16,16 @@
 
 namespace s5066::config {
 
-using DeviceSetup = std::variant<modem::CableDevice::Config>;
+using DeviceSetup = std::variant<modem::CableDevice::Config, modem::PortAudioDevice::Config>;
+/// How the transmitter is keyed; nothing: by the sound itself.
+using KeySetup =
+    std::variant<std::monostate, modem::RigctldPtt::Config, modem::SerialRtsPtt::Config>;
 
 struct NodeSetup {
   NodeConfig node;
   modem::Worker::Config worker;
   DeviceSetup device;
+  KeySetup key;
   runtime::SisListenerConfig sis;
   std::optional<runtime::ControlConfig> control;
   std::optional<std::string> capture_file;

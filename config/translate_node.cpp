@@ -22,17 +22,38 @@ modem::Mode mode_of(const std::string& text) {
   return mode ? *mode : modem::Mode{};
 }
 
-void translate_modem(const proto::Modem& from, NodeSetup& to) {
-  for (const auto& mode : from.receive_modes()) to.worker.receive_modes.push_back(mode_of(mode));
-  if (from.has_ptt_lead_ms()) to.worker.ptt_lead = ms(from.ptt_lead_ms());
-  if (from.has_ptt_tail_ms()) to.worker.ptt_tail = ms(from.ptt_tail_ms());
-  if (from.has_reopen_attempts_max()) to.worker.reopen_attempts_max = from.reopen_attempts_max();
+DeviceSetup device_of(const proto::Modem& from) {
+  if (from.has_sound_card()) {
+    modem::PortAudioDevice::Config card;
+    card.input_name = from.sound_card().input();
+    card.output_name = from.sound_card().output();
+    if (from.sound_card().has_rate_hz()) card.rate_hz = from.sound_card().rate_hz();
+    card.block_samples = card.rate_hz / 50;
+    return card;
+  }
   modem::CableDevice::Config cable;
   cable.socket_path = from.cable().socket();
   if (from.cable().has_station()) {
     cable.station = static_cast<std::uint16_t>(from.cable().station());
   }
-  to.device = cable;
+  return cable;
+}
+
+KeySetup key_of(const proto::Modem& from) {
+  if (from.has_serial_rts()) return modem::SerialRtsPtt::Config{from.serial_rts().path()};
+  if (!from.has_rigctld()) return std::monostate{};
+  modem::RigctldPtt::Config rigctld;
+  if (from.rigctld().has_port()) rigctld.port = static_cast<std::uint16_t>(from.rigctld().port());
+  return rigctld;
+}
+
+void translate_modem(const proto::Modem& from, NodeSetup& to) {
+  for (const auto& mode : from.receive_modes()) to.worker.receive_modes.push_back(mode_of(mode));
+  if (from.has_ptt_lead_ms()) to.worker.ptt_lead = ms(from.ptt_lead_ms());
+  if (from.has_ptt_tail_ms()) to.worker.ptt_tail = ms(from.ptt_tail_ms());
+  if (from.has_reopen_attempts_max()) to.worker.reopen_attempts_max = from.reopen_attempts_max();
+  to.device = device_of(from);
+  to.key = key_of(from);
 }
 
 void translate_sis(const proto::Sis& from, runtime::SisListenerConfig& to) {

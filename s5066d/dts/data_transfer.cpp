@@ -17,11 +17,6 @@ constexpr int kAckCopiesMax = 3;
 constexpr std::uint8_t kReasonUnrecognised = 0;
 constexpr std::uint8_t kReasonNotConnected = 1;
 
-std::size_t segment_octets(const Config& config) {
-  if (config.segment_octets > 0) return config.segment_octets;
-  return config.mode.rate_bps <= 300 ? 200 : 400;
-}
-
 // The preamble and the turnaround that go with it cost the same for every transmission, so where
 // they are long it pays to send for longer.
 Duration transmission_max(const Config& config) {
@@ -42,6 +37,11 @@ Duration reply_time(const Config& config) {
 }
 
 }  // namespace
+
+std::size_t segment_octets(const Config& config) {
+  if (config.segment_octets > 0) return config.segment_octets;
+  return config.mode.rate_bps <= 300 ? 200 : 400;
+}
 
 DataTransfer::DataTransfer(const Config& config, Rng& rng, Counters& counters, TraceSink& trace)
     : config_(config),

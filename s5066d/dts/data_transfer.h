@@ -39,6 +39,9 @@ struct Config {
   std::size_t warnings_max = 8;  // waiting to be sent
 };
 
+/// The segment size in force, configured or by rate.
+std::size_t segment_octets(const Config& config);
+
 using Action = std::variant<modem::Command, CpduConfirm, CpduRejected, CpduIndication,
                             ConnectionLost, PeerActive, WarningReceived>;
 

@@ -22,12 +22,26 @@ Duration utc_now() {
   return std::chrono::system_clock::now().time_since_epoch();
 }
 
-std::unique_ptr<modem::Device> make_device(const config::DeviceSetup& setup) {
-  return std::visit(
-      [](const modem::CableDevice::Config& cable) -> std::unique_ptr<modem::Device> {
-        return std::make_unique<modem::CableDevice>(cable);
-      },
-      setup);
+std::unique_ptr<modem::Device> make(const modem::CableDevice::Config& cable) {
+  return std::make_unique<modem::CableDevice>(cable);
+}
+std::unique_ptr<modem::Device> make(const modem::PortAudioDevice::Config& card) {
+  return std::make_unique<modem::PortAudioDevice>(card);
+}
+std::unique_ptr<modem::Ptt> make(std::monostate) {
+  return std::make_unique<modem::NoPtt>();
+}
+std::unique_ptr<modem::Ptt> make(const modem::RigctldPtt::Config& rigctld) {
+  return std::make_unique<modem::RigctldPtt>(rigctld);
+}
+std::unique_ptr<modem::Ptt> make(const modem::SerialRtsPtt::Config& port) {
+  return std::make_unique<modem::SerialRtsPtt>(port);
+}
+
+/// Of the kind that the configuration asks for.
+template <typename Setup>
+auto make_any(const Setup& setup) {
+  return std::visit([](const auto& kind) { return make(kind); }, setup);
 }
 
 std::string_view to_string(modem::FaultKind kind) {
@@ -56,8 +70,8 @@ Daemon::Daemon(const config::NodeSetup& setup, std::uint64_t seed, LogSink& log)
       node_(setup.node, rng_, trace_),
       driver_(io_, node_, log),
       listener_(io_, setup.sis, driver_, log),
-      modem_(std::make_unique<ModemBridge>(io_, setup.worker, make_device(setup.device),
-                                           std::make_unique<modem::NoPtt>())) {
+      modem_(std::make_unique<ModemBridge>(io_, setup.worker, make_any(setup.device),
+                                           make_any(setup.key))) {
   driver_.connect(*modem_, listener_);
   trace_.print_at_assert();
 }

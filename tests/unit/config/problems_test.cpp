@@ -45,8 +45,8 @@ TEST(ConfigProblems, an_unknown_field_is_one_and_does_not_hide_the_next) {
        {"f:2:1: prot: unknown field", "f:3:7: listne: unknown field",
         "f:3:21: clients_max: 0 is below its limit 1", "f:4:1: foo: unknown field"}},
       {"adress: \"1.2.3.4\"\nmodem { mode: \"110a-300-long\" cabel { socket: \"/t\" } }\n",
-       {"f:1:1: adress: unknown field", "f:1:1: address: missing", "f:2:1: cable: missing",
-        "f:2:31: cabel: unknown field"}},
+       {"f:1:1: adress: unknown field", "f:1:1: address: missing",
+        "f:2:1: cable or sound_card: missing", "f:2:31: cabel: unknown field"}},
   });
 }
 
@@ -167,6 +167,20 @@ TEST(ConfigProblems, deep_nesting_is_refused_and_not_followed) {
     while (text.size() < 100'000) text += open;
     EXPECT_FALSE(problem_lines(text).empty());
   }
+}
+
+TEST(ConfigProblems, a_transmission_must_hold_one_segment_in_the_mode_at_hand) {
+  const std::string slow =
+      R"(address: "1.2.3.4" modem { mode: "110a-300-long" cable { socket: "/tmp/cable" } })"
+      "\n";
+  expect_lines({
+      {kGood + "data_transfer { transmission_max_ms: 1800 segment_octets: 400 }\n", {}},
+      {kGood + "data_transfer { transmission_max_ms: 1799 segment_octets: 400 }\n",
+       {"f:2:17: transmission_max_ms: too short for one segment in this mode"}},
+      {slow + "data_transfer { transmission_max_ms: 4800 }\n",
+       {"f:2:17: transmission_max_ms: too short for one segment in this mode"}},
+      {slow + "data_transfer { transmission_max_ms: 9600 }\n", {}},
+  });
 }
 
 }  // namespace
