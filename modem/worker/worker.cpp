@@ -246,8 +246,11 @@ void Worker::move_key() {
 /// False when it did not come back, or we are to stop.
 bool Worker::recover(const Error& error) {
   count(&Stats::device_losses);
-  device_->close();
+  // Closing a device that hangs may take for ever, and the watchdog with it: unkey first.
   radio_->on_device_lost(to_string(error));
+  move_key();
+  publish();
+  device_->close();
   Duration delay = config_.reopen_delay;
   for (unsigned attempt = 0; attempt < config_.reopen_attempts_max; ++attempt) {
     const Duration until = config_.monotonic() + delay;

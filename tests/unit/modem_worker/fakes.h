@@ -50,6 +50,8 @@ class DeviceScript {
   std::size_t opened() const { return opened_; }
   std::size_t answered() const { return answered_; }
   bool keyed() const { return keyed_; }
+  /// To be called, on the worker's thread, by every close(). Set it before the worker starts.
+  std::function<void()> on_close = [] {};
 
  private:
   friend class FakeDevice;
@@ -87,7 +89,7 @@ class FakeDevice final : public Device {
     --script_->open_failures_;
     return Error{script_->open_error_, "as told"};
   }
-  void close() override {}
+  void close() override { script_->on_close(); }
   const Info& info() const override { return info_; }
   Result<Received> receive(std::span<float> samples) override {
     std::unique_lock lock(script_->mutex_);

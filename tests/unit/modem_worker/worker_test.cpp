@@ -204,6 +204,27 @@ TEST(Worker, a_device_that_comes_back_is_used_again) {
   EXPECT_EQ(bench.await<TransmitFinished>()->outcome, TransmitOutcome::sent);
 }
 
+TEST(Worker, a_device_lost_in_mid_burst_is_closed_only_after_the_node_was_told_and_unkeyed) {
+  Bench bench({.lockstep = true}, quick_to_reopen());
+  std::atomic<int> closed{0};
+  std::atomic<int> closed_with_key_down{0};
+  std::atomic<std::size_t> notified_at_close{0};
+  bench.device->on_close = [&] {
+    if (closed++ == 0) notified_at_close = bench.notified.load();
+    if (bench.key->down) ++closed_with_key_down;
+  };
+  ASSERT_TRUE(bench.worker->start().ok());
+  ASSERT_TRUE(bench.send(1).ok());
+  bench.tick(3);
+  ASSERT_TRUE(bench.key->down);
+  const std::size_t notified = bench.notified;
+  bench.device->fail(ErrorCode::io);
+  ASSERT_TRUE(eventually([&] { return closed == 1; }));
+  bench.worker->stop();
+  EXPECT_EQ(closed_with_key_down, 0);
+  EXPECT_GT(notified_at_close, notified);
+}
+
 TEST(Worker, a_device_that_does_not_come_back_ends_the_worker) {
   Bench bench({.lockstep = true}, quick_to_reopen());
   ASSERT_TRUE(bench.worker->start().ok());
