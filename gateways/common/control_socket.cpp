@@ -29,6 +29,33 @@ Error os_error(const std::string& what) {
   return Error{ErrorCode::io, what + ": " + std::strerror(errno)};
 }
 
+sockaddr_un address_of(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  return address;
+}
+
+// Only a refused connection proves that nobody listens; no other failure does, and the probe must
+// not wait for a process that does not accept.
+Result<void> remove_dead_socket(const std::string& path, const std::string& what) {
+  struct stat existing {};
+  if (::lstat(path.c_str(), &existing) != 0) return {};  // bind() says what is wrong, if anything
+  if (!S_ISSOCK(existing.st_mode)) {
+    return Error{ErrorCode::already_exists, what + ": something else is in its place"};
+  }
+  const UniqueFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!probe) return os_error(what);
+  const sockaddr_un address = address_of(path);
+  const auto* generic = reinterpret_cast<const sockaddr*>(&address);
+  if (::connect(probe.get(), generic, sizeof address) == 0 || errno == EAGAIN) {
+    return Error{ErrorCode::already_exists, what + ": another process answers there"};
+  }
+  if (errno != ECONNREFUSED) return os_error(what + ": cannot tell whether it is in use");
+  if (::unlink(path.c_str()) != 0) return os_error(what);
+  return {};
+}
+
 }  // namespace
 
 // One connection; it keeps itself alive until its answer is written or its time is up.
@@ -85,10 +112,11 @@ ControlSocket::~ControlSocket() {
 
 Result<void> ControlSocket::open() {
   sockaddr_un limits{};
+  const std::string what = "control socket " + path_;
   if (path_.size() >= sizeof limits.sun_path) {
-    return Error{ErrorCode::too_large, "control socket " + path_ + ": the path is too long"};
+    return Error{ErrorCode::too_large, what + ": the path is too long"};
   }
-  ::unlink(path_.c_str());
+  if (auto removed = remove_dead_socket(path_, what); !removed) return removed;
   boost::system::error_code error;
   acceptor_.open(stream_protocol(), error);
   const ::mode_t old_mask = ::umask(0177);
@@ -96,7 +124,7 @@ Result<void> ControlSocket::open() {
   ::umask(old_mask);
   bound_ = !error;
   if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
-  if (error) return Error{ErrorCode::io, "control socket " + path_ + ": " + error.message()};
+  if (error) return Error{ErrorCode::io, what + ": " + error.message()};
   accept();
   return {};
 }
@@ -114,10 +142,8 @@ void ControlSocket::accept() {
 Result<std::string> ask_control(const std::string& path, const std::string& request,
                                 std::chrono::milliseconds timeout) {
   const std::string what = "control socket " + path;
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) return Error{ErrorCode::too_large, what};
-  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  if (path.size() >= sizeof(sockaddr_un::sun_path)) return Error{ErrorCode::too_large, what};
+  const sockaddr_un address = address_of(path);
   const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket) return os_error(what);
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {

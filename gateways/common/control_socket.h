@@ -29,8 +29,8 @@ class ControlSocket {
   ControlSocket(const ControlSocket&) = delete;
   ControlSocket& operator=(const ControlSocket&) = delete;
 
-  /// Replaces a socket file that a dead process left. The caller has made sure that no other
-  /// process of its kind is alive. Only the owner of this process may connect.
+  /// Takes over a socket that a dead process left behind; not one of a living process, and no
+  /// other file. Only the owner of this process may connect.
   Result<void> open();
 
  private:

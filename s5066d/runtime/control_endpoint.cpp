@@ -1,5 +1,6 @@
 #include "s5066d/runtime/control_endpoint.h"
 
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
@@ -10,6 +11,7 @@
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/streambuf.hpp>
 #include <boost/asio/write.hpp>
+#include <cerrno>
 #include <istream>
 #include <utility>
 
@@ -21,6 +23,22 @@ using local = boost::asio::local::stream_protocol;
 
 constexpr std::size_t kAnswerOctetsMax = 16 * 1024 * 1024;
 constexpr auto kAcceptRetry = std::chrono::seconds(1);
+
+// Only a refused connection proves that nobody listens; no other failure does, and the probe must
+// not wait for a process that does not accept.
+error_code probe(boost::asio::io_context& io, const std::string& path) {
+  error_code failure;
+  local::socket socket(io);
+  socket.open(local(), failure);
+  if (!failure) socket.native_non_blocking(true, failure);
+  if (failure) return failure;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  const auto* generic = reinterpret_cast<const sockaddr*>(&address);
+  if (::connect(socket.native_handle(), generic, sizeof address) == 0) return {};
+  return {errno, boost::system::system_category()};
+}
 }  // namespace
 
 /// A client that asks for nothing or does not read is closed after the time-out and holds up
@@ -89,13 +107,20 @@ Result<void> ControlEndpoint::open() {
   };
   if (path.size() >= sizeof(sockaddr_un::sun_path)) return fail("path too long");
   error_code failure;
-  local::socket probe(io_);
-  probe.connect(local::endpoint(path), failure);
-  if (!failure) return fail("another process answers there");
   struct stat existing {};
   if (::lstat(path.c_str(), &existing) == 0) {
     if (!S_ISSOCK(existing.st_mode)) return fail("something else is in its place");
-    ::unlink(path.c_str());
+    failure = probe(io_, path);
+    if (!failure || failure == boost::asio::error::would_block) {
+      return fail("another process answers there");
+    }
+    if (failure != boost::asio::error::connection_refused) {
+      return fail("cannot tell whether it is in use: " + failure.message());
+    }
+    if (::unlink(path.c_str()) != 0) {
+      return fail(error_code(errno, boost::system::system_category()).message());
+    }
+    failure.clear();
   }
   acceptor_.open(local(), failure);
   if (failure) return fail(failure.message());

@@ -1,0 +1,71 @@
+#include "gateways/common/control_socket.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <boost/asio/io_context.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "gateways/common/unique_fd.h"
+#include "tests/unit/gateways/temporary_folder.h"
+
+namespace s5066::gateways {
+namespace {
+
+class ControlSocketPath : public testing::Test {
+ protected:
+  UniqueFd bind_there(int type) {
+    UniqueFd socket(::socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    EXPECT_EQ(::bind(socket.get(), generic(), sizeof address_), 0);
+    return socket;
+  }
+  const sockaddr* generic() {
+    address_.sun_family = AF_UNIX;
+    path_.copy(address_.sun_path, sizeof address_.sun_path - 1);
+    return reinterpret_cast<const sockaddr*>(&address_);
+  }
+  /// The reason why a control socket does not open there; empty when it does.
+  std::string refusal() {
+    ControlSocket socket(io_, path_, [](std::string_view) { return "ok\n"; });
+    const auto opened = socket.open();
+    return opened ? "" : opened.error().detail;
+  }
+  void expect_refused(const std::string& reason) {
+    EXPECT_EQ(refusal(), "control socket " + path_ + ": " + reason);
+    EXPECT_TRUE(std::filesystem::exists(path_)) << "it was not ours to remove";
+  }
+
+  test::TemporaryFolder folder_;
+  std::string path_ = (folder_.path() / "control.sock").string();
+  sockaddr_un address_{};
+  boost::asio::io_context io_;
+};
+
+TEST_F(ControlSocketPath, what_a_dead_process_left_is_taken_over) {
+  bind_there(SOCK_STREAM);
+  ASSERT_TRUE(std::filesystem::exists(path_));
+  EXPECT_EQ(refusal(), "");
+}
+
+TEST_F(ControlSocketPath, a_file_in_its_place_is_kept) {
+  std::ofstream(path_) << "precious";
+  expect_refused("something else is in its place");
+}
+
+TEST_F(ControlSocketPath, the_socket_of_a_living_process_is_kept) {
+  const UniqueFd living = bind_there(SOCK_STREAM);
+  ASSERT_EQ(::listen(living.get(), 0), 0);
+  expect_refused("another process answers there");
+  // Whose queue is full by now, because it does not accept.
+  expect_refused("another process answers there");
+}
+
+TEST_F(ControlSocketPath, a_socket_that_cannot_be_asked_is_kept) {
+  const UniqueFd other = bind_there(SOCK_DGRAM);
+  expect_refused("cannot tell whether it is in use: Protocol wrong type for socket");
+}
+
+}  // namespace
+}  // namespace s5066::gateways

@@ -1,0 +1,81 @@
+#include "s5066d/runtime/control_endpoint.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/local/datagram_protocol.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <filesystem>
+#include <fstream>
+
+namespace s5066::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+using stream = boost::asio::local::stream_protocol;
+using datagram = boost::asio::local::datagram_protocol;
+
+class NoLog final : public LogSink {
+ public:
+  void write(LogLevel, std::string_view) override {}
+};
+
+class Endpoint : public testing::Test {
+ protected:
+  Endpoint() {
+    std::string pattern = "/tmp/s5066-control-XXXXXX";
+    folder_ = ::mkdtemp(pattern.data());
+    config_.socket_path = folder_ + "/control";
+  }
+  ~Endpoint() override { fs::remove_all(folder_); }
+
+  /// The reason why the endpoint does not open; empty when it does.
+  std::string refusal() {
+    ControlEndpoint endpoint(io_, config_, answer_, log_);
+    const auto opened = endpoint.open();
+    return opened ? "" : opened.error().detail;
+  }
+  void expect_refused(const std::string& reason) {
+    EXPECT_EQ(refusal(), "control socket " + config_.socket_path + ": " + reason);
+    EXPECT_TRUE(fs::exists(config_.socket_path)) << "it was not ours to remove";
+  }
+
+  std::string folder_;
+  ControlConfig config_;
+  ControlEndpoint::Answer answer_ = [](std::string_view request) {
+    return Result<std::string>("you said " + std::string(request));
+  };
+  NoLog log_;
+  boost::asio::io_context io_;
+};
+
+TEST_F(Endpoint, takes_over_what_a_dead_process_left) {
+  stream::acceptor(io_, stream::endpoint(config_.socket_path));
+  ASSERT_TRUE(fs::exists(config_.socket_path));
+  EXPECT_EQ(refusal(), "");
+}
+
+TEST_F(Endpoint, keeps_a_file_in_its_place) {
+  std::ofstream(config_.socket_path) << "precious";
+  expect_refused("something else is in its place");
+}
+
+TEST_F(Endpoint, keeps_the_socket_of_a_living_process) {
+  stream::acceptor living(io_, stream());
+  living.bind(stream::endpoint(config_.socket_path));
+  living.listen(0);
+  expect_refused("another process answers there");
+  // Whose queue is full by now, because it does not accept.
+  expect_refused("another process answers there");
+}
+
+TEST_F(Endpoint, keeps_a_socket_that_cannot_be_asked) {
+  datagram::socket other(io_, datagram::endpoint(config_.socket_path));
+  expect_refused("cannot tell whether it is in use: Protocol wrong type for socket");
+}
+
+}  // namespace
+}  // namespace s5066::runtime
