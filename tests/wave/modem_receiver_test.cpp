@@ -191,6 +191,35 @@ TEST(ModemReceiver, a_burst_cut_off_in_silence_is_given_up) {
   EXPECT_EQ(bursts[0].ended->reason, CarrierDownReason::lost);
 }
 
+TEST(ModemReceiver, what_follows_a_burst_that_was_cut_off_is_not_delivered) {
+  const Bytes octets = random_octets(4000, 1);
+  for (const Mode& mode : {kShort1200, kShort2400, kLong2400}) {
+    for (const double snr_db : {60.0, 12.0}) {
+      Tape tape;
+      const auto start = tape.silence(0.2).burst(mode, octets);
+      const auto cut = start + kSampleRate * 122U / 10;  // in mid-block
+      tape.samples().resize(cut);
+      const auto bursts = listen(tape.silence(12).noise(snr_db, 2));
+      ASSERT_EQ(bursts.size(), 1u);
+      ASSERT_TRUE(bursts[0].ended);
+      EXPECT_EQ(bursts[0].ended->reason, CarrierDownReason::lost);
+      // Every block that was sent whole and not one more, but for the bits that the decoder does
+      // not give out before it has seen those behind them.
+      constexpr std::size_t kKeptBackMax = 12;
+      const auto sent = std::chrono::nanoseconds((cut - start) * 1'000'000'000 / kSampleRate) -
+                        preamble_duration(mode);
+      const auto blocks = static_cast<std::size_t>(sent / block_duration(mode));
+      const Bytes heard = bursts[0].octets();
+      EXPECT_GE(heard.size() + kKeptBackMax, blocks * block_bits(mode) / 8) << to_string(mode);
+      EXPECT_LE(heard.size(), blocks * block_bits(mode) / 8) << to_string(mode);
+      EXPECT_EQ(
+          bit_errors(heard, Bytes(octets.begin(),
+                                  octets.begin() + static_cast<std::ptrdiff_t>(heard.size()))),
+          0u);
+    }
+  }
+}
+
 TEST(ModemReceiver, a_fade_of_half_a_second_does_not_end_a_burst) {
   const Bytes octets = random_octets(3000, 1);
   Tape tape;

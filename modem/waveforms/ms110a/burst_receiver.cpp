@@ -21,6 +21,8 @@ constexpr std::int64_t kSameBurst = 64;
 /// A burst that is being heard well gives way only to a preamble with this part of the power.
 constexpr float kReplaceStrength = 0.4F;
 constexpr float kStrongerBy = 1.5F;
+/// Blocks that wait for the signal to come back. More than end while a loss is being noticed.
+constexpr std::size_t kHeldMax = 8;
 /// A symbol's pulse is centred 1.5 samples after the symbol's beginning.
 constexpr double kPulseCentre = 1.5;
 
@@ -120,29 +122,41 @@ class BurstReceiver::Impl {
       return;
     }
     while (const auto output = demodulator_->advance(history_)) {
-      deliver(*output);
+      hold(*output);
+      if (output->block.blocks_in_all || demodulator_->healthy() || held_.full()) release();
       if (ends_at_) {
         receive();
         return;
       }
     }
+    if (demodulator_->healthy()) release();
     if (demodulator_->lost()) end_burst(CarrierDownReason::lost, heard_until());
   }
 
-  void deliver(const BurstDemodulator::Output& output) {
+  // A block that ends while the probes are not heard is of a fade, or of what follows a burst that
+  // was cut off. It waits until that is known: octets of the latter were never sent.
+  void hold(const BurstDemodulator::Output& output) {
     const Mode& mode = demodulator_->mode();
     const std::uint64_t start = data_start_sample();
     if (!output.block.bytes.empty()) {
-      emit(BurstBytes{
+      const bool stored = held_.push(BurstBytes{
           .at_sample = at_sample_,
           .first_bit_sample = start + output.block.first_bit * kSampleRate / mode.rate_bps,
           .mode = mode,
           .bytes = output.block.bytes,
           .soft_quality = output.soft_quality});
+      S5066_ASSERT(stored);
     }
     if (output.block.blocks_in_all) {
       const std::uint64_t symbols = *output.block.blocks_in_all * parameters(mode).block_symbols();
       ends_at_ = start + symbols * (kSampleRate / kSymbolRate);
+    }
+  }
+
+  void release() {
+    while (auto bytes = held_.pop()) {
+      bytes->at_sample = at_sample_;
+      emit(std::move(*bytes));
     }
   }
 
@@ -159,6 +173,7 @@ class BurstReceiver::Impl {
   void end_burst(CarrierDownReason reason, std::uint64_t ended_sample) {
     demodulator_.reset();
     ends_at_.reset();
+    while (held_.pop()) ++stats_.blocks_unheard;
     emit(BurstEnded{.at_sample = at_sample_, .ended_sample = ended_sample, .reason = reason});
   }
 
@@ -183,7 +198,8 @@ class BurstReceiver::Impl {
   PreambleSearch search_;
   std::optional<PreambleDecoder> decoder_;
   std::optional<BurstDemodulator> demodulator_;
-  std::optional<std::uint64_t> ends_at_;  // the end-of-message mark has been found
+  std::optional<std::uint64_t> ends_at_;     // the end-of-message mark has been found
+  BoundedQueue<BurstBytes> held_{kHeldMax};  // not empty only while the probes are not heard
   BoundedQueue<BurstEvent> events_;
 };
 

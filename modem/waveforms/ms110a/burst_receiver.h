@@ -2,6 +2,9 @@
 // learns rate and interleaver from it, and reports the octets. It never needs to be told where a
 // burst begins, and works on while one is being received: the next preamble replaces a lost burst.
 //
+// A block that ends while the signal is not heard is delivered when the signal comes back, and
+// never if it does not.
+//
 // Samples may come in any portions; events do not depend on how they were portioned.
 #pragma once
 
@@ -29,6 +32,7 @@ class BurstReceiver {
     std::uint64_t samples_sanitized = 0;  // not finite, or far beyond full scale
     std::uint64_t preambles_refused = 0;  // reserved or unwanted mode, or too unclear
     std::uint64_t bursts = 0;
+    std::uint64_t blocks_unheard = 0;  // read behind the signal's loss, and not delivered
     std::uint64_t events_dropped = 0;
   };
 
