@@ -31,8 +31,10 @@ struct RelayConfig {
   std::uint32_t attempts_max = 32;
   std::uint32_t retry_delay_min_s = 60;
   std::uint32_t retry_delay_max_s = 3600;
-  std::uint32_t ack_wait_s = 900;      // for the acknowledgement, on top of the time on the air
-  std::uint32_t line_rate_bps = 2400;  // a hint, for that time
+  // From the confirmation of the last segment to the acknowledgement, on top of its way over the
+  // air; then the file is sent again.
+  std::uint32_t ack_wait_s = 180;
+  std::uint32_t line_rate_bps = 2400;  // a hint, for that way
   std::uint32_t active_max = 4;        // files under way at a time
   std::uint32_t file_octets_max = 16u << 20;
   std::uint32_t duplicate_window_s = 2 * 86400;  // not shorter than the sender's lifetime_s

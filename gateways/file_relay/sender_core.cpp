@@ -19,6 +19,7 @@ using gateways::StoreTicket;
 namespace {
 
 constexpr std::uint32_t kConnectionIds = 16;
+constexpr Duration kTransmissionMax = std::chrono::milliseconds(127500);  // by the EOT field
 
 // The U_PDU_ID names the item, the CONNECTION_ID the attempt: segments of two attempts never mix,
 // and the receiver still knows a repeat of the same file (decision 0001).
@@ -255,11 +256,30 @@ Duration SenderCore::time_on_air(std::uint64_t octets) const {
   return from_seconds(static_cast<double>(octets) * 8 / config_.line_rate_bps);
 }
 
-// Counted from the last sign of life, over everything still queued in front of it.
+// Counted from the last sign of life. While segments are unconfirmed the node still works on them,
+// behind everything queued in front. Once the far relay has them all it answers soon or never: it
+// may have died with segments that it had confirmed.
 void SenderCore::arm_ack_deadline(Item& item) {
+  if (item.segments_confirmed == item.segments) {
+    item.ack_deadline = now_ + config_.ack_wait + 2 * way_of_acknowledgement(item);
+  } else {
+    item.ack_deadline = now_ + config_.confirm_wait + 2 * time_on_air(octets_outstanding());
+  }
+}
+
+// Other files may be sent before the line turns round, but no transmission takes longer than its
+// announced end can be away (C.3.2.3).
+Duration SenderCore::way_of_acknowledgement(const Item& item) const {
+  const Duration others = time_on_air(octets_outstanding());
+  const std::size_t octets =
+      gateways::kRcopHeaderBytes + encoded_bytes({item.row.name, item.row.size});
+  return std::min(others, kTransmissionMax) + time_on_air(octets);
+}
+
+std::uint64_t SenderCore::octets_outstanding() const {
   std::uint64_t octets = 0;
   for (const auto& [id, outstanding] : outstanding_) octets += outstanding.octets;
-  item.ack_deadline = now_ + config_.ack_wait + 2 * time_on_air(octets);
+  return octets;
 }
 
 // The next attempt waits as long as the item is old: 1, 1, 2, 4 … minutes, up to an hour.

@@ -31,9 +31,13 @@ class SenderCore {
     Duration lifetime_max = std::chrono::hours(24);  // from acceptance
     Duration retry_delay_min = std::chrono::seconds(60);
     Duration retry_delay_max = std::chrono::hours(1);
-    Duration ack_wait = std::chrono::seconds(900);  // on top of the time on the air
-    std::uint32_t line_rate_bps = 2400;             // a hint, for that time
-    std::uint32_t updu_lifetime_s = 3600;           // likewise
+    // Between two reports of the node on segments. It reports on each, so this only limits what a
+    // mute node can cost; on top of the time on the air.
+    Duration confirm_wait = std::chrono::seconds(900);
+    // From the last segment's confirmation to the file's acknowledgement, on top of its way here.
+    Duration ack_wait = std::chrono::seconds(180);
+    std::uint32_t line_rate_bps = 2400;    // a hint, for these times
+    std::uint32_t updu_lifetime_s = 3600;  // on top of the time on the air
     Duration spool_poll = std::chrono::seconds(2);
     Duration store_retry = std::chrono::seconds(10);
     Duration purge_every = std::chrono::hours(1);
@@ -126,6 +130,8 @@ class SenderCore {
   void request_save(Item& item);
   void settle(Item& item);
   void arm_ack_deadline(Item& item);
+  Duration way_of_acknowledgement(const Item& item) const;
+  std::uint64_t octets_outstanding() const;
   Duration time_on_air(std::uint64_t octets) const;
   Item* match(const Acknowledgement& acknowledgement);
   void store_failed(const Error& error);

@@ -10,6 +10,7 @@ namespace s5066::file_relay {
 namespace {
 
 using std::chrono::hours;
+using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 using test::RelayWorld;
@@ -96,7 +97,7 @@ TEST(Relay, a_lost_acknowledgement_costs_a_repeat_but_not_a_second_file) {
     }
     world.mute(kRight, true);
     const auto id = world.send(kLeft, "f", content_of(5000));
-    world.run_for(minutes(10));
+    world.run_for(minutes(2));
     EXPECT_EQ(world.inbox(kRight).size(), 1u);
     EXPECT_EQ(world.item(kLeft, id).state, SpoolState::active);
     world.mute(kRight, false);
@@ -105,6 +106,47 @@ TEST(Relay, a_lost_acknowledgement_costs_a_repeat_but_not_a_second_file) {
     EXPECT_EQ(world.inbox(kRight), (Files{{"f", content_of(5000)}}));
     EXPECT_EQ(world.events(kRight, Kind::repeat_received), 1u);
   }
+}
+
+/// Until every octet of the file has been confirmed.
+void run_until_confirmed(RelayWorld& world, std::size_t octets) {
+  for (int s = 0; s < 600; ++s) {
+    world.run_for(seconds(1));
+    const auto transfers = world.core(kLeft).transfers();
+    if (!transfers.empty() && transfers.front().octets_confirmed >= octets) return;
+  }
+  FAIL() << "not confirmed";
+}
+
+TEST(Relay, a_receiver_that_died_with_confirmed_segments_gets_the_file_again_in_minutes) {
+  RelayWorld world(1);
+  const auto id = world.send(kLeft, "f", content_of(20000));
+  world.run_for(milliseconds(5500));
+  world.kill(kRight);
+  world.start(kRight);
+  ASSERT_NO_FATAL_FAILURE(run_until_confirmed(world, 20000));
+  world.run_for(seconds(178));
+  EXPECT_EQ(world.item(kLeft, id).state, SpoolState::active);
+  world.run_for(seconds(5));
+  EXPECT_EQ(world.item(kLeft, id).state, SpoolState::deferred);
+  EXPECT_EQ(world.item(kLeft, id).reason, "no acknowledgement");
+  world.run_for(minutes(5));
+  EXPECT_EQ(world.item(kLeft, id).state, SpoolState::delivered);
+  EXPECT_EQ(world.item(kLeft, id).attempts, 2u);
+  EXPECT_EQ(world.inbox(kRight), (Files{{"f", content_of(20000)}}));
+}
+
+TEST(Relay, an_acknowledgement_has_longer_while_other_files_occupy_the_line) {
+  RelayWorld world(1);
+  world.mute(kRight, true);
+  const auto id = world.send(kLeft, "f", content_of(10));
+  world.send(kLeft, "g", content_of(100000));
+  ASSERT_NO_FATAL_FAILURE(run_until_confirmed(world, 10));
+  // A whole transmission of the other file each way, 127.5 s.
+  world.run_for(seconds(180 + 254));
+  EXPECT_EQ(world.item(kLeft, id).state, SpoolState::active);
+  world.run_for(seconds(5));
+  EXPECT_EQ(world.item(kLeft, id).state, SpoolState::deferred);
 }
 
 TEST(Relay, without_acknowledgements_the_subnet_s_word_is_enough) {
