@@ -274,7 +274,6 @@ void ChannelAccess::accept_again(Instant now, Link& link, LinkType type) {
 void ChannelAccess::send_accepted(Instant now, Link& link) {
   link.leaving = send_control(now, link.info.peer, PhysicalLinkAccepted{});
   link.timers.set(LinkTimer::leaving, now + config_.control_wait_max);
-  link.timers.set(LinkTimer::first_data, now + config_.first_data_wait());
 }
 
 // While a repeated REQUEST is still on its way out the call goes on: once the link is made none of
@@ -434,6 +433,7 @@ CpduId ChannelAccess::send_control(Instant now, Address peer, const Cpdu& cpdu) 
   request.service = Service::expedited_nonarq;
   request.destination = peer;
   request.cpdu = encode(cpdu);
+  request.time_to_die = now + config_.control_wait_max;  // then we have given it up as well
   actions_.push_back(std::move(request));
   return id;
 }
@@ -449,6 +449,7 @@ void ChannelAccess::on_left(Instant now, Link& link) {
   link.leaving.reset();
   link.timers.clear(LinkTimer::leaving);
   if (link.info.state == LinkState::made_wait) {
+    link.timers.set(LinkTimer::first_data, now + config_.first_data_wait());
     for (auto& cpdu : link.held) actions_.push_back(std::move(cpdu));
     link.held.clear();
   } else if (link.info.state == LinkState::calling && link.accepted) {

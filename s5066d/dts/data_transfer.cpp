@@ -14,6 +14,8 @@ constexpr Duration kHalfSecond = std::chrono::milliseconds(500);
 constexpr Duration kModemPatience = std::chrono::seconds(10);
 /// An acknowledgement alone in its block is repeated while the block has room.
 constexpr int kAckCopiesMax = 3;
+/// This part of a transmission is kept for waiting non-ARQ data before ARQ fills it.
+constexpr std::size_t kNonarqShare = 4;
 constexpr std::uint8_t kReasonUnrecognised = 0;
 constexpr std::uint8_t kReasonNotConnected = 1;
 
@@ -201,7 +203,6 @@ void DataTransfer::on_heard_over() {
 
 void DataTransfer::on_received(Instant now, pdu::Received received) {
   const pdu::Common common = pdu::common_of(received.dpdu);
-  if (common.source == config_.address) return;
   S5066_ASSERT(heard_ && heard_->start);
   const auto bit_time =
       static_cast<Duration::rep>(received.first_bit) * 1'000'000'000 / heard_->mode.rate_bps;
@@ -211,6 +212,7 @@ void DataTransfer::on_received(Instant now, pdu::Received received) {
     const Instant latest = first_bit_at + common.eot_half_s * kHalfSecond;
     turn_.on_end_announced(now, latest - kHalfSecond, latest);
   }
+  if (common.source == config_.address) return;  // somebody else has our address
   const Address to = common.destination;
   const bool for_us =
       to == config_.address || to == Address::all_stations() ||
@@ -219,7 +221,10 @@ void DataTransfer::on_received(Instant now, pdu::Received received) {
     counters_.add(Counter::dpdus_for_others);
     return;
   }
-  if (!to.group) turn_.on_spoken_to(now);
+  // Types 7 and 15 ask for no answer.
+  const bool asks = !std::holds_alternative<pdu::Warning>(received.dpdu) &&
+                    pdu::type_of(received.dpdu) != static_cast<int>(pdu::DpduType::nonarq);
+  if (!to.group && asks) turn_.on_spoken_to(now);
   std::visit([&](auto& dpdu) { on_dpdu(now, first_bit_at, received.segment_ok, dpdu); },
              received.dpdu);
 }
@@ -227,12 +232,23 @@ void DataTransfer::on_received(Instant now, pdu::Received received) {
 DataTransfer::Link* DataTransfer::link_for(const pdu::Common& common, pdu::DpduType type) {
   const auto found = links_.find(common.source);
   if (found == links_.end()) {
-    owe_warning(common.source, static_cast<std::uint8_t>(type), kReasonNotConnected);
+    if (!link_may_be_coming(common.source)) {
+      owe_warning(common.source, static_cast<std::uint8_t>(type), kReasonNotConnected);
+    }
     return nullptr;
   }
   found->second.heard = true;
   found->second.active = true;
   return &found->second;
+}
+
+// Link control from that station came in the same piece and has not been acted on yet.
+bool DataTransfer::link_may_be_coming(Address peer) const {
+  return std::any_of(actions_.begin(), actions_.end(), [peer](const Action& action) {
+    const auto* indication = std::get_if<CpduIndication>(&action);
+    return indication && indication->source == peer &&
+           indication->service == Service::expedited_nonarq;
+  });
 }
 
 void DataTransfer::on_dpdu(Instant, Instant, bool ok, pdu::Data& data) {
@@ -371,19 +387,26 @@ void DataTransfer::transmit(Instant now) {
     counters_.add(Counter::warnings_sent);
     warnings_.pop_front();
   }
-  nonarq_tx_.fill(now, true, config_.address, budget, burst);
-  if (Link* link = choose_link()) {
+  // A transmission asks one station for an answer, or two would answer at once.
+  const auto audience = nonarq_tx_.expedited_audience();
+  nonarq_tx_.begin_burst();
+  nonarq_tx_.fill(true, config_.address, {.only_to = audience}, budget, burst);
+  // Bulk data must not keep unacknowledged data off the air.
+  nonarq_tx_.fill(false, config_.address, {.octets_max = budget.left() / kNonarqShare}, budget,
+                  burst);
+  Link* link = choose_link();
+  if (link && (!audience || *audience == link->peer)) {
     fill_link(now, *link, budget, burst);
     collect(*link);
   }
-  nonarq_tx_.fill(now, false, config_.address, budget, burst);
-  if (burst.empty()) {  // what there was has expired
+  nonarq_tx_.fill(false, config_.address, {}, budget, burst);
+  if (burst.empty()) {  // nothing of it fits
     burst_.reset();
     return;
   }
 
-  const bool more = nonarq_tx_.has_work(true) || nonarq_tx_.has_work(false);
-  auto encoded = burst.encode(config_.mode, more ? 2 * kTransmissionMax : Duration::zero());
+  auto encoded = burst.encode(
+      config_.mode, nonarq_tx_.has_unfinished() ? 2 * kTransmissionMax : Duration::zero());
   counters_.add(Counter::dpdus_sent, burst.dpdus().size());
   for (const auto& dpdu : burst.dpdus()) {
     trace_dpdu(now, TraceKind::dpdu_sent, dpdu, pdu::common_of(dpdu).destination, true);
@@ -428,25 +451,33 @@ void DataTransfer::collect_nonarq() {
   while (auto cpdu = nonarq_rx_.poll_cpdu()) actions_.push_back(std::move(*cpdu));
 }
 
+void DataTransfer::want_transmit(Instant now) {
+  const bool answer_owed = std::any_of(links_.begin(), links_.end(),
+                                       [](const auto& entry) { return entry.second.ack_owed; });
+  turn_.on_transmit_wanted(now, !burst_ && anything_to_send(), answer_owed);
+}
+
 // Runs after every input: hands results up, tells the turn control what is wanted, and does what it
 // decides.
 void DataTransfer::settle(Instant now) {
   std::vector<Address> hopeless;
+  nonarq_tx_.drop_expired(now);
   for (auto& [peer, link] : links_) {
+    link.tx.on_deadline(now);
     collect(link);
     if (link.out_of_sync_bursts >= config_.out_of_sync_max) hopeless.push_back(peer);
   }
   for (const Address peer : hopeless) lose(now, peer);
   collect_nonarq();
 
-  turn_.on_transmit_wanted(now, !burst_ && anything_to_send());
+  want_transmit(now);
   turn_.on_deadline(now);
   while (auto action = turn_.poll_action()) {
     if (std::holds_alternative<TurnControl::KeyTransmitter>(*action)) {
       transmit(now);
     } else {
       on_reply_missing(now);
-      turn_.on_transmit_wanted(now, !burst_ && anything_to_send());
+      want_transmit(now);
     }
   }
   while (auto outcome = nonarq_tx_.poll_outcome()) {
@@ -465,7 +496,6 @@ void DataTransfer::on_deadline(Instant now) {
     on_burst_over(now, modem::TransmitOutcome::aborted);
   }
   nonarq_rx_.on_deadline(now);
-  for (auto& [peer, link] : links_) link.tx.on_deadline(now);
   settle(now);
 }
 

@@ -128,6 +128,7 @@ class DataTransfer {
   void on_dpdu(Instant now, Instant first_bit_at, bool ok, pdu::Warning& warning);
   void on_dpdu(Instant now, Instant first_bit_at, bool ok, pdu::Unsupported& unsupported);
   Link* link_for(const pdu::Common& common, pdu::DpduType type);
+  bool link_may_be_coming(Address peer) const;
   void on_data(Link& link, FrameNumber number, const pdu::DataFlags& flags, Bytes segment, bool ok);
   void on_ack(Instant now, Link& link, const pdu::Ack& ack);
   void owe_warning(Address peer, std::uint8_t received_type, std::uint8_t reason);
@@ -136,6 +137,7 @@ class DataTransfer {
   void fill_link(Instant now, Link& link, IntervalBudget& budget, BurstBuilder& burst);
   Link* choose_link();
   bool anything_to_send() const;
+  void want_transmit(Instant now);
   void on_reply_missing(Instant now);
   void lose(Instant now, Address peer);
   void end_link(Address peer);

@@ -24,6 +24,7 @@ Result<void> NonarqSender::request(CpduRequest request) {
   Transfer transfer;
   transfer.cpdu_id = next_id;
   transfer.copies_left = request.repeats;
+  transfer.copies_before = request.repeats;
   transfer.request = std::move(request);
   next_id = static_cast<std::uint16_t>((next_id + 1) & kIdMask);
   queued_octets_ += transfer.request.cpdu.size();
@@ -31,33 +32,53 @@ Result<void> NonarqSender::request(CpduRequest request) {
   return {};
 }
 
-void NonarqSender::drop_expired(Instant now, std::deque<Transfer>& queue) {
-  std::erase_if(queue, [&](const Transfer& t) {
-    if (!t.request.time_to_die || *t.request.time_to_die > now) return false;
-    queued_octets_ -= t.request.cpdu.size();
-    outcomes_.push_back({t.request.id, true});
-    return true;
-  });
+bool NonarqSender::has_unfinished() const {
+  const auto unfinished = [](const Transfer& t) { return !done(t); };
+  return std::any_of(expedited_.begin(), expedited_.end(), unfinished) ||
+         std::any_of(regular_.begin(), regular_.end(), unfinished);
 }
 
-void NonarqSender::fill(Instant now, bool expedited, Address source, IntervalBudget& budget,
-                        BurstBuilder& burst) {
-  auto& transfers = queue(expedited);
-  drop_expired(now, transfers);
-  for (Transfer& t : transfers) {
-    t.sent_before = t.sent;
-    t.copies_before = t.copies_left;
+std::optional<Address> NonarqSender::expedited_audience() const {
+  if (expedited_.empty()) return std::nullopt;
+  return expedited_.front().request.destination;
+}
+
+void NonarqSender::drop_expired(Instant now) {
+  for (auto* transfers : {&expedited_, &regular_}) {
+    std::erase_if(*transfers, [&](const Transfer& t) {
+      if (!t.request.time_to_die || *t.request.time_to_die > now) return false;
+      queued_octets_ -= t.request.cpdu.size();
+      outcomes_.push_back({t.request.id, true});
+      return true;
+    });
   }
-  for (Transfer& t : transfers) {
+}
+
+void NonarqSender::begin_burst() {
+  for (auto* transfers : {&expedited_, &regular_}) {
+    for (Transfer& t : *transfers) {
+      t.sent_before = t.sent;
+      t.copies_before = t.copies_left;
+    }
+  }
+}
+
+void NonarqSender::fill(bool expedited, Address source, const Share& share, IntervalBudget& budget,
+                        BurstBuilder& burst) {
+  std::size_t octets_left = share.octets_max;
+  for (Transfer& t : queue(expedited)) {
+    if (share.only_to && t.request.destination != *share.only_to) continue;
     while (!done(t)) {
       const Bytes& cpdu = t.request.cpdu;
-      if (t.sent == cpdu.size()) {
-        t.sent = 0;
-        --t.copies_left;
-      }
-      const std::size_t n = std::min(config_.segment_octets, cpdu.size() - t.sent);
-      if (!budget.fits(pdu::nonarq_octets(n))) return;
-      budget.take(pdu::nonarq_octets(n));
+      const bool next_copy = t.sent == cpdu.size();
+      const std::size_t from_octet = next_copy ? 0 : t.sent;
+      const std::size_t n = std::min(config_.segment_octets, cpdu.size() - from_octet);
+      const std::size_t octets = pdu::nonarq_octets(n);
+      if (!budget.fits(octets) || octets > octets_left) return;
+      if (next_copy) --t.copies_left;
+      t.sent = from_octet;
+      octets_left -= octets;
+      budget.take(octets);
       pdu::Nonarq dpdu;
       dpdu.common.destination = t.request.destination;
       dpdu.common.source = source;

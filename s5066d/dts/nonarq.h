@@ -31,9 +31,22 @@ class NonarqSender {
   Result<void> request(CpduRequest request);
 
   bool has_work(bool expedited) const { return !queue(expedited).empty(); }
+  /// Something remains to be sent after the last fill.
+  bool has_unfinished() const;
+  /// Whom the oldest expedited C_PDU is for.
+  std::optional<Address> expedited_audience() const;
 
-  /// Adds the next segments of one of the two services, in order of request.
-  void fill(Instant now, bool expedited, Address source, IntervalBudget& budget,
+  void drop_expired(Instant now);
+
+  /// Before the first fill of a transmission.
+  void begin_burst();
+  /// Adds the next segments of one of the two services, in order of request; with `only_to` those
+  /// for one destination, and of no more than `octets_max`.
+  struct Share {
+    std::optional<Address> only_to;
+    std::size_t octets_max = SIZE_MAX;
+  };
+  void fill(bool expedited, Address source, const Share& share, IntervalBudget& budget,
             BurstBuilder& burst);
   /// The last fill has left the antenna: C_PDUs whose last copy was in it are reported.
   void on_sent();
@@ -62,8 +75,6 @@ class NonarqSender {
   static bool done(const Transfer& t) {
     return t.copies_left == 0 && t.sent == t.request.cpdu.size();
   }
-  void drop_expired(Instant now, std::deque<Transfer>& queue);
-
   Config config_;
   std::deque<Transfer> expedited_;
   std::deque<Transfer> regular_;

@@ -14,8 +14,9 @@ TurnControl::TurnControl(const Config& config, Rng& rng) : config_(config), rng_
   S5066_ASSERT(config.slots_min >= 1 && config.slots_min <= config.slots_max);
 }
 
-void TurnControl::on_transmit_wanted(Instant now, bool wanted) {
+void TurnControl::on_transmit_wanted(Instant now, bool wanted, bool answer_owed) {
   wanted_ = wanted;
+  answer_owed_ = answer_owed;
   if (!wanted) backoff_.reset();
   plan(now);
 }
@@ -65,6 +66,7 @@ void TurnControl::on_spoken_to(Instant now) {
 
 void TurnControl::on_transmit_started(Instant now) {
   keyed_ = true;
+  own_turns_ = takes_own_turn() ? own_turns_ + 1 : 0;
   own_turn_ = false;
   backoff_.reset();
   // Half duplex: our own transmitter drowns whatever was there.
@@ -121,6 +123,10 @@ std::optional<Instant> TurnControl::reply_due() const {
   return std::max(*reply_until_, quiet_since_);
 }
 
+bool TurnControl::takes_own_turn() const {
+  return own_turn_ && (answer_owed_ || own_turns_ < config_.own_turns_max);
+}
+
 void TurnControl::draw_backoff(Instant now) {
   std::uint32_t slots = config_.slots_min;
   for (unsigned i = 1; i < replies_missed_ && slots < config_.slots_max; ++i) slots *= 2;
@@ -133,9 +139,9 @@ void TurnControl::plan(Instant now) {
   if (!wanted_ || keyed_ || reply_until_) return;
   const Instant others_first = quiet_since_ + config_.turnaround + config_.reply_guard;
   const bool contended = carrier_since_ || now < others_first || replies_missed_ > 0;
-  if (!own_turn_ && contended && !backoff_) draw_backoff(now);
+  if (!takes_own_turn() && contended && !backoff_) draw_backoff(now);
   if (carrier_since_) return;
-  if (own_turn_) {
+  if (takes_own_turn()) {
     attempt_at_ = quiet_since_ + config_.turnaround;
   } else if (backoff_) {
     attempt_at_ = std::max(backoff_->from, others_first) + backoff_->wait;

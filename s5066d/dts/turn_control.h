@@ -4,7 +4,9 @@
 // - Nobody transmits over a carrier, nor before an announced end of transmission has passed: a fade
 //   can hide the carrier in mid-burst, so the announced end outlives it.
 // - The station that was spoken to owns the next turn and takes it after `turnaround`. Everybody
-//   else leaves it `reply_guard` more, and then a random number of slots.
+//   else leaves it `reply_guard` more, and then a random number of slots. Unless somebody waits for
+//   its answer, it does the same after several turns in a row, so that two stations with much to
+//   say do not shut the others out.
 // - After a transmission that asks for an answer, this station is silent until the answer has come
 //   or its time is up.
 #pragma once
@@ -25,6 +27,7 @@ class TurnControl {
     Duration turnaround;           // silence left after anyone stops: key-up, settling, processing
     Duration reply_guard;          // until an answering preamble has been detected, at the latest
     Duration slot;                 // longer than preamble detection plus turnaround
+    unsigned own_turns_max = 2;    // in a row, then the others get their chance
     std::uint32_t slots_min = 4;   // random back-off is 0..slots-1 slots …
     std::uint32_t slots_max = 32;  // … and slots doubles up to this at each missing reply
   };
@@ -39,8 +42,9 @@ class TurnControl {
 
   // Events in. `now` never goes backwards.
 
-  /// There is something to send, or nothing any more. Harmless when repeated.
-  void on_transmit_wanted(Instant now, bool wanted);
+  /// There is something to send, or nothing any more; `answer_owed` when somebody waits for it.
+  /// Harmless when repeated.
+  void on_transmit_wanted(Instant now, bool wanted, bool answer_owed = false);
   void on_carrier_up(Instant now);
   /// `ended_at` may lie before `now`; a fade is no end (see on_end_announced).
   void on_carrier_down(Instant now, Instant ended_at);
@@ -65,6 +69,7 @@ class TurnControl {
 
  private:
   std::optional<Instant> reply_due() const;
+  bool takes_own_turn() const;
   void plan(Instant now);
   void draw_backoff(Instant now);
 
@@ -73,6 +78,8 @@ class TurnControl {
   bool wanted_ = false;
   bool keyed_ = false;
   bool own_turn_ = false;  // the last transmission heard spoke to us
+  bool answer_owed_ = false;
+  unsigned own_turns_ = 0;  // taken in a row
 
   std::optional<Instant> carrier_since_;
   bool announced_ = false;        // the transmission being heard told its end

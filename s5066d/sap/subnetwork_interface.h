@@ -11,6 +11,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <variant>
 #include <vector>
 
@@ -176,6 +177,9 @@ class SubnetworkInterface {
     UtcSeconds value;
   };
   std::optional<Utc> utc_;
+  /// Lanes (none: non-ARQ) whose S_PDU was refused for want of room below; they wait until
+  /// something there has ended.
+  std::set<std::optional<Address>> refused_below_;
   Instant now_{};  // of the last event
   bool unsettled_ = false;
   std::uint64_t last_updu_id_ = 0;

@@ -112,22 +112,6 @@ std::vector<UnidataItem> UnidataQueue::take_of_client(ClientId client) {
   return taken;
 }
 
-std::optional<UnidataItem> UnidataQueue::take_confirmed(Address peer, SapId source,
-                                                        SapId destination, ByteSpan part) {
-  const auto lane = lanes_.find(peer);
-  if (lane == lanes_.end()) return std::nullopt;
-  std::optional<Key> oldest;
-  for (const auto& [key, item] : lane->second.items) {
-    const auto* data = std::get_if<DataSpdu>(&item.spdu);
-    const bool fits = data != nullptr && item.attempts > 0 && data->client_confirm_required &&
-                      data->source_sap == source && data->destination_sap == destination &&
-                      starts_with(data->updu, part);
-    if (fits && (!oldest || key.id < oldest->id)) oldest = key;
-  }
-  if (!oldest) return std::nullopt;
-  return remove(peer, *oldest);
-}
-
 std::size_t UnidataQueue::octets(Address peer) const {
   const auto lane = lanes_.find(peer);
   return lane == lanes_.end() ? 0 : lane->second.octets;

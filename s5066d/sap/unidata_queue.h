@@ -65,9 +65,6 @@ class UnidataQueue {
   /// Counts one more failed attempt for all that waits for this peer; returns what has had enough.
   std::vector<UnidataItem> take_after_failure(Address peer, unsigned attempts_max);
   std::vector<UnidataItem> take_of_client(ClientId client);
-  /// The oldest that was sent before, awaits a client confirmation and fits these copied fields.
-  std::optional<UnidataItem> take_confirmed(Address peer, SapId source, SapId destination,
-                                            ByteSpan part);
 
   bool empty() const { return lanes_.empty(); }
   std::size_t size() const { return expiry_.size(); }

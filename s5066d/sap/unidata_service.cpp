@@ -75,7 +75,7 @@ void SubnetworkInterface::feed(Instant now) {
     return used == 0 || used + more + kSpciOctetsMax <= limit;
   };
   for (const auto& waiting : queue_.waiting()) {
-    if (!links_.may_send(waiting.peer)) continue;
+    if (!links_.may_send(waiting.peer) || refused_below_.count(waiting.peer) > 0) continue;
     while (const UnidataItem* front = queue_.front_arq(waiting.peer)) {
       const std::size_t used = deliveries_.octets_below(waiting.peer);
       if (!has_room(used, front->octets(), config_.link_outstanding_octets_max)) break;
@@ -83,6 +83,7 @@ void SubnetworkInterface::feed(Instant now) {
     }
   }
   while (const UnidataItem* front = queue_.front_nonarq()) {
+    if (refused_below_.count(std::nullopt) > 0) break;
     const std::size_t used = deliveries_.nonarq_octets_below();
     if (!has_room(used, front->octets(), config_.nonarq_outstanding_octets_max)) break;
     hand_down(now, *queue_.take_nonarq());
@@ -109,12 +110,14 @@ void SubnetworkInterface::hand_down(Instant now, UnidataItem item) {
   request.priority = item.priority;
   request.repeats = item.repeats;
   request.time_to_die = item.time_to_die;
-  deliveries_.hand_down(request.id, std::move(item), request.spdu.size());
+  const std::size_t cpdu_octets = request.spdu.size() + 1;  // as the sublayers below count it
+  deliveries_.hand_down(request.id, std::move(item), cpdu_octets);
   actions_.push_back(std::move(request));
 }
 
 void SubnetworkInterface::on_spdu_confirm(Instant now, const cas::SpduConfirm& confirmed) {
   auto below = deliveries_.take(confirmed.id);
+  refused_below_.clear();
   touch(now);
   if (!below) return;
   UnidataItem& item = below->item;
@@ -132,13 +135,19 @@ void SubnetworkInterface::on_spdu_confirm(Instant now, const cas::SpduConfirm& c
 
 void SubnetworkInterface::on_spdu_rejected(Instant now, const cas::SpduRejected& rejected) {
   auto below = deliveries_.take(rejected.id);
+  const bool no_room = rejected.why == cas::CpduFailure::queue_full;
+  if (!no_room) refused_below_.clear();
   touch(now);
   if (!below || below->settled) return;
-  if (below->client_confirmed) {
-    confirm(now, std::move(below->item));  // it did arrive; only the acknowledgement got lost
+  if (no_room) {  // nothing was tried, so nothing has failed
+    const bool arq = below->item.service == cas::Service::arq;
+    refused_below_.insert(arq ? std::optional(below->item.destination) : std::nullopt);
+    queue_.put(std::move(below->item));
   } else if (rejected.why == cas::CpduFailure::expired) {
     reject(now, std::move(below->item), sis::RejectReason::ttl_expired);
   } else {
+    // Also when a client's confirmation has come: that may have been for one with the same first
+    // octets. The receiver knows a repetition and answers it again.
     requeue(now, std::move(below->item));
   }
 }
@@ -340,7 +349,6 @@ void SubnetworkInterface::on_answer(Instant now, Address peer, SapId source, Sap
     return;
   }
   auto item = std::move(match.awaiting);
-  if (!item) item = queue_.take_confirmed(peer, source, destination, part);
   if (!item) return;
   if (delivered) {
     confirm(now, std::move(*item));

@@ -31,6 +31,20 @@ TEST(TwoStations, a_first_u_pdu_needs_five_bursts) {
   expect_rules_of_the_air(world);
 }
 
+// Goal:   ARQ uses the line: a file of 20 kB, link set-up included, on a clean 2400 bit/s channel.
+TEST(TwoStations, twenty_kilobytes_take_at_most_four_thirds_of_their_line_time) {
+  sim::World world(1, {});
+  auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::node);
+  world.add_client(1, SapId{5}, sis::Confirmation::node);
+  world.run_for(10s);
+  for (int i = 0; i < 10; ++i) world.send(alpha, 1, 2000, 2h);
+  const Duration line_time = from_seconds(20000 * 8 / 2400.0);
+  world.run_for(line_time);
+  EXPECT_GT(world.unreported(), 0u);
+  world.run_for(line_time / 3);
+  EXPECT_EQ(world.unreported(), 0u);
+}
+
 // Goal:   every accepted U_PDU is delivered once, in order, or reported failed.
 // Method: clients at both ends, U_PDUs at random times, one D_PDU in five damaged for the listener;
 //         after an hour the channel is clean and everything must come to an end.

@@ -116,6 +116,14 @@ void Medium::finish(std::size_t station, const std::shared_ptr<Burst>& burst,
 void Medium::preamble_heard(std::size_t listener, const std::shared_ptr<Burst>& burst) {
   Station& self = stations_[listener];
   if (self.sending || burst->over || burst->end <= heap_.now()) return;
+  const auto also_sending = [&](const Station& s) {
+    return &s != &self && s.sending && s.sending != burst;
+  };
+  if (std::any_of(stations_.begin(), stations_.end(), also_sending)) {
+    ++collisions_;  // neither can be made out
+    lose(listener);
+    return;
+  }
   if (self.hearing) lose(listener);
   auto reception = std::make_shared<Reception>();
   reception->burst = burst;

@@ -269,6 +269,27 @@ TEST(DataTransfer, nonarq_reaches_everybody_and_is_confirmed_when_sent) {
   EXPECT_EQ(world[2].received.size(), 1u);
 }
 
+TEST(DataTransfer, bulk_data_does_not_keep_nonarq_data_off_the_air) {
+  DtsWorld world(3, {}, 10);
+  world.connect(0, 1);
+  for (std::uint64_t i = 0; i < 100; ++i) world.send(0, 1, i, pattern(2000, i));
+  world.send(0, 2, 1000, pattern(500, 1), Service::nonarq);
+  world.run_for(150s);  // the transmission under way, the answer, and the next one
+  EXPECT_EQ(world[2].received.size(), 1u);
+}
+
+TEST(DataTransfer, one_transmission_asks_only_one_station_for_an_answer) {
+  DtsWorld world(3, {}, 11);
+  world.connect(0, 1);
+  for (std::uint64_t i = 0; i < 100; ++i) world.send(0, 1, i, pattern(2000, i));
+  world.run_for(5s);
+  world.send(0, 2, 1000, {0x10}, Service::expedited_nonarq);
+  world.send(2, 0, 2000, {0x20}, Service::expedited_nonarq);  // as if in answer
+  world.run_for(10min);
+  EXPECT_EQ(world[2].received.size(), 1u);
+  EXPECT_EQ(world.medium().collisions(), 0u);
+}
+
 TEST(DataTransfer, a_modem_that_never_finishes_does_not_block_the_node) {
   Counters counters;
   NullTrace trace;

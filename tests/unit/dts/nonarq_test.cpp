@@ -29,7 +29,9 @@ class Nonarq : public ::testing::Test {
   std::vector<pdu::Nonarq> fill(Duration longest = 60s) {
     IntervalBudget budget({}, longest);
     BurstBuilder burst;
-    sender_.fill(now_, false, kSender, budget, burst);
+    sender_.drop_expired(now_);
+    sender_.begin_burst();
+    sender_.fill(false, kSender, {}, budget, burst);
     burst.encode({}, Duration::zero());
     std::vector<pdu::Nonarq> out;
     for (const auto& dpdu : burst.dpdus()) out.push_back(std::get<pdu::Nonarq>(dpdu));
@@ -90,6 +92,27 @@ TEST_F(Nonarq, a_transmission_that_did_not_leave_is_filled_again) {
   const auto first = fill();
   sender_.on_not_sent();
   EXPECT_EQ(fill().size(), first.size());
+}
+
+TEST_F(Nonarq, what_came_during_a_lost_transmission_keeps_its_copies) {
+  ASSERT_TRUE(sender_.request(request(1, 100)));
+  fill();
+  ASSERT_TRUE(sender_.request(request(2, 100, 3)));
+  sender_.on_not_sent();
+  EXPECT_EQ(fill().size(), 1u + 4u);
+}
+
+TEST_F(Nonarq, a_share_bounds_the_octets_and_the_destination) {
+  ASSERT_TRUE(sender_.request(request(1, 1000)));
+  IntervalBudget budget({}, 60s);
+  BurstBuilder burst;
+  sender_.begin_burst();
+  sender_.fill(false, kSender, {.only_to = kSender}, budget, burst);
+  EXPECT_TRUE(burst.empty());
+  sender_.fill(false, kSender, {.octets_max = 2 * pdu::nonarq_octets(200)}, budget, burst);
+  EXPECT_EQ(burst.dpdus().size(), 2u);
+  sender_.fill(false, kSender, {.octets_max = pdu::nonarq_octets(200) - 1}, budget, burst);
+  EXPECT_EQ(burst.dpdus().size(), 2u);
 }
 
 TEST_F(Nonarq, the_queue_limit_is_exact) {

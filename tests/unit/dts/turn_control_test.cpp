@@ -76,6 +76,26 @@ TEST_F(Turn, others_leave_the_answering_station_its_turn) {
   EXPECT_LT(now_, t(15s + kTurnaround + kGuard + 4 * kSlot));
 }
 
+TEST_F(Turn, after_several_own_turns_the_others_get_their_chance_unless_an_answer_is_owed) {
+  const auto wait_of_next_turn = [&](bool answer_owed) {
+    const Instant begin = now_ + 1s;
+    turn_.on_carrier_up(begin);
+    turn_.on_spoken_to(begin + 1s);
+    turn_.on_carrier_down(begin + 5s, begin + 5s);
+    turn_.on_transmit_wanted(begin + 5s, true, answer_owed);
+    EXPECT_EQ(step(), "key");
+    turn_.on_transmit_started(now_);
+    turn_.on_transmit_done(now_ + 1s, {});
+    const Duration waited = now_ - (begin + 5s);
+    now_ += 1s;
+    return waited;
+  };
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(wait_of_next_turn(true), kTurnaround);
+  EXPECT_GE(wait_of_next_turn(false), kTurnaround + kGuard);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(wait_of_next_turn(false), kTurnaround);
+  EXPECT_GE(wait_of_next_turn(false), kTurnaround + kGuard);
+}
+
 TEST_F(Turn, a_back_off_is_drawn_once_and_not_at_every_event) {
   turn_.on_carrier_up(t(10s));
   turn_.on_transmit_wanted(t(11s), true);
