@@ -8,7 +8,6 @@
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/read_until.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <cerrno>
 #include <cstring>
@@ -104,7 +103,7 @@ class ControlSocket::Session : public std::enable_shared_from_this<Session> {
 };
 
 ControlSocket::ControlSocket(asio::io_context& io, std::string path, Answer answer)
-    : path_(std::move(path)), answer_(std::move(answer)), acceptor_(io) {}
+    : path_(std::move(path)), answer_(std::move(answer)), acceptor_(io), retry_(io) {}
 
 ControlSocket::~ControlSocket() {
   if (bound_) ::unlink(path_.c_str());
@@ -132,7 +131,15 @@ Result<void> ControlSocket::open() {
 void ControlSocket::accept() {
   acceptor_.async_accept([this](boost::system::error_code error, stream_protocol::socket socket) {
     if (error == asio::error::operation_aborted) return;
-    if (!error && *sessions_ < kClientsMax) {
+    if (error) {
+      // Such as no descriptor left; at once it would only fail again.
+      retry_.expires_after(kAcceptRetry);
+      retry_.async_wait([this](boost::system::error_code cancelled) {
+        if (!cancelled) accept();
+      });
+      return;
+    }
+    if (*sessions_ < kClientsMax) {
       std::make_shared<Session>(std::move(socket), answer_, sessions_)->start();
     }
     accept();
@@ -163,6 +170,7 @@ Result<std::string> ask_control(const std::string& path, const std::string& requ
     const ssize_t octets = n < 0 ? -1 : ::read(socket.get(), buffer, sizeof buffer);
     if (octets < 0 && errno == EINTR) continue;
     if (octets < 0) return os_error(what);
+    if (octets == 0 && answer.empty()) return Error{ErrorCode::io, what + ": no answer"};
     if (octets == 0) return answer;
     answer.append(buffer, static_cast<std::size_t>(octets));
   }

@@ -4,6 +4,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -23,6 +24,7 @@ class ControlSocket {
   static constexpr std::size_t kRequestOctetsMax = 64;
   static constexpr std::size_t kClientsMax = 8;
   static constexpr std::chrono::seconds kRequestTimeout{5};
+  static constexpr std::chrono::seconds kAcceptRetry{1};
 
   ControlSocket(boost::asio::io_context& io, std::string path, Answer answer);
   ~ControlSocket();
@@ -40,6 +42,7 @@ class ControlSocket {
   std::string path_;
   Answer answer_;
   boost::asio::local::stream_protocol::acceptor acceptor_;
+  boost::asio::steady_timer retry_;
   std::shared_ptr<std::size_t> sessions_ = std::make_shared<std::size_t>(0);
   bool bound_ = false;
 };

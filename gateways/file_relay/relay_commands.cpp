@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
@@ -34,6 +35,22 @@ double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+/// Names and reasons come from outside: nothing in them may break a line or steer a terminal.
+std::string printable(std::string_view text) {
+  std::string plain;
+  for (const char c : text) {
+    const auto u = static_cast<unsigned char>(c);
+    if (u >= 32 && u != 127 && c != '\\') {
+      plain.push_back(c);
+      continue;
+    }
+    char escaped[5];
+    std::snprintf(escaped, sizeof escaped, "\\x%02x", u);
+    plain.append(escaped);
+  }
+  return plain;
+}
+
 Result<SqliteStore> open_spool(const RelayConfig& config) {
   std::random_device random;
   auto store_setup = store_config(config, static_cast<std::uint8_t>(random() & 0xFF));
@@ -45,11 +62,13 @@ Result<Bytes> read_whole(const std::string& path, std::size_t octets_max) {
   const auto failed = [&](int code) {
     return Error{ErrorCode::io, path + ": " + std::strerror(code)};
   };
-  const gateways::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Without waiting for somebody to write into a FIFO.
+  const gateways::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file) return failed(errno);
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return failed(errno);
   if (S_ISDIR(status.st_mode)) return failed(EISDIR);
+  if (!S_ISREG(status.st_mode)) return Error{ErrorCode::io, path + ": Not a regular file"};
   Bytes content;
   std::uint8_t buffer[65536];
   while (true) {
@@ -106,8 +125,8 @@ int report(const SpoolItem& item) {
     std::cout << "delivered item=" << item.id.value << " attempts=" << item.attempts << std::endl;
     return 0;
   }
-  std::cerr << "s5066-relay: not delivered: " << to_string(item.state) << ": " << item.reason
-            << "\n";
+  std::cerr << "s5066-relay: not delivered: " << to_string(item.state) << ": "
+            << printable(item.reason) << "\n";
   return 1;
 }
 
@@ -134,7 +153,7 @@ int wait_for(SqliteStore& store, gateways::SpoolId id, const RelayConfig& config
         line.show("the relay does not run; the file waits in the spool");
       } else if (octets < 0) {
         first.reset();
-        const std::string reason = (*item)->reason.empty() ? "" : ": " + (*item)->reason;
+        const std::string reason = (*item)->reason.empty() ? "" : ": " + printable((*item)->reason);
         line.show(std::string(to_string((*item)->state)) + reason +
                   (link.empty() ? "" : "; link " + link));
       } else {
@@ -180,7 +199,8 @@ int list_spool(const RelayConfig& config, std::uint32_t rows_max) {
   for (const SpoolItem& item : *items) {
     std::cout << item.id.value << "\t" << to_string(item.state) << "\t"
               << to_string(item.destination) << "\t" << item.size << "\t" << item.attempts << "\t"
-              << item.name << (item.reason.empty() ? "" : "\t" + item.reason) << "\n";
+              << printable(item.name) << (item.reason.empty() ? "" : "\t" + printable(item.reason))
+              << "\n";
   }
   return 0;
 }

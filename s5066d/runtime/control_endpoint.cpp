@@ -6,6 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/read_until.hpp>
@@ -49,23 +50,25 @@ class ControlEndpoint::Session : public std::enable_shared_from_this<Session> {
       : socket_(std::move(socket)),
         timeout_(socket_.get_executor()),
         answer_of_(endpoint.answer_),
-        request_(endpoint.config_.request_octets_max),
-        sessions_(endpoint.sessions_) {
-    ++*sessions_;
-  }
-  ~Session() { --*sessions_; }
+        request_(endpoint.config_.request_octets_max) {}
 
   void start(Duration timeout) {
     timeout_.expires_after(timeout);
     timeout_.async_wait([weak = weak_from_this()](error_code cancelled) {
       const auto self = weak.lock();
-      error_code ignored;
-      if (!cancelled && self) self->socket_.close(ignored);
+      if (!cancelled && self) self->close();
     });
     boost::asio::async_read_until(socket_, request_, '\n',
                                   [self = shared_from_this()](error_code failure, std::size_t) {
                                     if (!failure) self->on_request();
                                   });
+  }
+
+  /// It has not asked for anything yet.
+  bool idle() const { return text_.empty(); }
+  void close() {
+    error_code ignored;
+    socket_.close(ignored);
   }
 
  private:
@@ -78,8 +81,7 @@ class ControlEndpoint::Session : public std::enable_shared_from_this<Session> {
     if (text_.empty() || text_.back() != '\n') text_.push_back('\n');
     boost::asio::async_write(socket_, boost::asio::buffer(text_),
                              [self = shared_from_this()](error_code, std::size_t) {
-                               error_code ignored;
-                               self->socket_.close(ignored);
+                               self->close();
                                self->timeout_.cancel();
                              });
   }
@@ -89,7 +91,6 @@ class ControlEndpoint::Session : public std::enable_shared_from_this<Session> {
   Answer answer_of_;
   boost::asio::streambuf request_;
   std::string text_;
-  std::shared_ptr<std::size_t> sessions_;
 };
 
 ControlEndpoint::ControlEndpoint(boost::asio::io_context& io, const ControlConfig& config,
@@ -147,11 +148,25 @@ void ControlEndpoint::accept() {
       });
       return;
     }
-    if (*sessions_ < config_.clients_max) {
-      std::make_shared<Session>(std::move(socket), *this)->start(config_.request_timeout);
+    if (make_room()) {
+      const auto session = std::make_shared<Session>(std::move(socket), *this);
+      sessions_.push_back(session);
+      session->start(config_.request_timeout);
     }
     accept();
   });
+}
+
+// Clients that only sit there must not keep an operator out: the oldest of them has to go.
+bool ControlEndpoint::make_room() {
+  std::erase_if(sessions_, [](const auto& session) { return session.expired(); });
+  if (sessions_.size() < config_.clients_max) return true;
+  const auto oldest = std::find_if(sessions_.begin(), sessions_.end(),
+                                   [](const auto& session) { return session.lock()->idle(); });
+  if (oldest == sessions_.end()) return false;
+  oldest->lock()->close();
+  sessions_.erase(oldest);
+  return true;
 }
 
 void ControlEndpoint::stop() {
@@ -187,6 +202,9 @@ Result<std::string> ask_control(const std::string& socket_path, const std::strin
   });
   io.run_for(timeout);
   if (outcome != boost::asio::error::eof) return fail(outcome);
+  if (answer.size() == 0) {
+    return Error{ErrorCode::io, "control socket " + socket_path + ": no answer"};
+  }
   return std::string(boost::asio::buffers_begin(answer.data()),
                      boost::asio::buffers_end(answer.data()));
 }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "s5066d/base/log.h"
 #include "s5066d/base/result.h"
@@ -33,6 +34,7 @@ class ControlEndpoint {
  private:
   class Session;
   void accept();
+  bool make_room();
 
   ControlConfig config_;
   Answer answer_;
@@ -40,7 +42,7 @@ class ControlEndpoint {
   boost::asio::io_context& io_;
   boost::asio::local::stream_protocol::acceptor acceptor_;
   boost::asio::steady_timer retry_;
-  std::shared_ptr<std::size_t> sessions_ = std::make_shared<std::size_t>(0);
+  std::vector<std::weak_ptr<Session>> sessions_;  // the oldest first
   bool bound_ = false;
 };
 

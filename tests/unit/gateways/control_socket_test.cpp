@@ -1,8 +1,10 @@
 #include "gateways/common/control_socket.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <boost/asio/io_context.hpp>
 #include <filesystem>
@@ -65,6 +67,39 @@ TEST_F(ControlSocketPath, the_socket_of_a_living_process_is_kept) {
 TEST_F(ControlSocketPath, a_socket_that_cannot_be_asked_is_kept) {
   const UniqueFd other = bind_there(SOCK_DGRAM);
   expect_refused("cannot tell whether it is in use: Protocol wrong type for socket");
+}
+
+/// No descriptor can be opened while it lives.
+class NoDescriptorsLeft {
+ public:
+  NoDescriptorsLeft() {
+    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
+    const UniqueFd next(::dup(0));
+    rlimit none = before_;
+    none.rlim_cur = static_cast<rlim_t>(next.get());
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  }
+  ~NoDescriptorsLeft() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(ControlSocketPath, without_descriptors_it_rests_and_then_answers) {
+  ControlSocket control(io_, path_, [](std::string_view) { return "ok\n"; });
+  ASSERT_TRUE(control.open());
+  const UniqueFd client(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  ASSERT_EQ(::connect(client.get(), generic(), sizeof address_), 0);
+  ASSERT_EQ(::write(client.get(), "status\n", 7), 7);
+  {
+    const NoDescriptorsLeft none;
+    int handlers = 0;
+    while (handlers < 100 && io_.poll_one() != 0) ++handlers;
+    EXPECT_LT(handlers, 100);
+  }
+  char answer[4];
+  while (::read(client.get(), answer, sizeof answer) != 3) ASSERT_NE(io_.run_one(), 0u);
+  EXPECT_EQ(std::string(answer, 3), "ok\n");
 }
 
 }  // namespace

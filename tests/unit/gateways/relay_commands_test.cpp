@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
 #include <boost/asio/io_context.hpp>
 #include <fstream>
@@ -77,9 +78,20 @@ TEST_F(RelayCommands, a_file_that_cannot_be_taken_is_refused_with_its_reason) {
   refused((folder.path() / "vanished").string(), "No such file or directory");
   refused(folder.path().string(), "Is a directory");
   refused(make_file("large", 1001), "larger than the limit of 1000 octets");
+  const std::string fifo = (folder.path() / "fifo").string();
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  refused(fifo, "Not a regular file");
   EXPECT_EQ(rows(), 0u);
   std::filesystem::remove_all(config.spool_directory);
   refused(make_file("a.txt", 10), "unable to open database file");
+}
+
+TEST_F(RelayCommands, a_name_can_neither_break_the_list_nor_steer_the_terminal) {
+  ASSERT_EQ(send(make_file("a\tb\n\x1b[2J\x7f\\x\xc3\xa4", 10)).status, 0);
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(list_spool(config, 10), 0);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(),
+            "1\tincoming\t1.2.3.4\t10\t0\ta\\x09b\\x0a\\x1b[2J\\x7f\\x5cx\xc3\xa4\n");
 }
 
 TEST_F(RelayCommands, two_relays_do_not_share_a_spool) {

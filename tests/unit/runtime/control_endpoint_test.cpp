@@ -5,11 +5,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/datagram_protocol.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/read.hpp>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 namespace s5066::runtime {
 namespace {
@@ -17,6 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 using stream = boost::asio::local::stream_protocol;
 using datagram = boost::asio::local::datagram_protocol;
+
+constexpr auto kPatience = std::chrono::seconds(20);
 
 class NoLog final : public LogSink {
  public:
@@ -75,6 +80,41 @@ TEST_F(Endpoint, keeps_the_socket_of_a_living_process) {
 TEST_F(Endpoint, keeps_a_socket_that_cannot_be_asked) {
   datagram::socket other(io_, datagram::endpoint(config_.socket_path));
   expect_refused("cannot tell whether it is in use: Protocol wrong type for socket");
+}
+
+TEST_F(Endpoint, when_full_closes_the_oldest_that_asks_for_nothing) {
+  config_.clients_max = 2;
+  config_.request_timeout = kPatience;
+  ControlEndpoint endpoint(io_, config_, answer_, log_);
+  ASSERT_TRUE(endpoint.open());
+  stream::socket oldest(io_);
+  stream::socket younger(io_);
+  oldest.connect(stream::endpoint(config_.socket_path));
+  younger.connect(stream::endpoint(config_.socket_path));
+  Result<std::string> answer = Error{ErrorCode::io, ""};
+  std::thread client([&] {
+    answer = ask_control(config_.socket_path, "status", kPatience);
+    io_.stop();
+  });
+  io_.run();
+  client.join();
+  EXPECT_TRUE(answer && *answer == "you said status\n");
+  char octet;
+  EXPECT_EQ(::recv(oldest.native_handle(), &octet, 1, MSG_DONTWAIT), 0) << "not closed";
+  EXPECT_EQ(::recv(younger.native_handle(), &octet, 1, MSG_DONTWAIT), -1) << "closed too";
+}
+
+TEST_F(Endpoint, an_empty_answer_is_none) {
+  stream::acceptor acceptor(io_, stream::endpoint(config_.socket_path));
+  std::thread server([&] {
+    stream::socket socket = acceptor.accept();
+    char request[7];
+    boost::asio::read(socket, boost::asio::buffer(request));
+  });
+  const auto answer = ask_control(config_.socket_path, "status", kPatience);
+  server.join();
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().detail, "control socket " + config_.socket_path + ": no answer");
 }
 
 }  // namespace
