@@ -2,6 +2,7 @@
 
 #include <sndfile.h>
 
+#include <utility>
 #include <vector>
 
 namespace s5066::modem {
@@ -17,20 +18,48 @@ Error io_error(const std::string& path, const std::string& why) {
 
 }  // namespace
 
-Result<void> write_wav(const std::string& path, unsigned rate, std::span<const float> samples) {
+struct WavWriter::State {
+  State() = default;
+  ~State() {
+    if (file != nullptr) sf_close(file);
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  SNDFILE* file = nullptr;
+  std::string path;
+};
+
+Result<WavWriter> WavWriter::open(const std::string& path, unsigned rate) {
+  auto state = std::make_shared<State>();
+  state->path = path;
   SF_INFO info{};
   info.samplerate = static_cast<int>(rate);
   info.channels = 1;
   info.format = SF_FORMAT_WAV | SF_FORMAT_PCM_16;
-  SNDFILE* file = sf_open(path.c_str(), SFM_WRITE, &info);
-  if (file == nullptr) return io_error(path, sf_strerror(nullptr));
-  sf_command(file, SFC_SET_CLIPPING, nullptr, SF_TRUE);
+  state->file = sf_open(path.c_str(), SFM_WRITE, &info);
+  if (state->file == nullptr) return io_error(path, sf_strerror(nullptr));
+  sf_command(state->file, SFC_SET_CLIPPING, nullptr, SF_TRUE);
+  return WavWriter(std::move(state));
+}
+
+Result<void> WavWriter::write(std::span<const float> samples) {
   const auto count = static_cast<sf_count_t>(samples.size());
-  const bool written = sf_write_float(file, samples.data(), count) == count;
-  const std::string why = sf_strerror(file);
-  const bool closed = sf_close(file) == 0;
-  if (!written || !closed) return io_error(path, why);
+  if (sf_write_float(state_->file, samples.data(), count) == count) return {};
+  return io_error(state_->path, sf_strerror(state_->file));
+}
+
+Result<void> WavWriter::close() {
+  const int failed = sf_close(std::exchange(state_->file, nullptr));
+  if (failed != 0) return io_error(state_->path, sf_error_number(failed));
   return {};
+}
+
+Result<void> write_wav(const std::string& path, unsigned rate, std::span<const float> samples) {
+  auto writer = WavWriter::open(path, rate);
+  if (!writer) return writer.error();
+  if (auto written = writer->write(samples); !written) return written;
+  return writer->close();
 }
 
 struct WavReader::State {

@@ -10,7 +10,22 @@
 
 namespace s5066::modem {
 
-/// Mono, 16 bits.
+/// Mono, 16 bits, written in portions.
+class WavWriter {
+ public:
+  static Result<WavWriter> open(const std::string& path, unsigned rate);
+
+  Result<void> write(std::span<const float> samples);
+  /// Completes the file; nothing is written after it. Without it the header may be wrong.
+  Result<void> close();
+
+ private:
+  struct State;
+  explicit WavWriter(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  std::shared_ptr<State> state_;
+};
+
+/// The same at once.
 Result<void> write_wav(const std::string& path, unsigned rate, std::span<const float> samples);
 
 /// A sound file read in portions; of several channels the first is taken.

@@ -26,7 +26,8 @@ Result<Bytes> read_octets(const std::string& path) {
   Bytes portion(1U << 16);
   while (const std::size_t count = std::fread(portion.data(), 1, portion.size(), file.get())) {
     if (bytes.size() + count > kOctetsMax) {
-      return Error{ErrorCode::too_large, path + ": more than " + std::to_string(kOctetsMax)};
+      return Error{ErrorCode::too_large,
+                   path + ": more than " + std::to_string(kOctetsMax) + " octets"};
     }
     bytes.insert(bytes.end(), portion.begin(),
                  portion.begin() + static_cast<std::ptrdiff_t>(count));

@@ -10,7 +10,7 @@
 namespace s5066::modem::tools {
 
 /// More than the longest useful transmission; keeps a wrong path from filling the memory.
-inline constexpr std::size_t kOctetsMax = 64U << 20;
+inline constexpr std::size_t kOctetsMax = 16U << 20;
 
 Result<Bytes> read_octets(const std::string& path);
 Result<void> write_octets(const std::string& path, ByteSpan bytes);

@@ -1,5 +1,6 @@
 // hfmodem: the modems from the command line. Each subcommand explains itself with --help.
 #include <cstdio>
+#include <exception>
 #include <iterator>
 
 #include "modem/tools/subcommands.h"
@@ -28,9 +29,7 @@ void print_usage(std::FILE* to) {
   std::fputs("\n`hfmodem SUBCOMMAND --help` lists the options.\n", to);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   if (argc < 2) {
     print_usage(stderr);
     return s5066::modem::tools::kExitUsage;
@@ -46,4 +45,15 @@ int main(int argc, char** argv) {
   std::fprintf(stderr, "hfmodem: no subcommand '%s'\n\n", name.c_str());
   print_usage(stderr);
   return s5066::modem::tools::kExitUsage;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {  // the library's: no memory, for one
+    std::fprintf(stderr, "hfmodem: %s\n", error.what());
+    return s5066::modem::tools::kExitFailed;
+  }
 }

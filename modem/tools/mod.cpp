@@ -1,7 +1,8 @@
 // hfmodem mod: octets to a WAV file.
-#include <cstdio>
 #include <iostream>
+#include <optional>
 
+#include "modem/api/airtime.h"
 #include "modem/audio/wav_file.h"
 #include "modem/dsp/resampler.h"
 #include "modem/tools/files.h"
@@ -19,20 +20,60 @@ constexpr unsigned kRateMax = 192000;
 /// Silence around the burst, so that a receiver's filters fill and drain.
 constexpr double kSilenceSeconds = 0.1;
 
-std::vector<float> audio(const Mode& mode, ByteSpan bytes) {
+/// No burst is longer: so much fits a WAV file, which counts its octets in 32 bits, at every rate.
+constexpr Duration kBurstMax = std::chrono::hours(3);
+static_assert(2 * kRateMax * (to_seconds(kBurstMax) + 1) < 0xFFFFFFFF);
+constexpr std::size_t kPortion = 1U << 16;
+
+/// Writes samples at the modem's rate to a file at another.
+class Sink {
+ public:
+  Sink(WavWriter writer, unsigned rate) : writer_(std::move(writer)) {
+    if (rate == kSampleRate) return;
+    resampler_.emplace(
+        dsp::Resampler::Config{.rate_in = kSampleRate, .rate_out = static_cast<double>(rate)});
+  }
+  Result<void> write(std::span<const float> samples) {
+    if (!resampler_) return writer_.write(samples);
+    resampled_.clear();
+    resampler_->process(samples, resampled_);
+    return writer_.write(resampled_);
+  }
+  Result<void> close() { return writer_.close(); }
+
+ private:
+  WavWriter writer_;
+  std::optional<dsp::Resampler> resampler_;
+  std::vector<float> resampled_;
+};
+
+Result<void> modulate(const Mode& mode, ByteSpan bytes, Sink& sink) {
+  const std::vector<float> silence(static_cast<std::size_t>(kSilenceSeconds * kSampleRate), 0.0F);
+  if (auto written = sink.write(silence); !written) return written;
   ms110a::BurstTransmitter transmitter(mode, bytes);
-  const auto silence = static_cast<std::size_t>(kSilenceSeconds * kSampleRate);
-  std::vector<float> samples(2 * silence + transmitter.total_samples(), 0.0F);
-  transmitter.read(std::span(samples).subspan(silence, transmitter.total_samples()));
-  return samples;
+  std::vector<float> portion(kPortion);
+  while (!transmitter.finished()) {
+    const std::size_t count = transmitter.read(portion);
+    const auto samples = std::span<const float>(portion).first(count);
+    if (auto written = sink.write(samples); !written) return written;
+  }
+  if (auto written = sink.write(silence); !written) return written;
+  return sink.close();
 }
 
-std::vector<float> at_rate(std::vector<float> samples, unsigned rate) {
-  if (rate == kSampleRate) return samples;
-  dsp::Resampler resampler({.rate_in = kSampleRate, .rate_out = static_cast<double>(rate)});
-  std::vector<float> out;
-  resampler.process(samples, out);
-  return out;
+Result<void> mod(const Mode& mode, const std::string& in, const std::string& out, unsigned rate) {
+  const auto bytes = read_octets(in);
+  if (!bytes) return bytes.error();
+  if (airtime(mode, bytes->size()) > kBurstMax) {
+    const auto hours = std::chrono::duration_cast<std::chrono::hours>(kBurstMax).count();
+    return Error{ErrorCode::too_large, in + ": " + std::to_string(bytes->size()) +
+                                           " octets, a burst of more than " +
+                                           std::to_string(hours) + " hours in " + to_string(mode)};
+  }
+  auto writer = WavWriter::open(out, rate);
+  if (!writer) return writer.error();
+  Sink sink(std::move(*writer), rate);
+  return modulate(mode, *bytes, sink);
 }
 
 }  // namespace
@@ -63,14 +104,9 @@ int run_mod(const std::vector<std::string>& arguments) {
     std::cerr << "hfmodem mod: --rate must be " << kRateMin << " to " << kRateMax << '\n';
     return kExitUsage;
   }
-  const auto bytes = read_octets(in);
-  if (!bytes) {
-    std::cerr << "hfmodem mod: " << bytes.error().detail << '\n';
-    return kExitFailed;
-  }
-  const auto written = write_wav(out, rate, at_rate(audio(*mode, *bytes), rate));
-  if (!written) {
-    std::cerr << "hfmodem mod: " << written.error().detail << '\n';
+  const auto done = mod(*mode, in, out, rate);
+  if (!done) {
+    std::cerr << "hfmodem mod: " << done.error().detail << '\n';
     return kExitFailed;
   }
   return kExitOk;

@@ -124,6 +124,44 @@ TEST_F(Hfmodem, every_cut_of_a_wav_file_ends_in_an_exit_code) {
   EXPECT_NE(read("stdout").find("lost"), std::string::npos);
 }
 
+TEST_F(Hfmodem, the_longest_burst_is_modulated_and_a_longer_one_refused) {
+  // Three hours at 300 bit/s, in whole blocks of 180 bits: preamble 0.6 s, trailer 176 bits.
+  // Whether it goes on to open the file shows what was decided, without three hours of samples.
+  const std::size_t longest = (17999U * 180 - 176) / 8;
+  const std::string nowhere = path("missing/wav");
+  const auto mod_to_nowhere = [&](std::size_t octets) {
+    write("in", std::string(octets, 'x'));
+    return run("mod --mode 110a-300-short --in " + path("in") + " --out " + nowhere);
+  };
+  EXPECT_EQ(mod_to_nowhere(longest), 1);
+  EXPECT_NE(read("stderr").find(nowhere), std::string::npos) << read("stderr");
+  EXPECT_EQ(mod_to_nowhere(longest + 1), 1);
+  EXPECT_NE(read("stderr").find("3 hours"), std::string::npos) << read("stderr");
+}
+
+TEST_F(Hfmodem, reads_16_mib_and_refuses_one_octet_more_unread) {
+  const std::uintmax_t most = std::uintmax_t{16} << 20;
+  write("in", "");
+  std::filesystem::resize_file(path("in"), most);
+  EXPECT_EQ(mod("110a-2400-long", 48000), 1);
+  EXPECT_NE(read("stderr").find("3 hours"), std::string::npos) << read("stderr");
+  std::filesystem::resize_file(path("in"), most + 1);
+  EXPECT_EQ(mod("110a-2400-long", 48000), 1);
+  EXPECT_NE(read("stderr").find("more than 16777216 octets"), std::string::npos) << read("stderr");
+  EXPECT_FALSE(std::filesystem::exists(path("wav")));
+}
+
+#ifndef SANITIZED  // sanitizers reserve more address space than the limit
+TEST_F(Hfmodem, fails_with_1_when_there_is_not_enough_memory) {
+  write("in", std::string(2'000'000, 'x'));
+  const std::string command = "sh -c 'ulimit -v 50000; exec " + std::string(HFMODEM) +
+                              " mod --mode 110a-2400-short --in " + path("in") + " --out " +
+                              path("wav") + " 2>" + path("stderr") + "'";
+  EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 1);
+  EXPECT_NE(read("stderr").find("hfmodem: "), std::string::npos) << read("stderr");
+}
+#endif
+
 TEST_F(Hfmodem, fails_with_1_when_there_is_no_burst_in_the_file) {
   std::vector<float> samples(96000, 0.0F);
   channel::Awgn(0.1, Rng(1)).process(samples);
