@@ -46,12 +46,15 @@ class Listing {
       quality_ = received->soft_quality;
     } else if (const auto* ended = std::get_if<BurstEnded>(&event)) {
       ++bursts_;
+      if (ended->reason != CarrierDownReason::end_of_message) ++cut_off_;
       print(*ended);
     }
   }
 
   const Bytes& bytes() const { return bytes_; }
   unsigned bursts() const { return bursts_; }
+  /// Bursts whose end was not heard.
+  unsigned cut_off() const { return cut_off_; }
 
  private:
   void print(const BurstEnded& ended) const {
@@ -72,6 +75,7 @@ class Listing {
   std::size_t octets_ = 0;
   float quality_ = 0;
   unsigned bursts_ = 0;
+  unsigned cut_off_ = 0;
   Bytes bytes_;
 };
 
@@ -127,7 +131,11 @@ int run_demod(const std::vector<std::string>& arguments) {
   }
   const auto written = write_octets(out, listing.bytes());
   if (!written) std::cerr << "hfmodem demod: " << written.error().detail << '\n';
-  return done && written ? kExitOk : kExitFailed;
+  if (listing.cut_off() > 0) {
+    std::cerr << "hfmodem demod: " << in << ": " << listing.cut_off() << " of " << listing.bursts()
+              << " bursts ended before their end of message; octets are missing\n";
+  }
+  return done && written && listing.cut_off() == 0 ? kExitOk : kExitFailed;
 }
 
 }  // namespace s5066::modem::tools

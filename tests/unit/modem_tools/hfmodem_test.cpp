@@ -120,8 +120,23 @@ TEST_F(Hfmodem, every_cut_of_a_wav_file_ends_in_an_exit_code) {
     EXPECT_FALSE(read("stderr").empty());
   }
   write("wav", whole.substr(0, 12000));  // ends in the preamble
-  EXPECT_EQ(demod(), 0);
+  EXPECT_EQ(demod(), 1);
   EXPECT_NE(read("stdout").find("lost"), std::string::npos);
+}
+
+TEST_F(Hfmodem, a_transmission_cut_in_half_fails_with_1_and_yields_only_what_was_sent) {
+  std::string text;
+  for (int i = 0; i < 3000; ++i) text.push_back(static_cast<char>(i * i % 251));
+  write("in", text);
+  ASSERT_EQ(mod("110a-2400-short", 9600), 0);
+  const std::string whole = read("wav");
+  write("wav", whole.substr(0, whole.size() / 2));
+  EXPECT_EQ(demod(), 1);
+  EXPECT_NE(read("stdout").find("lost"), std::string::npos);
+  EXPECT_NE(read("stderr").find("1 of 1 bursts"), std::string::npos) << read("stderr");
+  const std::string out = read("out");
+  EXPECT_GT(out.size(), 1000U);
+  EXPECT_EQ(out, text.substr(0, out.size()));
 }
 
 TEST_F(Hfmodem, the_longest_burst_is_modulated_and_a_longer_one_refused) {
