@@ -17,6 +17,7 @@ using cable::Answer;
 using cable::Pace;
 
 constexpr int kBacklog = 16;
+constexpr Duration kAcceptRetry = std::chrono::seconds(1);
 
 timespec to_timespec(Duration duration) {
   const auto seconds = std::chrono::floor<std::chrono::seconds>(duration);
@@ -106,14 +107,17 @@ std::optional<Duration> CableHub::next_deadline() const {
   for (const Stranger& stranger : strangers_) {
     earliest = std::min(earliest.value_or(stranger.deadline), stranger.deadline);
   }
+  if (accept_again_) earliest = std::min(earliest.value_or(*accept_again_), *accept_again_);
   return earliest;
 }
 
 /// True when stop() was called.
 Result<bool> CableHub::wait_for_sockets(std::optional<Duration> until) {
+  if (accept_again_ && monotonic_now() >= *accept_again_) accept_again_.reset();
   polls_.clear();
   polls_.push_back({.fd = wake_.get(), .events = POLLIN, .revents = 0});
-  polls_.push_back({.fd = listener_.get(), .events = POLLIN, .revents = 0});
+  // poll() passes over a negative descriptor.
+  polls_.push_back({.fd = accept_again_ ? -1 : listener_.get(), .events = POLLIN, .revents = 0});
   for (const Seat& seat : seats_) {
     const bool writing = seat.out_sent < seat.out.size();
     const auto events = static_cast<short>(writing ? POLLIN | POLLOUT : POLLIN);
@@ -149,7 +153,14 @@ Result<bool> CableHub::wait_for_sockets(std::optional<Duration> until) {
 void CableHub::accept_strangers() {
   for (;;) {
     Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!socket) return;
+    if (!socket) {
+      if (errno == EAGAIN) return;
+      if (errno == EINTR || errno == ECONNABORTED) continue;
+      // Whoever waits still waits, so poll() would report it at once and for ever.
+      count(&Stats::accept_errors);
+      accept_again_ = monotonic_now() + kAcceptRetry;
+      return;
+    }
     if (strangers_.size() >= config_.strangers_max) {
       count(&Stats::refused);
       continue;

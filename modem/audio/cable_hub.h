@@ -42,6 +42,7 @@ class CableHub {
     std::uint64_t stations_lost = 0;    // for whatever reason
     std::uint64_t refused = 0;          // hellos
     std::uint64_t protocol_errors = 0;  // of stations and strangers
+    std::uint64_t accept_errors = 0;    // such as no descriptor left
     std::uint64_t blocks_late = 0;      // answers that nobody heard
     std::uint64_t blocks_skipped = 0;   // not sent to a station that does not answer
     std::size_t stations_present = 0;
@@ -107,6 +108,7 @@ class CableHub {
   CableMixer mixer_;
   Fd listener_;
   Fd wake_;
+  std::optional<Duration> accept_again_;  // the listener rests until then
   std::vector<pollfd> polls_;
   std::vector<Seat> seats_;
   std::vector<std::span<const float>> sent_;  // by station, for the mixer

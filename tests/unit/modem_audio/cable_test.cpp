@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -239,6 +241,42 @@ TEST(CableMixer, a_name_that_is_no_channel_is_refused) {
 
 // --- Hub and device in lockstep
 // -------------------------------------------------------------------
+
+// Goal:   a hub without descriptors serves its stations, tries seldom, and admits who waited.
+// Method: a connection that it cannot accept waits through 2000 blocks.
+TEST(CableLockstep, without_descriptors_the_listener_rests) {
+  const Hub hub(lockstep());
+  const auto a = hub.station(0);
+  const auto b = hub.station(1);
+  ASSERT_TRUE(a->open().ok());
+  ASSERT_TRUE(b->open().ok());
+  const std::uint64_t refused = hub.stats().refused;
+  const Fd waiting(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  hub.path().copy(address.sun_path, sizeof address.sun_path - 1);
+  auto sending = std::async(std::launch::async, [&] {
+    exchange(*a, 1, false);
+    return exchange(*a, 2000, false);
+  });
+  exchange(*b, 1, false);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = static_cast<rlim_t>(Fd(::dup(waiting.get())).get());
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  ASSERT_EQ(::connect(waiting.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address),
+            0);
+  exchange(*b, 2000, false);
+  sending.get();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  const std::uint64_t errors = hub.stats().accept_errors;
+  EXPECT_GE(errors, 1U);
+  EXPECT_LT(errors, 200U);
+  const Bytes hello = encode(cable::Hello{.station = 9});  // gets a seat refused: it was heard
+  ASSERT_TRUE(send_all(waiting.get(), hello, kPatience).ok());
+  EXPECT_TRUE(eventually([&] { return hub.stats().refused == refused + 1; }));
+}
 
 TEST(CableLockstep, the_answer_to_a_block_is_heard_in_the_next_one) {
   const Hub hub(lockstep());
