@@ -75,7 +75,9 @@ int serve(const options::variables_map& given) {
 int run(int argc, char** argv) {
   const auto known = known_options();
   options::variables_map given;
-  options::store(options::parse_command_line(argc, argv, known), given);
+  const options::positional_options_description none;  // refuses what is not an option
+  options::store(options::command_line_parser(argc, argv).options(known).positional(none).run(),
+                 given);
   if (given.count("help")) {
     std::cout << known;
     return kOk;

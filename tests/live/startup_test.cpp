@@ -34,6 +34,9 @@ TEST(LiveStartup, a_bad_configuration_draws_all_its_problems_and_exit_status_2) 
   EXPECT_EQ(s5066d(pair, {"--config", "none.textproto"}).status, 2);
   EXPECT_EQ(s5066d(pair, {"--nonsense"}).status, 2);
   EXPECT_EQ(s5066d(pair, {}).status, 2);
+  const auto extra = s5066d(pair, {"--config", "none.textproto", "extra"});
+  EXPECT_EQ(extra.status, 2);
+  EXPECT_NE(extra.output.find("too many positional options"), std::string::npos) << extra.output;
 }
 
 TEST(LiveStartup, what_the_environment_lacks_is_said_with_exit_status_1) {
