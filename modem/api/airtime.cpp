@@ -1,50 +1,162 @@
 #include "modem/api/airtime.h"
 
+#include <algorithm>
+
 #include "s5066d/base/assert.h"
 
 namespace s5066::modem {
 namespace {
-constexpr std::size_t kEomBits = 32;
-constexpr std::size_t kFlushBits = 144;
-}  // namespace
 
-Duration block_duration(const Mode& mode) {
-  return std::chrono::milliseconds(mode.interleaver == Interleaver::short_ ? 600 : 4800);
+constexpr std::size_t kEomBits = 32;
+
+Duration duration_of(std::uint64_t symbols) {
+  return Duration(
+      static_cast<Duration::rep>((symbols * 1'000'000'000 + kSymbolRate - 1) / kSymbolRate));
 }
 
-// The preamble lasts as long as loading one block takes, at every rate.
-Duration preamble_duration(const Mode& mode) {
-  return block_duration(mode);
+// MIL-STD-188-110A: the preamble lasts as long as loading one block takes, at every rate.
+namespace ms110a {
+
+constexpr std::size_t kFlushBits = 144;
+constexpr std::uint64_t kShortSymbols = 1440;
+constexpr std::uint64_t kLongSymbols = 11520;
+
+struct Block {
+  std::uint64_t symbols;
+  std::size_t bits;
+};
+
+Block block(const Mode& mode) {
+  if (mode.interleaver == Interleaver::long_) {
+    return {kLongSymbols, mode.rate_bps * kLongSymbols / kSymbolRate};
+  }
+  if (mode.interleaver == Interleaver::short_) {
+    return {kShortSymbols, mode.rate_bps * kShortSymbols / kSymbolRate};
+  }
+  // STANDARD: the fill behind the flush is left open; the last frames are completed with zeros.
+  switch (mode.rate_bps) {
+    case 75:
+      return {32, 1};
+    case 150:
+      return {80, 5};  // two frames
+    case 300:
+    case 600:
+    case 1200:
+      return {40, mode.rate_bps / 60};
+    default:
+      return {48, mode.rate_bps / 50};
+  }
+}
+
+}  // namespace ms110a
+
+// STANAG 4539: frames of data and probe; a preamble is inserted after every 72 of them unless the
+// burst is over.
+namespace stanag4539 {
+
+constexpr std::uint64_t kPreambleSymbols = 287;
+constexpr std::uint64_t kFrameSymbols = 256 + 31;
+constexpr std::uint64_t kFramesBetweenPreambles = 72;
+constexpr std::uint64_t kInsertedSymbols = 72;
+constexpr std::uint64_t kCycleSymbols = kFramesBetweenPreambles * kFrameSymbols + kInsertedSymbols;
+
+std::uint64_t frames_in_block(Interleaver interleaver) {
+  switch (interleaver) {
+    case Interleaver::very_short:
+      return 3;
+    case Interleaver::short_:
+      return 9;
+    case Interleaver::medium:
+      return 18;
+    case Interleaver::long_:
+      return 36;
+    case Interleaver::very_long:
+      return 72;
+    default:
+      return 1;
+  }
+}
+
+std::uint64_t symbols(std::uint64_t frames) {
+  if (frames == 0) return 0;
+  return frames * kFrameSymbols + (frames - 1) / kFramesBetweenPreambles * kInsertedSymbols;
+}
+
+std::uint64_t frames_within(std::uint64_t symbols) {
+  const std::uint64_t cycles = (symbols + kInsertedSymbols) / kCycleSymbols;
+  const std::uint64_t used = cycles * kCycleSymbols;
+  return cycles * kFramesBetweenPreambles + (symbols - std::min(symbols, used)) / kFrameSymbols;
+}
+
+// The rates count the inserted preambles in: 3200 bit/s are 384 bits in 0.12 s.
+std::size_t bits_in_frame(std::uint32_t rate_bps) {
+  return std::size_t{rate_bps} * kCycleSymbols / kFramesBetweenPreambles / kSymbolRate;
+}
+
+}  // namespace stanag4539
+
+}  // namespace
+
+std::uint64_t preamble_symbols(const Mode& mode) {
+  if (mode.waveform == Waveform::stanag4539) return stanag4539::kPreambleSymbols;
+  return mode.interleaver == Interleaver::long_ ? ms110a::kLongSymbols : ms110a::kShortSymbols;
+}
+
+std::uint64_t data_symbols(const Mode& mode, std::uint64_t blocks) {
+  if (mode.waveform == Waveform::ms110a) return blocks * ms110a::block(mode).symbols;
+  return stanag4539::symbols(blocks * stanag4539::frames_in_block(mode.interleaver));
+}
+
+std::uint64_t burst_symbols(const Mode& mode, std::size_t octets) {
+  return preamble_symbols(mode) + data_symbols(mode, block_count(mode, octets));
 }
 
 std::size_t block_bits(const Mode& mode) {
-  S5066_ASSERT(is_supported(mode));
-  return mode.rate_bps *
-         static_cast<std::size_t>(block_duration(mode) / std::chrono::milliseconds(1)) / 1000;
+  if (mode.waveform == Waveform::ms110a) return ms110a::block(mode).bits;
+  return stanag4539::frames_in_block(mode.interleaver) * stanag4539::bits_in_frame(mode.rate_bps);
 }
 
-std::size_t trailer_bits(const Mode&) {
-  return kEomBits + kFlushBits;
+std::size_t trailer_bits(const Mode& mode) {
+  return mode.waveform == Waveform::ms110a ? kEomBits + ms110a::kFlushBits : kEomBits;
 }
 
 std::size_t block_count(const Mode& mode, std::size_t octets) {
   const std::size_t per_block = block_bits(mode);
+  S5066_ASSERT(per_block > 0);
   return (8 * octets + trailer_bits(mode) + per_block - 1) / per_block;
 }
 
+std::size_t block_capacity(const Mode& mode, std::uint64_t blocks) {
+  const std::size_t bits = static_cast<std::size_t>(blocks) * block_bits(mode);
+  return bits <= trailer_bits(mode) ? 0 : (bits - trailer_bits(mode)) / 8;
+}
+
+Duration preamble_duration(const Mode& mode) {
+  return duration_of(preamble_symbols(mode));
+}
+
+Duration data_duration_of_blocks(const Mode& mode, std::uint64_t blocks) {
+  return duration_of(data_symbols(mode, blocks));
+}
+
 Duration data_duration(const Mode& mode, std::size_t octets) {
-  return static_cast<Duration::rep>(block_count(mode, octets)) * block_duration(mode);
+  return data_duration_of_blocks(mode, block_count(mode, octets));
 }
 
 Duration airtime(const Mode& mode, std::size_t octets) {
-  return preamble_duration(mode) + data_duration(mode, octets);
+  return duration_of(burst_symbols(mode, octets));
 }
 
 std::size_t capacity(const Mode& mode, Duration data_time_max) {
-  const auto blocks = data_time_max / block_duration(mode);
-  if (blocks <= 0) return 0;
-  const std::size_t bits = static_cast<std::size_t>(blocks) * block_bits(mode);
-  return bits <= trailer_bits(mode) ? 0 : (bits - trailer_bits(mode)) / 8;
+  if (data_time_max <= Duration::zero()) return 0;
+  const auto nanoseconds = static_cast<std::uint64_t>(data_time_max.count());
+  const std::uint64_t symbols = nanoseconds / 1'000'000'000 * kSymbolRate +
+                                nanoseconds % 1'000'000'000 * kSymbolRate / 1'000'000'000;
+  if (mode.waveform == Waveform::ms110a) {
+    return block_capacity(mode, symbols / ms110a::block(mode).symbols);
+  }
+  return block_capacity(
+      mode, stanag4539::frames_within(symbols) / stanag4539::frames_in_block(mode.interleaver));
 }
 
 }  // namespace s5066::modem

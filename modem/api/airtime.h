@@ -1,6 +1,12 @@
-// How long a burst takes on the air, to the sample. Packing, EOT, simulation and the modulator all
-// use these functions. MIL-STD-188-110A serial tone: the data part is a whole number of interleaver
-// blocks that hold the user bits, the 32-bit end-of-message mark and 144 flush bits.
+// How long a burst takes on the air, to the symbol. Packing, EOT, simulation and the modulators all
+// use these functions.
+//
+// The data part is a whole number of blocks. A block is what the interleaver holds, or, without
+// one, the fewest frames that carry a whole number of bits. In the blocks lie the user's bits and
+// behind them, of MIL-STD-188-110A, the 32-bit end-of-message mark and 144 flush bits, of
+// STANAG 4539 the mark alone.
+//
+// Times that are no whole number of nanoseconds are rounded up.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +17,29 @@
 
 namespace s5066::modem {
 
-/// Time from key-down to the first data symbol.
-Duration preamble_duration(const Mode& mode);
-/// One interleaver block.
-Duration block_duration(const Mode& mode);
+/// Of every waveform, in Bd.
+inline constexpr std::uint64_t kSymbolRate = 2400;
+
+/// Symbols from key-down to the first data symbol.
+std::uint64_t preamble_symbols(const Mode& mode);
+/// Symbols of the first so many blocks, with the preambles that STANAG 4539 inserts between them.
+std::uint64_t data_symbols(const Mode& mode, std::uint64_t blocks);
+/// Symbols of a whole burst.
+std::uint64_t burst_symbols(const Mode& mode, std::size_t octets);
+
 /// User bits that one block carries.
 std::size_t block_bits(const Mode& mode);
-/// Bits every burst carries behind the user's: end-of-message mark and flush.
+/// Bits every burst carries behind the user's.
 std::size_t trailer_bits(const Mode& mode);
 /// Blocks that a burst of that many octets fills; at least 1.
 std::size_t block_count(const Mode& mode, std::size_t octets);
+/// The most octets that so many blocks hold; 0 when the trailer fills them.
+std::size_t block_capacity(const Mode& mode, std::uint64_t blocks);
+
+/// Time from key-down to the first data symbol.
+Duration preamble_duration(const Mode& mode);
+/// The first so many blocks.
+Duration data_duration_of_blocks(const Mode& mode, std::uint64_t blocks);
 /// Data part without preamble.
 Duration data_duration(const Mode& mode, std::size_t octets);
 /// Key-down to key-up.

@@ -25,9 +25,31 @@ bool is_supported(const Mode& mode) {
   return std::find(kModes.begin(), kModes.end(), mode) != kModes.end();
 }
 
+std::string_view to_string(Waveform waveform, Interleaver interleaver) {
+  const bool brief = waveform == Waveform::stanag4539;
+  switch (interleaver) {
+    case Interleaver::zero:
+      return "zero";
+    case Interleaver::ultra_short:
+      return "us";
+    case Interleaver::very_short:
+      return "vs";
+    case Interleaver::short_:
+      return brief ? "s" : "short";
+    case Interleaver::medium:
+      return "m";
+    case Interleaver::long_:
+      return brief ? "l" : "long";
+    case Interleaver::very_long:
+      return "vl";
+  }
+  return "unknown";
+}
+
 std::string to_string(const Mode& mode) {
-  return "110a-" + std::to_string(mode.rate_bps) +
-         (mode.interleaver == Interleaver::short_ ? "-short" : "-long");
+  std::string text = mode.waveform == Waveform::ms110a ? "110a-" : "4539-";
+  text += std::to_string(mode.rate_bps) + '-';
+  return text.append(to_string(mode.waveform, mode.interleaver));
 }
 
 Result<Mode> parse_mode(std::string_view text) {

@@ -11,8 +11,21 @@
 
 namespace s5066::modem {
 
-enum class Waveform : std::uint8_t { ms110a };  // MIL-STD-188-110A serial tone
-enum class Interleaver : std::uint8_t { short_, long_ };
+enum class Waveform : std::uint8_t {
+  ms110a,      // MIL-STD-188-110A serial tone
+  stanag4539,  // MIL-STD-188-110B and C Appendix C
+};
+/// A 110A mode has none, the short or the long one; a STANAG 4539 mode one of the last six, or none
+/// where it is not coded.
+enum class Interleaver : std::uint8_t {
+  zero,
+  ultra_short,
+  very_short,
+  short_,
+  medium,
+  long_,
+  very_long
+};
 
 struct Mode {
   Waveform waveform = Waveform::ms110a;
@@ -25,8 +38,9 @@ struct Mode {
 std::span<const Mode> all_modes();
 bool is_supported(const Mode& mode);
 
-/// "110a-2400-short"; parse_mode takes the same text.
+/// "110a-2400-short", "4539-9600-vl"; parse_mode takes the same text.
 std::string to_string(const Mode& mode);
+std::string_view to_string(Waveform waveform, Interleaver interleaver);
 Result<Mode> parse_mode(std::string_view text);
 
 }  // namespace s5066::modem

@@ -19,11 +19,15 @@ constexpr std::size_t kNonarqShare = 4;
 constexpr std::uint8_t kReasonUnrecognised = 0;
 constexpr std::uint8_t kReasonNotConnected = 1;
 
+/// Where the preamble is short, the turnaround alone asks for this much.
+constexpr Duration kTransmissionUsual = std::chrono::seconds(60);
+
 // The preamble and the turnaround that go with it cost the same for every transmission, so where
 // they are long it pays to send for longer.
 Duration transmission_max(const Config& config) {
   if (config.transmission_max > Duration::zero()) return config.transmission_max;
-  return std::min(kTransmissionMax, 100 * modem::preamble_duration(config.mode));
+  return std::clamp(100 * modem::preamble_duration(config.mode), kTransmissionUsual,
+                    kTransmissionMax);
 }
 
 TurnControl::Config turn_config(const Config& config) {

@@ -27,8 +27,7 @@ void IntervalBudget::take(std::size_t octets) {
 }
 
 std::size_t IntervalBudget::left_in_block() const {
-  const auto blocks = static_cast<Duration::rep>(modem::block_count(mode_, taken_));
-  const std::size_t held = modem::capacity(mode_, blocks * modem::block_duration(mode_));
+  const std::size_t held = modem::block_capacity(mode_, modem::block_count(mode_, taken_));
   return std::min(left_, held - std::min(held, taken_));
 }
 
@@ -42,7 +41,9 @@ BurstBuilder::Encoded BurstBuilder::encode(const modem::Mode& mode, Duration ext
   out.octets.reserve(total);
   for (auto& dpdu : dpdus_) {
     const auto sent_bits = static_cast<Duration::rep>(8 * out.octets.size());
-    const Duration left = data_time - Duration(sent_bits * 1'000'000'000 / mode.rate_bps);
+    // Where the rate counts pauses in, bits run a little behind the burst.
+    const Duration left =
+        std::max(data_time - Duration(sent_bits * 1'000'000'000 / mode.rate_bps), Duration::zero());
     const auto eot = static_cast<std::uint8_t>(std::min<std::uint64_t>(255, half_seconds(left)));
     std::visit([&](auto& d) { d.common.eot_half_s = eot; }, dpdu);
     if (auto* nonarq = std::get_if<pdu::Nonarq>(&dpdu)) {

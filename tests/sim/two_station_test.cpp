@@ -97,7 +97,8 @@ TEST(TwoStations, a_mix_of_faults_leaves_nothing_unreported) {
                       .missed_sync = 0.3 * draw.uniform(),
                       .fades_per_burst = 0.4 * draw.uniform(),
                       .flickers_per_hour = 30 * draw.uniform()};
-    options.mode = modem::all_modes()[draw.below(8)];
+    const auto modes = modem::all_modes();
+    options.mode = modes[draw.below(static_cast<std::uint32_t>(modes.size()))];
     sim::World world(seed, options);
     auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::client);
     auto& bravo = world.add_client(1, SapId{5}, sis::Confirmation::client);

@@ -88,7 +88,8 @@ void Medium::check_frames(const Burst& burst) {
   std::uint8_t last = 255;
   for (const Frame& frame : burst.frames) {
     const Duration left =
-        burst.end - burst.data_start - bit_time(8 * frame.begin, burst.command.mode);
+        std::max(burst.end - burst.data_start - bit_time(8 * frame.begin, burst.command.mode),
+                 Duration::zero());
     const auto expected = (left + kHalfSecond - Duration(1)) / kHalfSecond;
     if (frame.eot_half_s != std::min<Duration::rep>(255, expected)) ++faults_.eot_wrong;
     if (frame.eot_half_s > last) ++faults_.eot_increased;
@@ -137,10 +138,9 @@ void Medium::preamble_heard(std::size_t listener, const std::shared_ptr<Burst>& 
   self.deliver(modem::CarrierUp{heap_.now(), burst->command.mode, 20, 0});
   const auto blocks = modem::block_count(burst->command.mode, burst->command.bytes.size());
   for (std::size_t block = 0; block < blocks; ++block) {
-    const Instant at =
-        burst->data_start +
-        static_cast<Duration::rep>(block + 1) * modem::block_duration(burst->command.mode) +
-        options_.latency;
+    const Instant at = burst->data_start +
+                       modem::data_duration_of_blocks(burst->command.mode, block + 1) +
+                       options_.latency;
     heap_.schedule(at,
                    [this, listener, reception, block] { block_heard(listener, reception, block); });
   }

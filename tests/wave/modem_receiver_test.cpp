@@ -208,7 +208,7 @@ TEST(ModemReceiver, what_follows_a_burst_that_was_cut_off_is_not_delivered) {
       constexpr std::size_t kKeptBackMax = 12;
       const auto sent = std::chrono::nanoseconds((cut - start) * 1'000'000'000 / kSampleRate) -
                         preamble_duration(mode);
-      const auto blocks = static_cast<std::size_t>(sent / block_duration(mode));
+      const auto blocks = static_cast<std::size_t>(sent / data_duration_of_blocks(mode, 1));
       const Bytes heard = bursts[0].octets();
       EXPECT_GE(heard.size() + kKeptBackMax, blocks * block_bits(mode) / 8) << to_string(mode);
       EXPECT_LE(heard.size(), blocks * block_bits(mode) / 8) << to_string(mode);

@@ -45,19 +45,22 @@ int main(int argc, char** argv) {
   const auto octets = static_cast<std::size_t>(arguments.number("octets", 20000));
   const auto updu = static_cast<std::size_t>(arguments.number("updu-octets", 2048));
   for (const modem::Mode& mode : modem::all_modes()) {
-    if (arguments.has("quick") && mode.rate_bps != 2400) continue;
+    const bool middle = mode.rate_bps == 2400 || mode.rate_bps == 6400;
+    if (arguments.has("quick") && !middle) continue;
     const auto result = transfer(mode, octets, updu);
-    const char* interleaver = mode.interleaver == modem::Interleaver::short_ ? "short" : "long";
+    const std::string name = to_string(mode);
+    const std::string interleaver(to_string(mode.waveform, mode.interleaver));
     const double share = result.goodput_bps / mode.rate_bps;
     if (arguments.has("json")) {
       std::printf(
-          "{\"rate_bps\":%u,\"interleaver\":\"%s\",\"updu_octets\":%zu,\"octets\":%zu,"
+          "{\"mode\":\"%s\",\"rate_bps\":%u,\"interleaver\":\"%s\",\"updu_octets\":%zu,\"octets\":%"
+          "zu,"
           "\"seconds\":%.2f,\"goodput_bps\":%.1f,\"share_of_line\":%.4f,\"bursts\":%llu}\n",
-          mode.rate_bps, interleaver, updu, octets, result.seconds, result.goodput_bps, share,
-          static_cast<unsigned long long>(result.bursts));
+          name.c_str(), mode.rate_bps, interleaver.c_str(), updu, octets, result.seconds,
+          result.goodput_bps, share, static_cast<unsigned long long>(result.bursts));
     } else {
-      std::printf("%5u bit/s %-5s  %8.1f s  %7.1f bit/s  %5.1f %% of line rate  %llu bursts\n",
-                  mode.rate_bps, interleaver, result.seconds, result.goodput_bps, 100 * share,
+      std::printf("%-16s  %8.1f s  %7.1f bit/s  %5.1f %% of line rate  %llu bursts\n", name.c_str(),
+                  result.seconds, result.goodput_bps, 100 * share,
                   static_cast<unsigned long long>(result.bursts));
     }
   }

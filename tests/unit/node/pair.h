@@ -179,8 +179,8 @@ class Medium {
       const Bytes bytes(begin, begin + static_cast<std::ptrdiff_t>(octets));
       const Instant first_bit =
           data + from_seconds(8.0 * static_cast<double>(from) / burst.mode.rate_bps);
-      const auto blocks = static_cast<int>(from / piece) + 1;
-      at(std::min(end, data + blocks * modem::block_duration(burst.mode)), [=, this] {
+      const std::uint64_t blocks = from / piece + 1;
+      at(std::min(end, data + modem::data_duration_of_blocks(burst.mode, blocks)), [=, this] {
         tell(to, modem::ReceivedBytes{now_, first_bit, burst.mode, bytes, 1});
       });
     }
