@@ -1,53 +1,29 @@
 // Subnetwork interface sublayer (Annex A): serves the clients of one node and exchanges S_PDUs with
-// other nodes over the links that the channel access sublayer makes.
-//
-// The life of a U_PDU: accepted from a client, queued, handed down when a session with its
-// destination is up, acknowledged, perhaps confirmed by the other client. When a link breaks, what
-// was not acknowledged is queued again. Whatever way it ends, it ends in finish(), once.
+// other nodes over the links that the channel access sublayer makes. Here its parts meet: clients,
+// U_PDUs going out, U_PDUs coming in, and soft link sessions.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <map>
 #include <optional>
-#include <set>
-#include <variant>
 #include <vector>
 
 #include "s5066d/base/metrics.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/trace.h"
 #include "s5066d/cas/channel_access.h"
-#include "s5066d/sap/client_watch.h"
+#include "s5066d/sap/actions.h"
+#include "s5066d/sap/client_table.h"
 #include "s5066d/sap/config.h"
-#include "s5066d/sap/delivery_table.h"
 #include "s5066d/sap/link_manager.h"
-#include "s5066d/sap/repeats.h"
-#include "s5066d/sap/sap_table.h"
-#include "s5066d/sap/storage_ledger.h"
-#include "s5066d/sap/unidata_queue.h"
+#include "s5066d/sap/peer_counts.h"
+#include "s5066d/sap/unidata_receiver.h"
+#include "s5066d/sap/unidata_sender.h"
+#include "s5066d/sap/utc_clock.h"
 #include "sis/codec.h"
 #include "sis/primitives.h"
 
 namespace s5066::sap {
-
-struct SendPrimitive {
-  ClientId client;
-  sis::Primitive primitive;
-};
-/// After what was sent before; the client is forgotten already.
-struct CloseClient {
-  ClientId client;
-};
-/// Take no further primitives from the client until told otherwise.
-struct PauseClient {
-  ClientId client;
-  bool paused = false;
-};
-
-using Action = std::variant<SendPrimitive, CloseClient, PauseClient, RequestLink, RequestBreak,
-                            cas::SpduRequest>;
 
 struct ClientInfo {
   ClientId id;
@@ -67,6 +43,8 @@ struct PeerInfo {
 class SubnetworkInterface {
  public:
   SubnetworkInterface(const Config& config, Counters& counters, TraceSink& trace);
+  SubnetworkInterface(const SubnetworkInterface&) = delete;
+  SubnetworkInterface& operator=(const SubnetworkInterface&) = delete;
 
   // From clients.
   Result<void> on_client_connected(Instant now, ClientId client);
@@ -99,20 +77,9 @@ class SubnetworkInterface {
   std::vector<ClientInfo> clients() const;
   std::vector<PeerInfo> peers() const;
   PeerInfo peer(Address address) const;
-  std::size_t updus_queued() const { return queue_.size(); }
+  std::size_t updus_queued() const { return sender_.queue().size(); }
 
  private:
-  struct Client {
-    ClientWatch watch;
-    bool flow_off = false;
-    bool paused = false;
-  };
-  struct PeerCount {
-    std::uint64_t acknowledged = 0;
-    std::uint64_t received = 0;
-  };
-  enum class Outcome : std::uint8_t { confirmed, rejected, expired, dropped };
-
   // Primitives of clients.
   void on_request(Instant now, ClientId client, const sis::BindRequest& request);
   void on_request(Instant now, ClientId client, const sis::UnbindRequest& request);
@@ -120,71 +87,28 @@ class SubnetworkInterface {
   void on_request(Instant now, ClientId client, sis::UnidataRequest& request);
   template <typename NotForServers>
   void on_request(Instant now, ClientId client, const NotForServers& request);
+  void deliver_to_ourselves(Instant now, UnidataItem item);
   void invalid(Instant now, ClientId client, std::uint8_t type);
   void close_client(Instant now, ClientId client, std::optional<sis::UnbindReason> reason);
   void release(Instant now, ClientId client, std::uint8_t reason);
-
-  // U_PDUs on their way out.
-  void refuse(ClientId client, const sis::UnidataRequest& request, sis::RejectReason reason,
-              bool tell);
-  void accept(Instant now, ClientId client, const Binding& binding,
-              const sis::DeliveryMode& delivery, sis::UnidataRequest& request);
-  void deliver_to_ourselves(Instant now, UnidataItem item);
-  void requeue(Instant now, UnidataItem item);
-  void await_client(Instant now, UnidataItem item);
-  void confirm(Instant now, UnidataItem item);
-  void reject(Instant now, UnidataItem item, sis::RejectReason reason);
-  void finish(Instant now, UnidataItem& item, Outcome outcome);
-  Bytes response_part(const UnidataItem& item) const;
-
-  // S_PDUs from other nodes.
-  void on_data(Instant now, const cas::SpduIndication& from, DataSpdu data);
-  void on_answer(Instant now, Address peer, SapId source, SapId destination, ByteSpan part,
-                 bool delivered);
-  void answer(Instant now, Address peer, const DataSpdu& data, bool delivered);
-  bool is_for_us(Address destination) const;
-  bool has_died(Instant now, const DataSpdu& data) const;
 
   // Before actions are handed out. Not with each event: when a link ends, its U_PDUs come back one
   // by one and the news about the link among them.
   void touch(Instant now);
   void settle(Instant now);
-  void expire(Instant now);
-  void watch_clients(Instant now);
-  void plan_links(Instant now);
-  void feed(Instant now);
-  void hand_down(Instant now, UnidataItem item);
-  void control_flow();
-
-  void send(ClientId client, sis::Primitive primitive);
-  std::optional<UtcSeconds> utc_at(Instant at) const;
-  PeerCount& count_of(Address peer);
 
   const Config config_;
   Counters& counters_;
   TraceSink& trace_;
-  std::map<ClientId, Client> clients_;
-  SapTable saps_;
-  StorageLedger ledger_;
-  UnidataQueue queue_;
-  DeliveryTable deliveries_;
+  Outbox outbox_;
+  UtcClock utc_;
+  PeerCounts counts_;
+  ClientTable clients_;
+  UnidataSender sender_;
+  UnidataReceiver receiver_;
   LinkManager links_;
-  RepeatMarker repeat_marker_;
-  RepeatFilter repeat_filter_;
-  std::map<Address, PeerCount> counts_;
-  struct Utc {
-    Instant at{};
-    UtcSeconds value;
-  };
-  std::optional<Utc> utc_;
-  /// Lanes (none: non-ARQ) whose S_PDU was refused for want of room below; they wait until
-  /// something there has ended.
-  std::set<std::optional<Address>> refused_below_;
   Instant now_{};  // of the last event
   bool unsettled_ = false;
-  std::uint64_t last_updu_id_ = 0;
-  std::uint64_t last_cpdu_id_ = 0;
-  std::deque<Action> actions_;
 };
 
 }  // namespace s5066::sap

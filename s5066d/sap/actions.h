@@ -1,0 +1,57 @@
+// What the subnetwork interface sublayer wants done, and the one queue in which its parts put it.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "s5066d/base/ids.h"
+#include "s5066d/base/metrics.h"
+#include "s5066d/cas/channel_access.h"
+#include "s5066d/sap/link_manager.h"
+#include "sis/primitives.h"
+
+namespace s5066::sap {
+
+struct SendPrimitive {
+  ClientId client;
+  sis::Primitive primitive;
+};
+/// After what was sent before; the client is forgotten already.
+struct CloseClient {
+  ClientId client;
+};
+/// Take no further primitives from the client until told otherwise.
+struct PauseClient {
+  ClientId client;
+  bool paused = false;
+};
+
+using Action = std::variant<SendPrimitive, CloseClient, PauseClient, RequestLink, RequestBreak,
+                            cas::SpduRequest>;
+
+class Outbox {
+ public:
+  explicit Outbox(Counters& counters) : counters_(counters) {}
+
+  void send(ClientId client, sis::Primitive primitive) {
+    counters_.add(Counter::primitives_sent);
+    push(SendPrimitive{client, std::move(primitive)});
+  }
+  void push(Action action) { actions_.push_back(std::move(action)); }
+
+  bool empty() const { return actions_.empty(); }
+  std::optional<Action> poll() {
+    if (actions_.empty()) return std::nullopt;
+    Action action = std::move(actions_.front());
+    actions_.pop_front();
+    return action;
+  }
+
+ private:
+  Counters& counters_;
+  std::deque<Action> actions_;
+};
+
+}  // namespace s5066::sap

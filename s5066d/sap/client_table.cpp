@@ -1,0 +1,96 @@
+#include "s5066d/sap/client_table.h"
+
+#include <utility>
+
+#include "s5066d/base/assert.h"
+#include "s5066d/base/deadline_table.h"
+
+namespace s5066::sap {
+
+ClientTable::ClientTable(const Config& config, Outbox& outbox, Counters& counters, TraceSink& trace)
+    : config_(config),
+      outbox_(outbox),
+      counters_(counters),
+      trace_(trace),
+      saps_(config.bind, config.broadcast_only) {}
+
+Result<void> ClientTable::connect(Instant now, ClientId client) {
+  if (clients_.size() >= config_.clients_max) return Error{ErrorCode::queue_full, "clients"};
+  const bool is_new = clients_.emplace(client, Client{ClientWatch(config_, now)}).second;
+  S5066_ASSERT(is_new);
+  counters_.add(Counter::clients_connected);
+  return {};
+}
+
+bool ClientTable::bind(Instant now, ClientId client, const sis::BindRequest& request) {
+  const bool bound_before = binding(client) != nullptr;
+  if (const auto reason = saps_.bind(client, request)) {
+    outbox_.send(client, sis::BindRejected{*reason});
+    return !bound_before;
+  }
+  watch(client).on_bound(now);
+  counters_.add(Counter::clients_bound);
+  trace_.on_trace(
+      {now, TraceKind::client_bound, config_.address, request.sap.value, request.rank, {}});
+  outbox_.send(client, sis::BindAccepted{request.sap, config_.mtu});
+  return true;
+}
+
+void ClientTable::unbind(Instant now, ClientId client, std::uint8_t reason) {
+  const Binding* bound = binding(client);
+  if (bound == nullptr) return;
+  trace_.on_trace({now, TraceKind::client_unbound, config_.address, bound->sap.value, reason, {}});
+  saps_.unbind(client);
+}
+
+void ClientTable::rest(Instant now, ClientId client) {
+  Client& record = clients_.at(client);
+  record.watch.on_unbound(now);
+  record.flow_off = false;
+  if (std::exchange(record.paused, false)) outbox_.push(PauseClient{client, false});
+}
+
+std::vector<ClientId> ClientTable::watch_all(Instant now) {
+  std::vector<ClientId> inactive;
+  for (auto& [id, client] : clients_) {
+    const auto verdict = client.watch.on_deadline(now);
+    if (verdict == ClientWatch::Verdict::send_keep_alive) outbox_.send(id, sis::KeepAlive{});
+    if (verdict == ClientWatch::Verdict::inactive) inactive.push_back(id);
+  }
+  return inactive;
+}
+
+// S_DATA_FLOW_OFF and ON with a gap between them (A.2.1.14); a client that goes on all the same, or
+// has much in flight, is stopped by not reading its connection.
+void ClientTable::control_flow(const StorageLedger& ledger) {
+  const std::size_t one_updu = StorageLedger::charge(config_.mtu);
+  for (auto& [id, client] : clients_) {
+    if (binding(id) == nullptr) continue;
+    const unsigned percent = ledger.percent_used(id);
+    const bool full = ledger.octets_left(id) < one_updu || ledger.updus_left(id) == 0;
+    if (!client.flow_off && (percent >= config_.queue.flow_off_percent || full)) {
+      client.flow_off = true;
+      outbox_.send(id, sis::DataFlowOff{});
+    }
+    if (!client.paused && full) {
+      client.paused = true;
+      outbox_.push(PauseClient{id, true});
+    }
+    if (client.paused && percent < config_.queue.flow_off_percent) {
+      client.paused = false;
+      outbox_.push(PauseClient{id, false});
+    }
+    if (client.flow_off && percent < config_.queue.flow_on_percent) {
+      client.flow_off = false;
+      outbox_.send(id, sis::DataFlowOn{});
+    }
+  }
+}
+
+std::optional<Instant> ClientTable::next_deadline() const {
+  std::optional<Instant> next;
+  for (const auto& [id, client] : clients_) next = earlier(next, client.watch.next_deadline());
+  return next;
+}
+
+}  // namespace s5066::sap

@@ -1,0 +1,63 @@
+// The connections of SIS clients: who is bound to what, who is watched for silence and invalid
+// primitives, and who is told to hold back (A.2.1.1 to A.2.1.5, A.2.1.14, A.2.1.17). What becomes
+// of a client's U_PDUs is not its business.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "s5066d/base/ids.h"
+#include "s5066d/base/metrics.h"
+#include "s5066d/base/result.h"
+#include "s5066d/base/time.h"
+#include "s5066d/base/trace.h"
+#include "s5066d/sap/actions.h"
+#include "s5066d/sap/client_watch.h"
+#include "s5066d/sap/config.h"
+#include "s5066d/sap/sap_table.h"
+#include "s5066d/sap/storage_ledger.h"
+
+namespace s5066::sap {
+
+class ClientTable {
+ public:
+  struct Client {
+    ClientWatch watch;
+    bool flow_off = false;
+    bool paused = false;
+  };
+
+  ClientTable(const Config& config, Outbox& outbox, Counters& counters, TraceSink& trace);
+
+  Result<void> connect(Instant now, ClientId client);
+  /// The SAP is free at once. `reason` is for the trace.
+  void unbind(Instant now, ClientId client, std::uint8_t reason);
+  /// After unbind() the connection stays, and its next bind starts afresh.
+  void rest(Instant now, ClientId client);
+  void forget(ClientId client) { clients_.erase(client); }
+
+  bool knows(ClientId client) const { return clients_.count(client) > 0; }
+  ClientWatch& watch(ClientId client) { return clients_.at(client).watch; }
+  const Binding* binding(ClientId client) const { return saps_.binding(client); }
+  std::optional<ClientId> client_at(SapId sap) const { return saps_.client_at(sap); }
+  const std::map<ClientId, Client>& all() const { return clients_; }
+
+  /// S_BIND_REQUEST, answered. False when it counts as invalid.
+  [[nodiscard]] bool bind(Instant now, ClientId client, const sis::BindRequest& request);
+
+  /// Sends the probes that are due; returns the clients that are to be closed as inactive.
+  std::vector<ClientId> watch_all(Instant now);
+  void control_flow(const StorageLedger& ledger);
+  std::optional<Instant> next_deadline() const;
+
+ private:
+  const Config& config_;
+  Outbox& outbox_;
+  Counters& counters_;
+  TraceSink& trace_;
+  std::map<ClientId, Client> clients_;
+  SapTable saps_;
+};
+
+}  // namespace s5066::sap

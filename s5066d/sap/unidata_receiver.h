@@ -1,0 +1,47 @@
+// U_PDUs on their way in: from DATA S_PDU to indication, and whether the sender is owed a delivery
+// confirmation (A.3.2.4(20) to (27)).
+#pragma once
+
+#include <optional>
+
+#include "s5066d/base/ids.h"
+#include "s5066d/base/metrics.h"
+#include "s5066d/base/time.h"
+#include "s5066d/cas/channel_access.h"
+#include "s5066d/sap/actions.h"
+#include "s5066d/sap/client_table.h"
+#include "s5066d/sap/config.h"
+#include "s5066d/sap/peer_counts.h"
+#include "s5066d/sap/repeats.h"
+#include "s5066d/sap/spdu.h"
+#include "s5066d/sap/unidata_queue.h"
+#include "s5066d/sap/utc_clock.h"
+
+namespace s5066::sap {
+
+class UnidataReceiver {
+ public:
+  UnidataReceiver(const Config& config, const ClientTable& clients, const UtcClock& utc,
+                  PeerCounts& counts, Outbox& outbox, Counters& counters);
+
+  void on_link_made(Address peer) { repeat_filter_.on_link_made(peer); }
+
+  /// Whether the U_PDU was delivered, where the sender asked to be told; else nothing.
+  std::optional<bool> on_data(Instant now, const cas::SpduIndication& from, const DataSpdu& data);
+  /// A U_PDU from one of our own clients. False when nobody is bound to its SAP.
+  bool on_local(const UnidataItem& item);
+
+ private:
+  bool is_for_us(Address destination) const;
+  bool has_died(Instant now, const DataSpdu& data) const;
+
+  const Config& config_;
+  const ClientTable& clients_;
+  const UtcClock& utc_;
+  PeerCounts& counts_;
+  Outbox& outbox_;
+  Counters& counters_;
+  RepeatFilter repeat_filter_;
+};
+
+}  // namespace s5066::sap

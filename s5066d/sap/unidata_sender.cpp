@@ -1,0 +1,324 @@
+#include "s5066d/sap/unidata_sender.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "s5066d/base/deadline_table.h"
+
+namespace s5066::sap {
+
+UnidataSender::UnidataSender(const Config& config, const UtcClock& utc, PeerCounts& counts,
+                             Outbox& outbox, Counters& counters, TraceSink& trace)
+    : config_(config),
+      utc_(utc),
+      counts_(counts),
+      outbox_(outbox),
+      counters_(counters),
+      trace_(trace),
+      ledger_(config.queue),
+      repeat_marker_(config.repeats_remembered_max) {}
+
+// --- In from clients -----------------------------------------------------------------------------
+
+bool UnidataSender::book(ClientId client, std::size_t updu_octets) {
+  return ledger_.take(client, StorageLedger::charge(updu_octets));
+}
+
+UnidataItem UnidataSender::accept(Instant now, ClientId client, const Binding& binding,
+                                  const sis::DeliveryMode& delivery, sis::UnidataRequest& request) {
+  const bool arq = delivery.mode == sis::TransmissionMode::arq;
+  const std::uint32_t units = std::min(request.time_to_live, sis::kTimeToLiveMax);
+  UnidataItem item;
+  item.id = UpduId{++last_updu_id_};
+  item.client = client;
+  item.priority = request.priority;
+  item.rank = binding.rank;
+  item.service = arq ? cas::Service::arq : cas::Service::nonarq;
+  item.destination = request.destination;
+  item.in_order = !delivery.as_they_arrive;
+  item.repeats = arq ? 0 : delivery.retransmissions;
+  item.confirmation = delivery.confirmation;
+  // STANDARD: TTL 0 is "infinite" in one sentence and the default maximum in another (D21).
+  item.time_to_die = now + (units == 0 ? config_.default_time_to_live : seconds(2 * units));
+  item.send_time_to_die = units != 0 || config_.send_default_time_to_die;
+  item.charged = StorageLedger::charge(request.updu.size());
+  item.spdu =
+      DataSpdu{.priority = request.priority,
+               .source_sap = binding.sap,
+               .destination_sap = request.destination_sap,
+               .client_confirm_required = delivery.confirmation == sis::Confirmation::client,
+               .time_to_die = std::nullopt,
+               .updu = std::move(request.updu)};
+  counters_.add(Counter::updus_accepted);
+  trace_.on_trace({now,
+                   TraceKind::updu_accepted,
+                   item.destination,
+                   static_cast<std::int64_t>(item.id.value),
+                   static_cast<std::int64_t>(item.octets()),
+                   {}});
+  return item;
+}
+
+void UnidataSender::refuse(ClientId client, const sis::UnidataRequest& request,
+                           sis::RejectReason reason, bool tell) {
+  counters_.add(Counter::updus_refused);
+  if (!tell) return;
+  const std::size_t part = std::min(request.updu.size(), config_.response_octets_local);
+  outbox_.send(client, sis::UnidataRequestRejected{
+                           reason, request.destination_sap, request.destination,
+                           Bytes(request.updu.begin(),
+                                 request.updu.begin() + static_cast<std::ptrdiff_t>(part))});
+}
+
+void UnidataSender::answer(Instant now, Address peer, const DataSpdu& data, bool delivered) {
+  if (queue_.own_items() >= config_.queue.responses_max) return;  // the sender times out
+  const std::size_t octets = std::min(data.updu.size(), config_.response_octets_air);
+  Bytes part(data.updu.begin(), data.updu.begin() + static_cast<std::ptrdiff_t>(octets));
+  UnidataItem item;
+  item.id = UpduId{++last_updu_id_};
+  item.own = true;
+  item.priority = data.priority;
+  item.destination = peer;
+  item.in_order = false;
+  item.time_to_die = now + config_.client_confirm_wait_max;
+  if (delivered) {
+    item.spdu = DeliveryConfirm{data.source_sap, data.destination_sap, std::move(part)};
+  } else {
+    item.spdu = DeliveryFail{1, data.source_sap, data.destination_sap, std::move(part)};
+  }
+  queue_.put(std::move(item));
+}
+
+// --- Down to the links ---------------------------------------------------------------------------
+
+// Never less than one U_PDU, and not so much that a more urgent one has to wait long.
+void UnidataSender::feed(Instant now, const LinkManager& links) {
+  const auto has_room = [](std::size_t used, std::size_t more, std::size_t limit) {
+    return used == 0 || used + more + kSpciOctetsMax <= limit;
+  };
+  for (const auto& waiting : queue_.waiting()) {
+    if (!links.may_send(waiting.peer) || refused_below_.count(waiting.peer) > 0) continue;
+    while (const UnidataItem* front = queue_.front_arq(waiting.peer)) {
+      const std::size_t used = deliveries_.octets_below(waiting.peer);
+      if (!has_room(used, front->octets(), config_.link_outstanding_octets_max)) break;
+      hand_down(now, *queue_.take_arq(waiting.peer));
+    }
+  }
+  while (const UnidataItem* front = queue_.front_nonarq()) {
+    if (refused_below_.count(std::nullopt) > 0) break;
+    const std::size_t used = deliveries_.nonarq_octets_below();
+    if (!has_room(used, front->octets(), config_.nonarq_outstanding_octets_max)) break;
+    hand_down(now, *queue_.take_nonarq());
+  }
+}
+
+void UnidataSender::hand_down(Instant now, UnidataItem item) {
+  auto* data = std::get_if<DataSpdu>(&item.spdu);
+  // Once given, the date stays: the receiver knows a repetition by it.
+  if (data != nullptr && item.send_time_to_die && !data->time_to_die) {
+    const auto utc_now = utc_.at(now);
+    if (utc_now) {
+      const auto died_at =
+          repeat_marker_.distinct(item.destination, *data, *utc_.at(item.time_to_die));
+      data->time_to_die = encode_time_to_die(*utc_now, died_at);
+    }
+  }
+  cas::SpduRequest request;
+  request.id = CpduId{++last_cpdu_id_};
+  request.service = item.service;
+  request.destination = item.destination;
+  request.spdu = encode(item.spdu);
+  request.in_order = item.in_order;
+  request.priority = item.priority;
+  request.repeats = item.repeats;
+  request.time_to_die = item.time_to_die;
+  const std::size_t cpdu_octets = request.spdu.size() + 1;  // as the sublayers below count it
+  deliveries_.hand_down(request.id, std::move(item), cpdu_octets);
+  outbox_.push(std::move(request));
+}
+
+void UnidataSender::on_spdu_confirm(Instant now, const cas::SpduConfirm& confirmed,
+                                    LinkManager& links) {
+  auto below = deliveries_.take(confirmed.id);
+  refused_below_.clear();
+  if (!below) return;
+  UnidataItem& item = below->item;
+  if (item.service == cas::Service::arq) {
+    links.on_progress(now, item.destination);
+    counts_.add_acknowledged(item.destination, item.octets());
+  }
+  if (below->settled) return;
+  if (item.confirmation == sis::Confirmation::client && !below->client_confirmed) {
+    await_client(now, std::move(item));
+  } else {
+    confirm(now, std::move(item));
+  }
+}
+
+void UnidataSender::on_spdu_rejected(Instant now, const cas::SpduRejected& rejected,
+                                     const LinkManager& links) {
+  auto below = deliveries_.take(rejected.id);
+  const bool no_room = rejected.why == cas::CpduFailure::queue_full;
+  if (!no_room) refused_below_.clear();
+  if (!below || below->settled) return;
+  if (no_room) {  // nothing was tried, so nothing has failed
+    const bool arq = below->item.service == cas::Service::arq;
+    refused_below_.insert(arq ? std::optional(below->item.destination) : std::nullopt);
+    queue_.put(std::move(below->item));
+  } else if (rejected.why == cas::CpduFailure::expired) {
+    reject(now, std::move(below->item), sis::RejectReason::ttl_expired);
+  } else {
+    // Also when a client's confirmation has come: that may have been for one with the same first
+    // octets. The receiver knows a repetition and answers it again.
+    requeue(now, std::move(below->item), links);
+  }
+}
+
+// A session that got something through was no failed attempt for what it left over.
+void UnidataSender::requeue(Instant now, UnidataItem item, const LinkManager& links) {
+  if (!links.has_progressed(item.destination)) ++item.attempts;
+  if (item.attempts >= config_.attempts_max) {
+    reject(now, std::move(item), sis::RejectReason::destination_not_responding);
+    return;
+  }
+  counters_.add(Counter::updus_requeued);
+  queue_.put(std::move(item));
+}
+
+void UnidataSender::on_call_failed(Instant now, Address peer) {
+  for (UnidataItem& item : queue_.take_after_failure(peer, config_.attempts_max)) {
+    reject(now, std::move(item), sis::RejectReason::destination_not_responding);
+  }
+}
+
+void UnidataSender::await_client(Instant now, UnidataItem item) {
+  if (deliveries_.awaiting() >= config_.awaiting_client_confirm_max) {
+    reject(now, *deliveries_.take_oldest_awaiting(), sis::RejectReason::destination_not_responding);
+  }
+  // The room it took is free for the next: the client need not wait for confirmations.
+  if (item.client) ledger_.give_back(*item.client, std::exchange(item.charged, 0));
+  const Instant until = std::min(now + config_.client_confirm_wait_max,
+                                 item.time_to_die + config_.client_confirm_grace);
+  deliveries_.await_client(std::move(item), until);
+}
+
+void UnidataSender::on_answer(Instant now, Address peer, SapId source, SapId destination,
+                              ByteSpan part, bool delivered) {
+  constexpr auto kNotBound = sis::RejectReason::destination_sap_not_bound;
+  auto match = deliveries_.match(peer, source, destination, part);
+  if (match.below != nullptr) {
+    if (delivered) {
+      match.below->client_confirmed = true;  // the link's acknowledgement is still to come
+      return;
+    }
+    match.below->settled = true;
+    reject(now, match.below->item, kNotBound);
+    return;
+  }
+  auto item = std::move(match.awaiting);
+  if (!item) return;
+  if (delivered) {
+    confirm(now, std::move(*item));
+  } else {
+    reject(now, std::move(*item), kNotBound);
+  }
+}
+
+void UnidataSender::expire(Instant now) {
+  for (UnidataItem& item : queue_.take_expired(now)) {
+    reject(now, std::move(item), sis::RejectReason::ttl_expired);
+  }
+  for (UnidataItem& item : deliveries_.take_overdue(now)) {
+    const bool died = item.time_to_die <= now;
+    reject(now, std::move(item),
+           died ? sis::RejectReason::ttl_expired : sis::RejectReason::destination_not_responding);
+  }
+}
+
+// --- The end of a U_PDU --------------------------------------------------------------------------
+
+Bytes UnidataSender::response_part(const Bytes& updu) const {
+  const std::size_t part = std::min(updu.size(), config_.response_octets_local);
+  return {updu.begin(), updu.begin() + static_cast<std::ptrdiff_t>(part)};
+}
+
+void UnidataSender::confirm(Instant now, UnidataItem item) {
+  finish(now, item, Outcome::confirmed);
+  if (!item.client || item.confirmation == sis::Confirmation::none) return;
+  outbox_.send(*item.client,
+               sis::UnidataRequestConfirm{std::get<DataSpdu>(item.spdu).destination_sap,
+                                          item.destination, response_part(item.updu())});
+}
+
+void UnidataSender::reject(Instant now, UnidataItem item, sis::RejectReason reason) {
+  const bool expired = reason == sis::RejectReason::ttl_expired;
+  finish(now, item, expired ? Outcome::expired : Outcome::rejected);
+  if (!item.client || item.confirmation == sis::Confirmation::none) return;
+  outbox_.send(*item.client,
+               sis::UnidataRequestRejected{reason, std::get<DataSpdu>(item.spdu).destination_sap,
+                                           item.destination, response_part(item.updu())});
+}
+
+void UnidataSender::finish(Instant now, UnidataItem& item, Outcome outcome) {
+  if (item.own) return;
+  if (item.client && item.charged > 0) ledger_.give_back(*item.client, item.charged);
+  item.charged = 0;
+  trace_.on_trace({now,
+                   TraceKind::updu_ended,
+                   item.destination,
+                   static_cast<std::int64_t>(item.id.value),
+                   static_cast<std::int64_t>(outcome),
+                   {}});
+  switch (outcome) {
+    case Outcome::confirmed:
+      return counters_.add(Counter::updus_confirmed);
+    case Outcome::rejected:
+      return counters_.add(Counter::updus_rejected);
+    case Outcome::expired:
+      return counters_.add(Counter::updus_expired);
+    case Outcome::dropped:
+      return counters_.add(Counter::updus_dropped);
+  }
+}
+
+void UnidataSender::forget_client(Instant now, ClientId client) {
+  for (UnidataItem& item : queue_.take_of_client(client)) finish(now, item, Outcome::dropped);
+  for (const UpduId id : deliveries_.forget_client(client)) {
+    UnidataItem gone;
+    gone.id = id;
+    finish(now, gone, Outcome::dropped);
+  }
+  ledger_.forget(client);
+}
+
+// --- For the link manager and the timer ----------------------------------------------------------
+
+std::vector<PeerLoad> UnidataSender::loads() const {
+  std::vector<PeerLoad> loads;
+  for (const auto& waiting : queue_.waiting()) {
+    loads.push_back({.peer = waiting.peer,
+                     .waiting = true,
+                     .priority = waiting.priority,
+                     .outstanding = deliveries_.octets_below(waiting.peer) > 0,
+                     .expects_answer = deliveries_.awaits_answer_of(waiting.peer)});
+  }
+  const auto is_listed = [&loads](Address peer) {
+    return std::any_of(loads.begin(), loads.end(),
+                       [peer](const PeerLoad& load) { return load.peer == peer; });
+  };
+  for (const auto& [peer, octets] : deliveries_.peers_below()) {
+    if (is_listed(peer)) continue;
+    loads.push_back(
+        {.peer = peer, .outstanding = true, .expects_answer = deliveries_.awaits_answer_of(peer)});
+  }
+  for (const auto& [peer, count] : deliveries_.peers_awaited()) {
+    if (!is_listed(peer)) loads.push_back({.peer = peer, .expects_answer = true});
+  }
+  return loads;
+}
+
+std::optional<Instant> UnidataSender::next_deadline() const {
+  return earlier(queue_.next_expiry(), deliveries_.next_deadline());
+}
+
+}  // namespace s5066::sap

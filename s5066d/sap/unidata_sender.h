@@ -1,0 +1,98 @@
+// U_PDUs on their way out: queued, handed down when a session with their destination is up,
+// acknowledged, perhaps confirmed by the other client (A.3.2.4(1) to (19), (28)). When a link
+// breaks, what was not acknowledged is queued again. Whatever way a U_PDU ends, it ends in
+// finish(), once.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "s5066d/base/ids.h"
+#include "s5066d/base/metrics.h"
+#include "s5066d/base/time.h"
+#include "s5066d/base/trace.h"
+#include "s5066d/cas/channel_access.h"
+#include "s5066d/sap/actions.h"
+#include "s5066d/sap/config.h"
+#include "s5066d/sap/delivery_table.h"
+#include "s5066d/sap/link_manager.h"
+#include "s5066d/sap/peer_counts.h"
+#include "s5066d/sap/repeats.h"
+#include "s5066d/sap/sap_table.h"
+#include "s5066d/sap/spdu.h"
+#include "s5066d/sap/storage_ledger.h"
+#include "s5066d/sap/unidata_queue.h"
+#include "s5066d/sap/utc_clock.h"
+#include "sis/primitives.h"
+
+namespace s5066::sap {
+
+class UnidataSender {
+ public:
+  UnidataSender(const Config& config, const UtcClock& utc, PeerCounts& counts, Outbox& outbox,
+                Counters& counters, TraceSink& trace);
+
+  /// Room in the client's account, for submit(). False, and nothing taken, when there is none.
+  [[nodiscard]] bool book(ClientId client, std::size_t updu_octets);
+  /// A checked request for which book() found room. It is neither queued nor ended yet.
+  UnidataItem accept(Instant now, ClientId client, const Binding& binding,
+                     const sis::DeliveryMode& delivery, sis::UnidataRequest& request);
+  void refuse(ClientId client, const sis::UnidataRequest& request, sis::RejectReason reason,
+              bool tell);
+  void queue(UnidataItem item) { queue_.put(std::move(item)); }
+  /// S_PDU types 1 and 2: U_PDUs of our own, queued with the priority of what they answer.
+  void answer(Instant now, Address peer, const DataSpdu& data, bool delivered);
+
+  // What became of it.
+  void on_spdu_confirm(Instant now, const cas::SpduConfirm& confirm, LinkManager& links);
+  void on_spdu_rejected(Instant now, const cas::SpduRejected& rejected, const LinkManager& links);
+  void on_answer(Instant now, Address peer, SapId source, SapId destination, ByteSpan part,
+                 bool delivered);
+  /// A call to this peer failed: some of what waits for it has waited in vain often enough.
+  void on_call_failed(Instant now, Address peer);
+  void confirm(Instant now, UnidataItem item);
+  void reject(Instant now, UnidataItem item, sis::RejectReason reason);
+  /// Drops all of the client's U_PDUs without reports; what the sublayers below hold runs to its
+  /// end.
+  void forget_client(Instant now, ClientId client);
+
+  void expire(Instant now);
+  std::optional<Instant> next_deadline() const;
+  /// All peers with any load, the most urgent first.
+  std::vector<PeerLoad> loads() const;
+  /// Gives each session, and the unacknowledged service, as much as it may hold at a time.
+  void feed(Instant now, const LinkManager& links);
+
+  const StorageLedger& ledger() const { return ledger_; }
+  const UnidataQueue& queue() const { return queue_; }
+  const DeliveryTable& deliveries() const { return deliveries_; }
+
+ private:
+  enum class Outcome : std::uint8_t { confirmed, rejected, expired, dropped };
+
+  void hand_down(Instant now, UnidataItem item);
+  void requeue(Instant now, UnidataItem item, const LinkManager& links);
+  void await_client(Instant now, UnidataItem item);
+  void finish(Instant now, UnidataItem& item, Outcome outcome);
+  Bytes response_part(const Bytes& updu) const;
+
+  const Config& config_;
+  const UtcClock& utc_;
+  PeerCounts& counts_;
+  Outbox& outbox_;
+  Counters& counters_;
+  TraceSink& trace_;
+  StorageLedger ledger_;
+  UnidataQueue queue_;
+  DeliveryTable deliveries_;
+  RepeatMarker repeat_marker_;
+  /// Lanes (none: non-ARQ) whose S_PDU was refused for want of room below; they wait until
+  /// something there has ended.
+  std::set<std::optional<Address>> refused_below_;
+  std::uint64_t last_updu_id_ = 0;
+  std::uint64_t last_cpdu_id_ = 0;
+};
+
+}  // namespace s5066::sap
