@@ -1,25 +1,21 @@
 // s5066d, the STANAG 5066 subnet server: arguments, configuration, exit status.
 #include <boost/program_options.hpp>
-#include <csignal>
 #include <cstdint>
-#include <exception>
 #include <iostream>
 #include <random>
 #include <string>
 
 #include "config/load.h"
-#include "s5066d/runtime/control_endpoint.h"
+#include "s5066d/posix/log_writer.h"
+#include "s5066d/posix/main_tail.h"
+#include "s5066d/posix/socket.h"
 #include "s5066d/runtime/daemon.h"
-#include "s5066d/runtime/log_writer.h"
 
 namespace {
 
 namespace options = boost::program_options;
 using namespace s5066;
 
-constexpr int kOk = 0;
-constexpr int kEnvironment = 1;  // a port, a device, a file
-constexpr int kUsage = 2;        // arguments or configuration
 constexpr auto kControlTimeout = std::chrono::seconds(10);
 
 options::options_description known_options() {
@@ -41,13 +37,13 @@ options::options_description known_options() {
 }
 
 int ask(const std::string& socket_path, const std::string& request) {
-  const auto answer = runtime::ask_control(socket_path, request, kControlTimeout);
+  const auto answer = posix::ask_control(socket_path, request, kControlTimeout);
   if (!answer) {
     std::cerr << "s5066d: " << answer.error().detail << "\n";
-    return kEnvironment;
+    return posix::kExitEnvironment;
   }
   std::cout << *answer;
-  return kOk;
+  return posix::kExitOk;
 }
 
 std::uint64_t seed_of(const options::variables_map& given) {
@@ -59,17 +55,16 @@ std::uint64_t seed_of(const options::variables_map& given) {
 int serve(const options::variables_map& given) {
   auto loaded = config::load_node(given["config"].as<std::string>());
   for (const auto& problem : loaded.problems) std::cerr << to_string(problem) << "\n";
-  if (!loaded.value) return kUsage;
-  if (given.count("check-config")) return kOk;
+  if (!loaded.value) return posix::kExitUsage;
+  if (given.count("check-config")) return posix::kExitOk;
   if (given.count("capture")) loaded.value->capture_file = given["capture"].as<std::string>();
 
-  std::signal(SIGPIPE, SIG_IGN);
-  runtime::LogWriter log(loaded.value->log_level);
+  posix::LogWriter log(loaded.value->log_level);
   runtime::Daemon daemon(*loaded.value, seed_of(given), log);
   const auto outcome = daemon.run();
-  if (outcome) return kOk;
+  if (outcome) return posix::kExitOk;
   std::cerr << "s5066d: " << outcome.error().detail << "\n";
-  return kEnvironment;
+  return posix::kExitEnvironment;
 }
 
 int run(int argc, char** argv) {
@@ -80,26 +75,18 @@ int run(int argc, char** argv) {
                  given);
   if (given.count("help")) {
     std::cout << known;
-    return kOk;
+    return posix::kExitOk;
   }
   if (given.count("control") && given.count("status") + given.count("counters") == 1) {
     return ask(given["control"].as<std::string>(), given.count("status") ? "status" : "counters");
   }
   if (given.count("config") && !given.count("control")) return serve(given);
   std::cerr << "s5066d: give --config FILE, or --control SOCKET with --status or --counters\n";
-  return kUsage;
+  return posix::kExitUsage;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const options::error& problem) {
-    std::cerr << "s5066d: " << problem.what() << "\n";
-    return kUsage;
-  } catch (const std::exception& problem) {
-    std::cerr << "s5066d: " << problem.what() << "\n";
-    return kEnvironment;
-  }
+  return posix::run_main<options::error>("s5066d", run, argc, argv);
 }

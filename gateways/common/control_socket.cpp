@@ -1,61 +1,16 @@
 #include "gateways/common/control_socket.h"
 
-#include <poll.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <unistd.h>
-
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
-#include <cerrno>
-#include <cstring>
 #include <utility>
 
-#include "gateways/common/unique_fd.h"
+#include "s5066d/posix/socket.h"
 
 namespace s5066::gateways {
 
 namespace asio = boost::asio;
 using asio::local::stream_protocol;
-
-namespace {
-
-constexpr std::size_t kAnswerOctetsMax = 1u << 20;
-
-Error os_error(const std::string& what) {
-  return Error{ErrorCode::io, what + ": " + std::strerror(errno)};
-}
-
-sockaddr_un address_of(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  return address;
-}
-
-// Only a refused connection proves that nobody listens; no other failure does, and the probe must
-// not wait for a process that does not accept.
-Result<void> remove_dead_socket(const std::string& path, const std::string& what) {
-  struct stat existing {};
-  if (::lstat(path.c_str(), &existing) != 0) return {};  // bind() says what is wrong, if anything
-  if (!S_ISSOCK(existing.st_mode)) {
-    return Error{ErrorCode::already_exists, what + ": something else is in its place"};
-  }
-  const UniqueFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!probe) return os_error(what);
-  const sockaddr_un address = address_of(path);
-  const auto* generic = reinterpret_cast<const sockaddr*>(&address);
-  if (::connect(probe.get(), generic, sizeof address) == 0 || errno == EAGAIN) {
-    return Error{ErrorCode::already_exists, what + ": another process answers there"};
-  }
-  if (errno != ECONNREFUSED) return os_error(what + ": cannot tell whether it is in use");
-  if (::unlink(path.c_str()) != 0) return os_error(what);
-  return {};
-}
-
-}  // namespace
 
 // One connection; it keeps itself alive until its answer is written or its time is up.
 class ControlSocket::Session : public std::enable_shared_from_this<Session> {
@@ -106,24 +61,19 @@ ControlSocket::ControlSocket(asio::io_context& io, std::string path, Answer answ
     : path_(std::move(path)), answer_(std::move(answer)), acceptor_(io), retry_(io) {}
 
 ControlSocket::~ControlSocket() {
-  if (bound_) ::unlink(path_.c_str());
+  if (bound_) posix::remove_socket(path_);
 }
 
 Result<void> ControlSocket::open() {
-  sockaddr_un limits{};
-  const std::string what = "control socket " + path_;
-  if (path_.size() >= sizeof limits.sun_path) {
-    return Error{ErrorCode::too_large, what + ": the path is too long"};
+  auto listener = posix::listen_unix(path_, asio::socket_base::max_listen_connections);
+  if (!listener) {
+    return Error{listener.error().code, "control socket " + listener.error().detail};
   }
-  if (auto removed = remove_dead_socket(path_, what); !removed) return removed;
+  bound_ = true;
   boost::system::error_code error;
-  acceptor_.open(stream_protocol(), error);
-  const ::mode_t old_mask = ::umask(0177);
-  if (!error) acceptor_.bind(stream_protocol::endpoint(path_), error);
-  ::umask(old_mask);
-  bound_ = !error;
-  if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
-  if (error) return Error{ErrorCode::io, what + ": " + error.message()};
+  acceptor_.assign(stream_protocol(), listener->get(), error);
+  if (error) return Error{ErrorCode::io, "control socket " + path_ + ": " + error.message()};
+  static_cast<void>(listener->release());
   accept();
   return {};
 }
@@ -144,37 +94,6 @@ void ControlSocket::accept() {
     }
     accept();
   });
-}
-
-Result<std::string> ask_control(const std::string& path, const std::string& request,
-                                std::chrono::milliseconds timeout) {
-  const std::string what = "control socket " + path;
-  if (path.size() >= sizeof(sockaddr_un::sun_path)) return Error{ErrorCode::too_large, what};
-  const sockaddr_un address = address_of(path);
-  const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!socket) return os_error(what);
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    return os_error(what);
-  }
-  const std::string line = request + "\n";
-  if (::send(socket.get(), line.data(), line.size(), MSG_NOSIGNAL) !=
-      static_cast<ssize_t>(line.size())) {
-    return os_error(what);
-  }
-  std::string answer;
-  while (answer.size() < kAnswerOctetsMax) {
-    pollfd ready{socket.get(), POLLIN, 0};
-    const int n = ::poll(&ready, 1, static_cast<int>(timeout.count()));
-    if (n == 0) return Error{ErrorCode::timed_out, what};
-    char buffer[4096];
-    const ssize_t octets = n < 0 ? -1 : ::read(socket.get(), buffer, sizeof buffer);
-    if (octets < 0 && errno == EINTR) continue;
-    if (octets < 0) return os_error(what);
-    if (octets == 0 && answer.empty()) return Error{ErrorCode::io, what + ": no answer"};
-    if (octets == 0) return answer;
-    answer.append(buffer, static_cast<std::size_t>(octets));
-  }
-  return Error{ErrorCode::too_large, what};
 }
 
 std::string link_state(std::string_view status_json, std::string_view peer) {

@@ -47,10 +47,6 @@ class ControlSocket {
   bool bound_ = false;
 };
 
-/// The other side; waits for the whole answer.
-Result<std::string> ask_control(const std::string& path, const std::string& request,
-                                std::chrono::milliseconds timeout);
-
 /// What s5066d's answer to `status` says about the link to a station: "idle", "made" …; empty when
 /// it says nothing.
 std::string link_state(std::string_view status_json, std::string_view peer);

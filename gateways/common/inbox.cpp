@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "gateways/common/file_name.h"
-#include "gateways/common/unique_fd.h"
+#include "s5066d/posix/fd.h"
 
 namespace s5066::gateways {
 namespace {
@@ -24,19 +24,19 @@ Error os_error(const std::string& what, int code = errno) {
 }
 
 struct Folders {
-  UniqueFd inbox;
-  UniqueFd temporary;
+  posix::Fd inbox;
+  posix::Fd temporary;
 };
 
 Result<Folders> open_folders(const std::string& directory, bool create_temporary) {
-  UniqueFd inbox(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  posix::Fd inbox(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!inbox) return os_error("inbox " + directory);
   if (create_temporary && ::mkdirat(inbox.get(), Inbox::kTemporaryFolder, 0700) != 0 &&
       errno != EEXIST) {
     return os_error("inbox " + directory);
   }
-  UniqueFd temporary(::openat(inbox.get(), Inbox::kTemporaryFolder,
-                              O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  posix::Fd temporary(::openat(inbox.get(), Inbox::kTemporaryFolder,
+                               O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!temporary) return os_error("inbox " + directory + "/" + Inbox::kTemporaryFolder);
   return Folders{std::move(inbox), std::move(temporary)};
 }
@@ -74,11 +74,11 @@ Result<std::string> Inbox::write_temporary(ByteSpan content) {
   auto folders = open_folders(directory_, true);
   if (!folders) return folders.error();
   std::string name;
-  UniqueFd file;
+  posix::Fd file;
   for (unsigned i = 0; !file && i < kTemporaryTries; ++i) {
     name = std::to_string(next_number_++) + ".part";
-    file = UniqueFd(::openat(folders->temporary.get(), name.c_str(),
-                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640));
+    file = posix::Fd(::openat(folders->temporary.get(), name.c_str(),
+                              O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640));
     if (!file && errno != EEXIST) break;
   }
   const std::string what = "inbox " + directory_;

@@ -1,24 +1,20 @@
 // s5066-relay, the file relay of STANAG 5066 Annex F: arguments, configuration, exit status.
 #include <boost/program_options.hpp>
-#include <csignal>
-#include <exception>
 #include <iostream>
 #include <string>
 #include <vector>
 
 #include "config/load.h"
-#include "gateways/common/log_writer.h"
 #include "gateways/file_relay/relay_commands.h"
 #include "gateways/file_relay/relay_service.h"
+#include "s5066d/posix/log_writer.h"
+#include "s5066d/posix/main_tail.h"
 
 namespace {
 
 namespace options = boost::program_options;
 using namespace s5066;
 
-constexpr int kOk = 0;
-constexpr int kEnvironment = 1;  // a file, a disk, a socket; or not delivered
-constexpr int kUsage = 2;        // arguments or configuration
 constexpr std::uint32_t kRowsListed = 1000;
 
 constexpr const char* kSynopsis =
@@ -42,24 +38,23 @@ options::options_description known_options() {
 }
 
 int serve(const file_relay::RelayConfig& config, LogSink& log) {
-  std::signal(SIGPIPE, SIG_IGN);
   file_relay::RelayService service(config, log);
   const auto served = service.run();
-  if (served) return kOk;
+  if (served) return posix::kExitOk;
   LogLine(log, LogLevel::error, "relay_failed").kv("reason", to_string(served.error()));
   std::cerr << "s5066-relay: " << served.error().detail << "\n";
-  return kEnvironment;
+  return posix::kExitEnvironment;
 }
 
 int send(const file_relay::RelayConfig& config, const options::variables_map& given, LogSink& log) {
   if (!given.count("to") || !given.count("file")) {
     std::cerr << "s5066-relay: send needs --to ADDRESS and a file\n";
-    return kUsage;
+    return posix::kExitUsage;
   }
   const auto destination = parse_address(given["to"].as<std::string>());
   if (!destination || destination->group) {
     std::cerr << "s5066-relay: " << given["to"].as<std::string>() << " is not a station address\n";
-    return kUsage;
+    return posix::kExitUsage;
   }
   return file_relay::send_file(config,
                                {.destination = *destination,
@@ -78,36 +73,28 @@ int run(int argc, char** argv) {
       options::command_line_parser(argc, argv).options(known).positional(positions).run(), given);
   if (given.count("help")) {
     std::cout << kSynopsis << "\n" << known;
-    return kOk;
+    return posix::kExitOk;
   }
   if (!given.count("command") || !given.count("config")) {
     std::cerr << kSynopsis;
-    return kUsage;
+    return posix::kExitUsage;
   }
   const auto loaded = config::load_relay(given["config"].as<std::string>());
   for (const auto& problem : loaded.problems) std::cerr << to_string(problem) << "\n";
-  if (!loaded.value) return kUsage;
+  if (!loaded.value) return posix::kExitUsage;
 
-  gateways::LogWriter log(loaded.value->log_level);
+  posix::LogWriter log(loaded.value->log_level);
   const std::string command = given["command"].as<std::string>();
   if (command == "run") return serve(*loaded.value, log);
   if (command == "send") return send(*loaded.value, given, log);
   if (command == "list") return file_relay::list_spool(*loaded.value, kRowsListed);
-  if (command == "check") return kOk;
+  if (command == "check") return posix::kExitOk;
   std::cerr << kSynopsis;
-  return kUsage;
+  return posix::kExitUsage;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const options::error& problem) {
-    std::cerr << "s5066-relay: " << problem.what() << "\n";
-    return kUsage;
-  } catch (const std::exception& problem) {
-    std::cerr << "s5066-relay: " << problem.what() << "\n";
-    return kEnvironment;
-  }
+  return posix::run_main<options::error>("s5066-relay", run, argc, argv);
 }

@@ -18,8 +18,8 @@
 
 #include "gateways/common/control_socket.h"
 #include "gateways/common/sqlite_store.h"
-#include "gateways/common/unique_fd.h"
 #include "gateways/file_relay/relay_setup.h"
+#include "s5066d/posix/socket.h"
 
 namespace s5066::file_relay {
 
@@ -63,7 +63,7 @@ Result<Bytes> read_whole(const std::string& path, std::size_t octets_max) {
     return Error{ErrorCode::io, path + ": " + std::strerror(code)};
   };
   // Without waiting for somebody to write into a FIFO.
-  const gateways::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const posix::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file) return failed(errno);
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return failed(errno);
@@ -116,7 +116,7 @@ class ProgressLine {
 
 std::string ask_link(const RelayConfig& config, Address peer) {
   if (config.node_control_socket.empty()) return "";
-  const auto status = gateways::ask_control(config.node_control_socket, "status", kControlTimeout);
+  const auto status = posix::ask_control(config.node_control_socket, "status", kControlTimeout);
   return status ? gateways::link_state(*status, to_string(peer)) : "node does not answer";
 }
 
@@ -146,7 +146,7 @@ int wait_for(SqliteStore& store, gateways::SpoolId id, const RelayConfig& config
     }
     if (options.progress) {
       const auto status =
-          gateways::ask_control(control_socket_path(config), "status", kControlTimeout);
+          posix::ask_control(control_socket_path(config), "status", kControlTimeout);
       const std::string link = ask_link(config, options.destination);
       const std::int64_t octets = status ? status_value(*status, id.value, "octets") : -1;
       if (!status) {
@@ -183,7 +183,7 @@ int send_file(const RelayConfig& config, const SendOptions& options, LogSink& lo
   if (!id) return complain(log, options.file, id.error());
   std::cout << "accepted item=" << id->value << std::endl;
 
-  const auto woken = gateways::ask_control(control_socket_path(config), "wake", kControlTimeout);
+  const auto woken = posix::ask_control(control_socket_path(config), "wake", kControlTimeout);
   if (!woken) std::cerr << "s5066-relay: the relay does not run; the file waits in the spool\n";
   if (!options.wait) return 0;
   return wait_for(*store, *id, config, options, log);

@@ -110,7 +110,7 @@ Result<void> RelayService::start() {
 /// Two relays on one spool would send everything twice.
 Result<void> RelayService::lock_spool() {
   const std::string path = config_.spool_directory + "/lock";
-  spool_lock_ = gateways::UniqueFd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  spool_lock_ = posix::Fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!spool_lock_) return Error{ErrorCode::io, "spool " + path + ": " + std::strerror(errno)};
   if (::flock(spool_lock_.get(), LOCK_EX | LOCK_NB) != 0) {
     return Error{ErrorCode::already_exists,

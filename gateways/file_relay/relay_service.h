@@ -14,11 +14,11 @@
 
 #include "gateways/common/control_socket.h"
 #include "gateways/common/store_thread.h"
-#include "gateways/common/unique_fd.h"
 #include "gateways/file_relay/relay_config.h"
 #include "gateways/file_relay/relay_core.h"
 #include "s5066d/base/log.h"
 #include "s5066d/base/result.h"
+#include "s5066d/posix/fd.h"
 #include "sis/client.h"
 
 namespace s5066::file_relay {
@@ -58,7 +58,7 @@ class RelayService {
   boost::asio::steady_timer timer_{io_};
   boost::asio::steady_timer clock_timer_{io_};
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
-  gateways::UniqueFd spool_lock_;
+  posix::Fd spool_lock_;
   RelayCore core_;
   bool draining_ = false;
   std::deque<gateways::SisEvent> refused_;             // requests the client did not take

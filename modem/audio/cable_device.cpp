@@ -25,7 +25,7 @@ Error refusal(Answer answer) {
 
 Result<void> CableDevice::open() {
   close();
-  auto socket = connect_unix(config_.socket_path, config_.connect_timeout);
+  auto socket = posix::connect_unix(config_.socket_path, config_.connect_timeout);
   if (!socket) return socket.error();
   socket_ = std::move(*socket);
   auto agreed = shake_hands();
@@ -42,12 +42,13 @@ void CableDevice::close() {
 Result<void> CableDevice::shake_hands() {
   const Bytes hello =
       cable::encode(cable::Hello{.station = config_.station.value_or(cable::kAnyStation)});
-  if (auto sent = send_all(socket_.get(), hello, config_.connect_timeout); !sent) return sent;
+  if (auto sent = posix::send_all(socket_.get(), hello, config_.connect_timeout); !sent)
+    return sent;
   in_.resize(cable::kWelcomeBytes);
-  const Duration end = monotonic_now() + config_.connect_timeout;
+  const Duration end = posix::monotonic_now() + config_.connect_timeout;
   while (held_ < in_.size()) {
-    const auto got =
-        receive_some(socket_.get(), std::span(in_).subspan(held_), end - monotonic_now());
+    const auto got = posix::receive_some(socket_.get(), std::span(in_).subspan(held_),
+                                         end - posix::monotonic_now());
     if (!got) return got.error();
     held_ += *got;
   }
@@ -70,7 +71,7 @@ Result<Device::Received> CableDevice::receive(std::span<float> samples) {
   if (!socket_) return Error{ErrorCode::link_down, "cable is not open"};
   while (held_ < in_.size()) {
     const auto got =
-        receive_some(socket_.get(), std::span(in_).subspan(held_), config_.receive_timeout);
+        posix::receive_some(socket_.get(), std::span(in_).subspan(held_), config_.receive_timeout);
     if (!got) return got.error();
     held_ += *got;
   }
@@ -100,7 +101,7 @@ Result<void> CableDevice::transmit(bool keyed, std::span<const float> samples) {
                        .late = 0,
                        .index = *index_},
                       samples, out_);
-  auto sent = send_all(socket_.get(), out_, config_.transmit_timeout);
+  auto sent = posix::send_all(socket_.get(), out_, config_.transmit_timeout);
   // Half a block may be on its way, so nothing more can follow on this connection.
   if (!sent) close();
   return sent;

@@ -9,8 +9,8 @@
 
 #include "modem/audio/cable_protocol.h"
 #include "modem/audio/device.h"
-#include "modem/audio/posix_io.h"
 #include "s5066d/base/bytes.h"
+#include "s5066d/posix/socket.h"
 
 namespace s5066::modem {
 
@@ -38,7 +38,7 @@ class CableDevice final : public Device {
 
   Config config_;
   Info info_;
-  Fd socket_;
+  posix::Fd socket_;
   Bytes in_;              // a block and …
   std::size_t held_ = 0;  // … how much of it has come
   Bytes out_;

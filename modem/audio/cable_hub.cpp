@@ -30,8 +30,8 @@ timespec to_timespec(Duration duration) {
 enum class Reading : std::uint8_t { whole, partial, ended };
 
 /// One read into what is missing of `in`.
-Reading read_into(const Fd& socket, Bytes& in, std::size_t& held) {
-  const auto got = receive_some(socket.get(), std::span(in).subspan(held), Duration::zero());
+Reading read_into(const posix::Fd& socket, Bytes& in, std::size_t& held) {
+  const auto got = posix::receive_some(socket.get(), std::span(in).subspan(held), Duration::zero());
   if (!got) return got.error().code == ErrorCode::timed_out ? Reading::partial : Reading::ended;
   held += *got;
   if (held < in.size()) return Reading::partial;
@@ -55,16 +55,16 @@ CableHub::CableHub(const Config& config) : config_(config), mixer_(config.mixer)
   }
   sent_.resize(seats_.size());
   heard_.assign(seats_.size(), std::vector<float>(config.block_samples));
-  wake_ = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  wake_ = posix::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 }
 
 CableHub::~CableHub() {
-  if (listener_) ::unlink(config_.socket_path.c_str());
+  if (listener_) posix::remove_socket(config_.socket_path);
 }
 
 Result<void> CableHub::open() {
   if (!wake_) return Error{ErrorCode::io, "no event descriptor"};
-  auto listener = listen_unix(config_.socket_path, kBacklog);
+  auto listener = posix::listen_unix(config_.socket_path, kBacklog);
   if (!listener) return listener.error();
   listener_ = std::move(*listener);
   return {};
@@ -88,7 +88,7 @@ void CableHub::count(std::uint64_t Stats::*counter) {
 
 Result<void> CableHub::run() {
   S5066_ASSERT(static_cast<bool>(listener_));
-  ticks_began_ = monotonic_now();
+  ticks_began_ = posix::monotonic_now();
   for (;;) {
     const auto woken = wait_for_sockets(next_deadline());
     if (!woken) return woken.error();
@@ -96,7 +96,7 @@ Result<void> CableHub::run() {
     if (config_.pace == Pace::max) {
       advance_lockstep();
     } else {
-      advance_real_time(monotonic_now());
+      advance_real_time(posix::monotonic_now());
     }
   }
 }
@@ -113,7 +113,7 @@ std::optional<Duration> CableHub::next_deadline() const {
 
 /// True when stop() was called.
 Result<bool> CableHub::wait_for_sockets(std::optional<Duration> until) {
-  if (accept_again_ && monotonic_now() >= *accept_again_) accept_again_.reset();
+  if (accept_again_ && posix::monotonic_now() >= *accept_again_) accept_again_.reset();
   polls_.clear();
   polls_.push_back({.fd = wake_.get(), .events = POLLIN, .revents = 0});
   // poll() passes over a negative descriptor.
@@ -127,9 +127,9 @@ Result<bool> CableHub::wait_for_sockets(std::optional<Duration> until) {
     polls_.push_back({.fd = stranger.socket.get(), .events = POLLIN, .revents = 0});
   }
   timespec timeout{};
-  if (until) timeout = to_timespec(std::max(Duration::zero(), *until - monotonic_now()));
+  if (until) timeout = to_timespec(std::max(Duration::zero(), *until - posix::monotonic_now()));
   const int ready = ::ppoll(polls_.data(), polls_.size(), until ? &timeout : nullptr, nullptr);
-  if (ready < 0 && errno != EINTR) return errno_error("poll");
+  if (ready < 0 && errno != EINTR) return posix::errno_error("poll");
   if (ready < 0) return false;
   if (polls_[0].revents != 0) return true;
 
@@ -152,13 +152,13 @@ Result<bool> CableHub::wait_for_sockets(std::optional<Duration> until) {
 
 void CableHub::accept_strangers() {
   for (;;) {
-    Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    posix::Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket) {
       if (errno == EAGAIN) return;
       if (errno == EINTR || errno == ECONNABORTED) continue;
       // Whoever waits still waits, so poll() would report it at once and for ever.
       count(&Stats::accept_errors);
-      accept_again_ = monotonic_now() + kAcceptRetry;
+      accept_again_ = posix::monotonic_now() + kAcceptRetry;
       return;
     }
     if (strangers_.size() >= config_.strangers_max) {
@@ -167,7 +167,7 @@ void CableHub::accept_strangers() {
     }
     Stranger& stranger = strangers_.emplace_back();
     stranger.socket = std::move(socket);
-    stranger.deadline = monotonic_now() + config_.hello_timeout;
+    stranger.deadline = posix::monotonic_now() + config_.hello_timeout;
   }
 }
 
@@ -186,7 +186,7 @@ void CableHub::read_stranger(Stranger& stranger) {
 }
 
 void CableHub::drop_slow_strangers() {
-  const Duration now = monotonic_now();
+  const Duration now = posix::monotonic_now();
   std::erase_if(strangers_, [&](const Stranger& stranger) {
     if (stranger.socket && now < stranger.deadline) return false;
     if (stranger.socket) count(&Stats::protocol_errors);
@@ -219,7 +219,7 @@ void CableHub::admit(Stranger& stranger, const cable::Hello& hello) {
   if (answer != Answer::accepted) {
     count(&Stats::refused);
     // The last that it hears of us: whether it does is its own affair.
-    static_cast<void>(send_all(stranger.socket.get(), welcome, Duration::zero()));
+    static_cast<void>(posix::send_all(stranger.socket.get(), welcome, Duration::zero()));
     return;
   }
   seat->socket = std::move(stranger.socket);

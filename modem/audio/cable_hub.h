@@ -14,10 +14,10 @@
 
 #include "modem/audio/cable_mixer.h"
 #include "modem/audio/cable_protocol.h"
-#include "modem/audio/posix_io.h"
 #include "s5066d/base/bytes.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/time.h"
+#include "s5066d/posix/socket.h"
 
 namespace s5066::modem {
 
@@ -68,7 +68,7 @@ class CableHub {
     std::vector<float> samples;
   };
   struct Seat {
-    Fd socket;
+    posix::Fd socket;
     Bytes in;              // a block and …
     std::size_t held = 0;  // … how much of it has come
     Bytes out;
@@ -81,7 +81,7 @@ class CableHub {
     std::optional<std::uint64_t> newest_answered;
   };
   struct Stranger {
-    Fd socket;
+    posix::Fd socket;
     Bytes in = Bytes(cable::kHelloBytes);
     std::size_t held = 0;
     Duration deadline{};
@@ -106,8 +106,8 @@ class CableHub {
 
   Config config_;
   CableMixer mixer_;
-  Fd listener_;
-  Fd wake_;
+  posix::Fd listener_;
+  posix::Fd wake_;
   std::optional<Duration> accept_again_;  // the listener rests until then
   std::vector<pollfd> polls_;
   std::vector<Seat> seats_;

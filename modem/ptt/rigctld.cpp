@@ -18,7 +18,7 @@ RigctldPtt::~RigctldPtt() {
 
 Result<void> RigctldPtt::key(bool on) {
   if (!socket_) {
-    auto socket = connect_loopback(config_.port, config_.timeout);
+    auto socket = posix::connect_loopback(config_.port, config_.timeout);
     if (!socket) return socket.error();
     socket_ = std::move(*socket);
   }
@@ -35,12 +35,12 @@ Result<void> RigctldPtt::key(bool on) {
 Result<void> RigctldPtt::ask(bool on) {
   const std::string_view line = on ? "T 1\n" : "T 0\n";
   const Bytes octets(line.begin(), line.end());
-  const Duration end = monotonic_now() + config_.timeout;
-  if (auto sent = send_all(socket_.get(), octets, config_.timeout); !sent) return sent;
+  const Duration end = posix::monotonic_now() + config_.timeout;
+  if (auto sent = posix::send_all(socket_.get(), octets, config_.timeout); !sent) return sent;
   std::string answer;
   while (answer.empty() || answer.back() != '\n') {
     std::array<std::uint8_t, kAnswerMax> part;
-    const auto got = receive_some(socket_.get(), part, end - monotonic_now());
+    const auto got = posix::receive_some(socket_.get(), part, end - posix::monotonic_now());
     if (!got) return Error{got.error().code, "rigctld: " + got.error().detail};
     answer.append(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(*got));
     if (answer.size() > kAnswerMax) return Error{ErrorCode::too_large, "answer of rigctld"};

@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-#include "modem/audio/posix_io.h"
 #include "modem/ptt/ptt.h"
 #include "s5066d/base/time.h"
+#include "s5066d/posix/socket.h"
 
 namespace s5066::modem {
 
@@ -27,7 +27,7 @@ class RigctldPtt final : public Ptt {
   Result<void> ask(bool on);
 
   Config config_;
-  Fd socket_;
+  posix::Fd socket_;
   bool keyed_ = false;
 };
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "modem/audio/posix_io.h"
 #include "modem/ptt/ptt.h"
+#include "s5066d/posix/socket.h"
 
 namespace s5066::modem {
 
@@ -23,7 +23,7 @@ class SerialRtsPtt final : public Ptt {
 
  private:
   Config config_;
-  Fd port_;
+  posix::Fd port_;
 };
 
 }  // namespace s5066::modem

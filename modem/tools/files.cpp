@@ -1,16 +1,12 @@
 #include "modem/tools/files.h"
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <memory>
+
+#include "s5066d/posix/fd.h"
 
 namespace s5066::modem::tools {
 namespace {
-
-Error errno_error(const std::string& path) {
-  return Error{ErrorCode::io, path + ": " + std::strerror(errno)};
-}
 
 struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
@@ -21,7 +17,7 @@ using File = std::unique_ptr<std::FILE, CloseFile>;
 
 Result<Bytes> read_octets(const std::string& path) {
   const File file(std::fopen(path.c_str(), "rb"));
-  if (!file) return errno_error(path);
+  if (!file) return posix::errno_error(path);
   Bytes bytes;
   Bytes portion(1U << 16);
   while (const std::size_t count = std::fread(portion.data(), 1, portion.size(), file.get())) {
@@ -32,17 +28,17 @@ Result<Bytes> read_octets(const std::string& path) {
     bytes.insert(bytes.end(), portion.begin(),
                  portion.begin() + static_cast<std::ptrdiff_t>(count));
   }
-  if (std::ferror(file.get()) != 0) return errno_error(path);
+  if (std::ferror(file.get()) != 0) return posix::errno_error(path);
   return bytes;
 }
 
 Result<void> write_octets(const std::string& path, ByteSpan bytes) {
   File file(std::fopen(path.c_str(), "wb"));
-  if (!file) return errno_error(path);
+  if (!file) return posix::errno_error(path);
   if (std::fwrite(bytes.data(), 1, bytes.size(), file.get()) != bytes.size()) {
-    return errno_error(path);
+    return posix::errno_error(path);
   }
-  if (std::fclose(file.release()) != 0) return errno_error(path);
+  if (std::fclose(file.release()) != 0) return posix::errno_error(path);
   return {};
 }
 

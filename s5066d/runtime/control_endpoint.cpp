@@ -1,20 +1,14 @@
 #include "s5066d/runtime/control_endpoint.h"
 
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/time.h>
-#include <sys/un.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/read.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/streambuf.hpp>
 #include <boost/asio/write.hpp>
-#include <cerrno>
 #include <istream>
 #include <utility>
+
+#include "s5066d/posix/socket.h"
 
 namespace s5066::runtime {
 
@@ -22,24 +16,7 @@ namespace {
 using boost::system::error_code;
 using local = boost::asio::local::stream_protocol;
 
-constexpr std::size_t kAnswerOctetsMax = 16 * 1024 * 1024;
 constexpr auto kAcceptRetry = std::chrono::seconds(1);
-
-// Only a refused connection proves that nobody listens; no other failure does, and the probe must
-// not wait for a process that does not accept.
-error_code probe(boost::asio::io_context& io, const std::string& path) {
-  error_code failure;
-  local::socket socket(io);
-  socket.open(local(), failure);
-  if (!failure) socket.native_non_blocking(true, failure);
-  if (failure) return failure;
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  path.copy(address.sun_path, sizeof address.sun_path - 1);
-  const auto* generic = reinterpret_cast<const sockaddr*>(&address);
-  if (::connect(socket.native_handle(), generic, sizeof address) == 0) return {};
-  return {errno, boost::system::system_category()};
-}
 }  // namespace
 
 /// A client that asks for nothing or does not read is closed after the time-out and holds up
@@ -102,37 +79,18 @@ ControlEndpoint::~ControlEndpoint() {
 }
 
 Result<void> ControlEndpoint::open() {
-  const std::string& path = config_.socket_path;
-  const auto fail = [&](const std::string& why) {
-    return Error{ErrorCode::io, "control socket " + path + ": " + why};
-  };
-  if (path.size() >= sizeof(sockaddr_un::sun_path)) return fail("path too long");
-  error_code failure;
-  struct stat existing {};
-  if (::lstat(path.c_str(), &existing) == 0) {
-    if (!S_ISSOCK(existing.st_mode)) return fail("something else is in its place");
-    failure = probe(io_, path);
-    if (!failure || failure == boost::asio::error::would_block) {
-      return fail("another process answers there");
-    }
-    if (failure != boost::asio::error::connection_refused) {
-      return fail("cannot tell whether it is in use: " + failure.message());
-    }
-    if (::unlink(path.c_str()) != 0) {
-      return fail(error_code(errno, boost::system::system_category()).message());
-    }
-    failure.clear();
+  auto listener =
+      posix::listen_unix(config_.socket_path, boost::asio::socket_base::max_listen_connections);
+  if (!listener) {
+    return Error{listener.error().code, "control socket " + listener.error().detail};
   }
-  acceptor_.open(local(), failure);
-  if (failure) return fail(failure.message());
-  // The mode must hold from the first moment on, so the mask and not a later chmod gives it.
-  const mode_t mask = ::umask(0177);
-  acceptor_.bind(local::endpoint(path), failure);
-  ::umask(mask);
-  if (failure) return fail(failure.message());
   bound_ = true;
-  acceptor_.listen(boost::asio::socket_base::max_listen_connections, failure);
-  if (failure) return fail(failure.message());
+  error_code failure;
+  acceptor_.assign(local(), listener->get(), failure);
+  if (failure) {
+    return Error{ErrorCode::io, "control socket " + config_.socket_path + ": " + failure.message()};
+  }
+  static_cast<void>(listener->release());
   accept();
   return {};
 }
@@ -173,40 +131,7 @@ void ControlEndpoint::stop() {
   error_code ignored;
   acceptor_.close(ignored);
   retry_.cancel();
-  if (std::exchange(bound_, false)) ::unlink(config_.socket_path.c_str());
-}
-
-Result<std::string> ask_control(const std::string& socket_path, const std::string& request,
-                                Duration timeout) {
-  const auto fail = [&](const error_code& failure) {
-    return Error{ErrorCode::io, "control socket " + socket_path + ": " + failure.message()};
-  };
-  if (socket_path.size() >= sizeof(sockaddr_un::sun_path)) {
-    return Error{ErrorCode::too_large, "control socket " + socket_path + ": path too long"};
-  }
-  boost::asio::io_context io;
-  local::socket socket(io);
-  error_code failure;
-  socket.connect(local::endpoint(socket_path), failure);
-  if (failure) return fail(failure);
-
-  const std::string line = request + "\n";
-  boost::asio::streambuf answer(kAnswerOctetsMax);
-  error_code outcome = boost::asio::error::timed_out;
-  boost::asio::async_write(socket, boost::asio::buffer(line), [&](error_code e, std::size_t) {
-    if (e) {
-      outcome = e;
-      return;
-    }
-    boost::asio::async_read(socket, answer, [&](error_code end, std::size_t) { outcome = end; });
-  });
-  io.run_for(timeout);
-  if (outcome != boost::asio::error::eof) return fail(outcome);
-  if (answer.size() == 0) {
-    return Error{ErrorCode::io, "control socket " + socket_path + ": no answer"};
-  }
-  return std::string(boost::asio::buffers_begin(answer.data()),
-                     boost::asio::buffers_end(answer.data()));
+  if (std::exchange(bound_, false)) posix::remove_socket(config_.socket_path);
 }
 
 }  // namespace s5066::runtime

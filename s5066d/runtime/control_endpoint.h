@@ -46,8 +46,4 @@ class ControlEndpoint {
   bool bound_ = false;
 };
 
-/// The other side: asks a running daemon and waits for its answer.
-Result<std::string> ask_control(const std::string& socket_path, const std::string& request,
-                                Duration timeout);
-
 }  // namespace s5066::runtime

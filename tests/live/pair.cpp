@@ -10,7 +10,7 @@
 #include <regex>
 
 #include "s5066d/base/rng.h"
-#include "s5066d/runtime/control_endpoint.h"
+#include "s5066d/posix/socket.h"
 
 namespace s5066::live {
 
@@ -136,7 +136,7 @@ void Pair::kill(const std::string& name) {
 }
 
 std::string Pair::ask(const std::string& name, const std::string& request) const {
-  const auto answer = runtime::ask_control(folder_ / (name + ".control"), request, kPatience);
+  const auto answer = posix::ask_control(folder_ / (name + ".control"), request, kPatience);
   return answer ? *answer : std::string();
 }
 

@@ -22,9 +22,9 @@
 #include <vector>
 
 #include "modem/audio/portaudio_device.h"
-#include "modem/audio/posix_io.h"
 #include "modem/ptt/ptt.h"
 #include "modem/worker/worker.h"
+#include "s5066d/posix/socket.h"
 
 namespace s5066::modem {
 namespace {
@@ -101,9 +101,9 @@ class SoundServer {
       std::cout << "no pulseaudio to start: " << std::generic_category().message(error) << '\n';
       return false;
     }
-    const Duration end = monotonic_now() + kPatience;
-    while (monotonic_now() < end) {
-      if (connect_unix(socket(), kPatience)) return true;
+    const Duration end = posix::monotonic_now() + kPatience;
+    while (posix::monotonic_now() < end) {
+      if (posix::connect_unix(socket(), kPatience)) return true;
       int status = 0;
       if (::waitpid(pid_, &status, WNOHANG) == pid_) {
         pid_ = -1;
@@ -147,8 +147,8 @@ void expect_burst_arrives(Worker& sender, Worker& receiver) {
   Bytes received;
   std::optional<TransmitOutcome> outcome;
   bool ended = false;
-  const Duration end = monotonic_now() + kPatience;
-  while (!(ended && outcome) && monotonic_now() < end) {
+  const Duration end = posix::monotonic_now() + kPatience;
+  while (!(ended && outcome) && posix::monotonic_now() < end) {
     while (auto event = sender.poll_event()) {
       if (const auto* done = std::get_if<TransmitFinished>(&*event)) outcome = done->outcome;
       if (const auto* fault = std::get_if<Fault>(&*event)) {

@@ -8,9 +8,8 @@
 
 #include <boost/asio/io_context.hpp>
 #include <filesystem>
-#include <fstream>
 
-#include "gateways/common/unique_fd.h"
+#include "s5066d/posix/fd.h"
 #include "tests/unit/gateways/temporary_folder.h"
 
 namespace s5066::gateways {
@@ -18,8 +17,8 @@ namespace {
 
 class ControlSocketPath : public testing::Test {
  protected:
-  UniqueFd bind_there(int type) {
-    UniqueFd socket(::socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  posix::Fd bind_there() {
+    posix::Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     EXPECT_EQ(::bind(socket.get(), generic(), sizeof address_), 0);
     return socket;
   }
@@ -46,27 +45,17 @@ class ControlSocketPath : public testing::Test {
 };
 
 TEST_F(ControlSocketPath, what_a_dead_process_left_is_taken_over) {
-  bind_there(SOCK_STREAM);
+  bind_there();
   ASSERT_TRUE(std::filesystem::exists(path_));
   EXPECT_EQ(refusal(), "");
 }
 
-TEST_F(ControlSocketPath, a_file_in_its_place_is_kept) {
-  std::ofstream(path_) << "precious";
-  expect_refused("something else is in its place");
-}
-
 TEST_F(ControlSocketPath, the_socket_of_a_living_process_is_kept) {
-  const UniqueFd living = bind_there(SOCK_STREAM);
+  const posix::Fd living = bind_there();
   ASSERT_EQ(::listen(living.get(), 0), 0);
   expect_refused("another process answers there");
   // Whose queue is full by now, because it does not accept.
   expect_refused("another process answers there");
-}
-
-TEST_F(ControlSocketPath, a_socket_that_cannot_be_asked_is_kept) {
-  const UniqueFd other = bind_there(SOCK_DGRAM);
-  expect_refused("cannot tell whether it is in use: Protocol wrong type for socket");
 }
 
 /// No descriptor can be opened while it lives.
@@ -74,7 +63,7 @@ class NoDescriptorsLeft {
  public:
   NoDescriptorsLeft() {
     EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
-    const UniqueFd next(::dup(0));
+    const posix::Fd next(::dup(0));
     rlimit none = before_;
     none.rlim_cur = static_cast<rlim_t>(next.get());
     EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
@@ -88,7 +77,7 @@ class NoDescriptorsLeft {
 TEST_F(ControlSocketPath, without_descriptors_it_rests_and_then_answers) {
   ControlSocket control(io_, path_, [](std::string_view) { return "ok\n"; });
   ASSERT_TRUE(control.open());
-  const UniqueFd client(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const posix::Fd client(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   ASSERT_EQ(::connect(client.get(), generic(), sizeof address_), 0);
   ASSERT_EQ(::write(client.get(), "status\n", 7), 7);
   {

@@ -11,9 +11,9 @@
 
 #include "gateways/common/control_socket.h"
 #include "gateways/common/sqlite_store.h"
-#include "gateways/common/unique_fd.h"
 #include "gateways/file_relay/relay_service.h"
 #include "gateways/file_relay/relay_setup.h"
+#include "s5066d/posix/socket.h"
 #include "tests/unit/gateways/temporary_folder.h"
 
 namespace s5066::file_relay {
@@ -95,8 +95,7 @@ TEST_F(RelayCommands, a_name_can_neither_break_the_list_nor_steer_the_terminal) 
 }
 
 TEST_F(RelayCommands, two_relays_do_not_share_a_spool) {
-  const gateways::UniqueFd lock(
-      ::open((config.spool_directory + "/lock").c_str(), O_RDWR | O_CREAT, 0600));
+  const posix::Fd lock(::open((config.spool_directory + "/lock").c_str(), O_RDWR | O_CREAT, 0600));
   ASSERT_EQ(::flock(lock.get(), LOCK_EX), 0);
   const auto started = RelayService(config, log).run();
   ASSERT_FALSE(started);
@@ -160,9 +159,9 @@ TEST(ControlSocket, answers_one_line_and_refuses_an_endless_one) {
   std::thread client([&] {
     const auto timeout = std::chrono::seconds(20);
     const std::size_t most = gateways::ControlSocket::kRequestOctetsMax - 1;
-    answer = gateways::ask_control(path, "status", timeout);
-    longest = gateways::ask_control(path, std::string(most, 'a'), timeout);
-    too_long = gateways::ask_control(path, std::string(most + 1, 'a'), timeout);
+    answer = posix::ask_control(path, "status", timeout);
+    longest = posix::ask_control(path, std::string(most, 'a'), timeout);
+    too_long = posix::ask_control(path, std::string(most + 1, 'a'), timeout);
     io.stop();
   });
   io.run();
@@ -172,7 +171,7 @@ TEST(ControlSocket, answers_one_line_and_refuses_an_endless_one) {
   EXPECT_FALSE(too_long && !too_long->empty());
   server.reset();
   EXPECT_FALSE(std::filesystem::exists(path));
-  EXPECT_FALSE(gateways::ask_control(path, "status", std::chrono::seconds(1)));
+  EXPECT_FALSE(posix::ask_control(path, "status", std::chrono::seconds(1)));
 }
 
 }  // namespace

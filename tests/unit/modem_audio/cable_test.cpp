@@ -15,8 +15,8 @@
 #include "modem/audio/cable_hub.h"
 #include "modem/audio/cable_mixer.h"
 #include "modem/audio/cable_protocol.h"
-#include "modem/audio/posix_io.h"
 #include "s5066d/base/rng.h"
+#include "s5066d/posix/socket.h"
 
 namespace s5066::modem {
 namespace {
@@ -61,7 +61,9 @@ class Hub {
     return std::make_unique<CableDevice>(
         CableDevice::Config{.socket_path = path(), .station = number});
   }
-  Fd raw_connection() const { return std::move(connect_unix(path(), kPatience).value()); }
+  posix::Fd raw_connection() const {
+    return std::move(posix::connect_unix(path(), kPatience).value());
+  }
 
  private:
   SocketPath path_;
@@ -75,11 +77,11 @@ CableHub::Config lockstep(std::size_t stations = 2) {
 
 /// Waits through the time-outs of a hub that pauses.
 Result<Device::Received> receive(Device& device, std::span<float> block) {
-  const Duration end = monotonic_now() + kPatience;
+  const Duration end = posix::monotonic_now() + kPatience;
   for (;;) {
     auto received = device.receive(block);
     const bool waiting = !received && received.error().code == ErrorCode::timed_out;
-    if (!waiting || monotonic_now() > end) return received;
+    if (!waiting || posix::monotonic_now() > end) return received;
   }
 }
 
@@ -107,9 +109,9 @@ std::vector<float> exchange(Device& device, std::size_t blocks, bool keyed) {
 /// Polls a condition that another thread brings about.
 template <typename Condition>
 bool eventually(Condition condition) {
-  const Duration end = monotonic_now() + kPatience;
+  const Duration end = posix::monotonic_now() + kPatience;
   while (!condition()) {
-    if (monotonic_now() > end) return false;
+    if (posix::monotonic_now() > end) return false;
     std::this_thread::yield();
   }
   return true;
@@ -251,7 +253,7 @@ TEST(CableLockstep, without_descriptors_the_listener_rests) {
   ASSERT_TRUE(a->open().ok());
   ASSERT_TRUE(b->open().ok());
   const std::uint64_t refused = hub.stats().refused;
-  const Fd waiting(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const posix::Fd waiting(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   hub.path().copy(address.sun_path, sizeof address.sun_path - 1);
@@ -263,7 +265,7 @@ TEST(CableLockstep, without_descriptors_the_listener_rests) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   rlimit none = before;
-  none.rlim_cur = static_cast<rlim_t>(Fd(::dup(waiting.get())).get());
+  none.rlim_cur = static_cast<rlim_t>(posix::Fd(::dup(waiting.get())).get());
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
   ASSERT_EQ(::connect(waiting.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address),
             0);
@@ -274,7 +276,7 @@ TEST(CableLockstep, without_descriptors_the_listener_rests) {
   EXPECT_GE(errors, 1U);
   EXPECT_LT(errors, 200U);
   const Bytes hello = encode(cable::Hello{.station = 9});  // gets a seat refused: it was heard
-  ASSERT_TRUE(send_all(waiting.get(), hello, kPatience).ok());
+  ASSERT_TRUE(posix::send_all(waiting.get(), hello, kPatience).ok());
   EXPECT_TRUE(eventually([&] { return hub.stats().refused == refused + 1; }));
 }
 
@@ -371,10 +373,10 @@ TEST(CableHub, garbage_from_a_stranger_disturbs_nobody) {
   auto sending = std::async(std::launch::async, [&] { return exchange(*a, 300, true); });
   Rng rng(1);
   for (int n = 0; n < 20; ++n) {
-    const Fd stranger = hub.raw_connection();
+    const posix::Fd stranger = hub.raw_connection();
     Bytes garbage(100);
     for (auto& octet : garbage) octet = static_cast<std::uint8_t>(rng.below(256));
-    static_cast<void>(send_all(stranger.get(), garbage, kPatience));
+    static_cast<void>(posix::send_all(stranger.get(), garbage, kPatience));
   }
   const auto heard = listening.get();
   ASSERT_EQ(heard.size(), 300U * 192);
@@ -390,20 +392,20 @@ TEST(CableHub, garbage_from_a_stranger_disturbs_nobody) {
 
 /// Sits down at station 0 and sends these octets once the first block has come.
 void misbehave(const Hub& hub, ByteSpan octets) {
-  const Fd socket = hub.raw_connection();
-  ASSERT_TRUE(send_all(socket.get(), encode(cable::Hello{.station = 0}), kPatience).ok());
+  const posix::Fd socket = hub.raw_connection();
+  ASSERT_TRUE(posix::send_all(socket.get(), encode(cable::Hello{.station = 0}), kPatience).ok());
   Bytes in(cable::kWelcomeBytes + cable::kBlockHeaderBytes + 192 * sizeof(float));
   std::size_t held = 0;
   while (held < in.size()) {
-    const auto got = receive_some(socket.get(), std::span(in).subspan(held), kPatience);
+    const auto got = posix::receive_some(socket.get(), std::span(in).subspan(held), kPatience);
     ASSERT_TRUE(got.ok());
     held += *got;
   }
-  ASSERT_TRUE(send_all(socket.get(), octets, kPatience).ok());
+  ASSERT_TRUE(posix::send_all(socket.get(), octets, kPatience).ok());
   // The hub hangs up.
   Bytes rest(65536);
   for (;;) {
-    const auto got = receive_some(socket.get(), rest, kPatience);
+    const auto got = posix::receive_some(socket.get(), rest, kPatience);
     if (got) continue;
     EXPECT_EQ(got.error().code, ErrorCode::link_down);
     return;
@@ -441,9 +443,9 @@ TEST(CableHub, a_station_that_breaks_the_protocol_is_cut_off_and_may_come_again)
 TEST(CableHub, half_a_block_followed_by_silence_is_only_a_pause) {
   const Hub hub(lockstep(1));
   {
-    const Fd socket = hub.raw_connection();
-    ASSERT_TRUE(send_all(socket.get(), encode(cable::Hello{.station = 0}), kPatience).ok());
-    ASSERT_TRUE(send_all(socket.get(), Bytes(10, 0), kPatience).ok());
+    const posix::Fd socket = hub.raw_connection();
+    ASSERT_TRUE(posix::send_all(socket.get(), encode(cable::Hello{.station = 0}), kPatience).ok());
+    ASSERT_TRUE(posix::send_all(socket.get(), Bytes(10, 0), kPatience).ok());
     ASSERT_TRUE(eventually([&] { return hub.stats().stations_present == 1; }));
   }
   ASSERT_TRUE(eventually([&] { return hub.stats().stations_present == 0; }));
@@ -457,7 +459,7 @@ TEST(CableHub, strangers_beyond_the_limit_and_silent_ones_are_sent_away) {
   config.strangers_max = 2;
   config.hello_timeout = std::chrono::milliseconds(50);
   const Hub hub(config);
-  std::vector<Fd> strangers;
+  std::vector<posix::Fd> strangers;
   for (int n = 0; n < 3; ++n) strangers.push_back(hub.raw_connection());
   EXPECT_TRUE(eventually([&] { return hub.stats().refused == 1; }));
   EXPECT_TRUE(eventually([&] { return hub.stats().protocol_errors == 2; }));
@@ -466,11 +468,11 @@ TEST(CableHub, strangers_beyond_the_limit_and_silent_ones_are_sent_away) {
 
 TEST(CableHub, another_version_is_told_so) {
   const Hub hub(lockstep());
-  const Fd socket = hub.raw_connection();
+  const posix::Fd socket = hub.raw_connection();
   const Bytes hello = encode(cable::Hello{.version = cable::kVersion + 1, .station = 0});
-  ASSERT_TRUE(send_all(socket.get(), hello, kPatience).ok());
+  ASSERT_TRUE(posix::send_all(socket.get(), hello, kPatience).ok());
   Bytes in(cable::kWelcomeBytes);
-  ASSERT_TRUE(receive_some(socket.get(), in, kPatience).ok());
+  ASSERT_TRUE(posix::receive_some(socket.get(), in, kPatience).ok());
   EXPECT_EQ(cable::decode_welcome(in)->answer, cable::Answer::bad_version);
 }
 

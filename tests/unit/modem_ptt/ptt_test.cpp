@@ -19,7 +19,7 @@ constexpr Duration kPatience = std::chrono::seconds(20);
 class RigctldStandIn {
  public:
   explicit RigctldStandIn(std::string answer) : answer_(std::move(answer)) {
-    listener_ = Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    listener_ = posix::Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -44,24 +44,24 @@ class RigctldStandIn {
  private:
   void serve() {
     for (;;) {
-      const Fd peer(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      const posix::Fd peer(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
       if (!peer) return;
       Bytes line(64);
       for (;;) {
-        const auto got = receive_some(peer.get(), line, kPatience);
+        const auto got = posix::receive_some(peer.get(), line, kPatience);
         if (!got) break;
         {
           const std::lock_guard lock(mutex_);
           heard_.append(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(*got));
         }
         const Bytes answer(answer_.begin(), answer_.end());
-        if (!send_all(peer.get(), answer, kPatience)) break;
+        if (!posix::send_all(peer.get(), answer, kPatience)) break;
       }
     }
   }
 
   std::string answer_;
-  Fd listener_;
+  posix::Fd listener_;
   std::uint16_t port_ = 0;
   mutable std::mutex mutex_;
   std::string heard_;

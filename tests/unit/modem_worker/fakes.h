@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "modem/audio/device.h"
-#include "modem/audio/posix_io.h"
 #include "modem/ptt/ptt.h"
 #include "modem/worker/worker.h"
+#include "s5066d/posix/socket.h"
 
 namespace s5066::modem {
 
@@ -26,9 +26,9 @@ inline constexpr Duration kPatience = std::chrono::seconds(60);
 /// Polls a condition that another thread brings about.
 template <typename Condition>
 bool eventually(Condition condition) {
-  const Duration end = monotonic_now() + kPatience;
+  const Duration end = posix::monotonic_now() + kPatience;
   while (!condition()) {
-    if (monotonic_now() > end) return false;
+    if (posix::monotonic_now() > end) return false;
     std::this_thread::yield();
   }
   return true;

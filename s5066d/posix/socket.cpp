@@ -1,4 +1,4 @@
-#include "modem/audio/posix_io.h"
+#include "s5066d/posix/socket.h"
 
 #include <netinet/in.h>
 #include <poll.h>
@@ -7,20 +7,23 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
 
-namespace s5066::modem {
+namespace s5066::posix {
 namespace {
 
 constexpr int kFullQueueWaitMs = 5;
+constexpr std::size_t kAnswerPartOctets = 16 * 1024;
+constexpr std::size_t kAnswerOctetsMax = 16 * 1024 * 1024;
 
 Result<sockaddr_un> unix_address(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof address.sun_path) {
-    return Error{ErrorCode::bad_field, "socket path is empty or too long: " + path};
+    return Error{ErrorCode::bad_field, path + ": path is empty or too long"};
   }
   std::memcpy(address.sun_path, path.data(), path.size());
   return address;
@@ -70,19 +73,26 @@ Result<Fd> connect_to(int family, const sockaddr* address, socklen_t size, Durat
   return socket;
 }
 
-bool somebody_listens(const sockaddr_un& address) {
+// Only a refused connection proves that nobody listens; no other failure does, and the probe must
+// not wait for a process that does not accept.
+Result<void> remove_dead_socket(const std::string& path, const sockaddr_un& address) {
+  struct stat existing {};
+  if (::lstat(path.c_str(), &existing) != 0) return {};  // bind() says what is wrong, if anything
+  if (!S_ISSOCK(existing.st_mode)) {
+    return Error{ErrorCode::already_exists, path + ": something else is in its place"};
+  }
   const Fd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!probe) return true;
+  if (!probe) return errno_error(path);
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);
-  return ::connect(probe.get(), generic, sizeof address) == 0 || errno != ECONNREFUSED;
+  if (::connect(probe.get(), generic, sizeof address) == 0 || errno == EAGAIN) {
+    return Error{ErrorCode::already_exists, path + ": another process answers there"};
+  }
+  if (errno != ECONNREFUSED) return errno_error(path + ": cannot tell whether it is in use");
+  if (::unlink(path.c_str()) != 0) return errno_error(path);
+  return {};
 }
 
 }  // namespace
-
-void Fd::reset(int fd) {
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = fd;
-}
 
 Error errno_error(const std::string& what) {
   const std::error_code code(errno, std::generic_category());
@@ -112,22 +122,25 @@ Result<Fd> connect_loopback(std::uint16_t port, Duration timeout) {
 Result<Fd> listen_unix(const std::string& path, int backlog) {
   const auto address = unix_address(path);
   if (!address) return address.error();
-  struct stat status {};
-  if (::lstat(path.c_str(), &status) == 0) {
-    if (!S_ISSOCK(status.st_mode)) return Error{ErrorCode::already_exists, path + " is a file"};
-    if (somebody_listens(*address)) return Error{ErrorCode::already_exists, path + " is in use"};
-    if (::unlink(path.c_str()) != 0) return errno_error("remove " + path);
-  }
+  if (auto removed = remove_dead_socket(path, *address); !removed) return removed.error();
   Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket) return errno_error("socket");
+  if (!socket) return errno_error(path);
   // The mode of the descriptor becomes that of the file, so there is no moment when it is open to
   // others.
-  if (::fchmod(socket.get(), S_IRUSR | S_IWUSR) != 0) return errno_error("fchmod " + path);
+  if (::fchmod(socket.get(), S_IRUSR | S_IWUSR) != 0) return errno_error(path);
   if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) {
-    return errno_error("bind " + path);
+    return errno_error(path);
   }
-  if (::listen(socket.get(), backlog) != 0) return errno_error("listen on " + path);
+  if (::listen(socket.get(), backlog) != 0) {
+    const Error failed = errno_error(path);
+    ::unlink(path.c_str());
+    return failed;
+  }
   return socket;
+}
+
+void remove_socket(const std::string& path) {
+  ::unlink(path.c_str());
 }
 
 Result<void> send_all(int socket, ByteSpan bytes, Duration timeout) {
@@ -161,4 +174,27 @@ Result<std::size_t> receive_some(int socket, std::span<std::uint8_t> bytes, Dura
   }
 }
 
-}  // namespace s5066::modem
+Result<std::string> ask_control(const std::string& path, const std::string& request,
+                                Duration timeout) {
+  const auto failed = [&path](const Error& error) {
+    return Error{error.code, "control socket " + path + ": " + error.detail};
+  };
+  const auto socket = connect_unix(path, timeout);
+  if (!socket) return failed(socket.error());
+  const std::string line = request + "\n";
+  const auto sent = send_all(socket->get(), Bytes(line.begin(), line.end()), timeout);
+  if (!sent) return failed(sent.error());
+  std::string answer;
+  Bytes part(kAnswerPartOctets);
+  while (answer.size() < kAnswerOctetsMax) {
+    const auto octets = receive_some(socket->get(), part, timeout);
+    const bool at_end = !octets && octets.error().code == ErrorCode::link_down;
+    if (at_end && answer.empty()) return failed({ErrorCode::io, "no answer"});
+    if (at_end) return answer;
+    if (!octets) return failed(octets.error());
+    answer.append(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(*octets));
+  }
+  return failed({ErrorCode::too_large, "answer"});
+}
+
+}  // namespace s5066::posix

@@ -1,11 +1,11 @@
-#include "s5066d/runtime/log_writer.h"
+#include "s5066d/posix/log_writer.h"
 
 #include <chrono>
 #include <cstdio>
 #include <ctime>
 #include <string>
 
-namespace s5066::runtime {
+namespace s5066::posix {
 
 void LogWriter::write(LogLevel level, std::string_view line) {
   if (level < least_) return;
@@ -24,4 +24,4 @@ void LogWriter::write(LogLevel level, std::string_view line) {
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
-}  // namespace s5066::runtime
+}  // namespace s5066::posix

@@ -1,0 +1,30 @@
+// How our programs end: exit statuses, and one place for what a library threw.
+#pragma once
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+
+namespace s5066::posix {
+
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitEnvironment = 1;  // a port, a device, a file, a disk
+inline constexpr int kExitUsage = 2;        // arguments or configuration
+
+/// The body of a main(). `UsageError` is what the parser of the arguments throws. A peer that goes
+/// away is an error of a write, not a signal.
+template <typename UsageError>
+int run_main(const char* program, int (*run)(int, char**), int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    return run(argc, argv);
+  } catch (const UsageError& problem) {
+    std::fprintf(stderr, "%s: %s\n", program, problem.what());
+    return kExitUsage;
+  } catch (const std::exception& problem) {
+    std::fprintf(stderr, "%s: %s\n", program, problem.what());
+    return kExitEnvironment;
+  }
+}
+
+}  // namespace s5066::posix

@@ -1,0 +1,156 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <thread>
+
+#include "s5066d/posix/log_writer.h"
+#include "s5066d/posix/main_tail.h"
+#include "s5066d/posix/socket.h"
+
+namespace s5066::posix {
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds(20);
+
+class UnixSocket : public testing::Test {
+ protected:
+  UnixSocket() {
+    std::string pattern = "/tmp/s5066-posix-XXXXXX";
+    folder_ = ::mkdtemp(pattern.data());
+    path_ = folder_ + "/socket";
+  }
+  ~UnixSocket() override { std::filesystem::remove_all(folder_); }
+
+  Fd bind_there(int type) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path_.copy(address.sun_path, sizeof address.sun_path - 1);
+    Fd socket(::socket(AF_UNIX, type | SOCK_CLOEXEC, 0));
+    EXPECT_EQ(::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    return socket;
+  }
+  void expect_refused(const std::string& reason) {
+    const auto listener = listen_unix(path_, 1);
+    ASSERT_FALSE(listener);
+    EXPECT_EQ(listener.error().detail, path_ + ": " + reason);
+    EXPECT_TRUE(std::filesystem::exists(path_)) << "it was not ours to remove";
+  }
+
+  std::string folder_;
+  std::string path_;
+};
+
+TEST_F(UnixSocket, of_a_dead_process_is_taken_over) {
+  bind_there(SOCK_STREAM);
+  ASSERT_TRUE(std::filesystem::exists(path_));
+  EXPECT_TRUE(listen_unix(path_, 1));
+}
+
+TEST_F(UnixSocket, of_a_living_process_is_kept_even_when_its_queue_is_full) {
+  const Fd living = bind_there(SOCK_STREAM);
+  ASSERT_EQ(::listen(living.get(), 0), 0);
+  expect_refused("another process answers there");
+  expect_refused("another process answers there");
+}
+
+TEST_F(UnixSocket, is_not_put_in_the_place_of_a_file) {
+  std::ofstream(path_) << "precious";
+  expect_refused("something else is in its place");
+}
+
+TEST_F(UnixSocket, that_cannot_be_asked_is_kept) {
+  const Fd other = bind_there(SOCK_DGRAM);
+  expect_refused("cannot tell whether it is in use: Protocol wrong type for socket");
+}
+
+TEST_F(UnixSocket, is_for_its_owner_only_from_the_first_moment_on) {
+  const auto listener = listen_unix(path_, 1);
+  ASSERT_TRUE(listener);
+  struct stat status {};
+  ASSERT_EQ(::stat(path_.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
+}
+
+TEST_F(UnixSocket, path_may_have_107_characters_and_not_108) {
+  path_ = folder_ + "/" + std::string(sizeof(sockaddr_un::sun_path) - folder_.size() - 2, 'a');
+  EXPECT_TRUE(listen_unix(path_, 1));
+  path_ += "a";
+  const auto listener = listen_unix(path_, 1);
+  ASSERT_FALSE(listener);
+  EXPECT_EQ(listener.error().detail, path_ + ": path is empty or too long");
+}
+
+/// Answers one request with `answer`, or closes without a word when that is empty.
+std::string asked_of_a_server(const Fd& listener, const std::string& answer) {
+  const Fd client(::accept(listener.get(), nullptr, nullptr));
+  Bytes request(64);
+  const auto octets = receive_some(client.get(), request, kPatience);
+  EXPECT_TRUE(octets);
+  EXPECT_TRUE(send_all(client.get(), Bytes(answer.begin(), answer.end()), kPatience));
+  return std::string(request.begin(), request.begin() + static_cast<std::ptrdiff_t>(*octets));
+}
+
+TEST_F(UnixSocket, carries_a_request_and_an_answer_of_any_length) {
+  auto listener = listen_unix(path_, 1);
+  ASSERT_TRUE(listener);
+  ASSERT_EQ(::fcntl(listener->get(), F_SETFL, 0), 0);  // the server below waits in accept()
+  const std::string answer(1 << 20, 'a');
+  std::string request;
+  std::thread server([&] { request = asked_of_a_server(*listener, answer); });
+  const auto heard = ask_control(path_, "status", kPatience);
+  server.join();
+  EXPECT_EQ(request, "status\n");
+  ASSERT_TRUE(heard);
+  EXPECT_EQ(*heard, answer);
+}
+
+TEST_F(UnixSocket, that_ends_without_an_answer_is_an_error) {
+  auto listener = listen_unix(path_, 1);
+  ASSERT_TRUE(listener);
+  ASSERT_EQ(::fcntl(listener->get(), F_SETFL, 0), 0);
+  std::thread server([&] { asked_of_a_server(*listener, ""); });
+  const auto heard = ask_control(path_, "status", kPatience);
+  server.join();
+  ASSERT_FALSE(heard);
+  EXPECT_EQ(heard.error().detail, "control socket " + path_ + ": no answer");
+}
+
+TEST(LogWriter, writes_a_line_with_time_and_level_and_leaves_out_what_is_below_the_least) {
+  testing::internal::CaptureStderr();
+  LogWriter log(LogLevel::warning);
+  LogLine(log, LogLevel::info, "quiet");
+  LogLine(log, LogLevel::warning, "loud").kv("n", 1);
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(text.find("quiet"), std::string::npos);
+  ASSERT_GT(text.size(), 25u);
+  EXPECT_EQ(text[10], 'T');
+  EXPECT_EQ(text.substr(23), "Z warning loud n=1\n");
+}
+
+struct BadUsage : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+TEST(MainTail, tells_bad_usage_from_a_failing_environment) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run_main<BadUsage>(
+                "program", [](int argc, char**) { return argc; }, 3, nullptr),
+            3);
+  EXPECT_EQ(run_main<BadUsage>(
+                "program", [](int, char**) -> int { throw BadUsage("what is --x"); }, 0, nullptr),
+            kExitUsage);
+  EXPECT_EQ(
+      run_main<BadUsage>(
+          "program", [](int, char**) -> int { throw std::runtime_error("no disk"); }, 0, nullptr),
+      kExitEnvironment);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "program: what is --x\nprogram: no disk\n");
+}
+
+}  // namespace
+}  // namespace s5066::posix
