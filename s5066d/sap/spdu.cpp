@@ -12,6 +12,7 @@ constexpr std::uint8_t kValidTimeToDieBit = 0x40;
 constexpr std::size_t kDataFixed = 3;  // DATA without TIME TO DIE
 constexpr std::size_t kTimeToDieOctets = 2;
 constexpr std::size_t kAnswerFixed = 2;
+constexpr std::size_t kHardLinkRequestOctets = 2;
 
 /// Days since 1970-01-01, rounded down.
 std::int64_t day_number(UtcSeconds at) {
@@ -64,6 +65,25 @@ Bytes encode_answer(unsigned type, std::uint8_t low_half, SapId source, SapId de
   return out;
 }
 
+Bytes encode_hard_link(const HardLinkRequest& request) {
+  S5066_ASSERT(request.link_type < 4);
+  S5066_ASSERT(request.priority < 4);
+  const auto low_half = static_cast<std::uint8_t>(request.link_type << 2 | request.priority);
+  return {first_octet(3, low_half), saps(request.requesting_sap, request.remote_sap)};
+}
+Bytes encode_hard_link(const HardLinkConfirm&) {
+  return {first_octet(4, 0)};
+}
+Bytes encode_hard_link(const HardLinkRefused& refused) {
+  return {first_octet(5, static_cast<std::uint8_t>(refused.reason))};
+}
+Bytes encode_hard_link(const HardLinkTerminate& terminate) {
+  return {first_octet(6, static_cast<std::uint8_t>(terminate.reason))};
+}
+Bytes encode_hard_link(const HardLinkTerminateConfirm&) {
+  return {first_octet(7, 0)};
+}
+
 Bytes copy_from(ByteSpan octets, std::size_t at) {
   return {octets.begin() + static_cast<std::ptrdiff_t>(at), octets.end()};
 }
@@ -84,6 +104,30 @@ Result<Spdu> decode_data(ByteSpan octets) {
   }
   data.updu = copy_from(octets, updu_at);
   return Spdu{std::move(data)};
+}
+
+Result<Spdu> decode_hard_link(ByteSpan octets) {
+  const auto low_half = static_cast<std::uint8_t>(octets[0] & 0x0F);
+  switch (octets[0] >> 4) {
+    case 3:
+      if (octets.size() < kHardLinkRequestOctets) {
+        return Error{ErrorCode::truncated, "hard link request"};
+      }
+      return Spdu{HardLinkRequest{static_cast<std::uint8_t>(low_half >> 2),
+                                  static_cast<std::uint8_t>(low_half & 3),
+                                  SapId{static_cast<std::uint8_t>(octets[1] >> 4)},
+                                  SapId{static_cast<std::uint8_t>(octets[1] & 0x0F)}}};
+    case 4:
+      return Spdu{HardLinkConfirm{}};
+    case 5:
+      return Spdu{HardLinkRefused{static_cast<HardLinkRefusal>(low_half)}};
+    case 6:
+      return Spdu{HardLinkTerminate{static_cast<HardLinkEnd>(low_half)}};
+    case 7:
+      return Spdu{HardLinkTerminateConfirm{}};
+    default:
+      return Error{ErrorCode::unsupported, "S_PDU type"};
+  }
 }
 
 }  // namespace
@@ -113,15 +157,21 @@ Bytes encode(const Spdu& spdu) {
   if (const auto* confirm = std::get_if<DeliveryConfirm>(&spdu)) {
     return encode_answer(1, 0, confirm->source_sap, confirm->destination_sap, confirm->updu_part);
   }
-  const auto& fail = std::get<DeliveryFail>(spdu);
-  return encode_answer(2, fail.reason, fail.source_sap, fail.destination_sap, fail.updu_part);
+  if (const auto* fail = std::get_if<DeliveryFail>(&spdu)) {
+    return encode_answer(2, fail->reason, fail->source_sap, fail->destination_sap, fail->updu_part);
+  }
+  if (const auto* request = std::get_if<HardLinkRequest>(&spdu)) return encode_hard_link(*request);
+  if (const auto* confirm = std::get_if<HardLinkConfirm>(&spdu)) return encode_hard_link(*confirm);
+  if (const auto* refused = std::get_if<HardLinkRefused>(&spdu)) return encode_hard_link(*refused);
+  if (const auto* end = std::get_if<HardLinkTerminate>(&spdu)) return encode_hard_link(*end);
+  return encode_hard_link(std::get<HardLinkTerminateConfirm>(spdu));
 }
 
 Result<Spdu> decode(ByteSpan octets) {
   if (octets.empty()) return Error{ErrorCode::truncated, "empty S_PDU"};
   const unsigned type = octets[0] >> 4;
   if (type == 0) return decode_data(octets);
-  if (type > 2) return Error{ErrorCode::unsupported, "S_PDU type"};
+  if (type > 2) return decode_hard_link(octets);
   if (octets.size() < kAnswerFixed) return Error{ErrorCode::truncated, "delivery S_PDU"};
   const SapId source{static_cast<std::uint8_t>(octets[1] >> 4)};
   const SapId destination{static_cast<std::uint8_t>(octets[1] & 0x0F)};

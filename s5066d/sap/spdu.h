@@ -1,5 +1,5 @@
-// S_PDUs, what two subnetwork interface sublayers say to each other (A.3.1). Types 0 to 2 are here;
-// the hard link types 3 to 7 are refused as unsupported.
+// S_PDUs, what two subnetwork interface sublayers say to each other (A.3.1): U_PDUs and their
+// delivery confirmations, and the five of the hard link protocol. Fields keep what was on the air.
 #pragma once
 
 #include <cstdint>
@@ -55,15 +55,62 @@ struct DeliveryFail {       // type 2
   friend bool operator==(const DeliveryFail&, const DeliveryFail&) = default;
 };
 
+/// HARD LINK ESTABLISHMENT REQUEST. The rank of the requesting client is not carried (A.3.1.4).
+struct HardLinkRequest {       // type 3
+  std::uint8_t link_type = 0;  // 2 bits; 3 is undefined
+  std::uint8_t priority = 0;   // 2 bits
+  SapId requesting_sap;
+  SapId remote_sap;  // means something for link type 2 only
+  friend bool operator==(const HardLinkRequest&, const HardLinkRequest&) = default;
+};
+
+/// HARD LINK ESTABLISHMENT CONFIRM (A.3.1.5).
+struct HardLinkConfirm {  // type 4
+  friend bool operator==(const HardLinkConfirm&, const HardLinkConfirm&) = default;
+};
+
+/// Why a hard link was refused over the air (A.3.1.6); others are unassigned or reserved.
+enum class HardLinkRefusal : std::uint8_t {
+  remote_busy = 1,
+  higher_priority_existing = 2,
+  remote_not_responding = 3,
+  destination_sap_not_bound = 4,
+};
+/// HARD LINK ESTABLISHMENT REJECTED (A.3.1.6).
+struct HardLinkRefused {                                  // type 5
+  HardLinkRefusal reason = HardLinkRefusal::remote_busy;  // 4 bits
+  friend bool operator==(const HardLinkRefused&, const HardLinkRefused&) = default;
+};
+
+/// Why a hard link is ended over the air (A.3.1.7); others are unassigned or reserved.
+enum class HardLinkEnd : std::uint8_t {
+  client_request = 1,
+  higher_priority_requested = 2,
+  destination_sap_unbound = 4,
+};
+/// HARD LINK TERMINATE (A.3.1.7).
+struct HardLinkTerminate {                           // type 6
+  HardLinkEnd reason = HardLinkEnd::client_request;  // 4 bits
+  friend bool operator==(const HardLinkTerminate&, const HardLinkTerminate&) = default;
+};
+
+/// HARD LINK TERMINATE CONFIRM (A.3.1.8).
+struct HardLinkTerminateConfirm {  // type 7
+  friend bool operator==(const HardLinkTerminateConfirm&,
+                         const HardLinkTerminateConfirm&) = default;
+};
+
 /// In order of their type numbers.
-using Spdu = std::variant<DataSpdu, DeliveryConfirm, DeliveryFail>;
+using Spdu = std::variant<DataSpdu, DeliveryConfirm, DeliveryFail, HardLinkRequest, HardLinkConfirm,
+                          HardLinkRefused, HardLinkTerminate, HardLinkTerminateConfirm>;
 
 /// Longest S_PCI in front of a U_PDU.
 inline constexpr std::size_t kSpciOctetsMax = 5;
 
 Bytes encode(const Spdu& spdu);
 
-/// Any input is safe; `unsupported` is a type above 2.
+/// Any input is safe; `unsupported` is a type above 7. NOT USED bits and octets behind types 3 to 7
+/// are ignored.
 Result<Spdu> decode(ByteSpan octets);
 
 }  // namespace s5066::sap

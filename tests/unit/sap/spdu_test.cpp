@@ -47,10 +47,46 @@ TEST(Spdu, matches_the_worked_examples) {
   is(hello(), "05 33 00 48454C4C4F");                                                    // C8
   is(DeliveryConfirm{SapId{3}, SapId{3}, *from_hex("48454C4C4F")}, "10 33 48454C4C4F");  // C9
   is(DeliveryFail{1, SapId{3}, SapId{3}, *from_hex("48454C4C4F")}, "21 33 48454C4C4F");  // C10
+  is(HardLinkRequest{2, 1, SapId{3}, SapId{3}}, "39 33");                                // C11
+  is(HardLinkConfirm{}, "40");                                                           // C12
+  is(HardLinkRefused{HardLinkRefusal::higher_priority_existing}, "52");                  // C13
+  is(HardLinkTerminate{HardLinkEnd::client_request}, "61");                              // C14
+  is(HardLinkTerminateConfirm{}, "70");                                                  // C15
 }
 
-TEST(Spdu, hard_link_types_and_unknown_ones_are_unsupported) {
-  for (unsigned type = 3; type < 16; ++type) {
+TEST(Spdu, a_hard_link_request_keeps_type_priority_and_saps_apart) {
+  const auto is = [](const HardLinkRequest& request, std::string_view hex) {
+    EXPECT_EQ(encode(request), *from_hex(hex));
+    EXPECT_EQ(*decode(*from_hex(hex)), Spdu{request});
+  };
+  is({0, 3, SapId{15}, SapId{0}}, "33 F0");
+  is({3, 0, SapId{0}, SapId{15}}, "3C 0F");  // type 3 is undefined, and kept
+}
+
+TEST(Spdu, what_follows_a_hard_link_s_pdu_is_ignored) {
+  EXPECT_EQ(*decode(*from_hex("39 33 FF")), (Spdu{HardLinkRequest{2, 1, SapId{3}, SapId{3}}}));
+  EXPECT_EQ(*decode(*from_hex("4F FF")), Spdu{HardLinkConfirm{}});
+  EXPECT_EQ(*decode(*from_hex("7F")), Spdu{HardLinkTerminateConfirm{}});
+}
+
+TEST(Spdu, every_bit_flip_of_a_hard_link_s_pdu_decodes_to_what_it_says) {
+  for (const char* hex : {"39 33", "40", "52", "61", "70"}) {
+    const Bytes octets = *from_hex(hex);
+    for (std::size_t bit = 0; bit < octets.size() * 8; ++bit) {
+      Bytes flipped = octets;
+      flipped[bit / 8] = static_cast<std::uint8_t>(flipped[bit / 8] ^ 1u << bit % 8);
+      const auto decoded = decode(flipped);
+      if (!decoded.ok()) continue;
+      const unsigned type = flipped[0] >> 4;
+      EXPECT_EQ(decoded->index(), type);
+      const bool keeps_low_half = type != 1 && type != 4 && type != 7;
+      EXPECT_EQ(encode(*decoded)[0], keeps_low_half ? flipped[0] : type << 4);
+    }
+  }
+}
+
+TEST(Spdu, unknown_types_are_unsupported) {
+  for (unsigned type = 8; type < 16; ++type) {
     const auto decoded = decode(Bytes{static_cast<std::uint8_t>(type << 4), 0x33, 0});
     ASSERT_FALSE(decoded.ok());
     EXPECT_EQ(decoded.error().code, ErrorCode::unsupported);
@@ -58,7 +94,7 @@ TEST(Spdu, hard_link_types_and_unknown_ones_are_unsupported) {
 }
 
 TEST(Spdu, every_prefix_of_the_control_information_is_truncated) {
-  for (const char* hex : {"", "05", "05 33", "05 33 40", "05 33 40 00", "10", "21"}) {
+  for (const char* hex : {"", "05", "05 33", "05 33 40", "05 33 40 00", "10", "21", "39"}) {
     const auto decoded = decode(*from_hex(hex));
     ASSERT_FALSE(decoded.ok()) << hex;
     EXPECT_EQ(decoded.error().code, ErrorCode::truncated) << hex;

@@ -446,7 +446,7 @@ TEST_F(Interface, invalid_spdus_are_counted_and_dropped) {
     drain();
   };
   raw("05 33");
-  raw("39 33");
+  raw("80 33");
   raw("F0");
   raw("05 34 00 41", cas::Service::expedited_arq);
   EXPECT_EQ(counters[Counter::spdus_malformed], 1u);
