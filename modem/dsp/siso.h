@@ -1,0 +1,43 @@
+// Soft-in soft-out decoder of the convolutional code in viterbi.h: what the code says about every
+// coded bit beyond what that bit's own soft value says, and about every information bit. Exact
+// (sums of probabilities, not of their maxima), by forward and backward recursion over windows.
+//
+// An equaliser that is given the first and decodes again gains several decibels on fading channels.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "modem/dsp/viterbi.h"
+
+namespace s5066::modem::dsp {
+
+class SisoDecoder {
+ public:
+  /// Probability of each state of the encoder, but for a factor.
+  using States = std::array<float, kCodeStates>;
+  static States zero_state();
+  static States any_state();
+
+  struct Block {
+    /// Log-likelihood ratios, positive for 0, two for each information bit.
+    std::span<const float> llr;
+    States start;
+    std::span<float> extrinsic;    // of each coded bit; as many as llr
+    std::span<float> information;  // of each information bit, with everything known about it
+  };
+
+  SisoDecoder();
+
+  /// Decodes a stretch that begins in `start` and may end in any state; its last 40 bits or so are
+  /// less sure than the others. Returns the states at the end, to start the next stretch with. For
+  /// a code that bites its tail, wrap some 100 bits around both ends and start in any state.
+  States decode(const Block& block);
+
+ private:
+  std::vector<States> forward_;  // of one window
+};
+
+}  // namespace s5066::modem::dsp
