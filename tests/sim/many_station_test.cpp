@@ -11,6 +11,7 @@ using namespace std::chrono_literals;
 // Goal:   stations that share a frequency finish their business and never key over a transmission
 //         whose end they were told.
 // Method: three to eight stations, random pairs, an hour of traffic, some loss and fades.
+// B.3(1),(2)
 TEST(ManyStations, all_traffic_ends_and_nobody_keys_over_an_announced_burst) {
   for (const sim::Seed seed : sim::seeds(30)) {
     SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));

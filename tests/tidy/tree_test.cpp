@@ -1,6 +1,7 @@
 // The rules, applied to this source tree.
 #include <gtest/gtest.h>
 
+#include "tests/tidy/conformance.h"
 #include "tests/tidy/rules.h"
 
 namespace s5066::tidy {
@@ -45,6 +46,10 @@ TEST(Tree, opens_each_header_with_its_purpose) {
 
 TEST(Tree, has_a_target_for_every_folder) {
   expect_none(check_targets(tree()));
+}
+
+TEST(Tree, keeps_its_conformance_tables) {
+  expect_none(check_conformance(tree()));
 }
 
 }  // namespace

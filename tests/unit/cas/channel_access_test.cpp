@@ -101,6 +101,7 @@ class Link : public ::testing::Test {
   CpduId last_id;
 };
 
+// B.2(1),(2) B.3.2.1(2)-(4),(18),(20)
 TEST_F(Link, a_call_that_is_accepted_makes_the_link) {
   call();
   EXPECT_EQ(said(), "10");
@@ -112,6 +113,7 @@ TEST_F(Link, a_call_that_is_accepted_makes_the_link) {
   EXPECT_EQ(core->next_deadline(), std::nullopt);
 }
 
+// B.3.2.1(3),(4)
 TEST_F(Link, the_wait_for_an_answer_starts_when_the_request_has_left) {
   call();
   said();
@@ -124,6 +126,7 @@ TEST_F(Link, the_wait_for_an_answer_starts_when_the_request_has_left) {
   EXPECT_EQ(said(), "10");
 }
 
+// B.3.2.1(22)-(24)
 TEST_F(Link, a_request_is_repeated_as_often_as_configured_and_then_reported) {
   call();
   for (unsigned i = 0; i < config.requests_max; ++i) {
@@ -154,6 +157,7 @@ TEST_F(Link, a_request_the_channel_never_lets_out_ends_in_no_answer) {
   EXPECT_EQ(said(), "no-answer");
 }
 
+// B.3.2.1(21)
 TEST_F(Link, a_rejection_carries_its_reason_up) {
   call();
   said();
@@ -184,6 +188,7 @@ TEST_F(Link, a_call_for_a_made_link_is_answered_at_once) {
   EXPECT_EQ(said(), "made-by-us");
 }
 
+// B.2(2),(4) B.3(3.2) B.3.1.2(9) B.3.2.1(11),(12),(14)
 TEST_F(Link, a_called_link_is_made_when_accepted_is_sent) {
   hear("10");
   EXPECT_EQ(said(), "make made-by-peer 20");
@@ -194,6 +199,7 @@ TEST_F(Link, a_called_link_is_made_when_accepted_is_sent) {
   EXPECT_EQ(core->next_deadline(), std::nullopt);
 }
 
+// B.3.2.1(16),(17)
 TEST_F(Link, without_first_data_a_called_link_ends_silently_at_its_time) {
   make_by_peer();
   wait(config.first_data_wait() - nanoseconds(1));
@@ -211,6 +217,7 @@ TEST_F(Link, data_without_acknowledgement_does_not_stand_for_first_data) {
   EXPECT_EQ(core->state(kPeer), LinkState::made_wait);
 }
 
+// B.2(3)
 TEST_F(Link, an_acknowledgement_of_our_data_shows_that_the_peer_has_the_link) {
   make_by_peer();
   give_data(1);
@@ -238,6 +245,7 @@ TEST_F(Link, data_held_for_accepted_is_returned_when_the_link_ends) {
   EXPECT_EQ(said(), "50 reject terminate broken-by_peer");
 }
 
+// B.3.2.1(15)
 TEST_F(Link, a_repeated_request_is_accepted_again_and_restarts_the_wait_for_data) {
   make_by_peer();
   wait(config.first_data_wait() - nanoseconds(1));
@@ -270,6 +278,7 @@ TEST_F(Link, when_both_call_at_the_same_time_both_get_their_link) {
   EXPECT_EQ(core->state(kPeer), LinkState::made);
 }
 
+// B.3.2.2(3),(6),(7)
 TEST_F(Link, a_break_is_repeated_with_the_same_reason_and_then_taken_as_done) {
   make_by_us();
   ASSERT_TRUE(core->request_break(now, kPeer, BreakReason::no_more_data).ok());
@@ -282,6 +291,7 @@ TEST_F(Link, a_break_is_repeated_with_the_same_reason_and_then_taken_as_done) {
   EXPECT_EQ(said(), "terminate broken-by_us");
 }
 
+// B.2(1),(2) B.3.1.6(5) B.3.2.2(2),(5)
 TEST_F(Link, a_confirmed_break_ends_the_link) {
   make_by_us();
   ASSERT_TRUE(core->request_break(now, kPeer, BreakReason::higher_layer_request).ok());
@@ -336,6 +346,7 @@ TEST_F(Link, a_request_while_breaking_means_that_the_peer_has_broken) {
   EXPECT_EQ(said(), "terminate broken-by_us make made-by-peer 20");
 }
 
+// B.3(3.6),(3.7),(3.8) B.3.1.5(5) B.3.2.2(4)
 TEST_F(Link, a_break_is_confirmed_whatever_we_know) {
   hear("44");
   EXPECT_EQ(said(), "50");
@@ -363,6 +374,7 @@ TEST_F(Link, a_call_can_be_given_up) {
   EXPECT_EQ(said(), "broken-by_us");  // there was no connection to terminate
 }
 
+// B.3(3.1)
 TEST_F(Link, a_peer_that_warns_of_no_connection_has_no_link) {
   make_by_us();
   core->on_warning(now, {kPeer, 0, 0});
@@ -388,6 +400,7 @@ TEST_F(Link, a_lost_connection_ends_the_link_without_a_word_on_the_air) {
   EXPECT_EQ(core->state(kPeer), LinkState::idle);
 }
 
+// B.3(8) B.3.2(4) B.3.2.1(8)
 TEST_F(Link, links_are_bounded_in_both_directions) {
   config.nonexclusive_links_max = 2;
   restart();
@@ -411,6 +424,7 @@ TEST_F(Link, what_is_outstanding_is_bounded) {
   EXPECT_EQ(said(), "reject");
 }
 
+// B.3.1.2(9) B.3.1.4(3) B.3.2.1(13)
 TEST_F(Link, a_broadcast_only_node_neither_calls_nor_accepts) {
   config.broadcast_only = true;
   restart();
@@ -420,6 +434,7 @@ TEST_F(Link, a_broadcast_only_node_neither_calls_nor_accepts) {
   EXPECT_EQ(said(), "31");
 }
 
+// B.3(7) B.3.1.2(9) B.3.1.4(3) B.3.2(3)-(5) B.3.2.1(13)
 TEST_F(Link, an_exclusive_link_shuts_nonexclusive_ones_out) {
   core->on_cpdu(now, {Service::expedited_nonarq, kOther, Address{1}, *from_hex("11")});
   EXPECT_EQ(said(), "make made-by-peer 20");
@@ -433,6 +448,7 @@ TEST_F(Link, an_exclusive_link_shuts_nonexclusive_ones_out) {
   EXPECT_EQ(said(), "33");
 }
 
+// B.3.2.1(18)-(20)
 TEST_F(Link, making_an_exclusive_link_breaks_the_callers_nonexclusive_ones) {
   make_by_us();
   ASSERT_TRUE(core->request_link(now, kOther, LinkType::exclusive).ok());
@@ -443,6 +459,99 @@ TEST_F(Link, making_an_exclusive_link_breaks_the_callers_nonexclusive_ones) {
   EXPECT_EQ(core->state(kPeer), LinkState::breaking);
 }
 
+// B.2(5) B.3.1.1(5)-(7) B.3 end(1),(2)
+TEST_F(Link, the_service_of_an_s_pdu_is_kept_in_both_directions) {
+  make_by_us();
+  std::uint64_t id = 0;
+  for (const Service service :
+       {Service::arq, Service::nonarq, Service::expedited_arq, Service::expedited_nonarq}) {
+    core->request_unidata(now, {.id = CpduId{++id},
+                                .service = service,
+                                .destination = kPeer,
+                                .spdu = *from_hex("05 33 00 41"),
+                                .time_to_die = std::nullopt});
+    const auto down = core->poll_action();
+    ASSERT_TRUE(down.has_value());
+    const auto& cpdu = std::get<dts::CpduRequest>(*down);
+    EXPECT_EQ(cpdu.service, service);
+    EXPECT_EQ(to_hex(cpdu.cpdu), "00 05 33 00 41");
+    core->on_cpdu_confirm(now, {CpduId{id}});
+    EXPECT_EQ(said(), "confirm");
+    hear("00 05 33 00 41", service);
+    const auto up = core->poll_action();
+    ASSERT_TRUE(up.has_value());
+    EXPECT_EQ(std::get<SpduIndication>(*up).service, service);
+    EXPECT_EQ(to_hex(std::get<SpduIndication>(*up).spdu), "05 33 00 41");
+  }
+}
+
+// B.2(6)
+TEST_F(Link, what_an_s_pdu_holds_is_never_taken_for_control) {
+  make_by_us();
+  for (const char* hex : {"00 10", "00 11", "00 20", "00 33", "00 44", "00 50"}) {
+    hear(hex, Service::arq);
+    EXPECT_EQ(said(), "spdu") << hex;
+  }
+  EXPECT_EQ(core->state(kPeer), LinkState::made);
+}
+
+// B.3(8)
+TEST_F(Link, data_of_several_nonexclusive_links_alternates_without_a_word) {
+  make_by_us();
+  core->on_cpdu(now, {Service::expedited_nonarq, kOther, Address{1}, *from_hex("10")});
+  EXPECT_EQ(said(), "make made-by-peer 20");
+  leaves();
+  for (std::uint64_t id = 1; id <= 6; ++id) {
+    core->request_unidata(now, {.id = CpduId{id},
+                                .service = Service::arq,
+                                .destination = id % 2 == 0 ? kPeer : kOther,
+                                .spdu = *from_hex("05 33 00 41"),
+                                .time_to_die = std::nullopt});
+    EXPECT_EQ(said(), "arq:00 05 33 00 41");
+  }
+}
+
+// B.3.2(3),(4)
+TEST_F(Link, a_pending_exclusive_call_shuts_nonexclusive_ones_out) {
+  ASSERT_TRUE(core->request_link(now, kOther, LinkType::exclusive).ok());
+  EXPECT_EQ(said(), "11");
+  hear("10");
+  EXPECT_EQ(said(), "33");
+  EXPECT_EQ(core->request_link(now, kPeer, LinkType::nonexclusive).error().code,
+            ErrorCode::refused);
+  hear("11");
+  EXPECT_EQ(said(), "make made-by-peer 20");
+}
+
+// B.3.1.2(8) B.3.1.3(4) B.3.1.4(5) B.3.1.5(6) B.3.1.6(4) B.3.2(1),(2)
+TEST_F(Link, control_travels_as_expedited_data_without_acknowledgement) {
+  const auto control = [&](std::string_view hex) {
+    const auto action = core->poll_action();
+    const auto* cpdu = action ? std::get_if<dts::CpduRequest>(&*action) : nullptr;
+    ASSERT_NE(cpdu, nullptr) << hex;
+    EXPECT_EQ(to_hex(cpdu->cpdu), hex);
+    EXPECT_EQ(cpdu->service, Service::expedited_nonarq);
+    EXPECT_EQ(cpdu->destination, kPeer);
+  };
+  call();
+  control("10");
+  ASSERT_TRUE(core->request_break(now, kPeer, BreakReason::switching_to_broadcast).ok());
+  control("42");
+  hear("44");
+  control("50");
+  said();
+  hear("10");
+  core->poll_action();  // make
+  core->poll_action();  // made
+  control("20");
+  restart();
+  core->on_cpdu(now, {Service::expedited_nonarq, kOther, Address{1}, *from_hex("11")});
+  said();
+  hear("10");
+  control("33");
+}
+
+// B.3 end(2)
 TEST_F(Link, invalid_cpdus_are_counted_and_dropped) {
   for (const char* hex : {"", "00", "60", "F0"}) hear(hex);
   core->on_cpdu(now, {Service::expedited_nonarq, kPeer, Address::all_stations(), *from_hex("10")});

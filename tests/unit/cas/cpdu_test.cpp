@@ -7,6 +7,8 @@
 namespace s5066::cas {
 namespace {
 
+// B.3.1(4)-(8) B.3.1.1(1)-(4) B.3.1.2(1)-(7) B.3.1.3(1)-(3) B.3.1.4(1)-(4) B.3.1.5(1)-(4)
+// B.3.1.6(1)-(3)
 TEST(Cpdu, matches_the_worked_examples) {
   const auto is = [](const Cpdu& cpdu, std::string_view hex) {
     const Bytes octets = *from_hex(hex);
@@ -25,6 +27,7 @@ TEST(Cpdu, matches_the_worked_examples) {
   is(DataCpdu{*from_hex("71 33")}, "00 71 33");
 }
 
+// B.3.1(1)-(3)
 TEST(Cpdu, knows_exactly_six_types_whatever_the_low_half_says) {
   for (unsigned first = 0; first < 256; ++first) {
     const Bytes octets{static_cast<std::uint8_t>(first), 0xAA};
@@ -38,6 +41,7 @@ TEST(Cpdu, knows_exactly_six_types_whatever_the_low_half_says) {
   }
 }
 
+// B.3.1.2(4)-(7)
 TEST(Cpdu, ignores_reserved_bits_and_octets_behind_a_control_cpdu) {
   EXPECT_EQ(*decode(*from_hex("1E 00 FF")), Cpdu(PhysicalLinkRequest{LinkType::nonexclusive}));
   EXPECT_EQ(*decode(*from_hex("1F")), Cpdu(PhysicalLinkRequest{LinkType::exclusive}));
@@ -45,12 +49,14 @@ TEST(Cpdu, ignores_reserved_bits_and_octets_behind_a_control_cpdu) {
   EXPECT_EQ(*decode(*from_hex("5F 01")), Cpdu(PhysicalLinkBreakConfirm{}));
 }
 
+// B.3.1.4(2),(3)
 TEST(Cpdu, keeps_reasons_the_standard_does_not_name) {
   const Bytes octets = *from_hex("3F");
   EXPECT_EQ(encode(*decode(octets)), octets);
   EXPECT_EQ(to_string(std::get<PhysicalLinkRejected>(*decode(octets)).reason), "unspecified");
 }
 
+// B.3.1.1(2),(4)
 TEST(Cpdu, refuses_nothing_and_data_without_spdu) {
   EXPECT_EQ(decode({}).error().code, ErrorCode::truncated);
   EXPECT_EQ(decode(*from_hex("00")).error().code, ErrorCode::truncated);

@@ -206,6 +206,7 @@ class TwoCores : public ::testing::Test {
   std::size_t sequences = 0;
 };
 
+// B.3(9)
 TEST_F(TwoCores, every_order_of_events_stays_legal_and_settles) {
   explore(World(rng, counters, trace), 7);
   EXPECT_GT(sequences, 10'000u);

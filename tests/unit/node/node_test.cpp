@@ -55,6 +55,7 @@ class NodePair : public ::testing::Test {
   }
 };
 
+// B.3(1)
 TEST_F(NodePair, a_updu_crosses_and_is_confirmed_by_the_node) {
   const ClientId from = bind(alpha, 3, sis::Confirmation::node);
   const ClientId to = bind(bravo, 3, sis::Confirmation::none);

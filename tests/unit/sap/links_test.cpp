@@ -19,6 +19,7 @@ class Links : public InterfaceFixture {
   }
 };
 
+// B.3(3)
 TEST_F(Links, queued_arq_data_calls_its_destination_once) {
   const ClientId client = bind(3, Confirmation::none);
   give(client, request(kPeer, Bytes{1}));
@@ -237,6 +238,7 @@ TEST_F(Links, links_that_get_something_through_do_not) {
   EXPECT_EQ(sent<sis::UnidataRequestConfirm>(client), 10u);
 }
 
+// B.3(3.1)
 TEST_F(Links, a_peer_that_forgot_the_link_is_called_again_at_once) {
   const ClientId client = bind(3, Confirmation::node);
   give(client, request(kPeer, Bytes{1}));

@@ -1,0 +1,28 @@
+// The tables in docs/conformance: a row for each requirement of an annex, with the code that keeps
+// it and the tests that show it, or the reason why there is none.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/tidy/rules.h"
+
+namespace s5066::tidy {
+
+/// In percent of the rows of one table; as many as that are too many.
+inline constexpr std::size_t kExceptionPercentEnd = 3;
+
+/// The cells of each line, quoted ones unquoted (RFC 4180).
+std::vector<std::vector<std::string>> csv_cells(std::string_view text);
+
+/// The numbered requirements that a text names, one by one and sorted: "A.2.1.9(1)-(3),(7)" names
+/// A.2.1.9(1), A.2.1.9(2), A.2.1.9(3) and A.2.1.9(7). F.16 has no numbers and stands alone.
+std::vector<std::string> tags_in(std::string_view text);
+
+/// Each row has a number of its own, names code that exists, and either a reason or tests that
+/// exist and carry its tags, in the comment above them or inside.
+Problems check_conformance(const std::vector<SourceFile>& tree);
+
+}  // namespace s5066::tidy
