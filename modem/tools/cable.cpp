@@ -8,7 +8,7 @@
 #include "modem/audio/cable_hub.h"
 #include "modem/tools/options.h"
 #include "modem/tools/subcommands.h"
-#include "modem/waveforms/ms110a/burst_transmitter.h"
+#include "modem/waveforms/burst_transmitter.h"
 
 namespace s5066::modem::tools {
 namespace {
@@ -49,7 +49,7 @@ Result<void> check(Arguments& arguments) {
   CableMixer::Config& mixer = arguments.hub.mixer;
   mixer.channel = *channel;
   mixer.stations = arguments.stations;
-  mixer.signal_power = ms110a::kTransmitPower;
+  mixer.signal_power = kTransmitPower;
   if (arguments.pace != "real" && arguments.pace != "max") {
     return Error{ErrorCode::bad_field, "--pace is real or max"};
   }

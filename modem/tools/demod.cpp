@@ -7,7 +7,7 @@
 #include "modem/tools/files.h"
 #include "modem/tools/options.h"
 #include "modem/tools/subcommands.h"
-#include "modem/waveforms/ms110a/burst_receiver.h"
+#include "modem/waveforms/burst_receiver.h"
 
 namespace s5066::modem::tools {
 namespace {
@@ -79,13 +79,13 @@ class Listing {
   Bytes bytes_;
 };
 
-void feed(ms110a::BurstReceiver& receiver, std::span<const float> samples, Listing& listing) {
+void feed(BurstReceiver& receiver, std::span<const float> samples, Listing& listing) {
   receiver.process(samples);
   while (const auto event = receiver.poll_event()) listing.take(*event);
 }
 
 Result<void> demodulate(WavReader& reader, Listing& listing) {
-  ms110a::BurstReceiver receiver;
+  BurstReceiver receiver;
   dsp::Resampler resampler(
       {.rate_in = static_cast<double>(reader.rate()), .rate_out = kSampleRate});
   std::vector<float> portion(kPortion);

@@ -8,7 +8,7 @@
 #include "modem/tools/files.h"
 #include "modem/tools/options.h"
 #include "modem/tools/subcommands.h"
-#include "modem/waveforms/ms110a/burst_transmitter.h"
+#include "modem/waveforms/burst_transmitter.h"
 
 namespace s5066::modem::tools {
 namespace {
@@ -50,7 +50,7 @@ class Sink {
 Result<void> modulate(const Mode& mode, ByteSpan bytes, Sink& sink) {
   const std::vector<float> silence(static_cast<std::size_t>(kSilenceSeconds * kSampleRate), 0.0F);
   if (auto written = sink.write(silence); !written) return written;
-  ms110a::BurstTransmitter transmitter(mode, bytes);
+  BurstTransmitter transmitter(mode, bytes);
   std::vector<float> portion(kPortion);
   while (!transmitter.finished()) {
     const std::size_t count = transmitter.read(portion);

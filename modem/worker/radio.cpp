@@ -50,7 +50,7 @@ void Radio::transmit(const TransmitBurst& command) {
   }
   const std::uint64_t lead = duration_to_samples(config_.ptt_lead);
   const std::uint64_t earliest = next_to_make() + lead;
-  ms110a::BurstTransmitter transmitter(command.mode, command.bytes);
+  BurstTransmitter transmitter(command.mode, command.bytes);
   const std::uint64_t first = std::max(earliest, instant_to_sample(command.not_before));
   const std::uint64_t end = first + transmitter.total_samples();
   burst_ = Burst{.id = command.id,
@@ -166,7 +166,7 @@ std::uint64_t Radio::next_edge() const {
 
 void Radio::listen(std::span<const float> samples) {
   if (!receiver_) {
-    receiver_.emplace(ms110a::BurstReceiver::Config{.modes = config_.receive_modes});
+    receiver_.emplace(BurstReceiver::Config{.modes = config_.receive_modes});
     receiver_base_ = clock_;
   }
   receiver_->process(samples);

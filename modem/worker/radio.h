@@ -14,8 +14,8 @@
 #include "modem/api/modes.h"
 #include "modem/api/port.h"
 #include "modem/waveforms/burst_events.h"
-#include "modem/waveforms/ms110a/burst_receiver.h"
-#include "modem/waveforms/ms110a/burst_transmitter.h"
+#include "modem/waveforms/burst_receiver.h"
+#include "modem/waveforms/burst_transmitter.h"
 #include "modem/worker/sample_time.h"
 #include "s5066d/base/time.h"
 
@@ -66,7 +66,7 @@ class Radio {
  private:
   struct Burst {
     BurstId id;
-    ms110a::BurstTransmitter transmitter;
+    BurstTransmitter transmitter;
     std::uint64_t key_at = 0;
     std::uint64_t first_at = 0;  // first sample
     std::uint64_t end_at = 0;    // behind the last sample
@@ -93,7 +93,7 @@ class Radio {
   bool answered_ = false;    // the newest block received has its answer
   bool device_lost_ = false;
   std::optional<Burst> burst_;
-  std::optional<ms110a::BurstReceiver> receiver_;
+  std::optional<BurstReceiver> receiver_;
   std::uint64_t receiver_base_ = 0;  // position of the receiver's sample 0
   bool carrier_ = false;
   std::vector<float> scratch_;

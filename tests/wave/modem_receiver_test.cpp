@@ -35,7 +35,7 @@ std::string describe(const BurstEvent& event) {
 
 std::vector<std::string> events_of(std::span<const float> samples, std::size_t portion_max,
                                    std::uint64_t seed) {
-  ms110a::BurstReceiver receiver;
+  BurstReceiver receiver;
   Rng rng(seed);
   std::vector<std::string> texts;
   for (std::size_t at = 0; at < samples.size();) {
@@ -66,7 +66,7 @@ TEST(ModemReceiver, events_come_in_order_of_time) {
     tape.silence(0.05).burst(all_modes()[i], random_octets(40, i));
   }
   tape.silence(1).noise(15, 3);
-  ms110a::BurstReceiver receiver;
+  BurstReceiver receiver;
   receiver.process(tape.samples());
   std::uint64_t last = 0;
   while (const auto event = receiver.poll_event()) {
@@ -79,7 +79,7 @@ TEST(ModemReceiver, events_come_in_order_of_time) {
 }
 
 TEST(ModemReceiver, noise_alone_is_never_a_burst) {
-  ms110a::BurstReceiver receiver;
+  BurstReceiver receiver;
   channel::Awgn noise(0.3, Rng(77));
   Listener listener;
   for (int second = 0; second < 1800; ++second) {
@@ -99,7 +99,7 @@ TEST(ModemReceiver, a_steady_tone_and_silence_are_never_a_burst) {
       const double angle = 2 * std::numbers::pi * frequency * static_cast<double>(i) / kSampleRate;
       samples[i] = static_cast<float>(0.5 * std::sin(angle));
     }
-    ms110a::BurstReceiver receiver;
+    BurstReceiver receiver;
     EXPECT_TRUE(listen(receiver, samples).empty()) << frequency;
   }
 }
@@ -276,7 +276,7 @@ std::vector<float> announcing(std::uint8_t d1, std::uint8_t d2) {
 TEST(ModemReceiver, only_pairs_of_modes_we_know_synchronise) {
   for (std::uint8_t d1 = 0; d1 < 8; ++d1) {
     for (std::uint8_t d2 = 0; d2 < 8; ++d2) {
-      ms110a::BurstReceiver receiver;
+      BurstReceiver receiver;
       const auto bursts = listen(receiver, announcing(d1, d2));
       const auto mode = ms110a::mode_announced(d1, d2);
       ASSERT_EQ(bursts.size(),
@@ -294,7 +294,7 @@ TEST(ModemReceiver, modes_that_are_not_wanted_are_ignored) {
   tape.silence(0.2).burst(kShort2400, random_octets(100, 1));
   tape.silence(0.2).burst(kShort300, random_octets(30, 2));
   tape.silence(0.5);
-  ms110a::BurstReceiver receiver({.modes = {kShort300}});
+  BurstReceiver receiver({.modes = {kShort300}});
   const auto only = listen(receiver, tape.samples());
   ASSERT_EQ(only.size(), 1u);
   EXPECT_EQ(only[0].octets(), random_octets(30, 2));
@@ -331,7 +331,7 @@ TEST(ModemReceiver, samples_that_are_no_numbers_are_counted_and_passed_over) {
   samples[12] = -std::numeric_limits<float>::infinity();
   samples[13] = 1e30F;
   samples[start + 15000] = std::numeric_limits<float>::quiet_NaN();
-  ms110a::BurstReceiver receiver;
+  BurstReceiver receiver;
   const auto bursts = listen(receiver, samples);
   ASSERT_EQ(bursts.size(), 1u);
   EXPECT_EQ(bursts[0].octets(), octets);
@@ -371,7 +371,7 @@ TEST(ModemReceiver, events_nobody_fetches_are_bounded_and_counted) {
   Tape tape;
   for (std::uint64_t i = 0; i < 4; ++i) tape.silence(0.1).burst(kShort2400, random_octets(9, i));
   tape.silence(0.5);
-  ms110a::BurstReceiver receiver({.modes = {}, .events_max = 5});
+  BurstReceiver receiver({.modes = {}, .events_max = 5});
   receiver.process(tape.samples());
   EXPECT_EQ(receiver.stats().events_dropped, 4u * 3 - 5);
   unsigned left = 0;

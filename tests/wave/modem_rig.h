@@ -7,8 +7,8 @@
 
 #include "modem/channel/awgn.h"
 #include "modem/channel/watterson.h"
-#include "modem/waveforms/ms110a/burst_receiver.h"
-#include "modem/waveforms/ms110a/burst_transmitter.h"
+#include "modem/waveforms/burst_receiver.h"
+#include "modem/waveforms/burst_transmitter.h"
 
 namespace s5066::modem {
 
@@ -32,7 +32,7 @@ class Tape {
   /// Returns the burst's first sample on the tape.
   std::uint64_t burst(const Mode& mode, ByteSpan octets, float gain = 1) {
     const std::size_t start = samples_.size();
-    ms110a::BurstTransmitter transmitter(mode, octets);
+    BurstTransmitter transmitter(mode, octets);
     samples_.resize(start + transmitter.total_samples());
     transmitter.read(std::span(samples_).subspan(start));
     for (std::size_t i = start; i < samples_.size(); ++i) samples_[i] *= gain;
@@ -44,7 +44,7 @@ class Tape {
   }
   /// In relation to a burst with gain 1.
   Tape& noise(double snr_db, std::uint64_t seed) {
-    const double deviation = channel::noise_deviation(ms110a::kTransmitPower, snr_db, kSampleRate);
+    const double deviation = channel::noise_deviation(kTransmitPower, snr_db, kSampleRate);
     channel::Awgn(deviation, Rng(seed)).process(samples_);
     return *this;
   }
@@ -68,7 +68,7 @@ struct HeardBurst {
 /// Sorts events into bursts.
 class Listener {
  public:
-  void drain(ms110a::BurstReceiver& receiver) {
+  void drain(BurstReceiver& receiver) {
     while (const auto event = receiver.poll_event()) take(*event);
   }
   const std::vector<HeardBurst>& bursts() const { return bursts_; }
@@ -93,8 +93,7 @@ class Listener {
   unsigned strays_ = 0;
 };
 
-inline std::vector<HeardBurst> listen(ms110a::BurstReceiver& receiver,
-                                      std::span<const float> samples) {
+inline std::vector<HeardBurst> listen(BurstReceiver& receiver, std::span<const float> samples) {
   Listener listener;
   for (std::size_t at = 0; at < samples.size(); at += kSampleRate) {
     const std::size_t count = std::min<std::size_t>(kSampleRate, samples.size() - at);
@@ -105,7 +104,7 @@ inline std::vector<HeardBurst> listen(ms110a::BurstReceiver& receiver,
 }
 
 inline std::vector<HeardBurst> listen(Tape& tape) {
-  ms110a::BurstReceiver receiver;
+  BurstReceiver receiver;
   return listen(receiver, tape.samples());
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "modem/dsp/least_squares.h"
 #include "modem/waveforms/ms110a/symbols.h"
@@ -34,6 +35,9 @@ constexpr float kNoiseGain = 0.05F;
 constexpr double kCarrierGain = 0.03;
 constexpr double kClockSeconds = 5;
 constexpr double kClockStep = 0.75;  // symbols that the response may wander in its window
+
+/// Preambles whose data begin this close together, in half-symbol samples, are of one burst.
+constexpr std::int64_t kSameBurst = 64;
 
 // Judging the probes.
 constexpr double kHeardSeconds = 1;
@@ -85,8 +89,12 @@ bool BurstDemodulator::lost() const {
 bool BurstDemodulator::healthy() const {
   return heard_now_ > kHealthyAbove;
 }
+bool BurstDemodulator::covers(const PreambleReading& reading) const {
+  return reading.mode.waveform == Waveform::ms110a &&
+         std::abs(reading.data_start - reading_.data_start) < kSameBurst;
+}
 
-std::optional<BurstDemodulator::Output> BurstDemodulator::advance(const SampleHistory& history) {
+std::optional<Demodulator::Output> BurstDemodulator::advance(const SampleHistory& history) {
   if (!learned_) {
     if (history.end() < reading_.data_start + 2 * static_cast<std::int64_t>(kWindowTaps)) {
       return std::nullopt;
@@ -97,11 +105,16 @@ std::optional<BurstDemodulator::Output> BurstDemodulator::advance(const SampleHi
   while (history.end() >= origin_ + static_cast<std::int64_t>(kPhases * frame_symbols_)) {
     receive_frame(history);
     quality_sum_ += frame_quality_;
-    const auto block = decoder_.push(llr_);
+    auto block = decoder_.push(llr_);
     if (!block) continue;
     const auto quality = static_cast<float>(quality_sum_ / p_.frames_per_block);
     quality_sum_ = 0;
-    return Output{*block, quality};
+    Output output{.bytes = std::move(block->bytes),
+                  .first_bit = block->first_bit,
+                  .symbols_in_all = {},
+                  .soft_quality = quality};
+    if (block->blocks_in_all) output.symbols_in_all = *block->blocks_in_all * p_.block_symbols();
+    return output;
   }
   return std::nullopt;
 }

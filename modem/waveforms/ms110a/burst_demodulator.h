@@ -16,31 +16,17 @@
 
 namespace s5066::modem::ms110a {
 
-class BurstDemodulator {
+class BurstDemodulator final : public Demodulator {
  public:
-  struct Output {
-    BlockDecoder::Block block;
-    float soft_quality = 0;
-  };
-
   BurstDemodulator(const PreambleReading& reading, float noise_share);
 
-  /// Receives the frames that the history holds by now; gives the next block, if one is complete.
-  /// Call until there is none.
-  std::optional<Output> advance(const SampleHistory& history);
-
-  /// The probes have not been heard for a while.
-  bool lost() const;
-  /// The signal is there at this moment.
-  bool healthy() const;
-
-  const Mode& mode() const { return reading_.mode; }
-  /// Half-symbol sample of the data's beginning, by the preamble's reading.
-  std::int64_t data_start() const { return reading_.data_start; }
-  /// The same by the first path, to a fraction of a sample, once the channel has been learned.
-  double first_path_start() const { return first_path_start_; }
-  /// Half-symbol sample up to which the probes were heard.
-  std::int64_t last_heard() const { return last_heard_; }
+  std::optional<Output> advance(const SampleHistory& history) override;
+  bool lost() const override;
+  bool healthy() const override;
+  bool covers(const PreambleReading& reading) const override;
+  const Mode& mode() const override { return reading_.mode; }
+  double first_path_start() const override { return first_path_start_; }
+  std::int64_t last_heard() const override { return last_heard_; }
 
  private:
   void learn_channel(const SampleHistory& history);

@@ -89,11 +89,24 @@ std::array<std::uint8_t, 3> count_symbols(unsigned count) {
           static_cast<std::uint8_t>(4 + (count & 3))};
 }
 
+namespace {
+constexpr float kDiagonal = 0.70710678F;
+constexpr std::array<std::complex<float>, 8> kPoints = {{{1, 0},
+                                                         {kDiagonal, kDiagonal},
+                                                         {0, 1},
+                                                         {-kDiagonal, kDiagonal},
+                                                         {-1, 0},
+                                                         {-kDiagonal, -kDiagonal},
+                                                         {0, -1},
+                                                         {kDiagonal, -kDiagonal}}};
+}  // namespace
+
 std::complex<float> point(std::uint8_t tribit) {
-  constexpr float kDiagonal = 0.70710678F;
-  constexpr std::array<float, 8> kCosine = {1,  kDiagonal,  0, -kDiagonal,
-                                            -1, -kDiagonal, 0, kDiagonal};
-  return {kCosine[tribit & 7], kCosine[(tribit + 6) & 7]};
+  return kPoints[tribit & 7];
+}
+
+std::span<const std::complex<float>> points() {
+  return kPoints;
 }
 
 std::uint8_t tribit_of_bits(unsigned bits_per_symbol, unsigned bits) {

@@ -73,6 +73,7 @@ std::array<std::uint8_t, 3> count_symbols(unsigned count);
 
 /// Tribit 0..7 as a point of the unit circle.
 std::complex<float> point(std::uint8_t tribit);
+std::span<const std::complex<float>> points();
 
 /// Modified Gray decoding (5.3.2.3.4): 1, 2 or 3 bits, first bit most significant, to a tribit.
 std::uint8_t tribit_of_bits(unsigned bits_per_symbol, unsigned bits);

@@ -11,14 +11,6 @@
 
 namespace s5066::modem::ms110a {
 
-struct PreambleReading {
-  Mode mode;
-  std::int64_t data_start = 0;  // half-symbol sample, by the path the search locked to
-  double offset_hz = 0;
-  float snr_db = 0;  // in 3 kHz
-  float strength = 0;
-};
-
 class PreambleDecoder {
  public:
   enum class Progress : std::uint8_t { pending, refused, decided };

@@ -188,18 +188,4 @@ PreambleCandidate examine_preamble(const SampleHistory& history, std::int64_t po
   return best;
 }
 
-void turn_back(std::span<const Complex> samples, std::int64_t first, double offset_hz,
-               std::vector<Complex>& out) {
-  const double turns = offset_hz / kHalfSymbolRate;
-  const double start = std::remainder(turns * static_cast<double>(first), 1.0);
-  const std::complex<double> step = std::polar(1.0, -2 * std::numbers::pi * turns);
-  std::complex<double> turn = std::polar(1.0, -2 * std::numbers::pi * start);
-  out.resize(samples.size());
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    out[i] = mul(samples[i], Complex(turn));
-    turn = {turn.real() * step.real() - turn.imag() * step.imag(),
-            turn.real() * step.imag() + turn.imag() * step.real()};
-  }
-}
-
 }  // namespace s5066::modem::ms110a

@@ -12,17 +12,13 @@
 #include <vector>
 
 #include "modem/dsp/complex_math.h"
-#include "modem/dsp/history.h"
+#include "modem/dsp/turn_back.h"
 #include "modem/waveforms/ms110a/parameters.h"
+#include "modem/waveforms/reception.h"
 
 namespace s5066::modem::ms110a {
 
-using SampleHistory = dsp::History<dsp::Complex>;
-
-inline constexpr double kHalfSymbolRate = 2.0 * kSymbolRate;
 inline constexpr std::int64_t kSegmentSamples = 2 * kSegmentSymbols;
-/// Samples are taken in portions of this size, on which every decision is aligned: 10 ms.
-inline constexpr std::size_t kHop = 48;
 /// The window in which the paths of a channel are looked for, in symbols around the found position.
 inline constexpr int kWindowBefore = 14;
 inline constexpr unsigned kWindowTaps = 44;
@@ -72,7 +68,9 @@ PreambleCandidate examine_preamble(const SampleHistory& history, std::int64_t po
                                    double offset_hz);
 
 /// Samples from `first` on, turned back by an offset; the phase is 0 at sample 0 of the stream.
-void turn_back(std::span<const dsp::Complex> samples, std::int64_t first, double offset_hz,
-               std::vector<dsp::Complex>& out);
+inline void turn_back(std::span<const dsp::Complex> samples, std::int64_t first, double offset_hz,
+                      std::vector<dsp::Complex>& out) {
+  dsp::turn_back(samples, first, offset_hz / kHalfSymbolRate, out);
+}
 
 }  // namespace s5066::modem::ms110a

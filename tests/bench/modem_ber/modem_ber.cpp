@@ -13,8 +13,8 @@
 #include "modem/api/airtime.h"
 #include "modem/channel/awgn.h"
 #include "modem/channel/watterson.h"
-#include "modem/waveforms/ms110a/burst_receiver.h"
-#include "modem/waveforms/ms110a/burst_transmitter.h"
+#include "modem/waveforms/burst_receiver.h"
+#include "modem/waveforms/burst_transmitter.h"
 #include "tests/bench/common/arguments.h"
 
 namespace s5066::modem {
@@ -64,8 +64,7 @@ class Run {
       : plan_(plan),
         rng_(plan.seed),
         fading_({.paths = paths(plan), .offset_hz = plan.offset_hz}, rng_.fork()),
-        noise_(channel::noise_deviation(ms110a::kTransmitPower, plan.snr_db, kSampleRate),
-               rng_.fork()) {}
+        noise_(channel::noise_deviation(kTransmitPower, plan.snr_db, kSampleRate), rng_.fork()) {}
 
   Totals all() {
     pause();
@@ -91,7 +90,7 @@ class Run {
     Sent sent;
     sent.octets.resize(capacity(plan_.mode, from_seconds(plan_.burst_seconds)));
     for (auto& octet : sent.octets) octet = static_cast<std::uint8_t>(rng_.below(256));
-    ms110a::BurstTransmitter transmitter(plan_.mode, sent.octets);
+    BurstTransmitter transmitter(plan_.mode, sent.octets);
     sent.from = at_;
     sent.to = at_ + transmitter.total_samples();
     totals_.bits += 8 * sent.octets.size();
@@ -166,7 +165,7 @@ class Run {
   Rng rng_;
   channel::Watterson fading_;
   channel::Awgn noise_;
-  ms110a::BurstReceiver receiver_;
+  BurstReceiver receiver_;
   std::uint64_t at_ = 0;
   std::vector<Sent> sent_;
   Sent* current_ = nullptr;

@@ -10,8 +10,8 @@
 #include "modem/api/airtime.h"
 #include "modem/channel/awgn.h"
 #include "modem/dsp/resampler.h"
-#include "modem/waveforms/ms110a/burst_receiver.h"
-#include "modem/waveforms/ms110a/burst_transmitter.h"
+#include "modem/waveforms/burst_receiver.h"
+#include "modem/waveforms/burst_transmitter.h"
 #include "tests/bench/common/arguments.h"
 
 namespace s5066::modem {
@@ -32,7 +32,7 @@ double median_seconds(int runs, const std::function<void()>& work) {
 }
 
 void receive_all(std::span<const float> samples) {
-  ms110a::BurstReceiver receiver;
+  BurstReceiver receiver;
   for (std::size_t at = 0; at < samples.size(); at += kPortion) {
     receiver.process(samples.subspan(at, std::min(kPortion, samples.size() - at)));
     while (receiver.poll_event()) {
@@ -67,8 +67,7 @@ int main(int argc, char** argv) {
   const double seconds = arguments.has("quick") ? 15 : 60;
   const int runs = arguments.has("quick") ? 3 : 5;
   s5066::Rng rng(1);
-  const channel::Awgn noise(channel::noise_deviation(ms110a::kTransmitPower, kSnrDb, kSampleRate),
-                            rng);
+  const channel::Awgn noise(channel::noise_deviation(kTransmitPower, kSnrDb, kSampleRate), rng);
 
   std::vector<float> listening(static_cast<std::size_t>(seconds * kSampleRate), 0.0F);
   channel::Awgn(noise).process(listening);
@@ -89,7 +88,7 @@ int main(int argc, char** argv) {
     for (auto& octet : octets) octet = static_cast<std::uint8_t>(rng.below(256));
     std::vector<float> samples;
     const double transmit = median_seconds(runs, [&] {
-      ms110a::BurstTransmitter transmitter(mode, octets);
+      BurstTransmitter transmitter(mode, octets);
       samples.resize(transmitter.total_samples());
       transmitter.read(samples);
     });

@@ -31,7 +31,7 @@ TransmitBurst burst(std::uint64_t id, Instant not_before = {}) {
 }
 
 std::vector<float> modulated(const TransmitBurst& command) {
-  ms110a::BurstTransmitter transmitter(command.mode, command.bytes);
+  BurstTransmitter transmitter(command.mode, command.bytes);
   std::vector<float> samples(transmitter.total_samples());
   transmitter.read(samples);
   return samples;

@@ -1,5 +1,5 @@
-// A MIL-STD-188-110A serial tone receiver: takes audio in, finds transmissions by their preamble,
-// learns rate and interleaver from it, and reports the octets. It never needs to be told where a
+// Receives bursts of every waveform: takes audio in, finds transmissions by their preamble, learns
+// waveform, rate and interleaver from it, and reports the octets. It never needs to be told where a
 // burst begins, and works on while one is being received: the next preamble replaces a lost burst.
 //
 // A block that ends while the signal is not heard is delivered when the signal comes back, and
@@ -16,12 +16,12 @@
 
 #include "modem/waveforms/burst_events.h"
 
-namespace s5066::modem::ms110a {
+namespace s5066::modem {
 
 class BurstReceiver {
  public:
   struct Config {
-    /// Bursts of other modes are ignored. Empty: every supported mode of this waveform.
+    /// Bursts of other modes are ignored. Empty: every supported mode.
     std::vector<Mode> modes;
     /// Room for events nobody has polled yet; two minutes of the busiest mode. Beyond it the
     /// oldest are dropped and counted.
@@ -59,4 +59,4 @@ class BurstReceiver {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace s5066::modem::ms110a
+}  // namespace s5066::modem

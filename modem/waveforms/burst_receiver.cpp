@@ -1,13 +1,17 @@
-#include "modem/waveforms/ms110a/burst_receiver.h"
+#include "modem/waveforms/burst_receiver.h"
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "modem/api/airtime.h"
 #include "modem/dsp/downconverter.h"
-#include "modem/waveforms/ms110a/burst_demodulator.h"
+#include "modem/waveforms/ms110a/listener.h"
+#include "modem/waveforms/reception.h"
+#include "s5066d/base/assert.h"
 #include "s5066d/base/bounded_queue.h"
 
-namespace s5066::modem::ms110a {
+namespace s5066::modem {
 namespace {
 
 constexpr std::size_t kHopSamples = kHop * dsp::Downconverter::kDecimation;
@@ -16,11 +20,8 @@ constexpr std::size_t kHistorySamples = 16384;
 /// Beyond this a sample is not audio; full scale is 1.
 constexpr float kSampleMax = 8;
 constexpr float kDcPole = 0.995F;  // blocks below 8 Hz
-/// Preambles whose data begin this close together, in half-symbol samples, are of one burst.
-constexpr std::int64_t kSameBurst = 64;
 /// A burst that is being heard well gives way only to a preamble with this part of the power.
 constexpr float kReplaceStrength = 0.4F;
-constexpr float kStrongerBy = 1.5F;
 /// Blocks that wait for the signal to come back. More than end while a loss is being noticed.
 constexpr std::size_t kHeldMax = 8;
 /// A symbol's pulse is centred 1.5 samples after the symbol's beginning.
@@ -39,6 +40,7 @@ class BurstReceiver::Impl {
       : modes_(config.modes), history_(kHistorySamples), events_(config.events_max) {
     pending_.reserve(kHopSamples);
     converted_.reserve(kHop);
+    listeners_.push_back(std::make_unique<ms110a::Listener>(converter_.noise_share()));
   }
 
   void set_modes(std::vector<Mode> modes) { modes_ = std::move(modes); }
@@ -52,7 +54,7 @@ class BurstReceiver::Impl {
   }
 
   std::optional<BurstEvent> poll_event() { return events_.pop(); }
-  bool busy() const { return demodulator_.has_value(); }
+  bool busy() const { return demodulator_ != nullptr; }
   const Stats& stats() const { return stats_; }
 
  private:
@@ -81,35 +83,32 @@ class BurstReceiver::Impl {
   }
 
   void listen() {
-    const auto candidate = search_.advance(history_);
-    // A stronger candidate ends the reading of a weak one, which may have been noise.
-    if (candidate && (!decoder_ || candidate->strength > kStrongerBy * decoder_->strength())) {
-      decoder_.emplace(*candidate, converter_.noise_share());
+    std::uint64_t refused = 0;
+    for (const auto& listener : listeners_) {
+      const auto reading = listener->advance(history_);
+      refused += listener->refused();
+      if (!reading) continue;
+      if (wanted(reading->mode)) {
+        acquire(*listener, *reading);
+      } else {
+        ++preambles_unwanted_;
+      }
     }
-    if (!decoder_) return;
-    const auto progress = decoder_->advance(history_);
-    if (progress == PreambleDecoder::Progress::pending) return;
-    const PreambleReading reading = decoder_->reading();
-    decoder_.reset();
-    if (progress == PreambleDecoder::Progress::decided && wanted(reading.mode)) {
-      acquire(reading);
-    } else {
-      ++stats_.preambles_refused;
-    }
+    stats_.preambles_refused = refused + preambles_unwanted_;
   }
 
   bool wanted(const Mode& mode) const {
     return modes_.empty() || std::find(modes_.begin(), modes_.end(), mode) != modes_.end();
   }
 
-  void acquire(const PreambleReading& reading) {
+  void acquire(const PreambleListener& listener, const PreambleReading& reading) {
     if (demodulator_) {
-      if (std::abs(reading.data_start - demodulator_->data_start()) < kSameBurst) return;
+      if (demodulator_->covers(reading)) return;
       if (demodulator_->healthy() && reading.strength < kReplaceStrength) return;
       end_burst(CarrierDownReason::replaced, heard_until());
     }
     ++stats_.bursts;
-    demodulator_.emplace(reading, converter_.noise_share());
+    demodulator_ = listener.demodulator(reading);
     emit(BurstAcquired{.at_sample = at_sample_,
                        .mode = reading.mode,
                        .snr_db = reading.snr_db,
@@ -121,9 +120,10 @@ class BurstReceiver::Impl {
       if (at_sample_ >= *ends_at_) end_burst(CarrierDownReason::end_of_message, *ends_at_);
       return;
     }
-    while (const auto output = demodulator_->advance(history_)) {
-      hold(*output);
-      if (output->block.blocks_in_all || demodulator_->healthy() || held_.full()) release();
+    while (auto output = demodulator_->advance(history_)) {
+      const bool last = output->symbols_in_all.has_value();
+      hold(std::move(*output));
+      if (last || demodulator_->healthy() || held_.full()) release();
       if (ends_at_) {
         receive();
         return;
@@ -135,21 +135,20 @@ class BurstReceiver::Impl {
 
   // A block that ends while the probes are not heard is of a fade, or of what follows a burst that
   // was cut off. It waits until that is known: octets of the latter were never sent.
-  void hold(const BurstDemodulator::Output& output) {
+  void hold(Demodulator::Output output) {
     const Mode& mode = demodulator_->mode();
     const std::uint64_t start = data_start_sample();
-    if (!output.block.bytes.empty()) {
-      const bool stored = held_.push(BurstBytes{
-          .at_sample = at_sample_,
-          .first_bit_sample = start + output.block.first_bit * kSampleRate / mode.rate_bps,
-          .mode = mode,
-          .bytes = output.block.bytes,
-          .soft_quality = output.soft_quality});
+    if (!output.bytes.empty()) {
+      const bool stored = held_.push(
+          BurstBytes{.at_sample = at_sample_,
+                     .first_bit_sample = start + output.first_bit * kSampleRate / mode.rate_bps,
+                     .mode = mode,
+                     .bytes = std::move(output.bytes),
+                     .soft_quality = output.soft_quality});
       S5066_ASSERT(stored);
     }
-    if (output.block.blocks_in_all) {
-      const std::uint64_t symbols = *output.block.blocks_in_all * parameters(mode).block_symbols();
-      ends_at_ = start + symbols * (kSampleRate / kSymbolRate);
+    if (output.symbols_in_all) {
+      ends_at_ = start + *output.symbols_in_all * (kSampleRate / kSymbolRate);
     }
   }
 
@@ -195,9 +194,9 @@ class BurstReceiver::Impl {
   std::vector<dsp::Complex> converted_;
   dsp::Downconverter converter_;
   SampleHistory history_;
-  PreambleSearch search_;
-  std::optional<PreambleDecoder> decoder_;
-  std::optional<BurstDemodulator> demodulator_;
+  std::vector<std::unique_ptr<PreambleListener>> listeners_;  // one for each waveform
+  std::uint64_t preambles_unwanted_ = 0;
+  std::unique_ptr<Demodulator> demodulator_;
   std::optional<std::uint64_t> ends_at_;     // the end-of-message mark has been found
   BoundedQueue<BurstBytes> held_{kHeldMax};  // not empty only while the probes are not heard
   BoundedQueue<BurstEvent> events_;
@@ -225,4 +224,4 @@ const BurstReceiver::Stats& BurstReceiver::stats() const {
   return impl_->stats();
 }
 
-}  // namespace s5066::modem::ms110a
+}  // namespace s5066::modem

@@ -1,14 +1,14 @@
-#include "modem/waveforms/ms110a/burst_transmitter.h"
+#include "modem/waveforms/burst_transmitter.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <complex>
 #include <numbers>
 
-#include "modem/waveforms/ms110a/parameters.h"
-#include "modem/waveforms/ms110a/symbols.h"
+#include "modem/api/airtime.h"
 
-namespace s5066::modem::ms110a {
+namespace s5066::modem {
 namespace {
 
 constexpr unsigned kSamplesPerSymbol = kSampleRate / kSymbolRate;
@@ -84,7 +84,7 @@ float ramp(std::uint64_t distance_to_end) {
 }  // namespace
 
 BurstTransmitter::BurstTransmitter(const Mode& mode, ByteSpan bytes)
-    : tribits_(symbols(mode, bytes)) {}
+    : symbols_(make_symbols(mode, bytes)) {}
 
 std::size_t BurstTransmitter::read(std::span<float> out) {
   const std::uint64_t left = total_samples() - position_;
@@ -95,19 +95,19 @@ std::size_t BurstTransmitter::read(std::span<float> out) {
 
 float BurstTransmitter::sample(std::uint64_t at) const {
   const auto centre = static_cast<std::int64_t>(at / kSamplesPerSymbol);
-  const auto count = static_cast<std::int64_t>(tribits_.size());
+  const auto count = static_cast<std::int64_t>(symbols_.numbers.size());
   const auto& weights = pulse()[at % kSamplesPerSymbol];
   const std::int64_t first = centre - kReachSymbols;
   const std::int64_t from = std::max<std::int64_t>(first, 0);
   const std::int64_t to = std::min<std::int64_t>(first + kTaps, count - 1);
   std::complex<float> baseband;
   for (std::int64_t n = from; n <= to; ++n) {
-    baseband +=
-        weights[static_cast<std::size_t>(n - first)] * point(tribits_[static_cast<std::size_t>(n)]);
+    baseband += weights[static_cast<std::size_t>(n - first)] *
+                symbols_.points[symbols_.numbers[static_cast<std::size_t>(n)]];
   }
   const std::complex<float> turn = carrier()[at % kCarrierPeriod];
   const float value = baseband.real() * turn.real() - baseband.imag() * turn.imag();
   return std::clamp(value * ramp(at) * ramp(total_samples() - 1 - at), -1.0F, 1.0F);
 }
 
-}  // namespace s5066::modem::ms110a
+}  // namespace s5066::modem

@@ -1,0 +1,30 @@
+#include "modem/waveforms/ms110a/listener.h"
+
+#include "modem/waveforms/ms110a/burst_demodulator.h"
+
+namespace s5066::modem::ms110a {
+namespace {
+constexpr float kStrongerBy = 1.5F;
+}
+
+std::optional<PreambleReading> Listener::advance(const SampleHistory& history) {
+  const auto candidate = search_.advance(history);
+  // A stronger candidate ends the reading of a weak one, which may have been noise.
+  if (candidate && (!decoder_ || candidate->strength > kStrongerBy * decoder_->strength())) {
+    decoder_.emplace(*candidate, noise_share_);
+  }
+  if (!decoder_) return std::nullopt;
+  const auto progress = decoder_->advance(history);
+  if (progress == PreambleDecoder::Progress::pending) return std::nullopt;
+  const PreambleReading reading = decoder_->reading();
+  decoder_.reset();
+  if (progress == PreambleDecoder::Progress::decided) return reading;
+  ++refused_;
+  return std::nullopt;
+}
+
+std::unique_ptr<Demodulator> Listener::demodulator(const PreambleReading& reading) const {
+  return std::make_unique<BurstDemodulator>(reading, noise_share_);
+}
+
+}  // namespace s5066::modem::ms110a

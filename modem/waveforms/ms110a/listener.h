@@ -1,0 +1,27 @@
+// Finds MIL-STD-188-110A serial tone transmissions by their preamble, and learns rate, interleaver
+// and the beginning of the data from it.
+#pragma once
+
+#include "modem/waveforms/ms110a/preamble_decoder.h"
+#include "modem/waveforms/ms110a/preamble_search.h"
+#include "modem/waveforms/reception.h"
+
+namespace s5066::modem::ms110a {
+
+class Listener final : public PreambleListener {
+ public:
+  /// `noise_share`: see Downconverter.
+  explicit Listener(float noise_share) : noise_share_(noise_share) {}
+
+  std::optional<PreambleReading> advance(const SampleHistory& history) override;
+  std::uint64_t refused() const override { return refused_; }
+  std::unique_ptr<Demodulator> demodulator(const PreambleReading& reading) const override;
+
+ private:
+  float noise_share_;
+  PreambleSearch search_;
+  std::optional<PreambleDecoder> decoder_;
+  std::uint64_t refused_ = 0;
+};
+
+}  // namespace s5066::modem::ms110a

@@ -1,0 +1,76 @@
+// What the receivers of all waveforms share: the samples they look at, and the two parts that a
+// waveform brings along. A listener runs all the time and finds transmissions; a demodulator
+// receives the one that was found. BurstReceiver puts them together.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "modem/api/modes.h"
+#include "modem/dsp/complex_math.h"
+#include "modem/dsp/history.h"
+#include "s5066d/base/bytes.h"
+
+namespace s5066::modem {
+
+/// Complex samples at half-symbol steps, as the Downconverter makes them.
+using SampleHistory = dsp::History<dsp::Complex>;
+inline constexpr double kHalfSymbolRate = 4800;
+/// Samples are taken in portions of this size, on which every decision is aligned: 10 ms.
+inline constexpr std::size_t kHop = 48;
+
+/// What a preamble said.
+struct PreambleReading {
+  Mode mode;
+  std::int64_t data_start = 0;  // half-symbol sample, by the path the search locked to
+  double offset_hz = 0;
+  float snr_db = 0;    // in 3 kHz
+  float strength = 0;  // coherent part of the received power, 0 to 1
+};
+
+/// Receives the data part of one burst.
+class Demodulator {
+ public:
+  struct Output {
+    Bytes bytes;
+    std::uint64_t first_bit = 0;  // of these octets, counted from the start of the data
+    /// Set when the end-of-message mark was found: symbols of the whole data part.
+    std::optional<std::uint64_t> symbols_in_all;
+    float soft_quality = 0;  // 0 useless .. 1 noise-free
+  };
+
+  virtual ~Demodulator() = default;
+
+  /// Receives what the history holds by now; gives the next block, if one is complete. Call until
+  /// there is none.
+  virtual std::optional<Output> advance(const SampleHistory& history) = 0;
+
+  /// The signal has not been heard for a while.
+  virtual bool lost() const = 0;
+  /// The signal is there at this moment.
+  virtual bool healthy() const = 0;
+  /// That preamble belongs to this very burst.
+  virtual bool covers(const PreambleReading& reading) const = 0;
+
+  virtual const Mode& mode() const = 0;
+  /// Half-symbol sample of the data's beginning by the first path, to a fraction of a sample, once
+  /// the channel has been learned.
+  virtual double first_path_start() const = 0;
+  /// Half-symbol sample up to which the signal was heard.
+  virtual std::int64_t last_heard() const = 0;
+};
+
+/// Looks for the preambles of one waveform.
+class PreambleListener {
+ public:
+  virtual ~PreambleListener() = default;
+
+  /// Takes note of the last kHop samples of the history. A reading comes out once it is certain.
+  virtual std::optional<PreambleReading> advance(const SampleHistory& history) = 0;
+  /// Preambles that were found and then not understood: reserved, or too unclear.
+  virtual std::uint64_t refused() const = 0;
+  virtual std::unique_ptr<Demodulator> demodulator(const PreambleReading& reading) const = 0;
+};
+
+}  // namespace s5066::modem

@@ -1,0 +1,62 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "modem/api/airtime.h"
+#include "modem/waveforms/ms110a/parameters.h"
+#include "modem/waveforms/ms110a/symbols.h"
+
+namespace s5066::modem::ms110a {
+namespace {
+
+constexpr std::string_view kFox = "THE QUICK BROWN FOX JUMPS OVER THE LAZY DOG 1234567890";
+
+ByteSpan octets(std::string_view text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+// CRC-32 as in ISO 3309, of the symbols written as digits.
+std::uint32_t crc32_of_digits(const std::vector<std::uint8_t>& tribits) {
+  std::uint32_t crc = ~0U;
+  for (const std::uint8_t tribit : tribits) {
+    crc ^= static_cast<std::uint8_t>('0' + tribit);
+    for (int i = 0; i < 8; ++i) crc = crc >> 1 ^ (crc & 1 ? 0xEDB88320U : 0);
+  }
+  return ~crc;
+}
+
+// Symbol by symbol equal to recordings of an independent transmitter.
+TEST(Symbols, every_mode_sends_the_symbols_of_the_reference_recordings) {
+  struct Row {
+    std::string mode;
+    std::size_t count;
+    std::uint32_t crc;
+  };
+  const std::vector<Row> rows = {
+      {"110a-300-short", 7200, 0x888279e4},  {"110a-300-long", 23040, 0x5359260a},
+      {"110a-600-short", 4320, 0xf2520e64},  {"110a-600-long", 23040, 0x9124797f},
+      {"110a-1200-short", 2880, 0x0e66a880}, {"110a-1200-long", 23040, 0xb217998c},
+      {"110a-2400-short", 2880, 0x402e9307}, {"110a-2400-long", 23040, 0x337241f5},
+  };
+  ASSERT_EQ(rows.size(), all_modes().size());
+  for (const Row& row : rows) {
+    const auto tribits = symbols(*parse_mode(row.mode), octets(kFox));
+    EXPECT_EQ(tribits.size(), row.count) << row.mode;
+    EXPECT_EQ(crc32_of_digits(tribits), row.crc) << row.mode;
+  }
+}
+
+TEST(Parameters, every_mode_is_found_again_by_what_it_announces) {
+  for (const Mode& mode : all_modes()) {
+    const Parameters p = parameters(mode);
+    EXPECT_EQ(mode_announced(p.d1, p.d2), mode);
+    EXPECT_EQ(p.block_user_bits(), block_bits(mode)) << to_string(mode);
+    EXPECT_EQ(p.block_symbols() % kDataScramblerPeriod, 0u);
+  }
+  EXPECT_FALSE(mode_announced(5, 6));  // reserved
+  EXPECT_FALSE(mode_announced(7, 6));  // 4800, not offered
+  EXPECT_FALSE(mode_announced(0, 0));
+}
+
+}  // namespace
+}  // namespace s5066::modem::ms110a
