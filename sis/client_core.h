@@ -17,6 +17,7 @@
 #include "s5066d/base/rng.h"
 #include "s5066d/base/time.h"
 #include "sis/client_events.h"
+#include "sis/codec.h"
 #include "sis/framer.h"
 #include "sis/primitives.h"
 
@@ -157,9 +158,10 @@ class ClientCore {
   void on(Instant now, const UnidataIndication& p);
   void on(Instant now, const UnidataRequestConfirm& p);
   void on(Instant now, const UnidataRequestRejected& p);
-  template <typename ToServer>
-  void on(Instant now, const ToServer&) {
-    refuse(now, "primitive of a client");
+  template <typename Other>
+  void on(Instant now, const Other& p) {
+    if (direction(type_of(p)) == Direction::to_server) return refuse(now, "primitive of a client");
+    ++stats_.primitives_unsupported;
   }
 
   std::optional<RequestId> take_answered(SapId sap, Address destination, ByteSpan part);

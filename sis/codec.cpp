@@ -55,58 +55,144 @@ void put_updu(Bytes& out, ByteSpan updu) {
   append(out, updu);
 }
 
-void put_fields(Bytes& out, const BindRequest& p) {
-  put_nibbles(out, p.sap.value, p.rank);
-  put_delivery_mode(out, p.service, 0);
+void put_hard_link(Bytes& out, const HardLink& link) {
+  S5066_ASSERT(static_cast<unsigned>(link.type) < 4 && link.priority < 4);
+  put_nibbles(out, static_cast<unsigned>(link.type) << 2 | link.priority, link.remote_sap.value);
+  put_address(out, link.remote);
 }
 
-void put_fields(Bytes&, const UnbindRequest&) {}
-
-void put_fields(Bytes& out, const BindAccepted& p) {
-  put_nibbles(out, p.sap.value, 0);
-  put_u16(out, p.mtu);
+void put_blocks(Bytes& out, const std::vector<OctetRange>& blocks) {
+  S5066_ASSERT(blocks.size() <= kBodyOctetsMax);
+  put_u16(out, static_cast<std::uint16_t>(blocks.size()));
+  for (const OctetRange& block : blocks) {
+    put_u16(out, block.offset);
+    put_u16(out, block.octets);
+  }
 }
 
-void put_fields(Bytes& out, const BindRejected& p) {
-  out.push_back(static_cast<std::uint8_t>(p.reason));
-}
-
-void put_fields(Bytes& out, const UnbindIndication& p) {
-  out.push_back(static_cast<std::uint8_t>(p.reason));
-}
-
-void put_fields(Bytes&, const DataFlowOn&) {}
-void put_fields(Bytes&, const DataFlowOff&) {}
-void put_fields(Bytes&, const KeepAlive&) {}
-
-void put_fields(Bytes& out, const UnidataRequest& p) {
+/// Types 20 and 24 (A.2.2.20, A.2.2.24).
+template <typename Request>
+void put_request(Bytes& out, unsigned priority, const Request& p) {
   S5066_ASSERT(p.time_to_live < 1u << 20);
-  put_nibbles(out, p.priority, p.destination_sap.value);
+  put_nibbles(out, priority, p.destination_sap.value);
   put_address(out, p.destination);
   put_delivery_mode(out, p.delivery, p.time_to_live >> 16);
   put_u16(out, static_cast<std::uint16_t>(p.time_to_live));
   put_updu(out, p.updu);
 }
 
-void put_fields(Bytes& out, const UnidataIndication& p) {
-  S5066_ASSERT(p.mode != TransmissionMode::nonarq_with_errors);
-  put_nibbles(out, p.priority, p.destination_sap.value);
+/// Types 21 and 25 (A.2.2.21, A.2.2.25): the lists of blocks stand between the size and the U_PDU,
+/// and only with nonarq_with_errors.
+template <typename Indication>
+void put_indication(Bytes& out, unsigned priority, const Indication& p) {
+  put_nibbles(out, priority, p.destination_sap.value);
   put_address(out, p.destination);
   put_nibbles(out, static_cast<unsigned>(p.mode), p.source_sap.value);
   put_address(out, p.source);
-  put_updu(out, p.updu);
+  S5066_ASSERT(p.updu.size() <= kBodyOctetsMax);
+  put_u16(out, static_cast<std::uint16_t>(p.updu.size()));
+  if (p.mode == TransmissionMode::nonarq_with_errors) {
+    put_blocks(out, p.errored);
+    put_blocks(out, p.missing);
+  } else {
+    S5066_ASSERT(p.errored.empty() && p.missing.empty());
+  }
+  append(out, p.updu);
 }
 
+/// Types 22, 23, 26 and 27 (A.2.2.22, A.2.2.23, A.2.2.26, A.2.2.27).
+template <typename Answer>
+void put_answer(Bytes& out, unsigned reason, const Answer& p) {
+  put_nibbles(out, reason, p.destination_sap.value);
+  put_address(out, p.destination);
+  put_updu(out, p.updu_part);
+}
+
+void put_fields(Bytes& out, const BindRequest& p) {
+  put_nibbles(out, p.sap.value, p.rank);
+  put_delivery_mode(out, p.service, 0);
+}
+void put_fields(Bytes&, const UnbindRequest&) {}
+void put_fields(Bytes& out, const BindAccepted& p) {
+  put_nibbles(out, p.sap.value, 0);
+  put_u16(out, p.mtu);
+}
+void put_fields(Bytes& out, const BindRejected& p) {
+  out.push_back(static_cast<std::uint8_t>(p.reason));
+}
+void put_fields(Bytes& out, const UnbindIndication& p) {
+  out.push_back(static_cast<std::uint8_t>(p.reason));
+}
+
+void put_fields(Bytes& out, const HardLinkEstablish& p) {
+  put_hard_link(out, p.link);
+}
+void put_fields(Bytes& out, const HardLinkTerminate& p) {
+  put_address(out, p.remote);
+}
+void put_fields(Bytes& out, const HardLinkEstablished& p) {
+  out.push_back(p.status);
+  put_hard_link(out, p.link);
+}
+void put_fields(Bytes& out, const HardLinkRejected& p) {
+  out.push_back(static_cast<std::uint8_t>(p.reason));
+  put_hard_link(out, p.link);
+}
+void put_fields(Bytes& out, const HardLinkTerminated& p) {
+  out.push_back(static_cast<std::uint8_t>(p.reason));
+  put_hard_link(out, p.link);
+}
+void put_fields(Bytes& out, const HardLinkIndication& p) {
+  out.push_back(p.status);
+  put_hard_link(out, p.link);
+}
+void put_fields(Bytes& out, const HardLinkAccept& p) {
+  put_hard_link(out, p.link);
+}
+void put_fields(Bytes& out, const HardLinkReject& p) {
+  out.push_back(p.reason);
+  put_hard_link(out, p.link);
+}
+
+void put_fields(Bytes& out, const SubnetAvailability& p) {
+  out.push_back(static_cast<std::uint8_t>(p.status));
+  out.push_back(static_cast<std::uint8_t>(p.reason));
+}
+void put_fields(Bytes&, const DataFlowOn&) {}
+void put_fields(Bytes&, const DataFlowOff&) {}
+void put_fields(Bytes&, const KeepAlive&) {}
+void put_fields(Bytes& out, const ManagementRequest& p) {
+  out.push_back(p.message_type);
+  append(out, p.body);
+}
+void put_fields(Bytes& out, const ManagementIndication& p) {
+  out.push_back(p.message_type);
+  append(out, p.body);
+}
+
+void put_fields(Bytes& out, const UnidataRequest& p) {
+  put_request(out, p.priority, p);
+}
+void put_fields(Bytes& out, const UnidataIndication& p) {
+  put_indication(out, p.priority, p);
+}
 void put_fields(Bytes& out, const UnidataRequestConfirm& p) {
-  put_nibbles(out, 0, p.destination_sap.value);
-  put_address(out, p.destination);
-  put_updu(out, p.updu_part);
+  put_answer(out, 0, p);
 }
-
 void put_fields(Bytes& out, const UnidataRequestRejected& p) {
-  put_nibbles(out, static_cast<unsigned>(p.reason), p.destination_sap.value);
-  put_address(out, p.destination);
-  put_updu(out, p.updu_part);
+  put_answer(out, static_cast<unsigned>(p.reason), p);
+}
+void put_fields(Bytes& out, const ExpeditedUnidataRequest& p) {
+  put_request(out, 0, p);
+}
+void put_fields(Bytes& out, const ExpeditedUnidataIndication& p) {
+  put_indication(out, 0, p);
+}
+void put_fields(Bytes& out, const ExpeditedUnidataRequestConfirm& p) {
+  put_answer(out, 0, p);
+}
+void put_fields(Bytes& out, const ExpeditedUnidataRequestRejected& p) {
+  put_answer(out, static_cast<unsigned>(p.reason), p);
 }
 
 // --- Reading -------------------------------------------------------------------------------------
@@ -180,104 +266,147 @@ Result<Primitive> read_reason(ByteSpan body) {
   return Primitive{T{.reason = static_cast<Reason>(body[1])}};
 }
 
-Result<Primitive> read_unidata_request(ByteSpan body) {
+Result<HardLink> read_hard_link(ByteSpan body, std::size_t at) {
+  const auto remote = read_address(body, at + 1);
+  if (!remote) return remote.error();
+  return HardLink{.type = static_cast<HardLinkType>(body[at] >> 6),
+                  .priority = static_cast<std::uint8_t>(body[at] >> 4 & 3),
+                  .remote_sap = {low(body[at])},
+                  .remote = *remote};
+}
+
+/// Types 6 and 12: nothing but the link.
+template <typename T>
+Result<Primitive> read_link(ByteSpan body) {
+  if (auto error = check_size(body, 6)) return *std::move(error);
+  const auto link = read_hard_link(body, 1);
+  if (!link) return link.error();
+  return Primitive{T{*link}};
+}
+
+/// Types 8 to 11 and 13: a status or a reason, then the link.
+template <typename T, typename Octet>
+Result<Primitive> read_octet_and_link(ByteSpan body) {
+  if (auto error = check_size(body, 7)) return *std::move(error);
+  const auto link = read_hard_link(body, 2);
+  if (!link) return link.error();
+  return Primitive{T{static_cast<Octet>(body[1]), *link}};
+}
+
+Result<Primitive> read_terminate(ByteSpan body) {
+  if (auto error = check_size(body, 5)) return *std::move(error);
+  const auto remote = read_address(body, 1);
+  if (!remote) return remote.error();
+  return Primitive{HardLinkTerminate{*remote}};
+}
+
+Result<Primitive> read_availability(ByteSpan body) {
+  if (auto error = check_size(body, 3)) return *std::move(error);
+  return Primitive{SubnetAvailability{static_cast<NodeStatus>(body[1]),
+                                      static_cast<AvailabilityReason>(body[2])}};
+}
+
+template <typename T>
+Result<Primitive> read_management(ByteSpan body) {
+  if (body.size() < 2) return Error{ErrorCode::truncated, "primitive"};
+  return Primitive{T{.message_type = body[1], .body = tail(body, 2)}};
+}
+
+template <typename Request>
+Result<Request> read_request(ByteSpan body) {
   if (auto error = check_updu_size(body, kUnidataRequestFixed)) return *std::move(error);
   const auto destination = read_address(body, 2);
   if (!destination) return destination.error();
-  return Primitive{UnidataRequest{
-      .priority = high(body[1]),
-      .destination_sap = {low(body[1])},
-      .destination = *destination,
-      .delivery = read_delivery_mode(body[6], body[7]),
-      .time_to_live = std::uint32_t{low(body[7])} << 16 | get_u16(body, 8),
-      .updu = tail(body, kUnidataRequestFixed),
-  }};
+  Request p;
+  p.destination_sap = {low(body[1])};
+  p.destination = *destination;
+  p.delivery = read_delivery_mode(body[6], body[7]);
+  p.time_to_live = std::uint32_t{low(body[7])} << 16 | get_u16(body, 8);
+  p.updu = tail(body, kUnidataRequestFixed);
+  return p;
 }
 
-Result<Primitive> read_unidata_indication(ByteSpan body) {
-  if (body.size() < kUnidataIndicationFixed) return Error{ErrorCode::truncated, "primitive"};
-  const auto mode = static_cast<TransmissionMode>(high(body[6]));
-  if (mode == TransmissionMode::nonarq_with_errors) {
-    return Error{ErrorCode::unsupported, "indication with errors"};
+/// Reads a count and so many blocks, and moves `at` behind them. A count is never taken on trust:
+/// its blocks must be there.
+Result<std::vector<OctetRange>> read_blocks(ByteSpan body, std::size_t& at) {
+  if (body.size() - at < 2) return Error{ErrorCode::truncated, "number of blocks"};
+  const std::size_t count = get_u16(body, at);
+  at += 2;
+  if (body.size() - at < count * 4) return Error{ErrorCode::truncated, "blocks"};
+  std::vector<OctetRange> blocks(count);
+  for (OctetRange& block : blocks) {
+    block = {get_u16(body, at), get_u16(body, at + 2)};
+    at += 4;
   }
-  if (auto error = check_updu_size(body, kUnidataIndicationFixed)) return *std::move(error);
+  return blocks;
+}
+
+template <typename Indication>
+Result<Indication> read_indication(ByteSpan body) {
+  if (body.size() < kUnidataIndicationFixed) return Error{ErrorCode::truncated, "primitive"};
+  Indication p;
+  p.destination_sap = {low(body[1])};
+  p.mode = static_cast<TransmissionMode>(high(body[6]));
+  p.source_sap = {low(body[6])};
   const auto destination = read_address(body, 2);
   if (!destination) return destination.error();
+  p.destination = *destination;
   const auto source = read_address(body, 7);
   if (!source) return source.error();
-  return Primitive{UnidataIndication{
-      .priority = high(body[1]),
-      .destination_sap = {low(body[1])},
-      .destination = *destination,
-      .mode = mode,
-      .source_sap = {low(body[6])},
-      .source = *source,
-      .updu = tail(body, kUnidataIndicationFixed),
-  }};
+  p.source = *source;
+  std::size_t at = kUnidataIndicationFixed;
+  if (p.mode == TransmissionMode::nonarq_with_errors) {
+    auto errored = read_blocks(body, at);
+    if (!errored) return errored.error();
+    p.errored = *std::move(errored);
+    auto missing = read_blocks(body, at);
+    if (!missing) return missing.error();
+    p.missing = *std::move(missing);
+  }
+  if (get_u16(body, kUnidataIndicationFixed - 2) != body.size() - at) {
+    return Error{ErrorCode::bad_field, "size of the U_PDU"};
+  }
+  p.updu = tail(body, at);
+  return p;
 }
 
-Result<Primitive> read_confirm(ByteSpan body) {
+template <typename Answer>
+Result<Answer> read_answer(ByteSpan body) {
   if (auto error = check_updu_size(body, kAnswerFixed)) return *std::move(error);
   const auto destination = read_address(body, 2);
   if (!destination) return destination.error();
-  return Primitive{UnidataRequestConfirm{.destination_sap = {low(body[1])},
-                                         .destination = *destination,
-                                         .updu_part = tail(body, kAnswerFixed)}};
+  Answer p;
+  p.destination_sap = {low(body[1])};
+  p.destination = *destination;
+  p.updu_part = tail(body, kAnswerFixed);
+  return p;
 }
 
-Result<Primitive> read_rejected(ByteSpan body) {
-  if (auto error = check_updu_size(body, kAnswerFixed)) return *std::move(error);
-  const auto destination = read_address(body, 2);
-  if (!destination) return destination.error();
-  return Primitive{UnidataRequestRejected{.reason = static_cast<RejectReason>(high(body[1])),
-                                          .destination_sap = {low(body[1])},
-                                          .destination = *destination,
-                                          .updu_part = tail(body, kAnswerFixed)}};
+/// The high nibble of the octet behind the type, where only normal requests and indications have a
+/// priority and only rejections a reason.
+template <typename T>
+Result<Primitive> with_priority(Result<T> p, ByteSpan body) {
+  if (!p) return p.error();
+  p->priority = high(body[1]);
+  return Primitive{*std::move(p)};
 }
-
-// --- Type numbers --------------------------------------------------------------------------------
-
-Type number(const BindRequest&) {
-  return Type::bind_request;
+template <typename T>
+Result<Primitive> with_reason(Result<T> p, ByteSpan body) {
+  if (!p) return p.error();
+  p->reason = static_cast<RejectReason>(high(body[1]));
+  return Primitive{*std::move(p)};
 }
-Type number(const UnbindRequest&) {
-  return Type::unbind_request;
-}
-Type number(const BindAccepted&) {
-  return Type::bind_accepted;
-}
-Type number(const BindRejected&) {
-  return Type::bind_rejected;
-}
-Type number(const UnbindIndication&) {
-  return Type::unbind_indication;
-}
-Type number(const DataFlowOn&) {
-  return Type::data_flow_on;
-}
-Type number(const DataFlowOff&) {
-  return Type::data_flow_off;
-}
-Type number(const KeepAlive&) {
-  return Type::keep_alive;
-}
-Type number(const UnidataRequest&) {
-  return Type::unidata_request;
-}
-Type number(const UnidataIndication&) {
-  return Type::unidata_indication;
-}
-Type number(const UnidataRequestConfirm&) {
-  return Type::unidata_request_confirm;
-}
-Type number(const UnidataRequestRejected&) {
-  return Type::unidata_request_rejected;
+template <typename T>
+Result<Primitive> with_neither(Result<T> p) {
+  if (!p) return p.error();
+  return Primitive{*std::move(p)};
 }
 
 }  // namespace
 
 Type type_of(const Primitive& primitive) {
-  return std::visit([](const auto& p) { return number(p); }, primitive);
+  static_assert(std::variant_size_v<Primitive> == kTypeMax);
+  return static_cast<Type>(primitive.index() + 1);
 }
 
 void encode(const Primitive& primitive, Bytes& out) {
@@ -299,27 +428,56 @@ Result<Primitive> decode(ByteSpan body) {
       return read_reason<BindRejected, BindRejectReason>(body);
     case Type::unbind_indication:
       return read_reason<UnbindIndication, UnbindReason>(body);
+    case Type::hard_link_establish:
+      return read_link<HardLinkEstablish>(body);
+    case Type::hard_link_terminate:
+      return read_terminate(body);
+    case Type::hard_link_established:
+      return read_octet_and_link<HardLinkEstablished, std::uint8_t>(body);
+    case Type::hard_link_rejected:
+      return read_octet_and_link<HardLinkRejected, HardLinkRejectReason>(body);
+    case Type::hard_link_terminated:
+      return read_octet_and_link<HardLinkTerminated, HardLinkEndReason>(body);
+    case Type::hard_link_indication:
+      return read_octet_and_link<HardLinkIndication, std::uint8_t>(body);
+    case Type::hard_link_accept:
+      return read_link<HardLinkAccept>(body);
+    case Type::hard_link_reject:
+      return read_octet_and_link<HardLinkReject, std::uint8_t>(body);
+    case Type::subnet_availability:
+      return read_availability(body);
     case Type::data_flow_on:
       return read_empty<DataFlowOn>(body);
     case Type::data_flow_off:
       return read_empty<DataFlowOff>(body);
     case Type::keep_alive:
       return read_empty<KeepAlive>(body);
+    case Type::management_request:
+      return read_management<ManagementRequest>(body);
+    case Type::management_indication:
+      return read_management<ManagementIndication>(body);
     case Type::unidata_request:
-      return read_unidata_request(body);
+      return with_priority(read_request<UnidataRequest>(body), body);
     case Type::unidata_indication:
-      return read_unidata_indication(body);
+      return with_priority(read_indication<UnidataIndication>(body), body);
     case Type::unidata_request_confirm:
-      return read_confirm(body);
+      return with_neither(read_answer<UnidataRequestConfirm>(body));
     case Type::unidata_request_rejected:
-      return read_rejected(body);
-    default:
-      return Error{ErrorCode::unsupported, "type " + std::to_string(body[0])};
+      return with_reason(read_answer<UnidataRequestRejected>(body), body);
+    case Type::expedited_request:
+      return with_neither(read_request<ExpeditedUnidataRequest>(body));
+    case Type::expedited_indication:
+      return with_neither(read_indication<ExpeditedUnidataIndication>(body));
+    case Type::expedited_request_confirm:
+      return with_neither(read_answer<ExpeditedUnidataRequestConfirm>(body));
+    case Type::expedited_request_rejected:
+      return with_reason(read_answer<ExpeditedUnidataRequestRejected>(body), body);
   }
+  return Error{ErrorCode::unsupported, "type " + std::to_string(body[0])};
 }
 
 std::optional<Direction> direction(std::uint8_t type) {
-  if (type < 1 || type > 27) return std::nullopt;
+  if (type < 1 || type > kTypeMax) return std::nullopt;
   return direction(static_cast<Type>(type));
 }
 

@@ -20,13 +20,14 @@ inline constexpr std::uint8_t kPreamble1 = 0xEB;
 inline constexpr std::uint8_t kVersion = 0x00;
 /// What the 16-bit size field can say; it counts from the type octet on.
 inline constexpr std::size_t kBodyOctetsMax = 65535;
-/// Octets of a type 20 and of a type 21 primitive that are not U_PDU (A.2.2.20, A.2.2.21).
+/// Octets of types 20 and 24, and of types 21 and 25 without lists of blocks, that are not U_PDU
+/// (A.2.2.20, A.2.2.24; A.2.2.21, A.2.2.25).
 inline constexpr std::size_t kUnidataRequestFixed = 12;
 inline constexpr std::size_t kUnidataIndicationFixed = 13;
-/// Octets of types 22 and 23 in front of the copied part of the U_PDU (A.2.2.22, A.2.2.23).
+/// Octets of types 22, 23, 26 and 27 in front of the copied part of the U_PDU (A.2.2.22, …).
 inline constexpr std::size_t kAnswerFixed = 8;
 
-/// Type numbers of all primitives (A.2.2.3 to A.2.2.27), offered here or not.
+/// Type numbers (A.2.2.3 to A.2.2.27).
 enum class Type : std::uint8_t {
   bind_request = 1,
   unbind_request = 2,
@@ -56,13 +57,15 @@ enum class Type : std::uint8_t {
   expedited_request_confirm = 26,
   expedited_request_rejected = 27,
 };
+inline constexpr std::uint8_t kTypeMax = 27;
 
 /// Appends the whole frame. Every field must fit its bits and the whole must fit the size field;
-/// addresses are written with size 7, all 28 bits. Indications in mode 3 are not offered.
+/// addresses are written with size 7, all 28 bits. Only indications with nonarq_with_errors may
+/// list blocks.
 void encode(const Primitive& primitive, Bytes& out);
 
-/// Takes the body of one frame, type octet first. `unsupported` is a type nobody knows or one we
-/// do not offer yet; anything else means that the sender broke the format. Unused bits are ignored.
+/// Takes the body of one frame, type octet first. `unsupported` is a type nobody knows; anything
+/// else means that the sender broke the format. Unused bits are ignored.
 Result<Primitive> decode(ByteSpan body);
 
 Type type_of(const Primitive& primitive);

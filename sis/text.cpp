@@ -136,6 +136,80 @@ std::string_view to_string(RejectReason reason) {
   return "unknown";
 }
 
+std::string_view to_string(HardLinkType type) {
+  switch (type) {
+    case HardLinkType::link_reservation:
+      return "link reservation";
+    case HardLinkType::partial_bandwidth:
+      return "partial bandwidth";
+    case HardLinkType::full_bandwidth:
+      return "full bandwidth";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(HardLinkRejectReason reason) {
+  switch (reason) {
+    case HardLinkRejectReason::remote_busy:
+      return "remote node busy";
+    case HardLinkRejectReason::higher_priority_existing:
+      return "link of higher priority exists";
+    case HardLinkRejectReason::remote_not_responding:
+      return "remote node not responding";
+    case HardLinkRejectReason::destination_sap_not_bound:
+      return "destination SAP not bound";
+    case HardLinkRejectReason::type_0_exists:
+      return "the requested type 0 link exists";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(HardLinkEndReason reason) {
+  switch (reason) {
+    case HardLinkEndReason::by_remote:
+      return "terminated by the remote node";
+    case HardLinkEndReason::higher_priority_requested:
+      return "link of higher priority requested";
+    case HardLinkEndReason::remote_not_responding:
+      return "remote node not responding";
+    case HardLinkEndReason::destination_sap_unbound:
+      return "destination SAP unbound";
+    case HardLinkEndReason::physical_link_broken:
+      return "physical link broken";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(NodeStatus status) {
+  switch (status) {
+    case NodeStatus::off:
+      return "off";
+    case NodeStatus::on:
+      return "on";
+    case NodeStatus::receive_only:
+      return "receive only";
+    case NodeStatus::half_duplex:
+      return "half duplex";
+    case NodeStatus::full_duplex:
+      return "full duplex";
+    case NodeStatus::transmit_only:
+      return "transmit only";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(AvailabilityReason reason) {
+  switch (reason) {
+    case AvailabilityReason::unspecified:
+      return "unspecified";
+    case AvailabilityReason::emcon:
+      return "emission control";
+    case AvailabilityReason::higher_priority_link:
+      return "link of higher priority requested";
+  }
+  return "unknown";
+}
+
 std::string_view to_string(Framer::Problem problem) {
   switch (problem) {
     case Framer::Problem::garbage:

@@ -16,6 +16,11 @@ std::string_view to_string(Confirmation confirmation);
 std::string_view to_string(BindRejectReason reason);
 std::string_view to_string(UnbindReason reason);
 std::string_view to_string(RejectReason reason);
+std::string_view to_string(HardLinkType type);
+std::string_view to_string(HardLinkRejectReason reason);
+std::string_view to_string(HardLinkEndReason reason);
+std::string_view to_string(NodeStatus status);
+std::string_view to_string(AvailabilityReason reason);
 std::string_view to_string(Framer::Problem problem);
 
 }  // namespace s5066::sis

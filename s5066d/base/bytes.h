@@ -15,6 +15,13 @@ namespace s5066 {
 using Bytes = std::vector<std::uint8_t>;
 using ByteSpan = std::span<const std::uint8_t>;
 
+/// A run of octets: of a U_PDU, a C_PDU, …, counted from its first octet.
+struct OctetRange {
+  std::uint16_t offset = 0;
+  std::uint16_t octets = 0;
+  friend bool operator==(const OctetRange&, const OctetRange&) = default;
+};
+
 void put_u16(Bytes& out, std::uint16_t value);
 void put_u32(Bytes& out, std::uint32_t value);
 void append(Bytes& out, ByteSpan more);

@@ -22,14 +22,32 @@ Bytes normalised(ByteSpan body) {
     case sis::Type::bind_accepted:
       clear(1, 0x0F);
       break;
+    case sis::Type::hard_link_terminate:
+      full_address(1);
+      break;
+    case sis::Type::hard_link_established:
+    case sis::Type::hard_link_rejected:
+    case sis::Type::hard_link_terminated:
+    case sis::Type::hard_link_indication:
+    case sis::Type::hard_link_reject:
+      full_address(3);
+      break;
     case sis::Type::unidata_request_confirm:
+    case sis::Type::expedited_request:
+    case sis::Type::expedited_request_confirm:
       clear(1, 0xF0);
       full_address(2);
       break;
+    case sis::Type::hard_link_establish:
+    case sis::Type::hard_link_accept:
     case sis::Type::unidata_request:
     case sis::Type::unidata_request_rejected:
+    case sis::Type::expedited_request_rejected:
       full_address(2);
       break;
+    case sis::Type::expedited_indication:
+      clear(1, 0xF0);
+      [[fallthrough]];
     case sis::Type::unidata_indication:
       full_address(2);
       full_address(7);

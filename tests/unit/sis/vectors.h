@@ -1,8 +1,7 @@
 // Worked examples of Annex A frames, laid out by hand from the figures and checked with the
-// Wireshark dissector: hex, and the value where we offer the type.
+// Wireshark dissector: hex and value.
 #pragma once
 
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -14,7 +13,7 @@ struct Vector {
   std::string_view name;
   std::string_view hex;
   Type type;
-  std::optional<Primitive> value;  // nothing: a type or mode that we do not offer
+  Primitive value;
 };
 
 const std::vector<Vector>& vectors();

@@ -1,0 +1,27 @@
+// Holds what tshark's SIS dissector shows against the primitive that was meant.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sis/primitives.h"
+#include "tests/support/tshark.h"
+
+namespace s5066::test {
+
+/// The primitives in one dissected packet, each with its own fields. What the dissector complains
+/// about counts for the last of them.
+std::vector<DissectedPacket> split_primitives(const DissectedPacket& packet);
+
+/// One line for each field that is not shown as meant; nothing else may be wrong with the packet,
+/// unless known_fault() says so.
+std::vector<std::string> differences(const DissectedPacket& shown, const sis::Primitive& meant);
+
+/// Whether tshark 4.0 calls this legal primitive malformed behind its last field:
+/// - types 22, 23, 26 and 27 for SAPs 2, 6 and 7, where it looks for a header of the client behind
+///   the copied part of the U_PDU;
+/// - types 20, 21, 24 and 25 for these SAPs with fewer U_PDU octets than such a header has;
+/// - types 21 and 25 with errors, but with no block listed, which it takes for an old format.
+bool known_fault(const sis::Primitive& primitive);
+
+}  // namespace s5066::test
