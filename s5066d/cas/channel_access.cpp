@@ -1,5 +1,6 @@
 #include "s5066d/cas/channel_access.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace s5066::cas {
@@ -7,6 +8,21 @@ namespace {
 
 bool is_arq(Service service) {
   return service == Service::arq || service == Service::expedited_arq;
+}
+
+/// Whether the octet of a C_PDU at `offset` arrived, and arrived well.
+bool is_whole(const dts::CpduIndication& indication, std::size_t offset) {
+  const auto holds = [offset](const OctetRange& range) {
+    return range.offset <= offset && offset < std::size_t{range.offset} + range.octets;
+  };
+  return std::none_of(indication.errored.begin(), indication.errored.end(), holds) &&
+         std::none_of(indication.missing.begin(), indication.missing.end(), holds);
+}
+
+/// Positions in the C_PDU as positions in its S_PDU. None of them holds the octet of C_PCI.
+std::vector<OctetRange> behind_pci(std::vector<OctetRange> ranges) {
+  for (OctetRange& range : ranges) --range.offset;
+  return ranges;
 }
 
 bool is_made(LinkState state) {
@@ -142,6 +158,10 @@ void ChannelAccess::request_unidata(Instant now, SpduRequest request) {
 void ChannelAccess::on_cpdu(Instant now, const dts::CpduIndication& indication) {
   auto decoded = decode(indication.cpdu);
   const bool is_data = decoded.ok() && std::holds_alternative<DataCpdu>(*decoded);
+  if (!indication.intact() && (!is_data || !is_whole(indication, 0))) {
+    counters_.add(Counter::cpdus_damaged);
+    return;
+  }
   if (!decoded.ok() || indication.source.group || (!is_data && indication.destination.group)) {
     counters_.add(Counter::cpdus_malformed);
     return;
@@ -158,7 +178,9 @@ void ChannelAccess::on_cpdu(Instant now, const dts::CpduIndication& indication) 
   }
   if (is_arq(indication.service)) on_peer_made_it(now, indication.source);
   actions_.push_back(SpduIndication{indication.service, indication.source, indication.destination,
-                                    std::move(std::get<DataCpdu>(*decoded).spdu)});
+                                    std::move(std::get<DataCpdu>(*decoded).spdu),
+                                    behind_pci(indication.errored),
+                                    behind_pci(indication.missing)});
 }
 
 void ChannelAccess::on_cpdu_confirm(Instant now, const dts::CpduConfirm& confirm) {

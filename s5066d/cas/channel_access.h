@@ -118,11 +118,16 @@ struct LinkBroken {  // C_PHYSICAL_LINK_BROKEN
   LinkEnd end = LinkEnd::by_us;
 };
 
+/// Non-ARQ S_PDUs may come with errors; `errored` and `missing` are positions in the S_PDU.
 struct SpduIndication {
   Service service = Service::arq;
   Address source;
   Address destination;
   Bytes spdu;
+  std::vector<OctetRange> errored = {};
+  std::vector<OctetRange> missing = {};  // 0 in `spdu`
+
+  bool intact() const { return errored.empty() && missing.empty(); }
 };
 struct SpduConfirm {
   CpduId id;

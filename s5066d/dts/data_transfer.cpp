@@ -284,8 +284,7 @@ void DataTransfer::on_dpdu(Instant now, Instant, bool, pdu::AckOnly& ack) {
 }
 
 void DataTransfer::on_dpdu(Instant, Instant first_bit_at, bool ok, pdu::Nonarq& nonarq) {
-  if (!ok) return;
-  nonarq_rx_.on_nonarq(first_bit_at, std::move(nonarq));
+  nonarq_rx_.on_nonarq(first_bit_at, nonarq, ok);
   collect_nonarq();
 }
 
@@ -472,6 +471,8 @@ void DataTransfer::settle(Instant now) {
     if (link.out_of_sync_bursts >= config_.out_of_sync_max) hopeless.push_back(peer);
   }
   for (const Address peer : hopeless) lose(now, peer);
+  // While something is heard, segments that passed the antenna in time may still be on their way.
+  if (!heard_) nonarq_rx_.on_deadline(now);
   collect_nonarq();
 
   want_transmit(now);
@@ -499,12 +500,12 @@ void DataTransfer::on_deadline(Instant now) {
     actions_.push_back(modem::Command(modem::AbortTransmit{burst_->id}));
     on_burst_over(now, modem::TransmitOutcome::aborted);
   }
-  nonarq_rx_.on_deadline(now);
   settle(now);
 }
 
 std::optional<Instant> DataTransfer::next_deadline() const {
-  std::optional<Instant> next = earlier(turn_.next_deadline(), nonarq_rx_.next_deadline());
+  std::optional<Instant> next = turn_.next_deadline();
+  if (!heard_) next = earlier(next, nonarq_rx_.next_deadline());
   if (burst_) next = earlier(next, burst_->give_up_at);
   for (const auto& [peer, link] : links_) next = earlier(next, link.tx.next_deadline());
   return next;

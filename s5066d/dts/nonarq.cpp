@@ -122,7 +122,7 @@ std::optional<NonarqSender::Outcome> NonarqSender::poll_outcome() {
   return outcome;
 }
 
-void NonarqReceiver::on_nonarq(Instant first_bit_at, pdu::Nonarq dpdu) {
+void NonarqReceiver::on_nonarq(Instant first_bit_at, const pdu::Nonarq& dpdu, bool segment_ok) {
   const std::size_t size = dpdu.cpdu_size;
   if (size == 0 || size > config_.cpdu_octets_max || dpdu.offset + dpdu.segment.size() > size) {
     counters_.add(Counter::dpdus_malformed);
@@ -133,96 +133,122 @@ void NonarqReceiver::on_nonarq(Instant first_bit_at, pdu::Nonarq dpdu) {
                               : dpdu.window_half_s * Duration(std::chrono::milliseconds(500));
   const Key key{dpdu.common.source, dpdu.common.destination, dpdu.expedited, dpdu.cpdu_id};
   auto found = contexts_.find(key);
-  if (found != contexts_.end()) {
-    Context& known = found->second;
-    const bool differs =
-        known.cpdu.size() != size ||
-        (known.gaps.empty() &&
-         !std::equal(dpdu.segment.begin(), dpdu.segment.end(),
-                     known.cpdu.begin() + static_cast<std::ptrdiff_t>(dpdu.offset)));
-    if (differs) {  // the number was used again: the peer has restarted
-      contexts_.erase(found);
-      found = contexts_.end();
-    }
+  if (found != contexts_.end() && contradicts(found->second, dpdu, segment_ok)) {
+    contexts_.erase(found);  // the number was used again: the peer has restarted
+    found = contexts_.end();
   }
   if (found == contexts_.end()) {
     make_room();
     Context context;
     context.cpdu.assign(size, 0);
-    context.gaps[0] = size;
+    context.octets.assign(size, Octet::missing);
+    context.octets_bad = size;
     context.in_order = dpdu.in_order;
     context.arrival = arrivals_++;
     found = contexts_.emplace(key, std::move(context)).first;
   }
-  found->second.deadline = first_bit_at + window;
-  place(found->second, dpdu.offset, dpdu.segment);
+  found->second.window_end = std::max(found->second.window_end, first_bit_at + window);
+  place(found->second, dpdu, segment_ok);
   release(key);
 }
 
-void NonarqReceiver::place(Context& context, std::size_t offset, ByteSpan segment) {
-  const std::size_t end = offset + segment.size();
-  for (auto gap = context.gaps.begin(); gap != context.gaps.end();) {
-    const std::size_t gap_begin = gap->first;
-    const std::size_t gap_end = gap->first + gap->second;
-    const std::size_t begin = std::max(offset, gap_begin);
-    const std::size_t stop = std::min(end, gap_end);
-    if (begin >= stop) {
-      ++gap;
-      continue;
-    }
-    for (std::size_t i = begin; i < stop; ++i) context.cpdu[i] = segment[i - offset];
-    gap = context.gaps.erase(gap);
-    if (gap_begin < begin) context.gaps[gap_begin] = begin - gap_begin;
-    if (stop < gap_end) context.gaps[stop] = gap_end - stop;
+bool NonarqReceiver::contradicts(const Context& context, const pdu::Nonarq& dpdu, bool segment_ok) {
+  if (context.cpdu.size() != dpdu.cpdu_size) return true;
+  for (std::size_t i = 0; segment_ok && i < dpdu.segment.size(); ++i) {
+    const std::size_t at = dpdu.offset + i;
+    if (context.octets[at] == Octet::good && context.cpdu[at] != dpdu.segment[i]) return true;
+  }
+  return false;
+}
+
+void NonarqReceiver::place(Context& context, const pdu::Nonarq& dpdu, bool segment_ok) {
+  const Octet kind = segment_ok ? Octet::good : Octet::errored;
+  for (std::size_t i = 0; i < dpdu.segment.size(); ++i) {
+    const std::size_t at = dpdu.offset + i;
+    if (context.octets[at] >= kind) continue;
+    context.cpdu[at] = dpdu.segment[i];
+    context.octets[at] = kind;
+    if (segment_ok) --context.octets_bad;
   }
 }
 
-// Delivers what is complete, oldest first. An in-order C_PDU waits for older ones of the same
-// source and service that are still incomplete, until those pass their window (C.4.2(15)).
+// Delivers what is complete or past its window, in the order of the numbers. An in-order C_PDU
+// waits for older ones of the same source and service that may still come (C.4.2(15)).
 void NonarqReceiver::release(const Key& like) {
   std::vector<std::map<Key, Context>::iterator> candidates;
   for (auto it = contexts_.begin(); it != contexts_.end(); ++it) {
     const bool same = it->first.source == like.source && it->first.expedited == like.expedited;
     if (same && !it->second.delivered) candidates.push_back(it);
   }
+  // Numbers wrap; counted from half their space before the one at hand they do not.
+  const auto age = [&like](auto it) {
+    const unsigned ahead = (it->first.cpdu_id - like.cpdu_id + (kIdMask + 1u) / 2) & kIdMask;
+    return std::pair(ahead, it->second.arrival);
+  };
   std::sort(candidates.begin(), candidates.end(),
-            [](auto a, auto b) { return a->second.arrival < b->second.arrival; });
-  bool hole = false;
+            [&age](auto a, auto b) { return age(a) < age(b); });
+  bool older_missing = false;
   for (const auto it : candidates) {
-    const bool complete = it->second.gaps.empty();
-    if (complete && !(it->second.in_order && hole)) deliver(it->first, it->second);
-    hole = hole || (!complete && it->second.in_order);
+    Context& context = it->second;
+    const bool ready = context.octets_bad == 0 || context.expired;
+    if (ready && !(context.in_order && older_missing)) deliver(it->first, context);
+    older_missing = older_missing || (context.in_order && !context.delivered);
   }
 }
 
 void NonarqReceiver::deliver(const Key& key, Context& context) {
   context.delivered = true;
   complete_.push_back({key.expedited ? Service::expedited_nonarq : Service::nonarq, key.source,
-                       key.destination, context.cpdu});
+                       key.destination, context.cpdu, ranges(context, Octet::errored),
+                       ranges(context, Octet::missing)});
 }
 
-// Complete ones go first: all they still do is to recognise repetitions.
+std::vector<OctetRange> NonarqReceiver::ranges(const Context& context, Octet kind) {
+  std::vector<OctetRange> out;
+  for (std::size_t i = 0; i < context.octets.size(); ++i) {
+    if (context.octets[i] != kind) continue;
+    if (!out.empty() && std::size_t{out.back().offset} + out.back().octets == i) {
+      ++out.back().octets;
+    } else {
+      out.push_back({static_cast<std::uint16_t>(i), 1});
+    }
+  }
+  return out;
+}
+
+// Delivered ones go first: all they still do is to recognise repetitions. Another is delivered as
+// it is.
 void NonarqReceiver::make_room() {
   if (contexts_.size() < config_.contexts_max) return;
   const auto older = [](const auto& a, const auto& b) {
     if (a.second.delivered != b.second.delivered) return a.second.delivered;
     return a.second.arrival < b.second.arrival;
   };
-  contexts_.erase(std::min_element(contexts_.begin(), contexts_.end(), older));
+  const auto oldest = std::min_element(contexts_.begin(), contexts_.end(), older);
+  const Key key = oldest->first;
+  if (!oldest->second.delivered) deliver(key, oldest->second);
+  contexts_.erase(oldest);
+  release(key);
+}
+
+// When its window ends, and when it is forgotten: a late copy must not be delivered again.
+Instant NonarqReceiver::deadline(const Context& context) const {
+  return context.expired ? context.window_end + config_.memory : context.window_end;
 }
 
 void NonarqReceiver::on_deadline(Instant now) {
   std::vector<Key> ended;
   for (auto it = contexts_.begin(); it != contexts_.end();) {
     auto& [key, context] = *it;
-    if (context.deadline > now) {
-      ++it;
+    if (context.expired && context.delivered && deadline(context) <= now) {
+      it = contexts_.erase(it);
       continue;
     }
-    // One that is complete and waited for an older one goes now; its own time is up.
-    if (!context.delivered && context.gaps.empty()) deliver(key, context);
-    if (!context.delivered) ended.push_back(key);
-    it = contexts_.erase(it);
+    if (!context.expired && context.window_end <= now) {
+      context.expired = true;
+      ended.push_back(key);
+    }
+    ++it;
   }
   for (const Key& key : ended) release(key);
 }
@@ -230,7 +256,8 @@ void NonarqReceiver::on_deadline(Instant now) {
 std::optional<Instant> NonarqReceiver::next_deadline() const {
   std::optional<Instant> next;
   for (const auto& [key, context] : contexts_) {
-    if (!next || context.deadline < *next) next = context.deadline;
+    if (context.expired && !context.delivered) continue;  // waits for an older one
+    if (!next || deadline(context) < *next) next = deadline(context);
   }
   return next;
 }

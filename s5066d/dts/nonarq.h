@@ -1,5 +1,6 @@
 // Unacknowledged delivery by types 7 and 8 (C.3.10, C.3.11, C.4.2): segments with offsets, whole
-// C_PDUs repeated so that copies fall in different interleaver blocks, error-free delivery.
+// C_PDUs repeated so that copies fall in different interleaver blocks. What has not arrived well
+// when its reception window ends is delivered with a note of what is wrong.
 #pragma once
 
 #include <cstdint>
@@ -90,13 +91,15 @@ class NonarqReceiver {
     std::size_t contexts_max = 64;  // C_PDUs remembered, complete or not
     std::size_t cpdu_octets_max = kCpduOctetsMax;
     Duration window_default = std::chrono::seconds(60);  // where a sender gives none
+    Duration memory = std::chrono::seconds(60);          // a C_PDU is known so long past its window
   };
   NonarqReceiver(const Config& config, Counters& counters) : config_(config), counters_(counters) {}
 
-  /// A D_PDU whose segment is good; `first_bit_at` is when its sync began.
-  void on_nonarq(Instant first_bit_at, pdu::Nonarq dpdu);
+  /// `first_bit_at` is when the sync of this D_PDU began. Of all its copies an octet is taken from
+  /// a good segment if there is one, else from the first damaged one.
+  void on_nonarq(Instant first_bit_at, const pdu::Nonarq& dpdu, bool segment_ok);
 
-  /// Forgets what is past its reception window; in-order C_PDUs that waited for it are released.
+  /// Delivers what is past its reception window as it is, and in-order C_PDUs that waited for it.
   void on_deadline(Instant now);
   std::optional<Instant> next_deadline() const;
 
@@ -110,16 +113,22 @@ class NonarqReceiver {
     std::uint16_t cpdu_id = 0;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
+  enum class Octet : std::uint8_t { missing, errored, good };
   struct Context {
     Bytes cpdu;
-    std::map<std::size_t, std::size_t> gaps;  // offset -> octets still missing
+    std::vector<Octet> octets;   // what is known of each octet of `cpdu`
+    std::size_t octets_bad = 0;  // missing or errored
     bool in_order = false;
+    bool expired = false;  // the reception window is over
     bool delivered = false;
-    Instant deadline{};
+    Instant window_end{};
     std::uint64_t arrival = 0;
   };
 
-  void place(Context& context, std::size_t offset, ByteSpan segment);
+  static bool contradicts(const Context& context, const pdu::Nonarq& dpdu, bool segment_ok);
+  static void place(Context& context, const pdu::Nonarq& dpdu, bool segment_ok);
+  static std::vector<OctetRange> ranges(const Context& context, Octet kind);
+  Instant deadline(const Context& context) const;
   void release(const Key& like);
   void deliver(const Key& key, Context& context);
   void make_room();

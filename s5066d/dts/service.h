@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "s5066d/base/bytes.h"
 #include "s5066d/base/ids.h"
@@ -49,12 +50,17 @@ struct CpduRejected {
   CpduFailure reason = CpduFailure::not_connected;
 };
 
-/// D_UNIDATA_INDICATION: a complete C_PDU from a peer.
+/// D_UNIDATA_INDICATION and its expedited twin: a C_PDU from a peer. One that came by non-ARQ and
+/// is still damaged or incomplete when its reception window ends is indicated then, once (C.4.2).
 struct CpduIndication {
   Service service = Service::arq;
   Address source;
   Address destination;  // own address, or a group
   Bytes cpdu;
+  std::vector<OctetRange> errored = {};  // came only in segments with a wrong CRC; as received
+  std::vector<OctetRange> missing = {};  // never came; 0 in `cpdu`
+
+  bool intact() const { return errored.empty() && missing.empty(); }
 };
 
 /// D_CONNECTION_LOST: the peer no longer answers; ARQ state for it is gone and its C_PDUs have

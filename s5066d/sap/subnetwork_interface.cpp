@@ -203,6 +203,10 @@ void SubnetworkInterface::on_link_broken(Instant now, const cas::LinkBroken& bro
 void SubnetworkInterface::on_spdu(Instant now, cas::SpduIndication indication) {
   touch(now);
   links_.on_traffic(now, indication.source);
+  if (!indication.intact()) {
+    counters_.add(Counter::spdus_damaged);
+    return;
+  }
   auto spdu = decode(indication.spdu);
   if (!spdu.ok()) {
     const bool unsupported = spdu.error().code == ErrorCode::unsupported;

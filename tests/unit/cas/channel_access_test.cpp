@@ -552,6 +552,7 @@ TEST_F(Link, control_travels_as_expedited_data_without_acknowledgement) {
 }
 
 // B.3 end(2)
+
 TEST_F(Link, invalid_cpdus_are_counted_and_dropped) {
   for (const char* hex : {"", "00", "60", "F0"}) hear(hex);
   core->on_cpdu(now, {Service::expedited_nonarq, kPeer, Address::all_stations(), *from_hex("10")});

@@ -269,6 +269,41 @@ TEST(DataTransfer, nonarq_reaches_everybody_and_is_confirmed_when_sent) {
   EXPECT_EQ(world[2].received.size(), 1u);
 }
 
+// Goal:   of a C_PDU of which anything was heard, one delivery, right wherever it is not noted.
+// Method: copies with damaged segments over many seeds; more copies leave less damage.
+TEST(DataTransfer, nonarq_with_errors_is_delivered_once_and_right_outside_what_is_noted) {
+  std::size_t octets_bad[2] = {};
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    for (const std::uint8_t repeats : {std::uint8_t{0}, std::uint8_t{2}}) {
+      SCOPED_TRACE(seed);
+      DtsWorld world(2, {.frame_loss = 0.4}, seed);
+      const Bytes sent = pattern(3000, seed);
+      world.request(0, {.id = {5},
+                        .service = Service::nonarq,
+                        .destination = Address::all_stations(),
+                        .cpdu = sent,
+                        .repeats = repeats});
+      world.run_for(10min);
+      ASSERT_EQ(world[1].received.size(), 1u);
+      const CpduIndication& got = world[1].received[0];
+      ASSERT_EQ(got.cpdu.size(), sent.size());
+      std::vector<char> noted(sent.size(), 0);
+      for (const auto* list : {&got.errored, &got.missing}) {
+        for (const OctetRange& range : *list) {
+          for (std::size_t i = 0; i < range.octets; ++i) noted[range.offset + i] = 1;
+          octets_bad[repeats / 2] += range.octets;
+        }
+      }
+      for (const OctetRange& range : got.missing) EXPECT_EQ(got.cpdu[range.offset], 0);
+      for (std::size_t i = 0; i < sent.size(); ++i) {
+        ASSERT_TRUE(noted[i] || got.cpdu[i] == sent[i]) << i;
+      }
+    }
+  }
+  EXPECT_GT(octets_bad[0], 0u);
+  EXPECT_LT(octets_bad[1], octets_bad[0] / 3);
+}
+
 TEST(DataTransfer, bulk_data_does_not_keep_nonarq_data_off_the_air) {
   DtsWorld world(3, {}, 10);
   world.connect(0, 1);

@@ -48,6 +48,11 @@ class Nonarq : public ::testing::Test {
     dpdu.segment = std::move(cpdu);
     return dpdu;
   }
+  pdu::Nonarq torn_of(std::uint16_t id) {
+    auto dpdu = whole(id, {1, 2, 3, 4});
+    dpdu.segment.pop_back();
+    return dpdu;
+  }
   std::size_t delivered() {
     std::size_t n = 0;
     while (receiver_.poll_cpdu()) ++n;
@@ -135,51 +140,125 @@ TEST_F(Nonarq, segments_in_any_order_and_twice_make_one_c_pdu) {
   auto sent = fill();
   std::swap(sent[0], sent[3]);
   std::swap(sent[1], sent[6]);
-  for (auto& dpdu : sent) receiver_.on_nonarq(Instant(1s), std::move(dpdu));
+  for (auto& dpdu : sent) receiver_.on_nonarq(Instant(1s), dpdu, true);
   const auto cpdu = receiver_.poll_cpdu();
   ASSERT_TRUE(cpdu);
   EXPECT_EQ(cpdu->cpdu, octets(900));
   EXPECT_FALSE(receiver_.poll_cpdu());
 }
 
-TEST_F(Nonarq, a_repetition_is_known_until_its_window_has_passed) {
-  receiver_.on_nonarq(Instant(0s), whole(7, {1, 2, 3}));
+TEST_F(Nonarq, a_repetition_is_known_for_a_minute_past_its_window) {
+  receiver_.on_nonarq(Instant(0s), whole(7, {1, 2, 3}), true);
   EXPECT_EQ(delivered(), 1u);
-  receiver_.on_nonarq(Instant(1s), whole(7, {1, 2, 3}));
+  ASSERT_EQ(receiver_.next_deadline(), Instant(10s));
+  receiver_.on_deadline(Instant(10s));
+  ASSERT_EQ(receiver_.next_deadline(), Instant(70s));
+  receiver_.on_deadline(Instant(70s) - 1ns);
+  receiver_.on_nonarq(Instant(10s), whole(7, {1, 2, 3}), true);
   EXPECT_EQ(delivered(), 0u);
-  ASSERT_EQ(receiver_.next_deadline(), Instant(11s));
-  receiver_.on_deadline(Instant(11s));
-  receiver_.on_nonarq(Instant(12s), whole(7, {1, 2, 3}));
+  ASSERT_EQ(receiver_.next_deadline(), Instant(80s));
+  receiver_.on_deadline(Instant(80s));
+  receiver_.on_nonarq(Instant(80s), whole(7, {1, 2, 3}), true);
   EXPECT_EQ(delivered(), 1u);
 }
 
+TEST_F(Nonarq, what_is_damaged_or_missing_is_told_once_when_the_window_ends) {
+  auto part = whole(7, octets(12));
+  part.segment = {1, 2, 3, 4};
+  part.offset = 0;
+  receiver_.on_nonarq(Instant(0s), part, true);
+  part.offset = 4;
+  receiver_.on_nonarq(Instant(0s), part, false);
+  EXPECT_EQ(delivered(), 0u);
+  receiver_.on_deadline(Instant(10s) - 1ns);
+  EXPECT_EQ(delivered(), 0u);
+  receiver_.on_deadline(Instant(10s));
+  const auto cpdu = receiver_.poll_cpdu();
+  ASSERT_TRUE(cpdu);
+  EXPECT_EQ(cpdu->cpdu, (Bytes{1, 2, 3, 4, 1, 2, 3, 4, 0, 0, 0, 0}));
+  EXPECT_EQ(cpdu->errored, (std::vector<OctetRange>{{4, 4}}));
+  EXPECT_EQ(cpdu->missing, (std::vector<OctetRange>{{8, 4}}));
+  part.offset = 8;
+  receiver_.on_nonarq(Instant(11s), part, true);  // too late
+  receiver_.on_deadline(Instant(1h));
+  EXPECT_FALSE(receiver_.poll_cpdu());
+}
+
+TEST_F(Nonarq, copies_heal_each_other_and_a_damaged_one_spoils_nothing) {
+  auto first = whole(7, octets(12));
+  auto half = first;
+  half.segment.resize(8);
+  receiver_.on_nonarq(Instant(0s), half, true);
+  auto spoilt = first;
+  for (auto& octet : spoilt.segment) octet ^= 0x55;
+  receiver_.on_nonarq(Instant(0s), spoilt, false);
+  EXPECT_EQ(delivered(), 0u);
+  half.segment = {first.segment.begin() + 6, first.segment.begin() + 12};
+  half.offset = 6;
+  receiver_.on_nonarq(Instant(1s), half, true);
+  const auto cpdu = receiver_.poll_cpdu();
+  ASSERT_TRUE(cpdu);
+  EXPECT_EQ(cpdu->cpdu, octets(12));
+  EXPECT_TRUE(cpdu->intact());
+}
+
+TEST_F(Nonarq, an_incomplete_one_pushed_out_by_others_is_delivered_as_it_is) {
+  auto torn = whole(1, {1, 2, 3, 4}, true);
+  torn.segment.pop_back();
+  receiver_.on_nonarq(Instant(0s), torn, true);
+  receiver_.on_nonarq(Instant(0s), whole(2, {5}, true), true);
+  for (std::uint16_t id = 3; id < 5; ++id) receiver_.on_nonarq(Instant(0s), torn_of(id), true);
+  EXPECT_EQ(delivered(), 0u);
+  receiver_.on_nonarq(Instant(0s), torn_of(5), true);  // the fifth of four
+  ASSERT_EQ(receiver_.poll_cpdu()->missing, (std::vector<OctetRange>{{3, 1}}));
+  EXPECT_EQ(receiver_.poll_cpdu()->cpdu, Bytes{5});  // waited for that one
+  EXPECT_EQ(delivered(), 0u);
+}
+
+TEST_F(Nonarq, in_order_goes_by_number_across_the_wrap) {
+  auto torn = [this](std::uint16_t id) {
+    auto dpdu = whole(id, {static_cast<std::uint8_t>(id), 9}, true);
+    dpdu.segment.pop_back();
+    return dpdu;
+  };
+  for (const int id : {0, 4094, 1, 4095}) {
+    receiver_.on_nonarq(Instant(0s), torn(static_cast<std::uint16_t>(id)), true);
+  }
+  receiver_.on_deadline(Instant(10s));
+  for (const int id : {4094, 4095, 0, 1}) {
+    const auto cpdu = receiver_.poll_cpdu();
+    ASSERT_TRUE(cpdu);
+    EXPECT_EQ(cpdu->cpdu[0], static_cast<std::uint8_t>(id));
+  }
+}
+
 TEST_F(Nonarq, a_number_with_other_octets_is_a_new_c_pdu) {
-  receiver_.on_nonarq(Instant(0s), whole(7, {1, 2, 3}));
-  receiver_.on_nonarq(Instant(1s), whole(7, {1, 2, 4}));
-  receiver_.on_nonarq(Instant(1s), whole(7, {1, 2}));
+  receiver_.on_nonarq(Instant(0s), whole(7, {1, 2, 3}), true);
+  receiver_.on_nonarq(Instant(1s), whole(7, {1, 2, 4}), true);
+  receiver_.on_nonarq(Instant(1s), whole(7, {1, 2}), true);
   EXPECT_EQ(delivered(), 3u);
 }
 
 TEST_F(Nonarq, in_order_waits_for_an_older_one_until_its_window_has_passed) {
   auto torn = whole(1, {1, 2, 3, 4}, true);
   torn.segment.pop_back();
-  receiver_.on_nonarq(Instant(0s), torn);
-  receiver_.on_nonarq(Instant(1s), whole(2, {5}, true));
+  receiver_.on_nonarq(Instant(0s), torn, true);
+  receiver_.on_nonarq(Instant(1s), whole(2, {5}, true), true);
   EXPECT_EQ(delivered(), 0u);
-  receiver_.on_nonarq(Instant(2s), whole(3, {6}, false));
+  receiver_.on_nonarq(Instant(2s), whole(3, {6}, false), true);
   EXPECT_EQ(delivered(), 1u);
   receiver_.on_deadline(Instant(10s));
-  EXPECT_EQ(delivered(), 1u);
+  EXPECT_EQ(delivered(), 2u);  // the torn one as it is, then the one that waited
 }
 
 TEST_F(Nonarq, lying_offsets_are_counted_and_memory_stays_bounded) {
   auto bad = whole(1, {1, 2, 3});
   bad.offset = 1;
-  receiver_.on_nonarq(Instant(0s), bad);
+  receiver_.on_nonarq(Instant(0s), bad, true);
   bad.cpdu_size = 0;
-  receiver_.on_nonarq(Instant(0s), bad);
+  receiver_.on_nonarq(Instant(0s), bad, true);
   EXPECT_EQ(counters_[Counter::dpdus_malformed], 2u);
-  for (std::uint16_t id = 0; id < 100; ++id) receiver_.on_nonarq(Instant(0s), whole(id, {1}));
+  for (std::uint16_t id = 0; id < 100; ++id) receiver_.on_nonarq(Instant(0s), whole(id, {1}), true);
   EXPECT_EQ(delivered(), 100u);
 }
 
