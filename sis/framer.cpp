@@ -16,8 +16,15 @@ std::optional<Framer::Item> Framer::poll() {
   skip_ -= skipped;
   if (skip_ > 0) return std::nullopt;
 
-  if (drop_garbage() && !in_garbage_) {
+  const std::size_t garbage = drop_garbage();
+  if (garbage > 0 && !in_garbage_) {
     in_garbage_ = true;
+    garbage_octets_ = garbage;
+    return Problem::garbage;
+  }
+  garbage_octets_ += garbage;
+  if (in_garbage_ && garbage_octets_ >= kGarbageReportOctets) {
+    garbage_octets_ -= kGarbageReportOctets;
     return Problem::garbage;
   }
   const ByteSpan frame = pending();
@@ -39,8 +46,9 @@ std::optional<Framer::Item> Framer::poll() {
   return Frame{frame.subspan(kHeaderOctets, size)};
 }
 
-/// Drops what stands before the next preamble. A last octet that may be its first half stays.
-bool Framer::drop_garbage() {
+/// Drops what stands before the next preamble and says how much that was. A last octet that may be
+/// its first half stays.
+std::size_t Framer::drop_garbage() {
   const ByteSpan octets = pending();
   std::size_t at = 0;
   while (at < octets.size()) {
@@ -49,7 +57,7 @@ bool Framer::drop_garbage() {
     ++at;
   }
   begin_ += at;
-  return at > 0;
+  return at;
 }
 
 }  // namespace s5066::sis

@@ -12,6 +12,9 @@
 
 namespace s5066::sis {
 
+/// A run of garbage is reported again after this many octets, so that endless garbage costs.
+inline constexpr std::size_t kGarbageReportOctets = 4096;
+
 class Framer {
  public:
   /// The body of one frame, type octet first. Valid until the next push().
@@ -19,7 +22,7 @@ class Framer {
     ByteSpan body;
   };
   enum class Problem : std::uint8_t {
-    garbage,      // octets without a preamble; once per run of them, at its first octet
+    garbage,      // octets without a preamble; at the first of a run, and after so many more
     bad_version,  // a frame of another version; its octets are skipped as they arrive
     empty,        // a frame of size 0
   };
@@ -38,12 +41,13 @@ class Framer {
 
  private:
   ByteSpan pending() const { return ByteSpan(buffer_).subspan(begin_); }
-  bool drop_garbage();
+  std::size_t drop_garbage();
 
   Bytes buffer_;
-  std::size_t begin_ = 0;    // octets before it are used up
-  std::size_t skip_ = 0;     // octets of a refused frame that are still to come
-  bool in_garbage_ = false;  // the run of garbage we are in has been reported
+  std::size_t begin_ = 0;           // octets before it are used up
+  std::size_t skip_ = 0;            // octets of a refused frame that are still to come
+  bool in_garbage_ = false;         // the run of garbage we are in has been reported …
+  std::size_t garbage_octets_ = 0;  // … and so much of it has come since
 };
 
 }  // namespace s5066::sis

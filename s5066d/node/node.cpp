@@ -29,7 +29,8 @@ NodeConfig completed(NodeConfig config) {
       std::min(config.cas.nonexclusive_links_max, config.dts.links_max);
   config.sap.broadcast_only = config.cas.broadcast_only;
   config.sap.address = config.dts.address;
-  config.sap.clients_max = config.clients_max + config.clients_unbound_extra;
+  config.sap.bound_clients_max = config.clients_max;
+  config.sap.unbound_clients_max = config.clients_unbound_max;
   config.sap.link_outstanding_octets_max =
       std::min(config.sap.link_outstanding_octets_max, config.dts.link_queue_octets_max);
   config.sap.nonarq_outstanding_octets_max =

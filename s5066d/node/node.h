@@ -31,8 +31,8 @@ struct NodeConfig {
   dts::Config dts;               // own address and modem mode are taken from here
   cas::Config cas;               // exchange_time and longest_cpdu_time are computed from the mode
   sap::Config sap;               // address is filled in from dts
-  std::size_t clients_max = 16;  // bound or on their way to it …
-  std::size_t clients_unbound_extra = 4;  // … and a few connections that only probe
+  std::size_t clients_max = 16;          // bound at a time
+  std::size_t clients_unbound_max = 16;  // on their way to it, or only probing
   Duration partial_primitive_timeout = std::chrono::seconds(60);
   /// Octets a client may leave unread before it is dropped (it must always accept, A.2.1.14(5)).
   std::size_t client_output_octets_max = 1024 * 1024;

@@ -12,10 +12,14 @@ ClientTable::ClientTable(const Config& config, Outbox& outbox, Counters& counter
       outbox_(outbox),
       counters_(counters),
       trace_(trace),
-      saps_(config.bind, config.broadcast_only) {}
+      saps_(config.bind, config.bound_clients_max) {
+  saps_.allow_arq(!config.broadcast_only);
+}
 
 Result<void> ClientTable::connect(Instant now, ClientId client) {
-  if (clients_.size() >= config_.clients_max) return Error{ErrorCode::queue_full, "clients"};
+  if (clients_.size() - saps_.bound() >= config_.unbound_clients_max) {
+    return Error{ErrorCode::queue_full, "clients that are not bound"};
+  }
   const bool is_new = clients_.emplace(client, Client{ClientWatch(config_, now)}).second;
   S5066_ASSERT(is_new);
   counters_.add(Counter::clients_connected);

@@ -43,6 +43,9 @@ class ClientTable {
   std::optional<ClientId> client_at(SapId sap) const { return saps_.client_at(sap); }
   const std::map<ClientId, Client>& all() const { return clients_; }
 
+  std::optional<ClientId> victim_of(ClientId client, const sis::BindRequest& request) const {
+    return saps_.victim_of(client, request);
+  }
   /// S_BIND_REQUEST, answered. False when it counts as invalid.
   [[nodiscard]] bool bind(Instant now, ClientId client, const sis::BindRequest& request);
 

@@ -14,34 +14,25 @@ constexpr Duration kKeepAliveSpacing = seconds(120);
 }  // namespace
 
 ClientWatch::ClientWatch(const Config& config, Instant now)
-    : limit_window_(config.invalid_primitives_window),
-      invalid_cost_(config.invalid_primitives_window / std::max(config.invalid_primitives_max, 1u)),
+    : invalid_(config.invalid_primitives_max, config.invalid_primitives_window),
+      expedited_(config.expedited_requests_max, config.expedited_requests_window),
       unbound_idle_timeout_(config.unbound_idle_timeout),
       probe_interval_(config.keep_alive_interval),
       probe_answer_wait_(config.keep_alive_answer_wait),
-      invalid_drained_at_(now),
       heard_at_(now),
       unbound_since_(now) {
   S5066_ASSERT(probe_interval_ == Duration::zero() || probe_interval_ >= kKeepAliveSpacing);
 }
 
-void ClientWatch::on_heard(Instant now) {
-  heard_at_ = now;
-  if (probe_answer_until_) last_was_answered_probe_ = true;
-  probe_answer_until_.reset();  // any primitive shows that the client lives
-}
-
-bool ClientWatch::on_invalid(Instant now) {
-  invalid_drained_at_ = std::max(invalid_drained_at_, now) + invalid_cost_;
-  return invalid_drained_at_ - now <= limit_window_;
-}
-
 // STANDARD: taken literally, 120 s between keep-alives would forbid to answer a client that answers
 // our probe late or probes right after it; an answered probe does not count against an answer.
 bool ClientWatch::on_keep_alive(Instant now) {
-  const bool is_answer = probe_answer_until_.has_value();
   on_heard(now);
-  if (is_answer) return false;
+  if (probe_answer_until_) {
+    probe_answer_until_.reset();
+    last_was_answered_probe_ = true;
+    return false;
+  }
   const bool spaced = !keep_alive_sent_at_ || now - *keep_alive_sent_at_ >= kKeepAliveSpacing;
   if (!spaced && !last_was_answered_probe_) return false;
   keep_alive_sent_at_ = now;
@@ -56,6 +47,7 @@ void ClientWatch::on_bound(Instant now) {
 
 void ClientWatch::on_unbound(Instant now) {
   unbound_since_ = now;
+  probe_answer_until_.reset();
 }
 
 ClientWatch::Verdict ClientWatch::on_deadline(Instant now) {

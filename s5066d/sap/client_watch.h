@@ -1,11 +1,12 @@
-// Watches one SIS connection: how many invalid primitives it may still send, when it was last
-// heard, and the keep-alive rules (A.2.1.5, A.2.1.17).
+// Watches one SIS connection: how many invalid primitives and expedited requests it may still send,
+// when it was last heard, and the keep-alive rules (A.2.1.5, A.2.1.10(4), A.2.1.17).
 #pragma once
 
 #include <optional>
 
 #include "s5066d/base/time.h"
 #include "s5066d/sap/config.h"
+#include "s5066d/sap/rate_limit.h"
 
 namespace s5066::sap {
 
@@ -19,11 +20,11 @@ class ClientWatch {
 
   ClientWatch(const Config& config, Instant now);
 
-  /// A valid primitive came.
-  void on_heard(Instant now);
-  /// False when this was one invalid primitive too many: a leaky bucket that drains over the
-  /// window.
-  [[nodiscard]] bool on_invalid(Instant now);
+  /// A valid primitive came. Only S_KEEP_ALIVE answers a probe.
+  void on_heard(Instant now) { heard_at_ = now; }
+  /// False when this was one too many.
+  [[nodiscard]] bool on_invalid(Instant now) { return invalid_.admit(now); }
+  [[nodiscard]] bool on_expedited_request(Instant now) { return expedited_.admit(now); }
   /// True when it has to be answered with one of our own.
   [[nodiscard]] bool on_keep_alive(Instant now);
   void on_bound(Instant now);
@@ -33,13 +34,12 @@ class ClientWatch {
   std::optional<Instant> next_deadline() const;
 
  private:
-  Duration limit_window_;
-  Duration invalid_cost_;
+  RateLimit invalid_;
+  RateLimit expedited_;
   Duration unbound_idle_timeout_;
   Duration probe_interval_;
   Duration probe_answer_wait_;
 
-  Instant invalid_drained_at_;  // when the bucket is empty again
   Instant heard_at_;
   std::optional<Instant> unbound_since_;
   std::optional<Instant> keep_alive_sent_at_;

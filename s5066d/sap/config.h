@@ -77,9 +77,12 @@ struct Config {
   Duration client_confirm_grace = minutes(2);  // for the way back, after the TTD
 
   std::size_t peers_counted_max = 256;  // other nodes whose octets are counted one by one
-  std::size_t clients_max = 20;         // connections, bound or not
+  std::size_t bound_clients_max = 16;   // beyond it a bind pre-empts a client of lower rank
+  std::size_t unbound_clients_max = 16;
   unsigned invalid_primitives_max = 10;
   Duration invalid_primitives_window = minutes(10);
+  unsigned expedited_requests_max = 20;  // of one client; more end its bind (A.2.1.10(4))
+  Duration expedited_requests_window = minutes(10);
   Duration unbound_idle_timeout = minutes(1);
   Duration keep_alive_interval{0};  // of our own probes; 0 is never, else at least 120 s
   Duration keep_alive_answer_wait = seconds(30);

@@ -18,13 +18,13 @@ bool is_legal_service(const sis::DeliveryMode& service) {
          service.confirmation == sis::Confirmation::none;
 }
 
-std::optional<sis::BindRejectReason> SapTable::bind(ClientId client,
-                                                    const sis::BindRequest& request) {
+std::optional<sis::BindRejectReason> SapTable::refusal(ClientId client,
+                                                       const sis::BindRequest& request) const {
   using Reason = sis::BindRejectReason;
   if (binding(client) != nullptr) return Reason::sap_already_allocated;
   if (is_barred(request.sap)) return Reason::invalid_sap;
   if (client_at(request.sap)) return Reason::sap_already_allocated;
-  if (broadcast_only_ && request.service.mode == sis::TransmissionMode::arq) {
+  if (!arq_allowed_ && request.service.mode == sis::TransmissionMode::arq) {
     return Reason::arq_unsupportable_in_broadcast;
   }
   // STANDARD: no reason fits an illegal service type or a rank one may not have; 1 is the closest.
@@ -32,6 +32,27 @@ std::optional<sis::BindRejectReason> SapTable::bind(ClientId client,
   if (request.rank >= kRankOfManagers && !policy_.allow_rank_15) {
     return Reason::not_enough_resources;
   }
+  return std::nullopt;
+}
+
+// The youngest of those with the lowest rank has least to lose.
+std::optional<ClientId> SapTable::victim_of(ClientId client,
+                                            const sis::BindRequest& request) const {
+  if (bindings_.size() < bound_max_ || refusal(client, request)) return std::nullopt;
+  std::optional<ClientId> victim;
+  std::uint8_t lowest = request.rank;
+  for (const auto& [other, binding] : bindings_) {
+    if (binding.rank > lowest || (binding.rank == request.rank)) continue;
+    lowest = binding.rank;
+    victim = other;
+  }
+  return victim;
+}
+
+std::optional<sis::BindRejectReason> SapTable::bind(ClientId client,
+                                                    const sis::BindRequest& request) {
+  if (const auto reason = refusal(client, request)) return reason;
+  if (bindings_.size() >= bound_max_) return sis::BindRejectReason::not_enough_resources;
   bindings_.emplace(client, Binding{request.sap, request.rank, request.service});
   return std::nullopt;
 }

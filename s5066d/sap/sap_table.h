@@ -18,21 +18,32 @@ struct Binding {
 
 class SapTable {
  public:
-  SapTable(const BindPolicy& policy, bool broadcast_only)
-      : policy_(policy), broadcast_only_(broadcast_only) {}
+  SapTable(const BindPolicy& policy, std::size_t bound_max)
+      : policy_(policy), bound_max_(bound_max) {}
 
+  /// Whether ARQ can be bound for; while a broadcast session lasts it cannot (A.3.2.3(3)).
+  void allow_arq(bool allowed) { arq_allowed_ = allowed; }
+
+  /// Whose bind would have to end for this one, if nothing else speaks against it: when there is no
+  /// room, that of the lowest rank, which must be below the rank asked for.
+  std::optional<ClientId> victim_of(ClientId client, const sis::BindRequest& request) const;
   /// Nothing when the client is bound now, else why not. A client that is bound stays as it was.
   std::optional<sis::BindRejectReason> bind(ClientId client, const sis::BindRequest& request);
   void unbind(ClientId client);
 
   const Binding* binding(ClientId client) const;
+  std::size_t bound() const { return bindings_.size(); }
   std::optional<ClientId> client_at(SapId sap) const;
 
  private:
   bool is_barred(SapId sap) const;
+  /// Room left out of account.
+  std::optional<sis::BindRejectReason> refusal(ClientId client,
+                                               const sis::BindRequest& request) const;
 
   const BindPolicy policy_;
-  const bool broadcast_only_;
+  const std::size_t bound_max_;
+  bool arq_allowed_ = true;
   std::map<ClientId, Binding> bindings_;
 };
 

@@ -59,6 +59,15 @@ void SubnetworkInterface::close_client(Instant now, ClientId client,
   outbox_.push(CloseClient{client});
 }
 
+// The connection stays, so that the client may bind again. S_UNBIND_INDICATION is the one report of
+// all that it had not been told the end of.
+void SubnetworkInterface::unbind_client(Instant now, ClientId client, sis::UnbindReason reason) {
+  S5066_ASSERT(clients_.binding(client) != nullptr);
+  outbox_.send(client, sis::UnbindIndication{reason});
+  release(now, client, static_cast<std::uint8_t>(reason));
+  clients_.rest(now, client);
+}
+
 // The SAP is free at once; what the client left behind is dropped without reports, and C_PDUs that
 // the sublayers below hold run to their end.
 void SubnetworkInterface::release(Instant now, ClientId client, std::uint8_t reason) {
@@ -77,6 +86,7 @@ void SubnetworkInterface::on_primitive(Instant now, ClientId client, sis::Primit
   if (needs_bind && clients_.binding(client) == nullptr) {
     invalid(now, client, static_cast<std::uint8_t>(sis::type_of(primitive)));
   } else {
+    if (clients_.binding(client) != nullptr) clients_.watch(client).on_heard(now);
     std::visit([&](auto& request) { on_request(now, client, request); }, primitive);
   }
   touch(now);
@@ -103,6 +113,9 @@ void SubnetworkInterface::on_request(Instant now, ClientId client, const NotForS
 
 void SubnetworkInterface::on_request(Instant now, ClientId client,
                                      const sis::BindRequest& request) {
+  if (const auto victim = clients_.victim_of(client, request)) {
+    unbind_client(now, *victim, sis::UnbindReason::preempted);
+  }
   if (clients_.bind(now, client, request)) return;
   invalid(now, client, static_cast<std::uint8_t>(sis::Type::bind_request));
 }
@@ -123,7 +136,6 @@ void SubnetworkInterface::on_request(Instant now, ClientId client, sis::UnidataR
   using sis::RejectReason;
   const Binding binding = *clients_.binding(client);
   const auto type = static_cast<std::uint8_t>(sis::Type::unidata_request);
-  clients_.watch(client).on_heard(now);
 
   if (request.updu.size() > config_.mtu) {
     return sender_.refuse(client, request, RejectReason::larger_than_mtu, true);

@@ -90,6 +90,7 @@ class SubnetworkInterface {
   void deliver_to_ourselves(Instant now, UnidataItem item);
   void invalid(Instant now, ClientId client, std::uint8_t type);
   void close_client(Instant now, ClientId client, std::optional<sis::UnbindReason> reason);
+  void unbind_client(Instant now, ClientId client, sis::UnbindReason reason);
   void release(Instant now, ClientId client, std::uint8_t reason);
 
   // Before actions are handed out. Not with each event: when a link ends, its U_PDUs come back one

@@ -173,7 +173,7 @@ sis::BindRequest bind_request(std::uint8_t sap, std::uint8_t rank = 0) {
 
 TEST(SapTable, a_sap_belongs_to_one_client) {
   using Reason = sis::BindRejectReason;
-  SapTable table({}, false);
+  SapTable table({}, 16);
   EXPECT_EQ(table.bind(kA, bind_request(3)), std::nullopt);
   EXPECT_EQ(table.bind(kB, bind_request(3)), Reason::sap_already_allocated);
   EXPECT_EQ(table.bind(kA, bind_request(4)), Reason::sap_already_allocated);
@@ -187,18 +187,18 @@ TEST(SapTable, policy_bars_reserved_saps_management_and_rank_15) {
   using Reason = sis::BindRejectReason;
   for (const int sap : {0, 10, 11}) {
     const auto barred = static_cast<std::uint8_t>(sap);
-    SapTable table({}, false);
+    SapTable table({}, 16);
     EXPECT_EQ(table.bind(kA, bind_request(barred)), Reason::invalid_sap) << sap;
   }
   for (const int sap : {1, 9, 12, 15}) {
     const auto open = static_cast<std::uint8_t>(sap);
-    SapTable table({}, false);
+    SapTable table({}, 16);
     EXPECT_EQ(table.bind(kA, bind_request(open, 14)), std::nullopt) << sap;
   }
-  SapTable strict({}, false);
+  SapTable strict({}, 16);
   EXPECT_EQ(strict.bind(kA, bind_request(1, 15)), Reason::not_enough_resources);
   SapTable open({.allow_reserved_saps = true, .allow_management_sap = true, .allow_rank_15 = true},
-                false);
+                16);
   EXPECT_EQ(open.bind(kA, bind_request(0, 15)), std::nullopt);
   EXPECT_EQ(open.bind(kB, bind_request(10)), std::nullopt);
 }
@@ -216,19 +216,40 @@ TEST(SapTable, forbidden_service_types_are_refused_unless_lenient) {
   for (const auto& service : bad) {
     sis::BindRequest request = bind_request(3);
     request.service = service;
-    SapTable strict({}, false);
+    SapTable strict({}, 16);
     EXPECT_EQ(strict.bind(kA, request), Reason::not_enough_resources);
-    SapTable lenient({.lenient = true}, false);
+    SapTable lenient({.lenient = true}, 16);
     EXPECT_EQ(lenient.bind(kA, request), std::nullopt);
   }
 }
 
 TEST(SapTable, a_broadcast_only_node_takes_no_arq_clients) {
-  SapTable table({}, true);
+  SapTable table({}, 16);
+  table.allow_arq(false);
   EXPECT_EQ(table.bind(kA, bind_request(3)), sis::BindRejectReason::arq_unsupportable_in_broadcast);
   sis::BindRequest nonarq = bind_request(3);
   nonarq.service.mode = sis::TransmissionMode::nonarq;
   EXPECT_EQ(table.bind(kA, nonarq), std::nullopt);
+}
+
+TEST(SapTable, without_room_only_a_strictly_higher_rank_pushes_out_the_youngest_of_the_lowest) {
+  SapTable table({}, 3);
+  const ClientId high{1}, low{2}, low_too{3}, next{4};
+  const auto ranked = [](std::uint8_t sap, std::uint8_t rank) {
+    sis::BindRequest request = bind_request(sap);
+    request.rank = rank;
+    return request;
+  };
+  ASSERT_EQ(table.bind(high, ranked(1, 5)), std::nullopt);
+  ASSERT_EQ(table.bind(low, ranked(2, 3)), std::nullopt);
+  EXPECT_EQ(table.victim_of(next, ranked(4, 9)), std::nullopt);  // there is room
+  ASSERT_EQ(table.bind(low_too, ranked(3, 3)), std::nullopt);
+  EXPECT_EQ(table.victim_of(next, ranked(4, 4)), low_too);
+  EXPECT_EQ(table.victim_of(next, ranked(4, 3)), std::nullopt);
+  EXPECT_EQ(table.bind(next, ranked(4, 3)), sis::BindRejectReason::not_enough_resources);
+  // What would be refused anyway costs nobody his place.
+  EXPECT_EQ(table.victim_of(next, ranked(1, 9)), std::nullopt);
+  EXPECT_EQ(table.bind(next, ranked(1, 9)), sis::BindRejectReason::sap_already_allocated);
 }
 
 // --- Watching a client ---
@@ -282,6 +303,27 @@ TEST(ClientWatch, a_client_that_does_not_answer_is_inactive) {
   ASSERT_EQ(watch.on_deadline(Instant(seconds(120))), ClientWatch::Verdict::send_keep_alive);
   EXPECT_EQ(watch.on_deadline(Instant(seconds(150)) - nanoseconds(1)), ClientWatch::Verdict::fine);
   EXPECT_EQ(watch.on_deadline(Instant(seconds(150))), ClientWatch::Verdict::inactive);
+}
+
+TEST(ClientWatch, only_a_keep_alive_answers_our_probe) {
+  Config config;
+  config.keep_alive_interval = seconds(120);
+  ClientWatch watch(config, Instant{});
+  watch.on_bound(Instant{});
+  watch.on_heard(Instant(seconds(60)));
+  ASSERT_EQ(watch.next_deadline(), Instant(seconds(180)));  // data shows life before the probe …
+  ASSERT_EQ(watch.on_deadline(Instant(seconds(180))), ClientWatch::Verdict::send_keep_alive);
+  watch.on_heard(Instant(seconds(190)));  // … and is no answer to it
+  EXPECT_EQ(watch.on_deadline(Instant(seconds(210))), ClientWatch::Verdict::inactive);
+}
+
+TEST(ClientWatch, one_expedited_request_too_many_is_noticed) {
+  Config config;
+  config.expedited_requests_max = 3;
+  config.expedited_requests_window = minutes(3);
+  ClientWatch watch(config, Instant{});
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(watch.on_expedited_request(Instant{})) << i;
+  EXPECT_FALSE(watch.on_expedited_request(Instant{}));
 }
 
 TEST(ClientWatch, an_unbound_connection_may_idle_only_so_long) {

@@ -71,11 +71,37 @@ TEST_F(Interface, a_primitive_that_only_servers_send_is_invalid) {
   EXPECT_EQ(counters[Counter::primitives_invalid], 2u);
 }
 
-TEST_F(Interface, connections_are_bounded) {
-  for (std::size_t i = 0; i < config.clients_max; ++i) connect();
+TEST_F(Interface, connections_that_are_not_bound_are_bounded_apart_from_those_that_are) {
+  bind(1, Confirmation::none);
+  for (std::size_t i = 0; i < config.unbound_clients_max; ++i) connect();
   EXPECT_FALSE(core->on_client_connected(now, ClientId{999}).ok());
-  core->on_client_closed(now, ClientId{1});
+  give(ClientId{2}, bind_to(2, Confirmation::none));
   EXPECT_TRUE(core->on_client_connected(now, ClientId{999}).ok());
+}
+
+TEST_F(Interface, a_client_of_higher_rank_takes_the_place_of_one_of_lower_rank_who_may_bind_again) {
+  config.bound_clients_max = 2;
+  restart();
+  const ClientId low = bind(3, Confirmation::node);
+  give(low, request(kPeer, Bytes{1}));
+  sis::BindRequest ranked = bind_to(4, Confirmation::none);
+  ranked.rank = 1;
+  const ClientId middle = connect();
+  give(middle, ranked);
+  const ClientId third = connect();
+  give(third, bind_to(5, Confirmation::none));  // of no higher rank than the lowest
+  EXPECT_EQ(last<sis::BindRejected>(third).reason, sis::BindRejectReason::not_enough_resources);
+  EXPECT_EQ(sent<sis::UnbindIndication>(low), 0u);
+  ranked.sap = SapId{5};
+  give(third, ranked);
+  EXPECT_EQ(last<sis::UnbindIndication>(low).reason, sis::UnbindReason::preempted);
+  EXPECT_EQ(sent<sis::UnbindIndication>(middle), 0u);
+  EXPECT_EQ(last<sis::BindAccepted>(third).sap, SapId{5});
+  EXPECT_EQ(core->updus_queued(), 0u);
+  EXPECT_FALSE(closed.count(low));
+  give(third, sis::UnbindRequest{});
+  give(low, bind_to(3, Confirmation::none));
+  EXPECT_EQ(sent<sis::BindAccepted>(low), 2u);
 }
 
 // --- Accepting and refusing ----------------------------------------------------------------------

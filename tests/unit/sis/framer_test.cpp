@@ -107,12 +107,26 @@ TEST(Framer, keeps_a_lone_first_half_of_a_preamble) {
 
 TEST(Framer, garbage_leaves_nothing_in_memory) {
   Framer framer;
-  framer.push(Bytes(100000, 0xAA));
+  framer.push(Bytes(kGarbageReportOctets - 1, 0xAA));
   Out out;
   drain(framer, out);
   EXPECT_EQ(out, (Out{"garbage"}));
   EXPECT_EQ(framer.buffered(), 0u);
   EXPECT_FALSE(framer.partial());
+}
+
+TEST(Framer, reports_endless_garbage_again_and_again) {
+  Framer framer;
+  Out out;
+  framer.push(Bytes(kGarbageReportOctets - 1, 0xAA));
+  drain(framer, out);
+  EXPECT_EQ(out.size(), 1u);
+  framer.push(Bytes(1, 0xAA));
+  drain(framer, out);
+  EXPECT_EQ(out.size(), 2u);
+  framer.push(Bytes(10 * kGarbageReportOctets, 0xAA));
+  drain(framer, out);
+  EXPECT_EQ(out.size(), 12u);
 }
 
 TEST(Framer, reports_a_bad_version_from_the_header_alone_and_skips_its_size) {

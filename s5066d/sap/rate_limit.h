@@ -1,0 +1,27 @@
+// At most so many events within a window of time: a bucket that fills with each event and leaks.
+#pragma once
+
+#include <algorithm>
+
+#include "s5066d/base/time.h"
+
+namespace s5066::sap {
+
+class RateLimit {
+ public:
+  RateLimit(unsigned events_max, Duration window)
+      : window_(window), cost_(window / std::max(events_max, 1u)) {}
+
+  /// False when this event was one too many. It counts all the same.
+  [[nodiscard]] bool admit(Instant now) {
+    empty_at_ = std::max(empty_at_, now) + cost_;
+    return empty_at_ - now <= window_;
+  }
+
+ private:
+  Duration window_;
+  Duration cost_;
+  Instant empty_at_{};
+};
+
+}  // namespace s5066::sap
