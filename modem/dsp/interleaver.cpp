@@ -1,5 +1,7 @@
 #include "modem/dsp/interleaver.h"
 
+#include <numeric>
+
 namespace s5066::modem::dsp {
 
 Interleaver::Interleaver(const Config& config) {
@@ -19,6 +21,15 @@ Interleaver::Interleaver(const Config& config) {
       const unsigned column = (first + columns - back) % columns;
       load_index_of_fetch_.push_back(load_index_at[row * columns + column]);
     }
+  }
+}
+
+Interleaver::Interleaver(const Steps& steps) : load_index_of_fetch_(steps.size) {
+  S5066_ASSERT(steps.size > 0 && std::gcd(steps.size, steps.increment) == 1);
+  std::uint64_t place = 0;
+  for (std::uint32_t n = 0; n < steps.size; ++n) {
+    load_index_of_fetch_[place] = n;
+    place = (place + steps.increment) % steps.size;
   }
 }
 

@@ -1,5 +1,6 @@
-// Block interleaver of MIL-STD-188-110A (5.3.2.3.3): a matrix filled column by column with a row
-// step, and read along diagonals. Kept as one permutation, so that it serves bits and soft bits.
+// Block interleavers: that of MIL-STD-188-110A (5.3.2.3.3), a matrix filled column by column with a
+// row step and read along diagonals, and that of STANAG 4539, filled in steps and read in order.
+// Kept as one permutation, so that it serves bits and soft bits.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,13 @@ class Interleaver {
     unsigned column_step = 17;  // fetch: row r is read column_step x r columns to the left
   };
 
+  struct Steps {
+    unsigned size = 512;
+    unsigned increment = 97;  // load: bit n goes to place (increment x n) mod size
+  };
+
   explicit Interleaver(const Config& config);
+  explicit Interleaver(const Steps& steps);
 
   std::size_t size() const { return load_index_of_fetch_.size(); }
 

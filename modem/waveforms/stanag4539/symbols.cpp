@@ -1,0 +1,103 @@
+#include "modem/waveforms/stanag4539/symbols.h"
+
+#include "modem/api/airtime.h"
+#include "modem/dsp/viterbi.h"
+#include "s5066d/base/assert.h"
+
+namespace s5066::modem::stanag4539 {
+namespace {
+
+using Bits = std::vector<std::uint8_t>;
+
+constexpr unsigned kTailBits = 6;  // the memory of the encoder
+
+// User bits, end-of-message mark, and zeros to the end of the last block.
+Bits transmitted_bits(ByteSpan bytes, unsigned block_bits) {
+  Bits bits;
+  bits.reserve(8 * bytes.size() + kEndOfMessageBits + block_bits);
+  for (const std::uint8_t octet : bytes) {
+    for (unsigned i = 0; i < 8; ++i) bits.push_back(octet >> i & 1);
+  }
+  for (unsigned i = kEndOfMessageBits; i-- > 0;) bits.push_back(kEndOfMessage >> i & 1);
+  bits.resize((bits.size() + block_bits - 1) / block_bits * block_bits, 0);
+  return bits;
+}
+
+/// Puts frames behind each other, and a preamble between cycles.
+class Composer {
+ public:
+  Composer(const Parameters& p, std::vector<std::uint8_t>& out)
+      : p_(p), preamble_(preamble(p)), out_(out) {
+    out_.insert(out_.end(), preamble_.begin(), preamble_.end());
+  }
+
+  void add_frame(std::span<const std::uint8_t> bits) {
+    if (frame_ == kFramesInCycle) {
+      out_.insert(out_.end(), preamble_.end() - kInsertedSymbols, preamble_.end());
+      frame_ = 0;
+    }
+    const auto& scrambling = scrambler(p_);
+    for (unsigned n = 0; n < kFrameData; ++n) {
+      unsigned group = 0;
+      for (unsigned b = 0; b < p_.bits_per_symbol; ++b) {
+        group = group << 1 | bits[n * p_.bits_per_symbol + b];
+      }
+      out_.push_back(data_number(p_, group, scrambling[n]));
+    }
+    const unsigned turned = probe_is_negative(p_, frame_) ? 4 : 0;
+    for (const std::uint8_t number : probe()) out_.push_back((number + turned) & 7);
+    ++frame_;
+  }
+
+ private:
+  const Parameters& p_;
+  std::array<std::uint8_t, kPreambleSymbols> preamble_;
+  std::vector<std::uint8_t>& out_;
+  unsigned frame_ = 0;  // of the cycle
+};
+
+}  // namespace
+
+// The encoder begins with the first six bits in its memory and ends with them, so the first two
+// coded bits are those of the seventh.
+Bits encode_block(std::span<const std::uint8_t> bits) {
+  S5066_ASSERT(bits.size() > kTailBits && bits.size() % 3 == 0);
+  dsp::ConvolutionalEncoder encoder;
+  for (unsigned i = 0; i < kTailBits; ++i) encoder.encode(bits[i]);
+  Bits coded;
+  coded.reserve(bits.size() / 3 * 4);
+  for (std::size_t i = 0; i < bits.size(); ++i) {
+    const auto pair = encoder.encode(bits[(i + kTailBits) % bits.size()]);
+    if (kSent[2 * (i % 3)]) coded.push_back(pair.first);
+    if (kSent[2 * (i % 3) + 1]) coded.push_back(pair.second);
+  }
+  return coded;
+}
+
+std::vector<std::uint8_t> symbols(const Mode& mode, ByteSpan bytes) {
+  const Parameters p = parameters(mode);
+  const unsigned block_bits = p.block_user_bits();
+  const Bits bits = transmitted_bits(bytes, block_bits);
+  std::vector<std::uint8_t> out;
+  out.reserve(burst_symbols(mode, bytes.size()));
+  Composer composer(p, out);
+  const std::size_t frame_bits = std::size_t{kFrameData} * p.bits_per_symbol;
+  if (!p.coded) {
+    for (std::size_t at = 0; at < bits.size(); at += frame_bits) {
+      composer.add_frame(std::span(bits).subspan(at, frame_bits));
+    }
+    return out;
+  }
+  const dsp::Interleaver interleaver(p.interleaver);
+  Bits fetched(interleaver.size());
+  for (std::size_t at = 0; at < bits.size(); at += block_bits) {
+    const Bits coded = encode_block(std::span(bits).subspan(at, block_bits));
+    interleaver.interleave<std::uint8_t>(coded, fetched);
+    for (std::size_t frame = 0; frame < fetched.size(); frame += frame_bits) {
+      composer.add_frame(std::span(fetched).subspan(frame, frame_bits));
+    }
+  }
+  return out;
+}
+
+}  // namespace s5066::modem::stanag4539

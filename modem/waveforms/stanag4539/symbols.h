@@ -1,0 +1,29 @@
+// From octets to the symbols of a whole STANAG 4539 transmission: preamble, frames of coded and
+// interleaved data with probes, and the preambles inserted between them. Pure functions.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "modem/api/modes.h"
+#include "modem/waveforms/stanag4539/parameters.h"
+#include "s5066d/base/bytes.h"
+
+namespace s5066::modem::stanag4539 {
+
+/// Sent behind the last user bit, most significant bit first.
+inline constexpr std::uint32_t kEndOfMessage = 0x4B65A5B2;
+inline constexpr unsigned kEndOfMessageBits = 32;
+
+/// Which of six coded bits, two for each of three information bits, are sent: rate 3/4.
+inline constexpr std::array<bool, 6> kSent = {true, true, true, false, false, true};
+
+/// Coded bits of one block, which bites its tail, punctured; not yet interleaved.
+std::vector<std::uint8_t> encode_block(std::span<const std::uint8_t> bits);
+
+/// Numbers of the symbols of the transmission, see points(). Octets go out least significant bit
+/// first.
+std::vector<std::uint8_t> symbols(const Mode& mode, ByteSpan bytes);
+
+}  // namespace s5066::modem::stanag4539
