@@ -30,6 +30,7 @@ inline NodeConfig node_config(std::uint32_t address) {
 
 struct ClientLog {
   std::vector<sis::Primitive> received;
+  std::vector<Bytes> frames;  // the same as it was sent
   bool closed = false;
   bool discarded = false;
   bool paused = false;
@@ -90,6 +91,8 @@ class Medium {
   Instant now() const { return now_; }
   /// Nothing gets through while this holds.
   bool silent = false;
+  /// Sees each burst, by the number of its station, and may change what the others will hear.
+  std::function<void(std::size_t from, Bytes& octets)> on_burst;
 
   void run_for(Duration duration) {
     const Instant end = now_ + duration;
@@ -136,6 +139,7 @@ class Medium {
       const auto primitive = sis::decode(ByteSpan(send->bytes).subspan(sis::kHeaderOctets));
       S5066_ASSERT(primitive.ok());
       clients[send->client].received.push_back(*primitive);
+      clients[send->client].frames.push_back(send->bytes);
     } else if (const auto* close = std::get_if<CloseClient>(&action)) {
       clients[close->client].closed = true;
       clients[close->client].discarded = close->discard_unsent;
@@ -148,7 +152,7 @@ class Medium {
   }
 
   // A station hears nothing while it sends, and of two bursts only the one that came first.
-  void transmit(std::size_t from, const modem::TransmitBurst& burst) {
+  void transmit(std::size_t from, modem::TransmitBurst burst) {
     const Instant start = std::max(now_, burst.not_before);
     const Instant data = start + modem::preamble_duration(burst.mode);
     const Instant end = start + modem::airtime(burst.mode, burst.bytes.size());
@@ -160,6 +164,7 @@ class Medium {
       stations_[from]->keyed = false;
       tell(from, modem::TransmitFinished{end, burst.id, modem::TransmitOutcome::sent});
     });
+    if (on_burst) on_burst(from, burst.bytes);
     if (silent) return;
     for (std::size_t to = 0; to < stations_.size(); ++to) {
       if (to != from) at(data, [=, this] { arrive(to, burst, data, end); });
