@@ -1,42 +1,44 @@
 #include "modem/dsp/equalizer.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "s5066d/base/assert.h"
 
 namespace s5066::modem::dsp {
 namespace {
+
 /// Bounds on what is said about a symbol, so that nothing becomes infinite.
 constexpr float kVarianceMin = 1e-5F;
 constexpr float kVarianceMax = 1e5F;
+using Band = std::array<float, ChannelTracker::kTapsMax>;
+
 }  // namespace
 
 BlockEqualizer::BlockEqualizer(std::size_t symbols_max, std::size_t taps_max)
-    : stride_((symbols_max + 7) / 8 * 8),
-      a_re_(symbols_max * stride_),
-      a_im_(symbols_max * stride_),
-      inv_re_(symbols_max * stride_),
-      inv_im_(symbols_max * stride_),
-      gram_(taps_max + 1),
+    : stride_((taps_max + 7) / 8 * 8),
+      a_re_((symbols_max + taps_max) * stride_),
+      a_im_(a_re_.size()),
+      z_re_(stride_ * stride_),
+      z_im_(z_re_.size()),
+      inverse_diagonal_(symbols_max),
       matched_(symbols_max),
-      estimates_(symbols_max) {}
+      estimates_(symbols_max) {
+  S5066_ASSERT(taps_max <= ChannelTracker::kTapsMax);
+}
 
 std::span<const BlockEqualizer::Estimate> BlockEqualizer::solve(const Problem& problem) {
   size_ = problem.prior_variance.size();
-  S5066_ASSERT(size_ <= matched_.size());
+  S5066_ASSERT(size_ > 0 && size_ <= matched_.size());
+  take_response(problem);
   build(problem);
   factor();
   substitute();
-  invert_factor();
+  invert_diagonal();
 
   for (std::size_t i = 0; i < size_; ++i) {
-    float posterior = 0;  // diagonal of the inverse: column i of the factor's inverse, squared
-    const float* const column_re = &inv_re_[i * stride_];
-    const float* const column_im = &inv_im_[i * stride_];
-    for (std::size_t k = i; k < size_; ++k) {
-      posterior += column_re[k] * column_re[k] + column_im[k] * column_im[k];
-    }
+    const float posterior = inverse_diagonal_[i];
     const float prior = problem.prior_variance[i];
     const Complex mean = problem.prior_mean[i] + matched_[i];
     const float information = 1 / posterior - 1 / prior;
@@ -47,109 +49,148 @@ std::span<const BlockEqualizer::Estimate> BlockEqualizer::solve(const Problem& p
   return std::span<const Estimate>(estimates_).first(size_);
 }
 
-// A = diag(1 / prior variance) + H'H / noise, and H' remainder / noise. Rows past the remainder do
-// not count, hence the running sums.
-void BlockEqualizer::build(const Problem& problem) {
-  const std::size_t taps = problem.response.size() / kPhases;
+void BlockEqualizer::take_response(const Problem& problem) {
   const std::size_t rows = problem.remainder.size() / kPhases;
-  const float scale = 1 / problem.noise;
-  band_ = std::min(taps - 1, size_ - 1);
-  std::fill(a_re_.begin(), a_re_.end(), 0.0F);
-  std::fill(a_im_.begin(), a_im_.end(), 0.0F);
-
-  for (std::size_t lag = 0; lag <= band_; ++lag) {
-    // Symbol j + lag meets tap m where symbol j meets tap m + lag.
-    gram_[0] = 0;
-    for (std::size_t m = 0; m + lag < taps; ++m) {
-      Complex sum = gram_[m];
-      for (std::size_t p = 0; p < kPhases; ++p) {
-        sum +=
-            mul_conj(problem.response[kPhases * m + p], problem.response[kPhases * (m + lag) + p]);
+  taps_ = problem.taps > 0 ? problem.taps : problem.response.size() / kPhases;
+  const std::size_t responses = problem.response.size() / (kPhases * taps_);
+  S5066_ASSERT(taps_ > 0 && taps_ <= stride_ && (responses == 1 || responses == rows));
+  band_ = std::min(taps_ - 1, size_ - 1);
+  response_stride_ = responses == 1 ? 0 : kPhases * taps_;
+  h_re_.resize(problem.response.size());
+  h_im_.resize(problem.response.size());
+  std::size_t to = 0;
+  for (std::size_t r = 0; r < responses; ++r) {
+    const Complex* const h = problem.response.data() + r * kPhases * taps_;
+    for (std::size_t p = 0; p < kPhases; ++p) {
+      for (std::size_t l = taps_; l-- > 0; ++to) {
+        h_re_[to] = h[kPhases * l + p].real();
+        h_im_[to] = h[kPhases * l + p].imag();
       }
-      gram_[m + 1] = sum;
     }
-    for (std::size_t j = 0; j + lag < size_; ++j) {
-      const std::size_t meeting = std::min(taps - lag, rows - std::min(rows, j + lag));
-      re(j + lag, j) = gram_[meeting].real() * scale;
-      im(j + lag, j) = gram_[meeting].imag() * scale;
-    }
-  }
-  for (std::size_t i = 0; i < size_; ++i) {
-    re(i, i) += 1 / problem.prior_variance[i];
-    const std::size_t reach = kPhases * std::min(taps, rows - std::min(rows, i));
-    const Complex* const y = problem.remainder.data() + kPhases * i;
-    float sum_re = 0;
-    float sum_im = 0;
-    for (std::size_t k = 0; k < reach; ++k) {
-      const Complex h = problem.response[k];
-      sum_re += h.real() * y[k].real() + h.imag() * y[k].imag();
-      sum_im += h.real() * y[k].imag() - h.imag() * y[k].real();
-    }
-    matched_[i] = Complex(sum_re, sum_im) * scale;
   }
 }
 
-// Cholesky within the band; the diagonal of the factor is kept as its inverse.
-void BlockEqualizer::factor() {
-  for (std::size_t i = 0; i < size_; ++i) {
-    const std::size_t first = i > band_ ? i - band_ : 0;
-    const float* const row_re = &a_re_[i * stride_];
-    const float* const row_im = &a_im_[i * stride_];
-    for (std::size_t j = first; j <= i; ++j) {
-      const float* const other_re = &a_re_[j * stride_];
-      const float* const other_im = &a_im_[j * stride_];
-      float sum_re = 0;
-      float sum_im = 0;
-      for (std::size_t k = first; k < j; ++k) {
-        sum_re += row_re[k] * other_re[k] + row_im[k] * other_im[k];
-        sum_im += row_im[k] * other_re[k] - row_re[k] * other_im[k];
+// A = diag(1 / prior variance) + H'H / noise, and H' remainder / noise. Symbol j meets tap l in row
+// j + l, where symbol j + k meets tap l - k. Rows past the remainder do not count.
+void BlockEqualizer::build(const Problem& problem) {
+  const std::size_t rows = problem.remainder.size() / kPhases;
+  const float scale = 1 / problem.noise;
+  for (std::size_t j = 0; j < size_; ++j) {
+    Band sum_re{};
+    Band sum_im{};
+    Complex matched;
+    for (std::size_t l = 0; l < std::min(taps_, rows - std::min(rows, j)); ++l) {
+      for (std::size_t p = 0; p < kPhases; ++p) {
+        const std::size_t at = (j + l) * response_stride_ + p * taps_ + (taps_ - 1 - l);
+        const float* const re = &h_re_[at];
+        const float* const im = &h_im_[at];
+        const float u_re = re[0];
+        const float u_im = im[0];
+        for (std::size_t k = 0; k <= l; ++k) {
+          sum_re[k] += re[k] * u_re + im[k] * u_im;
+          sum_im[k] += re[k] * u_im - im[k] * u_re;
+        }
+        matched += mul_conj({u_re, u_im}, problem.remainder[kPhases * (j + l) + p]);
       }
-      if (i == j) {
-        re(i, i) = 1 / std::sqrt(std::max(re(i, i) - sum_re, 1e-20F));
-      } else {
-        const float inverse = re(j, j);
-        re(i, j) = (re(i, j) - sum_re) * inverse;
-        im(i, j) = (im(i, j) - sum_im) * inverse;
+    }
+    matched_[j] = matched * scale;
+    float* const a_re = &a_re_[j * stride_];
+    float* const a_im = &a_im_[j * stride_];
+    const std::size_t last = std::min(band_, size_ - 1 - j);
+    for (std::size_t k = 0; k < taps_; ++k) {
+      a_re[k] = k <= last ? sum_re[k] * scale : 0.0F;
+      a_im[k] = k <= last ? sum_im[k] * scale : 0.0F;
+    }
+    a_re[0] += 1 / problem.prior_variance[j];
+  }
+}
+
+// Cholesky within the band, column by column; the diagonal of the factor is kept as its inverse.
+void BlockEqualizer::factor() {
+  for (std::size_t j = 0; j < size_; ++j) {
+    float* const c_re = &a_re_[j * stride_];
+    float* const c_im = &a_im_[j * stride_];
+    const float inverse = 1 / std::sqrt(std::max(c_re[0], 1e-20F));
+    c_re[0] = inverse;
+    const std::size_t last = std::min(band_, size_ - 1 - j);
+    for (std::size_t k = 1; k <= last; ++k) {
+      c_re[k] *= inverse;
+      c_im[k] *= inverse;
+    }
+    for (std::size_t k = 1; k <= last; ++k) {
+      float* const to_re = &a_re_[(j + k) * stride_];
+      float* const to_im = &a_im_[(j + k) * stride_];
+      const float u_re = c_re[k];
+      const float u_im = c_im[k];
+      const float* const v_re = c_re + k;
+      const float* const v_im = c_im + k;
+      for (std::size_t m = 0; m <= last - k; ++m) {
+        to_re[m] -= v_re[m] * u_re + v_im[m] * u_im;
+        to_im[m] -= v_im[m] * u_re - v_re[m] * u_im;
       }
     }
   }
 }
 
 void BlockEqualizer::substitute() {
-  for (std::size_t i = 0; i < size_; ++i) {
-    Complex sum = matched_[i];
-    for (std::size_t k = i > band_ ? i - band_ : 0; k < i; ++k) {
-      sum -= mul({re(i, k), im(i, k)}, matched_[k]);
+  for (std::size_t j = 0; j < size_; ++j) {
+    const float* const c_re = &a_re_[j * stride_];
+    const float* const c_im = &a_im_[j * stride_];
+    const Complex x = matched_[j] * c_re[0];
+    matched_[j] = x;
+    for (std::size_t k = 1; k <= std::min(band_, size_ - 1 - j); ++k) {
+      matched_[j + k] -= mul({c_re[k], c_im[k]}, x);
     }
-    matched_[i] = sum * re(i, i);
   }
-  for (std::size_t i = size_; i-- > 0;) {
-    Complex sum = matched_[i];
-    for (std::size_t k = i + 1; k < std::min(size_, i + band_ + 1); ++k) {
-      sum -= mul_conj({re(k, i), im(k, i)}, matched_[k]);
+  for (std::size_t j = size_; j-- > 0;) {
+    const float* const c_re = &a_re_[j * stride_];
+    const float* const c_im = &a_im_[j * stride_];
+    Complex sum = matched_[j];
+    for (std::size_t k = 1; k <= std::min(band_, size_ - 1 - j); ++k) {
+      sum -= mul_conj({c_re[k], c_im[k]}, matched_[j + k]);
     }
-    matched_[i] = sum * re(i, i);
+    matched_[j] = sum * c_re[0];
   }
 }
 
-void BlockEqualizer::invert_factor() {
-  for (std::size_t column = 0; column < size_; ++column) {
-    float* const out_re = &inv_re_[column * stride_];
-    float* const out_im = &inv_im_[column * stride_];
-    out_re[column] = re(column, column);
-    out_im[column] = 0;
-    for (std::size_t i = column + 1; i < size_; ++i) {
-      const float* const row_re = &a_re_[i * stride_];
-      const float* const row_im = &a_im_[i * stride_];
-      float sum_re = 0;
-      float sum_im = 0;
-      for (std::size_t k = std::max(column, i > band_ ? i - band_ : 0); k < i; ++k) {
-        sum_re += row_re[k] * out_re[k] - row_im[k] * out_im[k];
-        sum_im += row_re[k] * out_im[k] + row_im[k] * out_re[k];
+// From the last symbol to the first, each column of the inverse follows, within the band, from
+// those behind it. The ones still needed stand in a square, index by index modulo its size.
+void BlockEqualizer::invert_diagonal() {
+  const std::size_t ring = band_ + 1;
+  std::fill(z_re_.begin(), z_re_.end(), 0.0F);
+  std::fill(z_im_.begin(), z_im_.end(), 0.0F);
+  for (std::size_t j = size_; j-- > 0;) {
+    const float* const c_re = &a_re_[j * stride_];
+    const float* const c_im = &a_im_[j * stride_];
+    const std::size_t last = std::min(band_, size_ - 1 - j);
+    Band w_re{};
+    Band w_im{};
+    for (std::size_t k = 1; k <= last; ++k) {
+      const float* const z_re = &z_re_[(j + k) % ring * stride_];  // element (i, j + k) at [i]
+      const float* const z_im = &z_im_[(j + k) % ring * stride_];
+      const float u_re = -c_re[0] * c_re[k];
+      const float u_im = -c_re[0] * c_im[k];
+      for (std::size_t i = 0; i < ring; ++i) {
+        w_re[i] += z_re[i] * u_re - z_im[i] * u_im;
+        w_im[i] += z_re[i] * u_im + z_im[i] * u_re;
       }
-      out_re[i] = -sum_re * row_re[i];
-      out_im[i] = -sum_im * row_re[i];
     }
+    const std::size_t own = j % ring;
+    float sum = c_re[0];
+    for (std::size_t k = 1; k <= last; ++k) {
+      const std::size_t i = (j + k) % ring;
+      sum -= w_re[i] * c_re[k] + w_im[i] * c_im[k];
+    }
+    const float diagonal = std::max(c_re[0] * sum, 1e-30F);
+    inverse_diagonal_[j] = diagonal;
+    for (std::size_t i = 0; i < ring; ++i) {
+      z_re_[own * stride_ + i] = w_re[i];
+      z_im_[own * stride_ + i] = w_im[i];
+      z_re_[i * stride_ + own] = w_re[i];
+      z_im_[i * stride_ + own] = -w_im[i];
+    }
+    z_re_[own * stride_ + own] = diagonal;
+    z_im_[own * stride_ + own] = 0;
   }
 }
 

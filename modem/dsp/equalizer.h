@@ -14,9 +14,10 @@ namespace s5066::modem::dsp {
 
 class BlockEqualizer {
  public:
-  /// The response at both phases, tap l of phase p at [2 l + p].
   struct Problem {
+    /// The response at both phases, tap l of phase p at [2 l + p]: once, or once for each row.
     std::span<const Complex> response;
+    std::size_t taps = 0;  // of a response; 0 where it stands once
     /// Samples less what known symbols and prior means contribute, from the row of the first
     /// unknown symbol on; phase p of row r at [2 r + p].
     std::span<const Complex> remainder;
@@ -35,21 +36,22 @@ class BlockEqualizer {
   std::span<const Estimate> solve(const Problem& problem);
 
  private:
+  void take_response(const Problem& problem);
   void build(const Problem& problem);
   void factor();
   void substitute();
-  void invert_factor();
+  void invert_diagonal();
 
-  float& re(std::size_t row, std::size_t column) { return a_re_[row * stride_ + column]; }
-  float& im(std::size_t row, std::size_t column) { return a_im_[row * stride_ + column]; }
-
-  std::size_t stride_;
+  std::size_t stride_;  // room for a band
   std::size_t size_ = 0;
+  std::size_t taps_ = 0;
   std::size_t band_ = 0;
-  std::vector<float> a_re_, a_im_;      // lower triangle; then its Cholesky factor
-  std::vector<float> inv_re_, inv_im_;  // of the factor, by column
-  std::vector<Complex> gram_;           // running sums, lag by lag
-  std::vector<Complex> matched_;        // matched filter output; then the solution
+  std::size_t response_stride_ = 0;  // 0 when all rows share one
+  std::vector<float> h_re_, h_im_;   // responses, last tap first, phase after phase
+  std::vector<float> a_re_, a_im_;   // element (j + k, j) at [j stride + k]; then the factor
+  std::vector<float> z_re_, z_im_;   // the part of the inverse that is still needed
+  std::vector<float> inverse_diagonal_;
+  std::vector<Complex> matched_;  // matched filter output; then the solution
   std::vector<Estimate> estimates_;
 };
 
