@@ -17,11 +17,7 @@ bool fits(const UnidataItem& item, Address peer, SapId source, SapId destination
 }  // namespace
 
 void DeliveryTable::hand_down(CpduId id, UnidataItem item, std::size_t octets) {
-  if (item.service == cas::Service::arq) {
-    arq_octets_[item.destination] += octets;
-  } else {
-    nonarq_octets_ += octets;
-  }
+  octets_[item.lane()] += octets;
   const bool is_new = below_.emplace(id, Below{std::move(item), octets, false, false}).second;
   S5066_ASSERT(is_new);
 }
@@ -30,14 +26,10 @@ std::optional<DeliveryTable::Below> DeliveryTable::take(CpduId id) {
   auto node = below_.extract(id);
   if (node.empty()) return std::nullopt;
   Below below = std::move(node.mapped());
-  if (below.item.service != cas::Service::arq) {
-    nonarq_octets_ -= below.octets;
-    return below;
-  }
-  const auto peer = arq_octets_.find(below.item.destination);
-  S5066_ASSERT(peer != arq_octets_.end() && peer->second >= below.octets);
-  peer->second -= below.octets;
-  if (peer->second == 0) arq_octets_.erase(peer);
+  const auto lane = octets_.find(below.item.lane());
+  S5066_ASSERT(lane != octets_.end() && lane->second >= below.octets);
+  lane->second -= below.octets;
+  if (lane->second == 0) octets_.erase(lane);
   return below;
 }
 
@@ -112,16 +104,29 @@ std::vector<UpduId> DeliveryTable::forget_client(ClientId client) {
   return forgotten;
 }
 
+std::size_t DeliveryTable::octets_below(const Lane& lane) const {
+  const auto it = octets_.find(lane);
+  return it == octets_.end() ? 0 : it->second;
+}
+
 std::size_t DeliveryTable::octets_below(Address peer) const {
-  const auto it = arq_octets_.find(peer);
-  return it == arq_octets_.end() ? 0 : it->second;
+  return octets_below(Lane{true, peer}) + octets_below(Lane{false, peer});
+}
+
+std::vector<Address> DeliveryTable::peers_below() const {
+  std::vector<Address> peers;
+  for (const auto& [lane, octets] : octets_) {
+    const bool also_expedited = !lane.expedited && octets_below(Lane{true, lane.peer}) > 0;
+    if (lane.peer && !also_expedited) peers.push_back(*lane.peer);
+  }
+  return peers;
 }
 
 std::size_t DeliveryTable::updu_octets_below(Address peer) const {
   std::size_t octets = 0;
   for (const auto& [id, below] : below_) {
-    const bool arq = below.item.service == cas::Service::arq;
-    if (arq && !below.settled && below.item.destination == peer) octets += below.item.octets();
+    if (below.item.arq() && !below.settled && below.item.destination == peer)
+      octets += below.item.octets();
   }
   return octets;
 }

@@ -42,10 +42,11 @@ class DeliveryTable {
   /// Settles what is below and takes out what awaits a confirmation. Returns both, as ids.
   std::vector<UpduId> forget_client(ClientId client);
 
+  std::size_t octets_below(const Lane& lane) const;
+  /// By ARQ, expedited or not.
   std::size_t octets_below(Address peer) const;
-  std::size_t nonarq_octets_below() const { return nonarq_octets_; }
-  /// Peers that hold ARQ octets of ours.
-  const std::map<Address, std::size_t>& peers_below() const { return arq_octets_; }
+  /// Destinations for which the sublayers below hold ARQ octets.
+  std::vector<Address> peers_below() const;
   /// Peers whose clients have still to confirm something, and how much.
   const std::map<Address, std::size_t>& peers_awaited() const { return awaiting_by_peer_; }
   bool awaits_answer_of(Address peer) const { return awaiting_by_peer_.count(peer) > 0; }
@@ -62,8 +63,7 @@ class DeliveryTable {
   UnidataItem remove_awaiting(UpduId id);
 
   std::map<CpduId, Below> below_;
-  std::map<Address, std::size_t> arq_octets_;
-  std::size_t nonarq_octets_ = 0;
+  std::map<Lane, std::size_t> octets_;
   std::map<UpduId, Awaiting> awaiting_;
   std::set<std::pair<Instant, UpduId>> overdue_at_;
   std::map<Address, std::size_t> awaiting_by_peer_;

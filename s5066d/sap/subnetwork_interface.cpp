@@ -4,11 +4,20 @@
 #include <utility>
 
 #include "s5066d/base/deadline_table.h"
+#include "s5066d/sap/damage.h"
 
 namespace s5066::sap {
 namespace {
 
 constexpr std::uint8_t kUnbindRequested = 0;  // for the trace: no S_UNBIND_INDICATION was sent
+
+/// Only a U_PDU may be damaged, and only behind the octets that say what it is.
+bool has_whole_header(const cas::SpduIndication& indication, const Spdu& spdu) {
+  const auto* data = std::get_if<DataSpdu>(&spdu);
+  if (data == nullptr) return false;
+  const std::size_t header = indication.spdu.size() - data->updu.size();
+  return !touches_header(indication.errored, header) && !touches_header(indication.missing, header);
+}
 
 }  // namespace
 
@@ -130,43 +139,41 @@ void SubnetworkInterface::on_request(Instant now, ClientId client, const sis::Ke
   if (clients_.watch(client).on_keep_alive(now)) outbox_.send(client, sis::KeepAlive{});
 }
 
-// The checks of A.2.1.6 and A.2.2.28, in the order in which they tell the client most.
 void SubnetworkInterface::on_request(Instant now, ClientId client, sis::UnidataRequest& request) {
-  using sis::Confirmation;
-  using sis::RejectReason;
-  const Binding binding = *clients_.binding(client);
-  const auto type = static_cast<std::uint8_t>(sis::Type::unidata_request);
+  submit(now, client, submission_of(std::move(request)));
+}
 
-  if (request.updu.size() > config_.mtu) {
-    return sender_.refuse(client, request, RejectReason::larger_than_mtu, true);
+void SubnetworkInterface::on_request(Instant now, ClientId client,
+                                     sis::ExpeditedUnidataRequest& request) {
+  if (!clients_.watch(client).on_expedited_request(now)) {
+    counters_.add(Counter::updus_refused);
+    return unbind_client(now, client, sis::UnbindReason::too_many_expedited_requests);
   }
-  const bool use_service = request.delivery.mode == sis::TransmissionMode::unspecified;
-  sis::DeliveryMode delivery = use_service ? binding.service : request.delivery;
-  if (!use_service && (delivery.extended || delivery.confirmation == Confirmation::undefined)) {
-    return invalid(now, client, type);
+  submit(now, client, submission_of(std::move(request)));
+}
+
+void SubnetworkInterface::submit(Instant now, ClientId client, Submission submission) {
+  const Binding binding = *clients_.binding(client);
+  const auto type =
+      submission.expedited ? sis::Type::expedited_request : sis::Type::unidata_request;
+  const auto verdict = judge(submission, binding.service,
+                             {.mtu = config_.mtu,
+                              .own = config_.address,
+                              .loopback = config_.loopback,
+                              .arq_allowed = !config_.broadcast_only});
+  if (!verdict.accepted) {
+    if (verdict.report || !verdict.invalid) sender_.refuse(client, submission, verdict.report);
+    if (verdict.invalid) invalid(now, client, static_cast<std::uint8_t>(type));
+    return;
   }
-  if (delivery.mode < sis::TransmissionMode::arq ||
-      delivery.mode > sis::TransmissionMode::nonarq_with_errors) {
-    return sender_.refuse(client, request, RejectReason::mode_not_specified, true);
-  }
-  const bool arq = delivery.mode == sis::TransmissionMode::arq;
-  if (!arq) delivery.confirmation = Confirmation::none;  // A.2.2.3(9)
-  const bool tell = delivery.confirmation != Confirmation::none;
-  if (arq && request.destination.group) {
-    sender_.refuse(client, request, RejectReason::destination_not_responding, tell);
-    return invalid(now, client, type);
-  }
-  if (arq && config_.broadcast_only) {
-    return sender_.refuse(client, request, RejectReason::mode_not_specified, tell);
-  }
-  if (request.destination == config_.address && !config_.loopback) {
-    return sender_.refuse(client, request, RejectReason::destination_not_responding, tell);
-  }
-  if (!sender_.book(client, request.updu.size())) {
+  if (!sender_.book(client, submission.updu.size())) {
     // Only a client that goes on after S_DATA_FLOW_OFF and whose connection is not paused.
-    return sender_.refuse(client, request, RejectReason::destination_not_responding, tell);
+    const bool tell = verdict.delivery.confirmation != sis::Confirmation::none;
+    return sender_.refuse(
+        client, submission,
+        tell ? std::optional(sis::RejectReason::destination_not_responding) : std::nullopt);
   }
-  UnidataItem item = sender_.accept(now, client, binding, delivery, request);
+  UnidataItem item = sender_.accept(now, client, binding, verdict.delivery, std::move(submission));
   if (item.destination == config_.address) {
     deliver_to_ourselves(now, std::move(item));
   } else {
@@ -215,11 +222,11 @@ void SubnetworkInterface::on_link_broken(Instant now, const cas::LinkBroken& bro
 void SubnetworkInterface::on_spdu(Instant now, cas::SpduIndication indication) {
   touch(now);
   links_.on_traffic(now, indication.source);
-  if (!indication.intact()) {
+  auto spdu = decode(indication.spdu);
+  if (!indication.intact() && (!spdu.ok() || !has_whole_header(indication, *spdu))) {
     counters_.add(Counter::spdus_damaged);
     return;
   }
-  auto spdu = decode(indication.spdu);
   if (!spdu.ok()) {
     const bool unsupported = spdu.error().code == ErrorCode::unsupported;
     counters_.add(unsupported ? Counter::spdus_unsupported : Counter::spdus_malformed);
@@ -227,7 +234,7 @@ void SubnetworkInterface::on_spdu(Instant now, cas::SpduIndication indication) {
   }
   if (auto* data = std::get_if<DataSpdu>(&*spdu)) {
     const auto delivered = receiver_.on_data(now, indication, *data);
-    if (delivered) sender_.answer(now, indication.source, *data, *delivered);
+    if (delivered) sender_.answer(now, indication, *data, *delivered);
   } else if (const auto* confirmed = std::get_if<DeliveryConfirm>(&*spdu)) {
     sender_.on_answer(now, indication.source, confirmed->source_sap, confirmed->destination_sap,
                       confirmed->updu_part, true);
@@ -315,12 +322,12 @@ PeerInfo SubnetworkInterface::peer(Address address) const {
 std::vector<PeerInfo> SubnetworkInterface::peers() const {
   std::vector<PeerInfo> all;
   for (const auto& waiting : sender_.queue().waiting()) all.push_back(peer(waiting.peer));
-  for (const auto& [address, octets] : sender_.deliveries().peers_below()) {
-    if (sender_.queue().front_arq(address) == nullptr) all.push_back(peer(address));
+  for (const Address address : sender_.deliveries().peers_below()) {
+    if (!sender_.queue().waits_for(address)) all.push_back(peer(address));
   }
   for (const auto& [address, count] : counts_.all()) {
-    const bool listed = sender_.queue().front_arq(address) != nullptr ||
-                        sender_.deliveries().octets_below(address) > 0;
+    const bool listed =
+        sender_.queue().waits_for(address) || sender_.deliveries().octets_below(address) > 0;
     if (!listed) all.push_back(peer(address));
   }
   return all;

@@ -17,6 +17,7 @@
 #include "s5066d/sap/config.h"
 #include "s5066d/sap/link_manager.h"
 #include "s5066d/sap/peer_counts.h"
+#include "s5066d/sap/submission.h"
 #include "s5066d/sap/unidata_receiver.h"
 #include "s5066d/sap/unidata_sender.h"
 #include "s5066d/sap/utc_clock.h"
@@ -85,8 +86,10 @@ class SubnetworkInterface {
   void on_request(Instant now, ClientId client, const sis::UnbindRequest& request);
   void on_request(Instant now, ClientId client, const sis::KeepAlive& request);
   void on_request(Instant now, ClientId client, sis::UnidataRequest& request);
+  void on_request(Instant now, ClientId client, sis::ExpeditedUnidataRequest& request);
   template <typename NotForServers>
   void on_request(Instant now, ClientId client, const NotForServers& request);
+  void submit(Instant now, ClientId client, Submission submission);
   void deliver_to_ourselves(Instant now, UnidataItem item);
   void invalid(Instant now, ClientId client, std::uint8_t type);
   void close_client(Instant now, ClientId client, std::optional<sis::UnbindReason> reason);

@@ -17,59 +17,58 @@ bool starts_with(const Bytes& updu, ByteSpan part) {
   return part.size() <= updu.size() && std::equal(part.begin(), part.end(), updu.begin());
 }
 
-UnidataQueue::LaneId UnidataQueue::lane_of(const UnidataItem& item) {
-  return item.service == cas::Service::arq ? LaneId{item.destination} : std::nullopt;
-}
-
 UnidataQueue::Key UnidataQueue::key_of(const UnidataItem& item) {
   return {item.priority, item.rank, item.id};
 }
 
 void UnidataQueue::put(UnidataItem item) {
-  const LaneId id = lane_of(item);
+  const Lane lane = item.lane();
   const Key key = key_of(item);
-  expiry_.insert({item.time_to_die, id, key});
+  expiry_.insert({item.time_to_die, lane, key});
   if (item.own) ++own_items_;
-  Lane& lane = lanes_[id];
-  lane.octets += item.octets();
-  const bool is_new = lane.items.emplace(key, std::move(item)).second;
+  Line& line = lines_[lane];
+  line.octets += item.octets();
+  const bool is_new = line.items.emplace(key, std::move(item)).second;
   S5066_ASSERT(is_new);
 }
 
-UnidataItem UnidataQueue::remove(const LaneId& lane_id, const Key& key) {
-  const auto lane = lanes_.find(lane_id);
-  S5066_ASSERT(lane != lanes_.end());
-  auto node = lane->second.items.extract(key);
+UnidataItem UnidataQueue::remove(const Lane& lane, const Key& key) {
+  const auto line = lines_.find(lane);
+  S5066_ASSERT(line != lines_.end());
+  auto node = line->second.items.extract(key);
   S5066_ASSERT(!node.empty());
   UnidataItem item = std::move(node.mapped());
-  lane->second.octets -= item.octets();
-  if (lane->second.items.empty()) lanes_.erase(lane);
-  expiry_.erase({item.time_to_die, lane_id, key});
+  line->second.octets -= item.octets();
+  if (line->second.items.empty()) lines_.erase(line);
+  expiry_.erase({item.time_to_die, lane, key});
   if (item.own) --own_items_;
   return item;
 }
 
-std::optional<UnidataItem> UnidataQueue::take(const LaneId& lane_id) {
-  const auto lane = lanes_.find(lane_id);
-  if (lane == lanes_.end()) return std::nullopt;
-  const Key first = lane->second.items.begin()->first;
-  return remove(lane_id, first);
+std::optional<UnidataItem> UnidataQueue::take(const Lane& lane) {
+  const auto line = lines_.find(lane);
+  if (line == lines_.end()) return std::nullopt;
+  const Key first = line->second.items.begin()->first;
+  return remove(lane, first);
 }
 
-const UnidataItem* UnidataQueue::front(const LaneId& lane_id) const {
-  const auto lane = lanes_.find(lane_id);
-  return lane == lanes_.end() ? nullptr : &lane->second.items.begin()->second;
+const UnidataItem* UnidataQueue::front(const Lane& lane) const {
+  const auto line = lines_.find(lane);
+  return line == lines_.end() ? nullptr : &line->second.items.begin()->second;
 }
 
 std::vector<UnidataQueue::Waiting> UnidataQueue::waiting() const {
   std::vector<Waiting> all;
-  for (const auto& [lane_id, lane] : lanes_) {
-    if (!lane_id) continue;
-    const Key& best = lane.items.begin()->first;
-    all.push_back({*lane_id, best.priority, best.rank, best.id});
+  for (const auto& [lane, line] : lines_) {
+    if (!lane.peer) continue;
+    const bool also_expedited = !lane.expedited && lines_.count({true, lane.peer}) > 0;
+    if (also_expedited) continue;
+    const Key& best = line.items.begin()->first;
+    all.push_back(
+        {*lane.peer, lane.expedited ? kExpeditedUrgency : best.priority, best.rank, best.id});
   }
   std::sort(all.begin(), all.end(), [](const Waiting& a, const Waiting& b) {
-    return Key{a.priority, a.rank, a.oldest_of_best} < Key{b.priority, b.rank, b.oldest_of_best};
+    return Key{a.urgency, a.rank, a.oldest_of_best} < Key{b.urgency, b.rank, b.oldest_of_best};
   });
   return all;
 }
@@ -89,32 +88,52 @@ std::optional<Instant> UnidataQueue::next_expiry() const {
 }
 
 std::vector<UnidataItem> UnidataQueue::take_after_failure(Address peer, unsigned attempts_max) {
-  const auto lane = lanes_.find(peer);
-  if (lane == lanes_.end()) return {};
-  std::vector<Key> exhausted;
-  for (auto& [key, item] : lane->second.items) {
-    if (++item.attempts >= attempts_max) exhausted.push_back(key);
-  }
   std::vector<UnidataItem> taken;
-  for (const Key& key : exhausted) taken.push_back(remove(peer, key));
+  for (const bool expedited : {true, false}) {
+    const Lane lane{expedited, peer};
+    const auto line = lines_.find(lane);
+    if (line == lines_.end()) continue;
+    std::vector<Key> exhausted;
+    for (auto& [key, item] : line->second.items) {
+      if (++item.attempts >= attempts_max) exhausted.push_back(key);
+    }
+    for (const Key& key : exhausted) taken.push_back(remove(lane, key));
+  }
   return taken;
 }
 
 std::vector<UnidataItem> UnidataQueue::take_of_client(ClientId client) {
-  std::vector<std::pair<LaneId, Key>> found;
-  for (const auto& [lane_id, lane] : lanes_) {
-    for (const auto& [key, item] : lane.items) {
-      if (item.client == client) found.emplace_back(lane_id, key);
+  return take_if([client](const UnidataItem& item) { return item.client == client; });
+}
+
+std::vector<UnidataItem> UnidataQueue::take_arq() {
+  return take_if([](const UnidataItem& item) { return item.arq(); });
+}
+
+template <typename Condition>
+std::vector<UnidataItem> UnidataQueue::take_if(Condition condition) {
+  std::vector<std::pair<Lane, Key>> found;
+  for (const auto& [lane, line] : lines_) {
+    for (const auto& [key, item] : line.items) {
+      if (condition(item)) found.emplace_back(lane, key);
     }
   }
   std::vector<UnidataItem> taken;
-  for (const auto& [lane_id, key] : found) taken.push_back(remove(lane_id, key));
+  for (const auto& [lane, key] : found) taken.push_back(remove(lane, key));
   return taken;
 }
 
+bool UnidataQueue::waits_for(Address peer) const {
+  return lines_.count({true, peer}) > 0 || lines_.count({false, peer}) > 0;
+}
+
 std::size_t UnidataQueue::octets(Address peer) const {
-  const auto lane = lanes_.find(peer);
-  return lane == lanes_.end() ? 0 : lane->second.octets;
+  std::size_t octets = 0;
+  for (const bool expedited : {true, false}) {
+    const auto line = lines_.find({expedited, peer});
+    if (line != lines_.end()) octets += line->second.octets;
+  }
+  return octets;
 }
 
 }  // namespace s5066::sap

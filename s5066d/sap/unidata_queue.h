@@ -1,5 +1,6 @@
-// U_PDUs that wait for their turn: per destination for ARQ, in one line for non-ARQ; larger
-// priority first, then larger rank, then age (A.2.1.6). Each has a time to die.
+// U_PDUs that wait for their turn: per destination for ARQ, in one line for non-ARQ, expedited data
+// in lines of its own; larger priority first, then larger rank, then age (A.2.1.6, A.2.1.10). Each
+// has a time to die.
 #pragma once
 
 #include <compare>
@@ -17,6 +18,25 @@
 #include "sis/primitives.h"
 
 namespace s5066::sap {
+
+/// Lines for destinations with expedited data come before those for any priority of other data.
+inline constexpr std::uint8_t kExpeditedUrgency = 16;
+
+constexpr bool is_arq(cas::Service service) {
+  return service == cas::Service::arq || service == cas::Service::expedited_arq;
+}
+constexpr bool is_expedited(cas::Service service) {
+  return service == cas::Service::expedited_arq || service == cas::Service::expedited_nonarq;
+}
+
+/// Where a U_PDU stands in line.
+struct Lane {
+  bool expedited = false;
+  std::optional<Address> peer;  // none: non-ARQ
+  friend bool operator<(const Lane& a, const Lane& b) {
+    return a.expedited != b.expedited ? a.expedited : a.peer < b.peer;
+  }
+};
 
 /// A U_PDU on its way out, or a delivery confirmation of our own for another node's U_PDU.
 struct UnidataItem {
@@ -36,6 +56,9 @@ struct UnidataItem {
   std::size_t charged = 0;  // to the client's account
   unsigned attempts = 0;    // failed calls and link breaks survived
 
+  bool arq() const { return is_arq(service); }
+  bool expedited() const { return is_expedited(service); }
+  Lane lane() const { return {expedited(), arq() ? std::optional(destination) : std::nullopt}; }
   const Bytes& updu() const;
   std::size_t octets() const { return updu().size(); }
 };
@@ -46,15 +69,14 @@ bool starts_with(const Bytes& updu, ByteSpan part);
 class UnidataQueue {
  public:
   void put(UnidataItem item);
-  std::optional<UnidataItem> take_arq(Address peer) { return take(peer); }
-  std::optional<UnidataItem> take_nonarq() { return take(std::nullopt); }
-  const UnidataItem* front_arq(Address peer) const { return front(peer); }
-  const UnidataItem* front_nonarq() const { return front(std::nullopt); }
+  std::optional<UnidataItem> take(const Lane& lane);
+  /// What take() would give, or null.
+  const UnidataItem* front(const Lane& lane) const;
 
   /// Destinations with ARQ U_PDUs, the one with the best first.
   struct Waiting {
     Address peer;
-    std::uint8_t priority = 0;
+    std::uint8_t urgency = 0;  // its priority, or kExpeditedUrgency
     std::uint8_t rank = 0;
     UpduId oldest_of_best;
   };
@@ -65,10 +87,13 @@ class UnidataQueue {
   /// Counts one more failed attempt for all that waits for this peer; returns what has had enough.
   std::vector<UnidataItem> take_after_failure(Address peer, unsigned attempts_max);
   std::vector<UnidataItem> take_of_client(ClientId client);
+  /// Everything that needs a link.
+  std::vector<UnidataItem> take_arq();
 
-  bool empty() const { return lanes_.empty(); }
+  bool empty() const { return lines_.empty(); }
   std::size_t size() const { return expiry_.size(); }
   std::size_t octets(Address peer) const;
+  bool waits_for(Address peer) const;
   std::size_t own_items() const { return own_items_; }
 
  private:
@@ -84,27 +109,25 @@ class UnidataQueue {
       return a.id < b.id;
     }
   };
-  using LaneId = std::optional<Address>;  // none: the non-ARQ line
-  struct Lane {
+  struct Line {
     std::map<Key, UnidataItem> items;
     std::size_t octets = 0;
   };
   struct Expiry {
     Instant at{};
-    LaneId lane;
+    Lane lane;
     Key key;
     friend bool operator<(const Expiry& a, const Expiry& b) {
       return a.at != b.at ? a.at < b.at : a.key.id < b.key.id;
     }
   };
 
-  static LaneId lane_of(const UnidataItem& item);
   static Key key_of(const UnidataItem& item);
-  std::optional<UnidataItem> take(const LaneId& lane);
-  const UnidataItem* front(const LaneId& lane) const;
-  UnidataItem remove(const LaneId& lane, const Key& key);
+  UnidataItem remove(const Lane& lane, const Key& key);
+  template <typename Condition>
+  std::vector<UnidataItem> take_if(Condition condition);
 
-  std::map<LaneId, Lane> lanes_;
+  std::map<Lane, Line> lines_;
   std::set<Expiry> expiry_;
   std::size_t own_items_ = 0;
 };

@@ -1,6 +1,9 @@
 #include "s5066d/sap/unidata_receiver.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "s5066d/sap/damage.h"
 
 namespace s5066::sap {
 
@@ -15,13 +18,12 @@ UnidataReceiver::UnidataReceiver(const Config& config, const ClientTable& client
       counters_(counters),
       repeat_filter_(config.repeats_remembered_max) {}
 
+// STANDARD: nothing on the air tells "non-ARQ" and "non-ARQ with errors" apart, so it is the
+// receiving client's bind that decides: a U_PDU without errors is delivered as non-ARQ to everyone,
+// one with errors only to a client bound with them (A.2.1.9(9)).
 std::optional<bool> UnidataReceiver::on_data(Instant now, const cas::SpduIndication& from,
                                              const DataSpdu& data) {
-  const bool arq = from.service == cas::Service::arq;
-  if (!arq && from.service != cas::Service::nonarq) {
-    counters_.add(Counter::spdus_unsupported);  // expedited data
-    return std::nullopt;
-  }
+  const bool arq = is_arq(from.service);
   if (!is_for_us(from.destination)) {
     counters_.add(Counter::spdus_not_for_us);
     return std::nullopt;
@@ -31,18 +33,28 @@ std::optional<bool> UnidataReceiver::on_data(Instant now, const cas::SpduIndicat
     return std::nullopt;
   }
   const auto client = clients_.client_at(data.destination_sap);
+  const bool takes_damage = client && clients_.binding(*client)->service.mode ==
+                                          sis::TransmissionMode::nonarq_with_errors;
   if (!client) {
     counters_.add(Counter::spdus_unbound);
+  } else if (!from.intact() && !takes_damage) {
+    counters_.add(Counter::spdus_damaged);
   } else if (arq && repeat_filter_.is_repeat(from.source, data)) {
     counters_.add(Counter::updus_repeated);
   } else {
     if (arq) repeat_filter_.on_delivered(from.source, data);
-    counters_.add(Counter::updus_indicated);
     counts_.add_received(from.source, data.updu.size());
-    outbox_.send(*client, sis::UnidataIndication{
-                              data.priority, data.destination_sap, from.destination,
-                              arq ? sis::TransmissionMode::arq : sis::TransmissionMode::nonarq,
-                              data.source_sap, from.source, data.updu});
+    Origin origin{.expedited = is_expedited(from.service),
+                  .mode = arq ? sis::TransmissionMode::arq : sis::TransmissionMode::nonarq,
+                  .source = from.source,
+                  .destination = from.destination};
+    if (!from.intact()) {
+      const std::size_t header = from.spdu.size() - data.updu.size();
+      origin.mode = sis::TransmissionMode::nonarq_with_errors;
+      origin.errored = within_updu(from.errored, header, data.updu.size());
+      origin.missing = within_updu(from.missing, header, data.updu.size());
+    }
+    indicate(*client, data, std::move(origin));
   }
   if (!data.client_confirm_required || !arq) return std::nullopt;
   return client.has_value();
@@ -55,13 +67,39 @@ bool UnidataReceiver::on_local(const UnidataItem& item) {
     counters_.add(Counter::spdus_unbound);
     return false;
   }
-  const bool arq = item.service == cas::Service::arq;
-  counters_.add(Counter::updus_indicated);
-  outbox_.send(*client, sis::UnidataIndication{
-                            item.priority, data.destination_sap, item.destination,
-                            arq ? sis::TransmissionMode::arq : sis::TransmissionMode::nonarq,
-                            data.source_sap, config_.address, data.updu});
+  indicate(*client, data,
+           {.expedited = item.expedited(),
+            .mode = item.arq() ? sis::TransmissionMode::arq : sis::TransmissionMode::nonarq,
+            .source = config_.address,
+            .destination = item.destination});
   return true;
+}
+
+void UnidataReceiver::indicate(ClientId client, const DataSpdu& data, Origin origin) {
+  counters_.add(Counter::updus_indicated);
+  if (origin.expedited) {
+    sis::ExpeditedUnidataIndication indication;
+    indication.destination_sap = data.destination_sap;
+    indication.destination = origin.destination;
+    indication.mode = origin.mode;
+    indication.source_sap = data.source_sap;
+    indication.source = origin.source;
+    indication.errored = std::move(origin.errored);
+    indication.missing = std::move(origin.missing);
+    indication.updu = data.updu;
+    return outbox_.send(client, std::move(indication));
+  }
+  sis::UnidataIndication indication;
+  indication.priority = data.priority;
+  indication.destination_sap = data.destination_sap;
+  indication.destination = origin.destination;
+  indication.mode = origin.mode;
+  indication.source_sap = data.source_sap;
+  indication.source = origin.source;
+  indication.errored = std::move(origin.errored);
+  indication.missing = std::move(origin.missing);
+  indication.updu = data.updu;
+  outbox_.send(client, std::move(indication));
 }
 
 bool UnidataReceiver::is_for_us(Address destination) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "s5066d/base/ids.h"
 #include "s5066d/base/metrics.h"
@@ -26,12 +27,23 @@ class UnidataReceiver {
 
   void on_link_made(Address peer) { repeat_filter_.on_link_made(peer); }
 
-  /// Whether the U_PDU was delivered, where the sender asked to be told; else nothing.
+  /// Whether the U_PDU was delivered, where the sender asked to be told; else nothing. Of a damaged
+  /// S_PDU the header is whole.
   std::optional<bool> on_data(Instant now, const cas::SpduIndication& from, const DataSpdu& data);
   /// A U_PDU from one of our own clients. False when nobody is bound to its SAP.
   bool on_local(const UnidataItem& item);
 
  private:
+  /// What an indication says besides the U_PDU's own fields.
+  struct Origin {
+    bool expedited = false;
+    sis::TransmissionMode mode = sis::TransmissionMode::arq;
+    Address source;
+    Address destination;
+    std::vector<OctetRange> errored;
+    std::vector<OctetRange> missing;
+  };
+  void indicate(ClientId client, const DataSpdu& data, Origin origin);
   bool is_for_us(Address destination) const;
   bool has_died(Instant now, const DataSpdu& data) const;
 

@@ -25,30 +25,35 @@ bool UnidataSender::book(ClientId client, std::size_t updu_octets) {
 }
 
 UnidataItem UnidataSender::accept(Instant now, ClientId client, const Binding& binding,
-                                  const sis::DeliveryMode& delivery, sis::UnidataRequest& request) {
+                                  const sis::DeliveryMode& delivery, Submission submission) {
+  using cas::Service;
   const bool arq = delivery.mode == sis::TransmissionMode::arq;
-  const std::uint32_t units = std::min(request.time_to_live, sis::kTimeToLiveMax);
+  const std::uint32_t units = std::min(submission.time_to_live, sis::kTimeToLiveMax);
   UnidataItem item;
   item.id = UpduId{++last_updu_id_};
   item.client = client;
-  item.priority = request.priority;
+  item.priority = submission.priority;
   item.rank = binding.rank;
-  item.service = arq ? cas::Service::arq : cas::Service::nonarq;
-  item.destination = request.destination;
+  if (submission.expedited) {
+    item.service = arq ? Service::expedited_arq : Service::expedited_nonarq;
+  } else {
+    item.service = arq ? Service::arq : Service::nonarq;
+  }
+  item.destination = submission.destination;
   item.in_order = !delivery.as_they_arrive;
   item.repeats = arq ? 0 : delivery.retransmissions;
   item.confirmation = delivery.confirmation;
   // STANDARD: TTL 0 is "infinite" in one sentence and the default maximum in another (D21).
   item.time_to_die = now + (units == 0 ? config_.default_time_to_live : seconds(2 * units));
   item.send_time_to_die = units != 0 || config_.send_default_time_to_die;
-  item.charged = StorageLedger::charge(request.updu.size());
+  item.charged = StorageLedger::charge(submission.updu.size());
   item.spdu =
-      DataSpdu{.priority = request.priority,
+      DataSpdu{.priority = submission.priority,
                .source_sap = binding.sap,
-               .destination_sap = request.destination_sap,
+               .destination_sap = submission.destination_sap,
                .client_confirm_required = delivery.confirmation == sis::Confirmation::client,
                .time_to_die = std::nullopt,
-               .updu = std::move(request.updu)};
+               .updu = std::move(submission.updu)};
   counters_.add(Counter::updus_accepted);
   trace_.on_trace({now,
                    TraceKind::updu_accepted,
@@ -59,18 +64,17 @@ UnidataItem UnidataSender::accept(Instant now, ClientId client, const Binding& b
   return item;
 }
 
-void UnidataSender::refuse(ClientId client, const sis::UnidataRequest& request,
-                           sis::RejectReason reason, bool tell) {
+void UnidataSender::refuse(ClientId client, const Submission& submission,
+                           std::optional<sis::RejectReason> report) {
   counters_.add(Counter::updus_refused);
-  if (!tell) return;
-  const std::size_t part = std::min(request.updu.size(), config_.response_octets_local);
-  outbox_.send(client, sis::UnidataRequestRejected{
-                           reason, request.destination_sap, request.destination,
-                           Bytes(request.updu.begin(),
-                                 request.updu.begin() + static_cast<std::ptrdiff_t>(part))});
+  if (!report) return;
+  outbox_.send(client, rejection_of({submission.expedited, submission.destination_sap,
+                                     submission.destination, response_part(submission.updu)},
+                                    *report));
 }
 
-void UnidataSender::answer(Instant now, Address peer, const DataSpdu& data, bool delivered) {
+void UnidataSender::answer(Instant now, const cas::SpduIndication& to, const DataSpdu& data,
+                           bool delivered) {
   if (queue_.own_items() >= config_.queue.responses_max) return;  // the sender times out
   const std::size_t octets = std::min(data.updu.size(), config_.response_octets_air);
   Bytes part(data.updu.begin(), data.updu.begin() + static_cast<std::ptrdiff_t>(octets));
@@ -78,7 +82,8 @@ void UnidataSender::answer(Instant now, Address peer, const DataSpdu& data, bool
   item.id = UpduId{++last_updu_id_};
   item.own = true;
   item.priority = data.priority;
-  item.destination = peer;
+  item.service = to.service;
+  item.destination = to.source;
   item.in_order = false;
   item.time_to_die = now + config_.client_confirm_wait_max;
   if (delivered) {
@@ -91,25 +96,29 @@ void UnidataSender::answer(Instant now, Address peer, const DataSpdu& data, bool
 
 // --- Down to the links ---------------------------------------------------------------------------
 
-// Never less than one U_PDU, and not so much that a more urgent one has to wait long.
+// While expedited data for the same destination waits or is on its way, other data pauses
+// (A.2.1.10, note).
 void UnidataSender::feed(Instant now, const LinkManager& links) {
-  const auto has_room = [](std::size_t used, std::size_t more, std::size_t limit) {
-    return used == 0 || used + more + kSpciOctetsMax <= limit;
-  };
   for (const auto& waiting : queue_.waiting()) {
-    if (!links.may_send(waiting.peer) || refused_below_.count(waiting.peer) > 0) continue;
-    while (const UnidataItem* front = queue_.front_arq(waiting.peer)) {
-      const std::size_t used = deliveries_.octets_below(waiting.peer);
-      if (!has_room(used, front->octets(), config_.link_outstanding_octets_max)) break;
-      hand_down(now, *queue_.take_arq(waiting.peer));
-    }
+    if (!links.may_send(waiting.peer)) continue;
+    if (!feed_lane(now, {true, waiting.peer})) feed_lane(now, {false, waiting.peer});
   }
-  while (const UnidataItem* front = queue_.front_nonarq()) {
-    if (refused_below_.count(std::nullopt) > 0) break;
-    const std::size_t used = deliveries_.nonarq_octets_below();
-    if (!has_room(used, front->octets(), config_.nonarq_outstanding_octets_max)) break;
-    hand_down(now, *queue_.take_nonarq());
+  if (!feed_lane(now, {true, std::nullopt})) feed_lane(now, {false, std::nullopt});
+}
+
+// Never less than one U_PDU, and not so much that a more urgent one has to wait long. Whether there
+// is anything left of this lane, here or below.
+bool UnidataSender::feed_lane(Instant now, const Lane& lane) {
+  const std::size_t limit =
+      lane.peer ? config_.link_outstanding_octets_max : config_.nonarq_outstanding_octets_max;
+  const UnidataItem* front = queue_.front(lane);
+  while (front != nullptr && refused_below_.count(lane) == 0) {
+    const std::size_t used = deliveries_.octets_below(lane);
+    if (used > 0 && used + front->octets() + kSpciOctetsMax > limit) break;
+    hand_down(now, *queue_.take(lane));
+    front = queue_.front(lane);
   }
+  return front != nullptr || deliveries_.octets_below(lane) > 0;
 }
 
 void UnidataSender::hand_down(Instant now, UnidataItem item) {
@@ -143,7 +152,7 @@ void UnidataSender::on_spdu_confirm(Instant now, const cas::SpduConfirm& confirm
   refused_below_.clear();
   if (!below) return;
   UnidataItem& item = below->item;
-  if (item.service == cas::Service::arq) {
+  if (item.arq()) {
     links.on_progress(now, item.destination);
     counts_.add_acknowledged(item.destination, item.octets());
   }
@@ -162,8 +171,7 @@ void UnidataSender::on_spdu_rejected(Instant now, const cas::SpduRejected& rejec
   if (!no_room) refused_below_.clear();
   if (!below || below->settled) return;
   if (no_room) {  // nothing was tried, so nothing has failed
-    const bool arq = below->item.service == cas::Service::arq;
-    refused_below_.insert(arq ? std::optional(below->item.destination) : std::nullopt);
+    refused_below_.insert(below->item.lane());
     queue_.put(std::move(below->item));
   } else if (rejected.why == cas::CpduFailure::expired) {
     reject(now, std::move(below->item), sis::RejectReason::ttl_expired);
@@ -242,21 +250,22 @@ Bytes UnidataSender::response_part(const Bytes& updu) const {
   return {updu.begin(), updu.begin() + static_cast<std::ptrdiff_t>(part)};
 }
 
+ReportSubject UnidataSender::subject_of(const UnidataItem& item) const {
+  return {item.expedited(), std::get<DataSpdu>(item.spdu).destination_sap, item.destination,
+          response_part(item.updu())};
+}
+
 void UnidataSender::confirm(Instant now, UnidataItem item) {
   finish(now, item, Outcome::confirmed);
   if (!item.client || item.confirmation == sis::Confirmation::none) return;
-  outbox_.send(*item.client,
-               sis::UnidataRequestConfirm{std::get<DataSpdu>(item.spdu).destination_sap,
-                                          item.destination, response_part(item.updu())});
+  outbox_.send(*item.client, confirm_of(subject_of(item)));
 }
 
 void UnidataSender::reject(Instant now, UnidataItem item, sis::RejectReason reason) {
   const bool expired = reason == sis::RejectReason::ttl_expired;
   finish(now, item, expired ? Outcome::expired : Outcome::rejected);
   if (!item.client || item.confirmation == sis::Confirmation::none) return;
-  outbox_.send(*item.client,
-               sis::UnidataRequestRejected{reason, std::get<DataSpdu>(item.spdu).destination_sap,
-                                           item.destination, response_part(item.updu())});
+  outbox_.send(*item.client, rejection_of(subject_of(item), reason));
 }
 
 void UnidataSender::finish(Instant now, UnidataItem& item, Outcome outcome) {
@@ -298,7 +307,7 @@ std::vector<PeerLoad> UnidataSender::loads() const {
   for (const auto& waiting : queue_.waiting()) {
     loads.push_back({.peer = waiting.peer,
                      .waiting = true,
-                     .priority = waiting.priority,
+                     .priority = waiting.urgency,
                      .outstanding = deliveries_.octets_below(waiting.peer) > 0,
                      .expects_answer = deliveries_.awaits_answer_of(waiting.peer)});
   }
@@ -306,7 +315,7 @@ std::vector<PeerLoad> UnidataSender::loads() const {
     return std::any_of(loads.begin(), loads.end(),
                        [peer](const PeerLoad& load) { return load.peer == peer; });
   };
-  for (const auto& [peer, octets] : deliveries_.peers_below()) {
+  for (const Address peer : deliveries_.peers_below()) {
     if (is_listed(peer)) continue;
     loads.push_back(
         {.peer = peer, .outstanding = true, .expects_answer = deliveries_.awaits_answer_of(peer)});

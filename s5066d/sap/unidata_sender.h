@@ -23,6 +23,7 @@
 #include "s5066d/sap/sap_table.h"
 #include "s5066d/sap/spdu.h"
 #include "s5066d/sap/storage_ledger.h"
+#include "s5066d/sap/submission.h"
 #include "s5066d/sap/unidata_queue.h"
 #include "s5066d/sap/utc_clock.h"
 #include "sis/primitives.h"
@@ -38,12 +39,14 @@ class UnidataSender {
   [[nodiscard]] bool book(ClientId client, std::size_t updu_octets);
   /// A checked request for which book() found room. It is neither queued nor ended yet.
   UnidataItem accept(Instant now, ClientId client, const Binding& binding,
-                     const sis::DeliveryMode& delivery, sis::UnidataRequest& request);
-  void refuse(ClientId client, const sis::UnidataRequest& request, sis::RejectReason reason,
-              bool tell);
+                     const sis::DeliveryMode& delivery, Submission submission);
+  /// Counted, and reported if there is a reason to report.
+  void refuse(ClientId client, const Submission& submission,
+              std::optional<sis::RejectReason> report);
   void queue(UnidataItem item) { queue_.put(std::move(item)); }
-  /// S_PDU types 1 and 2: U_PDUs of our own, queued with the priority of what they answer.
-  void answer(Instant now, Address peer, const DataSpdu& data, bool delivered);
+  /// S_PDU types 1 and 2: U_PDUs of our own, queued with the priority of what they answer and sent
+  /// by the service in which that came.
+  void answer(Instant now, const cas::SpduIndication& to, const DataSpdu& data, bool delivered);
 
   // What became of it.
   void on_spdu_confirm(Instant now, const cas::SpduConfirm& confirm, LinkManager& links);
@@ -72,11 +75,13 @@ class UnidataSender {
  private:
   enum class Outcome : std::uint8_t { confirmed, rejected, expired, dropped };
 
+  bool feed_lane(Instant now, const Lane& lane);
   void hand_down(Instant now, UnidataItem item);
   void requeue(Instant now, UnidataItem item, const LinkManager& links);
   void await_client(Instant now, UnidataItem item);
   void finish(Instant now, UnidataItem& item, Outcome outcome);
   Bytes response_part(const Bytes& updu) const;
+  ReportSubject subject_of(const UnidataItem& item) const;
 
   const Config& config_;
   const UtcClock& utc_;
@@ -88,9 +93,9 @@ class UnidataSender {
   UnidataQueue queue_;
   DeliveryTable deliveries_;
   RepeatMarker repeat_marker_;
-  /// Lanes (none: non-ARQ) whose S_PDU was refused for want of room below; they wait until
+  /// Lanes whose S_PDU was refused for want of room below; they wait until
   /// something there has ended.
-  std::set<std::optional<Address>> refused_below_;
+  std::set<Lane> refused_below_;
   std::uint64_t last_updu_id_ = 0;
   std::uint64_t last_cpdu_id_ = 0;
 };

@@ -284,11 +284,11 @@ TEST_F(NodePair, an_unbound_client_that_says_nothing_for_a_minute_is_closed) {
   expect_the_transfer_is_whole();
 }
 
-TEST_F(NodePair, primitives_not_offered_count_as_invalid) {
+TEST_F(NodePair, primitives_that_only_servers_send_count_as_invalid) {
   start_a_transfer();
   const ClientId other = bind(alpha, 5, sis::Confirmation::none);
-  medium.send_bytes(alpha, other, *from_hex("90EB00 0006 06 93 E1020305"));
-  medium.send_bytes(alpha, other, *from_hex("90EB00 000E 18 05 E1020305 14 00001E 0002 4142"));
+  medium.send_bytes(alpha, other, *from_hex("90EB00 0001 0F"));
+  medium.send_bytes(alpha, other, *from_hex("90EB00 0003 0E 02 01"));
   EXPECT_EQ(alpha.node.counters()[Counter::primitives_invalid], 2u);
   EXPECT_FALSE(log(alpha, other).closed);
   medium.run_for(minutes(10));

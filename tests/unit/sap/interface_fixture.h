@@ -59,6 +59,13 @@ class InterfaceFixture : public ::testing::Test {
     r.updu = std::move(updu);
     return r;
   }
+  static sis::ExpeditedUnidataRequest expedited(Address destination, Bytes updu) {
+    sis::ExpeditedUnidataRequest r;
+    r.destination = destination;
+    r.destination_sap = SapId{4};
+    r.updu = std::move(updu);
+    return r;
+  }
   void give(ClientId client, sis::Primitive primitive) {
     core->on_primitive(now, client, std::move(primitive));
     drain();
@@ -100,6 +107,11 @@ class InterfaceFixture : public ::testing::Test {
   void hear(const Spdu& spdu, cas::Service service = cas::Service::arq,
             Address destination = kOwn) {
     core->on_spdu(now, {service, kPeer, destination, encode(spdu)});
+    drain();
+  }
+  void hear_damaged(const Spdu& spdu, std::vector<OctetRange> errored,
+                    std::vector<OctetRange> missing, cas::Service service = cas::Service::nonarq) {
+    core->on_spdu(now, {service, kPeer, kOwn, encode(spdu), errored, missing});
     drain();
   }
 

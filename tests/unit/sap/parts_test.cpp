@@ -105,7 +105,7 @@ TEST(UnidataQueue, priority_then_rank_then_age_decide) {
   queue.put(item(4, 5, 2));
   queue.put(item(5, 9, 0));
   std::vector<std::uint64_t> order;
-  while (auto next = queue.take_arq(kPeer)) order.push_back(next->id.value);
+  while (auto next = queue.take({false, kPeer})) order.push_back(next->id.value);
   EXPECT_EQ(order, (std::vector<std::uint64_t>{5, 3, 4, 2, 1}));
   EXPECT_TRUE(queue.empty());
   EXPECT_EQ(queue.next_expiry(), std::nullopt);
@@ -115,10 +115,10 @@ TEST(UnidataQueue, what_comes_back_goes_before_what_came_later) {
   UnidataQueue queue;
   queue.put(item(1, 5, 0));
   queue.put(item(2, 5, 0));
-  UnidataItem first = *queue.take_arq(kPeer);
+  UnidataItem first = *queue.take({false, kPeer});
   queue.put(item(3, 5, 0));
   queue.put(std::move(first));
-  EXPECT_EQ(queue.take_arq(kPeer)->id.value, 1u);
+  EXPECT_EQ(queue.take({false, kPeer})->id.value, 1u);
 }
 
 TEST(UnidataQueue, destinations_are_listed_by_their_best) {
@@ -133,7 +133,7 @@ TEST(UnidataQueue, destinations_are_listed_by_their_best) {
   ASSERT_EQ(waiting.size(), 2u);
   EXPECT_EQ(waiting[0].peer, Address{8});
   EXPECT_EQ(waiting[1].peer, Address{7});
-  EXPECT_EQ(queue.take_nonarq()->id.value, 4u);
+  EXPECT_EQ(queue.take({false, std::nullopt})->id.value, 4u);
 }
 
 TEST(UnidataQueue, expires_at_the_time_to_die_and_not_before) {
