@@ -4,6 +4,11 @@
 
 namespace s5066::dts {
 
+void ArqReceiver::restart(FrameNumber lwe) {
+  window_ = RxWindow(lwe);
+  reassembler_.restart();
+}
+
 bool ArqReceiver::on_data(FrameNumber number, const pdu::DataFlags& flags, Bytes segment,
                           bool segment_ok) {
   switch (window_.place(number, flags)) {

@@ -17,6 +17,9 @@ class ArqReceiver {
   ArqReceiver(std::size_t cpdu_octets_max, Counters& counters)
       : reassembler_(cpdu_octets_max, counters), counters_(counters) {}
 
+  /// RX LWE is `lwe` and nothing was received; what was begun is discarded.
+  void restart(FrameNumber lwe);
+
   /// A type 0 or 2 D_PDU with a good header. False when it does not fit our window: then nothing is
   /// accepted and nothing may be acknowledged for its sake.
   bool on_data(FrameNumber number, const pdu::DataFlags& flags, Bytes segment, bool segment_ok);

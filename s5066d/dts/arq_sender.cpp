@@ -22,10 +22,21 @@ Result<void> ArqSender::request(CpduRequest request) {
   return {};
 }
 
+bool ArqSender::nothing_waits() const {
+  return std::all_of(waiting_.begin(), waiting_.end(), [](const auto& q) { return q.empty(); });
+}
+
 bool ArqSender::can_segment() const {
   if (window_.full()) return false;
   if (current_) return true;
-  return std::any_of(waiting_.begin(), waiting_.end(), [](const auto& q) { return !q.empty(); });
+  if (config_.expedited && !window_.empty()) return false;  // stop and wait, C_PDU by C_PDU
+  return !nothing_waits();
+}
+
+// Type 4 knows no DROP: an expired expedited C_PDU goes out to its end all the same, because no
+// other may begin before it is acknowledged (C.6.1.3(6)).
+bool ArqSender::is_dropped(const Transfer& transfer) const {
+  return transfer.expired && !config_.expedited;
 }
 
 bool ArqSender::has_work() const {
@@ -34,9 +45,8 @@ bool ArqSender::has_work() const {
   return std::any_of(frames.begin(), frames.end(), [](const TxFrame& f) { return f.due; });
 }
 
-bool ArqSender::fill(Instant now, const pdu::Common& common, const std::optional<pdu::Ack>& ack,
+bool ArqSender::fill(const pdu::Common& common, const std::optional<pdu::Ack>& ack,
                      IntervalBudget& budget, BurstBuilder& burst) {
-  on_deadline(now);
   const std::size_t ack_extra =
       ack ? pdu::data_ack_octets(0, ack->selective.size()) - pdu::data_octets(0) : 0;
   std::vector<FrameNumber> chosen;
@@ -74,6 +84,10 @@ bool ArqSender::fill(Instant now, const pdu::Common& common, const std::optional
 pdu::Dpdu ArqSender::frame_dpdu(TxFrame& frame, const pdu::Common& common, const pdu::Ack* ack) {
   counters_.add(frame.transmissions++ == 0 ? Counter::frames_sent_new : Counter::frames_sent_again);
   frame.due = false;
+  if (config_.expedited) {
+    return pdu::ExpeditedData{common,   frame.flags.start, frame.flags.end,
+                              cpdu_id_, frame.number,      frame.segment};
+  }
   pdu::DataFlags flags = frame.flags;
   flags.lwe = frame.number == window_.lwe();
   flags.uwe = frame.number == window_.uwe();
@@ -91,6 +105,10 @@ const CpduRequest& ArqSender::next_waiting() const {
 void ArqSender::start_next_transfer() {
   auto& queue = waiting_[next_waiting().priority];
   current_ = queue.front().id;
+  if (config_.expedited) {  // C.6.1.3(7)(8)
+    window_ = TxWindow(config_.window);
+    cpdu_id_ = (cpdu_id_ + 1) & 0x0F;
+  }
   open_.emplace(*current_, Transfer{.request = std::move(queue.front())});
   queue.pop_front();
 }
@@ -100,7 +118,7 @@ std::size_t ArqSender::next_segment_octets() const {
   if (current_) {
     const Transfer& transfer = open_.at(*current_);
     // An expired C_PDU ends with an empty DROP frame that tells the receiver where.
-    left = transfer.expired ? 0 : transfer.request.cpdu.size() - transfer.segmented;
+    left = is_dropped(transfer) ? 0 : transfer.request.cpdu.size() - transfer.segmented;
   } else {
     left = next_waiting().cpdu.size();
   }
@@ -118,9 +136,9 @@ TxFrame& ArqSender::next_segment() {
   frame.segment.assign(cpdu.begin() + static_cast<std::ptrdiff_t>(from),
                        cpdu.begin() + static_cast<std::ptrdiff_t>(from + n));
   frame.flags.start = from == 0;
-  frame.flags.end = transfer.expired || from + n == cpdu.size();
+  frame.flags.end = is_dropped(transfer) || from + n == cpdu.size();
   frame.flags.in_order = transfer.request.in_order;
-  frame.flags.drop = transfer.expired;
+  frame.flags.drop = is_dropped(transfer);
   transfer.segmented += n;
   transfer.unacknowledged += 1;
   counters_.add(Counter::user_octets_sent, n);
@@ -194,6 +212,7 @@ void ArqSender::expire(CpduId id) {
   S5066_ASSERT(transfer != open_.end());
   transfer->second.expired = true;
   report(id, transfer->second.request.cpdu.size(), CpduRejected{id, CpduFailure::expired});
+  if (!is_dropped(transfer->second)) return;
   for (TxFrame& frame : window_.frames()) {
     if (frame.cpdu != id || frame.acknowledged) continue;
     frame.flags.drop = true;

@@ -1,5 +1,7 @@
 // Sends the C_PDUs of one connection by selective-repeat ARQ (C.4.1, C.6.2): segments them as the
-// window allows, repeats what was not acknowledged, reports how each ended.
+// window allows, repeats what was not acknowledged, reports how each ended. Expedited data has a
+// sender of its own that takes the next C_PDU only when all of the one before is acknowledged
+// (C.6.1.3).
 #pragma once
 
 #include <array>
@@ -26,6 +28,7 @@ class ArqSender {
     std::size_t segment_octets;    // 1..kSegmentOctetsMax; the last of a C_PDU may be shorter
     unsigned window;               // 1..kWindowMax
     std::size_t queue_octets_max;  // C_PDU octets accepted and not yet reported
+    bool expedited = false;        // type 4 instead of types 0 and 2, one C_PDU at a time
   };
   using Outcome = std::variant<CpduConfirm, CpduRejected>;
 
@@ -36,16 +39,16 @@ class ArqSender {
 
   /// Something could go into a transmission now.
   bool has_work() const;
-  /// Frames are out whose fate is unknown: the next transmission should only ask (see fill).
-  bool in_doubt() const { return in_doubt_; }
+  /// Nothing is waiting, and nothing is out that was not acknowledged.
+  bool idle() const { return window_.empty() && !current_ && nothing_waits(); }
   std::size_t queued_octets() const { return queued_octets_; }
 
   /// Adds frames: due ones oldest first, then new ones while the window is open. When in doubt, a
   /// short poll instead: the oldest frames as far as one interleaver block goes, because a lost
   /// acknowledgement is as likely as a lost transmission. With `ack`, the first frame and, in a
   /// longer run, the last one carry it as DATA-ACK; tells whether any did.
-  bool fill(Instant now, const pdu::Common& common, const std::optional<pdu::Ack>& ack,
-            IntervalBudget& budget, BurstBuilder& burst);
+  bool fill(const pdu::Common& common, const std::optional<pdu::Ack>& ack, IntervalBudget& budget,
+            BurstBuilder& burst);
 
   /// A transmission with frames of ours has left: until an answer comes, we are in doubt.
   void on_sent() { in_doubt_ = !window_.empty(); }
@@ -68,10 +71,12 @@ class ArqSender {
     std::size_t segmented = 0;  // octets given to frames
     unsigned unacknowledged = 0;
     std::optional<FrameNumber> last;  // its END frame, once that exists
-    bool expired = false;             // reported already; its frames go out as DROP
+    bool expired = false;             // reported already
   };
 
+  bool nothing_waits() const;
   bool can_segment() const;
+  bool is_dropped(const Transfer& transfer) const;
   TxFrame& next_segment();
   const CpduRequest& next_waiting() const;
   std::size_t next_segment_octets() const;
@@ -86,6 +91,7 @@ class ArqSender {
   Counters& counters_;
   TxWindow window_;
   bool in_doubt_ = false;
+  std::uint8_t cpdu_id_ = 0;  // of the expedited C_PDU being sent; 4 bits
 
   std::array<std::deque<CpduRequest>, 16> waiting_;  // by priority; not yet segmented
   std::map<CpduId, Transfer> open_;                  // segmented in part or in full

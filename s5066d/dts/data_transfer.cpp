@@ -12,12 +12,11 @@ namespace {
 constexpr Duration kHalfSecond = std::chrono::milliseconds(500);
 /// A modem that has not reported the end of a burst by then is taken to have failed.
 constexpr Duration kModemPatience = std::chrono::seconds(10);
-/// An acknowledgement alone in its block is repeated while the block has room.
-constexpr int kAckCopiesMax = 3;
 /// This part of a transmission is kept for waiting non-ARQ data before ARQ fills it.
 constexpr std::size_t kNonarqShare = 4;
 constexpr std::uint8_t kReasonUnrecognised = 0;
 constexpr std::uint8_t kReasonNotConnected = 1;
+constexpr std::uint8_t kReasonWrongState = 3;
 
 /// Where the preamble is short, the turnaround alone asks for this much.
 constexpr Duration kTransmissionUsual = std::chrono::seconds(60);
@@ -66,36 +65,38 @@ void DataTransfer::request_cpdu(Instant now, CpduRequest request) {
   const CpduId id = request.id;
   const auto refuse = [&](CpduFailure reason) { actions_.push_back(CpduRejected{id, reason}); };
   switch (request.service) {
-    case Service::arq: {
-      const auto link = links_.find(request.destination);
-      if (link == links_.end()) return refuse(CpduFailure::not_connected);
-      if (!link->second.tx.request(std::move(request))) return refuse(CpduFailure::queue_full);
+    case Service::arq:
+    case Service::expedited_arq: {
+      const auto connection = connections_.find(request.destination);
+      if (connection == connections_.end()) return refuse(CpduFailure::not_connected);
+      if (!connection->second.request(std::move(request))) return refuse(CpduFailure::queue_full);
       break;
     }
     case Service::nonarq:
     case Service::expedited_nonarq:
       if (!nonarq_tx_.request(std::move(request))) return refuse(CpduFailure::queue_full);
       break;
-    case Service::expedited_arq:
-      return refuse(CpduFailure::unsupported);
   }
   settle(now);
 }
 
 void DataTransfer::on_connection_made(Instant now, Address peer) {
-  const auto known = links_.find(peer);
-  if (known != links_.end()) {
-    if (!known->second.heard) return;
+  const auto known = connections_.find(peer);
+  if (known != connections_.end()) {
+    if (!known->second.heard()) return;
     end_link(peer);
   }
-  if (links_.size() >= config_.links_max) {
+  if (connections_.size() >= config_.links_max) {
     actions_.push_back(ConnectionLost{peer});
     return;
   }
-  const ArqSender::Config tx{segment_octets(config_), config_.window,
-                             config_.link_queue_octets_max};
-  links_.emplace(std::piecewise_construct, std::forward_as_tuple(peer),
-                 std::forward_as_tuple(peer, tx, counters_));
+  const std::size_t segment = segment_octets(config_);
+  const Connection::Config config{
+      .self = config_.address,
+      .regular = {segment, config_.window, config_.link_queue_octets_max, false},
+      .expedited = {segment, config_.window, config_.expedited_queue_octets_max, true}};
+  connections_.emplace(std::piecewise_construct, std::forward_as_tuple(peer),
+                       std::forward_as_tuple(peer, config, counters_));
   settle(now);
 }
 
@@ -106,11 +107,11 @@ void DataTransfer::on_connection_terminated(Instant now, Address peer) {
 
 // Everything accepted for the peer is reported before its state goes.
 void DataTransfer::end_link(Address peer) {
-  const auto link = links_.find(peer);
-  if (link == links_.end()) return;
-  link->second.tx.on_terminated();
-  collect(link->second);
-  links_.erase(link);
+  const auto connection = connections_.find(peer);
+  if (connection == connections_.end()) return;
+  connection->second.on_terminated();
+  collect(connection->second);
+  connections_.erase(connection);
   if (reply_awaited_from_ == peer) reply_awaited_from_.reset();
 }
 
@@ -144,7 +145,7 @@ void DataTransfer::on_burst_over(Instant now, modem::TransmitOutcome outcome) {
   const bool sent = outcome == modem::TransmitOutcome::sent;
   trace_.on_trace({.at = now,
                    .kind = TraceKind::burst_finished,
-                   .peer = burst.arq_peer.value_or(Address{}),
+                   .peer = burst.peer.value_or(Address{}),
                    .a = static_cast<int>(outcome)});
   if (sent) {
     counters_.add(Counter::bursts_sent);
@@ -152,17 +153,13 @@ void DataTransfer::on_burst_over(Instant now, modem::TransmitOutcome outcome) {
   } else {
     nonarq_tx_.on_not_sent();
   }
-  Link* link = nullptr;
-  if (burst.arq_peer) {
-    const auto found = links_.find(*burst.arq_peer);
-    if (found != links_.end()) link = &found->second;
+  const auto connection = burst.peer ? connections_.find(*burst.peer) : connections_.end();
+  bool await = false;
+  if (connection != connections_.end()) {
+    await = sent && connection->second.wants_reply();
+    connection->second.on_transmitted(sent);
   }
-  if (link) {
-    if (!sent && burst.carries_ack) link->ack_owed = true;
-    if (burst.wants_reply) link->tx.on_sent();
-  }
-  const bool await = sent && link && burst.wants_reply;
-  reply_awaited_from_ = await ? std::optional(link->peer) : std::nullopt;
+  reply_awaited_from_ = await ? burst.peer : std::nullopt;
   turn_.on_transmit_done(now, await ? std::optional(reply_time(config_)) : std::nullopt);
 }
 
@@ -200,9 +197,7 @@ void DataTransfer::on_event(Instant now, const modem::CarrierDown& event) {
 // up and made again.
 void DataTransfer::on_heard_over() {
   heard_.reset();
-  for (auto& [peer, link] : links_) {
-    if (std::exchange(link.out_of_sync, false)) ++link.out_of_sync_bursts;
-  }
+  for (auto& [peer, connection] : connections_) connection.on_heard_over();
 }
 
 void DataTransfer::on_received(Instant now, pdu::Received received) {
@@ -233,17 +228,13 @@ void DataTransfer::on_received(Instant now, pdu::Received received) {
              received.dpdu);
 }
 
-DataTransfer::Link* DataTransfer::link_for(const pdu::Common& common, pdu::DpduType type) {
-  const auto found = links_.find(common.source);
-  if (found == links_.end()) {
-    if (!link_may_be_coming(common.source)) {
-      owe_warning(common.source, static_cast<std::uint8_t>(type), kReasonNotConnected);
-    }
-    return nullptr;
+Connection* DataTransfer::connection_for(const pdu::Common& common, pdu::DpduType type) {
+  const auto found = connections_.find(common.source);
+  if (found != connections_.end()) return &found->second;
+  if (!link_may_be_coming(common.source)) {
+    owe_warning(common.source, static_cast<std::uint8_t>(type), kReasonNotConnected);
   }
-  found->second.heard = true;
-  found->second.active = true;
-  return &found->second;
+  return nullptr;
 }
 
 // Link control from that station came in the same piece and has not been acted on yet.
@@ -255,32 +246,52 @@ bool DataTransfer::link_may_be_coming(Address peer) const {
   });
 }
 
+// Results go up in the order in which the frames came, so each D_PDU is followed by a collect.
 void DataTransfer::on_dpdu(Instant, Instant, bool ok, pdu::Data& data) {
-  Link* link = link_for(data.common, pdu::DpduType::data_only);
-  if (!link) return;
-  on_data(*link, data.number, data.flags, std::move(data.segment), ok);
-}
-
-void DataTransfer::on_data(Link& link, FrameNumber number, const pdu::DataFlags& flags,
-                           Bytes segment, bool ok) {
-  if (link.rx.on_data(number, flags, std::move(segment), ok)) {
-    link.ack_owed = true;
-    link.out_of_sync_bursts = 0;
-  } else {
-    link.out_of_sync = true;
-  }
-  collect(link);  // results go up in the order in which the frames came
+  Connection* connection = connection_for(data.common, pdu::DpduType::data_only);
+  if (!connection) return;
+  connection->on_data(data.number, data.flags, std::move(data.segment), ok);
+  collect(*connection);
 }
 
 void DataTransfer::on_dpdu(Instant now, Instant, bool ok, pdu::DataAck& data) {
-  Link* link = link_for(data.common, pdu::DpduType::data_ack);
-  if (!link) return;
-  on_ack(now, *link, data.ack);
-  on_data(*link, data.number, data.flags, std::move(data.segment), ok);
+  Connection* connection = connection_for(data.common, pdu::DpduType::data_ack);
+  if (!connection) return;
+  on_answer(now, *connection, connection->on_ack(data.ack), pdu::DpduType::data_ack);
+  connection->on_data(data.number, data.flags, std::move(data.segment), ok);
+  collect(*connection);
 }
 
 void DataTransfer::on_dpdu(Instant now, Instant, bool, pdu::AckOnly& ack) {
-  if (Link* link = link_for(ack.common, pdu::DpduType::ack_only)) on_ack(now, *link, ack.ack);
+  Connection* connection = connection_for(ack.common, pdu::DpduType::ack_only);
+  if (connection) {
+    on_answer(now, *connection, connection->on_ack(ack.ack), pdu::DpduType::ack_only);
+  }
+}
+
+void DataTransfer::on_dpdu(Instant, Instant, bool, pdu::Reset& reset) {
+  if (connection_for(reset.common, pdu::DpduType::reset)) {
+    owe_warning(reset.common.source, pdu::type_of(reset), kReasonUnrecognised);
+  }
+}
+
+void DataTransfer::on_dpdu(Instant, Instant, bool ok, pdu::ExpeditedData& data) {
+  Connection* connection = connection_for(data.common, pdu::DpduType::expedited_data);
+  if (!connection) return;
+  connection->on_expedited_data(data, ok);
+  collect(*connection);
+}
+
+void DataTransfer::on_dpdu(Instant now, Instant, bool, pdu::ExpeditedAck& ack) {
+  Connection* connection = connection_for(ack.common, pdu::DpduType::expedited_ack);
+  if (connection) {
+    on_answer(now, *connection, connection->on_expedited_ack(ack.ack),
+              pdu::DpduType::expedited_ack);
+  }
+}
+
+void DataTransfer::on_dpdu(Instant, Instant, bool, pdu::Management& management) {
+  owe_warning(management.common.source, pdu::type_of(management), kReasonUnrecognised);
 }
 
 void DataTransfer::on_dpdu(Instant, Instant first_bit_at, bool ok, pdu::Nonarq& nonarq) {
@@ -294,26 +305,20 @@ void DataTransfer::on_dpdu(Instant, Instant, bool, pdu::Warning& warning) {
 }
 
 void DataTransfer::on_dpdu(Instant, Instant, bool, pdu::Unsupported& unsupported) {
-  const bool needs_connection = unsupported.type <= 5;
-  const bool connected = links_.contains(unsupported.common.source);
-  owe_warning(unsupported.common.source, unsupported.type,
-              needs_connection && !connected ? kReasonNotConnected : kReasonUnrecognised);
+  owe_warning(unsupported.common.source, unsupported.type, kReasonUnrecognised);
 }
 
-void DataTransfer::on_ack(Instant now, Link& link, const pdu::Ack& ack) {
-  const auto before = counters_[Counter::user_octets_acknowledged];
-  if (!link.tx.on_ack(ack)) {
-    link.out_of_sync = true;
-    return;
+void DataTransfer::on_answer(Instant now, Connection& connection, Connection::Verdict verdict,
+                             pdu::DpduType type) {
+  const Address peer = connection.peer();
+  if (verdict == Connection::Verdict::unexpected) {
+    owe_warning(peer, static_cast<std::uint8_t>(type), kReasonWrongState);
   }
-  link.octets_acknowledged += counters_[Counter::user_octets_acknowledged] - before;
-  link.replies_missed = 0;
-  link.out_of_sync_bursts = 0;
-  collect(link);
-  if (reply_awaited_from_ == link.peer) {
+  if (verdict == Connection::Verdict::taken && reply_awaited_from_ == peer) {
     reply_awaited_from_.reset();
     turn_.on_reply(now);
   }
+  collect(connection);
 }
 
 // One WARNING for each peer, type and reason until it has been sent, however many frames drew it.
@@ -327,53 +332,29 @@ void DataTransfer::on_reply_missing(Instant now) {
   counters_.add(Counter::reply_timeouts);
   const auto peer = std::exchange(reply_awaited_from_, std::nullopt);
   if (!peer) return;
-  Link& link = links_.at(*peer);
-  ++link.replies_missed;
-  trace_.on_trace(
-      {.at = now, .kind = TraceKind::reply_timeout, .peer = *peer, .a = link.replies_missed});
-  if (link.replies_missed >= config_.replies_missed_max) lose(now, *peer);
+  const unsigned missed = connections_.at(*peer).on_reply_missing();
+  trace_.on_trace({.at = now, .kind = TraceKind::reply_timeout, .peer = *peer, .a = missed});
+  if (missed >= config_.replies_missed_max) lose(now, *peer);
 }
 
 bool DataTransfer::anything_to_send() const {
   if (!warnings_.empty() || nonarq_tx_.has_work(true) || nonarq_tx_.has_work(false)) return true;
-  return std::any_of(links_.begin(), links_.end(), [](const auto& entry) {
-    return entry.second.ack_owed || entry.second.tx.has_work();
-  });
+  return std::any_of(connections_.begin(), connections_.end(),
+                     [](const auto& entry) { return entry.second.has_work(); });
 }
 
-// An owed acknowledgement first; then the links take turns.
-DataTransfer::Link* DataTransfer::choose_link() {
-  Link* chosen = nullptr;
-  for (auto& [peer, link] : links_) {
-    if (link.ack_owed) return &link;
-    if (!link.tx.has_work()) continue;
+// An owed acknowledgement first; then the connections take turns.
+Connection* DataTransfer::choose_connection() {
+  Connection* chosen = nullptr;
+  for (auto& [peer, connection] : connections_) {
+    if (connection.answer_owed()) return &connection;
+    if (!connection.has_work()) continue;
     const bool after_last = !last_served_ || *last_served_ < peer;
-    if (!chosen || (after_last && last_served_ && !(*last_served_ < chosen->peer))) chosen = &link;
-  }
-  return chosen;
-}
-
-void DataTransfer::fill_link(Instant now, Link& link, IntervalBudget& budget, BurstBuilder& burst) {
-  const pdu::Common common{.destination = link.peer, .source = config_.address};
-  std::optional<pdu::Ack> ack;
-  if (link.ack_owed) ack = link.rx.ack();
-  const std::size_t frames_before = burst.dpdus().size();
-  bool ack_sent = link.tx.fill(now, common, ack, budget, burst);
-  burst_->wants_reply = burst.dpdus().size() > frames_before;
-  if (ack && !ack_sent) {
-    const std::size_t octets = pdu::ack_only_octets(ack->selective.size());
-    for (int copy = 0; copy < kAckCopiesMax; ++copy) {
-      if (!budget.fits(octets) || (ack_sent && octets > budget.left_in_block())) break;
-      budget.take(octets);
-      burst.add(pdu::AckOnly{common, *ack});
-      ack_sent = true;
+    if (!chosen || (after_last && last_served_ && !(*last_served_ < chosen->peer()))) {
+      chosen = &connection;
     }
   }
-  if (!ack_sent && !burst_->wants_reply) return;
-  burst_->arq_peer = link.peer;
-  burst_->carries_ack = ack_sent;
-  link.ack_owed = link.ack_owed && !ack_sent;
-  last_served_ = link.peer;
+  return chosen;
 }
 
 void DataTransfer::transmit(Instant now) {
@@ -397,10 +378,10 @@ void DataTransfer::transmit(Instant now) {
   // Bulk data must not keep unacknowledged data off the air.
   nonarq_tx_.fill(false, config_.address, {.octets_max = budget.left() / kNonarqShare}, budget,
                   burst);
-  Link* link = choose_link();
-  if (link && (!audience || *audience == link->peer)) {
-    fill_link(now, *link, budget, burst);
-    collect(*link);
+  Connection* connection = choose_connection();
+  if (connection && (!audience || *audience == connection->peer()) &&
+      connection->fill(false, budget, burst)) {
+    burst_->peer = last_served_ = connection->peer();
   }
   nonarq_tx_.fill(false, config_.address, {}, budget, burst);
   if (burst.empty()) {  // nothing of it fits
@@ -417,7 +398,7 @@ void DataTransfer::transmit(Instant now) {
   const Duration airtime = modem::airtime(config_.mode, encoded.octets.size());
   trace_.on_trace({.at = now,
                    .kind = TraceKind::burst_started,
-                   .peer = burst_->arq_peer.value_or(Address{}),
+                   .peer = burst_->peer.value_or(Address{}),
                    .a = static_cast<std::int64_t>(encoded.octets.size()),
                    .b = airtime / std::chrono::milliseconds(1)});
   burst_->give_up_at = now + airtime + kModemPatience;
@@ -432,6 +413,7 @@ void DataTransfer::trace_dpdu(Instant now, TraceKind kind, const pdu::Dpdu& dpdu
   TraceEvent event{.at = now, .kind = kind, .peer = peer, .a = pdu::type_of(dpdu)};
   if (const auto* data = std::get_if<pdu::Data>(&dpdu)) event.b = data->number.value;
   if (const auto* data = std::get_if<pdu::DataAck>(&dpdu)) event.b = data->number.value;
+  if (const auto* data = std::get_if<pdu::ExpeditedData>(&dpdu)) event.b = data->number.value;
   Bytes octets;
   if (trace_.wants_octets() && intact && !std::holds_alternative<pdu::Unsupported>(dpdu)) {
     pdu::encode(dpdu, octets);
@@ -440,14 +422,12 @@ void DataTransfer::trace_dpdu(Instant now, TraceKind kind, const pdu::Dpdu& dpdu
   trace_.on_trace(event);
 }
 
-void DataTransfer::collect(Link& link) {
-  if (std::exchange(link.active, false)) actions_.push_back(PeerActive{link.peer});
-  while (auto outcome = link.tx.poll_outcome()) {
+void DataTransfer::collect(Connection& connection) {
+  if (connection.take_active()) actions_.push_back(PeerActive{connection.peer()});
+  while (auto outcome = connection.poll_outcome()) {
     std::visit([&](const auto& o) { actions_.push_back(o); }, *outcome);
   }
-  while (auto cpdu = link.rx.poll_cpdu()) {
-    actions_.push_back(CpduIndication{Service::arq, link.peer, config_.address, std::move(*cpdu)});
-  }
+  while (auto cpdu = connection.poll_cpdu()) actions_.push_back(std::move(*cpdu));
 }
 
 void DataTransfer::collect_nonarq() {
@@ -455,8 +435,9 @@ void DataTransfer::collect_nonarq() {
 }
 
 void DataTransfer::want_transmit(Instant now) {
-  const bool answer_owed = std::any_of(links_.begin(), links_.end(),
-                                       [](const auto& entry) { return entry.second.ack_owed; });
+  const bool answer_owed =
+      std::any_of(connections_.begin(), connections_.end(),
+                  [](const auto& entry) { return entry.second.answer_owed(); });
   turn_.on_transmit_wanted(now, !burst_ && anything_to_send(), answer_owed);
 }
 
@@ -465,10 +446,10 @@ void DataTransfer::want_transmit(Instant now) {
 void DataTransfer::settle(Instant now) {
   std::vector<Address> hopeless;
   nonarq_tx_.drop_expired(now);
-  for (auto& [peer, link] : links_) {
-    link.tx.on_deadline(now);
-    collect(link);
-    if (link.out_of_sync_bursts >= config_.out_of_sync_max) hopeless.push_back(peer);
+  for (auto& [peer, connection] : connections_) {
+    connection.on_deadline(now);
+    collect(connection);
+    if (connection.out_of_sync_bursts() >= config_.out_of_sync_max) hopeless.push_back(peer);
   }
   for (const Address peer : hopeless) lose(now, peer);
   // While something is heard, segments that passed the antenna in time may still be on their way.
@@ -507,7 +488,9 @@ std::optional<Instant> DataTransfer::next_deadline() const {
   std::optional<Instant> next = turn_.next_deadline();
   if (!heard_) next = earlier(next, nonarq_rx_.next_deadline());
   if (burst_) next = earlier(next, burst_->give_up_at);
-  for (const auto& [peer, link] : links_) next = earlier(next, link.tx.next_deadline());
+  for (const auto& [peer, connection] : connections_) {
+    next = earlier(next, connection.next_deadline());
+  }
   return next;
 }
 
@@ -519,9 +502,9 @@ std::optional<Action> DataTransfer::poll_action() {
 }
 
 std::optional<DataTransfer::LinkStatus> DataTransfer::link_status(Address peer) const {
-  const auto link = links_.find(peer);
-  if (link == links_.end()) return std::nullopt;
-  return LinkStatus{link->second.tx.queued_octets(), link->second.octets_acknowledged};
+  const auto connection = connections_.find(peer);
+  if (connection == connections_.end()) return std::nullopt;
+  return LinkStatus{connection->second.queued_octets(), connection->second.octets_acknowledged()};
 }
 
 std::size_t DataTransfer::queued_octets(Address peer) const {

@@ -13,8 +13,7 @@
 #include "s5066d/base/metrics.h"
 #include "s5066d/base/rng.h"
 #include "s5066d/base/trace.h"
-#include "s5066d/dts/arq_receiver.h"
-#include "s5066d/dts/arq_sender.h"
+#include "s5066d/dts/connection.h"
 #include "s5066d/dts/nonarq.h"
 #include "s5066d/dts/service.h"
 #include "s5066d/dts/turn_control.h"
@@ -35,6 +34,7 @@ struct Config {
   unsigned out_of_sync_max = 3;                          // bursts in a row, then the link is lost
   std::size_t links_max = 16;
   std::size_t link_queue_octets_max = 512 * 1024;
+  std::size_t expedited_queue_octets_max = 64 * 1024;  // of each link
   std::size_t nonarq_queue_octets_max = 256 * 1024;
   std::size_t warnings_max = 8;  // waiting to be sent
 };
@@ -77,26 +77,10 @@ class DataTransfer {
   bool channel_busy(Instant now) const { return turn_.channel_busy(now); }
 
  private:
-  struct Link {
-    Link(Address p, const ArqSender::Config& config, Counters& counters)
-        : peer(p), tx(config, counters), rx(kCpduOctetsMax, counters) {}
-    Address peer;
-    ArqSender tx;
-    ArqReceiver rx;
-    bool ack_owed = false;
-    bool heard = false;        // an ARQ D_PDU of this connection has come
-    bool active = false;       // … since PeerActive was last reported
-    bool out_of_sync = false;  // … in the transmission being heard
-    unsigned out_of_sync_bursts = 0;
-    unsigned replies_missed = 0;
-    std::uint64_t octets_acknowledged = 0;
-  };
   /// The transmission we have handed to the modem.
   struct OwnBurst {
     modem::BurstId id;
-    std::optional<Address> arq_peer;  // whose frames or acknowledgement it carries
-    bool carries_ack = false;
-    bool wants_reply = false;
+    std::optional<Address> peer;  // whose connection it serves
     Instant give_up_at{};
   };
   /// The transmission being heard.
@@ -124,25 +108,28 @@ class DataTransfer {
   void on_dpdu(Instant now, Instant first_bit_at, bool ok, pdu::Data& data);
   void on_dpdu(Instant now, Instant first_bit_at, bool ok, pdu::DataAck& data);
   void on_dpdu(Instant now, Instant first_bit_at, bool ok, pdu::AckOnly& ack);
+  void on_dpdu(Instant now, Instant first_bit_at, bool ok, pdu::Reset& reset);
+  void on_dpdu(Instant now, Instant first_bit_at, bool ok, pdu::ExpeditedData& data);
+  void on_dpdu(Instant now, Instant first_bit_at, bool ok, pdu::ExpeditedAck& ack);
+  void on_dpdu(Instant now, Instant first_bit_at, bool ok, pdu::Management& management);
   void on_dpdu(Instant now, Instant first_bit_at, bool ok, pdu::Nonarq& nonarq);
   void on_dpdu(Instant now, Instant first_bit_at, bool ok, pdu::Warning& warning);
   void on_dpdu(Instant now, Instant first_bit_at, bool ok, pdu::Unsupported& unsupported);
-  Link* link_for(const pdu::Common& common, pdu::DpduType type);
+  Connection* connection_for(const pdu::Common& common, pdu::DpduType type);
   bool link_may_be_coming(Address peer) const;
-  void on_data(Link& link, FrameNumber number, const pdu::DataFlags& flags, Bytes segment, bool ok);
-  void on_ack(Instant now, Link& link, const pdu::Ack& ack);
+  void on_answer(Instant now, Connection& connection, Connection::Verdict verdict,
+                 pdu::DpduType type);
   void owe_warning(Address peer, std::uint8_t received_type, std::uint8_t reason);
 
   void transmit(Instant now);
-  void fill_link(Instant now, Link& link, IntervalBudget& budget, BurstBuilder& burst);
-  Link* choose_link();
+  Connection* choose_connection();
   bool anything_to_send() const;
   void want_transmit(Instant now);
   void on_reply_missing(Instant now);
   void lose(Instant now, Address peer);
   void end_link(Address peer);
   void collect_nonarq();
-  void collect(Link& link);
+  void collect(Connection& connection);
   void settle(Instant now);
   void trace_dpdu(Instant now, TraceKind kind, const pdu::Dpdu& dpdu, Address peer, bool intact);
 
@@ -153,7 +140,7 @@ class DataTransfer {
   pdu::Scanner scanner_;
   NonarqSender nonarq_tx_;
   NonarqReceiver nonarq_rx_;
-  std::map<Address, Link> links_;
+  std::map<Address, Connection> connections_;
   std::optional<Address> last_served_;
   std::deque<PendingWarning> warnings_;
   std::optional<OwnBurst> burst_;

@@ -4,6 +4,13 @@
 
 namespace s5066::dts {
 
+void Reassembler::restart() {
+  slots_ = {};
+  assembly_ = {};
+  open_ = false;
+  discarding_ = false;
+}
+
 void Reassembler::on_segment(const RxWindow& window, FrameNumber number,
                              const pdu::DataFlags& flags, Bytes segment) {
   slots_[number.value] = Slot{flags, std::move(segment), false};

@@ -18,6 +18,8 @@ class Reassembler {
   Reassembler(std::size_t cpdu_octets_max, Counters& counters)
       : cpdu_octets_max_(cpdu_octets_max), counters_(counters) {}
 
+  /// Discards what is not complete.
+  void restart();
   /// A frame that `window` has just marked as received.
   void on_segment(const RxWindow& window, FrameNumber number, const pdu::DataFlags& flags,
                   Bytes segment);

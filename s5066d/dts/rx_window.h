@@ -11,6 +11,8 @@ namespace s5066::dts {
 
 class RxWindow {
  public:
+  explicit RxWindow(FrameNumber lwe = {0}) : lwe_(lwe), uwe_(lwe - 1) {}
+
   enum class Place {
     fresh,          // inside the window and not received before
     duplicate,      // received before; to be acknowledged again
@@ -40,8 +42,8 @@ class RxWindow {
   pdu::Ack ack() const;
 
  private:
-  FrameNumber lwe_{0};
-  FrameNumber uwe_{255};
+  FrameNumber lwe_;
+  FrameNumber uwe_;
   std::array<bool, 256> received_{};  // true only inside [RX LWE, RX LWE + 127]
 };
 

@@ -18,10 +18,10 @@ TxFrame& TxWindow::push(TxFrame frame) {
 bool TxWindow::in_sync(const pdu::Ack& ack) const {
   const unsigned ahead = distance(lwe_, ack.rx_lwe);
   if (ahead > frames_.size()) return false;  // test 4
-  // Test 5. Bit k stands for RX LWE + 1 + k; the last frame sent is frames_.size() - 1 past LWE.
-  for (std::size_t bit = 0; bit < ack.selective.size() * 8; ++bit) {
-    const bool set = ack.selective[bit / 8] >> (bit % 8) & 1;
-    if (set && ahead + 1 + bit >= frames_.size()) return false;
+  // Test 5: nothing behind the last frame sent may be acknowledged.
+  for (int i = 1; i <= static_cast<int>(8 * ack.selective.size()); ++i) {
+    const bool sent = ahead + static_cast<unsigned>(i) < frames_.size();
+    if (!sent && pdu::is_acknowledged(ack, ack.rx_lwe + i)) return false;
   }
   return true;
 }
@@ -37,9 +37,8 @@ std::vector<TxWindow::Acknowledged> TxWindow::acknowledge(const pdu::Ack& ack) {
     frame.segment = {};
   };
   const std::size_t below = distance(lwe_, ack.rx_lwe);
-  for (std::size_t i = 0; i < below; ++i) mark(frames_[i]);
-  for (std::size_t bit = 0; bit < ack.selective.size() * 8; ++bit) {
-    if (ack.selective[bit / 8] >> (bit % 8) & 1) mark(frames_[below + 1 + bit]);
+  for (std::size_t i = 0; i < frames_.size(); ++i) {
+    if (i < below || pdu::is_acknowledged(ack, frames_[i].number)) mark(frames_[i]);
   }
   while (!frames_.empty() && frames_.front().acknowledged) {
     frames_.pop_front();

@@ -32,6 +32,10 @@ std::uint8_t type_of(const Dpdu& dpdu) {
                         [&](const Data&) { return type(DpduType::data_only); },
                         [&](const AckOnly&) { return type(DpduType::ack_only); },
                         [&](const DataAck&) { return type(DpduType::data_ack); },
+                        [&](const Reset&) { return type(DpduType::reset); },
+                        [&](const ExpeditedData&) { return type(DpduType::expedited_data); },
+                        [&](const ExpeditedAck&) { return type(DpduType::expedited_ack); },
+                        [&](const Management&) { return type(DpduType::management); },
                         [&](const Nonarq& d) {
                           return type(d.expedited ? DpduType::expedited_nonarq : DpduType::nonarq);
                         },
@@ -46,6 +50,10 @@ void encode(const Dpdu& dpdu, Bytes& out) {
                  [&](const Data& d) { write_data(d, out); },
                  [&](const AckOnly& d) { write_ack_only(d, out); },
                  [&](const DataAck& d) { write_data_ack(d, out); },
+                 [&](const Reset& d) { write_reset(d, out); },
+                 [&](const ExpeditedData& d) { write_expedited_data(d, out); },
+                 [&](const ExpeditedAck& d) { write_expedited_ack(d, out); },
+                 [&](const Management& d) { write_management(d, out); },
                  [&](const Nonarq& d) { write_nonarq(d, out); },
                  [&](const Warning& d) { write_warning(d, out); },
                  [](const Unsupported&) { cannot_send_unsupported(); },
@@ -54,17 +62,22 @@ void encode(const Dpdu& dpdu, Bytes& out) {
 }
 
 std::size_t encoded_size(const Dpdu& dpdu) {
-  return std::visit(Overloaded{
-                        [](const Data& d) { return data_octets(d.segment.size()); },
-                        [](const AckOnly& d) { return ack_only_octets(d.ack.selective.size()); },
-                        [](const DataAck& d) {
-                          return data_ack_octets(d.segment.size(), d.ack.selective.size());
-                        },
-                        [](const Nonarq& d) { return nonarq_octets(d.segment.size()); },
-                        [](const Warning&) { return kWarningOctets; },
-                        [](const Unsupported&) -> std::size_t { cannot_send_unsupported(); },
-                    },
-                    dpdu);
+  return std::visit(
+      Overloaded{
+          [](const Data& d) { return data_octets(d.segment.size()); },
+          [](const AckOnly& d) { return ack_only_octets(d.ack.selective.size()); },
+          [](const DataAck& d) {
+            return data_ack_octets(d.segment.size(), d.ack.selective.size());
+          },
+          [](const Reset&) { return kResetOctets; },
+          [](const ExpeditedData& d) { return expedited_data_octets(d.segment.size()); },
+          [](const ExpeditedAck& d) { return ack_only_octets(d.ack.selective.size()); },
+          [](const Management& d) { return management_octets(d.extension.size()); },
+          [](const Nonarq& d) { return nonarq_octets(d.segment.size()); },
+          [](const Warning&) { return kWarningOctets; },
+          [](const Unsupported&) -> std::size_t { cannot_send_unsupported(); },
+      },
+      dpdu);
 }
 
 Result<Dpdu> read_dpdu(const Header& header) {
@@ -75,6 +88,14 @@ Result<Dpdu> read_dpdu(const Header& header) {
       return Dpdu{read_ack_only(header)};
     case static_cast<std::uint8_t>(DpduType::data_ack):
       return Dpdu{read_data_ack(header)};
+    case static_cast<std::uint8_t>(DpduType::reset):
+      return Dpdu{read_reset(header)};
+    case static_cast<std::uint8_t>(DpduType::expedited_data):
+      return Dpdu{read_expedited_data(header)};
+    case static_cast<std::uint8_t>(DpduType::expedited_ack):
+      return Dpdu{read_expedited_ack(header)};
+    case static_cast<std::uint8_t>(DpduType::management):
+      return Dpdu{read_management(header)};
     case static_cast<std::uint8_t>(DpduType::nonarq):
     case static_cast<std::uint8_t>(DpduType::expedited_nonarq):
       return read_nonarq(header);
@@ -92,6 +113,7 @@ bool attach_segment(Bytes segment_and_crc, Dpdu& dpdu) {
   std::visit(Overloaded{
                  [&](Data& d) { d.segment = std::move(segment_and_crc); },
                  [&](DataAck& d) { d.segment = std::move(segment_and_crc); },
+                 [&](ExpeditedData& d) { d.segment = std::move(segment_and_crc); },
                  [&](Nonarq& d) { d.segment = std::move(segment_and_crc); },
                  [](auto&) {},
              },

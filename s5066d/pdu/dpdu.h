@@ -102,6 +102,45 @@ struct DataAck {  // type 2 (C.3.5)
   friend bool operator==(const DataAck&, const DataAck&) = default;
 };
 
+struct Reset {  // type 3, RESET/WIN RESYNC (C.3.6)
+  Common common;
+  bool full_reset = false;         // FULL RESET CMD
+  bool tx_window_request = false;  // RESET TX WIN RQST
+  bool rx_window_command = false;  // RESET RX WIN CMND
+  bool ack = false;                // RESET ACK
+  FrameNumber new_rx_lwe{};        // means something only with rx_window_command
+  std::uint8_t frame_id = 0;
+  friend bool operator==(const Reset&, const Reset&) = default;
+};
+
+struct ExpeditedData {  // type 4, EXPEDITED DATA-ONLY (C.3.7)
+  Common common;
+  bool start = false;        // first segment of its C_PDU
+  bool end = false;          // last segment of its C_PDU
+  std::uint8_t cpdu_id = 0;  // 4 bits
+  FrameNumber number;
+  Bytes segment;
+  friend bool operator==(const ExpeditedData&, const ExpeditedData&) = default;
+};
+
+struct ExpeditedAck {  // type 5, EXPEDITED ACK-ONLY (C.3.8)
+  Common common;
+  Ack ack;
+  friend bool operator==(const ExpeditedAck&, const ExpeditedAck&) = default;
+};
+
+/// Longest extended message: SIZE OF HEADER has five bits.
+inline constexpr std::size_t kExtensionOctetsMax = 23;
+
+struct Management {  // type 6 (C.3.9); the first twelve bits of its message are `common.eow`
+  Common common;
+  bool valid = false;  // there is a message; without one it only acknowledges
+  bool ack = false;    // the peer's last type 6 was received
+  std::uint8_t frame_id = 0;
+  Bytes extension;  // 0..kExtensionOctetsMax octets; the EXTENDED flag says whether there are any
+  friend bool operator==(const Management&, const Management&) = default;
+};
+
 struct Nonarq {  // types 7 and 8 (C.3.10, C.3.11)
   Common common;
   bool expedited = false;
@@ -121,14 +160,15 @@ struct Warning {  // type 15 (C.3.12)
   friend bool operator==(const Warning&, const Warning&) = default;
 };
 
-/// The header's CRC is good, but the type is not offered here (3 to 6) or reserved (9 to 14).
+/// The header's CRC is good, but the type is reserved (9 to 14).
 struct Unsupported {
   Common common;
   std::uint8_t type = 0;
   friend bool operator==(const Unsupported&, const Unsupported&) = default;
 };
 
-using Dpdu = std::variant<Data, AckOnly, DataAck, Nonarq, Warning, Unsupported>;
+using Dpdu = std::variant<Data, AckOnly, DataAck, Reset, ExpeditedData, ExpeditedAck, Management,
+                          Nonarq, Warning, Unsupported>;
 
 const Common& common_of(const Dpdu& dpdu);
 std::uint8_t type_of(const Dpdu& dpdu);
@@ -150,9 +190,16 @@ constexpr std::size_t ack_only_octets(std::size_t selective) {
 constexpr std::size_t data_ack_octets(std::size_t segment, std::size_t selective) {
   return 23 + selective + segment;
 }
+constexpr std::size_t expedited_data_octets(std::size_t segment) {
+  return 22 + segment;
+}
+constexpr std::size_t management_octets(std::size_t extension) {
+  return 17 + extension;
+}
 constexpr std::size_t nonarq_octets(std::size_t segment) {
   return 28 + segment;
 }
+inline constexpr std::size_t kResetOctets = 18;
 inline constexpr std::size_t kWarningOctets = 16;
 static_assert(data_ack_octets(kSegmentOctetsMax, kSelectiveOctetsMax) == kDpduOctetsMax);
 

@@ -104,6 +104,43 @@ void expect_specific(const DissectedPacket& packet, const pdu::DataAck& data_ack
   expect_segment(packet, data_ack.segment);
 }
 
+void expect_specific(const DissectedPacket& packet, const pdu::Reset& reset) {
+  const Expect expect(packet, "reset_win_resync.");
+  expect.number("unused", 0);
+  expect.number("full_reset", reset.full_reset);
+  expect.number("reset_tx_win", reset.tx_window_request);
+  expect.number("reset_rx_win", reset.rx_window_command);
+  expect.number("reset_ack", reset.ack);
+  expect.number("new_rx_lwe", reset.new_rx_lwe.value);
+  expect.number("reset_frame_id", reset.frame_id);
+}
+
+void expect_specific(const DissectedPacket& packet, const pdu::ExpeditedData& data) {
+  const Expect expect(packet, "exp_data_only.");
+  expect.number("cpdu_start", data.start);
+  expect.number("cpdu_end", data.end);
+  expect.number("cpdu_id", data.cpdu_id);
+  expect.number("segmented_cpdu_size", data.segment.size());
+  expect.number("transmit_sequence_number", data.number.value);
+  expect_segment(packet, data.segment);
+}
+
+void expect_specific(const DissectedPacket& packet, const pdu::ExpeditedAck& ack) {
+  expect_ack(Expect(packet, "exp_ack_only."), ack.ack);
+}
+
+void expect_specific(const DissectedPacket& packet, const pdu::Management& management) {
+  const Expect expect(packet, "management.");
+  expect.number("unused", 0);
+  expect.number("extended_message_flag", !management.extension.empty());
+  expect.number("message", management.valid);
+  expect.number("ack", management.ack);
+  expect.number("management_frame_id", management.frame_id);
+  // tshark 4.0 takes the flags for the message's type, and all three of them for type 7.
+  const bool all_flags = management.valid && management.ack;
+  if (!all_flags) expect.octets("extended_message", management.extension);
+}
+
 void expect_specific(const DissectedPacket& packet, const pdu::Nonarq& nonarq) {
   const Expect expect(packet, nonarq.expedited ? "exp_non_arq_data." : "non_arq_data.");
   expect.number("cpdu_id_1", nonarq.cpdu_id >> 8u);
@@ -166,8 +203,16 @@ TEST(DpduDissection, the_shortest_and_the_longest_of_each_type_are_whole) {
   nonarq.cpdu_size = pdu::kSegmentOctetsMax;
   pdu::AckOnly ack_only;
   ack_only.ack = longest.ack;
+  pdu::ExpeditedData expedited;
+  expedited.segment = longest.segment;
+  pdu::ExpeditedAck expedited_ack;
+  expedited_ack.ack = longest.ack;
+  pdu::Management management;
+  management.extension = Bytes(pdu::kExtensionOctetsMax, 0x5A);
   expect_dissected({pdu::Data{}, data, pdu::AckOnly{}, ack_only, pdu::DataAck{}, longest,
-                    pdu::Nonarq{}, nonarq, pdu::Warning{}});
+                    pdu::Reset{}, pdu::ExpeditedData{}, expedited, pdu::ExpeditedAck{},
+                    expedited_ack, pdu::Management{}, management, pdu::Nonarq{}, nonarq,
+                    pdu::Warning{}});
 }
 
 TEST(DpduDissection, an_engineering_order_wire_message_is_understood) {

@@ -45,7 +45,7 @@ inline pdu::Dpdu random_dpdu(Rng& rng, std::size_t segment_octets_max = pdu::kSe
     return random_bytes(rng, rng.below(static_cast<std::uint32_t>(segment_octets_max) + 1));
   };
   const pdu::Common common = random_common(rng);
-  switch (rng.below(5)) {
+  switch (rng.below(9)) {
     case 0:
       return pdu::Data{common, random_flags(rng), random_number(rng), segment()};
     case 1:
@@ -53,6 +53,27 @@ inline pdu::Dpdu random_dpdu(Rng& rng, std::size_t segment_octets_max = pdu::kSe
     case 2:
       return pdu::DataAck{common, random_flags(rng), random_number(rng), random_ack(rng),
                           segment()};
+    case 4:
+      return pdu::Reset{common,
+                        rng.chance(0.5),
+                        rng.chance(0.5),
+                        rng.chance(0.5),
+                        rng.chance(0.5),
+                        random_number(rng),
+                        static_cast<std::uint8_t>(rng.below(256))};
+    case 5:
+      return pdu::ExpeditedData{common,
+                                rng.chance(0.5),
+                                rng.chance(0.5),
+                                static_cast<std::uint8_t>(rng.below(16)),
+                                random_number(rng),
+                                segment()};
+    case 6:
+      return pdu::ExpeditedAck{common, random_ack(rng)};
+    case 7:
+      return pdu::Management{common, rng.chance(0.5), rng.chance(0.5),
+                             static_cast<std::uint8_t>(rng.below(256)),
+                             random_bytes(rng, rng.below(pdu::kExtensionOctetsMax + 1))};
     case 3: {
       pdu::Nonarq nonarq;
       nonarq.common = common;

@@ -149,7 +149,7 @@ class Sending : public ::testing::Test {
   void send() {
     IntervalBudget budget({}, std::chrono::seconds(60));
     BurstBuilder burst;
-    sender_.fill(Instant{}, {}, std::nullopt, budget, burst);
+    sender_.fill({}, std::nullopt, budget, burst);
     sender_.on_sent();
   }
   std::vector<std::uint64_t> confirmed() {

@@ -46,27 +46,26 @@ TEST(DpduVectors, are_what_we_send) {
   }
 }
 
-TEST(DpduVectors, types_not_offered_are_told_by_their_number) {
-  struct Case {
-    const char* hex;
-    std::uint8_t type;
-  };
-  const Case cases[] = {
-      {"90 EB 30 00 02 E9 10 20 30 41 02 03 05 08 00 01 12 80", 3},  // X10
-      {"90 EB 40 00 03 E9 10 20 30 41 02 03 05 D4 06 00 0F 8F 55 52 47 45 4E 54 26 C0 1A "
-       "48",  // X14
-       4},
-      {"90 EB 50 00 01 E7 10 20 30 51 02 03 04 01 AD 8B", 5},                       // X15
-      {"90 EB 67 19 05 EE 10 20 30 41 02 03 05 06 03 00 00 25 80 01 B0 29 D2", 6},  // X23
-  };
-  for (const auto& c : cases) {
-    const Bytes octets = from_hex(c.hex).value();
-    const auto received = decode(octets);
-    ASSERT_TRUE(received.ok());
-    EXPECT_EQ(type_of(received->dpdu), c.type);
-    EXPECT_TRUE(std::holds_alternative<Unsupported>(received->dpdu));
-    EXPECT_EQ(received->octets, octets.size());
-    EXPECT_TRUE(received->segment_ok);
+TEST(DpduNegative, an_extension_counts_only_with_its_flag) {
+  Bytes frame = vector_octets("X16");
+  frame[13] |= 0x04;
+  seal_header(frame, frame.size());
+  EXPECT_TRUE(std::get<Management>(decode(frame)->dpdu).extension.empty());
+  frame = vector_octets("X23");
+  frame[13] &= 0x03;
+  seal_header(frame, frame.size());
+  EXPECT_TRUE(std::get<Management>(decode(frame)->dpdu).extension.empty());
+}
+
+TEST(DpduNegative, bits_not_used_are_ignored) {
+  for (const char* name : {"X10", "X16"}) {
+    Bytes frame = vector_octets(name);
+    const auto before = decode(frame);
+    frame[13] |= name[2] == '0' ? 0xF0 : 0xF8;
+    seal_header(frame, frame.size());
+    const auto after = decode(frame);
+    ASSERT_TRUE(after.ok());
+    EXPECT_EQ(after->dpdu, before->dpdu);
   }
 }
 
@@ -275,6 +274,18 @@ TEST(DpduLimits, the_largest_of_everything_fits_and_one_more_is_our_bug) {
   EXPECT_EQ(encoded(last).size(), nonarq_octets(0));
   last.cpdu_id = 0x1000;
   EXPECT_DEATH(encoded(last), "kCpduIdMax");
+
+  ExpeditedData expedited;
+  expedited.cpdu_id = 15;
+  EXPECT_EQ(encoded(expedited).size(), expedited_data_octets(0));
+  expedited.cpdu_id = 16;
+  EXPECT_DEATH(encoded(expedited), "kCpduIdMax");
+
+  Management management;
+  management.extension.resize(kExtensionOctetsMax);
+  EXPECT_EQ(encoded(management).size(), management_octets(kExtensionOctetsMax));
+  management.extension.resize(kExtensionOctetsMax + 1);
+  EXPECT_DEATH(encoded(management), "kExtensionOctetsMax");
 
   Data to_group;
   to_group.common.destination.group = true;

@@ -180,12 +180,51 @@ void add_others(std::vector<Vector>& all) {
       {"X30", hex("90 EB F0 00 02 E7 10 20 30 41 02 03 05 90 F0 7D"), Warning{b_to_a(2), 9, 0}});
 }
 
+void add_resets_and_expedited(std::vector<Vector>& all) {
+  all.push_back({"X10", hex("90 EB 30 00 02 E9 10 20 30 41 02 03 05 08 00 01 12 80"),
+                 Reset{.common = b_to_a(2), .full_reset = true, .frame_id = 1}});
+  all.push_back({"X11", hex("90 EB 30 00 02 E9 10 20 30 51 02 03 04 01 00 00 89 BA"),
+                 Reset{.common = a_to_b(2), .ack = true}});
+  all.push_back(
+      {"X12", hex("90 EB 30 00 02 E9 10 20 30 41 02 03 05 02 2A 02 B4 A9"),
+       Reset{.common = b_to_a(2), .rx_window_command = true, .new_rx_lwe = {42}, .frame_id = 2}});
+  all.push_back({"X13", hex("90 EB 30 00 02 E9 10 20 30 51 02 03 04 04 00 03 B1 5F"),
+                 Reset{.common = a_to_b(2), .tx_window_request = true, .frame_id = 3}});
+  all.push_back({"X14",
+                 hex("90 EB 40 00 03 E9 10 20 30 41 02 03 05 D4 06 00 0F 8F 55 52 47 45 4E 54 26 "
+                     "C0 1A 48"),
+                 ExpeditedData{b_to_a(3), true, true, 5, {0}, text("URGENT")}});
+  all.push_back({"X15", hex("90 EB 50 00 01 E7 10 20 30 51 02 03 04 01 AD 8B"),
+                 ExpeditedAck{a_to_b(1), acks(1, 0, {})}});
+}
+
+void add_management(std::vector<Vector>& all) {
+  all.push_back({"X16", hex("90 EB 61 45 05 E8 10 20 30 41 02 03 05 02 00 FB CD"),
+                 Management{b_to_a(5, {1, 0x45}), true, false, 0, {}}});
+  all.push_back({"X17", hex("90 EB 62 00 05 E8 10 20 30 51 02 03 04 03 00 90 C3"),
+                 Management{a_to_b(5, {2, 0}), true, true, 0, {}}});
+  all.push_back({"X18", hex("90 EB 60 00 03 E8 10 20 30 41 02 03 05 01 01 28 19"),
+                 Management{b_to_a(3), false, true, 1, {}}});
+  all.push_back({"X19", hex("90 EB 62 60 05 E8 10 20 30 51 02 03 04 02 01 B5 70"),
+                 Management{a_to_b(5, {2, 0x60}), true, false, 1, {}}});
+  all.push_back({"X20", hex("90 EB 60 00 03 E8 10 20 30 41 02 03 05 01 02 5E 0A"),
+                 Management{b_to_a(3), false, true, 2, {}}});
+  all.push_back({"X21", hex("90 EB 62 25 05 E8 10 20 30 51 02 03 04 03 00 34 C9"),
+                 Management{a_to_b(5, {2, 0x25}), true, true, 0, {}}});
+  all.push_back({"X22", hex("90 EB 62 40 05 E8 10 20 30 41 02 03 05 03 01 A3 FA"),
+                 Management{b_to_a(5, {2, 0x40}), true, true, 1, {}}});
+  all.push_back({"X23", hex("90 EB 67 19 05 EE 10 20 30 41 02 03 05 06 03 00 00 25 80 01 B0 29 D2"),
+                 Management{b_to_a(5, {7, 0x19}), true, false, 3, hex("00 00 25 80 01 B0")}});
+}
+
 }  // namespace
 
 std::vector<Vector> vectors() {
   std::vector<Vector> all;
   add_data(all);
   add_acks(all);
+  add_resets_and_expedited(all);
+  add_management(all);
   add_others(all);
   return all;
 }

@@ -1,0 +1,171 @@
+#include "s5066d/dts/connection.h"
+
+#include <utility>
+
+#include "s5066d/base/deadline_table.h"
+
+namespace s5066::dts {
+namespace {
+/// An acknowledgement alone in its block is repeated while the block has room.
+constexpr int kAckCopiesMax = 3;
+}  // namespace
+
+Connection::Connection(Address peer, const Config& config, Counters& counters)
+    : peer_(peer),
+      config_(config),
+      counters_(counters),
+      regular_tx_(config.regular, counters),
+      regular_rx_(kCpduOctetsMax, counters),
+      expedited_tx_(config.expedited, counters),
+      expedited_rx_(kCpduOctetsMax, counters) {
+  S5066_ASSERT(!config.regular.expedited && config.expedited.expedited);
+}
+
+Result<void> Connection::request(CpduRequest request) {
+  S5066_ASSERT(request.service == Service::arq || request.service == Service::expedited_arq);
+  ArqSender& sender = request.service == Service::arq ? regular_tx_ : expedited_tx_;
+  return sender.request(std::move(request));
+}
+
+void Connection::on_terminated() {
+  regular_tx_.on_terminated();
+  expedited_tx_.on_terminated();
+}
+
+// --- What was heard of the peer ------------------------------------------------------------------
+
+Connection::Verdict Connection::on_data(FrameNumber number, const pdu::DataFlags& flags,
+                                        Bytes segment, bool ok) {
+  heard_ = active_ = true;
+  if (!regular_rx_.on_data(number, flags, std::move(segment), ok)) {
+    out_of_sync_ = true;
+    return Verdict::out_of_sync;
+  }
+  ack_owed_ = true;
+  out_of_sync_bursts_ = 0;
+  return Verdict::taken;
+}
+
+Connection::Verdict Connection::on_ack(const pdu::Ack& ack) {
+  const Verdict verdict = take_ack(regular_tx_, ack);
+  if (verdict == Verdict::out_of_sync) out_of_sync_ = true;
+  if (verdict == Verdict::taken) out_of_sync_bursts_ = 0;
+  return verdict;
+}
+
+// Another C_PDU ID begins a new window, and ends what was incomplete: its sender has given it up.
+// The standard counts each C_PDU's frames from 0; a peer that lets them run on shows so by the
+// number of the first (C.6.1.3(7)).
+void Connection::on_expedited_data(pdu::ExpeditedData& data, bool ok) {
+  heard_ = active_ = true;
+  if (expedited_id_ != data.cpdu_id) {
+    expedited_id_ = data.cpdu_id;
+    expedited_rx_.restart(data.start ? data.number : FrameNumber{0});
+  }
+  const pdu::DataFlags flags{.start = data.start, .end = data.end, .in_order = true};
+  if (expedited_rx_.on_data(data.number, flags, std::move(data.segment), ok)) {
+    expedited_ack_owed_ = true;
+  }
+}
+
+// Type 5 does not say which C_PDU it is about, so it counts only for the one in flight; a copy of
+// the one that ended it changes nothing.
+Connection::Verdict Connection::on_expedited_ack(const pdu::Ack& ack) {
+  const Verdict verdict = take_ack(expedited_tx_, ack);
+  return verdict == Verdict::out_of_sync ? Verdict::unexpected : verdict;
+}
+
+Connection::Verdict Connection::take_ack(ArqSender& sender, const pdu::Ack& ack) {
+  heard_ = active_ = true;
+  const auto before = counters_[Counter::user_octets_acknowledged];
+  if (!sender.on_ack(ack)) return Verdict::out_of_sync;
+  octets_acknowledged_ += counters_[Counter::user_octets_acknowledged] - before;
+  replies_missed_ = 0;
+  return Verdict::taken;
+}
+
+void Connection::on_heard_over() {
+  if (std::exchange(out_of_sync_, false)) ++out_of_sync_bursts_;
+}
+
+// --- Transmissions -------------------------------------------------------------------------------
+
+bool Connection::fill(bool answer_only, IntervalBudget& budget, BurstBuilder& burst) {
+  const std::size_t before = burst.dpdus().size();
+  filled_ = {};
+  if (expedited_ack_owed_) {
+    const int copies = regular_tx_.has_work() && !answer_only ? 1 : kAckCopiesMax;
+    filled_.expedited_ack = add_acks<pdu::ExpeditedAck>(expedited_rx_.ack(), copies, budget, burst);
+  }
+  std::optional<pdu::Ack> ack;
+  if (ack_owed_) ack = regular_rx_.ack();
+
+  // Types 0 and 2 rest while expedited data is under way (C.6.1.2(1), C.3.7(13)).
+  const bool expedited = expedited_tx_.has_work();
+  if (!expedited && !answer_only) {
+    const std::size_t frames = burst.dpdus().size();
+    filled_.ack = regular_tx_.fill(common(), ack, budget, burst);
+    filled_.data = burst.dpdus().size() > frames;
+  }
+  if (ack && !filled_.ack) filled_.ack = add_acks<pdu::AckOnly>(*ack, kAckCopiesMax, budget, burst);
+  if (expedited && !answer_only) {
+    const std::size_t frames = burst.dpdus().size();
+    expedited_tx_.fill(common(), std::nullopt, budget, burst);
+    filled_.expedited_data = burst.dpdus().size() > frames;
+  }
+  if (filled_.ack) ack_owed_ = false;
+  if (filled_.expedited_ack) expedited_ack_owed_ = false;
+  return burst.dpdus().size() > before;
+}
+
+template <typename AckDpdu>
+bool Connection::add_acks(const pdu::Ack& ack, int copies_max, IntervalBudget& budget,
+                          BurstBuilder& burst) const {
+  const std::size_t octets = pdu::ack_only_octets(ack.selective.size());
+  int copies = 0;
+  for (; copies < copies_max; ++copies) {
+    if (!budget.fits(octets) || (copies > 0 && octets > budget.left_in_block())) break;
+    budget.take(octets);
+    burst.add(AckDpdu{common(), ack});
+  }
+  return copies > 0;
+}
+
+void Connection::on_transmitted(bool sent) {
+  if (!sent && filled_.ack) ack_owed_ = true;
+  if (!sent && filled_.expedited_ack) expedited_ack_owed_ = true;
+  if (filled_.data) regular_tx_.on_sent();
+  if (filled_.expedited_data) expedited_tx_.on_sent();
+  filled_ = {};
+}
+
+void Connection::on_deadline(Instant now) {
+  regular_tx_.on_deadline(now);
+  expedited_tx_.on_deadline(now);
+}
+
+std::optional<Instant> Connection::next_deadline() const {
+  return earlier(regular_tx_.next_deadline(), expedited_tx_.next_deadline());
+}
+
+std::optional<ArqSender::Outcome> Connection::poll_outcome() {
+  auto outcome = expedited_tx_.poll_outcome();
+  return outcome ? outcome : regular_tx_.poll_outcome();
+}
+
+std::optional<CpduIndication> Connection::poll_cpdu() {
+  for (auto* receiver : {&expedited_rx_, &regular_rx_}) {
+    auto cpdu = receiver->poll_cpdu();
+    if (!cpdu) continue;
+    const bool regular = receiver == &regular_rx_;
+    return CpduIndication{regular ? Service::arq : Service::expedited_arq, peer_, config_.self,
+                          std::move(*cpdu)};
+  }
+  return std::nullopt;
+}
+
+std::size_t Connection::queued_octets() const {
+  return regular_tx_.queued_octets() + expedited_tx_.queued_octets();
+}
+
+}  // namespace s5066::dts

@@ -1,0 +1,112 @@
+// The ARQ connection with one peer (C.6.2): regular and expedited data in both directions, and what
+// of it goes into a transmission.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "s5066d/base/metrics.h"
+#include "s5066d/base/result.h"
+#include "s5066d/dts/arq_receiver.h"
+#include "s5066d/dts/arq_sender.h"
+#include "s5066d/dts/interval_packer.h"
+#include "s5066d/dts/service.h"
+
+namespace s5066::dts {
+
+class Connection {
+ public:
+  struct Config {
+    Address self;
+    ArqSender::Config regular;
+    ArqSender::Config expedited;
+  };
+  /// What a D_PDU of the peer was to this connection.
+  enum class Verdict : std::uint8_t {
+    taken,
+    out_of_sync,  // the two disagree about the windows; nothing was changed
+    unexpected,   // there is nothing it could answer
+  };
+
+  Connection(Address peer, const Config& config, Counters& counters);
+
+  Address peer() const { return peer_; }
+
+  /// Regular or expedited ARQ; on success exactly one outcome follows.
+  Result<void> request(CpduRequest request);
+  /// Everything accepted is rejected.
+  void on_terminated();
+
+  // --- What was heard of the peer ---
+  Verdict on_data(FrameNumber number, const pdu::DataFlags& flags, Bytes segment, bool ok);
+  Verdict on_ack(const pdu::Ack& ack);
+  void on_expedited_data(pdu::ExpeditedData& data, bool ok);
+  Verdict on_expedited_ack(const pdu::Ack& ack);
+  /// The transmission that was being heard has ended.
+  void on_heard_over();
+  /// An ARQ D_PDU of this connection has come, whatever it was.
+  bool heard() const { return heard_; }
+  /// … since the last call.
+  bool take_active() { return std::exchange(active_, false); }
+  /// Transmissions in a row that did not fit our windows.
+  unsigned out_of_sync_bursts() const { return out_of_sync_bursts_; }
+
+  // --- Transmissions ---
+  bool answer_owed() const { return ack_owed_ || expedited_ack_owed_; }
+  bool has_work() const {
+    return answer_owed() || regular_tx_.has_work() || expedited_tx_.has_work();
+  }
+  /// Adds acknowledgements, then expedited data; while none of that is under way, regular data.
+  /// With `answer_only` nothing that asks for an answer. False when nothing was added.
+  bool fill(bool answer_only, IntervalBudget& budget, BurstBuilder& burst);
+  /// What the last fill added waits for an answer.
+  bool wants_reply() const { return filled_.data || filled_.expedited_data; }
+  /// The transmission with the last fill is over; `sent` when it left the antenna.
+  void on_transmitted(bool sent);
+  /// The answer has not come; returns how often in a row.
+  unsigned on_reply_missing() { return ++replies_missed_; }
+
+  void on_deadline(Instant now);
+  std::optional<Instant> next_deadline() const;
+
+  std::optional<ArqSender::Outcome> poll_outcome();
+  std::optional<CpduIndication> poll_cpdu();
+
+  /// C_PDU octets accepted and not yet reported.
+  std::size_t queued_octets() const;
+  std::uint64_t octets_acknowledged() const { return octets_acknowledged_; }
+
+ private:
+  struct Filled {
+    bool ack = false;
+    bool expedited_ack = false;
+    bool data = false;
+    bool expedited_data = false;
+  };
+  Verdict take_ack(ArqSender& sender, const pdu::Ack& ack);
+  template <typename AckDpdu>
+  bool add_acks(const pdu::Ack& ack, int copies_max, IntervalBudget& budget,
+                BurstBuilder& burst) const;
+  pdu::Common common() const { return {.destination = peer_, .source = config_.self}; }
+
+  Address peer_;
+  Config config_;
+  Counters& counters_;
+  ArqSender regular_tx_;
+  ArqReceiver regular_rx_;
+  ArqSender expedited_tx_;
+  ArqReceiver expedited_rx_;
+  std::optional<std::uint8_t> expedited_id_;  // C_PDU ID that expedited_rx_ is at
+  bool ack_owed_ = false;
+  bool expedited_ack_owed_ = false;
+  bool heard_ = false;
+  bool active_ = false;
+  bool out_of_sync_ = false;  // in the transmission being heard
+  unsigned out_of_sync_bursts_ = 0;
+  unsigned replies_missed_ = 0;
+  std::uint64_t octets_acknowledged_ = 0;
+  Filled filled_;
+};
+
+}  // namespace s5066::dts

@@ -1,0 +1,125 @@
+// Data transfer sublayers with nothing above them, on one simulated medium.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+
+#include "modem/api/airtime.h"
+#include "s5066d/dts/data_transfer.h"
+#include "tests/support/sim_medium.h"
+
+namespace s5066::dts {
+
+using namespace std::chrono_literals;
+
+class DtsWorld {
+ public:
+  struct Station {
+    Counters counters;
+    NullTrace trace;
+    std::unique_ptr<DataTransfer> dts;
+    std::size_t port = 0;
+    std::vector<CpduIndication> received;
+    std::vector<CpduId> confirmed;
+    std::vector<CpduRejected> rejected;
+    std::vector<Address> lost;
+    std::vector<WarningReceived> warnings;
+    std::optional<Instant> armed;
+  };
+
+  DtsWorld(std::size_t stations, const sim::MediumOptions& options, std::uint64_t seed,
+           Config config = {})
+      : rng_(seed), medium_(heap_, rng_.fork(), options) {
+    for (std::size_t i = 0; i < stations; ++i) {
+      auto station = std::make_unique<Station>();
+      config.address = address(i);
+      station->dts =
+          std::make_unique<DataTransfer>(config, rng_, station->counters, station->trace);
+      Station* self = station.get();
+      station->port = medium_.add_station([this, self](const modem::Event& event) {
+        self->dts->on_modem_event(heap_.now(), event);
+        drain(*self);
+      });
+      stations_.push_back(std::move(station));
+    }
+    run_for(10s);  // so that everybody has listened before anybody talks
+  }
+
+  static Address address(std::size_t i) { return {0x01020300u + static_cast<std::uint32_t>(i)}; }
+  Station& operator[](std::size_t i) { return *stations_[i]; }
+  sim::Medium& medium() { return medium_; }
+  Instant now() const { return heap_.now(); }
+
+  void connect(std::size_t a, std::size_t b) {
+    made(a, b);
+    made(b, a);
+  }
+  void made(std::size_t at, std::size_t peer) {
+    stations_[at]->dts->on_connection_made(heap_.now(), address(peer));
+    drain(*stations_[at]);
+  }
+  void send(std::size_t from, std::size_t to, std::uint64_t id, Bytes cpdu,
+            Service service = Service::arq, std::optional<Instant> ttd = {}) {
+    request(from, {.id = {id},
+                   .service = service,
+                   .destination = address(to),
+                   .cpdu = std::move(cpdu),
+                   .time_to_die = ttd});
+  }
+  void request(std::size_t from, CpduRequest request) {
+    stations_[from]->dts->request_cpdu(heap_.now(), std::move(request));
+    drain(*stations_[from]);
+  }
+  void run_for(Duration d) { heap_.run_until(heap_.now() + d); }
+
+ private:
+  void drain(Station& station) {
+    while (auto action = station.dts->poll_action()) {
+      if (auto* command = std::get_if<modem::Command>(&*action)) {
+        medium_.command(station.port, *command);
+      } else if (auto* confirm = std::get_if<CpduConfirm>(&*action)) {
+        station.confirmed.push_back(confirm->id);
+      } else if (auto* rejected = std::get_if<CpduRejected>(&*action)) {
+        station.rejected.push_back(*rejected);
+      } else if (auto* indication = std::get_if<CpduIndication>(&*action)) {
+        station.received.push_back(std::move(*indication));
+      } else if (auto* lost = std::get_if<ConnectionLost>(&*action)) {
+        station.lost.push_back(lost->peer);
+      } else if (auto* warning = std::get_if<WarningReceived>(&*action)) {
+        station.warnings.push_back(*warning);
+      }
+    }
+    const auto deadline = station.dts->next_deadline();
+    if (!deadline || station.armed == deadline) return;
+    station.armed = deadline;
+    Station* self = &station;
+    heap_.schedule(std::max(*deadline, heap_.now()), [this, self, deadline] {
+      if (self->armed != deadline) return;
+      self->armed.reset();
+      self->dts->on_deadline(heap_.now());
+      drain(*self);
+    });
+  }
+
+  sim::EventHeap heap_;
+  Rng rng_;
+  sim::Medium medium_;
+  std::vector<std::unique_ptr<Station>> stations_;
+};
+
+inline Bytes pattern(std::size_t octets, std::uint64_t seed) {
+  Rng rng(seed);
+  Bytes out(octets);
+  for (auto& octet : out) octet = static_cast<std::uint8_t>(rng.next());
+  return out;
+}
+
+inline void expect_clean_air(DtsWorld& world) {
+  EXPECT_EQ(world.medium().faults().keyed_over_announced_burst, 0u);
+  EXPECT_EQ(world.medium().faults().eot_wrong, 0u);
+  EXPECT_EQ(world.medium().faults().eot_increased, 0u);
+}
+
+}  // namespace s5066::dts
