@@ -1,40 +1,20 @@
 #include "sis/client.h"
 
-#include <array>
-#include <boost/asio/connect.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/write.hpp>
 #include <chrono>
+#include <map>
 #include <utility>
 
 #include "s5066d/base/rng.h"
+#include "sis/client_connection.h"
 
 namespace s5066::sis {
 
 namespace asio = boost::asio;
-using asio::ip::tcp;
 using boost::system::error_code;
 
 namespace {
-
-constexpr std::size_t kReadOctetsMax = 1 << 14;
-
-/// One connection or the attempt at it. Handlers hold it, so that its buffers outlive them, and
-/// compare it with the current one, so that an old connection is never heard again.
-struct Connection {
-  explicit Connection(asio::io_context& io) : resolver(io), socket(io) {}
-  tcp::resolver resolver;
-  tcp::socket socket;
-  std::array<std::uint8_t, kReadOctetsMax> in{};
-  Bytes out;
-};
-
-Error io_error(const error_code& code) {
-  return Error{ErrorCode::io, code.message()};
-}
 
 Instant steady_now() {
   return Instant(std::chrono::steady_clock::now().time_since_epoch());
@@ -52,25 +32,37 @@ class Client::Shell : public std::enable_shared_from_this<Shell> {
         core_(config.core, rng_),
         on_event_(std::move(on_event)) {}
 
-  void start() {
-    core_.start(steady_now());
-    drain();
+  /// Calls the core, and does what comes of it.
+  template <typename Call>
+  auto with_core(Call call) {
+    if constexpr (std::is_void_v<decltype(call(core_, Instant{}))>) {
+      call(core_, steady_now());
+      drain();
+    } else {
+      auto result = call(core_, steady_now());
+      drain();
+      return result;
+    }
   }
 
-  void stop() {
-    core_.stop(steady_now());
-    drain();
-  }
-
-  Result<RequestId> request_unidata(UnidataRequest request) {
-    auto result = core_.request_unidata(steady_now(), std::move(request));
-    drain();
-    return result;
+  template <typename Call>
+  void submit(OnOutcome on_outcome, Call call) {
+    Result<RequestId> accepted = call(core_, steady_now());
+    if (accepted) {
+      waiting_.emplace(*accepted, std::move(on_outcome));
+    } else {
+      asio::post(io_, [self = shared_from_this(), on_outcome, error = accepted.error()] {
+        if (self->abandoned_) return;
+        on_outcome({.end = SendOutcome::End::refused, .error = error});
+      });
+    }
+    drain_later();
   }
 
   void abandon() {
-    on_event_ = nullptr;
     abandoned_ = true;
+    on_event_ = nullptr;
+    waiting_.clear();
     timer_.cancel();
     disconnect();
   }
@@ -78,12 +70,10 @@ class Client::Shell : public std::enable_shared_from_this<Shell> {
   const ClientCore& core() const { return core_; }
 
  private:
-  using ConnectionPtr = std::shared_ptr<Connection>;
+  using ConnectionPtr = std::shared_ptr<ClientConnection>;
 
-  bool current(const ConnectionPtr& connection) const { return connection == connection_; }
-
-  /// The core's contract: carry out the actions, hand on the events, arm the timer. The handler of
-  /// an event may call us; the outermost call drains what it causes.
+  /// The core's contract: carry out the actions, hand on the events, arm the timer. A handler may
+  /// call us; the outermost call drains what it causes.
   void drain() {
     if (draining_) return;
     draining_ = true;
@@ -91,13 +81,34 @@ class Client::Shell : public std::enable_shared_from_this<Shell> {
       if (const auto action = core_.poll_action()) {
         std::visit([this](const auto& a) { perform(a); }, *action);
       } else if (const auto event = core_.poll_event()) {
-        on_event_(*event);
+        tell(*event);
       } else {
         break;
       }
     }
     draining_ = false;
     if (!abandoned_) arm_timer();
+  }
+
+  /// So that requests made one after the other leave in one write.
+  void drain_later() {
+    if (draining_ || std::exchange(drain_posted_, true)) return;
+    asio::post(io_, [self = shared_from_this()] {
+      self->drain_posted_ = false;
+      if (!self->abandoned_) self->drain();
+    });
+  }
+
+  void tell(const Event& event) {
+    if (auto outcome = outcome_of(event)) {
+      const auto waiting = waiting_.find(*outcome->id);
+      if (waiting != waiting_.end()) {
+        const OnOutcome on_outcome = std::move(waiting->second);
+        waiting_.erase(waiting);
+        return on_outcome(*std::move(outcome));
+      }
+    }
+    if (on_event_) on_event_(event);
   }
 
   void arm_timer() {
@@ -116,75 +127,41 @@ class Client::Shell : public std::enable_shared_from_this<Shell> {
   }
 
   void perform(const ClientCore::Connect&) {
-    connection_ = std::make_shared<Connection>(io_);
-    connection_->resolver.async_resolve(
-        config_.host, std::to_string(config_.port),
-        [self = shared_from_this(), connection = connection_](
-            const error_code& code, const tcp::resolver::results_type& endpoints) {
-          if (!self->current(connection)) return;
-          if (code) return self->lost(code);
-          self->connect(connection, endpoints);
-        });
+    connection_ = std::make_shared<ClientConnection>(io_, config_);
+    connection_->open([self = shared_from_this()](const std::optional<Error>& error) {
+      if (error) return self->lost(*error);
+      self->core_.on_connected(steady_now());
+      self->read();
+      self->drain();
+    });
   }
 
-  void connect(const ConnectionPtr& connection, const tcp::resolver::results_type& endpoints) {
-    asio::async_connect(
-        connection->socket, endpoints,
-        [self = shared_from_this(), connection](const error_code& code, const tcp::endpoint&) {
-          if (!self->current(connection)) return;
-          if (code) return self->lost(code);
-          self->connected(connection);
-        });
-  }
-
-  void connected(const ConnectionPtr& connection) {
-    error_code ignored;  // without them it works as well, only slower
-    connection->socket.set_option(tcp::no_delay(true), ignored);
-    connection->socket.set_option(asio::socket_base::keep_alive(true), ignored);
-    core_.on_connected(steady_now());
-    read(connection);
-    drain();
-  }
-
-  void read(const ConnectionPtr& connection) {
-    connection->socket.async_read_some(
-        asio::buffer(connection->in),
-        [self = shared_from_this(), connection](const error_code& code, std::size_t size) {
-          if (!self->current(connection)) return;
-          if (code) return self->lost(code);
-          self->core_.on_bytes(steady_now(), ByteSpan(connection->in).first(size));
-          self->drain();
-          if (self->current(connection)) self->read(connection);
-        });
+  void read() {
+    connection_->read([self = shared_from_this()](const Result<ByteSpan>& octets) {
+      if (!octets) return self->lost(octets.error());
+      self->core_.on_bytes(steady_now(), *octets);
+      self->drain();
+    });
   }
 
   void perform(const ClientCore::SendBytes& send) {
-    connection_->out = send.octets;
-    asio::async_write(
-        connection_->socket, asio::buffer(connection_->out),
-        [self = shared_from_this(), connection = connection_](const error_code& code, std::size_t) {
-          if (!self->current(connection)) return;
-          if (code) return self->lost(code);
-          self->core_.on_sent(steady_now());
-          self->drain();
-        });
+    connection_->write(send.octets, [self = shared_from_this()](const std::optional<Error>& error) {
+      if (error) return self->lost(*error);
+      self->core_.on_sent(steady_now());
+      self->drain();
+    });
   }
 
   void perform(const ClientCore::Disconnect&) { disconnect(); }
 
-  void lost(const error_code& code) {
+  void lost(const Error& error) {
     disconnect();
-    core_.on_disconnected(steady_now(), io_error(code));
+    core_.on_disconnected(steady_now(), error);
     drain();
   }
 
   void disconnect() {
-    if (!connection_) return;
-    error_code ignored;  // it may be closed already
-    connection_->resolver.cancel();
-    connection_->socket.shutdown(tcp::socket::shutdown_both, ignored);
-    connection_->socket.close(ignored);
-    connection_.reset();
+    if (auto connection = std::exchange(connection_, nullptr)) connection->close();
   }
 
   asio::io_context& io_;
@@ -193,39 +170,84 @@ class Client::Shell : public std::enable_shared_from_this<Shell> {
   Rng rng_;
   ClientCore core_;
   OnEvent on_event_;
+  std::map<RequestId, OnOutcome> waiting_;
   ConnectionPtr connection_;
   std::optional<Instant> armed_for_;
   bool draining_ = false;
+  bool drain_posted_ = false;
   bool abandoned_ = false;
 };
 
 Client::Client(asio::io_context& io, const Config& config, std::uint64_t seed, OnEvent on_event)
-    : shell_(std::make_shared<Shell>(io, config, seed, std::move(on_event))) {}
+    : io_(io), shell_(std::make_shared<Shell>(io, config, seed, std::move(on_event))) {}
 
 Client::~Client() {
   shell_->abandon();
 }
 
 void Client::start() {
-  shell_->start();
+  shell_->with_core([](ClientCore& core, Instant now) { core.start(now); });
+}
+void Client::stop() {
+  shell_->with_core([](ClientCore& core, Instant now) { core.stop(now); });
 }
 
-void Client::stop() {
-  shell_->stop();
+void Client::submit(UnidataRequest request, OnOutcome on_outcome) {
+  shell_->submit(std::move(on_outcome), [&request](ClientCore& core, Instant now) {
+    return core.request_unidata(now, std::move(request));
+  });
+}
+void Client::submit(ExpeditedUnidataRequest request, OnOutcome on_outcome) {
+  shell_->submit(std::move(on_outcome), [&request](ClientCore& core, Instant now) {
+    return core.request_expedited(now, std::move(request));
+  });
+}
+void Client::submit(ManagementRequest request, OnOutcome on_outcome) {
+  shell_->submit(std::move(on_outcome), [&request](ClientCore& core, Instant now) {
+    return core.request_management(now, std::move(request));
+  });
 }
 
 Result<RequestId> Client::request_unidata(UnidataRequest request) {
-  return shell_->request_unidata(std::move(request));
+  return shell_->with_core([&request](ClientCore& core, Instant now) {
+    return core.request_unidata(now, std::move(request));
+  });
+}
+Result<RequestId> Client::request_expedited(ExpeditedUnidataRequest request) {
+  return shell_->with_core([&request](ClientCore& core, Instant now) {
+    return core.request_expedited(now, std::move(request));
+  });
+}
+Result<RequestId> Client::request_management(ManagementRequest request) {
+  return shell_->with_core([&request](ClientCore& core, Instant now) {
+    return core.request_management(now, std::move(request));
+  });
+}
+
+Result<void> Client::request_hard_link(const HardLink& link) {
+  return shell_->with_core(
+      [&link](ClientCore& core, Instant now) { return core.request_hard_link(now, link); });
+}
+Result<void> Client::request_hard_link_end(Address remote) {
+  return shell_->with_core(
+      [remote](ClientCore& core, Instant now) { return core.request_hard_link_end(now, remote); });
+}
+Result<void> Client::request_hard_link_accept(const HardLink& link) {
+  return shell_->with_core(
+      [&link](ClientCore& core, Instant now) { return core.request_hard_link_accept(now, link); });
+}
+Result<void> Client::request_hard_link_reject(const HardLink& link, std::uint8_t reason) {
+  return shell_->with_core([&link, reason](ClientCore& core, Instant now) {
+    return core.request_hard_link_reject(now, link, reason);
+  });
 }
 
 bool Client::bound() const {
   return shell_->core().bound();
 }
-
 bool Client::stopped() const {
   return shell_->core().stopped();
 }
-
 const ClientCore::Stats& Client::stats() const {
   return shell_->core().stats();
 }

@@ -1,29 +1,42 @@
-// A SIS client on a Boost.Asio io_context: ClientCore with a TCP socket and a timer (F.16).
+// A SIS client on a Boost.Asio io_context: ClientCore with a TCP socket, TLS if wanted, and a timer
+// (F.16).
 #pragma once
 
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/io_context.hpp>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include "s5066d/base/result.h"
 #include "sis/client_core.h"
 #include "sis/client_events.h"
 #include "sis/primitives.h"
-
-namespace boost::asio {
-class io_context;
-}
+#include "sis/send_outcome.h"
 
 namespace s5066::sis {
 
-/// Use it only on the thread that runs the io_context; the handler is called there, too, and may
+/// Use it only on the thread that runs the io_context; all handlers are called there, too, and may
 /// call any method but the destructor. After the destructor no handler runs any more.
 class Client {
  public:
+  /// The server must prove who it is; the client does so with a certificate if it has one.
+  struct Tls {
+    std::string ca_file{};           // PEM; empty: the authorities that the system trusts
+    std::string certificate_file{};  // PEM chain, ours first; empty: none
+    std::string key_file{};          // PEM; empty: it is in certificate_file
+    std::string server_name{};       // that the server's certificate must be for; empty: the host
+  };
   struct Config {
-    std::string host = "localhost";
+    std::string host = "localhost";  // a name or an address
     std::uint16_t port = kDefaultPort;
+    std::optional<Tls> tls{};  // files are read anew for each connection
     ClientCore::Config core{};
   };
   using OnEvent = std::function<void(const Event&)>;
@@ -38,7 +51,28 @@ class Client {
   /// when all is closed, nothing of the client keeps the io_context running.
   void start();
   void stop();
+
+  /// Sends a UnidataRequest, an ExpeditedUnidataRequest or a ManagementRequest. The handler takes a
+  /// SendOutcome, once; it may be any completion token of Asio. The end of the request is told to
+  /// it instead of the event handler, and not before async_send() has returned.
+  template <typename Request, typename CompletionToken>
+  auto async_send(Request request, CompletionToken&& token) {
+    return boost::asio::async_initiate<CompletionToken, void(SendOutcome)>(
+        [this](auto handler, Request taken) {
+          submit(std::move(taken), on_outcome(std::move(handler)));
+        },
+        token, std::move(request));
+  }
+
+  /// The same, each with an event at its end.
   Result<RequestId> request_unidata(UnidataRequest request);
+  Result<RequestId> request_expedited(ExpeditedUnidataRequest request);
+  Result<RequestId> request_management(ManagementRequest request);
+
+  Result<void> request_hard_link(const HardLink& link);
+  Result<void> request_hard_link_end(Address remote);
+  Result<void> request_hard_link_accept(const HardLink& link);
+  Result<void> request_hard_link_reject(const HardLink& link, std::uint8_t reason);
 
   bool bound() const;
   bool stopped() const;
@@ -46,6 +80,24 @@ class Client {
 
  private:
   class Shell;
+  using OnOutcome = std::function<void(SendOutcome)>;
+
+  /// The handler on its executor. Handlers need not be copyable, but what holds them is copied.
+  template <typename Handler>
+  OnOutcome on_outcome(Handler handler) {
+    auto executor = boost::asio::get_associated_executor(handler, io_.get_executor());
+    auto shared = std::make_shared<Handler>(std::move(handler));
+    return [executor, shared](SendOutcome outcome) {
+      boost::asio::dispatch(executor, [shared, outcome = std::move(outcome)]() mutable {
+        (*shared)(std::move(outcome));
+      });
+    };
+  }
+  void submit(UnidataRequest request, OnOutcome on_outcome);
+  void submit(ExpeditedUnidataRequest request, OnOutcome on_outcome);
+  void submit(ManagementRequest request, OnOutcome on_outcome);
+
+  boost::asio::io_context& io_;
   std::shared_ptr<Shell> shell_;
 };
 

@@ -1,6 +1,7 @@
 #include "sis/client_core.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "sis/codec.h"
@@ -11,15 +12,34 @@ namespace s5066::sis {
 namespace {
 
 constexpr std::uint8_t kNibbleMax = 15;
+constexpr std::uint8_t kRankOfManagement = 15;  // A.2.1.15 s3
 constexpr std::size_t kUpduMax = kBodyOctetsMax - kUnidataRequestFixed;
+constexpr std::size_t kManagementMax = kBodyOctetsMax - kManagementFixed;
 
-bool starts_with(ByteSpan whole, ByteSpan part) {
-  return part.size() <= whole.size() && std::equal(part.begin(), part.end(), whole.begin());
+/// What the server lists beyond the end of the U_PDU is cut off.
+void clip(std::vector<OctetRange>& blocks, std::size_t octets) {
+  std::erase_if(blocks, [octets](const OctetRange& b) { return b.offset >= octets; });
+  for (OctetRange& block : blocks) {
+    block.octets =
+        static_cast<std::uint16_t>(std::min<std::size_t>(block.octets, octets - block.offset));
+  }
+}
+template <typename Indication>
+Indication clipped(Indication indication) {
+  clip(indication.errored, indication.updu.size());
+  clip(indication.missing, indication.updu.size());
+  return indication;
 }
 
 }  // namespace
 
-ClientCore::ClientCore(const Config& config, Rng& rng) : config_(config), rng_(rng) {
+ClientCore::ClientCore(const Config& config, Rng& rng)
+    : config_(config),
+      rng_(rng),
+      requests_({.queue_max = config.queue_max,
+                 .unconfirmed_max = config.unconfirmed_max,
+                 .confirmation_timeout = config.confirmation_timeout}),
+      links_({.links_max = config.hard_links_max, .request_timeout = config.hard_link_timeout}) {
   S5066_ASSERT(config.sap.value <= SapId::kMax && config.rank <= kNibbleMax);
   S5066_ASSERT(config.service.mode != TransmissionMode::unspecified);
   S5066_ASSERT(config.queue_max > 0 && config.unconfirmed_max > 0 && config.write_octets_max > 0);
@@ -133,20 +153,16 @@ void ClientCore::plan_retry(Instant now) {
 void ClientCore::leave_binding(Instant now) {
   if (state_ == State::bound && now - bound_since_ >= config_.retry_max) failures_ = 0;
   bind_due_ = false;
-  give_back_requests();
+  unresolved(requests_.take_all());
+  links_.lose_all();
+  tell_links();
 }
 
-void ClientCore::give_back_requests() {
-  const auto give_back = [this](RequestId id) {
+void ClientCore::unresolved(const std::vector<RequestId>& ids) {
+  for (const RequestId id : ids) {
     ++stats_.unresolved;
     events_.push_back(event::Unresolved{id});
-  };
-  for (const Request& request : unconfirmed_) give_back(request.id);
-  for (const RequestId id : written_) give_back(id);
-  for (const Request& request : queue_) give_back(request.id);
-  unconfirmed_.clear();
-  written_.clear();
-  queue_.clear();
+  }
 }
 
 void ClientCore::on_disconnected(Instant now, const Error& why) {
@@ -182,7 +198,7 @@ void ClientCore::forget_connection() {
   framer_ = {};
   writing_ = false;
   bind_due_ = false;
-  unbind_due_ = false;
+  farewell_.clear();
   keep_alive_due_ = false;
   keep_alive_at_.reset();
   keep_alive_kind_ = KeepAliveSent::answer;
@@ -190,7 +206,9 @@ void ClientCore::forget_connection() {
 
 void ClientCore::stop(Instant now) {
   if (state_ == State::stopped || state_ == State::stopping) return;
-  unbind_due_ = state_ == State::bound || (state_ == State::binding && !bind_due_);
+  const bool unbind = state_ == State::bound || (state_ == State::binding && !bind_due_);
+  while (const auto primitive = links_.poll_primitive()) encode(*primitive, farewell_);
+  if (unbind) encode(UnbindRequest{}, farewell_);
   leave_binding(now);
   if (!connected()) {
     if (state_ == State::connecting) actions_.push_back(Disconnect{});
@@ -202,7 +220,7 @@ void ClientCore::stop(Instant now) {
   keep_alive_due_ = false;
   timers_ = {};
   timers_.set(Timer::attempt, now + config_.stop_timeout);
-  if (!writing_ && !unbind_due_) finish_stop();
+  if (!writing_ && farewell_.empty()) finish_stop();
 }
 
 void ClientCore::finish_stop() {
@@ -252,45 +270,72 @@ void ClientCore::on(Instant, const DataFlowOff&) {
   if (!std::exchange(flow_off_, true)) events_.push_back(event::FlowOff{});
 }
 
+void ClientCore::on(Instant, const SubnetAvailability& p) {
+  events_.push_back(event::Availability{p.status, p.reason});
+}
+
+void ClientCore::on(Instant, const ManagementIndication& p) {
+  events_.push_back(event::Management{p.message_type, p.body});
+}
+
 void ClientCore::on(Instant, const UnidataIndication& p) {
   ++stats_.indications;
-  events_.push_back(event::Indication{p});
+  events_.push_back(event::Indication{clipped(p)});
+}
+
+void ClientCore::on(Instant, const ExpeditedUnidataIndication& p) {
+  ++stats_.indications;
+  events_.push_back(event::ExpeditedIndication{clipped(p)});
+}
+
+template <typename Answer>
+void ClientCore::on_confirmed(Type type, const Answer& p) {
+  const auto id = requests_.take_answered(type, p.destination_sap, p.destination, p.updu_part);
+  ++(id ? stats_.confirmed : stats_.answers_unmatched);
+  if (id) events_.push_back(event::Confirmed{*id});
+}
+
+template <typename Answer>
+void ClientCore::on_rejected(Type type, const Answer& p) {
+  const auto id = requests_.take_answered(type, p.destination_sap, p.destination, p.updu_part);
+  ++(id ? stats_.rejected : stats_.answers_unmatched);
+  if (id) events_.push_back(event::Rejected{*id, p.reason});
 }
 
 void ClientCore::on(Instant, const UnidataRequestConfirm& p) {
-  const auto id = take_answered(p.destination_sap, p.destination, p.updu_part);
-  if (!id) return;
-  ++stats_.confirmed;
-  events_.push_back(event::Confirmed{*id});
+  on_confirmed(Type::unidata_request, p);
 }
-
 void ClientCore::on(Instant, const UnidataRequestRejected& p) {
-  const auto id = take_answered(p.destination_sap, p.destination, p.updu_part);
-  if (!id) return;
-  ++stats_.rejected;
-  events_.push_back(event::Rejected{*id, p.reason});
+  on_rejected(Type::unidata_request, p);
+}
+void ClientCore::on(Instant, const ExpeditedUnidataRequestConfirm& p) {
+  on_confirmed(Type::expedited_request, p);
+}
+void ClientCore::on(Instant, const ExpeditedUnidataRequestRejected& p) {
+  on_rejected(Type::expedited_request, p);
 }
 
-// STANDARD: an answer names its request only by a copy of the U_PDU's first octets (A.2.1.7 s7). A
-// copy of the same length is the better match, since servers copy the whole unless told otherwise;
-// of equally good ones the oldest is meant.
-std::optional<RequestId> ClientCore::take_answered(SapId sap, Address destination, ByteSpan part) {
-  auto best = unconfirmed_.end();
-  for (auto it = unconfirmed_.begin(); it != unconfirmed_.end(); ++it) {
-    const UnidataRequest& sent = it->unidata;
-    if (sent.destination_sap != sap || sent.destination != destination) continue;
-    if (!starts_with(sent.updu, part)) continue;
-    const bool whole = sent.updu.size() == part.size();
-    if (whole || best == unconfirmed_.end()) best = it;
-    if (whole) break;
-  }
-  if (best == unconfirmed_.end()) {
-    ++stats_.answers_unmatched;
-    return std::nullopt;
-  }
-  const RequestId id = best->id;
-  unconfirmed_.erase(best);
-  return id;
+template <typename LinkPrimitive>
+void ClientCore::on_link(const LinkPrimitive& p) {
+  if (state_ != State::bound || !links_.on(p)) ++stats_.answers_unmatched;
+  tell_links();
+}
+
+void ClientCore::on(Instant, const HardLinkEstablished& p) {
+  on_link(p);
+}
+void ClientCore::on(Instant, const HardLinkRejected& p) {
+  on_link(p);
+}
+void ClientCore::on(Instant, const HardLinkTerminated& p) {
+  on_link(p);
+}
+void ClientCore::on(Instant, const HardLinkIndication& p) {
+  on_link(p);
+}
+
+void ClientCore::tell_links() {
+  while (auto event = links_.poll_event()) events_.push_back(*std::move(event));
 }
 
 // --- Keep-alive (A.2.1.17) -----------------------------------------------------------------------
@@ -337,29 +382,43 @@ void ClientCore::on_silence(Instant now) {
 
 // --- Requests ------------------------------------------------------------------------------------
 
+Result<void> ClientCore::need_bound() const {
+  if (state_ == State::bound) return {};
+  return Error{ErrorCode::link_down, "not bound"};
+}
+
 Result<RequestId> ClientCore::request_unidata(Instant now, UnidataRequest request) {
-  if (state_ != State::bound) return Error{ErrorCode::link_down, "not bound"};
+  return request_data(now, std::move(request));
+}
+
+Result<RequestId> ClientCore::request_expedited(Instant now, ExpeditedUnidataRequest request) {
+  return request_data(now, std::move(request));
+}
+
+template <typename Request>
+Result<RequestId> ClientCore::request_data(Instant now, Request request) {
+  if (auto bound = need_bound(); !bound) return bound.error();
   if (auto legal = check(request); !legal) return legal.error();
   if (request.updu.size() > mtu_) {
     return Error{ErrorCode::too_large, "U_PDU of " + std::to_string(request.updu.size()) +
                                            " octets, MTU is " + std::to_string(mtu_)};
   }
-  if (queue_.size() >= config_.queue_max) return Error{ErrorCode::queue_full, "requests held"};
-  const RequestId id{next_id_++};
-  ++stats_.requests;
-  const bool confirm = wants_confirmation(request.delivery);
-  queue_.push_back({.id = id, .accepted = now, .confirm = confirm, .unidata = std::move(request)});
+  const bool confirm = effective(request.delivery).confirmation != Confirmation::none;
+  auto id = requests_.add(now, std::move(request), confirm);
+  if (id) ++stats_.requests;
   return id;
 }
 
-Result<void> ClientCore::check(const UnidataRequest& request) const {
+template <typename Request>
+Result<void> ClientCore::check(const Request& request) const {
   const auto bad = [](const char* what) { return Error{ErrorCode::bad_field, what}; };
-  if (request.priority > kNibbleMax) return bad("priority");
+  if constexpr (std::is_same_v<Request, UnidataRequest>) {
+    if (request.priority > kNibbleMax) return bad("priority");
+  }
   if (request.destination_sap.value > SapId::kMax) return bad("destination SAP");
   if (request.destination.value > Address::kMax) return bad("destination address");
   if (request.time_to_live > kTimeToLiveMax) return bad("time to live");
-  const bool own = request.delivery.mode != TransmissionMode::unspecified;
-  const DeliveryMode& delivery = own ? request.delivery : config_.service;
+  const DeliveryMode& delivery = effective(request.delivery);
   const bool arq = delivery.mode == TransmissionMode::arq;
   if (delivery.mode > TransmissionMode::nonarq_with_errors) return bad("transmission mode");
   if (delivery.retransmissions > kNibbleMax) return bad("retransmissions");
@@ -372,9 +431,38 @@ Result<void> ClientCore::check(const UnidataRequest& request) const {
   return {};
 }
 
-bool ClientCore::wants_confirmation(const DeliveryMode& delivery) const {
-  const bool own = delivery.mode != TransmissionMode::unspecified;
-  return (own ? delivery : config_.service).confirmation != Confirmation::none;
+const DeliveryMode& ClientCore::effective(const DeliveryMode& delivery) const {
+  return delivery.mode == TransmissionMode::unspecified ? config_.service : delivery;
+}
+
+Result<RequestId> ClientCore::request_management(Instant now, ManagementRequest request) {
+  if (auto bound = need_bound(); !bound) return bound.error();
+  if (config_.rank != kRankOfManagement) return Error{ErrorCode::refused, "needs rank 15"};
+  if (request.body.size() > kManagementMax) return Error{ErrorCode::too_large, "message"};
+  auto id = requests_.add(now, std::move(request), false);
+  if (id) ++stats_.requests;
+  return id;
+}
+
+Result<void> ClientCore::request_hard_link(Instant now, const HardLink& link) {
+  if (auto bound = need_bound(); !bound) return bound;
+  return links_.request(now, link);
+}
+
+Result<void> ClientCore::request_hard_link_end(Instant, Address remote) {
+  if (auto bound = need_bound(); !bound) return bound;
+  return links_.end(remote);
+}
+
+Result<void> ClientCore::request_hard_link_accept(Instant, const HardLink& link) {
+  if (auto bound = need_bound(); !bound) return bound;
+  return links_.accept(link);
+}
+
+Result<void> ClientCore::request_hard_link_reject(Instant, const HardLink& link,
+                                                  std::uint8_t reason) {
+  if (auto bound = need_bound(); !bound) return bound;
+  return links_.reject(link, reason);
 }
 
 // --- Out -----------------------------------------------------------------------------------------
@@ -397,39 +485,24 @@ Bytes ClientCore::next_octets() {
   if (std::exchange(bind_due_, false)) {
     encode(BindRequest{.sap = config_.sap, .rank = config_.rank, .service = config_.service}, out);
   }
-  if (std::exchange(unbind_due_, false)) encode(UnbindRequest{}, out);
+  append(out, std::exchange(farewell_, {}));
   if (std::exchange(keep_alive_due_, false)) {
     timers_.clear(Timer::keep_alive_answer);
     encode(KeepAlive{}, out);
   }
-  if (state_ == State::bound && !flow_off_) append_requests(out);
+  if (state_ != State::bound) return out;
+  while (const auto primitive = links_.poll_primitive()) encode(*primitive, out);
+  requests_.append(out, config_.write_octets_max, flow_off_);
   return out;
-}
-
-void ClientCore::append_requests(Bytes& out) {
-  while (!queue_.empty() && out.size() < config_.write_octets_max) {
-    if (queue_.front().confirm && unconfirmed_.size() >= config_.unconfirmed_max) return;
-    Request request = std::move(queue_.front());
-    queue_.pop_front();
-    Primitive primitive = std::move(request.unidata);
-    encode(primitive, out);
-    if (request.confirm) {
-      request.unidata = std::get<UnidataRequest>(std::move(primitive));
-      unconfirmed_.push_back(std::move(request));
-    } else {
-      written_.push_back(request.id);
-    }
-  }
 }
 
 void ClientCore::on_sent(Instant) {
   if (!std::exchange(writing_, false)) return;
-  for (const RequestId id : written_) {
+  for (const RequestId id : requests_.take_sent()) {
     ++stats_.sent;
     events_.push_back(event::Sent{id});
   }
-  written_.clear();
-  if (state_ == State::stopping && !unbind_due_) finish_stop();
+  if (state_ == State::stopping && farewell_.empty()) finish_stop();
 }
 
 std::optional<Event> ClientCore::poll_event() {
@@ -442,16 +515,14 @@ std::optional<Event> ClientCore::poll_event() {
 // --- Time ----------------------------------------------------------------------------------------
 
 std::optional<Instant> ClientCore::next_deadline() const {
-  std::optional<Instant> confirmation;
-  if (!unconfirmed_.empty()) {
-    confirmation = unconfirmed_.front().accepted + config_.confirmation_timeout;
-  }
-  return earlier(timers_.next(), confirmation);
+  return earlier(timers_.next(), earlier(requests_.next_deadline(), links_.next_deadline()));
 }
 
 void ClientCore::on_deadline(Instant now) {
   while (const auto timer = timers_.pop_due(now)) on_timer(now, *timer);
-  expire_unconfirmed(now);
+  unresolved(requests_.take_expired(now));
+  links_.on_deadline(now);
+  tell_links();
 }
 
 void ClientCore::on_timer(Instant now, Timer timer) {
@@ -474,15 +545,6 @@ void ClientCore::on_timer(Instant now, Timer timer) {
       return;
     case Timer::count:
       return;
-  }
-}
-
-void ClientCore::expire_unconfirmed(Instant now) {
-  while (!unconfirmed_.empty() &&
-         now >= unconfirmed_.front().accepted + config_.confirmation_timeout) {
-    ++stats_.unresolved;
-    events_.push_back(event::Unresolved{unconfirmed_.front().id});
-    unconfirmed_.pop_front();
   }
 }
 

@@ -1,6 +1,6 @@
 // A client of a SIS server without its socket (Annex A.2.1 as seen by the client): binds and binds
-// again, holds requests while the flow is off, answers keep-alives (A.2.1.17), and tells for each
-// request how it ended.
+// again, holds requests while the flow is off, keeps account of hard links, answers keep-alives
+// (A.2.1.17), and tells for each request how it ended.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +17,8 @@
 #include "s5066d/base/rng.h"
 #include "s5066d/base/time.h"
 #include "sis/client_events.h"
+#include "sis/client_links.h"
+#include "sis/client_requests.h"
 #include "sis/codec.h"
 #include "sis/framer.h"
 #include "sis/primitives.h"
@@ -33,11 +35,13 @@ class ClientCore {
     std::size_t queue_max = 64;              // requests held until they may be sent
     std::size_t unconfirmed_max = 256;       // sent, their confirmation still to come
     std::size_t write_octets_max = 1 << 16;  // several requests in one SendBytes, up to this
+    std::size_t hard_links_max = 4;          // asked for, offered and up, together
 
     Duration connect_timeout = std::chrono::seconds(30);
     Duration bind_timeout = std::chrono::seconds(30);
     Duration primitive_timeout = std::chrono::seconds(60);   // from its first octet to its last
     Duration confirmation_timeout = std::chrono::hours(25);  // from the request to its answer
+    Duration hard_link_timeout = std::chrono::minutes(15);   // from its request to the answer
     Duration stop_timeout = std::chrono::seconds(5);         // for the last octets to leave
 
     Duration retry_first = std::chrono::seconds(2);  // doubles with each failure
@@ -73,8 +77,8 @@ class ClientCore {
     std::uint64_t sent = 0;
     std::uint64_t unresolved = 0;
     std::uint64_t indications = 0;
-    std::uint64_t answers_unmatched = 0;       // for no request of ours
-    std::uint64_t primitives_unsupported = 0;  // tolerated
+    std::uint64_t answers_unmatched = 0;       // for no request or hard link of ours
+    std::uint64_t primitives_unsupported = 0;  // of types that nobody knows; tolerated
     std::uint64_t protocol_errors = 0;         // each cost the connection
     std::uint64_t keep_alives_answered = 0;
     std::uint64_t probes = 0;
@@ -97,6 +101,24 @@ class ClientCore {
   /// Refused: link_down while not bound, queue_full, too_large for the MTU of the binding,
   /// bad_field for what the standard forbids.
   Result<RequestId> request_unidata(Instant now, UnidataRequest request);
+  /// Data that overtakes all normal data (A.2.1.10). Servers unbind a client that sends much of it.
+  Result<RequestId> request_expedited(Instant now, ExpeditedUnidataRequest request);
+  /// A message to the node itself (A.2.1.15); ends as Sent. Refused: also `refused` without
+  /// rank 15.
+  Result<RequestId> request_management(Instant now, ManagementRequest request);
+
+  /// Asks for a hard link (A.2.1.18), which ends in HardLinkEstablished, HardLinkRejected or
+  /// HardLinkLost. Refused: link_down, bad_field, already_exists, queue_full.
+  Result<void> request_hard_link(Instant now, const HardLink& link);
+  /// Ends the hard links to that node, or the requests for them; nothing more is told of them.
+  /// Refused: link_down, not_found.
+  Result<void> request_hard_link_end(Instant now, Address remote);
+  /// Answers HardLinkOffered. Once accepted, the link counts as up until HardLinkTerminated or
+  /// HardLinkLost; the standard has no word that it came up. Refused: link_down, not_found.
+  Result<void> request_hard_link_accept(Instant now, const HardLink& link);
+  /// Likewise; the standard gives no numbers to reasons, servers may hand on 1 to 4 as in
+  /// HardLinkRejectReason.
+  Result<void> request_hard_link_reject(Instant now, const HardLink& link, std::uint8_t reason);
 
   // Out. Drain all three after every call: actions, events, then arm one timer.
   std::optional<Action> poll_action();
@@ -127,12 +149,6 @@ class ClientCore {
     keep_alive_answer,
     count
   };
-  struct Request {
-    RequestId id;
-    Instant accepted{};
-    bool confirm = false;
-    UnidataRequest unidata;
-  };
   enum class KeepAliveSent : std::uint8_t { answer, probe, answered_probe };
 
   bool connected() const;
@@ -141,7 +157,6 @@ class ClientCore {
   void bind(Instant now);
   void plan_retry(Instant now);
   void leave_binding(Instant now);
-  void give_back_requests();
   void forget_connection();
   void lose(Instant now, Error why);
   void drop(Instant now, Error why);
@@ -155,22 +170,40 @@ class ClientCore {
   void on(Instant now, const DataFlowOn& p);
   void on(Instant now, const DataFlowOff& p);
   void on(Instant now, const KeepAlive& p);
+  void on(Instant now, const SubnetAvailability& p);
+  void on(Instant now, const ManagementIndication& p);
   void on(Instant now, const UnidataIndication& p);
+  void on(Instant now, const ExpeditedUnidataIndication& p);
   void on(Instant now, const UnidataRequestConfirm& p);
   void on(Instant now, const UnidataRequestRejected& p);
-  template <typename Other>
-  void on(Instant now, const Other& p) {
-    if (direction(type_of(p)) == Direction::to_server) return refuse(now, "primitive of a client");
-    ++stats_.primitives_unsupported;
+  void on(Instant now, const ExpeditedUnidataRequestConfirm& p);
+  void on(Instant now, const ExpeditedUnidataRequestRejected& p);
+  void on(Instant now, const HardLinkEstablished& p);
+  void on(Instant now, const HardLinkRejected& p);
+  void on(Instant now, const HardLinkTerminated& p);
+  void on(Instant now, const HardLinkIndication& p);
+  template <typename ToServer>
+  void on(Instant now, const ToServer&) {
+    refuse(now, "primitive of a client");
   }
 
-  std::optional<RequestId> take_answered(SapId sap, Address destination, ByteSpan part);
-  Result<void> check(const UnidataRequest& request) const;
-  bool wants_confirmation(const DeliveryMode& delivery) const;
+  template <typename Answer>
+  void on_confirmed(Type type, const Answer& p);
+  template <typename Answer>
+  void on_rejected(Type type, const Answer& p);
+  template <typename LinkPrimitive>
+  void on_link(const LinkPrimitive& p);
+  void tell_links();
+  template <typename Request>
+  Result<RequestId> request_data(Instant now, Request request);
+  template <typename Request>
+  Result<void> check(const Request& request) const;
+  /// What the server makes of it (A.2.2.28.2 s2).
+  const DeliveryMode& effective(const DeliveryMode& delivery) const;
+  Result<void> need_bound() const;
+  void unresolved(const std::vector<RequestId>& ids);
   Bytes next_octets();
-  void append_requests(Bytes& out);
   void on_timer(Instant now, Timer timer);
-  void expire_unconfirmed(Instant now);
   void on_silence(Instant now);
   void hear(Instant now);
 
@@ -188,16 +221,14 @@ class ClientCore {
 
   bool writing_ = false;  // a SendBytes is with the transport
   bool bind_due_ = false;
-  bool unbind_due_ = false;
   bool keep_alive_due_ = false;
+  Bytes farewell_;                        // the last primitives before we stop
   std::optional<Instant> keep_alive_at_;  // our last
   KeepAliveSent keep_alive_kind_ = KeepAliveSent::answer;
 
-  std::uint64_t next_id_ = 1;
-  std::deque<Request> queue_;        // accepted, not yet sent
-  std::vector<RequestId> written_;   // in the SendBytes out there, no confirmation asked
-  std::deque<Request> unconfirmed_;  // sent, confirmation asked; oldest first
-  std::deque<Action> actions_;       // Connect and Disconnect
+  ClientRequests requests_;
+  ClientLinks links_;
+  std::deque<Action> actions_;  // Connect and Disconnect
   std::deque<Event> events_;
 };
 

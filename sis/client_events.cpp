@@ -16,6 +16,11 @@ std::string with_reason(std::string text, std::string_view reason) {
   return text + " reason=\"" + std::string(reason) + '"';
 }
 
+std::string with_link(std::string_view name, const HardLink& link) {
+  return std::string(name) + " type=" + std::to_string(static_cast<unsigned>(link.type)) +
+         " remote=" + to_string(link.remote);
+}
+
 std::string text(const event::Bound& e) {
   return "bound mtu=" + std::to_string(e.mtu);
 }
@@ -34,9 +39,19 @@ std::string text(const event::FlowOff&) {
 std::string text(const event::FlowOn&) {
   return "flow_on";
 }
+template <typename Unidata>
+std::string text_of_unidata(std::string_view name, const Unidata& unidata) {
+  std::string line = std::string(name) + " source=" + to_string(unidata.source) +
+                     " octets=" + std::to_string(unidata.updu.size());
+  if (!unidata.errored.empty()) line += " errored=" + std::to_string(unidata.errored.size());
+  if (!unidata.missing.empty()) line += " missing=" + std::to_string(unidata.missing.size());
+  return line;
+}
 std::string text(const event::Indication& e) {
-  return "indication source=" + to_string(e.unidata.source) +
-         " octets=" + std::to_string(e.unidata.updu.size());
+  return text_of_unidata("indication", e.unidata);
+}
+std::string text(const event::ExpeditedIndication& e) {
+  return text_of_unidata("expedited_indication", e.unidata);
 }
 std::string text(const event::Confirmed& e) {
   return with_request("confirmed", e.id);
@@ -49,6 +64,29 @@ std::string text(const event::Sent& e) {
 }
 std::string text(const event::Unresolved& e) {
   return with_request("unresolved", e.id);
+}
+std::string text(const event::HardLinkEstablished& e) {
+  return with_link("hard_link_established", e.link);
+}
+std::string text(const event::HardLinkRejected& e) {
+  return with_reason(with_link("hard_link_rejected", e.link), to_string(e.reason));
+}
+std::string text(const event::HardLinkTerminated& e) {
+  return with_reason(with_link("hard_link_terminated", e.link), to_string(e.reason));
+}
+std::string text(const event::HardLinkOffered& e) {
+  return with_link("hard_link_offered", e.link);
+}
+std::string text(const event::HardLinkLost& e) {
+  return with_link("hard_link_lost", e.link);
+}
+std::string text(const event::Availability& e) {
+  return with_reason("availability status=\"" + std::string(to_string(e.status)) + '"',
+                     to_string(e.reason));
+}
+std::string text(const event::Management& e) {
+  return "management message=" + std::to_string(e.message_type) +
+         " octets=" + std::to_string(e.body.size());
 }
 
 }  // namespace

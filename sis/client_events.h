@@ -1,5 +1,6 @@
-// What a SIS client tells its application: the state of the binding, what arrived, and how every
-// accepted request ended. Each ends in exactly one of Confirmed, Rejected, Sent or Unresolved.
+// What a SIS client tells its application: the state of the binding, what arrived, what became of
+// its hard links, and how every accepted request ended. Each request for data or management ends in
+// exactly one of Confirmed, Rejected, Sent or Unresolved.
 #pragma once
 
 #include <compare>
@@ -12,7 +13,7 @@
 
 namespace s5066::sis {
 
-/// One accepted request_unidata(); unique within a client.
+/// One accepted request for data or management; unique within a client.
 struct RequestId {
   std::uint64_t value = 0;
   friend auto operator<=>(const RequestId&, const RequestId&) = default;
@@ -44,9 +45,13 @@ struct Lost {
 struct FlowOff {};
 struct FlowOn {};
 
-/// A U_PDU from another node (A.2.1.9).
+/// A U_PDU from another node (A.2.1.9). What is listed as errored or missing lies within it.
 struct Indication {
   UnidataIndication unidata;
+};
+/// The same, sent as expedited data (A.2.1.13).
+struct ExpeditedIndication {
+  ExpeditedUnidataIndication unidata;
 };
 
 /// Delivered, as far as the requested confirmation says (A.2.1.7).
@@ -71,11 +76,57 @@ struct Unresolved {
   RequestId id;
 };
 
+/// The hard link asked for is up, and this client owns it (A.2.1.20).
+struct HardLinkEstablished {
+  std::uint8_t status = 0;  // of the remote node; 0 is an error
+  HardLink link;
+};
+
+/// The hard link asked for does not come up (A.2.1.21).
+struct HardLinkRejected {
+  HardLinkRejectReason reason{};
+  HardLink link;
+};
+
+/// A hard link that was up, or an offer of one, is over, and not because this client ended it
+/// (A.2.1.22).
+struct HardLinkTerminated {
+  HardLinkEndReason reason{};
+  HardLink link;
+};
+
+/// A client of another node wants the whole link for the two of us (A.2.1.23). Accept or reject it
+/// soon: the server waits only so long, and does not say when it gave up waiting.
+struct HardLinkOffered {
+  HardLink link;  // the remote side is the caller
+};
+
+/// A hard link asked for, offered or up is over, because the binding ended or because the server
+/// never answered. It is not asked for again.
+struct HardLinkLost {
+  HardLink link;
+};
+
+/// What the node may do now (A.2.1.26).
+struct Availability {
+  NodeStatus status{};
+  AvailabilityReason reason{};
+};
+
+/// What the node tells about itself (A.2.1.16).
+struct Management {
+  std::uint8_t message_type = 0;
+  Bytes body;
+};
+
 }  // namespace event
 
-using Event = std::variant<event::Bound, event::BindRejected, event::Unbound, event::Lost,
-                           event::FlowOff, event::FlowOn, event::Indication, event::Confirmed,
-                           event::Rejected, event::Sent, event::Unresolved>;
+using Event =
+    std::variant<event::Bound, event::BindRejected, event::Unbound, event::Lost, event::FlowOff,
+                 event::FlowOn, event::Indication, event::ExpeditedIndication, event::Confirmed,
+                 event::Rejected, event::Sent, event::Unresolved, event::HardLinkEstablished,
+                 event::HardLinkRejected, event::HardLinkTerminated, event::HardLinkOffered,
+                 event::HardLinkLost, event::Availability, event::Management>;
 
 /// rejected request=3 reason="time to live expired"
 std::string to_string(const Event& event);

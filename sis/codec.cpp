@@ -308,8 +308,8 @@ Result<Primitive> read_availability(ByteSpan body) {
 
 template <typename T>
 Result<Primitive> read_management(ByteSpan body) {
-  if (body.size() < 2) return Error{ErrorCode::truncated, "primitive"};
-  return Primitive{T{.message_type = body[1], .body = tail(body, 2)}};
+  if (body.size() < kManagementFixed) return Error{ErrorCode::truncated, "primitive"};
+  return Primitive{T{.message_type = body[1], .body = tail(body, kManagementFixed)}};
 }
 
 template <typename Request>

@@ -24,6 +24,8 @@ inline constexpr std::size_t kBodyOctetsMax = 65535;
 /// (A.2.2.20, A.2.2.24; A.2.2.21, A.2.2.25).
 inline constexpr std::size_t kUnidataRequestFixed = 12;
 inline constexpr std::size_t kUnidataIndicationFixed = 13;
+/// Octets of types 18 and 19 in front of the body of the message (A.2.2.19).
+inline constexpr std::size_t kManagementFixed = 2;
 /// Octets of types 22, 23, 26 and 27 in front of the copied part of the U_PDU (A.2.2.22, …).
 inline constexpr std::size_t kAnswerFixed = 8;
 

@@ -1,8 +1,12 @@
 // Input: a script for a ClientCore, an octet per step with its arguments behind it. Whatever the
 // server and the clock do: one connection and one write at a time, whole primitives, no deadline
-// in the past, and exactly one end for every accepted request.
+// in the past, exactly one end for every accepted request, and hard links that are told of only
+// while they can be there.
+#include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "s5066d/base/rng.h"
 #include "sis/client_core.h"
@@ -29,11 +33,13 @@ class World {
     settle();
     S5066_ASSERT(core_.stopped() && !core_.next_deadline() && !connection_);
     for (const auto& [id, ends] : ends_) S5066_ASSERT(ends == 1);
+    S5066_ASSERT(links_.empty());
   }
 
  private:
   static sis::ClientCore::Config config() {
     return {.sap = {6},
+            .rank = 15,
             .queue_max = 4,
             .unconfirmed_max = 4,
             .write_octets_max = 64,
@@ -59,7 +65,7 @@ class World {
   }
 
   void step(std::uint8_t op) {
-    switch (op % 16) {
+    switch (op % 27) {
       case 0:
         return core_.start(now_);
       case 1:
@@ -96,16 +102,86 @@ class World {
         return request(take());
       case 14:
         return say(sis::UnidataRequestConfirm{.updu_part = Bytes(take() % 4, 'x')});
-      default:
+      case 15:
         return say(sis::UnidataRequestRejected{.updu_part = Bytes(take() % 4, 'x')});
+      case 16:
+        return expedite(take());
+      case 17:
+        return accepted(core_.request_management(now_, {.body = Bytes(take() % 4, 'x')}));
+      case 18:
+        return say(sis::ExpeditedUnidataRequestConfirm{.updu_part = Bytes(take() % 4, 'x')});
+      case 19:
+        return say(sis::ExpeditedUnidataRequestRejected{.updu_part = Bytes(take() % 4, 'x')});
+      case 20:
+        return request_link(link(take()));
+      case 21:
+        return end_links(link(take()).remote);
+      case 22:
+        return answer_link(link(take()), true);
+      case 23:
+        return answer_link(link(take()), false);
+      case 24:
+        return say(sis::HardLinkIndication{.link = link(take())});
+      case 25:
+        return say(sis::HardLinkTerminated{.link = link(take())});
+      default:
+        if (take() % 2) return say(sis::HardLinkEstablished{.link = link(take())});
+        return say(sis::HardLinkRejected{.link = link(take())});
     }
+  }
+
+  static sis::HardLink link(std::uint8_t kind) {
+    return {.type = static_cast<sis::HardLinkType>(kind % 3),
+            .remote = {static_cast<std::uint32_t>(kind / 3 % 3)}};
+  }
+  enum class LinkState : std::uint8_t { requested, offered, up };
+  struct Link {
+    sis::HardLink link;
+    LinkState state;
+  };
+  void request_link(const sis::HardLink& link) {
+    if (core_.request_hard_link(now_, link)) links_.push_back({link, LinkState::requested});
+  }
+  void end_links(Address remote) {
+    if (!core_.request_hard_link_end(now_, remote)) return;
+    const auto ended = std::erase_if(links_, [remote](const Link& l) {
+      return l.link.remote == remote && l.state != LinkState::offered;
+    });
+    S5066_ASSERT(ended > 0);
+  }
+  void answer_link(const sis::HardLink& link, bool accept) {
+    const auto result = accept ? core_.request_hard_link_accept(now_, link)
+                               : core_.request_hard_link_reject(now_, link, 1);
+    if (!result) return;
+    forget_link(link, {LinkState::offered});
+    if (accept) links_.push_back({link, LinkState::up});
+  }
+  /// The first of these states that such a link is in.
+  void forget_link(const sis::HardLink& link, std::initializer_list<LinkState> states) {
+    for (const LinkState state : states) {
+      const auto it = std::find_if(links_.begin(), links_.end(), [&](const Link& l) {
+        return l.link == link && l.state == state;
+      });
+      if (it == links_.end()) continue;
+      links_.erase(it);
+      return;
+    }
+    S5066_ASSERT(!"a hard link that nobody knows");
   }
 
   void request(std::uint8_t kind) {
     sis::UnidataRequest request{.delivery = {.mode = sis::TransmissionMode::arq},
                                 .updu = Bytes(kind % 4, 'x')};
     if (kind & 0x80) request.delivery.confirmation = sis::Confirmation::node;
-    const auto result = core_.request_unidata(now_, std::move(request));
+    accepted(core_.request_unidata(now_, std::move(request)));
+  }
+  void expedite(std::uint8_t kind) {
+    sis::ExpeditedUnidataRequest request{.delivery = {.mode = sis::TransmissionMode::arq},
+                                         .updu = Bytes(kind % 4, 'x')};
+    if (kind & 0x80) request.delivery.confirmation = sis::Confirmation::client;
+    accepted(core_.request_expedited(now_, std::move(request)));
+  }
+  void accepted(const Result<sis::RequestId>& result) {
     if (result) S5066_ASSERT(ends_.emplace(*result, 0).second);
   }
 
@@ -145,6 +221,28 @@ class World {
     if (const auto* e = std::get_if<sis::event::Rejected>(&event)) end(e->id);
     if (const auto* e = std::get_if<sis::event::Sent>(&event)) end(e->id);
     if (const auto* e = std::get_if<sis::event::Unresolved>(&event)) end(e->id);
+    observe_links(event);
+  }
+  void observe_links(const sis::Event& event) {
+    using enum LinkState;
+    if (const auto* e = std::get_if<sis::event::HardLinkEstablished>(&event)) {
+      forget_link(e->link, {requested});
+      links_.push_back({e->link, up});
+    }
+    if (const auto* e = std::get_if<sis::event::HardLinkRejected>(&event)) {
+      forget_link(e->link, {requested});
+    }
+    if (const auto* e = std::get_if<sis::event::HardLinkTerminated>(&event)) {
+      forget_link(e->link, {up, offered});
+    }
+    if (const auto* e = std::get_if<sis::event::HardLinkLost>(&event)) {
+      forget_link(e->link, {requested, up, offered});
+    }
+    if (const auto* e = std::get_if<sis::event::HardLinkOffered>(&event)) {
+      // A new offer of a link that was up: its caller has given the old one up.
+      std::erase_if(links_, [e](const Link& l) { return l.link == e->link && l.state == up; });
+      links_.push_back({e->link, offered});
+    }
   }
   void end(sis::RequestId id) {
     const auto it = ends_.find(id);
@@ -159,6 +257,7 @@ class World {
   bool connection_ = false;
   bool writing_ = false;
   std::map<sis::RequestId, int> ends_;
+  std::vector<Link> links_;
 };
 
 }  // namespace

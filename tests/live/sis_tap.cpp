@@ -1,6 +1,7 @@
 #include "tests/live/sis_tap.h"
 
 #include <arpa/inet.h>
+#include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -10,8 +11,7 @@
 #include <array>
 #include <chrono>
 
-#include "s5066d/pdu/capture.h"
-#include "sis/primitives.h"
+#include "sis/codec.h"
 
 namespace s5066::live {
 
@@ -44,7 +44,6 @@ bool send_all(int socket, ByteSpan octets) {
 }  // namespace
 
 SisTap::SisTap(std::uint16_t server_port) : server_port_(server_port) {
-  pdu::append_capture_header(pdu::LinkType::raw_ip, file_);
   listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address = loopback(0);
   socklen_t size = sizeof address;
@@ -63,7 +62,12 @@ SisTap::~SisTap() {
 
 Bytes SisTap::capture() const {
   const std::lock_guard lock(mutex_);
-  return file_;
+  return capture_.file();
+}
+
+std::vector<sis::Primitive> SisTap::primitives() const {
+  const std::lock_guard lock(mutex_);
+  return primitives_;
 }
 
 void SisTap::serve() {
@@ -73,8 +77,11 @@ void SisTap::serve() {
     const int server = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const sockaddr_in address = loopback(server_port_);
     if (::connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
-      ++client_port_;
-      sent_[0] = sent_[1] = 1;
+      {
+        const std::lock_guard lock(mutex_);
+        capture_.new_connection();
+        framers_[0] = framers_[1] = {};
+      }
       pass_on(client, server);
     }
     ::close(client);
@@ -101,18 +108,20 @@ void SisTap::pass_on(int client, int server) {
 
 void SisTap::keep(bool to_server, ByteSpan octets) {
   const std::lock_guard lock(mutex_);
-  Bytes packet = {0x45, 0};
-  put_u16(packet, static_cast<std::uint16_t>(40 + octets.size()));
-  append(packet, Bytes{0, 0, 0x40, 0, 64, 6, 0, 0});
-  append(packet, to_server ? Bytes{10, 0, 0, 2, 10, 0, 0, 1} : Bytes{10, 0, 0, 1, 10, 0, 0, 2});
-  put_u16(packet, to_server ? client_port_ : sis::kDefaultPort);
-  put_u16(packet, to_server ? sis::kDefaultPort : client_port_);
-  put_u32(packet, sent_[to_server]);
-  put_u32(packet, sent_[!to_server]);
-  append(packet, Bytes{0x50, 0x18, 0xFF, 0xFF, 0, 0, 0, 0});  // PSH and ACK, no urgent data
-  append(packet, octets);
-  sent_[to_server] += static_cast<std::uint32_t>(octets.size());
-  pdu::append_capture_record(std::chrono::system_clock::now().time_since_epoch(), packet, file_);
+  sis::Framer& framer = framers_[to_server];
+  framer.push(octets);
+  while (const auto item = framer.poll()) {
+    const auto* frame = std::get_if<sis::Framer::Frame>(&*item);
+    auto primitive = frame ? sis::decode(frame->body)
+                           : Result<sis::Primitive>(Error{ErrorCode::bad_sync, "frame"});
+    EXPECT_TRUE(primitive.ok()) << to_string(primitive.error());
+    if (!primitive) continue;
+    Bytes whole = {sis::kPreamble0, sis::kPreamble1, sis::kVersion};
+    put_u16(whole, static_cast<std::uint16_t>(frame->body.size()));
+    append(whole, frame->body);
+    capture_.add(to_server, whole, std::chrono::system_clock::now().time_since_epoch());
+    primitives_.push_back(*std::move(primitive));
+  }
 }
 
 }  // namespace s5066::live

@@ -5,8 +5,12 @@
 #include <cstdint>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "s5066d/base/bytes.h"
+#include "sis/framer.h"
+#include "sis/primitives.h"
+#include "tests/support/sis_capture.h"
 
 namespace s5066::live {
 
@@ -18,8 +22,11 @@ class SisTap {
   ~SisTap();
 
   std::uint16_t port() const { return port_; }
-  /// What has passed so far, one IP packet for each read from a socket.
+  /// What has passed so far, one IP packet for each primitive: tshark 4.0 loses one whose first
+  /// segment is shorter than a header.
   Bytes capture() const;
+  /// The same primitives, as our codec reads them.
+  std::vector<sis::Primitive> primitives() const;
 
  private:
   void serve();
@@ -28,12 +35,12 @@ class SisTap {
 
   std::uint16_t server_port_;
   std::uint16_t port_ = 0;
-  std::uint16_t client_port_ = 40000;  // another for each connection, as tshark tells them apart
   int listener_ = -1;
   std::atomic<bool> stopping_{false};
-  mutable std::mutex mutex_;  // guards the two below
-  Bytes file_;
-  std::uint32_t sent_[2] = {1, 1};
+  mutable std::mutex mutex_;  // guards what was kept
+  test::SisCapture capture_;
+  std::vector<sis::Primitive> primitives_;
+  sis::Framer framers_[2];
   std::thread thread_;
 };
 

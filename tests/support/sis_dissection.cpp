@@ -233,11 +233,11 @@ std::vector<DissectedPacket> split_primitives(const DissectedPacket& packet) {
   std::vector<DissectedPacket> all;
   for (const DissectedField& field : packet.fields) {
     if (field.name == "s5066sis.sync") all.emplace_back();
-    if (!all.empty()) all.back().fields.push_back(field);
-  }
-  if (!all.empty()) {
-    all.back().malformed = packet.malformed;
-    all.back().complaints = packet.complaints;
+    if (all.empty()) continue;
+    DissectedPacket& primitive = all.back();
+    if (field.name == "_ws.malformed") primitive.malformed = true;
+    if (is_complaint(field)) primitive.complaints.push_back(field.text);
+    primitive.fields.push_back(field);
   }
   return all;
 }

@@ -9,8 +9,7 @@
 
 namespace s5066::test {
 
-/// The primitives in one dissected packet, each with its own fields. What the dissector complains
-/// about counts for the last of them.
+/// The primitives in one dissected packet, each with its own fields and complaints.
 std::vector<DissectedPacket> split_primitives(const DissectedPacket& packet);
 
 /// One line for each field that is not shown as meant; nothing else may be wrong with the packet,

@@ -23,16 +23,16 @@ void read_line(const std::string& line, std::vector<DissectedPacket>& packets) {
   if (line.find("<packet>") != std::string::npos) packets.emplace_back();
   if (packets.empty()) return;
   DissectedPacket& packet = packets.back();
-  if (line.find("<proto name=\"_ws.malformed\"") != std::string::npos) packet.malformed = true;
+  if (line.find("<proto name=\"_ws.malformed\"") != std::string::npos) {
+    packet.malformed = true;
+    packet.fields.push_back({.name = "_ws.malformed"});
+  }
   if (line.find("<field name=") == std::string::npos) return;
   DissectedField field{.name = attribute(line, "name"),
                        .shown = attribute(line, "show"),
                        .text = attribute(line, "showname"),
                        .value = attribute(line, "value")};
-  if (field.name == "_ws.expert" && (field.text.find("(Error") != std::string::npos ||
-                                     field.text.find("(Warn") != std::string::npos)) {
-    packet.complaints.push_back(field.text);
-  }
+  if (is_complaint(field)) packet.complaints.push_back(field.text);
   packet.fields.push_back(std::move(field));
 }
 
@@ -48,6 +48,11 @@ struct RemoveFile {
 };
 
 }  // namespace
+
+bool is_complaint(const DissectedField& field) {
+  return field.name == "_ws.expert" && (field.text.find("(Error") != std::string::npos ||
+                                        field.text.find("(Warn") != std::string::npos);
+}
 
 std::size_t DissectedPacket::count(const std::string& name) const {
   return static_cast<std::size_t>(std::count_if(

@@ -17,8 +17,11 @@ struct DissectedField {
   std::string value;  // octets of the field in hex; of a bit field its value
 };
 
+/// A warning or an error of a dissector.
+bool is_complaint(const DissectedField& field);
+
 struct DissectedPacket {
-  std::vector<DissectedField> fields;  // in the order of the dissection
+  std::vector<DissectedField> fields;  // in the order of the dissection, "_ws.malformed" among them
   bool malformed = false;
   std::vector<std::string> complaints;  // warnings and errors of the dissectors
 

@@ -40,7 +40,10 @@ const std::vector<Layer>& layers() {
       {"runtime", "s5066d/runtime/.*", {"*"}, shell_and({"asio"})},
       {"s5066d main", "s5066d/main\\.cpp", {"*"}, shell_and({"program_options", "random"})},
 
-      {"sis client", "sis/client\\.(h|cpp)", {"sis core", "base"}, shell_and({"asio"})},
+      {"sis client",
+       "sis/client(_connection)?\\.(h|cpp)",
+       {"sis core", "base"},
+       shell_and({"asio"})},
       {"sis tools",
        "sis/(tools|examples)/.*",
        {"sis client", "sis core", "base"},

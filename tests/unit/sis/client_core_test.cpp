@@ -153,7 +153,7 @@ TEST(ClientCore, hands_on_indications_whatever_their_size) {
 TEST(ClientCore, tolerates_types_it_does_not_know) {
   FakeServer server;
   server.bring_up();
-  server.say_octets(*from_hex("90EB00 0003 0E 02 01  90EB00 0005 13 01 414243  90EB00 0001 1C"));
+  server.say_octets(*from_hex("90EB00 0001 00  90EB00 0005 1C 01 414243  90EB00 0001 FF"));
   EXPECT_TRUE(server.core.bound());
   EXPECT_EQ(server.core.stats().primitives_unsupported, 3u);
 }

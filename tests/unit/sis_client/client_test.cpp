@@ -4,12 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_future.hpp>
 #include <boost/asio/write.hpp>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -258,6 +261,146 @@ TEST_F(ClientTest, no_handler_runs_after_the_destructor) {
   client->start();
   io.run();
   EXPECT_TRUE(destroyed);
+}
+
+TEST_F(ClientTest, a_sent_request_ends_in_its_handler_and_in_no_event) {
+  server.on_primitive = [this](const Primitive& primitive) {
+    if (std::holds_alternative<BindRequest>(primitive)) server.say(BindAccepted{.sap = {6}});
+    const auto* request = std::get_if<UnidataRequest>(&primitive);
+    if (request == nullptr) return;
+    if (request->updu.size() == 2) {
+      server.say(UnidataRequestRejected{.reason = RejectReason::ttl_expired,
+                                        .destination_sap = request->destination_sap,
+                                        .destination = request->destination,
+                                        .updu_part = request->updu});
+    } else if (request->delivery.confirmation == Confirmation::node) {
+      confirm(*request);
+    }
+  };
+  std::vector<std::string> ends;
+  make_client([&](const Event& event) {
+    if (!std::holds_alternative<event::Bound>(event)) return;
+    // A handler need not be copyable.
+    client->async_send(hello(1), [&, own = std::make_unique<int>(1)](const SendOutcome& outcome) {
+      EXPECT_TRUE(outcome.ok() && outcome.id && own);
+      ends.push_back(to_string(outcome));
+    });
+    client->async_send(hello(2), [&](const SendOutcome& outcome) {
+      EXPECT_FALSE(outcome.ok());
+      ends.push_back(to_string(outcome));
+      finish();
+    });
+    client->async_send(hello(3, Confirmation::none), [&](const SendOutcome& outcome) {
+      EXPECT_TRUE(outcome.ok());
+      ends.push_back(to_string(outcome));
+    });
+    client->async_send(hello(kMtu + 1), [&](const SendOutcome& outcome) {
+      EXPECT_EQ(outcome.error->code, ErrorCode::too_large);
+      ends.push_back("refused");
+    });
+    EXPECT_TRUE(ends.empty()) << "no handler runs before async_send() has returned";
+  });
+  client->start();
+  io.run();
+  std::sort(ends.begin(), ends.end());
+  EXPECT_EQ(ends, (std::vector<std::string>{"confirmed", "refused",
+                                            "rejected: time to live expired", "sent"}));
+  EXPECT_EQ(events.size(), 1u);
+}
+
+TEST_F(ClientTest, a_send_that_the_binding_does_not_outlive_is_unresolved) {
+  server.on_primitive = [this](const Primitive& primitive) {
+    if (std::holds_alternative<BindRequest>(primitive)) server.say(BindAccepted{.sap = {6}});
+    if (std::holds_alternative<UnidataRequest>(primitive)) server.hang_up();
+  };
+  make_client([&](const Event& event) {
+    if (!std::holds_alternative<event::Bound>(event) || server.accepted > 1) return;
+    client->async_send(hello(), [&](const SendOutcome& outcome) {
+      EXPECT_EQ(outcome.end, SendOutcome::End::unresolved);
+      finish();
+    });
+  });
+  client->start();
+  io.run();
+  EXPECT_EQ(client->stats().unresolved, 1u);
+}
+
+TEST_F(ClientTest, a_send_before_the_bind_is_refused_in_its_handler) {
+  make_client([](const Event&) {});
+  int refused = 0;
+  client->async_send(hello(), [&](const SendOutcome& outcome) {
+    EXPECT_EQ(outcome.error->code, ErrorCode::link_down);
+    ++refused;
+    finish();
+  });
+  EXPECT_EQ(refused, 0);
+  io.run();
+  EXPECT_EQ(refused, 1);
+}
+
+TEST_F(ClientTest, takes_other_completion_tokens_of_asio) {
+  make_client([](const Event&) {});
+  auto outcome = client->async_send(hello(), asio::use_future);
+  finish();
+  io.run();
+  EXPECT_EQ(outcome.get().end, SendOutcome::End::refused);
+}
+
+TEST_F(ClientTest, no_completion_handler_runs_after_the_destructor) {
+  make_client([&](const Event& event) {
+    if (!std::holds_alternative<event::Bound>(event)) return;
+    client->async_send(hello(), [](const SendOutcome&) { ADD_FAILURE(); });
+  });
+  server.on_primitive = [&](const Primitive& primitive) {
+    if (std::holds_alternative<BindRequest>(primitive)) server.say(BindAccepted{.sap = {6}});
+    if (std::holds_alternative<UnidataRequest>(primitive)) client.reset();
+  };
+  server.on_end = [&] {
+    watchdog.cancel();
+    server.close();
+  };
+  client->start();
+  io.run();
+}
+
+TEST_F(ClientTest, expedited_data_and_hard_links_reach_the_server) {
+  const HardLink link{.type = HardLinkType::full_bandwidth, .remote_sap = {6}, .remote = {5}};
+  server.on_primitive = [&](const Primitive& primitive) {
+    seen.push_back(primitive);
+    if (std::holds_alternative<BindRequest>(primitive)) server.say(BindAccepted{.sap = {6}});
+    if (const auto* p = std::get_if<HardLinkEstablish>(&primitive)) {
+      server.say(HardLinkEstablished{1, p->link});
+    }
+    if (const auto* p = std::get_if<ExpeditedUnidataRequest>(&primitive)) {
+      server.say(ExpeditedUnidataRequestConfirm{p->destination_sap, p->destination, p->updu});
+    }
+    if (std::holds_alternative<HardLinkTerminate>(primitive)) {
+      server.say(HardLinkIndication{1, link});
+    }
+    if (std::holds_alternative<HardLinkAccept>(primitive)) finish();
+  };
+  make_client([&](const Event& event) {
+    if (std::holds_alternative<event::Bound>(event)) {
+      EXPECT_TRUE(client->request_hard_link(link).ok());
+    }
+    if (std::holds_alternative<event::HardLinkEstablished>(event)) {
+      ExpeditedUnidataRequest request{
+          .destination_sap = {6},
+          .destination = {5},
+          .delivery = {.mode = TransmissionMode::arq, .confirmation = Confirmation::client},
+          .updu = {1}};
+      client->async_send(std::move(request), [&](const SendOutcome& outcome) {
+        EXPECT_EQ(outcome.end, SendOutcome::End::confirmed);
+        EXPECT_TRUE(client->request_hard_link_end({5}).ok());
+      });
+    }
+    if (const auto* offered = std::get_if<event::HardLinkOffered>(&event)) {
+      EXPECT_TRUE(client->request_hard_link_accept(offered->link).ok());
+    }
+  });
+  client->start();
+  io.run();
+  EXPECT_EQ(seen.back(), Primitive{HardLinkAccept{link}});
 }
 
 TEST_F(ClientTest, a_handler_may_request_and_stop) {

@@ -1,0 +1,147 @@
+#include "sis/client_connection.h"
+
+#include <boost/asio/connect.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/write.hpp>
+#include <utility>
+
+namespace s5066::sis {
+
+namespace asio = boost::asio;
+namespace ssl = asio::ssl;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+namespace {
+
+constexpr std::size_t kReadOctetsMax = 1 << 14;
+
+Error io_error(const std::string& what, const error_code& code) {
+  return Error{ErrorCode::io, what.empty() ? code.message() : what + ": " + code.message()};
+}
+std::optional<Error> error_of(const error_code& code) {
+  if (!code) return std::nullopt;
+  return io_error({}, code);
+}
+
+/// Calls `then` with the plain socket or the TLS stream.
+template <typename Socket, typename Stream, typename Then>
+void with_stream(Socket& plain, std::optional<Stream>& tls, Then then) {
+  if (tls) {
+    then(*tls);
+  } else {
+    then(plain);
+  }
+}
+
+}  // namespace
+
+ClientConnection::ClientConnection(asio::io_context& io, const Client::Config& config)
+    : config_(config), io_(io), resolver_(io), plain_(io), in_(kReadOctetsMax) {}
+
+void ClientConnection::open(OnDone on_done) {
+  on_open_ = std::move(on_done);
+  if (auto error = config_.tls ? prepare_tls() : std::nullopt) {
+    asio::post(io_, [self = shared_from_this(), error] { self->opened(error); });
+    return;
+  }
+  resolver_.async_resolve(config_.host, std::to_string(config_.port),
+                          [self = shared_from_this()](const error_code& code,
+                                                      const tcp::resolver::results_type& found) {
+                            if (code) return self->opened(error_of(code));
+                            self->connect(found);
+                          });
+}
+
+std::optional<Error> ClientConnection::prepare_tls() {
+  const Client::Tls& tls = *config_.tls;
+  error_code code;
+  context_.emplace(ssl::context::tls_client);
+  context_->set_options(ssl::context::no_tlsv1 | ssl::context::no_tlsv1_1, code);
+  if (code) return io_error("TLS", code);
+  if (tls.ca_file.empty()) {
+    context_->set_default_verify_paths(code);
+  } else {
+    context_->load_verify_file(tls.ca_file, code);
+  }
+  if (code) return io_error("authorities " + tls.ca_file, code);
+  if (!tls.certificate_file.empty()) {
+    context_->use_certificate_chain_file(tls.certificate_file, code);
+    if (code) return io_error("certificate " + tls.certificate_file, code);
+    const std::string& key = tls.key_file.empty() ? tls.certificate_file : tls.key_file;
+    context_->use_private_key_file(key, ssl::context::pem, code);
+    if (code) return io_error("key " + key, code);
+  }
+  const std::string& name = tls.server_name.empty() ? config_.host : tls.server_name;
+  tls_.emplace(io_, *context_);
+  tls_->set_verify_mode(ssl::verify_peer, code);
+  if (code) return io_error("TLS", code);
+  tls_->set_verify_callback(ssl::host_name_verification(name), code);
+  if (code) return io_error("TLS", code);
+  asio::ip::make_address(name, code);
+  const bool is_address = !code;  // those are not asked for by name
+  if (!is_address && SSL_set_tlsext_host_name(tls_->native_handle(), name.c_str()) != 1) {
+    return Error{ErrorCode::io, "TLS: server name " + name};
+  }
+  return std::nullopt;
+}
+
+void ClientConnection::connect(const tcp::resolver::results_type& endpoints) {
+  if (closed_) return;
+  asio::async_connect(socket(), endpoints,
+                      [self = shared_from_this()](const error_code& code, const tcp::endpoint&) {
+                        if (self->closed_ || code) return self->opened(error_of(code));
+                        error_code ignored;  // without them it works as well, only slower
+                        self->socket().set_option(tcp::no_delay(true), ignored);
+                        self->socket().set_option(asio::socket_base::keep_alive(true), ignored);
+                        if (!self->tls_) return self->opened(std::nullopt);
+                        self->shake_hands();
+                      });
+}
+
+void ClientConnection::shake_hands() {
+  tls_->async_handshake(ssl::stream_base::client,
+                        [self = shared_from_this()](const error_code& code) {
+                          if (!code) return self->opened(std::nullopt);
+                          self->opened(io_error("TLS handshake", code));
+                        });
+}
+
+void ClientConnection::opened(const std::optional<Error>& error) {
+  if (closed_) return;
+  std::exchange(on_open_, nullptr)(error);
+}
+
+void ClientConnection::read(OnBytes on_bytes) {
+  on_bytes_ = std::move(on_bytes);
+  with_stream(plain_, tls_, [this](auto& stream) {
+    stream.async_read_some(asio::buffer(in_),
+                           [self = shared_from_this()](const error_code& code, std::size_t size) {
+                             if (self->closed_) return;
+                             if (code) return self->on_bytes_(io_error({}, code));
+                             self->on_bytes_(ByteSpan(self->in_).first(size));
+                             if (!self->closed_) self->read(std::move(self->on_bytes_));
+                           });
+  });
+}
+
+void ClientConnection::write(Bytes octets, OnDone on_done) {
+  out_ = std::move(octets);
+  with_stream(plain_, tls_, [this, &on_done](auto& stream) {
+    asio::async_write(stream, asio::buffer(out_),
+                      [self = shared_from_this(), on_done = std::move(on_done)](
+                          const error_code& code, std::size_t) {
+                        if (!self->closed_) on_done(error_of(code));
+                      });
+  });
+}
+
+void ClientConnection::close() {
+  closed_ = true;
+  error_code ignored;  // it may be closed already
+  resolver_.cancel();
+  socket().shutdown(tcp::socket::shutdown_both, ignored);
+  socket().close(ignored);
+}
+
+}  // namespace s5066::sis

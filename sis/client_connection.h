@@ -1,0 +1,58 @@
+// One TCP connection of a SIS client, plain or TLS, or the attempt at one.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl.hpp>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "s5066d/base/bytes.h"
+#include "s5066d/base/result.h"
+#include "sis/client.h"
+
+namespace s5066::sis {
+
+/// After close() none of its handlers is called any more. Handlers keep it alive meanwhile.
+class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
+ public:
+  using OnDone = std::function<void(const std::optional<Error>&)>;
+  using OnBytes = std::function<void(const Result<ByteSpan>&)>;
+
+  ClientConnection(boost::asio::io_context& io, const Client::Config& config);
+
+  /// Resolves the name, connects, and shakes hands.
+  void open(OnDone on_done);
+  /// Again and again, until an error. The octets are gone when the handler returns.
+  void read(OnBytes on_bytes);
+  /// One at a time.
+  void write(Bytes octets, OnDone on_done);
+  void close();
+
+ private:
+  using Socket = boost::asio::ip::tcp::socket;
+  using TlsStream = boost::asio::ssl::stream<Socket>;
+
+  Socket& socket() { return tls_ ? tls_->next_layer() : plain_; }
+  std::optional<Error> prepare_tls();
+  void connect(const boost::asio::ip::tcp::resolver::results_type& endpoints);
+  void shake_hands();
+  void opened(const std::optional<Error>& error);
+
+  const Client::Config config_;
+  boost::asio::io_context& io_;
+  boost::asio::ip::tcp::resolver resolver_;
+  Socket plain_;
+  std::optional<boost::asio::ssl::context> context_;  // outlives the stream
+  std::optional<TlsStream> tls_;
+  OnDone on_open_;
+  OnBytes on_bytes_;
+  bool closed_ = false;
+  Bytes in_;
+  Bytes out_;
+};
+
+}  // namespace s5066::sis

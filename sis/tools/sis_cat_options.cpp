@@ -1,0 +1,171 @@
+#include "sis/tools/sis_cat_options.h"
+
+#include <boost/program_options.hpp>
+#include <sstream>
+
+#include "sis/text.h"
+
+namespace s5066::sis_cat {
+
+namespace po = boost::program_options;
+
+namespace {
+
+/// Thrown by the readers below, and caught where the command line is read.
+struct Wrong {
+  std::string what;
+};
+
+std::uint8_t number(const po::variables_map& given, const char* name, int max) {
+  const int value = given[name].as<int>();
+  if (value >= 0 && value <= max) return static_cast<std::uint8_t>(value);
+  throw Wrong{std::string("--") + name + " goes from 0 to " + std::to_string(max)};
+}
+
+std::string text(const po::variables_map& given, const char* name) {
+  return given.count(name) ? given[name].as<std::string>() : std::string();
+}
+
+po::options_description connection_options() {
+  po::options_description options("Connection");
+  auto add = options.add_options();
+  add("host,H", po::value<std::string>()->default_value("localhost"), "SIS server");
+  add("port,p", po::value<std::uint16_t>()->default_value(sis::kDefaultPort), "its TCP port");
+  add("sap,s", po::value<int>()->default_value(15), "SAP to bind to, 0..15");
+  add("rank,r", po::value<int>()->default_value(0), "rank of the client, 0..15");
+  add("tls", "connect with TLS");
+  add("ca", po::value<std::string>(), "PEM file of the authorities that may vouch for the server");
+  add("cert", po::value<std::string>(), "PEM file of the client's certificate");
+  add("key", po::value<std::string>(), "PEM file of its key; default: in the file of --cert");
+  add("server-name", po::value<std::string>(), "name in the server's certificate; default: --host");
+  return options;
+}
+
+po::options_description receiving_options() {
+  po::options_description options("Receiving");
+  auto add = options.add_options();
+  add("listen,l", "write U_PDUs to standard output as they arrive");
+  add("count,n", po::value<std::uint64_t>()->default_value(0), "leave after that many; 0 stays");
+  add("hex,x", "a line per U_PDU: source, its SAP, octets in hex");
+  add("errors", "take broadcast U_PDUs with errors, too, and say on standard error where they are");
+  add("accept-links", "accept the hard links that others ask for");
+  return options;
+}
+
+po::options_description sending_options() {
+  po::options_description options("Sending");
+  auto add = options.add_options();
+  add("to,t", po::value<std::string>(), "send standard input to this address, w.x.y.z");
+  add("to-sap", po::value<int>(), "SAP there, 0..15; default: as --sap");
+  add("mode,m", po::value<std::string>(), "arq or nonarq; default: nonarq to groups, arq to nodes");
+  add("expedited,e", "as expedited data");
+  add("confirm,c", po::value<std::string>(),
+      "none, node or client; default: node with ARQ, none without");
+  add("repeats", po::value<int>()->default_value(0), "without ARQ: send so many times more, 0..15");
+  add("ttl", po::value<std::uint32_t>()->default_value(0),
+      "time to live in s; 0: as the node says");
+  add("priority", po::value<int>()->default_value(0), "0..15, larger first");
+  add("hard-link", po::value<int>(), "ask for a hard link of type 0, 1 or 2 first, end it after");
+  add("link-priority", po::value<int>()->default_value(0), "of the hard link, 0..3");
+  return options;
+}
+
+sis::Confirmation confirmation(const po::variables_map& given, bool arq) {
+  using sis::Confirmation;
+  const std::string wanted = text(given, "confirm");
+  if (wanted.empty()) return arq ? Confirmation::node : Confirmation::none;
+  for (const auto value : {Confirmation::none, Confirmation::node, Confirmation::client}) {
+    if (wanted != sis::to_string(value)) continue;
+    if (!arq && value != Confirmation::none) throw Wrong{"--confirm needs ARQ"};
+    return value;
+  }
+  throw Wrong{"--confirm is none, node or client"};
+}
+
+void read_sending(const po::variables_map& given, Options& options) {
+  const auto to = parse_address(text(given, "to"));
+  if (!to) throw Wrong{"--to: " + to.error().detail};
+  options.to = *to;
+  options.to_sap = {number(given, given.count("to-sap") ? "to-sap" : "sap", SapId::kMax)};
+  options.expedited = given.count("expedited") > 0;
+  options.priority = number(given, "priority", 15);
+
+  std::string mode = text(given, "mode");
+  if (mode.empty()) mode = to->group ? "nonarq" : "arq";
+  if (mode != "arq" && mode != "nonarq") throw Wrong{"--mode is arq or nonarq"};
+  const bool arq = mode == "arq";
+  if (arq && to->group) throw Wrong{"ARQ has no group address"};
+  options.delivery.mode = arq ? sis::TransmissionMode::arq : sis::TransmissionMode::nonarq;
+  options.delivery.confirmation = confirmation(given, arq);
+  options.delivery.retransmissions = number(given, "repeats", 15);
+
+  const std::uint32_t ttl_s = given["ttl"].as<std::uint32_t>();
+  if (ttl_s > 2 * sis::kTimeToLiveMax) throw Wrong{"--ttl is over 15 days"};
+  options.ttl_units = (ttl_s + 1) / 2;
+
+  if (!given.count("hard-link")) return;
+  if (to->group) throw Wrong{"a hard link has no group address"};
+  options.hard_link =
+      sis::HardLink{.type = static_cast<sis::HardLinkType>(number(given, "hard-link", 2)),
+                    .priority = number(given, "link-priority", 3),
+                    .remote_sap = options.to_sap,
+                    .remote = *to};
+}
+
+Options read(const po::variables_map& given) {
+  Options options;
+  options.client.host = text(given, "host");
+  options.client.port = given["port"].as<std::uint16_t>();
+  options.client.core.sap = {number(given, "sap", SapId::kMax)};
+  options.client.core.rank = number(given, "rank", 15);
+  if (given.count("tls")) {
+    options.client.tls = sis::Client::Tls{.ca_file = text(given, "ca"),
+                                          .certificate_file = text(given, "cert"),
+                                          .key_file = text(given, "key"),
+                                          .server_name = text(given, "server-name")};
+  } else if (given.count("ca") || given.count("cert") || given.count("key") ||
+             given.count("server-name")) {
+    throw Wrong{"--ca, --cert, --key and --server-name need --tls"};
+  }
+
+  options.listen = given.count("listen") > 0;
+  options.count = given["count"].as<std::uint64_t>();
+  options.hex = given.count("hex") > 0;
+  options.accept_links = given.count("accept-links") > 0;
+  if (given.count("to")) read_sending(given, options);
+  if (!options.to && !options.listen) throw Wrong{"--listen, --to or both are needed"};
+
+  // The bind says what else may come: a node in a broadcast session takes no ARQ client.
+  if (given.count("errors")) {
+    options.client.core.service.mode = sis::TransmissionMode::nonarq_with_errors;
+  } else if (options.to) {
+    options.client.core.service.mode = options.delivery.mode;
+  }
+  return options;
+}
+
+}  // namespace
+
+std::optional<Options> read_command_line(int argc, char** argv, Instead& instead) {
+  po::options_description all("sis_cat: U_PDUs from standard input, or to standard output");
+  all.add_options()("help,h", "print this");
+  all.add(connection_options()).add(receiving_options()).add(sending_options());
+  try {
+    po::variables_map given;
+    po::store(po::command_line_parser(argc, argv).options(all).positional({}).run(), given);
+    if (given.count("help")) {
+      std::ostringstream help;
+      help << all;
+      instead.help = help.str();
+      return std::nullopt;
+    }
+    return read(given);
+  } catch (const po::error& error) {
+    instead.problem = error.what();
+  } catch (const Wrong& wrong) {
+    instead.problem = wrong.what;
+  }
+  return std::nullopt;
+}
+
+}  // namespace s5066::sis_cat
