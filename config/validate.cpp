@@ -101,9 +101,7 @@ std::optional<std::string> format_problem(const std::string& text, Rule::Format 
     case Rule::MODE: {
       const auto mode = modem::parse_mode(text);
       if (mode) return std::nullopt;
-      std::string known;
-      for (const auto& m : modem::all_modes()) known.append(" ").append(to_string(m));
-      return "no such mode; there are" + known;
+      return "no such mode; there are " + modem::mode_names();
     }
     case Rule::IP_ADDRESS:
       if (is_ip_address(text)) return std::nullopt;

@@ -14,6 +14,37 @@ constexpr std::array kModes = {
     Mode{Waveform::ms110a, 1200, Interleaver::long_},
     Mode{Waveform::ms110a, 2400, Interleaver::short_},
     Mode{Waveform::ms110a, 2400, Interleaver::long_},
+    Mode{Waveform::stanag4539, 3200, Interleaver::ultra_short},
+    Mode{Waveform::stanag4539, 3200, Interleaver::very_short},
+    Mode{Waveform::stanag4539, 3200, Interleaver::short_},
+    Mode{Waveform::stanag4539, 3200, Interleaver::medium},
+    Mode{Waveform::stanag4539, 3200, Interleaver::long_},
+    Mode{Waveform::stanag4539, 3200, Interleaver::very_long},
+    Mode{Waveform::stanag4539, 4800, Interleaver::ultra_short},
+    Mode{Waveform::stanag4539, 4800, Interleaver::very_short},
+    Mode{Waveform::stanag4539, 4800, Interleaver::short_},
+    Mode{Waveform::stanag4539, 4800, Interleaver::medium},
+    Mode{Waveform::stanag4539, 4800, Interleaver::long_},
+    Mode{Waveform::stanag4539, 4800, Interleaver::very_long},
+    Mode{Waveform::stanag4539, 6400, Interleaver::ultra_short},
+    Mode{Waveform::stanag4539, 6400, Interleaver::very_short},
+    Mode{Waveform::stanag4539, 6400, Interleaver::short_},
+    Mode{Waveform::stanag4539, 6400, Interleaver::medium},
+    Mode{Waveform::stanag4539, 6400, Interleaver::long_},
+    Mode{Waveform::stanag4539, 6400, Interleaver::very_long},
+    Mode{Waveform::stanag4539, 8000, Interleaver::ultra_short},
+    Mode{Waveform::stanag4539, 8000, Interleaver::very_short},
+    Mode{Waveform::stanag4539, 8000, Interleaver::short_},
+    Mode{Waveform::stanag4539, 8000, Interleaver::medium},
+    Mode{Waveform::stanag4539, 8000, Interleaver::long_},
+    Mode{Waveform::stanag4539, 8000, Interleaver::very_long},
+    Mode{Waveform::stanag4539, 9600, Interleaver::ultra_short},
+    Mode{Waveform::stanag4539, 9600, Interleaver::very_short},
+    Mode{Waveform::stanag4539, 9600, Interleaver::short_},
+    Mode{Waveform::stanag4539, 9600, Interleaver::medium},
+    Mode{Waveform::stanag4539, 9600, Interleaver::long_},
+    Mode{Waveform::stanag4539, 9600, Interleaver::very_long},
+    Mode{Waveform::stanag4539, 12800, Interleaver::zero},
 };
 }
 
@@ -59,6 +90,22 @@ Result<Mode> parse_mode(std::string_view text) {
     return Error{ErrorCode::bad_field, "no such mode, for example 110a-2400-short"};
   }
   return *found;
+}
+
+std::string mode_names() {
+  std::string names;
+  const Mode* last = nullptr;
+  for (const Mode& mode : kModes) {
+    const bool same =
+        last != nullptr && last->waveform == mode.waveform && last->rate_bps == mode.rate_bps;
+    if (same) {
+      names.append("|").append(to_string(mode.waveform, mode.interleaver));
+    } else {
+      names.append(names.empty() ? "" : " ").append(to_string(mode));
+    }
+    last = &mode;
+  }
+  return names;
 }
 
 }  // namespace s5066::modem

@@ -42,5 +42,7 @@ bool is_supported(const Mode& mode);
 std::string to_string(const Mode& mode);
 std::string_view to_string(Waveform waveform, Interleaver interleaver);
 Result<Mode> parse_mode(std::string_view text);
+/// Of all modes, for people: those that differ in their interleaver only are one word.
+std::string mode_names();
 
 }  // namespace s5066::modem

@@ -1,6 +1,7 @@
 #include "modem/dsp/channel_tracker.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "s5066d/base/assert.h"
 
@@ -90,6 +91,72 @@ std::array<Complex, kPhases> ChannelTracker::predicted(
     for (std::size_t i = 0; i < count_; ++i) sums[p] += mul(tap(p, i), newest_first[i]);
   }
   return sums;
+}
+
+// Cholesky factor, lower triangle, of the covariance that predict() would make; its diagonal
+// inverted.
+void ChannelTracker::factor_prediction(float memory, Matrix& re, Matrix& im) const {
+  const float kept = memory * memory;
+  for (std::size_t i = 0; i < count_; ++i) {
+    for (std::size_t j = 0; j <= i; ++j) {
+      float sum_re = 0;
+      float sum_im = 0;
+      for (std::size_t k = 0; k < j; ++k) {
+        sum_re += re[i][k] * re[j][k] + im[i][k] * im[j][k];
+        sum_im += im[i][k] * re[j][k] - re[i][k] * im[j][k];
+      }
+      if (i == j) {
+        const float diagonal = kept * p_re_[i][i] + (1 - kept) * profile_[i];
+        re[i][i] = 1 / std::sqrt(std::max(diagonal - sum_re, 1e-6F * diagonal + 1e-30F));
+        im[i][i] = 0;
+      } else {
+        re[i][j] = (kept * p_re_[i][j] - sum_re) * re[j][j];
+        im[i][j] = (kept * p_im_[i][j] - sum_im) * re[j][j];
+      }
+    }
+  }
+}
+
+// own + memory P (predicted P)^-1 (later - memory x own)
+void ChannelTracker::smooth(std::span<const Complex> later, float memory) {
+  S5066_ASSERT(later.size() == kPhases * count_);
+  alignas(32) Matrix re;
+  alignas(32) Matrix im;
+  factor_prediction(memory, re, im);
+  for (std::size_t p = 0; p < kPhases; ++p) {
+    std::array<Complex, kTapsMax> x;
+    for (std::size_t i = 0; i < count_; ++i) {
+      Complex sum = later[kPhases * i + p] - memory * tap(p, i);
+      for (std::size_t k = 0; k < i; ++k) sum -= mul({re[i][k], im[i][k]}, x[k]);
+      x[i] = sum * re[i][i];
+    }
+    for (std::size_t i = count_; i-- > 0;) {
+      Complex sum = x[i];
+      for (std::size_t k = i + 1; k < count_; ++k) sum -= mul_conj({re[k][i], im[k][i]}, x[k]);
+      x[i] = sum * re[i][i];
+    }
+    for (std::size_t j = 0; j < count_; ++j) {
+      const Complex d = memory * x[j];
+      for (std::size_t i = 0; i < count_; ++i) {
+        // Column j of P is the conjugate of row j.
+        h_re_[p][i] += p_re_[j][i] * d.real() + p_im_[j][i] * d.imag();
+        h_im_[p][i] += p_re_[j][i] * d.imag() - p_im_[j][i] * d.real();
+      }
+    }
+  }
+}
+
+void ChannelTracker::response(std::span<Complex> out) const {
+  S5066_ASSERT(out.size() == kPhases * count_);
+  for (std::size_t l = 0; l < count_; ++l) {
+    for (std::size_t p = 0; p < kPhases; ++p) out[kPhases * l + p] = tap(p, l);
+  }
+}
+
+float ChannelTracker::uncertainty() const {
+  float sum = 0;
+  for (std::size_t i = 0; i < count_; ++i) sum += p_re_[i][i];
+  return sum;
 }
 
 void ChannelTracker::clear_tap(std::size_t index, float variance) {

@@ -42,6 +42,16 @@ class ChannelTracker {
   /// What the response predicts for a row of symbols.
   std::array<Complex, kPhases> predicted(std::span<const Complex> newest_first) const;
 
+  /// Corrects the response by what was learned after it: `later` is the best estimate, tap l of
+  /// phase p at [2 l + p], one prediction with that memory further on (Rauch, Tung, Striebel). The
+  /// uncertainty stays as it was.
+  void smooth(std::span<const Complex> later, float memory);
+
+  /// Tap l of phase p goes to [2 l + p].
+  void response(std::span<Complex> out) const;
+  /// Sum over the taps of the variance of their errors.
+  float uncertainty() const;
+
   /// Moves the window by a symbol: later, when the energy moves to later taps.
   void shift_later();
   void shift_earlier();
@@ -50,14 +60,16 @@ class ChannelTracker {
 
  private:
   using Row = std::array<float, kTapsMax>;
+  using Matrix = std::array<Row, kTapsMax>;
+  void factor_prediction(float memory, Matrix& re, Matrix& im) const;
   void clear_tap(std::size_t index, float variance);
 
   std::size_t count_;
   std::vector<float> profile_;
   alignas(32) std::array<Row, kPhases> h_re_{};
   alignas(32) std::array<Row, kPhases> h_im_{};
-  alignas(32) std::array<Row, kTapsMax> p_re_{};  // error covariance, the same for both phases
-  alignas(32) std::array<Row, kTapsMax> p_im_{};
+  alignas(32) Matrix p_re_{};  // error covariance, the same for both phases
+  alignas(32) Matrix p_im_{};
 };
 
 }  // namespace s5066::modem::dsp

@@ -95,9 +95,7 @@ int run_mod(const std::vector<std::string>& arguments) {
 
   const auto mode = parse_mode(mode_text);
   if (!mode) {
-    std::cerr << "hfmodem mod: --mode " << mode_text << ": one of";
-    for (const Mode& known : all_modes()) std::cerr << ' ' << to_string(known);
-    std::cerr << '\n';
+    std::cerr << "hfmodem mod: --mode " << mode_text << ": one of " << mode_names() << '\n';
     return kExitUsage;
   }
   if (rate < kRateMin || rate > kRateMax) {

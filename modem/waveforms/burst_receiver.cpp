@@ -8,6 +8,7 @@
 #include "modem/dsp/downconverter.h"
 #include "modem/waveforms/ms110a/listener.h"
 #include "modem/waveforms/reception.h"
+#include "modem/waveforms/stanag4539/listener.h"
 #include "s5066d/base/assert.h"
 #include "s5066d/base/bounded_queue.h"
 
@@ -41,6 +42,7 @@ class BurstReceiver::Impl {
     pending_.reserve(kHopSamples);
     converted_.reserve(kHop);
     listeners_.push_back(std::make_unique<ms110a::Listener>(converter_.noise_share()));
+    listeners_.push_back(std::make_unique<stanag4539::Listener>(converter_.noise_share()));
   }
 
   void set_modes(std::vector<Mode> modes) { modes_ = std::move(modes); }

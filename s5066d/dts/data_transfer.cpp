@@ -190,7 +190,7 @@ void DataTransfer::on_event(Instant now, const modem::CarrierDown& event) {
     while (auto received = scanner_.poll()) on_received(now, std::move(*received));
   }
   on_heard_over();
-  turn_.on_carrier_down(now, event.ended_at);
+  turn_.on_carrier_down(now, event.ended_at, event.reason != modem::CarrierDownReason::lost);
 }
 
 // A link whose peer keeps disagreeing about the windows cannot be repaired from here: it is given

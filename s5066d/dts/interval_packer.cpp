@@ -41,9 +41,10 @@ BurstBuilder::Encoded BurstBuilder::encode(const modem::Mode& mode, Duration ext
   out.octets.reserve(total);
   for (auto& dpdu : dpdus_) {
     const auto sent_bits = static_cast<Duration::rep>(8 * out.octets.size());
-    // Where the rate counts pauses in, bits run a little behind the burst.
+    // Where the rate counts pauses in, bits run a little behind the burst;
+    // an end that is not known would be 0.
     const Duration left =
-        std::max(data_time - Duration(sent_bits * 1'000'000'000 / mode.rate_bps), Duration::zero());
+        std::max(data_time - Duration(sent_bits * 1'000'000'000 / mode.rate_bps), Duration(1));
     const auto eot = static_cast<std::uint8_t>(std::min<std::uint64_t>(255, half_seconds(left)));
     std::visit([&](auto& d) { d.common.eot_half_s = eot; }, dpdu);
     if (auto* nonarq = std::get_if<pdu::Nonarq>(&dpdu)) {

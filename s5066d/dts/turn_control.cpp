@@ -29,11 +29,12 @@ void TurnControl::on_carrier_up(Instant now) {
   plan(now);
 }
 
-void TurnControl::on_carrier_down(Instant now, Instant ended_at) {
+void TurnControl::on_carrier_down(Instant now, Instant ended_at, bool end_heard) {
   if (!carrier_since_) return;
   carrier_since_.reset();
   // A loss of carrier before the announced end is a fade; the transmission goes on unheard.
-  const bool faded = announced_ && ended_at + kClockSlack < announced_earliest_;
+  const bool faded = announced_ && (end_heard ? ended_at + kClockSlack < announced_earliest_
+                                              : ended_at < announced_latest_);
   quiet_since_ = std::max(quiet_since_, faded ? announced_latest_ : ended_at);
   announced_ = false;
   if (own_turn_ && reply_until_) reply_until_ = std::min(*reply_until_, quiet_since_);

@@ -46,8 +46,9 @@ class TurnControl {
   /// Harmless when repeated.
   void on_transmit_wanted(Instant now, bool wanted, bool answer_owed = false);
   void on_carrier_up(Instant now);
-  /// `ended_at` may lie before `now`; a fade is no end (see on_end_announced).
-  void on_carrier_down(Instant now, Instant ended_at);
+  /// `ended_at` may lie before `now`; a fade is no end (see on_end_announced), and where the end
+  /// was not heard the announced one is waited for.
+  void on_carrier_down(Instant now, Instant ended_at, bool end_heard = true);
   /// A D_PDU, addressed to whomever, bounds the end of the transmission it is part of: it is over
   /// between `earliest` and `latest`.
   void on_end_announced(Instant now, Instant earliest, Instant latest);

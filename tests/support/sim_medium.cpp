@@ -89,7 +89,7 @@ void Medium::check_frames(const Burst& burst) {
   for (const Frame& frame : burst.frames) {
     const Duration left =
         std::max(burst.end - burst.data_start - bit_time(8 * frame.begin, burst.command.mode),
-                 Duration::zero());
+                 Duration(1));
     const auto expected = (left + kHalfSecond - Duration(1)) / kHalfSecond;
     if (frame.eot_half_s != std::min<Duration::rep>(255, expected)) ++faults_.eot_wrong;
     if (frame.eot_half_s > last) ++faults_.eot_increased;

@@ -72,18 +72,15 @@ constexpr std::array<std::uint8_t, 8> kPhaseOfTribit = {1, 0, 2, 3, 6, 7, 5, 4};
 
 using Points = std::array<Complex, kNumbersMax>;
 
-void add_phases(Points& points) {
-  constexpr float kDiagonal = 0.707107F;
-  const std::array<Complex, kPhasePoints> phases = {{{1, 0},
-                                                     {kDiagonal, kDiagonal},
-                                                     {0, 1},
-                                                     {-kDiagonal, kDiagonal},
-                                                     {-1, 0},
-                                                     {-kDiagonal, -kDiagonal},
-                                                     {0, -1},
-                                                     {kDiagonal, -kDiagonal}}};
-  for (unsigned i = 0; i < kPhasePoints; ++i) points[i] = phases[i];
-}
+constexpr float kDiagonal = 0.707107F;
+constexpr std::array<Complex, kPhasePoints> kPhases = {{{1, 0},
+                                                        {kDiagonal, kDiagonal},
+                                                        {0, 1},
+                                                        {-kDiagonal, kDiagonal},
+                                                        {-1, 0},
+                                                        {-kDiagonal, -kDiagonal},
+                                                        {0, -1},
+                                                        {kDiagonal, -kDiagonal}}};
 
 // [C Table C-V]
 void add_16(Points& points) {
@@ -153,7 +150,7 @@ void add_64(Points& points) {
 
 Points make_points(void (*add_data)(Points&)) {
   Points points{};
-  add_phases(points);
+  for (unsigned i = 0; i < kPhasePoints; ++i) points[i] = kPhases[i];
   if (add_data != nullptr) add_data(points);
   return points;
 }
@@ -249,6 +246,10 @@ const std::array<std::uint8_t, kFrameData>& scrambler(const Parameters& p) {
   static const std::array<std::array<std::uint8_t, kFrameData>, 4> tables = {
       make_scrambler(3), make_scrambler(4), make_scrambler(5), make_scrambler(6)};
   return tables[p.phases_only ? 0 : p.bits_per_symbol - 3];
+}
+
+Complex phase(std::uint8_t number) {
+  return kPhases[number & 7];
 }
 
 std::span<const Complex> points(const Parameters& p) {

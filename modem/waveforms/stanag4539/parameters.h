@@ -69,11 +69,13 @@ bool probe_is_negative(const Parameters& p, unsigned frame);
 /// another point.
 const std::array<std::uint8_t, kFrameData>& scrambler(const Parameters& p);
 
+/// One of the eight phases.
+dsp::Complex phase(std::uint8_t number);
 /// What every number stands for, those of the mode's constellation included.
 std::span<const dsp::Complex> points(const Parameters& p);
 
 /// Number of the data symbol for a group of bits (first bit most significant) and its scrambler
-/// value, and the bits that a number before scrambling stands for.
+/// value.
 std::uint8_t data_number(const Parameters& p, unsigned bits, std::uint8_t scrambler_value);
 
 }  // namespace s5066::modem::stanag4539

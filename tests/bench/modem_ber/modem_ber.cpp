@@ -58,13 +58,27 @@ struct Totals {
   double rate() const { return errors() / static_cast<double>(bits); }
 };
 
+/// Mean power of a long burst, which the ratio of signal to noise is meant for.
+double burst_power(const Mode& mode) {
+  Rng rng(1);
+  Bytes octets(capacity(mode, std::chrono::seconds(20)));
+  for (auto& octet : octets) octet = static_cast<std::uint8_t>(rng.below(256));
+  BurstTransmitter transmitter(mode, octets);
+  std::vector<float> samples(transmitter.total_samples());
+  transmitter.read(samples);
+  double energy = 0;
+  for (const float x : samples) energy += static_cast<double>(x) * static_cast<double>(x);
+  return energy / static_cast<double>(samples.size());
+}
+
 class Run {
  public:
   explicit Run(const Plan& plan)
       : plan_(plan),
         rng_(plan.seed),
         fading_({.paths = paths(plan), .offset_hz = plan.offset_hz}, rng_.fork()),
-        noise_(channel::noise_deviation(kTransmitPower, plan.snr_db, kSampleRate), rng_.fork()) {}
+        noise_(channel::noise_deviation(burst_power(plan.mode), plan.snr_db, kSampleRate),
+               rng_.fork()) {}
 
   Totals all() {
     pause();

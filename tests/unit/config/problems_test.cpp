@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "config/load.h"
+#include "modem/api/modes.h"
 
 namespace s5066::config {
 namespace {
@@ -90,14 +91,11 @@ TEST(ConfigProblems, a_truncated_file_says_so_and_does_not_ask_for_what_it_lost)
 
 TEST(ConfigProblems, values_are_held_to_their_rules) {
   expect_lines({
-      {"address: \"16.0.0.1\" modem { mode: \"110a-75-short\" receive_modes: \"110a-600-long\"\n"
+      {"address: \"16.0.0.1\" modem { mode: \"110a-50-short\" receive_modes: \"110a-600-long\"\n"
        "receive_modes: \"x\" ptt_lead_ms: 2001 cable { socket: \"\" station: 16 } }\n",
        {"f:1:1: address: a station's address goes up to 15.255.255.255; this is a group",
-        "f:1:29: mode: no such mode; there are 110a-300-short 110a-300-long 110a-600-short "
-        "110a-600-long 110a-1200-short 110a-1200-long 110a-2400-short 110a-2400-long",
-        "f:2:1: receive_modes: no such mode; there are 110a-300-short 110a-300-long "
-        "110a-600-short 110a-600-long 110a-1200-short 110a-1200-long 110a-2400-short "
-        "110a-2400-long",
+        "f:1:29: mode: no such mode; there are " + modem::mode_names(),
+        "f:2:1: receive_modes: no such mode; there are " + modem::mode_names(),
         "f:2:20: ptt_lead_ms: 2001 is above its limit 2000", "f:2:46: socket: must not be empty",
         "f:2:57: station: 16 is above its limit 15"}},
       {kGood +

@@ -56,6 +56,16 @@ TEST_F(Turn, a_fade_is_no_end_and_the_announced_one_is_waited_for) {
   EXPECT_EQ(now_, t(30s + kTurnaround));
 }
 
+TEST_F(Turn, an_end_that_was_not_heard_is_as_late_as_it_was_announced) {
+  turn_.on_carrier_up(t(10s));
+  turn_.on_spoken_to(t(11s));
+  turn_.on_transmit_wanted(t(11s), true);
+  turn_.on_end_announced(t(11s), t(29500ms), t(30s));
+  turn_.on_carrier_down(t(29600ms), t(29600ms), false);
+  EXPECT_EQ(step(), "key");
+  EXPECT_EQ(now_, t(30s + kTurnaround));
+}
+
 TEST_F(Turn, bounds_from_several_frames_narrow_the_end) {
   turn_.on_carrier_up(t(10s));
   turn_.on_spoken_to(t(11s));

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "modem/api/airtime.h"
@@ -38,7 +39,10 @@ TEST(Symbols, every_mode_sends_the_symbols_of_the_reference_recordings) {
       {"110a-1200-short", 2880, 0x0e66a880}, {"110a-1200-long", 23040, 0xb217998c},
       {"110a-2400-short", 2880, 0x402e9307}, {"110a-2400-long", 23040, 0x337241f5},
   };
-  ASSERT_EQ(rows.size(), all_modes().size());
+  const auto modes = all_modes();
+  ASSERT_EQ(rows.size(), std::count_if(modes.begin(), modes.end(), [](const Mode& mode) {
+              return mode.waveform == Waveform::ms110a;
+            }));
   for (const Row& row : rows) {
     const auto tribits = symbols(*parse_mode(row.mode), octets(kFox));
     EXPECT_EQ(tribits.size(), row.count) << row.mode;
@@ -48,6 +52,7 @@ TEST(Symbols, every_mode_sends_the_symbols_of_the_reference_recordings) {
 
 TEST(Parameters, every_mode_is_found_again_by_what_it_announces) {
   for (const Mode& mode : all_modes()) {
+    if (mode.waveform != Waveform::ms110a) continue;
     const Parameters p = parameters(mode);
     EXPECT_EQ(mode_announced(p.d1, p.d2), mode);
     EXPECT_EQ(p.block_user_bits(), block_bits(mode)) << to_string(mode);

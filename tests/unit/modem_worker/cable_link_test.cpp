@@ -125,7 +125,8 @@ TEST(CableLink, bursts_of_every_mode_arrive_both_ways_with_exact_times) {
     const auto over = std::find_if(finished.begin(), finished.end(),
                                    [id = burst.id](const auto& e) { return e.id == id; });
     ASSERT_NE(over, finished.end());
-    EXPECT_EQ(over->at - it->at, airtime(burst.mode, burst.bytes.size()));
+    EXPECT_EQ(duration_to_samples(over->at - it->at),
+              duration_to_samples(airtime(burst.mode, burst.bytes.size())));
     EXPECT_EQ(over->outcome, TransmitOutcome::sent);
 
     Bytes bytes;

@@ -1,0 +1,45 @@
+#include "modem/waveforms/message/message_bits.h"
+
+#include <algorithm>
+
+namespace s5066::modem {
+namespace {
+constexpr std::uint32_t kEndOfMessage = 0x4B65A5B2;  // first bit most significant
+constexpr unsigned kEndOfMessageBits = 32;
+}  // namespace
+
+MessageBits::Portion MessageBits::push(std::span<const std::uint8_t> bits) {
+  bits_.insert(bits_.end(), bits.begin(), bits.end());
+  Portion portion;
+  portion.first_bit = first_bit_;
+  const std::uint64_t settled = first_bit_ + bits_.size();
+  while (searched_ < settled) {
+    shift_register_ = shift_register_ << 1 | bits_[searched_ - first_bit_];
+    ++searched_;
+    if (searched_ < kEndOfMessageBits || shift_register_ != kEndOfMessage) continue;
+    portion.ended_after = searched_;
+    portion.bytes = take_octets(searched_ - kEndOfMessageBits);
+    return portion;
+  }
+  const std::uint64_t may_begin_a_mark = std::min<std::uint64_t>(settled, kEndOfMessageBits - 1);
+  portion.bytes = take_octets(settled - may_begin_a_mark);
+  return portion;
+}
+
+// Whole octets before `to_bit`; the rest waits for more.
+Bytes MessageBits::take_octets(std::uint64_t to_bit) {
+  Bytes bytes;
+  if (to_bit <= first_bit_) return bytes;
+  const auto count = static_cast<std::size_t>((to_bit - first_bit_) / 8);
+  bytes.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    unsigned octet = 0;
+    for (std::size_t b = 0; b < 8; ++b) octet |= static_cast<unsigned>(bits_[8 * i + b]) << b;
+    bytes.push_back(static_cast<std::uint8_t>(octet));
+  }
+  bits_.erase(bits_.begin(), bits_.begin() + static_cast<std::ptrdiff_t>(8 * count));
+  first_bit_ += 8 * count;
+  return bytes;
+}
+
+}  // namespace s5066::modem

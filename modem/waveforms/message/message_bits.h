@@ -1,0 +1,35 @@
+// The decoded bits of a transmission, as a stream: looks for the end-of-message mark at any bit
+// offset and gives out octets, least significant bit first, once it is certain that no mark begins
+// in them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "s5066d/base/bytes.h"
+
+namespace s5066::modem {
+
+class MessageBits {
+ public:
+  struct Portion {
+    Bytes bytes;
+    std::uint64_t first_bit = 0;  // of these octets, counted from the start of the data
+    /// Bits up to the end of the mark, once it was found.
+    std::optional<std::uint64_t> ended_after;
+  };
+
+  Portion push(std::span<const std::uint8_t> bits);
+
+ private:
+  Bytes take_octets(std::uint64_t to_bit);
+
+  std::vector<std::uint8_t> bits_;  // not yet given out
+  std::uint64_t first_bit_ = 0;     // number of bits_[0]
+  std::uint64_t searched_ = 0;      // bits that went through the shift register
+  std::uint32_t shift_register_ = 0;
+};
+
+}  // namespace s5066::modem

@@ -1,0 +1,112 @@
+// Receives one interleaver block of STANAG 4539: frame by frame a first look, and when the block is
+// complete as many more, each with what the decoder made of the last, as it takes to be sure of
+// every bit.
+//
+// A look follows the channel forwards with a Kalman filter and smooths it backwards, in steps of a
+// seventh of a frame, with the symbols as far as they are known; the response between steps is
+// interpolated. Then it equalises the data of each frame, which lies between known probes.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "modem/dsp/channel_tracker.h"
+#include "modem/dsp/equalizer.h"
+#include "modem/waveforms/stanag4539/block_code.h"
+#include "modem/waveforms/stanag4539/demapper.h"
+
+namespace s5066::modem::stanag4539 {
+
+class BlockReceiver {
+ public:
+  struct Config {
+    unsigned passes_max = 6;
+    float noise_share = 1;  // see Downconverter
+  };
+  struct Look {
+    float fit = 0;      // of the probe with what the channel was before this frame: up to 1
+    dsp::Complex turn;  // of the response from the frame's first step to its last
+    float quality = 0;  // share of signal in an equalised symbol
+  };
+
+  BlockReceiver(const Parameters& p, const Config& config);
+
+  /// The channel and the noise as they are before the first block.
+  void set_channel(const dsp::ChannelTracker& tracker, float noise);
+  /// `first_frame` of the cycle; `inserted` when a preamble stands between this block and the last.
+  void begin(unsigned first_frame, bool inserted);
+  /// Two samples for each symbol, the carrier's offset removed, of the inserted preamble, and then
+  /// of each frame.
+  void add_inserted(std::span<const dsp::Complex> received);
+  Look add_frame(std::span<const dsp::Complex> received);
+  bool complete() const { return frames_ == p_.frames_per_block; }
+
+  /// Decodes the complete block; returns its quality.
+  float finish();
+  std::span<const std::uint8_t> bits() const { return code_.bits(); }
+  unsigned passes() const { return passes_; }
+
+  /// The channel at the end of what was received.
+  dsp::ChannelTracker& tracker() { return *tracker_; }
+  float noise() const { return noise_; }
+
+ private:
+  struct Step {
+    std::size_t first;
+    std::size_t count;
+  };
+
+  void set_known(std::size_t first, std::span<const std::uint8_t> numbers, unsigned turned);
+  void forget_data(unsigned frame);
+  void take_decisions();
+  dsp::ChannelTracker follow(std::size_t from_step, std::size_t to_step,
+                             dsp::ChannelTracker tracker);
+  void respond(unsigned frame);
+  float equalize(unsigned frame, bool with_priors);
+  float probe_fit(unsigned frame) const;
+
+  std::size_t first_symbol(unsigned frame) const { return inserted_ + frame * kFrameSymbols; }
+  std::size_t first_step(unsigned frame) const;
+  // Symbols stand newest first; n may be as low as -31.
+  std::size_t slot(std::ptrdiff_t n) const {
+    return static_cast<std::size_t>(static_cast<std::ptrdiff_t>(symbols_in_block_) - 1 - n);
+  }
+  std::span<const dsp::Complex> symbols_of_row(std::size_t row) const {
+    return std::span(symbols_).subspan(slot(static_cast<std::ptrdiff_t>(row)), tracker_->taps());
+  }
+
+  Parameters p_;
+  Config config_;
+  Demapper demapper_;
+  BlockCode code_;
+  unsigned frames_ = 0;
+  unsigned first_frame_ = 0;  // of the cycle
+  std::size_t inserted_ = 0;  // symbols before the first frame
+  std::size_t symbols_in_block_ = 0;
+  unsigned passes_ = 0;
+  float noise_ = 1;  // variance of a sample within the receiver's filter
+  float error_ = 0;  // what the channel's error adds to it
+  double doppler_hz_ = 1;
+  double quality_sum_ = 0;
+
+  std::optional<dsp::ChannelTracker> at_start_;
+  std::optional<dsp::ChannelTracker> tracker_;
+  std::vector<Step> steps_;
+  std::vector<dsp::ChannelTracker> tracked_;
+  std::vector<std::vector<dsp::Complex>> responses_;  // smoothed, of each step
+
+  std::vector<dsp::Complex> received_;
+  std::vector<dsp::Complex> symbols_;
+  std::vector<float> variances_;
+  std::vector<float> llr_;
+  std::vector<float> extrinsic_;
+
+  dsp::BlockEqualizer equalizer_;
+  std::vector<dsp::Complex> row_responses_;
+  std::vector<dsp::Complex> remainder_;
+  std::vector<dsp::Complex> prior_mean_;
+  std::vector<float> prior_variance_;
+};
+
+}  // namespace s5066::modem::stanag4539

@@ -1,0 +1,50 @@
+// Between soft bits and soft symbols of a STANAG 4539 constellation, with and without what is known
+// about the bits already.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "modem/waveforms/stanag4539/parameters.h"
+
+namespace s5066::modem::stanag4539 {
+
+struct SoftSymbol {
+  dsp::Complex mean;
+  float variance = 1;
+};
+
+/// Log-likelihood ratios are positive for 0, first bit first, one for each bit of a symbol.
+class Demapper {
+ public:
+  explicit Demapper(const Parameters& p);
+
+  /// Mean power of the points.
+  float power() const { return power_; }
+
+  /// The symbol as its bits tell it; scrambled by the value.
+  SoftSymbol symbol_of(std::span<const float> bits, std::uint8_t scrambler_value) const;
+
+  /// `estimate` is the symbol plus noise of that variance. Writes what it says about each bit
+  /// beyond that bit's own `prior`, and returns the symbol by both.
+  SoftSymbol demap(dsp::Complex estimate, float variance, std::span<const float> prior,
+                   std::uint8_t scrambler_value, std::span<float> llr) const;
+
+ private:
+  static constexpr std::size_t kPointsMax = 64;
+  using Weights = std::array<float, kPointsMax>;
+
+  void add_priors(std::span<const float> bits, unsigned flips, Weights& weights) const;
+  SoftSymbol average(Weights& weights) const;
+
+  unsigned bits_per_symbol_;
+  bool phases_only_;
+  std::size_t count_;  // of points
+  float power_ = 0;
+  alignas(32) Weights re_{};
+  alignas(32) Weights im_{};
+  alignas(32) Weights norm_{};
+};
+
+}  // namespace s5066::modem::stanag4539
