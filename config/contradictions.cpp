@@ -13,9 +13,40 @@ bool is_loopback(const std::string& address) {
   return address.rfind("127.", 0) == 0 || address == "::1";
 }
 
-void check_sis(const Section& sis, const runtime::SisListenerConfig& setup) {
-  if (!is_loopback(setup.address) && setup.allowed_peers.empty()) {
+bool is_reserved(unsigned sap) {
+  return sap == 10 || sap == 11;  // Table F-1
+}
+
+void check_allow(const Section& allow, const runtime::AllowEntry& entry, const NodeSetup& setup) {
+  if (entry.address.empty() && entry.certificate.empty()) {
+    allow.complain_of_section("allow: needs address, certificate or both");
+  }
+  if (!entry.certificate.empty() && !setup.sis.tls) {
+    allow.complain("certificate", "only with tls");
+  }
+  const auto& message = allow.message();
+  const auto* saps = message.GetDescriptor()->FindFieldByName("saps");
+  for (int i = 0; i < message.GetReflection()->FieldSize(message, saps); ++i) {
+    const unsigned sap = message.GetReflection()->GetRepeatedUInt32(message, saps, i);
+    if (is_reserved(sap) && !setup.node.sap.bind.allow_reserved_saps) {
+      allow.complain("saps", std::to_string(sap) + " needs subnet_access.bind.allow_reserved_saps",
+                     0);
+    }
+  }
+}
+
+void check_sis(const Section& sis, const NodeSetup& setup) {
+  if (!is_loopback(setup.sis.address) && setup.sis.allow.empty()) {
     sis.complain("listen", "beyond loopback needs `allow`: the interface knows no passwords");
+  }
+  for (std::size_t i = 0; i < setup.sis.allow.size(); ++i) {
+    check_allow(sis.nested("allow", static_cast<int>(i)), setup.sis.allow[i], setup);
+  }
+  if (setup.sis.connections_per_address_max > setup.sis.connections_max) {
+    const Section limits = sis.nested("limits");
+    if (limits.has("connections_per_address_max")) {
+      limits.complain("connections_per_address_max", "above connections_max");
+    }
   }
 }
 
@@ -50,7 +81,7 @@ void check_data_transfer(const Section& transfer, const dts::Config& setup) {
 }  // namespace
 
 void find_contradictions(const Section& node, const NodeSetup& setup) {
-  check_sis(node.nested("sis"), setup.sis);
+  check_sis(node.nested("sis"), setup);
   check_data_transfer(node.nested("data_transfer"), setup.node.dts);
   check_subnet_access(node.nested("subnet_access"), setup.node.sap);
 }

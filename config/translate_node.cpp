@@ -56,10 +56,53 @@ void translate_modem(const proto::Modem& from, NodeSetup& to) {
   to.key = key_of(from);
 }
 
+runtime::AllowEntry allow_entry_of(const proto::Sis::Allow& from) {
+  runtime::AllowEntry entry{.address = from.address(), .certificate = from.certificate()};
+  if (from.saps().empty() && !from.has_rank_max()) return entry;
+  entry.access.emplace();
+  if (!from.saps().empty()) entry.access->saps = 0;
+  for (const std::uint32_t sap : from.saps()) {
+    entry.access->saps |= static_cast<std::uint16_t>(1u << (sap & 15));
+  }
+  if (from.has_rank_max()) entry.access->rank_max = static_cast<std::uint8_t>(from.rank_max());
+  return entry;
+}
+
 void translate_sis(const proto::Sis& from, runtime::SisListenerConfig& to) {
   if (from.has_listen()) to.address = from.listen();
   if (from.has_port()) to.port = static_cast<std::uint16_t>(from.port());
-  to.allowed_peers.assign(from.allow().begin(), from.allow().end());
+  for (const auto& allow : from.allow()) to.allow.push_back(allow_entry_of(allow));
+  if (from.has_tls()) {
+    to.tls.emplace();
+    to.tls->certificate_file = from.tls().certificate_file();
+    to.tls->key_file = from.tls().key_file();
+    to.tls->ca_file = from.tls().ca_file();
+    if (from.tls().has_handshake_timeout_s()) {
+      to.tls->handshake_timeout = s(from.tls().handshake_timeout_s());
+    }
+  }
+  const auto& limits = from.limits();
+  if (limits.has_connections_max()) to.connections_max = limits.connections_max();
+  if (limits.has_connections_per_address_max()) {
+    to.connections_per_address_max = limits.connections_per_address_max();
+  }
+  if (limits.has_connects_per_second_max()) {
+    to.connects_per_second_max = limits.connects_per_second_max();
+  }
+  if (limits.has_dead_peer_timeout_s()) to.dead_peer_timeout = s(limits.dead_peer_timeout_s());
+}
+
+void translate_clients(const proto::Sis& from, NodeConfig& to) {
+  if (from.has_clients_max()) to.clients_max = from.clients_max();
+  if (from.has_clients_unbound_max()) to.clients_unbound_max = from.clients_unbound_max();
+  const auto& limits = from.limits();
+  if (limits.has_primitives_per_second_max()) {
+    to.client_rate.primitives_per_second_max = limits.primitives_per_second_max();
+  }
+  if (limits.has_octets_per_second_max()) {
+    to.client_rate.octets_per_second_max = limits.octets_per_second_max();
+  }
+  if (limits.has_unread_octets_max()) to.client_output_octets_max = limits.unread_octets_max();
 }
 
 void translate_data_transfer(const proto::DataTransfer& from, dts::Config& to) {
@@ -165,7 +208,7 @@ NodeSetup translate(const proto::Node& from) {
   to.node.dts.mode = mode_of(from.modem().mode());
   to.node.dts.groups = to.node.sap.groups;
   to.node.cas.broadcast_only = to.node.sap.broadcast_only;
-  if (from.sis().has_clients_max()) to.node.clients_max = from.sis().clients_max();
+  translate_clients(from.sis(), to.node);
   if (from.subnet_access().has_partial_primitive_timeout_s()) {
     to.node.partial_primitive_timeout = s(from.subnet_access().partial_primitive_timeout_s());
   }

@@ -4,6 +4,7 @@
 #include <google/protobuf/descriptor.h>
 #include <sys/un.h>
 
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -68,6 +69,30 @@ bool is_ip_address(const std::string& text) {
          inet_pton(AF_INET6, text.c_str(), &scratch) == 1;
 }
 
+/// An address, or a network: an address without bits behind its prefix.
+std::optional<std::string> network_problem(const std::string& text) {
+  const auto slash = text.find('/');
+  const std::string address = text.substr(0, slash);
+  if (!is_ip_address(address)) return "not an IP address or network";
+  if (slash == std::string::npos) return std::nullopt;
+  const bool v6 = address.find(':') != std::string::npos;
+  const unsigned bits_max = v6 ? 128 : 32;
+  unsigned bits = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, failure] = std::from_chars(text.data() + slash + 1, end, bits);
+  if (failure != std::errc{} || stop != end || bits > bits_max) {
+    return "a prefix has 0 to " + std::to_string(bits_max) + " bits";
+  }
+  std::array<std::uint8_t, 16> octets{};
+  inet_pton(v6 ? AF_INET6 : AF_INET, address.c_str(), octets.data());
+  for (unsigned i = bits; i < bits_max; ++i) {
+    if ((octets[i / 8] >> (7 - i % 8) & 1) != 0) {
+      return "has bits behind its prefix of " + std::to_string(bits);
+    }
+  }
+  return std::nullopt;
+}
+
 bool is_host_port(const std::string& text) {
   const auto colon = text.rfind(':');
   if (colon == std::string::npos) return false;
@@ -103,6 +128,8 @@ std::optional<std::string> format_problem(const std::string& text, Rule::Format 
       if (mode) return std::nullopt;
       return "no such mode; there are " + modem::mode_names();
     }
+    case Rule::IP_NETWORK:
+      return network_problem(text);
     case Rule::IP_ADDRESS:
       if (is_ip_address(text)) return std::nullopt;
       return "not an IP address";

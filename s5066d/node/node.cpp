@@ -50,13 +50,14 @@ Node::Node(const NodeConfig& config, Rng& rng, TraceSink& trace)
 
 // --- Clients -------------------------------------------------------------------------------------
 
-Result<ClientId> Node::on_client_connected(Instant now) {
+Result<ClientId> Node::on_client_connected(Instant now,
+                                           const std::optional<sap::ClientAccess>& access) {
   const ClientId id{last_client_id_ + 1};
-  if (const auto connected = sap_.on_client_connected(now, id); !connected) {
+  if (const auto connected = sap_.on_client_connected(now, id, access); !connected) {
     return connected.error();
   }
   last_client_id_ = id.value;
-  clients_.emplace(id, Client{});
+  clients_.emplace(id, Client(config_.client_rate));
   drain(now);
   return id;
 }
@@ -81,7 +82,9 @@ void Node::serve(Instant now, ClientId id) {
   for (;;) {
     const auto client = clients_.find(id);
     if (client == clients_.end()) return;
-    if (client->second.paused) {
+    client->second.rate.refill(now);
+    tell_pause(id, client->second);
+    if (client->second.told_to_pause) {
       client->second.partial_since.reset();
       return;
     }
@@ -93,8 +96,18 @@ void Node::serve(Instant now, ClientId id) {
       return;
     }
     client->second.partial_since.reset();
+    const auto* frame = std::get_if<sis::Framer::Frame>(&*item);
+    client->second.rate.take(now, sis::kHeaderOctets + (frame == nullptr ? 0 : frame->body.size()));
     take_frame(now, id, *item);
     pump(now);
+  }
+}
+
+/// The driver stops reading as long as anybody wants it.
+void Node::tell_pause(ClientId id, Client& client) {
+  const bool wanted = client.paused || client.rate.exhausted();
+  if (std::exchange(client.told_to_pause, wanted) != wanted) {
+    actions_.push_back(PauseClient{id, wanted});
   }
 }
 
@@ -149,16 +162,19 @@ void Node::on_deadline(Instant now) {
   drain(now);
   std::vector<ClientId> stuck;
   for (const auto& [id, client] : clients_) {
+    if (is_due(client.rate.next_deadline())) resumed_.push_back(id);
     if (!client.partial_since) continue;
     if (is_due(*client.partial_since + config_.partial_primitive_timeout)) stuck.push_back(id);
   }
   for (const ClientId id : stuck) fail(now, id);
+  drain(now);
 }
 
 std::optional<Instant> Node::next_deadline() const {
   std::optional<Instant> next = earlier(dts_.next_deadline(), cas_.next_deadline());
   next = earlier(next, sap_.next_deadline());
   for (const auto& [id, client] : clients_) {
+    next = earlier(next, client.rate.next_deadline());
     if (!client.partial_since) continue;
     next = earlier(next, *client.partial_since + config_.partial_primitive_timeout);
   }
@@ -251,9 +267,10 @@ void Node::from_sap(Instant now, sap::Action& action) {
     if (client != clients_.end()) clients_.erase(client);
     actions_.push_back(CloseClient{close->client, discard});
   } else if (const auto* pause = std::get_if<sap::PauseClient>(&action)) {
-    clients_.at(pause->client).paused = pause->paused;
+    Client& client = clients_.at(pause->client);
+    client.paused = pause->paused;
+    tell_pause(pause->client, client);
     if (!pause->paused) resumed_.push_back(pause->client);
-    actions_.push_back(PauseClient{pause->client, pause->paused});
   } else if (const auto* link = std::get_if<sap::RequestLink>(&action)) {
     if (!cas_.request_link(now, link->peer, link->type)) sap_.on_link_refused(now, link->peer);
   } else if (const auto* end = std::get_if<sap::RequestBreak>(&action)) {

@@ -21,6 +21,7 @@
 #include "s5066d/base/trace.h"
 #include "s5066d/cas/channel_access.h"
 #include "s5066d/dts/data_transfer.h"
+#include "s5066d/node/input_rate.h"
 #include "s5066d/sap/config.h"
 #include "s5066d/sap/subnetwork_interface.h"
 #include "sis/framer.h"
@@ -31,11 +32,13 @@ struct NodeConfig {
   dts::Config dts;               // own address and modem mode are taken from here
   cas::Config cas;               // exchange_time and longest_cpdu_time are computed from the mode
   sap::Config sap;               // address is filled in from dts
-  std::size_t clients_max = 16;          // bound at a time
+  std::size_t clients_max = 16;  // bound at a time
   std::size_t clients_unbound_max = 16;  // on their way to it, or only probing
   Duration partial_primitive_timeout = std::chrono::seconds(60);
   /// Octets a client may leave unread before it is dropped (it must always accept, A.2.1.14(5)).
   std::size_t client_output_octets_max = 1024 * 1024;
+  /// What is more than that is left in the client's socket until its time has come.
+  InputRate::Config client_rate;
   /// Octets of a paused client that were already read from its socket.
   std::size_t client_input_octets_max = 256 * 1024;
 };
@@ -94,8 +97,10 @@ class Node {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  /// `queue_full` at the limit: close the socket then.
-  Result<ClientId> on_client_connected(Instant now);
+  /// `queue_full` at the limit: close the socket then. Without `access` the client may do what
+  /// the bind policy says.
+  Result<ClientId> on_client_connected(Instant now,
+                                       const std::optional<sap::ClientAccess>& access = {});
   void on_client_bytes(Instant now, ClientId client, ByteSpan bytes);
   void on_client_closed(Instant now, ClientId client);
   /// What the socket has not taken yet; call it when that changes by much.
@@ -113,13 +118,17 @@ class Node {
 
  private:
   struct Client {
+    explicit Client(const InputRate::Config& config) : rate(config) {}
     sis::Framer framer;
-    bool paused = false;
+    InputRate rate;
+    bool paused = false;  // by the sublayer below
+    bool told_to_pause = false;
     bool backlogged = false;
     std::optional<Instant> partial_since;
   };
 
   void serve(Instant now, ClientId id);
+  void tell_pause(ClientId id, Client& client);
   void take_frame(Instant now, ClientId id, const sis::Framer::Item& item);
   void fail(Instant now, ClientId id);
   void pump(Instant now);

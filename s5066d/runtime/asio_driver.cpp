@@ -38,12 +38,12 @@ void AsioDriver::perform(Instant now, modem::Command&& command) {
 }
 
 void AsioDriver::perform(Instant now, SendToClient&& action) {
-  const std::size_t unsent = clients_->send(action.client, std::move(action.bytes));
+  const std::size_t unsent = clients_->send(action.client, action.bytes);
   node_.on_client_backlog(now, action.client, unsent);
 }
 
 void AsioDriver::perform(Instant, CloseClient&& action) {
-  clients_->close(action.client);
+  clients_->close(action.client, action.discard_unsent);
 }
 
 void AsioDriver::perform(Instant, PauseClient&& action) {

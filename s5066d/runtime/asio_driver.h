@@ -29,8 +29,9 @@ class ModemPort {
 class ClientPort {
  public:
   /// Returns the octets that the client has not taken yet, these included.
-  virtual std::size_t send(ClientId client, Bytes bytes) = 0;
-  virtual void close(ClientId client) = 0;
+  virtual std::size_t send(ClientId client, const Bytes& bytes) = 0;
+  /// After what was sent has been taken, or at once.
+  virtual void close(ClientId client, bool discard_unsent) = 0;
   virtual void pause(ClientId client, bool paused) = 0;
 
  protected:

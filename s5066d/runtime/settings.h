@@ -3,22 +3,46 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "s5066d/base/time.h"
+#include "s5066d/sap/config.h"
 #include "sis/primitives.h"
 
 namespace s5066::runtime {
 
+/// Clients that may connect, and what they may do. The first entry that fits a client is its entry.
+struct AllowEntry {
+  std::string address;      // "192.0.2.7", "192.0.2.0/24", "2001:db8::/32"; empty: any
+  std::string certificate;  // a name in the client's certificate; empty: any
+  /// None: what the node's bind policy says.
+  std::optional<sap::ClientAccess> access;
+};
+
+/// Files in PEM.
+struct TlsConfig {
+  std::string certificate_file;  // ours, and what is between it and the root
+  std::string key_file;
+  std::string ca_file;  // who signs the certificates of clients
+  Duration handshake_timeout = std::chrono::seconds(10);
+};
+
 struct SisListenerConfig {
   std::string address = "127.0.0.1";
   std::uint16_t port = sis::kDefaultPort;
-  /// Peers that may connect; empty: every one that can reach the address.
-  std::vector<std::string> allowed_peers;
-  /// Of which the node serves as many as it likes; the others are on their way out.
+  /// Empty: every client that can reach the address.
+  std::vector<AllowEntry> allow;
+  std::optional<TlsConfig> tls;  // none: plain TCP
+  /// Of which the node serves as many as it likes; the others are in their handshake or on their
+  /// way out. An IPv6 network of 64 bits counts as one address.
   std::size_t connections_max = 64;
-  std::size_t read_octets_max = 16 * 1024;  // taken from a socket at a time
+  std::size_t connections_per_address_max = 32;
+  std::uint32_t connects_per_second_max = 20;  // from one address; as many may come at once
+  std::size_t read_octets_max = 16 * 1024;     // taken from a socket at a time
+  /// A peer that does not answer the TCP layer for about this long is gone.
+  Duration dead_peer_timeout = std::chrono::seconds(120);
 };
 
 struct ControlConfig {

@@ -1,9 +1,11 @@
 #include "s5066d/runtime/sis_listener.h"
 
-#include <algorithm>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <boost/asio/ip/address.hpp>
 #include <chrono>
-#include <string>
 #include <utility>
 
 namespace s5066::runtime {
@@ -14,25 +16,41 @@ namespace ip = boost::asio::ip;
 
 /// After a failed accept, which is mostly for want of file descriptors.
 constexpr auto kAcceptRetry = std::chrono::seconds(1);
+/// Of a peer that does not answer, before the connection is given up.
+constexpr int kProbes = 4;
 
-ip::address plain(const ip::address& address) {
-  if (address.is_v6() && address.to_v6().is_v4_mapped()) {
-    return ip::make_address_v4(ip::v4_mapped, address.to_v6());
-  }
-  return address;
+void set(int socket, int level, int option, int value) {
+  // Where the system does not know the option its own habit holds.
+  static_cast<void>(::setsockopt(socket, level, option, &value, sizeof value));
+}
+
+/// What is ready leaves at once, and a peer that has vanished without a word is noticed whether we
+/// have something to send or not.
+void prepare(ip::tcp::socket& socket, Duration dead_peer_timeout) {
+  error_code ignored;
+  socket.set_option(ip::tcp::no_delay(true), ignored);
+  socket.set_option(boost::asio::socket_base::keep_alive(true), ignored);
+  const auto seconds = static_cast<int>(to_seconds(dead_peer_timeout));
+  const int fd = socket.native_handle();
+  set(fd, IPPROTO_TCP, TCP_KEEPIDLE, std::max(seconds / 2, 1));
+  set(fd, IPPROTO_TCP, TCP_KEEPINTVL, std::max(seconds / 2 / kProbes, 1));
+  set(fd, IPPROTO_TCP, TCP_KEEPCNT, kProbes);
+  set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 1000 * seconds);
 }
 }  // namespace
 
 SisListener::SisListener(boost::asio::io_context& io, const SisListenerConfig& config,
                          AsioDriver& driver, LogSink& log)
-    : config_(config), driver_(driver), log_(log), acceptor_(io), retry_(io) {}
+    : config_(config), driver_(driver), log_(log), gate_(config), acceptor_(io), retry_(io) {}
 
 Result<void> SisListener::open() {
-  error_code failure;
-  for (const std::string& peer : config_.allowed_peers) {
-    allowed_.push_back(plain(ip::make_address(peer, failure)));
-    if (failure) return Error{ErrorCode::bad_field, "allowed peer " + peer};
+  if (auto opened = gate_.open(); !opened) return opened;
+  if (config_.tls) {
+    auto tls = load_tls(*config_.tls);
+    if (!tls) return tls.error();
+    tls_ = std::move(tls).value();
   }
+  error_code failure;
   const ip::tcp::endpoint endpoint(ip::make_address(config_.address, failure), config_.port);
   if (!failure) acceptor_.open(endpoint.protocol(), failure);
   if (!failure) acceptor_.set_option(ip::tcp::acceptor::reuse_address(true), failure);
@@ -45,7 +63,8 @@ Result<void> SisListener::open() {
   port_ = acceptor_.local_endpoint(failure).port();
   LogLine(log_, LogLevel::info, "sis_listening")
       .kv("address", config_.address)
-      .kv("port", unsigned{port_});
+      .kv("port", unsigned{port_})
+      .kv("tls", tls_ ? "yes" : "no");
   return {};
 }
 
@@ -71,53 +90,89 @@ void SisListener::on_accept_failed(error_code failure) {
 
 void SisListener::on_accepted(ip::tcp::socket socket) {
   error_code failure;
-  const auto peer = socket.remote_endpoint(failure);
+  const Peer peer = socket.remote_endpoint(failure).address();
   if (failure) return;  // gone already
-  if (!is_allowed(peer.address())) {
-    LogLine(log_, LogLevel::warning, "sis_peer_refused").kv("peer", peer.address().to_string());
-    return;
+  const auto admitted = gate_.admit(std::chrono::steady_clock::now(), peer);
+  if (!admitted) return refuse(peer, admitted.error().detail);
+  prepare(socket, config_.dead_peer_timeout);
+  if (tls_) {
+    shake_hands(std::move(socket), peer);
+  } else {
+    serve(std::move(socket), peer, {});
   }
-  if (sessions_.size() >= config_.connections_max) {
-    LogLine(log_, LogLevel::warning, "sis_client_refused").kv("reason", "too many connections");
-    return;
+}
+
+void SisListener::shake_hands(ip::tcp::socket socket, const Peer& peer) {
+  const std::uint64_t number = ++handshakes_begun_;
+  handshakes_[number] = TlsHandshake::start(
+      std::move(socket), *tls_, config_.tls->handshake_timeout,
+      [this, number, peer](std::unique_ptr<TlsStream> stream, const std::string& reason) {
+        on_handshake_over(number, peer, std::move(stream), reason);
+      });
+}
+
+void SisListener::on_handshake_over(std::uint64_t number, const Peer& peer,
+                                    std::unique_ptr<TlsStream> stream, const std::string& failure) {
+  handshakes_.erase(number);
+  if (!stream) {
+    gate_.on_closed(peer);
+    return refuse(peer, "TLS: " + failure);
   }
-  const auto id =
-      driver_.drive([](Node& node, Instant now) { return node.on_client_connected(now); });
+  const auto names = peer_names(*stream);
+  serve(std::move(stream), peer, names);
+}
+
+/// Counted by the gate already.
+template <typename Stream>
+void SisListener::serve(Stream stream, const Peer& peer, const std::vector<std::string>& names) {
+  const auto permission = gate_.permission_of(peer, names);
+  if (!permission) {
+    gate_.on_closed(peer);
+    return refuse(peer, "certificate not allowed");
+  }
+  const auto id = driver_.drive(
+      [&](Node& node, Instant now) { return node.on_client_connected(now, permission->access); });
   if (!id) {
-    LogLine(log_, LogLevel::warning, "sis_client_refused").kv("reason", to_string(id.error()));
-    return;
+    gate_.on_closed(peer);
+    return refuse(peer, to_string(id.error()));
   }
-  LogLine(log_, LogLevel::info, "sis_client_connected")
-      .kv("client", std::uint64_t{id->value})
-      .kv("peer", peer.address().to_string());
-  auto session = std::make_shared<SisSession>(std::move(socket), *id, config_.read_octets_max,
-                                              static_cast<SisSessionOwner&>(*this));
-  sessions_[*id] = {session};
+  LogLine line(log_, LogLevel::info, "sis_client_connected");
+  line.kv("client", std::uint64_t{id->value}).kv("peer", peer.to_string());
+  if (!names.empty()) line.kv("certificate", names.front());
+  const auto session =
+      make_session(std::move(stream), {.id = *id,
+                                       .read_octets_max = config_.read_octets_max,
+                                       .owner = static_cast<SisSessionOwner&>(*this)});
+  sessions_[*id] = {session, peer};
   session->start();
 }
 
-bool SisListener::is_allowed(const ip::address& peer) const {
-  return allowed_.empty() ||
-         std::find(allowed_.begin(), allowed_.end(), plain(peer)) != allowed_.end();
+void SisListener::refuse(const Peer& peer, const std::string& reason) {
+  LogLine(log_, LogLevel::warning, "sis_client_refused")
+      .kv("peer", peer.to_string())
+      .kv("reason", reason);
 }
 
 void SisListener::stop() {
   error_code ignored;
   acceptor_.close(ignored);
   retry_.cancel();
+  for (auto& [number, handshake] : std::exchange(handshakes_, {})) handshake->abandon();
   for (auto& [id, entry] : std::exchange(sessions_, {})) entry.session->abandon();
 }
 
-std::size_t SisListener::send(ClientId client, Bytes bytes) {
+std::size_t SisListener::send(ClientId client, const Bytes& bytes) {
   const auto found = sessions_.find(client);
-  return found == sessions_.end() ? 0 : found->second.session->send(std::move(bytes));
+  return found == sessions_.end() ? 0 : found->second.session->send(bytes);
 }
 
-void SisListener::close(ClientId client) {
+void SisListener::close(ClientId client, bool discard_unsent) {
   const auto found = sessions_.find(client);
   if (found == sessions_.end()) return;
   found->second.known_to_node = false;
-  found->second.session->finish();
+  if (!discard_unsent) return found->second.session->finish();
+  found->second.session->abandon();
+  on_session_over(client);
 }
 
 void SisListener::pause(ClientId client, bool paused) {
@@ -138,6 +193,7 @@ void SisListener::on_session_over(ClientId client) {
   const auto found = sessions_.find(client);
   if (found == sessions_.end()) return;
   const bool known_to_node = found->second.known_to_node;
+  gate_.on_closed(found->second.peer);
   sessions_.erase(found);
   LogLine(log_, LogLevel::info, "sis_client_gone").kv("client", std::uint64_t{client.value});
   if (!known_to_node) return;

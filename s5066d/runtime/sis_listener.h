@@ -1,19 +1,23 @@
-// The TCP side of the subnet interface service (F.16): accepts clients and carries octets between
-// their connections and the node.
+// The TCP side of the subnet interface service (F.16): accepts clients, plain or with TLS, and
+// carries octets between their connections and the node.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "s5066d/base/log.h"
 #include "s5066d/runtime/asio_driver.h"
+#include "s5066d/runtime/connection_gate.h"
 #include "s5066d/runtime/settings.h"
 #include "s5066d/runtime/sis_session.h"
+#include "s5066d/runtime/tls.h"
 
 namespace s5066::runtime {
 
@@ -30,14 +34,26 @@ class SisListener final : public ClientPort, private SisSessionOwner {
   /// Accepts nobody any more and closes every connection.
   void stop();
 
-  std::size_t send(ClientId client, Bytes bytes) override;
-  void close(ClientId client) override;
+  std::size_t send(ClientId client, const Bytes& bytes) override;
+  void close(ClientId client, bool discard_unsent) override;
   void pause(ClientId client, bool paused) override;
 
  private:
+  using Peer = boost::asio::ip::address;
+  struct Entry {
+    std::shared_ptr<SisSession> session;
+    Peer peer;
+    bool known_to_node = true;  // false: the node has closed it, and its last octets are leaving
+  };
+
   void on_accepted(boost::asio::ip::tcp::socket socket);
   void on_accept_failed(boost::system::error_code failure);
-  bool is_allowed(const boost::asio::ip::address& peer) const;
+  void shake_hands(boost::asio::ip::tcp::socket socket, const Peer& peer);
+  void on_handshake_over(std::uint64_t number, const Peer& peer, std::unique_ptr<TlsStream> stream,
+                         const std::string& failure);
+  template <typename Stream>
+  void serve(Stream stream, const Peer& peer, const std::vector<std::string>& names);
+  void refuse(const Peer& peer, const std::string& reason);
   void on_session_bytes(ClientId client, ByteSpan bytes) override;
   void on_session_backlog(ClientId client, std::size_t unsent_octets) override;
   void on_session_over(ClientId client) override;
@@ -45,15 +61,14 @@ class SisListener final : public ClientPort, private SisSessionOwner {
   SisListenerConfig config_;
   AsioDriver& driver_;
   LogSink& log_;
+  ConnectionGate gate_;
+  std::unique_ptr<boost::asio::ssl::context> tls_;  // none: plain TCP
   boost::asio::ip::tcp::acceptor acceptor_;
   boost::asio::steady_timer retry_;
   std::uint16_t port_ = 0;
-  std::vector<boost::asio::ip::address> allowed_;
-  struct Entry {
-    std::shared_ptr<SisSession> session;
-    bool known_to_node = true;  // false: the node has closed it, and its last octets are leaving
-  };
   std::map<ClientId, Entry> sessions_;
+  std::uint64_t handshakes_begun_ = 0;
+  std::map<std::uint64_t, std::shared_ptr<TlsHandshake>> handshakes_;
 };
 
 }  // namespace s5066::runtime

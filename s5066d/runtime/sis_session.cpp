@@ -1,7 +1,11 @@
 #include "s5066d/runtime/sis_session.h"
 
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/ssl/error.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <chrono>
 #include <utility>
@@ -16,111 +20,183 @@ using tcp = boost::asio::ip::tcp;
 constexpr auto kLinger = std::chrono::seconds(5);
 /// The node is told of a shrinking backlog in steps of this size, and when it is gone.
 constexpr std::size_t kBacklogStep = 64 * 1024;
+constexpr std::size_t kWriteOctetsMax = 64 * 1024;
+
+tcp::socket& socket_of(PlainStream& stream) {
+  return stream;
+}
+tcp::socket& socket_of(TlsStream& stream) {
+  return stream.next_layer();
+}
+
+/// That nothing more will be sent; `done` comes when the other side need not hear more of us.
+template <typename Done>
+void say_goodbye(PlainStream& stream, Done&&) {
+  error_code ignored;
+  stream.shutdown(tcp::socket::shutdown_send, ignored);
+}
+template <typename Done>
+void say_goodbye(TlsStream& stream, Done&& done) {
+  stream.async_shutdown(std::forward<Done>(done));
+}
+
+template <typename Stream>
+class SessionOver final : public SisSession,
+                          public std::enable_shared_from_this<SessionOver<Stream>> {
+ public:
+  SessionOver(std::unique_ptr<Stream> stream, const SisSessionSetup& setup)
+      : stream_(std::move(stream)),
+        linger_(stream_->get_executor()),
+        id_(setup.id),
+        owner_(&setup.owner),
+        input_(setup.read_octets_max) {}
+
+  void start() override { read(); }
+
+  std::size_t send(const Bytes& bytes) override {
+    if (finishing_) return unsent_octets();
+    append(waiting_, bytes);
+    write_soon();
+    unsent_reported_ = unsent_octets();
+    return unsent_octets();
+  }
+
+  void pause(bool paused) override {
+    paused_ = paused;
+    read();
+  }
+
+  // Closing a socket with unread input would reset the connection and take our last primitives with
+  // it, so input is read and thrown away until the client has closed its side too.
+  void finish() override {
+    if (finishing_) return;
+    finishing_ = true;
+    linger_.expires_after(kLinger);
+    linger_.async_wait([self = this->shared_from_this()](error_code cancelled) {
+      if (!cancelled) self->end();
+    });
+    if (unsent_octets() == 0) say_that_this_was_all();
+    read();
+  }
+
+  void abandon() override {
+    owner_ = nullptr;
+    error_code ignored;
+    socket_of(*stream_).set_option(boost::asio::socket_base::linger(true, 0), ignored);
+    end();
+  }
+
+ private:
+  bool is_open() { return socket_of(*stream_).is_open(); }
+  std::size_t unsent_octets() const { return writing_.size() - written_ + waiting_.size(); }
+
+  void read() {
+    if (reading_ || (paused_ && !finishing_) || !is_open()) return;
+    reading_ = true;
+    stream_->async_read_some(
+        boost::asio::buffer(input_),
+        [self = this->shared_from_this()](error_code failure, std::size_t count) {
+          self->on_read(failure, count);
+        });
+  }
+
+  void on_read(error_code failure, std::size_t count) {
+    reading_ = false;
+    if (failure) {
+      input_over_ = true;
+      const bool last_octets_leaving = finishing_ && failure == boost::asio::error::eof;
+      if (!last_octets_leaving || unsent_octets() == 0) end();
+      return;
+    }
+    if (owner_ && !finishing_) owner_->on_session_bytes(id_, ByteSpan(input_.data(), count));
+    read();
+  }
+
+  // Not at once: what else comes out of the event at hand leaves with it.
+  void write_soon() {
+    if (writing_.size() > 0 || std::exchange(write_is_due_, true)) return;
+    boost::asio::post(stream_->get_executor(), [self = this->shared_from_this()] {
+      self->write_is_due_ = false;
+      self->write();
+    });
+  }
+
+  void write() {
+    if (!is_open()) return;
+    if (written_ == writing_.size()) {
+      written_ = 0;
+      if (writing_.capacity() > kWriteOctetsMax) writing_ = {};  // a backlog has gone
+      writing_.clear();
+      std::swap(writing_, waiting_);
+    }
+    const std::size_t octets = std::min(writing_.size() - written_, kWriteOctetsMax);
+    boost::asio::async_write(*stream_, boost::asio::buffer(writing_.data() + written_, octets),
+                             [self = this->shared_from_this()](error_code failure, std::size_t n) {
+                               self->on_written(failure, n);
+                             });
+  }
+
+  void on_written(error_code failure, std::size_t octets) {
+    if (failure) {
+      end();
+      return;
+    }
+    written_ += octets;
+    if (unsent_octets() > 0) {
+      write();
+    } else {
+      written_ = 0;
+      writing_.clear();
+      if (finishing_) say_that_this_was_all();
+      if (finishing_ && input_over_) end();
+    }
+    const std::size_t unsent = unsent_octets();
+    const bool much_less = unsent + kBacklogStep <= unsent_reported_;
+    if (owner_ && !finishing_ && (much_less || (unsent == 0 && unsent_reported_ > 0))) {
+      unsent_reported_ = unsent;
+      owner_->on_session_backlog(id_, unsent);
+    }
+  }
+
+  void say_that_this_was_all() {
+    say_goodbye(*stream_, [self = this->shared_from_this()](error_code) { self->end(); });
+  }
+
+  void end() {
+    error_code ignored;
+    socket_of(*stream_).close(ignored);
+    linger_.cancel();
+    SisSessionOwner* owner = std::exchange(owner_, nullptr);
+    if (owner) owner->on_session_over(id_);
+  }
+
+  std::unique_ptr<Stream> stream_;
+  boost::asio::steady_timer linger_;
+  const ClientId id_;
+  SisSessionOwner* owner_;  // null once it need not hear of us
+  Bytes input_;
+  // Bounded by the node, which is told how much waits.
+  Bytes writing_;  // on its way, from `written_` on
+  std::size_t written_ = 0;
+  Bytes waiting_;  // goes next
+  std::size_t unsent_reported_ = 0;
+  bool write_is_due_ = false;
+  bool paused_ = false;
+  bool reading_ = false;
+  bool finishing_ = false;
+  bool input_over_ = false;
+};
+
 }  // namespace
 
-SisSession::SisSession(tcp::socket socket, ClientId id, std::size_t read_octets_max,
-                       SisSessionOwner& owner)
-    : socket_(std::move(socket)),
-      linger_(socket_.get_executor()),
-      id_(id),
-      owner_(&owner),
-      input_(read_octets_max) {
-  error_code ignored;
-  // Each primitive leaves in one segment and at once: some dissectors and clients want it so.
-  socket_.set_option(tcp::no_delay(true), ignored);
-  socket_.set_option(boost::asio::socket_base::keep_alive(true), ignored);
+std::shared_ptr<SisSession> make_session(PlainStream stream, const SisSessionSetup& setup) {
+  return std::make_shared<SessionOver<PlainStream>>(
+      std::make_unique<PlainStream>(std::move(stream)), setup);
 }
 
-std::size_t SisSession::send(Bytes bytes) {
-  if (finishing_) return unsent_octets_;
-  unsent_octets_ += bytes.size();
-  unsent_.push_back(std::move(bytes));
-  if (unsent_.size() == 1) write();
-  unsent_reported_ = unsent_octets_;
-  return unsent_octets_;
-}
-
-void SisSession::pause(bool paused) {
-  paused_ = paused;
-  read();
-}
-
-void SisSession::read() {
-  if (reading_ || (paused_ && !finishing_) || !socket_.is_open()) return;
-  reading_ = true;
-  socket_.async_read_some(boost::asio::buffer(input_),
-                          [self = shared_from_this()](error_code failure, std::size_t count) {
-                            self->on_read(failure, count);
-                          });
-}
-
-void SisSession::on_read(error_code failure, std::size_t count) {
-  reading_ = false;
-  if (failure) {
-    input_over_ = true;
-    const bool last_octets_leaving = finishing_ && failure == boost::asio::error::eof;
-    if (!last_octets_leaving || unsent_.empty()) end();
-    return;
-  }
-  if (owner_ && !finishing_) owner_->on_session_bytes(id_, ByteSpan(input_.data(), count));
-  read();
-}
-
-void SisSession::write() {
-  boost::asio::async_write(
-      socket_, boost::asio::buffer(unsent_.front()),
-      [self = shared_from_this()](error_code failure, std::size_t) { self->on_written(failure); });
-}
-
-void SisSession::on_written(error_code failure) {
-  if (failure) {
-    end();
-    return;
-  }
-  unsent_octets_ -= unsent_.front().size();
-  unsent_.pop_front();
-  if (!unsent_.empty()) {
-    write();
-  } else if (finishing_) {
-    say_goodbye();
-    if (input_over_) end();
-  }
-  const bool much_less = unsent_octets_ + kBacklogStep <= unsent_reported_;
-  if (owner_ && !finishing_ && (much_less || (unsent_octets_ == 0 && unsent_reported_ > 0))) {
-    unsent_reported_ = unsent_octets_;
-    owner_->on_session_backlog(id_, unsent_octets_);
-  }
-}
-
-// Closing a socket with unread input would reset the connection and take our last primitives with
-// it, so input is read and thrown away until the client has closed its side too.
-void SisSession::finish() {
-  if (finishing_) return;
-  finishing_ = true;
-  linger_.expires_after(kLinger);
-  linger_.async_wait([self = shared_from_this()](error_code cancelled) {
-    if (!cancelled) self->end();
-  });
-  if (unsent_.empty()) say_goodbye();
-  read();
-}
-
-void SisSession::say_goodbye() {
-  error_code ignored;
-  socket_.shutdown(tcp::socket::shutdown_send, ignored);
-}
-
-void SisSession::end() {
-  error_code ignored;
-  socket_.close(ignored);
-  linger_.cancel();
-  SisSessionOwner* owner = std::exchange(owner_, nullptr);
-  if (owner) owner->on_session_over(id_);
-}
-
-void SisSession::abandon() {
-  owner_ = nullptr;
-  end();
+std::shared_ptr<SisSession> make_session(std::unique_ptr<TlsStream> stream,
+                                         const SisSessionSetup& setup) {
+  return std::make_shared<SessionOver<TlsStream>>(std::move(stream), setup);
 }
 
 }  // namespace s5066::runtime

@@ -1,11 +1,11 @@
-// One client's TCP connection: reads when the node allows it, writes one primitive per operation.
+// One client's connection, plain or inside TLS: reads when the node allows it, and writes in one go
+// what has come together since it wrote last.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/ssl/stream.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 
 #include "s5066d/base/bytes.h"
@@ -13,7 +13,8 @@
 
 namespace s5066::runtime {
 
-class SisSession;
+using PlainStream = boost::asio::ip::tcp::socket;
+using TlsStream = boost::asio::ssl::stream<boost::asio::ip::tcp::socket>;
 
 /// What the listener wants to hear. A session makes no call after on_session_over.
 class SisSessionOwner {
@@ -26,40 +27,30 @@ class SisSessionOwner {
   ~SisSessionOwner() = default;
 };
 
-class SisSession : public std::enable_shared_from_this<SisSession> {
+/// Keeps itself alive while an operation of its own is under way.
+class SisSession {
  public:
-  SisSession(boost::asio::ip::tcp::socket socket, ClientId id, std::size_t read_octets_max,
-             SisSessionOwner& owner);
+  virtual ~SisSession() = default;
 
-  void start() { read(); }
+  virtual void start() = 0;
   /// One primitive. Returns the octets that wait, these included.
-  std::size_t send(Bytes bytes);
-  void pause(bool paused);
+  virtual std::size_t send(const Bytes& bytes) = 0;
+  virtual void pause(bool paused) = 0;
   /// Sends what waits, says that this was all, and gives the client a moment to read it.
-  void finish();
-  /// At once; no call to the owner follows.
-  void abandon();
-
- private:
-  void read();
-  void on_read(boost::system::error_code failure, std::size_t count);
-  void write();
-  void on_written(boost::system::error_code failure);
-  void say_goodbye();
-  void end();
-
-  boost::asio::ip::tcp::socket socket_;
-  boost::asio::steady_timer linger_;
-  const ClientId id_;
-  SisSessionOwner* owner_;  // null once it need not hear of us
-  Bytes input_;
-  std::deque<Bytes> unsent_;  // the front one is being written; bounded by the node, which is told
-  std::size_t unsent_octets_ = 0;
-  std::size_t unsent_reported_ = 0;
-  bool paused_ = false;
-  bool reading_ = false;
-  bool finishing_ = false;
-  bool input_over_ = false;
+  virtual void finish() = 0;
+  /// At once; what waits is lost and the client's side is reset. No call to the owner follows.
+  virtual void abandon() = 0;
 };
+
+struct SisSessionSetup {
+  ClientId id;
+  std::size_t read_octets_max = 0;  // taken from the socket at a time
+  SisSessionOwner& owner;
+};
+
+std::shared_ptr<SisSession> make_session(PlainStream stream, const SisSessionSetup& setup);
+/// After its handshake.
+std::shared_ptr<SisSession> make_session(std::unique_ptr<TlsStream> stream,
+                                         const SisSessionSetup& setup);
 
 }  // namespace s5066::runtime

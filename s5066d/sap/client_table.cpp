@@ -16,14 +16,21 @@ ClientTable::ClientTable(const Config& config, Outbox& outbox, Counters& counter
   saps_.allow_arq(!config.broadcast_only);
 }
 
-Result<void> ClientTable::connect(Instant now, ClientId client) {
+Result<void> ClientTable::connect(Instant now, ClientId client,
+                                  const std::optional<ClientAccess>& access) {
   if (clients_.size() - saps_.bound() >= config_.unbound_clients_max) {
     return Error{ErrorCode::queue_full, "clients that are not bound"};
   }
   const bool is_new = clients_.emplace(client, Client{ClientWatch(config_, now)}).second;
   S5066_ASSERT(is_new);
+  if (access) saps_.grant(client, *access);
   counters_.add(Counter::clients_connected);
   return {};
+}
+
+void ClientTable::forget(ClientId client) {
+  saps_.revoke(client);
+  clients_.erase(client);
 }
 
 bool ClientTable::bind(Instant now, ClientId client, const sis::BindRequest& request) {
@@ -70,8 +77,8 @@ void ClientTable::control_flow(const StorageLedger& ledger) {
   const std::size_t one_updu = StorageLedger::charge(config_.mtu);
   for (auto& [id, client] : clients_) {
     if (binding(id) == nullptr) continue;
-    const unsigned percent = ledger.percent_used(id);
-    const bool full = ledger.octets_left(id) < one_updu || ledger.updus_left(id) == 0;
+    const auto [octets_left, updus_left, percent] = ledger.room(id);
+    const bool full = octets_left < one_updu || updus_left == 0;
     if (!client.flow_off && (percent >= config_.queue.flow_off_percent || full)) {
       client.flow_off = true;
       outbox_.send(id, sis::DataFlowOff{});

@@ -30,12 +30,13 @@ class ClientTable {
 
   ClientTable(const Config& config, Outbox& outbox, Counters& counters, TraceSink& trace);
 
-  Result<void> connect(Instant now, ClientId client);
+  /// Without `access` the client may do what the policy says.
+  Result<void> connect(Instant now, ClientId client, const std::optional<ClientAccess>& access);
   /// The SAP is free at once. `reason` is for the trace.
   void unbind(Instant now, ClientId client, std::uint8_t reason);
   /// After unbind() the connection stays, and its next bind starts afresh.
   void rest(Instant now, ClientId client);
-  void forget(ClientId client) { clients_.erase(client); }
+  void forget(ClientId client);
 
   bool knows(ClientId client) const { return clients_.count(client) > 0; }
   ClientWatch& watch(ClientId client) { return clients_.at(client).watch; }

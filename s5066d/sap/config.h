@@ -39,9 +39,17 @@ struct QueueConfig {
   std::size_t responses_max = 512;  // delivery confirmations to other nodes that wait
 };
 
+/// What one connection may do, by where it comes from and who it proved to be.
+struct ClientAccess {
+  std::uint16_t saps = 0xfffe;  // bit n: SAP n; SAP 0 only by configuration
+  std::uint8_t rank_max = 14;   // 15 only by configuration (A.2.1.1(6))
+  friend bool operator==(const ClientAccess&, const ClientAccess&) = default;
+};
+
 /// Which binds are allowed (A.2.1.1, Table F-1).
 struct BindPolicy {
-  bool allow_reserved_saps = false;   // 10 and 11
+  bool allow_reserved_saps = false;  // 10 and 11, for anybody
+  // For clients of whom nothing more is said.
   bool allow_management_sap = false;  // 0
   bool allow_rank_15 = false;
   /// Accept a service type the standard forbids instead of refusing the bind.

@@ -22,16 +22,14 @@ std::optional<sis::BindRejectReason> SapTable::refusal(ClientId client,
                                                        const sis::BindRequest& request) const {
   using Reason = sis::BindRejectReason;
   if (binding(client) != nullptr) return Reason::sap_already_allocated;
-  if (is_barred(request.sap)) return Reason::invalid_sap;
+  if (is_barred(client, request.sap)) return Reason::invalid_sap;
   if (client_at(request.sap)) return Reason::sap_already_allocated;
   if (!arq_allowed_ && request.service.mode == sis::TransmissionMode::arq) {
     return Reason::arq_unsupportable_in_broadcast;
   }
   // STANDARD: no reason fits an illegal service type or a rank one may not have; 1 is the closest.
   if (!policy_.lenient && !is_legal_service(request.service)) return Reason::not_enough_resources;
-  if (request.rank >= kRankOfManagers && !policy_.allow_rank_15) {
-    return Reason::not_enough_resources;
-  }
+  if (request.rank > access_of(client).rank_max) return Reason::not_enough_resources;
   return std::nullopt;
 }
 
@@ -73,11 +71,19 @@ std::optional<ClientId> SapTable::client_at(SapId sap) const {
   return std::nullopt;
 }
 
-bool SapTable::is_barred(SapId sap) const {
-  if (sap.value > SapId::kMax) return true;
-  if (sap.value == kManagementSap) return !policy_.allow_management_sap;
+bool SapTable::is_barred(ClientId client, SapId sap) const {
+  if (sap.value > SapId::kMax || (access_of(client).saps >> sap.value & 1) == 0) return true;
   const bool reserved = sap.value >= kReservedSapFirst && sap.value <= kReservedSapLast;
   return reserved && !policy_.allow_reserved_saps;
+}
+
+ClientAccess SapTable::access_of(ClientId client) const {
+  const auto granted = access_.find(client);
+  if (granted != access_.end()) return granted->second;
+  ClientAccess access;
+  if (policy_.allow_management_sap) access.saps |= 1u << kManagementSap;
+  if (policy_.allow_rank_15) access.rank_max = kRankOfManagers;
+  return access;
 }
 
 }  // namespace s5066::sap

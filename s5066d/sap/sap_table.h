@@ -31,12 +31,17 @@ class SapTable {
   std::optional<sis::BindRejectReason> bind(ClientId client, const sis::BindRequest& request);
   void unbind(ClientId client);
 
+  /// For the time of its connection; without it the client may do what the policy says.
+  void grant(ClientId client, const ClientAccess& access) { access_[client] = access; }
+  void revoke(ClientId client) { access_.erase(client); }
+
   const Binding* binding(ClientId client) const;
   std::size_t bound() const { return bindings_.size(); }
   std::optional<ClientId> client_at(SapId sap) const;
 
  private:
-  bool is_barred(SapId sap) const;
+  bool is_barred(ClientId client, SapId sap) const;
+  ClientAccess access_of(ClientId client) const;
   /// Room left out of account.
   std::optional<sis::BindRejectReason> refusal(ClientId client,
                                                const sis::BindRequest& request) const;
@@ -45,6 +50,7 @@ class SapTable {
   const std::size_t bound_max_;
   bool arq_allowed_ = true;
   std::map<ClientId, Binding> bindings_;
+  std::map<ClientId, ClientAccess> access_;
 };
 
 /// A service type the standard allows at a bind (A.2.2.3(7), (9), (11)).

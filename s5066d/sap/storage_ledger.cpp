@@ -39,24 +39,31 @@ StorageLedger::Usage StorageLedger::usage(ClientId client) const {
   return it == clients_.end() ? Usage{} : it->second;
 }
 
-std::size_t StorageLedger::octets_left(ClientId client) const {
-  const std::size_t used = usage(client).octets;
-  const std::size_t own =
-      used < config_.client_octets_reserved ? config_.client_octets_reserved - used : 0;
+StorageLedger::Room StorageLedger::room(ClientId client) const {
+  const Usage used = usage(client);
+  const std::size_t own = used.octets < config_.client_octets_reserved
+                              ? config_.client_octets_reserved - used.octets
+                              : 0;
   const std::size_t limit = std::max(config_.client_octets_max, config_.client_octets_reserved);
-  return std::min(limit - used, own + config_.lent_octets_max - lent_);
+  Room room{.octets_left = std::min(limit - used.octets, own + config_.lent_octets_max - lent_),
+            .updus_left = config_.client_updus_max - used.updus};
+  const std::size_t octets_all = std::max<std::size_t>(used.octets + room.octets_left, 1);
+  const std::size_t updus_all = std::max<std::size_t>(config_.client_updus_max, 1);
+  room.percent_used =
+      static_cast<unsigned>(std::max(used.octets * 100 / octets_all, used.updus * 100 / updus_all));
+  return room;
+}
+
+std::size_t StorageLedger::octets_left(ClientId client) const {
+  return room(client).octets_left;
 }
 
 std::size_t StorageLedger::updus_left(ClientId client) const {
-  return config_.client_updus_max - usage(client).updus;
+  return room(client).updus_left;
 }
 
 unsigned StorageLedger::percent_used(ClientId client) const {
-  const Usage used = usage(client);
-  const std::size_t octets_all = std::max<std::size_t>(used.octets + octets_left(client), 1);
-  const std::size_t updus_all = std::max<std::size_t>(config_.client_updus_max, 1);
-  return static_cast<unsigned>(
-      std::max(used.octets * 100 / octets_all, used.updus * 100 / updus_all));
+  return room(client).percent_used;
 }
 
 }  // namespace s5066::sap

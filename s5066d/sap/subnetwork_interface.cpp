@@ -38,8 +38,9 @@ SubnetworkInterface::SubnetworkInterface(const Config& config, Counters& counter
 
 // --- Connections ---------------------------------------------------------------------------------
 
-Result<void> SubnetworkInterface::on_client_connected(Instant now, ClientId client) {
-  if (const auto connected = clients_.connect(now, client); !connected) return connected;
+Result<void> SubnetworkInterface::on_client_connected(Instant now, ClientId client,
+                                                      const std::optional<ClientAccess>& access) {
+  if (const auto connected = clients_.connect(now, client, access); !connected) return connected;
   touch(now);
   return {};
 }

@@ -48,7 +48,9 @@ class SubnetworkInterface {
   SubnetworkInterface& operator=(const SubnetworkInterface&) = delete;
 
   // From clients.
-  Result<void> on_client_connected(Instant now, ClientId client);
+  /// Without `access` the client may do what the bind policy says.
+  Result<void> on_client_connected(Instant now, ClientId client,
+                                   const std::optional<ClientAccess>& access = std::nullopt);
   void on_client_closed(Instant now, ClientId client);
   /// Its connection is of no more use: half a primitive that stays half, or output it does not
   /// read.

@@ -36,8 +36,8 @@ const std::vector<Layer>& layers() {
       {"cas", "s5066d/cas/.*", {"dts", "pdu", "base"}, {}, true},
       {"sap", "s5066d/sap/.*", {"cas", "sis core", "base"}, {}, true},
       {"node", "s5066d/node/.*", {"sap", "cas", "dts", "sis core", "modem/api", "base"}, {}, true},
-      {"runtime settings", "s5066d/runtime/settings\\.h", {"sis core", "base"}, {}, true},
-      {"runtime", "s5066d/runtime/.*", {"*"}, shell_and({"asio"})},
+      {"runtime settings", "s5066d/runtime/settings\\.h", {"sap", "sis core", "base"}, {}, true},
+      {"runtime", "s5066d/runtime/.*", {"*"}, shell_and({"asio", "openssl"})},
       {"s5066d main", "s5066d/main\\.cpp", {"*"}, shell_and({"program_options", "random"})},
 
       {"sis client",

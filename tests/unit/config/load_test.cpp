@@ -165,5 +165,43 @@ TEST(ConfigLoad, what_is_left_out_keeps_the_default_of_its_layer) {
   EXPECT_FALSE(loaded.value->capture_file.has_value());
 }
 
+TEST(ConfigLoad, what_clients_may_do_arrives_as_it_was_written) {
+  const auto loaded = parse_node("f", kGood + R"(
+sis {
+  allow { address: "192.0.2.7" saps: [3, 5] rank_max: 9 }
+  allow { address: "192.0.2.8" saps: 0 }
+  allow { certificate: "mail.example" rank_max: 15 }
+  allow { address: "192.0.2.0/24" }
+  tls { certificate_file: "/c" key_file: "/k" ca_file: "/a" handshake_timeout_s: 3 }
+  limits {
+    connections_max: 7 connections_per_address_max: 6 connects_per_second_max: 5
+    primitives_per_second_max: 4 octets_per_second_max: 3 unread_octets_max: 65536
+    dead_peer_timeout_s: 9
+  }
+  clients_unbound_max: 2
+})");
+  ASSERT_TRUE(loaded.value) << all_lines(loaded.problems);
+  const auto& sis = loaded.value->sis;
+  ASSERT_EQ(sis.allow.size(), 4u);
+  EXPECT_EQ(sis.allow[0].access, (sap::ClientAccess{.saps = 1u << 3 | 1u << 5, .rank_max = 9}));
+  EXPECT_EQ(sis.allow[1].access, (sap::ClientAccess{.saps = 1u << 0, .rank_max = 14}));
+  EXPECT_EQ(sis.allow[2].access, (sap::ClientAccess{.saps = 0xfffe, .rank_max = 15}));
+  EXPECT_EQ(sis.allow[2].certificate, "mail.example");
+  EXPECT_EQ(sis.allow[3].access, std::nullopt);
+  EXPECT_EQ(sis.allow[3].address, "192.0.2.0/24");
+  ASSERT_TRUE(sis.tls);
+  EXPECT_EQ(sis.tls->certificate_file + sis.tls->key_file + sis.tls->ca_file, "/c/k/a");
+  EXPECT_EQ(sis.tls->handshake_timeout, std::chrono::seconds(3));
+  EXPECT_EQ(sis.connections_max, 7u);
+  EXPECT_EQ(sis.connections_per_address_max, 6u);
+  EXPECT_EQ(sis.connects_per_second_max, 5u);
+  EXPECT_EQ(sis.dead_peer_timeout, std::chrono::seconds(9));
+  const NodeConfig& node = loaded.value->node;
+  EXPECT_EQ(node.client_rate.primitives_per_second_max, 4u);
+  EXPECT_EQ(node.client_rate.octets_per_second_max, 3u);
+  EXPECT_EQ(node.client_output_octets_max, 65536u);
+  EXPECT_EQ(node.clients_unbound_max, 2u);
+}
+
 }  // namespace
 }  // namespace s5066::config

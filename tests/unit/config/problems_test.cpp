@@ -99,11 +99,11 @@ TEST(ConfigProblems, values_are_held_to_their_rules) {
         "f:2:20: ptt_lead_ms: 2001 is above its limit 2000", "f:2:46: socket: must not be empty",
         "f:2:57: station: 16 is above its limit 15"}},
       {kGood +
-           "sis { listen: \"localhost\" allow: \"::1\" allow: \"1.2.3\" }\n"
+           "sis { listen: \"localhost\" allow { address: \"::1\" } allow { address: \"1.2.3\" } }\n"
            "subnet_access { groups: \"1.2.3.4\" groups: \"1.2.3\" }\n"
            "control { socket: \"" +
            std::string(108, 'x') + "\" }\n",
-       {"f:2:7: listen: not an IP address", "f:2:40: allow: not an IP address",
+       {"f:2:7: listen: not an IP address", "f:2:60: address: not an IP address or network",
         "f:3:17: groups: a group's address starts at 16.0.0.0; this is a station",
         "f:3:35: groups: address needs four numbers, w.x.y.z",
         "f:4:11: socket: the path of a Unix socket has at most 107 octets"}},
@@ -114,7 +114,7 @@ TEST(ConfigProblems, fields_may_contradict_each_other_or_a_default) {
   expect_lines({
       {kGood + "sis { listen: \"0.0.0.0\" }\n",
        {"f:2:7: listen: beyond loopback needs `allow`: the interface knows no passwords"}},
-      {kGood + "sis { listen: \"0.0.0.0\" allow: \"10.0.0.7\" }\n", {}},
+      {kGood + "sis { listen: \"0.0.0.0\" allow { address: \"10.0.0.7\" } }\n", {}},
       {kGood + "sis { listen: \"127.0.0.2\" port: 0 }\n", {}},
       {kGood + "subnet_access { queue { flow_off_percent: 40 } keep_alive_interval_s: 119 }\n",
        {"f:2:17: flow_on_percent: must be below flow_off_percent",
@@ -124,6 +124,51 @@ TEST(ConfigProblems, fields_may_contradict_each_other_or_a_default) {
        {"f:2:30: call_retry_wait_s: above call_retry_wait_max_s"}},
       {kGood + "subnet_access { queue { client_octets_max: 131071 } }\n",
        {"f:2:17: client_octets_reserved: above client_octets_max"}},
+  });
+}
+
+TEST(ConfigProblems, who_may_connect_is_checked) {
+  const auto allow = [](const std::string& entry) {
+    return kGood + "sis {\nallow { " + entry + " }\n}\n";
+  };
+  expect_lines({
+      {allow("address: \"192.0.2.0/24\" saps: [0, 3] rank_max: 15"), {}},
+      {allow("address: \"192.0.2.0/32\""), {}},
+      {allow("address: \"2001:db8::/128\""), {}},
+      {allow("address: \"0.0.0.0/0\""), {}},
+      {allow("address: \"192.0.2.0/33\""), {"f:3:9: address: a prefix has 0 to 32 bits"}},
+      {allow("address: \"2001:db8::/129\""), {"f:3:9: address: a prefix has 0 to 128 bits"}},
+      {allow("address: \"192.0.2.0/\""), {"f:3:9: address: a prefix has 0 to 32 bits"}},
+      {allow("address: \"192.0.2.1/31\""), {"f:3:9: address: has bits behind its prefix of 31"}},
+      {allow("address: \"mail.example\""), {"f:3:9: address: not an IP address or network"}},
+      {allow("address: \"::1\" saps: 15 saps: 16 rank_max: 16"),
+       {"f:3:33: saps: 16 is above its limit 15", "f:3:42: rank_max: 16 is above its limit 15"}},
+      {allow("saps: 3"), {"f:3:1: allow: needs address, certificate or both"}},
+      {allow("certificate: \"mail.example\""), {"f:3:9: certificate: only with tls"}},
+      {allow("address: \"::1\" saps: [9, 10]"),
+       {"f:3:24: saps: 10 needs subnet_access.bind.allow_reserved_saps"}},
+      {allow("address: \"::1\" saps: [9, 10]") +
+           "subnet_access { bind { allow_reserved_saps: true } }",
+       {}},
+  });
+}
+
+TEST(ConfigProblems, tls_needs_its_three_files) {
+  expect_lines({
+      {kGood + "sis { tls { key_file: \"/k\" } }\n",
+       {"f:2:7: certificate_file: missing", "f:2:7: ca_file: missing"}},
+      {kGood + "sis { tls { key_file: \"/k\" certificate_file: \"/c\" ca_file: \"/a\" }\n"
+               "allow { certificate: \"mail.example\" } }\n",
+       {}},
+  });
+}
+
+TEST(ConfigProblems, limits_of_connections_do_not_contradict_each_other) {
+  expect_lines({
+      {kGood + "sis { limits { connections_max: 8 connections_per_address_max: 8 } }\n", {}},
+      {kGood + "sis { limits { connections_max: 8 connections_per_address_max: 9 } }\n",
+       {"f:2:35: connections_per_address_max: above connections_max"}},
+      {kGood + "sis { limits { connections_max: 8 } }\n", {}},
   });
 }
 

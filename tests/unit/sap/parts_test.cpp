@@ -203,6 +203,33 @@ TEST(SapTable, policy_bars_reserved_saps_management_and_rank_15) {
   EXPECT_EQ(open.bind(kB, bind_request(10)), std::nullopt);
 }
 
+// [A.2.1.1(6)]
+TEST(SapTable, access_granted_to_a_client_stands_above_what_is_open_to_all) {
+  using Reason = sis::BindRejectReason;
+  SapTable table({.allow_management_sap = true, .allow_rank_15 = true}, 16);
+  table.grant(kA, {.saps = 1u << 3 | 1u << 5, .rank_max = 9});
+  for (const int sap : {0, 2, 4, 6, 10, 15}) {
+    EXPECT_EQ(table.bind(kA, bind_request(static_cast<std::uint8_t>(sap), 9)), Reason::invalid_sap)
+        << sap;
+  }
+  EXPECT_EQ(table.bind(kA, bind_request(3, 10)), Reason::not_enough_resources);
+  EXPECT_EQ(table.bind(kA, bind_request(3, 9)), std::nullopt);
+  EXPECT_EQ(table.bind(kB, bind_request(0, 15)), std::nullopt) << "another client's";
+  table.unbind(kA);
+  EXPECT_EQ(table.bind(kA, bind_request(2, 1)), Reason::invalid_sap) << "a bind used it up";
+  table.revoke(kA);
+  EXPECT_EQ(table.bind(kA, bind_request(2, 15)), std::nullopt);
+}
+
+TEST(SapTable, sap_0_and_rank_15_can_be_granted_to_one_client) {
+  using Reason = sis::BindRejectReason;
+  SapTable table({}, 16);
+  table.grant(kA, {.saps = 1u << 0, .rank_max = 15});
+  EXPECT_EQ(table.bind(kB, bind_request(0, 1)), Reason::invalid_sap);
+  EXPECT_EQ(table.bind(kB, bind_request(1, 15)), Reason::not_enough_resources);
+  EXPECT_EQ(table.bind(kA, bind_request(0, 15)), std::nullopt);
+}
+
 TEST(SapTable, forbidden_service_types_are_refused_unless_lenient) {
   using Reason = sis::BindRejectReason;
   std::vector<sis::DeliveryMode> bad(5);

@@ -478,5 +478,16 @@ TEST_F(Interface, invalid_spdus_are_counted_and_dropped) {
   EXPECT_EQ(counters[Counter::spdus_unsupported], 2u);
 }
 
+TEST_F(Interface, what_a_connection_was_granted_ends_with_it) {
+  const ClientId gateway{++last_client};
+  ASSERT_TRUE(core->on_client_connected(now, gateway, ClientAccess{.saps = 1u << 7}).ok());
+  give(gateway, bind_to(3, sis::Confirmation::none));
+  EXPECT_EQ(sent<sis::BindRejected>(gateway), 1u);
+  give(gateway, bind_to(7, sis::Confirmation::none));
+  EXPECT_EQ(sent<sis::BindAccepted>(gateway), 1u);
+  core->on_client_closed(now, gateway);
+  bind(3, sis::Confirmation::none);
+}
+
 }  // namespace
 }  // namespace s5066::sap

@@ -1,0 +1,240 @@
+#include "s5066d/runtime/sis_listener.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+
+#include <list>
+
+#include "s5066d/posix/fd.h"
+#include "tests/unit/runtime/sis_rig.h"
+
+namespace s5066::runtime {
+namespace {
+
+namespace error = boost::asio::error;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class PlainPort : public SisPort {
+ protected:
+  using Client = TestClient<boost::asio::ip::tcp::socket>;
+
+  Client& connected() {
+    Client& client = clients_.emplace_back(io_);
+    client.connect(listener_->port());
+    client.read();
+    return client;
+  }
+  /// Connected, and the server has served it.
+  Client& accepted() {
+    Client& client = connected();
+    client.send(sis::KeepAlive{});
+    run_until([&] { return !client.received.empty() || client.end; });
+    EXPECT_FALSE(client.end) << client.end.message();
+    return client;
+  }
+  void expect_refused() {
+    Client& client = connected();
+    run_until([&] { return client.end.failed(); });
+    EXPECT_TRUE(client.received.empty());
+  }
+  std::vector<sis::Primitive> answer_to(Client& client, const sis::Primitive& primitive) {
+    client.received.clear();
+    client.send(primitive);
+    run_until([&] { return !client.received.empty() || client.end; });
+    return client.received;
+  }
+
+  std::list<Client> clients_;
+};
+
+TEST_F(PlainPort, carries_primitives_in_both_directions_and_in_order) {
+  ASSERT_TRUE(open());
+  Client& client = connected();
+  client.send(bind_to(3));
+  Bytes requests;
+  for (int i = 0; i < 200; ++i) {
+    sis::UnidataRequest request;
+    request.destination = Address{kOwn};
+    request.destination_sap = SapId{3};
+    request.updu = Bytes(static_cast<std::size_t>(i), static_cast<std::uint8_t>(i));
+    sis::encode(request, requests);
+  }
+  client.send_octets(requests);
+  run_until([&] { return client.all<sis::UnidataIndication>().size() == 200 || client.end; });
+  const auto all = client.all<sis::UnidataIndication>();
+  ASSERT_EQ(all.size(), 200u);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(all[i].updu, Bytes(i, static_cast<std::uint8_t>(i)));
+  }
+}
+
+TEST_F(PlainPort, resets_a_client_whose_output_is_to_be_discarded) {
+  node_config_.client_output_octets_max = 0;  // whatever waits is too much
+  ASSERT_TRUE(open());
+  Client& client = connected();
+  client.send(bind_to(3));
+  run_until([&] { return client.end.failed(); });
+  EXPECT_EQ(client.end, error::connection_reset);
+  EXPECT_TRUE(client.received.empty());
+}
+
+TEST_F(PlainPort, sends_what_waits_before_it_closes_otherwise) {
+  node_config_.sap.invalid_primitives_max = 1;
+  ASSERT_TRUE(open());
+  Client& client = connected();
+  client.send(bind_to(3));
+  client.send(sis::BindAccepted{});
+  client.send(sis::BindAccepted{});
+  run_until([&] { return client.end.failed(); });
+  EXPECT_EQ(client.end, error::eof);
+  ASSERT_EQ(client.received.size(), 2u);
+  EXPECT_EQ(client.all<sis::UnbindIndication>().size(), 1u);
+}
+
+// --- Limits --------------------------------------------------------------------------------------
+
+TEST_F(PlainPort, serves_as_many_connections_as_it_may_and_not_one_more) {
+  config_.connections_max = 3;
+  ASSERT_TRUE(open());
+  Client& first = accepted();
+  accepted();
+  accepted();
+  expect_refused();
+  EXPECT_TRUE(log_.has("too many connections"));
+  first.stream.close();
+  run_until([&] { return log_.has("sis_client_gone"); });
+  accepted();
+}
+
+TEST_F(PlainPort, serves_as_many_connections_from_one_address_as_it_may) {
+  config_.connections_per_address_max = 2;
+  ASSERT_TRUE(open());
+  accepted();
+  accepted();
+  expect_refused();
+  EXPECT_TRUE(log_.has("too many connections from this address"));
+}
+
+TEST_F(PlainPort, a_connection_that_the_node_refuses_is_not_counted_any_more) {
+  config_.connections_max = 2;
+  node_config_.clients_unbound_max = 1;
+  ASSERT_TRUE(open());
+  Client& first = accepted();
+  expect_refused();
+  expect_refused();
+  first.send(bind_to(3));
+  run_until([&] { return first.received.size() == 2; });
+  accepted();
+}
+
+TEST_F(PlainPort, half_a_primitive_holds_its_connection_until_the_time_is_up) {
+  ASSERT_TRUE(open());
+  Client& client = accepted();
+  const Bytes dripping = {0x90, 0xEB, 0x00, 0x00, 0x04};
+  client.send_octets({dripping[0]});
+  run_until([&] { return node_->next_deadline() <= Instant{} + seconds(60); });
+  pass(seconds(30));
+  for (std::size_t i = 1; i < dripping.size(); ++i) client.send_octets({dripping[i]});
+  pass(seconds(30) - Duration(1));
+  io_.poll();
+  EXPECT_FALSE(client.end);
+  pass(Duration(1));
+  run_until([&] { return client.end.failed(); });
+}
+
+TEST_F(PlainPort, a_client_above_its_rate_waits_and_loses_nothing) {
+  node_config_.client_rate.primitives_per_second_max = 10;
+  ASSERT_TRUE(open());
+  Client& client = connected();
+  Bytes requests;
+  sis::encode(bind_to(3), requests);
+  for (std::uint8_t i = 0; i < 50; ++i) {
+    sis::UnidataRequest request;
+    request.destination = Address{kOwn};
+    request.destination_sap = SapId{3};
+    request.updu = Bytes(10'000 / 10, i);
+    sis::encode(request, requests);
+  }
+  client.send_octets(requests);
+  const auto indications = [&] { return client.all<sis::UnidataIndication>().size(); };
+  run_until([&] { return indications() == 9; });
+  io_.poll();
+  EXPECT_EQ(indications(), 9u);
+  for (int i = 0; i < 60 && indications() < 50; ++i) {
+    pass(milliseconds(100));
+    for (int turn = 0; turn < 10; ++turn) io_.poll();
+  }
+  run_until([&] { return indications() == 50; });
+  const auto all = client.all<sis::UnidataIndication>();
+  for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i].updu[0], i);
+}
+
+/// No descriptor can be opened while it lives.
+class NoDescriptorsLeft {
+ public:
+  NoDescriptorsLeft() {
+    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
+    const posix::Fd next(::fcntl(0, F_DUPFD_CLOEXEC, 0));
+    rlimit none = before_;
+    none.rlim_cur = static_cast<rlim_t>(next.get());
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  }
+  ~NoDescriptorsLeft() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(PlainPort, without_descriptors_it_rests_and_then_serves) {
+  ASSERT_TRUE(open());
+  Client& client = clients_.emplace_back(io_);
+  client.connect(listener_->port());
+  {
+    const NoDescriptorsLeft none;
+    int handlers = 0;
+    while (handlers < 100 && io_.poll_one() != 0) ++handlers;
+    EXPECT_LT(handlers, 100);
+    EXPECT_TRUE(log_.has("sis_accept_failed"));
+  }
+  client.read();
+  client.send(sis::KeepAlive{});
+  run_until([&] { return !client.received.empty(); });
+}
+
+// --- Access --------------------------------------------------------------------------------------
+
+// [A.2.1.4(1)]
+TEST_F(PlainPort, an_entry_says_which_saps_and_ranks_a_client_may_have) {
+  config_.allow = {
+      {.address = "192.0.2.0/24"},
+      {.address = "127.0.0.0/8", .access = sap::ClientAccess{.saps = 1u << 3, .rank_max = 9}}};
+  ASSERT_TRUE(open());
+  Client& client = accepted();
+  EXPECT_EQ(answer_to(client, bind_to(4, 9)),
+            std::vector<sis::Primitive>{sis::BindRejected{sis::BindRejectReason::invalid_sap}});
+  EXPECT_EQ(
+      answer_to(client, bind_to(3, 10)),
+      std::vector<sis::Primitive>{sis::BindRejected{sis::BindRejectReason::not_enough_resources}});
+  const auto accepted_now = answer_to(client, bind_to(3, 9));
+  ASSERT_EQ(accepted_now.size(), 1u);
+  EXPECT_TRUE(std::holds_alternative<sis::BindAccepted>(accepted_now[0]));
+}
+
+TEST_F(PlainPort, an_address_that_no_entry_names_is_not_served) {
+  config_.allow = {{.address = "192.0.2.7"}};
+  ASSERT_TRUE(open());
+  expect_refused();
+  EXPECT_TRUE(log_.has("address not allowed"));
+}
+
+TEST_F(PlainPort, without_entries_sap_0_and_rank_15_are_what_the_policy_says) {
+  node_config_.sap.bind.allow_management_sap = true;
+  ASSERT_TRUE(open());
+  Client& client = accepted();
+  EXPECT_TRUE(std::holds_alternative<sis::BindRejected>(answer_to(client, bind_to(0, 15)).at(0)));
+  EXPECT_TRUE(std::holds_alternative<sis::BindAccepted>(answer_to(client, bind_to(0, 14)).at(0)));
+}
+
+}  // namespace
+}  // namespace s5066::runtime
