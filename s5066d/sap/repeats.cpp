@@ -1,41 +1,50 @@
 #include "s5066d/sap/repeats.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace s5066::sap {
 namespace {
 
-// FNV-1a, 64 bits. A chance collision needs equal times to die as well.
-std::uint64_t mix(std::uint64_t hash, std::uint64_t octet) {
-  return (hash ^ octet) * 0x100000001B3u;
+// FNV-1a over words of 64 bits, folded so that high bits count too. A chance collision needs equal
+// times to die as well.
+std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
+  hash = (hash ^ word) * 0x100000001B3u;
+  return hash ^ hash >> 29;
 }
 
 std::uint64_t content_of(const DataSpdu& data, Address peer) {
-  std::uint64_t hash = 0xCBF29CE484222325u;
-  for (int shift = 0; shift < 32; shift += 8) hash = mix(hash, peer.value >> shift & 0xFF);
-  hash = mix(hash, data.priority);
-  hash = mix(hash, data.source_sap.value);
-  hash = mix(hash, data.destination_sap.value);
-  hash = mix(hash, data.client_confirm_required);
-  for (const std::uint8_t octet : data.updu) hash = mix(hash, octet);
-  return hash;
-}
-
-template <typename Entry>
-void remember(std::deque<Entry>& entries, std::size_t entries_max, Entry entry) {
-  if (entries.size() >= entries_max) entries.pop_front();
-  entries.push_back(entry);
+  const std::uint64_t header =
+      std::uint64_t{data.priority} << 24 | std::uint64_t{data.source_sap.value} << 16 |
+      std::uint64_t{data.destination_sap.value} << 8 | std::uint64_t{data.client_confirm_required};
+  std::uint64_t hash = mix(0xCBF29CE484222325u, std::uint64_t{peer.value} << 32 | header);
+  hash = mix(hash, data.updu.size());
+  ByteSpan left = data.updu;
+  std::uint64_t word = 0;
+  for (; left.size() >= sizeof word; left = left.subspan(sizeof word)) {
+    std::memcpy(&word, left.data(), sizeof word);
+    hash = mix(hash, word);
+  }
+  word = 0;
+  for (const std::uint8_t octet : left) word = word << 8 | octet;
+  return mix(hash, word);
 }
 
 }  // namespace
 
 UtcSeconds RepeatMarker::distinct(Address destination, const DataSpdu& data, UtcSeconds wanted) {
-  Entry entry{content_of(data, destination), wanted.value / 2};
-  for (const Entry& before : sent_) {
-    if (before.content == entry.content) entry.unit = std::max(entry.unit, before.unit + 1);
-  }
-  remember(sent_, remembered_max_, entry);
-  return UtcSeconds{std::max(wanted.value, 2 * entry.unit)};
+  const std::uint64_t content = content_of(data, destination);
+  Sent& sent = sent_[content];
+  const std::int64_t unit = wanted.value / 2;
+  sent.unit = sent.times == 0 ? unit : std::max(unit, sent.unit + 1);
+  const UtcSeconds given{std::max(wanted.value, 2 * sent.unit)};
+  ++sent.times;
+  order_.push_back(content);
+  if (order_.size() <= remembered_max_) return given;
+  const auto oldest = sent_.find(order_.front());
+  order_.pop_front();
+  if (--oldest->second.times == 0) sent_.erase(oldest);
+  return given;
 }
 
 void RepeatFilter::on_link_made(Address peer) {
@@ -45,6 +54,7 @@ void RepeatFilter::on_link_made(Address peer) {
 bool RepeatFilter::is_repeat(Address peer, const DataSpdu& data) const {
   if (!data.time_to_die) return false;
   const std::uint64_t content = content_of(data, peer);
+  if (times_.count(content) == 0) return false;
   return std::any_of(delivered_.begin(), delivered_.end(), [&](const Entry& entry) {
     return entry.earlier_link && entry.peer == peer && entry.content == content &&
            entry.time_to_die == *data.time_to_die;
@@ -53,7 +63,12 @@ bool RepeatFilter::is_repeat(Address peer, const DataSpdu& data) const {
 
 void RepeatFilter::on_delivered(Address peer, const DataSpdu& data) {
   if (!data.time_to_die) return;
-  remember(delivered_, remembered_max_, Entry{peer, content_of(data, peer), *data.time_to_die});
+  delivered_.push_back(Entry{peer, content_of(data, peer), *data.time_to_die});
+  ++times_[delivered_.back().content];
+  if (delivered_.size() <= remembered_max_) return;
+  const auto oldest = times_.find(delivered_.front().content);
+  if (--oldest->second == 0) times_.erase(oldest);
+  delivered_.pop_front();
 }
 
 }  // namespace s5066::sap

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <unordered_map>
 
 #include "s5066d/base/bytes.h"
 #include "s5066d/base/ids.h"
@@ -27,12 +28,13 @@ class RepeatMarker {
   UtcSeconds distinct(Address destination, const DataSpdu& data, UtcSeconds wanted);
 
  private:
-  struct Entry {
-    std::uint64_t content = 0;
-    std::int64_t unit = 0;  // two seconds each
+  struct Sent {
+    std::int64_t unit = 0;  // the last one given out; two seconds each
+    std::size_t times = 0;  // among those remembered
   };
   std::size_t remembered_max_;
-  std::deque<Entry> sent_;
+  std::deque<std::uint64_t> order_;  // contents, the oldest first
+  std::unordered_map<std::uint64_t, Sent> sent_;
 };
 
 /// Receiver: knows S_PDUs that were delivered before the present link with their sender was made.
@@ -54,6 +56,7 @@ class RepeatFilter {
   };
   std::size_t remembered_max_;
   std::deque<Entry> delivered_;
+  std::unordered_map<std::uint64_t, std::size_t> times_;  // each content stands in delivered_
 };
 
 }  // namespace s5066::sap
