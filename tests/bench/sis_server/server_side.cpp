@@ -15,6 +15,9 @@ namespace {
 /// What a link in use waits for comes sooner, another call after a failed one included; later than
 /// this is what a server at rest waits for.
 constexpr Duration kAtRest = std::chrono::minutes(15);
+/// What happens on the air between two looks at the sockets, as the daemon too deals with all that
+/// its modem has to say in one go.
+constexpr int kStepsAtATime = 8;
 
 NodeConfig node_config(Address address) {
   NodeConfig config;
@@ -109,9 +112,11 @@ void ServerSide::run() {
     if (io_.poll() > 0) continue;
     if (held_) {
       io_.run_one();
-    } else if (!step()) {
-      rest();
+      continue;
     }
+    int steps = 0;
+    while (steps < kStepsAtATime && step()) ++steps;
+    if (steps == 0) rest();
   }
 }
 
