@@ -5,9 +5,10 @@ namespace s5066::cas {
 std::optional<RejectReason> refusal(const LinkCensus& census, LinkType requested) {
   if (census.broadcast_only) return RejectReason::broadcast_only_node;
   if (requested == LinkType::exclusive) {
-    // STANDARD: no reason is given for a third Exclusive link; "supporting" is what it means.
-    if (census.exclusive_made >= kExclusiveLinksMax) return RejectReason::supporting_exclusive_link;
-    return std::nullopt;
+    // STANDARD: no reason is given for a third Exclusive link; "supporting" is what it means. A
+    // call of our own that is still pending counts, or its success would make a third.
+    const bool full = census.exclusive_made + census.exclusive_pending >= kExclusiveLinksMax;
+    return full ? std::optional(RejectReason::supporting_exclusive_link) : std::nullopt;
   }
   if (census.exclusive_made + census.exclusive_pending > 0) {
     return RejectReason::supporting_exclusive_link;

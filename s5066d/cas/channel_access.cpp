@@ -29,58 +29,7 @@ bool is_made(LinkState state) {
   return state == LinkState::made || state == LinkState::made_wait;
 }
 
-bool is_legal(LinkState from, LinkState to) {
-  switch (from) {
-    case LinkState::idle:
-      return to == LinkState::calling || to == LinkState::made_wait;
-    case LinkState::calling:
-      return to == LinkState::made || to == LinkState::made_wait || to == LinkState::breaking ||
-             to == LinkState::idle;
-    case LinkState::made_wait:
-      return to == LinkState::made || to == LinkState::breaking || to == LinkState::idle;
-    case LinkState::made:
-      return to == LinkState::breaking || to == LinkState::idle;
-    case LinkState::breaking:
-      return to == LinkState::idle;
-  }
-  return false;
-}
-
 }  // namespace
-
-std::string_view to_string(LinkState state) {
-  switch (state) {
-    case LinkState::idle:
-      return "idle";
-    case LinkState::calling:
-      return "calling";
-    case LinkState::made_wait:
-      return "made_wait";
-    case LinkState::made:
-      return "made";
-    case LinkState::breaking:
-      return "breaking";
-  }
-  return "unknown";
-}
-
-std::string_view to_string(LinkEnd end) {
-  switch (end) {
-    case LinkEnd::by_us:
-      return "by_us";
-    case LinkEnd::by_peer:
-      return "by_peer";
-    case LinkEnd::no_first_data:
-      return "no_first_data";
-    case LinkEnd::connection_lost:
-      return "connection_lost";
-    case LinkEnd::not_connected:
-      return "not_connected";
-    case LinkEnd::called_anew:
-      return "called_anew";
-  }
-  return "unknown";
-}
 
 ChannelAccess::ChannelAccess(const Config& config, Rng& rng, Counters& counters, TraceSink& trace)
     : config_(config), rng_(rng), counters_(counters), trace_(trace) {
@@ -93,11 +42,14 @@ ChannelAccess::ChannelAccess(const Config& config, Rng& rng, Counters& counters,
 
 Result<void> ChannelAccess::request_link(Instant now, Address peer, LinkType type) {
   S5066_ASSERT(!peer.group);
-  if (Link* link = find(peer)) {
-    if (link->info.state == LinkState::breaking) return Error{ErrorCode::link_down, "being broken"};
-    if (type == LinkType::exclusive && link->info.type == LinkType::nonexclusive) {
-      return Error{ErrorCode::unsupported, "upgrade to Exclusive"};
-    }
+  Link* link = find(peer);
+  const bool breaking = link != nullptr && link->info.state == LinkState::breaking;
+  if (breaking && type == LinkType::nonexclusive) {
+    return Error{ErrorCode::link_down, "being broken"};
+  }
+  const bool other_type =
+      link != nullptr && type == LinkType::exclusive && link->info.type == LinkType::nonexclusive;
+  if (link != nullptr && !breaking && !other_type) {
     if (link->info.state == LinkState::calling) return {};
     actions_.push_back(LinkMade{peer, link->info.we_called, link->info.type});
     return {};
@@ -106,17 +58,51 @@ Result<void> ChannelAccess::request_link(Instant now, Address peer, LinkType typ
     const bool full = *reason == RejectReason::unknown;
     return Error{full ? ErrorCode::queue_full : ErrorCode::refused, "no further physical link"};
   }
+  if (link == nullptr) {
+    call(now, peer, type);
+  } else {
+    make_way_for_exclusive(now, *link);
+  }
+  return {};
+}
+
+bool ChannelAccess::is_without_cas_1(Address peer) const {
+  const auto& external = config_.linked_externally;
+  return std::find(external.begin(), external.end(), peer) != external.end() &&
+         warned_.count(peer) == 0;
+}
+
+void ChannelAccess::call(Instant now, Address peer, LinkType type) {
   Link& link = add_link(peer, type, true);
+  if (is_without_cas_1(peer)) {
+    link.by_cas_1 = false;
+    if (type == LinkType::exclusive) break_nonexclusive_links(now);
+    make(now, link, LinkState::made);
+    return;
+  }
   change_state(now, link, LinkState::calling);
   link.transmissions = 0;
   send_and_wait(now, link);
-  return {};
+}
+
+// STANDARD: Fig. B-7(a) would report a Nonexclusive link as made without a word to the peer, and a
+// REQUEST on a link in use cannot be told from the call of a peer that restarted. B.3.2.1(19) has
+// the caller break its Nonexclusive links in any case, so this one goes first.
+void ChannelAccess::make_way_for_exclusive(Instant now, Link& link) {
+  link.exclusive_afterwards = true;
+  if (link.info.state != LinkState::breaking) {
+    start_breaking(now, link, BreakReason::higher_priority_pending);
+  }
 }
 
 Result<void> ChannelAccess::request_break(Instant now, Address peer, BreakReason reason) {
   Link* link = find(peer);
   if (link == nullptr) return Error{ErrorCode::not_found, "no such link"};
-  if (link->info.state != LinkState::breaking) start_breaking(now, *link, reason);
+  if (link->info.state != LinkState::breaking) {
+    start_breaking(now, *link, reason);
+  } else if (std::exchange(link->exclusive_afterwards, false)) {
+    actions_.push_back(LinkBroken{peer, LinkEnd::by_us, LinkType::exclusive});  // it never began
+  }
   return {};
 }
 
@@ -198,7 +184,9 @@ void ChannelAccess::on_cpdu_confirm(Instant now, const dts::CpduConfirm& confirm
 
 void ChannelAccess::on_cpdu_rejected(Instant now, const dts::CpduRejected& rejected) {
   if (rejected.id.value >= kControlIds) {
-    on_control_left(now, rejected.id);  // as if it had been lost on the air: the timer repeats it
+    for (auto& [peer, link] : links_) {
+      if (link.leaving == rejected.id) return on_never_left(now, link);
+    }
     return;
   }
   if (outstanding_.erase(rejected.id) == 0) return;
@@ -219,6 +207,7 @@ void ChannelAccess::on_warning(Instant now, const dts::WarningReceived& warning)
   constexpr std::uint8_t kNotConnected = 1;  // C.3.12
   Link* link = find(warning.peer);
   if (warning.reason != kNotConnected || link == nullptr || !link->connected) return;
+  if (!link->by_cas_1) warned_.insert(warning.peer);
   end(now, *link,
       link->info.state == LinkState::breaking ? LinkEnd::by_us : LinkEnd::not_connected);
 }
@@ -242,7 +231,8 @@ void ChannelAccess::on_control(Instant now, Address peer, const Cpdu& cpdu) {
 // A REQUEST on a link we hold is either a repetition (ACCEPTED did not arrive, or crossed with it)
 // or a new call by a peer that lost the link. Senders let REQUEST out before ARQ data, so a peer
 // that has shown knowledge of this link does not repeat: it calls anew, with fresh ARQ state, and
-// keeping ours would take its first frames for duplicates of old ones.
+// keeping ours would take its first frames for duplicates of old ones. So is a REQUEST for another
+// type of link.
 void ChannelAccess::on_link_request(Instant now, Address peer, LinkType type) {
   Link* link = find(peer);
   if (link == nullptr || link->info.state == LinkState::calling) {
@@ -250,45 +240,45 @@ void ChannelAccess::on_link_request(Instant now, Address peer, LinkType type) {
   } else if (link->info.state == LinkState::breaking) {
     end(now, *link, LinkEnd::by_us);  // the peer dropped it and its BREAK CONFIRM got lost
     accept(now, peer, type);
-  } else if (link->peer_made_it) {
+  } else if (link->peer_made_it || link->info.type != type) {
     end(now, *link, LinkEnd::called_anew);
     accept(now, peer, type);
   } else {
-    accept_again(now, *link, type);
+    accept_again(now, *link);
   }
 }
 
 void ChannelAccess::accept(Instant now, Address peer, LinkType type) {
-  if (const auto reason = refusal(census_without(peer), type)) {
-    counters_.add(Counter::links_rejected);
-    send_control(now, peer, PhysicalLinkRejected{*reason});
-    return;
-  }
   Link* link = find(peer);  // there is one when both call at the same time: treat it as made
+  const bool we_want_exclusive = link != nullptr && link->info.type == LinkType::exclusive;
+  if (we_want_exclusive && type == LinkType::nonexclusive) {
+    // Our call for an Exclusive link is pending (B.3.2(4)), and the peer will accept that one.
+    return reject(now, peer, RejectReason::supporting_exclusive_link);
+  }
+  if (const auto reason = refusal(census_without(peer), type)) return reject(now, peer, *reason);
   if (link == nullptr) link = &add_link(peer, type, false);
   link->info.type = type;
+  if (we_want_exclusive) break_nonexclusive_links(now);
   make(now, *link, LinkState::made_wait);
   send_accepted(now, *link);
 }
 
 // B.3.2.1(15). The connection is announced again too: that changes nothing below unless the peer
 // has used it already, which means that it restarted in the middle of the call.
-void ChannelAccess::accept_again(Instant now, Link& link, LinkType type) {
+void ChannelAccess::accept_again(Instant now, Link& link) {
   const Address peer = link.info.peer;
-  if (type != link.info.type) {
-    if (const auto reason = refusal(census_without(peer), type)) {
-      counters_.add(Counter::links_rejected);
-      send_control(now, peer, PhysicalLinkRejected{*reason});
-      return;
-    }
-    link.info.type = type;
-  }
+  link.by_cas_1 = true;
   actions_.push_back(MakeConnection{peer});
   if (link.info.state == LinkState::made_wait) {
     send_accepted(now, link);
   } else {
     send_control(now, peer, PhysicalLinkAccepted{});
   }
+}
+
+void ChannelAccess::reject(Instant now, Address peer, RejectReason reason) {
+  counters_.add(Counter::links_rejected);
+  send_control(now, peer, PhysicalLinkRejected{reason});
 }
 
 // ARQ data waits until ACCEPTED is out, so that it travels in a later transmission: in the same one
@@ -340,6 +330,7 @@ void ChannelAccess::on_peer_made_it(Instant now, Address peer) {
 // --- Breaking (B.3.2.2) --------------------------------------------------------------------------
 
 void ChannelAccess::start_breaking(Instant now, Link& link, BreakReason reason) {
+  if (!link.by_cas_1) return end(now, link, LinkEnd::by_us);  // B.3(3.5): without C_PDUs
   change_state(now, link, LinkState::breaking);
   link.transmissions = 0;
   link.break_reason = reason;
@@ -363,20 +354,27 @@ void ChannelAccess::on_link_break_confirm(Instant now, Address peer) {
 
 void ChannelAccess::end(Instant now, Link& link, LinkEnd how) {
   const Address peer = link.info.peer;
+  const LinkType type = link.info.type;
   const bool connected = link.connected;
+  const bool call_again = link.exclusive_afterwards;
+  if (link.by_cas_1) warned_.erase(peer);
   change_state(now, link, LinkState::idle);
   links_.erase(peer);
   if (connected) actions_.push_back(TerminateConnection{peer});
   const bool orderly = how == LinkEnd::by_us || how == LinkEnd::by_peer;
   counters_.add(orderly ? Counter::links_broken : Counter::links_lost);
-  actions_.push_back(LinkBroken{peer, how});
+  actions_.push_back(LinkBroken{peer, how, type});
+  if (call_again) call(now, peer, LinkType::exclusive);
 }
 
 void ChannelAccess::break_nonexclusive_links(Instant now) {
-  for (auto& [peer, link] : links_) {
-    if (link.info.type != LinkType::nonexclusive || link.info.state == LinkState::breaking)
-      continue;
-    start_breaking(now, link, BreakReason::higher_priority_pending);
+  std::vector<Address> nonexclusive;
+  for (const auto& [peer, link] : links_) {
+    const bool breaks = link.info.state == LinkState::breaking;
+    if (link.info.type == LinkType::nonexclusive && !breaks) nonexclusive.push_back(peer);
+  }
+  for (const Address peer : nonexclusive) {
+    start_breaking(now, *find(peer), BreakReason::higher_priority_pending);
   }
 }
 
@@ -401,7 +399,7 @@ void ChannelAccess::on_deadline(Instant now) {
 void ChannelAccess::on_link_deadline(Instant now, Link& link, LinkTimer timer) {
   switch (timer) {
     case LinkTimer::leaving:
-      on_left(now, link);
+      on_never_left(now, link);
       return;
     case LinkTimer::answer:
       on_no_answer(now, link);
@@ -466,6 +464,13 @@ void ChannelAccess::on_control_left(Instant now, CpduId id) {
   }
 }
 
+// As if it had been lost on the air: the timer repeats it. An ACCEPTED that came cannot be meant for
+// it.
+void ChannelAccess::on_never_left(Instant now, Link& link) {
+  link.accepted = false;
+  on_left(now, link);
+}
+
 // The REQUEST, ACCEPTED or BREAK is out, or as good as lost.
 void ChannelAccess::on_left(Instant now, Link& link) {
   link.leaving.reset();
@@ -519,6 +524,7 @@ LinkCensus ChannelAccess::census_without(Address peer) const {
     if (other == peer) continue;
     if (link.info.type == LinkType::nonexclusive) {
       ++census.nonexclusive;
+      if (link.exclusive_afterwards) ++census.exclusive_pending;
     } else if (link.info.state == LinkState::calling) {
       ++census.exclusive_pending;
     } else {

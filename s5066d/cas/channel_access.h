@@ -7,7 +7,7 @@
 #include <deque>
 #include <map>
 #include <optional>
-#include <string_view>
+#include <set>
 #include <variant>
 #include <vector>
 
@@ -21,6 +21,7 @@
 #include "s5066d/base/trace.h"
 #include "s5066d/cas/accept_rules.h"
 #include "s5066d/cas/cpdu.h"
+#include "s5066d/cas/link_state.h"
 #include "s5066d/dts/service.h"
 
 namespace s5066::cas {
@@ -47,21 +48,15 @@ struct Config {
   std::size_t nonexclusive_links_max = 8;  // both directions together (B.3(8))
   bool broadcast_only = false;             // no ARQ, no links (A.1.1.3)
   std::size_t spdus_outstanding_max = 16384;
+  /// An external process (ALE, say) sees to it that we and such a peer are connected or not at the
+  /// same time, so links to it are made and broken without CAS 1 (B.3 1a).
+  std::vector<Address> linked_externally;
 
   Duration answer_wait() const { return exchange_time * answer_wait_exchanges; }
   Duration first_data_wait() const {
     return answer_wait() * first_data_calls + longest_cpdu_time * first_data_cpdus;
   }
 };
-
-enum class LinkState : std::uint8_t {
-  idle,       // no link: such peers are not in the table
-  calling,    // we sent REQUEST
-  made_wait,  // we sent ACCEPTED; nothing shows yet that the peer heard it
-  made,
-  breaking,  // we sent BREAK
-};
-std::string_view to_string(LinkState state);
 
 /// C_[EXPEDITED_]UNIDATA_REQUEST. ARQ services need a made link to the destination. Always answered
 /// by one SpduConfirm or SpduRejected with this id. Ids come from the layer above, count from 1 and
@@ -103,19 +98,10 @@ struct LinkRejected {  // C_PHYSICAL_LINK_REJECTED
   std::optional<RejectReason> reason;
 };
 
-enum class LinkEnd : std::uint8_t {
-  by_us,            // our BREAK, confirmed or not
-  by_peer,          // its BREAK
-  no_first_data,    // T_first ran out
-  connection_lost,  // D_CONNECTION_LOST: the peer stopped answering
-  not_connected,    // the peer warned that it has no such link
-  called_anew,      // the peer calls again, so it lost the link; a LinkMade follows
-};
-std::string_view to_string(LinkEnd end);
-
 struct LinkBroken {  // C_PHYSICAL_LINK_BROKEN
   Address peer;
   LinkEnd end = LinkEnd::by_us;
+  LinkType type = LinkType::nonexclusive;  // of the link that was
 };
 
 /// Non-ARQ S_PDUs may come with errors; `errored` and `missing` are positions in the S_PDU.
@@ -154,8 +140,9 @@ class ChannelAccess {
 
   // From the subnetwork interface.
   /// C_PHYSICAL_LINK_MAKE; answered by LinkMade or LinkRejected. Refused at once as
-  /// `queue_full` (number of links), `refused` (an Exclusive link forbids it, broadcast-only node)
-  /// or `link_down` (the link to this peer is just being broken).
+  /// `queue_full` (number of links), `refused` (Exclusive links forbid it, broadcast-only node)
+  /// or `link_down` (Nonexclusive, and the link to this peer is just being broken). An Exclusive
+  /// link first breaks a Nonexclusive one to this peer, which is reported as LinkBroken.
   Result<void> request_link(Instant now, Address peer, LinkType type);
   /// C_PHYSICAL_LINK_BREAK; answered by LinkBroken. `not_found` when no link is made or being made.
   Result<void> request_break(Instant now, Address peer, BreakReason reason);
@@ -190,6 +177,8 @@ class ChannelAccess {
     unsigned transmissions = 0;  // of the present REQUEST or BREAK
     std::optional<CpduId> leaving;
     BreakReason break_reason = BreakReason::unknown;
+    bool by_cas_1 = true;                // the peer was asked
+    bool exclusive_afterwards = false;   // being broken to make place for an Exclusive link
     std::vector<dts::CpduRequest> held;  // ARQ data until ACCEPTED has left
     DeadlineTable<LinkTimer> timers;
   };
@@ -202,6 +191,10 @@ class ChannelAccess {
   const Link* find(Address peer) const;
   Link& add_link(Address peer, LinkType type, bool we_called);
   LinkCensus census_without(Address peer) const;
+  bool is_without_cas_1(Address peer) const;
+  void call(Instant now, Address peer, LinkType type);
+  void make_way_for_exclusive(Instant now, Link& link);
+  void reject(Instant now, Address peer, RejectReason reason);
   void change_state(Instant now, Link& link, LinkState next);
   void make(Instant now, Link& link, LinkState next);
   void end(Instant now, Link& link, LinkEnd how);
@@ -211,13 +204,14 @@ class ChannelAccess {
   void on_control(Instant now, Address peer, const Cpdu& cpdu);
   void on_link_request(Instant now, Address peer, LinkType type);
   void accept(Instant now, Address peer, LinkType type);
-  void accept_again(Instant now, Link& link, LinkType type);
+  void accept_again(Instant now, Link& link);
   void on_link_accepted(Instant now, Address peer);
   void on_link_rejected(Instant now, Address peer, RejectReason reason);
   void on_link_break(Instant now, Address peer);
   void on_link_break_confirm(Instant now, Address peer);
   void on_peer_made_it(Instant now, Address peer);
   void on_control_left(Instant now, CpduId id);
+  void on_never_left(Instant now, Link& link);
   void on_left(Instant now, Link& link);
   void on_link_deadline(Instant now, Link& link, LinkTimer timer);
   void on_no_answer(Instant now, Link& link);
@@ -233,6 +227,8 @@ class ChannelAccess {
   TraceSink& trace_;
   std::map<Address, Link> links_;
   std::map<CpduId, Outstanding> outstanding_;
+  /// Of those linked externally, the ones that warned us: CAS 1 makes the next link (B.3(3.1)).
+  std::set<Address> warned_;
   std::uint64_t next_control_id_ = kControlIds;
   std::deque<Action> actions_;
 };

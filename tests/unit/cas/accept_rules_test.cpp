@@ -23,7 +23,9 @@ TEST(AcceptRules, a_second_exclusive_link_is_taken_and_a_third_is_not) {
   EXPECT_EQ(ask({}), std::nullopt);
   EXPECT_EQ(ask({.exclusive_made = 1}), std::nullopt);
   EXPECT_EQ(ask({.exclusive_made = 2}), RejectReason::supporting_exclusive_link);
-  EXPECT_EQ(ask({.exclusive_pending = 2}), std::nullopt);
+  EXPECT_EQ(ask({.exclusive_pending = 1}), std::nullopt);
+  EXPECT_EQ(ask({.exclusive_made = 1, .exclusive_pending = 1}),
+            RejectReason::supporting_exclusive_link);
   EXPECT_EQ(ask({.nonexclusive = 8, .nonexclusive_max = 8}), std::nullopt);
 }
 
