@@ -24,6 +24,8 @@ constexpr std::array<CounterInfo, static_cast<std::size_t>(Counter::count)> kTab
     {"links_rejected", "links", "physical link requests refused, by either side"},
     {"links_broken", "links", "physical links ended by the protocol"},
     {"links_lost", "links", "physical links given up for want of an answer"},
+    {"hard_links_established", "links", "hard links that became active, at either end"},
+    {"hard_links_rejected", "links", "hard links that our clients asked for and did not get"},
     {"cpdus_malformed", "C_PDUs", "C_PDUs discarded as invalid"},
     {"cpdus_damaged", "C_PDUs", "non-ARQ C_PDUs discarded because their type was damaged"},
     {"spdus_malformed", "S_PDUs", "S_PDUs discarded as invalid"},

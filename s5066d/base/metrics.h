@@ -28,6 +28,8 @@ enum class Counter : std::uint8_t {
   links_rejected,
   links_broken,
   links_lost,
+  hard_links_established,
+  hard_links_rejected,
   cpdus_malformed,
   cpdus_damaged,
   spdus_malformed,

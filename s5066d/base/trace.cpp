@@ -14,6 +14,7 @@ constexpr std::array<TraceKindInfo, static_cast<std::size_t>(TraceKind::count)> 
     {"dpdu_sent", "type", "number"},
     {"dpdu_received", "type", "number"},
     {"link_state", "old", "new"},
+    {"hard_link_state", "old", "new"},
     {"cpdu_sent", "type", "octets"},
     {"cpdu_received", "type", "octets"},
     {"client_bound", "sap", "rank"},

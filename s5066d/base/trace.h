@@ -22,6 +22,7 @@ enum class TraceKind : std::uint8_t {
   dpdu_sent,          // a = type, b = frame number or 0; octets if wanted
   dpdu_received,      // a = type, b = frame number or 0; octets if wanted
   link_state,         // a = old, b = new state of the physical link
+  hard_link_state,    // a = old, b = new state of the hard link
   cpdu_sent,          // a = C_PDU type, b = octets
   cpdu_received,      // a = C_PDU type, b = octets
   client_bound,       // a = SAP, b = rank

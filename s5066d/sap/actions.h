@@ -1,6 +1,7 @@
 // What the subnetwork interface sublayer wants done, and the one queue in which its parts put it.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <optional>
 #include <utility>
@@ -39,6 +40,8 @@ class Outbox {
     counters_.add(Counter::primitives_sent);
     push(SendPrimitive{client, std::move(primitive)});
   }
+  /// For an SpduRequest of any part.
+  CpduId new_cpdu_id() { return CpduId{++last_cpdu_id_}; }
   void push(Action action) { actions_.push_back(std::move(action)); }
 
   bool empty() const { return actions_.empty(); }
@@ -51,6 +54,7 @@ class Outbox {
 
  private:
   Counters& counters_;
+  std::uint64_t last_cpdu_id_ = 0;
   std::deque<Action> actions_;
 };
 

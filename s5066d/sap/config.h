@@ -26,6 +26,16 @@ struct LinkConfig {
   Duration call_retry_wait_max = minutes(10);
 };
 
+/// Hard links (A.1.1.2, A.3.2.2).
+struct HardLinkConfig {
+  Duration response_wait = seconds(180);   // T_hl_resp, for the peer's answer to a request
+  Duration client_wait = seconds(60);      // T_hl_client, for the called client of a Type 2
+  Duration terminate_wait = seconds(120);  // T_hl_term, for the peer's answer to a termination
+  Duration release_wait = seconds(180);    // for the peer to break the link under an ended one
+  Duration probe_interval = minutes(10);   // of silence before the peer is asked; 0 is never
+  std::uint8_t remote_rank = 5;  // of a peer's client in a comparison, unless a Type 2 names ours
+};
+
 /// U_PDUs that wait for a link or for their turn. Each client owns a reserved share that others
 /// cannot take; what is above the shares is lent out in order of arrival.
 struct QueueConfig {
@@ -63,6 +73,7 @@ struct Config {
   bool loopback = true;         // U_PDUs to our own address are delivered locally
   BindPolicy bind;
   LinkConfig links;
+  HardLinkConfig hard_links;
   QueueConfig queue;
 
   std::uint16_t mtu = 2048;

@@ -133,7 +133,7 @@ void UnidataSender::hand_down(Instant now, UnidataItem item) {
     }
   }
   cas::SpduRequest request;
-  request.id = CpduId{++last_cpdu_id_};
+  request.id = outbox_.new_cpdu_id();
   request.service = item.service;
   request.destination = item.destination;
   request.spdu = encode(item.spdu);

@@ -97,7 +97,6 @@ class UnidataSender {
   /// something there has ended.
   std::set<Lane> refused_below_;
   std::uint64_t last_updu_id_ = 0;
-  std::uint64_t last_cpdu_id_ = 0;
 };
 
 }  // namespace s5066::sap

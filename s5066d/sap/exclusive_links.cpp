@@ -1,0 +1,95 @@
+#include "s5066d/sap/exclusive_links.h"
+
+#include <algorithm>
+
+#include "s5066d/base/assert.h"
+#include "s5066d/base/deadline_table.h"
+
+namespace s5066::sap {
+
+ExclusiveLinks::State ExclusiveLinks::state(Address peer) const {
+  const auto it = links_.find(peer);
+  return it == links_.end() ? State::none : it->second.state;
+}
+
+std::vector<Address> ExclusiveLinks::peers() const {
+  std::vector<Address> all;
+  for (const auto& [peer, link] : links_) all.push_back(peer);
+  return all;
+}
+
+bool ExclusiveLinks::any_made_by_us() const {
+  return std::any_of(links_.begin(), links_.end(), [](const auto& entry) {
+    return entry.second.we_called && entry.second.state == State::made;
+  });
+}
+
+void ExclusiveLinks::call(Address peer) {
+  S5066_ASSERT(state(peer) == State::none);
+  links_[peer].state = State::calling;
+  outbox_.push(RequestLink{peer, cas::LinkType::exclusive});
+}
+
+void ExclusiveLinks::on_made(Address peer, bool we_called) {
+  Link& link = links_[peer];
+  if (link.state == State::breaking) return;  // its end is on its way up
+  link.state = State::made;
+  link.we_called = we_called;
+}
+
+void ExclusiveLinks::adopt(Address peer) {
+  S5066_ASSERT(state(peer) == State::none);
+  links_[peer] = {.state = State::made, .adopted = true};
+}
+
+bool ExclusiveLinks::on_call_failed(Address peer) {
+  const auto it = links_.find(peer);
+  if (it == links_.end() || it->second.state == State::made) return false;
+  links_.erase(it);
+  return true;
+}
+
+bool ExclusiveLinks::on_broken(const cas::LinkBroken& broken) {
+  const auto it = links_.find(broken.peer);
+  const bool adopted = it != links_.end() && it->second.adopted;
+  if (broken.type == cas::LinkType::nonexclusive && !adopted) return false;
+  if (it != links_.end()) links_.erase(it);
+  return true;
+}
+
+void ExclusiveLinks::keep(Address peer) {
+  const auto it = links_.find(peer);
+  if (it != links_.end()) it->second.release_at.reset();
+}
+
+void ExclusiveLinks::leave(Instant now, Address peer, bool ours_to_break) {
+  const auto it = links_.find(peer);
+  if (it == links_.end() || it->second.state == State::breaking) return;
+  Link& link = it->second;
+  if (ours_to_break || link.state == State::calling) {
+    break_link(peer, link, cas::BreakReason::higher_layer_request);
+  } else if (!link.release_at) {
+    link.release_at = now + release_wait_;
+  }
+}
+
+void ExclusiveLinks::break_link(Address peer, Link& link, cas::BreakReason reason) {
+  link.state = State::breaking;
+  link.release_at.reset();
+  outbox_.push(RequestBreak{peer, reason});
+}
+
+void ExclusiveLinks::on_deadline(Instant now) {
+  for (auto& [peer, link] : links_) {
+    if (!link.release_at || *link.release_at > now) continue;
+    break_link(peer, link, cas::BreakReason::no_more_data);
+  }
+}
+
+std::optional<Instant> ExclusiveLinks::next_deadline() const {
+  std::optional<Instant> next;
+  for (const auto& [peer, link] : links_) next = earlier(next, link.release_at);
+  return next;
+}
+
+}  // namespace s5066::sap

@@ -1,0 +1,321 @@
+#include "s5066d/sap/hard_links.h"
+
+#include <utility>
+
+namespace s5066::sap {
+namespace {
+
+using EndReason = sis::HardLinkEndReason;
+using RejectReason = sis::HardLinkRejectReason;
+using State = HardLinkState;
+using Physical = ExclusiveLinks::State;
+
+/// Calls for one request: a link that was still being left by the peer may break under it once.
+constexpr unsigned kCallsMax = 2;
+constexpr std::uint8_t kUndefinedType = 3;
+
+// STANDARD: the numbers of S_PDU type 6 and of S_HARD_LINK_TERMINATED are not mapped to each other.
+EndReason heard_for(HardLinkEnd reason) {
+  switch (reason) {
+    case HardLinkEnd::higher_priority_requested:
+      return EndReason::higher_priority_requested;
+    case HardLinkEnd::destination_sap_unbound:
+      return EndReason::destination_sap_unbound;
+    default:
+      return EndReason::by_remote;
+  }
+}
+
+// STANDARD: nor are the reasons of C_PDUs and of S_HARD_LINK_REJECTED.
+RejectReason reject_for(std::optional<cas::RejectReason> reason) {
+  if (reason == cas::RejectReason::higher_priority_pending) {
+    return RejectReason::higher_priority_existing;
+  }
+  if (reason == cas::RejectReason::supporting_exclusive_link) return RejectReason::remote_busy;
+  return RejectReason::remote_not_responding;
+}
+
+bool is_assigned(std::uint8_t reason) {
+  return reason >= 1 && reason <= 4;
+}
+
+}  // namespace
+
+HardLinks::HardLinks(const Options& options, Outbox& outbox, Counters& counters, TraceSink& trace)
+    : options_(options),
+      outbox_(outbox),
+      counters_(counters),
+      trace_(trace),
+      exclusive_(options.config.release_wait, outbox) {}
+
+// --- From clients --------------------------------------------------------------------------------
+
+bool HardLinks::request_establish(Instant now, const Party& owner, const sis::HardLink& link) {
+  Session session{.we_called = true,
+                  .claim = {owner.rank, link.priority, link.remote, link.type},
+                  .local_sap = owner.sap,
+                  .remote_sap = link.remote_sap,
+                  .client = owner.client,
+                  .link = link};
+  const bool legal = static_cast<std::uint8_t>(link.type) < kUndefinedType && !link.remote.group &&
+                     link.remote != options_.own;
+  if (!legal || !options_.served) {
+    tell_rejected(session, RejectReason::remote_not_responding);
+    return legal;
+  }
+  if (already_there(session.claim)) {  // A.3.2.2.2 s5-s7
+    tell_rejected(session, RejectReason::type_0_exists);
+    return true;
+  }
+  if (blocker(session.claim) != nullptr) {  // A.3.2.2.2 s2-s4
+    tell_rejected(session, RejectReason::higher_priority_existing);
+    return true;
+  }
+  for (Session& other : sessions_) give_way(now, other);  // A.3.2.2.2 s8
+  add(now, State::waiting, std::move(session));
+  advance(now);
+  return true;
+}
+
+// Always carried out (A.2.1.19 s4), also before the peer has answered.
+bool HardLinks::request_terminate(Instant now, ClientId client, Address remote) {
+  Session* session = find_of(client);
+  if (session == nullptr || session->peer() != remote || session->is(State::indicated))
+    return false;
+  if (session->is(State::terminating)) return true;
+  if (session->is(State::active)) {
+    terminate(now, *session, HardLinkEnd::client_request, std::nullopt);
+  } else if (!session->we_called) {
+    refuse(now, *session, HardLinkRefusal::remote_busy);
+  } else {
+    // STANDARD: ESTABLISH is owed an answer, and no reason fits a request that was withdrawn.
+    withdraw(now, *session, HardLinkEnd::client_request, RejectReason::remote_not_responding);
+  }
+  advance(now);
+  return true;
+}
+
+bool HardLinks::request_accept(Instant now, ClientId client, const sis::HardLink& link) {
+  Session* session = find_of(client);
+  if (session == nullptr || !session->is(State::indicated) || session->link != link) return false;
+  change_state(now, *session, State::waiting);
+  for (Session& other : sessions_) {
+    if (&other != session) give_way(now, other);  // the active one, if any
+  }
+  advance(now);
+  return true;
+}
+
+// STANDARD: the client's reasons have no numbers (A.2.1.25); those of S_PDU type 5 are passed on.
+bool HardLinks::request_reject(Instant now, ClientId client, const sis::HardLinkReject& reject) {
+  Session* session = find_of(client);
+  if (session == nullptr || !session->is(State::indicated) || session->link != reject.link) {
+    return false;
+  }
+  refuse(now, *session,
+         is_assigned(reject.reason) ? static_cast<HardLinkRefusal>(reject.reason)
+                                    : HardLinkRefusal::remote_busy);
+  advance(now);
+  return true;
+}
+
+void HardLinks::on_client_gone(Instant now, ClientId client) {
+  for (Session& session : sessions_) {
+    if (session.client != client) continue;
+    session.client.reset();
+    if (session.is(State::active)) {
+      terminate(
+          now, session,
+          session.we_called ? HardLinkEnd::client_request : HardLinkEnd::destination_sap_unbound,
+          std::nullopt);
+    } else if (session.is_live() && session.we_called) {
+      withdraw(now, session, HardLinkEnd::client_request, RejectReason::remote_not_responding);
+    } else if (session.is_live()) {
+      refuse(now, session, HardLinkRefusal::destination_sap_not_bound);
+    }
+  }
+  advance(now);
+}
+
+// --- From the channel access sublayer ------------------------------------------------------------
+
+void HardLinks::on_link_made(Instant now, const cas::LinkMade& made) {
+  if (made.type != cas::LinkType::exclusive) return;
+  exclusive_.on_made(made.peer, made.we_called);
+  if (Session* session = find(made.peer, State::linking, true)) ask_peer(now, *session);
+  advance(now);
+}
+
+bool HardLinks::on_link_rejected(Instant now, const cas::LinkRejected& rejected) {
+  if (!exclusive_.on_call_failed(rejected.peer)) return false;
+  if (Session* session = find(rejected.peer, State::linking, true)) {
+    fail(now, *session, reject_for(rejected.reason));
+  }
+  advance(now);
+  return true;
+}
+
+// The channel access sublayer has no place for one more Exclusive link.
+bool HardLinks::on_link_refused(Instant now, Address peer) {
+  return on_link_rejected(now, {peer, cas::RejectReason::supporting_exclusive_link});
+}
+
+bool HardLinks::on_link_broken(Instant now, const cas::LinkBroken& broken) {
+  const bool asked_over_it = find(broken.peer, State::indicated, false) != nullptr ||
+                             find(broken.peer, State::waiting, false) != nullptr;
+  const bool was_exclusive = exclusive_.on_broken(broken);
+  if (!was_exclusive && (!asked_over_it || governs(broken.peer))) return false;
+  for (Session& session : sessions_) {
+    if (session.peer() == broken.peer) on_session_broken(now, session, broken.end);
+  }
+  advance(now);
+  return was_exclusive;
+}
+
+// A.3.2.2.3 s7, s8.
+void HardLinks::on_session_broken(Instant now, Session& session, cas::LinkEnd how) {
+  switch (session.state) {
+    case State::linking:
+      change_state(now, session, State::waiting);
+      return;
+    case State::requesting:
+      // The peer was leaving an earlier hard link, or had forgotten this one: it is there.
+      if (how != cas::LinkEnd::connection_lost && session.calls < kCallsMax) {
+        change_state(now, session, State::waiting);
+      } else {
+        fail(now, session, RejectReason::remote_not_responding);
+      }
+      return;
+    case State::waiting:
+      if (session.we_called) return;  // it is to be made yet
+      [[fallthrough]];
+    case State::indicated:
+    case State::active:
+    case State::terminating:
+      tell_terminated(session, EndReason::physical_link_broken);
+      close(now, session, Breaks::peer_does);
+      return;
+    case State::closed:
+      return;
+  }
+}
+
+void HardLinks::on_traffic(Instant now, Address peer) {
+  for (Session& session : sessions_) {
+    if (session.peer() == peer && session.is(State::active) && session.deadline) {
+      session.deadline = probe_at(now, session);
+    }
+  }
+}
+
+// --- From the peer -------------------------------------------------------------------------------
+
+void HardLinks::on_spdu(Instant now, Address peer, const HardLinkRequest& request,
+                        const std::optional<Party>& called) {
+  const auto type = static_cast<sis::HardLinkType>(request.link_type);
+  const bool full = type == sis::HardLinkType::full_bandwidth;
+  if (exclusive_.state(peer) == Physical::breaking) return;  // it will see the link end
+  if (!options_.served || request.link_type >= kUndefinedType) {
+    return send(now, peer, HardLinkRefused{HardLinkRefusal::remote_busy});
+  }
+  for (Session& session : sessions_) {
+    const bool same = session.peer() == peer && !session.we_called && session.claim.type == type &&
+                      session.claim.priority == request.priority &&
+                      session.remote_sap == request.requesting_sap &&
+                      (!full || session.local_sap == request.remote_sap);
+    if (!same || !session.is_live()) continue;
+    // Said again, or asked whether it is still there; before it is active the answer is to come.
+    if (session.is(State::active)) send(now, peer, HardLinkConfirm{});
+    return;
+  }
+  if (full && !called) {  // A.3.2.2.2 s17, s18
+    return send(now, peer, HardLinkRefused{HardLinkRefusal::destination_sap_not_bound});
+  }
+  const std::uint8_t rank = full ? called->rank : options_.config.remote_rank;  // s19
+  Session session{.we_called = false,
+                  .claim = {rank, request.priority, peer, type},
+                  .local_sap = full ? request.remote_sap : SapId{},
+                  .remote_sap = request.requesting_sap,
+                  .client = full ? std::optional(called->client) : std::nullopt,
+                  .link = {type, request.priority, request.requesting_sap, peer}};
+  Session* crossing = find(peer, State::requesting, true);
+  if (crossing != nullptr && wins_crossing(crossing->claim, session.claim, options_.own)) {
+    return send(now, peer, HardLinkRefused{HardLinkRefusal::higher_priority_existing});
+  }
+  if (crossing != nullptr) {  // which the peer refuses for the same reason
+    tell_rejected(*crossing, RejectReason::higher_priority_existing);
+    close(now, *crossing, Breaks::peer_does);
+  }
+  if (const Session* existing = blocker(session.claim)) {  // s20, s21
+    const bool busy = equal_in_rank_and_priority(session.claim, existing->claim);
+    send(now, peer,
+         HardLinkRefused{busy ? HardLinkRefusal::remote_busy
+                              : HardLinkRefusal::higher_priority_existing});
+  } else {
+    for (Session& other : sessions_) {
+      // What is active stays until the client has accepted.
+      if (!full || !other.is(State::active)) give_way(now, other);
+    }
+    Session& added = add(now, full ? State::indicated : State::waiting, std::move(session));
+    if (full) {  // s23
+      added.begun = true;
+      added.deadline = now + options_.config.client_wait;
+      outbox_.send(*added.client, sis::HardLinkIndication{1, added.link});
+    }
+  }
+  advance(now);
+}
+
+void HardLinks::on_spdu(Instant now, Address peer, const HardLinkConfirm&) {
+  if (Session* asked = find(peer, State::requesting, true)) {  // A.3.2.2.2 s14
+    activate(now, *asked);
+    asked->begun = true;
+    if (asked->client) outbox_.send(*asked->client, sis::HardLinkEstablished{1, asked->link});
+  } else if (Session* called = find(peer, State::active, false)) {
+    // The peer takes itself for the called side, too.
+    terminate(now, *called, HardLinkEnd::client_request, EndReason::by_remote);
+  } else if (!knows(peer) && exclusive_.state(peer) == Physical::made) {
+    send(now, peer, HardLinkTerminate{HardLinkEnd::client_request});  // it keeps what we have not
+  }
+  advance(now);
+}
+
+void HardLinks::on_spdu(Instant now, Address peer, const HardLinkRefused& refused) {
+  if (Session* asked = find(peer, State::requesting, true)) {  // A.3.2.2.2 s13
+    const auto number = static_cast<std::uint8_t>(refused.reason);
+    fail(now, *asked,
+         is_assigned(number) ? static_cast<RejectReason>(number) : RejectReason::remote_busy);
+  } else if (Session* probed = find(peer, State::active, true)) {
+    tell_terminated(*probed, EndReason::by_remote);
+    close(now, *probed, Breaks::we_do);
+  }
+  advance(now);
+}
+
+// Answered even when there is no such link: the peer waits for it (A.3.2.2.3 s3).
+void HardLinks::on_spdu(Instant now, Address peer, const HardLinkTerminate& terminate) {
+  send(now, peer, HardLinkTerminateConfirm{});
+  if (Session* crossing = find(peer, State::terminating)) {
+    on_terminated(now, *crossing);
+  } else {
+    for (Session& session : sessions_) {
+      const bool peers_own = !session.we_called || session.is(State::active);
+      if (session.peer() != peer || !session.is_live() || !peers_own) continue;
+      tell_terminated(session, heard_for(terminate.reason));
+      close(now, session, Breaks::peer_does);
+    }
+  }
+  advance(now);
+}
+
+void HardLinks::on_spdu(Instant now, Address peer, const HardLinkTerminateConfirm&) {
+  if (Session* session = find(peer, State::terminating)) on_terminated(now, *session);
+  advance(now);
+}
+
+void HardLinks::on_terminated(Instant now, Session& session) {
+  if (session.heard_on_confirm) tell_terminated(session, *session.heard_on_confirm);
+  close(now, session, Breaks::we_do);
+}
+
+}  // namespace s5066::sap
