@@ -55,6 +55,10 @@ void check_subnet_access(const Section& access, const sap::Config& setup) {
   if (setup.links.call_retry_wait > setup.links.call_retry_wait_max) {
     links.complain("call_retry_wait_s", "above call_retry_wait_max_s");
   }
+  const Section hard_links = access.nested("hard_links");
+  if (setup.hard_links.client_wait >= setup.hard_links.response_wait) {
+    hard_links.complain("client_wait_s", "must be below response_wait_s of the station that asks");
+  }
   const Section queue = access.nested("queue");
   if (setup.queue.flow_on_percent >= setup.queue.flow_off_percent) {
     queue.complain("flow_on_percent", "must be below flow_off_percent");

@@ -126,6 +126,9 @@ void translate_channel_access(const proto::ChannelAccess& from, cas::Config& to)
   if (from.has_nonexclusive_links_max()) {
     to.nonexclusive_links_max = from.nonexclusive_links_max();
   }
+  for (const auto& peer : from.linked_externally()) {
+    to.linked_externally.push_back(address_of(peer));
+  }
 }
 
 void translate_soft_links(const proto::SoftLinks& from, sap::LinkConfig& to) {
@@ -135,6 +138,15 @@ void translate_soft_links(const proto::SoftLinks& from, sap::LinkConfig& to) {
   if (from.has_called_minimum_s()) to.called_minimum = s(from.called_minimum_s());
   if (from.has_call_retry_wait_s()) to.call_retry_wait = s(from.call_retry_wait_s());
   if (from.has_call_retry_wait_max_s()) to.call_retry_wait_max = s(from.call_retry_wait_max_s());
+}
+
+void translate_hard_links(const proto::HardLinks& from, sap::HardLinkConfig& to) {
+  if (from.has_response_wait_s()) to.response_wait = s(from.response_wait_s());
+  if (from.has_client_wait_s()) to.client_wait = s(from.client_wait_s());
+  if (from.has_terminate_wait_s()) to.terminate_wait = s(from.terminate_wait_s());
+  if (from.has_release_wait_s()) to.release_wait = s(from.release_wait_s());
+  if (from.has_probe_interval_s()) to.probe_interval = s(from.probe_interval_s());
+  if (from.has_remote_rank()) to.remote_rank = static_cast<std::uint8_t>(from.remote_rank());
 }
 
 void translate_queue(const proto::Queue& from, sap::QueueConfig& to) {
@@ -157,6 +169,7 @@ void translate_subnet_access(const proto::SubnetAccess& from, sap::Config& to) {
   for (const auto& group : from.groups()) to.groups.push_back(address_of(group));
   if (from.has_broadcast_only()) to.broadcast_only = from.broadcast_only();
   translate_soft_links(from.soft_links(), to.links);
+  translate_hard_links(from.hard_links(), to.hard_links);
   translate_queue(from.queue(), to.queue);
   translate_bind(from.bind(), to.bind);
   if (from.has_default_time_to_live_s()) to.default_time_to_live = s(from.default_time_to_live_s());

@@ -287,7 +287,8 @@ NodeStatus Node::status() const {
   NodeStatus status{.address = config_.dts.address,
                     .mode = config_.dts.mode,
                     .transmitting = dts_.transmitting(),
-                    .channel_busy = dts_.channel_busy(now_)};
+                    .channel_busy = dts_.channel_busy(now_),
+                    .hard_links = sap_.hard_links()};
   for (const sap::ClientInfo& client : sap_.clients()) {
     ClientStatus& entry = status.clients.emplace_back();
     entry.id = client.id;

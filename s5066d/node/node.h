@@ -89,6 +89,7 @@ struct NodeStatus {
   bool channel_busy = false;
   std::vector<ClientStatus> clients;
   std::vector<LinkStatus> links;  // peers with a link, or with data that waits for one
+  std::vector<sap::HardLinkInfo> hard_links;
 };
 
 class Node {

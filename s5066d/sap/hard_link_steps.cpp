@@ -235,6 +235,12 @@ bool HardLinks::end_soft_links() const {
   return exclusive_.any_made_by_us() || active_session() != nullptr;
 }
 
+std::vector<Address> HardLinks::linked_peers() const {
+  std::vector<Address> linked = exclusive_.peers();
+  std::erase_if(linked, [this](Address peer) { return exclusive_.state(peer) != Physical::made; });
+  return linked;
+}
+
 bool HardLinks::governs(Address peer) const {
   return exclusive_.state(peer) != Physical::none;
 }
@@ -275,6 +281,7 @@ std::vector<HardLinkInfo> HardLinks::links() const {
                    .type = session.claim.type,
                    .priority = session.claim.priority,
                    .we_called = session.we_called,
+                   .client = session.client,
                    .local_sap = session.local_sap,
                    .remote_sap = session.remote_sap});
   }
@@ -298,10 +305,11 @@ HardLinks::Session* HardLinks::find(Address peer, State state, std::optional<boo
 }
 
 /// The client's link, one that is not on its way out if there is such.
-HardLinks::Session* HardLinks::find_of(ClientId client) {
+HardLinks::Session* HardLinks::find_of(ClientId client, Address peer) {
   Session* found = nullptr;
   for (Session& session : sessions_) {
-    if (session.client != client || session.is(State::closed)) continue;
+    const bool its_own = session.client == client && session.peer() == peer;
+    if (!its_own || session.is(State::closed)) continue;
     if (found == nullptr || session.is_live()) found = &session;
   }
   return found;

@@ -79,9 +79,8 @@ bool HardLinks::request_establish(Instant now, const Party& owner, const sis::Ha
 
 // Always carried out (A.2.1.19 s4), also before the peer has answered.
 bool HardLinks::request_terminate(Instant now, ClientId client, Address remote) {
-  Session* session = find_of(client);
-  if (session == nullptr || session->peer() != remote || session->is(State::indicated))
-    return false;
+  Session* session = find_of(client, remote);
+  if (session == nullptr || session->is(State::indicated)) return false;
   if (session->is(State::terminating)) return true;
   if (session->is(State::active)) {
     terminate(now, *session, HardLinkEnd::client_request, std::nullopt);
@@ -96,7 +95,7 @@ bool HardLinks::request_terminate(Instant now, ClientId client, Address remote) 
 }
 
 bool HardLinks::request_accept(Instant now, ClientId client, const sis::HardLink& link) {
-  Session* session = find_of(client);
+  Session* session = find_of(client, link.remote);
   if (session == nullptr || !session->is(State::indicated) || session->link != link) return false;
   change_state(now, *session, State::waiting);
   for (Session& other : sessions_) {
@@ -108,7 +107,7 @@ bool HardLinks::request_accept(Instant now, ClientId client, const sis::HardLink
 
 // STANDARD: the client's reasons have no numbers (A.2.1.25); those of S_PDU type 5 are passed on.
 bool HardLinks::request_reject(Instant now, ClientId client, const sis::HardLinkReject& reject) {
-  Session* session = find_of(client);
+  Session* session = find_of(client, reject.link.remote);
   if (session == nullptr || !session->is(State::indicated) || session->link != reject.link) {
     return false;
   }

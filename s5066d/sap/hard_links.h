@@ -43,7 +43,8 @@ struct HardLinkInfo {
   sis::HardLinkType type = sis::HardLinkType::link_reservation;
   std::uint8_t priority = 0;
   bool we_called = false;
-  SapId local_sap;   // of the owner here, or of the called client of a Type 2
+  std::optional<ClientId> client;  // the owner here, or the called client of a Type 2
+  SapId local_sap;                 // of the owner here, or of the called client of a Type 2
   SapId remote_sap;  // of the owner there, or of the client that a Type 2 was asked for
 };
 
@@ -98,6 +99,8 @@ class HardLinks {
   bool hold_calls() const { return !sessions_.empty() || !exclusive_.peers().empty(); }
   /// Soft links have to end now.
   bool end_soft_links() const;
+  /// Peers whose Exclusive link is made.
+  std::vector<Address> linked_peers() const;
   /// The link to the peer is, or is to be, a hard link's.
   bool governs(Address peer) const;
   /// Two clients' ARQ data to this peer goes over the active hard link.
@@ -130,7 +133,7 @@ class HardLinks {
   };
   Session& add(Instant now, HardLinkState state, Session session);
   Session* find(Address peer, HardLinkState state, std::optional<bool> we_called = std::nullopt);
-  Session* find_of(ClientId client);
+  Session* find_of(ClientId client, Address peer);
   bool knows(Address peer) const;
   const Session* active_session() const;
 

@@ -61,6 +61,25 @@ void LinkManager::on_link_broken(Instant now, Address peer, cas::LinkEnd end) {
   session.call_not_before = leave_alone ? now + config_.call_retry_wait : now;
 }
 
+void LinkManager::on_taken(Instant now, Address peer) {
+  Session& session = sessions_[peer];
+  if (session.state == State::taken) return;
+  change_state(session, State::taken);
+  session.progressed = false;
+  session.used_at = now;
+  session.failures = 0;
+}
+
+void LinkManager::end_all() {
+  for (auto& [peer, session] : sessions_) {
+    const bool in_use = session.state == State::calling || session.state == State::up ||
+                        session.state == State::draining;
+    if (!in_use) continue;
+    session.progressed = true;
+    close(peer, session, cas::BreakReason::higher_priority_pending);
+  }
+}
+
 void LinkManager::on_traffic(Instant now, Address peer) {
   const auto it = sessions_.find(peer);
   if (it != sessions_.end()) it->second.used_at = now;
@@ -85,9 +104,10 @@ bool LinkManager::may_send(Address peer) const {
 
 // --- Decisions -----------------------------------------------------------------------------------
 
-void LinkManager::plan(Instant now, std::span<const PeerLoad> loads) {
+void LinkManager::plan(Instant now, std::span<const PeerLoad> loads, bool may_call) {
   next_deadline_.reset();
   for (auto& [peer, session] : sessions_) close_idle(now, peer, session, load_of(loads, peer));
+  if (!may_call) return;
 
   std::vector<const PeerLoad*> in_line;
   for (const PeerLoad* load : callable(now, loads)) {
@@ -213,7 +233,10 @@ void LinkManager::change_state(Session& session, State next) {
       S5066_ASSERT(from == State::up);
       break;
     case State::closing:
-      S5066_ASSERT(in_session);
+      S5066_ASSERT(in_session || from == State::calling);
+      break;
+    case State::taken:
+      S5066_ASSERT(from != State::taken);
       break;
     case State::down:
       S5066_ASSERT(from != State::down);
@@ -224,8 +247,9 @@ void LinkManager::change_state(Session& session, State next) {
 
 std::size_t LinkManager::sessions() const {
   return static_cast<std::size_t>(
-      std::count_if(sessions_.begin(), sessions_.end(),
-                    [](const auto& s) { return s.second.state != State::down; }));
+      std::count_if(sessions_.begin(), sessions_.end(), [](const auto& s) {
+        return s.second.state != State::down && s.second.state != State::taken;
+      }));
 }
 
 std::size_t LinkManager::leaving() const {

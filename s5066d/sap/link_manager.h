@@ -47,13 +47,18 @@ class LinkManager {
   /// Our own channel access cannot call now; it was no attempt.
   void on_call_refused(Instant now, Address peer);
   void on_link_broken(Instant now, Address peer, cas::LinkEnd end);
+  /// The physical link is a hard link's until it breaks. Repeated calls do no harm.
+  void on_taken(Instant now, Address peer);
   /// Data came or went: the session is in use.
   void on_traffic(Instant now, Address peer);
   /// The peer acknowledged something.
   void on_progress(Instant now, Address peer);
 
   /// Call after every event, with all peers that have any load, the most urgent first.
-  void plan(Instant now, std::span<const PeerLoad> loads);
+  /// `may_call`: no hard link stands in the way of new sessions.
+  void plan(Instant now, std::span<const PeerLoad> loads, bool may_call = true);
+  /// A hard link needs the channel: no session outlasts that, and none has failed by it.
+  void end_all();
 
   bool may_send(Address peer) const;
   /// The present or last session with it got something through.
@@ -69,6 +74,7 @@ class LinkManager {
     up,        // data may be given to it
     draining,  // another node's turn: what is outstanding is finished first
     closing,   // break requested
+    taken,     // no session: the link is a hard link's
   };
   struct Session {
     State state = State::down;

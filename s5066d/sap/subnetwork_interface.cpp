@@ -30,7 +30,9 @@ SubnetworkInterface::SubnetworkInterface(const Config& config, Counters& counter
       clients_(config_, outbox_, counters, trace),
       sender_(config_, utc_, counts_, outbox_, counters, trace),
       receiver_(config_, clients_, utc_, counts_, outbox_, counters),
-      links_(config.links) {
+      links_(config.links),
+      hard_links_({config.hard_links, config.address, !config.broadcast_only}, outbox_, counters,
+                  trace) {
   S5066_ASSERT(!config.address.group);
   S5066_ASSERT(config.attempts_max > 0);
   S5066_ASSERT(config.queue.client_octets_reserved >= StorageLedger::charge(config.mtu));
@@ -82,6 +84,7 @@ void SubnetworkInterface::unbind_client(Instant now, ClientId client, sis::Unbin
 // the sublayers below hold run to their end.
 void SubnetworkInterface::release(Instant now, ClientId client, std::uint8_t reason) {
   if (clients_.binding(client) == nullptr) return;
+  hard_links_.on_client_gone(now, client);
   clients_.unbind(now, client, reason);
   sender_.forget_client(now, client);
 }
@@ -191,18 +194,48 @@ void SubnetworkInterface::deliver_to_ourselves(Instant now, UnidataItem item) {
   }
 }
 
+void SubnetworkInterface::on_request(Instant now, ClientId client,
+                                     const sis::HardLinkEstablish& request) {
+  const Binding& binding = *clients_.binding(client);
+  if (hard_links_.request_establish(now, {client, binding.sap, binding.rank}, request.link)) return;
+  invalid(now, client, static_cast<std::uint8_t>(sis::Type::hard_link_establish));
+}
+
+void SubnetworkInterface::on_request(Instant now, ClientId client,
+                                     const sis::HardLinkTerminate& request) {
+  if (hard_links_.request_terminate(now, client, request.remote)) return;
+  invalid(now, client, static_cast<std::uint8_t>(sis::Type::hard_link_terminate));
+}
+
+void SubnetworkInterface::on_request(Instant now, ClientId client,
+                                     const sis::HardLinkAccept& request) {
+  if (hard_links_.request_accept(now, client, request.link)) return;
+  invalid(now, client, static_cast<std::uint8_t>(sis::Type::hard_link_accept));
+}
+
+void SubnetworkInterface::on_request(Instant now, ClientId client,
+                                     const sis::HardLinkReject& request) {
+  if (hard_links_.request_reject(now, client, request)) return;
+  invalid(now, client, static_cast<std::uint8_t>(sis::Type::hard_link_reject));
+}
+
 // --- From the channel access sublayer ------------------------------------------------------------
 
 void SubnetworkInterface::on_link_made(Instant now, const cas::LinkMade& made) {
-  links_.on_link_made(now, made.peer, made.we_called);
+  if (made.type == cas::LinkType::exclusive) {
+    hard_links_.on_link_made(now, made);
+  } else {
+    links_.on_link_made(now, made.peer, made.we_called);
+  }
   receiver_.on_link_made(made.peer);
   touch(now);
 }
 
 void SubnetworkInterface::on_link_rejected(Instant now, const cas::LinkRejected& rejected) {
   using cas::RejectReason;
-  links_.on_call_failed(now, rejected.peer);
   touch(now);
+  if (hard_links_.on_link_rejected(now, rejected)) return;
+  links_.on_call_failed(now, rejected.peer);
   // A peer that is busy with something more important is there: the data waits for its time to die.
   const bool busy = rejected.reason == RejectReason::supporting_exclusive_link ||
                     rejected.reason == RejectReason::higher_priority_pending;
@@ -211,18 +244,24 @@ void SubnetworkInterface::on_link_rejected(Instant now, const cas::LinkRejected&
 }
 
 void SubnetworkInterface::on_link_refused(Instant now, Address peer) {
-  links_.on_call_refused(now, peer);
   touch(now);
+  if (!hard_links_.on_link_refused(now, peer)) links_.on_call_refused(now, peer);
 }
 
 void SubnetworkInterface::on_link_broken(Instant now, const cas::LinkBroken& broken) {
+  hard_links_.on_link_broken(now, broken);
   links_.on_link_broken(now, broken.peer, broken.end);
   touch(now);
 }
 
+void SubnetworkInterface::on_peer_active(Instant now, Address peer) {
+  links_.on_traffic(now, peer);
+  hard_links_.on_traffic(now, peer);
+}
+
 void SubnetworkInterface::on_spdu(Instant now, cas::SpduIndication indication) {
   touch(now);
-  links_.on_traffic(now, indication.source);
+  on_peer_active(now, indication.source);
   auto spdu = decode(indication.spdu);
   if (!indication.intact() && (!spdu.ok() || !has_whole_header(indication, *spdu))) {
     counters_.add(Counter::spdus_damaged);
@@ -242,7 +281,31 @@ void SubnetworkInterface::on_spdu(Instant now, cas::SpduIndication indication) {
   } else if (const auto* failed = std::get_if<DeliveryFail>(&*spdu)) {
     sender_.on_answer(now, indication.source, failed->source_sap, failed->destination_sap,
                       failed->updu_part, false);
+  } else if (is_arq(indication.service)) {
+    on_hard_link_spdu(now, indication.source, *spdu);
+  } else {
+    counters_.add(Counter::spdus_unsupported);  // an answer could not reach its sender
   }
+}
+
+void SubnetworkInterface::on_hard_link_spdu(Instant now, Address peer, const Spdu& spdu) {
+  if (const auto* request = std::get_if<HardLinkRequest>(&spdu)) {
+    hard_links_.on_spdu(now, peer, *request, party_at(request->remote_sap));
+  } else if (const auto* confirm = std::get_if<HardLinkConfirm>(&spdu)) {
+    hard_links_.on_spdu(now, peer, *confirm);
+  } else if (const auto* refused = std::get_if<HardLinkRefused>(&spdu)) {
+    hard_links_.on_spdu(now, peer, *refused);
+  } else if (const auto* end = std::get_if<HardLinkTerminate>(&spdu)) {
+    hard_links_.on_spdu(now, peer, *end);
+  } else {
+    hard_links_.on_spdu(now, peer, std::get<HardLinkTerminateConfirm>(spdu));
+  }
+}
+
+std::optional<HardLinks::Party> SubnetworkInterface::party_at(SapId sap) const {
+  const auto client = clients_.client_at(sap);
+  if (!client) return std::nullopt;
+  return HardLinks::Party{*client, sap, clients_.binding(*client)->rank};
 }
 
 void SubnetworkInterface::on_spdu_confirm(Instant now, const cas::SpduConfirm& confirm) {
@@ -277,17 +340,20 @@ void SubnetworkInterface::settle(Instant now) {
     close_client(now, id, sis::UnbindReason::inactivity);
   }
   sender_.expire(now);
-  links_.plan(now, sender_.loads());
+  hard_links_.on_deadline(now);
+  for (const Address peer : hard_links_.linked_peers()) links_.on_taken(now, peer);
+  if (hard_links_.end_soft_links()) links_.end_all();
+  links_.plan(now, sender_.loads(), !hard_links_.hold_calls());
   while (auto action = links_.poll_action()) {
     std::visit([this](const auto& a) { outbox_.push(a); }, *action);
   }
-  sender_.feed(now, links_);
+  sender_.feed(now, links_, hard_links_);
   clients_.control_flow(sender_.ledger());
 }
 
 std::optional<Instant> SubnetworkInterface::next_deadline() const {
   const auto next = earlier(sender_.next_deadline(), links_.next_deadline());
-  return earlier(next, clients_.next_deadline());
+  return earlier(earlier(next, hard_links_.next_deadline()), clients_.next_deadline());
 }
 
 std::optional<Action> SubnetworkInterface::poll_action() {

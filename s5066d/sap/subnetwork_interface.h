@@ -1,6 +1,6 @@
 // Subnetwork interface sublayer (Annex A): serves the clients of one node and exchanges S_PDUs with
 // other nodes over the links that the channel access sublayer makes. Here its parts meet: clients,
-// U_PDUs going out, U_PDUs coming in, and soft link sessions.
+// U_PDUs going out, U_PDUs coming in, soft link sessions and hard links.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,7 @@
 #include "s5066d/sap/actions.h"
 #include "s5066d/sap/client_table.h"
 #include "s5066d/sap/config.h"
+#include "s5066d/sap/hard_links.h"
 #include "s5066d/sap/link_manager.h"
 #include "s5066d/sap/peer_counts.h"
 #include "s5066d/sap/submission.h"
@@ -66,7 +67,7 @@ class SubnetworkInterface {
   /// A RequestLink could not even be tried.
   void on_link_refused(Instant now, Address peer);
   /// Data is coming in over the link, although no S_PDU is complete yet: the session is not idle.
-  void on_peer_active(Instant now, Address peer) { links_.on_traffic(now, peer); }
+  void on_peer_active(Instant now, Address peer);
   void on_spdu(Instant now, cas::SpduIndication indication);
   void on_spdu_confirm(Instant now, const cas::SpduConfirm& confirm);
   void on_spdu_rejected(Instant now, const cas::SpduRejected& rejected);
@@ -81,6 +82,7 @@ class SubnetworkInterface {
   std::vector<PeerInfo> peers() const;
   PeerInfo peer(Address address) const;
   std::size_t updus_queued() const { return sender_.queue().size(); }
+  std::vector<HardLinkInfo> hard_links() const { return hard_links_.links(); }
 
  private:
   // Primitives of clients.
@@ -89,6 +91,10 @@ class SubnetworkInterface {
   void on_request(Instant now, ClientId client, const sis::KeepAlive& request);
   void on_request(Instant now, ClientId client, sis::UnidataRequest& request);
   void on_request(Instant now, ClientId client, sis::ExpeditedUnidataRequest& request);
+  void on_request(Instant now, ClientId client, const sis::HardLinkEstablish& request);
+  void on_request(Instant now, ClientId client, const sis::HardLinkTerminate& request);
+  void on_request(Instant now, ClientId client, const sis::HardLinkAccept& request);
+  void on_request(Instant now, ClientId client, const sis::HardLinkReject& request);
   template <typename NotForServers>
   void on_request(Instant now, ClientId client, const NotForServers& request);
   void submit(Instant now, ClientId client, Submission submission);
@@ -97,6 +103,9 @@ class SubnetworkInterface {
   void close_client(Instant now, ClientId client, std::optional<sis::UnbindReason> reason);
   void unbind_client(Instant now, ClientId client, sis::UnbindReason reason);
   void release(Instant now, ClientId client, std::uint8_t reason);
+
+  void on_hard_link_spdu(Instant now, Address peer, const Spdu& spdu);
+  std::optional<HardLinks::Party> party_at(SapId sap) const;
 
   // Before actions are handed out. Not with each event: when a link ends, its U_PDUs come back one
   // by one and the news about the link among them.
@@ -113,6 +122,7 @@ class SubnetworkInterface {
   UnidataSender sender_;
   UnidataReceiver receiver_;
   LinkManager links_;
+  HardLinks hard_links_;
   Instant now_{};  // of the last event
   bool unsettled_ = false;
 };

@@ -13,6 +13,19 @@ const Bytes& UnidataItem::updu() const {
   return data == nullptr ? kNone : data->updu;
 }
 
+// An answer names the SAPs of what it answers.
+SapId UnidataItem::local_sap() const {
+  if (const auto* data = std::get_if<DataSpdu>(&spdu)) return data->source_sap;
+  if (const auto* fail = std::get_if<DeliveryFail>(&spdu)) return fail->destination_sap;
+  return std::get<DeliveryConfirm>(spdu).destination_sap;
+}
+
+SapId UnidataItem::remote_sap() const {
+  if (const auto* data = std::get_if<DataSpdu>(&spdu)) return data->destination_sap;
+  if (const auto* fail = std::get_if<DeliveryFail>(&spdu)) return fail->source_sap;
+  return std::get<DeliveryConfirm>(spdu).source_sap;
+}
+
 bool starts_with(const Bytes& updu, ByteSpan part) {
   return part.size() <= updu.size() && std::equal(part.begin(), part.end(), updu.begin());
 }

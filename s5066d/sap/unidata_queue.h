@@ -56,6 +56,9 @@ struct UnidataItem {
   std::size_t charged = 0;  // to the client's account
   unsigned attempts = 0;    // failed calls and link breaks survived
 
+  /// The clients it is between: here, and at the other node.
+  SapId local_sap() const;
+  SapId remote_sap() const;
   bool arq() const { return is_arq(service); }
   bool expedited() const { return is_expedited(service); }
   Lane lane() const { return {expedited(), arq() ? std::optional(destination) : std::nullopt}; }
@@ -70,8 +73,20 @@ class UnidataQueue {
  public:
   void put(UnidataItem item);
   std::optional<UnidataItem> take(const Lane& lane);
+  /// One that is there, as front() and first() show it.
+  UnidataItem take_this(const UnidataItem& item) { return remove(item.lane(), key_of(item)); }
   /// What take() would give, or null.
   const UnidataItem* front(const Lane& lane) const;
+  /// The first that may go, or null.
+  template <typename Allowed>
+  const UnidataItem* first(const Lane& lane, const Allowed& allowed) const {
+    const auto line = lines_.find(lane);
+    if (line == lines_.end()) return nullptr;
+    for (const auto& [key, item] : line->second.items) {
+      if (allowed(item)) return &item;
+    }
+    return nullptr;
+  }
 
   /// Destinations with ARQ U_PDUs, the one with the best first.
   struct Waiting {

@@ -96,29 +96,41 @@ void UnidataSender::answer(Instant now, const cas::SpduIndication& to, const Dat
 
 // --- Down to the links ---------------------------------------------------------------------------
 
-// While expedited data for the same destination waits or is on its way, other data pauses
-// (A.2.1.10, note).
-void UnidataSender::feed(Instant now, const LinkManager& links) {
-  for (const auto& waiting : queue_.waiting()) {
-    if (!links.may_send(waiting.peer)) continue;
-    if (!feed_lane(now, {true, waiting.peer})) feed_lane(now, {false, waiting.peer});
-  }
-  if (!feed_lane(now, {true, std::nullopt})) feed_lane(now, {false, std::nullopt});
-}
-
 // Never less than one U_PDU, and not so much that a more urgent one has to wait long. Whether there
 // is anything left of this lane, here or below.
-bool UnidataSender::feed_lane(Instant now, const Lane& lane) {
+template <typename Allowed>
+bool UnidataSender::feed_lane(Instant now, const Lane& lane, const Allowed& allowed) {
   const std::size_t limit =
       lane.peer ? config_.link_outstanding_octets_max : config_.nonarq_outstanding_octets_max;
-  const UnidataItem* front = queue_.front(lane);
+  const UnidataItem* front = queue_.first(lane, allowed);
   while (front != nullptr && refused_below_.count(lane) == 0) {
     const std::size_t used = deliveries_.octets_below(lane);
     if (used > 0 && used + front->octets() + kSpciOctetsMax > limit) break;
-    hand_down(now, *queue_.take(lane));
-    front = queue_.front(lane);
+    hand_down(now, queue_.take_this(*front));
+    front = queue_.first(lane, allowed);
   }
   return front != nullptr || deliveries_.octets_below(lane) > 0;
+}
+
+// While expedited data for the same destination waits or is on its way, other data pauses
+// (A.2.1.10, note).
+void UnidataSender::feed(Instant now, const LinkManager& links, const HardLinks& hard_links) {
+  for (const auto& waiting : queue_.waiting()) {
+    const Address peer = waiting.peer;
+    const bool by_hard_link = hard_links.governs(peer);
+    if (!by_hard_link && !links.may_send(peer)) continue;
+    // What a hard link does not carry waits for its end, or for its own time to die.
+    const auto carried = [&](const UnidataItem& item) {
+      return !by_hard_link || hard_links.carries(peer, item.local_sap(), item.remote_sap());
+    };
+    if (!feed_lane(now, {true, peer}, carried)) feed_lane(now, {false, peer}, carried);
+  }
+  const auto allowed = [&](const UnidataItem& item) {
+    return hard_links.allows_nonarq(item.destination, item.local_sap(), item.remote_sap());
+  };
+  if (!feed_lane(now, {true, std::nullopt}, allowed)) {
+    feed_lane(now, {false, std::nullopt}, allowed);
+  }
 }
 
 void UnidataSender::hand_down(Instant now, UnidataItem item) {

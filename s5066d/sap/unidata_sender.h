@@ -17,6 +17,7 @@
 #include "s5066d/sap/actions.h"
 #include "s5066d/sap/config.h"
 #include "s5066d/sap/delivery_table.h"
+#include "s5066d/sap/hard_links.h"
 #include "s5066d/sap/link_manager.h"
 #include "s5066d/sap/peer_counts.h"
 #include "s5066d/sap/repeats.h"
@@ -66,7 +67,7 @@ class UnidataSender {
   /// All peers with any load, the most urgent first.
   std::vector<PeerLoad> loads() const;
   /// Gives each session, and the unacknowledged service, as much as it may hold at a time.
-  void feed(Instant now, const LinkManager& links);
+  void feed(Instant now, const LinkManager& links, const HardLinks& hard_links);
 
   const StorageLedger& ledger() const { return ledger_; }
   const UnidataQueue& queue() const { return queue_; }
@@ -75,7 +76,8 @@ class UnidataSender {
  private:
   enum class Outcome : std::uint8_t { confirmed, rejected, expired, dropped };
 
-  bool feed_lane(Instant now, const Lane& lane);
+  template <typename Allowed>
+  bool feed_lane(Instant now, const Lane& lane, const Allowed& allowed);
   void hand_down(Instant now, UnidataItem item);
   void requeue(Instant now, UnidataItem item, const LinkManager& links);
   void await_client(Instant now, UnidataItem item);

@@ -37,6 +37,7 @@ struct World::Station {
   std::size_t port = 0;
   std::unique_ptr<Rng> rng;
   NullTrace trace;
+  NodeConfig config;
   std::unique_ptr<Node> node;
   std::optional<Instant> armed;
 };
@@ -56,6 +57,7 @@ World::World(Seed seed, const WorldOptions& options, const MakeAir& make_air) : 
     config.dts.address = address(i);
     config.dts.mode = options.mode;
     self->index = i;
+    self->config = config;
     self->rng = std::make_unique<Rng>(rng_.fork());
     self->node = std::make_unique<Node>(config, *self->rng, self->trace);
     self->port = air_->add_station([this, self](const modem::Event& event) {
@@ -152,6 +154,32 @@ void World::send(Client& client, std::size_t to, std::size_t octets, Duration ti
   drain(at);
 }
 
+void World::give(Client& client, const sis::Primitive& primitive) {
+  if (client.closed_) return;
+  Station& at = *stations_[client.station_];
+  Bytes bytes;
+  sis::encode(primitive, bytes);
+  at.node->on_client_bytes(heap_.now(), client.id_, bytes);
+  drain(at);
+}
+
+void World::restart(std::size_t station) {
+  Station& self = *stations_[station];
+  if (self.node->status().transmitting) {
+    at(heap_.now() + std::chrono::seconds(1), [this, station] { restart(station); });
+    return;
+  }
+  for (const auto& client : clients_) {
+    if (client->station_ == station) client->closed_ = true;
+  }
+  std::erase_if(client_by_id_, [&](const auto& entry) { return entry.first.first == station; });
+  self.node = std::make_unique<Node>(self.config, *self.rng, self.trace);
+  self.armed.reset();
+  self.node->on_utc(heap_.now(), UtcSeconds{1'790'000'000 + heap_.now().time_since_epoch() /
+                                                                std::chrono::seconds(1)});
+  drain(self);
+}
+
 void World::disconnect(Client& client) {
   if (client.closed_) return;
   client.closed_ = true;
@@ -171,6 +199,12 @@ void World::on_primitive(Client& client, const sis::Primitive& primitive) {
   };
   if (std::holds_alternative<sis::BindAccepted>(primitive)) {
     client.bound_ = true;
+  } else if (std::holds_alternative<sis::HardLinkEstablished>(primitive) ||
+             std::holds_alternative<sis::HardLinkRejected>(primitive) ||
+             std::holds_alternative<sis::HardLinkTerminated>(primitive) ||
+             std::holds_alternative<sis::HardLinkIndication>(primitive)) {
+    client.hard_link_news_.push_back(primitive);
+    if (on_hard_link_news) on_hard_link_news(client, primitive);
   } else if (std::holds_alternative<sis::DataFlowOff>(primitive)) {
     client.flow_off_ = true;
   } else if (std::holds_alternative<sis::DataFlowOn>(primitive)) {

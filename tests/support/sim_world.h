@@ -15,6 +15,7 @@
 
 #include "s5066d/node/node.h"
 #include "sis/framer.h"
+#include "sis/primitives.h"
 #include "tests/support/sim_medium.h"
 
 namespace s5066::sim {
@@ -48,6 +49,8 @@ class Client {
 
   const std::vector<Sent>& sent() const { return sent_; }
   const std::vector<Received>& received() const { return received_; }
+  /// What it was told about hard links (types 8 to 11), in order.
+  const std::vector<sis::Primitive>& hard_link_news() const { return hard_link_news_; }
   bool bound() const { return bound_; }
   bool flow_off() const { return flow_off_; }
   bool closed() const { return closed_; }
@@ -64,6 +67,7 @@ class Client {
   bool unreadable_ = false;  // the node sent something that does not decode
   std::vector<Sent> sent_;
   std::vector<Received> received_;
+  std::vector<sis::Primitive> hard_link_news_;
 };
 
 class World {
@@ -88,6 +92,11 @@ class World {
   Client& add_client(std::size_t station, SapId sap, sis::Confirmation confirmation);
   /// One U_PDU of so many octets (at least 12) to the same SAP of another station.
   void send(Client& client, std::size_t to, std::size_t octets, Duration time_to_live);
+  void give(Client& client, const sis::Primitive& primitive);
+  /// Called when a client is told something about a hard link; it may not answer before it returns.
+  std::function<void(Client&, const sis::Primitive&)> on_hard_link_news;
+  /// The station loses everything it knew, its clients with it, as soon as it does not transmit.
+  void restart(std::size_t station);
   /// The connection ends without a word.
   void disconnect(Client& client);
 

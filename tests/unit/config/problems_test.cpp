@@ -122,6 +122,9 @@ TEST(ConfigProblems, fields_may_contradict_each_other_or_a_default) {
       {kGood + "subnet_access { queue { flow_off_percent: 41 } keep_alive_interval_s: 120 }\n", {}},
       {kGood + "subnet_access { soft_links { call_retry_wait_s: 601 } }\n",
        {"f:2:30: call_retry_wait_s: above call_retry_wait_max_s"}},
+      {kGood + "subnet_access { hard_links { client_wait_s: 180 } }\n",
+       {"f:2:30: client_wait_s: must be below response_wait_s of the station that asks"}},
+      {kGood + "subnet_access { hard_links { client_wait_s: 179 } }\n", {}},
       {kGood + "subnet_access { queue { client_octets_max: 131071 } }\n",
        {"f:2:17: client_octets_reserved: above client_octets_max"}},
   });

@@ -1,0 +1,415 @@
+// Goal:   whatever two clients, two peers and the clock do to the hard links of a node, in any
+//         order, nothing illegal comes of it, and when the network falls silent nothing remains.
+// Method: every sequence of events to a fixed depth, with the invariants checked after each event,
+//         and after each sequence a network that answers nothing any more; then long random ones.
+#include <algorithm>
+#include <array>
+#include <iostream>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "s5066d/base/rng.h"
+#include "tests/unit/sap/hard_links_fixture.h"
+
+namespace s5066::sap {
+namespace {
+
+enum class Line : std::uint8_t { none, calling, made, breaking };
+
+constexpr std::array<Address, 2> kPeers{Address{20}, Address{5}};
+
+/// What a client has been told.
+struct Told {
+  unsigned owed = 0;                         // ESTABLISHes that were not answered yet
+  std::multiset<std::string> asked;          // their arguments
+  std::optional<sis::HardLink> established;  // and not ended
+  std::optional<sis::HardLink> indicated;    // and neither answered nor ended
+  std::vector<sis::HardLink> accepted;       // and not ended
+  bool ended_it = false;                     // by its own S_HARD_LINK_TERMINATE
+  bool believes() const { return established || indicated || !accepted.empty(); }
+  bool concerned() const { return owed > 0 || believes(); }
+};
+
+std::string text(const sis::HardLink& link) {
+  return std::to_string(static_cast<int>(link.type)) + "/" + std::to_string(link.priority) + "/" +
+         std::to_string(link.remote.value);
+}
+
+class Model {
+ public:
+  Model(const HardLinks::Options& options, Outbox& outbox, Counters& counters, TraceSink& trace)
+      : core_(options, outbox, counters, trace), outbox_(outbox) {}
+
+  enum Event : unsigned {
+    establish_type_0,
+    establish_type_2,
+    establish_elsewhere,
+    terminate,
+    accept,
+    reject,
+    go,
+    deadline,
+    made,
+    rejected,
+    broken,
+    lost,
+    called,
+    hear_type_0,
+    hear_type_2,
+    hear_confirm,
+    hear_refusal,
+    hear_terminate,
+    hear_terminate_confirm,
+    kinds
+  };
+  static bool is_of_client(unsigned event) { return event < deadline; }
+
+  /// False when the event cannot happen now, or would be a stray answer and those are left out.
+  bool happen(unsigned event, std::size_t who, bool strays) {
+    trail += " " + std::to_string(event) + (who == 0 ? "a" : "b");
+    const bool happened = is_of_client(event) ? by_client(event, who)
+                          : event == deadline ? who == 0 && by_clock()
+                                              : by_peer(event, kPeers[who], strays);
+    if (happened) check();
+    return happened;
+  }
+
+  /// The network answers nothing from now on: what is sent to a peer ends in a lost connection.
+  void settle() {
+    trail += " settle";
+    for (int step = 0; step < 200; ++step) {
+      bool moved = false;
+      for (const Address peer : kPeers) {
+        if (lines_[peer] == Line::calling) {
+          lines_[peer] = Line::none;
+          core_.on_link_rejected(now_, {peer, std::nullopt});
+          moved = true;
+        } else if (lines_[peer] == Line::breaking || unheard_.count(peer) > 0) {
+          end_line(peer, cas::LinkEnd::connection_lost);
+          moved = true;
+        }
+        drain();
+      }
+      if (moved) continue;
+      if (!by_clock()) break;
+    }
+    check();
+    EXPECT_TRUE(core_.links().empty()) << trail;
+    EXPECT_FALSE(core_.hold_calls()) << trail;
+    EXPECT_EQ(core_.next_deadline(), std::nullopt) << trail;
+    for (const Address peer : kPeers) EXPECT_EQ(lines_[peer], Line::none) << trail;
+    for (auto& [id, told] : told_) {
+      EXPECT_EQ(told.owed, 0u) << "an ESTABLISH without answer:" << trail;
+      EXPECT_FALSE(told.believes()) << "an end that was not told:" << trail;
+    }
+  }
+
+  std::string trail;
+
+ private:
+  static HardLinks::Party party(std::size_t who) {
+    return {ClientId{who == 0 ? 1u : 2u}, SapId{static_cast<std::uint8_t>(who == 0 ? 3 : 6)}, 5};
+  }
+
+  bool by_client(unsigned event, std::size_t who) {
+    const HardLinks::Party client = party(who);
+    Told& told = told_[client.client];
+    const auto ask = [&](sis::HardLink link) {
+      if (told.owed > 1) return false;
+      ++told.owed;
+      told.asked.insert(text(link));
+      EXPECT_TRUE(core_.request_establish(now_, client, link)) << trail;
+      return true;
+    };
+    // The second client's are the more important.
+    const auto priority = static_cast<std::uint8_t>(who);
+    bool happened = true;
+    switch (event) {
+      case establish_type_0:
+        happened = ask({sis::HardLinkType::link_reservation, priority, SapId{}, kPeers[0]});
+        break;
+      case establish_type_2:
+        happened = ask({sis::HardLinkType::full_bandwidth, priority, SapId{7}, kPeers[0]});
+        break;
+      case establish_elsewhere:
+        happened = ask({sis::HardLinkType::partial_bandwidth, 1, SapId{}, kPeers[1]});
+        break;
+      case terminate: {
+        if (!told.concerned()) return false;
+        Address remote = kPeers[0];
+        if (!told.accepted.empty()) remote = told.accepted.front().remote;
+        if (told.established) remote = told.established->remote;
+        if (core_.request_terminate(now_, client.client, remote)) told.ended_it = true;
+        break;
+      }
+      case accept:
+        if (!told.indicated) return false;
+        told.accepted.push_back(*std::exchange(told.indicated, std::nullopt));
+        EXPECT_TRUE(core_.request_accept(now_, client.client, told.accepted.back())) << trail;
+        break;
+      case reject: {
+        if (!told.indicated) return false;
+        const sis::HardLink link = *std::exchange(told.indicated, std::nullopt);
+        EXPECT_TRUE(core_.request_reject(now_, client.client, {0, link})) << trail;
+        break;
+      }
+      case go:
+        if (!told.concerned()) return false;
+        told = {};
+        core_.on_client_gone(now_, client.client);
+        gone_ = client.client;
+        break;
+      default:
+        return false;
+    }
+    drain();
+    gone_.reset();
+    if (happened && told.ended_it) forget_what_it_ended(client.client, told);
+    return happened;
+  }
+
+  /// A client that ended its link hears of it only when the peer does not answer.
+  void forget_what_it_ended(ClientId client, Told& told) {
+    bool as_caller = false;
+    std::size_t as_called = 0;
+    for (const HardLinkInfo& link : core_.links()) {
+      const bool begun = !link.we_called || link.state == HardLinkState::terminating ||
+                         link.state == HardLinkState::active;
+      if (link.client != client || !begun) continue;
+      as_caller = as_caller || link.we_called;
+      as_called += link.we_called ? 0 : 1;
+    }
+    if (!as_caller) told.established.reset();
+    if (as_called < told.accepted.size()) told.accepted.resize(as_called);
+    if (!as_caller && as_called == 0) told.ended_it = false;
+  }
+
+  bool by_clock() {
+    const auto next = core_.next_deadline();
+    if (!next) return false;
+    now_ = std::max(now_, *next);
+    core_.on_deadline(now_);
+    drain();
+    return true;
+  }
+
+  void end_line(Address peer, cas::LinkEnd how) {
+    lines_[peer] = Line::none;
+    unheard_.erase(peer);
+    core_.on_link_broken(now_, {peer, how, cas::LinkType::exclusive});
+    drain();
+  }
+
+  bool by_peer(unsigned event, Address peer, bool strays) {
+    Line& line = lines_[peer];
+    switch (event) {
+      case made:
+      case rejected:
+        if (line != Line::calling) return false;
+        line = event == made ? Line::made : Line::none;
+        if (event == made) core_.on_link_made(now_, {peer, true, cas::LinkType::exclusive});
+        if (event == rejected) core_.on_link_rejected(now_, {peer, std::nullopt});
+        drain();
+        return true;
+      case broken:
+      case lost:
+        if (line != Line::made && line != Line::breaking) return false;
+        end_line(peer, event == broken ? cas::LinkEnd::by_peer : cas::LinkEnd::connection_lost);
+        return true;
+      case called: {
+        std::size_t lines = 0;
+        for (const auto& [other, state] : lines_) lines += state != Line::none;
+        if (line != Line::none || lines >= cas::kExclusiveLinksMax) return false;
+        line = Line::made;
+        core_.on_link_made(now_, {peer, false, cas::LinkType::exclusive});
+        drain();
+        return true;
+      }
+      default:
+        return line == Line::made && hear(event, peer, strays);
+    }
+  }
+
+  bool hear(unsigned event, Address peer, bool strays) {
+    const auto waits_in = [&](HardLinkState state) {
+      for (const HardLinkInfo& link : core_.links()) {
+        if (link.peer == peer && link.state == state) return true;
+      }
+      return false;
+    };
+    unheard_.erase(peer);
+    switch (event) {
+      case hear_type_0:
+        core_.on_spdu(now_, peer, HardLinkRequest{0, 1, SapId{7}, SapId{}}, std::nullopt);
+        break;
+      case hear_type_2:
+        core_.on_spdu(now_, peer, HardLinkRequest{2, 0, SapId{7}, SapId{3}}, party(0));
+        break;
+      case hear_confirm:
+        if (!strays && !waits_in(HardLinkState::requesting)) return false;
+        core_.on_spdu(now_, peer, HardLinkConfirm{});
+        break;
+      case hear_refusal:
+        if (!strays && !waits_in(HardLinkState::requesting)) return false;
+        core_.on_spdu(now_, peer, HardLinkRefused{HardLinkRefusal::higher_priority_existing});
+        break;
+      case hear_terminate:
+        core_.on_spdu(now_, peer, HardLinkTerminate{HardLinkEnd::client_request});
+        break;
+      default:
+        if (!strays && !waits_in(HardLinkState::terminating)) return false;
+        core_.on_spdu(now_, peer, HardLinkTerminateConfirm{});
+        break;
+    }
+    drain();
+    return true;
+  }
+
+  void drain() {
+    while (auto action = outbox_.poll()) {
+      if (const auto* send = std::get_if<SendPrimitive>(&*action)) {
+        EXPECT_NE(send->client, gone_.value_or(ClientId{0})) << "told after it went:" << trail;
+        tell(told_[send->client], send->primitive);
+      } else if (const auto* call = std::get_if<RequestLink>(&*action)) {
+        EXPECT_EQ(lines_[call->peer], Line::none) << trail;
+        lines_[call->peer] = Line::calling;
+      } else if (const auto* end = std::get_if<RequestBreak>(&*action)) {
+        EXPECT_NE(lines_[end->peer], Line::none) << trail;
+        lines_[end->peer] = Line::breaking;
+      } else {
+        const Address peer = std::get<cas::SpduRequest>(*action).destination;
+        EXPECT_EQ(lines_[peer], Line::made) << "sent without a link:" << trail;
+        unheard_.insert(peer);
+      }
+    }
+    for (auto& [id, told] : told_) {
+      if (told.ended_it) forget_what_it_ended(id, told);
+    }
+  }
+
+  void tell(Told& told, const sis::Primitive& primitive) {
+    if (const auto* established = std::get_if<sis::HardLinkEstablished>(&primitive)) {
+      answer(told, established->link);
+      EXPECT_FALSE(told.established) << trail;
+      told.established = established->link;
+    } else if (const auto* refused = std::get_if<sis::HardLinkRejected>(&primitive)) {
+      answer(told, refused->link);
+    } else if (const auto* asked = std::get_if<sis::HardLinkIndication>(&primitive)) {
+      EXPECT_FALSE(told.indicated) << trail;
+      told.indicated = asked->link;
+    } else {
+      const auto& link = std::get<sis::HardLinkTerminated>(primitive).link;
+      unsigned ended = 0;
+      for (auto* known : {&told.established, &told.indicated}) {
+        if (*known != link || ended > 0) continue;
+        known->reset();
+        ++ended;
+      }
+      const auto accepted = std::find(told.accepted.begin(), told.accepted.end(), link);
+      if (ended == 0 && accepted != told.accepted.end()) {
+        told.accepted.erase(accepted);
+        ++ended;
+      }
+      EXPECT_EQ(ended, 1u) << "told the end of what had no beginning:" << trail;
+    }
+  }
+
+  void answer(Told& told, const sis::HardLink& link) {
+    const auto asked = told.asked.find(text(link));
+    EXPECT_NE(asked, told.asked.end()) << "an answer to nothing:" << trail;
+    if (asked == told.asked.end()) return;
+    told.asked.erase(asked);
+    --told.owed;
+  }
+
+  void check() {
+    std::size_t active = 0;
+    std::set<Address> known;
+    for (const HardLinkInfo& link : core_.links()) {
+      active += link.state == HardLinkState::active;
+      known.insert(link.peer);
+      const Line line = lines_[link.peer];
+      const bool needs_line = link.state == HardLinkState::active ||
+                              link.state == HardLinkState::requesting ||
+                              link.state == HardLinkState::terminating;
+      EXPECT_TRUE(!needs_line || line == Line::made) << "a hard link on nothing:" << trail;
+      EXPECT_TRUE(link.state != HardLinkState::linking || line == Line::calling) << trail;
+    }
+    EXPECT_LE(active, 1u) << trail;
+    std::size_t lines = 0;
+    for (const auto& [peer, line] : lines_) {
+      lines += line != Line::none;
+      const bool orphan = line == Line::made && known.count(peer) == 0;
+      EXPECT_TRUE(!orphan || core_.next_deadline().has_value()) << "an orphan link:" << trail;
+      EXPECT_TRUE(line != Line::calling || known.count(peer) > 0) << "an orphan call:" << trail;
+    }
+    EXPECT_LE(lines, cas::kExclusiveLinksMax) << trail;
+    EXPECT_TRUE(lines > 0 || !known.empty() || !core_.next_deadline()) << "an idle timer:" << trail;
+    for (const auto& [id, told] : told_) {
+      std::size_t owned = 0;
+      for (const HardLinkInfo& link : core_.links()) owned += link.client == id;
+      const bool believes = told.believes();
+      EXPECT_TRUE(!believes || owned > 0) << "a client believes in what is not:" << trail;
+    }
+  }
+
+  HardLinks core_;
+  Outbox& outbox_;
+  Instant now_{};
+  std::map<Address, Line> lines_;
+  std::set<Address> unheard_;  // peers that something was sent to since they were last heard
+  std::map<ClientId, Told> told_;
+  std::optional<ClientId> gone_;
+};
+
+class HardLinkModel : public ::testing::Test {
+ protected:
+  void explore(const Model& model, unsigned depth) {
+    if (HasFailure()) return;
+    ++sequences;
+    Model silent = model;
+    silent.settle();
+    if (depth == 0) return;
+    for (unsigned event = 0; event < Model::kinds; ++event) {
+      for (std::size_t who = 0; who < 2; ++who) {
+        Model next = model;
+        if (next.happen(event, who, false)) explore(next, depth - 1);
+      }
+    }
+  }
+  Model model() {
+    HardLinks::Options options{.config = {}, .own = Address{10}};
+    return Model(options, outbox, counters, trace);
+  }
+
+  Counters counters;
+  NullTrace trace;
+  Outbox outbox{counters};
+  std::size_t sequences = 0;
+};
+
+TEST_F(HardLinkModel, every_order_of_six_events_stays_legal_and_ends_in_silence) {
+  explore(model(), 6);
+  EXPECT_GT(sequences, 100'000u);
+  std::cout << sequences << " sequences of events\n";
+}
+
+TEST_F(HardLinkModel, long_random_histories_with_stray_answers_stay_legal) {
+  for (std::uint64_t seed = 1; seed <= 20'000 && !HasFailure(); ++seed) {
+    Rng choice(seed);
+    Model history = model();
+    history.trail = " seed " + std::to_string(seed) + ":";
+    for (int i = 0; i < 60 && !HasFailure(); ++i) {
+      const std::string before = history.trail;
+      if (!history.happen(choice.below(Model::kinds), choice.below(2), true)) {
+        history.trail = before;
+      }
+    }
+    history.settle();
+  }
+}
+
+}  // namespace
+}  // namespace s5066::sap
