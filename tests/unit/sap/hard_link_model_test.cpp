@@ -18,7 +18,8 @@ namespace {
 
 enum class Line : std::uint8_t { none, calling, made, breaking };
 
-constexpr std::array<Address, 2> kPeers{Address{20}, Address{5}};
+/// The third is there in random histories only.
+constexpr std::array<Address, 3> kPeers{Address{20}, Address{5}, Address{6}};
 
 /// What a client has been told.
 struct Told {
@@ -68,8 +69,8 @@ class Model {
 
   /// False when the event cannot happen now, or would be a stray answer and those are left out.
   bool happen(unsigned event, std::size_t who, bool strays) {
-    trail += " " + std::to_string(event) + (who == 0 ? "a" : "b");
-    const bool happened = is_of_client(event) ? by_client(event, who)
+    trail += " " + std::to_string(event) + "abc"[who];
+    const bool happened = is_of_client(event) ? who < 2 && by_client(event, who, strays)
                           : event == deadline ? who == 0 && by_clock()
                                               : by_peer(event, kPeers[who], strays);
     if (happened) check();
@@ -113,7 +114,7 @@ class Model {
     return {ClientId{who == 0 ? 1u : 2u}, SapId{static_cast<std::uint8_t>(who == 0 ? 3 : 6)}, 5};
   }
 
-  bool by_client(unsigned event, std::size_t who) {
+  bool by_client(unsigned event, std::size_t who, bool third) {
     const HardLinks::Party client = party(who);
     Told& told = told_[client.client];
     const auto ask = [&](sis::HardLink link) {
@@ -134,7 +135,8 @@ class Model {
         happened = ask({sis::HardLinkType::full_bandwidth, priority, SapId{7}, kPeers[0]});
         break;
       case establish_elsewhere:
-        happened = ask({sis::HardLinkType::partial_bandwidth, 1, SapId{}, kPeers[1]});
+        happened =
+            ask({sis::HardLinkType::partial_bandwidth, 1, SapId{}, kPeers[third ? 1 + who : 1]});
         break;
       case terminate: {
         if (!told.concerned()) return false;
@@ -403,7 +405,7 @@ TEST_F(HardLinkModel, long_random_histories_with_stray_answers_stay_legal) {
     history.trail = " seed " + std::to_string(seed) + ":";
     for (int i = 0; i < 60 && !HasFailure(); ++i) {
       const std::string before = history.trail;
-      if (!history.happen(choice.below(Model::kinds), choice.below(2), true)) {
+      if (!history.happen(choice.below(Model::kinds), choice.below(3), true)) {
         history.trail = before;
       }
     }
