@@ -464,8 +464,7 @@ void ChannelAccess::on_control_left(Instant now, CpduId id) {
   }
 }
 
-// As if it had been lost on the air: the timer repeats it. An ACCEPTED that came cannot be meant for
-// it.
+// As if it had been lost on the air: the timer repeats it. An ACCEPTED that came cannot be for it.
 void ChannelAccess::on_never_left(Instant now, Link& link) {
   link.accepted = false;
   on_left(now, link);
