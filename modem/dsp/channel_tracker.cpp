@@ -13,6 +13,11 @@ ChannelTracker::ChannelTracker(std::span<const float> profile)
   for (std::size_t i = 0; i < count_; ++i) p_re_[i][i] = profile_[i];
 }
 
+void ChannelTracker::set_profile(std::span<const float> profile) {
+  S5066_ASSERT(profile.size() == count_);
+  std::copy(profile.begin(), profile.end(), profile_.begin());
+}
+
 void ChannelTracker::predict(float memory) {
   const float kept = memory * memory;
   for (std::size_t p = 0; p < kPhases; ++p) {

@@ -30,6 +30,9 @@ class ChannelTracker {
     return {h_re_[phase][index], h_im_[phase][index]};
   }
 
+  /// From now on the taps wander with this power; as many as before.
+  void set_profile(std::span<const float> profile);
+
   /// Time passes: `memory` is the correlation of a tap with its earlier self.
   void predict(float memory);
 

@@ -27,6 +27,11 @@ constexpr float kNoiseGain = 0.1F;
 constexpr float kTiny = 1e-20F;
 /// Of the signal: what the model of the channel leaves unexplained where there is no noise at all.
 constexpr float kNoiseShareMin = 1e-4F;
+/// Of the power that taps are expected to have: how much a frame counts, how much of its power a
+/// tap lends its neighbours, and the part of the whole that is spread over all.
+constexpr float kProfileGain = 0.04F;
+constexpr float kNeighbour = 0.25F;
+constexpr float kProfileFloor = 0.02F;
 /// Smoothing leaves about this part of the filter's uncertainty.
 constexpr float kSmoothedShare = 0.3F;
 
@@ -58,9 +63,11 @@ BlockReceiver::BlockReceiver(const Parameters& p, const Config& config)
   responses_.resize(steps);
 }
 
-void BlockReceiver::set_channel(const dsp::ChannelTracker& tracker, float noise) {
+void BlockReceiver::set_channel(std::span<const float> profile, float noise) {
+  const dsp::ChannelTracker tracker(profile);
   tracker_ = tracker;
   noise_ = noise;
+  profile_.assign(profile.begin(), profile.end());
   tracked_.assign(responses_.size(), tracker);
   for (auto& response : responses_) response.resize(kPhases * tracker.taps());
   row_responses_.resize(kPhases * kFrameSymbols * tracker.taps());
@@ -137,6 +144,7 @@ BlockReceiver::Look BlockReceiver::add_frame(std::span<const Complex> received) 
   tracker_ = follow(from, to, *tracker_);
   look.quality = equalize(frame, false);
   quality_sum_ += look.quality;
+  learn_profile(from, to);
   const auto& first = responses_[from];
   const auto& last = responses_[to - 1];
   for (std::size_t k = 0; k < first.size(); ++k) look.turn += mul_conj(first[k], last[k]);
@@ -217,6 +225,33 @@ dsp::ChannelTracker BlockReceiver::follow(std::size_t from_step, std::size_t to_
   error_ = kSmoothedShare * static_cast<float>(uncertainty) /
            static_cast<float>(to_step - from_step) * demapper_.power();
   return tracker;
+}
+
+// An average over seconds, with a floor for a path that has been in a fade until now. Neighbours
+// count, since the response moves as clocks drift.
+void BlockReceiver::learn_profile(std::size_t from_step, std::size_t to_step) {
+  const std::size_t taps = profile_.size();
+  const float gain = kProfileGain / static_cast<float>(to_step - from_step);
+  float total = 0;
+  for (std::size_t l = 0; l < taps; ++l) {
+    profile_[l] *= 1 - kProfileGain;
+    for (std::size_t s = from_step; s < to_step; ++s) {
+      for (std::size_t p = 0; p < kPhases; ++p) {
+        profile_[l] += gain / kPhases * std::norm(responses_[s][kPhases * l + p]);
+      }
+    }
+    total += profile_[l];
+  }
+  std::vector<float> prior(taps);
+  for (std::size_t l = 0; l < taps; ++l) {
+    const float left = l > 0 ? profile_[l - 1] : 0;
+    const float right = l + 1 < taps ? profile_[l + 1] : 0;
+    prior[l] = std::max({profile_[l], kNeighbour * left, kNeighbour * right,
+                         kProfileFloor * total / static_cast<float>(taps)}) +
+               kTiny;
+  }
+  tracker_->set_profile(prior);
+  at_start_->set_profile(prior);
 }
 
 // The response for every row of a frame, between the middles of steps.

@@ -32,8 +32,9 @@ class BlockReceiver {
 
   BlockReceiver(const Parameters& p, const Config& config);
 
-  /// The channel and the noise as they are before the first block.
-  void set_channel(const dsp::ChannelTracker& tracker, float noise);
+  /// The channel and the noise as they are before the first block, and the mean power expected of
+  /// each tap.
+  void set_channel(std::span<const float> profile, float noise);
   /// `first_frame` of the cycle; `inserted` when a preamble stands between this block and the last.
   void begin(unsigned first_frame, bool inserted);
   /// Two samples for each symbol, the carrier's offset removed, of the inserted preamble, and then
@@ -65,6 +66,7 @@ class BlockReceiver {
   void respond(unsigned frame);
   float equalize(unsigned frame, bool with_priors);
   float probe_fit(unsigned frame) const;
+  void learn_profile(std::size_t from_step, std::size_t to_step);
 
   std::size_t first_symbol(unsigned frame) const { return inserted_ + frame * kFrameSymbols; }
   std::size_t first_step(unsigned frame) const;
@@ -92,6 +94,7 @@ class BlockReceiver {
 
   std::optional<dsp::ChannelTracker> at_start_;
   std::optional<dsp::ChannelTracker> tracker_;
+  std::vector<float> profile_;  // mean power of each tap, by and by
   std::vector<Step> steps_;
   std::vector<dsp::ChannelTracker> tracked_;
   std::vector<std::vector<dsp::Complex>> responses_;  // smoothed, of each step

@@ -25,7 +25,9 @@ constexpr int kPulseMargin = 4;  // symbols around the significant taps
 constexpr int kTapsMin = 20;     // room for a path that was in a fade
 constexpr int kTapsMax = 32;
 static_assert(kTapsMax <= kFrameProbe + 1);  // frames do not reach into each other's data
-constexpr float kProfileFloor = 0.02F;       // of the whole energy, spread over all taps
+/// Of the whole energy, spread over all taps: a path may come out of a fade at any time, and what
+/// is not expected would be taken for noise.
+constexpr float kProfileFloor = 0.3F;
 constexpr std::size_t kTrainingStep = 41;
 constexpr double kTrainingDopplerHz = 1;
 constexpr float kTiny = 1e-20F;
@@ -99,15 +101,17 @@ void BurstDemodulator::learn_channel(const SampleHistory& history) {
   std::vector<float> profile;
   for (const Complex& tap : response.taps) profile.push_back(std::norm(tap));
   const float noise = std::max(response.noise_power, kTiny);
-  choose_window(profile, noise / static_cast<float>(kPreambleSymbols - kWindowTaps + 1));
-  block_.set_channel(*learning_, noise);
+  block_.set_channel(
+      choose_window(profile, noise / static_cast<float>(kPreambleSymbols - kWindowTaps + 1)),
+      noise);
   train(history);
   centroid_home_ = centroid();
 }
 
 // From the first to the last significant tap and a margin for the pulse; at least wide enough for
 // an echo that was in a fade during the preamble.
-void BurstDemodulator::choose_window(std::span<const float> profile, float noise_per_tap) {
+std::vector<float> BurstDemodulator::choose_window(std::span<const float> profile,
+                                                   float noise_per_tap) {
   const float peak = *std::max_element(profile.begin(), profile.end());
   const float threshold =
       std::min(peak, std::max(kTapSignificant * peak, kTapNoiseFactor * noise_per_tap));
@@ -136,8 +140,6 @@ void BurstDemodulator::choose_window(std::span<const float> profile, float noise
     }
     prior.push_back(power);
   }
-  learning_.emplace(prior);
-
   // The first path: the first peak that stands out, between its neighbours by a parabola.
   std::size_t k = 0;
   while (k + 1 < profile.size() &&
@@ -154,6 +156,7 @@ void BurstDemodulator::choose_window(std::span<const float> profile, float noise
   }
   first_path_start_ = static_cast<double>(reading_.data_start) - 2.0 * kWindowBefore +
                       static_cast<double>(k) + fraction;
+  return prior;
 }
 
 // Runs the tracker over the preamble.

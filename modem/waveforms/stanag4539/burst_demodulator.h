@@ -27,7 +27,7 @@ class BurstDemodulator final : public Demodulator {
 
  private:
   void learn_channel(const SampleHistory& history);
-  void choose_window(std::span<const float> profile, float noise_per_tap);
+  std::vector<float> choose_window(std::span<const float> profile, float noise_per_tap);
   void train(const SampleHistory& history);
   void load(const SampleHistory& history, std::size_t symbols);
   void receive_frame(const SampleHistory& history);
@@ -53,7 +53,6 @@ class BurstDemodulator final : public Demodulator {
   unsigned frame_in_cycle_ = 0;
   unsigned frame_in_block_ = 0;
   bool inserted_next_ = false;  // a preamble comes before the next frame
-  std::optional<dsp::ChannelTracker> learning_;
   BlockReceiver block_;
   MessageBits message_;
   std::vector<dsp::Complex> samples_;

@@ -9,8 +9,9 @@ namespace {
 
 using dsp::Complex;
 
-/// Pure noise has 1/184 on average, distributed exponentially, and reaches this once in years.
-constexpr float kStrengthMin = 0.15F;
+/// Pure noise has 1/184 on average, distributed exponentially, and reaches this some times an hour;
+/// what the preamble then has to announce decides.
+constexpr float kStrengthMin = 0.1F;
 constexpr double kTiny = 1e-18;  // power below which there is no signal at all
 
 }  // namespace

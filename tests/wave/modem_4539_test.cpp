@@ -1,0 +1,148 @@
+// STANAG 4539 through channels, and what comes before, behind and instead of it.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "modem/api/airtime.h"
+#include "modem/waveforms/stanag4539/parameters.h"
+#include "tests/wave/modem_rig.h"
+
+namespace s5066::modem {
+namespace {
+
+Mode mode_of(const char* text) {
+  return *parse_mode(text);
+}
+
+void expect_whole(const std::vector<HeardBurst>& bursts, const Mode& mode, const Bytes& octets) {
+  ASSERT_EQ(bursts.size(), 1u) << to_string(mode);
+  EXPECT_EQ(bursts[0].acquired.mode, mode);
+  EXPECT_EQ(bit_errors(bursts[0].octets(), octets), 0u) << to_string(mode);
+  ASSERT_TRUE(bursts[0].ended);
+  EXPECT_EQ(bursts[0].ended->reason, CarrierDownReason::end_of_message) << to_string(mode);
+}
+
+/// In relation to the power of the burst itself, whose constellation is weaker than its preamble.
+double snr_for(const Mode& mode, double snr_db) {
+  const auto table = stanag4539::points(stanag4539::parameters(mode));
+  double power = 1;
+  if (mode.rate_bps > 4800) {
+    const auto data = table.subspan(stanag4539::kPhasePoints, mode.rate_bps == 6400   ? 16
+                                                              : mode.rate_bps == 8000 ? 32
+                                                                                      : 64);
+    power = 0;
+    for (const auto& z : data) power += static_cast<double>(std::norm(z));
+    power /= static_cast<double>(data.size());
+  }
+  return snr_db - 10 * std::log10((256 * power + 31) / 287);
+}
+
+// [C Table C-XVII], white noise.
+TEST(Stanag4539Wave, every_rate_is_free_of_errors_at_the_ratio_of_the_standard) {
+  struct Row {
+    const char* mode;
+    double snr_db;
+  };
+  for (const Row& row :
+       {Row{"4539-3200-vl", 9}, Row{"4539-4800-vl", 13}, Row{"4539-6400-vl", 16},
+        Row{"4539-8000-vl", 19}, Row{"4539-9600-vl", 21}, Row{"4539-9600-us", 25}}) {
+    const Mode mode = mode_of(row.mode);
+    const Bytes octets = random_octets(capacity(mode, std::chrono::seconds(18)), 5);
+    Tape tape;
+    tape.silence(0.5).burst(mode, octets);
+    tape.silence(0.5).noise(snr_for(mode, row.snr_db), 6);
+    expect_whole(listen(tape), mode, octets);
+  }
+}
+
+TEST(Stanag4539Wave, a_carrier_off_by_75_hz_either_way_does_no_harm) {
+  for (const double offset : {-75.0, -30.5, 7.0, 75.0}) {
+    for (const char* text : {"4539-3200-s", "4539-9600-s"}) {
+      const Mode mode = mode_of(text);
+      const Bytes octets = random_octets(1500, 9);
+      Tape tape;
+      tape.silence(0.4).burst(mode, octets);
+      tape.silence(0.5).through({.offset_hz = offset}, 1).noise(28, 7);
+      const auto bursts = listen(tape);
+      expect_whole(bursts, mode, octets);
+      ASSERT_FALSE(bursts.empty());
+      EXPECT_NEAR(bursts[0].acquired.offset_hz, offset, 0.7);
+    }
+  }
+}
+
+// Poor conditions: 2 ms, 1 Hz. [C Table C-XVII] asks for 14 to 31 dB.
+TEST(Stanag4539Wave, slow_fading_is_followed_with_the_longest_interleaver) {
+  struct Row {
+    const char* mode;
+    double snr_db;
+  };
+  for (const Row& row :
+       {Row{"4539-3200-vl", 14}, Row{"4539-6400-vl", 23}, Row{"4539-9600-vl", 31}}) {
+    const Mode mode = mode_of(row.mode);
+    const Bytes octets = random_octets(capacity(mode, std::chrono::seconds(27)), 2);
+    Tape tape;
+    tape.silence(0.5).burst(mode, octets);
+    tape.silence(0.5).through({.paths = channel::paths_by_name("poor"), .offset_hz = -12}, 2);
+    expect_whole(listen(tape.noise(snr_for(mode, row.snr_db), 2)), mode, octets);
+  }
+}
+
+TEST(Stanag4539Wave, waveforms_in_turn_are_told_apart) {
+  Tape tape;
+  const std::vector<const char*> texts = {"4539-6400-s", "110a-2400-short", "4539-12800-zero",
+                                          "110a-600-short", "4539-3200-us"};
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    tape.silence(0.2).burst(mode_of(texts[i]), random_octets(200, i));
+  }
+  const auto bursts = listen(tape.silence(0.5).noise(35, 3));
+  ASSERT_EQ(bursts.size(), texts.size());
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    EXPECT_EQ(to_string(bursts[i].acquired.mode), texts[i]);
+    EXPECT_EQ(bursts[i].octets(), random_octets(200, i));
+  }
+}
+
+TEST(Stanag4539Wave, a_preamble_followed_by_nothing_is_given_up) {
+  Tape tape;
+  const auto start = tape.silence(0.2).burst(mode_of("4539-9600-vl"), random_octets(300, 1));
+  tape.samples().resize(start + 4 * stanag4539::kPreambleSymbols + 40);
+  const auto bursts = listen(tape.silence(6).noise(25, 2));
+  ASSERT_EQ(bursts.size(), 1u);
+  EXPECT_TRUE(bursts[0].octets().empty());
+  ASSERT_TRUE(bursts[0].ended);
+  EXPECT_EQ(bursts[0].ended->reason, CarrierDownReason::lost);
+}
+
+TEST(Stanag4539Wave, a_new_preamble_replaces_a_burst_that_stopped_in_the_middle) {
+  const Bytes octets = random_octets(500, 5);
+  Tape tape;
+  tape.silence(0.2).burst(mode_of("4539-6400-l"), random_octets(9000, 1));
+  tape.samples().resize(static_cast<std::size_t>(3.037 * kSampleRate));
+  tape.burst(mode_of("4539-4800-s"), octets);
+  const auto bursts = listen(tape.silence(0.5).noise(30, 2));
+  ASSERT_EQ(bursts.size(), 2u);
+  ASSERT_TRUE(bursts[0].ended);
+  EXPECT_EQ(bursts[0].ended->reason, CarrierDownReason::replaced);
+  EXPECT_EQ(bursts[1].octets(), octets);
+}
+
+TEST(Stanag4539Wave, noise_is_no_burst) {
+  Tape tape;
+  EXPECT_TRUE(listen(tape.silence(120).noise(0, 4)).empty());
+}
+
+TEST(Stanag4539Wave, samples_that_are_no_numbers_spoil_only_where_they_stand) {
+  const Mode mode = mode_of("4539-3200-l");
+  const Bytes octets = random_octets(1000, 6);
+  Tape tape;
+  const auto start = tape.silence(0.3).burst(mode, octets);
+  tape.silence(0.5);
+  tape.samples()[start + 9000] = std::numeric_limits<float>::quiet_NaN();
+  tape.samples()[start + 9001] = std::numeric_limits<float>::infinity();
+  expect_whole(listen(tape.noise(25, 1)), mode, octets);
+}
+
+}  // namespace
+}  // namespace s5066::modem
