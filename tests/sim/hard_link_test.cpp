@@ -78,6 +78,7 @@ void answer_indications(sim::World& world) {
 // Method: type, losses and times drawn from the seed; an hour on a bad channel, then a clean one.
 TEST(HardLinkLife, each_type_is_answered_once_used_and_leaves_nothing) {
   std::size_t established = 0;
+  std::size_t not_confirmed = 0;
   for (const sim::Seed seed : sim::seeds(1000)) {
     SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));
     sim::World world(seed, {.medium = {.frame_loss = 0.2}});
@@ -100,6 +101,7 @@ TEST(HardLinkLife, each_type_is_answered_once_used_and_leaves_nothing) {
     world.run_for(2h);
     ASSERT_EQ(answers(alpha), 1u);
     established += told<sis::HardLinkEstablished>(alpha);
+    not_confirmed += told<sis::HardLinkTerminated>(alpha);
     // Told only when the peer was not heard to confirm; never of what did not begin.
     EXPECT_LE(told<sis::HardLinkTerminated>(alpha), told<sis::HardLinkEstablished>(alpha));
     EXPECT_LE(told<sis::HardLinkTerminated>(bravo), told<sis::HardLinkIndication>(bravo));
@@ -110,7 +112,9 @@ TEST(HardLinkLife, each_type_is_answered_once_used_and_leaves_nothing) {
     EXPECT_EQ(world.delivery_faults(), "");
     if (::testing::Test::HasFailure()) return;
   }
+  if (sim::seeds(1000).size() == 1) return;  // S5066_SEED
   EXPECT_GT(established, 800u);
+  EXPECT_LT(not_confirmed, 300u);
 }
 
 // Goal:   requests of both ends at once leave both ends with the same link, or with none.
@@ -142,7 +146,35 @@ TEST(HardLinkLife, requests_from_both_ends_at_once_end_in_agreement) {
     }
     if (::testing::Test::HasFailure()) return;
   }
-  EXPECT_GT(up, 700u);
+  EXPECT_TRUE(sim::seeds(1000).size() == 1 || up > 700u);
+}
+
+// Goal:   of two equal requests at the same instant one stands, at both ends. Only where the calls
+//         drowned each other out as often as they may be repeated, there is none.
+TEST(HardLinkLife, of_two_equal_requests_that_cross_one_stands) {
+  std::size_t stood = 0;
+  for (const sim::Seed seed : sim::seeds(200)) {
+    SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));
+    sim::World world(seed, {});
+    auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::node);
+    auto& bravo = world.add_client(1, SapId{5}, sis::Confirmation::node);
+    world.run_for(10s);
+    world.give(alpha, sis::HardLinkEstablish{link_to(1, 1)});
+    world.give(bravo, sis::HardLinkEstablish{link_to(0, 1)});
+    world.run_for(1h);
+    ASSERT_EQ(answers(alpha), 1u);
+    ASSERT_EQ(answers(bravo), 1u);
+    expect_agreement(world);
+    const std::size_t up = active_links(world, 0, true) + active_links(world, 1, true);
+    for (const sim::Client* client : {&alpha, &bravo}) {
+      const auto* rejected = std::get_if<sis::HardLinkRejected>(&client->hard_link_news().at(0));
+      EXPECT_TRUE(up == 1 || (rejected && rejected->reason ==
+                                              sis::HardLinkRejectReason::remote_not_responding));
+    }
+    stood += up;
+    if (::testing::Test::HasFailure()) return;
+  }
+  EXPECT_TRUE(sim::seeds(200).size() == 1 || stood > 160u) << stood;
 }
 
 // Goal:   a more important request ends the link from either end, and the owner hears why.
@@ -173,7 +205,7 @@ TEST(HardLinkLife, a_request_of_higher_priority_takes_over_from_either_end) {
     }
     if (::testing::Test::HasFailure()) return;
   }
-  EXPECT_GT(preempted, 700u);
+  EXPECT_TRUE(sim::seeds(1000).size() == 1 || preempted > 700u);
 }
 
 // Goal:   no hard link survives a station that forgot it, whenever that happens.
