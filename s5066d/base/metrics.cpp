@@ -18,6 +18,7 @@ constexpr std::array<CounterInfo, static_cast<std::size_t>(Counter::count)> kTab
     {"frames_duplicate", "frames", "ARQ segments received again"},
     {"frames_out_of_window", "frames", "ARQ segments outside the receive window"},
     {"reply_timeouts", "events", "transmissions whose expected answer did not come"},
+    {"windows_resynced", "exchanges", "resets of ARQ windows that this station began"},
     {"warnings_sent", "frames", "WARNING D_PDUs sent"},
     {"warnings_received", "frames", "WARNING D_PDUs received"},
     {"links_made", "links", "physical links made"},

@@ -22,6 +22,7 @@ enum class Counter : std::uint8_t {
   frames_duplicate,
   frames_out_of_window,
   reply_timeouts,
+  windows_resynced,
   warnings_sent,
   warnings_received,
   links_made,

@@ -109,7 +109,7 @@ void ArqSender::start_next_transfer() {
     window_ = TxWindow(config_.window);
     cpdu_id_ = (cpdu_id_ + 1) & 0x0F;
   }
-  open_.emplace(*current_, Transfer{.request = std::move(queue.front())});
+  open_.emplace(*current_, Transfer{.request = std::move(queue.front()), .started = started_++});
   queue.pop_front();
 }
 
@@ -228,6 +228,22 @@ void ArqSender::report(CpduId id, std::size_t octets, Outcome outcome) {
   }
   queued_octets_ -= octets;
   outcomes_.push_back(outcome);
+}
+
+void ArqSender::restart(FrameNumber lwe) {
+  std::vector<Transfer> begun;
+  for (auto& [id, transfer] : open_) {
+    if (!transfer.expired) begun.push_back(std::move(transfer));
+  }
+  std::sort(begun.begin(), begun.end(),
+            [](const Transfer& a, const Transfer& b) { return a.started > b.started; });
+  for (Transfer& transfer : begun) {
+    waiting_[transfer.request.priority].push_front(std::move(transfer.request));
+  }
+  open_.clear();
+  current_.reset();
+  window_ = TxWindow(config_.window, lwe);
+  in_doubt_ = false;
 }
 
 void ArqSender::on_terminated() {

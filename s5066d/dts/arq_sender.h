@@ -60,6 +60,12 @@ class ArqSender {
   void on_deadline(Instant now);
   std::optional<Instant> next_deadline() const;
 
+  /// TX LWE becomes `lwe` and nothing is out: C_PDUs that had been sent in part begin again.
+  void restart(FrameNumber lwe);
+  /// Where a restart leaves out nothing but what was sent.
+  FrameNumber next_number() const { return window_.uwe() + 1; }
+  FrameNumber lwe() const { return window_.lwe(); }
+
   /// The connection is gone: everything accepted is rejected.
   void on_terminated();
 
@@ -71,6 +77,7 @@ class ArqSender {
     std::size_t segmented = 0;  // octets given to frames
     unsigned unacknowledged = 0;
     std::optional<FrameNumber> last;  // its END frame, once that exists
+    std::uint64_t started = 0;        // counts up
     bool expired = false;             // reported already
   };
 
@@ -97,6 +104,7 @@ class ArqSender {
   std::map<CpduId, Transfer> open_;                  // segmented in part or in full
   std::optional<CpduId> current_;                    // the one being segmented
   std::set<std::pair<Instant, CpduId>> deadlines_;
+  std::uint64_t started_ = 0;
   std::size_t queued_octets_ = 0;
   std::deque<Outcome> outcomes_;
 };

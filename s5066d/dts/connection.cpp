@@ -37,19 +37,26 @@ void Connection::on_terminated() {
 Connection::Verdict Connection::on_data(FrameNumber number, const pdu::DataFlags& flags,
                                         Bytes segment, bool ok) {
   heard_ = active_ = true;
+  if (resync_.discards_data()) return Verdict::out_of_sync;  // the peer will begin anew
+  resync_.on_data();
   if (!regular_rx_.on_data(number, flags, std::move(segment), ok)) {
-    out_of_sync_ = true;
+    rx_out_of_sync_ = true;
     return Verdict::out_of_sync;
   }
   ack_owed_ = true;
   out_of_sync_bursts_ = 0;
+  resynced_ = false;
   return Verdict::taken;
 }
 
 Connection::Verdict Connection::on_ack(const pdu::Ack& ack) {
+  if (resync_.open()) return Verdict::out_of_sync;  // it speaks of the windows before
   const Verdict verdict = take_ack(regular_tx_, ack);
-  if (verdict == Verdict::out_of_sync) out_of_sync_ = true;
-  if (verdict == Verdict::taken) out_of_sync_bursts_ = 0;
+  if (verdict == Verdict::out_of_sync) tx_out_of_sync_ = true;
+  if (verdict == Verdict::taken) {
+    out_of_sync_bursts_ = 0;
+    resynced_ = false;
+  }
   return verdict;
 }
 
@@ -84,8 +91,49 @@ Connection::Verdict Connection::take_ack(ArqSender& sender, const pdu::Ack& ack)
   return Verdict::taken;
 }
 
+Connection::Verdict Connection::on_reset(const pdu::Reset& reset) {
+  heard_ = active_ = true;
+  const Resync::Effects effects = resync_.on_reset(reset);
+  restart(effects);
+  if (!effects.answered) return Verdict::unexpected;
+  replies_missed_ = 0;
+  return Verdict::taken;
+}
+
+// Expedited data has its own numbers and goes on (C.3.6(1)).
+void Connection::restart(const Resync::Effects& effects) {
+  if (effects.restart_all) {
+    regular_tx_.restart({0});
+    regular_rx_.restart({0});
+  }
+  if (effects.restart_tx) regular_tx_.restart(regular_tx_.next_number());
+  if (effects.restart_rx) regular_rx_.restart(*effects.restart_rx);
+  if (effects.restart_all || effects.restart_rx) {
+    ack_owed_ = false;
+    restarted_ = true;
+  }
+  out_of_sync_bursts_ = 0;
+  rx_out_of_sync_ = tx_out_of_sync_ = false;
+}
+
+// After so many transmissions that disagree the side that is wrong is made to agree; if that did
+// not help, both begin anew.
 void Connection::on_heard_over() {
-  if (std::exchange(out_of_sync_, false)) ++out_of_sync_bursts_;
+  const bool rx = std::exchange(rx_out_of_sync_, false);
+  const bool tx = std::exchange(tx_out_of_sync_, false);
+  if (!rx && !tx) return;
+  if (++out_of_sync_bursts_ < config_.out_of_sync_max || resync_.open()) return;
+  out_of_sync_bursts_ = 0;
+  counters_.add(Counter::windows_resynced);
+  const bool full = std::exchange(resynced_, true) || (rx && tx);
+  if (full) {
+    resync_.start(Resync::Kind::full);
+  } else if (rx) {
+    resync_.start(Resync::Kind::tx_window);
+  } else {
+    regular_tx_.restart(regular_tx_.next_number());
+    resync_.start(Resync::Kind::rx_window);
+  }
 }
 
 // --- Transmissions -------------------------------------------------------------------------------
@@ -96,6 +144,11 @@ bool Connection::fill(bool answer_only, IntervalBudget& budget, BurstBuilder& bu
   if (expedited_ack_owed_) {
     const int copies = regular_tx_.has_work() && !answer_only ? 1 : kAckCopiesMax;
     filled_.expedited_ack = add_acks<pdu::ExpeditedAck>(expedited_rx_.ack(), copies, budget, burst);
+  }
+  if (resync_.has_work()) {
+    const bool asks = resync_.fill(common(), regular_tx_.lwe(), budget, burst);
+    filled_.reset = asks;
+    if (resync_.open()) return burst.dpdus().size() > before;
   }
   std::optional<pdu::Ack> ack;
   if (ack_owed_) ack = regular_rx_.ack();
@@ -134,6 +187,7 @@ bool Connection::add_acks(const pdu::Ack& ack, int copies_max, IntervalBudget& b
 void Connection::on_transmitted(bool sent) {
   if (!sent && filled_.ack) ack_owed_ = true;
   if (!sent && filled_.expedited_ack) expedited_ack_owed_ = true;
+  resync_.on_transmitted(sent);
   if (filled_.data) regular_tx_.on_sent();
   if (filled_.expedited_data) expedited_tx_.on_sent();
   filled_ = {};

@@ -11,6 +11,7 @@
 #include "s5066d/dts/arq_receiver.h"
 #include "s5066d/dts/arq_sender.h"
 #include "s5066d/dts/interval_packer.h"
+#include "s5066d/dts/resync.h"
 #include "s5066d/dts/service.h"
 
 namespace s5066::dts {
@@ -21,6 +22,8 @@ class Connection {
     Address self;
     ArqSender::Config regular;
     ArqSender::Config expedited;
+    unsigned out_of_sync_max;  // bursts in a row that disagree, then the windows are made to agree
+    unsigned resets_missed_max;  // type 3 without an answer, in a row
   };
   /// What a D_PDU of the peer was to this connection.
   enum class Verdict : std::uint8_t {
@@ -43,25 +46,30 @@ class Connection {
   Verdict on_ack(const pdu::Ack& ack);
   void on_expedited_data(pdu::ExpeditedData& data, bool ok);
   Verdict on_expedited_ack(const pdu::Ack& ack);
+  /// `taken` when it completes an exchange of ours.
+  Verdict on_reset(const pdu::Reset& reset);
   /// The transmission that was being heard has ended.
   void on_heard_over();
   /// An ARQ D_PDU of this connection has come, whatever it was.
   bool heard() const { return heard_; }
   /// … since the last call.
   bool take_active() { return std::exchange(active_, false); }
-  /// Transmissions in a row that did not fit our windows.
-  unsigned out_of_sync_bursts() const { return out_of_sync_bursts_; }
+  /// The windows disagree, and the peer does not answer to that.
+  bool hopeless() const { return resync_.open() && resync_.tries() >= config_.resets_missed_max; }
+  /// Since the last call the windows began anew: C_PDUs may come a second time.
+  bool take_restarted() { return std::exchange(restarted_, false); }
 
   // --- Transmissions ---
-  bool answer_owed() const { return ack_owed_ || expedited_ack_owed_; }
+  bool answer_owed() const { return ack_owed_ || expedited_ack_owed_ || resync_.answer_owed(); }
   bool has_work() const {
-    return answer_owed() || regular_tx_.has_work() || expedited_tx_.has_work();
+    return answer_owed() || resync_.has_work() || regular_tx_.has_work() ||
+           expedited_tx_.has_work();
   }
   /// Adds acknowledgements, then expedited data; while none of that is under way, regular data.
   /// With `answer_only` nothing that asks for an answer. False when nothing was added.
   bool fill(bool answer_only, IntervalBudget& budget, BurstBuilder& burst);
   /// What the last fill added waits for an answer.
-  bool wants_reply() const { return filled_.data || filled_.expedited_data; }
+  bool wants_reply() const { return filled_.data || filled_.expedited_data || filled_.reset; }
   /// The transmission with the last fill is over; `sent` when it left the antenna.
   void on_transmitted(bool sent);
   /// The answer has not come; returns how often in a row.
@@ -83,7 +91,9 @@ class Connection {
     bool expedited_ack = false;
     bool data = false;
     bool expedited_data = false;
+    bool reset = false;
   };
+  void restart(const Resync::Effects& effects);
   Verdict take_ack(ArqSender& sender, const pdu::Ack& ack);
   template <typename AckDpdu>
   bool add_acks(const pdu::Ack& ack, int copies_max, IntervalBudget& budget,
@@ -102,8 +112,12 @@ class Connection {
   bool expedited_ack_owed_ = false;
   bool heard_ = false;
   bool active_ = false;
-  bool out_of_sync_ = false;  // in the transmission being heard
+  Resync resync_;
+  bool rx_out_of_sync_ = false;  // in the transmission being heard
+  bool tx_out_of_sync_ = false;
   unsigned out_of_sync_bursts_ = 0;
+  bool resynced_ = false;  // the windows were made to agree, and nothing has fitted since
+  bool restarted_ = false;
   unsigned replies_missed_ = 0;
   std::uint64_t octets_acknowledged_ = 0;
   Filled filled_;

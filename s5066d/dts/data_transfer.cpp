@@ -94,7 +94,9 @@ void DataTransfer::on_connection_made(Instant now, Address peer) {
   const Connection::Config config{
       .self = config_.address,
       .regular = {segment, config_.window, config_.link_queue_octets_max, false},
-      .expedited = {segment, config_.window, config_.expedited_queue_octets_max, true}};
+      .expedited = {segment, config_.window, config_.expedited_queue_octets_max, true},
+      .out_of_sync_max = config_.out_of_sync_max,
+      .resets_missed_max = config_.resets_missed_max};
   connections_.emplace(std::piecewise_construct, std::forward_as_tuple(peer),
                        std::forward_as_tuple(peer, config, counters_));
   settle(now);
@@ -269,10 +271,14 @@ void DataTransfer::on_dpdu(Instant now, Instant, bool, pdu::AckOnly& ack) {
   }
 }
 
-void DataTransfer::on_dpdu(Instant, Instant, bool, pdu::Reset& reset) {
-  if (connection_for(reset.common, pdu::DpduType::reset)) {
-    owe_warning(reset.common.source, pdu::type_of(reset), kReasonUnrecognised);
+void DataTransfer::on_dpdu(Instant now, Instant, bool, pdu::Reset& reset) {
+  Connection* connection = connection_for(reset.common, pdu::DpduType::reset);
+  if (!connection) return;
+  const auto verdict = connection->on_reset(reset);
+  if (verdict == Connection::Verdict::taken) {
+    on_answer(now, *connection, verdict, pdu::DpduType::reset);
   }
+  collect(*connection);
 }
 
 void DataTransfer::on_dpdu(Instant, Instant, bool ok, pdu::ExpeditedData& data) {
@@ -332,9 +338,10 @@ void DataTransfer::on_reply_missing(Instant now) {
   counters_.add(Counter::reply_timeouts);
   const auto peer = std::exchange(reply_awaited_from_, std::nullopt);
   if (!peer) return;
-  const unsigned missed = connections_.at(*peer).on_reply_missing();
+  Connection& connection = connections_.at(*peer);
+  const unsigned missed = connection.on_reply_missing();
   trace_.on_trace({.at = now, .kind = TraceKind::reply_timeout, .peer = *peer, .a = missed});
-  if (missed >= config_.replies_missed_max) lose(now, *peer);
+  if (missed >= config_.replies_missed_max || connection.hopeless()) lose(now, *peer);
 }
 
 bool DataTransfer::anything_to_send() const {
@@ -359,6 +366,7 @@ Connection* DataTransfer::choose_connection() {
 
 void DataTransfer::transmit(Instant now) {
   S5066_ASSERT(!burst_);
+  on_heard_over();  // half duplex: our own transmitter drowns whatever was there
   IntervalBudget budget(config_.mode, transmission_max(config_));
   BurstBuilder burst;
   burst_ = OwnBurst{.id = {++bursts_made_}};
@@ -404,7 +412,6 @@ void DataTransfer::transmit(Instant now) {
   burst_->give_up_at = now + airtime + kModemPatience;
   actions_.push_back(modem::Command(
       modem::TransmitBurst{burst_->id, config_.mode, std::move(encoded.octets), now}));
-  on_heard_over();
   turn_.on_transmit_started(now);
 }
 
@@ -424,6 +431,7 @@ void DataTransfer::trace_dpdu(Instant now, TraceKind kind, const pdu::Dpdu& dpdu
 
 void DataTransfer::collect(Connection& connection) {
   if (connection.take_active()) actions_.push_back(PeerActive{connection.peer()});
+  if (connection.take_restarted()) actions_.push_back(ConnectionReset{connection.peer()});
   while (auto outcome = connection.poll_outcome()) {
     std::visit([&](const auto& o) { actions_.push_back(o); }, *outcome);
   }
@@ -444,14 +452,11 @@ void DataTransfer::want_transmit(Instant now) {
 // Runs after every input: hands results up, tells the turn control what is wanted, and does what it
 // decides.
 void DataTransfer::settle(Instant now) {
-  std::vector<Address> hopeless;
   nonarq_tx_.drop_expired(now);
   for (auto& [peer, connection] : connections_) {
     connection.on_deadline(now);
     collect(connection);
-    if (connection.out_of_sync_bursts() >= config_.out_of_sync_max) hopeless.push_back(peer);
   }
-  for (const Address peer : hopeless) lose(now, peer);
   // While something is heard, segments that passed the antenna in time may still be on their way.
   if (!heard_) nonarq_rx_.on_deadline(now);
   collect_nonarq();

@@ -31,7 +31,8 @@ struct Config {
   Duration turnaround = std::chrono::milliseconds(200);  // end of a burst to our own key-down
   Duration reply_margin = std::chrono::seconds(1);       // slack for an answer to be detected
   unsigned replies_missed_max = 8;                       // in a row, then the link is lost
-  unsigned out_of_sync_max = 3;                          // bursts in a row, then the link is lost
+  unsigned out_of_sync_max = 3;    // bursts in a row, then the windows are made to agree
+  unsigned resets_missed_max = 3;  // resets without an answer, then the link is lost
   std::size_t links_max = 16;
   std::size_t link_queue_octets_max = 512 * 1024;
   std::size_t expedited_queue_octets_max = 64 * 1024;  // of each link
@@ -43,7 +44,7 @@ struct Config {
 std::size_t segment_octets(const Config& config);
 
 using Action = std::variant<modem::Command, CpduConfirm, CpduRejected, CpduIndication,
-                            ConnectionLost, PeerActive, WarningReceived>;
+                            ConnectionLost, ConnectionReset, PeerActive, WarningReceived>;
 
 class DataTransfer {
  public:

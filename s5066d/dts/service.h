@@ -69,6 +69,12 @@ struct ConnectionLost {
   Address peer;
 };
 
+/// The ARQ windows of the connection began anew (C.6.5, C.3.6). Nothing that was accepted is lost;
+/// C_PDUs of the peer that were delivered before may come again.
+struct ConnectionReset {
+  Address peer;
+};
+
 /// Frames of the connection are coming in: the peer is at it, although no C_PDU is complete yet. At
 /// most one for each piece the modem delivers.
 struct PeerActive {

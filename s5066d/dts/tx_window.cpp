@@ -4,7 +4,7 @@
 
 namespace s5066::dts {
 
-TxWindow::TxWindow(unsigned frames_max) : frames_max_(frames_max) {
+TxWindow::TxWindow(unsigned frames_max, FrameNumber lwe) : frames_max_(frames_max), lwe_(lwe) {
   S5066_ASSERT(frames_max >= 1 && frames_max <= kWindowMax);
 }
 

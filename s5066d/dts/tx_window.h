@@ -28,7 +28,7 @@ struct TxFrame {
 
 class TxWindow {
  public:
-  explicit TxWindow(unsigned frames_max);
+  explicit TxWindow(unsigned frames_max, FrameNumber lwe = {0});
 
   bool empty() const { return frames_.empty(); }
   bool full() const { return frames_.size() >= frames_max_; }
@@ -54,7 +54,7 @@ class TxWindow {
 
  private:
   std::size_t frames_max_;
-  FrameNumber lwe_{0};
+  FrameNumber lwe_;
   std::deque<TxFrame> frames_;
 };
 

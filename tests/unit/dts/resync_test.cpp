@@ -1,0 +1,184 @@
+// Reset and window resynchronisation: type 3 (C.3.6, C.6.3, C.6.5).
+#include "s5066d/dts/resync.h"
+#include "tests/unit/dts/dts_world.h"
+
+namespace s5066::dts {
+namespace {
+
+std::vector<pdu::Reset> fill(Resync& resync, std::uint8_t tx_lwe = 0) {
+  IntervalBudget budget({}, 10s);
+  BurstBuilder burst;
+  resync.fill({}, {tx_lwe}, budget, burst);
+  resync.on_transmitted(true);
+  std::vector<pdu::Reset> out;
+  for (const auto& dpdu : burst.dpdus()) out.push_back(std::get<pdu::Reset>(dpdu));
+  return out;
+}
+
+TEST(Resync, a_full_reset_asks_with_all_else_zero_and_is_answered_by_zeros) {
+  Resync ours;
+  Resync theirs;
+  ours.start(Resync::Kind::full);
+  const auto command = fill(ours, 77);
+  ASSERT_FALSE(command.empty());
+  EXPECT_EQ(command[0], (pdu::Reset{.common = {}, .full_reset = true, .frame_id = 1}));
+  EXPECT_TRUE(theirs.on_reset(command[0]).restart_all);
+  EXPECT_FALSE(theirs.open());
+  const auto answer = fill(theirs);
+  ASSERT_FALSE(answer.empty());
+  EXPECT_EQ(answer[0], (pdu::Reset{.common = {}, .ack = true}));
+  const auto effects = ours.on_reset(answer[0]);
+  EXPECT_TRUE(effects.restart_all);
+  EXPECT_TRUE(effects.answered);
+  EXPECT_FALSE(ours.open());
+}
+
+TEST(Resync, a_copy_of_a_command_is_acknowledged_and_not_executed_again_until_data_came) {
+  Resync resync;
+  const pdu::Reset command{.common = {}, .full_reset = true, .frame_id = 9};
+  EXPECT_TRUE(resync.on_reset(command).restart_all);
+  fill(resync);
+  EXPECT_FALSE(resync.on_reset(command).restart_all);
+  EXPECT_TRUE(resync.answer_owed());
+  resync.on_data();
+  EXPECT_TRUE(resync.on_reset(command).restart_all);
+}
+
+TEST(Resync, a_window_command_sets_rx_lwe_and_is_acknowledged) {
+  Resync ours;
+  Resync theirs;
+  ours.start(Resync::Kind::rx_window);
+  const auto command = fill(ours, 42);
+  EXPECT_TRUE(command[0].rx_window_command);
+  EXPECT_EQ(command[0].new_rx_lwe, FrameNumber{42});
+  const auto effects = theirs.on_reset(command[0]);
+  EXPECT_EQ(effects.restart_rx, FrameNumber{42});
+  EXPECT_FALSE(effects.restart_all);
+  const auto answer = fill(theirs);
+  EXPECT_TRUE(answer[0].ack);
+  EXPECT_FALSE(answer[0].rx_window_command);
+  EXPECT_TRUE(ours.on_reset(answer[0]).answered);
+}
+
+TEST(Resync, a_request_is_answered_by_the_command_which_is_then_acknowledged) {
+  Resync ours;
+  Resync theirs;
+  ours.start(Resync::Kind::tx_window);
+  const auto request = fill(ours);
+  EXPECT_TRUE(request[0].tx_window_request);
+  EXPECT_TRUE(theirs.on_reset(request[0]).restart_tx);
+  const auto command = fill(theirs, 17);
+  EXPECT_TRUE(command[0].rx_window_command);
+  EXPECT_TRUE(command[0].ack);
+  const auto effects = ours.on_reset(command[0]);
+  EXPECT_EQ(effects.restart_rx, FrameNumber{17});
+  EXPECT_TRUE(effects.answered);
+  EXPECT_TRUE(theirs.on_reset(fill(ours)[0]).answered);
+  EXPECT_FALSE(ours.open() || theirs.open());
+}
+
+TEST(Resync, two_full_resets_that_cross_end_both) {
+  Resync a;
+  Resync b;
+  a.start(Resync::Kind::full);
+  b.start(Resync::Kind::full);
+  const auto from_a = fill(a);
+  const auto from_b = fill(b);
+  EXPECT_TRUE(a.on_reset(from_b[0]).restart_all);
+  EXPECT_TRUE(b.on_reset(from_a[0]).restart_all);
+  EXPECT_FALSE(a.open() || b.open());
+  EXPECT_FALSE(a.on_reset(fill(b)[0]).restart_all);
+}
+
+TEST(Resync, a_transmission_that_did_not_leave_is_no_try_and_keeps_the_answer_owed) {
+  Resync resync;
+  resync.on_reset({.common = {}, .rx_window_command = true, .frame_id = 1});
+  resync.start(Resync::Kind::full);
+  IntervalBudget budget({}, 10s);
+  BurstBuilder burst;
+  resync.fill({}, {0}, budget, burst);
+  resync.on_transmitted(false);
+  EXPECT_EQ(resync.tries(), 0u);
+  EXPECT_TRUE(resync.answer_owed());
+}
+
+/// Station 1 forgets its windows while station 0 is at frame 130 of its own.
+void make_them_disagree(DtsWorld& world) {
+  world.connect(0, 1);
+  for (std::uint64_t i = 0; i < 130; ++i) world.send(0, 1, i, pattern(10, i));
+  world.run_for(5min);
+  ASSERT_EQ(world[1].received.size(), 130u);
+  world[1].received.clear();
+  world[1].dts->on_connection_terminated(world.now(), DtsWorld::address(0));
+  world.made(1, 0);
+}
+
+TEST(ResyncTransfer, peers_that_disagree_about_the_windows_agree_again_and_lose_nothing) {
+  DtsWorld world(2, {}, 7);
+  make_them_disagree(world);
+  for (std::uint64_t i = 0; i < 10; ++i) world.send(0, 1, 1000 + i, pattern(900, i));
+  for (std::uint64_t i = 0; i < 10; ++i) world.send(1, 0, 2000 + i, pattern(900, i));
+  world.run_for(10min);
+  EXPECT_TRUE(world[0].lost.empty());
+  EXPECT_EQ(world[0].confirmed.size(), 140u);
+  EXPECT_EQ(world[1].confirmed.size(), 10u);
+  ASSERT_EQ(world[1].received.size(), 10u);
+  for (std::uint64_t i = 0; i < 10; ++i) EXPECT_EQ(world[1].received[i].cpdu, pattern(900, i));
+  EXPECT_GE(world[0].counters[Counter::windows_resynced], 1u);
+  expect_clean_air(world);
+}
+
+// Goal:   a window that shows to be another one is made to agree: all arrives in order, though some
+//         of it twice.
+// Method: either forgets its windows at a random moment, on a channel with losses.
+TEST(ResyncTransfer, under_loss_a_forgotten_window_costs_nothing_but_time) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    SCOPED_TRACE(seed);
+    DtsWorld world(2, {.frame_loss = 0.2, .missed_sync = 0.05}, seed,
+                   {.replies_missed_max = 1000, .resets_missed_max = 1000});
+    Rng rng(seed);
+    world.connect(0, 1);
+    // Further back than frames can be out, or the old window would pass for the new one.
+    const std::uint64_t before = 70 + rng.below(58);
+    for (std::uint64_t i = 0; i < before; ++i) world.send(0, 1, i, pattern(5, i));
+    world.run_for(20min);
+    const std::size_t forgets = rng.below(2);
+    world[forgets].dts->on_connection_terminated(world.now(), DtsWorld::address(1 - forgets));
+    world.made(forgets, 1 - forgets);
+    world[1].received.clear();
+    world[0].confirmed.clear();
+    for (std::uint64_t i = 0; i < 20; ++i) world.send(0, 1, 1000 + i, pattern(900, i));
+    world.run_for(2h);
+    EXPECT_EQ(world[0].confirmed.size(), 20u);
+    EXPECT_TRUE(world[0].lost.empty());
+    std::vector<Bytes> got;
+    for (const auto& indication : world[1].received) {
+      if (std::find(got.begin(), got.end(), indication.cpdu) == got.end()) {
+        got.push_back(indication.cpdu);
+      }
+    }
+    ASSERT_EQ(got.size(), 20u);
+    for (std::uint64_t i = 0; i < 20; ++i) EXPECT_EQ(got[i], pattern(900, i));
+    expect_clean_air(world);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(ResyncTransfer, a_peer_that_never_answers_a_reset_is_given_up) {
+  DtsWorld world(2, {}, 7);
+  make_them_disagree(world);
+  world.send(0, 1, 1000, pattern(10, 1));
+  // Station 1 finds the frames outside its window, and asks; from then on nobody hears anything.
+  for (int i = 0; i < 60000 && world[1].counters[Counter::windows_resynced] == 0; ++i) {
+    world.run_for(10ms);
+  }
+  ASSERT_EQ(world[1].counters[Counter::windows_resynced], 1u);
+  world.medium().set_options({.missed_sync = 1});
+  world.run_for(30min);
+  EXPECT_EQ(world[1].lost, std::vector{DtsWorld::address(0)});
+  EXPECT_EQ(world[1].counters[Counter::reply_timeouts], 3u);
+  EXPECT_EQ(world[0].rejected.size(), 1u);
+}
+
+}  // namespace
+}  // namespace s5066::dts
