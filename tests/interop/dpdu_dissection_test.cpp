@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "s5066d/pdu/capture.h"
+#include "s5066d/pdu/eow.h"
 #include "s5066d/pdu/header.h"
 #include "tests/support/dpdu_samples.h"
 #include "tests/support/tshark.h"
@@ -222,17 +223,49 @@ TEST(DpduDissection, the_shortest_and_the_longest_of_each_type_are_whole) {
                     pdu::Warning{}});
 }
 
-TEST(DpduDissection, an_engineering_order_wire_message_is_understood) {
-  pdu::AckOnly refusal;  // EOW 3: unrecognised type 9
-  refusal.common.eow = {.type = 3, .contents = 9};
-  pdu::AckOnly advice;  // EOW 1: 2400 bit/s, long
-  advice.common.eow = {.type = 1, .contents = 0x5A};
-  expect_dissected({refusal, advice});
-  const auto packets = test::dissect(capture_of({refusal, advice}));
+TEST(DpduDissection, each_engineering_order_wire_message_is_understood) {
+  using namespace pdu;
+  Management request{
+      .common = {.eow = make_eow(
+                     EowType::drc_request,
+                     DrcRequest{.rate = 5, .interleaver = 2, .advisory = true, .equal = true})},
+      .valid = true};
+  Management response{
+      .common = {.eow = make_eow(EowType::drc_response,
+                                 DrcResponse{DrcAnswer::refuse, DrcReason::cannot_change_either})},
+      .valid = true};
+  AckOnly unrecognised{.common = {.eow = make_unrecognised(9)}, .ack = {}};
+  AckOnly capabilities{.common = {.eow = make_capability(capability::kMs110 | capability::kArcs)},
+                       .ack = {}};
+  Management frequency{.common = {.eow = make_eow(EowType::frequency_response,
+                                                  DrcResponse{DrcAnswer::refuse,
+                                                              DrcReason::cannot_change_frequency})},
+                       .valid = true};
+  Management hdr{.valid = true, .ack = true};
+  hdr.common.eow = make_hdr_request(
+      {.waveform = 3, .channels = 2, .rate_bps = 9600, .interleaver_cs = 432}, hdr.extension);
+  const auto packets =
+      test::dissect(capture_of({request, response, unrecognised, capabilities, frequency, hdr}));
   ASSERT_TRUE(packets.ok());
-  EXPECT_EQ((*packets)[0].numbers("s5066dts.eow.unrec_type.reason"), std::vector<std::uint64_t>{9});
-  EXPECT_EQ((*packets)[1].numbers("s5066dts.eow.drc_request.data_rate"),
-            std::vector<std::uint64_t>{5});
+  const auto field = [&](std::size_t packet, const std::string& name) {
+    const auto numbers = packets->at(packet).numbers("s5066dts.eow." + name);
+    return numbers.size() == 1 ? static_cast<int>(numbers[0]) : -1;
+  };
+  EXPECT_EQ(field(0, "drc_request.data_rate"), 5);
+  EXPECT_EQ(field(0, "drc_request.interleaving"), 2);
+  EXPECT_EQ(field(0, "drc_request.others"), 3);
+  EXPECT_EQ(field(1, "drc_response.response"), 1);
+  EXPECT_EQ(field(1, "drc_response.reason"), 4);
+  EXPECT_EQ(field(2, "unrec_type.reason"), 9);
+  EXPECT_EQ(field(3, "capability.mil_std_188_110a"), 1);
+  EXPECT_EQ(field(3, "capability.arcs"), 1);
+  EXPECT_EQ(field(3, "capability.adaptive"), 0);
+  EXPECT_EQ(field(4, "alm_response.response"), 1);
+  EXPECT_EQ(field(4, "alm_response.reason"), 6);
+  EXPECT_EQ(field(5, "hdr_drc_request.waveform"), 3);
+  EXPECT_EQ(field(5, "hdr_drc_request.num_channels"), 2);
+  EXPECT_EQ(field(5, "hdr_drc_request.data_rate"), 9600);
+  EXPECT_EQ(field(5, "hdr_drc_request.interleaver_length"), 432);
 }
 
 TEST(DpduDissection, a_wrong_crc_would_be_noticed) {
