@@ -26,7 +26,10 @@ NodeConfig node_config(Address address) {
   config.dts.transmission_max = dts::kTransmissionMax;
   config.sap.bind.allow_management_sap = true;  // so that 16 clients find a SAP each
   config.sap.bind.allow_reserved_saps = true;
+  // The clock is far ahead of the clients, which must not seem idle or slow for that.
   config.sap.links.idle_timeout = std::chrono::hours(1);
+  config.sap.unbound_idle_timeout = std::chrono::hours(1);
+  config.partial_primitive_timeout = std::chrono::hours(1);
   return config;
 }
 
