@@ -129,6 +129,7 @@ sis::UnidataRequest request_to_bravo(const std::string& text, sis::Confirmation 
   return request;
 }
 
+// F.16
 TEST(LiveTransfer, every_primitive_on_sap_5_shows_what_it_means) {
   Pair pair;
   for (const char* name : {"alpha", "bravo"}) ASSERT_NO_FATAL_FAILURE(pair.start_node(name));

@@ -122,6 +122,7 @@ TEST_F(Link, a_request_for_another_type_is_a_new_call) {
 }
 
 // B.3(3.3)-(3.5)
+// B.3(3.4),(3.5)
 TEST_F(Link, linked_externally_a_link_is_made_and_broken_without_a_word) {
   config.linked_externally = {kPeer};
   restart();

@@ -150,6 +150,7 @@ TEST(ConfigLoad, a_file_that_cannot_be_read_says_why) {
   EXPECT_EQ(all_lines(load_node("/").problems), "/: cannot be read: Is a directory\n");
 }
 
+// F.16
 TEST(ConfigLoad, what_is_left_out_keeps_the_default_of_its_layer) {
   const auto loaded = parse_node("f", kGood);
   ASSERT_TRUE(loaded.value.has_value());

@@ -74,7 +74,7 @@ TEST_F(AnnexAData, only_the_named_node_and_sap_get_it) {
   EXPECT_EQ(c.got(), compact("15 04 E1020306 13 E1020304 0001 42"));
 }
 
-// A.2.1.6(5) A.2.2.3(4) A.2.2.28.2(1)-(5),(7),(8) A.2.1.1(7),(8)
+// A.2.1.6(5) A.2.2.3(4) A.2.2.28.2(1)-(5),(7),(8) A.2.1.1(7),(8) A.2.2.3(12),(13)
 TEST_F(AnnexAData, default_means_the_service_type_of_the_bind_and_other_modes_override_it) {
   HexClient a = bind(alpha, 3, "20 20");  // non-ARQ, two retransmissions
   HexClient b = bind(bravo, 4, "10 00");

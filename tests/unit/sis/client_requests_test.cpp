@@ -170,6 +170,7 @@ TEST(ClientRequests, an_answer_that_never_comes_ends_the_wait_after_its_time) {
 
 // --- Flow control --------------------------------------------------------------------------------
 
+// A.2.1.14(2),(3)
 TEST(ClientRequests, holds_requests_while_the_flow_is_off_and_sends_them_in_order_after) {
   FakeServer server;
   server.bring_up();

@@ -182,6 +182,9 @@ TEST(SisCodec, the_examples_cover_every_type) {
   EXPECT_EQ(types.size(), kTypeMax);
 }
 
+// A.2.2.2(13) A.2.2.5(1) A.2.2.7(1) A.2.2.10(1) A.2.2.11(1) A.2.2.12(1) A.2.2.13(1) A.2.2.16(1)
+// A.2.2.17(1) A.2.2.18(1) A.2.2.20(1)-(3) A.2.2.21(1)-(3) A.2.2.22(1)-(3) A.2.2.23(1)-(3)
+// A.2.2.24(1)-(3) A.2.2.25(1)-(3) A.2.2.26(1)-(3) A.2.2.27(1)-(3)
 TEST(SisCodec, reproduces_every_worked_example_both_ways) {
   for (const Vector& vector : vectors()) {
     SCOPED_TRACE(vector.name);
