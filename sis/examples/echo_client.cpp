@@ -1,9 +1,10 @@
 // The smallest useful SIS client: binds to SAP 15 of the node on this machine and sends every U_PDU
-// back to where it came from. `echo_client [HOST [PORT]]`
+// back to where it came from. `echo_client [HOST [PORT [--once]]]`; --once ends with the binding.
 #include <boost/asio/io_context.hpp>
 #include <cstdlib>
 #include <iostream>
 #include <optional>
+#include <string>
 
 #include "sis/client.h"
 
@@ -13,12 +14,14 @@ int main(int argc, char** argv) {
   sis::Client::Config config;
   if (argc > 1) config.host = argv[1];
   if (argc > 2) config.port = static_cast<std::uint16_t>(std::atoi(argv[2]));
+  const bool once = argc > 3 && std::string(argv[3]) == "--once";
   config.core.sap = {15};
 
   boost::asio::io_context io;
   std::optional<sis::Client> client;
-  client.emplace(io, config, /*seed=*/1, [&client](const sis::Event& event) {
+  client.emplace(io, config, /*seed=*/1, [&client, once](const sis::Event& event) {
     std::cout << sis::to_string(event) << std::endl;
+    if (once && std::holds_alternative<sis::event::Unbound>(event)) return client->stop();
     const auto* arrived = std::get_if<sis::event::Indication>(&event);
     if (arrived == nullptr) return;
     const auto accepted = client->request_unidata({

@@ -44,9 +44,10 @@ const std::vector<Layer>& layers() {
        "sis/client(_connection)?\\.(h|cpp)",
        {"sis core", "base"},
        shell_and({"asio"})},
+      {"sis c", "sis/c/.*", {"sis client", "sis core", "base"}, shell_and({"asio", "c"})},
       {"sis tools",
        "sis/(tools|examples)/.*",
-       {"sis client", "sis core", "base"},
+       {"sis c", "sis client", "sis core", "base"},
        shell_and({"asio", "program_options"})},
       {"sis core", "sis/[^/]*", {"base"}, {}, true},
 
@@ -108,6 +109,7 @@ const std::vector<Layer>& layers() {
 
 const std::vector<Library>& libraries() {
   static const std::vector<Library> table = {
+      {"c", "std(def|int)\\.h"},
       {"threads",
        "thread|mutex|shared_mutex|condition_variable|future|stop_token|semaphore|latch|barrier"},
       {"random", "random"},

@@ -1,114 +1,18 @@
 // The sis_cat program as a user runs it, against a scripted server on a loopback port.
-#include <gtest/gtest.h>
-
-#include <array>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/write.hpp>
-#include <boost/process.hpp>
-#include <functional>
-#include <string>
-#include <vector>
-
-#include "sis/codec.h"
-#include "sis/framer.h"
+#include "tests/support/program_test.h"
 
 namespace s5066::sis {
 namespace {
 
-namespace asio = boost::asio;
 namespace bp = boost::process;
-using asio::ip::tcp;
-using boost::system::error_code;
 
-constexpr std::uint16_t kSmallMtu = 100;
-
-struct Outcome {
-  int exit_code = -1;
-  std::string out;
-  std::string err;
-};
-
-class SisCat : public testing::Test {
+class SisCat : public test::ProgramTest {
  protected:
-  SisCat() : acceptor_(io_, {asio::ip::address_v4::loopback(), 0}), socket_(io_), watchdog_(io_) {}
-
-  void say(const Primitive& primitive) {
-    Bytes octets;
-    encode(primitive, octets);
-    error_code gone;  // a client that left hears nothing
-    asio::write(socket_, asio::buffer(octets), gone);
-  }
-  void confirm(const UnidataRequest& request) {
-    say(UnidataRequestConfirm{.destination_sap = request.destination_sap,
-                              .destination = request.destination,
-                              .updu_part = request.updu});
-  }
-
-  /// Runs the program to its end with `input` on its standard input.
   Outcome run(std::vector<std::string> arguments, const std::string& input = {}) {
-    const std::vector<std::string> server{"--host", "127.0.0.1", "--port",
-                                          std::to_string(acceptor_.local_endpoint().port())};
+    const std::vector<std::string> server{"--host", "127.0.0.1", "--port", port()};
     arguments.insert(arguments.end(), server.begin(), server.end());
-    acceptor_.async_accept([this](const error_code& code, tcp::socket socket) {
-      if (code) return;
-      socket_ = std::move(socket);
-      read();
-    });
-    watchdog_.expires_after(std::chrono::seconds(60));
-    Outcome outcome;
-    std::future<std::string> out, err;
-    bp::child child(std::string(SIS_CAT), bp::args(arguments),
-                    bp::std_in<asio::buffer(input), bp::std_out> out, bp::std_err > err, io_,
-                    bp::on_exit([this](int, const std::error_code&) {
-                      watchdog_.cancel();
-                      acceptor_.close();  // what the program left in the socket is still read
-                    }));
-    watchdog_.async_wait([&child](const error_code& code) {
-      if (code) return;
-      ADD_FAILURE() << "the program does not end";
-      child.terminate();
-    });
-    io_.run();
-    child.wait();
-    outcome.exit_code = child.exit_code();
-    outcome.out = out.get();
-    outcome.err = err.get();
-    return outcome;
+    return ProgramTest::run(SIS_CAT, arguments, input);
   }
-
-  std::function<void(const Primitive&)> on_primitive = [this](const Primitive& primitive) {
-    if (std::holds_alternative<BindRequest>(primitive)) {
-      say(BindAccepted{.sap = std::get<BindRequest>(primitive).sap, .mtu = kSmallMtu});
-    }
-    if (const auto* request = std::get_if<UnidataRequest>(&primitive)) {
-      received.push_back(*request);
-      if (request->delivery.confirmation != Confirmation::none) confirm(*request);
-    }
-    seen.push_back(primitive);
-  };
-  std::vector<UnidataRequest> received;
-  std::vector<Primitive> seen;
-
- private:
-  void read() {
-    socket_.async_read_some(asio::buffer(in_), [this](const error_code& code, std::size_t size) {
-      if (code) return;
-      framer_.push(ByteSpan(in_).first(size));
-      while (const auto item = framer_.poll()) {
-        on_primitive(*decode(std::get<Framer::Frame>(*item).body));
-      }
-      read();
-    });
-  }
-
-  asio::io_context io_;
-  tcp::acceptor acceptor_;
-  tcp::socket socket_;
-  asio::steady_timer watchdog_;
-  Framer framer_;
-  std::array<std::uint8_t, 4096> in_{};
 };
 
 TEST_F(SisCat, sends_its_input_in_pieces_of_the_mtu_and_leaves_with_0_when_all_is_confirmed) {

@@ -1,0 +1,33 @@
+# See CMakeLists.txt, which sets the variables.
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE out ERROR_VARIABLE out)
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "${ARGN}\nended with ${result}\n${out}")
+  endif()
+endfunction()
+
+file(REMOVE_RECURSE ${work})
+foreach(component IN ITEMS development programs)
+  run(${CMAKE_COMMAND} --install ${build} --component ${component} --prefix ${work}/prefix)
+endforeach()
+foreach(file IN ITEMS bin/s5066d bin/hfmodem bin/s5066-relay bin/sis_cat
+                      lib/systemd/system/s5066d@.service lib/systemd/system/s5066-relay@.service)
+  if(NOT EXISTS ${work}/prefix/${file})
+    message(FATAL_ERROR "${file} is not installed")
+  endif()
+endforeach()
+
+# The folder has moved since, as packages do: nothing may point to where it was installed first.
+file(RENAME ${work}/prefix ${work}/moved)
+set(flags "")
+if(sanitize)
+  set(flags "-fsanitize=${sanitize}")
+endif()
+run(${CMAKE_COMMAND} -S ${outside} -B ${work}/outside -G ${generator}
+    -D CMAKE_PREFIX_PATH=${work}/moved -D CMAKE_BUILD_TYPE=Debug
+    -D CMAKE_C_COMPILER=${cc} -D CMAKE_CXX_COMPILER=${cxx}
+    -D CMAKE_C_FLAGS=${flags} -D CMAKE_CXX_FLAGS=${flags})
+run(${CMAKE_COMMAND} --build ${work}/outside)
+foreach(program IN ITEMS core client plain_c)
+  run(${work}/outside/${program})
+endforeach()
