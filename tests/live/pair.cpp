@@ -93,7 +93,7 @@ void Pair::start_node(const std::string& name) {
     text = std::regex_replace(text, std::regex("port: 0"), "port: " + std::to_string(port_[name]));
   }
   text = std::regex_replace(text, std::regex("modem \\{"), "modem {\n" + modem_text_[name]);
-  folder_.write(name + "-node.textproto", text);
+  folder_.write(name + "-node.textproto", text + node_text_[name]);
   start(name, {S5066_S5066D, "--config", name + "-node.textproto", "--capture", name + ".pcap"});
   ASSERT_TRUE(await([&] { return !ask(name, "status").empty() || !process(name).running(); }));
   ASSERT_TRUE(process(name).running()) << log(name);
@@ -102,6 +102,10 @@ void Pair::start_node(const std::string& name) {
 
 void Pair::configure_modem(const std::string& name, const std::string& text) {
   modem_text_[name] += text + "\n";
+}
+
+void Pair::configure_node(const std::string& name, const std::string& text) {
+  node_text_[name] += text + "\n";
 }
 
 void Pair::configure_relay(const std::string& name, const std::string& text) {

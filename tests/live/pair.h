@@ -43,6 +43,8 @@ class Pair {
   void start_node(const std::string& name);
   /// Puts `reopen_attempts_max` and the like into the modem's part, before the node starts.
   void configure_modem(const std::string& name, const std::string& text);
+  /// More text for the node's configuration, before it starts.
+  void configure_node(const std::string& name, const std::string& text);
   /// More text for the relay's configuration, before it starts.
   void configure_relay(const std::string& name, const std::string& text);
   void use_sis_port(const std::string& name, std::uint16_t port) { relay_port_[name] = port; }
@@ -79,6 +81,7 @@ class Pair {
   std::map<std::string, std::uint16_t> port_;        // of the nodes
   std::map<std::string, std::uint16_t> relay_port_;  // where a relay connects, if elsewhere
   std::map<std::string, std::string> modem_text_;
+  std::map<std::string, std::string> node_text_;
   std::map<std::string, std::string> relay_text_;
   std::map<std::string, Process> processes_;
 };

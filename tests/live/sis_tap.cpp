@@ -12,6 +12,8 @@
 #include <chrono>
 
 #include "sis/codec.h"
+#include "tests/support/sis_dissection.h"
+#include "tests/support/tshark.h"
 
 namespace s5066::live {
 
@@ -122,6 +124,22 @@ void SisTap::keep(bool to_server, ByteSpan octets) {
     capture_.add(to_server, whole, std::chrono::system_clock::now().time_since_epoch());
     primitives_.push_back(*std::move(primitive));
   }
+}
+
+std::size_t expect_dissected(const SisTap& tap) {
+  const auto primitives = tap.primitives();
+  const auto packets = test::dissect(tap.capture());
+  EXPECT_TRUE(packets.ok());
+  if (!packets) return 0;
+  EXPECT_GE(packets->size(), primitives.size());  // more may have passed since
+  for (std::size_t i = 0; i < std::min(packets->size(), primitives.size()); ++i) {
+    const auto shown = test::split_primitives((*packets)[i]);
+    EXPECT_EQ(shown.size(), 1u) << "packet " << i + 1;
+    if (shown.size() != 1) continue;
+    EXPECT_EQ(test::differences(shown[0], primitives[i]), std::vector<std::string>{})
+        << "packet " << i + 1;
+  }
+  return primitives.size();
 }
 
 }  // namespace s5066::live

@@ -44,4 +44,7 @@ class SisTap {
   std::thread thread_;
 };
 
+/// Holds every primitive that passed against its dissection; returns how many there were.
+std::size_t expect_dissected(const SisTap& tap);
+
 }  // namespace s5066::live

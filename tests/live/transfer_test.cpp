@@ -2,14 +2,12 @@
 // dissector that is not ours.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <variant>
 
 #include "sis/client.h"
 #include "tests/live/pair.h"
 #include "tests/live/sis_tap.h"
-#include "tests/support/sis_dissection.h"
 #include "tests/support/tshark.h"
 
 namespace s5066::live {
@@ -35,23 +33,6 @@ void expect_clean_dpdus(const std::string& pcap) {
     EXPECT_FALSE(packet.malformed) << whole(packet);
     EXPECT_GT(packet.count("s5066dts.sync"), 0u) << whole(packet);
   }
-}
-
-/// Holds every primitive that passed against its dissection; returns how many there were.
-std::size_t expect_dissected(const SisTap& tap) {
-  const auto primitives = tap.primitives();
-  const auto packets = test::dissect(tap.capture());
-  EXPECT_TRUE(packets.ok());
-  if (!packets) return 0;
-  EXPECT_GE(packets->size(), primitives.size());
-  for (std::size_t i = 0; i < std::min(packets->size(), primitives.size()); ++i) {
-    const auto shown = test::split_primitives((*packets)[i]);
-    EXPECT_EQ(shown.size(), 1u) << whole((*packets)[i]);
-    if (shown.size() != 1) continue;
-    EXPECT_EQ(test::differences(shown[0], primitives[i]), std::vector<std::string>{})
-        << whole((*packets)[i]);
-  }
-  return primitives.size();
 }
 
 TEST(LiveTransfer, a_file_crosses_byte_exact_and_dissects_as_meant) {

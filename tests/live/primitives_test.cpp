@@ -1,0 +1,238 @@
+// Primitives between two running servers and their clients: sent or received as meant, and shown by
+// a dissector that is not ours with the same values.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "sis/codec.h"
+#include "sis/framer.h"
+#include "sis/text.h"
+#include "tests/live/pair.h"
+#include "tests/live/sis_tap.h"
+
+namespace s5066::live {
+namespace {
+
+using namespace sis;
+using boost::asio::ip::tcp;
+
+constexpr Address kAlpha{0x01020001};
+constexpr Address kBravo{0x01020002};
+constexpr SapId kSap{5};
+constexpr SapId kUnboundSap{9};
+
+/// Speaks primitives by hand, over a tap of its own.
+class HandClient {
+ public:
+  explicit HandClient(std::uint16_t server_port) : tap_(server_port), socket_(io_) {
+    socket_.connect(tcp::endpoint(boost::asio::ip::address_v4::loopback(), tap_.port()));
+    socket_.non_blocking(true);
+  }
+
+  void send(const Primitive& primitive) {
+    Bytes octets;
+    encode(primitive, octets);
+    boost::asio::write(socket_, boost::asio::buffer(octets));
+  }
+
+  /// Waits for the next of its type; what comes before it is passed over.
+  template <typename T>
+  T next() {
+    std::optional<T> found;
+    live::await([&] {
+      read();
+      while (at_ < received_.size() && !found) {
+        if (const T* p = std::get_if<T>(&received_[at_++])) found = *p;
+      }
+      return found.has_value();
+    });
+    EXPECT_TRUE(found) << to_string(type_of(T{})) << " did not come";
+    return found.value_or(T{});
+  }
+  /// Like next(), after `request`.
+  template <typename T>
+  T ask(const Primitive& request) {
+    send(request);
+    return next<T>();
+  }
+
+  void bind(SapId sap = kSap, std::uint8_t rank = 3) {
+    const BindRequest request{.sap = sap, .rank = rank, .service = {.mode = TransmissionMode::arq}};
+    EXPECT_EQ(ask<BindAccepted>(request), (BindAccepted{.sap = sap, .mtu = kMtu}));
+  }
+
+  const SisTap& tap() const { return tap_; }
+
+ private:
+  void read() {
+    std::array<std::uint8_t, 4096> in;
+    boost::system::error_code code;
+    const std::size_t size = socket_.read_some(boost::asio::buffer(in), code);
+    if (code) return;
+    framer_.push(ByteSpan(in).first(size));
+    while (const auto item = framer_.poll()) {
+      auto primitive = decode(std::get<Framer::Frame>(*item).body);
+      ASSERT_TRUE(primitive.ok());
+      received_.push_back(*std::move(primitive));
+    }
+  }
+
+  SisTap tap_;
+  boost::asio::io_context io_;
+  tcp::socket socket_;
+  Framer framer_;
+  std::vector<Primitive> received_;
+  std::size_t at_ = 0;
+};
+
+/// Two servers, and the types of all primitives that have passed their clients' taps.
+class LivePrimitives : public testing::Test {
+ protected:
+  LivePrimitives() {
+    for (const char* name : {"alpha", "bravo"}) {
+      pair.configure_node(name, "subnet_access { queue { client_updus_max: 20 } }");
+    }
+  }
+  void SetUp() override {
+    for (const char* name : {"alpha", "bravo"}) ASSERT_NO_FATAL_FAILURE(pair.start_node(name));
+  }
+
+  void expect_shown(const std::vector<const HandClient*>& clients,
+                    const std::set<Type>& types_wanted) {
+    std::set<Type> types;
+    for (const HandClient* client : clients) {
+      for (const Primitive& p : client->tap().primitives()) types.insert(type_of(p));
+      expect_dissected(client->tap());
+    }
+    for (const Type type : types_wanted) EXPECT_TRUE(types.contains(type)) << to_string(type);
+  }
+
+  Pair pair;
+};
+
+UnidataRequest data(const std::string& text, SapId sap = kSap, Address to = kBravo) {
+  return {.priority = 7,
+          .destination_sap = sap,
+          .destination = to,
+          .delivery = {.mode = TransmissionMode::arq, .confirmation = Confirmation::client},
+          .time_to_live = 300,
+          .updu = Bytes(text.begin(), text.end())};
+}
+
+ExpeditedUnidataRequest urgent(const std::string& text, SapId sap = kSap) {
+  const UnidataRequest r = data(text, sap);
+  return {.destination_sap = r.destination_sap,
+          .destination = r.destination,
+          .delivery = r.delivery,
+          .time_to_live = r.time_to_live,
+          .updu = r.updu};
+}
+
+TEST_F(LivePrimitives, binds_keep_alives_and_data_of_all_services) {
+  HandClient a(pair.sis_port("alpha"));
+  HandClient rival(pair.sis_port("alpha"));
+  HandClient b(pair.sis_port("bravo"));
+
+  a.ask<KeepAlive>(KeepAlive{});
+  a.bind();
+  b.bind();
+  EXPECT_EQ(rival.ask<BindRejected>(
+                BindRequest{.sap = kSap, .rank = 3, .service = {.mode = TransmissionMode::arq}}),
+            BindRejected{BindRejectReason::sap_already_allocated});
+
+  const auto request = data("normal");
+  EXPECT_EQ(a.ask<UnidataRequestConfirm>(request),
+            (UnidataRequestConfirm{kSap, kBravo, request.updu}));
+  EXPECT_EQ(b.next<UnidataIndication>(), (UnidataIndication{.priority = 7,
+                                                            .destination_sap = kSap,
+                                                            .destination = kBravo,
+                                                            .mode = TransmissionMode::arq,
+                                                            .source_sap = kSap,
+                                                            .source = kAlpha,
+                                                            .updu = request.updu}));
+  const auto nowhere = data("nobody", kUnboundSap);
+  EXPECT_EQ(a.ask<UnidataRequestRejected>(nowhere),
+            (UnidataRequestRejected{RejectReason::destination_sap_not_bound, kUnboundSap, kBravo,
+                                    nowhere.updu}));
+
+  const auto now = urgent("expedited");
+  EXPECT_EQ(a.ask<ExpeditedUnidataRequestConfirm>(now),
+            (ExpeditedUnidataRequestConfirm{kSap, kBravo, now.updu}));
+  EXPECT_EQ(b.next<ExpeditedUnidataIndication>(),
+            (ExpeditedUnidataIndication{.destination_sap = kSap,
+                                        .destination = kBravo,
+                                        .mode = TransmissionMode::arq,
+                                        .source_sap = kSap,
+                                        .source = kAlpha,
+                                        .updu = now.updu}));
+  const auto now_nowhere = urgent("nobody", kUnboundSap);
+  EXPECT_EQ(a.ask<ExpeditedUnidataRequestRejected>(now_nowhere),
+            (ExpeditedUnidataRequestRejected{RejectReason::destination_sap_not_bound, kUnboundSap,
+                                             kBravo, now_nowhere.updu}));
+
+  UnidataRequest to_all = data("broadcast", kSap, Address::all_stations());
+  to_all.delivery = {.mode = TransmissionMode::nonarq};
+  a.send(to_all);
+  const auto heard = b.next<UnidataIndication>();
+  EXPECT_EQ(heard.destination, Address::all_stations());
+  EXPECT_EQ(heard.mode, TransmissionMode::nonarq);
+  EXPECT_EQ(heard.updu, to_all.updu);
+
+  a.send(UnbindRequest{});
+  a.bind();
+  // To a station that is not there: they wait until the server gives them up.
+  for (int i = 0; i < 17; ++i) {
+    UnidataRequest held = data("held", kSap, Address{0x01020009});
+    held.time_to_live = 2;
+    a.send(held);
+  }
+  a.next<DataFlowOff>();
+  a.next<DataFlowOn>();
+  for (int i = 0; i < 30; ++i) a.send(urgent("too often"));
+  EXPECT_EQ(a.next<UnbindIndication>(),
+            UnbindIndication{UnbindReason::too_many_expedited_requests});
+
+  expect_shown({&a, &rival, &b},
+               {Type::bind_request, Type::unbind_request, Type::bind_accepted, Type::bind_rejected,
+                Type::unbind_indication, Type::data_flow_on, Type::data_flow_off, Type::keep_alive,
+                Type::unidata_request, Type::unidata_indication, Type::unidata_request_confirm,
+                Type::unidata_request_rejected, Type::expedited_request, Type::expedited_indication,
+                Type::expedited_request_confirm, Type::expedited_request_rejected});
+}
+
+TEST_F(LivePrimitives, hard_links_from_both_ends) {
+  HandClient a(pair.sis_port("alpha"));
+  HandClient b(pair.sis_port("bravo"));
+  a.bind();
+  b.bind();
+  const HardLink link{HardLinkType::full_bandwidth, 1, kSap, kBravo};
+  const HardLink from_a{HardLinkType::full_bandwidth, 1, kSap, kAlpha};
+
+  a.send(HardLinkEstablish{link});
+  EXPECT_EQ(b.next<HardLinkIndication>(), (HardLinkIndication{1, from_a}));
+  b.send(HardLinkAccept{from_a});
+  EXPECT_EQ(a.next<HardLinkEstablished>(), (HardLinkEstablished{1, link}));
+  a.send(HardLinkTerminate{kBravo});
+  EXPECT_EQ(b.next<HardLinkTerminated>(),
+            (HardLinkTerminated{HardLinkEndReason::by_remote, from_a}));
+
+  a.send(HardLinkEstablish{link});
+  EXPECT_EQ(b.next<HardLinkIndication>(), (HardLinkIndication{1, from_a}));
+  b.send(HardLinkReject{1, from_a});
+  EXPECT_EQ(a.next<HardLinkRejected>(),
+            (HardLinkRejected{HardLinkRejectReason::remote_busy, link}));
+
+  expect_shown({&a, &b},
+               {Type::hard_link_establish, Type::hard_link_terminate, Type::hard_link_established,
+                Type::hard_link_rejected, Type::hard_link_terminated, Type::hard_link_indication,
+                Type::hard_link_accept, Type::hard_link_reject});
+}
+
+}  // namespace
+}  // namespace s5066::live
