@@ -86,7 +86,13 @@ struct CarrierDown {
   CarrierDownReason reason = CarrierDownReason::end_of_message;
 };
 
-enum class FaultKind : std::uint8_t { command_refused, samples_dropped, device_lost, ptt_failed };
+enum class FaultKind : std::uint8_t {
+  command_refused,
+  samples_dropped,
+  device_lost,
+  ptt_failed,
+  device_back,  // no fault, but the end of one: what was lost is there again
+};
 
 struct Fault {
   Instant at{};

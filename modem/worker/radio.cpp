@@ -112,6 +112,11 @@ void Radio::on_underrun(std::uint64_t samples) {
   }
 }
 
+void Radio::on_device_back() {
+  device_lost_ = false;
+  fault(FaultKind::device_back, "the device is back");
+}
+
 void Radio::on_device_lost(const std::string& why) {
   device_lost_ = true;
   stop_listening();

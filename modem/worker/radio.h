@@ -46,7 +46,7 @@ class Radio {
   void on_underrun(std::uint64_t samples);
   /// Whatever goes on has ended, and nothing can be sent until on_device_back().
   void on_device_lost(const std::string& why);
-  void on_device_back() { device_lost_ = false; }
+  void on_device_back();
   /// The transmitter cannot be keyed, or must not be any longer: ends the burst.
   void on_key_failed(const std::string& why);
 

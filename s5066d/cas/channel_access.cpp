@@ -32,7 +32,11 @@ bool is_made(LinkState state) {
 }  // namespace
 
 ChannelAccess::ChannelAccess(const Config& config, Rng& rng, Counters& counters, TraceSink& trace)
-    : config_(config), rng_(rng), counters_(counters), trace_(trace) {
+    : config_(config),
+      rng_(rng),
+      counters_(counters),
+      trace_(trace),
+      broadcast_(config.broadcast_only) {
   S5066_ASSERT(config.exchange_time > Duration::zero());
   S5066_ASSERT(config.requests_max > 0);
   S5066_ASSERT(config.breaks_max > 0);
@@ -234,6 +238,7 @@ void ChannelAccess::on_control(Instant now, Address peer, const Cpdu& cpdu) {
 // keeping ours would take its first frames for duplicates of old ones. So is a REQUEST for another
 // type of link.
 void ChannelAccess::on_link_request(Instant now, Address peer, LinkType type) {
+  if (silent_) return;
   Link* link = find(peer);
   if (link == nullptr || link->info.state == LinkState::calling) {
     accept(now, peer, type);
@@ -340,7 +345,7 @@ void ChannelAccess::start_breaking(Instant now, Link& link, BreakReason reason) 
 // The answer goes out even if we know of no link: the peer waits for it. While we call, the BREAK
 // is about an older link, and the call goes on.
 void ChannelAccess::on_link_break(Instant now, Address peer) {
-  send_control(now, peer, PhysicalLinkBreakConfirm{});
+  if (!silent_) send_control(now, peer, PhysicalLinkBreakConfirm{});
   Link* link = find(peer);
   if (link == nullptr || link->info.state == LinkState::calling) return;
   end(now, *link, link->info.state == LinkState::breaking ? LinkEnd::by_us : LinkEnd::by_peer);
@@ -518,7 +523,7 @@ void ChannelAccess::change_state(Instant now, Link& link, LinkState next) {
 
 LinkCensus ChannelAccess::census_without(Address peer) const {
   LinkCensus census{.nonexclusive_max = config_.nonexclusive_links_max,
-                    .broadcast_only = config_.broadcast_only};
+                    .broadcast_only = broadcast_};
   for (const auto& [other, link] : links_) {
     if (other == peer) continue;
     if (link.info.type == LinkType::nonexclusive) {

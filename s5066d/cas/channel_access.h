@@ -147,6 +147,12 @@ class ChannelAccess {
   /// C_PHYSICAL_LINK_BREAK; answered by LinkBroken. `not_found` when no link is made or being made.
   Result<void> request_break(Instant now, Address peer, BreakReason reason);
   void request_unidata(Instant now, SpduRequest request);
+  /// An exclusive broadcast session begins or ends: while it lasts no link is made or accepted, and
+  /// those that are there are broken (A.3.2.3).
+  void set_broadcast(Instant now, bool on);
+  /// EMCON: while it lasts no control C_PDU is sent, not even an answer. The layer above asks for
+  /// nothing then.
+  void set_silent(Instant now, bool on);
 
   // From the data transfer sublayer.
   void on_cpdu(Instant now, const dts::CpduIndication& indication);
@@ -200,6 +206,7 @@ class ChannelAccess {
   void end(Instant now, Link& link, LinkEnd how);
   void start_breaking(Instant now, Link& link, BreakReason reason);
   void break_nonexclusive_links(Instant now);
+  void give_up_calls(Instant now);
 
   void on_control(Instant now, Address peer, const Cpdu& cpdu);
   void on_link_request(Instant now, Address peer, LinkType type);
@@ -230,6 +237,8 @@ class ChannelAccess {
   /// Of those linked externally, the ones that warned us: CAS 1 makes the next link (B.3(3.1)).
   std::set<Address> warned_;
   std::uint64_t next_control_id_ = kControlIds;
+  bool broadcast_ = false;
+  bool silent_ = false;
   std::deque<Action> actions_;
 };
 

@@ -107,6 +107,12 @@ void DataTransfer::on_connection_terminated(Instant now, Address peer) {
   settle(now);
 }
 
+void DataTransfer::set_silent(Instant now, bool on) {
+  silent_ = on;
+  if (on && burst_) actions_.push_back(modem::Command(modem::AbortTransmit{burst_->id}));
+  settle(now);
+}
+
 // Everything accepted for the peer is reported before its state goes.
 void DataTransfer::end_link(Address peer) {
   const auto connection = connections_.find(peer);
@@ -136,6 +142,7 @@ void DataTransfer::on_event(Instant now, const modem::TransmitFinished& event) {
 }
 
 void DataTransfer::on_event(Instant now, const modem::Fault& event) {
+  if (event.kind == modem::FaultKind::device_back) return;
   counters_.add(Counter::modem_faults);
   if (event.kind == modem::FaultKind::command_refused && burst_) {
     on_burst_over(now, modem::TransmitOutcome::aborted);
@@ -446,7 +453,8 @@ void DataTransfer::want_transmit(Instant now) {
   const bool answer_owed =
       std::any_of(connections_.begin(), connections_.end(),
                   [](const auto& entry) { return entry.second.answer_owed(); });
-  turn_.on_transmit_wanted(now, !burst_ && anything_to_send(), answer_owed);
+  const bool wanted = !silent_ && !burst_ && anything_to_send();
+  turn_.on_transmit_wanted(now, wanted, answer_owed && !silent_);
 }
 
 // Runs after every input: hands results up, tells the turn control what is wanted, and does what it

@@ -60,6 +60,10 @@ class DataTransfer {
   /// D_CONNECTION_TERMINATED: what was not acknowledged is rejected.
   void on_connection_terminated(Instant now, Address peer);
 
+  /// EMCON: while it lasts nothing keys the transmitter, acknowledgements included; a transmission
+  /// in progress is aborted. What was accepted stays, and its time to die runs.
+  void set_silent(Instant now, bool on);
+
   // --- From the modem ---
   void on_modem_event(Instant now, const modem::Event& event);
 
@@ -148,6 +152,7 @@ class DataTransfer {
   std::optional<HeardBurst> heard_;
   std::optional<Address> reply_awaited_from_;
   std::uint64_t bursts_made_ = 0;
+  bool silent_ = false;
   std::deque<Action> actions_;
 };
 

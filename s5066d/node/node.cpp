@@ -5,6 +5,7 @@
 
 #include "modem/api/airtime.h"
 #include "s5066d/base/deadline_table.h"
+#include "s5066d/node/management.h"
 #include "sis/codec.h"
 
 namespace s5066 {
@@ -38,6 +39,18 @@ NodeConfig completed(NodeConfig config) {
   return config;
 }
 
+/// What the event says about the modem as a whole, if anything.
+std::optional<bool> modem_works(const modem::Event& event) {
+  if (const auto* fault = std::get_if<modem::Fault>(&event)) {
+    if (fault->kind == modem::FaultKind::device_lost) return false;
+    if (fault->kind == modem::FaultKind::device_back) return true;
+    return std::nullopt;
+  }
+  if (std::holds_alternative<modem::CarrierUp>(event)) return true;
+  if (std::holds_alternative<modem::TransmitStarted>(event)) return true;
+  return std::nullopt;
+}
+
 }  // namespace
 
 Node::Node(const NodeConfig& config, Rng& rng, TraceSink& trace)
@@ -45,6 +58,11 @@ Node::Node(const NodeConfig& config, Rng& rng, TraceSink& trace)
       dts_(config_.dts, rng, counters_, trace),
       cas_(config_.cas, rng, counters_, trace),
       sap_(config_.sap, counters_, trace) {
+  if (sap_.in_broadcast_session()) cas_.set_broadcast(now_, true);
+  if (sap_.is_silent()) {
+    cas_.set_silent(now_, true);
+    dts_.set_silent(now_, true);
+  }
   S5066_ASSERT(config_.client_input_octets_max >= sis::kHeaderOctets + sis::kBodyOctetsMax);
 }
 
@@ -143,6 +161,10 @@ void Node::fail(Instant now, ClientId id) {
 // --- Modem and time ------------------------------------------------------------------------------
 
 void Node::on_modem_event(Instant now, const modem::Event& event) {
+  if (const auto working = modem_works(event); working && *working != modem_working_) {
+    modem_working_ = *working;
+    sap_.on_modem_state(now, modem_working_);
+  }
   dts_.on_modem_event(now, event);
   drain(now);
 }
@@ -186,6 +208,80 @@ std::optional<NodeAction> Node::poll_action() {
   NodeAction action = std::move(actions_.front());
   actions_.pop_front();
   return action;
+}
+
+// --- What the whole node may do ------------------------------------------------------------------
+
+Result<void> Node::request_broadcast_session(Instant now, bool on) {
+  const auto done = switch_broadcast(now, on);
+  drain(now);
+  return done;
+}
+
+Result<void> Node::switch_broadcast(Instant now, bool on) {
+  if (const auto done = sap_.request_broadcast_session(now, on); !done) return done;
+  cas_.set_broadcast(now, on);
+  return {};
+}
+
+void Node::request_silence(Instant now, bool on) {
+  switch_silence(now, on);
+  drain(now);
+}
+
+// The sublayer above knows first, so that it asks nothing of one that is silent already, and what
+// comes back from below is held.
+void Node::switch_silence(Instant now, bool on) {
+  sap_.request_silence(now, on);
+  cas_.set_silent(now, on);
+  dts_.set_silent(now, on);
+}
+
+void Node::manage(Instant now, const sap::ManagementAsked& asked) {
+  const auto lines = answer_to(now, asked);
+  if (lines) return sap_.on_management_answer(now, asked.client, asked.message_type, *lines);
+  sap_.on_management_answer(now, asked.client, static_cast<std::uint8_t>(ManagementType::error),
+                            error_lines(asked.message_type, lines.error()));
+}
+
+Result<std::vector<std::string>> Node::answer_to(Instant now, const sap::ManagementAsked& asked) {
+  switch (static_cast<ManagementType>(asked.message_type)) {
+    case ManagementType::status:
+      return status_lines(status());
+    case ManagementType::statistics:
+      return statistics_lines(counters_);
+    case ManagementType::links:
+      return link_lines(status());
+    case ManagementType::clients:
+      return client_lines(status());
+    case ManagementType::shut_sap:
+    case ManagementType::open_sap: {
+      const auto sap = number_in(asked.body, "sap", SapId::kMax);
+      if (!sap) return sap.error();
+      const bool open = asked.message_type == static_cast<std::uint8_t>(ManagementType::open_sap);
+      if (!open && sap_.holds(asked.client, SapId{static_cast<std::uint8_t>(*sap)})) {
+        return Error{ErrorCode::refused, "the SAP of who asks"};
+      }
+      const auto done = sap_.request_sap_open(now, SapId{static_cast<std::uint8_t>(*sap)}, open);
+      if (!done) return done.error();
+      return ManagementLines{"sap=" + std::to_string(*sap)};
+    }
+    case ManagementType::broadcast_session: {
+      const auto on = number_in(asked.body, "on", 1);
+      if (!on) return on.error();
+      if (const auto done = switch_broadcast(now, *on != 0); !done) return done.error();
+      return ManagementLines{"on=" + std::to_string(*on)};
+    }
+    case ManagementType::emcon: {
+      const auto on = number_in(asked.body, "on", 1);
+      if (!on) return on.error();
+      switch_silence(now, *on != 0);
+      return ManagementLines{"on=" + std::to_string(*on)};
+    }
+    case ManagementType::error:
+      break;
+  }
+  return Error{ErrorCode::unsupported, "message type"};
 }
 
 // --- Between the sublayers -----------------------------------------------------------------------
@@ -275,6 +371,8 @@ void Node::from_sap(Instant now, sap::Action& action) {
     if (!pause->paused) resumed_.push_back(pause->client);
   } else if (const auto* link = std::get_if<sap::RequestLink>(&action)) {
     if (!cas_.request_link(now, link->peer, link->type)) sap_.on_link_refused(now, link->peer);
+  } else if (const auto* asked = std::get_if<sap::ManagementAsked>(&action)) {
+    manage(now, *asked);
   } else if (const auto* end = std::get_if<sap::RequestBreak>(&action)) {
     // Without such a link the news of its end is on its way up already.
     static_cast<void>(cas_.request_break(now, end->peer, end->reason));
@@ -290,6 +388,10 @@ NodeStatus Node::status() const {
                     .mode = config_.dts.mode,
                     .transmitting = dts_.transmitting(),
                     .channel_busy = dts_.channel_busy(now_),
+                    .modem_working = modem_working_,
+                    .broadcast_session = sap_.in_broadcast_session(),
+                    .emcon = sap_.is_silent(),
+                    .updus_queued = sap_.updus_queued(),
                     .hard_links = sap_.hard_links()};
   for (const sap::ClientInfo& client : sap_.clients()) {
     ClientStatus& entry = status.clients.emplace_back();

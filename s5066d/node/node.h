@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -87,6 +88,10 @@ struct NodeStatus {
   modem::Mode mode;
   bool transmitting = false;
   bool channel_busy = false;
+  bool modem_working = true;
+  bool broadcast_session = false;
+  bool emcon = false;
+  std::size_t updus_queued = 0;
   std::vector<ClientStatus> clients;
   std::vector<LinkStatus> links;  // peers with a link, or with data that waits for one
   std::vector<sap::HardLinkInfo> hard_links;
@@ -110,6 +115,12 @@ class Node {
   /// For the dates on the air; the node extrapolates from the last call.
   void on_utc(Instant now, UtcSeconds utc);
 
+  /// An exclusive broadcast session begins or ends: no ARQ, no links (A.1.1.3, A.3.2.3). `refused`
+  /// when a broadcast-only node is to end it.
+  Result<void> request_broadcast_session(Instant now, bool on);
+  /// EMCON: nothing keys the transmitter while it lasts; data is held, and its time to live runs.
+  void request_silence(Instant now, bool on);
+
   void on_deadline(Instant now);
   std::optional<Instant> next_deadline() const;
   std::optional<NodeAction> poll_action();
@@ -132,6 +143,10 @@ class Node {
   void tell_pause(ClientId id, Client& client);
   void take_frame(Instant now, ClientId id, const sis::Framer::Item& item);
   void fail(Instant now, ClientId id);
+  Result<void> switch_broadcast(Instant now, bool on);
+  void switch_silence(Instant now, bool on);
+  void manage(Instant now, const sap::ManagementAsked& asked);
+  Result<std::vector<std::string>> answer_to(Instant now, const sap::ManagementAsked& asked);
   void pump(Instant now);
   void drain(Instant now);
 
@@ -149,6 +164,7 @@ class Node {
   std::map<ClientId, Client> clients_;
   std::vector<ClientId> resumed_;  // may have frames that arrived before their pause
   std::uint32_t last_client_id_ = 0;
+  bool modem_working_ = true;
   Instant now_{};
   std::deque<NodeAction> actions_;
 };

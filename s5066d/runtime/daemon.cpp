@@ -54,6 +54,8 @@ std::string_view to_string(modem::FaultKind kind) {
       return "device_lost";
     case modem::FaultKind::ptt_failed:
       return "ptt_failed";
+    case modem::FaultKind::device_back:
+      return "device_back";
   }
   return "unknown";
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "s5066d/base/bytes.h"
 #include "s5066d/base/ids.h"
 #include "s5066d/base/metrics.h"
 #include "s5066d/cas/channel_access.h"
@@ -29,8 +30,16 @@ struct PauseClient {
   bool paused = false;
 };
 
+/// S_MANAGEMENT_MSG_REQUEST of a client that may send one. The node answers it, because most of
+/// what can be asked is known to it alone.
+struct ManagementAsked {
+  ClientId client;
+  std::uint8_t message_type = 0;
+  Bytes body;
+};
+
 using Action = std::variant<SendPrimitive, CloseClient, PauseClient, RequestLink, RequestBreak,
-                            cas::SpduRequest>;
+                            ManagementAsked, cas::SpduRequest>;
 
 class Outbox {
  public:

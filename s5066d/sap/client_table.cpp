@@ -13,7 +13,7 @@ ClientTable::ClientTable(const Config& config, Outbox& outbox, Counters& counter
       counters_(counters),
       trace_(trace),
       saps_(config.bind, config.bound_clients_max) {
-  saps_.allow_arq(!config.broadcast_only);
+  saps_.allow_arq(!config.broadcast_only && !config.broadcast_session);
 }
 
 Result<void> ClientTable::connect(Instant now, ClientId client,
@@ -58,6 +58,7 @@ void ClientTable::rest(Instant now, ClientId client) {
   Client& record = clients_.at(client);
   record.watch.on_unbound(now);
   record.flow_off = false;
+  record.told = kNormal;
   if (std::exchange(record.paused, false)) outbox_.push(PauseClient{client, false});
 }
 
@@ -95,6 +96,14 @@ void ClientTable::control_flow(const StorageLedger& ledger) {
       client.flow_off = false;
       outbox_.send(id, sis::DataFlowOn{});
     }
+  }
+}
+
+void ClientTable::announce(const sis::SubnetAvailability& availability) {
+  for (auto& [id, client] : clients_) {
+    if (binding(id) == nullptr || client.told == availability) continue;
+    client.told = availability;
+    outbox_.send(id, availability);
   }
 }
 

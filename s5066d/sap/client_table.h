@@ -26,7 +26,11 @@ class ClientTable {
     ClientWatch watch;
     bool flow_off = false;
     bool paused = false;
+    sis::SubnetAvailability told = kNormal;
   };
+  /// What a client may take for granted when it binds.
+  static constexpr sis::SubnetAvailability kNormal{sis::NodeStatus::on,
+                                                   sis::AvailabilityReason::unspecified};
 
   ClientTable(const Config& config, Outbox& outbox, Counters& counters, TraceSink& trace);
 
@@ -47,12 +51,16 @@ class ClientTable {
   std::optional<ClientId> victim_of(ClientId client, const sis::BindRequest& request) const {
     return saps_.victim_of(client, request);
   }
+  void allow_arq(bool allowed) { saps_.allow_arq(allowed); }
+  void open(SapId sap, bool open) { saps_.open(sap, open); }
   /// S_BIND_REQUEST, answered. False when it counts as invalid.
   [[nodiscard]] bool bind(Instant now, ClientId client, const sis::BindRequest& request);
 
   /// Sends the probes that are due; returns the clients that are to be closed as inactive.
   std::vector<ClientId> watch_all(Instant now);
   void control_flow(const StorageLedger& ledger);
+  /// S_SUBNET_AVAILABILITY to each bound client that was told otherwise before (A.2.1.26).
+  void announce(const sis::SubnetAvailability& availability);
   std::optional<Instant> next_deadline() const;
 
  private:

@@ -67,16 +67,18 @@ struct BindPolicy {
 };
 
 struct Config {
-  Address address;              // the node's own
-  std::vector<Address> groups;  // subscribed to, besides all stations
-  bool broadcast_only = false;  // no ARQ data (A.1.1.3)
-  bool loopback = true;         // U_PDUs to our own address are delivered locally
+  Address address;                 // the node's own
+  std::vector<Address> groups;     // subscribed to, besides all stations
+  bool broadcast_only = false;     // a broadcast session for good: no ARQ data, no links (A.1.1.3)
+  bool broadcast_session = false;  // the same at the start, until it is switched off
+  bool emcon = false;              // receive only at the start, until it is switched off
+  bool loopback = true;            // U_PDUs to our own address are delivered locally
   BindPolicy bind;
   LinkConfig links;
   HardLinkConfig hard_links;
   QueueConfig queue;
 
-  std::uint16_t mtu = 2048;
+  std::uint16_t mtu = 2048;  // of a broadcast-only node up to 4096 (A.2.1.3(7) to (9))
   Duration default_time_to_live = hours(24);
   bool send_default_time_to_die = true;  // put a TTD on the air also where the client set none
   bool enforce_received_time_to_die = true;
@@ -95,8 +97,9 @@ struct Config {
   Duration client_confirm_wait_max = hours(1);
   Duration client_confirm_grace = minutes(2);  // for the way back, after the TTD
 
-  std::size_t peers_counted_max = 256;  // other nodes whose octets are counted one by one
-  std::size_t bound_clients_max = 16;   // beyond it a bind pre-empts a client of lower rank
+  std::size_t management_octets_max = 4096;  // of one S_MANAGEMENT_MSG_INDICATION
+  std::size_t peers_counted_max = 256;       // other nodes whose octets are counted one by one
+  std::size_t bound_clients_max = 16;        // beyond it a bind pre-empts a client of lower rank
   std::size_t unbound_clients_max = 16;
   unsigned invalid_primitives_max = 10;
   Duration invalid_primitives_window = minutes(10);

@@ -1,5 +1,7 @@
 #include "s5066d/sap/sap_table.h"
 
+#include "s5066d/base/assert.h"
+
 namespace s5066::sap {
 namespace {
 
@@ -55,6 +57,12 @@ std::optional<sis::BindRejectReason> SapTable::bind(ClientId client,
   return std::nullopt;
 }
 
+void SapTable::open(SapId sap, bool open) {
+  S5066_ASSERT(sap.value <= SapId::kMax);
+  const auto bit = static_cast<std::uint16_t>(1U << sap.value);
+  shut_ = static_cast<std::uint16_t>(open ? shut_ & ~bit : shut_ | bit);
+}
+
 void SapTable::unbind(ClientId client) {
   bindings_.erase(client);
 }
@@ -73,6 +81,7 @@ std::optional<ClientId> SapTable::client_at(SapId sap) const {
 
 bool SapTable::is_barred(ClientId client, SapId sap) const {
   if (sap.value > SapId::kMax || (access_of(client).saps >> sap.value & 1) == 0) return true;
+  if ((shut_ >> sap.value & 1U) != 0) return true;
   const bool reserved = sap.value >= kReservedSapFirst && sap.value <= kReservedSapLast;
   return reserved && !policy_.allow_reserved_saps;
 }

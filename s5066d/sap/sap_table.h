@@ -24,6 +24,9 @@ class SapTable {
   /// Whether ARQ can be bound for; while a broadcast session lasts it cannot (A.3.2.3(3)).
   void allow_arq(bool allowed) { arq_allowed_ = allowed; }
 
+  /// Whether the SAP can be bound; one that is bound stays so (management).
+  void open(SapId sap, bool open);
+
   /// Whose bind would have to end for this one, if nothing else speaks against it: when there is no
   /// room, that of the lowest rank, which must be below the rank asked for.
   std::optional<ClientId> victim_of(ClientId client, const sis::BindRequest& request) const;
@@ -49,6 +52,7 @@ class SapTable {
   const BindPolicy policy_;
   const std::size_t bound_max_;
   bool arq_allowed_ = true;
+  std::uint16_t shut_ = 0;  // bit n: SAP n
   std::map<ClientId, Binding> bindings_;
   std::map<ClientId, ClientAccess> access_;
 };

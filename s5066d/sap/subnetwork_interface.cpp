@@ -9,6 +9,7 @@
 namespace s5066::sap {
 namespace {
 
+constexpr std::uint8_t kRankOfManagers = 15;
 constexpr std::uint8_t kUnbindRequested = 0;  // for the trace: no S_UNBIND_INDICATION was sent
 
 /// Only a U_PDU may be damaged, and only behind the octets that say what it is.
@@ -32,7 +33,11 @@ SubnetworkInterface::SubnetworkInterface(const Config& config, Counters& counter
       receiver_(config_, clients_, utc_, counts_, outbox_, counters),
       links_(config.links),
       hard_links_({config.hard_links, config.address, !config.broadcast_only}, outbox_, counters,
-                  trace) {
+                  trace),
+      broadcast_(config.broadcast_only || config.broadcast_session),
+      silent_(config.emcon) {
+  sender_.allow_arq(now_, !broadcast_);
+  sender_.set_silent(silent_);
   S5066_ASSERT(!config.address.group);
   S5066_ASSERT(config.attempts_max > 0);
   S5066_ASSERT(config.queue.client_octets_reserved >= StorageLedger::charge(config.mtu));
@@ -133,6 +138,14 @@ void SubnetworkInterface::on_request(Instant now, ClientId client,
   invalid(now, client, static_cast<std::uint8_t>(sis::Type::bind_request));
 }
 
+void SubnetworkInterface::on_request(Instant now, ClientId client,
+                                     sis::ManagementRequest& request) {
+  if (clients_.binding(client)->rank < kRankOfManagers) {  // A.2.1.15(3)
+    return invalid(now, client, static_cast<std::uint8_t>(sis::Type::management_request));
+  }
+  outbox_.push(ManagementAsked{client, request.message_type, std::move(request.body)});
+}
+
 // No answer is defined (A.2.1.2); the connection stays and the client may bind again.
 void SubnetworkInterface::on_request(Instant now, ClientId client, const sis::UnbindRequest&) {
   release(now, client, kUnbindRequested);
@@ -164,7 +177,7 @@ void SubnetworkInterface::submit(Instant now, ClientId client, Submission submis
                              {.mtu = config_.mtu,
                               .own = config_.address,
                               .loopback = config_.loopback,
-                              .arq_allowed = !config_.broadcast_only});
+                              .arq_allowed = !broadcast_});
   if (!verdict.accepted) {
     if (verdict.report || !verdict.invalid) sender_.refuse(client, submission, verdict.report);
     if (verdict.invalid) invalid(now, client, static_cast<std::uint8_t>(type));
@@ -235,6 +248,7 @@ void SubnetworkInterface::on_link_rejected(Instant now, const cas::LinkRejected&
   using cas::RejectReason;
   touch(now);
   if (hard_links_.on_link_rejected(now, rejected)) return;
+  if (silent_) return links_.on_call_refused(now, rejected.peer);
   links_.on_call_failed(now, rejected.peer);
   // A peer that is busy with something more important is there: the data waits for its time to die.
   const bool busy = rejected.reason == RejectReason::supporting_exclusive_link ||
@@ -343,17 +357,21 @@ void SubnetworkInterface::settle(Instant now) {
   hard_links_.on_deadline(now);
   for (const Address peer : hard_links_.linked_peers()) links_.on_taken(now, peer);
   if (hard_links_.end_soft_links()) links_.end_all();
-  links_.plan(now, sender_.loads(), !hard_links_.hold_calls());
-  while (auto action = links_.poll_action()) {
-    std::visit([this](const auto& a) { outbox_.push(a); }, *action);
+  if (!silent_) {
+    links_.plan(now, sender_.loads(), !hard_links_.hold_calls());
+    while (auto action = links_.poll_action()) {
+      std::visit([this](const auto& a) { outbox_.push(a); }, *action);
+    }
+    sender_.feed(now, links_, hard_links_);
   }
-  sender_.feed(now, links_, hard_links_);
   clients_.control_flow(sender_.ledger());
+  clients_.announce(availability());
 }
 
 std::optional<Instant> SubnetworkInterface::next_deadline() const {
-  const auto next = earlier(sender_.next_deadline(), links_.next_deadline());
-  return earlier(earlier(next, hard_links_.next_deadline()), clients_.next_deadline());
+  const auto next = earlier(sender_.next_deadline(), clients_.next_deadline());
+  const auto with_hard_links = earlier(next, hard_links_.next_deadline());
+  return silent_ ? with_hard_links : earlier(with_hard_links, links_.next_deadline());
 }
 
 std::optional<Action> SubnetworkInterface::poll_action() {

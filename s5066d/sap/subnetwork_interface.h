@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "s5066d/base/metrics.h"
@@ -60,6 +61,24 @@ class SubnetworkInterface {
   /// What the framer or the decoder refused; `type` is 0 when not known.
   void on_invalid_primitive(Instant now, ClientId client, std::uint8_t type);
 
+  // What the whole node may do.
+  /// An exclusive broadcast session begins or ends (A.3.2.3). `refused` when a broadcast-only node
+  /// is to end it.
+  Result<void> request_broadcast_session(Instant now, bool on);
+  /// EMCON: U_PDUs are held, and their time to live runs.
+  void request_silence(Instant now, bool on);
+  void on_modem_state(Instant now, bool working);
+  bool in_broadcast_session() const { return broadcast_; }
+  bool is_silent() const { return silent_; }
+
+  // Management by a client of rank 15 (A.2.1.15, A.2.1.16).
+  /// Lines of text, in as many S_MANAGEMENT_MSG_INDICATIONs as it takes.
+  void on_management_answer(Instant now, ClientId client, std::uint8_t message_type,
+                            const std::vector<std::string>& lines);
+  bool holds(ClientId client, SapId sap) const { return clients_.client_at(sap) == client; }
+  /// Ends the bind of that SAP and bars it, or lets it be bound again. `not_found` above 15.
+  Result<void> request_sap_open(Instant now, SapId sap, bool open);
+
   // From the channel access sublayer.
   void on_link_made(Instant now, const cas::LinkMade& made);
   void on_link_rejected(Instant now, const cas::LinkRejected& rejected);
@@ -91,6 +110,7 @@ class SubnetworkInterface {
   void on_request(Instant now, ClientId client, const sis::BindRequest& request);
   void on_request(Instant now, ClientId client, const sis::UnbindRequest& request);
   void on_request(Instant now, ClientId client, const sis::KeepAlive& request);
+  void on_request(Instant now, ClientId client, sis::ManagementRequest& request);
   void on_request(Instant now, ClientId client, sis::UnidataRequest& request);
   void on_request(Instant now, ClientId client, sis::ExpeditedUnidataRequest& request);
   void on_request(Instant now, ClientId client, const sis::HardLinkEstablish& request);
@@ -111,6 +131,7 @@ class SubnetworkInterface {
 
   // Before actions are handed out. Not with each event: when a link ends, its U_PDUs come back one
   // by one and the news about the link among them.
+  sis::SubnetAvailability availability() const;
   void touch(Instant now);
   void settle(Instant now);
 
@@ -125,6 +146,9 @@ class SubnetworkInterface {
   UnidataReceiver receiver_;
   LinkManager links_;
   HardLinks hard_links_;
+  bool broadcast_;
+  bool silent_;
+  bool modem_works_ = true;
   Instant now_{};  // of the last event
   bool unsettled_ = false;
 };

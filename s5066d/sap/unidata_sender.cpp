@@ -73,9 +73,18 @@ void UnidataSender::refuse(ClientId client, const Submission& submission,
                                     *report));
 }
 
+void UnidataSender::allow_arq(Instant now, bool allowed) {
+  arq_allowed_ = allowed;
+  if (allowed) return;
+  for (UnidataItem& item : queue_.take_arq()) {
+    reject(now, std::move(item), sis::RejectReason::mode_not_specified);
+  }
+}
+
 void UnidataSender::answer(Instant now, const cas::SpduIndication& to, const DataSpdu& data,
                            bool delivered) {
-  if (queue_.own_items() >= config_.queue.responses_max) return;  // the sender times out
+  const bool room = queue_.own_items() < config_.queue.responses_max;
+  if (!room || !arq_allowed_) return;  // the sender times out
   const std::size_t octets = std::min(data.updu.size(), config_.response_octets_air);
   Bytes part(data.updu.begin(), data.updu.begin() + static_cast<std::ptrdiff_t>(octets));
   UnidataItem item;
@@ -196,7 +205,8 @@ void UnidataSender::on_spdu_rejected(Instant now, const cas::SpduRejected& rejec
 
 // A session that got something through was no failed attempt for what it left over.
 void UnidataSender::requeue(Instant now, UnidataItem item, const LinkManager& links) {
-  if (!links.has_progressed(item.destination)) ++item.attempts;
+  if (!arq_allowed_) return reject(now, std::move(item), sis::RejectReason::mode_not_specified);
+  if (!links.has_progressed(item.destination) && !silent_) ++item.attempts;
   if (item.attempts >= config_.attempts_max) {
     reject(now, std::move(item), sis::RejectReason::destination_not_responding);
     return;

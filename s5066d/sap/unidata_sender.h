@@ -62,6 +62,12 @@ class UnidataSender {
   /// end.
   void forget_client(Instant now, ClientId client);
 
+  /// Without ARQ, as in a broadcast session, what needs it is rejected, now and when it comes back
+  /// from the sublayers below (A.3.2.3).
+  void allow_arq(Instant now, bool allowed);
+  /// While nothing may be transmitted, a link that ends is nobody's failed attempt.
+  void set_silent(bool silent) { silent_ = silent; }
+
   void expire(Instant now);
   std::optional<Instant> next_deadline() const;
   /// All peers with any load, the most urgent first.
@@ -98,6 +104,8 @@ class UnidataSender {
   /// Lanes whose S_PDU was refused for want of room below; they wait until
   /// something there has ended.
   std::set<Lane> refused_below_;
+  bool arq_allowed_ = true;
+  bool silent_ = false;
   std::uint64_t last_updu_id_ = 0;
 };
 

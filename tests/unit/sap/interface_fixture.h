@@ -127,6 +127,8 @@ class InterfaceFixture : public ::testing::Test {
         paused[pause->client] = pause->paused;
       } else if (const auto* link = std::get_if<RequestLink>(&*action)) {
         calls.push_back(link->peer);
+      } else if (auto* question = std::get_if<ManagementAsked>(&*action)) {
+        asked.push_back(std::move(*question));
       } else if (const auto* end = std::get_if<RequestBreak>(&*action)) {
         breaks.push_back(end->peer);
       } else {
@@ -165,6 +167,7 @@ class InterfaceFixture : public ::testing::Test {
   std::set<ClientId> closed;
   std::vector<Address> calls;
   std::vector<Address> breaks;
+  std::vector<ManagementAsked> asked;
   std::vector<cas::SpduRequest> spdus;
   std::map<Address, std::set<CpduId>> below;
 };

@@ -1,0 +1,105 @@
+#include "s5066d/node/management.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "s5066d/node/node.h"
+
+namespace s5066 {
+namespace {
+
+class Lines {
+ public:
+  void add(const std::string& name, const std::string& value) {
+    lines_.push_back(name + "=" + value);
+  }
+  void add(const std::string& name, std::uint64_t value) { add(name, std::to_string(value)); }
+  ManagementLines sorted() && {
+    std::sort(lines_.begin(), lines_.end());
+    return std::move(lines_);
+  }
+
+ private:
+  ManagementLines lines_;
+};
+
+}  // namespace
+
+ManagementLines status_lines(const NodeStatus& status) {
+  const auto bound = std::count_if(status.clients.begin(), status.clients.end(),
+                                   [](const ClientStatus& client) { return client.bound; });
+  Lines lines;
+  lines.add("address", to_string(status.address));
+  lines.add("broadcast_session", status.broadcast_session ? 1 : 0);
+  lines.add("channel_busy", status.channel_busy ? 1 : 0);
+  lines.add("clients_bound", static_cast<std::uint64_t>(bound));
+  lines.add("clients_connected", status.clients.size());
+  lines.add("emcon", status.emcon ? 1 : 0);
+  lines.add("mode", std::string(to_string(status.mode)));
+  lines.add("modem_working", status.modem_working ? 1 : 0);
+  lines.add("transmitting", status.transmitting ? 1 : 0);
+  lines.add("updus_queued", status.updus_queued);
+  return std::move(lines).sorted();
+}
+
+ManagementLines statistics_lines(const Counters& counters) {
+  Lines lines;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(Counter::count); ++i) {
+    const auto counter = static_cast<Counter>(i);
+    lines.add(std::string(info(counter).name), counters[counter]);
+  }
+  return std::move(lines).sorted();
+}
+
+ManagementLines link_lines(const NodeStatus& status) {
+  Lines lines;
+  for (const LinkStatus& link : status.links) {
+    const std::string name = "link." + to_string(link.peer) + ".";
+    lines.add(name + "acknowledged_octets", link.acknowledged_octets);
+    lines.add(name + "outstanding_octets", link.outstanding_octets);
+    lines.add(name + "queued_octets", link.queued_octets);
+    lines.add(name + "received_octets", link.received_octets);
+    lines.add(name + "state", std::string(to_string(link.state)));
+    lines.add(name + "we_called", link.we_called ? 1 : 0);
+  }
+  return std::move(lines).sorted();
+}
+
+ManagementLines client_lines(const NodeStatus& status) {
+  Lines lines;
+  for (const ClientStatus& client : status.clients) {
+    if (!client.bound) continue;
+    const std::string name = "sap." + std::to_string(client.sap.value) + ".";
+    lines.add(name + "flow_off", client.flow_off ? 1 : 0);
+    lines.add(name + "queued_octets", client.queued_octets);
+    lines.add(name + "queued_updus", client.queued_updus);
+    lines.add(name + "rank", client.rank);
+  }
+  return std::move(lines).sorted();
+}
+
+ManagementLines error_lines(std::uint8_t request, const Error& error) {
+  Lines lines;
+  lines.add("error", to_string(error));
+  lines.add("request", request);
+  return std::move(lines).sorted();
+}
+
+Result<unsigned> number_in(ByteSpan body, std::string_view name, unsigned max) {
+  std::string_view text(reinterpret_cast<const char*>(body.data()), body.size());
+  if (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+  if (text.substr(0, name.size()) != name || text.substr(name.size(), 1) != "=") {
+    return Error{ErrorCode::bad_field, "the body has to be " + std::string(name) + "=NUMBER"};
+  }
+  text.remove_prefix(name.size() + 1);
+  unsigned number = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = failure == std::errc{} && end == text.data() + text.size();
+  if (!whole || number > max) {
+    return Error{ErrorCode::bad_field,
+                 std::string(name) + " has to be a number up to " + std::to_string(max)};
+  }
+  return number;
+}
+
+}  // namespace s5066

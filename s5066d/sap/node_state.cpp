@@ -1,0 +1,82 @@
+// What the whole node may do, and what a manager may ask of it: broadcast sessions (A.1.1.3,
+// A.3.2.3), radio silence, availability (A.2.1.26), management messages (A.2.1.15, A.2.1.16).
+#include <algorithm>
+#include <utility>
+
+#include "s5066d/sap/subnetwork_interface.h"
+
+namespace s5066::sap {
+
+Result<void> SubnetworkInterface::request_broadcast_session(Instant now, bool on) {
+  if (!on && config_.broadcast_only) return Error{ErrorCode::refused, "a broadcast-only node"};
+  if (on == broadcast_) return {};
+  broadcast_ = on;
+  clients_.allow_arq(!on);
+  std::vector<ClientId> bound_for_arq;
+  for (const auto& [id, client] : clients_.all()) {
+    const Binding* binding = clients_.binding(id);
+    const bool arq = binding != nullptr && binding->service.mode == sis::TransmissionMode::arq;
+    if (on && arq) bound_for_arq.push_back(id);
+  }
+  for (const ClientId id : bound_for_arq) {
+    unbind_client(now, id, sis::UnbindReason::arq_unsupportable_in_broadcast);
+  }
+  sender_.allow_arq(now, !on);
+  touch(now);
+  return {};
+}
+
+void SubnetworkInterface::request_silence(Instant now, bool on) {
+  silent_ = on;
+  sender_.set_silent(on);
+  touch(now);
+}
+
+void SubnetworkInterface::on_modem_state(Instant now, bool working) {
+  modem_works_ = working;
+  touch(now);
+}
+
+// STANDARD: the contents are implementation-dependent. In a broadcast session nothing that a peer
+// sends acknowledges anything, so clients are told that the node only transmits, although it still
+// hears non-ARQ data.
+sis::SubnetAvailability SubnetworkInterface::availability() const {
+  using sis::AvailabilityReason;
+  using sis::NodeStatus;
+  if (!modem_works_) return {NodeStatus::off, AvailabilityReason::unspecified};
+  if (silent_) return {NodeStatus::receive_only, AvailabilityReason::emcon};
+  if (broadcast_) return {NodeStatus::transmit_only, AvailabilityReason::unspecified};
+  return ClientTable::kNormal;
+}
+
+Result<void> SubnetworkInterface::request_sap_open(Instant now, SapId sap, bool open) {
+  if (sap.value > SapId::kMax) return Error{ErrorCode::not_found, "no such SAP"};
+  clients_.open(sap, open);
+  const auto holder = clients_.client_at(sap);
+  // STANDARD: no reason is given for this; a manager's rank is the highest there is.
+  if (!open && holder) unbind_client(now, *holder, sis::UnbindReason::preempted);
+  touch(now);
+  return {};
+}
+
+void SubnetworkInterface::on_management_answer(Instant now, ClientId client,
+                                               std::uint8_t message_type,
+                                               const std::vector<std::string>& lines) {
+  if (clients_.binding(client) == nullptr) return;
+  constexpr std::size_t kPartLineOctets = 32;
+  const std::size_t room = config_.management_octets_max - kPartLineOctets;
+  std::vector<std::string> parts(1);
+  for (const std::string& line : lines) {
+    const std::string_view kept = std::string_view(line).substr(0, room - 1);
+    if (parts.back().size() + kept.size() + 1 > room) parts.emplace_back();
+    parts.back().append(kept).append("\n");
+  }
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::string text =
+        "part=" + std::to_string(i + 1) + "/" + std::to_string(parts.size()) + "\n" + parts[i];
+    outbox_.send(client, sis::ManagementIndication{message_type, Bytes(text.begin(), text.end())});
+  }
+  touch(now);
+}
+
+}  // namespace s5066::sap

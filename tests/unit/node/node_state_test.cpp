@@ -1,0 +1,210 @@
+// Broadcast sessions, radio silence, a lost modem and management messages, through whole nodes.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/unit/node/pair.h"
+
+namespace s5066::test {
+namespace {
+
+using sis::Confirmation;
+
+constexpr std::uint32_t kAlpha = 0x01020304;
+constexpr std::uint32_t kBravo = 0x01020305;
+
+class NodeStates : public ::testing::Test {
+ protected:
+  static NodeConfig manageable(std::uint32_t address) {
+    NodeConfig config = node_config(address);
+    config.sap.bind.allow_rank_15 = true;
+    return config;
+  }
+  NodeStates() : alpha(medium.add(manageable(kAlpha))), bravo(medium.add(manageable(kBravo))) {
+    medium.on_burst = [this](std::size_t from, Bytes&) { ++bursts[from]; };
+    // With the date on the air, what is sent again after a lost link is not delivered again.
+    for (Medium::Station* station : {&alpha, &bravo}) {
+      medium.with([&](Instant now) { station->node.on_utc(now, UtcSeconds{1772409540}); });
+    }
+  }
+  ClientId bind(Medium::Station& station, const sis::BindRequest& request) {
+    const ClientId id = medium.connect(station);
+    medium.send(station, id, request);
+    return id;
+  }
+  ClientId manager(Medium::Station& station) {
+    sis::BindRequest request = bind_to(1, Confirmation::none);
+    request.rank = 15;
+    request.service.mode = sis::TransmissionMode::nonarq;
+    return bind(station, request);
+  }
+  std::string ask(Medium::Station& station, ClientId client, std::uint8_t type,
+                  const std::string& body = "") {
+    medium.send(station, client, sis::ManagementRequest{type, Bytes(body.begin(), body.end())});
+    const auto answers = station.clients[client].all<sis::ManagementIndication>();
+    if (answers.empty()) return "none";
+    const Bytes& text = answers.back().body;
+    return std::to_string(answers.back().message_type) + " " +
+           std::string(text.begin(), text.end());
+  }
+  std::size_t indications(Medium::Station& station, ClientId client) {
+    return station.clients[client].all<sis::UnidataIndication>().size();
+  }
+
+  Medium medium;
+  Medium::Station& alpha;
+  Medium::Station& bravo;
+  std::map<std::size_t, int> bursts;
+};
+
+TEST_F(NodeStates, in_silence_nothing_is_keyed_not_even_acknowledgements_and_all_arrives_after_it) {
+  const ClientId from = bind(alpha, bind_to(3, Confirmation::node));
+  const ClientId to = bind(bravo, bind_to(4, Confirmation::none));
+  medium.send(alpha, from, request_to(kBravo, 4, Bytes(500, 1)));
+  medium.run_for(seconds(20));
+  ASSERT_EQ(indications(bravo, to), 1u);
+
+  medium.with([&](Instant now) { bravo.node.request_silence(now, true); });
+  const int before = bursts[1];
+  medium.send(alpha, from, request_to(kBravo, 4, Bytes(500, 2)));
+  medium.send(bravo, to, request_to(kAlpha, 3, Bytes(500, 3)));
+  medium.run_for(minutes(3));
+  EXPECT_EQ(bursts[1], before);
+  EXPECT_EQ(indications(bravo, to), 2u);  // it hears
+
+  medium.with([&](Instant now) { bravo.node.request_silence(now, false); });
+  medium.run_for(minutes(20));
+  EXPECT_EQ(indications(alpha, from), 1u);
+  EXPECT_EQ(indications(bravo, to), 2u);
+  EXPECT_EQ(alpha.clients[from].all<sis::UnidataRequestConfirm>().size(), 2u);
+}
+
+TEST_F(NodeStates, a_transmission_in_progress_is_cut_short_by_silence) {
+  const ClientId from = bind(alpha, bind_to(3, Confirmation::node));
+  medium.send(alpha, from, request_to(kBravo, 4, Bytes(500, 1)));
+  while (!alpha.node.status().transmitting) medium.run_for(milliseconds(10));
+  bool aborted = false;
+  alpha.node.request_silence(medium.now(), true);
+  while (const auto action = alpha.node.poll_action()) {
+    const auto* command = std::get_if<modem::Command>(&*action);
+    aborted = aborted || (command && std::holds_alternative<modem::AbortTransmit>(*command));
+  }
+  EXPECT_TRUE(aborted);
+}
+
+TEST_F(NodeStates, a_broadcast_session_breaks_links_refuses_them_and_ends_without_a_trace) {
+  const ClientId from = bind(alpha, bind_to(3, Confirmation::node));
+  sis::BindRequest broadcast = bind_to(4, Confirmation::none);
+  broadcast.service.mode = sis::TransmissionMode::nonarq;
+  const ClientId to = bind(bravo, broadcast);
+  medium.send(alpha, from, request_to(kBravo, 4, Bytes{1}));
+  medium.run_for(seconds(20));
+  ASSERT_EQ(alpha.node.status().links.at(0).state, cas::LinkState::made);
+
+  const ClientId boss = manager(bravo);
+  EXPECT_EQ(ask(bravo, boss, 7, "on=1"), "7 part=1/1\non=1\n");
+  medium.run_for(seconds(30));
+  EXPECT_EQ(alpha.node.status().links.at(0).state, cas::LinkState::idle);
+  const auto rejected_before = alpha.node.counters()[Counter::links_rejected];
+  medium.send(alpha, from, request_to(kBravo, 4, Bytes{2}));
+  medium.run_for(minutes(1));
+  EXPECT_GT(alpha.node.counters()[Counter::links_rejected], rejected_before);
+  EXPECT_EQ(indications(bravo, to), 1u);
+  sis::UnidataRequest to_all = request_to(Address::all_stations().value, 3, Bytes{9});
+  to_all.destination = Address::all_stations();
+  medium.send(bravo, to, to_all);
+  medium.run_for(seconds(20));
+  EXPECT_EQ(indications(alpha, from), 1u);
+
+  EXPECT_EQ(ask(bravo, boss, 7, "on=0"), "7 part=1/1\non=0\n");
+  medium.run_for(minutes(5));
+  EXPECT_EQ(indications(bravo, to), 2u);
+}
+
+TEST_F(NodeStates, a_node_may_start_in_silence_and_in_a_broadcast_session) {
+  NodeConfig config = node_config(0x01020306);
+  config.sap.emcon = true;
+  config.sap.broadcast_session = true;
+  Medium::Station& charlie = medium.add(config);
+  EXPECT_TRUE(charlie.node.status().emcon);
+  EXPECT_TRUE(charlie.node.status().broadcast_session);
+  sis::BindRequest broadcast = bind_to(4, Confirmation::none);
+  broadcast.service.mode = sis::TransmissionMode::nonarq;
+  const ClientId client = bind(charlie, broadcast);
+  medium.send(charlie, client, request_to(kAlpha, 3, Bytes{1}));
+  medium.run_for(minutes(1));
+  EXPECT_EQ(bursts[2], 0);
+  medium.with([&](Instant now) { charlie.node.request_silence(now, false); });
+  medium.run_for(minutes(1));
+  EXPECT_EQ(bursts[2], 1);
+}
+
+TEST_F(NodeStates, clients_hear_that_the_modem_is_gone_and_back) {
+  const ClientId client = bind(alpha, bind_to(3, Confirmation::none));
+  const auto tell = [&](modem::FaultKind kind) {
+    medium.with([&](Instant now) { alpha.node.on_modem_event(now, modem::Fault{now, kind, ""}); });
+    return alpha.clients[client].all<sis::SubnetAvailability>();
+  };
+  EXPECT_TRUE(tell(modem::FaultKind::samples_dropped).empty());
+  ASSERT_EQ(tell(modem::FaultKind::device_lost).size(), 1u);
+  EXPECT_EQ(tell(modem::FaultKind::device_lost).back().status, sis::NodeStatus::off);
+  ASSERT_EQ(tell(modem::FaultKind::device_back).size(), 2u);
+  EXPECT_EQ(alpha.clients[client].all<sis::SubnetAvailability>().back().status,
+            sis::NodeStatus::on);
+}
+
+TEST_F(NodeStates, a_manager_asks_for_state_numbers_links_and_clients) {
+  const ClientId boss = manager(alpha);
+  const ClientId from = bind(alpha, bind_to(3, Confirmation::node));
+  medium.send(alpha, from, request_to(kBravo, 4, Bytes{1}));
+  EXPECT_EQ(ask(alpha, boss, 1),
+            "1 part=1/1\naddress=1.2.3.4\nbroadcast_session=0\nchannel_busy=0\nclients_bound=2\n"
+            "clients_connected=2\nemcon=0\nmode=110a-2400-short\nmodem_working=1\n"
+            "transmitting=0\nupdus_queued=1\n");
+  const std::string numbers = ask(alpha, boss, 2);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(Counter::count); ++i) {
+    const std::string name(info(static_cast<Counter>(i)).name);
+    EXPECT_NE(numbers.find("\n" + name + "="), std::string::npos) << name;
+  }
+  EXPECT_NE(ask(alpha, boss, 3).find("\nlink.1.2.3.5.state=calling\n"), std::string::npos);
+  EXPECT_EQ(ask(alpha, boss, 4),
+            "4 part=1/1\nsap.1.flow_off=0\nsap.1.queued_octets=0\nsap.1.queued_updus=0\n"
+            "sap.1.rank=15\nsap.3.flow_off=0\nsap.3.queued_octets=129\nsap.3.queued_updus=1\n"
+            "sap.3.rank=0\n");
+}
+
+TEST_F(NodeStates, a_manager_shuts_a_sap_but_not_his_own) {
+  const ClientId boss = manager(alpha);
+  const ClientId client = bind(alpha, bind_to(3, Confirmation::node));
+  EXPECT_EQ(ask(alpha, boss, 5, "sap=3\n"), "5 part=1/1\nsap=3\n");
+  EXPECT_EQ(alpha.clients[client].all<sis::UnbindIndication>().size(), 1u);
+  medium.send(alpha, client, bind_to(3, Confirmation::node));
+  EXPECT_EQ(alpha.clients[client].all<sis::BindRejected>().size(), 1u);
+  EXPECT_EQ(ask(alpha, boss, 6, "sap=3"), "6 part=1/1\nsap=3\n");
+  medium.send(alpha, client, bind_to(3, Confirmation::node));
+  EXPECT_EQ(alpha.clients[client].all<sis::BindAccepted>().size(), 2u);
+  EXPECT_EQ(ask(alpha, boss, 5, "sap=1").substr(0, 4), "255 ");
+}
+
+TEST_F(NodeStates, what_a_manager_gets_wrong_is_answered_and_changes_nothing) {
+  const ClientId boss = manager(alpha);
+  EXPECT_EQ(ask(alpha, boss, 99), "255 part=1/1\nerror=unsupported: message type\nrequest=99\n");
+  EXPECT_EQ(ask(alpha, boss, 255), "255 part=1/1\nerror=unsupported: message type\nrequest=255\n");
+  for (const char* body : {"", "on", "on=", "on=2", "on=1x", "on= 1", "of=1", "on=-1"}) {
+    EXPECT_EQ(ask(alpha, boss, 8, body).substr(0, 4), "255 ") << body;
+  }
+  EXPECT_EQ(ask(alpha, boss, 5, "sap=16").substr(0, 4), "255 ");
+  EXPECT_FALSE(alpha.node.status().emcon);
+}
+
+TEST_F(NodeStates, a_manager_switches_silence) {
+  const ClientId boss = manager(alpha);
+  EXPECT_EQ(ask(alpha, boss, 8, "on=1"), "8 part=1/1\non=1\n");
+  EXPECT_TRUE(alpha.node.status().emcon);
+  EXPECT_EQ(alpha.clients[boss].all<sis::SubnetAvailability>().size(), 1u);
+  EXPECT_EQ(ask(alpha, boss, 8, "on=0"), "8 part=1/1\non=0\n");
+  EXPECT_FALSE(alpha.node.status().emcon);
+}
+
+}  // namespace
+}  // namespace s5066::test
