@@ -5,6 +5,8 @@
 #include <string>
 
 #include "modem/api/airtime.h"
+#include "s5066d/sap/storage_ledger.h"
+#include "sis/primitives.h"
 
 namespace s5066::config {
 namespace {
@@ -65,6 +67,12 @@ void check_subnet_access(const Section& access, const sap::Config& setup) {
   }
   if (setup.queue.client_octets_reserved > setup.queue.client_octets_max) {
     queue.complain("client_octets_reserved", "above client_octets_max");
+  }
+  if (setup.mtu > sis::kMtu && !setup.broadcast_only) {
+    access.complain("mtu_octets", "above 2048 needs broadcast_only (A.2.1.3)");
+  }
+  if (setup.queue.client_octets_reserved < sap::StorageLedger::charge(setup.mtu)) {
+    queue.complain("client_octets_reserved", "must hold one U_PDU of mtu_octets");
   }
   const auto probe = setup.keep_alive_interval;
   if (probe > Duration::zero() && probe < std::chrono::seconds(120)) {

@@ -138,6 +138,7 @@ void translate_soft_links(const proto::SoftLinks& from, sap::LinkConfig& to) {
   if (from.has_called_minimum_s()) to.called_minimum = s(from.called_minimum_s());
   if (from.has_call_retry_wait_s()) to.call_retry_wait = s(from.call_retry_wait_s());
   if (from.has_call_retry_wait_max_s()) to.call_retry_wait_max = s(from.call_retry_wait_max_s());
+  if (from.has_patience_s()) to.patience = s(from.patience_s());
 }
 
 void translate_hard_links(const proto::HardLinks& from, sap::HardLinkConfig& to) {
@@ -156,6 +157,7 @@ void translate_queue(const proto::Queue& from, sap::QueueConfig& to) {
   if (from.has_lent_octets_max()) to.lent_octets_max = from.lent_octets_max();
   if (from.has_flow_off_percent()) to.flow_off_percent = from.flow_off_percent();
   if (from.has_flow_on_percent()) to.flow_on_percent = from.flow_on_percent();
+  if (from.has_fair_turn()) to.fair_turn = from.fair_turn();
 }
 
 void translate_bind(const proto::Bind& from, sap::BindPolicy& to) {
@@ -167,7 +169,10 @@ void translate_bind(const proto::Bind& from, sap::BindPolicy& to) {
 
 void translate_subnet_access(const proto::SubnetAccess& from, sap::Config& to) {
   for (const auto& group : from.groups()) to.groups.push_back(address_of(group));
+  if (from.has_mtu_octets()) to.mtu = static_cast<std::uint16_t>(from.mtu_octets());
   if (from.has_broadcast_only()) to.broadcast_only = from.broadcast_only();
+  if (from.has_broadcast_session()) to.broadcast_session = from.broadcast_session();
+  if (from.has_emcon()) to.emcon = from.emcon();
   translate_soft_links(from.soft_links(), to.links);
   translate_hard_links(from.hard_links(), to.hard_links);
   translate_queue(from.queue(), to.queue);
@@ -182,6 +187,16 @@ void translate_subnet_access(const proto::SubnetAccess& from, sap::Config& to) {
   if (from.has_attempts_max()) to.attempts_max = from.attempts_max();
   if (from.has_client_confirm_wait_max_s()) {
     to.client_confirm_wait_max = s(from.client_confirm_wait_max_s());
+  }
+  if (from.has_node_confirm_wait_max_s()) {
+    to.node_confirm_wait_max = s(from.node_confirm_wait_max_s());
+  }
+  if (from.has_response_octets_local()) to.response_octets_local = from.response_octets_local();
+  if (from.has_response_octets_air()) to.response_octets_air = from.response_octets_air();
+  if (from.has_management_octets_max()) to.management_octets_max = from.management_octets_max();
+  if (from.has_expedited_requests_max()) to.expedited_requests_max = from.expedited_requests_max();
+  if (from.has_expedited_requests_window_s()) {
+    to.expedited_requests_window = s(from.expedited_requests_window_s());
   }
   if (from.has_invalid_primitives_max()) to.invalid_primitives_max = from.invalid_primitives_max();
   if (from.has_invalid_primitives_window_s()) {

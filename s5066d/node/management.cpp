@@ -38,7 +38,10 @@ ManagementLines status_lines(const NodeStatus& status) {
   lines.add("mode", std::string(to_string(status.mode)));
   lines.add("modem_working", status.modem_working ? 1 : 0);
   lines.add("transmitting", status.transmitting ? 1 : 0);
-  lines.add("updus_queued", status.updus_queued);
+  lines.add("octets_charged", status.holdings.octets_charged);
+  lines.add("updus_awaiting_client", status.holdings.updus_awaiting);
+  lines.add("updus_below", status.holdings.updus_below);
+  lines.add("updus_queued", status.holdings.updus_queued);
   return std::move(lines).sorted();
 }
 

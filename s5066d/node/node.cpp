@@ -391,7 +391,7 @@ NodeStatus Node::status() const {
                     .modem_working = modem_working_,
                     .broadcast_session = sap_.in_broadcast_session(),
                     .emcon = sap_.is_silent(),
-                    .updus_queued = sap_.updus_queued(),
+                    .holdings = sap_.holdings(),
                     .hard_links = sap_.hard_links()};
   for (const sap::ClientInfo& client : sap_.clients()) {
     ClientStatus& entry = status.clients.emplace_back();

@@ -91,7 +91,7 @@ struct NodeStatus {
   bool modem_working = true;
   bool broadcast_session = false;
   bool emcon = false;
-  std::size_t updus_queued = 0;
+  sap::Holdings holdings;
   std::vector<ClientStatus> clients;
   std::vector<LinkStatus> links;  // peers with a link, or with data that waits for one
   std::vector<sap::HardLinkInfo> hard_links;

@@ -24,6 +24,8 @@ struct LinkConfig {
   Duration called_minimum = seconds(60);   // a called node leaves the caller so long in peace
   Duration call_retry_wait = seconds(30);  // after a failed call; doubled each time up to the max
   Duration call_retry_wait_max = minutes(10);
+  /// A node that waits so long for a session has it whatever the priority of the others.
+  Duration patience = minutes(30);
 };
 
 /// Hard links (A.1.1.2, A.3.2.2).
@@ -46,6 +48,9 @@ struct QueueConfig {
   /// S_DATA_FLOW_OFF above, S_DATA_FLOW_ON below, in percent of what the client may use.
   unsigned flow_off_percent = 75;
   unsigned flow_on_percent = 40;
+  /// Of so many U_PDUs that leave a line, one is of the client served longest ago, whatever its
+  /// priority and rank, so that nobody waits for ever; 0: never.
+  unsigned fair_turn = 8;
   std::size_t responses_max = 512;  // delivery confirmations to other nodes that wait
 };
 
@@ -94,6 +99,7 @@ struct Config {
   /// S_PDUs remembered, sent and delivered each, so that one sent again is not delivered again.
   std::size_t repeats_remembered_max = 1024;
   std::size_t awaiting_client_confirm_max = 4096;  // acknowledged U_PDUs, all clients together
+  Duration node_confirm_wait_max = hours(24);  // from when it was handed down, if the TTD allows
   Duration client_confirm_wait_max = hours(1);
   Duration client_confirm_grace = minutes(2);  // for the way back, after the TTD
 

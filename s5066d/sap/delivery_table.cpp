@@ -1,8 +1,10 @@
 #include "s5066d/sap/delivery_table.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "s5066d/base/assert.h"
+#include "s5066d/base/deadline_table.h"
 
 namespace s5066::sap {
 namespace {
@@ -16,9 +18,12 @@ bool fits(const UnidataItem& item, Address peer, SapId source, SapId destination
 
 }  // namespace
 
-void DeliveryTable::hand_down(CpduId id, UnidataItem item, std::size_t octets) {
+void DeliveryTable::hand_down(CpduId id, UnidataItem item, std::size_t octets,
+                              std::optional<Instant> report_by) {
+  if (report_by) report_by_.insert({*report_by, id});
   octets_[item.lane()] += octets;
-  const bool is_new = below_.emplace(id, Below{std::move(item), octets, false, false}).second;
+  const bool is_new =
+      below_.emplace(id, Below{std::move(item), octets, false, false, report_by}).second;
   S5066_ASSERT(is_new);
 }
 
@@ -26,6 +31,7 @@ std::optional<DeliveryTable::Below> DeliveryTable::take(CpduId id) {
   auto node = below_.extract(id);
   if (node.empty()) return std::nullopt;
   Below below = std::move(node.mapped());
+  if (below.report_by) report_by_.erase({*below.report_by, id});
   const auto lane = octets_.find(below.item.lane());
   S5066_ASSERT(lane != octets_.end() && lane->second >= below.octets);
   lane->second -= below.octets;
@@ -36,6 +42,7 @@ std::optional<DeliveryTable::Below> DeliveryTable::take(CpduId id) {
 void DeliveryTable::await_client(UnidataItem item, Instant until) {
   ++awaiting_by_peer_[item.destination];
   const UpduId id = item.id;
+  awaiting_by_client_[item.client].insert(id);
   overdue_at_.insert({until, id});
   const bool is_new = awaiting_.emplace(id, Awaiting{std::move(item), until}).second;
   S5066_ASSERT(is_new);
@@ -48,6 +55,9 @@ UnidataItem DeliveryTable::remove_awaiting(UpduId id) {
   UnidataItem item = std::move(node.mapped().item);
   const auto peer = awaiting_by_peer_.find(item.destination);
   if (--peer->second == 0) awaiting_by_peer_.erase(peer);
+  const auto client = awaiting_by_client_.find(item.client);
+  client->second.erase(id);
+  if (client->second.empty()) awaiting_by_client_.erase(client);
   return item;
 }
 
@@ -77,12 +87,30 @@ std::vector<UnidataItem> DeliveryTable::take_overdue(Instant now) {
 
 std::optional<UnidataItem> DeliveryTable::take_oldest_awaiting() {
   if (awaiting_.empty()) return std::nullopt;
-  return remove_awaiting(awaiting_.begin()->first);
+  const auto most = std::max_element(
+      awaiting_by_client_.begin(), awaiting_by_client_.end(),
+      [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  return remove_awaiting(*most->second.begin());
+}
+
+std::vector<DeliveryTable::Overdue> DeliveryTable::settle_overdue(Instant now) {
+  std::vector<Overdue> overdue;
+  while (!report_by_.empty() && report_by_.begin()->first <= now) {
+    Below& below = below_.at(report_by_.begin()->second);
+    report_by_.erase(report_by_.begin());
+    below.report_by.reset();
+    if (std::exchange(below.settled, true)) continue;
+    overdue.push_back({below.item, below.client_confirmed});
+    below.item.charged = 0;  // the copy gives it back
+  }
+  return overdue;
 }
 
 std::optional<Instant> DeliveryTable::next_deadline() const {
-  if (overdue_at_.empty()) return std::nullopt;
-  return overdue_at_.begin()->first;
+  std::optional<Instant> next;
+  if (!overdue_at_.empty()) next = overdue_at_.begin()->first;
+  if (!report_by_.empty()) next = earlier(next, report_by_.begin()->first);
+  return next;
 }
 
 std::vector<UpduId> DeliveryTable::forget_client(ClientId client) {

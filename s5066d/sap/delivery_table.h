@@ -22,9 +22,12 @@ class DeliveryTable {
     std::size_t octets = 0;         // of the S_PDU
     bool client_confirmed = false;  // its S_PDU type 1 came before the acknowledgement
     bool settled = false;           // reported already, or nobody is left to report to
+    std::optional<Instant> report_by = std::nullopt;
   };
 
-  void hand_down(CpduId id, UnidataItem item, std::size_t octets);
+  /// `report_by`: when its client is to be told that it failed, though it still is below.
+  void hand_down(CpduId id, UnidataItem item, std::size_t octets,
+                 std::optional<Instant> report_by = std::nullopt);
   std::optional<Below> take(CpduId id);
   void await_client(UnidataItem item, Instant until);
 
@@ -37,6 +40,13 @@ class DeliveryTable {
   Match match(Address peer, SapId source, SapId destination, ByteSpan part);
 
   std::vector<UnidataItem> take_overdue(Instant now);
+  /// Of U_PDUs below whose report is due, and settled by this.
+  struct Overdue {
+    UnidataItem item;
+    bool client_confirmed = false;
+  };
+  std::vector<Overdue> settle_overdue(Instant now);
+  /// The oldest of the client that has most of them.
   std::optional<UnidataItem> take_oldest_awaiting();
   std::optional<Instant> next_deadline() const;
   /// Settles what is below and takes out what awaits a confirmation. Returns both, as ids.
@@ -64,7 +74,9 @@ class DeliveryTable {
 
   std::map<CpduId, Below> below_;
   std::map<Lane, std::size_t> octets_;
+  std::set<std::pair<Instant, CpduId>> report_by_;
   std::map<UpduId, Awaiting> awaiting_;
+  std::map<std::optional<ClientId>, std::set<UpduId>> awaiting_by_client_;
   std::set<std::pair<Instant, UpduId>> overdue_at_;
   std::map<Address, std::size_t> awaiting_by_peer_;
 };

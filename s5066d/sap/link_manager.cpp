@@ -16,6 +16,8 @@ PeerLoad load_of(std::span<const PeerLoad> loads, Address peer) {
   return {.peer = peer};
 }
 
+constexpr std::uint8_t kAboveAll = 255;
+
 bool has_data(const PeerLoad& load) {
   return load.waiting || load.outstanding;
 }
@@ -30,6 +32,7 @@ void LinkManager::on_link_made(Instant now, Address peer, bool we_called) {
   change_state(session, State::up);
   session.we_called = we_called;
   session.progressed = false;
+  session.waiting_since.reset();
   session.made_at = now;
   session.used_at = now;
   session.failures = 0;
@@ -106,7 +109,11 @@ bool LinkManager::may_send(Address peer) const {
 
 void LinkManager::plan(Instant now, std::span<const PeerLoad> loads, bool may_call) {
   next_deadline_.reset();
-  for (auto& [peer, session] : sessions_) close_idle(now, peer, session, load_of(loads, peer));
+  for (auto& [peer, session] : sessions_) {
+    const PeerLoad load = load_of(loads, peer);
+    if (!load.waiting) session.waiting_since.reset();
+    close_idle(now, peer, session, load);
+  }
   if (!may_call) return;
 
   std::vector<const PeerLoad*> in_line;
@@ -121,7 +128,9 @@ void LinkManager::plan(Instant now, std::span<const PeerLoad> loads, bool may_ca
   for (std::size_t i = leaving(); i < in_line.size(); ++i) {
     bool found = false;
     for (auto& [peer, session] : sessions_) {
-      found = give_way(now, peer, session, load_of(loads, peer), in_line[i]->priority);
+      const bool patient = !is_out_of_patience(now, sessions_[in_line[i]->peer]);
+      const std::uint8_t priority = patient ? in_line[i]->priority : kAboveAll;
+      found = give_way(now, peer, session, load_of(loads, peer), priority);
       if (found) break;
     }
     if (!found) break;
@@ -134,13 +143,20 @@ void LinkManager::plan(Instant now, std::span<const PeerLoad> loads, bool may_ca
   forget_quiet_peers(now, loads);
 }
 
-// Larger priority first; among equals a node that has just made place for others goes to the end.
+bool LinkManager::is_out_of_patience(Instant now, const Session& session) const {
+  return session.waiting_since && now - *session.waiting_since >= config_.patience;
+}
+
+// Who is out of patience first, then larger priority; among equals a node that has just made place
+// for others goes to the end.
 std::vector<const PeerLoad*> LinkManager::callable(Instant now, std::span<const PeerLoad> loads) {
   std::vector<const PeerLoad*> found;
   for (const PeerLoad& load : loads) {
     if (!load.waiting) continue;
-    const Session& session = sessions_[load.peer];
+    Session& session = sessions_[load.peer];
     if (session.state != State::down) continue;
+    if (!session.waiting_since) session.waiting_since = now;
+    if (!is_out_of_patience(now, session)) look_again_at(*session.waiting_since + config_.patience);
     if (now < session.call_not_before) {
       look_again_at(session.call_not_before);
     } else {
@@ -148,6 +164,9 @@ std::vector<const PeerLoad*> LinkManager::callable(Instant now, std::span<const 
     }
   }
   std::stable_sort(found.begin(), found.end(), [&](const PeerLoad* a, const PeerLoad* b) {
+    const bool a_first = is_out_of_patience(now, sessions_[a->peer]);
+    const bool b_first = is_out_of_patience(now, sessions_[b->peer]);
+    if (a_first != b_first) return a_first;
     if (a->priority != b->priority) return a->priority > b->priority;
     return sessions_[a->peer].gave_way_at < sessions_[b->peer].gave_way_at;
   });

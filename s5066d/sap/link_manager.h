@@ -84,7 +84,8 @@ class LinkManager {
     Instant used_at{};
     unsigned failures = 0;  // calls that failed in a row
     Instant call_not_before{};
-    Instant gave_way_at{};  // to another node, and not called since
+    Instant gave_way_at{};                 // to another node, and not called since
+    std::optional<Instant> waiting_since;  // for a session
   };
 
   void change_state(Session& session, State next);
@@ -93,6 +94,7 @@ class LinkManager {
   void close_idle(Instant now, Address peer, Session& session, const PeerLoad& load);
   Instant idle_ends_at(const Session& session) const;
   std::vector<const PeerLoad*> callable(Instant now, std::span<const PeerLoad> loads);
+  bool is_out_of_patience(Instant now, const Session& session) const;
   bool give_way(Instant now, Address peer, Session& session, const PeerLoad& load,
                 std::uint8_t priority);
   void forget_quiet_peers(Instant now, std::span<const PeerLoad> loads);

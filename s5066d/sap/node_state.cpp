@@ -39,13 +39,14 @@ void SubnetworkInterface::on_modem_state(Instant now, bool working) {
 
 // STANDARD: the contents are implementation-dependent. In a broadcast session nothing that a peer
 // sends acknowledges anything, so clients are told that the node only transmits, although it still
-// hears non-ARQ data.
+// hears non-ARQ data. Of a broadcast-only node that is the ordinary state and no news.
 sis::SubnetAvailability SubnetworkInterface::availability() const {
   using sis::AvailabilityReason;
   using sis::NodeStatus;
   if (!modem_works_) return {NodeStatus::off, AvailabilityReason::unspecified};
   if (silent_) return {NodeStatus::receive_only, AvailabilityReason::emcon};
-  if (broadcast_) return {NodeStatus::transmit_only, AvailabilityReason::unspecified};
+  const bool for_good = config_.broadcast_only;
+  if (broadcast_ && !for_good) return {NodeStatus::transmit_only, AvailabilityReason::unspecified};
   return ClientTable::kNormal;
 }
 

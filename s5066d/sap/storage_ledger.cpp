@@ -39,6 +39,12 @@ StorageLedger::Usage StorageLedger::usage(ClientId client) const {
   return it == clients_.end() ? Usage{} : it->second;
 }
 
+std::size_t StorageLedger::octets_charged() const {
+  std::size_t octets = 0;
+  for (const auto& [client, used] : clients_) octets += used.octets;
+  return octets;
+}
+
 StorageLedger::Room StorageLedger::room(ClientId client) const {
   const Usage used = usage(client);
   const std::size_t own = used.octets < config_.client_octets_reserved

@@ -28,6 +28,7 @@ class StorageLedger {
     std::size_t updus = 0;
   };
   Usage usage(ClientId client) const;
+  std::size_t octets_charged() const;  // to all clients together
   std::size_t octets_left(ClientId client) const;
   std::size_t updus_left(ClientId client) const;
   /// Percent of what the client may use now, in octets or in number, whichever is more.

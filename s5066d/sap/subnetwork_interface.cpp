@@ -391,6 +391,13 @@ std::vector<ClientInfo> SubnetworkInterface::clients() const {
   return all;
 }
 
+Holdings SubnetworkInterface::holdings() const {
+  return {.updus_queued = sender_.queue().size(),
+          .updus_below = sender_.deliveries().below(),
+          .updus_awaiting = sender_.deliveries().awaiting(),
+          .octets_charged = sender_.ledger().octets_charged()};
+}
+
 PeerInfo SubnetworkInterface::peer(Address address) const {
   PeerInfo info{.peer = address,
                 .queued_octets = sender_.queue().octets(address) +

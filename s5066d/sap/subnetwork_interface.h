@@ -43,6 +43,15 @@ struct PeerInfo {
   std::uint64_t received_octets = 0;
 };
 
+/// What is held for clients. All of it is 0 once everything has ended.
+struct Holdings {
+  std::size_t updus_queued = 0;    // our own delivery confirmations included
+  std::size_t updus_below = 0;     // handed to the sublayers below, without an end yet
+  std::size_t updus_awaiting = 0;  // acknowledged, and their client's confirmation is to come
+  std::size_t octets_charged = 0;  // to the accounts of clients
+  friend bool operator==(const Holdings&, const Holdings&) = default;
+};
+
 class SubnetworkInterface {
  public:
   SubnetworkInterface(const Config& config, Counters& counters, TraceSink& trace);
@@ -104,6 +113,7 @@ class SubnetworkInterface {
   PeerInfo peer(Address address) const;
   std::size_t updus_queued() const { return sender_.queue().size(); }
   std::vector<HardLinkInfo> hard_links() const { return hard_links_.links(); }
+  Holdings holdings() const;
 
  private:
   // Primitives of clients.

@@ -41,6 +41,7 @@ void UnidataQueue::put(UnidataItem item) {
   if (item.own) ++own_items_;
   Line& line = lines_[lane];
   line.octets += item.octets();
+  ++line.shares[item.client].items;
   const bool is_new = line.items.emplace(key, std::move(item)).second;
   S5066_ASSERT(is_new);
 }
@@ -52,6 +53,8 @@ UnidataItem UnidataQueue::remove(const Lane& lane, const Key& key) {
   S5066_ASSERT(!node.empty());
   UnidataItem item = std::move(node.mapped());
   line->second.octets -= item.octets();
+  const auto share = line->second.shares.find(item.client);
+  if (--share->second.items == 0) line->second.shares.erase(share);
   if (line->second.items.empty()) lines_.erase(line);
   expiry_.erase({item.time_to_die, lane, key});
   if (item.own) --own_items_;
@@ -59,15 +62,15 @@ UnidataItem UnidataQueue::remove(const Lane& lane, const Key& key) {
 }
 
 std::optional<UnidataItem> UnidataQueue::take(const Lane& lane) {
-  const auto line = lines_.find(lane);
-  if (line == lines_.end()) return std::nullopt;
-  const Key first = line->second.items.begin()->first;
-  return remove(lane, first);
+  const UnidataItem* item = first(lane, [](const UnidataItem&) { return true; });
+  if (item == nullptr) return std::nullopt;
+  return take_this(*item);
 }
 
-const UnidataItem* UnidataQueue::front(const Lane& lane) const {
-  const auto line = lines_.find(lane);
-  return line == lines_.end() ? nullptr : &line->second.items.begin()->second;
+UnidataItem UnidataQueue::take_this(const UnidataItem& item) {
+  Line& line = lines_.at(item.lane());
+  line.shares.at(item.client).served = ++line.takes;
+  return remove(item.lane(), key_of(item));
 }
 
 std::vector<UnidataQueue::Waiting> UnidataQueue::waiting() const {

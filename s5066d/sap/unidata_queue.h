@@ -71,21 +71,30 @@ bool starts_with(const Bytes& updu, ByteSpan part);
 
 class UnidataQueue {
  public:
+  explicit UnidataQueue(unsigned fair_turn = 0) : fair_turn_(fair_turn) {}
+
   void put(UnidataItem item);
   std::optional<UnidataItem> take(const Lane& lane);
-  /// One that is there, as front() and first() show it.
-  UnidataItem take_this(const UnidataItem& item) { return remove(item.lane(), key_of(item)); }
-  /// What take() would give, or null.
-  const UnidataItem* front(const Lane& lane) const;
-  /// The first that may go, or null.
+  /// One that is there, as first() shows it.
+  UnidataItem take_this(const UnidataItem& item);
+  /// The first that may go, or null: by priority, rank and age, or, where it is a fair turn, of the
+  /// client served longest ago.
   template <typename Allowed>
   const UnidataItem* first(const Lane& lane, const Allowed& allowed) const {
-    const auto line = lines_.find(lane);
-    if (line == lines_.end()) return nullptr;
-    for (const auto& [key, item] : line->second.items) {
-      if (allowed(item)) return &item;
+    const auto found = lines_.find(lane);
+    if (found == lines_.end()) return nullptr;
+    const Line& line = found->second;
+    const bool fair = fair_turn_ > 0 && line.takes % fair_turn_ == fair_turn_ - 1;
+    const UnidataItem* best = nullptr;
+    std::uint64_t best_served = 0;
+    for (const auto& [key, item] : line.items) {
+      if (!allowed(item)) continue;
+      if (!fair) return &item;
+      const std::uint64_t served = line.shares.at(item.client).served;
+      if (best == nullptr || served < best_served) best = &item;
+      best_served = best == &item ? served : best_served;
     }
-    return nullptr;
+    return best;
   }
 
   /// Destinations with ARQ U_PDUs, the one with the best first.
@@ -124,9 +133,16 @@ class UnidataQueue {
       return a.id < b.id;
     }
   };
+  /// What one client has in a line; our own count as a client.
+  struct Share {
+    std::size_t items = 0;
+    std::uint64_t served = 0;  // when one of them was taken last, in takes
+  };
   struct Line {
     std::map<Key, UnidataItem> items;
+    std::map<std::optional<ClientId>, Share> shares;
     std::size_t octets = 0;
+    std::uint64_t takes = 0;
   };
   struct Expiry {
     Instant at{};
@@ -142,6 +158,7 @@ class UnidataQueue {
   template <typename Condition>
   std::vector<UnidataItem> take_if(Condition condition);
 
+  const unsigned fair_turn_;
   std::map<Lane, Line> lines_;
   std::set<Expiry> expiry_;
   std::size_t own_items_ = 0;

@@ -16,6 +16,7 @@ UnidataSender::UnidataSender(const Config& config, const UtcClock& utc, PeerCoun
       counters_(counters),
       trace_(trace),
       ledger_(config.queue),
+      queue_(config.queue.fair_turn),
       repeat_marker_(config.repeats_remembered_max) {}
 
 // --- In from clients -----------------------------------------------------------------------------
@@ -163,7 +164,12 @@ void UnidataSender::hand_down(Instant now, UnidataItem item) {
   request.repeats = item.repeats;
   request.time_to_die = item.time_to_die;
   const std::size_t cpdu_octets = request.spdu.size() + 1;  // as the sublayers below count it
-  deliveries_.hand_down(request.id, std::move(item), cpdu_octets);
+  std::optional<Instant> report_by;
+  if (item.client && item.confirmation != sis::Confirmation::none) {
+    report_by = std::min(now + config_.node_confirm_wait_max,
+                         item.time_to_die + config_.client_confirm_grace);
+  }
+  deliveries_.hand_down(request.id, std::move(item), cpdu_octets, report_by);
   outbox_.push(std::move(request));
 }
 
@@ -257,6 +263,15 @@ void UnidataSender::on_answer(Instant now, Address peer, SapId source, SapId des
 void UnidataSender::expire(Instant now) {
   for (UnidataItem& item : queue_.take_expired(now)) {
     reject(now, std::move(item), sis::RejectReason::ttl_expired);
+  }
+  for (auto& overdue : deliveries_.settle_overdue(now)) {
+    const bool died = overdue.item.time_to_die <= now;
+    if (overdue.client_confirmed) {  // A.3.2.4(17): the link's part of it got lost
+      confirm(now, std::move(overdue.item));
+    } else {
+      reject(now, std::move(overdue.item),
+             died ? sis::RejectReason::ttl_expired : sis::RejectReason::destination_not_responding);
+    }
   }
   for (UnidataItem& item : deliveries_.take_overdue(now)) {
     const bool died = item.time_to_die <= now;

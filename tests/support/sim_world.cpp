@@ -27,6 +27,7 @@ Bytes payload(std::size_t station, std::uint32_t number, std::size_t octets) {
 
 std::vector<Seed> seeds(std::size_t count) {
   if (const char* only = std::getenv("S5066_SEED")) return {std::strtoull(only, nullptr, 10)};
+  if (const char* all = std::getenv("S5066_SEEDS")) count = std::strtoull(all, nullptr, 10);
   std::vector<Seed> out(count);
   for (std::size_t i = 0; i < count; ++i) out[i] = i + 1;
   return out;
@@ -137,20 +138,30 @@ Client& World::add_client(std::size_t station, SapId sap, sis::Confirmation conf
   return client;
 }
 
-void World::send(Client& client, std::size_t to, std::size_t octets, Duration time_to_live) {
+void World::send(Client& client, std::size_t to, std::size_t octets, Duration time_to_live,
+                 const SendOptions& options) {
+  if (client.closed_) return;
+  const auto units = static_cast<std::uint32_t>(time_to_live / std::chrono::seconds(2));
+  const std::uint32_t number = next_number_++;
+  Bytes updu = payload(client.station_, number, octets);
+  client.sent_.push_back({address(to), number, octets, 0, 0});
+  Bytes bytes;
+  if (options.expedited) {
+    sis::encode(sis::ExpeditedUnidataRequest{client.sap_, address(to), options.delivery, units,
+                                             std::move(updu)},
+                bytes);
+  } else {
+    sis::encode(
+        sis::UnidataRequest{5, client.sap_, address(to), options.delivery, units, std::move(updu)},
+        bytes);
+  }
+  write(client, bytes);
+}
+
+void World::write(Client& client, ByteSpan octets) {
   if (client.closed_) return;
   Station& at = *stations_[client.station_];
-  sis::UnidataRequest request;
-  request.priority = 5;
-  request.destination_sap = client.sap_;
-  request.destination = address(to);
-  request.time_to_live = static_cast<std::uint32_t>(time_to_live / std::chrono::seconds(2));
-  const std::uint32_t number = next_number_++;
-  request.updu = payload(client.station_, number, octets);
-  client.sent_.push_back({request.destination, number, octets, 0, 0});
-  Bytes bytes;
-  sis::encode(request, bytes);
-  at.node->on_client_bytes(heap_.now(), client.id_, bytes);
+  at.node->on_client_bytes(heap_.now(), client.id_, octets);
   drain(at);
 }
 
@@ -217,18 +228,25 @@ void World::on_primitive(Client& client, const sis::Primitive& primitive) {
     Client::Sent* sent = outcome(rejected->updu_part);
     if (sent) ++sent->rejects;
     client.unreadable_ = client.unreadable_ || !sent;
+  } else if (std::holds_alternative<sis::UnbindIndication>(primitive)) {
+    client.bound_ = false;
   } else if (const auto* indication = std::get_if<sis::UnidataIndication>(&primitive)) {
-    Client::Received received;
-    received.intact = indication->updu.size() >= kTagOctets;
-    if (received.intact) {
-      received.from_station = get_u32(indication->updu, 0);
-      received.number = get_u32(indication->updu, 4);
-      received.intact = indication->source == address(received.from_station) &&
-                        indication->updu == payload(received.from_station, received.number,
-                                                    indication->updu.size());
-    }
-    client.received_.push_back(received);
+    on_updu(client, indication->source, indication->updu);
+  } else if (const auto* urgent = std::get_if<sis::ExpeditedUnidataIndication>(&primitive)) {
+    on_updu(client, urgent->source, urgent->updu);
   }
+}
+
+void World::on_updu(Client& client, Address source, const Bytes& updu) {
+  Client::Received received;
+  received.intact = updu.size() >= kTagOctets;
+  if (received.intact) {
+    received.from_station = get_u32(updu, 0);
+    received.number = get_u32(updu, 4);
+    received.intact = source == address(received.from_station) &&
+                      updu == payload(received.from_station, received.number, updu.size());
+  }
+  client.received_.push_back(received);
 }
 
 std::size_t World::unreported() const {

@@ -21,7 +21,7 @@
 namespace s5066::sim {
 
 using Seed = std::uint64_t;
-/// 1..count, or only the one in S5066_SEED.
+/// 1..count, or only the one in S5066_SEED; S5066_SEEDS is another count.
 std::vector<Seed> seeds(std::size_t count);
 
 struct WorldOptions {
@@ -90,8 +90,19 @@ class World {
 
   /// Binds and stays bound. The reference lives as long as the world.
   Client& add_client(std::size_t station, SapId sap, sis::Confirmation confirmation);
+  /// How a U_PDU is sent; unless said, as the client was bound.
+  struct SendOptions {
+    bool expedited = false;
+    sis::DeliveryMode delivery;
+  };
   /// One U_PDU of so many octets (at least 12) to the same SAP of another station.
-  void send(Client& client, std::size_t to, std::size_t octets, Duration time_to_live);
+  void send(Client& client, std::size_t to, std::size_t octets, Duration time_to_live) {
+    send(client, to, octets, time_to_live, SendOptions());
+  }
+  void send(Client& client, std::size_t to, std::size_t octets, Duration time_to_live,
+            const SendOptions& options);
+  /// Octets of the client's own making.
+  void write(Client& client, ByteSpan octets);
   void give(Client& client, const sis::Primitive& primitive);
   /// Called when a client is told something about a hard link; it may not answer before it returns.
   std::function<void(Client&, const sis::Primitive&)> on_hard_link_news;
@@ -114,6 +125,7 @@ class World {
   void drain(Station& station);
   void arm(Station& station);
   void on_primitive(Client& client, const sis::Primitive& primitive);
+  static void on_updu(Client& client, Address source, const Bytes& updu);
 
   EventHeap heap_;
   Rng rng_;

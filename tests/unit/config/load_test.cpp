@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -202,6 +203,29 @@ sis {
   EXPECT_EQ(node.client_rate.octets_per_second_max, 3u);
   EXPECT_EQ(node.client_output_octets_max, 65536u);
   EXPECT_EQ(node.clients_unbound_max, 2u);
+}
+
+TEST(ConfigLoad, what_is_said_of_subnet_access_reaches_its_layer) {
+  const auto loaded = parse_node(
+      "f",
+      kGood +
+          "subnet_access { mtu_octets: 4000 broadcast_only: true broadcast_session: true "
+          "emcon: true expedited_requests_max: 7 expedited_requests_window_s: 8 "
+          "response_octets_local: 9 response_octets_air: 10 node_confirm_wait_max_s: 61 "
+          "management_octets_max: 300 soft_links { patience_s: 12 } queue { fair_turn: 13 } }");
+  ASSERT_TRUE(loaded.value.has_value()) << all_lines(loaded.problems);
+  const sap::Config& sap = loaded.value->node.sap;
+  EXPECT_EQ(sap.mtu, 4000);
+  EXPECT_TRUE(sap.broadcast_session);
+  EXPECT_TRUE(sap.emcon);
+  EXPECT_EQ(sap.expedited_requests_max, 7u);
+  EXPECT_EQ(sap.expedited_requests_window, std::chrono::seconds(8));
+  EXPECT_EQ(sap.response_octets_local, 9u);
+  EXPECT_EQ(sap.response_octets_air, 10u);
+  EXPECT_EQ(sap.node_confirm_wait_max, std::chrono::seconds(61));
+  EXPECT_EQ(sap.management_octets_max, 300u);
+  EXPECT_EQ(sap.links.patience, std::chrono::seconds(12));
+  EXPECT_EQ(sap.queue.fair_turn, 13u);
 }
 
 }  // namespace

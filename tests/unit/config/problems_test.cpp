@@ -125,6 +125,21 @@ TEST(ConfigProblems, fields_may_contradict_each_other_or_a_default) {
       {kGood + "subnet_access { hard_links { client_wait_s: 180 } }\n",
        {"f:2:30: client_wait_s: must be below response_wait_s of the station that asks"}},
       {kGood + "subnet_access { hard_links { client_wait_s: 179 } }\n", {}},
+      {kGood + "subnet_access { mtu_octets: 2049 }\n",
+       {"f:2:17: mtu_octets: above 2048 needs broadcast_only (A.2.1.3)"}},
+      {kGood + "subnet_access { mtu_octets: 2048 }\n", {}},
+      {kGood + "subnet_access { mtu_octets: 4096 broadcast_only: true }\n", {}},
+      {kGood + "subnet_access { mtu_octets: 4097 broadcast_only: true }\n",
+       {"f:2:17: mtu_octets: 4097 is above its limit 4096"}},
+      {kGood + "subnet_access { mtu_octets: 4096 broadcast_only: true\n"
+               "queue { client_octets_reserved: 4223 } }\n",
+       {"f:3:9: client_octets_reserved: must hold one U_PDU of mtu_octets"}},
+      {kGood + "subnet_access { expedited_requests_max: 0 node_confirm_wait_max_s: 59\n"
+               "management_octets_max: 255 response_octets_air: 2049 }\n",
+       {"f:2:17: expedited_requests_max: 0 is below its limit 1",
+        "f:2:43: node_confirm_wait_max_s: 59 is below its limit 60",
+        "f:3:1: management_octets_max: 255 is below its limit 256",
+        "f:3:28: response_octets_air: 2049 is above its limit 2048"}},
       {kGood + "subnet_access { queue { client_octets_max: 131071 } }\n",
        {"f:2:17: client_octets_reserved: above client_octets_max"}},
   });

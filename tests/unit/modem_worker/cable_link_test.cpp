@@ -252,8 +252,9 @@ TEST(CableLink, a_hub_that_comes_back_is_found_again_by_both) {
   EXPECT_GT(a.worker().now(), before);
   a.kill();
   b.kill();
-  ASSERT_EQ(a.all<Fault>().size(), 1U);
+  ASSERT_EQ(a.all<Fault>().size(), 2U);
   EXPECT_EQ(a.all<Fault>()[0].kind, FaultKind::device_lost);
+  EXPECT_EQ(a.all<Fault>()[1].kind, FaultKind::device_back);
 }
 
 TEST(CableLink, in_real_time_a_burst_arrives_both_ways) {
