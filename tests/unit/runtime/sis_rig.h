@@ -55,9 +55,9 @@ class SisPort : public testing::Test {
     node_config_.dts.mode = *modem::parse_mode("110a-2400-short");
     config_.port = 0;
   }
+  // The clients are gone by now, and nothing more may be called.
   ~SisPort() override {
     if (listener_) listener_->stop();
-    io_.poll();
   }
 
   /// With node_config_ and config_ as they are now.
@@ -117,9 +117,10 @@ class TestClient {
     sis::encode(primitive, octets);
     send_octets(octets);
   }
+  /// In the background: the server that is to read them runs on the same thread.
   void send_octets(const Bytes& octets) {
-    boost::system::error_code ignored;
-    boost::asio::write(stream, boost::asio::buffer(octets), ignored);
+    append(waiting_, octets);
+    if (sending_.empty()) write();
   }
   void read() {
     stream.async_read_some(boost::asio::buffer(input_), [this](auto failure, std::size_t octets) {
@@ -150,8 +151,18 @@ class TestClient {
   boost::system::error_code end;  // why nothing more is read
 
  private:
+  void write() {
+    std::swap(sending_, waiting_);
+    boost::asio::async_write(stream, boost::asio::buffer(sending_), [this](auto failure, auto) {
+      sending_.clear();
+      if (!failure && !waiting_.empty()) write();
+    });
+  }
+
   std::array<std::uint8_t, 4096> input_{};
   sis::Framer framer_;
+  Bytes sending_;
+  Bytes waiting_;
 };
 
 inline sis::BindRequest bind_to(std::uint8_t sap, std::uint8_t rank = 5) {
