@@ -169,7 +169,7 @@ TEST_F(AnnexABind, a_keep_alive_is_answered_at_once_and_once_in_120_seconds) {
   EXPECT_EQ(client.got(), "11");
 }
 
-// A.2.1.14(1) A.2.2.17(1)
+// A.2.1.14(1) A.2.2.17(1) A.2.1.14(4),(5)
 TEST_F(AnnexABind, flow_goes_off_and_on_from_the_subnetwork_only) {
   config_a.sap.queue.client_updus_max = 20;
   restart();
@@ -237,6 +237,20 @@ TEST_F(AnnexABind, an_address_of_size_0_is_invalid_and_shorter_ones_are_read_fro
   a.give("14 04 40000042 00 000000 0001 42");
   run(seconds(20));
   EXPECT_EQ(b.got(), compact("15 04 E0000042 13 E1020304 0001 42"));
+}
+
+// F.16
+TEST_F(AnnexABind, sixteen_clients_are_bound_at_once_and_may_be_limited) {
+  config_a.sap.bind.allow_management_sap = config_a.sap.bind.allow_reserved_saps = true;
+  restart();
+  for (unsigned sap = 0; sap < 16; ++sap) bind(alpha, sap, "14 00");
+  EXPECT_EQ(alpha->node.status().clients.size(), 16u);
+  config_a.clients_max = 5;
+  restart();
+  for (unsigned sap = 1; sap < 6; ++sap) bind(alpha, sap, "14 00");
+  HexClient sixth = connect(alpha);
+  sixth.give("01 65 14 00");
+  EXPECT_EQ(sixth.got(), "0401");
 }
 
 // F.16 A.2.2.2(1)-(8)

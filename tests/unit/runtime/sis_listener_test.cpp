@@ -205,6 +205,7 @@ TEST_F(PlainPort, without_descriptors_it_rests_and_then_serves) {
 // --- Access --------------------------------------------------------------------------------------
 
 // [A.2.1.4(1)]
+// F.16
 TEST_F(PlainPort, an_entry_says_which_saps_and_ranks_a_client_may_have) {
   config_.allow = {
       {.address = "192.0.2.0/24"},
