@@ -29,6 +29,7 @@ constexpr std::array<CounterInfo, static_cast<std::size_t>(Counter::count)> kTab
     {"hard_links_rejected", "links", "hard links that our clients asked for and did not get"},
     {"cpdus_malformed", "C_PDUs", "C_PDUs discarded as invalid"},
     {"cpdus_damaged", "C_PDUs", "non-ARQ C_PDUs discarded because their type was damaged"},
+    {"cpdus_without_link", "C_PDUs", "ARQ C_PDUs discarded because their sender has no link"},
     {"spdus_malformed", "S_PDUs", "S_PDUs discarded as invalid"},
     {"spdus_damaged", "S_PDUs", "non-ARQ S_PDUs discarded because nobody takes them damaged"},
     {"spdus_unbound", "S_PDUs", "DATA S_PDUs for a SAP that nobody had bound"},

@@ -33,6 +33,7 @@ enum class Counter : std::uint8_t {
   hard_links_rejected,
   cpdus_malformed,
   cpdus_damaged,
+  cpdus_without_link,
   spdus_malformed,
   spdus_damaged,
   spdus_unbound,

@@ -166,7 +166,13 @@ void ChannelAccess::on_cpdu(Instant now, const dts::CpduIndication& indication) 
     on_control(now, indication.source, *decoded);
     return;
   }
-  if (is_arq(indication.service)) on_peer_made_it(now, indication.source);
+  if (is_arq(indication.service)) {
+    if (const Link* link = find(indication.source); link == nullptr || !link->connected) {
+      counters_.add(Counter::cpdus_without_link);  // it came behind the BREAK, in the same piece
+      return;
+    }
+    on_peer_made_it(now, indication.source);
+  }
   actions_.push_back(SpduIndication{indication.service, indication.source, indication.destination,
                                     std::move(std::get<DataCpdu>(*decoded).spdu),
                                     behind_pci(indication.errored),
@@ -262,6 +268,7 @@ void ChannelAccess::accept(Instant now, Address peer, LinkType type) {
   }
   if (const auto reason = refusal(census_without(peer), type)) return reject(now, peer, *reason);
   if (link == nullptr) link = &add_link(peer, type, false);
+  link->info.we_called = link->info.we_called && link->info.type == type;
   link->info.type = type;
   if (we_want_exclusive) break_nonexclusive_links(now);
   make(now, *link, LinkState::made_wait);
@@ -458,6 +465,7 @@ CpduId ChannelAccess::send_control(Instant now, Address peer, const Cpdu& cpdu) 
   request.service = Service::expedited_nonarq;
   request.destination = peer;
   request.cpdu = encode(cpdu);
+  request.in_order = false;  // it would wait at the peer for a damaged one before it
   request.time_to_die = now + config_.control_wait_max;  // then we have given it up as well
   actions_.push_back(std::move(request));
   return id;

@@ -1,4 +1,5 @@
 // What befalls all links when the use of the channel changes: broadcast sessions and radio silence.
+#include <utility>
 #include <vector>
 
 #include "s5066d/cas/channel_access.h"
@@ -11,9 +12,12 @@ void ChannelAccess::set_broadcast(Instant now, bool on) {
   broadcast_ = on || config_.broadcast_only;
   if (!broadcast_) return;
   give_up_calls(now);
-  for (auto& [peer, link] : links_) {
-    if (link.info.state == LinkState::breaking) continue;
-    start_breaking(now, link, BreakReason::switching_to_broadcast);
+  std::vector<Address> leaving;
+  for (const auto& [peer, link] : links_) {
+    if (link.info.state != LinkState::breaking) leaving.push_back(peer);
+  }
+  for (const Address peer : leaving) {
+    start_breaking(now, *find(peer), BreakReason::switching_to_broadcast);
   }
 }
 
@@ -32,10 +36,14 @@ void ChannelAccess::set_silent(Instant now, bool on) {
   }
 }
 
+// Also those that were to follow a BREAK.
 void ChannelAccess::give_up_calls(Instant now) {
   std::vector<Address> calling;
-  for (const auto& [peer, link] : links_) {
+  for (auto& [peer, link] : links_) {
     if (link.info.state == LinkState::calling) calling.push_back(peer);
+    if (std::exchange(link.exclusive_afterwards, false)) {
+      actions_.push_back(LinkRejected{peer, std::nullopt});
+    }
   }
   for (const Address peer : calling) {
     change_state(now, *find(peer), LinkState::idle);

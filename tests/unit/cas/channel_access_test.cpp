@@ -433,6 +433,7 @@ TEST_F(Link, control_travels_as_expedited_data_without_acknowledgement) {
     ASSERT_NE(cpdu, nullptr) << hex;
     EXPECT_EQ(to_hex(cpdu->cpdu), hex);
     EXPECT_EQ(cpdu->service, Service::expedited_nonarq);
+    EXPECT_FALSE(cpdu->in_order);  // a damaged one must not hold up those behind it
     EXPECT_EQ(cpdu->destination, kPeer);
   };
   call();

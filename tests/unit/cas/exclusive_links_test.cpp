@@ -96,7 +96,7 @@ TEST_F(Link, of_two_calls_that_cross_the_exclusive_one_stands) {
   said();
   leaves();
   hear("11");
-  EXPECT_EQ(said(), "make made-by-us 20");
+  EXPECT_EQ(said(), "make made-by-peer 20");
   EXPECT_EQ(core->links()[0].type, LinkType::exclusive);
   leaves();
   hear("33");
