@@ -46,9 +46,9 @@ std::optional<Address> NonarqSender::expedited_audience() const {
 void NonarqSender::drop_expired(Instant now) {
   for (auto* transfers : {&expedited_, &regular_}) {
     std::erase_if(*transfers, [&](const Transfer& t) {
-      if (!t.request.time_to_die || *t.request.time_to_die > now) return false;
+      if (!t.request.time_to_die || *t.request.time_to_die > now || on_air(t)) return false;
       queued_octets_ -= t.request.cpdu.size();
-      outcomes_.push_back({t.request.id, true});
+      outcomes_.push_back({t.request.id, !first_copy_done(t)});
       return true;
     });
   }
@@ -104,6 +104,7 @@ void NonarqSender::on_sent() {
       return true;
     });
   }
+  begin_burst();  // nothing is on the air
 }
 
 void NonarqSender::on_not_sent() {

@@ -37,6 +37,7 @@ class NonarqSender {
   /// Whom the oldest expedited C_PDU is for.
   std::optional<Address> expedited_audience() const;
 
+  /// What is on the air stays until that transmission is over.
   void drop_expired(Instant now);
 
   /// Before the first fill of a transmission.
@@ -56,7 +57,7 @@ class NonarqSender {
 
   struct Outcome {
     CpduId id;
-    bool expired = false;  // before its first copy was complete
+    bool expired = false;  // before its first copy had left
   };
   std::optional<Outcome> poll_outcome();
 
@@ -75,6 +76,12 @@ class NonarqSender {
   }
   static bool done(const Transfer& t) {
     return t.copies_left == 0 && t.sent == t.request.cpdu.size();
+  }
+  static bool first_copy_done(const Transfer& t) {
+    return t.copies_left < t.request.repeats || t.sent == t.request.cpdu.size();
+  }
+  static bool on_air(const Transfer& t) {
+    return t.sent != t.sent_before || t.copies_left != t.copies_before;
   }
   Config config_;
   std::deque<Transfer> expedited_;

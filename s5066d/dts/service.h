@@ -33,14 +33,15 @@ struct CpduRequest {
   std::optional<Instant> time_to_die;  // unsent parts are dropped then
 };
 
-/// ARQ: every segment was acknowledged. Non-ARQ: the last copy has left the antenna.
+/// ARQ: every segment was acknowledged. Non-ARQ: the last copy has left the antenna, or one has and
+/// the rest died.
 struct CpduConfirm {
   CpduId id;
 };
 
 enum class CpduFailure : std::uint8_t {
   not_connected,  // no ARQ connection to the destination, or it was terminated
-  expired,        // time to die
+  expired,        // time to die; of non-ARQ data no copy has left
   queue_full,
   unsupported,  // the service is not offered
 };

@@ -135,6 +135,43 @@ TEST_F(Nonarq, an_expired_c_pdu_is_not_sent) {
   EXPECT_TRUE(sender_.poll_outcome()->expired);
 }
 
+TEST_F(Nonarq, a_c_pdu_that_expires_on_the_air_is_reported_when_the_transmission_is_over) {
+  auto late = request(1, 100);
+  late.time_to_die = Instant(5s);
+  ASSERT_TRUE(sender_.request(late));
+  ASSERT_EQ(fill().size(), 1u);
+  sender_.drop_expired(Instant(5s));
+  EXPECT_FALSE(sender_.poll_outcome());
+  sender_.on_sent();
+  sender_.drop_expired(Instant(5s));
+  EXPECT_FALSE(sender_.poll_outcome()->expired);
+  EXPECT_FALSE(sender_.poll_outcome());
+
+  ASSERT_TRUE(sender_.request(late));
+  ASSERT_EQ(fill().size(), 1u);
+  sender_.on_not_sent();
+  sender_.drop_expired(Instant(5s));
+  EXPECT_TRUE(sender_.poll_outcome()->expired);
+}
+
+TEST_F(Nonarq, a_c_pdu_of_which_a_copy_has_left_does_not_expire) {
+  auto late = request(1, 400, 1);
+  late.time_to_die = Instant(5s);
+  for (const std::size_t left : {1, 2, 3}) {  // segments, of two in each copy
+    ASSERT_TRUE(sender_.request(late));
+    IntervalBudget budget({}, 60s);
+    BurstBuilder burst;
+    sender_.begin_burst();
+    sender_.fill(false, kSender, {.octets_max = left * pdu::nonarq_octets(200)}, budget, burst);
+    ASSERT_EQ(burst.dpdus().size(), left);
+    sender_.on_sent();
+    EXPECT_FALSE(sender_.poll_outcome());
+    sender_.drop_expired(Instant(5s));
+    EXPECT_EQ(sender_.poll_outcome()->expired, left < 2);
+    EXPECT_FALSE(sender_.has_work(false));
+  }
+}
+
 TEST_F(Nonarq, segments_in_any_order_and_twice_make_one_c_pdu) {
   ASSERT_TRUE(sender_.request(request(1, 900, 1)));
   auto sent = fill();
