@@ -328,7 +328,7 @@ void ChannelAccess::make(Instant now, Link& link, LinkState next) {
   link.connected = true;
   link.peer_made_it = false;
   counters_.add(Counter::links_made);
-  actions_.push_back(MakeConnection{link.info.peer});
+  actions_.push_back(MakeConnection{link.info.peer, !link.by_cas_1});
   actions_.push_back(LinkMade{link.info.peer, link.info.we_called, link.info.type});
 }
 

@@ -79,6 +79,7 @@ inline constexpr std::uint64_t kControlIds = std::uint64_t{1} << 63;
 
 struct MakeConnection {  // D_CONNECTION_MADE
   Address peer;
+  bool reset = false;  // the peer was not asked, so it may still hold an older one
 };
 struct TerminateConnection {  // D_CONNECTION_TERMINATED
   Address peer;

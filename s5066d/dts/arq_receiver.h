@@ -25,6 +25,8 @@ class ArqReceiver {
   bool on_data(FrameNumber number, const pdu::DataFlags& flags, Bytes segment, bool segment_ok);
 
   pdu::Ack ack() const { return window_.ack(); }
+  /// A C_PDU has come in part.
+  bool in_cpdu() const { return reassembler_.in_cpdu() || !window_.ack().selective.empty(); }
   std::optional<Bytes> poll_cpdu() { return reassembler_.poll(); }
 
  private:

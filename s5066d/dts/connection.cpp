@@ -21,6 +21,11 @@ Connection::Connection(Address peer, const Config& config, Counters& counters)
   S5066_ASSERT(!config.regular.expedited && config.expedited.expedited);
 }
 
+void Connection::begin_with_reset() {
+  counters_.add(Counter::windows_resynced);
+  resync_.start(Resync::Kind::full);
+}
+
 Result<void> Connection::request(CpduRequest request) {
   S5066_ASSERT(request.service == Service::arq || request.service == Service::expedited_arq);
   ArqSender& sender = request.service == Service::arq ? regular_tx_ : expedited_tx_;
@@ -54,6 +59,7 @@ Connection::Verdict Connection::on_ack(const pdu::Ack& ack) {
   const Verdict verdict = take_ack(regular_tx_, ack);
   if (verdict == Verdict::out_of_sync) tx_out_of_sync_ = true;
   if (verdict == Verdict::taken) {
+    resync_.on_data();  // the peer's exchange is over
     out_of_sync_bursts_ = 0;
     resynced_ = false;
   }
@@ -100,11 +106,14 @@ Connection::Verdict Connection::on_reset(const pdu::Reset& reset) {
   return Verdict::taken;
 }
 
-// Expedited data has its own numbers and goes on (C.3.6(1)).
+// Expedited data has its own numbers and goes on (C.3.6(1)). After a full reset the next C_PDU may
+// have the ID of the last, though, because the peer may have restarted: better twice than not at
+// all.
 void Connection::restart(const Resync::Effects& effects) {
   if (effects.restart_all) {
     regular_tx_.restart({0});
     regular_rx_.restart({0});
+    if (!expedited_rx_.in_cpdu()) expedited_id_.reset();
   }
   if (effects.restart_tx) regular_tx_.restart(regular_tx_.next_number());
   if (effects.restart_rx) regular_rx_.restart(*effects.restart_rx);
@@ -144,6 +153,7 @@ bool Connection::fill(bool answer_only, IntervalBudget& budget, BurstBuilder& bu
   if (expedited_ack_owed_) {
     const int copies = regular_tx_.has_work() && !answer_only ? 1 : kAckCopiesMax;
     filled_.expedited_ack = add_acks<pdu::ExpeditedAck>(expedited_rx_.ack(), copies, budget, burst);
+    expedited_ack_owed_ = !filled_.expedited_ack;
   }
   if (resync_.has_work()) {
     const bool asks = resync_.fill(common(), regular_tx_.lwe(), budget, burst);
@@ -167,7 +177,6 @@ bool Connection::fill(bool answer_only, IntervalBudget& budget, BurstBuilder& bu
     filled_.expedited_data = burst.dpdus().size() > frames;
   }
   if (filled_.ack) ack_owed_ = false;
-  if (filled_.expedited_ack) expedited_ack_owed_ = false;
   return burst.dpdus().size() > before;
 }
 

@@ -36,6 +36,9 @@ class Connection {
 
   Address peer() const { return peer_; }
 
+  /// All waits until the peer has acknowledged a full reset (C.6.3.1(2)).
+  void begin_with_reset();
+
   /// Regular or expedited ARQ; on success exactly one outcome follows.
   Result<void> request(CpduRequest request);
   /// Everything accepted is rejected.

@@ -80,7 +80,7 @@ void DataTransfer::request_cpdu(Instant now, CpduRequest request) {
   settle(now);
 }
 
-void DataTransfer::on_connection_made(Instant now, Address peer) {
+void DataTransfer::on_connection_made(Instant now, Address peer, bool reset) {
   const auto known = connections_.find(peer);
   if (known != connections_.end()) {
     if (!known->second.heard()) return;
@@ -97,8 +97,9 @@ void DataTransfer::on_connection_made(Instant now, Address peer) {
       .expedited = {segment, config_.window, config_.expedited_queue_octets_max, true},
       .out_of_sync_max = config_.out_of_sync_max,
       .resets_missed_max = config_.resets_missed_max};
-  connections_.emplace(std::piecewise_construct, std::forward_as_tuple(peer),
-                       std::forward_as_tuple(peer, config, counters_));
+  const auto made = connections_.emplace(std::piecewise_construct, std::forward_as_tuple(peer),
+                                         std::forward_as_tuple(peer, config, counters_));
+  if (reset) made.first->second.begin_with_reset();
   settle(now);
 }
 

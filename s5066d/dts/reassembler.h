@@ -26,6 +26,8 @@ class Reassembler {
   /// RX LWE has passed this frame: everything before it has arrived.
   void on_passed(FrameNumber number);
 
+  /// RX LWE is inside of a C_PDU.
+  bool in_cpdu() const { return open_; }
   /// Complete C_PDUs in the order of delivery.
   std::optional<Bytes> poll();
 

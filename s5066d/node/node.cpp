@@ -34,6 +34,8 @@ NodeConfig completed(NodeConfig config) {
   config.sap.unbound_clients_max = config.clients_unbound_max;
   config.sap.link_outstanding_octets_max =
       std::min(config.sap.link_outstanding_octets_max, config.dts.link_queue_octets_max);
+  config.sap.expedited_outstanding_octets_max =
+      std::min(config.sap.expedited_outstanding_octets_max, config.dts.expedited_queue_octets_max);
   config.sap.nonarq_outstanding_octets_max =
       std::min(config.sap.nonarq_outstanding_octets_max, config.dts.nonarq_queue_octets_max);
   return config;
@@ -336,7 +338,7 @@ void Node::from_cas(Instant now, cas::Action& action) {
   if (auto* cpdu = std::get_if<dts::CpduRequest>(&action)) {
     dts_.request_cpdu(now, std::move(*cpdu));
   } else if (const auto* make = std::get_if<cas::MakeConnection>(&action)) {
-    dts_.on_connection_made(now, make->peer);
+    dts_.on_connection_made(now, make->peer, make->reset);
   } else if (const auto* terminate = std::get_if<cas::TerminateConnection>(&action)) {
     dts_.on_connection_terminated(now, terminate->peer);
   } else if (const auto* made = std::get_if<cas::LinkMade>(&action)) {

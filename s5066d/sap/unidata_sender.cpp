@@ -110,8 +110,10 @@ void UnidataSender::answer(Instant now, const cas::SpduIndication& to, const Dat
 // is anything left of this lane, here or below.
 template <typename Allowed>
 bool UnidataSender::feed_lane(Instant now, const Lane& lane, const Allowed& allowed) {
-  const std::size_t limit =
-      lane.peer ? config_.link_outstanding_octets_max : config_.nonarq_outstanding_octets_max;
+  const std::size_t limit = !lane.peer       ? config_.nonarq_outstanding_octets_max
+                            : lane.expedited ? std::min(config_.expedited_outstanding_octets_max,
+                                                        config_.link_outstanding_octets_max)
+                                             : config_.link_outstanding_octets_max;
   const UnidataItem* front = queue_.first(lane, allowed);
   while (front != nullptr && refused_below_.count(lane) == 0) {
     const std::size_t used = deliveries_.octets_below(lane);

@@ -127,7 +127,7 @@ TEST_F(Link, linked_externally_a_link_is_made_and_broken_without_a_word) {
   config.linked_externally = {kPeer};
   restart();
   call();
-  EXPECT_EQ(said(), "make made-by-us");
+  EXPECT_EQ(said(), "make-reset made-by-us");
   EXPECT_EQ(core->state(kPeer), LinkState::made);
   give_data(1);
   EXPECT_EQ(said(), "arq:00 05 33 00 41");
@@ -152,7 +152,7 @@ TEST_F(Link, linked_externally_a_warning_brings_cas_1_back_until_that_link_ends)
   hear("50");
   said();
   call();
-  EXPECT_EQ(said(), "make made-by-us");
+  EXPECT_EQ(said(), "make-reset made-by-us");
 }
 
 // B.3(3.2),(3.6)-(3.8)
@@ -174,7 +174,7 @@ TEST_F(Link, linked_externally_an_exclusive_link_breaks_the_nonexclusive_ones) {
   call();
   said();
   ASSERT_TRUE(core->request_link(now, kOther, LinkType::exclusive).ok());
-  EXPECT_EQ(said(), "terminate broken-by_us make made-by-us");
+  EXPECT_EQ(said(), "terminate broken-by_us make-reset made-by-us");
   EXPECT_EQ(core->state(kPeer), LinkState::idle);
 }
 

@@ -46,7 +46,9 @@ class Link : public ::testing::Test {
       last_id = request->id;
       return (request->service == Service::expedited_nonarq ? "" : "arq:") + to_hex(request->cpdu);
     }
-    if (std::holds_alternative<MakeConnection>(action)) return "make";
+    if (const auto* make = std::get_if<MakeConnection>(&action)) {
+      return make->reset ? "make-reset" : "make";
+    }
     if (std::holds_alternative<TerminateConnection>(action)) return "terminate";
     if (const auto* made = std::get_if<LinkMade>(&action)) {
       return made->we_called ? "made-by-us" : "made-by-peer";

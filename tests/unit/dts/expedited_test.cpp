@@ -105,6 +105,20 @@ TEST_F(Expedited, regular_data_rests_meanwhile_but_its_acknowledgements_do_not) 
   EXPECT_TRUE(std::holds_alternative<pdu::Data>(fill(ours).back()));
 }
 
+// C.6.1.3(6)
+TEST_F(Expedited, one_repetition_is_acknowledged_once_though_the_windows_are_being_reset) {
+  request(1, 100);
+  hear(theirs, fill(ours));
+  ASSERT_EQ(theirs.on_ack({.rx_lwe = {50}, .selective = {}}), Connection::Verdict::out_of_sync);
+  theirs.on_heard_over();
+  const auto first = fill(theirs);
+  EXPECT_TRUE(std::holds_alternative<pdu::ExpeditedAck>(first.front()));
+  EXPECT_TRUE(std::holds_alternative<pdu::Reset>(first.back()));
+  for (const auto& dpdu : fill(theirs)) {
+    EXPECT_TRUE(std::holds_alternative<pdu::Reset>(dpdu));
+  }
+}
+
 TEST_F(Expedited, a_repetition_is_acknowledged_again_and_not_delivered_again) {
   request(1, 100);
   const auto sent = fill(ours);

@@ -1,5 +1,6 @@
 // Reset and window resynchronisation: type 3 (C.3.6, C.6.3, C.6.5).
 #include "s5066d/dts/resync.h"
+#include "s5066d/dts/connection.h"
 #include "tests/unit/dts/dts_world.h"
 
 namespace s5066::dts {
@@ -162,6 +163,75 @@ TEST(ResyncTransfer, under_loss_a_forgotten_window_costs_nothing_but_time) {
     expect_clean_air(world);
     if (::testing::Test::HasFailure()) return;
   }
+}
+
+/// Station 0 has sent 20 C_PDUs of each kind, and has begun anew without a word to station 1.
+void begin_anew(DtsWorld& world) {
+  for (const std::size_t i : {0, 1}) {
+    world[i].dts->on_connection_made(world.now(), DtsWorld::address(1 - i), true);
+  }
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    world.send(0, 1, i, pattern(50, i), i % 2 == 0 ? Service::arq : Service::expedited_arq);
+  }
+  world.run_for(10min);
+  ASSERT_EQ(world[1].received.size(), 20u);
+  ASSERT_EQ(world[0].confirmed.size(), 20u);
+  world[1].received.clear();
+  world[0].confirmed.clear();
+  world[0].dts->on_connection_terminated(world.now(), DtsWorld::address(1));
+  world[0].dts->on_connection_made(world.now(), DtsWorld::address(1), true);
+}
+
+// C.6.3.1(2)
+TEST(ResyncTransfer, a_connection_begun_with_a_reset_delivers_all_it_confirms) {
+  for (const Service service : {Service::arq, Service::expedited_arq}) {
+    for (const std::uint64_t count : {1, 9, 10, 11, 16, 17, 30}) {
+      SCOPED_TRACE(count);
+      DtsWorld world(2, {}, 7);
+      begin_anew(world);
+      for (std::uint64_t i = 0; i < count; ++i) {
+        world.send(0, 1, 1000 + i, pattern(60, 100 + i), service);
+      }
+      world.run_for(30min);
+      EXPECT_EQ(world[0].confirmed.size(), count);
+      ASSERT_EQ(world[1].received.size(), count);
+      for (std::uint64_t i = 0; i < count; ++i) {
+        EXPECT_EQ(world[1].received[i].cpdu, pattern(60, 100 + i));
+      }
+      expect_clean_air(world);
+    }
+  }
+}
+
+TEST(ResyncTransfer, no_data_goes_before_the_opening_reset_is_acknowledged) {
+  Counters counters;
+  const Address us{1};
+  const Address peer{2};
+  const Connection::Config config{.self = us,
+                                  .regular = {200, 128, 100000, false},
+                                  .expedited = {200, 128, 5000, true},
+                                  .out_of_sync_max = 3,
+                                  .resets_missed_max = 3};
+  Connection ours(peer, config, counters);
+  ours.begin_with_reset();
+  for (const Service service : {Service::arq, Service::expedited_arq}) {
+    ASSERT_TRUE(ours.request({.id = {service == Service::arq ? 1u : 2u},
+                              .service = service,
+                              .destination = peer,
+                              .cpdu = pattern(10, 1)}));
+  }
+  const auto sent = [&ours] {
+    IntervalBudget budget({}, 10s);
+    BurstBuilder burst;
+    ours.fill(false, budget, burst);
+    ours.on_transmitted(true);
+    return burst.dpdus();
+  };
+  for (int i = 0; i < 2; ++i) {
+    for (const auto& dpdu : sent()) EXPECT_TRUE(std::get<pdu::Reset>(dpdu).full_reset);
+  }
+  EXPECT_EQ(ours.on_reset({.common = {}, .ack = true}), Connection::Verdict::taken);
+  EXPECT_TRUE(std::holds_alternative<pdu::ExpeditedData>(sent().front()));
 }
 
 TEST(ResyncTransfer, a_peer_that_never_answers_a_reset_is_given_up) {

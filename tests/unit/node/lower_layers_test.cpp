@@ -1,0 +1,89 @@
+// What the layers of a node must agree about: limits of the queues, and where windows begin.
+#include <gtest/gtest.h>
+
+#include "tests/unit/node/pair.h"
+
+namespace s5066::test {
+namespace {
+
+constexpr std::uint32_t kAlpha = 0x01020301;
+constexpr std::uint32_t kBravo = 0x01020302;
+
+Bytes message(std::size_t number, std::size_t octets) {
+  Bytes updu(octets, static_cast<std::uint8_t>(number));
+  return updu;
+}
+
+ClientId bind(Medium& medium, Medium::Station& station) {
+  const ClientId id = medium.connect(station);
+  medium.send(station, id, bind_to(3, sis::Confirmation::node));
+  return id;
+}
+
+std::vector<Bytes> got(Medium::Station& station, ClientId client) {
+  std::vector<Bytes> all;
+  for (const auto& indication : station.clients.at(client).all<sis::UnidataIndication>()) {
+    all.push_back(indication.updu);
+  }
+  return all;
+}
+
+// C.6.3.1(2)
+TEST(LowerLayers, a_link_made_without_cas_1_begins_at_0_on_both_sides_though_one_held_an_older) {
+  Medium medium;
+  NodeConfig config = node_config(kAlpha);
+  config.cas.linked_externally = {Address{kBravo}};
+  config.sap.links.idle_timeout = seconds(5);
+  Medium::Station& alpha = medium.add(config);
+  config = node_config(kBravo);
+  config.cas.linked_externally = {Address{kAlpha}};
+  config.sap.links.idle_timeout = std::chrono::hours(2);
+  Medium::Station& bravo = medium.add(config);
+  const ClientId a = bind(medium, alpha);
+  const ClientId b = bind(medium, bravo);
+  for (std::size_t i = 0; i < 10; ++i) {
+    medium.send(alpha, a, request_to(kBravo, 3, message(i, 300)));
+    medium.send(bravo, b, request_to(kAlpha, 3, message(i, 300)));
+  }
+  medium.run_for(minutes(10));
+  ASSERT_EQ(got(bravo, b).size(), 10u);
+  ASSERT_EQ(got(alpha, a).size(), 10u);
+  ASSERT_EQ(alpha.node.counters()[Counter::warnings_received], 0u);
+  ASSERT_EQ(bravo.node.counters()[Counter::links_broken], 0u);
+
+  for (std::size_t i = 10; i < 24; ++i) {  // beyond what the older window had taken
+    medium.send(alpha, a, request_to(kBravo, 3, message(i, 300)));
+  }
+  medium.run_for(minutes(10));
+  ASSERT_EQ(got(bravo, b).size(), 24u);
+  for (std::size_t i = 0; i < 24; ++i) EXPECT_EQ(got(bravo, b)[i], message(i, 300));
+  EXPECT_EQ(alpha.clients.at(a).all<sis::UnidataRequestConfirm>().size(), 24u);
+}
+
+TEST(LowerLayers, expedited_data_stays_in_order_where_the_lower_queue_is_short) {
+  Medium medium;
+  NodeConfig config = node_config(kAlpha);
+  config.dts.expedited_queue_octets_max = 3000;
+  Medium::Station& alpha = medium.add(config);
+  Medium::Station& bravo = medium.add(node_config(kBravo));
+  const ClientId a = bind(medium, alpha);
+  const ClientId b = bind(medium, bravo);
+  const std::vector<Bytes> sent{message(1, 2000), message(2, 2000), message(3, 500),
+                                message(4, 2048)};
+  for (const Bytes& updu : sent) {
+    sis::ExpeditedUnidataRequest request;
+    request.destination = Address{kBravo};
+    request.destination_sap = SapId{3};
+    request.updu = updu;
+    medium.send(alpha, a, request);
+  }
+  medium.run_for(minutes(10));
+  std::vector<Bytes> all;
+  for (const auto& indication : bravo.clients.at(b).all<sis::ExpeditedUnidataIndication>()) {
+    all.push_back(indication.updu);
+  }
+  EXPECT_EQ(all, sent);
+}
+
+}  // namespace
+}  // namespace s5066::test
