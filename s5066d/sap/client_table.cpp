@@ -74,7 +74,7 @@ std::vector<ClientId> ClientTable::watch_all(Instant now) {
 
 // S_DATA_FLOW_OFF and ON with a gap between them (A.2.1.14); a client that goes on all the same, or
 // has much in flight, is stopped by not reading its connection.
-void ClientTable::control_flow(const StorageLedger& ledger) {
+void ClientTable::control_flow(Instant now, const StorageLedger& ledger) {
   const std::size_t one_updu = StorageLedger::charge(config_.mtu);
   for (auto& [id, client] : clients_) {
     if (binding(id) == nullptr) continue;
@@ -86,10 +86,12 @@ void ClientTable::control_flow(const StorageLedger& ledger) {
     }
     if (!client.paused && full) {
       client.paused = true;
+      client.watch.on_paused();
       outbox_.push(PauseClient{id, true});
     }
     if (client.paused && percent < config_.queue.flow_off_percent) {
       client.paused = false;
+      client.watch.on_resumed(now);
       outbox_.push(PauseClient{id, false});
     }
     if (client.flow_off && percent < config_.queue.flow_on_percent) {

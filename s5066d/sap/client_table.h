@@ -58,7 +58,7 @@ class ClientTable {
 
   /// Sends the probes that are due; returns the clients that are to be closed as inactive.
   std::vector<ClientId> watch_all(Instant now);
-  void control_flow(const StorageLedger& ledger);
+  void control_flow(Instant now, const StorageLedger& ledger);
   /// S_SUBNET_AVAILABILITY to each bound client that was told otherwise before (A.2.1.26).
   void announce(const sis::SubnetAvailability& availability);
   std::optional<Instant> next_deadline() const;

@@ -48,6 +48,14 @@ void ClientWatch::on_bound(Instant now) {
 void ClientWatch::on_unbound(Instant now) {
   unbound_since_ = now;
   probe_answer_until_.reset();
+  paused_ = false;
+}
+
+// What came in the meantime is still to be read, the answer to a probe perhaps among it.
+void ClientWatch::on_resumed(Instant now) {
+  paused_ = false;
+  heard_at_ = now;
+  if (probe_answer_until_) probe_answer_until_ = now + probe_answer_wait_;
 }
 
 ClientWatch::Verdict ClientWatch::on_deadline(Instant now) {
@@ -61,7 +69,8 @@ ClientWatch::Verdict ClientWatch::on_deadline(Instant now) {
 }
 
 std::optional<Instant> ClientWatch::next_deadline() const {
-  if (unbound_since_) return std::max(*unbound_since_, heard_at_) + unbound_idle_timeout_;
+  if (unbound_since_) return *unbound_since_ + unbound_idle_timeout_;
+  if (paused_) return std::nullopt;
   if (probe_answer_until_) return probe_answer_until_;
   if (probe_interval_ == Duration::zero()) return std::nullopt;
   Instant probe_at = heard_at_ + probe_interval_;

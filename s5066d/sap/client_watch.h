@@ -27,6 +27,9 @@ class ClientWatch {
   [[nodiscard]] bool on_expedited_request(Instant now) { return expedited_.admit(now); }
   /// True when it has to be answered with one of our own.
   [[nodiscard]] bool on_keep_alive(Instant now);
+  /// Its connection is not read, so nothing can be heard: no probe, and no answer is waited for.
+  void on_paused() { paused_ = true; }
+  void on_resumed(Instant now);
   void on_bound(Instant now);
   void on_unbound(Instant now);
 
@@ -45,6 +48,7 @@ class ClientWatch {
   std::optional<Instant> keep_alive_sent_at_;
   bool last_was_answered_probe_ = false;
   std::optional<Instant> probe_answer_until_;
+  bool paused_ = false;
 };
 
 }  // namespace s5066::sap

@@ -364,7 +364,7 @@ void SubnetworkInterface::settle(Instant now) {
     }
     sender_.feed(now, links_, hard_links_);
   }
-  clients_.control_flow(sender_.ledger());
+  clients_.control_flow(now, sender_.ledger());
   clients_.announce(availability());
 }
 

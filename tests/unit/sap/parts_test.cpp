@@ -344,6 +344,23 @@ TEST(ClientWatch, only_a_keep_alive_answers_our_probe) {
   EXPECT_EQ(watch.on_deadline(Instant(seconds(210))), ClientWatch::Verdict::inactive);
 }
 
+TEST(ClientWatch, a_client_that_is_not_read_is_neither_probed_nor_called_inactive) {
+  Config config;
+  config.keep_alive_interval = seconds(120);
+  config.keep_alive_answer_wait = seconds(30);
+  ClientWatch watch(config, Instant{});
+  watch.on_bound(Instant{});
+  watch.on_paused();
+  EXPECT_EQ(watch.next_deadline(), std::nullopt);
+  watch.on_resumed(Instant(seconds(500)));
+  ASSERT_EQ(watch.on_deadline(Instant(seconds(620))), ClientWatch::Verdict::send_keep_alive);
+  watch.on_paused();
+  EXPECT_EQ(watch.on_deadline(Instant(seconds(1000))), ClientWatch::Verdict::fine);
+  watch.on_resumed(Instant(seconds(1000)));  // the answer may be among what is read now
+  EXPECT_EQ(watch.on_deadline(Instant(seconds(1030)) - nanoseconds(1)), ClientWatch::Verdict::fine);
+  EXPECT_EQ(watch.on_deadline(Instant(seconds(1030))), ClientWatch::Verdict::inactive);
+}
+
 TEST(ClientWatch, one_expedited_request_too_many_is_noticed) {
   Config config;
   config.expedited_requests_max = 3;
@@ -359,6 +376,9 @@ TEST(ClientWatch, an_unbound_connection_may_idle_only_so_long) {
   ClientWatch watch(config, Instant{});
   EXPECT_EQ(watch.on_deadline(Instant(minutes(1)) - nanoseconds(1)), ClientWatch::Verdict::fine);
   EXPECT_EQ(watch.on_deadline(Instant(minutes(1))), ClientWatch::Verdict::inactive);
+  ClientWatch talking(config, Instant{});
+  EXPECT_TRUE(talking.on_keep_alive(Instant(seconds(59))));  // which is no bind
+  EXPECT_EQ(talking.next_deadline(), Instant(minutes(1)));
   ClientWatch bound(config, Instant{});
   bound.on_bound(Instant(seconds(59)));
   EXPECT_EQ(bound.next_deadline(), std::nullopt);
