@@ -1,11 +1,17 @@
 #include "modem/waveforms/ms110a/block_decoder.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "modem/waveforms/ms110a/symbols.h"
 #include "s5066d/base/assert.h"
 
 namespace s5066::modem::ms110a {
+namespace {
+/// Information bits at the end of a block that the next block makes sure.
+constexpr std::size_t kUnsureAtEnd = 24;
+}  // namespace
 
 BlockDecoder::BlockDecoder(const Parameters& p) : p_(p), interleaver_(p.interleaver) {
   S5066_ASSERT(interleaver_.size() == p.block_coded_bits());
@@ -16,23 +22,54 @@ BlockDecoder::BlockDecoder(const Parameters& p) : p_(p), interleaver_(p.interlea
 std::optional<BlockDecoder::Block> BlockDecoder::push(std::span<const float> llr) {
   fetched_.insert(fetched_.end(), llr.begin(), llr.end());
   if (fetched_.size() < interleaver_.size()) return std::nullopt;
-  interleaver_.deinterleave<float>(fetched_, loaded_);
+  combine_repeated(fetched_);
   fetched_.clear();
-  combine_repeated();
-  viterbi_.decode(pairs_, bits_);
+  return decode();
+}
 
+BlockDecoder::Block BlockDecoder::take(std::span<const float> llr) {
+  combine_repeated(llr);
+  start_ = siso_.decode({pairs_, start_, about_pairs_, information_});
+  float wrong = 0;
+  for (const float value : information_) wrong += 1 / (1 + std::exp(std::abs(value)));
+  error_share_ = wrong / static_cast<float>(information_.size());
+  return decode();
+}
+
+BlockDecoder::Block BlockDecoder::decode() {
+  viterbi_.decode(pairs_, bits_);
   Block block;
   look_for_mark(block);
   return block;
 }
 
+float BlockDecoder::feed_back(std::span<const float> llr, std::span<float> extrinsic) const {
+  combine_repeated(llr);
+  siso_.decode({pairs_, start_, about_pairs_, information_});
+  // A repeated bit learns from its other copies, too.
+  const std::size_t group = 2 * std::size_t{p_.repetition};
+  for (std::size_t i = 0; i < loaded_.size(); ++i) {
+    const std::size_t pair = i / group * 2 + i % 2;
+    loaded_[i] = about_pairs_[pair] + pairs_[pair] - loaded_[i];
+  }
+  interleaver_.interleave<float>(loaded_, extrinsic);
+  float least = std::numeric_limits<float>::max();
+  for (std::size_t i = 0; i + kUnsureAtEnd < information_.size(); ++i) {
+    least = std::min(least, std::abs(information_[i]));
+  }
+  return least;
+}
+
 // Each coded pair was sent `repetition` times in a row; independent looks at a bit add up.
-void BlockDecoder::combine_repeated() {
+void BlockDecoder::combine_repeated(std::span<const float> llr) const {
+  interleaver_.deinterleave<float>(llr, loaded_);
   const std::size_t group = 2 * std::size_t{p_.repetition};
   pairs_.assign(loaded_.size() / p_.repetition, 0.0F);
   for (std::size_t i = 0; i < loaded_.size(); ++i) {
     pairs_[i / group * 2 + i % 2] += loaded_[i];
   }
+  about_pairs_.resize(pairs_.size());
+  information_.resize(pairs_.size() / 2);
 }
 
 void BlockDecoder::look_for_mark(Block& block) {

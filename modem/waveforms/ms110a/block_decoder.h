@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "modem/dsp/interleaver.h"
+#include "modem/dsp/siso.h"
 #include "modem/dsp/viterbi.h"
 #include "modem/waveforms/ms110a/parameters.h"
 #include "s5066d/base/bytes.h"
@@ -30,8 +31,18 @@ class BlockDecoder {
   /// its last frame.
   std::optional<Block> push(std::span<const float> llr);
 
+  /// Decodes the soft bits of a whole block without taking it: writes what the code says about each
+  /// of them beyond itself, and returns how sure the least sure of its information bits is, the
+  /// last ones apart, which need the next block. A log-likelihood ratio.
+  float feed_back(std::span<const float> llr, std::span<float> extrinsic) const;
+  /// Decodes a whole block for good. Do not mix with push().
+  Block take(std::span<const float> llr);
+  /// Bits that are probably wrong in the block taken last, as a share of all.
+  float error_share() const { return error_share_; }
+
  private:
-  void combine_repeated();
+  void combine_repeated(std::span<const float> llr) const;
+  Block decode();
   void look_for_mark(Block& block);
   Bytes take_octets(std::uint64_t to_bit);
 
@@ -39,8 +50,14 @@ class BlockDecoder {
   dsp::Interleaver interleaver_;
   dsp::ViterbiDecoder viterbi_;
   std::vector<float> fetched_;
-  std::vector<float> loaded_;
-  std::vector<float> pairs_;
+  dsp::SisoDecoder::States start_ = dsp::SisoDecoder::zero_state();  // of the next block
+  float error_share_ = 0;
+  // Scratch of a call.
+  mutable dsp::SisoDecoder siso_;
+  mutable std::vector<float> loaded_;
+  mutable std::vector<float> pairs_;
+  mutable std::vector<float> about_pairs_;
+  mutable std::vector<float> information_;
   std::vector<std::uint8_t> bits_;  // decoded, not yet given out
   std::uint64_t first_bit_ = 0;     // number of bits_[0]
   std::uint64_t searched_ = 0;      // bits that went through the shift register

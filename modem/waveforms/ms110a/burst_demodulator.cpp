@@ -30,7 +30,7 @@ constexpr int kTapsMax = 28;
 constexpr float kProfileFloor = 0.002F;  // of the whole energy, spread over all taps
 
 // Following it.
-constexpr double kFadingHz = 0.7;  // Doppler spread that the tracker expects
+constexpr float kFadingHz = 1;  // Doppler spread that is expected before any is measured
 constexpr float kNoiseGain = 0.05F;
 constexpr double kCarrierGain = 0.03;
 constexpr double kClockSeconds = 5;
@@ -56,6 +56,12 @@ std::vector<Complex> preamble_points(const Parameters& p) {
   return out;
 }
 
+// Correlation of a tap with itself, from its Gaussian Doppler spectrum.
+float memory_over(std::size_t symbols, float doppler_hz) {
+  return static_cast<float>(
+      std::pow(0.9, static_cast<double>(symbols) / kSymbolRate * doppler_hz / 0.146));
+}
+
 // A gain for an average over so many seconds, taken once in a frame.
 float gain_for(double seconds, std::size_t frame_symbols) {
   return static_cast<float>(1 -
@@ -70,18 +76,16 @@ BurstDemodulator::BurstDemodulator(const PreambleReading& reading, float noise_s
       frame_symbols_(p_.frame_symbols()),
       noise_share_(noise_share),
       offset_hz_(reading.offset_hz),
+      doppler_hz_(kFadingHz),
       last_heard_(reading.data_start),
       equalizer_(p_.data_symbols, dsp::ChannelTracker::kTapsMax),
       decoder_(p_),
+      refiner_(p_, {.noise_share = noise_share}),
       received_(kPhases * frame_symbols_),
       remainder_(kPhases * frame_symbols_),
       prior_mean_(p_.data_symbols),
       prior_variance_(p_.data_symbols, 1.0F),
-      llr_(std::size_t{p_.data_symbols} * p_.bits_per_symbol) {
-  // Correlation of a tap over one frame, from its Gaussian Doppler spectrum.
-  const double frame_seconds = static_cast<double>(frame_symbols_) / kSymbolRate;
-  memory_ = static_cast<float>(std::pow(0.9, frame_seconds * kFadingHz / 0.146));
-}
+      llr_(std::size_t{p_.data_symbols} * p_.bits_per_symbol) {}
 
 bool BurstDemodulator::lost() const {
   return heard_ < kLostBelow;
@@ -101,22 +105,39 @@ std::optional<Demodulator::Output> BurstDemodulator::advance(const SampleHistory
     }
     learn_channel(history);
     learned_ = true;
+    begin_block();
   }
   while (history.end() >= origin_ + static_cast<std::int64_t>(kPhases * frame_symbols_)) {
     receive_frame(history);
-    quality_sum_ += frame_quality_;
-    auto block = decoder_.push(llr_);
-    if (!block) continue;
-    const auto quality = static_cast<float>(quality_sum_ / p_.frames_per_block);
-    quality_sum_ = 0;
-    Output output{.bytes = std::move(block->bytes),
-                  .first_bit = block->first_bit,
-                  .symbols_in_all = {},
-                  .soft_quality = quality};
-    if (block->blocks_in_all) output.symbols_in_all = *block->blocks_in_all * p_.block_symbols();
-    return output;
+    refiner_.add_frame(received_, llr_);
+    if (frame_in_block_ == 0) return end_block();
   }
   return std::nullopt;
+}
+
+void BurstDemodulator::begin_block() {
+  refiner_.begin({.tracker = *tracker_, .symbols = means_, .variances = variances_});
+}
+
+// The frames of a block have been looked at one by one; now all of them together.
+Demodulator::Output BurstDemodulator::end_block() {
+  BlockRefiner::Estimates estimates{.noise = noise_, .doppler_hz = doppler_hz_};
+  refiner_.refine(decoder_, estimates);
+  noise_ = std::max(estimates.noise, kTiny);
+  doppler_hz_ = estimates.doppler_hz;
+  tracker_ = refiner_.tracker_at_end();
+  std::copy_n(refiner_.symbols_at_end().begin(), means_.size(), means_.begin());
+  std::copy_n(refiner_.variances_at_end().begin(), variances_.size(), variances_.begin());
+  follow_clock();
+  begin_block();
+
+  auto block = decoder_.take(refiner_.llr());
+  Output output{.bytes = std::move(block.bytes),
+                .first_bit = block.first_bit,
+                .symbols_in_all = {},
+                .soft_quality = refiner_.quality()};
+  if (block.blocks_in_all) output.symbols_in_all = *block.blocks_in_all * p_.block_symbols();
+  return output;
 }
 
 // --- Learning ------------------------------------------------------------------------------------
@@ -226,8 +247,7 @@ void BurstDemodulator::train(const SampleHistory& history, unsigned symbols) {
   const std::int64_t from = origin_ - 2 * static_cast<std::int64_t>(symbols);
   std::vector<Complex> samples;
   turn_back(history.window(from, kPhases * symbols), from, offset_hz_, samples);
-  const float step_memory =
-      std::pow(memory_, static_cast<float>(kTrainingStep) / static_cast<float>(frame_symbols_));
+  const float step_memory = memory_over(kTrainingStep, doppler_hz_);
   for (unsigned n = 0; n < symbols; ++n) {
     if (n % kTrainingStep == 0) tracker_->predict(step_memory);
     tracker_->update(std::span<const Complex>(newest_first).subspan(symbols - 1 - n, taps), certain,
@@ -262,7 +282,7 @@ std::vector<Complex> BurstDemodulator::response() const {
 // first decisions have made known.
 void BurstDemodulator::receive_frame(const SampleHistory& history) {
   load_frame(history);
-  tracker_->predict(memory_);
+  tracker_->predict(memory_over(frame_symbols_, doppler_hz_));
   judge_probes();
   const std::vector<Complex> before = response();
   equalize(before);
@@ -274,7 +294,7 @@ void BurstDemodulator::receive_frame(const SampleHistory& history) {
 
   follow_carrier(before, after);
   origin_ += static_cast<std::int64_t>(kPhases * frame_symbols_);
-  follow_clock();
+  measure_clock();
   scrambler_at_ = (scrambler_at_ + p_.frame_symbols()) % kDataScramblerPeriod;
   frame_in_block_ = (frame_in_block_ + 1) % p_.frames_per_block;
 }
@@ -384,9 +404,8 @@ void BurstDemodulator::follow_carrier(std::span<const Complex> before,
   offset_hz_ += kCarrierGain * measured_hz;
 }
 
-// When the clocks of the two stations differ, the response wanders through its window; the window
-// follows by whole symbols.
-void BurstDemodulator::follow_clock() {
+// When the clocks of the two stations differ, the response wanders through its window.
+void BurstDemodulator::measure_clock() {
   double moment = 0;
   double energy = kTiny;
   for (std::size_t l = 0; l < tracker_->taps(); ++l) {
@@ -397,6 +416,10 @@ void BurstDemodulator::follow_clock() {
     }
   }
   centroid_ += gain_for(kClockSeconds, frame_symbols_) * (moment / energy - centroid_);
+}
+
+// The window follows between blocks, by whole symbols.
+void BurstDemodulator::follow_clock() {
   if (centroid_ > centroid_home_ + kClockStep) {
     tracker_->shift_later();
     origin_ += kPhases;

@@ -11,6 +11,7 @@
 #include "modem/dsp/channel_tracker.h"
 #include "modem/dsp/equalizer.h"
 #include "modem/waveforms/ms110a/block_decoder.h"
+#include "modem/waveforms/ms110a/block_refiner.h"
 #include "modem/waveforms/ms110a/demapper.h"
 #include "modem/waveforms/ms110a/preamble_decoder.h"
 
@@ -34,12 +35,15 @@ class BurstDemodulator final : public Demodulator {
   void choose_window(const std::vector<float>& profile, float noise_per_tap);
   void train(const SampleHistory& history, unsigned symbols);
 
+  void begin_block();
+  Output end_block();
   void receive_frame(const SampleHistory& history);
   void load_frame(const SampleHistory& history);
   void equalize(std::span<const dsp::Complex> response);
   void update_tracker();
   void judge_probes();
   void follow_carrier(std::span<const dsp::Complex> before, std::span<const dsp::Complex> after);
+  void measure_clock();
   void follow_clock();
   std::vector<dsp::Complex> response() const;
 
@@ -69,8 +73,8 @@ class BurstDemodulator final : public Demodulator {
   double offset_hz_;
   double carrier_turn_ = 0;  // turns of the carrier's offset up to carrier_at_
   std::int64_t carrier_at_ = 0;
-  float noise_ = 1;   // variance of a sample, within the receiver's filter
-  float memory_ = 1;  // of the channel, over one frame
+  float noise_ = 1;  // variance of a sample, within the receiver's filter
+  float doppler_hz_;
   double first_path_start_ = 0;
   double centroid_home_ = 0;  // where the response lay in its window at first, in taps
   double centroid_ = 0;
@@ -83,7 +87,7 @@ class BurstDemodulator final : public Demodulator {
   std::optional<dsp::ChannelTracker> tracker_;
   dsp::BlockEqualizer equalizer_;
   BlockDecoder decoder_;
-  double quality_sum_ = 0;  // over the frames of this block
+  BlockRefiner refiner_;
 
   std::vector<dsp::Complex> means_;
   std::vector<float> variances_;

@@ -19,4 +19,12 @@ struct SoftSymbol {
 SoftSymbol demap(unsigned bits_per_symbol, dsp::Complex estimate, float variance,
                  std::uint8_t scrambler, std::span<float> llr);
 
+/// The same for bits of which something is known before: `prior` holds their log-likelihood ratios.
+/// What goes to `llr` leaves out a bit's own prior; the symbol is what all of it together says.
+SoftSymbol demap_again(std::span<const float> prior, dsp::Complex estimate, float variance,
+                       std::uint8_t scrambler, std::span<float> llr);
+
+/// The symbol as far as the ratios of its bits tell.
+SoftSymbol symbol_of(std::span<const float> llr, std::uint8_t scrambler);
+
 }  // namespace s5066::modem::ms110a

@@ -1,0 +1,278 @@
+#include "modem/waveforms/ms110a/block_refiner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "s5066d/base/assert.h"
+
+namespace s5066::modem::ms110a {
+namespace {
+
+using dsp::Complex;
+using dsp::kPhases;
+using dsp::mul;
+using dsp::mul_conj;
+
+/// Two steps of the channel to a frame.
+constexpr std::size_t kStepsPerFrame = 2;
+/// A block whose least sure bit has this log-likelihood ratio is done.
+constexpr float kSure = 6;
+constexpr float kPriorVarianceMin = 2e-3F;
+constexpr double kDopplerMinHz = 0.3;
+constexpr double kDopplerMaxHz = 15;
+/// Correlation of a tap with itself so far away that its fall measures the spread.
+constexpr double kCorrelationFallen = 0.8;
+constexpr double kCorrelationLost = 0.05;
+
+// Correlation of a tap over a time: first-order, set to the Gaussian spectrum's where that is 0.9.
+float memory_over(double seconds, double doppler_hz) {
+  return static_cast<float>(std::pow(0.9, seconds * doppler_hz / 0.146));
+}
+
+}  // namespace
+
+BlockRefiner::BlockRefiner(const Parameters& p, const Config& config)
+    : p_(p),
+      config_(config),
+      block_symbols_(p.block_symbols()),
+      step_symbols_(p.frame_symbols() / kStepsPerFrame),
+      received_(kPhases * block_symbols_),
+      llr_(p.block_coded_bits()),
+      extrinsic_(llr_.size()),
+      equalizer_(p.data_symbols, dsp::ChannelTracker::kTapsMax),
+      remainder_(kPhases * p.frame_symbols()),
+      prior_mean_(p.data_symbols),
+      prior_variance_(p.data_symbols, 1.0F) {}
+
+void BlockRefiner::begin(const Start& start) {
+  const std::size_t before = start.tracker.taps() - 1;
+  S5066_ASSERT(start.symbols.size() >= before && start.variances.size() >= before);
+  frames_ = 0;
+  symbols_.resize(block_symbols_ + before);
+  variances_.resize(symbols_.size());
+  std::copy_n(start.symbols.begin(), before,
+              symbols_.begin() + static_cast<std::ptrdiff_t>(block_symbols_));
+  std::copy_n(start.variances.begin(), before,
+              variances_.begin() + static_cast<std::ptrdiff_t>(block_symbols_));
+  at_start_ = start.tracker;
+  response_.resize(kPhases * start.tracker.taps());
+  for (unsigned frame = 0; frame < p_.frames_per_block; ++frame) {
+    for (unsigned i = 0; i < p_.probe_symbols; ++i) {
+      const std::size_t n = std::size_t{frame} * p_.frame_symbols() + p_.data_symbols + i;
+      symbols_[slot(n)] =
+          point(static_cast<std::uint8_t>(probe_tribit(p_, frame, i) + scrambler(n)));
+      variances_[slot(n)] = 0;
+    }
+  }
+}
+
+void BlockRefiner::add_frame(std::span<const Complex> received, std::span<const float> llr) {
+  S5066_ASSERT(frames_ < p_.frames_per_block && received.size() == kPhases * p_.frame_symbols());
+  std::copy(received.begin(), received.end(),
+            received_.begin() + static_cast<std::ptrdiff_t>(received.size() * frames_));
+  std::copy(llr.begin(), llr.end(),
+            llr_.begin() + static_cast<std::ptrdiff_t>(llr.size() * frames_));
+  ++frames_;
+}
+
+void BlockRefiner::refine(const BlockDecoder& decoder, Estimates& estimates) {
+  S5066_ASSERT(frames_ == p_.frames_per_block);
+  passes_ = 0;
+  float sure = decoder.feed_back(llr_, extrinsic_);
+  if (sure < kSure) {
+    // From the probes alone, then with first decisions, then with the decoder's.
+    forget_data();
+    track(estimates);
+    equalize(estimates.noise, false);
+    track(estimates);
+    equalize(estimates.noise, false);
+    sure = decoder.feed_back(llr_, extrinsic_);
+  } else {
+    take_decisions();
+    track(estimates);
+    estimates.doppler_hz = doppler();
+    equalize(estimates.noise, true);
+    return;
+  }
+  while (passes_ < config_.passes_max) {
+    ++passes_;
+    take_decisions();
+    if (passes_ == 2) estimates.doppler_hz = doppler();
+    track(estimates);
+    equalize(estimates.noise, true);
+    if (sure >= kSure) break;
+    sure = decoder.feed_back(llr_, extrinsic_);
+  }
+}
+
+void BlockRefiner::forget_data() {
+  for (unsigned frame = 0; frame < p_.frames_per_block; ++frame) {
+    for (unsigned i = 0; i < p_.data_symbols; ++i) {
+      const std::size_t at = slot(std::size_t{frame} * p_.frame_symbols() + i);
+      symbols_[at] = 0;
+      variances_[at] = 1;
+    }
+  }
+}
+
+// The symbols by all that is known: soft bits of the last pass and what the code added.
+void BlockRefiner::take_decisions() {
+  std::size_t bit = 0;
+  std::array<float, 3> both{};
+  for (unsigned frame = 0; frame < p_.frames_per_block; ++frame) {
+    for (unsigned i = 0; i < p_.data_symbols; ++i) {
+      const std::size_t n = std::size_t{frame} * p_.frame_symbols() + i;
+      for (unsigned b = 0; b < p_.bits_per_symbol; ++b)
+        both[b] = llr_[bit + b] + extrinsic_[bit + b];
+      bit += p_.bits_per_symbol;
+      const auto soft = symbol_of(std::span(both).first(p_.bits_per_symbol), scrambler(n));
+      symbols_[slot(n)] = soft.mean;
+      variances_[slot(n)] = soft.variance;
+    }
+  }
+}
+
+// Forward with a Kalman filter, backward with the smoother that belongs to it.
+void BlockRefiner::track(Estimates& estimates) {
+  const std::size_t steps = block_symbols_ / step_symbols_;
+  const std::size_t taps = at_start_->taps();
+  const float memory =
+      memory_over(static_cast<double>(step_symbols_) / kSymbolRate, estimates.doppler_hz);
+  dsp::ChannelTracker tracker = *at_start_;
+  if (tracked_.size() != steps) tracked_.assign(steps, tracker);
+  responses_.resize(steps);
+  double surprise = 0;
+  double uncertainty = 0;
+  for (std::size_t step = 0; step < steps; ++step) {
+    tracker.predict(memory);
+    for (std::size_t n = step * step_symbols_; n < (step + 1) * step_symbols_; ++n) {
+      surprise +=
+          tracker.update(std::span<const Complex>(symbols_).subspan(slot(n), taps),
+                         std::span<const float>(variances_).subspan(slot(n), taps), estimates.noise,
+                         std::span<const Complex, kPhases>(&received_[kPhases * n], kPhases));
+    }
+    uncertainty += tracker.uncertainty();
+    tracked_[step] = tracker;
+  }
+  at_end_ = tracker;
+  for (std::size_t step = steps; step-- > 0;) {
+    if (step + 1 < steps) tracked_[step].smooth(responses_[step + 1], memory);
+    responses_[step].resize(kPhases * taps);
+    tracked_[step].response(responses_[step]);
+  }
+  surprise /= static_cast<double>(block_symbols_);
+  estimates.noise *= static_cast<float>(std::clamp(surprise, 0.5, 2.0));
+  // Smoothing halves it, about.
+  error_ = static_cast<float>(0.5 * uncertainty / static_cast<double>(steps));
+}
+
+void BlockRefiner::respond_at(double row) {
+  const double step = row / static_cast<double>(step_symbols_) - 0.5;
+  const double last = static_cast<double>(responses_.size() - 1);
+  const double at = std::clamp(step, 0.0, last);
+  const auto left = static_cast<std::size_t>(std::min(at, last - 1));
+  const auto weight = static_cast<float>(at - static_cast<double>(left));
+  const auto& a = responses_[left];
+  const auto& b = responses_[left + 1];
+  for (std::size_t k = 0; k < response_.size(); ++k) response_[k] = a[k] + weight * (b[k] - a[k]);
+}
+
+void BlockRefiner::equalize(float noise, bool with_priors) {
+  quality_ = 0;
+  for (unsigned frame = 0; frame < p_.frames_per_block; ++frame) {
+    equalize_frame(frame, noise, with_priors);
+  }
+  quality_ /= static_cast<float>(p_.frames_per_block * p_.data_symbols);
+}
+
+void BlockRefiner::equalize_frame(unsigned frame, float noise, bool with_priors) {
+  const std::size_t first = std::size_t{frame} * p_.frame_symbols();
+  const std::size_t taps = at_start_->taps();
+  const std::size_t first_bit = std::size_t{frame} * p_.data_symbols * p_.bits_per_symbol;
+  respond_at(static_cast<double>(first) + 0.5 * static_cast<double>(p_.data_symbols + taps));
+
+  const auto bits_of = [&](std::vector<float>& all, unsigned i) {
+    return std::span(all).subspan(first_bit + std::size_t{i} * p_.bits_per_symbol,
+                                  p_.bits_per_symbol);
+  };
+  for (unsigned i = 0; i < p_.data_symbols; ++i) {
+    prior_mean_[i] = 0;
+    prior_variance_[i] = 1;
+    if (with_priors) {
+      const auto soft = symbol_of(bits_of(extrinsic_, i), scrambler(first + i));
+      prior_mean_[i] = soft.mean;
+      prior_variance_[i] = std::max(soft.variance, kPriorVarianceMin);
+    }
+    symbols_[slot(first + i)] = prior_mean_[i];
+  }
+  for (std::size_t row = 0; row < p_.frame_symbols(); ++row) {
+    const Complex* const s = &symbols_[slot(first + row)];
+    for (std::size_t p = 0; p < kPhases; ++p) {
+      Complex sum;
+      for (std::size_t l = 0; l < taps; ++l) sum += mul(response_[kPhases * l + p], s[l]);
+      remainder_[kPhases * row + p] = received_[kPhases * (first + row) + p] - sum;
+    }
+  }
+  const auto estimates = equalizer_.solve({.response = response_,
+                                           .remainder = remainder_,
+                                           .prior_mean = prior_mean_,
+                                           .prior_variance = prior_variance_,
+                                           .noise = (noise + error_) / config_.noise_share});
+  std::array<float, 3> nothing{};
+  for (unsigned i = 0; i < p_.data_symbols; ++i) {
+    const auto prior =
+        with_priors ? bits_of(extrinsic_, i) : std::span(nothing).first(p_.bits_per_symbol);
+    const auto soft = demap_again(prior, estimates[i].mean, estimates[i].variance,
+                                  scrambler(first + i), bits_of(llr_, i));
+    symbols_[slot(first + i)] = soft.mean;
+    variances_[slot(first + i)] = soft.variance;
+    quality_ += 1 / (1 + estimates[i].variance);
+  }
+}
+
+// From how fast the correlation of the response with its later self falls. The response is taken
+// raw, step by step, since a smoothed one would show what the smoother expects.
+float BlockRefiner::doppler() const {
+  const std::size_t taps = at_start_->taps();
+  const std::size_t steps = responses_.size();
+  std::vector<float> power(kPhases * taps);
+  for (const auto& response : responses_) {
+    for (std::size_t k = 0; k < power.size(); ++k) power[k] += std::norm(response[k]);
+  }
+  std::vector<Complex> raw(steps * power.size());
+  for (std::size_t step = 0; step < steps; ++step) {
+    Complex* const out = &raw[step * power.size()];
+    for (std::size_t n = step * step_symbols_; n < (step + 1) * step_symbols_; ++n) {
+      const Complex* const s = &symbols_[slot(n)];
+      for (std::size_t l = 0; l < taps; ++l) {
+        for (std::size_t p = 0; p < kPhases; ++p) {
+          out[kPhases * l + p] += mul_conj(s[l], received_[kPhases * n + p]);
+        }
+      }
+    }
+  }
+  const auto correlation = [&](std::size_t lag) {
+    Complex sum;
+    for (std::size_t step = 0; step + lag < steps; ++step) {
+      const Complex* const a = &raw[step * power.size()];
+      const Complex* const b = a + lag * power.size();
+      for (std::size_t k = 0; k < power.size(); ++k) sum += power[k] * mul_conj(a[k], b[k]);
+    }
+    return std::abs(sum) / static_cast<float>(steps - lag);
+  };
+  const double seconds = static_cast<double>(step_symbols_) / kSymbolRate;
+  const double near = correlation(1);
+  double doppler_hz = kDopplerMinHz;
+  for (std::size_t lag = 2; lag <= steps / 3; lag *= 2) {
+    const double ratio = correlation(lag) / std::max(near, 1e-30);
+    if (ratio > kCorrelationFallen && 2 * lag <= steps / 3) continue;
+    const double fall = -std::log(std::clamp(ratio, kCorrelationLost, 0.999));
+    const auto far = static_cast<double>(lag);
+    doppler_hz = std::sqrt(2 * fall / (far * far - 1)) / (std::numbers::pi * seconds);
+    break;
+  }
+  return static_cast<float>(std::clamp(doppler_hz, kDopplerMinHz, kDopplerMaxHz));
+}
+
+}  // namespace s5066::modem::ms110a

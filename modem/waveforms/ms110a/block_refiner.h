@@ -1,0 +1,93 @@
+// Receives one interleaver block again and again, each time with what the decoder made of it: the
+// channel is smoothed over the whole block with the symbols as far as they are known, the equaliser
+// starts from what the code says about each symbol, and the decoder decodes once more. Stops when
+// every bit is sure, when nothing changes, or after some passes.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "modem/dsp/channel_tracker.h"
+#include "modem/dsp/equalizer.h"
+#include "modem/waveforms/ms110a/block_decoder.h"
+#include "modem/waveforms/ms110a/demapper.h"
+
+namespace s5066::modem::ms110a {
+
+class BlockRefiner {
+ public:
+  struct Config {
+    unsigned passes_max = 7;
+    float noise_share = 1;  // see Downconverter
+  };
+  /// What is known when a block begins. Symbols stand newest first, as many as the tracker has taps
+  /// less one.
+  struct Start {
+    const dsp::ChannelTracker& tracker;
+    std::span<const dsp::Complex> symbols;
+    std::span<const float> variances;
+  };
+  struct Estimates {
+    float noise = 1;       // variance of a sample within the receiver's filter
+    float doppler_hz = 1;  // spread: two standard deviations
+  };
+
+  BlockRefiner(const Parameters& p, const Config& config);
+
+  void begin(const Start& start);
+  /// Samples of the next frame, two for each symbol, the carrier's offset removed, and the soft
+  /// bits that a first look made of them.
+  void add_frame(std::span<const dsp::Complex> received, std::span<const float> llr);
+
+  /// When all frames are there. Corrects the estimates.
+  void refine(const BlockDecoder& decoder, Estimates& estimates);
+
+  /// Soft bits of the block, in the order they were sent.
+  std::span<const float> llr() const { return llr_; }
+  unsigned passes() const { return passes_; }
+  /// Share of signal in an equalised symbol, averaged over the block: 0 useless, 1 noise-free.
+  float quality() const { return quality_; }
+  /// What begins the next block; symbols newest first.
+  const dsp::ChannelTracker& tracker_at_end() const { return *at_end_; }
+  std::span<const dsp::Complex> symbols_at_end() const { return symbols_; }
+  std::span<const float> variances_at_end() const { return variances_; }
+
+ private:
+  void forget_data();
+  void take_decisions();
+  void track(Estimates& estimates);
+  void equalize(float noise, bool with_priors);
+  void equalize_frame(unsigned frame, float noise, bool with_priors);
+  void respond_at(double row);
+  float doppler() const;
+  std::size_t slot(std::size_t n) const { return block_symbols_ - 1 - n; }
+  std::uint8_t scrambler(std::size_t n) const { return data_scrambler()[n % kDataScramblerPeriod]; }
+
+  Parameters p_;
+  Config config_;
+  std::size_t block_symbols_;
+  std::size_t step_symbols_;
+  unsigned frames_ = 0;
+  unsigned passes_ = 0;
+  float quality_ = 0;
+  float error_ = 0;  // variance that the channel's error adds to a sample
+
+  std::vector<dsp::Complex> received_;
+  std::vector<dsp::Complex> symbols_;  // of the block and before it, newest first
+  std::vector<float> variances_;
+  std::vector<float> llr_;
+  std::vector<float> extrinsic_;  // from the decoder
+  std::vector<dsp::ChannelTracker> tracked_;
+  std::optional<dsp::ChannelTracker> at_start_;
+  std::optional<dsp::ChannelTracker> at_end_;
+  std::vector<std::vector<dsp::Complex>> responses_;  // smoothed, of each step
+
+  dsp::BlockEqualizer equalizer_;
+  std::vector<dsp::Complex> response_;
+  std::vector<dsp::Complex> remainder_;
+  std::vector<dsp::Complex> prior_mean_;
+  std::vector<float> prior_variance_;
+};
+
+}  // namespace s5066::modem::ms110a
