@@ -13,31 +13,24 @@ namespace {
 constexpr std::size_t kUnsureAtEnd = 24;
 }  // namespace
 
-BlockDecoder::BlockDecoder(const Parameters& p) : p_(p), interleaver_(p.interleaver) {
-  S5066_ASSERT(interleaver_.size() == p.block_coded_bits());
-  fetched_.reserve(interleaver_.size());
-  loaded_.resize(interleaver_.size());
-}
-
-std::optional<BlockDecoder::Block> BlockDecoder::push(std::span<const float> llr) {
-  fetched_.insert(fetched_.end(), llr.begin(), llr.end());
-  if (fetched_.size() < interleaver_.size()) return std::nullopt;
-  combine_repeated(fetched_);
-  fetched_.clear();
-  return decode();
+BlockDecoder::BlockDecoder(const Parameters& p) : p_(p) {
+  if (!p.interleaved) return;
+  interleaver_.emplace(p.interleaver);
+  S5066_ASSERT(interleaver_->size() == p.block_coded_bits());
 }
 
 BlockDecoder::Block BlockDecoder::take(std::span<const float> llr) {
-  combine_repeated(llr);
-  start_ = siso_.decode({pairs_, start_, about_pairs_, information_});
+  if (p_.coded) {
+    combine_repeated(llr);
+    start_ = siso_.decode({pairs_, start_, about_pairs_, information_});
+    viterbi_.decode(pairs_, bits_);
+  } else {
+    information_.assign(llr.begin(), llr.end());
+    for (const float value : llr) bits_.push_back(value < 0 ? 1 : 0);
+  }
   float wrong = 0;
   for (const float value : information_) wrong += 1 / (1 + std::exp(std::abs(value)));
   error_share_ = wrong / static_cast<float>(information_.size());
-  return decode();
-}
-
-BlockDecoder::Block BlockDecoder::decode() {
-  viterbi_.decode(pairs_, bits_);
   Block block;
   look_for_mark(block);
   return block;
@@ -52,7 +45,11 @@ float BlockDecoder::feed_back(std::span<const float> llr, std::span<float> extri
     const std::size_t pair = i / group * 2 + i % 2;
     loaded_[i] = about_pairs_[pair] + pairs_[pair] - loaded_[i];
   }
-  interleaver_.interleave<float>(loaded_, extrinsic);
+  if (interleaver_) {
+    interleaver_->interleave<float>(loaded_, extrinsic);
+  } else {
+    std::copy(loaded_.begin(), loaded_.end(), extrinsic.begin());
+  }
   float least = std::numeric_limits<float>::max();
   for (std::size_t i = 0; i + kUnsureAtEnd < information_.size(); ++i) {
     least = std::min(least, std::abs(information_[i]));
@@ -62,7 +59,12 @@ float BlockDecoder::feed_back(std::span<const float> llr, std::span<float> extri
 
 // Each coded pair was sent `repetition` times in a row; independent looks at a bit add up.
 void BlockDecoder::combine_repeated(std::span<const float> llr) const {
-  interleaver_.deinterleave<float>(llr, loaded_);
+  loaded_.resize(llr.size());
+  if (interleaver_) {
+    interleaver_->deinterleave<float>(llr, loaded_);
+  } else {
+    std::copy(llr.begin(), llr.end(), loaded_.begin());
+  }
   const std::size_t group = 2 * std::size_t{p_.repetition};
   pairs_.assign(loaded_.size() / p_.repetition, 0.0F);
   for (std::size_t i = 0; i < loaded_.size(); ++i) {

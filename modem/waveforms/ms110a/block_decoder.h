@@ -27,29 +27,23 @@ class BlockDecoder {
 
   explicit BlockDecoder(const Parameters& p);
 
-  /// Soft bits of one frame, positive for 0, in the order they were sent. A block comes out with
-  /// its last frame.
-  std::optional<Block> push(std::span<const float> llr);
-
   /// Decodes the soft bits of a whole block without taking it: writes what the code says about each
   /// of them beyond itself, and returns how sure the least sure of its information bits is, the
   /// last ones apart, which need the next block. A log-likelihood ratio.
   float feed_back(std::span<const float> llr, std::span<float> extrinsic) const;
-  /// Decodes a whole block for good. Do not mix with push().
+  /// Decodes whole blocks for good: one with an interleaver, any number without.
   Block take(std::span<const float> llr);
   /// Bits that are probably wrong in the block taken last, as a share of all.
   float error_share() const { return error_share_; }
 
  private:
   void combine_repeated(std::span<const float> llr) const;
-  Block decode();
   void look_for_mark(Block& block);
   Bytes take_octets(std::uint64_t to_bit);
 
   Parameters p_;
-  dsp::Interleaver interleaver_;
+  std::optional<dsp::Interleaver> interleaver_;
   dsp::ViterbiDecoder viterbi_;
-  std::vector<float> fetched_;
   dsp::SisoDecoder::States start_ = dsp::SisoDecoder::zero_state();  // of the next block
   float error_share_ = 0;
   // Scratch of a call.

@@ -18,6 +18,7 @@ using dsp::mul_conj;
 constexpr std::size_t kStepsPerFrame = 2;
 /// A block whose least sure bit has this log-likelihood ratio is done.
 constexpr float kSure = 6;
+constexpr unsigned kPassesWithoutCode = 3;
 constexpr float kPriorVarianceMin = 2e-3F;
 constexpr double kDopplerMinHz = 0.3;
 constexpr double kDopplerMaxHz = 15;
@@ -35,10 +36,10 @@ float memory_over(double seconds, double doppler_hz) {
 BlockRefiner::BlockRefiner(const Parameters& p, const Config& config)
     : p_(p),
       config_(config),
-      block_symbols_(p.block_symbols()),
+      block_symbols_(std::size_t{config.frames} * p.frame_symbols()),
       step_symbols_(p.frame_symbols() / kStepsPerFrame),
       received_(kPhases * block_symbols_),
-      llr_(p.block_coded_bits()),
+      llr_(std::size_t{config.frames} * p.frame_bits()),
       extrinsic_(llr_.size()),
       equalizer_(p.data_symbols, dsp::ChannelTracker::kTapsMax),
       remainder_(kPhases * p.frame_symbols()),
@@ -49,6 +50,7 @@ void BlockRefiner::begin(const Start& start) {
   const std::size_t before = start.tracker.taps() - 1;
   S5066_ASSERT(start.symbols.size() >= before && start.variances.size() >= before);
   frames_ = 0;
+  first_symbol_ = std::size_t{start.frame} * p_.frame_symbols();
   symbols_.resize(block_symbols_ + before);
   variances_.resize(symbols_.size());
   std::copy_n(start.symbols.begin(), before,
@@ -57,18 +59,19 @@ void BlockRefiner::begin(const Start& start) {
               variances_.begin() + static_cast<std::ptrdiff_t>(block_symbols_));
   at_start_ = start.tracker;
   response_.resize(kPhases * start.tracker.taps());
-  for (unsigned frame = 0; frame < p_.frames_per_block; ++frame) {
+  for (unsigned frame = 0; frame < config_.frames; ++frame) {
+    const unsigned in_cycle = (start.frame + frame) % p_.frames_per_cycle;
     for (unsigned i = 0; i < p_.probe_symbols; ++i) {
       const std::size_t n = std::size_t{frame} * p_.frame_symbols() + p_.data_symbols + i;
       symbols_[slot(n)] =
-          point(static_cast<std::uint8_t>(probe_tribit(p_, frame, i) + scrambler(n)));
+          point(static_cast<std::uint8_t>(probe_tribit(p_, in_cycle, i) + scrambler(n)));
       variances_[slot(n)] = 0;
     }
   }
 }
 
 void BlockRefiner::add_frame(std::span<const Complex> received, std::span<const float> llr) {
-  S5066_ASSERT(frames_ < p_.frames_per_block && received.size() == kPhases * p_.frame_symbols());
+  S5066_ASSERT(frames_ < config_.frames && received.size() == kPhases * p_.frame_symbols());
   std::copy(received.begin(), received.end(),
             received_.begin() + static_cast<std::ptrdiff_t>(received.size() * frames_));
   std::copy(llr.begin(), llr.end(),
@@ -77,8 +80,16 @@ void BlockRefiner::add_frame(std::span<const Complex> received, std::span<const 
 }
 
 void BlockRefiner::refine(const BlockDecoder& decoder, Estimates& estimates) {
-  S5066_ASSERT(frames_ == p_.frames_per_block);
+  S5066_ASSERT(whole());
   passes_ = 0;
+  if (!p_.interleaved) {
+    forget_data();
+    for (unsigned i = 0; i < kPassesWithoutCode; ++i) {
+      track(estimates);
+      equalize(estimates.noise, false);
+    }
+    return;
+  }
   float sure = decoder.feed_back(llr_, extrinsic_);
   if (sure < kSure) {
     // From the probes alone, then with first decisions, then with the decoder's.
@@ -107,7 +118,7 @@ void BlockRefiner::refine(const BlockDecoder& decoder, Estimates& estimates) {
 }
 
 void BlockRefiner::forget_data() {
-  for (unsigned frame = 0; frame < p_.frames_per_block; ++frame) {
+  for (unsigned frame = 0; frame < config_.frames; ++frame) {
     for (unsigned i = 0; i < p_.data_symbols; ++i) {
       const std::size_t at = slot(std::size_t{frame} * p_.frame_symbols() + i);
       symbols_[at] = 0;
@@ -120,7 +131,7 @@ void BlockRefiner::forget_data() {
 void BlockRefiner::take_decisions() {
   std::size_t bit = 0;
   std::array<float, 3> both{};
-  for (unsigned frame = 0; frame < p_.frames_per_block; ++frame) {
+  for (unsigned frame = 0; frame < config_.frames; ++frame) {
     for (unsigned i = 0; i < p_.data_symbols; ++i) {
       const std::size_t n = std::size_t{frame} * p_.frame_symbols() + i;
       for (unsigned b = 0; b < p_.bits_per_symbol; ++b)
@@ -163,6 +174,7 @@ void BlockRefiner::track(Estimates& estimates) {
   }
   surprise /= static_cast<double>(block_symbols_);
   estimates.noise *= static_cast<float>(std::clamp(surprise, 0.5, 2.0));
+  estimates.noise = std::max(estimates.noise, estimates.noise_min);
   // Smoothing halves it, about.
   error_ = static_cast<float>(0.5 * uncertainty / static_cast<double>(steps));
 }
@@ -180,10 +192,10 @@ void BlockRefiner::respond_at(double row) {
 
 void BlockRefiner::equalize(float noise, bool with_priors) {
   quality_ = 0;
-  for (unsigned frame = 0; frame < p_.frames_per_block; ++frame) {
+  for (unsigned frame = 0; frame < config_.frames; ++frame) {
     equalize_frame(frame, noise, with_priors);
   }
-  quality_ /= static_cast<float>(p_.frames_per_block * p_.data_symbols);
+  quality_ /= static_cast<float>(config_.frames * p_.data_symbols);
 }
 
 void BlockRefiner::equalize_frame(unsigned frame, float noise, bool with_priors) {

@@ -1,7 +1,8 @@
 // Receives one interleaver block again and again, each time with what the decoder made of it: the
 // channel is smoothed over the whole block with the symbols as far as they are known, the equaliser
 // starts from what the code says about each symbol, and the decoder decodes once more. Stops when
-// every bit is sure, when nothing changes, or after some passes.
+// every bit is sure, or after some passes. Without an interleaver the code has nothing to say about
+// the symbols, and what is refined is the channel alone, over some frames.
 #pragma once
 
 #include <optional>
@@ -18,6 +19,7 @@ namespace s5066::modem::ms110a {
 class BlockRefiner {
  public:
   struct Config {
+    unsigned frames = 0;  // that make a block here
     unsigned passes_max = 7;
     float noise_share = 1;  // see Downconverter
   };
@@ -27,9 +29,11 @@ class BlockRefiner {
     const dsp::ChannelTracker& tracker;
     std::span<const dsp::Complex> symbols;
     std::span<const float> variances;
+    unsigned frame = 0;  // of the cycle
   };
   struct Estimates {
-    float noise = 1;       // variance of a sample within the receiver's filter
+    float noise = 1;  // variance of a sample within the receiver's filter
+    float noise_min = 0;
     float doppler_hz = 1;  // spread: two standard deviations
   };
 
@@ -40,7 +44,9 @@ class BlockRefiner {
   /// bits that a first look made of them.
   void add_frame(std::span<const dsp::Complex> received, std::span<const float> llr);
 
-  /// When all frames are there. Corrects the estimates.
+  bool whole() const { return frames_ == config_.frames; }
+
+  /// When it is whole. Corrects the estimates.
   void refine(const BlockDecoder& decoder, Estimates& estimates);
 
   /// Soft bits of the block, in the order they were sent.
@@ -62,12 +68,15 @@ class BlockRefiner {
   void respond_at(double row);
   float doppler() const;
   std::size_t slot(std::size_t n) const { return block_symbols_ - 1 - n; }
-  std::uint8_t scrambler(std::size_t n) const { return data_scrambler()[n % kDataScramblerPeriod]; }
+  std::uint8_t scrambler(std::size_t n) const {
+    return data_scrambler()[(first_symbol_ + n) % kDataScramblerPeriod];
+  }
 
   Parameters p_;
   Config config_;
   std::size_t block_symbols_;
   std::size_t step_symbols_;
+  std::size_t first_symbol_ = 0;  // of the block, in its cycle
   unsigned frames_ = 0;
   unsigned passes_ = 0;
   float quality_ = 0;

@@ -29,8 +29,13 @@ constexpr int kTapsMin = 14;
 constexpr int kTapsMax = 28;
 constexpr float kProfileFloor = 0.002F;  // of the whole energy, spread over all taps
 
+/// Received together where nothing is interleaved: a fifth of a second.
+constexpr unsigned kFramesAtOnce = 10;
+
 // Following it.
 constexpr float kFadingHz = 1;  // Doppler spread that is expected before any is measured
+/// No channel is better than this, and no filter stays stable that believes it.
+constexpr float kNoiseMinShare = 1e-6F;
 constexpr float kNoiseGain = 0.05F;
 constexpr double kCarrierGain = 0.03;
 constexpr double kClockSeconds = 5;
@@ -80,7 +85,8 @@ BurstDemodulator::BurstDemodulator(const PreambleReading& reading, float noise_s
       last_heard_(reading.data_start),
       equalizer_(p_.data_symbols, dsp::ChannelTracker::kTapsMax),
       decoder_(p_),
-      refiner_(p_, {.noise_share = noise_share}),
+      refiner_(p_, {.frames = p_.interleaved ? p_.frames_per_block : kFramesAtOnce,
+                    .noise_share = noise_share}),
       received_(kPhases * frame_symbols_),
       remainder_(kPhases * frame_symbols_),
       prior_mean_(p_.data_symbols),
@@ -110,20 +116,24 @@ std::optional<Demodulator::Output> BurstDemodulator::advance(const SampleHistory
   while (history.end() >= origin_ + static_cast<std::int64_t>(kPhases * frame_symbols_)) {
     receive_frame(history);
     refiner_.add_frame(received_, llr_);
-    if (frame_in_block_ == 0) return end_block();
+    if (!refiner_.whole()) continue;
+    auto output = end_block();
+    if (!output.bytes.empty() || output.symbols_in_all) return output;
   }
   return std::nullopt;
 }
 
 void BurstDemodulator::begin_block() {
-  refiner_.begin({.tracker = *tracker_, .symbols = means_, .variances = variances_});
+  refiner_.begin(
+      {.tracker = *tracker_, .symbols = means_, .variances = variances_, .frame = frame_in_cycle_});
 }
 
 // The frames of a block have been looked at one by one; now all of them together.
 Demodulator::Output BurstDemodulator::end_block() {
-  BlockRefiner::Estimates estimates{.noise = noise_, .doppler_hz = doppler_hz_};
+  BlockRefiner::Estimates estimates{
+      .noise = noise_, .noise_min = noise_min_, .doppler_hz = doppler_hz_};
   refiner_.refine(decoder_, estimates);
-  noise_ = std::max(estimates.noise, kTiny);
+  noise_ = estimates.noise;
   doppler_hz_ = estimates.doppler_hz;
   tracker_ = refiner_.tracker_at_end();
   std::copy_n(refiner_.symbols_at_end().begin(), means_.size(), means_.begin());
@@ -217,6 +227,8 @@ void BurstDemodulator::choose_window(const std::vector<float>& profile, float no
         std::max(power, kProfileFloor * total / static_cast<float>(taps)) + kTiny;
   }
   tracker_.emplace(prior);
+  noise_min_ = kNoiseMinShare * total + kTiny;
+  noise_ = std::max(noise_, noise_min_);
 
   // The first path: the first peak that stands out, between its neighbours by a parabola.
   std::size_t k = 0;
@@ -296,7 +308,7 @@ void BurstDemodulator::receive_frame(const SampleHistory& history) {
   origin_ += static_cast<std::int64_t>(kPhases * frame_symbols_);
   measure_clock();
   scrambler_at_ = (scrambler_at_ + p_.frame_symbols()) % kDataScramblerPeriod;
-  frame_in_block_ = (frame_in_block_ + 1) % p_.frames_per_block;
+  frame_in_cycle_ = (frame_in_cycle_ + 1) % p_.frames_per_cycle;
 }
 
 void BurstDemodulator::load_frame(const SampleHistory& history) {
@@ -322,7 +334,7 @@ void BurstDemodulator::load_frame(const SampleHistory& history) {
     const unsigned n = p_.data_symbols + i;
     const unsigned scrambler = data_scrambler()[(scrambler_at_ + n) % kDataScramblerPeriod];
     means_[slot(n)] =
-        point(static_cast<std::uint8_t>(probe_tribit(p_, frame_in_block_, i) + scrambler));
+        point(static_cast<std::uint8_t>(probe_tribit(p_, frame_in_cycle_, i) + scrambler));
     variances_[slot(n)] = 0;
   }
 }
@@ -386,7 +398,7 @@ void BurstDemodulator::update_tracker() {
   }
   surprise /= static_cast<float>(frame_symbols_);
   noise_ *= 1 + kNoiseGain * (std::clamp(surprise, 0.1F, 10.0F) - 1);
-  noise_ = std::max(noise_, kTiny);
+  noise_ = std::max(noise_, noise_min_);
 }
 
 // A residual offset turns all taps alike; fading turns them at random.

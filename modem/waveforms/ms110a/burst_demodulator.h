@@ -74,7 +74,8 @@ class BurstDemodulator final : public Demodulator {
   double carrier_turn_ = 0;  // turns of the carrier's offset up to carrier_at_
   std::int64_t carrier_at_ = 0;
   float noise_ = 1;  // variance of a sample, within the receiver's filter
-  float doppler_hz_;
+  float noise_min_ = 0;
+  float doppler_hz_;  // Doppler spread
   double first_path_start_ = 0;
   double centroid_home_ = 0;  // where the response lay in its window at first, in taps
   double centroid_ = 0;
@@ -82,7 +83,7 @@ class BurstDemodulator final : public Demodulator {
   float heard_now_ = 1;  // over a tenth of it
   std::int64_t last_heard_ = 0;
 
-  unsigned frame_in_block_ = 0;
+  unsigned frame_in_cycle_ = 0;
   unsigned scrambler_at_ = 0;
   std::optional<dsp::ChannelTracker> tracker_;
   dsp::BlockEqualizer equalizer_;

@@ -1,6 +1,7 @@
 #include "modem/waveforms/ms110a/listener.h"
 
 #include "modem/waveforms/ms110a/burst_demodulator.h"
+#include "modem/waveforms/ms110a/walsh_demodulator.h"
 
 namespace s5066::modem::ms110a {
 namespace {
@@ -24,6 +25,9 @@ std::optional<PreambleReading> Listener::advance(const SampleHistory& history) {
 }
 
 std::unique_ptr<Demodulator> Listener::demodulator(const PreambleReading& reading) const {
+  if (parameters(reading.mode).walsh) {
+    return std::make_unique<WalshDemodulator>(reading, noise_share_);
+  }
   return std::make_unique<BurstDemodulator>(reading, noise_share_);
 }
 

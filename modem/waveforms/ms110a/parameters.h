@@ -45,27 +45,38 @@ inline constexpr unsigned kDataScramblerPeriod = 160;
 /// Added to data and probes from the first data symbol on, over and over.
 const std::array<std::uint8_t, kDataScramblerPeriod>& data_scrambler();
 
-/// What one mode prescribes; [110A Tables XIII to XVII].
+/// What one mode prescribes; [110A Tables XIII to XVII]. A frame is a run of unknown symbols and
+/// the probe behind it; at 75 bit/s it is a set of 32 symbols that stand for two bits, without a
+/// probe.
 struct Parameters {
+  bool coded = true;        // with the convolutional code
+  bool interleaved = true;  // else bits go out in order, and a block is the least that can be sent
+  bool walsh = false;       // 75 bit/s
   unsigned bits_per_symbol = 0;
   unsigned data_symbols = 0;   // unknown symbols in a frame
   unsigned probe_symbols = 0;  // known symbols behind them
   unsigned repetition = 1;     // how often each coded pair is sent
   unsigned frames_per_block = 0;
-  unsigned segments = 0;  // of the preamble
+  unsigned frames_per_cycle = 0;  // after which the probes announce the mode again
+  unsigned segments = 0;          // of the preamble
   std::uint8_t d1 = 0;
   std::uint8_t d2 = 0;
-  dsp::Interleaver::Config interleaver;
+  dsp::Interleaver::Config interleaver;  // if interleaved
 
   unsigned frame_symbols() const { return data_symbols + probe_symbols; }
+  unsigned frame_bits() const { return walsh ? 2 : data_symbols * bits_per_symbol; }
   unsigned block_symbols() const { return frames_per_block * frame_symbols(); }
-  unsigned block_coded_bits() const { return frames_per_block * data_symbols * bits_per_symbol; }
-  unsigned block_user_bits() const { return block_coded_bits() / (2 * repetition); }
+  unsigned block_coded_bits() const { return frames_per_block * frame_bits(); }
+  unsigned block_user_bits() const {
+    return coded ? block_coded_bits() / (2 * repetition) : block_coded_bits();
+  }
 };
 
 Parameters parameters(const Mode& mode);
 
 /// The mode a preamble announces; none for pairs that are reserved or not supported.
+/// STANDARD: the short and the zero interleaver share their codes, and both stations must agree on
+/// one; what is announced here is the short one where there is one.
 std::optional<Mode> mode_announced(std::uint8_t d1, std::uint8_t d2);
 
 /// C1, C2, C3 for a count.
@@ -78,7 +89,12 @@ std::span<const std::complex<float>> points();
 /// Modified Gray decoding (5.3.2.3.4): 1, 2 or 3 bits, first bit most significant, to a tribit.
 std::uint8_t tribit_of_bits(unsigned bits_per_symbol, unsigned bits);
 
-/// The probe tribits of frame `frame` of a block, before scrambling: zero but for the two last
+/// The set of tribits, sent four times over, that stands for two bits at 75 bit/s (5.3.2.3.6), in
+/// frame `frame` of a cycle, before scrambling. The last frame has sets of its own.
+const std::array<std::uint8_t, 8>& walsh_pattern(const Parameters& p, unsigned frame,
+                                                 unsigned bits);
+
+/// The probe tribits of frame `frame` of a cycle, before scrambling: zero but for the two last
 /// probes, which carry D1 and D2.
 std::uint8_t probe_tribit(const Parameters& p, unsigned frame, unsigned index);
 

@@ -1,5 +1,7 @@
 #include "modem/waveforms/ms110a/symbols.h"
 
+#include <algorithm>
+
 #include "modem/dsp/viterbi.h"
 #include "modem/waveforms/ms110a/parameters.h"
 
@@ -42,20 +44,28 @@ void append_preamble(const Parameters& p, std::vector<std::uint8_t>& out) {
   }
 }
 
-// One block of interleaved bits, cut into frames with a probe behind each.
-void append_block(const Parameters& p, std::span<const std::uint8_t> fetched,
-                  std::vector<std::uint8_t>& out) {
+// Interleaved bits, cut into frames with a probe behind each.
+void append_frames(const Parameters& p, std::span<const std::uint8_t> fetched,
+                   std::vector<std::uint8_t>& out) {
   const auto& scrambler = data_scrambler();
-  unsigned in_block = 0;  // a block is a whole number of scrambler periods
+  std::size_t sent = 0;
   const auto put = [&](unsigned tribit) {
-    out.push_back((tribit + scrambler[in_block++ % kDataScramblerPeriod]) & 7);
+    out.push_back((tribit + scrambler[sent++ % kDataScramblerPeriod]) & 7);
   };
   std::size_t next_bit = 0;
-  for (unsigned frame = 0; frame < p.frames_per_block; ++frame) {
+  const auto take = [&](unsigned count) {
+    unsigned bits = 0;
+    while (count-- > 0) bits = bits << 1 | fetched[next_bit++];
+    return bits;
+  };
+  for (unsigned frame = 0; next_bit < fetched.size(); frame = (frame + 1) % p.frames_per_cycle) {
+    if (p.walsh) {
+      const auto& pattern = walsh_pattern(p, frame, take(2));
+      for (unsigned i = 0; i < p.data_symbols; ++i) put(pattern[i % pattern.size()]);
+      continue;
+    }
     for (unsigned i = 0; i < p.data_symbols; ++i) {
-      unsigned bits = 0;
-      for (unsigned b = 0; b < p.bits_per_symbol; ++b) bits = bits << 1 | fetched[next_bit++];
-      put(tribit_of_bits(p.bits_per_symbol, bits));
+      put(tribit_of_bits(p.bits_per_symbol, take(p.bits_per_symbol)));
     }
     for (unsigned i = 0; i < p.probe_symbols; ++i) put(probe_tribit(p, frame, i));
   }
@@ -80,18 +90,21 @@ std::vector<std::uint8_t> preamble_segment(std::uint8_t d1, std::uint8_t d2, uns
 
 std::vector<std::uint8_t> symbols(const Mode& mode, ByteSpan bytes) {
   const Parameters p = parameters(mode);
-  const Bits coded = encode(transmitted_bits(bytes, p.block_user_bits()), p.repetition);
-  const dsp::Interleaver interleaver(p.interleaver);
-  Bits fetched(interleaver.size());
-
-  std::vector<std::uint8_t> out;
-  out.reserve(p.segments * kSegmentSymbols +
-              coded.size() / p.block_coded_bits() * p.block_symbols());
-  append_preamble(p, out);
-  for (std::size_t at = 0; at < coded.size(); at += interleaver.size()) {
-    interleaver.interleave<std::uint8_t>(std::span(coded).subspan(at, interleaver.size()), fetched);
-    append_block(p, fetched, out);
+  Bits sent = transmitted_bits(bytes, p.block_user_bits());
+  if (p.coded) sent = encode(sent, p.repetition);
+  if (p.interleaved) {
+    const dsp::Interleaver interleaver(p.interleaver);
+    Bits fetched(interleaver.size());
+    for (std::size_t at = 0; at < sent.size(); at += interleaver.size()) {
+      const auto block = std::span(sent).subspan(at, interleaver.size());
+      interleaver.interleave<std::uint8_t>(block, fetched);
+      std::copy(fetched.begin(), fetched.end(), block.begin());
+    }
   }
+  std::vector<std::uint8_t> out;
+  out.reserve(p.segments * kSegmentSymbols + sent.size() / p.frame_bits() * p.frame_symbols());
+  append_preamble(p, out);
+  append_frames(p, sent, out);
   return out;
 }
 

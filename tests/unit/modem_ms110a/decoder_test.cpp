@@ -18,24 +18,38 @@ Bytes random_octets(std::size_t count, std::uint64_t seed) {
   return bytes;
 }
 
-// Soft bits of the frames of a transmission, straight from its symbols.
-std::vector<std::vector<float>> frames_of(const Mode& mode, const Bytes& octets) {
+// Soft bits of the blocks of a transmission, straight from its symbols.
+std::vector<std::vector<float>> blocks_of(const Mode& mode, const Bytes& octets) {
   const Parameters p = parameters(mode);
   const auto tribits = symbols(mode, octets);
-  std::vector<std::vector<float>> frames;
-  unsigned scrambler_at = 0;
-  for (std::size_t at = p.segments * kSegmentSymbols; at < tribits.size();
-       at += p.frame_symbols()) {
-    std::vector<float> llr(std::size_t{p.data_symbols} * p.bits_per_symbol);
-    for (unsigned n = 0; n < p.data_symbols; ++n) {
-      demap(p.bits_per_symbol, point(tribits[at + n]), 0.1F,
-            data_scrambler()[(scrambler_at + n) % kDataScramblerPeriod],
-            std::span(llr).subspan(std::size_t{n} * p.bits_per_symbol, p.bits_per_symbol));
+  const std::size_t first = p.segments * kSegmentSymbols;
+  std::vector<std::vector<float>> blocks;
+  for (std::size_t at = first; at < tribits.size(); at += p.frame_symbols()) {
+    const std::size_t frame = (at - first) / p.frame_symbols();
+    if (frame % p.frames_per_block == 0) blocks.emplace_back();
+    std::vector<float> llr(p.frame_bits());
+    const auto scrambler = [&](unsigned n) {
+      return data_scrambler()[(at - first + n) % kDataScramblerPeriod];
+    };
+    if (p.walsh) {
+      for (unsigned bits = 0; bits < 4; ++bits) {
+        const auto& pattern =
+            walsh_pattern(p, static_cast<unsigned>(frame % p.frames_per_cycle), bits);
+        bool same = true;
+        for (unsigned n = 0; n < p.data_symbols; ++n) {
+          same = same && ((pattern[n % 8] + scrambler(n)) & 7) == tribits[at + n];
+        }
+        if (same) llr = {bits & 2 ? -9.0F : 9.0F, bits & 1 ? -9.0F : 9.0F};
+      }
+    } else {
+      for (unsigned n = 0; n < p.data_symbols; ++n) {
+        demap(p.bits_per_symbol, point(tribits[at + n]), 0.1F, scrambler(n),
+              std::span(llr).subspan(std::size_t{n} * p.bits_per_symbol, p.bits_per_symbol));
+      }
     }
-    scrambler_at = (scrambler_at + p.frame_symbols()) % kDataScramblerPeriod;
-    frames.push_back(std::move(llr));
+    blocks.back().insert(blocks.back().end(), llr.begin(), llr.end());
   }
-  return frames;
+  return blocks;
 }
 
 TEST(Demapper, undoes_the_mapping_and_the_scrambler) {
@@ -101,13 +115,12 @@ TEST(BlockDecoder, gives_every_octet_once_and_stops_at_the_mark) {
       Bytes got;
       std::optional<std::uint64_t> blocks;
       std::uint64_t seen = 0;
-      for (const auto& frame : frames_of(mode, octets)) {
-        const auto block = decoder.push(frame);
-        if (!block) continue;
+      for (const auto& llr : blocks_of(mode, octets)) {
+        const auto block = decoder.take(llr);
         ++seen;
-        EXPECT_EQ(block->first_bit, 8 * got.size());
-        append(got, block->bytes);
-        if (block->blocks_in_all) blocks = block->blocks_in_all;
+        EXPECT_EQ(block.first_bit, 8 * got.size());
+        append(got, block.bytes);
+        blocks = block.blocks_in_all;
         if (blocks) break;
       }
       EXPECT_EQ(got, octets) << to_string(mode);
@@ -122,15 +135,32 @@ TEST(BlockDecoder, gives_every_octet_once_and_stops_at_the_mark) {
 // block late, with its state wrong and its octets shifted.
 TEST(BlockDecoder, finds_the_mark_although_it_missed_the_first_block) {
   const Mode mode{Waveform::ms110a, 300, Interleaver::short_};  // 180 bits: no whole octets
-  const auto frames = frames_of(mode, random_octets(70, 1));
-  const Parameters p = parameters(mode);
-  BlockDecoder decoder(p);
+  const auto sent = blocks_of(mode, random_octets(70, 1));
+  BlockDecoder decoder(parameters(mode));
   std::optional<std::uint64_t> blocks;
-  for (std::size_t i = p.frames_per_block; i < frames.size(); ++i) {
-    const auto block = decoder.push(frames[i]);
-    if (block && block->blocks_in_all) blocks = block->blocks_in_all;
+  for (std::size_t i = 1; i < sent.size() && !blocks; ++i) {
+    blocks = decoder.take(sent[i]).blocks_in_all;
   }
-  EXPECT_EQ(blocks, frames.size() / p.frames_per_block - 1);
+  EXPECT_EQ(blocks, sent.size() - 1);
+}
+
+// What an equaliser gets back: nothing of what it said itself.
+TEST(BlockDecoder, feeds_back_what_other_bits_say_about_a_bit) {
+  for (const char* text : {"110a-150-short", "110a-1200-long", "110a-2400-short"}) {
+    const Mode mode = *parse_mode(text);
+    const auto sent = blocks_of(mode, random_octets(10, 1));
+    std::vector<float> llr = sent.front();
+    Rng rng(2);
+    for (float& value : llr) value = rng.chance(0.2) ? 0 : value;
+    BlockDecoder decoder(parameters(mode));
+    std::vector<float> extrinsic(llr.size());
+    EXPECT_GT(decoder.feed_back(llr, extrinsic), 5) << text;
+    unsigned wrong = 0;
+    for (std::size_t i = 0; i < llr.size(); ++i) {
+      wrong += (extrinsic[i] < 0) != (sent.front()[i] < 0);
+    }
+    EXPECT_LE(wrong, 2 * parameters(mode).repetition * 8) << text;  // at the end of the block
+  }
 }
 
 }  // namespace

@@ -1,0 +1,102 @@
+// Receives the data part of a 75 bit/s burst (MIL-STD-188-110A 5.3.2.3.6; STANAG 4415): sets of 32
+// symbols, each one of four orthogonal patterns, and no probes. Every path of the channel, out to
+// more than 10 ms on either side, is correlated with all four patterns. What is known about a path
+// from its neighbours in time, as mean and variance, decides how its correlations count: squared
+// when nothing is known, as in fast fading, and with their phase when it is.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "modem/waveforms/ms110a/block_decoder.h"
+#include "modem/waveforms/ms110a/preamble_search.h"
+#include "modem/waveforms/reception.h"
+
+namespace s5066::modem::ms110a {
+
+class WalshDemodulator final : public Demodulator {
+ public:
+  WalshDemodulator(const PreambleReading& reading, float noise_share);
+
+  std::optional<Output> advance(const SampleHistory& history) override;
+  bool lost() const override;
+  bool healthy() const override;
+  bool covers(const PreambleReading& reading) const override;
+  const Mode& mode() const override { return reading_.mode; }
+  double first_path_start() const override { return first_path_start_; }
+  std::int64_t last_heard() const override { return last_heard_; }
+
+ private:
+  static constexpr std::size_t kPatterns = 4;
+  struct Tap {
+    int delay = 0;       // half-symbol samples behind the frame's beginning
+    float power = 0;     // mean, of a correlation
+    dsp::Complex mean;   // at the end of the last block
+    float variance = 0;  // of that
+  };
+  /// A correlation as a measurement of its tap.
+  struct Measurement {
+    dsp::Complex value;
+    float sureness = 1;  // sum of the squared probabilities of the patterns
+  };
+
+  void learn_channel(const SampleHistory& history);
+  std::vector<float> delay_profile(const SampleHistory& history, std::int64_t first, unsigned count,
+                                   std::vector<dsp::Complex>& sequence);
+  void choose_taps(const std::vector<float>& profile, unsigned count);
+  void receive_frame(const SampleHistory& history);
+  void judge_frame();
+  Output end_block();
+
+  void forget_means();
+  void measure_taps(bool with_code);
+  void predict_taps();
+  void choose_doppler();
+  void demap(bool with_code, float scale);
+  void advance_taps();
+  void follow_carrier();
+  void follow_clock();
+  std::array<float, kPatterns> metrics(std::size_t frame, float scale) const;
+  float measured_noise() const;
+  void rotate(std::span<const dsp::Complex> samples, std::int64_t first,
+              std::vector<dsp::Complex>& out) const;
+  float memory() const;
+
+  const dsp::Complex* correlations(std::size_t frame, std::size_t pattern) const {
+    return &correlations_[(frame * kPatterns + pattern) * taps_.size()];
+  }
+
+  PreambleReading reading_;
+  Parameters p_;
+  float noise_share_;
+  std::size_t block_frames_;
+
+  bool learned_ = false;
+  std::int64_t origin_ = 0;  // half-symbol sample where the next frame begins
+  double drift_ = 0;         // half-symbol samples in a frame
+  double drifted_ = 0;       // not yet made good
+  double offset_hz_;
+  double carrier_turn_ = 0;  // at carrier_at_
+  std::int64_t carrier_at_ = 0;
+  float noise_ = 1;  // variance of a correlation without its pattern
+  double doppler_hz_ = 1;
+  double first_path_start_ = 0;
+  float heard_ = 0;
+  std::int64_t last_heard_ = 0;
+
+  std::size_t frame_ = 0;        // of the block
+  unsigned frame_in_cycle_ = 0;  // of the next frame
+  std::vector<Tap> taps_;
+  BlockDecoder decoder_;
+  std::vector<dsp::Complex> correlations_;  // by frame, pattern, tap
+  std::vector<Measurement> measured_;       // by frame, tap
+  std::vector<dsp::Complex> mean_;          // expected, by frame, tap
+  std::vector<float> variance_;             // of that
+  std::vector<float> llr_;
+  std::vector<float> extrinsic_;
+  std::vector<dsp::Complex> rotated_;
+};
+
+}  // namespace s5066::modem::ms110a
