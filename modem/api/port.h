@@ -67,14 +67,26 @@ struct CarrierUp {
   float offset_hz = 0;  // carrier offset
 };
 
+/// What a receiver knows about the channel of a burst.
+struct ChannelEstimate {
+  float snr_db = 0;     // in 3 kHz, from the mean power of the signal
+  float offset_hz = 0;  // carrier offset
+  float multipath_ms =
+      0;                 // between the first and the last path of a tenth of the strongest's power
+  float doppler_hz = 0;  // spread: two standard deviations of the fading's spectrum
+};
+
 /// Decoded octets, one event per interleaver block or so. `first_bit_at` is when the first of these
 /// bits passed the antenna by the block-free clock of the burst: data start + bit index / rate.
 struct ReceivedBytes {
   Instant at{};
   Instant first_bit_at{};
   Mode mode;
-  Bytes bytes;             // least significant bit first on the air
-  float soft_quality = 0;  // 0 useless .. 1 noise-free
+  Bytes bytes;  // least significant bit first on the air
+  /// Share of signal in what decided a symbol of the block that ended these octets: with a ratio of
+  /// r between signal and noise behind the equaliser, r / (1 + r).
+  float soft_quality = 0;
+  ChannelEstimate channel;  // of that block
 };
 
 enum class CarrierDownReason : std::uint8_t { end_of_message, lost, replaced };

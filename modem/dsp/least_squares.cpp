@@ -15,6 +15,7 @@ using Wide = std::complex<double>;
 
 /// In units of one symbol's energy: keeps the system regular and costs nothing measurable.
 constexpr double kRegularization = 0.01;
+constexpr float kPathShare = 0.1F;
 constexpr std::size_t kParts = 4;  // of the stretch, whose phases give the carrier's offset
 
 Wide product(Wide a, Wide b) {
@@ -112,6 +113,21 @@ WideResponse estimate_response(std::span<const Complex> symbols, std::span<const
       static_cast<float>(std::max(explained / count - noise * unknown / count, 0.0));
   response.offset_turn = offset_turn(parts, static_cast<double>(kPhases * rows) / kParts);
   return response;
+}
+
+std::size_t profile_spread(std::span<const float> profile) {
+  if (profile.empty()) return 0;
+  const float least = kPathShare * *std::max_element(profile.begin(), profile.end());
+  std::size_t first = profile.size();
+  std::size_t last = 0;
+  for (std::size_t k = 0; k < profile.size(); ++k) {
+    const bool rises = k == 0 || profile[k] > profile[k - 1];
+    const bool falls = k + 1 == profile.size() || profile[k] >= profile[k + 1];
+    if (!rises || !falls || profile[k] < least) continue;
+    first = std::min(first, k);
+    last = k;
+  }
+  return last > first ? last - first : 0;
 }
 
 void solve_hermitian(std::vector<Wide>& a, std::vector<Wide>& b, std::size_t size) {

@@ -23,6 +23,10 @@ struct WideResponse {
 WideResponse estimate_response(std::span<const Complex> symbols, std::span<const Complex> samples,
                                std::size_t taps);
 
+/// Steps between the first and the last peak of a profile of powers that reach a tenth of the
+/// highest value.
+std::size_t profile_spread(std::span<const float> profile);
+
 /// Solves A x = b for a Hermitian positive A (lower triangle, row by row); both are overwritten.
 void solve_hermitian(std::vector<std::complex<double>>& a, std::vector<std::complex<double>>& b,
                      std::size_t size);

@@ -29,7 +29,8 @@ struct BurstBytes {
   std::uint64_t first_bit_sample = 0;
   Mode mode;
   Bytes bytes;
-  float soft_quality = 0;  // 0 useless .. 1 noise-free
+  float soft_quality = 0;  // 0 useless .. 1 noise-free; see ReceivedBytes
+  ChannelEstimate channel;
 };
 
 struct BurstEnded {

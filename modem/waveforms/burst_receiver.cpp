@@ -87,9 +87,10 @@ class BurstReceiver::Impl {
   void listen() {
     std::uint64_t refused = 0;
     for (const auto& listener : listeners_) {
-      const auto reading = listener->advance(history_);
+      auto reading = listener->advance(history_);
       refused += listener->refused();
       if (!reading) continue;
+      reading->mode = agreed(reading->mode);
       if (wanted(reading->mode)) {
         acquire(*listener, *reading);
       } else {
@@ -97,6 +98,15 @@ class BurstReceiver::Impl {
       }
     }
     stats_.preambles_refused = refused + preambles_unwanted_;
+  }
+
+  // What a preamble of 110A announces as the short interleaver may be none at all.
+  Mode agreed(const Mode& announced) const {
+    Mode zero = announced;
+    zero.interleaver = Interleaver::zero;
+    const bool shared =
+        announced.waveform == Waveform::ms110a && announced.interleaver == Interleaver::short_;
+    return shared && !modes_.empty() && !wanted(announced) && wanted(zero) ? zero : announced;
   }
 
   bool wanted(const Mode& mode) const {
@@ -146,7 +156,8 @@ class BurstReceiver::Impl {
                      .first_bit_sample = start + output.first_bit * kSampleRate / mode.rate_bps,
                      .mode = mode,
                      .bytes = std::move(output.bytes),
-                     .soft_quality = output.soft_quality});
+                     .soft_quality = output.soft_quality,
+                     .channel = output.channel});
       S5066_ASSERT(stored);
     }
     if (output.symbols_in_all) {

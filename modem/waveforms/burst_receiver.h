@@ -21,7 +21,9 @@ namespace s5066::modem {
 class BurstReceiver {
  public:
   struct Config {
-    /// Bursts of other modes are ignored. Empty: every supported mode.
+    /// Bursts of other modes are ignored. Empty: every supported mode. A preamble of 110A does not
+    /// tell the zero interleaver from the short one: it is taken for zero when the list has the
+    /// rate with the zero and without the short interleaver, else for short.
     std::vector<Mode> modes;
     /// Room for events nobody has polled yet; two minutes of the busiest mode. Beyond it the
     /// oldest are dropped and counted.

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "modem/api/modes.h"
+#include "modem/api/port.h"
 #include "modem/dsp/complex_math.h"
 #include "modem/dsp/history.h"
 #include "s5066d/base/bytes.h"
@@ -37,7 +38,8 @@ class Demodulator {
     std::uint64_t first_bit = 0;  // of these octets, counted from the start of the data
     /// Set when the end-of-message mark was found: symbols of the whole data part.
     std::optional<std::uint64_t> symbols_in_all;
-    float soft_quality = 0;  // 0 useless .. 1 noise-free
+    float soft_quality = 0;   // 0 useless .. 1 noise-free; see ReceivedBytes
+    ChannelEstimate channel;  // in this block
   };
 
   virtual ~Demodulator() = default;

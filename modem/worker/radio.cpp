@@ -203,7 +203,8 @@ void Radio::collect(const BurstEvent& event) {
                                             .first_bit_at = when(e.first_bit_sample),
                                             .mode = e.mode,
                                             .bytes = e.bytes,
-                                            .soft_quality = e.soft_quality});
+                                            .soft_quality = e.soft_quality,
+                                            .channel = e.channel});
           },
           [&](const BurstEnded& e) {
             carrier_ = false;

@@ -108,6 +108,12 @@ inline std::vector<HeardBurst> listen(Tape& tape) {
   return listen(receiver, tape.samples());
 }
 
+/// A receiver that listens for this mode only, as one must with the zero interleaver.
+inline std::vector<HeardBurst> listen_for(const Mode& mode, Tape& tape) {
+  BurstReceiver receiver({.modes = {mode}});
+  return listen(receiver, tape.samples());
+}
+
 inline std::size_t bit_errors(const Bytes& a, const Bytes& b) {
   std::size_t errors = 8 * (std::max(a.size(), b.size()) - std::min(a.size(), b.size()));
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {

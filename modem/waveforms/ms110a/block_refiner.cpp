@@ -39,6 +39,7 @@ BlockRefiner::BlockRefiner(const Parameters& p, const Config& config)
       block_symbols_(std::size_t{config.frames} * p.frame_symbols()),
       step_symbols_(p.frame_symbols() / kStepsPerFrame),
       received_(kPhases * block_symbols_),
+      quality_(config.frames),
       llr_(std::size_t{config.frames} * p.frame_bits()),
       extrinsic_(llr_.size()),
       equalizer_(p.data_symbols, dsp::ChannelTracker::kTapsMax),
@@ -191,11 +192,9 @@ void BlockRefiner::respond_at(double row) {
 }
 
 void BlockRefiner::equalize(float noise, bool with_priors) {
-  quality_ = 0;
   for (unsigned frame = 0; frame < config_.frames; ++frame) {
     equalize_frame(frame, noise, with_priors);
   }
-  quality_ /= static_cast<float>(config_.frames * p_.data_symbols);
 }
 
 void BlockRefiner::equalize_frame(unsigned frame, float noise, bool with_priors) {
@@ -232,6 +231,7 @@ void BlockRefiner::equalize_frame(unsigned frame, float noise, bool with_priors)
                                            .prior_variance = prior_variance_,
                                            .noise = (noise + error_) / config_.noise_share});
   std::array<float, 3> nothing{};
+  float quality = 0;
   for (unsigned i = 0; i < p_.data_symbols; ++i) {
     const auto prior =
         with_priors ? bits_of(extrinsic_, i) : std::span(nothing).first(p_.bits_per_symbol);
@@ -239,8 +239,25 @@ void BlockRefiner::equalize_frame(unsigned frame, float noise, bool with_priors)
                                   scrambler(first + i), bits_of(llr_, i));
     symbols_[slot(first + i)] = soft.mean;
     variances_[slot(first + i)] = soft.variance;
-    quality_ += 1 / (1 + estimates[i].variance);
+    quality += 1 / (1 + estimates[i].variance);
   }
+  quality_[frame] = quality / static_cast<float>(p_.data_symbols);
+}
+
+float BlockRefiner::quality(std::size_t frames) const {
+  frames = std::min(frames, quality_.size());
+  float sum = 0;
+  for (std::size_t i = 0; i < frames; ++i) sum += quality_[i];
+  return frames > 0 ? sum / static_cast<float>(frames) : 0;
+}
+
+std::vector<float> BlockRefiner::profile() const {
+  std::vector<float> power(kPhases * at_start_->taps());
+  for (const auto& response : responses_) {
+    for (std::size_t k = 0; k < power.size(); ++k) power[k] += std::norm(response[k]);
+  }
+  for (float& value : power) value /= static_cast<float>(responses_.size());
+  return power;
 }
 
 // From how fast the correlation of the response with its later self falls. The response is taken
@@ -248,10 +265,7 @@ void BlockRefiner::equalize_frame(unsigned frame, float noise, bool with_priors)
 float BlockRefiner::doppler() const {
   const std::size_t taps = at_start_->taps();
   const std::size_t steps = responses_.size();
-  std::vector<float> power(kPhases * taps);
-  for (const auto& response : responses_) {
-    for (std::size_t k = 0; k < power.size(); ++k) power[k] += std::norm(response[k]);
-  }
+  const std::vector<float> power = profile();
   std::vector<Complex> raw(steps * power.size());
   for (std::size_t step = 0; step < steps; ++step) {
     Complex* const out = &raw[step * power.size()];

@@ -44,6 +44,7 @@ class BlockRefiner {
   /// bits that a first look made of them.
   void add_frame(std::span<const dsp::Complex> received, std::span<const float> llr);
 
+  unsigned frames() const { return frames_; }
   bool whole() const { return frames_ == config_.frames; }
 
   /// When it is whole. Corrects the estimates.
@@ -52,8 +53,11 @@ class BlockRefiner {
   /// Soft bits of the block, in the order they were sent.
   std::span<const float> llr() const { return llr_; }
   unsigned passes() const { return passes_; }
-  /// Share of signal in an equalised symbol, averaged over the block: 0 useless, 1 noise-free.
-  float quality() const { return quality_; }
+  /// Share of signal in an equalised symbol, averaged over the first so many frames: 0 useless, 1
+  /// noise-free.
+  float quality(std::size_t frames) const;
+  /// Mean power of the channel's response at each half-symbol step.
+  std::vector<float> profile() const;
   /// What begins the next block; symbols newest first.
   const dsp::ChannelTracker& tracker_at_end() const { return *at_end_; }
   std::span<const dsp::Complex> symbols_at_end() const { return symbols_; }
@@ -79,12 +83,12 @@ class BlockRefiner {
   std::size_t first_symbol_ = 0;  // of the block, in its cycle
   unsigned frames_ = 0;
   unsigned passes_ = 0;
-  float quality_ = 0;
   float error_ = 0;  // variance that the channel's error adds to a sample
 
   std::vector<dsp::Complex> received_;
   std::vector<dsp::Complex> symbols_;  // of the block and before it, newest first
   std::vector<float> variances_;
+  std::vector<float> quality_;  // by frame
   std::vector<float> llr_;
   std::vector<float> extrinsic_;  // from the decoder
   std::vector<dsp::ChannelTracker> tracked_;

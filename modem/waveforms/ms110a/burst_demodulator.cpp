@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "modem/dsp/least_squares.h"
+#include "modem/dsp/turn_back.h"
 #include "modem/waveforms/ms110a/symbols.h"
 #include "s5066d/base/assert.h"
 
@@ -139,15 +140,36 @@ Demodulator::Output BurstDemodulator::end_block() {
   std::copy_n(refiner_.symbols_at_end().begin(), means_.size(), means_.begin());
   std::copy_n(refiner_.variances_at_end().begin(), variances_.size(), variances_.begin());
   follow_clock();
-  begin_block();
 
   auto block = decoder_.take(refiner_.llr());
   Output output{.bytes = std::move(block.bytes),
                 .first_bit = block.first_bit,
                 .symbols_in_all = {},
-                .soft_quality = refiner_.quality()};
-  if (block.blocks_in_all) output.symbols_in_all = *block.blocks_in_all * p_.block_symbols();
+                .soft_quality = 0};
+  // What lies behind the end of the burst does not count.
+  std::uint64_t end = frames_taken_ + refiner_.frames();
+  if (block.blocks_in_all) {
+    output.symbols_in_all = *block.blocks_in_all * p_.block_symbols();
+    end = std::min<std::uint64_t>(end, *block.blocks_in_all * p_.frames_per_block);
+  }
+  const std::uint64_t counted = std::max(end, frames_taken_ + 1) - frames_taken_;
+  output.soft_quality = refiner_.quality(static_cast<std::size_t>(counted));
+  output.channel = channel();
+  frames_taken_ += refiner_.frames();
+  begin_block();
   return output;
+}
+
+ChannelEstimate BurstDemodulator::channel() const {
+  const std::vector<float> profile = refiner_.profile();
+  float signal = 0;  // of a sample: half of the steps play a part in it
+  for (const float power : profile) signal += power / kPhases;
+  const float noise = noise_ / noise_share_ * 3000 / static_cast<float>(kHalfSymbolRate);
+  return {.snr_db = 10 * std::log10(signal / std::max(noise, kTiny) + kTiny),
+          .offset_hz = static_cast<float>(offset_hz_),
+          .multipath_ms = static_cast<float>(static_cast<double>(dsp::profile_spread(profile)) *
+                                             1000 / kHalfSymbolRate),
+          .doppler_hz = doppler_hz_};
 }
 
 // --- Learning ------------------------------------------------------------------------------------
@@ -179,7 +201,8 @@ std::vector<float> BurstDemodulator::delay_profile(const SampleHistory& history,
   for (unsigned s = segments; s > 0; --s) {
     const std::int64_t from =
         reading_.data_start - s * kSegmentSamples - 2 * static_cast<std::int64_t>(kWindowBefore);
-    turn_back(history.window(from, kSegmentSamples), from, offset_hz_, samples);
+    dsp::turn_back(history.window(from, kSegmentSamples), from, offset_hz_ / kHalfSymbolRate,
+                   samples);
     const auto symbols = std::span<const Complex>(known).subspan(known.size() - s * kSegmentSymbols,
                                                                  kSegmentSymbols);
     const auto response = dsp::estimate_response(symbols, samples, kWindowTaps);
@@ -258,7 +281,8 @@ void BurstDemodulator::train(const SampleHistory& history, unsigned symbols) {
 
   const std::int64_t from = origin_ - 2 * static_cast<std::int64_t>(symbols);
   std::vector<Complex> samples;
-  turn_back(history.window(from, kPhases * symbols), from, offset_hz_, samples);
+  dsp::turn_back(history.window(from, kPhases * symbols), from, offset_hz_ / kHalfSymbolRate,
+                 samples);
   const float step_memory = memory_over(kTrainingStep, doppler_hz_);
   for (unsigned n = 0; n < symbols; ++n) {
     if (n % kTrainingStep == 0) tracker_->predict(step_memory);

@@ -37,6 +37,7 @@ class BurstDemodulator final : public Demodulator {
 
   void begin_block();
   Output end_block();
+  ChannelEstimate channel() const;
   void receive_frame(const SampleHistory& history);
   void load_frame(const SampleHistory& history);
   void equalize(std::span<const dsp::Complex> response);
@@ -89,6 +90,7 @@ class BurstDemodulator final : public Demodulator {
   dsp::BlockEqualizer equalizer_;
   BlockDecoder decoder_;
   BlockRefiner refiner_;
+  std::uint64_t frames_taken_ = 0;
 
   std::vector<dsp::Complex> means_;
   std::vector<float> variances_;

@@ -5,14 +5,19 @@
 
 namespace s5066::modem::ms110a {
 namespace {
+/// So much stronger is another preamble, or this one after a false start.
 constexpr float kStrongerBy = 1.5F;
-}
+constexpr float kAnewBy = 4;
+}  // namespace
 
 std::optional<PreambleReading> Listener::advance(const SampleHistory& history) {
   const auto candidate = search_.advance(history);
   // A stronger candidate ends the reading of a weak one, which may have been noise.
-  if (candidate && (!decoder_ || candidate->strength > kStrongerBy * decoder_->strength())) {
-    decoder_.emplace(*candidate, noise_share_);
+  if (candidate) {
+    const float by = decoder_ && decoder_->covers(*candidate) ? kAnewBy : kStrongerBy;
+    if (!decoder_ || candidate->strength > by * decoder_->strength()) {
+      decoder_.emplace(*candidate, noise_share_);
+    }
   }
   if (!decoder_) return std::nullopt;
   const auto progress = decoder_->advance(history);

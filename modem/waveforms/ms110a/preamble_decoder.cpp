@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "modem/dsp/least_squares.h"
+#include "modem/dsp/turn_back.h"
 #include "modem/waveforms/ms110a/symbols.h"
 
 namespace s5066::modem::ms110a {
@@ -12,24 +14,39 @@ namespace {
 using dsp::Complex;
 using dsp::mul_conj;
 
-constexpr unsigned kOpeningSymbols = kTribitsPerChannelSymbol * kSegmentOpening.size();
-constexpr float kStrengthMin = 0.05F;
-constexpr unsigned kWeakSegmentsMax = 2;
+constexpr std::size_t kOpening = kSegmentOpening.size();
+constexpr std::size_t kSymbolSamples = 2 * kTribitsPerChannelSymbol;
+constexpr double kSymbolSeconds = static_cast<double>(kTribitsPerChannelSymbol) / kSymbolRate;
+/// A path counts when its power is so many standard deviations of its error above zero, and this
+/// part of the strongest.
+constexpr float kPathNoiseFactor = 4;
+constexpr float kPathShareMin = 0.02F;
+constexpr float kFirstPathShare = 0.25F;
+/// Neighbouring half-symbol steps hear the same path, and would count it twice.
+constexpr float kScoreScale = 0.5F;
 /// How far the best reading must lead: in log-likelihood, and as part of what a channel symbol that
 /// fits scores, since echoes disturb without being noise.
 constexpr float kLeadMin = 10;
 constexpr float kLeadShareMin = 0.3F;
-/// Taps below this many times their expected error are noise and left out.
-constexpr float kTapNoiseFactor = 5;
+/// After so many segments a preamble must have shown a path.
+constexpr unsigned kSegmentsWithoutPathMax = 3;
+/// A preamble is given up when so much speaks against it; one segment counts for this at most.
+constexpr float kDoubtMax = 8;
+constexpr float kDoubtStep = 3;
+/// Power of a correlation with both half-symbol phases of a path, in that of a sample.
+constexpr auto kGain = static_cast<float>(2 * kTribitsPerChannelSymbol * kTribitsPerChannelSymbol);
+/// Correlation over a time that is enough to use the phase over that time.
+constexpr float kCoherent = 0.5F;
 constexpr unsigned kRefinements = 3;
 constexpr float kSnrMinDb = -20;
-
-std::vector<Complex> points(std::span<const std::uint8_t> tribits) {
-  std::vector<Complex> out;
-  out.reserve(tribits.size());
-  for (const std::uint8_t tribit : tribits) out.push_back(point(tribit));
-  return out;
-}
+/// Echoes of the patterns themselves look like signal; more than this the sum of powers cannot
+/// tell.
+constexpr float kShareMax = 0.9F;
+/// Above this the least-squares fit of a segment is the better measure. In fast fading it fails,
+/// and falls far behind what the sum of powers says.
+constexpr float kFitSnrMin = 1;
+constexpr float kFitShareMin = 0.2F;
+constexpr double kTiny = 1e-20;
 
 std::pair<std::size_t, float> best_and_lead(std::span<const float> scores) {
   std::size_t best = 0;
@@ -46,93 +63,206 @@ std::pair<std::size_t, float> best_and_lead(std::span<const float> scores) {
 }  // namespace
 
 PreambleDecoder::PreambleDecoder(const PreambleCandidate& candidate, float noise_share)
-    : segment_(candidate), noise_share_(noise_share) {}
+    : position_(candidate.position),
+      offset_hz_(candidate.offset_hz),
+      noise_share_(noise_share),
+      strength_now_(candidate.strength) {}
+
+bool PreambleDecoder::covers(const PreambleCandidate& candidate) const {
+  const std::int64_t apart = std::abs(candidate.position - position_) % kSegmentSamples;
+  return std::min(apart, kSegmentSamples - apart) <= kReach;
+}
 
 PreambleDecoder::Progress PreambleDecoder::advance(const SampleHistory& history) {
-  while (history.end() >= segment_.position + kSegmentSamples + 2 * kWindowTaps) {
+  while (history.end() >= position_ + kSegmentSamples + 2 * kWindowTaps) {
     const Progress progress = read_segment(history);
     if (progress != Progress::pending) return progress;
-    segment_.position += kSegmentSamples;
+    position_ += kSegmentSamples;
   }
   return Progress::pending;
 }
 
 PreambleDecoder::Progress PreambleDecoder::read_segment(const SampleHistory& history) {
   if (segments_read_ == kSegmentsMax) return Progress::refused;
-  if (segments_read_ > 0) {
-    segment_ = examine_preamble(history, segment_.position, segment_.offset_hz);
-    if (segment_.strength < kStrengthMin && ++weak_segments_ == kWeakSegmentsMax) {
-      return Progress::refused;
+  const std::int64_t from = position_ - kReach;
+  if (from < history.begin()) return Progress::refused;
+  dsp::turn_back(history.window(from, kSegmentSamples + 2 * kReach), from,
+                 offset_hz_ / kHalfSymbolRate, samples_);
+  ++segments_read_;
+
+  double power = 0;
+  for (const Complex& y : samples_) power += static_cast<double>(std::norm(y));
+  power_ += power / static_cast<double>(samples_.size());
+
+  std::array<Correlations, kValues> all;
+  std::array<Powers, kOpening> sent_powers;
+  double noise = 0;
+  if (opening_.size() > kOpening) opening_.erase(opening_.begin(), opening_.begin() + kOpening);
+  for (std::size_t s = 0; s < kOpening; ++s) {
+    correlate(s, all);
+    const std::size_t sent = kSegmentOpening[s];
+    for (std::size_t k = 0; k < kDelays; ++k) {
+      sent_powers[s][k] = std::norm(all[sent][k]);
+      for (std::size_t v = 0; v < kValues; ++v) {
+        if (v != sent) noise += static_cast<double>(std::norm(all[v][k]));
+      }
+    }
+    opening_.push_back(all[sent]);
+  }
+  doubt(sent_powers, static_cast<float>(noise / kWrongPerSegment + kTiny),
+        static_cast<float>(power) / static_cast<float>(samples_.size()));
+  noise_ += noise;
+  for (const Powers& powers : sent_powers) {
+    for (std::size_t k = 0; k < kDelays; ++k) known_[k] += powers[k];
+  }
+  c_.emplace_back();
+  for (std::size_t i = 0; i < 5; ++i) {  // D1 D2 C1 C2 C3
+    correlate(kOpening + i, all);
+    for (std::size_t v = 0; v < kValues; ++v) {
+      Powers& sum = i < 2 ? d_[i][v] : c_.back()[i - 2][v];
+      for (std::size_t k = 0; k < kDelays; ++k) sum[k] += std::norm(all[v][k]);
     }
   }
-  const std::int64_t from = segment_.position - 2 * kWindowBefore;
-  if (from < history.begin()) return Progress::refused;
-  const auto tribits = preamble_segment(0, 0, 0);  // its opening is the same in every segment
-  const auto known = points(std::span(tribits).first(kOpeningSymbols));
-  const auto window = history.window(from, 2 * (kSegmentSymbols + kWindowTaps));
-  std::vector<Complex> samples;
-  dsp::WideResponse response;
-  for (unsigned i = 0; i < 2; ++i) {
-    turn_back(window, from, segment_.offset_hz, samples);
-    response = dsp::estimate_response(known, samples, kWindowTaps);
-    if (i == 0) segment_.offset_hz += response.offset_turn * kHalfSymbolRate;
+  weigh_paths(static_cast<float>(power_ / segments_read_));
+  if (doubt_ > kDoubtMax) return Progress::refused;
+  if (strength_ == 0) {
+    return segments_read_ >= kSegmentsWithoutPathMax ? Progress::refused : Progress::pending;
   }
-  const auto rows = static_cast<float>(kOpeningSymbols - kWindowTaps + 1);
-  for (Complex& tap : response.taps) {
-    if (std::norm(tap) < kTapNoiseFactor * response.noise_power / rows) tap = 0;
-  }
-  score(samples, response.taps, std::max(response.noise_power / noise_share_, 1e-20F));
-  ++segments_read_;
   const auto decided = decide();
+  find_offset();
   if (!decided) return Progress::pending;
-  if (*decided == Progress::decided) measure(history, count_);
+  if (*decided == Progress::decided) measure(history, static_cast<float>(power_ / segments_read_));
   return *decided;
 }
 
-// Combines all paths for each tribit, removes the scrambler, and correlates with the eight
-// patterns.
-void PreambleDecoder::score(std::span<const Complex> samples, std::span<const Complex> response,
-                            float noise) {
-  float energy = 0;
-  for (const Complex& tap : response) energy += std::norm(tap);
-  full_score_ += 2 * energy * kTribitsPerChannelSymbol / noise;
-
-  std::array<Scores, 5> scores{};  // D1 D2 C1 C2 C3
-  for (std::size_t s = 0; s < scores.size(); ++s) {
-    std::array<float, 8> fold{};
-    for (unsigned c = 0; c < kTribitsPerChannelSymbol; ++c) {
-      const std::size_t at = 2 * (kOpeningSymbols + s * kTribitsPerChannelSymbol + c);
+// All eight patterns at once: the scrambler removed, what every pattern treats alike added up, and
+// sums and differences formed.
+void PreambleDecoder::correlate(std::size_t symbol, std::array<Correlations, kValues>& out) const {
+  std::array<Complex, kTribitsPerChannelSymbol> chips;
+  for (std::size_t c = 0; c < chips.size(); ++c) chips[c] = point(kSyncScrambler[c]);
+  for (std::size_t k = 0; k < kDelays; ++k) {
+    const Complex* const y = &samples_[symbol * kSymbolSamples + k];
+    std::array<Complex, kValues> fold;
+    for (std::size_t c = 0; c < chips.size(); ++c) {
+      fold[c % kValues] += mul_conj(chips[c], y[2 * c]);
+    }
+    for (std::size_t v = 0; v < kValues; ++v) {
       Complex sum;
-      for (std::size_t k = 0; k < response.size(); ++k) {
-        sum += mul_conj(response[k], samples[at + k]);
+      for (std::size_t i = 0; i < kValues; ++i) {
+        sum += kChannelSymbolPattern[v][i] == 0 ? fold[i] : -fold[i];
       }
-      fold[c % 8] += mul_conj(point(kSyncScrambler[c]), sum).real();
+      out[v][k] = sum;
     }
-    for (std::size_t value = 0; value < 8; ++value) {
-      float sum = 0;
-      for (std::size_t i = 0; i < 8; ++i) {
-        sum += kChannelSymbolPattern[value][i] == 0 ? fold[i] : -fold[i];
-      }
-      scores[s][value] = 2 * sum / noise;
-    }
-  }
-  for (std::size_t i = 0; i < 2; ++i) {
-    for (std::size_t value = 0; value < 8; ++value) d_[i][value] += scores[i][value];
-  }
-  for (unsigned first = 0; first < kCountsMax; ++first) {
-    if (first < segments_read_) {
-      first_count_[first] = -1e30F;  // would have been over by now
-      continue;
-    }
-    const auto c = count_symbols(first - segments_read_);
-    first_count_[first] += scores[2][c[0]] + scores[3][c[1]] + scores[4][c[2]];
   }
 }
 
+// Whether the paths found so far are there in a new segment.
+void PreambleDecoder::doubt(std::span<const Powers> sent, float noise, float power) {
+  if (segments_read_ == 1) return;
+  const auto before = static_cast<float>(
+      noise_ / (static_cast<double>(segments_read_ - 1) * kWrongPerSegment) + kTiny);
+  float evidence = 0;
+  float heard = 0;
+  for (std::size_t k = 0; k < kDelays; ++k) {
+    if (path_[k] == 0) continue;
+    const float ratio = path_[k] / before;
+    for (const Powers& powers : sent) {
+      evidence += powers[k] / noise * ratio / (1 + ratio) - std::log1p(ratio);
+      heard += (powers[k] - noise) / static_cast<float>(kOpening);
+    }
+  }
+  doubt_ = std::max(0.0F, doubt_ - std::clamp(kScoreScale * evidence, -kDoubtStep, kDoubtStep));
+  strength_now_ = std::clamp(heard / (kGain * (power + static_cast<float>(kTiny))), 0.0F, 1.0F);
+}
+
+void PreambleDecoder::weigh_paths(float power) {
+  const auto symbols = static_cast<float>(kOpening * segments_read_);
+  const auto noise =
+      static_cast<float>(noise_ / (static_cast<double>(symbols) * (kValues - 1) * kDelays) + kTiny);
+  float peak = 0;
+  for (std::size_t k = 0; k < kDelays; ++k) {
+    path_[k] = known_[k] / symbols - noise;
+    peak = std::max(peak, path_[k]);
+  }
+  const float least = std::max(kPathNoiseFactor * noise / std::sqrt(symbols), kPathShareMin * peak);
+  float paths = 0;
+  float score = 0;
+  for (std::size_t k = 0; k < kDelays; ++k) {
+    if (path_[k] < least) path_[k] = 0;
+    weight_[k] = kScoreScale * path_[k] / (noise * (noise + path_[k]));
+    paths += path_[k];
+    score += weight_[k] * path_[k];
+  }
+  // Both half-symbol phases of a path are in the sum.
+  constexpr auto kGain =
+      static_cast<float>(2 * kTribitsPerChannelSymbol * kTribitsPerChannelSymbol);
+  strength_ = std::clamp(paths / (kGain * power), 0.0F, 1.0F);
+  if (segments_read_ == 1) strength_now_ = strength_;
+  full_score_ = score * static_cast<float>(segments_read_);
+}
+
+// From the phase between channel symbols that lie ever further apart, as long as the channel holds
+// still so long.
+void PreambleDecoder::find_offset() {
+  const auto between = [&](std::size_t lag, std::size_t first, std::size_t end) {
+    Complex sum;
+    for (std::size_t s = first; s + lag < end; ++s) {
+      for (std::size_t k = 0; k < kDelays; ++k) {
+        if (path_[k] > 0) sum += mul_conj(opening_[s][k], opening_[s + lag][k]);
+      }
+    }
+    return sum / static_cast<float>(end - lag - first);
+  };
+  const std::size_t last = opening_.size() - kOpening;
+  Complex total;
+  for (std::size_t s = last; s < opening_.size(); ++s) {
+    for (std::size_t k = 0; k < kDelays; ++k) {
+      if (path_[k] > 0) total += std::norm(opening_[s][k]);
+    }
+  }
+  const float enough = kCoherent * total.real() / static_cast<float>(kOpening);
+  double hz = 0;
+  double seconds = 0;
+  const auto refine = [&](Complex sum, double over_seconds) {
+    if (std::abs(sum) < enough && seconds > 0) return false;
+    const double expected = 2 * std::numbers::pi * hz * over_seconds;
+    const double angle = std::remainder(std::arg(sum) - expected, 2 * std::numbers::pi);
+    hz += angle / (2 * std::numbers::pi * over_seconds);
+    seconds = over_seconds;
+    return true;
+  };
+  for (const std::size_t lag : {1U, 2U, 4U}) {
+    if (!refine(between(lag, last, opening_.size()), static_cast<double>(lag) * kSymbolSeconds)) {
+      break;
+    }
+  }
+  offset_hz_ += hz / segments_read_;  // an average in the long run
+}
+
 std::optional<PreambleDecoder::Progress> PreambleDecoder::decide() {
-  const auto [d1, lead1] = best_and_lead(d_[0]);
-  const auto [d2, lead2] = best_and_lead(d_[1]);
-  const auto [first, lead3] = best_and_lead(first_count_);
+  const auto score = [&](const std::array<Powers, kValues>& powers) {
+    Scores scores{};
+    for (std::size_t v = 0; v < kValues; ++v) {
+      for (std::size_t k = 0; k < kDelays; ++k) scores[v] += weight_[k] * powers[v][k];
+    }
+    return scores;
+  };
+  std::array<float, kCountsMax> first_count{};
+  for (unsigned first = 0; first < kCountsMax; ++first) {
+    // With fewer it would have been over by now.
+    if (first + 1 < segments_read_) first_count[first] = -1e30F;
+  }
+  for (unsigned segment = 0; segment < segments_read_; ++segment) {
+    std::array<Scores, 3> scores;
+    for (std::size_t i = 0; i < 3; ++i) scores[i] = score(c_[segment][i]);
+    for (unsigned first = segment; first < kCountsMax; ++first) {
+      const auto c = count_symbols(first - segment);
+      first_count[first] += scores[0][c[0]] + scores[1][c[1]] + scores[2][c[2]];
+    }
+  }
+  const auto [d1, lead1] = best_and_lead(score(d_[0]));
+  const auto [d2, lead2] = best_and_lead(score(d_[1]));
+  const auto [first, lead3] = best_and_lead(first_count);
   const float lead = std::min({lead1, lead2, lead3});
   if (lead < std::max(kLeadMin, kLeadShareMin * full_score_)) return std::nullopt;
 
@@ -140,29 +270,49 @@ std::optional<PreambleDecoder::Progress> PreambleDecoder::decide() {
   if (!mode || first >= parameters(*mode).segments) return Progress::refused;
   count_ = static_cast<unsigned>(first) - (segments_read_ - 1);
   reading_.mode = *mode;
-  reading_.data_start = segment_.position + (count_ + 1) * kSegmentSamples;
   return Progress::decided;
 }
 
-// Now that the whole segment is known: offset to a fraction of a hertz, and the ratio of signal to
-// noise.
-void PreambleDecoder::measure(const SampleHistory& history, unsigned count) {
-  const Parameters p = parameters(reading_.mode);
-  const auto known = points(preamble_segment(p.d1, p.d2, count));
-  const std::int64_t from = segment_.position - 2 * kWindowBefore;
-  const auto window = history.window(from, 2 * kSegmentSymbols);
-  std::vector<Complex> samples;
-  dsp::WideResponse response;
-  for (unsigned i = 0; i < kRefinements; ++i) {
-    turn_back(window, from, segment_.offset_hz, samples);
-    response = dsp::estimate_response(known, samples, kWindowTaps);
-    segment_.offset_hz += response.offset_turn * kHalfSymbolRate;
+// Now that the whole segment is known: the first path, the ratio of signal to noise, and where the
+// channel is slow enough, the offset to a fraction of a hertz.
+void PreambleDecoder::measure(const SampleHistory& history, float power) {
+  const float peak = *std::max_element(path_.begin(), path_.end());
+  std::size_t k = 0;
+  while (k + 1 < kDelays && (path_[k] < kFirstPathShare * peak || path_[k] < path_[k + 1])) ++k;
+  position_ += static_cast<std::int64_t>(k) - kReach;
+  reading_.data_start = position_ + (count_ + 1) * kSegmentSamples;
+  reading_.strength = strength_;
+  const auto in_3_khz = [&](float noise) {
+    return std::max(noise, static_cast<float>(kTiny)) / noise_share_ * 3000 /
+           static_cast<float>(kHalfSymbolRate);
+  };
+  const float share = std::min(strength_, kShareMax);
+  float ratio = share * power / in_3_khz((1 - share) * power);
+
+  const std::int64_t from = position_ - 2 * kWindowBefore;
+  if (from >= history.begin() && history.holds(from, from + kSegmentSamples)) {
+    const Parameters p = parameters(reading_.mode);
+    std::vector<Complex> known;
+    for (const std::uint8_t tribit : preamble_segment(p.d1, p.d2, count_)) {
+      known.push_back(point(tribit));
+    }
+    double offset_hz = offset_hz_;
+    dsp::WideResponse response;
+    for (unsigned i = 0; i < kRefinements; ++i) {
+      dsp::turn_back(history.window(from, kSegmentSamples), from, offset_hz / kHalfSymbolRate,
+                     samples_);
+      response = dsp::estimate_response(known, samples_, kWindowTaps);
+      offset_hz += response.offset_turn * kHalfSymbolRate;
+    }
+    const float fitted = response.signal_power / in_3_khz(response.noise_power);
+    const bool fits = fitted > kFitSnrMin && fitted > kFitShareMin * ratio;
+    if (fits && std::abs(offset_hz - offset_hz_) < 0.2 / kSymbolSeconds) {
+      offset_hz_ = offset_hz;
+      ratio = fitted;
+    }
   }
-  reading_.offset_hz = segment_.offset_hz;
-  reading_.strength = segment_.strength;
-  const double noise_in_3_khz = response.noise_power / noise_share_ * 3000 / kHalfSymbolRate;
-  const double ratio = response.signal_power / std::max(noise_in_3_khz, 1e-30);
-  reading_.snr_db = static_cast<float>(std::max<double>(kSnrMinDb, 10 * std::log10(ratio + 1e-9)));
+  reading_.offset_hz = offset_hz_;
+  reading_.snr_db = std::max(kSnrMinDb, 10 * std::log10(ratio + 1e-9F));
 }
 
 }  // namespace s5066::modem::ms110a

@@ -8,21 +8,22 @@ namespace s5066::modem::ms110a {
 namespace {
 
 using dsp::Complex;
-using dsp::mul;
-using dsp::mul_conj;
 
 constexpr std::size_t kPart = 8;  // tribits over which the carrier is taken as standing still
 constexpr std::size_t kParts = kTribitsPerChannelSymbol / kPart;
 constexpr std::size_t kFold = 4;  // the patterns of the opening repeat after four tribits
 constexpr std::size_t kOpening = kSegmentOpening.size();
 
-/// First stage: sum over its mean in noise. One position in 10,000 of pure noise passes.
-constexpr float kRatioMin = 2.5F;
-/// Second stage: noise alone reaches this once in years. A clean signal has 1, a signal as strong
-/// as the noise 0.5.
-constexpr float kStrengthMin = 0.12F;
-constexpr double kFineReachHz = 20;
-constexpr double kFineStepHz = 2;
+/// One segment is enough when its sum is so many times that of noise, which reaches this about once
+/// in three seconds at one of all the positions and offsets.
+constexpr float kRatioMin = 3.2F;
+/// Several are enough when together they have so much beyond noise: about once in a minute.
+constexpr float kExcessMin = 4.5F;
+constexpr float kExcessKept = 0.9F;
+/// What one segment adds at most, so that a strong preamble is soon forgotten.
+constexpr float kExcessStepMax = 2;
+/// Echoes of a preamble that was found lie within this, in half-symbol samples.
+constexpr std::int64_t kEchoReach = 64;
 constexpr double kTiny = 1e-18;  // power below which there is no signal at all
 
 double turn_of(double offset_hz, double samples) {
@@ -40,10 +41,6 @@ PreambleSearch::PreambleSearch() = default;
 std::optional<PreambleCandidate> PreambleSearch::advance(const SampleHistory& history) {
   const std::int64_t end = history.end();
   const auto hop = static_cast<std::int64_t>(kHop);
-  double energy = 0;
-  for (const Complex& y : history.window(end - hop, kHop)) energy += std::norm(y);
-  hop_energy_[static_cast<std::size_t>(end / hop - 1) % hop_energy_.size()] = energy;
-
   // The newest positions whose whole channel symbol is there, and the newest whole openings.
   const std::int64_t symbol_from = end - 3 * hop;
   if (symbol_from < 0) return std::nullopt;
@@ -56,11 +53,17 @@ std::optional<PreambleCandidate> PreambleSearch::advance(const SampleHistory& hi
   if (end < whole) return std::nullopt;
   const Peak peak = *best_;
   best_.reset();
+  for (auto& excess : excess_) {
+    for (std::int64_t n = -kEchoReach; n <= kEchoReach; ++n) {
+      excess[static_cast<std::size_t>((peak.position + n + kSegmentSamples) % kSegmentSamples)] = 0;
+    }
+  }
   const double offset =
       (static_cast<double>(peak.offset_index) - (kOffsets - 1) / 2.0) * kOffsetStepHz;
-  const PreambleCandidate candidate = examine_preamble(history, peak.position, offset);
-  if (candidate.strength < kStrengthMin) return std::nullopt;
-  return candidate;
+  // The power of a clean signal would be that of all tribits in phase.
+  const float strength = (peak.ratio - 1) / (kTribitsPerChannelSymbol - 1);
+  return PreambleCandidate{
+      .position = peak.position, .offset_hz = offset, .strength = std::clamp(strength, 0.0F, 1.0F)};
 }
 
 // Removes the scrambler, adds up tribits that every pattern treats alike, and forms the four
@@ -73,6 +76,7 @@ void PreambleSearch::correlate(const SampleHistory& history, std::int64_t from) 
     y_re[i] = y[i].real();
     y_im[i] = y[i].imag();
   }
+  const auto norm = [&](std::size_t i) { return static_cast<double>(std::norm(y[i])); };
   std::array<std::array<Row, kPatterns>, kParts> re{};
   std::array<std::array<Row, kPatterns>, kParts> im{};
   for (std::size_t part = 0; part < kParts; ++part) {
@@ -102,6 +106,17 @@ void PreambleSearch::correlate(const SampleHistory& history, std::int64_t from) 
       }
     }
   }
+  // In relation to what noise of the power of these very samples would give, so that neither the
+  // beginning of a signal nor a crash of static looks like more than it is.
+  Row scale;
+  double energy = 0;
+  for (std::size_t i = 0; i < kSamplesPerChannelSymbol - 1; ++i) energy += norm(i);
+  for (std::size_t n = 0; n < kHop; ++n) {
+    energy += norm(n + kSamplesPerChannelSymbol - 1);
+    const double noise = energy / kSamplesPerChannelSymbol * kTribitsPerChannelSymbol;
+    scale[n] = noise > kTiny ? static_cast<float>(1 / noise) : 0.0F;
+    energy = std::max(energy - norm(n), 0.0);
+  }
   const std::size_t slot = static_cast<std::size_t>(from) % kRing;
   for (std::size_t f = 0; f < kOffsets; ++f) {
     const double offset = (static_cast<double>(f) - (kOffsets - 1) / 2.0) * kOffsetStepHz;
@@ -119,15 +134,13 @@ void PreambleSearch::correlate(const SampleHistory& history, std::int64_t from) 
       }
       float* const out = &power_[pattern][f][slot];
       for (std::size_t n = 0; n < kHop; ++n) {
-        out[n] = sum_re[n] * sum_re[n] + sum_im[n] * sum_im[n];
+        out[n] = scale[n] * (sum_re[n] * sum_re[n] + sum_im[n] * sum_im[n]);
       }
     }
   }
 }
 
 void PreambleSearch::add_up(std::int64_t from) {
-  const float noise = mean_power(from) * kTribitsPerChannelSymbol * kOpening;
-  if (!(noise > 0)) return;
   for (std::size_t f = 0; f < kOffsets; ++f) {
     Row sum{};
     for (std::size_t s = 0; s < kOpening; ++s) {
@@ -137,55 +150,20 @@ void PreambleSearch::add_up(std::int64_t from) {
       for (std::size_t n = 0; n < first; ++n) sum[n] += ring[slot + n];
       for (std::size_t n = first; n < kHop; ++n) sum[n] += ring[n - first];
     }
-    const auto top = std::max_element(sum.begin(), sum.end());
-    const float ratio = *top / noise;
-    if (ratio < kRatioMin || (best_ && ratio <= best_->ratio)) continue;
-    best_ = Peak{from + (top - sum.begin()), f, ratio};
-  }
-}
-
-// Over the hops that an opening covers.
-float PreambleSearch::mean_power(std::int64_t from) const {
-  const std::size_t first = static_cast<std::size_t>(from) / kHop;
-  double energy = 0;
-  for (std::size_t i = 0; i < kEnergyHops; ++i) {
-    energy += hop_energy_[(first + i) % hop_energy_.size()];
-  }
-  const double power = energy / (kEnergyHops * kHop);
-  return power < kTiny ? 0 : static_cast<float>(power);
-}
-
-PreambleCandidate examine_preamble(const SampleHistory& history, std::int64_t position,
-                                   double offset_hz) {
-  constexpr std::size_t kSamples = 2 * kTribitsPerChannelSymbol;
-  std::vector<Complex> y;
-  turn_back(history.window(position, kSamples * kOpening), position, offset_hz, y);
-
-  std::array<Complex, kOpening> symbols{};
-  double energy = 0;
-  for (std::size_t s = 0; s < kOpening; ++s) {
-    const auto& pattern = kChannelSymbolPattern[kSegmentOpening[s]];
-    for (std::size_t c = 0; c < kTribitsPerChannelSymbol; ++c) {
-      const Complex sample = y[s * kSamples + 2 * c];
-      const auto tribit = static_cast<std::uint8_t>(pattern[c % 8] + kSyncScrambler[c]);
-      symbols[s] += mul_conj(point(tribit), sample);
-      energy += std::norm(sample);
+    auto& excess = excess_[f];
+    std::size_t cell = static_cast<std::size_t>(from % kSegmentSamples);
+    for (std::size_t n = 0; n < kHop; ++n) {
+      const float ratio = sum[n] / kOpening;
+      excess[cell] = kExcessKept * excess[cell] + std::min(ratio - 1, kExcessStepMax);
+      const float score = std::max(ratio / kRatioMin, excess[cell] / kExcessMin);
+      if (++cell == excess.size()) cell = 0;
+      if (score < 1 || (best_ && score <= best_->score)) continue;
+      best_ = Peak{.position = from + static_cast<std::int64_t>(n),
+                   .offset_index = f,
+                   .score = score,
+                   .ratio = ratio};
     }
   }
-  PreambleCandidate best{.position = position, .offset_hz = offset_hz};
-  if (energy < kTiny) return best;
-  for (double f = -kFineReachHz; f <= kFineReachHz; f += kFineStepHz) {
-    Complex sum;
-    for (std::size_t s = 0; s < kOpening; ++s) {
-      sum += mul(symbols[s], unit(-turn_of(f, static_cast<double>(s * kSamples))));
-    }
-    const double count = kTribitsPerChannelSymbol * kOpening;
-    const auto strength = static_cast<float>(std::norm(sum) / (count * energy));
-    if (strength <= best.strength) continue;
-    best.strength = strength;
-    best.offset_hz = offset_hz + f;
-  }
-  return best;
 }
 
 }  // namespace s5066::modem::ms110a

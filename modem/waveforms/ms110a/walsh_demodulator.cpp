@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "modem/dsp/least_squares.h"
 #include "modem/waveforms/ms110a/symbols.h"
 #include "s5066d/base/assert.h"
 
@@ -17,6 +18,7 @@ using dsp::mul_conj;
 constexpr int kReach = 56;  // half-symbol samples: 11.7 ms either way
 constexpr std::size_t kDelays = 2 * kReach + 1;
 constexpr std::int64_t kFrameSamples = 2 * kTribitsPerChannelSymbol;
+constexpr std::size_t kWindow = kFrameSamples + 2 * kReach;  // of a frame and all delays
 constexpr double kFrameSeconds = static_cast<double>(kTribitsPerChannelSymbol) / kSymbolRate;
 constexpr std::size_t kTapsMax = 40;
 constexpr float kTapSignificant = 0.03F;  // of the strongest
@@ -194,7 +196,7 @@ std::vector<float> WalshDemodulator::delay_profile(const SampleHistory& history,
   double noise = 0;
   for (unsigned n = 0; n < count; ++n) {
     const std::int64_t from = first + kFrameSamples * n - kReach;
-    rotate(history.window(from, static_cast<std::size_t>(kFrameSamples) + kDelays), from, rotated_);
+    rotate(history.window(from, kWindow), from, rotated_);
     const std::uint8_t symbol = known[known.size() - count + n];
     const auto right = std::span(sequence).subspan(n * kDelays, kDelays);
     correlate(kChannelSymbolPattern[symbol], kSyncScrambler, 0, rotated_, right);
@@ -244,7 +246,7 @@ void WalshDemodulator::choose_taps(const std::vector<float>& profile, unsigned c
 
 void WalshDemodulator::receive_frame(const SampleHistory& history) {
   const std::int64_t from = origin_ - kReach;
-  rotate(history.window(from, static_cast<std::size_t>(kFrameSamples) + kDelays), from, rotated_);
+  rotate(history.window(from, kWindow), from, rotated_);
   const std::size_t scrambler_at = std::size_t{frame_in_cycle_} * kTribitsPerChannelSymbol;
   for (unsigned bits = 0; bits < kPatterns; ++bits) {
     const auto& pattern = walsh_pattern(p_, frame_in_cycle_, bits);
@@ -315,13 +317,41 @@ Demodulator::Output WalshDemodulator::end_block() {
   }
 
   auto block = decoder_.take(llr_);
-  const float share = decoder_.error_share();
   Output output{.bytes = std::move(block.bytes),
                 .first_bit = block.first_bit,
                 .symbols_in_all = {},
-                .soft_quality = std::clamp(1 - 2 * share, 0.0F, 1.0F)};
+                .soft_quality = quality(),
+                .channel = channel()};
   if (block.blocks_in_all) output.symbols_in_all = *block.blocks_in_all * p_.block_symbols();
   return output;
+}
+
+// Share of signal in a set of symbols: of what the taps heard, half is of the other phase.
+float WalshDemodulator::quality() const {
+  double signal = 0;
+  for (const Measurement& m : measured_) {
+    signal += static_cast<double>(std::norm(m.value) - noise_ / m.sureness);
+  }
+  signal = std::max(0.5 * signal / static_cast<double>(block_frames_), 0.0);
+  return static_cast<float>(signal / (signal + static_cast<double>(noise_)));
+}
+
+ChannelEstimate WalshDemodulator::channel() const {
+  std::vector<float> profile(kDelays);
+  double signal = 0;
+  for (const Tap& tap : taps_) {
+    profile[static_cast<std::size_t>(tap.delay + kReach)] = tap.power;
+    signal += static_cast<double>(tap.power);
+  }
+  // Correlations of 32 symbols; half of the steps play a part in a sample.
+  constexpr double kGain = 2.0 * kTribitsPerChannelSymbol * kTribitsPerChannelSymbol;
+  const double noise = static_cast<double>(noise_) / kTribitsPerChannelSymbol /
+                       static_cast<double>(noise_share_) * 3000 / kHalfSymbolRate;
+  return {.snr_db = static_cast<float>(10 * std::log10(signal / kGain / noise)),
+          .offset_hz = static_cast<float>(offset_hz_),
+          .multipath_ms = static_cast<float>(static_cast<double>(dsp::profile_spread(profile)) *
+                                             1000 / kHalfSymbolRate),
+          .doppler_hz = static_cast<float>(doppler_hz_)};
 }
 
 // --- Taps ----------------------------------------------------------------------------------------

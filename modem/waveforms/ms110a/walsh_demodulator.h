@@ -60,6 +60,8 @@ class WalshDemodulator final : public Demodulator {
   void follow_clock();
   std::array<float, kPatterns> metrics(std::size_t frame, float scale) const;
   float measured_noise() const;
+  float quality() const;
+  ChannelEstimate channel() const;
   void rotate(std::span<const dsp::Complex> samples, std::int64_t first,
               std::vector<dsp::Complex>& out) const;
   float memory() const;
