@@ -1,6 +1,7 @@
 // Whole nodes over real modulators and demodulators.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/support/sim_world.h"
@@ -33,14 +34,18 @@ double seconds_to_confirm(sim::World& world, unsigned updus, std::size_t octets)
 }
 
 // Goal:   the simulated medium tells the truth about the waveforms.
-// Method: the same transfer on both rungs, in each mode, on a clean channel.
+// Method: the same transfer on both rungs, in each mode, on a clean channel. Not in 110A modes
+//         without an interleaver: stations must have agreed on those, and they are received a fifth
+//         of a second at a time.
 // Accept: total times within 3 % of each other.
 TEST(NodeOverWaves, the_simulated_medium_agrees_within_3_percent) {
   for (const modem::Mode& mode : modem::all_modes()) {
+    const bool bare = mode.interleaver == modem::Interleaver::zero;
+    if (bare && mode.waveform == modem::Waveform::ms110a) continue;
     SCOPED_TRACE(modem::to_string(mode));
     sim::World simulated(1, {.mode = mode});
     sim::World real(1, {.mode = mode}, waves({}));
-    const unsigned updus = mode.rate_bps / 300;
+    const unsigned updus = std::max(1U, mode.rate_bps / 300);
     const double simulated_seconds = seconds_to_confirm(simulated, updus, 1000);
     const double real_seconds = seconds_to_confirm(real, updus, 1000);
     EXPECT_NEAR(real_seconds / simulated_seconds, 1, 0.03)
