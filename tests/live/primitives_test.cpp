@@ -1,5 +1,5 @@
-// Primitives between two running servers and their clients: sent or received as meant, and shown by
-// a dissector that is not ours with the same values.
+// Every primitive between two running servers and their clients: sent or received as meant, and
+// shown by a dissector that is not ours with the same values.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -96,7 +96,9 @@ class LivePrimitives : public testing::Test {
  protected:
   LivePrimitives() {
     for (const char* name : {"alpha", "bravo"}) {
-      pair.configure_node(name, "subnet_access { queue { client_updus_max: 20 } }");
+      pair.configure_node(name,
+                          "subnet_access { bind { allow_rank_15: true } "
+                          "queue { client_updus_max: 20 } }");
     }
   }
   void SetUp() override {
@@ -232,6 +234,25 @@ TEST_F(LivePrimitives, hard_links_from_both_ends) {
                {Type::hard_link_establish, Type::hard_link_terminate, Type::hard_link_established,
                 Type::hard_link_rejected, Type::hard_link_terminated, Type::hard_link_indication,
                 Type::hard_link_accept, Type::hard_link_reject});
+}
+
+TEST_F(LivePrimitives, management_messages_and_what_the_node_may_do) {
+  HandClient a(pair.sis_port("alpha"));
+  HandClient manager(pair.sis_port("alpha"));
+  a.bind();
+  manager.bind(SapId{3}, 15);
+  const auto text = [](std::string_view words) { return Bytes(words.begin(), words.end()); };
+
+  const auto emcon = manager.ask<ManagementIndication>(ManagementRequest{8, text("on=1")});
+  EXPECT_EQ(emcon.message_type, 8u);
+  EXPECT_EQ(a.next<SubnetAvailability>(),
+            (SubnetAvailability{NodeStatus::receive_only, AvailabilityReason::emcon}));
+  manager.send(ManagementRequest{8, text("on=0")});
+  EXPECT_EQ(a.next<SubnetAvailability>(),
+            (SubnetAvailability{NodeStatus::on, AvailabilityReason::unspecified}));
+
+  expect_shown({&a, &manager},
+               {Type::management_request, Type::management_indication, Type::subnet_availability});
 }
 
 }  // namespace
