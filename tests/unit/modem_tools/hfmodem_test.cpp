@@ -90,7 +90,7 @@ TEST_F(Hfmodem, refuses_a_command_line_that_makes_no_sense_with_2) {
   EXPECT_EQ(run("mod --in x"), 2);
   EXPECT_EQ(run("demod --in a --out b --loud"), 2);
   EXPECT_EQ(mod("110a-2400-medium", 48000), 2);
-  EXPECT_NE(read("stderr").find("110a-2400-short|long"), std::string::npos);
+  EXPECT_NE(read("stderr").find("110a-2400-zero|short|long"), std::string::npos);
   EXPECT_EQ(mod("110a-2400-short", 7999), 2);
   EXPECT_EQ(mod("110a-2400-short", 8000), 0);
   EXPECT_EQ(run("--help"), 0);
