@@ -35,6 +35,7 @@ void ExclusiveLinks::on_made(Address peer, bool we_called) {
   if (link.state == State::breaking) return;  // its end is on its way up
   link.state = State::made;
   link.we_called = we_called;
+  link.adopted = false;
 }
 
 void ExclusiveLinks::adopt(Address peer) {

@@ -14,6 +14,8 @@ using RejectReason = sis::HardLinkRejectReason;
 using State = HardLinkState;
 using Physical = ExclusiveLinks::State;
 
+constexpr std::uint8_t kHighestPriority = 15;
+
 bool is_legal(State from, State to) {
   switch (from) {
     case State::waiting:
@@ -119,8 +121,8 @@ void HardLinks::proceed(Instant now, Session& session) {
   if (link == Physical::breaking) return;
   if (!session.we_called) {  // A.3.2.2.2 s22, s24
     if (link == Physical::none) exclusive_.adopt(peer);
-    send(now, peer, HardLinkConfirm{});
     activate(now, session);
+    say(now, session, HardLinkConfirm{});
   } else if (link == Physical::made) {
     ask_peer(now, session);
   } else if (link == Physical::calling) {  // for a request that was withdrawn
@@ -136,10 +138,11 @@ void HardLinks::ask_peer(Instant now, Session& session) {
   change_state(now, session, State::requesting);
   ++session.calls;
   session.deadline = now + options_.config.response_wait;
-  send(now, session.peer(), request_of(session));
+  say(now, session, request_of(session));
 }
 
 void HardLinks::activate(Instant now, Session& session) {
+  S5066_ASSERT(exclusive_.state(session.peer()) == Physical::made);
   change_state(now, session, State::active);
   session.deadline = probe_at(now, session);
   counters_.add(Counter::hard_links_established);
@@ -165,7 +168,7 @@ void HardLinks::terminate(Instant now, Session& session, HardLinkEnd reason,
   change_state(now, session, State::terminating);
   session.heard_on_confirm = heard;
   session.deadline = now + options_.config.terminate_wait;
-  send(now, session.peer(), HardLinkTerminate{reason});
+  say(now, session, HardLinkTerminate{reason});
 }
 
 /// A request of our own that is not to be pursued.
@@ -194,6 +197,7 @@ void HardLinks::close(Instant now, Session& session, Breaks breaks) {
 
 void HardLinks::on_deadline(Instant now) {
   for (Session& session : sessions_) {
+    if (session.unsent) on_session_unsent(now, session);
     if (session.deadline && *session.deadline <= now) on_session_deadline(now, session);
   }
   exclusive_.on_deadline(now);
@@ -213,14 +217,24 @@ void HardLinks::on_session_deadline(Instant now, Session& session) {
       return close(now, session, Breaks::we_do);
     case State::active:
       session.deadline = probe_at(now, session);
-      return send(now, session.peer(),
-                  session.we_called ? Spdu{request_of(session)} : Spdu{HardLinkConfirm{}});
+      return say(now, session,
+                 session.we_called ? Spdu{request_of(session)} : Spdu{HardLinkConfirm{}});
     case State::waiting:
     case State::linking:
     case State::closed:
       break;
   }
   S5066_ASSERT(false);
+}
+
+/// What the peer had to hear did not go out, and the physical link has not ended for that: without
+/// it the two nodes would not agree on what there is (A.3.2.2.3 s7, s8).
+void HardLinks::on_session_unsent(Instant now, Session& session) {
+  session.unsent = false;
+  if (session.is(State::requesting)) return fail(now, session, RejectReason::remote_not_responding);
+  if (!session.is(State::active) && !session.is(State::terminating)) return;
+  tell_terminated(session, EndReason::physical_link_broken);
+  close(now, session, Breaks::we_do);
 }
 
 std::optional<Instant> HardLinks::next_deadline() const {
@@ -338,6 +352,8 @@ void HardLinks::change_state(Instant now, Session& session, State next) {
                    {}});
   session.state = next;
   session.deadline.reset();
+  session.sent.reset();
+  session.unsent = false;
 }
 
 void HardLinks::tell_rejected(const Session& session, RejectReason reason) {
@@ -352,15 +368,26 @@ void HardLinks::tell_terminated(Session& session, EndReason reason) {
   outbox_.send(*session.client, sis::HardLinkTerminated{reason, session.link});
 }
 
+void HardLinks::say(Instant now, Session& session, const Spdu& spdu) {
+  session.sent = hand_down(now, session.peer(), spdu);
+}
+
 void HardLinks::send(Instant now, Address peer, const Spdu& spdu) {
+  static_cast<void>(hand_down(now, peer, spdu));
+}
+
+CpduId HardLinks::hand_down(Instant now, Address peer, const Spdu& spdu) {
   cas::SpduRequest request;
-  request.id = outbox_.new_cpdu_id();
+  const CpduId id = outbox_.new_cpdu_id();
+  request.id = id;
   request.service = cas::Service::expedited_arq;
   request.destination = peer;
   request.spdu = encode(spdu);
+  request.priority = kHighestPriority;
   request.time_to_die =
       now + std::max(options_.config.response_wait, options_.config.terminate_wait);
   outbox_.push(std::move(request));
+  return id;
 }
 
 }  // namespace s5066::sap

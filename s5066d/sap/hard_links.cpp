@@ -159,16 +159,25 @@ bool HardLinks::on_link_refused(Instant now, Address peer) {
   return on_link_rejected(now, {peer, cas::RejectReason::supporting_exclusive_link});
 }
 
-bool HardLinks::on_link_broken(Instant now, const cas::LinkBroken& broken) {
+void HardLinks::on_link_broken(Instant now, const cas::LinkBroken& broken) {
   const bool asked_over_it = find(broken.peer, State::indicated, false) != nullptr ||
                              find(broken.peer, State::waiting, false) != nullptr;
   const bool was_exclusive = exclusive_.on_broken(broken);
-  if (!was_exclusive && (!asked_over_it || governs(broken.peer))) return false;
+  if (!was_exclusive && (!asked_over_it || governs(broken.peer))) return;
   for (Session& session : sessions_) {
     if (session.peer() == broken.peer) on_session_broken(now, session, broken.end);
   }
   advance(now);
-  return was_exclusive;
+}
+
+// Carried out with the next deadline: usually the news that the physical link broke comes next.
+void HardLinks::on_spdu_rejected(const cas::SpduRejected& rejected) {
+  for (Session& session : sessions_) {
+    // For a probe there was no room: the next one will do.
+    const bool can_wait = session.is(State::active) && session.we_called &&
+                          rejected.why == cas::CpduFailure::queue_full;
+    if (session.sent == rejected.id && !can_wait) session.unsent = true;
+  }
 }
 
 // A.3.2.2.3 s7, s8.
@@ -210,10 +219,12 @@ void HardLinks::on_traffic(Instant now, Address peer) {
 // --- From the peer -------------------------------------------------------------------------------
 
 void HardLinks::on_spdu(Instant now, Address peer, const HardLinkRequest& request,
-                        const std::optional<Party>& called) {
+                        const std::optional<Party>& called, bool by_soft_link) {
   const auto type = static_cast<sis::HardLinkType>(request.link_type);
   const bool full = type == sis::HardLinkType::full_bandwidth;
-  if (exclusive_.state(peer) == Physical::breaking) return;  // it will see the link end
+  const Physical link = exclusive_.state(peer);
+  // Where the link it came over is on its way out, the peer will see it end.
+  if (link != Physical::made && (link != Physical::none || !by_soft_link)) return;
   if (!options_.served || request.link_type >= kUndefinedType) {
     return send(now, peer, HardLinkRefused{HardLinkRefusal::remote_busy});
   }
@@ -224,7 +235,7 @@ void HardLinks::on_spdu(Instant now, Address peer, const HardLinkRequest& reques
                       (!full || session.local_sap == request.remote_sap);
     if (!same || !session.is_live()) continue;
     // Said again, or asked whether it is still there; before it is active the answer is to come.
-    if (session.is(State::active)) send(now, peer, HardLinkConfirm{});
+    if (session.is(State::active)) say(now, session, HardLinkConfirm{});
     return;
   }
   if (full && !called) {  // A.3.2.2.2 s17, s18

@@ -78,14 +78,17 @@ class HardLinks {
   /// False: no call of a hard link's failed.
   bool on_link_rejected(Instant now, const cas::LinkRejected& rejected);
   bool on_link_refused(Instant now, Address peer);
-  /// False: a soft link broke.
-  bool on_link_broken(Instant now, const cas::LinkBroken& broken);
+  void on_link_broken(Instant now, const cas::LinkBroken& broken);
   /// Something came from the peer.
   void on_traffic(Instant now, Address peer);
 
-  // S_PDU types 3 to 7. `called` is who is bound to the REMOTE SAP.
+  /// One of the sublayers below could not send an S_PDU; only our own count.
+  void on_spdu_rejected(const cas::SpduRejected& rejected);
+
+  // S_PDU types 3 to 7. `called` is who is bound to the REMOTE SAP; `by_soft_link`: there is a
+  // session with the peer that is not being ended.
   void on_spdu(Instant now, Address peer, const HardLinkRequest& request,
-               const std::optional<Party>& called);
+               const std::optional<Party>& called, bool by_soft_link);
   void on_spdu(Instant now, Address peer, const HardLinkConfirm& confirm);
   void on_spdu(Instant now, Address peer, const HardLinkRefused& refused);
   void on_spdu(Instant now, Address peer, const HardLinkTerminate& terminate);
@@ -126,6 +129,8 @@ class HardLinks {
     unsigned calls = 0;
     Breaks breaks = Breaks::we_do;
     std::optional<Instant> deadline;
+    std::optional<CpduId> sent;  // the last S_PDU in this state
+    bool unsent = false;         // it came back
 
     Address peer() const { return claim.peer; }
     bool is(HardLinkState s) const { return state == s; }
@@ -158,10 +163,14 @@ class HardLinks {
   void on_terminated(Instant now, Session& session);
   void on_session_broken(Instant now, Session& session, cas::LinkEnd how);
   void on_session_deadline(Instant now, Session& session);
+  void on_session_unsent(Instant now, Session& session);
 
   void tell_rejected(const Session& session, sis::HardLinkRejectReason reason);
   void tell_terminated(Session& session, sis::HardLinkEndReason reason);
+  /// Of this session, whose end it is when it cannot be sent.
+  void say(Instant now, Session& session, const Spdu& spdu);
   void send(Instant now, Address peer, const Spdu& spdu);
+  CpduId hand_down(Instant now, Address peer, const Spdu& spdu);
 
   const Options options_;
   Outbox& outbox_;

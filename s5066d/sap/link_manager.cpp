@@ -105,6 +105,12 @@ bool LinkManager::may_send(Address peer) const {
   return it != sessions_.end() && it->second.state == State::up;
 }
 
+bool LinkManager::is_in_session(Address peer) const {
+  const auto it = sessions_.find(peer);
+  return it != sessions_.end() &&
+         (it->second.state == State::up || it->second.state == State::draining);
+}
+
 // --- Decisions -----------------------------------------------------------------------------------
 
 void LinkManager::plan(Instant now, std::span<const PeerLoad> loads, bool may_call) {

@@ -61,6 +61,8 @@ class LinkManager {
   void end_all();
 
   bool may_send(Address peer) const;
+  /// There is a link, and we have not asked for its end.
+  bool is_in_session(Address peer) const;
   /// The present or last session with it got something through.
   bool has_progressed(Address peer) const;
   std::optional<Action> poll_action();

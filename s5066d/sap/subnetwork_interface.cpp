@@ -304,7 +304,8 @@ void SubnetworkInterface::on_spdu(Instant now, cas::SpduIndication indication) {
 
 void SubnetworkInterface::on_hard_link_spdu(Instant now, Address peer, const Spdu& spdu) {
   if (const auto* request = std::get_if<HardLinkRequest>(&spdu)) {
-    hard_links_.on_spdu(now, peer, *request, party_at(request->remote_sap));
+    hard_links_.on_spdu(now, peer, *request, party_at(request->remote_sap),
+                        links_.is_in_session(peer));
   } else if (const auto* confirm = std::get_if<HardLinkConfirm>(&spdu)) {
     hard_links_.on_spdu(now, peer, *confirm);
   } else if (const auto* refused = std::get_if<HardLinkRefused>(&spdu)) {
@@ -329,6 +330,7 @@ void SubnetworkInterface::on_spdu_confirm(Instant now, const cas::SpduConfirm& c
 
 void SubnetworkInterface::on_spdu_rejected(Instant now, const cas::SpduRejected& rejected) {
   touch(now);
+  hard_links_.on_spdu_rejected(rejected);
   sender_.on_spdu_rejected(now, rejected, links_);
 }
 

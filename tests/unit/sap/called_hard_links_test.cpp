@@ -296,5 +296,31 @@ TEST_F(CalledHardLinks, each_type_carries_what_it_is_for) {
   EXPECT_FALSE(core->carries(kPeer, SapId{6}, SapId{7}));
 }
 
+// Our call broke that link, which the peer has not heard yet.
+TEST_F(CalledHardLinks, a_request_over_a_link_that_is_being_ended_is_not_served) {
+  EXPECT_TRUE(ask(link(0)));
+  EXPECT_EQ(said(), "call-20");
+  hear("33 70");
+  EXPECT_EQ(said(), "");
+  EXPECT_EQ(state(), "linking");
+  rejected(std::nullopt);
+  EXPECT_EQ(said(), "c1:rejected-3");
+  soft_link = false;
+  hear("33 70");
+  EXPECT_EQ(said(), "");
+  EXPECT_EQ(state(), "");
+  EXPECT_FALSE(core->hold_calls());
+}
+
+TEST_F(CalledHardLinks, an_answer_that_cannot_be_sent_ends_the_link) {
+  hear("30 70");
+  EXPECT_EQ(said(), "20:40");
+  come_back(cas::CpduFailure::queue_full);
+  EXPECT_EQ(said(), "break-20");
+  core->on_link_broken(now, {kPeer, cas::LinkEnd::by_us, cas::LinkType::nonexclusive});
+  EXPECT_FALSE(core->hold_calls());
+  EXPECT_FALSE(core->end_soft_links());
+}
+
 }  // namespace
 }  // namespace s5066::sap

@@ -205,6 +205,36 @@ TEST_F(Bearing, an_answer_to_the_owner_is_carried_and_one_to_another_held) {
   EXPECT_EQ(answers(), 1);
 }
 
+// A.3.2.2.3(7): none is left on no physical link, where it would hold everybody's data for ever.
+TEST_F(Bearing, a_request_that_crosses_our_call_of_its_peer_leaves_nothing_behind) {
+  const ClientId owner = bind(3, Confirmation::node);
+  give(owner, request(kPeer, Bytes{1}));
+  make(kPeer);
+  give(owner, sis::HardLinkEstablish{link(0, kPeer)});
+  ASSERT_EQ(calls, (std::vector{kPeer, kPeer}));
+  hear_from(kPeer, HardLinkRequest{0, 3, SapId{7}, SapId{}});
+  EXPECT_EQ(spdus.size(), 1u);
+  lose(kPeer, cas::LinkEnd::by_us);
+  no_answer(kPeer);
+  EXPECT_EQ(last<sis::HardLinkRejected>(owner).reason,
+            sis::HardLinkRejectReason::remote_not_responding);
+  EXPECT_TRUE(core->hard_links().empty());
+  give(owner, request(kOther, Bytes{2}));
+  EXPECT_EQ(calls.back(), kOther);
+}
+
+TEST_F(Bearing, a_request_over_a_soft_link_that_we_are_ending_is_not_served) {
+  const ClientId client = bind(3, Confirmation::none);
+  make(kPeer);
+  wait(config.links.idle_timeout);
+  ASSERT_EQ(breaks, std::vector{kPeer});
+  hear_from(kPeer, HardLinkRequest{0, 3, SapId{7}, SapId{}});
+  EXPECT_TRUE(core->hard_links().empty());
+  lose(kPeer, cas::LinkEnd::by_us);
+  give(client, request(kPeer, Bytes{2}));
+  EXPECT_EQ(calls, std::vector{kPeer});
+}
+
 // A.2.1.2: the owner's connection ends, or it unbinds.
 TEST_F(Bearing, the_owners_end_is_the_links_end) {
   for (const bool unbinds : {true, false}) {

@@ -27,7 +27,7 @@ class HardLinksFixture : public ::testing::Test {
     while (auto action = outbox.poll()) all += (all.empty() ? "" : " ") + word(*action);
     return all;
   }
-  static std::string word(const Action& action) {
+  std::string word(const Action& action) {
     if (const auto* send = std::get_if<SendPrimitive>(&action)) {
       return "c" + std::to_string(send->client.value) + ":" + word(send->primitive);
     }
@@ -39,7 +39,9 @@ class HardLinksFixture : public ::testing::Test {
       return "break-" + std::to_string(end->peer.value);
     }
     const auto& spdu = std::get<cas::SpduRequest>(action);
+    last_id = spdu.id;
     EXPECT_EQ(spdu.service, cas::Service::expedited_arq);
+    EXPECT_EQ(spdu.priority, 15);  // not behind the expedited data of clients
     return std::to_string(spdu.destination.value) + ":" + to_hex(spdu.spdu);
   }
   static std::string word(const sis::Primitive& primitive) {
@@ -85,7 +87,7 @@ class HardLinksFixture : public ::testing::Test {
       std::optional<HardLinks::Party> called;
       if (request->remote_sap == SapId{3}) called = party(kClient);
       if (request->remote_sap == SapId{6}) called = party(kSecond);
-      core->on_spdu(now, peer, *request, called);
+      core->on_spdu(now, peer, *request, called, soft_link);
     } else if (std::holds_alternative<HardLinkConfirm>(spdu)) {
       core->on_spdu(now, peer, std::get<HardLinkConfirm>(spdu));
     } else if (std::holds_alternative<HardLinkRefused>(spdu)) {
@@ -95,6 +97,11 @@ class HardLinksFixture : public ::testing::Test {
     } else {
       core->on_spdu(now, peer, std::get<HardLinkTerminateConfirm>(spdu));
     }
+  }
+  /// The last S_PDU sent comes back.
+  void come_back(cas::CpduFailure why = cas::CpduFailure::not_connected) {
+    core->on_spdu_rejected({last_id, why});
+    core->on_deadline(now);
   }
   void wait(Duration duration) {
     now += duration;
@@ -127,6 +134,8 @@ class HardLinksFixture : public ::testing::Test {
   }
 
   HardLinks::Options options{.config = {}, .own = kOwn};
+  bool soft_link = true;  // with whom S_PDUs come from
+  CpduId last_id;         // of the last S_PDU sent
   std::uint8_t rank = 5;
   std::uint8_t second_rank = 5;
   Counters counters;

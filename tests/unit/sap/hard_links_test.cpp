@@ -128,6 +128,50 @@ TEST_F(HardLinksTest, a_peer_that_was_leaving_an_earlier_link_is_asked_once_more
   EXPECT_EQ(said(), "c1:rejected-3");
 }
 
+// Both nodes would take something different for true, and nothing else would show it.
+TEST_F(HardLinksTest, what_cannot_be_sent_ends_the_hard_link_it_was_of) {
+  for (const auto why : {cas::CpduFailure::not_connected, cas::CpduFailure::queue_full}) {
+    EXPECT_TRUE(ask(link(0)));
+    made();
+    EXPECT_EQ(said(), "call-20 20:30 30");
+    come_back(why);
+    EXPECT_EQ(said(), "c1:rejected-3 break-20");
+    broken(cas::LinkEnd::by_us);
+    establish(0);
+    EXPECT_TRUE(core->request_terminate(now, kClient, kPeer));
+    EXPECT_EQ(said(), "20:61");
+    come_back(why);
+    EXPECT_EQ(said(), "c1:terminated-5 break-20");
+    EXPECT_EQ(state(), "");
+    broken(cas::LinkEnd::by_us);
+    EXPECT_FALSE(core->hold_calls());
+  }
+}
+
+TEST_F(HardLinksTest, a_probe_that_cannot_be_sent_shows_a_link_that_is_gone) {
+  establish(0);
+  wait(options.config.probe_interval);
+  EXPECT_EQ(said(), "20:30 30");
+  come_back(cas::CpduFailure::queue_full);  // of which it says nothing
+  EXPECT_EQ(said(), "");
+  wait(options.config.probe_interval);
+  EXPECT_EQ(said(), "20:30 30");
+  come_back();
+  EXPECT_EQ(said(), "c1:terminated-5 break-20");
+  EXPECT_EQ(state(), "");
+}
+
+TEST_F(HardLinksTest, a_request_that_comes_back_with_its_link_is_made_once_more) {
+  EXPECT_TRUE(ask(link(0)));
+  made();
+  said();
+  core->on_spdu_rejected({last_id, cas::CpduFailure::not_connected});
+  broken(cas::LinkEnd::by_peer);
+  core->on_deadline(now);
+  EXPECT_EQ(said(), "call-20");
+  EXPECT_EQ(state(), "linking");
+}
+
 // A.2.1.19(4) A.3.2.2.3(1),(2): the client that ended its link hears nothing more (A.2.1.19 note).
 TEST_F(HardLinksTest, a_client_ends_its_link_and_hears_nothing) {
   establish(1);
