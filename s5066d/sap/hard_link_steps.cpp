@@ -259,6 +259,10 @@ bool HardLinks::governs(Address peer) const {
   return exclusive_.state(peer) != Physical::none;
 }
 
+bool HardLinks::is_calling(Address peer) const {
+  return exclusive_.state(peer) == Physical::calling;
+}
+
 bool HardLinks::carries(Address peer, SapId local, SapId remote) const {
   const Session* session = active_session();
   return session != nullptr && session->peer() == peer && is_within(*session, local, remote);

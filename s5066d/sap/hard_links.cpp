@@ -48,6 +48,21 @@ HardLinks::HardLinks(const Options& options, Outbox& outbox, Counters& counters,
       trace_(trace),
       exclusive_(options.config.release_wait, outbox) {}
 
+void HardLinks::allow(Instant now, bool allowed) {
+  allowed_ = allowed;
+  if (allowed) return;
+  for (Session& session : sessions_) {
+    if (session.is(State::closed)) continue;
+    if (session.is_live() && session.we_called && !session.is(State::active)) {
+      tell_rejected(session, RejectReason::remote_not_responding);
+    } else {
+      tell_terminated(session, EndReason::physical_link_broken);
+    }
+    close(now, session, Breaks::we_do);
+  }
+  advance(now);
+}
+
 // --- From clients --------------------------------------------------------------------------------
 
 bool HardLinks::request_establish(Instant now, const Party& owner, const sis::HardLink& link) {
@@ -59,7 +74,7 @@ bool HardLinks::request_establish(Instant now, const Party& owner, const sis::Ha
                   .link = link};
   const bool legal = static_cast<std::uint8_t>(link.type) < kUndefinedType && !link.remote.group &&
                      link.remote != options_.own;
-  if (!legal || !options_.served) {
+  if (!legal || !allowed_ || silent_) {
     tell_rejected(session, RejectReason::remote_not_responding);
     return legal;
   }
@@ -225,7 +240,7 @@ void HardLinks::on_spdu(Instant now, Address peer, const HardLinkRequest& reques
   const Physical link = exclusive_.state(peer);
   // Where the link it came over is on its way out, the peer will see it end.
   if (link != Physical::made && (link != Physical::none || !by_soft_link)) return;
-  if (!options_.served || request.link_type >= kUndefinedType) {
+  if (!allowed_ || request.link_type >= kUndefinedType) {
     return send(now, peer, HardLinkRefused{HardLinkRefusal::remote_busy});
   }
   for (Session& session : sessions_) {

@@ -53,7 +53,6 @@ class HardLinks {
   struct Options {
     HardLinkConfig config;
     Address own;
-    bool served = true;  // not by a node that only broadcasts (A.1.1.3(4))
   };
   /// A bound client that asks, or that a Type 2 is asked for.
   struct Party {
@@ -63,6 +62,11 @@ class HardLinks {
   };
 
   HardLinks(const Options& options, Outbox& outbox, Counters& counters, TraceSink& trace);
+
+  /// Not in a broadcast session (A.1.1.3(4)). What there is when one begins, ends.
+  void allow(Instant now, bool allowed);
+  /// EMCON: nothing is asked of a peer.
+  void set_silent(bool silent) { silent_ = silent; }
 
   // From clients. False: a primitive that its client may not send now (an invalid primitive).
   [[nodiscard]] bool request_establish(Instant now, const Party& owner, const sis::HardLink& link);
@@ -106,6 +110,8 @@ class HardLinks {
   std::vector<Address> linked_peers() const;
   /// The link to the peer is, or is to be, a hard link's.
   bool governs(Address peer) const;
+  /// An Exclusive link to the peer is called for, and a soft link to it ends for that.
+  bool is_calling(Address peer) const;
   /// Two clients' ARQ data to this peer goes over the active hard link.
   bool carries(Address peer, SapId local, SapId remote) const;
   /// Non-ARQ data between these, now that a hard link may have reserved the channel.
@@ -176,6 +182,8 @@ class HardLinks {
   Outbox& outbox_;
   Counters& counters_;
   TraceSink& trace_;
+  bool allowed_ = true;
+  bool silent_ = false;
   std::list<Session> sessions_;
   ExclusiveLinks exclusive_;
 };

@@ -21,6 +21,7 @@ Result<void> SubnetworkInterface::request_broadcast_session(Instant now, bool on
   for (const ClientId id : bound_for_arq) {
     unbind_client(now, id, sis::UnbindReason::arq_unsupportable_in_broadcast);
   }
+  hard_links_.allow(now, !on);
   sender_.allow_arq(now, !on);
   touch(now);
   return {};
@@ -29,6 +30,7 @@ Result<void> SubnetworkInterface::request_broadcast_session(Instant now, bool on
 void SubnetworkInterface::request_silence(Instant now, bool on) {
   silent_ = on;
   sender_.set_silent(on);
+  hard_links_.set_silent(on);
   touch(now);
 }
 

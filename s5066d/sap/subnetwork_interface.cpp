@@ -32,12 +32,13 @@ SubnetworkInterface::SubnetworkInterface(const Config& config, Counters& counter
       sender_(config_, utc_, counts_, outbox_, counters, trace),
       receiver_(config_, clients_, utc_, counts_, outbox_, counters),
       links_(config.links),
-      hard_links_({config.hard_links, config.address, !config.broadcast_only}, outbox_, counters,
-                  trace),
+      hard_links_({config.hard_links, config.address}, outbox_, counters, trace),
       broadcast_(config.broadcast_only || config.broadcast_session),
       silent_(config.emcon) {
   sender_.allow_arq(now_, !broadcast_);
   sender_.set_silent(silent_);
+  hard_links_.allow(now_, !broadcast_);
+  hard_links_.set_silent(silent_);
   S5066_ASSERT(!config.address.group);
   S5066_ASSERT(config.attempts_max > 0);
   S5066_ASSERT(config.queue.client_octets_reserved >= StorageLedger::charge(config.mtu));
@@ -331,7 +332,7 @@ void SubnetworkInterface::on_spdu_confirm(Instant now, const cas::SpduConfirm& c
 void SubnetworkInterface::on_spdu_rejected(Instant now, const cas::SpduRejected& rejected) {
   touch(now);
   hard_links_.on_spdu_rejected(rejected);
-  sender_.on_spdu_rejected(now, rejected, links_);
+  sender_.on_spdu_rejected(now, rejected, links_, hard_links_);
 }
 
 // --- After every event ---------------------------------------------------------------------------

@@ -194,7 +194,7 @@ void UnidataSender::on_spdu_confirm(Instant now, const cas::SpduConfirm& confirm
 }
 
 void UnidataSender::on_spdu_rejected(Instant now, const cas::SpduRejected& rejected,
-                                     const LinkManager& links) {
+                                     const LinkManager& links, const HardLinks& hard_links) {
   auto below = deliveries_.take(rejected.id);
   const bool no_room = rejected.why == cas::CpduFailure::queue_full;
   if (!no_room) refused_below_.clear();
@@ -207,14 +207,18 @@ void UnidataSender::on_spdu_rejected(Instant now, const cas::SpduRejected& rejec
   } else {
     // Also when a client's confirmation has come: that may have been for one with the same first
     // octets. The receiver knows a repetition and answers it again.
-    requeue(now, std::move(below->item), links);
+    requeue(now, std::move(below->item), links, hard_links);
   }
 }
 
-// A session that got something through was no failed attempt for what it left over.
-void UnidataSender::requeue(Instant now, UnidataItem item, const LinkManager& links) {
+// A session that got something through was no failed attempt for what it left over, nor one that
+// made way for a hard link to the same peer.
+void UnidataSender::requeue(Instant now, UnidataItem item, const LinkManager& links,
+                            const HardLinks& hard_links) {
   if (!arq_allowed_) return reject(now, std::move(item), sis::RejectReason::mode_not_specified);
-  if (!links.has_progressed(item.destination) && !silent_) ++item.attempts;
+  const bool excused =
+      links.has_progressed(item.destination) || hard_links.is_calling(item.destination) || silent_;
+  if (!excused) ++item.attempts;
   if (item.attempts >= config_.attempts_max) {
     reject(now, std::move(item), sis::RejectReason::destination_not_responding);
     return;

@@ -51,7 +51,8 @@ class UnidataSender {
 
   // What became of it.
   void on_spdu_confirm(Instant now, const cas::SpduConfirm& confirm, LinkManager& links);
-  void on_spdu_rejected(Instant now, const cas::SpduRejected& rejected, const LinkManager& links);
+  void on_spdu_rejected(Instant now, const cas::SpduRejected& rejected, const LinkManager& links,
+                        const HardLinks& hard_links);
   void on_answer(Instant now, Address peer, SapId source, SapId destination, ByteSpan part,
                  bool delivered);
   /// A call to this peer failed: some of what waits for it has waited in vain often enough.
@@ -85,7 +86,8 @@ class UnidataSender {
   template <typename Allowed>
   bool feed_lane(Instant now, const Lane& lane, const Allowed& allowed);
   void hand_down(Instant now, UnidataItem item);
-  void requeue(Instant now, UnidataItem item, const LinkManager& links);
+  void requeue(Instant now, UnidataItem item, const LinkManager& links,
+               const HardLinks& hard_links);
   void await_client(Instant now, UnidataItem item);
   void finish(Instant now, UnidataItem& item, Outcome outcome);
   Bytes response_part(const Bytes& updu) const;

@@ -164,6 +164,32 @@ TEST_F(Bearing, a_soft_link_that_ends_for_a_hard_link_uses_up_no_attempt) {
   }
 }
 
+TEST_F(Bearing, a_soft_link_that_ends_for_a_hard_link_to_its_peer_uses_up_no_attempt) {
+  const ClientId client = bind(3, Confirmation::node);
+  give(client, request(kPeer, Bytes{1}));
+  for (unsigned i = 0; i <= config.attempts_max; ++i) {
+    make(kPeer);
+    give(client, sis::HardLinkEstablish{link(0, kPeer)});
+    lose(kPeer, cas::LinkEnd::by_us);
+    no_answer(kPeer, cas::RejectReason::supporting_exclusive_link);
+    ASSERT_EQ(sent<sis::HardLinkRejected>(client), i + 1);
+    ASSERT_EQ(sent<sis::UnidataRequestRejected>(client), 0u);
+  }
+}
+
+TEST_F(Bearing, silence_and_broadcast_sessions_reach_the_hard_links) {
+  const ClientId owner = bind(3, Confirmation::none);
+  core->request_silence(now, true);
+  give(owner, sis::HardLinkEstablish{link(0, kPeer)});
+  EXPECT_EQ(sent<sis::HardLinkRejected>(owner), 1u);
+  EXPECT_TRUE(calls.empty());
+  core->request_silence(now, false);
+  be_called(0);
+  ASSERT_TRUE(core->request_broadcast_session(now, true).ok());
+  drain();
+  EXPECT_TRUE(core->hard_links().empty());
+}
+
 TEST_F(Bearing, data_under_way_on_a_broken_hard_link_is_queued_again) {
   const ClientId owner = bind(3, Confirmation::node);
   up(owner, 1);

@@ -49,10 +49,32 @@ TEST_F(HardLinksTest, illegal_requests_are_rejected_and_invalid) {
   EXPECT_EQ(state(), "");
 }
 
+// A.3.2.3: nothing is left of them, and who owns or is to own one hears it.
+TEST_F(HardLinksTest, a_broadcast_session_ends_what_there_is) {
+  establish(0);
+  core->allow(now, false);
+  EXPECT_EQ(said(), "c1:terminated-5 break-20");
+  broken(cas::LinkEnd::by_us);
+  core->allow(now, true);
+  EXPECT_TRUE(ask(link(0)));
+  EXPECT_EQ(said(), "call-20");
+  core->allow(now, false);
+  EXPECT_EQ(said(), "c1:rejected-3 break-20");
+  EXPECT_EQ(state(), "");
+}
+
+TEST_F(HardLinksTest, a_silent_node_asks_nobody_for_one) {
+  core->set_silent(true);
+  EXPECT_TRUE(ask(link(0)));
+  EXPECT_EQ(said(), "c1:rejected-3");
+  core->set_silent(false);
+  EXPECT_TRUE(ask(link(0)));
+  EXPECT_EQ(said(), "call-20");
+}
+
 // A.1.1.3(4)
 TEST_F(HardLinksTest, a_node_that_only_broadcasts_serves_none) {
-  options.served = false;
-  restart();
+  core->allow(now, false);
   EXPECT_TRUE(ask(link(0)));
   EXPECT_EQ(said(), "c1:rejected-3");
   hear("30 70");
