@@ -59,7 +59,7 @@ class Client {
   auto async_send(Request request, CompletionToken&& token) {
     return boost::asio::async_initiate<CompletionToken, void(SendOutcome)>(
         [this](auto handler, Request taken) {
-          submit(std::move(taken), on_outcome(std::move(handler)));
+          this->submit(std::move(taken), on_outcome(std::move(handler)));
         },
         token, std::move(request));
   }

@@ -72,7 +72,7 @@ class ControlEndpoint::Session : public std::enable_shared_from_this<Session> {
 
 ControlEndpoint::ControlEndpoint(boost::asio::io_context& io, const ControlConfig& config,
                                  Answer answer, LogSink& log)
-    : config_(config), answer_(std::move(answer)), log_(log), io_(io), acceptor_(io), retry_(io) {}
+    : config_(config), answer_(std::move(answer)), log_(log), acceptor_(io), retry_(io) {}
 
 ControlEndpoint::~ControlEndpoint() {
   stop();

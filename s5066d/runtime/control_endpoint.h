@@ -39,7 +39,6 @@ class ControlEndpoint {
   ControlConfig config_;
   Answer answer_;
   LogSink& log_;
-  boost::asio::io_context& io_;
   boost::asio::local::stream_protocol::acceptor acceptor_;
   boost::asio::steady_timer retry_;
   std::vector<std::weak_ptr<Session>> sessions_;  // the oldest first

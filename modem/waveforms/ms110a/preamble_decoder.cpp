@@ -193,9 +193,6 @@ void PreambleDecoder::weigh_paths(float power) {
     paths += path_[k];
     score += weight_[k] * path_[k];
   }
-  // Both half-symbol phases of a path are in the sum.
-  constexpr auto kGain =
-      static_cast<float>(2 * kTribitsPerChannelSymbol * kTribitsPerChannelSymbol);
   strength_ = std::clamp(paths / (kGain * power), 0.0F, 1.0F);
   if (segments_read_ == 1) strength_now_ = strength_;
   full_score_ = score * static_cast<float>(segments_read_);
