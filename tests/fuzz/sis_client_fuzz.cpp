@@ -166,7 +166,7 @@ class World {
       links_.erase(it);
       return;
     }
-    S5066_ASSERT(!"a hard link that nobody knows");
+    S5066_ASSERT(false);  // a hard link that nobody knows
   }
 
   void request(std::uint8_t kind) {
