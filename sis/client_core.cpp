@@ -12,7 +12,7 @@ namespace s5066::sis {
 namespace {
 
 constexpr std::uint8_t kNibbleMax = 15;
-constexpr std::uint8_t kRankOfManagement = 15;  // A.2.1.15 s3
+constexpr std::uint8_t kRankOfManagement = 15;  // A.2.1.15(3)
 constexpr std::size_t kUpduMax = kBodyOctetsMax - kUnidataRequestFixed;
 constexpr std::size_t kManagementMax = kBodyOctetsMax - kManagementFixed;
 
@@ -422,12 +422,12 @@ Result<void> ClientCore::check(const Request& request) const {
   const bool arq = delivery.mode == TransmissionMode::arq;
   if (delivery.mode > TransmissionMode::nonarq_with_errors) return bad("transmission mode");
   if (delivery.retransmissions > kNibbleMax) return bad("retransmissions");
-  if (delivery.extended) return bad("extended field");  // A.2.2.28.2 s6
+  if (delivery.extended) return bad("extended field");  // A.2.2.28.2(6)
   if (delivery.confirmation >= Confirmation::undefined) return bad("confirmation");
   if (!arq && delivery.confirmation != Confirmation::none) {
-    return bad("confirmation needs ARQ");  // A.2.2.3 s9
+    return bad("confirmation needs ARQ");  // A.2.2.3(9)
   }
-  if (arq && request.destination.group) return bad("a group needs non-ARQ");  // A.2.2.28.1 s2
+  if (arq && request.destination.group) return bad("a group needs non-ARQ");  // A.2.2.28.1(2)
   return {};
 }
 
@@ -540,7 +540,7 @@ void ClientCore::on_timer(Instant now, Timer timer) {
       return on_silence(now);
     case Timer::probe:
       return drop(now, Error{ErrorCode::timed_out, "no answer to S_KEEP_ALIVE"});
-    case Timer::keep_alive_answer:  // too late now (A.2.1.17 s2)
+    case Timer::keep_alive_answer:  // too late now (A.2.1.17(2))
       keep_alive_due_ = false;
       return;
     case Timer::count:

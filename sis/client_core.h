@@ -53,7 +53,7 @@ class ClientCore {
     bool answer_after_probe = true;  // a probe of the server's soon after an answered one of ours
   };
 
-  /// Nobody sends S_KEEP_ALIVE more often (A.2.1.17 s3), nor answers one later (A.2.1.17 s2).
+  /// Nobody sends S_KEEP_ALIVE more often (A.2.1.17(3)), nor answers one later (A.2.1.17(2)).
   static constexpr Duration kKeepAliveInterval = std::chrono::seconds(120);
   static constexpr Duration kKeepAliveAnswer = std::chrono::seconds(10);
 
@@ -198,7 +198,7 @@ class ClientCore {
   Result<RequestId> request_data(Instant now, Request request);
   template <typename Request>
   Result<void> check(const Request& request) const;
-  /// What the server makes of it (A.2.2.28.2 s2).
+  /// What the server makes of it (A.2.2.28.2(2)).
   const DeliveryMode& effective(const DeliveryMode& delivery) const;
   Result<void> need_bound() const;
   void unresolved(const std::vector<RequestId>& ids);

@@ -16,7 +16,7 @@ Result<void> check(const HardLink& link) {
   if (link.type > HardLinkType::full_bandwidth) return bad("link type");
   if (link.priority > kLinkPriorityMax) return bad("link priority");
   if (link.remote_sap.value > SapId::kMax) return bad("remote SAP");
-  if (link.remote.group) return bad("a hard link has no group address");  // A.2.2.28.1 s3
+  if (link.remote.group) return bad("a hard link has no group address");  // A.2.2.28.1(3)
   if (link.remote.value > Address::kMax) return bad("remote address");
   return {};
 }
@@ -77,7 +77,7 @@ Result<void> ClientLinks::answer(const HardLink& link, Primitive primitive, bool
   return {};
 }
 
-// A status of 0 is an error (A.2.1.20 s4), but the link was asked for and the server calls it
+// A status of 0 is an error (A.2.1.20(4)), but the link was asked for and the server calls it
 // established: its owner decides what to do with it.
 bool ClientLinks::on(const HardLinkEstablished& p) {
   const auto entry = find(p.link, State::requested);

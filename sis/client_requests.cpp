@@ -73,7 +73,7 @@ std::vector<RequestId> ClientRequests::take_sent() {
   return std::exchange(written_, {});
 }
 
-// STANDARD: an answer names its request only by a copy of the U_PDU's first octets (A.2.1.7 s7). A
+// STANDARD: an answer names its request only by a copy of the U_PDU's first octets (A.2.1.7(7)). A
 // copy of the same length is the better match, since servers copy the whole unless told otherwise;
 // of equally good ones the oldest is meant.
 std::optional<RequestId> ClientRequests::take_answered(Type type, SapId sap, Address destination,

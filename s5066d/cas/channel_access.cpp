@@ -6,10 +6,6 @@
 namespace s5066::cas {
 namespace {
 
-bool is_arq(Service service) {
-  return service == Service::arq || service == Service::expedited_arq;
-}
-
 /// Whether the octet of a C_PDU at `offset` arrived, and arrived well.
 bool is_whole(const dts::CpduIndication& indication, std::size_t offset) {
   const auto holds = [offset](const OctetRange& range) {

@@ -20,6 +20,13 @@ enum class Service : std::uint8_t {
   expedited_nonarq,  // type 8; carries every CAS-1 control C_PDU (B.3.2)
 };
 
+constexpr bool is_arq(Service service) {
+  return service == Service::arq || service == Service::expedited_arq;
+}
+constexpr bool is_expedited(Service service) {
+  return service == Service::expedited_arq || service == Service::expedited_nonarq;
+}
+
 /// D_UNIDATA_REQUEST and its expedited twin. ARQ needs a connection to the destination. Each
 /// accepted request is answered by exactly one CpduConfirm or CpduRejected.
 struct CpduRequest {

@@ -17,7 +17,7 @@ struct HardLinkClaim {
 };
 
 /// Whether the new link wins against the existing one; the first difference decides, and a tie
-/// leaves the existing one (A.3.2.2.1 s1-s6).
+/// leaves the existing one (A.3.2.2.1(1)-(6)).
 bool takes_precedence(const HardLinkClaim& fresh, const HardLinkClaim& existing);
 
 /// Both say nothing about who of the two is the more important.

@@ -119,7 +119,7 @@ void HardLinks::proceed(Instant now, Session& session) {
   const Address peer = session.peer();
   const Physical link = exclusive_.state(peer);
   if (link == Physical::breaking) return;
-  if (!session.we_called) {  // A.3.2.2.2 s22, s24
+  if (!session.we_called) {  // A.3.2.2.2(22), (24)
     if (link == Physical::none) exclusive_.adopt(peer);
     activate(now, session);
     say(now, session, HardLinkConfirm{});
@@ -127,13 +127,13 @@ void HardLinks::proceed(Instant now, Session& session) {
     ask_peer(now, session);
   } else if (link == Physical::calling) {  // for a request that was withdrawn
     change_state(now, session, State::linking);
-  } else if (exclusive_.has_room()) {  // A.3.2.2.2 s9
+  } else if (exclusive_.has_room()) {  // A.3.2.2.2(9)
     change_state(now, session, State::linking);
     exclusive_.call(peer);
   }
 }
 
-// A.3.2.2.2 s10 to s12.
+// A.3.2.2.2(10) to (12).
 void HardLinks::ask_peer(Instant now, Session& session) {
   change_state(now, session, State::requesting);
   ++session.calls;
@@ -162,7 +162,7 @@ HardLinkRequest HardLinks::request_of(const Session& session) {
           full ? session.remote_sap : SapId{}};
 }
 
-// A.3.2.2.3 s2, s4.
+// A.3.2.2.3(2), (4).
 void HardLinks::terminate(Instant now, Session& session, HardLinkEnd reason,
                           std::optional<EndReason> heard) {
   change_state(now, session, State::terminating);
@@ -207,12 +207,12 @@ void HardLinks::on_deadline(Instant now) {
 void HardLinks::on_session_deadline(Instant now, Session& session) {
   session.deadline.reset();
   switch (session.state) {
-    case State::requesting:  // A.3.2.2.2 s15
+    case State::requesting:  // A.3.2.2.2(15)
       return fail(now, session, RejectReason::remote_not_responding);
     case State::indicated:
       tell_terminated(session, EndReason::remote_not_responding);
       return refuse(now, session, HardLinkRefusal::remote_not_responding);
-    case State::terminating:  // A.3.2.2.3 s5
+    case State::terminating:  // A.3.2.2.3(5)
       tell_terminated(session, EndReason::remote_not_responding);
       return close(now, session, Breaks::we_do);
     case State::active:
@@ -228,7 +228,7 @@ void HardLinks::on_session_deadline(Instant now, Session& session) {
 }
 
 /// What the peer had to hear did not go out, and the physical link has not ended for that: without
-/// it the two nodes would not agree on what there is (A.3.2.2.3 s7, s8).
+/// it the two nodes would not agree on what there is (A.3.2.2.3(7), (8)).
 void HardLinks::on_session_unsent(Instant now, Session& session) {
   session.unsent = false;
   if (session.is(State::requesting)) return fail(now, session, RejectReason::remote_not_responding);
@@ -365,8 +365,8 @@ void HardLinks::tell_rejected(const Session& session, RejectReason reason) {
   if (session.client) outbox_.send(*session.client, sis::HardLinkRejected{reason, session.link});
 }
 
-/// Only the requesting client, and the called one of a Type 2 (A.2.1.22 s2, s3); others who use the
-/// link hear nothing.
+/// Only the requesting client, and the called one of a Type 2 (A.2.1.22(2), (3)); others who use
+/// the link hear nothing.
 void HardLinks::tell_terminated(Session& session, EndReason reason) {
   if (!std::exchange(session.begun, false) || !session.client) return;
   outbox_.send(*session.client, sis::HardLinkTerminated{reason, session.link});

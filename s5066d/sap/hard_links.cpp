@@ -78,21 +78,21 @@ bool HardLinks::request_establish(Instant now, const Party& owner, const sis::Ha
     tell_rejected(session, RejectReason::remote_not_responding);
     return legal;
   }
-  if (already_there(session.claim)) {  // A.3.2.2.2 s5-s7
+  if (already_there(session.claim)) {  // A.3.2.2.2(5)-(7)
     tell_rejected(session, RejectReason::type_0_exists);
     return true;
   }
-  if (blocker(session.claim) != nullptr) {  // A.3.2.2.2 s2-s4
+  if (blocker(session.claim) != nullptr) {  // A.3.2.2.2(2)-(4)
     tell_rejected(session, RejectReason::higher_priority_existing);
     return true;
   }
-  for (Session& other : sessions_) give_way(now, other);  // A.3.2.2.2 s8
+  for (Session& other : sessions_) give_way(now, other);  // A.3.2.2.2(8)
   add(now, State::waiting, std::move(session));
   advance(now);
   return true;
 }
 
-// Always carried out (A.2.1.19 s4), also before the peer has answered.
+// Always carried out (A.2.1.19(4)), also before the peer has answered.
 bool HardLinks::request_terminate(Instant now, ClientId client, Address remote) {
   Session* session = find_of(client, remote);
   if (session == nullptr || session->is(State::indicated)) return false;
@@ -195,7 +195,7 @@ void HardLinks::on_spdu_rejected(const cas::SpduRejected& rejected) {
   }
 }
 
-// A.3.2.2.3 s7, s8.
+// A.3.2.2.3(7), (8).
 void HardLinks::on_session_broken(Instant now, Session& session, cas::LinkEnd how) {
   switch (session.state) {
     case State::linking:
@@ -253,10 +253,10 @@ void HardLinks::on_spdu(Instant now, Address peer, const HardLinkRequest& reques
     if (session.is(State::active)) say(now, session, HardLinkConfirm{});
     return;
   }
-  if (full && !called) {  // A.3.2.2.2 s17, s18
+  if (full && !called) {  // A.3.2.2.2(17), (18)
     return send(now, peer, HardLinkRefused{HardLinkRefusal::destination_sap_not_bound});
   }
-  const std::uint8_t rank = full ? called->rank : options_.config.remote_rank;  // s19
+  const std::uint8_t rank = full ? called->rank : options_.config.remote_rank;  // A.3.2.2.2(19)
   Session session{.we_called = false,
                   .claim = {rank, request.priority, peer, type},
                   .local_sap = full ? request.remote_sap : SapId{},
@@ -271,7 +271,7 @@ void HardLinks::on_spdu(Instant now, Address peer, const HardLinkRequest& reques
     tell_rejected(*crossing, RejectReason::higher_priority_existing);
     close(now, *crossing, Breaks::peer_does);
   }
-  if (const Session* existing = blocker(session.claim)) {  // s20, s21
+  if (const Session* existing = blocker(session.claim)) {  // A.3.2.2.2(20), (21)
     const bool busy = equal_in_rank_and_priority(session.claim, existing->claim);
     send(now, peer,
          HardLinkRefused{busy ? HardLinkRefusal::remote_busy
@@ -282,7 +282,7 @@ void HardLinks::on_spdu(Instant now, Address peer, const HardLinkRequest& reques
       if (!full || !other.is(State::active)) give_way(now, other);
     }
     Session& added = add(now, full ? State::indicated : State::waiting, std::move(session));
-    if (full) {  // s23
+    if (full) {  // A.3.2.2.2(23)
       added.begun = true;
       added.deadline = now + options_.config.client_wait;
       outbox_.send(*added.client, sis::HardLinkIndication{1, added.link});
@@ -292,7 +292,7 @@ void HardLinks::on_spdu(Instant now, Address peer, const HardLinkRequest& reques
 }
 
 void HardLinks::on_spdu(Instant now, Address peer, const HardLinkConfirm&) {
-  if (Session* asked = find(peer, State::requesting, true)) {  // A.3.2.2.2 s14
+  if (Session* asked = find(peer, State::requesting, true)) {  // A.3.2.2.2(14)
     activate(now, *asked);
     asked->begun = true;
     if (asked->client) outbox_.send(*asked->client, sis::HardLinkEstablished{1, asked->link});
@@ -306,7 +306,7 @@ void HardLinks::on_spdu(Instant now, Address peer, const HardLinkConfirm&) {
 }
 
 void HardLinks::on_spdu(Instant now, Address peer, const HardLinkRefused& refused) {
-  if (Session* asked = find(peer, State::requesting, true)) {  // A.3.2.2.2 s13
+  if (Session* asked = find(peer, State::requesting, true)) {  // A.3.2.2.2(13)
     const auto number = static_cast<std::uint8_t>(refused.reason);
     fail(now, *asked,
          is_assigned(number) ? static_cast<RejectReason>(number) : RejectReason::remote_busy);
@@ -317,7 +317,7 @@ void HardLinks::on_spdu(Instant now, Address peer, const HardLinkRefused& refuse
   advance(now);
 }
 
-// Answered even when there is no such link: the peer waits for it (A.3.2.2.3 s3).
+// Answered even when there is no such link: the peer waits for it (A.3.2.2.3(3)).
 void HardLinks::on_spdu(Instant now, Address peer, const HardLinkTerminate& terminate) {
   send(now, peer, HardLinkTerminateConfirm{});
   if (Session* crossing = find(peer, State::terminating)) {

@@ -32,6 +32,7 @@ class StorageLedger {
   std::size_t octets_left(ClientId client) const;
   std::size_t updus_left(ClientId client) const;
   /// Percent of what the client may use now, in octets or in number, whichever is more.
+  unsigned percent_used(ClientId client) const;
   /// The three of them at once.
   struct Room {
     std::size_t octets_left = 0;
@@ -39,7 +40,6 @@ class StorageLedger {
     unsigned percent_used = 0;
   };
   Room room(ClientId client) const;
-  unsigned percent_used(ClientId client) const;
 
  private:
   std::size_t borrowed(std::size_t octets) const;

@@ -1,6 +1,5 @@
 #include "s5066d/sap/unidata_queue.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "s5066d/base/assert.h"
@@ -41,9 +40,12 @@ void UnidataQueue::put(UnidataItem item) {
   if (item.own) ++own_items_;
   Line& line = lines_[lane];
   line.octets += item.octets();
-  ++line.shares[item.client].items;
-  const bool is_new = line.items.emplace(key, std::move(item)).second;
+  // Who comes now and then goes behind those who have waited in the meantime.
+  Share& share =
+      line.shares.try_emplace(item.client, Share{.items = {}, .served = line.takes}).first->second;
+  const auto [entry, is_new] = line.items.emplace(key, std::move(item));
   S5066_ASSERT(is_new);
+  share.items.emplace(key, &entry->second);
 }
 
 UnidataItem UnidataQueue::remove(const Lane& lane, const Key& key) {
@@ -54,7 +56,8 @@ UnidataItem UnidataQueue::remove(const Lane& lane, const Key& key) {
   UnidataItem item = std::move(node.mapped());
   line->second.octets -= item.octets();
   const auto share = line->second.shares.find(item.client);
-  if (--share->second.items == 0) line->second.shares.erase(share);
+  share->second.items.erase(key);
+  if (share->second.items.empty()) line->second.shares.erase(share);
   if (line->second.items.empty()) lines_.erase(line);
   expiry_.erase({item.time_to_die, lane, key});
   if (item.own) --own_items_;

@@ -3,6 +3,7 @@
 // has a time to die.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -21,13 +22,6 @@ namespace s5066::sap {
 
 /// Lines for destinations with expedited data come before those for any priority of other data.
 inline constexpr std::uint8_t kExpeditedUrgency = 16;
-
-constexpr bool is_arq(cas::Service service) {
-  return service == cas::Service::arq || service == cas::Service::expedited_arq;
-}
-constexpr bool is_expedited(cas::Service service) {
-  return service == cas::Service::expedited_arq || service == cas::Service::expedited_nonarq;
-}
 
 /// Where a U_PDU stands in line.
 struct Lane {
@@ -78,21 +72,29 @@ class UnidataQueue {
   /// One that is there, as first() shows it.
   UnidataItem take_this(const UnidataItem& item);
   /// The first that may go, or null: by priority, rank and age, or, where it is a fair turn, of the
-  /// client served longest ago.
+  /// client that has waited longest since it was served, or since it came to this line.
   template <typename Allowed>
   const UnidataItem* first(const Lane& lane, const Allowed& allowed) const {
     const auto found = lines_.find(lane);
     if (found == lines_.end()) return nullptr;
     const Line& line = found->second;
     const bool fair = fair_turn_ > 0 && line.takes % fair_turn_ == fair_turn_ - 1;
+    if (!fair) {
+      const auto front = std::find_if(line.items.begin(), line.items.end(),
+                                      [&](const auto& entry) { return allowed(entry.second); });
+      return front == line.items.end() ? nullptr : &front->second;
+    }
     const UnidataItem* best = nullptr;
     std::uint64_t best_served = 0;
-    for (const auto& [key, item] : line.items) {
-      if (!allowed(item)) continue;
-      if (!fair) return &item;
-      const std::uint64_t served = line.shares.at(item.client).served;
-      if (best == nullptr || served < best_served) best = &item;
-      best_served = best == &item ? served : best_served;
+    for (const auto& [client, share] : line.shares) {
+      if (best != nullptr && share.served > best_served) continue;
+      const auto own = std::find_if(share.items.begin(), share.items.end(),
+                                    [&](const auto& entry) { return allowed(*entry.second); });
+      if (own == share.items.end()) continue;
+      const bool tie = best != nullptr && share.served == best_served;
+      if (tie && key_of(*best) < own->first) continue;
+      best = own->second;
+      best_served = share.served;
     }
     return best;
   }
@@ -135,8 +137,8 @@ class UnidataQueue {
   };
   /// What one client has in a line; our own count as a client.
   struct Share {
-    std::size_t items = 0;
-    std::uint64_t served = 0;  // when one of them was taken last, in takes
+    std::map<Key, const UnidataItem*> items;
+    std::uint64_t served = 0;  // when one was taken last or the first came, in takes of the line
   };
   struct Line {
     std::map<Key, UnidataItem> items;

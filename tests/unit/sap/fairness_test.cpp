@@ -1,6 +1,8 @@
 // No client, slow, greedy or hostile, keeps another from being served, and every wait ends.
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "tests/unit/sap/interface_fixture.h"
 
 namespace s5066::sap {
@@ -32,6 +34,27 @@ TEST_F(Fairness, one_updu_in_so_many_is_of_the_client_served_longest_ago) {
     if (source_of(i) == 5) turns_of_modest.push_back(i);
   }
   EXPECT_EQ(turns_of_modest, (std::vector<std::size_t>{3, 7, 11}));
+}
+
+TEST_F(Fairness, who_sends_now_and_then_does_not_take_the_fair_turns_of_who_waits) {
+  config.queue.fair_turn = 2;
+  config.link_outstanding_octets_max = 1;
+  restart();
+  const ClientId greedy = bind(3, Confirmation::none);
+  const ClientId patient = bind(5, Confirmation::none);
+  const ClientId fitful = bind(6, Confirmation::none);
+  auto urgent = request(kPeer, Bytes(100));
+  urgent.priority = 15;
+  for (int i = 0; i < 40; ++i) give(greedy, urgent);
+  for (int i = 0; i < 10; ++i) give(patient, request(kPeer, Bytes(100)));
+  make(kPeer);
+  std::map<std::uint8_t, int> turns;
+  for (std::size_t i = 0; i < 24; ++i) {
+    if (i == 0 || source_of(i) == 6) give(fitful, request(kPeer, Bytes(100)));
+    confirm(i);
+    ++turns[source_of(i)];
+  }
+  EXPECT_EQ(turns, (std::map<std::uint8_t, int>{{3, 12}, {5, 6}, {6, 6}}));
 }
 
 TEST_F(Fairness, without_fair_turns_priority_alone_decides) {
