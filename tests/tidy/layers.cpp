@@ -77,10 +77,11 @@ const std::vector<Layer>& layers() {
 
       {"gateway core",
        "gateways/(.*_core\\.(h|cpp)|.*_(port|types)\\.(h|cpp)|.*/"
-       "(rcop|bftp|utc_reference)\\.(h|cpp))",
-       {"sis core", "base"},
+       "(rcop|bftp|utc_reference|mule|delivery_report|address_table)\\.(h|cpp))",
+       {"gateway compression", "sis core", "base"},
        {},
        true},
+      {"gateway compression", "gateways/acp142/cdt\\.(h|cpp)", {"base"}, {"zlib"}, true},
       {"gateway sqlite",
        "gateways/common/sqlite_store.*",
        {"gateway shell", "gateway core", "sis core", "posix", "base"},
@@ -125,6 +126,7 @@ const std::vector<Library>& libraries() {
       {"portaudio", "portaudio\\.h"},
       {"sndfile", "sndfile\\.(h|hh)"},
       {"sqlite", "sqlite3\\.h"},
+      {"zlib", "zlib\\.h"},
       {"protobuf", "google/protobuf/.*"},
       {"openssl", "openssl/.*"},
       {"gtest", "(gtest|gmock)/.*"},

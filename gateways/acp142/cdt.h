@@ -1,0 +1,31 @@
+// The compressed data type around a message on P_MUL (RFC 8494 3.2; STANAG 4406 Annex E): BER of an
+// algorithm, a content type and a zlib stream (RFC 1950).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "s5066d/base/bytes.h"
+#include "s5066d/base/result.h"
+
+namespace s5066::acp142 {
+
+inline constexpr std::uint8_t kContentTypeMule = 25;
+
+/// What a sender that means us no good can make of few octets.
+struct InflateLimits {
+  std::size_t octets_max = 64u << 20;
+  std::size_t ratio_max = 200;                // octets out for one octet in …
+  std::size_t octets_always_allowed = 65536;  // … beyond this many
+};
+
+/// With the short forms tagged implicitly, as dissectors and other implementations read them.
+Bytes encode_cdt(ByteSpan content, std::uint8_t content_type = kContentTypeMule);
+
+/// Takes short forms with implicit and explicit tags, definite and indefinite lengths, octet
+/// strings in pieces, and anything behind the end. `unsupported` for another algorithm or content
+/// type, `too_large` over a limit, `bad_checksum` for a stream whose Adler-32 is wrong.
+Result<Bytes> decode_cdt(ByteSpan octets, const InflateLimits& limits,
+                         std::uint8_t content_type = kContentTypeMule);
+
+}  // namespace s5066::acp142

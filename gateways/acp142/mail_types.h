@@ -1,0 +1,102 @@
+// What the parts of the mail gateway say to each other about a message: envelope, parameters of the
+// SMTP extensions (RFC 3461, 6710, 2852, 6152, 3030), and the one line format that SMTP commands
+// and MULE payloads share (RFC 5321 4.1.2, RFC 8494 3.1).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "s5066d/base/bytes.h"
+#include "s5066d/base/result.h"
+#include "s5066d/base/time.h"
+
+namespace s5066::acp142 {
+
+inline constexpr std::size_t kAddressOctetsMax = 254;    // RFC 5321 4.5.3.1.3, without brackets
+inline constexpr std::size_t kLocalPartOctetsMax = 64;   // RFC 5321 4.5.3.1.1
+inline constexpr std::size_t kPathLineOctetsMax = 2048;  // 512, and what the extensions add
+inline constexpr std::size_t kParametersMax = 16;
+
+/// "NOTIFY=NEVER"; the keyword is kept in capitals, the value is empty where there is none.
+struct Parameter {
+  std::string keyword;
+  std::string value;
+  friend bool operator==(const Parameter&, const Parameter&) = default;
+};
+using Parameters = std::vector<Parameter>;
+
+/// An address without its angle brackets and what was said about it. The empty address is the null
+/// reverse path, to which nothing may ever be reported.
+struct Path {
+  std::string address;
+  Parameters parameters;
+  friend bool operator==(const Path&, const Path&) = default;
+};
+
+struct Envelope {
+  Path from;
+  std::vector<Path> recipients;
+  friend bool operator==(const Envelope&, const Envelope&) = default;
+};
+
+struct Mail {
+  Envelope envelope;
+  Bytes content;  // header fields and body, lines end in CRLF
+};
+
+enum class PathUse : std::uint8_t { reverse, forward };
+
+/// "<a@b> KEY=VALUE …". Refuses control characters, octets above 127, and lengths over the limits;
+/// drops a source route (RFC 5321 4.1.1.3). Whether the parameters mean anything is not asked.
+Result<Path> parse_path(std::string_view line, PathUse use);
+std::string to_string(const Path& path);
+
+const std::string* find_parameter(const Parameters& parameters, std::string_view keyword);
+/// Is each one a parameter that a MULE node must know (RFC 8494 6.2), with a value that its RFC
+/// allows? The name of the first that is not.
+std::optional<std::string> bad_parameter(const Parameters& parameters, PathUse use);
+
+/// The part behind the last '@', in lower case; empty where there is none.
+std::string domain_of(std::string_view address);
+std::string lower_case(std::string_view text);
+bool same_but_for_case(std::string_view a, std::string_view b);
+
+/// MT-PRIORITY of a message (RFC 6710), -9..9; 0 when nobody said.
+int mt_priority(const Parameters& from);
+/// 6 - MT-PRIORITY, not below 0 (RFC 8494 3).
+std::uint8_t p_mul_priority(int mt_priority);
+
+/// What the sender of the message wants to be told (RFC 3461 4.1).
+struct Notify {
+  bool success = false;
+  bool failure = true;
+  bool delay = false;
+};
+Notify notify_of(const Parameters& recipient);
+
+/// The value of the first header field of that name, unfolded; empty where there is none. Looks at
+/// no more than the header section.
+std::string header_field(ByteSpan content, std::string_view name);
+/// How many header fields of that name there are.
+std::size_t count_header_fields(ByteSpan content, std::string_view name);
+/// The octets up to and with the empty line that ends the header section.
+std::size_t header_octets(ByteSpan content);
+
+/// What the lines of a content are like. SMTP's DATA may carry neither a CR nor an LF alone: such
+/// an end of line is read differently by different servers.
+struct LineCheck {
+  bool bare = false;        // a CR or LF alone
+  bool zero = false;        // a zero octet
+  bool eight_bit = false;   // an octet above 127
+  std::size_t longest = 0;  // octets of the longest line with its end
+};
+LineCheck check_lines(ByteSpan content);
+
+/// "Sat, 14 Nov 2026 23:13:20 +0000" (RFC 5322 3.3)
+std::string mail_date(UtcSeconds utc);
+
+}  // namespace s5066::acp142

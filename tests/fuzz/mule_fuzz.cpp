@@ -1,0 +1,37 @@
+// Input: what came in over P_MUL. Nothing of it may cost more memory than the limits say, and mail
+// that was understood means the same after it was written and read again.
+#include "gateways/acp142/cdt.h"
+#include "gateways/acp142/mule.h"
+#include "s5066d/base/assert.h"
+
+using namespace s5066;
+using namespace s5066::acp142;
+
+namespace {
+
+void check_payload(ByteSpan payload) {
+  auto mail = decode_mule(payload, {.recipients_max = 50});
+  if (!mail) return;
+  S5066_ASSERT(!mail->envelope.recipients.empty() && mail->envelope.recipients.size() <= 50);
+  std::erase_if(mail->envelope.from.parameters,
+                [](const Parameter& p) { return p.keyword == "SIZE"; });
+  const auto again = decode_mule(encode_mule(mail->envelope, mail->content), {});
+  S5066_ASSERT(again && again->envelope == mail->envelope && again->content == mail->content);
+  static_cast<void>(header_field(mail->content, "Message-ID"));
+  static_cast<void>(check_lines(mail->content));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const ByteSpan input(data, size);
+  check_payload(input);
+  constexpr InflateLimits kLimits{
+      .octets_max = 1u << 20, .ratio_max = 20, .octets_always_allowed = 4096};
+  const auto payload = decode_cdt(input, kLimits);
+  if (!payload) return 0;
+  S5066_ASSERT(payload->size() <= kLimits.octets_max);
+  S5066_ASSERT(*decode_cdt(encode_cdt(*payload), {.ratio_max = 1100}) == *payload);
+  check_payload(*payload);
+  return 0;
+}
