@@ -113,11 +113,13 @@ void Node::serve(Instant now, ClientId id) {
       auto& since = client->second.partial_since;
       if (!client->second.framer.partial()) since.reset();
       if (client->second.framer.partial() && !since) since = now;
+      note_deadline(client->second);
       return;
     }
     client->second.partial_since.reset();
     const auto* frame = std::get_if<sis::Framer::Frame>(&*item);
     client->second.rate.take(now, sis::kHeaderOctets + (frame == nullptr ? 0 : frame->body.size()));
+    note_deadline(client->second);
     take_frame(now, id, *item);
     pump(now);
   }
@@ -184,25 +186,40 @@ void Node::on_deadline(Instant now) {
   drain(now);
   if (is_due(sap_.next_deadline())) sap_.on_deadline(now);
   drain(now);
+  if (is_due(next_client_deadline_)) on_client_deadline(now);
+}
+
+void Node::on_client_deadline(Instant now) {
   std::vector<ClientId> stuck;
-  for (const auto& [id, client] : clients_) {
-    if (is_due(client.rate.next_deadline())) resumed_.push_back(id);
-    if (!client.partial_since) continue;
-    if (is_due(*client.partial_since + config_.partial_primitive_timeout)) stuck.push_back(id);
+  next_client_deadline_.reset();
+  for (auto& [id, client] : clients_) {
+    const bool waited = client.rate.exhausted();
+    client.rate.refill(now);
+    if (waited && !client.rate.exhausted()) resumed_.push_back(id);
+    const auto fails_at = fails_at_of(client);
+    if (fails_at && *fails_at <= now) {
+      stuck.push_back(id);
+    } else {
+      note_deadline(client);
+    }
   }
   for (const ClientId id : stuck) fail(now, id);
   drain(now);
 }
 
+std::optional<Instant> Node::fails_at_of(const Client& client) const {
+  if (!client.partial_since) return std::nullopt;
+  return *client.partial_since + config_.partial_primitive_timeout;
+}
+
+void Node::note_deadline(const Client& client) {
+  next_client_deadline_ = earlier(next_client_deadline_, client.rate.next_deadline());
+  next_client_deadline_ = earlier(next_client_deadline_, fails_at_of(client));
+}
+
 std::optional<Instant> Node::next_deadline() const {
-  std::optional<Instant> next = earlier(dts_.next_deadline(), cas_.next_deadline());
-  next = earlier(next, sap_.next_deadline());
-  for (const auto& [id, client] : clients_) {
-    next = earlier(next, client.rate.next_deadline());
-    if (!client.partial_since) continue;
-    next = earlier(next, *client.partial_since + config_.partial_primitive_timeout);
-  }
-  return next;
+  const auto next = earlier(dts_.next_deadline(), cas_.next_deadline());
+  return earlier(next, earlier(sap_.next_deadline(), next_client_deadline_));
 }
 
 std::optional<NodeAction> Node::poll_action() {

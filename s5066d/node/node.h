@@ -141,6 +141,9 @@ class Node {
 
   void serve(Instant now, ClientId id);
   void tell_pause(ClientId id, Client& client);
+  void on_client_deadline(Instant now);
+  std::optional<Instant> fails_at_of(const Client& client) const;
+  void note_deadline(const Client& client);
   void take_frame(Instant now, ClientId id, const sis::Framer::Item& item);
   void fail(Instant now, ClientId id);
   Result<void> switch_broadcast(Instant now, bool on);
@@ -162,6 +165,8 @@ class Node {
   cas::ChannelAccess cas_;
   sap::SubnetworkInterface sap_;
   std::map<ClientId, Client> clients_;
+  /// None of them is due before; perhaps too early.
+  std::optional<Instant> next_client_deadline_;
   std::vector<ClientId> resumed_;  // may have frames that arrived before their pause
   std::uint32_t last_client_id_ = 0;
   bool modem_working_ = true;

@@ -23,6 +23,7 @@ Result<void> ClientTable::connect(Instant now, ClientId client,
   }
   const bool is_new = clients_.emplace(client, Client{ClientWatch(config_, now)}).second;
   S5066_ASSERT(is_new);
+  watch_changed_ = true;
   if (access) saps_.grant(client, *access);
   counters_.add(Counter::clients_connected);
   return {};
@@ -31,6 +32,7 @@ Result<void> ClientTable::connect(Instant now, ClientId client,
 void ClientTable::forget(ClientId client) {
   saps_.revoke(client);
   clients_.erase(client);
+  watch_changed_ = true;
 }
 
 bool ClientTable::bind(Instant now, ClientId client, const sis::BindRequest& request) {
@@ -40,6 +42,7 @@ bool ClientTable::bind(Instant now, ClientId client, const sis::BindRequest& req
     return !bound_before;
   }
   watch(client).on_bound(now);
+  news_for_some_ = true;
   counters_.add(Counter::clients_bound);
   trace_.on_trace(
       {now, TraceKind::client_bound, config_.address, request.sap.value, request.rank, {}});
@@ -57,6 +60,7 @@ void ClientTable::unbind(Instant now, ClientId client, std::uint8_t reason) {
 void ClientTable::rest(Instant now, ClientId client) {
   Client& record = clients_.at(client);
   record.watch.on_unbound(now);
+  watch_changed_ = true;
   record.flow_off = false;
   record.told = kNormal;
   if (std::exchange(record.paused, false)) outbox_.push(PauseClient{client, false});
@@ -64,44 +68,66 @@ void ClientTable::rest(Instant now, ClientId client) {
 
 std::vector<ClientId> ClientTable::watch_all(Instant now) {
   std::vector<ClientId> inactive;
+  const auto due = next_deadline();
+  if (!due || now < *due) {
+    next_watch_ = due;
+    watch_changed_ = false;
+    return inactive;
+  }
   for (auto& [id, client] : clients_) {
     const auto verdict = client.watch.on_deadline(now);
     if (verdict == ClientWatch::Verdict::send_keep_alive) outbox_.send(id, sis::KeepAlive{});
     if (verdict == ClientWatch::Verdict::inactive) inactive.push_back(id);
   }
+  next_watch_ = earliest();
+  watch_changed_ = false;
   return inactive;
+}
+
+void ClientTable::control_flow(Instant now, StorageLedger& ledger) {
+  if (ledger.changed().all) {
+    for (auto& [id, client] : clients_) control_flow(now, id, client, ledger);
+  } else {
+    for (const ClientId id : ledger.changed().clients) {
+      const auto client = clients_.find(id);
+      if (client != clients_.end()) control_flow(now, id, client->second, ledger);
+    }
+  }
+  ledger.changes_seen();
 }
 
 // S_DATA_FLOW_OFF and ON with a gap between them (A.2.1.14); a client that goes on all the same, or
 // has much in flight, is stopped by not reading its connection.
-void ClientTable::control_flow(Instant now, const StorageLedger& ledger) {
-  const std::size_t one_updu = StorageLedger::charge(config_.mtu);
-  for (auto& [id, client] : clients_) {
-    if (binding(id) == nullptr) continue;
-    const auto [octets_left, updus_left, percent] = ledger.room(id);
-    const bool full = octets_left < one_updu || updus_left == 0;
-    if (!client.flow_off && (percent >= config_.queue.flow_off_percent || full)) {
-      client.flow_off = true;
-      outbox_.send(id, sis::DataFlowOff{});
-    }
-    if (!client.paused && full) {
-      client.paused = true;
-      client.watch.on_paused();
-      outbox_.push(PauseClient{id, true});
-    }
-    if (client.paused && percent < config_.queue.flow_off_percent) {
-      client.paused = false;
-      client.watch.on_resumed(now);
-      outbox_.push(PauseClient{id, false});
-    }
-    if (client.flow_off && percent < config_.queue.flow_on_percent) {
-      client.flow_off = false;
-      outbox_.send(id, sis::DataFlowOn{});
-    }
+void ClientTable::control_flow(Instant now, ClientId id, Client& client,
+                               const StorageLedger& ledger) {
+  if (binding(id) == nullptr) return;
+  const auto [octets_left, updus_left, percent] = ledger.room(id);
+  const bool full = octets_left < StorageLedger::charge(config_.mtu) || updus_left == 0;
+  if (!client.flow_off && (percent >= config_.queue.flow_off_percent || full)) {
+    client.flow_off = true;
+    outbox_.send(id, sis::DataFlowOff{});
+  }
+  if (!client.paused && full) {
+    client.paused = true;
+    client.watch.on_paused();
+    watch_changed_ = true;
+    outbox_.push(PauseClient{id, true});
+  }
+  if (client.paused && percent < config_.queue.flow_off_percent) {
+    client.paused = false;
+    client.watch.on_resumed(now);
+    watch_changed_ = true;
+    outbox_.push(PauseClient{id, false});
+  }
+  if (client.flow_off && percent < config_.queue.flow_on_percent) {
+    client.flow_off = false;
+    outbox_.send(id, sis::DataFlowOn{});
   }
 }
 
 void ClientTable::announce(const sis::SubnetAvailability& availability) {
+  if (!std::exchange(news_for_some_, false) && announced_ == availability) return;
+  announced_ = availability;
   for (auto& [id, client] : clients_) {
     if (binding(id) == nullptr || client.told == availability) continue;
     client.told = availability;
@@ -109,7 +135,7 @@ void ClientTable::announce(const sis::SubnetAvailability& availability) {
   }
 }
 
-std::optional<Instant> ClientTable::next_deadline() const {
+std::optional<Instant> ClientTable::earliest() const {
   std::optional<Instant> next;
   for (const auto& [id, client] : clients_) next = earlier(next, client.watch.next_deadline());
   return next;

@@ -43,7 +43,12 @@ class ClientTable {
   void forget(ClientId client);
 
   bool knows(ClientId client) const { return clients_.count(client) > 0; }
-  ClientWatch& watch(ClientId client) { return clients_.at(client).watch; }
+  /// For anything but on_heard().
+  ClientWatch& watch(ClientId client) {
+    watch_changed_ = true;
+    return clients_.at(client).watch;
+  }
+  void on_heard(Instant now, ClientId client) { clients_.at(client).watch.on_heard(now); }
   const Binding* binding(ClientId client) const { return saps_.binding(client); }
   std::optional<ClientId> client_at(SapId sap) const { return saps_.client_at(sap); }
   const std::map<ClientId, Client>& all() const { return clients_; }
@@ -58,18 +63,29 @@ class ClientTable {
 
   /// Sends the probes that are due; returns the clients that are to be closed as inactive.
   std::vector<ClientId> watch_all(Instant now);
-  void control_flow(Instant now, const StorageLedger& ledger);
+  /// For those whose room has changed since the last call.
+  void control_flow(Instant now, StorageLedger& ledger);
   /// S_SUBNET_AVAILABILITY to each bound client that was told otherwise before (A.2.1.26).
   void announce(const sis::SubnetAvailability& availability);
-  std::optional<Instant> next_deadline() const;
+  /// Perhaps too early, where a client has been heard since it was computed.
+  std::optional<Instant> next_deadline() const { return watch_changed_ ? earliest() : next_watch_; }
 
  private:
+  std::optional<Instant> earliest() const;
+  void control_flow(Instant now, ClientId id, Client& client, const StorageLedger& ledger);
+
   const Config& config_;
   Outbox& outbox_;
   Counters& counters_;
   TraceSink& trace_;
   std::map<ClientId, Client> clients_;
   SapTable saps_;
+  // Events come by the thousand in a second, and few of them are anything to all clients, so what
+  // concerns all is kept from the last time.
+  std::optional<Instant> next_watch_;  // no client is due before
+  bool watch_changed_ = false;         // … unless one has changed
+  sis::SubnetAvailability announced_ = kNormal;
+  bool news_for_some_ = false;  // a client is bound that was not told of it
 };
 
 }  // namespace s5066::sap

@@ -13,7 +13,7 @@ std::size_t StorageLedger::borrowed(std::size_t octets) const {
 bool StorageLedger::take(ClientId client, std::size_t charged) {
   if (charged > octets_left(client) || updus_left(client) == 0) return false;
   Usage& used = clients_[client];
-  lent_ += borrowed(used.octets + charged) - borrowed(used.octets);
+  on_changed(client, lent_ + borrowed(used.octets + charged) - borrowed(used.octets));
   used.octets += charged;
   ++used.updus;
   return true;
@@ -24,14 +24,26 @@ void StorageLedger::give_back(ClientId client, std::size_t charged) {
   S5066_ASSERT(it != clients_.end());
   Usage& used = it->second;
   S5066_ASSERT(used.octets >= charged && used.updus > 0);
-  lent_ -= borrowed(used.octets) - borrowed(used.octets - charged);
+  on_changed(client, lent_ - (borrowed(used.octets) - borrowed(used.octets - charged)));
   used.octets -= charged;
   if (--used.updus == 0) clients_.erase(it);
 }
 
 void StorageLedger::forget(ClientId client) {
-  lent_ -= borrowed(usage(client).octets);
+  on_changed(client, lent_ - borrowed(usage(client).octets));
   clients_.erase(client);
+}
+
+void StorageLedger::on_changed(ClientId client, std::size_t lent) {
+  changed_.all = changed_.all || lent != lent_;
+  lent_ = lent;
+  auto& clients = changed_.clients;
+  if (clients.empty() || clients.back() != client) clients.push_back(client);
+}
+
+void StorageLedger::changes_seen() {
+  changed_.all = false;
+  changed_.clients.clear();
 }
 
 StorageLedger::Usage StorageLedger::usage(ClientId client) const {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <map>
+#include <vector>
 
 #include "s5066d/base/ids.h"
 #include "s5066d/sap/config.h"
@@ -22,6 +23,14 @@ class StorageLedger {
   void give_back(ClientId client, std::size_t charged);
   /// The client is gone, and what it stored with it.
   void forget(ClientId client);
+
+  /// Whose room may be another than at the last call.
+  struct Changed {
+    bool all = false;  // what is lent has changed, and with it everybody's room
+    std::vector<ClientId> clients;
+  };
+  const Changed& changed() const { return changed_; }
+  void changes_seen();
 
   struct Usage {
     std::size_t octets = 0;  // charged
@@ -43,10 +52,12 @@ class StorageLedger {
 
  private:
   std::size_t borrowed(std::size_t octets) const;
+  void on_changed(ClientId client, std::size_t lent);
 
   const QueueConfig config_;
   std::map<ClientId, Usage> clients_;
   std::size_t lent_ = 0;
+  Changed changed_;
 };
 
 }  // namespace s5066::sap

@@ -105,7 +105,7 @@ void SubnetworkInterface::on_primitive(Instant now, ClientId client, sis::Primit
   if (needs_bind && clients_.binding(client) == nullptr) {
     invalid(now, client, static_cast<std::uint8_t>(sis::type_of(primitive)));
   } else {
-    if (clients_.binding(client) != nullptr) clients_.watch(client).on_heard(now);
+    if (clients_.binding(client) != nullptr) clients_.on_heard(now, client);
     std::visit([&](auto& request) { on_request(now, client, request); }, primitive);
   }
   touch(now);

@@ -77,6 +77,7 @@ class UnidataSender {
   void feed(Instant now, const LinkManager& links, const HardLinks& hard_links);
 
   const StorageLedger& ledger() const { return ledger_; }
+  StorageLedger& ledger() { return ledger_; }
   const UnidataQueue& queue() const { return queue_; }
   const DeliveryTable& deliveries() const { return deliveries_; }
 
