@@ -9,6 +9,7 @@
 #include "modem/waveforms/ms110a/listener.h"
 #include "modem/waveforms/reception.h"
 #include "modem/waveforms/stanag4539/listener.h"
+#include "modem/waveforms/traffic_detector.h"
 #include "s5066d/base/assert.h"
 #include "s5066d/base/bounded_queue.h"
 
@@ -23,6 +24,8 @@ constexpr float kSampleMax = 8;
 constexpr float kDcPole = 0.995F;  // blocks below 8 Hz
 /// A burst that is being heard well gives way only to a preamble with this part of the power.
 constexpr float kReplaceStrength = 0.4F;
+/// Samples after which a transmission that was joined late is known to be over, about.
+constexpr std::uint64_t kTrafficLag = kSampleRate * 8U / 10;
 /// Blocks that wait for the signal to come back. More than end while a loss is being noticed.
 constexpr std::size_t kHeldMax = 8;
 /// A symbol's pulse is centred 1.5 samples after the symbol's beginning.
@@ -43,6 +46,11 @@ class BurstReceiver::Impl {
     converted_.reserve(kHop);
     listeners_.push_back(std::make_unique<ms110a::Listener>(converter_.noise_share()));
     listeners_.push_back(std::make_unique<stanag4539::Listener>(converter_.noise_share()));
+    std::vector<TrafficPattern> patterns;
+    for (const auto& listener : listeners_) {
+      for (auto& pattern : listener->traffic()) patterns.push_back(std::move(pattern));
+    }
+    traffic_.emplace(patterns);
   }
 
   void set_modes(std::vector<Mode> modes) { modes_ = std::move(modes); }
@@ -56,7 +64,7 @@ class BurstReceiver::Impl {
   }
 
   std::optional<BurstEvent> poll_event() { return events_.pop(); }
-  bool busy() const { return demodulator_ != nullptr; }
+  bool busy() const { return demodulator_ != nullptr || joined_at_; }
   const Stats& stats() const { return stats_; }
 
  private:
@@ -82,6 +90,32 @@ class BurstReceiver::Impl {
     history_.push(converted_);
     if (demodulator_) receive();
     listen();
+    watch();
+  }
+
+  // A transmission whose preamble was missed keeps the channel busy, too.
+  void watch() {
+    if (demodulator_) return;
+    traffic_->advance(history_);
+    const auto& found = traffic_->finding();
+    if (found && !joined_at_) {
+      joined_at_ = at_sample_;
+      ++stats_.joined;
+      emit(BurstAcquired{.at_sample = at_sample_,
+                         .mode = found->mode,
+                         .snr_db = found->snr_db,
+                         .offset_hz = found->offset_hz});
+    }
+    if (!found && joined_at_) leave(CarrierDownReason::lost);
+  }
+
+  void leave(CarrierDownReason reason) {
+    const std::uint64_t ended = at_sample_ - std::min(at_sample_, kTrafficLag);
+    emit(BurstEnded{.at_sample = at_sample_,
+                    .ended_sample = reason == CarrierDownReason::lost ? std::max(ended, *joined_at_)
+                                                                      : at_sample_,
+                    .reason = reason});
+    joined_at_.reset();
   }
 
   void listen() {
@@ -119,6 +153,8 @@ class BurstReceiver::Impl {
       if (demodulator_->healthy() && reading.strength < kReplaceStrength) return;
       end_burst(CarrierDownReason::replaced, heard_until());
     }
+    if (joined_at_) leave(CarrierDownReason::replaced);
+    traffic_->reset();
     ++stats_.bursts;
     demodulator_ = listener.demodulator(reading);
     emit(BurstAcquired{.at_sample = at_sample_,
@@ -212,6 +248,8 @@ class BurstReceiver::Impl {
   std::unique_ptr<Demodulator> demodulator_;
   std::optional<std::uint64_t> ends_at_;     // the end-of-message mark has been found
   BoundedQueue<BurstBytes> held_{kHeldMax};  // not empty only while the probes are not heard
+  std::optional<TrafficDetector> traffic_;
+  std::optional<std::uint64_t> joined_at_;  // a transmission is on the air that is not received
   BoundedQueue<BurstEvent> events_;
 };
 

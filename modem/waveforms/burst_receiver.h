@@ -2,6 +2,9 @@
 // waveform, rate and interleaver from it, and reports the octets. It never needs to be told where a
 // burst begins, and works on while one is being received: the next preamble replaces a lost burst.
 //
+// A transmission whose preamble was missed is noticed by its probes and acquired without being
+// received: no octets come, the mode is only one of those it may be, and the end is by loss.
+//
 // A block that ends while the signal is not heard is delivered when the signal comes back, and
 // never if it does not.
 //
@@ -34,6 +37,7 @@ class BurstReceiver {
     std::uint64_t samples_sanitized = 0;  // not finite, or far beyond full scale
     std::uint64_t preambles_refused = 0;  // reserved or unwanted mode, or too unclear
     std::uint64_t bursts = 0;
+    std::uint64_t joined = 0;          // transmissions noticed without their preamble
     std::uint64_t blocks_unheard = 0;  // read behind the signal's loss, and not delivered
     std::uint64_t events_dropped = 0;
   };
@@ -52,7 +56,7 @@ class BurstReceiver {
   /// Drain after every process().
   std::optional<BurstEvent> poll_event();
 
-  /// A burst has been acquired and has not ended, events up to now included.
+  /// The channel is in use: a burst has been acquired and has not ended, events up to now included.
   bool busy() const;
   const Stats& stats() const;
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "modem/api/modes.h"
 #include "modem/api/port.h"
@@ -63,6 +64,23 @@ class Demodulator {
   virtual std::int64_t last_heard() const = 0;
 };
 
+/// What repeats in the transmissions of a waveform, or of those of its modes that look alike.
+struct TrafficPattern {
+  static constexpr std::size_t kChipsMax = 32;
+  /// Known symbols, at most kChipsMax; only their differences in phase count.
+  struct Part {
+    std::size_t start = 0;  // in the cycle, symbols
+    std::vector<dsp::Complex> chips;
+  };
+
+  Mode mode;                  // stands for all that look alike
+  std::size_t cycle = 0;      // symbols after which the parts come again
+  unsigned alternatives = 1;  // so many parts stand at each place, of which one is sent
+  double memory_s = 0.5;      // over which sums are taken
+  float enough = 11;          // standard deviations of a sum in noise that are enough to be sure
+  std::vector<Part> parts;
+};
+
 /// Looks for the preambles of one waveform.
 class PreambleListener {
  public:
@@ -73,6 +91,8 @@ class PreambleListener {
   /// Preambles that were found and then not understood: reserved, or too unclear.
   virtual std::uint64_t refused() const = 0;
   virtual std::unique_ptr<Demodulator> demodulator(const PreambleReading& reading) const = 0;
+  /// What shows that a transmission is on the air whose preamble was missed.
+  virtual std::vector<TrafficPattern> traffic() const = 0;
 };
 
 }  // namespace s5066::modem

@@ -11,18 +11,6 @@
 namespace s5066::modem {
 namespace {
 
-Mode mode_of(const char* text) {
-  return *parse_mode(text);
-}
-
-void expect_whole(const std::vector<HeardBurst>& bursts, const Mode& mode, const Bytes& octets) {
-  ASSERT_EQ(bursts.size(), 1u) << to_string(mode);
-  EXPECT_EQ(bursts[0].acquired.mode, mode);
-  EXPECT_EQ(bit_errors(bursts[0].octets(), octets), 0u) << to_string(mode);
-  ASSERT_TRUE(bursts[0].ended);
-  EXPECT_EQ(bursts[0].ended->reason, CarrierDownReason::end_of_message) << to_string(mode);
-}
-
 /// In relation to the power of the burst itself, whose constellation is weaker than its preamble.
 double snr_for(const Mode& mode, double snr_db) {
   const auto table = stanag4539::points(stanag4539::parameters(mode));
@@ -48,24 +36,16 @@ TEST(Stanag4539Wave, every_rate_is_free_of_errors_at_the_ratio_of_the_standard) 
        {Row{"4539-3200-vl", 9}, Row{"4539-4800-vl", 13}, Row{"4539-6400-vl", 16},
         Row{"4539-8000-vl", 19}, Row{"4539-9600-vl", 21}, Row{"4539-9600-us", 25}}) {
     const Mode mode = mode_of(row.mode);
-    const Bytes octets = random_octets(capacity(mode, std::chrono::seconds(18)), 5);
-    Tape tape;
-    tape.silence(0.5).burst(mode, octets);
-    tape.silence(0.5).noise(snr_for(mode, row.snr_db), 6);
-    expect_whole(listen(tape), mode, octets);
+    expect_whole_through(mode, capacity(mode, std::chrono::seconds(18)),
+                         {.snr_db = snr_for(mode, row.snr_db), .seed = 5});
   }
 }
 
 TEST(Stanag4539Wave, a_carrier_off_by_75_hz_either_way_does_no_harm) {
   for (const double offset : {-75.0, -30.5, 7.0, 75.0}) {
     for (const char* text : {"4539-3200-s", "4539-9600-s"}) {
-      const Mode mode = mode_of(text);
-      const Bytes octets = random_octets(1500, 9);
-      Tape tape;
-      tape.silence(0.4).burst(mode, octets);
-      tape.silence(0.5).through({.offset_hz = offset}, 1).noise(28, 7);
-      const auto bursts = listen(tape);
-      expect_whole(bursts, mode, octets);
+      const auto bursts = expect_whole_through(
+          mode_of(text), 1500, {.channel = {.offset_hz = offset}, .snr_db = 28, .seed = 7});
       ASSERT_FALSE(bursts.empty());
       EXPECT_NEAR(bursts[0].acquired.offset_hz, offset, 0.7);
     }
@@ -81,11 +61,10 @@ TEST(Stanag4539Wave, slow_fading_is_followed_with_the_longest_interleaver) {
   for (const Row& row :
        {Row{"4539-3200-vl", 14}, Row{"4539-6400-vl", 23}, Row{"4539-9600-vl", 31}}) {
     const Mode mode = mode_of(row.mode);
-    const Bytes octets = random_octets(capacity(mode, std::chrono::seconds(27)), 2);
-    Tape tape;
-    tape.silence(0.5).burst(mode, octets);
-    tape.silence(0.5).through({.paths = channel::paths_by_name("poor"), .offset_hz = -12}, 2);
-    expect_whole(listen(tape.noise(snr_for(mode, row.snr_db), 2)), mode, octets);
+    expect_whole_through(mode, capacity(mode, std::chrono::seconds(27)),
+                         {.channel = {.paths = channel::paths_by_name("poor"), .offset_hz = -12},
+                          .snr_db = snr_for(mode, row.snr_db),
+                          .seed = 2});
   }
 }
 

@@ -10,18 +10,6 @@
 namespace s5066::modem {
 namespace {
 
-Mode mode_of(const char* text) {
-  return *parse_mode(text);
-}
-
-void expect_whole(const std::vector<HeardBurst>& bursts, const Mode& mode, const Bytes& octets) {
-  ASSERT_EQ(bursts.size(), 1u) << to_string(mode);
-  EXPECT_EQ(bursts[0].acquired.mode, mode);
-  EXPECT_EQ(bit_errors(bursts[0].octets(), octets), 0u) << to_string(mode);
-  ASSERT_TRUE(bursts[0].ended);
-  EXPECT_EQ(bursts[0].ended->reason, CarrierDownReason::end_of_message) << to_string(mode);
-}
-
 TEST(ModemWave, every_mode_arrives_whole_and_on_time_over_a_clean_cable) {
   for (const Mode& mode : all_modes()) {
     for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{300}}) {
@@ -62,23 +50,16 @@ TEST(ModemWave, every_mode_is_free_of_errors_at_the_ratio_of_the_standard) {
         Row{"110a-600-long", 4}, Row{"110a-1200-short", 7}, Row{"110a-1200-long", 7},
         Row{"110a-2400-short", 11}, Row{"110a-2400-long", 10}}) {
     const Mode mode = mode_of(row.mode);
-    const Bytes octets = random_octets(capacity(mode, std::chrono::seconds(15)), 5);
-    Tape tape;
-    tape.silence(0.5).burst(mode, octets);
-    expect_whole(listen(tape.silence(0.5).noise(row.snr_db, 6)), mode, octets);
+    expect_whole_through(mode, capacity(mode, std::chrono::seconds(15)),
+                         {.snr_db = row.snr_db, .seed = 5});
   }
 }
 
 TEST(ModemWave, a_carrier_off_by_75_hz_either_way_does_no_harm) {
   for (const double offset : {-90.0, -75.0, -30.5, 7.0, 75.0, 90.0}) {
     for (const char* text : {"110a-300-short", "110a-2400-short"}) {
-      const Mode mode = mode_of(text);
-      const Bytes octets = random_octets(400, 9);
-      Tape tape;
-      tape.silence(0.4).burst(mode, octets);
-      tape.silence(0.5).through({.offset_hz = offset}, 1).noise(12, 7);
-      const auto bursts = listen(tape);
-      expect_whole(bursts, mode, octets);
+      const auto bursts = expect_whole_through(
+          mode_of(text), 400, {.channel = {.offset_hz = offset}, .snr_db = 12, .seed = 7});
       ASSERT_FALSE(bursts.empty());
       EXPECT_NEAR(bursts[0].acquired.offset_hz, offset, 0.7);
     }
@@ -98,12 +79,9 @@ TEST(ModemWave, two_fixed_paths_are_put_together_again) {
   for (std::size_t i = 0; i < channels.size(); ++i) {
     for (const char* text : {"110a-600-short", "110a-2400-short"}) {
       SCOPED_TRACE(std::to_string(i) + " " + text);
-      const Mode mode = mode_of(text);
-      const Bytes octets = random_octets(1500, i);
-      Tape tape;
-      tape.silence(0.4).burst(mode, octets);
-      tape.silence(0.5).through({.paths = channels[i], .offset_hz = 20}, 1).noise(16, 8);
-      expect_whole(listen(tape), mode, octets);
+      expect_whole_through(
+          mode_of(text), 1500,
+          {.channel = {.paths = channels[i], .offset_hz = 20}, .snr_db = 16, .seed = i + 1});
     }
   }
 }
@@ -121,11 +99,10 @@ TEST(ModemWave, slow_fading_is_followed_with_the_long_interleaver) {
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
       SCOPED_TRACE(std::string(row.mode) + " seed " + std::to_string(seed));
       const Mode mode = mode_of(row.mode);
-      const Bytes octets = random_octets(capacity(mode, std::chrono::seconds(30)), seed);
-      Tape tape;
-      tape.silence(0.5).burst(mode, octets);
-      tape.silence(0.5).through({.paths = channel::paths_by_name("poor"), .offset_hz = -12}, seed);
-      expect_whole(listen(tape.noise(row.snr_db, seed)), mode, octets);
+      expect_whole_through(mode, capacity(mode, std::chrono::seconds(30)),
+                           {.channel = {.paths = channel::paths_by_name("poor"), .offset_hz = -12},
+                            .snr_db = row.snr_db,
+                            .seed = seed});
     }
   }
 }

@@ -2,6 +2,8 @@
 // end.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <span>
 #include <vector>
 
@@ -123,6 +125,39 @@ inline std::size_t bit_errors(const Bytes& a, const Bytes& b) {
     }
   }
   return errors;
+}
+
+inline Mode mode_of(const char* text) {
+  return *parse_mode(text);
+}
+
+/// One burst was heard, and it is this one from end to end.
+inline void expect_whole(const std::vector<HeardBurst>& bursts, const Mode& mode,
+                         const Bytes& octets) {
+  ASSERT_EQ(bursts.size(), 1u) << to_string(mode);
+  EXPECT_EQ(bursts[0].acquired.mode, mode);
+  EXPECT_EQ(bit_errors(bursts[0].octets(), octets), 0u) << to_string(mode);
+  ASSERT_TRUE(bursts[0].ended);
+  EXPECT_EQ(bursts[0].ended->reason, CarrierDownReason::end_of_message) << to_string(mode);
+}
+
+/// What becomes of a burst between transmitter and receiver.
+struct Air {
+  channel::Watterson::Config channel;
+  double snr_db = 30;  // to a burst with gain 1
+  std::uint64_t seed = 1;
+};
+
+/// Random octets of that many go through the air and must arrive whole.
+inline std::vector<HeardBurst> expect_whole_through(const Mode& mode, std::size_t octets_count,
+                                                    const Air& air) {
+  const Bytes octets = random_octets(octets_count, air.seed);
+  Tape tape;
+  tape.silence(0.5).burst(mode, octets);
+  tape.silence(0.5).through(air.channel, air.seed).noise(air.snr_db, air.seed + 1);
+  auto bursts = listen(tape);
+  expect_whole(bursts, mode, octets);
+  return bursts;
 }
 
 }  // namespace s5066::modem

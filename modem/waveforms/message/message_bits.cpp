@@ -3,10 +3,19 @@
 #include <algorithm>
 
 namespace s5066::modem {
-namespace {
-constexpr std::uint32_t kEndOfMessage = 0x4B65A5B2;  // first bit most significant
-constexpr unsigned kEndOfMessageBits = 32;
-}  // namespace
+
+std::vector<std::uint8_t> message_bits(ByteSpan bytes, unsigned flush_bits,
+                                       std::size_t block_bits) {
+  std::vector<std::uint8_t> bits;
+  bits.reserve(8 * bytes.size() + kEndOfMessageBits + flush_bits + block_bits);
+  for (const std::uint8_t octet : bytes) {
+    for (unsigned i = 0; i < 8; ++i) bits.push_back(octet >> i & 1);
+  }
+  for (unsigned i = kEndOfMessageBits; i-- > 0;) bits.push_back(kEndOfMessage >> i & 1);
+  const std::size_t least = bits.size() + flush_bits;
+  bits.resize((least + block_bits - 1) / block_bits * block_bits, 0);
+  return bits;
+}
 
 MessageBits::Portion MessageBits::push(std::span<const std::uint8_t> bits) {
   bits_.insert(bits_.end(), bits.begin(), bits.end());

@@ -1,6 +1,5 @@
-// The decoded bits of a transmission, as a stream: looks for the end-of-message mark at any bit
-// offset and gives out octets, least significant bit first, once it is certain that no mark begins
-// in them.
+// The bits of a transmission: octets, least significant bit first, and behind them the mark that
+// ends the message.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +11,15 @@
 
 namespace s5066::modem {
 
+/// Sent behind the last user bit, most significant bit first (MIL-STD-188-110A 5.3.2.3.1).
+inline constexpr std::uint32_t kEndOfMessage = 0x4B65A5B2;
+inline constexpr unsigned kEndOfMessageBits = 32;
+
+/// User bits, mark, and at least `flush_bits` zeros, up to the end of a block.
+std::vector<std::uint8_t> message_bits(ByteSpan bytes, unsigned flush_bits, std::size_t block_bits);
+
+/// Decoded bits as a stream: looks for the mark at any bit offset and gives out octets once it is
+/// certain that no mark begins in them.
 class MessageBits {
  public:
   struct Portion {

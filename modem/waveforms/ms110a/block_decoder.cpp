@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "modem/waveforms/ms110a/symbols.h"
 #include "s5066d/base/assert.h"
@@ -20,6 +21,7 @@ BlockDecoder::BlockDecoder(const Parameters& p) : p_(p) {
 }
 
 BlockDecoder::Block BlockDecoder::take(std::span<const float> llr) {
+  bits_.clear();
   if (p_.coded) {
     combine_repeated(llr);
     start_ = siso_.decode({pairs_, start_, about_pairs_, information_});
@@ -31,8 +33,14 @@ BlockDecoder::Block BlockDecoder::take(std::span<const float> llr) {
   float wrong = 0;
   for (const float value : information_) wrong += 1 / (1 + std::exp(std::abs(value)));
   error_share_ = wrong / static_cast<float>(information_.size());
-  Block block;
-  look_for_mark(block);
+  MessageBits::Portion portion = message_.push(bits_);
+  Block block{.bytes = std::move(portion.bytes),
+              .first_bit = portion.first_bit,
+              .blocks_in_all = std::nullopt};
+  if (portion.ended_after) {
+    const std::uint64_t sent = *portion.ended_after + kFlushBits;
+    block.blocks_in_all = (sent + p_.block_user_bits() - 1) / p_.block_user_bits();
+  }
   return block;
 }
 
@@ -72,38 +80,6 @@ void BlockDecoder::combine_repeated(std::span<const float> llr) const {
   }
   about_pairs_.resize(pairs_.size());
   information_.resize(pairs_.size() / 2);
-}
-
-void BlockDecoder::look_for_mark(Block& block) {
-  block.first_bit = first_bit_;
-  const std::uint64_t settled = first_bit_ + bits_.size();
-  while (searched_ < settled) {
-    shift_register_ = shift_register_ << 1 | bits_[searched_ - first_bit_];
-    ++searched_;
-    if (searched_ < kEndOfMessageBits || shift_register_ != kEndOfMessage) continue;
-    const std::uint64_t sent = searched_ + kFlushBits;
-    block.blocks_in_all = (sent + p_.block_user_bits() - 1) / p_.block_user_bits();
-    block.bytes = take_octets(searched_ - kEndOfMessageBits);
-    return;
-  }
-  const std::uint64_t may_begin_a_mark = std::min<std::uint64_t>(settled, kEndOfMessageBits - 1);
-  block.bytes = take_octets(settled - may_begin_a_mark);
-}
-
-// Whole octets before `to_bit`; the rest waits for the next block.
-Bytes BlockDecoder::take_octets(std::uint64_t to_bit) {
-  Bytes bytes;
-  if (to_bit <= first_bit_) return bytes;
-  const auto count = static_cast<std::size_t>((to_bit - first_bit_) / 8);
-  bytes.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    unsigned octet = 0;
-    for (std::size_t b = 0; b < 8; ++b) octet |= static_cast<unsigned>(bits_[8 * i + b]) << b;
-    bytes.push_back(static_cast<std::uint8_t>(octet));
-  }
-  bits_.erase(bits_.begin(), bits_.begin() + static_cast<std::ptrdiff_t>(8 * count));
-  first_bit_ += 8 * count;
-  return bytes;
 }
 
 }  // namespace s5066::modem::ms110a

@@ -1,6 +1,5 @@
-// From soft bits to octets: collects an interleaver block, undoes interleaving, repetition and
-// convolutional code, and looks for the end-of-message mark at any bit offset. Octets go out once
-// it is certain that no mark begins in them.
+// From the soft bits of an interleaver block to octets: undoes interleaving, repetition and
+// convolutional code.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +10,7 @@
 #include "modem/dsp/interleaver.h"
 #include "modem/dsp/siso.h"
 #include "modem/dsp/viterbi.h"
+#include "modem/waveforms/message/message_bits.h"
 #include "modem/waveforms/ms110a/parameters.h"
 #include "s5066d/base/bytes.h"
 
@@ -38,24 +38,20 @@ class BlockDecoder {
 
  private:
   void combine_repeated(std::span<const float> llr) const;
-  void look_for_mark(Block& block);
-  Bytes take_octets(std::uint64_t to_bit);
 
   Parameters p_;
   std::optional<dsp::Interleaver> interleaver_;
   dsp::ViterbiDecoder viterbi_;
   dsp::SisoDecoder::States start_ = dsp::SisoDecoder::zero_state();  // of the next block
   float error_share_ = 0;
+  MessageBits message_;
   // Scratch of a call.
   mutable dsp::SisoDecoder siso_;
   mutable std::vector<float> loaded_;
   mutable std::vector<float> pairs_;
   mutable std::vector<float> about_pairs_;
   mutable std::vector<float> information_;
-  std::vector<std::uint8_t> bits_;  // decoded, not yet given out
-  std::uint64_t first_bit_ = 0;     // number of bits_[0]
-  std::uint64_t searched_ = 0;      // bits that went through the shift register
-  std::uint32_t shift_register_ = 0;
+  std::vector<std::uint8_t> bits_;  // decoded by this call
 };
 
 }  // namespace s5066::modem::ms110a

@@ -8,6 +8,8 @@ namespace {
 /// So much stronger is another preamble, or this one after a false start.
 constexpr float kStrongerBy = 1.5F;
 constexpr float kAnewBy = 4;
+/// The many sets of patterns fit to speech better than the probes do.
+constexpr float kWalshEnough = 15;
 }  // namespace
 
 std::optional<PreambleReading> Listener::advance(const SampleHistory& history) {
@@ -34,6 +36,39 @@ std::unique_ptr<Demodulator> Listener::demodulator(const PreambleReading& readin
     return std::make_unique<WalshDemodulator>(reading, noise_share_);
   }
   return std::make_unique<BurstDemodulator>(reading, noise_share_);
+}
+
+// The probes, which come again with the scrambler every 160 or 480 symbols, or at 75 bit/s the sets
+// of scrambled patterns. Modes that share the length of their frames look alike.
+std::vector<TrafficPattern> Listener::traffic() const {
+  std::vector<TrafficPattern> patterns;
+  for (const std::uint32_t rate_bps : {600U, 2400U, 75U}) {
+    const Mode mode{Waveform::ms110a, rate_bps, Interleaver::short_};
+    const Parameters p = parameters(mode);
+    unsigned frames = 1;
+    while (frames * p.frame_symbols() % kDataScramblerPeriod != 0) ++frames;
+    TrafficPattern pattern{.mode = mode, .cycle = std::size_t{frames} * p.frame_symbols()};
+    if (p.walsh) {
+      pattern.alternatives = 4;
+      pattern.memory_s = 1;
+      pattern.enough = kWalshEnough;
+    }
+    const unsigned known = p.walsh ? p.data_symbols : p.probe_symbols;
+    for (unsigned frame = 0; frame < frames; ++frame) {
+      const unsigned first = frame * p.frame_symbols() + (p.walsh ? 0 : p.data_symbols);
+      for (unsigned bits = 0; bits < pattern.alternatives; ++bits) {
+        TrafficPattern::Part part{.start = first};
+        for (unsigned i = 0; i < known; ++i) {
+          const unsigned tribit = p.walsh ? walsh_pattern(p, 0, bits)[i % 8] : 0;
+          part.chips.push_back(point(static_cast<std::uint8_t>(
+              tribit + data_scrambler()[(first + i) % kDataScramblerPeriod])));
+        }
+        pattern.parts.push_back(std::move(part));
+      }
+    }
+    patterns.push_back(std::move(pattern));
+  }
+  return patterns;
 }
 
 }  // namespace s5066::modem::ms110a

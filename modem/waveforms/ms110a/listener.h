@@ -16,6 +16,7 @@ class Listener final : public PreambleListener {
   std::optional<PreambleReading> advance(const SampleHistory& history) override;
   std::uint64_t refused() const override { return refused_; }
   std::unique_ptr<Demodulator> demodulator(const PreambleReading& reading) const override;
+  std::vector<TrafficPattern> traffic() const override;
 
  private:
   float noise_share_;

@@ -3,25 +3,13 @@
 #include <algorithm>
 
 #include "modem/dsp/viterbi.h"
+#include "modem/waveforms/message/message_bits.h"
 #include "modem/waveforms/ms110a/parameters.h"
 
 namespace s5066::modem::ms110a {
 namespace {
 
 using Bits = std::vector<std::uint8_t>;
-
-// User bits, end-of-message mark, flush, and zeros to the end of the last block.
-Bits transmitted_bits(ByteSpan bytes, unsigned block_bits) {
-  Bits bits;
-  bits.reserve(8 * bytes.size() + kEndOfMessageBits + kFlushBits + block_bits);
-  for (const std::uint8_t octet : bytes) {
-    for (unsigned i = 0; i < 8; ++i) bits.push_back(octet >> i & 1);
-  }
-  for (unsigned i = kEndOfMessageBits; i-- > 0;) bits.push_back(kEndOfMessage >> i & 1);
-  const std::size_t least = bits.size() + kFlushBits;
-  bits.resize((least + block_bits - 1) / block_bits * block_bits, 0);
-  return bits;
-}
 
 Bits encode(const Bits& bits, unsigned repetition) {
   Bits coded;
@@ -90,7 +78,7 @@ std::vector<std::uint8_t> preamble_segment(std::uint8_t d1, std::uint8_t d2, uns
 
 std::vector<std::uint8_t> symbols(const Mode& mode, ByteSpan bytes) {
   const Parameters p = parameters(mode);
-  Bits sent = transmitted_bits(bytes, p.block_user_bits());
+  Bits sent = message_bits(bytes, kFlushBits, p.block_user_bits());
   if (p.coded) sent = encode(sent, p.repetition);
   if (p.interleaved) {
     const dsp::Interleaver interleaver(p.interleaver);

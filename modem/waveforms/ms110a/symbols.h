@@ -10,9 +10,6 @@
 
 namespace s5066::modem::ms110a {
 
-/// Sent behind the last user bit, most significant bit first (5.3.2.3.1).
-inline constexpr std::uint32_t kEndOfMessage = 0x4B65A5B2;
-inline constexpr unsigned kEndOfMessageBits = 32;
 inline constexpr unsigned kFlushBits = 144;
 
 /// The 480 tribits of one preamble segment.

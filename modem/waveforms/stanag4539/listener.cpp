@@ -131,4 +131,14 @@ std::unique_ptr<Demodulator> Listener::demodulator(const PreambleReading& readin
   return std::make_unique<BurstDemodulator>(reading, noise_share_);
 }
 
+// The probes, whose sign does not matter. A preamble that is inserted shifts them; those behind it
+// add up anew.
+std::vector<TrafficPattern> Listener::traffic() const {
+  TrafficPattern::Part part{.start = kFrameData, .chips = phases_of(stanag4539::probe())};
+  return {{.mode = {Waveform::stanag4539, 3200, Interleaver::short_},
+           .cycle = kFrameSymbols,
+           .memory_s = 1,
+           .parts = {std::move(part)}}};
+}
+
 }  // namespace s5066::modem::stanag4539

@@ -2,6 +2,7 @@
 
 #include "modem/api/airtime.h"
 #include "modem/dsp/viterbi.h"
+#include "modem/waveforms/message/message_bits.h"
 #include "s5066d/base/assert.h"
 
 namespace s5066::modem::stanag4539 {
@@ -10,18 +11,6 @@ namespace {
 using Bits = std::vector<std::uint8_t>;
 
 constexpr unsigned kTailBits = 6;  // the memory of the encoder
-
-// User bits, end-of-message mark, and zeros to the end of the last block.
-Bits transmitted_bits(ByteSpan bytes, unsigned block_bits) {
-  Bits bits;
-  bits.reserve(8 * bytes.size() + kEndOfMessageBits + block_bits);
-  for (const std::uint8_t octet : bytes) {
-    for (unsigned i = 0; i < 8; ++i) bits.push_back(octet >> i & 1);
-  }
-  for (unsigned i = kEndOfMessageBits; i-- > 0;) bits.push_back(kEndOfMessage >> i & 1);
-  bits.resize((bits.size() + block_bits - 1) / block_bits * block_bits, 0);
-  return bits;
-}
 
 /// Puts frames behind each other, and a preamble between cycles.
 class Composer {
@@ -77,7 +66,7 @@ Bits encode_block(std::span<const std::uint8_t> bits) {
 std::vector<std::uint8_t> symbols(const Mode& mode, ByteSpan bytes) {
   const Parameters p = parameters(mode);
   const unsigned block_bits = p.block_user_bits();
-  const Bits bits = transmitted_bits(bytes, block_bits);
+  const Bits bits = message_bits(bytes, 0, block_bits);
   std::vector<std::uint8_t> out;
   out.reserve(burst_symbols(mode, bytes.size()));
   Composer composer(p, out);

@@ -12,10 +12,6 @@
 
 namespace s5066::modem::stanag4539 {
 
-/// Sent behind the last user bit, most significant bit first.
-inline constexpr std::uint32_t kEndOfMessage = 0x4B65A5B2;
-inline constexpr unsigned kEndOfMessageBits = 32;
-
 /// Which of six coded bits, two for each of three information bits, are sent: rate 3/4.
 inline constexpr std::array<bool, 6> kSent = {true, true, true, false, false, true};
 
