@@ -75,9 +75,15 @@ const std::vector<Layer>& layers() {
         "modem/api", "posix", "base"},
        shell_and({"program_options"})},
 
+      {"gateway erasure code",
+       "gateways/acp142/erasure_code\\.cpp",
+       {"gateway core", "base"},
+       {"isal"},
+       true},
       {"gateway core",
        "gateways/(.*_core\\.(h|cpp)|.*_(port|types)\\.(h|cpp)|.*/"
-       "(rcop|bftp|utc_reference|mule|delivery_report|address_table)\\.(h|cpp))",
+       "(rcop|bftp|utc_reference|mule|delivery_report|address_table|p_mul_[a-z_]*|erasure_code|"
+       "carrier)\\.(h|cpp))",
        {"gateway compression", "sis core", "base"},
        {},
        true},
@@ -129,6 +135,7 @@ const std::vector<Library>& libraries() {
       {"zlib", "zlib\\.h"},
       {"protobuf", "google/protobuf/.*"},
       {"openssl", "openssl/.*"},
+      {"isal", "isa-l/.*"},
       {"gtest", "(gtest|gmock)/.*"},
   };
   return table;

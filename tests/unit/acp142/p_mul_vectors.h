@@ -1,0 +1,25 @@
+// Worked P_MUL PDUs with their octets, each shown by tshark to be what it says, and random ones.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gateways/acp142/p_mul_pdu.h"
+#include "s5066d/base/rng.h"
+
+namespace s5066::acp142::test {
+
+struct Vector {
+  std::string name;
+  std::string hex;
+  Pdu pdu;
+  bool ranges = false;    // its list of missing blocks is written with ranges
+  bool canonical = true;  // we write the same octets
+};
+
+const std::vector<Vector>& vectors();
+
+/// Any PDU that encode() takes. Fragments and lists stay short.
+Pdu random_pdu(Rng& rng);
+
+}  // namespace s5066::acp142::test
