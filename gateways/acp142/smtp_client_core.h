@@ -1,0 +1,119 @@
+// Delivers one message to a mail server by SMTP (RFC 5321) or LMTP (RFC 2033), without its socket,
+// and tells for each recipient what became of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "gateways/acp142/mail_types.h"
+#include "s5066d/base/bytes.h"
+#include "s5066d/base/time.h"
+
+namespace s5066::acp142 {
+
+/// What became of one recipient.
+struct RecipientOutcome {
+  enum class Kind : std::uint8_t {
+    delivered,  // the server has taken it over
+    deferred,   // try again later
+    failed,     // never try again
+  };
+  Kind kind = Kind::deferred;
+  std::string status = "4.0.0";  // RFC 3463
+  std::string text;              // what the server said, or what we know
+};
+
+class SmtpClientCore {
+ public:
+  struct Config {
+    std::string hostname = "localhost";
+    bool lmtp = false;
+    std::size_t reply_octets_max = 2048;             // of one line
+    std::size_t reply_lines_max = 100;               // of one reply
+    Duration reply_wait = std::chrono::minutes(5);   // RFC 5321 4.5.3.2
+    Duration final_wait = std::chrono::minutes(10);  // for the reply to the end of the content
+  };
+
+  struct Send {
+    std::string text;
+  };
+  /// Once, with an outcome for each recipient in the order of the envelope.
+  struct Done {
+    std::vector<RecipientOutcome> outcomes;
+    bool reports = false;  // the server said DSN: it tells about success itself
+  };
+  struct Close {};
+  using Action = std::variant<Send, Done, Close>;
+
+  SmtpClientCore(const Config& config, std::shared_ptr<const Mail> mail);
+
+  void on_connected(Instant now);
+  void on_bytes(Instant now, ByteSpan octets);
+  /// The connection is gone, or never was.
+  void on_disconnected(Instant now, std::string why);
+  void on_deadline(Instant now);
+
+  std::optional<Action> poll_action();
+  std::optional<Instant> next_deadline() const { return deadline_; }
+
+ private:
+  enum class Phase : std::uint8_t {
+    greeting,
+    hello,
+    plain_hello,  // EHLO was not understood
+    envelope,
+    content,  // its last octet is sent
+    done,
+  };
+  struct Reply {
+    int code = 0;
+    std::string text;  // of all lines, joined
+  };
+  /// A command of the envelope whose reply is to come.
+  struct Command {
+    enum class Kind : std::uint8_t { mail, recipient, data } kind;
+    std::size_t recipient = 0;
+  };
+
+  void on_line(Instant now, std::string_view line);
+  void on_reply(Instant now, const Reply& reply);
+  void on_hello_reply(Instant now, const Reply& reply);
+  void on_envelope_reply(Instant now, const Reply& reply);
+  void on_content_reply(const Reply& reply);
+  void begin(Instant now);
+  void send_next(Instant now);
+  void send_content(Instant now);
+  std::string filtered(const Path& path, bool recipient) const;
+  bool offers(std::string_view keyword) const;
+  void settle(RecipientOutcome::Kind kind, std::string status, const std::string& text);
+  void settle(const Reply& reply);
+  void finish();
+  void send(Instant now, std::string text, Duration wait);
+
+  const Config config_;
+  std::shared_ptr<const Mail> mail_;
+  Phase phase_ = Phase::greeting;
+  std::optional<Instant> deadline_;
+  std::deque<Action> actions_;
+  std::string input_;
+  Reply reply_;
+  std::size_t reply_lines_ = 0;
+  std::vector<std::string> offered_;  // lines of the EHLO reply, in lower case
+  LineCheck lines_;
+  bool binary_ = false;
+  bool by_chunk_ = false;
+  std::vector<std::optional<RecipientOutcome>> outcomes_;
+  std::vector<std::size_t> accepted_;
+  std::deque<Command> unsent_;
+  std::deque<Command> unanswered_;
+  std::size_t answers_ = 0;  // to the content, LMTP has one for each accepted recipient
+};
+
+}  // namespace s5066::acp142

@@ -1,0 +1,66 @@
+// Input: an octet that chooses protocol, cuts and answers of the spool, then what a client sends.
+// However it is cut, no message goes to the spool with a line end that another server could take
+// for the end of the message, none over the limits, and memory stays bounded.
+#include "gateways/acp142/smtp_server_core.h"
+#include "s5066d/base/assert.h"
+#include "s5066d/base/rng.h"
+
+using namespace s5066;
+using namespace s5066::acp142;
+
+namespace {
+
+bool drain(SmtpServerCore& core, const SmtpServerCore::Config& config) {
+  bool committing = false;
+  while (auto action = core.poll_action()) {
+    if (const auto* send = std::get_if<SmtpServerCore::Send>(&*action)) {
+      S5066_ASSERT(send->text.size() > 5 && send->text.substr(send->text.size() - 2) == "\r\n");
+    } else if (const auto* commit = std::get_if<SmtpServerCore::Commit>(&*action)) {
+      const Mail& mail = commit->mail;
+      committing = true;
+      S5066_ASSERT(mail.content.size() <= config.message_octets_max);
+      S5066_ASSERT(!mail.envelope.recipients.empty());
+      S5066_ASSERT(mail.envelope.recipients.size() <= config.recipients_max);
+      const std::string* body = find_parameter(mail.envelope.from.parameters, "BODY");
+      const bool binary = body != nullptr && lower_case(*body).rfind("binary", 0) == 0;
+      S5066_ASSERT(binary || !check_lines(mail.content).bare);
+    }
+  }
+  return committing;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  Rng rng(data[0]);
+  AddressTable table;
+  S5066_ASSERT(table.add({"far.example", {.own = false, .stations = {{2}}}}));
+  SmtpServerCore::Config config;
+  config.lmtp = data[0] % 2 == 1;
+  config.message_octets_max = 500;
+  config.recipients_max = 3;
+  config.command_octets_max = 200;
+  config.text_line_octets_max = 50;
+  IntakeRoom room{.octets_max = 800, .octets = 0};
+  SmtpServerCore::Stats stats;
+  {
+    SmtpServerCore core(config, table, room, stats);
+    Instant now{};
+    core.on_connected(now);
+    for (std::size_t at = 1; at < size;) {
+      const std::size_t piece = std::min<std::size_t>(1 + rng.below(64), size - at);
+      core.on_bytes(now, {data + at, piece});
+      at += piece;
+      now += std::chrono::seconds(rng.below(3));
+      while (drain(core, config)) {
+        core.on_committed(now, static_cast<CommitOutcome>(rng.below(3)));
+      }
+      core.on_deadline(now);
+      S5066_ASSERT(room.octets <= room.octets_max);
+    }
+    drain(core, config);
+  }
+  S5066_ASSERT(room.octets == 0);
+  return 0;
+}

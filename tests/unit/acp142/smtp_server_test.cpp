@@ -1,0 +1,310 @@
+#include "gateways/acp142/smtp_server_core.h"
+
+#include <gtest/gtest.h>
+
+namespace s5066::acp142 {
+namespace {
+
+using std::chrono::seconds;
+
+class SmtpServer : public testing::Test {
+ protected:
+  SmtpServer() {
+    static_cast<void>(table.add({"far.example", {.own = false, .stations = {{2}}}}));
+    config.hostname = "gw";
+    config.message_octets_max = 10000;
+  }
+  /// A new session that has said hello.
+  void greet(const char* hello = "EHLO me\r\n") {
+    core.emplace(config, table, room, stats);
+    core->on_connected(now);
+    say(hello);
+  }
+  /// Sends it, and answers with all that comes back.
+  std::string say(std::string_view text) {
+    core->on_bytes(now, {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+    return drain();
+  }
+  std::string drain() {
+    std::string said;
+    while (auto action = core->poll_action()) {
+      if (auto* send = std::get_if<SmtpServerCore::Send>(&*action)) said += send->text;
+      if (auto* commit = std::get_if<SmtpServerCore::Commit>(&*action)) commits.push_back(*commit);
+      if (std::holds_alternative<SmtpServerCore::Close>(*action)) closed = true;
+    }
+    return said;
+  }
+  std::string commit(CommitOutcome outcome = CommitOutcome::committed) {
+    core->on_committed(now, outcome);
+    return drain();
+  }
+  std::string content(std::size_t i = 0) const {
+    return {commits.at(i).mail.content.begin(), commits.at(i).mail.content.end()};
+  }
+  void begin() {
+    greet();
+    say("MAIL FROM:<a@b>\r\nRCPT TO:<x@far.example>\r\n");
+  }
+
+  SmtpServerCore::Config config;
+  AddressTable table;
+  IntakeRoom room;
+  SmtpServerCore::Stats stats;
+  Instant now{};
+  std::optional<SmtpServerCore> core;
+  std::vector<SmtpServerCore::Commit> commits;
+  bool closed = false;
+};
+
+TEST_F(SmtpServer, a_message_is_answered_with_250_only_after_the_spool_has_it) {
+  greet();
+  EXPECT_EQ(say("MAIL FROM:<a@b> BODY=8BITMIME RET=HDRS\r\n"), "250 2.1.0 Go on\r\n");
+  EXPECT_EQ(say("RCPT TO:<x@far.example> NOTIFY=NEVER\r\n"), "250 2.1.5 Go on\r\n");
+  EXPECT_EQ(say("DATA\r\n").substr(0, 4), "354 ");
+  EXPECT_EQ(say("S: x\r\n\r\n..dot\r\n.\r\n"), "");
+  ASSERT_EQ(commits.size(), 1u);
+  EXPECT_EQ(content(), "S: x\r\n\r\n.dot\r\n");
+  EXPECT_EQ(to_string(commits[0].mail.envelope.from), "<a@b> BODY=8BITMIME RET=HDRS");
+  EXPECT_EQ(to_string(commits[0].mail.envelope.recipients[0]), "<x@far.example> NOTIFY=NEVER");
+  EXPECT_EQ(commits[0].client, "me");
+  EXPECT_FALSE(core->reading());
+  EXPECT_EQ(commit(), "250 2.0.0 Accepted\r\n");
+  EXPECT_TRUE(core->reading());
+  EXPECT_EQ(stats.messages, 1u);
+  EXPECT_EQ(room.octets, 0u);
+}
+
+TEST_F(SmtpServer, everything_may_come_in_one_piece_or_octet_by_octet) {
+  const std::string all =
+      "EHLO me\r\nMAIL FROM:<>\r\nRCPT TO:<x@far.example>\r\nRCPT TO:<y@far.example>\r\nDATA\r\n"
+      "A: b\r\n\r\nhi\r\n.\r\nMAIL FROM:<a@b>\r\nRCPT TO:<x@far.example>\r\nBDAT 3\r\n.\r\n"
+      "BDAT 4 LAST\r\nab\r\nQUIT\r\n";
+  greet("");
+  std::string whole = say(all);
+  whole += commit();
+  whole += commit();
+  EXPECT_TRUE(closed);
+  ASSERT_EQ(commits.size(), 2u);
+  EXPECT_EQ(content(0), "A: b\r\n\r\nhi\r\n");
+  EXPECT_EQ(content(1), ".\r\nab\r\n");
+  commits.clear();
+  greet("");
+  std::string pieces;
+  for (const char c : all) {
+    pieces += say({&c, 1});
+    if (!core->reading()) pieces += commit();
+  }
+  EXPECT_EQ(pieces, whole);
+  EXPECT_EQ(commits.size(), 2u);
+}
+
+TEST_F(SmtpServer, offers_what_a_mule_gateway_must_offer) {  // RFC 8494 6.2
+  greet("");
+  const std::string hello = say("EHLO me\r\n");
+  for (const char* keyword : {"PIPELINING", "SIZE 10000", "8BITMIME", "BINARYMIME", "CHUNKING",
+                              "DSN", "MT-PRIORITY", "DELIVERBY", "ENHANCEDSTATUSCODES"}) {
+    EXPECT_NE(hello.find(keyword), hello.npos) << keyword;
+  }
+}
+
+TEST_F(SmtpServer, a_full_spool_is_a_temporary_refusal) {
+  begin();
+  say("DATA\r\n\r\n.\r\n");
+  EXPECT_EQ(commit(CommitOutcome::full).substr(0, 9), "452 4.3.1");
+  EXPECT_EQ(stats.no_room, 1u);
+  say("MAIL FROM:<a@b>\r\nRCPT TO:<x@far.example>\r\nDATA\r\n\r\n.\r\n");
+  EXPECT_EQ(commit(CommitOutcome::failed).substr(0, 9), "451 4.3.0");
+}
+
+TEST_F(SmtpServer, a_line_feed_or_carriage_return_alone_ends_the_session) {
+  for (const char* text : {"NOOP\n", "NO\rOP\r\n", "DATA\r\na\nb\r\n.\r\n", "DATA\r\na\r\n.\n",
+                           "DATA\r\na\n.\r\n", "DATA\r\na\rb\r\n", "DATA\r\na\r\r\n"}) {
+    begin();
+    closed = false;
+    const std::string said = say(text);
+    EXPECT_NE(said.find("521 5.5.2"), said.npos) << text;
+    EXPECT_TRUE(closed);
+    EXPECT_TRUE(commits.empty());
+    EXPECT_EQ(say("NOOP\r\n"), "");
+  }
+  EXPECT_EQ(stats.bare_line_ends, 7u);
+}
+
+TEST_F(SmtpServer, what_an_end_of_data_could_smuggle_in_by_chunks_is_refused) {
+  begin();
+  EXPECT_EQ(say("BDAT 7 LAST\r\na\n.\nb\r\n").substr(0, 9), "554 5.6.0");
+  say("MAIL FROM:<a@b> BODY=BINARYMIME\r\nRCPT TO:<x@far.example>\r\n");
+  EXPECT_EQ(say("DATA\r\n").substr(0, 3), "503");
+  say("BDAT 7 LAST\r\na\n.\nb\r\n");
+  EXPECT_EQ(commits.size(), 1u);
+}
+
+TEST_F(SmtpServer, recipients_without_a_station_are_refused_one_by_one) {
+  greet();
+  say("MAIL FROM:<a@b>\r\n");
+  EXPECT_EQ(say("RCPT TO:<x@elsewhere>\r\n").substr(0, 9), "550 5.1.2");
+  EXPECT_EQ(say("DATA\r\n").substr(0, 9), "554 5.5.1");
+  EXPECT_EQ(say("RCPT TO:<Postmaster>\r\n").substr(0, 3), "250");
+}
+
+TEST_F(SmtpServer, commands_out_of_order_are_refused) {
+  greet("");
+  EXPECT_EQ(say("MAIL FROM:<a@b>\r\n").substr(0, 3), "503");
+  EXPECT_EQ(say("LHLO me\r\n").substr(0, 3), "500");
+  say("EHLO me\r\n");
+  EXPECT_EQ(say("RCPT TO:<x@far.example>\r\n").substr(0, 3), "503");
+  EXPECT_EQ(say("DATA\r\n").substr(0, 3), "503");
+  EXPECT_EQ(say("BDAT 2\r\nxy").substr(0, 3), "503");
+  EXPECT_EQ(say("BDAT 2 LAST\r\nxyNOOP\r\n"),
+            "503 5.5.1 No transaction for BDAT\r\n250 2.0.0 OK\r\n");
+  say("MAIL FROM:<a@b>\r\n");
+  EXPECT_EQ(say("MAIL FROM:<a@b>\r\n").substr(0, 3), "503");
+  say("RCPT TO:<x@far.example>\r\nBDAT 1\r\na");
+  EXPECT_EQ(say("DATA\r\n").substr(0, 3), "503");
+}
+
+TEST_F(SmtpServer, parameters_nobody_knows_are_refused) {
+  greet();
+  EXPECT_EQ(say("MAIL FROM:<a@b> SMTPUTF8\r\n").substr(0, 3), "555");
+  EXPECT_EQ(say("MAIL FROM:<a@b> BODY=9BIT\r\n").substr(0, 3), "555");
+  say("MAIL FROM:<a@b>\r\n");
+  EXPECT_EQ(say("RCPT TO:<x@far.example> NOTIFY=NEVER,DELAY\r\n").substr(0, 3), "555");
+}
+
+TEST_F(SmtpServer, takes_the_largest_message_and_not_one_octet_more) {
+  const auto send = [&](std::size_t octets) {
+    begin();
+    std::string text = "DATA\r\n";
+    for (std::size_t left = octets; left > 0;) {
+      const std::size_t line = std::min<std::size_t>(left, 100);
+      text += std::string(line - 2, 'x') + "\r\n";
+      left -= line;
+    }
+    return say(text + ".\r\n");
+  };
+  EXPECT_EQ(send(10000).substr(0, 3), "354");
+  EXPECT_EQ(commits.size(), 1u);
+  EXPECT_NE(send(10010).find("552 5.3.4"), std::string::npos);
+  EXPECT_EQ(commits.size(), 1u);
+  greet();
+  EXPECT_EQ(say("MAIL FROM:<a@b> SIZE=10001\r\n").substr(0, 9), "552 5.3.4");
+  EXPECT_EQ(say("MAIL FROM:<a@b> SIZE=10000\r\n").substr(0, 3), "250");
+}
+
+TEST_F(SmtpServer, all_sessions_share_the_room_for_content) {
+  room.octets_max = 10000;
+  room.octets = 4000;
+  begin();
+  EXPECT_EQ(say("BDAT 6001 LAST\r\n" + std::string(6001, 'x')).substr(0, 9), "452 4.3.1");
+  EXPECT_EQ(room.octets, 4000u);
+  begin();
+  say("BDAT 6000\r\n" + std::string(6000, 'x'));
+  EXPECT_EQ(room.octets, 10000u);
+  core.reset();
+  EXPECT_EQ(room.octets, 4000u);
+}
+
+TEST_F(SmtpServer, the_longest_lines_are_taken_and_longer_ones_are_not) {
+  begin();
+  say("DATA\r\n" + std::string(998, 'x') + "\r\n." + "." + std::string(997, 'x') + "\r\n.\r\n");
+  EXPECT_EQ(commits.size(), 1u);
+  commit();
+  say("MAIL FROM:<a@b>\r\nRCPT TO:<x@far.example>\r\n");
+  EXPECT_NE(say("DATA\r\n" + std::string(999, 'x') + "\r\n.\r\n").find("554 5.6.0"),
+            std::string::npos);
+  say("MAIL FROM:<a@b>\r\nRCPT TO:<x@far.example>\r\n");
+  EXPECT_NE(say("DATA\r\n" + std::string(100000, 'x') + "\r\n.\r\n").find("554 5.6.0"),
+            std::string::npos);
+  EXPECT_EQ(say("NOOP " + std::string(2041, 'x') + "\r\n").substr(0, 3), "250");
+  EXPECT_EQ(say("NOOP " + std::string(2042, 'x') + "\r\n").substr(0, 3), "500");
+  EXPECT_TRUE(closed);
+}
+
+TEST_F(SmtpServer, takes_the_most_recipients_and_says_452_to_one_more) {
+  config.recipients_max = 100;
+  greet();
+  say("MAIL FROM:<a@b>\r\n");
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(say("RCPT TO:<x@far.example>\r\n").substr(0, 3), "250");
+  EXPECT_EQ(say("RCPT TO:<x@far.example>\r\n").substr(0, 9), "452 4.5.3");
+}
+
+TEST_F(SmtpServer, errors_and_idle_commands_have_an_end) {
+  greet();
+  for (std::size_t i = 0; i < config.errors_max; ++i) say("WHAT\r\n");
+  EXPECT_FALSE(closed);
+  EXPECT_EQ(say("WHAT\r\n").substr(0, 3), "421");
+  EXPECT_TRUE(closed);
+  closed = false;
+  greet();
+  for (std::size_t i = 1; i < config.commands_without_mail_max; ++i) say("NOOP\r\n");
+  EXPECT_FALSE(closed);
+  say("NOOP\r\n");
+  EXPECT_TRUE(closed);
+}
+
+TEST_F(SmtpServer, a_trickle_of_octets_does_not_keep_a_session_open) {
+  greet();
+  const Instant end = now + config.idle_max;
+  while (now < end) {
+    EXPECT_EQ(core->next_deadline(), end);
+    say("N");
+    now += seconds(10);
+  }
+  core->on_deadline(now - Duration(1));
+  EXPECT_FALSE(closed);
+  core->on_deadline(now);
+  EXPECT_EQ(drain().substr(0, 9), "421 4.4.2");
+  EXPECT_TRUE(closed);
+  EXPECT_EQ(stats.timeouts, 1u);
+}
+
+TEST_F(SmtpServer, content_that_comes_too_slowly_ends_the_session_and_a_slow_spool_does_not) {
+  begin();
+  say("DATA\r\n");
+  const Instant begun = now;
+  for (int i = 0; i < 1000; ++i) {
+    now += seconds(1);
+    if (i == 200) say(std::string(998, 'x') + "\r\n" + std::string(98, 'x') + "\r\n");
+    if (i > 200 && i < 300) say("a\r\n");
+    core->on_deadline(now);
+    drain();
+    if (closed) break;
+  }
+  EXPECT_EQ(now - begun, seconds(201) + config.idle_max);
+  closed = false;
+  begin();
+  say("DATA\r\n\r\n.\r\n");
+  EXPECT_FALSE(core->next_deadline());
+}
+
+TEST_F(SmtpServer, a_message_that_goes_in_circles_is_refused) {  // RFC 5321 6.3
+  const auto send = [&](int fields) {
+    begin();
+    std::string text = "DATA\r\n";
+    for (int i = 0; i < fields; ++i) text += "Received: x\r\n";
+    return say(text + "\r\n.\r\n");
+  };
+  send(100);
+  EXPECT_EQ(commits.size(), 1u);
+  EXPECT_NE(send(101).find("554 5.4.6"), std::string::npos);
+}
+
+TEST_F(SmtpServer, lmtp_answers_for_each_recipient) {  // RFC 2033 4.2
+  config.lmtp = true;
+  greet("LHLO me\r\n");
+  say("MAIL FROM:<a@b>\r\nRCPT TO:<x@far.example>\r\nRCPT TO:<no@where>\r\n"
+      "RCPT TO:<y@far.example>\r\nDATA\r\n\r\n.\r\n");
+  EXPECT_EQ(commit(), "250 2.0.0 Accepted\r\n250 2.0.0 Accepted\r\n");
+  EXPECT_EQ(say("EHLO me\r\n").substr(0, 3), "500");
+}
+
+TEST_F(SmtpServer, octets_outside_ascii_and_sizes_that_are_none_are_refused) {
+  begin();
+  EXPECT_EQ(say("RCPT TO:<\xC3\xA9@far.example>\r\n").substr(0, 3), "500");
+  EXPECT_EQ(say(std::string("NO\0P\r\n", 6)).substr(0, 3), "500");
+  EXPECT_EQ(say("BDAT 99999999999999999999\r\n").substr(0, 3), "501");
+  EXPECT_TRUE(closed);
+}
+
+}  // namespace
+}  // namespace s5066::acp142
