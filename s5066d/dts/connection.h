@@ -62,6 +62,9 @@ class Connection {
   /// Since the last call the windows began anew: C_PDUs may come a second time.
   bool take_restarted() { return std::exchange(restarted_, false); }
 
+  /// The peer is to hear of us, although it sent nothing new.
+  void owe_ack() { ack_owed_ = true; }
+
   // --- Transmissions ---
   bool answer_owed() const { return ack_owed_ || expedited_ack_owed_ || resync_.answer_owed(); }
   bool has_work() const {

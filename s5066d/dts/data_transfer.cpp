@@ -14,19 +14,23 @@ constexpr Duration kHalfSecond = std::chrono::milliseconds(500);
 constexpr Duration kModemPatience = std::chrono::seconds(10);
 /// This part of a transmission is kept for waiting non-ARQ data before ARQ fills it.
 constexpr std::size_t kNonarqShare = 4;
-constexpr std::uint8_t kReasonUnrecognised = 0;
-constexpr std::uint8_t kReasonNotConnected = 1;
-constexpr std::uint8_t kReasonWrongState = 3;
+/// More than a type 6 takes.
+constexpr std::size_t kControlOctets = 40;
 
 /// Where the preamble is short, the turnaround alone asks for this much.
 constexpr Duration kTransmissionUsual = std::chrono::seconds(60);
 
 // The preamble and the turnaround that go with it cost the same for every transmission, so where
 // they are long it pays to send for longer.
-Duration transmission_max(const Config& config) {
-  if (config.transmission_max > Duration::zero()) return config.transmission_max;
-  return std::clamp(100 * modem::preamble_duration(config.mode), kTransmissionUsual,
-                    kTransmissionMax);
+Duration transmission_max(const Config& config, const modem::Mode& mode) {
+  Duration max = config.transmission_max;
+  if (max == Duration::zero()) {
+    max = std::clamp(100 * modem::preamble_duration(mode), kTransmissionUsual, kTransmissionMax);
+  }
+  // A frame that was cut for another mode must fit all the same.
+  const std::size_t longest =
+      pdu::data_ack_octets(segment_octets(config), pdu::kSelectiveOctetsMax);
+  return modem::capacity(mode, max) < longest ? kTransmissionMax : max;
 }
 
 TurnControl::Config turn_config(const Config& config) {
@@ -36,8 +40,9 @@ TurnControl::Config turn_config(const Config& config) {
           .slot = detection + config.turnaround};
 }
 
-Duration reply_time(const Config& config) {
-  return config.turnaround + kHalfSecond + modem::preamble_duration(config.mode) +
+Duration reply_time(const Config& config, const modem::Mode& mode) {
+  return config.turnaround + kHalfSecond +
+         std::max(modem::preamble_duration(config.mode), modem::preamble_duration(mode)) +
          config.reply_margin;
 }
 
@@ -57,7 +62,7 @@ DataTransfer::DataTransfer(const Config& config, Rng& rng, Counters& counters, T
       nonarq_tx_({segment_octets(config), config.nonarq_queue_octets_max}, rng),
       nonarq_rx_({}, counters) {
   S5066_ASSERT(config.transmission_max <= kTransmissionMax);
-  S5066_ASSERT(modem::capacity(config.mode, transmission_max(config)) >=
+  S5066_ASSERT(modem::capacity(config.mode, transmission_max(config, config.mode)) >=
                pdu::data_ack_octets(segment_octets(config), pdu::kSelectiveOctetsMax));
 }
 
@@ -86,7 +91,8 @@ void DataTransfer::on_connection_made(Instant now, Address peer, bool reset) {
     if (!known->second.heard()) return;
     end_link(peer);
   }
-  if (connections_.size() >= config_.links_max) {
+  Peer* record = peer_record(peer);
+  if (connections_.size() >= config_.links_max || !record) {
     actions_.push_back(ConnectionLost{peer});
     return;
   }
@@ -99,6 +105,7 @@ void DataTransfer::on_connection_made(Instant now, Address peer, bool reset) {
       .resets_missed_max = config_.resets_missed_max};
   const auto made = connections_.emplace(std::piecewise_construct, std::forward_as_tuple(peer),
                                          std::forward_as_tuple(peer, config, counters_));
+  record->control.on_connected(true);
   if (reset) made.first->second.begin_with_reset();
   settle(now);
 }
@@ -106,6 +113,62 @@ void DataTransfer::on_connection_made(Instant now, Address peer, bool reset) {
 void DataTransfer::on_connection_terminated(Instant now, Address peer) {
   end_link(peer);
   settle(now);
+}
+
+modem::Mode DataTransfer::mode_to(Address peer) const {
+  const auto record = peers_.find(peer);
+  return record == peers_.end() ? config_.mode : record->second.control.mode();
+}
+
+Result<void> DataTransfer::request_data_rate(Instant now, Address peer, const modem::Mode& mode) {
+  const auto record = peers_.find(peer);
+  if (record == peers_.end()) return Error{ErrorCode::link_down, "data rate change"};
+  auto done = record->second.control.request_mode(mode);
+  settle(now);
+  return done;
+}
+
+void DataTransfer::set_data_rate(Instant now, Address peer, const modem::Mode& mode) {
+  Peer* record = peer_record(peer);
+  if (!record) return;
+  record->control.set_mode(mode);
+  collect(record->control);
+  settle(now);
+}
+
+void DataTransfer::advise_data_rate(Instant, Address peer, const std::optional<modem::Mode>& mode) {
+  if (Peer* record = peer_record(peer)) record->control.advise(mode);
+}
+
+std::optional<std::uint8_t> DataTransfer::capabilities(Address peer) const {
+  const auto record = peers_.find(peer);
+  return record == peers_.end() ? std::nullopt : record->second.control.capabilities();
+}
+
+// The one that was quiet for longest makes room, if nothing is going on with it.
+DataTransfer::Peer* DataTransfer::peer_record(Address peer) {
+  const auto known = peers_.find(peer);
+  if (known != peers_.end()) {
+    known->second.heard = ++heard_count_;
+    return &known->second;
+  }
+  if (peers_.size() >= config_.peers_max) {
+    auto oldest = peers_.end();
+    for (auto it = peers_.begin(); it != peers_.end(); ++it) {
+      const PeerControl& control = it->second.control;
+      if (control.connected() || control.open()) continue;
+      if (oldest == peers_.end() || it->second.heard < oldest->second.heard) oldest = it;
+    }
+    if (oldest == peers_.end()) return nullptr;
+    peers_.erase(oldest);
+  }
+  const PeerControl::Config config{.self = config_.address,
+                                   .mode = config_.mode,
+                                   .rate_change = config_.rate_change,
+                                   .equal_modes = config_.equal_modes,
+                                   .repeats_max = config_.management_repeats_max};
+  return &peers_.emplace(peer, Peer{PeerControl(peer, config, counters_), ++heard_count_})
+              .first->second;
 }
 
 void DataTransfer::set_silent(Instant now, bool on) {
@@ -121,6 +184,7 @@ void DataTransfer::end_link(Address peer) {
   connection->second.on_terminated();
   collect(connection->second);
   connections_.erase(connection);
+  peers_.at(peer).control.on_connected(false);
   if (reply_awaited_from_ == peer) reply_awaited_from_.reset();
 }
 
@@ -163,14 +227,28 @@ void DataTransfer::on_burst_over(Instant now, modem::TransmitOutcome outcome) {
   } else {
     nonarq_tx_.on_not_sent();
   }
+  for (const Address told : burst.told) {
+    const auto peer = peers_.find(told);
+    if (sent && peer != peers_.end()) peer->second.control.on_eow_sent();
+  }
+  reply_awaited_from_.reset();
+  std::optional<Duration> wait;
   const auto connection = burst.peer ? connections_.find(*burst.peer) : connections_.end();
-  bool await = false;
-  if (connection != connections_.end()) {
-    await = sent && connection->second.wants_reply();
+  if (burst.managed) {
+    PeerControl& control = peers_.at(*burst.peer).control;
+    if (sent && control.wants_reply()) wait = reply_time(config_, burst.mode);
+    control.on_transmitted(sent);
+    // The peer repeats itself and is answered before we do the same.
+    if (wait && control.waits_longer()) {
+      *wait += reply_time(config_, burst.mode) + modem::airtime(burst.mode, kControlOctets);
+    }
+    collect(control);
+  } else if (connection != connections_.end()) {
+    if (sent && connection->second.wants_reply()) wait = reply_time(config_, burst.mode);
     connection->second.on_transmitted(sent);
   }
-  reply_awaited_from_ = await ? burst.peer : std::nullopt;
-  turn_.on_transmit_done(now, await ? std::optional(reply_time(config_)) : std::nullopt);
+  if (wait) reply_awaited_from_ = burst.peer;
+  turn_.on_transmit_done(now, wait);
 }
 
 void DataTransfer::on_event(Instant now, const modem::CarrierUp& event) {
@@ -210,160 +288,55 @@ void DataTransfer::on_heard_over() {
   for (auto& [peer, connection] : connections_) connection.on_heard_over();
 }
 
-void DataTransfer::on_received(Instant now, pdu::Received received) {
-  const pdu::Common common = pdu::common_of(received.dpdu);
-  S5066_ASSERT(heard_ && heard_->start);
-  const auto bit_time =
-      static_cast<Duration::rep>(received.first_bit) * 1'000'000'000 / heard_->mode.rate_bps;
-  const Instant first_bit_at = *heard_->start + Duration(bit_time);
-  trace_dpdu(now, TraceKind::dpdu_received, received.dpdu, common.source, received.segment_ok);
-  if (common.eot_half_s > 0) {  // 0: not known on a half-duplex channel
-    const Instant latest = first_bit_at + common.eot_half_s * kHalfSecond;
-    turn_.on_end_announced(now, latest - kHalfSecond, latest);
-  }
-  if (common.source == config_.address) return;  // somebody else has our address
-  const Address to = common.destination;
-  const bool for_us =
-      to == config_.address || to == Address::all_stations() ||
-      std::find(config_.groups.begin(), config_.groups.end(), to) != config_.groups.end();
-  if (!for_us) {
-    counters_.add(Counter::dpdus_for_others);
-    return;
-  }
-  // Types 7 and 15 ask for no answer.
-  const bool asks = !std::holds_alternative<pdu::Warning>(received.dpdu) &&
-                    pdu::type_of(received.dpdu) != static_cast<int>(pdu::DpduType::nonarq);
-  if (!to.group && asks) turn_.on_spoken_to(now);
-  std::visit([&](auto& dpdu) { on_dpdu(now, first_bit_at, received.segment_ok, dpdu); },
-             received.dpdu);
-}
-
-Connection* DataTransfer::connection_for(const pdu::Common& common, pdu::DpduType type) {
-  const auto found = connections_.find(common.source);
-  if (found != connections_.end()) return &found->second;
-  if (!link_may_be_coming(common.source)) {
-    owe_warning(common.source, static_cast<std::uint8_t>(type), kReasonNotConnected);
-  }
-  return nullptr;
-}
-
-// Link control from that station came in the same piece and has not been acted on yet.
-bool DataTransfer::link_may_be_coming(Address peer) const {
-  return std::any_of(actions_.begin(), actions_.end(), [peer](const Action& action) {
-    const auto* indication = std::get_if<CpduIndication>(&action);
-    return indication && indication->source == peer &&
-           indication->service == Service::expedited_nonarq;
-  });
-}
-
-// Results go up in the order in which the frames came, so each D_PDU is followed by a collect.
-void DataTransfer::on_dpdu(Instant, Instant, bool ok, pdu::Data& data) {
-  Connection* connection = connection_for(data.common, pdu::DpduType::data_only);
-  if (!connection) return;
-  connection->on_data(data.number, data.flags, std::move(data.segment), ok);
-  collect(*connection);
-}
-
-void DataTransfer::on_dpdu(Instant now, Instant, bool ok, pdu::DataAck& data) {
-  Connection* connection = connection_for(data.common, pdu::DpduType::data_ack);
-  if (!connection) return;
-  on_answer(now, *connection, connection->on_ack(data.ack), pdu::DpduType::data_ack);
-  connection->on_data(data.number, data.flags, std::move(data.segment), ok);
-  collect(*connection);
-}
-
-void DataTransfer::on_dpdu(Instant now, Instant, bool, pdu::AckOnly& ack) {
-  Connection* connection = connection_for(ack.common, pdu::DpduType::ack_only);
-  if (connection) {
-    on_answer(now, *connection, connection->on_ack(ack.ack), pdu::DpduType::ack_only);
-  }
-}
-
-void DataTransfer::on_dpdu(Instant now, Instant, bool, pdu::Reset& reset) {
-  Connection* connection = connection_for(reset.common, pdu::DpduType::reset);
-  if (!connection) return;
-  const auto verdict = connection->on_reset(reset);
-  if (verdict == Connection::Verdict::taken) {
-    on_answer(now, *connection, verdict, pdu::DpduType::reset);
-  }
-  collect(*connection);
-}
-
-void DataTransfer::on_dpdu(Instant, Instant, bool ok, pdu::ExpeditedData& data) {
-  Connection* connection = connection_for(data.common, pdu::DpduType::expedited_data);
-  if (!connection) return;
-  connection->on_expedited_data(data, ok);
-  collect(*connection);
-}
-
-void DataTransfer::on_dpdu(Instant now, Instant, bool, pdu::ExpeditedAck& ack) {
-  Connection* connection = connection_for(ack.common, pdu::DpduType::expedited_ack);
-  if (connection) {
-    on_answer(now, *connection, connection->on_expedited_ack(ack.ack),
-              pdu::DpduType::expedited_ack);
-  }
-}
-
-void DataTransfer::on_dpdu(Instant, Instant, bool, pdu::Management& management) {
-  owe_warning(management.common.source, pdu::type_of(management), kReasonUnrecognised);
-}
-
-void DataTransfer::on_dpdu(Instant, Instant first_bit_at, bool ok, pdu::Nonarq& nonarq) {
-  nonarq_rx_.on_nonarq(first_bit_at, nonarq, ok);
-  collect_nonarq();
-}
-
-void DataTransfer::on_dpdu(Instant, Instant, bool, pdu::Warning& warning) {
-  counters_.add(Counter::warnings_received);
-  actions_.push_back(WarningReceived{warning.common.source, warning.received_type, warning.reason});
-}
-
-void DataTransfer::on_dpdu(Instant, Instant, bool, pdu::Unsupported& unsupported) {
-  owe_warning(unsupported.common.source, unsupported.type, kReasonUnrecognised);
-}
-
-void DataTransfer::on_answer(Instant now, Connection& connection, Connection::Verdict verdict,
-                             pdu::DpduType type) {
-  const Address peer = connection.peer();
-  if (verdict == Connection::Verdict::unexpected) {
-    owe_warning(peer, static_cast<std::uint8_t>(type), kReasonWrongState);
-  }
-  if (verdict == Connection::Verdict::taken && reply_awaited_from_ == peer) {
-    reply_awaited_from_.reset();
-    turn_.on_reply(now);
-  }
-  collect(connection);
-}
-
-// One WARNING for each peer, type and reason until it has been sent, however many frames drew it.
-void DataTransfer::owe_warning(Address peer, std::uint8_t received_type, std::uint8_t reason) {
-  const PendingWarning warning{peer, received_type, reason};
-  if (std::find(warnings_.begin(), warnings_.end(), warning) != warnings_.end()) return;
-  if (warnings_.size() < config_.warnings_max) warnings_.push_back(warning);
-}
-
 void DataTransfer::on_reply_missing(Instant now) {
   counters_.add(Counter::reply_timeouts);
   const auto peer = std::exchange(reply_awaited_from_, std::nullopt);
   if (!peer) return;
-  Connection& connection = connections_.at(*peer);
-  const unsigned missed = connection.on_reply_missing();
+  PeerControl& control = peers_.at(*peer).control;
+  if (control.open()) {
+    const auto missed = control.on_reply_missing();
+    trace_.on_trace({.at = now, .kind = TraceKind::reply_timeout, .peer = *peer, .a = 0});
+    collect(control);
+    if (missed == PeerControl::Missed::link_lost) lose(now, *peer);
+    return;
+  }
+  const auto connection = connections_.find(*peer);
+  if (connection == connections_.end()) return;
+  const unsigned missed = connection->second.on_reply_missing();
   trace_.on_trace({.at = now, .kind = TraceKind::reply_timeout, .peer = *peer, .a = missed});
-  if (missed >= config_.replies_missed_max || connection.hopeless()) lose(now, *peer);
+  if (missed >= config_.replies_missed_max || connection->second.hopeless()) lose(now, *peer);
+}
+
+bool DataTransfer::may_serve(const Connection& connection) const {
+  return connection.has_work() && !peers_.at(connection.peer()).control.open();
 }
 
 bool DataTransfer::anything_to_send() const {
   if (!warnings_.empty() || nonarq_tx_.has_work(true) || nonarq_tx_.has_work(false)) return true;
-  return std::any_of(connections_.begin(), connections_.end(),
-                     [](const auto& entry) { return entry.second.has_work(); });
+  return std::any_of(peers_.begin(), peers_.end(),
+                     [](const auto& entry) { return entry.second.control.has_work(); }) ||
+         std::any_of(connections_.begin(), connections_.end(),
+                     [this](const auto& entry) { return may_serve(entry.second); });
+}
+
+// Type 6 goes before all else (C.3.9(3)).
+PeerControl* DataTransfer::choose_control() {
+  PeerControl* chosen = nullptr;
+  for (auto& [peer, record] : peers_) {
+    if (!record.control.has_work()) continue;
+    if (!chosen || (last_served_ && !(*last_served_ < chosen->peer()) && *last_served_ < peer)) {
+      chosen = &record.control;
+    }
+  }
+  return chosen;
 }
 
 // An owed acknowledgement first; then the connections take turns.
 Connection* DataTransfer::choose_connection() {
   Connection* chosen = nullptr;
   for (auto& [peer, connection] : connections_) {
+    if (!may_serve(connection)) continue;
     if (connection.answer_owed()) return &connection;
-    if (!connection.has_work()) continue;
     const bool after_last = !last_served_ || *last_served_ < peer;
     if (!chosen || (after_last && last_served_ && !(*last_served_ < chosen->peer()))) {
       chosen = &connection;
@@ -372,12 +345,22 @@ Connection* DataTransfer::choose_connection() {
   return chosen;
 }
 
-void DataTransfer::transmit(Instant now) {
-  S5066_ASSERT(!burst_);
-  on_heard_over();  // half duplex: our own transmitter drowns whatever was there
-  IntervalBudget budget(config_.mode, transmission_max(config_));
-  BurstBuilder burst;
-  burst_ = OwnBurst{.id = {++bursts_made_}};
+// A transmission asks one station for an answer, or two would answer at once. It is in the mode of
+// that station, and what is for others waits while that is not the mode for all.
+void DataTransfer::fill(BurstBuilder& burst) {
+  const auto audience = nonarq_tx_.expedited_audience();
+  const bool others_wait = nonarq_tx_.has_work(true) || nonarq_tx_.has_work(false);
+  PeerControl* control = choose_control();
+  Connection* connection = control ? nullptr : choose_connection();
+  if (audience && connection && connection->peer() != *audience) connection = nullptr;
+  if (std::exchange(arq_turn_over_, false) && others_wait) connection = nullptr;
+  std::optional<Address> served;
+  if (control) served = control->peer();
+  if (connection) served = connection->peer();
+
+  OwnBurst& own = *burst_;
+  own.mode = served ? mode_to(*served) : config_.mode;
+  IntervalBudget budget(own.mode, transmission_max(config_, own.mode));
   while (!warnings_.empty() && budget.fits(pdu::kWarningOctets)) {
     const PendingWarning& warning = warnings_.front();
     budget.take(pdu::kWarningOctets);
@@ -387,39 +370,67 @@ void DataTransfer::transmit(Instant now) {
     counters_.add(Counter::warnings_sent);
     warnings_.pop_front();
   }
-  // A transmission asks one station for an answer, or two would answer at once.
-  const auto audience = nonarq_tx_.expedited_audience();
   nonarq_tx_.begin_burst();
-  nonarq_tx_.fill(true, config_.address, {.only_to = audience}, budget, burst);
-  // Bulk data must not keep unacknowledged data off the air.
-  nonarq_tx_.fill(false, config_.address, {.octets_max = budget.left() / kNonarqShare}, budget,
-                  burst);
-  Connection* connection = choose_connection();
-  if (connection && (!audience || *audience == connection->peer()) &&
-      connection->fill(false, budget, burst)) {
-    burst_->peer = last_served_ = connection->peer();
+  if (control) {  // of all other types only 8 and 15 may go with it (C.6.1.2(1))
+    own.managed = control->fill(budget, burst);
+    own.peer = last_served_ = served;
+    nonarq_tx_.fill(true, config_.address, {.only_to = served}, budget, burst);
+    return;
   }
-  nonarq_tx_.fill(false, config_.address, {}, budget, burst);
+  const bool for_all = own.mode == config_.mode;
+  const auto only_to = for_all ? std::nullopt : served;
+  nonarq_tx_.fill(true, config_.address, {.only_to = audience ? audience : only_to}, budget, burst);
+  // Bulk data must not keep unacknowledged data off the air.
+  nonarq_tx_.fill(false, config_.address,
+                  {.only_to = only_to, .octets_max = budget.left() / kNonarqShare}, budget, burst);
+  if (connection && connection->fill(false, budget, burst)) own.peer = last_served_ = served;
+  nonarq_tx_.fill(false, config_.address, {.only_to = only_to}, budget, burst);
+  arq_turn_over_ = !for_all && nonarq_tx_.has_unfinished();
+}
+
+// What is said in headers costs nothing (C.3.2.2).
+void DataTransfer::add_eows(BurstBuilder& burst) {
+  for (auto& dpdu : burst.dpdus()) {
+    const Address to = pdu::common_of(dpdu).destination;
+    const auto peer = peers_.find(to);
+    const std::uint8_t type = pdu::type_of(dpdu);
+    if (peer == peers_.end() || type == static_cast<std::uint8_t>(pdu::DpduType::management)) {
+      continue;
+    }
+    const pdu::Eow eow = peer->second.control.eow_for(type);
+    std::visit([&eow](auto& d) { d.common.eow = eow; }, dpdu);
+    if (burst_->told.empty() || burst_->told.back() != to) burst_->told.push_back(to);
+  }
+}
+
+void DataTransfer::transmit(Instant now) {
+  S5066_ASSERT(!burst_);
+  on_heard_over();  // half duplex: our own transmitter drowns whatever was there
+  BurstBuilder burst;
+  burst_ = OwnBurst{.id = {++bursts_made_}, .mode = config_.mode};
+  fill(burst);
   if (burst.empty()) {  // nothing of it fits
     burst_.reset();
     return;
   }
+  add_eows(burst);
 
-  auto encoded = burst.encode(
-      config_.mode, nonarq_tx_.has_unfinished() ? 2 * kTransmissionMax : Duration::zero());
+  const modem::Mode mode = burst_->mode;
+  auto encoded =
+      burst.encode(mode, nonarq_tx_.has_unfinished() ? 2 * kTransmissionMax : Duration::zero());
   counters_.add(Counter::dpdus_sent, burst.dpdus().size());
   for (const auto& dpdu : burst.dpdus()) {
     trace_dpdu(now, TraceKind::dpdu_sent, dpdu, pdu::common_of(dpdu).destination, true);
   }
-  const Duration airtime = modem::airtime(config_.mode, encoded.octets.size());
+  const Duration airtime = modem::airtime(mode, encoded.octets.size());
   trace_.on_trace({.at = now,
                    .kind = TraceKind::burst_started,
                    .peer = burst_->peer.value_or(Address{}),
                    .a = static_cast<std::int64_t>(encoded.octets.size()),
                    .b = airtime / std::chrono::milliseconds(1)});
   burst_->give_up_at = now + airtime + kModemPatience;
-  actions_.push_back(modem::Command(
-      modem::TransmitBurst{burst_->id, config_.mode, std::move(encoded.octets), now}));
+  actions_.push_back(
+      modem::Command(modem::TransmitBurst{burst_->id, mode, std::move(encoded.octets), now}));
   turn_.on_transmit_started(now);
 }
 
@@ -446,14 +457,37 @@ void DataTransfer::collect(Connection& connection) {
   while (auto cpdu = connection.poll_cpdu()) actions_.push_back(std::move(*cpdu));
 }
 
+void DataTransfer::collect(PeerControl& control) {
+  const auto connection = connections_.find(control.peer());
+  if (control.take_closing() && connection != connections_.end()) connection->second.owe_ack();
+  while (auto event = control.poll_event()) {
+    std::visit([this](const auto& e) { actions_.push_back(e); }, *event);
+    const auto* advised = std::get_if<DataRateAdvised>(&*event);
+    if (!advised || advised->mode == control.mode()) continue;
+    if (config_.advice == Config::Advice::followed) control.set_mode(advised->mode);
+    // Refused when one is under way already; the advice that counts is then its answer.
+    if (config_.advice == Config::Advice::negotiated) {
+      static_cast<void>(control.request_mode(advised->mode));
+    }
+  }
+}
+
 void DataTransfer::collect_nonarq() {
   while (auto cpdu = nonarq_rx_.poll_cpdu()) actions_.push_back(std::move(*cpdu));
 }
 
 void DataTransfer::want_transmit(Instant now) {
-  const bool answer_owed =
-      std::any_of(connections_.begin(), connections_.end(),
-                  [](const auto& entry) { return entry.second.answer_owed(); });
+  bool answer_owed = false;
+  for (auto& [peer, record] : peers_) {
+    PeerControl& control = record.control;
+    if (control.open() && !control.has_work() && !burst_ && reply_awaited_from_ != peer) {
+      control.make_due();  // what it was waiting for has been overtaken
+    }
+    answer_owed = answer_owed || control.answer_owed();
+  }
+  for (const auto& [peer, connection] : connections_) {
+    answer_owed = answer_owed || (connection.answer_owed() && may_serve(connection));
+  }
   const bool wanted = !silent_ && !burst_ && anything_to_send();
   turn_.on_transmit_wanted(now, wanted, answer_owed && !silent_);
 }

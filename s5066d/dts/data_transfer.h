@@ -15,6 +15,7 @@
 #include "s5066d/base/trace.h"
 #include "s5066d/dts/connection.h"
 #include "s5066d/dts/nonarq.h"
+#include "s5066d/dts/peer_control.h"
 #include "s5066d/dts/service.h"
 #include "s5066d/dts/turn_control.h"
 #include "s5066d/pdu/scanner.h"
@@ -38,13 +39,22 @@ struct Config {
   std::size_t expedited_queue_octets_max = 64 * 1024;  // of each link
   std::size_t nonarq_queue_octets_max = 256 * 1024;
   std::size_t warnings_max = 8;  // waiting to be sent
+  bool rate_change = true;       // data rate change is offered and advertised (C.6.4)
+  bool equal_modes = false;      // the modem cannot send in one mode and receive in another
+  /// What a receiver's advice is taken for (C.6.4.2): a modem that finds rate and interleaver of
+  /// what it hears needs no agreement.
+  enum class Advice : std::uint8_t { followed, negotiated, reported };
+  Advice advice = Advice::followed;
+  unsigned management_repeats_max = 3;  // of a type 6 without an answer (C.6.4.2(11))
+  std::size_t peers_max = 64;           // with or without a connection; more are not answered
 };
 
 /// The segment size in force, configured or by rate.
 std::size_t segment_octets(const Config& config);
 
 using Action = std::variant<modem::Command, CpduConfirm, CpduRejected, CpduIndication,
-                            ConnectionLost, ConnectionReset, PeerActive, WarningReceived>;
+                            ConnectionLost, ConnectionReset, PeerActive, WarningReceived,
+                            DataRateAdvised, TransmitModeChanged, DataRateRefused>;
 
 class DataTransfer {
  public:
@@ -65,6 +75,25 @@ class DataTransfer {
   /// EMCON: while it lasts nothing keys the transmitter, acknowledgements included; a transmission
   /// in progress is aborted. What was accepted stays, and its time to die runs.
   void set_silent(Instant now, bool on);
+
+  // --- Modes ---
+  /// Of our transmissions to the peer; in `Config::mode` go link control and what is for nobody in
+  /// particular.
+  modem::Mode mode_to(Address peer) const;
+  /// Asks the peer to agree on another mode by the procedure of C.6.4; ends with
+  /// TransmitModeChanged or DataRateRefused. Refused at once as `link_down`, `refused` (another
+  /// change is under way, or the peer has no such procedure) or `unsupported` (it has said that it
+  /// cannot change that).
+  Result<void> request_data_rate(Instant now, Address peer, const modem::Mode& mode);
+  /// Without a word to the peer, whose receiver finds rate and interleaver by itself; reported by
+  /// TransmitModeChanged.
+  void set_data_rate(Instant now, Address peer, const modem::Mode& mode);
+  /// Tells the peer in each acknowledgement in which mode we would like to hear it; a request of
+  /// its own for a less robust one will be refused. Of modes that EOW type 1 cannot name only the
+  /// latter.
+  void advise_data_rate(Instant now, Address peer, const std::optional<modem::Mode>& mode);
+  /// What the peer has told that it can do (bits of EOW type 4).
+  std::optional<std::uint8_t> capabilities(Address peer) const;
 
   // --- From the modem ---
   void on_modem_event(Instant now, const modem::Event& event);
@@ -87,8 +116,16 @@ class DataTransfer {
   /// The transmission we have handed to the modem.
   struct OwnBurst {
     modem::BurstId id;
+    modem::Mode mode;
     std::optional<Address> peer;  // whose connection it serves
+    bool managed = false;         // with type 6 instead of data
+    std::vector<Address> told;    // by the headers
     Instant give_up_at{};
+  };
+  /// All that is said to another station beside data.
+  struct Peer {
+    PeerControl control;
+    std::uint64_t heard = 0;  // counts up
   };
   /// The transmission being heard.
   struct HeardBurst {
@@ -122,13 +159,20 @@ class DataTransfer {
   void on_dpdu(Instant now, Instant first_bit_at, bool ok, pdu::Nonarq& nonarq);
   void on_dpdu(Instant now, Instant first_bit_at, bool ok, pdu::Warning& warning);
   void on_dpdu(Instant now, Instant first_bit_at, bool ok, pdu::Unsupported& unsupported);
+  void on_eow(Address source, const pdu::Eow& eow);
   Connection* connection_for(const pdu::Common& common, pdu::DpduType type);
   bool link_may_be_coming(Address peer) const;
   void on_answer(Instant now, Connection& connection, Connection::Verdict verdict,
                  pdu::DpduType type);
   void owe_warning(Address peer, std::uint8_t received_type, std::uint8_t reason);
 
+  Peer* peer_record(Address peer);
+  void collect(PeerControl& control);
   void transmit(Instant now);
+  void fill(BurstBuilder& burst);
+  void add_eows(BurstBuilder& burst);
+  PeerControl* choose_control();
+  bool may_serve(const Connection& connection) const;
   Connection* choose_connection();
   bool anything_to_send() const;
   void want_transmit(Instant now);
@@ -148,7 +192,10 @@ class DataTransfer {
   NonarqSender nonarq_tx_;
   NonarqReceiver nonarq_rx_;
   std::map<Address, Connection> connections_;
+  std::map<Address, Peer> peers_;
+  std::uint64_t heard_count_ = 0;
   std::optional<Address> last_served_;
+  bool arq_turn_over_ = false;  // the next transmission is for what is not in the mode of the last
   std::deque<PendingWarning> warnings_;
   std::optional<OwnBurst> burst_;
   std::optional<HeardBurst> heard_;

@@ -6,9 +6,11 @@
 #include <optional>
 #include <vector>
 
+#include "modem/api/modes.h"
 #include "s5066d/base/bytes.h"
 #include "s5066d/base/ids.h"
 #include "s5066d/base/time.h"
+#include "s5066d/pdu/eow.h"
 
 namespace s5066::dts {
 
@@ -94,6 +96,27 @@ struct WarningReceived {
   Address peer;
   std::uint8_t received_type = 0;  // D_PDU type that drew the warning
   std::uint8_t reason = 0;  // 0 unrecognised, 1 not connected, 2 invalid, 3 invalid for state
+};
+
+/// The receiver of our data says in which mode it would like to have it (C.6.4.2). Told once for
+/// each change of its mind.
+struct DataRateAdvised {
+  Address peer;
+  modem::Mode mode;
+  bool equal = false;  // its own transmissions will then be in the same mode
+};
+
+/// From now on our transmissions to the peer are in this mode.
+struct TransmitModeChanged {
+  Address peer;
+  modem::Mode mode;
+};
+
+/// The change of mode that was asked of the peer will not happen; its reason (Table C-8), or none
+/// when a request of the peer's own was in the way.
+struct DataRateRefused {
+  Address peer;
+  pdu::DrcReason reason = pdu::DrcReason::none;
 };
 
 /// Longest C_PDU of a general node: C_PCI 1 + S_PCI 5 + U_PDU 4096 of a broadcast-only node (7.8 of

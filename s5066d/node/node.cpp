@@ -346,9 +346,9 @@ void Node::from_dts(Instant now, dts::Action& action) {
     sap_.on_peer_active(now, active->peer);
   } else if (const auto* reset = std::get_if<dts::ConnectionReset>(&action)) {
     sap_.on_connection_reset(reset->peer);
-  } else {
-    cas_.on_warning(now, std::get<dts::WarningReceived>(action));
-  }
+  } else if (const auto* warning = std::get_if<dts::WarningReceived>(&action)) {
+    cas_.on_warning(now, *warning);
+  }  // how the data transfer sublayer arranges its modes concerns nobody above
 }
 
 void Node::from_cas(Instant now, cas::Action& action) {

@@ -26,6 +26,9 @@ class DtsWorld {
     std::vector<CpduRejected> rejected;
     std::vector<Address> lost;
     std::vector<WarningReceived> warnings;
+    std::vector<DataRateAdvised> advised;
+    std::vector<TransmitModeChanged> modes;
+    std::vector<DataRateRefused> rates_refused;
     std::optional<Instant> armed;
   };
 
@@ -72,6 +75,15 @@ class DtsWorld {
     stations_[from]->dts->request_cpdu(heap_.now(), std::move(request));
     drain(*stations_[from]);
   }
+  Result<void> ask_for(std::size_t at, std::size_t peer, const modem::Mode& mode) {
+    auto done = stations_[at]->dts->request_data_rate(heap_.now(), address(peer), mode);
+    drain(*stations_[at]);
+    return done;
+  }
+  void advise(std::size_t at, std::size_t peer, const modem::Mode& mode) {
+    stations_[at]->dts->advise_data_rate(heap_.now(), address(peer), mode);
+    drain(*stations_[at]);
+  }
   void run_for(Duration d) { heap_.run_until(heap_.now() + d); }
 
  private:
@@ -89,6 +101,12 @@ class DtsWorld {
         station.lost.push_back(lost->peer);
       } else if (auto* warning = std::get_if<WarningReceived>(&*action)) {
         station.warnings.push_back(*warning);
+      } else if (auto* advice = std::get_if<DataRateAdvised>(&*action)) {
+        station.advised.push_back(*advice);
+      } else if (auto* mode = std::get_if<TransmitModeChanged>(&*action)) {
+        station.modes.push_back(*mode);
+      } else if (auto* refused = std::get_if<DataRateRefused>(&*action)) {
+        station.rates_refused.push_back(*refused);
       }
     }
     const auto deadline = station.dts->next_deadline();

@@ -1,0 +1,117 @@
+#include "s5066d/dts/data_rate.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace s5066::dts {
+namespace {
+
+using modem::Interleaver;
+using modem::Mode;
+using modem::Waveform;
+
+/// Table C-6.
+std::optional<std::uint8_t> interleaver_code(Interleaver interleaver) {
+  switch (interleaver) {
+    case Interleaver::zero:
+      return std::uint8_t{0};
+    case Interleaver::short_:
+      return std::uint8_t{1};
+    case Interleaver::long_:
+      return std::uint8_t{2};
+    default:
+      return std::nullopt;
+  }
+}
+
+/// Hundredths of a second, as the standards of the waveforms name them.
+std::uint16_t interleaver_cs(const Mode& mode) {
+  const bool hdr = mode.waveform == Waveform::stanag4539;
+  switch (mode.interleaver) {
+    case Interleaver::zero:
+      return 0;
+    case Interleaver::ultra_short:
+      return 12;
+    case Interleaver::very_short:
+      return 36;
+    case Interleaver::short_:
+      return hdr ? 108 : 60;
+    case Interleaver::medium:
+      return 216;
+    case Interleaver::long_:
+      return hdr ? 432 : 480;
+    case Interleaver::very_long:
+      return 864;
+  }
+  return 0;
+}
+
+/// Table C-9-1.
+constexpr std::uint8_t kHdrMs110a = 0;
+constexpr std::uint8_t kHdrStanag4539 = 3;
+
+std::uint8_t waveform_code(Waveform waveform) {
+  return waveform == Waveform::ms110a ? kHdrMs110a : kHdrStanag4539;
+}
+
+template <typename Predicate>
+std::optional<Mode> first_mode(Predicate matches) {
+  const auto modes = modem::all_modes();
+  const auto found = std::find_if(modes.begin(), modes.end(), matches);
+  if (found == modes.end()) return std::nullopt;
+  return *found;
+}
+
+}  // namespace
+
+std::optional<pdu::DrcRequest> drc_request(const Mode& mode) {
+  const auto rate = pdu::rate_code(mode.rate_bps);
+  const auto interleaver = interleaver_code(mode.interleaver);
+  if (!rate || !interleaver) return std::nullopt;
+  const pdu::DrcRequest request{.rate = *rate, .interleaver = *interleaver};
+  if (mode_of(request) != mode) return std::nullopt;
+  return request;
+}
+
+std::optional<Mode> mode_of(const pdu::DrcRequest& request) {
+  const auto bps = pdu::rate_bps(request.rate);
+  return first_mode([&](const Mode& mode) {
+    return mode.rate_bps == bps && interleaver_code(mode.interleaver) == request.interleaver;
+  });
+}
+
+pdu::DrcReason why_not(const pdu::DrcRequest& request) {
+  const auto bps = pdu::rate_bps(request.rate);
+  const bool rate = first_mode([&](const Mode& m) { return m.rate_bps == bps; }).has_value();
+  const bool interleaver = request.interleaver < 3;
+  if (!rate && !interleaver) return pdu::DrcReason::cannot_change_either;
+  return rate ? pdu::DrcReason::cannot_change_interleaver : pdu::DrcReason::cannot_change_rate;
+}
+
+pdu::HdrRequest hdr_request(const Mode& mode) {
+  return {.waveform = waveform_code(mode.waveform),
+          .channels = 1,
+          .rate_bps = mode.rate_bps,
+          .interleaver_cs = interleaver_cs(mode)};
+}
+
+std::optional<Mode> mode_of(const pdu::HdrRequest& request) {
+  return first_mode([&](const Mode& mode) { return hdr_request(mode) == request; });
+}
+
+pdu::DrcReason why_not(const pdu::HdrRequest& request) {
+  const bool waveform = first_mode([&](const Mode& mode) {
+                          return waveform_code(mode.waveform) == request.waveform &&
+                                 mode.rate_bps == request.rate_bps;
+                        }).has_value();
+  if (!waveform) return pdu::DrcReason::cannot_change_rate;
+  return request.channels != 1 ? pdu::DrcReason::cannot_change_interleaver
+                               : pdu::DrcReason::cannot_change_either;
+}
+
+bool less_robust(const Mode& mode, const Mode& than) {
+  if (mode.rate_bps != than.rate_bps) return mode.rate_bps > than.rate_bps;
+  return mode.interleaver < than.interleaver;
+}
+
+}  // namespace s5066::dts

@@ -1,0 +1,88 @@
+#include "s5066d/dts/management.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace s5066::dts {
+namespace {
+/// More than so many copies of a frame that short add nothing.
+constexpr int kCopiesMax = 8;
+}  // namespace
+
+void Management::send(Message message, bool until_answered) {
+  S5066_ASSERT(message.extension.size() <= pdu::kExtensionOctetsMax);
+  out_ = Outgoing{
+      .message = std::move(message), .frame_id = next_id_++, .until_answered = until_answered};
+  out_filled_ = false;  // what is on the air is another
+}
+
+// STANDARD: which ID an acknowledgement without a message carries is not said, and some stations
+// repeat ours. So the ID of such a one is not looked at: it numbers no message that could be new.
+Management::Heard Management::on_management(const pdu::Management& dpdu) {
+  Heard heard;
+  bool fresh_ack = dpdu.ack;
+  if (dpdu.valid) {
+    heard.repeated = rx_id_ == dpdu.frame_id;
+    // A copy acknowledges once, or it would acknowledge our next message as well.
+    if (heard.repeated && rx_had_ack_) fresh_ack = false;
+    rx_had_ack_ = dpdu.ack || (heard.repeated && rx_had_ack_);
+    rx_id_ = dpdu.frame_id;
+    ack_owed_ = true;
+    if (!heard.repeated) heard.message = Message{dpdu.common.eow, dpdu.extension};
+  }
+  if (!fresh_ack || !out_ || !out_->sent) return heard;
+  out_->acknowledged = true;
+  if (out_->until_answered && !heard.message) return heard;
+  heard.acknowledged = true;
+  out_.reset();
+  return heard;
+}
+
+bool Management::fill(const pdu::Common& common, IntervalBudget& budget, BurstBuilder& burst) {
+  ack_filled_ = out_filled_ = false;
+  if (!has_work()) return false;
+  pdu::Management dpdu{.common = common};
+  const bool with_message = out_.has_value();
+  if (with_message) {
+    out_->with_ack = out_->with_ack || ack_owed_;
+    dpdu.valid = true;
+    dpdu.ack = out_->with_ack;
+    dpdu.frame_id = out_->frame_id;
+    dpdu.common.eow = out_->message.eow;
+    dpdu.extension = out_->message.extension;
+  } else {
+    dpdu.ack = true;
+    dpdu.frame_id = next_id_;
+    dpdu.common.eow = attached_;
+  }
+  const std::size_t octets = pdu::management_octets(dpdu.extension.size());
+  int copies = 0;
+  for (; copies < kCopiesMax && budget.fits(octets); ++copies) {
+    if (copies > 0 && octets > budget.left_in_block()) break;
+    budget.take(octets);
+    burst.add(dpdu);
+  }
+  if (copies == 0) return false;
+  ack_filled_ = std::exchange(ack_owed_, false);
+  out_filled_ = with_message;
+  if (with_message) {
+    out_->due = false;
+  } else {
+    ++next_id_;  // C.3.9(18): each that is not a copy has the next ID
+  }
+  return true;
+}
+
+void Management::on_transmitted(bool sent) {
+  if (sent && out_filled_ && out_) out_->sent = true;
+  if (!sent && out_filled_) make_due();
+  if (!sent && ack_filled_) ack_owed_ = true;
+  if (sent && ack_filled_ && !out_filled_) attached_ = {};
+  ack_filled_ = out_filled_ = false;
+}
+
+void Management::make_due() {
+  if (out_) out_->due = true;
+}
+
+}  // namespace s5066::dts

@@ -1,0 +1,69 @@
+// The handshake of type 6 D_PDUs with one peer (C.3.9): one message at a time, each with an ID of
+// its own, repeated until the peer acknowledges it. What the messages say is for others.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "s5066d/dts/interval_packer.h"
+
+namespace s5066::dts {
+
+class Management {
+ public:
+  struct Message {
+    pdu::Eow eow;
+    Bytes extension = {};  // 0..kExtensionOctetsMax octets
+    friend bool operator==(const Message&, const Message&) = default;
+  };
+  /// What a type 6 of the peer was.
+  struct Heard {
+    bool acknowledged = false;         // our message has arrived, and asked for no other answer
+    bool repeated = false;             // a message that was there before
+    std::optional<Message> message{};  // a new one
+  };
+
+  /// Takes the message to be sent, in place of one that was not acknowledged. With `until_answered`
+  /// a mere acknowledgement does not end it: its answer is a message itself.
+  void send(Message message, bool until_answered = false);
+  /// The message sent last needs no acknowledgement any more.
+  void stop() { out_.reset(); }
+  Heard on_management(const pdu::Management& dpdu);
+  /// An acknowledgement goes out even if the peer's message has been acknowledged before.
+  void owe_ack() { ack_owed_ = true; }
+  /// Sent with the next acknowledgement that carries no message of its own (C.3.9(7)).
+  void attach(const pdu::Eow& eow) { attached_ = eow; }
+
+  bool outstanding() const { return out_.has_value(); }
+  /// The outstanding message was acknowledged, yet not answered.
+  bool acknowledged_only() const { return out_ && out_->acknowledged; }
+  bool answer_owed() const { return ack_owed_; }
+  bool has_work() const { return ack_owed_ || (out_ && out_->due); }
+  /// Adds what is due; copies fill the rest of a block (C.6.4.2). False when it does not fit.
+  bool fill(const pdu::Common& common, IntervalBudget& budget, BurstBuilder& burst);
+  void on_transmitted(bool sent);
+  /// What was sent last has not been answered, or has no answer coming: it is due again.
+  void make_due();
+
+ private:
+  struct Outgoing {
+    Message message;
+    std::uint8_t frame_id = 0;
+    bool until_answered = false;
+    bool with_ack = false;
+    bool due = true;
+    bool sent = false;
+    bool acknowledged = false;
+  };
+
+  std::optional<Outgoing> out_;
+  std::uint8_t next_id_ = 0;           // TX MANAGEMENT FRAME ID (C.3.9(16))
+  std::optional<std::uint8_t> rx_id_;  // none: the "out of range" of C.3.9(17)
+  bool rx_had_ack_ = false;            // the message with rx_id_ acknowledged ours
+  bool ack_owed_ = false;
+  pdu::Eow attached_;
+  bool ack_filled_ = false;  // by the last fill
+  bool out_filled_ = false;
+};
+
+}  // namespace s5066::dts

@@ -1,0 +1,269 @@
+#include "s5066d/dts/peer_control.h"
+
+#include <utility>
+
+#include "s5066d/dts/data_rate.h"
+
+namespace s5066::dts {
+namespace {
+
+using pdu::DpduType;
+using pdu::EowType;
+
+constexpr std::uint8_t to_number(EowType type) {
+  return static_cast<std::uint8_t>(type);
+}
+
+/// All we know of frequency changes (Annex I) is how to decline them.
+pdu::Eow frequency_refusal() {
+  return pdu::make_eow(
+      EowType::frequency_response,
+      pdu::DrcResponse{pdu::DrcAnswer::refuse, pdu::DrcReason::cannot_change_frequency});
+}
+
+RateChange::Config rate_config(Address peer, const PeerControl::Config& config) {
+  return {.mode = config.mode,
+          .capable = config.rate_change,
+          .equal = config.equal_modes,
+          .outranks = peer < config.self};
+}
+
+}  // namespace
+
+PeerControl::PeerControl(Address peer, const Config& config, Counters& counters)
+    : peer_(peer),
+      config_(config),
+      counters_(counters),
+      rate_(rate_config(peer, config)),
+      told_mode_(config.mode) {}
+
+void PeerControl::on_connected(bool connected) {
+  connected_ = connected;
+  management_ = {};
+  rate_ = RateChange(rate_config(peer_, config_));
+  advice_.reset();
+  advised_.reset();
+  misses_ = 0;
+  wants_reply_ = false;
+  told_mode_ = rate_.mode();  // whoever hears of the connection knows where it begins
+}
+
+Result<void> PeerControl::request_mode(const modem::Mode& mode) {
+  if (!connected_) return Error{ErrorCode::link_down, "data rate change"};
+  auto message = rate_.request(mode);
+  if (!message) return message.error();
+  management_.send(std::move(*message), true);
+  return {};
+}
+
+void PeerControl::set_mode(const modem::Mode& mode) {
+  rate_.set_mode(mode);
+  collect();
+}
+
+void PeerControl::advise(const std::optional<modem::Mode>& mode) {
+  rate_.set_advice(mode);
+  advice_.reset();
+  if (!mode) return;
+  advice_ = drc_request(*mode);
+  if (!advice_) return;
+  advice_->advisory = true;
+  advice_->equal = config_.equal_modes;
+}
+
+// --- What was heard of the peer ------------------------------------------------------------------
+
+bool PeerControl::on_management(const pdu::Management& dpdu) {
+  const Management::Heard heard = management_.on_management(dpdu);
+  if (heard.message) {
+    on_message(*heard.message, heard.acknowledged);
+  } else if (heard.acknowledged) {
+    say(rate_.on_acknowledged());
+  }
+  if (!dpdu.valid && dpdu.ack) {
+    if (!heard.acknowledged && !management_.outstanding()) rate_.on_stray_ack();
+    on_eow(dpdu.common.eow);
+  }
+  if (heard.repeated) {
+    counters_.add(Counter::managements_repeated);
+    management_.make_due();  // our answer was lost
+  }
+  collect();
+  const bool progress = heard.message || heard.acknowledged || heard.repeated;
+  if (progress || dpdu.ack) misses_ = 0;
+  return progress;
+}
+
+void PeerControl::on_message(const Management::Message& message, bool acknowledged) {
+  const pdu::Eow& eow = message.eow;
+  const bool of_rate_change = eow.type == to_number(EowType::drc_request) ||
+                              eow.type == to_number(EowType::drc_response) ||
+                              eow.type == to_number(EowType::hdr_request);
+  if (!of_rate_change) {
+    if (acknowledged) say(rate_.on_acknowledged());
+    if (eow.type == to_number(EowType::frequency_request)) {
+      management_.send({frequency_refusal()});
+    } else {
+      on_eow(eow);
+      management_.attach(std::exchange(owed_, {}));
+    }
+    return;
+  }
+  const bool request = eow.type != to_number(EowType::drc_response);
+  const bool advisory =
+      eow.type == to_number(EowType::drc_request) && pdu::read_drc_request(eow).advisory;
+  if (advisory) return on_advisory(pdu::read_drc_request(eow));
+  if (eow.type == to_number(EowType::hdr_request) &&
+      !pdu::read_hdr_request(eow, message.extension)) {
+    counters_.add(Counter::dpdus_malformed);
+    management_.attach(pdu::make_unrecognised(eow.type));
+    return;
+  }
+  // A change belongs to a connection (C.6.4.2(4)); nobody else's is held up for one.
+  if (request && !connected_) {
+    const auto reason = pdu::DrcReason::cannot_change_either;
+    management_.send(
+        {pdu::make_eow(EowType::drc_response, pdu::DrcResponse{pdu::DrcAnswer::refuse, reason})});
+    return;
+  }
+  const RateChange::Step before = rate_.step();
+  auto answer = rate_.on_message(message);
+  // What the peer has answered needs no repetition, acknowledged or not.
+  if (rate_.step() != before && !answer) management_.stop();
+  say(std::move(answer));
+}
+
+void PeerControl::say(std::optional<Management::Message> message) {
+  if (message) management_.send(std::move(*message));
+}
+
+void PeerControl::on_eow(const pdu::Eow& eow) {
+  switch (static_cast<EowType>(eow.type)) {
+    case EowType::drc_request:
+      if (pdu::read_drc_request(eow).advisory) on_advisory(pdu::read_drc_request(eow));
+      return;
+    case EowType::capability:
+      capabilities_ = eow.contents;
+      return;
+    case EowType::unrecognised:
+      return on_unrecognised(eow.contents & 0x0F);
+    case EowType::frequency_request:
+      owed_ = frequency_refusal();
+      return;
+    case EowType::none:
+    case EowType::drc_response:  // says nothing outside a procedure
+    case EowType::frequency_response:
+      return;
+    case EowType::hdr_request:  // only in a type 6, with its extension (C.5.5)
+      break;
+  }
+  counters_.add(Counter::eows_unrecognised);
+  owed_ = pdu::make_unrecognised(eow.type);
+}
+
+// A repeated acknowledgement of the master's can end the slave's procedure before its confirmation
+// was heard, and the last acknowledgement can be lost. Either way data follows.
+void PeerControl::on_data() {
+  if (!rate_.on_data()) return;
+  management_.stop();
+  misses_ = 0;
+}
+
+// Told in every acknowledgement, and news only when it changes.
+void PeerControl::on_advisory(const pdu::DrcRequest& advice) {
+  const auto mode = mode_of(advice);
+  if (!connected_ || !mode || std::exchange(advised_, advice) == advice) return;
+  events_.push_back(DataRateAdvised{peer_, *mode, advice.equal});
+}
+
+void PeerControl::on_unrecognised(std::uint8_t type) {
+  if (type == to_number(EowType::capability)) knows_capabilities_ = false;
+  const RateChange::Step before = rate_.step();
+  rate_.on_unrecognised(type);
+  if (rate_.step() != before) management_.stop();
+  collect();
+}
+
+// --- Transmissions -------------------------------------------------------------------------------
+
+bool PeerControl::open() const {
+  return rate_.step() != RateChange::Step::idle || management_.outstanding() ||
+         management_.answer_owed();
+}
+
+bool PeerControl::fill(IntervalBudget& budget, BurstBuilder& burst) {
+  const pdu::Common common{.destination = peer_, .source = config_.self};
+  if (!management_.fill(common, budget, burst)) return false;
+  wants_reply_ = management_.outstanding() || rate_.step() == RateChange::Step::awaiting_confirm;
+  return true;
+}
+
+bool PeerControl::waits_longer() const {
+  return rate_.step() != RateChange::Step::requesting && rate_.step() != RateChange::Step::idle &&
+         rate_.step() != RateChange::Step::cancelling;
+}
+
+void PeerControl::on_transmitted(bool sent) {
+  management_.on_transmitted(sent);
+  if (sent) {
+    rate_.on_ack_sent();
+  } else if (rate_.step() == RateChange::Step::awaiting_confirm) {
+    management_.owe_ack();
+  }
+  wants_reply_ = false;
+  collect();
+}
+
+PeerControl::Missed PeerControl::on_reply_missing() {
+  if (++misses_ <= config_.repeats_max) {
+    make_due();
+    return Missed::again;
+  }
+  misses_ = 0;
+  // A peer that is there but has no answer has not been lost.
+  const bool lost =
+      connected_ && rate_.step() != RateChange::Step::idle && !management_.acknowledged_only();
+  management_.stop();
+  rate_.abandon();
+  collect();
+  return lost ? Missed::link_lost : Missed::given_up;
+}
+
+void PeerControl::make_due() {
+  management_.make_due();
+  if (rate_.step() == RateChange::Step::awaiting_confirm) management_.owe_ack();
+}
+
+std::uint8_t PeerControl::own_capabilities() const {
+  namespace bits = pdu::capability;
+  return static_cast<std::uint8_t>((config_.rate_change ? bits::kDrc : 0) | bits::kMs110 |
+                                   bits::kExtendedRates);
+}
+
+pdu::Eow PeerControl::eow_for(std::uint8_t dpdu_type) const {
+  if (owed_.type != 0) return owed_;
+  const bool acknowledges = dpdu_type == static_cast<std::uint8_t>(DpduType::ack_only) ||
+                            dpdu_type == static_cast<std::uint8_t>(DpduType::data_ack);
+  if (acknowledges && advice_) return pdu::make_eow(EowType::drc_request, *advice_);
+  return knows_capabilities_ ? pdu::make_capability(own_capabilities()) : pdu::Eow{};
+}
+
+void PeerControl::collect() {
+  if (rate_.mode() != told_mode_) {
+    told_mode_ = rate_.mode();
+    counters_.add(Counter::rates_changed);
+    events_.push_back(TransmitModeChanged{peer_, told_mode_});
+  }
+  if (const auto reason = rate_.take_refusal()) {
+    events_.push_back(DataRateRefused{peer_, *reason});
+  }
+}
+
+std::optional<PeerControl::Event> PeerControl::poll_event() {
+  if (events_.empty()) return std::nullopt;
+  std::optional<Event> event(std::move(events_.front()));
+  events_.pop_front();
+  return event;
+}
+
+}  // namespace s5066::dts

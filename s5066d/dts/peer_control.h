@@ -1,0 +1,108 @@
+// What is said to one peer beside data: engineering order wire messages (C.5), alone in the header
+// of any D_PDU or acknowledged in type 6, and the change of data rate that they serve (C.6.4).
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <variant>
+
+#include "s5066d/base/metrics.h"
+#include "s5066d/dts/management.h"
+#include "s5066d/dts/rate_change.h"
+#include "s5066d/dts/service.h"
+
+namespace s5066::dts {
+
+class PeerControl {
+ public:
+  struct Config {
+    Address self;
+    modem::Mode mode;          // of transmissions, until something else is agreed on
+    bool rate_change = true;   // data rate change is offered
+    bool equal_modes = false;  // the modem cannot send in one mode and receive in another
+    unsigned repeats_max = 3;  // of a type 6 without an answer (C.6.4.2(11))
+  };
+  using Event = std::variant<DataRateAdvised, TransmitModeChanged, DataRateRefused>;
+  enum class Missed : std::uint8_t { again, given_up, link_lost };
+
+  PeerControl(Address peer, const Config& config, Counters& counters);
+
+  Address peer() const { return peer_; }
+
+  // --- Requests ---
+  /// D_CONNECTION_MADE or the end of the connection: all begins anew (C.3.9(16)(17), C.6.4.1(1)).
+  void on_connected(bool connected);
+  bool connected() const { return connected_; }
+  /// Begins a data rate change; ends with TransmitModeChanged or DataRateRefused. See
+  /// RateChange::request; `link_down` without a connection.
+  Result<void> request_mode(const modem::Mode& mode);
+  /// Changes at once, because the peer's receiver finds rate and interleaver by itself (C.6.4.2).
+  void set_mode(const modem::Mode& mode);
+  /// Every acknowledgement tells the peer so, until it changes. Refused silently where Table C-5
+  /// has no such rate or C-6 no such interleaver.
+  void advise(const std::optional<modem::Mode>& mode);
+
+  /// Of our transmissions to the peer.
+  const modem::Mode& mode() const { return rate_.mode(); }
+  /// EOW type 4, when it has come.
+  std::optional<std::uint8_t> capabilities() const { return capabilities_; }
+
+  // --- What was heard of the peer ---
+  /// True when it is what was waited for.
+  bool on_management(const pdu::Management& dpdu);
+  /// The message in a D_PDU of another type.
+  void on_eow(const pdu::Eow& eow);
+  /// A D_PDU of the connection: whoever sends that has ended its data rate change.
+  void on_data();
+
+  // --- Transmissions ---
+  /// No regular or expedited data may go to the peer meanwhile (C.6.1.2(1)).
+  bool open() const;
+  bool has_work() const { return management_.has_work(); }
+  bool answer_owed() const { return management_.answer_owed(); }
+  bool fill(IntervalBudget& budget, BurstBuilder& burst);
+  /// What the last fill added waits for an answer.
+  bool wants_reply() const { return wants_reply_; }
+  /// The peer is the one to repeat itself first, so that the two do not do it together.
+  bool waits_longer() const;
+  void on_transmitted(bool sent);
+  Missed on_reply_missing();
+  /// What is open has nothing to wait for: it goes out again.
+  void make_due();
+
+  /// For the header of a D_PDU of this type other than 6 (C.3.2.2).
+  pdu::Eow eow_for(std::uint8_t dpdu_type) const;
+  /// A D_PDU with that has left the antenna.
+  void on_eow_sent() { owed_ = {}; }
+
+  /// Something should be sent to show that the link is alive (C.6.4.2(34)).
+  bool take_closing() { return rate_.take_closing(); }
+  std::optional<Event> poll_event();
+
+ private:
+  std::uint8_t own_capabilities() const;
+  void on_message(const Management::Message& message, bool acknowledged);
+  void say(std::optional<Management::Message> message);
+  void on_advisory(const pdu::DrcRequest& advice);
+  void on_unrecognised(std::uint8_t type);
+  void collect();
+
+  Address peer_;
+  Config config_;
+  Counters& counters_;
+  bool connected_ = false;
+  Management management_;
+  RateChange rate_;
+  modem::Mode told_mode_;  // by the last TransmitModeChanged
+  std::optional<pdu::DrcRequest> advice_;
+  std::optional<pdu::DrcRequest> advised_;  // by the peer, the last time
+  std::optional<std::uint8_t> capabilities_;
+  bool knows_capabilities_ = true;  // the peer has not said that it knows no such message
+  pdu::Eow owed_;                   // goes in the next D_PDU
+  bool wants_reply_ = false;
+  unsigned misses_ = 0;  // in a row
+  std::deque<Event> events_;
+};
+
+}  // namespace s5066::dts

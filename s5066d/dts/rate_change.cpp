@@ -1,0 +1,187 @@
+#include "s5066d/dts/rate_change.h"
+
+#include "s5066d/base/assert.h"
+#include "s5066d/dts/data_rate.h"
+
+namespace s5066::dts {
+namespace {
+
+using pdu::DrcAnswer;
+using pdu::DrcReason;
+using pdu::EowType;
+using Message = Management::Message;
+
+Message response(DrcAnswer answer, DrcReason reason = DrcReason::none) {
+  return {pdu::make_eow(EowType::drc_response, pdu::DrcResponse{answer, reason})};
+}
+
+}  // namespace
+
+void RateChange::go(Step next) {
+  const bool master = next == Step::awaiting_confirm || next == Step::cancelling;
+  const bool confirms = next == Step::confirming;
+  S5066_ASSERT(!master || step_ == Step::requesting);
+  S5066_ASSERT(!confirms || step_ == Step::accepting);
+  S5066_ASSERT(next != Step::requesting || step_ == Step::idle);
+  step_ = next;
+  if (next != Step::idle) confirmed_ = false;
+}
+
+Result<Message> RateChange::request(const modem::Mode& mode) {
+  if (step_ != Step::idle) return Error{ErrorCode::refused, "a change is under way"};
+  if (!config_.capable || peer_incapable_) return Error{ErrorCode::refused, "not offered"};
+  const bool other_waveform = mode.waveform != mode_.waveform;
+  if (rate_fixed_ && (mode.rate_bps != mode_.rate_bps || other_waveform)) {
+    return Error{ErrorCode::unsupported, "rate"};
+  }
+  if (interleaver_fixed_ && mode.interleaver != mode_.interleaver) {
+    return Error{ErrorCode::unsupported, "interleaver"};
+  }
+  wanted_ = mode;
+  both_ = config_.equal;
+  go(Step::requesting);
+  auto drc = drc_request(mode);
+  hdr_ = !drc;
+  if (drc) {
+    drc->equal = config_.equal;
+    return Message{pdu::make_eow(EowType::drc_request, *drc)};
+  }
+  Message message;
+  message.eow = pdu::make_hdr_request(hdr_request(mode), message.extension);
+  return message;
+}
+
+std::optional<Message> RateChange::on_message(const Message& message) {
+  switch (static_cast<EowType>(message.eow.type)) {
+    case EowType::drc_request: {
+      const auto request = pdu::read_drc_request(message.eow);
+      if (request.advisory) return std::nullopt;
+      return on_request(mode_of(request), why_not(request), request.equal);
+    }
+    case EowType::hdr_request: {
+      const auto request = pdu::read_hdr_request(message.eow, message.extension);
+      if (!request) return std::nullopt;
+      return on_request(mode_of(*request), why_not(*request), false);
+    }
+    case EowType::drc_response:
+      return on_response(pdu::read_drc_response(message.eow));
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<Message> RateChange::on_request(const std::optional<modem::Mode>& mode,
+                                              DrcReason why_not, bool equal) {
+  if (step_ == Step::requesting) {
+    if (config_.outranks) return std::nullopt;  // the peer will find ours in its way
+    refused(DrcReason::none);
+  }
+  if (!config_.capable || !mode) {
+    go(Step::refusing);
+    return response(DrcAnswer::refuse, config_.capable ? why_not : DrcReason::cannot_change_either);
+  }
+  if (advice_ && less_robust(*mode, *advice_)) {
+    go(Step::refusing);
+    return response(DrcAnswer::refuse, DrcReason::not_consistent_with_conditions);
+  }
+  wanted_ = *mode;
+  both_ = equal || config_.equal;
+  go(Step::accepting);
+  const bool conditional = config_.equal && !equal;
+  return response(DrcAnswer::accept, conditional ? DrcReason::must_be_equal : DrcReason::none);
+}
+
+std::optional<Message> RateChange::on_response(const pdu::DrcResponse& said) {
+  switch (said.answer) {
+    case DrcAnswer::accept:
+      if (step_ != Step::requesting) return std::nullopt;
+      both_ = both_ || said.reason == DrcReason::must_be_equal;
+      go(Step::awaiting_confirm);
+      return std::nullopt;  // the bare acknowledgement is what lets both change (C.6.4.2(28))
+    case DrcAnswer::refuse:
+      if (step_ != Step::requesting) return std::nullopt;
+      go(Step::cancelling);
+      refusal_ = said.reason;
+      if (hdr_) return response(DrcAnswer::cancel);
+      rate_fixed_ = rate_fixed_ || said.reason == DrcReason::cannot_change_rate ||
+                    said.reason == DrcReason::cannot_change_either;
+      interleaver_fixed_ = interleaver_fixed_ ||
+                           said.reason == DrcReason::cannot_change_interleaver ||
+                           said.reason == DrcReason::cannot_change_either;
+      return response(DrcAnswer::cancel);
+    case DrcAnswer::cancel:
+      if (step_ != Step::accepting && step_ != Step::refusing) return std::nullopt;
+      go(Step::idle);
+      closing_ = true;
+      return std::nullopt;
+    case DrcAnswer::confirm:
+      if (step_ == Step::awaiting_confirm) go(Step::idle);
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::optional<Message> RateChange::on_acknowledged() {
+  switch (step_) {
+    case Step::accepting:
+      if (both_) mode_ = wanted_;
+      go(Step::confirming);
+      return response(DrcAnswer::confirm);
+    case Step::refusing:  // the master stopped without cancelling
+      go(Step::idle);
+      closing_ = true;
+      return std::nullopt;
+    case Step::confirming:
+      go(Step::idle);
+      confirmed_ = true;
+      closing_ = true;
+      return std::nullopt;
+    case Step::cancelling:
+      go(Step::idle);
+      return std::nullopt;
+    case Step::idle:
+    case Step::requesting:
+    case Step::awaiting_confirm:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+void RateChange::on_ack_sent() {
+  if (step_ == Step::awaiting_confirm) mode_ = wanted_;
+}
+
+bool RateChange::on_data() {
+  if (step_ != Step::confirming && step_ != Step::awaiting_confirm) return false;
+  if (step_ == Step::confirming) confirmed_ = closing_ = true;
+  go(Step::idle);
+  return true;
+}
+
+// The master missed our confirmation, took its own acknowledgement for lost, and repeats it.
+void RateChange::on_stray_ack() {
+  if (step_ == Step::idle && confirmed_) closing_ = true;
+}
+
+void RateChange::on_unrecognised(std::uint8_t type) {
+  const auto eow = static_cast<EowType>(type);
+  const bool request = eow == (hdr_ ? EowType::hdr_request : EowType::drc_request);
+  if (step_ == Step::requesting && request) {
+    if (!hdr_) peer_incapable_ = true;
+    refused(DrcReason::cannot_change_either);
+  } else if (step_ != Step::requesting && eow == EowType::drc_response) {
+    go(Step::idle);
+  }
+}
+
+void RateChange::abandon() {
+  if (step_ == Step::requesting) refusal_ = DrcReason::cannot_change_either;
+  go(Step::idle);
+}
+
+void RateChange::refused(DrcReason reason) {
+  refusal_ = reason;
+  go(Step::idle);
+}
+
+}  // namespace s5066::dts

@@ -1,0 +1,153 @@
+// The data rate change procedure between two stations (C.6.4).
+#include "tests/unit/dts/dts_world.h"
+
+namespace s5066::dts {
+namespace {
+
+using modem::Interleaver;
+constexpr modem::Mode kSlow{.rate_bps = 300, .interleaver = Interleaver::short_};
+constexpr modem::Mode kFast{.rate_bps = 2400, .interleaver = Interleaver::long_};
+
+std::vector<modem::Mode> modes_of(const DtsWorld::Station& station) {
+  std::vector<modem::Mode> modes;
+  for (const auto& changed : station.modes) modes.push_back(changed.mode);
+  return modes;
+}
+
+// C.6.4.2(3)-(6),(18),(28),(29),(32)-(34)
+TEST(RateChange, five_messages_change_the_masters_mode_and_the_slave_shows_that_it_lives) {
+  DtsWorld world(3, {}, 1, {.mode = kSlow});
+  world.connect(0, 1);
+  world.connect(0, 2);
+  ASSERT_TRUE(world.ask_for(0, 1, kFast).ok());
+  EXPECT_FALSE(world.ask_for(0, 1, kSlow).ok());  // one at a time
+  world.run_for(1min);
+  EXPECT_EQ(modes_of(world[0]), std::vector{kFast});
+  EXPECT_TRUE(world[1].modes.empty());
+  EXPECT_EQ(world.medium().bursts(), 6u);  // the last is the zero-data D_PDU
+  EXPECT_EQ(world[0].dts->mode_to(DtsWorld::address(1)), kFast);
+  EXPECT_EQ(world[0].dts->mode_to(DtsWorld::address(2)), kSlow);
+  EXPECT_EQ(world[1].dts->mode_to(DtsWorld::address(0)), kSlow);
+  EXPECT_TRUE(world[0].warnings.empty() && world[1].warnings.empty());
+  world.send(0, 1, 1, pattern(3000, 1));
+  world.run_for(1min);
+  world.send(1, 0, 2, pattern(300, 1));
+  world.run_for(1min);
+  EXPECT_EQ(world[1].received.size(), 1u);
+  EXPECT_EQ(world[0].received.size(), 1u);
+  expect_clean_air(world);
+}
+
+// C.6.4.2(8): "other" says that both directions change, if the modem is so.
+TEST(RateChange, a_modem_with_one_mode_for_both_directions_changes_both) {
+  for (const bool master_equal : {true, false}) {
+    Config config{.mode = kSlow, .equal_modes = true};
+    DtsWorld world(2, {}, 1, config);
+    world.connect(0, 1);
+    ASSERT_TRUE(world.ask_for(master_equal ? 0 : 1, master_equal ? 1 : 0, kFast).ok());
+    world.run_for(1min);
+    EXPECT_EQ(modes_of(world[0]), std::vector{kFast});
+    EXPECT_EQ(modes_of(world[1]), std::vector{kFast});
+  }
+}
+
+// Goal:   whatever is lost, both stay or both change, data flows before and after.
+// Method: many seeds with heavy loss, data both ways, changes back and forth.
+TEST(RateChange, under_loss_data_and_changes_go_on_and_the_sender_ends_in_a_mode_it_asked_for) {
+  std::size_t changed = 0;
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    SCOPED_TRACE(seed);
+    DtsWorld world(2, {.frame_loss = 0.3, .missed_sync = 0.1}, seed,
+                   {.mode = kSlow, .replies_missed_max = 1000, .management_repeats_max = 1000});
+    world.connect(0, 1);
+    for (std::uint64_t i = 0; i < 10; ++i) {
+      world.send(0, 1, 100 + i, pattern(700, i));
+      world.send(1, 0, 200 + i, pattern(200, 50 + i));
+    }
+    world.run_for(20s);
+    ASSERT_TRUE(world.ask_for(0, 1, kFast).ok());
+    world.run_for(1h);
+    static_cast<void>(world.ask_for(0, 1, kSlow));
+    static_cast<void>(world.ask_for(1, 0, kFast));  // at the same time
+    world.run_for(2h);
+    ASSERT_EQ(world[1].received.size(), 10u);
+    ASSERT_EQ(world[0].received.size(), 10u);
+    for (std::uint64_t i = 0; i < 10; ++i) EXPECT_EQ(world[1].received[i].cpdu, pattern(700, i));
+    EXPECT_EQ(world[0].confirmed.size(), 10u);
+    EXPECT_TRUE(world[0].lost.empty() && world[1].lost.empty());
+    ASSERT_GE(world[0].modes.size(), 1u);
+    EXPECT_EQ(world[0].modes[0].mode, kFast);
+    changed += world[0].modes.size() + world[1].modes.size();
+    EXPECT_EQ(world[0].modes.size() + world[0].rates_refused.size() + world[1].modes.size() +
+                  world[1].rates_refused.size(),
+              3u);
+    EXPECT_TRUE(world[0].warnings.empty() && world[1].warnings.empty());
+    expect_clean_air(world);
+    if (::testing::Test::HasFailure()) return;
+  }
+  EXPECT_EQ(changed, 600u);  // of two that cross one stands
+}
+
+// C.6.4.2(9): the only way out of a procedure without an answer.
+TEST(RateChange, a_peer_that_falls_silent_in_the_middle_is_lost) {
+  for (const auto silent_after : {1, 2, 3, 4}) {
+    SCOPED_TRACE(silent_after);
+    DtsWorld world(2, {}, 3, {.mode = kSlow});
+    world.connect(0, 1);
+    ASSERT_TRUE(world.ask_for(0, 1, kFast).ok());
+    for (int i = 0; i < 3000 && world.medium().bursts() < static_cast<unsigned>(silent_after);
+         ++i) {
+      world.run_for(10ms);
+    }
+    world.run_for(1s);  // its preamble has been heard, or not
+    world.medium().set_options({.missed_sync = 1});
+    world.run_for(30min);
+    // Who has heard the confirmation is through with it.
+    EXPECT_EQ(world[0].lost.size(), silent_after < 4 ? 1u : 0u);
+    EXPECT_EQ(world[1].lost.size(), 1u);
+  }
+}
+
+// C.6.4.2(2)
+TEST(RateChange, advice_is_told_in_acknowledgements_and_followed_at_once_or_by_agreement) {
+  for (const auto advice :
+       {Config::Advice::followed, Config::Advice::negotiated, Config::Advice::reported}) {
+    DtsWorld world(2, {}, 1, {.mode = kSlow, .advice = advice});
+    world.connect(0, 1);
+    world.advise(1, 0, kFast);
+    world.send(0, 1, 1, pattern(100, 1));
+    world.run_for(1min);
+    world.send(0, 1, 2, pattern(100, 1));
+    world.run_for(1min);
+    ASSERT_EQ(world[0].advised.size(), 1u);
+    EXPECT_EQ(world[0].advised[0].mode, kFast);
+    EXPECT_EQ(world[0].confirmed.size(), 2u);
+    const bool reported = advice == Config::Advice::reported;
+    EXPECT_EQ(modes_of(world[0]), reported ? std::vector<modem::Mode>{} : std::vector{kFast});
+    EXPECT_EQ(world.medium().bursts(), advice == Config::Advice::negotiated ? 10u : 4u);
+  }
+}
+
+TEST(RateChange, what_is_for_others_goes_in_the_mode_for_all_beside_bulk_data) {
+  DtsWorld world(3, {}, 1, {.mode = kFast});
+  world.connect(0, 1);
+  world[0].dts->set_data_rate(world.now(), DtsWorld::address(1), kSlow);
+  for (std::uint64_t i = 0; i < 50; ++i) world.send(0, 1, i, pattern(2000, i));
+  world.send(0, 2, 1000, pattern(500, 1), Service::nonarq);
+  world.run_for(5min);
+  EXPECT_EQ(world[2].received.size(), 1u);
+  EXPECT_GT(world[0].counters[Counter::frames_sent_new], 5u);
+  expect_clean_air(world);
+}
+
+TEST(RateChange, a_new_connection_begins_in_the_mode_for_all) {
+  DtsWorld world(2, {}, 1, {.mode = kSlow});
+  world.connect(0, 1);
+  world[0].dts->set_data_rate(world.now(), DtsWorld::address(1), kFast);
+  world[0].dts->on_connection_terminated(world.now(), DtsWorld::address(1));
+  world.made(0, 1);
+  EXPECT_EQ(world[0].dts->mode_to(DtsWorld::address(1)), kSlow);
+}
+
+}  // namespace
+}  // namespace s5066::dts
