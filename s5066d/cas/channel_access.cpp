@@ -225,8 +225,8 @@ void ChannelAccess::on_control(Instant now, Address peer, const Cpdu& cpdu) {
     on_link_accepted(now, peer);
   } else if (const auto* rejected = std::get_if<PhysicalLinkRejected>(&cpdu)) {
     on_link_rejected(now, peer, rejected->reason);
-  } else if (std::holds_alternative<PhysicalLinkBreak>(cpdu)) {
-    on_link_break(now, peer);
+  } else if (const auto* broken = std::get_if<PhysicalLinkBreak>(&cpdu)) {
+    on_link_break(now, peer, broken->reason);
   } else {
     on_link_break_confirm(now, peer);
   }
@@ -238,11 +238,14 @@ void ChannelAccess::on_control(Instant now, Address peer, const Cpdu& cpdu) {
 // or a new call by a peer that lost the link. Senders let REQUEST out before ARQ data, so a peer
 // that has shown knowledge of this link does not repeat: it calls anew, with fresh ARQ state, and
 // keeping ours would take its first frames for duplicates of old ones. So is a REQUEST for another
-// type of link.
+// type of link. We hold to that as well when both call: ours goes out before theirs is answered.
 void ChannelAccess::on_link_request(Instant now, Address peer, LinkType type) {
   if (silent_) return;
   Link* link = find(peer);
-  if (link == nullptr || link->info.state == LinkState::calling) {
+  const bool calling = link != nullptr && link->info.state == LinkState::calling;
+  if (calling && link->leaving) {
+    link->crossing = type;
+  } else if (link == nullptr || calling) {
     accept(now, peer, type);
   } else if (link->info.state == LinkState::breaking) {
     end(now, *link, LinkEnd::by_us);  // the peer dropped it and its BREAK CONFIRM got lost
@@ -313,6 +316,7 @@ void ChannelAccess::on_link_accepted(Instant now, Address peer) {
 void ChannelAccess::on_link_rejected(Instant now, Address peer, RejectReason reason) {
   Link* link = find(peer);
   if (link == nullptr || link->info.state != LinkState::calling) return;
+  if (link->crossing) return;  // the peer prefers its own call
   change_state(now, *link, LinkState::idle);
   links_.erase(peer);
   counters_.add(Counter::links_rejected);
@@ -347,11 +351,13 @@ void ChannelAccess::start_breaking(Instant now, Link& link, BreakReason reason) 
 
 // The answer goes out even if we know of no link: the peer waits for it. While we call, the BREAK
 // is about an older link, and the call goes on.
-void ChannelAccess::on_link_break(Instant now, Address peer) {
+void ChannelAccess::on_link_break(Instant now, Address peer, BreakReason reason) {
   if (!silent_) send_control(now, peer, PhysicalLinkBreakConfirm{});
   Link* link = find(peer);
-  if (link == nullptr || link->info.state == LinkState::calling) return;
-  end(now, *link, link->info.state == LinkState::breaking ? LinkEnd::by_us : LinkEnd::by_peer);
+  if (link == nullptr) return;
+  if (link->info.state == LinkState::calling) return link->crossing.reset();
+  const bool crossing = link->info.state == LinkState::breaking;
+  end(now, *link, crossing ? LinkEnd::by_us : LinkEnd::by_peer, reason);
 }
 
 void ChannelAccess::on_link_break_confirm(Instant now, Address peer) {
@@ -360,7 +366,7 @@ void ChannelAccess::on_link_break_confirm(Instant now, Address peer) {
   end(now, *link, LinkEnd::by_us);
 }
 
-void ChannelAccess::end(Instant now, Link& link, LinkEnd how) {
+void ChannelAccess::end(Instant now, Link& link, LinkEnd how, BreakReason reason) {
   const Address peer = link.info.peer;
   const LinkType type = link.info.type;
   const bool connected = link.connected;
@@ -371,7 +377,7 @@ void ChannelAccess::end(Instant now, Link& link, LinkEnd how) {
   if (connected) actions_.push_back(TerminateConnection{peer});
   const bool orderly = how == LinkEnd::by_us || how == LinkEnd::by_peer;
   counters_.add(orderly ? Counter::links_broken : Counter::links_lost);
-  actions_.push_back(LinkBroken{peer, how, type});
+  actions_.push_back(LinkBroken{peer, how, type, reason});
   if (call_again) call(now, peer, LinkType::exclusive);
 }
 
@@ -487,6 +493,13 @@ void ChannelAccess::on_left(Instant now, Link& link) {
     link.timers.set(LinkTimer::first_data, now + config_.first_data_wait());
     for (auto& cpdu : link.held) actions_.push_back(std::move(cpdu));
     link.held.clear();
+  } else if (link.info.state == LinkState::calling && link.crossing) {
+    const Address peer = link.info.peer;
+    const bool accepted = link.accepted;
+    const LinkType crossing = *std::exchange(link.crossing, std::nullopt);
+    link.timers.set(LinkTimer::answer, now + jittered_answer_wait());  // if it is refused
+    accept(now, peer, crossing);
+    if (accepted) on_link_accepted(now, peer);
   } else if (link.info.state == LinkState::calling && link.accepted) {
     if (link.info.type == LinkType::exclusive) break_nonexclusive_links(now);
     make(now, link, LinkState::made);
@@ -513,6 +526,7 @@ void ChannelAccess::change_state(Instant now, Link& link, LinkState next) {
   link.info.state = next;
   link.info.since = now;
   link.accepted = false;
+  link.crossing.reset();
   link.leaving.reset();
   link.timers = {};
   const bool usable = next == LinkState::made;

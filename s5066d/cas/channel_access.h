@@ -102,7 +102,8 @@ struct LinkRejected {  // C_PHYSICAL_LINK_REJECTED
 struct LinkBroken {  // C_PHYSICAL_LINK_BROKEN
   Address peer;
   LinkEnd end = LinkEnd::by_us;
-  LinkType type = LinkType::nonexclusive;  // of the link that was
+  LinkType type = LinkType::nonexclusive;     // of the link that was
+  BreakReason reason = BreakReason::unknown;  // the peer's, where the end came by it
 };
 
 /// Non-ARQ S_PDUs may come with errors; `errored` and `missing` are positions in the S_PDU.
@@ -178,8 +179,9 @@ class ChannelAccess {
   };
   struct Link {
     LinkInfo info;
-    bool connected = false;      // the data transfer sublayer holds a connection
-    bool accepted = false;       // ACCEPTED came while a further REQUEST was leaving
+    bool connected = false;            // the data transfer sublayer holds a connection
+    bool accepted = false;             // ACCEPTED came while a further REQUEST was leaving
+    std::optional<LinkType> crossing;  // a REQUEST came meanwhile
     bool peer_made_it = false;   // its ARQ data or acknowledgement shows that it has the link too
     unsigned transmissions = 0;  // of the present REQUEST or BREAK
     std::optional<CpduId> leaving;
@@ -204,7 +206,7 @@ class ChannelAccess {
   void reject(Instant now, Address peer, RejectReason reason);
   void change_state(Instant now, Link& link, LinkState next);
   void make(Instant now, Link& link, LinkState next);
-  void end(Instant now, Link& link, LinkEnd how);
+  void end(Instant now, Link& link, LinkEnd how, BreakReason reason = BreakReason::unknown);
   void start_breaking(Instant now, Link& link, BreakReason reason);
   void break_nonexclusive_links(Instant now);
   void give_up_calls(Instant now);
@@ -215,7 +217,7 @@ class ChannelAccess {
   void accept_again(Instant now, Link& link);
   void on_link_accepted(Instant now, Address peer);
   void on_link_rejected(Instant now, Address peer, RejectReason reason);
-  void on_link_break(Instant now, Address peer);
+  void on_link_break(Instant now, Address peer, BreakReason reason);
   void on_link_break_confirm(Instant now, Address peer);
   void on_peer_made_it(Instant now, Address peer);
   void on_control_left(Instant now, CpduId id);

@@ -42,10 +42,14 @@ void LinkManager::on_call_failed(Instant now, Address peer) {
   Session& session = sessions_[peer];
   if (session.state != State::calling) return;
   change_state(session, State::down);
-  Duration wait = config_.call_retry_wait;
-  for (unsigned i = 0; i < session.failures && wait < config_.call_retry_wait_max; ++i) wait *= 2;
-  session.call_not_before = now + std::min(wait, config_.call_retry_wait_max);
+  session.call_not_before = now + backoff(session.failures);
   ++session.failures;
+}
+
+Duration LinkManager::backoff(unsigned failures) const {
+  Duration wait = config_.call_retry_wait;
+  for (unsigned i = 0; i < failures && wait < config_.call_retry_wait_max; ++i) wait *= 2;
+  return std::min(wait, config_.call_retry_wait_max);
 }
 
 void LinkManager::on_call_refused(Instant now, Address peer) {
@@ -55,13 +59,20 @@ void LinkManager::on_call_refused(Instant now, Address peer) {
   session.call_not_before = now + config_.call_retry_wait;
 }
 
-// A peer that ended the link or stopped answering is left alone for a while; one that forgot the
-// link, or never heard that it was made, is called again at once.
 void LinkManager::on_link_broken(Instant now, Address peer, cas::LinkEnd end) {
   Session& session = sessions_[peer];
   if (session.state != State::down) change_state(session, State::down);
-  const bool leave_alone = end == cas::LinkEnd::by_peer || end == cas::LinkEnd::connection_lost;
-  session.call_not_before = leave_alone ? now + config_.call_retry_wait : now;
+  session.call_not_before = now + wait_after(session, end);
+}
+
+// A peer that ended the link or stopped answering is left alone for a while; one that forgot the
+// link, or never heard that it was made, is called again at once, but not again and again.
+Duration LinkManager::wait_after(Session& session, cas::LinkEnd end) const {
+  if (end == cas::LinkEnd::by_peer || end == cas::LinkEnd::connection_lost) {
+    return config_.call_retry_wait;
+  }
+  if (end == cas::LinkEnd::by_us || session.progressed) return Duration::zero();
+  return session.fruitless++ == 0 ? Duration::zero() : backoff(session.fruitless - 2);
 }
 
 void LinkManager::on_taken(Instant now, Address peer) {
@@ -92,6 +103,7 @@ void LinkManager::on_progress(Instant now, Address peer) {
   const auto it = sessions_.find(peer);
   if (it == sessions_.end()) return;
   it->second.progressed = true;
+  it->second.fruitless = 0;
   it->second.used_at = now;
 }
 

@@ -84,13 +84,16 @@ class LinkManager {
     bool progressed = false;
     Instant made_at{};
     Instant used_at{};
-    unsigned failures = 0;  // calls that failed in a row
+    unsigned failures = 0;   // calls that failed in a row
+    unsigned fruitless = 0;  // links that were forgotten in a row and got nothing through
     Instant call_not_before{};
     Instant gave_way_at{};                 // to another node, and not called since
     std::optional<Instant> waiting_since;  // for a session
   };
 
   void change_state(Session& session, State next);
+  Duration backoff(unsigned failures) const;
+  Duration wait_after(Session& session, cas::LinkEnd end) const;
   void call(Address peer, Session& session);
   void close(Address peer, Session& session, cas::BreakReason reason);
   void close_idle(Instant now, Address peer, Session& session, const PeerLoad& load);

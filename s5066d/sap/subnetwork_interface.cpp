@@ -20,6 +20,12 @@ bool has_whole_header(const cas::SpduIndication& indication, const Spdu& spdu) {
   return !touches_header(indication.errored, header) && !touches_header(indication.missing, header);
 }
 
+/// The peer had forgotten the link, or broke it for something more important, so it does respond.
+bool shows_the_peer(const cas::LinkBroken& broken) {
+  return broken.end == cas::LinkEnd::not_connected || broken.end == cas::LinkEnd::called_anew ||
+         broken.reason == cas::BreakReason::higher_priority_pending;
+}
+
 }  // namespace
 
 SubnetworkInterface::SubnetworkInterface(const Config& config, Counters& counters, TraceSink& trace)
@@ -263,7 +269,10 @@ void SubnetworkInterface::on_link_refused(Instant now, Address peer) {
   if (!hard_links_.on_link_refused(now, peer)) links_.on_call_refused(now, peer);
 }
 
+// A session that got something through was no failed attempt for what it left over, nor one that
+// ended because of something the peer said: it is there.
 void SubnetworkInterface::on_link_broken(Instant now, const cas::LinkBroken& broken) {
+  sender_.on_link_ended(broken.peer, links_.has_progressed(broken.peer) || shows_the_peer(broken));
   hard_links_.on_link_broken(now, broken);
   links_.on_link_broken(now, broken.peer, broken.end);
   touch(now);
@@ -332,7 +341,7 @@ void SubnetworkInterface::on_spdu_confirm(Instant now, const cas::SpduConfirm& c
 void SubnetworkInterface::on_spdu_rejected(Instant now, const cas::SpduRejected& rejected) {
   touch(now);
   hard_links_.on_spdu_rejected(rejected);
-  sender_.on_spdu_rejected(now, rejected, links_, hard_links_);
+  sender_.on_spdu_rejected(now, rejected);
 }
 
 // --- After every event ---------------------------------------------------------------------------
@@ -356,6 +365,7 @@ void SubnetworkInterface::settle(Instant now) {
   for (const ClientId id : clients_.watch_all(now)) {
     close_client(now, id, sis::UnbindReason::inactivity);
   }
+  sender_.settle_returned(now, links_, hard_links_);
   sender_.expire(now);
   hard_links_.on_deadline(now);
   for (const Address peer : hard_links_.linked_peers()) links_.on_taken(now, peer);

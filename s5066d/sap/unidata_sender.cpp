@@ -193,8 +193,7 @@ void UnidataSender::on_spdu_confirm(Instant now, const cas::SpduConfirm& confirm
   }
 }
 
-void UnidataSender::on_spdu_rejected(Instant now, const cas::SpduRejected& rejected,
-                                     const LinkManager& links, const HardLinks& hard_links) {
+void UnidataSender::on_spdu_rejected(Instant now, const cas::SpduRejected& rejected) {
   auto below = deliveries_.take(rejected.id);
   const bool no_room = rejected.why == cas::CpduFailure::queue_full;
   if (!no_room) refused_below_.clear();
@@ -207,24 +206,31 @@ void UnidataSender::on_spdu_rejected(Instant now, const cas::SpduRejected& rejec
   } else {
     // Also when a client's confirmation has come: that may have been for one with the same first
     // octets. The receiver knows a repetition and answers it again.
-    requeue(now, std::move(below->item), links, hard_links);
+    returned_.push_back(std::move(below->item));
   }
 }
 
-// A session that got something through was no failed attempt for what it left over, nor one that
-// made way for a hard link to the same peer.
-void UnidataSender::requeue(Instant now, UnidataItem item, const LinkManager& links,
-                            const HardLinks& hard_links) {
-  if (!arq_allowed_) return reject(now, std::move(item), sis::RejectReason::mode_not_specified);
-  const bool excused =
-      links.has_progressed(item.destination) || hard_links.is_calling(item.destination) || silent_;
-  if (!excused) ++item.attempts;
-  if (item.attempts >= config_.attempts_max) {
-    reject(now, std::move(item), sis::RejectReason::destination_not_responding);
-    return;
+// A session that made way for a hard link to the same peer was no failed attempt either.
+void UnidataSender::settle_returned(Instant now, const LinkManager& links,
+                                    const HardLinks& hard_links) {
+  for (UnidataItem& item : std::exchange(returned_, {})) {
+    if (!arq_allowed_) {
+      reject(now, std::move(item), sis::RejectReason::mode_not_specified);
+      continue;
+    }
+    const auto ended = ended_.find(item.destination);
+    const bool by_its_link =
+        ended != ended_.end() ? ended->second : links.has_progressed(item.destination);
+    const bool excused = by_its_link || hard_links.is_calling(item.destination) || silent_;
+    if (!excused) ++item.attempts;
+    if (item.attempts >= config_.attempts_max) {
+      reject(now, std::move(item), sis::RejectReason::destination_not_responding);
+    } else {
+      counters_.add(Counter::updus_requeued);
+      queue_.put(std::move(item));
+    }
   }
-  counters_.add(Counter::updus_requeued);
-  queue_.put(std::move(item));
+  ended_.clear();
 }
 
 void UnidataSender::on_call_failed(Instant now, Address peer) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <set>
 #include <vector>
@@ -51,8 +52,12 @@ class UnidataSender {
 
   // What became of it.
   void on_spdu_confirm(Instant now, const cas::SpduConfirm& confirm, LinkManager& links);
-  void on_spdu_rejected(Instant now, const cas::SpduRejected& rejected, const LinkManager& links,
-                        const HardLinks& hard_links);
+  void on_spdu_rejected(Instant now, const cas::SpduRejected& rejected);
+  /// The link to this peer has ended. `excused`: that was no failed attempt for what it left over.
+  /// Which U_PDUs those are is said before or after this, by on_spdu_rejected().
+  void on_link_ended(Address peer, bool excused) { ended_[peer] |= excused; }
+  /// Call when all news of an event are there: what came back is queued again, or has had enough.
+  void settle_returned(Instant now, const LinkManager& links, const HardLinks& hard_links);
   void on_answer(Instant now, Address peer, SapId source, SapId destination, ByteSpan part,
                  bool delivered);
   /// A call to this peer failed: some of what waits for it has waited in vain often enough.
@@ -87,8 +92,6 @@ class UnidataSender {
   template <typename Allowed>
   bool feed_lane(Instant now, const Lane& lane, const Allowed& allowed);
   void hand_down(Instant now, UnidataItem item);
-  void requeue(Instant now, UnidataItem item, const LinkManager& links,
-               const HardLinks& hard_links);
   void await_client(Instant now, UnidataItem item);
   void finish(Instant now, UnidataItem& item, Outcome outcome);
   Bytes response_part(const Bytes& updu) const;
@@ -103,6 +106,8 @@ class UnidataSender {
   StorageLedger ledger_;
   UnidataQueue queue_;
   DeliveryTable deliveries_;
+  std::vector<UnidataItem> returned_;  // since the last settle_returned()
+  std::map<Address, bool> ended_;      // links, since then; whether that is excused
   RepeatMarker repeat_marker_;
   /// Lanes whose S_PDU was refused for want of room below; they wait until
   /// something there has ended.

@@ -180,6 +180,53 @@ TEST_F(Link, when_both_call_at_the_same_time_both_get_their_link) {
   EXPECT_EQ(core->state(kPeer), LinkState::made);
 }
 
+// A REQUEST that reached the peer behind our ACCEPTED would be a call of a node that lost the link:
+// the peer would begin anew with frame numbers that we take for repetitions.
+TEST_F(Link, a_call_of_the_peer_is_answered_only_when_our_own_request_is_out) {
+  call();
+  EXPECT_EQ(said(), "10");
+  hear("10");
+  EXPECT_EQ(said(), "");
+  EXPECT_EQ(core->state(kPeer), LinkState::calling);
+  leaves();
+  EXPECT_EQ(said(), "make made-by-us 20");
+  leaves();
+  hear("20");
+  EXPECT_EQ(core->state(kPeer), LinkState::made);
+}
+
+TEST_F(Link, what_else_the_peer_says_before_our_request_is_out_counts_as_well) {
+  call();
+  said();
+  leaves();
+  ring();
+  said();
+  hear("10");
+  hear("20");  // for our first REQUEST; the second has not left
+  EXPECT_EQ(said(), "");
+  leaves();
+  EXPECT_EQ(said(), "make made-by-us 20");
+  EXPECT_EQ(core->state(kPeer), LinkState::made);
+
+  restart();
+  call();
+  said();
+  hear("10");
+  hear("41");  // it has thought better of it
+  EXPECT_EQ(said(), "50");
+  core->on_cpdu_confirm(now, {CpduId{kControlIds}});
+  EXPECT_EQ(said(), "");
+  EXPECT_EQ(core->state(kPeer), LinkState::calling);
+
+  restart();
+  call();
+  said();
+  hear("11");
+  hear("33");  // it prefers its own call
+  leaves();
+  EXPECT_EQ(said(), "make made-by-peer 20");
+}
+
 // B.3.2.2(3),(6),(7)
 TEST_F(Link, a_break_is_repeated_with_the_same_reason_and_then_taken_as_done) {
   make_by_us();

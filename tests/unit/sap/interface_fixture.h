@@ -84,12 +84,14 @@ class InterfaceFixture : public ::testing::Test {
     core->on_link_rejected(now, {peer, reason});
     drain();
   }
-  /// The news in the order in which the sublayers below give it: all U_PDUs, then the link.
-  void lose(Address peer, cas::LinkEnd end = cas::LinkEnd::connection_lost) {
+  /// All U_PDUs, then the link, or the other way round: the sublayers below do either.
+  void lose(Address peer, cas::LinkEnd end = cas::LinkEnd::connection_lost,
+            bool link_first = false) {
+    if (link_first) core->on_link_broken(now, {peer, end});
     for (const auto& spdu : std::exchange(below[peer], {})) {
       core->on_spdu_rejected(now, {spdu, cas::CpduFailure::not_connected});
     }
-    core->on_link_broken(now, {peer, end});
+    if (!link_first) core->on_link_broken(now, {peer, end});
     drain();
   }
   void confirm(std::size_t index) {

@@ -247,6 +247,61 @@ TEST_F(Links, a_peer_that_forgot_the_link_is_called_again_at_once) {
   EXPECT_EQ(calls_to(kPeer), 2u);
 }
 
+// Such a peer responds, so its U_PDUs wait for their time to die (A.3.2.4(14)).
+TEST_F(Links,
+       a_peer_that_forgets_link_after_link_uses_up_no_attempt_and_is_called_ever_more_rarely) {
+  const ClientId client = bind(3, Confirmation::node);
+  give(client, request(kPeer, Bytes{1}));
+  Duration distance{};
+  for (unsigned i = 1; i <= 3 * config.attempts_max; ++i) {
+    SCOPED_TRACE(i);
+    ASSERT_EQ(calls_to(kPeer), i);
+    make(kPeer);
+    // The U_PDUs come back before or after the news of the link.
+    lose(kPeer, cas::LinkEnd::not_connected, i % 2 == 0);
+    if (distance > Duration::zero()) {
+      wait(distance - nanoseconds(1));
+      EXPECT_EQ(calls_to(kPeer), i);
+      wait(nanoseconds(1));
+    }
+    distance = std::clamp<Duration>(2 * distance, config.links.call_retry_wait,
+                                    config.links.call_retry_wait_max);
+  }
+  EXPECT_EQ(sent<sis::UnidataRequestRejected>(client), 0u);
+  make(kPeer);
+  confirm(spdus.size() - 1);
+  EXPECT_EQ(sent<sis::UnidataRequestConfirm>(client), 1u);
+}
+
+TEST_F(Links, a_peer_that_calls_anew_or_makes_way_for_a_hard_link_uses_up_no_attempt) {
+  const ClientId client = bind(3, Confirmation::node);
+  give(client, request(kPeer, Bytes{1}));
+  make(kPeer);
+  for (unsigned i = 0; i < 2 * config.attempts_max; ++i) {
+    // The new link is there before the U_PDUs of the old one have come back.
+    const auto old = std::exchange(below[kPeer], {});
+    core->on_link_broken(now, {kPeer, cas::LinkEnd::called_anew});
+    core->on_link_made(now, {kPeer, false, cas::LinkType::nonexclusive});
+    for (const auto& spdu : old) {
+      core->on_spdu_rejected(now, {spdu, cas::CpduFailure::not_connected});
+    }
+    drain();
+  }
+  for (unsigned i = 0; i < 2 * config.attempts_max; ++i) {
+    core->on_link_broken(now, {.peer = kPeer,
+                               .end = cas::LinkEnd::by_peer,
+                               .reason = cas::BreakReason::higher_priority_pending});
+    for (const auto& spdu : std::exchange(below[kPeer], {})) {
+      core->on_spdu_rejected(now, {spdu, cas::CpduFailure::not_connected});
+    }
+    drain();
+    wait(config.links.call_retry_wait);
+    make(kPeer);
+  }
+  EXPECT_EQ(sent<sis::UnidataRequestRejected>(client), 0u);
+  EXPECT_EQ(core->holdings().updus_below, 1u);
+}
+
 // The copied octets of an answer may fit several U_PDUs, so an answer alone confirms nothing that
 // the link has not acknowledged. The receiver knows the repetition and answers it again.
 TEST_F(Links, an_answer_without_an_acknowledgement_does_not_spare_the_repetition) {
