@@ -1,6 +1,7 @@
 #include "modem/api/airtime.h"
 
 #include <algorithm>
+#include <array>
 
 #include "s5066d/base/assert.h"
 
@@ -95,16 +96,95 @@ std::size_t bits_in_frame(std::uint32_t rate_bps) {
 
 }  // namespace stanag4539
 
+// STANAG 4285: an endless row of frames, each beginning with 80 symbols of synchronisation.
+namespace stanag4285 {
+
+constexpr std::uint64_t kSyncSymbols = 80;
+constexpr std::uint64_t kFrameSymbols = 256;
+constexpr std::size_t kFlushBits = 144;
+/// Frames that pass through the interleaver, in quarters.
+constexpr std::size_t kShortQuarters = 31;
+constexpr std::size_t kLongQuarters = 12 * kShortQuarters;
+
+std::size_t frame_bits(const Mode& mode) {
+  return mode.rate_bps * kFrameSymbols / kSymbolRate;
+}
+
+std::size_t trailer_bits(const Mode& mode) {
+  std::size_t quarters = 0;
+  if (mode.interleaver == Interleaver::short_) quarters = kShortQuarters;
+  if (mode.interleaver == Interleaver::long_) quarters = kLongQuarters;
+  return kEomBits + kFlushBits + quarters * frame_bits(mode) / 4;
+}
+
+}  // namespace stanag4285
+
+// 110D at 3 kHz: three super-frames of 18 channel symbols and a probe, then frames.
+namespace ms110d {
+
+constexpr std::uint64_t kPreambleSymbols = 3 * 18 * 32;
+
+struct Frame {
+  unsigned data;
+  unsigned probe;
+  std::array<unsigned, 4> in_block;  // ultra short, short, medium, long
+};
+
+Frame frame(std::uint32_t rate_bps) {
+  if (rate_bps == 75) return {32, 0, {0, 40, 144, 576}};
+  if (rate_bps <= 300) return {48, 48, {4, 16, 64, 256}};
+  if (rate_bps <= 1200) return {96, 32, {2, 8, 32, 128}};
+  if (rate_bps <= 9600) return {256, 32, {1, 4, 16, 64}};
+  return {360, 24, {1, 4, 16, 64}};
+}
+
+std::uint64_t block_symbols(const Mode& mode) {
+  const Frame f = frame(mode.rate_bps);
+  const auto in_block = [&] {
+    switch (mode.interleaver) {
+      case Interleaver::short_:
+        return f.in_block[1];
+      case Interleaver::medium:
+        return f.in_block[2];
+      case Interleaver::long_:
+        return f.in_block[3];
+      default:
+        return f.in_block[0];
+    }
+  };
+  return std::uint64_t{in_block()} * (f.data + f.probe);
+}
+
+}  // namespace ms110d
+
 }  // namespace
 
 std::uint64_t preamble_symbols(const Mode& mode) {
-  if (mode.waveform == Waveform::stanag4539) return stanag4539::kPreambleSymbols;
+  switch (mode.waveform) {
+    case Waveform::stanag4539:
+      return stanag4539::kPreambleSymbols;
+    case Waveform::stanag4285:
+      return stanag4285::kSyncSymbols;
+    case Waveform::ms110d:
+      return ms110d::kPreambleSymbols + ms110d::frame(mode.rate_bps).probe;
+    case Waveform::ms110a:
+      break;
+  }
   return mode.interleaver == Interleaver::long_ ? ms110a::kLongSymbols : ms110a::kShortSymbols;
 }
 
 std::uint64_t data_symbols(const Mode& mode, std::uint64_t blocks) {
-  if (mode.waveform == Waveform::ms110a) return blocks * ms110a::block(mode).symbols;
-  return stanag4539::symbols(blocks * stanag4539::frames_in_block(mode.interleaver));
+  switch (mode.waveform) {
+    case Waveform::stanag4539:
+      return stanag4539::symbols(blocks * stanag4539::frames_in_block(mode.interleaver));
+    case Waveform::stanag4285:
+      return blocks > 0 ? blocks * stanag4285::kFrameSymbols - stanag4285::kSyncSymbols : 0;
+    case Waveform::ms110d:
+      return blocks * ms110d::block_symbols(mode);
+    case Waveform::ms110a:
+      break;
+  }
+  return blocks * ms110a::block(mode).symbols;
 }
 
 std::uint64_t burst_symbols(const Mode& mode, std::size_t octets) {
@@ -112,11 +192,22 @@ std::uint64_t burst_symbols(const Mode& mode, std::size_t octets) {
 }
 
 std::size_t block_bits(const Mode& mode) {
-  if (mode.waveform == Waveform::ms110a) return ms110a::block(mode).bits;
-  return stanag4539::frames_in_block(mode.interleaver) * stanag4539::bits_in_frame(mode.rate_bps);
+  switch (mode.waveform) {
+    case Waveform::stanag4539:
+      return stanag4539::frames_in_block(mode.interleaver) *
+             stanag4539::bits_in_frame(mode.rate_bps);
+    case Waveform::stanag4285:
+      return stanag4285::frame_bits(mode);
+    case Waveform::ms110d:
+      return mode.rate_bps * ms110d::block_symbols(mode) / kSymbolRate;
+    case Waveform::ms110a:
+      break;
+  }
+  return ms110a::block(mode).bits;
 }
 
 std::size_t trailer_bits(const Mode& mode) {
+  if (mode.waveform == Waveform::stanag4285) return stanag4285::trailer_bits(mode);
   return mode.waveform == Waveform::ms110a ? kEomBits + ms110a::kFlushBits : kEomBits;
 }
 
@@ -152,11 +243,18 @@ std::size_t capacity(const Mode& mode, Duration data_time_max) {
   const auto nanoseconds = static_cast<std::uint64_t>(data_time_max.count());
   const std::uint64_t symbols = nanoseconds / 1'000'000'000 * kSymbolRate +
                                 nanoseconds % 1'000'000'000 * kSymbolRate / 1'000'000'000;
-  if (mode.waveform == Waveform::ms110a) {
-    return block_capacity(mode, symbols / ms110a::block(mode).symbols);
+  switch (mode.waveform) {
+    case Waveform::stanag4539:
+      return block_capacity(
+          mode, stanag4539::frames_within(symbols) / stanag4539::frames_in_block(mode.interleaver));
+    case Waveform::stanag4285:
+      return block_capacity(mode, (symbols + stanag4285::kSyncSymbols) / stanag4285::kFrameSymbols);
+    case Waveform::ms110d:
+      return block_capacity(mode, symbols / ms110d::block_symbols(mode));
+    case Waveform::ms110a:
+      break;
   }
-  return block_capacity(
-      mode, stanag4539::frames_within(symbols) / stanag4539::frames_in_block(mode.interleaver));
+  return block_capacity(mode, symbols / ms110a::block(mode).symbols);
 }
 
 }  // namespace s5066::modem

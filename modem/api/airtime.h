@@ -4,7 +4,9 @@
 // The data part is a whole number of blocks. A block is what the interleaver holds, or, without
 // one, the fewest frames that carry a whole number of bits. In the blocks lie the user's bits and
 // behind them, of MIL-STD-188-110A, the 32-bit end-of-message mark and 144 flush bits, of
-// STANAG 4539 the mark alone.
+// STANAG 4539 and 110D the mark alone. STANAG 4285 has no blocks: what counts as one is a frame,
+// and mark and flush are followed by what empties the interleaver; its preamble is the
+// synchronisation of the first frame.
 //
 // Times that are no whole number of nanoseconds are rounded up.
 #pragma once

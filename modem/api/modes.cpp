@@ -57,7 +57,22 @@ constexpr std::array kModes = {
     Mode{Waveform::stanag4539, 9600, Interleaver::very_long},
     Mode{Waveform::stanag4539, 12800, Interleaver::zero},
 };
+
+std::string_view name_of(Waveform waveform) {
+  switch (waveform) {
+    case Waveform::ms110a:
+      return "110a-";
+    case Waveform::stanag4539:
+      return "4539-";
+    case Waveform::stanag4285:
+      return "4285-";
+    case Waveform::ms110d:
+      return "110d-";
+  }
+  return "unknown-";
 }
+
+}  // namespace
 
 std::span<const Mode> all_modes() {
   return kModes;
@@ -68,7 +83,7 @@ bool is_supported(const Mode& mode) {
 }
 
 std::string_view to_string(Waveform waveform, Interleaver interleaver) {
-  const bool brief = waveform == Waveform::stanag4539;
+  const bool brief = waveform == Waveform::stanag4539 || waveform == Waveform::ms110d;
   switch (interleaver) {
     case Interleaver::zero:
       return "zero";
@@ -89,7 +104,7 @@ std::string_view to_string(Waveform waveform, Interleaver interleaver) {
 }
 
 std::string to_string(const Mode& mode) {
-  std::string text = mode.waveform == Waveform::ms110a ? "110a-" : "4539-";
+  std::string text(name_of(mode.waveform));
   text += std::to_string(mode.rate_bps) + '-';
   return text.append(to_string(mode.waveform, mode.interleaver));
 }

@@ -59,7 +59,9 @@ struct TransmitFinished {
   TransmitOutcome outcome = TransmitOutcome::sent;
 };
 
-/// A preamble was recognised; `at` is when that happened, not when the preamble began.
+/// A preamble was recognised, or a transmission in progress whose preamble was missed; `at` is when
+/// that happened, not when it began. In the latter case no octets follow, and the mode is only one
+/// of those that look alike.
 struct CarrierUp {
   Instant at{};
   Mode mode;

@@ -39,9 +39,9 @@ constexpr unsigned kNormalizeEvery = 64;
 }  // namespace
 
 ConvolutionalEncoder::Pair ConvolutionalEncoder::encode(std::uint8_t bit) {
-  const unsigned window = static_cast<unsigned>(bit & 1) << 6 | state_;
+  const unsigned window = static_cast<unsigned>(bit & 1) << (generators_.constraint - 1) | state_;
   state_ = window >> 1;
-  return {parity(window & kCodeGenerator1), parity(window & kCodeGenerator2)};
+  return {parity(window & generators_.first), parity(window & generators_.second)};
 }
 
 ViterbiDecoder::ViterbiDecoder() {

@@ -15,6 +15,16 @@ inline constexpr unsigned kCodeStates = 64;
 inline constexpr unsigned kCodeGenerator1 = 0x5B;  // 133 octal
 inline constexpr unsigned kCodeGenerator2 = 0x79;  // 171 octal
 
+/// Polynomials of a code of rate 1/2, newest bit leftmost.
+struct CodeGenerators {
+  unsigned constraint = 7;
+  unsigned first = kCodeGenerator1;
+  unsigned second = kCodeGenerator2;
+};
+inline constexpr CodeGenerators kGenerators7{};
+/// 561 and 753 octal (MIL-STD-188-110D Appendix D).
+inline constexpr CodeGenerators kGenerators9{.constraint = 9, .first = 0x171, .second = 0x1EB};
+
 /// Starts in state 0.
 class ConvolutionalEncoder {
  public:
@@ -22,10 +32,14 @@ class ConvolutionalEncoder {
     std::uint8_t first;
     std::uint8_t second;
   };
+
+  explicit ConvolutionalEncoder(const CodeGenerators& generators = kGenerators7)
+      : generators_(generators) {}
   Pair encode(std::uint8_t bit);
 
  private:
-  unsigned state_ = 0;  // the last six bits, newest leftmost
+  CodeGenerators generators_;
+  unsigned state_ = 0;  // the last bits, newest leftmost
 };
 
 /// Decodes an endless stream of soft pairs. The state is kept between calls; a bit is given out

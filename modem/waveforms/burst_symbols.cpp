@@ -1,19 +1,40 @@
 #include "modem/waveforms/burst_symbols.h"
 
+#include "modem/waveforms/framed/constellation.h"
 #include "modem/waveforms/ms110a/parameters.h"
 #include "modem/waveforms/ms110a/symbols.h"
+#include "modem/waveforms/ms110d/parameters.h"
+#include "modem/waveforms/stanag4285/parameters.h"
 #include "modem/waveforms/stanag4539/parameters.h"
 #include "modem/waveforms/stanag4539/symbols.h"
 #include "s5066d/base/assert.h"
 
 namespace s5066::modem {
 
-BurstSymbols make_symbols(const Mode& mode, ByteSpan bytes) {
+namespace {
+
+std::vector<dsp::Complex> points_of(const std::vector<std::uint8_t>& numbers,
+                                    std::span<const dsp::Complex> points) {
+  std::vector<dsp::Complex> out;
+  out.reserve(numbers.size());
+  for (const std::uint8_t number : numbers) out.push_back(points[number]);
+  return out;
+}
+
+}  // namespace
+
+std::vector<dsp::Complex> make_symbols(const Mode& mode, ByteSpan bytes) {
   switch (mode.waveform) {
     case Waveform::ms110a:
-      return {ms110a::symbols(mode, bytes), ms110a::points()};
+      return points_of(ms110a::symbols(mode, bytes), ms110a::points());
     case Waveform::stanag4539:
-      return {stanag4539::symbols(mode, bytes), stanag4539::points(stanag4539::parameters(mode))};
+      return points_of(stanag4539::symbols(mode, bytes),
+                       stanag4539::points(stanag4539::parameters(mode)));
+    case Waveform::stanag4285:
+      return points_of(stanag4285::symbols(stanag4285::parameters(mode), bytes),
+                       framed::constellation_of_phases());
+    case Waveform::ms110d:
+      return ms110d::symbols(ms110d::parameters(mode), bytes);
   }
   S5066_ASSERT(false && "a waveform");
   return {};

@@ -1,8 +1,6 @@
 // The symbols of a whole transmission, whatever its waveform.
 #pragma once
 
-#include <cstdint>
-#include <span>
 #include <vector>
 
 #include "modem/api/modes.h"
@@ -11,12 +9,7 @@
 
 namespace s5066::modem {
 
-struct BurstSymbols {
-  std::vector<std::uint8_t> numbers;     // one for each symbol
-  std::span<const dsp::Complex> points;  // what the numbers stand for; lives as long as the program
-};
-
 /// Octets go out least significant bit first.
-BurstSymbols make_symbols(const Mode& mode, ByteSpan bytes);
+std::vector<dsp::Complex> make_symbols(const Mode& mode, ByteSpan bytes);
 
 }  // namespace s5066::modem

@@ -95,15 +95,15 @@ std::size_t BurstTransmitter::read(std::span<float> out) {
 
 float BurstTransmitter::sample(std::uint64_t at) const {
   const auto centre = static_cast<std::int64_t>(at / kSamplesPerSymbol);
-  const auto count = static_cast<std::int64_t>(symbols_.numbers.size());
+  const auto count = static_cast<std::int64_t>(symbols_.size());
   const auto& weights = pulse()[at % kSamplesPerSymbol];
   const std::int64_t first = centre - kReachSymbols;
   const std::int64_t from = std::max<std::int64_t>(first, 0);
   const std::int64_t to = std::min<std::int64_t>(first + kTaps, count - 1);
   std::complex<float> baseband;
   for (std::int64_t n = from; n <= to; ++n) {
-    baseband += weights[static_cast<std::size_t>(n - first)] *
-                symbols_.points[symbols_.numbers[static_cast<std::size_t>(n)]];
+    baseband +=
+        weights[static_cast<std::size_t>(n - first)] * symbols_[static_cast<std::size_t>(n)];
   }
   const std::complex<float> turn = carrier()[at % kCarrierPeriod];
   const float value = baseband.real() * turn.real() - baseband.imag() * turn.imag();

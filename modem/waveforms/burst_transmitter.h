@@ -29,12 +29,12 @@ class BurstTransmitter {
   /// Writes the next samples, within +-1, and returns how many; fewer than asked for at the end.
   std::size_t read(std::span<float> out);
   bool finished() const { return position_ == total_samples(); }
-  std::uint64_t total_samples() const { return std::uint64_t{4} * symbols_.numbers.size(); }
+  std::uint64_t total_samples() const { return std::uint64_t{4} * symbols_.size(); }
 
  private:
   float sample(std::uint64_t at) const;
 
-  BurstSymbols symbols_;
+  std::vector<dsp::Complex> symbols_;
   std::uint64_t position_ = 0;
 };
 

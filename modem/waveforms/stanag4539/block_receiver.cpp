@@ -47,7 +47,7 @@ BlockReceiver::BlockReceiver(const Parameters& p, const Config& config)
     : p_(p),
       config_(config),
       demapper_(p),
-      code_(p),
+      code_(code_of(p)),
       llr_(p.block_coded_bits()),
       extrinsic_(p.block_coded_bits()),
       equalizer_(kFrameData, dsp::ChannelTracker::kTapsMax),
@@ -287,7 +287,7 @@ float BlockReceiver::equalize(unsigned frame, bool with_priors) {
   const std::size_t taps = tracker_->taps();
   const std::size_t first = first_symbol(frame);
   const std::size_t first_bit = std::size_t{frame} * kFrameData * p_.bits_per_symbol;
-  const auto& scrambling = scrambler(p_);
+  const auto scrambling = scrambler(p_);
   const auto bits_of = [&](std::vector<float>& all, unsigned i) {
     return std::span(all).subspan(first_bit + std::size_t{i} * p_.bits_per_symbol,
                                   p_.bits_per_symbol);
@@ -348,7 +348,7 @@ float BlockReceiver::finish() {
 
 // The symbols by all that is known: the last look and what the code added.
 void BlockReceiver::take_decisions() {
-  const auto& scrambling = scrambler(p_);
+  const auto scrambling = scrambler(p_);
   std::array<float, 6> both{};
   std::size_t bit = 0;
   for (unsigned frame = 0; frame < frames_; ++frame) {

@@ -13,7 +13,7 @@
 
 #include "modem/dsp/channel_tracker.h"
 #include "modem/dsp/equalizer.h"
-#include "modem/waveforms/stanag4539/block_code.h"
+#include "modem/waveforms/framed/tail_biting_code.h"
 #include "modem/waveforms/stanag4539/demapper.h"
 
 namespace s5066::modem::stanag4539 {
@@ -81,7 +81,7 @@ class BlockReceiver {
   Parameters p_;
   Config config_;
   Demapper demapper_;
-  BlockCode code_;
+  framed::TailBitingCode code_;
   unsigned frames_ = 0;
   unsigned first_frame_ = 0;  // of the cycle
   std::size_t inserted_ = 0;  // symbols before the first frame

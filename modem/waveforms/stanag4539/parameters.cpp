@@ -1,8 +1,9 @@
 #include "modem/waveforms/stanag4539/parameters.h"
 
-#include <cmath>
+#include <algorithm>
 #include <string_view>
 
+#include "modem/waveforms/framed/constellation.h"
 #include "s5066d/base/assert.h"
 
 namespace s5066::modem::stanag4539 {
@@ -65,107 +66,16 @@ constexpr unsigned bit_of(unsigned code, unsigned index) {
   return code >> (2 - index) & 1;
 }
 
-// [C Table C-II]
-constexpr std::array<std::uint8_t, 4> kQuarterOfDibit = {0, 2, 6, 4};
-// [C Table C-IV]
-constexpr std::array<std::uint8_t, 8> kPhaseOfTribit = {1, 0, 2, 3, 6, 7, 5, 4};
-
 using Points = std::array<Complex, kNumbersMax>;
 
-constexpr float kDiagonal = 0.707107F;
-constexpr std::array<Complex, kPhasePoints> kPhases = {{{1, 0},
-                                                        {kDiagonal, kDiagonal},
-                                                        {0, 1},
-                                                        {-kDiagonal, kDiagonal},
-                                                        {-1, 0},
-                                                        {-kDiagonal, -kDiagonal},
-                                                        {0, -1},
-                                                        {kDiagonal, -kDiagonal}}};
-
-// [C Table C-V]
-void add_16(Points& points) {
-  constexpr float a = 0.866025F;
-  constexpr float b = 0.258819F;
-  const std::array<Complex, 16> table = {{{a, 0.5F},
-                                          {0.5F, a},
-                                          {1, 0},
-                                          {b, b},
-                                          {-0.5F, a},
-                                          {0, 1},
-                                          {-a, 0.5F},
-                                          {-b, b},
-                                          {0.5F, -a},
-                                          {0, -1},
-                                          {a, -0.5F},
-                                          {b, -b},
-                                          {-a, -0.5F},
-                                          {-0.5F, -a},
-                                          {-1, 0},
-                                          {-b, -b}}};
-  for (unsigned i = 0; i < table.size(); ++i) points[kPhasePoints + i] = table[i];
-}
-
-// [C Table C-VI] Bits 3 and 4 mirror the first eight.
-void add_32(Points& points) {
-  const std::array<Complex, 8> table = {{{0.866380F, 0.499386F},
-                                         {0.984849F, 0.173415F},
-                                         {0.499386F, 0.866380F},
-                                         {0.173415F, 0.984849F},
-                                         {0.520246F, 0.520246F},
-                                         {0.520246F, 0.173415F},
-                                         {0.173415F, 0.520246F},
-                                         {0.173415F, 0.173415F}}};
-  for (unsigned i = 0; i < 32; ++i) {
-    const Complex z = table[i & 7];
-    points[kPhasePoints + i] = {i & 8 ? -z.real() : z.real(), i & 16 ? -z.imag() : z.imag()};
-  }
-}
-
-// [C Table C-VII] Bits 2 and 5 mirror those without them, but for the points on the axes.
-void add_64(Points& points) {
-  const std::array<Complex, 16> table = {{{1, 0},
-                                          {0.822878F, 0.568218F},
-                                          {0.821137F, 0.152996F},
-                                          {0.932897F, 0.360142F},
-                                          {0.568218F, 0.822878F},
-                                          {0.588429F, 0.588429F},
-                                          {0.588429F, 0.117686F},
-                                          {0.588429F, 0.353057F},
-                                          {0.152996F, 0.821137F},
-                                          {0.117686F, 0.588429F},
-                                          {0.117686F, 0.117686F},
-                                          {0.117686F, 0.353057F},
-                                          {0.360142F, 0.932897F},
-                                          {0.353057F, 0.588429F},
-                                          {0.353057F, 0.117686F},
-                                          {0.353057F, 0.353057F}}};
-  for (unsigned i = 0; i < 64; ++i) {
-    const Complex z = table[(i & 24) / 2 + (i & 3)];
-    points[kPhasePoints + i] = {i & 32 ? -z.real() : z.real(), i & 4 ? -z.imag() : z.imag()};
-  }
-  points[kPhasePoints + 4] = {0, -1};
-  points[kPhasePoints + 32] = {0, 1};
-  points[kPhasePoints + 36] = {-1, 0};
-}
-
-Points make_points(void (*add_data)(Points&)) {
+// The eight phases, and behind them the points of the data where those are others.
+Points make_points(unsigned bits_per_symbol) {
   Points points{};
-  for (unsigned i = 0; i < kPhasePoints; ++i) points[i] = kPhases[i];
-  if (add_data != nullptr) add_data(points);
+  for (unsigned i = 0; i < kPhasePoints; ++i) points[i] = framed::phase(i);
+  if (bits_per_symbol <= 3) return points;
+  const auto data = framed::constellation(bits_per_symbol);
+  std::copy(data.begin(), data.end(), points.begin() + kPhasePoints);
   return points;
-}
-
-// A 9-bit register of x^9 + x^4 + 1, loaded with 1 at the beginning of every frame.
-std::array<std::uint8_t, kFrameData> make_scrambler(unsigned bits) {
-  std::array<std::uint8_t, kFrameData> values{};
-  unsigned state = 1;
-  for (auto& value : values) {
-    value = static_cast<std::uint8_t>(state & ((1U << bits) - 1));
-    for (unsigned i = 0; i < bits; ++i) {
-      state = state >> 1 | ((state ^ state >> 4) & 1) << 8;
-    }
-  }
-  return values;
 }
 
 }  // namespace
@@ -195,6 +105,15 @@ Parameters parameters(const Mode& mode) {
   return {};
 }
 
+// Punctured to rate 3/4.
+framed::TailBitingConfig code_of(const Parameters& p) {
+  return {.coded = p.coded,
+          .user_bits = p.block_user_bits(),
+          .first = "110",
+          .second = "101",
+          .interleaver = p.interleaver};
+}
+
 std::optional<Mode> mode_announced(std::uint8_t rate_code, std::uint8_t interleaver_code) {
   for (const Mode& mode : all_modes()) {
     if (mode.waveform != Waveform::stanag4539) continue;
@@ -207,7 +126,7 @@ std::optional<Mode> mode_announced(std::uint8_t rate_code, std::uint8_t interlea
 std::array<std::uint8_t, kAnnouncementDigits> announcement(const Parameters& p) {
   std::array<std::uint8_t, kAnnouncementDigits> digits{};
   for (unsigned k = 0; k < kAnnouncementDigits; ++k) {
-    digits[k] = kQuarterOfDibit[2 * bit_of(p.rate_code, k) + bit_of(p.interleaver_code, k)];
+    digits[k] = framed::phase_number(2, 2 * bit_of(p.rate_code, k) + bit_of(p.interleaver_code, k));
   }
   return digits;
 }
@@ -241,22 +160,23 @@ bool probe_is_negative(const Parameters& p, unsigned frame) {
   return bit_of(set, at - 14) != 0;
 }
 
-const std::array<std::uint8_t, kFrameData>& scrambler(const Parameters& p) {
+std::span<const std::uint8_t> scrambler(const Parameters& p) {
   // Phases are turned by three bits, those of two bits too.
-  static const std::array<std::array<std::uint8_t, kFrameData>, 4> tables = {
-      make_scrambler(3), make_scrambler(4), make_scrambler(5), make_scrambler(6)};
+  static const std::array<std::vector<std::uint8_t>, 4> tables = {
+      framed::scrambler_values(1, 3, kFrameData), framed::scrambler_values(1, 4, kFrameData),
+      framed::scrambler_values(1, 5, kFrameData), framed::scrambler_values(1, 6, kFrameData)};
   return tables[p.phases_only ? 0 : p.bits_per_symbol - 3];
 }
 
 Complex phase(std::uint8_t number) {
-  return kPhases[number & 7];
+  return framed::phase(number);
 }
 
 std::span<const Complex> points(const Parameters& p) {
-  static const Points phases = make_points(nullptr);
-  static const Points points_16 = make_points(add_16);
-  static const Points points_32 = make_points(add_32);
-  static const Points points_64 = make_points(add_64);
+  static const Points phases = make_points(3);
+  static const Points points_16 = make_points(4);
+  static const Points points_32 = make_points(5);
+  static const Points points_64 = make_points(6);
   switch (p.bits_per_symbol) {
     case 4:
       return points_16;
@@ -270,8 +190,9 @@ std::span<const Complex> points(const Parameters& p) {
 }
 
 std::uint8_t data_number(const Parameters& p, unsigned bits, std::uint8_t scrambler_value) {
-  if (p.bits_per_symbol == 2) return (kQuarterOfDibit[bits & 3] + scrambler_value) & 7;
-  if (p.bits_per_symbol == 3) return (kPhaseOfTribit[bits & 7] + scrambler_value) & 7;
+  if (p.phases_only) {
+    return (framed::phase_number(p.bits_per_symbol, bits) + scrambler_value) & 7;
+  }
   return static_cast<std::uint8_t>(kPhasePoints + (bits ^ scrambler_value));
 }
 

@@ -10,6 +10,8 @@
 #include "modem/api/modes.h"
 #include "modem/dsp/complex_math.h"
 #include "modem/dsp/interleaver.h"
+#include "modem/waveforms/framed/constellation.h"
+#include "modem/waveforms/framed/tail_biting_code.h"
 
 namespace s5066::modem::stanag4539 {
 
@@ -30,7 +32,7 @@ inline constexpr unsigned kDigitSymbols = 13;
 
 /// The number of a symbol: 0 to 7 are the eight phases, then the points of the mode's own
 /// constellation.
-inline constexpr unsigned kPhasePoints = 8;
+using framed::kPhasePoints;
 inline constexpr unsigned kNumbersMax = kPhasePoints + 64;
 
 struct Parameters {
@@ -49,6 +51,7 @@ struct Parameters {
 };
 
 Parameters parameters(const Mode& mode);
+framed::TailBitingConfig code_of(const Parameters& p);
 
 /// The mode of these codes; none for those that are reserved or not supported.
 std::optional<Mode> mode_announced(std::uint8_t rate_code, std::uint8_t interleaver_code);
@@ -67,7 +70,7 @@ bool probe_is_negative(const Parameters& p, unsigned frame);
 
 /// What scrambles the data symbols of a frame: added to a phase, or exclusive-ored to the number of
 /// another point.
-const std::array<std::uint8_t, kFrameData>& scrambler(const Parameters& p);
+std::span<const std::uint8_t> scrambler(const Parameters& p);
 
 /// One of the eight phases.
 dsp::Complex phase(std::uint8_t number);

@@ -1,7 +1,6 @@
 #include "modem/waveforms/stanag4539/symbols.h"
 
 #include "modem/api/airtime.h"
-#include "modem/dsp/viterbi.h"
 #include "modem/waveforms/message/message_bits.h"
 #include "s5066d/base/assert.h"
 
@@ -9,8 +8,6 @@ namespace s5066::modem::stanag4539 {
 namespace {
 
 using Bits = std::vector<std::uint8_t>;
-
-constexpr unsigned kTailBits = 6;  // the memory of the encoder
 
 /// Puts frames behind each other, and a preamble between cycles.
 class Composer {
@@ -25,7 +22,7 @@ class Composer {
       out_.insert(out_.end(), preamble_.end() - kInsertedSymbols, preamble_.end());
       frame_ = 0;
     }
-    const auto& scrambling = scrambler(p_);
+    const auto scrambling = scrambler(p_);
     for (unsigned n = 0; n < kFrameData; ++n) {
       unsigned group = 0;
       for (unsigned b = 0; b < p_.bits_per_symbol; ++b) {
@@ -47,22 +44,6 @@ class Composer {
 
 }  // namespace
 
-// The encoder begins with the first six bits in its memory and ends with them, so the first two
-// coded bits are those of the seventh.
-Bits encode_block(std::span<const std::uint8_t> bits) {
-  S5066_ASSERT(bits.size() > kTailBits && bits.size() % 3 == 0);
-  dsp::ConvolutionalEncoder encoder;
-  for (unsigned i = 0; i < kTailBits; ++i) encoder.encode(bits[i]);
-  Bits coded;
-  coded.reserve(bits.size() / 3 * 4);
-  for (std::size_t i = 0; i < bits.size(); ++i) {
-    const auto pair = encoder.encode(bits[(i + kTailBits) % bits.size()]);
-    if (kSent[2 * (i % 3)]) coded.push_back(pair.first);
-    if (kSent[2 * (i % 3) + 1]) coded.push_back(pair.second);
-  }
-  return coded;
-}
-
 std::vector<std::uint8_t> symbols(const Mode& mode, ByteSpan bytes) {
   const Parameters p = parameters(mode);
   const unsigned block_bits = p.block_user_bits();
@@ -78,9 +59,10 @@ std::vector<std::uint8_t> symbols(const Mode& mode, ByteSpan bytes) {
     return out;
   }
   const dsp::Interleaver interleaver(p.interleaver);
+  const framed::TailBitingConfig code = code_of(p);
   Bits fetched(interleaver.size());
   for (std::size_t at = 0; at < bits.size(); at += block_bits) {
-    const Bits coded = encode_block(std::span(bits).subspan(at, block_bits));
+    const Bits coded = framed::encode_block(code, std::span(bits).subspan(at, block_bits));
     interleaver.interleave<std::uint8_t>(coded, fetched);
     for (std::size_t frame = 0; frame < fetched.size(); frame += frame_bits) {
       composer.add_frame(std::span(fetched).subspan(frame, frame_bits));

@@ -12,12 +12,6 @@
 
 namespace s5066::modem::stanag4539 {
 
-/// Which of six coded bits, two for each of three information bits, are sent: rate 3/4.
-inline constexpr std::array<bool, 6> kSent = {true, true, true, false, false, true};
-
-/// Coded bits of one block, which bites its tail, punctured; not yet interleaved.
-std::vector<std::uint8_t> encode_block(std::span<const std::uint8_t> bits);
-
 /// Numbers of the symbols of the transmission, see points(). Octets go out least significant bit
 /// first.
 std::vector<std::uint8_t> symbols(const Mode& mode, ByteSpan bytes);

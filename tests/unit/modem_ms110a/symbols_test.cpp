@@ -6,25 +6,10 @@
 #include "modem/api/airtime.h"
 #include "modem/waveforms/ms110a/parameters.h"
 #include "modem/waveforms/ms110a/symbols.h"
+#include "tests/support/golden_symbols.h"
 
 namespace s5066::modem::ms110a {
 namespace {
-
-constexpr std::string_view kFox = "THE QUICK BROWN FOX JUMPS OVER THE LAZY DOG 1234567890";
-
-ByteSpan octets(std::string_view text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
-
-// CRC-32 as in ISO 3309, of the symbols written as digits.
-std::uint32_t crc32_of_digits(const std::vector<std::uint8_t>& tribits) {
-  std::uint32_t crc = ~0U;
-  for (const std::uint8_t tribit : tribits) {
-    crc ^= static_cast<std::uint8_t>('0' + tribit);
-    for (int i = 0; i < 8; ++i) crc = crc >> 1 ^ (crc & 1 ? 0xEDB88320U : 0);
-  }
-  return ~crc;
-}
 
 // With the short and long interleaver symbol by symbol equal to recordings of an independent
 // transmitter; the others to a second implementation of the same facts.
@@ -51,7 +36,7 @@ TEST(Symbols, every_mode_sends_the_symbols_of_the_reference) {
               return mode.waveform == Waveform::ms110a;
             }));
   for (const Row& row : rows) {
-    const auto tribits = symbols(*parse_mode(row.mode), octets(kFox));
+    const auto tribits = symbols(*parse_mode(row.mode), golden_message());
     EXPECT_EQ(tribits.size(), row.count) << row.mode;
     EXPECT_EQ(crc32_of_digits(tribits), row.crc) << row.mode;
   }

@@ -58,12 +58,12 @@ TEST(Transmitter, every_mode_has_the_promised_power_and_is_never_clipped) {
   for (const Mode& mode : all_modes()) {
     const Bytes bytes = random_octets(400, 3);
     const auto samples = all_samples(mode, bytes);
-    const BurstSymbols symbols = make_symbols(mode, bytes);
+    const auto symbols = make_symbols(mode, bytes);
     double promised = 0;
-    for (const std::uint8_t number : symbols.numbers) {
-      promised += static_cast<double>(std::norm(symbols.points[number]));
+    for (const dsp::Complex& point : symbols) {
+      promised += static_cast<double>(std::norm(point));
     }
-    promised *= static_cast<double>(kTransmitPower) / static_cast<double>(symbols.numbers.size());
+    promised *= static_cast<double>(kTransmitPower) / static_cast<double>(symbols.size());
     double energy = 0;
     float peak = 0;
     for (const float x : samples) {

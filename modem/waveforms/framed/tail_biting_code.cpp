@@ -1,0 +1,100 @@
+#include "modem/waveforms/framed/tail_biting_code.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "s5066d/base/assert.h"
+
+namespace s5066::modem::framed {
+namespace {
+/// After so many bits the decoder no longer cares where it began.
+constexpr std::size_t kWrap = 96;
+constexpr dsp::Interleaver::Steps kNone{.size = 1, .increment = 1};
+}  // namespace
+
+std::vector<std::uint8_t> encode_block(const TailBitingConfig& config,
+                                       std::span<const std::uint8_t> bits) {
+  const std::size_t tail = config.generators.constraint - 1;
+  S5066_ASSERT(bits.size() > tail);
+  dsp::ConvolutionalEncoder encoder(config.generators);
+  for (std::size_t i = 0; i < tail; ++i) encoder.encode(bits[i]);
+  std::vector<std::uint8_t> coded;
+  coded.reserve(2 * config.repetition * bits.size());
+  std::size_t sent = 0;
+  for (std::size_t i = 0; i < bits.size(); ++i) {
+    const auto pair = encoder.encode(bits[(i + tail) % bits.size()]);
+    for (unsigned copy = 0; copy < config.repetition; ++copy, ++sent) {
+      if (config.first[sent % config.first.size()] == '1') coded.push_back(pair.first);
+      if (config.second[sent % config.second.size()] == '1') coded.push_back(pair.second);
+    }
+  }
+  return coded;
+}
+
+TailBitingCode::TailBitingCode(const TailBitingConfig& config)
+    : config_(config),
+      interleaver_(config.coded ? config.interleaver : kNone),
+      bits_(config.user_bits) {
+  if (!config.coded) return;
+  S5066_ASSERT(config.generators.constraint == dsp::kGenerators7.constraint);
+  wrap_ = std::min(kWrap, bits_.size());
+  loaded_.resize(interleaver_.size());
+  information_.resize(bits_.size() + 2 * wrap_);
+  pairs_.resize(2 * information_.size());
+  extrinsic_.resize(pairs_.size());
+}
+
+bool TailBitingCode::is_sent(std::size_t pair, unsigned output) const {
+  const std::string_view pattern = output == 0 ? config_.first : config_.second;
+  return pattern[pair % pattern.size()] == '1';
+}
+
+float TailBitingCode::decode(std::span<const float> llr, std::span<float> extrinsic) {
+  S5066_ASSERT(extrinsic.size() == llr.size());
+  expected_errors_ = 0;
+  if (!config_.coded) {
+    std::fill(extrinsic.begin(), extrinsic.end(), 0.0F);
+    for (std::size_t i = 0; i < bits_.size(); ++i) bits_[i] = llr[i] < 0 ? 1 : 0;
+    return 0;
+  }
+  S5066_ASSERT(llr.size() == interleaver_.size());
+  interleaver_.deinterleave<float>(llr, loaded_);
+  const std::size_t count = bits_.size();
+  float* const own = pairs_.data() + 2 * wrap_;
+  std::fill_n(own, 2 * count, 0.0F);
+  std::size_t from = 0;
+  const auto for_each_sent = [&](const auto& visit) {
+    for (std::size_t pair = 0; pair < count * config_.repetition; ++pair) {
+      for (unsigned output = 0; output < 2; ++output) {
+        if (is_sent(pair, output)) visit(2 * (pair / config_.repetition) + output);
+      }
+    }
+  };
+  for_each_sent([&](std::size_t at) { own[at] += loaded_[from++]; });
+  std::copy_n(own + 2 * (count - wrap_), 2 * wrap_, pairs_.data());
+  std::copy_n(own, 2 * wrap_, own + 2 * count);
+  siso_.decode({.llr = pairs_,
+                .start = dsp::SisoDecoder::any_state(),
+                .extrinsic = extrinsic_,
+                .information = information_});
+  // A repeated bit learns from its other copies, too.
+  std::size_t to = 0;
+  for_each_sent([&](std::size_t at) {
+    loaded_[to] = extrinsic_[2 * wrap_ + at] + own[at] - loaded_[to];
+    ++to;
+  });
+  interleaver_.interleave<float>(loaded_, extrinsic);
+  decide(std::span<const float>(information_).subspan(wrap_, count));
+  return expected_errors_;
+}
+
+// The first pair belongs to the bit behind those that the encoder began with.
+void TailBitingCode::decide(std::span<const float> information) {
+  const std::size_t tail = config_.generators.constraint - 1;
+  for (std::size_t i = 0; i < information.size(); ++i) {
+    bits_[(i + tail) % information.size()] = information[i] < 0 ? 1 : 0;
+    expected_errors_ += 1 / (1 + std::exp(std::abs(information[i])));
+  }
+}
+
+}  // namespace s5066::modem::framed

@@ -1,0 +1,68 @@
+// The code over one interleaver block of STANAG 4539 and 110D: convolutional, biting its tail,
+// repeated or punctured, interleaved in steps. The encoder begins with the first bits in its memory
+// and ends with them, so the first two coded bits are those of the bit behind them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "modem/dsp/interleaver.h"
+#include "modem/dsp/siso.h"
+#include "modem/dsp/viterbi.h"
+
+namespace s5066::modem::framed {
+
+struct TailBitingConfig {
+  bool coded = true;  // else bits are sent as they are, in order
+  std::size_t user_bits = 0;
+  unsigned repetition = 1;  // how often each coded pair is sent
+  /// Which of both bits of a pair are sent, pair by pair after repetition, over and over: '1' is.
+  std::string_view first = "1";
+  std::string_view second = "1";
+  dsp::CodeGenerators generators = dsp::kGenerators7;
+  dsp::Interleaver::Steps interleaver;
+};
+
+/// Coded bits of one block, not yet interleaved.
+std::vector<std::uint8_t> encode_block(const TailBitingConfig& config,
+                                       std::span<const std::uint8_t> bits);
+
+/// What a code over blocks of soft bits offers to a receiver.
+class BlockCode {
+ public:
+  virtual ~BlockCode() = default;
+  /// `llr` and `extrinsic` hold a value for each bit of the block in the order sent, positive for
+  /// 0; `extrinsic` is what the other bits say about a bit. Returns how many wrong bits are to be
+  /// expected among bits(), if another look could make them fewer.
+  virtual float decode(std::span<const float> llr, std::span<float> extrinsic) = 0;
+  /// The user's bits as they look after the last decode().
+  virtual std::span<const std::uint8_t> bits() const = 0;
+};
+
+/// With the generators of constraint length 7.
+class TailBitingCode final : public BlockCode {
+ public:
+  explicit TailBitingCode(const TailBitingConfig& config);
+
+  float decode(std::span<const float> llr, std::span<float> extrinsic) override;
+  std::span<const std::uint8_t> bits() const override { return bits_; }
+
+ private:
+  void decide(std::span<const float> information);
+  bool is_sent(std::size_t pair, unsigned output) const;
+
+  TailBitingConfig config_;
+  dsp::Interleaver interleaver_;
+  dsp::SisoDecoder siso_;
+  std::vector<float> loaded_;       // in the encoder's order
+  std::vector<float> pairs_;        // with those not sent as 0, and the ends wrapped around
+  std::vector<float> extrinsic_;    // of pairs_
+  std::vector<float> information_;  // of each pair
+  std::vector<std::uint8_t> bits_;
+  std::size_t wrap_ = 0;  // bits wrapped around each end
+  float expected_errors_ = 0;
+};
+
+}  // namespace s5066::modem::framed
