@@ -1,0 +1,96 @@
+// One P_MUL node without its bearer: many messages both ways. Takes datagrams and submissions,
+// gives datagrams when the bearer has room for one, and events for the layer above.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "gateways/acp142/carrier.h"
+#include "gateways/acp142/message_port.h"
+#include "gateways/acp142/p_mul_pdu.h"
+#include "gateways/acp142/p_mul_receiver.h"
+#include "gateways/acp142/p_mul_sender.h"
+#include "gateways/common/utc_reference.h"
+#include "s5066d/base/result.h"
+#include "s5066d/base/rng.h"
+#include "s5066d/base/time.h"
+
+namespace s5066::acp142 {
+
+class PMulCore {
+ public:
+  struct Config {
+    PMulSender::Config sender;
+    PMulReceiver::Config receiver;  // of the same node
+    DecodeOptions decode{};
+    std::vector<NodeId> sources{};  // who may send to us and be believed; empty: anybody
+  };
+  struct Stats {
+    std::uint64_t pdus = 0;
+    std::uint64_t bad_checksum = 0;
+    std::uint64_t unknown_type = 0;
+    std::uint64_t malformed = 0;
+    std::uint64_t source_refused = 0;
+  };
+
+  PMulCore(const Config& config, Rng& rng);
+
+  // Events in. `now` never goes backwards.
+  /// First of all, and then now and then.
+  void on_clock(Instant now, UtcSeconds utc) { utc_.set(now, utc); }
+  void on_start(Instant now) { sender_.on_start(now); }
+  /// From the spool, after the first on_clock.
+  void on_known(Instant now, const MessageName& name, UtcSeconds expiry) {
+    receiver_.on_known(now, name, expiry);
+  }
+  void on_datagram(Instant now, ByteSpan octets);
+  void on_clear_at(Instant now, Instant clear_at) { sender_.on_clear_at(now, clear_at); }
+  void on_committed(Instant now, const MessageName& name) { receiver_.on_committed(now, name); }
+  void on_not_committed(Instant now, const MessageName& name) {
+    receiver_.on_not_committed(now, name);
+  }
+  /// Our own EMCON, as S_SUBNET_AVAILABILITY or the operator says: nothing leaves.
+  void on_own_silence(Instant now, bool silent);
+  /// Another node's.
+  void on_silence_of(Instant now, NodeId node, bool silent) {
+    sender_.on_silent(now, node, silent);
+  }
+  void on_deadline(Instant now);
+  Result<Accepted> request_submit(Instant now, Submission submission) {
+    return sender_.request_submit(now, std::move(submission));
+  }
+  Result<void> request_cancel(Instant now, MessageKey key) {
+    return sender_.request_cancel(now, key);
+  }
+
+  // Actions out. Drain the events after every input; take PDUs as the bearer has room.
+  std::optional<MessageEvent> poll_event();
+  std::optional<OutgoingPdu> poll_pdu(Instant now);
+  bool has_pdu() const { return !silent_ && (receiver_.has_pdu() || sender_.has_pdu()); }
+  std::optional<Instant> next_deadline() const;
+
+  const PMulSender& sender() const { return sender_; }
+  const PMulReceiver& receiver() const { return receiver_; }
+  const Stats& stats() const { return stats_; }
+
+ private:
+  bool believed(NodeId source);
+  void on(Instant now, const DataPdu& pdu);
+  void on(Instant now, const AckPdu& pdu);
+  void on(Instant now, const AddressPdu& pdu);
+  void on(Instant now, const DiscardPdu& pdu);
+  void on(Instant now, const AnnouncePdu& pdu);
+  void on(Instant now, const GroupPdu& pdu);
+  void on(Instant now, const ParityPdu& pdu);
+
+  Config config_;
+  gateways::UtcReference utc_;
+  bool silent_ = false;
+  PMulSender sender_;
+  PMulReceiver receiver_;
+  Stats stats_;
+};
+
+}  // namespace s5066::acp142

@@ -1,0 +1,426 @@
+#include "gateways/acp142/p_mul_receiver.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "s5066d/base/assert.h"
+#include "s5066d/base/deadline_table.h"
+
+namespace s5066::acp142 {
+namespace {
+
+constexpr std::size_t kIgnoredMax = 4096;
+constexpr Duration kPurgeEvery = std::chrono::minutes(5);
+constexpr std::size_t kSourcesMax = 4096;
+constexpr std::uint8_t kLeastUrgent = 255;
+
+}  // namespace
+
+PMulReceiver::PMulReceiver(const Config& config, Rng& rng, const gateways::UtcReference& utc)
+    : config_(config), rng_(rng), utc_(utc) {
+  S5066_ASSERT(config.node.value != 0);
+  S5066_ASSERT(config.messages_max > 0 && config.known_max > 0);
+  S5066_ASSERT(config.missing_list_max >= 3);
+  S5066_ASSERT(kAckHeaderOctets + kAckEntryOctets + 2 * config.missing_list_max + 2 <=
+               config.pdu_octets_max);
+}
+
+// --- Address -------------------------------------------------------------------------------------
+
+// Lists are sorted, so that one part of a divided list tells that we are in none.
+PMulReceiver::Place PMulReceiver::place(const AddressPdu& address) const {
+  const auto& list = address.destinations;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (list[i].node == config_.node) return {Listing::listed, i, list[i].sequence};
+  }
+  const bool no_less = address.part == ListPart::only || address.part == ListPart::first;
+  const bool no_more = address.part == ListPart::only || address.part == ListPart::last;
+  const bool below = !list.empty() && list.back().node < config_.node;
+  const bool above = !list.empty() && list.front().node > config_.node;
+  const bool absent = (no_less && no_more) || (no_less && above) || (no_more && below) ||
+                      (!list.empty() && !below && !above);
+  return {absent ? Listing::absent : Listing::unknown};
+}
+
+void PMulReceiver::on_address(Instant now, const AddressPdu& address) {
+  if (address.name.source == config_.node) return;
+  const Place at = place(address);
+  const auto known = known_.find(address.name);
+  if (known != known_.end()) {
+    if (at.listing == Listing::absent) {
+      unreleased_.erase(address.name);
+    } else if (at.listing == Listing::listed) {
+      ++stats_.repeated;
+      unreleased_.insert(address.name);
+      known->second.owing.slot = at.slot;
+      hear(now, address.name, known->second.owing);
+      plan_in_turn(now, address.name, known->second.owing, address.extra);
+    }
+    return;
+  }
+  const auto message = messages_.find(address.name);
+  if (message != messages_.end() && message->second.state != State::orphan) {
+    repeat(now, at, message->second, address);
+    return;
+  }
+  if (at.listing == Listing::listed) {
+    adopt(now, at, address);
+  } else if (at.listing == Listing::absent) {
+    ++stats_.not_for_us;
+    ignore(now, address.name);
+  }
+}
+
+void PMulReceiver::repeat(Instant now, const Place& place, Message& message,
+                          const AddressPdu& address) {
+  if (address.total != message.total) {
+    ++stats_.changed_total;
+    return;
+  }
+  message.expiry = address.expiry;
+  message.expires = utc_.instant(address.expiry) + config_.expiry_margin;
+  if (place.listing == Listing::listed) message.owing.slot = place.slot;
+  if (message.state != State::receiving) return;
+  hear(now, address.name, message.owing);
+  if (address.extra) plan_in_turn(now, address.name, message.owing, true);
+}
+
+void PMulReceiver::adopt(Instant now, const Place& place, const AddressPdu& address) {
+  const Instant expires = utc_.instant(address.expiry) + config_.expiry_margin;
+  if (address.expiry.value == 0 || expires <= now) {
+    ++stats_.expired_address;
+    return;
+  }
+  ignored_.erase(address.name);
+  Message* message = message_for(now, address.name, 0);
+  if (message == nullptr) return;
+  message->state = State::receiving;
+  message->priority = address.priority;
+  message->total = address.total;
+  message->expiry = address.expiry;
+  message->expires = expires;
+  message->owing = {.slot = place.slot,
+                    .ack_at = now + config_.ack_again + spread(place.slot),
+                    .again = true,
+                    .again_after = config_.ack_again,
+                    .heard_at = now,
+                    .gap = message->owing.gap};
+  if (address.extra) plan_in_turn(now, address.name, message->owing, true);
+  auto& last = sequences_[address.name.source];
+  if (last != 0 && place.sequence > last + 1) {
+    ++stats_.sequence_gaps;
+    news(MessageNews::Kind::sequence_gap, address.name);
+  }
+  last = std::max(last, place.sequence);
+  if (sequences_.size() > kSourcesMax) sequences_.erase(sequences_.begin());
+  // What came before the Address_PDU may be more than the message has, or all of it.
+  for (auto at = message->blocks.upper_bound(address.total); at != message->blocks.end();) {
+    ++stats_.bad_number;
+    octets_ -= at->second.size() + kBlockCost;
+    message->octets -= at->second.size() + kBlockCost;
+    at = message->blocks.erase(at);
+  }
+  if (message->blocks.empty()) return;
+  after_block(now, address.name, *message, message->blocks.rbegin()->first);
+}
+
+void PMulReceiver::ignore(Instant now, const MessageName& name) {
+  forget(name);
+  if (ignored_.size() >= kIgnoredMax) ignored_.erase(ignored_.begin());
+  ignored_[name] = now + config_.orphan_max;
+}
+
+// --- Blocks --------------------------------------------------------------------------------------
+
+PMulReceiver::Message* PMulReceiver::message_for(Instant now, const MessageName& name,
+                                                 std::size_t octets) {
+  const auto at = messages_.find(name);
+  const std::size_t held = at == messages_.end() ? 0 : at->second.octets;
+  if (held + octets > config_.message_octets_max) {
+    ++stats_.too_large;
+    ignore(now, name);
+    return nullptr;
+  }
+  if (!make_room(name, octets)) {
+    ++stats_.too_large;
+    return nullptr;
+  }
+  Message& message = messages_[name];
+  if (at == messages_.end()) message.owing.heard_at = now;
+  message.octets += octets;
+  octets_ += octets;
+  return &message;
+}
+
+// First go blocks of messages that may not even be for us, then the least urgent, then the oldest.
+bool PMulReceiver::make_room(const MessageName& keep, std::size_t octets) {
+  const auto rank = [](const Message& m) {
+    return std::tuple(m.state != State::orphan,
+                      m.state == State::orphan ? 0 : kLeastUrgent - m.priority, m.owing.heard_at);
+  };
+  while (true) {
+    const bool one_more = !messages_.contains(keep);
+    if (octets_ + octets <= config_.octets_max &&
+        messages_.size() + one_more <= config_.messages_max) {
+      return true;
+    }
+    const std::pair<const MessageName, Message>* victim = nullptr;
+    for (const auto& entry : messages_) {
+      if (entry.first == keep || entry.second.state == State::offered) continue;
+      if (victim == nullptr || rank(entry.second) < rank(victim->second)) victim = &entry;
+    }
+    if (victim == nullptr) return false;
+    ++stats_.crowded_out;
+    forget(MessageName(victim->first));
+  }
+}
+
+void PMulReceiver::forget(const MessageName& name) {
+  const auto at = messages_.find(name);
+  if (at == messages_.end()) return;
+  octets_ -= at->second.octets;
+  messages_.erase(at);
+}
+
+void PMulReceiver::on_data(Instant now, const DataPdu& data) {
+  if (data.name.source == config_.node) return;
+  ++stats_.data_pdus;
+  if (ignored_.contains(data.name)) {
+    ++stats_.not_for_us;
+    return;
+  }
+  const auto at = messages_.find(data.name);
+  const bool over = at != messages_.end() && at->second.state == State::offered;
+  const auto known = known_.find(data.name);
+  if (over || known != known_.end()) {
+    ++stats_.duplicates;
+    if (known != known_.end()) hear(now, data.name, known->second.owing);
+    return;
+  }
+  if (at != messages_.end()) {
+    const Message& message = at->second;
+    if (message.total != 0 && data.number > message.total) {
+      ++stats_.bad_number;
+      return;
+    }
+    const auto block = message.blocks.find(data.number);
+    if (block != message.blocks.end()) {
+      ++(block->second == data.fragment ? stats_.duplicates : stats_.contradictions);
+      after_block(now, data.name, at->second, data.number);
+      return;
+    }
+  }
+  Message* message = message_for(now, data.name, data.fragment.size() + kBlockCost);
+  if (message == nullptr) return;
+  message->blocks.emplace(data.number, data.fragment);
+  after_block(now, data.name, *message, data.number);
+}
+
+void PMulReceiver::on_parity(Instant now, const ParityPdu& parity) {
+  if (parity.name.source == config_.node) return;
+  ++stats_.parity_pdus;
+  if (const auto known = known_.find(parity.name); known != known_.end()) {
+    hear(now, parity.name, known->second.owing);
+    return;
+  }
+  if (ignored_.contains(parity.name)) return;
+  const BlockGroups groups(parity.total);
+  const auto at = messages_.find(parity.name);
+  const bool fits =
+      at == messages_.end() || (at->second.state != State::offered &&
+                                (at->second.total == 0 || at->second.total == parity.total) &&
+                                !at->second.parity.contains(parity.number));
+  if (!fits || !groups.is_parity(parity.number)) return;
+  Message* message = message_for(now, parity.name, parity.parity.size() + kBlockCost);
+  if (message == nullptr) return;
+  message->parity.emplace(parity.number, parity);
+  after_block(now, parity.name, *message, 0);
+}
+
+void PMulReceiver::after_block(Instant now, const MessageName& name, Message& message,
+                               std::uint16_t number) {
+  hear(now, name, message.owing);
+  if (message.state != State::receiving) return;
+  if (!message.parity.empty() && message.blocks.size() < message.total) {
+    const BlockGroups groups(message.total);
+    for (std::size_t group = 0; group < groups.count(); ++group) {
+      recover_group(message, groups, group);
+    }
+  }
+  if (message.blocks.size() == message.total) {
+    offer(name, message);
+    return;
+  }
+  const bool end_of_first_round = number == message.total && !message.last_seen;
+  const bool end_of_repair = number != 0 && number == message.highest_wanted;
+  const bool probed = number == message.total && message.last_seen && message.owing.again;
+  const bool many = config_.ack_when_missing && number != 0 && message.owing.again &&
+                    number >= message.blocks.size() + *config_.ack_when_missing;
+  if (number == message.total) message.last_seen = true;
+  if (end_of_first_round || end_of_repair || probed || many) {
+    plan_in_turn(now, name, message.owing, false);
+  }
+}
+
+void PMulReceiver::recover_group(Message& message, const BlockGroups& groups, std::size_t group) {
+  std::map<std::size_t, ByteSpan> columns, rows;
+  std::uint16_t last_block_octets = 0;
+  for (const auto& [number, parity] : message.parity) {
+    if (groups.group_of_parity(number) != group || parity.total != message.total) continue;
+    // Rows of one length only; a message has no other.
+    if (!rows.empty() && rows.begin()->second.size() != parity.parity.size()) continue;
+    rows[groups.row(number)] = parity.parity;
+    last_block_octets = parity.last_block_octets;
+  }
+  if (rows.empty()) return;
+  const std::size_t octets = rows.begin()->second.size();
+  const std::size_t blocks = groups.blocks(group);
+  for (std::size_t column = 0; column < blocks; ++column) {
+    const std::uint16_t number = groups.block_number(group, column);
+    const auto block = message.blocks.find(number);
+    if (block == message.blocks.end()) continue;
+    const std::size_t wanted = number == message.total ? last_block_octets : octets;
+    if (block->second.size() != wanted) return;  // not the message that this parity is of
+    columns[column] = block->second;
+  }
+  if (columns.size() == blocks || columns.size() + rows.size() < blocks) return;
+  for (auto& [column, block] : recover(blocks, columns, rows)) {
+    const std::uint16_t number = groups.block_number(group, column);
+    if (number == message.total) block.resize(last_block_octets);
+    message.octets += block.size() + kBlockCost;
+    octets_ += block.size() + kBlockCost;
+    message.blocks.emplace(number, std::move(block));
+    ++stats_.recovered;
+  }
+  std::erase_if(message.parity, [&](const auto& entry) {
+    if (groups.group_of_parity(entry.first) != group) return false;
+    message.octets -= entry.second.parity.size() + kBlockCost;
+    octets_ -= entry.second.parity.size() + kBlockCost;
+    return true;
+  });
+}
+
+// --- Up ------------------------------------------------------------------------------------------
+
+void PMulReceiver::offer(const MessageName& name, Message& message) {
+  if (message.state != State::offered) ++stats_.received;
+  message.state = State::offered;
+  message.owing.ack_at.reset();
+  withdraw_ack(name);
+  message.offer_at.reset();
+  Received received{.name = name, .priority = message.priority, .expiry = message.expiry};
+  for (const auto& [number, block] : message.blocks) append(received.content, block);
+  events_.emplace_back(std::move(received));
+}
+
+void PMulReceiver::on_committed(Instant now, const MessageName& name) {
+  const auto at = messages_.find(name);
+  if (at == messages_.end() || at->second.state != State::offered) return;
+  const Message& message = at->second;
+  remember(name, {.until = message.expires + config_.memory_margin, .owing = message.owing});
+  forget(name);
+  unreleased_.insert(name);
+  plan_in_turn(now, name, known_.find(name)->second.owing, false);
+}
+
+void PMulReceiver::on_not_committed(Instant now, const MessageName& name) {
+  const auto at = messages_.find(name);
+  if (at == messages_.end() || at->second.state != State::offered) return;
+  at->second.offer_at = now + config_.offer_again;
+}
+
+void PMulReceiver::on_known(Instant, const MessageName& name, UtcSeconds expiry) {
+  remember(name, {.until = utc_.instant(expiry) + config_.memory_margin,
+                  .owing = {.slot = 0, .again_after = config_.ack_again}});
+}
+
+void PMulReceiver::remember(const MessageName& name, Known known) {
+  if (known_.size() >= config_.known_max && !known_.contains(name)) {
+    const auto soonest = std::min_element(
+        known_.begin(), known_.end(),
+        [](const auto& a, const auto& b) { return a.second.until < b.second.until; });
+    unreleased_.erase(soonest->first);
+    known_.erase(soonest);
+  }
+  known_[name] = known;
+}
+
+void PMulReceiver::on_discard(Instant, const DiscardPdu& discard) {
+  if (known_.contains(discard.name)) {
+    unreleased_.erase(discard.name);
+    return;
+  }
+  const auto at = messages_.find(discard.name);
+  if (at == messages_.end() || at->second.state == State::offered) return;
+  ++stats_.discarded;
+  if (at->second.state == State::receiving) {
+    news(MessageNews::Kind::discarded_by_peer, discard.name);
+  }
+  forget(discard.name);
+}
+
+// --- Time ----------------------------------------------------------------------------------------
+
+std::optional<Instant> PMulReceiver::next_deadline() const {
+  std::optional<Instant> next;
+  for (const auto& [name, message] : messages_) {
+    if (message.state == State::orphan) {
+      next = earlier(next, message.owing.heard_at + config_.orphan_max);
+    } else if (message.state == State::offered) {
+      next = earlier(next, message.offer_at);
+    } else {
+      next = earlier(next, message.expires);
+      if (!silent_) next = earlier(next, message.owing.ack_at);
+    }
+  }
+  for (const MessageName& name : unreleased_) {
+    if (!silent_) next = earlier(next, known_.find(name)->second.owing.ack_at);
+  }
+  if (!known_.empty() || !ignored_.empty()) next = earlier(next, purge_at_);
+  return next;
+}
+
+void PMulReceiver::on_deadline(Instant now) {
+  std::vector<MessageName> over;
+  for (auto& [name, message] : messages_) {
+    if (message.state == State::orphan) {
+      if (message.owing.heard_at + config_.orphan_max > now) continue;
+      ++stats_.orphans_dropped;
+      over.push_back(name);
+    } else if (message.state == State::offered) {
+      if (message.offer_at && *message.offer_at <= now) offer(name, message);
+    } else if (message.expires <= now) {
+      ++stats_.expired;
+      news(MessageNews::Kind::receive_expired, name);
+      over.push_back(name);
+    } else {
+      ack_if_due(now, name, message.owing);
+    }
+  }
+  for (const MessageName& name : over) forget(name);
+  for (const MessageName& name : unreleased_) {
+    ack_if_due(now, name, known_.find(name)->second.owing);
+  }
+  if (now < purge_at_) return;
+  purge_at_ = now + kPurgeEvery;
+  std::erase_if(known_, [&](const auto& entry) {
+    if (entry.second.until > now) return false;
+    unreleased_.erase(entry.first);
+    return true;
+  });
+  std::erase_if(ignored_, [now](const auto& entry) { return entry.second <= now; });
+}
+
+std::optional<MessageEvent> PMulReceiver::poll_event() {
+  if (events_.empty()) return std::nullopt;
+  MessageEvent event = std::move(events_.front());
+  events_.pop_front();
+  return event;
+}
+
+void PMulReceiver::news(MessageNews::Kind kind, const MessageName& name) {
+  events_.emplace_back(MessageNews{.kind = kind, .name = name, .node = name.source});
+}
+
+}  // namespace s5066::acp142

@@ -1,0 +1,185 @@
+// The receiving half of P_MUL: puts messages together from blocks and parity in any order, says
+// what is missing when it is its turn to, and acknowledges a message only after the layer above has
+// it committed (procedures of ACP 142 chapter 3, EMCON, expiry).
+//
+// Acknowledgements are spread: a receiver waits as many slots as there are destinations before it
+// in the Address_PDU, and a random part of a slot, so that eight that heard the same do not answer
+// at the same time. The slots begin with the Extra_Address_PDU at the end of a round, or when no
+// PDU has come for longer than one took before; each PDU that comes puts off what was to be said.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "gateways/acp142/carrier.h"
+#include "gateways/acp142/erasure_code.h"
+#include "gateways/acp142/message_port.h"
+#include "gateways/acp142/p_mul_pdu.h"
+#include "gateways/common/utc_reference.h"
+#include "s5066d/base/rng.h"
+#include "s5066d/base/time.h"
+
+namespace s5066::acp142 {
+
+class PMulReceiver {
+ public:
+  struct Config {
+    NodeId node;
+    Checksum checksum = Checksum::fletcher;
+    std::size_t pdu_octets_max = 2042;  // of the bearer, for acknowledgements
+
+    std::size_t messages_max = 256;              // incomplete, or not yet committed
+    std::size_t message_octets_max = 16u << 20;  // of one
+    std::size_t octets_max = 64u << 20;          // of all, blocks and parity
+    std::size_t known_max = 65536;               // complete ones that are remembered
+
+    std::size_t missing_list_max = 64;              // MM
+    bool ranges = true;                             // in lists that would be longer than that
+    std::optional<std::size_t> ack_when_missing{};  // a list in mid-round from so many blocks on
+    Duration ack_slot = std::chrono::seconds(8);
+    std::size_t ack_slots_max = 64;
+    Duration ack_again = std::chrono::seconds(120);  // nothing has come since; grows
+    double back_off = 1.5;
+    Duration ack_again_max = std::chrono::minutes(30);
+    Duration orphan_max = std::chrono::minutes(30);     // blocks without an Address_PDU
+    Duration expiry_margin = std::chrono::seconds(60);  // how far clocks may be apart
+    Duration memory_margin = std::chrono::hours(1);     // completed ones are known past the expiry
+    Duration offer_again = std::chrono::seconds(10);    // what could not be committed
+  };
+  struct Stats {
+    std::uint64_t data_pdus = 0;
+    std::uint64_t parity_pdus = 0;
+    std::uint64_t duplicates = 0;
+    std::uint64_t contradictions = 0;  // another block under the same number
+    std::uint64_t not_for_us = 0;
+    std::uint64_t bad_number = 0;       // above the total
+    std::uint64_t changed_total = 0;    // an Address_PDU that does not fit the first
+    std::uint64_t expired_address = 0;  // the expiry is past, or 0
+    std::uint64_t too_large = 0;        // over the limits
+    std::uint64_t crowded_out = 0;      // gave way to others
+    std::uint64_t recovered = 0;        // blocks made from parity
+    std::uint64_t acks = 0;
+    std::uint64_t received = 0;   // complete, handed up
+    std::uint64_t repeated = 0;   // acknowledged again, not handed up again
+    std::uint64_t discarded = 0;  // by the transmitter
+    std::uint64_t expired = 0;    // incomplete
+    std::uint64_t orphans_dropped = 0;
+    std::uint64_t sequence_gaps = 0;
+  };
+
+  PMulReceiver(const Config& config, Rng& rng, const gateways::UtcReference& utc);
+
+  // Events in. `now` never goes backwards.
+  void on_address(Instant now, const AddressPdu& address);
+  void on_data(Instant now, const DataPdu& data);
+  void on_parity(Instant now, const ParityPdu& parity);
+  void on_discard(Instant now, const DiscardPdu& discard);
+  /// Our own EMCON: no PDU leaves until it ends.
+  void on_silent(Instant now, bool silent);
+  void on_committed(Instant now, const MessageName& name);
+  void on_not_committed(Instant now, const MessageName& name);
+  /// From the spool, at the start.
+  void on_known(Instant now, const MessageName& name, UtcSeconds expiry);
+  void on_deadline(Instant now);
+
+  // Actions out.
+  std::optional<OutgoingPdu> poll_pdu(Instant now);
+  std::optional<MessageEvent> poll_event();
+  std::optional<Instant> next_deadline() const;
+  bool has_pdu() const { return !acks_.empty() && !silent_; }
+
+  std::size_t messages() const { return messages_.size(); }
+  std::size_t octets() const { return octets_; }
+  std::size_t known() const { return known_.size(); }
+  const Stats& stats() const { return stats_; }
+
+ private:
+  static constexpr Duration kGapMax = std::chrono::seconds(60);
+  static constexpr std::size_t kBlockCost = 96;  // of keeping a block, besides its octets
+
+  enum class State : std::uint8_t {
+    orphan,     // blocks without an Address_PDU
+    receiving,  // for us
+    offered     // complete, with the layer above
+  };
+  /// When something is to be said about a message.
+  struct Owing {
+    std::size_t slot = 0;  // our place in the list of destinations
+    std::optional<Instant> ack_at;
+    bool again = false;  // that acknowledgement repeats an earlier one
+    Duration again_after{};
+    Instant heard_at{};
+    Duration gap{};  // between the last two PDUs
+  };
+  struct Message {
+    State state = State::orphan;
+    std::uint8_t priority = 0;
+    std::uint16_t total = 0;  // 0 until an Address_PDU says it
+    UtcSeconds expiry{};
+    Instant expires{};
+    std::map<std::uint16_t, Bytes> blocks;
+    std::map<std::uint16_t, ParityPdu> parity;
+    std::size_t octets = 0;            // of both, with what it costs to keep them
+    std::uint16_t highest_wanted = 0;  // of the list we sent last
+    bool last_seen = false;            // the block number `total`
+    Owing owing;
+    std::optional<Instant> offer_at;
+  };
+  /// What is over here: committed. Kept so that it is acknowledged, not delivered, when it comes
+  /// again.
+  struct Known {
+    Instant until{};
+    Owing owing;
+  };
+  using Messages = std::map<MessageName, Message>;
+
+  enum class Listing : std::uint8_t { listed, absent, unknown };
+  struct Place {
+    Listing listing = Listing::unknown;
+    std::size_t slot = 0;
+    std::uint32_t sequence = 0;
+  };
+
+  Place place(const AddressPdu& address) const;
+  void adopt(Instant now, const Place& place, const AddressPdu& address);
+  void repeat(Instant now, const Place& place, Message& message, const AddressPdu& address);
+  Message* message_for(Instant now, const MessageName& name, std::size_t octets);
+  bool make_room(const MessageName& keep, std::size_t octets);
+  void forget(const MessageName& name);
+  void ignore(Instant now, const MessageName& name);
+  void after_block(Instant now, const MessageName& name, Message& message, std::uint16_t number);
+  void recover_group(Message& message, const BlockGroups& groups, std::size_t group);
+  void offer(const MessageName& name, Message& message);
+  std::vector<BlockRange> missing(const Message& message) const;
+  AckEntry list_of(const MessageName& name, Message& message);
+  bool expects_ack(const MessageName& name) const;
+  void hear(Instant now, const MessageName& name, Owing& owing);
+  void plan_in_turn(Instant now, const MessageName& name, Owing& owing, bool round_is_over);
+  Duration spread(std::size_t slot);
+  Duration grown(Duration wait) const;
+  void ack_if_due(Instant now, const MessageName& name, Owing& owing);
+  bool withdraw_ack(const MessageName& name);
+  void remember(const MessageName& name, Known known);
+  void news(MessageNews::Kind kind, const MessageName& name);
+
+  Config config_;
+  Rng& rng_;
+  const gateways::UtcReference& utc_;
+  bool silent_ = false;
+  Messages messages_;
+  std::map<MessageName, Known> known_;
+  std::set<MessageName> unreleased_;  // of those: the transmitter may not know yet
+  Instant purge_at_{};
+  std::map<MessageName, Instant> ignored_;     // not for us, or too large; until when
+  std::map<NodeId, std::uint32_t> sequences_;  // the last from each transmitter
+  std::size_t octets_ = 0;
+  std::deque<MessageName> acks_;  // due; each at most once
+  std::deque<MessageEvent> events_;
+  Stats stats_;
+};
+
+}  // namespace s5066::acp142

@@ -1,0 +1,412 @@
+#include "gateways/acp142/p_mul_sender.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "s5066d/base/assert.h"
+#include "s5066d/base/deadline_table.h"
+
+namespace s5066::acp142 {
+namespace {
+
+constexpr std::size_t kAnswersMax = 32;
+constexpr std::size_t kAnsweredMax = 256;
+constexpr Duration kAnswerAgain = std::chrono::seconds(60);
+
+std::size_t count(const std::vector<bool>& blocks) {
+  return static_cast<std::size_t>(std::count(blocks.begin(), blocks.end(), true));
+}
+
+}  // namespace
+
+PMulSender::PMulSender(const Config& config, const gateways::UtcReference& utc)
+    : config_(config), utc_(utc) {
+  S5066_ASSERT(config.node.value != 0);
+  S5066_ASSERT(config.block_octets > 0 && config.pdu_octets_max <= kPduOctetsMax);
+  S5066_ASSERT(config.block_octets + kDataHeaderOctets <= config.pdu_octets_max);
+  S5066_ASSERT(!config.coded || config.block_octets + kParityHeaderOctets <= config.pdu_octets_max);
+  S5066_ASSERT(destinations_max(config.pdu_octets_max) > 0);
+  for (const NodeId node : config.silent) silent_[node] = true;
+}
+
+// --- Requests ------------------------------------------------------------------------------------
+
+Result<Accepted> PMulSender::request_submit(Instant now, Submission submission) {
+  if (messages_.size() >= config_.messages_max) return Error{ErrorCode::queue_full, "messages"};
+  if (submission.content.size() > config_.content_octets_max - content_octets_) {
+    return Error{ErrorCode::queue_full, "octets of messages"};
+  }
+  if (messages_.contains(submission.key) || find(submission.message_id) != nullptr) {
+    return Error{ErrorCode::already_exists, "message"};
+  }
+  if (submission.destinations.empty() ||
+      submission.destinations.size() > config_.destinations_max) {
+    return Error{ErrorCode::bad_field, "number of destinations"};
+  }
+  if (submission.expiry <= utc_.utc(now) || submission.expiry.value > 0xFFFFFFFF) {
+    return Error{ErrorCode::bad_field, "expiry"};
+  }
+  const auto target = resolve(submission);
+  if (!target) return target.error();
+  const std::uint16_t octets =
+      submission.block_octets != 0 ? submission.block_octets : config_.block_octets;
+  if (octets + (config_.coded ? kParityHeaderOctets : kDataHeaderOctets) > config_.pdu_octets_max) {
+    return Error{ErrorCode::too_large, "blocks for this bearer"};
+  }
+  const std::size_t total =
+      std::max<std::size_t>(1, (submission.content.size() + octets - 1) / octets);
+  if (total > kBlocksMax) return Error{ErrorCode::too_large, "message"};
+
+  std::sort(submission.destinations.begin(), submission.destinations.end(),
+            [](const auto& a, const auto& b) { return a.node < b.node; });
+  const bool resumed = submission.block_octets != 0;
+  submission.block_octets = octets;
+  const MessageKey key = submission.key;
+  Message message{.submission = std::move(submission),
+                  .name = {},
+                  .target = *target,
+                  .total = static_cast<std::uint16_t>(total),
+                  .groups = BlockGroups(static_cast<std::uint16_t>(total)),
+                  .next_row = {},
+                  .nodes = {}};
+  message.name = {config_.node, message.submission.message_id};
+  message.next_row.assign(message.groups.count(), 0);
+  message.expires = utc_.instant(message.submission.expiry);
+  message.order = next_order_++;
+  message.probing = resumed;
+  message.wait = config_.ack_wait;
+  for (const Destination& destination : message.submission.destinations) {
+    const auto known = silent_.find(destination.node);
+    const bool silent = known != silent_.end() && known->second;
+    message.nodes.push_back(
+        {.address = destination, .silent = silent || !message.submission.acknowledged});
+  }
+  content_octets_ += message.submission.content.size();
+  ++stats_.messages;
+  start_round(now, messages_.emplace(key, std::move(message)).first->second, For::everybody);
+  return Accepted{octets};
+}
+
+Result<Target> PMulSender::resolve(const Submission& submission) const {
+  std::set<NodeId> nodes;
+  for (const Destination& destination : submission.destinations) {
+    if (destination.node.value == 0 || destination.node == config_.node) {
+      return Error{ErrorCode::bad_field, "destination"};
+    }
+    if (!nodes.insert(destination.node).second) {
+      return Error{ErrorCode::bad_field, "destination named twice"};
+    }
+  }
+  if (!submission.group && nodes.size() == 1) return Target{*nodes.begin()};
+  const Group* best = nullptr;
+  for (const Group& group : config_.groups) {
+    if (submission.group && group.id != *submission.group) continue;
+    const std::set<NodeId> members(group.members.begin(), group.members.end());
+    if (!std::includes(members.begin(), members.end(), nodes.begin(), nodes.end())) continue;
+    if (best == nullptr || group.members.size() < best->members.size()) best = &group;
+  }
+  if (best == nullptr) return Error{ErrorCode::not_found, "group that reaches all destinations"};
+  return Target{best->id};
+}
+
+Result<void> PMulSender::request_cancel(Instant, MessageKey key) {
+  const auto at = messages_.find(key);
+  if (at == messages_.end()) return Error{ErrorCode::not_found, "message"};
+  end_all(at->second, Outcome::cancelled);
+  close(at->second, config_.discards);
+  return {};
+}
+
+// --- Acknowledgements ----------------------------------------------------------------------------
+
+PMulSender::Message* PMulSender::find(std::uint32_t message_id) {
+  for (auto& [key, message] : messages_) {
+    if (message.submission.message_id == message_id) return &message;
+  }
+  return nullptr;
+}
+
+void PMulSender::on_ack(Instant now, const AckPdu& ack) {
+  ++stats_.acks;
+  for (const AckEntry& entry : ack.entries) on_entry(now, ack, entry);
+}
+
+void PMulSender::on_entry(Instant now, const AckPdu& ack, const AckEntry& entry) {
+  if (entry.name.source != config_.node) {
+    ++stats_.acks_of_others;
+    return;
+  }
+  Message* message = find(entry.name.message_id);
+  if (message == nullptr) {
+    ++stats_.acks_unknown;
+    discard_unknown(now, ack.sender, entry.name, ack.priority);
+    return;
+  }
+  const auto node = std::find_if(message->nodes.begin(), message->nodes.end(),
+                                 [&](const Node& n) { return n.address.node == ack.sender; });
+  if (node == message->nodes.end()) {
+    ++stats_.acks_not_addressed;
+    return;
+  }
+  if (node->ended) {
+    ++stats_.acks_repeated;
+    return;
+  }
+  if (node->silent && message->submission.acknowledged) {
+    on_silent(now, ack.sender, false);
+    news(MessageNews::Kind::left_silence, *message, ack.sender, 0);
+  }
+  if (entry.missing.empty()) {
+    end(*message, *node, Outcome::delivered);
+  } else if (!take_list(now, *message, *node, entry)) {
+    ++stats_.acks_nonsense;
+    return;
+  }
+  after_answer(now, *message);
+}
+
+// The newest list counts: a receiver that was restarted may have lost what it once had. Where a
+// list stops short, what is known of the rest stays as it was; before the first list that is
+// "nothing missing", so that unlisted blocks are not sent on suspicion but asked for in the next
+// list.
+bool PMulSender::take_list(Instant now, Message& message, Node& node, const AckEntry& entry) {
+  if (entry.missing.back().last > message.total) return false;
+  const bool first = !node.heard;
+  if (first) node.missing.assign(message.total, false);
+  node.heard = true;
+  const bool goes_on =
+      entry.truncated || list_values(entry.missing, false) == config_.missing_list_max;
+  const std::size_t end = goes_on ? entry.missing.back().last : message.total;
+  std::fill_n(node.missing.begin(), end, false);
+  for (const BlockRange& range : entry.missing) {
+    std::fill(node.missing.begin() + (range.first - 1), node.missing.begin() + range.last, true);
+  }
+  const std::size_t missing = count(node.missing);
+  const bool settled = !message.round && message.rounds > 0 && now >= message.left_at;
+  if (settled) node.answered = true;
+  if (settled && message.coded_round) node.parity_in_vain = node.missing == node.before;
+  if (first && !message.probing) {
+    double& loss = loss_[node.address.node];
+    loss = (loss + static_cast<double>(missing) / message.total) / 2;
+    if (loss_.size() > config_.destinations_known_max) loss_.erase(loss_.begin());
+  }
+  news(MessageNews::Kind::partly_received, message, node.address.node,
+       missing * message.submission.block_octets);
+  return true;
+}
+
+void PMulSender::after_answer(Instant now, Message& message) {
+  if (message.round && message.round->closes) return;
+  const auto& nodes = message.nodes;
+  if (std::all_of(nodes.begin(), nodes.end(), [](const Node& n) { return n.ended; })) {
+    close(message, 0);
+    return;
+  }
+  if (message.round || now < message.left_at) return;
+  bool somebody = false;
+  for (const Node& node : nodes) {
+    if (node.ended || node.silent) continue;
+    if (!node.answered) return;
+    somebody = true;
+  }
+  if (!somebody) return;
+  message.wait = config_.ack_wait;  // answers come: the channel is good
+  start_round(now, message, For::answering);
+}
+
+// Who acknowledges what is over has not heard that it is.
+void PMulSender::discard_unknown(Instant now, NodeId node, const MessageName& name,
+                                 std::uint8_t priority) {
+  if (now < started_ + config_.discard_unknown_after) return;
+  const auto at = answered_at_.find(name);
+  if (at != answered_at_.end() && now < at->second + kAnswerAgain) return;
+  if (answers_.size() >= kAnswersMax) return;
+  if (answered_at_.size() >= kAnsweredMax) answered_at_.erase(answered_at_.begin());
+  answered_at_[name] = now;
+  answers_.push_back({.target = node,
+                      .priority = priority,
+                      .lifetime = kAnswerAgain,
+                      .octets = encode(DiscardPdu{.priority = priority, .name = name},
+                                       {.checksum = config_.checksum})});
+}
+
+void PMulSender::on_silent(Instant now, NodeId node, bool silent) {
+  silent_[node] = silent;
+  for (auto& [key, message] : messages_) {
+    if (!message.submission.acknowledged) continue;
+    bool changed = false;
+    for (Node& member : message.nodes) {
+      if (member.address.node != node || member.silent == silent) continue;
+      member.silent = silent;
+      changed = true;
+    }
+    if (changed && !message.round) arm(message, std::max(now, message.left_at));
+  }
+}
+
+// --- Time ----------------------------------------------------------------------------------------
+
+void PMulSender::on_clear_at(Instant now, Instant clear_at) {
+  clear_at_ = std::max(now, clear_at);
+  if (!ended_) return;
+  const auto at = messages_.find(*ended_);
+  ended_.reset();
+  if (at != messages_.end() && !at->second.round) arm(at->second, clear_at_);
+}
+
+std::optional<Instant> PMulSender::next_deadline() const {
+  std::optional<Instant> next;
+  for (const auto& [key, message] : messages_) {
+    if (message.round && message.round->closes) continue;
+    next = earlier(next, message.expires);
+    if (message.round) continue;
+    next = earlier(next, earlier(message.ack_deadline, message.silent_deadline));
+  }
+  return next;
+}
+
+void PMulSender::on_deadline(Instant now) {
+  for (auto& [key, message] : messages_) {
+    if (message.round && message.round->closes) continue;
+    if (message.expires <= now) {
+      end_all(message, Outcome::expired);
+      close(message, config_.discards);
+    }
+    if (message.round) continue;
+    const bool silent_due = message.silent_deadline && *message.silent_deadline <= now;
+    const bool ack_due = message.ack_deadline && *message.ack_deadline <= now;
+    if (!silent_due && !ack_due) continue;
+    if (clear_at_ > now) {
+      // Others keep the bearer busy: no answer could have come yet.
+      arm(message, clear_at_);
+      continue;
+    }
+    message.wait = std::min(config_.ack_wait_max,
+                            Duration(static_cast<Duration::rep>(
+                                static_cast<double>(message.wait.count()) * config_.back_off)));
+    start_round(now, message, silent_due ? For::everybody : For::answering);
+  }
+}
+
+void PMulSender::arm(Message& message, Instant left_at) {
+  message.left_at = left_at;
+  message.ack_deadline.reset();
+  message.silent_deadline.reset();
+  std::size_t answering = 0;
+  bool silent = false;
+  for (const Node& node : message.nodes) {
+    if (node.ended) continue;
+    if (node.silent) {
+      silent = true;
+    } else {
+      ++answering;
+    }
+  }
+  if (answering > 0) {
+    message.ack_deadline =
+        left_at + message.wait + config_.ack_slot * static_cast<Duration::rep>(answering);
+  }
+  if (silent && message.silent_rounds <= config_.emcon_repeats_max) {
+    message.silent_deadline = left_at + config_.emcon_interval;
+  }
+}
+
+void PMulSender::close(Message& message, unsigned discards) {
+  message.round = Round{};
+  message.round->closes = true;
+  message.round->discards = discards;
+  message.round->address_done = discards > 0;
+}
+
+void PMulSender::end(Message& message, Node& node, Outcome outcome) {
+  S5066_ASSERT(!node.ended);
+  node.ended = true;
+  if (outcome == Outcome::delivered) ++stats_.delivered;
+  if (outcome == Outcome::expired) ++stats_.expired;
+  DestinationEnded ended{
+      .key = message.submission.key, .node = node.address.node, .outcome = outcome};
+  if (outcome == Outcome::expired) {
+    ended.reason = node.heard ? "only a part had been received" : "the node did not answer";
+  }
+  events_.emplace_back(std::move(ended));
+}
+
+void PMulSender::end_all(Message& message, Outcome outcome) {
+  for (Node& node : message.nodes) {
+    if (!node.ended) end(message, node, outcome);
+  }
+}
+
+void PMulSender::end_round(Instant now, Message& message) {
+  const MessageKey key = message.submission.key;
+  if (message.round->closes) {
+    content_octets_ -= message.submission.content.size();
+    messages_.erase(key);
+    return;
+  }
+  message.round.reset();
+  news(MessageNews::Kind::round_sent, message, {}, 0);
+  if (!message.submission.acknowledged && message.silent_rounds > config_.unacknowledged_repeats) {
+    end_all(message, Outcome::sent);
+    close(message, 0);
+    return;
+  }
+  arm(message, std::max(now, clear_at_));
+  ended_ = key;
+}
+
+// --- PDUs ----------------------------------------------------------------------------------------
+
+bool PMulSender::has_pdu() const {
+  if (!answers_.empty()) return true;
+  return std::any_of(messages_.begin(), messages_.end(),
+                     [](const auto& entry) { return entry.second.round.has_value(); });
+}
+
+PMulSender::Message* PMulSender::most_urgent() {
+  Message* best = nullptr;
+  for (auto& [key, message] : messages_) {
+    if (!message.round) continue;
+    const auto rank = [](const Message& m) { return std::pair(m.submission.priority, m.order); };
+    if (best == nullptr || rank(message) < rank(*best)) best = &message;
+  }
+  return best;
+}
+
+std::optional<OutgoingPdu> PMulSender::poll_pdu(Instant now) {
+  if (!answers_.empty()) {
+    OutgoingPdu answer = std::move(answers_.front());
+    answers_.pop_front();
+    ++stats_.discard_pdus;
+    stats_.octets += answer.octets.size();
+    return answer;
+  }
+  Message* message = most_urgent();
+  if (message == nullptr) return std::nullopt;
+  const MessageKey key = message->submission.key;
+  if (last_ && *last_ != key) {
+    const auto at = messages_.find(*last_);
+    if (at != messages_.end() && at->second.round && !at->second.round->closes) {
+      ++stats_.pre_emptions;
+    }
+  }
+  last_ = key;
+  ended_.reset();
+  return next_of(now, *message);
+}
+
+std::optional<MessageEvent> PMulSender::poll_event() {
+  if (events_.empty()) return std::nullopt;
+  MessageEvent event = std::move(events_.front());
+  events_.pop_front();
+  return event;
+}
+
+void PMulSender::news(MessageNews::Kind kind, const Message& message, NodeId node,
+                      std::uint64_t octets) {
+  events_.emplace_back(
+      MessageNews{.kind = kind, .name = message.name, .node = node, .octets = octets});
+}
+
+}  // namespace s5066::acp142

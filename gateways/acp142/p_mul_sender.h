@@ -1,0 +1,195 @@
+// The transmitting half of P_MUL: announces a message by Address_PDUs, sends its blocks, collects
+// acknowledgements, and sends again what is missing to those who miss it, until every destination
+// has said that it has everything or the message expires (procedures of ACP 142 chapter 3).
+//
+// A round is Address, Data, Parity, and an Extra_Address that marks its end for those who may lose
+// a part of it. The bearer pulls PDU by PDU, so the most urgent message has every next one.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "gateways/acp142/carrier.h"
+#include "gateways/acp142/erasure_code.h"
+#include "gateways/acp142/message_port.h"
+#include "gateways/acp142/p_mul_pdu.h"
+#include "gateways/common/utc_reference.h"
+#include "s5066d/base/result.h"
+#include "s5066d/base/time.h"
+
+namespace s5066::acp142 {
+
+struct Group {
+  GroupId id;
+  std::vector<NodeId> members;
+};
+
+class PMulSender {
+ public:
+  struct Config {
+    NodeId node;
+    std::vector<Group> groups{};
+    std::size_t pdu_octets_max = 2042;  // of the bearer
+    std::uint16_t block_octets = 2020;  // at most pdu_octets_max less the header of a Parity_PDU
+    Checksum checksum = Checksum::fletcher;
+
+    std::size_t messages_max = 64;
+    std::size_t content_octets_max = 128u << 20;  // of all of them
+    std::size_t destinations_max = 1000;          // of one message
+    std::size_t destinations_known_max = 4096;    // of whom a loss is remembered
+
+    // From the last octet on the air to the next round, when answers are missing. On top of it a
+    // slot for each destination that is to answer; it grows with each round.
+    Duration ack_wait = std::chrono::seconds(30);
+    Duration ack_slot = std::chrono::seconds(8);
+    double back_off = 1.5;
+    Duration ack_wait_max = std::chrono::minutes(15);
+    std::size_t missing_list_max = 64;  // MM of the receivers: a list this long may go on
+
+    std::vector<NodeId> silent{};  // in EMCON at the start
+    Duration emcon_interval = std::chrono::minutes(10);
+    unsigned emcon_repeats_max = 4;
+    unsigned unacknowledged_repeats = 1;
+
+    bool extra_address = true;   // at the end of a round of several PDUs
+    bool coded = false;          // send parity where it makes up for more than a block
+    double parity_ahead = 0;     // rows for each block where nobody can ask again
+    double reliable_from = 0.1;  // share of blocks lost: then one node gets them by ARQ
+    unsigned discards = 2;       // Discard_PDUs for a message that ends early
+    Duration discard_unknown_after = std::chrono::minutes(2);  // not before our own restart is over
+  };
+  struct Stats {
+    std::uint64_t messages = 0;
+    std::uint64_t rounds = 0;
+    std::uint64_t address_pdus = 0;
+    std::uint64_t data_pdus = 0;
+    std::uint64_t parity_pdus = 0;
+    std::uint64_t discard_pdus = 0;
+    std::uint64_t octets = 0;       // of all these
+    std::uint64_t data_octets = 0;  // fragments and parity alone
+    std::uint64_t pre_emptions = 0;
+    std::uint64_t acks = 0;
+    std::uint64_t acks_of_others = 0;      // for messages of other sources
+    std::uint64_t acks_not_addressed = 0;  // from stations that are no destination
+    std::uint64_t acks_unknown = 0;        // for messages that are over
+    std::uint64_t acks_repeated = 0;       // after the destination had ended
+    std::uint64_t acks_nonsense = 0;       // blocks the message does not have
+    std::uint64_t delivered = 0;
+    std::uint64_t expired = 0;
+  };
+
+  PMulSender(const Config& config, const gateways::UtcReference& utc);
+
+  // Events in. `now` never goes backwards.
+  void on_start(Instant now) { started_ = now; }
+  void on_ack(Instant now, const AckPdu& ack);
+  /// What has been handed to the bearer will have left the antenna at about this time.
+  void on_clear_at(Instant now, Instant clear_at);
+  /// By the operator; an acknowledgement ends it, too.
+  void on_silent(Instant now, NodeId node, bool silent);
+  void on_deadline(Instant now);
+  Result<Accepted> request_submit(Instant now, Submission submission);
+  Result<void> request_cancel(Instant now, MessageKey key);
+
+  // Actions out. The next PDU is asked for only when the bearer takes one.
+  std::optional<OutgoingPdu> poll_pdu(Instant now);
+  std::optional<MessageEvent> poll_event();
+  std::optional<Instant> next_deadline() const;
+  bool has_pdu() const;
+
+  std::size_t messages() const { return messages_.size(); }
+  std::size_t content_octets() const { return content_octets_; }
+  const Stats& stats() const { return stats_; }
+
+ private:
+  struct Node {
+    Destination address;
+    bool ended = false;
+    bool silent = false;          // EMCON: no answer is waited for
+    bool heard = false;           // has said what it misses
+    bool answered = false;        // since the last round left
+    unsigned unanswered = 0;      // rounds in a row; what it misses is not known then
+    bool parity_in_vain = false;  // its list was the same after parity
+    std::vector<bool> missing{};  // by block number - 1, once heard
+    std::vector<bool> before{};   // as it was when the round began
+  };
+  /// What is left to send of a round.
+  struct Round {
+    std::vector<Destination> destinations;
+    std::size_t next_destination = 0;
+    bool address_done = false;
+    std::vector<std::uint16_t> blocks;
+    std::size_t next_block = 0;
+    std::vector<std::uint16_t> parity;
+    std::size_t next_parity = 0;
+    unsigned extras = 0;  // Extra_Address_PDUs
+    unsigned discards = 0;
+    bool reliable = false;
+    bool closes = false;  // the message is over with it
+  };
+  struct Message {
+    Submission submission;
+    MessageName name;
+    Target target;
+    std::uint16_t total = 1;
+    BlockGroups groups;
+    std::vector<std::size_t> next_row;  // by group
+    std::vector<Node> nodes;
+    Instant expires{};
+    std::uint64_t order = 0;
+    std::optional<Round> round;
+    bool coded_round = false;  // the last one had parity
+    unsigned rounds = 0;
+    unsigned silent_rounds = 0;  // that were for silent nodes too
+    bool probing = false;        // we were restarted: the nodes may have parts of it
+    Duration wait{};
+    Instant left_at{};
+    std::optional<Instant> ack_deadline;
+    std::optional<Instant> silent_deadline;
+  };
+  enum class For : std::uint8_t { answering, everybody };
+
+  Result<Target> resolve(const Submission& submission) const;
+  Message* find(std::uint32_t message_id);
+  void start_round(Instant now, Message& message, For whom);
+  void choose_blocks(Message& message, For whom, Round& round);
+  unsigned choose_extras(const Message& message, const Round& round) const;
+  void choose_repairs(Message& message, const std::vector<Node*>& heard, Round& round);
+  void add_parity(Message& message, std::size_t group, std::size_t rows, Round& round);
+  void end_round(Instant now, Message& message);
+  void arm(Message& message, Instant left_at);
+  void close(Message& message, unsigned discards);
+  void end(Message& message, Node& node, Outcome outcome);
+  void end_all(Message& message, Outcome outcome);
+  bool take_list(Instant now, Message& message, Node& node, const AckEntry& entry);
+  void on_entry(Instant now, const AckPdu& ack, const AckEntry& entry);
+  void after_answer(Instant now, Message& message);
+  void discard_unknown(Instant now, NodeId node, const MessageName& name, std::uint8_t priority);
+  Message* most_urgent();
+  OutgoingPdu next_of(Instant now, Message& message);
+  Bytes address_pdu(Message& message, Round& round, bool extra);
+  Bytes block_pdu(const Message& message, std::uint16_t number);
+  Bytes parity_pdu(const Message& message, std::uint16_t number);
+  void news(MessageNews::Kind kind, const Message& message, NodeId node, std::uint64_t octets);
+
+  Config config_;
+  const gateways::UtcReference& utc_;
+  Instant started_{};
+  Instant clear_at_{};
+  std::map<MessageKey, Message> messages_;
+  std::map<NodeId, double> loss_;  // share of blocks, smoothed
+  std::map<NodeId, bool> silent_;  // as the operator or an acknowledgement says
+  std::size_t content_octets_ = 0;
+  std::uint64_t next_order_ = 0;
+  std::optional<MessageKey> last_;   // whose PDU was handed over last
+  std::optional<MessageKey> ended_;  // whose round ended with it
+  std::deque<OutgoingPdu> answers_;  // Discard_PDUs for acknowledgements of what is over
+  std::map<MessageName, Instant> answered_at_;
+  std::deque<MessageEvent> events_;
+  Stats stats_;
+};
+
+}  // namespace s5066::acp142
