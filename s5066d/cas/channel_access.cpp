@@ -497,22 +497,30 @@ void ChannelAccess::on_left(Instant now, Link& link) {
     const Address peer = link.info.peer;
     const bool accepted = link.accepted;
     const LinkType crossing = *std::exchange(link.crossing, std::nullopt);
-    link.timers.set(LinkTimer::answer, now + jittered_answer_wait());  // if it is refused
+    link.timers.set(LinkTimer::answer, now + jittered_answer_wait(link));  // if it is refused
     accept(now, peer, crossing);
     if (accepted) on_link_accepted(now, peer);
   } else if (link.info.state == LinkState::calling && link.accepted) {
     if (link.info.type == LinkType::exclusive) break_nonexclusive_links(now);
     make(now, link, LinkState::made);
   } else {
-    link.timers.set(LinkTimer::answer, now + jittered_answer_wait());
+    link.timers.set(LinkTimer::answer, now + jittered_answer_wait(link));
   }
 }
 
-// Two nodes that call each other at the same time must not do so again and again.
-Duration ChannelAccess::jittered_answer_wait() {
-  return config_.answer_wait() +
-         Duration(static_cast<Duration::rep>(static_cast<double>(config_.exchange_time.count()) *
-                                             rng_.uniform()));
+// Two nodes that call each other at the same time drown each other's REQUESTs, and must not do so
+// again: of the two the one with the larger address waits until the other has had its time. Others
+// may call as well, so there is chance in it, and more of it each time (B.3.2.1(4), (22)).
+Duration ChannelAccess::jittered_answer_wait(const Link& link) {
+  const bool calling = link.info.state == LinkState::calling;
+  if (link.transmissions >= (calling ? config_.requests_max : config_.breaks_max)) {
+    return config_.answer_wait();  // nothing follows
+  }
+  const Duration span = config_.exchange_time * (1 << std::min(link.transmissions - 1, 4u));
+  const Duration others_first =
+      calling && link.info.peer < config_.address ? span : Duration::zero();
+  return config_.answer_wait() + others_first +
+         Duration(static_cast<Duration::rep>(static_cast<double>(span.count()) * rng_.uniform()));
 }
 
 void ChannelAccess::change_state(Instant now, Link& link, LinkState next) {

@@ -30,6 +30,7 @@ using dts::CpduFailure;
 using dts::Service;
 
 struct Config {
+  Address address;  // our own
   /// A short burst each way and both turnarounds, at the mode in use: the unit of every wait below.
   Duration exchange_time = std::chrono::seconds(10);
   /// One C_PDU of the largest size on the air, at the mode in use.
@@ -229,7 +230,7 @@ class ChannelAccess {
   CpduId send_control(Instant now, Address peer, const Cpdu& cpdu);
   void send_and_wait(Instant now, Link& link);
   void send_accepted(Instant now, Link& link);
-  Duration jittered_answer_wait();
+  Duration jittered_answer_wait(const Link& link);
 
   const Config config_;
   Rng& rng_;

@@ -25,6 +25,7 @@ NodeConfig completed(NodeConfig config) {
       2 * (modem::airtime(mode, kControlBurstOctets) + config.dts.turnaround);
   config.cas.longest_cpdu_time =
       modem::airtime(mode, kLongestCpduOctets) + config.cas.exchange_time;
+  config.cas.address = config.dts.address;
   config.cas.broadcast_only = config.cas.broadcast_only || config.sap.broadcast_only;
   config.cas.nonexclusive_links_max =
       std::min(config.cas.nonexclusive_links_max, config.dts.links_max);

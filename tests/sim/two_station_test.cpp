@@ -134,6 +134,29 @@ TEST(TwoStations, a_slow_transfer_keeps_its_link) {
   EXPECT_EQ(world.node(1).counters()[Counter::links_made], 1u);
 }
 
+// Goal:   two stations that call each other at the same moment both get through by that call.
+// Method: in every mode, both are given a U_PDU for the other at one instant, so that their REQUESTs
+//         cover each other; neither may run out of REQUESTs.
+TEST(TwoStations, calls_at_the_same_moment_both_get_through_in_every_mode) {
+  for (const modem::Mode& mode : modem::all_modes()) {
+    for (const sim::Seed seed : sim::seeds(20)) {
+      SCOPED_TRACE("S5066_SEED=" + std::to_string(seed) + " " + to_string(mode));
+      sim::World world(seed, {.mode = mode});
+      auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::node);
+      auto& bravo = world.add_client(1, SapId{5}, sis::Confirmation::node);
+      world.run_for(10s);
+      world.send(alpha, 1, 100, 12h);
+      world.send(bravo, 0, 100, 12h);
+      world.run_for(1h);
+      EXPECT_EQ(alpha.sent()[0].confirms, 1u);
+      EXPECT_EQ(bravo.sent()[0].confirms, 1u);
+      EXPECT_EQ(world.node(0).counters()[Counter::links_rejected], 0u);
+      EXPECT_EQ(world.node(1).counters()[Counter::links_rejected], 0u);
+      if (HasFailure()) return;
+    }
+  }
+}
+
 // Goal:   a client that vanishes with data in the queue leaves no link behind.
 TEST(TwoStations, a_client_that_vanishes_leaves_no_link) {
   for (const sim::Seed seed : sim::seeds(100)) {

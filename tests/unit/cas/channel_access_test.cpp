@@ -180,6 +180,28 @@ TEST_F(Link, when_both_call_at_the_same_time_both_get_their_link) {
   EXPECT_EQ(core->state(kPeer), LinkState::made);
 }
 
+// B.3.2.1(4), (22)
+TEST_F(Link, of_two_that_call_each_other_the_larger_address_leaves_the_other_its_time) {
+  for (const Address own : {Address{1}, Address{kPeer.value + 1}}) {
+    config.address = own;
+    const bool larger = kPeer < own;
+    for (int i = 0; i < 100; ++i) {
+      restart();
+      call();
+      Duration span = config.exchange_time;
+      for (unsigned n = 1; n < config.requests_max; ++n, span *= 2) {
+        said();
+        const Instant left = now;
+        leaves();
+        ring();
+        const Duration jitter = now - left - config.answer_wait();
+        EXPECT_GE(jitter, larger ? span : Duration::zero());
+        EXPECT_LT(jitter, larger ? 2 * span : span);
+      }
+    }
+  }
+}
+
 // A REQUEST that reached the peer behind our ACCEPTED would be a call of a node that lost the link:
 // the peer would begin anew with frame numbers that we take for repetitions.
 TEST_F(Link, a_call_of_the_peer_is_answered_only_when_our_own_request_is_out) {
