@@ -135,8 +135,8 @@ TEST(TwoStations, a_slow_transfer_keeps_its_link) {
 }
 
 // Goal:   two stations that call each other at the same moment both get through by that call.
-// Method: in every mode, both are given a U_PDU for the other at one instant, so that their REQUESTs
-//         cover each other; neither may run out of REQUESTs.
+// Method: in every mode, both are given a U_PDU for the other at one instant, so that their
+//         REQUESTs cover each other; neither may run out of REQUESTs.
 TEST(TwoStations, calls_at_the_same_moment_both_get_through_in_every_mode) {
   for (const modem::Mode& mode : modem::all_modes()) {
     for (const sim::Seed seed : sim::seeds(20)) {
