@@ -55,9 +55,13 @@ void PMulCore::on(Instant now, const DiscardPdu& pdu) {
 void PMulCore::on(Instant now, const ParityPdu& pdu) {
   if (believed(pdu.name.source)) receiver_.on_parity(now, pdu);
 }
-// Groups that come and go exist on IP only; the bearer there has them.
-void PMulCore::on(Instant, const AnnouncePdu&) {}
-void PMulCore::on(Instant, const GroupPdu&) {}
+// Groups are configured ones: on HF nobody can join another, and on a LAN there is no need to.
+void PMulCore::on(Instant, const AnnouncePdu&) {
+  ++stats_.group_pdus;
+}
+void PMulCore::on(Instant, const GroupPdu&) {
+  ++stats_.group_pdus;
+}
 
 void PMulCore::on_own_silence(Instant now, bool silent) {
   silent_ = silent;

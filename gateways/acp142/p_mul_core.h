@@ -33,6 +33,7 @@ class PMulCore {
     std::uint64_t unknown_type = 0;
     std::uint64_t malformed = 0;
     std::uint64_t source_refused = 0;
+    std::uint64_t group_pdus = 0;  // Announce, Request, Reject, Release: groups here are configured
   };
 
   PMulCore(const Config& config, Rng& rng);

@@ -307,7 +307,9 @@ void PMulSender::arm(Message& message, Instant left_at) {
     message.ack_deadline =
         left_at + message.wait + config_.ack_slot * static_cast<Duration::rep>(answering);
   }
-  if (silent && message.silent_rounds <= config_.emcon_repeats_max) {
+  const unsigned repeats =
+      message.submission.acknowledged ? config_.emcon_repeats_max : config_.unacknowledged_repeats;
+  if (silent && message.silent_rounds <= repeats) {
     message.silent_deadline = left_at + config_.emcon_interval;
   }
 }

@@ -75,8 +75,9 @@ void PMulWorld::start_core(Station& station) {
     station.core->on_known(now(), name, expiry);
   }
   // As the mail side does: what has no outcome yet is handed down again.
-  for (auto& [key, submission] : station.spool.outgoing) {
-    acp142::Submission again = submission;
+  for (const auto& entry : station.spool.outgoing) {
+    const acp142::MessageKey key = entry.first;
+    acp142::Submission again = entry.second;
     std::erase_if(again.destinations, [&](const acp142::Destination& destination) {
       return station.spool.outcomes[{key, destination.node}].count > 0;
     });

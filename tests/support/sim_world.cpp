@@ -201,6 +201,7 @@ void World::disconnect(Client& client) {
 }
 
 void World::on_primitive(Client& client, const sis::Primitive& primitive) {
+  if (take_primitive && take_primitive(client, primitive)) return;
   const auto outcome = [&](ByteSpan part) -> Client::Sent* {
     if (part.size() < kTagOctets) return nullptr;
     const std::uint32_t number = get_u32(part, 4);

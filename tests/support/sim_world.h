@@ -106,6 +106,8 @@ class World {
   void give(Client& client, const sis::Primitive& primitive);
   /// Called when a client is told something about a hard link; it may not answer before it returns.
   std::function<void(Client&, const sis::Primitive&)> on_hard_link_news;
+  /// Sees what a client is sent; what it takes is not booked. It may not answer before it returns.
+  std::function<bool(Client&, const sis::Primitive&)> take_primitive;
   /// The station loses everything it knew, its clients with it, as soon as it does not transmit.
   void restart(std::size_t station);
   /// The connection ends without a word.

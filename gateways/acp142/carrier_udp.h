@@ -1,0 +1,61 @@
+// The sockets of the UDP carrier: one for each port of P_MUL, joined to the multicast groups.
+#pragma once
+
+#include <array>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/udp.hpp>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "gateways/acp142/carrier_udp_core.h"
+#include "s5066d/base/result.h"
+
+namespace s5066::acp142 {
+
+class CarrierUdp {
+ public:
+  struct Config {
+    CarrierUdpCore::Config core{};
+    std::uint32_t interface = 0;  // IPv4 address of ours for multicast; 0: the system's choice
+    std::uint32_t listen = 0;     // address to receive unicast on; 0: any
+    std::uint8_t hops = 1;        // of multicast
+  };
+  struct Stats {
+    std::uint64_t send_errors = 0;
+    std::uint64_t receive_errors = 0;
+  };
+  using OnDatagram = std::function<void(ByteSpan)>;
+
+  /// Runs on the thread of `io`. `on_datagram` is called for what the core lets through.
+  static Result<std::unique_ptr<CarrierUdp>> open(boost::asio::io_context& io, const Config& config,
+                                                  OnDatagram on_datagram);
+
+  /// Sends what the core has; to be called after request_send.
+  void flush();
+  CarrierUdpCore& core() { return core_; }
+  const Stats& stats() const { return stats_; }
+
+ private:
+  using Socket = boost::asio::ip::udp::socket;
+  struct Port {
+    explicit Port(boost::asio::io_context& io) : socket(io) {}
+    Socket socket;
+    boost::asio::ip::udp::endpoint from;
+    std::array<std::uint8_t, 65536> buffer{};
+  };
+
+  CarrierUdp(boost::asio::io_context& io, const Config& config, OnDatagram on_datagram);
+  Result<void> open_port(boost::asio::io_context& io, std::uint16_t port);
+  void receive(Port& port);
+
+  Config config_;
+  CarrierUdpCore core_;
+  OnDatagram on_datagram_;
+  Socket out_;
+  std::vector<std::unique_ptr<Port>> ports_;
+  Stats stats_;
+};
+
+}  // namespace s5066::acp142

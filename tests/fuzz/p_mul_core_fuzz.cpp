@@ -1,0 +1,89 @@
+// Input: a script for one P_MUL node that is sending a message and receiving others. Each step is
+// an octet: below 64, so many times ten seconds pass; above, a datagram of as many octets less 63
+// follows, whose length and checksum are made good. Memory stays within its limits, every
+// destination ends at most once, and nothing is acknowledged as complete before it is committed.
+#include <algorithm>
+
+#include "gateways/acp142/p_mul_core.h"
+
+using namespace s5066;
+using namespace s5066::acp142;
+
+namespace {
+
+PMulCore::Config config() {
+  PMulCore::Config config;
+  config.sender.node = config.receiver.node = {0x0A010102};
+  config.sender.block_octets = 20;
+  config.sender.coded = true;
+  config.sender.groups = {{{1}, {{0x0A010101}, {0x0A010103}}}};
+  config.receiver.octets_max = 20'000;
+  config.receiver.message_octets_max = 10'000;
+  config.receiver.messages_max = 8;
+  return config;
+}
+
+void drain(PMulCore& core, Instant now, bool commit, unsigned& ended) {
+  while (const auto event = core.poll_event()) {
+    if (std::holds_alternative<DestinationEnded>(*event)) ++ended;
+    const auto* received = std::get_if<Received>(&*event);
+    if (received == nullptr) continue;
+    if (commit) {
+      core.on_committed(now, received->name);
+    } else {
+      core.on_not_committed(now, received->name);
+    }
+  }
+  for (int i = 0; i < 20; ++i) {
+    const auto pdu = core.poll_pdu(now);
+    if (!pdu) break;
+    S5066_ASSERT(decode(pdu->octets).ok());
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  Rng rng(1);
+  PMulCore core(config(), rng);
+  Instant now{};
+  core.on_clock(now, {1'700'000'000});
+  core.on_start(now);
+  Submission submission{.key = {1},
+                        .message_id = 123456,
+                        .expiry = {1'700'003'600},
+                        .destinations = {{{0x0A010101}, 1}, {{0x0A010103}, 1}},
+                        .group = {}};
+  submission.content.assign(100, 7);
+  S5066_ASSERT(core.request_submit(now, std::move(submission)).ok());
+  unsigned ended = 0;
+  ByteSpan script(data, std::min<std::size_t>(size, 4096));
+  while (!script.empty()) {
+    const std::uint8_t step = script[0];
+    script = script.subspan(1);
+    if (step < 64) {
+      now += std::chrono::seconds(10) * step;
+      core.on_deadline(now);
+    } else {
+      Bytes pdu(script.begin(),
+                script.begin() + std::min<std::ptrdiff_t>(step - 63, std::ssize(script)));
+      script = script.subspan(pdu.size());
+      if (pdu.size() >= 12) {
+        pdu[0] = 0;
+        pdu[1] = static_cast<std::uint8_t>(pdu.size());
+        const std::uint16_t sum = fletcher_checksum(pdu);
+        pdu[6] = static_cast<std::uint8_t>(sum >> 8);
+        pdu[7] = static_cast<std::uint8_t>(sum);
+      }
+      core.on_datagram(now, pdu);
+    }
+    drain(core, now, step % 3 != 0, ended);
+    S5066_ASSERT(core.receiver().octets() <= 20'000 && core.receiver().messages() <= 8);
+    S5066_ASSERT(ended <= 2);
+  }
+  now += std::chrono::hours(48);
+  core.on_deadline(now);
+  drain(core, now, true, ended);
+  S5066_ASSERT(ended == 2);
+  return 0;
+}

@@ -1,0 +1,124 @@
+#include "tests/sim/p_mul_nodes.h"
+
+#include "s5066d/base/assert.h"
+#include "sis/codec.h"
+
+namespace s5066::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kStep = 50ms;
+constexpr UtcSeconds kStart{1'800'000'000};
+constexpr Address kEverybody{0x0001, true};
+
+std::optional<gateways::SisEvent> event_of(const sis::Primitive& primitive) {
+  if (std::holds_alternative<sis::DataFlowOn>(primitive)) return gateways::SisFlow{true};
+  if (std::holds_alternative<sis::DataFlowOff>(primitive)) return gateways::SisFlow{false};
+  if (const auto* indication = std::get_if<sis::UnidataIndication>(&primitive)) {
+    return gateways::SisIndication{indication->source, indication->source_sap, indication->updu};
+  }
+  return std::nullopt;
+}
+
+WorldOptions subscribed(WorldOptions options) {
+  options.node.dts.groups = options.node.sap.groups = {kEverybody};
+  return options;
+}
+
+}  // namespace
+
+PMulNodes::PMulNodes(Seed seed, const Options& options)
+    : world_(seed, subscribed(options.world)), rng_(seed + 1) {
+  auto carrier = options.carrier;
+  acp142::Group everybody{.id = {1}, .members = {}};
+  for (std::size_t i = 0; i < options.world.stations; ++i) {
+    carrier.nodes[id(i)] = World::address(i);
+    everybody.members.push_back(id(i));
+  }
+  carrier.groups[{1}] = kEverybody;
+  for (std::size_t i = 0; i < options.world.stations; ++i) {
+    auto config = options.core;
+    config.sender.node = config.receiver.node = id(i);
+    config.sender.groups = {everybody};
+    stations_.push_back(std::make_unique<Station>());
+    Station& station = *stations_.back();
+    station.carrier = std::make_unique<acp142::CarrierUdopCore>(carrier);
+    station.core = std::make_unique<acp142::PMulCore>(config, rng_);
+    station.core->on_clock(world_.now(), kStart);
+    station.core->on_start(world_.now());
+    station.client = &world_.add_client(i, carrier.sap, sis::Confirmation::none);
+    station.carrier->on_sis(world_.now(), gateways::SisBound{});
+  }
+  world_.take_primitive = [this](Client& client, const sis::Primitive& primitive) {
+    auto event = event_of(primitive);
+    for (auto& station : stations_) {
+      if (event && station->client == &client) station->news.push_back(std::move(*event));
+    }
+    return std::holds_alternative<sis::UnidataIndication>(primitive);
+  };
+}
+
+UtcSeconds PMulNodes::utc() const {
+  const auto now = world_.now().time_since_epoch();
+  return {kStart.value + std::chrono::duration_cast<std::chrono::seconds>(now).count()};
+}
+
+void PMulNodes::submit(std::size_t from, const std::vector<std::size_t>& to, const Bytes& content) {
+  acp142::Submission submission{.key = {++last_message_},
+                                .message_id = last_message_,
+                                .expiry = {utc().value + 86400},
+                                .destinations = {},
+                                .group = {}};
+  for (const std::size_t station : to) submission.destinations.push_back({id(station), 1});
+  submission.content = content;
+  const auto accepted = stations_[from]->core->request_submit(world_.now(), std::move(submission));
+  S5066_ASSERT(accepted.ok());
+}
+
+void PMulNodes::run_for(Duration d) {
+  for (const Instant end = world_.now() + d; world_.now() < end;) {
+    for (auto& station : stations_) serve(*station);
+    world_.run_for(kStep);
+  }
+}
+
+void PMulNodes::serve(Station& station) {
+  const Instant now = world_.now();
+  acp142::PMulCore& core = *station.core;
+  core.on_clock(now, utc());
+  for (; !station.news.empty(); station.news.pop_front()) {
+    station.carrier->on_sis(now, station.news.front());
+  }
+  while (const auto datagram = station.carrier->poll_datagram()) core.on_datagram(now, *datagram);
+  core.on_deadline(now);
+  while (const auto event = core.poll_event()) {
+    if (const auto* received = std::get_if<acp142::Received>(&*event)) {
+      station.received.push_back(*received);
+      station.received_at = now;
+      core.on_committed(now, received->name);
+    } else if (const auto* ended = std::get_if<acp142::DestinationEnded>(&*event)) {
+      station.ended.push_back(*ended);
+    }
+  }
+  while (station.carrier->ready() && core.has_pdu()) {
+    auto pdu = core.poll_pdu(now);
+    if (!pdu) break;
+    S5066_ASSERT(station.carrier->request_send(now, std::move(*pdu)).ok());
+    core.on_clear_at(now, station.carrier->clear_at(now));
+    while (auto request = station.carrier->poll_unidata()) {
+      world_.give(*station.client, sis::UnidataRequest{.priority = request->priority,
+                                                       .destination_sap = request->destination_sap,
+                                                       .destination = request->destination,
+                                                       .delivery = request->delivery,
+                                                       .time_to_live = request->time_to_live_s / 2,
+                                                       .updu = std::move(request->updu)});
+    }
+    // What the node says of the flow is heard before the next one is given.
+    for (; !station.news.empty(); station.news.pop_front()) {
+      station.carrier->on_sis(now, station.news.front());
+    }
+  }
+}
+
+}  // namespace s5066::sim

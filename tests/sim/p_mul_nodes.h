@@ -1,0 +1,54 @@
+// P_MUL stations as they will be run: each core behind a UDOP carrier, which is a client of a whole
+// node, on the simulated channel.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "gateways/acp142/carrier_udop_core.h"
+#include "gateways/acp142/p_mul_core.h"
+#include "tests/support/sim_world.h"
+
+namespace s5066::sim {
+
+class PMulNodes {
+ public:
+  struct Options {
+    WorldOptions world;
+    acp142::PMulCore::Config core{};            // node and groups are filled in
+    acp142::CarrierUdopCore::Config carrier{};  // tables are filled in
+  };
+  struct Station {
+    Client* client = nullptr;
+    std::unique_ptr<acp142::CarrierUdopCore> carrier;
+    std::unique_ptr<acp142::PMulCore> core;
+    std::deque<gateways::SisEvent> news;
+    std::optional<Instant> received_at;
+    std::vector<acp142::Received> received;
+    std::vector<acp142::DestinationEnded> ended;
+  };
+
+  PMulNodes(Seed seed, const Options& options);
+
+  static acp142::NodeId id(std::size_t station) {
+    return {0x0A000001u + static_cast<std::uint32_t>(station)};
+  }
+  World& world() { return world_; }
+  Station& operator[](std::size_t station) { return *stations_[station]; }
+  /// To several stations by the group that has all.
+  void submit(std::size_t from, const std::vector<std::size_t>& to, const Bytes& content);
+  void run_for(Duration d);
+
+ private:
+  void serve(Station& station);
+  UtcSeconds utc() const;
+
+  World world_;
+  Rng rng_;
+  std::vector<std::unique_ptr<Station>> stations_;
+  std::uint32_t last_message_ = 0;
+};
+
+}  // namespace s5066::sim

@@ -1,0 +1,494 @@
+// The machines of P_MUL, PDU by PDU. Tags: checklist items PM-020 to PM-058.
+#include "gateways/acp142/p_mul_core.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace s5066::acp142 {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr UtcSeconds kUtc{1'800'000'000};
+constexpr NodeId kSender{1};
+
+struct Station {
+  explicit Station(NodeId node, const std::function<void(PMulCore::Config&)>& change = {})
+      : id(node), rng(node.value) {
+    PMulCore::Config config;
+    config.sender.node = config.receiver.node = node;
+    config.sender.block_octets = 100;
+    Group everybody{.id = {1}, .members = {}};
+    for (std::uint32_t i = 1; i <= 20; ++i) everybody.members.push_back({i});
+    config.sender.groups = {everybody};
+    if (change) change(config);
+    core = std::make_unique<PMulCore>(config, rng);
+    core->on_clock(Instant{}, kUtc);
+    core->on_start(Instant{});
+  }
+
+  /// Up to `at`; what is complete is committed at once.
+  void advance(Instant at, bool commit = true) {
+    now = at;
+    core->on_deadline(now);
+    collect(commit);
+  }
+  void collect(bool commit = true) {
+    while (const auto event = core->poll_event()) {
+      if (const auto* message = std::get_if<Received>(&*event)) {
+        received.push_back(*message);
+        if (commit) core->on_committed(now, message->name);
+      } else if (const auto* end = std::get_if<DestinationEnded>(&*event)) {
+        ended.push_back(*end);
+      }
+    }
+  }
+  std::vector<Bytes> pdus(std::size_t count_max = 1000) {
+    std::vector<Bytes> all;
+    while (all.size() < count_max) {
+      auto pdu = core->poll_pdu(now);
+      if (!pdu) break;
+      all.push_back(std::move(pdu->octets));
+    }
+    return all;
+  }
+  void hear(const Bytes& pdu, bool commit = true) {
+    core->on_datagram(now, pdu);
+    collect(commit);
+  }
+  Result<Accepted> submit(std::uint64_t key, std::vector<NodeId> to, std::size_t octets,
+                          std::uint8_t priority = 6, bool acknowledged = true) {
+    Submission submission{.key = {key},
+                          .message_id = static_cast<std::uint32_t>(key),
+                          .priority = priority,
+                          .expiry = {kUtc.value + 86400},
+                          .destinations = {},
+                          .group = {},
+                          .acknowledged = acknowledged};
+    for (const NodeId node : to) submission.destinations.push_back({node, 1});
+    submission.content.assign(octets, static_cast<std::uint8_t>(key));
+    return core->request_submit(now, std::move(submission));
+  }
+
+  NodeId id;
+  Rng rng;
+  std::unique_ptr<PMulCore> core;
+  Instant now{};
+  std::vector<Received> received;
+  std::vector<DestinationEnded> ended;
+};
+
+template <typename T>
+std::vector<T> only(const std::vector<Bytes>& pdus) {
+  std::vector<T> found;
+  for (const Bytes& octets : pdus) {
+    const auto pdu = decode(octets);
+    if (!pdu.ok()) continue;
+    if (const auto* value = std::get_if<T>(&*pdu)) found.push_back(*value);
+  }
+  return found;
+}
+
+Bytes ack_of(NodeId from, std::uint32_t message, std::vector<BlockRange> missing) {
+  return encode(AckPdu{.priority = 6,
+                       .sender = from,
+                       .entries = {{.name = {kSender, message}, .missing = std::move(missing)}}});
+}
+
+std::vector<std::uint16_t> numbers(const std::vector<Bytes>& pdus) {
+  std::vector<std::uint16_t> all;
+  for (const DataPdu& data : only<DataPdu>(pdus)) all.push_back(data.number);
+  return all;
+}
+
+Instant at(Duration d) {
+  return Instant(d);
+}
+
+// PM-030, PM-033, PM-034, PM-035
+TEST(PMulCore, sends_again_what_is_missing_to_those_who_miss_it) {
+  Station alpha(kSender);
+  ASSERT_TRUE(alpha.submit(7, {{2}, {3}, {4}}, 1000).ok());
+  auto round = alpha.pdus();
+  EXPECT_EQ(numbers(round), (std::vector<std::uint16_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}));
+  EXPECT_EQ(only<AddressPdu>(round).front().destinations.size(), 3u);
+  alpha.now = at(5s);
+  alpha.hear(ack_of({2}, 7, {}));
+  alpha.hear(ack_of({3}, 7, {{2, 2}, {5, 6}}));
+  EXPECT_TRUE(alpha.pdus().empty());  // the third has not said anything yet
+  alpha.hear(ack_of({4}, 7, {{6, 6}}));
+  round = alpha.pdus();
+  EXPECT_EQ(numbers(round), (std::vector<std::uint16_t>{2, 5, 6}));
+  const auto addresses = only<AddressPdu>(round);
+  EXPECT_EQ(addresses.front().total, 10u);
+  EXPECT_EQ(addresses.front().destinations, (std::vector<Destination>{{{3}, 1}, {{4}, 1}}));
+  alpha.hear(ack_of({3}, 7, {}));
+  alpha.hear(ack_of({4}, 7, {}));
+  round = alpha.pdus();
+  ASSERT_EQ(round.size(), 1u);
+  EXPECT_TRUE(only<AddressPdu>(round).at(0).destinations.empty());
+  ASSERT_EQ(alpha.ended.size(), 3u);
+  for (const auto& ended : alpha.ended) EXPECT_EQ(ended.outcome, Outcome::delivered);
+  EXPECT_EQ(alpha.core->sender().messages(), 0u);
+  EXPECT_EQ(alpha.core->sender().content_octets(), 0u);
+}
+
+TEST(PMulCore, an_acknowledgement_from_a_station_not_addressed_changes_nothing) {
+  Station alpha(kSender);
+  ASSERT_TRUE(alpha.submit(7, {{2}, {3}}, 1000).ok());
+  alpha.pdus();
+  alpha.hear(ack_of({4}, 7, {}));
+  alpha.hear(ack_of({2}, 7, {{11, 11}}));  // a block that does not exist
+  EXPECT_EQ(alpha.core->sender().stats().acks_not_addressed, 1u);
+  EXPECT_EQ(alpha.core->sender().stats().acks_nonsense, 1u);
+  EXPECT_TRUE(alpha.ended.empty());
+  EXPECT_TRUE(alpha.pdus().empty());
+}
+
+TEST(PMulCore, who_does_not_answer_is_asked_and_not_sent_everything_again) {
+  Station alpha(kSender);
+  ASSERT_TRUE(alpha.submit(7, {{2}}, 1000).ok());
+  alpha.pdus();
+  const Instant first = *alpha.core->next_deadline();
+  alpha.advance(first);
+  auto round = alpha.pdus();
+  ASSERT_EQ(round.size(), 1u);
+  EXPECT_TRUE(only<AddressPdu>(round).at(0).extra);
+  const Instant second = *alpha.core->next_deadline();
+  EXPECT_GT(second - first, first - Instant{});  // it waits longer each time
+  alpha.advance(second);
+  EXPECT_EQ(numbers(alpha.pdus()), (std::vector<std::uint16_t>{10}));
+}
+
+// PM-024
+TEST(PMulCore, an_urgent_message_goes_between_the_blocks_of_another) {
+  Station alpha(kSender);
+  ASSERT_TRUE(alpha.submit(7, {{2}}, 1000, 8).ok());
+  alpha.pdus(4);
+  ASSERT_TRUE(alpha.submit(8, {{3}}, 100, 2).ok());
+  const auto next = alpha.pdus();
+  const auto data = only<DataPdu>(next);
+  EXPECT_EQ(data.at(0).name.message_id, 8u);
+  EXPECT_EQ(data.at(1).name.message_id, 7u);
+  EXPECT_EQ(data.at(1).number, 4u);
+  EXPECT_EQ(alpha.core->sender().stats().pre_emptions, 1u);
+}
+
+// PM-036
+TEST(PMulCore, an_expired_message_is_withdrawn_and_reported) {
+  Station alpha(kSender);
+  Station bravo({2});
+  ASSERT_TRUE(alpha.submit(7, {{2}}, 1000).ok());
+  bravo.hear(alpha.pdus(3).at(0));
+  EXPECT_EQ(bravo.core->receiver().messages(), 1u);
+  alpha.advance(at(86400s - 1ns));
+  EXPECT_TRUE(alpha.ended.empty());
+  alpha.advance(at(86400s));
+  ASSERT_EQ(alpha.ended.size(), 1u);
+  EXPECT_EQ(alpha.ended[0].outcome, Outcome::expired);
+  const auto discards = alpha.pdus();
+  EXPECT_EQ(only<DiscardPdu>(discards).size(), 2u);
+  EXPECT_EQ(discards.size(), 2u);
+  bravo.hear(discards[0]);
+  EXPECT_EQ(bravo.core->receiver().messages(), 0u);
+  EXPECT_EQ(bravo.core->receiver().octets(), 0u);
+}
+
+TEST(PMulCore, a_cancelled_message_is_withdrawn) {
+  Station alpha(kSender);
+  ASSERT_TRUE(alpha.submit(7, {{2}}, 1000).ok());
+  alpha.pdus(3);
+  ASSERT_TRUE(alpha.core->request_cancel(alpha.now, {7}).ok());
+  alpha.collect();
+  EXPECT_EQ(alpha.ended.at(0).outcome, Outcome::cancelled);
+  EXPECT_EQ(only<DiscardPdu>(alpha.pdus()).size(), 2u);
+  EXPECT_FALSE(alpha.core->request_cancel(alpha.now, {7}).ok());
+}
+
+// PM-057: and nothing is acknowledged that is not safe.
+TEST(PMulCore, nothing_is_acknowledged_before_it_is_committed) {
+  Station alpha(kSender);
+  Station bravo({2});
+  ASSERT_TRUE(alpha.submit(7, {{2}}, 250).ok());
+  for (const Bytes& pdu : alpha.pdus()) bravo.hear(pdu, false);
+  ASSERT_EQ(bravo.received.size(), 1u);
+  EXPECT_EQ(bravo.received[0].content, Bytes(250, 7));
+  bravo.advance(at(10min), false);
+  EXPECT_TRUE(bravo.pdus().empty());
+  bravo.core->on_not_committed(bravo.now, bravo.received[0].name);
+  bravo.advance(at(11min), false);
+  ASSERT_EQ(bravo.received.size(), 2u);  // offered again
+  EXPECT_TRUE(bravo.pdus().empty());
+  bravo.core->on_committed(bravo.now, bravo.received[0].name);
+  bravo.advance(at(12min));
+  const auto acks = only<AckPdu>(bravo.pdus());
+  ASSERT_EQ(acks.size(), 1u);
+  EXPECT_TRUE(acks[0].entries.at(0).missing.empty());
+}
+
+// PM-057
+TEST(PMulCore, what_is_known_is_acknowledged_again_and_not_delivered_again) {
+  Station alpha(kSender);
+  Station bravo({2});
+  bravo.core->on_known(bravo.now, {kSender, 7}, {kUtc.value + 86400});
+  ASSERT_TRUE(alpha.submit(7, {{2}}, 250).ok());
+  for (const Bytes& pdu : alpha.pdus()) bravo.hear(pdu);
+  bravo.advance(at(10s));
+  EXPECT_TRUE(bravo.received.empty());
+  const auto acks = bravo.pdus();
+  ASSERT_EQ(acks.size(), 1u);
+  alpha.hear(acks[0]);
+  EXPECT_EQ(alpha.ended.at(0).outcome, Outcome::delivered);
+  // The transmitter leaves us out: there is nothing more to say.
+  for (const Bytes& pdu : alpha.pdus()) bravo.hear(pdu);
+  bravo.advance(at(10h));
+  EXPECT_TRUE(bravo.pdus().empty());
+}
+
+// PM-053
+TEST(PMulCore, receivers_answer_in_the_order_of_the_list) {
+  Station alpha(kSender);
+  std::vector<NodeId> to;
+  for (std::uint32_t i = 2; i <= 9; ++i) to.push_back({i});
+  ASSERT_TRUE(alpha.submit(7, to, 1000).ok());
+  auto round = alpha.pdus();
+  std::vector<Instant> due;
+  for (const NodeId node : to) {
+    Station receiver(node);
+    for (std::size_t i = 0; i < round.size(); ++i) {
+      if (i != 3) receiver.hear(round[i]);  // everybody misses the same block
+    }
+    due.push_back(*receiver.core->next_deadline());
+  }
+  for (std::size_t i = 1; i < due.size(); ++i) EXPECT_GE(due[i] - due[i - 1], 6s);
+}
+
+// PM-055
+TEST(PMulCore, a_silent_receiver_collects_and_says_it_all_when_it_may_speak) {
+  Station alpha(kSender, [](auto& config) { config.sender.silent = {{2}}; });
+  Station bravo({2});
+  bravo.core->on_own_silence(bravo.now, true);
+  ASSERT_TRUE(alpha.submit(7, {{2}}, 250).ok());
+  ASSERT_TRUE(alpha.submit(8, {{2}}, 250).ok());
+  std::size_t n = 0;
+  for (const Bytes& pdu : alpha.pdus()) {
+    if (++n != 2) bravo.hear(pdu);
+  }
+  bravo.advance(at(1h));
+  EXPECT_EQ(bravo.received.size(), 1u);
+  EXPECT_TRUE(bravo.pdus().empty());
+  bravo.core->on_own_silence(bravo.now, false);
+  bravo.advance(at(1h + 10min));
+  const auto acks = bravo.pdus();
+  ASSERT_EQ(acks.size(), 1u);
+  EXPECT_EQ(only<AckPdu>(acks).at(0).entries.size(), 2u);
+  alpha.advance(at(1h + 10min));
+  alpha.pdus();
+  alpha.hear(acks[0]);
+  EXPECT_EQ(alpha.ended.size(), 1u);
+}
+
+// PM-037: the message, then so many repeats, then only the expiry.
+TEST(PMulCore, a_silent_destination_is_sent_everything_so_often_and_no_more) {
+  Station alpha(kSender, [](auto& config) {
+    config.sender.silent = {{2}};
+    config.sender.emcon_repeats_max = 3;
+  });
+  ASSERT_TRUE(alpha.submit(7, {{2}}, 250).ok());
+  std::size_t rounds = 0;
+  for (int i = 0; i < 300; ++i) {
+    rounds += only<DataPdu>(alpha.pdus()).size() / 3;
+    alpha.advance(alpha.now + 1min);
+  }
+  EXPECT_EQ(rounds, 4u);
+  // PM-038: its answer makes it one like the others.
+  alpha.hear(ack_of({2}, 7, {{3, 3}}));
+  alpha.advance(alpha.now + 2min);
+  EXPECT_EQ(numbers(alpha.pdus()), (std::vector<std::uint16_t>{3}));
+}
+
+TEST(PMulCore, a_message_nobody_acknowledges_ends_as_sent) {
+  Station alpha(kSender, [](auto& config) {
+    config.sender.unacknowledged_repeats = 1;
+    config.sender.emcon_repeats_max = 0;
+  });
+  ASSERT_TRUE(alpha.submit(7, {{2}, {3}}, 250, 6, false).ok());
+  EXPECT_EQ(only<DataPdu>(alpha.pdus()).size(), 3u);
+  alpha.collect();
+  EXPECT_TRUE(alpha.ended.empty());
+  alpha.advance(at(10min));
+  EXPECT_EQ(only<DataPdu>(alpha.pdus()).size(), 3u);
+  alpha.collect();
+  ASSERT_EQ(alpha.ended.size(), 2u);
+  EXPECT_EQ(alpha.ended[0].outcome, Outcome::sent);
+}
+
+TEST(PMulCore, parity_ahead_makes_up_for_losses_where_nobody_can_ask) {
+  Station alpha(kSender, [](auto& config) {
+    config.sender.coded = true;
+    config.sender.parity_ahead = 0.3;
+  });
+  Station bravo({2});
+  bravo.core->on_own_silence(bravo.now, true);
+  ASSERT_TRUE(alpha.submit(7, {{2}, {3}}, 1950, 6, false).ok());
+  const auto round = alpha.pdus();
+  EXPECT_EQ(only<ParityPdu>(round).size(), 6u);
+  for (std::size_t i = 0; i < round.size(); ++i) {
+    if (i < 15 || i > 20) bravo.hear(round[i]);  // six blocks, the last one among them
+  }
+  ASSERT_EQ(bravo.received.size(), 1u);
+  EXPECT_EQ(bravo.received[0].content, Bytes(1950, 7));
+  EXPECT_EQ(bravo.core->receiver().stats().recovered, 6u);
+}
+
+// A receiver that knows neither parity nor Extra_Address_PDUs gets the message all the same.
+TEST(PMulCore, an_ordinary_receiver_ignores_the_extensions_and_gets_its_blocks) {
+  Station alpha(kSender, [](auto& config) { config.sender.coded = true; });
+  Station bravo({2});
+  ASSERT_TRUE(alpha.submit(7, {{2}, {3}}, 1000).ok());
+  Rng rng(5);
+  for (int minute = 0; minute < 600 && bravo.received.empty(); ++minute) {
+    for (const Bytes& pdu : alpha.pdus()) {
+      const auto type = static_cast<PduType>(pdu[3] & 0x3F);
+      if (type == PduType::parity || type == PduType::extra_address || rng.chance(0.3)) continue;
+      bravo.hear(pdu);
+    }
+    alpha.advance(at(minute * 1min + 30s));
+    bravo.advance(at(minute * 1min + 30s));
+    for (const Bytes& pdu : bravo.pdus()) alpha.hear(pdu);
+    alpha.hear(ack_of({3}, 7, {{1, 1}}));
+  }
+  EXPECT_EQ(bravo.received.size(), 1u);
+}
+
+// PM-031, PM-006: 600 destinations in several parts, ours in the last.
+TEST(PMulCore, a_divided_list_of_destinations_reaches_the_last_of_them) {
+  const auto big_group = [](auto& config) {
+    Group group{.id = {1}, .members = {}};
+    for (std::uint32_t i = 1; i <= 601; ++i) group.members.push_back({i});
+    config.sender.groups = {group};
+  };
+  Station alpha(kSender, big_group);
+  Station last({601});
+  Station stranger({700});
+  std::vector<NodeId> to;
+  for (std::uint32_t i = 2; i <= 601; ++i) to.push_back({i});
+  ASSERT_TRUE(alpha.submit(7, to, 250).ok());
+  const auto round = alpha.pdus();
+  const auto parts = only<AddressPdu>(round);
+  EXPECT_EQ(parts.at(0).part, ListPart::first);
+  EXPECT_EQ(parts.at(1).part, ListPart::middle);
+  EXPECT_EQ(parts.at(2).part, ListPart::last);
+  for (const Bytes& pdu : round) {
+    last.hear(pdu);
+    stranger.hear(pdu);
+  }
+  EXPECT_EQ(last.received.size(), 1u);
+  EXPECT_TRUE(stranger.received.empty());
+  EXPECT_EQ(stranger.core->receiver().octets(), 0u);
+}
+
+// PM-050, PM-051
+TEST(PMulCore, blocks_before_their_address_are_kept_for_a_while) {
+  Station alpha(kSender);
+  Station bravo({2}), charlie({3});
+  ASSERT_TRUE(alpha.submit(7, {{2}}, 150).ok());
+  auto round = alpha.pdus();
+  for (std::size_t i = 1; i < round.size(); ++i) bravo.hear(round[i]);
+  for (std::size_t i = 1; i < round.size(); ++i) charlie.hear(round[i]);
+  EXPECT_TRUE(bravo.received.empty());
+  bravo.advance(at(30min - 1ns));
+  bravo.hear(round[0]);
+  EXPECT_EQ(bravo.received.size(), 1u);
+  charlie.advance(at(30min));
+  EXPECT_EQ(charlie.core->receiver().messages(), 0u);
+  EXPECT_EQ(charlie.core->receiver().octets(), 0u);
+}
+
+TEST(PMulCore, memory_is_bounded_whatever_is_announced) {
+  Station bravo({2}, [](auto& config) {
+    config.receiver.octets_max = 100'000;
+    config.receiver.message_octets_max = 20'000;
+    config.receiver.messages_max = 10;
+  });
+  Rng rng(1);
+  for (int i = 0; i < 20'000; ++i) {
+    const MessageName name{{100 + rng.below(50)}, rng.below(50)};
+    Pdu pdu = DataPdu{.name = name,
+                      .number = static_cast<std::uint16_t>(1 + rng.below(65535)),
+                      .fragment = Bytes(rng.below(200))};
+    if (rng.chance(0.2)) {
+      pdu = AddressPdu{
+          .name = name, .total = 65535, .expiry = {kUtc.value + 3600}, .destinations = {{{2}, 1}}};
+    } else if (rng.chance(0.2)) {
+      pdu = ParityPdu{.name = name,
+                      .number = static_cast<std::uint16_t>(rng.below(65536)),
+                      .total = static_cast<std::uint16_t>(1 + rng.below(65535)),
+                      .parity = Bytes(1 + rng.below(200))};
+    }
+    bravo.hear(encode(pdu));
+    ASSERT_LE(bravo.core->receiver().octets(), 100'000u);
+    ASSERT_LE(bravo.core->receiver().messages(), 10u);
+  }
+  EXPECT_GT(bravo.core->receiver().stats().crowded_out, 0u);
+}
+
+TEST(PMulCore, another_block_under_a_known_number_changes_nothing) {
+  Station alpha(kSender);
+  Station bravo({2});
+  ASSERT_TRUE(alpha.submit(7, {{2}}, 250).ok());
+  auto round = alpha.pdus();
+  bravo.hear(round[0]);
+  bravo.hear(round[1]);
+  bravo.hear(encode(DataPdu{.name = {kSender, 7}, .number = 1, .fragment = Bytes(100, 0xEE)}));
+  bravo.hear(encode(DataPdu{.name = {kSender, 7}, .number = 4, .fragment = Bytes(1)}));
+  bravo.hear(encode(AddressPdu{
+      .name = {kSender, 7}, .total = 1, .expiry = {kUtc.value + 60}, .destinations = {{{2}, 1}}}));
+  EXPECT_EQ(bravo.core->receiver().stats().contradictions, 1u);
+  EXPECT_EQ(bravo.core->receiver().stats().bad_number, 1u);
+  EXPECT_EQ(bravo.core->receiver().stats().changed_total, 1u);
+  for (const Bytes& pdu : round) bravo.hear(pdu);
+  EXPECT_EQ(bravo.received.at(0).content, Bytes(250, 7));
+}
+
+TEST(PMulCore, who_acknowledges_what_is_over_is_told_so_once_in_a_while) {
+  Station alpha(kSender);
+  alpha.hear(ack_of({2}, 99, {}));
+  EXPECT_TRUE(alpha.pdus().empty());  // we may just have been restarted
+  alpha.now = at(3min);
+  alpha.hear(ack_of({2}, 99, {}));
+  alpha.hear(ack_of({2}, 99, {{1, 1}}));
+  EXPECT_EQ(only<DiscardPdu>(alpha.pdus()).size(), 1u);
+  EXPECT_EQ(alpha.core->sender().stats().acks_unknown, 3u);
+}
+
+TEST(PMulCore, a_submission_is_refused_at_its_limits) {
+  Station alpha(kSender, [](auto& config) {
+    config.sender.messages_max = 2;
+    config.sender.content_octets_max = 7'000'000;
+  });
+  EXPECT_FALSE(alpha.submit(1, {}, 10).ok());
+  EXPECT_FALSE(alpha.submit(1, {kSender}, 10).ok());
+  EXPECT_FALSE(alpha.submit(1, {{2}, {2}}, 10).ok());
+  EXPECT_FALSE(alpha.submit(1, {{2}, {99}}, 10).ok());  // no group has both
+  EXPECT_EQ(alpha.submit(1, {{2}}, 6'553'501).error().code, ErrorCode::too_large);
+  EXPECT_TRUE(alpha.submit(1, {{2}}, 6'553'500).ok());
+  EXPECT_EQ(alpha.submit(2, {{2}}, 446'501).error().code, ErrorCode::queue_full);
+  EXPECT_EQ(alpha.submit(1, {{2}}, 10).error().code, ErrorCode::already_exists);
+  EXPECT_TRUE(alpha.submit(2, {{2}}, 0).ok());
+  EXPECT_EQ(alpha.submit(3, {{2}}, 10).error().code, ErrorCode::queue_full);
+}
+
+TEST(PMulCore, a_source_that_is_not_believed_is_counted_only) {
+  Station alpha(kSender);
+  Station bravo({2}, [](auto& config) { config.sources = {{9}}; });
+  ASSERT_TRUE(alpha.submit(7, {{2}}, 250).ok());
+  for (const Bytes& pdu : alpha.pdus()) bravo.hear(pdu);
+  EXPECT_TRUE(bravo.received.empty());
+  EXPECT_EQ(bravo.core->receiver().messages(), 0u);
+  EXPECT_GT(bravo.core->stats().source_refused, 0u);
+}
+
+}  // namespace
+}  // namespace s5066::acp142
