@@ -83,7 +83,6 @@ void check_subnet_access(const Section& access, const sap::Config& setup) {
 // What fits into the longest transmission that is allowed: a segment of full size with a full
 // acknowledgement must, or nothing could ever be sent.
 void check_data_transfer(const Section& transfer, const dts::Config& setup) {
-  if (setup.transmission_max == Duration::zero()) return;
   const std::size_t fits = modem::capacity(setup.mode, setup.transmission_max);
   if (fits < pdu::data_ack_octets(dts::segment_octets(setup), pdu::kSelectiveOctetsMax)) {
     transfer.complain("transmission_max_ms", "too short for one segment in this mode");

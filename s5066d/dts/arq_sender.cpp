@@ -4,11 +4,34 @@
 #include <iterator>
 
 namespace s5066::dts {
+namespace {
+
+/// What is shorter wins next to nothing of the air, and costs a frame number.
+constexpr std::size_t kSegmentOctetsUseful = 50;
+
+/// With fewer segments than these in a transmission their length decides how well it is filled.
+constexpr std::size_t kSegmentsToFitMax = 20;
+
+SegmentSize::Config size_config(const ArqSender::Config& config) {
+  const std::size_t max = std::max(config.segment_octets_max, config.segment_octets);
+  const bool fixed = max == config.segment_octets;
+  return {
+      .start = config.segment_octets,
+      .min = fixed ? config.segment_octets : std::min(config.segment_octets, kSegmentOctetsUseful),
+      .max = max};
+}
+
+std::size_t pieces_of(std::size_t whole, std::size_t piece_max) {
+  return (whole + piece_max - 1) / piece_max;
+}
+
+}  // namespace
 
 ArqSender::ArqSender(const Config& config, Counters& counters)
-    : config_(config), counters_(counters), window_(config.window) {
-  S5066_ASSERT(config.segment_octets >= 1 && config.segment_octets <= pdu::kSegmentOctetsMax);
-}
+    : config_(config),
+      counters_(counters),
+      window_(config.window),
+      segment_size_(size_config(config)) {}
 
 Result<void> ArqSender::request(CpduRequest request) {
   S5066_ASSERT(!request.cpdu.empty() && request.cpdu.size() <= kCpduOctetsMax);
@@ -65,12 +88,20 @@ bool ArqSender::fill(const pdu::Common& common, const std::optional<pdu::Ack>& a
   bool room = true;
   for (TxFrame& frame : window_.frames()) {
     if (frame.acknowledged || !(frame.due || in_doubt_)) continue;
-    if (!(room = take(frame))) break;
+    if (!(room = take(frame)) && in_doubt_) break;
   }
-  while (room && !in_doubt_ && can_segment()) {
+  while (!in_doubt_ && can_segment()) {
     // Only what fits may be bound to a frame number, so look before segmenting.
-    if (!budget.fits(pdu::data_octets(next_segment_octets()) + ack_extra)) break;
-    room = take(next_segment());
+    const std::size_t header = pdu::data_octets(0) + (chosen.size() < 2 ? ack_extra : 0);
+    if (!budget.fits(header)) break;
+    const std::size_t left = budget.left() - header;
+    std::size_t n = next_segment_octets(budget);
+    if (n > left) {
+      if (!any_length_ || left < kSegmentOctetsUseful) break;
+      n = left;
+    }
+    room = take(next_segment(n));
+    S5066_ASSERT(room);
   }
 
   for (std::size_t i = 0; i < chosen.size(); ++i) {
@@ -102,32 +133,46 @@ const CpduRequest& ArqSender::next_waiting() const {
   return queue->front();
 }
 
-void ArqSender::start_next_transfer() {
+// A fewest-frames cut into equal parts; where few of them make a transmission, the cut that fills
+// it best.
+std::size_t ArqSender::piece_octets(std::size_t cpdu, const IntervalBudget& budget) const {
+  const std::size_t fewest = pieces_of(cpdu, segment_size_.octets());
+  std::size_t best = pieces_of(cpdu, fewest);
+  if (any_length_ || budget.whole() >= kSegmentsToFitMax * pdu::data_octets(best)) return best;
+  const auto in_a_transmission = [&](std::size_t n) {
+    return budget.whole() / pdu::data_octets(n) * n;
+  };
+  for (std::size_t pieces = fewest + 1; pieces <= fewest + 3 && pieces <= cpdu; ++pieces) {
+    const std::size_t n = pieces_of(cpdu, pieces);
+    if (in_a_transmission(n) > in_a_transmission(best)) best = n;
+  }
+  return best;
+}
+
+void ArqSender::start_next_transfer(std::size_t segment_octets) {
   auto& queue = waiting_[next_waiting().priority];
   current_ = queue.front().id;
   if (config_.expedited) {  // C.6.1.3(7)(8)
     window_ = TxWindow(config_.window);
     cpdu_id_ = (cpdu_id_ + 1) & 0x0F;
   }
-  open_.emplace(*current_, Transfer{.request = std::move(queue.front()), .started = started_++});
+  open_.emplace(*current_, Transfer{.request = std::move(queue.front()),
+                                    .segment_octets = segment_octets,
+                                    .started = started_++});
   queue.pop_front();
 }
 
-std::size_t ArqSender::next_segment_octets() const {
-  std::size_t left = 0;
-  if (current_) {
-    const Transfer& transfer = open_.at(*current_);
-    // An expired C_PDU ends with an empty DROP frame that tells the receiver where.
-    left = is_dropped(transfer) ? 0 : transfer.request.cpdu.size() - transfer.segmented;
-  } else {
-    left = next_waiting().cpdu.size();
-  }
-  return std::min(config_.segment_octets, left);
+std::size_t ArqSender::next_segment_octets(const IntervalBudget& budget) const {
+  if (!current_) return piece_octets(next_waiting().cpdu.size(), budget);
+  const Transfer& transfer = open_.at(*current_);
+  // An expired C_PDU ends with an empty DROP frame that tells the receiver where.
+  if (is_dropped(transfer)) return 0;
+  const std::size_t left = transfer.request.cpdu.size() - transfer.segmented;
+  return any_length_ ? piece_octets(left, budget) : std::min(left, transfer.segment_octets);
 }
 
-TxFrame& ArqSender::next_segment() {
-  const std::size_t n = next_segment_octets();
-  if (!current_) start_next_transfer();
+TxFrame& ArqSender::next_segment(std::size_t n) {
+  if (!current_) start_next_transfer(n);
   Transfer& transfer = open_.at(*current_);
   const Bytes& cpdu = transfer.request.cpdu;
   const std::size_t from = transfer.segmented;
@@ -152,12 +197,24 @@ TxFrame& ArqSender::next_segment() {
 
 bool ArqSender::on_ack(const pdu::Ack& ack) {
   if (!window_.in_sync(ack)) return false;
+  std::size_t octets = 0;
+  std::vector<FrameNumber> last;  // of the last transmission
+  for (const TxFrame& frame : window_.frames()) {
+    if (frame.due || frame.acknowledged) continue;
+    last.push_back(frame.number);
+    octets += pdu::data_octets(frame.segment.size());
+  }
   for (const auto& frame : window_.acknowledge(ack)) {
     counters_.add(Counter::user_octets_acknowledged, frame.octets);
     const auto transfer = open_.find(frame.cpdu);
     S5066_ASSERT(transfer != open_.end());
     transfer->second.unacknowledged -= 1;
   }
+  const auto lost = std::count_if(last.begin(), last.end(), [&](FrameNumber number) {
+    const unsigned place = distance(window_.lwe(), number);
+    return place < window_.frames().size() && !window_.frames()[place].acknowledged;
+  });
+  segment_size_.on_answer(last.size(), static_cast<std::size_t>(lost), octets);
   finish_delivered();
   // Half duplex: the answer was formed after all of our transmission, so what it does not name is
   // missing.

@@ -17,6 +17,7 @@
 #include "s5066d/base/result.h"
 #include "s5066d/base/time.h"
 #include "s5066d/dts/interval_packer.h"
+#include "s5066d/dts/segment_size.h"
 #include "s5066d/dts/service.h"
 #include "s5066d/dts/tx_window.h"
 
@@ -25,10 +26,11 @@ namespace s5066::dts {
 class ArqSender {
  public:
   struct Config {
-    std::size_t segment_octets;    // 1..kSegmentOctetsMax; the last of a C_PDU may be shorter
+    std::size_t segment_octets;    // 1..kSegmentOctetsMax; of the first segments at most so many
     unsigned window;               // 1..kWindowMax
     std::size_t queue_octets_max;  // C_PDU octets accepted and not yet reported
     bool expedited = false;        // type 4 instead of types 0 and 2, one C_PDU at a time
+    std::size_t segment_octets_max = 0;  // to grow to where few are lost; 0: segment_octets stays
   };
   using Outcome = std::variant<CpduConfirm, CpduRejected>;
 
@@ -49,6 +51,10 @@ class ArqSender {
   /// longer run, the last one carry it as DATA-ACK; tells whether any did.
   bool fill(const pdu::Common& common, const std::optional<pdu::Ack>& ack, IntervalBudget& budget,
             BurstBuilder& burst);
+
+  /// From now on segments may end anywhere, so that a transmission is filled to its end. Otherwise
+  /// those of one C_PDU have one length and only the last is shorter (C.4.1(5)(6)).
+  void set_any_segment_length(bool any) { any_length_ = any; }
 
   /// A transmission with frames of ours has left: until an answer comes, we are in doubt.
   void on_sent() { in_doubt_ = !window_.empty(); }
@@ -74,7 +80,8 @@ class ArqSender {
  private:
   struct Transfer {
     CpduRequest request;
-    std::size_t segmented = 0;  // octets given to frames
+    std::size_t segmented = 0;       // octets given to frames
+    std::size_t segment_octets = 0;  // of all its segments but the last, unless any length goes
     unsigned unacknowledged = 0;
     std::optional<FrameNumber> last;  // its END frame, once that exists
     std::uint64_t started = 0;        // counts up
@@ -84,10 +91,11 @@ class ArqSender {
   bool nothing_waits() const;
   bool can_segment() const;
   bool is_dropped(const Transfer& transfer) const;
-  TxFrame& next_segment();
+  TxFrame& next_segment(std::size_t octets);
   const CpduRequest& next_waiting() const;
-  std::size_t next_segment_octets() const;
-  void start_next_transfer();
+  std::size_t next_segment_octets(const IntervalBudget& budget) const;
+  std::size_t piece_octets(std::size_t cpdu, const IntervalBudget& budget) const;
+  void start_next_transfer(std::size_t segment_octets);
   void expire(CpduId id);
   bool is_delivered(const Transfer& transfer) const;
   void finish_delivered();
@@ -97,6 +105,8 @@ class ArqSender {
   Config config_;
   Counters& counters_;
   TxWindow window_;
+  SegmentSize segment_size_;
+  bool any_length_ = false;
   bool in_doubt_ = false;
   std::uint8_t cpdu_id_ = 0;  // of the expedited C_PDU being sent; 4 bits
 

@@ -3,11 +3,16 @@
 #include <utility>
 
 #include "s5066d/base/deadline_table.h"
+#include "s5066d/pdu/eow.h"
 
 namespace s5066::dts {
 namespace {
 /// An acknowledgement alone in its block is repeated while the block has room.
 constexpr int kAckCopiesMax = 3;
+/// So many transmissions of a new link offer our extensions, unasked and in answer to an offer: a
+/// peer that knows none is not bothered for long.
+constexpr unsigned kOffers = 3;
+constexpr unsigned kOffersAnsweredMax = 8;
 }  // namespace
 
 Connection::Connection(Address peer, const Config& config, Counters& counters)
@@ -17,7 +22,8 @@ Connection::Connection(Address peer, const Config& config, Counters& counters)
       regular_tx_(config.regular, counters),
       regular_rx_(kCpduOctetsMax, counters),
       expedited_tx_(config.expedited, counters),
-      expedited_rx_(kCpduOctetsMax, counters) {
+      expedited_rx_(kCpduOctetsMax, counters),
+      offers_left_(config.extensions != 0 ? kOffers : 0) {
   S5066_ASSERT(!config.regular.expedited && config.expedited.expedited);
 }
 
@@ -106,6 +112,14 @@ Connection::Verdict Connection::on_reset(const pdu::Reset& reset) {
   return Verdict::taken;
 }
 
+void Connection::on_extensions(std::uint8_t bits) {
+  const std::uint8_t common = bits & config_.extensions;
+  regular_tx_.set_any_segment_length((common & pdu::extension::kAnySegmentLength) != 0);
+  if (common == 0 || offers_left_ > 0 || offers_answered_ >= kOffersAnsweredMax) return;
+  ++offers_answered_;  // the peer may have missed ours
+  offers_left_ = 1;
+}
+
 // Expedited data has its own numbers and goes on (C.3.6(1)). After a full reset the next C_PDU may
 // have the ID of the last, though, because the peer may have restarted: better twice than not at
 // all.
@@ -150,6 +164,21 @@ void Connection::on_heard_over() {
 bool Connection::fill(bool answer_only, IntervalBudget& budget, BurstBuilder& burst) {
   const std::size_t before = burst.dpdus().size();
   filled_ = {};
+  fill_all(answer_only, budget, burst);
+  if (burst.dpdus().size() == before) return false;
+  // The last header has it, so that advice of a rate keeps the first; where there is but one they
+  // take turns.
+  const bool alone = burst.dpdus().size() == before + 1;
+  offer_next_ = !alone || !offer_next_;
+  filled_.offer = offers_left_ > 0 && (!alone || !offer_next_);
+  if (filled_.offer) {
+    std::visit([this](auto& d) { d.common.eow = pdu::make_extensions(config_.extensions); },
+               burst.dpdus().back());
+  }
+  return true;
+}
+
+void Connection::fill_all(bool answer_only, IntervalBudget& budget, BurstBuilder& burst) {
   if (expedited_ack_owed_) {
     const int copies = regular_tx_.has_work() && !answer_only ? 1 : kAckCopiesMax;
     filled_.expedited_ack = add_acks<pdu::ExpeditedAck>(expedited_rx_.ack(), copies, budget, burst);
@@ -158,7 +187,7 @@ bool Connection::fill(bool answer_only, IntervalBudget& budget, BurstBuilder& bu
   if (resync_.has_work()) {
     const bool asks = resync_.fill(common(), regular_tx_.lwe(), budget, burst);
     filled_.reset = asks;
-    if (resync_.open()) return burst.dpdus().size() > before;
+    if (resync_.open()) return;
   }
   std::optional<pdu::Ack> ack;
   if (ack_owed_) ack = regular_rx_.ack();
@@ -177,7 +206,6 @@ bool Connection::fill(bool answer_only, IntervalBudget& budget, BurstBuilder& bu
     filled_.expedited_data = burst.dpdus().size() > frames;
   }
   if (filled_.ack) ack_owed_ = false;
-  return burst.dpdus().size() > before;
 }
 
 template <typename AckDpdu>
@@ -197,6 +225,7 @@ void Connection::on_transmitted(bool sent) {
   if (!sent && filled_.ack) ack_owed_ = true;
   if (!sent && filled_.expedited_ack) expedited_ack_owed_ = true;
   resync_.on_transmitted(sent);
+  if (sent && filled_.offer) --offers_left_;
   if (filled_.data) regular_tx_.on_sent();
   if (filled_.expedited_data) expedited_tx_.on_sent();
   filled_ = {};

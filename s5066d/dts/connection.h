@@ -24,6 +24,7 @@ class Connection {
     ArqSender::Config expedited;
     unsigned out_of_sync_max;  // bursts in a row that disagree, then the windows are made to agree
     unsigned resets_missed_max;  // type 3 without an answer, in a row
+    std::uint8_t extensions;     // that we offer the peer; see pdu::extension
   };
   /// What a D_PDU of the peer was to this connection.
   enum class Verdict : std::uint8_t {
@@ -51,11 +52,15 @@ class Connection {
   Verdict on_expedited_ack(const pdu::Ack& ack);
   /// `taken` when it completes an exchange of ours.
   Verdict on_reset(const pdu::Reset& reset);
+  /// What the peer offers to do beyond the standard.
+  void on_extensions(std::uint8_t bits);
+  /// A piece of a transmission that is the peer's, or may be.
+  void on_carrier() { active_ = true; }
   /// The transmission that was being heard has ended.
   void on_heard_over();
   /// An ARQ D_PDU of this connection has come, whatever it was.
   bool heard() const { return heard_; }
-  /// … since the last call.
+  /// One may have come since the last call, or is on its way.
   bool take_active() { return std::exchange(active_, false); }
   /// The windows disagree, and the peer does not answer to that.
   bool hopeless() const { return resync_.open() && resync_.tries() >= config_.resets_missed_max; }
@@ -98,7 +103,9 @@ class Connection {
     bool data = false;
     bool expedited_data = false;
     bool reset = false;
+    bool offer = false;
   };
+  void fill_all(bool answer_only, IntervalBudget& budget, BurstBuilder& burst);
   void restart(const Resync::Effects& effects);
   Verdict take_ack(ArqSender& sender, const pdu::Ack& ack);
   template <typename AckDpdu>
@@ -127,6 +134,9 @@ class Connection {
   unsigned replies_missed_ = 0;
   std::uint64_t octets_acknowledged_ = 0;
   Filled filled_;
+  unsigned offers_left_ = 0;  // transmissions that still say what we offer
+  unsigned offers_answered_ = 0;
+  bool offer_next_ = false;
 };
 
 }  // namespace s5066::dts

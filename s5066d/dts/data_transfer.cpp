@@ -16,28 +16,30 @@ constexpr Duration kModemPatience = std::chrono::seconds(10);
 constexpr std::size_t kNonarqShare = 4;
 /// More than a type 6 takes.
 constexpr std::size_t kControlOctets = 40;
+/// Whoever comes new to the frequency has his chance after so long.
+constexpr Duration kOwnRunMax = std::chrono::minutes(30);
+/// While others wait for their turn with us no transmission is longer.
+constexpr Duration kTransmissionShared = std::chrono::seconds(60);
 
-/// Where the preamble is short, the turnaround alone asks for this much.
-constexpr Duration kTransmissionUsual = std::chrono::seconds(60);
-
-// The preamble and the turnaround that go with it cost the same for every transmission, so where
-// they are long it pays to send for longer.
-Duration transmission_max(const Config& config, const modem::Mode& mode) {
-  Duration max = config.transmission_max;
-  if (max == Duration::zero()) {
-    max = std::clamp(100 * modem::preamble_duration(mode), kTransmissionUsual, kTransmissionMax);
-  }
-  // A frame that was cut for another mode must fit all the same.
-  const std::size_t longest =
-      pdu::data_ack_octets(segment_octets(config), pdu::kSelectiveOctetsMax);
-  return modem::capacity(mode, max) < longest ? kTransmissionMax : max;
+/// Segments grow to what a transmission holds beside an acknowledgement.
+std::size_t segment_octets_max(const Config& config) {
+  const std::size_t begin = segment_octets(config);
+  if (config.segment_octets > 0) return begin;
+  const std::size_t holds = modem::capacity(config.mode, config.transmission_max);
+  const std::size_t header = pdu::data_ack_octets(0, pdu::kSelectiveOctetsMax);
+  return std::clamp(holds - std::min(holds, header), begin, pdu::kSegmentOctetsMax);
 }
 
 TurnControl::Config turn_config(const Config& config) {
   const Duration detection = modem::preamble_duration(config.mode);
-  return {.turnaround = config.turnaround,
-          .reply_guard = kHalfSecond + detection + config.turnaround,
-          .slot = detection + config.turnaround};
+  TurnControl::Config turn{.turnaround = config.turnaround,
+                           .reply_guard = kHalfSecond + detection + config.turnaround,
+                           .slot = detection + config.turnaround};
+  // A half of a percent of the time is left to stations not heard yet; more where that would mean
+  // that they wait for too long.
+  const Duration left_open = turn.reply_guard + turn.slots_min * turn.slot;
+  turn.own_run_max = std::min<Duration>(200 * left_open, kOwnRunMax);
+  return turn;
 }
 
 Duration reply_time(const Config& config, const modem::Mode& mode) {
@@ -46,11 +48,22 @@ Duration reply_time(const Config& config, const modem::Mode& mode) {
          config.reply_margin;
 }
 
+/// Whoever it is for has the next turn: types 7 and 15 ask for no answer, nor does what is for
+/// many.
+bool gives_turn(const pdu::Dpdu& dpdu) {
+  if (pdu::common_of(dpdu).destination.group || std::holds_alternative<pdu::Warning>(dpdu)) {
+    return false;
+  }
+  const auto* nonarq = std::get_if<pdu::Nonarq>(&dpdu);
+  return !nonarq || nonarq->expedited;
+}
+
 }  // namespace
 
 std::size_t segment_octets(const Config& config) {
   if (config.segment_octets > 0) return config.segment_octets;
-  return config.mode.rate_bps <= 300 ? 200 : 400;
+  if (config.mode.rate_bps <= 300) return 200;
+  return config.mode.rate_bps <= 2400 ? 400 : 800;
 }
 
 DataTransfer::DataTransfer(const Config& config, Rng& rng, Counters& counters, TraceSink& trace)
@@ -62,7 +75,7 @@ DataTransfer::DataTransfer(const Config& config, Rng& rng, Counters& counters, T
       nonarq_tx_({segment_octets(config), config.nonarq_queue_octets_max}, rng),
       nonarq_rx_({}, counters) {
   S5066_ASSERT(config.transmission_max <= kTransmissionMax);
-  S5066_ASSERT(modem::capacity(config.mode, transmission_max(config, config.mode)) >=
+  S5066_ASSERT(modem::capacity(config.mode, config.transmission_max) >=
                pdu::data_ack_octets(segment_octets(config), pdu::kSelectiveOctetsMax));
 }
 
@@ -99,10 +112,12 @@ void DataTransfer::on_connection_made(Instant now, Address peer, bool reset) {
   const std::size_t segment = segment_octets(config_);
   const Connection::Config config{
       .self = config_.address,
-      .regular = {segment, config_.window, config_.link_queue_octets_max, false},
+      .regular = {segment, config_.window, config_.link_queue_octets_max, false,
+                  segment_octets_max(config_)},
       .expedited = {segment, config_.window, config_.expedited_queue_octets_max, true},
       .out_of_sync_max = config_.out_of_sync_max,
-      .resets_missed_max = config_.resets_missed_max};
+      .resets_missed_max = config_.resets_missed_max,
+      .extensions = config_.offer_extensions ? pdu::extension::kAnySegmentLength : std::uint8_t{0}};
   const auto made = connections_.emplace(std::piecewise_construct, std::forward_as_tuple(peer),
                                          std::forward_as_tuple(peer, config, counters_));
   record->control.on_connected(true);
@@ -248,7 +263,7 @@ void DataTransfer::on_burst_over(Instant now, modem::TransmitOutcome outcome) {
     connection->second.on_transmitted(sent);
   }
   if (wait) reply_awaited_from_ = burst.peer;
-  turn_.on_transmit_done(now, wait);
+  turn_.on_transmit_done(now, wait, burst.gives_turn);
 }
 
 void DataTransfer::on_event(Instant now, const modem::CarrierUp& event) {
@@ -259,7 +274,7 @@ void DataTransfer::on_event(Instant now, const modem::CarrierUp& event) {
                    .a = event.mode.rate_bps,
                    .b = static_cast<std::int64_t>(event.snr_db * 10)});
   scanner_.reset();
-  heard_ = HeardBurst{event.mode, std::nullopt};
+  heard_ = HeardBurst{event.mode, std::nullopt, std::nullopt};
   turn_.on_carrier_up(now);
 }
 
@@ -268,6 +283,16 @@ void DataTransfer::on_event(Instant now, const modem::ReceivedBytes& event) {
   if (!heard_->start) heard_->start = event.first_bit_at;
   scanner_.push(event.bytes);
   while (auto received = scanner_.poll()) on_received(now, std::move(*received));
+  note_activity();
+}
+
+// At low rates one frame takes minutes: until it is complete, whoever transmits may be any peer.
+void DataTransfer::note_activity() {
+  for (auto& [peer, connection] : connections_) {
+    if (heard_->source && *heard_->source != peer) continue;
+    connection.on_carrier();
+    collect(connection);
+  }
 }
 
 void DataTransfer::on_event(Instant now, const modem::CarrierDown& event) {
@@ -360,7 +385,7 @@ void DataTransfer::fill(BurstBuilder& burst) {
 
   OwnBurst& own = *burst_;
   own.mode = served ? mode_to(*served) : config_.mode;
-  IntervalBudget budget(own.mode, transmission_max(config_, own.mode));
+  IntervalBudget budget(own.mode, transmission_max(own.mode));
   while (!warnings_.empty() && budget.fits(pdu::kWarningOctets)) {
     const PendingWarning& warning = warnings_.front();
     budget.take(pdu::kWarningOctets);
@@ -398,9 +423,24 @@ void DataTransfer::add_eows(BurstBuilder& burst) {
       continue;
     }
     const pdu::Eow eow = peer->second.control.eow_for(type);
-    std::visit([&eow](auto& d) { d.common.eow = eow; }, dpdu);
+    // What the connection has put there comes first.
+    std::visit([&eow](auto& d) { d.common.eow = d.common.eow.type == 0 ? eow : d.common.eow; },
+               dpdu);
     if (burst_->told.empty() || burst_->told.back() != to) burst_->told.push_back(to);
   }
+}
+
+// Bulk fills what the standard allows, because preamble and turnaround cost the same however long a
+// transmission is; what is short in the queue is short on the air by itself.
+Duration DataTransfer::transmission_max(const modem::Mode& mode) const {
+  const auto busy = std::count_if(connections_.begin(), connections_.end(),
+                                  [](const auto& entry) { return entry.second.has_work(); });
+  const Duration max =
+      busy > 1 ? std::min(config_.transmission_max, kTransmissionShared) : config_.transmission_max;
+  // A frame that was cut for another mode must fit all the same.
+  const std::size_t longest =
+      pdu::data_ack_octets(segment_octets_max(config_), pdu::kSelectiveOctetsMax);
+  return modem::capacity(mode, max) < longest ? kTransmissionMax : max;
 }
 
 void DataTransfer::transmit(Instant now) {
@@ -428,6 +468,7 @@ void DataTransfer::transmit(Instant now) {
                    .peer = burst_->peer.value_or(Address{}),
                    .a = static_cast<std::int64_t>(encoded.octets.size()),
                    .b = airtime / std::chrono::milliseconds(1)});
+  burst_->gives_turn = std::any_of(burst.dpdus().begin(), burst.dpdus().end(), gives_turn);
   burst_->give_up_at = now + airtime + kModemPatience;
   actions_.push_back(
       modem::Command(modem::TransmitBurst{burst_->id, mode, std::move(encoded.octets), now}));

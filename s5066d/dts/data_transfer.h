@@ -26,9 +26,11 @@ struct Config {
   Address address;
   std::vector<Address> groups;  // subscribed, besides all stations
   modem::Mode mode;
-  std::size_t segment_octets = 0;  // 0: 200 up to 300 bit/s, 400 above
+  /// At most so long; 0: what the losses call for, beginning with 200 up to 300 bit/s, 400 up to
+  /// 2400 and 800 above.
+  std::size_t segment_octets = 0;
   unsigned window = kWindowMax;
-  Duration transmission_max{};  // of the data part; 0: 100 preambles, at most kTransmissionMax
+  Duration transmission_max = kTransmissionMax;          // of the data part
   Duration turnaround = std::chrono::milliseconds(200);  // end of a burst to our own key-down
   Duration reply_margin = std::chrono::seconds(1);       // slack for an answer to be detected
   unsigned replies_missed_max = 8;                       // in a row, then the link is lost
@@ -39,6 +41,7 @@ struct Config {
   std::size_t expedited_queue_octets_max = 64 * 1024;  // of each link
   std::size_t nonarq_queue_octets_max = 256 * 1024;
   std::size_t warnings_max = 8;  // waiting to be sent
+  bool offer_extensions = true;  // to peers; they are used only with those that offer them too
   bool rate_change = true;       // data rate change is offered and advertised (C.6.4)
   bool equal_modes = false;      // the modem cannot send in one mode and receive in another
   /// What a receiver's advice is taken for (C.6.4.2): a modem that finds rate and interleaver of
@@ -49,7 +52,7 @@ struct Config {
   std::size_t peers_max = 64;           // with or without a connection; more are not answered
 };
 
-/// The segment size in force, configured or by rate.
+/// The segment size to begin with, configured or by rate.
 std::size_t segment_octets(const Config& config);
 
 using Action = std::variant<modem::Command, CpduConfirm, CpduRejected, CpduIndication,
@@ -120,6 +123,7 @@ class DataTransfer {
     std::optional<Address> peer;  // whose connection it serves
     bool managed = false;         // with type 6 instead of data
     std::vector<Address> told;    // by the headers
+    bool gives_turn = false;      // somebody is spoken to
     Instant give_up_at{};
   };
   /// All that is said to another station beside data.
@@ -131,6 +135,7 @@ class DataTransfer {
   struct HeardBurst {
     modem::Mode mode;
     std::optional<Instant> start;  // of bit 0
+    std::optional<Address> source;
   };
   struct PendingWarning {
     Address peer;
@@ -160,6 +165,8 @@ class DataTransfer {
   void on_dpdu(Instant now, Instant first_bit_at, bool ok, pdu::Warning& warning);
   void on_dpdu(Instant now, Instant first_bit_at, bool ok, pdu::Unsupported& unsupported);
   void on_eow(Address source, const pdu::Eow& eow);
+  void note_activity();
+  void note_station(Instant now, const pdu::Common& common);
   Connection* connection_for(const pdu::Common& common, pdu::DpduType type);
   bool link_may_be_coming(Address peer) const;
   void on_answer(Instant now, Connection& connection, Connection::Verdict verdict,
@@ -168,6 +175,7 @@ class DataTransfer {
 
   Peer* peer_record(Address peer);
   void collect(PeerControl& control);
+  Duration transmission_max(const modem::Mode& mode) const;
   void transmit(Instant now);
   void fill(BurstBuilder& burst);
   void add_eows(BurstBuilder& burst);
@@ -200,6 +208,11 @@ class DataTransfer {
   std::optional<OwnBurst> burst_;
   std::optional<HeardBurst> heard_;
   std::optional<Address> reply_awaited_from_;
+  struct Station {
+    Address address;
+    Instant heard_at{};
+  };
+  std::optional<Station> last_station_;
   std::uint64_t bursts_made_ = 0;
   bool silent_ = false;
   std::deque<Action> actions_;

@@ -8,6 +8,8 @@ namespace s5066::dts {
 namespace {
 
 constexpr Duration kHalfSecond = std::chrono::milliseconds(500);
+/// So long after a station was heard another one makes a third.
+constexpr Duration kStationMemory = std::chrono::minutes(30);
 constexpr std::uint8_t kReasonUnrecognised = 0;
 constexpr std::uint8_t kReasonNotConnected = 1;
 constexpr std::uint8_t kReasonWrongState = 3;
@@ -26,6 +28,8 @@ void DataTransfer::on_received(Instant now, pdu::Received received) {
     turn_.on_end_announced(now, latest - kHalfSecond, latest);
   }
   if (common.source == config_.address) return;  // somebody else has our address
+  heard_->source = common.source;
+  note_station(now, common);
   const Address to = common.destination;
   const bool for_us =
       to == config_.address || to == Address::all_stations() ||
@@ -48,10 +52,24 @@ void DataTransfer::on_received(Instant now, pdu::Received received) {
 // A station that says nothing in its headers needs no record.
 void DataTransfer::on_eow(Address source, const pdu::Eow& eow) {
   if (eow.type == 0) return;
+  const auto connection = connections_.find(source);
+  if (eow.type == static_cast<std::uint8_t>(pdu::EowType::extensions) && config_.offer_extensions) {
+    if (connection != connections_.end()) connection->second.on_extensions(eow.contents);
+    return;
+  }
   Peer* record = peer_record(source);
   if (!record) return;
   record->control.on_eow(eow);
   collect(record->control);
+}
+
+// A pair that hears nobody else need not leave the channel to others as often.
+void DataTransfer::note_station(Instant now, const pdu::Common& common) {
+  const bool between_others = !common.destination.group && common.destination != config_.address;
+  const bool another = last_station_ && last_station_->address != common.source &&
+                       now < last_station_->heard_at + kStationMemory;
+  turn_.on_station_heard(now, between_others || another);
+  last_station_ = Station{common.source, now};
 }
 
 Connection* DataTransfer::connection_for(const pdu::Common& common, pdu::DpduType type) {

@@ -23,6 +23,8 @@ class IntervalBudget {
   /// `data_time_max` at most kTransmissionMax.
   IntervalBudget(const modem::Mode& mode, Duration data_time_max);
 
+  /// Octets that the whole transmission can hold.
+  std::size_t whole() const { return taken_ + left_; }
   std::size_t left() const { return left_; }
   bool fits(std::size_t octets) const { return octets <= left_; }
   void take(std::size_t octets);

@@ -5,7 +5,9 @@
 namespace s5066::dts {
 namespace {
 constexpr std::uint16_t kIdMask = 0x0FFF;
-}
+/// A shorter segment is not worth its header.
+constexpr std::size_t kSegmentOctetsUseful = 50;
+}  // namespace
 
 NonarqSender::NonarqSender(const Config& config, Rng& rng)
     : config_(config),
@@ -72,9 +74,12 @@ void NonarqSender::fill(bool expedited, Address source, const Share& share, Inte
       const Bytes& cpdu = t.request.cpdu;
       const bool next_copy = t.sent == cpdu.size();
       const std::size_t from_octet = next_copy ? 0 : t.sent;
-      const std::size_t n = std::min(config_.segment_octets, cpdu.size() - from_octet);
+      const std::size_t left = std::min(budget.left(), octets_left);
+      const std::size_t piece = std::min(config_.segment_octets, cpdu.size() - from_octet);
+      // What is left of the transmission takes the beginning of a segment.
+      const std::size_t n = std::min(piece, left - std::min(left, pdu::nonarq_octets(0)));
+      if (n < std::min(piece, kSegmentOctetsUseful)) return;
       const std::size_t octets = pdu::nonarq_octets(n);
-      if (!budget.fits(octets) || octets > octets_left) return;
       if (next_copy) --t.copies_left;
       t.sent = from_octet;
       octets_left -= octets;

@@ -155,6 +155,7 @@ void PeerControl::on_eow(const pdu::Eow& eow) {
     case EowType::frequency_response:
       return;
     case EowType::hdr_request:  // only in a type 6, with its extension (C.5.5)
+    case EowType::extensions:   // only where we offer some ourselves
       break;
   }
   counters_.add(Counter::eows_unrecognised);

@@ -85,8 +85,8 @@ struct ConnectionReset {
   Address peer;
 };
 
-/// Frames of the connection are coming in: the peer is at it, although no C_PDU is complete yet. At
-/// most one for each piece the modem delivers.
+/// Frames of the connection are coming in, or what may be such: the peer is at it, although no
+/// C_PDU is complete yet. At most one for each piece the modem delivers and D_PDU in it.
 struct PeerActive {
   Address peer;
 };

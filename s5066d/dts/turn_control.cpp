@@ -8,6 +8,8 @@ namespace s5066::dts {
 namespace {
 // The receiver's clock and the air agree to better than this.
 constexpr Duration kClockSlack = std::chrono::milliseconds(50);
+/// So long after a station was heard it counts as being there.
+constexpr Duration kStationMemory = std::chrono::minutes(30);
 }  // namespace
 
 TurnControl::TurnControl(const Config& config, Rng& rng) : config_(config), rng_(rng) {
@@ -26,6 +28,7 @@ void TurnControl::on_carrier_up(Instant now) {
   carrier_since_ = now;
   announced_ = false;
   own_turn_ = false;
+  own_last_ = false;
   plan(now);
 }
 
@@ -59,6 +62,11 @@ void TurnControl::on_end_announced(Instant now, Instant earliest, Instant latest
   plan(now);
 }
 
+void TurnControl::on_station_heard(Instant now, bool third) {
+  accompanied_until_ = now + kStationMemory;
+  if (third) shared_until_ = accompanied_until_;
+}
+
 void TurnControl::on_spoken_to(Instant now) {
   own_turn_ = true;
   replies_missed_ = 0;
@@ -67,7 +75,8 @@ void TurnControl::on_spoken_to(Instant now) {
 
 void TurnControl::on_transmit_started(Instant now) {
   keyed_ = true;
-  own_turns_ = takes_own_turn() ? own_turns_ + 1 : 0;
+  if (!run_since_ || !(takes_own_turn(now) || goes_on(now))) run_since_ = now;
+  own_turns_ = takes_own_turn(now) ? own_turns_ + 1 : 0;
   own_turn_ = false;
   backoff_.reset();
   // Half duplex: our own transmitter drowns whatever was there.
@@ -75,11 +84,13 @@ void TurnControl::on_transmit_started(Instant now) {
   plan(now);
 }
 
-void TurnControl::on_transmit_done(Instant now, std::optional<Duration> reply_within) {
+void TurnControl::on_transmit_done(Instant now, std::optional<Duration> reply_within,
+                                   bool turn_given) {
   keyed_ = false;
   quiet_since_ = std::max(quiet_since_, now);
   reply_until_.reset();
   if (reply_within) reply_until_ = now + *reply_within;
+  own_last_ = !turn_given;
   plan(now);
 }
 
@@ -124,11 +135,27 @@ std::optional<Instant> TurnControl::reply_due() const {
   return std::max(*reply_until_, quiet_since_);
 }
 
-bool TurnControl::takes_own_turn() const {
-  return own_turn_ && (answer_owed_ || own_turns_ < config_.own_turns_max);
+bool TurnControl::run_is_long(Instant now) const {
+  return run_since_ && now >= *run_since_ + config_.own_run_max;
+}
+
+bool TurnControl::takes_own_turn(Instant now) const {
+  const bool enough = now < shared_until_ ? own_turns_ >= config_.own_turns_max : run_is_long(now);
+  return own_turn_ && (answer_owed_ || !enough);
+}
+
+// Who sends without being answered and has heard nobody goes on before the earliest slot of any
+// other, so that nobody is met; now and then the slots are left to whoever came meanwhile.
+bool TurnControl::goes_on(Instant now) const {
+  return own_last_ && now >= accompanied_until_ && replies_missed_ == 0 && !run_is_long(now);
 }
 
 void TurnControl::draw_backoff(Instant now) {
+  // After a long run of our own whoever waits has his chance first, whatever slot he drew.
+  if (run_is_long(now)) {
+    backoff_ = Backoff{now, config_.slots_min * config_.slot};
+    return;
+  }
   std::uint32_t slots = config_.slots_min;
   for (unsigned i = 1; i < replies_missed_ && slots < config_.slots_max; ++i) slots *= 2;
   slots = std::min(slots, config_.slots_max);
@@ -140,10 +167,13 @@ void TurnControl::plan(Instant now) {
   if (!wanted_ || keyed_ || reply_until_) return;
   const Instant others_first = quiet_since_ + config_.turnaround + config_.reply_guard;
   const bool contended = carrier_since_ || now < others_first || replies_missed_ > 0;
-  if (!takes_own_turn() && contended && !backoff_) draw_backoff(now);
+  const bool at_once = takes_own_turn(now) || goes_on(now);
+  if (!at_once && contended && !backoff_) draw_backoff(now);
   if (carrier_since_) return;
-  if (takes_own_turn()) {
+  if (takes_own_turn(now)) {
     attempt_at_ = quiet_since_ + config_.turnaround;
+  } else if (goes_on(now)) {
+    attempt_at_ = std::max(now, quiet_since_ + config_.turnaround + config_.gap_alone);
   } else if (backoff_) {
     attempt_at_ = std::max(backoff_->from, others_first) + backoff_->wait;
   } else {

@@ -6,7 +6,8 @@
 // - The station that was spoken to owns the next turn and takes it after `turnaround`. Everybody
 //   else leaves it `reply_guard` more, and then a random number of slots. Unless somebody waits for
 //   its answer, it does the same after several turns in a row, so that two stations with much to
-//   say do not shut the others out.
+//   say do not shut the others out. More turns and less waiting where no third station was heard of
+//   late.
 // - After a transmission that asks for an answer, this station is silent until the answer has come
 //   or its time is up.
 #pragma once
@@ -24,11 +25,14 @@ namespace s5066::dts {
 class TurnControl {
  public:
   struct Config {
-    Duration turnaround;           // silence left after anyone stops: key-up, settling, processing
-    Duration reply_guard;          // until an answering preamble has been detected, at the latest
-    Duration slot;                 // longer than preamble detection plus turnaround
-    unsigned own_turns_max = 2;    // in a row, then the others get their chance
-    std::uint32_t slots_min = 4;   // random back-off is 0..slots-1 slots …
+    Duration turnaround;         // silence left after anyone stops: key-up, settling, processing
+    Duration reply_guard;        // until an answering preamble has been detected, at the latest
+    Duration slot;               // longer than preamble detection plus turnaround
+    unsigned own_turns_max = 2;  // in a row, then the others get their chance
+    /// Where no others were heard, so long in a row; then they have the slots to themselves once.
+    Duration own_run_max = std::chrono::minutes(15);
+    Duration gap_alone = std::chrono::milliseconds(500);  // after an own transmission, besides
+    std::uint32_t slots_min = 4;                          // random back-off is 0..slots-1 slots …
     std::uint32_t slots_max = 32;  // … and slots doubles up to this at each missing reply
   };
   struct KeyTransmitter {};  // fill and send a transmission now
@@ -52,11 +56,14 @@ class TurnControl {
   /// A D_PDU, addressed to whomever, bounds the end of the transmission it is part of: it is over
   /// between `earliest` and `latest`.
   void on_end_announced(Instant now, Instant earliest, Instant latest);
+  /// There is another station; `third` when it is beyond the two that talk to each other.
+  void on_station_heard(Instant now, bool third);
   /// The transmission being heard speaks to this station, so the next turn is ours.
   void on_spoken_to(Instant now);
   void on_transmit_started(Instant now);
-  /// With `reply_within`, silence is kept for so long unless the answer comes.
-  void on_transmit_done(Instant now, std::optional<Duration> reply_within);
+  /// With `reply_within`, silence is kept for so long unless the answer comes. With `turn_given`
+  /// somebody was spoken to, who now has the turn.
+  void on_transmit_done(Instant now, std::optional<Duration> reply_within, bool turn_given);
   /// What was awaited has been received.
   void on_reply(Instant now);
   void on_deadline(Instant now);
@@ -70,7 +77,9 @@ class TurnControl {
 
  private:
   std::optional<Instant> reply_due() const;
-  bool takes_own_turn() const;
+  bool takes_own_turn(Instant now) const;
+  bool goes_on(Instant now) const;
+  bool run_is_long(Instant now) const;
   void plan(Instant now);
   void draw_backoff(Instant now);
 
@@ -81,6 +90,10 @@ class TurnControl {
   bool own_turn_ = false;  // the last transmission heard spoke to us
   bool answer_owed_ = false;
   unsigned own_turns_ = 0;  // taken in a row
+  bool own_last_ = false;   // the last transmission was ours, and the next turn is nobody's
+  std::optional<Instant> run_since_;  // since then we took every turn, and left none
+  Instant accompanied_until_{};       // others are there
+  Instant shared_until_{};            // more than one other
 
   std::optional<Instant> carrier_since_;
   bool announced_ = false;        // the transmission being heard told its end

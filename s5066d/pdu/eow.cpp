@@ -61,6 +61,10 @@ Eow make_unrecognised(std::uint8_t offending_type) {
   return with(EowType::unrecognised, offending_type);
 }
 
+Eow make_extensions(std::uint8_t bits) {
+  return {static_cast<std::uint8_t>(EowType::extensions), bits};
+}
+
 Eow make_capability(std::uint8_t bits) {
   return with(EowType::capability, bits);
 }

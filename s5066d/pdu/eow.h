@@ -20,7 +20,13 @@ enum class EowType : std::uint8_t {
   frequency_request = 5,   // Annex I
   frequency_response = 6,  // Annex I
   hdr_request = 7,         // only in a type 6, with an extension
+  extensions = 14,         // of this suite: what goes beyond the standard, offered to a peer
 };
+
+/// Bits of type 14. What a peer has not offered is not used with it.
+namespace extension {
+inline constexpr std::uint8_t kAnySegmentLength = 0x80;  // segments of a C_PDU differ in length
+}  // namespace extension
 
 /// Fields of types 1 and 5 as they stand on the wire (C.5.1).
 struct DrcRequest {
@@ -82,6 +88,7 @@ Eow make_eow(EowType type, const DrcRequest& request);    // drc_request or freq
 Eow make_eow(EowType type, const DrcResponse& response);  // drc_response or frequency_response
 Eow make_unrecognised(std::uint8_t offending_type);
 Eow make_capability(std::uint8_t bits);
+Eow make_extensions(std::uint8_t bits);
 Eow make_hdr_request(const HdrRequest& request, Bytes& extension);
 
 DrcRequest read_drc_request(const Eow& eow);

@@ -91,10 +91,11 @@ struct Config {
 
   std::size_t response_octets_local = 2048;  // copied part of a U_PDU in types 22 and 23
   std::size_t response_octets_air = 32;      // the same in S_PDU types 1 and 2
-  /// Octets given to the sublayers below and not yet answered: one full window of large frames.
-  std::size_t link_outstanding_octets_max = 160'000;
+  /// Octets given to the sublayers below and not yet answered: two transmissions of full length at
+  /// 9600 bit/s, and one that nobody acknowledges.
+  std::size_t link_outstanding_octets_max = 320'000;
   std::size_t expedited_outstanding_octets_max = 64'000;
-  std::size_t nonarq_outstanding_octets_max = 32'000;
+  std::size_t nonarq_outstanding_octets_max = 160'000;
   /// Link breaks and failed calls a U_PDU survives before it is rejected as "not responding".
   unsigned attempts_max = 3;
   /// S_PDUs remembered, sent and delivered each, so that one sent again is not delivered again.

@@ -1,8 +1,13 @@
-// How much of the line rate reaches the user: one client sends a file's worth of U_PDUs over ARQ on
-// a clean simulated channel, from an idle node without a link to the last confirmation.
+// How much of the line rate reaches the user in the long run, and how much of what the waveform
+// lets through at best: one client that always has more to send, a clean simulated channel with the
+// modem's exact burst lengths. docs/measurements/dts.md says how the ceiling is computed.
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <vector>
 
-#include "s5066d/base/metrics.h"
+#include "modem/api/airtime.h"
+#include "s5066d/pdu/dpdu.h"
 #include "tests/bench/common/arguments.h"
 #include "tests/support/sim_world.h"
 
@@ -11,29 +16,80 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct Result {
-  double seconds = 0;
-  double goodput_bps = 0;
-  std::uint64_t bursts = 0;
+constexpr std::size_t kHeadersOfUpdu = 1 + 5;  // C_PCI, and S_PCI with a time to die
+
+struct Case {
+  modem::Mode mode;
+  std::size_t updu_octets = 2048;
+  bool arq = true;
+  unsigned window = dts::kWindowMax;
 };
 
-Result transfer(const modem::Mode& mode, std::size_t octets, std::size_t updu_octets) {
-  sim::World world(1, {.mode = mode});
-  auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::node);
-  world.add_client(1, SapId{5}, sis::Confirmation::node);
-  world.run_for(10s);
-  const Instant begin = world.now();
-  for (std::size_t left = octets; left > 0;) {
-    const std::size_t n = std::min(left, updu_octets);
-    world.send(alpha, 1, std::max<std::size_t>(n, 12), 24h);
-    left -= n;
+/// What a transmission of full length, an answer of one acknowledgement and two turnarounds leave
+/// to the user, U_PDUs being cut into the fewest frames. Frames may be cut anywhere.
+double ceiling_bps(const Case& c, dts::Config config) {
+  config.mode = c.mode;
+  const double cpdu = static_cast<double>(c.updu_octets + kHeadersOfUpdu);
+  const std::size_t segment = c.arq ? pdu::kSegmentOctetsMax : dts::segment_octets(config);
+  const double pieces = std::ceil(cpdu / static_cast<double>(segment));
+  const double header = static_cast<double>(c.arq ? pdu::data_octets(0) : pdu::nonarq_octets(0));
+  const double on_air = cpdu + pieces * header;
+  double octets = static_cast<double>(modem::capacity(c.mode, dts::kTransmissionMax));
+  if (c.arq) {
+    octets = std::min(octets, c.window * on_air / pieces);
   }
-  while (world.unreported() > 0 && world.now() < begin + 6h) world.run_for(10ms);
-  Result result;
-  result.seconds = to_seconds(world.now() - begin);
-  result.goodput_bps = 8.0 * static_cast<double>(octets) / result.seconds;
-  result.bursts = world.medium().bursts();
-  return result;
+  Duration cycle = modem::airtime(c.mode, static_cast<std::size_t>(octets)) + config.turnaround;
+  if (c.arq) {
+    cycle += modem::airtime(c.mode, pdu::ack_only_octets(0)) + config.turnaround;
+  } else {  // nobody answers, but others are let in: a pause until they would have been heard
+    cycle += 500ms + modem::preamble_duration(c.mode) + config.turnaround;
+  }
+  return 8.0 * static_cast<double>(c.updu_octets) * octets / on_air / to_seconds(cycle);
+}
+
+/// Goodput over whole cycles, from the beginning of one transmission to that of another.
+double goodput_bps(const Case& c, const NodeConfig& node) {
+  constexpr int kTransmissionsFirst = 8;
+  const int transmissions_measured = c.mode.rate_bps <= 150   ? 240
+                                     : c.mode.rate_bps <= 600 ? 64
+                                                              : 32;
+  constexpr std::size_t kUpdusInside = 1000;
+  sim::World world(1, {.mode = c.mode, .node = node});
+  auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::node);
+  auto& bravo = world.add_client(1, SapId{5}, sis::Confirmation::node);
+  world.run_for(10s);
+  sim::World::SendOptions how;
+  if (!c.arq) how.delivery = {.mode = sis::TransmissionMode::nonarq};
+  int transmissions = 0;
+  bool transmitting = false;
+  std::size_t begin_updus = 0;
+  Instant begin{};
+  while (transmissions < kTransmissionsFirst + transmissions_measured) {
+    while (!alpha.flow_off() && alpha.sent().size() < bravo.received().size() + kUpdusInside) {
+      world.send(alpha, 1, c.updu_octets, 24h, how);
+    }
+    world.run_for(50ms);
+    const bool now_transmitting = world.node(0).status().transmitting;
+    if (now_transmitting && !transmitting && ++transmissions == kTransmissionsFirst) {
+      begin = world.now();
+      begin_updus = bravo.received().size();
+    }
+    transmitting = now_transmitting;
+  }
+  const auto updus = static_cast<double>(bravo.received().size() - begin_updus);
+  return 8.0 * static_cast<double>(c.updu_octets) * updus / to_seconds(world.now() - begin);
+}
+
+std::vector<modem::Mode> modes(bool quick) {
+  std::vector<modem::Mode> out;
+  for (const unsigned rate : {75u, 150u, 300u, 600u, 1200u, 2400u, 4800u, 9600u}) {
+    if (quick && rate != 300 && rate != 2400 && rate != 9600) continue;
+    for (const auto interleaver : {modem::Interleaver::short_, modem::Interleaver::long_}) {
+      out.push_back(
+          {rate > 2400 ? modem::Waveform::stanag4539 : modem::Waveform::ms110a, rate, interleaver});
+    }
+  }
+  return out;
 }
 
 }  // namespace
@@ -41,27 +97,33 @@ Result transfer(const modem::Mode& mode, std::size_t octets, std::size_t updu_oc
 
 int main(int argc, char** argv) {
   using namespace s5066;
-  const bench::Arguments arguments(argc, argv, {"octets", "updu-octets"}, {"json", "quick"});
-  const auto octets = static_cast<std::size_t>(arguments.number("octets", 20000));
-  const auto updu = static_cast<std::size_t>(arguments.number("updu-octets", 2048));
-  for (const modem::Mode& mode : modem::all_modes()) {
-    const bool middle = mode.rate_bps == 2400 || mode.rate_bps == 6400;
-    if (arguments.has("quick") && !middle) continue;
-    const auto result = transfer(mode, octets, updu);
-    const std::string name = to_string(mode);
-    const std::string interleaver(to_string(mode.waveform, mode.interleaver));
-    const double share = result.goodput_bps / mode.rate_bps;
-    if (arguments.has("json")) {
-      std::printf(
-          "{\"mode\":\"%s\",\"rate_bps\":%u,\"interleaver\":\"%s\",\"updu_octets\":%zu,\"octets\":%"
-          "zu,"
-          "\"seconds\":%.2f,\"goodput_bps\":%.1f,\"share_of_line\":%.4f,\"bursts\":%llu}\n",
-          name.c_str(), mode.rate_bps, interleaver.c_str(), updu, octets, result.seconds,
-          result.goodput_bps, share, static_cast<unsigned long long>(result.bursts));
-    } else {
-      std::printf("%-16s  %8.1f s  %7.1f bit/s  %5.1f %% of line rate  %llu bursts\n", name.c_str(),
-                  result.seconds, result.goodput_bps, 100 * share,
-                  static_cast<unsigned long long>(result.bursts));
+  const bench::Arguments arguments(argc, argv, {"updu-octets", "rate", "mode"}, {"json", "quick"});
+  const auto only_octets = static_cast<std::size_t>(arguments.number("updu-octets", 0));
+  const auto only_rate = static_cast<std::uint32_t>(arguments.number("rate", 0));
+  const std::string only_mode = arguments.text("mode", "");
+  NodeConfig node;
+  for (const bool arq : {true, false}) {
+    if (!only_mode.empty() && (only_mode == "arq") != arq) continue;
+    for (const std::size_t octets : {2048u, 512u, 256u, 64u}) {
+      if (only_octets > 0 && octets != only_octets) continue;
+      for (const modem::Mode& mode : modes(arguments.has("quick"))) {
+        if (only_rate > 0 && mode.rate_bps != only_rate) continue;
+        const Case c{mode, octets, arq, node.dts.window};
+        const double goodput = goodput_bps(c, node);
+        const double line = goodput / mode.rate_bps;
+        const double ceiling = goodput / ceiling_bps(c, node.dts);
+        const bool is_short = mode.interleaver == modem::Interleaver::short_;
+        std::printf(
+            arguments.has("json")
+                ? "{\"rate_bps\":%u,\"interleaver\":\"%s\",\"updu_octets\":%zu,\"mode\":\"%s\","
+                  "\"window\":%u,\"goodput_bps\":%.1f,\"share_of_line\":%.4f,"
+                  "\"share_of_ceiling\":%.4f}\n"
+                : "%5u %-5s  %4zu octets  %-6s window %5u  %7.1f bit/s  %.4f of line rate  "
+                  "%.4f of the ceiling\n",
+            mode.rate_bps, is_short ? "short" : "long", octets, arq ? "arq" : "nonarq",
+            arq ? c.window : 0u, goodput, line, ceiling);
+        std::fflush(stdout);
+      }
     }
   }
 }

@@ -115,7 +115,7 @@ void make_them_disagree(DtsWorld& world) {
 }
 
 TEST(ResyncTransfer, peers_that_disagree_about_the_windows_agree_again_and_lose_nothing) {
-  DtsWorld world(2, {}, 7);
+  DtsWorld world(2, {}, 7, {.segment_octets = 400});
   make_them_disagree(world);
   for (std::uint64_t i = 0; i < 10; ++i) world.send(0, 1, 1000 + i, pattern(900, i));
   for (std::uint64_t i = 0; i < 10; ++i) world.send(1, 0, 2000 + i, pattern(900, i));

@@ -87,6 +87,7 @@ TEST_F(Turn, others_leave_the_answering_station_its_turn) {
 }
 
 TEST_F(Turn, after_several_own_turns_the_others_get_their_chance_unless_an_answer_is_owed) {
+  turn_.on_station_heard(t(0s), true);
   const auto wait_of_next_turn = [&](bool answer_owed) {
     const Instant begin = now_ + 1s;
     turn_.on_carrier_up(begin);
@@ -95,7 +96,7 @@ TEST_F(Turn, after_several_own_turns_the_others_get_their_chance_unless_an_answe
     turn_.on_transmit_wanted(begin + 5s, true, answer_owed);
     EXPECT_EQ(step(), "key");
     turn_.on_transmit_started(now_);
-    turn_.on_transmit_done(now_ + 1s, {});
+    turn_.on_transmit_done(now_ + 1s, {}, true);
     const Duration waited = now_ - (begin + 5s);
     now_ += 1s;
     return waited;
@@ -104,6 +105,44 @@ TEST_F(Turn, after_several_own_turns_the_others_get_their_chance_unless_an_answe
   EXPECT_GE(wait_of_next_turn(false), kTurnaround + kGuard);
   for (int i = 0; i < 2; ++i) EXPECT_EQ(wait_of_next_turn(false), kTurnaround);
   EXPECT_GE(wait_of_next_turn(false), kTurnaround + kGuard);
+}
+
+TEST_F(Turn, a_pair_that_hears_nobody_else_goes_on_for_a_quarter_of_an_hour_and_then_waits) {
+  turn_.on_station_heard(t(0s), false);
+  std::optional<Instant> first;
+  for (int i = 0; i < 40; ++i) {
+    const Instant begin = now_ + 1s;
+    turn_.on_carrier_up(begin);
+    turn_.on_spoken_to(begin + 1s);
+    turn_.on_carrier_down(begin + 5s, begin + 5s);
+    turn_.on_transmit_wanted(begin + 5s, true, false);
+    EXPECT_EQ(step(), "key");
+    const Duration waited = now_ - (begin + 5s);
+    const bool again = first && now_ - waited >= *first + 15min;
+    EXPECT_EQ(waited, again ? kTurnaround + kGuard + 4 * kSlot : kTurnaround);
+    if (!first || again) first = now_;
+    turn_.on_transmit_started(now_);
+    turn_.on_transmit_done(now_ + 60s, {}, true);
+    now_ += 60s;
+  }
+}
+
+// Goal:   who broadcasts to stations that never transmit loses no time, is met by nobody who comes
+//         new, and lets him in.
+TEST_F(Turn, a_lone_broadcaster_goes_on_before_the_slots_and_leaves_them_open_now_and_then) {
+  const auto gap = [&] {
+    turn_.on_transmit_started(now_);
+    turn_.on_transmit_done(now_ + 60s, {}, false);
+    const Instant end = now_ += 60s;
+    turn_.on_transmit_wanted(end, true);
+    EXPECT_EQ(step(), "key");
+    return now_ - end;
+  };
+  for (int i = 0; i < 14; ++i) EXPECT_LT(gap(), kTurnaround + kGuard);
+  EXPECT_EQ(gap(), kTurnaround + kGuard + 4 * kSlot);
+  for (int i = 0; i < 14; ++i) EXPECT_LT(gap(), kTurnaround + kGuard);
+  turn_.on_station_heard(now_, false);
+  EXPECT_GE(gap(), kTurnaround + kGuard);
 }
 
 TEST_F(Turn, a_back_off_is_drawn_once_and_not_at_every_event) {
@@ -117,7 +156,7 @@ TEST_F(Turn, a_back_off_is_drawn_once_and_not_at_every_event) {
 
 TEST_F(Turn, silence_is_kept_until_the_answer_or_its_time_has_passed) {
   turn_.on_transmit_started(t(1s));
-  turn_.on_transmit_done(t(5s), 3s);
+  turn_.on_transmit_done(t(5s), 3s, true);
   turn_.on_transmit_wanted(t(5s), true);
   EXPECT_EQ(turn_.next_deadline(), t(8s));
   turn_.on_deadline(t(8s) - 1ns);
@@ -128,7 +167,7 @@ TEST_F(Turn, silence_is_kept_until_the_answer_or_its_time_has_passed) {
 
 TEST_F(Turn, an_answer_still_on_the_air_is_not_missing) {
   turn_.on_transmit_started(t(1s));
-  turn_.on_transmit_done(t(5s), 3s);
+  turn_.on_transmit_done(t(5s), 3s, true);
   turn_.on_carrier_up(t(7s));
   EXPECT_EQ(turn_.next_deadline(), t(7s) + TurnControl::kCarrierMax);
   turn_.on_reply(t(20s));
@@ -140,7 +179,7 @@ TEST_F(Turn, missing_answers_spread_the_next_attempts) {
   Duration widest{};
   for (int i = 0; i < 6; ++i) {
     turn_.on_transmit_started(now_);
-    turn_.on_transmit_done(now_ + 1s, 3s);
+    turn_.on_transmit_done(now_ + 1s, 3s, true);
     now_ += 1s;
     ASSERT_EQ(step(), "missing");
     const Instant missed = now_;

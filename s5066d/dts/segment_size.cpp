@@ -1,0 +1,42 @@
+#include "s5066d/dts/segment_size.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "s5066d/base/assert.h"
+#include "s5066d/pdu/dpdu.h"
+
+namespace s5066::dts {
+namespace {
+/// What a transmission says counts so much less with each that follows.
+constexpr double kForget = 0.7;
+/// A transmission of which next to nothing came says no more than this about single bits.
+constexpr double kLossMax = 0.95;
+}  // namespace
+
+// The maximum of n / (n + header) * (1 - b)^(8 (n + header)) over n.
+std::size_t best_segment_octets(double errors_per_bit, std::size_t header) {
+  if (errors_per_bit <= 0) return pdu::kSegmentOctetsMax;
+  const auto h = static_cast<double>(header);
+  const double n = (std::sqrt(h * h + 4 * h / (8 * errors_per_bit)) - h) / 2;
+  return static_cast<std::size_t>(std::clamp(n, 1.0, double{pdu::kSegmentOctetsMax}));
+}
+
+SegmentSize::SegmentSize(const Config& config) : config_(config), octets_(config.start) {
+  S5066_ASSERT(1 <= config.min && config.min <= config.start && config.start <= config.max);
+  S5066_ASSERT(config.max <= pdu::kSegmentOctetsMax);
+}
+
+void SegmentSize::on_answer(std::size_t sent, std::size_t lost, std::size_t octets) {
+  S5066_ASSERT(lost <= sent);
+  if (sent == 0) return;
+  const double loss = std::min(static_cast<double>(lost) / static_cast<double>(sent), kLossMax);
+  errors_ = kForget * errors_ - std::log1p(-loss) * static_cast<double>(sent);
+  bits_ = kForget * bits_ + 8 * static_cast<double>(octets);
+  const std::size_t best = best_segment_octets(errors_ / bits_, pdu::data_octets(0));
+  // Half or twice at a time: one transmission is a small sample.
+  octets_ =
+      std::clamp(best, std::max(config_.min, octets_ / 2), std::min(config_.max, 2 * octets_));
+}
+
+}  // namespace s5066::dts

@@ -1,0 +1,69 @@
+// What becomes of the length of segments, and what of a transmission is left empty.
+#include "s5066d/dts/segment_size.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/unit/dts/dts_world.h"
+
+namespace s5066::dts {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(SegmentSize, the_best_length_is_where_shorter_and_longer_yield_less) {
+  const auto yield = [](double n, double b) {
+    return n / (n + 22) * std::pow(1 - b, 8 * (n + 22));
+  };
+  for (const double b : {1e-3, 3e-4, 1e-4, 3e-5, 1e-5}) {
+    const auto best = static_cast<double>(best_segment_octets(b, 22));
+    EXPECT_GT(yield(best, b), yield(best * 0.8, b));
+    EXPECT_GT(yield(best, b), yield(best * 1.25, b));
+  }
+  EXPECT_EQ(best_segment_octets(0, 22), pdu::kSegmentOctetsMax);
+}
+
+TEST(SegmentSize, it_doubles_at_most_and_halves_at_most_with_each_answer) {
+  SegmentSize size({.start = 200, .min = 50, .max = 1023});
+  size.on_answer(10, 0, 2220);
+  EXPECT_EQ(size.octets(), 400u);
+  size.on_answer(10, 10, 4220);
+  EXPECT_EQ(size.octets(), 200u);
+  for (int i = 0; i < 5; ++i) size.on_answer(10, 10, 2220);
+  EXPECT_EQ(size.octets(), 50u);
+  for (int i = 0; i < 20; ++i) size.on_answer(100, 0, 7200);
+  EXPECT_GT(size.octets(), 400u);
+}
+
+TEST(SegmentSize, one_that_is_fixed_stays) {
+  SegmentSize size({.start = 200, .min = 200, .max = 200});
+  size.on_answer(10, 0, 2220);
+  size.on_answer(10, 10, 2220);
+  EXPECT_EQ(size.octets(), 200u);
+}
+
+/// Frames of the first transmission and of all, as station 1's counters and the air saw them.
+struct Sent {
+  std::size_t bursts;
+  std::uint64_t frames;
+};
+Sent send_bulk(bool offered) {
+  Config config{.mode = {modem::Waveform::ms110a, 75, modem::Interleaver::short_}};
+  config.offer_extensions = offered;
+  DtsWorld world(2, {}, 1, config);
+  world.connect(0, 1);
+  for (std::uint64_t i = 0; i < 10; ++i) world.send(0, 1, i, pattern(2054, i));
+  world.run_for(2h);
+  EXPECT_EQ(world[0].confirmed.size(), 10u);
+  for (std::uint64_t i = 0; i < 10; ++i) EXPECT_EQ(world[1].received[i].cpdu, pattern(2054, i));
+  return {world.medium().bursts(), world[0].counters[Counter::frames_sent_new]};
+}
+
+// Goal:   segments of any length fill transmissions that those of one length leave part empty.
+TEST(SegmentSize, with_a_peer_that_takes_any_length_transmissions_are_fewer) {
+  EXPECT_LT(send_bulk(true).bursts, send_bulk(false).bursts);
+}
+
+}  // namespace
+}  // namespace s5066::dts
