@@ -49,13 +49,10 @@ Duration reply_time(const Config& config, const modem::Mode& mode) {
 }
 
 /// Whoever it is for has the next turn: types 7 and 15 ask for no answer, nor does what is for
-/// many.
+/// Whoever it is for has the next turn: types 7 and 15 ask for no answer.
 bool gives_turn(const pdu::Dpdu& dpdu) {
-  if (pdu::common_of(dpdu).destination.group || std::holds_alternative<pdu::Warning>(dpdu)) {
-    return false;
-  }
-  const auto* nonarq = std::get_if<pdu::Nonarq>(&dpdu);
-  return !nonarq || nonarq->expedited;
+  const int type = pdu::type_of(dpdu);
+  return !pdu::common_of(dpdu).destination.group && type != 7 && type != 15;
 }
 
 }  // namespace
