@@ -18,7 +18,7 @@ constexpr std::size_t kNonarqShare = 4;
 constexpr std::size_t kControlOctets = 40;
 /// Whoever comes new to the frequency has his chance after so long.
 constexpr Duration kOwnRunMax = std::chrono::minutes(30);
-/// While others wait for their turn with us no transmission is longer.
+/// No transmission is longer while others wait for theirs.
 constexpr Duration kTransmissionShared = std::chrono::seconds(60);
 
 /// Segments grow to what a transmission holds beside an acknowledgement.
@@ -427,8 +427,7 @@ void DataTransfer::add_eows(BurstBuilder& burst) {
   }
 }
 
-// Bulk fills what the standard allows, because preamble and turnaround cost the same however long a
-// transmission is; what is short in the queue is short on the air by itself.
+// Bulk fills what the standard allows: preamble and turnaround cost the same for any length.
 Duration DataTransfer::transmission_max(const modem::Mode& mode) const {
   const auto busy = std::count_if(connections_.begin(), connections_.end(),
                                   [](const auto& entry) { return entry.second.has_work(); });
