@@ -39,6 +39,12 @@ constexpr auto kSegmentSlices = [] {
 static_assert(kHeaderTable[1] == 0x0ED2 && kHeaderTable[255] == 0x05B1);
 static_assert(kSegmentTable[1] == 0xCEAA95CEu && kSegmentTable[255] == 0xE75ECADAu);
 
+/// The least significant octet first.
+std::uint32_t four_octets(const std::uint8_t* at) {
+  return at[0] | std::uint32_t{at[1]} << 8 | std::uint32_t{at[2]} << 16 |
+         std::uint32_t{at[3]} << 24;
+}
+
 }  // namespace
 
 std::uint16_t header_crc(std::span<const std::uint8_t> bytes) {
@@ -48,14 +54,13 @@ std::uint16_t header_crc(std::span<const std::uint8_t> bytes) {
 }
 
 std::uint32_t segment_crc(std::span<const std::uint8_t> bytes) {
+  const auto& t = kSegmentSlices;
   std::uint32_t crc = 0;
   while (bytes.size() >= kSlices) {
-    std::uint32_t next = 0;
-    for (std::size_t i = 0; i < kSlices; ++i) {
-      const std::uint32_t old = i < 4 ? crc >> (8 * i) & 0xFF : 0;
-      next ^= kSegmentSlices[kSlices - 1 - i][bytes[i] ^ old];
-    }
-    crc = next;
+    const std::uint32_t low = crc ^ four_octets(bytes.data());
+    const std::uint32_t high = four_octets(bytes.data() + 4);
+    crc = t[7][low & 0xFF] ^ t[6][low >> 8 & 0xFF] ^ t[5][low >> 16 & 0xFF] ^ t[4][low >> 24] ^
+          t[3][high & 0xFF] ^ t[2][high >> 8 & 0xFF] ^ t[1][high >> 16 & 0xFF] ^ t[0][high >> 24];
     bytes = bytes.subspan(kSlices);
   }
   for (const std::uint8_t byte : bytes) crc = (crc >> 8) ^ kSegmentTable[(crc ^ byte) & 0xFF];

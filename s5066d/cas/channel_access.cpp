@@ -127,7 +127,7 @@ void ChannelAccess::request_unidata(Instant now, SpduRequest request) {
   dts::CpduRequest cpdu{.id = request.id,
                         .service = request.service,
                         .destination = request.destination,
-                        .cpdu = encode(DataCpdu{std::move(request.spdu)}),
+                        .cpdu = data_cpdu(std::move(request.spdu)),
                         .in_order = request.in_order,
                         .priority = request.priority,
                         .repeats = request.repeats,
@@ -141,27 +141,18 @@ void ChannelAccess::request_unidata(Instant now, SpduRequest request) {
 
 // --- Events from the data transfer sublayer ------------------------------------------------------
 
-void ChannelAccess::on_cpdu(Instant now, const dts::CpduIndication& indication) {
-  auto decoded = decode(indication.cpdu);
-  const bool is_data = decoded.ok() && std::holds_alternative<DataCpdu>(*decoded);
+void ChannelAccess::on_cpdu(Instant now, dts::CpduIndication indication) {
+  const bool is_data = is_data_cpdu(indication.cpdu);
   if (!indication.intact() && (!is_data || !is_whole(indication, 0))) {
     counters_.add(Counter::cpdus_damaged);
     return;
   }
-  if (!decoded.ok() || indication.source.group || (!is_data && indication.destination.group)) {
+  if (!is_data) return on_control(now, indication);
+  if (indication.source.group) {
     counters_.add(Counter::cpdus_malformed);
     return;
   }
-  trace_.on_trace({now,
-                   TraceKind::cpdu_received,
-                   indication.source,
-                   type_of(*decoded),
-                   static_cast<std::int64_t>(indication.cpdu.size()),
-                   {}});
-  if (!is_data) {
-    on_control(now, indication.source, *decoded);
-    return;
-  }
+  trace_received(now, indication, 0);
   if (is_arq(indication.service)) {
     if (const Link* link = find(indication.source); link == nullptr || !link->connected) {
       counters_.add(Counter::cpdus_without_link);  // it came behind the BREAK, in the same piece
@@ -170,9 +161,15 @@ void ChannelAccess::on_cpdu(Instant now, const dts::CpduIndication& indication) 
     on_peer_made_it(now, indication.source);
   }
   actions_.push_back(SpduIndication{indication.service, indication.source, indication.destination,
-                                    std::move(std::get<DataCpdu>(*decoded).spdu),
-                                    behind_pci(indication.errored),
-                                    behind_pci(indication.missing)});
+                                    take_spdu(std::move(indication.cpdu)),
+                                    behind_pci(std::move(indication.errored)),
+                                    behind_pci(std::move(indication.missing))});
+}
+
+void ChannelAccess::trace_received(Instant now, const dts::CpduIndication& indication,
+                                   std::uint8_t type) {
+  const auto octets = static_cast<std::int64_t>(indication.cpdu.size());
+  trace_.on_trace({now, TraceKind::cpdu_received, indication.source, type, octets, {}});
 }
 
 void ChannelAccess::on_cpdu_confirm(Instant now, const dts::CpduConfirm& confirm) {
@@ -218,7 +215,15 @@ void ChannelAccess::on_warning(Instant now, const dts::WarningReceived& warning)
       link->info.state == LinkState::breaking ? LinkEnd::by_us : LinkEnd::not_connected);
 }
 
-void ChannelAccess::on_control(Instant now, Address peer, const Cpdu& cpdu) {
+void ChannelAccess::on_control(Instant now, const dts::CpduIndication& indication) {
+  const auto decoded = decode(indication.cpdu);
+  if (!decoded || indication.source.group || indication.destination.group) {
+    counters_.add(Counter::cpdus_malformed);
+    return;
+  }
+  const Cpdu& cpdu = *decoded;
+  const Address peer = indication.source;
+  trace_received(now, indication, type_of(cpdu));
   if (const auto* request = std::get_if<PhysicalLinkRequest>(&cpdu)) {
     on_link_request(now, peer, request->type);
   } else if (std::holds_alternative<PhysicalLinkAccepted>(cpdu)) {

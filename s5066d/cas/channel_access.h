@@ -158,7 +158,7 @@ class ChannelAccess {
   void set_silent(Instant now, bool on);
 
   // From the data transfer sublayer.
-  void on_cpdu(Instant now, const dts::CpduIndication& indication);
+  void on_cpdu(Instant now, dts::CpduIndication indication);
   void on_cpdu_confirm(Instant now, const dts::CpduConfirm& confirm);
   void on_cpdu_rejected(Instant now, const dts::CpduRejected& rejected);
   void on_connection_lost(Instant now, const dts::ConnectionLost& lost);
@@ -212,7 +212,8 @@ class ChannelAccess {
   void break_nonexclusive_links(Instant now);
   void give_up_calls(Instant now);
 
-  void on_control(Instant now, Address peer, const Cpdu& cpdu);
+  void on_control(Instant now, const dts::CpduIndication& indication);
+  void trace_received(Instant now, const dts::CpduIndication& indication, std::uint8_t type);
   void on_link_request(Instant now, Address peer, LinkType type);
   void accept(Instant now, Address peer, LinkType type);
   void accept_again(Instant now, Link& link);

@@ -62,6 +62,22 @@ Result<Cpdu> decode(ByteSpan octets) {
   }
 }
 
+bool is_data_cpdu(ByteSpan octets) {
+  return octets.size() >= 2 && octets[0] >> 4 == 0;
+}
+
+Bytes data_cpdu(Bytes spdu) {
+  S5066_ASSERT(!spdu.empty());
+  spdu.insert(spdu.begin(), 0);
+  return spdu;
+}
+
+Bytes take_spdu(Bytes cpdu) {
+  S5066_ASSERT(is_data_cpdu(cpdu));
+  cpdu.erase(cpdu.begin());
+  return cpdu;
+}
+
 std::string_view to_string(RejectReason reason) {
   switch (reason) {
     case RejectReason::unknown:

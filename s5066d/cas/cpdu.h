@@ -66,6 +66,13 @@ Bytes encode(const Cpdu& cpdu);
 /// Any input is safe. NOT USED bits and octets behind a control C_PDU are ignored.
 Result<Cpdu> decode(ByteSpan octets);
 
+// DATA C_PDUs are nearly all there are: these put the octet of C_PCI before an S_PDU and take it
+// off again without a copy in a Cpdu.
+bool is_data_cpdu(ByteSpan octets);
+Bytes data_cpdu(Bytes spdu);
+/// Of one for which is_data_cpdu() holds.
+Bytes take_spdu(Bytes cpdu);
+
 std::string_view to_string(RejectReason reason);
 std::string_view to_string(BreakReason reason);
 

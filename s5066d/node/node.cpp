@@ -42,6 +42,13 @@ NodeConfig completed(NodeConfig config) {
   return config;
 }
 
+/// Enough for nearly every primitive, so that writing it asks for memory once.
+std::size_t octets_hint(const sis::Primitive& primitive) {
+  constexpr std::size_t kFields = 64;
+  const auto* indication = std::get_if<sis::UnidataIndication>(&primitive);
+  return kFields + (indication == nullptr ? 0 : indication->updu.size());
+}
+
 /// What the event says about the modem as a whole, if anything.
 std::optional<bool> modem_works(const modem::Event& event) {
   if (const auto* fault = std::get_if<modem::Fault>(&event)) {
@@ -339,8 +346,8 @@ void Node::from_dts(Instant now, dts::Action& action) {
     cas_.on_cpdu_confirm(now, *confirm);
   } else if (const auto* rejected = std::get_if<dts::CpduRejected>(&action)) {
     cas_.on_cpdu_rejected(now, *rejected);
-  } else if (const auto* indication = std::get_if<dts::CpduIndication>(&action)) {
-    cas_.on_cpdu(now, *indication);
+  } else if (auto* indication = std::get_if<dts::CpduIndication>(&action)) {
+    cas_.on_cpdu(now, std::move(*indication));
   } else if (const auto* lost = std::get_if<dts::ConnectionLost>(&action)) {
     cas_.on_connection_lost(now, *lost);
   } else if (const auto* active = std::get_if<dts::PeerActive>(&action)) {
@@ -377,6 +384,7 @@ void Node::from_cas(Instant now, cas::Action& action) {
 void Node::from_sap(Instant now, sap::Action& action) {
   if (const auto* send = std::get_if<sap::SendPrimitive>(&action)) {
     SendToClient to{send->client, {}};
+    to.bytes.reserve(octets_hint(send->primitive));
     sis::encode(send->primitive, to.bytes);
     actions_.push_back(std::move(to));
   } else if (const auto* close = std::get_if<sap::CloseClient>(&action)) {

@@ -109,7 +109,7 @@ class Node {
                                        const std::optional<sap::ClientAccess>& access = {});
   void on_client_bytes(Instant now, ClientId client, ByteSpan bytes);
   void on_client_closed(Instant now, ClientId client);
-  /// What the socket has not taken yet; call it when that changes by much.
+  /// What the socket has not taken yet; call it when that has grown.
   void on_client_backlog(Instant now, ClientId client, std::size_t unsent_octets);
   void on_modem_event(Instant now, const modem::Event& event);
   /// For the dates on the air; the node extrapolates from the last call.

@@ -22,7 +22,7 @@ UnidataReceiver::UnidataReceiver(const Config& config, const ClientTable& client
 // receiving client's bind that decides: a U_PDU without errors is delivered as non-ARQ to everyone,
 // one with errors only to a client bound with them (A.2.1.9(9)).
 std::optional<bool> UnidataReceiver::on_data(Instant now, const cas::SpduIndication& from,
-                                             const DataSpdu& data) {
+                                             DataSpdu& data) {
   const bool arq = is_arq(from.service);
   if (!is_for_us(from.destination)) {
     counters_.add(Counter::spdus_not_for_us);
@@ -54,7 +54,8 @@ std::optional<bool> UnidataReceiver::on_data(Instant now, const cas::SpduIndicat
       origin.errored = within_updu(from.errored, header, data.updu.size());
       origin.missing = within_updu(from.missing, header, data.updu.size());
     }
-    indicate(*client, data, std::move(origin));
+    Bytes updu = data.client_confirm_required ? data.updu : std::move(data.updu);
+    indicate(*client, data, std::move(updu), std::move(origin));
   }
   if (!data.client_confirm_required || !arq) return std::nullopt;
   return client.has_value();
@@ -67,7 +68,7 @@ bool UnidataReceiver::on_local(const UnidataItem& item) {
     counters_.add(Counter::spdus_unbound);
     return false;
   }
-  indicate(*client, data,
+  indicate(*client, data, data.updu,
            {.expedited = item.expedited(),
             .mode = item.arq() ? sis::TransmissionMode::arq : sis::TransmissionMode::nonarq,
             .source = config_.address,
@@ -75,7 +76,7 @@ bool UnidataReceiver::on_local(const UnidataItem& item) {
   return true;
 }
 
-void UnidataReceiver::indicate(ClientId client, const DataSpdu& data, Origin origin) {
+void UnidataReceiver::indicate(ClientId client, const DataSpdu& data, Bytes updu, Origin origin) {
   counters_.add(Counter::updus_indicated);
   if (origin.expedited) {
     sis::ExpeditedUnidataIndication indication;
@@ -86,7 +87,7 @@ void UnidataReceiver::indicate(ClientId client, const DataSpdu& data, Origin ori
     indication.source = origin.source;
     indication.errored = std::move(origin.errored);
     indication.missing = std::move(origin.missing);
-    indication.updu = data.updu;
+    indication.updu = std::move(updu);
     return outbox_.send(client, std::move(indication));
   }
   sis::UnidataIndication indication;
@@ -98,7 +99,7 @@ void UnidataReceiver::indicate(ClientId client, const DataSpdu& data, Origin ori
   indication.source = origin.source;
   indication.errored = std::move(origin.errored);
   indication.missing = std::move(origin.missing);
-  indication.updu = data.updu;
+  indication.updu = std::move(updu);
   outbox_.send(client, std::move(indication));
 }
 

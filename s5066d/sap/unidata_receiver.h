@@ -28,8 +28,8 @@ class UnidataReceiver {
   void on_link_made(Address peer) { repeat_filter_.on_link_made(peer); }
 
   /// Whether the U_PDU was delivered, where the sender asked to be told; else nothing. Of a damaged
-  /// S_PDU the header is whole.
-  std::optional<bool> on_data(Instant now, const cas::SpduIndication& from, const DataSpdu& data);
+  /// S_PDU the header is whole. Takes the U_PDU out of `data` unless an answer will quote it.
+  std::optional<bool> on_data(Instant now, const cas::SpduIndication& from, DataSpdu& data);
   /// A U_PDU from one of our own clients. False when nobody is bound to its SAP.
   bool on_local(const UnidataItem& item);
 
@@ -43,7 +43,7 @@ class UnidataReceiver {
     std::vector<OctetRange> errored;
     std::vector<OctetRange> missing;
   };
-  void indicate(ClientId client, const DataSpdu& data, Origin origin);
+  void indicate(ClientId client, const DataSpdu& data, Bytes updu, Origin origin);
   bool is_for_us(Address destination) const;
   bool has_died(Instant now, const DataSpdu& data) const;
 
