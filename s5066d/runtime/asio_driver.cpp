@@ -50,16 +50,17 @@ void AsioDriver::perform(Instant, PauseClient&& action) {
   clients_->pause(action.client, action.paused);
 }
 
+// A deadline mostly moves on with each event. A timer that is set for too early does no harm, and
+// is cheaper than one that is set anew a thousand times before it fires.
 void AsioDriver::arm(Instant now) {
   if (stopped_ || modem_->lockstep()) return;
   const auto deadline = node_.next_deadline();
-  if (!deadline) {
-    timer_.cancel();
-    return;
-  }
+  if (!deadline || (armed_for_ && *armed_for_ <= *deadline)) return;
+  armed_for_ = *deadline;
   timer_.expires_after(std::max(*deadline - now, kTimerMin));
   timer_.async_wait([this](boost::system::error_code cancelled) {
     if (cancelled || stopped_) return;
+    armed_for_.reset();
     drive([](Node& node, Instant at) { node.on_deadline(at); });
   });
 }

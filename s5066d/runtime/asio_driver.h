@@ -4,6 +4,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cstddef>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -74,6 +75,7 @@ class AsioDriver {
   Node& node_;
   LogSink& log_;
   boost::asio::steady_timer timer_;
+  std::optional<Instant> armed_for_;  // when the timer will fire; nothing is due before
   ModemPort* modem_ = nullptr;
   ClientPort* clients_ = nullptr;
   bool stopped_ = false;

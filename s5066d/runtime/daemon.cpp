@@ -94,11 +94,7 @@ Result<void> Daemon::start() {
   signals_.add(SIGINT, failure);
   signals_.add(SIGTERM, failure);
   if (failure) return Error{ErrorCode::io, "signals: " + failure.message()};
-  signals_.async_wait([this](error_code cancelled, int signal) {
-    if (cancelled) return;
-    LogLine(log_, LogLevel::info, "stopping").kv("signal", signal);
-    stop();
-  });
+  await_signal();
 
   if (auto opened = listener_.open(); !opened) return opened;
   if (setup_.control) {
@@ -120,6 +116,17 @@ Result<void> Daemon::start() {
       .kv("mode", modem::to_string(setup_.node.dts.mode))
       .kv("clock", modem_->lockstep() ? "cable" : "wall");
   return {};
+}
+
+// The second one does not wait for the clients.
+void Daemon::await_signal() {
+  signals_.async_wait([this](error_code cancelled, int signal) {
+    if (cancelled) return;
+    LogLine(log_, LogLevel::info, "stopping").kv("signal", signal);
+    if (stopping_) return io_.stop();
+    stop();
+    await_signal();
+  });
 }
 
 // In lockstep the clock of the cable runs at its own pace, so the wall's is asked only once.
@@ -154,15 +161,15 @@ void Daemon::on_modem_progress() {
   }
 }
 
+// The radio first. Clients then get what had been delivered to them: it was acknowledged on the
+// air, and nobody would send it again.
 void Daemon::stop() {
   if (std::exchange(stopping_, true)) return;
-  listener_.stop();
+  modem_->stop();
   driver_.stop();
   utc_timer_.cancel();
   if (control_) control_->stop();
-  modem_->stop();
-  signals_.cancel();
-  io_.stop();
+  listener_.finish([this] { io_.stop(); });
 }
 
 Result<std::string> Daemon::answer(std::string_view request) const {

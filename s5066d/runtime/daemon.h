@@ -28,12 +28,14 @@ class Daemon {
   Daemon(const config::NodeSetup& setup, std::uint64_t seed, LogSink& log);
   ~Daemon();
 
-  /// Returns after SIGINT or SIGTERM with everything closed and the transmitter unkeyed; an error
-  /// is what the environment did to us.
+  /// Returns after SIGINT or SIGTERM with the transmitter unkeyed and everything closed, when
+  /// clients have had a few seconds to take what was theirs; an error is what the environment did
+  /// to us.
   Result<void> run();
 
  private:
   Result<void> start();
+  void await_signal();
   void stop();
   void on_modem_progress();
   void tell_utc();

@@ -153,11 +153,26 @@ void SisListener::refuse(const Peer& peer, const std::string& reason) {
       .kv("reason", reason);
 }
 
-void SisListener::stop() {
+void SisListener::accept_no_more() {
   error_code ignored;
   acceptor_.close(ignored);
   retry_.cancel();
   for (auto& [number, handshake] : std::exchange(handshakes_, {})) handshake->abandon();
+}
+
+void SisListener::finish(std::function<void()> done) {
+  accept_no_more();
+  if (sessions_.empty()) return done();
+  on_finished_ = std::move(done);
+  for (auto& [id, entry] : sessions_) {
+    entry.known_to_node = false;
+    entry.session->finish();
+  }
+}
+
+void SisListener::stop() {
+  accept_no_more();
+  on_finished_ = nullptr;
   for (auto& [id, entry] : std::exchange(sessions_, {})) entry.session->abandon();
 }
 
@@ -184,11 +199,6 @@ void SisListener::on_session_bytes(ClientId client, ByteSpan bytes) {
   driver_.drive([&](Node& node, Instant now) { node.on_client_bytes(now, client, bytes); });
 }
 
-void SisListener::on_session_backlog(ClientId client, std::size_t unsent_octets) {
-  driver_.drive(
-      [&](Node& node, Instant now) { node.on_client_backlog(now, client, unsent_octets); });
-}
-
 void SisListener::on_session_over(ClientId client) {
   const auto found = sessions_.find(client);
   if (found == sessions_.end()) return;
@@ -196,8 +206,10 @@ void SisListener::on_session_over(ClientId client) {
   gate_.on_closed(found->second.peer);
   sessions_.erase(found);
   LogLine(log_, LogLevel::info, "sis_client_gone").kv("client", std::uint64_t{client.value});
-  if (!known_to_node) return;
-  driver_.drive([&](Node& node, Instant now) { node.on_client_closed(now, client); });
+  if (known_to_node) {
+    driver_.drive([&](Node& node, Instant now) { node.on_client_closed(now, client); });
+  }
+  if (on_finished_ && sessions_.empty()) std::exchange(on_finished_, nullptr)();
 }
 
 }  // namespace s5066::runtime

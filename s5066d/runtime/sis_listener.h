@@ -7,6 +7,7 @@
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -31,7 +32,10 @@ class SisListener final : public ClientPort, private SisSessionOwner {
   void accept();
   /// After open(): the port asked for, or the free one that was found for 0.
   std::uint16_t port() const { return port_; }
-  /// Accepts nobody any more and closes every connection.
+  /// Accepts nobody any more. What was sent to clients still leaves, within a few seconds; `done`
+  /// is called when the last of them has gone, and the node hears no more of any.
+  void finish(std::function<void()> done);
+  /// At once; what was not taken is lost.
   void stop();
 
   std::size_t send(ClientId client, const Bytes& bytes) override;
@@ -54,8 +58,8 @@ class SisListener final : public ClientPort, private SisSessionOwner {
   template <typename Stream>
   void serve(Stream stream, const Peer& peer, const std::vector<std::string>& names);
   void refuse(const Peer& peer, const std::string& reason);
+  void accept_no_more();
   void on_session_bytes(ClientId client, ByteSpan bytes) override;
-  void on_session_backlog(ClientId client, std::size_t unsent_octets) override;
   void on_session_over(ClientId client) override;
 
   SisListenerConfig config_;
@@ -69,6 +73,7 @@ class SisListener final : public ClientPort, private SisSessionOwner {
   std::map<ClientId, Entry> sessions_;
   std::uint64_t handshakes_begun_ = 0;
   std::map<std::uint64_t, std::shared_ptr<TlsHandshake>> handshakes_;
+  std::function<void()> on_finished_;
 };
 
 }  // namespace s5066::runtime

@@ -1,5 +1,9 @@
 #include "s5066d/runtime/sis_session.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
@@ -10,6 +14,8 @@
 #include <chrono>
 #include <utility>
 
+#include "s5066d/runtime/gather.h"
+
 namespace s5066::runtime {
 
 namespace {
@@ -18,8 +24,6 @@ using tcp = boost::asio::ip::tcp;
 
 /// A client that does not take its last primitives in this time has lost them.
 constexpr auto kLinger = std::chrono::seconds(5);
-/// The node is told of a shrinking backlog in steps of this size, and when it is gone.
-constexpr std::size_t kBacklogStep = 64 * 1024;
 constexpr std::size_t kWriteOctetsMax = 64 * 1024;
 
 tcp::socket& socket_of(PlainStream& stream) {
@@ -40,6 +44,43 @@ void say_goodbye(TlsStream& stream, Done&& done) {
   stream.async_shutdown(std::forward<Done>(done));
 }
 
+/// What one segment to the other side holds; more where the stream has records of its own.
+std::size_t segment_octets(PlainStream& stream) {
+  int octets = 0;
+  socklen_t size = sizeof octets;
+  const bool known =
+      ::getsockopt(stream.native_handle(), IPPROTO_TCP, TCP_MAXSEG, &octets, &size) == 0;
+  return known && octets > 0 ? static_cast<std::size_t>(octets) : kWriteOctetsMax;
+}
+std::size_t segment_octets(TlsStream&) {
+  return kWriteOctetsMax;
+}
+
+/// What the socket takes at once; it spares the way through the event loop that an asynchronous
+/// write has. Inside TLS only that way knows what else the stream has to do. What comes later
+/// begins a segment of its own.
+std::size_t write_at_once(PlainStream& stream, ByteSpan octets, error_code& failure) {
+  const std::size_t written = stream.send(boost::asio::buffer(octets.data(), octets.size()),
+                                          tcp::socket::message_end_of_record, failure);
+  if (failure == boost::asio::error::would_block) failure = {};
+  return written;
+}
+std::size_t write_at_once(TlsStream&, ByteSpan, error_code&) {
+  return 0;
+}
+
+/// Once it takes something again; `done` gets how much it has taken since.
+template <typename Done>
+void write_later(PlainStream& stream, ByteSpan, Done&& done) {
+  stream.async_wait(tcp::socket::wait_write,
+                    [done = std::forward<Done>(done)](error_code failure) { done(failure, 0); });
+}
+template <typename Done>
+void write_later(TlsStream& stream, ByteSpan octets, Done&& done) {
+  boost::asio::async_write(stream, boost::asio::buffer(octets.data(), octets.size()),
+                           std::forward<Done>(done));
+}
+
 template <typename Stream>
 class SessionOver final : public SisSession,
                           public std::enable_shared_from_this<SessionOver<Stream>> {
@@ -51,13 +92,17 @@ class SessionOver final : public SisSession,
         owner_(&setup.owner),
         input_(setup.read_octets_max) {}
 
-  void start() override { read(); }
+  void start() override {
+    error_code ignored;
+    socket_of(*stream_).non_blocking(true, ignored);
+    segment_octets_ = std::min(segment_octets(*stream_), kWriteOctetsMax);
+    read();
+  }
 
   std::size_t send(const Bytes& bytes) override {
     if (finishing_) return unsent_octets();
     append(waiting_, bytes);
     write_soon();
-    unsent_reported_ = unsent_octets();
     return unsent_octets();
   }
 
@@ -114,7 +159,7 @@ class SessionOver final : public SisSession,
 
   // Not at once: what else comes out of the event at hand leaves with it.
   void write_soon() {
-    if (writing_.size() > 0 || std::exchange(write_is_due_, true)) return;
+    if (writing_now_ || std::exchange(write_is_due_, true)) return;
     boost::asio::post(stream_->get_executor(), [self = this->shared_from_this()] {
       self->write_is_due_ = false;
       self->write();
@@ -122,18 +167,36 @@ class SessionOver final : public SisSession,
   }
 
   void write() {
-    if (!is_open()) return;
+    while (!writing_now_ && is_open() && unsent_octets() > 0) {
+      const ByteSpan next = next_octets();
+      error_code failure;
+      const std::size_t octets = write_at_once(*stream_, next, failure);
+      if (failure || octets > 0) {
+        on_written(failure, octets);
+        continue;
+      }
+      writing_now_ = true;
+      write_later(*stream_, next,
+                  [self = this->shared_from_this()](error_code late, std::size_t taken) {
+                    self->writing_now_ = false;
+                    self->on_written(late, taken);
+                    self->write();
+                  });
+    }
+  }
+
+  /// The rest of what has begun to leave, or whole primitives.
+  ByteSpan next_octets() {
     if (written_ == writing_.size()) {
-      written_ = 0;
+      written_ = write_to_ = 0;
       if (writing_.capacity() > kWriteOctetsMax) writing_ = {};  // a backlog has gone
       writing_.clear();
       std::swap(writing_, waiting_);
     }
-    const std::size_t octets = std::min(writing_.size() - written_, kWriteOctetsMax);
-    boost::asio::async_write(*stream_, boost::asio::buffer(writing_.data() + written_, octets),
-                             [self = this->shared_from_this()](error_code failure, std::size_t n) {
-                               self->on_written(failure, n);
-                             });
+    if (written_ == write_to_) {
+      write_to_ += octets_of_whole_frames(ByteSpan(writing_).subspan(written_), segment_octets_);
+    }
+    return ByteSpan(writing_).subspan(written_, write_to_ - written_);
   }
 
   void on_written(error_code failure, std::size_t octets) {
@@ -142,19 +205,11 @@ class SessionOver final : public SisSession,
       return;
     }
     written_ += octets;
-    if (unsent_octets() > 0) {
-      write();
-    } else {
-      written_ = 0;
+    if (unsent_octets() == 0) {
+      written_ = write_to_ = 0;
       writing_.clear();
       if (finishing_) say_that_this_was_all();
       if (finishing_ && input_over_) end();
-    }
-    const std::size_t unsent = unsent_octets();
-    const bool much_less = unsent + kBacklogStep <= unsent_reported_;
-    if (owner_ && !finishing_ && (much_less || (unsent == 0 && unsent_reported_ > 0))) {
-      unsent_reported_ = unsent;
-      owner_->on_session_backlog(id_, unsent);
     }
   }
 
@@ -178,9 +233,11 @@ class SessionOver final : public SisSession,
   // Bounded by the node, which is told how much waits.
   Bytes writing_;  // on its way, from `written_` on
   std::size_t written_ = 0;
-  Bytes waiting_;  // goes next
-  std::size_t unsent_reported_ = 0;
+  std::size_t segment_octets_ = kWriteOctetsMax;
+  std::size_t write_to_ = 0;  // of `writing_`, at a time
+  Bytes waiting_;             // goes next
   bool write_is_due_ = false;
+  bool writing_now_ = false;  // asynchronously
   bool paused_ = false;
   bool reading_ = false;
   bool finishing_ = false;

@@ -20,7 +20,6 @@ using TlsStream = boost::asio::ssl::stream<boost::asio::ip::tcp::socket>;
 class SisSessionOwner {
  public:
   virtual void on_session_bytes(ClientId client, ByteSpan bytes) = 0;
-  virtual void on_session_backlog(ClientId client, std::size_t unsent_octets) = 0;
   virtual void on_session_over(ClientId client) = 0;
 
  protected:

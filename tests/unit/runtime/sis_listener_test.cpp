@@ -94,6 +94,39 @@ TEST_F(PlainPort, sends_what_waits_before_it_closes_otherwise) {
 
 // --- Limits --------------------------------------------------------------------------------------
 
+TEST_F(PlainPort, at_the_end_clients_still_get_what_was_delivered_to_them) {
+  ASSERT_TRUE(open());
+  Client& client = clients_.emplace_back(io_);
+  client.connect(listener_->port());  // and does not read yet
+  client.send(bind_to(3));
+  constexpr std::uint64_t kUpdus = 200;
+  Bytes requests;
+  for (std::uint64_t i = 0; i < kUpdus; ++i) {
+    sis::encode(
+        sis::UnidataRequest{
+            .destination_sap = SapId{3}, .destination = Address{kOwn}, .updu = Bytes(sis::kMtu)},
+        requests);
+  }
+  client.send_octets(requests);
+  run_until([&] { return node_->counters()[Counter::updus_indicated] == kUpdus; });
+  bool finished = false;
+  listener_->finish([&] { finished = true; });
+  EXPECT_FALSE(finished);
+  client.read();
+  run_until([&] { return client.end.failed(); });
+  EXPECT_EQ(client.end, error::eof);
+  EXPECT_EQ(client.all<sis::UnidataIndication>().size(), kUpdus);
+  client.stream.close();
+  run_until([&] { return finished; });
+}
+
+TEST_F(PlainPort, an_end_without_clients_is_over_at_once) {
+  ASSERT_TRUE(open());
+  bool finished = false;
+  listener_->finish([&] { finished = true; });
+  EXPECT_TRUE(finished);
+}
+
 TEST_F(PlainPort, serves_as_many_connections_as_it_may_and_not_one_more) {
   config_.connections_max = 3;
   ASSERT_TRUE(open());
