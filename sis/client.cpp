@@ -73,21 +73,32 @@ class Client::Shell : public std::enable_shared_from_this<Shell> {
   using ConnectionPtr = std::shared_ptr<ClientConnection>;
 
   /// The core's contract: carry out the actions, hand on the events, arm the timer. A handler may
-  /// call us; the outermost call drains what it causes.
+  /// call us; the outermost call drains what it causes. What a handler throws is for who runs the
+  /// io_context, and may go on doing so.
   void drain() {
     if (draining_) return;
     draining_ = true;
-    while (!abandoned_) {
-      if (const auto action = core_.poll_action()) {
-        std::visit([this](const auto& a) { perform(a); }, *action);
-      } else if (const auto event = core_.poll_event()) {
-        tell(*event);
-      } else {
-        break;
+    try {
+      while (!abandoned_ && do_one()) {
       }
+    } catch (...) {
+      draining_ = false;
+      if (!abandoned_) drain_later();
+      throw;
     }
     draining_ = false;
     if (!abandoned_) arm_timer();
+  }
+
+  bool do_one() {
+    if (const auto action = core_.poll_action()) {
+      std::visit([this](const auto& a) { perform(a); }, *action);
+    } else if (const auto event = core_.poll_event()) {
+      tell(*event);
+    } else {
+      return false;
+    }
+    return true;
   }
 
   /// So that requests made one after the other leave in one write.

@@ -112,15 +112,33 @@ void ClientConnection::opened(const std::optional<Error>& error) {
   std::exchange(on_open_, nullptr)(error);
 }
 
+/// Goes on reading, also after a handler of the application has thrown.
+class ClientConnection::ReadsOn {
+ public:
+  explicit ReadsOn(ClientConnection& connection) : connection_(connection) {}
+  ~ReadsOn() {
+    if (!connection_.closed_) connection_.read_on();
+  }
+  ReadsOn(const ReadsOn&) = delete;
+  ReadsOn& operator=(const ReadsOn&) = delete;
+
+ private:
+  ClientConnection& connection_;
+};
+
 void ClientConnection::read(OnBytes on_bytes) {
   on_bytes_ = std::move(on_bytes);
+  read_on();
+}
+
+void ClientConnection::read_on() {
   with_stream(plain_, tls_, [this](auto& stream) {
     stream.async_read_some(asio::buffer(in_),
                            [self = shared_from_this()](const error_code& code, std::size_t size) {
                              if (self->closed_) return;
                              if (code) return self->on_bytes_(io_error({}, code));
+                             const ReadsOn afterwards(*self);
                              self->on_bytes_(ByteSpan(self->in_).first(size));
-                             if (!self->closed_) self->read(std::move(self->on_bytes_));
                            });
   });
 }

@@ -36,6 +36,8 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   using Socket = boost::asio::ip::tcp::socket;
   using TlsStream = boost::asio::ssl::stream<Socket>;
 
+  class ReadsOn;
+  void read_on();
   Socket& socket() { return tls_ ? tls_->next_layer() : plain_; }
   std::optional<Error> prepare_tls();
   void connect(const boost::asio::ip::tcp::resolver::results_type& endpoints);

@@ -1,5 +1,6 @@
 #include "sis/c/s5066_sis.h"
 
+#include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -59,8 +60,9 @@ class EventQueue {
   /// No more will come but what is there.
   void end(std::optional<StoredEvent> last) {
     const std::lock_guard lock(mutex_);
+    if (std::exchange(ended_, true)) return;
+    if (events_.empty()) signal();  // stays: S5066_SIS_CLOSED is there to be fetched
     if (last) put(*std::move(last));
-    ended_ = true;
     arrived_.notify_all();
   }
 
@@ -76,7 +78,7 @@ class EventQueue {
     out = std::move(events_.front());
     events_.pop_front();
     octets_ -= out.data.size();
-    if (events_.empty()) {
+    if (events_.empty() && !ended_) {
       std::uint64_t count = 0;
       (void)!::read(fd_, &count, sizeof count);  // there is something to read
     }
@@ -97,9 +99,13 @@ class EventQueue {
     }
   }
 
-  void put(StoredEvent event) {
+  void signal() {
     const std::uint64_t one = 1;
-    if (events_.empty()) (void)!::write(fd_, &one, sizeof one);  // a count of 1 always fits
+    (void)!::write(fd_, &one, sizeof one);  // a count of 1 always fits
+  }
+
+  void put(StoredEvent event) {
+    if (events_.empty() && !ended_) signal();
     octets_ += event.data.size();
     events_.push_back(std::move(event));
     arrived_.notify_all();
@@ -185,6 +191,22 @@ int guarded(Body body) {
   }
 }
 
+/// A thread begun meanwhile takes no signals: those are for the application's threads.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
 }  // namespace
 
 struct s5066_sis {
@@ -193,9 +215,24 @@ struct s5066_sis {
         client(io, config, std::random_device{}(),
                [this](const sis::Event& event) { on_event(event); }) {}
 
+  // Nobody could catch on this thread what a system that is out of memory throws.
   void run() {
-    while (!closing || !client.stopped()) io.run_one();
+    while (!closing || !client.stopped()) {
+      try {
+        io.run_one();
+      } catch (...) {
+        give_up();
+      }
+    }
     queue.end(std::nullopt);
+  }
+
+  void give_up() {
+    queue.end(std::nullopt);
+    (void)guarded([this] {
+      client.stop();
+      return S5066_SIS_OK;
+    });
   }
 
   /// Calls `body` on the thread of the client and returns what it does.
@@ -235,6 +272,7 @@ int s5066_sis_open(const s5066_sis_config* config, s5066_sis** client) {
         config->event_octets_max == 0 ? kEventOctetsMax : config->event_octets_max);
     if (made->queue.fd() < 0) return S5066_SIS_FAILED;
     asio::post(made->io, [c = made.get()] { c->client.start(); });
+    const SignalsBlocked blocked;
     made->thread = std::thread([c = made.get()] { c->run(); });
     *client = made.release();
     return S5066_SIS_OK;

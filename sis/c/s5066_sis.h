@@ -8,7 +8,8 @@
 // pointers, no foreign threads, no clock and no timers to drive.
 //
 // All functions may be called from any thread, except that s5066_sis_next_event() is for one thread
-// at a time, and nothing may follow s5066_sis_close().
+// at a time, and that no other call may be under way when s5066_sis_close() begins, or follow it.
+// Signals are left to the threads of the application.
 #pragma once
 
 #include <stddef.h>
@@ -159,7 +160,8 @@ S5066_SIS_API void s5066_sis_close(s5066_sis* client);
 // Fetches the next event. Waits up to timeout_ms, forever if that is negative.
 S5066_SIS_API int s5066_sis_next_event(s5066_sis* client, s5066_sis_event* event, int timeout_ms);
 
-// A descriptor that is readable while events wait, for poll() and the like. Do not read from it.
+// A descriptor that is readable while events wait and once the client has stopped, for poll() and
+// the like. Do not read from it.
 S5066_SIS_API int s5066_sis_fd(const s5066_sis* client);
 
 // Takes a U_PDU. Exactly one event tells its end: CONFIRMED, REJECTED, SENT or UNRESOLVED. `id` may

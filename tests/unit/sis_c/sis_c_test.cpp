@@ -1,5 +1,7 @@
 // The C interface, from a C program and at its limits.
 #include <poll.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <thread>
 
@@ -147,9 +149,27 @@ TEST(CInterfaceAlone, events_that_nobody_fetches_stop_the_client_and_are_told_of
   EXPECT_EQ(event.kind, S5066_SIS_LOST);
   ASSERT_EQ(s5066_sis_next_event(client, &event, -1), S5066_SIS_OK);
   EXPECT_EQ(event.kind, S5066_SIS_OVERFLOW);
+  EXPECT_EQ(::poll(&waiting, 1, 0), 1) << "that it has stopped is there to be fetched";
   EXPECT_EQ(s5066_sis_next_event(client, &event, -1), S5066_SIS_CLOSED);
+  EXPECT_EQ(::poll(&waiting, 1, 0), 1);
   s5066_sis_request request{};
   EXPECT_EQ(s5066_sis_send(client, &request, nullptr), S5066_SIS_CLOSED);
+  s5066_sis_close(client);
+}
+
+TEST(CInterfaceAlone, its_thread_takes_no_signal_of_the_application) {
+  const auto config = nowhere();
+  s5066_sis* client = nullptr;
+  ASSERT_EQ(s5066_sis_open(&config, &client), S5066_SIS_OK);
+  sigset_t usr1;
+  sigset_t before;
+  sigemptyset(&usr1);
+  sigaddset(&usr1, SIGUSR1);
+  ASSERT_EQ(::pthread_sigmask(SIG_BLOCK, &usr1, &before), 0);
+  ASSERT_EQ(::kill(::getpid(), SIGUSR1), 0);  // would end the process
+  const timespec at_once{};
+  EXPECT_EQ(::sigtimedwait(&usr1, nullptr, &at_once), SIGUSR1);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   s5066_sis_close(client);
 }
 

@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <vector>
 
 #include "sis/codec.h"
@@ -165,6 +166,27 @@ TEST_F(ClientTest, binds_sends_is_confirmed_and_stops_cleanly) {
   ASSERT_EQ(seen.size(), 3u);
   EXPECT_EQ(seen[1], Primitive{hello()});
   EXPECT_EQ(seen[2], Primitive{UnbindRequest{}});
+}
+
+TEST_F(ClientTest, goes_on_when_a_handler_has_thrown_and_the_application_runs_on) {
+  server.on_primitive = [this](const Primitive& primitive) {
+    if (std::holds_alternative<BindRequest>(primitive)) server.say(BindAccepted{.sap = {6}});
+    // What the handler asked for before it threw; the answer shows that the client reads on.
+    if (std::holds_alternative<UnidataRequest>(primitive)) server.say(SubnetAvailability{});
+  };
+  make_client([this](const Event& event) {
+    if (std::holds_alternative<event::Availability>(event)) return finish();
+    if (!std::holds_alternative<event::Bound>(event)) return;
+    EXPECT_TRUE(client->request_unidata(hello()).ok());
+    throw std::runtime_error("of the application");
+  });
+  client->start();
+  EXPECT_THROW(io.run(), std::runtime_error);
+  io.run();
+  EXPECT_TRUE(client->stopped());
+  EXPECT_TRUE(std::any_of(events.begin(), events.end(), [](const Event& event) {
+    return std::holds_alternative<event::Availability>(event);
+  }));
 }
 
 TEST_F(ClientTest, connects_again_when_the_server_hangs_up) {
