@@ -28,6 +28,9 @@ void check_allow(const Section& allow, const runtime::AllowEntry& entry, const N
   }
   const auto& message = allow.message();
   const auto* saps = message.GetDescriptor()->FindFieldByName("saps");
+  if (!is_loopback(setup.sis.address) && !allow.has("saps")) {
+    allow.complain_of_section("allow: beyond loopback needs `saps`, those its clients may bind to");
+  }
   for (int i = 0; i < message.GetReflection()->FieldSize(message, saps); ++i) {
     const unsigned sap = message.GetReflection()->GetRepeatedUInt32(message, saps, i);
     if (is_reserved(sap) && !setup.node.sap.bind.allow_reserved_saps) {

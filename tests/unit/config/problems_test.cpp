@@ -99,11 +99,12 @@ TEST(ConfigProblems, values_are_held_to_their_rules) {
         "f:2:20: ptt_lead_ms: 2001 is above its limit 2000", "f:2:46: socket: must not be empty",
         "f:2:57: station: 16 is above its limit 15"}},
       {kGood +
-           "sis { listen: \"localhost\" allow { address: \"::1\" } allow { address: \"1.2.3\" } }\n"
+           "sis { listen: \"localhost\" allow { address: \"::1\" saps: 1 }"
+           " allow { address: \"1.2.3\" saps: 1 } }\n"
            "subnet_access { groups: \"1.2.3.4\" groups: \"1.2.3\" }\n"
            "control { socket: \"" +
            std::string(108, 'x') + "\" }\n",
-       {"f:2:7: listen: not an IP address", "f:2:60: address: not an IP address or network",
+       {"f:2:7: listen: not an IP address", "f:2:68: address: not an IP address or network",
         "f:3:17: groups: a group's address starts at 16.0.0.0; this is a station",
         "f:3:35: groups: address needs four numbers, w.x.y.z",
         "f:4:11: socket: the path of a Unix socket has at most 107 octets"}},
@@ -114,7 +115,10 @@ TEST(ConfigProblems, fields_may_contradict_each_other_or_a_default) {
   expect_lines({
       {kGood + "sis { listen: \"0.0.0.0\" }\n",
        {"f:2:7: listen: beyond loopback needs `allow`: the interface knows no passwords"}},
-      {kGood + "sis { listen: \"0.0.0.0\" allow { address: \"10.0.0.7\" } }\n", {}},
+      {kGood + "sis { listen: \"0.0.0.0\" allow { address: \"10.0.0.7\" } }\n",
+       {"f:2:25: allow: beyond loopback needs `saps`, those its clients may bind to"}},
+      {kGood + "sis { listen: \"0.0.0.0\" allow { address: \"10.0.0.7\" saps: 3 } }\n", {}},
+      {kGood + "sis { listen: \"127.0.0.1\" allow { address: \"127.0.0.1\" } }\n", {}},
       {kGood + "sis { listen: \"127.0.0.2\" port: 0 }\n", {}},
       {kGood + "subnet_access { queue { flow_off_percent: 40 } keep_alive_interval_s: 119 }\n",
        {"f:2:17: flow_on_percent: must be below flow_off_percent",
