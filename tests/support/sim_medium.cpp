@@ -59,7 +59,7 @@ void Medium::start(std::size_t station, modem::TransmitBurst command) {
   const modem::Mode& mode = burst->command.mode;
   burst->data_start = now + modem::preamble_duration(mode);
   burst->end = now + modem::airtime(mode, burst->command.bytes.size());
-  for (std::size_t at = 0; at < burst->command.bytes.size();) {
+  for (std::size_t at = 0; options_.looks_into_bursts && at < burst->command.bytes.size();) {
     const auto frame = pdu::decode(ByteSpan(burst->command.bytes).subspan(at));
     S5066_ASSERT(frame.ok());
     burst->frames.push_back({at, at + frame->octets, pdu::common_of(frame->dpdu).eot_half_s});
@@ -87,9 +87,8 @@ void Medium::start(std::size_t station, modem::TransmitBurst command) {
 void Medium::check_frames(const Burst& burst) {
   std::uint8_t last = 255;
   for (const Frame& frame : burst.frames) {
-    const Duration left =
-        std::max(burst.end - burst.data_start - bit_time(8 * frame.begin, burst.command.mode),
-                 Duration(1));
+    const Duration left = std::max(
+        burst.end - burst.data_start - bit_time(8 * frame.begin, burst.command.mode), Duration(1));
     const auto expected = (left + kHalfSecond - Duration(1)) / kHalfSecond;
     if (frame.eot_half_s != std::min<Duration::rep>(255, expected)) ++faults_.eot_wrong;
     if (frame.eot_half_s > last) ++faults_.eot_increased;
@@ -178,9 +177,10 @@ void Medium::block_heard(std::size_t listener, const std::shared_ptr<Reception>&
         reception->octets.begin() + static_cast<std::ptrdiff_t>(upto));
     event.soft_quality = 1;
     reception->delivered = upto;
-    for (std::size_t i = 0; i < burst.frames.size(); ++i) {
+    for (std::size_t& i = reception->frames_told; i < burst.frames.size(); ++i) {
       const Frame& frame = burst.frames[i];
-      if (frame.end > upto || reception->damaged[i]) continue;
+      if (frame.end > upto) break;
+      if (reception->damaged[i]) continue;
       const Instant told =
           burst.data_start + bit_time(8 * frame.begin, mode) + frame.eot_half_s * kHalfSecond;
       reception->announced_end = std::min(reception->announced_end.value_or(told), told);

@@ -21,6 +21,8 @@ struct MediumOptions {
   double fades_per_burst = 0;    // the carrier is lost in mid-burst, for each listener
   double flickers_per_hour = 0;  // a carrier that is none, for each station
   Duration latency{};            // between the end of a block and its delivery
+  /// Without, nothing is damaged by D_PDUs and no rule is checked: for measurements of speed.
+  bool looks_into_bursts = true;
 };
 
 /// Broken rules; a test asserts that they stay 0.
@@ -68,6 +70,7 @@ class Medium final : public Air {
     std::optional<Instant> fades_at;
     std::optional<Instant> announced_end;  // the earliest that an intact D_PDU told
     std::vector<bool> damaged;             // by frame
+    std::size_t frames_told = 0;           // those whose end was delivered
   };
   struct Station {
     Deliver deliver;

@@ -275,8 +275,16 @@ LoadResult run_load(RoundTrip kind, const std::uint16_t (&ports)[2], int server,
   return Load(kind, ports, server, options).run();
 }
 
-IdleClients::IdleClients(const std::uint16_t (&ports)[2], std::size_t clients) {
-  for (std::size_t i = 0; i < clients; ++i) sockets_.push_back(bound(ports[0], i));
+std::size_t request_octets(std::size_t updu_octets) {
+  auto request = request_to(kStations[1], 0, sis::Confirmation::none);
+  request.updu = Bytes(updu_octets);
+  Bytes frame;
+  sis::encode(request, frame);
+  return frame.size();
+}
+
+IdleClients::IdleClients(std::uint16_t port, std::size_t clients) {
+  for (std::size_t i = 0; i < clients; ++i) sockets_.push_back(bound(port, i));
 }
 
 IdleClients::~IdleClients() {

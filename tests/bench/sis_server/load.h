@@ -41,10 +41,13 @@ enum class RoundTrip : std::uint8_t {
 LoadResult run_load(RoundTrip kind, const std::uint16_t (&ports)[2], int server,
                     const LoadOptions& options);
 
+/// Of an S_UNIDATA_REQUEST with its frame.
+std::size_t request_octets(std::size_t updu_octets);
+
 /// Clients that are bound and silent.
 class IdleClients {
  public:
-  IdleClients(const std::uint16_t (&ports)[2], std::size_t clients);
+  IdleClients(std::uint16_t port, std::size_t clients);
   ~IdleClients();
   /// Sends U_PDUs of `octets` to the other station until none of the sockets takes any more.
   void fill(std::size_t octets);

@@ -87,7 +87,7 @@ class ServerSide::Station final : public runtime::ModemPort {
 };
 
 ServerSide::ServerSide(int commands, LogSink& log)
-    : commands_(io_, commands), wake_(io_), medium_(heap_, Rng(2), {}) {
+    : commands_(io_, commands), wake_(io_), medium_(heap_, Rng(2), {.looks_into_bursts = false}) {
   for (std::size_t i = 0; i < stations_.size(); ++i) {
     stations_[i] = std::make_unique<Station>(*this, kStations[i], log);
   }

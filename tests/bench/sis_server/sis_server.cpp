@@ -1,6 +1,7 @@
 // The SIS server under load, without a modem. One process on one core holds two nodes with their
 // TCP ports and the simulated medium between them; the load runs in another process on another
-// core. For comparison in the same run: a bare Asio server that sends back what it reads.
+// core. For comparison in the same run, two bare Asio servers that send back what they read: one
+// message by message, as any server of messages takes them, and one whatever a read brings.
 //
 // Round trips are counted per second of the wall clock and per second of processor time that the
 // server used; on a machine with other work to do only the second says what one core can do.
@@ -12,6 +13,7 @@
 
 #include <array>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 #include <chrono>
 #include <cstdio>
@@ -19,6 +21,7 @@
 #include <memory>
 #include <string>
 
+#include "sis/codec.h"
 #include "tests/bench/common/arguments.h"
 #include "tests/bench/sis_server/load.h"
 #include "tests/bench/sis_server/server_side.h"
@@ -26,6 +29,8 @@
 namespace s5066::bench {
 namespace {
 
+constexpr std::size_t kClients = 16;
+constexpr std::size_t kUpduOctets[] = {16, 256, 2048};
 constexpr int kServerCore = 0;
 constexpr int kLoadCore = 1;
 
@@ -41,11 +46,12 @@ class NoLog final : public LogSink {
   void write(LogLevel, std::string_view) override {}
 };
 
-/// Sends back what it reads, one read and one write at a time.
+/// Sends back what it reads. By message: one read and one write for each, whose frame is looked at.
 class BareServer {
  public:
-  explicit BareServer(int commands) : acceptor_(io_, {boost::asio::ip::tcp::v4(), 0}) {
-    static_cast<void>(commands);
+  /// `message_octets` of each message with its frame; 0: whatever a read brings is sent back.
+  explicit BareServer(std::size_t message_octets)
+      : message_octets_(message_octets), acceptor_(io_, {boost::asio::ip::tcp::v4(), 0}) {
     accept();
   }
   std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
@@ -53,14 +59,25 @@ class BareServer {
 
  private:
   struct Session : std::enable_shared_from_this<Session> {
-    explicit Session(boost::asio::ip::tcp::socket s) : socket(std::move(s)) {
+    Session(boost::asio::ip::tcp::socket s, std::size_t message)
+        : socket(std::move(s)), message_octets(message) {
       socket.set_option(boost::asio::ip::tcp::no_delay(true));
     }
     void read() {
-      socket.async_read_some(boost::asio::buffer(buffer),
-                             [self = shared_from_this()](auto failure, std::size_t octets) {
-                               if (!failure) self->write(octets);
-                             });
+      const auto on_read = [self = shared_from_this()](auto failure, std::size_t octets) {
+        if (!failure && self->is_right(octets)) self->write(octets);
+      };
+      if (message_octets == 0) {
+        socket.async_read_some(boost::asio::buffer(buffer), on_read);
+      } else {
+        boost::asio::async_read(socket, boost::asio::buffer(buffer, message_octets), on_read);
+      }
+    }
+    bool is_right(std::size_t octets) const {
+      if (message_octets == 0) return true;
+      const ByteSpan message(buffer.data(), octets);
+      return message[0] == sis::kPreamble0 && message[1] == sis::kPreamble1 &&
+             message[2] == sis::kVersion && get_u16(message, 3) + sis::kHeaderOctets == octets;
     }
     void write(std::size_t octets) {
       boost::asio::async_write(socket, boost::asio::buffer(buffer, octets),
@@ -69,15 +86,17 @@ class BareServer {
                                });
     }
     boost::asio::ip::tcp::socket socket;
-    std::array<char, 16 * 1024> buffer;
+    const std::size_t message_octets;
+    std::array<std::uint8_t, 16 * 1024> buffer;
   };
   void accept() {
     acceptor_.async_accept([this](auto failure, boost::asio::ip::tcp::socket socket) {
-      if (!failure) std::make_shared<Session>(std::move(socket))->read();
+      if (!failure) std::make_shared<Session>(std::move(socket), message_octets_)->read();
       accept();
     });
   }
 
+  const std::size_t message_octets_;
   boost::asio::io_context io_;
   boost::asio::ip::tcp::acceptor acceptor_;
 };
@@ -85,7 +104,7 @@ class BareServer {
 /// A server in a process of its own; ends with this object.
 class ServerProcess {
  public:
-  enum class Kind { sis, bare };
+  enum class Kind { sis, stream_echo, message_echo };
 
   explicit ServerProcess(Kind kind) {
     int commands[2];
@@ -124,8 +143,8 @@ class ServerProcess {
       const std::uint16_t both[2] = {a, b};
       if (::write(answer, both, sizeof both) != sizeof both) ::_exit(1);
     };
-    if (kind == Kind::bare) {
-      BareServer server(commands);
+    if (kind != Kind::sis) {
+      BareServer server(kind == Kind::message_echo ? request_octets(LoadOptions{}.updu_octets) : 0);
       tell(server.port(), server.port());
       server.run();
       return;
@@ -148,44 +167,56 @@ double per_cpu_second(const LoadResult& result) {
   return static_cast<double>(result.round_trips) / std::max(result.server_cpu_seconds, 1e-9);
 }
 
+/// Round trips of the bare servers in a second of their processor time; 0: not measured.
+struct Reference {
+  double message_echo = 0;
+  double stream_echo = 0;
+};
+
 void print(const Plan& plan, const std::string& name, std::size_t outstanding,
-           const LoadResult& result, double bare_per_cpu_second) {
+           const LoadResult& result, const Reference& reference) {
   const double rate = static_cast<double>(result.round_trips) / result.seconds;
   const double per_cpu = per_cpu_second(result);
-  const double ratio = bare_per_cpu_second > 0 ? per_cpu / bare_per_cpu_second : 1;
+  const auto share = [per_cpu](double of) { return of > 0 ? per_cpu / of : 0; };
   std::printf(
       plan.json
           ? "{\"name\":\"%s\",\"outstanding_per_client\":%zu,\"round_trips_per_s\":%.0f,"
-            "\"per_cpu_second\":%.0f,\"ratio_to_bare\":%.3f,\"p50_ms\":%.2f,\"p99_ms\":%.2f,"
-            "\"failed\":%s}\n"
-          : "%-10s %3zu out: %7.0f/s, %7.0f per cpu second (%.3f of bare), p50 %.2f ms, p99 %.2f "
-            "ms%s\n",
-      name.c_str(), outstanding, rate, per_cpu, ratio, 1e-3 * result.percentile_us(50),
+            "\"per_cpu_second\":%.0f,\"ratio_to_message_echo\":%.3f,"
+            "\"ratio_to_stream_echo\":%.3f,\"p50_ms\":%.2f,\"p99_ms\":%.2f,\"failed\":%s}\n"
+          : "%-12s %3zu out: %7.0f/s, %7.0f per cpu second (%.3f of message echo, %.3f of stream "
+            "echo), p50 %.2f ms, p99 %.2f ms%s\n",
+      name.c_str(), outstanding, rate, per_cpu, share(reference.message_echo),
+      share(reference.stream_echo), 1e-3 * result.percentile_us(50),
       1e-3 * result.percentile_us(99),
       plan.json ? (result.failed ? "true" : "false") : (result.failed ? " FAILED" : ""));
   std::fflush(stdout);
 }
 
-LoadResult measure(const Plan& plan, RoundTrip kind, const LoadOptions& options) {
-  ServerProcess server(kind == RoundTrip::bare ? ServerProcess::Kind::bare
-                                               : ServerProcess::Kind::sis);
+LoadResult measure(const Plan& plan, ServerProcess::Kind server_kind, RoundTrip kind,
+                   const LoadOptions& options) {
+  ServerProcess server(server_kind);
   LoadOptions timed = options;
   timed.time = plan.time;
   return run_load(kind, server.ports, server.id(), timed);
 }
 
 void throughput(const Plan& plan, std::size_t outstanding) {
+  using Kind = ServerProcess::Kind;
   const LoadOptions options{.outstanding = outstanding};
-  const LoadResult bare = measure(plan, RoundTrip::bare, options);
-  const double reference = per_cpu_second(bare);
-  print(plan, "bare", outstanding, bare, 0);
-  print(plan, "echo", outstanding, measure(plan, RoundTrip::echo, options), reference);
-  print(plan, "confirm", outstanding, measure(plan, RoundTrip::confirm, options), reference);
+  const LoadResult stream = measure(plan, Kind::stream_echo, RoundTrip::bare, options);
+  const LoadResult message = measure(plan, Kind::message_echo, RoundTrip::bare, options);
+  const Reference reference{per_cpu_second(message), per_cpu_second(stream)};
+  print(plan, "stream_echo", outstanding, stream, reference);
+  print(plan, "message_echo", outstanding, message, reference);
+  print(plan, "echo", outstanding, measure(plan, Kind::sis, RoundTrip::echo, options), reference);
+  print(plan, "confirm", outstanding, measure(plan, Kind::sis, RoundTrip::confirm, options),
+        reference);
 }
 
 void latency(const Plan& plan, double per_second) {
   const LoadOptions options{.outstanding = 0, .per_second = per_second};
-  print(plan, "half_load", 0, measure(plan, RoundTrip::echo, options), 0);
+  print(plan, "half_load", 0, measure(plan, ServerProcess::Kind::sis, RoundTrip::echo, options),
+        {});
 }
 
 void number(const Plan& plan, const char* name, const char* unit, double value) {
@@ -193,27 +224,49 @@ void number(const Plan& plan, const char* name, const char* unit, double value) 
   std::fflush(stdout);
 }
 
-void idle(const Plan& plan) {
-  ServerProcess server(ServerProcess::Kind::sis);
-  IdleClients clients(server.ports, 16);
+/// The server that is looked at: one of ours, or a daemon that runs already.
+struct Subject {
+  int process = 0;
+  std::uint16_t port = 0;
+};
+
+void idle(const Plan& plan, const Subject& subject) {
+  IdleClients clients(subject.port, kClients);
   ::usleep(500'000);
-  const double before = cpu_seconds(server.id());
+  const double before = cpu_seconds(subject.process);
   const auto began = std::chrono::steady_clock::now();
   ::usleep(static_cast<useconds_t>(plan.time.count() / 1000));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
-  number(plan, "idle", "cpu_percent", 100 * (cpu_seconds(server.id()) - before) / took.count());
+  number(plan, "idle", "cpu_percent", 100 * (cpu_seconds(subject.process) - before) / took.count());
+}
+
+void full_of(const Plan& plan, const Subject& subject, std::size_t octets,
+             const std::function<void()>& hold) {
+  IdleClients clients(subject.port, kClients);
+  if (octets == kUpduOctets[0]) {
+    number(plan, "memory_empty", "resident_mib", resident_mib(subject.process));
+  }
+  hold();
+  clients.fill(octets);
+  number(plan, ("memory_full_of_" + std::to_string(octets)).c_str(), "resident_mib",
+         resident_mib(subject.process));
 }
 
 void memory(const Plan& plan) {
-  for (const std::size_t octets : {16, 256, 2048}) {
+  for (const std::size_t octets : kUpduOctets) {
     ServerProcess server(ServerProcess::Kind::sis);
-    IdleClients clients(server.ports, 16);
-    if (octets == 16) number(plan, "memory_empty", "resident_mib", resident_mib(server.id()));
-    server.command('h');
-    clients.fill(octets);
-    number(plan, ("memory_full_of_" + std::to_string(octets)).c_str(), "resident_mib",
-           resident_mib(server.id()));
+    full_of(plan, {server.id(), server.ports[0]}, octets, [&] { server.command('h'); });
   }
+}
+
+/// A daemon whose link partner is away, so that what it takes in stays.
+void running_daemon(const Plan& plan, const Subject& subject) {
+  idle(plan, subject);
+  for (const std::size_t octets : kUpduOctets) {
+    full_of(plan, subject, octets, [] {});
+    ::usleep(500'000);  // the clients are gone, and what they left
+  }
+  number(plan, "memory_after", "resident_mib", resident_mib(subject.process));
 }
 
 }  // namespace
@@ -221,12 +274,18 @@ void memory(const Plan& plan) {
 
 int main(int argc, char** argv) {
   using namespace s5066::bench;
-  const Arguments arguments(argc, argv, {"only", "outstanding", "rate"}, {"json", "quick"});
+  const Arguments arguments(argc, argv, {"only", "outstanding", "rate", "pid", "port"},
+                            {"json", "quick"});
   const Plan plan{.json = arguments.has("json"),
                   .time = std::chrono::seconds(arguments.has("quick") ? 1 : 10)};
   const std::string only = arguments.text("only", "");
   const auto wanted = [&](const char* part) { return only.empty() || only == part; };
   pin(kLoadCore);
+  if (const double process = arguments.number("pid", 0); process > 0) {
+    running_daemon(
+        plan, {static_cast<int>(process), static_cast<std::uint16_t>(arguments.number("port", 0))});
+    return 0;
+  }
   if (wanted("throughput")) {
     for (const std::size_t outstanding : {1, 8, 64}) {
       const double given = arguments.number("outstanding", 0);
@@ -235,6 +294,9 @@ int main(int argc, char** argv) {
     }
   }
   if (wanted("latency")) latency(plan, arguments.number("rate", 10'000));
-  if (wanted("idle")) idle(plan);
+  if (wanted("idle")) {
+    ServerProcess server(ServerProcess::Kind::sis);
+    idle(plan, {server.id(), server.ports[0]});
+  }
   if (wanted("memory")) memory(plan);
 }
