@@ -129,6 +129,26 @@ Answer random_answer(Rng& rng) {
   return p;
 }
 
+/// Of a type that carries a U_PDU or a part of one, normal or expedited.
+template <typename P>
+Primitive random_data(Rng& rng) {
+  if constexpr (requires(P p) { p.time_to_live; }) {
+    return random_request<P>(rng);
+  } else if constexpr (requires(P p) { p.errored; }) {
+    return random_indication<P>(rng);
+  } else if constexpr (requires(P p) { p.updu_part; }) {
+    return random_answer<P>(rng);
+  } else {
+    return P{};
+  }
+}
+template <typename... P>
+Primitive random_data(Rng& rng, Type type, std::variant<P...>*) {
+  Primitive made;
+  ((sis::type_of(P{}) == type ? void(made = random_data<P>(rng)) : void()), ...);
+  return made;
+}
+
 Primitive random_primitive(Rng& rng, Type type) {
   const auto octet = [&rng] { return static_cast<std::uint8_t>(rng.below(256)); };
   switch (type) {
@@ -171,24 +191,9 @@ Primitive random_primitive(Rng& rng, Type type) {
       return sis::ManagementRequest{octet(), random_octets(rng, 300)};
     case Type::management_indication:
       return sis::ManagementIndication{octet(), random_octets(rng, 300)};
-    case Type::unidata_request:
-      return random_request<sis::UnidataRequest>(rng);
-    case Type::unidata_indication:
-      return random_indication<sis::UnidataIndication>(rng);
-    case Type::unidata_request_confirm:
-      return random_answer<sis::UnidataRequestConfirm>(rng);
-    case Type::unidata_request_rejected:
-      return random_answer<sis::UnidataRequestRejected>(rng);
-    case Type::expedited_request:
-      return random_request<sis::ExpeditedUnidataRequest>(rng);
-    case Type::expedited_indication:
-      return random_indication<sis::ExpeditedUnidataIndication>(rng);
-    case Type::expedited_request_confirm:
-      return random_answer<sis::ExpeditedUnidataRequestConfirm>(rng);
-    case Type::expedited_request_rejected:
-      return random_answer<sis::ExpeditedUnidataRequestRejected>(rng);
+    default:
+      return random_data(rng, type, static_cast<Primitive*>(nullptr));
   }
-  return sis::KeepAlive{};
 }
 
 // --- Tests ---------------------------------------------------------------------------------------

@@ -1,13 +1,18 @@
 // SIS clients that do not keep to the rules, while another client's transfer goes on.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+
 #include "sis/codec.h"
+#include "tests/live/hand_client.h"
 #include "tests/live/pair.h"
 
 namespace s5066::live {
@@ -31,6 +36,27 @@ class RawClient {
   void send(ByteSpan octets) {
     (void)!::send(socket_, octets.data(), octets.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   }
+  /// As much as the socket takes, all of it whole copies of `octets`.
+  void fill_with(const Bytes& octets) {
+    for (;;) {
+      if (unsent_.empty()) unsent_ = octets;
+      const ssize_t n =
+          ::send(socket_, unsent_.data(), unsent_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (n < 0) {
+        reset_ = reset_ || (errno != EAGAIN);
+        return;
+      }
+      unsent_.erase(unsent_.begin(), unsent_.begin() + n);
+    }
+  }
+  /// The server has ended the connection, as a client notices that sends and never reads.
+  bool is_reset() const { return reset_; }
+  /// From now on nothing reaches us, and so nothing is acknowledged either.
+  void lose_network() {
+    sock_filter nothing[] = {{BPF_RET | BPF_K, 0, 0, 0}};
+    const sock_fprog filter{1, nothing};
+    ASSERT_EQ(::setsockopt(socket_, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter), 0);
+  }
   /// The server has closed the connection; reads and forgets what came before.
   bool is_closed() {
     pollfd poll{socket_, POLLIN, 0};
@@ -46,6 +72,8 @@ class RawClient {
  private:
   int socket_;
   bool connected_ = false;
+  Bytes unsent_;
+  bool reset_ = false;
 };
 
 TEST(LiveClients, garbage_halves_and_silence_leave_a_transfer_alone) {
@@ -74,6 +102,107 @@ TEST(LiveClients, garbage_halves_and_silence_leave_a_transfer_alone) {
   EXPECT_TRUE(await([&] { return half.is_closed(); }));
   EXPECT_TRUE(await([&] { return silent.is_closed(); }));
   EXPECT_EQ(pair.process("alpha").stop(), 0);
+}
+
+/// The resident memory of a process, in octets.
+std::size_t resident_octets(const std::string& status) {
+  const std::size_t at = status.find("VmRSS:");
+  return at == std::string::npos ? 0 : 1024 * std::stoul(status.substr(at + 6));
+}
+
+constexpr Address kAlpha{0x01020001};
+
+Bytes request_to_itself(SapId sap, std::size_t octets) {
+  Bytes frame;
+  encode(sis::Primitive{sis::UnidataRequest{
+             .destination_sap = sap, .destination = kAlpha, .updu = Bytes(octets, 0x55)}},
+         frame);
+  return frame;
+}
+
+// A.2.1.14(5): it is ended at the limit of what it may leave unread.
+TEST(LiveClients, one_that_never_reads_is_ended_and_takes_nothing_from_an_honest_one) {
+  constexpr std::size_t kUnreadMax = 256 * 1024;
+  Pair pair;
+  // Time stands still while the other station is missing, and with it what the rates allow.
+  pair.configure_sis("alpha",
+                     "limits { primitives_per_second_max: 0 octets_per_second_max: 0 "
+                     "unread_octets_max: " +
+                         std::to_string(kUnreadMax) + " }");
+  ASSERT_NO_FATAL_FAILURE(pair.start_node("alpha"));
+  HandClient honest(pair.sis_port("alpha"));
+  honest.bind(SapId{5});
+  const auto is_served = [&] {
+    honest.send(
+        sis::UnidataRequest{.destination_sap = SapId{5}, .destination = kAlpha, .updu = {1, 2, 3}});
+    return honest.next<sis::UnidataIndication>().updu == Bytes({1, 2, 3});
+  };
+  ASSERT_TRUE(is_served());
+  const auto status = [&] {
+    return text_of("/proc/" + std::to_string(pair.process("alpha").id()) + "/status");
+  };
+  const std::size_t before = resident_octets(status());
+  std::size_t most = before;
+
+  RawClient deaf(pair.sis_port("alpha"));
+  Bytes bind;
+  encode(sis::Primitive{sis::BindRequest{
+             .sap = SapId{7}, .rank = 5, .service = {.mode = sis::TransmissionMode::arq}}},
+         bind);
+  deaf.send(bind);
+  const Bytes request = request_to_itself(SapId{7}, sis::kMtu);
+  EXPECT_TRUE(await([&] {
+    deaf.fill_with(request);
+    EXPECT_TRUE(is_served());
+    most = std::max(most, resident_octets(status()));
+    return deaf.is_reset();
+  }));
+  EXPECT_TRUE(is_served());
+  // What it may leave unread twice over, what was read from it ahead, and some room.
+  EXPECT_LT(most - before, 2 * kUnreadMax + 256 * 1024 + 2 * 1024 * 1024);
+}
+
+// TCP keep-alive and TCP_USER_TIMEOUT: whether the server has something for it or not.
+TEST(LiveClients, one_whose_network_has_vanished_loses_its_sap) {
+  Pair pair;
+  pair.configure_sis("alpha", "limits { dead_peer_timeout_s: 8 }");
+  ASSERT_NO_FATAL_FAILURE(pair.start_node("alpha"));
+  HandClient honest(pair.sis_port("alpha"));
+  honest.bind(SapId{5});
+  for (const bool has_news : {false, true}) {
+    const SapId sap{static_cast<std::uint8_t>(has_news ? 8 : 7)};
+    RawClient vanishing(pair.sis_port("alpha"));
+    Bytes octets;
+    encode(sis::Primitive{sis::BindRequest{
+               .sap = sap, .rank = 5, .service = {.mode = sis::TransmissionMode::arq}}},
+           octets);
+    vanishing.send(octets);
+    HandClient next(pair.sis_port("alpha"));
+    const auto bind_next = [&] {
+      next.send(
+          sis::BindRequest{.sap = sap, .rank = 5, .service = {.mode = sis::TransmissionMode::arq}});
+    };
+    ASSERT_TRUE(
+        await([&] { return pair.counter("alpha", "clients_bound") >= (has_news ? 4 : 2); }));
+    vanishing.lose_network();
+    bind_next();
+    next.next<sis::BindRejected>();  // the SAP is not free yet
+    if (has_news) {
+      honest.send(
+          sis::UnidataRequest{.destination_sap = sap, .destination = kAlpha, .updu = {1, 2, 3}});
+    }
+    const std::string gone = "sis_client_gone";
+    const auto times_gone = [&] {
+      std::size_t times = 0;
+      const std::string log = pair.log("alpha");
+      for (auto at = log.find(gone); at != std::string::npos; at = log.find(gone, at + 1)) ++times;
+      return times;
+    };
+    const std::size_t before = times_gone();
+    EXPECT_TRUE(await([&] { return times_gone() > before; })) << pair.log("alpha");
+    bind_next();
+    next.next<sis::BindAccepted>();
+  }
 }
 
 TEST(LiveClients, a_control_client_that_says_nothing_holds_up_nobody) {

@@ -58,7 +58,7 @@ std::size_t starts_logged(const std::string& log) {
 }
 }  // namespace
 
-Pair::Pair() {
+Pair::Pair(std::vector<std::string> cable_options) : cable_options_(std::move(cable_options)) {
   for (const char* directory : {"alpha-spool", "alpha-inbox", "bravo-spool", "bravo-inbox"}) {
     ::mkdir((folder_ / directory).c_str(), 0777);
     ::chmod((folder_ / directory).c_str(), 0777);
@@ -83,7 +83,10 @@ void Pair::start(const std::string& name, const std::vector<std::string>& comman
 
 void Pair::start_cable() {
   fs::remove(folder_ / "cable.sock");
-  start("cable", {S5066_HFMODEM, "cable", "--socket", "cable.sock", "--pace", "max"});
+  std::vector<std::string> command = {S5066_HFMODEM, "cable",  "--socket",
+                                      "cable.sock",  "--pace", "max"};
+  command.insert(command.end(), cable_options_.begin(), cable_options_.end());
+  start("cable", command);
   ASSERT_TRUE(await([&] { return fs::exists(folder_ / "cable.sock"); }));
 }
 
@@ -93,6 +96,7 @@ void Pair::start_node(const std::string& name) {
     text = std::regex_replace(text, std::regex("port: 0"), "port: " + std::to_string(port_[name]));
   }
   text = std::regex_replace(text, std::regex("modem \\{"), "modem {\n" + modem_text_[name]);
+  text = std::regex_replace(text, std::regex("sis \\{"), "sis {\n" + sis_text_[name]);
   folder_.write(name + "-node.textproto", text + node_text_[name]);
   start(name, {S5066_S5066D, "--config", name + "-node.textproto", "--capture", name + ".pcap"});
   ASSERT_TRUE(await([&] { return !ask(name, "status").empty() || !process(name).running(); }));
@@ -102,6 +106,10 @@ void Pair::start_node(const std::string& name) {
 
 void Pair::configure_modem(const std::string& name, const std::string& text) {
   modem_text_[name] += text + "\n";
+}
+
+void Pair::configure_sis(const std::string& name, const std::string& text) {
+  sis_text_[name] += text + "\n";
 }
 
 void Pair::configure_node(const std::string& name, const std::string& text) {

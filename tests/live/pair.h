@@ -33,8 +33,8 @@ std::string json_value(const std::string& json, const std::string& key, std::siz
 
 class Pair {
  public:
-  /// Starts the cable; the stations wait for start_node().
-  Pair();
+  /// Starts the cable, with these options besides; the stations wait for start_node().
+  explicit Pair(std::vector<std::string> cable_options = {});
   ~Pair();
 
   void start_cable();
@@ -43,6 +43,8 @@ class Pair {
   void start_node(const std::string& name);
   /// Puts `reopen_attempts_max` and the like into the modem's part, before the node starts.
   void configure_modem(const std::string& name, const std::string& text);
+  /// Puts text into the part for the SIS port, before the node starts.
+  void configure_sis(const std::string& name, const std::string& text);
   /// More text for the node's configuration, before it starts.
   void configure_node(const std::string& name, const std::string& text);
   /// More text for the relay's configuration, before it starts.
@@ -78,9 +80,11 @@ class Pair {
              bool unprivileged = false);
 
   Folder folder_;
+  std::vector<std::string> cable_options_;
   std::map<std::string, std::uint16_t> port_;        // of the nodes
   std::map<std::string, std::uint16_t> relay_port_;  // where a relay connects, if elsewhere
   std::map<std::string, std::string> modem_text_;
+  std::map<std::string, std::string> sis_text_;
   std::map<std::string, std::string> node_text_;
   std::map<std::string, std::string> relay_text_;
   std::map<std::string, Process> processes_;

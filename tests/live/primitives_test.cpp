@@ -2,99 +2,26 @@
 // shown by a dissector that is not ours with the same values.
 #include <gtest/gtest.h>
 
-#include <array>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/write.hpp>
-#include <optional>
 #include <set>
 #include <vector>
 
-#include "sis/codec.h"
-#include "sis/framer.h"
-#include "sis/text.h"
+#include "tests/live/hand_client.h"
 #include "tests/live/pair.h"
-#include "tests/live/sis_tap.h"
 
 namespace s5066::live {
 namespace {
 
 using namespace sis;
-using boost::asio::ip::tcp;
 
 constexpr Address kAlpha{0x01020001};
 constexpr Address kBravo{0x01020002};
 constexpr SapId kSap{5};
 constexpr SapId kUnboundSap{9};
 
-/// Speaks primitives by hand, over a tap of its own.
-class HandClient {
- public:
-  explicit HandClient(std::uint16_t server_port) : tap_(server_port), socket_(io_) {
-    socket_.connect(tcp::endpoint(boost::asio::ip::address_v4::loopback(), tap_.port()));
-    socket_.non_blocking(true);
-  }
-
-  void send(const Primitive& primitive) {
-    Bytes octets;
-    encode(primitive, octets);
-    boost::asio::write(socket_, boost::asio::buffer(octets));
-  }
-
-  /// Waits for the next of its type; what comes before it is passed over.
-  template <typename T>
-  T next() {
-    std::optional<T> found;
-    live::await([&] {
-      read();
-      while (at_ < received_.size() && !found) {
-        if (const T* p = std::get_if<T>(&received_[at_++])) found = *p;
-      }
-      return found.has_value();
-    });
-    EXPECT_TRUE(found) << to_string(type_of(T{})) << " did not come";
-    return found.value_or(T{});
-  }
-  /// Like next(), after `request`.
-  template <typename T>
-  T ask(const Primitive& request) {
-    send(request);
-    return next<T>();
-  }
-
-  void bind(SapId sap = kSap, std::uint8_t rank = 3) {
-    const BindRequest request{.sap = sap, .rank = rank, .service = {.mode = TransmissionMode::arq}};
-    EXPECT_EQ(ask<BindAccepted>(request), (BindAccepted{.sap = sap, .mtu = kMtu}));
-  }
-
-  const SisTap& tap() const { return tap_; }
-
- private:
-  void read() {
-    std::array<std::uint8_t, 4096> in;
-    boost::system::error_code code;
-    const std::size_t size = socket_.read_some(boost::asio::buffer(in), code);
-    if (code) return;
-    framer_.push(ByteSpan(in).first(size));
-    while (const auto item = framer_.poll()) {
-      auto primitive = decode(std::get<Framer::Frame>(*item).body);
-      ASSERT_TRUE(primitive.ok());
-      received_.push_back(*std::move(primitive));
-    }
-  }
-
-  SisTap tap_;
-  boost::asio::io_context io_;
-  tcp::socket socket_;
-  Framer framer_;
-  std::vector<Primitive> received_;
-  std::size_t at_ = 0;
-};
-
 /// Two servers, and the types of all primitives that have passed their clients' taps.
 class LivePrimitives : public testing::Test {
  protected:
-  LivePrimitives() {
+  explicit LivePrimitives(const std::vector<std::string>& cable = {}) : pair(cable) {
     for (const char* name : {"alpha", "bravo"}) {
       pair.configure_node(name,
                           "subnet_access { bind { allow_rank_15: true } "
@@ -142,8 +69,8 @@ TEST_F(LivePrimitives, binds_keep_alives_and_data_of_all_services) {
   HandClient b(pair.sis_port("bravo"));
 
   a.ask<KeepAlive>(KeepAlive{});
-  a.bind();
-  b.bind();
+  a.bind(kSap);
+  b.bind(kSap);
   EXPECT_EQ(rival.ask<BindRejected>(
                 BindRequest{.sap = kSap, .rank = 3, .service = {.mode = TransmissionMode::arq}}),
             BindRejected{BindRejectReason::sap_already_allocated});
@@ -187,7 +114,7 @@ TEST_F(LivePrimitives, binds_keep_alives_and_data_of_all_services) {
   EXPECT_EQ(heard.updu, to_all.updu);
 
   a.send(UnbindRequest{});
-  a.bind();
+  a.bind(kSap);
   // To a station that is not there: they wait until the server gives them up.
   for (int i = 0; i < 17; ++i) {
     UnidataRequest held = data("held", kSap, Address{0x01020009});
@@ -211,8 +138,8 @@ TEST_F(LivePrimitives, binds_keep_alives_and_data_of_all_services) {
 TEST_F(LivePrimitives, hard_links_from_both_ends) {
   HandClient a(pair.sis_port("alpha"));
   HandClient b(pair.sis_port("bravo"));
-  a.bind();
-  b.bind();
+  a.bind(kSap);
+  b.bind(kSap);
   const HardLink link{HardLinkType::full_bandwidth, 1, kSap, kBravo};
   const HardLink from_a{HardLinkType::full_bandwidth, 1, kSap, kAlpha};
 
@@ -239,7 +166,7 @@ TEST_F(LivePrimitives, hard_links_from_both_ends) {
 TEST_F(LivePrimitives, management_messages_and_what_the_node_may_do) {
   HandClient a(pair.sis_port("alpha"));
   HandClient manager(pair.sis_port("alpha"));
-  a.bind();
+  a.bind(kSap);
   manager.bind(SapId{3}, 15);
   const auto text = [](std::string_view words) { return Bytes(words.begin(), words.end()); };
 
@@ -253,6 +180,38 @@ TEST_F(LivePrimitives, management_messages_and_what_the_node_may_do) {
 
   expect_shown({&a, &manager},
                {Type::management_request, Type::management_indication, Type::subnet_availability});
+}
+
+/// The same over a channel with noise: a segment is damaged now and then, and a header.
+class LiveDamage : public LivePrimitives {
+ protected:
+  LiveDamage() : LivePrimitives({"--channel", "awgn", "--snr-db", "6.5"}) {}
+};
+
+// A.2.1.9(7)-(9): the lists of what is wrong, from the air to the client's socket.
+TEST_F(LiveDamage, non_arq_with_errors_shows_errored_and_missing_blocks) {
+  HandClient a(pair.sis_port("alpha"));
+  HandClient b(pair.sis_port("bravo"));
+  a.bind(kSap, 3, TransmissionMode::nonarq);
+  b.bind(kSap, 3, TransmissionMode::nonarq_with_errors);
+  UnidataRequest request = data(noise(kMtu, 4));
+  request.delivery = {.mode = TransmissionMode::nonarq};
+  // More than it takes; those whose first segment is damaged do not arrive at all.
+  constexpr int kSent = 100;
+  for (int i = 0; i < kSent; ++i) a.send(request);
+
+  bool errored = false;
+  bool missing = false;
+  while (!(errored && missing) && !HasFailure()) {
+    const auto shown = b.next<UnidataIndication>();
+    const bool damaged = !shown.errored.empty() || !shown.missing.empty();
+    EXPECT_EQ(shown.mode,
+              damaged ? TransmissionMode::nonarq_with_errors : TransmissionMode::nonarq);
+    EXPECT_TRUE(damaged || shown.updu == request.updu);
+    errored = errored || !shown.errored.empty();
+    missing = missing || !shown.missing.empty();
+  }
+  expect_shown({&a, &b}, {Type::unidata_indication});
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ class Process {
   Process& operator=(Process&&) = delete;
 
   bool running();
+  pid_t id() const { return pid_; }
   void signal(int number);
   /// The exit status, or 128 + the signal that ended it. Nothing when patience ran out.
   std::optional<int> wait();

@@ -145,22 +145,36 @@ void check(Check& c, const sis::ManagementIndication& p) {
   c.octets("s5066sis.19.body", p.body);
 }
 
+// What follows is for normal and expedited data alike; only their types differ, and priority, which
+// expedited data does not have.
+
+/// "20" for S_UNIDATA_REQUEST.
+template <typename P>
+std::string type_digits() {
+  return std::to_string(static_cast<int>(sis::type_of(P{})));
+}
+template <typename P>
+void check_priority(Check& c, const P& p) {
+  if constexpr (requires { p.priority; }) {
+    c.number(type_digits<P>() + ".priority", p.priority);
+  } else {
+    c.number(type_digits<P>() + ".unused", 0);
+  }
+}
+
 template <typename Request>
-void check_request(Check& c, const std::string& type, const Request& p) {
+requires requires(Request p) {
+  p.time_to_live;
+}
+void check(Check& c, const Request& p) {
+  const std::string type = type_digits<Request>();
+  check_priority(c, p);
   c.number(type + ".sapid", p.destination_sap.value);
   c.addresses({p.destination});
   c.delivery(p.delivery);
   c.number(type + ".ttl", p.time_to_live);
   c.number(type + ".size", p.updu.size());
   if (!has_client_header(p.destination_sap)) c.octets("data.data", p.updu);
-}
-void check(Check& c, const sis::UnidataRequest& p) {
-  c.number("20.priority", p.priority);
-  check_request(c, "20", p);
-}
-void check(Check& c, const sis::ExpeditedUnidataRequest& p) {
-  c.number("24.unused", 0);
-  check_request(c, "24", p);
 }
 
 /// One list of blocks, as the dissector shows it: the count, then pointers and sizes.
@@ -177,7 +191,12 @@ void check_blocks(Check& c, const std::string& prefix, const std::vector<OctetRa
 }
 
 template <typename Indication>
-void check_indication(Check& c, const std::string& type, const Indication& p) {
+requires requires(Indication p) {
+  p.errored;
+}
+void check(Check& c, const Indication& p) {
+  const std::string type = type_digits<Indication>();
+  check_priority(c, p);
   c.number(type + ".sapid", p.destination_sap.value);
   c.number(type + ".txmode", p.mode);
   c.number(type + ".src_sapid", p.source_sap.value);
@@ -193,17 +212,13 @@ void check_indication(Check& c, const std::string& type, const Indication& p) {
   }
   if (!has_client_header(p.destination_sap)) c.octets("data.data", p.updu);
 }
-void check(Check& c, const sis::UnidataIndication& p) {
-  c.number("21.priority", p.priority);
-  check_indication(c, "21", p);
-}
-void check(Check& c, const sis::ExpeditedUnidataIndication& p) {
-  c.number("25.unused", 0);
-  check_indication(c, "25", p);
-}
 
 template <typename Answer>
-void check_answer(Check& c, const std::string& type, const Answer& p) {
+requires requires(Answer p) {
+  p.updu_part;
+}
+void check(Check& c, const Answer& p) {
+  const std::string type = type_digits<Answer>();
   if constexpr (requires { p.reason; }) {
     c.number(type + ".reason", p.reason);
   } else {
@@ -213,18 +228,6 @@ void check_answer(Check& c, const std::string& type, const Answer& p) {
   c.addresses({p.destination});
   c.number(type + ".size", p.updu_part.size());
   c.octets("s5066sis." + type + ".data", p.updu_part);
-}
-void check(Check& c, const sis::UnidataRequestConfirm& p) {
-  check_answer(c, "22", p);
-}
-void check(Check& c, const sis::UnidataRequestRejected& p) {
-  check_answer(c, "23", p);
-}
-void check(Check& c, const sis::ExpeditedUnidataRequestConfirm& p) {
-  check_answer(c, "26", p);
-}
-void check(Check& c, const sis::ExpeditedUnidataRequestRejected& p) {
-  check_answer(c, "27", p);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <list>
 
-#include "tests/unit/runtime/certificates.h"
+#include "tests/support/certificates.h"
 #include "tests/unit/runtime/sis_rig.h"
 
 namespace s5066::runtime {

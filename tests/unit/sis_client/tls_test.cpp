@@ -16,7 +16,7 @@
 #include "sis/client.h"
 #include "sis/codec.h"
 #include "sis/framer.h"
-#include "tests/unit/runtime/certificates.h"
+#include "tests/support/certificates.h"
 
 namespace s5066::sis {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/unit/runtime/certificates.h"
+#include "tests/support/certificates.h"
 
 #include <openssl/ec.h>
 #include <openssl/pem.h>
