@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "gateways/common/file_name.h"
-#include "gateways/common/migrations.h"
 #include "s5066d/base/assert.h"
 
 namespace s5066::gateways {
@@ -60,41 +59,12 @@ Result<SpoolItem> read_item(const Statement& row) {
 }  // namespace
 
 Result<SqliteStore> SqliteStore::open(const Config& config) {
-  auto db = Database::open({.path = config.path, .vfs = config.vfs});
+  auto db = open_spool({.path = config.path, .vfs = config.vfs});
   if (!db) return db.error();
-  SqliteStore store(config, std::move(db).value());
-  for (const char* pragma :
-       {"PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON"}) {
-    if (auto set = store.db_.execute(pragma); !set) return set.error();
-  }
-  if (auto migrated = store.migrate(); !migrated) return migrated.error();
-  return store;
-}
-
-Result<void> SqliteStore::migrate() {
-  auto transaction = Transaction::begin(db_);
-  if (!transaction) return transaction.error();
-  std::int64_t current = 0;
-  {
-    auto version = db_.prepare("PRAGMA user_version");
-    if (!version) return version.error();
-    if (auto row = version->step(); !row) return row.error();
-    current = version->integer(0);
-  }
-  const auto steps = migrations();
-  if (current > static_cast<std::int64_t>(steps.size())) {
-    return Error{ErrorCode::unsupported, "spool " + config_.path + " is of a newer version"};
-  }
-  for (const Migration& migration : steps) {
-    if (migration.number <= current) continue;
-    if (auto done = db_.execute(migration.sql); !done) return done;
-    const std::string set = "PRAGMA user_version = " + std::to_string(migration.number);
-    if (auto done = db_.execute(set.c_str()); !done) return done;
-  }
-  auto counter = db_.prepare("INSERT OR IGNORE INTO updu_counter (only, next) VALUES (1, ?)");
+  auto counter = db->prepare("INSERT OR IGNORE INTO updu_counter (only, next) VALUES (1, ?)");
   if (!counter) return counter.error();
-  if (auto done = counter->bind(config_.first_updu_id).run(); !done) return done;
-  return transaction->commit();
+  if (auto done = counter->bind(config.first_updu_id).run(); !done) return done.error();
+  return SqliteStore(config, std::move(db).value());
 }
 
 Result<SpoolId> SqliteStore::enqueue(const NewItem& item) {
@@ -177,6 +147,12 @@ Result<std::uint8_t> SqliteStore::choose_updu_id(const NewItem& item, ByteSpan s
   }
   return Error{ErrorCode::queue_full, "256 files for " + to_string(item.destination) +
                                           " wait or were sent before the same way"};
+}
+
+std::vector<StoreResult> SqliteStore::execute(const std::vector<StoreRequest>& requests) {
+  std::vector<StoreResult> results;
+  for (const StoreRequest& request : requests) results.push_back(execute(request));
+  return results;
 }
 
 StoreResult SqliteStore::execute(const StoreRequest& request) {

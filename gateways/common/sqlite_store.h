@@ -47,7 +47,11 @@ class SqliteStore {
   /// Accepts a file for sending.
   Result<SpoolId> enqueue(const NewItem& item);
 
+  using Request = StoreRequest;
+  using Outcome = StoreResult;
   StoreResult execute(const StoreRequest& request);
+  /// One after the other: what is received becomes a file between two commits.
+  std::vector<StoreResult> execute(const std::vector<StoreRequest>& requests);
 
   Result<std::optional<SpoolItem>> find(SpoolId id);
   /// The youngest rows, youngest first.
@@ -59,7 +63,6 @@ class SqliteStore {
   SqliteStore(const Config& config, Database db)
       : config_(config), db_(std::move(db)), inbox_(config.inbox, config.inbox_hook) {}
 
-  Result<void> migrate();
   Result<std::uint8_t> choose_updu_id(const NewItem& item, ByteSpan sha256);
 
   Result<StoreAnswer> run(const ListOpen& operation);

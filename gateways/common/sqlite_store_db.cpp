@@ -1,5 +1,8 @@
 #include "gateways/common/sqlite_store_db.h"
 
+#include <utility>
+
+#include "gateways/common/migrations.h"
 #include "s5066d/base/assert.h"
 
 namespace s5066::gateways {
@@ -20,6 +23,29 @@ ErrorCode code_of(int sqlite_code) {
     default:
       return ErrorCode::io;
   }
+}
+
+Result<void> migrate(Database& db, const std::string& path) {
+  auto transaction = Transaction::begin(db);
+  if (!transaction) return transaction.error();
+  std::int64_t current = 0;
+  {
+    auto version = db.prepare("PRAGMA user_version");
+    if (!version) return version.error();
+    if (auto row = version->step(); !row) return row.error();
+    current = version->integer(0);
+  }
+  const auto steps = migrations();
+  if (current > static_cast<std::int64_t>(steps.size())) {
+    return Error{ErrorCode::unsupported, "spool " + path + " is of a newer version"};
+  }
+  for (const Migration& migration : steps) {
+    if (migration.number <= current) continue;
+    if (auto done = db.execute(migration.sql); !done) return done;
+    const std::string set = "PRAGMA user_version = " + std::to_string(migration.number);
+    if (auto done = db.execute(set.c_str()); !done) return done;
+  }
+  return transaction->commit();
 }
 
 }  // namespace
@@ -116,6 +142,17 @@ Result<Statement> Database::prepare(std::string_view sql) {
 Error Database::error(const char* what) const {
   const int code = sqlite3_extended_errcode(handle_.get());
   return Error{code_of(code), std::string(what) + ": " + sqlite3_errmsg(handle_.get())};
+}
+
+Result<Database> open_spool(const Database::Options& options) {
+  auto db = Database::open(options);
+  if (!db) return db.error();
+  for (const char* pragma :
+       {"PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON"}) {
+    if (auto set = db->execute(pragma); !set) return set.error();
+  }
+  if (auto migrated = migrate(*db, options.path); !migrated) return migrated.error();
+  return db;
 }
 
 Result<Transaction> Transaction::begin(Database& db) {

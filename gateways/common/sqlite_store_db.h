@@ -67,6 +67,9 @@ class Database {
   std::unique_ptr<sqlite3, Close> handle_;
 };
 
+/// Opens a spool for writing that survives a power cut, and brings its schema up to date.
+Result<Database> open_spool(const Database::Options& options);
+
 /// Takes the write lock at once; rolls back unless committed.
 class Transaction {
  public:

@@ -1,41 +1,78 @@
-// The one thread that touches the spool while a gateway runs: requests in through a bounded queue,
-// results out through a function that posts them to the gateway's own thread.
+// The one thread that touches a spool while a gateway runs: requests in through a bounded queue,
+// results out through a function that posts them to the gateway's own thread. What waits is handed
+// to the store together, so that it may commit once for many.
 #pragma once
 
 #include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <utility>
+#include <vector>
 
-#include "gateways/common/sqlite_store.h"
-#include "gateways/common/store_port.h"
 #include "s5066d/base/bounded_queue.h"
 #include "s5066d/base/result.h"
 
 namespace s5066::gateways {
 
+/// A Store has the types Request and Outcome, and `std::vector<Outcome> execute(const
+/// std::vector<Request>&)` with an outcome for each request in their order.
+template <typename Store>
 class StoreThread {
  public:
-  /// `post` is called on the store's thread, once per request, in the order of the requests.
-  using Post = std::function<void(StoreResult)>;
+  using Request = typename Store::Request;
+  using Outcome = typename Store::Outcome;
+  /// `post` is called on the store's thread, with an outcome for each request, in their order.
+  using Post = std::function<void(std::vector<Outcome>)>;
 
-  StoreThread(SqliteStore store, std::size_t requests_max, Post post);
+  StoreThread(Store store, std::size_t requests_max, Post post)
+      : store_(std::move(store)),
+        post_(std::move(post)),
+        requests_(requests_max),
+        thread_([this] { run(); }) {}
+
   /// Finishes what was accepted, then stops.
-  ~StoreThread();
+  ~StoreThread() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    wake_.notify_one();
+    thread_.join();
+  }
   StoreThread(const StoreThread&) = delete;
   StoreThread& operator=(const StoreThread&) = delete;
 
-  /// `queue_full` when it has too much to do already.
-  Result<void> request(StoreRequest request);
+  /// `queue_full` when it has too much to do already; the request is then as it was.
+  Result<void> request(Request& request) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (requests_.full()) return Error{ErrorCode::queue_full, "store"};
+      static_cast<void>(requests_.push(std::move(request)));
+    }
+    wake_.notify_one();
+    return {};
+  }
 
  private:
-  void run();
+  void run() {
+    while (true) {
+      std::vector<Request> batch;
+      {
+        std::unique_lock lock(mutex_);
+        wake_.wait(lock, [this] { return stopping_ || !requests_.empty(); });
+        while (auto next = requests_.pop()) batch.push_back(*std::move(next));
+      }
+      if (batch.empty()) return;  // stopping, and nothing left to do
+      post_(store_.execute(batch));
+    }
+  }
 
-  SqliteStore store_;
+  Store store_;
   Post post_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  BoundedQueue<StoreRequest> requests_;
+  BoundedQueue<Request> requests_;
   bool stopping_ = false;
   std::thread thread_;  // last: it uses all of the above
 };

@@ -77,9 +77,12 @@ Result<void> RelayService::start() {
   if (auto usable = store->check_inbox(); !usable) return usable;
   if (auto recovered = store->recover(); !recovered) return recovered;
 
-  store_ = std::make_unique<gateways::StoreThread>(
-      std::move(store).value(), kStoreRequestsMax, [this](gateways::StoreResult result) {
-        asio::post(io_, [this, result = std::move(result)] { on_store_result(result); });
+  store_ = std::make_unique<gateways::StoreThread<gateways::SqliteStore>>(
+      std::move(store).value(), kStoreRequestsMax,
+      [this](std::vector<gateways::StoreResult> results) {
+        asio::post(io_, [this, results = std::move(results)] {
+          for (const gateways::StoreResult& result : results) on_store_result(result);
+        });
       });
   control_ = std::make_unique<gateways::ControlSocket>(
       io_, control_socket_path(config_),

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "gateways/common/control_socket.h"
+#include "gateways/common/sqlite_store.h"
 #include "gateways/common/store_thread.h"
 #include "gateways/file_relay/relay_config.h"
 #include "gateways/file_relay/relay_core.h"
@@ -66,7 +67,7 @@ class RelayService {
   std::map<sis::RequestId, gateways::SisRequestId> requests_;
   std::unique_ptr<gateways::ControlSocket> control_;
   std::unique_ptr<sis::Client> client_;
-  std::unique_ptr<gateways::StoreThread> store_;
+  std::unique_ptr<gateways::StoreThread<gateways::SqliteStore>> store_;
 };
 
 }  // namespace s5066::file_relay

@@ -398,12 +398,15 @@ TEST_F(SqliteStoreTest, the_store_thread_answers_in_order_and_finishes_before_it
   std::mutex mutex;
   std::vector<std::uint64_t> answered;
   {
-    StoreThread thread(std::move(*store), 100, [&](StoreResult result) {
-      const std::lock_guard lock(mutex);
-      answered.push_back(result.ticket.value);
-    });
+    StoreThread<SqliteStore> thread(std::move(*store), 100,
+                                    [&](const std::vector<StoreResult>& results) {
+                                      const std::lock_guard lock(mutex);
+                                      for (const StoreResult& result : results)
+                                        answered.push_back(result.ticket.value);
+                                    });
     for (std::uint64_t i = 1; i <= 100; ++i) {
-      ASSERT_TRUE(thread.request({StoreTicket{i}, ListOpen{{}, 10}}));
+      StoreRequest request{StoreTicket{i}, ListOpen{{}, 10}};
+      ASSERT_TRUE(thread.request(request));
     }
   }
   ASSERT_EQ(answered.size(), 100u);
@@ -415,20 +418,24 @@ TEST_F(SqliteStoreTest, the_store_thread_refuses_the_request_after_the_last_that
   std::condition_variable changed;
   bool in_post = false;
   bool go_on = false;
-  StoreThread thread(std::move(*store), 2, [&](StoreResult) {
+  StoreThread<SqliteStore> thread(std::move(*store), 2, [&](const std::vector<StoreResult>&) {
     std::unique_lock lock(mutex);
     in_post = true;
     changed.notify_all();
     changed.wait(lock, [&] { return go_on; });
   });
-  ASSERT_TRUE(thread.request({StoreTicket{1}, ListOpen{{}, 1}}));
+  const auto ask_thread = [&](std::uint64_t ticket) {
+    StoreRequest request{StoreTicket{ticket}, ListOpen{{}, 1}};
+    return thread.request(request).ok();
+  };
+  ASSERT_TRUE(ask_thread(1));
   {
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return in_post; });  // the queue is empty, its thread is busy
   }
-  EXPECT_TRUE(thread.request({StoreTicket{2}, ListOpen{{}, 1}}));
-  EXPECT_TRUE(thread.request({StoreTicket{3}, ListOpen{{}, 1}}));
-  EXPECT_FALSE(thread.request({StoreTicket{4}, ListOpen{{}, 1}}));
+  EXPECT_TRUE(ask_thread(2));
+  EXPECT_TRUE(ask_thread(3));
+  EXPECT_FALSE(ask_thread(4));
   const std::lock_guard lock(mutex);
   go_on = true;
   changed.notify_all();

@@ -1,0 +1,78 @@
+// All that one s5066-acp142 needs to know, as plain values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gateways/acp142/message_port.h"
+#include "s5066d/base/ids.h"
+#include "s5066d/base/log.h"
+#include "sis/primitives.h"
+
+namespace s5066::acp142 {
+
+struct MailConfig {
+  struct Smtp {
+    std::string address = "127.0.0.1";
+    std::uint16_t port = 2525;  // 0: any; the log says which
+    bool lmtp = false;
+    std::vector<std::string> allow;  // networks; beyond loopback needed
+    std::uint32_t message_octets_max = 16u << 20;
+    std::uint32_t recipients_max = 1000;
+    std::uint32_t connections_max = 200;
+  };
+  struct MailServer {
+    std::string address = "127.0.0.1";
+    std::uint16_t port = 25;
+    bool lmtp = false;
+  };
+  struct Station {
+    std::string name;
+    NodeId node;
+    Address address;
+    bool silent = false;  // in EMCON: takes messages and does not answer
+  };
+  struct Group {
+    std::string name;
+    Address address;
+    std::vector<std::string> stations;
+  };
+  struct RouteEntry {
+    std::string pattern;
+    bool own = false;
+    std::vector<std::string> stations;
+  };
+
+  std::string sis_host = "127.0.0.1";
+  std::uint16_t sis_port = sis::kDefaultPort;
+  std::uint8_t rank = 0;
+
+  std::string spool_directory;  // must exist
+  std::string control_socket;   // empty: control.sock in the spool directory
+  NodeId node;
+  std::string hostname = "localhost";
+  Smtp smtp;
+  MailServer mail_server;
+  std::vector<Station> stations;
+  std::vector<Group> groups;
+  std::vector<RouteEntry> routes;
+
+  std::uint32_t flash_lifetime_s = 3600;  // P_MUL priority 0 to 3
+  std::uint32_t immediate_lifetime_s = 4 * 3600;
+  std::uint32_t priority_lifetime_s = 12 * 3600;
+  std::uint32_t routine_lifetime_s = 48 * 3600;  // 8 and above
+  std::uint32_t retry_min_s = 30;                // to the mail server
+  std::uint32_t retry_max_s = 3600;
+  std::uint32_t dead_min_s = 300;  // after a station let a message expire
+  std::uint32_t dead_max_s = 4 * 3600;
+  std::uint32_t duplicate_window_s = 2 * 86400;
+  std::uint32_t open_mails_max = 200000;
+  std::uint64_t open_octets_max = 4ull << 30;
+  std::uint32_t ack_wait_s = 30;      // from the end of a transmission to its repeat
+  std::uint32_t line_rate_bps = 300;  // until one is measured
+
+  LogLevel log_level = LogLevel::info;
+};
+
+}  // namespace s5066::acp142

@@ -1,0 +1,562 @@
+#include "gateways/acp142/mail_core.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "gateways/acp142/delivery_report.h"
+#include "s5066d/base/assert.h"
+
+namespace s5066::acp142 {
+
+using Kind = MailNews::Kind;
+
+namespace {
+
+bool is_open(const MailTarget& target) {
+  return !gateways::is_final(target.state);
+}
+
+}  // namespace
+
+std::string_view to_string(MailNews::Kind kind) {
+  constexpr std::array<std::string_view, static_cast<std::size_t>(Kind::count)> kNames = {
+      "mail_accepted",   "mail_repeated", "mail_refused",     "mail_submitted", "mail_delivered",
+      "mail_deferred",   "mail_failed",   "mail_expired",     "mail_received",  "mail_not_for_us",
+      "mail_unreadable", "mail_reported", "mail_report_lost", "station_dead",   "store_failed"};
+  S5066_ASSERT(kind < Kind::count);
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+MailCore::MailCore(const Config& config, const AddressTable& table)
+    : config_(config), table_(table) {
+  S5066_ASSERT(!config_.lifetime_s.empty());
+}
+
+// --- The spool -----------------------------------------------------------------------------------
+
+void MailCore::on_start(Instant now) {
+  ask(Resume{utc(now)}, {});
+  purge_at_ = now + config_.purge_every;
+}
+
+// What must not be given up is kept beside its ticket and asked again after a while.
+void MailCore::ask(MailOperation operation, Pending pending) {
+  const StoreTicket ticket{++last_ticket_};
+  const bool once = pending.asked == Asked::mail || pending.asked == Asked::received ||
+                    pending.asked == Asked::take;
+  if (!once) pending.again = operation;
+  pending_.emplace(ticket, std::move(pending));
+  actions_.push_back(MailRequest{ticket, std::move(operation)});
+}
+
+void MailCore::on_store_result(Instant now, const MailResult& result) {
+  const auto found = pending_.find(result.ticket);
+  S5066_ASSERT(found != pending_.end());
+  Pending pending = std::move(found->second);
+  pending_.erase(found);
+  const bool ok = result.answer.ok();
+  if (!ok && result.answer.error().code != ErrorCode::queue_full) {
+    ++stats_.store_errors;
+    news(Kind::store_failed, pending.id, {}, {}, to_string(result.answer.error()));
+  }
+  switch (pending.asked) {
+    case Asked::mail: {
+      --commits_;
+      CommitOutcome outcome = CommitOutcome::committed;
+      if (ok) {
+        const auto& ids = std::get<MailKept>(*result.answer).ids;
+        for (const MailId id : ids) {
+          news(id.value != 0 ? Kind::accepted : Kind::repeated, id, {}, pending.address, {},
+               pending.octets);
+        }
+        ++stats_.accepted;
+      } else {
+        outcome = result.answer.error().code == ErrorCode::queue_full ? CommitOutcome::full
+                                                                      : CommitOutcome::failed;
+        news(Kind::refused, {}, {}, pending.address, to_string(result.answer.error()));
+      }
+      actions_.push_back(AnswerSession{pending.session, outcome});
+      if (ok) on_spool_changed(now);
+      return;
+    }
+    case Asked::received:
+      --receiving_;
+      actions_.push_back(ConfirmReceived{pending.name, ok});
+      if (ok) on_spool_changed(now);
+      return;
+    case Asked::take:
+      taking_[static_cast<std::size_t>(pending.road)] = false;
+      if (ok) {
+        auto items = std::get<TakenMail>(*result.answer).items;
+        return on_taken(now, pending.road, std::move(items));
+      }
+      poll_at_ = now + config_.store_retry;
+      return;
+    case Asked::submission: {
+      if (!ok) break;
+      const auto active = active_.find(pending.id);
+      if (active == active_.end()) return;
+      actions_.push_back(Submit{std::move(active->second.submission)});
+      return;
+    }
+    case Asked::outcome:
+      if (ok) return on_spool_changed(now);
+      break;
+    case Asked::other:
+      if (!ok) break;
+      if (const auto* resumed = std::get_if<Resumed>(&*result.answer)) {
+        last_message_id_ = resumed->last_message_id;
+        for (const StationRow& row : resumed->stations) stations_[row.station] = row;
+        for (const auto& [name, expiry] : resumed->received) {
+          actions_.push_back(Known{name, expiry});
+        }
+        started_ = true;
+        on_spool_changed(now);
+      }
+      return;
+  }
+  retries_.emplace_back(now + config_.store_retry, std::move(pending));
+}
+
+void MailCore::on_spool_changed(Instant now) {
+  take_more(now, Road::air);
+  take_more(now, Road::smtp);
+}
+
+void MailCore::take_more(Instant now, Road road) {
+  bool& taking = taking_[static_cast<std::size_t>(road)];
+  const auto used = static_cast<std::uint32_t>(
+      std::count_if(active_.begin(), active_.end(),
+                    [road](const auto& one) { return one.second.item.road == road; }));
+  const std::uint32_t max = road == Road::air ? config_.air_active_max : config_.smtp_active_max;
+  if (!started_ || taking || used >= max) return;
+  taking = true;
+  Pending pending;
+  pending.asked = Asked::take;
+  pending.road = road;
+  ask(TakeDue{road, utc(now), max - used}, std::move(pending));
+}
+
+void MailCore::on_taken(Instant now, Road road, std::vector<MailItem> items) {
+  const bool some = !items.empty();
+  for (MailItem& item : items) begin(now, std::move(item));
+  poll_at_ = now + config_.spool_poll;
+  if (some) take_more(now, road);
+}
+
+void MailCore::on_deadline(Instant now) {
+  while (!retries_.empty() && retries_.front().first <= now) {
+    Pending pending = std::move(retries_.front().second);
+    retries_.pop_front();
+    MailOperation again = pending.again;
+    ask(std::move(again), std::move(pending));
+  }
+  if (poll_at_ && *poll_at_ <= now) {
+    poll_at_ = now + config_.spool_poll;
+    on_spool_changed(now);
+  }
+  if (started_ && purge_at_ <= now) {
+    purge_at_ = now + config_.purge_every;
+    ask(PurgeMail{utc(now)}, {});
+  }
+}
+
+std::optional<Instant> MailCore::next_deadline() const {
+  std::optional<Instant> next = poll_at_;
+  const auto earlier = [&next](Instant at) { next = next ? std::min(*next, at) : at; };
+  if (!retries_.empty()) earlier(retries_.front().first);
+  if (started_) earlier(purge_at_);
+  return next;
+}
+
+std::optional<MailCore::Action> MailCore::poll_action() {
+  if (actions_.empty()) return std::nullopt;
+  Action action = std::move(actions_.front());
+  actions_.pop_front();
+  return action;
+}
+
+// --- Mail in -------------------------------------------------------------------------------------
+
+void MailCore::on_mail(Instant now, SessionId session, SmtpServerCore::Commit commit,
+                       const std::vector<std::string>& marks) {
+  if (!started_ || commits_ == config_.commits_max) {
+    actions_.push_back(AnswerSession{session, CommitOutcome::failed});
+    return;
+  }
+  Pending pending;
+  pending.asked = Asked::mail;
+  pending.session = session;
+  pending.address = commit.mail.envelope.from.address;
+  pending.octets = commit.mail.content.size();
+  add_trace(now, commit.mail.content, "from " + commit.client + " ", "ESMTP");
+  AcceptMail accept{route(now, std::move(commit.mail), marks), utc(now), {}, {}};
+  ++commits_;
+  ask(std::move(accept), std::move(pending));
+}
+
+// Air and mail server are two roads, so a message for both becomes two in the spool.
+std::vector<NewMail> MailCore::route(Instant now, Mail mail,
+                                     const std::vector<std::string>& marks) {
+  NewMail air;
+  int priority = mt_priority(mail.envelope.from.parameters);
+  if (!find_parameter(mail.envelope.from.parameters, "MT-PRIORITY")) {
+    // RFC 6758: what a server without the extension handed on.
+    const Parameters said{{"MT-PRIORITY", header_field(mail.content, "MT-Priority")}};
+    priority = mt_priority(said);
+    if (priority != 0) mail.envelope.from.parameters.push_back(said[0]);
+  }
+  air.priority = p_mul_priority(priority);
+  air.expiry = expiry_of(now, mail.envelope.from.parameters, air.priority);
+  air.label = header_field(mail.content, "Message-ID").substr(0, 200);
+  air.from = std::move(mail.envelope.from);
+  air.content = std::make_shared<const Bytes>(std::move(mail.content));
+  NewMail own = air;
+  own.road = Road::smtp;
+  for (std::size_t i = 0; i < mail.envelope.recipients.size(); ++i) {
+    const Path& recipient = mail.envelope.recipients[i];
+    const Route* route = table_.find(recipient.address);
+    if (route == nullptr) continue;
+    const std::string mark = i < marks.size() ? marks[i] : std::string();
+    if (route->own) own.targets.push_back({recipient, {}, mark});
+    for (const NodeId station : route->stations) {
+      // A mark for each row, or the second station of a group would pass for a repeat.
+      const std::string row_mark = mark.empty() ? mark : mark + std::to_string(station.value);
+      air.targets.push_back({recipient, station, row_mark});
+    }
+  }
+  std::vector<NewMail> mails;
+  if (!air.targets.empty()) mails.push_back(std::move(air));
+  if (!own.targets.empty()) mails.push_back(std::move(own));
+  return mails;
+}
+
+UtcSeconds MailCore::expiry_of(Instant now, const Parameters& from, std::uint8_t priority) const {
+  const std::size_t last = config_.lifetime_s.size() - 1;
+  const std::int64_t most = config_.lifetime_s[std::min<std::size_t>(priority, last)];
+  const std::string* by = find_parameter(from, "BY");
+  std::int64_t seconds = most;
+  if (by != nullptr && lower_case(*by).find(";r") != std::string::npos) {
+    std::from_chars(by->data(), by->data() + by->size(), seconds);
+  }
+  return {utc(now).value + std::clamp<std::int64_t>(seconds, 1, most)};
+}
+
+void MailCore::add_trace(Instant now, Bytes& content, const std::string& from, const char* with) {
+  const UtcSeconds at = utc(now);
+  const std::string field = "Received: " + from + "by " + config_.hostname + " with " + with +
+                            " id " + std::to_string(at.value) + "." +
+                            std::to_string(++last_trace_) + ";\r\n\t" + mail_date(at) + "\r\n";
+  content.insert(content.begin(), field.begin(), field.end());
+}
+
+void MailCore::on_received(Instant now, const Received& received) {
+  if (!started_ || receiving_ == config_.received_max) {
+    actions_.push_back(ConfirmReceived{received.name, false});
+    return;
+  }
+  const NodeId source = received.name.source;
+  AcceptMail accept;
+  accept.now = utc(now);
+  accept.name = received.name;
+  accept.name_expiry = received.expiry;
+  auto payload = decode_cdt(received.content, config_.inflate);
+  auto mail = payload ? decode_mule(*payload, config_.mule) : payload.error();
+  if (!mail) {
+    // It would be the same again; so it is taken, and dropped (RFC 8494 5.1).
+    ++stats_.unreadable;
+    news(Kind::unreadable, {}, source, {}, to_string(mail.error()), received.content.size());
+  } else {
+    std::erase_if(mail->envelope.recipients, [this](const Path& recipient) {
+      const Route* route = table_.find(recipient.address);
+      return route == nullptr || !route->own;
+    });
+    const std::string from = mail->envelope.from.address;
+    const std::size_t octets = mail->content.size();
+    if (mail->envelope.recipients.empty()) {
+      news(Kind::not_for_us, {}, source, from, {}, octets);
+    } else {
+      ++stats_.received;
+      news(Kind::received, {}, source, from, {}, octets);
+      add_trace(now, mail->content, "", "MULE");
+      accept.mails = route(now, *std::move(mail), {});
+      // Once here it has the time that a mail server has.
+      for (NewMail& one : accept.mails) one.expiry.value = accept.now.value + 2 * 86400;
+    }
+  }
+  Pending pending;
+  pending.asked = Asked::received;
+  pending.name = received.name;
+  ++receiving_;
+  ask(std::move(accept), std::move(pending));
+}
+
+// --- Mail out ------------------------------------------------------------------------------------
+
+void MailCore::begin(Instant now, MailItem item) {
+  if (expire(now, item)) return;
+  const MailId id = item.id;
+  Active& active = active_[id];
+  active = Active{};
+  active.item = std::move(item);
+  if (active.item.road == Road::air) {
+    begin_air(now, active);
+  } else {
+    begin_smtp(active);
+  }
+}
+
+bool MailCore::expire(Instant now, const MailItem& item) {
+  // What P_MUL has under way it ends itself, unless we were away then.
+  if (item.expiry > utc(now)) return false;
+  SaveOutcome outcome{.id = item.id, .changes = {}, .now = utc(now)};
+  std::vector<ReportedRecipient> told;
+  for (const MailTarget& target : item.targets) {
+    if (!is_open(target)) continue;
+    outcome.changes.push_back({target.number, SpoolState::expired, "its time was up"});
+    told.push_back({target.recipient, ReportedRecipient::Action::failed, "5.4.7",
+                    "it could not be delivered in the time allowed"});
+  }
+  ++stats_.expired;
+  news(Kind::expired, item.id, {}, item.from.address);
+  add_report(now, outcome, item, told);
+  save(now, std::move(outcome), item);
+  return true;
+}
+
+void MailCore::begin_air(Instant now, Active& active) {
+  MailItem& item = active.item;
+  Submission& submission = active.submission;
+  std::optional<UtcSeconds> dead_until;
+  for (const MailTarget& target : item.targets) {
+    if (!is_open(target)) continue;
+    StationRow& station = stations_[target.station];
+    station.station = target.station;
+    if (item.message_id == 0 && station.dead_until > utc(now)) {
+      dead_until = dead_until ? std::min(*dead_until, station.dead_until) : station.dead_until;
+      continue;
+    }
+    const auto same = [&](const Destination& d) { return d.node == target.station; };
+    if (std::any_of(submission.destinations.begin(), submission.destinations.end(), same)) continue;
+    const std::uint32_t sequence = item.message_id != 0 ? target.sequence : ++station.sequence;
+    submission.destinations.push_back({target.station, sequence});
+  }
+  if (submission.destinations.empty()) {
+    SaveOutcome outcome{.id = item.id, .changes = {}, .next_try = dead_until, .now = utc(now)};
+    if (!dead_until) outcome.next_try = utc(now);
+    news(Kind::deferred, item.id, {}, item.from.address, "its stations do not answer");
+    save(now, std::move(outcome), item);
+    active_.erase(item.id);
+    return;
+  }
+  std::sort(submission.destinations.begin(), submission.destinations.end(),
+            [](const Destination& a, const Destination& b) { return a.node < b.node; });
+  if (item.message_id == 0) {
+    item.message_id = next_message_id(last_message_id_, utc(now));
+    last_message_id_ = item.message_id;
+  }
+  // All recipients, whoever is done with it: after a restart the octets must be the same.
+  Envelope envelope{item.from, {}};
+  for (const MailTarget& target : item.targets) {
+    const bool there =
+        std::any_of(envelope.recipients.begin(), envelope.recipients.end(),
+                    [&](const Path& known) { return known.address == target.recipient.address; });
+    if (!there) envelope.recipients.push_back(target.recipient);
+  }
+  submission.key = {static_cast<std::uint64_t>(item.id.value)};
+  submission.message_id = item.message_id;
+  submission.priority = item.priority;
+  submission.expiry = item.expiry;
+  submission.block_octets = item.block_octets;
+  submission.content = encode_cdt(encode_mule(envelope, *item.content));
+  active.destinations = submission.destinations;
+  active.waiting_for = submission.destinations.size();
+  Pending pending;
+  pending.asked = Asked::submission;
+  pending.id = item.id;
+  ask(SaveSubmission{item.id, item.message_id, item.block_octets, submission.destinations},
+      std::move(pending));
+}
+
+void MailCore::on_accepted(Instant, MessageKey key, const Accepted& accepted) {
+  const auto found = active_.find(MailId{static_cast<std::int64_t>(key.value)});
+  if (found == active_.end()) return;
+  Active& active = found->second;
+  news(Kind::submitted, active.item.id, {}, active.item.from.address, {}, active.item.size);
+  if (active.item.block_octets == accepted.block_octets) return;
+  active.item.block_octets = accepted.block_octets;
+  ask(SaveSubmission{active.item.id, active.item.message_id, accepted.block_octets,
+                     active.destinations},
+      {});
+}
+
+void MailCore::on_submit_refused(Instant now, MessageKey key, const Error& why) {
+  const auto found = active_.find(MailId{static_cast<std::int64_t>(key.value)});
+  if (found == active_.end()) return;
+  const MailItem item = std::move(found->second.item);
+  active_.erase(found);
+  SaveOutcome outcome{.id = item.id, .changes = {}, .now = utc(now)};
+  outcome.counts_as_attempt = true;
+  if (why.code == ErrorCode::too_large) {
+    std::vector<ReportedRecipient> told;
+    for (const MailTarget& target : item.targets) {
+      if (!is_open(target)) continue;
+      outcome.changes.push_back({target.number, SpoolState::failed, why.detail});
+      told.push_back({target.recipient, ReportedRecipient::Action::failed, "5.3.4", why.detail});
+    }
+    ++stats_.failed;
+    news(Kind::failed, item.id, {}, item.from.address, why.detail);
+    add_report(now, outcome, item, told);
+  } else {
+    const Duration wait = back_off(item.attempts, config_.retry_min, config_.retry_max);
+    outcome.next_try = utc(now + wait);
+    news(Kind::deferred, item.id, {}, item.from.address, to_string(why));
+  }
+  save(now, std::move(outcome), item);
+}
+
+void MailCore::on_destination_ended(Instant now, const DestinationEnded& ended) {
+  const auto found = active_.find(MailId{static_cast<std::int64_t>(ended.key.value)});
+  if (found == active_.end()) return;
+  Active& active = found->second;
+  MailItem& item = active.item;
+  SaveOutcome outcome{.id = item.id, .changes = {}, .now = utc(now)};
+  std::vector<ReportedRecipient> told;
+  const bool reached = ended.outcome == Outcome::delivered || ended.outcome == Outcome::sent;
+  const SpoolState state = reached                             ? SpoolState::delivered
+                           : ended.outcome == Outcome::expired ? SpoolState::expired
+                           : ended.outcome == Outcome::failed  ? SpoolState::deferred
+                                                               : SpoolState::failed;
+  for (MailTarget& target : item.targets) {
+    if (target.station != ended.node || !is_open(target)) continue;
+    target.state = state;
+    target.reason = ended.reason;
+    outcome.changes.push_back({target.number, state, ended.reason});
+    if (state == SpoolState::expired || state == SpoolState::failed) {
+      told.push_back({target.recipient, ReportedRecipient::Action::failed, "5.4.7",
+                      ended.reason.empty() ? "the station did not answer in time" : ended.reason});
+    }
+  }
+  if (outcome.changes.empty()) return;
+  active.waiting_for -= std::min<std::size_t>(active.waiting_for, 1);
+  news(reached                         ? Kind::delivered
+       : state == SpoolState::expired  ? Kind::expired
+       : state == SpoolState::deferred ? Kind::deferred
+                                       : Kind::failed,
+       item.id, ended.node, item.from.address, ended.reason, item.size);
+  stats_.delivered += reached ? 1 : 0;
+  stats_.expired += state == SpoolState::expired ? 1 : 0;
+  note_station(now, ended.node, reached, ended.reason);
+  add_report(now, outcome, item, told);
+  const bool last = active.waiting_for == 0;
+  const bool open = std::any_of(item.targets.begin(), item.targets.end(), is_open);
+  if (last && open) {
+    outcome.counts_as_attempt = true;
+    outcome.forget_submission = true;
+    outcome.next_try = utc(now + back_off(item.attempts, config_.retry_min, config_.retry_max));
+  }
+  save(now, std::move(outcome), item);
+  if (last) active_.erase(found);
+}
+
+// A station that let a message expire is asked again only now and then, so that the air is free
+// for those who answer.
+void MailCore::note_station(Instant now, NodeId node, bool reached, const std::string& reason) {
+  StationRow& row = stations_[node];
+  row.station = node;
+  if (reached && row.failures == 0) return;
+  row.failures = reached ? 0 : row.failures + 1;
+  row.reason = reached ? std::string() : reason;
+  row.dead_until = {};
+  if (!reached) {
+    row.dead_until = utc(now + back_off(row.failures - 1, config_.dead_min, config_.dead_max));
+    news(Kind::station_dead, {}, node, {}, reason);
+  }
+  ask(SaveStation{row}, {});
+}
+
+void MailCore::begin_smtp(Active& active) {
+  auto mail = std::make_shared<Mail>();
+  mail->envelope.from = active.item.from;
+  for (const MailTarget& target : active.item.targets) {
+    if (is_open(target)) mail->envelope.recipients.push_back(target.recipient);
+  }
+  mail->content = *active.item.content;
+  actions_.push_back(Deliver{active.item.id, std::move(mail)});
+}
+
+void MailCore::on_delivered(Instant now, MailId id, const SmtpClientCore::Done& done) {
+  const auto found = active_.find(id);
+  if (found == active_.end()) return;
+  const MailItem item = std::move(found->second.item);
+  active_.erase(found);
+  SaveOutcome outcome{.id = id, .changes = {}, .now = utc(now)};
+  outcome.counts_as_attempt = true;
+  std::vector<ReportedRecipient> told;
+  std::size_t i = 0;
+  for (const MailTarget& target : item.targets) {
+    if (!is_open(target)) continue;
+    S5066_ASSERT(i < done.outcomes.size());
+    const RecipientOutcome& one = done.outcomes[i++];
+    const bool delivered = one.kind == RecipientOutcome::Kind::delivered;
+    const bool failed = one.kind == RecipientOutcome::Kind::failed;
+    outcome.changes.push_back({target.number,
+                               delivered ? SpoolState::delivered
+                               : failed  ? SpoolState::failed
+                                         : SpoolState::deferred,
+                               delivered ? std::string() : one.text});
+    news(delivered ? Kind::delivered
+         : failed  ? Kind::failed
+                   : Kind::deferred,
+         id, {}, target.recipient.address, one.text, item.size);
+    stats_.delivered += delivered ? 1 : 0;
+    stats_.failed += failed ? 1 : 0;
+    if (!delivered && !failed) {
+      outcome.next_try = utc(now + back_off(item.attempts, config_.retry_min, config_.retry_max));
+    } else if (failed || !done.reports) {
+      told.push_back(
+          {target.recipient,
+           failed ? ReportedRecipient::Action::failed : ReportedRecipient::Action::relayed,
+           one.status, one.text});
+    }
+  }
+  add_report(now, outcome, item, told);
+  save(now, std::move(outcome), item);
+}
+
+void MailCore::add_report(Instant now, SaveOutcome& outcome, const MailItem& item,
+                          const std::vector<ReportedRecipient>& recipients) {
+  if (item.from.address.empty() || recipients.empty()) return;
+  const auto report =
+      make_report(item.from, *item.content, recipients,
+                  {.hostname = config_.hostname,
+                   .id = std::to_string(utc(now).value) + "." + std::to_string(++last_trace_),
+                   .arrived = item.created,
+                   .now = utc(now)});
+  if (!report) return;
+  auto mails = route(now, *report, {});
+  if (mails.empty()) return news(Kind::report_lost, item.id, {}, item.from.address);
+  ++stats_.reports;
+  news(Kind::reported, item.id, {}, item.from.address);
+  for (NewMail& mail : mails) outcome.reports.push_back(std::move(mail));
+}
+
+void MailCore::save(Instant, SaveOutcome outcome, const MailItem& item) {
+  Pending pending;
+  pending.asked = Asked::outcome;
+  pending.id = item.id;
+  ask(std::move(outcome), std::move(pending));
+}
+
+Duration MailCore::back_off(std::uint32_t attempts, Duration min, Duration max) const {
+  return std::min(max, min * (1u << std::min(attempts, 16u)));
+}
+
+void MailCore::news(Kind kind, MailId id, NodeId station, std::string address, std::string detail,
+                    std::uint64_t octets) {
+  actions_.push_back(MailNews{kind, id, station, std::move(address), std::move(detail), octets});
+}
+
+}  // namespace s5066::acp142

@@ -1,0 +1,203 @@
+// The mail gateway between its three neighbours, without any of them: mail that SMTP sessions hand
+// over, P_MUL, and the mail server of this station. Everything that must not be lost is in the
+// spool before anything is said about it; a bounded number of messages is in memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "gateways/acp142/address_table.h"
+#include "gateways/acp142/cdt.h"
+#include "gateways/acp142/delivery_report.h"
+#include "gateways/acp142/mail_store_port.h"
+#include "gateways/acp142/message_port.h"
+#include "gateways/acp142/mule.h"
+#include "gateways/acp142/smtp_client_core.h"
+#include "gateways/acp142/smtp_server_core.h"
+#include "gateways/common/utc_reference.h"
+#include "s5066d/base/time.h"
+
+namespace s5066::acp142 {
+
+/// One line of the log.
+struct MailNews {
+  enum class Kind : std::uint8_t {
+    accepted,   // from SMTP
+    repeated,   // from SMTP, all of it known already
+    refused,    // by the spool
+    submitted,  // to P_MUL
+    delivered,  // to a station, or to the mail server
+    deferred,
+    failed,
+    expired,
+    received,     // from the air
+    not_for_us,   // from the air, no recipient of ours
+    unreadable,   // from the air
+    reported,     // a delivery report was made
+    report_lost,  // and nobody is behind the address it is for
+    station_dead,
+    store_failed,
+    count
+  };
+  Kind kind = Kind::count;
+  MailId mail;
+  NodeId station;
+  std::string address;
+  std::string detail;
+  std::uint64_t octets = 0;
+};
+std::string_view to_string(MailNews::Kind kind);
+
+/// Names an SMTP session between its commit and the answer.
+struct SessionId {
+  std::uint64_t value = 0;
+  friend auto operator<=>(const SessionId&, const SessionId&) = default;
+};
+
+class MailCore {
+ public:
+  struct Config {
+    NodeId node;
+    std::string hostname = "localhost";
+    std::uint32_t air_active_max = 8;
+    std::uint32_t smtp_active_max = 8;
+    std::size_t commits_max = 512;           // SMTP sessions that wait for the spool
+    std::size_t received_max = 32;           // messages from the air that do
+    std::vector<std::uint32_t> lifetime_s =  // by P_MUL priority, where DELIVERBY says nothing
+        {3600, 3600, 3600, 3600, 14400, 14400, 43200, 43200, 172800};
+    Duration retry_min = std::chrono::seconds(30);  // to the mail server, doubled each time …
+    Duration retry_max = std::chrono::hours(1);     // … up to this
+    Duration dead_min = std::chrono::minutes(5);    // a station that let a message expire
+    Duration dead_max = std::chrono::hours(4);
+    Duration spool_poll = std::chrono::seconds(2);
+    Duration store_retry = std::chrono::seconds(5);
+    Duration purge_every = std::chrono::hours(1);
+    InflateLimits inflate{};
+    MuleLimits mule{};
+  };
+
+  /// Hand it to PMulCore::request_submit and answer with on_accepted or on_submit_refused.
+  struct Submit {
+    Submission submission;
+  };
+  struct ConfirmReceived {
+    MessageName name;
+    bool committed = false;
+  };
+  /// Handed to PMulCore at the start.
+  struct Known {
+    MessageName name;
+    UtcSeconds expiry;
+  };
+  struct AnswerSession {
+    SessionId session;
+    CommitOutcome outcome = CommitOutcome::failed;
+  };
+  /// To the mail server; answer with on_delivered.
+  struct Deliver {
+    MailId id;
+    std::shared_ptr<const Mail> mail;
+  };
+  using Action =
+      std::variant<MailNews, MailRequest, Submit, ConfirmReceived, Known, AnswerSession, Deliver>;
+
+  struct Stats {
+    std::uint64_t accepted = 0;
+    std::uint64_t delivered = 0;
+    std::uint64_t failed = 0;
+    std::uint64_t expired = 0;
+    std::uint64_t received = 0;
+    std::uint64_t repeated = 0;
+    std::uint64_t unreadable = 0;
+    std::uint64_t reports = 0;
+    std::uint64_t store_errors = 0;
+  };
+
+  MailCore(const Config& config, const AddressTable& table);
+
+  // Events in. `now` never goes backwards.
+  void on_clock(Instant now, UtcSeconds utc) { utc_.set(now, utc); }
+  void on_start(Instant now);
+  /// A session's message; `mark_of` are the hashes by which a repeat of a recipient is known.
+  void on_mail(Instant now, SessionId session, SmtpServerCore::Commit commit,
+               const std::vector<std::string>& marks);
+  void on_received(Instant now, const Received& received);
+  void on_destination_ended(Instant now, const DestinationEnded& ended);
+  void on_accepted(Instant now, MessageKey key, const Accepted& accepted);
+  void on_submit_refused(Instant now, MessageKey key, const Error& why);
+  void on_delivered(Instant now, MailId id, const SmtpClientCore::Done& done);
+  void on_spool_changed(Instant now);
+  void on_store_result(Instant now, const MailResult& result);
+  void on_deadline(Instant now);
+
+  std::optional<Action> poll_action();
+  std::optional<Instant> next_deadline() const;
+  const Stats& stats() const { return stats_; }
+  std::size_t active() const { return active_.size(); }
+
+ private:
+  struct Active {
+    MailItem item;
+    std::size_t waiting_for = 0;  // destinations that have not ended
+    std::vector<Destination> destinations;
+    Submission submission;  // until it is saved
+  };
+  enum class Asked : std::uint8_t { mail, received, take, submission, outcome, other };
+  struct Pending {
+    Asked asked = Asked::other;
+    SessionId session;
+    MessageName name;
+    MailId id;
+    Road road = Road::air;
+    MailOperation again{};  // for what must not be given up
+    std::string address;
+    std::uint64_t octets = 0;
+  };
+
+  UtcSeconds utc(Instant now) const { return utc_.utc(now); }
+  void ask(MailOperation operation, Pending pending);
+  void take_more(Instant now, Road road);
+  void begin(Instant now, MailItem item);
+  void begin_air(Instant now, Active& active);
+  void begin_smtp(Active& active);
+  bool expire(Instant now, const MailItem& item);
+  void save(Instant now, SaveOutcome outcome, const MailItem& item);
+  void add_report(Instant now, SaveOutcome& outcome, const MailItem& item,
+                  const std::vector<ReportedRecipient>& recipients);
+  std::vector<NewMail> route(Instant now, Mail mail, const std::vector<std::string>& marks);
+  UtcSeconds expiry_of(Instant now, const Parameters& from, std::uint8_t priority) const;
+  void add_trace(Instant now, Bytes& content, const std::string& from, const char* with);
+  void on_taken(Instant now, Road road, std::vector<MailItem> items);
+  void note_station(Instant now, NodeId node, bool reached, const std::string& reason);
+  Duration back_off(std::uint32_t attempts, Duration min, Duration max) const;
+  void news(MailNews::Kind kind, MailId id = {}, NodeId station = {}, std::string address = {},
+            std::string detail = {}, std::uint64_t octets = 0);
+
+  const Config config_;
+  const AddressTable& table_;
+  gateways::UtcReference utc_;
+  Stats stats_;
+  bool started_ = false;
+  std::deque<Action> actions_;
+  std::uint64_t last_ticket_ = 0;
+  std::map<StoreTicket, Pending> pending_;
+  std::deque<std::pair<Instant, Pending>> retries_;
+  std::map<MailId, Active> active_;
+  std::map<NodeId, StationRow> stations_;
+  std::uint32_t last_message_id_ = 0;
+  std::uint64_t last_trace_ = 0;
+  std::size_t commits_ = 0;
+  std::size_t receiving_ = 0;
+  bool taking_[2] = {false, false};
+  std::optional<Instant> poll_at_;
+  Instant purge_at_{};
+};
+
+}  // namespace s5066::acp142

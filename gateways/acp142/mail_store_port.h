@@ -1,0 +1,166 @@
+// What the mail core asks of its spool: values out, values in. A request has exactly one result,
+// and what a result calls done survives a power cut.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "gateways/acp142/mail_types.h"
+#include "gateways/acp142/message_port.h"
+#include "gateways/common/store_port.h"
+
+namespace s5066::acp142 {
+
+using gateways::SpoolState;
+using gateways::StoreTicket;
+
+/// One message that goes one way; unique in a spool for ever, and grows with age.
+struct MailId {
+  std::int64_t value = 0;
+  friend auto operator<=>(const MailId&, const MailId&) = default;
+};
+
+enum class Road : std::uint8_t {
+  air,   // to stations
+  smtp,  // to the mail server of this station
+};
+std::string_view to_string(Road road);
+
+/// A recipient of a new message.
+struct NewTarget {
+  Path recipient;
+  NodeId station;    // 0 on the road to the mail server
+  std::string mark;  // by which a repeat is known; empty where repeats are wanted
+};
+
+struct NewMail {
+  Road road = Road::air;
+  std::uint8_t priority = 6;  // as P_MUL counts it
+  UtcSeconds expiry;
+  Path from;
+  std::vector<NewTarget> targets;
+  std::shared_ptr<const Bytes> content;
+  std::string label;  // for people: the Message-ID
+};
+
+struct MailTarget {
+  std::uint32_t number = 0;
+  Path recipient;
+  NodeId station;
+  std::uint32_t sequence = 0;  // of the submission that is under way
+  SpoolState state = SpoolState::incoming;
+  std::string reason;
+};
+
+struct MailItem {
+  MailId id;
+  Road road = Road::air;
+  SpoolState state = SpoolState::incoming;
+  std::uint8_t priority = 0;
+  Path from;
+  std::string label;
+  std::uint64_t size = 0;
+  std::uint32_t attempts = 0;
+  UtcSeconds created;
+  UtcSeconds expiry;
+  UtcSeconds next_try;
+  std::uint32_t message_id = 0;    // 0: not submitted
+  std::uint16_t block_octets = 0;  // with which it was
+  std::string reason;
+  std::vector<MailTarget> targets;
+  std::shared_ptr<const Bytes> content;  // null where it was not asked for
+};
+
+struct StationRow {
+  NodeId station;
+  std::uint32_t sequence = 0;
+  std::uint32_t failures = 0;  // in a row
+  UtcSeconds dead_until;
+  std::string reason;
+};
+
+// --- Requests ------------------------------------------------------------------------------------
+
+/// Keeps all of it or nothing; targets whose mark is known are left out. With `name` also that the
+/// message came from the air. Answer: MailKept; `queue_full` over the limits of the spool.
+struct AcceptMail {
+  std::vector<NewMail> mails;
+  UtcSeconds now;
+  std::optional<MessageName> name;
+  UtcSeconds name_expiry;
+};
+/// The most urgent that are due, with content; they become active. Answer: TakenMail.
+struct TakeDue {
+  Road road = Road::air;
+  UtcSeconds now;
+  std::uint32_t items_max = 1;
+};
+/// Before a message is handed to P_MUL. Answer: Done.
+struct SaveSubmission {
+  MailId id;
+  std::uint32_t message_id = 0;
+  std::uint16_t block_octets = 0;
+  std::vector<Destination> destinations;
+};
+/// The end of an attempt, or of a part of it. A message without open targets is finished; with
+/// `next_try` it waits for that time, without it stays active. Answer: Done.
+struct SaveOutcome {
+  struct Change {
+    std::uint32_t number = 0;
+    SpoolState state = SpoolState::deferred;
+    std::string reason;
+  };
+  MailId id;
+  std::vector<Change> changes;
+  std::optional<UtcSeconds> next_try;
+  bool counts_as_attempt = false;
+  bool forget_submission = false;  // the next one has a number of its own
+  UtcSeconds now;
+  std::vector<NewMail> reports;
+};
+struct SaveStation {
+  StationRow row;  // but for the sequence
+};
+/// At the start: what was active waits again. Answer: Resumed.
+struct Resume {
+  UtcSeconds now;
+};
+/// Forgets what has been finished, or known, for long enough. Answer: Done.
+struct PurgeMail {
+  UtcSeconds now;
+};
+using MailOperation =
+    std::variant<AcceptMail, TakeDue, SaveSubmission, SaveOutcome, SaveStation, Resume, PurgeMail>;
+
+struct MailRequest {
+  StoreTicket ticket;
+  MailOperation operation;
+};
+
+// --- Results -------------------------------------------------------------------------------------
+
+/// In the order of AcceptMail; 0 where every target was a repeat.
+struct MailKept {
+  std::vector<MailId> ids;
+};
+struct TakenMail {
+  std::vector<MailItem> items;
+};
+struct Resumed {
+  std::uint32_t last_message_id = 0;
+  std::vector<StationRow> stations;
+  std::vector<std::pair<MessageName, UtcSeconds>> received;
+};
+struct Done {};
+using MailAnswer = std::variant<MailKept, TakenMail, Resumed, Done>;
+
+struct MailResult {
+  StoreTicket ticket;
+  Result<MailAnswer> answer;
+};
+
+}  // namespace s5066::acp142

@@ -1,0 +1,574 @@
+#include "gateways/acp142/sqlite_mail_store.h"
+
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "s5066d/base/assert.h"
+
+namespace s5066::acp142 {
+
+using gateways::Database;
+using gateways::parse_spool_state;
+using gateways::Statement;
+using gateways::Transaction;
+
+namespace {
+
+constexpr const char* kItemColumns =
+    "SELECT id, road, state, priority, reverse_path, label, size, attempts, created_utc, "
+    "expiry_utc, next_try_utc, message_id, block_octets, reason FROM mail ";
+constexpr const char* kOpenStates = "('incoming', 'active', 'deferred', 'held')";
+
+bool is_open(SpoolState state) {
+  return !gateways::is_final(state) || state == SpoolState::held;
+}
+
+Bytes sha256_of(ByteSpan content) {
+  Bytes digest(32);
+  const int done =
+      EVP_Digest(content.data(), content.size(), digest.data(), nullptr, EVP_sha256(), nullptr);
+  S5066_ASSERT(done == 1);
+  return digest;
+}
+
+template <typename Number>
+bool fits(std::int64_t value) {
+  return value >= 0 && static_cast<std::uint64_t>(value) <= std::numeric_limits<Number>::max();
+}
+
+// The database may have been damaged or edited: every field is checked before it is believed.
+Result<MailItem> read_item(const Statement& row) {
+  MailItem item;
+  item.id.value = row.integer(0);
+  const std::string road = row.text(1);
+  const auto state = parse_spool_state(row.text(2));
+  auto from = parse_path(row.text(4), PathUse::reverse);
+  const bool sane = (road == "air" || road == "smtp") && state && from &&
+                    fits<std::uint8_t>(row.integer(3)) && fits<std::uint32_t>(row.integer(6)) &&
+                    fits<std::uint32_t>(row.integer(7)) && fits<std::uint32_t>(row.integer(11)) &&
+                    fits<std::uint16_t>(row.integer(12));
+  if (!sane) return Error{ErrorCode::bad_field, "row cannot be read"};
+  item.road = road == "air" ? Road::air : Road::smtp;
+  item.state = *state;
+  item.priority = static_cast<std::uint8_t>(row.integer(3));
+  item.from = std::move(from).value();
+  item.label = row.text(5);
+  item.size = static_cast<std::uint64_t>(row.integer(6));
+  item.attempts = static_cast<std::uint32_t>(row.integer(7));
+  item.created.value = row.integer(8);
+  item.expiry.value = row.integer(9);
+  item.next_try.value = row.integer(10);
+  item.message_id = static_cast<std::uint32_t>(row.integer(11));
+  item.block_octets = static_cast<std::uint16_t>(row.integer(12));
+  item.reason = row.text(13);
+  return item;
+}
+
+void bind_one(Statement& statement, std::int64_t value) {
+  statement.bind(value);
+}
+void bind_one(Statement& statement, std::string_view value) {
+  statement.bind_text(value);
+}
+void bind_one(Statement& statement, const Bytes& value) {
+  statement.bind_blob(ByteSpan(value));
+}
+
+}  // namespace
+
+template <typename... Values>
+Result<void> SqliteMailStore::update(const char* sql, const Values&... values) {
+  auto statement = db_.prepare(sql);
+  if (!statement) return statement.error();
+  (bind_one(*statement, values), ...);
+  return statement->run();
+}
+
+Result<SqliteMailStore> SqliteMailStore::open(const Config& config) {
+  auto db = gateways::open_spool({.path = config.path, .vfs = config.vfs});
+  if (!db) return db.error();
+  SqliteMailStore store(config, std::move(db).value());
+  if (auto counted = store.count_open(); !counted) return counted.error();
+  return store;
+}
+
+// One commit for all requests. A savepoint around each lets one fail without the others.
+std::vector<MailResult> SqliteMailStore::execute(const std::vector<MailRequest>& requests) {
+  std::vector<MailResult> results;
+  results.reserve(requests.size());
+  Result<void> whole;
+  {
+    auto transaction = Transaction::begin(db_);
+    if (transaction) {
+      for (const MailRequest& request : requests) {
+        results.push_back({request.ticket, run_whole(request.operation)});
+      }
+      whole = transaction->commit();
+    } else {
+      whole = transaction.error();
+    }
+  }
+  if (whole) return results;
+  results.clear();
+  for (const MailRequest& request : requests) results.push_back({request.ticket, whole.error()});
+  static_cast<void>(count_open());
+  return results;
+}
+
+Result<MailAnswer> SqliteMailStore::run_whole(const MailOperation& operation) {
+  if (auto begun = db_.execute("SAVEPOINT request"); !begun) return begun.error();
+  auto answer = std::visit([this](const auto& one) { return run(one); }, operation);
+  if (!answer) static_cast<void>(db_.execute("ROLLBACK TO request"));
+  if (auto released = db_.execute("RELEASE request"); !released) return released.error();
+  return answer;
+}
+
+// --- Accept --------------------------------------------------------------------------------------
+
+Result<void> SqliteMailStore::count_open() {
+  auto count = db_.prepare(std::string("SELECT count(*), total(size) FROM mail WHERE state IN ") +
+                           kOpenStates);
+  if (!count) return count.error();
+  if (auto row = count->step(); !row) return row.error();
+  open_mails_ = static_cast<std::uint64_t>(count->integer(0));
+  open_octets_ = static_cast<std::uint64_t>(count->integer(1));
+  return {};
+}
+
+Result<void> SqliteMailStore::need_room(const std::vector<NewMail>& mails) {
+  std::uint64_t octets = 0;
+  for (const NewMail& mail : mails) octets += mail.content->size();
+  const auto has_room = [&] {
+    return open_mails_ + mails.size() <= config_.open_mails_max &&
+           open_octets_ + octets <= config_.open_octets_max;
+  };
+  if (has_room()) return {};
+  // An operator may have removed something by a connection of his own.
+  if (auto counted = count_open(); !counted) return counted;
+  if (has_room()) return {};
+  return Error{ErrorCode::queue_full, "the spool is full"};
+}
+
+Result<MailAnswer> SqliteMailStore::run(const AcceptMail& operation) {
+  if (auto room = need_room(operation.mails); !room) return room.error();
+  if (operation.name) {
+    auto done = update("INSERT OR IGNORE INTO mail_received VALUES (?, ?, ?)",
+                       std::int64_t{operation.name->source.value},
+                       std::int64_t{operation.name->message_id}, operation.name_expiry.value);
+    if (!done) return done.error();
+    if (db_.changes() == 0) {
+      return MailAnswer(MailKept{std::vector<MailId>(operation.mails.size())});
+    }
+  }
+  MailKept kept;
+  for (const NewMail& mail : operation.mails) {
+    auto id = insert(mail, operation.now, true);
+    if (!id) return id.error();
+    kept.ids.push_back(*id);
+  }
+  return MailAnswer(std::move(kept));
+}
+
+Result<bool> SqliteMailStore::is_new(const std::string& mark, UtcSeconds now) {
+  if (mark.empty()) return true;
+  // A mark that is too old for the window counts as new, and gets a new age.
+  auto put = db_.prepare(
+      "INSERT INTO mail_seen VALUES (?1, ?2) ON CONFLICT (mark) DO UPDATE SET seen_utc = ?2 WHERE "
+      "seen_utc <= ?3");
+  if (!put) return put.error();
+  put->bind_blob(std::string_view(mark))
+      .bind(now.value)
+      .bind(now.value - config_.duplicate_window_s);
+  if (auto done = put->run(); !done) return done.error();
+  return db_.changes() > 0;
+}
+
+Result<MailId> SqliteMailStore::insert(const NewMail& mail, UtcSeconds now, bool check_marks) {
+  std::vector<const NewTarget*> targets;
+  for (const NewTarget& target : mail.targets) {
+    const auto fresh = check_marks ? is_new(target.mark, now) : Result<bool>(true);
+    if (!fresh) return fresh.error();
+    if (*fresh) targets.push_back(&target);
+  }
+  if (targets.empty()) return MailId{};
+  const std::int64_t due = std::min(now.value, mail.expiry.value);
+  auto row = update(
+      "INSERT INTO mail (road, state, priority, reverse_path, label, size, sha256, created_utc, "
+      "expiry_utc, next_try_utc) VALUES (?, 'incoming', ?, ?, ?, ?, ?, ?, ?, ?)",
+      to_string(mail.road), std::int64_t{mail.priority}, to_string(mail.from), mail.label,
+      static_cast<std::int64_t>(mail.content->size()), sha256_of(*mail.content), now.value,
+      mail.expiry.value, due);
+  if (!row) return row.error();
+  const MailId id{db_.last_insert_id()};
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    auto target = update(
+        "INSERT INTO mail_target (mail, number, recipient, station, state) VALUES (?, ?, ?, ?, "
+        "'incoming')",
+        id.value, static_cast<std::int64_t>(i), to_string(targets[i]->recipient),
+        std::int64_t{targets[i]->station.value});
+    if (!target) return target.error();
+  }
+  auto content = update("INSERT INTO mail_content VALUES (?, ?)", id.value, *mail.content);
+  if (!content) return content.error();
+  ++open_mails_;
+  open_octets_ += mail.content->size();
+  return id;
+}
+
+// --- Take ----------------------------------------------------------------------------------------
+
+Result<MailAnswer> SqliteMailStore::run(const TakeDue& operation) {
+  TakenMail taken;
+  while (taken.items.size() < operation.items_max) {
+    const auto more = take_one(operation, taken.items);
+    if (!more) return more.error();
+    if (!*more) break;
+  }
+  return MailAnswer(std::move(taken));
+}
+
+/// False when nothing is due. A row that cannot be read is parked, and not among the items.
+Result<bool> SqliteMailStore::take_one(const TakeDue& operation, std::vector<MailItem>& items) {
+  std::optional<MailItem> item;
+  std::optional<MailId> unreadable;
+  for (int priority = 0; priority < 16 && !item && !unreadable; ++priority) {
+    for (const char* state : {"deferred", "incoming"}) {
+      auto rows = db_.prepare(std::string(kItemColumns) +
+                              "WHERE road = ? AND state = ? AND priority = ? AND next_try_utc <= ? "
+                              "ORDER BY next_try_utc LIMIT 1");
+      if (!rows) return rows.error();
+      rows->bind_text(to_string(operation.road)).bind_text(state).bind(priority);
+      const auto found = rows->bind(operation.now.value).step();
+      if (!found) return found.error();
+      if (!*found) continue;
+      auto read = read_item(*rows);
+      if (read) {
+        item = std::move(read).value();
+      } else {
+        unreadable = MailId{rows->integer(0)};
+      }
+      break;
+    }
+  }
+  if (unreadable) {
+    if (auto parked = park(*unreadable); !parked) return parked.error();
+    return true;
+  }
+  if (!item) return false;
+  const auto targets = read_targets(*item);
+  const auto intact = targets ? read_content(*item) : Result<bool>(false);
+  if (!intact) return intact.error();
+  if (!*intact) {
+    if (auto parked = park(item->id); !parked) return parked.error();
+    return true;
+  }
+  auto active = update("UPDATE mail SET state = 'active' WHERE id = ?", item->id.value);
+  if (!active) return active.error();
+  item->state = SpoolState::active;
+  items.push_back(*std::move(item));
+  return true;
+}
+
+Result<void> SqliteMailStore::read_targets(MailItem& item) {
+  auto rows = db_.prepare(
+      "SELECT number, recipient, station, sequence, state, reason FROM mail_target WHERE mail = ? "
+      "ORDER BY number");
+  if (!rows) return rows.error();
+  rows->bind(item.id.value);
+  while (true) {
+    const auto row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return {};
+    auto recipient = parse_path(rows->text(1), PathUse::forward);
+    const auto state = parse_spool_state(rows->text(4));
+    if (!recipient || !state) return Error{ErrorCode::bad_field, "recipient cannot be read"};
+    item.targets.push_back({.number = static_cast<std::uint32_t>(rows->integer(0)),
+                            .recipient = std::move(recipient).value(),
+                            .station = {static_cast<std::uint32_t>(rows->integer(2))},
+                            .sequence = static_cast<std::uint32_t>(rows->integer(3)),
+                            .state = *state,
+                            .reason = rows->text(5)});
+  }
+}
+
+Result<bool> SqliteMailStore::read_content(MailItem& item) {
+  auto row =
+      db_.prepare("SELECT sha256, content FROM mail JOIN mail_content USING (id) WHERE id = ?");
+  if (!row) return row.error();
+  const auto found = row->bind(item.id.value).step();
+  if (!found) return found.error();
+  if (!*found) return false;
+  Bytes content = row->blob(1);
+  if (row->blob(0) != sha256_of(content)) return false;
+  item.content = std::make_shared<const Bytes>(std::move(content));
+  return true;
+}
+
+Result<void> SqliteMailStore::park(MailId id) {
+  return update("UPDATE mail SET state = 'corrupt', reason = 'not what was accepted' WHERE id = ?",
+                id.value);
+}
+
+// --- Save ----------------------------------------------------------------------------------------
+
+Result<MailAnswer> SqliteMailStore::run(const SaveSubmission& operation) {
+  auto done = update("UPDATE mail SET message_id = ?, block_octets = ? WHERE id = ?",
+                     std::int64_t{operation.message_id}, std::int64_t{operation.block_octets},
+                     operation.id.value);
+  if (!done) return done.error();
+  done = update("UPDATE mail_counter SET message_id = max(message_id, ?)",
+                std::int64_t{operation.message_id});
+  if (!done) return done.error();
+  for (const Destination& destination : operation.destinations) {
+    const std::int64_t node = destination.node.value;
+    const std::int64_t sequence = destination.sequence;
+    done = update("UPDATE mail_target SET sequence = ? WHERE mail = ? AND station = ?", sequence,
+                  operation.id.value, node);
+    if (!done) return done.error();
+    done = update(
+        "INSERT INTO mail_station (station, sequence) VALUES (?, ?) ON CONFLICT (station) DO "
+        "UPDATE SET sequence = max(sequence, excluded.sequence)",
+        node, sequence);
+    if (!done) return done.error();
+  }
+  return MailAnswer(Done{});
+}
+
+Result<MailAnswer> SqliteMailStore::run(const SaveOutcome& operation) {
+  for (const SaveOutcome::Change& change : operation.changes) {
+    auto done = update("UPDATE mail_target SET state = ?, reason = ? WHERE mail = ? AND number = ?",
+                       gateways::to_string(change.state), change.reason, operation.id.value,
+                       std::int64_t{change.number});
+    if (!done) return done.error();
+  }
+  for (const NewMail& report : operation.reports) {
+    if (auto id = insert(report, operation.now, false); !id) return id.error();
+  }
+  if (!operation.changes.empty()) {
+    auto done = update("UPDATE mail SET reason = ? WHERE id = ?", operation.changes.back().reason,
+                       operation.id.value);
+    if (!done) return done.error();
+  }
+  if (operation.counts_as_attempt) {
+    auto done = update("UPDATE mail SET attempts = attempts + 1 WHERE id = ?", operation.id.value);
+    if (!done) return done.error();
+  }
+  if (operation.forget_submission) {
+    auto done =
+        update("UPDATE mail SET message_id = 0, block_octets = 0 WHERE id = ?", operation.id.value);
+    if (!done) return done.error();
+  }
+  if (operation.next_try) {
+    auto done =
+        update("UPDATE mail SET state = 'deferred', next_try_utc = min(?, expiry_utc) WHERE id = ?",
+               operation.next_try->value, operation.id.value);
+    if (!done) return done.error();
+  }
+  if (auto done = finish(operation.id, operation.now); !done) return done.error();
+  return MailAnswer(Done{});
+}
+
+/// A message without open targets is what the worst of them is. Delivered content is not kept.
+Result<void> SqliteMailStore::finish(MailId id, UtcSeconds now) {
+  bool failed = false;
+  bool expired = false;
+  {
+    auto states = db_.prepare("SELECT DISTINCT state FROM mail_target WHERE mail = ?");
+    if (!states) return states.error();
+    states->bind(id.value);
+    while (true) {
+      const auto row = states->step();
+      if (!row) return row.error();
+      if (!*row) break;
+      const auto state = parse_spool_state(states->text(0));
+      if (!state || is_open(*state)) return {};
+      failed |= *state == SpoolState::failed;
+      expired |= *state == SpoolState::expired;
+    }
+  }
+  std::uint64_t size = 0;
+  {
+    auto row = db_.prepare("SELECT size FROM mail WHERE id = ?");
+    if (!row) return row.error();
+    const auto found = row->bind(id.value).step();
+    if (!found) return found.error();
+    if (!*found) return {};  // removed by an operator
+    size = static_cast<std::uint64_t>(row->integer(0));
+  }
+  const auto state = failed    ? SpoolState::failed
+                     : expired ? SpoolState::expired
+                               : SpoolState::delivered;
+  auto done = update("UPDATE mail SET state = ?, finished_utc = ? WHERE id = ?",
+                     gateways::to_string(state), now.value, id.value);
+  if (!done) return done;
+  open_mails_ -= std::min<std::uint64_t>(open_mails_, 1);
+  open_octets_ -= std::min(open_octets_, size);
+  if (state != SpoolState::delivered) return {};
+  return update("DELETE FROM mail_content WHERE id = ?", id.value);
+}
+
+Result<MailAnswer> SqliteMailStore::run(const SaveStation& operation) {
+  auto done = update(
+      "INSERT INTO mail_station (station, failures, dead_until_utc, reason) VALUES (?, ?, ?, ?) ON "
+      "CONFLICT (station) DO UPDATE SET failures = excluded.failures, dead_until_utc = "
+      "excluded.dead_until_utc, reason = excluded.reason",
+      std::int64_t{operation.row.station.value}, std::int64_t{operation.row.failures},
+      operation.row.dead_until.value, operation.row.reason);
+  if (!done) return done.error();
+  return MailAnswer(Done{});
+}
+
+// --- Start and age -------------------------------------------------------------------------------
+
+Result<MailAnswer> SqliteMailStore::run(const Resume& operation) {
+  Resumed resumed;
+  auto done = update("UPDATE mail SET state = 'deferred', next_try_utc = ? WHERE state = 'active'",
+                     operation.now.value);
+  if (!done) return done.error();
+  {
+    auto counter = db_.prepare("SELECT message_id FROM mail_counter");
+    if (!counter) return counter.error();
+    if (auto row = counter->step(); !row) return row.error();
+    resumed.last_message_id = static_cast<std::uint32_t>(counter->integer(0));
+  }
+  auto rows = stations();
+  if (!rows) return rows.error();
+  resumed.stations = std::move(rows).value();
+  auto received =
+      db_.prepare("SELECT source, message_id, expiry_utc FROM mail_received WHERE expiry_utc > ?");
+  if (!received) return received.error();
+  received->bind(operation.now.value);
+  while (true) {
+    const auto row = received->step();
+    if (!row) return row.error();
+    if (!*row) return MailAnswer(std::move(resumed));
+    const MessageName name{{static_cast<std::uint32_t>(received->integer(0))},
+                           static_cast<std::uint32_t>(received->integer(1))};
+    resumed.received.emplace_back(name, UtcSeconds{received->integer(2)});
+  }
+}
+
+Result<MailAnswer> SqliteMailStore::run(const PurgeMail& operation) {
+  const std::int64_t before = operation.now.value - config_.keep_finished_s;
+  constexpr const char* kOld =
+      "(SELECT id FROM mail WHERE state IN ('delivered', 'failed', 'expired') AND finished_utc < "
+      "?)";
+  for (const char* table : {"mail_target WHERE mail", "mail_content WHERE id", "mail WHERE id"}) {
+    const std::string sql = std::string("DELETE FROM ") + table + " IN " + kOld;
+    if (auto done = update(sql.c_str(), before); !done) return done.error();
+  }
+  auto done = update("DELETE FROM mail_seen WHERE seen_utc < ?",
+                     operation.now.value - config_.duplicate_window_s);
+  if (!done) return done.error();
+  // A day more than the sender may repeat it.
+  done = update("DELETE FROM mail_received WHERE expiry_utc < ?", operation.now.value - 86400);
+  if (!done) return done.error();
+  return MailAnswer(Done{});
+}
+
+// --- Operators -----------------------------------------------------------------------------------
+
+Result<void> SqliteMailStore::change(Verb verb, MailId id, UtcSeconds now) {
+  auto transaction = Transaction::begin(db_);
+  if (!transaction) return transaction.error();
+  Result<void> done;
+  switch (verb) {
+    case Verb::hold:
+      done = update(
+          "UPDATE mail SET state = 'held' WHERE id = ? AND state IN ('incoming', 'deferred')",
+          id.value);
+      break;
+    case Verb::release:
+      done = update(
+          "UPDATE mail SET state = 'deferred', next_try_utc = ? WHERE id = ? AND state = 'held'",
+          now.value, id.value);
+      break;
+    case Verb::requeue:
+      done = update(
+          "UPDATE mail SET state = 'deferred', attempts = 0, message_id = 0, block_octets = 0, "
+          "next_try_utc = ?1, expiry_utc = max(expiry_utc, ?1 + expiry_utc - created_utc), "
+          "finished_utc = 0 WHERE id = ?2 AND state IN ('deferred', 'failed', 'expired', 'held', "
+          "'corrupt')",
+          now.value, id.value);
+      break;
+    case Verb::remove:
+      done = update(
+          "DELETE FROM mail_content WHERE id = (SELECT id FROM mail WHERE id = ? AND "
+          "state <> 'active')",
+          id.value);
+      if (done) {
+        done = update(
+            "DELETE FROM mail_target WHERE mail = (SELECT id FROM mail WHERE id = ? AND "
+            "state <> 'active')",
+            id.value);
+      }
+      if (done) done = update("DELETE FROM mail WHERE id = ? AND state <> 'active'", id.value);
+      break;
+  }
+  if (!done) return done;
+  if (db_.changes() == 0) return Error{ErrorCode::refused, "no such message in such a state"};
+  if (verb == Verb::requeue) {
+    done = update(
+        "UPDATE mail_target SET state = 'deferred' WHERE mail = ? AND state IN ('failed', "
+        "'expired')",
+        id.value);
+    if (!done) return done;
+  }
+  return transaction->commit();
+}
+
+Result<std::vector<MailItem>> SqliteMailStore::list(std::uint32_t items_max) {
+  auto rows = db_.prepare(std::string(kItemColumns) + "ORDER BY id DESC LIMIT ?");
+  if (!rows) return rows.error();
+  rows->bind(items_max);
+  std::vector<MailItem> items;
+  while (true) {
+    const auto row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return items;
+    auto item = read_item(*rows);
+    if (!item) {
+      MailItem unreadable;
+      unreadable.id.value = rows->integer(0);
+      unreadable.state = SpoolState::corrupt;
+      unreadable.reason = item.error().detail;
+      item = std::move(unreadable);
+    }
+    items.push_back(std::move(item).value());
+  }
+}
+
+Result<std::optional<MailItem>> SqliteMailStore::find(MailId id) {
+  auto row = db_.prepare(std::string(kItemColumns) + "WHERE id = ?");
+  if (!row) return row.error();
+  const auto found = row->bind(id.value).step();
+  if (!found) return found.error();
+  if (!*found) return std::optional<MailItem>();
+  auto item = read_item(*row);
+  if (!item) return item.error();
+  if (auto read = read_targets(*item); !read) return read.error();
+  return std::optional<MailItem>(std::move(item).value());
+}
+
+Result<std::vector<StationRow>> SqliteMailStore::stations() {
+  auto rows = db_.prepare(
+      "SELECT station, sequence, failures, dead_until_utc, reason FROM mail_station ORDER BY "
+      "station");
+  if (!rows) return rows.error();
+  std::vector<StationRow> stations;
+  while (true) {
+    const auto row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return stations;
+    stations.push_back({.station = {static_cast<std::uint32_t>(rows->integer(0))},
+                        .sequence = static_cast<std::uint32_t>(rows->integer(1)),
+                        .failures = static_cast<std::uint32_t>(rows->integer(2)),
+                        .dead_until = {rows->integer(3)},
+                        .reason = rows->text(4)});
+  }
+}
+
+}  // namespace s5066::acp142

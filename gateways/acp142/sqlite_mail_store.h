@@ -1,0 +1,73 @@
+// The spool of the mail gateway: the tables `mail…` of the spool that gateways share. Many requests
+// are committed at once, each of them whole or not at all. A result that is no error has been
+// committed. Not for two threads at once; several may have the same spool open.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gateways/acp142/mail_store_port.h"
+#include "gateways/common/sqlite_store_db.h"
+#include "s5066d/base/result.h"
+
+namespace s5066::acp142 {
+
+class SqliteMailStore {
+ public:
+  using Request = MailRequest;
+  using Outcome = MailResult;
+
+  struct Config {
+    std::string path;  // of the database file
+    std::uint64_t open_mails_max = 200000;
+    std::uint64_t open_octets_max = 4ull << 30;   // of the content of open messages
+    std::int64_t duplicate_window_s = 2 * 86400;  // marks are known for that long
+    std::int64_t keep_finished_s = 7 * 86400;
+    const char* vfs = nullptr;  // for tests
+  };
+  static Result<SqliteMailStore> open(const Config& config);
+
+  std::vector<MailResult> execute(const std::vector<MailRequest>& requests);
+
+  // For operators. `refused` where the state of the message does not allow it.
+  enum class Verb : std::uint8_t { hold, release, requeue, remove };
+  Result<void> change(Verb verb, MailId id, UtcSeconds now);
+  /// The youngest first; no content.
+  Result<std::vector<MailItem>> list(std::uint32_t items_max);
+  Result<std::optional<MailItem>> find(MailId id);
+  Result<std::vector<StationRow>> stations();
+
+ private:
+  SqliteMailStore(const Config& config, gateways::Database db)
+      : config_(config), db_(std::move(db)) {}
+
+  Result<MailAnswer> run(const AcceptMail& operation);
+  Result<MailAnswer> run(const TakeDue& operation);
+  Result<MailAnswer> run(const SaveSubmission& operation);
+  Result<MailAnswer> run(const SaveOutcome& operation);
+  Result<MailAnswer> run(const SaveStation& operation);
+  Result<MailAnswer> run(const Resume& operation);
+  Result<MailAnswer> run(const PurgeMail& operation);
+
+  Result<MailAnswer> run_whole(const MailOperation& operation);
+  Result<void> count_open();
+  Result<void> need_room(const std::vector<NewMail>& mails);
+  Result<bool> is_new(const std::string& mark, UtcSeconds now);
+  Result<MailId> insert(const NewMail& mail, UtcSeconds now, bool check_marks);
+  Result<bool> take_one(const TakeDue& operation, std::vector<MailItem>& items);
+  Result<void> read_targets(MailItem& item);
+  Result<bool> read_content(MailItem& item);
+  Result<void> finish(MailId id, UtcSeconds now);
+  Result<void> park(MailId id);
+  template <typename... Values>
+  Result<void> update(const char* sql, const Values&... values);
+
+  Config config_;
+  gateways::Database db_;
+  std::uint64_t open_mails_ = 0;  // as far as this connection knows
+  std::uint64_t open_octets_ = 0;
+};
+
+}  // namespace s5066::acp142

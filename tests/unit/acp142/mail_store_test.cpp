@@ -1,0 +1,336 @@
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "gateways/acp142/sqlite_mail_store.h"
+#include "tests/unit/gateways/power_vfs.h"
+#include "tests/unit/gateways/temporary_folder.h"
+
+namespace s5066::acp142 {
+namespace {
+
+constexpr UtcSeconds kNow{1'000'000};
+
+NewMail mail_to(std::vector<std::uint32_t> stations, std::uint8_t priority = 6,
+                std::size_t octets = 100, const std::string& mark = "") {
+  NewMail mail;
+  mail.priority = priority;
+  mail.expiry = {kNow.value + 1000};
+  mail.from = {"a@b", {{"RET", "HDRS"}}};
+  for (const std::uint32_t station : stations) {
+    mail.targets.push_back({{"r" + std::to_string(station) + "@x", {}}, {station}, mark});
+  }
+  mail.content = std::make_shared<const Bytes>(octets, std::uint8_t{65});
+  mail.label = "<1@b>";
+  return mail;
+}
+
+class MailStore : public testing::Test {
+ protected:
+  MailStore() {
+    config.path = (folder.path() / "spool.db").string();
+    config.open_mails_max = 20;
+    config.open_octets_max = 10000;
+    reopen();
+  }
+  void reopen() {
+    store.reset();
+    auto opened = SqliteMailStore::open(config);
+    ASSERT_TRUE(opened) << to_string(opened.error());
+    store.emplace(std::move(opened).value());
+  }
+  Result<MailAnswer> ask(MailOperation operation) {
+    std::vector<MailRequest> one(1);
+    one[0].operation = std::move(operation);
+    return store->execute(one)[0].answer;
+  }
+  Result<MailAnswer> accept(NewMail mail, UtcSeconds now = kNow) {
+    return ask(AcceptMail{{std::move(mail)}, now, {}, {}});
+  }
+  MailId keep(NewMail mail, UtcSeconds now = kNow) {
+    const auto answer = accept(std::move(mail), now);
+    EXPECT_TRUE(answer);
+    return std::get<MailKept>(*answer).ids.at(0);
+  }
+  std::vector<MailItem> take(UtcSeconds now = kNow, std::uint32_t max = 100) {
+    return std::get<TakenMail>(*ask(TakeDue{Road::air, now, max})).items;
+  }
+  SpoolState state(MailId id) { return (*store->find(id))->state; }
+  Result<void> sql(const char* text) {
+    auto db = gateways::Database::open({.path = config.path});
+    return db ? db->execute(text) : db.error();
+  }
+
+  test::TemporaryFolder folder;
+  SqliteMailStore::Config config;
+  std::optional<SqliteMailStore> store;
+};
+
+TEST_F(MailStore, an_accepted_message_is_there_after_a_restart) {
+  const MailId id = keep(mail_to({2, 3}));
+  reopen();
+  const auto items = take();
+  ASSERT_EQ(items.size(), 1u);
+  EXPECT_EQ(items[0].id, id);
+  EXPECT_EQ(to_string(items[0].from), "<a@b> RET=HDRS");
+  EXPECT_EQ(items[0].targets.size(), 2u);
+  EXPECT_EQ(items[0].targets[1].station.value, 3u);
+  EXPECT_EQ(*items[0].content, Bytes(100, 65));
+  EXPECT_EQ(state(id), SpoolState::active);
+}
+
+TEST_F(MailStore, what_was_active_when_the_power_went_waits_again_as_it_was_submitted) {
+  const MailId id = keep(mail_to({2}));
+  take();
+  ASSERT_TRUE(ask(SaveSubmission{id, 77, 500, {{{2}, 9}}}));
+  reopen();
+  EXPECT_TRUE(take().empty());
+  const auto resumed = std::get<Resumed>(*ask(Resume{kNow}));
+  EXPECT_EQ(resumed.last_message_id, 77u);
+  ASSERT_EQ(resumed.stations.size(), 1u);
+  EXPECT_EQ(resumed.stations[0].sequence, 9u);
+  const auto items = take();
+  ASSERT_EQ(items.size(), 1u);
+  EXPECT_EQ(items[0].message_id, 77u);
+  EXPECT_EQ(items[0].block_octets, 500u);
+  EXPECT_EQ(items[0].targets[0].sequence, 9u);
+}
+
+TEST_F(MailStore, the_most_urgent_comes_first_and_then_the_oldest) {
+  const MailId routine = keep(mail_to({2}, 8));
+  const MailId first = keep(mail_to({2}, 2), {kNow.value - 2});
+  const MailId second = keep(mail_to({2}, 2), {kNow.value - 1});
+  EXPECT_EQ(take(kNow, 1)[0].id, first);
+  const auto rest = take();
+  EXPECT_EQ(rest[0].id, second);
+  EXPECT_EQ(rest[1].id, routine);
+  EXPECT_TRUE(take().empty());
+}
+
+TEST_F(MailStore, a_deferred_message_waits_for_its_time_and_at_most_until_it_expires) {
+  const MailId id = keep(mail_to({2}));
+  take();
+  const auto defer = [&](std::int64_t seconds) {
+    SaveOutcome outcome{.id = id, .next_try = UtcSeconds{kNow.value + seconds}, .now = kNow};
+    outcome.counts_as_attempt = true;
+    ASSERT_TRUE(ask(outcome));
+  };
+  defer(50);
+  EXPECT_TRUE(take({kNow.value + 49}).empty());
+  EXPECT_EQ(take({kNow.value + 50}).at(0).attempts, 1u);
+  defer(5000);
+  EXPECT_TRUE(take({kNow.value + 999}).empty());
+  EXPECT_EQ(take({kNow.value + 1000}).size(), 1u);
+}
+
+TEST_F(MailStore, a_message_is_finished_with_its_last_target_and_is_what_the_worst_of_them_is) {
+  const auto end_as = [&](SpoolState first, SpoolState second) {
+    const MailId id = keep(mail_to({2, 3}));
+    take();
+    EXPECT_TRUE(ask(SaveOutcome{.id = id, .changes = {{0, first, ""}}, .now = kNow}));
+    EXPECT_EQ(state(id), SpoolState::active);
+    EXPECT_TRUE(ask(SaveOutcome{.id = id, .changes = {{1, second, "why"}}, .now = kNow}));
+    EXPECT_EQ((*store->find(id))->reason, "why");
+    return state(id);
+  };
+  EXPECT_EQ(end_as(SpoolState::delivered, SpoolState::delivered), SpoolState::delivered);
+  EXPECT_EQ(end_as(SpoolState::delivered, SpoolState::expired), SpoolState::expired);
+  EXPECT_EQ(end_as(SpoolState::failed, SpoolState::expired), SpoolState::failed);
+}
+
+TEST_F(MailStore, a_report_is_kept_in_the_same_commit_as_the_failure) {
+  const MailId id = keep(mail_to({2}));
+  take();
+  NewMail report = mail_to({0});
+  report.road = Road::smtp;
+  ASSERT_TRUE(ask(SaveOutcome{
+      .id = id, .changes = {{0, SpoolState::failed, "no"}}, .now = kNow, .reports = {report}}));
+  EXPECT_EQ(std::get<TakenMail>(*ask(TakeDue{Road::smtp, kNow, 9})).items.size(), 1u);
+}
+
+TEST_F(MailStore, a_repeat_is_known_by_its_mark_for_the_configured_time) {
+  config.duplicate_window_s = 100;
+  reopen();
+  EXPECT_NE(keep(mail_to({2}, 6, 100, "mark")).value, 0);
+  EXPECT_EQ(keep(mail_to({2}, 6, 100, "mark"), {kNow.value + 99}).value, 0);
+  EXPECT_NE(keep(mail_to({2}, 6, 100, "mark"), {kNow.value + 100}).value, 0);
+  EXPECT_EQ(keep(mail_to({2}, 6, 100, "mark"), {kNow.value + 150}).value, 0);
+  EXPECT_NE(keep(mail_to({2}, 6, 100, ""), kNow).value, 0);
+  EXPECT_NE(keep(mail_to({2}, 6, 100, ""), kNow).value, 0);
+}
+
+TEST_F(MailStore, a_message_from_the_air_is_kept_once_and_remembered_for_its_acknowledgement) {
+  const MessageName name{{5}, 6};
+  const AcceptMail received{{mail_to({0})}, kNow, name, {kNow.value + 10}};
+  EXPECT_NE(std::get<MailKept>(*ask(received)).ids[0].value, 0);
+  EXPECT_EQ(std::get<MailKept>(*ask(received)).ids[0].value, 0);
+  const auto resumed = std::get<Resumed>(*ask(Resume{kNow}));
+  ASSERT_EQ(resumed.received.size(), 1u);
+  EXPECT_EQ(resumed.received[0].first, name);
+  EXPECT_TRUE(std::get<Resumed>(*ask(Resume{{kNow.value + 10}})).received.empty());
+}
+
+TEST_F(MailStore, takes_its_limits_and_no_more_until_something_is_finished) {
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(accept(mail_to({2}, 6, 1)));
+  EXPECT_EQ(accept(mail_to({2}, 6, 1)).error().code, ErrorCode::queue_full);
+  const MailId id = take(kNow, 1)[0].id;
+  ASSERT_TRUE(ask(SaveOutcome{.id = id, .changes = {{0, SpoolState::delivered, ""}}, .now = kNow}));
+  EXPECT_TRUE(accept(mail_to({2}, 6, 1)));
+  EXPECT_FALSE(accept(mail_to({2}, 6, 1)));
+  reopen();
+  EXPECT_FALSE(accept(mail_to({2}, 6, 1)));
+}
+
+TEST_F(MailStore, takes_as_many_octets_as_it_may_and_knows_what_an_operator_removed) {
+  const MailId id = keep(mail_to({2}, 6, 9999));
+  EXPECT_TRUE(accept(mail_to({2}, 6, 1)));
+  EXPECT_FALSE(accept(mail_to({2}, 6, 1)));
+  auto other = SqliteMailStore::open(config);
+  ASSERT_TRUE(other->change(SqliteMailStore::Verb::remove, id, kNow));
+  EXPECT_TRUE(accept(mail_to({2}, 6, 9999)));
+}
+
+TEST_F(MailStore, one_request_that_fails_does_not_spoil_the_others_of_its_commit) {
+  const auto results = store->execute(
+      {{StoreTicket{1}, AcceptMail{{mail_to({2})}, kNow, {}, {}}},
+       {StoreTicket{2}, AcceptMail{{mail_to({2}, 6, 1), mail_to({2}, 6, 99999)}, kNow, {}, {}}},
+       {StoreTicket{3}, AcceptMail{{mail_to({2})}, kNow, {}, {}}}});
+  EXPECT_TRUE(results[0].answer);
+  EXPECT_FALSE(results[1].answer);
+  EXPECT_TRUE(results[2].answer);
+  EXPECT_EQ(take().size(), 2u);
+}
+
+TEST_F(MailStore, an_operator_holds_releases_requeues_and_removes_what_is_not_under_way) {
+  using Verb = SqliteMailStore::Verb;
+  const MailId id = keep(mail_to({2, 3}));
+  EXPECT_FALSE(store->change(Verb::release, id, kNow));
+  ASSERT_TRUE(store->change(Verb::hold, id, kNow));
+  EXPECT_EQ(state(id), SpoolState::held);
+  EXPECT_TRUE(take().empty());
+  ASSERT_TRUE(store->change(Verb::release, id, kNow));
+  EXPECT_EQ(take().size(), 1u);
+  for (const Verb verb : {Verb::hold, Verb::release, Verb::requeue, Verb::remove}) {
+    EXPECT_EQ(store->change(verb, id, kNow).error().code, ErrorCode::refused);
+  }
+  ASSERT_TRUE(
+      ask(SaveOutcome{.id = id,
+                      .changes = {{0, SpoolState::delivered, ""}, {1, SpoolState::expired, ""}},
+                      .now = kNow}));
+  EXPECT_EQ(state(id), SpoolState::expired);
+  ASSERT_TRUE(store->change(Verb::requeue, id, {kNow.value + 5000}));
+  const auto items = take({kNow.value + 5000});
+  ASSERT_EQ(items.size(), 1u);
+  EXPECT_EQ(items[0].targets[0].state, SpoolState::delivered);
+  EXPECT_EQ(items[0].targets[1].state, SpoolState::deferred);
+  EXPECT_GT(items[0].expiry.value, kNow.value + 5000);
+  ASSERT_TRUE(ask(SaveOutcome{.id = id, .changes = {{1, SpoolState::failed, ""}}, .now = kNow}));
+  ASSERT_TRUE(store->change(Verb::remove, id, kNow));
+  EXPECT_FALSE(*store->find(id));
+}
+
+TEST_F(MailStore, rows_and_contents_that_cannot_be_read_are_parked_and_the_rest_goes_on) {
+  const MailId damaged = keep(mail_to({2}));
+  const MailId edited = keep(mail_to({2}));
+  const MailId whole = keep(mail_to({2}));
+  ASSERT_TRUE(sql("UPDATE mail_content SET content = x'00' WHERE id = 1"));
+  ASSERT_TRUE(sql("UPDATE mail SET reverse_path = 'nonsense' WHERE id = 2"));
+  const auto items = take();
+  ASSERT_EQ(items.size(), 1u);
+  EXPECT_EQ(items[0].id, whole);
+  EXPECT_EQ(state(damaged), SpoolState::corrupt);
+  const auto listed = *store->list(10);
+  EXPECT_EQ(listed[1].id, edited);
+  EXPECT_EQ(listed[1].state, SpoolState::corrupt);
+}
+
+TEST_F(MailStore, what_is_over_for_long_is_forgotten) {
+  const MailId old = keep(mail_to({2}));
+  keep(mail_to({2}));
+  take(kNow, 1);
+  ASSERT_TRUE(ask(SaveOutcome{.id = old, .changes = {{0, SpoolState::failed, ""}}, .now = kNow}));
+  ASSERT_TRUE(ask(PurgeMail{{kNow.value + config.keep_finished_s}}));
+  EXPECT_EQ(store->list(10)->size(), 2u);
+  ASSERT_TRUE(ask(PurgeMail{{kNow.value + config.keep_finished_s + 1}}));
+  EXPECT_EQ(store->list(10)->size(), 1u);
+}
+
+// A power cut at each change to a file; what was promised before it holds afterwards.
+class MailPowerCut : public testing::TestWithParam<test::PowerVfs::Unsynced> {};
+
+TEST_P(MailPowerCut, at_no_change_to_any_file_loses_or_repeats_a_message) {
+  std::uint64_t cuts = 0;
+  for (std::uint64_t change = 1;; ++change) {
+    SCOPED_TRACE(change);
+    const test::TemporaryFolder folder;
+    SqliteMailStore::Config config;
+    config.path = (folder.path() / "spool.db").string();
+    std::vector<MailId> kept;
+    std::optional<MailId> delivered;
+    bool dead = false;
+    {
+      test::PowerVfs vfs(GetParam());
+      vfs.cut_at(change);
+      config.vfs = vfs.name();
+      [&] {
+        auto store = SqliteMailStore::open(config);
+        if (!store) return;
+        const auto ask = [&](std::vector<MailOperation> operations) {
+          std::vector<MailRequest> requests;
+          for (auto& operation : operations) requests.push_back({{}, std::move(operation)});
+          return store->execute(requests);
+        };
+        const auto both = ask({AcceptMail{{mail_to({2}, 6, 3000, "one")}, kNow, {}, {}},
+                               AcceptMail{{mail_to({3}, 6, 3000, "two")}, kNow, {}, {}}});
+        if (!both[0].answer) return;
+        for (const auto& one : both) kept.push_back(std::get<MailKept>(*one.answer).ids[0]);
+        if (!ask({TakeDue{Road::air, kNow, 1}})[0].answer) return;
+        if (!ask({SaveSubmission{kept[0], 5, 100, {{{2}, 1}}}})[0].answer) return;
+        if (!ask({SaveOutcome{
+                .id = kept[0], .changes = {{0, SpoolState::delivered, ""}}, .now = kNow}})[0]
+                 .answer) {
+          return;
+        }
+        delivered = kept[0];
+      }();
+      dead = vfs.dead();
+      if (dead) vfs.restore();
+    }
+    config.vfs = nullptr;
+    auto store = SqliteMailStore::open(config);
+    ASSERT_TRUE(store) << to_string(store.error());
+    const auto run = [&](MailOperation operation) {
+      std::vector<MailRequest> one(1);
+      one[0].operation = std::move(operation);
+      return *store->execute(one)[0].answer;
+    };
+    run(Resume{kNow});
+    const auto items = std::get<TakenMail>(run(TakeDue{Road::air, kNow, 10})).items;
+    for (const MailId id : kept) {
+      const bool open = std::any_of(items.begin(), items.end(),
+                                    [&](const MailItem& item) { return item.id == id; });
+      if (id == delivered) {
+        ASSERT_FALSE(open);
+      } else if (!open) {
+        ASSERT_EQ((*store->find(id))->state, SpoolState::delivered);  // its answer was lost
+      }
+      const auto again =
+          run(AcceptMail{{mail_to({2}, 6, 3000, id == kept[0] ? "one" : "two")}, kNow, {}, {}});
+      ASSERT_EQ(std::get<MailKept>(again).ids[0].value, 0);
+    }
+    if (!dead) {
+      EXPECT_TRUE(delivered);
+      break;
+    }
+    ++cuts;
+  }
+  EXPECT_GT(cuts, 30u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Disks, MailPowerCut,
+                         testing::Values(test::PowerVfs::Unsynced::lost,
+                                         test::PowerVfs::Unsynced::kept,
+                                         test::PowerVfs::Unsynced::torn));
+
+}  // namespace
+}  // namespace s5066::acp142
