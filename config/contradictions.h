@@ -3,6 +3,7 @@
 
 #include "config/node_setup.h"
 #include "config/validate.h"
+#include "gateways/acp142/mail_config.h"
 #include "gateways/file_relay/relay_config.h"
 
 namespace s5066::config {
@@ -10,5 +11,6 @@ namespace s5066::config {
 /// The section is the message, `setup` what it means.
 void find_contradictions(const Section& node, const NodeSetup& setup);
 void find_contradictions(const Section& relay, const file_relay::RelayConfig& setup);
+void find_contradictions(const Section& gateway, const acp142::MailConfig& setup);
 
 }  // namespace s5066::config

@@ -75,12 +75,20 @@ Loaded<file_relay::RelayConfig> parse_relay(const std::string& file, const std::
   return load_text<proto::Relay, file_relay::RelayConfig>(file, text);
 }
 
+Loaded<acp142::MailConfig> parse_mail(const std::string& file, const std::string& text) {
+  return load_text<proto::MailGateway, acp142::MailConfig>(file, text);
+}
+
 Loaded<NodeSetup> load_node(const std::string& path) {
   return load_file<NodeSetup>(path, parse_node);
 }
 
 Loaded<file_relay::RelayConfig> load_relay(const std::string& path) {
   return load_file<file_relay::RelayConfig>(path, parse_relay);
+}
+
+Loaded<acp142::MailConfig> load_mail(const std::string& path) {
+  return load_file<acp142::MailConfig>(path, parse_mail);
 }
 
 }  // namespace s5066::config

@@ -5,6 +5,7 @@
 #include "config/node_setup.h"
 #include "config/proto/gateway.pb.h"
 #include "config/proto/node.pb.h"
+#include "gateways/acp142/mail_config.h"
 #include "gateways/file_relay/relay_config.h"
 #include "s5066d/base/log.h"
 
@@ -13,6 +14,7 @@ namespace s5066::config {
 /// Of use only for messages without problems, harmless for any.
 NodeSetup translate(const proto::Node& node);
 file_relay::RelayConfig translate(const proto::Relay& relay);
+acp142::MailConfig translate(const proto::MailGateway& gateway);
 
 LogLevel log_level_of(proto::LogLevel level);
 

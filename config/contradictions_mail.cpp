@@ -1,0 +1,79 @@
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "config/contradictions.h"
+#include "gateways/acp142/address_table.h"
+
+namespace s5066::config {
+namespace {
+
+using acp142::MailConfig;
+
+bool is_loopback(const std::string& address) {
+  return address.rfind("127.", 0) == 0 || address == "::1";
+}
+
+void check_names(const Section& section, const std::vector<std::string>& names,
+                 const MailConfig& setup) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const bool known =
+        std::any_of(setup.stations.begin(), setup.stations.end(),
+                    [&](const MailConfig::Station& one) { return one.name == names[i]; });
+    if (!known) section.complain("stations", "no station " + names[i], static_cast<int>(i));
+  }
+}
+
+void check_stations(const Section& gateway, const MailConfig& setup) {
+  std::set<std::string> names;
+  std::set<acp142::NodeId> nodes{setup.node};
+  std::set<Address> addresses;
+  for (std::size_t i = 0; i < setup.stations.size(); ++i) {
+    const MailConfig::Station& one = setup.stations[i];
+    const Section section = gateway.nested("stations", static_cast<int>(i));
+    if (!names.insert(one.name).second) section.complain("name", "given twice");
+    if (one.node.value == 0) {
+      section.complain("node_id", "is written like an IPv4 address, and not 0.0.0.0");
+    } else if (!nodes.insert(one.node).second) {
+      section.complain("node_id", "given twice, or our own");
+    }
+    if (!addresses.insert(one.address).second) section.complain("address", "given twice");
+  }
+}
+
+void check_routes(const Section& gateway, const MailConfig& setup) {
+  acp142::AddressTable table;
+  for (std::size_t i = 0; i < setup.routes.size(); ++i) {
+    const MailConfig::RouteEntry& one = setup.routes[i];
+    const Section section = gateway.nested("routes", static_cast<int>(i));
+    check_names(section, one.stations, setup);
+    acp142::Route route{.own = one.own, .stations = {}};
+    if (!one.stations.empty()) route.stations.push_back({1});
+    const auto added = table.add({one.pattern, std::move(route)});
+    if (!added) section.complain("pattern", to_string(added.error()));
+  }
+}
+
+}  // namespace
+
+void find_contradictions(const Section& gateway, const MailConfig& setup) {
+  if (setup.node.value == 0 && gateway.has("node_id")) {
+    gateway.complain("node_id", "is written like an IPv4 address, and not 0.0.0.0");
+  }
+  if (!is_loopback(setup.smtp.address) && setup.smtp.allow.empty()) {
+    gateway.nested("smtp").complain("address", "beyond loopback needs `allow`");
+  }
+  check_stations(gateway, setup);
+  for (std::size_t i = 0; i < setup.groups.size(); ++i) {
+    check_names(gateway.nested("groups", static_cast<int>(i)), setup.groups[i].stations, setup);
+  }
+  check_routes(gateway, setup);
+  if (setup.retry_min_s > setup.retry_max_s) {
+    gateway.complain("retry_delay_min_s", "above retry_delay_max_s");
+  }
+  if (setup.dead_min_s > setup.dead_max_s) {
+    gateway.complain("dead_delay_min_s", "above dead_delay_max_s");
+  }
+}
+
+}  // namespace s5066::config

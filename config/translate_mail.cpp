@@ -1,0 +1,94 @@
+#include <charconv>
+
+#include "config/translate.h"
+
+namespace s5066::config {
+namespace {
+
+/// "10.1.1.1" as a number; 0 for anything else.
+acp142::NodeId node_id_of(const std::string& text) {
+  std::uint32_t id = 0;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (int part = 0; part < 4; ++part) {
+    std::uint8_t octet = 0;
+    const auto [next, error] = std::from_chars(at, end, octet);
+    if (error != std::errc() || (part < 3 && (next == end || *next != '.'))) return {};
+    id = id << 8 | octet;
+    at = part < 3 ? next + 1 : next;
+  }
+  return at == end ? acp142::NodeId{id} : acp142::NodeId{};
+}
+
+Address address_of(const std::string& text) {
+  const auto address = parse_address(text);
+  return address ? *address : Address{};
+}
+
+void translate_smtp(const proto::SmtpListen& from, acp142::MailConfig::Smtp& to) {
+  if (from.has_address()) to.address = from.address();
+  if (from.has_port()) to.port = static_cast<std::uint16_t>(from.port());
+  if (from.has_lmtp()) to.lmtp = from.lmtp();
+  to.allow.assign(from.allow().begin(), from.allow().end());
+  if (from.has_message_octets_max()) to.message_octets_max = from.message_octets_max();
+  if (from.has_recipients_max()) to.recipients_max = from.recipients_max();
+  if (from.has_connections_max()) to.connections_max = from.connections_max();
+}
+
+void translate_mail_server(const proto::MailServer& from, acp142::MailConfig::MailServer& to) {
+  if (from.has_address()) to.address = from.address();
+  if (from.has_port()) to.port = static_cast<std::uint16_t>(from.port());
+  if (from.has_lmtp()) to.lmtp = from.lmtp();
+}
+
+void translate_lifetimes(const proto::MailLifetimes& from, acp142::MailConfig& to) {
+  if (from.has_flash_s()) to.flash_lifetime_s = from.flash_s();
+  if (from.has_immediate_s()) to.immediate_lifetime_s = from.immediate_s();
+  if (from.has_priority_s()) to.priority_lifetime_s = from.priority_s();
+  if (from.has_routine_s()) to.routine_lifetime_s = from.routine_s();
+}
+
+}  // namespace
+
+acp142::MailConfig translate(const proto::MailGateway& from) {
+  acp142::MailConfig to;
+  if (from.sis().has_address()) to.sis_host = from.sis().address();
+  if (from.sis().has_port()) to.sis_port = static_cast<std::uint16_t>(from.sis().port());
+  if (from.sis().has_rank()) to.rank = static_cast<std::uint8_t>(from.sis().rank());
+  to.spool_directory = from.spool_directory();
+  to.control_socket = from.control().socket();
+  to.node = node_id_of(from.node_id());
+  if (from.has_hostname()) to.hostname = from.hostname();
+  translate_smtp(from.smtp(), to.smtp);
+  translate_mail_server(from.mail_server(), to.mail_server);
+  for (const proto::MailStation& one : from.stations()) {
+    to.stations.push_back({.name = one.name(),
+                           .node = node_id_of(one.node_id()),
+                           .address = address_of(one.address()),
+                           .silent = one.silent()});
+  }
+  for (const proto::MailGroup& one : from.groups()) {
+    to.groups.push_back({.name = one.name(),
+                         .address = address_of(one.address()),
+                         .stations = {one.stations().begin(), one.stations().end()}});
+  }
+  for (const proto::MailRoute& one : from.routes()) {
+    to.routes.push_back({.pattern = one.pattern(),
+                         .own = one.own(),
+                         .stations = {one.stations().begin(), one.stations().end()}});
+  }
+  translate_lifetimes(from.lifetimes(), to);
+  if (from.has_retry_delay_min_s()) to.retry_min_s = from.retry_delay_min_s();
+  if (from.has_retry_delay_max_s()) to.retry_max_s = from.retry_delay_max_s();
+  if (from.has_dead_delay_min_s()) to.dead_min_s = from.dead_delay_min_s();
+  if (from.has_dead_delay_max_s()) to.dead_max_s = from.dead_delay_max_s();
+  if (from.has_duplicate_window_s()) to.duplicate_window_s = from.duplicate_window_s();
+  if (from.has_open_messages_max()) to.open_mails_max = from.open_messages_max();
+  if (from.has_open_octets_max()) to.open_octets_max = from.open_octets_max();
+  if (from.has_ack_wait_s()) to.ack_wait_s = from.ack_wait_s();
+  if (from.has_line_rate_bps()) to.line_rate_bps = from.line_rate_bps();
+  if (from.has_log_level()) to.log_level = log_level_of(from.log_level());
+  return to;
+}
+
+}  // namespace s5066::config

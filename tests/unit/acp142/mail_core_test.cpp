@@ -1,0 +1,345 @@
+#include "gateways/acp142/mail_core.h"
+
+#include <gtest/gtest.h>
+
+#include "gateways/acp142/sqlite_mail_store.h"
+#include "tests/unit/gateways/temporary_folder.h"
+
+namespace s5066::acp142 {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr UtcSeconds kUtc{1'700'000'000};
+constexpr NodeId kShip{2};
+constexpr NodeId kBoat{3};
+
+AddressTable table() {
+  AddressTable table;
+  EXPECT_TRUE(table.add({"shore.example", {.own = true, .stations = {}}}));
+  EXPECT_TRUE(table.add({"ship.example", {.own = false, .stations = {kShip}}}));
+  EXPECT_TRUE(table.add({"all@fleet.example", {.own = false, .stations = {kShip, kBoat}}}));
+  return table;
+}
+
+Bytes octets(std::string_view text) {
+  return {text.begin(), text.end()};
+}
+
+std::string text_of(ByteSpan content) {
+  return {content.begin(), content.end()};
+}
+
+/// The core of a station with a real spool; P_MUL and the mail server are played by the test.
+class MailCoreTest : public testing::Test {
+ protected:
+  MailCoreTest() {
+    store_config.path = (folder.path() / "spool.db").string();
+    config.hostname = "gw.shore.example";
+    config.spool_poll = minutes(10);  // each look is a commit
+    start();
+  }
+  void start() {
+    store.reset();
+    store.emplace(std::move(SqliteMailStore::open(store_config)).value());
+    core.emplace(config, addresses);
+    core->on_clock(now, kUtc);
+    core->on_start(now);
+    drain();
+  }
+  void drain() {
+    while (auto action = core->poll_action()) {
+      std::visit([this](auto& value) { take(value); }, *action);
+    }
+  }
+  void take(MailNews& news) { told.push_back(news.kind); }
+  void take(MailRequest& request) {
+    std::vector<MailRequest> one(1);
+    one[0].ticket = request.ticket;
+    one[0].operation = std::move(request.operation);
+    if (store_fails) {
+      core->on_store_result(now, {request.ticket, Error{ErrorCode::io, "disk"}});
+    } else {
+      core->on_store_result(now, store->execute(one)[0]);
+    }
+  }
+  void take(MailCore::Submit& submit) {
+    submissions.push_back(submit.submission);
+    core->on_accepted(now, submit.submission.key, {1000});
+  }
+  void take(MailCore::ConfirmReceived& confirm) { confirmed.push_back(confirm.committed); }
+  void take(MailCore::Known& one) { known.push_back(one.name); }
+  void take(MailCore::AnswerSession& answer) { answers.push_back(answer.outcome); }
+  void take(MailCore::Deliver& deliver) { deliveries.push_back(deliver); }
+
+  void send(std::vector<std::string> to, const std::string& from = "<op@shore.example>",
+            std::vector<std::string> marks = {}) {
+    SmtpServerCore::Commit commit;
+    commit.client = "mx";
+    commit.mail.envelope.from = *parse_path(from, PathUse::reverse);
+    for (const auto& line : to) {
+      commit.mail.envelope.recipients.push_back(*parse_path(line, PathUse::forward));
+    }
+    commit.mail.content = octets("Message-ID: <1@x>\r\n\r\nhello\r\n");
+    core->on_mail(now, {1}, std::move(commit), marks);
+    drain();
+  }
+  void receive(const std::string& payload, std::uint32_t number = 7) {
+    core->on_received(now, {{kShip, number}, 6, {kUtc.value + 1000}, encode_cdt(octets(payload))});
+    drain();
+  }
+  void end(NodeId node, Outcome outcome, std::size_t submission = 0) {
+    core->on_destination_ended(now, {submissions.at(submission).key, node, outcome, "why"});
+    drain();
+  }
+  void finish_delivery(RecipientOutcome::Kind kind, bool reports = true) {
+    SmtpClientCore::Done done;
+    done.reports = reports;
+    done.outcomes.resize(deliveries.back().mail->envelope.recipients.size(), {kind, "5.1.1", "no"});
+    core->on_delivered(now, deliveries.back().id, done);
+    drain();
+  }
+  void wait(Duration time) {
+    for (const Instant until = now + time; now < until;) {
+      now = std::max(now, std::min(until, core->next_deadline().value_or(until)));
+      core->on_deadline(now);
+      drain();
+    }
+  }
+  Mail payload(std::size_t i = 0) {
+    return *decode_mule(*decode_cdt(submissions.at(i).content, {}), {});
+  }
+  bool was_told(MailNews::Kind kind) const {
+    return std::find(told.begin(), told.end(), kind) != told.end();
+  }
+
+  test::TemporaryFolder folder;
+  SqliteMailStore::Config store_config;
+  MailCore::Config config;
+  AddressTable addresses = table();
+  std::optional<SqliteMailStore> store;
+  std::optional<MailCore> core;
+  Instant now{};
+  bool store_fails = false;
+  std::vector<MailNews::Kind> told;
+  std::vector<Submission> submissions;
+  std::vector<bool> confirmed;
+  std::vector<MessageName> known;
+  std::vector<CommitOutcome> answers;
+  std::vector<MailCore::Deliver> deliveries;
+};
+
+TEST_F(MailCoreTest, a_message_for_a_group_goes_out_once_for_all_its_stations) {
+  send({"<all@fleet.example>"}, "<op@shore.example> MT-PRIORITY=4 SIZE=5");
+  EXPECT_EQ(answers.at(0), CommitOutcome::committed);
+  ASSERT_EQ(submissions.size(), 1u);
+  EXPECT_EQ(submissions[0].destinations.size(), 2u);
+  EXPECT_EQ(submissions[0].priority, 2);
+  EXPECT_EQ(submissions[0].expiry.value, kUtc.value + 3600);
+  const Mail mail = payload();
+  EXPECT_EQ(to_string(mail.envelope.from), "<op@shore.example> MT-PRIORITY=4");
+  EXPECT_EQ(mail.envelope.recipients.size(), 1u);
+  EXPECT_EQ(text_of(mail.content).rfind("Received: from mx by gw.shore.example with ESMTP", 0), 0u);
+  end(kShip, Outcome::delivered);
+  end(kBoat, Outcome::delivered);
+  EXPECT_EQ((*store->list(1))[0].state, SpoolState::delivered);
+  EXPECT_EQ(core->active(), 0u);
+}
+
+TEST_F(MailCoreTest, the_session_hears_no_before_anything_is_lost) {
+  store_fails = true;
+  send({"<a@ship.example>"});
+  EXPECT_EQ(answers.at(0), CommitOutcome::failed);
+  store_fails = false;
+  store_config.open_mails_max = 1;
+  start();
+  send({"<a@ship.example>"});
+  send({"<b@ship.example>"});
+  EXPECT_EQ(answers.at(2), CommitOutcome::full);
+  EXPECT_EQ(submissions.size(), 1u);
+}
+
+TEST_F(MailCoreTest, after_a_restart_the_same_octets_go_out_under_the_same_number) {
+  send({"<all@fleet.example>"});
+  end(kShip, Outcome::delivered);
+  start();
+  ASSERT_EQ(submissions.size(), 2u);
+  EXPECT_EQ(submissions[1].message_id, submissions[0].message_id);
+  EXPECT_EQ(submissions[1].content, submissions[0].content);
+  EXPECT_EQ(submissions[1].block_octets, 1000u);
+  ASSERT_EQ(submissions[1].destinations.size(), 1u);
+  EXPECT_EQ(submissions[1].destinations[0], submissions[0].destinations[1]);
+}
+
+TEST_F(MailCoreTest, numbers_are_used_once_and_count_on_after_a_restart) {
+  send({"<a@ship.example>"});
+  end(kShip, Outcome::delivered);
+  start();
+  send({"<a@ship.example>"});
+  ASSERT_EQ(submissions.size(), 2u);
+  EXPECT_GT(submissions[1].message_id, submissions[0].message_id);
+  EXPECT_EQ(submissions[1].destinations[0].sequence, submissions[0].destinations[0].sequence + 1);
+}
+
+TEST_F(MailCoreTest, a_repeat_of_a_message_is_accepted_and_not_sent_again) {
+  send({"<all@fleet.example>"}, "<op@shore.example>", {"mark"});
+  EXPECT_EQ(submissions.at(0).destinations.size(), 2u);
+  send({"<all@fleet.example>"}, "<op@shore.example>", {"mark"});
+  EXPECT_EQ(answers.at(1), CommitOutcome::committed);
+  EXPECT_EQ(submissions.size(), 1u);
+  EXPECT_TRUE(was_told(MailNews::Kind::repeated));
+}
+
+TEST_F(MailCoreTest,
+       a_station_that_lets_a_message_expire_costs_a_report_and_is_left_alone_a_while) {
+  send({"<a@ship.example> ORCPT=rfc822;A@x"}, "<op@shore.example> ENVID=77 RET=FULL");
+  end(kShip, Outcome::expired);
+  ASSERT_EQ(deliveries.size(), 1u);
+  const Mail& report = *deliveries[0].mail;
+  EXPECT_EQ(report.envelope.from.address, "");
+  EXPECT_EQ(report.envelope.recipients[0].address, "op@shore.example");
+  const std::string text = text_of(report.content);
+  for (const char* part :
+       {"multipart/report; report-type=delivery-status", "Original-Envelope-Id: 77",
+        "Final-Recipient: rfc822;a@ship.example", "Original-Recipient: rfc822;A@x",
+        "Action: failed", "Status: 5.4.7", "Content-Type: message/rfc822\r\n", "hello"}) {
+    EXPECT_NE(text.find(part), text.npos) << part;
+  }
+  EXPECT_FALSE(check_lines(report.content).bare);
+  finish_delivery(RecipientOutcome::Kind::delivered);
+
+  send({"<b@ship.example>"});
+  wait(config.dead_min - seconds(3));  // looks for itself only later
+  core->on_spool_changed(now);
+  drain();
+  EXPECT_EQ(submissions.size(), 1u);
+  wait(minutes(10));
+  EXPECT_EQ(submissions.size(), 2u);
+}
+
+TEST_F(MailCoreTest, nothing_is_reported_to_the_null_reverse_path_nor_to_who_does_not_want_it) {
+  send({"<a@ship.example>"}, "<>");
+  end(kShip, Outcome::expired);
+  EXPECT_TRUE(deliveries.empty());
+  wait(hours(1));
+  send({"<a@ship.example> NOTIFY=NEVER"});
+  end(kShip, Outcome::expired, 1);
+  EXPECT_TRUE(deliveries.empty());
+}
+
+TEST_F(MailCoreTest, a_message_from_the_air_is_acknowledged_after_the_commit_and_delivered) {
+  receive("<a@ship.example>\r\n<x@shore.example>\r\n<y@ship.example>\r\n\r\nS: 1\r\n\r\nhi\r\n");
+  EXPECT_EQ(confirmed, std::vector<bool>{true});
+  ASSERT_EQ(deliveries.size(), 1u);
+  const Mail& mail = *deliveries[0].mail;
+  ASSERT_EQ(mail.envelope.recipients.size(), 1u);
+  EXPECT_EQ(mail.envelope.recipients[0].address, "x@shore.example");
+  EXPECT_EQ(text_of(mail.content).rfind("Received: by gw.shore.example with MULE", 0), 0u);
+  finish_delivery(RecipientOutcome::Kind::delivered);
+  EXPECT_EQ((*store->list(1))[0].state, SpoolState::delivered);
+}
+
+TEST_F(MailCoreTest, the_same_message_from_the_air_is_delivered_once_even_after_a_restart) {
+  const std::string payload = "<a@ship.example>\r\n<x@shore.example>\r\n\r\nhi\r\n";
+  receive(payload);
+  receive(payload);
+  finish_delivery(RecipientOutcome::Kind::delivered);
+  start();
+  ASSERT_EQ(known.size(), 1u);
+  EXPECT_EQ(known[0].message_id, 7u);
+  receive(payload);
+  EXPECT_EQ(confirmed, (std::vector<bool>{true, true, true}));
+  EXPECT_EQ(deliveries.size(), 1u);
+}
+
+TEST_F(MailCoreTest, what_could_not_be_committed_is_not_acknowledged) {
+  store_fails = true;
+  receive("<a@ship.example>\r\n<x@shore.example>\r\n\r\nhi\r\n");
+  EXPECT_EQ(confirmed, std::vector<bool>{false});
+  store_fails = false;
+  receive("<a@ship.example>\r\n<x@shore.example>\r\n\r\nhi\r\n");
+  EXPECT_EQ(confirmed, (std::vector<bool>{false, true}));
+  EXPECT_EQ(deliveries.size(), 1u);
+}
+
+TEST_F(MailCoreTest, mail_for_others_and_what_is_no_mail_are_acknowledged_and_dropped) {
+  receive("<a@b>\r\n<y@ship.example>\r\n\r\nhi\r\n", 1);
+  receive("nonsense", 2);
+  core->on_received(now, {{kShip, 3}, 6, {kUtc.value + 9}, Bytes(100, 1)});
+  drain();
+  EXPECT_EQ(confirmed, (std::vector<bool>{true, true, true}));
+  EXPECT_TRUE(deliveries.empty());
+  EXPECT_EQ(core->stats().unreadable, 2u);
+}
+
+TEST_F(MailCoreTest, a_refusal_by_the_mail_server_is_reported_over_the_air) {
+  receive("<a@ship.example> MT-PRIORITY=2\r\n<x@shore.example>\r\n\r\nS: 1\r\n\r\nhi\r\n");
+  finish_delivery(RecipientOutcome::Kind::failed);
+  ASSERT_EQ(submissions.size(), 1u);
+  const Mail report = payload();
+  EXPECT_EQ(to_string(report.envelope.from), "<> MT-PRIORITY=2");
+  EXPECT_EQ(report.envelope.recipients[0].address, "a@ship.example");
+  EXPECT_NE(text_of(report.content).find("Status: 5.1.1"), std::string::npos);
+  EXPECT_EQ(submissions[0].priority, 4);
+}
+
+TEST_F(MailCoreTest, success_is_reported_only_where_it_was_asked_and_the_server_does_not) {
+  receive("<a@ship.example>\r\n<x@shore.example> NOTIFY=SUCCESS\r\n\r\nhi\r\n", 1);
+  finish_delivery(RecipientOutcome::Kind::delivered, true);
+  receive("<a@ship.example>\r\n<x@shore.example>\r\n\r\nho\r\n", 2);
+  finish_delivery(RecipientOutcome::Kind::delivered, false);
+  EXPECT_TRUE(submissions.empty());
+  receive("<a@ship.example>\r\n<x@shore.example> NOTIFY=SUCCESS\r\n\r\nha\r\n", 3);
+  finish_delivery(RecipientOutcome::Kind::delivered, false);
+  ASSERT_EQ(submissions.size(), 1u);
+  EXPECT_NE(text_of(payload().content).find("Action: relayed"), std::string::npos);
+}
+
+TEST_F(MailCoreTest, a_mail_server_that_says_later_is_asked_ever_less_often_until_it_expires) {
+  receive("<a@ship.example>\r\n<x@shore.example>\r\n\r\nhi\r\n");
+  std::size_t asked = 0;
+  while (!was_told(MailNews::Kind::expired) && now < Instant(hours(100))) {
+    if (deliveries.size() > asked) {
+      asked = deliveries.size();
+      finish_delivery(RecipientOutcome::Kind::deferred);
+    }
+    wait(seconds(30));
+  }
+  EXPECT_GT(asked, 48u);
+  EXPECT_LT(asked, 60u);
+  EXPECT_EQ(submissions.size(), 1u);  // the report
+}
+
+TEST_F(MailCoreTest, a_read_receipt_is_carried_like_any_other_mail) {
+  const std::string receipt =
+      "Content-Type: multipart/report; report-type=disposition-notification; boundary=b\r\n\r\n"
+      "--b\r\nContent-Type: message/disposition-notification\r\n\r\nDisposition: "
+      "automatic-action/MDN-sent-automatically; displayed\r\n--b--\r\n";
+  receive("<>\r\n<x@shore.example>\r\n\r\n" + receipt);
+  const std::string came = text_of(deliveries.at(0).mail->content);
+  EXPECT_EQ(came.substr(came.size() - receipt.size()), receipt);
+}
+
+TEST_F(MailCoreTest, memory_holds_a_bounded_number_of_messages) {
+  for (int i = 0; i < 100; ++i) send({"<a@ship.example>"});
+  EXPECT_EQ(core->active(), config.air_active_max);
+  EXPECT_EQ(submissions.size(), config.air_active_max);
+  for (std::size_t i = 0; i < submissions.size(); ++i) end(kShip, Outcome::delivered, i);
+  EXPECT_EQ(submissions.size(), 100u);
+  EXPECT_EQ(core->active(), 0u);
+}
+
+TEST_F(MailCoreTest, an_outcome_that_could_not_be_saved_is_saved_later) {
+  send({"<a@ship.example>"});
+  store_fails = true;
+  end(kShip, Outcome::delivered);
+  EXPECT_EQ((*store->list(1))[0].state, SpoolState::active);
+  store_fails = false;
+  wait(config.store_retry);
+  EXPECT_EQ((*store->list(1))[0].state, SpoolState::delivered);
+}
+
+}  // namespace
+}  // namespace s5066::acp142
