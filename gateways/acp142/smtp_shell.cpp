@@ -137,8 +137,7 @@ class SmtpListener::Session : public std::enable_shared_from_this<Session> {
 
 SmtpListener::SmtpListener(asio::io_context& io, const MailConfig& config,
                            const AddressTable& table, Clock now, OnCommit on_commit)
-    : io_(io),
-      config_(config),
+    : config_(config),
       table_(table),
       now_(std::move(now)),
       on_commit_(std::move(on_commit)),

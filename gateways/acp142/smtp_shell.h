@@ -40,7 +40,6 @@ class SmtpListener {
   void accept();
   bool allowed(const boost::asio::ip::address& address) const;
 
-  boost::asio::io_context& io_;
   const MailConfig& config_;
   const AddressTable& table_;
   Clock now_;
