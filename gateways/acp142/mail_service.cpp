@@ -1,0 +1,566 @@
+#include "gateways/acp142/mail_service.h"
+
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <sys/file.h>
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <sstream>
+#include <utility>
+
+namespace s5066::acp142 {
+
+namespace asio = boost::asio;
+using std::chrono::seconds;
+
+namespace {
+
+constexpr std::size_t kStoreRequestsMax = 1024;
+constexpr std::uint32_t kRowsListed = 1000;
+constexpr auto kClockEvery = seconds(60);
+
+UtcSeconds utc_now() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return {std::chrono::duration_cast<seconds>(now).count()};
+}
+
+SqliteMailStore::Config store_config(const MailConfig& config) {
+  SqliteMailStore::Config store;
+  store.path = config.spool_directory + "/spool.db";
+  store.open_mails_max = config.open_mails_max;
+  store.open_octets_max = config.open_octets_max;
+  store.duplicate_window_s = config.duplicate_window_s;
+  return store;
+}
+
+MailCore::Config mail_config(const MailConfig& config) {
+  MailCore::Config mail;
+  mail.node = config.node;
+  mail.hostname = config.hostname;
+  mail.lifetime_s.assign(4, config.flash_lifetime_s);
+  mail.lifetime_s.insert(mail.lifetime_s.end(), 2, config.immediate_lifetime_s);
+  mail.lifetime_s.insert(mail.lifetime_s.end(), 2, config.priority_lifetime_s);
+  mail.lifetime_s.push_back(config.routine_lifetime_s);
+  mail.retry_min = seconds(config.retry_min_s);
+  mail.retry_max = seconds(config.retry_max_s);
+  mail.dead_min = seconds(config.dead_min_s);
+  mail.dead_max = seconds(config.dead_max_s);
+  return mail;
+}
+
+GroupId group_id(std::size_t index) {
+  return {static_cast<std::uint32_t>(index + 1)};
+}
+
+PMulCore::Config p_mul_config(const MailConfig& config) {
+  PMulCore::Config p_mul;
+  p_mul.sender.node = config.node;
+  p_mul.sender.ack_wait = seconds(config.ack_wait_s);
+  p_mul.receiver.node = config.node;
+  for (const auto& station : config.stations) {
+    p_mul.sources.push_back(station.node);
+    if (station.silent) p_mul.sender.silent.push_back(station.node);
+  }
+  for (std::size_t i = 0; i < config.groups.size(); ++i) {
+    Group group{group_id(i), {}};
+    for (const std::string& name : config.groups[i].stations) {
+      for (const auto& station : config.stations) {
+        if (station.name == name) group.members.push_back(station.node);
+      }
+    }
+    p_mul.sender.groups.push_back(std::move(group));
+  }
+  return p_mul;
+}
+
+CarrierUdopCore::Config carrier_config(const MailConfig& config) {
+  CarrierUdopCore::Config carrier;
+  carrier.rate_bps = config.line_rate_bps;
+  for (const auto& station : config.stations) carrier.nodes[station.node] = station.address;
+  for (std::size_t i = 0; i < config.groups.size(); ++i) {
+    carrier.groups[group_id(i)] = config.groups[i].address;
+  }
+  return carrier;
+}
+
+sis::Client::Config client_config(const MailConfig& config) {
+  sis::Client::Config client;
+  client.host = config.sis_host;
+  client.port = config.sis_port;
+  client.core.sap = kMmhsSap;
+  client.core.rank = config.rank;
+  client.core.service = {.mode = sis::TransmissionMode::nonarq};
+  return client;
+}
+
+/// By which a repeat of this message for this recipient is known. A message without an identifier
+/// of its own may well be meant twice.
+std::vector<std::string> marks_of(const Mail& mail) {
+  const std::string id = header_field(mail.content, "Message-ID");
+  if (id.empty()) return {};
+  std::vector<std::string> marks;
+  for (const Path& recipient : mail.envelope.recipients) {
+    const std::string head =
+        id + "\n" + mail.envelope.from.address + "\n" + recipient.address + "\n";
+    std::string mark(32, '\0');
+    EVP_MD_CTX* context = EVP_MD_CTX_new();
+    EVP_DigestInit_ex(context, EVP_sha256(), nullptr);
+    EVP_DigestUpdate(context, head.data(), head.size());
+    EVP_DigestUpdate(context, mail.content.data(), mail.content.size());
+    EVP_DigestFinal_ex(context, reinterpret_cast<unsigned char*>(mark.data()), nullptr);
+    EVP_MD_CTX_free(context);
+    mark.resize(16);
+    marks.push_back(std::move(mark));
+  }
+  return marks;
+}
+
+LogLevel level_of(MailNews::Kind kind) {
+  switch (kind) {
+    case MailNews::Kind::failed:
+    case MailNews::Kind::expired:
+    case MailNews::Kind::report_lost:
+    case MailNews::Kind::store_failed:
+      return LogLevel::error;
+    case MailNews::Kind::refused:
+    case MailNews::Kind::deferred:
+    case MailNews::Kind::unreadable:
+    case MailNews::Kind::station_dead:
+      return LogLevel::warning;
+    default:
+      return LogLevel::info;
+  }
+}
+
+/// Addresses and reasons come from outside: nothing in them may break a line.
+std::string printable(std::string_view text) {
+  std::string plain(text);
+  std::replace_if(
+      plain.begin(), plain.end(),
+      [](char c) { return static_cast<unsigned char>(c) < 32 || c == 127; }, '?');
+  return plain;
+}
+
+}  // namespace
+
+std::string control_socket_path(const MailConfig& config) {
+  return config.control_socket.empty() ? config.spool_directory + "/control.sock"
+                                       : config.control_socket;
+}
+
+Result<AddressTable> address_table(const MailConfig& config) {
+  AddressTable table;
+  for (const auto& entry : config.routes) {
+    Route route{.own = entry.own, .stations = {}};
+    for (const std::string& name : entry.stations) {
+      for (const auto& station : config.stations) {
+        if (station.name == name) route.stations.push_back(station.node);
+      }
+    }
+    if (auto added = table.add({entry.pattern, std::move(route)}); !added) return added.error();
+  }
+  return table;
+}
+
+MailService::MailService(const MailConfig& config, AddressTable table, std::uint64_t seed,
+                         LogSink& log)
+    : config_(config),
+      table_(std::move(table)),
+      log_(log),
+      rng_(seed),
+      mail_(mail_config(config_), table_),
+      p_mul_(p_mul_config(config_), rng_),
+      carrier_(carrier_config(config_)) {}
+
+MailService::~MailService() = default;
+
+// --- Start and stop ------------------------------------------------------------------------------
+
+Result<void> MailService::run() {
+  if (auto started = start(); !started) return started;
+  io_.run();
+  listener_.reset();
+  client_.reset();
+  control_.reset();
+  store_.reset();  // finishes what it has accepted
+  LogLine(log_, LogLevel::info, "mail_gateway_stopped");
+  return {};
+}
+
+Result<void> MailService::start() {
+  if (auto locked = lock_spool(); !locked) return locked;
+  auto store = SqliteMailStore::open(store_config(config_));
+  if (!store) return store.error();
+  auto for_operators = SqliteMailStore::open(store_config(config_));
+  if (!for_operators) return for_operators.error();
+  operator_store_.emplace(std::move(for_operators).value());
+  store_ = std::make_unique<gateways::StoreThread<SqliteMailStore>>(
+      std::move(store).value(), kStoreRequestsMax, [this](std::vector<MailResult> results) {
+        asio::post(io_, [this, results = std::move(results)] {
+          for (const MailResult& result : results) mail_.on_store_result(now(), result);
+          offer_store_requests();
+          drain();
+        });
+      });
+  control_ = std::make_unique<gateways::ControlSocket>(
+      io_, control_socket_path(config_),
+      [this](std::string_view request) { return answer(request); });
+  if (auto opened = control_->open(); !opened) return opened;
+  listener_ = std::make_unique<SmtpListener>(
+      io_, config_, table_, [this] { return now(); },
+      [this](SessionId session, SmtpServerCore::Commit commit) {
+        on_commit(session, std::move(commit));
+      });
+  if (auto opened = listener_->open(); !opened) return opened;
+  client_ = std::make_unique<sis::Client>(io_, client_config(config_), rng_(),
+                                          [this](const sis::Event& event) { on_sis(event); });
+  for (const int number : {SIGINT, SIGTERM}) signals_.add(number);
+  signals_.async_wait([this](boost::system::error_code error, int) {
+    if (!error) stop();
+  });
+  set_clock();
+  arm_clock();
+  LogLine(log_, LogLevel::info, "mail_gateway_started")
+      .kv("smtp", config_.smtp.address)
+      .kv("smtp_port", unsigned{listener_->port()})
+      .kv("sis", config_.sis_host)
+      .kv("port", unsigned{config_.sis_port})
+      .kv("spool", config_.spool_directory);
+  p_mul_.on_start(now());
+  mail_.on_start(now());
+  client_->start();
+  drain();
+  return {};
+}
+
+/// Two gateways on one spool would send everything twice.
+Result<void> MailService::lock_spool() {
+  const std::string path = config_.spool_directory + "/lock";
+  spool_lock_ = posix::Fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!spool_lock_) return Error{ErrorCode::io, "spool " + path + ": " + std::strerror(errno)};
+  if (::flock(spool_lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+    return Error{ErrorCode::already_exists,
+                 "spool " + config_.spool_directory + " is in use by another gateway"};
+  }
+  return {};
+}
+
+// What is with the store is finished; the rest is in the spool and goes on after the next start.
+void MailService::stop() {
+  LogLine(log_, LogLevel::info, "mail_gateway_stopping");
+  stopping_ = true;
+  signals_.cancel();
+  timer_.cancel();
+  clock_timer_.cancel();
+  control_.reset();
+  listener_->close();
+  client_->stop();
+  io_.stop();
+}
+
+// --- Time ----------------------------------------------------------------------------------------
+
+Instant MailService::now() const {
+  return Instant(std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - started_));
+}
+
+void MailService::set_clock() {
+  mail_.on_clock(now(), utc_now());
+  p_mul_.on_clock(now(), utc_now());
+}
+
+void MailService::arm_clock() {
+  clock_timer_.expires_after(kClockEvery);
+  clock_timer_.async_wait([this](boost::system::error_code error) {
+    if (error) return;
+    set_clock();
+    arm_clock();
+  });
+}
+
+void MailService::arm_timer() {
+  if (stopping_) return;
+  std::optional<Instant> next = mail_.next_deadline();
+  if (const auto air = p_mul_.next_deadline()) next = next ? std::min(*next, *air) : *air;
+  if (!next) return;
+  timer_.expires_at(started_ + next->time_since_epoch());
+  timer_.async_wait([this](boost::system::error_code error) {
+    if (error) return;
+    mail_.on_deadline(now());
+    p_mul_.on_deadline(now());
+    drain();
+  });
+}
+
+// --- The subnetwork ------------------------------------------------------------------------------
+
+void MailService::on_sis(const sis::Event& event) {
+  namespace in = sis::event;
+  const auto take = [this](sis::RequestId id) {
+    const auto found = requests_.find(id);
+    if (found == requests_.end()) return gateways::SisRequestId{};
+    const gateways::SisRequestId ours = found->second;
+    requests_.erase(found);
+    return ours;
+  };
+  if (const auto* bound = std::get_if<in::Bound>(&event)) {
+    LogLine(log_, LogLevel::info, "sis").kv("event", sis::to_string(event));
+    to_carrier(gateways::SisBound{bound->mtu});
+  } else if (std::holds_alternative<in::Lost>(event) ||
+             std::holds_alternative<in::Unbound>(event) ||
+             std::holds_alternative<in::BindRejected>(event)) {
+    LogLine(log_, LogLevel::warning, "sis").kv("event", sis::to_string(event));
+    requests_.clear();
+    to_carrier(gateways::SisLost{});
+  } else if (std::holds_alternative<in::FlowOff>(event)) {
+    to_carrier(gateways::SisFlow{false});
+  } else if (std::holds_alternative<in::FlowOn>(event)) {
+    to_carrier(gateways::SisFlow{true});
+  } else if (const auto* arrived = std::get_if<in::Indication>(&event)) {
+    to_carrier(gateways::SisIndication{arrived->unidata.source, arrived->unidata.source_sap,
+                                       arrived->unidata.updu});
+  } else if (const auto* confirmed = std::get_if<in::Confirmed>(&event)) {
+    to_carrier(gateways::SisConfirmed{take(confirmed->id)});
+  } else if (const auto* rejected = std::get_if<in::Rejected>(&event)) {
+    to_carrier(gateways::SisRejected{take(rejected->id), rejected->reason});
+  } else if (const auto* unresolved = std::get_if<in::Unresolved>(&event)) {
+    to_carrier(gateways::SisUnresolved{take(unresolved->id)});
+  } else {
+    return;  // such as Sent, of what nobody confirms
+  }
+  drain();
+}
+
+void MailService::to_carrier(const gateways::SisEvent& event) {
+  carrier_.on_sis(now(), event);
+}
+
+void MailService::drain_air() {
+  bool more = true;
+  while (more) {
+    more = false;
+    while (auto datagram = carrier_.poll_datagram()) {
+      more = true;
+      p_mul_.on_datagram(now(), *datagram);
+    }
+    while (carrier_.ready() && p_mul_.has_pdu()) {
+      auto pdu = p_mul_.poll_pdu(now());
+      if (!pdu) break;
+      more = true;
+      if (auto sent = carrier_.request_send(now(), *std::move(pdu)); !sent) {
+        LogLine(log_, LogLevel::warning, "pdu_refused").kv("reason", to_string(sent.error()));
+      }
+      p_mul_.on_clear_at(now(), carrier_.clear_at(now()));
+    }
+    while (auto unidata = carrier_.poll_unidata()) {
+      more = true;
+      const gateways::SisRequestId id = unidata->id;
+      const auto accepted =
+          client_->request_unidata({.priority = unidata->priority,
+                                    .destination_sap = unidata->destination_sap,
+                                    .destination = unidata->destination,
+                                    .delivery = unidata->delivery,
+                                    .time_to_live = (unidata->time_to_live_s + 1) / 2,
+                                    .updu = std::move(unidata->updu)});
+      if (accepted) {
+        requests_[*accepted] = id;
+      } else {
+        LogLine(log_, LogLevel::warning, "request_refused")
+            .kv("reason", to_string(accepted.error()));
+        to_carrier(gateways::SisUnresolved{id});
+      }
+    }
+    while (auto event = p_mul_.poll_event()) {
+      more = true;
+      if (const auto* ended = std::get_if<DestinationEnded>(&*event)) {
+        mail_.on_destination_ended(now(), *ended);
+      } else if (const auto* received = std::get_if<Received>(&*event)) {
+        mail_.on_received(now(), *received);
+      } else {
+        log_air(std::get<MessageNews>(*event));
+      }
+    }
+  }
+}
+
+// --- Actions -------------------------------------------------------------------------------------
+
+void MailService::drain() {
+  if (std::exchange(draining_, true)) return;  // a client may report while it takes a request
+  while (!stopping_) {
+    drain_air();
+    auto action = mail_.poll_action();
+    if (!action) break;
+    std::visit([this](auto& value) { carry_out(std::move(value)); }, *action);
+  }
+  draining_ = false;
+  arm_timer();
+}
+
+void MailService::on_commit(SessionId session, SmtpServerCore::Commit commit) {
+  const auto marks = marks_of(commit.mail);
+  mail_.on_mail(now(), session, std::move(commit), marks);
+  // The session is in the middle of its own work; what follows from it comes after that.
+  asio::post(io_, [this] { drain(); });
+}
+
+void MailService::carry_out(MailRequest request) {
+  store_requests_.push_back(std::move(request));
+  offer_store_requests();
+}
+
+void MailService::offer_store_requests() {
+  while (!store_requests_.empty() && store_->request(store_requests_.front())) {
+    store_requests_.pop_front();
+  }
+}
+
+void MailService::carry_out(MailCore::Submit submit) {
+  const MessageKey key = submit.submission.key;
+  const auto accepted = p_mul_.request_submit(now(), std::move(submit.submission));
+  if (accepted) {
+    mail_.on_accepted(now(), key, *accepted);
+  } else {
+    mail_.on_submit_refused(now(), key, accepted.error());
+  }
+}
+
+void MailService::carry_out(const MailCore::ConfirmReceived& confirm) {
+  if (confirm.committed) {
+    p_mul_.on_committed(now(), confirm.name);
+  } else {
+    p_mul_.on_not_committed(now(), confirm.name);
+  }
+}
+
+void MailService::carry_out(const MailCore::Known& known) {
+  p_mul_.on_known(now(), known.name, known.expiry);
+}
+
+void MailService::carry_out(const MailCore::AnswerSession& answer) {
+  listener_->answer(answer.session, answer.outcome);
+}
+
+void MailService::carry_out(const MailCore::Deliver& deliver) {
+  deliver_by_smtp(io_, config_, [this] { return now(); }, deliver.mail,
+                  [this, id = deliver.id](const SmtpClientCore::Done& done) {
+                    if (stopping_) return;
+                    mail_.on_delivered(now(), id, done);
+                    drain();
+                  });
+}
+
+void MailService::carry_out(const MailNews& news) {
+  LogLine line(log_, level_of(news.kind), to_string(news.kind));
+  if (news.mail.value != 0) line.kv("mail", news.mail.value);
+  if (news.station.value != 0) line.kv("station", std::string_view(name_of(news.station)));
+  if (!news.address.empty()) line.kv("address", std::string_view(news.address));
+  if (news.octets != 0) line.kv("octets", news.octets);
+  if (!news.detail.empty()) line.kv("detail", std::string_view(news.detail));
+}
+
+void MailService::log_air(const MessageNews& news) {
+  static constexpr std::string_view kNames[] = {
+      "round_started",     "round_sent",      "partly_received", "sequence_gap",
+      "discarded_by_peer", "receive_expired", "left_silence"};
+  LogLine line(log_, LogLevel::info, kNames[static_cast<std::size_t>(news.kind)]);
+  line.kv("source", std::string_view(name_of(news.name.source)))
+      .kv("message_id", std::uint64_t{news.name.message_id});
+  if (news.node.value != 0) line.kv("station", std::string_view(name_of(news.node)));
+  if (news.octets != 0) line.kv("octets", news.octets);
+}
+
+std::string MailService::name_of(NodeId node) const {
+  for (const auto& station : config_.stations) {
+    if (station.node == node) return station.name;
+  }
+  return std::to_string(node.value);
+}
+
+// --- The operator --------------------------------------------------------------------------------
+
+std::string MailService::answer(std::string_view request) {
+  std::istringstream words{std::string(request)};
+  std::string verb;
+  std::int64_t number = 0;
+  words >> verb >> number;
+  using Verb = SqliteMailStore::Verb;
+  const std::map<std::string, Verb> verbs = {{"hold", Verb::hold},
+                                             {"release", Verb::release},
+                                             {"requeue", Verb::requeue},
+                                             {"delete", Verb::remove}};
+  std::ostringstream text;
+  if (const auto found = verbs.find(verb); found != verbs.end()) {
+    const auto done = operator_store_->change(found->second, {number}, utc_now());
+    if (!done) return "error: " + to_string(done.error()) + "\n";
+    LogLine(log_, LogLevel::info, "mail_changed").kv("by", verb).kv("mail", number);
+    mail_.on_spool_changed(now());
+    asio::post(io_, [this] { drain(); });
+    return "ok\n";
+  }
+  if (verb == "queue") {
+    const auto items = operator_store_->list(kRowsListed);
+    if (!items) return "error: " + to_string(items.error()) + "\n";
+    for (const MailItem& item : *items) {
+      text << item.id.value << "\t" << gateways::to_string(item.state) << "\t"
+           << to_string(item.road) << "\t" << unsigned{item.priority} << "\t" << item.size << "\t"
+           << item.attempts << "\t<" << item.from.address << ">\t" << printable(item.label) << "\t"
+           << printable(item.reason) << "\n";
+    }
+    return text.str();
+  }
+  if (verb == "show") {
+    const auto item = operator_store_->find({number});
+    if (!item) return "error: " + to_string(item.error()) + "\n";
+    if (!item->has_value()) return "error: no such message\n";
+    const MailItem& mail = **item;
+    text << "mail " << mail.id.value << "\nstate " << gateways::to_string(mail.state) << "\nroad "
+         << to_string(mail.road) << "\npriority " << unsigned{mail.priority} << "\noctets "
+         << mail.size << "\nattempts " << mail.attempts << "\naccepted "
+         << mail_date(mail.created) << "\nexpires " << mail_date(mail.expiry) << "\nnext_try "
+         << mail_date(mail.next_try) << "\nfrom " << to_string(mail.from) << "\nmessage_id "
+         << printable(mail.label) << "\n";
+    for (const MailTarget& target : mail.targets) {
+      text << "to <" << target.recipient.address << "> "
+           << (target.station.value != 0 ? name_of(target.station) : "mail-server") << " "
+           << gateways::to_string(target.state) << " " << printable(target.reason) << "\n";
+    }
+    return text.str();
+  }
+  if (verb == "stations") {
+    const auto rows = operator_store_->stations();
+    if (!rows) return "error: " + to_string(rows.error()) + "\n";
+    for (const auto& station : config_.stations) {
+      StationRow known;
+      for (const StationRow& row : *rows) {
+        if (row.station == station.node) known = row;
+      }
+      const bool dead = known.dead_until > utc_now();
+      text << station.name << "\t" << to_string(station.address) << "\t"
+           << (dead ? "dead until " + mail_date(known.dead_until) : std::string("ok")) << "\t"
+           << known.failures << "\t" << known.sequence << "\t" << printable(known.reason) << "\n";
+    }
+    return text.str();
+  }
+  if (verb == "status") {
+    const auto& mail = mail_.stats();
+    const auto& smtp = listener_->stats();
+    text << "bound=" << (carrier_.bound() ? "yes" : "no") << " smtp_port=" << listener_->port()
+         << " active=" << mail_.active() << " accepted=" << mail.accepted
+         << " delivered=" << mail.delivered << " failed=" << mail.failed
+         << " expired=" << mail.expired << " received=" << mail.received
+         << " reports=" << mail.reports << " unreadable=" << mail.unreadable
+         << " smtp_messages=" << smtp.messages << " smtp_bare_line_ends=" << smtp.bare_line_ends
+         << " smtp_timeouts=" << smtp.timeouts << " smtp_no_room=" << smtp.no_room
+         << " smtp_recipients_refused=" << smtp.recipients_refused
+         << " smtp_connections_refused=" << listener_->refused() << "\n";
+    return text.str();
+  }
+  return "error: known are queue, show, hold, release, requeue, delete, stations and status\n";
+}
+
+}  // namespace s5066::acp142

@@ -1,0 +1,92 @@
+// The running mail gateway: MailCore and P_MUL between SMTP sockets, the SIS client, the store
+// thread and a control socket, on one io_context. The cores decide; this only carries.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gateways/acp142/carrier_udop_core.h"
+#include "gateways/acp142/mail_config.h"
+#include "gateways/acp142/mail_core.h"
+#include "gateways/acp142/p_mul_core.h"
+#include "gateways/acp142/smtp_shell.h"
+#include "gateways/acp142/sqlite_mail_store.h"
+#include "gateways/common/control_socket.h"
+#include "gateways/common/store_thread.h"
+#include "s5066d/base/log.h"
+#include "s5066d/base/rng.h"
+#include "s5066d/posix/fd.h"
+#include "sis/client.h"
+
+namespace s5066::acp142 {
+
+std::string control_socket_path(const MailConfig& config);
+Result<AddressTable> address_table(const MailConfig& config);
+
+class MailService {
+ public:
+  MailService(const MailConfig& config, AddressTable table, std::uint64_t seed, LogSink& log);
+  ~MailService();
+
+  /// Serves until SIGINT or SIGTERM. An error when it cannot start.
+  Result<void> run();
+
+ private:
+  Result<void> start();
+  Result<void> lock_spool();
+  void stop();
+
+  Instant now() const;
+  void set_clock();
+  void arm_clock();
+  void arm_timer();
+  void on_sis(const sis::Event& event);
+  void to_carrier(const gateways::SisEvent& event);
+  void on_commit(SessionId session, SmtpServerCore::Commit commit);
+  void drain();
+  void drain_air();
+  void carry_out(const MailNews& news);
+  void carry_out(MailRequest request);
+  void carry_out(MailCore::Submit submit);
+  void carry_out(const MailCore::ConfirmReceived& confirm);
+  void carry_out(const MailCore::Known& known);
+  void carry_out(const MailCore::AnswerSession& answer);
+  void carry_out(const MailCore::Deliver& deliver);
+  void log_air(const MessageNews& news);
+  void offer_store_requests();
+  std::string answer(std::string_view request);
+  std::string name_of(NodeId node) const;
+
+  MailConfig config_;
+  AddressTable table_;
+  LogSink& log_;
+  Rng rng_;
+  boost::asio::io_context io_;
+  boost::asio::signal_set signals_{io_};
+  boost::asio::steady_timer timer_{io_};
+  boost::asio::steady_timer clock_timer_{io_};
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  posix::Fd spool_lock_;
+  MailCore mail_;
+  PMulCore p_mul_;
+  CarrierUdopCore carrier_;
+  bool draining_ = false;
+  bool stopping_ = false;
+  std::deque<MailRequest> store_requests_;  // for which the store had no room yet
+  std::map<sis::RequestId, gateways::SisRequestId> requests_;
+  std::optional<SqliteMailStore> operator_store_;
+  std::unique_ptr<SmtpListener> listener_;
+  std::unique_ptr<gateways::ControlSocket> control_;
+  std::unique_ptr<sis::Client> client_;
+  std::unique_ptr<gateways::StoreThread<SqliteMailStore>> store_;
+};
+
+}  // namespace s5066::acp142

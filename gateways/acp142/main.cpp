@@ -1,0 +1,105 @@
+// s5066-acp142, the mail gateway of STANAG 5066 (ACP 142, RFC 8494): arguments, configuration, exit
+// status.
+#include <boost/program_options.hpp>
+#include <iostream>
+#include <random>
+#include <string>
+
+#include "config/load.h"
+#include "gateways/acp142/mail_service.h"
+#include "s5066d/posix/log_writer.h"
+#include "s5066d/posix/main_tail.h"
+#include "s5066d/posix/socket.h"
+
+namespace {
+
+namespace options = boost::program_options;
+using namespace s5066;
+
+constexpr auto kControlTimeout = std::chrono::seconds(10);
+
+constexpr const char* kSynopsis =
+    "s5066-acp142 run      --config FILE       serve\n"
+    "s5066-acp142 check    --config FILE       only check the configuration\n"
+    "s5066-acp142 queue    --config FILE       id, state, road, priority, octets, attempts, from, "
+    "Message-ID, reason\n"
+    "s5066-acp142 show     --config FILE ID    one message and each of its recipients\n"
+    "s5066-acp142 hold     --config FILE ID    keep it until it is released\n"
+    "s5066-acp142 release  --config FILE ID\n"
+    "s5066-acp142 requeue  --config FILE ID    from the beginning, for as long as it had at first\n"
+    "s5066-acp142 delete   --config FILE ID\n"
+    "s5066-acp142 stations --config FILE       name, address, state, failures, messages, reason\n"
+    "s5066-acp142 status   --config FILE       counters\n";
+
+int serve(const acp142::MailConfig& config, LogSink& log) {
+  auto table = acp142::address_table(config);
+  if (!table) {
+    std::cerr << "s5066-acp142: " << to_string(table.error()) << "\n";
+    return posix::kExitUsage;
+  }
+  std::random_device random;
+  acp142::MailService service(config, std::move(table).value(),
+                              std::uint64_t{random()} << 32 | random(), log);
+  const auto served = service.run();
+  if (served) return posix::kExitOk;
+  LogLine(log, LogLevel::error, "mail_gateway_failed").kv("reason", to_string(served.error()));
+  std::cerr << "s5066-acp142: " << served.error().detail << "\n";
+  return posix::kExitEnvironment;
+}
+
+int ask(const acp142::MailConfig& config, const std::string& request) {
+  const auto answer =
+      posix::ask_control(acp142::control_socket_path(config), request, kControlTimeout);
+  if (!answer) {
+    std::cerr << "s5066-acp142: the gateway does not answer: " << answer.error().detail << "\n";
+    return posix::kExitEnvironment;
+  }
+  const bool refused = answer->rfind("error: ", 0) == 0;
+  (refused ? std::cerr : std::cout) << *answer;
+  return refused ? posix::kExitEnvironment : posix::kExitOk;
+}
+
+int run(int argc, char** argv) {
+  options::options_description known("Options");
+  auto add = known.add_options();
+  add("command", options::value<std::string>(), "see above");
+  add("id", options::value<std::int64_t>(), "of a message");
+  add("config", options::value<std::string>()->value_name("FILE"), "see config/examples");
+  add("help", "this text");
+  options::positional_options_description positions;
+  positions.add("command", 1).add("id", 1);
+  options::variables_map given;
+  options::store(
+      options::command_line_parser(argc, argv).options(known).positional(positions).run(), given);
+  if (given.count("help")) {
+    std::cout << kSynopsis << "\n" << known;
+    return posix::kExitOk;
+  }
+  if (!given.count("command") || !given.count("config")) {
+    std::cerr << kSynopsis;
+    return posix::kExitUsage;
+  }
+  const auto loaded = config::load_mail(given["config"].as<std::string>());
+  for (const auto& problem : loaded.problems) std::cerr << to_string(problem) << "\n";
+  if (!loaded.value) return posix::kExitUsage;
+
+  posix::LogWriter log(loaded.value->log_level);
+  const std::string command = given["command"].as<std::string>();
+  if (command == "run") return serve(*loaded.value, log);
+  if (command == "check") return posix::kExitOk;
+  if (command == "queue" || command == "stations" || command == "status") {
+    return ask(*loaded.value, command);
+  }
+  for (const char* one : {"show", "hold", "release", "requeue", "delete"}) {
+    if (command != one || !given.count("id")) continue;
+    return ask(*loaded.value, command + " " + std::to_string(given["id"].as<std::int64_t>()));
+  }
+  std::cerr << kSynopsis;
+  return posix::kExitUsage;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return posix::run_main<options::error>("s5066-acp142", run, argc, argv);
+}
