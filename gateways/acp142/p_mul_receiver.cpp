@@ -107,12 +107,12 @@ void PMulReceiver::adopt(Instant now, const Place& place, const AddressPdu& addr
                     .heard_at = now,
                     .gap = message->owing.gap};
   if (address.extra) plan_in_turn(now, address.name, message->owing, true);
-  auto& last = sequences_[address.name.source];
-  if (last != 0 && place.sequence > last + 1) {
+  auto& sequence = sequences_[address.name.source];
+  if (sequence != 0 && place.sequence > sequence + 1) {
     ++stats_.sequence_gaps;
     news(MessageNews::Kind::sequence_gap, address.name);
   }
-  last = std::max(last, place.sequence);
+  sequence = std::max(sequence, place.sequence);
   if (sequences_.size() > kSourcesMax) sequences_.erase(sequences_.begin());
   // What came before the Address_PDU may be more than the message has, or all of it.
   for (auto at = message->blocks.upper_bound(address.total); at != message->blocks.end();) {
@@ -121,8 +121,13 @@ void PMulReceiver::adopt(Instant now, const Place& place, const AddressPdu& addr
     message->octets -= at->second.size() + kBlockCost;
     at = message->blocks.erase(at);
   }
+  const BlockGroups groups(address.total);
+  for (std::size_t group = 0; group < groups.count() && !message->parity.empty(); ++group) {
+    recover_group(*message, groups, group);
+  }
   if (message->blocks.empty()) return;
-  after_block(now, address.name, *message, message->blocks.rbegin()->first);
+  const std::uint16_t last = message->blocks.rbegin()->first;
+  after_pdu(now, address.name, *message, {.block = last});
 }
 
 void PMulReceiver::ignore(Instant now, const MessageName& name) {
@@ -207,14 +212,14 @@ void PMulReceiver::on_data(Instant now, const DataPdu& data) {
     const auto block = message.blocks.find(data.number);
     if (block != message.blocks.end()) {
       ++(block->second == data.fragment ? stats_.duplicates : stats_.contradictions);
-      after_block(now, data.name, at->second, data.number);
+      after_pdu(now, data.name, at->second, {.block = data.number});
       return;
     }
   }
   Message* message = message_for(now, data.name, data.fragment.size() + kBlockCost);
   if (message == nullptr) return;
   message->blocks.emplace(data.number, data.fragment);
-  after_block(now, data.name, *message, data.number);
+  after_pdu(now, data.name, *message, {.block = data.number});
 }
 
 void PMulReceiver::on_parity(Instant now, const ParityPdu& parity) {
@@ -235,18 +240,19 @@ void PMulReceiver::on_parity(Instant now, const ParityPdu& parity) {
   Message* message = message_for(now, parity.name, parity.parity.size() + kBlockCost);
   if (message == nullptr) return;
   message->parity.emplace(parity.number, parity);
-  after_block(now, parity.name, *message, 0);
+  after_pdu(now, parity.name, *message, {.parity = parity.number});
 }
 
-void PMulReceiver::after_block(Instant now, const MessageName& name, Message& message,
-                               std::uint16_t number) {
+void PMulReceiver::after_pdu(Instant now, const MessageName& name, Message& message,
+                             const Arrived& arrived) {
   hear(now, name, message.owing);
   if (message.state != State::receiving) return;
-  if (!message.parity.empty() && message.blocks.size() < message.total) {
+  const std::uint16_t number = arrived.block;
+  if (!message.parity.empty()) {
     const BlockGroups groups(message.total);
-    for (std::size_t group = 0; group < groups.count(); ++group) {
-      recover_group(message, groups, group);
-    }
+    recover_group(
+        message, groups,
+        number != 0 ? groups.group_of_block(number) : groups.group_of_parity(arrived.parity));
   }
   if (message.blocks.size() == message.total) {
     offer(name, message);
@@ -266,12 +272,14 @@ void PMulReceiver::after_block(Instant now, const MessageName& name, Message& me
 void PMulReceiver::recover_group(Message& message, const BlockGroups& groups, std::size_t group) {
   std::map<std::size_t, ByteSpan> columns, rows;
   std::uint16_t last_block_octets = 0;
-  for (const auto& [number, parity] : message.parity) {
-    if (groups.group_of_parity(number) != group || parity.total != message.total) continue;
+  for (std::size_t row = 0; row < kGroupRowsMax; ++row) {
+    const auto at = message.parity.find(groups.parity_number(group, row));
+    if (at == message.parity.end() || at->second.total != message.total) continue;
     // Rows of one length only; a message has no other.
-    if (!rows.empty() && rows.begin()->second.size() != parity.parity.size()) continue;
-    rows[groups.row(number)] = parity.parity;
-    last_block_octets = parity.last_block_octets;
+    const Bytes& octets = at->second.parity;
+    if (!rows.empty() && rows.begin()->second.size() != octets.size()) continue;
+    rows[row] = octets;
+    last_block_octets = at->second.last_block_octets;
   }
   if (rows.empty()) return;
   const std::size_t octets = rows.begin()->second.size();

@@ -144,6 +144,11 @@ class PMulReceiver {
     std::uint32_t sequence = 0;
   };
 
+  struct Arrived {
+    std::uint16_t block = 0;  // 0: none, it is
+    std::uint16_t parity = 0;
+  };
+
   Place place(const AddressPdu& address) const;
   void adopt(Instant now, const Place& place, const AddressPdu& address);
   void repeat(Instant now, const Place& place, Message& message, const AddressPdu& address);
@@ -151,7 +156,7 @@ class PMulReceiver {
   bool make_room(const MessageName& keep, std::size_t octets);
   void forget(const MessageName& name);
   void ignore(Instant now, const MessageName& name);
-  void after_block(Instant now, const MessageName& name, Message& message, std::uint16_t number);
+  void after_pdu(Instant now, const MessageName& name, Message& message, const Arrived& arrived);
   void recover_group(Message& message, const BlockGroups& groups, std::size_t group);
   void offer(const MessageName& name, Message& message);
   std::vector<BlockRange> missing(const Message& message) const;

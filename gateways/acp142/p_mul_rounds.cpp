@@ -155,6 +155,7 @@ OutgoingPdu PMulSender::next_of(Instant now, Message& message) {
                   .priority = message.submission.priority,
                   .lifetime = message.expires - now,
                   .reliable = round.reliable};
+  if (round.reliable) pdu.target = round.destinations[0].node;  // a group has no ARQ
   // A Discard_PDU is sent when the time is up, and the same goes for the last word on a message.
   if (round.closes) pdu.lifetime = std::max<Duration>(pdu.lifetime, kFarewell);
   if (round.discards > 0) {

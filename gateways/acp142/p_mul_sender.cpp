@@ -187,8 +187,9 @@ bool PMulSender::take_list(Instant now, Message& message, Node& node, const AckE
   if (settled) node.answered = true;
   if (settled && message.coded_round) node.parity_in_vain = node.missing == node.before;
   if (first && !message.probing) {
-    double& loss = loss_[node.address.node];
-    loss = (loss + static_cast<double>(missing) / message.total) / 2;
+    const double share = static_cast<double>(missing) / message.total;
+    const auto [known, fresh] = loss_.try_emplace(node.address.node, share);
+    if (!fresh) known->second = (known->second + share) / 2;
     if (loss_.size() > config_.destinations_known_max) loss_.erase(loss_.begin());
   }
   news(MessageNews::Kind::partly_received, message, node.address.node,

@@ -12,11 +12,18 @@ constexpr Duration kStep = 50ms;
 constexpr UtcSeconds kStart{1'800'000'000};
 constexpr Address kEverybody{0x0001, true};
 
-std::optional<gateways::SisEvent> event_of(const sis::Primitive& primitive) {
+std::optional<gateways::SisEvent> event_of(const PMulNodes::Station& station,
+                                           const sis::Primitive& primitive) {
   if (std::holds_alternative<sis::DataFlowOn>(primitive)) return gateways::SisFlow{true};
   if (std::holds_alternative<sis::DataFlowOff>(primitive)) return gateways::SisFlow{false};
   if (const auto* indication = std::get_if<sis::UnidataIndication>(&primitive)) {
     return gateways::SisIndication{indication->source, indication->source_sap, indication->updu};
+  }
+  if (const auto* confirm = std::get_if<sis::UnidataRequestConfirm>(&primitive)) {
+    return gateways::SisConfirmed{station.arq.at(confirm->updu_part.at(1))};
+  }
+  if (const auto* rejected = std::get_if<sis::UnidataRequestRejected>(&primitive)) {
+    return gateways::SisRejected{station.arq.at(rejected->updu_part.at(1)), rejected->reason};
   }
   return std::nullopt;
 }
@@ -31,6 +38,7 @@ WorldOptions subscribed(WorldOptions options) {
 PMulNodes::PMulNodes(Seed seed, const Options& options)
     : world_(seed, subscribed(options.world)), rng_(seed + 1) {
   auto carrier = options.carrier;
+  carrier.rate_bps = options.world.mode.rate_bps;
   acp142::Group everybody{.id = {1}, .members = {}};
   for (std::size_t i = 0; i < options.world.stations; ++i) {
     carrier.nodes[id(i)] = World::address(i);
@@ -51,11 +59,13 @@ PMulNodes::PMulNodes(Seed seed, const Options& options)
     station.carrier->on_sis(world_.now(), gateways::SisBound{});
   }
   world_.take_primitive = [this](Client& client, const sis::Primitive& primitive) {
-    auto event = event_of(primitive);
     for (auto& station : stations_) {
-      if (event && station->client == &client) station->news.push_back(std::move(*event));
+      if (station->client != &client) continue;
+      auto event = event_of(*station, primitive);
+      if (!event) return false;
+      station->news.push_back(std::move(*event));
     }
-    return std::holds_alternative<sis::UnidataIndication>(primitive);
+    return true;
   };
 }
 
@@ -101,23 +111,31 @@ void PMulNodes::serve(Station& station) {
       station.ended.push_back(*ended);
     }
   }
+  hand_down(station);  // what ARQ could not deliver
   while (station.carrier->ready() && core.has_pdu()) {
     auto pdu = core.poll_pdu(now);
     if (!pdu) break;
     S5066_ASSERT(station.carrier->request_send(now, std::move(*pdu)).ok());
     core.on_clear_at(now, station.carrier->clear_at(now));
-    while (auto request = station.carrier->poll_unidata()) {
-      world_.give(*station.client, sis::UnidataRequest{.priority = request->priority,
-                                                       .destination_sap = request->destination_sap,
-                                                       .destination = request->destination,
-                                                       .delivery = request->delivery,
-                                                       .time_to_live = request->time_to_live_s / 2,
-                                                       .updu = std::move(request->updu)});
-    }
+    hand_down(station);
     // What the node says of the flow is heard before the next one is given.
     for (; !station.news.empty(); station.news.pop_front()) {
       station.carrier->on_sis(now, station.news.front());
     }
+  }
+}
+
+void PMulNodes::hand_down(Station& station) {
+  while (auto request = station.carrier->poll_unidata()) {
+    if (request->delivery.mode == sis::TransmissionMode::arq) {
+      station.arq[request->updu.at(1)] = request->id;
+    }
+    world_.give(*station.client, sis::UnidataRequest{.priority = request->priority,
+                                                     .destination_sap = request->destination_sap,
+                                                     .destination = request->destination,
+                                                     .delivery = request->delivery,
+                                                     .time_to_live = request->time_to_live_s / 2,
+                                                     .updu = std::move(request->updu)});
   }
 }
 

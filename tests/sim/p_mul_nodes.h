@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -25,6 +26,7 @@ class PMulNodes {
     std::unique_ptr<acp142::CarrierUdopCore> carrier;
     std::unique_ptr<acp142::PMulCore> core;
     std::deque<gateways::SisEvent> news;
+    std::map<std::uint8_t, gateways::SisRequestId> arq;  // by the number in the header
     std::optional<Instant> received_at;
     std::vector<acp142::Received> received;
     std::vector<acp142::DestinationEnded> ended;
@@ -43,6 +45,7 @@ class PMulNodes {
 
  private:
   void serve(Station& station);
+  void hand_down(Station& station);
   UtcSeconds utc() const;
 
   World world_;

@@ -134,6 +134,25 @@ TEST(PMulCore, sends_again_what_is_missing_to_those_who_miss_it) {
   EXPECT_EQ(alpha.core->sender().content_octets(), 0u);
 }
 
+// The rule for ARQ: one destination is left, and a tenth of the blocks or more was lost to it.
+TEST(PMulCore, the_last_lossy_destination_is_sent_its_blocks_reliably) {
+  const auto repair = [](std::vector<BlockRange> missing) {
+    Station alpha(kSender);
+    EXPECT_TRUE(alpha.submit(7, {{2}, {3}}, 2000).ok());
+    alpha.pdus();
+    alpha.now = at(5s);
+    alpha.hear(ack_of({2}, 7, {}));
+    alpha.hear(ack_of({3}, 7, std::move(missing)));
+    return *alpha.core->poll_pdu(alpha.now);
+  };
+  const OutgoingPdu lossy = repair({{4, 5}});
+  EXPECT_TRUE(lossy.reliable);
+  EXPECT_EQ(lossy.target, Target{NodeId{3}});
+  const OutgoingPdu good = repair({{4, 4}});
+  EXPECT_FALSE(good.reliable);
+  EXPECT_EQ(good.target, Target{GroupId{1}});
+}
+
 TEST(PMulCore, an_acknowledgement_from_a_station_not_addressed_changes_nothing) {
   Station alpha(kSender);
   ASSERT_TRUE(alpha.submit(7, {{2}, {3}}, 1000).ok());
