@@ -7,7 +7,9 @@
 #include "modem/api/airtime.h"
 #include "modem/dsp/downconverter.h"
 #include "modem/waveforms/ms110a/listener.h"
+#include "modem/waveforms/ms110d/listener.h"
 #include "modem/waveforms/reception.h"
+#include "modem/waveforms/stanag4285/listener.h"
 #include "modem/waveforms/stanag4539/listener.h"
 #include "modem/waveforms/traffic_detector.h"
 #include "s5066d/base/assert.h"
@@ -40,12 +42,14 @@ double input_sample(double half_symbol) {
 
 class BurstReceiver::Impl {
  public:
-  explicit Impl(const Config& config)
-      : modes_(config.modes), history_(kHistorySamples), events_(config.events_max) {
+  explicit Impl(const Config& config) : history_(kHistorySamples), events_(config.events_max) {
     pending_.reserve(kHopSamples);
     converted_.reserve(kHop);
     listeners_.push_back(std::make_unique<ms110a::Listener>(converter_.noise_share()));
     listeners_.push_back(std::make_unique<stanag4539::Listener>(converter_.noise_share()));
+    listeners_.push_back(std::make_unique<ms110d::Listener>(converter_.noise_share()));
+    listeners_.push_back(std::make_unique<stanag4285::Listener>(converter_.noise_share()));
+    set_modes(config.modes);
     std::vector<TrafficPattern> patterns;
     for (const auto& listener : listeners_) {
       for (auto& pattern : listener->traffic()) patterns.push_back(std::move(pattern));
@@ -53,7 +57,10 @@ class BurstReceiver::Impl {
     traffic_.emplace(patterns);
   }
 
-  void set_modes(std::vector<Mode> modes) { modes_ = std::move(modes); }
+  void set_modes(std::vector<Mode> modes) {
+    modes_ = std::move(modes);
+    for (const auto& listener : listeners_) listener->set_modes(modes_);
+  }
 
   void process(std::span<const float> samples) {
     for (const float sample : samples) {
@@ -221,6 +228,7 @@ class BurstReceiver::Impl {
   void end_burst(CarrierDownReason reason, std::uint64_t ended_sample) {
     demodulator_.reset();
     ends_at_.reset();
+    for (const auto& listener : listeners_) listener->forget();
     while (held_.pop()) ++stats_.blocks_unheard;
     emit(BurstEnded{.at_sample = at_sample_, .ended_sample = ended_sample, .reason = reason});
   }

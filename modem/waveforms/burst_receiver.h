@@ -24,7 +24,8 @@ namespace s5066::modem {
 class BurstReceiver {
  public:
   struct Config {
-    /// Bursts of other modes are ignored. Empty: every supported mode. A preamble of 110A does not
+    /// Bursts of other modes are ignored. Empty: every mode that tells itself, which STANAG 4285
+    /// does not: of those the first one in the list is listened for. A preamble of 110A does not
     /// tell the zero interleaver from the short one: it is taken for zero when the list has the
     /// rate with the zero and without the short interleaver, else for short.
     std::vector<Mode> modes;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "modem/api/modes.h"
@@ -86,8 +87,12 @@ class PreambleListener {
  public:
   virtual ~PreambleListener() = default;
 
+  /// The modes that are wanted; none: all that tell themselves apart.
+  virtual void set_modes(std::span<const Mode> modes) { static_cast<void>(modes); }
   /// Takes note of the last kHop samples of the history. A reading comes out once it is certain.
   virtual std::optional<PreambleReading> advance(const SampleHistory& history) = 0;
+  /// The burst that was being received is over; what was heard of it counts no more.
+  virtual void forget() {}
   /// Preambles that were found and then not understood: reserved, or too unclear.
   virtual std::uint64_t refused() const = 0;
   virtual std::unique_ptr<Demodulator> demodulator(const PreambleReading& reading) const = 0;

@@ -110,7 +110,13 @@ inline std::vector<HeardBurst> listen(Tape& tape) {
   return listen(receiver, tape.samples());
 }
 
-/// A receiver that listens for this mode only, as one must with the zero interleaver.
+/// Its preamble does not tell what it is: the receiver must be told.
+inline bool must_be_told(const Mode& mode) {
+  return mode.waveform == Waveform::stanag4285 ||
+         (mode.waveform == Waveform::ms110a && mode.interleaver == Interleaver::zero);
+}
+
+/// A receiver that listens for this mode only.
 inline std::vector<HeardBurst> listen_for(const Mode& mode, Tape& tape) {
   BurstReceiver receiver({.modes = {mode}});
   return listen(receiver, tape.samples());
@@ -155,7 +161,7 @@ inline std::vector<HeardBurst> expect_whole_through(const Mode& mode, std::size_
   Tape tape;
   tape.silence(0.5).burst(mode, octets);
   tape.silence(0.5).through(air.channel, air.seed).noise(air.snr_db, air.seed + 1);
-  auto bursts = listen(tape);
+  auto bursts = must_be_told(mode) ? listen_for(mode, tape) : listen(tape);
   expect_whole(bursts, mode, octets);
   return bursts;
 }

@@ -42,14 +42,6 @@ constexpr double kCarrierGain = 0.03;
 constexpr double kClockSeconds = 5;
 constexpr double kClockStep = 0.75;  // symbols that the response may wander in its window
 
-/// Preambles whose data begin this close together, in half-symbol samples, are of one burst.
-constexpr std::int64_t kSameBurst = 64;
-
-// Judging the probes.
-constexpr double kHeardSeconds = 1;
-constexpr double kHeardNowSeconds = 0.1;
-constexpr float kLostBelow = 0.12F;
-constexpr float kHealthyAbove = 0.3F;
 constexpr float kTiny = 1e-20F;
 
 std::vector<Complex> preamble_points(const Parameters& p) {
@@ -77,13 +69,11 @@ float gain_for(double seconds, std::size_t frame_symbols) {
 }  // namespace
 
 BurstDemodulator::BurstDemodulator(const PreambleReading& reading, float noise_share)
-    : reading_(reading),
+    : ProbedDemodulator(reading),
       p_(parameters(reading.mode)),
       frame_symbols_(p_.frame_symbols()),
       noise_share_(noise_share),
-      offset_hz_(reading.offset_hz),
       doppler_hz_(kFadingHz),
-      last_heard_(reading.data_start),
       equalizer_(p_.data_symbols, dsp::ChannelTracker::kTapsMax),
       decoder_(p_),
       refiner_(p_, {.frames = p_.interleaved ? p_.frames_per_block : kFramesAtOnce,
@@ -94,26 +84,7 @@ BurstDemodulator::BurstDemodulator(const PreambleReading& reading, float noise_s
       prior_variance_(p_.data_symbols, 1.0F),
       llr_(std::size_t{p_.data_symbols} * p_.bits_per_symbol) {}
 
-bool BurstDemodulator::lost() const {
-  return heard_ < kLostBelow;
-}
-bool BurstDemodulator::healthy() const {
-  return heard_now_ > kHealthyAbove;
-}
-bool BurstDemodulator::covers(const PreambleReading& reading) const {
-  return reading.mode.waveform == Waveform::ms110a &&
-         std::abs(reading.data_start - reading_.data_start) < kSameBurst;
-}
-
-std::optional<Demodulator::Output> BurstDemodulator::advance(const SampleHistory& history) {
-  if (!learned_) {
-    if (history.end() < reading_.data_start + 2 * static_cast<std::int64_t>(kWindowTaps)) {
-      return std::nullopt;
-    }
-    learn_channel(history);
-    learned_ = true;
-    begin_block();
-  }
+std::optional<Demodulator::Output> BurstDemodulator::receive(const SampleHistory& history) {
   while (history.end() >= origin_ + static_cast<std::int64_t>(kPhases * frame_symbols_)) {
     receive_frame(history);
     refiner_.add_frame(received_, llr_);
@@ -187,6 +158,7 @@ void BurstDemodulator::learn_channel(const SampleHistory& history) {
   means_.resize(frame_symbols_ + tracker_->taps() - 1);
   variances_.resize(means_.size());
   train(history, std::min(kTrainingSymbolsMax, segments * kSegmentSymbols));
+  begin_block();
 }
 
 // Mean power of each tap over the last segments. On the way, refines offset and noise.
@@ -409,9 +381,8 @@ void BurstDemodulator::judge_probes() {
     }
   }
   const float fit = agreement / std::sqrt(foretold * heard);
-  heard_ += gain_for(kHeardSeconds, frame_symbols_) * (fit - heard_);
-  heard_now_ += gain_for(kHeardNowSeconds, frame_symbols_) * (fit - heard_now_);
-  if (healthy()) last_heard_ = origin_ + static_cast<std::int64_t>(kPhases * frame_symbols_);
+  judge(fit, static_cast<double>(frame_symbols_) / kSymbolRate,
+        origin_ + static_cast<std::int64_t>(kPhases * frame_symbols_));
 }
 
 void BurstDemodulator::update_tracker() {

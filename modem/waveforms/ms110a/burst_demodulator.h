@@ -10,6 +10,7 @@
 
 #include "modem/dsp/channel_tracker.h"
 #include "modem/dsp/equalizer.h"
+#include "modem/waveforms/framed/probed_demodulator.h"
 #include "modem/waveforms/ms110a/block_decoder.h"
 #include "modem/waveforms/ms110a/block_refiner.h"
 #include "modem/waveforms/ms110a/demapper.h"
@@ -17,20 +18,13 @@
 
 namespace s5066::modem::ms110a {
 
-class BurstDemodulator final : public Demodulator {
+class BurstDemodulator final : public framed::ProbedDemodulator {
  public:
   BurstDemodulator(const PreambleReading& reading, float noise_share);
 
-  std::optional<Output> advance(const SampleHistory& history) override;
-  bool lost() const override;
-  bool healthy() const override;
-  bool covers(const PreambleReading& reading) const override;
-  const Mode& mode() const override { return reading_.mode; }
-  double first_path_start() const override { return first_path_start_; }
-  std::int64_t last_heard() const override { return last_heard_; }
-
  private:
-  void learn_channel(const SampleHistory& history);
+  void learn_channel(const SampleHistory& history) override;
+  std::optional<Output> receive(const SampleHistory& history) override;
   std::vector<float> delay_profile(const SampleHistory& history, unsigned segments);
   void choose_window(const std::vector<float>& profile, float noise_per_tap);
   void train(const SampleHistory& history, unsigned symbols);
@@ -64,25 +58,15 @@ class BurstDemodulator final : public Demodulator {
                                                        dsp::kPhases);
   }
 
-  PreambleReading reading_;
   Parameters p_;
   std::size_t frame_symbols_;
   float noise_share_;
 
-  bool learned_ = false;
-  std::int64_t origin_ = 0;  // half-symbol sample of row 0 of the next frame
-  double offset_hz_;
-  double carrier_turn_ = 0;  // turns of the carrier's offset up to carrier_at_
-  std::int64_t carrier_at_ = 0;
   float noise_ = 1;  // variance of a sample, within the receiver's filter
   float noise_min_ = 0;
-  float doppler_hz_;  // Doppler spread
-  double first_path_start_ = 0;
+  float doppler_hz_;          // Doppler spread
   double centroid_home_ = 0;  // where the response lay in its window at first, in taps
   double centroid_ = 0;
-  float heard_ = 1;      // how well probes fit, averaged over a second
-  float heard_now_ = 1;  // over a tenth of it
-  std::int64_t last_heard_ = 0;
 
   unsigned frame_in_cycle_ = 0;
   unsigned scrambler_at_ = 0;

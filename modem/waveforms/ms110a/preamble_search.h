@@ -13,15 +13,15 @@
 #include <vector>
 
 #include "modem/dsp/complex_math.h"
+#include "modem/waveforms/framed/probed_demodulator.h"
 #include "modem/waveforms/ms110a/parameters.h"
 #include "modem/waveforms/reception.h"
 
 namespace s5066::modem::ms110a {
 
 inline constexpr std::int64_t kSegmentSamples = 2 * kSegmentSymbols;
-/// The window in which the paths of a channel are looked for, in symbols around the found position.
-inline constexpr int kWindowBefore = 14;
-inline constexpr unsigned kWindowTaps = 44;
+using framed::kWindowBefore;
+using framed::kWindowTaps;
 
 struct PreambleCandidate {
   std::int64_t position = 0;  // half-symbol sample where a segment begins

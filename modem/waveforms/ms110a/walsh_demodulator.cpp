@@ -37,8 +37,16 @@ constexpr float kSquareScale = 0.5F;
 constexpr std::array kDopplersHz = {0.3, 0.7, 1.5, 3.0, 6.0, 12.0, 25.0, 50.0};
 
 constexpr double kCarrierGain = 0.3;
-constexpr double kDriftGain = 0.3;
-constexpr double kMovedGain = 0.5;
+/// What is done about a movement that is seen over a block: in the drift, and at once. A long block
+/// sees two samples of it where clocks differ by 100 ppm, and the next one cannot wait for more.
+struct ClockGains {
+  double drift;
+  double moved;
+};
+constexpr ClockGains kLongBlockGains = {0.8, 1.2};
+constexpr ClockGains kShortBlockGains = {0.3, 0.5};
+constexpr std::size_t kLongBlockFrames = 360;
+constexpr std::size_t kMovedMax = 4;  // half-symbol samples
 constexpr float kPowerGain = 0.1F;
 
 /// The signal is lost when this much more speaks against it than for it, in nats.
@@ -554,7 +562,7 @@ void WalshDemodulator::follow_carrier() {
 // over those of the taps, each path by its amplitude, so that fading plays no part.
 void WalshDemodulator::follow_clock() {
   std::array<float, kDelays> heard{};
-  std::array<float, kDelays + 2> expected{};
+  std::array<float, kDelays + 2 * kMovedMax> expected{};
   for (std::size_t k = 0; k < taps_.size(); ++k) {
     Tap& tap = taps_[k];
     float sum = 0;
@@ -565,19 +573,23 @@ void WalshDemodulator::follow_clock() {
     sum = std::max(sum / static_cast<float>(block_frames_), 0.0F);
     const auto at = static_cast<std::size_t>(tap.delay + kReach);
     heard[at] = std::sqrt(sum);
-    expected[at + 1] = std::sqrt(tap.power);
+    expected[at + kMovedMax] = std::sqrt(tap.power);
     tap.power += kPowerGain * (std::max(sum, 0.05F * tap.power) - tap.power);
   }
-  std::array<double, 3> fit{};
+  std::array<double, 2 * kMovedMax + 1> fit{};
   for (std::size_t s = 0; s < fit.size(); ++s) {
     for (std::size_t k = 0; k < kDelays; ++k) fit[s] += heard[k] * expected[k + s];
   }
-  // fit[0] is large when the paths have moved one step later.
-  const double bend = fit[0] - 2 * fit[1] + fit[2];
-  double moved = fit[0] > fit[2] ? 1 : -1;
-  if (bend < 0) moved = std::clamp(0.5 * (fit[2] - fit[0]) / bend, -1.0, 1.0);
-  drift_ += kDriftGain * moved / static_cast<double>(block_frames_);
-  drifted_ += kMovedGain * moved;
+  // fit[0] is large when the paths have moved by kMovedMax steps later.
+  const auto top = static_cast<std::size_t>(std::max_element(fit.begin(), fit.end()) - fit.begin());
+  double moved = static_cast<double>(kMovedMax) - static_cast<double>(top);
+  if (top > 0 && top + 1 < fit.size()) {
+    const double bend = fit[top - 1] - 2 * fit[top] + fit[top + 1];
+    if (bend < 0) moved += std::clamp(0.5 * (fit[top + 1] - fit[top - 1]) / bend, -0.5, 0.5);
+  }
+  const ClockGains gains = block_frames_ >= kLongBlockFrames ? kLongBlockGains : kShortBlockGains;
+  drift_ += gains.drift * moved / static_cast<double>(block_frames_);
+  drifted_ += gains.moved * moved;
 }
 
 }  // namespace s5066::modem::ms110a

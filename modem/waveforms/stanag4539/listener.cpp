@@ -5,8 +5,8 @@
 
 #include "modem/dsp/least_squares.h"
 #include "modem/dsp/turn_back.h"
-#include "modem/waveforms/stanag4539/burst_demodulator.h"
-#include "modem/waveforms/stanag4539/demapper.h"
+#include "modem/waveforms/framed/burst_demodulator.h"
+#include "modem/waveforms/framed/demapper.h"
 
 namespace s5066::modem::stanag4539 {
 namespace {
@@ -14,6 +14,8 @@ namespace {
 using dsp::Complex;
 using dsp::kPhases;
 using dsp::mul;
+using framed::kWindowBefore;
+using framed::kWindowTaps;
 
 constexpr unsigned kCodes = 8;  // values of a code of three bits
 /// How much of the announcement's power the best reading must explain, and how far it must lead the
@@ -31,6 +33,12 @@ std::vector<Complex> phases_of(std::span<const std::uint8_t> numbers) {
   out.reserve(numbers.size());
   for (const std::uint8_t number : numbers) out.push_back(phase(number));
   return out;
+}
+
+std::vector<Complex> fixed_symbols() {
+  auto symbols = phases_of(preamble(Parameters{}));
+  symbols.resize(kFixedSymbols);
+  return symbols;
 }
 
 /// What is left of the samples that the announcement plays a part in when a reading is right.
@@ -53,8 +61,35 @@ float left_over(std::span<const Complex> symbols, std::span<const Complex> taps,
 
 }  // namespace
 
+framed::Layout layout_of(const Parameters& p) {
+  framed::Layout layout;
+  layout.bits_per_symbol = p.bits_per_symbol;
+  layout.frames_per_block = p.frames_per_block;
+  layout.runs = {{kFrameData, kFrameProbe}};
+  layout.known.resize(2);
+  for (const std::uint8_t number : probe()) {
+    layout.known[0].push_back(phase(number));
+    layout.known[1].push_back(-phase(number));
+  }
+  for (unsigned frame = 0; frame < kFramesInCycle; ++frame) {
+    layout.variants.push_back(probe_is_negative(p, frame) ? 1 : 0);
+  }
+  layout.preamble = phases_of(preamble(p));
+  layout.inserted.assign(layout.preamble.end() - kInsertedSymbols, layout.preamble.end());
+  const auto scrambling = scrambler(p);
+  layout.scrambling.assign(scrambling.begin(), scrambling.end());
+  // Frames do not reach into each other's data.
+  layout.taps_max = std::min(layout.taps_max, static_cast<int>(kFrameProbe) + 1);
+  return layout;
+}
+
+Listener::Listener(float noise_share)
+    : noise_share_(noise_share),
+      search_(fixed_symbols(), {}) {}
+
 std::optional<PreambleReading> Listener::advance(const SampleHistory& history) {
-  const auto candidate = search_.advance(history, 2 * kWindowTaps);
+  constexpr std::int64_t kBehind = 2 * (kPreambleSymbols - kFixedSymbols + kWindowTaps);
+  const auto candidate = search_.advance(history, kBehind);
   if (!candidate) return std::nullopt;
   const auto reading = read(history, *candidate);
   if (!reading) ++refused_;
@@ -62,7 +97,7 @@ std::optional<PreambleReading> Listener::advance(const SampleHistory& history) {
 }
 
 std::optional<PreambleReading> Listener::read(const SampleHistory& history,
-                                              const PreambleCandidate& candidate) const {
+                                              const framed::SearchCandidate& candidate) const {
   const std::int64_t from = candidate.position - 2 * kWindowBefore;
   if (from < history.begin()) return std::nullopt;
   const auto window = history.window(from, kPhases * kPreambleSymbols);
@@ -115,7 +150,7 @@ std::optional<PreambleReading> Listener::read(const SampleHistory& history,
     response = dsp::estimate_response(all, samples, kWindowTaps);
     offset_hz += response.offset_turn * kHalfSymbolRate;
   }
-  const float data = Demapper(parameters(*mode)).power();
+  const float data = framed::Demapper(parameters(*mode).bits_per_symbol).power();
   const float power = (kFrameData * data + kFrameProbe) / kFrameSymbols;
   const double noise_in_3_khz = response.noise_power / noise_share_ * 3000 / kHalfSymbolRate;
   const double ratio = response.signal_power * power / std::max(noise_in_3_khz, 1e-30);
@@ -128,7 +163,9 @@ std::optional<PreambleReading> Listener::read(const SampleHistory& history,
 }
 
 std::unique_ptr<Demodulator> Listener::demodulator(const PreambleReading& reading) const {
-  return std::make_unique<BurstDemodulator>(reading, noise_share_);
+  const Parameters p = parameters(reading.mode);
+  return std::make_unique<framed::BurstDemodulator>(
+      reading, layout_of(p), std::make_unique<framed::TailBitingCode>(code_of(p)), noise_share_);
 }
 
 // The probes, whose sign does not matter. A preamble that is inserted shifts them; those behind it

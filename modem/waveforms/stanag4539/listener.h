@@ -1,19 +1,17 @@
 // Finds STANAG 4539 transmissions by their preamble, and learns rate and interleaver from it.
 #pragma once
 
+#include "modem/waveforms/framed/known_search.h"
+#include "modem/waveforms/framed/layout.h"
 #include "modem/waveforms/reception.h"
-#include "modem/waveforms/stanag4539/preamble_search.h"
+#include "modem/waveforms/stanag4539/parameters.h"
 
 namespace s5066::modem::stanag4539 {
-
-/// The window in which the paths of a channel are looked for, in symbols around the found position.
-inline constexpr int kWindowBefore = 14;
-inline constexpr unsigned kWindowTaps = 44;
 
 class Listener final : public PreambleListener {
  public:
   /// `noise_share`: see Downconverter.
-  explicit Listener(float noise_share) : noise_share_(noise_share) {}
+  explicit Listener(float noise_share);
 
   std::optional<PreambleReading> advance(const SampleHistory& history) override;
   std::uint64_t refused() const override { return refused_; }
@@ -22,11 +20,13 @@ class Listener final : public PreambleListener {
 
  private:
   std::optional<PreambleReading> read(const SampleHistory& history,
-                                      const PreambleCandidate& candidate) const;
+                                      const framed::SearchCandidate& candidate) const;
 
   float noise_share_;
-  PreambleSearch search_;
+  framed::KnownSearch search_;
   std::uint64_t refused_ = 0;
 };
+
+framed::Layout layout_of(const Parameters& p);
 
 }  // namespace s5066::modem::stanag4539

@@ -62,7 +62,7 @@ void print(const Row& row, double reference, bool json) {
 
 int main(int argc, char** argv) {
   using namespace s5066::modem;
-  const s5066::bench::Arguments arguments(argc, argv, {}, {"json", "quick"});
+  const s5066::bench::Arguments arguments(argc, argv, {"only"}, {"json", "quick"});
   const bool json = arguments.has("json");
   const double seconds = arguments.has("quick") ? 15 : 60;
   const int runs = arguments.has("quick") ? 3 : 5;
@@ -83,7 +83,9 @@ int main(int argc, char** argv) {
   print({"listen", "any", seconds, median_seconds(runs, [&] { receive_all(listening); })},
         reference, json);
 
+  const std::string only = arguments.text("only", "");
   for (const Mode& mode : all_modes()) {
+    if (!to_string(mode).starts_with(only)) continue;
     s5066::Bytes octets(capacity(mode, s5066::from_seconds(seconds)));
     for (auto& octet : octets) octet = static_cast<std::uint8_t>(rng.below(256));
     std::vector<float> samples;

@@ -1,12 +1,14 @@
-#include "modem/waveforms/stanag4539/block_receiver.h"
+#include "modem/waveforms/framed/block_receiver.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
 
 #include "modem/api/airtime.h"
 #include "s5066d/base/assert.h"
 
-namespace s5066::modem::stanag4539 {
+namespace s5066::modem::framed {
 namespace {
 
 using dsp::Complex;
@@ -14,11 +16,8 @@ using dsp::kPhases;
 using dsp::mul;
 using dsp::mul_conj;
 
-constexpr std::size_t kStepSymbols = 41;
-constexpr std::size_t kStepsInFrame = kFrameSymbols / kStepSymbols;
-static_assert(kStepsInFrame * kStepSymbols == kFrameSymbols);
+constexpr std::size_t kStepSymbols = 41;  // about
 constexpr std::size_t kInsertedSteps = 2;
-constexpr std::size_t kInsertedStepSymbols = kInsertedSymbols / kInsertedSteps;
 
 /// A block with fewer wrong bits to be expected is done.
 constexpr float kErrorsMax = 0.01F;
@@ -41,24 +40,33 @@ float memory_over(std::size_t symbols, double doppler_hz) {
   return static_cast<float>(std::pow(0.9, seconds * doppler_hz / 0.146));
 }
 
+std::size_t longest_run(const Layout& layout) {
+  std::size_t longest = 0;
+  for (const Layout::Run& run : layout.runs) longest = std::max<std::size_t>(longest, run.data);
+  return longest;
+}
+
 }  // namespace
 
-BlockReceiver::BlockReceiver(const Parameters& p, const Config& config)
-    : p_(p),
+BlockReceiver::BlockReceiver(const Layout& layout, std::unique_ptr<BlockCode> code,
+                             const Config& config)
+    : layout_(layout),
       config_(config),
-      demapper_(p),
-      code_(code_of(p)),
-      llr_(p.block_coded_bits()),
-      extrinsic_(p.block_coded_bits()),
-      equalizer_(kFrameData, dsp::ChannelTracker::kTapsMax),
-      remainder_(kPhases * kFrameSymbols),
-      prior_mean_(kFrameData),
-      prior_variance_(kFrameData) {
-  const std::size_t symbols = kInsertedSymbols + std::size_t{p.frames_per_block} * kFrameSymbols;
+      demapper_(layout.bits_per_symbol),
+      code_(std::move(code)),
+      steps_in_frame_((layout.frame_symbols() + kStepSymbols / 2) / kStepSymbols),
+      llr_(layout.block_bits()),
+      extrinsic_(layout.block_bits()),
+      equalizer_(longest_run(layout), dsp::ChannelTracker::kTapsMax),
+      remainder_(kPhases * layout.frame_symbols()),
+      prior_mean_(longest_run(layout)),
+      prior_variance_(longest_run(layout)) {
+  const std::size_t symbols =
+      layout.inserted.size() + layout.frames_per_block * layout.frame_symbols();
   received_.resize(kPhases * symbols);
-  symbols_.resize(symbols + kFrameProbe);
+  symbols_.resize(symbols + static_cast<std::size_t>(layout.taps_max));
   variances_.resize(symbols_.size());
-  const std::size_t steps = kInsertedSteps + p.frames_per_block * kStepsInFrame;
+  const std::size_t steps = kInsertedSteps + layout.frames_per_block * steps_in_frame_;
   steps_.reserve(steps);
   responses_.resize(steps);
 }
@@ -70,7 +78,7 @@ void BlockReceiver::set_channel(std::span<const float> profile, float noise) {
   profile_.assign(profile.begin(), profile.end());
   tracked_.assign(responses_.size(), tracker);
   for (auto& response : responses_) response.resize(kPhases * tracker.taps());
-  row_responses_.resize(kPhases * kFrameSymbols * tracker.taps());
+  row_responses_.resize(kPhases * layout_.frame_symbols() * tracker.taps());
 }
 
 void BlockReceiver::begin(unsigned first_frame, bool inserted) {
@@ -78,64 +86,75 @@ void BlockReceiver::begin(unsigned first_frame, bool inserted) {
   frames_ = 0;
   quality_sum_ = 0;
   first_frame_ = first_frame;
-  inserted_ = inserted ? kInsertedSymbols : 0;
-  symbols_in_block_ = inserted_ + std::size_t{p_.frames_per_block} * kFrameSymbols;
+  inserted_ = inserted ? layout_.inserted.size() : 0;
+  symbols_in_block_ = inserted_ + layout_.frames_per_block * layout_.frame_symbols();
   at_start_ = tracker_;
 
   steps_.clear();
-  for (std::size_t i = 0; inserted && i < kInsertedSteps; ++i) {
-    steps_.push_back({i * kInsertedStepSymbols, kInsertedStepSymbols});
-  }
-  for (std::size_t i = 0; i < p_.frames_per_block * kStepsInFrame; ++i) {
-    steps_.push_back({inserted_ + i * kStepSymbols, kStepSymbols});
+  const auto add_steps = [&](std::size_t first, std::size_t symbols, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t from = i * symbols / count;
+      steps_.push_back({first + from, (i + 1) * symbols / count - from});
+    }
+  };
+  if (inserted) add_steps(0, inserted_, kInsertedSteps);
+  for (unsigned frame = 0; frame < layout_.frames_per_block; ++frame) {
+    add_steps(first_symbol(frame), layout_.frame_symbols(), steps_in_frame_);
   }
 
-  // What stands before: the last probe, or the one that ends a preamble.
-  const unsigned last = first_frame > 0 ? first_frame - 1 : kFramesInCycle - 1;
-  const bool negative = first_frame == 0 && !inserted ? true : probe_is_negative(p_, last);
-  const unsigned turned = negative ? 4 : 0;
-  for (unsigned i = 0; i < kFrameProbe; ++i) {
-    const std::size_t at = slot(static_cast<std::ptrdiff_t>(i) - kFrameProbe);
-    symbols_[at] = phase(static_cast<std::uint8_t>(probe()[i] + turned));
-    variances_[at] = 0;
-  }
-  if (inserted) {
-    const auto whole = preamble(p_);
-    set_known(0, std::span(whole).last(kInsertedSymbols), 0);
-  }
-  for (unsigned frame = 0; frame < p_.frames_per_block; ++frame) {
-    set_known(first_symbol(frame) + kFrameData, probe(),
-              probe_is_negative(p_, first_frame + frame) ? 4 : 0);
+  // What stands before, as far as a response reaches.
+  const std::size_t last = first_frame > 0 ? first_frame - 1 : layout_.frames_in_cycle() - 1;
+  auto before = begun_ ? known_of(last) : std::span<const Complex>(layout_.preamble);
+  begun_ = true;
+  before = before.last(std::min(before.size(), static_cast<std::size_t>(layout_.taps_max)));
+  set_known(-layout_.taps_max, std::vector<Complex>(static_cast<std::size_t>(layout_.taps_max)));
+  set_known(-static_cast<std::ptrdiff_t>(before.size()), before);
+  if (inserted) set_known(0, layout_.inserted);
+  for (unsigned frame = 0; frame < layout_.frames_per_block; ++frame) set_frame(frame);
+}
+
+std::span<const Complex> BlockReceiver::known_of(std::size_t frame_in_cycle) const {
+  return layout_.known[layout_.variants[frame_in_cycle % layout_.frames_in_cycle()]];
+}
+
+void BlockReceiver::set_frame(unsigned frame) {
+  const auto known = known_of(first_frame_ + frame);
+  std::size_t at = first_symbol(frame);
+  std::size_t from = 0;
+  for (const Layout::Run& run : layout_.runs) {
+    at += run.data;
+    set_known(static_cast<std::ptrdiff_t>(at), known.subspan(from, run.known));
+    at += run.known;
+    from += run.known;
   }
 }
 
-void BlockReceiver::set_known(std::size_t first, std::span<const std::uint8_t> numbers,
-                              unsigned turned) {
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const std::size_t at = slot(static_cast<std::ptrdiff_t>(first + i));
-    symbols_[at] = phase(static_cast<std::uint8_t>(numbers[i] + turned));
+void BlockReceiver::set_known(std::ptrdiff_t first, std::span<const Complex> symbols) {
+  for (std::size_t i = 0; i < symbols.size(); ++i) {
+    const std::size_t at = slot(first + static_cast<std::ptrdiff_t>(i));
+    symbols_[at] = symbols[i];
     variances_[at] = 0;
   }
 }
 
 std::size_t BlockReceiver::first_step(unsigned frame) const {
-  return (inserted_ > 0 ? kInsertedSteps : 0) + frame * kStepsInFrame;
+  return (inserted_ > 0 ? kInsertedSteps : 0) + frame * steps_in_frame_;
 }
 
 void BlockReceiver::add_inserted(std::span<const Complex> received) {
-  S5066_ASSERT(inserted_ > 0 && received.size() == kPhases * kInsertedSymbols);
+  S5066_ASSERT(inserted_ > 0 && received.size() == kPhases * inserted_);
   std::copy(received.begin(), received.end(), received_.begin());
   tracker_ = follow(0, kInsertedSteps, *tracker_);
 }
 
 // Twice: with the channel by the probes around the data alone, then by the first decisions too.
 BlockReceiver::Look BlockReceiver::add_frame(std::span<const Complex> received) {
-  S5066_ASSERT(!complete() && received.size() == kPhases * kFrameSymbols);
+  S5066_ASSERT(!complete() && received.size() == kPhases * layout_.frame_symbols());
   const unsigned frame = frames_++;
   std::copy(received.begin(), received.end(),
             received_.begin() + static_cast<std::ptrdiff_t>(kPhases * first_symbol(frame)));
   const std::size_t from = first_step(frame);
-  const std::size_t to = from + kStepsInFrame;
+  const std::size_t to = from + steps_in_frame_;
   forget_data(frame);
   Look look;
   look.fit = probe_fit(frame);
@@ -152,21 +171,27 @@ BlockReceiver::Look BlockReceiver::add_frame(std::span<const Complex> received) 
 }
 
 void BlockReceiver::forget_data(unsigned frame) {
-  for (unsigned i = 0; i < kFrameData; ++i) {
-    const std::size_t at = slot(static_cast<std::ptrdiff_t>(first_symbol(frame) + i));
-    symbols_[at] = 0;
-    variances_[at] = demapper_.power();
+  std::size_t n = first_symbol(frame);
+  for (const Layout::Run& run : layout_.runs) {
+    for (unsigned i = 0; i < run.data; ++i) {
+      const std::size_t at = slot(static_cast<std::ptrdiff_t>(n + i));
+      symbols_[at] = 0;
+      variances_[at] = demapper_.power();
+    }
+    n += run.data + run.known;
   }
 }
 
 // The response from before the frame must foretell the probe. Decisions of this frame must not
 // help: they would fit any noise they were made from.
 float BlockReceiver::probe_fit(unsigned frame) const {
-  const std::size_t end = first_symbol(frame) + kFrameSymbols;
+  const std::size_t end = first_symbol(frame) + layout_.frame_symbols();
+  const std::size_t known = layout_.runs.back().known;
+  const std::size_t clear = std::min(3 * tracker_->taps() / 4, known / 2);
   Complex agreement;
   float foretold = kTiny;
   float heard = kTiny;
-  for (std::size_t row = end - kFrameProbe + 3 * tracker_->taps() / 4; row < end; ++row) {
+  for (std::size_t row = end - known + clear; row < end; ++row) {
     const auto forecast = tracker_->predicted(symbols_of_row(row));
     for (std::size_t p = 0; p < kPhases; ++p) {
       const Complex y = received_[kPhases * row + p];
@@ -176,6 +201,12 @@ float BlockReceiver::probe_fit(unsigned frame) const {
     }
   }
   return agreement.real() / std::sqrt(foretold * heard);
+}
+
+double BlockReceiver::turn_seconds() const {
+  const double steps = static_cast<double>(steps_in_frame_);
+  return static_cast<double>(layout_.frame_symbols()) * (steps - 1) / steps /
+         static_cast<double>(kSymbolRate);
 }
 
 // --- The channel ---------------------------------------------------------------------------------
@@ -260,11 +291,11 @@ void BlockReceiver::respond(unsigned frame) {
   const auto middle = [&](std::size_t s) {
     return static_cast<float>(steps_[s].first) + 0.5F * static_cast<float>(steps_[s].count - 1);
   };
-  const std::size_t last = first_step(frame) + kStepsInFrame - 1;
+  const std::size_t last = first_step(frame) + steps_in_frame_ - 1;
   const bool more = last + 1 < steps_.size() && frame + 1 < frames_;
   const std::size_t last_right = more ? last + 1 : last;
   std::size_t right = first_step(frame);
-  for (std::size_t i = 0; i < kFrameSymbols; ++i) {
+  for (std::size_t i = 0; i < layout_.frame_symbols(); ++i) {
     const auto row = static_cast<float>(first_symbol(frame) + i);
     while (right < last_right && middle(right) < row) ++right;
     const std::size_t left = right > 0 ? right - 1 : right;
@@ -284,41 +315,61 @@ void BlockReceiver::respond(unsigned frame) {
 
 float BlockReceiver::equalize(unsigned frame, bool with_priors) {
   respond(frame);
+  float quality = 0;
+  std::size_t row = 0;
+  std::size_t data = 0;
+  for (const Layout::Run& run : layout_.runs) {
+    const std::size_t bit = frame * layout_.frame_bits() + data * layout_.bits_per_symbol;
+    quality += equalize_run(run, first_symbol(frame) + row, row, data, bit, with_priors);
+    row += run.data + run.known;
+    data += run.data;
+  }
+  return quality / static_cast<float>(data);
+}
+
+// `row` of the frame and `first` of the block is the run's first symbol, `data` the number of data
+// symbols before it in the frame, `bit` its first bit in the block.
+float BlockReceiver::equalize_run(const Layout::Run& run, std::size_t first, std::size_t row,
+                                  std::size_t data, std::size_t bit, bool with_priors) {
   const std::size_t taps = tracker_->taps();
-  const std::size_t first = first_symbol(frame);
-  const std::size_t first_bit = std::size_t{frame} * kFrameData * p_.bits_per_symbol;
-  const auto scrambling = scrambler(p_);
+  const std::size_t rows = run.data + run.known;
+  const std::uint8_t* const scrambling = &layout_.scrambling[data];
   const auto bits_of = [&](std::vector<float>& all, unsigned i) {
-    return std::span(all).subspan(first_bit + std::size_t{i} * p_.bits_per_symbol,
-                                  p_.bits_per_symbol);
+    return std::span(all).subspan(bit + std::size_t{i} * layout_.bits_per_symbol,
+                                  layout_.bits_per_symbol);
   };
-  for (unsigned i = 0; i < kFrameData; ++i) {
-    prior_mean_[i] = 0;
-    prior_variance_[i] = demapper_.power();
+  const auto prior_mean = std::span(prior_mean_).first(run.data);
+  const auto prior_variance = std::span(prior_variance_).first(run.data);
+  for (unsigned i = 0; i < run.data; ++i) {
+    prior_mean[i] = 0;
+    prior_variance[i] = demapper_.power();
     if (with_priors) {
       const SoftSymbol soft = demapper_.symbol_of(bits_of(extrinsic_, i), scrambling[i]);
-      prior_mean_[i] = soft.mean;
-      prior_variance_[i] = std::max(soft.variance, kPriorVarianceMin);
+      prior_mean[i] = soft.mean;
+      prior_variance[i] = std::max(soft.variance, kPriorVarianceMin);
     }
-    symbols_[slot(static_cast<std::ptrdiff_t>(first + i))] = prior_mean_[i];
+    symbols_[slot(static_cast<std::ptrdiff_t>(first + i))] = prior_mean[i];
   }
-  for (std::size_t i = 0; i < kFrameSymbols; ++i) {
+  const auto responses =
+      std::span(row_responses_).subspan(kPhases * taps * row, kPhases * taps * rows);
+  const auto remainder = std::span(remainder_).first(kPhases * rows);
+  for (std::size_t i = 0; i < rows; ++i) {
     const Complex* const s = &symbols_[slot(static_cast<std::ptrdiff_t>(first + i))];
-    const Complex* const h = &row_responses_[kPhases * taps * i];
+    const Complex* const h = &responses[kPhases * taps * i];
     for (std::size_t p = 0; p < kPhases; ++p) {
       Complex sum;
       for (std::size_t l = 0; l < taps; ++l) sum += mul(h[kPhases * l + p], s[l]);
-      remainder_[kPhases * i + p] = received_[kPhases * (first + i) + p] - sum;
+      remainder[kPhases * i + p] = received_[kPhases * (first + i) + p] - sum;
     }
   }
-  const auto estimates = equalizer_.solve({.response = row_responses_,
+  const auto estimates = equalizer_.solve({.response = responses,
                                            .taps = taps,
-                                           .remainder = remainder_,
-                                           .prior_mean = prior_mean_,
-                                           .prior_variance = prior_variance_,
+                                           .remainder = remainder,
+                                           .prior_mean = prior_mean,
+                                           .prior_variance = prior_variance,
                                            .noise = (noise_ + error_) / config_.noise_share});
   float quality = 0;
-  for (unsigned i = 0; i < kFrameData; ++i) {
+  for (unsigned i = 0; i < run.data; ++i) {
     const auto prior =
         with_priors ? std::span<const float>(bits_of(extrinsic_, i)) : std::span<const float>();
     const SoftSymbol soft = demapper_.demap(estimates[i].mean, estimates[i].variance, prior,
@@ -328,40 +379,45 @@ float BlockReceiver::equalize(unsigned frame, bool with_priors) {
     variances_[at] = soft.variance;
     quality += demapper_.power() / (demapper_.power() + estimates[i].variance);
   }
-  return quality / kFrameData;
+  return quality;
 }
 
 float BlockReceiver::finish() {
   S5066_ASSERT(complete());
   passes_ = 0;
-  float errors = code_.decode(llr_, extrinsic_);
+  float errors = code_->decode(llr_, extrinsic_);
   while (errors > kErrorsMax && passes_ < config_.passes_max) {
     ++passes_;
     take_decisions();
     tracker_ = follow(0, steps_.size(), *at_start_);
     quality_sum_ = 0;
     for (unsigned frame = 0; frame < frames_; ++frame) quality_sum_ += equalize(frame, true);
-    errors = code_.decode(llr_, extrinsic_);
+    errors = code_->decode(llr_, extrinsic_);
   }
   return static_cast<float>(quality_sum_ / frames_);
 }
 
 // The symbols by all that is known: the last look and what the code added.
 void BlockReceiver::take_decisions() {
-  const auto scrambling = scrambler(p_);
-  std::array<float, 6> both{};
+  std::array<float, 8> both{};
   std::size_t bit = 0;
   for (unsigned frame = 0; frame < frames_; ++frame) {
-    for (unsigned i = 0; i < kFrameData; ++i) {
-      for (unsigned b = 0; b < p_.bits_per_symbol; ++b, ++bit)
-        both[b] = llr_[bit] + extrinsic_[bit];
-      const SoftSymbol soft = demapper_.symbol_of(
-          std::span<const float>(both).first(p_.bits_per_symbol), scrambling[i]);
-      const std::size_t at = slot(static_cast<std::ptrdiff_t>(first_symbol(frame) + i));
-      symbols_[at] = soft.mean;
-      variances_[at] = soft.variance;
+    std::size_t n = first_symbol(frame);
+    std::size_t data = 0;
+    for (const Layout::Run& run : layout_.runs) {
+      for (unsigned i = 0; i < run.data; ++i, ++data) {
+        for (unsigned b = 0; b < layout_.bits_per_symbol; ++b, ++bit) {
+          both[b] = llr_[bit] + extrinsic_[bit];
+        }
+        const SoftSymbol soft = demapper_.symbol_of(
+            std::span<const float>(both).first(layout_.bits_per_symbol), layout_.scrambling[data]);
+        const std::size_t at = slot(static_cast<std::ptrdiff_t>(n + i));
+        symbols_[at] = soft.mean;
+        variances_[at] = soft.variance;
+      }
+      n += run.data + run.known;
     }
   }
 }
 
-}  // namespace s5066::modem::stanag4539
+}  // namespace s5066::modem::framed

@@ -1,10 +1,12 @@
-#include "modem/waveforms/stanag4539/demapper.h"
+#include "modem/waveforms/framed/demapper.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
-namespace s5066::modem::stanag4539 {
+#include "modem/waveforms/framed/constellation.h"
+
+namespace s5066::modem::framed {
 namespace {
 
 using dsp::Complex;
@@ -28,13 +30,13 @@ inline float exponential(float x) {
 
 }  // namespace
 
-Demapper::Demapper(const Parameters& p)
-    : bits_per_symbol_(p.bits_per_symbol),
-      phases_only_(p.phases_only),
-      count_(std::size_t{1} << p.bits_per_symbol) {
-  const auto table = points(p);
-  for (unsigned i = 0; i < count_; ++i) {
-    const Complex z = table[data_number(p, i, 0)];
+Demapper::Demapper(unsigned bits_per_symbol)
+    : bits_per_symbol_(bits_per_symbol),
+      phases_only_(bits_per_symbol <= 3),
+      count_(std::size_t{1} << bits_per_symbol) {
+  const auto table = constellation(bits_per_symbol);
+  for (std::size_t i = 0; i < count_; ++i) {
+    const Complex z = table[i];
     re_[i] = z.real();
     im_[i] = z.imag();
     norm_[i] = std::norm(z);
@@ -82,7 +84,8 @@ SoftSymbol Demapper::average(Weights& weights) const {
 }
 
 SoftSymbol Demapper::symbol_of(std::span<const float> bits, std::uint8_t scrambler_value) const {
-  Weights weights{};
+  Weights weights;
+  std::fill_n(weights.begin(), count_, 0.0F);
   add_priors(bits, phases_only_ ? 0 : scrambler_value, weights);
   SoftSymbol soft = average(weights);
   if (phases_only_) soft.mean = mul(soft.mean, phase(scrambler_value));
@@ -112,4 +115,4 @@ SoftSymbol Demapper::demap(Complex estimate, float variance, std::span<const flo
   return soft;
 }
 
-}  // namespace s5066::modem::stanag4539
+}  // namespace s5066::modem::framed

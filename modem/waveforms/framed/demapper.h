@@ -1,14 +1,14 @@
-// Between soft bits and soft symbols of a STANAG 4539 constellation, with and without what is known
-// about the bits already.
+// Between soft bits and soft symbols of a constellation, with and without what is known about the
+// bits already.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <span>
 
-#include "modem/waveforms/stanag4539/parameters.h"
+#include "modem/dsp/complex_math.h"
 
-namespace s5066::modem::stanag4539 {
+namespace s5066::modem::framed {
 
 struct SoftSymbol {
   dsp::Complex mean;
@@ -18,7 +18,8 @@ struct SoftSymbol {
 /// Log-likelihood ratios are positive for 0, first bit first, one for each bit of a symbol.
 class Demapper {
  public:
-  explicit Demapper(const Parameters& p);
+  /// See constellation().
+  explicit Demapper(unsigned bits_per_symbol);
 
   /// Mean power of the points.
   float power() const { return power_; }
@@ -32,7 +33,7 @@ class Demapper {
                    std::uint8_t scrambler_value, std::span<float> llr) const;
 
  private:
-  static constexpr std::size_t kPointsMax = 64;
+  static constexpr std::size_t kPointsMax = 256;
   using Weights = std::array<float, kPointsMax>;
 
   void add_priors(std::span<const float> bits, unsigned flips, Weights& weights) const;
@@ -47,4 +48,4 @@ class Demapper {
   alignas(32) Weights norm_{};
 };
 
-}  // namespace s5066::modem::stanag4539
+}  // namespace s5066::modem::framed

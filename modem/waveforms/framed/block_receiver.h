@@ -1,22 +1,24 @@
-// Receives one interleaver block of STANAG 4539: frame by frame a first look, and when the block is
-// complete as many more, each with what the decoder made of the last, as it takes to be sure of
-// every bit.
+// Receives one block of data that lie between known symbols: frame by frame a first look, and when
+// the block is complete as many more, each with what the decoder made of the last, as it takes to
+// be sure of every bit.
 //
-// A look follows the channel forwards with a Kalman filter and smooths it backwards, in steps of a
-// seventh of a frame, with the symbols as far as they are known; the response between steps is
-// interpolated. Then it equalises the data of each frame, which lies between known probes.
+// A look follows the channel forwards with a Kalman filter and smooths it backwards, in steps of
+// about 40 symbols, with the symbols as far as they are known; the response between steps is
+// interpolated. Then it equalises each run of data, which lies between known symbols.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "modem/dsp/channel_tracker.h"
 #include "modem/dsp/equalizer.h"
+#include "modem/waveforms/framed/demapper.h"
+#include "modem/waveforms/framed/layout.h"
 #include "modem/waveforms/framed/tail_biting_code.h"
-#include "modem/waveforms/stanag4539/demapper.h"
 
-namespace s5066::modem::stanag4539 {
+namespace s5066::modem::framed {
 
 class BlockReceiver {
  public:
@@ -25,12 +27,12 @@ class BlockReceiver {
     float noise_share = 1;  // see Downconverter
   };
   struct Look {
-    float fit = 0;      // of the probe with what the channel was before this frame: up to 1
+    float fit = 0;      // of the last known symbols with what the channel was before: up to 1
     dsp::Complex turn;  // of the response from the frame's first step to its last
     float quality = 0;  // share of signal in an equalised symbol
   };
 
-  BlockReceiver(const Parameters& p, const Config& config);
+  BlockReceiver(const Layout& layout, std::unique_ptr<BlockCode> code, const Config& config);
 
   /// The channel and the noise as they are before the first block, and the mean power expected of
   /// each tap.
@@ -41,16 +43,22 @@ class BlockReceiver {
   /// of each frame.
   void add_inserted(std::span<const dsp::Complex> received);
   Look add_frame(std::span<const dsp::Complex> received);
-  bool complete() const { return frames_ == p_.frames_per_block; }
+  bool complete() const { return frames_ == layout_.frames_per_block; }
 
   /// Decodes the complete block; returns its quality.
   float finish();
-  std::span<const std::uint8_t> bits() const { return code_.bits(); }
+  std::span<const std::uint8_t> bits() const { return code_->bits(); }
   unsigned passes() const { return passes_; }
 
   /// The channel at the end of what was received.
   dsp::ChannelTracker& tracker() { return *tracker_; }
   float noise() const { return noise_; }
+  /// Mean power of the response, tap by tap.
+  std::span<const float> profile() const { return profile_; }
+  float doppler_hz() const { return static_cast<float>(doppler_hz_); }
+  /// From the middle of a frame's first step to that of its last.
+  double turn_seconds() const;
+  float data_power() const { return demapper_.power(); }
 
  private:
   struct Step {
@@ -58,19 +66,25 @@ class BlockReceiver {
     std::size_t count;
   };
 
-  void set_known(std::size_t first, std::span<const std::uint8_t> numbers, unsigned turned);
+  void set_known(std::ptrdiff_t first, std::span<const dsp::Complex> symbols);
+  void set_frame(unsigned frame);
+  std::span<const dsp::Complex> known_of(std::size_t frame_in_cycle) const;
   void forget_data(unsigned frame);
   void take_decisions();
   dsp::ChannelTracker follow(std::size_t from_step, std::size_t to_step,
                              dsp::ChannelTracker tracker);
   void respond(unsigned frame);
   float equalize(unsigned frame, bool with_priors);
+  float equalize_run(const Layout::Run& run, std::size_t first, std::size_t row, std::size_t data,
+                     std::size_t bit, bool with_priors);
   float probe_fit(unsigned frame) const;
   void learn_profile(std::size_t from_step, std::size_t to_step);
 
-  std::size_t first_symbol(unsigned frame) const { return inserted_ + frame * kFrameSymbols; }
+  std::size_t first_symbol(unsigned frame) const {
+    return inserted_ + frame * layout_.frame_symbols();
+  }
   std::size_t first_step(unsigned frame) const;
-  // Symbols stand newest first; n may be as low as -31.
+  // Symbols stand newest first; n may be as low as -taps_max.
   std::size_t slot(std::ptrdiff_t n) const {
     return static_cast<std::size_t>(static_cast<std::ptrdiff_t>(symbols_in_block_) - 1 - n);
   }
@@ -78,11 +92,13 @@ class BlockReceiver {
     return std::span(symbols_).subspan(slot(static_cast<std::ptrdiff_t>(row)), tracker_->taps());
   }
 
-  Parameters p_;
+  Layout layout_;
   Config config_;
   Demapper demapper_;
-  framed::TailBitingCode code_;
+  std::unique_ptr<BlockCode> code_;
   unsigned frames_ = 0;
+  std::size_t steps_in_frame_;
+  bool begun_ = false;        // a block has been
   unsigned first_frame_ = 0;  // of the cycle
   std::size_t inserted_ = 0;  // symbols before the first frame
   std::size_t symbols_in_block_ = 0;
@@ -112,4 +128,4 @@ class BlockReceiver {
   std::vector<float> prior_variance_;
 };
 
-}  // namespace s5066::modem::stanag4539
+}  // namespace s5066::modem::framed

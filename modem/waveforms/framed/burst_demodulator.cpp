@@ -1,4 +1,4 @@
-#include "modem/waveforms/stanag4539/burst_demodulator.h"
+#include "modem/waveforms/framed/burst_demodulator.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,9 +8,8 @@
 #include "modem/api/airtime.h"
 #include "modem/dsp/least_squares.h"
 #include "modem/dsp/turn_back.h"
-#include "modem/waveforms/stanag4539/listener.h"
 
-namespace s5066::modem::stanag4539 {
+namespace s5066::modem::framed {
 namespace {
 
 using dsp::Complex;
@@ -22,9 +21,6 @@ constexpr float kTapSignificant = 0.01F;  // of the strongest
 constexpr float kTapNoiseFactor = 8;
 constexpr float kFirstPathShare = 0.25F;
 constexpr int kPulseMargin = 4;  // symbols around the significant taps
-constexpr int kTapsMin = 20;     // room for a path that was in a fade
-constexpr int kTapsMax = 32;
-static_assert(kTapsMax <= kFrameProbe + 1);  // frames do not reach into each other's data
 /// Of the whole energy, spread over all taps: a path may come out of a fade at any time, and what
 /// is not expected would be taken for noise.
 constexpr float kProfileFloor = 0.3F;
@@ -33,55 +29,24 @@ constexpr double kTrainingDopplerHz = 1;
 constexpr float kTiny = 1e-20F;
 
 // Following it.
-constexpr double kFrameSeconds = static_cast<double>(kFrameSymbols) / kSymbolRate;
-constexpr double kTurnSeconds = kFrameSeconds * 6 / 7;  // between a frame's first and last step
 constexpr double kCarrierGain = 0.1;
 constexpr double kClockStep = 0.75;  // symbols that the response may wander in its window
 
-/// Preambles whose data begin this close together, in half-symbol samples, are of one burst.
-constexpr std::int64_t kSameBurst = 64;
-
-// Judging the probes.
-constexpr double kHeardSeconds = 1;
-constexpr double kHeardNowSeconds = 0.1;
-constexpr float kLostBelow = 0.12F;
-constexpr float kHealthyAbove = 0.3F;
-
-float gain_for(double seconds) {
-  return static_cast<float>(1 - std::exp(-kFrameSeconds / seconds));
-}
-
 }  // namespace
 
-BurstDemodulator::BurstDemodulator(const PreambleReading& reading, float noise_share)
-    : reading_(reading),
-      p_(parameters(reading.mode)),
-      offset_hz_(reading.offset_hz),
-      first_path_start_(static_cast<double>(reading.data_start)),
-      last_heard_(reading.data_start),
-      block_(p_, {.passes_max = 6, .noise_share = noise_share}) {}
+BurstDemodulator::BurstDemodulator(const PreambleReading& reading, const Layout& layout,
+                                   std::unique_ptr<BlockCode> code, float noise_share)
+    : ProbedDemodulator(reading, layout.repeats
+                                     ? static_cast<std::int64_t>(kPhases * layout.frame_symbols())
+                                     : 0),
+      layout_(layout),
+      noise_share_(noise_share),
+      block_(layout, std::move(code), {.passes_max = 6, .noise_share = noise_share}) {}
 
-bool BurstDemodulator::lost() const {
-  return heard_ < kLostBelow;
-}
-bool BurstDemodulator::healthy() const {
-  return heard_now_ > kHealthyAbove;
-}
-bool BurstDemodulator::covers(const PreambleReading& reading) const {
-  return reading.mode.waveform == Waveform::stanag4539 &&
-         std::abs(reading.data_start - reading_.data_start) < kSameBurst;
-}
-
-std::optional<Demodulator::Output> BurstDemodulator::advance(const SampleHistory& history) {
-  if (!learned_) {
-    if (history.end() < reading_.data_start + 2 * static_cast<std::int64_t>(kWindowTaps)) {
-      return std::nullopt;
-    }
-    learn_channel(history);
-    learned_ = true;
-  }
+std::optional<Demodulator::Output> BurstDemodulator::receive(const SampleHistory& history) {
   while (true) {
-    const std::size_t symbols = kFrameSymbols + (inserted_next_ ? kInsertedSymbols : 0);
+    const std::size_t symbols =
+        layout_.frame_symbols() + (inserted_next_ ? layout_.inserted.size() : 0);
     if (history.end() < origin_ + static_cast<std::int64_t>(kPhases * symbols)) return std::nullopt;
     receive_frame(history);
     if (block_.complete()) return finish_block();
@@ -91,19 +56,19 @@ std::optional<Demodulator::Output> BurstDemodulator::advance(const SampleHistory
 // --- Learning ------------------------------------------------------------------------------------
 
 void BurstDemodulator::learn_channel(const SampleHistory& history) {
-  std::vector<Complex> known;
-  for (const std::uint8_t number : preamble(p_)) known.push_back(phase(number));
+  const std::size_t symbols = layout_.preamble.size();
   const std::int64_t from =
-      reading_.data_start - static_cast<std::int64_t>(kPhases * (kPreambleSymbols + kWindowBefore));
-  dsp::turn_back(history.window(from, kPhases * kPreambleSymbols), from,
-                 offset_hz_ / kHalfSymbolRate, samples_);
-  const auto response = dsp::estimate_response(known, samples_, kWindowTaps);
+      reading_.data_start -
+      static_cast<std::int64_t>(kPhases *
+                                (symbols + static_cast<std::size_t>(layout_.window_before)));
+  dsp::turn_back(history.window(from, kPhases * symbols), from, offset_hz_ / kHalfSymbolRate,
+                 samples_);
+  const auto response = dsp::estimate_response(layout_.preamble, samples_, layout_.window_taps);
   std::vector<float> profile;
   for (const Complex& tap : response.taps) profile.push_back(std::norm(tap));
   const float noise = std::max(response.noise_power, kTiny);
   block_.set_channel(
-      choose_window(profile, noise / static_cast<float>(kPreambleSymbols - kWindowTaps + 1)),
-      noise);
+      choose_window(profile, noise / static_cast<float>(symbols - layout_.window_taps + 1)), noise);
   train(history);
   centroid_home_ = centroid();
 }
@@ -121,9 +86,9 @@ std::vector<float> BurstDemodulator::choose_window(std::span<const float> profil
   while (profile[last] < threshold) --last;
 
   const int span = static_cast<int>(last / 2) - static_cast<int>(first / 2) + 1 + 2 * kPulseMargin;
-  const int taps = std::clamp(span, kTapsMin, kTapsMax);
+  const int taps = std::clamp(span, layout_.taps_min, layout_.taps_max);
   const int begin = static_cast<int>(first / 2) - kPulseMargin - (taps - span) / 2;
-  origin_ = reading_.data_start + 2 * (begin - kWindowBefore);
+  origin_ = reading_.data_start + 2 * (begin - layout_.window_before);
 
   float total = 0;
   for (const float power : profile) total += power;
@@ -154,7 +119,7 @@ std::vector<float> BurstDemodulator::choose_window(std::span<const float> profil
     const double bend = a - 2 * b + c;
     if (bend < 0) fraction = std::clamp(0.5 * (a - c) / bend, -0.5, 0.5);
   }
-  first_path_start_ = static_cast<double>(reading_.data_start) - 2.0 * kWindowBefore +
+  first_path_start_ = static_cast<double>(reading_.data_start) - 2.0 * layout_.window_before +
                       static_cast<double>(k) + fraction;
   return prior;
 }
@@ -163,20 +128,19 @@ std::vector<float> BurstDemodulator::choose_window(std::span<const float> profil
 void BurstDemodulator::train(const SampleHistory& history) {
   dsp::ChannelTracker& tracker = block_.tracker();
   const std::size_t taps = tracker.taps();
-  std::vector<Complex> newest_first(taps);  // before the preamble there was nothing
-  for (const std::uint8_t number : preamble(p_)) {
-    newest_first.insert(newest_first.begin(), phase(number));
-  }
+  const std::size_t symbols = layout_.preamble.size();
+  std::vector<Complex> newest_first(layout_.preamble.rbegin(), layout_.preamble.rend());
+  newest_first.resize(symbols + taps);  // before the preamble there was nothing
   const std::vector<float> certain(taps, 0.0F);
-  const std::int64_t from = origin_ - static_cast<std::int64_t>(kPhases * kPreambleSymbols);
-  dsp::turn_back(history.window(from, kPhases * kPreambleSymbols), from,
-                 offset_hz_ / kHalfSymbolRate, samples_);
+  const std::int64_t from = origin_ - static_cast<std::int64_t>(kPhases * symbols);
+  dsp::turn_back(history.window(from, kPhases * symbols), from, offset_hz_ / kHalfSymbolRate,
+                 samples_);
   const auto memory = static_cast<float>(
       std::pow(0.9, static_cast<double>(kTrainingStep) / kSymbolRate * kTrainingDopplerHz / 0.146));
-  for (std::size_t n = 0; n < kPreambleSymbols; ++n) {
+  for (std::size_t n = 0; n < symbols; ++n) {
     if (n % kTrainingStep == 0) tracker.predict(memory);
-    tracker.update(std::span<const Complex>(newest_first).subspan(kPreambleSymbols - 1 - n, taps),
-                   certain, block_.noise(),
+    tracker.update(std::span<const Complex>(newest_first).subspan(symbols - 1 - n, taps), certain,
+                   block_.noise(),
                    std::span<const Complex, kPhases>(&samples_[kPhases * n], kPhases));
   }
   carrier_at_ = origin_;
@@ -204,15 +168,13 @@ void BurstDemodulator::load(const SampleHistory& history, std::size_t symbols) {
 void BurstDemodulator::receive_frame(const SampleHistory& history) {
   if (frame_in_block_ == 0) block_.begin(frame_in_cycle_, inserted_next_);
   if (inserted_next_) {
-    load(history, kInsertedSymbols);
+    load(history, layout_.inserted.size());
     block_.add_inserted(samples_);
     inserted_next_ = false;
   }
-  load(history, kFrameSymbols);
+  load(history, layout_.frame_symbols());
   const BlockReceiver::Look look = block_.add_frame(samples_);
-  heard_ += gain_for(kHeardSeconds) * (look.fit - heard_);
-  heard_now_ += gain_for(kHeardNowSeconds) * (look.fit - heard_now_);
-  if (healthy()) last_heard_ = origin_;
+  judge(look.fit, static_cast<double>(layout_.frame_symbols()) / kSymbolRate, origin_);
   // The carrier runs on from the phase it has reached at the end of this frame.
   carrier_turn_ += offset_hz_ / kHalfSymbolRate * static_cast<double>(origin_ - carrier_at_);
   carrier_at_ = origin_;
@@ -227,16 +189,18 @@ Demodulator::Output BurstDemodulator::finish_block() {
   Output output{.bytes = portion.bytes,
                 .first_bit = portion.first_bit,
                 .symbols_in_all = {},
-                .soft_quality = quality};
+                .soft_quality = quality,
+                .channel = channel()};
   if (portion.ended_after) {
-    const std::uint64_t per_block = p_.block_user_bits();
-    const std::uint64_t blocks = (*portion.ended_after + per_block - 1) / per_block;
-    output.symbols_in_all = data_symbols(reading_.mode, blocks);
+    const std::uint64_t bits =
+        *portion.ended_after + trailer_bits(reading_.mode) - kEndOfMessageBits;
+    const std::uint64_t per_block = block_bits(reading_.mode);
+    output.symbols_in_all = data_symbols(reading_.mode, (bits + per_block - 1) / per_block);
   }
   frame_in_block_ = 0;
-  if (frame_in_cycle_ == kFramesInCycle) {
+  if (frame_in_cycle_ == layout_.frames_in_cycle()) {
     frame_in_cycle_ = 0;
-    inserted_next_ = true;
+    inserted_next_ = !layout_.inserted.empty();
   }
   follow_clock();
   return output;
@@ -245,7 +209,24 @@ Demodulator::Output BurstDemodulator::finish_block() {
 // A residual offset turns all taps alike; fading turns them at random.
 void BurstDemodulator::follow_carrier(Complex turn) {
   if (std::norm(turn) < kTiny) return;
-  offset_hz_ += kCarrierGain * std::arg(turn) / (2 * std::numbers::pi * kTurnSeconds);
+  offset_hz_ += kCarrierGain * std::arg(turn) / (2 * std::numbers::pi * block_.turn_seconds());
+}
+
+ChannelEstimate BurstDemodulator::channel() const {
+  float signal = 0;
+  for (const float power : block_.profile()) signal += power;
+  const auto data = static_cast<float>(layout_.frame_data());
+  const auto known = static_cast<float>(layout_.frame_known());
+  signal *= (data * block_.data_power() + known) / (data + known);
+  const double noise_in_3_khz =
+      static_cast<double>(block_.noise() / noise_share_) * 3000 / kHalfSymbolRate;
+  return {
+      .snr_db = static_cast<float>(
+          10 * std::log10(static_cast<double>(signal) / std::max(noise_in_3_khz, 1e-30) + 1e-9)),
+      .offset_hz = static_cast<float>(offset_hz_),
+      .multipath_ms = static_cast<float>(
+          static_cast<double>(dsp::profile_spread(block_.profile())) * 1000 / kSymbolRate),
+      .doppler_hz = block_.doppler_hz()};
 }
 
 // When the clocks of the two stations differ, the response wanders through its window; the window
@@ -275,4 +256,4 @@ double BurstDemodulator::centroid() {
   return moment / energy;
 }
 
-}  // namespace s5066::modem::stanag4539
+}  // namespace s5066::modem::framed

@@ -1,0 +1,48 @@
+// Receives the data part of one burst whose data lie between known symbols and whose preamble has
+// been read: learns the channel from the preamble, hands frames to the block receiver, and follows
+// carrier and clock.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "modem/dsp/channel_tracker.h"
+#include "modem/waveforms/framed/block_receiver.h"
+#include "modem/waveforms/framed/probed_demodulator.h"
+#include "modem/waveforms/message/message_bits.h"
+
+namespace s5066::modem::framed {
+
+class BurstDemodulator final : public ProbedDemodulator {
+ public:
+  /// `noise_share`: see Downconverter.
+  BurstDemodulator(const PreambleReading& reading, const Layout& layout,
+                   std::unique_ptr<BlockCode> code, float noise_share);
+
+ private:
+  void learn_channel(const SampleHistory& history) override;
+  std::optional<Output> receive(const SampleHistory& history) override;
+  ChannelEstimate channel() const;
+  std::vector<float> choose_window(std::span<const float> profile, float noise_per_tap);
+  void train(const SampleHistory& history);
+  void load(const SampleHistory& history, std::size_t symbols);
+  void receive_frame(const SampleHistory& history);
+  Output finish_block();
+  void follow_carrier(dsp::Complex turn);
+  void follow_clock();
+  double centroid();
+
+  Layout layout_;
+  float noise_share_;
+  double centroid_home_ = 0;  // where the response lay in its window at first, in taps
+  unsigned frame_in_cycle_ = 0;
+  unsigned frame_in_block_ = 0;
+  bool inserted_next_ = false;  // a preamble comes before the next frame
+  BlockReceiver block_;
+  MessageBits message_;
+  std::vector<dsp::Complex> samples_;
+};
+
+}  // namespace s5066::modem::framed

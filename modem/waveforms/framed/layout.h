@@ -1,0 +1,47 @@
+// How a waveform lays out its data between known symbols: what a receiver of blocks needs to know
+// about STANAG 4539, STANAG 4285 and 110D.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "modem/dsp/channel_tracker.h"
+#include "modem/dsp/complex_math.h"
+
+namespace s5066::modem::framed {
+
+struct Layout {
+  /// Unknown symbols and the known ones behind them.
+  struct Run {
+    unsigned data = 0;
+    unsigned known = 0;
+  };
+
+  unsigned bits_per_symbol = 1;
+  unsigned frames_per_block = 1;
+  std::vector<Run> runs;                         // of a frame
+  std::vector<std::vector<dsp::Complex>> known;  // symbols of a frame, run by run, by variant
+  std::vector<std::uint8_t> variants;            // by frame of a cycle
+  std::vector<dsp::Complex> inserted;            // between cycles, if anything
+  std::vector<dsp::Complex> preamble;            // in front of the first frame
+  std::vector<std::uint8_t> scrambling;          // of a frame's data symbols
+  bool repeats = false;                          // the preamble comes again with every frame
+  /// Where the paths of a channel are looked for, in symbols around the found position.
+  int window_before = 14;
+  unsigned window_taps = 44;
+  int taps_min = 20;  // room for a path that was in a fade
+  int taps_max = static_cast<int>(dsp::ChannelTracker::kTapsMax);
+
+  std::size_t frames_in_cycle() const { return variants.size(); }
+  std::size_t frame_data() const {
+    std::size_t count = 0;
+    for (const Run& run : runs) count += run.data;
+    return count;
+  }
+  std::size_t frame_known() const { return known.front().size(); }
+  std::size_t frame_symbols() const { return frame_data() + frame_known(); }
+  std::size_t frame_bits() const { return frame_data() * bits_per_symbol; }
+  std::size_t block_bits() const { return frames_per_block * frame_bits(); }
+};
+
+}  // namespace s5066::modem::framed

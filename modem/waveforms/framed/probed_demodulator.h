@@ -1,0 +1,54 @@
+// What the demodulators of waveforms with known symbols among the data share: the channel is
+// learned once, from the preamble, and how well the known symbols are foretold tells whether the
+// signal is still there.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "modem/waveforms/reception.h"
+
+namespace s5066::modem::framed {
+
+/// The window in which the paths of a channel are looked for, in symbols around the found position.
+inline constexpr int kWindowBefore = 14;
+inline constexpr unsigned kWindowTaps = 44;
+
+class ProbedDemodulator : public Demodulator {
+ public:
+  std::optional<Output> advance(const SampleHistory& history) final;
+  bool lost() const final;
+  bool healthy() const final;
+  bool covers(const PreambleReading& reading) const final;
+  const Mode& mode() const final { return reading_.mode; }
+  double first_path_start() const final { return first_path_start_; }
+  std::int64_t last_heard() const final { return last_heard_; }
+
+ protected:
+  /// `repeat`: half-symbol samples after which the preamble comes again; 0: never.
+  explicit ProbedDemodulator(const PreambleReading& reading, std::int64_t repeat = 0);
+
+  /// Once, when the history holds all of the window behind the preamble.
+  virtual void learn_channel(const SampleHistory& history) = 0;
+  /// Gives the next block, if one is complete.
+  virtual std::optional<Output> receive(const SampleHistory& history) = 0;
+  /// How well known symbols were foretold, up to 1, in a frame that lasted so long and ended at
+  /// that half-symbol sample.
+  void judge(float fit, double frame_seconds, std::int64_t end);
+
+  PreambleReading reading_;
+  std::int64_t origin_ = 0;  // half-symbol sample of row 0 of the next frame
+  double offset_hz_;
+  double carrier_turn_ = 0;  // turns of the carrier's offset up to carrier_at_
+  std::int64_t carrier_at_ = 0;
+  double first_path_start_;
+
+ private:
+  std::int64_t repeat_;
+  bool learned_ = false;
+  float heard_ = 1;      // how well known symbols fit, averaged over a second
+  float heard_now_ = 1;  // over a tenth of it
+  std::int64_t last_heard_;
+};
+
+}  // namespace s5066::modem::framed

@@ -1,0 +1,34 @@
+// Finds 110D transmissions at 3 kHz by their preamble, and learns from it the waveform number, the
+// interleaver and when the data begins. Number 0 and constraint length 9 are recognised and
+// refused.
+#pragma once
+
+#include "modem/waveforms/framed/known_search.h"
+#include "modem/waveforms/framed/layout.h"
+#include "modem/waveforms/ms110d/parameters.h"
+#include "modem/waveforms/reception.h"
+
+namespace s5066::modem::ms110d {
+
+class Listener final : public PreambleListener {
+ public:
+  /// `noise_share`: see Downconverter.
+  explicit Listener(float noise_share);
+
+  std::optional<PreambleReading> advance(const SampleHistory& history) override;
+  std::uint64_t refused() const override { return refused_; }
+  std::unique_ptr<Demodulator> demodulator(const PreambleReading& reading) const override;
+  std::vector<TrafficPattern> traffic() const override;
+
+ private:
+  std::optional<PreambleReading> read(const SampleHistory& history,
+                                      const framed::SearchCandidate& candidate) const;
+
+  float noise_share_;
+  framed::KnownSearch search_;
+  std::uint64_t refused_ = 0;
+};
+
+framed::Layout layout_of(const Parameters& p);
+
+}  // namespace s5066::modem::ms110d

@@ -1,0 +1,238 @@
+#include "modem/waveforms/stanag4285/listener.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "modem/dsp/least_squares.h"
+#include "modem/dsp/turn_back.h"
+#include "modem/waveforms/framed/burst_demodulator.h"
+#include "modem/waveforms/framed/constellation.h"
+#include "modem/waveforms/stanag4285/stream_code.h"
+
+namespace s5066::modem::stanag4285 {
+namespace {
+
+using dsp::Complex;
+using dsp::kPhases;
+using dsp::mul_conj;
+
+constexpr float kTiny = 1e-18F;
+/// Sums fade out over four frames.
+constexpr float kKept = 0.75F;
+/// In noise a sum reaches this less than once in ten hours; it must still do so a frame later.
+constexpr float kEnough = 25;
+constexpr unsigned kHopsToConfirm = 12;  // a frame and more
+/// A frame before is there when its synchronisation stands out by this, and one may be missing.
+constexpr float kFrameBefore = 6;
+constexpr int kFramesBackMax = 16;
+constexpr int kWindowBefore = 8;  // symbols around the found position
+constexpr unsigned kWindowTaps = 24;
+constexpr float kSnrMinDb = -20;
+
+framed::Layout layout_of(const Parameters& p) {
+  framed::Layout layout;
+  layout.bits_per_symbol = p.bits_per_symbol;
+  layout.frames_per_block = 1;
+  std::vector<Complex> known;
+  const auto scrambling = scrambler();
+  for (unsigned i = 0; i < kScrambledSymbols; ++i) {
+    if (is_data(i)) {
+      layout.scrambling.push_back(scrambling[i]);
+    } else {
+      known.push_back(framed::phase(scrambling[i]));
+    }
+  }
+  for (const std::uint8_t number : sync()) {
+    layout.preamble.push_back(framed::phase(number));
+    known.push_back(framed::phase(number));
+  }
+  layout.runs.assign(kDataRuns, {kRunSymbols, kProbeSymbols});
+  layout.runs.back().known = kSyncSymbols;
+  layout.known = {std::move(known)};
+  layout.variants = {0};
+  layout.repeats = true;
+  layout.window_before = kWindowBefore;
+  layout.window_taps = kWindowTaps;
+  layout.taps_min = 14;
+  layout.taps_max = 26;
+  return layout;
+}
+
+}  // namespace
+
+Listener::Listener(float noise_share) : noise_share_(noise_share) {
+  for (const std::uint8_t number : sync()) sync_.push_back(framed::phase(number));
+  for (std::size_t f = 0; f < kOffsets; ++f) {
+    const double offset = (static_cast<double>(f) - (kOffsets - 1) / 2.0) * kOffsetStepHz;
+    for (std::size_t part = 0; part < kParts; ++part) {
+      const double angle =
+          -2 * std::numbers::pi * offset * static_cast<double>(2 * kPart * part) / kHalfSymbolRate;
+      turns_[f][part] = {static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))};
+    }
+  }
+}
+
+void Listener::set_modes(std::span<const Mode> modes) {
+  const auto ours = std::find_if(modes.begin(), modes.end(), [](const Mode& mode) {
+    return mode.waveform == Waveform::stanag4285;
+  });
+  mode_.reset();
+  if (ours != modes.end()) mode_ = *ours;
+  forget();
+}
+
+void Listener::forget() {
+  for (auto& sums : sums_) sums.fill(0);
+  confirm_in_ = 0;
+}
+
+std::optional<PreambleReading> Listener::advance(const SampleHistory& history) {
+  // The window behind the synchronisation has come, too.
+  const std::int64_t from =
+      history.end() - static_cast<std::int64_t>(kHop + 2 * (kSyncSymbols + kWindowTaps));
+  if (!mode_ || from < 0) return std::nullopt;
+  add(history, from);
+  if (confirm_in_ == 0 && top_ >= kEnough) confirm_in_ = kHopsToConfirm;
+  if (confirm_in_ == 0 || --confirm_in_ > 0) return std::nullopt;
+  const auto reading = found(history, from);
+  if (reading) forget();
+  return reading;
+}
+
+void Listener::add(const SampleHistory& history, std::int64_t from) {
+  constexpr std::size_t kWindow = kHop + 2 * kSyncSymbols;
+  const auto y = history.window(from, kWindow);
+  alignas(32) std::array<float, kWindow> y_re;
+  alignas(32) std::array<float, kWindow> y_im;
+  double energy = 0;
+  for (std::size_t i = 0; i < kWindow; ++i) {
+    y_re[i] = y[i].real();
+    y_im[i] = y[i].imag();
+    if (i < 2 * kSyncSymbols) energy += static_cast<double>(std::norm(y[i]));
+  }
+  Row scale;
+  for (std::size_t n = 0; n < kHop; ++n) {
+    const auto power = static_cast<float>(energy / (2.0 * kSyncSymbols));
+    scale[n] = power > kTiny ? 1 / (power * kSyncSymbols) : 0;
+    energy += static_cast<double>(std::norm(y[n + 2 * kSyncSymbols])) -
+              static_cast<double>(std::norm(y[n]));
+    energy = std::max(energy, 0.0);
+  }
+  std::array<Row, kParts> re{};
+  std::array<Row, kParts> im{};
+  for (std::size_t c = 0; c < kSyncSymbols; ++c) {
+    const float s = sync_[c].real();
+    for (std::size_t n = 0; n < kHop; ++n) {
+      re[c / kPart][n] += s * y_re[n + 2 * c];
+      im[c / kPart][n] += s * y_im[n + 2 * c];
+    }
+  }
+  const auto first = static_cast<std::size_t>(from % static_cast<std::int64_t>(kCells));
+  top_ = 0;
+  for (std::size_t f = 0; f < kOffsets; ++f) {
+    Row sum_re{};
+    Row sum_im{};
+    for (std::size_t part = 0; part < kParts; ++part) {
+      const Complex w = turns_[f][part];
+      for (std::size_t n = 0; n < kHop; ++n) {
+        sum_re[n] += w.real() * re[part][n] - w.imag() * im[part][n];
+        sum_im[n] += w.real() * im[part][n] + w.imag() * re[part][n];
+      }
+    }
+    for (std::size_t n = 0; n < kHop; ++n) {
+      const float ratio = (sum_re[n] * sum_re[n] + sum_im[n] * sum_im[n]) * scale[n];
+      float& sum = sums_[f][(first + n) % kCells];
+      sum = kKept * sum + ratio;
+      top_ = std::max(top_, sum);
+    }
+  }
+}
+
+// How far a synchronisation stands out at a position, 1 being noise; `halves` tells how far its
+// second half is turned against its first.
+float Listener::ratio_at(const SampleHistory& history, std::int64_t position, double offset_hz,
+                         Complex& halves) const {
+  if (position < std::max<std::int64_t>(history.begin(), 0)) return 0;
+  std::vector<Complex> samples;
+  dsp::turn_back(history.window(position, 2 * kSyncSymbols), position, offset_hz / kHalfSymbolRate,
+                 samples);
+  std::array<Complex, 2> sums;
+  float energy = kTiny;
+  for (std::size_t c = 0; c < kSyncSymbols; ++c) {
+    sums[c / (kSyncSymbols / 2)] += mul_conj(sync_[c], samples[2 * c]);
+    energy += std::norm(samples[2 * c]);
+  }
+  halves = mul_conj(sums[0], sums[1]);
+  return std::norm(sums[0] + sums[1]) / energy;
+}
+
+std::optional<PreambleReading> Listener::found(const SampleHistory& history, std::int64_t from) {
+  float best = 0;
+  std::size_t cell = 0;
+  std::size_t offset = 0;
+  for (std::size_t f = 0; f < kOffsets; ++f) {
+    const auto top = std::max_element(sums_[f].begin(), sums_[f].end());
+    if (*top <= best) continue;
+    best = *top;
+    cell = static_cast<std::size_t>(top - sums_[f].begin());
+    offset = f;
+  }
+  if (best < kEnough) return std::nullopt;
+  double offset_hz = (static_cast<double>(offset) - (kOffsets - 1) / 2.0) * kOffsetStepHz;
+  // Its last occurrence up to now.
+  constexpr auto kFrame = static_cast<std::int64_t>(kCells);
+  const std::int64_t newest = from + static_cast<std::int64_t>(kHop) - 1;
+  const std::int64_t last = newest - (newest - static_cast<std::int64_t>(cell) + kFrame) % kFrame;
+  std::int64_t position = last;
+  Complex halves;
+  Complex turn;
+  const float ratio_now = ratio_at(history, last, offset_hz, turn);
+  for (int back = 1; back <= kFramesBackMax; ++back) {
+    const std::int64_t before = last - back * kFrame;
+    if (ratio_at(history, before, offset_hz, halves) < kFrameBefore) {
+      if (position - before > kFrame) break;
+      continue;
+    }
+    position = before;
+    turn += halves;
+  }
+  offset_hz +=
+      static_cast<double>(std::arg(turn)) / (2 * std::numbers::pi) * kHalfSymbolRate / kSyncSymbols;
+
+  const std::int64_t start = last - 2 * kWindowBefore;
+  if (start < std::max<std::int64_t>(history.begin(), 0)) return std::nullopt;
+  std::vector<Complex> samples;
+  dsp::turn_back(history.window(start, 2 * kSyncSymbols), start, offset_hz / kHalfSymbolRate,
+                 samples);
+  const auto response = dsp::estimate_response(sync_, samples, kWindowTaps);
+  const double noise_in_3_khz =
+      static_cast<double>(response.noise_power / noise_share_) * 3000 / kHalfSymbolRate;
+  const double ratio = static_cast<double>(response.signal_power) / std::max(noise_in_3_khz, 1e-30);
+  return PreambleReading{
+      .mode = *mode_,
+      .data_start = position + 2 * static_cast<std::int64_t>(kSyncSymbols),
+      .offset_hz = offset_hz,
+      .snr_db = static_cast<float>(std::max<double>(kSnrMinDb, 10 * std::log10(ratio + 1e-9))),
+      .strength = std::min(1.0F, ratio_now / kSyncSymbols)};
+}
+
+std::unique_ptr<Demodulator> Listener::demodulator(const PreambleReading& reading) const {
+  const Parameters p = parameters(reading.mode);
+  return std::make_unique<framed::BurstDemodulator>(reading, layout_of(p),
+                                                    std::make_unique<StreamCode>(p), noise_share_);
+}
+
+std::vector<TrafficPattern> Listener::traffic() const {
+  TrafficPattern pattern{.mode = {Waveform::stanag4285, 600, Interleaver::short_},
+                         .cycle = kFrameSymbols};
+  for (std::size_t at = 0; at < kSyncSymbols; at += TrafficPattern::kChipsMax) {
+    const std::size_t to = std::min<std::size_t>(kSyncSymbols, at + TrafficPattern::kChipsMax);
+    pattern.parts.push_back({.start = at,
+                             .chips = {sync_.begin() + static_cast<std::ptrdiff_t>(at),
+                                       sync_.begin() + static_cast<std::ptrdiff_t>(to)}});
+  }
+  return {std::move(pattern)};
+}
+
+}  // namespace s5066::modem::stanag4285

@@ -1,0 +1,60 @@
+#include "modem/waveforms/stanag4285/stream_code.h"
+
+#include <algorithm>
+
+#include "s5066d/base/assert.h"
+
+namespace s5066::modem::stanag4285 {
+
+StreamCode::StreamCode(const Parameters& p)
+    : p_(p), held_(p.delay_bits() + kRows), sent_(p.frame_coded_bits()) {
+  pairs_.reserve(p.frame_coded_bits() + 2);
+  bits_.reserve(p.frame_user_bits() + dsp::ViterbiDecoder::kDepth);
+}
+
+float StreamCode::decode(std::span<const float> llr, std::span<float> extrinsic) {
+  S5066_ASSERT(llr.size() == p_.frame_bits() && extrinsic.size() == llr.size());
+  std::fill(extrinsic.begin(), extrinsic.end(), 0.0F);
+  bits_.clear();
+  if (!p_.coded) {
+    for (const float value : llr) bits_.push_back(value < 0 ? 1 : 0);
+    return 0;
+  }
+  std::size_t from = 0;
+  for (std::size_t i = 0; i < sent_.size(); ++i) {
+    sent_[i] = p_.punctured && i % 4 == 3 ? 0.0F : llr[from++];
+  }
+  if (copies_ == 0) pairs_.clear();
+  for (std::size_t at = 0; at < sent_.size(); at += kRows) {
+    take_group(std::span<const float>(sent_).subspan(at, kRows));
+  }
+  // A pair whose copies are not all there waits for the next frame.
+  const std::size_t ready = copies_ == 0 ? pairs_.size() : pairs_.size() - 2;
+  viterbi_.decode(std::span<const float>(pairs_).first(ready), bits_);
+  pairs_.erase(pairs_.begin(), pairs_.begin() + static_cast<std::ptrdiff_t>(ready));
+  return 0;
+}
+
+// Row r brings a bit of the group that was sent r x row_delay groups ago.
+void StreamCode::take_group(std::span<const float> group) {
+  const std::size_t kept = held_.size() / kRows;
+  const auto slot = [&](std::size_t number) { return number % kept * kRows; };
+  for (unsigned row = 0; row < kRows; ++row) {
+    const std::size_t back = std::size_t{row} * p_.row_delay;
+    if (groups_ < back) continue;
+    const unsigned bit = p_.row_delay > 0 ? bit_of_row(row) : row;
+    held_[slot(groups_ - back) + bit] = group[row];
+  }
+  const std::size_t delay = kept - 1;
+  const std::size_t number = groups_++;
+  if (number < delay) return;
+  const float* const whole = &held_[slot(number - delay)];
+  for (unsigned i = 0; i < kRows; i += 2) {
+    if (copies_ == 0) pairs_.insert(pairs_.end(), {0.0F, 0.0F});
+    pairs_[pairs_.size() - 2] += whole[i];
+    pairs_[pairs_.size() - 1] += whole[i + 1];
+    copies_ = (copies_ + 1) % p_.repetition;
+  }
+}
+
+}  // namespace s5066::modem::stanag4285

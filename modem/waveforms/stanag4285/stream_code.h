@@ -1,0 +1,35 @@
+// The code of STANAG 4285 over a stream of frames: puts back what was not sent, undoes the
+// convolutional interleaver and the repetition, and decodes. It knows nothing about a frame until
+// what the interleaver holds has come, and does not ask for another look.
+#pragma once
+
+#include <vector>
+
+#include "modem/dsp/viterbi.h"
+#include "modem/waveforms/framed/tail_biting_code.h"
+#include "modem/waveforms/stanag4285/parameters.h"
+
+namespace s5066::modem::stanag4285 {
+
+class StreamCode final : public framed::BlockCode {
+ public:
+  explicit StreamCode(const Parameters& p);
+
+  /// Of the next frame; `extrinsic` is left at 0, and no error is expected that would go away.
+  float decode(std::span<const float> llr, std::span<float> extrinsic) override;
+  std::span<const std::uint8_t> bits() const override { return bits_; }
+
+ private:
+  void take_group(std::span<const float> group);
+
+  Parameters p_;
+  dsp::ViterbiDecoder viterbi_;
+  std::vector<float> held_;   // groups that rows are still missing of, in the encoder's order
+  std::size_t groups_ = 0;    // received so far
+  std::vector<float> sent_;   // of a frame, with what was not sent
+  std::vector<float> pairs_;  // settled in this frame
+  unsigned copies_ = 0;       // of the last pair, added up so far
+  std::vector<std::uint8_t> bits_;
+};
+
+}  // namespace s5066::modem::stanag4285

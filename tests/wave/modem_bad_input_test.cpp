@@ -1,0 +1,49 @@
+// What is no transmission, and what is only the beginning of one: nothing is ever delivered from
+// it, and the channel does not stay busy.
+#include <algorithm>
+
+#include "modem/api/airtime.h"
+#include "tests/wave/modem_rig.h"
+
+namespace s5066::modem {
+namespace {
+
+TEST(ModemBadInput, a_preamble_followed_by_nothing_yields_nothing_and_is_given_up) {
+  for (const char* text :
+       {"110a-75-short", "110a-600-short", "110a-2400-long", "4539-3200-s", "110d-300-s"}) {
+    SCOPED_TRACE(text);
+    const Mode mode = mode_of(text);
+    Tape tape;
+    const auto start = tape.silence(0.2).burst(mode, random_octets(300, 1));
+    tape.samples().resize(start + 4 * preamble_symbols(mode) + 40);
+    const auto bursts = listen(tape.silence(25).noise(20, 2));
+    for (const HeardBurst& burst : bursts) {
+      EXPECT_TRUE(burst.octets().empty());
+      EXPECT_TRUE(burst.ended);
+    }
+  }
+}
+
+TEST(ModemBadInput, noise_of_full_scale_is_no_burst) {
+  Rng rng(5);
+  std::vector<float> samples(60 * kSampleRate);
+  for (float& x : samples) x = static_cast<float>(2 * rng.uniform() - 1);
+  BurstReceiver receiver;
+  EXPECT_TRUE(listen(receiver, samples).empty());
+}
+
+TEST(ModemBadInput, a_clipped_burst_arrives_whole) {
+  for (const char* text : {"110a-2400-short", "4539-4800-s", "110d-3200-s"}) {
+    SCOPED_TRACE(text);
+    const Mode mode = mode_of(text);
+    const Bytes octets = random_octets(400, 3);
+    Tape tape;
+    tape.silence(0.3).burst(mode, octets);
+    tape.silence(0.5).noise(25, 3);
+    for (float& x : tape.samples()) x = std::clamp(x, -0.25F, 0.25F);
+    expect_whole(listen(tape), mode, octets);
+  }
+}
+
+}  // namespace
+}  // namespace s5066::modem
