@@ -61,6 +61,7 @@ class SmtpListener::Session : public std::enable_shared_from_this<Session> {
     drain();
   }
   void close() {
+    const auto self = shared_from_this();  // the listener lets go of it
     error_code ignored;
     socket_.close(ignored);
     timer_.cancel();
@@ -213,16 +214,15 @@ void SmtpListener::accept() {
 void SmtpListener::answer(SessionId session, CommitOutcome outcome) {
   const auto found = sessions_.find(session);
   if (found == sessions_.end()) return;
-  if (const auto alive = found->second.lock()) alive->on_committed(outcome);
+  const auto alive = found->second;
+  alive->on_committed(outcome);
 }
 
 void SmtpListener::close() {
   error_code ignored;
   acceptor_.close(ignored);
   retry_.cancel();
-  for (const auto& [id, session] : std::exchange(sessions_, {})) {
-    if (const auto alive = session.lock()) alive->close();
-  }
+  for (const auto& [id, session] : std::exchange(sessions_, {})) session->close();
 }
 
 // --- Delivery ------------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ class SmtpListener {
   boost::asio::ip::tcp::acceptor acceptor_;
   boost::asio::steady_timer retry_;
   std::uint64_t last_session_ = 0;
-  std::map<SessionId, std::weak_ptr<Session>> sessions_;
+  std::map<SessionId, std::shared_ptr<Session>> sessions_;
 };
 
 /// Delivers one message and keeps itself alive until it is done.
