@@ -11,6 +11,9 @@
 namespace s5066::config {
 namespace {
 
+/// Two, for the peer's question to its client and for its answer.
+constexpr std::chrono::seconds kHardLinkTurnarounds{60};
+
 bool is_loopback(const std::string& address) {
   return address.rfind("127.", 0) == 0 || address == "::1";
 }
@@ -61,8 +64,12 @@ void check_subnet_access(const Section& access, const sap::Config& setup) {
     links.complain("call_retry_wait_s", "above call_retry_wait_max_s");
   }
   const Section hard_links = access.nested("hard_links");
-  if (setup.hard_links.client_wait >= setup.hard_links.response_wait) {
-    hard_links.complain("client_wait_s", "must be below response_wait_s of the station that asks");
+  // The client may take all of its time when a link of lower precedence has taken all of its own to
+  // end; the answer still has to come (A.3.2.2.2(12), (23), A.3.2.2.3(4)).
+  const auto& waits = setup.hard_links;
+  if (waits.client_wait + waits.terminate_wait + kHardLinkTurnarounds > waits.response_wait) {
+    hard_links.complain("response_wait_s",
+                        "must exceed client_wait_s and terminate_wait_s together by 60");
   }
   const Section queue = access.nested("queue");
   if (setup.queue.flow_on_percent >= setup.queue.flow_off_percent) {

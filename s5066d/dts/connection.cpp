@@ -77,6 +77,7 @@ Connection::Verdict Connection::on_ack(const pdu::Ack& ack) {
 // number of the first (C.6.1.3(7)).
 void Connection::on_expedited_data(pdu::ExpeditedData& data, bool ok) {
   heard_ = active_ = true;
+  if (resync_.discards_data()) return;  // the peer will begin anew
   if (expedited_id_ != data.cpdu_id) {
     expedited_id_ = data.cpdu_id;
     expedited_rx_.restart(data.start ? data.number : FrameNumber{0});
@@ -120,14 +121,17 @@ void Connection::on_extensions(std::uint8_t bits) {
   offers_left_ = 1;
 }
 
-// Expedited data has its own numbers and goes on (C.3.6(1)). After a full reset the next C_PDU may
-// have the ID of the last, though, because the peer may have restarted: better twice than not at
-// all.
+// Expedited data has its own numbers and goes on (C.3.6(1)), but for a full reset, which leaves
+// nothing of what came in part (C.6.5(6)-(18)): the peer may have restarted, and its next C_PDU may
+// have the ID of the last. Better twice than not at all.
 void Connection::restart(const Resync::Effects& effects) {
   if (effects.restart_all) {
     regular_tx_.restart({0});
     regular_rx_.restart({0});
-    if (!expedited_rx_.in_cpdu()) expedited_id_.reset();
+    expedited_tx_.restart({0});
+    expedited_rx_.restart({0});
+    expedited_id_.reset();
+    expedited_ack_owed_ = false;
   }
   if (effects.restart_tx) regular_tx_.restart(regular_tx_.next_number());
   if (effects.restart_rx) regular_rx_.restart(*effects.restart_rx);

@@ -30,7 +30,8 @@ struct LinkConfig {
 
 /// Hard links (A.1.1.2, A.3.2.2).
 struct HardLinkConfig {
-  Duration response_wait = seconds(180);   // T_hl_resp, for the peer's answer to a request
+  /// T_hl_resp, for the peer's answer to a request. The peer may spend the two waits below on it.
+  Duration response_wait = seconds(300);
   Duration client_wait = seconds(60);      // T_hl_client, for the called client of a Type 2
   Duration terminate_wait = seconds(120);  // T_hl_term, for the peer's answer to a termination
   Duration release_wait = seconds(180);    // for the peer to break the link under an ended one

@@ -119,6 +119,44 @@ TEST_F(Expedited, one_repetition_is_acknowledged_once_though_the_windows_are_bei
   }
 }
 
+// C.6.5(6)-(18)
+TEST_F(Expedited, a_full_reset_leaves_nothing_of_a_c_pdu_that_came_in_part) {
+  request(1, 450);
+  auto half = fill(ours);
+  const auto id = std::get<pdu::ExpeditedData>(half[0]).cpdu_id;
+  half.erase(half.begin() + 1);
+  hear(theirs, half);
+  theirs.on_reset({.common = {}, .full_reset = true, .frame_id = 1});
+  EXPECT_FALSE(theirs.poll_cpdu());
+  // A peer that has restarted may count its C_PDUs to the same ID.
+  pdu::ExpeditedData other = std::get<pdu::ExpeditedData>(half[0]);
+  other.start = other.end = true;
+  other.number = FrameNumber{0};
+  other.cpdu_id = id;
+  other.segment = {1, 2, 3};
+  theirs.on_expedited_data(other, true);
+  ASSERT_TRUE(theirs.poll_cpdu().has_value());
+}
+
+TEST_F(Expedited, a_c_pdu_that_was_sent_in_part_begins_again_after_a_full_reset) {
+  request(1, 450);
+  auto half = fill(ours);
+  const auto id = std::get<pdu::ExpeditedData>(half[0]).cpdu_id;
+  half.pop_back();
+  hear(theirs, half);
+  hear(ours, fill(theirs));
+  const pdu::Reset command{.common = {}, .full_reset = true, .frame_id = 1};
+  ours.on_reset(command);
+  theirs.on_reset(command);
+  auto again = fill(ours);
+  ASSERT_EQ(again.size(), 6u);  // three times the acknowledgement of the reset
+  again.erase(again.begin(), again.begin() + 3);
+  EXPECT_EQ(std::get<pdu::ExpeditedData>(again[0]).number, FrameNumber{0});
+  EXPECT_EQ(std::get<pdu::ExpeditedData>(again[0]).cpdu_id, (id + 1) & 15);
+  hear(theirs, again);
+  ASSERT_EQ(theirs.poll_cpdu()->cpdu, pattern(450, 1));
+}
+
 TEST_F(Expedited, a_repetition_is_acknowledged_again_and_not_delivered_again) {
   request(1, 100);
   const auto sent = fill(ours);
