@@ -24,6 +24,8 @@ using tcp = boost::asio::ip::tcp;
 
 /// A client that does not take its last primitives in this time has lost them.
 constexpr auto kLinger = std::chrono::seconds(5);
+/// How soon it is noticed that a client whose connection is not read has left.
+constexpr auto kLookEvery = std::chrono::seconds(2);
 constexpr std::size_t kWriteOctetsMax = 64 * 1024;
 
 tcp::socket& socket_of(PlainStream& stream) {
@@ -54,6 +56,14 @@ std::size_t segment_octets(PlainStream& stream) {
 }
 std::size_t segment_octets(TlsStream&) {
   return kWriteOctetsMax;
+}
+
+/// The other side has closed or reset the connection, whatever is still to be read.
+bool has_left(tcp::socket& socket) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (::getsockopt(socket.native_handle(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return true;
+  return info.tcpi_state == TCP_CLOSE_WAIT || info.tcpi_state == TCP_CLOSE;
 }
 
 /// What the socket takes at once; it spares the way through the event loop that an asynchronous
@@ -88,6 +98,7 @@ class SessionOver final : public SisSession,
   SessionOver(std::unique_ptr<Stream> stream, const SisSessionSetup& setup)
       : stream_(std::move(stream)),
         linger_(stream_->get_executor()),
+        look_(stream_->get_executor()),
         id_(setup.id),
         owner_(&setup.owner),
         input_(setup.read_octets_max) {}
@@ -108,6 +119,11 @@ class SessionOver final : public SisSession,
 
   void pause(bool paused) override {
     paused_ = paused;
+    if (paused_) {
+      look_whether_it_is_there();
+    } else {
+      look_.cancel();
+    }
     read();
   }
 
@@ -143,6 +159,17 @@ class SessionOver final : public SisSession,
         [self = this->shared_from_this()](error_code failure, std::size_t count) {
           self->on_read(failure, count);
         });
+  }
+
+  // A connection that is not read does not tell by itself that the client has left, whose SAP
+  // others may wait for.
+  void look_whether_it_is_there() {
+    look_.expires_after(kLookEvery);
+    look_.async_wait([self = this->shared_from_this()](error_code cancelled) {
+      if (cancelled || !self->paused_ || !self->is_open()) return;
+      if (has_left(socket_of(*self->stream_))) return self->end();
+      self->look_whether_it_is_there();
+    });
   }
 
   void on_read(error_code failure, std::size_t count) {
@@ -221,12 +248,14 @@ class SessionOver final : public SisSession,
     error_code ignored;
     socket_of(*stream_).close(ignored);
     linger_.cancel();
+    look_.cancel();
     SisSessionOwner* owner = std::exchange(owner_, nullptr);
     if (owner) owner->on_session_over(id_);
   }
 
   std::unique_ptr<Stream> stream_;
   boost::asio::steady_timer linger_;
+  boost::asio::steady_timer look_;  // while paused
   const ClientId id_;
   SisSessionOwner* owner_;  // null once it need not hear of us
   Bytes input_;

@@ -120,6 +120,24 @@ TEST_F(PlainPort, at_the_end_clients_still_get_what_was_delivered_to_them) {
   run_until([&] { return finished; });
 }
 
+TEST_F(PlainPort, a_client_that_leaves_while_it_is_not_read_is_noticed) {
+  node_config_.client_rate.primitives_per_second_max = 10;  // and the clock stands still
+  for (const bool by_reset : {false, true}) {
+    ASSERT_TRUE(open());
+    Client& client = accepted();
+    Bytes many;
+    for (int i = 0; i < 200; ++i) sis::encode(sis::KeepAlive{}, many);
+    client.send_octets(many);
+    run_until([&] { return node_->counters()[Counter::primitives_received] >= 5; });
+    client.stream.set_option(boost::asio::socket_base::linger(by_reset, 0));
+    client.stream.close();
+    run_until([&] { return log_.has("sis_client_gone"); });
+    EXPECT_TRUE(node_->status().clients.empty());
+    log_.lines.clear();
+    listener_->stop();
+  }
+}
+
 TEST_F(PlainPort, an_end_without_clients_is_over_at_once) {
   ASSERT_TRUE(open());
   bool finished = false;
