@@ -72,6 +72,10 @@ class Connection {
 
   // --- Transmissions ---
   bool answer_owed() const { return ack_owed_ || expedited_ack_owed_ || resync_.answer_owed(); }
+  /// Types 4 and 5 are to be sent or waited for.
+  bool expedited_under_way() const { return !expedited_tx_.idle() || expedited_ack_owed_; }
+  /// The same of types 0 to 3.
+  bool data_under_way() const { return !regular_tx_.idle() || ack_owed_ || resync_.has_work(); }
   bool has_work() const {
     return answer_owed() || resync_.has_work() || regular_tx_.has_work() ||
            expedited_tx_.has_work();

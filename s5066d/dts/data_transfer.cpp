@@ -14,6 +14,8 @@ constexpr Duration kHalfSecond = std::chrono::milliseconds(500);
 constexpr Duration kModemPatience = std::chrono::seconds(10);
 /// This part of a transmission is kept for waiting non-ARQ data before ARQ fills it.
 constexpr std::size_t kNonarqShare = 4;
+/// Transmissions in a row that answers may take from those who wait.
+constexpr unsigned kPassedOverMax = 2;
 /// More than a type 6 takes.
 constexpr std::size_t kControlOctets = 40;
 /// Whoever comes new to the frequency has his chance after so long.
@@ -40,6 +42,20 @@ TurnControl::Config turn_config(const Config& config) {
   const Duration left_open = turn.reply_guard + turn.slots_min * turn.slot;
   turn.own_run_max = std::min<Duration>(200 * left_open, kOwnRunMax);
   return turn;
+}
+
+TransferEvent event_of(Service service) {
+  switch (service) {
+    case Service::arq:
+      return TransferEvent::arq_request;
+    case Service::expedited_arq:
+      return TransferEvent::expedited_request;
+    case Service::nonarq:
+      return TransferEvent::nonarq_request;
+    case Service::expedited_nonarq:
+      return TransferEvent::expedited_nonarq_request;
+  }
+  return TransferEvent::count;
 }
 
 Duration reply_time(const Config& config, const modem::Mode& mode) {
@@ -79,19 +95,17 @@ DataTransfer::DataTransfer(const Config& config, Rng& rng, Counters& counters, T
 void DataTransfer::request_cpdu(Instant now, CpduRequest request) {
   const CpduId id = request.id;
   const auto refuse = [&](CpduFailure reason) { actions_.push_back(CpduRejected{id, reason}); };
-  switch (request.service) {
-    case Service::arq:
-    case Service::expedited_arq: {
-      const auto connection = connections_.find(request.destination);
-      if (connection == connections_.end()) return refuse(CpduFailure::not_connected);
-      if (!connection->second.request(std::move(request))) return refuse(CpduFailure::queue_full);
-      break;
-    }
-    case Service::nonarq:
-    case Service::expedited_nonarq:
-      if (!nonarq_tx_.request(std::move(request))) return refuse(CpduFailure::queue_full);
-      break;
+  const Address to = request.destination;
+  if (Peer* peer = to.group ? nullptr : peer_record(to)) {
+    const auto action = peer->state.on(event_of(request.service), work_of(to));
+    if (action == TransferAction::reject) return refuse(CpduFailure::not_connected);
   }
+  const bool arq = request.service == Service::arq || request.service == Service::expedited_arq;
+  const auto connection = connections_.find(to);
+  if (arq && connection == connections_.end()) return refuse(CpduFailure::not_connected);
+  const auto done =
+      arq ? connection->second.request(std::move(request)) : nonarq_tx_.request(std::move(request));
+  if (!done) return refuse(CpduFailure::queue_full);
   settle(now);
 }
 
@@ -118,6 +132,8 @@ void DataTransfer::on_connection_made(Instant now, Address peer, bool reset) {
   const auto made = connections_.emplace(std::piecewise_construct, std::forward_as_tuple(peer),
                                          std::forward_as_tuple(peer, config, counters_));
   record->control.on_connected(true);
+  const auto action = record->state.on(TransferEvent::connection_made, {});
+  S5066_ASSERT(action == TransferAction::initialise);
   if (reset) made.first->second.begin_with_reset();
   settle(now);
 }
@@ -125,62 +141,6 @@ void DataTransfer::on_connection_made(Instant now, Address peer, bool reset) {
 void DataTransfer::on_connection_terminated(Instant now, Address peer) {
   end_link(peer);
   settle(now);
-}
-
-modem::Mode DataTransfer::mode_to(Address peer) const {
-  const auto record = peers_.find(peer);
-  return record == peers_.end() ? config_.mode : record->second.control.mode();
-}
-
-Result<void> DataTransfer::request_data_rate(Instant now, Address peer, const modem::Mode& mode) {
-  const auto record = peers_.find(peer);
-  if (record == peers_.end()) return Error{ErrorCode::link_down, "data rate change"};
-  auto done = record->second.control.request_mode(mode);
-  settle(now);
-  return done;
-}
-
-void DataTransfer::set_data_rate(Instant now, Address peer, const modem::Mode& mode) {
-  Peer* record = peer_record(peer);
-  if (!record) return;
-  record->control.set_mode(mode);
-  collect(record->control);
-  settle(now);
-}
-
-void DataTransfer::advise_data_rate(Instant, Address peer, const std::optional<modem::Mode>& mode) {
-  if (Peer* record = peer_record(peer)) record->control.advise(mode);
-}
-
-std::optional<std::uint8_t> DataTransfer::capabilities(Address peer) const {
-  const auto record = peers_.find(peer);
-  return record == peers_.end() ? std::nullopt : record->second.control.capabilities();
-}
-
-// The one that was quiet for longest makes room, if nothing is going on with it.
-DataTransfer::Peer* DataTransfer::peer_record(Address peer) {
-  const auto known = peers_.find(peer);
-  if (known != peers_.end()) {
-    known->second.heard = ++heard_count_;
-    return &known->second;
-  }
-  if (peers_.size() >= config_.peers_max) {
-    auto oldest = peers_.end();
-    for (auto it = peers_.begin(); it != peers_.end(); ++it) {
-      const PeerControl& control = it->second.control;
-      if (control.connected() || control.open()) continue;
-      if (oldest == peers_.end() || it->second.heard < oldest->second.heard) oldest = it;
-    }
-    if (oldest == peers_.end()) return nullptr;
-    peers_.erase(oldest);
-  }
-  const PeerControl::Config config{.self = config_.address,
-                                   .mode = config_.mode,
-                                   .rate_change = config_.rate_change,
-                                   .equal_modes = config_.equal_modes,
-                                   .repeats_max = config_.management_repeats_max};
-  return &peers_.emplace(peer, Peer{PeerControl(peer, config, counters_), ++heard_count_})
-              .first->second;
 }
 
 void DataTransfer::set_silent(Instant now, bool on) {
@@ -196,7 +156,9 @@ void DataTransfer::end_link(Address peer) {
   connection->second.on_terminated();
   collect(connection->second);
   connections_.erase(connection);
-  peers_.at(peer).control.on_connected(false);
+  Peer& record = peers_.at(peer);
+  record.control.on_connected(false);
+  record.state.on(TransferEvent::connection_terminated, {});
   if (reply_awaited_from_ == peer) reply_awaited_from_.reset();
 }
 
@@ -329,6 +291,28 @@ void DataTransfer::on_reply_missing(Instant now) {
   if (missed >= config_.replies_missed_max || connection->second.hopeless()) lose(now, *peer);
 }
 
+/// The stations to which no type 7, or no type 8, may go in their present states.
+std::vector<Address> DataTransfer::resting(bool expedited) const {
+  std::vector<Address> list;
+  for (const auto& [peer, record] : peers_) {
+    const auto connection = connections_.find(peer);
+    const bool connected = connection != connections_.end();
+    const bool managed = record.control.open() && !(expedited && connected);
+    const bool expediting = !expedited && connected && connection->second.expedited_under_way();
+    if (managed || expediting) list.push_back(peer);
+  }
+  return list;
+}
+
+// Each D_PDU must be one that the state of its destination allows.
+void DataTransfer::on_sent_to_air(const BurstBuilder& burst) {
+  for (const auto& dpdu : burst.dpdus()) {
+    const Address to = pdu::common_of(dpdu).destination;
+    const auto peer = peers_.find(to);
+    if (peer != peers_.end()) peer->second.state.on_sent(pdu::type_of(dpdu), work_of(to));
+  }
+}
+
 bool DataTransfer::may_serve(const Connection& connection) const {
   return connection.has_work() && !peers_.at(connection.peer()).control.open();
 }
@@ -354,17 +338,26 @@ PeerControl* DataTransfer::choose_control() {
 }
 
 // An owed acknowledgement first; then the connections take turns.
+//
+// Two stations with much to say to each other owe each other an answer all the time. While others
+// wait, who was served last gets its answer without being asked for another one; if it goes on all
+// the same, the others go first.
 Connection* DataTransfer::choose_connection() {
-  Connection* chosen = nullptr;
-  for (auto& [peer, connection] : connections_) {
-    if (!may_serve(connection)) continue;
-    if (connection.answer_owed()) return &connection;
-    const bool after_last = !last_served_ || *last_served_ < peer;
-    if (!chosen || (after_last && last_served_ && !(*last_served_ < chosen->peer()))) {
-      chosen = &connection;
+  const auto next = [this](bool owed) {
+    Connection* chosen = nullptr;
+    for (auto& [peer, connection] : connections_) {
+      if (!may_serve(connection) || connection.answer_owed() != owed) continue;
+      const bool after_last = !last_served_ || *last_served_ < peer;
+      if (!chosen || (after_last && last_served_ && !(*last_served_ < chosen->peer()))) {
+        chosen = &connection;
+      }
     }
-  }
-  return chosen;
+    return chosen;
+  };
+  Connection* owed = next(true);
+  Connection* other = next(false);
+  if (!other || !owed) return owed ? owed : other;
+  return passed_over_ < kPassedOverMax ? owed : other;
 }
 
 // A transmission asks one station for an answer, or two would answer at once. It is in the mode of
@@ -373,7 +366,15 @@ void DataTransfer::fill(BurstBuilder& burst) {
   const auto audience = nonarq_tx_.expedited_audience();
   const bool others_wait = nonarq_tx_.has_work(true) || nonarq_tx_.has_work(false);
   PeerControl* control = choose_control();
-  Connection* connection = control ? nullptr : choose_connection();
+  Connection* connection = choose_connection();
+  const bool others = std::any_of(connections_.begin(), connections_.end(), [&](const auto& c) {
+    return may_serve(c.second) && !c.second.answer_owed();
+  });
+  if (passed_over_ >= kPassedOverMax && connection) control = nullptr;
+  if (control) connection = nullptr;
+  const bool owed = connection && connection->answer_owed();
+  const bool only_answer = owed && others && last_served_ == connection->peer();
+  passed_over_ = others && (control || owed) ? passed_over_ + 1 : 0;
   if (audience && connection && connection->peer() != *audience) connection = nullptr;
   if (std::exchange(arq_turn_over_, false) && others_wait) connection = nullptr;
   std::optional<Address> served;
@@ -383,6 +384,7 @@ void DataTransfer::fill(BurstBuilder& burst) {
   OwnBurst& own = *burst_;
   own.mode = served ? mode_to(*served) : config_.mode;
   IntervalBudget budget(own.mode, transmission_max(own.mode));
+  if (served && peers_.count(*served) > 0) peers_.at(*served).state.settle(work_of(*served));
   while (!warnings_.empty() && budget.fits(pdu::kWarningOctets)) {
     const PendingWarning& warning = warnings_.front();
     budget.take(pdu::kWarningOctets);
@@ -390,23 +392,30 @@ void DataTransfer::fill(BurstBuilder& burst) {
                            warning.received_type,
                            warning.reason});
     counters_.add(Counter::warnings_sent);
+    actions_.push_back(WarningTransmitted{warning.peer, warning.received_type, warning.reason});
     warnings_.pop_front();
   }
   nonarq_tx_.begin_burst();
   if (control) {  // of all other types only 8 and 15 may go with it (C.6.1.2(1))
     own.managed = control->fill(budget, burst);
     own.peer = last_served_ = served;
+    if (!control->connected()) return;
     nonarq_tx_.fill(true, config_.address, {.only_to = served}, budget, burst);
     return;
   }
   const bool for_all = own.mode == config_.mode;
   const auto only_to = for_all ? std::nullopt : served;
-  nonarq_tx_.fill(true, config_.address, {.only_to = audience ? audience : only_to}, budget, burst);
+  NonarqSender::Share share{.only_to = audience ? audience : only_to, .resting = resting(true)};
+  nonarq_tx_.fill(true, config_.address, share, budget, burst);
   // Bulk data must not keep unacknowledged data off the air.
-  nonarq_tx_.fill(false, config_.address,
-                  {.only_to = only_to, .octets_max = budget.left() / kNonarqShare}, budget, burst);
-  if (connection && connection->fill(false, budget, burst)) own.peer = last_served_ = served;
-  nonarq_tx_.fill(false, config_.address, {.only_to = only_to}, budget, burst);
+  share = {
+      .only_to = only_to, .octets_max = budget.left() / kNonarqShare, .resting = resting(false)};
+  nonarq_tx_.fill(false, config_.address, share, budget, burst);
+  if (connection && connection->fill(only_answer, budget, burst)) {
+    own.peer = last_served_ = served;
+  }
+  share.octets_max = SIZE_MAX;
+  nonarq_tx_.fill(false, config_.address, share, budget, burst);
   arq_turn_over_ = !for_all && nonarq_tx_.has_unfinished();
 }
 
@@ -445,10 +454,12 @@ void DataTransfer::transmit(Instant now) {
   BurstBuilder burst;
   burst_ = OwnBurst{.id = {++bursts_made_}, .mode = config_.mode};
   fill(burst);
-  if (burst.empty()) {  // nothing of it fits
+  if (burst.empty()) fill(burst);  // those whose turn it was must rest
+  if (burst.empty()) {             // nothing of it fits
     burst_.reset();
     return;
   }
+  on_sent_to_air(burst);
   add_eows(burst);
 
   const modem::Mode mode = burst_->mode;
@@ -492,21 +503,6 @@ void DataTransfer::collect(Connection& connection) {
     std::visit([&](const auto& o) { actions_.push_back(o); }, *outcome);
   }
   while (auto cpdu = connection.poll_cpdu()) actions_.push_back(std::move(*cpdu));
-}
-
-void DataTransfer::collect(PeerControl& control) {
-  const auto connection = connections_.find(control.peer());
-  if (control.take_closing() && connection != connections_.end()) connection->second.owe_ack();
-  while (auto event = control.poll_event()) {
-    std::visit([this](const auto& e) { actions_.push_back(e); }, *event);
-    const auto* advised = std::get_if<DataRateAdvised>(&*event);
-    if (!advised || advised->mode == control.mode()) continue;
-    if (config_.advice == Config::Advice::followed) control.set_mode(advised->mode);
-    // Refused when one is under way already; the advice that counts is then its answer.
-    if (config_.advice == Config::Advice::negotiated) {
-      static_cast<void>(control.request_mode(advised->mode));
-    }
-  }
 }
 
 void DataTransfer::collect_nonarq() {

@@ -17,6 +17,7 @@
 #include "s5066d/dts/nonarq.h"
 #include "s5066d/dts/peer_control.h"
 #include "s5066d/dts/service.h"
+#include "s5066d/dts/transfer_state.h"
 #include "s5066d/dts/turn_control.h"
 #include "s5066d/pdu/scanner.h"
 
@@ -55,9 +56,10 @@ struct Config {
 /// The segment size to begin with, configured or by rate.
 std::size_t segment_octets(const Config& config);
 
-using Action = std::variant<modem::Command, CpduConfirm, CpduRejected, CpduIndication,
-                            ConnectionLost, ConnectionReset, PeerActive, WarningReceived,
-                            DataRateAdvised, TransmitModeChanged, DataRateRefused>;
+using Action =
+    std::variant<modem::Command, CpduConfirm, CpduRejected, CpduIndication, ConnectionLost,
+                 ConnectionReset, PeerActive, WarningReceived, WarningTransmitted, DataRateAdvised,
+                 TransmitModeChanged, DataRateRefused>;
 
 class DataTransfer {
  public:
@@ -78,6 +80,9 @@ class DataTransfer {
   /// EMCON: while it lasts nothing keys the transmitter, acknowledgements included; a transmission
   /// in progress is aborted. What was accepted stays, and its time to die runs.
   void set_silent(Instant now, bool on);
+
+  /// An exclusive broadcast session: who asks for an answer is told that there is none (C.3.12(9)).
+  void set_broadcast(bool on) { broadcast_ = on; }
 
   // --- Modes ---
   /// Of our transmissions to the peer; in `Config::mode` go link control and what is for nobody in
@@ -113,6 +118,9 @@ class DataTransfer {
   std::optional<LinkStatus> link_status(Address peer) const;
   std::size_t queued_octets(Address peer) const;
   bool transmitting() const { return burst_.has_value(); }
+  TransferState transfer_state(Address peer) const;
+  /// Stations of which anything is known; at most Config::peers_max.
+  std::size_t peers_known() const { return peers_.size(); }
   bool channel_busy(Instant now) const { return turn_.channel_busy(now); }
 
  private:
@@ -129,6 +137,7 @@ class DataTransfer {
   /// All that is said to another station beside data.
   struct Peer {
     PeerControl control;
+    TransferMachine state;
     std::uint64_t heard = 0;  // counts up
   };
   /// The transmission being heard.
@@ -136,6 +145,13 @@ class DataTransfer {
     modem::Mode mode;
     std::optional<Instant> start;  // of bit 0
     std::optional<Address> source;
+  };
+  /// A D_PDU being dealt with.
+  struct Arrival {
+    Instant now{};
+    Instant first_bit_at{};
+    bool segment_ok = true;
+    TransferAction action = TransferAction::process;
   };
   struct PendingWarning {
     Address peer;
@@ -154,22 +170,23 @@ class DataTransfer {
   void on_heard_over();
 
   void on_received(Instant now, pdu::Received received);
-  void on_dpdu(Instant now, Instant first_bit_at, bool ok, pdu::Data& data);
-  void on_dpdu(Instant now, Instant first_bit_at, bool ok, pdu::DataAck& data);
-  void on_dpdu(Instant now, Instant first_bit_at, bool ok, pdu::AckOnly& ack);
-  void on_dpdu(Instant now, Instant first_bit_at, bool ok, pdu::Reset& reset);
-  void on_dpdu(Instant now, Instant first_bit_at, bool ok, pdu::ExpeditedData& data);
-  void on_dpdu(Instant now, Instant first_bit_at, bool ok, pdu::ExpeditedAck& ack);
-  void on_dpdu(Instant now, Instant first_bit_at, bool ok, pdu::Management& management);
-  void on_dpdu(Instant now, Instant first_bit_at, bool ok, pdu::Nonarq& nonarq);
-  void on_dpdu(Instant now, Instant first_bit_at, bool ok, pdu::Warning& warning);
-  void on_dpdu(Instant now, Instant first_bit_at, bool ok, pdu::Unsupported& unsupported);
+  void on_dpdu(const Arrival& arrival, pdu::Data& data);
+  void on_dpdu(const Arrival& arrival, pdu::DataAck& data);
+  void on_dpdu(const Arrival& arrival, pdu::AckOnly& ack);
+  void on_dpdu(const Arrival& arrival, pdu::Reset& reset);
+  void on_dpdu(const Arrival& arrival, pdu::ExpeditedData& data);
+  void on_dpdu(const Arrival& arrival, pdu::ExpeditedAck& ack);
+  void on_dpdu(const Arrival& arrival, pdu::Management& management);
+  void on_dpdu(const Arrival& arrival, pdu::Nonarq& nonarq);
+  void on_dpdu(const Arrival& arrival, pdu::Warning& warning);
+  void on_dpdu(const Arrival& arrival, pdu::Unsupported& unsupported);
   void on_eow(Address source, const pdu::Eow& eow);
   void note_activity();
   void note_station(Instant now, const pdu::Common& common);
-  Connection* connection_for(const pdu::Common& common, pdu::DpduType type);
+  TransferAction take(const pdu::Common& common, std::uint8_t type);
+  Connection& connection_to(const pdu::Common& common);
   bool link_may_be_coming(Address peer) const;
-  void on_answer(Instant now, Connection& connection, Connection::Verdict verdict,
+  void on_answer(const Arrival& arrival, Connection& connection, Connection::Verdict verdict,
                  pdu::DpduType type);
   void owe_warning(Address peer, std::uint8_t received_type, std::uint8_t reason);
 
@@ -180,6 +197,9 @@ class DataTransfer {
   void fill(BurstBuilder& burst);
   void add_eows(BurstBuilder& burst);
   PeerControl* choose_control();
+  TransferWork work_of(Address peer) const;
+  std::vector<Address> resting(bool expedited) const;
+  void on_sent_to_air(const BurstBuilder& burst);
   bool may_serve(const Connection& connection) const;
   Connection* choose_connection();
   bool anything_to_send() const;
@@ -214,7 +234,9 @@ class DataTransfer {
   };
   std::optional<Station> last_station_;
   std::uint64_t bursts_made_ = 0;
+  unsigned passed_over_ = 0;  // transmissions in a row that owed answers took from others
   bool silent_ = false;
+  bool broadcast_ = false;
   std::deque<Action> actions_;
 };
 

@@ -12,6 +12,7 @@ constexpr Duration kHalfSecond = std::chrono::milliseconds(500);
 constexpr Duration kStationMemory = std::chrono::minutes(30);
 constexpr std::uint8_t kReasonUnrecognised = 0;
 constexpr std::uint8_t kReasonNotConnected = 1;
+constexpr std::uint8_t kReasonInvalid = 2;
 constexpr std::uint8_t kReasonWrongState = 3;
 
 }  // namespace
@@ -42,11 +43,48 @@ void DataTransfer::on_received(Instant now, pdu::Received received) {
   const bool asks = !std::holds_alternative<pdu::Warning>(received.dpdu) &&
                     pdu::type_of(received.dpdu) != static_cast<int>(pdu::DpduType::nonarq);
   if (!to.group && asks) turn_.on_spoken_to(now);
-  if (!to.group && !std::holds_alternative<pdu::Management>(received.dpdu)) {
-    on_eow(common.source, common.eow);
+  Arrival arrival{now, first_bit_at, received.segment_ok};
+  if (!to.group) {
+    if (!std::holds_alternative<pdu::Management>(received.dpdu)) on_eow(common.source, common.eow);
+    arrival.action = take(common, pdu::type_of(received.dpdu));
   }
-  std::visit([&](auto& dpdu) { on_dpdu(now, first_bit_at, received.segment_ok, dpdu); },
-             received.dpdu);
+  if (arrival.action == TransferAction::ignore) return;
+  std::visit([&](auto& dpdu) { on_dpdu(arrival, dpdu); }, received.dpdu);
+}
+
+// What the tables of C.6.1 say to a D_PDU for us alone. Warnings are owed here; `ignore` then.
+TransferAction DataTransfer::take(const pdu::Common& common, std::uint8_t type) {
+  const Address source = common.source;
+  const bool reserved = type > static_cast<std::uint8_t>(pdu::DpduType::expedited_nonarq) &&
+                        type != static_cast<std::uint8_t>(pdu::DpduType::warning);
+  if (reserved) {
+    owe_warning(source, type, kReasonUnrecognised);
+    return TransferAction::ignore;
+  }
+  Peer* record = peer_record(source);
+  const TransferEvent event = event_of(type);
+  const TransferAction action = record ? record->state.on(event, work_of(source))
+                                       : step_of(TransferState::idle_unconnected, event).action;
+  switch (action) {
+    case TransferAction::warn_not_connected:
+      if (broadcast_) {
+        owe_warning(source, type, kReasonInvalid);
+      } else if (!link_may_be_coming(source)) {
+        owe_warning(source, type, kReasonNotConnected);
+      }
+      return TransferAction::ignore;
+    case TransferAction::warn_wrong_state:
+      owe_warning(source, type, kReasonWrongState);
+      return TransferAction::ignore;
+    default:
+      break;
+  }
+  if (!record && event == TransferEvent::management) return TransferAction::ignore;  // no room
+  if (broadcast_ && event == TransferEvent::management) {
+    owe_warning(source, type, kReasonInvalid);
+    return TransferAction::ignore;
+  }
+  return action;
 }
 
 // A station that says nothing in its headers needs no record.
@@ -72,18 +110,11 @@ void DataTransfer::note_station(Instant now, const pdu::Common& common) {
   last_station_ = Station{common.source, now};
 }
 
-Connection* DataTransfer::connection_for(const pdu::Common& common, pdu::DpduType type) {
-  const auto found = connections_.find(common.source);
-  if (found != connections_.end()) {
-    PeerControl& control = peers_.at(common.source).control;
-    control.on_data();
-    collect(control);
-    return &found->second;
-  }
-  if (!link_may_be_coming(common.source)) {
-    owe_warning(common.source, static_cast<std::uint8_t>(type), kReasonNotConnected);
-  }
-  return nullptr;
+Connection& DataTransfer::connection_to(const pdu::Common& common) {
+  PeerControl& control = peers_.at(common.source).control;
+  control.on_data();
+  collect(control);
+  return connections_.at(common.source);
 }
 
 // Link control from that station came in the same piece and has not been acted on yet.
@@ -96,81 +127,82 @@ bool DataTransfer::link_may_be_coming(Address peer) const {
 }
 
 // Results go up in the order in which the frames came, so each D_PDU is followed by a collect.
-void DataTransfer::on_dpdu(Instant, Instant, bool ok, pdu::Data& data) {
-  Connection* connection = connection_for(data.common, pdu::DpduType::data_only);
-  if (!connection) return;
-  connection->on_data(data.number, data.flags, std::move(data.segment), ok);
-  collect(*connection);
+void DataTransfer::on_dpdu(const Arrival& arrival, pdu::Data& data) {
+  Connection& connection = connection_to(data.common);
+  connection.on_data(data.number, data.flags, std::move(data.segment), arrival.segment_ok);
+  collect(connection);
 }
 
-void DataTransfer::on_dpdu(Instant now, Instant, bool ok, pdu::DataAck& data) {
-  Connection* connection = connection_for(data.common, pdu::DpduType::data_ack);
-  if (!connection) return;
-  on_answer(now, *connection, connection->on_ack(data.ack), pdu::DpduType::data_ack);
-  connection->on_data(data.number, data.flags, std::move(data.segment), ok);
-  collect(*connection);
+void DataTransfer::on_dpdu(const Arrival& arrival, pdu::DataAck& data) {
+  Connection& connection = connection_to(data.common);
+  on_answer(arrival, connection, connection.on_ack(data.ack), pdu::DpduType::data_ack);
+  connection.on_data(data.number, data.flags, std::move(data.segment), arrival.segment_ok);
+  collect(connection);
 }
 
-void DataTransfer::on_dpdu(Instant now, Instant, bool, pdu::AckOnly& ack) {
-  Connection* connection = connection_for(ack.common, pdu::DpduType::ack_only);
-  if (connection) {
-    on_answer(now, *connection, connection->on_ack(ack.ack), pdu::DpduType::ack_only);
+void DataTransfer::on_dpdu(const Arrival& arrival, pdu::AckOnly& ack) {
+  Connection& connection = connection_to(ack.common);
+  auto verdict = connection.on_ack(ack.ack);
+  const bool idle = arrival.action == TransferAction::warn_unless_known;
+  if (idle && verdict == Connection::Verdict::out_of_sync) {
+    verdict = Connection::Verdict::unexpected;
   }
+  on_answer(arrival, connection, verdict, pdu::DpduType::ack_only);
 }
 
-void DataTransfer::on_dpdu(Instant now, Instant, bool, pdu::Reset& reset) {
-  Connection* connection = connection_for(reset.common, pdu::DpduType::reset);
-  if (!connection) return;
-  const auto verdict = connection->on_reset(reset);
+void DataTransfer::on_dpdu(const Arrival& arrival, pdu::Reset& reset) {
+  Connection& connection = connection_to(reset.common);
+  const auto verdict = connection.on_reset(reset);
   if (verdict == Connection::Verdict::taken) {
-    on_answer(now, *connection, verdict, pdu::DpduType::reset);
+    on_answer(arrival, connection, verdict, pdu::DpduType::reset);
   }
-  collect(*connection);
+  collect(connection);
 }
 
-void DataTransfer::on_dpdu(Instant, Instant, bool ok, pdu::ExpeditedData& data) {
-  Connection* connection = connection_for(data.common, pdu::DpduType::expedited_data);
-  if (!connection) return;
-  connection->on_expedited_data(data, ok);
-  collect(*connection);
+void DataTransfer::on_dpdu(const Arrival& arrival, pdu::ExpeditedData& data) {
+  Connection& connection = connection_to(data.common);
+  connection.on_expedited_data(data, arrival.segment_ok);
+  collect(connection);
 }
 
-void DataTransfer::on_dpdu(Instant now, Instant, bool, pdu::ExpeditedAck& ack) {
-  Connection* connection = connection_for(ack.common, pdu::DpduType::expedited_ack);
-  if (connection) {
-    on_answer(now, *connection, connection->on_expedited_ack(ack.ack),
-              pdu::DpduType::expedited_ack);
-  }
+void DataTransfer::on_dpdu(const Arrival& arrival, pdu::ExpeditedAck& ack) {
+  Connection& connection = connection_to(ack.common);
+  on_answer(arrival, connection, connection.on_expedited_ack(ack.ack),
+            pdu::DpduType::expedited_ack);
 }
 
-// Processed in every state, with a connection or without (Tables C-11 to C-25).
-void DataTransfer::on_dpdu(Instant now, Instant, bool, pdu::Management& management) {
+void DataTransfer::on_dpdu(const Arrival& arrival, pdu::Management& management) {
   const Address source = management.common.source;
-  Peer* record = peer_record(source);
-  if (!record) return;
-  if (record->control.on_management(management) && reply_awaited_from_ == source) {
+  PeerControl& control = peers_.at(source).control;
+  if (control.on_management(management) && reply_awaited_from_ == source) {
     reply_awaited_from_.reset();
-    turn_.on_reply(now);
+    turn_.on_reply(arrival.now);
   }
-  collect(record->control);
+  collect(control);
 }
 
-void DataTransfer::on_dpdu(Instant, Instant first_bit_at, bool ok, pdu::Nonarq& nonarq) {
-  nonarq_rx_.on_nonarq(first_bit_at, nonarq, ok);
+void DataTransfer::on_dpdu(const Arrival& arrival, pdu::Nonarq& nonarq) {
+  nonarq_rx_.on_nonarq(arrival.first_bit_at, nonarq, arrival.segment_ok);
   collect_nonarq();
 }
 
-void DataTransfer::on_dpdu(Instant, Instant, bool, pdu::Warning& warning) {
+// Never answered (C.3.12(10)).
+void DataTransfer::on_dpdu(const Arrival&, pdu::Warning& warning) {
+  const Address source = warning.common.source;
   counters_.add(Counter::warnings_received);
-  actions_.push_back(WarningReceived{warning.common.source, warning.received_type, warning.reason});
+  if (warning.received_type == static_cast<std::uint8_t>(pdu::DpduType::management)) {
+    if (const auto peer = peers_.find(source); peer != peers_.end()) {
+      peer->second.control.on_warning();
+      collect(peer->second.control);
+    }
+  }
+  actions_.push_back(WarningReceived{source, warning.received_type, warning.reason});
 }
 
-void DataTransfer::on_dpdu(Instant, Instant, bool, pdu::Unsupported& unsupported) {
-  owe_warning(unsupported.common.source, unsupported.type, kReasonUnrecognised);
-}
+void DataTransfer::on_dpdu(const Arrival&, pdu::Unsupported&) {}  // warned of in take()
 
-void DataTransfer::on_answer(Instant now, Connection& connection, Connection::Verdict verdict,
-                             pdu::DpduType type) {
+void DataTransfer::on_answer(const Arrival& arrival, Connection& connection,
+                             Connection::Verdict verdict, pdu::DpduType type) {
   const Address peer = connection.peer();
   if (verdict == Connection::Verdict::unexpected) {
     owe_warning(peer, static_cast<std::uint8_t>(type), kReasonWrongState);
@@ -178,7 +210,7 @@ void DataTransfer::on_answer(Instant now, Connection& connection, Connection::Ve
   const bool answers = verdict == Connection::Verdict::taken && !peers_.at(peer).control.open();
   if (answers && reply_awaited_from_ == peer) {
     reply_awaited_from_.reset();
-    turn_.on_reply(now);
+    turn_.on_reply(arrival.now);
   }
   collect(connection);
 }

@@ -43,6 +43,7 @@ class BurstBuilder {
   void add(pdu::Dpdu dpdu) { dpdus_.push_back(std::move(dpdu)); }
   bool empty() const { return dpdus_.empty(); }
   std::vector<pdu::Dpdu>& dpdus() { return dpdus_; }
+  const std::vector<pdu::Dpdu>& dpdus() const { return dpdus_; }
 
   struct Encoded {
     Bytes octets;

@@ -30,8 +30,21 @@ Result<void> NonarqSender::request(CpduRequest request) {
   transfer.request = std::move(request);
   next_id = static_cast<std::uint16_t>((next_id + 1) & kIdMask);
   queued_octets_ += transfer.request.cpdu.size();
+  ++waiting_[expedited][transfer.request.destination];
   queue(expedited).push_back(std::move(transfer));
   return {};
+}
+
+bool NonarqSender::waits_for(Address destination, bool expedited) const {
+  return waiting_[expedited].count(destination) > 0;
+}
+
+/// What goes with a C_PDU that leaves its queue.
+void NonarqSender::drop(const Transfer& transfer) {
+  queued_octets_ -= transfer.request.cpdu.size();
+  auto& waiting = waiting_[transfer.request.service == Service::expedited_nonarq];
+  const auto count = waiting.find(transfer.request.destination);
+  if (--count->second == 0) waiting.erase(count);
 }
 
 bool NonarqSender::has_unfinished() const {
@@ -49,7 +62,7 @@ void NonarqSender::drop_expired(Instant now) {
   for (auto* transfers : {&expedited_, &regular_}) {
     std::erase_if(*transfers, [&](const Transfer& t) {
       if (!t.request.time_to_die || *t.request.time_to_die > now || on_air(t)) return false;
-      queued_octets_ -= t.request.cpdu.size();
+      drop(t);
       outcomes_.push_back({t.request.id, !first_copy_done(t)});
       return true;
     });
@@ -69,7 +82,9 @@ void NonarqSender::fill(bool expedited, Address source, const Share& share, Inte
                         BurstBuilder& burst) {
   std::size_t octets_left = share.octets_max;
   for (Transfer& t : queue(expedited)) {
-    if (share.only_to && t.request.destination != *share.only_to) continue;
+    const Address to = t.request.destination;
+    if (share.only_to && to != *share.only_to) continue;
+    if (std::find(share.resting.begin(), share.resting.end(), to) != share.resting.end()) continue;
     while (!done(t)) {
       const Bytes& cpdu = t.request.cpdu;
       const bool next_copy = t.sent == cpdu.size();
@@ -104,7 +119,7 @@ void NonarqSender::on_sent() {
   for (auto* transfers : {&expedited_, &regular_}) {
     std::erase_if(*transfers, [&](const Transfer& t) {
       if (!done(t)) return false;
-      queued_octets_ -= t.request.cpdu.size();
+      drop(t);
       outcomes_.push_back({t.request.id, false});
       return true;
     });

@@ -32,6 +32,8 @@ class NonarqSender {
   Result<void> request(CpduRequest request);
 
   bool has_work(bool expedited) const { return !queue(expedited).empty(); }
+  /// A C_PDU for that destination waits or is on the air.
+  bool waits_for(Address destination, bool expedited) const;
   /// Something remains to be sent after the last fill.
   bool has_unfinished() const;
   /// Whom the oldest expedited C_PDU is for.
@@ -47,6 +49,7 @@ class NonarqSender {
   struct Share {
     std::optional<Address> only_to;
     std::size_t octets_max = SIZE_MAX;
+    std::vector<Address> resting = {};  // nothing for these now
   };
   void fill(bool expedited, Address source, const Share& share, IntervalBudget& budget,
             BurstBuilder& burst);
@@ -70,6 +73,7 @@ class NonarqSender {
     std::size_t sent_before = 0;  // both as they were before the last fill
     unsigned copies_before = 0;
   };
+  void drop(const Transfer& transfer);
   std::deque<Transfer>& queue(bool expedited) { return expedited ? expedited_ : regular_; }
   const std::deque<Transfer>& queue(bool expedited) const {
     return expedited ? expedited_ : regular_;
@@ -89,6 +93,7 @@ class NonarqSender {
   std::uint16_t next_expedited_id_;
   std::uint16_t next_regular_id_;
   std::size_t queued_octets_ = 0;
+  std::map<Address, std::size_t> waiting_[2];  // C_PDUs by destination; regular, expedited
   std::deque<Outcome> outcomes_;
 };
 

@@ -162,6 +162,13 @@ void PeerControl::on_eow(const pdu::Eow& eow) {
   owed_ = pdu::make_unrecognised(eow.type);
 }
 
+void PeerControl::on_warning() {
+  management_.stop();
+  rate_.abandon();
+  misses_ = 0;
+  collect();
+}
+
 // A repeated acknowledgement of the master's can end the slave's procedure before its confirmation
 // was heard, and the last acknowledgement can be lost. Either way data follows.
 void PeerControl::on_data() {

@@ -53,6 +53,8 @@ class PeerControl {
   bool on_management(const pdu::Management& dpdu);
   /// The message in a D_PDU of another type.
   void on_eow(const pdu::Eow& eow);
+  /// The peer will not hear of type 6 (C.3.12): what is open ends.
+  void on_warning();
   /// A D_PDU of the connection: whoever sends that has ended its data rate change.
   void on_data();
 

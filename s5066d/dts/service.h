@@ -98,6 +98,13 @@ struct WarningReceived {
   std::uint8_t reason = 0;  // 0 unrecognised, 1 not connected, 2 invalid, 3 invalid for state
 };
 
+/// D_WARNING_TRANSMITTED: one of ours is on its way to the antenna.
+struct WarningTransmitted {
+  Address peer;
+  std::uint8_t received_type = 0;
+  std::uint8_t reason = 0;
+};
+
 /// The receiver of our data says in which mode it would like to have it (C.6.4.2). Told once for
 /// each change of its mind.
 struct DataRateAdvised {

@@ -68,7 +68,10 @@ Node::Node(const NodeConfig& config, Rng& rng, TraceSink& trace)
       dts_(config_.dts, rng, counters_, trace),
       cas_(config_.cas, rng, counters_, trace),
       sap_(config_.sap, counters_, trace) {
-  if (sap_.in_broadcast_session()) cas_.set_broadcast(now_, true);
+  if (sap_.in_broadcast_session()) {
+    cas_.set_broadcast(now_, true);
+    dts_.set_broadcast(true);
+  }
   if (sap_.is_silent()) {
     cas_.set_silent(now_, true);
     dts_.set_silent(now_, true);
@@ -248,6 +251,7 @@ Result<void> Node::request_broadcast_session(Instant now, bool on) {
 Result<void> Node::switch_broadcast(Instant now, bool on) {
   if (const auto done = sap_.request_broadcast_session(now, on); !done) return done;
   cas_.set_broadcast(now, on);
+  dts_.set_broadcast(on);
   return {};
 }
 

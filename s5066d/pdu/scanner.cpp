@@ -87,11 +87,12 @@ Scanner::Look Scanner::look_at_candidate(std::optional<Received>& out) {
     return Look::nothing;
   }
 
-  const std::size_t after_header = at_bit_ + 8 * header->octets;
+  const std::size_t begin = at_bit_;
+  const std::size_t after_header = begin + 8 * header->octets;
   Result<Dpdu> dpdu = read_dpdu(*header);
   if (!dpdu) {
     counters_.add(Counter::dpdus_malformed);
-    at_bit_ = after_header;
+    ++at_bit_;
     return Look::nothing;
   }
   if (header->frame_octets() > held && !finished_) return Look::waiting;
@@ -112,8 +113,10 @@ Scanner::Look Scanner::look_at_candidate(std::optional<Received>& out) {
   out->segment_ok = attach_segment(std::move(tail), out->dpdu) && whole;
   if (out->segment_ok) {
     at_bit_ = after_header + 8 * (header->frame_octets() - header->octets);
-  } else {  // bits may have slipped, so the next D_PDU may begin anywhere after this header
+  } else {
+    // Bits may have slipped, and one header in 65536 is none: the next D_PDU may begin anywhere.
     counters_.add(Counter::dpdus_bad_segment_crc);
+    at_bit_ = begin + 1;
   }
   return Look::found;
 }

@@ -1,10 +1,13 @@
 // What we put on the air, read by tshark's D_PDU dissector from captures as --capture writes them.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "s5066d/pdu/capture.h"
 #include "s5066d/pdu/eow.h"
 #include "s5066d/pdu/header.h"
 #include "tests/support/dpdu_samples.h"
+#include "tests/support/lone_station.h"
 #include "tests/support/tshark.h"
 
 namespace s5066 {
@@ -266,6 +269,109 @@ TEST(DpduDissection, each_engineering_order_wire_message_is_understood) {
   EXPECT_EQ(field(5, "hdr_drc_request.num_channels"), 2);
   EXPECT_EQ(field(5, "hdr_drc_request.data_rate"), 9600);
   EXPECT_EQ(field(5, "hdr_drc_request.interleaver_length"), 432);
+}
+
+// Every type that Table C-4 and the annexes name, and the free ones, in a type 6 as in any other.
+TEST(DpduDissection, every_type_of_wire_message_shows_its_number_and_contents) {
+  std::vector<Dpdu> dpdus;
+  for (std::uint8_t type = 0; type < 16; ++type) {
+    const pdu::Common common{.eow = {type, 0x59}, .destination = {5}, .source = {6}};
+    dpdus.emplace_back(pdu::AckOnly{.common = common, .ack = {}});
+    dpdus.emplace_back(pdu::Management{.common = common, .valid = true});
+  }
+  const auto packets = test::dissect(capture_of(dpdus));
+  ASSERT_TRUE(packets.ok()) << to_string(packets.error());
+  ASSERT_EQ(packets->size(), dpdus.size());
+  struct Field {
+    int type;
+    const char* name;
+    unsigned value;
+  };
+  const Field fields[] = {
+      {1, "drc_request.data_rate", 5},
+      {1, "drc_request.interleaving", 2},
+      {1, "drc_request.others", 1},
+      {2, "drc_response.response", 2},
+      {2, "drc_response.reason", 25},
+      {3, "unrec_type.reason", 25},
+      {4, "capability.stanag_4529", 1},
+      {4, "capability.mil_std_188_110a", 0},
+      {4, "capability.extended", 1},
+      {4, "capability.full_duplex", 1},
+      {4, "capability.split_frequency", 0},
+      {4, "capability.non_arcs_ale", 0},
+      {4, "capability.arcs", 1},
+      {4, "capability.adaptive", 0},
+      {5, "alm_request.data_rate", 5},
+      {5, "alm_request.interleaving", 2},
+      {5, "alm_request.others", 1},
+      {6, "alm_response.response", 2},
+      {6, "alm_response.reason", 25},
+  };
+  for (std::size_t i = 0; i < packets->size(); ++i) {
+    const int type = static_cast<int>(i / 2);
+    SCOPED_TRACE("message " + std::to_string(type) + " in packet " + std::to_string(i + 1));
+    const bool only_in_type_6 = type == 7 || type == 15;
+    EXPECT_EQ((*packets)[i].malformed, only_in_type_6 && i % 2 == 0);
+    EXPECT_EQ((*packets)[i].numbers("s5066dts.eow.type"),
+              std::vector<std::uint64_t>{static_cast<std::uint64_t>(type)});
+    for (const Field& field : fields) {
+      if (field.type != type) continue;
+      EXPECT_EQ((*packets)[i].numbers(std::string("s5066dts.eow.") + field.name),
+                std::vector<std::uint64_t>{field.value})
+          << field.name;
+    }
+  }
+}
+
+/// Adds what a station has sent.
+void add_sent(test::LoneStation& station, std::vector<Dpdu>& all) {
+  for (auto& dpdu : station.take_sent()) all.push_back(std::move(dpdu));
+}
+
+// Goal:   what a station sends in the procedures is read by another program as we meant it.
+// Method: one station is made to send each type there is.
+TEST(DpduDissection, what_a_station_sends_in_every_procedure_is_understood) {
+  constexpr Address kUs{0x01020305};
+  constexpr Address kPeer{0x01020304};
+  const pdu::Common common{.eot_half_s = 1, .destination = kUs, .source = kPeer};
+  test::LoneStation station({.address = kUs});
+  std::vector<Dpdu> all;
+  const auto hear = [&](Dpdu dpdu) {
+    station.hear({std::move(dpdu)});
+    station.run_for(3s);
+    add_sent(station, all);
+  };
+  hear(pdu::Data{common, {.start = true, .end = true}, {0}, {1}});  // draws type 15
+  station.made(kPeer);
+  hear(pdu::Data{common, {.start = true, .end = true}, {0}, {1}});
+  for (const auto service : {dts::Service::arq, dts::Service::expedited_arq, dts::Service::nonarq,
+                             dts::Service::expedited_nonarq}) {
+    station.request({.id = {static_cast<std::uint64_t>(service)},
+                     .service = service,
+                     .destination = kPeer,
+                     .cpdu = Bytes(500, 0xA5)});
+    station.run_for(10s);
+    add_sent(station, all);
+    hear(pdu::AckOnly{common, {{2}, {}}});
+    hear(pdu::ExpeditedAck{common, {{2}, {}}});
+  }
+  hear(pdu::DataAck{common, {.start = true, .end = true}, {1}, {{2}, {}}, {1}});
+  hear(pdu::ExpeditedData{common, true, true, 1, {0}, {1}});
+  hear(pdu::Reset{.common = common, .full_reset = true, .frame_id = 1});
+  station.request({.id = {9}, .destination = kPeer, .cpdu = Bytes(50, 1)});
+  hear(pdu::Data{common, {.start = true, .end = true}, {0}, {1}});
+  hear(pdu::AckOnly{common, {{1}, {}}});
+  for (std::uint8_t type = 0; type < 16; ++type) {
+    pdu::Management management{.common = common, .valid = true, .frame_id = type};
+    management.common.eow = {type, 0x15};
+    hear(management);
+    hear(pdu::Management{.common = common, .ack = true, .frame_id = type});
+  }
+  std::set<int> types;
+  for (const auto& dpdu : all) types.insert(pdu::type_of(dpdu));
+  EXPECT_EQ(types, (std::set<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 15}));
+  expect_dissected(all);
 }
 
 TEST(DpduDissection, a_wrong_crc_would_be_noticed) {

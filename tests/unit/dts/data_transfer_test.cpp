@@ -3,6 +3,7 @@
 namespace s5066::dts {
 namespace {
 
+// C.2(2)
 TEST(DataTransfer, a_small_c_pdu_is_delivered_and_confirmed_in_one_exchange) {
   DtsWorld world(2, {}, 1);
   world.connect(0, 1);
@@ -38,6 +39,7 @@ TEST(DataTransfer, every_mode_carries_data_both_ways) {
   }
 }
 
+// C.1.2(1)
 TEST(DataTransfer, under_loss_everything_arrives_once_and_in_order) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE(seed);
@@ -58,6 +60,7 @@ TEST(DataTransfer, under_loss_everything_arrives_once_and_in_order) {
   }
 }
 
+// C.2(9)-(11)
 TEST(DataTransfer, a_silent_peer_is_given_up_and_its_data_rejected) {
   DtsWorld world(2, {.missed_sync = 1}, 3);
   world.connect(0, 1);
@@ -106,6 +109,7 @@ TEST(DataTransfer, an_expired_c_pdu_is_rejected_and_the_next_one_arrives) {
   EXPECT_EQ(world[1].received.back().cpdu, pattern(500, 2));
 }
 
+// C.6.3.1(1)(2)
 TEST(DataTransfer, a_peer_that_starts_anew_is_followed_after_the_link_is_made_again) {
   DtsWorld world(2, {}, 6);
   world.connect(0, 1);
@@ -119,6 +123,7 @@ TEST(DataTransfer, a_peer_that_starts_anew_is_followed_after_the_link_is_made_ag
   EXPECT_EQ(world[1].received[1].cpdu, pattern(3000, 2));
 }
 
+// C.1(1)(2), C.3.2.3(7)(8)
 TEST(DataTransfer, nonarq_reaches_everybody_and_is_confirmed_when_sent) {
   DtsWorld world(4, {}, 8);
   world.request(0, {.id = {5},
@@ -140,6 +145,7 @@ TEST(DataTransfer, nonarq_reaches_everybody_and_is_confirmed_when_sent) {
 
 // Goal:   of a C_PDU of which anything was heard, one delivery, right wherever it is not noted.
 // Method: copies with damaged segments over many seeds; more copies leave less damage.
+// C.1.1(3)
 TEST(DataTransfer, nonarq_with_errors_is_delivered_once_and_right_outside_what_is_noted) {
   std::size_t octets_bad[2] = {};
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
@@ -194,6 +200,29 @@ TEST(DataTransfer, one_transmission_asks_only_one_station_for_an_answer) {
   EXPECT_EQ(world.medium().collisions(), 0u);
 }
 
+// Goal:   two stations with much to say to each other leave a third its turn, again and again.
+TEST(DataTransfer, a_busy_two_way_peer_does_not_starve_a_third_station) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    DtsWorld world(3, {.frame_loss = 0.02}, seed, {.transmission_max = 20s});
+    world.connect(0, 1);
+    world.connect(0, 2);
+    for (std::uint64_t i = 0; i < 200; ++i) {
+      world.send(0, 1, i, pattern(2000, i));
+      world.send(1, 0, i, pattern(2000, i));
+    }
+    for (std::uint64_t i = 0; i < 5; ++i) {
+      world.run_for(1min);
+      world.send(0, 2, 1000 + i, pattern(100, i));
+      world.run_for(7min);
+      EXPECT_EQ(world[2].received.size(), i + 1);
+    }
+    EXPECT_LT(world[0].confirmed.size(), 205u);  // it was busy all the time
+    EXPECT_EQ(world[0].counters[Counter::links_lost], 0u);
+    expect_clean_air(world);
+  }
+}
+
 TEST(DataTransfer, a_modem_that_never_finishes_does_not_block_the_node) {
   Counters counters;
   NullTrace trace;
@@ -224,6 +253,7 @@ TEST(DataTransfer, the_queue_refuses_the_octet_past_its_limit) {
   EXPECT_EQ(world[0].rejected[0].reason, CpduFailure::queue_full);
 }
 
+// C.3.2.3(3)
 TEST(DataTransfer, eight_stations_share_the_channel_without_keying_over_each_other) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(seed);

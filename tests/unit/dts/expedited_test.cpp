@@ -58,6 +58,7 @@ class Expedited : public ::testing::Test {
   Connection theirs{kUs, config(), counters};
 };
 
+// C.3.7(1), C.6.1.3(8), C.3.7(9), C.6.1.3(1)(2), C.6.1.3(7)(8)
 TEST_F(Expedited, each_c_pdu_counts_its_frames_from_0_and_has_the_next_id) {
   request(1, 450);
   request(2, 100);
@@ -78,6 +79,7 @@ TEST_F(Expedited, each_c_pdu_counts_its_frames_from_0_and_has_the_next_id) {
   EXPECT_EQ(other.cpdu_id, (start.cpdu_id + 1) & 15);
 }
 
+// C.6.1.3(5)(6)
 TEST_F(Expedited, the_next_c_pdu_waits_until_all_of_the_one_before_is_acknowledged) {
   request(1, 450);
   request(2, 100);
@@ -91,6 +93,7 @@ TEST_F(Expedited, the_next_c_pdu_waits_until_all_of_the_one_before_is_acknowledg
   EXPECT_EQ(std::get<pdu::ExpeditedData>(again[0]).number, FrameNumber{1});
 }
 
+// C.3.7(12)(13)
 TEST_F(Expedited, regular_data_rests_meanwhile_but_its_acknowledgements_do_not) {
   request(1, 100, Service::arq);
   request(2, 100);
@@ -157,6 +160,7 @@ TEST_F(Expedited, a_c_pdu_that_was_sent_in_part_begins_again_after_a_full_reset)
   ASSERT_EQ(theirs.poll_cpdu()->cpdu, pattern(450, 1));
 }
 
+// C.3.7(2)-(8), C.3.8(1)(2)
 TEST_F(Expedited, a_repetition_is_acknowledged_again_and_not_delivered_again) {
   request(1, 100);
   const auto sent = fill(ours);
@@ -239,6 +243,7 @@ TEST_F(Expedited, the_queue_limit_is_exact_and_the_end_of_the_link_rejects_every
 
 // Goal:   every expedited and regular C_PDU arrives once, each kind in order, both ways.
 // Method: loss, missed transmissions and fades; requests of both kinds at random times.
+// C.2(1)
 TEST(ExpeditedTransfer, under_loss_both_kinds_arrive_once_and_in_order_in_both_directions) {
   for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
     SCOPED_TRACE(seed);

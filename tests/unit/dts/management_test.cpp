@@ -35,6 +35,7 @@ const pdu::Eow kSome = pdu::make_capability(0x55);
 const pdu::Eow kOther = pdu::make_capability(0xAA);
 
 // C.3.9(4),(6),(7),(16),(18)-(20)
+// C.3.9(26), C.3.9(27)
 TEST(Management, each_message_has_the_next_id_from_0_and_is_repeated_until_acknowledged) {
   Management ours;
   ours.send({kSome});
@@ -60,6 +61,7 @@ TEST(Management, ids_count_on_from_255_at_0) {
 }
 
 // C.3.9(2),(8),(11)-(15),(17),(21)-(25)
+// C.3.9(1)(2)
 TEST(Management, a_message_is_new_once_whatever_its_id_and_each_copy_is_acknowledged) {
   Management theirs;
   for (const std::uint8_t id : {std::uint8_t{0}, std::uint8_t{255}, std::uint8_t{7}}) {
@@ -128,6 +130,7 @@ TEST(Management, nothing_that_was_not_sent_is_acknowledged) {
 }
 
 // C.6.4.2(15): copies fill the block and no more.
+// C.6.4.2(15)-(17)
 TEST(Management, copies_fill_the_interleaver_block_and_no_more) {
   const auto copies = [](const modem::Mode& mode) {
     Management ours;
@@ -240,6 +243,7 @@ TEST_F(PeerControlTest, a_change_of_frequency_is_refused_for_that_reason) {
 }
 
 // C.6.4.2(19)-(23), Table C-8
+// C.6.4.2(18)-(23)
 TEST_F(PeerControlTest, a_request_is_answered_with_the_reason_that_applies) {
   using pdu::DrcReason;
   struct Row {
@@ -322,6 +326,7 @@ TEST_F(PeerControlTest, a_mode_that_type_1_cannot_name_is_asked_for_by_type_7) {
   EXPECT_EQ(std::get<pdu::Management>(dpdus.at(0)).common.eow, drc(pdu::DrcAnswer::accept));
 }
 
+// C.5.5(6)(7)
 TEST_F(PeerControlTest, a_request_of_type_7_is_refused_for_what_cannot_be_done) {
   const auto reason = [&](pdu::HdrRequest request) {
     Bytes extension;

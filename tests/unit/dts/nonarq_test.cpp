@@ -66,6 +66,7 @@ class Nonarq : public ::testing::Test {
   NonarqReceiver receiver_{{.contexts_max = 4}, counters_};
 };
 
+// C.3.10(1)(2), C.3.10(3)-(6), C.3.11(2), C.3.10(20)-(23), C.4.2(2)-(7)
 TEST_F(Nonarq, segments_carry_offsets_and_the_copies_follow_c_pdu_by_c_pdu) {
   ASSERT_TRUE(sender_.request(request(1, 450, 1)));
   const auto sent = fill();
@@ -175,6 +176,7 @@ TEST_F(Nonarq, a_c_pdu_of_which_a_copy_has_left_does_not_expire) {
   }
 }
 
+// C.4.2(8)(9)
 TEST_F(Nonarq, segments_in_any_order_and_twice_make_one_c_pdu) {
   ASSERT_TRUE(sender_.request(request(1, 900, 1)));
   auto sent = fill();
@@ -202,6 +204,7 @@ TEST_F(Nonarq, a_repetition_is_known_for_a_minute_past_its_window) {
   EXPECT_EQ(delivered(), 1u);
 }
 
+// C.3.10(12), C.4.2(11)-(14)
 TEST_F(Nonarq, what_is_damaged_or_missing_is_told_once_when_the_window_ends) {
   auto part = whole(7, octets(12));
   part.segment = {1, 2, 3, 4};
@@ -224,6 +227,7 @@ TEST_F(Nonarq, what_is_damaged_or_missing_is_told_once_when_the_window_ends) {
   EXPECT_FALSE(receiver_.poll_cpdu());
 }
 
+// C.1.1(1)(2), C.4.2(10)
 TEST_F(Nonarq, copies_heal_each_other_and_a_damaged_one_spoils_nothing) {
   auto first = whole(7, octets(12));
   auto half = first;
@@ -255,6 +259,7 @@ TEST_F(Nonarq, an_incomplete_one_pushed_out_by_others_is_delivered_as_it_is) {
   EXPECT_EQ(delivered(), 0u);
 }
 
+// C.4.2(15)-(17)
 TEST_F(Nonarq, in_order_goes_by_number_across_the_wrap) {
   auto torn = [this](std::uint16_t id) {
     auto dpdu = whole(id, {static_cast<std::uint8_t>(id), 9}, true);
@@ -279,6 +284,7 @@ TEST_F(Nonarq, a_number_with_other_octets_is_a_new_c_pdu) {
   EXPECT_EQ(delivered(), 3u);
 }
 
+// C.3.10(11)
 TEST_F(Nonarq, in_order_waits_for_an_older_one_until_its_window_has_passed) {
   auto torn = whole(1, {1, 2, 3, 4}, true);
   torn.segment.pop_back();
@@ -302,6 +308,46 @@ TEST_F(Nonarq, lying_offsets_are_counted_and_memory_stays_bounded) {
   EXPECT_EQ(delivered(), 100u);
 }
 
+TEST_F(Nonarq, each_type_counts_its_c_pdus_by_itself) {
+  for (const Service service : {Service::nonarq, Service::expedited_nonarq, Service::nonarq,
+                                Service::expedited_nonarq, Service::expedited_nonarq}) {
+    auto one = request(1, 10);
+    one.service = service;
+    ASSERT_TRUE(sender_.request(one));
+  }
+  IntervalBudget budget({}, 60s);
+  BurstBuilder burst;
+  std::vector<int> ids[2];
+  for (const bool expedited : {false, true}) sender_.fill(expedited, kSender, {}, budget, burst);
+  for (const auto& dpdu : burst.dpdus()) {
+    const auto& nonarq = std::get<pdu::Nonarq>(dpdu);
+    ids[nonarq.expedited].push_back(nonarq.cpdu_id);
+  }
+  ASSERT_EQ(ids[0].size(), 2u);
+  ASSERT_EQ(ids[1].size(), 3u);
+  for (const auto& list : ids) {
+    for (std::size_t i = 1; i < list.size(); ++i) EXPECT_EQ(list[i], (list[i - 1] + 1) & 0xFFF);
+  }
+}
+
+// C.3.10(24)-(27)
+TEST(IntervalPacker, reception_windows_count_down_with_eot) {
+  for (const Duration extra : {Duration(0s), Duration(100s)}) {
+    BurstBuilder burst;
+    for (int i = 0; i < 8; ++i) {
+      pdu::Nonarq nonarq{.common = {.destination = kReceiver, .source = kSender}};
+      nonarq.cpdu_size = 400;
+      nonarq.segment = Bytes(400);
+      burst.add(nonarq);
+    }
+    burst.encode({}, extra);
+    for (const auto& dpdu : burst.dpdus()) {
+      const auto& nonarq = std::get<pdu::Nonarq>(dpdu);
+      EXPECT_EQ(nonarq.window_half_s, nonarq.common.eot_half_s + extra / 500ms);
+    }
+  }
+}
+
 TEST(IntervalPacker, the_rest_of_a_block_is_free_and_the_next_octet_is_not) {
   const modem::Mode mode;  // 2400 short: 180 octets a block, 22 of them for the trailer at the end
   IntervalBudget budget(mode, 60s);
@@ -314,6 +360,7 @@ TEST(IntervalPacker, the_rest_of_a_block_is_free_and_the_next_octet_is_not) {
   EXPECT_EQ(modem::block_count(mode, 159), 2u);
 }
 
+// C.3.2.3(1)(2), C.3.2.3(4)(10), C.3.2.3(5), C.3.2.3(11)
 TEST(IntervalPacker, every_eot_is_the_time_left_rounded_up) {
   const modem::Mode mode;
   BurstBuilder burst;

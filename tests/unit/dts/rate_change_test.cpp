@@ -1,4 +1,5 @@
 // The data rate change procedure between two stations (C.6.4).
+#include "tests/support/lone_station.h"
 #include "tests/unit/dts/dts_world.h"
 
 namespace s5066::dts {
@@ -109,6 +110,7 @@ TEST(RateChange, a_peer_that_falls_silent_in_the_middle_is_lost) {
 }
 
 // C.6.4.2(2)
+// C.6.4.2(12)
 TEST(RateChange, advice_is_told_in_acknowledgements_and_followed_at_once_or_by_agreement) {
   for (const auto advice :
        {Config::Advice::followed, Config::Advice::negotiated, Config::Advice::reported}) {
@@ -140,6 +142,31 @@ TEST(RateChange, what_is_for_others_goes_in_the_mode_for_all_beside_bulk_data) {
   expect_clean_air(world);
 }
 
+// C.6.4.2(31)
+TEST(RateChange, a_refused_change_ends_with_a_d_pdu_without_data) {
+  constexpr Address kUs{2};
+  constexpr Address kMaster{1};
+  test::LoneStation station({.address = kUs, .rate_change = false});
+  station.made(kMaster);
+  const pdu::Common common{.eot_half_s = 1, .destination = kUs, .source = kMaster};
+  pdu::Management request{.common = common, .valid = true};
+  request.common.eow = {1, 0x54};
+  station.hear({request});
+  station.run_for(3s);
+  ASSERT_FALSE(station.take_sent().empty());
+  pdu::Management cancel{.common = common, .valid = true, .ack = true, .frame_id = 1};
+  cancel.common.eow = {2, 0x40};
+  station.hear({cancel});
+  station.run_for(10s);
+  const auto sent = station.take_sent();
+  ASSERT_GE(sent.size(), 2u);
+  const auto& acknowledged = std::get<pdu::Management>(sent.front());
+  EXPECT_TRUE(acknowledged.ack && !acknowledged.valid);
+  EXPECT_EQ(std::get<pdu::AckOnly>(sent.back()).ack.rx_lwe, FrameNumber{0});
+  EXPECT_EQ(station.dts().transfer_state(kMaster), TransferState::idle_connected);
+}
+
+// C.6.4.1(1)(2)
 TEST(RateChange, a_new_connection_begins_in_the_mode_for_all) {
   DtsWorld world(2, {}, 1, {.mode = kSlow});
   world.connect(0, 1);

@@ -16,6 +16,7 @@ std::vector<pdu::Reset> fill(Resync& resync, std::uint8_t tx_lwe = 0) {
   return out;
 }
 
+// C.3.6(7), C.3.6(18)(19), C.6.5(1)-(5), C.6.5(6)-(14), C.6.5(15)-(18)
 TEST(Resync, a_full_reset_asks_with_all_else_zero_and_is_answered_by_zeros) {
   Resync ours;
   Resync theirs;
@@ -34,6 +35,7 @@ TEST(Resync, a_full_reset_asks_with_all_else_zero_and_is_answered_by_zeros) {
   EXPECT_FALSE(ours.open());
 }
 
+// C.3.6(3)(4), C.3.6(20)(21)
 TEST(Resync, a_copy_of_a_command_is_acknowledged_and_not_executed_again_until_data_came) {
   Resync resync;
   const pdu::Reset command{.common = {}, .full_reset = true, .frame_id = 9};
@@ -45,6 +47,7 @@ TEST(Resync, a_copy_of_a_command_is_acknowledged_and_not_executed_again_until_da
   EXPECT_TRUE(resync.on_reset(command).restart_all);
 }
 
+// C.3.6(10)-(16), C.3.6(17)
 TEST(Resync, a_window_command_sets_rx_lwe_and_is_acknowledged) {
   Resync ours;
   Resync theirs;
@@ -61,6 +64,7 @@ TEST(Resync, a_window_command_sets_rx_lwe_and_is_acknowledged) {
   EXPECT_TRUE(ours.on_reset(answer[0]).answered);
 }
 
+// C.3.6(8)(9)
 TEST(Resync, a_request_is_answered_by_the_command_which_is_then_acknowledged) {
   Resync ours;
   Resync theirs;
@@ -114,6 +118,7 @@ void make_them_disagree(DtsWorld& world) {
   world.made(1, 0);
 }
 
+// C.3.6(1)(2), C.6.3.2(1)
 TEST(ResyncTransfer, peers_that_disagree_about_the_windows_agree_again_and_lose_nothing) {
   DtsWorld world(2, {}, 7, {.segment_octets = 400});
   make_them_disagree(world);
@@ -203,6 +208,7 @@ TEST(ResyncTransfer, a_connection_begun_with_a_reset_delivers_all_it_confirms) {
   }
 }
 
+// C.3.6(5)
 TEST(ResyncTransfer, no_data_goes_before_the_opening_reset_is_acknowledged) {
   Counters counters;
   const Address us{1};

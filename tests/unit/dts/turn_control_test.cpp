@@ -34,6 +34,7 @@ TEST_F(Turn, an_idle_channel_is_taken_at_once) {
   EXPECT_EQ(now_, t(60s));
 }
 
+// C.3(4)-(6)
 TEST_F(Turn, the_station_spoken_to_answers_after_the_turnaround) {
   turn_.on_carrier_up(t(10s));
   turn_.on_spoken_to(t(11s));
@@ -154,6 +155,7 @@ TEST_F(Turn, a_back_off_is_drawn_once_and_not_at_every_event) {
   EXPECT_EQ(turn_.next_deadline(), planned);
 }
 
+// C.3.2.3(6)
 TEST_F(Turn, silence_is_kept_until_the_answer_or_its_time_has_passed) {
   turn_.on_transmit_started(t(1s));
   turn_.on_transmit_done(t(5s), 3s, true);

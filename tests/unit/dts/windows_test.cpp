@@ -24,6 +24,7 @@ TxWindow window_with(unsigned frames, unsigned frames_max = kWindowMax) {
   return window;
 }
 
+// C.6.2(6)-(10)
 TEST(TxWindow, holds_128_frames_and_not_one_more) {
   TxWindow window = window_with(127);
   EXPECT_FALSE(window.full());
@@ -33,12 +34,14 @@ TEST(TxWindow, holds_128_frames_and_not_one_more) {
   EXPECT_EQ(window.uwe(), FrameNumber{127});
 }
 
+// C.6.2(18)
 TEST(TxWindow, starts_with_pointers_0_and_255) {
   const TxWindow window(kWindowMax);
   EXPECT_EQ(window.lwe(), FrameNumber{0});
   EXPECT_EQ(window.uwe(), FrameNumber{255});
 }
 
+// C.6.3.2(6)
 TEST(TxWindow, test_4_accepts_tx_lwe_to_tx_uwe_plus_1) {
   const TxWindow window = window_with(5);
   EXPECT_TRUE(window.in_sync(ack_of(0, {})));
@@ -47,6 +50,7 @@ TEST(TxWindow, test_4_accepts_tx_lwe_to_tx_uwe_plus_1) {
   EXPECT_FALSE(window.in_sync(ack_of(255, {})));
 }
 
+// C.6.3.2(7)
 TEST(TxWindow, test_5_refuses_a_bit_for_a_frame_that_was_never_sent) {
   const TxWindow window = window_with(5);
   EXPECT_TRUE(window.in_sync(ack_of(0, {4})));
@@ -56,6 +60,7 @@ TEST(TxWindow, test_5_refuses_a_bit_for_a_frame_that_was_never_sent) {
   EXPECT_FALSE(empty.in_sync(ack_of(0, {1})));
 }
 
+// C.6.2(4)(5), C.6.2(16)(17)
 TEST(TxWindow, acknowledged_frames_leave_once_the_lower_edge_passes_them) {
   TxWindow window = window_with(5);
   EXPECT_EQ(window.acknowledge(ack_of(1, {3})).size(), 2u);  // 0 and 3
@@ -66,6 +71,7 @@ TEST(TxWindow, acknowledged_frames_leave_once_the_lower_edge_passes_them) {
   EXPECT_EQ(window.lwe(), FrameNumber{4});                  // 3 was known
 }
 
+// C.3.4(3), C.6.2(12)-(14)
 TEST(RxWindow, acknowledges_as_in_the_worked_example) {
   RxWindow window;  // brought to RX LWE 254 first, then {255, 1, 2, 9}
   FrameNumber passed;
@@ -79,6 +85,7 @@ TEST(RxWindow, acknowledges_as_in_the_worked_example) {
   EXPECT_EQ(window.ack().selective, (Bytes{0x0D, 0x04}));
 }
 
+// C.3.4(4)(5)(8)
 TEST(RxWindow, a_lost_segment_shows_as_an_explicit_0) {
   RxWindow window;
   window.on_received(FrameNumber{1});
@@ -87,6 +94,7 @@ TEST(RxWindow, a_lost_segment_shows_as_an_explicit_0) {
   EXPECT_EQ(window.ack().selective, (Bytes{0x01}));
 }
 
+// C.6.3.2(5)
 TEST(RxWindow, the_128th_frame_is_fresh_and_the_next_is_outside) {
   RxWindow window;
   EXPECT_EQ(window.place(FrameNumber{127}, {}), RxWindow::Place::fresh);
@@ -107,6 +115,7 @@ TEST(RxWindow, without_a_hole_the_128_frames_behind_are_duplicates) {
   EXPECT_EQ(window.place(FrameNumber{129}, {}), RxWindow::Place::duplicate);
 }
 
+// C.6.3.2(2)(3), C.6.3.2(4)
 TEST(RxWindow, tests_1_and_2_agree_with_counting_in_whole_numbers) {
   // Unbounded numbers around a random state; the modular decision must be the same.
   Rng rng(1);
@@ -205,6 +214,7 @@ class Receiving : public ::testing::Test {
   ArqReceiver receiver_{100, counters_};
 };
 
+// C.4.1(9)-(14)
 TEST_F(Receiving, segments_in_any_order_make_the_c_pdu) {
   data(2, "ghi", flags("E"));
   data(0, "abc", flags("S"));
@@ -214,6 +224,7 @@ TEST_F(Receiving, segments_in_any_order_make_the_c_pdu) {
   EXPECT_EQ(next(), "(none)");
 }
 
+// C.3.3(7)
 TEST_F(Receiving, an_in_order_c_pdu_waits_for_older_frames) {
   data(1, "two", flags("SE"));
   EXPECT_EQ(next(), "(none)");
@@ -222,6 +233,7 @@ TEST_F(Receiving, an_in_order_c_pdu_waits_for_older_frames) {
   EXPECT_EQ(next(), "two");
 }
 
+// C.3.3(8)
 TEST_F(Receiving, an_as_they_arrive_c_pdu_does_not_wait_and_comes_once) {
   data(2, "B", flags("Ea"));
   data(1, "A", flags("Sa"));
@@ -240,6 +252,7 @@ TEST_F(Receiving, a_dropped_c_pdu_is_skipped_and_acknowledged) {
   EXPECT_EQ(receiver_.ack().rx_lwe, FrameNumber{4});
 }
 
+// C.3.4(6)(7)
 TEST_F(Receiving, a_damaged_segment_is_not_acknowledged) {
   data(0, "abc", flags("SE"), false);
   EXPECT_EQ(receiver_.ack().rx_lwe, FrameNumber{0});

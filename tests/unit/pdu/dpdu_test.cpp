@@ -26,6 +26,8 @@ std::size_t header_octets_of(const Bytes& frame) {
   return 2 + (frame[5] & 0x1Fu) + (frame[5] >> 5);
 }
 
+// C.3(1)-(3), C.3.2.6(1)-(3), C.3.2.6(4)-(8), C.3.3(4), C.3.6(6), C.3.9(5), C.3.10(7)-(10),
+// C.3.10(17)-(19), C.3.11(1), C.3.12(2)-(6)
 TEST(DpduVectors, decode_to_the_stated_fields) {
   for (const auto& vector : vectors()) {
     SCOPED_TRACE(vector.name);
@@ -37,6 +39,8 @@ TEST(DpduVectors, decode_to_the_stated_fields) {
   }
 }
 
+// C.3.1(1)(2), C.3.2(1)-(3), C.3.2(14), C.3.2.6(9)-(11), C.3.2.7(1), C.3.2.8(6), C.3.3(17)(18),
+// C.3.7(10)(11)
 TEST(DpduVectors, are_what_we_send) {
   for (const auto& vector : vectors()) {
     if (!vector.sent_like_this) continue;
@@ -46,6 +50,7 @@ TEST(DpduVectors, are_what_we_send) {
   }
 }
 
+// C.3.9(9)(10)(28), C.5(1)
 TEST(DpduNegative, an_extension_counts_only_with_its_flag) {
   Bytes frame = vector_octets("X16");
   frame[13] |= 0x04;
@@ -69,6 +74,7 @@ TEST(DpduNegative, bits_not_used_are_ignored) {
   }
 }
 
+// C.3.2(6)-(10)
 TEST(DpduVectors, a_header_heard_on_the_air_is_understood) {
   Bytes frame = from_hex("90 EB 04 F6 3C E9 10 50 56 91 01 01 65 48 BA 85 C6 60").value();
   frame.resize(frame.size() + 186 + 4);
@@ -83,6 +89,7 @@ TEST(DpduVectors, a_header_heard_on_the_air_is_understood) {
   EXPECT_EQ(data.number, FrameNumber{0x85});
 }
 
+// C.3.2.8(5)
 TEST(DpduNegative, n1_a_damaged_segment_leaves_the_header_valid) {
   Bytes frame = vector_octets("X2");
   ASSERT_EQ(frame[22], 0x4F);
@@ -113,6 +120,7 @@ TEST(DpduNegative, n5_a_drop_frame_with_a_bad_crc_is_still_a_drop_frame) {
   EXPECT_TRUE(std::get<Data>(received->dpdu).flags.drop);
 }
 
+// C.3.2.1(1)-(3)
 TEST(DpduNegative, n6_a_reserved_type_with_a_good_crc_is_reported_with_its_addresses) {
   Bytes frame = vector_octets("X29");
   frame[2] = 0x90;
@@ -148,6 +156,7 @@ TEST(DpduNegative, octets_after_the_frame_do_not_matter) {
 // makes the CRC look at other octets; one time in 65536 those fit. X29 happens to be such a frame:
 // with m = 5 instead of 7 its header is complete two octets earlier, and right. Nothing in the
 // frame tells, but the addresses are then wrong.
+// C.3.2.8(1)-(4)
 TEST(DpduNegative, a_single_bit_error_in_a_header_passes_only_where_the_standard_is_blind) {
   std::vector<std::string> passed;
   for (const auto& vector : vectors()) {
@@ -164,6 +173,7 @@ TEST(DpduNegative, a_single_bit_error_in_a_header_passes_only_where_the_standard
   EXPECT_EQ(passed, std::vector<std::string>{"X29 bit 46"});
 }
 
+// C.3.2.11(1)-(4)
 TEST(DpduNegative, every_single_bit_error_in_a_segment_is_seen) {
   for (const auto& vector : vectors()) {
     for (std::size_t bit = 8 * header_octets_of(vector.octets); bit < 8 * vector.octets.size();
@@ -178,6 +188,7 @@ TEST(DpduNegative, every_single_bit_error_in_a_segment_is_seen) {
   }
 }
 
+// C.3.2.5(1)(2)
 TEST(DpduNegative, header_sizes_are_legal_from_the_first_to_the_last_and_no_further) {
   struct Case {
     std::uint8_t type;
@@ -200,6 +211,7 @@ TEST(DpduNegative, header_sizes_are_legal_from_the_first_to_the_last_and_no_furt
   }
 }
 
+// C.3.2(11)-(13), C.3.2.4(1)(2)
 TEST(DpduNegative, address_sizes_are_legal_from_one_to_seven) {
   for (std::uint8_t size = 0; size < 8; ++size) {
     Bytes frame(40);
@@ -257,6 +269,7 @@ TEST(DpduRandom, noise_never_harms) {
   }
 }
 
+// C.3.2.10(1)-(4), C.3.3(13), C.3.10(16)
 TEST(DpduLimits, the_largest_of_everything_fits_and_one_more_is_our_bug) {
   DataAck most{.common = {}, .flags = {}, .number = {}, .ack = {}, .segment = Bytes(1023)};
   most.ack.selective.resize(16);
@@ -293,6 +306,7 @@ TEST(DpduLimits, the_largest_of_everything_fits_and_one_more_is_our_bug) {
   EXPECT_DEATH(encoded(Unsupported{}), "unsupported");
 }
 
+// C.3.4(9)-(14)
 TEST(Ack, bits_stand_for_the_frames_after_rx_lwe) {
   Ack ack{.rx_lwe = {254}, .selective = {0x0D, 0x04}};  // X7
   for (int n = 0; n < 256; ++n) {

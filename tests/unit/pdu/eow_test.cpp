@@ -12,6 +12,7 @@ Management management(const char* vector) {
 }
 
 // C.5.1(1)-(5)
+// C.3.2.2(1)-(3)
 TEST(Eow, the_worked_data_rate_changes_are_read_and_made) {
   const DrcRequest request{.rate = 4, .interleaver = 1, .advisory = false, .equal = true};
   EXPECT_EQ(read_drc_request(management("X16").common.eow), request);

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "s5066d/base/crc.h"
+#include "s5066d/pdu/header.h"
 #include "tests/support/dpdu_samples.h"
 #include "tests/unit/pdu/vectors.h"
 
@@ -52,6 +55,7 @@ std::vector<Received> scan(ByteSpan octets, Counters& counters) {
   return drain(scanner);
 }
 
+// C.3.2(4)(5), C.3.2.9(1)(2)
 TEST(Scanner, finds_every_frame_of_a_train_at_each_bit_offset) {
   for (std::size_t offset = 0; offset < 8; ++offset) {
     SCOPED_TRACE(offset);
@@ -238,6 +242,7 @@ TEST(Scanner, n3_zeros_behind_a_sync_are_counted_as_a_bad_header) {
   EXPECT_EQ(counters[Counter::dpdus_bad_header_crc], 1u);
 }
 
+// C.2(12)
 TEST(Scanner, n4_a_frame_inside_a_good_segment_is_only_payload) {
   Data outer;
   outer.segment = vector_octets("X29");
@@ -346,6 +351,75 @@ TEST(Scanner, a_frame_inside_the_span_of_a_false_header_is_found) {
   Counters counters;
   EXPECT_EQ(scan(octets, counters).size(), 1u);
   EXPECT_EQ(counters[Counter::dpdus_bad_header_crc], 1u);
+}
+
+/// Frame bytes with their header CRC made anew.
+void sign_header(Bytes& frame, std::size_t header_end) {
+  const auto crc = header_crc(ByteSpan(frame).subspan(kSyncOctets, header_end - kSyncOctets));
+  frame[header_end] = static_cast<std::uint8_t>(crc);
+  frame[header_end + 1] = static_cast<std::uint8_t>(crc >> 8);
+}
+
+// Goal:   a header that is none, though its CRC fits, costs no frame that begins inside it.
+// Method: a DATA-ONLY whose address and flags are the beginning of a WARNING, and whose CRC by
+//         chance goes on with it.
+TEST(Scanner, a_good_frame_that_begins_inside_a_false_header_is_found) {
+  const Bytes& good = vector_octets("X1");
+  constexpr std::size_t kHeaderEnd = 2 + 4 + 7 + 3;  // where the CRC stands
+  constexpr std::size_t kGoodAt = 6;
+  bool tried = false;
+  for (unsigned eot = 0; eot < 65536 && !tried; ++eot) {
+    Bytes stream = {
+        0x90, 0xEB, 0x00, static_cast<std::uint8_t>(eot >> 8), static_cast<std::uint8_t>(eot),
+        0xE9};
+    append(stream, ByteSpan(good).first(kHeaderEnd - kGoodAt));
+    stream.resize(kHeaderEnd + 2);
+    sign_header(stream, kHeaderEnd);
+    if (stream[kHeaderEnd] != good.back()) continue;
+    tried = true;
+    stream.resize(stream.size() + 20, 0x11);
+    Counters counters;
+    const auto found = scan(stream, counters);
+    ASSERT_EQ(found.size(), 2u);
+    EXPECT_FALSE(found[0].segment_ok);
+    EXPECT_EQ(found[1].first_bit, 8 * kGoodAt);
+    EXPECT_EQ(found[1].octets, good.size());
+  }
+  EXPECT_TRUE(tried);
+}
+
+TEST(Scanner, a_good_frame_that_begins_inside_an_illegal_header_is_found) {
+  Bytes stream = {0x90, 0xEB, 0x70, 0, 0, 0xEF};
+  append(stream, vector_octets("X1"));
+  append(stream, Bytes{0, 0xFF, 0xFF, 0, 0, 0, 0});  // an offset past the end of the C_PDU; CRC
+  sign_header(stream, stream.size() - 2);
+  stream.resize(stream.size() + 20);
+  Counters counters;
+  const auto found = scan(stream, counters);
+  EXPECT_EQ(counters[Counter::dpdus_malformed], 1u);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].first_bit, 8u * 6);
+}
+
+// Goal:   a burst that is cut anywhere loses the frame that is cut, and nothing else.
+TEST(Scanner, a_burst_cut_anywhere_loses_only_the_frame_that_was_cut) {
+  Bytes stream;
+  std::vector<std::size_t> ends;
+  for (const auto& vector : test::vectors()) {
+    if (vector.octets.size() > 60) continue;
+    append(stream, vector.octets);
+    ends.push_back(stream.size());
+  }
+  for (std::size_t cut = 0; cut <= stream.size(); ++cut) {
+    Counters counters;
+    Scanner scanner(counters);
+    scanner.push(ByteSpan(stream).first(cut));
+    scanner.finish();
+    std::size_t whole = 0;
+    for (const auto& received : drain(scanner)) whole += received.segment_ok;
+    const auto wanted = std::upper_bound(ends.begin(), ends.end(), cut) - ends.begin();
+    ASSERT_EQ(whole, static_cast<std::size_t>(wanted)) << cut;
+  }
 }
 
 TEST(Scanner, a_reset_forgets_the_last_transmission) {

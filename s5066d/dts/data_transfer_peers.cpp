@@ -1,0 +1,97 @@
+// What DataTransfer knows of other stations beside their data: modes, capabilities, states.
+#include "s5066d/dts/data_transfer.h"
+
+namespace s5066::dts {
+
+modem::Mode DataTransfer::mode_to(Address peer) const {
+  const auto record = peers_.find(peer);
+  return record == peers_.end() ? config_.mode : record->second.control.mode();
+}
+
+Result<void> DataTransfer::request_data_rate(Instant now, Address peer, const modem::Mode& mode) {
+  const auto record = peers_.find(peer);
+  if (record == peers_.end()) return Error{ErrorCode::link_down, "data rate change"};
+  auto done = record->second.control.request_mode(mode);
+  settle(now);
+  return done;
+}
+
+void DataTransfer::set_data_rate(Instant now, Address peer, const modem::Mode& mode) {
+  Peer* record = peer_record(peer);
+  if (!record) return;
+  record->control.set_mode(mode);
+  collect(record->control);
+  settle(now);
+}
+
+void DataTransfer::advise_data_rate(Instant, Address peer, const std::optional<modem::Mode>& mode) {
+  if (Peer* record = peer_record(peer)) record->control.advise(mode);
+}
+
+std::optional<std::uint8_t> DataTransfer::capabilities(Address peer) const {
+  const auto record = peers_.find(peer);
+  return record == peers_.end() ? std::nullopt : record->second.control.capabilities();
+}
+
+// The one that was quiet for longest makes room, if nothing is going on with it.
+DataTransfer::Peer* DataTransfer::peer_record(Address peer) {
+  const auto known = peers_.find(peer);
+  if (known != peers_.end()) {
+    known->second.heard = ++heard_count_;
+    return &known->second;
+  }
+  if (peers_.size() >= config_.peers_max) {
+    auto oldest = peers_.end();
+    for (auto it = peers_.begin(); it != peers_.end(); ++it) {
+      const PeerControl& control = it->second.control;
+      if (control.connected() || control.open()) continue;
+      if (oldest == peers_.end() || it->second.heard < oldest->second.heard) oldest = it;
+    }
+    if (oldest == peers_.end()) return nullptr;
+    peers_.erase(oldest);
+  }
+  const PeerControl::Config config{.self = config_.address,
+                                   .mode = config_.mode,
+                                   .rate_change = config_.rate_change,
+                                   .equal_modes = config_.equal_modes,
+                                   .repeats_max = config_.management_repeats_max};
+  return &peers_.emplace(peer, Peer{PeerControl(peer, config, counters_), {}, ++heard_count_})
+              .first->second;
+}
+
+void DataTransfer::collect(PeerControl& control) {
+  const auto connection = connections_.find(control.peer());
+  if (control.take_closing() && connection != connections_.end()) connection->second.owe_ack();
+  while (auto event = control.poll_event()) {
+    std::visit([this](const auto& e) { actions_.push_back(e); }, *event);
+    const auto* advised = std::get_if<DataRateAdvised>(&*event);
+    if (!advised || advised->mode == control.mode()) continue;
+    if (config_.advice == Config::Advice::followed) control.set_mode(advised->mode);
+    // Refused when one is under way already; the advice that counts is then its answer.
+    if (config_.advice == Config::Advice::negotiated) {
+      static_cast<void>(control.request_mode(advised->mode));
+    }
+  }
+}
+
+TransferState DataTransfer::transfer_state(Address peer) const {
+  const auto record = peers_.find(peer);
+  if (record == peers_.end()) return TransferState::idle_unconnected;
+  TransferMachine state = record->second.state;
+  state.settle(work_of(peer));
+  return state.state();
+}
+
+TransferWork DataTransfer::work_of(Address peer) const {
+  TransferWork work{.expedited_nonarq = nonarq_tx_.waits_for(peer, true),
+                    .data = nonarq_tx_.waits_for(peer, false)};
+  const auto record = peers_.find(peer);
+  if (record != peers_.end()) work.management = record->second.control.open();
+  const auto connection = connections_.find(peer);
+  if (connection == connections_.end()) return work;
+  work.expedited = connection->second.expedited_under_way();
+  work.data = work.data || connection->second.data_under_way();
+  return work;
+}
+
+}  // namespace s5066::dts

@@ -1,0 +1,118 @@
+// A data transfer sublayer alone with its modem: what it hears is made up frame by frame, what it
+// sends is read back. For peers that no other station would be.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "modem/api/airtime.h"
+#include "s5066d/base/trace.h"
+#include "s5066d/dts/data_transfer.h"
+
+namespace s5066::test {
+
+class LoneStation {
+ public:
+  explicit LoneStation(const dts::Config& config, std::uint64_t seed = 1)
+      : mode_(config.mode), rng_(seed), dts_(config, rng_, counters_, trace_) {}
+
+  dts::DataTransfer& dts() { return dts_; }
+  const Counters& counters() const { return counters_; }
+  Instant now() const { return now_; }
+
+  /// A transmission of another station, as it would take; the answer is not awaited.
+  void hear(ByteSpan octets) {
+    if (transmitting_) run_until(transmitting_->second);
+    const Instant start = now_;
+    give(modem::CarrierUp{now_, mode_, 20, 0});
+    run_until(start + modem::data_duration(mode_, octets.size()));
+    modem::ReceivedBytes bytes{.at = now_, .first_bit_at = start, .mode = mode_};
+    bytes.bytes.assign(octets.begin(), octets.end());
+    give(bytes);
+    give(modem::CarrierDown{now_, now_, modem::CarrierDownReason::end_of_message});
+  }
+  void hear(const std::vector<pdu::Dpdu>& dpdus) {
+    Bytes octets;
+    for (const auto& dpdu : dpdus) pdu::encode(dpdu, octets);
+    hear(octets);
+  }
+  void request(dts::CpduRequest request) {
+    dts_.request_cpdu(now_, std::move(request));
+    drain();
+  }
+  void made(Address peer) {
+    dts_.on_connection_made(now_, peer);
+    drain();
+  }
+  void terminated(Address peer) {
+    dts_.on_connection_terminated(now_, peer);
+    drain();
+  }
+  Result<void> ask_for(Address peer, const modem::Mode& mode) {
+    auto done = dts_.request_data_rate(now_, peer, mode);
+    drain();
+    return done;
+  }
+  void run_for(Duration d) { run_until(now_ + d); }
+
+  /// The D_PDUs sent since the last call, in order.
+  std::vector<pdu::Dpdu> take_sent() { return std::exchange(sent_, {}); }
+  /// The other actions since the last call.
+  std::vector<dts::Action> take_actions() { return std::exchange(actions_, {}); }
+
+ private:
+  void run_until(Instant end) {
+    constexpr int kStepsMax = 1'000'000;  // a core that never comes to rest is caught
+    for (int steps = 0;; ++steps) {
+      S5066_ASSERT(steps < kStepsMax);
+      std::optional<Instant> next = dts_.next_deadline();
+      const bool own = transmitting_ && (!next || transmitting_->second <= *next);
+      if (own) next = transmitting_->second;
+      if (!next || *next > end) break;
+      now_ = std::max(now_, *next);
+      if (own) {
+        const auto id = std::exchange(transmitting_, std::nullopt)->first;
+        give(modem::TransmitFinished{now_, id, modem::TransmitOutcome::sent});
+      } else {
+        dts_.on_deadline(now_);
+        drain();
+      }
+    }
+    now_ = std::max(now_, end);
+  }
+  void give(const modem::Event& event) {
+    dts_.on_modem_event(now_, event);
+    drain();
+  }
+  void drain() {
+    while (auto action = dts_.poll_action()) {
+      const auto* command = std::get_if<modem::Command>(&*action);
+      if (!command) {
+        actions_.push_back(std::move(*action));
+        continue;
+      }
+      const auto* burst = std::get_if<modem::TransmitBurst>(command);
+      if (!burst) continue;
+      S5066_ASSERT(!transmitting_);
+      transmitting_ = {burst->id, now_ + modem::airtime(burst->mode, burst->bytes.size())};
+      for (std::size_t at = 0; at < burst->bytes.size();) {
+        auto frame = pdu::decode(ByteSpan(burst->bytes).subspan(at));
+        S5066_ASSERT(frame.ok());
+        at += frame->octets;
+        sent_.push_back(std::move(frame->dpdu));
+      }
+    }
+  }
+
+  modem::Mode mode_;
+  Counters counters_;
+  NullTrace trace_;
+  Rng rng_;
+  dts::DataTransfer dts_;
+  Instant now_{std::chrono::minutes(1)};
+  std::optional<std::pair<modem::BurstId, Instant>> transmitting_;
+  std::vector<pdu::Dpdu> sent_;
+  std::vector<dts::Action> actions_;
+};
+
+}  // namespace s5066::test

@@ -1,0 +1,179 @@
+// Peers that break the rules on purpose: each is counted, answered as the clause says, and harms no
+// other link.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "tests/support/dpdu_samples.h"
+#include "tests/support/lone_station.h"
+#include "tests/unit/dts/dts_world.h"
+
+namespace s5066::dts {
+namespace {
+
+constexpr Address kUs{0x01020305};
+constexpr Address kFriend{0x01020304};
+constexpr Address kFoe{0x01020306};
+
+pdu::Common from(Address source) {
+  return {.eow = {}, .eot_half_s = 1, .destination = kUs, .source = source};
+}
+
+/// Links to a friend and to a foe. The friend sends a C_PDU after each transmission of the foe, and
+/// is sent one; both must arrive, and be acknowledged, whatever the foe does.
+class HostilePeer : public ::testing::Test {
+ protected:
+  HostilePeer() : station({.address = kUs}) {
+    station.made(kFriend);
+    station.made(kFoe);
+  }
+
+  void endure(int rounds, const std::function<std::vector<pdu::Dpdu>(int)>& foe) {
+    for (int round = 0; round < rounds; ++round) {
+      SCOPED_TRACE("round " + std::to_string(round));
+      station.hear(foe(round));
+      station.run_for(1s);
+      const auto number = static_cast<std::uint8_t>(round);
+      station.request({.id = {static_cast<std::uint64_t>(round)},
+                       .service = Service::arq,
+                       .destination = kFriend,
+                       .cpdu = {number, 1}});
+      bool acknowledged = false;
+      bool sent = false;
+      // The friend's turn, as often as a station with a poll or two would take one.
+      for (int turn = 0; turn < 8 && !(acknowledged && sent); ++turn) {
+        station.hear({pdu::DataAck{from(kFriend),
+                                   {.start = true, .end = true, .in_order = true},
+                                   {number},
+                                   {{static_cast<std::uint8_t>(round + sent)}, {}},
+                                   {number}}});
+        station.run_for(20s);
+        for (const auto& dpdu : station.take_sent()) {
+          if (pdu::common_of(dpdu).destination != kFriend) continue;
+          const auto* ack = std::get_if<pdu::AckOnly>(&dpdu);
+          const auto* both = std::get_if<pdu::DataAck>(&dpdu);
+          const auto* data = std::get_if<pdu::Data>(&dpdu);
+          const FrameNumber next = FrameNumber{number} + 1;
+          acknowledged = acknowledged || (ack && ack->ack.rx_lwe == next) ||
+                         (both && both->ack.rx_lwe == next);
+          sent = sent || (data && data->number == FrameNumber{number}) ||
+                 (both && both->number == FrameNumber{number});
+        }
+      }
+      ASSERT_TRUE(acknowledged && sent);
+      station.hear({pdu::AckOnly{from(kFriend), {FrameNumber{number} + 1, {}}}});
+      station.run_for(1s);
+    }
+    std::size_t confirmed = 0;
+    std::size_t indicated = 0;
+    for (const auto& action : station.take_actions()) {
+      confirmed += std::holds_alternative<CpduConfirm>(action);
+      const auto* indication = std::get_if<CpduIndication>(&action);
+      if (indication && indication->source == kFriend) {
+        EXPECT_EQ(indication->cpdu, Bytes{static_cast<std::uint8_t>(indicated)});
+        ++indicated;
+      }
+      if (indication && indication->source != kFriend) ++of_foe;
+      const auto* lost = std::get_if<ConnectionLost>(&action);
+      if (lost) {
+        EXPECT_NE(lost->peer, kFriend);
+      }
+    }
+    EXPECT_EQ(confirmed, static_cast<std::size_t>(rounds));
+    EXPECT_EQ(indicated, static_cast<std::size_t>(rounds));
+    EXPECT_LE(station.dts().peers_known(), Config{}.peers_max);
+  }
+
+  test::LoneStation station;
+  std::size_t of_foe = 0;
+};
+
+// C.6.2(15), C.6.3.2(2)-(7)
+TEST_F(HostilePeer, frames_and_acknowledgements_outside_the_window_are_neither_taken_nor_answered) {
+  Rng rng(1);
+  endure(40, [&](int round) -> std::vector<pdu::Dpdu> {
+    // Frame 1 leaves a hole at 0, so that there is an outside.
+    if (round == 0) return {pdu::Data{from(kFoe), {.start = true, .end = true}, {1}, {1}}};
+    const auto wild = static_cast<std::uint8_t>(130 + rng.below(4));
+    return {pdu::Data{from(kFoe), {.start = true, .end = true, .uwe = true}, {wild}, {2}},
+            pdu::AckOnly{from(kFoe), {{wild}, {0xFF}}}};
+  });
+  // Three transmissions that disagree, then resets without an answer, then the end of that link.
+  EXPECT_EQ(station.counters()[Counter::frames_out_of_window], 3u);
+  EXPECT_EQ(station.counters()[Counter::windows_resynced], 1u);
+  EXPECT_EQ(station.dts().transfer_state(kFoe), TransferState::idle_unconnected);
+  EXPECT_EQ(of_foe, 1u);
+}
+
+// C.6.2(1)(2)
+TEST_F(HostilePeer, replayed_frames_are_acknowledged_again_and_delivered_once) {
+  const std::vector<pdu::Dpdu> recorded = {
+      pdu::Data{from(kFoe), {.start = true, .end = true, .in_order = true}, {0}, {1, 2, 3}},
+      pdu::ExpeditedData{from(kFoe), true, true, 1, {0}, {4}},
+      pdu::Management{.common = from(kFoe), .valid = true, .frame_id = 200}};
+  endure(40, [&](int) { return recorded; });
+  EXPECT_EQ(of_foe, 2u);
+  EXPECT_EQ(station.counters()[Counter::frames_duplicate], 78u);
+  EXPECT_EQ(station.counters()[Counter::managements_repeated], 39u);
+}
+
+// C.3.12(1): one WARNING for each peer and type, however many frames drew it, and a bounded number.
+TEST_F(HostilePeer, a_station_that_keeps_changing_its_address_fills_nothing_up) {
+  Rng rng(3);
+  std::size_t warnings = 0;
+  endure(20, [&](int) {
+    std::vector<pdu::Dpdu> all;
+    for (int i = 0; i < 60; ++i) {
+      auto dpdu = test::random_dpdu(rng, 10);
+      const Address source{0x02000000u + rng.below(1u << 20)};
+      std::visit([&](auto& d) { d.common = from(source); }, dpdu);
+      if (!std::holds_alternative<pdu::Unsupported>(dpdu)) all.push_back(std::move(dpdu));
+    }
+    return all;
+  });
+  warnings = station.counters()[Counter::warnings_sent];
+  EXPECT_GT(warnings, 20u);
+  EXPECT_LE(warnings, 20u * Config{}.warnings_max);
+}
+
+TEST_F(HostilePeer, a_flood_of_expedited_data_does_not_hold_up_another_link) {
+  endure(40, [&](int round) {
+    std::vector<pdu::Dpdu> all;
+    for (int i = 0; i < 30; ++i) {
+      const auto id = static_cast<std::uint8_t>((round * 30 + i) % 16);
+      all.push_back(pdu::ExpeditedData{from(kFoe), true, i % 2 == 0, id, {0}, {9}});
+    }
+    return all;
+  });
+  EXPECT_EQ(of_foe, 40u * 15);
+}
+
+TEST_F(HostilePeer, a_flood_of_type_6_does_not_hold_up_another_link) {
+  int id = 0;
+  endure(40, [&](int) {
+    std::vector<pdu::Dpdu> all;
+    for (int i = 0; i < 30; ++i) {
+      pdu::Management management{.common = from(kFoe), .valid = true};
+      management.common.eow = {static_cast<std::uint8_t>(id % 16), static_cast<std::uint8_t>(id)};
+      management.frame_id = static_cast<std::uint8_t>(++id);
+      all.push_back(management);
+    }
+    return all;
+  });
+}
+
+TEST_F(HostilePeer, somebody_else_with_our_address_or_the_friends_does_not_crash_the_station) {
+  Rng rng(5);
+  for (int i = 0; i < 200; ++i) {
+    auto dpdu = test::random_dpdu(rng, 10);
+    if (std::holds_alternative<pdu::Unsupported>(dpdu)) continue;
+    const Address source = i % 2 == 0 ? kUs : kFriend;
+    std::visit([&](auto& d) { d.common = from(source); }, dpdu);
+    station.hear({dpdu});
+    station.run_for(5s);
+  }
+  EXPECT_LE(station.dts().peers_known(), 3u);
+}
+
+}  // namespace
+}  // namespace s5066::dts
