@@ -26,6 +26,17 @@ std::optional<std::uint8_t> interleaver_code(Interleaver interleaver) {
 
 /// Hundredths of a second, as the standards of the waveforms name them.
 std::uint16_t interleaver_cs(const Mode& mode) {
+  if (mode.waveform == Waveform::stanag4285) {
+    return mode.interleaver == Interleaver::zero     ? 0
+           : mode.interleaver == Interleaver::short_ ? 85
+                                                     : 1024;
+  }
+  if (mode.waveform == Waveform::ms110d) {
+    return mode.interleaver == Interleaver::ultra_short ? 12
+           : mode.interleaver == Interleaver::short_    ? 48
+           : mode.interleaver == Interleaver::medium    ? 192
+                                                        : 768;
+  }
   const bool hdr = mode.waveform == Waveform::stanag4539;
   switch (mode.interleaver) {
     case Interleaver::zero:
@@ -46,12 +57,27 @@ std::uint16_t interleaver_cs(const Mode& mode) {
   return 0;
 }
 
-/// Table C-9-1.
-constexpr std::uint8_t kHdrMs110a = 0;
-constexpr std::uint8_t kHdrStanag4539 = 3;
-
+/// Table C-9-1. STANDARD: it is older than 110D, which gets the first of the numbers for users.
 std::uint8_t waveform_code(Waveform waveform) {
-  return waveform == Waveform::ms110a ? kHdrMs110a : kHdrStanag4539;
+  switch (waveform) {
+    case Waveform::ms110a:
+      return 0;
+    case Waveform::stanag4285:
+      return 2;
+    case Waveform::stanag4539:
+      return 3;
+    case Waveform::ms110d:
+      return 7;
+  }
+  return 0;
+}
+
+/// A receiver that is set to one of them finds the other as well.
+bool heard_together(Waveform a, Waveform b) {
+  const auto preamble_tells = [](Waveform w) {
+    return w == Waveform::ms110a || w == Waveform::stanag4539;
+  };
+  return a == b || (preamble_tells(a) && preamble_tells(b));
 }
 
 template <typename Predicate>
@@ -69,20 +95,23 @@ std::optional<pdu::DrcRequest> drc_request(const Mode& mode) {
   const auto interleaver = interleaver_code(mode.interleaver);
   if (!rate || !interleaver) return std::nullopt;
   const pdu::DrcRequest request{.rate = *rate, .interleaver = *interleaver};
-  if (mode_of(request) != mode) return std::nullopt;
+  if (mode_of(request, mode.waveform) != mode) return std::nullopt;
   return request;
 }
 
-std::optional<Mode> mode_of(const pdu::DrcRequest& request) {
+std::optional<Mode> mode_of(const pdu::DrcRequest& request, Waveform in_use) {
   const auto bps = pdu::rate_bps(request.rate);
   return first_mode([&](const Mode& mode) {
-    return mode.rate_bps == bps && interleaver_code(mode.interleaver) == request.interleaver;
+    return heard_together(mode.waveform, in_use) && mode.rate_bps == bps &&
+           interleaver_code(mode.interleaver) == request.interleaver;
   });
 }
 
-pdu::DrcReason why_not(const pdu::DrcRequest& request) {
+pdu::DrcReason why_not(const pdu::DrcRequest& request, Waveform in_use) {
   const auto bps = pdu::rate_bps(request.rate);
-  const bool rate = first_mode([&](const Mode& m) { return m.rate_bps == bps; }).has_value();
+  const bool rate = first_mode([&](const Mode& m) {
+                      return heard_together(m.waveform, in_use) && m.rate_bps == bps;
+                    }).has_value();
   const bool interleaver = request.interleaver < 3;
   if (!rate && !interleaver) return pdu::DrcReason::cannot_change_either;
   return rate ? pdu::DrcReason::cannot_change_interleaver : pdu::DrcReason::cannot_change_rate;

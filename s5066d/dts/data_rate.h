@@ -11,10 +11,11 @@ namespace s5066::dts {
 
 /// Type 1 knows neither 12800 bit/s nor the interleavers that only STANAG 4539 has.
 std::optional<pdu::DrcRequest> drc_request(const modem::Mode& mode);
-/// The mode of that rate and interleaver, if the suite has one; its waveform goes without saying.
-std::optional<modem::Mode> mode_of(const pdu::DrcRequest& request);
+/// The mode of that rate and interleaver, if there is one of the waveform in use; 110A and STANAG
+/// 4539 count as one, because a receiver of either finds both.
+std::optional<modem::Mode> mode_of(const pdu::DrcRequest& request, modem::Waveform in_use);
 /// Why there is none: which of the two is to blame (Table C-8).
-pdu::DrcReason why_not(const pdu::DrcRequest& request);
+pdu::DrcReason why_not(const pdu::DrcRequest& request, modem::Waveform in_use);
 
 /// Of any mode; one channel.
 pdu::HdrRequest hdr_request(const modem::Mode& mode);

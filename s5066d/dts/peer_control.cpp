@@ -179,7 +179,7 @@ void PeerControl::on_data() {
 
 // Told in every acknowledgement, and news only when it changes.
 void PeerControl::on_advisory(const pdu::DrcRequest& advice) {
-  const auto mode = mode_of(advice);
+  const auto mode = mode_of(advice, rate_.mode().waveform);
   if (!connected_ || !mode || std::exchange(advised_, advice) == advice) return;
   events_.push_back(DataRateAdvised{peer_, *mode, advice.equal});
 }

@@ -56,7 +56,8 @@ std::optional<Message> RateChange::on_message(const Message& message) {
     case EowType::drc_request: {
       const auto request = pdu::read_drc_request(message.eow);
       if (request.advisory) return std::nullopt;
-      return on_request(mode_of(request), why_not(request), request.equal);
+      return on_request(mode_of(request, mode_.waveform), why_not(request, mode_.waveform),
+                        request.equal);
     }
     case EowType::hdr_request: {
       const auto request = pdu::read_hdr_request(message.eow, message.extension);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "s5066d/dts/data_rate.h"
 #include "s5066d/dts/peer_control.h"
 
 namespace s5066::dts {
@@ -346,6 +347,22 @@ TEST_F(PeerControlTest, a_request_of_type_7_is_refused_for_what_cannot_be_done) 
   changed.interleaver_cs = 431;
   EXPECT_EQ(reason(changed), 4);
   EXPECT_EQ(reason(good), 0);
+}
+
+TEST(DataRate, each_mode_is_named_on_the_air_so_that_its_like_understands_it) {
+  std::size_t by_type_1 = 0;
+  for (const modem::Mode& mode : modem::all_modes()) {
+    SCOPED_TRACE(modem::to_string(mode));
+    EXPECT_EQ(mode_of(hdr_request(mode)), mode);
+    const auto request = drc_request(mode);
+    if (!request) continue;
+    ++by_type_1;
+    EXPECT_EQ(mode_of(*request, mode.waveform), mode);
+    const auto elsewhere = mode_of(*request, modem::Waveform::stanag4285);
+    EXPECT_EQ(elsewhere.value_or(modem::Mode{.waveform = modem::Waveform::stanag4285}).waveform,
+              modem::Waveform::stanag4285);
+  }
+  EXPECT_GE(by_type_1, 30u);
 }
 
 TEST_F(PeerControlTest, of_two_requests_that_cross_that_of_the_higher_address_stands) {
