@@ -25,8 +25,8 @@ bool ExclusiveLinks::any_made_by_us() const {
 }
 
 void ExclusiveLinks::call(Address peer) {
-  S5066_ASSERT(state(peer) == State::none);
-  links_[peer].state = State::calling;
+  S5066_ASSERT(state(peer) == State::none || is_adopted(peer));
+  links_[peer] = {.state = State::calling};
   outbox_.push(RequestLink{peer, cas::LinkType::exclusive});
 }
 
@@ -41,6 +41,11 @@ void ExclusiveLinks::on_made(Address peer, bool we_called) {
 void ExclusiveLinks::adopt(Address peer) {
   S5066_ASSERT(state(peer) == State::none);
   links_[peer] = {.state = State::made, .adopted = true};
+}
+
+bool ExclusiveLinks::is_adopted(Address peer) const {
+  const auto it = links_.find(peer);
+  return it != links_.end() && it->second.state == State::made && it->second.adopted;
 }
 
 bool ExclusiveLinks::on_call_failed(Address peer) {

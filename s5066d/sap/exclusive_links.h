@@ -28,10 +28,13 @@ class ExclusiveLinks {
   /// Whether we called for one that is made. B.3.2.1(19): no Nonexclusive link outlasts that.
   bool any_made_by_us() const;
 
+  /// Where there is an adopted link, the channel access sublayer ends that first.
   void call(Address peer);
   void on_made(Address peer, bool we_called);
   /// The peer's hard link came over a link of the other type, and has it to itself now.
   void adopt(Address peer);
+  /// Ours needs an Exclusive one instead (A.3.2.2.2(9), B.3(5)).
+  bool is_adopted(Address peer) const;
   /// A call that failed. False: it was not one of ours.
   bool on_call_failed(Address peer);
   /// False: the link that is gone was no Exclusive one.

@@ -123,7 +123,7 @@ void HardLinks::proceed(Instant now, Session& session) {
     if (link == Physical::none) exclusive_.adopt(peer);
     activate(now, session);
     say(now, session, HardLinkConfirm{});
-  } else if (link == Physical::made) {
+  } else if (link == Physical::made && !exclusive_.is_adopted(peer)) {
     ask_peer(now, session);
   } else if (link == Physical::calling) {  // for a request that was withdrawn
     change_state(now, session, State::linking);

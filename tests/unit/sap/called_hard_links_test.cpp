@@ -312,6 +312,22 @@ TEST_F(CalledHardLinks, a_request_over_a_link_that_is_being_ended_is_not_served)
   EXPECT_FALSE(core->hold_calls());
 }
 
+// A.3.2.2.2(9), B.3(5): the peer's hard link came over a Nonexclusive link and is over; ours does
+// not go over that.
+TEST_F(CalledHardLinks, our_own_request_after_one_over_a_soft_link_gets_an_exclusive_link) {
+  hear("30 70");
+  hear("61");
+  EXPECT_EQ(said(), "20:40 20:70");
+  EXPECT_TRUE(ask(link(0)));
+  EXPECT_EQ(said(), "call-20");
+  core->on_link_broken(now, {kPeer, cas::LinkEnd::by_us, cas::LinkType::nonexclusive});
+  EXPECT_EQ(said(), "");
+  made();
+  EXPECT_EQ(said(), "20:30 30");
+  hear("40");
+  EXPECT_EQ(said(), "c1:established");
+}
+
 TEST_F(CalledHardLinks, an_answer_that_cannot_be_sent_ends_the_link) {
   hear("30 70");
   EXPECT_EQ(said(), "20:40");
