@@ -234,8 +234,10 @@ Duration data_duration(const Mode& mode, std::size_t octets) {
   return data_duration_of_blocks(mode, block_count(mode, octets));
 }
 
+// Each part is rounded for itself: an announced end is counted from the first data bit, and a
+// nanosecond less would make it another half second.
 Duration airtime(const Mode& mode, std::size_t octets) {
-  return duration_of(burst_symbols(mode, octets));
+  return preamble_duration(mode) + data_duration(mode, octets);
 }
 
 std::size_t capacity(const Mode& mode, Duration data_time_max) {
