@@ -404,6 +404,8 @@ Result<RequestId> ClientCore::request_data(Instant now, Request request) {
                                            " octets, MTU is " + std::to_string(mtu_)};
   }
   const bool confirm = effective(request.delivery).confirmation != Confirmation::none;
+  // What does not count has not been checked either, so it goes nowhere near the encoder.
+  if (request.delivery.mode == TransmissionMode::unspecified) request.delivery = {};
   auto id = requests_.add(now, std::move(request), confirm);
   if (id) ++stats_.requests;
   return id;

@@ -126,6 +126,20 @@ TEST(ClientRequests, an_unspecified_mode_uses_the_confirmation_of_the_bind) {
   EXPECT_EQ(server.last<event::Confirmed>().id, id);
 }
 
+TEST(ClientRequests, an_unspecified_mode_leaves_the_rest_of_the_delivery_out) {
+  FakeServer server;
+  server.bring_up();
+  UnidataRequest request = hello("x");
+  request.delivery = {.mode = TransmissionMode::unspecified,
+                      .confirmation = static_cast<Confirmation>(4),
+                      .as_they_arrive = true,
+                      .extended = true,
+                      .retransmissions = 16};  // as wrong as it gets
+  ASSERT_TRUE(server.request(request).ok());
+  ASSERT_EQ(server.saw<UnidataRequest>(), 1u);
+  EXPECT_EQ(std::get<UnidataRequest>(server.seen.back()).delivery, DeliveryMode{});
+}
+
 TEST(ClientRequests, every_open_request_is_unresolved_when_the_connection_is_lost) {
   FakeServer server;
   server.bring_up();

@@ -43,6 +43,11 @@ static void on_event(s5066_sis* client, const s5066_sis_event* event) {
       request.destination = 0x1FFFFFFF;
       printf("bad %d\n", s5066_sis_send(client, &request, NULL) == S5066_SIS_BAD_ARGUMENT);
       printf("management %d\n", s5066_sis_send_management(client, 4, body, sizeof body, NULL));
+      request.destination = 0x01020305;
+      request.mode = S5066_SIS_MODE_OF_BIND; /* and what does not count then */
+      request.confirm = 4;
+      request.retransmissions = 16;
+      printf("of bind %d\n", s5066_sis_send(client, &request, NULL));
       break;
     case S5066_SIS_CONFIRMED:
       printf("confirmed %d\n", (int)event->request);

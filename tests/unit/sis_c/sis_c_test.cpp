@@ -51,9 +51,24 @@ TEST_F(CInterface, a_c_program_uses_all_of_it) {
   const Outcome outcome = run(PROGRAM, {port()});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   for (const char* line :
-       {"bound 100\n", "send 0 1\n", "send 0\n", "too large 1\n", "bad 1\n", "management 0\n",
-        "confirmed 1\n", "rejected 2 reason 3\n", "sent 3\n", "management 5 2\n", "link 0\n",
-        "again 1\n", "established 2 1 01020305\n", "end 0\n", "accept 0\n", "reject 0\n",
+       {"bound 100\n",
+        "send 0 1\n",
+        "send 0\n",
+        "too large 1\n",
+        "bad 1\n",
+        "management 0\n",
+        "of bind 0\n",
+        "confirmed 1\n",
+        "rejected 2 reason 3\n",
+        "sent 3\n",
+        "sent 4\n",
+        "management 5 2\n",
+        "link 0\n",
+        "again 1\n",
+        "established 2 1 01020305\n",
+        "end 0\n",
+        "accept 0\n",
+        "reject 0\n",
         "availability status=\"receive only\" reason=\"emission control\"\n",
         "data 00000005/7 to 1fffffff/6 mode 3 abc errored=0+1 missing=1+1 missing=2+1\n",
         "unbound 1\n"}) {
@@ -64,6 +79,10 @@ TEST_F(CInterface, a_c_program_uses_all_of_it) {
       EXPECT_EQ(p->priority, 9u);
       EXPECT_EQ(p->time_to_live, 31u) << "units of 2 s, never less than asked for";
       EXPECT_EQ(p->delivery.confirmation, Confirmation::client);
+    }
+    const auto* expedited = std::get_if<ExpeditedUnidataRequest>(&primitive);
+    if (expedited != nullptr && expedited->delivery.mode == TransmissionMode::unspecified) {
+      EXPECT_EQ(expedited->delivery, DeliveryMode{});
     }
     if (const auto* p = std::get_if<HardLinkReject>(&primitive)) {
       EXPECT_EQ(p->reason, 2u);
