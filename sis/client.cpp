@@ -68,6 +68,7 @@ class Client::Shell : public std::enable_shared_from_this<Shell> {
   }
 
   const ClientCore& core() const { return core_; }
+  bool stopped() const { return core_.stopped() && finishing_ == 0; }
 
  private:
   using ConnectionPtr = std::shared_ptr<ClientConnection>;
@@ -163,7 +164,14 @@ class Client::Shell : public std::enable_shared_from_this<Shell> {
     });
   }
 
-  void perform(const ClientCore::Disconnect&) { disconnect(); }
+  // After a stop what was written is to arrive.
+  void perform(const ClientCore::Disconnect&) {
+    if (!core_.stopped() || !connection_) return disconnect();
+    ++finishing_;
+    std::exchange(connection_, nullptr)->finish([self = shared_from_this()] {
+      --self->finishing_;
+    });
+  }
 
   void lost(const Error& error) {
     disconnect();
@@ -183,6 +191,7 @@ class Client::Shell : public std::enable_shared_from_this<Shell> {
   OnEvent on_event_;
   std::map<RequestId, OnOutcome> waiting_;
   ConnectionPtr connection_;
+  int finishing_ = 0;  // connections of before a stop
   std::optional<Instant> armed_for_;
   bool draining_ = false;
   bool drain_posted_ = false;
@@ -257,7 +266,7 @@ bool Client::bound() const {
   return shell_->core().bound();
 }
 bool Client::stopped() const {
-  return shell_->core().stopped();
+  return shell_->stopped();
 }
 const ClientCore::Stats& Client::stats() const {
   return shell_->core().stats();

@@ -47,8 +47,9 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  /// See the methods of the same name in ClientCore. stop() lets what is being written leave;
-  /// when all is closed, nothing of the client keeps the io_context running.
+  /// See the methods of the same name in ClientCore. After stop(), what has been written leaves,
+  /// and the connection is closed when the server has closed its side, each within `stop_timeout`;
+  /// then nothing of the client keeps the io_context running.
   void start();
   void stop();
 
@@ -75,6 +76,7 @@ class Client {
   Result<void> request_hard_link_reject(const HardLink& link, std::uint8_t reason);
 
   bool bound() const;
+  /// Closed, or never started.
   bool stopped() const;
   const ClientCore::Stats& stats() const;
 

@@ -37,7 +37,7 @@ void with_stream(Socket& plain, std::optional<Stream>& tls, Then then) {
 }  // namespace
 
 ClientConnection::ClientConnection(asio::io_context& io, const Client::Config& config)
-    : config_(config), io_(io), resolver_(io), plain_(io), in_(kReadOctetsMax) {}
+    : config_(config), io_(io), resolver_(io), plain_(io), finish_by_(io), in_(kReadOctetsMax) {}
 
 void ClientConnection::open(OnDone on_done) {
   on_open_ = std::move(on_done);
@@ -109,6 +109,7 @@ void ClientConnection::shake_hands() {
 
 void ClientConnection::opened(const std::optional<Error>& error) {
   if (closed_) return;
+  open_ = !error;
   std::exchange(on_open_, nullptr)(error);
 }
 
@@ -135,27 +136,58 @@ void ClientConnection::read_on() {
   with_stream(plain_, tls_, [this](auto& stream) {
     stream.async_read_some(asio::buffer(in_),
                            [self = shared_from_this()](const error_code& code, std::size_t size) {
-                             if (self->closed_) return;
-                             if (code) return self->on_bytes_(io_error({}, code));
-                             const ReadsOn afterwards(*self);
-                             self->on_bytes_(ByteSpan(self->in_).first(size));
+                             self->on_read(code, size);
                            });
   });
 }
 
+void ClientConnection::on_read(const error_code& code, std::size_t size) {
+  if (closed_) return;
+  if (code) return on_finished_ ? finished() : on_bytes_(io_error({}, code));
+  const ReadsOn afterwards(*this);
+  if (!on_finished_) on_bytes_(ByteSpan(in_).first(size));
+}
+
 void ClientConnection::write(Bytes octets, OnDone on_done) {
   out_ = std::move(octets);
+  writing_ = true;
   with_stream(plain_, tls_, [this, &on_done](auto& stream) {
     asio::async_write(stream, asio::buffer(out_),
                       [self = shared_from_this(), on_done = std::move(on_done)](
                           const error_code& code, std::size_t) {
+                        self->writing_ = false;
                         if (!self->closed_) on_done(error_of(code));
                       });
   });
 }
 
+// A socket that is closed while input is unread, or still comes, resets the connection, and with it
+// goes what was written and has not left. So input is read and thrown away until the server closes.
+void ClientConnection::finish(std::function<void()> on_closed) {
+  on_finished_ = std::move(on_closed);
+  if (!open_ || writing_) return finished();
+  finish_by_.expires_after(config_.core.stop_timeout);
+  finish_by_.async_wait([self = shared_from_this()](const error_code& code) {
+    if (!code) self->finished();
+  });
+  if (tls_) {
+    // It ends as the read does, or in an error when input still comes; only the former counts.
+    tls_->async_shutdown([self = shared_from_this()](const error_code&) {});
+  } else {
+    error_code ignored;  // the read tells as well
+    plain_.shutdown(tcp::socket::shutdown_send, ignored);
+  }
+}
+
+void ClientConnection::finished() {
+  if (closed_) return;
+  close();
+  std::exchange(on_finished_, nullptr)();
+}
+
 void ClientConnection::close() {
   closed_ = true;
+  finish_by_.cancel();
   error_code ignored;  // it may be closed already
   resolver_.cancel();
   socket().shutdown(tcp::socket::shutdown_both, ignored);

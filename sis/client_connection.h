@@ -4,6 +4,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -16,7 +17,8 @@
 
 namespace s5066::sis {
 
-/// After close() none of its handlers is called any more. Handlers keep it alive meanwhile.
+/// After finish() or close() none of its handlers is called any more, but for that of finish().
+/// Handlers keep it alive meanwhile.
 class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
  public:
   using OnDone = std::function<void(const std::optional<Error>&)>;
@@ -30,6 +32,9 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   void read(OnBytes on_bytes);
   /// One at a time.
   void write(Bytes octets, OnDone on_done);
+  /// Closes once the server has read what was written and has closed its side, or when
+  /// `stop_timeout` is over. At once if there is no connection yet or something is being written.
+  void finish(std::function<void()> on_closed);
   void close();
 
  private:
@@ -43,6 +48,8 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   void connect(const boost::asio::ip::tcp::resolver::results_type& endpoints);
   void shake_hands();
   void opened(const std::optional<Error>& error);
+  void on_read(const boost::system::error_code& code, std::size_t size);
+  void finished();
 
   const Client::Config config_;
   boost::asio::io_context& io_;
@@ -52,6 +59,10 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   std::optional<TlsStream> tls_;
   OnDone on_open_;
   OnBytes on_bytes_;
+  std::function<void()> on_finished_;  // set while finishing
+  boost::asio::steady_timer finish_by_;
+  bool open_ = false;
+  bool writing_ = false;
   bool closed_ = false;
   Bytes in_;
   Bytes out_;

@@ -65,7 +65,7 @@ struct Rejected {
   RejectReason reason{};
 };
 
-/// Handed to the server; without a confirmation this is all that can be known.
+/// On its way to the server; without a confirmation nothing more can be known.
 struct Sent {
   RequestId id;
 };

@@ -106,7 +106,7 @@ enum {
   S5066_SIS_DATA = 7,               // a U_PDU: expedited to errored and missing
   S5066_SIS_CONFIRMED = 8,          // request
   S5066_SIS_REJECTED = 9,           // request, reason of A.2.1.8
-  S5066_SIS_SENT = 10,              // request: with the server, and no confirmation was asked for
+  S5066_SIS_SENT = 10,              // request: on its way to the server, no confirmation asked for
   S5066_SIS_UNRESOLVED = 11,        // request: nobody knows what became of it
   S5066_SIS_LINK_ESTABLISHED = 12,  // link, status
   S5066_SIS_LINK_REJECTED = 13,     // link, reason of A.2.1.21

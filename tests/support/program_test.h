@@ -96,7 +96,7 @@ class ProgramTest : public testing::Test {
  private:
   void read() {
     socket_.async_read_some(boost::asio::buffer(in_), [this](const auto& code, std::size_t size) {
-      if (code) return;
+      if (code) return socket_.close();  // a client that has stopped waits for it
       framer_.push(ByteSpan(in_).first(size));
       while (const auto item = framer_.poll()) {
         on_primitive(*sis::decode(std::get<sis::Framer::Frame>(*item).body));

@@ -46,12 +46,25 @@ class LoopbackServer {
   void say_octets(ByteSpan octets) {
     asio::write(socket_, asio::buffer(octets.data(), octets.size()));
   }
+  /// Also to a client that has left.
+  void try_to_say(const Primitive& primitive) {
+    Bytes octets;
+    encode(primitive, octets);
+    error_code gone;
+    asio::write(socket_, asio::buffer(octets), gone);
+  }
   void hang_up() { socket_.close(); }
   void close() {
     acceptor_.close();
     socket_.close();
   }
 
+  /// On connections from now on: what is not read stays with the client.
+  void take_in_little() { acceptor_.set_option(tcp::socket::receive_buffer_size(4096)); }
+  void read_on() { read(); }
+
+  /// Called after each read: whether to go on.
+  std::function<bool()> goes_on = [] { return true; };
   std::function<void(const Primitive&)> on_primitive = [](const Primitive&) {};
   std::function<void()> on_end = [] {};
   int accepted = 0;
@@ -71,6 +84,7 @@ class LoopbackServer {
     socket_.async_read_some(asio::buffer(in_), [this](const error_code& code, std::size_t size) {
       if (code == asio::error::operation_aborted && !acceptor_.is_open()) return;
       if (code) {
+        socket_.close();  // a client that has stopped waits for it
         on_end();
         return accept();
       }
@@ -82,7 +96,7 @@ class LoopbackServer {
         ASSERT_TRUE(primitive.ok());
         on_primitive(*primitive);
       }
-      read();
+      if (goes_on()) read();
     });
   }
 
@@ -166,6 +180,41 @@ TEST_F(ClientTest, binds_sends_is_confirmed_and_stops_cleanly) {
   ASSERT_EQ(seen.size(), 3u);
   EXPECT_EQ(seen[1], Primitive{hello()});
   EXPECT_EQ(seen[2], Primitive{UnbindRequest{}});
+}
+
+TEST_F(ClientTest, what_was_sent_arrives_after_a_stop_though_the_server_goes_on_talking) {
+  constexpr std::size_t kRequests = 60;
+  std::size_t arrived = 0;
+  server.on_primitive = [&](const Primitive& primitive) {
+    seen.push_back(primitive);
+    if (std::holds_alternative<BindRequest>(primitive)) server.say(BindAccepted{.sap = {6}});
+    arrived += std::holds_alternative<UnidataRequest>(primitive) ? 1 : 0;
+  };
+  std::size_t sent = 0;
+  server.take_in_little();
+  server.goes_on = [&] {  // not before all is sent, and then it has something to say each time
+    if (sent < kRequests) return false;
+    server.try_to_say(UnidataIndication{.destination_sap = {6}, .updu = Bytes(1000)});
+    return true;
+  };
+  server.on_end = [this] { finish(); };
+  make_client([&](const Event& event) {
+    if (std::holds_alternative<event::Bound>(event)) {
+      for (std::size_t i = 0; i < kRequests; ++i) {
+        EXPECT_TRUE(client->request_unidata(hello(2000, Confirmation::none)).ok());
+      }
+    }
+    if (std::holds_alternative<event::Sent>(event) && ++sent == kRequests) {
+      client->stop();
+      server.read_on();
+    }
+  });
+  client->start();
+  io.run();
+  EXPECT_EQ(sent, kRequests);
+  EXPECT_EQ(arrived, kRequests);
+  EXPECT_EQ(seen.back(), Primitive{UnbindRequest{}});
+  EXPECT_TRUE(client->stopped());
 }
 
 TEST_F(ClientTest, goes_on_when_a_handler_has_thrown_and_the_application_runs_on) {

@@ -90,7 +90,10 @@ class TlsServer {
   void read(const std::shared_ptr<ssl::stream<tcp::socket>>& stream) {
     stream->async_read_some(
         asio::buffer(in_), [this, stream](const error_code& code, std::size_t size) {
-          if (code) return acceptor_.is_open() ? accept() : void();
+          if (code) {
+            stream->next_layer().close();
+            return acceptor_.is_open() ? accept() : void();
+          }
           framer_.push(ByteSpan(in_).first(size));
           while (const auto item = framer_.poll()) {
             const auto primitive = decode(std::get<Framer::Frame>(*item).body);
