@@ -6,6 +6,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <csignal>
 #include <iostream>
 #include <optional>
@@ -54,13 +55,16 @@ class Cat {
       : options_(options),
         input_(io),
         signals_(io, SIGINT, SIGTERM),
+        linger_(io),
         client_(io, options.client, std::random_device{}(),
                 [this](const sis::Event& event) { std::visit(*this, event); }) {}
 
   void start() {
     signals_.async_wait([this](const boost::system::error_code& code, int) {
-      if (!code)
-        leave(open_ > 0 ? kFailed : kOk, open_ > 0 ? "stopped with U_PDUs on the way" : "");
+      if (code) return;
+      if (open_ > 0) return leave(kFailed, "stopped with U_PDUs on the way");
+      if (lingering_) return leave(kFailed, "stopped with U_PDUs that may not have left");
+      leave(kOk, {});
     });
     client_.start();
   }
@@ -134,6 +138,7 @@ class Cat {
   template <typename Request>
   void submit(Request request) {
     ++open_;
+    may_wait_at_server_ = options_.linger.count() > 0;
     client_.async_send(std::move(request), [this](const sis::SendOutcome& outcome) {
       --open_;
       if (left_) return;
@@ -173,7 +178,15 @@ class Cat {
   }
 
   void finish_if_done() {
-    if (at_end_ && open_ == 0 && !options_.listen) leave(kOk, {});
+    if (!at_end_ || open_ > 0 || options_.listen) return;
+    if (!may_wait_at_server_) return leave(kOk, {});
+    // The server drops what it has not sent of a client that unbinds (A.2.1.2), and says nothing of
+    // data without ARQ.
+    lingering_ = true;
+    linger_.expires_after(options_.linger);
+    linger_.async_wait([this](const boost::system::error_code& code) {
+      if (!code) leave(kOk, {});
+    });
   }
 
   void fail(const char* what, std::string_view reason) {
@@ -186,6 +199,7 @@ class Cat {
     if (!why.empty()) std::cerr << "sis_cat: " << why << '\n';
     input_.cancel();
     signals_.cancel();
+    linger_.cancel();
     // Without it the unbind ends the link as well; that there is none is no fault here.
     if (options_.hard_link) (void)client_.request_hard_link_end(options_.hard_link->remote);
     client_.stop();
@@ -194,12 +208,15 @@ class Cat {
   const Options options_;
   Input input_;
   asio::signal_set signals_;
+  asio::steady_timer linger_;
   sis::Client client_;
   Bytes piece_;
   std::size_t open_ = 0;
   std::uint64_t received_ = 0;
   bool held_back_ = false;
   bool at_end_ = false;
+  bool may_wait_at_server_ = false;  // something sent without ARQ
+  bool lingering_ = false;
   bool left_ = false;
   int exit_code_ = kOk;
 };

@@ -11,6 +11,8 @@ namespace po = boost::program_options;
 
 namespace {
 
+constexpr std::uint32_t kLingerS = 60;
+
 /// Thrown by the readers below, and caught where the command line is read.
 struct Wrong {
   std::string what;
@@ -60,8 +62,12 @@ po::options_description sending_options() {
   add("mode,m", po::value<std::string>(), "arq or nonarq; default: nonarq to groups, arq to nodes");
   add("expedited,e", "as expedited data");
   add("confirm,c", po::value<std::string>(),
-      "none, node or client; default: node with ARQ, none without");
+      "node or client; default: node with ARQ; without ARQ there is none");
   add("repeats", po::value<int>()->default_value(0), "without ARQ: send so many times more, 0..15");
+  add("linger", po::value<std::uint32_t>(),
+      "without ARQ: stay so many s after the end of the input. The server DROPS what it has not "
+      "sent "
+      "by then, and nobody tells; default: --ttl if given, or 60");
   add("ttl", po::value<std::uint32_t>()->default_value(0),
       "time to live in s; 0: as the node says");
   add("priority", po::value<int>()->default_value(0), "0..15, larger first");
@@ -77,6 +83,9 @@ sis::Confirmation confirmation(const po::variables_map& given, bool arq) {
   for (const auto value : {Confirmation::none, Confirmation::node, Confirmation::client}) {
     if (wanted != sis::to_string(value)) continue;
     if (!arq && value != Confirmation::none) throw Wrong{"--confirm needs ARQ"};
+    // The server drops what it has not sent of a client that leaves, and only a confirmation says
+    // when that is.
+    if (arq && value == Confirmation::none) throw Wrong{"--confirm none would lose data with ARQ"};
     return value;
   }
   throw Wrong{"--confirm is none, node or client"};
@@ -102,6 +111,12 @@ void read_sending(const po::variables_map& given, Options& options) {
   const std::uint32_t ttl_s = given["ttl"].as<std::uint32_t>();
   if (ttl_s > 2 * sis::kTimeToLiveMax) throw Wrong{"--ttl is over 15 days"};
   options.ttl_units = (ttl_s + 1) / 2;
+  if (arq && given.count("linger")) throw Wrong{"--linger is for data without ARQ"};
+  if (!arq) {
+    const std::uint32_t unasked_s = ttl_s > 0 ? ttl_s : kLingerS;
+    options.linger = std::chrono::seconds(
+        given.count("linger") ? given["linger"].as<std::uint32_t>() : unasked_s);
+  }
 
   if (!given.count("hard-link")) return;
   if (to->group) throw Wrong{"a hard link has no group address"};

@@ -1,6 +1,7 @@
 // The command line of sis_cat.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,6 +26,8 @@ struct Options {
   bool expedited = false;
   std::uint32_t ttl_units = 0;  // of 2 s
   std::uint8_t priority = 0;
+  /// Without ARQ: how long to stay bound after the last U_PDU, for it to leave.
+  std::chrono::seconds linger{0};
   std::optional<sis::HardLink> hard_link;
 };
 

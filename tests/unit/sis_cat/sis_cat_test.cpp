@@ -89,14 +89,27 @@ TEST_F(SisCat, more_input_than_the_client_holds_at_once_arrives_whole) {
   EXPECT_EQ(octets, input.size());
 }
 
-TEST_F(SisCat, sends_to_groups_without_arq_and_ends_when_the_server_has_it) {
-  const Outcome outcome = run({"--to", "31.255.255.255", "--repeats", "2"}, "to all");
+TEST_F(SisCat, sends_to_groups_without_arq_and_ends_after_the_linger) {
+  const Outcome outcome =
+      run({"--to", "31.255.255.255", "--repeats", "2", "--linger", "1"}, "to all");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(std::get<BindRequest>(seen.at(0)).service.mode, TransmissionMode::nonarq);
   ASSERT_EQ(received.size(), 1u);
   EXPECT_EQ(received[0].destination, Address::all_stations());
   EXPECT_EQ(received[0].delivery,
             (DeliveryMode{.mode = TransmissionMode::nonarq, .retransmissions = 2}));
+}
+
+TEST_F(SisCat, stays_bound_without_arq_and_leaves_with_1_when_the_server_ends_that) {
+  on_primitive = [this, usual = on_primitive](const Primitive& primitive) {
+    usual(primitive);
+    if (std::holds_alternative<UnidataRequest>(primitive)) {
+      say(UnbindIndication{UnbindReason::preempted});
+    }
+  };
+  const Outcome outcome = run({"--to", "31.255.255.255", "--ttl", "600"}, "to all");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_NE(outcome.err.find("unbound"), std::string::npos) << outcome.err;
 }
 
 TEST_F(SisCat, sends_expedited_data_with_confirmation_by_the_client) {
@@ -182,7 +195,8 @@ TEST_F(SisCat, prints_its_options) {
   bp::ipstream out;
   EXPECT_EQ(bp::system(std::string(SIS_CAT), "--help", bp::std_out > out), 0);
   std::string text(std::istreambuf_iterator<char>(out), {});
-  for (const char* option : {"--listen", "--to", "--expedited", "--hard-link", "--confirm"}) {
+  for (const char* option :
+       {"--listen", "--to", "--expedited", "--hard-link", "--confirm", "--linger"}) {
     EXPECT_NE(text.find(option), std::string::npos) << option;
   }
 }
@@ -195,6 +209,8 @@ TEST_F(SisCat, leaves_with_2_when_an_argument_is_wrong) {
                                                     {"--listen", "--unknown"},
                                                     {"--to", "1.2.3.5", "--ttl", "1296001"},
                                                     {"--to", "1.2.3.5", "--mode", "best"},
+                                                    {"--to", "1.2.3.5", "--confirm", "none"},
+                                                    {"--to", "1.2.3.5", "--linger", "1"},
                                                     {"--to", "16.0.0.1", "--mode", "arq"},
                                                     {"--to", "16.0.0.1", "--confirm", "node"},
                                                     {"--to", "16.0.0.1", "--hard-link", "0"},
