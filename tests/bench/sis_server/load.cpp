@@ -130,7 +130,9 @@ class Load {
     begin_ = (began + options_.warm_up).time_since_epoch().count();
     const std::int64_t end = (began + options_.warm_up + options_.time).time_since_epoch().count();
     for (Peer& peer : peers_) {
-      for (std::size_t n = 0; !peer.echoes && n < options_.outstanding; ++n) request(peer);
+      for (std::size_t n = 0; !peer.echoes && n < options_.outstanding; ++n) {
+        request(peer, now_ns());
+      }
       flush(peer);
     }
     std::optional<double> cpu;
@@ -161,9 +163,8 @@ class Load {
     S5066_ASSERT(::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) == 0);
   }
 
-  /// Every message begins with the time it was sent.
-  void request(Peer& peer) {
-    const std::int64_t at = now_ns();
+  /// Every message begins with the time it was due, from which its latency counts.
+  void request(Peer& peer, std::int64_t at) {
     std::memcpy(message_.data(), &at, sizeof at);
     send(peer, requests_[peer.number], message_);
   }
@@ -194,14 +195,18 @@ class Load {
     ::epoll_ctl(epoll_, EPOLL_CTL_MOD, peer.fd, &event);
   }
 
-  // Clients take turns, each request in a send of its own.
+  // Clients take turns, each request in a send of its own. A late one is stamped as if it were in
+  // time, so that what held it up is not missing from its latency.
   void send_by_the_clock(std::int64_t began, std::int64_t now) {
     if (options_.per_second <= 0) return;
-    const double due = 1e-9 * static_cast<double>(now - began) * options_.per_second;
-    while (static_cast<double>(sent_) < due) {
-      Peer& peer = peers_[(sent_++ % options_.clients) * peers_.size() / options_.clients +
+    const auto due = [&] {
+      return began +
+             static_cast<std::int64_t>(1e9 * static_cast<double>(sent_) / options_.per_second);
+    };
+    for (; due() <= now; ++sent_) {
+      Peer& peer = peers_[(sent_ % options_.clients) * peers_.size() / options_.clients +
                           peers_.size() / options_.clients - 1];
-      request(peer);
+      request(peer, due());
       flush(peer);
     }
   }
@@ -242,7 +247,7 @@ class Load {
     const std::int64_t now = now_ns();
     if (at >= begin_) result_.latencies_us.push_back(1e-3 * static_cast<double>(now - at));
     if (now >= begin_) ++result_.round_trips;
-    if (options_.outstanding > 0) request(peer);
+    if (options_.outstanding > 0) request(peer, now);
     return true;
   }
   ByteSpan message_in(ByteSpan body) const { return body.last(message_.size()); }
