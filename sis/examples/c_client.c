@@ -1,10 +1,13 @@
 /* Sends one U_PDU from C and tells how it ended: `c_client HOST PORT SAP DESTINATION TEXT`. Ends
-   with 0 when the other node has confirmed it. */
+   with 0 when the other node has confirmed it, with 1 also when there is no server after a few
+   attempts. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sis/c/s5066_sis.h"
+
+enum { ATTEMPTS_MAX = 3 };
 
 static int send_text(s5066_sis* client, uint32_t destination, uint8_t sap, const char* text,
                      uint64_t* id) {
@@ -28,6 +31,7 @@ int main(int argc, char** argv) {
   s5066_sis* client = NULL;
   uint32_t destination = 0;
   uint64_t id = 0;
+  int attempts = 0;
   int result;
   int code = 1;
 
@@ -49,6 +53,7 @@ int main(int argc, char** argv) {
     if (event.kind == S5066_SIS_BOUND && id == 0) {
       if (send_text(client, destination, config.sap, argv[5], &id) != S5066_SIS_OK) break;
     }
+    if (event.kind == S5066_SIS_LOST && ++attempts == ATTEMPTS_MAX) break;
     if (event.kind == S5066_SIS_DATA) {
       printf("%.*s\n", (int)event.size, (const char*)event.data);
     }

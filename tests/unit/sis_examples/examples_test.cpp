@@ -89,5 +89,11 @@ TEST_F(Examples, the_c_client_sends_a_text_and_waits_for_its_confirmation) {
   EXPECT_EQ(outcome.out, "bound mtu=100\nconfirmed request=1\n");
 }
 
+TEST_F(Examples, the_c_client_gives_up_when_no_server_answers) {
+  const Outcome outcome = run(C_CLIENT, {"127.0.0.1", "1", "6", "1.2.3.5", "hello"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_NE(outcome.out.find("lost"), std::string::npos) << outcome.out;
+}
+
 }  // namespace
 }  // namespace s5066::sis
