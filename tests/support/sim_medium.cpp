@@ -68,6 +68,13 @@ void Medium::start(std::size_t station, modem::TransmitBurst command) {
   check_frames(*burst);
   self.sending = burst;
   ++bursts_;
+  for (const Station& other : stations_) {
+    if (!other.sending || other.sending == burst) continue;
+    for (Burst* met : {burst.get(), other.sending.get()}) {
+      if (!met->collided) ++bursts_collided_;
+      met->collided = true;
+    }
+  }
   self.deliver(modem::TransmitStarted{now, burst->command.id});
 
   for (std::size_t other = 0; other < stations_.size(); ++other) {
@@ -128,7 +135,7 @@ void Medium::preamble_heard(std::size_t listener, const std::shared_ptr<Burst>& 
   auto reception = std::make_shared<Reception>();
   reception->burst = burst;
   reception->octets = burst->command.bytes;
-  damage(*reception);
+  damage(listener, *reception);
   if (rng_.chance(options_.fades_per_burst)) {
     reception->fades_at = burst->data_start +
                           from_seconds(to_seconds(burst->end - burst->data_start) * rng_.uniform());
@@ -145,9 +152,24 @@ void Medium::preamble_heard(std::size_t listener, const std::shared_ptr<Burst>& 
   }
 }
 
-void Medium::damage(Reception& reception) {
+// Runs have geometric lengths, and so have the gaps between them (Gilbert's channel).
+bool Medium::lost(std::size_t listener, double probability) {
+  if (options_.loss_run <= 1 || probability <= 0 || probability >= 1) {
+    return rng_.chance(probability);
+  }
+  bool& losing = stations_[listener].losing;
+  const double begins = probability / (1 - probability) / options_.loss_run;
+  losing = losing ? !rng_.chance(1 / options_.loss_run) : rng_.chance(begins);
+  return losing;
+}
+
+void Medium::damage(std::size_t listener, Reception& reception) {
+  const double factor = listener == 0 ? options_.loss_factor_first : 1;
   for (const Frame& frame : reception.burst->frames) {
-    const bool hit = rng_.chance(options_.frame_loss);
+    const int type = reception.octets[frame.begin + 2] >> 4;
+    const bool data = type == 0 || type == 2 || type == 4 || type == 7 || type == 8;
+    const double probability = options_.frame_loss + (data ? options_.data_loss : 0);
+    const bool hit = lost(listener, std::min(1.0, factor * probability));
     reception.damaged.push_back(hit);
     if (!hit) continue;
     const auto bits = static_cast<std::uint32_t>(8 * (frame.end - frame.begin));

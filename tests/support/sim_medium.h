@@ -17,6 +17,9 @@ namespace s5066::sim {
 
 struct MediumOptions {
   double frame_loss = 0;         // a D_PDU has a wrong bit somewhere, for each listener
+  double data_loss = 0;          // the same, only of D_PDUs with a segment
+  double loss_run = 1;           // mean number of D_PDUs lost in a row, where above 1
+  double loss_factor_first = 1;  // losses are so many times as likely at the first station
   double missed_sync = 0;        // a listener does not notice a burst at all
   double fades_per_burst = 0;    // the carrier is lost in mid-burst, for each listener
   double flickers_per_hour = 0;  // a carrier that is none, for each station
@@ -44,7 +47,10 @@ class Medium final : public Air {
 
   const MediumFaults& faults() const { return faults_; }
   std::uint64_t bursts() const { return bursts_; }
+  /// Times a listener lost something because two sent.
   std::uint64_t collisions() const { return collisions_; }
+  /// Transmissions during which somebody else sent.
+  std::uint64_t bursts_collided() const { return bursts_collided_; }
   /// Time during which a station was keyed.
   Duration keyed_time(std::size_t station) const { return stations_[station].keyed_time; }
 
@@ -61,6 +67,7 @@ class Medium final : public Air {
     Instant data_start{};
     Instant end{};
     bool over = false;
+    bool collided = false;
   };
   /// One listener's view of one burst.
   struct Reception {
@@ -77,6 +84,7 @@ class Medium final : public Air {
     std::shared_ptr<Burst> sending;
     std::shared_ptr<Reception> hearing;
     Duration keyed_time{};
+    bool losing = false;  // in a run of losses
   };
 
   void start(std::size_t station, modem::TransmitBurst command);
@@ -86,7 +94,8 @@ class Medium final : public Air {
   void block_heard(std::size_t listener, const std::shared_ptr<Reception>& reception,
                    std::size_t block);
   void lose(std::size_t listener);
-  void damage(Reception& reception);
+  void damage(std::size_t listener, Reception& reception);
+  bool lost(std::size_t listener, double probability);
   void check_frames(const Burst& burst);
   void schedule_flicker(std::size_t station);
 
@@ -97,6 +106,7 @@ class Medium final : public Air {
   MediumFaults faults_;
   std::uint64_t bursts_ = 0;
   std::uint64_t collisions_ = 0;
+  std::uint64_t bursts_collided_ = 0;
 };
 
 }  // namespace s5066::sim

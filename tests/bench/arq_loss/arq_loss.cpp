@@ -1,0 +1,114 @@
+// What frame losses leave of bulk ARQ: the rates, interleavers, segment lengths and losses of a
+// Monte Carlo model of selective repeat with acknowledgements that always arrive. Losses are of
+// D_PDUs with data, each for itself; with --run N they come N in a row on average.
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "tests/bench/common/arguments.h"
+#include "tests/support/sim_world.h"
+
+namespace s5066 {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t kHeadersOfUpdu = 1 + 5;
+constexpr std::array kLosses = {0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5};
+
+struct Row {
+  modem::Mode mode;
+  std::size_t segment_octets;
+  std::array<int, 7> model_window_128;  // percent of the line rate
+  std::array<int, 7> model_unlimited;
+};
+
+constexpr auto kMs110a = modem::Waveform::ms110a;
+constexpr auto k4539 = modem::Waveform::stanag4539;
+constexpr auto kShort = modem::Interleaver::short_;
+constexpr auto kLong = modem::Interleaver::long_;
+constexpr std::array kRows = {
+    Row{{kMs110a, 1200, kShort}, 200, {87, 86, 82, 77, 68, 59, 42}, {87, 86, 83, 78, 70, 61, 44}},
+    Row{{kMs110a, 2400, kShort}, 200, {86, 84, 79, 74, 65, 56, 39}, {87, 86, 83, 79, 70, 61, 44}},
+    Row{{kMs110a, 2400, kShort}, 400, {91, 90, 86, 81, 71, 62, 44}, {91, 91, 87, 82, 73, 64, 46}},
+    Row{{kMs110a, 2400, kLong}, 400, {78, 76, 70, 65, 55, 47, 32}, {78, 78, 74, 70, 63, 55, 39}},
+    Row{{k4539, 4800, kShort}, 400, {89, 87, 81, 76, 66, 57, 40}, {91, 90, 87, 82, 73, 64, 46}},
+    Row{{k4539, 4800, kLong}, 1023, {87, 86, 81, 76, 66, 57, 39}, {87, 86, 82, 78, 69, 61, 43}},
+    Row{{k4539, 9600, kShort}, 200, {75, 69, 61, 55, 46, 39, 26}, {87, 86, 82, 78, 69, 61, 43}},
+    Row{{k4539, 9600, kShort}, 400, {85, 81, 74, 69, 59, 50, 34}, {91, 90, 87, 82, 73, 64, 46}},
+    Row{{k4539, 9600, kShort}, 1023, {93, 91, 86, 80, 70, 61, 42}, {94, 93, 89, 85, 75, 66, 47}},
+    Row{{k4539, 9600, kLong}, 1023, {86, 81, 73, 67, 57, 48, 33}, {87, 86, 83, 78, 70, 61, 44}},
+};
+
+double share_of_line(const Row& row, double loss, double run) {
+  constexpr int kTransmissionsFirst = 6;
+  constexpr int kTransmissionsMeasured = 60;
+  const std::size_t cpdu = 2046 / row.segment_octets * row.segment_octets;
+  NodeConfig node;
+  node.dts.segment_octets = row.segment_octets;
+  sim::World world(
+      1, {.medium = {.data_loss = loss, .loss_run = run}, .mode = row.mode, .node = node});
+  auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::node);
+  auto& bravo = world.add_client(1, SapId{5}, sis::Confirmation::node);
+  world.run_for(10s);
+  // What a broken link took with it comes back rejected and is no longer under way.
+  const auto under_way = [&] {
+    return std::count_if(alpha.sent().begin(), alpha.sent().end(),
+                         [](const auto& sent) { return sent.confirms + sent.rejects == 0; });
+  };
+  int transmissions = 0;
+  bool transmitting = false;
+  std::size_t begin_updus = 0;
+  Instant begin{};
+  while (transmissions < kTransmissionsFirst + kTransmissionsMeasured) {
+    while (!alpha.flow_off() && under_way() < 400) {
+      world.send(alpha, 1, cpdu - kHeadersOfUpdu, 24h);
+    }
+    world.run_for(50ms);
+    const bool now_transmitting = world.node(0).status().transmitting;
+    if (now_transmitting && !transmitting && ++transmissions == kTransmissionsFirst) {
+      begin = world.now();
+      begin_updus = bravo.received().size();
+    }
+    transmitting = now_transmitting;
+  }
+  const auto octets = static_cast<double>((bravo.received().size() - begin_updus) * cpdu);
+  return 8 * octets / to_seconds(world.now() - begin) / row.mode.rate_bps;
+}
+
+/// How many of a hundred U_PDUs arrive within a day when so many of all D_PDUs are lost.
+std::size_t delivered(double loss) {
+  sim::World world(1, {.medium = {.frame_loss = loss}});
+  auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::node);
+  auto& bravo = world.add_client(1, SapId{5}, sis::Confirmation::node);
+  for (int i = 0; i < 100; ++i) world.send(alpha, 1, 1000, 48h);
+  world.run_for(24h);
+  return bravo.received().size();
+}
+
+}  // namespace
+}  // namespace s5066
+
+int main(int argc, char** argv) {
+  using namespace s5066;
+  const bench::Arguments arguments(argc, argv, {"run"}, {"json", "quick"});
+  const double run = arguments.number("run", 1);
+  const bool json = arguments.has("json");
+  for (const Row& row : kRows) {
+    if (arguments.has("quick") && row.segment_octets != 400) continue;
+    for (std::size_t i = 0; i < kLosses.size(); ++i) {
+      const double share = share_of_line(row, kLosses[i], run);
+      std::printf(
+          json ? "{\"mode\":\"%s\",\"segment_octets\":%zu,\"loss\":%.2f,\"run\":%.0f,"
+                 "\"share_of_line\":%.3f,\"model_window_128\":%.2f,\"model_unlimited\":%.2f}\n"
+               : "%-15s n %4zu  loss %.2f  run %.0f  %.3f of line rate (model %.2f, "
+                 "without a window %.2f)\n",
+          to_string(row.mode).c_str(), row.segment_octets, kLosses[i], run, share,
+          row.model_window_128[i] / 100.0, row.model_unlimited[i] / 100.0);
+      std::fflush(stdout);
+    }
+  }
+  std::printf(json ? "{\"loss\":0.8,\"sent\":100,\"delivered\":%zu}\n"
+                   : "of 100 U_PDUs with 80 %% of all D_PDUs lost: %zu delivered\n",
+              delivered(0.8));
+}
