@@ -2,6 +2,8 @@
 
 #include <google/protobuf/util/json_util.h>
 
+#include <algorithm>
+
 #include "config/proto/control.pb.h"
 #include "s5066d/base/assert.h"
 
@@ -44,6 +46,23 @@ void fill(const ClientStatus& from, proto::ClientStatus& to) {
   to.set_queued_octets(number(from.queued_octets));
 }
 
+// The rank is that of the client's bind, which a hard link does not outlive.
+void fill(const sap::HardLinkInfo& from, const std::vector<ClientStatus>& clients,
+          proto::HardLinkStatus& to) {
+  to.set_peer(to_string(from.peer));
+  to.set_state(std::string(sap::to_string(from.state)));
+  to.set_type(static_cast<std::uint32_t>(from.type));
+  to.set_priority(from.priority);
+  to.set_we_called(from.we_called);
+  to.set_remote_sap(from.remote_sap.value);
+  const auto client = std::find_if(clients.begin(), clients.end(),
+                                   [&](const auto& c) { return from.client == c.id; });
+  if (client == clients.end()) return;
+  to.mutable_client()->set_id(client->id.value);
+  to.mutable_client()->set_sap(client->sap.value);
+  to.mutable_client()->set_rank(client->rank);
+}
+
 void fill(const modem::Worker::Stats& from, proto::ModemStatus& to) {
   to.set_blocks(number(from.blocks));
   to.set_samples_dropped(number(from.samples_dropped));
@@ -68,6 +87,9 @@ std::string to_json(const DaemonStatus& from) {
   to.set_channel_busy(from.node.channel_busy);
   for (const LinkStatus& link : from.node.links) fill(link, from.now, *to.add_links());
   for (const ClientStatus& client : from.node.clients) fill(client, *to.add_clients());
+  for (const auto& link : from.node.hard_links) {
+    fill(link, from.node.clients, *to.add_hard_links());
+  }
   fill(from.modem, *to.mutable_modem());
   return json_of(to);
 }

@@ -1,0 +1,57 @@
+#include "config/control_json.h"
+
+#include <google/protobuf/util/json_util.h>
+#include <gtest/gtest.h>
+
+#include "config/proto/control.pb.h"
+
+namespace s5066::config {
+namespace {
+
+proto::Status parsed(const DaemonStatus& status) {
+  proto::Status read;
+  EXPECT_TRUE(google::protobuf::util::JsonStringToMessage(to_json(status), &read).ok());
+  return read;
+}
+
+TEST(ControlJson, the_status_shows_each_hard_link_with_its_client) {
+  DaemonStatus status;
+  status.node.clients = {{.id = ClientId{7}, .bound = true, .sap = SapId{3}, .rank = 9}};
+  status.node.hard_links = {{.peer = Address{0x01020305},
+                             .state = sap::HardLinkState::requesting,
+                             .type = sis::HardLinkType::full_bandwidth,
+                             .priority = 2,
+                             .we_called = true,
+                             .client = ClientId{7},
+                             .local_sap = SapId{3},
+                             .remote_sap = SapId{4}}};
+  const proto::Status read = parsed(status);
+  ASSERT_EQ(read.hard_links_size(), 1);
+  const proto::HardLinkStatus& link = read.hard_links(0);
+  EXPECT_EQ(link.peer(), to_string(Address{0x01020305}));
+  EXPECT_EQ(link.state(), "requesting");
+  EXPECT_EQ(link.type(), 2u);
+  EXPECT_EQ(link.priority(), 2u);
+  EXPECT_TRUE(link.we_called());
+  EXPECT_EQ(link.remote_sap(), 4u);
+  ASSERT_TRUE(link.has_client());
+  EXPECT_EQ(link.client().id(), 7u);
+  EXPECT_EQ(link.client().sap(), 3u);
+  EXPECT_EQ(link.client().rank(), 9u);
+}
+
+TEST(ControlJson, a_peers_hard_link_for_all_clients_names_none) {
+  DaemonStatus status;
+  status.node.clients = {{.id = ClientId{7}, .bound = true, .sap = SapId{3}, .rank = 9}};
+  status.node.hard_links = {{.peer = Address{0x01020305},
+                             .state = sap::HardLinkState::active,
+                             .type = sis::HardLinkType::partial_bandwidth,
+                             .remote_sap = SapId{4}}};
+  const proto::Status read = parsed(status);
+  ASSERT_EQ(read.hard_links_size(), 1);
+  EXPECT_FALSE(read.hard_links(0).has_client());
+  EXPECT_EQ(read.hard_links(0).type(), 1u);
+}
+
+}  // namespace
+}  // namespace s5066::config
