@@ -6,6 +6,12 @@
 #include "s5066d/base/deadline_table.h"
 
 namespace s5066::sap {
+namespace {
+
+constexpr sis::SubnetAvailability kShutOut{sis::NodeStatus::receive_only,
+                                           sis::AvailabilityReason::higher_priority_link};
+
+}  // namespace
 
 ClientTable::ClientTable(const Config& config, Outbox& outbox, Counters& counters, TraceSink& trace)
     : config_(config),
@@ -125,13 +131,17 @@ void ClientTable::control_flow(Instant now, ClientId id, Client& client,
   }
 }
 
-void ClientTable::announce(const sis::SubnetAvailability& availability) {
+void ClientTable::announce(const Availability& availability) {
   if (!std::exchange(news_for_some_, false) && announced_ == availability) return;
   announced_ = availability;
   for (auto& [id, client] : clients_) {
-    if (binding(id) == nullptr || client.told == availability) continue;
-    client.told = availability;
-    outbox_.send(id, availability);
+    const Binding* bound = binding(id);
+    if (bound == nullptr) continue;
+    const bool shut_out = availability.reserved_for && *availability.reserved_for != bound->sap;
+    const auto& news = shut_out && availability.node == kNormal ? kShutOut : availability.node;
+    if (client.told == news) continue;
+    client.told = news;
+    outbox_.send(id, news);
   }
 }
 

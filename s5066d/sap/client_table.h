@@ -65,8 +65,15 @@ class ClientTable {
   std::vector<ClientId> watch_all(Instant now);
   /// For those whose room has changed since the last call.
   void control_flow(Instant now, StorageLedger& ledger);
+  /// What the clients are to know of the node's state.
+  struct Availability {
+    sis::SubnetAvailability node = kNormal;
+    /// A hard link of this SAP's holds the channel, and others can only receive.
+    std::optional<SapId> reserved_for;
+    friend bool operator==(const Availability&, const Availability&) = default;
+  };
   /// S_SUBNET_AVAILABILITY to each bound client that was told otherwise before (A.2.1.26).
-  void announce(const sis::SubnetAvailability& availability);
+  void announce(const Availability& availability);
   /// Perhaps too early, where a client has been heard since it was computed.
   std::optional<Instant> next_deadline() const { return watch_changed_ ? earliest() : next_watch_; }
 
@@ -84,7 +91,7 @@ class ClientTable {
   // concerns all is kept from the last time.
   std::optional<Instant> next_watch_;  // no client is due before
   bool watch_changed_ = false;         // … unless one has changed
-  sis::SubnetAvailability announced_ = kNormal;
+  Availability announced_;
   bool news_for_some_ = false;  // a client is bound that was not told of it
 };
 

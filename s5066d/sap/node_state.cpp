@@ -42,7 +42,7 @@ void SubnetworkInterface::on_modem_state(Instant now, bool working) {
 // STANDARD: the contents are implementation-dependent. In a broadcast session nothing that a peer
 // sends acknowledges anything, so clients are told that the node only transmits, although it still
 // hears non-ARQ data. Of a broadcast-only node that is the ordinary state and no news.
-sis::SubnetAvailability SubnetworkInterface::availability() const {
+sis::SubnetAvailability SubnetworkInterface::node_availability() const {
   using sis::AvailabilityReason;
   using sis::NodeStatus;
   if (!modem_works_) return {NodeStatus::off, AvailabilityReason::unspecified};
@@ -50,6 +50,18 @@ sis::SubnetAvailability SubnetworkInterface::availability() const {
   const bool for_good = config_.broadcast_only;
   if (broadcast_ && !for_good) return {NodeStatus::transmit_only, AvailabilityReason::unspecified};
   return ClientTable::kNormal;
+}
+
+// A.2.1.26, A.1.1.2.2, A.1.1.2.3: only Types 1 and 2 shut anybody out, and a Type 1 of the peer's
+// is for all clients here.
+ClientTable::Availability SubnetworkInterface::availability() const {
+  ClientTable::Availability now{.node = node_availability(), .reserved_for = std::nullopt};
+  for (const HardLinkInfo& link : hard_links_.links()) {
+    const bool for_one = link.type == sis::HardLinkType::full_bandwidth ||
+                         (link.type == sis::HardLinkType::partial_bandwidth && link.we_called);
+    if (for_one && link.state == HardLinkState::active) now.reserved_for = link.local_sap;
+  }
+  return now;
 }
 
 Result<void> SubnetworkInterface::request_sap_open(Instant now, SapId sap, bool open) {

@@ -141,7 +141,8 @@ class SubnetworkInterface {
 
   // Before actions are handed out. Not with each event: when a link ends, its U_PDUs come back one
   // by one and the news about the link among them.
-  sis::SubnetAvailability availability() const;
+  sis::SubnetAvailability node_availability() const;
+  ClientTable::Availability availability() const;
   void touch(Instant now);
   void settle(Instant now);
 

@@ -55,6 +55,46 @@ class Bearing : public InterfaceFixture {
   }
 };
 
+// A.2.1.26(1) A.1.1.2.2(1)-(3) A.1.1.2.3(1)-(3)
+TEST_F(Bearing, a_client_is_told_when_anothers_hard_link_shuts_it_out_and_when_that_ends) {
+  for (const unsigned type : {1u, 2u}) {
+    SCOPED_TRACE(type);
+    restart();
+    const ClientId owner = bind(3, Confirmation::none);
+    const ClientId other = bind(6, Confirmation::none);
+    give(owner, sis::HardLinkEstablish{link(type, kPeer)});
+    exclusive(kPeer);
+    EXPECT_EQ(sent<sis::SubnetAvailability>(other), 0u);  // not while it is being asked for
+    hear_from(kPeer, HardLinkConfirm{});
+    const sis::SubnetAvailability shut_out{sis::NodeStatus::receive_only,
+                                           sis::AvailabilityReason::higher_priority_link};
+    ASSERT_EQ(sent<sis::SubnetAvailability>(other), 1u);
+    EXPECT_EQ(last<sis::SubnetAvailability>(other), shut_out);
+    const ClientId late = bind(7, Confirmation::none);
+    EXPECT_EQ(sent<sis::SubnetAvailability>(late), 1u);
+    core->on_client_closed(now, owner);
+    hear_from(kPeer, HardLinkTerminateConfirm{});
+    break_exclusive(kPeer);
+    ASSERT_EQ(sent<sis::SubnetAvailability>(other), 2u);
+    EXPECT_EQ(last<sis::SubnetAvailability>(other), ClientTable::kNormal);
+    EXPECT_EQ(sent<sis::SubnetAvailability>(late), 2u);
+    EXPECT_EQ(sent<sis::SubnetAvailability>(owner), 0u);
+  }
+}
+
+// A.2.1.26(1) A.1.1.2.1(1)-(4) A.1.1.2.2(1)-(3)
+TEST_F(Bearing, nobody_is_told_so_by_a_link_that_all_may_use) {
+  const ClientId owner = bind(3, Confirmation::none);
+  const ClientId other = bind(6, Confirmation::none);
+  up(owner, 0);
+  EXPECT_EQ(sent<sis::SubnetAvailability>(other), 0u);
+  restart();
+  const ClientId local = bind(6, Confirmation::none);
+  be_called(1);
+  EXPECT_EQ(core->hard_links().front().state, HardLinkState::active);
+  EXPECT_EQ(sent<sis::SubnetAvailability>(local), 0u);
+}
+
 // A.1.1.2.1(1)-(4)
 TEST_F(Bearing, a_type_0_carries_everybody_to_its_peer) {
   const ClientId owner = bind(3, Confirmation::none);
