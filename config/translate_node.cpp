@@ -135,6 +135,7 @@ void translate_soft_links(const proto::SoftLinks& from, sap::LinkConfig& to) {
   if (from.has_sessions_max()) to.soft_links_max = from.sessions_max();
   if (from.has_idle_timeout_s()) to.idle_timeout = s(from.idle_timeout_s());
   if (from.has_session_max_s()) to.session_max = s(from.session_max_s());
+  if (from.has_drain_max_s()) to.drain_max = s(from.drain_max_s());
   if (from.has_called_minimum_s()) to.called_minimum = s(from.called_minimum_s());
   if (from.has_call_retry_wait_s()) to.call_retry_wait = s(from.call_retry_wait_s());
   if (from.has_call_retry_wait_max_s()) to.call_retry_wait_max = s(from.call_retry_wait_max_s());

@@ -153,9 +153,12 @@ void LinkManager::plan(Instant now, std::span<const PeerLoad> loads, bool may_ca
     }
     if (!found) break;
   }
-  if (in_line.empty()) {
-    for (auto& [peer, session] : sessions_) {
-      if (session.state == State::draining) change_state(session, State::up);
+  for (auto& [peer, session] : sessions_) {
+    if (session.state != State::draining) continue;
+    if (in_line.empty()) {
+      change_state(session, State::up);
+    } else {
+      end_long_drain(now, peer, session);
     }
   }
   forget_quiet_peers(now, loads);
@@ -233,6 +236,15 @@ bool LinkManager::give_way(Instant now, Address peer, Session& session, const Pe
     close(peer, session, cas::BreakReason::higher_layer_request);
   }
   return true;
+}
+
+// A.1.1.1(5), (6): at a low rate what was handed down would take hours. What the peer has not
+// acknowledged by then comes back and is queued again, and it was no failed attempt.
+void LinkManager::end_long_drain(Instant now, Address peer, Session& session) {
+  const Instant ends_at = session.gave_way_at + config_.drain_max;
+  if (now < ends_at) return look_again_at(ends_at);
+  session.progressed = true;
+  close(peer, session, cas::BreakReason::higher_layer_request);
 }
 
 // What is left of a session without link or data is the wait before the next call.

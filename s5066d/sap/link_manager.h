@@ -74,7 +74,7 @@ class LinkManager {
     down,      // no session; kept while a wait before the next call runs
     calling,   // link requested
     up,        // data may be given to it
-    draining,  // another node's turn: what is outstanding is finished first
+    draining,  // another node's turn: what is outstanding is finished first, within drain_max
     closing,   // break requested
     taken,     // no session: the link is a hard link's
   };
@@ -87,7 +87,7 @@ class LinkManager {
     unsigned failures = 0;   // calls that failed in a row
     unsigned fruitless = 0;  // links that were forgotten in a row and got nothing through
     Instant call_not_before{};
-    Instant gave_way_at{};                 // to another node, and not called since
+    Instant gave_way_at{};                 // when it last began to make way for another node
     std::optional<Instant> waiting_since;  // for a session
   };
 
@@ -100,6 +100,7 @@ class LinkManager {
   Instant idle_ends_at(const Session& session) const;
   std::vector<const PeerLoad*> callable(Instant now, std::span<const PeerLoad> loads);
   bool is_out_of_patience(Instant now, const Session& session) const;
+  void end_long_drain(Instant now, Address peer, Session& session);
   bool give_way(Instant now, Address peer, Session& session, const PeerLoad& load,
                 std::uint8_t priority);
   void forget_quiet_peers(Instant now, std::span<const PeerLoad> loads);

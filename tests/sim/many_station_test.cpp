@@ -65,6 +65,36 @@ TEST(ManyStations, a_call_gets_through_beside_bulk_data_for_another_station) {
   }
 }
 
+// Goal:   at 75 bit/s, where what is handed down for one station would take hours, another has its
+//         turn when the session's maximum and its drain time are over, and nothing is lost by that.
+// A.1.1.1(5),(6)
+TEST(ManyStations, at_the_lowest_rate_a_session_ends_at_its_drain_time_and_loses_nothing) {
+  for (const sim::Seed seed : sim::seeds(10)) {
+    SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));
+    sim::WorldOptions options{.stations = 3, .medium = {.frame_loss = 0.05}};
+    options.mode.rate_bps = 75;
+    options.node.sap.links.soft_links_max = 1;
+    sim::World world(seed, options);
+    auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::node);
+    world.add_client(1, SapId{5}, sis::Confirmation::node);
+    auto& charlie = world.add_client(2, SapId{5}, sis::Confirmation::node);
+    for (int i = 0; i < 20; ++i) world.send(alpha, 1, 2000, 72h);
+    world.run_for(30s);
+    world.send(alpha, 2, 50, 72h);
+    const auto& links = options.node.sap.links;
+    world.run_for(links.session_max + links.drain_max - 30s);
+    EXPECT_EQ(charlie.received().size(), 0u);
+    // The transmission that runs, the end of one link and the next call, some of it lost.
+    world.run_for(20min);
+    EXPECT_EQ(charlie.received().size(), 1u);
+    EXPECT_GT(world.unreported(), 10u);
+    world.run_for(24h);
+    EXPECT_EQ(world.unreported(), 0u);
+    EXPECT_EQ(world.delivery_faults(), "");
+    for (const auto& sent : alpha.sent()) EXPECT_EQ(sent.confirms, 1u);
+  }
+}
+
 // Goal:   two stations with much to say do not shut out the rest of the frequency.
 // Accept: the third station's call gets through in most worlds. Not in all: a station that keyed at
 //         the same moment as another has missed its preamble and cannot know that it still sends.

@@ -111,6 +111,48 @@ TEST_F(Links, a_busy_session_gives_way_after_its_maximum_and_finishes_what_is_ou
   EXPECT_EQ(calls.back(), kPeer);
 }
 
+// A.1.1.1(5),(6)
+TEST_F(Links, what_is_out_at_the_end_of_the_drain_time_is_queued_again_and_not_given_up) {
+  config.links.soft_links_max = 1;
+  config.attempts_max = 1;  // one failed attempt would be the end of it
+  restart();
+  const ClientId client = bind(3, Confirmation::node);
+  for (int i = 0; i < 3; ++i) give(client, request(kPeer, Bytes(2000)));
+  make(kPeer);
+  ASSERT_EQ(spdus.size(), 3u);
+  wait(config.links.session_max);
+  give(client, request(kOther, Bytes{2}));  // now, long after the maximum, somebody waits
+  wait(config.links.drain_max - nanoseconds(1));
+  EXPECT_TRUE(breaks.empty());
+  wait(nanoseconds(1));
+  EXPECT_EQ(breaks, std::vector{kPeer});
+  lose(kPeer, cas::LinkEnd::by_us);
+  EXPECT_EQ(calls.back(), kOther);
+  make(kOther);
+  confirm(3);
+  lose(kOther, cas::LinkEnd::by_us);
+  EXPECT_EQ(calls.back(), kPeer);
+  make(kPeer);
+  ASSERT_EQ(spdus.size(), 7u);
+  for (std::size_t i = 4; i < 7; ++i) confirm(i);
+  EXPECT_EQ(sent<sis::UnidataRequestConfirm>(client), 4u);
+  EXPECT_EQ(sent<sis::UnidataRequestRejected>(client), 0u);
+}
+
+TEST_F(Links, a_session_that_nobody_waits_for_any_more_is_not_ended_by_its_drain_time) {
+  config.links.soft_links_max = 1;
+  restart();
+  const ClientId client = bind(3, Confirmation::none);
+  give(client, request(kPeer, Bytes(2000)));
+  make(kPeer);
+  wait(config.links.session_max);
+  sis::UnidataRequest brief = request(kOther, Bytes{2});
+  brief.time_to_live = 1;  // two seconds
+  give(client, brief);
+  wait(config.links.drain_max);
+  EXPECT_TRUE(breaks.empty());
+}
+
 TEST_F(Links, a_session_with_more_urgent_data_does_not_give_way) {
   config.links.soft_links_max = 1;
   config.link_outstanding_octets_max = 2100;
