@@ -58,7 +58,8 @@ void check_sis(const Section& sis, const NodeSetup& setup) {
   }
 }
 
-void check_subnet_access(const Section& access, const sap::Config& setup) {
+void check_subnet_access(const Section& access, const NodeConfig& node) {
+  const sap::Config& setup = node.sap;
   const Section links = access.nested("soft_links");
   if (setup.links.call_retry_wait > setup.links.call_retry_wait_max) {
     links.complain("call_retry_wait_s", "above call_retry_wait_max_s");
@@ -74,6 +75,9 @@ void check_subnet_access(const Section& access, const sap::Config& setup) {
   const Section queue = access.nested("queue");
   if (setup.queue.flow_on_percent >= setup.queue.flow_off_percent) {
     queue.complain("flow_on_percent", "must be below flow_off_percent");
+  }
+  if (node.clients_max * setup.queue.client_updus_reserved > setup.queue.updus_max) {
+    queue.complain("client_updus_reserved", "above updus_max where clients_max clients have it");
   }
   if (setup.queue.client_octets_reserved > setup.queue.client_octets_max) {
     queue.complain("client_octets_reserved", "above client_octets_max");
@@ -104,7 +108,7 @@ void check_data_transfer(const Section& transfer, const dts::Config& setup) {
 void find_contradictions(const Section& node, const NodeSetup& setup) {
   check_sis(node.nested("sis"), setup);
   check_data_transfer(node.nested("data_transfer"), setup.node.dts);
-  check_subnet_access(node.nested("subnet_access"), setup.node.sap);
+  check_subnet_access(node.nested("subnet_access"), setup.node);
 }
 
 void find_contradictions(const Section& relay, const file_relay::RelayConfig& setup) {

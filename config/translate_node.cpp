@@ -156,6 +156,8 @@ void translate_queue(const proto::Queue& from, sap::QueueConfig& to) {
   if (from.has_client_updus_max()) to.client_updus_max = from.client_updus_max();
   if (from.has_client_octets_reserved()) to.client_octets_reserved = from.client_octets_reserved();
   if (from.has_lent_octets_max()) to.lent_octets_max = from.lent_octets_max();
+  if (from.has_updus_max()) to.updus_max = from.updus_max();
+  if (from.has_client_updus_reserved()) to.client_updus_reserved = from.client_updus_reserved();
   if (from.has_flow_off_percent()) to.flow_off_percent = from.flow_off_percent();
   if (from.has_flow_on_percent()) to.flow_on_percent = from.flow_on_percent();
   if (from.has_fair_turn()) to.fair_turn = from.fair_turn();

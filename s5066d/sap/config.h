@@ -48,6 +48,10 @@ struct QueueConfig {
   std::size_t client_updus_max = 1024;
   std::size_t client_octets_reserved = 128 * 1024;
   std::size_t lent_octets_max = 2 * 1024 * 1024;
+  /// The same in number: of all clients together, and of that what each owns. The shares of
+  /// bound_clients_max clients fit in.
+  std::size_t updus_max = 8192;
+  std::size_t client_updus_reserved = 64;
   /// S_DATA_FLOW_OFF above, S_DATA_FLOW_ON below, in percent of what the client may use.
   unsigned flow_off_percent = 75;
   unsigned flow_on_percent = 40;

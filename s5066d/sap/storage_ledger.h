@@ -13,7 +13,8 @@ namespace s5066::sap {
 
 class StorageLedger {
  public:
-  explicit StorageLedger(const QueueConfig& config) : config_(config) {}
+  /// Of so many clients each has its share; their shares must fit into the limits.
+  StorageLedger(const QueueConfig& config, std::size_t clients_max);
 
   /// What a U_PDU of that size costs, its bookkeeping included.
   static constexpr std::size_t charge(std::size_t updu_octets) { return updu_octets + 128; }
@@ -35,6 +36,7 @@ class StorageLedger {
   struct Usage {
     std::size_t octets = 0;  // charged
     std::size_t updus = 0;
+    friend bool operator==(const Usage&, const Usage&) = default;
   };
   Usage usage(ClientId client) const;
   std::size_t octets_charged() const;  // to all clients together
@@ -51,12 +53,14 @@ class StorageLedger {
   Room room(ClientId client) const;
 
  private:
-  std::size_t borrowed(std::size_t octets) const;
-  void on_changed(ClientId client, std::size_t lent);
+  /// Of what a client stores, the part above its share.
+  Usage borrowed(const Usage& used) const;
+  void change(ClientId client, const Usage& before, const Usage& after);
 
   const QueueConfig config_;
+  const std::size_t lent_updus_max_;
   std::map<ClientId, Usage> clients_;
-  std::size_t lent_ = 0;
+  Usage lent_;
   Changed changed_;
 };
 

@@ -15,7 +15,7 @@ UnidataSender::UnidataSender(const Config& config, const UtcClock& utc, PeerCoun
       outbox_(outbox),
       counters_(counters),
       trace_(trace),
-      ledger_(config.queue),
+      ledger_(config.queue, config.bound_clients_max),
       queue_(config.queue.fair_turn),
       repeat_marker_(config.repeats_remembered_max) {}
 

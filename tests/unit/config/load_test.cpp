@@ -218,12 +218,13 @@ sis {
 
 TEST(ConfigLoad, what_is_said_of_subnet_access_reaches_its_layer) {
   const auto loaded = parse_node(
-      "f",
-      kGood +
-          "subnet_access { mtu_octets: 4000 broadcast_only: true broadcast_session: true "
-          "emcon: true expedited_requests_max: 7 expedited_requests_window_s: 8 "
-          "response_octets_local: 9 response_octets_air: 10 node_confirm_wait_max_s: 61 "
-          "management_octets_max: 300 soft_links { patience_s: 12 } queue { fair_turn: 13 } }");
+      "f", kGood +
+               "subnet_access { mtu_octets: 4000 broadcast_only: true broadcast_session: true "
+               "emcon: true expedited_requests_max: 7 expedited_requests_window_s: 8 "
+               "response_octets_local: 9 response_octets_air: 10 node_confirm_wait_max_s: 61 "
+               "management_octets_max: 300 soft_links { patience_s: 12 drain_max_s: 14 } queue { "
+               "fair_turn: 13 updus_max: 1600 "
+               "client_updus_reserved: 15 } }");
   ASSERT_TRUE(loaded.value.has_value()) << all_lines(loaded.problems);
   const sap::Config& sap = loaded.value->node.sap;
   EXPECT_EQ(sap.mtu, 4000);
@@ -236,7 +237,10 @@ TEST(ConfigLoad, what_is_said_of_subnet_access_reaches_its_layer) {
   EXPECT_EQ(sap.node_confirm_wait_max, std::chrono::seconds(61));
   EXPECT_EQ(sap.management_octets_max, 300u);
   EXPECT_EQ(sap.links.patience, std::chrono::seconds(12));
+  EXPECT_EQ(sap.links.drain_max, std::chrono::seconds(14));
   EXPECT_EQ(sap.queue.fair_turn, 13u);
+  EXPECT_EQ(sap.queue.updus_max, 1600u);
+  EXPECT_EQ(sap.queue.client_updus_reserved, 15u);
 }
 
 }  // namespace

@@ -144,6 +144,12 @@ TEST(ConfigProblems, fields_may_contradict_each_other_or_a_default) {
         "f:2:43: node_confirm_wait_max_s: 59 is below its limit 60",
         "f:3:1: management_octets_max: 255 is below its limit 256",
         "f:3:28: response_octets_air: 2049 is above its limit 2048"}},
+      {kGood + "subnet_access { queue { updus_max: 1023 } }\n",
+       {"f:2:17: client_updus_reserved: above updus_max where clients_max clients have it"}},
+      {kGood + "subnet_access { queue { updus_max: 1024 } }\n", {}},
+      {kGood + "sis { clients_max: 15 } subnet_access { queue { updus_max: 1023 } }\n", {}},
+      {kGood + "subnet_access { soft_links { drain_max_s: 9 } }\n",
+       {"f:2:30: drain_max_s: 9 is below its limit 10"}},
       {kGood + "subnet_access { queue { client_octets_max: 131071 } }\n",
        {"f:2:17: client_octets_reserved: above client_octets_max"}},
   });

@@ -26,7 +26,7 @@ QueueConfig small_queue() {
 }
 
 TEST(StorageLedger, each_client_keeps_its_share_whatever_others_do) {
-  StorageLedger ledger(small_queue());
+  StorageLedger ledger(small_queue(), 16);
   ASSERT_TRUE(ledger.take(kA, 5000));  // 4000 of it lent
   ASSERT_TRUE(ledger.take(kB, 3000));  // 2000 of it lent: nothing is left to lend
   EXPECT_EQ(ledger.octets_left(kB), 0u);
@@ -37,7 +37,7 @@ TEST(StorageLedger, each_client_keeps_its_share_whatever_others_do) {
 }
 
 TEST(StorageLedger, limits_octets_and_number) {
-  StorageLedger ledger(small_queue());
+  StorageLedger ledger(small_queue(), 16);
   EXPECT_FALSE(ledger.take(kA, 5001));
   EXPECT_TRUE(ledger.take(kA, 1));
   EXPECT_TRUE(ledger.take(kA, 1));
@@ -48,11 +48,40 @@ TEST(StorageLedger, limits_octets_and_number) {
   EXPECT_TRUE(ledger.take(kA, 5000));
 }
 
+// Two clients with a share of 2 each of 10, so that 6 are lent.
+QueueConfig few_updus() {
+  return {.client_updus_max = 9, .updus_max = 10, .client_updus_reserved = 2};
+}
+
+TEST(StorageLedger, of_all_clients_together_takes_the_last_in_number_and_not_one_more) {
+  StorageLedger ledger(few_updus(), 2);
+  for (int i = 0; i < 8; ++i) ASSERT_TRUE(ledger.take(kA, 1));
+  EXPECT_EQ(ledger.percent_used(kA), 100u);
+  EXPECT_FALSE(ledger.take(kA, 1));  // below its own limit, but the rest is the other's share
+  EXPECT_TRUE(ledger.take(kB, 1));
+  EXPECT_TRUE(ledger.take(kB, 1));  // the tenth
+  EXPECT_FALSE(ledger.take(kB, 1));
+  ledger.give_back(kA, 1);
+  EXPECT_TRUE(ledger.take(kB, 1));
+  EXPECT_FALSE(ledger.take(kA, 1));
+  ledger.forget(kB);
+  EXPECT_TRUE(ledger.take(kA, 1));
+}
+
+TEST(StorageLedger, all_clients_hear_of_it_when_lent_numbers_change) {
+  StorageLedger ledger(few_updus(), 2);
+  ASSERT_TRUE(ledger.take(kA, 1));
+  ASSERT_TRUE(ledger.take(kA, 1));
+  EXPECT_FALSE(ledger.changed().all);
+  ASSERT_TRUE(ledger.take(kA, 1));
+  EXPECT_TRUE(ledger.changed().all);
+}
+
 TEST(StorageLedger, random_use_never_breaks_a_share) {
   Rng rng(3);
   QueueConfig config = small_queue();
   config.client_updus_max = 100;
-  StorageLedger ledger(config);
+  StorageLedger ledger(config, 16);
   std::map<std::uint32_t, std::vector<std::size_t>> stored;
   for (int i = 0; i < 20000; ++i) {
     const ClientId client{rng.below(6)};

@@ -355,6 +355,36 @@ TEST_F(Interface, flow_goes_off_and_on_with_a_gap_and_nothing_is_lost) {
   EXPECT_EQ(sent<sis::DataFlowOff>(client), 1u);
 }
 
+TEST_F(Interface, flow_goes_off_before_the_nodes_number_of_u_pdus_is_full_and_the_last_is_taken) {
+  config.bound_clients_max = 2;
+  config.queue.updus_max = 100;
+  config.queue.client_updus_reserved = 10;  // so 80 are lent
+  restart();
+  const ClientId many = bind(3, Confirmation::node);
+  const ClientId few = bind(5, Confirmation::node);
+  for (int i = 0; i < 67; ++i) give(many, request(kPeer, Bytes{1}));
+  EXPECT_EQ(sent<sis::DataFlowOff>(many), 0u);
+  give(many, request(kPeer, Bytes{1}));  // 75 percent of 90
+  EXPECT_EQ(sent<sis::DataFlowOff>(many), 1u);
+  for (int i = 68; i < 90; ++i) {
+    EXPECT_FALSE(paused[many]);
+    give(many, request(kPeer, Bytes{1}));
+  }
+  EXPECT_TRUE(paused[many]);
+  EXPECT_EQ(counters[Counter::updus_refused], 0u);
+  give(many, request(kPeer, Bytes{1}));
+  EXPECT_EQ(counters[Counter::updus_refused], 1u);
+  EXPECT_EQ(sent<sis::UnidataRequestRejected>(many), 1u);
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_FALSE(paused[few]);
+    give(few, request(kPeer, Bytes{1}));
+  }
+  EXPECT_TRUE(paused[few]);
+  EXPECT_EQ(sent<sis::DataFlowOff>(few), 1u);
+  EXPECT_EQ(core->holdings().updus_queued, 100u);
+  EXPECT_EQ(counters[Counter::updus_refused], 1u);
+}
+
 TEST_F(Interface, a_client_that_ignores_the_pause_is_told_what_is_not_accepted) {
   config.queue.client_updus_max = 2;
   restart();
