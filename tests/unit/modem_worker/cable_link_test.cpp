@@ -65,18 +65,27 @@ struct Planned {
   TransmitBurst burst;
 };
 
-/// Plays one station's part of the plan and goes on until `end`.
+/// Plays one station's part of the plan and goes on until `end`: sends what is its own, and listens
+/// by name for what others send without a preamble that tells its mode.
 LockstepStation::Node part_of(const std::vector<Planned>& plan, std::uint16_t station,
                               Instant end) {
-  auto mine = std::make_shared<std::deque<TransmitBurst>>();
+  auto parts = std::make_shared<std::deque<std::pair<Instant, Command>>>();
+  bool by_name = false;
   for (const Planned& planned : plan) {
-    if (planned.station == station) mine->push_back(planned.burst);
-  }
-  return [mine, end](LockstepStation& self, Instant now) {
     // Commanded a little ahead, so that `not_before` has to do its work.
-    while (!mine->empty() && mine->front().not_before - milliseconds(100) <= now) {
-      EXPECT_TRUE(self.worker().request(mine->front()).ok());
-      mine->pop_front();
+    const Instant at = planned.burst.not_before - milliseconds(100);
+    const Mode& mode = planned.burst.mode;
+    if (planned.station == station) {
+      parts->emplace_back(at, planned.burst);
+    } else if (mode.waveform == Waveform::stanag4285 || by_name) {
+      by_name = mode.waveform == Waveform::stanag4285;
+      parts->emplace_back(at, SetReceiveModes{by_name ? std::vector{mode} : std::vector<Mode>{}});
+    }
+  }
+  return [parts, end](LockstepStation& self, Instant now) {
+    while (!parts->empty() && parts->front().first <= now) {
+      EXPECT_TRUE(self.worker().request(parts->front().second).ok());
+      parts->pop_front();
     }
     return now < end;
   };
@@ -144,8 +153,14 @@ TEST(CableLink, bursts_of_every_mode_arrive_both_ways_with_exact_times) {
   }
   const std::size_t half = plan.size() / 2;
   for (const LockstepStation* station : {&a, &b}) {
-    EXPECT_EQ(station->all<CarrierUp>().size(), half);
-    EXPECT_EQ(station->all<CarrierDown>().size(), half);
+    const auto downs = station->all<CarrierDown>();
+    EXPECT_EQ(station->all<CarrierUp>().size(), downs.size());
+    // Without a preamble, traffic may be heard before it is known what it is, and is replaced then.
+    EXPECT_EQ(std::count_if(downs.begin(), downs.end(),
+                            [](const CarrierDown& down) {
+                              return down.reason != CarrierDownReason::replaced;
+                            }),
+              static_cast<std::ptrdiff_t>(half));
     EXPECT_TRUE(station->all<Fault>().empty());
   }
 }
