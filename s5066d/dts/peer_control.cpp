@@ -90,7 +90,7 @@ bool PeerControl::on_management(const pdu::Management& dpdu) {
   }
   collect();
   const bool progress = heard.message || heard.acknowledged || heard.repeated;
-  if (progress || dpdu.ack) misses_ = 0;
+  if (progress) misses_ = 0;
   return progress;
 }
 

@@ -25,6 +25,18 @@ void RateChange::go(Step next) {
   S5066_ASSERT(next != Step::requesting || step_ == Step::idle);
   step_ = next;
   if (next != Step::idle) confirmed_ = false;
+  if (next != Step::confirming) before_.reset();
+}
+
+void RateChange::change() {
+  if (!before_) before_ = mode_;
+  mode_ = wanted_;
+}
+
+// Not confirmed, not changed.
+void RateChange::break_off() {
+  mode_ = before_.value_or(mode_);
+  go(Step::idle);
 }
 
 Result<Message> RateChange::request(const modem::Mode& mode) {
@@ -125,7 +137,7 @@ std::optional<Message> RateChange::on_response(const pdu::DrcResponse& said) {
 std::optional<Message> RateChange::on_acknowledged() {
   switch (step_) {
     case Step::accepting:
-      if (both_) mode_ = wanted_;
+      if (both_) change();
       go(Step::confirming);
       return response(DrcAnswer::confirm);
     case Step::refusing:  // the master stopped without cancelling
@@ -149,7 +161,7 @@ std::optional<Message> RateChange::on_acknowledged() {
 }
 
 void RateChange::on_ack_sent() {
-  if (step_ == Step::awaiting_confirm) mode_ = wanted_;
+  if (step_ == Step::awaiting_confirm) change();
 }
 
 bool RateChange::on_data() {
@@ -171,13 +183,13 @@ void RateChange::on_unrecognised(std::uint8_t type) {
     if (!hdr_) peer_incapable_ = true;
     refused(DrcReason::cannot_change_either);
   } else if (step_ != Step::requesting && eow == EowType::drc_response) {
-    go(Step::idle);
+    break_off();
   }
 }
 
 void RateChange::abandon() {
   if (step_ == Step::requesting) refusal_ = DrcReason::cannot_change_either;
-  go(Step::idle);
+  break_off();
 }
 
 void RateChange::refused(DrcReason reason) {

@@ -39,7 +39,10 @@ class RateChange {
   /// Of our transmissions to the peer.
   const modem::Mode& mode() const { return mode_; }
   /// Without a word to the peer, which finds rate and interleaver by itself.
-  void set_mode(const modem::Mode& mode) { mode_ = mode; }
+  void set_mode(const modem::Mode& mode) {
+    mode_ = mode;
+    before_.reset();
+  }
   /// What we have told the peer to transmit in.
   void set_advice(const std::optional<modem::Mode>& mode) { advice_ = mode; }
 
@@ -73,11 +76,14 @@ class RateChange {
   std::optional<Management::Message> on_response(const pdu::DrcResponse& response);
   void refused(pdu::DrcReason reason);
   void go(Step next);
+  void change();
+  void break_off();
 
   Config config_;
   Step step_ = Step::idle;
   modem::Mode mode_;
   modem::Mode wanted_;                 // what is being talked about
+  std::optional<modem::Mode> before_;  // until the change is confirmed
   bool both_ = false;                  // for both directions
   std::optional<modem::Mode> advice_;  // of ours
   bool hdr_ = false;                   // a request of type 7: its reasons mean other things

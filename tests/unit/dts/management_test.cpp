@@ -402,11 +402,25 @@ TEST_F(PeerControlTest, a_request_is_repeated_three_times_and_then_the_link_is_l
 
 TEST_F(PeerControlTest, a_peer_that_acknowledges_a_request_and_says_no_more_is_not_lost) {
   ASSERT_TRUE(ours.request_mode(kFast).ok());
-  transmission();
-  ours.on_management(frame(false, true, 0));
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(ours.on_reply_missing(), PeerControl::Missed::again);
-  EXPECT_EQ(ours.on_reply_missing(), PeerControl::Missed::given_up);
+  for (std::uint8_t i = 0; i < 4; ++i) {
+    EXPECT_TRUE(transmission());
+    EXPECT_FALSE(ours.on_management(frame(false, true, i)));
+    const auto missed = ours.on_reply_missing();
+    EXPECT_EQ(missed, i < 3 ? PeerControl::Missed::again : PeerControl::Missed::given_up);
+  }
   EXPECT_EQ(refusals(), std::vector{pdu::DrcReason::cannot_change_either});
+}
+
+TEST_F(PeerControlTest, a_change_that_is_broken_off_before_it_is_confirmed_is_undone) {
+  ASSERT_TRUE(ours.request_mode(kFast).ok());
+  transmission();
+  EXPECT_TRUE(answer_to(drc(pdu::DrcAnswer::accept)));
+  EXPECT_EQ(ours.mode(), kFast);
+  ours.make_due();
+  EXPECT_TRUE(transmission());  // a repetition is no second change
+  ours.on_warning();
+  EXPECT_EQ(ours.mode(), kMode);
+  EXPECT_FALSE(ours.open());
 }
 
 }  // namespace
