@@ -64,7 +64,6 @@ Duration reply_time(const Config& config, const modem::Mode& mode) {
          config.reply_margin;
 }
 
-/// Whoever it is for has the next turn: types 7 and 15 ask for no answer, nor does what is for
 /// Whoever it is for has the next turn: types 7 and 15 ask for no answer.
 bool gives_turn(const pdu::Dpdu& dpdu) {
   const int type = pdu::type_of(dpdu);
@@ -208,8 +207,9 @@ void DataTransfer::on_burst_over(Instant now, modem::TransmitOutcome outcome) {
   reply_awaited_from_.reset();
   std::optional<Duration> wait;
   const auto connection = burst.peer ? connections_.find(*burst.peer) : connections_.end();
-  if (burst.managed) {
-    PeerControl& control = peers_.at(*burst.peer).control;
+  const auto managed = burst.managed ? peers_.find(*burst.peer) : peers_.end();
+  if (managed != peers_.end()) {
+    PeerControl& control = managed->second.control;
     if (sent && control.wants_reply()) wait = reply_time(config_, burst.mode);
     control.on_transmitted(sent);
     // The peer repeats itself and is answered before we do the same.
@@ -276,8 +276,9 @@ void DataTransfer::on_reply_missing(Instant now) {
   counters_.add(Counter::reply_timeouts);
   const auto peer = std::exchange(reply_awaited_from_, std::nullopt);
   if (!peer) return;
-  PeerControl& control = peers_.at(*peer).control;
-  if (control.open()) {
+  const auto record = peers_.find(*peer);
+  if (record != peers_.end() && record->second.control.open()) {
+    PeerControl& control = record->second.control;
     const auto missed = control.on_reply_missing();
     trace_.on_trace({.at = now, .kind = TraceKind::reply_timeout, .peer = *peer, .a = 0});
     collect(control);
@@ -370,13 +371,16 @@ void DataTransfer::fill(BurstBuilder& burst) {
   const bool others = std::any_of(connections_.begin(), connections_.end(), [&](const auto& c) {
     return may_serve(c.second) && !c.second.answer_owed();
   });
-  if (passed_over_ >= kPassedOverMax && connection) control = nullptr;
+  const bool held_up = control && (connection || others_wait);
+  const bool yields = held_up && passed_over_ >= kPassedOverMax;
+  if (yields) control = nullptr;
   if (control) connection = nullptr;
   const bool owed = connection && connection->answer_owed();
   const bool only_answer = owed && others && last_served_ == connection->peer();
-  passed_over_ = others && (control || owed) ? passed_over_ + 1 : 0;
+  const bool passes_over = control ? held_up : others && owed && !yields;
+  passed_over_ = passes_over ? passed_over_ + 1 : 0;
   if (audience && connection && connection->peer() != *audience) connection = nullptr;
-  if (std::exchange(arq_turn_over_, false) && others_wait) connection = nullptr;
+  if (!control && std::exchange(arq_turn_over_, false) && others_wait) connection = nullptr;
   std::optional<Address> served;
   if (control) served = control->peer();
   if (connection) served = connection->peer();

@@ -45,6 +45,7 @@ DataTransfer::Peer* DataTransfer::peer_record(Address peer) {
     for (auto it = peers_.begin(); it != peers_.end(); ++it) {
       const PeerControl& control = it->second.control;
       if (control.connected() || control.open()) continue;
+      if (reply_awaited_from_ == it->first || (burst_ && burst_->peer == it->first)) continue;
       if (oldest == peers_.end() || it->second.heard < oldest->second.heard) oldest = it;
     }
     if (oldest == peers_.end()) return nullptr;

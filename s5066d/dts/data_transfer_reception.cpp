@@ -187,13 +187,19 @@ void DataTransfer::on_dpdu(const Arrival& arrival, pdu::Nonarq& nonarq) {
 }
 
 // Never answered (C.3.12(10)).
-void DataTransfer::on_dpdu(const Arrival&, pdu::Warning& warning) {
+void DataTransfer::on_dpdu(const Arrival& arrival, pdu::Warning& warning) {
   const Address source = warning.common.source;
   counters_.add(Counter::warnings_received);
   if (warning.received_type == static_cast<std::uint8_t>(pdu::DpduType::management)) {
     if (const auto peer = peers_.find(source); peer != peers_.end()) {
-      peer->second.control.on_warning();
-      collect(peer->second.control);
+      PeerControl& control = peer->second.control;
+      const bool awaited = control.open() && reply_awaited_from_ == source;
+      control.on_warning();
+      collect(control);
+      if (awaited) {
+        reply_awaited_from_.reset();
+        turn_.on_reply(arrival.now);
+      }
     }
   }
   actions_.push_back(WarningReceived{source, warning.received_type, warning.reason});

@@ -162,6 +162,60 @@ TEST_F(HostilePeer, a_flood_of_type_6_does_not_hold_up_another_link) {
   });
 }
 
+pdu::Management request_from(Address source, std::uint8_t id) {
+  pdu::Management management{.common = from(source), .valid = true, .frame_id = id};
+  management.common.eow = pdu::make_eow(pdu::EowType::drc_request, pdu::DrcRequest{.rate = 3});
+  return management;
+}
+
+// Goal:   what is for others goes out although the foe always asks for something.
+// Method: one C_PDU of the friend at the beginning, after that only the foe speaks.
+TEST_F(HostilePeer, who_asks_all_the_time_keeps_nothing_from_those_who_wait) {
+  for (const auto waiting : {Service::arq, Service::nonarq, Service::expedited_nonarq}) {
+    SCOPED_TRACE(static_cast<int>(waiting));
+    static_cast<void>(station.take_sent());
+    const bool arq = waiting == Service::arq;
+    const pdu::Data question{
+        from(kFriend), {.start = true, .end = true, .in_order = true}, {0}, {1}};
+    if (arq) {
+      station.hear({question, request_from(kFoe, 200)});
+    } else {
+      station.request(
+          {.id = {1}, .service = waiting, .destination = Address{0x01020399}, .cpdu = {1}});
+    }
+    bool out = false;
+    for (int round = 0; round < 8 && !out; ++round) {
+      station.hear({request_from(kFoe, static_cast<std::uint8_t>(round))});
+      station.run_for(4s);
+      for (const auto& dpdu : station.take_sent()) {
+        const Address to = pdu::common_of(dpdu).destination;
+        out = out || to == (arq ? kFriend : Address{0x01020399});
+      }
+    }
+    EXPECT_TRUE(out);
+  }
+}
+
+// Goal:   a peer is not displaced while something for it is on the air.
+// Method: nobody else can make room; a request for yet another station comes meanwhile.
+TEST(HostileCrowd, a_peer_is_not_displaced_by_a_request_while_it_is_answered) {
+  test::LoneStation station({.address = kUs, .peers_max = 4});
+  std::vector<pdu::Dpdu> all;
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    all.push_back(pdu::Management{.common = from({0x02000000u + i}), .valid = true});
+  }
+  station.hear(all);
+  for (std::uint32_t i = 0; i < 60; ++i) {
+    station.request({.id = {i},
+                     .service = Service::nonarq,
+                     .destination = Address{0x03000000u + i},
+                     .cpdu = {1}});
+    station.run_for(500ms);
+  }
+  station.run_for(10min);
+  EXPECT_LE(station.dts().peers_known(), 4u);
+}
+
 TEST_F(HostilePeer, somebody_else_with_our_address_or_the_friends_does_not_crash_the_station) {
   Rng rng(5);
   for (int i = 0; i < 200; ++i) {
@@ -172,7 +226,7 @@ TEST_F(HostilePeer, somebody_else_with_our_address_or_the_friends_does_not_crash
     station.hear({dpdu});
     station.run_for(5s);
   }
-  EXPECT_LE(station.dts().peers_known(), 3u);
+  EXPECT_EQ(station.dts().peers_known(), 2u);  // we are not one of them
 }
 
 }  // namespace
