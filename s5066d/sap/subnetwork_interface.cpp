@@ -257,11 +257,10 @@ void SubnetworkInterface::on_link_rejected(Instant now, const cas::LinkRejected&
   if (hard_links_.on_link_rejected(now, rejected)) return;
   if (silent_) return links_.on_call_refused(now, rejected.peer);
   links_.on_call_failed(now, rejected.peer);
-  // A peer that is busy with something more important is there: the data waits for its time to die.
-  const bool busy = rejected.reason == RejectReason::supporting_exclusive_link ||
-                    rejected.reason == RejectReason::higher_priority_pending;
-  if (busy) return;
-  sender_.on_call_failed(now, rejected.peer);
+  // A peer that refuses for now has responded: the data waits for its time to die. Its links may be
+  // at their maximum, for which it has no reason but "unknown".
+  const bool hopeless = !rejected.reason || rejected.reason == RejectReason::broadcast_only_node;
+  if (hopeless) sender_.on_call_failed(now, rejected.peer);
 }
 
 void SubnetworkInterface::on_link_refused(Instant now, Address peer) {

@@ -215,16 +215,33 @@ TEST_F(Links, the_distance_of_calls_is_capped) {
   EXPECT_EQ(calls_to(kPeer), 21u);
 }
 
-TEST_F(Links, a_busy_peer_is_no_failed_attempt) {
+TEST_F(Links, a_peer_that_refuses_for_now_is_no_failed_attempt_whatever_its_reason) {
+  using Reason = cas::RejectReason;
+  for (const auto reason : {Reason::unknown, Reason::higher_priority_pending,
+                            Reason::supporting_exclusive_link, static_cast<Reason>(9)}) {
+    SCOPED_TRACE(static_cast<int>(reason));
+    restart();
+    const ClientId client = bind(3, Confirmation::node);
+    give(client, request(kPeer, Bytes{1}));
+    for (int i = 0; i < 10; ++i) {
+      no_answer(kPeer, reason);
+      wait(config.links.call_retry_wait_max);
+    }
+    EXPECT_EQ(sent<sis::UnidataRequestRejected>(client), 0u);
+    make(kPeer);
+    EXPECT_EQ(spdus.size(), 1u);
+  }
+}
+
+TEST_F(Links, a_peer_that_takes_no_links_at_all_uses_up_the_attempts) {
   const ClientId client = bind(3, Confirmation::node);
   give(client, request(kPeer, Bytes{1}));
-  for (int i = 0; i < 10; ++i) {
-    no_answer(kPeer, cas::RejectReason::supporting_exclusive_link);
+  for (unsigned i = 0; i < config.attempts_max; ++i) {
+    EXPECT_EQ(sent<sis::UnidataRequestRejected>(client), 0u);
+    no_answer(kPeer, cas::RejectReason::broadcast_only_node);
     wait(config.links.call_retry_wait_max);
   }
-  EXPECT_EQ(sent<sis::UnidataRequestRejected>(client), 0u);
-  make(kPeer);
-  EXPECT_EQ(spdus.size(), 1u);
+  EXPECT_EQ(sent<sis::UnidataRequestRejected>(client), 1u);
 }
 
 TEST_F(Links, a_call_that_could_not_be_tried_is_tried_later) {
