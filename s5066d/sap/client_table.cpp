@@ -119,13 +119,13 @@ void ClientTable::control_flow(Instant now, ClientId id, Client& client,
     watch_changed_ = true;
     outbox_.push(PauseClient{id, true});
   }
-  if (client.paused && percent < config_.queue.flow_off_percent) {
+  if (client.paused && !full && percent < config_.queue.flow_off_percent) {
     client.paused = false;
     client.watch.on_resumed(now);
     watch_changed_ = true;
     outbox_.push(PauseClient{id, false});
   }
-  if (client.flow_off && percent < config_.queue.flow_on_percent) {
+  if (client.flow_off && !full && percent < config_.queue.flow_on_percent) {
     client.flow_off = false;
     outbox_.send(id, sis::DataFlowOn{});
   }

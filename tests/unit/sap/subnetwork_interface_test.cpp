@@ -385,6 +385,27 @@ TEST_F(Interface, flow_goes_off_before_the_nodes_number_of_u_pdus_is_full_and_th
   EXPECT_EQ(counters[Counter::updus_refused], 1u);
 }
 
+// Where a U_PDU of full size is a large part of it, the room is full far below the thresholds.
+TEST_F(Interface, a_client_without_room_for_one_updu_stays_paused_at_any_threshold) {
+  config.queue.client_octets_max = 4096;
+  config.queue.client_octets_reserved = 4096;
+  for (const unsigned flow_off_percent : {2u, 75u, 99u, 100u}) {
+    SCOPED_TRACE(flow_off_percent);
+    config.queue.flow_off_percent = flow_off_percent;
+    config.queue.flow_on_percent = flow_off_percent - 1;
+    restart();
+    const ClientId client = bind(3, Confirmation::node);
+    make(kPeer);
+    give(client, request(kPeer, Bytes(1800)));
+    EXPECT_TRUE(paused[client]);
+    EXPECT_EQ(sent<sis::DataFlowOff>(client), 1u);
+    EXPECT_EQ(sent<sis::DataFlowOn>(client), 0u);
+    confirm(0);
+    EXPECT_FALSE(paused[client]);
+    EXPECT_EQ(sent<sis::DataFlowOn>(client), 1u);
+  }
+}
+
 TEST_F(Interface, a_client_that_ignores_the_pause_is_told_what_is_not_accepted) {
   config.queue.client_updus_max = 2;
   restart();
