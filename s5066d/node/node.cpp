@@ -115,10 +115,7 @@ void Node::serve(Instant now, ClientId id) {
     if (client == clients_.end()) return;
     client->second.rate.refill(now);
     tell_pause(id, client->second);
-    if (client->second.told_to_pause) {
-      client->second.partial_since.reset();
-      return;
-    }
+    if (client->second.told_to_pause) return;
     const auto item = client->second.framer.poll();
     if (!item) {
       auto& since = client->second.partial_since;
@@ -136,9 +133,11 @@ void Node::serve(Instant now, ClientId id) {
   }
 }
 
-/// The driver stops reading as long as anybody wants it.
+/// The driver stops reading as long as anybody wants it. A client that is not read cannot complete
+/// its primitive, so the wait for it starts anew when it is read again.
 void Node::tell_pause(ClientId id, Client& client) {
   const bool wanted = client.paused || client.rate.exhausted();
+  if (wanted) client.partial_since.reset();
   if (std::exchange(client.told_to_pause, wanted) != wanted) {
     actions_.push_back(PauseClient{id, wanted});
   }

@@ -382,6 +382,32 @@ TEST_F(SmallQueue, octets_read_in_spite_of_a_pause_are_bounded) {
   EXPECT_TRUE(alpha.clients.at(from).closed);
 }
 
+// What others borrow leaves less room for everybody, so a client may have to wait for them.
+TEST(LentStorage, who_is_paused_in_half_a_primitive_because_of_another_is_not_closed_for_it) {
+  NodeConfig config = node_config(kAlpha);
+  config.sap.queue.client_octets_max = 64 * 1024;
+  config.sap.queue.client_octets_reserved = 4096;
+  config.sap.queue.lent_octets_max = 16 * 1024;
+  Medium medium;
+  medium.silent = true;
+  Medium::Station& alpha = medium.add(config);
+  const ClientId innocent = medium.connect(alpha);
+  const ClientId greedy = medium.connect(alpha);
+  medium.send(alpha, innocent, bind_to(3, sis::Confirmation::none));
+  medium.send(alpha, greedy, bind_to(4, sis::Confirmation::none));
+  medium.send(alpha, innocent, request_to(kBravo, 3, message(0, 2000)));
+  medium.send(alpha, innocent, request_to(kBravo, 3, message(1, 1000)));
+  medium.send_bytes(alpha, innocent, *from_hex("90EB00 0011 14 53"));
+  for (std::size_t i = 0; i < 10; ++i) {
+    medium.send(alpha, greedy, request_to(kBravo, 3, message(i, 2000)));
+  }
+  ASSERT_TRUE(alpha.clients.at(innocent).paused);
+  medium.run_for(2 * config.partial_primitive_timeout);
+  ASSERT_TRUE(alpha.clients.at(innocent).paused);
+  EXPECT_FALSE(alpha.clients.at(innocent).closed);
+  EXPECT_EQ(alpha.node.counters()[Counter::updus_dropped], 0u);
+}
+
 TEST_F(SmallQueue, status_tells_what_is_queued_and_what_has_crossed) {
   const ClientId from = medium.connect(alpha);
   const ClientId to = medium.connect(bravo);
