@@ -1,16 +1,14 @@
 #include "gateways/acp142/mail_service.h"
 
-#include <fcntl.h>
 #include <openssl/evp.h>
-#include <sys/file.h>
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
-#include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <sstream>
 #include <utility>
+
+#include "gateways/common/spool_lock.h"
 
 namespace s5066::acp142 {
 
@@ -192,7 +190,9 @@ Result<void> MailService::run() {
 }
 
 Result<void> MailService::start() {
-  if (auto locked = lock_spool(); !locked) return locked;
+  auto lock = gateways::lock_spool(config_.spool_directory, "gateway");
+  if (!lock) return lock.error();
+  spool_lock_ = std::move(lock).value();
   auto store = SqliteMailStore::open(store_config(config_));
   if (!store) return store.error();
   auto for_operators = SqliteMailStore::open(store_config(config_));
@@ -234,18 +234,6 @@ Result<void> MailService::start() {
   mail_.on_start(now());
   client_->start();
   drain();
-  return {};
-}
-
-/// Two gateways on one spool would send everything twice.
-Result<void> MailService::lock_spool() {
-  const std::string path = config_.spool_directory + "/lock";
-  spool_lock_ = posix::Fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!spool_lock_) return Error{ErrorCode::io, "spool " + path + ": " + std::strerror(errno)};
-  if (::flock(spool_lock_.get(), LOCK_EX | LOCK_NB) != 0) {
-    return Error{ErrorCode::already_exists,
-                 "spool " + config_.spool_directory + " is in use by another gateway"};
-  }
   return {};
 }
 
@@ -446,12 +434,13 @@ void MailService::carry_out(const MailCore::AnswerSession& answer) {
 }
 
 void MailService::carry_out(const MailCore::Deliver& deliver) {
-  deliver_by_smtp(io_, config_, [this] { return now(); }, deliver.mail,
-                  [this, id = deliver.id](const SmtpClientCore::Done& done) {
-                    if (stopping_) return;
-                    mail_.on_delivered(now(), id, done);
-                    drain();
-                  });
+  deliver_by_smtp(
+      io_, config_, [this] { return now(); }, deliver.mail,
+      [this, id = deliver.id](const SmtpClientCore::Done& done) {
+        if (stopping_) return;
+        mail_.on_delivered(now(), id, done);
+        drain();
+      });
 }
 
 void MailService::carry_out(const MailNews& news) {
@@ -520,10 +509,9 @@ std::string MailService::answer(std::string_view request) {
     const MailItem& mail = **item;
     text << "mail " << mail.id.value << "\nstate " << gateways::to_string(mail.state) << "\nroad "
          << to_string(mail.road) << "\npriority " << unsigned{mail.priority} << "\noctets "
-         << mail.size << "\nattempts " << mail.attempts << "\naccepted "
-         << mail_date(mail.created) << "\nexpires " << mail_date(mail.expiry) << "\nnext_try "
-         << mail_date(mail.next_try) << "\nfrom " << to_string(mail.from) << "\nmessage_id "
-         << printable(mail.label) << "\n";
+         << mail.size << "\nattempts " << mail.attempts << "\naccepted " << mail_date(mail.created)
+         << "\nexpires " << mail_date(mail.expiry) << "\nnext_try " << mail_date(mail.next_try)
+         << "\nfrom " << to_string(mail.from) << "\nmessage_id " << printable(mail.label) << "\n";
     for (const MailTarget& target : mail.targets) {
       text << "to <" << target.recipient.address << "> "
            << (target.station.value != 0 ? name_of(target.station) : "mail-server") << " "

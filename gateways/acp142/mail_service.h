@@ -41,7 +41,6 @@ class MailService {
 
  private:
   Result<void> start();
-  Result<void> lock_spool();
   void stop();
 
   Instant now() const;

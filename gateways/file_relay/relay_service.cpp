@@ -1,16 +1,12 @@
 #include "gateways/file_relay/relay_service.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-
 #include <boost/asio/post.hpp>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstring>
 #include <random>
 #include <utility>
 
+#include "gateways/common/spool_lock.h"
 #include "gateways/file_relay/relay_setup.h"
 
 namespace s5066::file_relay {
@@ -69,7 +65,9 @@ Result<void> RelayService::run() {
 
 Result<void> RelayService::start() {
   if (auto valid = validate(config_); !valid) return valid;
-  if (auto locked = lock_spool(); !locked) return locked;
+  auto lock = gateways::lock_spool(config_.spool_directory, "relay");
+  if (!lock) return lock.error();
+  spool_lock_ = std::move(lock).value();
   std::random_device random;
   auto store = gateways::SqliteStore::open(
       store_config(config_, static_cast<std::uint8_t>(random() & 0xFF)));
@@ -107,18 +105,6 @@ Result<void> RelayService::start() {
   core_.on_start(now());
   client_->start();
   drain();
-  return {};
-}
-
-/// Two relays on one spool would send everything twice.
-Result<void> RelayService::lock_spool() {
-  const std::string path = config_.spool_directory + "/lock";
-  spool_lock_ = posix::Fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!spool_lock_) return Error{ErrorCode::io, "spool " + path + ": " + std::strerror(errno)};
-  if (::flock(spool_lock_.get(), LOCK_EX | LOCK_NB) != 0) {
-    return Error{ErrorCode::already_exists,
-                 "spool " + config_.spool_directory + " is in use by another relay"};
-  }
   return {};
 }
 

@@ -34,7 +34,6 @@ class RelayService {
 
  private:
   Result<void> start();
-  Result<void> lock_spool();
   void stop();
 
   Instant now() const;
