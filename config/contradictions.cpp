@@ -5,6 +5,7 @@
 #include <string>
 
 #include "modem/api/airtime.h"
+#include "s5066d/cas/accept_rules.h"
 #include "s5066d/sap/storage_ledger.h"
 #include "sis/primitives.h"
 
@@ -94,6 +95,21 @@ void check_subnet_access(const Section& access, const NodeConfig& node) {
   }
 }
 
+// Defaults make way for each other, what was said must fit (B.3(7), B.3(8), A.3.2.1).
+void check_links(const Section& node, const NodeConfig& setup) {
+  const std::size_t room = cas::nonexclusive_room(setup.dts.links_max);
+  const Section access = node.nested("channel_access");
+  if (access.has("nonexclusive_links_max") && setup.cas.nonexclusive_links_max > room) {
+    access.complain("nonexclusive_links_max",
+                    "must be two below data_transfer.links_max, for the Exclusive links");
+  }
+  const Section soft_links = node.nested("subnet_access").nested("soft_links");
+  if (soft_links.has("sessions_max") &&
+      setup.sap.links.soft_links_max > std::min(room, setup.cas.nonexclusive_links_max)) {
+    soft_links.complain("sessions_max", "above the Nonexclusive links there may be");
+  }
+}
+
 // What fits into the longest transmission that is allowed: a segment of full size with a full
 // acknowledgement must, or nothing could ever be sent.
 void check_data_transfer(const Section& transfer, const dts::Config& setup) {
@@ -108,6 +124,7 @@ void check_data_transfer(const Section& transfer, const dts::Config& setup) {
 void find_contradictions(const Section& node, const NodeSetup& setup) {
   check_sis(node.nested("sis"), setup);
   check_data_transfer(node.nested("data_transfer"), setup.node.dts);
+  check_links(node, setup.node);
   check_subnet_access(node.nested("subnet_access"), setup.node);
 }
 

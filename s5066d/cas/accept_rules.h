@@ -2,6 +2,7 @@
 // about a peer's REQUEST and about our own wish to call.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 
@@ -11,6 +12,11 @@ namespace s5066::cas {
 
 /// Exclusive links at a time: one active, one to negotiate a competing hard link (B.3(7)).
 inline constexpr std::size_t kExclusiveLinksMax = 2;
+
+/// Nonexclusive links that leave room for those, of `links_max` in all; always one.
+constexpr std::size_t nonexclusive_room(std::size_t links_max) {
+  return std::max(links_max, kExclusiveLinksMax + 1) - kExclusiveLinksMax;
+}
 
 /// Links of a node, the one that the request is about left out.
 struct LinkCensus {

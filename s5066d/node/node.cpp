@@ -28,7 +28,9 @@ NodeConfig completed(NodeConfig config) {
   config.cas.address = config.dts.address;
   config.cas.broadcast_only = config.cas.broadcast_only || config.sap.broadcast_only;
   config.cas.nonexclusive_links_max =
-      std::min(config.cas.nonexclusive_links_max, config.dts.links_max);
+      std::min(config.cas.nonexclusive_links_max, cas::nonexclusive_room(config.dts.links_max));
+  config.sap.links.soft_links_max =
+      std::min(config.sap.links.soft_links_max, config.cas.nonexclusive_links_max);
   config.sap.broadcast_only = config.cas.broadcast_only;
   config.sap.address = config.dts.address;
   config.sap.bound_clients_max = config.clients_max;

@@ -124,6 +124,9 @@ TEST(ConfigProblems, fields_may_contradict_each_other_or_a_default) {
        {"f:2:17: flow_on_percent: must be below flow_off_percent",
         "f:2:48: keep_alive_interval_s: is 0 for never or at least 120 (A.2.1.17)"}},
       {kGood + "subnet_access { queue { flow_off_percent: 41 } keep_alive_interval_s: 120 }\n", {}},
+      {kGood + "subnet_access { queue { flow_on_percent: 0 } }\n",
+       {"f:2:25: flow_on_percent: 0 is below its limit 1"}},
+      {kGood + "subnet_access { queue { flow_on_percent: 1 } }\n", {}},
       {kGood + "subnet_access { soft_links { call_retry_wait_s: 601 } }\n",
        {"f:2:30: call_retry_wait_s: above call_retry_wait_max_s"}},
       {kGood + "subnet_access { hard_links { response_wait_s: 239 } }\n",
@@ -152,6 +155,28 @@ TEST(ConfigProblems, fields_may_contradict_each_other_or_a_default) {
        {"f:2:30: drain_max_s: 9 is below its limit 10"}},
       {kGood + "subnet_access { queue { client_octets_max: 131071 } }\n",
        {"f:2:17: client_octets_reserved: above client_octets_max"}},
+  });
+}
+
+TEST(ConfigProblems, links_that_may_be_must_fit_into_each_other) {
+  expect_lines({
+      {kGood + "data_transfer { links_max: 2 }\n", {"f:2:17: links_max: 2 is below its limit 3"}},
+      {kGood + "data_transfer { links_max: 3 }\n", {}},  // the defaults make way
+      {kGood + "data_transfer { links_max: 8 } channel_access { nonexclusive_links_max: 6 }\n", {}},
+      {kGood + "data_transfer { links_max: 8 } channel_access { nonexclusive_links_max: 7 }\n",
+       {"f:2:49: nonexclusive_links_max: must be two below data_transfer.links_max, for the "
+        "Exclusive links"}},
+      {kGood + "channel_access { nonexclusive_links_max: 14 }\n", {}},
+      {kGood + "channel_access { nonexclusive_links_max: 15 }\n",
+       {"f:2:18: nonexclusive_links_max: must be two below data_transfer.links_max, for the "
+        "Exclusive links"}},
+      {kGood + "subnet_access { soft_links { sessions_max: 8 } }\n", {}},
+      {kGood + "subnet_access { soft_links { sessions_max: 9 } }\n",
+       {"f:2:30: sessions_max: above the Nonexclusive links there may be"}},
+      {kGood + "data_transfer { links_max: 6 } subnet_access { soft_links { sessions_max: 4 } }\n",
+       {}},
+      {kGood + "data_transfer { links_max: 6 } subnet_access { soft_links { sessions_max: 5 } }\n",
+       {"f:2:61: sessions_max: above the Nonexclusive links there may be"}},
   });
 }
 

@@ -60,6 +60,56 @@ TEST(LowerLayers, a_link_made_without_cas_1_begins_at_0_on_both_sides_though_one
   EXPECT_EQ(alpha.clients.at(a).all<sis::UnidataRequestConfirm>().size(), 24u);
 }
 
+/// A node that has data for four others, and sessions that do not end by themselves.
+struct Hub {
+  explicit Hub(NodeConfig config) {
+    config.dts.address = Address{kAlpha};
+    config.sap.links.soft_links_max = 16;
+    config.sap.links.idle_timeout = std::chrono::hours(2);
+    hub = &medium.add(config);
+    client = bind(medium, *hub);
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      others.push_back(&medium.add(node_config(kBravo + i)));
+      bind(medium, *others.back());
+    }
+  }
+
+  Medium medium;
+  Medium::Station* hub = nullptr;
+  ClientId client;
+  std::vector<Medium::Station*> others;
+};
+
+// A.3.2.1, B.3(8): otherwise the fifth of four links would be asked for again and again, and no
+// session made way for it.
+TEST(LowerLayers, sessions_make_way_for_each_other_where_there_may_be_fewer_links_than_sessions) {
+  NodeConfig config = node_config(kAlpha);
+  config.cas.nonexclusive_links_max = 2;
+  Hub net(config);
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    net.medium.send(*net.hub, net.client, request_to(kBravo + i, 3, {1}));
+  }
+  net.medium.run_for(minutes(30));
+  EXPECT_EQ(net.hub->clients.at(net.client).all<sis::UnidataRequestConfirm>().size(), 4u);
+}
+
+// B.3(7), B.3(8)
+TEST(LowerLayers, soft_links_leave_room_for_the_two_exclusive_ones) {
+  NodeConfig config = node_config(kAlpha);
+  config.dts.links_max = 3;
+  config.cas.nonexclusive_links_max = 3;
+  Hub net(config);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    net.medium.send(*net.hub, net.client, request_to(kBravo + i, 3, {1}));
+    net.medium.run_for(minutes(2));
+  }
+  sis::HardLinkEstablish ask;
+  ask.link = {sis::HardLinkType::link_reservation, 0, SapId{3}, Address{kBravo + 3}};
+  net.medium.send(*net.hub, net.client, ask);
+  net.medium.run_for(minutes(10));
+  EXPECT_EQ(net.hub->clients.at(net.client).all<sis::HardLinkEstablished>().size(), 1u);
+}
+
 TEST(LowerLayers, expedited_data_stays_in_order_where_the_lower_queue_is_short) {
   Medium medium;
   NodeConfig config = node_config(kAlpha);
