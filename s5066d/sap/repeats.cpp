@@ -35,15 +35,21 @@ std::uint64_t content_of(const DataSpdu& data, Address peer) {
 UtcSeconds RepeatMarker::distinct(Address destination, const DataSpdu& data, UtcSeconds wanted) {
   const std::uint64_t content = content_of(data, destination);
   Sent& sent = sent_[content];
-  const std::int64_t unit = wanted.value / 2;
-  sent.unit = sent.times == 0 ? unit : std::max(unit, sent.unit + 1);
-  const UtcSeconds given{std::max(wanted.value, 2 * sent.unit)};
-  ++sent.times;
-  order_.push_back(content);
+  const std::int64_t first = wanted.value / 2;
+  // One more than are remembered, so one of them is free; it is most likely behind the last one.
+  const std::int64_t end = first + static_cast<std::int64_t>(remembered_max_) + 1;
+  const bool behind_last = sent.last >= first && sent.last + 1 < end;
+  std::int64_t unit = behind_last && !sent.units.empty() ? sent.last + 1 : first;
+  while (sent.units.count(unit) > 0) unit = unit + 1 < end ? unit + 1 : first;
+  sent.last = unit;
+  sent.units.insert(unit);
+  order_.push_back({content, unit});
+  const UtcSeconds given{std::max(wanted.value, 2 * unit)};
   if (order_.size() <= remembered_max_) return given;
-  const auto oldest = sent_.find(order_.front());
+  const auto oldest = sent_.find(order_.front().content);
+  oldest->second.units.erase(order_.front().unit);
+  if (oldest->second.units.empty()) sent_.erase(oldest);
   order_.pop_front();
-  if (--oldest->second.times == 0) sent_.erase(oldest);
   return given;
 }
 

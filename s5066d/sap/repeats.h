@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <set>
 #include <unordered_map>
 
 #include "s5066d/base/bytes.h"
@@ -22,18 +23,25 @@ namespace s5066::sap {
 /// Sender: makes S_PDUs of equal content differ in their TIME TO DIE.
 class RepeatMarker {
  public:
-  explicit RepeatMarker(std::size_t remembered_max) : remembered_max_(remembered_max) {}
+  /// `receiver_remembers`: what a RepeatFilter is given. Here twice as many are remembered, since
+  /// what may arrive as it comes overtakes others.
+  explicit RepeatMarker(std::size_t receiver_remembers) : remembered_max_(2 * receiver_remembers) {}
 
-  /// The time to die to put on the air, not before `wanted`.
+  /// The time to die to put on the air: not before `wanted`, and later by no more units than are
+  /// remembered.
   UtcSeconds distinct(Address destination, const DataSpdu& data, UtcSeconds wanted);
 
  private:
   struct Sent {
-    std::int64_t unit = 0;  // the last one given out; two seconds each
-    std::size_t times = 0;  // among those remembered
+    std::set<std::int64_t> units;  // given out; two seconds each
+    std::int64_t last = 0;
+  };
+  struct Given {
+    std::uint64_t content = 0;
+    std::int64_t unit = 0;
   };
   std::size_t remembered_max_;
-  std::deque<std::uint64_t> order_;  // contents, the oldest first
+  std::deque<Given> order_;  // the oldest first
   std::unordered_map<std::uint64_t, Sent> sent_;
 };
 

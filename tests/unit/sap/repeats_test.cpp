@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 namespace s5066::sap {
 namespace {
 
@@ -24,6 +27,26 @@ TEST(RepeatMarker, equal_u_pdus_of_one_moment_get_times_of_their_own) {
   EXPECT_EQ(marker.distinct(kAlpha, data(2), UtcSeconds{1000}).value, 1000);
   EXPECT_EQ(marker.distinct(kBravo, data(1), UtcSeconds{1000}).value, 1000);
   EXPECT_EQ(marker.distinct(kAlpha, data(1), UtcSeconds{2001}).value, 2001);
+}
+
+// However often the same is sent: whatever a receiver may remember of it has a time of its own, and
+// none is far beyond what was asked for.
+TEST(RepeatMarker, a_flood_of_equal_u_pdus_does_not_push_their_times_to_die_ahead_for_ever) {
+  constexpr std::size_t kRemembered = 10;
+  RepeatMarker marker(kRemembered);
+  std::vector<std::int64_t> given;
+  for (int i = 0; i < 200; ++i) {
+    // Clients may well say one time and then another.
+    const std::int64_t wanted = i % 3 == 0 ? 1000 : 1010 + i / 50;
+    given.push_back(marker.distinct(kAlpha, data(1), UtcSeconds{wanted}).value);
+    EXPECT_GE(given.back(), wanted);
+    EXPECT_LE(given.back(), wanted + 2 * 2 * static_cast<std::int64_t>(kRemembered)) << i;
+    const auto recent = given.end() - std::min<std::ptrdiff_t>(i, 2 * kRemembered) - 1;
+    EXPECT_EQ(std::count_if(recent, given.end(),
+                            [&](std::int64_t at) { return at / 2 == given.back() / 2; }),
+              1)
+        << i;
+  }
 }
 
 TEST(RepeatFilter, only_what_came_over_an_earlier_link_is_a_repetition) {
