@@ -33,6 +33,10 @@ UnidataQueue::Key UnidataQueue::key_of(const UnidataItem& item) {
   return {item.priority, item.rank, item.id};
 }
 
+UnidataQueue::Route UnidataQueue::route_of(const UnidataItem& item) {
+  return {item.destination, item.local_sap(), item.remote_sap()};
+}
+
 void UnidataQueue::put(UnidataItem item) {
   const Lane lane = item.lane();
   const Key key = key_of(item);
@@ -42,10 +46,11 @@ void UnidataQueue::put(UnidataItem item) {
   line.octets += item.octets();
   // Who comes now and then goes behind those who have waited in the meantime.
   Share& share =
-      line.shares.try_emplace(item.client, Share{.items = {}, .served = line.takes}).first->second;
+      line.shares.try_emplace(item.client, Share{.routes = {}, .served = line.takes}).first->second;
+  const Route route = route_of(item);
   const auto [entry, is_new] = line.items.emplace(key, std::move(item));
   S5066_ASSERT(is_new);
-  share.items.emplace(key, &entry->second);
+  share.routes[route].emplace(key, &entry->second);
 }
 
 UnidataItem UnidataQueue::remove(const Lane& lane, const Key& key) {
@@ -56,8 +61,11 @@ UnidataItem UnidataQueue::remove(const Lane& lane, const Key& key) {
   UnidataItem item = std::move(node.mapped());
   line->second.octets -= item.octets();
   const auto share = line->second.shares.find(item.client);
-  share->second.items.erase(key);
-  if (share->second.items.empty()) line->second.shares.erase(share);
+  auto& routes = share->second.routes;
+  const auto route = routes.find(route_of(item));
+  route->second.erase(key);
+  if (route->second.empty()) routes.erase(route);
+  if (routes.empty()) line->second.shares.erase(share);
   if (line->second.items.empty()) lines_.erase(line);
   expiry_.erase({item.time_to_die, lane, key});
   if (item.own) --own_items_;
@@ -72,8 +80,22 @@ std::optional<UnidataItem> UnidataQueue::take(const Lane& lane) {
 
 UnidataItem UnidataQueue::take_this(const UnidataItem& item) {
   Line& line = lines_.at(item.lane());
-  line.shares.at(item.client).served = ++line.takes;
-  return remove(item.lane(), key_of(item));
+  Share& share = line.shares.at(item.client);
+  const std::uint64_t before = std::exchange(share.served, ++line.takes);
+  UnidataItem taken = remove(item.lane(), key_of(item));
+  taken.served_before = before;
+  return taken;
+}
+
+void UnidataQueue::put_back(UnidataItem item) {
+  const Lane lane = item.lane();
+  const auto client = item.client;
+  const std::uint64_t before = item.served_before;
+  put(std::move(item));
+  Line& line = lines_.at(lane);
+  if (line.takes > 0) --line.takes;  // none where the line was empty in between
+  Share& share = line.shares.at(client);
+  share.served = std::min(share.served, before);
 }
 
 std::vector<UnidataQueue::Waiting> UnidataQueue::waiting() const {

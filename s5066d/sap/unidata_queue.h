@@ -47,8 +47,9 @@ struct UnidataItem {
   Instant time_to_die{};
   bool send_time_to_die = true;
   Spdu spdu;
-  std::size_t charged = 0;  // to the client's account
-  unsigned attempts = 0;    // failed calls and link breaks survived
+  std::size_t charged = 0;          // to the client's account
+  unsigned attempts = 0;            // failed calls and link breaks survived
+  std::uint64_t served_before = 0;  // when its client had its last turn before this one's
 
   /// The clients it is between: here, and at the other node.
   SapId local_sap() const;
@@ -71,30 +72,31 @@ class UnidataQueue {
   std::optional<UnidataItem> take(const Lane& lane);
   /// One that is there, as first() shows it.
   UnidataItem take_this(const UnidataItem& item);
+  /// One that was taken and could not go: as if it had never been taken, its turn included.
+  void put_back(UnidataItem item);
   /// The first that may go, or null: by priority, rank and age, or, where it is a fair turn, of the
-  /// client that has waited longest since it was served, or since it came to this line.
+  /// client that has waited longest since it was served, or since it came to this line. `allowed`
+  /// is asked about one of each route, since a hard link may hold back thousands.
   template <typename Allowed>
   const UnidataItem* first(const Lane& lane, const Allowed& allowed) const {
     const auto found = lines_.find(lane);
     if (found == lines_.end()) return nullptr;
     const Line& line = found->second;
     const bool fair = fair_turn_ > 0 && line.takes % fair_turn_ == fair_turn_ - 1;
-    if (!fair) {
-      const auto front = std::find_if(line.items.begin(), line.items.end(),
-                                      [&](const auto& entry) { return allowed(entry.second); });
-      return front == line.items.end() ? nullptr : &front->second;
-    }
+    const UnidataItem& front = line.items.begin()->second;
+    if (!fair && allowed(front)) return &front;
     const UnidataItem* best = nullptr;
     std::uint64_t best_served = 0;
     for (const auto& [client, share] : line.shares) {
-      if (best != nullptr && share.served > best_served) continue;
-      const auto own = std::find_if(share.items.begin(), share.items.end(),
-                                    [&](const auto& entry) { return allowed(*entry.second); });
-      if (own == share.items.end()) continue;
-      const bool tie = best != nullptr && share.served == best_served;
-      if (tie && key_of(*best) < own->first) continue;
-      best = own->second;
-      best_served = share.served;
+      const std::uint64_t served = fair ? share.served : 0;
+      if (best != nullptr && served > best_served) continue;
+      for (const auto& [route, items] : share.routes) {
+        const auto& [key, item] = *items.begin();
+        const bool later = best != nullptr && served == best_served && key_of(*best) < key;
+        if (later || !allowed(*item)) continue;
+        best = item;
+        best_served = served;
+      }
     }
     return best;
   }
@@ -135,9 +137,16 @@ class UnidataQueue {
       return a.id < b.id;
     }
   };
+  /// What a hard link tells apart.
+  struct Route {
+    Address destination;
+    SapId local;
+    SapId remote;
+    friend auto operator<=>(const Route&, const Route&) = default;
+  };
   /// What one client has in a line; our own count as a client.
   struct Share {
-    std::map<Key, const UnidataItem*> items;
+    std::map<Route, std::map<Key, const UnidataItem*>> routes;
     std::uint64_t served = 0;  // when one was taken last or the first came, in takes of the line
   };
   struct Line {
@@ -156,6 +165,7 @@ class UnidataQueue {
   };
 
   static Key key_of(const UnidataItem& item);
+  static Route route_of(const UnidataItem& item);
   UnidataItem remove(const Lane& lane, const Key& key);
   template <typename Condition>
   std::vector<UnidataItem> take_if(Condition condition);

@@ -200,7 +200,7 @@ void UnidataSender::on_spdu_rejected(Instant now, const cas::SpduRejected& rejec
   if (!below || below->settled) return;
   if (no_room) {  // nothing was tried, so nothing has failed
     refused_below_.insert(below->item.lane());
-    queue_.put(std::move(below->item));
+    queue_.put_back(std::move(below->item));
   } else if (rejected.why == cas::CpduFailure::expired) {
     reject(now, std::move(below->item), sis::RejectReason::ttl_expired);
   } else {

@@ -57,6 +57,32 @@ TEST_F(Fairness, who_sends_now_and_then_does_not_take_the_fair_turns_of_who_wait
   EXPECT_EQ(turns, (std::map<std::uint8_t, int>{{3, 12}, {5, 6}, {6, 6}}));
 }
 
+TEST_F(Fairness, a_fair_turn_for_which_there_is_no_room_below_is_not_lost) {
+  config.queue.fair_turn = 4;
+  config.link_outstanding_octets_max = 1;
+  restart();
+  const ClientId greedy = bind(3, Confirmation::none);
+  const ClientId modest = bind(5, Confirmation::none);
+  auto urgent = request(kPeer, Bytes(100));
+  urgent.priority = 15;
+  for (int i = 0; i < 20; ++i) give(greedy, urgent);
+  for (int i = 0; i < 3; ++i) give(modest, request(kPeer, Bytes(100)));
+  make(kPeer);
+  for (std::size_t i = 0; i < 3; ++i) confirm(i);
+  for (std::size_t i = 3; i < 6; ++i) {
+    ASSERT_EQ(source_of(i), 5) << i;
+    refuse(i, cas::CpduFailure::queue_full);
+    confirm(0);  // something has left
+  }
+  EXPECT_EQ(source_of(6), 5);
+  std::vector<std::size_t> turns_of_modest;
+  for (std::size_t i = 6; i < 14; ++i) {
+    confirm(i);
+    if (source_of(i + 1) == 5) turns_of_modest.push_back(i + 1);
+  }
+  EXPECT_EQ(turns_of_modest, (std::vector<std::size_t>{10, 14}));
+}
+
 TEST_F(Fairness, without_fair_turns_priority_alone_decides) {
   config.queue.fair_turn = 0;
   config.link_outstanding_octets_max = 1;

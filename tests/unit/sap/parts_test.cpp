@@ -150,6 +150,25 @@ TEST(UnidataQueue, what_comes_back_goes_before_what_came_later) {
   EXPECT_EQ(queue.take({false, kPeer})->id.value, 1u);
 }
 
+// A hard link asks who may go each time anything happens.
+TEST(UnidataQueue, what_may_not_go_is_asked_about_once_however_much_there_is) {
+  for (const unsigned fair_turn : {0u, 1u}) {
+    UnidataQueue queue(fair_turn);
+    for (std::uint64_t id = 1; id <= 1000; ++id) queue.put(item(id, 5, 0));
+    UnidataItem other = item(1001, 5, 0);
+    std::get<DataSpdu>(other.spdu).destination_sap = SapId{9};
+    queue.put(other);
+    unsigned asked = 0;
+    const auto* found = queue.first({false, kPeer}, [&asked](const UnidataItem& candidate) {
+      ++asked;
+      return candidate.remote_sap() == SapId{9};
+    });
+    ASSERT_NE(found, nullptr);
+    EXPECT_EQ(found->id.value, 1001u);
+    EXPECT_LE(asked, 3u);
+  }
+}
+
 TEST(UnidataQueue, destinations_are_listed_by_their_best) {
   UnidataQueue queue;
   queue.put(item(1, 2, 0, Address{7}));
