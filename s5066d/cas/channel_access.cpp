@@ -253,8 +253,8 @@ void ChannelAccess::on_link_request(Instant now, Address peer, LinkType type) {
   } else if (link == nullptr || calling) {
     accept(now, peer, type);
   } else if (link->info.state == LinkState::breaking) {
-    end(now, *link, LinkEnd::by_us);  // the peer dropped it and its BREAK CONFIRM got lost
-    accept(now, peer, type);
+    end(now, *link, LinkEnd::by_us);   // the peer dropped it and its BREAK CONFIRM got lost
+    on_link_request(now, peer, type);  // a call of our own may have followed the BREAK
   } else if (link->peer_made_it || link->info.type != type) {
     end(now, *link, LinkEnd::called_anew);
     accept(now, peer, type);

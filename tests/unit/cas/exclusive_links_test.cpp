@@ -114,6 +114,39 @@ TEST_F(Link, exclusive_calls_that_cross_break_the_nonexclusive_links_too) {
   EXPECT_EQ(core->state(kOther), LinkState::breaking);
 }
 
+// The peer must not meet a REQUEST of ours behind our ACCEPTED: it would take it for a new call.
+TEST_F(Link, a_call_that_follows_a_break_is_out_before_the_peers_crossing_one_is_answered) {
+  for (const std::string_view theirs : {"11", "10"}) {
+    restart();
+    make_by_us();
+    ASSERT_TRUE(core->request_link(now, kPeer, LinkType::exclusive).ok());
+    EXPECT_EQ(said(), "43");
+    leaves();
+    hear(theirs);
+    EXPECT_EQ(said(), "terminate broken-by_us 11");
+    EXPECT_EQ(core->state(kPeer), LinkState::calling);
+    leaves();
+    EXPECT_EQ(said(), theirs == "11" ? "make made-by-us 20" : "33");
+  }
+}
+
+// B.3(3.1)
+TEST_F(Link, linked_externally_a_call_may_cross_one_that_follows_a_break) {
+  config.linked_externally = {kPeer};
+  restart();
+  call();
+  said();
+  core->on_warning(now, {kPeer, 0, 1});
+  said();
+  make_by_us();
+  ASSERT_TRUE(core->request_link(now, kPeer, LinkType::exclusive).ok());
+  EXPECT_EQ(said(), "43");
+  leaves();
+  hear("11");
+  EXPECT_EQ(said(), "terminate broken-by_us make-reset made-by-us make 20");
+  EXPECT_EQ(core->state(kPeer), LinkState::made);
+}
+
 TEST_F(Link, a_request_for_another_type_is_a_new_call) {
   make_by_peer();
   hear("11");
@@ -122,7 +155,6 @@ TEST_F(Link, a_request_for_another_type_is_a_new_call) {
 }
 
 // B.3(3.3)-(3.5)
-// B.3(3.4),(3.5)
 TEST_F(Link, linked_externally_a_link_is_made_and_broken_without_a_word) {
   config.linked_externally = {kPeer};
   restart();
@@ -135,6 +167,20 @@ TEST_F(Link, linked_externally_a_link_is_made_and_broken_without_a_word) {
   EXPECT_EQ(said(), "terminate broken-by_us");
   ASSERT_TRUE(core->request_link(now, kOther, LinkType::nonexclusive).ok());
   EXPECT_EQ(said(), "10");  // to others by CAS 1
+}
+
+// B.3(3.3)-(3.5)
+TEST_F(Link, linked_externally_a_link_ends_with_its_frequency_and_nothing_is_said) {
+  config.linked_externally = {kPeer};
+  restart();
+  call();
+  said();
+  core->on_connection_lost(now, {kPeer});
+  EXPECT_EQ(said(), "broken-connection_lost");
+  EXPECT_EQ(core->state(kPeer), LinkState::idle);
+  EXPECT_EQ(core->next_deadline(), std::nullopt);
+  call();
+  EXPECT_EQ(said(), "make-reset made-by-us");
 }
 
 // B.3(3.1)
