@@ -258,7 +258,7 @@ void SubnetworkInterface::on_link_rejected(Instant now, const cas::LinkRejected&
   if (silent_) return links_.on_call_refused(now, rejected.peer);
   links_.on_call_failed(now, rejected.peer);
   // A peer that refuses for now has responded: the data waits for its time to die. Its links may be
-  // at their maximum, for which it has no reason but "unknown".
+  // at their maximum, for which it has no reason but "unknown" (B.3.1.4).
   const bool hopeless = !rejected.reason || rejected.reason == RejectReason::broadcast_only_node;
   if (hopeless) sender_.on_call_failed(now, rejected.peer);
 }

@@ -27,11 +27,19 @@ TEST_F(AnnexAData, a_u_pdu_with_client_confirmation_takes_the_sequence_of_the_an
 // A.2.1.6(11),(12) A.3.1.1(15)-(18)
 TEST_F(AnnexAData, the_time_to_die_travels_from_acceptance_on) {
   HexClient a = bind(alpha, 3, "18 00");
-  alpha->node.on_utc(medium->now(), UtcSeconds{1772409540});  // 2026-03-01 23:59:00
-  a.give("14 53 E1020305 00 00003C 0005 48454C4C4F");         // two minutes, over midnight
-  run(seconds(20));
+  HexClient b = bind(bravo, 3, "10 00");
+  for (Medium::Station* station : {alpha, bravo}) {
+    station->node.on_utc(medium->now(), UtcSeconds{1772409540});  // 2026-03-01 23:59:00
+  }
+  medium->silent = true;                               // so it waits for its link
+  a.give("14 53 E1020305 00 00003C 0005 48454C4C4F");  // two minutes, over midnight
+  run(seconds(10));
+  EXPECT_EQ(air(), "A8:10");
+  medium->silent = false;
+  run(minutes(1));
+  // The day modulo 16, and 60 s of it in units of two: not later for the wait.
   EXPECT_NE(air().find("A0:000533CD001E48454C4C4F"), std::string::npos);
-  bravo->node.on_utc(medium->now(), UtcSeconds{1772409540 + 20});
+  EXPECT_EQ(b.got(), compact("15 53 E1020305 13 E1020304 0005 48454C4C4F"));
 }
 
 // A.3.1.1(17),(18) A.3.2.4(21)

@@ -6,7 +6,7 @@ namespace {
 
 class AnnexASession : public Stations {};
 
-// A.1.1.1(1),(2) A.3(3) A.3.2.1.1(1)-(3) A.3.2.1.2(1),(2),(4) A.1.1.1(3),(4) B.3(4),(6)
+// A.1.1.1(1),(2) A.1.1.2(1) A.3(3) A.3.2.1.1(1)-(3) A.3.2.1.2(1),(2),(4) A.1.1.1(3),(4) B.3(4),(6)
 TEST_F(AnnexASession, arq_data_starts_a_soft_link_that_ends_after_its_configured_idle_time) {
   config_a.sap.links.idle_timeout = seconds(12);
   restart();
