@@ -35,15 +35,14 @@ tcp::socket& socket_of(TlsStream& stream) {
   return stream.next_layer();
 }
 
-/// That nothing more will be sent; `done` comes when the other side need not hear more of us.
-template <typename Done>
-void say_goodbye(PlainStream& stream, Done&&) {
+/// That nothing more will be sent. What comes of it is of no use, since inside TLS it fails as soon
+/// as the other side sends more; the end of what that sends tells that it has heard it.
+void say_goodbye(PlainStream& stream, const std::shared_ptr<void>&) {
   error_code ignored;
   stream.shutdown(tcp::socket::shutdown_send, ignored);
 }
-template <typename Done>
-void say_goodbye(TlsStream& stream, Done&& done) {
-  stream.async_shutdown(std::forward<Done>(done));
+void say_goodbye(TlsStream& stream, const std::shared_ptr<void>& owner) {
+  stream.async_shutdown([owner](error_code) {});
 }
 
 /// What one segment to the other side holds; more where the stream has records of its own.
@@ -175,6 +174,7 @@ class SessionOver final : public SisSession,
   void on_read(error_code failure, std::size_t count) {
     reading_ = false;
     if (failure) {
+      if (said_goodbye_ && failure != boost::asio::error::eof) return hear_out();
       input_over_ = true;
       const bool last_octets_leaving = finishing_ && failure == boost::asio::error::eof;
       if (!last_octets_leaving || unsent_octets() == 0) end();
@@ -241,7 +241,16 @@ class SessionOver final : public SisSession,
   }
 
   void say_that_this_was_all() {
-    say_goodbye(*stream_, [self = this->shared_from_this()](error_code) { self->end(); });
+    said_goodbye_ = true;
+    say_goodbye(*stream_, this->shared_from_this());
+  }
+
+  // TLS is over when the client sends more behind our goodbye; its connection is not.
+  void hear_out() {
+    socket_of(*stream_).async_read_some(boost::asio::buffer(input_),
+                                        [self = this->shared_from_this()](error_code over, auto) {
+                                          over ? self->end() : self->hear_out();
+                                        });
   }
 
   void end() {
@@ -270,6 +279,7 @@ class SessionOver final : public SisSession,
   bool paused_ = false;
   bool reading_ = false;
   bool finishing_ = false;
+  bool said_goodbye_ = false;
   bool input_over_ = false;
 };
 

@@ -148,13 +148,16 @@ class TestClient {
 
   Stream stream;
   std::vector<sis::Primitive> received;
-  boost::system::error_code end;  // why nothing more is read
+  boost::system::error_code end;       // why nothing more is read
+  boost::system::error_code not_sent;  // why something could not be sent
+  bool all_sent() const { return sending_.empty(); }
 
  private:
   void write() {
     std::swap(sending_, waiting_);
     boost::asio::async_write(stream, boost::asio::buffer(sending_), [this](auto failure, auto) {
       sending_.clear();
+      not_sent = failure;
       if (!failure && !waiting_.empty()) write();
     });
   }

@@ -186,6 +186,23 @@ TEST_F(TlsPort, says_goodbye_after_its_last_primitive) {
   EXPECT_EQ(client.all<sis::UnbindIndication>().size(), 1u);
 }
 
+TEST_F(TlsPort, hears_a_client_out_that_goes_on_sending_after_the_goodbye) {
+  node_config_.sap.invalid_primitives_max = 1;
+  ASSERT_TRUE(open());
+  Client& client = connected(context(authority_->issue("client")));
+  client.send(bind_to(3));
+  client.send(sis::BindAccepted{});
+  client.send(sis::BindAccepted{});
+  client.send_octets(Bytes(1 << 20));
+  run_until([&] { return client.end.failed() && client.all_sent(); });
+  EXPECT_EQ(client.end, boost::asio::error::eof) << client.end;
+  EXPECT_FALSE(client.not_sent) << client.not_sent;
+  EXPECT_EQ(client.all<sis::UnbindIndication>().size(), 1u);
+  EXPECT_FALSE(log_.has("sis_client_gone"));
+  client.stream.lowest_layer().close();
+  run_until([&] { return log_.has("sis_client_gone"); });
+}
+
 TEST_F(TlsPort, does_not_open_without_its_files) {
   const TlsConfig good = *config_.tls;
   for (std::string TlsConfig::*file :
