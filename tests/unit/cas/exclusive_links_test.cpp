@@ -154,7 +154,7 @@ TEST_F(Link, a_request_for_another_type_is_a_new_call) {
   EXPECT_EQ(core->links()[0].type, LinkType::exclusive);
 }
 
-// B.3(3.3)-(3.5)
+// B.3(3.3),(3.4),(3.5)
 TEST_F(Link, linked_externally_a_link_is_made_and_broken_without_a_word) {
   config.linked_externally = {kPeer};
   restart();
@@ -169,7 +169,7 @@ TEST_F(Link, linked_externally_a_link_is_made_and_broken_without_a_word) {
   EXPECT_EQ(said(), "10");  // to others by CAS 1
 }
 
-// B.3(3.3)-(3.5)
+// B.3(3.3),(3.4),(3.5)
 TEST_F(Link, linked_externally_a_link_ends_with_its_frequency_and_nothing_is_said) {
   config.linked_externally = {kPeer};
   restart();
