@@ -22,8 +22,12 @@
 
 namespace s5066::sis {
 
-/// Use it only on the thread that runs the io_context; all handlers are called there, too, and may
-/// call any method but the destructor. After the destructor no handler runs any more.
+/// Use it only on the thread that runs the io_context; handlers are called there, too, and may call
+/// any method but the destructor. After the destructor none is called any more.
+///
+/// A handler of async_send() that is bound to another executor is handed to that one instead, with
+/// its outcome. It must not call the client from another thread, and one that was handed over
+/// before the destructor still runs after it.
 class Client {
  public:
   /// The server must prove who it is; the client does so with a certificate if it has one.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -432,6 +433,37 @@ TEST_F(ClientTest, no_completion_handler_runs_after_the_destructor) {
   };
   client->start();
   io.run();
+}
+
+TEST_F(ClientTest, a_handler_with_another_executor_keeps_the_outcome_that_it_was_handed) {
+  asio::io_context elsewhere;
+  std::vector<std::string> ends;
+  const auto note = [&](const SendOutcome& outcome) { ends.push_back(to_string(outcome)); };
+  make_client([&](const Event& event) {
+    if (!std::holds_alternative<event::Bound>(event)) return;
+    client->async_send(hello(1), asio::bind_executor(elsewhere, note));
+    client->async_send(hello(2), asio::bind_executor(elsewhere, note));
+    client->async_send(hello(3), asio::bind_executor(elsewhere, [](const SendOutcome&) {
+                         ADD_FAILURE() << "its outcome was not known in time";
+                       }));
+  });
+  server.on_primitive = [&](const Primitive& primitive) {
+    if (std::holds_alternative<BindRequest>(primitive)) server.say(BindAccepted{.sap = {6}});
+    const auto* request = std::get_if<UnidataRequest>(&primitive);
+    if (request != nullptr && request->updu.size() < 3) confirm(*request);
+  };
+  client->start();
+  while (client->stats().confirmed < 2 && io.run_one() > 0) {
+  }
+  EXPECT_TRUE(ends.empty()) << "not on this executor";
+  server.on_end = [&] {
+    watchdog.cancel();
+    server.close();
+  };
+  client.reset();
+  io.run();
+  elsewhere.run();
+  EXPECT_EQ(ends, (std::vector<std::string>{"confirmed", "confirmed"}));
 }
 
 TEST_F(ClientTest, expedited_data_and_hard_links_reach_the_server) {
