@@ -138,7 +138,7 @@ class Cat {
   template <typename Request>
   void submit(Request request) {
     ++open_;
-    may_wait_at_server_ = options_.linger.count() > 0;
+    octets_sent_ += request.updu.size();
     client_.async_send(std::move(request), [this](const sis::SendOutcome& outcome) {
       --open_;
       if (left_) return;
@@ -179,11 +179,12 @@ class Cat {
 
   void finish_if_done() {
     if (!at_end_ || open_ > 0 || options_.listen) return;
-    if (!may_wait_at_server_) return leave(kOk, {});
+    const auto linger = linger_of(options_, octets_sent_);
+    if (linger.count() == 0) return leave(kOk, {});
     // The server drops what it has not sent of a client that unbinds (A.2.1.2), and says nothing of
     // data without ARQ.
     lingering_ = true;
-    linger_.expires_after(options_.linger);
+    linger_.expires_after(linger);
     linger_.async_wait([this](const boost::system::error_code& code) {
       if (!code) leave(kOk, {});
     });
@@ -212,10 +213,10 @@ class Cat {
   sis::Client client_;
   Bytes piece_;
   std::size_t open_ = 0;
+  std::uint64_t octets_sent_ = 0;
   std::uint64_t received_ = 0;
   bool held_back_ = false;
   bool at_end_ = false;
-  bool may_wait_at_server_ = false;  // something sent without ARQ
   bool lingering_ = false;
   bool left_ = false;
   int exit_code_ = kOk;

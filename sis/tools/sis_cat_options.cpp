@@ -11,7 +11,9 @@ namespace po = boost::program_options;
 
 namespace {
 
-constexpr std::uint32_t kLingerS = 60;
+// Slower waveforms are for who knows them, and says --linger or --ttl.
+constexpr std::uint64_t kLingerBitRate = 300;
+constexpr std::chrono::seconds kLingerMin{30};
 
 /// Thrown by the readers below, and caught where the command line is read.
 struct Wrong {
@@ -66,8 +68,8 @@ po::options_description sending_options() {
   add("repeats", po::value<int>()->default_value(0), "without ARQ: send so many times more, 0..15");
   add("linger", po::value<std::uint32_t>(),
       "without ARQ: stay so many s after the end of the input. The server DROPS what it has not "
-      "sent "
-      "by then, and nobody tells; default: --ttl if given, or 60");
+      "sent by then, and nobody tells; default: --ttl if given, or 30 and as long as the input "
+      "and its --repeats take at 300 bit/s");
   add("ttl", po::value<std::uint32_t>()->default_value(0),
       "time to live in s; 0: as the node says");
   add("priority", po::value<int>()->default_value(0), "0..15, larger first");
@@ -112,10 +114,8 @@ void read_sending(const po::variables_map& given, Options& options) {
   if (ttl_s > 2 * sis::kTimeToLiveMax) throw Wrong{"--ttl is over 15 days"};
   options.ttl_units = (ttl_s + 1) / 2;
   if (arq && given.count("linger")) throw Wrong{"--linger is for data without ARQ"};
-  if (!arq) {
-    const std::uint32_t unasked_s = ttl_s > 0 ? ttl_s : kLingerS;
-    options.linger = std::chrono::seconds(
-        given.count("linger") ? given["linger"].as<std::uint32_t>() : unasked_s);
+  if (given.count("linger")) {
+    options.linger = std::chrono::seconds(given["linger"].as<std::uint32_t>());
   }
 
   if (!given.count("hard-link")) return;
@@ -160,6 +160,14 @@ Options read(const po::variables_map& given) {
 }
 
 }  // namespace
+
+std::chrono::seconds linger_of(const Options& options, std::uint64_t octets_sent) {
+  if (options.delivery.mode == sis::TransmissionMode::arq || octets_sent == 0) return {};
+  if (options.linger) return *options.linger;
+  if (options.ttl_units > 0) return std::chrono::seconds(2 * options.ttl_units);
+  const std::uint64_t bits = 8 * octets_sent * (options.delivery.retransmissions + 1u);
+  return kLingerMin + std::chrono::seconds(bits / kLingerBitRate);
+}
 
 std::optional<Options> read_command_line(int argc, char** argv, Instead& instead) {
   po::options_description all("sis_cat: U_PDUs from standard input, or to standard output");

@@ -26,10 +26,14 @@ struct Options {
   bool expedited = false;
   std::uint32_t ttl_units = 0;  // of 2 s
   std::uint8_t priority = 0;
-  /// Without ARQ: how long to stay bound after the last U_PDU, for it to leave.
-  std::chrono::seconds linger{0};
+  std::optional<std::chrono::seconds> linger;  // what the user said
   std::optional<sis::HardLink> hard_link;
 };
+
+/// How long to stay bound after the end of the input, for what has no confirmation to leave:
+/// nothing with ARQ; else as the user said, or until all of it would have died, or as long as so
+/// many octets and their repeats take at a low rate, and then some for others' transmissions.
+std::chrono::seconds linger_of(const Options& options, std::uint64_t octets_sent);
 
 /// What there is to say instead of running: help to print, or what is wrong.
 struct Instead {

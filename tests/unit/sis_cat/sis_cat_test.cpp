@@ -1,4 +1,5 @@
 // The sis_cat program as a user runs it, against a scripted server on a loopback port.
+#include "sis/tools/sis_cat_options.h"
 #include "tests/support/program_test.h"
 
 namespace s5066::sis {
@@ -189,6 +190,26 @@ TEST_F(SisCat, tells_where_a_broadcast_has_errors) {
   EXPECT_EQ(outcome.out, (std::string{'a', 'b', '\0', 'd'}));
   EXPECT_NE(outcome.err.find("from 0.0.0.5: errored 1 octets at 1\n"), std::string::npos);
   EXPECT_NE(outcome.err.find("from 0.0.0.5: missing 1 octets at 2\n"), std::string::npos);
+}
+
+TEST(SisCatLinger, lasts_as_asked_for_or_as_what_was_sent_takes_at_300_bit_per_second) {
+  const auto linger = [](std::vector<std::string> arguments, std::uint64_t octets) {
+    arguments.insert(arguments.begin(), {"sis_cat", "--to"});
+    std::vector<char*> argv;
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    sis_cat::Instead instead;
+    const auto options =
+        sis_cat::read_command_line(static_cast<int>(argv.size()), argv.data(), instead);
+    EXPECT_TRUE(options) << instead.problem;
+    return options ? sis_cat::linger_of(*options, octets).count() : -1;
+  };
+  EXPECT_EQ(linger({"1.2.3.5"}, 10'000), 0);  // every U_PDU is confirmed
+  EXPECT_EQ(linger({"31.255.255.255"}, 0), 0);
+  EXPECT_EQ(linger({"31.255.255.255"}, 10), 30);
+  EXPECT_EQ(linger({"31.255.255.255"}, 3750), 30 + 100);
+  EXPECT_EQ(linger({"31.255.255.255", "--repeats", "2"}, 3750), 30 + 300);
+  EXPECT_EQ(linger({"1.2.3.5", "--mode", "nonarq", "--ttl", "6"}, 3750), 6);
+  EXPECT_EQ(linger({"31.255.255.255", "--ttl", "6", "--linger", "0"}, 3750), 0);
 }
 
 TEST_F(SisCat, prints_its_options) {
