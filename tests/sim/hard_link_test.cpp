@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 #include "tests/support/sim_world.h"
 
@@ -79,6 +80,7 @@ void answer_indications(sim::World& world) {
 TEST(HardLinkLife, each_type_is_answered_once_used_and_leaves_nothing) {
   std::size_t established = 0;
   std::size_t not_confirmed = 0;
+  std::array<std::size_t, 3> used{};  // by type: data went both ways while the link was active
   for (const sim::Seed seed : sim::seeds(1000)) {
     SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));
     sim::World world(seed, {.medium = {.frame_loss = 0.2}});
@@ -90,11 +92,21 @@ TEST(HardLinkLife, each_type_is_answered_once_used_and_leaves_nothing) {
     world.run_for(std::chrono::seconds(world.rng().below(60)));
     world.give(alpha, sis::HardLinkEstablish{link_to(1, type)});
     world.run_for(std::chrono::seconds(30 + world.rng().below(300)));
+    const auto is_active = [&] {
+      return active_links(world, 0, true) == 1 && active_links(world, 1, false) == 1;
+    };
+    const bool was_active = is_active();
+    const std::size_t alpha_had = alpha.received().size();
+    const std::size_t bravo_had = bravo.received().size();
     for (int i = 0; i < 3; ++i) {
       world.send(alpha, 1, 300, 2h);
       world.send(bravo, 0, 300, 2h);
     }
     world.run_for(std::chrono::seconds(world.rng().below(600)));
+    // One ESTABLISH is one link, so this is the one that it was before.
+    const bool went_both_ways =
+        alpha.received().size() > alpha_had && bravo.received().size() > bravo_had;
+    if (was_active && is_active() && went_both_ways) ++used.at(type);
     world.give(alpha, sis::HardLinkTerminate{sim::World::address(1)});
     world.run_for(40min);
     world.medium().set_options({});
@@ -115,6 +127,7 @@ TEST(HardLinkLife, each_type_is_answered_once_used_and_leaves_nothing) {
   if (sim::seeds(1000).size() == 1) return;  // S5066_SEED
   EXPECT_GT(established, 800u);
   EXPECT_LT(not_confirmed, 300u);
+  for (const std::size_t count : used) EXPECT_GT(count, 100u);
 }
 
 // Goal:   requests of both ends at once leave both ends with the same link, or with none.
