@@ -21,11 +21,14 @@ constexpr SapId kUnboundSap{9};
 /// Two servers, and the types of all primitives that have passed their clients' taps.
 class LivePrimitives : public testing::Test {
  protected:
-  explicit LivePrimitives(const std::vector<std::string>& cable = {}) : pair(cable) {
+  explicit LivePrimitives(const std::vector<std::string>& cable = {},
+                          const std::string& subnet_access = {})
+      : pair(cable) {
     for (const char* name : {"alpha", "bravo"}) {
       pair.configure_node(name,
                           "subnet_access { bind { allow_rank_15: true } "
-                          "queue { client_updus_max: 20 } }");
+                          "queue { client_updus_max: 20 } " +
+                              subnet_access + " }");
     }
   }
   void SetUp() override {
@@ -185,33 +188,44 @@ TEST_F(LivePrimitives, management_messages_and_what_the_node_may_do) {
 /// The same over a channel with noise: a segment is damaged now and then, and a header.
 class LiveDamage : public LivePrimitives {
  protected:
-  LiveDamage() : LivePrimitives({"--channel", "awgn", "--snr-db", "6.5"}) {}
+  LiveDamage()
+      : LivePrimitives({"--channel", "awgn", "--snr-db", "6.5"}, "expedited_requests_max: 1000") {}
+
+  /// Sends until both kinds of damage have shown: more than it takes, since those whose first
+  /// segment is damaged do not arrive at all.
+  template <typename Indication, typename Request>
+  void expect_both_kinds_of_damage(Request request) {
+    HandClient a(pair.sis_port("alpha"));
+    HandClient b(pair.sis_port("bravo"));
+    a.bind(kSap, 3, TransmissionMode::nonarq);
+    b.bind(kSap, 3, TransmissionMode::nonarq_with_errors);
+    request.delivery = {.mode = TransmissionMode::nonarq};
+    constexpr int kSent = 100;
+    for (int i = 0; i < kSent; ++i) a.send(request);
+
+    bool errored = false;
+    bool missing = false;
+    while (!(errored && missing) && !HasFailure()) {
+      const auto shown = b.next<Indication>();
+      const bool damaged = !shown.errored.empty() || !shown.missing.empty();
+      EXPECT_EQ(shown.mode,
+                damaged ? TransmissionMode::nonarq_with_errors : TransmissionMode::nonarq);
+      EXPECT_TRUE(damaged || shown.updu == request.updu);
+      errored = errored || !shown.errored.empty();
+      missing = missing || !shown.missing.empty();
+    }
+    expect_shown({&a, &b}, {type_of(Indication{})});
+  }
 };
 
 // A.2.1.9(7)-(9): the lists of what is wrong, from the air to the client's socket.
 TEST_F(LiveDamage, non_arq_with_errors_shows_errored_and_missing_blocks) {
-  HandClient a(pair.sis_port("alpha"));
-  HandClient b(pair.sis_port("bravo"));
-  a.bind(kSap, 3, TransmissionMode::nonarq);
-  b.bind(kSap, 3, TransmissionMode::nonarq_with_errors);
-  UnidataRequest request = data(noise(kMtu, 4));
-  request.delivery = {.mode = TransmissionMode::nonarq};
-  // More than it takes; those whose first segment is damaged do not arrive at all.
-  constexpr int kSent = 100;
-  for (int i = 0; i < kSent; ++i) a.send(request);
+  expect_both_kinds_of_damage<UnidataIndication>(data(noise(kMtu, 4)));
+}
 
-  bool errored = false;
-  bool missing = false;
-  while (!(errored && missing) && !HasFailure()) {
-    const auto shown = b.next<UnidataIndication>();
-    const bool damaged = !shown.errored.empty() || !shown.missing.empty();
-    EXPECT_EQ(shown.mode,
-              damaged ? TransmissionMode::nonarq_with_errors : TransmissionMode::nonarq);
-    EXPECT_TRUE(damaged || shown.updu == request.updu);
-    errored = errored || !shown.errored.empty();
-    missing = missing || !shown.missing.empty();
-  }
-  expect_shown({&a, &b}, {Type::unidata_indication});
+// A.2.1.13
+TEST_F(LiveDamage, expedited_with_errors_shows_errored_and_missing_blocks) {
+  expect_both_kinds_of_damage<ExpeditedUnidataIndication>(urgent(noise(kMtu, 4)));
 }
 
 }  // namespace
