@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "tests/live/pair.h"
+#include "tests/support/rigctld_stand_in.h"
 
 namespace s5066::live {
 namespace {
@@ -90,9 +91,11 @@ TEST(LiveStartup, the_command_line_asks_a_running_daemon) {
   EXPECT_NE(nobody.output.find("No such file or directory"), std::string::npos);
 }
 
-TEST(LiveStartup, a_signal_in_mid_transmission_ends_it_cleanly) {
+TEST(LiveStartup, a_signal_in_mid_transmission_ends_it_cleanly_and_unkeys_the_transmitter) {
   for (const int signal : {SIGTERM, SIGINT}) {
+    const test::RigctldStandIn rig;
     Pair pair;
+    pair.configure_modem("alpha", "rigctld { port: " + std::to_string(rig.port()) + " }");
     ASSERT_NO_FATAL_FAILURE(pair.start_all());
     pair.folder().write("noise.bin", noise(60'000, 5));
     Process send = pair.send("noise.bin");
@@ -103,6 +106,8 @@ TEST(LiveStartup, a_signal_in_mid_transmission_ends_it_cleanly) {
     pair.process("alpha").signal(signal);
     EXPECT_EQ(pair.process("alpha").wait(), 0) << pair.log("alpha");
     EXPECT_FALSE(std::filesystem::exists(pair.folder() / "alpha.control"));
+    const std::string keyings = rig.heard();
+    EXPECT_TRUE(keyings.ends_with("T 1\nT 0\n")) << keyings;
   }
 }
 
