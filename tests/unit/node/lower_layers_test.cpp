@@ -69,15 +69,15 @@ struct Hub {
     hub = &medium.add(config);
     client = bind(medium, *hub);
     for (std::uint32_t i = 0; i < 4; ++i) {
-      others.push_back(&medium.add(node_config(kBravo + i)));
-      bind(medium, *others.back());
+      NodeConfig other = node_config(kBravo + i);
+      other.sap.links.idle_timeout = std::chrono::hours(2);
+      bind(medium, medium.add(other));
     }
   }
 
   Medium medium;
   Medium::Station* hub = nullptr;
   ClientId client;
-  std::vector<Medium::Station*> others;
 };
 
 // A.3.2.1, B.3(8): otherwise the fifth of four links would be asked for again and again, and no
