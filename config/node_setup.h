@@ -7,8 +7,9 @@
 
 #include "modem/audio/cable_device.h"
 #include "modem/audio/portaudio_device.h"
+#include "modem/ptt/cm108.h"
 #include "modem/ptt/rigctld.h"
-#include "modem/ptt/serial_rts.h"
+#include "modem/ptt/serial_line.h"
 #include "modem/worker/worker.h"
 #include "s5066d/base/log.h"
 #include "s5066d/node/node.h"
@@ -17,9 +18,9 @@
 namespace s5066::config {
 
 using DeviceSetup = std::variant<modem::CableDevice::Config, modem::PortAudioDevice::Config>;
-/// How the transmitter is keyed; nothing: by the sound itself.
-using KeySetup =
-    std::variant<std::monostate, modem::RigctldPtt::Config, modem::SerialRtsPtt::Config>;
+/// How the transmitter is keyed; nothing: not at all, or by the sound itself.
+using KeySetup = std::variant<std::monostate, modem::RigctldPtt::Config,
+                              modem::SerialLinePtt::Config, modem::Cm108Ptt::Config>;
 
 struct NodeSetup {
   NodeConfig node;

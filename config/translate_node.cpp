@@ -5,6 +5,9 @@
 namespace s5066::config {
 namespace {
 
+/// What transceivers take to key on sound, and to begin to transmit.
+constexpr Duration kVoxLead = std::chrono::milliseconds(300);
+
 Duration ms(std::uint32_t count) {
   return std::chrono::milliseconds(count);
 }
@@ -39,16 +42,31 @@ DeviceSetup device_of(const proto::Modem& from) {
   return cable;
 }
 
+modem::SerialLinePtt::Config serial_line_of(const proto::Modem::SerialLine& from,
+                                            modem::SerialLinePtt::Line line) {
+  return {.path = from.path(), .line = line, .other_line_up = from.other_line_up()};
+}
+
 KeySetup key_of(const proto::Modem& from) {
-  if (from.has_serial_rts()) return modem::SerialRtsPtt::Config{from.serial_rts().path()};
+  using Line = modem::SerialLinePtt::Line;
+  if (from.has_serial_rts()) return serial_line_of(from.serial_rts(), Line::rts);
+  if (from.has_serial_dtr()) return serial_line_of(from.serial_dtr(), Line::dtr);
+  if (from.has_cm108()) {
+    modem::Cm108Ptt::Config cm108{.path = from.cm108().path()};
+    if (from.cm108().has_pin()) cm108.pin = from.cm108().pin();
+    return cm108;
+  }
   if (!from.has_rigctld()) return std::monostate{};
   modem::RigctldPtt::Config rigctld;
   if (from.rigctld().has_port()) rigctld.port = static_cast<std::uint16_t>(from.rigctld().port());
+  rigctld.data_input = from.rigctld().data_input();
   return rigctld;
 }
 
 void translate_modem(const proto::Modem& from, NodeSetup& to) {
   for (const auto& mode : from.receive_modes()) to.worker.receive_modes.push_back(mode_of(mode));
+  to.worker.lead_tone = from.has_vox();
+  if (from.has_vox()) to.worker.ptt_lead = kVoxLead;
   if (from.has_ptt_lead_ms()) to.worker.ptt_lead = ms(from.ptt_lead_ms());
   if (from.has_ptt_tail_ms()) to.worker.ptt_tail = ms(from.ptt_tail_ms());
   if (from.has_reopen_attempts_max()) to.worker.reopen_attempts_max = from.reopen_attempts_max();

@@ -1,5 +1,5 @@
-// Keys a transmitter. How (not at all, a serial line, a rig control daemon) is the business of the
-// classes behind this interface; when is the modem worker's.
+// Keys a transmitter. How (not at all, a serial line, a rig control daemon, a pin of a sound chip)
+// is the business of the classes behind this interface; when is the modem worker's.
 #pragma once
 
 #include "s5066d/base/result.h"
@@ -10,15 +10,18 @@ namespace s5066::modem {
 class Ptt {
  public:
   virtual ~Ptt() = default;
-  /// Returns when the transmitter has been told, within a bounded time. Calls that change nothing
-  /// are repeated to the transmitter all the same, so that unkeying can be insisted on.
+  /// Returns when the transmitter has been told. Calls that change nothing are repeated to the
+  /// transmitter all the same, so that unkeying can be insisted on.
   virtual Result<void> key(bool on) = 0;
+  /// Unkeys by a way of its own: from any thread, and while another one hangs in key().
+  virtual Result<void> release() = 0;
 };
 
-/// For cables, and radios that key on sound.
+/// For cables, and radios that key on sound: those unkey when no sound comes.
 class NoPtt final : public Ptt {
  public:
   Result<void> key(bool) override { return {}; }
+  Result<void> release() override { return {}; }
 };
 
 }  // namespace s5066::modem

@@ -17,13 +17,15 @@ RigctldPtt::~RigctldPtt() {
 }
 
 Result<void> RigctldPtt::key(bool on) {
+  if (on) keyed_ = true;  // perhaps, from now on
+  Result<void> done;
   if (!socket_) {
     auto socket = posix::connect_loopback(config_.port, config_.timeout);
     if (!socket) return socket.error();
     socket_ = std::move(*socket);
+    if (on) done = ask(socket_.get(), false);
   }
-  if (on) keyed_ = true;  // perhaps, from now on
-  auto done = ask(on);
+  if (done) done = ask(socket_.get(), on);
   if (!done) {
     socket_.reset();
     return done;
@@ -32,15 +34,22 @@ Result<void> RigctldPtt::key(bool on) {
   return {};
 }
 
-Result<void> RigctldPtt::ask(bool on) {
-  const std::string_view line = on ? "T 1\n" : "T 0\n";
+Result<void> RigctldPtt::release() {
+  const auto socket = posix::connect_loopback(config_.port, config_.timeout);
+  if (!socket) return socket.error();
+  return ask(socket->get(), false);
+}
+
+Result<void> RigctldPtt::ask(int socket, bool on) const {
+  const std::string_view keys = config_.data_input ? "T 3\n" : "T 1\n";
+  const std::string_view line = on ? keys : "T 0\n";
   const Bytes octets(line.begin(), line.end());
   const Duration end = posix::monotonic_now() + config_.timeout;
-  if (auto sent = posix::send_all(socket_.get(), octets, config_.timeout); !sent) return sent;
+  if (auto sent = posix::send_all(socket, octets, config_.timeout); !sent) return sent;
   std::string answer;
   while (answer.empty() || answer.back() != '\n') {
     std::array<std::uint8_t, kAnswerMax> part;
-    const auto got = posix::receive_some(socket_.get(), part, end - posix::monotonic_now());
+    const auto got = posix::receive_some(socket, part, end - posix::monotonic_now());
     if (!got) return Error{got.error().code, "rigctld: " + got.error().detail};
     answer.append(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(*got));
     if (answer.size() > kAnswerMax) return Error{ErrorCode::too_large, "answer of rigctld"};

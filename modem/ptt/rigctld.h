@@ -1,5 +1,5 @@
-// Keys through hamlib's rigctld, its text protocol over TCP on this machine: "T 1" keys, "T 0"
-// unkeys, and "RPRT 0" says that it was done.
+// Keys through hamlib's rigctld, its text protocol over TCP on this machine: "T 1" keys, or "T 3"
+// with the data input of radios that have one; "T 0" unkeys, and "RPRT 0" says that it was done.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,20 @@ class RigctldPtt final : public Ptt {
   struct Config {
     std::uint16_t port = 4532;
     Duration timeout = std::chrono::milliseconds(500);  // of connecting, and of an answer
+    bool data_input = false;                            // "T 3"
   };
 
   explicit RigctldPtt(const Config& config) : config_(config) {}
   ~RigctldPtt() override;
 
-  /// Connects when there is no connection; one that failed is closed, and the next call tries anew.
+  /// Connects when there is no connection, and unkeys before anything else on a new one: what
+  /// became of the radio meanwhile is not known. A connection that failed is closed.
   Result<void> key(bool on) override;
+  /// On a connection of its own.
+  Result<void> release() override;
 
  private:
-  Result<void> ask(bool on);
+  Result<void> ask(int socket, bool on) const;
 
   Config config_;
   posix::Fd socket_;

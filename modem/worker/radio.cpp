@@ -1,7 +1,9 @@
 #include "modem/worker/radio.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <numbers>
 #include <utility>
 
 #include "modem/api/airtime.h"
@@ -16,6 +18,13 @@ struct Overloaded : Handlers... {
 };
 template <typename... Handlers>
 Overloaded(Handlers...) -> Overloaded<Handlers...>;
+
+/// As loud as what follows, in the middle of the channel. Sixteen samples are three of its cycles.
+float lead_tone(std::uint64_t position) {
+  const double cycles = 3.0 / 16.0 * static_cast<double>(position % 16);
+  return static_cast<float>(std::sqrt(2.0 * kTransmitPower) *
+                            std::sin(2.0 * std::numbers::pi * cycles));
+}
 
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
@@ -237,6 +246,12 @@ bool Radio::fill(std::span<float> block) {
   answered_ = true;
   if (!burst_) return false;
   const std::uint64_t end = begin + block.size();
+  if (config_.lead_tone) {
+    const std::uint64_t tone_end = std::min({burst_->first_at, burst_->end_at, end});
+    for (std::uint64_t at = std::max(burst_->key_at, begin); at < tone_end; ++at) {
+      block[static_cast<std::size_t>(at - begin)] = lead_tone(at);
+    }
+  }
   const std::uint64_t from = std::clamp(burst_->first_at, begin, end);
   const std::uint64_t to = std::clamp(burst_->end_at, from, end);
   if (from < to) {

@@ -31,6 +31,7 @@ class Radio {
     std::vector<Mode> receive_modes;  // empty: all
     Duration keyed_margin{};          // over the time that a burst should be keyed
     Duration keyed_max{};             // margin included; a longer burst is refused
+    bool lead_tone = false;           // a tone in the lead, for a radio that keys on sound
     /// A longer gap in what we receive ends the burst in it; a shorter one is heard as silence.
     std::uint64_t gap_samples_max = kSampleRate / 2;
   };

@@ -16,6 +16,9 @@ namespace {
 /// How fast our clock may fall behind std::chrono::steady_clock: more than any sound card does.
 constexpr double kDriftMax = 1e-3;
 
+/// To unkey when we stop, before it is left to who guards a crash.
+constexpr unsigned kUnkeyAttempts = 5;
+
 /// How long a command waits for its refusal while the device is away.
 constexpr Duration kRecoveryStep = std::chrono::milliseconds(20);
 
@@ -38,11 +41,11 @@ Worker::Worker(const Config& config, std::unique_ptr<Device> device, std::unique
                std::function<void()> notify)
     : config_(config),
       device_(std::move(device)),
-      ptt_(std::move(ptt)),
       notify_(std::move(notify)),
       commands_(config.command_queue_max),
-      events_(config.event_queue_max) {
-  S5066_ASSERT(device_ && ptt_ && notify_);
+      events_(config.event_queue_max),
+      key_(config.key_guard, std::move(ptt), config.monotonic ? config.monotonic : steady_now) {
+  S5066_ASSERT(device_ && notify_);
   S5066_ASSERT(config_.event_queue_max > kEventsReserved);
   if (!config_.monotonic) config_.monotonic = steady_now;
 }
@@ -54,7 +57,7 @@ Worker::~Worker() {
 Result<void> Worker::start() {
   S5066_ASSERT(!thread_.joinable());
   // Whatever held the key before; and a key that does not work is found now, not in mid-traffic.
-  if (auto unkeyed = ptt_->key(false); !unkeyed) return unkeyed;
+  if (auto unkeyed = key_.unkey(); !unkeyed) return unkeyed;
   if (auto opened = device_->open(); !opened) return opened;
   auto adapter = RateAdapter::create(device_->info().rate_hz, device_->info().block_samples);
   if (!adapter) {
@@ -71,7 +74,8 @@ Result<void> Worker::start() {
                                                  .ptt_tail = config_.ptt_tail,
                                                  .receive_modes = config_.receive_modes,
                                                  .keyed_margin = config_.keyed_margin,
-                                                 .keyed_max = config_.keyed_max});
+                                                 .keyed_max = config_.keyed_max,
+                                                 .lead_tone = config_.lead_tone});
   lockstep_ = info_.lockstep;
   heard_from_device_at_ = config_.monotonic();
   clock_offset_ = -heard_from_device_at_;
@@ -147,8 +151,7 @@ void Worker::run() {
     const auto exchanged = exchange_block();
     if (!exchanged && !recover(exchanged.error())) break;
   }
-  // Whatever happens, nobody leaves the room with the key down.
-  if (!ptt_->key(false)) count(&Stats::ptt_failures);
+  unkey_at_the_end();
   device_->close();
   {
     const std::lock_guard lock(mutex_);
@@ -162,6 +165,7 @@ Result<void> Worker::exchange_block() {
   if (!got && got.error().code == ErrorCode::timed_out) return check_silence();
   if (!got) return got.error();
   heard_from_device_at_ = config_.monotonic();
+  key_.alive();
   take_losses(*got);
   radio_->on_received(adapter_->to_modem(received_));
   set_clock();
@@ -212,32 +216,47 @@ void Worker::take_commands() {
   }
 }
 
-/// Also the watchdog: what the sample clock ends in time when all is well, wall time ends when a
-/// device does not go on. In lockstep there is no time but the samples.
 void Worker::move_key() {
-  const Duration now = config_.monotonic();
-  if (keyed_since_ && !lockstep_ && now - *keyed_since_ > keyed_limit_) {
-    count(&Stats::watchdog_trips);
-    radio_->on_key_failed("watchdog: keyed for " + std::to_string(to_seconds(now - *keyed_since_)) +
-                          " s");
-    publish();
-  }
+  if (!lockstep_) check_watchdog();
   const bool wanted = radio_->key_wanted();
-  if (wanted == keyed_since_.has_value()) return;
+  if (wanted == keyed_) return;
+  Result<void> moved;
   if (wanted) {
-    keyed_limit_ = std::min(radio_->keyed_limit(), config_.keyed_max);
-    keyed_since_ = now;
-  }
-  const auto moved = ptt_->key(wanted);
-  if (moved && !wanted) {
-    keyed_since_.reset();
-    key_failing_ = false;
+    keyed_ = true;
+    const Duration limit = std::min(radio_->keyed_limit(), config_.keyed_max);
+    moved = key_.key(lockstep_ ? std::nullopt : std::optional(limit));
+  } else {
+    moved = key_.unkey();
+    if (moved) keyed_ = key_failing_ = trip_told_ = false;
   }
   if (moved) return;
   count(&Stats::ptt_failures);
   // A transmitter that did not unkey is told again with every block, but reported once.
   if (!key_failing_) radio_->on_key_failed(moved.error().detail);
   key_failing_ = true;
+}
+
+/// What the sample clock ends in time when all is well, wall time has ended when a device does not
+/// go on. In lockstep there is no time but the samples.
+void Worker::check_watchdog() {
+  const auto tripped = key_.tripped();
+  if (!tripped || trip_told_) return;
+  trip_told_ = true;
+  count(&Stats::watchdog_trips);
+  radio_->on_key_failed(*tripped == KeyTrip::too_long ? "watchdog: keyed for too long"
+                                                      : "watchdog: keyed, and no sound moved");
+  publish();
+}
+
+/// Whatever happens, nobody leaves the room with the key down.
+void Worker::unkey_at_the_end() {
+  Duration delay = config_.reopen_delay;
+  for (unsigned attempt = 0; attempt < kUnkeyAttempts; ++attempt) {
+    if (key_.unkey()) return;
+    count(&Stats::ptt_failures);
+    std::this_thread::sleep_for(delay);
+    delay *= 2;
+  }
 }
 
 // --- Loss of the device

@@ -16,6 +16,7 @@
 #include "modem/api/modes.h"
 #include "modem/api/port.h"
 #include "modem/audio/device.h"
+#include "modem/ptt/key_watchdog.h"
 #include "modem/ptt/ptt.h"
 #include "s5066d/base/bounded_queue.h"
 #include "s5066d/base/result.h"
@@ -41,6 +42,8 @@ class Worker {
     std::vector<Mode> receive_modes;     // empty: all
     Duration keyed_margin = std::chrono::seconds(2);  // watchdog: over the burst's own airtime
     Duration keyed_max = std::chrono::seconds(140);   // watchdog, and the longest burst taken
+    KeyGuard::Config key_guard;                       // watchdog, when we hang; in real time only
+    bool lead_tone = false;  // sound in the lead, for a radio that keys on it
     Duration silence_max = std::chrono::seconds(2);  // no block for so long: device lost; real time
     unsigned reopen_attempts_max = 60;               // after the loss of the device
     Duration reopen_delay = std::chrono::milliseconds(100);  // doubled at each attempt …
@@ -99,6 +102,8 @@ class Worker {
   bool wait_for_release();
   void take_commands();
   void move_key();
+  void check_watchdog();
+  void unkey_at_the_end();
   bool recover(const Error& error);
   Result<void> reopen();
   void catch_up();
@@ -109,7 +114,6 @@ class Worker {
 
   Config config_;
   std::unique_ptr<Device> device_;
-  std::unique_ptr<Ptt> ptt_;
   std::function<void()> notify_;
   Device::Info info_;
   bool lockstep_ = false;
@@ -122,8 +126,8 @@ class Worker {
   std::vector<float> made_;
   std::vector<float> to_send_;
   Duration heard_from_device_at_{};
-  std::optional<Duration> keyed_since_;
-  Duration keyed_limit_{};
+  bool keyed_ = false;  // or perhaps so
+  bool trip_told_ = false;
   bool key_failing_ = false;
   bool carrier_unreported_ = false;  // its CarrierUp was lost, so the rest of it is dropped too
 
@@ -140,6 +144,8 @@ class Worker {
   Duration clock_offset_set_at_{};
   mutable Instant newest_reading_{};
   Stats stats_;
+
+  KeyWatchdog key_;  // last: its thread reads the clock in config_
 };
 
 }  // namespace s5066::modem

@@ -7,6 +7,7 @@
 
 #include "config/control_json.h"
 #include "modem/audio/cable_device.h"
+#include "modem/ptt/crash_guard.h"
 #include "modem/ptt/ptt.h"
 
 namespace s5066::runtime {
@@ -31,11 +32,18 @@ std::unique_ptr<modem::Device> make(const modem::PortAudioDevice::Config& card) 
 std::unique_ptr<modem::Ptt> make(std::monostate) {
   return std::make_unique<modem::NoPtt>();
 }
-std::unique_ptr<modem::Ptt> make(const modem::RigctldPtt::Config& rigctld) {
-  return std::make_unique<modem::RigctldPtt>(rigctld);
+/// The kernel unkeys a serial port whose owner died; these it leaves as they are.
+std::unique_ptr<modem::Ptt> crash_guarded(std::unique_ptr<modem::Ptt> ptt) {
+  return std::make_unique<modem::CrashGuardedPtt>(modem::CrashGuardedPtt::Config{}, std::move(ptt));
 }
-std::unique_ptr<modem::Ptt> make(const modem::SerialRtsPtt::Config& port) {
-  return std::make_unique<modem::SerialRtsPtt>(port);
+std::unique_ptr<modem::Ptt> make(const modem::RigctldPtt::Config& rigctld) {
+  return crash_guarded(std::make_unique<modem::RigctldPtt>(rigctld));
+}
+std::unique_ptr<modem::Ptt> make(const modem::Cm108Ptt::Config& chip) {
+  return crash_guarded(std::make_unique<modem::Cm108Ptt>(chip));
+}
+std::unique_ptr<modem::Ptt> make(const modem::SerialLinePtt::Config& port) {
+  return std::make_unique<modem::SerialLinePtt>(port);
 }
 
 /// Of the kind that the configuration asks for.

@@ -1,4 +1,4 @@
-// Stands in for hamlib's rigctld: takes one connection after the other on a port of its own, and
+// Stands in for hamlib's rigctld on a loopback port of its own: takes any number of connections and
 // gives each line the same answer.
 #pragma once
 
@@ -6,12 +6,14 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "s5066d/base/bytes.h"
 #include "s5066d/posix/socket.h"
@@ -36,40 +38,62 @@ class RigctldStandIn {
   ~RigctldStandIn() {
     ::shutdown(listener_.get(), SHUT_RDWR);
     thread_.join();
+    drop();
+    for (std::thread& peer : peers_) peer.join();
   }
   std::uint16_t port() const { return port_; }
+  /// Ends the connections there are, as a restart of rigctld does.
+  void drop() {
+    const std::lock_guard lock(mutex_);
+    for (const posix::Fd& socket : sockets_) ::shutdown(socket.get(), SHUT_RDWR);
+  }
+  /// The connections there are get no answers any more; new ones do.
+  void hang() { hung_ = connected_.load(); }
   /// All lines so far: "T 1" keys the transmitter, "T 0" unkeys it.
   std::string heard() const {
     const std::lock_guard lock(mutex_);
     return heard_;
   }
+  int connected() const { return connected_; }
 
  private:
   static constexpr Duration kPatience = std::chrono::seconds(20);
 
   void serve() {
     for (;;) {
-      const posix::Fd peer(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      posix::Fd peer(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
       if (!peer) return;
-      Bytes line(64);
-      for (;;) {
-        const auto got = posix::receive_some(peer.get(), line, kPatience);
-        if (!got) break;
-        {
-          const std::lock_guard lock(mutex_);
-          heard_.append(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(*got));
-        }
-        const Bytes answer(answer_.begin(), answer_.end());
-        if (!posix::send_all(peer.get(), answer, kPatience)) break;
+      const int socket = peer.get();
+      const int number = ++connected_;
+      const std::lock_guard lock(mutex_);
+      sockets_.push_back(std::move(peer));
+      peers_.emplace_back([this, socket, number] { answer(socket, number); });
+    }
+  }
+  void answer(int socket, int number) {
+    Bytes line(64);
+    for (;;) {
+      const auto got = posix::receive_some(socket, line, kPatience);
+      if (!got) return;
+      {
+        const std::lock_guard lock(mutex_);
+        heard_.append(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(*got));
       }
+      if (number <= hung_) continue;
+      const Bytes answer(answer_.begin(), answer_.end());
+      if (!posix::send_all(socket, answer, kPatience)) return;
     }
   }
 
   std::string answer_;
   posix::Fd listener_;
   std::uint16_t port_ = 0;
+  std::atomic<int> connected_{0};
+  std::atomic<int> hung_{0};
   mutable std::mutex mutex_;
   std::string heard_;
+  std::vector<posix::Fd> sockets_;
+  std::vector<std::thread> peers_;
   std::thread thread_;
 };
 

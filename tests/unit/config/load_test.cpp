@@ -162,6 +162,42 @@ TEST(ConfigLoad, a_file_that_cannot_be_read_says_why) {
   EXPECT_EQ(all_lines(load_node("/").problems), "/: cannot be read: Is a directory\n");
 }
 
+NodeSetup keyed_by(const std::string& key) {
+  const auto loaded = parse_node("f", R"(address: "1.2.3.4" modem { mode: "110a-2400-short" )"
+                                      R"(cable { socket: "/tmp/cable" } )" +
+                                          key + " }");
+  EXPECT_TRUE(loaded.value.has_value()) << all_lines(loaded.problems);
+  return loaded.value.value_or(NodeSetup{});
+}
+
+TEST(ConfigLoad, each_way_to_key_arrives_with_its_settings) {
+  using Serial = modem::SerialLinePtt;
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(keyed_by("").key));
+  const auto rig = keyed_by("rigctld { port: 4533 data_input: true }");
+  EXPECT_EQ(std::get<modem::RigctldPtt::Config>(rig.key).port, 4533);
+  EXPECT_TRUE(std::get<modem::RigctldPtt::Config>(rig.key).data_input);
+  const auto rts = keyed_by("serial_rts { path: \"/dev/x\" other_line_up: true }");
+  EXPECT_EQ(std::get<Serial::Config>(rts.key).path, "/dev/x");
+  EXPECT_EQ(std::get<Serial::Config>(rts.key).line, Serial::Line::rts);
+  EXPECT_TRUE(std::get<Serial::Config>(rts.key).other_line_up);
+  const auto dtr = keyed_by("serial_dtr { path: \"/dev/x\" }");
+  EXPECT_EQ(std::get<Serial::Config>(dtr.key).line, Serial::Line::dtr);
+  EXPECT_FALSE(std::get<Serial::Config>(dtr.key).other_line_up);
+  const auto chip = keyed_by("cm108 { path: \"/dev/hidraw1\" pin: 8 }");
+  EXPECT_EQ(std::get<modem::Cm108Ptt::Config>(chip.key).path, "/dev/hidraw1");
+  EXPECT_EQ(std::get<modem::Cm108Ptt::Config>(chip.key).pin, 8U);
+}
+
+TEST(ConfigLoad, only_vox_has_a_tone_in_its_lead_and_a_lead_of_its_own) {
+  const auto without = keyed_by("");
+  EXPECT_FALSE(without.worker.lead_tone);
+  EXPECT_EQ(without.worker.ptt_lead, Duration{});
+  const auto vox = keyed_by("vox {}");
+  EXPECT_TRUE(vox.worker.lead_tone);
+  EXPECT_EQ(vox.worker.ptt_lead, std::chrono::milliseconds(300));
+  EXPECT_EQ(keyed_by("vox {} ptt_lead_ms: 500").worker.ptt_lead, std::chrono::milliseconds(500));
+}
+
 // F.16
 TEST(ConfigLoad, what_is_left_out_keeps_the_default_of_its_layer) {
   const auto loaded = parse_node("f", kGood);

@@ -1,17 +1,27 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
 
+#include <array>
+#include <filesystem>
+
+#include "modem/ptt/cm108.h"
 #include "modem/ptt/rigctld.h"
-#include "modem/ptt/serial_rts.h"
+#include "modem/ptt/serial_line.h"
 #include "tests/support/rigctld_stand_in.h"
+#include "tests/unit/modem_ptt/fifo.h"
+#include "tests/unit/modem_ptt/patience.h"
 
 namespace s5066::modem {
 namespace {
 
 using test::RigctldStandIn;
 
-constexpr Duration kPatience = std::chrono::seconds(20);
+// --- rigctld
+// -------------------------------------------------------------------------------------------
 
 TEST(RigctldPtt, keys_and_unkeys_and_unkeys_when_it_goes) {
   const RigctldStandIn rig("RPRT 0\n");
@@ -20,9 +30,9 @@ TEST(RigctldPtt, keys_and_unkeys_and_unkeys_when_it_goes) {
     EXPECT_TRUE(ptt.key(true).ok());
     EXPECT_TRUE(ptt.key(false).ok());
     EXPECT_TRUE(ptt.key(true).ok());
-    EXPECT_EQ(rig.heard(), "T 1\nT 0\nT 1\n");
+    EXPECT_EQ(rig.heard(), "T 0\nT 1\nT 0\nT 1\n");
   }
-  EXPECT_EQ(rig.heard(), "T 1\nT 0\nT 1\nT 0\n");
+  EXPECT_EQ(rig.heard(), "T 0\nT 1\nT 0\nT 1\nT 0\n");
 }
 
 TEST(RigctldPtt, a_refusal_and_an_endless_answer_are_errors) {
@@ -48,11 +58,172 @@ TEST(RigctldPtt, nobody_there_and_no_answer_are_errors_in_bounded_time) {
   EXPECT_EQ(ptt.key(true).error().code, ErrorCode::io);
 }
 
-TEST(SerialRtsPtt, a_port_that_is_missing_or_has_no_such_line_is_an_error) {
-  SerialRtsPtt missing({.path = "/dev/no-such-port"});
+TEST(RigctldPtt, keys_with_the_data_input_where_that_is_asked_for) {
+  const RigctldStandIn rig("RPRT 0\n");
+  RigctldPtt ptt({.port = rig.port(), .timeout = kPatience, .data_input = true});
+  EXPECT_TRUE(ptt.key(true).ok());
+  EXPECT_EQ(rig.heard(), "T 0\nT 3\n");
+}
+
+TEST(RigctldPtt, a_connection_that_was_lost_is_made_again_and_unkeys_first) {
+  RigctldStandIn rig("RPRT 0\n");
+  RigctldPtt ptt({.port = rig.port(), .timeout = kPatience});
+  ASSERT_TRUE(ptt.key(true).ok());
+  rig.drop();
+  EXPECT_FALSE(ptt.key(true).ok());
+  EXPECT_EQ(rig.heard(), "T 0\nT 1\n");
+  EXPECT_TRUE(ptt.key(true).ok());
+  EXPECT_EQ(rig.heard(), "T 0\nT 1\nT 0\nT 1\n");
+  EXPECT_EQ(rig.connected(), 2);
+}
+
+TEST(RigctldPtt, releases_on_a_connection_of_its_own_when_the_first_one_hangs) {
+  RigctldStandIn rig("RPRT 0\n");
+  RigctldPtt ptt({.port = rig.port(), .timeout = kPatience});
+  ASSERT_TRUE(ptt.key(true).ok());
+  rig.hang();
+  EXPECT_TRUE(ptt.release().ok());
+  EXPECT_EQ(rig.heard(), "T 0\nT 1\nT 0\n");
+  EXPECT_EQ(rig.connected(), 2);
+  rig.drop();
+}
+
+// --- Serial lines. A pseudo-terminal has none, so what moves the lines is shown on a port of the
+// test's, and what opens and closes a port on a pseudo-terminal.
+// -------------------------------------------------------------------------------------------
+
+struct FakePort final : SerialPort {
+  Result<void> set(Lines wanted) override {
+    if (fails) return Error{ErrorCode::io, "as told"};
+    if (!stuck) lines = wanted;
+    history.push_back(wanted);
+    return {};
+  }
+  Result<Lines> get() override { return lines; }
+
+  Lines lines{.rts = true, .dtr = true};  // as opening leaves them
+  std::vector<Lines> history;
+  bool fails = false;
+  bool stuck = false;
+};
+
+struct FakePorts {
+  OpenSerialPort opener() {
+    return [this](const std::string&) -> Result<std::shared_ptr<SerialPort>> {
+      ++opened;
+      return std::shared_ptr<SerialPort>(port);
+    };
+  }
+  std::shared_ptr<FakePort> port = std::make_shared<FakePort>();
+  int opened = 0;
+};
+
+using Lines = SerialPort::Lines;
+
+TEST(SerialLinePtt, opens_with_both_lines_down_and_moves_only_the_one_that_keys) {
+  for (const auto line : {SerialLinePtt::Line::rts, SerialLinePtt::Line::dtr}) {
+    FakePorts ports;
+    SerialLinePtt ptt({.path = "x", .line = line}, ports.opener());
+    ASSERT_TRUE(ptt.key(true).ok());
+    ASSERT_TRUE(ptt.key(false).ok());
+    const bool rts = line == SerialLinePtt::Line::rts;
+    EXPECT_EQ(ports.port->history, (std::vector<Lines>{{}, {.rts = rts, .dtr = !rts}, {}}));
+  }
+}
+
+TEST(SerialLinePtt, the_other_line_feeds_the_interface_where_that_is_asked_for) {
+  FakePorts ports;
+  SerialLinePtt ptt({.path = "x", .other_line_up = true}, ports.opener());
+  ASSERT_TRUE(ptt.key(false).ok());
+  EXPECT_EQ(ports.port->lines, (Lines{.rts = false, .dtr = true}));
+}
+
+TEST(SerialLinePtt, a_line_that_stays_up_is_an_error_of_unkeying_and_closes_the_port) {
+  FakePorts ports;
+  SerialLinePtt ptt({.path = "x"}, ports.opener());
+  ASSERT_TRUE(ptt.key(true).ok());
+  ports.port->stuck = true;
+  EXPECT_EQ(ptt.key(false).error().code, ErrorCode::io);
+  EXPECT_EQ(ports.port.use_count(), 1);  // closed: the kernel drops the lines
+  ports.port->stuck = false;
+  EXPECT_TRUE(ptt.key(false).ok());
+  EXPECT_EQ(ports.opened, 2);
+}
+
+TEST(SerialLinePtt, unkeys_when_it_goes_and_when_another_thread_says_so) {
+  FakePorts ports;
+  {
+    SerialLinePtt ptt({.path = "x"}, ports.opener());
+    EXPECT_TRUE(ptt.release().ok());
+    EXPECT_EQ(ports.opened, 0);
+    ASSERT_TRUE(ptt.key(true).ok());
+    ASSERT_TRUE(ptt.release().ok());
+    EXPECT_FALSE(ports.port->lines.rts);
+    ASSERT_TRUE(ptt.key(true).ok());
+  }
+  EXPECT_FALSE(ports.port->lines.rts);
+}
+
+TEST(SerialLinePtt, a_port_that_is_missing_or_has_no_such_line_is_an_error) {
+  SerialLinePtt missing({.path = "/dev/no-such-port"});
   EXPECT_EQ(missing.key(false).error().code, ErrorCode::io);
-  SerialRtsPtt lineless({.path = "/dev/null"});
+  SerialLinePtt lineless({.path = "/dev/null"});
   EXPECT_FALSE(lineless.key(true).ok());
+}
+
+TEST(SerialLinePtt, a_port_of_the_kernel_drops_its_lines_when_it_is_closed) {
+  const posix::Fd master(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+  ASSERT_TRUE(master);
+  ASSERT_EQ(::grantpt(master.get()), 0);
+  ASSERT_EQ(::unlockpt(master.get()), 0);
+  termios settings{};
+  ASSERT_EQ(::tcgetattr(master.get(), &settings), 0);
+  settings.c_cflag &= ~static_cast<tcflag_t>(HUPCL);
+  settings.c_cflag |= CRTSCTS;
+  ASSERT_EQ(::tcsetattr(master.get(), TCSANOW, &settings), 0);
+  const auto port = open_serial_port(::ptsname(master.get()));
+  ASSERT_TRUE(port.ok());
+  ASSERT_EQ(::tcgetattr(master.get(), &settings), 0);
+  EXPECT_TRUE(settings.c_cflag & HUPCL);
+  EXPECT_FALSE(settings.c_cflag & CRTSCTS);
+  EXPECT_FALSE((*port)->set({.rts = true}).ok());  // it has no lines, and says so
+}
+
+// --- CM108: report octets as in C-Media's data sheet
+// -------------------------------------------------------------------------------------------
+
+using Report = std::array<std::uint8_t, 5>;
+
+TEST(Cm108Ptt, writes_levels_and_directions_of_one_pin_behind_the_report_number) {
+  EXPECT_EQ(cm108_report(3, true), (Report{0, 0, 0x04, 0x04, 0}));
+  EXPECT_EQ(cm108_report(3, false), (Report{0, 0, 0x00, 0x04, 0}));
+  EXPECT_EQ(cm108_report(1, true), (Report{0, 0, 0x01, 0x01, 0}));
+  EXPECT_EQ(cm108_report(8, true), (Report{0, 0, 0x80, 0x80, 0}));
+}
+
+TEST(Cm108Ptt, keys_unkeys_releases_and_unkeys_when_it_goes) {
+  const Fifo chip;
+  const auto on = cm108_report(3, true);
+  const auto off = cm108_report(3, false);
+  {
+    Cm108Ptt ptt({.path = chip.path()});
+    EXPECT_TRUE(ptt.key(true).ok());
+    EXPECT_EQ(chip.read(), on);
+    EXPECT_TRUE(ptt.key(false).ok());
+    EXPECT_EQ(chip.read(), off);
+    EXPECT_TRUE(ptt.release().ok());
+    EXPECT_EQ(chip.read(), off);
+    EXPECT_TRUE(ptt.key(true).ok());
+    EXPECT_EQ(chip.read(), on);
+  }
+  EXPECT_EQ(chip.read(), off);
+}
+
+TEST(Cm108Ptt, a_chip_that_is_missing_or_takes_nothing_is_an_error) {
+  Cm108Ptt missing({.path = "/dev/no-such-hidraw"});
+  EXPECT_EQ(missing.key(true).error().code, ErrorCode::io);
+  Cm108Ptt full({.path = "/dev/full"});
+  EXPECT_EQ(full.key(true).error().code, ErrorCode::io);
 }
 
 }  // namespace

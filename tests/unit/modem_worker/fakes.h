@@ -117,6 +117,7 @@ struct KeyScript {
   std::atomic<bool> down{false};
   std::atomic<int> failures{0};  // so many calls fail from now on
   std::atomic<int> calls{0};
+  std::atomic<int> releases{0};
 };
 
 class FakePtt final : public Ptt {
@@ -129,6 +130,11 @@ class FakePtt final : public Ptt {
       return Error{ErrorCode::io, "as told"};
     }
     script_->down = on;
+    return {};
+  }
+  Result<void> release() override {
+    script_->down = false;
+    ++script_->releases;
     return {};
   }
 

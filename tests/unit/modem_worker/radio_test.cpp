@@ -144,6 +144,41 @@ TEST(Radio, the_key_goes_down_before_the_first_sample_and_up_after_the_tail) {
             sample_to_instant(first + samples + 3 * kBlock));
 }
 
+TEST(Radio, a_tone_as_loud_as_the_burst_fills_the_lead_where_that_is_asked_for) {
+  Radio::Config with_tone = config();
+  with_tone.ptt_lead = milliseconds(100);  // 960 samples: 5 blocks
+  with_tone.lead_tone = true;
+  Bench bench(with_tone);
+  bench.run(2);
+  const TransmitBurst command = burst(1);
+  bench.radio.on_command(command);
+  bench.run(70);
+  const auto first = std::find_if(bench.sent.begin(), bench.sent.end(),
+                                  [](float sample) { return sample != 0.0F; });
+  const auto begin = static_cast<std::size_t>(first - bench.sent.begin()) - 1;  // a sine's first
+  const std::vector<float> expected = modulated(command);
+  ASSERT_GE(bench.sent.size(), begin + 960 + expected.size());
+  double power = 0;
+  for (std::size_t i = begin; i < begin + 960; ++i) power += bench.sent[i] * bench.sent[i];
+  EXPECT_NEAR(power / 960, kTransmitPower, 1e-4);
+  EXPECT_TRUE(std::equal(expected.begin(), expected.end(),
+                         bench.sent.begin() + static_cast<std::ptrdiff_t>(begin) + 960));
+}
+
+TEST(Radio, a_burst_aborted_in_its_lead_ends_the_tone) {
+  Radio::Config with_tone = config();
+  with_tone.ptt_lead = milliseconds(100);
+  with_tone.lead_tone = true;
+  Bench bench(with_tone);
+  bench.radio.on_command(burst(1));
+  bench.run(2);
+  bench.radio.on_command(AbortTransmit{{1}});
+  const std::size_t sent = bench.sent.size();
+  bench.run(10);
+  EXPECT_TRUE(std::all_of(bench.sent.begin() + static_cast<std::ptrdiff_t>(sent), bench.sent.end(),
+                          [](float sample) { return sample == 0.0F; }));
+}
+
 TEST(Radio, a_lead_delays_a_burst_that_should_start_at_once) {
   Radio::Config with_lead = config();
   with_lead.ptt_lead = milliseconds(100);

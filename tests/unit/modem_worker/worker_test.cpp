@@ -324,6 +324,50 @@ TEST(Worker, the_watchdog_unkeys_when_the_device_stops_in_mid_burst) {
   EXPECT_EQ(bench.await<TransmitFinished>()->outcome, TransmitOutcome::aborted);
 }
 
+TEST(Worker, is_unkeyed_while_it_hangs_in_its_device) {
+  RealTimeBench bench;
+  std::atomic<bool> hangs{true};
+  bench.device->on_close = [&] {
+    while (hangs) std::this_thread::yield();
+  };
+  ASSERT_TRUE(bench.worker->start().ok());
+  ASSERT_TRUE(bench.send(1).ok());
+  for (int n = 0; n < 3; ++n) bench.block();
+  EXPECT_TRUE(bench.key->down);
+  bench.key->failures = 1;  // so that it still is when the device is closed
+  bench.device->fail(ErrorCode::io);
+  EXPECT_EQ(bench.await<Fault>()->kind, FaultKind::device_lost);
+  EXPECT_TRUE(bench.key->down);
+  bench.advance(seconds(3));
+  EXPECT_TRUE(eventually([&] { return !bench.key->down; }));
+  EXPECT_GE(bench.key->releases, 1);
+  hangs = false;
+}
+
+TEST(Worker, is_unkeyed_while_it_lives_and_its_device_moves_no_sound) {
+  RealTimeBench bench;
+  ASSERT_TRUE(bench.worker->start().ok());
+  ASSERT_TRUE(bench.send(1, 3000).ok());  // over ten seconds
+  for (int n = 0; n < 3; ++n) bench.block();
+  ASSERT_TRUE(bench.key->down);
+  bench.advance(seconds(3) - milliseconds(1));
+  EXPECT_EQ(bench.key->releases, 0);
+  bench.advance(milliseconds(1));
+  EXPECT_EQ(bench.await<Fault>()->kind, FaultKind::ptt_failed);
+  EXPECT_TRUE(eventually([&] { return !bench.key->down; }));
+}
+
+TEST(Worker, a_transmitter_that_refuses_to_unkey_at_the_end_is_told_again) {
+  Bench bench({.lockstep = true}, {.reopen_delay = milliseconds(1)});
+  ASSERT_TRUE(bench.worker->start().ok());
+  ASSERT_TRUE(bench.send(1).ok());
+  bench.tick(3);
+  bench.key->failures = 3;
+  bench.worker->stop();
+  EXPECT_FALSE(bench.key->down);
+  EXPECT_EQ(bench.worker->stats().ptt_failures, 3U);
+}
+
 TEST(Worker, a_real_time_device_that_falls_silent_is_lost) {
   auto clock = std::make_shared<std::atomic<std::int64_t>>(0);
   Bench bench({.lockstep = false}, {.silence_max = seconds(2),

@@ -1,0 +1,40 @@
+// Unkeys when the process dies with the key down, however it dies: a second process, which holds
+// nothing but the key and one end of a socket, sees the other end close. For keys that stay as they
+// are when their owner is gone (rigctld, CM108); a serial port drops its lines by itself.
+#pragma once
+
+#include <memory>
+
+#include "modem/ptt/ptt.h"
+#include "s5066d/base/time.h"
+#include "s5066d/posix/fd.h"
+
+namespace s5066::modem {
+
+class CrashGuardedPtt final : public Ptt {
+ public:
+  struct Config {
+    Duration retry = std::chrono::milliseconds(500);  // of a release that failed …
+    unsigned attempts_max = 240;                      // … before the second process gives up
+  };
+
+  /// `ptt` must be able to release() in a copy of this process that has one thread and none of the
+  /// descriptors.
+  CrashGuardedPtt(const Config& config, std::unique_ptr<Ptt> ptt)
+      : config_(config), ptt_(std::move(ptt)) {}
+
+  /// Does not key without a second process; one that is gone is replaced.
+  Result<void> key(bool on) override;
+  Result<void> release() override { return ptt_->release(); }
+
+ private:
+  Result<void> start();
+  Result<void> tell(bool on);
+  [[noreturn]] void guard(int owner) const;
+
+  Config config_;
+  posix::Fd guard_;  // outlives the key: closed behind it
+  std::unique_ptr<Ptt> ptt_;
+};
+
+}  // namespace s5066::modem

@@ -1,0 +1,54 @@
+// Stands in for the hidraw device of a sound chip: a named pipe that keeps the reports written to
+// it.
+#pragma once
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "s5066d/posix/fd.h"
+
+namespace s5066::modem {
+
+class Fifo {
+ public:
+  Fifo() {
+    std::string pattern = "/tmp/s5066-hidraw-XXXXXX";
+    directory_ = ::mkdtemp(pattern.data());
+    EXPECT_EQ(::mkfifo(path().c_str(), 0600), 0);
+    end_ = posix::Fd(::open(path().c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+    EXPECT_TRUE(end_);
+  }
+  ~Fifo() { std::filesystem::remove_all(directory_); }
+  Fifo(const Fifo&) = delete;
+  Fifo& operator=(const Fifo&) = delete;
+
+  std::string path() const { return directory_ + "/hidraw"; }
+  /// The next report; waits for it. All ones when none comes.
+  std::array<std::uint8_t, 5> read() const {
+    std::array<std::uint8_t, 5> report;
+    report.fill(0xFF);
+    pollfd wait{.fd = end_.get(), .events = POLLIN, .revents = 0};
+    if (::poll(&wait, 1, 20'000) == 1) {
+      EXPECT_EQ(::read(end_.get(), report.data(), report.size()), 5);
+    }
+    return report;
+  }
+  bool empty() const {
+    pollfd look{.fd = end_.get(), .events = POLLIN, .revents = 0};
+    return ::poll(&look, 1, 0) == 0;
+  }
+
+ private:
+  std::string directory_;
+  posix::Fd end_;
+};
+
+}  // namespace s5066::modem

@@ -1,0 +1,25 @@
+// How the tests of keys wait for other threads and processes.
+#pragma once
+
+#include <chrono>
+#include <thread>
+
+#include "s5066d/base/time.h"
+#include "s5066d/posix/socket.h"
+
+namespace s5066::modem {
+
+inline constexpr Duration kPatience = std::chrono::seconds(20);
+
+/// Polls a condition that another thread or process brings about.
+template <typename Condition>
+bool eventually(Condition condition) {
+  const Duration end = posix::monotonic_now() + kPatience;
+  while (!condition()) {
+    if (posix::monotonic_now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
+}  // namespace s5066::modem
