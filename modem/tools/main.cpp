@@ -21,6 +21,7 @@ constexpr Row kSubcommands[] = {
      "find the bursts in a WAV file and write their bytes"},
     {"cable", s5066::modem::tools::run_cable, "join modem processes by an audio cable"},
     {"devices", s5066::modem::tools::run_devices, "list the sound cards and their latency"},
+    {"key", s5066::modem::tools::run_key, "key the transmitter for a second and unkey it"},
 };
 
 void print_usage(std::FILE* to) {

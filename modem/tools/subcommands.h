@@ -17,6 +17,7 @@ using Subcommand = int (*)(const std::vector<std::string>& arguments);
 int run_mod(const std::vector<std::string>& arguments);
 int run_demod(const std::vector<std::string>& arguments);
 int run_cable(const std::vector<std::string>& arguments);
+int run_key(const std::vector<std::string>& arguments);
 int run_devices(const std::vector<std::string>& arguments);
 
 }  // namespace s5066::modem::tools
