@@ -40,7 +40,8 @@ struct Config {
   unsigned answer_wait_exchanges = 3;
   unsigned requests_max = 3;  // N_call: transmissions of a REQUEST
   unsigned breaks_max = 3;    // N_break: transmissions of a BREAK
-  /// T_first is this many T_call and this many of the largest C_PDU.
+  /// T_first is this many T_call and this many of the largest C_PDU, from when the peer was last
+  /// heard on the connection.
   unsigned first_data_calls = 5;
   unsigned first_data_cpdus = 3;
   /// A control C_PDU that the channel does not let out for so long counts as sent and lost.
@@ -161,6 +162,8 @@ class ChannelAccess {
   void on_cpdu(Instant now, dts::CpduIndication indication);
   void on_cpdu_confirm(Instant now, const dts::CpduConfirm& confirm);
   void on_cpdu_rejected(Instant now, const dts::CpduRejected& rejected);
+  /// An ARQ D_PDU of the peer's connection has come; a C_PDU may take several transmissions.
+  void on_connection_heard(Instant now, Address peer);
   void on_connection_lost(Instant now, const dts::ConnectionLost& lost);
   void on_warning(Instant now, const dts::WarningReceived& warning);
 

@@ -95,6 +95,14 @@ void ChannelAccess::on_control_left(Instant now, CpduId id) {
   }
 }
 
+// STANDARD: T_first of B.3.2.1(16) runs to the first C_PDU, which under losses can take longer than
+// any fixed time while its segments arrive; a peer that sends them has not gone.
+void ChannelAccess::on_connection_heard(Instant now, Address peer) {
+  Link* link = find(peer);
+  if (link == nullptr || link->info.state != LinkState::made_wait || link->leaving) return;
+  link->timers.set(LinkTimer::first_data, now + config_.first_data_wait());
+}
+
 // As if it had been lost on the air: the timer repeats it. An ACCEPTED that came cannot be for it.
 void ChannelAccess::on_never_left(Instant now, Link& link) {
   link.accepted = false;

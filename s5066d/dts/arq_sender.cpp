@@ -9,6 +9,9 @@ namespace {
 /// What is shorter wins next to nothing of the air, and costs a frame number.
 constexpr std::size_t kSegmentOctetsUseful = 50;
 
+/// Where four of five frames are lost, one of so many still gets through in most polls.
+constexpr std::size_t kPollFramesMax = 8;
+
 /// With fewer segments than these in a transmission their length decides how well it is filled.
 constexpr std::size_t kSegmentsToFitMax = 20;
 
@@ -77,9 +80,9 @@ bool ArqSender::fill(const pdu::Common& common, const std::optional<pdu::Ack>& a
     // The acknowledgement rides on the first frame; room for its copy on the last is kept too.
     const std::size_t octets =
         pdu::data_octets(frame.segment.size()) + (chosen.size() < 2 ? ack_extra : 0);
-    const bool first = chosen.empty();
+    const bool polled = in_doubt_ && chosen.size() >= poll_frames_;
     if (!budget.fits(octets)) return false;
-    if (in_doubt_ && !first && octets > budget.left_in_block()) return false;
+    if (polled && octets > budget.left_in_block()) return false;
     budget.take(octets);
     chosen.push_back(frame.number);
     return true;
@@ -110,6 +113,11 @@ bool ArqSender::fill(const pdu::Common& common, const std::optional<pdu::Ack>& a
     burst.add(frame_dpdu(frame, common, with_ack ? &*ack : nullptr));
   }
   return ack && !chosen.empty();
+}
+
+void ArqSender::on_sent() {
+  poll_frames_ = in_doubt_ ? std::min(2 * poll_frames_, kPollFramesMax) : 1;
+  in_doubt_ = !window_.empty();
 }
 
 pdu::Dpdu ArqSender::frame_dpdu(TxFrame& frame, const pdu::Common& common, const pdu::Ack* ack) {

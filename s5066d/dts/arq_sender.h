@@ -47,8 +47,9 @@ class ArqSender {
 
   /// Adds frames: due ones oldest first, then new ones while the window is open. When in doubt, a
   /// short poll instead: the oldest frames as far as one interleaver block goes, because a lost
-  /// acknowledgement is as likely as a lost transmission. With `ack`, the first frame and, in a
-  /// longer run, the last one carry it as DATA-ACK; tells whether any did.
+  /// acknowledgement is as likely as a lost transmission; with each poll that is not answered twice
+  /// as many frames, because a single one may well be lost again and again. With `ack`, the first
+  /// frame and, in a longer run, the last one carry it as DATA-ACK; tells whether any did.
   bool fill(const pdu::Common& common, const std::optional<pdu::Ack>& ack, IntervalBudget& budget,
             BurstBuilder& burst);
 
@@ -57,7 +58,7 @@ class ArqSender {
   void set_any_segment_length(bool any) { any_length_ = any; }
 
   /// A transmission with frames of ours has left: until an answer comes, we are in doubt.
-  void on_sent() { in_doubt_ = !window_.empty(); }
+  void on_sent();
 
   /// False when it cannot belong to our window: nothing is changed then.
   bool on_ack(const pdu::Ack& ack);
@@ -108,7 +109,8 @@ class ArqSender {
   SegmentSize segment_size_;
   bool any_length_ = false;
   bool in_doubt_ = false;
-  std::uint8_t cpdu_id_ = 0;  // of the expedited C_PDU being sent; 4 bits
+  std::size_t poll_frames_ = 1;  // in a poll; more where the block has room
+  std::uint8_t cpdu_id_ = 0;     // of the expedited C_PDU being sent; 4 bits
 
   std::array<std::deque<CpduRequest>, 16> waiting_;  // by priority; not yet segmented
   std::map<CpduId, Transfer> open_;                  // segmented in part or in full

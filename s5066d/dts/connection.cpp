@@ -7,8 +7,9 @@
 
 namespace s5066::dts {
 namespace {
-/// An acknowledgement alone in its block is repeated while the block has room.
-constexpr int kAckCopiesMax = 3;
+/// An acknowledgement alone in its block is repeated while the block has room: it costs nothing,
+/// and under heavy losses one of them must get through.
+constexpr int kAckCopiesMax = 8;
 /// So many transmissions of a new link offer our extensions, unasked and in answer to an offer: a
 /// peer that knows none is not bothered for long.
 constexpr unsigned kOffers = 3;
@@ -47,7 +48,7 @@ void Connection::on_terminated() {
 
 Connection::Verdict Connection::on_data(FrameNumber number, const pdu::DataFlags& flags,
                                         Bytes segment, bool ok) {
-  heard_ = active_ = true;
+  heard_ = active_ = frame_ = true;
   if (resync_.discards_data()) return Verdict::out_of_sync;  // the peer will begin anew
   resync_.on_data();
   if (!regular_rx_.on_data(number, flags, std::move(segment), ok)) {
@@ -76,7 +77,7 @@ Connection::Verdict Connection::on_ack(const pdu::Ack& ack) {
 // The standard counts each C_PDU's frames from 0; a peer that lets them run on shows so by the
 // number of the first (C.6.1.3(7)).
 void Connection::on_expedited_data(pdu::ExpeditedData& data, bool ok) {
-  heard_ = active_ = true;
+  heard_ = active_ = frame_ = true;
   if (resync_.discards_data()) return;  // the peer will begin anew
   if (expedited_id_ != data.cpdu_id) {
     expedited_id_ = data.cpdu_id;
@@ -96,7 +97,7 @@ Connection::Verdict Connection::on_expedited_ack(const pdu::Ack& ack) {
 }
 
 Connection::Verdict Connection::take_ack(ArqSender& sender, const pdu::Ack& ack) {
-  heard_ = active_ = true;
+  heard_ = active_ = frame_ = true;
   const auto before = counters_[Counter::user_octets_acknowledged];
   if (!sender.on_ack(ack)) return Verdict::out_of_sync;
   octets_acknowledged_ += counters_[Counter::user_octets_acknowledged] - before;
@@ -105,7 +106,7 @@ Connection::Verdict Connection::take_ack(ArqSender& sender, const pdu::Ack& ack)
 }
 
 Connection::Verdict Connection::on_reset(const pdu::Reset& reset) {
-  heard_ = active_ = true;
+  heard_ = active_ = frame_ = true;
   const Resync::Effects effects = resync_.on_reset(reset);
   restart(effects);
   if (!effects.answered) return Verdict::unexpected;

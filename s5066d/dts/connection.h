@@ -62,6 +62,8 @@ class Connection {
   bool heard() const { return heard_; }
   /// One may have come since the last call, or is on its way.
   bool take_active() { return std::exchange(active_, false); }
+  /// One has come since the last call.
+  bool take_frame() { return std::exchange(frame_, false); }
   /// The windows disagree, and the peer does not answer to that.
   bool hopeless() const { return resync_.open() && resync_.tries() >= config_.resets_missed_max; }
   /// Since the last call the windows began anew: C_PDUs may come a second time.
@@ -129,6 +131,7 @@ class Connection {
   bool expedited_ack_owed_ = false;
   bool heard_ = false;
   bool active_ = false;
+  bool frame_ = false;
   Resync resync_;
   bool rx_out_of_sync_ = false;  // in the transmission being heard
   bool tx_out_of_sync_ = false;

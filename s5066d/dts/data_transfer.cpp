@@ -18,6 +18,8 @@ constexpr std::size_t kNonarqShare = 4;
 constexpr unsigned kPassedOverMax = 2;
 /// More than a type 6 takes.
 constexpr std::size_t kControlOctets = 40;
+/// A short expedited C_PDU, link control above all, is repeated while its block has room.
+constexpr int kControlCopiesMax = 8;
 /// Whoever comes new to the frequency has his chance after so long.
 constexpr Duration kOwnRunMax = std::chrono::minutes(30);
 /// No transmission is longer while others wait for theirs.
@@ -292,19 +294,6 @@ void DataTransfer::on_reply_missing(Instant now) {
   if (missed >= config_.replies_missed_max || connection->second.hopeless()) lose(now, *peer);
 }
 
-/// The stations to which no type 7, or no type 8, may go in their present states.
-std::vector<Address> DataTransfer::resting(bool expedited) const {
-  std::vector<Address> list;
-  for (const auto& [peer, record] : peers_) {
-    const auto connection = connections_.find(peer);
-    const bool connected = connection != connections_.end();
-    const bool managed = record.control.open() && !(expedited && connected);
-    const bool expediting = !expedited && connected && connection->second.expedited_under_way();
-    if (managed || expediting) list.push_back(peer);
-  }
-  return list;
-}
-
 // Each D_PDU must be one that the state of its destination allows.
 void DataTransfer::on_sent_to_air(const BurstBuilder& burst) {
   for (const auto& dpdu : burst.dpdus()) {
@@ -421,22 +410,20 @@ void DataTransfer::fill(BurstBuilder& burst) {
   share.octets_max = SIZE_MAX;
   nonarq_tx_.fill(false, config_.address, share, budget, burst);
   arq_turn_over_ = !for_all && nonarq_tx_.has_unfinished();
+  add_copies(budget, burst);
 }
 
-// What is said in headers costs nothing (C.3.2.2).
-void DataTransfer::add_eows(BurstBuilder& burst) {
-  for (auto& dpdu : burst.dpdus()) {
-    const Address to = pdu::common_of(dpdu).destination;
-    const auto peer = peers_.find(to);
-    const std::uint8_t type = pdu::type_of(dpdu);
-    if (peer == peers_.end() || type == static_cast<std::uint8_t>(pdu::DpduType::management)) {
-      continue;
-    }
-    const pdu::Eow eow = peer->second.control.eow_for(type);
-    // What the connection has put there comes first.
-    std::visit([&eow](auto& d) { d.common.eow = d.common.eow.type == 0 ? eow : d.common.eow; },
-               dpdu);
-    if (burst_->told.empty() || burst_->told.back() != to) burst_->told.push_back(to);
+// A block is sent whole. Who hears several copies of a type 8 takes the first; the others have its
+// C_PDU ID (C.3.10(4)).
+void DataTransfer::add_copies(IntervalBudget& budget, BurstBuilder& burst) {
+  if (burst.dpdus().size() != 1) return;
+  const auto* nonarq = std::get_if<pdu::Nonarq>(&burst.dpdus().front());
+  if (!nonarq || !nonarq->expedited || nonarq->segment.size() < nonarq->cpdu_size) return;
+  const pdu::Dpdu copied = *nonarq;
+  const std::size_t octets = pdu::encoded_size(copied);
+  for (int copies = 1; copies < kControlCopiesMax && octets <= budget.left_in_block(); ++copies) {
+    budget.take(octets);
+    burst.add(copied);
   }
 }
 
@@ -501,7 +488,9 @@ void DataTransfer::trace_dpdu(Instant now, TraceKind kind, const pdu::Dpdu& dpdu
 }
 
 void DataTransfer::collect(Connection& connection) {
-  if (connection.take_active()) actions_.push_back(PeerActive{connection.peer()});
+  if (connection.take_active()) {
+    actions_.push_back(PeerActive{connection.peer(), connection.take_frame()});
+  }
   if (connection.take_restarted()) actions_.push_back(ConnectionReset{connection.peer()});
   while (auto outcome = connection.poll_outcome()) {
     std::visit([&](const auto& o) { actions_.push_back(o); }, *outcome);

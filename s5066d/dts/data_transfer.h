@@ -195,6 +195,7 @@ class DataTransfer {
   Duration transmission_max(const modem::Mode& mode) const;
   void transmit(Instant now);
   void fill(BurstBuilder& burst);
+  void add_copies(IntervalBudget& budget, BurstBuilder& burst);
   void add_eows(BurstBuilder& burst);
   PeerControl* choose_control();
   TransferWork work_of(Address peer) const;

@@ -1,4 +1,5 @@
-// What DataTransfer knows of other stations beside their data: modes, capabilities, states.
+// What DataTransfer knows of other stations, and says to them, beside data: modes, capabilities,
+// states.
 #include "s5066d/dts/data_transfer.h"
 
 namespace s5066::dts {
@@ -93,6 +94,36 @@ TransferWork DataTransfer::work_of(Address peer) const {
   work.expedited = connection->second.expedited_under_way();
   work.data = work.data || connection->second.data_under_way();
   return work;
+}
+
+/// The stations to which no type 7, or no type 8, may go in their present states.
+std::vector<Address> DataTransfer::resting(bool expedited) const {
+  std::vector<Address> list;
+  for (const auto& [peer, record] : peers_) {
+    const auto connection = connections_.find(peer);
+    const bool connected = connection != connections_.end();
+    const bool managed = record.control.open() && !(expedited && connected);
+    const bool expediting = !expedited && connected && connection->second.expedited_under_way();
+    if (managed || expediting) list.push_back(peer);
+  }
+  return list;
+}
+
+// What is said in headers costs nothing (C.3.2.2).
+void DataTransfer::add_eows(BurstBuilder& burst) {
+  for (auto& dpdu : burst.dpdus()) {
+    const Address to = pdu::common_of(dpdu).destination;
+    const auto peer = peers_.find(to);
+    const std::uint8_t type = pdu::type_of(dpdu);
+    if (peer == peers_.end() || type == static_cast<std::uint8_t>(pdu::DpduType::management)) {
+      continue;
+    }
+    const pdu::Eow eow = peer->second.control.eow_for(type);
+    // What the connection has put there comes first.
+    std::visit([&eow](auto& d) { d.common.eow = d.common.eow.type == 0 ? eow : d.common.eow; },
+               dpdu);
+    if (burst_->told.empty() || burst_->told.back() != to) burst_->told.push_back(to);
+  }
 }
 
 }  // namespace s5066::dts

@@ -89,6 +89,7 @@ struct ConnectionReset {
 /// C_PDU is complete yet. At most one for each piece the modem delivers and D_PDU in it.
 struct PeerActive {
   Address peer;
+  bool frame = false;  // an ARQ D_PDU of the connection is among it
 };
 
 /// D_WARNING_RECEIVED (C.3.12).

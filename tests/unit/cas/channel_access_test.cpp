@@ -112,6 +112,26 @@ TEST_F(Link, without_first_data_a_called_link_ends_silently_at_its_time) {
   EXPECT_EQ(core->state(kPeer), LinkState::idle);
 }
 
+// B.3.2.1(16)
+TEST_F(Link, a_peer_that_is_heard_on_the_connection_has_more_time_for_its_first_data) {
+  make_by_peer();
+  for (int frame = 0; frame < 5; ++frame) {
+    wait(config.first_data_wait() - nanoseconds(1));
+    core->on_connection_heard(now, kPeer);
+  }
+  wait(config.first_data_wait() - nanoseconds(1));
+  EXPECT_EQ(core->state(kPeer), LinkState::made_wait);
+  wait(nanoseconds(1));
+  EXPECT_EQ(said(), "terminate broken-no_first_data");
+}
+
+TEST_F(Link, being_heard_starts_no_wait_for_data_where_none_was) {
+  make_by_us();
+  core->on_connection_heard(now, kPeer);
+  core->on_connection_heard(now, kOther);
+  EXPECT_EQ(core->next_deadline(), std::nullopt);
+}
+
 TEST_F(Link, data_without_acknowledgement_does_not_stand_for_first_data) {
   make_by_peer();
   hear("00 05 33 00 41", Service::nonarq);

@@ -1,3 +1,4 @@
+#include "tests/support/lone_station.h"
 #include "tests/unit/dts/dts_world.h"
 
 namespace s5066::dts {
@@ -73,15 +74,74 @@ TEST(DataTransfer, a_silent_peer_is_given_up_and_its_data_rejected) {
   EXPECT_EQ(world[0].counters[Counter::reply_timeouts], 8u);
 }
 
-TEST(DataTransfer, after_a_missing_answer_only_a_poll_is_sent) {
-  DtsWorld world(2, {.missed_sync = 1}, 3);
-  world.connect(0, 1);
-  world.send(0, 1, 1, pattern(4000, 1));
-  world.run_for(20s);
-  const auto first = world[0].counters[Counter::frames_sent_new];
-  EXPECT_EQ(first, 10u);
-  world.run_for(10min);
-  EXPECT_LE(world[0].counters[Counter::frames_sent_again], 7u);  // one 400-octet frame a poll
+TEST(DataTransfer, polls_without_an_answer_double_up_to_eight_frames_until_the_link_is_lost) {
+  constexpr Address kPeer{0x01020305};
+  test::LoneStation station({.address = {0x01020304}});
+  station.made(kPeer);
+  station.request({.id = {1}, .destination = kPeer, .cpdu = pattern(4000, 1)});
+  std::vector<std::size_t> transmissions;
+  for (int step = 0; step < 600; ++step) {
+    station.run_for(500ms);
+    const std::size_t frames = station.take_sent().size();
+    if (frames > 0) transmissions.push_back(frames);
+  }
+  EXPECT_EQ(transmissions, (std::vector<std::size_t>{10, 1, 2, 4, 8, 8, 8, 8}));
+  const auto actions = station.take_actions();
+  EXPECT_TRUE(std::holds_alternative<ConnectionLost>(actions.back()));
+}
+
+TEST(DataTransfer, an_answered_poll_begins_with_one_frame_again) {
+  constexpr Address kSelf{0x01020304};
+  constexpr Address kPeer{0x01020305};
+  test::LoneStation station({.address = kSelf});
+  station.made(kPeer);
+  station.request({.id = {1}, .destination = kPeer, .cpdu = pattern(4000, 1)});
+  const auto next_transmission = [&] {
+    for (int step = 0; step < 600; ++step) {
+      station.run_for(500ms);
+      if (const std::size_t frames = station.take_sent().size()) return frames;
+    }
+    return std::size_t{0};
+  };
+  for (const std::size_t frames : {10u, 1u, 2u, 4u}) EXPECT_EQ(next_transmission(), frames);
+  station.hear({pdu::AckOnly{{.eot_half_s = 1, .destination = kSelf, .source = kPeer}, {{1}, {}}}});
+  for (const std::size_t frames : {9u, 1u, 2u}) EXPECT_EQ(next_transmission(), frames);
+}
+
+TEST(DataTransfer, an_acknowledgement_is_repeated_while_its_block_has_room) {
+  constexpr Address kSelf{0x01020304};
+  constexpr Address kPeer{0x01020305};
+  for (const auto& [rate, copies] : {std::pair{2400u, 8u}, {600u, 1u}, {75u, 1u}}) {
+    Config config{.address = kSelf};
+    config.mode.rate_bps = rate;
+    test::LoneStation station(config);
+    station.made(kPeer);
+    station.hear({pdu::Data{.common = {.eot_half_s = 1, .destination = kSelf, .source = kPeer},
+                            .flags = {.start = true, .end = true},
+                            .segment = Bytes(5)}});
+    station.run_for(10s);
+    EXPECT_EQ(station.take_sent().size(), copies) << rate;
+  }
+}
+
+// C.3.10(3)-(5)
+TEST(DataTransfer, a_short_expedited_c_pdu_alone_is_repeated_while_its_block_has_room) {
+  constexpr Address kPeer{0x01020305};
+  const auto sent_at = [&](unsigned rate) {
+    Config config{.address = {0x01020304}};
+    config.mode.rate_bps = rate;
+    test::LoneStation station(config);
+    station.request(
+        {.id = {1}, .service = Service::expedited_nonarq, .destination = kPeer, .cpdu = {0x10}});
+    station.run_for(30s);
+    return station.take_sent();
+  };
+  const auto alone = sent_at(2400);
+  EXPECT_EQ(alone.size(), 5u);  // 29 octets each, of 158
+  for (const auto& dpdu : alone) {
+    EXPECT_EQ(std::get<pdu::Nonarq>(dpdu).cpdu_id, std::get<pdu::Nonarq>(alone[0]).cpdu_id);
+  }
+  EXPECT_EQ(sent_at(75).size(), 1u);
 }
 
 TEST(DataTransfer, arq_data_without_a_connection_draws_one_warning) {

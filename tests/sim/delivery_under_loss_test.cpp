@@ -1,0 +1,49 @@
+// Two whole nodes on a channel that loses most of what is sent.
+#include <gtest/gtest.h>
+
+#include "tests/support/sim_world.h"
+
+namespace s5066 {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Goal:   the called station does not take a peer for gone whose first C_PDU takes long.
+// Method: transmissions of full length, half of whose frames are lost, so that a C_PDU of six
+//         frames is seldom complete after the first.
+TEST(DeliveryUnderLoss, half_of_all_frames_lost_costs_no_link) {
+  for (const sim::Seed seed : sim::seeds(20)) {
+    SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));
+    NodeConfig node;
+    node.dts.segment_octets = 400;
+    sim::World world(seed, {.medium = {.data_loss = 0.5}, .node = node});
+    auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::node);
+    auto& bravo = world.add_client(1, SapId{5}, sis::Confirmation::node);
+    world.run_for(10s);
+    for (int i = 0; i < 40; ++i) world.send(alpha, 1, 2040, 24h);
+    world.run_for(1h);
+    EXPECT_EQ(bravo.received().size(), 40u);
+    EXPECT_EQ(world.unreported(), 0u);
+  }
+}
+
+// Goal:   four of five D_PDUs lost, acknowledgements as well, delays delivery and prevents none.
+// Method: the link is made on a clean channel, because a call may go unanswered for good.
+TEST(DeliveryUnderLoss, with_80_percent_frame_loss_everything_is_delivered) {
+  for (const sim::Seed seed : sim::seeds(50)) {
+    SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));
+    sim::World world(seed, {});
+    auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::node);
+    auto& bravo = world.add_client(1, SapId{5}, sis::Confirmation::node);
+    for (int i = 0; i < 100; ++i) world.send(alpha, 1, 1000, 48h);
+    while (bravo.received().empty()) world.run_for(1s);
+    world.medium().set_options({.frame_loss = 0.8});
+    while (world.unreported() > 0 && world.now() < Instant{24h}) world.run_for(1min);
+    EXPECT_EQ(bravo.received().size(), 100u);
+    EXPECT_EQ(world.unreported(), 0u);
+    EXPECT_EQ(world.delivery_faults(), "");
+  }
+}
+
+}  // namespace
+}  // namespace s5066
