@@ -7,10 +7,16 @@
 namespace s5066::dts {
 namespace {
 
-// Rounded up, so that nobody keys before the last bit is out (C.3.2.3(5)).
-std::uint64_t half_seconds(Duration d) {
-  constexpr Duration kHalfSecond = std::chrono::milliseconds(500);
-  return static_cast<std::uint64_t>((d + kHalfSecond - Duration(1)) / kHalfSecond);
+// Rounded up, so that nobody keys before the last bit is out (C.3.2.3(5)). In whole numbers: most
+// symbols and bits are no whole number of nanoseconds, and one too many would make an end at an
+// exact half second another half second away. At least 1: where the rate counts pauses in, bits run
+// a little behind the burst, and an end that is not known would be 0.
+std::uint64_t half_seconds_left(const modem::Mode& mode, std::uint64_t symbols,
+                                std::uint64_t bits_sent) {
+  const std::uint64_t whole = symbols * mode.rate_bps;
+  const std::uint64_t gone = bits_sent * modem::kSymbolRate;
+  const std::uint64_t half_second = modem::kSymbolRate * mode.rate_bps / 2;
+  return gone < whole ? (whole - gone + half_second - 1) / half_second : 1;
 }
 
 }  // namespace
@@ -34,22 +40,19 @@ std::size_t IntervalBudget::left_in_block() const {
 BurstBuilder::Encoded BurstBuilder::encode(const modem::Mode& mode, Duration extra_window) {
   std::size_t total = 0;
   for (const auto& dpdu : dpdus_) total += pdu::encoded_size(dpdu);
-  const Duration data_time = modem::data_duration(mode, total);
-  S5066_ASSERT(data_time <= kTransmissionMax);
+  S5066_ASSERT(modem::data_duration(mode, total) <= kTransmissionMax);
+  const std::uint64_t symbols = modem::data_symbols(mode, modem::block_count(mode, total));
+  const auto extra = static_cast<std::uint64_t>(extra_window / std::chrono::milliseconds(500));
 
   Encoded out;
   out.octets.reserve(total);
   for (auto& dpdu : dpdus_) {
-    const auto sent_bits = static_cast<Duration::rep>(8 * out.octets.size());
-    // Where the rate counts pauses in, bits run a little behind the burst;
-    // an end that is not known would be 0.
-    const Duration left =
-        std::max(data_time - Duration(sent_bits * 1'000'000'000 / mode.rate_bps), Duration(1));
-    const auto eot = static_cast<std::uint8_t>(std::min<std::uint64_t>(255, half_seconds(left)));
+    const std::uint64_t left = half_seconds_left(mode, symbols, 8 * out.octets.size());
+    const auto eot = static_cast<std::uint8_t>(std::min<std::uint64_t>(255, left));
     std::visit([&](auto& d) { d.common.eot_half_s = eot; }, dpdu);
     if (auto* nonarq = std::get_if<pdu::Nonarq>(&dpdu)) {
-      nonarq->window_half_s = static_cast<std::uint16_t>(
-          std::min<std::uint64_t>(65535, half_seconds(left + extra_window)));
+      nonarq->window_half_s =
+          static_cast<std::uint16_t>(std::min<std::uint64_t>(65535, left + extra));
     }
     pdu::encode(dpdu, out.octets);
     out.ends.push_back(out.octets.size());

@@ -49,8 +49,8 @@ class BurstBuilder {
     Bytes octets;
     std::vector<std::size_t> ends;  // where each D_PDU ends in `octets`
   };
-  /// Sets every EOT, and the reception windows of types 7 and 8 to `extra_window` past the end of
-  /// this transmission, then encodes.
+  /// Sets every EOT, and the reception windows of types 7 and 8 to `extra_window`, whole
+  /// half seconds, past the end of this transmission, then encodes.
   Encoded encode(const modem::Mode& mode, Duration extra_window);
 
  private:

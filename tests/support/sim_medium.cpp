@@ -92,12 +92,17 @@ void Medium::start(std::size_t station, modem::TransmitBurst command) {
 }
 
 void Medium::check_frames(const Burst& burst) {
+  const modem::Mode& mode = burst.command.mode;
+  const std::uint64_t blocks = modem::block_count(mode, burst.command.bytes.size());
+  // Times are in units of which a symbol and a bit are whole numbers.
+  const std::uint64_t end = modem::data_symbols(mode, blocks) * mode.rate_bps;
+  const std::uint64_t half_second = modem::kSymbolRate / 2 * mode.rate_bps;
   std::uint8_t last = 255;
   for (const Frame& frame : burst.frames) {
-    const Duration left = std::max(
-        burst.end - burst.data_start - bit_time(8 * frame.begin, burst.command.mode), Duration(1));
-    const auto expected = (left + kHalfSecond - Duration(1)) / kHalfSecond;
-    if (frame.eot_half_s != std::min<Duration::rep>(255, expected)) ++faults_.eot_wrong;
+    const std::uint64_t begin = 8 * frame.begin * modem::kSymbolRate;
+    const std::uint64_t left = begin < end ? end - begin : 1;
+    const std::uint64_t expected = (left + half_second - 1) / half_second;
+    if (frame.eot_half_s != std::min<std::uint64_t>(255, expected)) ++faults_.eot_wrong;
     if (frame.eot_half_s > last) ++faults_.eot_increased;
     last = frame.eot_half_s;
   }
