@@ -376,6 +376,7 @@ void DataTransfer::fill(BurstBuilder& burst) {
 
   OwnBurst& own = *burst_;
   own.mode = served ? mode_to(*served) : config_.mode;
+  if (control) own.mode = control->next_mode();
   IntervalBudget budget(own.mode, transmission_max(own.mode));
   if (served && peers_.count(*served) > 0) peers_.at(*served).state.settle(work_of(*served));
   while (!warnings_.empty() && budget.fits(pdu::kWarningOctets)) {

@@ -45,6 +45,8 @@ class PeerControl {
 
   /// Of our transmissions to the peer.
   const modem::Mode& mode() const { return rate_.mode(); }
+  /// Of the next one with a type 6.
+  const modem::Mode& next_mode() const { return rate_.next_mode(); }
   /// EOW type 4, when it has come.
   std::optional<std::uint8_t> capabilities() const { return capabilities_; }
 

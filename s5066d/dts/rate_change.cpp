@@ -26,6 +26,7 @@ void RateChange::go(Step next) {
   step_ = next;
   if (next != Step::idle) confirmed_ = false;
   if (next != Step::confirming) before_.reset();
+  in_old_mode_ = false;
 }
 
 void RateChange::change() {
@@ -161,7 +162,9 @@ std::optional<Message> RateChange::on_acknowledged() {
 }
 
 void RateChange::on_ack_sent() {
-  if (step_ == Step::awaiting_confirm) change();
+  if (step_ != Step::awaiting_confirm) return;
+  change();
+  in_old_mode_ = !in_old_mode_;
 }
 
 bool RateChange::on_data() {

@@ -38,6 +38,10 @@ class RateChange {
   Step step() const { return step_; }
   /// Of our transmissions to the peer.
   const modem::Mode& mode() const { return mode_; }
+  /// Of the next transmission. A slave whose acceptance we have acknowledged may have missed that:
+  /// it still listens in the old mode then, and not every receiver finds the mode by itself. So
+  /// what is repeated goes in the old and the new mode in turn.
+  const modem::Mode& next_mode() const { return in_old_mode_ && before_ ? *before_ : mode_; }
   /// Without a word to the peer, which finds rate and interleaver by itself.
   void set_mode(const modem::Mode& mode) {
     mode_ = mode;
@@ -84,6 +88,7 @@ class RateChange {
   modem::Mode mode_;
   modem::Mode wanted_;                 // what is being talked about
   std::optional<modem::Mode> before_;  // until the change is confirmed
+  bool in_old_mode_ = false;           // the next acknowledgement of the acceptance
   bool both_ = false;                  // for both directions
   std::optional<modem::Mode> advice_;  // of ours
   bool hdr_ = false;                   // a request of type 7: its reasons mean other things

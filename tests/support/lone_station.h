@@ -57,6 +57,8 @@ class LoneStation {
 
   /// The D_PDUs sent since the last call, in order.
   std::vector<pdu::Dpdu> take_sent() { return std::exchange(sent_, {}); }
+  /// The modes of the transmissions since the last call.
+  std::vector<modem::Mode> take_modes() { return std::exchange(modes_, {}); }
   /// The other actions since the last call.
   std::vector<dts::Action> take_actions() { return std::exchange(actions_, {}); }
 
@@ -94,6 +96,7 @@ class LoneStation {
       const auto* burst = std::get_if<modem::TransmitBurst>(command);
       if (!burst) continue;
       S5066_ASSERT(!transmitting_);
+      modes_.push_back(burst->mode);
       transmitting_ = {burst->id, now_ + modem::airtime(burst->mode, burst->bytes.size())};
       for (std::size_t at = 0; at < burst->bytes.size();) {
         auto frame = pdu::decode(ByteSpan(burst->bytes).subspan(at));
@@ -112,6 +115,7 @@ class LoneStation {
   Instant now_{std::chrono::minutes(1)};
   std::optional<std::pair<modem::BurstId, Instant>> transmitting_;
   std::vector<pdu::Dpdu> sent_;
+  std::vector<modem::Mode> modes_;
   std::vector<dts::Action> actions_;
 };
 

@@ -109,6 +109,37 @@ TEST(RateChange, a_peer_that_falls_silent_in_the_middle_is_lost) {
   }
 }
 
+// C.6.4.2(28)
+TEST(RateChange, a_repeated_acknowledgement_goes_in_the_old_and_the_new_mode_in_turn) {
+  constexpr Address kMaster{0x01020305};
+  constexpr Address kSlave{0x01020304};
+  test::LoneStation station({.address = kMaster, .mode = kSlow});
+  station.made(kSlave);
+  ASSERT_TRUE(station.ask_for(kSlave, kFast).ok());
+  station.run_for(5s);
+  EXPECT_EQ(station.take_modes(), std::vector{kSlow});
+  const pdu::DrcResponse accepted{pdu::DrcAnswer::accept, pdu::DrcReason::none};
+  const pdu::Management accept{
+      .common = {.eow = pdu::make_eow(pdu::EowType::drc_response, accepted),
+                 .eot_half_s = 1,
+                 .destination = kMaster,
+                 .source = kSlave},
+      .valid = true,
+      .ack = true};
+  std::vector<modem::Mode> modes;
+  for (int i = 0; i < 4; ++i) {  // the slave has missed ours, and repeats itself
+    station.hear({accept});
+    station.run_for(14s);  // the long preamble
+    for (const modem::Mode& mode : station.take_modes()) modes.push_back(mode);
+    EXPECT_EQ(station.dts().mode_to(kSlave), kFast);
+  }
+  ASSERT_GE(modes.size(), 4u);
+  EXPECT_EQ(modes[0], kSlow);
+  for (std::size_t i = 1; i < modes.size(); ++i) {
+    EXPECT_EQ(modes[i], i % 2 == 1 ? kSlow : kFast) << i;
+  }
+}
+
 // C.6.4.2(2)
 // C.6.4.2(12)
 TEST(RateChange, advice_is_told_in_acknowledgements_and_followed_at_once_or_by_agreement) {
