@@ -252,6 +252,15 @@ sis {
   EXPECT_EQ(node.clients_unbound_max, 2u);
 }
 
+TEST(ConfigLoad, extensions_are_offered_unless_it_is_said_otherwise) {
+  const auto usual = parse_node("f", kGood);
+  ASSERT_TRUE(usual.value.has_value()) << all_lines(usual.problems);
+  EXPECT_TRUE(usual.value->node.dts.offer_extensions);
+  const auto strict = parse_node("f", kGood + "data_transfer { offer_extensions: false }");
+  ASSERT_TRUE(strict.value.has_value()) << all_lines(strict.problems);
+  EXPECT_FALSE(strict.value->node.dts.offer_extensions);
+}
+
 TEST(ConfigLoad, what_is_said_of_subnet_access_reaches_its_layer) {
   const auto loaded = parse_node(
       "f", kGood +
