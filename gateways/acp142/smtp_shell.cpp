@@ -50,14 +50,15 @@ class SmtpListener::Session : public std::enable_shared_from_this<Session> {
         timer_(socket_.get_executor()),
         id_(id),
         now_(listener.now_),
-        core_(listener.core_config_, listener.table_, listener.room_, listener.stats_) {}
+        core_(std::in_place, listener.core_config_, listener.table_, listener.room_,
+              listener.stats_) {}
 
   void start() {
-    core_.on_connected(now_());
+    core_->on_connected(now_());
     drain();
   }
   void on_committed(CommitOutcome outcome) {
-    core_.on_committed(now_(), outcome);
+    core_->on_committed(now_(), outcome);
     drain();
   }
   void close() {
@@ -67,13 +68,15 @@ class SmtpListener::Session : public std::enable_shared_from_this<Session> {
     timer_.cancel();
     if (listener_ != nullptr) listener_->sessions_.erase(id_);
     listener_ = nullptr;
+    // Handlers may keep the session for longer than there is a listener, whose room the core uses.
+    core_.reset();
   }
 
  private:
   void drain() {
     if (listener_ == nullptr) return;
     while (!writing_) {
-      auto action = core_.poll_action();
+      auto action = core_->poll_action();
       if (!action) break;
       if (auto* send = std::get_if<SmtpServerCore::Send>(&*action)) {
         write(std::move(send->text));
@@ -85,7 +88,7 @@ class SmtpListener::Session : public std::enable_shared_from_this<Session> {
       }
     }
     arm();
-    if (!writing_ && !reading_ && core_.reading()) read();
+    if (!writing_ && !reading_ && core_->reading()) read();
   }
 
   void write(std::string text) {
@@ -104,22 +107,22 @@ class SmtpListener::Session : public std::enable_shared_from_this<Session> {
     socket_.async_read_some(asio::buffer(input_),
                             [self = shared_from_this()](error_code error, std::size_t octets) {
                               self->reading_ = false;
-                              if (error) return self->close();
-                              self->core_.on_bytes(self->now_(), {self->input_.data(), octets});
+                              if (error || !self->core_) return self->close();
+                              self->core_->on_bytes(self->now_(), {self->input_.data(), octets});
                               self->drain();
                             });
   }
 
   void arm() {
-    const auto next = core_.next_deadline();
-    if (!next) return;
+    const auto next = core_->next_deadline();
+    if (!next) return static_cast<void>(timer_.cancel());
     timer_.expires_after(std::max(Duration::zero(), *next - now_()));
     timer_.async_wait([weak = weak_from_this()](error_code error) {
       const auto self = weak.lock();
       if (error || !self || self->listener_ == nullptr) return;
       // A client that does not even take our last word.
       if (self->writing_) return self->close();
-      self->core_.on_deadline(self->now_());
+      self->core_->on_deadline(self->now_());
       self->drain();
     });
   }
@@ -129,7 +132,7 @@ class SmtpListener::Session : public std::enable_shared_from_this<Session> {
   asio::steady_timer timer_;
   SessionId id_;
   Clock now_;
-  SmtpServerCore core_;
+  std::optional<SmtpServerCore> core_;  // none: closed
   std::array<std::uint8_t, kReadOctets> input_;
   std::string output_;
   bool writing_ = false;

@@ -46,5 +46,24 @@ TEST(SmtpListener, a_session_that_waits_for_the_spool_is_kept_and_answered) {
   listener.close();
 }
 
+// A read that is under way keeps its session until the io_context is gone. That such a session
+// touches nothing of its listener any more is for the sanitizers to see.
+TEST(SmtpListener, a_session_may_outlive_its_listener) {
+  MailConfig config;
+  config.smtp.port = 0;
+  AddressTable table;
+  asio::io_context io;
+  auto listener = std::make_unique<SmtpListener>(
+      io, config, table, [] { return Instant{}; }, [](SessionId, SmtpServerCore::Commit) {});
+  ASSERT_TRUE(listener->open());
+  tcp::socket client(io);
+  client.connect({asio::ip::make_address("127.0.0.1"), listener->port()});
+  asio::write(client, asio::buffer(std::string_view("NOOP\r\n")));
+  while (listener->stats().commands == 0) io.run_one();
+  // The answer has been written, and more is awaited.
+  io.poll();
+  listener.reset();
+}
+
 }  // namespace
 }  // namespace s5066::acp142
