@@ -31,12 +31,17 @@ void DrainEstimate::on_handed(Instant now, std::size_t octets) {
 }
 
 // The node turns the flow on at the same fill each time, so that what it was given between two such
-// times is what it has sent between them.
+// times is what it has sent between them. It must have been busy for that: a pause between the turn
+// and the next offer would make it look slow, so it counts only where the flow was off for longer.
 void DrainEstimate::on_flow(Instant now, bool on) {
   if (std::exchange(flow_on_, on) == on) return;
-  if (!on) return;
+  if (!on) {
+    turned_off_at_ = now;
+    return;
+  }
   const double left = backlog(now);
-  if (turned_on_at_ && now - *turned_on_at_ >= kMeasureMin && handed_since_ > 0) {
+  const bool busy = turned_on_at_ && now - turned_off_at_ >= turned_off_at_ - *turned_on_at_;
+  if (busy && now - *turned_on_at_ >= kMeasureMin && handed_since_ > 0) {
     const double rate = 8 * static_cast<double>(handed_since_) / to_seconds(now - *turned_on_at_);
     rate_bps_ = measured_ ? (rate_bps_ + rate) / 2 : rate;
     measured_ = true;

@@ -51,6 +51,7 @@ class DrainEstimate {
   double backlog_octets_ = 0;
   Instant at_{};
   std::optional<Instant> turned_on_at_;
+  Instant turned_off_at_{};
   std::size_t handed_since_ = 0;
 };
 

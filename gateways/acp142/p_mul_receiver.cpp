@@ -339,6 +339,8 @@ void PMulReceiver::on_not_committed(Instant now, const MessageName& name) {
 }
 
 void PMulReceiver::on_known(Instant, const MessageName& name, UtcSeconds expiry) {
+  // What came before the spool had said so; else its gaps would be asked for, and never filled.
+  forget(name);
   remember(name, {.until = utc_.instant(expiry) + config_.memory_margin,
                   .owing = {.slot = 0, .again_after = config_.ack_again}});
 }

@@ -26,8 +26,9 @@ void PMulSender::start_round(Instant, Message& message, For whom) {
   Round round;
   for (Node& node : message.nodes) {
     if (!node.ended) round.destinations.push_back(node.address);
-    node.unanswered = node.answered || message.rounds == 0 ? 0 : node.unanswered + 1;
-    node.answered = false;
+    const bool said_something = node.answered || node.early;
+    node.unanswered = said_something || message.rounds == 0 ? 0 : node.unanswered + 1;
+    node.answered = node.early = false;
     node.before = node.missing;
   }
   const bool for_silent = std::any_of(message.nodes.begin(), message.nodes.end(),
@@ -41,6 +42,8 @@ void PMulSender::start_round(Instant, Message& message, For whom) {
     round.reliable = loss != loss_.end() && loss->second >= config_.reliable_from;
   }
   message.coded_round = !round.parity.empty();
+  message.last_block = round.blocks.empty() ? std::uint16_t{0} : round.blocks.back();
+  message.put_off = false;
   ++message.rounds;
   ++stats_.rounds;
   news(MessageNews::Kind::round_started, message, {},

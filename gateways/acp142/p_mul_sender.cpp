@@ -183,6 +183,14 @@ bool PMulSender::take_list(Instant now, Message& message, Node& node, const AckE
     std::fill(node.missing.begin() + (range.first - 1), node.missing.begin() + range.last, true);
   }
   const std::size_t missing = count(node.missing);
+  if (!message.round && message.rounds > 0 && now < message.left_at) {
+    if (shows_end_of_round(message, node, end)) {
+      if (last_ == message.submission.key) clear_at_ = std::min(clear_at_, now);
+      arm(message, now);
+    } else {
+      node.early = true;
+    }
+  }
   const bool settled = !message.round && message.rounds > 0 && now >= message.left_at;
   if (settled) node.answered = true;
   if (settled && message.coded_round) node.parity_in_vain = node.missing == node.before;
@@ -195,6 +203,15 @@ bool PMulSender::take_list(Instant now, Message& message, Node& node, const AckE
   news(MessageNews::Kind::partly_received, message, node.address.node,
        missing * message.submission.block_octets);
   return true;
+}
+
+// The bearer only guesses when a round has left, and keeps order: who has the last block of it has
+// been sent all of it. A list may be one from before the round, said again, where it misses that
+// block, or does not reach it.
+bool PMulSender::shows_end_of_round(const Message& message, const Node& node,
+                                    std::size_t listed) const {
+  if (message.coded_round || message.last_block > listed) return false;
+  return message.last_block == 0 || !node.missing[message.last_block - 1u];
 }
 
 void PMulSender::after_answer(Instant now, Message& message) {
@@ -278,9 +295,11 @@ void PMulSender::on_deadline(Instant now) {
     const bool silent_due = message.silent_deadline && *message.silent_deadline <= now;
     const bool ack_due = message.ack_deadline && *message.ack_deadline <= now;
     if (!silent_due && !ack_due) continue;
-    if (clear_at_ > now) {
-      // Others keep the bearer busy: no answer could have come yet.
+    if (clear_at_ > now && !message.put_off) {
+      // Others keep the bearer busy: no answer could have come yet. Once only, because they may
+      // keep it busy for hours.
       arm(message, clear_at_);
+      message.put_off = true;
       continue;
     }
     message.wait = std::min(config_.ack_wait_max,

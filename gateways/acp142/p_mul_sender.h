@@ -111,6 +111,7 @@ class PMulSender {
     bool silent = false;          // EMCON: no answer is waited for
     bool heard = false;           // has said what it misses
     bool answered = false;        // since the last round left
+    bool early = false;           // has said something before it may have left
     unsigned unanswered = 0;      // rounds in a row; what it misses is not known then
     bool parity_in_vain = false;  // its list was the same after parity
     std::vector<bool> missing{};  // by block number - 1, once heard
@@ -146,7 +147,9 @@ class PMulSender {
     unsigned silent_rounds = 0;  // that were for silent nodes too
     bool probing = false;        // we were restarted: the nodes may have parts of it
     Duration wait{};
-    Instant left_at{};
+    Instant left_at{};             // as the bearer guesses
+    std::uint16_t last_block = 0;  // of the last round; 0: it had none
+    bool put_off = false;          // its end of waiting, once, because the bearer was busy
     std::optional<Instant> ack_deadline;
     std::optional<Instant> silent_deadline;
   };
@@ -165,6 +168,7 @@ class PMulSender {
   void end(Message& message, Node& node, Outcome outcome);
   void end_all(Message& message, Outcome outcome);
   bool take_list(Instant now, Message& message, Node& node, const AckEntry& entry);
+  bool shows_end_of_round(const Message& message, const Node& node, std::size_t listed) const;
   void on_entry(Instant now, const AckPdu& ack, const AckEntry& entry);
   void after_answer(Instant now, Message& message);
   void discard_unknown(Instant now, NodeId node, const MessageName& name, std::uint8_t priority);

@@ -111,6 +111,25 @@ TEST(CarrierUdop, measures_how_fast_the_node_transmits) {
   EXPECT_NEAR(carrier.drain().rate_bps(), 1200, 1);
 }
 
+// Else a quiet hour would let the first message after it wait for its answers for as long.
+TEST(CarrierUdop, a_pause_does_not_make_the_node_look_slow) {
+  CarrierUdopCore carrier(udop());
+  carrier.on_sis(at(0s), SisBound{});
+  Instant now = at(0s);
+  const auto send_and_wait = [&] {
+    ASSERT_TRUE(carrier.request_send(now, pdu_to(kGroup, 1494)).ok());
+    carrier.poll_unidata();
+    carrier.on_sis(now, SisFlow{false});
+    now += 10s;
+    carrier.on_sis(now, SisFlow{true});
+  };
+  for (int cycle = 0; cycle < 3; ++cycle) send_and_wait();
+  EXPECT_NEAR(carrier.drain().rate_bps(), 1200, 1);
+  now += std::chrono::hours(1);
+  send_and_wait();
+  EXPECT_NEAR(carrier.drain().rate_bps(), 1200, 1);
+}
+
 TEST(CarrierUdop, repeats_count_in_how_long_it_takes) {
   auto config = udop();
   config.rate_bps = 800;

@@ -265,6 +265,64 @@ TEST(PMulCore, what_is_known_is_acknowledged_again_and_not_delivered_again) {
   EXPECT_TRUE(bravo.pdus().empty());
 }
 
+// The air may be faster than the spool at the start of a program.
+TEST(PMulCore, what_turns_out_to_be_known_after_a_part_has_come_is_not_asked_for) {
+  Station alpha(kSender);
+  Station bravo({2});
+  ASSERT_TRUE(alpha.submit(7, {{2}}, 250).ok());
+  auto round = alpha.pdus();
+  bravo.hear(round.at(0));
+  bravo.hear(round.at(1));
+  bravo.core->on_known(bravo.now, {kSender, 7}, {kUtc.value + 86400});
+  EXPECT_EQ(bravo.core->receiver().octets(), 0u);
+  alpha.advance(at(10min));
+  for (const Bytes& pdu : alpha.pdus()) bravo.hear(pdu);
+  bravo.advance(at(11min));
+  const auto acks = bravo.pdus();
+  ASSERT_EQ(acks.size(), 1u);
+  alpha.hear(acks[0]);
+  ASSERT_EQ(alpha.ended.size(), 1u);
+  EXPECT_EQ(alpha.ended[0].outcome, Outcome::delivered);
+  EXPECT_TRUE(bravo.received.empty());
+}
+
+// The guess may be many times too late, as long as no rate has been measured.
+TEST(PMulCore, who_has_the_last_block_shows_that_the_round_has_left) {
+  Station alpha(kSender);
+  ASSERT_TRUE(alpha.submit(7, {{2}}, 300).ok());
+  EXPECT_EQ(numbers(alpha.pdus()), (std::vector<std::uint16_t>{1, 2, 3}));
+  alpha.core->on_clear_at(alpha.now, at(10min));
+  alpha.now = at(5s);
+  alpha.hear(ack_of({2}, 7, {{2, 2}}));
+  EXPECT_EQ(numbers(alpha.pdus()), (std::vector<std::uint16_t>{2}));
+  alpha.core->on_clear_at(alpha.now, at(20min));
+  // The next list has no answer to that round in it, so it may be an old one.
+  alpha.now = at(10s);
+  alpha.hear(ack_of({2}, 7, {{2, 2}}));
+  EXPECT_TRUE(alpha.pdus().empty());
+  // When nothing else comes, it is believed after all: nobody is asked what he has said.
+  alpha.advance(at(30min));
+  EXPECT_EQ(numbers(alpha.pdus()), (std::vector<std::uint16_t>{2}));
+}
+
+TEST(PMulCore, traffic_of_others_puts_off_a_question_only_once) {
+  Station alpha(kSender);
+  ASSERT_TRUE(alpha.submit(7, {{2}}, 300).ok());
+  alpha.pdus();
+  alpha.core->on_clear_at(alpha.now, alpha.now);
+  std::size_t questions = 0;
+  for (std::uint64_t key = 8; key < 70; ++key) {
+    alpha.advance(alpha.now + 10s);
+    ASSERT_TRUE(alpha.submit(key, {{3}}, 300).ok());
+    for (const AddressPdu& address : only<AddressPdu>(alpha.pdus())) {
+      questions += address.name.message_id == 7;
+    }
+    alpha.core->on_clear_at(alpha.now, alpha.now + 60s);
+    alpha.hear(ack_of({3}, static_cast<std::uint32_t>(key), {}));
+  }
+  EXPECT_GE(questions, 2u);
+}
+
 // PM-053
 TEST(PMulCore, receivers_answer_in_the_order_of_the_list) {
   Station alpha(kSender);
