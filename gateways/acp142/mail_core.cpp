@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <set>
 #include <utility>
 
 #include "gateways/acp142/delivery_report.h"
@@ -227,9 +228,36 @@ std::vector<NewMail> MailCore::route(Instant now, Mail mail,
       air.targets.push_back({recipient, station, row_mark});
     }
   }
-  std::vector<NewMail> mails;
-  if (!air.targets.empty()) mails.push_back(std::move(air));
+  std::vector<NewMail> mails = by_transmission(air);
   if (!own.targets.empty()) mails.push_back(std::move(own));
+  return mails;
+}
+
+// Several stations have a message by one transmission only where a group reaches them; those that
+// none does get it one by one. The group that reaches most goes first, of two the smaller.
+std::vector<NewMail> MailCore::by_transmission(const NewMail& air) const {
+  std::set<NodeId> left;
+  for (const NewTarget& target : air.targets) left.insert(target.station);
+  std::vector<NewMail> mails;
+  while (!left.empty()) {
+    std::set<NodeId> together{*left.begin()};
+    std::size_t best_size = 0;
+    for (const auto& group : config_.groups) {
+      std::set<NodeId> reached;
+      for (const NodeId node : group) {
+        if (left.contains(node)) reached.insert(node);
+      }
+      const bool better = reached.size() > together.size() ||
+                          (reached.size() == together.size() && group.size() < best_size);
+      if (reached.size() < 2 || !better) continue;
+      together = std::move(reached);
+      best_size = group.size();
+    }
+    NewMail one = air;
+    std::erase_if(one.targets, [&](const NewTarget& t) { return !together.contains(t.station); });
+    mails.push_back(std::move(one));
+    for (const NodeId node : together) left.erase(node);
+  }
   return mails;
 }
 

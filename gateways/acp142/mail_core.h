@@ -76,6 +76,7 @@ class MailCore {
     Duration retry_max = std::chrono::hours(1);     // … up to this
     Duration dead_min = std::chrono::minutes(5);    // a station that let a message expire
     Duration dead_max = std::chrono::hours(4);
+    std::vector<std::vector<NodeId>> groups{};  // stations that one transmission reaches
     Duration spool_poll = std::chrono::seconds(2);
     Duration store_retry = std::chrono::seconds(5);
     Duration purge_every = std::chrono::hours(1);
@@ -172,6 +173,7 @@ class MailCore {
   void add_report(Instant now, SaveOutcome& outcome, const MailItem& item,
                   const std::vector<ReportedRecipient>& recipients);
   std::vector<NewMail> route(Instant now, Mail mail, const std::vector<std::string>& marks);
+  std::vector<NewMail> by_transmission(const NewMail& air) const;
   UtcSeconds expiry_of(Instant now, const Parameters& from, std::uint8_t priority) const;
   void add_trace(Instant now, Bytes& content, const std::string& from, const char* with);
   void on_taken(Instant now, Road road, std::vector<MailItem> items);

@@ -35,6 +35,16 @@ SqliteMailStore::Config store_config(const MailConfig& config) {
   return store;
 }
 
+std::vector<NodeId> members_of(const MailConfig::Group& group, const MailConfig& config) {
+  std::vector<NodeId> members;
+  for (const std::string& name : group.stations) {
+    for (const auto& station : config.stations) {
+      if (station.name == name) members.push_back(station.node);
+    }
+  }
+  return members;
+}
+
 MailCore::Config mail_config(const MailConfig& config) {
   MailCore::Config mail;
   mail.node = config.node;
@@ -47,6 +57,7 @@ MailCore::Config mail_config(const MailConfig& config) {
   mail.retry_max = seconds(config.retry_max_s);
   mail.dead_min = seconds(config.dead_min_s);
   mail.dead_max = seconds(config.dead_max_s);
+  for (const auto& group : config.groups) mail.groups.push_back(members_of(group, config));
   return mail;
 }
 
@@ -64,13 +75,7 @@ PMulCore::Config p_mul_config(const MailConfig& config) {
     if (station.silent) p_mul.sender.silent.push_back(station.node);
   }
   for (std::size_t i = 0; i < config.groups.size(); ++i) {
-    Group group{group_id(i), {}};
-    for (const std::string& name : config.groups[i].stations) {
-      for (const auto& station : config.stations) {
-        if (station.name == name) group.members.push_back(station.node);
-      }
-    }
-    p_mul.sender.groups.push_back(std::move(group));
+    p_mul.sender.groups.push_back({group_id(i), members_of(config.groups[i], config)});
   }
   return p_mul;
 }

@@ -39,6 +39,7 @@ class MailCoreTest : public testing::Test {
     store_config.path = (folder.path() / "spool.db").string();
     config.hostname = "gw.shore.example";
     config.spool_poll = minutes(10);  // each look is a commit
+    config.groups = {{kShip, kBoat}};
     start();
   }
   void start() {
@@ -146,6 +147,18 @@ TEST_F(MailCoreTest, a_message_for_a_group_goes_out_once_for_all_its_stations) {
   end(kBoat, Outcome::delivered);
   EXPECT_EQ((*store->list(1))[0].state, SpoolState::delivered);
   EXPECT_EQ(core->active(), 0u);
+}
+
+// P_MUL refuses destinations that it cannot reach together, so they would wait until they expire.
+TEST_F(MailCoreTest, stations_without_a_common_group_get_the_message_one_by_one) {
+  config.groups.clear();
+  start();
+  send({"<all@fleet.example>"});
+  EXPECT_EQ(answers.at(0), CommitOutcome::committed);
+  ASSERT_EQ(submissions.size(), 2u);
+  for (const Submission& one : submissions) EXPECT_EQ(one.destinations.size(), 1u);
+  EXPECT_NE(submissions[0].destinations[0].node, submissions[1].destinations[0].node);
+  EXPECT_NE(submissions[0].message_id, submissions[1].message_id);
 }
 
 TEST_F(MailCoreTest, the_session_hears_no_before_anything_is_lost) {
