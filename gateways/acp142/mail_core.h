@@ -142,6 +142,8 @@ class MailCore {
   std::optional<Instant> next_deadline() const;
   const Stats& stats() const { return stats_; }
   std::size_t active() const { return active_.size(); }
+  /// The spool has said what it knows; before that nothing is taken from anybody.
+  bool started() const { return started_; }
 
  private:
   struct Active {

@@ -237,7 +237,6 @@ Result<void> MailService::start() {
       .kv("spool", config_.spool_directory);
   p_mul_.on_start(now());
   mail_.on_start(now());
-  client_->start();
   drain();
   return {};
 }
@@ -380,6 +379,14 @@ void MailService::drain_air() {
   }
 }
 
+// What comes before the spool has said what is known could only be refused, or taken for new.
+void MailService::serve() {
+  if (serving_ || !mail_.started()) return;
+  serving_ = true;
+  listener_->serve();
+  client_->start();
+}
+
 // --- Actions -------------------------------------------------------------------------------------
 
 void MailService::drain() {
@@ -390,6 +397,7 @@ void MailService::drain() {
     if (!action) break;
     std::visit([this](auto& value) { carry_out(std::move(value)); }, *action);
   }
+  if (!stopping_) serve();  // all that the spool knew has been handed on
   draining_ = false;
   arm_timer();
 }

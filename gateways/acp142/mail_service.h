@@ -52,6 +52,7 @@ class MailService {
   void on_commit(SessionId session, SmtpServerCore::Commit commit);
   void drain();
   void drain_air();
+  void serve();
   void carry_out(const MailNews& news);
   void carry_out(MailRequest request);
   void carry_out(MailCore::Submit submit);
@@ -78,6 +79,7 @@ class MailService {
   PMulCore p_mul_;
   CarrierUdopCore carrier_;
   bool draining_ = false;
+  bool serving_ = false;
   bool stopping_ = false;
   std::deque<MailRequest> store_requests_;  // for which the store had no room yet
   std::map<sis::RequestId, gateways::SisRequestId> requests_;

@@ -169,8 +169,11 @@ Result<void> SmtpListener::open() {
     return Error{ErrorCode::io, "SMTP on " + config_.smtp.address + " port " +
                                     std::to_string(config_.smtp.port) + ": " + error.message()};
   }
-  accept();
   return {};
+}
+
+void SmtpListener::serve() {
+  accept();
 }
 
 std::uint16_t SmtpListener::port() const {

@@ -28,7 +28,9 @@ class SmtpListener {
                Clock now, OnCommit on_commit);
   ~SmtpListener();
 
+  /// Takes the port; who connects waits for serve().
   Result<void> open();
+  void serve();
   std::uint16_t port() const;
   void answer(SessionId session, CommitOutcome outcome);
   void close();

@@ -23,6 +23,7 @@ TEST(SmtpListener, a_session_that_waits_for_the_spool_is_kept_and_answered) {
       io, config, table, [] { return Instant{}; },
       [&](SessionId session, SmtpServerCore::Commit) { committing = session; });
   ASSERT_TRUE(listener.open());
+  listener.serve();
 
   tcp::socket client(io);
   client.connect({asio::ip::make_address("127.0.0.1"), listener.port()});
@@ -56,6 +57,7 @@ TEST(SmtpListener, a_session_may_outlive_its_listener) {
   auto listener = std::make_unique<SmtpListener>(
       io, config, table, [] { return Instant{}; }, [](SessionId, SmtpServerCore::Commit) {});
   ASSERT_TRUE(listener->open());
+  listener->serve();
   tcp::socket client(io);
   client.connect({asio::ip::make_address("127.0.0.1"), listener->port()});
   asio::write(client, asio::buffer(std::string_view("NOOP\r\n")));
