@@ -10,8 +10,9 @@ file(REMOVE_RECURSE ${work})
 foreach(component IN ITEMS development programs)
   run(${CMAKE_COMMAND} --install ${build} --component ${component} --prefix ${work}/prefix)
 endforeach()
-foreach(file IN ITEMS bin/s5066d bin/hfmodem bin/s5066-relay bin/sis_cat
-                      lib/systemd/system/s5066d@.service lib/systemd/system/s5066-relay@.service)
+foreach(file IN ITEMS bin/s5066d bin/hfmodem bin/s5066-relay bin/s5066-acp142 bin/sis_cat
+                      lib/systemd/system/s5066d@.service lib/systemd/system/s5066-relay@.service
+                      lib/systemd/system/s5066-acp142@.service)
   if(NOT EXISTS ${work}/prefix/${file})
     message(FATAL_ERROR "${file} is not installed")
   endif()
