@@ -1,0 +1,424 @@
+#!/usr/bin/env python3
+"""Real Postfix at every station, mail between them over the modems on the audio cable.
+
+Each station has a network namespace of its own with a private Postfix, an s5066-acp142 and an
+s5066d; only the audio cable, a local socket, joins them. Messages go from Postfix at Alpha to
+mailboxes at the others. In the end each recipient has each message once, or Alpha's mailbox has a
+report of it. With --kills, processes are killed with SIGKILL meanwhile, and started again.
+
+Needs root and the package postfix; no service of the system is touched.
+"""
+import argparse
+import collections
+import email
+import hashlib
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+NAMES = ["alpha", "bravo", "charlie", "delta"]
+DAEMONS = "/usr/lib/postfix/sbin"
+
+MASTER_CF = """
+smtp      inet  n - n - -   smtpd
+pickup    unix  n - n 60 1  pickup
+cleanup   unix  n - n - 0   cleanup
+qmgr      unix  n - n 300 1 qmgr
+rewrite   unix  - - n - -   trivial-rewrite
+bounce    unix  - - n - 0   bounce
+defer     unix  - - n - 0   bounce
+trace     unix  - - n - 0   bounce
+verify    unix  - - n - 1   verify
+flush     unix  n - n 1000? 0 flush
+proxymap  unix  - - n - -   proxymap
+smtp      unix  - - n - -   smtp
+error     unix  - - n - -   error
+retry     unix  - - n - -   error
+discard   unix  - - n - -   discard
+virtual   unix  - n n - -   virtual
+anvil     unix  - - n - 1   anvil
+scache    unix  - - n - 1   scache
+postlog   unix-dgram n - n - 1 postlogd
+"""
+
+MAIN_CF = """
+compatibility_level = 3.6
+queue_directory = {folder}/queue
+data_directory = {folder}/data
+command_directory = /usr/sbin
+daemon_directory = {daemons}
+mail_owner = postfix
+setgid_group = postdrop
+maillog_file = {folder}/maillog
+maillog_file_prefixes = {folder}
+myhostname = mx.{name}.example
+mydestination =
+inet_interfaces = 127.0.0.1
+inet_protocols = ipv4
+mynetworks = 127.0.0.0/8
+smtp_host_lookup = native
+disable_dns_lookups = yes
+smtpd_peername_lookup = no
+alias_maps =
+alias_database =
+virtual_mailbox_domains = {name}.example
+virtual_mailbox_base = {folder}/mailboxes
+virtual_mailbox_maps = static:op/
+virtual_uid_maps = static:65534
+virtual_gid_maps = static:65534
+virtual_minimum_uid = 100
+relay_domains = {others}
+transport_maps = inline:{{ {transports} }}
+message_size_limit = 20000000
+queue_run_delay = 2s
+minimal_backoff_time = 2s
+maximal_backoff_time = 5s
+"""
+
+NODE = """
+address: "1.2.0.{number}"
+modem {{
+  mode: "110a-{rate}-short"
+  cable {{ socket: "{root}/cable.sock" station: {index} }}
+}}
+sis {{ port: 5066 }}
+control {{ socket: "{folder}/node.control" }}
+"""
+
+GATEWAY = """
+sis {{ port: 5066 }}
+spool_directory: "{folder}/spool"
+control {{ socket: "{folder}/gateway.control" }}
+node_id: "10.1.1.{number}"
+hostname: "gw.{name}.example"
+smtp {{ port: 2525 }}
+mail_server {{ port: 25 }}
+retry_delay_min_s: 2
+retry_delay_max_s: 5
+ack_wait_s: {ack_wait}
+line_rate_bps: {rate}
+routes {{ pattern: "{name}.example" own: true }}
+"""
+
+
+def children(pid):
+    """Of a process, and theirs."""
+    found = []
+    for task in os.listdir("/proc"):
+        if not task.isdigit():
+            continue
+        try:
+            parent = int(open(f"/proc/{task}/stat").read().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+        if parent == pid:
+            found += [int(task)] + children(int(task))
+    return found
+
+
+class Station:
+    def __init__(self, world, index):
+        self.world, self.index, self.name = world, index, NAMES[index]
+        self.folder = f"{world.folder}/{self.name}"
+        self.processes = {}
+        os.makedirs(f"{self.folder}/spool")
+        self.holder = subprocess.Popen(
+            ["unshare", "--net", "sh", "-c", "ip link set lo up && echo up && exec sleep infinity"],
+            stdout=subprocess.PIPE)
+        self.holder.stdout.readline()
+        others = [n for n in NAMES[:world.stations] if n != self.name]
+        values = dict(name=self.name, folder=self.folder, root=world.folder, index=index,
+                      number=index + 1, rate=world.options.rate, daemons=DAEMONS,
+                      ack_wait=world.options.ack_wait,
+                      others=" ".join(f"{n}.example" for n in others),
+                      transports=", ".join(
+                          f"{{ {n}.example = smtp:[127.0.0.1]:2525 }}" for n in others))
+        self.write("node.textproto", NODE.format(**values))
+        text = GATEWAY.format(**values)
+        for i, name in enumerate(NAMES[:world.stations]):
+            if name == self.name:
+                continue
+            text += (f'stations {{ name: "{name}" node_id: "10.1.1.{i + 1}" '
+                     f'address: "1.2.0.{i + 1}" }}\n'
+                     f'routes {{ pattern: "{name}.example" stations: "{name}" }}\n')
+        self.write("gateway.textproto", text)
+        postfix = f"{self.folder}/postfix"
+        for part in ["queue", "data", "mailboxes/op"]:
+            os.makedirs(f"{postfix}/{part}")
+        shutil.chown(f"{postfix}/data", "postfix")
+        for part in ["mailboxes", "mailboxes/op"]:
+            os.chown(f"{postfix}/{part}", 65534, 65534)
+        values["folder"] = postfix
+        self.write("postfix/main.cf", MAIN_CF.format(**values))
+        self.write("postfix/master.cf", MASTER_CF)
+
+    def write(self, name, text):
+        with open(f"{self.folder}/{name}", "w") as file:
+            file.write(text)
+
+    def inside(self, command):
+        return ["nsenter", "-t", str(self.holder.pid), "-n"] + command
+
+    def start(self, what):
+        commands = {
+            "node": [self.world.program("s5066d/s5066d"), "--config",
+                     f"{self.folder}/node.textproto"],
+            "gateway": [self.world.program("gateways/acp142/s5066-acp142"), "run", "--config",
+                        f"{self.folder}/gateway.textproto"],
+            # All of Postfix ends with the first process of its namespace of process numbers.
+            "postfix": ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child=KILL",
+                        "/usr/sbin/postfix", "-c", f"{self.folder}/postfix", "start-fg"],
+        }
+        log = open(f"{self.folder}/{what}.log", "ab")
+        self.processes[what] = subprocess.Popen(self.inside(commands[what]), stdout=log,
+                                                stderr=log, stdin=subprocess.DEVNULL,
+                                                start_new_session=True)
+
+    def kill(self, what):
+        process = self.processes[what]
+        # Postfix gives up the signal that it would get at the end of its parent.
+        for pid in children(process.pid)[:1] if what == "postfix" else []:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        process.kill()
+        process.wait()
+
+    def listens(self, port):
+        with open(f"/proc/{self.holder.pid}/net/tcp") as table:
+            rows = [line.split() for line in table]
+        return any(row[1].endswith(f":{port:04X}") and row[3] == "0A" for row in rows[1:])
+
+    def mails(self):
+        """The messages in the mailbox, parsed."""
+        folder = f"{self.folder}/postfix/mailboxes/op/new"
+        if not os.path.isdir(folder):
+            return []
+        found = []
+        for name in sorted(os.listdir(folder)):
+            with open(f"{folder}/{name}", "rb") as file:
+                found.append(email.message_from_binary_file(file))
+        return found
+
+    def submit(self, sender, recipients, text):
+        """By SMTP to the Postfix of this station."""
+        script = ("import smtplib,sys\n"
+                  "s = smtplib.SMTP('127.0.0.1', 25, timeout=60)\n"
+                  "refused = s.sendmail(sys.argv[1], sys.argv[2:], sys.stdin.buffer.read())\n"
+                  "s.quit()\n"
+                  "sys.exit(1 if refused else 0)\n")
+        return subprocess.run(self.inside([sys.executable, "-c", script, sender] + recipients),
+                              input=text, stderr=subprocess.DEVNULL).returncode == 0
+
+    def ask(self, command):
+        return subprocess.run([self.world.program("gateways/acp142/s5066-acp142"), command,
+                               "--config", f"{self.folder}/gateway.textproto"],
+                              capture_output=True, text=True).stdout
+
+    def queue_is_empty(self):
+        spools = [f"{self.folder}/postfix/queue/{part}"
+                  for part in ["maildrop", "incoming", "active", "deferred"]]
+        if any(files for spool in spools for _, _, files in os.walk(spool)):
+            return False
+        listed = self.ask("queue")
+        states = [line.split("\t")[1] for line in listed.splitlines()]
+        return "bound=" in self.ask("status") and all(
+            state in ("delivered", "failed", "expired") for state in states)
+
+
+class World:
+    def __init__(self, options, folder):
+        self.options, self.folder = options, folder
+        self.stations = options.stations
+        self.random = random.Random(options.seed)
+        cable = [self.program("modem/tools/hfmodem"), "cable", "--socket", f"{folder}/cable.sock",
+                 "--stations", str(self.stations), "--pace", "max"]
+        if options.channel != "clean":
+            cable += ["--channel", options.channel, "--snr-db", str(options.snr_db)]
+        log = open(f"{folder}/cable.log", "wb")
+        self.cable = subprocess.Popen(cable, stdout=log, stderr=log, start_new_session=True)
+        self.until("the cable", lambda: os.path.exists(f"{folder}/cable.sock"))
+        self.all = [Station(self, i) for i in range(self.stations)]
+        for what in ["node", "postfix", "gateway"]:
+            for station in self.all:
+                station.start(what)
+        for station in self.all:
+            self.until(f"the gateway of {station.name}",
+                       lambda s=station: "bound=yes" in s.ask("status"))
+            self.until(f"Postfix of {station.name}", lambda s=station: s.listens(25))
+
+    def program(self, path):
+        return f"{self.options.build}/{path}"
+
+    def until(self, what, condition, patience=120):
+        end = time.monotonic() + patience
+        while not condition():
+            if time.monotonic() > end:
+                raise SystemExit(f"waited in vain for {what}; see {self.folder}")
+            time.sleep(0.2)
+
+    def end(self):
+        for station in getattr(self, "all", []):
+            if "postfix" in station.processes:
+                station.kill("postfix")
+            for process in station.processes.values():
+                if process.poll() is None:
+                    process.terminate()
+            for process in station.processes.values():
+                try:
+                    process.wait(20)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+            station.holder.kill()
+            station.holder.wait()
+        self.cable.terminate()
+        self.cable.wait()
+
+
+def message(rng, number, octets):
+    """A text that compresses as ordinary ones do, with its own name in the subject."""
+    words = ["antenna", "weather", "request", "supply", "position", "course", "the", "and", "of",
+             "report", "engine", "harbour", "wind", "signal", "to", "at"]
+    text = []
+    size = 0
+    while size < octets:
+        line = " ".join(rng.choice(words) + (str(rng.randrange(1000)) if rng.random() < 0.3 else "")
+                        for _ in range(10))
+        text.append(line)
+        size += len(line) + 2
+    body = "\r\n".join(text)[:octets]
+    made = (f"From: <op@alpha.example>\r\nTo: <op@fleet.example>\r\nSubject: number {number}\r\n"
+            f"Message-ID: <{number}@alpha.example>\r\n\r\n{body}\r\n")
+    return made.encode(), hashlib.sha256(body.encode()).hexdigest()
+
+
+def killer(world, over, count):
+    """Kills one process after the other until `over` is set or as often as asked."""
+    rng = random.Random(world.options.seed + 1)
+    # Not s5066d: at full speed the clock of the others has run ahead by minutes of audio, and what
+    # one that begins anew sends has expired when it arrives.
+    victims = [(world.all[0], "gateway")]
+    for station in world.all[1:]:
+        victims += [(station, "gateway"), (station, "postfix")]
+    killed = collections.Counter()
+    while sum(killed.values()) < count and not over.wait(
+            rng.uniform(0.2, 2) * world.options.kill_every):
+        station, what = rng.choice(victims)
+        station.kill(what)
+        killed[what] += 1
+        # Long enough for the kernel to close what it had open.
+        time.sleep(rng.uniform(0, 1))
+        station.start(what)
+    return killed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", required=True, help="folder of the build")
+    parser.add_argument("--messages", type=int, default=20)
+    parser.add_argument("--octets-max", type=int, default=20000)
+    parser.add_argument("--stations", type=int, default=4)
+    parser.add_argument("--rate", type=int, default=2400)
+    parser.add_argument("--ack-wait", type=int, default=3)
+    parser.add_argument("--channel", default="clean")
+    parser.add_argument("--snr-db", type=float, default=20)
+    parser.add_argument("--kills", type=int, default=0)
+    parser.add_argument("--kill-every", type=float, default=3, help="seconds, on the average")
+    parser.add_argument("--patience", type=int, default=600, help="seconds")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", action="store_true", help="the folder of the run")
+    options = parser.parse_args()
+    if subprocess.run(["unshare", "--net", "--pid", "--fork", "true"],
+                      stderr=subprocess.DEVNULL).returncode != 0:
+        print("no namespaces can be made here: this needs root")
+        return 77
+    folder = tempfile.mkdtemp(prefix="s5066-postfix-")
+    os.chmod(folder, 0o755)
+    world = None
+    good = False
+    try:
+        world = World(options, folder)
+        good = run(world)
+    finally:
+        if world:
+            world.end()
+        if good and not options.keep:
+            shutil.rmtree(folder)
+        else:
+            print(f"the logs are in {folder}")
+    return 0 if good else 1
+
+
+def run(world):
+    options, rng = world.options, world.random
+    begun = time.monotonic()
+    sent = {}  # (number, station): hash
+    over = threading.Event()
+    killed = collections.Counter()
+    hunter = threading.Thread(target=lambda: killed.update(killer(world, over, options.kills)))
+    hunter.start()
+    octets = 0
+    for number in range(options.messages):
+        size = int(200 * (options.octets_max / 200) ** rng.random())
+        octets += size
+        to = rng.sample(range(1, world.stations), rng.randint(1, world.stations - 1))
+        text, digest = message(rng, number, size)
+        if not world.all[0].submit("op@alpha.example",
+                                   [f"op@{NAMES[i]}.example" for i in to], text):
+            raise SystemExit(f"Postfix did not take message {number}")
+        for i in to:
+            sent[number, i] = digest
+    hunter.join(0 if not options.kills else None)
+    over.set()
+    hunter.join()
+
+    def settled():
+        return all(station.queue_is_empty() for station in world.all)
+
+    end = time.monotonic() + options.patience
+    while not settled() and time.monotonic() < end:
+        time.sleep(1)
+    if not settled():
+        for station in world.all:
+            print(station.name, station.ask("queue"))
+    copies = collections.Counter()
+    altered = 0
+    for i, station in enumerate(world.all[1:], 1):
+        for mail in station.mails():
+            number = int(re.fullmatch(r"number (\d+)", mail["Subject"]).group(1))
+            body = mail.get_payload(decode=True).decode()
+            body = body.replace("\r\n", "\n").rstrip("\n").replace("\n", "\r\n")
+            copies[number, i] += 1
+            altered += hashlib.sha256(body.encode()).hexdigest() != sent.get((number, i))
+    reported = set()
+    for mail in world.all[0].mails():
+        text = mail.as_string()
+        for number in re.findall(r"Message-ID: <(\d+)@alpha.example>", text, re.I):
+            for i, name in enumerate(NAMES):
+                if f"op@{name}.example" in text:
+                    reported.add((int(number), i))
+    missing = [one for one in sent if copies[one] == 0 and one not in reported]
+    twice = [one for one, count in copies.items() if count > 1]
+    unexpected = [one for one in copies if one not in sent]
+    print(f"messages={options.messages} octets={octets} deliveries={len(sent)} "
+          f"delivered={sum(1 for one in sent if copies[one])} reported={len(reported)} "
+          f"missing={len(missing)} twice={len(twice)} altered={altered} "
+          f"unexpected={len(unexpected)} kills={dict(killed)} "
+          f"seconds={time.monotonic() - begun:.0f}")
+    if missing or twice:
+        print("missing", missing, "twice", twice)
+    # SMTP itself repeats a message when the server dies between its commit and its answer.
+    allowed = killed["postfix"] + killed["gateway"]
+    return not missing and not altered and not unexpected and len(twice) <= allowed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
