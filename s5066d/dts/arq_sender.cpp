@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "modem/api/airtime.h"
+
 namespace s5066::dts {
 namespace {
 
@@ -22,6 +24,42 @@ SegmentSize::Config size_config(const ArqSender::Config& config) {
       .start = config.segment_octets,
       .min = fixed ? config.segment_octets : std::min(config.segment_octets, kSegmentOctetsUseful),
       .max = max};
+}
+
+/// What would go out in the time that a transmission costs beside its own octets: two preambles,
+/// an acknowledgement, two turnarounds of the usual length.
+std::size_t overhead_octets(const modem::Mode& mode) {
+  const double seconds =
+      to_seconds(modem::preamble_duration(mode) + modem::airtime(mode, pdu::ack_only_octets(0)) +
+                 2 * std::chrono::milliseconds(200));
+  return static_cast<std::size_t>(seconds * mode.rate_bps / 8);
+}
+
+struct LastSegment {
+  std::size_t payload;  // octets in the transmission before it
+  std::size_t header;   // of its own
+  std::size_t most;     // octets that it could have
+};
+
+/// The length of a segment that ends where a block or the transmission does, so that the
+/// transmission has the largest share of payload; 0 where it is better without. Such a segment
+/// costs its C_PDU one header more, and the rest of a block that is begun costs no time.
+std::size_t last_segment_octets(const IntervalBudget& budget, const LastSegment& segment) {
+  const std::size_t overhead = overhead_octets(budget.mode());
+  const std::size_t block_left = budget.left_in_block();
+  const std::size_t begun = budget.whole() - budget.left() + block_left + overhead;
+  std::size_t best = 0;
+  std::size_t best_payload = segment.payload;
+  std::size_t best_octets = begun;
+  const auto consider = [&](std::size_t n, std::size_t octets) {
+    if (n == 0 || (segment.payload + n) * best_octets < best_payload * octets) return;
+    best = n;
+    best_payload = segment.payload + n;
+    best_octets = octets;
+  };
+  consider(std::min(block_left - std::min(block_left, segment.header), segment.most), begun);
+  consider(segment.most, budget.whole() + overhead);
+  return best;
 }
 
 std::size_t pieces_of(std::size_t whole, std::size_t piece_max) {
@@ -76,6 +114,7 @@ bool ArqSender::fill(const pdu::Common& common, const std::optional<pdu::Ack>& a
   const std::size_t ack_extra =
       ack ? pdu::data_ack_octets(0, ack->selective.size()) - pdu::data_octets(0) : 0;
   std::vector<FrameNumber> chosen;
+  std::size_t payload = 0;
   const auto take = [&](const TxFrame& frame) {
     // The acknowledgement rides on the first frame; room for its copy on the last is kept too.
     const std::size_t octets =
@@ -85,6 +124,7 @@ bool ArqSender::fill(const pdu::Common& common, const std::optional<pdu::Ack>& a
     if (polled && octets > budget.left_in_block()) return false;
     budget.take(octets);
     chosen.push_back(frame.number);
+    payload += frame.segment.size();
     return true;
   };
 
@@ -100,8 +140,8 @@ bool ArqSender::fill(const pdu::Common& common, const std::optional<pdu::Ack>& a
     const std::size_t left = budget.left() - header;
     std::size_t n = next_segment_octets(budget);
     if (n > left) {
-      if (!any_length_ || left < kSegmentOctetsUseful) break;
-      n = left;
+      n = any_length_ ? last_segment_octets(budget, {payload, header, left}) : 0;
+      if (n == 0) break;
     }
     room = take(next_segment(n));
     S5066_ASSERT(room);

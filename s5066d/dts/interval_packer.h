@@ -23,6 +23,7 @@ class IntervalBudget {
   /// `data_time_max` at most kTransmissionMax.
   IntervalBudget(const modem::Mode& mode, Duration data_time_max);
 
+  const modem::Mode& mode() const { return mode_; }
   /// Octets that the whole transmission can hold.
   std::size_t whole() const { return taken_ + left_; }
   std::size_t left() const { return left_; }
