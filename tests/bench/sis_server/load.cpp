@@ -112,12 +112,12 @@ class Load {
       primitive.updu = message_;
       sis::encode(primitive, answer);
       answers_.push_back(std::move(answer));
-      if (kind == RoundTrip::bare) {
-        add(connected(ports[0]), i, false);
-        continue;
-      }
-      add(bound(ports[1], i), i, true);
-      add(bound(ports[0], i), i, false);
+      const bool bare = kind == RoundTrip::bare || kind == RoundTrip::relayed;
+      const auto client = [&](std::uint16_t port) {
+        return bare ? connected(port) : bound(port, i);
+      };
+      if (kind != RoundTrip::bare) add(client(ports[1]), i, true);
+      add(client(ports[0]), i, false);
     }
   }
   ~Load() {
@@ -237,9 +237,11 @@ class Load {
 
   /// The message stands at the end of whatever brings it.
   bool take(Peer& peer, ByteSpan body) {
-    if (body[0] == static_cast<std::uint8_t>(sis::Type::unidata_indication) && peer.echoes) {
-      if (kind_ == RoundTrip::echo) send(peer, answers_[peer.number], message_in(body));
-      return true;
+    if (peer.echoes) {
+      const auto expected =
+          kind_ == RoundTrip::relayed ? sis::Type::unidata_request : sis::Type::unidata_indication;
+      if (kind_ != RoundTrip::confirm) send(peer, answers_[peer.number], message_in(body));
+      return body[0] == static_cast<std::uint8_t>(expected);
     }
     if (body[0] != expected_) return false;
     std::int64_t at = 0;

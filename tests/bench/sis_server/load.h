@@ -34,9 +34,10 @@ enum class RoundTrip : std::uint8_t {
   echo,     // request at A, indication at B, sent back by B's client, indication at A
   confirm,  // request at A, indication at B, confirmation of B's client's delivery at A
   bare,     // the same octets to and from a server that only sends back what it reads
+  relayed,  // the way of `echo` through a server that only sends on what it reads
 };
 
-/// `ports`: of the two nodes, or twice that of the bare server. `server` is the process whose
+/// `ports`: of the two nodes, or of the bare server, where `bare` uses the first. `server` is the process whose
 /// processor time is read.
 LoadResult run_load(RoundTrip kind, const std::uint16_t (&ports)[2], int server,
                     const LoadOptions& options);

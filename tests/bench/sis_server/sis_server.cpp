@@ -1,7 +1,8 @@
 // The SIS server under load, without a modem. One process on one core holds two nodes with their
 // TCP ports and the simulated medium between them; the load runs in another process on another
-// core. For comparison in the same run, two bare Asio servers that send back what they read: one
-// message by message, as any server of messages takes them, and one whatever a read brings.
+// core. For comparison in the same run, three bare Asio servers: one sends back message by message,
+// as any server of messages takes them, one sends back whatever a read brings, and one sends on
+// whatever a read brings between a client here and a client there, as the two nodes do.
 //
 // Round trips are counted per second of the wall clock and per second of processor time that the
 // server used; on a machine with other work to do only the second says what one core can do.
@@ -17,6 +18,7 @@
 #include <boost/asio/write.hpp>
 #include <chrono>
 #include <cstdio>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -101,10 +103,64 @@ class BareServer {
   boost::asio::ip::tcp::acceptor acceptor_;
 };
 
+/// Sends on whatever a read brings: what the n-th client of one port sends goes to the n-th of the
+/// other.
+class BareRelay {
+ public:
+  BareRelay() {
+    for (std::size_t side : {0, 1}) accept(side);
+  }
+  std::uint16_t port(std::size_t side) const { return acceptors_[side].local_endpoint().port(); }
+  void run() { io_.run(); }
+
+ private:
+  using Socket = boost::asio::ip::tcp::socket;
+  struct Direction : std::enable_shared_from_this<Direction> {
+    Direction(std::shared_ptr<Socket> a, std::shared_ptr<Socket> b)
+        : from(std::move(a)), to(std::move(b)) {
+      from->set_option(boost::asio::ip::tcp::no_delay(true));
+    }
+    void read() {
+      from->async_read_some(boost::asio::buffer(buffer),
+                            [self = shared_from_this()](auto failure, std::size_t octets) {
+                              if (!failure) self->write(octets);
+                            });
+    }
+    void write(std::size_t octets) {
+      boost::asio::async_write(*to, boost::asio::buffer(buffer, octets),
+                               [self = shared_from_this()](auto failure, std::size_t) {
+                                 if (!failure) self->read();
+                               });
+    }
+    std::shared_ptr<Socket> from;
+    std::shared_ptr<Socket> to;
+    std::array<std::uint8_t, 16 * 1024> buffer;
+  };
+
+  void accept(std::size_t side) {
+    acceptors_[side].async_accept([this, side](auto failure, Socket socket) {
+      if (failure) return;
+      alone_[side].push_back(std::make_shared<Socket>(std::move(socket)));
+      while (!alone_[0].empty() && !alone_[1].empty()) {
+        for (std::size_t from : {0, 1}) {
+          std::make_shared<Direction>(alone_[from].front(), alone_[1 - from].front())->read();
+        }
+        for (auto& sockets : alone_) sockets.pop_front();
+      }
+      accept(side);
+    });
+  }
+
+  boost::asio::io_context io_;
+  boost::asio::ip::tcp::acceptor acceptors_[2] = {{io_, {boost::asio::ip::tcp::v4(), 0}},
+                                                  {io_, {boost::asio::ip::tcp::v4(), 0}}};
+  std::deque<std::shared_ptr<Socket>> alone_[2];
+};
+
 /// A server in a process of its own; ends with this object.
 class ServerProcess {
  public:
-  enum class Kind { sis, stream_echo, message_echo };
+  enum class Kind { sis, stream_echo, message_echo, relay };
 
   explicit ServerProcess(Kind kind) {
     int commands[2];
@@ -143,6 +199,12 @@ class ServerProcess {
       const std::uint16_t both[2] = {a, b};
       if (::write(answer, both, sizeof both) != sizeof both) ::_exit(1);
     };
+    if (kind == Kind::relay) {
+      BareRelay server;
+      tell(server.port(0), server.port(1));
+      server.run();
+      return;
+    }
     if (kind != Kind::sis) {
       BareServer server(kind == Kind::message_echo ? request_octets(LoadOptions{}.updu_octets) : 0);
       tell(server.port(), server.port());
@@ -171,6 +233,7 @@ double per_cpu_second(const LoadResult& result) {
 struct Reference {
   double message_echo = 0;
   double stream_echo = 0;
+  double relay = 0;
 };
 
 void print(const Plan& plan, const std::string& name, std::size_t outstanding,
@@ -182,11 +245,12 @@ void print(const Plan& plan, const std::string& name, std::size_t outstanding,
       plan.json
           ? "{\"name\":\"%s\",\"outstanding_per_client\":%zu,\"round_trips_per_s\":%.0f,"
             "\"per_cpu_second\":%.0f,\"ratio_to_message_echo\":%.3f,"
-            "\"ratio_to_stream_echo\":%.3f,\"p50_ms\":%.2f,\"p99_ms\":%.2f,\"failed\":%s}\n"
+            "\"ratio_to_stream_echo\":%.3f,\"ratio_to_relay\":%.3f,\"p50_ms\":%.2f,"
+            "\"p99_ms\":%.2f,\"failed\":%s}\n"
           : "%-12s %3zu out: %7.0f/s, %7.0f per cpu second (%.3f of message echo, %.3f of stream "
-            "echo), p50 %.2f ms, p99 %.2f ms%s\n",
+            "echo, %.3f of relay), p50 %.2f ms, p99 %.2f ms%s\n",
       name.c_str(), outstanding, rate, per_cpu, share(reference.message_echo),
-      share(reference.stream_echo), 1e-3 * result.percentile_us(50),
+      share(reference.stream_echo), share(reference.relay), 1e-3 * result.percentile_us(50),
       1e-3 * result.percentile_us(99),
       plan.json ? (result.failed ? "true" : "false") : (result.failed ? " FAILED" : ""));
   std::fflush(stdout);
@@ -205,9 +269,11 @@ void throughput(const Plan& plan, std::size_t outstanding) {
   const LoadOptions options{.outstanding = outstanding};
   const LoadResult stream = measure(plan, Kind::stream_echo, RoundTrip::bare, options);
   const LoadResult message = measure(plan, Kind::message_echo, RoundTrip::bare, options);
-  const Reference reference{per_cpu_second(message), per_cpu_second(stream)};
+  const LoadResult relay = measure(plan, Kind::relay, RoundTrip::relayed, options);
+  const Reference reference{per_cpu_second(message), per_cpu_second(stream), per_cpu_second(relay)};
   print(plan, "stream_echo", outstanding, stream, reference);
   print(plan, "message_echo", outstanding, message, reference);
+  print(plan, "relay", outstanding, relay, reference);
   print(plan, "echo", outstanding, measure(plan, Kind::sis, RoundTrip::echo, options), reference);
   print(plan, "confirm", outstanding, measure(plan, Kind::sis, RoundTrip::confirm, options),
         reference);
