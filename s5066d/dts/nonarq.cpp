@@ -159,7 +159,7 @@ void NonarqReceiver::on_nonarq(Instant first_bit_at, const pdu::Nonarq& dpdu, bo
     found = contexts_.end();
   }
   if (found == contexts_.end()) {
-    make_room();
+    make_room(key.source);
     Context context;
     context.cpdu.assign(size, 0);
     context.octets.assign(size, Octet::missing);
@@ -237,11 +237,17 @@ std::vector<OctetRange> NonarqReceiver::ranges(const Context& context, Octet kin
   return out;
 }
 
+// The station that has most of them gives one up, so that nobody crowds out what others have begun.
 // Delivered ones go first: all they still do is to recognise repetitions. Another is delivered as
 // it is.
-void NonarqReceiver::make_room() {
+void NonarqReceiver::make_room(Address source) {
   if (contexts_.size() < config_.contexts_max) return;
-  const auto older = [](const auto& a, const auto& b) {
+  std::map<Address, std::size_t> held{{source, 1}};
+  for (const auto& [key, context] : contexts_) ++held[key.source];
+  const auto older = [&held](const auto& a, const auto& b) {
+    const std::size_t of_a = held.at(a.first.source);
+    const std::size_t of_b = held.at(b.first.source);
+    if (of_a != of_b) return of_a > of_b;
     if (a.second.delivered != b.second.delivered) return a.second.delivered;
     return a.second.arrival < b.second.arrival;
   };

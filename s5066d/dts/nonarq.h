@@ -143,7 +143,7 @@ class NonarqReceiver {
   Instant deadline(const Context& context) const;
   void release(const Key& like);
   void deliver(const Key& key, Context& context);
-  void make_room();
+  void make_room(Address source);
 
   Config config_;
   Counters& counters_;

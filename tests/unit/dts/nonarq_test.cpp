@@ -379,5 +379,24 @@ TEST(IntervalPacker, every_eot_is_the_time_left_rounded_up) {
   }
 }
 
+// Goal:   a station that begins C_PDU after C_PDU costs nobody else the one that is half there, nor
+//         makes an old one come twice.
+TEST_F(Nonarq, who_crowds_the_receiver_loses_its_own) {
+  const auto from_other = [&](std::uint16_t id) {
+    auto dpdu = torn_of(id);
+    dpdu.common.source = Address{0x01020399};
+    return dpdu;
+  };
+  receiver_.on_nonarq(now_, whole(1, {1, 2}), true);
+  EXPECT_EQ(delivered(), 1u);
+  receiver_.on_nonarq(now_, torn_of(2), true);
+  for (std::uint16_t id = 0; id < 20; ++id) receiver_.on_nonarq(now_, from_other(id), true);
+  while (const auto cpdu = receiver_.poll_cpdu()) EXPECT_NE(cpdu->source, kSender);
+  receiver_.on_nonarq(now_, whole(1, {1, 2}), true);
+  EXPECT_EQ(delivered(), 0u);
+  receiver_.on_nonarq(now_, whole(2, {1, 2, 3, 4}), true);
+  EXPECT_EQ(delivered(), 1u);
+}
+
 }  // namespace
 }  // namespace s5066::dts
