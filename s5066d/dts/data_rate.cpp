@@ -124,13 +124,16 @@ pdu::HdrRequest hdr_request(const Mode& mode) {
           .interleaver_cs = interleaver_cs(mode)};
 }
 
-std::optional<Mode> mode_of(const pdu::HdrRequest& request) {
-  return first_mode([&](const Mode& mode) { return hdr_request(mode) == request; });
+std::optional<Mode> mode_of(const pdu::HdrRequest& request, Waveform in_use) {
+  return first_mode([&](const Mode& mode) {
+    return heard_together(mode.waveform, in_use) && hdr_request(mode) == request;
+  });
 }
 
-pdu::DrcReason why_not(const pdu::HdrRequest& request) {
+pdu::DrcReason why_not(const pdu::HdrRequest& request, Waveform in_use) {
   const bool waveform = first_mode([&](const Mode& mode) {
-                          return waveform_code(mode.waveform) == request.waveform &&
+                          return heard_together(mode.waveform, in_use) &&
+                                 waveform_code(mode.waveform) == request.waveform &&
                                  mode.rate_bps == request.rate_bps;
                         }).has_value();
   if (!waveform) return pdu::DrcReason::cannot_change_rate;

@@ -19,10 +19,11 @@ pdu::DrcReason why_not(const pdu::DrcRequest& request, modem::Waveform in_use);
 
 /// Of any mode; one channel.
 pdu::HdrRequest hdr_request(const modem::Mode& mode);
-std::optional<modem::Mode> mode_of(const pdu::HdrRequest& request);
+/// Only of what a receiver in the waveform in use finds: to another nobody would listen.
+std::optional<modem::Mode> mode_of(const pdu::HdrRequest& request, modem::Waveform in_use);
 /// Why there is none (Table C-9-3): the numbers of DrcReason mean 2 waveform, 3 channels,
 /// 4 interleaver there. STANDARD: none of them names the rate; it counts as the waveform's.
-pdu::DrcReason why_not(const pdu::HdrRequest& request);
+pdu::DrcReason why_not(const pdu::HdrRequest& request, modem::Waveform in_use);
 
 /// A higher rate, or the same with a shorter interleaver (C.6.4.2(23)).
 bool less_robust(const modem::Mode& mode, const modem::Mode& than);

@@ -75,7 +75,8 @@ std::optional<Message> RateChange::on_message(const Message& message) {
     case EowType::hdr_request: {
       const auto request = pdu::read_hdr_request(message.eow, message.extension);
       if (!request) return std::nullopt;
-      return on_request(mode_of(*request), why_not(*request), false);
+      return on_request(mode_of(*request, mode_.waveform), why_not(*request, mode_.waveform),
+                        false);
     }
     case EowType::drc_response:
       return on_response(pdu::read_drc_response(message.eow));

@@ -349,11 +349,22 @@ TEST_F(PeerControlTest, a_request_of_type_7_is_refused_for_what_cannot_be_done) 
   EXPECT_EQ(reason(good), 0);
 }
 
+// Goal:   nobody is left talking in a waveform to which this station does not listen.
+TEST_F(PeerControlTest, a_request_of_type_7_for_a_waveform_not_listened_to_is_refused) {
+  const modem::Mode unheard{modem::Waveform::stanag4285, 2400, modem::Interleaver::long_};
+  ASSERT_TRUE(modem::is_supported(unheard));
+  Bytes extension;
+  const auto eow = pdu::make_hdr_request(hdr_request(unheard), extension);
+  const auto answer = pdu::read_drc_response(answer_to(eow, extension)->common.eow);
+  EXPECT_EQ(answer.answer, pdu::DrcAnswer::refuse);
+  EXPECT_EQ(static_cast<int>(answer.reason), 2);
+}
+
 TEST(DataRate, each_mode_is_named_on_the_air_so_that_its_like_understands_it) {
   std::size_t by_type_1 = 0;
   for (const modem::Mode& mode : modem::all_modes()) {
     SCOPED_TRACE(modem::to_string(mode));
-    EXPECT_EQ(mode_of(hdr_request(mode)), mode);
+    EXPECT_EQ(mode_of(hdr_request(mode), mode.waveform), mode);
     const auto request = drc_request(mode);
     if (!request) continue;
     ++by_type_1;
