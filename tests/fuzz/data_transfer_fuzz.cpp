@@ -46,7 +46,7 @@ pdu::Dpdu frame(Script& script) {
   const std::uint8_t number = script.octet();
   const auto adjust = [&](auto& d) {
     d.common.destination = choice % 16 == 0 ? Address{99} : kUs;
-    d.common.source = choice % 32 == 1 ? Address{script.octet() * 100u} : peer(choice);
+    d.common.source = choice % 8 == 1 ? Address{script.octet() * 100u} : peer(choice);
     d.common.eot_half_s = choice % 4 == 0 ? script.octet() : std::uint8_t{1};
     if constexpr (requires { d.number; }) d.number = {number};
     if constexpr (requires { d.ack.rx_lwe; }) d.ack.rx_lwe = {script.octet()};
