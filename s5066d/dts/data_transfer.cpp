@@ -113,7 +113,14 @@ void DataTransfer::request_cpdu(Instant now, CpduRequest request) {
 void DataTransfer::on_connection_made(Instant now, Address peer, bool reset) {
   const auto known = connections_.find(peer);
   if (known != connections_.end()) {
-    if (!known->second.heard()) return;
+    if (!known->second.heard()) {
+      PeerControl& control = peers_.at(peer).control;
+      if (!control.heard()) return;
+      control.on_restarted();
+      if (reply_awaited_from_ == peer) reply_awaited_from_.reset();
+      collect(control);
+      return settle(now);
+    }
     end_link(peer);
   }
   Peer* record = peer_record(peer);

@@ -69,8 +69,8 @@ class DataTransfer {
 
   /// Answered by exactly one CpduConfirm or CpduRejected.
   void request_cpdu(Instant now, CpduRequest request);
-  /// D_CONNECTION_MADE: a fresh ARQ machine (C.6.3.1). Repeated before anything was heard on the
-  /// connection, it changes nothing: the peer may have missed our answer and called again. `reset`
+  /// D_CONNECTION_MADE: a fresh ARQ machine (C.6.3.1). Repeated before data was heard on the
+  /// connection, no data is lost: the peer may have missed our answer and called again. `reset`
   /// when the peer may still hold an older connection: no data goes before a full reset is
   /// acknowledged (C.6.3.1(2)).
   void on_connection_made(Instant now, Address peer, bool reset = false);

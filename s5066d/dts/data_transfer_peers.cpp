@@ -120,8 +120,14 @@ void DataTransfer::add_eows(BurstBuilder& burst) {
     }
     const pdu::Eow eow = peer->second.control.eow_for(type);
     // What the connection has put there comes first.
-    std::visit([&eow](auto& d) { d.common.eow = d.common.eow.type == 0 ? eow : d.common.eow; },
-               dpdu);
+    const bool placed = std::visit(
+        [&eow](auto& d) {
+          if (d.common.eow.type != 0) return false;
+          d.common.eow = eow;
+          return true;
+        },
+        dpdu);
+    if (!placed) continue;
     if (burst_->told.empty() || burst_->told.back() != to) burst_->told.push_back(to);
   }
 }

@@ -34,6 +34,8 @@ class Management {
   /// Sent with the next acknowledgement that carries no message of its own (C.3.9(7)).
   void attach(const pdu::Eow& eow) { attached_ = eow; }
 
+  /// A message of the peer's has come.
+  bool heard() const { return rx_id_.has_value(); }
   bool outstanding() const { return out_.has_value(); }
   /// The outstanding message was acknowledged, yet not answered.
   bool acknowledged_only() const { return out_ && out_->acknowledged; }

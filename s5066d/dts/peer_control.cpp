@@ -48,6 +48,12 @@ void PeerControl::on_connected(bool connected) {
   told_mode_ = rate_.mode();  // whoever hears of the connection knows where it begins
 }
 
+void PeerControl::on_restarted() {
+  rate_.abandon();
+  collect();
+  on_connected(true);
+}
+
 Result<void> PeerControl::request_mode(const modem::Mode& mode) {
   if (!connected_) return Error{ErrorCode::link_down, "data rate change"};
   auto message = rate_.request(mode);

@@ -34,6 +34,8 @@ class PeerControl {
   /// D_CONNECTION_MADE or the end of the connection: all begins anew (C.3.9(16)(17), C.6.4.1(1)).
   void on_connected(bool connected);
   bool connected() const { return connected_; }
+  /// The peer has made the connection anew, and knows nothing of what was said on it.
+  void on_restarted();
   /// Begins a data rate change; ends with TransmitModeChanged or DataRateRefused. See
   /// RateChange::request; `link_down` without a connection.
   Result<void> request_mode(const modem::Mode& mode);
@@ -59,6 +61,9 @@ class PeerControl {
   void on_warning();
   /// A D_PDU of the connection: whoever sends that has ended its data rate change.
   void on_data();
+
+  /// A message of the peer's has come in a type 6 since the connection was made.
+  bool heard() const { return management_.heard(); }
 
   // --- Transmissions ---
   /// No regular or expedited data may go to the peer meanwhile (C.6.1.2(1)).

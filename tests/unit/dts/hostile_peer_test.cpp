@@ -229,5 +229,36 @@ TEST_F(HostilePeer, somebody_else_with_our_address_or_the_friends_does_not_crash
   EXPECT_EQ(station.dts().peers_known(), 2u);  // we are not one of them
 }
 
+// C.3.9(17): the numbers of messages begin anew with the connection.
+TEST_F(HostilePeer, a_station_that_calls_again_after_no_more_than_a_type_6_is_answered_anew) {
+  station.hear({request_from(kFriend, 0)});
+  station.run_for(4s);
+  static_cast<void>(station.take_sent());
+  station.made(kFriend);
+  const auto repeated = station.counters()[Counter::managements_repeated];
+  station.hear({request_from(kFriend, 0)});
+  station.run_for(4s);
+  EXPECT_EQ(station.counters()[Counter::managements_repeated], repeated);
+  EXPECT_FALSE(station.take_sent().empty());
+}
+
+// Goal:   what is owed to a peer goes in the first header that has room for it.
+// Method: the first transmissions of a connection tell in their headers what we offer.
+// C.5.3
+TEST_F(HostilePeer, an_answer_to_an_unknown_message_is_not_lost_where_a_header_is_taken) {
+  std::size_t told = 0;
+  for (std::uint8_t round = 0; round < 8; ++round) {
+    pdu::Data data{
+        from(kFriend), {.start = true, .end = true, .in_order = true}, {round}, {1, round}};
+    if (round == 0) data.common.eow = {.type = 9, .contents = 1};
+    station.hear({data});
+    station.run_for(20s);
+    for (const auto& dpdu : station.take_sent()) {
+      told += pdu::common_of(dpdu).eow == pdu::make_unrecognised(9);
+    }
+  }
+  EXPECT_GT(told, 0u);
+}
+
 }  // namespace
 }  // namespace s5066::dts
