@@ -10,6 +10,11 @@ namespace s5066::sim {
 namespace {
 
 constexpr Duration kHalfSecond = std::chrono::milliseconds(500);
+/// A transmission whose preamble was missed is noticed after so long, its end so long after it and
+/// told so much earlier (docs/measurements/modem.md).
+constexpr Duration kJoinAfter = std::chrono::milliseconds(1500);
+constexpr Duration kLeaveAfter = std::chrono::milliseconds(1500);
+constexpr Duration kEndTold = std::chrono::milliseconds(800);
 
 Duration bit_time(std::uint64_t bits, const modem::Mode& mode) {
   return Duration(static_cast<Duration::rep>(bits) * 1'000'000'000 / mode.rate_bps);
@@ -40,6 +45,41 @@ void Medium::command(std::size_t station, const modem::Command& command) {
   }
 }
 
+void Medium::on_restart(std::size_t station) {
+  Station& self = stations_[station];
+  self.hearing.reset();
+  self.joined = false;
+  for (const Station& other : stations_) {
+    if (other.sending) join_later(station, other.sending);
+  }
+}
+
+bool Medium::others_send(std::size_t listener) const {
+  return std::any_of(stations_.begin(), stations_.end(), [&](const Station& other) {
+    return &other != &stations_[listener] && other.sending;
+  });
+}
+
+// If until then the listener has heard nothing else, and the burst is still on the air.
+void Medium::join_later(std::size_t listener, const std::shared_ptr<Burst>& burst) {
+  heap_.schedule(heap_.now() + kJoinAfter, [this, listener, burst] {
+    Station& self = stations_[listener];
+    if (self.sending || self.hearing || self.joined) return;
+    if (stations_[burst->sender].sending != burst) return;
+    self.joined = true;
+    self.deliver(modem::CarrierUp{heap_.now(), burst->command.mode, 20, 0});
+  });
+}
+
+void Medium::leave(std::size_t listener, modem::CarrierDownReason reason) {
+  Station& self = stations_[listener];
+  if (!self.joined) return;
+  self.joined = false;
+  const bool lost = reason == modem::CarrierDownReason::lost;
+  self.deliver(
+      modem::CarrierDown{heap_.now(), lost ? heap_.now() - kEndTold : heap_.now(), reason});
+}
+
 void Medium::start(std::size_t station, modem::TransmitBurst command) {
   const Instant now = heap_.now();
   Station& self = stations_[station];
@@ -52,6 +92,7 @@ void Medium::start(std::size_t station, modem::TransmitBurst command) {
     ++faults_.keyed_over_announced_burst;
   }
   lose(station);
+  self.joined = false;
 
   auto burst = std::make_shared<Burst>();
   burst->sender = station;
@@ -82,6 +123,7 @@ void Medium::start(std::size_t station, modem::TransmitBurst command) {
     if (stations_[other].hearing && !stations_[other].hearing->burst->over) {
       ++collisions_;
       heap_.schedule(now, [this, other] { lose(other); });
+      join_later(other, burst);
       continue;
     }
     if (rng_.chance(options_.missed_sync)) continue;
@@ -119,6 +161,13 @@ void Medium::finish(std::size_t station, const std::shared_ptr<Burst>& burst,
   burst->over = cut;
   burst->end = heap_.now();
   self.deliver(modem::TransmitFinished{heap_.now(), burst->command.id, outcome});
+  for (std::size_t other = 0; other < stations_.size(); ++other) {
+    if (stations_[other].sending) join_later(station, stations_[other].sending);
+    if (!stations_[other].joined) continue;
+    heap_.schedule(heap_.now() + kLeaveAfter, [this, other] {
+      if (!others_send(other)) leave(other, modem::CarrierDownReason::lost);
+    });
+  }
   if (!cut) return;
   for (std::size_t other = 0; other < stations_.size(); ++other) {
     if (stations_[other].hearing && stations_[other].hearing->burst == burst) lose(other);
@@ -127,16 +176,19 @@ void Medium::finish(std::size_t station, const std::shared_ptr<Burst>& burst,
 
 void Medium::preamble_heard(std::size_t listener, const std::shared_ptr<Burst>& burst) {
   Station& self = stations_[listener];
-  if (self.sending || burst->over || burst->end <= heap_.now()) return;
+  if (burst->over || burst->end <= heap_.now()) return;
+  if (self.sending) return;  // joined when that has ended
   const auto also_sending = [&](const Station& s) {
     return &s != &self && s.sending && s.sending != burst;
   };
   if (std::any_of(stations_.begin(), stations_.end(), also_sending)) {
     ++collisions_;  // neither can be made out
     lose(listener);
+    join_later(listener, burst);
     return;
   }
   if (self.hearing) lose(listener);
+  leave(listener, modem::CarrierDownReason::replaced);
   auto reception = std::make_shared<Reception>();
   reception->burst = burst;
   reception->octets = burst->command.bytes;
@@ -243,10 +295,10 @@ void Medium::schedule_flicker(std::size_t station) {
   const double hours = -std::log(1 - rng_.uniform()) / options_.flickers_per_hour;
   heap_.schedule(heap_.now() + from_seconds(3600 * hours), [this, station] {
     Station& self = stations_[station];
-    if (!self.sending && !self.hearing) {
+    if (!self.sending && !self.hearing && !self.joined) {
       self.deliver(modem::CarrierUp{heap_.now(), {}, 0, 0});
       heap_.schedule(heap_.now() + std::chrono::seconds(1), [this, station] {
-        if (stations_[station].hearing) return;
+        if (stations_[station].hearing || stations_[station].joined) return;
         const Instant at = heap_.now();
         stations_[station].deliver(modem::CarrierDown{at, at, modem::CarrierDownReason::lost});
       });

@@ -42,6 +42,9 @@ class Medium final : public Air {
   std::size_t add_station(Deliver deliver) override;
   void command(std::size_t station, const modem::Command& command) override;
 
+  /// The station's modem begins anew: what is on the air is heard without its octets, if at all.
+  void on_restart(std::size_t station);
+
   /// From now on.
   void set_options(const MediumOptions& options) { options_ = options; }
 
@@ -84,6 +87,7 @@ class Medium final : public Air {
     std::shared_ptr<Burst> sending;
     std::shared_ptr<Reception> hearing;
     Duration keyed_time{};
+    bool joined = false;  // hears a transmission whose preamble it missed, and none of its octets
     bool losing = false;  // in a run of losses
   };
 
@@ -94,6 +98,9 @@ class Medium final : public Air {
   void block_heard(std::size_t listener, const std::shared_ptr<Reception>& reception,
                    std::size_t block);
   void lose(std::size_t listener);
+  void join_later(std::size_t listener, const std::shared_ptr<Burst>& burst);
+  void leave(std::size_t listener, modem::CarrierDownReason reason);
+  bool others_send(std::size_t listener) const;
   void damage(std::size_t listener, Reception& reception);
   bool lost(std::size_t listener, double probability);
   void check_frames(const Burst& burst);

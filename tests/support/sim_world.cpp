@@ -186,6 +186,7 @@ void World::restart(std::size_t station) {
   std::erase_if(client_by_id_, [&](const auto& entry) { return entry.first.first == station; });
   self.node = std::make_unique<Node>(self.config, *self.rng, self.trace);
   self.armed.reset();
+  if (medium_) medium_->on_restart(self.port);
   self.node->on_utc(heap_.now(), UtcSeconds{1'790'000'000 + heap_.now().time_since_epoch() /
                                                                 std::chrono::seconds(1)});
   drain(self);
