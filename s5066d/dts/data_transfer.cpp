@@ -36,7 +36,9 @@ std::size_t segment_octets_max(const Config& config) {
 
 TurnControl::Config turn_config(const Config& config) {
   const Duration detection = modem::preamble_duration(config.mode);
-  TurnControl::Config turn{.turnaround = config.turnaround,
+  TurnControl::Config turn{.self = config.address,
+                           .turnaround = config.turnaround,
+                           .preamble = detection,
                            .reply_guard = kHalfSecond + detection + config.turnaround,
                            .slot = detection + config.turnaround};
   // A half of a percent of the time is left to stations not heard yet; more where that would mean
@@ -58,18 +60,6 @@ TransferEvent event_of(Service service) {
       return TransferEvent::expedited_nonarq_request;
   }
   return TransferEvent::count;
-}
-
-Duration reply_time(const Config& config, const modem::Mode& mode) {
-  return config.turnaround + kHalfSecond +
-         std::max(modem::preamble_duration(config.mode), modem::preamble_duration(mode)) +
-         config.reply_margin;
-}
-
-/// Whoever it is for has the next turn: types 7 and 15 ask for no answer.
-bool gives_turn(const pdu::Dpdu& dpdu) {
-  const int type = pdu::type_of(dpdu);
-  return !pdu::common_of(dpdu).destination.group && type != 7 && type != 15;
 }
 
 }  // namespace
@@ -196,6 +186,10 @@ void DataTransfer::on_event(Instant now, const modem::Fault& event) {
   }
 }
 
+Duration DataTransfer::reply_time(Instant now) const {
+  return config_.turnaround + kHalfSecond + turn_.preamble(now) + config_.reply_margin;
+}
+
 void DataTransfer::on_burst_over(Instant now, modem::TransmitOutcome outcome) {
   const OwnBurst burst = *std::exchange(burst_, std::nullopt);
   const bool sent = outcome == modem::TransmitOutcome::sent;
@@ -219,19 +213,19 @@ void DataTransfer::on_burst_over(Instant now, modem::TransmitOutcome outcome) {
   const auto managed = burst.managed ? peers_.find(*burst.peer) : peers_.end();
   if (managed != peers_.end()) {
     PeerControl& control = managed->second.control;
-    if (sent && control.wants_reply()) wait = reply_time(config_, burst.mode);
+    if (sent && control.wants_reply()) wait = reply_time(now);
     control.on_transmitted(sent);
     // The peer repeats itself and is answered before we do the same.
     if (wait && control.waits_longer()) {
-      *wait += reply_time(config_, burst.mode) + modem::airtime(burst.mode, kControlOctets);
+      *wait += reply_time(now) + modem::airtime(burst.mode, kControlOctets);
     }
     collect(control);
   } else if (connection != connections_.end()) {
-    if (sent && connection->second.wants_reply()) wait = reply_time(config_, burst.mode);
+    if (sent && connection->second.wants_reply()) wait = reply_time(now);
     connection->second.on_transmitted(sent);
   }
   if (wait) reply_awaited_from_ = burst.peer;
-  turn_.on_transmit_done(now, wait, burst.gives_turn);
+  turn_.on_transmit_done(now, wait, burst.turn_given);
 }
 
 void DataTransfer::on_event(Instant now, const modem::CarrierUp& event) {
@@ -359,7 +353,7 @@ Connection* DataTransfer::choose_connection() {
 
 // A transmission asks one station for an answer, or two would answer at once. It is in the mode of
 // that station, and what is for others waits while that is not the mode for all.
-void DataTransfer::fill(BurstBuilder& burst) {
+void DataTransfer::fill(Instant now, BurstBuilder& burst) {
   const auto audience = nonarq_tx_.expedited_audience();
   const bool others_wait = nonarq_tx_.has_work(true) || nonarq_tx_.has_work(false);
   PeerControl* control = choose_control();
@@ -372,7 +366,8 @@ void DataTransfer::fill(BurstBuilder& burst) {
   if (yields) control = nullptr;
   if (control) connection = nullptr;
   const bool owed = connection && connection->answer_owed();
-  const bool only_answer = owed && others && last_served_ == connection->peer();
+  const bool only_answer =
+      owed && (turn_.run_is_over(now) || (others && last_served_ == connection->peer()));
   const bool passes_over = control ? held_up : others && owed && !yields;
   passed_over_ = passes_over ? passed_over_ + 1 : 0;
   if (audience && connection && connection->peer() != *audience) connection = nullptr;
@@ -452,9 +447,9 @@ void DataTransfer::transmit(Instant now) {
   on_heard_over();  // half duplex: our own transmitter drowns whatever was there
   BurstBuilder burst;
   burst_ = OwnBurst{.id = {++bursts_made_}, .mode = config_.mode};
-  fill(burst);
-  if (burst.empty()) fill(burst);  // those whose turn it was must rest
-  if (burst.empty()) {             // nothing of it fits
+  fill(now, burst);
+  if (burst.empty()) fill(now, burst);  // those whose turn it was must rest
+  if (burst.empty()) {                  // nothing of it fits
     burst_.reset();
     return;
   }
@@ -474,11 +469,14 @@ void DataTransfer::transmit(Instant now) {
                    .peer = burst_->peer.value_or(Address{}),
                    .a = static_cast<std::int64_t>(encoded.octets.size()),
                    .b = airtime / std::chrono::milliseconds(1)});
-  burst_->gives_turn = std::any_of(burst.dpdus().begin(), burst.dpdus().end(), gives_turn);
+  for (const auto& dpdu : burst.dpdus()) {
+    const Address to = pdu::common_of(dpdu).destination;
+    if (!to.group && asks_for_answer(dpdu)) burst_->turn_given = to;
+  }
   burst_->give_up_at = now + airtime + kModemPatience;
   actions_.push_back(
       modem::Command(modem::TransmitBurst{burst_->id, mode, std::move(encoded.octets), now}));
-  turn_.on_transmit_started(now);
+  turn_.on_transmit_started(now, modem::preamble_duration(mode));
 }
 
 void DataTransfer::trace_dpdu(Instant now, TraceKind kind, const pdu::Dpdu& dpdu, Address peer,

@@ -61,6 +61,9 @@ using Action =
                  ConnectionReset, PeerActive, WarningReceived, WarningTransmitted, DataRateAdvised,
                  TransmitModeChanged, DataRateRefused>;
 
+/// Types 7 and 15 ask whoever they are for for no answer; of all others he has the next turn.
+bool asks_for_answer(const pdu::Dpdu& dpdu);
+
 class DataTransfer {
  public:
   DataTransfer(const Config& config, Rng& rng, Counters& counters, TraceSink& trace);
@@ -128,10 +131,10 @@ class DataTransfer {
   struct OwnBurst {
     modem::BurstId id;
     modem::Mode mode;
-    std::optional<Address> peer;  // whose connection it serves
-    bool managed = false;         // with type 6 instead of data
-    std::vector<Address> told;    // by the headers
-    bool gives_turn = false;      // somebody is spoken to
+    std::optional<Address> peer;        // whose connection it serves
+    bool managed = false;               // with type 6 instead of data
+    std::vector<Address> told;          // by the headers
+    std::optional<Address> turn_given;  // spoken to
     Instant give_up_at{};
   };
   /// All that is said to another station beside data.
@@ -168,6 +171,7 @@ class DataTransfer {
   void on_event(Instant now, const modem::Fault& event);
   void on_burst_over(Instant now, modem::TransmitOutcome outcome);
   void on_heard_over();
+  Duration reply_time(Instant now) const;
 
   void on_received(Instant now, pdu::Received received);
   void on_dpdu(const Arrival& arrival, pdu::Data& data);
@@ -182,7 +186,6 @@ class DataTransfer {
   void on_dpdu(const Arrival& arrival, pdu::Unsupported& unsupported);
   void on_eow(Address source, const pdu::Eow& eow);
   void note_activity();
-  void note_station(Instant now, const pdu::Common& common);
   TransferAction take(const pdu::Common& common, std::uint8_t type);
   Connection& connection_to(const pdu::Common& common);
   bool link_may_be_coming(Address peer) const;
@@ -194,7 +197,7 @@ class DataTransfer {
   void collect(PeerControl& control);
   Duration transmission_max(const modem::Mode& mode) const;
   void transmit(Instant now);
-  void fill(BurstBuilder& burst);
+  void fill(Instant now, BurstBuilder& burst);
   void add_copies(IntervalBudget& budget, BurstBuilder& burst);
   void add_eows(BurstBuilder& burst);
   PeerControl* choose_control();
@@ -229,11 +232,6 @@ class DataTransfer {
   std::optional<OwnBurst> burst_;
   std::optional<HeardBurst> heard_;
   std::optional<Address> reply_awaited_from_;
-  struct Station {
-    Address address;
-    Instant heard_at{};
-  };
-  std::optional<Station> last_station_;
   std::uint64_t bursts_made_ = 0;
   unsigned passed_over_ = 0;  // transmissions in a row that owed answers took from others
   bool silent_ = false;

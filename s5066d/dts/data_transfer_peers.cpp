@@ -2,6 +2,8 @@
 // states.
 #include "s5066d/dts/data_transfer.h"
 
+#include "modem/api/airtime.h"
+
 namespace s5066::dts {
 
 modem::Mode DataTransfer::mode_to(Address peer) const {
@@ -25,8 +27,10 @@ void DataTransfer::set_data_rate(Instant now, Address peer, const modem::Mode& m
   settle(now);
 }
 
-void DataTransfer::advise_data_rate(Instant, Address peer, const std::optional<modem::Mode>& mode) {
+void DataTransfer::advise_data_rate(Instant now, Address peer,
+                                    const std::optional<modem::Mode>& mode) {
   if (Peer* record = peer_record(peer)) record->control.advise(mode);
+  if (mode) turn_.on_preamble(now, modem::preamble_duration(*mode));
 }
 
 std::optional<std::uint8_t> DataTransfer::capabilities(Address peer) const {

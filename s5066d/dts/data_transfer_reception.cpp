@@ -2,20 +2,24 @@
 #include <algorithm>
 #include <utility>
 
+#include "modem/api/airtime.h"
 #include "s5066d/dts/data_transfer.h"
 
 namespace s5066::dts {
 namespace {
 
 constexpr Duration kHalfSecond = std::chrono::milliseconds(500);
-/// So long after a station was heard another one makes a third.
-constexpr Duration kStationMemory = std::chrono::minutes(30);
 constexpr std::uint8_t kReasonUnrecognised = 0;
 constexpr std::uint8_t kReasonNotConnected = 1;
 constexpr std::uint8_t kReasonInvalid = 2;
 constexpr std::uint8_t kReasonWrongState = 3;
 
 }  // namespace
+
+bool asks_for_answer(const pdu::Dpdu& dpdu) {
+  const auto type = static_cast<pdu::DpduType>(pdu::type_of(dpdu));
+  return type != pdu::DpduType::nonarq && type != pdu::DpduType::warning;
+}
 
 void DataTransfer::on_received(Instant now, pdu::Received received) {
   const pdu::Common common = pdu::common_of(received.dpdu);
@@ -30,8 +34,10 @@ void DataTransfer::on_received(Instant now, pdu::Received received) {
   }
   if (common.source == config_.address) return;  // somebody else has our address
   heard_->source = common.source;
-  note_station(now, common);
   const Address to = common.destination;
+  const bool asks = asks_for_answer(received.dpdu);
+  turn_.on_preamble(now, modem::preamble_duration(heard_->mode));
+  turn_.on_station_heard(now, common.source, to, asks);
   const bool for_us =
       to == config_.address || to == Address::all_stations() ||
       std::find(config_.groups.begin(), config_.groups.end(), to) != config_.groups.end();
@@ -39,9 +45,6 @@ void DataTransfer::on_received(Instant now, pdu::Received received) {
     counters_.add(Counter::dpdus_for_others);
     return;
   }
-  // Types 7 and 15 ask for no answer.
-  const bool asks = !std::holds_alternative<pdu::Warning>(received.dpdu) &&
-                    pdu::type_of(received.dpdu) != static_cast<int>(pdu::DpduType::nonarq);
   if (!to.group && asks) turn_.on_spoken_to(now);
   Arrival arrival{now, first_bit_at, received.segment_ok};
   if (!to.group) {
@@ -99,15 +102,6 @@ void DataTransfer::on_eow(Address source, const pdu::Eow& eow) {
   if (!record) return;
   record->control.on_eow(eow);
   collect(record->control);
-}
-
-// A pair that hears nobody else need not leave the channel to others as often.
-void DataTransfer::note_station(Instant now, const pdu::Common& common) {
-  const bool between_others = !common.destination.group && common.destination != config_.address;
-  const bool another = last_station_ && last_station_->address != common.source &&
-                       now < last_station_->heard_at + kStationMemory;
-  turn_.on_station_heard(now, between_others || another);
-  last_station_ = Station{common.source, now};
 }
 
 Connection& DataTransfer::connection_to(const pdu::Common& common) {

@@ -8,11 +8,12 @@ namespace s5066::dts {
 namespace {
 // The receiver's clock and the air agree to better than this.
 constexpr Duration kClockSlack = std::chrono::milliseconds(50);
-/// So long after a station was heard it counts as being there.
-constexpr Duration kStationMemory = std::chrono::minutes(30);
+/// So long the stations' clocks agree on slots much better than a turnaround.
+constexpr Duration kSlotsGoOn = std::chrono::minutes(2);
 }  // namespace
 
-TurnControl::TurnControl(const Config& config, Rng& rng) : config_(config), rng_(rng) {
+TurnControl::TurnControl(const Config& config, Rng& rng)
+    : config_(config), rng_(rng), order_(config.self) {
   S5066_ASSERT(config.slots_min >= 1 && config.slots_min <= config.slots_max);
 }
 
@@ -25,6 +26,9 @@ void TurnControl::on_transmit_wanted(Instant now, bool wanted, bool answer_owed)
 
 void TurnControl::on_carrier_up(Instant now) {
   if (carrier_since_) on_carrier_down(now, now);
+  const Instant answered_until = quiet_since_ + config_.turnaround + reply_guard(now);
+  if (now > answered_until + kClockSlack) asked_.reset();
+  source_told_ = false;
   carrier_since_ = now;
   announced_ = false;
   own_turn_ = false;
@@ -39,7 +43,10 @@ void TurnControl::on_carrier_down(Instant now, Instant ended_at, bool end_heard)
   const bool faded = announced_ && (end_heard ? ended_at + kClockSlack < announced_earliest_
                                               : ended_at < announced_latest_);
   quiet_since_ = std::max(quiet_since_, faded ? announced_latest_ : ended_at);
+  heard_until_ = now;
+  if (source_told_) slots_since_ = quiet_since_;
   announced_ = false;
+  backoff_.reset();
   if (own_turn_ && reply_until_) reply_until_ = std::min(*reply_until_, quiet_since_);
   plan(now);
 }
@@ -62,9 +69,26 @@ void TurnControl::on_end_announced(Instant now, Instant earliest, Instant latest
   plan(now);
 }
 
-void TurnControl::on_station_heard(Instant now, bool third) {
-  accompanied_until_ = now + kStationMemory;
-  if (third) shared_until_ = accompanied_until_;
+void TurnControl::on_station_heard(Instant now, Address source, Address destination, bool asks) {
+  order_.on_station(now, source);
+  accompanied_until_ = now + SlotOrder::kStationMemory;
+  const bool for_one = !destination.group;
+  if ((for_one && destination != config_.self) || order_.others(now) > 1) {
+    shared_until_ = accompanied_until_;
+  }
+  if (!source_told_ && asked_ != source) {
+    order_.on_exchange_begun(source);
+    own_turns_ = 0;
+    run_since_.reset();  // somebody else took one
+  }
+  source_told_ = true;
+  if (for_one && asks) asked_ = destination;
+}
+
+void TurnControl::on_preamble(Instant now, Duration preamble) {
+  if (preamble < this->preamble(now)) return;
+  longest_preamble_ = preamble;
+  preamble_until_ = now + SlotOrder::kStationMemory;
 }
 
 void TurnControl::on_spoken_to(Instant now) {
@@ -73,8 +97,11 @@ void TurnControl::on_spoken_to(Instant now) {
   plan(now);
 }
 
-void TurnControl::on_transmit_started(Instant now) {
+void TurnControl::on_transmit_started(Instant now, Duration preamble) {
   keyed_ = true;
+  on_preamble(now, preamble);
+  order_.on_station(now, config_.self);
+  if (!takes_own_turn(now)) order_.on_exchange_begun(config_.self);
   if (!run_since_ || !(takes_own_turn(now) || goes_on(now))) run_since_ = now;
   own_turns_ = takes_own_turn(now) ? own_turns_ + 1 : 0;
   own_turn_ = false;
@@ -85,12 +112,14 @@ void TurnControl::on_transmit_started(Instant now) {
 }
 
 void TurnControl::on_transmit_done(Instant now, std::optional<Duration> reply_within,
-                                   bool turn_given) {
+                                   std::optional<Address> turn_given) {
   keyed_ = false;
   quiet_since_ = std::max(quiet_since_, now);
+  slots_since_ = quiet_since_;
+  asked_ = turn_given;
   reply_until_.reset();
   if (reply_within) reply_until_ = now + *reply_within;
-  own_last_ = !turn_given;
+  own_last_ = !turn_given.has_value();
   plan(now);
 }
 
@@ -105,6 +134,7 @@ void TurnControl::on_deadline(Instant now) {
   if (const auto due = reply_due(); due && now >= *due) {
     reply_until_.reset();
     ++replies_missed_;
+    order_.on_order_doubted();
     backoff_.reset();
     actions_.push_back(ReplyMissing{});
     plan(now);
@@ -140,8 +170,12 @@ bool TurnControl::run_is_long(Instant now) const {
 }
 
 bool TurnControl::takes_own_turn(Instant now) const {
+  // Whoever comes to want something later finds the slots of the others begun.
+  const Instant lapses = std::max(quiet_since_, heard_until_) + config_.turnaround +
+                         (config_.reply_guard - config_.preamble);
+  if (!own_turn_ || (!carrier_since_ && now > lapses)) return false;
   const bool enough = now < shared_until_ ? own_turns_ >= config_.own_turns_max : run_is_long(now);
-  return own_turn_ && (answer_owed_ || !enough);
+  return answer_owed_ || !enough;
 }
 
 // Who sends without being answered and has heard nobody goes on before the earliest slot of any
@@ -150,23 +184,56 @@ bool TurnControl::goes_on(Instant now) const {
   return own_last_ && now >= accompanied_until_ && replies_missed_ == 0 && !run_is_long(now);
 }
 
+// Where three or more share the channel and counted the same slots, nobody need guess.
+bool TurnControl::slots_go_on(Instant now) const {
+  return order_.others(now) > 1 && now < slots_since_ + kSlotsGoOn;
+}
+
+Duration TurnControl::reply_guard(Instant now) const {
+  return config_.reply_guard + preamble(now) - config_.preamble;
+}
+
 void TurnControl::draw_backoff(Instant now) {
+  const Duration slot = config_.slot + preamble(now) - config_.preamble;
+  const bool alone = order_.others(now) == 0;
+  const std::uint32_t slots = alone ? config_.slots_min : order_.slots(now);
   // After a long run of our own whoever waits has his chance first, whatever slot he drew.
   if (run_is_long(now)) {
-    backoff_ = Backoff{now, config_.slots_min * config_.slot};
+    backoff_ = Backoff{.from = now, .wait = std::max(slots, config_.slots_min) * slot};
     return;
   }
-  std::uint32_t slots = config_.slots_min;
-  for (unsigned i = 1; i < replies_missed_ && slots < config_.slots_max; ++i) slots *= 2;
-  slots = std::min(slots, config_.slots_max);
-  backoff_ = Backoff{now, rng_.below(slots) * config_.slot};
+  std::uint32_t rounds = 1;
+  for (unsigned i = 1; i < replies_missed_ && 2 * rounds * slots <= config_.slots_max; ++i) {
+    rounds *= 2;
+  }
+  const std::uint32_t wait = rng_.below(rounds) * slots;
+  if (alone) {
+    backoff_ = Backoff{.from = now, .wait = (wait + rng_.below(slots)) * slot};
+    return;
+  }
+  backoff_ = Backoff{.from = now,
+                     .wait = wait * slot,
+                     .to_slot = order_.draw_slot(now, rng_) * slot,
+                     .round = slots * slot};
+}
+
+// The first time that is not before `earliest` in our slot of any round, and after what was drawn.
+Instant TurnControl::slot_at(Instant earliest) const {
+  if (backoff_->round == Duration::zero()) return earliest + backoff_->wait;
+  Instant at = slots_since_ + config_.turnaround + reply_guard(backoff_->from) + backoff_->to_slot;
+  if (at < earliest) {
+    const auto rounds = (earliest - at + backoff_->round - Duration(1)) / backoff_->round;
+    at += rounds * backoff_->round;
+  }
+  return at + backoff_->wait;
 }
 
 void TurnControl::plan(Instant now) {
   attempt_at_.reset();
   if (!wanted_ || keyed_ || reply_until_) return;
-  const Instant others_first = quiet_since_ + config_.turnaround + config_.reply_guard;
-  const bool contended = carrier_since_ || now < others_first || replies_missed_ > 0;
+  const Instant others_first = quiet_since_ + config_.turnaround + reply_guard(now);
+  const bool contended =
+      carrier_since_ || now < others_first || replies_missed_ > 0 || slots_go_on(now);
   const bool at_once = takes_own_turn(now) || goes_on(now);
   if (!at_once && contended && !backoff_) draw_backoff(now);
   if (carrier_since_) return;
@@ -175,7 +242,7 @@ void TurnControl::plan(Instant now) {
   } else if (goes_on(now)) {
     attempt_at_ = std::max(now, quiet_since_ + config_.turnaround + config_.gap_alone);
   } else if (backoff_) {
-    attempt_at_ = std::max(backoff_->from, others_first) + backoff_->wait;
+    attempt_at_ = slot_at(std::max(backoff_->from, others_first));
   } else {
     attempt_at_ = now;
   }

@@ -4,10 +4,12 @@
 // - Nobody transmits over a carrier, nor before an announced end of transmission has passed: a fade
 //   can hide the carrier in mid-burst, so the announced end outlives it.
 // - The station that was spoken to owns the next turn and takes it after `turnaround`. Everybody
-//   else leaves it `reply_guard` more, and then a random number of slots. Unless somebody waits for
-//   its answer, it does the same after several turns in a row, so that two stations with much to
-//   say do not shut the others out. More turns and less waiting where no third station was heard of
-//   late.
+//   else leaves it `reply_guard` more, and then waits for its slot (see slot_order.h). Unless
+//   somebody waits for its answer, it does the same after several turns in a row, so that two
+//   stations with much to say do not shut the others out. More turns and less waiting where no
+//   third station was heard of late.
+// - Among three stations and more the slots go on after a transmission for as long as everybody
+//   knows when they began: whoever comes to want something while nobody sends takes his own, too.
 // - After a transmission that asks for an answer, this station is silent until the answer has come
 //   or its time is up.
 #pragma once
@@ -19,21 +21,24 @@
 
 #include "s5066d/base/rng.h"
 #include "s5066d/base/time.h"
+#include "s5066d/dts/slot_order.h"
 
 namespace s5066::dts {
 
 class TurnControl {
  public:
   struct Config {
+    Address self;
     Duration turnaround;         // silence left after anyone stops: key-up, settling, processing
-    Duration reply_guard;        // until an answering preamble has been detected, at the latest
-    Duration slot;               // longer than preamble detection plus turnaround
+    Duration preamble;           // ours; longer ones are known when they were on the air
+    Duration reply_guard;        // until an answer with that preamble was detected, at the latest
+    Duration slot;               // longer than the detection of that preamble plus turnaround
     unsigned own_turns_max = 2;  // in a row, then the others get their chance
     /// Where no others were heard, so long in a row; then they have the slots to themselves once.
     Duration own_run_max = std::chrono::minutes(15);
     Duration gap_alone = std::chrono::milliseconds(500);  // after an own transmission, besides
-    std::uint32_t slots_min = 4;                          // random back-off is 0..slots-1 slots …
-    std::uint32_t slots_max = 32;  // … and slots doubles up to this at each missing reply
+    std::uint32_t slots_min = 4;                          // of which who has heard nobody draws one
+    std::uint32_t slots_max = 32;  // the rounds to wait double up to this at each missing reply
   };
   struct KeyTransmitter {};  // fill and send a transmission now
   struct ReplyMissing {};    // the answer that was awaited has not come
@@ -56,14 +61,18 @@ class TurnControl {
   /// A D_PDU, addressed to whomever, bounds the end of the transmission it is part of: it is over
   /// between `earliest` and `latest`.
   void on_end_announced(Instant now, Instant earliest, Instant latest);
-  /// There is another station; `third` when it is beyond the two that talk to each other.
-  void on_station_heard(Instant now, bool third);
+  /// A D_PDU of the transmission being heard says whose it is; `asks` when its destination is to
+  /// answer.
+  void on_station_heard(Instant now, Address source, Address destination, bool asks);
+  /// Transmissions begin with a preamble as long as that, or may from now on.
+  void on_preamble(Instant now, Duration preamble);
   /// The transmission being heard speaks to this station, so the next turn is ours.
   void on_spoken_to(Instant now);
-  void on_transmit_started(Instant now);
-  /// With `reply_within`, silence is kept for so long unless the answer comes. With `turn_given`
-  /// somebody was spoken to, who now has the turn.
-  void on_transmit_done(Instant now, std::optional<Duration> reply_within, bool turn_given);
+  void on_transmit_started(Instant now, Duration preamble = {});
+  /// With `reply_within`, silence is kept for so long unless the answer comes. `turn_given` was
+  /// spoken to and has the turn.
+  void on_transmit_done(Instant now, std::optional<Duration> reply_within,
+                        std::optional<Address> turn_given);
   /// What was awaited has been received.
   void on_reply(Instant now);
   void on_deadline(Instant now);
@@ -74,38 +83,58 @@ class TurnControl {
 
   bool channel_busy(Instant now) const { return carrier_since_ || now < quiet_since_; }
   bool keyed() const { return keyed_; }
+  /// An answer that is owed should ask for nothing: third stations wait for their chance.
+  bool run_is_over(Instant now) const {
+    return now < shared_until_ && own_turns_ >= config_.own_turns_max;
+  }
+  /// The longest preamble that an answer can be expected to begin with.
+  Duration preamble(Instant now) const {
+    return now < preamble_until_ ? longest_preamble_ : config_.preamble;
+  }
 
  private:
   std::optional<Instant> reply_due() const;
   bool takes_own_turn(Instant now) const;
   bool goes_on(Instant now) const;
   bool run_is_long(Instant now) const;
+  bool slots_go_on(Instant now) const;
+  Duration reply_guard(Instant now) const;
   void plan(Instant now);
   void draw_backoff(Instant now);
+  Instant slot_at(Instant earliest) const;
 
   Config config_;
   Rng& rng_;
+  SlotOrder order_;
   bool wanted_ = false;
   bool keyed_ = false;
   bool own_turn_ = false;  // the last transmission heard spoke to us
+  Instant heard_until_{};  // then its end was known here
   bool answer_owed_ = false;
-  unsigned own_turns_ = 0;  // taken in a row
+  unsigned own_turns_ = 0;  // taken in a row, in one exchange
   bool own_last_ = false;   // the last transmission was ours, and the next turn is nobody's
   std::optional<Instant> run_since_;  // since then we took every turn, and left none
   Instant accompanied_until_{};       // others are there
   Instant shared_until_{};            // more than one other
+  Duration longest_preamble_{};
+  Instant preamble_until_{};  // so long it counts
 
   std::optional<Instant> carrier_since_;
   bool announced_ = false;        // the transmission being heard told its end
   Instant announced_earliest_{};  // bounds of that end
   Instant announced_latest_{};
-  Instant quiet_since_{};  // end of the last transmission, announced or seen, foreign or our own
+  Instant quiet_since_{};     // end of the last transmission, announced or seen, foreign or our own
+  Instant slots_since_{};     // the same of the last one that everybody knows of
+  bool source_told_ = false;  // the transmission being heard told whose it is
+  std::optional<Address> asked_;  // by the last transmission, and the next is its answer
 
   std::optional<Instant> reply_until_;
   unsigned replies_missed_ = 0;  // in a row
   struct Backoff {
     Instant from{};
-    Duration wait{};
+    Duration wait{};     // before the round begins, or to the slot where there are no rounds
+    Duration to_slot{};  // from the beginning of a round
+    Duration round{};    // zero: nobody else counts the same slots
   };
   std::optional<Backoff> backoff_;  // drawn once for each contention
   std::optional<Instant> attempt_at_;

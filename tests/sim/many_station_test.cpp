@@ -120,6 +120,31 @@ TEST(ManyStations, a_third_station_mostly_gets_its_turn_during_a_long_transfer) 
   EXPECT_GE(through, seeds.size() * 3 / 4);
 }
 
+// Goal:   nor do two that both have much to say, each of whose transmissions asks for an answer.
+TEST(ManyStations, a_third_station_gets_its_turn_while_two_send_bulk_to_each_other) {
+  for (const sim::Seed seed : sim::seeds(20)) {
+    SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));
+    sim::World world(seed, {.stations = 4});
+    auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::node);
+    auto& bravo = world.add_client(1, SapId{5}, sis::Confirmation::node);
+    auto& charlie = world.add_client(2, SapId{5}, sis::Confirmation::client);
+    world.add_client(3, SapId{5}, sis::Confirmation::client);
+    world.run_for(10s);
+    world.send(charlie, 3, 100, 12h);  // so that it is known to be there
+    world.run_for(1min);
+    for (int i = 0; i < 250; ++i) {
+      world.send(alpha, 1, 2000, 12h);
+      world.send(bravo, 0, 2000, 12h);
+    }
+    world.run_for(2min);
+    world.send(charlie, 3, 100, 12h);
+    world.run_for(45min);
+    EXPECT_GT(world.unreported(), 0u);  // the long transfers go on
+    EXPECT_EQ(world.medium().faults().keyed_over_announced_burst, 0u);
+    EXPECT_EQ(charlie.sent().back().confirms, 1u);
+  }
+}
+
 // Goal:   a queue below that is full turns nothing away and stops nothing.
 // Method: a data transfer sublayer with hardly any room, many small U_PDUs.
 TEST(ManyStations, a_full_queue_below_holds_u_pdus_back_without_harm) {

@@ -116,7 +116,7 @@ TEST(RateChange, a_repeated_acknowledgement_goes_in_the_old_and_the_new_mode_in_
   test::LoneStation station({.address = kMaster, .mode = kSlow});
   station.made(kSlave);
   ASSERT_TRUE(station.ask_for(kSlave, kFast).ok());
-  station.run_for(5s);
+  station.run_for(3s);
   EXPECT_EQ(station.take_modes(), std::vector{kSlow});
   const pdu::DrcResponse accepted{pdu::DrcAnswer::accept, pdu::DrcReason::none};
   const pdu::Management accept{

@@ -20,11 +20,20 @@ class Turn : public ::testing::Test {
     if (!action) return "nothing";
     return std::holds_alternative<TurnControl::KeyTransmitter>(*action) ? "key" : "missing";
   }
+  static constexpr Address kUs{0x01020302};
+  static constexpr Address kPeer{0x01020303};
+  static constexpr Address kThird{0x01020304};
   static constexpr Duration kTurnaround = 200ms;
+  static constexpr Duration kPreamble = 600ms;
   static constexpr Duration kGuard = 1300ms;
   static constexpr Duration kSlot = 800ms;
   Rng rng_{5};
-  TurnControl turn_{{.turnaround = kTurnaround, .reply_guard = kGuard, .slot = kSlot}, rng_};
+  TurnControl turn_{{.self = kUs,
+                     .turnaround = kTurnaround,
+                     .preamble = kPreamble,
+                     .reply_guard = kGuard,
+                     .slot = kSlot},
+                    rng_};
   Instant now_{};
 };
 
@@ -88,7 +97,7 @@ TEST_F(Turn, others_leave_the_answering_station_its_turn) {
 }
 
 TEST_F(Turn, after_several_own_turns_the_others_get_their_chance_unless_an_answer_is_owed) {
-  turn_.on_station_heard(t(0s), true);
+  turn_.on_station_heard(t(0s), kPeer, kThird, true);
   const auto wait_of_next_turn = [&](bool answer_owed) {
     const Instant begin = now_ + 1s;
     turn_.on_carrier_up(begin);
@@ -97,7 +106,7 @@ TEST_F(Turn, after_several_own_turns_the_others_get_their_chance_unless_an_answe
     turn_.on_transmit_wanted(begin + 5s, true, answer_owed);
     EXPECT_EQ(step(), "key");
     turn_.on_transmit_started(now_);
-    turn_.on_transmit_done(now_ + 1s, {}, true);
+    turn_.on_transmit_done(now_ + 1s, {}, kPeer);
     const Duration waited = now_ - (begin + 5s);
     now_ += 1s;
     return waited;
@@ -109,7 +118,7 @@ TEST_F(Turn, after_several_own_turns_the_others_get_their_chance_unless_an_answe
 }
 
 TEST_F(Turn, a_pair_that_hears_nobody_else_goes_on_for_a_quarter_of_an_hour_and_then_waits) {
-  turn_.on_station_heard(t(0s), false);
+  turn_.on_station_heard(t(0s), kPeer, kUs, true);
   std::optional<Instant> first;
   for (int i = 0; i < 40; ++i) {
     const Instant begin = now_ + 1s;
@@ -123,7 +132,7 @@ TEST_F(Turn, a_pair_that_hears_nobody_else_goes_on_for_a_quarter_of_an_hour_and_
     EXPECT_EQ(waited, again ? kTurnaround + kGuard + 4 * kSlot : kTurnaround);
     if (!first || again) first = now_;
     turn_.on_transmit_started(now_);
-    turn_.on_transmit_done(now_ + 60s, {}, true);
+    turn_.on_transmit_done(now_ + 60s, {}, kPeer);
     now_ += 60s;
   }
 }
@@ -133,7 +142,7 @@ TEST_F(Turn, a_pair_that_hears_nobody_else_goes_on_for_a_quarter_of_an_hour_and_
 TEST_F(Turn, a_lone_broadcaster_goes_on_before_the_slots_and_leaves_them_open_now_and_then) {
   const auto gap = [&] {
     turn_.on_transmit_started(now_);
-    turn_.on_transmit_done(now_ + 60s, {}, false);
+    turn_.on_transmit_done(now_ + 60s, {}, std::nullopt);
     const Instant end = now_ += 60s;
     turn_.on_transmit_wanted(end, true);
     EXPECT_EQ(step(), "key");
@@ -142,7 +151,7 @@ TEST_F(Turn, a_lone_broadcaster_goes_on_before_the_slots_and_leaves_them_open_no
   for (int i = 0; i < 14; ++i) EXPECT_LT(gap(), kTurnaround + kGuard);
   EXPECT_EQ(gap(), kTurnaround + kGuard + 4 * kSlot);
   for (int i = 0; i < 14; ++i) EXPECT_LT(gap(), kTurnaround + kGuard);
-  turn_.on_station_heard(now_, false);
+  turn_.on_station_heard(now_, kPeer, kUs, true);
   EXPECT_GE(gap(), kTurnaround + kGuard);
 }
 
@@ -155,10 +164,104 @@ TEST_F(Turn, a_back_off_is_drawn_once_and_not_at_every_event) {
   EXPECT_EQ(turn_.next_deadline(), planned);
 }
 
+// Goal:   who wants something while nobody sends begins where nobody else does: the slots that all
+//         counted from the last transmission go on.
+TEST_F(Turn, among_three_an_idle_channel_is_taken_in_the_own_slot) {
+  turn_.on_transmit_started(t(1s));
+  turn_.on_transmit_done(t(2s), {}, kPeer);
+  turn_.on_carrier_up(t(3s));
+  turn_.on_station_heard(t(4s), kPeer, kUs, true);  // the answer: we began this exchange
+  turn_.on_carrier_down(t(5s), t(5s));
+  turn_.on_carrier_up(t(10s));
+  turn_.on_station_heard(t(11s), kThird, Address::all_stations(), false);
+  turn_.on_carrier_down(t(20s), t(20s));
+  const Instant slots = t(20s + kTurnaround + kGuard);
+  for (const Duration later : {0s, 7s, 30s, 119s}) {
+    turn_.on_transmit_wanted(t(20s) + later, false);
+    turn_.on_transmit_wanted(t(20s) + later, true);
+    const auto at = turn_.next_deadline();
+    ASSERT_TRUE(at);
+    EXPECT_GE(*at, t(20s) + later);
+    EXPECT_LE(*at, std::max(t(20s) + later, slots) + 5 * kSlot);
+    EXPECT_EQ((*at - slots) % (5 * kSlot), 0 * kSlot);  // the first after kThird, who began last
+  }
+  turn_.on_transmit_wanted(t(140s), false);
+  turn_.on_transmit_wanted(t(140s), true);
+  EXPECT_EQ(turn_.next_deadline(), t(140s));
+}
+
+// Goal:   where longer preambles were on the air, an answer and a slot take that much longer.
+TEST_F(Turn, a_longer_preamble_once_heard_lengthens_guard_and_slots) {
+  constexpr Duration kLong = 4800ms;
+  const auto first_slot = [&] {
+    turn_.on_transmit_started(now_);
+    turn_.on_carrier_up(now_ + 1s);
+    turn_.on_station_heard(now_ + 1s, kPeer, Address::all_stations(), false);
+    turn_.on_carrier_down(now_ + 9s, now_ + 9s);
+    turn_.on_transmit_done(now_ + 10s, {}, std::nullopt);
+    const Instant end = now_ += 10s;
+    turn_.on_transmit_wanted(end, true);
+    EXPECT_EQ(step(), "key");
+    return now_ - end;
+  };
+  now_ = t(60s);
+  const Duration before = first_slot();
+  turn_.on_preamble(now_, kLong);
+  EXPECT_EQ(turn_.preamble(now_), kLong);
+  const Duration longer = kLong - kPreamble;
+  const Duration after = first_slot();
+  EXPECT_EQ((after - (kTurnaround + kGuard + longer)) % (kSlot + longer), 0s);
+  EXPECT_GE(after, before + longer);
+  EXPECT_EQ(turn_.preamble(now_ + 31min), kPreamble);
+}
+
+// Goal:   who was spoken to and had nothing to say does not key into the slots of others later.
+TEST_F(Turn, an_own_turn_that_was_not_taken_lapses) {
+  turn_.on_station_heard(t(1s), kThird, kPeer, true);
+  const auto key_after = [&](Duration pause) {
+    const Instant begin = now_ + 1min;
+    turn_.on_carrier_up(begin);
+    turn_.on_station_heard(begin, kPeer, kUs, true);
+    turn_.on_spoken_to(begin);
+    turn_.on_carrier_down(begin + 5s, begin + 5s);
+    turn_.on_transmit_wanted(begin + 5s + pause, true);
+    EXPECT_EQ(step(), "key");
+    turn_.on_transmit_started(now_);
+    turn_.on_transmit_done(now_ + 1s, {}, std::nullopt);
+    return now_ - (begin + 5s);
+  };
+  EXPECT_EQ(key_after(500ms), kTurnaround);  // it was due then
+  EXPECT_GE(key_after(1s), kTurnaround + kGuard);
+}
+
+TEST_F(Turn, turns_are_counted_anew_when_an_exchange_begins) {
+  turn_.on_station_heard(t(0s), kPeer, kThird, true);
+  const auto spoken_to = [&](Duration pause) {
+    const Instant begin = now_ + pause;
+    turn_.on_carrier_up(begin);
+    turn_.on_station_heard(begin, kPeer, kUs, true);
+    turn_.on_spoken_to(begin);
+    turn_.on_carrier_down(begin + 5s, begin + 5s);
+    turn_.on_transmit_wanted(begin + 5s, true, true);
+    EXPECT_EQ(step(), "key");
+    turn_.on_transmit_started(now_);
+    turn_.on_transmit_done(now_ + 1s, {}, kPeer);
+    now_ += 1s;
+  };
+  spoken_to(1s);
+  EXPECT_FALSE(turn_.run_is_over(now_));
+  spoken_to(1s);
+  EXPECT_TRUE(turn_.run_is_over(now_));
+  spoken_to(1s);
+  EXPECT_TRUE(turn_.run_is_over(now_));
+  spoken_to(30s);  // no answer to us: it has begun again
+  EXPECT_FALSE(turn_.run_is_over(now_));
+}
+
 // C.3.2.3(6)
 TEST_F(Turn, silence_is_kept_until_the_answer_or_its_time_has_passed) {
   turn_.on_transmit_started(t(1s));
-  turn_.on_transmit_done(t(5s), 3s, true);
+  turn_.on_transmit_done(t(5s), 3s, kPeer);
   turn_.on_transmit_wanted(t(5s), true);
   EXPECT_EQ(turn_.next_deadline(), t(8s));
   turn_.on_deadline(t(8s) - 1ns);
@@ -169,7 +272,7 @@ TEST_F(Turn, silence_is_kept_until_the_answer_or_its_time_has_passed) {
 
 TEST_F(Turn, an_answer_still_on_the_air_is_not_missing) {
   turn_.on_transmit_started(t(1s));
-  turn_.on_transmit_done(t(5s), 3s, true);
+  turn_.on_transmit_done(t(5s), 3s, kPeer);
   turn_.on_carrier_up(t(7s));
   EXPECT_EQ(turn_.next_deadline(), t(7s) + TurnControl::kCarrierMax);
   turn_.on_reply(t(20s));
@@ -181,7 +284,7 @@ TEST_F(Turn, missing_answers_spread_the_next_attempts) {
   Duration widest{};
   for (int i = 0; i < 6; ++i) {
     turn_.on_transmit_started(now_);
-    turn_.on_transmit_done(now_ + 1s, 3s, true);
+    turn_.on_transmit_done(now_ + 1s, 3s, kPeer);
     now_ += 1s;
     ASSERT_EQ(step(), "missing");
     const Instant missed = now_;
