@@ -16,7 +16,8 @@ std::optional<Framer::Item> Framer::poll() {
   skip_ -= skipped;
   if (skip_ > 0) return std::nullopt;
 
-  const std::size_t garbage = drop_garbage();
+  const std::size_t garbage = garbage_in(pending());
+  begin_ += garbage;
   if (garbage > 0 && !in_garbage_) {
     in_garbage_ = true;
     garbage_octets_ = garbage;
@@ -46,17 +47,25 @@ std::optional<Framer::Item> Framer::poll() {
   return Frame{frame.subspan(kHeaderOctets, size)};
 }
 
-/// Drops what stands before the next preamble and says how much that was. A last octet that may be
-/// its first half stays.
-std::size_t Framer::drop_garbage() {
-  const ByteSpan octets = pending();
+std::optional<std::uint8_t> Framer::next_type() const {
+  if (skip_ >= buffered()) return std::nullopt;
+  const ByteSpan octets = pending().subspan(skip_);
+  const ByteSpan frame = octets.subspan(garbage_in(octets));
+  if (frame.size() <= kHeaderOctets || frame[2] != kVersion || get_u16(frame, 3) == 0) {
+    return std::nullopt;
+  }
+  return frame[kHeaderOctets];
+}
+
+/// How much stands before the next preamble. A last octet that may be its first half does not
+/// count.
+std::size_t Framer::garbage_in(ByteSpan octets) const {
   std::size_t at = 0;
   while (at < octets.size()) {
     const bool last = at + 1 == octets.size();
     if (octets[at] == kPreamble0 && (last || octets[at + 1] == kPreamble1)) break;
     ++at;
   }
-  begin_ += at;
   return at;
 }
 

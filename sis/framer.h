@@ -35,13 +35,17 @@ class Framer {
   /// The next frame or problem; nothing until more octets come.
   std::optional<Item> poll();
 
+  /// The type octet of the next frame, as soon as that has come, although the frame may not be
+  /// whole yet. Nothing where the next header is of no use.
+  std::optional<std::uint8_t> next_type() const;
+
   /// A frame has begun and not ended. A peer that leaves it so for long has failed.
   bool partial() const { return buffered() > 0 || skip_ > 0; }
   std::size_t buffered() const { return buffer_.size() - begin_; }
 
  private:
   ByteSpan pending() const { return ByteSpan(buffer_).subspan(begin_); }
-  std::size_t drop_garbage();
+  std::size_t garbage_in(ByteSpan octets) const;
 
   Bytes buffer_;
   std::size_t begin_ = 0;           // octets before it are used up

@@ -51,6 +51,12 @@ std::size_t octets_hint(const sis::Primitive& primitive) {
   return kFields + (indication == nullptr ? 0 : indication->updu.size());
 }
 
+/// Of a client's primitives.
+bool carries_updu(std::optional<std::uint8_t> type) {
+  return type == static_cast<std::uint8_t>(sis::Type::unidata_request) ||
+         type == static_cast<std::uint8_t>(sis::Type::expedited_request);
+}
+
 /// What the event says about the modem as a whole, if anything.
 std::optional<bool> modem_works(const modem::Event& event) {
   if (const auto* fault = std::get_if<modem::Fault>(&event)) {
@@ -135,10 +141,12 @@ void Node::serve(Instant now, ClientId id) {
   }
 }
 
-/// The driver stops reading as long as anybody wants it. A client that is not read cannot complete
-/// its primitive, so the wait for it starts anew when it is read again.
+/// The driver stops reading while the client is above its rate, and while a U_PDU that is not to be
+/// taken yet is the next that it has sent. A client that is not read cannot complete its primitive,
+/// so the wait for it starts anew when it is read again.
 void Node::tell_pause(ClientId id, Client& client) {
-  const bool wanted = client.paused || client.rate.exhausted();
+  const bool blocked = client.data_paused && carries_updu(client.framer.next_type());
+  const bool wanted = blocked || client.rate.exhausted();
   if (wanted) client.partial_since.reset();
   if (std::exchange(client.told_to_pause, wanted) != wanted) {
     actions_.push_back(PauseClient{id, wanted});
@@ -398,9 +406,9 @@ void Node::from_sap(Instant now, sap::Action& action) {
     const bool discard = client != clients_.end() && client->second.backlogged;
     if (client != clients_.end()) clients_.erase(client);
     actions_.push_back(CloseClient{close->client, discard});
-  } else if (const auto* pause = std::get_if<sap::PauseClient>(&action)) {
+  } else if (const auto* pause = std::get_if<sap::PauseData>(&action)) {
     Client& client = clients_.at(pause->client);
-    client.paused = pause->paused;
+    client.data_paused = pause->paused;
     tell_pause(pause->client, client);
     if (!pause->paused) resumed_.push_back(pause->client);
   } else if (const auto* link = std::get_if<sap::RequestLink>(&action)) {

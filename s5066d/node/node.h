@@ -40,7 +40,7 @@ struct NodeConfig {
   std::size_t client_output_octets_max = 1024 * 1024;
   /// What is more than that is left in the client's socket until its time has come.
   InputRate::Config client_rate;
-  /// Octets of a paused client that were already read from its socket.
+  /// Octets of a paused client that were already read from its socket; at least one primitive.
   std::size_t client_input_octets_max = 256 * 1024;
 };
 
@@ -133,7 +133,7 @@ class Node {
     explicit Client(const InputRate::Config& config) : rate(config) {}
     sis::Framer framer;
     InputRate rate;
-    bool paused = false;  // by the sublayer below
+    bool data_paused = false;  // by the subnetwork interface
     bool told_to_pause = false;
     bool backlogged = false;
     std::optional<Instant> partial_since;

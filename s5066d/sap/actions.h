@@ -24,8 +24,8 @@ struct SendPrimitive {
 struct CloseClient {
   ClientId client;
 };
-/// Take no further primitives from the client until told otherwise.
-struct PauseClient {
+/// Take no further U_PDU from the client until told otherwise; other primitives are served.
+struct PauseData {
   ClientId client;
   bool paused = false;
 };
@@ -38,7 +38,7 @@ struct ManagementAsked {
   Bytes body;
 };
 
-using Action = std::variant<SendPrimitive, CloseClient, PauseClient, RequestLink, RequestBreak,
+using Action = std::variant<SendPrimitive, CloseClient, PauseData, RequestLink, RequestBreak,
                             ManagementAsked, cas::SpduRequest>;
 
 class Outbox {

@@ -69,7 +69,7 @@ void ClientTable::rest(Instant now, ClientId client) {
   watch_changed_ = true;
   record.flow_off = false;
   record.told = kNormal;
-  if (std::exchange(record.paused, false)) outbox_.push(PauseClient{client, false});
+  if (std::exchange(record.paused, false)) outbox_.push(PauseData{client, false});
 }
 
 std::vector<ClientId> ClientTable::watch_all(Instant now) {
@@ -102,8 +102,10 @@ void ClientTable::control_flow(Instant now, StorageLedger& ledger) {
   ledger.changes_seen();
 }
 
-// S_DATA_FLOW_OFF and ON with a gap between them (A.2.1.14); a client that goes on all the same, or
-// has much in flight, is stopped by not reading its connection.
+// S_DATA_FLOW_OFF and ON with a gap between them (A.2.1.14); of a client that goes on all the same,
+// or has much in flight, no further U_PDU is taken. Others may borrow the last of the room, so that
+// this comes without its doing, and its other primitives have to be served: a keep-alive has 10 s
+// (A.2.1.17(1)), a hard link is ended always (A.2.1.19(4)).
 void ClientTable::control_flow(Instant now, ClientId id, Client& client,
                                const StorageLedger& ledger) {
   if (binding(id) == nullptr) return;
@@ -117,13 +119,13 @@ void ClientTable::control_flow(Instant now, ClientId id, Client& client,
     client.paused = true;
     client.watch.on_paused();
     watch_changed_ = true;
-    outbox_.push(PauseClient{id, true});
+    outbox_.push(PauseData{id, true});
   }
   if (client.paused && !full && percent < config_.queue.flow_off_percent) {
     client.paused = false;
     client.watch.on_resumed(now);
     watch_changed_ = true;
-    outbox_.push(PauseClient{id, false});
+    outbox_.push(PauseData{id, false});
   }
   if (client.flow_off && !full && percent < config_.queue.flow_on_percent) {
     client.flow_off = false;

@@ -27,7 +27,7 @@ class ClientWatch {
   [[nodiscard]] bool on_expedited_request(Instant now) { return expedited_.admit(now); }
   /// True when it has to be answered with one of our own.
   [[nodiscard]] bool on_keep_alive(Instant now);
-  /// Its connection is not read, so nothing can be heard: no probe, and no answer is waited for.
+  /// What it says may wait behind a U_PDU that is not taken: no probe, and no answer is waited for.
   void on_paused() { paused_ = true; }
   void on_resumed(Instant now);
   void on_bound(Instant now);

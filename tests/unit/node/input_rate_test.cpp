@@ -89,6 +89,22 @@ TEST_F(RatedClient, above_its_rate_is_not_read_and_loses_nothing) {
   EXPECT_FALSE(log.closed);
 }
 
+TEST_F(RatedClient, whose_u_pdus_are_not_taken_has_no_higher_rate_for_other_primitives) {
+  NodeConfig full = config();
+  full.sap.queue.client_updus_max = 1;
+  Medium::Station& other = medium.add(full);
+  const ClientId client = medium.connect(other);
+  medium.send(other, client, bind_to(3, sis::Confirmation::none));
+  medium.send(other, client, request_to(kOwn + 1, 3, Bytes(8)));
+  ASSERT_EQ(other.clients.at(client).all<sis::DataFlowOff>().size(), 1u);
+  ASSERT_FALSE(other.clients.at(client).paused);
+  Bytes flood;
+  for (int i = 0; i < 40; ++i) sis::encode(sis::KeepAlive{}, flood);
+  medium.send_bytes(other, client, flood);
+  EXPECT_TRUE(other.clients.at(client).paused);
+  EXPECT_EQ(other.node.counters()[Counter::primitives_received], 10u);
+}
+
 TEST_F(RatedClient, that_waits_does_not_hold_up_another) {
   const ClientId greedy = medium.connect(station);
   const ClientId modest = medium.connect(station);

@@ -373,36 +373,87 @@ TEST_F(SmallQueue, octets_read_in_spite_of_a_pause_are_bounded) {
   for (std::size_t i = 0; i < 10; ++i) {
     medium.send(alpha, from, request_to(kBravo, 3, message(i, 20)));
   }
-  ASSERT_TRUE(alpha.clients.at(from).paused);
-  const std::size_t limit = config().client_input_octets_max;
-  Bytes more(limit);
+  Bytes more;
+  sis::encode(request_to(kBravo, 3, message(10, 20)), more);
+  more.resize(config().client_input_octets_max);
   medium.send_bytes(alpha, from, more);
+  ASSERT_TRUE(alpha.clients.at(from).paused);
   EXPECT_FALSE(alpha.clients.at(from).closed);
   medium.send_bytes(alpha, from, Bytes(1));
   EXPECT_TRUE(alpha.clients.at(from).closed);
 }
 
 // What others borrow leaves less room for everybody, so a client may have to wait for them.
-TEST(LentStorage, who_is_paused_in_half_a_primitive_because_of_another_is_not_closed_for_it) {
-  NodeConfig config = node_config(kAlpha);
-  config.sap.queue.client_octets_max = 64 * 1024;
-  config.sap.queue.client_octets_reserved = 4096;
-  config.sap.queue.lent_octets_max = 16 * 1024;
+class LentStorage : public ::testing::Test {
+ protected:
+  LentStorage() {
+    medium.silent = true;
+    medium.send(alpha, innocent, bind_to(3, sis::Confirmation::none));
+    medium.send(alpha, greedy, bind_to(4, sis::Confirmation::none));
+  }
+  static NodeConfig config() {
+    NodeConfig c = node_config(kAlpha);
+    c.sap.queue.client_octets_max = 64 * 1024;
+    c.sap.queue.client_octets_reserved = 4096;
+    c.sap.queue.lent_octets_max = 16 * 1024;
+    return c;
+  }
+  /// Most of it, and far from what there is to borrow.
+  void use_own_share() {
+    medium.send(alpha, innocent, request_to(kBravo, 3, message(0, 2000)));
+    medium.send(alpha, innocent, request_to(kBravo, 3, message(1, 1000)));
+    ASSERT_TRUE(alpha.clients.at(innocent).all<sis::DataFlowOff>().empty());
+  }
+  void borrow_the_rest() {
+    for (std::size_t i = 0; i < 10; ++i) {
+      medium.send(alpha, greedy, request_to(kBravo, 3, message(i, 2000)));
+    }
+    ASSERT_EQ(alpha.clients.at(innocent).all<sis::DataFlowOff>().size(), 1u);
+  }
+
   Medium medium;
-  medium.silent = true;
-  Medium::Station& alpha = medium.add(config);
+  Medium::Station& alpha = medium.add(config());
   const ClientId innocent = medium.connect(alpha);
   const ClientId greedy = medium.connect(alpha);
-  medium.send(alpha, innocent, bind_to(3, sis::Confirmation::none));
-  medium.send(alpha, greedy, bind_to(4, sis::Confirmation::none));
-  medium.send(alpha, innocent, request_to(kBravo, 3, message(0, 2000)));
-  medium.send(alpha, innocent, request_to(kBravo, 3, message(1, 1000)));
+};
+
+TEST_F(LentStorage, who_is_full_because_of_another_still_has_its_control_primitives_served) {
+  sis::HardLinkEstablish ask;
+  ask.link = {sis::HardLinkType::link_reservation, 0, SapId{3}, Address{kBravo}};
+  medium.send(alpha, innocent, ask);
+  use_own_share();
+  borrow_the_rest();
+  const ClientLog& log = alpha.clients.at(innocent);
+  EXPECT_FALSE(log.paused);
+
+  medium.send(alpha, innocent, sis::KeepAlive{});  // [A.2.1.17(1)]
+  EXPECT_EQ(log.all<sis::KeepAlive>().size(), 1u);
+  medium.send(alpha, innocent, sis::HardLinkTerminate{Address{kBravo}});  // [A.2.1.19(4)]
+  EXPECT_EQ(log.all<sis::HardLinkRejected>().size(), 1u);
+  EXPECT_TRUE(alpha.node.status().hard_links.empty());
+
+  const std::uint64_t accepted = alpha.node.counters()[Counter::updus_accepted];
+  sis::ExpeditedUnidataRequest expedited;
+  expedited.destination = Address{kBravo};
+  expedited.updu = message(2, 2000);
+  medium.send(alpha, innocent, expedited);
+  medium.send(alpha, innocent, sis::UnbindRequest{});
+  EXPECT_TRUE(log.paused) << "one behind the other";
+  EXPECT_EQ(alpha.node.counters()[Counter::updus_accepted], accepted);
+  EXPECT_EQ(alpha.node.counters()[Counter::updus_refused], 0u);
+
+  medium.disconnect(alpha, greedy);
+  EXPECT_FALSE(log.paused);
+  EXPECT_EQ(alpha.node.counters()[Counter::updus_accepted], accepted + 1);
+  EXPECT_FALSE(alpha.node.status().clients.at(0).bound);
+}
+
+TEST_F(LentStorage, who_is_paused_in_half_a_primitive_because_of_another_is_not_closed_for_it) {
+  use_own_share();
   medium.send_bytes(alpha, innocent, *from_hex("90EB00 0011 14 53"));
-  for (std::size_t i = 0; i < 10; ++i) {
-    medium.send(alpha, greedy, request_to(kBravo, 3, message(i, 2000)));
-  }
+  borrow_the_rest();
   ASSERT_TRUE(alpha.clients.at(innocent).paused);
-  medium.run_for(2 * config.partial_primitive_timeout);
+  medium.run_for(2 * config().partial_primitive_timeout);
   ASSERT_TRUE(alpha.clients.at(innocent).paused);
   EXPECT_FALSE(alpha.clients.at(innocent).closed);
   EXPECT_EQ(alpha.node.counters()[Counter::updus_dropped], 0u);

@@ -124,7 +124,7 @@ class InterfaceFixture : public ::testing::Test {
         log[send->client].push_back(std::move(send->primitive));
       } else if (const auto* close = std::get_if<CloseClient>(&*action)) {
         closed.insert(close->client);
-      } else if (const auto* pause = std::get_if<PauseClient>(&*action)) {
+      } else if (const auto* pause = std::get_if<PauseData>(&*action)) {
         EXPECT_NE(paused[pause->client], pause->paused);
         paused[pause->client] = pause->paused;
       } else if (const auto* link = std::get_if<RequestLink>(&*action)) {

@@ -8,10 +8,15 @@
 namespace s5066::sis {
 namespace {
 
-/// What came out, as text: the hex of a body, or the name of the problem.
+/// What came out, as text: the hex of a body, or the name of the problem. The type of each frame
+/// was known before.
 void drain(Framer& framer, std::vector<std::string>& out) {
-  while (const auto item = framer.poll()) {
+  for (;;) {
+    const auto type = framer.next_type();
+    const auto item = framer.poll();
+    if (!item) return;
     if (const auto* frame = std::get_if<Framer::Frame>(&*item)) {
+      EXPECT_EQ(type, frame->body[0]);
       out.push_back(to_hex(frame->body));
     } else {
       constexpr std::string_view kNames[] = {"garbage", "bad version", "empty"};
@@ -72,6 +77,31 @@ TEST(Framer, every_prefix_of_a_frame_is_partial_and_nothing_comes_out) {
     EXPECT_EQ(framer.poll(), std::nullopt) << size;
     EXPECT_EQ(framer.partial(), size > 0) << size;
   }
+}
+
+TEST(Framer, the_type_of_a_frame_is_known_from_its_first_octet_on) {
+  Framer framer;
+  framer.push(*from_hex("90EB00 0011"));
+  EXPECT_EQ(framer.next_type(), std::nullopt);
+  framer.push(*from_hex("14"));
+  EXPECT_EQ(framer.next_type(), 0x14);
+  EXPECT_FALSE(framer.poll());
+  EXPECT_EQ(framer.next_type(), 0x14);
+}
+
+TEST(Framer, the_next_type_is_looked_for_behind_garbage_and_refused_frames) {
+  Framer garbage;
+  garbage.push(*from_hex("AAAA90 90EB00 0011 14"));
+  EXPECT_EQ(garbage.next_type(), 0x14);
+  Framer refused;
+  refused.push(*from_hex("90EB01 0004 0000"));
+  EXPECT_EQ(refused.next_type(), std::nullopt);
+  EXPECT_TRUE(refused.poll());
+  refused.push(*from_hex("0000 90EB00 0011 18"));
+  EXPECT_EQ(refused.next_type(), 0x18);
+  Framer empty;
+  empty.push(*from_hex("90EB00 0000 14"));
+  EXPECT_EQ(empty.next_type(), std::nullopt);
 }
 
 TEST(Framer, never_looks_for_a_preamble_inside_a_body) {
