@@ -310,6 +310,9 @@ void HardLinks::on_spdu(Instant now, Address peer, const HardLinkRefused& refuse
     const auto number = static_cast<std::uint8_t>(refused.reason);
     fail(now, *asked,
          is_assigned(number) ? static_cast<RejectReason>(number) : RejectReason::remote_busy);
+  } else if (refused.reason == HardLinkRefusal::remote_busy) {
+    // STANDARD: a repeated request is not provided for. A peer that compares our probe with the
+    // link it asks about finds them equal and keeps the existing one (A.3.2.2.1(6), A.3.2.2.2(21)).
   } else if (Session* probed = find(peer, State::active, true)) {
     tell_terminated(*probed, EndReason::by_remote);
     close(now, *probed, Breaks::we_do);

@@ -419,8 +419,21 @@ TEST_F(HardLinksTest, a_silent_peer_is_asked_and_one_that_has_no_such_link_ends_
   hear("40");
   EXPECT_EQ(said(), "");
   EXPECT_EQ(state(), "active");
-  hear("51");
+  hear("54");
   EXPECT_EQ(said(), "c1:terminated-1 break-20");
+}
+
+// A.3.2.2.1(6), A.3.2.2.2(21): the link that is there wins against an equal request, so a node that
+// takes the probe for a new request says that it is busy with the link we ask about.
+TEST_F(HardLinksTest, a_peer_that_is_asked_and_is_busy_with_an_equal_link_keeps_it) {
+  establish(2);
+  for (int i = 0; i < 3; ++i) {
+    wait(options.config.probe_interval);
+    EXPECT_EQ(said(), "20:38 34");
+    hear("51");
+    EXPECT_EQ(said(), "");
+    EXPECT_EQ(state(), "active");
+  }
 }
 
 TEST_F(HardLinksTest, no_peer_is_asked_where_the_interval_is_zero) {
