@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include "s5066d/node/node.h"
 
@@ -63,6 +64,20 @@ ManagementLines link_lines(const NodeStatus& status) {
     lines.add(name + "queued_octets", link.queued_octets);
     lines.add(name + "received_octets", link.received_octets);
     lines.add(name + "state", std::string(to_string(link.state)));
+    if (link.state != cas::LinkState::idle) {
+      const bool exclusive = link.type == cas::LinkType::exclusive;
+      lines.add(name + "type", exclusive ? "exclusive" : "nonexclusive");
+    }
+    lines.add(name + "we_called", link.we_called ? 1 : 0);
+  }
+  std::set<Address> listed;
+  for (const sap::HardLinkInfo& link : status.hard_links) {
+    if (!listed.insert(link.peer).second) continue;  // it waits for the end of the one before
+    const std::string name = "hard_link." + to_string(link.peer) + ".";
+    lines.add(name + "owner_sap", (link.we_called ? link.local_sap : link.remote_sap).value);
+    lines.add(name + "priority", link.priority);
+    lines.add(name + "state", std::string(to_string(link.state)));
+    lines.add(name + "type", static_cast<std::uint64_t>(link.type));
     lines.add(name + "we_called", link.we_called ? 1 : 0);
   }
   return std::move(lines).sorted();

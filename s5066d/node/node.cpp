@@ -456,6 +456,7 @@ NodeStatus Node::status() const {
   for (const cas::LinkInfo& link : cas_.links()) {
     LinkStatus& entry = links[link.peer];
     entry.state = link.state;
+    entry.type = link.type;
     entry.we_called = link.we_called;
     entry.since = link.since;
   }

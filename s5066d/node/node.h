@@ -75,6 +75,7 @@ struct ClientStatus {
 struct LinkStatus {
   Address peer;
   cas::LinkState state = cas::LinkState::idle;
+  cas::LinkType type = cas::LinkType::nonexclusive;  // unless idle
   bool we_called = false;
   Instant since{};
   std::size_t queued_octets = 0;       // U_PDU octets accepted for this peer and not acknowledged

@@ -167,11 +167,38 @@ TEST_F(NodeStates, a_manager_asks_for_state_numbers_links_and_clients) {
     const std::string name(info(static_cast<Counter>(i)).name);
     EXPECT_NE(numbers.find("\n" + name + "="), std::string::npos) << name;
   }
-  EXPECT_NE(ask(alpha, boss, 3).find("\nlink.1.2.3.5.state=calling\n"), std::string::npos);
+  EXPECT_NE(
+      ask(alpha, boss, 3).find("\nlink.1.2.3.5.state=calling\nlink.1.2.3.5.type=nonexclusive\n"),
+      std::string::npos);
   EXPECT_EQ(ask(alpha, boss, 4),
             "4 part=1/1\nsap.1.flow_off=0\nsap.1.queued_octets=0\nsap.1.queued_updus=0\n"
             "sap.1.rank=15\nsap.3.flow_off=0\nsap.3.queued_octets=129\nsap.3.queued_updus=1\n"
             "sap.3.rank=0\n");
+}
+
+TEST_F(NodeStates, a_manager_sees_at_both_ends_which_hard_link_holds_the_channel_and_whose_it_is) {
+  const ClientId boss = manager(alpha);
+  const ClientId boss_there = manager(bravo);
+  const ClientId owner = bind(alpha, bind_to(3, Confirmation::node));
+  sis::HardLinkEstablish establish;
+  establish.link = {sis::HardLinkType::partial_bandwidth, 2, SapId{7}, Address{kBravo}};
+  medium.send(alpha, owner, establish);
+  EXPECT_NE(ask(alpha, boss, 3).find("\nhard_link.1.2.3.5.state=linking\n"), std::string::npos);
+  medium.run_for(minutes(2));
+  ASSERT_EQ(alpha.clients[owner].all<sis::HardLinkEstablished>().size(), 1u);
+  const std::string here = ask(alpha, boss, 3);
+  EXPECT_NE(here.find("\nhard_link.1.2.3.5.owner_sap=3\nhard_link.1.2.3.5.priority=2\n"
+                      "hard_link.1.2.3.5.state=active\nhard_link.1.2.3.5.type=1\n"
+                      "hard_link.1.2.3.5.we_called=1\n"),
+            std::string::npos)
+      << here;
+  EXPECT_NE(here.find("\nlink.1.2.3.5.type=exclusive\n"), std::string::npos) << here;
+  const std::string there = ask(bravo, boss_there, 3);
+  EXPECT_NE(there.find("\nhard_link.1.2.3.4.owner_sap=3\nhard_link.1.2.3.4.priority=2\n"
+                       "hard_link.1.2.3.4.state=active\nhard_link.1.2.3.4.type=1\n"
+                       "hard_link.1.2.3.4.we_called=0\n"),
+            std::string::npos)
+      << there;
 }
 
 TEST_F(NodeStates, a_manager_shuts_a_sap_but_not_his_own) {
