@@ -70,6 +70,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         core.request_unidata(now, std::move(request));
         break;
       }
+      case 6:
+        core.on_connection_heard(now, kPeer);
+        break;
       default:
         core.on_cpdu(now, {static_cast<dts::Service>(head >> 4 & 3), kPeer, kOwn,
                            Bytes(octets.begin(), octets.end())});
