@@ -41,6 +41,8 @@ struct SisListenerConfig {
   std::size_t connections_per_address_max = 32;
   std::uint32_t connects_per_second_max = 20;  // from one address; as many may come at once
   std::size_t read_octets_max = 16 * 1024;     // taken from a socket at a time
+  /// A client that does not take its last primitives in this time has lost them.
+  Duration linger = std::chrono::seconds(5);
   /// A peer that does not answer the TCP layer for about this long is gone.
   Duration dead_peer_timeout = std::chrono::seconds(120);
 };

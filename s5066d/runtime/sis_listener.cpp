@@ -142,6 +142,7 @@ void SisListener::serve(Stream stream, const Peer& peer, const std::vector<std::
   const auto session =
       make_session(std::move(stream), {.id = *id,
                                        .read_octets_max = config_.read_octets_max,
+                                       .linger = config_.linger,
                                        .owner = static_cast<SisSessionOwner&>(*this)});
   sessions_[*id] = {session, peer};
   session->start();

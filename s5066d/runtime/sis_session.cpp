@@ -22,8 +22,6 @@ namespace {
 using boost::system::error_code;
 using tcp = boost::asio::ip::tcp;
 
-/// A client that does not take its last primitives in this time has lost them.
-constexpr auto kLinger = std::chrono::seconds(5);
 /// How soon it is noticed that a client whose connection is not read has left.
 constexpr auto kLookEvery = std::chrono::seconds(2);
 constexpr std::size_t kWriteOctetsMax = 64 * 1024;
@@ -100,7 +98,8 @@ class SessionOver final : public SisSession,
         look_(stream_->get_executor()),
         id_(setup.id),
         owner_(&setup.owner),
-        input_(setup.read_octets_max) {}
+        input_(setup.read_octets_max),
+        linger_max_(setup.linger) {}
 
   void start() override {
     error_code ignored;
@@ -131,7 +130,7 @@ class SessionOver final : public SisSession,
   void finish() override {
     if (finishing_) return;
     finishing_ = true;
-    linger_.expires_after(kLinger);
+    linger_.expires_after(linger_max_);
     linger_.async_wait([self = this->shared_from_this()](error_code cancelled) {
       if (!cancelled) self->end();
     });
@@ -268,6 +267,7 @@ class SessionOver final : public SisSession,
   const ClientId id_;
   SisSessionOwner* owner_;  // null once it need not hear of us
   Bytes input_;
+  const Duration linger_max_;
   // Bounded by the node, which is told how much waits.
   Bytes writing_;  // on its way, from `written_` on
   std::size_t written_ = 0;

@@ -10,6 +10,7 @@
 
 #include "s5066d/base/bytes.h"
 #include "s5066d/base/ids.h"
+#include "s5066d/base/time.h"
 
 namespace s5066::runtime {
 
@@ -44,6 +45,7 @@ class SisSession {
 struct SisSessionSetup {
   ClientId id;
   std::size_t read_octets_max = 0;  // taken from the socket at a time
+  Duration linger{};                // after finish(); what the client has not taken by then is lost
   SisSessionOwner& owner;
 };
 
