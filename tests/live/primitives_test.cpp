@@ -2,6 +2,7 @@
 // shown by a dissector that is not ours with the same values.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -119,16 +120,23 @@ TEST_F(LivePrimitives, binds_keep_alives_and_data_of_all_services) {
   a.send(UnbindRequest{});
   a.bind(kSap);
   // To a station that is not there: they wait until the server gives them up.
-  for (int i = 0; i < 17; ++i) {
-    UnidataRequest held = data("held", kSap, Address{0x01020009});
-    held.time_to_live = 2;
-    a.send(held);
-  }
+  UnidataRequest held = data("held", kSap, Address{0x01020009});
+  held.time_to_live = 2;
+  constexpr int kHeld = 17;
+  for (int i = 0; i < kHeld; ++i) a.send(held);
   a.next<DataFlowOff>();
   a.next<DataFlowOn>();
+  const Primitive expired = UnidataRequestRejected{RejectReason::ttl_expired, held.destination_sap,
+                                                   held.destination, held.updu};
+  const auto count_expired = [&] {
+    const auto passed = a.tap().primitives();
+    return std::count(passed.begin(), passed.end(), expired);
+  };
+  await([&] { return count_expired() >= kHeld; });
   for (int i = 0; i < 30; ++i) a.send(urgent("too often"));
   EXPECT_EQ(a.next<UnbindIndication>(),
             UnbindIndication{UnbindReason::too_many_expedited_requests});
+  EXPECT_EQ(count_expired(), kHeld);
 
   expect_shown({&a, &rival, &b},
                {Type::bind_request, Type::unbind_request, Type::bind_accepted, Type::bind_rejected,
@@ -164,6 +172,47 @@ TEST_F(LivePrimitives, hard_links_from_both_ends) {
                {Type::hard_link_establish, Type::hard_link_terminate, Type::hard_link_established,
                 Type::hard_link_rejected, Type::hard_link_terminated, Type::hard_link_indication,
                 Type::hard_link_accept, Type::hard_link_reject});
+}
+
+// A.3.2.2.1(1)-(6), A.3.2.2.2(2)-(8): the rank decides before the priority, and a tie for the link
+// that is there.
+TEST_F(LivePrimitives, a_hard_link_gives_way_to_a_client_of_higher_rank_and_to_no_equal) {
+  constexpr SapId kRivals{6};
+  HandClient a(pair.sis_port("alpha"));
+  HandClient equal(pair.sis_port("alpha"));
+  HandClient higher(pair.sis_port("alpha"));
+  HandClient b(pair.sis_port("bravo"));
+  HandClient b_of_rivals(pair.sis_port("bravo"));
+  a.bind(kSap, 3);
+  equal.bind(SapId{7}, 3);
+  higher.bind(kRivals, 4);
+  b.bind(kSap);
+  b_of_rivals.bind(kRivals);
+  const HardLink first{HardLinkType::full_bandwidth, 3, kSap, kBravo};
+  const HardLink first_from_a{HardLinkType::full_bandwidth, 3, kSap, kAlpha};
+  const HardLink rivals{HardLinkType::full_bandwidth, 0, kRivals, kBravo};
+  const HardLink rivals_from_a{HardLinkType::full_bandwidth, 0, kRivals, kAlpha};
+
+  a.send(HardLinkEstablish{first});
+  EXPECT_EQ(b.next<HardLinkIndication>(), (HardLinkIndication{1, first_from_a}));
+  b.send(HardLinkAccept{first_from_a});
+  EXPECT_EQ(a.next<HardLinkEstablished>(), (HardLinkEstablished{1, first}));
+
+  EXPECT_EQ(equal.ask<HardLinkRejected>(HardLinkEstablish{first}),
+            (HardLinkRejected{HardLinkRejectReason::higher_priority_existing, first}));
+
+  higher.send(HardLinkEstablish{rivals});
+  EXPECT_EQ(a.next<HardLinkTerminated>(),
+            (HardLinkTerminated{HardLinkEndReason::higher_priority_requested, first}));
+  EXPECT_EQ(b.next<HardLinkTerminated>(),
+            (HardLinkTerminated{HardLinkEndReason::higher_priority_requested, first_from_a}));
+  EXPECT_EQ(b_of_rivals.next<HardLinkIndication>(), (HardLinkIndication{1, rivals_from_a}));
+  b_of_rivals.send(HardLinkAccept{rivals_from_a});
+  EXPECT_EQ(higher.next<HardLinkEstablished>(), (HardLinkEstablished{1, rivals}));
+
+  for (const HandClient* client : {&a, &equal, &higher, &b, &b_of_rivals}) {
+    expect_dissected(client->tap());
+  }
 }
 
 TEST_F(LivePrimitives, management_messages_and_what_the_node_may_do) {
