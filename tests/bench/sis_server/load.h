@@ -37,8 +37,8 @@ enum class RoundTrip : std::uint8_t {
   relayed,  // the way of `echo` through a server that only sends on what it reads
 };
 
-/// `ports`: of the two nodes, or of the bare server, where `bare` uses the first. `server` is the process whose
-/// processor time is read.
+/// `ports`: of the two nodes, or of the bare server, where `bare` uses the first. `server` is the
+/// process whose processor time is read.
 LoadResult run_load(RoundTrip kind, const std::uint16_t (&ports)[2], int server,
                     const LoadOptions& options);
 
