@@ -89,13 +89,9 @@ Node::Node(const NodeConfig& config, Rng& rng, TraceSink& trace)
 
 // --- Clients -------------------------------------------------------------------------------------
 
-Result<ClientId> Node::on_client_connected(Instant now,
-                                           const std::optional<sap::ClientAccess>& access) {
-  const ClientId id{last_client_id_ + 1};
-  if (const auto connected = sap_.on_client_connected(now, id, access); !connected) {
-    return connected.error();
-  }
-  last_client_id_ = id.value;
+ClientId Node::on_client_connected(Instant now, const sap::ClientOrigin& origin) {
+  const ClientId id{++last_client_id_};
+  sap_.on_client_connected(now, id, origin);
   clients_.emplace(id, Client(config_.client_rate));
   drain(now);
   return id;
@@ -403,9 +399,9 @@ void Node::from_sap(Instant now, sap::Action& action) {
     actions_.push_back(std::move(to));
   } else if (const auto* close = std::get_if<sap::CloseClient>(&action)) {
     const auto client = clients_.find(close->client);
-    const bool discard = client != clients_.end() && client->second.backlogged;
+    const bool backlogged = client != clients_.end() && client->second.backlogged;
     if (client != clients_.end()) clients_.erase(client);
-    actions_.push_back(CloseClient{close->client, discard});
+    actions_.push_back(CloseClient{close->client, close->discard_unsent || backlogged});
   } else if (const auto* pause = std::get_if<sap::PauseData>(&action)) {
     Client& client = clients_.at(pause->client);
     client.data_paused = pause->paused;

@@ -34,7 +34,7 @@ struct NodeConfig {
   cas::Config cas;               // exchange_time and longest_cpdu_time are computed from the mode
   sap::Config sap;               // address is filled in from dts
   std::size_t clients_max = 16;  // bound at a time
-  std::size_t clients_unbound_max = 16;  // on their way to it, or only probing
+  std::size_t clients_unbound_max = 16;  // on their way to it, or only probing; at least 1
   Duration partial_primitive_timeout = std::chrono::seconds(60);
   /// Octets a client may leave unread before it is dropped (it must always accept, A.2.1.14(5)).
   std::size_t client_output_octets_max = 1024 * 1024;
@@ -104,10 +104,8 @@ class Node {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  /// `queue_full` at the limit: close the socket then. Without `access` the client may do what
-  /// the bind policy says.
-  Result<ClientId> on_client_connected(Instant now,
-                                       const std::optional<sap::ClientAccess>& access = {});
+  /// At the limit of those that are not bound, another is closed for it.
+  ClientId on_client_connected(Instant now, const sap::ClientOrigin& origin = {});
   void on_client_bytes(Instant now, ClientId client, ByteSpan bytes);
   void on_client_closed(Instant now, ClientId client);
   /// What the socket has not taken yet; call it when that has grown.

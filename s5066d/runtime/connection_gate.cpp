@@ -96,6 +96,16 @@ void ConnectionGate::on_closed(const ip::address& peer) {
   --connections_;
 }
 
+std::uint64_t ConnectionGate::household_of(const ip::address& peer) {
+  const ip::address source = source_of(peer);
+  if (source.is_v4()) return source.to_v4().to_uint();
+  std::uint64_t number = 0;
+  for (std::size_t i = 0; i < kHouseholdBits / 8; ++i) {
+    number = number << 8 | source.to_v6().to_bytes()[i];
+  }
+  return number;
+}
+
 std::optional<ConnectionGate::Permission> ConnectionGate::permission_of(
     const ip::address& peer, const std::vector<std::string>& names) const {
   if (config_.allow.empty()) return Permission{};

@@ -4,6 +4,7 @@
 #include <boost/asio/ip/address.hpp>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -28,6 +29,10 @@ class ConnectionGate {
   /// Counts the connection until on_closed(), or says why it has to go.
   Result<void> admit(Time now, const boost::asio::ip::address& peer);
   void on_closed(const boost::asio::ip::address& peer);
+
+  /// One number for all addresses that count as one: of IPv4 the address, of IPv6 its first 64
+  /// bits.
+  static std::uint64_t household_of(const boost::asio::ip::address& peer);
 
   struct Permission {
     /// None: what the node's bind policy says.

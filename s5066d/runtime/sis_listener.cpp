@@ -130,21 +130,18 @@ void SisListener::serve(Stream stream, const Peer& peer, const std::vector<std::
     gate_.on_closed(peer);
     return refuse(peer, "certificate not allowed");
   }
-  const auto id = driver_.drive(
-      [&](Node& node, Instant now) { return node.on_client_connected(now, permission->access); });
-  if (!id) {
-    gate_.on_closed(peer);
-    return refuse(peer, to_string(id.error()));
-  }
+  const sap::ClientOrigin origin{permission->access, ConnectionGate::household_of(peer)};
+  const ClientId id =
+      driver_.drive([&](Node& node, Instant now) { return node.on_client_connected(now, origin); });
   LogLine line(log_, LogLevel::info, "sis_client_connected");
-  line.kv("client", std::uint64_t{id->value}).kv("peer", peer.to_string());
+  line.kv("client", std::uint64_t{id.value}).kv("peer", peer.to_string());
   if (!names.empty()) line.kv("certificate", names.front());
   const auto session =
-      make_session(std::move(stream), {.id = *id,
+      make_session(std::move(stream), {.id = id,
                                        .read_octets_max = config_.read_octets_max,
                                        .linger = config_.linger,
                                        .owner = static_cast<SisSessionOwner&>(*this)});
-  sessions_[*id] = {session, peer};
+  sessions_[id] = {session, peer};
   session->start();
 }
 

@@ -20,9 +20,10 @@ struct SendPrimitive {
   ClientId client;
   sis::Primitive primitive;
 };
-/// After what was sent before; the client is forgotten already.
+/// After what was sent before, or at once; the client is forgotten already.
 struct CloseClient {
   ClientId client;
+  bool discard_unsent = false;
 };
 /// Take no further U_PDU from the client until told otherwise; other primitives are served.
 struct PauseData {

@@ -1,5 +1,6 @@
 #include "s5066d/sap/client_table.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "s5066d/base/assert.h"
@@ -22,17 +23,27 @@ ClientTable::ClientTable(const Config& config, Outbox& outbox, Counters& counter
   saps_.allow_arq(!config.broadcast_only && !config.broadcast_session);
 }
 
-Result<void> ClientTable::connect(Instant now, ClientId client,
-                                  const std::optional<ClientAccess>& access) {
-  if (clients_.size() - saps_.bound() >= config_.unbound_clients_max) {
-    return Error{ErrorCode::queue_full, "clients that are not bound"};
+std::optional<ClientId> ClientTable::victim_of_connect() const {
+  if (clients_.size() - saps_.bound() < config_.unbound_clients_max) return std::nullopt;
+  std::map<std::uint64_t, std::vector<ClientId>> unbound;
+  for (const auto& [id, client] : clients_) {
+    if (binding(id) == nullptr) unbound[client.household].push_back(id);
   }
-  const bool is_new = clients_.emplace(client, Client{ClientWatch(config_, now)}).second;
+  // Where several have as many, the one that was here first.
+  const auto before = [](const auto& a, const auto& b) {
+    if (a.second.size() != b.second.size()) return a.second.size() > b.second.size();
+    return a.second.front() < b.second.front();
+  };
+  return std::min_element(unbound.begin(), unbound.end(), before)->second.front();
+}
+
+void ClientTable::connect(Instant now, ClientId client, const ClientOrigin& origin) {
+  const bool is_new =
+      clients_.emplace(client, Client{ClientWatch(config_, now), origin.household}).second;
   S5066_ASSERT(is_new);
   watch_changed_ = true;
-  if (access) saps_.grant(client, *access);
+  if (origin.access) saps_.grant(client, *origin.access);
   counters_.add(Counter::clients_connected);
-  return {};
 }
 
 void ClientTable::forget(ClientId client) {

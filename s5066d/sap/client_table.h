@@ -24,6 +24,7 @@ class ClientTable {
  public:
   struct Client {
     ClientWatch watch;
+    std::uint64_t household = 0;
     bool flow_off = false;
     bool paused = false;
     sis::SubnetAvailability told = kNormal;
@@ -34,8 +35,11 @@ class ClientTable {
 
   ClientTable(const Config& config, Outbox& outbox, Counters& counters, TraceSink& trace);
 
-  /// Without `access` the client may do what the policy says.
-  Result<void> connect(Instant now, ClientId client, const std::optional<ClientAccess>& access);
+  /// Who has to go before one more is connected: of the household that has most connections without
+  /// a bind, the oldest of them. So nobody who only connects can keep others out.
+  std::optional<ClientId> victim_of_connect() const;
+  /// After that one has gone.
+  void connect(Instant now, ClientId client, const ClientOrigin& origin);
   /// The SAP is free at once. `reason` is for the trace.
   void unbind(Instant now, ClientId client, std::uint8_t reason);
   /// After unbind() the connection stays, and its next bind starts afresh.

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "s5066d/base/ids.h"
@@ -68,6 +69,13 @@ struct ClientAccess {
   friend bool operator==(const ClientAccess&, const ClientAccess&) = default;
 };
 
+/// Where a connection comes from.
+struct ClientOrigin {
+  /// Without it the client may do what the bind policy says.
+  std::optional<ClientAccess> access;
+  std::uint64_t household = 0;  // equal for connections that one host may have made
+};
+
 /// Which binds are allowed (A.2.1.1, Table F-1).
 struct BindPolicy {
   bool allow_reserved_saps = false;  // 10 and 11, for anybody
@@ -115,7 +123,7 @@ struct Config {
   std::size_t management_octets_max = 4096;  // of one S_MANAGEMENT_MSG_INDICATION
   std::size_t peers_counted_max = 256;       // other nodes whose octets are counted one by one
   std::size_t bound_clients_max = 16;        // beyond it a bind pre-empts a client of lower rank
-  std::size_t unbound_clients_max = 16;
+  std::size_t unbound_clients_max = 16;      // at least 1; one more takes the place of another
   unsigned invalid_primitives_max = 10;
   Duration invalid_primitives_window = minutes(10);
   unsigned expedited_requests_max = 20;  // of one client; more end its bind (A.2.1.10(4))

@@ -47,16 +47,21 @@ SubnetworkInterface::SubnetworkInterface(const Config& config, Counters& counter
   hard_links_.set_silent(silent_);
   S5066_ASSERT(!config.address.group);
   S5066_ASSERT(config.attempts_max > 0);
+  S5066_ASSERT(config.unbound_clients_max > 0);
   S5066_ASSERT(config.queue.client_octets_reserved >= StorageLedger::charge(config.mtu));
 }
 
 // --- Connections ---------------------------------------------------------------------------------
 
-Result<void> SubnetworkInterface::on_client_connected(Instant now, ClientId client,
-                                                      const std::optional<ClientAccess>& access) {
-  if (const auto connected = clients_.connect(now, client, access); !connected) return connected;
+void SubnetworkInterface::on_client_connected(Instant now, ClientId client,
+                                              const ClientOrigin& origin) {
+  if (const auto victim = clients_.victim_of_connect()) {
+    clients_.forget(*victim);
+    counters_.add(Counter::clients_dropped);
+    outbox_.push(CloseClient{*victim, true});
+  }
+  clients_.connect(now, client, origin);
   touch(now);
-  return {};
 }
 
 // Closing the connection unbinds (A.2.1.2).

@@ -59,9 +59,8 @@ class SubnetworkInterface {
   SubnetworkInterface& operator=(const SubnetworkInterface&) = delete;
 
   // From clients.
-  /// Without `access` the client may do what the bind policy says.
-  Result<void> on_client_connected(Instant now, ClientId client,
-                                   const std::optional<ClientAccess>& access = std::nullopt);
+  /// Where there are too many that are not bound, another of them is closed for it.
+  void on_client_connected(Instant now, ClientId client, const ClientOrigin& origin = {});
   void on_client_closed(Instant now, ClientId client);
   /// Its connection is of no more use: half a primitive that stays half, or output it does not
   /// read.

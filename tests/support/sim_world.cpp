@@ -124,7 +124,7 @@ Client& World::add_client(std::size_t station, SapId sap, sis::Confirmation conf
   Station& at = *stations_[station];
   client.station_ = station;
   client.sap_ = sap;
-  client.id_ = *at.node->on_client_connected(heap_.now());
+  client.id_ = at.node->on_client_connected(heap_.now());
   client_by_id_[{station, client.id_.value}] = &client;
   Bytes bytes;
   sis::encode(sis::BindRequest{.sap = sap,

@@ -325,10 +325,16 @@ TEST_F(NodePair, a_client_killed_in_mid_transfer_leaves_the_link_in_order) {
   bind(alpha, 3, sis::Confirmation::none);  // the SAP is free
 }
 
-TEST_F(NodePair, connections_are_refused_at_the_limit) {
+TEST_F(NodePair, who_connects_and_never_binds_keeps_nobody_out) {
   const NodeConfig config = node_config(kAlpha);
-  for (std::size_t i = 0; i < config.clients_unbound_max; ++i) medium.connect(alpha);
-  EXPECT_FALSE(alpha.node.on_client_connected(medium.now()).ok());
+  const ClientId first = medium.connect(alpha);
+  for (std::size_t i = 1; i < config.clients_unbound_max; ++i) medium.connect(alpha);
+  EXPECT_FALSE(alpha.clients.at(first).closed);
+  const ClientId newcomer = medium.connect(alpha);
+  EXPECT_TRUE(alpha.clients.at(first).closed);
+  EXPECT_TRUE(alpha.clients.at(first).discarded);
+  medium.send(alpha, newcomer, bind_to(3, sis::Confirmation::none));
+  EXPECT_EQ(alpha.clients.at(newcomer).all<sis::BindAccepted>().size(), 1u);
 }
 
 // --- A client that sends more than fits ----------------------------------------------------------

@@ -64,10 +64,9 @@ class Medium {
 
   ClientId connect(Station& station) {
     const auto id = station.node.on_client_connected(now_);
-    S5066_ASSERT(id.ok());
-    station.clients[*id];
+    station.clients[id];
     collect();
-    return *id;
+    return id;
   }
   void send(Station& station, ClientId client, const sis::Primitive& primitive) {
     Bytes bytes;

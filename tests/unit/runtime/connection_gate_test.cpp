@@ -43,6 +43,14 @@ TEST(ConnectionGate, knows_addresses_and_networks_to_the_bit) {
   EXPECT_TRUE(fits("192.0.2.7", "::ffff:192.0.2.7")) << "as a socket for both families tells it";
 }
 
+TEST(ConnectionGate, a_household_is_an_address_of_ipv4_and_a_network_of_64_bits_of_ipv6) {
+  const auto household = [](const char* peer) { return ConnectionGate::household_of(at(peer)); };
+  EXPECT_NE(household("192.0.2.7"), household("192.0.2.6"));
+  EXPECT_EQ(household("192.0.2.7"), household("::ffff:192.0.2.7"));
+  EXPECT_EQ(household("2001:db8::1"), household("2001:db8::2"));
+  EXPECT_NE(household("2001:db8::1"), household("2001:db8:0:1::1"));
+}
+
 TEST(ConnectionGate, refuses_an_allow_list_that_it_cannot_read) {
   for (const char* bad : {"192.0.2", "192.0.2.0/33", "192.0.2.0/", "::/129", "::/x", "localhost"}) {
     ConnectionGate gate({.allow = {{.address = bad}}});

@@ -167,16 +167,18 @@ TEST_F(PlainPort, serves_as_many_connections_from_one_address_as_it_may) {
   EXPECT_TRUE(log_.has("too many connections from this address"));
 }
 
-TEST_F(PlainPort, a_connection_that_the_node_refuses_is_not_counted_any_more) {
+TEST_F(PlainPort, a_connection_that_makes_room_for_another_is_not_counted_any_more) {
   config_.connections_max = 2;
   node_config_.clients_unbound_max = 1;
   ASSERT_TRUE(open());
-  Client& first = accepted();
-  expect_refused();
-  expect_refused();
-  first.send(bind_to(3));
-  run_until([&] { return first.received.size() == 2; });
-  accepted();
+  for (int i = 0; i < 3; ++i) {
+    Client& idle = accepted();
+    Client& newcomer = accepted();
+    run_until([&] { return idle.end.failed(); });
+    EXPECT_EQ(idle.end, error::connection_reset);
+    newcomer.stream.close();
+    run_until([&] { return node_->status().clients.empty(); });
+  }
 }
 
 TEST_F(PlainPort, half_a_primitive_holds_its_connection_until_the_time_is_up) {

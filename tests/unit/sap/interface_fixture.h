@@ -32,9 +32,9 @@ class InterfaceFixture : public ::testing::Test {
     spdus.clear();
   }
 
-  ClientId connect() {
+  ClientId connect(std::uint64_t household = 0) {
     const ClientId id{++last_client};
-    EXPECT_TRUE(core->on_client_connected(now, id).ok());
+    core->on_client_connected(now, id, {.access = {}, .household = household});
     drain();
     return id;
   }

@@ -72,11 +72,37 @@ TEST_F(Interface, a_primitive_that_only_servers_send_is_invalid) {
 }
 
 TEST_F(Interface, connections_that_are_not_bound_are_bounded_apart_from_those_that_are) {
-  bind(1, Confirmation::none);
-  for (std::size_t i = 0; i < config.unbound_clients_max; ++i) connect();
-  EXPECT_FALSE(core->on_client_connected(now, ClientId{999}).ok());
-  give(ClientId{2}, bind_to(2, Confirmation::none));
-  EXPECT_TRUE(core->on_client_connected(now, ClientId{999}).ok());
+  const ClientId bound = bind(1, Confirmation::none);
+  const ClientId oldest = connect();
+  for (std::size_t i = 1; i < config.unbound_clients_max; ++i) connect();
+  EXPECT_TRUE(closed.empty());
+  const ClientId newcomer = connect();
+  EXPECT_EQ(closed, std::set<ClientId>{oldest});
+  EXPECT_EQ(counters[Counter::clients_dropped], 1u);
+  give(newcomer, bind_to(2, Confirmation::none));
+  EXPECT_EQ(sent<sis::BindAccepted>(newcomer), 1u);
+  connect();
+  EXPECT_EQ(closed.size(), 1u);
+  EXPECT_EQ(core->clients().front().id, bound);
+}
+
+TEST_F(Interface, who_has_most_connections_without_a_bind_makes_room_for_the_next) {
+  config.unbound_clients_max = 4;
+  restart();
+  const ClientId modest = connect(1);
+  const ClientId greedy = connect(2);
+  const ClientId greedy_again = connect(2);
+  connect(2);
+  for (const ClientId victim : {greedy, greedy_again}) {
+    connect(2);
+    EXPECT_TRUE(closed.count(victim));
+  }
+  connect(3);
+  connect(4);
+  EXPECT_FALSE(closed.count(modest));
+  EXPECT_EQ(closed.size(), 4u);
+  connect(5);  // all have one
+  EXPECT_TRUE(closed.count(modest));
 }
 
 TEST_F(Interface, a_client_of_higher_rank_takes_the_place_of_one_of_lower_rank_who_may_bind_again) {
@@ -531,7 +557,7 @@ TEST_F(Interface, invalid_spdus_are_counted_and_dropped) {
 
 TEST_F(Interface, what_a_connection_was_granted_ends_with_it) {
   const ClientId gateway{++last_client};
-  ASSERT_TRUE(core->on_client_connected(now, gateway, ClientAccess{.saps = 1u << 7}).ok());
+  core->on_client_connected(now, gateway, {.access = ClientAccess{.saps = 1u << 7}});
   give(gateway, bind_to(3, sis::Confirmation::none));
   EXPECT_EQ(sent<sis::BindRejected>(gateway), 1u);
   give(gateway, bind_to(7, sis::Confirmation::none));
