@@ -35,7 +35,9 @@ KeyWatchdog::~KeyWatchdog() {
 Result<void> KeyWatchdog::key(std::optional<Duration> keyed_max) {
   {
     const std::lock_guard lock(mutex_);
-    if (guard_.tripped()) return Error{ErrorCode::refused, "watchdog: not unkeyed yet"};
+    if (guard_.tripped() || releasing_) {
+      return Error{ErrorCode::refused, "watchdog: not unkeyed yet"};
+    }
     if (keyed_max) guard_.on_keying(monotonic_(), *keyed_max);
   }
   wake_.notify_all();
@@ -66,6 +68,11 @@ std::optional<KeyTrip> KeyWatchdog::tripped() const {
   return guard_.tripped();
 }
 
+std::optional<Duration> KeyWatchdog::next_deadline() const {
+  const std::lock_guard lock(mutex_);
+  return guard_.next_deadline();
+}
+
 std::uint64_t KeyWatchdog::releases() const {
   const std::lock_guard lock(mutex_);
   return releases_;
@@ -89,9 +96,11 @@ void KeyWatchdog::run() {
       wake_.wait_for(lock, std::min(*deadline - now, kTick));
       continue;
     }
+    releasing_ = true;
     lock.unlock();
     const auto released = ptt_->release();
     lock.lock();
+    releasing_ = false;
     ++releases_;
     if (!released) ++release_failures_;
   }

@@ -28,7 +28,7 @@ class KeyWatchdog {
   // --- The owner's thread ---
 
   /// For `keyed_max` at most; unguarded without, where time is not that of any clock. Refused after
-  /// a trip, until unkey() has succeeded.
+  /// a trip, until unkey() has succeeded and the watchdog is no longer unkeying.
   Result<void> key(std::optional<Duration> keyed_max);
   Result<void> unkey();
   /// To be called while keyed, more often than every KeyGuard::Config::hang_max.
@@ -37,6 +37,8 @@ class KeyWatchdog {
   // --- Any thread ---
 
   std::optional<KeyTrip> tripped() const;
+  /// When the watchdog will unkey; none while unkeyed or unguarded.
+  std::optional<Duration> next_deadline() const;
   /// How often the watchdog told the transmitter to unkey, and how often that was an error.
   std::uint64_t releases() const;
   std::uint64_t release_failures() const;
@@ -50,6 +52,7 @@ class KeyWatchdog {
   mutable std::mutex mutex_;  // guards all below; not held while the key is moved
   std::condition_variable wake_;
   KeyGuard guard_;
+  bool releasing_ = false;  // it may come through late, and must not hit the next burst
   std::uint64_t releases_ = 0;
   std::uint64_t release_failures_ = 0;
   bool stopping_ = false;

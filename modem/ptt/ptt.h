@@ -13,7 +13,7 @@ class Ptt {
   /// Returns when the transmitter has been told. Calls that change nothing are repeated to the
   /// transmitter all the same, so that unkeying can be insisted on.
   virtual Result<void> key(bool on) = 0;
-  /// Unkeys by a way of its own: from any thread, and while another one hangs in key().
+  /// Unkeys, from any thread, and without waiting for another one that hangs in key().
   virtual Result<void> release() = 0;
 };
 

@@ -3,12 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <mutex>
 
 #include "modem/ptt/ptt.h"
 #include "s5066d/base/time.h"
-#include "s5066d/posix/socket.h"
 
 namespace s5066::modem {
+
+class RigctldConnection;
 
 class RigctldPtt final : public Ptt {
  public:
@@ -22,17 +25,23 @@ class RigctldPtt final : public Ptt {
   ~RigctldPtt() override;
 
   /// Connects when there is no connection, and unkeys before anything else on a new one: what
-  /// became of the radio meanwhile is not known. A connection that failed is closed.
+  /// became of the radio meanwhile is not known. A connection that failed is closed; but not one on
+  /// which keying has had no answer, for rigctld may yet do it. Unkeying then goes the same way and
+  /// has to be answered behind it.
   Result<void> key(bool on) override;
-  /// On a connection of its own.
+  /// On the connection of key() too, and where that does not answer on one of its own. An error as
+  /// long as keying has had no answer.
   Result<void> release() override;
 
  private:
-  Result<void> ask(int socket, bool on) const;
+  std::shared_ptr<RigctldConnection> connection() const;
+  void set_connection(std::shared_ptr<RigctldConnection> connection);
+  Result<std::shared_ptr<RigctldConnection>> connect() const;
 
   Config config_;
-  posix::Fd socket_;
   bool keyed_ = false;
+  mutable std::mutex mutex_;  // of the pointer
+  std::shared_ptr<RigctldConnection> connection_;
 };
 
 }  // namespace s5066::modem

@@ -41,6 +41,8 @@ class KernelPort final : public SerialPort {
 Result<std::shared_ptr<SerialPort>> open_serial_port(const std::string& path) {
   posix::Fd port(::open(path.c_str(), O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
   if (!port) return posix::errno_error("open " + path);
+  // Opening it a second time would raise the lines, and closing that again would not lower them.
+  if (::ioctl(port.get(), TIOCEXCL) != 0) return posix::errno_error(path);
   termios settings{};
   if (::tcgetattr(port.get(), &settings) != 0) return posix::errno_error(path);
   settings.c_cflag |= HUPCL | CLOCAL;

@@ -23,13 +23,15 @@ class SerialPort {
 
   virtual ~SerialPort() = default;
   virtual Result<void> set(Lines lines) = 0;
-  /// As the port reports them, not as they were set.
+  /// As the driver reports them. Some ask the adapter, others (ftdi_sio, cdc-acm) only know what
+  /// was set last.
   virtual Result<Lines> get() = 0;
 };
 
 using OpenSerialPort = std::function<Result<std::shared_ptr<SerialPort>>(const std::string& path)>;
 
-/// A port of the kernel. Opening alone may raise both lines for a moment.
+/// A port of the kernel. Opening alone may raise both lines for a moment, so it cannot be opened
+/// again while it is open, except by root.
 Result<std::shared_ptr<SerialPort>> open_serial_port(const std::string& path);
 
 class SerialLinePtt final : public Ptt {

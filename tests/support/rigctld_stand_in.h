@@ -1,19 +1,19 @@
 // Stands in for hamlib's rigctld on a loopback port of its own: takes any number of connections and
-// gives each line the same answer.
+// gives each line the same answer, at once or later.
 #pragma once
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <list>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "s5066d/base/bytes.h"
 #include "s5066d/posix/socket.h"
@@ -39,61 +39,89 @@ class RigctldStandIn {
     ::shutdown(listener_.get(), SHUT_RDWR);
     thread_.join();
     drop();
-    for (std::thread& peer : peers_) peer.join();
+    for (Peer& peer : peers_) peer.thread.join();
   }
   std::uint16_t port() const { return port_; }
   /// Ends the connections there are, as a restart of rigctld does.
   void drop() {
     const std::lock_guard lock(mutex_);
-    for (const posix::Fd& socket : sockets_) ::shutdown(socket.get(), SHUT_RDWR);
+    for (const Peer& peer : peers_) ::shutdown(peer.socket.get(), SHUT_RDWR);
   }
-  /// The connections there are get no answers any more; new ones do.
-  void hang() { hung_ = connected_.load(); }
-  /// All lines so far: "T 1" keys the transmitter, "T 0" unkeys it.
+  /// What comes on the connections there are is not done until resume(); new ones are served.
+  void hang() {
+    const std::lock_guard lock(mutex_);
+    for (Peer& peer : peers_) peer.hangs = true;
+  }
+  void resume() {
+    const std::lock_guard lock(mutex_);
+    for (Peer& peer : peers_) {
+      peer.hangs = false;
+      work_off(peer);
+    }
+  }
+  /// All that came so far: "T 1" keys the transmitter, "T 0" unkeys it.
   std::string heard() const {
     const std::lock_guard lock(mutex_);
     return heard_;
   }
-  int connected() const { return connected_; }
+  /// All that was done and answered, in this order.
+  std::string done() const {
+    const std::lock_guard lock(mutex_);
+    return done_;
+  }
+  std::size_t connected() const {
+    const std::lock_guard lock(mutex_);
+    return peers_.size();
+  }
 
  private:
   static constexpr Duration kPatience = std::chrono::seconds(20);
 
+  struct Peer {
+    posix::Fd socket;
+    bool hangs = false;
+    std::string to_do;
+    std::thread thread;
+  };
+
   void serve() {
     for (;;) {
-      posix::Fd peer(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-      if (!peer) return;
-      const int socket = peer.get();
-      const int number = ++connected_;
+      posix::Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (!socket) return;
       const std::lock_guard lock(mutex_);
-      sockets_.push_back(std::move(peer));
-      peers_.emplace_back([this, socket, number] { answer(socket, number); });
+      Peer& peer = peers_.emplace_back();
+      peer.socket = std::move(socket);
+      peer.thread = std::thread([this, &peer] { listen_to(peer); });
     }
   }
-  void answer(int socket, int number) {
-    Bytes line(64);
-    for (;;) {
-      const auto got = posix::receive_some(socket, line, kPatience);
-      if (!got) return;
-      {
-        const std::lock_guard lock(mutex_);
-        heard_.append(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(*got));
-      }
-      if (number <= hung_) continue;
+  void listen_to(Peer& peer) {
+    Bytes part(64);
+    const int socket = peer.socket.get();
+    while (const auto got = posix::receive_some(socket, part, kPatience)) {
+      const std::lock_guard lock(mutex_);
+      const auto end = part.begin() + static_cast<std::ptrdiff_t>(*got);
+      heard_.append(part.begin(), end);
+      peer.to_do.append(part.begin(), end);
+      work_off(peer);
+    }
+  }
+  void work_off(Peer& peer) {
+    for (auto end = peer.to_do.find('\n'); !peer.hangs && end != std::string::npos;
+         end = peer.to_do.find('\n')) {
+      done_ += peer.to_do.substr(0, end + 1);
+      peer.to_do.erase(0, end + 1);
       const Bytes answer(answer_.begin(), answer_.end());
-      if (!posix::send_all(socket, answer, kPatience)) return;
+      static_cast<void>(posix::send_all(peer.socket.get(), answer, kPatience));
     }
   }
 
   std::string answer_;
   posix::Fd listener_;
   std::uint16_t port_ = 0;
-  std::atomic<int> connected_{0};
-  std::atomic<int> hung_{0};
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // guards all below
+  std::list<Peer> peers_;
   std::string heard_;
-  std::vector<posix::Fd> sockets_;
-  std::vector<std::thread> peers_;
+  std::string done_;
   std::thread thread_;
 };
 

@@ -4,29 +4,33 @@
 #include <condition_variable>
 
 #include "modem/ptt/rigctld.h"
+#include "tests/support/patience.h"
 #include "tests/support/rigctld_stand_in.h"
-#include "tests/unit/modem_ptt/patience.h"
 
 namespace s5066::modem {
 namespace {
 
+using test::eventually;
+using test::kPatience;
 using test::RigctldStandIn;
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// A transmitter whose key() can be made to hang, as a write to a broken adapter does.
+/// A transmitter whose key() or release() can be made to hang, as a write to a broken adapter does.
 struct Transmitter {
   std::mutex mutex;
   std::condition_variable moved;
   bool hangs = false;
+  bool release_hangs = false;
   int release_failures = 0;
   std::atomic<bool> keyed{false};
   std::atomic<int> calls{0};
+  std::atomic<int> release_calls{0};
 
   void let_go() {
     const std::lock_guard lock(mutex);
-    hangs = false;
+    hangs = release_hangs = false;
     moved.notify_all();
   }
 };
@@ -43,7 +47,9 @@ class HangingPtt final : public Ptt {
     return {};
   }
   Result<void> release() override {
-    const std::lock_guard lock(to_->mutex);
+    ++to_->release_calls;
+    std::unique_lock lock(to_->mutex);
+    to_->moved.wait(lock, [this] { return !to_->release_hangs; });
     if (to_->release_failures-- > 0) return Error{ErrorCode::io, "as told"};
     to_->keyed = false;
     return {};
@@ -68,9 +74,8 @@ TEST(KeyWatchdog, unkeys_when_the_owner_shows_no_life) {
   ASSERT_TRUE(bench.watchdog.key(seconds(100)).ok());
   bench.advance(seconds(3) - milliseconds(1));
   bench.watchdog.alive();
-  bench.advance(seconds(3) - milliseconds(1));
-  EXPECT_TRUE(bench.transmitter->keyed);
-  bench.advance(milliseconds(1));
+  EXPECT_EQ(bench.watchdog.next_deadline(), Duration(bench.clock) + seconds(3));
+  bench.advance(seconds(3));
   EXPECT_TRUE(eventually([&] { return !bench.transmitter->keyed; }));
   EXPECT_EQ(bench.watchdog.tripped(), KeyTrip::owner_hangs);
 }
@@ -113,6 +118,20 @@ TEST(KeyWatchdog, unkeys_while_the_call_that_unkeys_hangs) {
   owner.join();
 }
 
+TEST(KeyWatchdog, does_not_key_while_it_is_unkeying) {
+  Bench bench;
+  ASSERT_TRUE(bench.watchdog.key(seconds(100)).ok());
+  bench.transmitter->release_hangs = true;
+  bench.advance(seconds(3));
+  ASSERT_TRUE(eventually([&] { return bench.transmitter->release_calls == 1; }));
+  ASSERT_TRUE(bench.watchdog.unkey().ok());
+  EXPECT_FALSE(bench.watchdog.key(seconds(100)).ok());
+  EXPECT_FALSE(bench.transmitter->keyed);
+  bench.transmitter->let_go();
+  EXPECT_TRUE(eventually([&] { return bench.watchdog.key(seconds(100)).ok(); }));
+  EXPECT_TRUE(bench.transmitter->keyed);
+}
+
 TEST(KeyWatchdog, tries_again_where_unkeying_failed) {
   Bench bench;
   bench.transmitter->release_failures = 2;
@@ -130,9 +149,7 @@ TEST(KeyWatchdog, tries_again_where_unkeying_failed) {
 TEST(KeyWatchdog, without_a_limit_no_time_unkeys) {
   Bench bench;
   ASSERT_TRUE(bench.watchdog.key(std::nullopt).ok());
-  bench.advance(seconds(100'000));
-  EXPECT_EQ(bench.watchdog.releases(), 0U);
-  EXPECT_TRUE(bench.transmitter->keyed);
+  EXPECT_FALSE(bench.watchdog.next_deadline());
 }
 
 TEST(KeyWatchdog, unkeys_when_it_goes) {

@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
@@ -11,14 +12,19 @@
 #include "modem/ptt/cm108.h"
 #include "modem/ptt/rigctld.h"
 #include "modem/ptt/serial_line.h"
+#include "tests/support/patience.h"
 #include "tests/support/rigctld_stand_in.h"
 #include "tests/unit/modem_ptt/fifo.h"
-#include "tests/unit/modem_ptt/patience.h"
 
 namespace s5066::modem {
 namespace {
 
+using test::eventually;
+using test::kPatience;
 using test::RigctldStandIn;
+
+/// For answers that do not come; where one should, it is asked for again.
+constexpr Duration kQuick = std::chrono::milliseconds(50);
 
 // --- rigctld
 // -------------------------------------------------------------------------------------------
@@ -74,18 +80,63 @@ TEST(RigctldPtt, a_connection_that_was_lost_is_made_again_and_unkeys_first) {
   EXPECT_EQ(rig.heard(), "T 0\nT 1\n");
   EXPECT_TRUE(ptt.key(true).ok());
   EXPECT_EQ(rig.heard(), "T 0\nT 1\nT 0\nT 1\n");
-  EXPECT_EQ(rig.connected(), 2);
+  EXPECT_EQ(rig.connected(), 2U);
 }
 
 TEST(RigctldPtt, releases_on_a_connection_of_its_own_when_the_first_one_hangs) {
   RigctldStandIn rig("RPRT 0\n");
-  RigctldPtt ptt({.port = rig.port(), .timeout = kPatience});
-  ASSERT_TRUE(ptt.key(true).ok());
+  RigctldPtt ptt({.port = rig.port(), .timeout = kQuick});
+  ASSERT_TRUE(eventually([&] { return ptt.key(true).ok(); }));
+  const std::size_t connected = rig.connected();
   rig.hang();
-  EXPECT_TRUE(ptt.release().ok());
-  EXPECT_EQ(rig.heard(), "T 0\nT 1\nT 0\n");
-  EXPECT_EQ(rig.connected(), 2);
+  EXPECT_TRUE(eventually([&] { return ptt.release().ok(); }));
+  EXPECT_GT(rig.connected(), connected);
+  EXPECT_TRUE(rig.done().ends_with("T 1\nT 0\n"));
   rig.drop();
+}
+
+/// One that rigctld got and did not answer in time.
+void leave_keying_unanswered(RigctldStandIn& rig, RigctldPtt& ptt) {
+  ASSERT_TRUE(eventually([&] { return ptt.key(false).ok(); }));
+  rig.hang();
+  EXPECT_EQ(ptt.key(true).error().code, ErrorCode::timed_out);
+  ASSERT_TRUE(eventually([&] { return rig.heard().ends_with("T 1\n"); }));
+}
+
+TEST(RigctldPtt, is_not_unkeyed_before_rigctld_has_done_all_that_keyed) {
+  RigctldStandIn rig("RPRT 0\n");
+  RigctldPtt ptt({.port = rig.port(), .timeout = kQuick});
+  leave_keying_unanswered(rig, ptt);
+  for (int n = 0; n < 3; ++n) EXPECT_FALSE(ptt.key(false).ok());
+  EXPECT_FALSE(ptt.key(true).ok());
+  rig.resume();
+  EXPECT_TRUE(eventually([&] { return ptt.key(false).ok(); }));
+  EXPECT_TRUE(rig.done().ends_with("T 0\n")) << rig.done();
+  ASSERT_NE(rig.done().find("T 1"), std::string::npos);
+  EXPECT_EQ(rig.done().find("T 1"), rig.done().rfind("T 1"));
+}
+
+TEST(RigctldPtt, is_not_released_before_rigctld_has_done_all_that_keyed) {
+  RigctldStandIn rig("RPRT 0\n");
+  RigctldPtt ptt({.port = rig.port(), .timeout = kQuick});
+  leave_keying_unanswered(rig, ptt);
+  EXPECT_FALSE(ptt.release().ok());
+  EXPECT_TRUE(eventually([&] {  // it is tried on another connection all the same
+    return !ptt.release().ok() && rig.done().ends_with("T 0\nT 0\n");
+  }));
+  rig.resume();
+  EXPECT_TRUE(eventually([&] { return ptt.release().ok(); }));
+  EXPECT_NE(rig.done().find("T 1"), std::string::npos);
+  EXPECT_TRUE(rig.done().ends_with("T 0\n")) << rig.done();
+}
+
+TEST(RigctldPtt, a_connection_that_rigctld_closes_keys_no_more) {
+  RigctldStandIn rig("RPRT 0\n");
+  RigctldPtt ptt({.port = rig.port(), .timeout = kQuick});
+  leave_keying_unanswered(rig, ptt);
+  rig.drop();
+  EXPECT_TRUE(eventually([&] { return ptt.release().ok(); }));
+  EXPECT_TRUE(eventually([&] { return ptt.key(false).ok(); }));
 }
 
 // --- Serial lines. A pseudo-terminal has none, so what moves the lines is shown on a port of the
@@ -171,11 +222,31 @@ TEST(SerialLinePtt, a_port_that_is_missing_or_has_no_such_line_is_an_error) {
   EXPECT_FALSE(lineless.key(true).ok());
 }
 
+posix::Fd pseudo_terminal() {
+  posix::Fd master(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+  EXPECT_TRUE(master);
+  EXPECT_EQ(::grantpt(master.get()), 0);
+  EXPECT_EQ(::unlockpt(master.get()), 0);
+  return master;
+}
+
+TEST(SerialLinePtt, a_port_that_is_open_is_opened_by_nobody_else_but_root) {
+  const posix::Fd master = pseudo_terminal();
+  const std::string path = ::ptsname(master.get());
+  const auto port = open_serial_port(path);
+  ASSERT_TRUE(port.ok());
+  const posix::Fd again(::open(path.c_str(), O_RDWR | O_NOCTTY | O_CLOEXEC));
+  if (!again) {
+    EXPECT_EQ(errno, EBUSY);
+    return;
+  }
+  int exclusive = 0;
+  ASSERT_EQ(::ioctl(again.get(), TIOCGEXCL, &exclusive), 0);
+  EXPECT_EQ(exclusive, 1);
+}
+
 TEST(SerialLinePtt, a_port_of_the_kernel_drops_its_lines_when_it_is_closed) {
-  const posix::Fd master(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
-  ASSERT_TRUE(master);
-  ASSERT_EQ(::grantpt(master.get()), 0);
-  ASSERT_EQ(::unlockpt(master.get()), 0);
+  const posix::Fd master = pseudo_terminal();
   termios settings{};
   ASSERT_EQ(::tcgetattr(master.get(), &settings), 0);
   settings.c_cflag &= ~static_cast<tcflag_t>(HUPCL);

@@ -17,22 +17,12 @@
 #include "modem/audio/device.h"
 #include "modem/ptt/ptt.h"
 #include "modem/worker/worker.h"
-#include "s5066d/posix/socket.h"
+#include "tests/support/patience.h"
 
 namespace s5066::modem {
 
-inline constexpr Duration kPatience = std::chrono::seconds(60);
-
-/// Polls a condition that another thread brings about.
-template <typename Condition>
-bool eventually(Condition condition) {
-  const Duration end = posix::monotonic_now() + kPatience;
-  while (!condition()) {
-    if (posix::monotonic_now() > end) return false;
-    std::this_thread::yield();
-  }
-  return true;
-}
+using test::eventually;
+using test::kPatience;
 
 /// What a FakeDevice and its test share; outlives the worker that owns the device.
 class DeviceScript {

@@ -1,4 +1,4 @@
-// How the tests of keys wait for other threads and processes.
+// How tests wait for other threads and processes.
 #pragma once
 
 #include <chrono>
@@ -7,9 +7,10 @@
 #include "s5066d/base/time.h"
 #include "s5066d/posix/socket.h"
 
-namespace s5066::modem {
+namespace s5066::test {
 
-inline constexpr Duration kPatience = std::chrono::seconds(20);
+/// Longer than anything takes that does happen.
+inline constexpr Duration kPatience = std::chrono::seconds(60);
 
 /// Polls a condition that another thread or process brings about.
 template <typename Condition>
@@ -17,9 +18,9 @@ bool eventually(Condition condition) {
   const Duration end = posix::monotonic_now() + kPatience;
   while (!condition()) {
     if (posix::monotonic_now() > end) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::yield();
   }
   return true;
 }
 
-}  // namespace s5066::modem
+}  // namespace s5066::test
