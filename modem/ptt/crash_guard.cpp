@@ -2,15 +2,18 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <cstdint>
 #include <utility>
+
+#include "s5066d/posix/socket.h"
 
 namespace s5066::modem {
 namespace {
@@ -25,12 +28,19 @@ void sleep_for(Duration duration) {
   ::nanosleep(&time, nullptr);
 }
 
-/// Keeps one descriptor, as number 3, and lets nobody wait for the others to be closed.
-void keep_only(int descriptor) {
+constexpr int kOwner = 3;
+
+/// Keeps one descriptor, as kOwner, and lets nobody wait for the others to be closed.
+bool keep_only(int descriptor) {
+  // Out of the way of what it would be overwritten by: where the server was started without
+  // standard input, it is one of those.
+  const int kept = ::fcntl(descriptor, F_DUPFD, kOwner);
   const int null = ::open("/dev/null", O_RDWR);
-  for (int standard = 0; standard < 3; ++standard) ::dup2(null, standard);
-  ::dup2(descriptor, 3);
-  ::close_range(4, UINT_MAX, 0);
+  if (kept < 0 || null < 0) return false;
+  for (int standard = 0; standard < kOwner; ++standard) {
+    if (::dup2(null, standard) < 0) return false;
+  }
+  return ::dup2(kept, kOwner) == kOwner && ::close_range(kOwner + 1, UINT_MAX, 0) == 0;
 }
 
 }  // namespace
@@ -65,30 +75,37 @@ Result<void> CrashGuardedPtt::start() {
     return posix::errno_error("socketpair");
   }
   posix::Fd ours(ends[0]);
-  const posix::Fd theirs(ends[1]);
+  posix::Fd theirs(ends[1]);
   const pid_t child = ::fork();
   if (child < 0) return posix::errno_error("fork");
   if (child == 0) {
     const pid_t grandchild = ::fork();
-    if (grandchild == 0) guard(theirs.get());
+    if (grandchild == 0) guard(theirs.get(), ours.get());
     ::_exit(grandchild > 0 ? 0 : 1);
   }
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (status != 0) return Error{ErrorCode::io, "no process to unkey after a crash"};
+  theirs.reset();  // so that the end of that process is the end of what we wait for
+  std::array<std::uint8_t, 1> ready;
+  if (status != 0 || !posix::receive_some(ours.get(), ready, config_.start_max)) {
+    return Error{ErrorCode::io, "no process to unkey after a crash"};
+  }
   guard_ = std::move(ours);
   return {};
 }
 
-void CrashGuardedPtt::guard(int owner) const {
+void CrashGuardedPtt::guard(int owner, int owners_end) const {
+  ::close(owners_end);  // or its end would not be seen
   ::setsid();
+  ::prctl(PR_SET_NAME, "s5066-unkey");
   for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGPIPE}) ::signal(signal, SIG_IGN);
-  keep_only(owner);
+  if (!keep_only(owner)) ::_exit(1);
   std::uint8_t state = kUp;
+  if (::send(kOwner, &state, 1, MSG_NOSIGNAL) != 1) ::_exit(1);
   for (;;) {
     std::uint8_t word = 0;
-    const auto got = ::read(3, &word, 1);
+    const auto got = ::read(kOwner, &word, 1);
     if (got == 1) {
       state = word;
     } else if (got == 0 || errno != EINTR) {

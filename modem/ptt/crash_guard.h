@@ -1,6 +1,7 @@
 // Unkeys when the process dies with the key down, however it dies: a second process, which holds
 // nothing but the key and one end of a socket, sees the other end close. For keys that stay as they
-// are when their owner is gone (rigctld, CM108); a serial port drops its lines by itself.
+// are when their owner is gone (rigctld, CM108); a serial port drops its lines by itself. The
+// second process is called s5066-unkey.
 #pragma once
 
 #include <memory>
@@ -16,6 +17,7 @@ class CrashGuardedPtt final : public Ptt {
   struct Config {
     Duration retry = std::chrono::milliseconds(500);  // of a release that failed …
     unsigned attempts_max = 240;                      // … before the second process gives up
+    Duration start_max = std::chrono::seconds(5);     // until it is ready
   };
 
   /// `ptt` must be able to release() in a copy of this process that has one thread and none of the
@@ -30,7 +32,7 @@ class CrashGuardedPtt final : public Ptt {
  private:
   Result<void> start();
   Result<void> tell(bool on);
-  [[noreturn]] void guard(int owner) const;
+  [[noreturn]] void guard(int owner, int owners_end) const;
 
   Config config_;
   posix::Fd guard_;  // outlives the key: closed behind it
