@@ -50,6 +50,7 @@ void Radio::on_command(Command command) {
 void Radio::transmit(const TransmitBurst& command) {
   const std::string name = "burst " + std::to_string(command.id.value);
   if (device_lost_) return fault(FaultKind::command_refused, name + ": no device");
+  if (key_failed_) return fault(FaultKind::command_refused, name + ": not unkeyed yet");
   if (burst_) return fault(FaultKind::command_refused, name + ": another one is pending");
   if (!is_supported(command.mode)) return fault(FaultKind::command_refused, name + ": mode");
   const Duration keyed =
@@ -86,6 +87,7 @@ void Radio::cut_burst() {
 }
 
 void Radio::on_key_failed(const std::string& why) {
+  key_failed_ = true;
   fault(FaultKind::ptt_failed, why);
   if (burst_) cut_burst();
 }

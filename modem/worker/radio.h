@@ -48,8 +48,10 @@ class Radio {
   /// Whatever goes on has ended, and nothing can be sent until on_device_back().
   void on_device_lost(const std::string& why);
   void on_device_back();
-  /// The transmitter cannot be keyed, or must not be any longer: ends the burst.
+  /// The transmitter cannot be keyed, or must not be any longer, or does not unkey: ends the burst,
+  /// and nothing is sent until on_unkeyed().
   void on_key_failed(const std::string& why);
+  void on_unkeyed() { key_failed_ = false; }
 
   // --- Out ---
   /// The block that answers the one received; true when the transmitter is on in it.
@@ -93,6 +95,7 @@ class Radio {
   std::uint64_t clock_ = 0;  // samples received, lost ones too
   bool answered_ = false;    // the newest block received has its answer
   bool device_lost_ = false;
+  bool key_failed_ = false;
   std::optional<Burst> burst_;
   std::optional<BurstReceiver> receiver_;
   std::uint64_t receiver_base_ = 0;  // position of the receiver's sample 0

@@ -217,7 +217,7 @@ void Worker::take_commands() {
 }
 
 void Worker::move_key() {
-  if (!lockstep_) check_watchdog();
+  if (!lockstep_) report_trip();
   const bool wanted = radio_->key_wanted();
   if (wanted == keyed_) return;
   Result<void> moved;
@@ -227,7 +227,10 @@ void Worker::move_key() {
     moved = key_.key(lockstep_ ? std::nullopt : std::optional(limit));
   } else {
     moved = key_.unkey();
-    if (moved) keyed_ = key_failing_ = trip_told_ = false;
+    if (moved) {
+      keyed_ = key_failing_ = trip_told_ = false;
+      radio_->on_unkeyed();
+    }
   }
   if (moved) return;
   count(&Stats::ptt_failures);
@@ -236,9 +239,9 @@ void Worker::move_key() {
   key_failing_ = true;
 }
 
-/// What the sample clock ends in time when all is well, wall time has ended when a device does not
-/// go on. In lockstep there is no time but the samples.
-void Worker::check_watchdog() {
+/// The watchdog has unkeyed by itself; the node learns it from here, once we get here. In lockstep
+/// it does not watch: there is no time but the samples.
+void Worker::report_trip() {
   const auto tripped = key_.tripped();
   if (!tripped || trip_told_) return;
   trip_told_ = true;
@@ -265,7 +268,7 @@ void Worker::unkey_at_the_end() {
 /// False when it did not come back, or we are to stop.
 bool Worker::recover(const Error& error) {
   count(&Stats::device_losses);
-  // Closing a device that hangs may take for ever, and the watchdog with it: unkey first.
+  // Closing a device that hangs may take for ever: unkey and tell the node first.
   radio_->on_device_lost(to_string(error));
   move_key();
   publish();

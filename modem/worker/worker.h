@@ -102,7 +102,7 @@ class Worker {
   bool wait_for_release();
   void take_commands();
   void move_key();
-  void check_watchdog();
+  void report_trip();
   void unkey_at_the_end();
   bool recover(const Error& error);
   Result<void> reopen();

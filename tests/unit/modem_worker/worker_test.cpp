@@ -289,6 +289,32 @@ TEST(Worker, a_transmitter_that_does_not_unkey_is_told_until_it_does) {
   EXPECT_EQ(faults, 1U);
 }
 
+TEST(Worker, while_a_transmitter_does_not_unkey_it_is_told_so_and_no_burst_is_taken) {
+  Bench bench;
+  ASSERT_TRUE(bench.worker->start().ok());
+  ASSERT_TRUE(bench.send(1).ok());
+  bench.tick(3);
+  bench.key->failures = 1000;
+  ASSERT_TRUE(bench.worker->request(AbortTransmit{{1}}).ok());
+  bench.tick(1);
+  ASSERT_TRUE(bench.send(2).ok());
+  bench.tick(2);  // events come with the next block
+  std::vector<FaultKind> faults;
+  for (const Event& event : bench.events()) {
+    if (const auto* fault = std::get_if<Fault>(&event)) faults.push_back(fault->kind);
+  }
+  EXPECT_EQ(faults, (std::vector{FaultKind::ptt_failed, FaultKind::command_refused}));
+  const int calls = bench.key->calls;
+  bench.tick(5);
+  EXPECT_EQ(bench.key->calls, calls + 5);
+  bench.key->failures = 0;
+  bench.tick(1);
+  EXPECT_FALSE(bench.key->down);
+  ASSERT_TRUE(bench.send(3).ok());
+  bench.tick(2);
+  EXPECT_TRUE(bench.key->down);
+}
+
 /// A real-time device whose clock the test turns.
 struct RealTimeBench : Bench {
   explicit RealTimeBench(std::shared_ptr<std::atomic<std::int64_t>> shared_clock)
@@ -325,8 +351,10 @@ TEST(Worker, the_watchdog_unkeys_when_the_device_stops_in_mid_burst) {
 }
 
 TEST(Worker, is_unkeyed_while_it_hangs_in_its_device) {
+  std::atomic<bool> hangs{true};  // outlives the worker
   RealTimeBench bench;
-  std::atomic<bool> hangs{true};
+  const auto let_go = [](std::atomic<bool>* flag) { *flag = false; };
+  const std::unique_ptr<std::atomic<bool>, decltype(let_go)> whatever_happens(&hangs, let_go);
   bench.device->on_close = [&] {
     while (hangs) std::this_thread::yield();
   };
@@ -341,7 +369,6 @@ TEST(Worker, is_unkeyed_while_it_hangs_in_its_device) {
   bench.advance(seconds(3));
   EXPECT_TRUE(eventually([&] { return !bench.key->down; }));
   EXPECT_GE(bench.key->releases, 1);
-  hangs = false;
 }
 
 TEST(Worker, is_unkeyed_while_it_lives_and_its_device_moves_no_sound) {
