@@ -331,8 +331,7 @@ void running_daemon(const Plan& plan, const Subject& subject) {
   ::sleep(2);
   for (const std::size_t octets : kUpduOctets) {
     full_of(plan, subject, octets, [] {});
-    ::sleep(
-        2);  // the clients are gone, what they left, and what they count as connections a second
+    ::sleep(10);  // until the server has looked whether the clients that it does not read are there
   }
   number(plan, "memory_after", "resident_mib", resident_mib(subject.process));
 }
