@@ -37,7 +37,8 @@ inline Bytes framed(std::string_view primitive) {
 }
 
 /// The segments of the D_PDUs in a burst, each as "type:hex". Whoever sends less than a segment
-/// sees whole C_PDUs. The layout is that of C.3.2, read here by hand.
+/// sees whole C_PDUs, and of copies of one of type 8 the first. The layout is that of C.3.2, read
+/// here by hand.
 inline std::vector<std::string> segments_of(ByteSpan burst) {
   std::vector<std::string> found;
   std::size_t at = 0;
@@ -50,7 +51,10 @@ inline std::vector<std::string> segments_of(ByteSpan burst) {
     if (has_segment) octets = get_u16(burst, at + 6 + addresses) & 0x3FFu;
     if (at + header + octets > burst.size()) break;
     if (has_segment) {
-      found.push_back(std::to_string(type) + ":" + compact(burst.subspan(at + header, octets)));
+      std::string segment =
+          std::to_string(type) + ":" + compact(burst.subspan(at + header, octets));
+      const bool copy = type == 8 && !found.empty() && found.back() == segment;
+      if (!copy) found.push_back(std::move(segment));
     }
     at += header + (has_segment ? octets + 4 : 0);
   }
