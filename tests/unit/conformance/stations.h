@@ -37,8 +37,8 @@ inline Bytes framed(std::string_view primitive) {
 }
 
 /// The segments of the D_PDUs in a burst, each as "type:hex". Whoever sends less than a segment
-/// sees whole C_PDUs, and of copies of one of type 8 the first. The layout is that of C.3.2, read
-/// here by hand.
+/// sees whole C_PDUs, and of the copies of one of link control the first. The layout is that of
+/// C.3.2 and B.3.1, read here by hand.
 inline std::vector<std::string> segments_of(ByteSpan burst) {
   std::vector<std::string> found;
   std::size_t at = 0;
@@ -53,7 +53,8 @@ inline std::vector<std::string> segments_of(ByteSpan burst) {
     if (has_segment) {
       std::string segment =
           std::to_string(type) + ":" + compact(burst.subspan(at + header, octets));
-      const bool copy = type == 8 && !found.empty() && found.back() == segment;
+      const bool data = octets > 0 && burst[at + header] >> 4 == 0;
+      const bool copy = type == 8 && !data && !found.empty() && found.back() == segment;
       if (!copy) found.push_back(std::move(segment));
     }
     at += header + (has_segment ? octets + 4 : 0);
