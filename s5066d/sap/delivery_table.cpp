@@ -9,11 +9,9 @@
 namespace s5066::sap {
 namespace {
 
-bool fits(const UnidataItem& item, Address peer, SapId source, SapId destination, ByteSpan part) {
+const DataSpdu* if_client_confirms(const UnidataItem& item) {
   const auto* data = std::get_if<DataSpdu>(&item.spdu);
-  return data != nullptr && data->client_confirm_required && item.destination == peer &&
-         data->source_sap == source && data->destination_sap == destination &&
-         starts_with(data->updu, part);
+  return data != nullptr && data->client_confirm_required ? data : nullptr;
 }
 
 }  // namespace
@@ -22,6 +20,7 @@ void DeliveryTable::hand_down(CpduId id, UnidataItem item, std::size_t octets,
                               std::optional<Instant> report_by) {
   if (report_by) report_by_.insert({*report_by, id});
   octets_[item.lane()] += octets;
+  expect_client(item, id);
   const bool is_new =
       below_.emplace(id, Below{std::move(item), octets, false, false, report_by}).second;
   S5066_ASSERT(is_new);
@@ -36,7 +35,24 @@ std::optional<DeliveryTable::Below> DeliveryTable::take(CpduId id) {
   S5066_ASSERT(lane != octets_.end() && lane->second >= below.octets);
   lane->second -= below.octets;
   if (lane->second == 0) octets_.erase(lane);
+  expect_client_no_more(below.item);
   return below;
+}
+
+void DeliveryTable::expect_client(const UnidataItem& item, std::optional<CpduId> below) {
+  if (const DataSpdu* data = if_client_confirms(item)) {
+    unconfirmed_[{item.destination, data->source_sap, data->destination_sap}][item.id] = below;
+  }
+}
+
+void DeliveryTable::expect_client_no_more(const UnidataItem& item) {
+  const DataSpdu* data = if_client_confirms(item);
+  if (data == nullptr) return;
+  const auto between =
+      unconfirmed_.find({item.destination, data->source_sap, data->destination_sap});
+  S5066_ASSERT(between != unconfirmed_.end());
+  between->second.erase(item.id);
+  if (between->second.empty()) unconfirmed_.erase(between);
 }
 
 void DeliveryTable::await_client(UnidataItem item, Instant until) {
@@ -44,6 +60,7 @@ void DeliveryTable::await_client(UnidataItem item, Instant until) {
   const UpduId id = item.id;
   awaiting_by_client_[item.client].insert(id);
   overdue_at_.insert({until, id});
+  expect_client(item, std::nullopt);
   const bool is_new = awaiting_.emplace(id, Awaiting{std::move(item), until}).second;
   S5066_ASSERT(is_new);
 }
@@ -58,23 +75,23 @@ UnidataItem DeliveryTable::remove_awaiting(UpduId id) {
   const auto client = awaiting_by_client_.find(item.client);
   client->second.erase(id);
   if (client->second.empty()) awaiting_by_client_.erase(client);
+  expect_client_no_more(item);
   return item;
 }
 
 DeliveryTable::Match DeliveryTable::match(Address peer, SapId source, SapId destination,
                                           ByteSpan part) {
-  Below* oldest_below = nullptr;
-  for (auto& [id, below] : below_) {
-    if (below.settled || below.client_confirmed) continue;
-    if (!fits(below.item, peer, source, destination, part)) continue;
-    if (oldest_below == nullptr || below.item.id < oldest_below->item.id) oldest_below = &below;
-  }
-  for (auto& [id, awaiting] : awaiting_) {
-    if (!fits(awaiting.item, peer, source, destination, part)) continue;
-    if (oldest_below != nullptr && oldest_below->item.id < id) break;
+  const auto between = unconfirmed_.find({peer, source, destination});
+  if (between == unconfirmed_.end()) return {};
+  for (const auto& [id, below_as] : between->second) {
+    Below* below = below_as ? &below_.at(*below_as) : nullptr;
+    if (below != nullptr && (below->settled || below->client_confirmed)) continue;
+    const UnidataItem& item = below != nullptr ? below->item : awaiting_.at(id).item;
+    if (!starts_with(std::get<DataSpdu>(item.spdu).updu, part)) continue;
+    if (below != nullptr) return {below, std::nullopt};
     return {nullptr, remove_awaiting(id)};
   }
-  return {oldest_below, std::nullopt};
+  return {};
 }
 
 std::vector<UnidataItem> DeliveryTable::take_overdue(Instant now) {

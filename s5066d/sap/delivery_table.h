@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -70,7 +71,12 @@ class DeliveryTable {
     UnidataItem item;
     Instant until{};
   };
+  /// A peer, and the SAPs here and there between which a U_PDU goes.
+  using Between = std::tuple<Address, SapId, SapId>;
+
   UnidataItem remove_awaiting(UpduId id);
+  void expect_client(const UnidataItem& item, std::optional<CpduId> below);
+  void expect_client_no_more(const UnidataItem& item);
 
   std::map<CpduId, Below> below_;
   std::map<Lane, std::size_t> octets_;
@@ -79,6 +85,8 @@ class DeliveryTable {
   std::map<std::optional<ClientId>, std::set<UpduId>> awaiting_by_client_;
   std::set<std::pair<Instant, UpduId>> overdue_at_;
   std::map<Address, std::size_t> awaiting_by_peer_;
+  /// Everything here that its client confirms, in order of age; with the C_PDU of what is below.
+  std::map<Between, std::map<UpduId, std::optional<CpduId>>> unconfirmed_;
 };
 
 }  // namespace s5066::sap
