@@ -8,9 +8,6 @@
 namespace s5066::dts {
 namespace {
 
-/// What is shorter wins next to nothing of the air, and costs a frame number.
-constexpr std::size_t kSegmentOctetsUseful = 50;
-
 /// Where four of five frames are lost, one of so many still gets through in most polls.
 constexpr std::size_t kPollFramesMax = 8;
 

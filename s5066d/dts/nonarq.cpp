@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "s5066d/dts/segment_size.h"
+
 namespace s5066::dts {
 namespace {
 constexpr std::uint16_t kIdMask = 0x0FFF;
-/// A shorter segment is not worth its header.
-constexpr std::size_t kSegmentOctetsUseful = 50;
 }  // namespace
 
 NonarqSender::NonarqSender(const Config& config, Rng& rng)

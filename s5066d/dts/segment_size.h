@@ -7,6 +7,10 @@
 
 namespace s5066::dts {
 
+/// What is shorter wins next to nothing of the air, and costs a header and, with ARQ, a frame
+/// number.
+inline constexpr std::size_t kSegmentOctetsUseful = 50;
+
 /// The length that yields most at `errors_per_bit`, independent of each other, with `header` octets
 /// lost to each frame. At least 1.
 std::size_t best_segment_octets(double errors_per_bit, std::size_t header);
