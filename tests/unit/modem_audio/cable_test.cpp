@@ -17,14 +17,14 @@
 #include "modem/audio/cable_protocol.h"
 #include "s5066d/base/rng.h"
 #include "s5066d/posix/socket.h"
+#include "tests/support/patience.h"
 
 namespace s5066::modem {
 namespace {
 
 using cable::Pace;
-using std::chrono::seconds;
-
-constexpr Duration kPatience = seconds(20);
+using test::eventually;
+using test::kPatience;
 
 /// A socket path of its own for each test.
 class SocketPath {
@@ -104,17 +104,6 @@ std::vector<float> exchange(Device& device, std::size_t blocks, bool keyed) {
     EXPECT_TRUE(device.transmit(keyed, ramp(n, block.size())).ok());
   }
   return heard;
-}
-
-/// Polls a condition that another thread brings about.
-template <typename Condition>
-bool eventually(Condition condition) {
-  const Duration end = posix::monotonic_now() + kPatience;
-  while (!condition()) {
-    if (posix::monotonic_now() > end) return false;
-    std::this_thread::yield();
-  }
-  return true;
 }
 
 // --- Protocol
