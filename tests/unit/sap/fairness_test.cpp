@@ -15,18 +15,23 @@ using std::chrono::nanoseconds;
 class Fairness : public InterfaceFixture {
  protected:
   std::uint8_t source_of(std::size_t spdu) const { return spdus.at(spdu).spdu.at(1) >> 4; }
+
+  /// SAP 3 has that many urgent U_PDUs and SAP 5 that many others; one at a time goes down.
+  void offer(unsigned fair_turn, int urgent_ones, int others) {
+    config.queue.fair_turn = fair_turn;
+    config.link_outstanding_octets_max = 1;
+    restart();
+    const ClientId greedy = bind(3, Confirmation::none);
+    const ClientId modest = bind(5, Confirmation::none);
+    auto urgent = request(kPeer, Bytes(100));
+    urgent.priority = 15;
+    for (int i = 0; i < urgent_ones; ++i) give(greedy, urgent);
+    for (int i = 0; i < others; ++i) give(modest, request(kPeer, Bytes(100)));
+  }
 };
 
 TEST_F(Fairness, one_updu_in_so_many_is_of_the_client_served_longest_ago) {
-  config.queue.fair_turn = 4;
-  config.link_outstanding_octets_max = 1;  // one at a time
-  restart();
-  const ClientId greedy = bind(3, Confirmation::none);
-  const ClientId modest = bind(5, Confirmation::none);
-  auto urgent = request(kPeer, Bytes(100));
-  urgent.priority = 15;
-  for (int i = 0; i < 20; ++i) give(greedy, urgent);
-  for (int i = 0; i < 3; ++i) give(modest, request(kPeer, Bytes(100)));
+  offer(4, 20, 3);
   make(kPeer);
   for (std::size_t i = 0; i < 12; ++i) confirm(i);
   std::vector<std::size_t> turns_of_modest;
@@ -37,16 +42,8 @@ TEST_F(Fairness, one_updu_in_so_many_is_of_the_client_served_longest_ago) {
 }
 
 TEST_F(Fairness, who_sends_now_and_then_does_not_take_the_fair_turns_of_who_waits) {
-  config.queue.fair_turn = 2;
-  config.link_outstanding_octets_max = 1;
-  restart();
-  const ClientId greedy = bind(3, Confirmation::none);
-  const ClientId patient = bind(5, Confirmation::none);
+  offer(2, 40, 10);
   const ClientId fitful = bind(6, Confirmation::none);
-  auto urgent = request(kPeer, Bytes(100));
-  urgent.priority = 15;
-  for (int i = 0; i < 40; ++i) give(greedy, urgent);
-  for (int i = 0; i < 10; ++i) give(patient, request(kPeer, Bytes(100)));
   make(kPeer);
   std::map<std::uint8_t, int> turns;
   for (std::size_t i = 0; i < 24; ++i) {
@@ -58,15 +55,7 @@ TEST_F(Fairness, who_sends_now_and_then_does_not_take_the_fair_turns_of_who_wait
 }
 
 TEST_F(Fairness, a_fair_turn_for_which_there_is_no_room_below_is_not_lost) {
-  config.queue.fair_turn = 4;
-  config.link_outstanding_octets_max = 1;
-  restart();
-  const ClientId greedy = bind(3, Confirmation::none);
-  const ClientId modest = bind(5, Confirmation::none);
-  auto urgent = request(kPeer, Bytes(100));
-  urgent.priority = 15;
-  for (int i = 0; i < 20; ++i) give(greedy, urgent);
-  for (int i = 0; i < 3; ++i) give(modest, request(kPeer, Bytes(100)));
+  offer(4, 20, 3);
   make(kPeer);
   for (std::size_t i = 0; i < 3; ++i) confirm(i);
   for (std::size_t i = 3; i < 6; ++i) {
@@ -84,15 +73,7 @@ TEST_F(Fairness, a_fair_turn_for_which_there_is_no_room_below_is_not_lost) {
 }
 
 TEST_F(Fairness, without_fair_turns_priority_alone_decides) {
-  config.queue.fair_turn = 0;
-  config.link_outstanding_octets_max = 1;
-  restart();
-  const ClientId greedy = bind(3, Confirmation::none);
-  const ClientId modest = bind(5, Confirmation::none);
-  auto urgent = request(kPeer, Bytes(100));
-  urgent.priority = 15;
-  for (int i = 0; i < 12; ++i) give(greedy, urgent);
-  give(modest, request(kPeer, Bytes(100)));
+  offer(0, 12, 1);
   make(kPeer);
   for (std::size_t i = 0; i < 12; ++i) confirm(i);
   for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(source_of(i), 3) << i;
