@@ -16,6 +16,7 @@ using Wide = std::complex<double>;
 /// In units of one symbol's energy: keeps the system regular and costs nothing measurable.
 constexpr double kRegularization = 0.01;
 constexpr float kPathShare = 0.1F;
+constexpr float kFirstPathShare = 0.25F;
 constexpr std::size_t kParts = 4;  // of the stretch, whose phases give the carrier's offset
 
 Wide product(Wide a, Wide b) {
@@ -128,6 +129,23 @@ std::size_t profile_spread(std::span<const float> profile) {
     last = k;
   }
   return last > first ? last - first : 0;
+}
+
+std::size_t first_path(std::span<const float> profile) {
+  const float least = kFirstPathShare * *std::max_element(profile.begin(), profile.end());
+  std::size_t k = 0;
+  while (k + 1 < profile.size() && (profile[k] < least || profile[k] < profile[k + 1])) ++k;
+  return k;
+}
+
+double peak_place(std::span<const float> profile, std::size_t k) {
+  const auto place = static_cast<double>(k);
+  if (k == 0 || k + 1 == profile.size()) return place;
+  const double a = std::sqrt(profile[k - 1]);
+  const double b = std::sqrt(profile[k]);
+  const double c = std::sqrt(profile[k + 1]);
+  const double bend = a - 2 * b + c;
+  return bend < 0 ? place + std::clamp(0.5 * (a - c) / bend, -0.5, 0.5) : place;
 }
 
 void solve_hermitian(std::vector<Wide>& a, std::vector<Wide>& b, std::size_t size) {

@@ -27,6 +27,14 @@ WideResponse estimate_response(std::span<const Complex> symbols, std::span<const
 /// highest value.
 std::size_t profile_spread(std::span<const float> profile);
 
+/// The step of the first path: the first peak of a quarter of the highest value. The profile is not
+/// empty.
+std::size_t first_path(std::span<const float> profile);
+
+/// Where the peak at step `k` lies when its neighbours are heard too: a parabola through the three
+/// amplitudes.
+double peak_place(std::span<const float> profile, std::size_t k);
+
 /// Solves A x = b for a Hermitian positive A (lower triangle, row by row); both are overwritten.
 void solve_hermitian(std::vector<std::complex<double>>& a, std::vector<std::complex<double>>& b,
                      std::size_t size);

@@ -19,7 +19,6 @@ using dsp::mul;
 // Learning the channel from the preamble.
 constexpr float kTapSignificant = 0.01F;  // of the strongest
 constexpr float kTapNoiseFactor = 8;
-constexpr float kFirstPathShare = 0.25F;
 constexpr int kPulseMargin = 4;  // symbols around the significant taps
 /// Of the whole energy, spread over all taps: a path may come out of a fade at any time, and what
 /// is not expected would be taken for noise.
@@ -105,22 +104,8 @@ std::vector<float> BurstDemodulator::choose_window(std::span<const float> profil
     }
     prior.push_back(power);
   }
-  // The first path: the first peak that stands out, between its neighbours by a parabola.
-  std::size_t k = 0;
-  while (k + 1 < profile.size() &&
-         (profile[k] < kFirstPathShare * peak || profile[k] < profile[k + 1])) {
-    ++k;
-  }
-  double fraction = 0;
-  if (k > 0 && k + 1 < profile.size()) {
-    const double a = std::sqrt(profile[k - 1]);
-    const double b = std::sqrt(profile[k]);
-    const double c = std::sqrt(profile[k + 1]);
-    const double bend = a - 2 * b + c;
-    if (bend < 0) fraction = std::clamp(0.5 * (a - c) / bend, -0.5, 0.5);
-  }
   first_path_start_ = static_cast<double>(reading_.data_start) - 2.0 * layout_.window_before +
-                      static_cast<double>(k) + fraction;
+                      dsp::peak_place(profile, dsp::first_path(profile));
   return prior;
 }
 

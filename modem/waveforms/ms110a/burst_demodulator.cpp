@@ -24,7 +24,6 @@ constexpr unsigned kTrainingSymbolsMax = 2 * kSegmentSymbols;
 constexpr unsigned kTrainingStep = 48;    // symbols between two predictions
 constexpr float kTapSignificant = 0.02F;  // of the strongest
 constexpr float kTapNoiseFactor = 8;
-constexpr float kFirstPathShare = 0.25F;
 constexpr int kPulseMargin = 4;  // symbols around the significant taps
 constexpr int kTapsMin = 14;
 constexpr int kTapsMax = 28;
@@ -225,22 +224,8 @@ void BurstDemodulator::choose_window(const std::vector<float>& profile, float no
   noise_min_ = kNoiseMinShare * total + kTiny;
   noise_ = std::max(noise_, noise_min_);
 
-  // The first path: the first peak that stands out, between its neighbours by a parabola.
-  std::size_t k = 0;
-  while (k + 1 < profile.size() &&
-         (profile[k] < kFirstPathShare * peak || profile[k] < profile[k + 1])) {
-    ++k;
-  }
-  double fraction = 0;
-  if (k > 0 && k + 1 < profile.size()) {
-    const double a = std::sqrt(profile[k - 1]);
-    const double b = std::sqrt(profile[k]);
-    const double c = std::sqrt(profile[k + 1]);
-    const double bend = a - 2 * b + c;
-    if (bend < 0) fraction = std::clamp(0.5 * (a - c) / bend, -0.5, 0.5);
-  }
   first_path_start_ = static_cast<double>(reading_.data_start) - 2.0 * kWindowBefore +
-                      static_cast<double>(k) + fraction;
+                      dsp::peak_place(profile, dsp::first_path(profile));
 }
 
 // Runs the tracker over known symbols up to the data.

@@ -21,7 +21,6 @@ constexpr double kSymbolSeconds = static_cast<double>(kTribitsPerChannelSymbol) 
 /// part of the strongest.
 constexpr float kPathNoiseFactor = 4;
 constexpr float kPathShareMin = 0.02F;
-constexpr float kFirstPathShare = 0.25F;
 /// Neighbouring half-symbol steps hear the same path, and would count it twice.
 constexpr float kScoreScale = 0.5F;
 /// How far the best reading must lead: in log-likelihood, and as part of what a channel symbol that
@@ -273,10 +272,7 @@ std::optional<PreambleDecoder::Progress> PreambleDecoder::decide() {
 // Now that the whole segment is known: the first path, the ratio of signal to noise, and where the
 // channel is slow enough, the offset to a fraction of a hertz.
 void PreambleDecoder::measure(const SampleHistory& history, float power) {
-  const float peak = *std::max_element(path_.begin(), path_.end());
-  std::size_t k = 0;
-  while (k + 1 < kDelays && (path_[k] < kFirstPathShare * peak || path_[k] < path_[k + 1])) ++k;
-  position_ += static_cast<std::int64_t>(k) - kReach;
+  position_ += static_cast<std::int64_t>(dsp::first_path(path_)) - kReach;
   reading_.data_start = position_ + (count_ + 1) * kSegmentSamples;
   reading_.strength = strength_;
   const auto in_3_khz = [&](float noise) {

@@ -23,7 +23,6 @@ constexpr double kFrameSeconds = static_cast<double>(kTribitsPerChannelSymbol) /
 constexpr std::size_t kTapsMax = 40;
 constexpr float kTapSignificant = 0.03F;  // of the strongest
 constexpr float kTapNoiseFactor = 4;      // standard deviations of a tap's measured power
-constexpr float kFirstPathShare = 0.25F;
 constexpr float kTiny = 1e-20F;
 constexpr float kNoiseMinShare = 1e-5F;  // of the signal
 
@@ -242,11 +241,8 @@ void WalshDemodulator::choose_taps(const std::vector<float>& profile, unsigned c
     std::sort(taps_.begin(), taps_.end(),
               [](const Tap& a, const Tap& b) { return a.delay < b.delay; });
   }
-  std::size_t k = 0;
-  while (k + 1 < kDelays && (profile[k] < kFirstPathShare * peak || profile[k] < profile[k + 1])) {
-    ++k;
-  }
-  first_path_start_ = static_cast<double>(reading_.data_start) + static_cast<double>(k) - kReach;
+  first_path_start_ = static_cast<double>(reading_.data_start) +
+                      static_cast<double>(dsp::first_path(profile)) - kReach;
   for (Tap& tap : taps_) tap.variance = tap.power;
 }
 
