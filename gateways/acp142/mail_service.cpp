@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "gateways/common/spool_lock.h"
+#include "s5066d/posix/socket.h"
 
 namespace s5066::acp142 {
 
@@ -22,8 +23,7 @@ constexpr std::uint32_t kRowsListed = 1000;
 constexpr auto kClockEvery = seconds(60);
 
 UtcSeconds utc_now() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return {std::chrono::duration_cast<seconds>(now).count()};
+  return posix::to_utc_seconds(posix::utc_now());
 }
 
 SqliteMailStore::Config store_config(const MailConfig& config) {

@@ -174,12 +174,10 @@ int send_file(const RelayConfig& config, const SendOptions& options, LogSink& lo
   if (!content) return complain(log, options.file, content.error());
   auto store = open_spool(config);
   if (!store) return complain(log, options.file, store.error());
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const auto id =
-      store->enqueue({.destination = options.destination,
-                      .name = std::filesystem::path(options.file).filename().string(),
-                      .content = std::move(content).value(),
-                      .now = {std::chrono::duration_cast<std::chrono::seconds>(now).count()}});
+  const auto id = store->enqueue({.destination = options.destination,
+                                  .name = std::filesystem::path(options.file).filename().string(),
+                                  .content = std::move(content).value(),
+                                  .now = posix::to_utc_seconds(posix::utc_now())});
   if (!id) return complain(log, options.file, id.error());
   std::cout << "accepted item=" << id->value << std::endl;
 

@@ -8,6 +8,7 @@
 
 #include "gateways/common/spool_lock.h"
 #include "gateways/file_relay/relay_setup.h"
+#include "s5066d/posix/socket.h"
 
 namespace s5066::file_relay {
 
@@ -20,8 +21,7 @@ constexpr std::size_t kStoreRequestsMax = 64;
 constexpr auto kClockEvery = std::chrono::seconds(60);
 
 UtcSeconds utc_now() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return {std::chrono::duration_cast<std::chrono::seconds>(now).count()};
+  return posix::to_utc_seconds(posix::utc_now());
 }
 
 LogLevel level_of(RelayEvent::Kind kind) {

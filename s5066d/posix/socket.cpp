@@ -103,6 +103,14 @@ Duration monotonic_now() {
   return std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch());
 }
 
+Duration utc_now() {
+  return std::chrono::duration_cast<Duration>(std::chrono::system_clock::now().time_since_epoch());
+}
+
+UtcSeconds to_utc_seconds(Duration since_1970) {
+  return {std::chrono::duration_cast<std::chrono::seconds>(since_1970).count()};
+}
+
 Result<Fd> connect_unix(const std::string& path, Duration timeout) {
   const auto address = unix_address(path);
   if (!address) return address.error();

@@ -15,6 +15,9 @@ namespace s5066::posix {
 
 /// std::chrono::steady_clock, as a time since its own beginning.
 Duration monotonic_now();
+/// Since 1970-01-01 00:00 UTC; may be set at any time.
+Duration utc_now();
+UtcSeconds to_utc_seconds(Duration since_1970);
 
 /// All of these are non-blocking sockets, closed on exec.
 Result<Fd> connect_unix(const std::string& path, Duration timeout);
