@@ -303,11 +303,10 @@ def message(rng, number, octets):
 def killer(world, over, count):
     """Kills one process after the other until `over` is set or as often as asked."""
     rng = random.Random(world.options.seed + 1)
-    # Not s5066d: at full speed the clock of the others has run ahead by minutes of audio, and what
-    # one that begins anew sends has expired when it arrives.
-    victims = [(world.all[0], "gateway")]
-    for station in world.all[1:]:
-        victims += [(station, "gateway"), (station, "postfix")]
+    # The Postfix that the messages come from is not ours to kill.
+    receivers = world.all[1:]
+    stations_of = {"gateway": world.all, "node": world.all, "postfix": receivers}
+    victims = [(station, what) for what in world.options.victims for station in stations_of[what]]
     killed = collections.Counter()
     while sum(killed.values()) < count and not over.wait(
             rng.uniform(0.2, 2) * world.options.kill_every):
@@ -331,6 +330,8 @@ def main():
     parser.add_argument("--channel", default="clean")
     parser.add_argument("--snr-db", type=float, default=20)
     parser.add_argument("--kills", type=int, default=0)
+    parser.add_argument("--victims", type=lambda text: text.split(","),
+                        default=["gateway", "node", "postfix"], help="of these, by commas")
     parser.add_argument("--kill-every", type=float, default=3, help="seconds, on the average")
     parser.add_argument("--patience", type=int, default=600, help="seconds")
     parser.add_argument("--seed", type=int, default=1)
