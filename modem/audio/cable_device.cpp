@@ -61,6 +61,7 @@ Result<void> CableDevice::shake_hands() {
            .rate_hz = welcome->rate_hz,
            .block_samples = welcome->block_samples,
            .lockstep = welcome->pace == cable::Pace::max,
+           .utc = welcome->utc,
            .transmit_delay = std::size_t{welcome->delay_blocks} * welcome->block_samples};
   in_.resize(cable::kBlockHeaderBytes + info_.block_samples * sizeof(float));
   return {};

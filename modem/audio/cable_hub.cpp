@@ -67,6 +67,7 @@ Result<void> CableHub::open() {
   auto listener = posix::listen_unix(config_.socket_path, kBacklog);
   if (!listener) return listener.error();
   listener_ = std::move(*listener);
+  utc_began_ = posix::utc_now();
   return {};
 }
 
@@ -215,7 +216,8 @@ void CableHub::admit(Stranger& stranger, const cable::Hello& hello) {
                                    .stations = static_cast<std::uint16_t>(seats_.size()),
                                    .rate_hz = config_.mixer.rate_hz,
                                    .block_samples = config_.block_samples,
-                                   .delay_blocks = static_cast<std::uint16_t>(delay_blocks_)});
+                                   .delay_blocks = static_cast<std::uint16_t>(delay_blocks_),
+                                   .utc = utc_began_ + lasted(index_)});
   if (answer != Answer::accepted) {
     count(&Stats::refused);
     // The last that it hears of us: whether it does is its own affair.
@@ -326,9 +328,14 @@ void CableHub::advance_lockstep() {
   }
 }
 
-Duration CableHub::next_tick() const {
+/// How long so many blocks are.
+Duration CableHub::lasted(std::uint64_t blocks) const {
   const double block_s = static_cast<double>(config_.block_samples) / config_.mixer.rate_hz;
-  return ticks_began_ + from_seconds(static_cast<double>(ticks_ + 1) * block_s);
+  return from_seconds(static_cast<double>(blocks) * block_s);
+}
+
+Duration CableHub::next_tick() const {
+  return ticks_began_ + lasted(ticks_ + 1);
 }
 
 void CableHub::advance_real_time(Duration now) {

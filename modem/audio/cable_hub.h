@@ -102,6 +102,7 @@ class CableHub {
   Duration next_tick() const;
   std::optional<Duration> next_deadline() const;
   void make_next_block();
+  Duration lasted(std::uint64_t blocks) const;
   void count(std::uint64_t Stats::*counter);
 
   Config config_;
@@ -116,6 +117,7 @@ class CableHub {
   std::vector<Stranger> strangers_;
   std::uint64_t index_ = 0;  // of the newest block made
   std::uint64_t delay_blocks_ = 0;
+  Duration utc_began_{};    // time of day when it was opened
   Duration ticks_began_{};  // pace `real`: block n is due n block times after this
   std::uint64_t ticks_ = 0;
 

@@ -24,6 +24,10 @@ void put_u64(Bytes& out, std::uint64_t value) {
   put_u32(out, static_cast<std::uint32_t>(value));
 }
 
+std::uint64_t get_u64(ByteSpan bytes, std::size_t at) {
+  return std::uint64_t{get_u32(bytes, at)} << 32 | get_u32(bytes, at + 4);
+}
+
 }  // namespace
 
 Bytes encode(const Hello& hello) {
@@ -44,6 +48,7 @@ Bytes encode(const Welcome& welcome) {
   put_u32(out, welcome.rate_hz);
   put_u16(out, welcome.block_samples);
   put_u16(out, welcome.delay_blocks);
+  put_u64(out, static_cast<std::uint64_t>(welcome.utc.count()));
   S5066_ASSERT(out.size() == kWelcomeBytes);
   return out;
 }
@@ -80,7 +85,8 @@ Result<Welcome> decode_welcome(ByteSpan bytes) {
                         .stations = get_u16(bytes, 14),
                         .rate_hz = get_u32(bytes, 16),
                         .block_samples = get_u16(bytes, 20),
-                        .delay_blocks = get_u16(bytes, 22)};
+                        .delay_blocks = get_u16(bytes, 22),
+                        .utc = Duration{static_cast<std::int64_t>(get_u64(bytes, 24))}};
   if (welcome.answer != Answer::accepted) return welcome;
   if (welcome.rate_hz == 0 || welcome.rate_hz > kRateHzMax) {
     return Error{ErrorCode::bad_field, "sample rate"};
@@ -89,6 +95,9 @@ Result<Welcome> decode_welcome(ByteSpan bytes) {
     return Error{ErrorCode::bad_field, "block size"};
   }
   if (welcome.delay_blocks > kDelayBlocksMax) return Error{ErrorCode::bad_field, "delay"};
+  if (welcome.utc < Duration::zero() || welcome.utc > kUtcMax) {
+    return Error{ErrorCode::bad_field, "time of day"};
+  }
   return welcome;
 }
 
@@ -99,7 +108,7 @@ Result<BlockHeader> decode_block_header(ByteSpan bytes, std::size_t block_sample
   const BlockHeader header{.keyed = bytes[0] != 0,
                            .count = get_u16(bytes, 2),
                            .late = get_u32(bytes, 4),
-                           .index = std::uint64_t{get_u32(bytes, 8)} << 32 | get_u32(bytes, 12)};
+                           .index = get_u64(bytes, 8)};
   if (header.count != block_samples) return Error{ErrorCode::bad_field, "sample count"};
   return header;
 }

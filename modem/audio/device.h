@@ -25,6 +25,8 @@ class Device {
     std::size_t block_samples = 192;
     /// Time is the count of samples: the other end waits for our block as long as it takes.
     bool lockstep = false;
+    /// In lockstep, the time of day by the device's clock when it was opened, since 1970.
+    Duration utc{};
     /// The first sample of the next block to transmit leaves this many samples after the newest
     /// received one arrived; 0 on a cable, the sum of all buffers on a sound card.
     std::size_t transmit_delay = 0;

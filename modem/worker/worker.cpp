@@ -80,6 +80,7 @@ Result<void> Worker::start() {
   heard_from_device_at_ = config_.monotonic();
   clock_offset_ = -heard_from_device_at_;
   clock_offset_set_at_ = heard_from_device_at_;
+  set_utc();
   thread_ = std::thread([this] { run(); });
   return {};
 }
@@ -125,6 +126,11 @@ Instant Worker::now() const {
   const Instant reading{config_.monotonic() + clock_offset_};
   newest_reading_ = std::max({newest_reading_, clock_, reading});
   return newest_reading_;
+}
+
+Duration Worker::utc_began() const {
+  const std::lock_guard lock(mutex_);
+  return utc_began_;
 }
 
 void Worker::release(Instant until) {
@@ -305,8 +311,14 @@ Result<void> Worker::reopen() {
     return Error{ErrorCode::refused, "device came back with other properties"};
   }
   catch_up();
+  set_utc();
   radio_->on_device_back();
   return {};
+}
+
+void Worker::set_utc() {
+  const std::lock_guard lock(mutex_);
+  utc_began_ = device_->info().utc - radio_->now().time_since_epoch();
 }
 
 /// Real time went on without samples.

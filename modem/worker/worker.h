@@ -85,6 +85,9 @@ class Worker {
   bool lockstep() const { return lockstep_; }
   /// Lockstep: exactly the sample count, still until release(). Real time: smooth between blocks.
   Instant now() const;
+  /// Lockstep only: the time of day that Instant{} is by the device's clock, since 1970. Another
+  /// one when the device was lost and came back: FaultKind::device_back.
+  Duration utc_began() const;
   /// Lockstep only: everything up to `until` is handled, so the worker may go on once its clock is
   /// not later than that.
   void release(Instant until);
@@ -107,6 +110,7 @@ class Worker {
   bool recover(const Error& error);
   Result<void> reopen();
   void catch_up();
+  void set_utc();
   void publish();
   bool queue_event(Event event);
   void set_clock();
@@ -140,6 +144,7 @@ class Worker {
   std::uint64_t events_lost_unreported_ = 0;
   Instant released_until_{};
   Instant clock_{};
+  Duration utc_began_{};
   Duration clock_offset_{};  // real time: now() is monotonic time plus this
   Duration clock_offset_set_at_{};
   mutable Instant newest_reading_{};

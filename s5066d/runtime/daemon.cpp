@@ -9,6 +9,7 @@
 #include "modem/audio/cable_device.h"
 #include "modem/ptt/crash_guard.h"
 #include "modem/ptt/ptt.h"
+#include "s5066d/posix/socket.h"
 
 namespace s5066::runtime {
 
@@ -18,10 +19,6 @@ using boost::system::error_code;
 
 /// The node extrapolates in between; the wall clock may be set meanwhile.
 constexpr auto kUtcInterval = std::chrono::minutes(1);
-
-Duration utc_now() {
-  return std::chrono::system_clock::now().time_since_epoch();
-}
 
 std::unique_ptr<modem::Device> make(const modem::CableDevice::Config& cable) {
   return std::make_unique<modem::CableDevice>(cable);
@@ -114,7 +111,7 @@ Result<void> Daemon::start() {
     return Error{started.error().code, "modem: " + started.error().detail};
   }
   if (setup_.capture_file) {
-    const Duration epoch = utc_now() - modem_->now().time_since_epoch();
+    const Duration epoch = modem_->utc_began();
     if (auto opened = trace_.open_capture(*setup_.capture_file, epoch); !opened) return opened;
   }
   tell_utc();
@@ -137,10 +134,14 @@ void Daemon::await_signal() {
   });
 }
 
-// In lockstep the clock of the cable runs at its own pace, so the wall's is asked only once.
+// In lockstep the clock of the cable runs at its own pace: only by its time of day do stations
+// agree that were not started at the same moment. Nobody sets it, so it is told once for each
+// cable.
 void Daemon::tell_utc() {
-  const auto utc = std::chrono::duration_cast<std::chrono::seconds>(utc_now());
-  driver_.drive([&](Node& node, Instant now) { node.on_utc(now, UtcSeconds{utc.count()}); });
+  const Duration began = modem_->utc_began();
+  driver_.drive([&](Node& node, Instant now) {
+    node.on_utc(now, posix::to_utc_seconds(began + now.time_since_epoch()));
+  });
   if (modem_->lockstep()) return;
   utc_timer_.expires_after(kUtcInterval);
   utc_timer_.async_wait([this](error_code cancelled) {
@@ -158,6 +159,7 @@ void Daemon::on_modem_progress() {
       LogLine(log_, LogLevel::error, "modem_fault")
           .kv("kind", to_string(fault->kind))
           .kv("detail", fault->detail);
+      if (fault->kind == modem::FaultKind::device_back) tell_utc();
     }
     driver_.drive([&](Node& node, Instant now) { node.on_modem_event(now, *event); });
   }

@@ -3,6 +3,8 @@
 #include <boost/asio/post.hpp>
 #include <utility>
 
+#include "s5066d/posix/socket.h"
+
 namespace s5066::runtime {
 
 ModemBridge::ModemBridge(boost::asio::io_context& io, const modem::Worker::Config& config,
@@ -16,6 +18,10 @@ Result<void> ModemBridge::start(std::function<void()> on_progress) {
 
 void ModemBridge::stop() {
   worker_.stop();
+}
+
+Duration ModemBridge::utc_began() const {
+  return lockstep() ? worker_.utc_began() : posix::utc_now() - now().time_since_epoch();
 }
 
 void ModemBridge::release(Instant until) {

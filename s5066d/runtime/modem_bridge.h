@@ -32,6 +32,9 @@ class ModemBridge final : public ModemPort {
   bool finished() const { return worker_.finished(); }
   modem::Worker::Stats stats() const { return worker_.stats(); }
 
+  /// The time of day of Instant{}, in lockstep by the device's own clock; moves as clocks are set.
+  Duration utc_began() const;
+
   Instant now() const override { return worker_.now(); }
   bool lockstep() const override { return worker_.lockstep(); }
   Result<void> request(modem::Command command) override {

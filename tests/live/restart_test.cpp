@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cstdlib>
 #include <filesystem>
 
+#include "tests/live/hand_client.h"
 #include "tests/live/pair.h"
 
 namespace s5066::live {
@@ -92,6 +94,33 @@ TEST_F(LiveRestart, an_inbox_without_write_permission_is_reported_and_loses_noth
 
   ASSERT_EQ(::chmod(inbox.c_str(), 0777), 0);
   expect_delivered_once();
+}
+
+// Goal:   a server that starts anew measures a time to die as the others do, although the cable's
+//         clock has left the wall's behind.
+// Method: four minutes of the cable, which take seconds; then U_PDUs with a minute to live, both
+//         ways.
+TEST(LiveClock, a_server_that_starts_anew_has_the_time_of_day_of_the_cable) {
+  Pair pair;
+  for (const char* name : {"alpha", "bravo"}) ASSERT_NO_FATAL_FAILURE(pair.start_node(name));
+  ASSERT_TRUE(await([&] {
+    return std::strtod(json_value(pair.ask("bravo", "status"), "up_s").c_str(), nullptr) > 240;
+  }));
+  pair.kill("alpha");
+  ASSERT_NO_FATAL_FAILURE(pair.start_node("alpha"));
+  HandClient alpha(pair.sis_port("alpha"));
+  HandClient bravo(pair.sis_port("bravo"));
+  for (HandClient* client : {&alpha, &bravo}) client->bind(SapId{6});
+  const auto one_minute = [](std::uint8_t station) {
+    return sis::UnidataRequest{.destination_sap = SapId{6},
+                               .destination = Address{0x01020000U + station},
+                               .time_to_live = 30,
+                               .updu = {station}};
+  };
+  alpha.send(one_minute(2));
+  EXPECT_EQ(bravo.next<sis::UnidataIndication>().updu, Bytes{2});
+  bravo.send(one_minute(1));
+  EXPECT_EQ(alpha.next<sis::UnidataIndication>().updu, Bytes{1});
 }
 
 }  // namespace

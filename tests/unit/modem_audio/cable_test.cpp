@@ -110,6 +110,7 @@ std::vector<float> exchange(Device& device, std::size_t blocks, bool keyed) {
 // -------------------------------------------------------------------------------------
 
 TEST(CableProtocol, messages_round_trip) {
+  constexpr Duration kUtc{0x0123456789ABCDEF};
   const auto hello = cable::decode_hello(cable::encode(cable::Hello{.station = 3}));
   EXPECT_EQ(hello->station, 3);
   const auto welcome = cable::decode_welcome(cable::encode(cable::Welcome{.pace = Pace::max,
@@ -117,11 +118,13 @@ TEST(CableProtocol, messages_round_trip) {
                                                                           .stations = 2,
                                                                           .rate_hz = 9600,
                                                                           .block_samples = 192,
-                                                                          .delay_blocks = 7}));
+                                                                          .delay_blocks = 7,
+                                                                          .utc = kUtc}));
   ASSERT_TRUE(welcome.ok());
   EXPECT_EQ(welcome->rate_hz, 9600U);
   EXPECT_EQ(welcome->block_samples, 192);
   EXPECT_EQ(welcome->delay_blocks, 7);
+  EXPECT_EQ(welcome->utc, kUtc);
   Bytes block;
   const std::vector<float> samples = {0.5F, -1.0F};
   const std::uint64_t index = 0x0102030405060708;
@@ -142,7 +145,8 @@ TEST(CableProtocol, values_out_of_range_are_refused) {
   const cable::Welcome good{.stations = 2,
                             .rate_hz = cable::kRateHzMax,
                             .block_samples = cable::kBlockSamplesMax,
-                            .delay_blocks = cable::kDelayBlocksMax};
+                            .delay_blocks = cable::kDelayBlocksMax,
+                            .utc = cable::kUtcMax};
   EXPECT_TRUE(with(good).ok());
   auto bad = good;
   bad.rate_hz = cable::kRateHzMax + 1;
@@ -152,6 +156,11 @@ TEST(CableProtocol, values_out_of_range_are_refused) {
   EXPECT_FALSE(with(bad).ok());
   bad = good;
   bad.delay_blocks = cable::kDelayBlocksMax + 1;
+  EXPECT_FALSE(with(bad).ok());
+  bad = good;
+  bad.utc = cable::kUtcMax + Duration(1);
+  EXPECT_FALSE(with(bad).ok());
+  bad.utc = Duration(-1);
   EXPECT_FALSE(with(bad).ok());
   bad = good;
   bad.rate_hz = 0;
@@ -328,6 +337,29 @@ TEST(CableLockstep, time_stands_still_while_a_station_is_away_and_loses_no_block
   for (std::size_t n = 0; n < 39; ++n) {
     EXPECT_EQ(std::lround(rest[n * 192] / (192 * 1e-6F)), first + static_cast<long>(n));
   }
+}
+
+TEST(CableLockstep, whoever_comes_is_told_the_time_of_day_by_the_clock_of_the_cable) {
+  const Duration before = posix::utc_now();
+  const Hub hub(lockstep());
+  const Duration after = posix::utc_now();
+  const auto a = hub.station(0);
+  auto b = hub.station(1);
+  ASSERT_TRUE(a->open().ok());
+  ASSERT_TRUE(b->open().ok());
+  const Duration began = a->info().utc;
+  EXPECT_GE(began, before);
+  EXPECT_LE(began, after);
+  EXPECT_EQ(b->info().utc, began);
+  auto sending = std::async(std::launch::async, [&] { return exchange(*a, 100, false); });
+  exchange(*b, 100, false);
+  sending.get();
+  ASSERT_TRUE(eventually([&] { return hub.stats().blocks == 100; }));
+  b.reset();
+  ASSERT_TRUE(eventually([&] { return hub.stats().stations_lost == 1; }));
+  b = hub.station(1);
+  ASSERT_TRUE(b->open().ok());
+  EXPECT_EQ(b->info().utc, began + 100 * std::chrono::milliseconds(20));
 }
 
 TEST(CableLockstep, a_place_is_given_once_and_free_again_afterwards) {

@@ -37,6 +37,11 @@ class DeviceScript {
     open_failures_ = times;
     open_error_ = code;
   }
+  /// The device's time of day from the next open() on.
+  void set_utc(Duration utc) {
+    const std::lock_guard lock(mutex_);
+    utc_ = utc;
+  }
   std::size_t opened() const { return opened_; }
   std::size_t answered() const { return answered_; }
   bool keyed() const { return keyed_; }
@@ -62,6 +67,7 @@ class DeviceScript {
   std::deque<Step> steps_;
   std::size_t open_failures_ = 0;
   ErrorCode open_error_ = ErrorCode::io;
+  Duration utc_{};
   std::atomic<std::size_t> opened_{0};
   std::atomic<std::size_t> answered_{0};
   std::atomic<bool> keyed_{false};
@@ -75,6 +81,7 @@ class FakeDevice final : public Device {
   Result<void> open() override {
     const std::lock_guard lock(script_->mutex_);
     ++script_->opened_;
+    info_.utc = script_->utc_;
     if (script_->open_failures_ == 0) return {};
     --script_->open_failures_;
     return Error{script_->open_error_, "as told"};

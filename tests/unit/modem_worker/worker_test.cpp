@@ -204,6 +204,21 @@ TEST(Worker, a_device_that_comes_back_is_used_again) {
   EXPECT_EQ(bench.await<TransmitFinished>()->outcome, TransmitOutcome::sent);
 }
 
+TEST(Worker, in_lockstep_the_time_of_day_is_the_devices_and_another_one_when_it_came_back) {
+  Bench bench({.lockstep = true}, quick_to_reopen());
+  bench.device->set_utc(seconds(1000));
+  ASSERT_TRUE(bench.worker->start().ok());
+  EXPECT_EQ(bench.worker->utc_began(), seconds(1000));
+  bench.tick(50);
+  EXPECT_EQ(bench.worker->utc_began(), seconds(1000));
+  bench.device->set_utc(seconds(7000));
+  bench.device->fail(ErrorCode::io);
+  EXPECT_EQ(bench.await<Fault>()->kind, FaultKind::device_lost);
+  bench.tick();
+  EXPECT_EQ(bench.await<Fault>()->kind, FaultKind::device_back);
+  EXPECT_EQ(bench.worker->utc_began(), seconds(7000 - 1));  // a second had passed
+}
+
 TEST(Worker, a_device_lost_in_mid_burst_is_closed_only_after_the_node_was_told_and_unkeyed) {
   Bench bench({.lockstep = true}, quick_to_reopen());
   std::atomic<int> closed{0};
