@@ -135,6 +135,7 @@ void translate_data_transfer(const proto::DataTransfer& from, dts::Config& to) {
   if (from.has_nonarq_queue_octets_max()) {
     to.nonarq_queue_octets_max = from.nonarq_queue_octets_max();
   }
+  if (from.has_large_window()) to.large_window = from.large_window();
   if (from.has_offer_extensions()) to.offer_extensions = from.offer_extensions();
 }
 

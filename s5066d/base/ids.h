@@ -44,6 +44,27 @@ constexpr unsigned distance(FrameNumber from, FrameNumber to) {
   return static_cast<std::uint8_t>(to.value - from.value);
 }
 
+/// The same with two octets, for windows of more than 128 frames: counts modulo 65536.
+struct LongFrameNumber {
+  std::uint16_t value = 0;
+
+  friend bool operator==(const LongFrameNumber&, const LongFrameNumber&) = default;
+  friend constexpr LongFrameNumber operator+(LongFrameNumber a, int n) {
+    return {static_cast<std::uint16_t>(a.value + n)};
+  }
+  friend constexpr LongFrameNumber operator-(LongFrameNumber a, int n) { return a + -n; }
+};
+
+/// How many steps lead from `from` up to `to`: 0..65535.
+constexpr unsigned distance(LongFrameNumber from, LongFrameNumber to) {
+  return static_cast<std::uint16_t>(to.value - from.value);
+}
+
+/// The lower octet, which is what types 0 to 5 carry.
+constexpr FrameNumber short_number(LongFrameNumber number) {
+  return {static_cast<std::uint8_t>(number.value & 0xFF)};
+}
+
 /// Service access point of a client, 0..15 (Table F-1 assigns them).
 struct SapId {
   std::uint8_t value = 0;

@@ -17,6 +17,7 @@ constexpr std::array<CounterInfo, static_cast<std::size_t>(Counter::count)> kTab
     {"frames_sent_again", "frames", "ARQ segments retransmitted"},
     {"frames_duplicate", "frames", "ARQ segments received again"},
     {"frames_out_of_window", "frames", "ARQ segments outside the receive window"},
+    {"frames_not_held", "frames", "ARQ segments refused because too much waits for older ones"},
     {"reply_timeouts", "events", "transmissions whose expected answer did not come"},
     {"windows_resynced", "exchanges", "resets of ARQ windows that this station began"},
     {"rates_changed", "changes", "times that transmissions to a peer went to another mode"},

@@ -21,6 +21,7 @@ enum class Counter : std::uint8_t {
   frames_sent_again,
   frames_duplicate,
   frames_out_of_window,
+  frames_not_held,
   reply_timeouts,
   windows_resynced,
   rates_changed,

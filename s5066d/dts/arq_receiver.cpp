@@ -2,16 +2,36 @@
 
 #include <utility>
 
+#include "s5066d/dts/tx_window.h"
+
 namespace s5066::dts {
 
-void ArqReceiver::restart(FrameNumber lwe) {
+void ArqReceiver::restart(LongFrameNumber lwe) {
   window_ = RxWindow(lwe);
+  wants_long_ack_ = false;
   reassembler_.restart();
 }
 
 bool ArqReceiver::on_data(FrameNumber number, const pdu::DataFlags& flags, Bytes segment,
                           bool segment_ok) {
-  switch (window_.place(number, flags)) {
+  const LongFrameNumber meant = window_.lengthened(number);
+  const auto place = window_.place(meant, flags, kWindowMax);
+  if (!take(meant, place, flags, std::move(segment), segment_ok)) return false;
+  wants_long_ack_ = false;
+  return true;
+}
+
+bool ArqReceiver::on_data(LongFrameNumber number, const pdu::DataFlags& flags, Bytes segment,
+                          bool segment_ok) {
+  const auto place = window_.place(number, flags, kLargeWindowMax);
+  if (!take(number, place, flags, std::move(segment), segment_ok)) return false;
+  wants_long_ack_ = true;
+  return true;
+}
+
+bool ArqReceiver::take(LongFrameNumber number, RxWindow::Place place, const pdu::DataFlags& flags,
+                       Bytes segment, bool segment_ok) {
+  switch (place) {
     case RxWindow::Place::out_of_window:
       counters_.add(Counter::frames_out_of_window);
       return false;
@@ -26,10 +46,15 @@ bool ArqReceiver::on_data(FrameNumber number, const pdu::DataFlags& flags, Bytes
     window_.on_heard(number);
     return true;
   }
+  if (number != window_.lwe() && segment.size() > held_octets_max_ - reassembler_.octets_held()) {
+    counters_.add(Counter::frames_not_held);
+    window_.on_heard(number);
+    return true;
+  }
   counters_.add(Counter::user_octets_received, segment.size());
   window_.on_received(number);
   reassembler_.on_segment(window_, number, flags, std::move(segment));
-  for (FrameNumber passed; window_.advance(passed);) reassembler_.on_passed(passed);
+  for (LongFrameNumber passed; window_.advance(passed);) reassembler_.on_passed(passed);
   return true;
 }
 

@@ -2,6 +2,7 @@
 // acknowledge.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -14,23 +15,37 @@ namespace s5066::dts {
 
 class ArqReceiver {
  public:
-  ArqReceiver(std::size_t cpdu_octets_max, Counters& counters)
-      : reassembler_(cpdu_octets_max, counters), counters_(counters) {}
+  /// Segments that wait for older ones hold at most `held_octets_max`; where that is all used, only
+  /// the oldest missing frame is taken.
+  ArqReceiver(std::size_t cpdu_octets_max, std::size_t held_octets_max, Counters& counters)
+      : held_octets_max_(held_octets_max),
+        reassembler_(cpdu_octets_max, counters),
+        counters_(counters) {}
 
   /// RX LWE is `lwe` and nothing was received; what was begun is discarded.
-  void restart(FrameNumber lwe);
+  void restart(LongFrameNumber lwe);
 
-  /// A type 0 or 2 D_PDU with a good header. False when it does not fit our window: then nothing is
-  /// accepted and nothing may be acknowledged for its sake.
+  /// A D_PDU of type 0, 2 or 4, or of type 9, with a good header. False when it does not fit our
+  /// window: then nothing is accepted and nothing may be acknowledged for its sake.
   bool on_data(FrameNumber number, const pdu::DataFlags& flags, Bytes segment, bool segment_ok);
+  bool on_data(LongFrameNumber number, const pdu::DataFlags& flags, Bytes segment, bool segment_ok);
 
   pdu::Ack ack() const { return window_.ack(); }
-  /// A C_PDU has come in part.
-  bool in_cpdu() const { return reassembler_.in_cpdu() || !window_.ack().selective.empty(); }
+  pdu::LongAck long_ack(std::size_t selective_octets_max) const {
+    return window_.long_ack(selective_octets_max);
+  }
+  /// The last frame had a long number: so must its acknowledgement, because its sender may be more
+  /// than 128 frames ahead of us.
+  bool wants_long_ack() const { return wants_long_ack_; }
   std::optional<Bytes> poll_cpdu() { return reassembler_.poll(); }
 
  private:
+  bool take(LongFrameNumber number, RxWindow::Place place, const pdu::DataFlags& flags,
+            Bytes segment, bool segment_ok);
+
+  std::size_t held_octets_max_;
   RxWindow window_;
+  bool wants_long_ack_ = false;
   Reassembler reassembler_;
   Counters& counters_;
 };

@@ -91,6 +91,7 @@ bool ArqSender::can_segment() const {
   if (window_.full()) return false;
   if (current_) return true;
   if (config_.expedited && !window_.empty()) return false;  // stop and wait, C_PDU by C_PDU
+  if (open_.size() >= kCpdusOutMax) return false;
   return !nothing_waits();
 }
 
@@ -106,16 +107,31 @@ bool ArqSender::has_work() const {
   return std::any_of(frames.begin(), frames.end(), [](const TxFrame& f) { return f.due; });
 }
 
-bool ArqSender::fill(const pdu::Common& common, const std::optional<pdu::Ack>& ack,
+pdu::Dpdu ArqSender::ack_dpdu(const pdu::Common& common, const Acknowledgement& ack) {
+  if (const auto* longer = std::get_if<pdu::LongAck>(&ack)) {
+    return pdu::LongAckOnly{common, *longer};
+  }
+  return pdu::AckOnly{common, std::get<pdu::Ack>(ack)};
+}
+
+bool ArqSender::fill(const pdu::Common& common, const std::optional<Acknowledgement>& ack,
                      IntervalBudget& budget, BurstBuilder& burst) {
+  const IntervalBudget before = budget;
+  const pdu::Ack* riding = ack ? std::get_if<pdu::Ack>(&*ack) : nullptr;
+  const std::size_t apart = ack ? pdu::encoded_size(ack_dpdu(common, *ack)) : 0;
   const std::size_t ack_extra =
-      ack ? pdu::data_ack_octets(0, ack->selective.size()) - pdu::data_octets(0) : 0;
-  std::vector<FrameNumber> chosen;
+      riding ? pdu::data_ack_octets(0, riding->selective.size()) - pdu::data_octets(0) : 0;
+  bool long_numbers = window_.needs_long_numbers();
+  bool rides = riding && !long_numbers;
+  std::vector<LongFrameNumber> chosen;
   std::size_t payload = 0;
+  // The acknowledgement rides on the first frame; room for its copy on the last is kept too.
+  const auto header = [&] {
+    return (long_numbers ? pdu::long_data_octets(0) : pdu::data_octets(0)) +
+           (rides && chosen.size() < 2 ? ack_extra : 0);
+  };
   const auto take = [&](const TxFrame& frame) {
-    // The acknowledgement rides on the first frame; room for its copy on the last is kept too.
-    const std::size_t octets =
-        pdu::data_octets(frame.segment.size()) + (chosen.size() < 2 ? ack_extra : 0);
+    const std::size_t octets = header() + frame.segment.size();
     const bool polled = in_doubt_ && chosen.size() >= poll_frames_;
     if (!budget.fits(octets)) return false;
     if (polled && octets > budget.left_in_block()) return false;
@@ -124,6 +140,7 @@ bool ArqSender::fill(const pdu::Common& common, const std::optional<pdu::Ack>& a
     payload += frame.segment.size();
     return true;
   };
+  if (ack && !rides && has_work()) budget.take(std::min(2 * apart, budget.left()));
 
   bool room = true;
   for (TxFrame& frame : window_.frames()) {
@@ -131,25 +148,51 @@ bool ArqSender::fill(const pdu::Common& common, const std::optional<pdu::Ack>& a
     if (!(room = take(frame)) && in_doubt_) break;
   }
   while (!in_doubt_ && can_segment()) {
+    if (!long_numbers && window_.frames().size() >= kWindowMax) {
+      // With one frame more all have longer headers, and no acknowledgement rides on them.
+      const std::size_t more =
+          chosen.size() +
+          (rides ? 2 * apart - std::min<std::size_t>(2, chosen.size()) * ack_extra : 0);
+      if (!budget.fits(more)) break;
+      budget.take(more);
+      long_numbers = true;
+      rides = false;
+    }
     // Only what fits may be bound to a frame number, so look before segmenting.
-    const std::size_t header = pdu::data_octets(0) + (chosen.size() < 2 ? ack_extra : 0);
-    if (!budget.fits(header)) break;
-    const std::size_t left = budget.left() - header;
+    if (!budget.fits(header())) break;
+    const std::size_t left = budget.left() - header();
     std::size_t n = next_segment_octets(budget);
     if (n > left) {
-      n = any_length_ ? last_segment_octets(budget, {payload, header, left}) : 0;
+      n = any_length_ ? last_segment_octets(budget, {payload, header(), left}) : 0;
       if (n == 0) break;
     }
     room = take(next_segment(n));
     S5066_ASSERT(room);
   }
+  if (chosen.empty()) {
+    budget = before;
+    return false;
+  }
 
+  rides = riding && !window_.needs_long_numbers();
+  const bool in_between = chosen.size() > 1;
+  if (ack && !rides) burst.add(ack_dpdu(common, *ack));
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     TxFrame& frame = window_.frames()[distance(window_.lwe(), chosen[i])];
-    const bool with_ack = ack && (i == 0 || i + 1 == chosen.size());
-    burst.add(frame_dpdu(frame, common, with_ack ? &*ack : nullptr));
+    const bool with_ack = rides && (i == 0 || i + 1 == chosen.size());
+    burst.add(frame_dpdu(frame, common, with_ack ? riding : nullptr));
   }
-  return ack && !chosen.empty();
+  if (ack && !rides && in_between) burst.add(ack_dpdu(common, *ack));
+  return ack.has_value();
+}
+
+void ArqSender::set_large_window(bool large) {
+  large_window_ = large;
+  window_.set_frames_max(window_frames_max());
+}
+
+unsigned ArqSender::window_frames_max() const {
+  return large_window_ ? std::max(config_.window, config_.large_window) : config_.window;
 }
 
 void ArqSender::on_sent() {
@@ -161,14 +204,18 @@ pdu::Dpdu ArqSender::frame_dpdu(TxFrame& frame, const pdu::Common& common, const
   counters_.add(frame.transmissions++ == 0 ? Counter::frames_sent_new : Counter::frames_sent_again);
   frame.due = false;
   if (config_.expedited) {
-    return pdu::ExpeditedData{common,   frame.flags.start, frame.flags.end,
-                              cpdu_id_, frame.number,      frame.segment};
+    return pdu::ExpeditedData{common,   frame.flags.start,          frame.flags.end,
+                              cpdu_id_, short_number(frame.number), frame.segment};
   }
   pdu::DataFlags flags = frame.flags;
   flags.lwe = frame.number == window_.lwe();
   flags.uwe = frame.number == window_.uwe();
-  if (ack) return pdu::DataAck{common, flags, frame.number, *ack, frame.segment};
-  return pdu::Data{common, flags, frame.number, frame.segment};
+  if (window_.needs_long_numbers()) {
+    return pdu::LongData{common, flags, frame.number, frame.segment};
+  }
+  const FrameNumber number = short_number(frame.number);
+  if (ack) return pdu::DataAck{common, flags, number, *ack, frame.segment};
+  return pdu::Data{common, flags, number, frame.segment};
 }
 
 const CpduRequest& ArqSender::next_waiting() const {
@@ -198,7 +245,7 @@ void ArqSender::start_next_transfer(std::size_t segment_octets) {
   auto& queue = waiting_[next_waiting().priority];
   current_ = queue.front().id;
   if (config_.expedited) {  // C.6.1.3(7)(8)
-    window_ = TxWindow(config_.window);
+    window_ = TxWindow(window_frames_max());
     cpdu_id_ = (cpdu_id_ + 1) & 0x0F;
   }
   open_.emplace(*current_, Transfer{.request = std::move(queue.front()),
@@ -241,9 +288,14 @@ TxFrame& ArqSender::next_segment(std::size_t n) {
 }
 
 bool ArqSender::on_ack(const pdu::Ack& ack) {
+  const auto meant = window_.lengthened(ack);
+  return meant && on_ack(*meant);
+}
+
+bool ArqSender::on_ack(const pdu::LongAck& ack) {
   if (!window_.in_sync(ack)) return false;
   std::size_t octets = 0;
-  std::vector<FrameNumber> last;  // of the last transmission
+  std::vector<LongFrameNumber> last;  // of the last transmission
   for (const TxFrame& frame : window_.frames()) {
     if (frame.due || frame.acknowledged) continue;
     last.push_back(frame.number);
@@ -255,7 +307,7 @@ bool ArqSender::on_ack(const pdu::Ack& ack) {
     S5066_ASSERT(transfer != open_.end());
     transfer->second.unacknowledged -= 1;
   }
-  const auto lost = std::count_if(last.begin(), last.end(), [&](FrameNumber number) {
+  const auto lost = std::count_if(last.begin(), last.end(), [&](LongFrameNumber number) {
     const unsigned place = distance(window_.lwe(), number);
     return place < window_.frames().size() && !window_.frames()[place].acknowledged;
   });
@@ -332,7 +384,7 @@ void ArqSender::report(CpduId id, std::size_t octets, Outcome outcome) {
   outcomes_.push_back(outcome);
 }
 
-void ArqSender::restart(FrameNumber lwe) {
+void ArqSender::restart(LongFrameNumber lwe) {
   std::vector<Transfer> begun;
   for (auto& [id, transfer] : open_) {
     if (!transfer.expired) begun.push_back(std::move(transfer));
@@ -344,7 +396,7 @@ void ArqSender::restart(FrameNumber lwe) {
   }
   open_.clear();
   current_.reset();
-  window_ = TxWindow(config_.window, lwe);
+  window_ = TxWindow(window_frames_max(), lwe);
   in_doubt_ = false;
 }
 
@@ -362,7 +414,7 @@ void ArqSender::on_terminated() {
   current_.reset();
   deadlines_.clear();
   queued_octets_ = 0;
-  window_ = TxWindow(config_.window);
+  window_ = TxWindow(window_frames_max());
   in_doubt_ = false;
 }
 

@@ -23,15 +23,23 @@
 
 namespace s5066::dts {
 
+/// C_PDUs segmented in part or in full and not yet reported: the receiver remembers a multiple of
+/// that, so that none is delivered twice when the link breaks.
+inline constexpr std::size_t kCpdusOutMax = 1024;
+
 class ArqSender {
  public:
   struct Config {
     std::size_t segment_octets;    // 1..kSegmentOctetsMax; of the first segments at most so many
-    unsigned window;               // 1..kWindowMax
+    unsigned window;               // 1..kWindowMax, and such that the peer may have it
     std::size_t queue_octets_max;  // C_PDU octets accepted and not yet reported
     bool expedited = false;        // type 4 instead of types 0 and 2, one C_PDU at a time
     std::size_t segment_octets_max = 0;  // to grow to where few are lost; 0: segment_octets stays
+    unsigned large_window = 0;  // with a peer that knows types 9 and 10; up to kLargeWindowMax
   };
+  /// What the receiving side has to say, in the form that the peer will understand.
+  using Acknowledgement = std::variant<pdu::Ack, pdu::LongAck>;
+  static pdu::Dpdu ack_dpdu(const pdu::Common& common, const Acknowledgement& ack);
   using Outcome = std::variant<CpduConfirm, CpduRejected>;
 
   ArqSender(const Config& config, Counters& counters);
@@ -49,29 +57,36 @@ class ArqSender {
   /// short poll instead: the oldest frames as far as one interleaver block goes, because a lost
   /// acknowledgement is as likely as a lost transmission; with each poll that is not answered twice
   /// as many frames, because a single one may well be lost again and again. With `ack`, the first
-  /// frame and, in a longer run, the last one carry it as DATA-ACK; tells whether any did.
-  bool fill(const pdu::Common& common, const std::optional<pdu::Ack>& ack, IntervalBudget& budget,
-            BurstBuilder& burst);
+  /// frame and, in a longer run, the last one carry it as DATA-ACK; where the numbers of either are
+  /// long, it goes before and after them. Tells whether it did.
+  bool fill(const pdu::Common& common, const std::optional<Acknowledgement>& ack,
+            IntervalBudget& budget, BurstBuilder& burst);
 
   /// From now on segments may end anywhere, so that a transmission is filled to its end. Otherwise
   /// those of one C_PDU have one length and only the last is shorter (C.4.1(5)(6)).
   void set_any_segment_length(bool any) { any_length_ = any; }
+
+  /// The peer knows types 9 and 10, or does not. Frames that are out stay out.
+  void set_large_window(bool large);
+  /// Type 9 has been sent, or will be.
+  bool uses_long_numbers() const { return window_.needs_long_numbers(); }
 
   /// A transmission with frames of ours has left: until an answer comes, we are in doubt.
   void on_sent();
 
   /// False when it cannot belong to our window: nothing is changed then.
   bool on_ack(const pdu::Ack& ack);
+  bool on_ack(const pdu::LongAck& ack);
 
   /// Drops what has passed its time to die (C.3.6, implementation note).
   void on_deadline(Instant now);
   std::optional<Instant> next_deadline() const;
 
   /// TX LWE becomes `lwe` and nothing is out: C_PDUs that had been sent in part begin again.
-  void restart(FrameNumber lwe);
+  void restart(LongFrameNumber lwe);
   /// Where a restart leaves out nothing but what was sent.
-  FrameNumber next_number() const { return window_.uwe() + 1; }
-  FrameNumber lwe() const { return window_.lwe(); }
+  LongFrameNumber next_number() const { return window_.uwe() + 1; }
+  LongFrameNumber lwe() const { return window_.lwe(); }
 
   /// The connection is gone: everything accepted is rejected.
   void on_terminated();
@@ -84,9 +99,9 @@ class ArqSender {
     std::size_t segmented = 0;       // octets given to frames
     std::size_t segment_octets = 0;  // of all its segments but the last, unless any length goes
     unsigned unacknowledged = 0;
-    std::optional<FrameNumber> last;  // its END frame, once that exists
-    std::uint64_t started = 0;        // counts up
-    bool expired = false;             // reported already
+    std::optional<LongFrameNumber> last;  // its END frame, once that exists
+    std::uint64_t started = 0;            // counts up
+    bool expired = false;                 // reported already
   };
 
   bool nothing_waits() const;
@@ -102,12 +117,14 @@ class ArqSender {
   void finish_delivered();
   void report(CpduId id, std::size_t octets, Outcome outcome);
   pdu::Dpdu frame_dpdu(TxFrame& frame, const pdu::Common& common, const pdu::Ack* ack);
+  unsigned window_frames_max() const;
 
   Config config_;
   Counters& counters_;
   TxWindow window_;
   SegmentSize segment_size_;
   bool any_length_ = false;
+  bool large_window_ = false;
   bool in_doubt_ = false;
   std::size_t poll_frames_ = 1;  // in a poll; more where the block has room
   std::uint8_t cpdu_id_ = 0;     // of the expedited C_PDU being sent; 4 bits

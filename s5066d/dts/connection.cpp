@@ -1,5 +1,6 @@
 #include "s5066d/dts/connection.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "s5066d/base/deadline_table.h"
@@ -14,6 +15,21 @@ constexpr int kAckCopiesMax = 8;
 /// peer that knows none is not bothered for long.
 constexpr unsigned kOffers = 3;
 constexpr unsigned kOffersAnsweredMax = 8;
+/// A long acknowledgement names no more frames than fit this part of a transmission.
+constexpr std::size_t kLongAckShare = 4;
+
+bool add_copies(const pdu::Dpdu& dpdu, int copies_max, IntervalBudget& budget,
+                BurstBuilder& burst) {
+  const std::size_t octets = pdu::encoded_size(dpdu);
+  int copies = 0;
+  for (; copies < copies_max; ++copies) {
+    if (!budget.fits(octets) || (copies > 0 && octets > budget.left_in_block())) break;
+    budget.take(octets);
+    burst.add(dpdu);
+  }
+  return copies > 0;
+}
+
 }  // namespace
 
 Connection::Connection(Address peer, const Config& config, Counters& counters)
@@ -21,9 +37,9 @@ Connection::Connection(Address peer, const Config& config, Counters& counters)
       config_(config),
       counters_(counters),
       regular_tx_(config.regular, counters),
-      regular_rx_(kCpduOctetsMax, counters),
+      regular_rx_(kCpduOctetsMax, config.held_octets_max, counters),
       expedited_tx_(config.expedited, counters),
-      expedited_rx_(kCpduOctetsMax, counters),
+      expedited_rx_(kCpduOctetsMax, config.held_octets_max, counters),
       offers_left_(config.extensions != 0 ? kOffers : 0) {
   S5066_ASSERT(!config.regular.expedited && config.expedited.expedited);
 }
@@ -46,8 +62,9 @@ void Connection::on_terminated() {
 
 // --- What was heard of the peer ------------------------------------------------------------------
 
-Connection::Verdict Connection::on_data(FrameNumber number, const pdu::DataFlags& flags,
-                                        Bytes segment, bool ok) {
+template <typename Number>
+Connection::Verdict Connection::on_data(Number number, const pdu::DataFlags& flags, Bytes segment,
+                                        bool ok) {
   heard_ = active_ = frame_ = true;
   if (resync_.discards_data()) return Verdict::out_of_sync;  // the peer will begin anew
   resync_.on_data();
@@ -61,7 +78,12 @@ Connection::Verdict Connection::on_data(FrameNumber number, const pdu::DataFlags
   return Verdict::taken;
 }
 
-Connection::Verdict Connection::on_ack(const pdu::Ack& ack) {
+template Connection::Verdict Connection::on_data(FrameNumber, const pdu::DataFlags&, Bytes, bool);
+template Connection::Verdict Connection::on_data(LongFrameNumber, const pdu::DataFlags&, Bytes,
+                                                 bool);
+
+template <typename Ack>
+Connection::Verdict Connection::on_ack(const Ack& ack) {
   if (resync_.open()) return Verdict::out_of_sync;  // it speaks of the windows before
   const Verdict verdict = take_ack(regular_tx_, ack);
   if (verdict == Verdict::out_of_sync) tx_out_of_sync_ = true;
@@ -73,6 +95,9 @@ Connection::Verdict Connection::on_ack(const pdu::Ack& ack) {
   return verdict;
 }
 
+template Connection::Verdict Connection::on_ack(const pdu::Ack&);
+template Connection::Verdict Connection::on_ack(const pdu::LongAck&);
+
 // Another C_PDU ID begins a new window, and ends what was incomplete: its sender has given it up.
 // The standard counts each C_PDU's frames from 0; a peer that lets them run on shows so by the
 // number of the first (C.6.1.3(7)).
@@ -81,7 +106,7 @@ void Connection::on_expedited_data(pdu::ExpeditedData& data, bool ok) {
   if (resync_.discards_data()) return;  // the peer will begin anew
   if (expedited_id_ != data.cpdu_id) {
     expedited_id_ = data.cpdu_id;
-    expedited_rx_.restart(data.start ? data.number : FrameNumber{0});
+    expedited_rx_.restart({data.start ? data.number.value : std::uint8_t{0}});
   }
   const pdu::DataFlags flags{.start = data.start, .end = data.end, .in_order = true};
   if (expedited_rx_.on_data(data.number, flags, std::move(data.segment), ok)) {
@@ -96,7 +121,8 @@ Connection::Verdict Connection::on_expedited_ack(const pdu::Ack& ack) {
   return verdict == Verdict::out_of_sync ? Verdict::unexpected : verdict;
 }
 
-Connection::Verdict Connection::take_ack(ArqSender& sender, const pdu::Ack& ack) {
+template <typename Ack>
+Connection::Verdict Connection::take_ack(ArqSender& sender, const Ack& ack) {
   heard_ = active_ = frame_ = true;
   const auto before = counters_[Counter::user_octets_acknowledged];
   if (!sender.on_ack(ack)) return Verdict::out_of_sync;
@@ -117,9 +143,24 @@ Connection::Verdict Connection::on_reset(const pdu::Reset& reset) {
 void Connection::on_extensions(std::uint8_t bits) {
   const std::uint8_t common = bits & config_.extensions;
   regular_tx_.set_any_segment_length((common & pdu::extension::kAnySegmentLength) != 0);
+  const bool large_window = (common & pdu::extension::kLargeWindow) != 0;
+  regular_tx_.set_large_window(large_window && !long_data_refused_);
   if (common == 0 || offers_left_ > 0 || offers_answered_ >= kOffersAnsweredMax) return;
   ++offers_answered_;  // the peer may have missed ours
   offers_left_ = 1;
+}
+
+// What is out cannot be sent in another form while the numbers stay as they are.
+void Connection::on_long_data_refused() {
+  if (!regular_tx_.uses_long_numbers()) return;
+  long_data_refused_ = true;
+  regular_tx_.set_large_window(false);
+  begin_with_reset();
+}
+
+// Type 3 tells the lower octet of a number; both sides take the upper one to be 0.
+void Connection::restart_tx() {
+  regular_tx_.restart({short_number(regular_tx_.next_number()).value});
 }
 
 // Expedited data has its own numbers and goes on (C.3.6(1)), but for a full reset, which leaves
@@ -134,8 +175,8 @@ void Connection::restart(const Resync::Effects& effects) {
     expedited_id_.reset();
     expedited_ack_owed_ = false;
   }
-  if (effects.restart_tx) regular_tx_.restart(regular_tx_.next_number());
-  if (effects.restart_rx) regular_rx_.restart(*effects.restart_rx);
+  if (effects.restart_tx) restart_tx();
+  if (effects.restart_rx) regular_rx_.restart({effects.restart_rx->value});
   if (effects.restart_all || effects.restart_rx) {
     ack_owed_ = false;
     restarted_ = true;
@@ -159,7 +200,7 @@ void Connection::on_heard_over() {
   } else if (rx) {
     resync_.start(Resync::Kind::tx_window);
   } else {
-    regular_tx_.restart(regular_tx_.next_number());
+    restart_tx();
     resync_.start(Resync::Kind::rx_window);
   }
 }
@@ -186,16 +227,17 @@ bool Connection::fill(bool answer_only, IntervalBudget& budget, BurstBuilder& bu
 void Connection::fill_all(bool answer_only, IntervalBudget& budget, BurstBuilder& burst) {
   if (expedited_ack_owed_) {
     const int copies = regular_tx_.has_work() && !answer_only ? 1 : kAckCopiesMax;
-    filled_.expedited_ack = add_acks<pdu::ExpeditedAck>(expedited_rx_.ack(), copies, budget, burst);
+    filled_.expedited_ack =
+        add_copies(pdu::ExpeditedAck{common(), expedited_rx_.ack()}, copies, budget, burst);
     expedited_ack_owed_ = !filled_.expedited_ack;
   }
   if (resync_.has_work()) {
-    const bool asks = resync_.fill(common(), regular_tx_.lwe(), budget, burst);
+    const bool asks = resync_.fill(common(), short_number(regular_tx_.lwe()), budget, burst);
     filled_.reset = asks;
     if (resync_.open()) return;
   }
-  std::optional<pdu::Ack> ack;
-  if (ack_owed_) ack = regular_rx_.ack();
+  std::optional<ArqSender::Acknowledgement> ack;
+  if (ack_owed_) ack = regular_ack(budget);
 
   // Types 0 and 2 rest while expedited data is under way (C.6.1.2(1), C.3.7(13)).
   const bool expedited = expedited_tx_.has_work();
@@ -204,7 +246,9 @@ void Connection::fill_all(bool answer_only, IntervalBudget& budget, BurstBuilder
     filled_.ack = regular_tx_.fill(common(), ack, budget, burst);
     filled_.data = burst.dpdus().size() > frames;
   }
-  if (ack && !filled_.ack) filled_.ack = add_acks<pdu::AckOnly>(*ack, kAckCopiesMax, budget, burst);
+  if (ack && !filled_.ack) {
+    filled_.ack = add_copies(ArqSender::ack_dpdu(common(), *ack), kAckCopiesMax, budget, burst);
+  }
   if (expedited && !answer_only) {
     const std::size_t frames = burst.dpdus().size();
     expedited_tx_.fill(common(), std::nullopt, budget, burst);
@@ -213,17 +257,12 @@ void Connection::fill_all(bool answer_only, IntervalBudget& budget, BurstBuilder
   if (filled_.ack) ack_owed_ = false;
 }
 
-template <typename AckDpdu>
-bool Connection::add_acks(const pdu::Ack& ack, int copies_max, IntervalBudget& budget,
-                          BurstBuilder& burst) const {
-  const std::size_t octets = pdu::ack_only_octets(ack.selective.size());
-  int copies = 0;
-  for (; copies < copies_max; ++copies) {
-    if (!budget.fits(octets) || (copies > 0 && octets > budget.left_in_block())) break;
-    budget.take(octets);
-    burst.add(AckDpdu{common(), ack});
-  }
-  return copies > 0;
+ArqSender::Acknowledgement Connection::regular_ack(const IntervalBudget& budget) const {
+  if (!regular_rx_.wants_long_ack()) return regular_rx_.ack();
+  const std::size_t share = budget.left() / kLongAckShare;
+  const std::size_t header = pdu::long_ack_octets(0);
+  return regular_rx_.long_ack(
+      std::min(share - std::min(share, header), pdu::kLongSelectiveOctetsMax));
 }
 
 void Connection::on_transmitted(bool sent) {

@@ -23,8 +23,9 @@ class Connection {
     ArqSender::Config regular;
     ArqSender::Config expedited;
     unsigned out_of_sync_max;  // bursts in a row that disagree, then the windows are made to agree
-    unsigned resets_missed_max;  // type 3 without an answer, in a row
-    std::uint8_t extensions;     // that we offer the peer; see pdu::extension
+    unsigned resets_missed_max;   // type 3 without an answer, in a row
+    std::uint8_t extensions;      // that we offer the peer; see pdu::extension
+    std::size_t held_octets_max;  // of segments received that wait for older ones
   };
   /// What a D_PDU of the peer was to this connection.
   enum class Verdict : std::uint8_t {
@@ -46,14 +47,18 @@ class Connection {
   void on_terminated();
 
   // --- What was heard of the peer ---
-  Verdict on_data(FrameNumber number, const pdu::DataFlags& flags, Bytes segment, bool ok);
-  Verdict on_ack(const pdu::Ack& ack);
+  template <typename Number>
+  Verdict on_data(Number number, const pdu::DataFlags& flags, Bytes segment, bool ok);
+  template <typename Ack>
+  Verdict on_ack(const Ack& ack);
   void on_expedited_data(pdu::ExpeditedData& data, bool ok);
   Verdict on_expedited_ack(const pdu::Ack& ack);
   /// `taken` when it completes an exchange of ours.
   Verdict on_reset(const pdu::Reset& reset);
   /// What the peer offers to do beyond the standard.
   void on_extensions(std::uint8_t bits);
+  /// The peer knows no type 9, whatever it seemed to offer: none goes to it any more.
+  void on_long_data_refused();
   /// A piece of a transmission that is the peer's, or may be.
   void on_carrier() { active_ = true; }
   /// The transmission that was being heard has ended.
@@ -113,10 +118,10 @@ class Connection {
   };
   void fill_all(bool answer_only, IntervalBudget& budget, BurstBuilder& burst);
   void restart(const Resync::Effects& effects);
-  Verdict take_ack(ArqSender& sender, const pdu::Ack& ack);
-  template <typename AckDpdu>
-  bool add_acks(const pdu::Ack& ack, int copies_max, IntervalBudget& budget,
-                BurstBuilder& burst) const;
+  void restart_tx();
+  template <typename Ack>
+  Verdict take_ack(ArqSender& sender, const Ack& ack);
+  ArqSender::Acknowledgement regular_ack(const IntervalBudget& budget) const;
   pdu::Common common() const { return {.destination = peer_, .source = config_.self}; }
 
   Address peer_;
@@ -144,6 +149,7 @@ class Connection {
   unsigned offers_left_ = 0;  // transmissions that still say what we offer
   unsigned offers_answered_ = 0;
   bool offer_next_ = false;
+  bool long_data_refused_ = false;
 };
 
 }  // namespace s5066::dts

@@ -25,6 +25,9 @@ constexpr Duration kOwnRunMax = std::chrono::minutes(30);
 /// No transmission is longer while others wait for theirs.
 constexpr Duration kTransmissionShared = std::chrono::seconds(60);
 
+constexpr std::uint8_t kExtensions =
+    pdu::extension::kAnySegmentLength | pdu::extension::kLargeWindow;
+
 /// Segments grow to what a transmission holds beside an acknowledgement.
 std::size_t segment_octets_max(const Config& config) {
   const std::size_t begin = segment_octets(config);
@@ -122,11 +125,12 @@ void DataTransfer::on_connection_made(Instant now, Address peer, bool reset) {
   const Connection::Config config{
       .self = config_.address,
       .regular = {segment, config_.window, config_.link_queue_octets_max, false,
-                  segment_octets_max(config_)},
+                  segment_octets_max(config_), config_.large_window},
       .expedited = {segment, config_.window, config_.expedited_queue_octets_max, true},
       .out_of_sync_max = config_.out_of_sync_max,
       .resets_missed_max = config_.resets_missed_max,
-      .extensions = config_.offer_extensions ? pdu::extension::kAnySegmentLength : std::uint8_t{0}};
+      .extensions = config_.offer_extensions ? kExtensions : std::uint8_t{0},
+      .held_octets_max = config_.held_octets_max};
   const auto made = connections_.emplace(std::piecewise_construct, std::forward_as_tuple(peer),
                                          std::forward_as_tuple(peer, config, counters_));
   record->control.on_connected(true);
@@ -485,6 +489,7 @@ void DataTransfer::trace_dpdu(Instant now, TraceKind kind, const pdu::Dpdu& dpdu
   if (const auto* data = std::get_if<pdu::Data>(&dpdu)) event.b = data->number.value;
   if (const auto* data = std::get_if<pdu::DataAck>(&dpdu)) event.b = data->number.value;
   if (const auto* data = std::get_if<pdu::ExpeditedData>(&dpdu)) event.b = data->number.value;
+  if (const auto* data = std::get_if<pdu::LongData>(&dpdu)) event.b = data->number.value;
   Bytes octets;
   if (trace_.wants_octets() && intact && !std::holds_alternative<pdu::Unsupported>(dpdu)) {
     pdu::encode(dpdu, octets);

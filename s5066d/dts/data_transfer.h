@@ -31,6 +31,7 @@ struct Config {
   /// 2400 and 800 above.
   std::size_t segment_octets = 0;
   unsigned window = kWindowMax;
+  unsigned large_window = kLargeWindowMax;               // with peers that offer it
   Duration transmission_max = kTransmissionMax;          // of the data part
   Duration turnaround = std::chrono::milliseconds(200);  // end of a burst to our own key-down
   Duration reply_margin = std::chrono::seconds(1);       // slack for an answer to be detected
@@ -38,7 +39,8 @@ struct Config {
   unsigned out_of_sync_max = 3;    // bursts in a row, then the windows are made to agree
   unsigned resets_missed_max = 3;  // resets without an answer, then the link is lost
   std::size_t links_max = 16;
-  std::size_t link_queue_octets_max = 512 * 1024;
+  std::size_t held_octets_max = 2 * 1024 * 1024;  // of each link: received, but not yet in order
+  std::size_t link_queue_octets_max = 2 * 1024 * 1024;
   std::size_t expedited_queue_octets_max = 64 * 1024;  // of each link
   std::size_t nonarq_queue_octets_max = 256 * 1024;
   std::size_t warnings_max = 8;  // waiting to be sent
@@ -177,6 +179,8 @@ class DataTransfer {
   void on_dpdu(const Arrival& arrival, pdu::Data& data);
   void on_dpdu(const Arrival& arrival, pdu::DataAck& data);
   void on_dpdu(const Arrival& arrival, pdu::AckOnly& ack);
+  void on_dpdu(const Arrival& arrival, pdu::LongData& data);
+  void on_dpdu(const Arrival& arrival, pdu::LongAckOnly& ack);
   void on_dpdu(const Arrival& arrival, pdu::Reset& reset);
   void on_dpdu(const Arrival& arrival, pdu::ExpeditedData& data);
   void on_dpdu(const Arrival& arrival, pdu::ExpeditedAck& ack);
@@ -186,7 +190,12 @@ class DataTransfer {
   void on_dpdu(const Arrival& arrival, pdu::Unsupported& unsupported);
   void on_eow(Address source, const pdu::Eow& eow);
   void note_activity();
-  TransferAction take(const pdu::Common& common, std::uint8_t type);
+  TransferAction take(const pdu::Dpdu& dpdu);
+  template <typename Data>
+  void on_data(const Arrival& arrival, Data& data);
+  template <typename AckDpdu>
+  void on_acknowledgement(const Arrival& arrival, const AckDpdu& ack, pdu::DpduType type);
+  bool is_unrecognised(const pdu::Dpdu& dpdu) const;
   Connection& connection_to(const pdu::Common& common);
   bool link_may_be_coming(Address peer) const;
   void on_answer(const Arrival& arrival, Connection& connection, Connection::Verdict verdict,

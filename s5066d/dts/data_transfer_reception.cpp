@@ -49,18 +49,25 @@ void DataTransfer::on_received(Instant now, pdu::Received received) {
   Arrival arrival{now, first_bit_at, received.segment_ok};
   if (!to.group) {
     if (!std::holds_alternative<pdu::Management>(received.dpdu)) on_eow(common.source, common.eow);
-    arrival.action = take(common, pdu::type_of(received.dpdu));
+    arrival.action = take(received.dpdu);
   }
   if (arrival.action == TransferAction::ignore) return;
   std::visit([&](auto& dpdu) { on_dpdu(arrival, dpdu); }, received.dpdu);
 }
 
+// Types 9 and 10 are ours, and known where they are offered.
+bool DataTransfer::is_unrecognised(const pdu::Dpdu& dpdu) const {
+  if (std::holds_alternative<pdu::Unsupported>(dpdu)) return true;
+  const bool ours =
+      std::holds_alternative<pdu::LongData>(dpdu) || std::holds_alternative<pdu::LongAckOnly>(dpdu);
+  return ours && !config_.offer_extensions;
+}
+
 // What the tables of C.6.1 say to a D_PDU for us alone. Warnings are owed here; `ignore` then.
-TransferAction DataTransfer::take(const pdu::Common& common, std::uint8_t type) {
-  const Address source = common.source;
-  const bool reserved = type > static_cast<std::uint8_t>(pdu::DpduType::expedited_nonarq) &&
-                        type != static_cast<std::uint8_t>(pdu::DpduType::warning);
-  if (reserved) {
+TransferAction DataTransfer::take(const pdu::Dpdu& dpdu) {
+  const Address source = pdu::common_of(dpdu).source;
+  const std::uint8_t type = pdu::type_of(dpdu);
+  if (is_unrecognised(dpdu)) {
     owe_warning(source, type, kReasonUnrecognised);
     return TransferAction::ignore;
   }
@@ -121,10 +128,19 @@ bool DataTransfer::link_may_be_coming(Address peer) const {
 }
 
 // Results go up in the order in which the frames came, so each D_PDU is followed by a collect.
-void DataTransfer::on_dpdu(const Arrival& arrival, pdu::Data& data) {
+template <typename Data>
+void DataTransfer::on_data(const Arrival& arrival, Data& data) {
   Connection& connection = connection_to(data.common);
   connection.on_data(data.number, data.flags, std::move(data.segment), arrival.segment_ok);
   collect(connection);
+}
+
+void DataTransfer::on_dpdu(const Arrival& arrival, pdu::Data& data) {
+  on_data(arrival, data);
+}
+
+void DataTransfer::on_dpdu(const Arrival& arrival, pdu::LongData& data) {
+  on_data(arrival, data);
 }
 
 void DataTransfer::on_dpdu(const Arrival& arrival, pdu::DataAck& data) {
@@ -134,14 +150,25 @@ void DataTransfer::on_dpdu(const Arrival& arrival, pdu::DataAck& data) {
   collect(connection);
 }
 
-void DataTransfer::on_dpdu(const Arrival& arrival, pdu::AckOnly& ack) {
+template <typename AckDpdu>
+void DataTransfer::on_acknowledgement(const Arrival& arrival, const AckDpdu& ack,
+                                      pdu::DpduType type) {
   Connection& connection = connection_to(ack.common);
   auto verdict = connection.on_ack(ack.ack);
   const bool idle = arrival.action == TransferAction::warn_unless_known;
   if (idle && verdict == Connection::Verdict::out_of_sync) {
     verdict = Connection::Verdict::unexpected;
   }
-  on_answer(arrival, connection, verdict, pdu::DpduType::ack_only);
+  on_answer(arrival, connection, verdict, type);
+}
+
+void DataTransfer::on_dpdu(const Arrival& arrival, pdu::AckOnly& ack) {
+  on_acknowledgement(arrival, ack, pdu::DpduType::ack_only);
+}
+
+// What a damaged one names cannot be told; a copy may follow.
+void DataTransfer::on_dpdu(const Arrival& arrival, pdu::LongAckOnly& ack) {
+  if (arrival.segment_ok) on_acknowledgement(arrival, ack, pdu::DpduType::long_ack);
 }
 
 void DataTransfer::on_dpdu(const Arrival& arrival, pdu::Reset& reset) {
@@ -195,6 +222,11 @@ void DataTransfer::on_dpdu(const Arrival& arrival, pdu::Warning& warning) {
         turn_.on_reply(arrival.now);
       }
     }
+  }
+  const auto connection = connections_.find(source);
+  if (connection != connections_.end() && warning.reason == kReasonUnrecognised &&
+      warning.received_type == static_cast<std::uint8_t>(pdu::DpduType::long_data)) {
+    connection->second.on_long_data_refused();
   }
   actions_.push_back(WarningReceived{source, warning.received_type, warning.reason});
 }

@@ -257,7 +257,8 @@ std::uint8_t PeerControl::own_capabilities() const {
 pdu::Eow PeerControl::eow_for(std::uint8_t dpdu_type) const {
   if (owed_.type != 0) return owed_;
   const bool acknowledges = dpdu_type == static_cast<std::uint8_t>(DpduType::ack_only) ||
-                            dpdu_type == static_cast<std::uint8_t>(DpduType::data_ack);
+                            dpdu_type == static_cast<std::uint8_t>(DpduType::data_ack) ||
+                            dpdu_type == static_cast<std::uint8_t>(DpduType::long_ack);
   if (acknowledges && advice_) return pdu::make_eow(EowType::drc_request, *advice_);
   return knows_capabilities_ ? pdu::make_capability(own_capabilities()) : pdu::Eow{};
 }

@@ -5,37 +5,40 @@
 namespace s5066::dts {
 
 void Reassembler::restart() {
-  slots_ = {};
+  slots_.clear();
+  octets_held_ = 0;
   assembly_ = {};
   open_ = false;
   discarding_ = false;
 }
 
-void Reassembler::on_segment(const RxWindow& window, FrameNumber number,
+void Reassembler::on_segment(const RxWindow& window, LongFrameNumber number,
                              const pdu::DataFlags& flags, Bytes segment) {
+  octets_held_ += segment.size();
   slots_[number.value] = Slot{flags, std::move(segment), false};
   if (!flags.in_order) deliver_early(window, number);
 }
 
 // A C_PDU whose frames have all come is delivered although older frames are missing. One that began
 // before RX LWE needs no such help: RX LWE is about to run through it.
-void Reassembler::deliver_early(const RxWindow& window, FrameNumber number) {
-  FrameNumber first = number;
+void Reassembler::deliver_early(const RxWindow& window, LongFrameNumber number) {
+  LongFrameNumber first = number;
   while (!slots_[first.value].flags.start) {
     if (first == window.lwe() || !window.is_received(first - 1)) return;
     first = first - 1;
   }
-  FrameNumber last = number;
+  LongFrameNumber last = number;
   while (!slots_[last.value].flags.end) {
     if (last == window.uwe() || !window.is_received(last + 1)) return;
     last = last + 1;
   }
   Bytes cpdu;
   bool dropped = false;
-  for (FrameNumber n = first;; n = n + 1) {
+  for (LongFrameNumber n = first;; n = n + 1) {
     Slot& slot = slots_[n.value];
     dropped = dropped || slot.flags.drop;
     append(cpdu, slot.segment);
+    octets_held_ -= slot.segment.size();
     slot.segment = {};
     slot.delivered = true;
     if (n == last) break;
@@ -48,8 +51,9 @@ void Reassembler::deliver_early(const RxWindow& window, FrameNumber number) {
   complete_.push_back(std::move(cpdu));
 }
 
-void Reassembler::on_passed(FrameNumber number) {
-  Slot slot = std::exchange(slots_[number.value], Slot{});
+void Reassembler::on_passed(LongFrameNumber number) {
+  const Slot slot = std::move(slots_.extract(number.value).mapped());
+  octets_held_ -= slot.segment.size();
   if (slot.delivered) return;
   if (slot.flags.start) {
     if (open_) counters_.add(Counter::cpdus_malformed);  // the one before never ended

@@ -2,8 +2,10 @@
 // arrive, as each was flagged (C.3.3(7)(8)). Segments of a dropped C_PDU are discarded (C.3.3(9)).
 #pragma once
 
-#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 
 #include "s5066d/base/bytes.h"
@@ -21,13 +23,13 @@ class Reassembler {
   /// Discards what is not complete.
   void restart();
   /// A frame that `window` has just marked as received.
-  void on_segment(const RxWindow& window, FrameNumber number, const pdu::DataFlags& flags,
+  void on_segment(const RxWindow& window, LongFrameNumber number, const pdu::DataFlags& flags,
                   Bytes segment);
   /// RX LWE has passed this frame: everything before it has arrived.
-  void on_passed(FrameNumber number);
+  void on_passed(LongFrameNumber number);
 
-  /// RX LWE is inside of a C_PDU.
-  bool in_cpdu() const { return open_; }
+  /// Of segments beyond RX LWE that wait for others.
+  std::size_t octets_held() const { return octets_held_; }
   /// Complete C_PDUs in the order of delivery.
   std::optional<Bytes> poll();
 
@@ -38,11 +40,12 @@ class Reassembler {
     bool delivered = false;
   };
 
-  void deliver_early(const RxWindow& window, FrameNumber number);
+  void deliver_early(const RxWindow& window, LongFrameNumber number);
 
   std::size_t cpdu_octets_max_;
   Counters& counters_;
-  std::array<Slot, 256> slots_{};
+  std::map<std::uint16_t, Slot> slots_;  // by frame number; of received frames from RX LWE on
+  std::size_t octets_held_ = 0;
 
   // The C_PDU that RX LWE is inside of. `open_` from its first segment on.
   Bytes assembly_;

@@ -1,8 +1,10 @@
 // The receive side of one selective-ARQ connection: which frames have come, what to acknowledge
-// (C.3.4, C.6.2, C.6.3.2). What the frames hold is the reassembler's business.
+// (C.3.4, C.6.2, C.6.3.2). What the frames hold is the reassembler's business. Frames have long
+// numbers here; types 0 to 5 carry their lower octet.
 #pragma once
 
-#include <array>
+#include <cstddef>
+#include <deque>
 
 #include "s5066d/base/ids.h"
 #include "s5066d/pdu/dpdu.h"
@@ -11,7 +13,7 @@ namespace s5066::dts {
 
 class RxWindow {
  public:
-  explicit RxWindow(FrameNumber lwe = {0}) : lwe_(lwe), uwe_(lwe - 1) {}
+  explicit RxWindow(LongFrameNumber lwe = {0}) : lwe_(lwe), uwe_(lwe - 1) {}
 
   enum class Place {
     fresh,          // inside the window and not received before
@@ -19,32 +21,36 @@ class RxWindow {
     out_of_window,  // neither accepted nor acknowledged (C.6.2(15)); the peers disagree
   };
 
-  FrameNumber lwe() const { return lwe_; }
-  FrameNumber uwe() const { return uwe_; }
+  LongFrameNumber lwe() const { return lwe_; }
+  LongFrameNumber uwe() const { return uwe_; }
+
+  /// The long number meant by one octet: of the 128 frames from RX LWE on or of those before.
+  LongFrameNumber lengthened(FrameNumber number) const;
 
   /// Where a frame falls; applies the synchronisation tests 1 to 3 of C.6.3.2 before anything
-  /// moves.
-  Place place(FrameNumber number, const pdu::DataFlags& flags) const;
+  /// moves. `frames_max` is the largest window that its sender may have.
+  Place place(LongFrameNumber number, const pdu::DataFlags& flags, unsigned frames_max) const;
 
   /// A fresh frame's header was heard: RX UWE may advance, so that an acknowledgement shows a lost
   /// segment as an explicit 0.
-  void on_heard(FrameNumber number);
+  void on_heard(LongFrameNumber number);
 
   /// A fresh frame was received in full. RX LWE stays until advance().
-  void on_received(FrameNumber number);
+  void on_received(LongFrameNumber number);
 
-  bool is_received(FrameNumber number) const { return received_[number.value]; }
+  bool is_received(LongFrameNumber number) const;
 
   /// Steps RX LWE over one received frame and tells which; nothing when it is missing.
-  bool advance(FrameNumber& passed);
+  bool advance(LongFrameNumber& passed);
 
-  /// RX LWE and the bits up to RX UWE (C.3.4(3)-(14)).
+  /// RX LWE and the bits up to RX UWE (C.3.4(3)-(14)), or for as many frames as there is room for.
   pdu::Ack ack() const;
+  pdu::LongAck long_ack(std::size_t selective_octets_max) const;
 
  private:
-  FrameNumber lwe_;
-  FrameNumber uwe_;
-  std::array<bool, 256> received_{};  // true only inside [RX LWE, RX LWE + 127]
+  LongFrameNumber lwe_;
+  LongFrameNumber uwe_;
+  std::deque<bool> received_;  // from RX LWE on, as far as anything was received
 };
 
 }  // namespace s5066::dts

@@ -5,8 +5,9 @@ namespace s5066::dts {
 TransferEvent event_of(std::uint8_t dpdu_type) {
   constexpr std::uint8_t kLastBeforeReserved = 8;
   constexpr std::uint8_t kWarning = 15;
-  S5066_ASSERT(dpdu_type <= kLastBeforeReserved || dpdu_type == kWarning);
-  return dpdu_type == kWarning ? TransferEvent::warning : static_cast<TransferEvent>(dpdu_type);
+  const std::uint8_t type = table_type(dpdu_type);
+  S5066_ASSERT(type <= kLastBeforeReserved || type == kWarning);
+  return type == kWarning ? TransferEvent::warning : static_cast<TransferEvent>(type);
 }
 
 /// The connected state of the same name, if connected.

@@ -131,14 +131,22 @@ inline constexpr std::array<std::uint16_t, static_cast<std::size_t>(TransferStat
 constexpr const TransferStep& step_of(TransferState state, TransferEvent event) {
   return transfer_table::kSteps[static_cast<std::size_t>(event)][static_cast<std::size_t>(state)];
 }
+/// The type of the standard that stands for this one in the tables: ours go as those they extend.
+constexpr std::uint8_t table_type(std::uint8_t dpdu_type) {
+  constexpr std::uint8_t kLongData = 9;
+  constexpr std::uint8_t kLongAck = 10;
+  if (dpdu_type == kLongData) return 0;
+  return dpdu_type == kLongAck ? 1 : dpdu_type;
+}
 /// Whether a D_PDU of this type may be sent in that state.
 constexpr bool may_send(TransferState state, std::uint8_t dpdu_type) {
-  return (transfer_table::kSends[static_cast<std::size_t>(state)] >> dpdu_type & 1) != 0;
+  return (transfer_table::kSends[static_cast<std::size_t>(state)] >> table_type(dpdu_type) & 1) !=
+         0;
 }
 constexpr bool is_connected(TransferState state) {
   return state >= TransferState::idle_connected;
 }
-/// Types 9 to 14 are no events.
+/// Types 11 to 14 are no events.
 TransferEvent event_of(std::uint8_t dpdu_type);
 
 /// What is under way with the station. STANDARD: Fig. C-42 draws the ways back to the idle states,

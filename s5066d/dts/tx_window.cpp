@@ -4,8 +4,13 @@
 
 namespace s5066::dts {
 
-TxWindow::TxWindow(unsigned frames_max, FrameNumber lwe) : frames_max_(frames_max), lwe_(lwe) {
-  S5066_ASSERT(frames_max >= 1 && frames_max <= kWindowMax);
+TxWindow::TxWindow(unsigned frames_max, LongFrameNumber lwe) : lwe_(lwe) {
+  set_frames_max(frames_max);
+}
+
+void TxWindow::set_frames_max(unsigned frames_max) {
+  S5066_ASSERT(frames_max >= 1 && frames_max <= kLargeWindowMax);
+  frames_max_ = frames_max;
 }
 
 TxFrame& TxWindow::push(TxFrame frame) {
@@ -15,7 +20,13 @@ TxFrame& TxWindow::push(TxFrame frame) {
   return frames_.back();
 }
 
-bool TxWindow::in_sync(const pdu::Ack& ack) const {
+std::optional<pdu::LongAck> TxWindow::lengthened(const pdu::Ack& ack) const {
+  const unsigned ahead = distance(short_number(lwe_), ack.rx_lwe);
+  if (ahead > kWindowMax) return std::nullopt;
+  return pdu::LongAck{.rx_lwe = lwe_ + static_cast<int>(ahead), .selective = ack.selective};
+}
+
+bool TxWindow::in_sync(const pdu::LongAck& ack) const {
   const unsigned ahead = distance(lwe_, ack.rx_lwe);
   if (ahead > frames_.size()) return false;  // test 4
   // Test 5: nothing behind the last frame sent may be acknowledged.
@@ -26,7 +37,7 @@ bool TxWindow::in_sync(const pdu::Ack& ack) const {
   return true;
 }
 
-std::vector<TxWindow::Acknowledged> TxWindow::acknowledge(const pdu::Ack& ack) {
+std::vector<TxWindow::Acknowledged> TxWindow::acknowledge(const pdu::LongAck& ack) {
   S5066_ASSERT(in_sync(ack));
   std::vector<Acknowledged> fresh;
   const auto mark = [&](TxFrame& frame) {

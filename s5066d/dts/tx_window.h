@@ -1,9 +1,10 @@
 // The transmit side of one selective-ARQ connection: which frames are out, which are acknowledged
-// (C.6.2, C.6.3.2).
+// (C.6.2, C.6.3.2). Frames have long numbers here; types 0 to 5 carry their lower octet.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "s5066d/base/bytes.h"
@@ -14,10 +15,12 @@ namespace s5066::dts {
 
 /// Largest window the standard knows (C.6.2(7)): half the frame number space.
 inline constexpr unsigned kWindowMax = 128;
+/// Largest window with types 9 and 10: RX LWE, and a bit for each frame after it.
+inline constexpr unsigned kLargeWindowMax = 8 * pdu::kLongSelectiveOctetsMax;
 
 /// A segment bound to its frame number until it is acknowledged (C.6.2(2)(3)).
 struct TxFrame {
-  FrameNumber number;
+  LongFrameNumber number;
   CpduId cpdu;
   pdu::DataFlags flags;  // start, end, in_order, drop; the window edges are set when it is sent
   Bytes segment;
@@ -28,12 +31,16 @@ struct TxFrame {
 
 class TxWindow {
  public:
-  explicit TxWindow(unsigned frames_max, FrameNumber lwe = {0});
+  explicit TxWindow(unsigned frames_max, LongFrameNumber lwe = {0});
 
   bool empty() const { return frames_.empty(); }
   bool full() const { return frames_.size() >= frames_max_; }
-  FrameNumber lwe() const { return lwe_; }
-  FrameNumber uwe() const { return lwe_ + static_cast<int>(frames_.size()) - 1; }
+  /// From now on; frames that are out stay.
+  void set_frames_max(unsigned frames_max);
+  /// So many frames are out that a number of one octet does not tell which is meant.
+  bool needs_long_numbers() const { return frames_.size() > kWindowMax; }
+  LongFrameNumber lwe() const { return lwe_; }
+  LongFrameNumber uwe() const { return lwe_ + static_cast<int>(frames_.size()) - 1; }
 
   /// Outstanding frames from TX LWE to TX UWE; acknowledged ones stay until TX LWE passes them.
   std::deque<TxFrame>& frames() { return frames_; }
@@ -42,19 +49,23 @@ class TxWindow {
   /// Gives the frame the next number. The window must not be full.
   TxFrame& push(TxFrame frame);
 
+  /// The same acknowledgement with the one long number that it can mean: who sends type 1 or 2 is
+  /// at most 128 frames ahead of TX LWE. None when it is further.
+  std::optional<pdu::LongAck> lengthened(const pdu::Ack& ack) const;
+
   /// Tests 4 and 5 of C.6.3.2: whether the acknowledgement can belong to this window.
-  bool in_sync(const pdu::Ack& ack) const;
+  bool in_sync(const pdu::LongAck& ack) const;
 
   struct Acknowledged {
     CpduId cpdu;
     std::size_t octets = 0;
   };
   /// Marks frames, advances TX LWE, returns what was not acknowledged before. Needs in_sync().
-  std::vector<Acknowledged> acknowledge(const pdu::Ack& ack);
+  std::vector<Acknowledged> acknowledge(const pdu::LongAck& ack);
 
  private:
   std::size_t frames_max_;
-  FrameNumber lwe_;
+  LongFrameNumber lwe_;
   std::deque<TxFrame> frames_;
 };
 

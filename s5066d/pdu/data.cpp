@@ -9,12 +9,18 @@ namespace {
 constexpr std::size_t kDataPartOctets = 3;  // flags and size, size, frame number
 
 void write_data_part(DataFlags flags, FrameNumber number, std::size_t size, Bytes& out) {
-  S5066_ASSERT(size <= kSegmentOctetsMax);
+  write_flags(flags, size, out);
+  out.push_back(number.value);
+}
+
+}  // namespace
+
+void write_flags(DataFlags flags, std::size_t segment_octets, Bytes& out) {
+  S5066_ASSERT(segment_octets <= kSegmentOctetsMax);
   const unsigned bits = unsigned{flags.start} << 7 | unsigned{flags.end} << 6 |
                         unsigned{flags.in_order} << 5 | unsigned{flags.drop} << 4 |
                         unsigned{flags.uwe} << 3 | unsigned{flags.lwe} << 2;
-  put_u16(out, static_cast<std::uint16_t>(bits << 8 | size));
-  out.push_back(number.value);
+  put_u16(out, static_cast<std::uint16_t>(bits << 8 | segment_octets));
 }
 
 DataFlags read_flags(std::uint8_t octet) {
@@ -25,8 +31,6 @@ DataFlags read_flags(std::uint8_t octet) {
           .uwe = (octet & 0x08) != 0,
           .lwe = (octet & 0x04) != 0};
 }
-
-}  // namespace
 
 void write_data(const Data& data, Bytes& out) {
   const auto start = begin_header(DpduType::data_only, data.common, kDataPartOctets, out);

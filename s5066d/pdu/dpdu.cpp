@@ -39,6 +39,8 @@ std::uint8_t type_of(const Dpdu& dpdu) {
                         [&](const Nonarq& d) {
                           return type(d.expedited ? DpduType::expedited_nonarq : DpduType::nonarq);
                         },
+                        [&](const LongData&) { return type(DpduType::long_data); },
+                        [&](const LongAckOnly&) { return type(DpduType::long_ack); },
                         [&](const Warning&) { return type(DpduType::warning); },
                         [&](const Unsupported& d) { return d.type; },
                     },
@@ -55,6 +57,8 @@ void encode(const Dpdu& dpdu, Bytes& out) {
                  [&](const ExpeditedAck& d) { write_expedited_ack(d, out); },
                  [&](const Management& d) { write_management(d, out); },
                  [&](const Nonarq& d) { write_nonarq(d, out); },
+                 [&](const LongData& d) { write_long_data(d, out); },
+                 [&](const LongAckOnly& d) { write_long_ack(d, out); },
                  [&](const Warning& d) { write_warning(d, out); },
                  [](const Unsupported&) { cannot_send_unsupported(); },
              },
@@ -74,6 +78,8 @@ std::size_t encoded_size(const Dpdu& dpdu) {
           [](const ExpeditedAck& d) { return ack_only_octets(d.ack.selective.size()); },
           [](const Management& d) { return management_octets(d.extension.size()); },
           [](const Nonarq& d) { return nonarq_octets(d.segment.size()); },
+          [](const LongData& d) { return long_data_octets(d.segment.size()); },
+          [](const LongAckOnly& d) { return long_ack_octets(d.ack.selective.size()); },
           [](const Warning&) { return kWarningOctets; },
           [](const Unsupported&) -> std::size_t { cannot_send_unsupported(); },
       },
@@ -81,6 +87,10 @@ std::size_t encoded_size(const Dpdu& dpdu) {
 }
 
 Result<Dpdu> read_dpdu(const Header& header) {
+  if (header.is_long() && header.type == static_cast<std::uint8_t>(DpduType::long_data)) {
+    return Dpdu{read_long_data(header)};
+  }
+  if (header.is_long()) return read_long_ack(header);
   switch (header.type) {
     case static_cast<std::uint8_t>(DpduType::data_only):
       return Dpdu{read_data(header)};
@@ -115,6 +125,8 @@ bool attach_segment(Bytes segment_and_crc, Dpdu& dpdu) {
                  [&](DataAck& d) { d.segment = std::move(segment_and_crc); },
                  [&](ExpeditedData& d) { d.segment = std::move(segment_and_crc); },
                  [&](Nonarq& d) { d.segment = std::move(segment_and_crc); },
+                 [&](LongData& d) { d.segment = std::move(segment_and_crc); },
+                 [&](LongAckOnly& d) { d.ack.selective = std::move(segment_and_crc); },
                  [](auto&) {},
              },
              dpdu);
@@ -130,7 +142,7 @@ Result<Received> decode(ByteSpan frame) {
   if (frame.size() < octets) return Error{ErrorCode::truncated, "segment"};
 
   Received received{.dpdu = std::move(*dpdu), .octets = octets};
-  if (has_segment(header->type)) {
+  if (header->has_segment()) {
     const ByteSpan tail = frame.subspan(header->octets, octets - header->octets);
     received.segment_ok = attach_segment(Bytes(tail.begin(), tail.end()), received.dpdu);
   }

@@ -16,10 +16,13 @@ namespace s5066::pdu {
 inline constexpr std::size_t kSegmentOctetsMax = 1023;
 /// Longest SELECTIVE ACKS field: a bit for each frame of the window after RX LWE (C.3.4).
 inline constexpr std::size_t kSelectiveOctetsMax = 16;
+/// The same of a LONG ACK.
+inline constexpr std::size_t kLongSelectiveOctetsMax = 512;
 /// The longest legal D_PDU: a DATA-ACK with both of these full.
 inline constexpr std::size_t kDpduOctetsMax = 1062;
 
-/// Table C-2; 9 to 14 are reserved.
+/// Table C-2, which reserves 9 to 14. Of these 9 and 10 are ours: they go only to stations that
+/// have offered them (see extension::kLargeWindow); docs/LARGE_WINDOW.md lays them out.
 enum class DpduType : std::uint8_t {
   data_only = 0,
   ack_only = 1,
@@ -30,6 +33,8 @@ enum class DpduType : std::uint8_t {
   management = 6,
   nonarq = 7,
   expedited_nonarq = 8,
+  long_data = 9,
+  long_ack = 10,
   warning = 15,
 };
 
@@ -78,6 +83,14 @@ Ack make_ack(FrameNumber rx_lwe, FrameNumber rx_uwe);
 void set_acknowledged(Ack& ack, FrameNumber number);
 /// True when there is a bit for this frame and it is 1. Frames below `rx_lwe` have none.
 bool is_acknowledged(const Ack& ack, FrameNumber number);
+
+/// The same with a long frame number; `selective` has 0..kLongSelectiveOctetsMax octets.
+struct LongAck {
+  LongFrameNumber rx_lwe;
+  Bytes selective;
+  friend bool operator==(const LongAck&, const LongAck&) = default;
+};
+bool is_acknowledged(const LongAck& ack, LongFrameNumber number);
 
 struct Data {  // type 0, DATA-ONLY (C.3.3)
   Common common;
@@ -160,7 +173,21 @@ struct Warning {  // type 15 (C.3.12)
   friend bool operator==(const Warning&, const Warning&) = default;
 };
 
-/// The header's CRC is good, but the type is reserved (9 to 14).
+struct LongData {  // type 9: as type 0, with a long frame number
+  Common common;
+  DataFlags flags;
+  LongFrameNumber number;
+  Bytes segment;
+  friend bool operator==(const LongData&, const LongData&) = default;
+};
+
+struct LongAckOnly {  // type 10: as type 1, with the selective part where others have a segment
+  Common common;
+  LongAck ack;
+  friend bool operator==(const LongAckOnly&, const LongAckOnly&) = default;
+};
+
+/// The header's CRC is good, but the type is reserved (9 to 14, unless it is ours).
 struct Unsupported {
   Common common;
   std::uint8_t type = 0;
@@ -168,7 +195,7 @@ struct Unsupported {
 };
 
 using Dpdu = std::variant<Data, AckOnly, DataAck, Reset, ExpeditedData, ExpeditedAck, Management,
-                          Nonarq, Warning, Unsupported>;
+                          Nonarq, LongData, LongAckOnly, Warning, Unsupported>;
 
 const Common& common_of(const Dpdu& dpdu);
 std::uint8_t type_of(const Dpdu& dpdu);
@@ -189,6 +216,12 @@ constexpr std::size_t ack_only_octets(std::size_t selective) {
 }
 constexpr std::size_t data_ack_octets(std::size_t segment, std::size_t selective) {
   return 23 + selective + segment;
+}
+constexpr std::size_t long_data_octets(std::size_t segment) {
+  return 23 + segment;
+}
+constexpr std::size_t long_ack_octets(std::size_t selective) {
+  return 23 + selective;
 }
 constexpr std::size_t expedited_data_octets(std::size_t segment) {
   return 22 + segment;

@@ -37,7 +37,7 @@ constexpr Range legal_header_size(std::uint8_t type) {
     case 15:
       return {7, 7};
     default:
-      return {kSizeBase, 31};  // reserved: nothing is known of them
+      return {kSizeBase, 31};  // reserved: nothing is known of them, and 9 and 10 may not be ours
   }
 }
 
@@ -83,7 +83,7 @@ Result<Header> read_header(ByteSpan frame) {
   read_addresses(frame.subspan(kFixedOctets, address_octets), header.common);
   const std::size_t specific_at = kFixedOctets + address_octets;
   header.specific = frame.subspan(specific_at, octets - kCrcOctets - specific_at);
-  if (has_segment(header.type)) {  // the ten bits stand at the same place in all five types
+  if (header.has_segment()) {  // the ten bits stand at the same place in all these types
     header.segment_octets = static_cast<std::size_t>(get_u16(header.specific, 0) & 0x03FF);
   }
   return header;

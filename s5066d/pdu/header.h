@@ -21,10 +21,8 @@ inline constexpr std::size_t kFixedOctets = kSyncOctets + 4;
 inline constexpr std::size_t kHeaderOctetsMax = kSyncOctets + 31 + 7;
 inline constexpr std::size_t kSegmentCrcOctets = 4;
 
-/// I and I+C frames (C.3.1): a segment and its CRC-32 follow the header.
-constexpr bool has_segment(std::uint8_t type) {
-  return type == 0 || type == 2 || type == 4 || type == 7 || type == 8;
-}
+/// Of types 9 and 10. With a header of another size they are somebody else's, and reserved to us.
+inline constexpr std::size_t kLongSpecificOctets = 4;
 
 /// A header whose CRC is good. `specific` points into the octets it was read from.
 struct Header {
@@ -34,8 +32,15 @@ struct Header {
   std::size_t octets = 0;          // sync up to and with the CRC-16
   std::size_t segment_octets = 0;  // SIZE OF SEGMENTED C_PDU, where there is a segment
 
+  /// I and I+C frames (C.3.1): a segment and its CRC-32 follow the header.
+  bool has_segment() const {
+    return type == 0 || type == 2 || type == 4 || type == 7 || type == 8 || is_long();
+  }
+  bool is_long() const {
+    return (type == 9 || type == 10) && specific.size() == kLongSpecificOctets;
+  }
   std::size_t frame_octets() const {
-    return octets + (has_segment(type) ? segment_octets + kSegmentCrcOctets : 0);
+    return octets + (has_segment() ? segment_octets + kSegmentCrcOctets : 0);
   }
 };
 
@@ -71,6 +76,8 @@ void write_expedited_ack(const ExpeditedAck& ack, Bytes& out);
 void write_management(const Management& management, Bytes& out);
 void write_nonarq(const Nonarq& nonarq, Bytes& out);
 void write_warning(const Warning& warning, Bytes& out);
+void write_long_data(const LongData& data, Bytes& out);
+void write_long_ack(const LongAckOnly& ack_only, Bytes& out);
 Data read_data(const Header& header);
 AckOnly read_ack_only(const Header& header);
 DataAck read_data_ack(const Header& header);
@@ -79,7 +86,13 @@ ExpeditedData read_expedited_data(const Header& header);
 ExpeditedAck read_expedited_ack(const Header& header);
 Management read_management(const Header& header);
 Result<Dpdu> read_nonarq(const Header& header);
+LongData read_long_data(const Header& header);
+Result<Dpdu> read_long_ack(const Header& header);
 Warning read_warning(const Header& header);
+
+// The flags of types 0, 2 and 9, with the size of the segment behind them.
+void write_flags(DataFlags flags, std::size_t segment_octets, Bytes& out);
+DataFlags read_flags(std::uint8_t octet);
 
 // The ack part of types 1 and 2.
 void write_ack(const Ack& ack, Bytes& out);

@@ -102,7 +102,7 @@ Scanner::Look Scanner::look_at_candidate(std::optional<Received>& out) {
                  .octets = header->frame_octets()};
   counters_.add(Counter::dpdus_received);
   at_bit_ = after_header;
-  if (!has_segment(header->type)) return Look::found;
+  if (!header->has_segment()) return Look::found;
 
   // A segment that was cut off is handed on like a damaged one, as far as it came.
   const bool whole = header->frame_octets() <= held;

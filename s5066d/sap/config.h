@@ -106,15 +106,16 @@ struct Config {
 
   std::size_t response_octets_local = 2048;  // copied part of a U_PDU in types 22 and 23
   std::size_t response_octets_air = 32;      // the same in S_PDU types 1 and 2
-  /// Octets given to the sublayers below and not yet answered: two transmissions of full length at
-  /// 9600 bit/s, and one that nobody acknowledges.
-  std::size_t link_outstanding_octets_max = 320'000;
+  /// Octets given to the sublayers below and not yet answered: what a large window holds open where
+  /// half of all frames are lost at 9600 bit/s, and one transmission that nobody acknowledges.
+  std::size_t link_outstanding_octets_max = 2 * 1024 * 1024;
   std::size_t expedited_outstanding_octets_max = 64'000;
   std::size_t nonarq_outstanding_octets_max = 160'000;
   /// Link breaks and failed calls a U_PDU survives before it is rejected as "not responding".
   unsigned attempts_max = 3;
-  /// S_PDUs remembered, sent and delivered each, so that one sent again is not delivered again.
-  std::size_t repeats_remembered_max = 1024;
+  /// S_PDUs remembered, sent and delivered each, so that one sent again is not delivered again: as
+  /// many as eight links can have on their way.
+  std::size_t repeats_remembered_max = 8192;
   std::size_t awaiting_client_confirm_max = 4096;  // acknowledged U_PDUs, all clients together
   Duration node_confirm_wait_max = hours(24);  // from when it was handed down, if the TTD allows
   Duration client_confirm_wait_max = hours(1);

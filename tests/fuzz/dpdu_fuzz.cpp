@@ -32,7 +32,7 @@ void repair(Bytes& frame, unsigned what) {
     put_crc(frame, header - 2, header_crc(ByteSpan(frame).subspan(2, header - 4)), 2);
   }
   const auto parsed = pdu::read_header(frame);
-  if (!parsed.ok() || !pdu::has_segment(parsed->type) || (what & kRepairSegment) == 0) return;
+  if (!parsed.ok() || !parsed->has_segment() || (what & kRepairSegment) == 0) return;
   if (parsed->frame_octets() > frame.size()) return;
   const auto segment = ByteSpan(frame).subspan(header, parsed->segment_octets);
   put_crc(frame, header + segment.size(), segment_crc(segment), 4);

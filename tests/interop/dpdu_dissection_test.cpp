@@ -169,8 +169,25 @@ void expect_specific(const DissectedPacket& packet, const pdu::Warning& warning)
   expect.number("reason", warning.reason);
 }
 
+// tshark knows nothing of our types 9 and 10 but their headers.
+void expect_specific(const DissectedPacket&, const pdu::LongData&) {
+  FAIL() << "not dissected";
+}
+void expect_specific(const DissectedPacket&, const pdu::LongAckOnly&) {
+  FAIL() << "not dissected";
+}
 void expect_specific(const DissectedPacket&, const pdu::Unsupported&) {
   FAIL() << "never sent";
+}
+
+bool has_segment(const Dpdu& dpdu) {
+  return std::visit(
+      [](const auto& d) {
+        return requires {
+          d.segment;
+        };
+      },
+      dpdu);
 }
 
 void expect_dissected(const std::vector<Dpdu>& dpdus) {
@@ -182,7 +199,7 @@ void expect_dissected(const std::vector<Dpdu>& dpdus) {
     SCOPED_TRACE("packet " + std::to_string(i + 1) + ": " + to_hex(test::encoded(dpdus[i])));
     EXPECT_FALSE(packet.malformed);
     EXPECT_TRUE(packet.complaints.empty()) << packet.complaints.front();
-    EXPECT_EQ(packet.lines_with("(Correct)"), pdu::has_segment(type_of(dpdus[i])) ? 2u : 1u);
+    EXPECT_EQ(packet.lines_with("(Correct)"), has_segment(dpdus[i]) ? 2u : 1u);
     EXPECT_EQ(packet.lines_with("(Incorrect"), 0u);
     expect_common(packet, dpdus[i]);
     std::visit([&](const auto& dpdu) { expect_specific(packet, dpdu); }, dpdus[i]);

@@ -224,7 +224,7 @@ void Medium::damage(std::size_t listener, Reception& reception) {
   const double factor = listener == 0 ? options_.loss_factor_first : 1;
   for (const Frame& frame : reception.burst->frames) {
     const int type = reception.octets[frame.begin + 2] >> 4;
-    const bool data = type == 0 || type == 2 || type == 4 || type == 7 || type == 8;
+    const bool data = type == 0 || type == 2 || type == 4 || (type >= 7 && type <= 9);
     const double probability = options_.frame_loss + (data ? options_.data_loss : 0);
     const bool hit = lost(listener, std::min(1.0, factor * probability));
     reception.damaged.push_back(hit);

@@ -72,6 +72,14 @@ TEST(FrameNumber, counts_modulo_256) {
   EXPECT_EQ(distance(FrameNumber{4}, FrameNumber{250}), 246u);
 }
 
+TEST(FrameNumber, long_ones_count_modulo_65536) {
+  EXPECT_EQ(LongFrameNumber{65530} + 10, LongFrameNumber{4});
+  EXPECT_EQ(LongFrameNumber{3} - 5, LongFrameNumber{65534});
+  EXPECT_EQ(distance(LongFrameNumber{65530}, LongFrameNumber{4}), 10u);
+  EXPECT_EQ(distance(LongFrameNumber{4}, LongFrameNumber{65530}), 65526u);
+  EXPECT_EQ(short_number({0x1234}), FrameNumber{0x34});
+}
+
 TEST(Bytes, hex_round_trips_and_odd_digits_are_refused) {
   EXPECT_EQ(to_hex(*from_hex("90eb 00")), "90 EB 00");
   EXPECT_FALSE(from_hex("9").ok());

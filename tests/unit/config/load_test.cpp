@@ -261,6 +261,18 @@ TEST(ConfigLoad, extensions_are_offered_unless_it_is_said_otherwise) {
   EXPECT_FALSE(strict.value->node.dts.offer_extensions);
 }
 
+TEST(ConfigLoad, a_large_window_has_up_to_4096_frames) {
+  const auto usual = parse_node("f", kGood);
+  ASSERT_TRUE(usual.value.has_value()) << all_lines(usual.problems);
+  EXPECT_EQ(usual.value->node.dts.large_window, 4096u);
+  const auto most = parse_node("f", kGood + "data_transfer { large_window: 4096 }");
+  ASSERT_TRUE(most.value.has_value()) << all_lines(most.problems);
+  const auto small = parse_node("f", kGood + "data_transfer { large_window: 128 }");
+  ASSERT_TRUE(small.value.has_value()) << all_lines(small.problems);
+  EXPECT_EQ(small.value->node.dts.large_window, 128u);
+  EXPECT_FALSE(parse_node("f", kGood + "data_transfer { large_window: 4097 }").value.has_value());
+}
+
 TEST(ConfigLoad, what_is_said_of_subnet_access_reaches_its_layer) {
   const auto loaded = parse_node(
       "f", kGood +

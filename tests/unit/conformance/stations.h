@@ -46,7 +46,7 @@ inline std::vector<std::string> segments_of(ByteSpan burst) {
     const unsigned type = burst[at + 2] >> 4;
     const std::size_t addresses = burst[at + 5] >> 5;
     const std::size_t header = 2 + (burst[at + 5] & 0x1Fu) + addresses;
-    const bool has_segment = type == 0 || type == 2 || type == 4 || type == 7 || type == 8;
+    const bool has_segment = type == 0 || type == 2 || type == 4 || (type >= 7 && type <= 10);
     std::size_t octets = 0;
     if (has_segment) octets = get_u16(burst, at + 6 + addresses) & 0x3FFu;
     if (at + header + octets > burst.size()) break;

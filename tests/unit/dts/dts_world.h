@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 #include <memory>
 
@@ -29,15 +30,18 @@ class DtsWorld {
     std::vector<DataRateAdvised> advised;
     std::vector<TransmitModeChanged> modes;
     std::vector<DataRateRefused> rates_refused;
+    std::array<std::size_t, 16> dpdus_sent{};  // by type
     std::optional<Instant> armed;
   };
 
+  /// The last `plain` stations offer nothing beyond the standard.
   DtsWorld(std::size_t stations, const sim::MediumOptions& options, std::uint64_t seed,
-           Config config = {})
+           Config config = {}, std::size_t plain = 0)
       : rng_(seed), medium_(heap_, rng_.fork(), options) {
     for (std::size_t i = 0; i < stations; ++i) {
       auto station = std::make_unique<Station>();
       config.address = address(i);
+      config.offer_extensions = config.offer_extensions && i + plain < stations;
       station->dts =
           std::make_unique<DataTransfer>(config, rng_, station->counters, station->trace);
       Station* self = station.get();
@@ -87,9 +91,20 @@ class DtsWorld {
   void run_for(Duration d) { heap_.run_until(heap_.now() + d); }
 
  private:
+  static void count(ByteSpan burst, std::array<std::size_t, 16>& by_type) {
+    while (!burst.empty()) {
+      const auto frame = pdu::decode(burst);
+      S5066_ASSERT(frame.ok());
+      ++by_type[pdu::type_of(frame->dpdu)];
+      burst = burst.subspan(frame->octets);
+    }
+  }
   void drain(Station& station) {
     while (auto action = station.dts->poll_action()) {
       if (auto* command = std::get_if<modem::Command>(&*action)) {
+        if (const auto* burst = std::get_if<modem::TransmitBurst>(command)) {
+          count(burst->bytes, station.dpdus_sent);
+        }
         medium_.command(station.port, *command);
       } else if (auto* confirm = std::get_if<CpduConfirm>(&*action)) {
         station.confirmed.push_back(confirm->id);

@@ -26,7 +26,10 @@ class Expedited : public ::testing::Test {
     return burst.dpdus();
   }
   static Connection::Config config() {
-    return {.self = kUs, .regular = {200, 128, 100000, false}, .expedited = {200, 128, 5000, true}};
+    return {.self = kUs,
+            .regular = {200, 128, 100000, false},
+            .expedited = {200, 128, 5000, true},
+            .held_octets_max = 100'000};
   }
   /// Hands the expedited D_PDUs of a transmission to the other end.
   void hear(Connection& at, std::vector<pdu::Dpdu> dpdus, bool ok = true) {
@@ -97,9 +100,9 @@ TEST_F(Expedited, the_next_c_pdu_waits_until_all_of_the_one_before_is_acknowledg
 TEST_F(Expedited, regular_data_rests_meanwhile_but_its_acknowledgements_do_not) {
   request(1, 100, Service::arq);
   request(2, 100);
-  theirs.on_data({0}, {.start = true, .end = true}, {1}, true);
+  theirs.on_data(FrameNumber{0}, {.start = true, .end = true}, {1}, true);
   ASSERT_EQ(fill(ours).size(), 1u);  // the expedited frame alone
-  ours.on_data({0}, {.start = true, .end = true}, {1}, true);
+  ours.on_data(FrameNumber{0}, {.start = true, .end = true}, {1}, true);
   ours.on_expedited_ack({.rx_lwe = {0}, .selective = {}});
   const auto sent = fill(ours);
   EXPECT_TRUE(std::holds_alternative<pdu::AckOnly>(sent.front()));
@@ -112,7 +115,8 @@ TEST_F(Expedited, regular_data_rests_meanwhile_but_its_acknowledgements_do_not) 
 TEST_F(Expedited, one_repetition_is_acknowledged_once_though_the_windows_are_being_reset) {
   request(1, 100);
   hear(theirs, fill(ours));
-  ASSERT_EQ(theirs.on_ack({.rx_lwe = {50}, .selective = {}}), Connection::Verdict::out_of_sync);
+  ASSERT_EQ(theirs.on_ack(pdu::Ack{.rx_lwe = {50}, .selective = {}}),
+            Connection::Verdict::out_of_sync);
   theirs.on_heard_over();
   const auto first = fill(theirs);
   EXPECT_TRUE(std::holds_alternative<pdu::ExpeditedAck>(first.front()));

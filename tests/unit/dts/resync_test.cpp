@@ -217,7 +217,8 @@ TEST(ResyncTransfer, no_data_goes_before_the_opening_reset_is_acknowledged) {
                                   .regular = {200, 128, 100000, false},
                                   .expedited = {200, 128, 5000, true},
                                   .out_of_sync_max = 3,
-                                  .resets_missed_max = 3};
+                                  .resets_missed_max = 3,
+                                  .held_octets_max = 100'000};
   Connection ours(peer, config, counters);
   ours.begin_with_reset();
   for (const Service service : {Service::arq, Service::expedited_arq}) {

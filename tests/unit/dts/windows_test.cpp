@@ -9,13 +9,24 @@
 namespace s5066::dts {
 namespace {
 
-pdu::Ack ack_of(int lwe, std::initializer_list<int> received) {
-  pdu::Ack ack;
-  ack.rx_lwe = FrameNumber{static_cast<std::uint8_t>(lwe)};
+LongFrameNumber number(int n) {
+  return {static_cast<std::uint16_t>(n)};
+}
+
+pdu::LongAck ack_of(int lwe, std::initializer_list<int> received) {
+  pdu::LongAck ack{.rx_lwe = number(lwe), .selective = {}};
   for (const int n : received) {
-    pdu::set_acknowledged(ack, FrameNumber{static_cast<std::uint8_t>(n)});
+    const auto bit = static_cast<unsigned>(n - lwe - 1);
+    if (ack.selective.size() <= bit / 8) ack.selective.resize(bit / 8 + 1);
+    ack.selective[bit / 8] |= static_cast<std::uint8_t>(1u << bit % 8);
   }
   return ack;
+}
+
+/// Where a frame of type 0 falls.
+RxWindow::Place place(const RxWindow& window, int n, const pdu::DataFlags& flags = {}) {
+  const FrameNumber heard{static_cast<std::uint8_t>(n)};
+  return window.place(window.lengthened(heard), flags, kWindowMax);
 }
 
 TxWindow window_with(unsigned frames, unsigned frames_max = kWindowMax) {
@@ -30,15 +41,15 @@ TEST(TxWindow, holds_128_frames_and_not_one_more) {
   EXPECT_FALSE(window.full());
   window.push({});
   EXPECT_TRUE(window.full());
-  EXPECT_EQ(window.lwe(), FrameNumber{0});
-  EXPECT_EQ(window.uwe(), FrameNumber{127});
+  EXPECT_EQ(window.lwe(), LongFrameNumber{0});
+  EXPECT_EQ(window.uwe(), LongFrameNumber{127});
 }
 
 // C.6.2(18)
 TEST(TxWindow, starts_with_pointers_0_and_255) {
   const TxWindow window(kWindowMax);
-  EXPECT_EQ(window.lwe(), FrameNumber{0});
-  EXPECT_EQ(window.uwe(), FrameNumber{255});
+  EXPECT_EQ(window.lwe(), LongFrameNumber{0});
+  EXPECT_EQ(short_number(window.uwe()), FrameNumber{255});
 }
 
 // C.6.3.2(6)
@@ -47,7 +58,9 @@ TEST(TxWindow, test_4_accepts_tx_lwe_to_tx_uwe_plus_1) {
   EXPECT_TRUE(window.in_sync(ack_of(0, {})));
   EXPECT_TRUE(window.in_sync(ack_of(5, {})));
   EXPECT_FALSE(window.in_sync(ack_of(6, {})));
-  EXPECT_FALSE(window.in_sync(ack_of(255, {})));
+  EXPECT_FALSE(window.in_sync(ack_of(65535, {})));
+  EXPECT_EQ(window.lengthened({.rx_lwe = {5}, .selective = {}}), ack_of(5, {}));
+  EXPECT_EQ(window.lengthened({.rx_lwe = {255}, .selective = {}}), std::nullopt);
 }
 
 // C.6.3.2(7)
@@ -64,22 +77,22 @@ TEST(TxWindow, test_5_refuses_a_bit_for_a_frame_that_was_never_sent) {
 TEST(TxWindow, acknowledged_frames_leave_once_the_lower_edge_passes_them) {
   TxWindow window = window_with(5);
   EXPECT_EQ(window.acknowledge(ack_of(1, {3})).size(), 2u);  // 0 and 3
-  EXPECT_EQ(window.lwe(), FrameNumber{1});
+  EXPECT_EQ(window.lwe(), LongFrameNumber{1});
   EXPECT_EQ(window.frames().size(), 4u);
   EXPECT_TRUE(window.acknowledge(ack_of(1, {3})).empty());  // nothing new
   EXPECT_EQ(window.acknowledge(ack_of(3, {})).size(), 2u);  // 1 and 2
-  EXPECT_EQ(window.lwe(), FrameNumber{4});                  // 3 was known
+  EXPECT_EQ(window.lwe(), LongFrameNumber{4});              // 3 was known
 }
 
 // C.3.4(3), C.6.2(12)-(14)
 TEST(RxWindow, acknowledges_as_in_the_worked_example) {
   RxWindow window;  // brought to RX LWE 254 first, then {255, 1, 2, 9}
-  FrameNumber passed;
+  LongFrameNumber passed;
   for (int n = 0; n < 254; ++n) {
-    window.on_received(FrameNumber{static_cast<std::uint8_t>(n)});
+    window.on_received(number(n));
     ASSERT_TRUE(window.advance(passed));
   }
-  for (const int n : {255, 1, 2, 9}) window.on_received(FrameNumber{static_cast<std::uint8_t>(n)});
+  for (const int n : {255, 257, 258, 265}) window.on_received(number(n));
   EXPECT_FALSE(window.advance(passed));
   EXPECT_EQ(window.ack().rx_lwe, FrameNumber{254});
   EXPECT_EQ(window.ack().selective, (Bytes{0x0D, 0x04}));
@@ -88,8 +101,8 @@ TEST(RxWindow, acknowledges_as_in_the_worked_example) {
 // C.3.4(4)(5)(8)
 TEST(RxWindow, a_lost_segment_shows_as_an_explicit_0) {
   RxWindow window;
-  window.on_received(FrameNumber{1});
-  window.on_heard(FrameNumber{3});
+  window.on_received(number(1));
+  window.on_heard(number(3));
   EXPECT_EQ(window.ack().rx_lwe, FrameNumber{0});
   EXPECT_EQ(window.ack().selective, (Bytes{0x01}));
 }
@@ -97,22 +110,22 @@ TEST(RxWindow, a_lost_segment_shows_as_an_explicit_0) {
 // C.6.3.2(5)
 TEST(RxWindow, the_128th_frame_is_fresh_and_the_next_is_outside) {
   RxWindow window;
-  EXPECT_EQ(window.place(FrameNumber{127}, {}), RxWindow::Place::fresh);
-  window.on_received(FrameNumber{127});  // a hole, so that there is an outside
-  EXPECT_EQ(window.place(FrameNumber{127}, {}), RxWindow::Place::duplicate);
-  EXPECT_EQ(window.place(FrameNumber{128}, {}), RxWindow::Place::out_of_window);
-  EXPECT_EQ(window.place(FrameNumber{255}, {}), RxWindow::Place::out_of_window);
-  EXPECT_EQ(window.place(FrameNumber{0}, {}), RxWindow::Place::fresh);
+  EXPECT_EQ(place(window, 127), RxWindow::Place::fresh);
+  window.on_received(number(127));  // a hole, so that there is an outside
+  EXPECT_EQ(place(window, 127), RxWindow::Place::duplicate);
+  EXPECT_EQ(place(window, 128), RxWindow::Place::out_of_window);
+  EXPECT_EQ(place(window, 255), RxWindow::Place::out_of_window);
+  EXPECT_EQ(place(window, 0), RxWindow::Place::fresh);
 }
 
 TEST(RxWindow, without_a_hole_the_128_frames_behind_are_duplicates) {
   RxWindow window;
-  window.on_received(FrameNumber{0});
-  FrameNumber passed;
+  window.on_received(number(0));
+  LongFrameNumber passed;
   ASSERT_TRUE(window.advance(passed));
-  EXPECT_EQ(window.place(FrameNumber{0}, {}), RxWindow::Place::duplicate);
-  EXPECT_EQ(window.place(FrameNumber{128}, {}), RxWindow::Place::fresh);
-  EXPECT_EQ(window.place(FrameNumber{129}, {}), RxWindow::Place::duplicate);
+  EXPECT_EQ(place(window, 0), RxWindow::Place::duplicate);
+  EXPECT_EQ(place(window, 128), RxWindow::Place::fresh);
+  EXPECT_EQ(place(window, 129), RxWindow::Place::duplicate);
 }
 
 // C.6.3.2(2)(3), C.6.3.2(4)
@@ -121,16 +134,16 @@ TEST(RxWindow, tests_1_and_2_agree_with_counting_in_whole_numbers) {
   Rng rng(1);
   for (int round = 0; round < 20000; ++round) {
     RxWindow window;
-    FrameNumber passed;
+    LongFrameNumber passed;
     const int lwe = static_cast<int>(rng.below(300));
     for (int n = 0; n < lwe; ++n) {
-      window.on_received(FrameNumber{static_cast<std::uint8_t>(n)});
+      window.on_received(number(n));
       ASSERT_TRUE(window.advance(passed));
     }
     int uwe = lwe - 1;
     if (rng.chance(0.7)) {
       uwe = lwe + 1 + static_cast<int>(rng.below(126));
-      window.on_received(FrameNumber{static_cast<std::uint8_t>(uwe)});
+      window.on_received(number(uwe));
     }
     const int n = uwe - 127 + static_cast<int>(rng.below(static_cast<unsigned>(lwe - uwe + 255)));
     pdu::DataFlags flags;
@@ -138,13 +151,13 @@ TEST(RxWindow, tests_1_and_2_agree_with_counting_in_whole_numbers) {
     flags.lwe = rng.chance(0.5);
     const bool in_sync = (!flags.uwe || (uwe <= n && n <= lwe + 127)) &&
                          (!flags.lwe || (uwe - 127 <= n && n <= lwe));
-    const auto place = window.place(FrameNumber{static_cast<std::uint8_t>(n)}, flags);
+    const auto found = place(window, n, flags);
     if (!in_sync) {
-      EXPECT_EQ(place, RxWindow::Place::out_of_window) << lwe << ' ' << uwe << ' ' << n;
+      EXPECT_EQ(found, RxWindow::Place::out_of_window) << lwe << ' ' << uwe << ' ' << n;
     } else if (n < lwe || n == uwe) {
-      EXPECT_EQ(place, RxWindow::Place::duplicate) << lwe << ' ' << uwe << ' ' << n;
+      EXPECT_EQ(found, RxWindow::Place::duplicate) << lwe << ' ' << uwe << ' ' << n;
     } else {
-      EXPECT_EQ(place, RxWindow::Place::fresh) << lwe << ' ' << uwe << ' ' << n;
+      EXPECT_EQ(found, RxWindow::Place::fresh) << lwe << ' ' << uwe << ' ' << n;
     }
     if (::testing::Test::HasFailure()) return;
   }
@@ -211,7 +224,7 @@ class Receiving : public ::testing::Test {
     return f;
   }
   Counters counters_;
-  ArqReceiver receiver_{100, counters_};
+  ArqReceiver receiver_{100, 1000, counters_};
 };
 
 // C.4.1(9)-(14)
