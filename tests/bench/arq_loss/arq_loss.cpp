@@ -1,6 +1,7 @@
 // What frame losses leave of bulk ARQ: the rates, interleavers, segment lengths and losses of a
 // Monte Carlo model of selective repeat with acknowledgements that always arrive. Losses are of
-// D_PDUs with data, each for itself; with --run N they come N in a row on average.
+// D_PDUs with data, each for itself; with --run N they come N in a row on average. --window 128
+// measures without the larger one, --loss P one column.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -14,6 +15,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t kHeadersOfUpdu = 1 + 5;
+constexpr std::size_t kQueueOctetsMax = std::size_t{4} << 20;
+constexpr int kUpdusUnderWay = 1000;
 constexpr std::array kLosses = {0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5};
 
 struct Row {
@@ -40,12 +43,15 @@ constexpr std::array kRows = {
     Row{{k4539, 9600, kLong}, 1023, {86, 81, 73, 67, 57, 48, 33}, {87, 86, 83, 78, 70, 61, 44}},
 };
 
-double share_of_line(const Row& row, double loss, double run) {
-  constexpr int kTransmissionsFirst = 6;
+double share_of_line(const Row& row, double loss, double run, unsigned window) {
+  constexpr int kTransmissionsFirst = 20;  // until the window has its usual extent
   constexpr int kTransmissionsMeasured = 60;
   const std::size_t cpdu = 2046 / row.segment_octets * row.segment_octets;
   NodeConfig node;
   node.dts.segment_octets = row.segment_octets;
+  node.dts.large_window = window;
+  // One client is to fill the window of its link.
+  node.sap.queue.client_octets_max = node.sap.queue.lent_octets_max = kQueueOctetsMax;
   sim::World world(
       1, {.medium = {.data_loss = loss, .loss_run = run}, .mode = row.mode, .node = node});
   auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::node);
@@ -61,7 +67,7 @@ double share_of_line(const Row& row, double loss, double run) {
   std::size_t begin_updus = 0;
   Instant begin{};
   while (transmissions < kTransmissionsFirst + kTransmissionsMeasured) {
-    while (!alpha.flow_off() && under_way() < 400) {
+    while (!alpha.flow_off() && under_way() < kUpdusUnderWay) {
       world.send(alpha, 1, cpdu - kHeadersOfUpdu, 24h);
     }
     world.run_for(50ms);
@@ -91,23 +97,28 @@ std::size_t delivered(double loss) {
 
 int main(int argc, char** argv) {
   using namespace s5066;
-  const bench::Arguments arguments(argc, argv, {"run"}, {"json", "quick"});
+  const bench::Arguments arguments(argc, argv, {"run", "window", "loss"}, {"json", "quick"});
   const double run = arguments.number("run", 1);
+  const double only_loss = arguments.number("loss", -1);
+  const auto window = static_cast<unsigned>(arguments.number("window", dts::kLargeWindowMax));
   const bool json = arguments.has("json");
   for (const Row& row : kRows) {
     if (arguments.has("quick") && row.segment_octets != 400) continue;
     for (std::size_t i = 0; i < kLosses.size(); ++i) {
-      const double share = share_of_line(row, kLosses[i], run);
+      if (only_loss >= 0 && kLosses[i] != only_loss) continue;
+      const double share = share_of_line(row, kLosses[i], run, window);
       std::printf(
           json ? "{\"mode\":\"%s\",\"segment_octets\":%zu,\"loss\":%.2f,\"run\":%.0f,"
-                 "\"share_of_line\":%.3f,\"model_window_128\":%.2f,\"model_unlimited\":%.2f}\n"
-               : "%-15s n %4zu  loss %.2f  run %.0f  %.3f of line rate (model %.2f, "
+                 "\"window\":%u,\"share_of_line\":%.3f,\"model_window_128\":%.2f,\"model_"
+                 "unlimited\":%.2f}\n"
+               : "%-15s n %4zu  loss %.2f  run %.0f  window %u  %.3f of line rate (model %.2f, "
                  "without a window %.2f)\n",
-          to_string(row.mode).c_str(), row.segment_octets, kLosses[i], run, share,
+          to_string(row.mode).c_str(), row.segment_octets, kLosses[i], run, window, share,
           row.model_window_128[i] / 100.0, row.model_unlimited[i] / 100.0);
       std::fflush(stdout);
     }
   }
+  if (only_loss >= 0) return 0;
   std::printf(json ? "{\"loss\":0.8,\"sent\":100,\"delivered\":%zu}\n"
                    : "of 100 U_PDUs with 80 %% of all D_PDUs lost: %zu delivered\n",
               delivered(0.8));

@@ -22,7 +22,7 @@ struct Case {
   modem::Mode mode;
   std::size_t updu_octets = 2048;
   bool arq = true;
-  unsigned window = dts::kWindowMax;
+  unsigned window = dts::kLargeWindowMax;
 };
 
 /// What a transmission of full length, an answer of one acknowledgement and two turnarounds leave
@@ -108,7 +108,7 @@ int main(int argc, char** argv) {
       if (only_octets > 0 && octets != only_octets) continue;
       for (const modem::Mode& mode : modes(arguments.has("quick"))) {
         if (only_rate > 0 && mode.rate_bps != only_rate) continue;
-        const Case c{mode, octets, arq, node.dts.window};
+        const Case c{mode, octets, arq, std::max(node.dts.window, node.dts.large_window)};
         const double goodput = goodput_bps(c, node);
         const double line = goodput / mode.rate_bps;
         const double ceiling = goodput / ceiling_bps(c, node.dts);
