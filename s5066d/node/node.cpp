@@ -360,8 +360,12 @@ void Node::from_dts(Instant now, dts::Action& action) {
   } else if (const auto* lost = std::get_if<dts::ConnectionLost>(&action)) {
     cas_.on_connection_lost(now, *lost);
   } else if (const auto* active = std::get_if<dts::PeerActive>(&action)) {
-    sap_.on_peer_active(now, active->peer);
-    if (active->frame) cas_.on_connection_heard(now, active->peer);
+    if (active->frame) {
+      sap_.on_peer_active(now, active->peer);
+      cas_.on_connection_heard(now, active->peer);
+    } else {
+      sap_.on_peer_maybe_active(now, active->peer);
+    }
   } else if (const auto* reset = std::get_if<dts::ConnectionReset>(&action)) {
     sap_.on_connection_reset(reset->peer);
   } else if (const auto* warning = std::get_if<dts::WarningReceived>(&action)) {

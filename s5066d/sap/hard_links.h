@@ -83,7 +83,7 @@ class HardLinks {
   bool on_link_rejected(Instant now, const cas::LinkRejected& rejected);
   bool on_link_refused(Instant now, Address peer);
   void on_link_broken(Instant now, const cas::LinkBroken& broken);
-  /// Something came from the peer.
+  /// Something came from the peer over the link.
   void on_traffic(Instant now, Address peer);
 
   /// One of the sublayers below could not send an S_PDU; only our own count.

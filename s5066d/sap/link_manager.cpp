@@ -18,6 +18,12 @@ PeerLoad load_of(std::span<const PeerLoad> loads, Address peer) {
 
 constexpr std::uint8_t kAboveAll = 255;
 
+/// While a transmission goes on, the modem has something more of it sooner than this: the longest
+/// interleaver block takes 8.64 s.
+constexpr Duration kBlockMax = std::chrono::seconds(10);
+/// By its end a transmission has shown whose it is (C.3.2.3: it is at most 127.5 s long).
+constexpr Duration kTransmissionMax = std::chrono::milliseconds(127'500);
+
 bool has_data(const PeerLoad& load) {
   return load.waiting || load.outstanding;
 }
@@ -97,6 +103,11 @@ void LinkManager::end_all() {
 void LinkManager::on_traffic(Instant now, Address peer) {
   const auto it = sessions_.find(peer);
   if (it != sessions_.end()) it->second.used_at = now;
+}
+
+void LinkManager::on_maybe_traffic(Instant now, Address peer) {
+  const auto it = sessions_.find(peer);
+  if (it != sessions_.end()) it->second.maybe_used_until = now + kBlockMax;
 }
 
 void LinkManager::on_progress(Instant now, Address peer) {
@@ -209,8 +220,10 @@ void LinkManager::close_idle(Instant now, Address peer, Session& session, const 
 
 // The called side waits longer, so that it is normally the caller who breaks, and only one of them.
 Instant LinkManager::idle_ends_at(const Session& session) const {
-  if (session.we_called) return session.used_at + config_.idle_timeout;
-  return session.used_at + config_.idle_timeout + config_.called_minimum;
+  const Instant silent = session.used_at + config_.idle_timeout +
+                         (session.we_called ? Duration::zero() : config_.called_minimum);
+  if (!session.maybe_used_until) return silent;
+  return std::max(silent, std::min(*session.maybe_used_until, silent + kTransmissionMax));
 }
 
 // A.1.1.1(5), (6), A.3.2.1.2(3): whether this session makes place for another node's data of that
@@ -223,7 +236,8 @@ bool LinkManager::give_way(Instant now, Address peer, Session& session, const Pe
     if (load.waiting && load.priority > priority) return false;
     from = std::max(from, session.made_at + config_.session_max);
   } else if (load.expects_answer) {
-    from = std::max(from, session.used_at + config_.idle_timeout);
+    from = std::max(from, std::min(session.used_at + config_.idle_timeout,
+                                   session.made_at + config_.session_max));
   }
   if (now < from) {
     look_again_at(from);

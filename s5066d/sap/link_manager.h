@@ -51,6 +51,8 @@ class LinkManager {
   void on_taken(Instant now, Address peer);
   /// Data came or went: the session is in use.
   void on_traffic(Instant now, Address peer);
+  /// Somebody transmits who may turn out to be this peer; for a while no session ends under that.
+  void on_maybe_traffic(Instant now, Address peer);
   /// The peer acknowledged something.
   void on_progress(Instant now, Address peer);
 
@@ -84,6 +86,7 @@ class LinkManager {
     bool progressed = false;
     Instant made_at{};
     Instant used_at{};
+    std::optional<Instant> maybe_used_until;
     unsigned failures = 0;   // calls that failed in a row
     unsigned fruitless = 0;  // links that were forgotten in a row and got nothing through
     Instant call_not_before{};

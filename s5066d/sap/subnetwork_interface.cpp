@@ -289,7 +289,8 @@ void SubnetworkInterface::on_peer_active(Instant now, Address peer) {
 
 void SubnetworkInterface::on_spdu(Instant now, cas::SpduIndication indication) {
   touch(now);
-  on_peer_active(now, indication.source);
+  // What comes without ARQ says nothing of a link: its sender may have forgotten it.
+  if (is_arq(indication.service)) on_peer_active(now, indication.source);
   auto spdu = decode(indication.spdu);
   if (!indication.intact() && (!spdu.ok() || !has_whole_header(indication, *spdu))) {
     counters_.add(Counter::spdus_damaged);

@@ -95,6 +95,8 @@ class SubnetworkInterface {
   void on_link_refused(Instant now, Address peer);
   /// Data is coming in over the link, although no S_PDU is complete yet: the session is not idle.
   void on_peer_active(Instant now, Address peer);
+  /// Somebody transmits, perhaps this peer, perhaps over the link.
+  void on_peer_maybe_active(Instant now, Address peer) { links_.on_maybe_traffic(now, peer); }
   /// S_PDUs of the peer may come again, as after a broken link.
   void on_connection_reset(Address peer) { receiver_.on_link_made(peer); }
   void on_spdu(Instant now, cas::SpduIndication indication);

@@ -253,5 +253,48 @@ TEST(HardLinkLife, a_restart_at_any_stage_ends_in_agreement) {
   }
 }
 
+/// Two others exchange data without a pause.
+void talk(sim::World& world, sim::Client& a, sim::Client& b) {
+  world.send(a, 3, 1200, 1h);
+  world.send(b, 2, 1200, 1h);
+  world.at(world.now() + 1min, [&] { talk(world, a, b); });
+}
+
+// Goal:   no link survives a station that forgot it, although the frequency is never silent.
+// Method: Bravo restarts, and from then on only sends without ARQ, while two others exchange data
+//         by ARQ; an hour later neither its hard link nor an idle soft link is left.
+TEST(HardLinkLife, a_vanished_peer_is_missed_among_the_traffic_of_others) {
+  for (const sim::Seed seed : sim::seeds(20)) {
+    SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));
+    sim::World world(seed, {.stations = 4});
+    auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::node);
+    world.add_client(1, SapId{5}, sis::Confirmation::node);
+    auto& charlie = world.add_client(2, SapId{5}, sis::Confirmation::none);
+    auto& delta = world.add_client(3, SapId{5}, sis::Confirmation::none);
+    const bool hard = seed % 2 == 0;
+    if (hard) {
+      world.give(alpha, sis::HardLinkEstablish{link_to(1, 1)});
+    } else {
+      world.send(alpha, 1, 100, 1h);
+    }
+    world.run_for(1min);
+    ASSERT_EQ(active_links(world, 0, true), hard ? 1u : 0u);
+    world.restart(1);
+    talk(world, charlie, delta);
+    world.run_for(10s);
+    auto& bravo = world.add_client(1, SapId{7}, sis::Confirmation::none);
+    for (int i = 0; i < 30; ++i) {
+      world.send(bravo, 0, 50, 10min, {.delivery = {.mode = sis::TransmissionMode::nonarq}});
+      world.run_for(2min);
+    }
+    const NodeStatus status = world.node(0).status();
+    EXPECT_TRUE(status.hard_links.empty());
+    for (const LinkStatus& link : status.links) EXPECT_EQ(link.state, cas::LinkState::idle);
+    EXPECT_EQ(told<sis::HardLinkTerminated>(alpha), hard ? 1u : 0u);
+    EXPECT_GT(charlie.received().size(), 10u);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
 }  // namespace
 }  // namespace s5066
