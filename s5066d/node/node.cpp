@@ -118,10 +118,11 @@ void Node::serve(Instant now, ClientId id) {
     const auto client = clients_.find(id);
     if (client == clients_.end()) return;
     client->second.rate.refill(now);
-    tell_pause(id, client->second);
+    tell_pause(now, id, client->second);
     if (client->second.told_to_pause) return;
     const auto item = client->second.framer.poll();
     if (!item) {
+      client->second.held_since.reset();
       auto& since = client->second.partial_since;
       if (!client->second.framer.partial()) since.reset();
       if (client->second.framer.partial() && !since) since = now;
@@ -132,7 +133,7 @@ void Node::serve(Instant now, ClientId id) {
     const auto* frame = std::get_if<sis::Framer::Frame>(&*item);
     client->second.rate.take(now, sis::kHeaderOctets + (frame == nullptr ? 0 : frame->body.size()));
     note_deadline(client->second);
-    take_frame(now, id, *item);
+    take_frame(now, id, *item, now - client->second.held_since.value_or(now));
     pump(now);
   }
 }
@@ -140,21 +141,22 @@ void Node::serve(Instant now, ClientId id) {
 /// The driver stops reading while the client is above its rate, and while a U_PDU that is not to be
 /// taken yet is the next that it has sent. A client that is not read cannot complete its primitive,
 /// so the wait for it starts anew when it is read again.
-void Node::tell_pause(ClientId id, Client& client) {
+void Node::tell_pause(Instant now, ClientId id, Client& client) {
   const bool blocked = client.data_paused && carries_updu(client.framer.next_type());
   const bool wanted = blocked || client.rate.exhausted();
   if (wanted) client.partial_since.reset();
+  if (wanted && !client.held_since) client.held_since = now;
   if (std::exchange(client.told_to_pause, wanted) != wanted) {
     actions_.push_back(PauseClient{id, wanted});
   }
 }
 
-void Node::take_frame(Instant now, ClientId id, const sis::Framer::Item& item) {
+void Node::take_frame(Instant now, ClientId id, const sis::Framer::Item& item, Duration held) {
   const auto* frame = std::get_if<sis::Framer::Frame>(&item);
   if (frame == nullptr) return sap_.on_invalid_primitive(now, id, 0);
   auto primitive = sis::decode(frame->body);
   if (primitive) {
-    sap_.on_primitive(now, id, std::move(*primitive));
+    sap_.on_primitive(now, id, std::move(*primitive), held);
   } else {
     sap_.on_invalid_primitive(now, id, frame->body[0]);
   }
@@ -409,7 +411,7 @@ void Node::from_sap(Instant now, sap::Action& action) {
   } else if (const auto* pause = std::get_if<sap::PauseData>(&action)) {
     Client& client = clients_.at(pause->client);
     client.data_paused = pause->paused;
-    tell_pause(pause->client, client);
+    tell_pause(now, pause->client, client);
     if (!pause->paused) resumed_.push_back(pause->client);
   } else if (const auto* link = std::get_if<sap::RequestLink>(&action)) {
     if (!cas_.request_link(now, link->peer, link->type)) sap_.on_link_refused(now, link->peer);

@@ -136,14 +136,15 @@ class Node {
     bool told_to_pause = false;
     bool backlogged = false;
     std::optional<Instant> partial_since;
+    std::optional<Instant> held_since;  // octets that came before a pause are still to be served
   };
 
   void serve(Instant now, ClientId id);
-  void tell_pause(ClientId id, Client& client);
+  void tell_pause(Instant now, ClientId id, Client& client);
   void on_client_deadline(Instant now);
   std::optional<Instant> fails_at_of(const Client& client) const;
   void note_deadline(const Client& client);
-  void take_frame(Instant now, ClientId id, const sis::Framer::Item& item);
+  void take_frame(Instant now, ClientId id, const sis::Framer::Item& item, Duration held);
   void fail(Instant now, ClientId id);
   Result<void> switch_broadcast(Instant now, bool on);
   void switch_silence(Instant now, bool on);

@@ -10,6 +10,8 @@ namespace {
 
 /// Nobody sends S_KEEP_ALIVE to the same peer more often (A.2.1.17(3)).
 constexpr Duration kKeepAliveSpacing = seconds(120);
+/// Nor answers it later (A.2.1.17(2)).
+constexpr Duration kKeepAliveAnswerMax = seconds(10);
 
 }  // namespace
 
@@ -26,13 +28,14 @@ ClientWatch::ClientWatch(const Config& config, Instant now)
 
 // STANDARD: taken literally, 120 s between keep-alives would forbid to answer a client that answers
 // our probe late or probes right after it; an answered probe does not count against an answer.
-bool ClientWatch::on_keep_alive(Instant now) {
+bool ClientWatch::on_keep_alive(Instant now, Duration held) {
   on_heard(now);
   if (probe_answer_until_) {
     probe_answer_until_.reset();
     last_was_answered_probe_ = true;
     return false;
   }
+  if (held > kKeepAliveAnswerMax) return false;
   const bool spaced = !keep_alive_sent_at_ || now - *keep_alive_sent_at_ >= kKeepAliveSpacing;
   if (!spaced && !last_was_answered_probe_) return false;
   keep_alive_sent_at_ = now;

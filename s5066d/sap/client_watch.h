@@ -25,8 +25,8 @@ class ClientWatch {
   /// False when this was one too many.
   [[nodiscard]] bool on_invalid(Instant now) { return invalid_.admit(now); }
   [[nodiscard]] bool on_expedited_request(Instant now) { return expedited_.admit(now); }
-  /// True when it has to be answered with one of our own.
-  [[nodiscard]] bool on_keep_alive(Instant now);
+  /// True when it has to be answered with one of our own. It has been here for at least `held`.
+  [[nodiscard]] bool on_keep_alive(Instant now, Duration held = {});
   /// What it says may wait behind a U_PDU that is not taken: no probe, and no answer is waited for.
   void on_paused() { paused_ = true; }
   void on_resumed(Instant now);

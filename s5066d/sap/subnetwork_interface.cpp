@@ -108,7 +108,8 @@ void SubnetworkInterface::release(Instant now, ClientId client, std::uint8_t rea
 
 // --- Primitives ----------------------------------------------------------------------------------
 
-void SubnetworkInterface::on_primitive(Instant now, ClientId client, sis::Primitive primitive) {
+void SubnetworkInterface::on_primitive(Instant now, ClientId client, sis::Primitive primitive,
+                                       Duration held) {
   if (!clients_.knows(client)) return;
   counters_.add(Counter::primitives_received);
   const bool needs_bind = !std::holds_alternative<sis::BindRequest>(primitive) &&
@@ -117,7 +118,11 @@ void SubnetworkInterface::on_primitive(Instant now, ClientId client, sis::Primit
     invalid(now, client, static_cast<std::uint8_t>(sis::type_of(primitive)));
   } else {
     if (clients_.binding(client) != nullptr) clients_.on_heard(now, client);
-    std::visit([&](auto& request) { on_request(now, client, request); }, primitive);
+    if (std::holds_alternative<sis::KeepAlive>(primitive)) {
+      on_keep_alive(now, client, held);
+    } else {
+      std::visit([&](auto& request) { on_request(now, client, request); }, primitive);
+    }
   }
   touch(now);
 }
@@ -164,8 +169,8 @@ void SubnetworkInterface::on_request(Instant now, ClientId client, const sis::Un
   clients_.rest(now, client);
 }
 
-void SubnetworkInterface::on_request(Instant now, ClientId client, const sis::KeepAlive&) {
-  if (clients_.watch(client).on_keep_alive(now)) outbox_.send(client, sis::KeepAlive{});
+void SubnetworkInterface::on_keep_alive(Instant now, ClientId client, Duration held) {
+  if (clients_.watch(client).on_keep_alive(now, held)) outbox_.send(client, sis::KeepAlive{});
 }
 
 void SubnetworkInterface::on_request(Instant now, ClientId client, sis::UnidataRequest& request) {

@@ -65,7 +65,8 @@ class SubnetworkInterface {
   /// Its connection is of no more use: half a primitive that stays half, or output it does not
   /// read.
   void on_client_failed(Instant now, ClientId client);
-  void on_primitive(Instant now, ClientId client, sis::Primitive primitive);
+  /// It has been here for at least `held`.
+  void on_primitive(Instant now, ClientId client, sis::Primitive primitive, Duration held = {});
   /// What the framer or the decoder refused; `type` is 0 when not known.
   void on_invalid_primitive(Instant now, ClientId client, std::uint8_t type);
 
@@ -120,7 +121,6 @@ class SubnetworkInterface {
   // Primitives of clients.
   void on_request(Instant now, ClientId client, const sis::BindRequest& request);
   void on_request(Instant now, ClientId client, const sis::UnbindRequest& request);
-  void on_request(Instant now, ClientId client, const sis::KeepAlive& request);
   void on_request(Instant now, ClientId client, sis::ManagementRequest& request);
   void on_request(Instant now, ClientId client, sis::UnidataRequest& request);
   void on_request(Instant now, ClientId client, sis::ExpeditedUnidataRequest& request);
@@ -130,6 +130,7 @@ class SubnetworkInterface {
   void on_request(Instant now, ClientId client, const sis::HardLinkReject& request);
   template <typename NotForServers>
   void on_request(Instant now, ClientId client, const NotForServers& request);
+  void on_keep_alive(Instant now, ClientId client, Duration held);
   void submit(Instant now, ClientId client, Submission submission);
   void deliver_to_ourselves(Instant now, UnidataItem item);
   void invalid(Instant now, ClientId client, std::uint8_t type);

@@ -454,6 +454,22 @@ TEST_F(LentStorage, who_is_full_because_of_another_still_has_its_control_primiti
   EXPECT_FALSE(alpha.node.status().clients.at(0).bound);
 }
 
+// A.2.1.17(2)
+TEST_F(LentStorage, a_keep_alive_behind_a_updu_that_waited_is_not_answered_late) {
+  use_own_share();
+  borrow_the_rest();
+  medium.send(alpha, innocent, request_to(kBravo, 3, message(2, 2000)));
+  medium.send(alpha, innocent, sis::KeepAlive{});
+  const ClientLog& log = alpha.clients.at(innocent);
+  ASSERT_TRUE(log.paused);
+  medium.run_for(seconds(11));
+  medium.disconnect(alpha, greedy);
+  ASSERT_FALSE(log.paused);
+  EXPECT_TRUE(log.all<sis::KeepAlive>().empty());
+  medium.send(alpha, innocent, sis::KeepAlive{});
+  EXPECT_EQ(log.all<sis::KeepAlive>().size(), 1u);
+}
+
 TEST_F(LentStorage, who_is_paused_in_half_a_primitive_because_of_another_is_not_closed_for_it) {
   use_own_share();
   medium.send_bytes(alpha, innocent, *from_hex("90EB00 0011 14 53"));

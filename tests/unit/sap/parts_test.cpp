@@ -356,6 +356,20 @@ TEST(ClientWatch, keep_alives_are_answered_once_in_120_s) {
   EXPECT_TRUE(watch.on_keep_alive(Instant(seconds(121))));
 }
 
+// A.2.1.17(2)
+TEST(ClientWatch, a_keep_alive_that_waited_here_for_more_than_10_s_is_heard_and_not_answered) {
+  Config config;
+  config.keep_alive_interval = seconds(300);
+  ClientWatch watch(config, Instant{});
+  watch.on_bound(Instant{});
+  EXPECT_FALSE(watch.on_keep_alive(Instant(seconds(20)), seconds(10) + nanoseconds(1)));
+  EXPECT_EQ(watch.next_deadline(), Instant(seconds(320)));
+  EXPECT_TRUE(watch.on_keep_alive(Instant(seconds(21)), seconds(10)));
+  ASSERT_EQ(watch.on_deadline(Instant(seconds(321))), ClientWatch::Verdict::send_keep_alive);
+  EXPECT_FALSE(watch.on_keep_alive(Instant(seconds(340)), seconds(11)));
+  EXPECT_EQ(watch.next_deadline(), Instant(seconds(640))) << "it answers our probe all the same";
+}
+
 TEST(ClientWatch, the_answer_to_our_probe_is_not_answered) {
   Config config;
   config.keep_alive_interval = seconds(120);
