@@ -106,6 +106,10 @@ void Node::on_client_bytes(Instant now, ClientId id, ByteSpan bytes) {
     // Only a driver that goes on reading in spite of PauseClient gets here.
     const std::size_t held = client->second.framer.buffered() + slice.size();
     if (held > config_.client_input_octets_max) return fail(now, id);
+    // Of a driver that was reading already when it was told to pause.
+    if (client->second.held_since && client->second.framer.buffered() == 0) {
+      client->second.held_since = now;
+    }
     client->second.framer.push(slice);
     serve(now, id);
     drain(now);

@@ -136,7 +136,7 @@ class Node {
     bool told_to_pause = false;
     bool backlogged = false;
     std::optional<Instant> partial_since;
-    std::optional<Instant> held_since;  // octets that came before a pause are still to be served
+    std::optional<Instant> held_since;  // what the framer holds was here then
   };
 
   void serve(Instant now, ClientId id);

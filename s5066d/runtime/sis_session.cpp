@@ -117,12 +117,10 @@ class SessionOver final : public SisSession,
 
   void pause(bool paused) override {
     paused_ = paused;
-    if (paused_) {
-      look_whether_it_is_there();
-    } else {
-      look_.cancel();
-    }
-    read();
+    if (paused_) return look_whether_it_is_there();
+    look_.cancel();
+    // Not at once: what has been read already may be too much again.
+    boost::asio::post(stream_->get_executor(), [self = this->shared_from_this()] { self->read(); });
   }
 
   // Closing a socket with unread input would reset the connection and take our last primitives with
