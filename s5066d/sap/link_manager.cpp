@@ -220,8 +220,13 @@ void LinkManager::close_idle(Instant now, Address peer, Session& session, const 
 
 // The called side waits longer, so that it is normally the caller who breaks, and only one of them.
 Instant LinkManager::idle_ends_at(const Session& session) const {
-  const Instant silent = session.used_at + config_.idle_timeout +
-                         (session.we_called ? Duration::zero() : config_.called_minimum);
+  return silence_ends_at(
+      session,
+      config_.idle_timeout + (session.we_called ? Duration::zero() : config_.called_minimum));
+}
+
+Instant LinkManager::silence_ends_at(const Session& session, Duration wait) {
+  const Instant silent = session.used_at + wait;
   if (!session.maybe_used_until) return silent;
   return std::max(silent, std::min(*session.maybe_used_until, silent + kTransmissionMax));
 }
@@ -236,7 +241,7 @@ bool LinkManager::give_way(Instant now, Address peer, Session& session, const Pe
     if (load.waiting && load.priority > priority) return false;
     from = std::max(from, session.made_at + config_.session_max);
   } else if (load.expects_answer) {
-    from = std::max(from, std::min(session.used_at + config_.idle_timeout,
+    from = std::max(from, std::min(silence_ends_at(session, config_.idle_timeout),
                                    session.made_at + config_.session_max));
   }
   if (now < from) {

@@ -101,6 +101,8 @@ class LinkManager {
   void close(Address peer, Session& session, cas::BreakReason reason);
   void close_idle(Instant now, Address peer, Session& session, const PeerLoad& load);
   Instant idle_ends_at(const Session& session) const;
+  /// When nothing came for that long, nor may be coming.
+  static Instant silence_ends_at(const Session& session, Duration wait);
   std::vector<const PeerLoad*> callable(Instant now, std::span<const PeerLoad> loads);
   bool is_out_of_patience(Instant now, const Session& session) const;
   void end_long_drain(Instant now, Address peer, Session& session);

@@ -52,6 +52,22 @@ TEST_F(IdleLinks, what_comes_without_arq_does_not_keep_an_idle_session) {
   EXPECT_EQ(breaks, std::vector{kPeer});
 }
 
+TEST_F(IdleLinks, a_session_that_awaits_a_clients_confirmation_hears_out_what_may_be_that) {
+  config.links.soft_links_max = 1;
+  restart();
+  const ClientId client = bind(3, Confirmation::client);
+  give(client, request(kPeer, Bytes{1}));
+  make(kPeer);
+  confirm(0);
+  give(client, request(kOther, Bytes{2}));
+  wait(config.links.idle_timeout - nanoseconds(1));
+  core->on_peer_maybe_active(now, kPeer);
+  wait(seconds(10) - nanoseconds(1));
+  EXPECT_TRUE(breaks.empty());
+  wait(nanoseconds(1));
+  EXPECT_EQ(breaks, std::vector{kPeer});
+}
+
 // A.1.1.1(5), (6): data of its own direction keeps the session in use all the time.
 TEST_F(IdleLinks, a_session_that_only_awaits_a_clients_confirmation_makes_way_after_its_maximum) {
   config.links.soft_links_max = 1;
