@@ -192,7 +192,11 @@ void ArqSender::set_large_window(bool large) {
 }
 
 unsigned ArqSender::window_frames_max() const {
-  return large_window_ ? std::max(config_.window, config_.large_window) : config_.window;
+  if (!large_window_) return config_.window;
+  // An acknowledgement has a bit for each frame that is out. Where only short segments get through,
+  // one that is longer than they are would not.
+  const auto told = static_cast<unsigned>(8 * segment_size_.octets());
+  return std::max(config_.window, std::min(config_.large_window, told));
 }
 
 void ArqSender::on_sent() {
@@ -312,6 +316,7 @@ bool ArqSender::on_ack(const pdu::LongAck& ack) {
     return place < window_.frames().size() && !window_.frames()[place].acknowledged;
   });
   segment_size_.on_answer(last.size(), static_cast<std::size_t>(lost), octets);
+  window_.set_frames_max(window_frames_max());
   finish_delivered();
   // Half duplex: the answer was formed after all of our transmission, so what it does not name is
   // missing.

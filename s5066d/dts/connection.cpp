@@ -152,7 +152,7 @@ void Connection::on_extensions(std::uint8_t bits) {
 
 // What is out cannot be sent in another form while the numbers stay as they are.
 void Connection::on_long_data_refused() {
-  if (!regular_tx_.uses_long_numbers()) return;
+  if (long_data_refused_ || !regular_tx_.uses_long_numbers()) return;
   long_data_refused_ = true;
   regular_tx_.set_large_window(false);
   begin_with_reset();

@@ -272,13 +272,12 @@ void DataTransfer::on_event(Instant now, const modem::CarrierDown& event) {
   turn_.on_carrier_down(now, event.ended_at, event.reason != modem::CarrierDownReason::lost);
 }
 
-// A link whose peer keeps disagreeing about the windows cannot be repaired from here: it is given
-// up and made again.
 void DataTransfer::on_heard_over() {
   heard_.reset();
   for (auto& [peer, connection] : connections_) connection.on_heard_over();
 }
 
+// A link whose windows cannot be made to agree from here is given up and made again.
 void DataTransfer::on_reply_missing(Instant now) {
   counters_.add(Counter::reply_timeouts);
   const auto peer = std::exchange(reply_awaited_from_, std::nullopt);

@@ -225,7 +225,9 @@ void Medium::damage(std::size_t listener, Reception& reception) {
   for (const Frame& frame : reception.burst->frames) {
     const int type = reception.octets[frame.begin + 2] >> 4;
     const bool data = type == 0 || type == 2 || type == 4 || (type >= 7 && type <= 9);
-    const double probability = options_.frame_loss + (data ? options_.data_loss : 0);
+    const auto octets = static_cast<double>(frame.end - frame.begin);
+    const double probability = options_.frame_loss + (data ? options_.data_loss : 0) +
+                               (1 - std::pow(1 - options_.octet_loss, octets));
     const bool hit = lost(listener, std::min(1.0, factor * probability));
     reception.damaged.push_back(hit);
     if (!hit) continue;

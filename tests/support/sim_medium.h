@@ -18,6 +18,7 @@ namespace s5066::sim {
 struct MediumOptions {
   double frame_loss = 0;         // a D_PDU has a wrong bit somewhere, for each listener
   double data_loss = 0;          // the same, only of D_PDUs with user data
+  double octet_loss = 0;         // the same for each octet of a D_PDU: longer ones are lost sooner
   double loss_run = 1;           // mean number of D_PDUs lost in a row, where above 1
   double loss_factor_first = 1;  // losses are so many times as likely at the first station
   double missed_sync = 0;        // a listener does not notice a burst at all

@@ -100,12 +100,12 @@ TEST(LargeWindow, under_loss_all_arrives_once_and_in_order_over_two_wraps) {
   constexpr std::uint64_t kCpdus = 40'000;
   Rng rng(3);
   Counters counters;
-  ArqSender sender({.segment_octets = 10,
+  ArqSender sender({.segment_octets = 150,
                     .window = kWindowMax,
-                    .queue_octets_max = 100'000,
+                    .queue_octets_max = 1'000'000,
                     .large_window = kLargeWindowMax},
                    counters);
-  ArqReceiver receiver(100, 100'000, counters);
+  ArqReceiver receiver(1000, 1'000'000, counters);
   sender.set_large_window(true);
   std::uint64_t requested = 0;
   std::uint64_t confirmed = 0;
@@ -121,10 +121,10 @@ TEST(LargeWindow, under_loss_all_arrives_once_and_in_order_over_two_wraps) {
     while (requested < std::min(kCpdus, confirmed + queue)) {
       Bytes cpdu;
       put_u32(cpdu, static_cast<std::uint32_t>(requested));
-      cpdu.resize(requested % 2 == 0 ? 10 : 60);
+      cpdu.resize(requested % 2 == 0 ? 150 : 900);
       ASSERT_TRUE(sender.request({.id = {requested++}, .cpdu = cpdu}));
     }
-    IntervalBudget budget(k9600, 20s);
+    IntervalBudget budget(k9600, 120s);
     BurstBuilder burst;
     sender.fill({}, std::nullopt, budget, burst);
     sender.on_sent();
@@ -162,7 +162,7 @@ TEST(LargeWindow, under_loss_all_arrives_once_and_in_order_over_two_wraps) {
 
 TEST(LargeWindow, a_thousand_and_24_c_pdus_are_out_at_a_time_and_not_one_more) {
   Counters counters;
-  ArqSender sender({.segment_octets = 10,
+  ArqSender sender({.segment_octets = 1000,
                     .window = kWindowMax,
                     .queue_octets_max = 100'000,
                     .large_window = kLargeWindowMax},
@@ -297,6 +297,30 @@ TEST(LargeWindow, under_any_losses_all_arrives_once_and_in_order) {
     if (HasFatalFailure()) return;
   }
   EXPECT_GT(longs, 20'000u);  // with some seeds every offer is lost
+}
+
+// Goal:   where only short frames get through, no acknowledgement grows so long that it does not.
+// Method: bit errors from the start, and from when the window is wide open. Without the large
+//         window the link lives.
+TEST(LargeWindow, bit_errors_that_a_window_of_128_frames_survives_cost_no_link) {
+  for (const double octet_loss : {0.004, 0.008, 0.012}) {
+    for (const bool from_the_start : {true, false}) {
+      for (const unsigned large_window : {128u, kLargeWindowMax}) {
+        SCOPED_TRACE(std::to_string(octet_loss) + (from_the_start ? " at once, " : " later, ") +
+                     std::to_string(large_window));
+        sim::MediumOptions medium{.octet_loss = from_the_start ? octet_loss : 0};
+        DtsWorld world(2, medium, 7, {.mode = k9600, .large_window = large_window});
+        world.connect(0, 1);
+        for (std::uint64_t i = 0; i < 3000; ++i) world.send(0, 1, i, pattern(150, i));
+        world.run_for(100s);
+        medium.octet_loss = octet_loss;
+        world.medium().set_options(medium);
+        world.run_for(6h);
+        EXPECT_TRUE(world[0].lost.empty());
+        EXPECT_EQ(world[0].confirmed.size(), 3000u);
+      }
+    }
+  }
 }
 
 // Goal:   a station that forgets windows and agreement while hundreds of frames are out does not
