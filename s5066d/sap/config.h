@@ -106,9 +106,10 @@ struct Config {
 
   std::size_t response_octets_local = 2048;  // copied part of a U_PDU in types 22 and 23
   std::size_t response_octets_air = 32;      // the same in S_PDU types 1 and 2
-  /// Octets given to the sublayers below and not yet answered: what a large window holds open where
-  /// half of all frames are lost at 9600 bit/s, and one transmission that nobody acknowledges.
-  std::size_t link_outstanding_octets_max = 2 * 1024 * 1024;
+  /// Octets given to the sublayers below and not yet answered: two transmissions of full length at
+  /// 9600 bit/s, and one that nobody acknowledges. Rank, fair turns and the priority of a session
+  /// count only for what is not handed down yet, so at low rates much would be too much.
+  std::size_t link_outstanding_octets_max = 320'000;
   std::size_t expedited_outstanding_octets_max = 64'000;
   std::size_t nonarq_outstanding_octets_max = 160'000;
   /// Link breaks and failed calls a U_PDU survives before it is rejected as "not responding".

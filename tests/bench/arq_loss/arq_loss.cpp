@@ -52,6 +52,7 @@ double share_of_line(const Row& row, double loss, double run, unsigned window) {
   node.dts.large_window = window;
   // One client is to fill the window of its link.
   node.sap.queue.client_octets_max = node.sap.queue.lent_octets_max = kQueueOctetsMax;
+  node.sap.link_outstanding_octets_max = kQueueOctetsMax;
   sim::World world(
       1, {.medium = {.data_loss = loss, .loss_run = run}, .mode = row.mode, .node = node});
   auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::node);
