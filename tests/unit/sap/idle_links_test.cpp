@@ -9,27 +9,41 @@ namespace {
 using sis::Confirmation;
 using std::chrono::nanoseconds;
 
-class IdleLinks : public InterfaceFixture {};
+class IdleLinks : public InterfaceFixture {
+ protected:
+  /// A session whose only U_PDU is acknowledged, and perhaps still to be confirmed by a client.
+  ClientId be_idle(Confirmation confirmation = Confirmation::none) {
+    const ClientId client = bind(3, confirmation);
+    give(client, request(kPeer, Bytes{1}));
+    make(kPeer);
+    confirm(0);
+    return client;
+  }
+  /// The same, and another node's data waits for its place.
+  void be_idle_and_in_the_way() {
+    config.links.soft_links_max = 1;
+    restart();
+    const ClientId client = be_idle(Confirmation::client);
+    give(client, request(kOther, Bytes{2}));
+  }
+  void expect_end_in(Duration duration) {
+    wait(duration - nanoseconds(1));
+    EXPECT_TRUE(breaks.empty());
+    wait(nanoseconds(1));
+    EXPECT_EQ(breaks, std::vector{kPeer});
+  }
+};
 
 TEST_F(IdleLinks, a_transmission_that_may_be_the_peers_holds_an_idle_session_while_it_lasts) {
-  const ClientId client = bind(3, Confirmation::none);
-  give(client, request(kPeer, Bytes{1}));
-  make(kPeer);
-  confirm(0);
+  be_idle();
   wait(config.links.idle_timeout - nanoseconds(1));
   core->on_peer_maybe_active(now, kPeer);
-  wait(seconds(10) - nanoseconds(1));
-  EXPECT_TRUE(breaks.empty());
-  wait(nanoseconds(1));
-  EXPECT_EQ(breaks, std::vector{kPeer});
+  expect_end_in(seconds(10));
 }
 
 // A.1.1.1(3): others on the frequency begin a transmission again and again.
 TEST_F(IdleLinks, transmissions_that_never_turn_out_to_be_the_peers_do_not_keep_an_idle_session) {
-  const ClientId client = bind(3, Confirmation::none);
-  give(client, request(kPeer, Bytes{1}));
-  make(kPeer);
-  confirm(0);
+  be_idle();
   const Instant ends_at = now + config.links.idle_timeout + std::chrono::milliseconds(127'500);
   while (now + seconds(5) < ends_at) {
     wait(seconds(5));
@@ -41,10 +55,7 @@ TEST_F(IdleLinks, transmissions_that_never_turn_out_to_be_the_peers_do_not_keep_
 }
 
 TEST_F(IdleLinks, what_comes_without_arq_does_not_keep_an_idle_session) {
-  const ClientId client = bind(3, Confirmation::none);
-  give(client, request(kPeer, Bytes{1}));
-  make(kPeer);
-  confirm(0);
+  be_idle();
   wait(config.links.idle_timeout - nanoseconds(1));
   hear(DataSpdu{.updu = Bytes{1}}, cas::Service::nonarq);
   EXPECT_TRUE(breaks.empty());
@@ -53,30 +64,15 @@ TEST_F(IdleLinks, what_comes_without_arq_does_not_keep_an_idle_session) {
 }
 
 TEST_F(IdleLinks, a_session_that_awaits_a_clients_confirmation_hears_out_what_may_be_that) {
-  config.links.soft_links_max = 1;
-  restart();
-  const ClientId client = bind(3, Confirmation::client);
-  give(client, request(kPeer, Bytes{1}));
-  make(kPeer);
-  confirm(0);
-  give(client, request(kOther, Bytes{2}));
+  be_idle_and_in_the_way();
   wait(config.links.idle_timeout - nanoseconds(1));
   core->on_peer_maybe_active(now, kPeer);
-  wait(seconds(10) - nanoseconds(1));
-  EXPECT_TRUE(breaks.empty());
-  wait(nanoseconds(1));
-  EXPECT_EQ(breaks, std::vector{kPeer});
+  expect_end_in(seconds(10));
 }
 
 // A.1.1.1(5), (6): data of its own direction keeps the session in use all the time.
 TEST_F(IdleLinks, a_session_that_only_awaits_a_clients_confirmation_makes_way_after_its_maximum) {
-  config.links.soft_links_max = 1;
-  restart();
-  const ClientId client = bind(3, Confirmation::client);
-  give(client, request(kPeer, Bytes{1}));
-  make(kPeer);
-  confirm(0);
-  give(client, request(kOther, Bytes{2}));
+  be_idle_and_in_the_way();
   for (Duration past{}; past < config.links.session_max; past += seconds(10)) {
     EXPECT_TRUE(breaks.empty());
     wait(seconds(10));
