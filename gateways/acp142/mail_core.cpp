@@ -6,20 +6,11 @@
 #include <set>
 #include <utility>
 
-#include "gateways/acp142/delivery_report.h"
 #include "s5066d/base/assert.h"
 
 namespace s5066::acp142 {
 
 using Kind = MailNews::Kind;
-
-namespace {
-
-bool is_open(const MailTarget& target) {
-  return !gateways::is_final(target.state);
-}
-
-}  // namespace
 
 std::string_view to_string(MailNews::Kind kind) {
   constexpr std::array<std::string_view, static_cast<std::size_t>(Kind::count)> kNames = {
@@ -96,9 +87,11 @@ void MailCore::on_store_result(Instant now, const MailResult& result) {
       poll_at_ = now + config_.store_retry;
       return;
     case Asked::submission: {
-      if (!ok) break;
       const auto active = active_.find(pending.id);
       if (active == active_.end()) return;
+      if (active->second.withdrawn) return end_withdrawn(now, pending.id);
+      if (!ok) break;
+      active->second.submitted = true;
       actions_.push_back(Submit{std::move(active->second.submission)});
       return;
     }
@@ -408,103 +401,6 @@ void MailCore::begin_air(Instant now, Active& active) {
       std::move(pending));
 }
 
-void MailCore::on_accepted(Instant, MessageKey key, const Accepted& accepted) {
-  const auto found = active_.find(MailId{static_cast<std::int64_t>(key.value)});
-  if (found == active_.end()) return;
-  Active& active = found->second;
-  news(Kind::submitted, active.item.id, {}, active.item.from.address, {}, active.item.size);
-  if (active.item.block_octets == accepted.block_octets) return;
-  active.item.block_octets = accepted.block_octets;
-  ask(SaveSubmission{active.item.id, active.item.message_id, accepted.block_octets,
-                     active.destinations},
-      {});
-}
-
-void MailCore::on_submit_refused(Instant now, MessageKey key, const Error& why) {
-  const auto found = active_.find(MailId{static_cast<std::int64_t>(key.value)});
-  if (found == active_.end()) return;
-  const MailItem item = std::move(found->second.item);
-  active_.erase(found);
-  SaveOutcome outcome{.id = item.id, .changes = {}, .now = utc(now)};
-  outcome.counts_as_attempt = true;
-  if (why.code == ErrorCode::too_large) {
-    std::vector<ReportedRecipient> told;
-    for (const MailTarget& target : item.targets) {
-      if (!is_open(target)) continue;
-      outcome.changes.push_back({target.number, SpoolState::failed, why.detail});
-      told.push_back({target.recipient, ReportedRecipient::Action::failed, "5.3.4", why.detail});
-    }
-    ++stats_.failed;
-    news(Kind::failed, item.id, {}, item.from.address, why.detail);
-    add_report(now, outcome, item, told);
-  } else {
-    const Duration wait = back_off(item.attempts, config_.retry_min, config_.retry_max);
-    outcome.next_try = utc(now + wait);
-    news(Kind::deferred, item.id, {}, item.from.address, to_string(why));
-  }
-  save(now, std::move(outcome), item);
-}
-
-void MailCore::on_destination_ended(Instant now, const DestinationEnded& ended) {
-  const auto found = active_.find(MailId{static_cast<std::int64_t>(ended.key.value)});
-  if (found == active_.end()) return;
-  Active& active = found->second;
-  MailItem& item = active.item;
-  SaveOutcome outcome{.id = item.id, .changes = {}, .now = utc(now)};
-  std::vector<ReportedRecipient> told;
-  const bool reached = ended.outcome == Outcome::delivered || ended.outcome == Outcome::sent;
-  const SpoolState state = reached                             ? SpoolState::delivered
-                           : ended.outcome == Outcome::expired ? SpoolState::expired
-                           : ended.outcome == Outcome::failed  ? SpoolState::deferred
-                                                               : SpoolState::failed;
-  for (MailTarget& target : item.targets) {
-    if (target.station != ended.node || !is_open(target)) continue;
-    target.state = state;
-    target.reason = ended.reason;
-    outcome.changes.push_back({target.number, state, ended.reason});
-    if (state == SpoolState::expired || state == SpoolState::failed) {
-      told.push_back({target.recipient, ReportedRecipient::Action::failed, "5.4.7",
-                      ended.reason.empty() ? "the station did not answer in time" : ended.reason});
-    }
-  }
-  if (outcome.changes.empty()) return;
-  active.waiting_for -= std::min<std::size_t>(active.waiting_for, 1);
-  news(reached                         ? Kind::delivered
-       : state == SpoolState::expired  ? Kind::expired
-       : state == SpoolState::deferred ? Kind::deferred
-                                       : Kind::failed,
-       item.id, ended.node, item.from.address, ended.reason, item.size);
-  stats_.delivered += reached ? 1 : 0;
-  stats_.expired += state == SpoolState::expired ? 1 : 0;
-  note_station(now, ended.node, reached, ended.reason);
-  add_report(now, outcome, item, told);
-  const bool last = active.waiting_for == 0;
-  const bool open = std::any_of(item.targets.begin(), item.targets.end(), is_open);
-  if (last && open) {
-    outcome.counts_as_attempt = true;
-    outcome.forget_submission = true;
-    outcome.next_try = utc(now + back_off(item.attempts, config_.retry_min, config_.retry_max));
-  }
-  save(now, std::move(outcome), item);
-  if (last) active_.erase(found);
-}
-
-// A station that let a message expire is asked again only now and then, so that the air is free
-// for those who answer.
-void MailCore::note_station(Instant now, NodeId node, bool reached, const std::string& reason) {
-  StationRow& row = stations_[node];
-  row.station = node;
-  if (reached && row.failures == 0) return;
-  row.failures = reached ? 0 : row.failures + 1;
-  row.reason = reached ? std::string() : reason;
-  row.dead_until = {};
-  if (!reached) {
-    row.dead_until = utc(now + back_off(row.failures - 1, config_.dead_min, config_.dead_max));
-    news(Kind::station_dead, {}, node, {}, reason);
-  }
-  ask(SaveStation{row}, {});
-}
-
 void MailCore::begin_smtp(Active& active) {
   auto mail = std::make_shared<Mail>();
   mail->envelope.from = active.item.from;
@@ -515,60 +411,16 @@ void MailCore::begin_smtp(Active& active) {
   actions_.push_back(Deliver{active.item.id, std::move(mail)});
 }
 
-void MailCore::on_delivered(Instant now, MailId id, const SmtpClientCore::Done& done) {
-  const auto found = active_.find(id);
+void MailCore::on_accepted(Instant, MessageKey key, const Accepted& accepted) {
+  const auto found = active_.find(MailId{static_cast<std::int64_t>(key.value)});
   if (found == active_.end()) return;
-  const MailItem item = std::move(found->second.item);
-  active_.erase(found);
-  SaveOutcome outcome{.id = id, .changes = {}, .now = utc(now)};
-  outcome.counts_as_attempt = true;
-  std::vector<ReportedRecipient> told;
-  std::size_t i = 0;
-  for (const MailTarget& target : item.targets) {
-    if (!is_open(target)) continue;
-    S5066_ASSERT(i < done.outcomes.size());
-    const RecipientOutcome& one = done.outcomes[i++];
-    const bool delivered = one.kind == RecipientOutcome::Kind::delivered;
-    const bool failed = one.kind == RecipientOutcome::Kind::failed;
-    outcome.changes.push_back({target.number,
-                               delivered ? SpoolState::delivered
-                               : failed  ? SpoolState::failed
-                                         : SpoolState::deferred,
-                               delivered ? std::string() : one.text});
-    news(delivered ? Kind::delivered
-         : failed  ? Kind::failed
-                   : Kind::deferred,
-         id, {}, target.recipient.address, one.text, item.size);
-    stats_.delivered += delivered ? 1 : 0;
-    stats_.failed += failed ? 1 : 0;
-    if (!delivered && !failed) {
-      outcome.next_try = utc(now + back_off(item.attempts, config_.retry_min, config_.retry_max));
-    } else if (failed || !done.reports) {
-      told.push_back(
-          {target.recipient,
-           failed ? ReportedRecipient::Action::failed : ReportedRecipient::Action::relayed,
-           one.status, one.text});
-    }
-  }
-  add_report(now, outcome, item, told);
-  save(now, std::move(outcome), item);
-}
-
-void MailCore::add_report(Instant now, SaveOutcome& outcome, const MailItem& item,
-                          const std::vector<ReportedRecipient>& recipients) {
-  if (item.from.address.empty() || recipients.empty()) return;
-  const auto report =
-      make_report(item.from, *item.content, recipients,
-                  {.hostname = config_.hostname,
-                   .id = std::to_string(utc(now).value) + "." + std::to_string(++last_trace_),
-                   .arrived = item.created,
-                   .now = utc(now)});
-  if (!report) return;
-  auto mails = route(now, *report, {});
-  if (mails.empty()) return news(Kind::report_lost, item.id, {}, item.from.address);
-  ++stats_.reports;
-  news(Kind::reported, item.id, {}, item.from.address);
-  for (NewMail& mail : mails) outcome.reports.push_back(std::move(mail));
+  Active& active = found->second;
+  news(Kind::submitted, active.item.id, {}, active.item.from.address, {}, active.item.size);
+  if (active.item.block_octets == accepted.block_octets) return;
+  active.item.block_octets = accepted.block_octets;
+  ask(SaveSubmission{active.item.id, active.item.message_id, accepted.block_octets,
+                     active.destinations},
+      {});
 }
 
 void MailCore::save(Instant, SaveOutcome outcome, const MailItem& item) {

@@ -101,13 +101,17 @@ class MailCore {
     SessionId session;
     CommitOutcome outcome = CommitOutcome::failed;
   };
+  /// Hand it to PMulCore::request_cancel; each destination that has not ended ends by that.
+  struct Cancel {
+    MessageKey key;
+  };
   /// To the mail server; answer with on_delivered.
   struct Deliver {
     MailId id;
     std::shared_ptr<const Mail> mail;
   };
-  using Action =
-      std::variant<MailNews, MailRequest, Submit, ConfirmReceived, Known, AnswerSession, Deliver>;
+  using Action = std::variant<MailNews, MailRequest, Submit, ConfirmReceived, Known, AnswerSession,
+                              Cancel, Deliver>;
 
   struct Stats {
     std::uint64_t accepted = 0;
@@ -135,6 +139,10 @@ class MailCore {
   void on_submit_refused(Instant now, MessageKey key, const Error& why);
   void on_delivered(Instant now, MailId id, const SmtpClientCore::Done& done);
   void on_spool_changed(Instant now);
+  /// The operator has changed a message in the spool that in_hand() said is `under_way`. Over the
+  /// air it ends at once. What the mail server has been given cannot be taken back: that attempt
+  /// ends by itself, and what is still open then is as the operator wants it.
+  void on_operator(Instant now, MailId id, OperatorVerb verb);
   void on_store_result(Instant now, const MailResult& result);
   void on_deadline(Instant now);
 
@@ -142,6 +150,12 @@ class MailCore {
   std::optional<Instant> next_deadline() const;
   const Stats& stats() const { return stats_; }
   std::size_t active() const { return active_.size(); }
+  enum class InHand : std::uint8_t {
+    no,         // whatever the spool says is true
+    under_way,  // to be changed with SqliteMailStore::change(…, under_way) and told on_operator
+    ending,     // its attempt is over and not saved yet: nothing may be changed
+  };
+  InHand in_hand(MailId id) const;
   /// The spool has said what it knows; before that nothing is taken from anybody.
   bool started() const { return started_; }
 
@@ -150,7 +164,10 @@ class MailCore {
     MailItem item;
     std::size_t waiting_for = 0;  // destinations that have not ended
     std::vector<Destination> destinations;
-    Submission submission;  // until it is saved
+    Submission submission;   // until it is saved
+    bool submitted = false;  // P_MUL has it, or the action that hands it over is out
+    bool withdrawn = false;  // by the operator: no further attempt of its own accord
+    bool removed = false;    // its sender is told nothing more
   };
   enum class Asked : std::uint8_t { mail, received, take, submission, outcome, other };
   struct Pending {
@@ -170,6 +187,7 @@ class MailCore {
   void begin(Instant now, MailItem item);
   void begin_air(Instant now, Active& active);
   void begin_smtp(Active& active);
+  void end_withdrawn(Instant now, MailId id);
   bool expire(Instant now, const MailItem& item);
   void save(Instant now, SaveOutcome outcome, const MailItem& item);
   void add_report(Instant now, SaveOutcome& outcome, const MailItem& item,

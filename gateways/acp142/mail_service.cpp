@@ -446,6 +446,11 @@ void MailService::carry_out(const MailCore::AnswerSession& answer) {
   listener_->answer(answer.session, answer.outcome);
 }
 
+// Not found: it has ended meanwhile, and the mail side was told.
+void MailService::carry_out(const MailCore::Cancel& cancel) {
+  static_cast<void>(p_mul_.request_cancel(now(), cancel.key));
+}
+
 void MailService::carry_out(const MailCore::Deliver& deliver) {
   deliver_by_smtp(
       io_, config_, [this] { return now(); }, deliver.mail,
@@ -485,24 +490,32 @@ std::string MailService::name_of(NodeId node) const {
 
 // --- The operator --------------------------------------------------------------------------------
 
+// The spool has it before "ok" is said; what is under way follows.
+std::string MailService::change(OperatorVerb verb, const std::string& word, MailId id) {
+  const MailCore::InHand in_hand = mail_.in_hand(id);
+  if (in_hand == MailCore::InHand::ending) return "error: its attempt is just ending, ask again\n";
+  const bool under_way = in_hand == MailCore::InHand::under_way;
+  const auto done = operator_store_->change(verb, id, utc_now(), under_way);
+  if (!done) return "error: " + to_string(done.error()) + "\n";
+  LogLine(log_, LogLevel::info, "mail_changed").kv("by", word).kv("mail", id.value);
+  mail_.on_operator(now(), id, verb);
+  mail_.on_spool_changed(now());
+  asio::post(io_, [this] { drain(); });
+  return "ok\n";
+}
+
 std::string MailService::answer(std::string_view request) {
   std::istringstream words{std::string(request)};
   std::string verb;
   std::int64_t number = 0;
   words >> verb >> number;
-  using Verb = SqliteMailStore::Verb;
-  const std::map<std::string, Verb> verbs = {{"hold", Verb::hold},
-                                             {"release", Verb::release},
-                                             {"requeue", Verb::requeue},
-                                             {"delete", Verb::remove}};
+  const std::map<std::string, OperatorVerb> verbs = {{"hold", OperatorVerb::hold},
+                                                     {"release", OperatorVerb::release},
+                                                     {"requeue", OperatorVerb::requeue},
+                                                     {"delete", OperatorVerb::remove}};
   std::ostringstream text;
   if (const auto found = verbs.find(verb); found != verbs.end()) {
-    const auto done = operator_store_->change(found->second, {number}, utc_now());
-    if (!done) return "error: " + to_string(done.error()) + "\n";
-    LogLine(log_, LogLevel::info, "mail_changed").kv("by", verb).kv("mail", number);
-    mail_.on_spool_changed(now());
-    asio::post(io_, [this] { drain(); });
-    return "ok\n";
+    return change(found->second, verb, {number});
   }
   if (verb == "queue") {
     const auto items = operator_store_->list(kRowsListed);

@@ -59,10 +59,12 @@ class MailService {
   void carry_out(const MailCore::ConfirmReceived& confirm);
   void carry_out(const MailCore::Known& known);
   void carry_out(const MailCore::AnswerSession& answer);
+  void carry_out(const MailCore::Cancel& cancel);
   void carry_out(const MailCore::Deliver& deliver);
   void log_air(const MessageNews& news);
   void offer_store_requests();
   std::string answer(std::string_view request);
+  std::string change(OperatorVerb verb, const std::string& word, MailId id);
   std::string name_of(NodeId node) const;
 
   MailConfig config_;

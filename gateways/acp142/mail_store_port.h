@@ -55,6 +55,9 @@ struct MailTarget {
   SpoolState state = SpoolState::incoming;
   std::string reason;
 };
+inline bool is_open(const MailTarget& target) {
+  return !gateways::is_final(target.state);
+}
 
 struct MailItem {
   MailId id;
@@ -83,6 +86,9 @@ struct StationRow {
   std::string reason;
 };
 
+/// What an operator may do to a message.
+enum class OperatorVerb : std::uint8_t { hold, release, requeue, remove };
+
 // --- Requests ------------------------------------------------------------------------------------
 
 /// Keeps all of it or nothing; targets whose mark is known are left out. With `name` also that the
@@ -106,8 +112,9 @@ struct SaveSubmission {
   std::uint16_t block_octets = 0;
   std::vector<Destination> destinations;
 };
-/// The end of an attempt, or of a part of it. A message without open targets is finished; with
-/// `next_try` it waits for that time, without it stays active. Answer: Done.
+/// The end of an attempt, or of a part of it. A message without open targets is finished; an active
+/// one waits for `next_try`, without that it stays active. What an operator has held stays held.
+/// Answer: Done.
 struct SaveOutcome {
   struct Change {
     std::uint32_t number = 0;

@@ -26,7 +26,7 @@ constexpr const char* kSynopsis =
     "s5066-acp142 show     --config FILE ID    one message and each of its recipients\n"
     "s5066-acp142 hold     --config FILE ID    keep it until it is released\n"
     "s5066-acp142 release  --config FILE ID\n"
-    "s5066-acp142 requeue  --config FILE ID    from the beginning, for as long as it had at first\n"
+    "s5066-acp142 requeue  --config FILE ID    try again at once, for as long as it had at first\n"
     "s5066-acp142 delete   --config FILE ID\n"
     "s5066-acp142 stations --config FILE       name, address, state, failures, messages, reason\n"
     "s5066-acp142 status   --config FILE       counters\n";

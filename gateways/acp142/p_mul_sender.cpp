@@ -33,6 +33,12 @@ PMulSender::PMulSender(const Config& config, const gateways::UtcReference& utc)
 // --- Requests ------------------------------------------------------------------------------------
 
 Result<Accepted> PMulSender::request_submit(Instant now, Submission submission) {
+  // One that was cancelled, and whose last word is still to be said, may come back.
+  const auto leaving = messages_.find(submission.key);
+  if (leaving != messages_.end() && leaving->second.round && leaving->second.round->closes) {
+    content_octets_ -= leaving->second.submission.content.size();
+    messages_.erase(leaving);
+  }
   if (messages_.size() >= config_.messages_max) return Error{ErrorCode::queue_full, "messages"};
   if (submission.content.size() > config_.content_octets_max - content_octets_) {
     return Error{ErrorCode::queue_full, "octets of messages"};
@@ -113,6 +119,7 @@ Result<Target> PMulSender::resolve(const Submission& submission) const {
 Result<void> PMulSender::request_cancel(Instant, MessageKey key) {
   const auto at = messages_.find(key);
   if (at == messages_.end()) return Error{ErrorCode::not_found, "message"};
+  if (at->second.round && at->second.round->closes) return {};
   end_all(at->second, Outcome::cancelled);
   close(at->second, config_.discards);
   return {};

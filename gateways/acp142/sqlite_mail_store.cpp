@@ -362,9 +362,10 @@ Result<MailAnswer> SqliteMailStore::run(const SaveOutcome& operation) {
     if (!done) return done.error();
   }
   if (operation.next_try) {
-    auto done =
-        update("UPDATE mail SET state = 'deferred', next_try_utc = min(?, expiry_utc) WHERE id = ?",
-               operation.next_try->value, operation.id.value);
+    auto done = update(
+        "UPDATE mail SET state = 'deferred', next_try_utc = min(?, expiry_utc) WHERE id = ? "
+        "AND state = 'active'",
+        operation.next_try->value, operation.id.value);
     if (!done) return done.error();
   }
   if (auto done = finish(operation.id, operation.now); !done) return done.error();
@@ -471,46 +472,61 @@ Result<MailAnswer> SqliteMailStore::run(const PurgeMail& operation) {
 
 // --- Operators -----------------------------------------------------------------------------------
 
-Result<void> SqliteMailStore::change(Verb verb, MailId id, UtcSeconds now) {
+// Who is asked for a message again under a number that he knows does not deliver it twice; so a
+// number is kept as long as anybody may have the message under it.
+Result<void> SqliteMailStore::change(OperatorVerb verb, MailId id, UtcSeconds now, bool under_way) {
   auto transaction = Transaction::begin(db_);
   if (!transaction) return transaction.error();
   Result<void> done;
   switch (verb) {
-    case Verb::hold:
-      done = update(
-          "UPDATE mail SET state = 'held' WHERE id = ? AND state IN ('incoming', 'deferred')",
-          id.value);
+    case OperatorVerb::hold:
+      done = update(under_way ? "UPDATE mail SET state = 'held' WHERE id = ? AND state = 'active'"
+                              : "UPDATE mail SET state = 'held' WHERE id = ? AND state IN "
+                                "('incoming', 'deferred')",
+                    id.value);
       break;
-    case Verb::release:
-      done = update(
-          "UPDATE mail SET state = 'deferred', next_try_utc = ? WHERE id = ? AND state = 'held'",
-          now.value, id.value);
+    case OperatorVerb::release:
+      done =
+          under_way
+              ? update("UPDATE mail SET state = 'active' WHERE id = ? AND state = 'held'", id.value)
+              : update(
+                    "UPDATE mail SET state = 'deferred', next_try_utc = ? WHERE id = ? AND "
+                    "state = 'held'",
+                    now.value, id.value);
       break;
-    case Verb::requeue:
-      done = update(
-          "UPDATE mail SET state = 'deferred', attempts = 0, message_id = 0, block_octets = 0, "
-          "next_try_utc = ?1, expiry_utc = max(expiry_utc, ?1 + expiry_utc - created_utc), "
-          "finished_utc = 0 WHERE id = ?2 AND state IN ('deferred', 'failed', 'expired', 'held', "
-          "'corrupt')",
-          now.value, id.value);
+    case OperatorVerb::requeue: {
+      const std::string lifetime =
+          "UPDATE mail SET attempts = 0, next_try_utc = ?1, expiry_utc = max(expiry_utc, ?1 + "
+          "expiry_utc - created_utc), ";
+      done = under_way ? update((lifetime + "state = 'active' WHERE id = ?2 AND state IN "
+                                            "('active', 'held')")
+                                    .c_str(),
+                                now.value, id.value)
+                       : update((lifetime +
+                                 "message_id = iif(state IN ('failed', 'corrupt'), 0, message_id), "
+                                 "block_octets = iif(state IN ('failed', 'corrupt'), 0, "
+                                 "block_octets), finished_utc = 0, state = 'deferred' WHERE id = "
+                                 "?2 AND state IN ('deferred', 'failed', 'expired', 'held', "
+                                 "'corrupt')")
+                                    .c_str(),
+                                now.value, id.value);
       break;
-    case Verb::remove:
-      done = update(
-          "DELETE FROM mail_content WHERE id = (SELECT id FROM mail WHERE id = ? AND "
-          "state <> 'active')",
-          id.value);
-      if (done) {
-        done = update(
-            "DELETE FROM mail_target WHERE mail = (SELECT id FROM mail WHERE id = ? AND "
-            "state <> 'active')",
-            id.value);
+    }
+    case OperatorVerb::remove: {
+      const std::string which = under_way ? " = ?"
+                                          : " = (SELECT id FROM mail WHERE id = ? AND "
+                                            "state <> 'active')";
+      for (const char* rows :
+           {"mail_content WHERE id", "mail_target WHERE mail", "mail WHERE id"}) {
+        const std::string sql = std::string("DELETE FROM ") + rows + which;
+        if (done) done = update(sql.c_str(), id.value);
       }
-      if (done) done = update("DELETE FROM mail WHERE id = ? AND state <> 'active'", id.value);
       break;
+    }
   }
   if (!done) return done;
   if (db_.changes() == 0) return Error{ErrorCode::refused, "no such message in such a state"};
-  if (verb == Verb::requeue) {
+  if (verb == OperatorVerb::requeue) {
     done = update(
         "UPDATE mail_target SET state = 'deferred' WHERE mail = ? AND state IN ('failed', "
         "'expired')",

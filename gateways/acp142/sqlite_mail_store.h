@@ -31,9 +31,10 @@ class SqliteMailStore {
 
   std::vector<MailResult> execute(const std::vector<MailRequest>& requests);
 
-  // For operators. `refused` where the state of the message does not allow it.
-  enum class Verb : std::uint8_t { hold, release, requeue, remove };
-  Result<void> change(Verb verb, MailId id, UtcSeconds now);
+  /// For operators. `refused` where the state of the message does not allow it. One that is active
+  /// can be changed only where the mail core says that it is `under_way` there; it is not taken
+  /// again before the core has saved the end of its attempt.
+  Result<void> change(OperatorVerb verb, MailId id, UtcSeconds now, bool under_way = false);
   /// The youngest first; no content.
   Result<std::vector<MailItem>> list(std::uint32_t items_max);
   Result<std::optional<MailItem>> find(MailId id);

@@ -186,7 +186,7 @@ TEST_F(MailStore, takes_as_many_octets_as_it_may_and_knows_what_an_operator_remo
   EXPECT_TRUE(accept(mail_to({2}, 6, 1)));
   EXPECT_FALSE(accept(mail_to({2}, 6, 1)));
   auto other = SqliteMailStore::open(config);
-  ASSERT_TRUE(other->change(SqliteMailStore::Verb::remove, id, kNow));
+  ASSERT_TRUE(other->change(OperatorVerb::remove, id, kNow));
   EXPECT_TRUE(accept(mail_to({2}, 6, 9999)));
 }
 
@@ -202,7 +202,7 @@ TEST_F(MailStore, one_request_that_fails_does_not_spoil_the_others_of_its_commit
 }
 
 TEST_F(MailStore, an_operator_holds_releases_requeues_and_removes_what_is_not_under_way) {
-  using Verb = SqliteMailStore::Verb;
+  using Verb = OperatorVerb;
   const MailId id = keep(mail_to({2, 3}));
   EXPECT_FALSE(store->change(Verb::release, id, kNow));
   ASSERT_TRUE(store->change(Verb::hold, id, kNow));
@@ -227,6 +227,45 @@ TEST_F(MailStore, an_operator_holds_releases_requeues_and_removes_what_is_not_un
   ASSERT_TRUE(ask(SaveOutcome{.id = id, .changes = {{1, SpoolState::failed, ""}}, .now = kNow}));
   ASSERT_TRUE(store->change(Verb::remove, id, kNow));
   EXPECT_FALSE(*store->find(id));
+}
+
+TEST_F(MailStore,
+       an_operator_changes_what_is_under_way_and_it_is_not_taken_before_its_end_is_saved) {
+  using Verb = OperatorVerb;
+  const MailId id = keep(mail_to({2, 3}));
+  ASSERT_EQ(take().size(), 1u);
+  ASSERT_TRUE(ask(SaveSubmission{id, 77, 500, {{{2}, 1}, {{3}, 1}}}));
+  ASSERT_TRUE(store->change(Verb::hold, id, kNow, true));
+  EXPECT_FALSE(store->change(Verb::hold, id, kNow, true));
+  EXPECT_EQ(state(id), SpoolState::held);
+  ASSERT_TRUE(store->change(Verb::release, id, kNow, true));
+  EXPECT_EQ(state(id), SpoolState::active);
+  EXPECT_TRUE(take().empty());
+  ASSERT_TRUE(store->change(Verb::requeue, id, {kNow.value + 600}, true));
+  EXPECT_EQ(state(id), SpoolState::active);
+  EXPECT_EQ((*store->find(id))->expiry.value, kNow.value + 1600);
+  const SaveOutcome end{
+      .id = id, .changes = {{0, SpoolState::delivered, ""}}, .next_try = kNow, .now = kNow};
+  ASSERT_TRUE(store->change(Verb::hold, id, kNow, true));
+  ASSERT_TRUE(ask(end));
+  EXPECT_EQ(state(id), SpoolState::held);
+  EXPECT_TRUE(take().empty());
+  ASSERT_TRUE(store->change(Verb::requeue, id, kNow));
+  const auto again = take();
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0].message_id, 77u);  // nobody gets it twice
+  EXPECT_EQ(again[0].targets[0].state, SpoolState::delivered);
+  ASSERT_TRUE(store->change(Verb::remove, id, kNow, true));
+  EXPECT_TRUE(ask(end));
+  EXPECT_FALSE(*store->find(id));
+}
+
+TEST_F(MailStore, what_was_held_while_its_last_recipient_got_it_is_delivered) {
+  const MailId id = keep(mail_to({2}));
+  ASSERT_EQ(take().size(), 1u);
+  ASSERT_TRUE(store->change(OperatorVerb::hold, id, kNow, true));
+  ASSERT_TRUE(ask(SaveOutcome{.id = id, .changes = {{0, SpoolState::delivered, ""}}, .now = kNow}));
+  EXPECT_EQ(state(id), SpoolState::delivered);
 }
 
 TEST_F(MailStore, rows_and_contents_that_cannot_be_read_are_parked_and_the_rest_goes_on) {

@@ -225,6 +225,35 @@ TEST(PMulCore, a_cancelled_message_is_withdrawn) {
   EXPECT_FALSE(alpha.core->request_cancel(alpha.now, {7}).ok());
 }
 
+// Whoever has it says so again, whatever it was told of the end.
+TEST(PMulCore, a_message_that_was_cancelled_comes_back_under_its_number_and_is_delivered_once) {
+  for (const bool said : {false, true}) {
+    Station alpha(kSender);
+    Station bravo({2});
+    ASSERT_TRUE(alpha.submit(7, {{2}}, 250).ok());
+    for (const Bytes& pdu : alpha.pdus()) bravo.hear(pdu);
+    bravo.advance(at(20s));
+    bravo.pdus();  // its acknowledgement is lost
+    alpha.now = at(20s);
+    ASSERT_TRUE(alpha.core->request_cancel(alpha.now, {7}).ok());
+    alpha.collect();
+    if (said) {
+      const auto goodbye = alpha.pdus();
+      EXPECT_EQ(only<DiscardPdu>(goodbye).size(), 2u);
+      for (const Bytes& pdu : goodbye) bravo.hear(pdu);
+    }
+    ASSERT_TRUE(alpha.submit(7, {{2}}, 250).ok());
+    EXPECT_EQ(alpha.core->sender().content_octets(), 250u);
+    const auto asked = alpha.pdus();
+    EXPECT_TRUE(only<DiscardPdu>(asked).empty());
+    for (const Bytes& pdu : asked) bravo.hear(pdu);
+    bravo.advance(at(60s));
+    for (const Bytes& pdu : bravo.pdus()) alpha.hear(pdu);
+    EXPECT_EQ(alpha.ended.at(1).outcome, Outcome::delivered);
+    EXPECT_EQ(bravo.received.size(), 1u);
+  }
+}
+
 // PM-057: and nothing is acknowledged that is not safe.
 TEST(PMulCore, nothing_is_acknowledged_before_it_is_committed) {
   Station alpha(kSender);

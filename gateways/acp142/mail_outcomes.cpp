@@ -1,0 +1,196 @@
+// How an attempt ends: refused, answered by stations or by the mail server, or taken back by an
+// operator; and what its sender is told.
+#include <algorithm>
+#include <utility>
+
+#include "gateways/acp142/delivery_report.h"
+#include "gateways/acp142/mail_core.h"
+#include "s5066d/base/assert.h"
+
+namespace s5066::acp142 {
+
+using Kind = MailNews::Kind;
+
+// What P_MUL has, or may have, is ended by it; what it has not been given yet, here.
+void MailCore::on_operator(Instant, MailId id, OperatorVerb verb) {
+  const auto found = active_.find(id);
+  if (found == active_.end()) return;
+  Active& active = found->second;
+  active.withdrawn = verb != OperatorVerb::release;
+  active.removed = verb == OperatorVerb::remove;
+  if (active.withdrawn && active.submitted) {
+    actions_.push_back(Cancel{{static_cast<std::uint64_t>(id.value)}});
+  }
+}
+
+void MailCore::end_withdrawn(Instant now, MailId id) {
+  const auto found = active_.find(id);
+  S5066_ASSERT(found != active_.end());
+  const MailItem item = std::move(found->second.item);
+  active_.erase(found);
+  save(now, SaveOutcome{.id = id, .changes = {}, .next_try = utc(now), .now = utc(now)}, item);
+}
+
+MailCore::InHand MailCore::in_hand(MailId id) const {
+  if (active_.contains(id)) return InHand::under_way;
+  const auto ends = [id](const Pending& one) {
+    return one.asked == Asked::outcome && one.id == id;
+  };
+  const bool ending = std::any_of(pending_.begin(), pending_.end(),
+                                  [&](const auto& entry) { return ends(entry.second); }) ||
+                      std::any_of(retries_.begin(), retries_.end(),
+                                  [&](const auto& entry) { return ends(entry.second); });
+  return ending ? InHand::ending : InHand::no;
+}
+
+void MailCore::on_submit_refused(Instant now, MessageKey key, const Error& why) {
+  const auto found = active_.find(MailId{static_cast<std::int64_t>(key.value)});
+  if (found == active_.end()) return;
+  if (found->second.withdrawn) return end_withdrawn(now, found->first);
+  const MailItem item = std::move(found->second.item);
+  active_.erase(found);
+  SaveOutcome outcome{.id = item.id, .changes = {}, .now = utc(now)};
+  outcome.counts_as_attempt = true;
+  if (why.code == ErrorCode::too_large) {
+    std::vector<ReportedRecipient> told;
+    for (const MailTarget& target : item.targets) {
+      if (!is_open(target)) continue;
+      outcome.changes.push_back({target.number, SpoolState::failed, why.detail});
+      told.push_back({target.recipient, ReportedRecipient::Action::failed, "5.3.4", why.detail});
+    }
+    ++stats_.failed;
+    news(Kind::failed, item.id, {}, item.from.address, why.detail);
+    add_report(now, outcome, item, told);
+  } else {
+    const Duration wait = back_off(item.attempts, config_.retry_min, config_.retry_max);
+    outcome.next_try = utc(now + wait);
+    news(Kind::deferred, item.id, {}, item.from.address, to_string(why));
+  }
+  save(now, std::move(outcome), item);
+}
+
+void MailCore::on_destination_ended(Instant now, const DestinationEnded& ended) {
+  const auto found = active_.find(MailId{static_cast<std::int64_t>(ended.key.value)});
+  if (found == active_.end()) return;
+  Active& active = found->second;
+  MailItem& item = active.item;
+  if (ended.outcome == Outcome::cancelled) {
+    active.waiting_for -= std::min<std::size_t>(active.waiting_for, 1);
+    if (active.waiting_for == 0) end_withdrawn(now, item.id);
+    return;
+  }
+  SaveOutcome outcome{.id = item.id, .changes = {}, .now = utc(now)};
+  std::vector<ReportedRecipient> told;
+  const bool reached = ended.outcome == Outcome::delivered || ended.outcome == Outcome::sent;
+  const SpoolState state = reached                             ? SpoolState::delivered
+                           : ended.outcome == Outcome::expired ? SpoolState::expired
+                           : ended.outcome == Outcome::failed  ? SpoolState::deferred
+                                                               : SpoolState::failed;
+  for (MailTarget& target : item.targets) {
+    if (target.station != ended.node || !is_open(target)) continue;
+    target.state = state;
+    target.reason = ended.reason;
+    outcome.changes.push_back({target.number, state, ended.reason});
+    if (state == SpoolState::expired || state == SpoolState::failed) {
+      told.push_back({target.recipient, ReportedRecipient::Action::failed, "5.4.7",
+                      ended.reason.empty() ? "the station did not answer in time" : ended.reason});
+    }
+  }
+  if (outcome.changes.empty()) return;
+  active.waiting_for -= std::min<std::size_t>(active.waiting_for, 1);
+  news(reached                         ? Kind::delivered
+       : state == SpoolState::expired  ? Kind::expired
+       : state == SpoolState::deferred ? Kind::deferred
+                                       : Kind::failed,
+       item.id, ended.node, item.from.address, ended.reason, item.size);
+  stats_.delivered += reached ? 1 : 0;
+  stats_.expired += state == SpoolState::expired ? 1 : 0;
+  note_station(now, ended.node, reached, ended.reason);
+  if (!active.removed) add_report(now, outcome, item, told);
+  const bool last = active.waiting_for == 0;
+  const bool open = std::any_of(item.targets.begin(), item.targets.end(), is_open);
+  if (last && open) {
+    outcome.counts_as_attempt = true;
+    outcome.forget_submission = true;
+    outcome.next_try = utc(now + back_off(item.attempts, config_.retry_min, config_.retry_max));
+  }
+  save(now, std::move(outcome), item);
+  if (last) active_.erase(found);
+}
+
+// A station that let a message expire is asked again only now and then, so that the air is free
+// for those who answer.
+void MailCore::note_station(Instant now, NodeId node, bool reached, const std::string& reason) {
+  StationRow& row = stations_[node];
+  row.station = node;
+  if (reached && row.failures == 0) return;
+  row.failures = reached ? 0 : row.failures + 1;
+  row.reason = reached ? std::string() : reason;
+  row.dead_until = {};
+  if (!reached) {
+    row.dead_until = utc(now + back_off(row.failures - 1, config_.dead_min, config_.dead_max));
+    news(Kind::station_dead, {}, node, {}, reason);
+  }
+  ask(SaveStation{row}, {});
+}
+
+void MailCore::on_delivered(Instant now, MailId id, const SmtpClientCore::Done& done) {
+  const auto found = active_.find(id);
+  if (found == active_.end()) return;
+  const MailItem item = std::move(found->second.item);
+  const bool withdrawn = found->second.withdrawn;
+  const bool removed = found->second.removed;
+  active_.erase(found);
+  SaveOutcome outcome{.id = id, .changes = {}, .now = utc(now)};
+  outcome.counts_as_attempt = true;
+  std::vector<ReportedRecipient> told;
+  std::size_t i = 0;
+  for (const MailTarget& target : item.targets) {
+    if (!is_open(target)) continue;
+    S5066_ASSERT(i < done.outcomes.size());
+    const RecipientOutcome& one = done.outcomes[i++];
+    const bool delivered = one.kind == RecipientOutcome::Kind::delivered;
+    const bool failed = one.kind == RecipientOutcome::Kind::failed;
+    outcome.changes.push_back({target.number,
+                               delivered ? SpoolState::delivered
+                               : failed  ? SpoolState::failed
+                                         : SpoolState::deferred,
+                               delivered ? std::string() : one.text});
+    news(delivered ? Kind::delivered
+         : failed  ? Kind::failed
+                   : Kind::deferred,
+         id, {}, target.recipient.address, one.text, item.size);
+    stats_.delivered += delivered ? 1 : 0;
+    stats_.failed += failed ? 1 : 0;
+    if (!delivered && !failed) {
+      const Duration wait = back_off(item.attempts, config_.retry_min, config_.retry_max);
+      outcome.next_try = utc(withdrawn ? now : now + wait);
+    } else if (failed || !done.reports) {
+      told.push_back(
+          {target.recipient,
+           failed ? ReportedRecipient::Action::failed : ReportedRecipient::Action::relayed,
+           one.status, one.text});
+    }
+  }
+  if (!removed) add_report(now, outcome, item, told);
+  save(now, std::move(outcome), item);
+}
+
+void MailCore::add_report(Instant now, SaveOutcome& outcome, const MailItem& item,
+                          const std::vector<ReportedRecipient>& recipients) {
+  if (item.from.address.empty() || recipients.empty()) return;
+  const auto report =
+      make_report(item.from, *item.content, recipients,
+                  {.hostname = config_.hostname,
+                   .id = std::to_string(utc(now).value) + "." + std::to_string(++last_trace_),
+                   .arrived = item.created,
+                   .now = utc(now)});
+  if (!report) return;
+  auto mails = route(now, *report, {});
+  if (mails.empty()) return news(Kind::report_lost, item.id, {}, item.from.address);
+  ++stats_.reports;
+  news(Kind::reported, item.id, {}, item.from.address);
+  for (NewMail& mail : mails) outcome.reports.push_back(std::move(mail));
+}
+
+}  // namespace s5066::acp142
