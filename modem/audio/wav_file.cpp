@@ -2,6 +2,8 @@
 
 #include <sndfile.h>
 
+#include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -9,12 +11,37 @@ namespace s5066::modem {
 namespace {
 
 constexpr int kRateMin = 1000;
-constexpr int kRateMax = 768000;
-constexpr int kChannelsMax = 64;
+constexpr unsigned kRateMax = 768000;
+constexpr unsigned kChannelsMax = 64;
 
 Error io_error(const std::string& path, const std::string& why) {
   return Error{ErrorCode::io, path + ": " + why};
 }
+
+Result<void> check_info(const std::string& path, const SF_INFO& info) {
+  if (info.samplerate < kRateMin || info.samplerate > static_cast<int>(kRateMax)) {
+    return io_error(path, "sample rate " + std::to_string(info.samplerate) + " is out of range");
+  }
+  if (info.channels < 1 || info.channels > static_cast<int>(kChannelsMax)) {
+    return io_error(path, "number of channels is out of range");
+  }
+  return {};
+}
+
+struct Encoding {
+  std::string_view name;
+  int format;
+};
+constexpr std::array kEncodings = {
+    Encoding{"u8", SF_FORMAT_PCM_U8},
+    Encoding{"s8", SF_FORMAT_PCM_S8},
+    Encoding{"s16le", SF_FORMAT_PCM_16 | SF_ENDIAN_LITTLE},
+    Encoding{"s16be", SF_FORMAT_PCM_16 | SF_ENDIAN_BIG},
+    Encoding{"s24le", SF_FORMAT_PCM_24 | SF_ENDIAN_LITTLE},
+    Encoding{"s32le", SF_FORMAT_PCM_32 | SF_ENDIAN_LITTLE},
+    Encoding{"f32le", SF_FORMAT_FLOAT | SF_ENDIAN_LITTLE},
+    Encoding{"f64le", SF_FORMAT_DOUBLE | SF_ENDIAN_LITTLE},
+};
 
 }  // namespace
 
@@ -76,18 +103,38 @@ struct WavReader::State {
   std::vector<float> interleaved;
 };
 
+std::vector<std::string_view> raw_encodings() {
+  std::vector<std::string_view> names;
+  for (const Encoding& encoding : kEncodings) names.push_back(encoding.name);
+  return names;
+}
+
 Result<WavReader> WavReader::open(const std::string& path) {
   auto state = std::make_shared<State>();
   state->path = path;
+  return open(std::move(state));
+}
+
+Result<WavReader> WavReader::open_raw(const std::string& path, const RawFormat& format) {
+  auto state = std::make_shared<State>();
+  state->path = path;
+  const auto* const encoding =
+      std::find_if(kEncodings.begin(), kEncodings.end(),
+                   [&](const Encoding& known) { return known.name == format.encoding; });
+  if (encoding == kEncodings.end()) return io_error(path, "no encoding " + format.encoding);
+  // libsndfile takes int; what is far beyond it is out of range all the same.
+  state->info.samplerate = static_cast<int>(std::min(format.rate, kRateMax + 1U));
+  state->info.channels = static_cast<int>(std::min(format.channels, kChannelsMax + 1U));
+  state->info.format = SF_FORMAT_RAW | encoding->format;
+  if (auto checked = check_info(path, state->info); !checked) return checked.error();
+  return open(std::move(state));
+}
+
+Result<WavReader> WavReader::open(std::shared_ptr<State> state) {
+  const std::string& path = state->path;
   state->file = sf_open(path.c_str(), SFM_READ, &state->info);
   if (state->file == nullptr) return io_error(path, sf_strerror(nullptr));
-  const SF_INFO& info = state->info;
-  if (info.samplerate < kRateMin || info.samplerate > kRateMax) {
-    return io_error(path, "sample rate " + std::to_string(info.samplerate) + " is out of range");
-  }
-  if (info.channels < 1 || info.channels > kChannelsMax) {
-    return io_error(path, "number of channels is out of range");
-  }
+  if (auto checked = check_info(path, state->info); !checked) return checked.error();
   return WavReader(std::move(state));
 }
 

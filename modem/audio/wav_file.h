@@ -5,6 +5,8 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "s5066d/base/result.h"
 
@@ -28,10 +30,21 @@ class WavWriter {
 /// The same at once.
 Result<void> write_wav(const std::string& path, unsigned rate, std::span<const float> samples);
 
+/// What a file of bare samples does not say by itself.
+struct RawFormat {
+  std::string encoding;  // one of raw_encodings()
+  unsigned rate = 0;
+  unsigned channels = 1;
+};
+/// "s16le": signed, 16 bits, least significant octet first; f is for floating point.
+std::vector<std::string_view> raw_encodings();
+
 /// A sound file read in portions; of several channels the first is taken.
 class WavReader {
  public:
   static Result<WavReader> open(const std::string& path);
+  /// Bare samples. "-" is standard input, which may be a pipe.
+  static Result<WavReader> open_raw(const std::string& path, const RawFormat& format);
 
   unsigned rate() const;
   /// Fewer than asked for at the end of the file, then none.
@@ -40,6 +53,7 @@ class WavReader {
  private:
   struct State;
   explicit WavReader(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  static Result<WavReader> open(std::shared_ptr<State> state);
   std::shared_ptr<State> state_;
 };
 

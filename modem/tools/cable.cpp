@@ -54,9 +54,6 @@ Result<void> check(Arguments& arguments) {
     return Error{ErrorCode::bad_field, "--pace is real or max"};
   }
   arguments.hub.pace = arguments.pace == "max" ? cable::Pace::max : cable::Pace::real;
-  const auto within = [](double value, double low, double high) {
-    return value >= low && value <= high;  // false for what is not a number
-  };
   if (mixer.stations < 1 || mixer.stations > cable::kStationsMax) {
     return Error{ErrorCode::bad_field, "--stations is 1 to " + std::to_string(cable::kStationsMax)};
   }
@@ -64,13 +61,11 @@ Result<void> check(Arguments& arguments) {
     return Error{ErrorCode::bad_field,
                  "--delay-blocks is at most " + std::to_string(cable::kDelayBlocksMax)};
   }
-  if (!within(mixer.snr_db, -50, 100)) return Error{ErrorCode::bad_field, "--snr-db is -50 to 100"};
-  if (!within(mixer.delay_ms, 0, 50)) return Error{ErrorCode::bad_field, "--delay-ms is 0 to 50"};
-  if (!within(mixer.doppler_hz, 0.01, 100)) {
-    return Error{ErrorCode::bad_field, "--doppler-hz is 0.01 to 100"};
-  }
-  if (!within(mixer.offset_hz, -500, 500)) {
-    return Error{ErrorCode::bad_field, "--offset-hz is -500 to 500"};
+  for (const Result<void>& checked : {check_within("--snr-db", mixer.snr_db, -50, 100),
+                                      check_within("--delay-ms", mixer.delay_ms, 0, 50),
+                                      check_within("--doppler-hz", mixer.doppler_hz, 0.01, 100),
+                                      check_within("--offset-hz", mixer.offset_hz, -500, 500)}) {
+    if (!checked) return checked.error();
   }
   return {};
 }
@@ -110,23 +105,15 @@ int run_cable(const std::vector<std::string>& arguments) {
   Arguments given;
   const ParsedOptions parsed = parse_options("cable", describe(given), arguments);
   if (parsed.exit_code) return *parsed.exit_code;
-  if (const auto good = check(given); !good) {
-    std::cerr << "hfmodem cable: " << good.error().detail << '\n';
-    return kExitUsage;
-  }
+  if (const auto good = check(given); !good) return usage_error("cable", good.error());
   CableHub hub(given.hub);
-  if (const auto opened = hub.open(); !opened) {
-    std::cerr << "hfmodem cable: " << opened.error().detail << '\n';
-    return kExitFailed;
-  }
+  if (const auto opened = hub.open(); !opened) return failure("cable", opened.error());
   std::cout << "cable socket=" << given.hub.socket_path << " stations=" << given.stations
             << " pace=" << given.pace << " channel=" << given.channel
             << " seed=" << given.hub.mixer.seed << std::endl;
   const auto ended = serve_until_signalled(hub);
   print_summary(hub.stats(), given.hub);
-  if (ended) return kExitOk;
-  std::cerr << "hfmodem cable: " << ended.error().detail << '\n';
-  return kExitFailed;
+  return ended ? kExitOk : failure("cable", ended.error());
 }
 
 }  // namespace s5066::modem::tools

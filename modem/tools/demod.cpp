@@ -1,11 +1,10 @@
-// hfmodem demod: finds the bursts in a WAV file, writes their octets, says what each was.
+// hfmodem demod: finds the bursts in a file of samples, writes their octets, says what each was.
 #include <cstdio>
 #include <iostream>
 
-#include "modem/audio/wav_file.h"
-#include "modem/dsp/resampler.h"
 #include "modem/tools/files.h"
 #include "modem/tools/options.h"
+#include "modem/tools/samples.h"
 #include "modem/tools/subcommands.h"
 #include "modem/waveforms/burst_receiver.h"
 
@@ -14,7 +13,6 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr std::size_t kPortion = 4096;
 /// Silence behind the file: lets the receiver finish a burst that ends with it, or give it up.
 constexpr unsigned kSilenceSeconds = 6;
 
@@ -84,55 +82,77 @@ void feed(BurstReceiver& receiver, std::span<const float> samples, Listing& list
   while (const auto event = receiver.poll_event()) listing.take(*event);
 }
 
-Result<void> demodulate(WavReader& reader, Listing& listing) {
-  BurstReceiver receiver;
-  dsp::Resampler resampler(
-      {.rate_in = static_cast<double>(reader.rate()), .rate_out = kSampleRate});
-  std::vector<float> portion(kPortion);
-  std::vector<float> resampled;
-  while (true) {
-    const auto count = reader.read(portion);
-    if (!count) return count.error();
-    if (*count == 0) break;
-    const auto samples = std::span<const float>(portion).first(*count);
-    resampled.clear();
-    if (reader.rate() != kSampleRate) resampler.process(samples, resampled);
-    feed(receiver, reader.rate() == kSampleRate ? samples : resampled, listing);
+Result<void> demodulate(SampleSource& source, const std::vector<Mode>& modes, Listing& listing) {
+  BurstReceiver receiver({.modes = modes});
+  for (;;) {
+    const auto samples = source.read();
+    if (!samples) return samples.error();
+    if (samples->empty()) break;
+    feed(receiver, *samples, listing);
   }
   const std::vector<float> silence(kSampleRate, 0.0F);
   for (unsigned i = 0; i < kSilenceSeconds; ++i) feed(receiver, silence, listing);
   return {};
 }
 
+Result<std::vector<Mode>> modes_of(const std::vector<std::string>& names) {
+  std::vector<Mode> modes;
+  for (const std::string& name : names) {
+    const auto mode = parse_mode(name);
+    if (!mode) return Error{ErrorCode::bad_field, "--mode " + name + ": one of " + mode_names()};
+    modes.push_back(*mode);
+  }
+  return modes;
+}
+
+/// What is wrong with the sound, before anybody wonders about the modem.
+void warn_of_level(const std::string& path, const LevelMeter::Reading& level) {
+  if (level.not_numbers > 0) {
+    std::cerr << "hfmodem demod: " << path << ": " << level.not_numbers
+              << " samples are no numbers, taken for silence\n";
+  }
+  const auto verdict = level.verdict();
+  if (level.samples == 0 || verdict == LevelMeter::Verdict::good) return;
+  std::fprintf(stderr, "hfmodem demod: %s: sound is %s: %.1f dB of full scale, peak %.1f dB\n",
+               path.c_str(), std::string(to_string(verdict)).c_str(), power_db(level.power),
+               power_db(level.peak * level.peak));
+}
+
 }  // namespace
 
 int run_demod(const std::vector<std::string>& arguments) {
-  std::string in;
+  SourceOptions in;
   std::string out;
+  std::vector<std::string> mode_names_given;
   po::options_description description;
+  describe(in, description);
   description.add_options()                                             //
-      ("in", po::value(&in)->required(), "WAV file to listen to")       //
       ("out", po::value(&out)->required(), "file for the bytes found")  //
+      ("mode", po::value(&mode_names_given)->composing(),
+       "listen for this mode only, several times for several; 4285 must be named, others find "
+       "themselves")  //
       ("json", po::bool_switch(), "print one JSON object per burst");
   const ParsedOptions parsed = parse_options("demod", description, arguments);
   if (parsed.exit_code) return *parsed.exit_code;
+  if (const auto good = check(in); !good) return usage_error("demod", good.error());
+  const auto modes = modes_of(mode_names_given);
+  if (!modes) return usage_error("demod", modes.error());
 
-  auto reader = WavReader::open(in);
-  if (!reader) {
-    std::cerr << "hfmodem demod: " << reader.error().detail << '\n';
-    return kExitFailed;
-  }
+  auto source = SampleSource::open(in);
+  if (!source) return failure("demod", source.error());
   Listing listing(parsed.values["json"].as<bool>());
-  const auto done = demodulate(*reader, listing);
+  const auto done = demodulate(*source, *modes, listing);
+  warn_of_level(in.path, source->take_level());
   if (!done) std::cerr << "hfmodem demod: " << done.error().detail << '\n';
   if (listing.bursts() == 0) {
-    std::cerr << "hfmodem demod: " << in << ": no burst found\n";
+    std::cerr << "hfmodem demod: " << in.path << ": no burst found\n";
     return kExitFailed;
   }
   const auto written = write_octets(out, listing.bytes());
   if (!written) std::cerr << "hfmodem demod: " << written.error().detail << '\n';
   if (listing.cut_off() > 0) {
-    std::cerr << "hfmodem demod: " << in << ": " << listing.cut_off() << " of " << listing.bursts()
+    std::cerr << "hfmodem demod: " << in.path << ": " << listing.cut_off() << " of "
+              << listing.bursts()
               << " bursts ended before their end of message; octets are missing\n";
   }
   return done && written && listing.cut_off() == 0 ? kExitOk : kExitFailed;

@@ -18,7 +18,9 @@ struct Row {
 constexpr Row kSubcommands[] = {
     {"mod", s5066::modem::tools::run_mod, "turn a file of bytes into a WAV file"},
     {"demod", s5066::modem::tools::run_demod,
-     "find the bursts in a WAV file and write their bytes"},
+     "find the bursts in a file of samples and write their bytes"},
+    {"channel", s5066::modem::tools::run_channel, "bring a WAV file through a simulated channel"},
+    {"ber", s5066::modem::tools::run_ber, "measure the bit error rate over a simulated channel"},
     {"cable", s5066::modem::tools::run_cable, "join modem processes by an audio cable"},
     {"devices", s5066::modem::tools::run_devices, "list the sound cards and their latency"},
     {"key", s5066::modem::tools::run_key, "key the transmitter for a second and unkey it"},

@@ -1,12 +1,11 @@
 // hfmodem mod: octets to a WAV file.
-#include <iostream>
-#include <optional>
+#include <utility>
 
 #include "modem/api/airtime.h"
 #include "modem/audio/wav_file.h"
-#include "modem/dsp/resampler.h"
 #include "modem/tools/files.h"
 #include "modem/tools/options.h"
+#include "modem/tools/samples.h"
 #include "modem/tools/subcommands.h"
 #include "modem/waveforms/burst_transmitter.h"
 
@@ -15,39 +14,15 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr unsigned kRateMin = 8000;
-constexpr unsigned kRateMax = 192000;
 /// Silence around the burst, so that a receiver's filters fill and drain.
 constexpr double kSilenceSeconds = 0.1;
 
 /// No burst is longer: so much fits a WAV file, which counts its octets in 32 bits, at every rate.
 constexpr Duration kBurstMax = std::chrono::hours(3);
-static_assert(2 * kRateMax * (to_seconds(kBurstMax) + 1) < 0xFFFFFFFF);
+static_assert(2 * kFileRateMax * (to_seconds(kBurstMax) + 1) < 0xFFFFFFFF);
 constexpr std::size_t kPortion = 1U << 16;
 
-/// Writes samples at the modem's rate to a file at another.
-class Sink {
- public:
-  Sink(WavWriter writer, unsigned rate) : writer_(std::move(writer)) {
-    if (rate == kSampleRate) return;
-    resampler_.emplace(
-        dsp::Resampler::Config{.rate_in = kSampleRate, .rate_out = static_cast<double>(rate)});
-  }
-  Result<void> write(std::span<const float> samples) {
-    if (!resampler_) return writer_.write(samples);
-    resampled_.clear();
-    resampler_->process(samples, resampled_);
-    return writer_.write(resampled_);
-  }
-  Result<void> close() { return writer_.close(); }
-
- private:
-  WavWriter writer_;
-  std::optional<dsp::Resampler> resampler_;
-  std::vector<float> resampled_;
-};
-
-Result<void> modulate(const Mode& mode, ByteSpan bytes, Sink& sink) {
+Result<void> modulate(const Mode& mode, ByteSpan bytes, SampleSink& sink) {
   const std::vector<float> silence(static_cast<std::size_t>(kSilenceSeconds * kSampleRate), 0.0F);
   if (auto written = sink.write(silence); !written) return written;
   BurstTransmitter transmitter(mode, bytes);
@@ -72,7 +47,7 @@ Result<void> mod(const Mode& mode, const std::string& in, const std::string& out
   }
   auto writer = WavWriter::open(out, rate);
   if (!writer) return writer.error();
-  Sink sink(std::move(*writer), rate);
+  SampleSink sink(std::move(*writer), rate);
   return modulate(mode, *bytes, sink);
 }
 
@@ -95,19 +70,14 @@ int run_mod(const std::vector<std::string>& arguments) {
 
   const auto mode = parse_mode(mode_text);
   if (!mode) {
-    std::cerr << "hfmodem mod: --mode " << mode_text << ": one of " << mode_names() << '\n';
-    return kExitUsage;
+    return usage_error("mod",
+                       {ErrorCode::bad_field, "--mode " + mode_text + ": one of " + mode_names()});
   }
-  if (rate < kRateMin || rate > kRateMax) {
-    std::cerr << "hfmodem mod: --rate must be " << kRateMin << " to " << kRateMax << '\n';
-    return kExitUsage;
+  if (const auto good = check_within("--rate", rate, kFileRateMin, kFileRateMax); !good) {
+    return usage_error("mod", good.error());
   }
   const auto done = mod(*mode, in, out, rate);
-  if (!done) {
-    std::cerr << "hfmodem mod: " << done.error().detail << '\n';
-    return kExitFailed;
-  }
-  return kExitOk;
+  return done ? kExitOk : failure("mod", done.error());
 }
 
 }  // namespace s5066::modem::tools

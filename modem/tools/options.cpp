@@ -1,5 +1,6 @@
 #include "modem/tools/options.h"
 
+#include <array>
 #include <cstdio>
 #include <iostream>
 
@@ -28,6 +29,23 @@ ParsedOptions parse_options(const std::string& subcommand, po::options_descripti
     parsed.exit_code = kExitUsage;
   }
   return parsed;
+}
+
+Result<void> check_within(const std::string& option, double value, double low, double high) {
+  if (value >= low && value <= high) return {};
+  std::array<char, 64> range{};
+  std::snprintf(range.data(), range.size(), " is %.10g to %.10g", low, high);
+  return Error{ErrorCode::bad_field, option + range.data()};
+}
+
+int usage_error(const std::string& subcommand, const Error& error) {
+  std::fprintf(stderr, "hfmodem %s: %s\n", subcommand.c_str(), error.detail.c_str());
+  return kExitUsage;
+}
+
+int failure(const std::string& subcommand, const Error& error) {
+  std::fprintf(stderr, "hfmodem %s: %s\n", subcommand.c_str(), error.detail.c_str());
+  return kExitFailed;
 }
 
 }  // namespace s5066::modem::tools

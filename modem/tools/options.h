@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "s5066d/base/result.h"
+
 namespace s5066::modem::tools {
 
 /// The values, or the exit code to leave with: help was asked for and printed, or the command line
@@ -18,5 +20,12 @@ struct ParsedOptions {
 ParsedOptions parse_options(const std::string& subcommand,
                             boost::program_options::options_description description,
                             const std::vector<std::string>& arguments);
+
+/// Says the option and its range; what is not a number is out of it.
+Result<void> check_within(const std::string& option, double value, double low, double high);
+
+/// "hfmodem SUBCOMMAND: DETAIL" on standard error; returns the exit code.
+int usage_error(const std::string& subcommand, const Error& error);
+int failure(const std::string& subcommand, const Error& error);
 
 }  // namespace s5066::modem::tools

@@ -16,6 +16,8 @@ using Subcommand = int (*)(const std::vector<std::string>& arguments);
 
 int run_mod(const std::vector<std::string>& arguments);
 int run_demod(const std::vector<std::string>& arguments);
+int run_ber(const std::vector<std::string>& arguments);
+int run_channel(const std::vector<std::string>& arguments);
 int run_cable(const std::vector<std::string>& arguments);
 int run_key(const std::vector<std::string>& arguments);
 int run_devices(const std::vector<std::string>& arguments);

@@ -1,56 +1,19 @@
 // hfmodem as a user meets it: exit codes, messages, and bytes through a WAV file and back.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 
 #include "modem/audio/wav_file.h"
 #include "modem/channel/awgn.h"
+#include "tests/unit/modem_tools/hfmodem_fixture.h"
 
 namespace s5066::modem {
 namespace {
 
-class Hfmodem : public ::testing::Test {
- protected:
-  void SetUp() override {
-    const auto* const info = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = std::filesystem::temp_directory_path() /
-              ("hfmodem_test_" + std::string(info->name()) + "_" + std::to_string(::getpid()));
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-  int run(const std::string& arguments) const {
-    const std::string command =
-        std::string(HFMODEM) + " " + arguments + " >" + path("stdout") + " 2>" + path("stderr");
-    return WEXITSTATUS(std::system(command.c_str()));
-  }
-  std::string read(const std::string& name) const {
-    std::ifstream file(path(name), std::ios::binary);
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
-  }
-  void write(const std::string& name, const std::string& text) const {
-    std::ofstream(path(name), std::ios::binary) << text;
-  }
-  int mod(const std::string& mode, unsigned rate) const {
-    return run("mod --mode " + mode + " --in " + path("in") + " --out " + path("wav") + " --rate " +
-               std::to_string(rate));
-  }
-  int demod(const std::string& more = "") const {
-    return run("demod --in " + path("wav") + " --out " + path("out") + " " + more);
-  }
-
-  std::filesystem::path folder_;
-};
+using test::Hfmodem;
 
 TEST_F(Hfmodem, brings_bytes_through_a_wav_file_at_any_card_rate) {
   std::string text;

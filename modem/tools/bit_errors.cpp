@@ -1,0 +1,261 @@
+#include "modem/tools/bit_errors.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <deque>
+#include <set>
+#include <vector>
+
+#include "modem/api/airtime.h"
+#include "modem/waveforms/burst_receiver.h"
+#include "modem/waveforms/burst_transmitter.h"
+#include "s5066d/base/assert.h"
+
+namespace s5066::modem::tools {
+namespace {
+
+constexpr std::size_t kPortion = 960;
+
+struct Sent {
+  std::uint64_t from;
+  std::uint64_t to;
+  Bytes octets;
+  bool heard = false;
+  std::uint64_t bit_errors = 0;
+  std::uint64_t bits_compared = 0;
+  std::set<std::uint64_t> frames_wrong;
+};
+
+/// Mean power of a long burst, which the ratio of signal to noise is meant for.
+double burst_power(const Mode& mode) {
+  Rng rng(1);
+  Bytes octets(capacity(mode, std::chrono::seconds(20)));
+  for (auto& octet : octets) octet = static_cast<std::uint8_t>(rng.below(256));
+  BurstTransmitter transmitter(mode, octets);
+  std::vector<float> samples(transmitter.total_samples());
+  transmitter.read(samples);
+  double energy = 0;
+  for (const float x : samples) energy += static_cast<double>(x) * static_cast<double>(x);
+  return energy / static_cast<double>(samples.size());
+}
+
+channel::SimulatedChannel::Config path_of(const BitErrorPlan& plan) {
+  channel::SimulatedChannel::Config path = plan.path;
+  path.signal_power = burst_power(plan.mode);
+  path.sample_rate = kSampleRate;
+  return path;
+}
+
+class Run {
+ public:
+  explicit Run(const BitErrorPlan& plan)
+      : plan_(plan), rng_(plan.seed), channel_(path_of(plan), rng_) {}
+
+  BitErrorCounts all() {
+    pause();
+    while (static_cast<double>(totals_.bits) < plan_.bits) {
+      send_burst();
+      pause();
+      settle();
+    }
+    for (int i = 0; i < 10; ++i) pause();
+    settle();
+    totals_.audio_seconds = static_cast<double>(at_) / kSampleRate;
+    return totals_;
+  }
+
+ private:
+  // A mode that does not tell itself must be listened for by name.
+  static BurstReceiver::Config told(const Mode& mode) {
+    const bool zero = mode.waveform == Waveform::ms110a && mode.interleaver == Interleaver::zero;
+    if (zero || mode.waveform == Waveform::stanag4285) return {.modes = {mode}};
+    return {};
+  }
+
+  void send_burst() {
+    Sent sent;
+    sent.octets.resize(capacity(plan_.mode, from_seconds(plan_.burst_seconds)));
+    for (auto& octet : sent.octets) octet = static_cast<std::uint8_t>(rng_.below(256));
+    BurstTransmitter transmitter(plan_.mode, sent.octets);
+    sent.from = at_;
+    sent.to = at_ + transmitter.total_samples();
+    totals_.bits += 8 * sent.octets.size();
+    ++totals_.bursts;
+    sent_.push_back(std::move(sent));
+    std::vector<float> samples(kPortion);
+    while (!transmitter.finished()) {
+      samples.resize(kPortion);
+      samples.resize(transmitter.read(samples));
+      pass(samples);
+    }
+  }
+
+  void pause() {
+    std::vector<float> samples(static_cast<std::size_t>(plan_.pause_seconds * kSampleRate), 0.0F);
+    pass(samples);
+  }
+
+  void pass(std::vector<float>& samples) {
+    channel_.process(samples);
+    const std::clock_t before = std::clock();
+    receiver_.process(samples);
+    const std::clock_t after = std::clock();
+    totals_.receive_seconds += static_cast<double>(after - before) / CLOCKS_PER_SEC;
+    at_ += samples.size();
+    while (const auto event = receiver_.poll_event()) take(*event);
+  }
+
+  void take(const BurstEvent& event) {
+    if (const auto* acquired = std::get_if<BurstAcquired>(&event)) {
+      current_ = nullptr;
+      for (Sent& sent : sent_) {
+        const bool within = acquired->at_sample > sent.from && acquired->at_sample <= sent.to;
+        if (within && !sent.heard && acquired->mode == plan_.mode) current_ = &sent;
+      }
+      if (current_ == nullptr) ++totals_.bursts_never_sent;
+      if (current_ != nullptr) current_->heard = true;
+    } else if (const auto* received = std::get_if<BurstBytes>(&event)) {
+      if (current_ != nullptr) compare(*current_, received->bytes);
+    } else {
+      current_ = nullptr;
+    }
+  }
+
+  void compare(Sent& sent, const Bytes& octets) {
+    for (const std::uint8_t octet : octets) {
+      const std::size_t at = sent.bits_compared / 8;
+      if (at == sent.octets.size()) {
+        ++totals_.extra_octets;
+        continue;
+      }
+      const unsigned difference = static_cast<unsigned>(octet ^ sent.octets[at]);
+      sent.bit_errors += static_cast<unsigned>(std::popcount(difference));
+      if (difference != 0) sent.frames_wrong.insert(8 * at / block_bits(plan_.mode));
+      sent.bits_compared += 8;
+    }
+  }
+
+  // Bursts that can no longer change.
+  void settle() {
+    if (current_ != nullptr) return;
+    for (const Sent& sent : sent_) {
+      totals_.wrong += sent.bit_errors;
+      totals_.missing += 8 * sent.octets.size() - sent.bits_compared;
+      totals_.bursts_missed += sent.heard ? 0 : 1;
+      totals_.bursts_with_errors += sent.bit_errors > 0 ? 1 : 0;
+      const std::uint64_t frames = block_count(plan_.mode, sent.octets.size());
+      const bool whole = sent.bits_compared == 8 * sent.octets.size();
+      const std::uint64_t received = whole ? frames : sent.bits_compared / block_bits(plan_.mode);
+      totals_.frames += frames;
+      totals_.frames_wrong += sent.frames_wrong.size() + frames - received;
+    }
+    sent_.clear();
+  }
+
+  BitErrorPlan plan_;
+  Rng rng_;
+  channel::SimulatedChannel channel_;
+  BurstReceiver receiver_{told(plan_.mode)};
+  std::uint64_t at_ = 0;
+  std::deque<Sent> sent_;  // current_ points into it
+  Sent* current_ = nullptr;
+  BitErrorCounts totals_;
+};
+
+double speed(const BitErrorCounts& t) {
+  return t.audio_seconds / std::max(t.receive_seconds, 1e-6);
+}
+
+}  // namespace
+
+void BitErrorCounts::add(const BitErrorCounts& other) {
+  bits += other.bits;
+  wrong += other.wrong;
+  missing += other.missing;
+  bursts += other.bursts;
+  bursts_missed += other.bursts_missed;
+  bursts_with_errors += other.bursts_with_errors;
+  bursts_never_sent += other.bursts_never_sent;
+  extra_octets += other.extra_octets;
+  frames += other.frames;
+  frames_wrong += other.frames_wrong;
+  audio_seconds += other.audio_seconds;
+  receive_seconds += other.receive_seconds;
+}
+
+BitErrorCounts measure_bit_errors(const BitErrorPlan& plan) {
+  S5066_ASSERT(capacity(plan.mode, from_seconds(plan.burst_seconds)) > 0);
+  return Run(plan).all();
+}
+
+BitErrorBounds bounds_of(const BitErrorCounts& t) {
+  constexpr double kZ = 1.96;
+  const auto n = static_cast<double>(std::max<std::uint64_t>(t.frames, 1));
+  const double share = static_cast<double>(t.frames_wrong) / n;
+  const double middle = share + kZ * kZ / (2 * n);
+  const double reach = kZ * std::sqrt(share * (1 - share) / n + kZ * kZ / (4 * n * n));
+  const double scale = 1 + kZ * kZ / n;
+  const double in_wrong_frame = t.frames_wrong > 0 ? t.rate() / share : 1e-3;
+  return {std::max(0.0, (middle - reach) / scale) * in_wrong_frame,
+          std::min(1.0, (middle + reach) / scale * in_wrong_frame)};
+}
+
+double delay_ms(const BitErrorPlan& plan) {
+  double delay = 0;
+  for (const auto& path : plan.path.paths) delay = std::max(delay, path.delay_ms);
+  return delay;
+}
+
+double doppler_hz(const BitErrorPlan& plan) {
+  double doppler = 0;
+  for (const auto& path : plan.path.paths) doppler = std::max(doppler, path.spread_hz);
+  return doppler;
+}
+
+std::string to_json(const BitErrorPlan& plan, const BitErrorCounts& t) {
+  using Count = unsigned long long;
+  const BitErrorBounds bounds = bounds_of(t);
+  std::array<char, 1024> text{};
+  std::snprintf(
+      text.data(), text.size(),
+      "\"waveform\":\"%s\",\"rate_bps\":%u,\"interleaver\":\"%s\",\"mode\":\"%s\","
+      "\"channel\":\"%s\",\"delay_ms\":%g,\"doppler_hz\":%g,\"snr_db\":%g,\"offset_hz\":%g,"
+      "\"skew_ppm\":%g,\"seed\":%llu,\"bits\":%llu,\"errors\":%.1f,\"wrong_bits\":%llu,"
+      "\"missing_bits\":%llu,\"ber\":%.3g,\"ber_low\":%.3g,\"ber_high\":%.3g,\"frames\":%llu,"
+      "\"frame_errors\":%llu,\"bursts\":%llu,\"bursts_missed\":%llu,"
+      "\"bursts_with_errors\":%llu,\"bursts_never_sent\":%llu,\"extra_octets\":%llu,"
+      "\"audio_s\":%.0f,\"receive_cpu_s\":%.1f,\"receive_x_real_time\":%.1f",
+      to_string(plan.mode).substr(0, 4).c_str(), plan.mode.rate_bps,
+      std::string(to_string(plan.mode.waveform, plan.mode.interleaver)).c_str(),
+      to_string(plan.mode).c_str(), plan.channel.c_str(), delay_ms(plan), doppler_hz(plan),
+      plan.path.snr_db, plan.path.offset_hz, plan.path.skew_ppm, Count{plan.seed}, Count{t.bits},
+      t.errors(), Count{t.wrong}, Count{t.missing}, t.rate(), bounds.low, bounds.high,
+      Count{t.frames}, Count{t.frames_wrong}, Count{t.bursts}, Count{t.bursts_missed},
+      Count{t.bursts_with_errors}, Count{t.bursts_never_sent}, Count{t.extra_octets},
+      t.audio_seconds, t.receive_seconds, speed(t));
+  return text.data();
+}
+
+std::string to_text(const BitErrorPlan& plan, const BitErrorCounts& t) {
+  using Count = unsigned long long;
+  const BitErrorBounds bounds = bounds_of(t);
+  std::array<char, 1024> text{};
+  std::snprintf(text.data(), text.size(),
+                "%s  %s  %g dB  offset %g Hz  seed %llu: %llu bits, %llu wrong, %llu missing, "
+                "BER %.3g (95 %%: %.3g to %.3g); %llu of %llu frames wrong; %llu bursts, %llu "
+                "missed, %llu with errors, %llu never sent, %llu octets too many; %.0f s of "
+                "audio, received in %.1f s: %.1f x real time",
+                to_string(plan.mode).c_str(), plan.channel.c_str(), plan.path.snr_db,
+                plan.path.offset_hz, Count{plan.seed}, Count{t.bits}, Count{t.wrong},
+                Count{t.missing}, t.rate(), bounds.low, bounds.high, Count{t.frames_wrong},
+                Count{t.frames}, Count{t.bursts}, Count{t.bursts_missed},
+                Count{t.bursts_with_errors}, Count{t.bursts_never_sent}, Count{t.extra_octets},
+                t.audio_seconds, t.receive_seconds, speed(t));
+  return text.data();
+}
+
+}  // namespace s5066::modem::tools

@@ -1,0 +1,66 @@
+// Bit error rate of a modem over the simulated channel: bursts of random octets with pauses between
+// them go through the channel into one receiver, which is given samples and nothing else.
+//
+// A wrong bit is one error. Bits that were never delivered, because a burst was missed or cut
+// short, count one half each, which is what guessing them would cost. Octets beyond the end of a
+// burst, and bursts nobody sent, are reported beside the rate. A frame is an interleaver block.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "modem/api/modes.h"
+#include "modem/channel/simulated_channel.h"
+
+namespace s5066::modem::tools {
+
+struct BitErrorPlan {
+  Mode mode;
+  std::string channel = "awgn";            // for people
+  channel::SimulatedChannel::Config path;  // but for signal_power, which is measured
+  double bits = 1e6;
+  double burst_seconds = 60;
+  double pause_seconds = 0.7;
+  std::uint64_t seed = 1;
+};
+
+struct BitErrorCounts {
+  std::uint64_t bits = 0;
+  std::uint64_t wrong = 0;
+  std::uint64_t missing = 0;
+  std::uint64_t bursts = 0;
+  std::uint64_t bursts_missed = 0;
+  std::uint64_t bursts_with_errors = 0;
+  std::uint64_t bursts_never_sent = 0;
+  std::uint64_t extra_octets = 0;
+  std::uint64_t frames = 0;
+  std::uint64_t frames_wrong = 0;
+  double audio_seconds = 0;
+  double receive_seconds = 0;  // processor time
+
+  double errors() const { return static_cast<double>(wrong) + 0.5 * static_cast<double>(missing); }
+  double rate() const { return errors() / static_cast<double>(bits); }
+  void add(const BitErrorCounts& other);
+};
+
+/// At least so many bits as planned; the burst must hold an octet.
+BitErrorCounts measure_bit_errors(const BitErrorPlan& plan);
+
+struct BitErrorBounds {
+  double low = 0;
+  double high = 1;
+};
+/// Of the rate, with 95 % if frames fail independently of each other: those of the share of wrong
+/// frames, by Wilson, times the errors of a wrong frame. Without an error there is an upper bound
+/// only, as if the next frame had one error in a thousand of its bits.
+BitErrorBounds bounds_of(const BitErrorCounts& counts);
+
+double delay_ms(const BitErrorPlan& plan);    // of the latest path
+double doppler_hz(const BitErrorPlan& plan);  // of the widest
+
+/// The members of a JSON object, without its braces.
+std::string to_json(const BitErrorPlan& plan, const BitErrorCounts& counts);
+/// A line for people.
+std::string to_text(const BitErrorPlan& plan, const BitErrorCounts& counts);
+
+}  // namespace s5066::modem::tools

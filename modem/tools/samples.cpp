@@ -1,0 +1,124 @@
+#include "modem/tools/samples.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "modem/tools/options.h"
+#include "modem/waveforms/burst_events.h"
+
+namespace s5066::modem::tools {
+namespace {
+
+constexpr std::size_t kPortion = 4096;
+/// A file of floating point may hold anything; this is as far as filters behind it can bear.
+constexpr float kSampleMax = 1000;
+
+namespace po = boost::program_options;
+
+std::string known_encodings() {
+  std::string text;
+  for (const std::string_view name : raw_encodings()) text += " " + std::string(name);
+  return text;
+}
+
+/// So many zeros push out what a resampler still holds.
+std::size_t zeros_to_drain(const dsp::Resampler& resampler) {
+  return static_cast<std::size_t>(std::ceil(resampler.delay() / resampler.ratio())) + 1;
+}
+
+}  // namespace
+
+void describe(SourceOptions& o, po::options_description& description) {
+  description.add_options()  //
+      ("in", po::value(&o.path)->required(),
+       "sound file; - for raw samples on standard input")  //
+      ("raw", po::value(&o.raw),
+       ("the file has bare samples of this encoding:" + known_encodings()).c_str())  //
+      ("rate", po::value(&o.rate)->default_value(0),
+       "samples per second of a raw file, or of one whose header is wrong")  //
+      ("channels", po::value(&o.channels)->default_value(1),
+       "channels of a raw file; the first is taken");
+}
+
+Result<void> check(const SourceOptions& o) {
+  if (o.rate != 0 || !o.raw.empty()) {
+    if (auto good = check_within("--rate", o.rate, kFileRateMin, kFileRateMax); !good) return good;
+  }
+  if (auto good = check_within("--channels", o.channels, 1, 64); !good) return good;
+  if (o.raw.empty()) {
+    if (o.path == "-") return Error{ErrorCode::bad_field, "standard input needs --raw"};
+    return {};
+  }
+  const auto known = raw_encodings();
+  if (std::find(known.begin(), known.end(), o.raw) != known.end()) return {};
+  return Error{ErrorCode::bad_field, "--raw is one of" + known_encodings()};
+}
+
+Result<SampleSource> SampleSource::open(const SourceOptions& o) {
+  auto reader = o.raw.empty()
+                    ? WavReader::open(o.path)
+                    : WavReader::open_raw(
+                          o.path, {.encoding = o.raw, .rate = o.rate, .channels = o.channels});
+  if (!reader) return reader.error();
+  const unsigned rate = o.rate == 0 ? reader->rate() : o.rate;
+  return SampleSource(std::move(*reader), rate);
+}
+
+SampleSource::SampleSource(WavReader reader, unsigned rate)
+    : reader_(std::move(reader)), rate_(rate) {
+  if (rate == kSampleRate) return;
+  resampler_.emplace(
+      dsp::Resampler::Config{.rate_in = static_cast<double>(rate), .rate_out = kSampleRate});
+}
+
+Result<std::span<const float>> SampleSource::read() {
+  for (;;) {
+    portion_.resize(kPortion);
+    const auto count = reader_.read(portion_);
+    if (!count) return count.error();
+    portion_.resize(*count);
+    meter_.process(portion_);
+    for (float& sample : portion_) {
+      sample = std::isfinite(sample) ? std::clamp(sample, -kSampleMax, kSampleMax) : 0.0F;
+    }
+    if (!resampler_) return std::span<const float>(portion_);
+    if (*count == 0) {
+      if (std::exchange(drained_, true)) return std::span<const float>();
+      portion_.assign(zeros_to_drain(*resampler_), 0.0F);
+    }
+    resampled_.clear();
+    resampler_->process(portion_, resampled_);
+    if (!resampled_.empty()) return std::span<const float>(resampled_);
+  }
+}
+
+SampleSink::SampleSink(WavWriter writer, unsigned rate) : writer_(std::move(writer)) {
+  if (rate == kSampleRate) return;
+  resampler_.emplace(
+      dsp::Resampler::Config{.rate_in = kSampleRate, .rate_out = static_cast<double>(rate)});
+}
+
+Result<void> SampleSink::write(std::span<const float> samples) {
+  if (!resampler_) return write_converted(samples);
+  resampled_.clear();
+  resampler_->process(samples, resampled_);
+  return write_converted(resampled_);
+}
+
+Result<void> SampleSink::write_converted(std::span<const float> samples) {
+  clipped_ += static_cast<std::uint64_t>(std::count_if(
+      samples.begin(), samples.end(), [](float sample) { return std::abs(sample) > 1; }));
+  return writer_.write(samples);
+}
+
+Result<void> SampleSink::close() {
+  if (resampler_) {
+    if (auto written = write(std::vector<float>(zeros_to_drain(*resampler_))); !written) {
+      return written;
+    }
+  }
+  return writer_.close();
+}
+
+}  // namespace s5066::modem::tools
