@@ -63,6 +63,10 @@ void find_contradictions(const Section& gateway, const MailConfig& setup) {
   if (!is_loopback(setup.smtp.address) && setup.smtp.allow.empty()) {
     gateway.nested("smtp").complain("address", "beyond loopback needs `allow`");
   }
+  if (const auto& tls = setup.mail_server.tls; tls && tls->ca_file.empty()) {
+    const Section section = gateway.nested("mail_server").nested("tls");
+    if (!tls->server_name.empty()) section.complain("server_name", "is checked only with ca_file");
+  }
   check_stations(gateway, setup);
   for (std::size_t i = 0; i < setup.groups.size(); ++i) {
     check_names(gateway.nested("groups", static_cast<int>(i)), setup.groups[i].stations, setup);

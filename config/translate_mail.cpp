@@ -33,12 +33,21 @@ void translate_smtp(const proto::SmtpListen& from, acp142::MailConfig::Smtp& to)
   if (from.has_message_octets_max()) to.message_octets_max = from.message_octets_max();
   if (from.has_recipients_max()) to.recipients_max = from.recipients_max();
   if (from.has_connections_max()) to.connections_max = from.connections_max();
+  if (!from.has_tls()) return;
+  to.tls = {.certificate_file = from.tls().certificate_file(),
+            .key_file = from.tls().key_file(),
+            .ca_file = from.tls().ca_file(),
+            .required = from.tls().required()};
 }
 
 void translate_mail_server(const proto::MailServer& from, acp142::MailConfig::MailServer& to) {
   if (from.has_address()) to.address = from.address();
   if (from.has_port()) to.port = static_cast<std::uint16_t>(from.port());
   if (from.has_lmtp()) to.lmtp = from.lmtp();
+  if (!from.has_tls()) return;
+  to.tls = {.ca_file = from.tls().ca_file(),
+            .server_name = from.tls().server_name(),
+            .required = from.tls().required()};
 }
 
 void translate_lifetimes(const proto::MailLifetimes& from, acp142::MailConfig& to) {

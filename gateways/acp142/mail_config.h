@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,19 @@
 namespace s5066::acp142 {
 
 struct MailConfig {
+  /// STARTTLS where mail is handed over to us. Files are read anew for each handshake.
+  struct SmtpTls {
+    std::string certificate_file;
+    std::string key_file;
+    std::string ca_file;    // empty: clients need no certificate
+    bool required = false;  // no mail without TLS
+  };
+  /// STARTTLS where we hand mail over, if that server offers it.
+  struct MailServerTls {
+    std::string ca_file;      // empty: any certificate will do
+    std::string server_name;  // that the certificate must be for; empty: the address
+    bool required = false;    // no mail without TLS
+  };
   struct Smtp {
     std::string address = "127.0.0.1";
     std::uint16_t port = 2525;  // 0: any; the log says which
@@ -21,11 +35,13 @@ struct MailConfig {
     std::uint32_t message_octets_max = 16u << 20;
     std::uint32_t recipients_max = 1000;
     std::uint32_t connections_max = 200;
+    std::optional<SmtpTls> tls;
   };
   struct MailServer {
     std::string address = "127.0.0.1";
     std::uint16_t port = 25;
     bool lmtp = false;
+    std::optional<MailServerTls> tls;
   };
   struct Station {
     std::string name;

@@ -185,7 +185,8 @@ void MailCore::on_mail(Instant now, SessionId session, SmtpServerCore::Commit co
   pending.session = session;
   pending.address = commit.mail.envelope.from.address;
   pending.octets = commit.mail.content.size();
-  add_trace(now, commit.mail.content, "from " + commit.client + " ", "ESMTP");
+  add_trace(now, commit.mail.content, "from " + commit.client + " ",
+            commit.secure ? "ESMTPS" : "ESMTP");
   AcceptMail accept{route(now, std::move(commit.mail), marks), utc(now), {}, {}};
   ++commits_;
   ask(std::move(accept), std::move(pending));

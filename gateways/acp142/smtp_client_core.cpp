@@ -56,7 +56,7 @@ void SmtpClientCore::on_connected(Instant now) {
 void SmtpClientCore::on_bytes(Instant now, ByteSpan octets) {
   input_.append(reinterpret_cast<const char*>(octets.data()), octets.size());
   std::size_t at = 0;
-  while (phase_ != Phase::done) {
+  while (reading()) {
     const std::size_t end = input_.find('\n', at);
     if (end == std::string::npos) break;
     std::string_view line = std::string_view(input_).substr(at, end - at);
@@ -65,9 +65,22 @@ void SmtpClientCore::on_bytes(Instant now, ByteSpan octets) {
     at = end + 1;
   }
   input_.erase(0, at);
+  if (phase_ == Phase::handshake) {
+    // What follows in the clear could be taken for a part of what comes inside TLS.
+    if (!input_.empty()) return settle(Kind::deferred, "4.7.0", "octets in the clear ahead of TLS");
+    actions_.push_back(StartTls{});
+    deadline_ = now + config_.reply_wait;
+  }
   if (phase_ != Phase::done && input_.size() > config_.reply_octets_max) {
     settle(Kind::deferred, "4.5.0", "the server's reply has no end");
   }
+}
+
+// What the server offered in the clear counts no more (RFC 3207 4.2).
+void SmtpClientCore::on_tls(Instant now) {
+  if (phase_ != Phase::handshake) return;
+  secure_ = true;
+  say_hello(now);
 }
 
 void SmtpClientCore::on_disconnected(Instant, std::string why) {
@@ -113,27 +126,52 @@ void SmtpClientCore::on_reply(Instant now, const Reply& reply) {
   switch (phase_) {
     case Phase::greeting:
       if (reply.code / 100 != 2) return settle(reply);
-      phase_ = Phase::hello;
-      return send(now, (config_.lmtp ? "LHLO " : "EHLO ") + config_.hostname + "\r\n",
-                  config_.reply_wait);
+      return say_hello(now);
     case Phase::hello:
     case Phase::plain_hello:
       return on_hello_reply(now, reply);
+    case Phase::starttls:
+      return on_starttls_reply(now, reply);
     case Phase::envelope:
       return on_envelope_reply(now, reply);
     case Phase::content:
       return on_content_reply(reply);
+    case Phase::handshake:
     case Phase::done:
       return;
   }
 }
 
+void SmtpClientCore::say_hello(Instant now) {
+  offered_.clear();
+  phase_ = Phase::hello;
+  send(now, (config_.lmtp ? "LHLO " : "EHLO ") + config_.hostname + "\r\n", config_.reply_wait);
+}
+
 void SmtpClientCore::on_hello_reply(Instant now, const Reply& reply) {
-  if (reply.code / 100 == 2) return begin(now);
+  if (reply.code / 100 == 2) {
+    if (config_.tls == Tls::never || secure_) return begin(now);
+    if (offers("starttls")) {
+      phase_ = Phase::starttls;
+      return send(now, "STARTTLS\r\n", config_.reply_wait);
+    }
+    if (config_.tls == Tls::where_offered) return begin(now);
+    return settle(Kind::deferred, "4.7.4", "the server does not offer STARTTLS");
+  }
   if (phase_ == Phase::plain_hello || config_.lmtp || reply.code / 100 != 5) return settle(reply);
   offered_.clear();
   phase_ = Phase::plain_hello;
   send(now, "HELO " + config_.hostname + "\r\n", config_.reply_wait);
+}
+
+void SmtpClientCore::on_starttls_reply(Instant now, const Reply& reply) {
+  if (reply.code == 220) {
+    phase_ = Phase::handshake;
+  } else if (config_.tls == Tls::where_offered) {
+    begin(now);
+  } else {
+    settle(Kind::deferred, "4.7.0", "the server refuses STARTTLS: " + reply.text);
+  }
 }
 
 bool SmtpClientCore::offers(std::string_view keyword) const {

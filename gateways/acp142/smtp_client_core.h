@@ -32,9 +32,11 @@ struct RecipientOutcome {
 
 class SmtpClientCore {
  public:
+  enum class Tls : std::uint8_t { never, where_offered, required };
   struct Config {
     std::string hostname = "localhost";
     bool lmtp = false;
+    Tls tls = Tls::never;
     std::size_t reply_octets_max = 2048;             // of one line
     std::size_t reply_lines_max = 100;               // of one reply
     Duration reply_wait = std::chrono::minutes(5);   // RFC 5321 4.5.3.2
@@ -49,25 +51,32 @@ class SmtpClientCore {
     std::vector<RecipientOutcome> outcomes;
     bool reports = false;  // the server said DSN: it tells about success itself
   };
+  /// Shake hands, and answer with on_tls(), or with on_disconnected() when that fails.
+  struct StartTls {};
   struct Close {};
-  using Action = std::variant<Send, Done, Close>;
+  using Action = std::variant<Send, StartTls, Done, Close>;
 
   SmtpClientCore(const Config& config, std::shared_ptr<const Mail> mail);
 
   void on_connected(Instant now);
   void on_bytes(Instant now, ByteSpan octets);
+  void on_tls(Instant now);
   /// The connection is gone, or never was.
   void on_disconnected(Instant now, std::string why);
   void on_deadline(Instant now);
 
   std::optional<Action> poll_action();
   std::optional<Instant> next_deadline() const { return deadline_; }
+  /// Is more input wanted now?
+  bool reading() const { return phase_ != Phase::handshake && phase_ != Phase::done; }
 
  private:
   enum class Phase : std::uint8_t {
     greeting,
     hello,
     plain_hello,  // EHLO was not understood
+    starttls,     // asked for
+    handshake,
     envelope,
     content,  // its last octet is sent
     done,
@@ -85,6 +94,8 @@ class SmtpClientCore {
   void on_line(Instant now, std::string_view line);
   void on_reply(Instant now, const Reply& reply);
   void on_hello_reply(Instant now, const Reply& reply);
+  void on_starttls_reply(Instant now, const Reply& reply);
+  void say_hello(Instant now);
   void on_envelope_reply(Instant now, const Reply& reply);
   void on_content_reply(const Reply& reply);
   void begin(Instant now);
@@ -100,6 +111,7 @@ class SmtpClientCore {
   const Config config_;
   std::shared_ptr<const Mail> mail_;
   Phase phase_ = Phase::greeting;
+  bool secure_ = false;
   std::optional<Instant> deadline_;
   std::deque<Action> actions_;
   std::string input_;

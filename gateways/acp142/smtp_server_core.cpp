@@ -81,10 +81,31 @@ void SmtpServerCore::on_committed(Instant now, CommitOutcome outcome) {
   work(now);
 }
 
+// Nothing that was said in the clear counts any more (RFC 3207 4.2).
+void SmtpServerCore::on_tls(Instant now) {
+  if (phase_ != Phase::handshake) return;
+  ++stats_.tls;
+  secure_ = true;
+  input_.clear();
+  client_.clear();
+  extended_ = false;
+  enter(Phase::command);
+  reset_transaction();
+  progress(now, config_.progress_octets);
+}
+
+void SmtpServerCore::on_tls_failed() {
+  if (phase_ != Phase::handshake) return;
+  ++stats_.tls_failed;
+  actions_.push_back(Close{});
+  enter(Phase::closed);
+}
+
 void SmtpServerCore::on_deadline(Instant now) {
   const auto deadline = next_deadline();
   if (!deadline || now < *deadline) return;
   ++stats_.timeouts;
+  if (phase_ == Phase::handshake) return on_tls_failed();
   hang_up("421 4.4.2 Nothing was said for too long");
 }
 
@@ -98,6 +119,7 @@ std::optional<SmtpServerCore::Action> SmtpServerCore::poll_action() {
 }
 
 std::optional<Instant> SmtpServerCore::next_deadline() const {
+  if (phase_ == Phase::handshake) return progress_at_ + config_.handshake_max;
   if (!reading()) return std::nullopt;
   return progress_at_ + config_.idle_max;
 }
@@ -123,6 +145,7 @@ void SmtpServerCore::work(Instant now) {
         more = take_chunk(now);
         break;
       case Phase::committing:
+      case Phase::handshake:
       case Phase::closed:
         more = false;
         break;
@@ -274,8 +297,9 @@ void SmtpServerCore::finish_message(Instant now) {
     return;
   }
   enter(Phase::committing);
-  actions_.push_back(Commit{
-      Mail{Envelope{*std::move(from_), std::move(recipients_)}, std::move(content_)}, client_});
+  actions_.push_back(
+      Commit{Mail{Envelope{*std::move(from_), std::move(recipients_)}, std::move(content_)},
+             client_, secure_});
 }
 
 // --- Commands ------------------------------------------------------------------------------------
@@ -306,6 +330,7 @@ void SmtpServerCore::on_command(Instant now, std::string_view line) {
   if (verb == "vrfy") return reply("252 2.5.0 Send it, and we shall see");
   if (verb == "help") return reply("214 2.0.0 RFC 5321");
   if (verb == "quit" && rest.empty()) return hang_up("221 2.0.0 Good bye");
+  if (verb == "starttls" && config_.starttls) return on_starttls(now, rest);
   if (verb == "expn" || verb == "starttls" || verb == "auth") {
     return refuse("502 5.5.1 Not offered");
   }
@@ -323,14 +348,30 @@ void SmtpServerCore::on_hello(std::string_view verb, std::string_view rest) {
   if (!extended_) return reply("250 " + config_.hostname);
   reply("250-" + config_.hostname + "\r\n250-PIPELINING\r\n250-SIZE " +
         std::to_string(config_.message_octets_max) +
+        (config_.starttls && !secure_ ? "\r\n250-STARTTLS" : "") +
         "\r\n250-8BITMIME\r\n250-BINARYMIME\r\n250-CHUNKING\r\n250-DSN\r\n250-MT-PRIORITY"
         "\r\n250-DELIVERBY\r\n250 ENHANCEDSTATUSCODES");
+}
+
+// What follows the command in the clear may have been put there by somebody else, to be taken for
+// a part of what comes inside TLS.
+void SmtpServerCore::on_starttls(Instant now, std::string_view rest) {
+  if (!rest.empty()) return refuse("501 5.5.4 STARTTLS takes no argument");
+  if (secure_) return refuse("503 5.5.1 This is TLS already");
+  if (client_.empty()) return refuse("503 5.5.1 Name yourself first");
+  if (input_at_ < input_.size()) return hang_up("503 5.5.1 Wait for the answer to STARTTLS");
+  reset_transaction();
+  reply("220 2.0.0 Go on");
+  progress(now, config_.progress_octets);
+  actions_.push_back(StartTls{});
+  enter(Phase::handshake);
 }
 
 void SmtpServerCore::on_mail(std::string_view rest) {
   const auto line = behind(rest, "from:");
   if (!line) return refuse("501 5.5.4 MAIL FROM:<address>");
   if (client_.empty()) return refuse("503 5.5.1 Name yourself first");
+  if (config_.tls_required && !secure_) return refuse("530 5.7.0 STARTTLS first");
   if (from_) return refuse("503 5.5.1 There is a transaction already");
   auto path = parse_path(*line, PathUse::reverse);
   if (!path) return refuse("501 5.1.7 " + path.error().detail);

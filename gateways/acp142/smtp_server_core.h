@@ -37,6 +37,8 @@ class SmtpServerCore {
   struct Config {
     std::string hostname = "localhost";
     bool lmtp = false;
+    bool starttls = false;      // offered
+    bool tls_required = false;  // no mail without it
     std::size_t message_octets_max = 16u << 20;
     std::size_t recipients_max = 1000;             // of one message; at least 100 by RFC 5321
     std::size_t command_octets_max = 2048;         // with CR LF
@@ -46,6 +48,7 @@ class SmtpServerCore {
     std::size_t commands_without_mail_max = 1000;  // between two messages
     std::size_t progress_octets = 1024;            // of content within idle_max
     Duration idle_max = std::chrono::minutes(5);   // for a whole line, or that much content
+    Duration handshake_max = std::chrono::minutes(1);
   };
 
   struct Send {
@@ -54,10 +57,13 @@ class SmtpServerCore {
   /// Answer with on_committed(); no input is looked at until then.
   struct Commit {
     Mail mail;
-    std::string client;  // as it named itself
+    std::string client;   // as it named itself
+    bool secure = false;  // it came inside TLS
   };
+  /// Shake hands, and answer with on_tls(); what fails is told by on_tls_failed().
+  struct StartTls {};
   struct Close {};
-  using Action = std::variant<Send, Commit, Close>;
+  using Action = std::variant<Send, Commit, StartTls, Close>;
 
   struct Stats {
     std::uint64_t commands = 0;
@@ -72,6 +78,8 @@ class SmtpServerCore {
     std::uint64_t too_many_errors = 0;
     std::uint64_t timeouts = 0;
     std::uint64_t loops = 0;
+    std::uint64_t tls = 0;
+    std::uint64_t tls_failed = 0;
   };
 
   /// Table, room and counters are shared with other sessions and outlive this one.
@@ -83,15 +91,19 @@ class SmtpServerCore {
   void on_connected(Instant now);
   void on_bytes(Instant now, ByteSpan octets);
   void on_committed(Instant now, CommitOutcome outcome);
+  void on_tls(Instant now);
+  void on_tls_failed();
   void on_deadline(Instant now);
 
   std::optional<Action> poll_action();
   std::optional<Instant> next_deadline() const;
   /// Is more input wanted now? What comes nevertheless is kept.
-  bool reading() const { return phase_ != Phase::committing && phase_ != Phase::closed; }
+  bool reading() const {
+    return phase_ != Phase::committing && phase_ != Phase::handshake && phase_ != Phase::closed;
+  }
 
  private:
-  enum class Phase : std::uint8_t { command, data, chunk, committing, closed };
+  enum class Phase : std::uint8_t { command, data, chunk, committing, handshake, closed };
   enum class Fault : std::uint8_t { none, too_large, no_room, line_too_long, not_text };
 
   void enter(Phase next);
@@ -111,6 +123,7 @@ class SmtpServerCore {
   void on_recipient(std::string_view rest);
   void on_data(std::string_view rest);
   void on_bdat(Instant now, std::string_view rest);
+  void on_starttls(Instant now, std::string_view rest);
 
   void reset_transaction();
   void reply(std::string_view text);
@@ -133,6 +146,7 @@ class SmtpServerCore {
 
   std::string client_;
   bool extended_ = false;
+  bool secure_ = false;
   std::optional<Path> from_;
   std::vector<Path> recipients_;
   std::size_t recipients_tried_ = 0;

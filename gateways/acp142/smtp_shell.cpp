@@ -5,7 +5,6 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/network_v4.hpp>
 #include <boost/asio/ip/network_v6.hpp>
-#include <boost/asio/write.hpp>
 #include <utility>
 
 namespace s5066::acp142 {
@@ -46,8 +45,8 @@ class SmtpListener::Session : public std::enable_shared_from_this<Session> {
  public:
   Session(SmtpListener& listener, tcp::socket socket, SessionId id)
       : listener_(&listener),
-        socket_(std::move(socket)),
-        timer_(socket_.get_executor()),
+        stream_(std::move(socket)),
+        timer_(stream_.socket().get_executor()),
         id_(id),
         now_(listener.now_),
         core_(std::in_place, listener.core_config_, listener.table_, listener.room_,
@@ -63,8 +62,7 @@ class SmtpListener::Session : public std::enable_shared_from_this<Session> {
   }
   void close() {
     const auto self = shared_from_this();  // the listener lets go of it
-    error_code ignored;
-    socket_.close(ignored);
+    stream_.close();
     timer_.cancel();
     if (listener_ != nullptr) listener_->sessions_.erase(id_);
     listener_ = nullptr;
@@ -83,6 +81,8 @@ class SmtpListener::Session : public std::enable_shared_from_this<Session> {
       } else if (auto* commit = std::get_if<SmtpServerCore::Commit>(&*action)) {
         listener_->on_commit_(id_, std::move(*commit));
         if (listener_ == nullptr) return;
+      } else if (std::holds_alternative<SmtpServerCore::StartTls>(*action)) {
+        start_tls();
       } else {
         return close();
       }
@@ -94,23 +94,36 @@ class SmtpListener::Session : public std::enable_shared_from_this<Session> {
   void write(std::string text) {
     writing_ = true;
     output_ = std::move(text);
-    asio::async_write(socket_, asio::buffer(output_),
-                      [self = shared_from_this()](error_code error, std::size_t) {
-                        self->writing_ = false;
-                        if (error) return self->close();
+    stream_.write(asio::buffer(output_),
+                  [self = shared_from_this()](error_code error, std::size_t) {
+                    self->writing_ = false;
+                    if (error) return self->close();
+                    self->drain();
+                  });
+  }
+
+  void start_tls() {
+    stream_.start_tls(listener_->tls_context(), asio::ssl::stream_base::server, {},
+                      [self = shared_from_this()](error_code error) {
+                        if (!self->core_) return;
+                        if (error) {
+                          self->core_->on_tls_failed();
+                        } else {
+                          self->core_->on_tls(self->now_());
+                        }
                         self->drain();
                       });
   }
 
   void read() {
     reading_ = true;
-    socket_.async_read_some(asio::buffer(input_),
-                            [self = shared_from_this()](error_code error, std::size_t octets) {
-                              self->reading_ = false;
-                              if (error || !self->core_) return self->close();
-                              self->core_->on_bytes(self->now_(), {self->input_.data(), octets});
-                              self->drain();
-                            });
+    stream_.read_some(asio::buffer(input_),
+                      [self = shared_from_this()](error_code error, std::size_t octets) {
+                        self->reading_ = false;
+                        if (error || !self->core_) return self->close();
+                        self->core_->on_bytes(self->now_(), {self->input_.data(), octets});
+                        self->drain();
+                      });
   }
 
   void arm() {
@@ -128,7 +141,7 @@ class SmtpListener::Session : public std::enable_shared_from_this<Session> {
   }
 
   SmtpListener* listener_;  // null: closed
-  tcp::socket socket_;
+  SmtpStream stream_;
   asio::steady_timer timer_;
   SessionId id_;
   Clock now_;
@@ -149,6 +162,8 @@ SmtpListener::SmtpListener(asio::io_context& io, const MailConfig& config,
       retry_(io) {
   core_config_.hostname = config.hostname;
   core_config_.lmtp = config.smtp.lmtp;
+  core_config_.starttls = config.smtp.tls.has_value();
+  core_config_.tls_required = config.smtp.tls && config.smtp.tls->required;
   core_config_.message_octets_max = config.smtp.message_octets_max;
   core_config_.recipients_max = config.smtp.recipients_max;
 }
@@ -158,6 +173,11 @@ SmtpListener::~SmtpListener() {
 }
 
 Result<void> SmtpListener::open() {
+  if (config_.smtp.tls) {
+    auto loaded = load_tls(*config_.smtp.tls);
+    if (!loaded) return loaded.error();
+    tls_ = std::move(loaded).value();
+  }
   error_code error;
   const tcp::endpoint endpoint(asio::ip::make_address(config_.smtp.address, error),
                                config_.smtp.port);
@@ -170,6 +190,13 @@ Result<void> SmtpListener::open() {
                                     std::to_string(config_.smtp.port) + ": " + error.message()};
   }
   return {};
+}
+
+// A certificate that was renewed is used at once; one that cannot be read, such as half a file,
+// when it can.
+TlsContext SmtpListener::tls_context() {
+  if (auto loaded = load_tls(*config_.smtp.tls)) tls_ = std::move(loaded).value();
+  return tls_;
 }
 
 void SmtpListener::serve() {
@@ -240,7 +267,7 @@ class Delivery : public std::enable_shared_from_this<Delivery> {
   Delivery(asio::io_context& io, const MailConfig& config, Clock now,
            std::shared_ptr<const Mail> mail,
            std::function<void(const SmtpClientCore::Done&)> on_done)
-      : socket_(io),
+      : stream_(tcp::socket(io)),
         timer_(io),
         server_(config.mail_server),
         now_(std::move(now)),
@@ -253,10 +280,11 @@ class Delivery : public std::enable_shared_from_this<Delivery> {
     const auto address = asio::ip::make_address(server_.address, error);
     if (error) return lose(error);
     arm();
-    socket_.async_connect({address, server_.port}, [self = shared_from_this()](error_code failed) {
-      if (failed) return self->lose(failed);
-      self->read();
-    });
+    stream_.socket().async_connect({address, server_.port},
+                                   [self = shared_from_this()](error_code failed) {
+                                     if (failed) return self->lose(failed);
+                                     self->read();
+                                   });
   }
 
  private:
@@ -264,6 +292,10 @@ class Delivery : public std::enable_shared_from_this<Delivery> {
     SmtpClientCore::Config core;
     core.hostname = config.hostname;
     core.lmtp = config.mail_server.lmtp;
+    if (const auto& tls = config.mail_server.tls) {
+      using Tls = SmtpClientCore::Tls;
+      core.tls = tls->required ? Tls::required : Tls::where_offered;
+    }
     return core;
   }
 
@@ -273,14 +305,32 @@ class Delivery : public std::enable_shared_from_this<Delivery> {
   }
 
   void read() {
-    socket_.async_read_some(asio::buffer(input_),
-                            [self = shared_from_this()](error_code error, std::size_t octets) {
-                              if (self->closed_) return;
-                              if (error) return self->lose(error);
-                              self->core_.on_bytes(self->now_(), {self->input_.data(), octets});
-                              self->drain();
-                              if (!self->closed_) self->read();
-                            });
+    stream_.read_some(asio::buffer(input_),
+                      [self = shared_from_this()](error_code error, std::size_t octets) {
+                        if (self->closed_) return;
+                        if (error) return self->lose(error);
+                        self->core_.on_bytes(self->now_(), {self->input_.data(), octets});
+                        self->drain();
+                        if (!self->closed_ && self->core_.reading()) self->read();
+                      });
+  }
+
+  void start_tls() {
+    auto context = load_tls(*server_.tls);
+    if (!context) return core_.on_disconnected(now_(), to_string(context.error()));
+    const std::string& name = server_.tls->server_name;
+    const bool checked = !server_.tls->ca_file.empty();
+    stream_.start_tls(std::move(context).value(), asio::ssl::stream_base::client,
+                      !checked       ? std::string()
+                      : name.empty() ? server_.address
+                                     : name,
+                      [self = shared_from_this()](error_code error) {
+                        if (self->closed_) return;
+                        if (error) return self->lose(error);
+                        self->core_.on_tls(self->now_());
+                        self->drain();
+                        if (!self->closed_) self->read();
+                      });
   }
 
   void drain() {
@@ -291,10 +341,11 @@ class Delivery : public std::enable_shared_from_this<Delivery> {
         write(std::move(send->text));
       } else if (auto* done = std::get_if<SmtpClientCore::Done>(&*action)) {
         std::exchange(on_done_, nullptr)(*done);
+      } else if (std::holds_alternative<SmtpClientCore::StartTls>(*action)) {
+        start_tls();
       } else {
         closed_ = true;
-        error_code ignored;
-        socket_.close(ignored);
+        stream_.close();
         timer_.cancel();
       }
     }
@@ -304,12 +355,12 @@ class Delivery : public std::enable_shared_from_this<Delivery> {
   void write(std::string text) {
     writing_ = true;
     output_ = std::move(text);
-    asio::async_write(socket_, asio::buffer(output_),
-                      [self = shared_from_this()](error_code error, std::size_t) {
-                        self->writing_ = false;
-                        if (error && !self->closed_) return self->lose(error);
-                        self->drain();
-                      });
+    stream_.write(asio::buffer(output_),
+                  [self = shared_from_this()](error_code error, std::size_t) {
+                    self->writing_ = false;
+                    if (error && !self->closed_) return self->lose(error);
+                    self->drain();
+                  });
   }
 
   void arm() {
@@ -324,7 +375,7 @@ class Delivery : public std::enable_shared_from_this<Delivery> {
     });
   }
 
-  tcp::socket socket_;
+  SmtpStream stream_;
   asio::steady_timer timer_;
   MailConfig::MailServer server_;
   Clock now_;

@@ -15,6 +15,7 @@
 #include "gateways/acp142/mail_core.h"
 #include "gateways/acp142/smtp_client_core.h"
 #include "gateways/acp142/smtp_server_core.h"
+#include "gateways/acp142/smtp_stream.h"
 
 namespace s5066::acp142 {
 
@@ -41,12 +42,14 @@ class SmtpListener {
   class Session;
   void accept();
   bool allowed(const boost::asio::ip::address& address) const;
+  TlsContext tls_context();
 
   const MailConfig& config_;
   const AddressTable& table_;
   Clock now_;
   OnCommit on_commit_;
   SmtpServerCore::Config core_config_;
+  TlsContext tls_;  // the last that could be read; null: none is configured
   IntakeRoom room_;
   SmtpServerCore::Stats stats_;
   std::uint64_t refused_ = 0;  // connections: too many, or from elsewhere

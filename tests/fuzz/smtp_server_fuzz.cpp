@@ -1,6 +1,7 @@
-// Input: an octet that chooses protocol, cuts and answers of the spool, then what a client sends.
-// However it is cut, no message goes to the spool with a line end that another server could take
-// for the end of the message, none over the limits, and memory stays bounded.
+// Input: an octet that chooses protocol, TLS, cuts and answers of the spool, then what a client
+// sends. However it is cut, nothing comes in the clear where TLS is required, no message goes to
+// the spool with a line end that another server could take for the end of the message, none over
+// the limits, and memory stays bounded.
 #include "gateways/acp142/smtp_server_core.h"
 #include "s5066d/base/assert.h"
 #include "s5066d/base/rng.h"
@@ -10,7 +11,7 @@ using namespace s5066::acp142;
 
 namespace {
 
-bool drain(SmtpServerCore& core, const SmtpServerCore::Config& config) {
+bool drain(SmtpServerCore& core, const SmtpServerCore::Config& config, Instant now, Rng& rng) {
   bool committing = false;
   while (auto action = core.poll_action()) {
     if (const auto* send = std::get_if<SmtpServerCore::Send>(&*action)) {
@@ -24,6 +25,14 @@ bool drain(SmtpServerCore& core, const SmtpServerCore::Config& config) {
       const std::string* body = find_parameter(mail.envelope.from.parameters, "BODY");
       const bool binary = body != nullptr && lower_case(*body).rfind("binary", 0) == 0;
       S5066_ASSERT(binary || !check_lines(mail.content).bare);
+      S5066_ASSERT(commit->secure || !config.tls_required);
+    } else if (std::holds_alternative<SmtpServerCore::StartTls>(*action)) {
+      S5066_ASSERT(config.starttls && !core.reading());
+      if (rng.below(4) == 0) {
+        core.on_tls_failed();
+      } else {
+        core.on_tls(now);
+      }
     }
   }
   return committing;
@@ -38,6 +47,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   S5066_ASSERT(table.add({"far.example", {.own = false, .stations = {{2}}}}));
   SmtpServerCore::Config config;
   config.lmtp = data[0] % 2 == 1;
+  config.starttls = (data[0] & 2) != 0;
+  config.tls_required = config.starttls && (data[0] & 4) != 0;
   config.message_octets_max = 500;
   config.recipients_max = 3;
   config.command_octets_max = 200;
@@ -53,13 +64,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       core.on_bytes(now, {data + at, piece});
       at += piece;
       now += std::chrono::seconds(rng.below(3));
-      while (drain(core, config)) {
+      while (drain(core, config, now, rng)) {
         core.on_committed(now, static_cast<CommitOutcome>(rng.below(3)));
       }
       core.on_deadline(now);
       S5066_ASSERT(room.octets <= room.octets_max);
     }
-    drain(core, config);
+    drain(core, config, now, rng);
   }
   S5066_ASSERT(room.octets == 0);
   return 0;

@@ -38,6 +38,7 @@ class SmtpClient : public testing::Test {
         EXPECT_FALSE(done);
         done = *end;
       }
+      if (std::holds_alternative<SmtpClientCore::StartTls>(*action)) said += "(handshake)";
       if (std::holds_alternative<SmtpClientCore::Close>(*action)) closed = true;
     }
     return said;
@@ -208,6 +209,72 @@ TEST_F(SmtpClient, good_news_before_the_content_is_not_believed) {
   hear(kHello);
   hear("250 ok\r\n250 ok\r\n250 ok\r\n250 ok\r\n");
   EXPECT_EQ(kind(0), Kind::deferred);
+}
+
+constexpr const char* kTlsHello = "250-mx\r\n250-STARTTLS\r\n250 DSN\r\n";
+
+// RFC 3207 4.2: what the server offered in the clear does not count.
+TEST_F(SmtpClient, begins_anew_inside_tls_where_the_server_offers_it) {
+  config.tls = SmtpClientCore::Tls::where_offered;
+  begin();
+  hear("220 mx\r\n");
+  EXPECT_EQ(hear(kTlsHello), "STARTTLS\r\n");
+  EXPECT_EQ(hear("220 go\r\n"), "(handshake)");
+  EXPECT_FALSE(core->reading());
+  core->on_tls(now);
+  EXPECT_TRUE(core->reading());
+  EXPECT_EQ(drain(), "EHLO localhost\r\n");
+  EXPECT_EQ(hear("250 mx\r\n"), "MAIL FROM:<a@b>\r\n");  // no DSN any more
+}
+
+TEST_F(SmtpClient, does_without_tls_where_it_may_and_defers_where_it_may_not) {
+  using Tls = SmtpClientCore::Tls;
+  for (const auto& [tls, hello, refusal] : {std::tuple(Tls::never, kTlsHello, ""),
+                                            {Tls::where_offered, kHello, ""},
+                                            {Tls::where_offered, kTlsHello, "454 not now\r\n"},
+                                            {Tls::required, kHello, ""},
+                                            {Tls::required, kTlsHello, "454 not now\r\n"},
+                                            {Tls::required, kTlsHello, "501 no\r\n"}}) {
+    config.tls = tls;
+    begin();
+    hear("220 mx\r\n");
+    std::string said = hear(hello);
+    if (*refusal != 0) said = hear(refusal);
+    if (tls == Tls::required) {
+      EXPECT_EQ(kind(0), Kind::deferred);
+      EXPECT_TRUE(closed);
+    } else {
+      EXPECT_EQ(said.substr(0, 10), "MAIL FROM:");
+    }
+  }
+  config.tls = Tls::required;
+  begin();
+  hear("220 mx\r\n");
+  hear("500 what\r\n");
+  hear("250 mx\r\n");  // to HELO
+  EXPECT_EQ(kind(0), Kind::deferred);
+}
+
+TEST_F(SmtpClient, octets_in_the_clear_behind_the_answer_to_starttls_end_the_attempt) {
+  config.tls = SmtpClientCore::Tls::where_offered;
+  begin();
+  hear("220 mx\r\n");
+  hear(kTlsHello);
+  EXPECT_EQ(hear("220 go\r\n250 mx\r\n"), "");
+  EXPECT_EQ(kind(0), Kind::deferred);
+  EXPECT_TRUE(closed);
+}
+
+TEST_F(SmtpClient, a_handshake_without_end_defers_the_message) {
+  config.tls = SmtpClientCore::Tls::where_offered;
+  begin();
+  hear("220 mx\r\n");
+  hear(kTlsHello);
+  hear("220 go\r\n");
+  core->on_deadline(now + config.reply_wait);
+  drain();
+  EXPECT_EQ(kind(0), Kind::deferred);
+  EXPECT_TRUE(closed);
 }
 
 }  // namespace

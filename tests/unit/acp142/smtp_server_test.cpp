@@ -30,6 +30,7 @@ class SmtpServer : public testing::Test {
     while (auto action = core->poll_action()) {
       if (auto* send = std::get_if<SmtpServerCore::Send>(&*action)) said += send->text;
       if (auto* commit = std::get_if<SmtpServerCore::Commit>(&*action)) commits.push_back(*commit);
+      if (std::holds_alternative<SmtpServerCore::StartTls>(*action)) said += "(handshake)";
       if (std::holds_alternative<SmtpServerCore::Close>(*action)) closed = true;
     }
     return said;
@@ -304,6 +305,77 @@ TEST_F(SmtpServer, octets_outside_ascii_and_sizes_that_are_none_are_refused) {
   EXPECT_EQ(say(std::string("NO\0P\r\n", 6)).substr(0, 3), "500");
   EXPECT_EQ(say("BDAT 99999999999999999999\r\n").substr(0, 3), "501");
   EXPECT_TRUE(closed);
+}
+
+// RFC 3207 4.2: what was said in the clear is forgotten, and STARTTLS not offered again.
+TEST_F(SmtpServer, begins_anew_inside_tls) {
+  greet();
+  EXPECT_EQ(say("STARTTLS\r\n").substr(0, 3), "502");
+  config.starttls = true;
+  core.emplace(config, table, room, stats);
+  core->on_connected(now);
+  drain();
+  EXPECT_EQ(say("STARTTLS\r\n").substr(0, 3), "503");
+  EXPECT_NE(say("EHLO me\r\n").find("250-STARTTLS\r\n"), std::string::npos);
+  EXPECT_EQ(say("STARTTLS now\r\n").substr(0, 3), "501");
+  say("MAIL FROM:<a@b>\r\nRCPT TO:<x@far.example>\r\n");
+  EXPECT_EQ(say("STARTTLS\r\n"), "220 2.0.0 Go on\r\n(handshake)");
+  EXPECT_FALSE(core->reading());
+  core->on_tls(now);
+  EXPECT_TRUE(core->reading());
+  EXPECT_EQ(say("DATA\r\n").substr(0, 3), "503");
+  EXPECT_EQ(say("MAIL FROM:<a@b>\r\n").substr(0, 3), "503");
+  EXPECT_EQ(say("EHLO me\r\n").find("STARTTLS"), std::string::npos);
+  EXPECT_EQ(say("STARTTLS\r\n").substr(0, 3), "503");
+  say("MAIL FROM:<a@b>\r\nRCPT TO:<x@far.example>\r\nDATA\r\n");
+  say("S: 1\r\n\r\n.\r\n");
+  ASSERT_EQ(commits.size(), 1u);
+  EXPECT_TRUE(commits[0].secure);
+  EXPECT_EQ(stats.tls, 1u);
+}
+
+// Whoever sits between could put commands there, to be obeyed as if they came from inside TLS.
+TEST_F(SmtpServer, what_follows_starttls_in_the_clear_ends_the_session) {
+  config.starttls = true;
+  greet();
+  EXPECT_EQ(say("STARTTLS\r\nMAIL FROM:<evil@x>\r\n").substr(0, 3), "503");
+  EXPECT_TRUE(closed);
+  closed = false;
+  greet();
+  say("STARTTLS\r\n");
+  say("EHLO evil\r\nMAIL FROM:<evil@x>\r\n");  // before the handshake is over
+  core->on_tls(now);
+  EXPECT_EQ(say("RCPT TO:<x@far.example>\r\n").substr(0, 3), "503");
+}
+
+TEST_F(SmtpServer, takes_no_mail_in_the_clear_where_tls_is_required) {
+  config.starttls = config.tls_required = true;
+  greet();
+  EXPECT_EQ(say("MAIL FROM:<a@b>\r\n").substr(0, 3), "530");
+  say("STARTTLS\r\n");
+  core->on_tls(now);
+  say("EHLO me\r\n");
+  EXPECT_EQ(say("MAIL FROM:<a@b>\r\n").substr(0, 3), "250");
+}
+
+TEST_F(SmtpServer, a_handshake_that_fails_or_takes_too_long_ends_the_session_without_a_word) {
+  config.starttls = true;
+  for (const bool late : {false, true}) {
+    closed = false;
+    greet();
+    say("STARTTLS\r\n");
+    if (late) {
+      core->on_deadline(now + config.handshake_max - seconds(1));
+      EXPECT_TRUE(drain().empty());
+      EXPECT_FALSE(closed);
+      core->on_deadline(now + config.handshake_max);
+    } else {
+      core->on_tls_failed();
+    }
+    EXPECT_TRUE(drain().empty());
+    EXPECT_TRUE(closed);
+  }
+  EXPECT_EQ(stats.tls_failed, 2u);
 }
 
 }  // namespace

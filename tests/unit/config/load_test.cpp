@@ -300,5 +300,28 @@ TEST(ConfigLoad, what_is_said_of_subnet_access_reaches_its_layer) {
   EXPECT_EQ(sap.queue.client_updus_reserved, 15u);
 }
 
+const std::string kMail = R"(spool_directory: "s" node_id: "10.1.1.1" )";
+
+TEST(ConfigLoad, a_mail_gateway_uses_tls_only_where_it_is_configured) {
+  const auto plain = parse_mail("f", kMail);
+  ASSERT_TRUE(plain.value) << all_lines(plain.problems);
+  EXPECT_FALSE(plain.value->smtp.tls || plain.value->mail_server.tls);
+  const auto loaded = parse_mail("f", kMail + R"(
+smtp { tls { certificate_file: "c" key_file: "k" ca_file: "a" required: true } }
+mail_server { tls { ca_file: "b" server_name: "mx" required: true } }
+)");
+  ASSERT_TRUE(loaded.value) << all_lines(loaded.problems);
+  EXPECT_EQ(loaded.value->smtp.tls->certificate_file, "c");
+  EXPECT_EQ(loaded.value->smtp.tls->key_file, "k");
+  EXPECT_EQ(loaded.value->smtp.tls->ca_file, "a");
+  EXPECT_TRUE(loaded.value->smtp.tls->required);
+  EXPECT_EQ(loaded.value->mail_server.tls->ca_file, "b");
+  EXPECT_EQ(loaded.value->mail_server.tls->server_name, "mx");
+  EXPECT_TRUE(loaded.value->mail_server.tls->required);
+  const auto unchecked = parse_mail("f", kMail + "mail_server { tls { server_name: \"mx\" } }");
+  EXPECT_EQ(all_lines(unchecked.problems),
+            "f:1:62: server_name: is checked only with ca_file\n");
+}
+
 }  // namespace
 }  // namespace s5066::config
