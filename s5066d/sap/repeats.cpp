@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace s5066::sap {
 namespace {
 
-// FNV-1a over words of 64 bits, folded so that high bits count too. A chance collision needs equal
-// times to die as well.
+// FNV-1a over words of 64 bits, folded so that high bits count too.
 std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
   hash = (hash ^ word) * 0x100000001B3u;
   return hash ^ hash >> 29;
@@ -30,50 +30,64 @@ std::uint64_t content_of(const DataSpdu& data, Address peer) {
   return mix(hash, word);
 }
 
+std::uint64_t key_of(const DataSpdu& data, Address peer) {
+  const TimeToDie& ttd = *data.time_to_die;
+  return mix(content_of(data, peer), std::uint64_t{ttd.day} << 16 | ttd.half_of_second);
+}
+
 }  // namespace
+
+RepeatMarker::RepeatMarker(std::size_t receiver_remembers)
+    : remembered_max_(2 * receiver_remembers), given_(remembered_max_) {}
 
 UtcSeconds RepeatMarker::distinct(Address destination, const DataSpdu& data, UtcSeconds wanted) {
   const std::uint64_t content = content_of(data, destination);
-  Sent& sent = sent_[content];
-  const std::int64_t first = wanted.value / 2;
-  // One more than are remembered, so one of them is free; it is most likely behind the last one.
-  const std::int64_t end = first + static_cast<std::int64_t>(remembered_max_) + 1;
-  const bool behind_last = sent.last >= first && sent.last + 1 < end;
-  std::int64_t unit = behind_last && !sent.units.empty() ? sent.last + 1 : first;
-  while (sent.units.count(unit) > 0) unit = unit + 1 < end ? unit + 1 : first;
-  sent.last = unit;
-  sent.units.insert(unit);
-  order_.push_back({content, unit});
-  const UtcSeconds given{std::max(wanted.value, 2 * unit)};
-  if (order_.size() <= remembered_max_) return given;
-  const auto oldest = sent_.find(order_.front().content);
-  oldest->second.units.erase(order_.front().unit);
-  if (oldest->second.units.empty()) sent_.erase(oldest);
-  order_.pop_front();
-  return given;
+  const std::int64_t unit = free_unit(content, wanted.value / 2);
+  given_.add(mix(content, static_cast<std::uint64_t>(unit)));
+  return UtcSeconds{std::max(wanted.value, 2 * unit)};
+}
+
+// Equal U_PDUs take one unit after the other, so the first free one is found by doubling the step
+// and halving what is between the last taken one and a free one.
+std::int64_t RepeatMarker::free_unit(std::uint64_t content, std::int64_t first) const {
+  const auto taken = [&](std::int64_t unit) {
+    return given_.contains(mix(content, static_cast<std::uint64_t>(unit)));
+  };
+  if (!taken(first)) return first;
+  const auto remembered = static_cast<std::int64_t>(remembered_max_);
+  std::int64_t low = 0;
+  std::int64_t high = 1;
+  while (high < remembered && taken(first + high)) low = std::exchange(high, 2 * high);
+  // One more than are remembered, so one of them is free.
+  high = std::min(high, remembered);
+  if (taken(first + high)) {
+    for (high = 1; taken(first + high);) ++high;
+    return first + high;
+  }
+  while (high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (taken(first + middle) ? low : high) = middle;
+  }
+  return first + high;
 }
 
 void RepeatFilter::on_link_made(Address peer) {
-  for (Entry& entry : delivered_) entry.earlier_link = entry.earlier_link || entry.peer == peer;
+  for (Entry& entry : delivered_) {
+    if (entry.earlier_link || entry.peer != peer) continue;
+    entry.earlier_link = true;
+    known_.insert(entry.key);
+  }
 }
 
 bool RepeatFilter::is_repeat(Address peer, const DataSpdu& data) const {
-  if (!data.time_to_die) return false;
-  const std::uint64_t content = content_of(data, peer);
-  if (times_.count(content) == 0) return false;
-  return std::any_of(delivered_.begin(), delivered_.end(), [&](const Entry& entry) {
-    return entry.earlier_link && entry.peer == peer && entry.content == content &&
-           entry.time_to_die == *data.time_to_die;
-  });
+  return !known_.empty() && data.time_to_die && known_.count(key_of(data, peer)) > 0;
 }
 
 void RepeatFilter::on_delivered(Address peer, const DataSpdu& data) {
   if (!data.time_to_die) return;
-  delivered_.push_back(Entry{peer, content_of(data, peer), *data.time_to_die});
-  ++times_[delivered_.back().content];
+  delivered_.push_back(Entry{key_of(data, peer), peer});
   if (delivered_.size() <= remembered_max_) return;
-  const auto oldest = times_.find(delivered_.front().content);
-  if (--oldest->second == 0) times_.erase(oldest);
+  if (delivered_.front().earlier_link) known_.erase(known_.find(delivered_.front().key));
   delivered_.pop_front();
 }
 

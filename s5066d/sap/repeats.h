@@ -10,12 +10,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <set>
-#include <unordered_map>
+#include <unordered_set>
 
 #include "s5066d/base/bytes.h"
 #include "s5066d/base/ids.h"
 #include "s5066d/base/time.h"
+#include "s5066d/sap/recent_keys.h"
 #include "s5066d/sap/spdu.h"
 
 namespace s5066::sap {
@@ -25,24 +25,17 @@ class RepeatMarker {
  public:
   /// `receiver_remembers`: what a RepeatFilter is given. Here twice as many are remembered, since
   /// what may arrive as it comes overtakes others.
-  explicit RepeatMarker(std::size_t receiver_remembers) : remembered_max_(2 * receiver_remembers) {}
+  explicit RepeatMarker(std::size_t receiver_remembers);
 
   /// The time to die to put on the air: not before `wanted`, and later by no more units than are
   /// remembered.
   UtcSeconds distinct(Address destination, const DataSpdu& data, UtcSeconds wanted);
 
  private:
-  struct Sent {
-    std::set<std::int64_t> units;  // given out; two seconds each
-    std::int64_t last = 0;
-  };
-  struct Given {
-    std::uint64_t content = 0;
-    std::int64_t unit = 0;
-  };
+  std::int64_t free_unit(std::uint64_t content, std::int64_t first) const;
+
   std::size_t remembered_max_;
-  std::deque<Given> order_;  // the oldest first
-  std::unordered_map<std::uint64_t, Sent> sent_;
+  RecentKeys given_;  // content and unit of two seconds
 };
 
 /// Receiver: knows S_PDUs that were delivered before the present link with their sender was made.
@@ -57,14 +50,13 @@ class RepeatFilter {
 
  private:
   struct Entry {
+    std::uint64_t key = 0;  // sender, content and time to die
     Address peer;
-    std::uint64_t content = 0;
-    TimeToDie time_to_die;
     bool earlier_link = false;
   };
   std::size_t remembered_max_;
-  std::deque<Entry> delivered_;
-  std::unordered_map<std::uint64_t, std::size_t> times_;  // each content stands in delivered_
+  std::deque<Entry> delivered_;                   // the oldest first
+  std::unordered_multiset<std::uint64_t> known_;  // the keys of those of earlier links
 };
 
 }  // namespace s5066::sap

@@ -49,6 +49,17 @@ TEST(RepeatMarker, a_flood_of_equal_u_pdus_does_not_push_their_times_to_die_ahea
   }
 }
 
+// Equal ones asked for at one moment take the next free unit each, however many there are.
+TEST(RepeatMarker, equal_u_pdus_of_one_moment_lie_close_together) {
+  RepeatMarker marker(1000);
+  for (std::int64_t i = 0; i < 2000; ++i) {
+    ASSERT_EQ(marker.distinct(kAlpha, data(1), UtcSeconds{1000}).value, 1000 + 2 * i);
+  }
+  EXPECT_EQ(marker.distinct(kAlpha, data(1), UtcSeconds{1000}).value, 5000);
+  // The oldest has been forgotten for that.
+  EXPECT_EQ(marker.distinct(kAlpha, data(1), UtcSeconds{1000}).value, 1000);
+}
+
 TEST(RepeatFilter, only_what_came_over_an_earlier_link_is_a_repetition) {
   RepeatFilter filter(10);
   filter.on_delivered(kAlpha, data(1));
