@@ -17,7 +17,7 @@ namespace {
 constexpr Duration kAtRest = std::chrono::minutes(15);
 /// What happens on the air between two looks at the sockets, as the daemon too deals with all that
 /// its modem has to say in one go.
-constexpr int kStepsAtATime = 8;
+constexpr int kStepsAtATime = 32;
 
 NodeConfig node_config(Address address) {
   NodeConfig config;
