@@ -91,6 +91,7 @@ acp142::MailConfig translate(const proto::MailGateway& from) {
   if (from.has_retry_delay_max_s()) to.retry_max_s = from.retry_delay_max_s();
   if (from.has_dead_delay_min_s()) to.dead_min_s = from.dead_delay_min_s();
   if (from.has_dead_delay_max_s()) to.dead_max_s = from.dead_delay_max_s();
+  if (from.has_delay_report_s()) to.delay_report_s = from.delay_report_s();
   if (from.has_duplicate_window_s()) to.duplicate_window_s = from.duplicate_window_s();
   if (from.has_open_messages_max()) to.open_mails_max = from.open_messages_max();
   if (from.has_open_octets_max()) to.open_octets_max = from.open_octets_max();

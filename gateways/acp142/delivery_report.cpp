@@ -19,19 +19,57 @@ std::string one_line(std::string_view text) {
 
 bool wanted(const ReportedRecipient& one) {
   const Notify notify = notify_of(one.recipient.parameters);
-  return one.action == Action::failed ? notify.failure : notify.success;
+  switch (one.action) {
+    case Action::failed:
+      return notify.failure;
+    case Action::delayed:
+      return notify.delay;
+    case Action::relayed:
+      return notify.success;
+  }
+  return false;
 }
 
-void put_recipient(std::string& out, const ReportedRecipient& one) {
+std::string_view name_of(Action action) {
+  constexpr std::string_view kNames[] = {"failed", "delayed", "relayed"};
+  return kNames[static_cast<std::size_t>(action)];
+}
+
+/// The worst that is reported.
+std::string_view subject_of(const std::vector<ReportedRecipient>& told) {
+  constexpr std::string_view kSubjects[] = {"Mail could not be delivered", "Mail is late",
+                                            "Mail was handed on"};
+  Action worst = Action::relayed;
+  for (const ReportedRecipient& one : told) worst = std::min(worst, one.action);
+  return kSubjects[static_cast<std::size_t>(worst)];
+}
+
+std::string sentence_for(const ReportedRecipient& one, const ReportOptions& options) {
+  switch (one.action) {
+    case Action::failed:
+      return "not delivered: " + one_line(one.text);
+    case Action::delayed:
+      return "not delivered yet, tried until " + mail_date(options.retry_until) + ": " +
+             one_line(one.text);
+    case Action::relayed:
+      return "handed to a mail server that does not report delivery";
+  }
+  return {};
+}
+
+void put_recipient(std::string& out, const ReportedRecipient& one, const ReportOptions& options) {
   out += "\r\n";
   if (const std::string* original = find_parameter(one.recipient.parameters, "ORCPT")) {
     out += "Original-Recipient: " + *original + "\r\n";
   }
   out += "Final-Recipient: rfc822;" + one.recipient.address + "\r\n";
-  out += std::string("Action: ") + (one.action == Action::failed ? "failed" : "relayed") + "\r\n";
+  out.append("Action: ").append(name_of(one.action)).append("\r\n");
   out += "Status: " + one.status + "\r\n";
-  if (one.action == Action::failed) {
+  if (one.action != Action::relayed) {
     out += "Diagnostic-Code: X-s5066; " + one_line(one.text) + "\r\n";
+  }
+  if (one.action == Action::delayed) {
+    out += "Will-Retry-Until: " + mail_date(options.retry_until) + "\r\n";
   }
 }
 
@@ -51,18 +89,14 @@ std::optional<Mail> make_report(const Path& from, ByteSpan content,
   const std::string boundary = "report-" + options.id;
   std::string text =
       "Date: " + mail_date(options.now) + "\r\nFrom: Mail gateway <postmaster@" + options.hostname +
-      ">\r\nTo: <" + from.address +
-      ">\r\nSubject: " + (failed ? "Mail could not be delivered" : "Mail was handed on") +
+      ">\r\nTo: <" + from.address + ">\r\nSubject: " + std::string(subject_of(told)) +
       "\r\nMessage-ID: <report." + options.id + "@" + options.hostname +
       ">\r\nAuto-Submitted: auto-replied\r\nMIME-Version: 1.0\r\n"
       "Content-Type: multipart/report; report-type=delivery-status;\r\n\tboundary=\"" +
       boundary + "\"\r\n\r\n--" + boundary +
       "\r\nContent-Type: text/plain; charset=us-ascii\r\n\r\n";
   for (const ReportedRecipient& one : told) {
-    text += "<" + one.recipient.address + ">: ";
-    text += one.action == Action::failed ? "not delivered: " + one_line(one.text)
-                                         : "handed to a mail server that does not report delivery";
-    text += "\r\n";
+    text += "<" + one.recipient.address + ">: " + sentence_for(one, options) + "\r\n";
   }
   text += "\r\n--" + boundary + "\r\nContent-Type: message/delivery-status\r\n\r\n";
   if (const std::string* id = find_parameter(from.parameters, "ENVID")) {
@@ -70,12 +104,13 @@ std::optional<Mail> make_report(const Path& from, ByteSpan content,
   }
   text += "Reporting-MTA: dns; " + options.hostname +
           "\r\nArrival-Date: " + mail_date(options.arrived) + "\r\n";
-  for (const ReportedRecipient& one : told) put_recipient(text, one);
+  for (const ReportedRecipient& one : told) put_recipient(text, one, options);
 
-  // A text with lines that cannot be embedded as they are is represented by its header.
+  // RET is about failures (RFC 3461 4.3). A text with lines that cannot be embedded as they are is
+  // represented by its header.
   const std::string* ret = find_parameter(from.parameters, "RET");
   const LineCheck lines = check_lines(content);
-  const bool whole = ret != nullptr && same_but_for_case(*ret, "FULL") && !lines.bare &&
+  const bool whole = failed && ret != nullptr && same_but_for_case(*ret, "FULL") && !lines.bare &&
                      !lines.zero && content.size() <= options.content_octets_max;
   const std::size_t octets =
       whole ? content.size() : std::min(header_octets(content), options.content_octets_max);

@@ -1,5 +1,5 @@
 // Delivery reports (RFC 3464 in a multipart/report of RFC 6522): what a sender is told about a
-// message that could not be delivered, or that left the world of reports.
+// message that could not be delivered, is late, or left the world of reports.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 namespace s5066::acp142 {
 
 struct ReportedRecipient {
-  enum class Action : std::uint8_t { failed, relayed };
+  enum class Action : std::uint8_t { failed, delayed, relayed };
   Path recipient;
   Action action = Action::failed;
   std::string status = "5.0.0";  // RFC 3463
@@ -25,8 +25,9 @@ struct ReportOptions {
   std::string id;        // unique among our reports
   UtcSeconds arrived;    // when we got the message
   UtcSeconds now;
+  UtcSeconds retry_until{};  // of what is delayed
   std::size_t content_octets_max =
-      10000;  // of a message returned whole, where RET=FULL asks for it
+      10000;  // of a failed message returned whole, where RET=FULL asks for it
 };
 
 /// The report to the sender of a message, from the null reverse path; nothing where nobody may be

@@ -82,6 +82,7 @@ struct MailConfig {
   std::uint32_t retry_max_s = 3600;
   std::uint32_t dead_min_s = 300;  // after a station let a message expire
   std::uint32_t dead_max_s = 4 * 3600;
+  std::uint32_t delay_report_s = 4 * 3600;  // NOTIFY=DELAY: the sender is told then
   std::uint32_t duplicate_window_s = 2 * 86400;
   std::uint32_t open_mails_max = 200000;
   std::uint64_t open_octets_max = 4ull << 30;

@@ -12,6 +12,12 @@ namespace s5066::acp142 {
 
 using Kind = MailNews::Kind;
 
+namespace {
+
+constexpr std::uint32_t kDelayedAtATime = 4;  // each is in memory with its content
+
+}  // namespace
+
 std::string_view to_string(MailNews::Kind kind) {
   constexpr std::array<std::string_view, static_cast<std::size_t>(Kind::count)> kNames = {
       "mail_accepted",   "mail_repeated", "mail_refused",     "mail_submitted", "mail_delivered",
@@ -31,13 +37,14 @@ MailCore::MailCore(const Config& config, const AddressTable& table)
 void MailCore::on_start(Instant now) {
   ask(Resume{utc(now)}, {});
   purge_at_ = now + config_.purge_every;
+  delay_at_ = now + config_.delay_poll;
 }
 
 // What must not be given up is kept beside its ticket and asked again after a while.
 void MailCore::ask(MailOperation operation, Pending pending) {
   const StoreTicket ticket{++last_ticket_};
   const bool once = pending.asked == Asked::mail || pending.asked == Asked::received ||
-                    pending.asked == Asked::take;
+                    pending.asked == Asked::take || pending.asked == Asked::delayed;
   if (!once) pending.again = operation;
   pending_.emplace(ticket, std::move(pending));
   actions_.push_back(MailRequest{ticket, std::move(operation)});
@@ -98,6 +105,15 @@ void MailCore::on_store_result(Instant now, const MailResult& result) {
     case Asked::outcome:
       if (ok) return on_spool_changed(now);
       break;
+    case Asked::delayed:
+      --telling_;
+      if (!ok) return;
+      for (const MailItem& item : std::get<TakenMail>(*result.answer).items) tell_delay(now, item);
+      return;
+    case Asked::told:
+      if (!ok) break;
+      --telling_;
+      return on_spool_changed(now);
     case Asked::other:
       if (!ok) break;
       if (const auto* resumed = std::get_if<Resumed>(&*result.answer)) {
@@ -155,13 +171,21 @@ void MailCore::on_deadline(Instant now) {
     purge_at_ = now + config_.purge_every;
     ask(PurgeMail{utc(now)}, {});
   }
+  if (started_ && delay_at_ <= now) {
+    delay_at_ = now + config_.delay_poll;
+    if (telling_ > 0) return;  // else some would be told twice
+    ++telling_;
+    Pending pending;
+    pending.asked = Asked::delayed;
+    ask(TakeDelayed{utc(now), kDelayedAtATime}, std::move(pending));
+  }
 }
 
 std::optional<Instant> MailCore::next_deadline() const {
   std::optional<Instant> next = poll_at_;
   const auto earlier = [&next](Instant at) { next = next ? std::min(*next, at) : at; };
   if (!retries_.empty()) earlier(retries_.front().first);
-  if (started_) earlier(purge_at_);
+  if (started_) earlier(std::min(purge_at_, delay_at_));
   return next;
 }
 
@@ -224,6 +248,12 @@ std::vector<NewMail> MailCore::route(Instant now, Mail mail,
   }
   std::vector<NewMail> mails = by_transmission(air);
   if (!own.targets.empty()) mails.push_back(std::move(own));
+  for (NewMail& one : mails) {
+    const bool wanted = std::any_of(
+        one.targets.begin(), one.targets.end(),
+        [](const NewTarget& target) { return notify_of(target.recipient.parameters).delay; });
+    if (wanted && !one.from.address.empty()) one.delay = utc(now + config_.delay_after);
+  }
   return mails;
 }
 

@@ -80,6 +80,8 @@ class MailCore {
     Duration spool_poll = std::chrono::seconds(2);
     Duration store_retry = std::chrono::seconds(5);
     Duration purge_every = std::chrono::hours(1);
+    Duration delay_after = std::chrono::hours(4);  // NOTIFY=DELAY: then the sender is told, once
+    Duration delay_poll = std::chrono::minutes(1);
     InflateLimits inflate{};
     MuleLimits mule{};
   };
@@ -169,7 +171,16 @@ class MailCore {
     bool withdrawn = false;  // by the operator: no further attempt of its own accord
     bool removed = false;    // its sender is told nothing more
   };
-  enum class Asked : std::uint8_t { mail, received, take, submission, outcome, other };
+  enum class Asked : std::uint8_t {
+    mail,
+    received,
+    take,
+    submission,
+    outcome,
+    delayed,
+    told,
+    other
+  };
   struct Pending {
     Asked asked = Asked::other;
     SessionId session;
@@ -188,6 +199,9 @@ class MailCore {
   void begin_air(Instant now, Active& active);
   void begin_smtp(Active& active);
   void end_withdrawn(Instant now, MailId id);
+  void tell_delay(Instant now, const MailItem& item);
+  std::vector<NewMail> report(Instant now, const MailItem& item,
+                              const std::vector<ReportedRecipient>& recipients);
   bool expire(Instant now, const MailItem& item);
   void save(Instant now, SaveOutcome outcome, const MailItem& item);
   void add_report(Instant now, SaveOutcome& outcome, const MailItem& item,
@@ -220,6 +234,8 @@ class MailCore {
   bool taking_[2] = {false, false};
   std::optional<Instant> poll_at_;
   Instant purge_at_{};
+  Instant delay_at_{};
+  std::size_t telling_ = 0;  // requests about delays that are under way
 };
 
 }  // namespace s5066::acp142

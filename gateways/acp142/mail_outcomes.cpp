@@ -19,7 +19,7 @@ void MailCore::on_operator(Instant, MailId id, OperatorVerb verb) {
   active.withdrawn = verb != OperatorVerb::release;
   active.removed = verb == OperatorVerb::remove;
   if (active.withdrawn && active.submitted) {
-    actions_.push_back(Cancel{{static_cast<std::uint64_t>(id.value)}});
+    actions_.emplace_back(Cancel{{static_cast<std::uint64_t>(id.value)}});
   }
 }
 
@@ -178,19 +178,43 @@ void MailCore::on_delivered(Instant now, MailId id, const SmtpClientCore::Done& 
 
 void MailCore::add_report(Instant now, SaveOutcome& outcome, const MailItem& item,
                           const std::vector<ReportedRecipient>& recipients) {
-  if (item.from.address.empty() || recipients.empty()) return;
+  outcome.reports = report(now, item, recipients);
+}
+
+// RFC 3461 5.2.7: nobody is told that it is late unless he asked for it.
+void MailCore::tell_delay(Instant now, const MailItem& item) {
+  std::vector<ReportedRecipient> told;
+  for (const MailTarget& target : item.targets) {
+    if (!is_open(target)) continue;
+    told.push_back({target.recipient, ReportedRecipient::Action::delayed, "4.4.7",
+                    target.reason.empty() ? "it has not been delivered yet" : target.reason});
+  }
+  Pending pending;
+  pending.asked = Asked::told;
+  pending.id = item.id;
+  ++telling_;
+  ask(SaveDelayed{item.id, utc(now), report(now, item, told)}, std::move(pending));
+}
+
+std::vector<NewMail> MailCore::report(Instant now, const MailItem& item,
+                                      const std::vector<ReportedRecipient>& recipients) {
+  if (item.from.address.empty() || recipients.empty()) return {};
   const auto report =
       make_report(item.from, *item.content, recipients,
                   {.hostname = config_.hostname,
                    .id = std::to_string(utc(now).value) + "." + std::to_string(++last_trace_),
                    .arrived = item.created,
-                   .now = utc(now)});
-  if (!report) return;
+                   .now = utc(now),
+                   .retry_until = item.expiry});
+  if (!report) return {};
   auto mails = route(now, *report, {});
-  if (mails.empty()) return news(Kind::report_lost, item.id, {}, item.from.address);
-  ++stats_.reports;
-  news(Kind::reported, item.id, {}, item.from.address);
-  for (NewMail& mail : mails) outcome.reports.push_back(std::move(mail));
+  if (mails.empty()) {
+    news(Kind::report_lost, item.id, {}, item.from.address);
+  } else {
+    ++stats_.reports;
+    news(Kind::reported, item.id, {}, item.from.address);
+  }
+  return mails;
 }
 
 }  // namespace s5066::acp142

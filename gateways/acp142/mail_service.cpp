@@ -57,6 +57,7 @@ MailCore::Config mail_config(const MailConfig& config) {
   mail.retry_max = seconds(config.retry_max_s);
   mail.dead_min = seconds(config.dead_min_s);
   mail.dead_max = seconds(config.dead_max_s);
+  mail.delay_after = seconds(config.delay_report_s);
   for (const auto& group : config.groups) mail.groups.push_back(members_of(group, config));
   return mail;
 }

@@ -41,6 +41,7 @@ struct NewMail {
   Road road = Road::air;
   std::uint8_t priority = 6;  // as P_MUL counts it
   UtcSeconds expiry;
+  UtcSeconds delay;  // when to tell the sender that it is late; 0: never
   Path from;
   std::vector<NewTarget> targets;
   std::shared_ptr<const Bytes> content;
@@ -129,6 +130,18 @@ struct SaveOutcome {
   UtcSeconds now;
   std::vector<NewMail> reports;
 };
+/// Of whom the sender is to be told that they are late, with content; states stay as they are.
+/// Answer: TakenMail.
+struct TakeDelayed {
+  UtcSeconds now;
+  std::uint32_t items_max = 1;
+};
+/// He has been, once. Answer: Done.
+struct SaveDelayed {
+  MailId id;
+  UtcSeconds now;
+  std::vector<NewMail> reports;
+};
 struct SaveStation {
   StationRow row;  // but for the sequence
 };
@@ -140,8 +153,8 @@ struct Resume {
 struct PurgeMail {
   UtcSeconds now;
 };
-using MailOperation =
-    std::variant<AcceptMail, TakeDue, SaveSubmission, SaveOutcome, SaveStation, Resume, PurgeMail>;
+using MailOperation = std::variant<AcceptMail, TakeDue, SaveSubmission, SaveOutcome, TakeDelayed,
+                                   SaveDelayed, SaveStation, Resume, PurgeMail>;
 
 struct MailRequest {
   StoreTicket ticket;

@@ -1,12 +1,9 @@
 #include "gateways/acp142/sqlite_mail_store.h"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
-#include <limits>
 #include <utility>
 
-#include "s5066d/base/assert.h"
+#include "gateways/acp142/sqlite_mail_store_rows.h"
 
 namespace s5066::acp142 {
 
@@ -17,54 +14,10 @@ using gateways::Transaction;
 
 namespace {
 
-constexpr const char* kItemColumns =
-    "SELECT id, road, state, priority, reverse_path, label, size, attempts, created_utc, "
-    "expiry_utc, next_try_utc, message_id, block_octets, reason FROM mail ";
 constexpr const char* kOpenStates = "('incoming', 'active', 'deferred', 'held')";
 
 bool is_open(SpoolState state) {
   return !gateways::is_final(state) || state == SpoolState::held;
-}
-
-Bytes sha256_of(ByteSpan content) {
-  Bytes digest(32);
-  const int done =
-      EVP_Digest(content.data(), content.size(), digest.data(), nullptr, EVP_sha256(), nullptr);
-  S5066_ASSERT(done == 1);
-  return digest;
-}
-
-template <typename Number>
-bool fits(std::int64_t value) {
-  return value >= 0 && static_cast<std::uint64_t>(value) <= std::numeric_limits<Number>::max();
-}
-
-// The database may have been damaged or edited: every field is checked before it is believed.
-Result<MailItem> read_item(const Statement& row) {
-  MailItem item;
-  item.id.value = row.integer(0);
-  const std::string road = row.text(1);
-  const auto state = parse_spool_state(row.text(2));
-  auto from = parse_path(row.text(4), PathUse::reverse);
-  const bool sane = (road == "air" || road == "smtp") && state && from &&
-                    fits<std::uint8_t>(row.integer(3)) && fits<std::uint32_t>(row.integer(6)) &&
-                    fits<std::uint32_t>(row.integer(7)) && fits<std::uint32_t>(row.integer(11)) &&
-                    fits<std::uint16_t>(row.integer(12));
-  if (!sane) return Error{ErrorCode::bad_field, "row cannot be read"};
-  item.road = road == "air" ? Road::air : Road::smtp;
-  item.state = *state;
-  item.priority = static_cast<std::uint8_t>(row.integer(3));
-  item.from = std::move(from).value();
-  item.label = row.text(5);
-  item.size = static_cast<std::uint64_t>(row.integer(6));
-  item.attempts = static_cast<std::uint32_t>(row.integer(7));
-  item.created.value = row.integer(8);
-  item.expiry.value = row.integer(9);
-  item.next_try.value = row.integer(10);
-  item.message_id = static_cast<std::uint32_t>(row.integer(11));
-  item.block_octets = static_cast<std::uint16_t>(row.integer(12));
-  item.reason = row.text(13);
-  return item;
 }
 
 void bind_one(Statement& statement, std::int64_t value) {
@@ -197,10 +150,10 @@ Result<MailId> SqliteMailStore::insert(const NewMail& mail, UtcSeconds now, bool
   const std::int64_t due = std::min(now.value, mail.expiry.value);
   auto row = update(
       "INSERT INTO mail (road, state, priority, reverse_path, label, size, sha256, created_utc, "
-      "expiry_utc, next_try_utc) VALUES (?, 'incoming', ?, ?, ?, ?, ?, ?, ?, ?)",
+      "expiry_utc, next_try_utc, delay_utc) VALUES (?, 'incoming', ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       to_string(mail.road), std::int64_t{mail.priority}, to_string(mail.from), mail.label,
       static_cast<std::int64_t>(mail.content->size()), sha256_of(*mail.content), now.value,
-      mail.expiry.value, due);
+      mail.expiry.value, due, mail.delay.value);
   if (!row) return row.error();
   const MailId id{db_.last_insert_id()};
   for (std::size_t i = 0; i < targets.size(); ++i) {
@@ -269,41 +222,6 @@ Result<bool> SqliteMailStore::take_one(const TakeDue& operation, std::vector<Mai
   if (!active) return active.error();
   item->state = SpoolState::active;
   items.push_back(*std::move(item));
-  return true;
-}
-
-Result<void> SqliteMailStore::read_targets(MailItem& item) {
-  auto rows = db_.prepare(
-      "SELECT number, recipient, station, sequence, state, reason FROM mail_target WHERE mail = ? "
-      "ORDER BY number");
-  if (!rows) return rows.error();
-  rows->bind(item.id.value);
-  while (true) {
-    const auto row = rows->step();
-    if (!row) return row.error();
-    if (!*row) return {};
-    auto recipient = parse_path(rows->text(1), PathUse::forward);
-    const auto state = parse_spool_state(rows->text(4));
-    if (!recipient || !state) return Error{ErrorCode::bad_field, "recipient cannot be read"};
-    item.targets.push_back({.number = static_cast<std::uint32_t>(rows->integer(0)),
-                            .recipient = std::move(recipient).value(),
-                            .station = {static_cast<std::uint32_t>(rows->integer(2))},
-                            .sequence = static_cast<std::uint32_t>(rows->integer(3)),
-                            .state = *state,
-                            .reason = rows->text(5)});
-  }
-}
-
-Result<bool> SqliteMailStore::read_content(MailItem& item) {
-  auto row =
-      db_.prepare("SELECT sha256, content FROM mail JOIN mail_content USING (id) WHERE id = ?");
-  if (!row) return row.error();
-  const auto found = row->bind(item.id.value).step();
-  if (!found) return found.error();
-  if (!*found) return false;
-  Bytes content = row->blob(1);
-  if (row->blob(0) != sha256_of(content)) return false;
-  item.content = std::make_shared<const Bytes>(std::move(content));
   return true;
 }
 
@@ -409,6 +327,48 @@ Result<void> SqliteMailStore::finish(MailId id, UtcSeconds now) {
   open_octets_ -= std::min(open_octets_, size);
   if (state != SpoolState::delivered) return {};
   return update("DELETE FROM mail_content WHERE id = ?", id.value);
+}
+
+// --- Delay ---------------------------------------------------------------------------------------
+
+// What cannot be read is not told of; who takes it next parks it.
+Result<MailAnswer> SqliteMailStore::run(const TakeDelayed& operation) {
+  auto rows = db_.prepare(std::string(kItemColumns) +
+                          "WHERE delay_utc > 0 AND delay_utc <= ? AND state IN " + kOpenStates +
+                          " LIMIT ?");
+  if (!rows) return rows.error();
+  rows->bind(operation.now.value).bind(operation.items_max);
+  TakenMail taken;
+  std::vector<MailId> unreadable;
+  while (true) {
+    const auto row = rows->step();
+    if (!row) return row.error();
+    if (!*row) break;
+    auto item = read_item(*rows);
+    const auto intact = item && read_targets(*item) ? read_content(*item) : Result<bool>(false);
+    if (!intact) return intact.error();
+    if (*intact) {
+      taken.items.push_back(*std::move(item));
+    } else {
+      unreadable.push_back({rows->integer(0)});
+    }
+  }
+  for (const MailId id : unreadable) {
+    auto done = update("UPDATE mail SET delay_utc = 0 WHERE id = ?", id.value);
+    if (!done) return done.error();
+  }
+  return MailAnswer(std::move(taken));
+}
+
+Result<MailAnswer> SqliteMailStore::run(const SaveDelayed& operation) {
+  auto done =
+      update("UPDATE mail SET delay_utc = 0 WHERE id = ? AND delay_utc > 0", operation.id.value);
+  if (!done) return done.error();
+  if (db_.changes() == 0) return MailAnswer(Done{});  // removed by an operator
+  for (const NewMail& report : operation.reports) {
+    if (auto id = insert(report, operation.now, false); !id) return id.error();
+  }
+  return MailAnswer(Done{});
 }
 
 Result<MailAnswer> SqliteMailStore::run(const SaveStation& operation) {

@@ -48,6 +48,8 @@ class SqliteMailStore {
   Result<MailAnswer> run(const TakeDue& operation);
   Result<MailAnswer> run(const SaveSubmission& operation);
   Result<MailAnswer> run(const SaveOutcome& operation);
+  Result<MailAnswer> run(const TakeDelayed& operation);
+  Result<MailAnswer> run(const SaveDelayed& operation);
   Result<MailAnswer> run(const SaveStation& operation);
   Result<MailAnswer> run(const Resume& operation);
   Result<MailAnswer> run(const PurgeMail& operation);

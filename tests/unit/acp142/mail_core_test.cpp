@@ -38,7 +38,7 @@ class MailCoreTest : public testing::Test {
   MailCoreTest() {
     store_config.path = (folder.path() / "spool.db").string();
     config.hostname = "gw.shore.example";
-    config.spool_poll = minutes(10);  // each look is a commit
+    config.spool_poll = config.delay_poll = minutes(10);  // each look is a commit
     config.groups = {{kShip, kBoat}};
     start();
   }
@@ -258,6 +258,73 @@ TEST_F(MailCoreTest, nothing_is_reported_to_the_null_reverse_path_nor_to_who_doe
   send({"<a@ship.example> NOTIFY=NEVER"});
   end(kShip, Outcome::expired, 1);
   EXPECT_TRUE(deliveries.empty());
+}
+
+// RFC 3461 4.1, 5.2.7; RFC 3464 2.3.3, 2.3.9
+TEST_F(MailCoreTest, a_delay_is_reported_once_to_who_asked_for_it) {
+  send({"<a@ship.example> NOTIFY=DELAY,FAILURE ORCPT=rfc822;A@x", "<b@ship.example>"},
+       "<op@shore.example> ENVID=77 RET=FULL");
+  send({"<c@ship.example> NOTIFY=SUCCESS,FAILURE"});
+  send({"<d@ship.example> NOTIFY=DELAY"}, "<>");
+  wait(config.delay_after - config.delay_poll);
+  EXPECT_TRUE(deliveries.empty());
+  wait(2 * config.delay_poll);
+  ASSERT_EQ(deliveries.size(), 1u);
+  const Mail& report = *deliveries[0].mail;
+  EXPECT_EQ(to_string(report.envelope.from), "<>");
+  EXPECT_EQ(to_string(report.envelope.recipients.at(0)), "<op@shore.example> NOTIFY=NEVER");
+  const std::string text = text_of(report.content);
+  for (const char* part :
+       {"Subject: Mail is late", "Original-Envelope-Id: 77", "Original-Recipient: rfc822;A@x",
+        "Final-Recipient: rfc822;a@ship.example\r\nAction: delayed\r\nStatus: 4.4.7\r\n",
+        "Will-Retry-Until: Wed, 15 Nov 2023 10:13:20 +0000\r\n", "text/rfc822-headers"}) {
+    EXPECT_NE(text.find(part), text.npos) << part << text;
+  }
+  EXPECT_EQ(text.find("b@ship.example"), text.npos);
+  EXPECT_EQ(text.find("hello"), text.npos);  // RET=FULL is about failures
+  finish_delivery(RecipientOutcome::Kind::delivered);
+  wait(config.delay_after);
+  start();
+  wait(hours(1));
+  EXPECT_EQ(deliveries.size(), 1u);
+  EXPECT_EQ(core->active(), 3u);  // the attempts were not disturbed
+}
+
+TEST_F(MailCoreTest, a_delay_is_reported_although_the_gateway_was_restarted_or_its_disk_was_full) {
+  send({"<a@ship.example> NOTIFY=DELAY"});
+  start();
+  wait(config.delay_after - config.delay_poll);
+  store_fails = true;
+  wait(3 * config.delay_poll);
+  EXPECT_TRUE(deliveries.empty());
+  store_fails = false;
+  wait(3 * config.delay_poll);
+  EXPECT_EQ(deliveries.size(), 1u);
+}
+
+TEST_F(MailCoreTest, what_is_delivered_or_deleted_in_time_is_not_late) {
+  send({"<a@ship.example> NOTIFY=DELAY,SUCCESS"});
+  end(kShip, Outcome::delivered);
+  send({"<a@ship.example> NOTIFY=DELAY"});
+  ASSERT_TRUE(operate(OperatorVerb::remove));
+  end(kShip, Outcome::cancelled, 1);
+  wait(config.delay_after + hours(1));
+  EXPECT_TRUE(deliveries.empty());
+}
+
+// RFC 8494 6.2
+TEST_F(MailCoreTest, everything_about_reports_goes_over_the_air_and_on_to_the_mail_server) {
+  const std::string from = "<op@shore.example> RET=HDRS ENVID=a+2Bb";
+  const std::string to = "<a@ship.example> NOTIFY=SUCCESS,FAILURE,DELAY ORCPT=rfc822;A+2Bb@x";
+  send({to}, from);
+  EXPECT_EQ(to_string(payload().envelope.from), from);
+  EXPECT_EQ(to_string(payload().envelope.recipients.at(0)), to);
+  receive(
+      "<a@ship.example> RET=FULL ENVID=1\r\n<x@shore.example> NOTIFY=DELAY ORCPT=rfc822;y@z\r\n"
+      "\r\nhi\r\n");
+  EXPECT_EQ(to_string(deliveries.at(0).mail->envelope.from), "<a@ship.example> RET=FULL ENVID=1");
+  EXPECT_EQ(to_string(deliveries.at(0).mail->envelope.recipients.at(0)),
+            "<x@shore.example> NOTIFY=DELAY ORCPT=rfc822;y@z");
 }
 
 TEST_F(MailCoreTest, a_message_from_the_air_is_acknowledged_after_the_commit_and_delivered) {
