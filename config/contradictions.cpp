@@ -119,9 +119,19 @@ void check_data_transfer(const Section& transfer, const dts::Config& setup) {
   }
 }
 
+// Key and device are the host's business, and what is written here would be believed to work.
+void check_modem(const Section& modem) {
+  if (!modem.has("remote")) return;
+  for (const char* field : {"rigctld", "serial_rts", "serial_dtr", "cm108", "vox", "ptt_lead_ms",
+                            "ptt_tail_ms", "reopen_attempts_max"}) {
+    if (modem.has(field)) modem.complain(field, "not with `remote`: its host has that");
+  }
+}
+
 }  // namespace
 
 void find_contradictions(const Section& node, const NodeSetup& setup) {
+  check_modem(node.nested("modem"));
   check_sis(node.nested("sis"), setup);
   check_data_transfer(node.nested("data_transfer"), setup.node.dts);
   check_links(node, setup.node);

@@ -63,7 +63,7 @@ void fill(const sap::HardLinkInfo& from, const std::vector<ClientStatus>& client
   to.mutable_client()->set_rank(client->rank);
 }
 
-void fill(const modem::Worker::Stats& from, proto::ModemStatus& to) {
+void fill(const modem::ModemStats& from, proto::ModemStatus& to) {
   to.set_blocks(number(from.blocks));
   to.set_samples_dropped(number(from.samples_dropped));
   to.set_samples_underrun(number(from.samples_underrun));

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "modem/worker/worker.h"
+#include "modem/api/modem.h"
 #include "s5066d/base/metrics.h"
 #include "s5066d/node/node.h"
 
@@ -12,7 +12,7 @@ namespace s5066::config {
 
 struct DaemonStatus {
   NodeStatus node;
-  modem::Worker::Stats modem;
+  modem::ModemStats modem;
   Instant now{};
   bool lockstep = false;
   std::uint16_t sis_port = 0;

@@ -10,6 +10,7 @@
 #include "modem/ptt/cm108.h"
 #include "modem/ptt/rigctld.h"
 #include "modem/ptt/serial_line.h"
+#include "modem/remote/remote_modem.h"
 #include "modem/worker/worker.h"
 #include "s5066d/base/log.h"
 #include "s5066d/node/node.h"
@@ -17,7 +18,9 @@
 
 namespace s5066::config {
 
-using DeviceSetup = std::variant<modem::CableDevice::Config, modem::PortAudioDevice::Config>;
+/// What the built-in modem's samples come from and go to, or a modem that has its own.
+using DeviceSetup = std::variant<modem::CableDevice::Config, modem::PortAudioDevice::Config,
+                                 modem::RemoteModem::Config>;
 /// How the transmitter is keyed; nothing: not at all, or by the sound itself.
 using KeySetup = std::variant<std::monostate, modem::RigctldPtt::Config,
                               modem::SerialLinePtt::Config, modem::Cm108Ptt::Config>;

@@ -34,6 +34,15 @@ DeviceSetup device_of(const proto::Modem& from) {
     card.block_samples = card.rate_hz / 50;
     return card;
   }
+  if (from.has_remote()) {
+    modem::RemoteModem::Config remote;
+    remote.address = from.remote().address();
+    const auto port = [](std::uint32_t number) { return static_cast<std::uint16_t>(number); };
+    if (from.remote().has_control_port()) remote.control_port = port(from.remote().control_port());
+    if (from.remote().has_data_port()) remote.data_port = port(from.remote().data_port());
+    for (const auto& mode : from.receive_modes()) remote.receive_modes.push_back(mode_of(mode));
+    return remote;
+  }
   modem::CableDevice::Config cable;
   cable.socket_path = from.cable().socket();
   if (from.cable().has_station()) {

@@ -1,12 +1,9 @@
 // hfmodem cable: the audio cable that joins modem processes of one machine.
-#include <signal.h>
-#include <unistd.h>
-
 #include <iostream>
-#include <thread>
 
 #include "modem/audio/cable_hub.h"
 #include "modem/tools/options.h"
+#include "modem/tools/signals.h"
 #include "modem/tools/subcommands.h"
 #include "modem/waveforms/burst_transmitter.h"
 
@@ -70,26 +67,6 @@ Result<void> check(Arguments& arguments) {
   return {};
 }
 
-/// Serves until SIGINT or SIGTERM. They are waited for rather than handled, so that nothing has to
-/// be reachable from a handler.
-Result<void> serve_until_signalled(CableHub& hub) {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  Result<void> ended;
-  std::thread server([&] {
-    ended = hub.run();
-    kill(getpid(), SIGTERM);  // if it ended by itself
-  });
-  int signal = 0;
-  sigwait(&signals, &signal);
-  hub.stop();
-  server.join();
-  return ended;
-}
-
 void print_summary(const CableHub::Stats& stats, const CableHub::Config& config) {
   const double seconds =
       static_cast<double>(stats.blocks) * config.block_samples / config.mixer.rate_hz;
@@ -111,7 +88,7 @@ int run_cable(const std::vector<std::string>& arguments) {
   std::cout << "cable socket=" << given.hub.socket_path << " stations=" << given.stations
             << " pace=" << given.pace << " channel=" << given.channel
             << " seed=" << given.hub.mixer.seed << std::endl;
-  const auto ended = serve_until_signalled(hub);
+  const auto ended = run_until_signalled([&] { return hub.run(); }, [&] { hub.stop(); });
   print_summary(hub.stats(), given.hub);
   return ended ? kExitOk : failure("cable", ended.error());
 }

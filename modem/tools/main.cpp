@@ -23,6 +23,7 @@ constexpr Row kSubcommands[] = {
     {"ber", s5066::modem::tools::run_ber, "measure the bit error rate over a simulated channel"},
     {"cable", s5066::modem::tools::run_cable, "join modem processes by an audio cable"},
     {"devices", s5066::modem::tools::run_devices, "list the sound cards and their latency"},
+    {"serve", s5066::modem::tools::run_serve, "lend this machine's modem to another over TCP"},
     {"key", s5066::modem::tools::run_key, "key the transmitter for a second and unkey it"},
 };
 

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "modem/api/modem.h"
 #include "modem/api/modes.h"
 #include "modem/api/port.h"
 #include "modem/audio/device.h"
@@ -32,7 +33,7 @@ class RateAdapter;
 /// In lockstep the block is the tick: the worker takes a block in, queues its events, calls notify,
 /// and waits for release() before it makes the block that answers. A command given in that window
 /// takes effect in that same block, so that a run depends on nothing but its inputs.
-class Worker {
+class Worker final : public Modem {
  public:
   struct Config {
     std::size_t command_queue_max = 16;
@@ -52,48 +53,33 @@ class Worker {
     std::function<Duration()> monotonic;
   };
 
-  struct Stats {
-    std::uint64_t blocks = 0;
-    std::uint64_t samples_dropped = 0;
-    std::uint64_t samples_underrun = 0;
-    std::uint64_t events_lost = 0;
-    std::uint64_t commands_refused = 0;
-    std::uint64_t device_losses = 0;
-    std::uint64_t ptt_failures = 0;
-    std::uint64_t watchdog_trips = 0;
-  };
+  using Stats = ModemStats;
 
   /// `notify` is called on the worker's thread whenever events were queued or, in lockstep, a block
   /// boundary was reached.
   Worker(const Config& config, std::unique_ptr<Device> device, std::unique_ptr<Ptt> ptt,
          std::function<void()> notify);
   /// Stops, unkeys, joins.
-  ~Worker();
+  ~Worker() override;
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
   /// Opens the device, then runs until stop() or until the device is lost for good.
-  Result<void> start();
-  void stop();
+  Result<void> start() override;
+  void stop() override;
 
   // --- For the node's thread, after start() ---
 
   /// queue_full when the command was refused; never blocks.
-  Result<void> request(Command command);
-  /// Events in order of `at`, none of them later than now().
-  std::optional<Event> poll_event();
-  bool lockstep() const { return lockstep_; }
+  Result<void> request(Command command) override;
+  std::optional<Event> poll_event() override;
+  bool lockstep() const override { return lockstep_; }
   /// Lockstep: exactly the sample count, still until release(). Real time: smooth between blocks.
-  Instant now() const;
-  /// Lockstep only: the time of day that Instant{} is by the device's clock, since 1970. Another
-  /// one when the device was lost and came back: FaultKind::device_back.
-  Duration utc_began() const;
-  /// Lockstep only: everything up to `until` is handled, so the worker may go on once its clock is
-  /// not later than that.
-  void release(Instant until);
-  /// The thread has ended: after stop(), or when the device did not come back.
-  bool finished() const { return finished_; }
-  Stats stats() const;
+  Instant now() const override;
+  Duration utc_began() const override;
+  void release(Instant until) override;
+  bool finished() const override { return finished_; }
+  Stats stats() const override;
 
  private:
   static constexpr std::size_t kEventsReserved = 8;

@@ -1,6 +1,8 @@
 #include "s5066d/posix/socket.h"
 
+#include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -27,6 +29,35 @@ Result<sockaddr_un> unix_address(const std::string& path) {
   }
   std::memcpy(address.sun_path, path.data(), path.size());
   return address;
+}
+
+struct IpAddress {
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+  const sockaddr* generic() const { return reinterpret_cast<const sockaddr*>(&storage); }
+};
+
+Result<IpAddress> ip_address(const std::string& text, std::uint16_t port) {
+  IpAddress address;
+  auto* const four = reinterpret_cast<sockaddr_in*>(&address.storage);
+  auto* const six = reinterpret_cast<sockaddr_in6*>(&address.storage);
+  if (::inet_pton(AF_INET, text.c_str(), &four->sin_addr) == 1) {
+    four->sin_family = AF_INET;
+    four->sin_port = htons(port);
+    address.size = sizeof *four;
+  } else if (::inet_pton(AF_INET6, text.c_str(), &six->sin6_addr) == 1) {
+    six->sin6_family = AF_INET6;
+    six->sin6_port = htons(port);
+    address.size = sizeof *six;
+  } else {
+    return Error{ErrorCode::bad_field, text + ": no IP address"};
+  }
+  return address;
+}
+
+void send_at_once(int socket) {
+  const int on = 1;
+  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
 /// Until the socket is ready for `events`; false at the end of the time.
@@ -127,6 +158,52 @@ Result<Fd> connect_loopback(std::uint16_t port, Duration timeout) {
                     "127.0.0.1 port " + std::to_string(port));
 }
 
+Result<Fd> connect_tcp(const std::string& address, std::uint16_t port, Duration timeout) {
+  const auto target = ip_address(address, port);
+  if (!target) return target.error();
+  auto socket = connect_to(target->storage.ss_family, target->generic(), target->size, timeout,
+                           address + " port " + std::to_string(port));
+  if (socket) send_at_once(socket->get());
+  return socket;
+}
+
+Result<Fd> listen_tcp(const std::string& address, std::uint16_t port, int backlog) {
+  const auto place = ip_address(address, port);
+  if (!place) return place.error();
+  const std::string name = address + " port " + std::to_string(port);
+  Fd socket(::socket(place->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket) return errno_error(name);
+  const int on = 1;
+  // Connections of a process that ended a moment ago keep the port otherwise.
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (::bind(socket.get(), place->generic(), place->size) != 0) return errno_error(name);
+  if (::listen(socket.get(), backlog) != 0) return errno_error(name);
+  return socket;
+}
+
+Result<std::uint16_t> local_port(int socket) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    return errno_error("getsockname");
+  }
+  if (address.ss_family == AF_INET6) {
+    return ntohs(reinterpret_cast<const sockaddr_in6*>(&address)->sin6_port);
+  }
+  return ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
+}
+
+Result<std::optional<Fd>> accept_tcp(int listener) {
+  Fd socket(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (socket) {
+    send_at_once(socket.get());
+    return std::optional<Fd>(std::move(socket));
+  }
+  // The peer may have gone again, which is nobody's error.
+  if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) return std::optional<Fd>();
+  return errno_error("accept");
+}
+
 Result<Fd> listen_unix(const std::string& path, int backlog) {
   const auto address = unix_address(path);
   if (!address) return address.error();
@@ -167,6 +244,17 @@ Result<void> send_all(int socket, ByteSpan bytes, Duration timeout) {
     if (!*ready) return Error{ErrorCode::timed_out, "peer does not read"};
   }
   return {};
+}
+
+Result<std::size_t> send_some(int socket, ByteSpan bytes) {
+  for (;;) {
+    const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent >= 0) return static_cast<std::size_t>(sent);
+    if (errno == EINTR) continue;
+    if (errno == EAGAIN) return std::size_t{0};
+    if (errno == EPIPE || errno == ECONNRESET) return Error{ErrorCode::link_down, "peer is gone"};
+    return errno_error("send");
+  }
 }
 
 Result<std::size_t> receive_some(int socket, std::span<std::uint8_t> bytes, Duration timeout) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -22,6 +23,13 @@ UtcSeconds to_utc_seconds(Duration since_1970);
 /// All of these are non-blocking sockets, closed on exec.
 Result<Fd> connect_unix(const std::string& path, Duration timeout);
 Result<Fd> connect_loopback(std::uint16_t port, Duration timeout);
+/// `address` is one of IPv4 or IPv6 in digits. What is written leaves at once.
+Result<Fd> connect_tcp(const std::string& address, std::uint16_t port, Duration timeout);
+/// Port 0: any free one, which local_port() tells.
+Result<Fd> listen_tcp(const std::string& address, std::uint16_t port, int backlog);
+Result<std::uint16_t> local_port(int socket);
+/// Of a listener; no value when nobody waits.
+Result<std::optional<Fd>> accept_tcp(int listener);
 /// Only for the owner of the process. Takes over what a dead process left behind: not the socket of
 /// a living one, and no other file.
 Result<Fd> listen_unix(const std::string& path, int backlog);
@@ -31,6 +39,8 @@ void remove_socket(const std::string& path);
 
 /// All of them, or an error: timed_out, or link_down when the peer is gone.
 Result<void> send_all(int socket, ByteSpan bytes, Duration timeout);
+/// As many as the socket takes now, perhaps none; link_down when the peer is gone.
+Result<std::size_t> send_some(int socket, ByteSpan bytes);
 /// Waits for the first octets and takes what there is. timed_out, or link_down at the end.
 Result<std::size_t> receive_some(int socket, std::span<std::uint8_t> bytes, Duration timeout);
 

@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <csignal>
+#include <functional>
+#include <memory>
 #include <utility>
 #include <variant>
 
@@ -9,6 +11,7 @@
 #include "modem/audio/cable_device.h"
 #include "modem/ptt/crash_guard.h"
 #include "modem/ptt/ptt.h"
+#include "modem/worker/worker.h"
 #include "s5066d/posix/socket.h"
 
 namespace s5066::runtime {
@@ -25,6 +28,10 @@ std::unique_ptr<modem::Device> make(const modem::CableDevice::Config& cable) {
 }
 std::unique_ptr<modem::Device> make(const modem::PortAudioDevice::Config& card) {
   return std::make_unique<modem::PortAudioDevice>(card);
+}
+/// A modem that has devices of its own.
+std::unique_ptr<modem::Device> make(const modem::RemoteModem::Config&) {
+  return nullptr;
 }
 std::unique_ptr<modem::Ptt> make(std::monostate) {
   return std::make_unique<modem::NoPtt>();
@@ -47,6 +54,15 @@ std::unique_ptr<modem::Ptt> make(const modem::SerialLinePtt::Config& port) {
 template <typename Setup>
 auto make_any(const Setup& setup) {
   return std::visit([](const auto& kind) { return make(kind); }, setup);
+}
+
+std::unique_ptr<modem::Modem> modem_of(const config::NodeSetup& setup,
+                                       std::function<void()> notify) {
+  if (const auto* remote = std::get_if<modem::RemoteModem::Config>(&setup.device)) {
+    return std::make_unique<modem::RemoteModem>(*remote, std::move(notify));
+  }
+  return std::make_unique<modem::Worker>(setup.worker, make_any(setup.device), make_any(setup.key),
+                                         std::move(notify));
 }
 
 std::string_view to_string(modem::FaultKind kind) {
@@ -77,8 +93,8 @@ Daemon::Daemon(const config::NodeSetup& setup, std::uint64_t seed, LogSink& log)
       node_(setup.node, rng_, trace_),
       driver_(io_, node_, log),
       listener_(io_, setup.sis, driver_, log),
-      modem_(std::make_unique<ModemBridge>(io_, setup.worker, make_any(setup.device),
-                                           make_any(setup.key))) {
+      modem_(std::make_unique<ModemBridge>(
+          io_, [&](auto notify) { return modem_of(setup, std::move(notify)); })) {
   driver_.connect(*modem_, listener_);
   trace_.print_at_assert();
 }

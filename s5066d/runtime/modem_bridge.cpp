@@ -7,28 +7,27 @@
 
 namespace s5066::runtime {
 
-ModemBridge::ModemBridge(boost::asio::io_context& io, const modem::Worker::Config& config,
-                         std::unique_ptr<modem::Device> device, std::unique_ptr<modem::Ptt> ptt)
-    : io_(io), worker_(config, std::move(device), std::move(ptt), [this] { on_notify(); }) {}
+ModemBridge::ModemBridge(boost::asio::io_context& io, const Factory& make_modem)
+    : io_(io), modem_(make_modem([this] { on_notify(); })) {}
 
 Result<void> ModemBridge::start(std::function<void()> on_progress) {
   on_progress_ = std::move(on_progress);
-  return worker_.start();
+  return modem_->start();
 }
 
 void ModemBridge::stop() {
-  worker_.stop();
+  modem_->stop();
 }
 
 Duration ModemBridge::utc_began() const {
-  return lockstep() ? worker_.utc_began() : posix::utc_now() - now().time_since_epoch();
+  return lockstep() ? modem_->utc_began() : posix::utc_now() - now().time_since_epoch();
 }
 
 void ModemBridge::release(Instant until) {
-  if (worker_.lockstep()) worker_.release(until);
+  if (modem_->lockstep()) modem_->release(until);
 }
 
-// On the worker's thread. One call to come covers everything that happens before it is made.
+// On the modem's thread. One call to come covers everything that happens before it is made.
 void ModemBridge::on_notify() {
   if (progress_posted_.exchange(true)) return;
   boost::asio::post(io_, [this] {

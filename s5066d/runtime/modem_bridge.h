@@ -1,5 +1,5 @@
-// Brings the modem worker's thread and the node's together: what the worker has to say becomes a
-// call on the io_context's thread.
+// Brings the modem's thread and the node's together: what the modem has to say becomes a call on
+// the io_context's thread.
 #pragma once
 
 #include <atomic>
@@ -8,15 +8,16 @@
 #include <memory>
 #include <optional>
 
-#include "modem/worker/worker.h"
+#include "modem/api/modem.h"
 #include "s5066d/runtime/asio_driver.h"
 
 namespace s5066::runtime {
 
 class ModemBridge final : public ModemPort {
  public:
-  ModemBridge(boost::asio::io_context& io, const modem::Worker::Config& config,
-              std::unique_ptr<modem::Device> device, std::unique_ptr<modem::Ptt> ptt);
+  /// Makes the modem; what it is given is to be called from the modem's thread when it has news.
+  using Factory = std::function<std::unique_ptr<modem::Modem>(std::function<void()> notify)>;
+  ModemBridge(boost::asio::io_context& io, const Factory& make_modem);
 
   /// `on_progress` runs on the io_context whenever events wait or, in lockstep, a block is over.
   /// It is to poll every event, let the node see its deadlines, and then release(). It may still
@@ -25,20 +26,20 @@ class ModemBridge final : public ModemPort {
   /// Aborts a transmission, unkeys, ends the thread.
   void stop();
 
-  std::optional<modem::Event> poll_event() { return worker_.poll_event(); }
+  std::optional<modem::Event> poll_event() { return modem_->poll_event(); }
   /// All up to `until` has been dealt with; lets a modem in lockstep go on.
   void release(Instant until);
   /// The device is lost for good.
-  bool finished() const { return worker_.finished(); }
-  modem::Worker::Stats stats() const { return worker_.stats(); }
+  bool finished() const { return modem_->finished(); }
+  modem::ModemStats stats() const { return modem_->stats(); }
 
   /// The time of day of Instant{}, in lockstep by the device's own clock; moves as clocks are set.
   Duration utc_began() const;
 
-  Instant now() const override { return worker_.now(); }
-  bool lockstep() const override { return worker_.lockstep(); }
+  Instant now() const override { return modem_->now(); }
+  bool lockstep() const override { return modem_->lockstep(); }
   Result<void> request(modem::Command command) override {
-    return worker_.request(std::move(command));
+    return modem_->request(std::move(command));
   }
 
  private:
@@ -47,7 +48,7 @@ class ModemBridge final : public ModemPort {
   boost::asio::io_context& io_;
   std::function<void()> on_progress_;
   std::atomic<bool> progress_posted_{false};
-  modem::Worker worker_;
+  std::unique_ptr<modem::Modem> modem_;  // last: its thread calls us
 };
 
 }  // namespace s5066::runtime

@@ -58,7 +58,8 @@ std::size_t starts_logged(const std::string& log) {
 }
 }  // namespace
 
-Pair::Pair(std::vector<std::string> cable_options) : cable_options_(std::move(cable_options)) {
+Pair::Pair(std::vector<std::string> cable_options, std::string pace)
+    : cable_options_(std::move(cable_options)), pace_(std::move(pace)) {
   for (const char* directory : {"alpha-spool", "alpha-inbox", "bravo-spool", "bravo-inbox"}) {
     ::mkdir((folder_ / directory).c_str(), 0777);
     ::chmod((folder_ / directory).c_str(), 0777);
@@ -68,7 +69,8 @@ Pair::Pair(std::vector<std::string> cable_options) : cable_options_(std::move(ca
 
 // The relays first: a node that goes before them would make them look for it.
 Pair::~Pair() {
-  for (const char* name : {"alpha-relay", "bravo-relay", "alpha", "bravo", "cable"}) {
+  for (const char* name :
+       {"alpha-relay", "bravo-relay", "alpha", "bravo", "alpha-modem", "bravo-modem", "cable"}) {
     processes_.erase(name);
   }
 }
@@ -84,7 +86,7 @@ void Pair::start(const std::string& name, const std::vector<std::string>& comman
 void Pair::start_cable() {
   fs::remove(folder_ / "cable.sock");
   std::vector<std::string> command = {S5066_HFMODEM, "cable",  "--socket",
-                                      "cable.sock",  "--pace", "max"};
+                                      "cable.sock",  "--pace", pace_};
   command.insert(command.end(), cable_options_.begin(), cable_options_.end());
   start("cable", command);
   ASSERT_TRUE(await([&] { return fs::exists(folder_ / "cable.sock"); }));
@@ -95,6 +97,12 @@ void Pair::start_node(const std::string& name) {
   if (port_.count(name)) {
     text = std::regex_replace(text, std::regex("port: 0"), "port: " + std::to_string(port_[name]));
   }
+  if (modem_ports_.count(name)) {
+    const auto& [control, data] = modem_ports_[name];
+    text = std::regex_replace(
+        text, std::regex("cable \\{[^}]*\\}"),
+        "remote { address: \"127.0.0.1\" control_port: " + control + " data_port: " + data + " }");
+  }
   text = std::regex_replace(text, std::regex("modem \\{"), "modem {\n" + modem_text_[name]);
   text = std::regex_replace(text, std::regex("sis \\{"), "sis {\n" + sis_text_[name]);
   folder_.write(name + "-node.textproto", text + node_text_[name]);
@@ -102,6 +110,25 @@ void Pair::start_node(const std::string& name) {
   ASSERT_TRUE(await([&] { return !ask(name, "status").empty() || !process(name).running(); }));
   ASSERT_TRUE(process(name).running()) << log(name);
   port_[name] = static_cast<std::uint16_t>(std::stoi(json_value(ask(name, "status"), "sis_port")));
+}
+
+void Pair::lend_modem(const std::string& name) {
+  const std::string process_name = name + "-modem";
+  auto& [control, data] = modem_ports_.try_emplace(name, "0", "0").first->second;
+  const std::size_t logged = log(process_name).size();
+  start(process_name,
+        {S5066_HFMODEM, "serve", "--cable", "cable.sock", "--station", name == "alpha" ? "0" : "1",
+         "--control-port", control, "--data-port", data});
+  std::smatch ports;
+  ASSERT_TRUE(await([&] {
+    const std::string text = log(process_name).substr(logged);
+    const std::regex line("control_port=([0-9]+) data_port=([0-9]+)");
+    if (!std::regex_search(text, ports, line)) return !process(process_name).running();
+    control = ports[1];
+    data = ports[2];
+    return true;
+  }));
+  ASSERT_TRUE(process(process_name).running()) << log(process_name);
 }
 
 void Pair::configure_modem(const std::string& name, const std::string& text) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "s5066d/base/bytes.h"
@@ -34,13 +35,16 @@ std::string json_value(const std::string& json, const std::string& key, std::siz
 class Pair {
  public:
   /// Starts the cable, with these options besides; the stations wait for start_node().
-  explicit Pair(std::vector<std::string> cable_options = {});
+  explicit Pair(std::vector<std::string> cable_options = {}, std::string pace = "max");
   ~Pair();
 
   void start_cable();
   /// "alpha" (1.2.0.1) or "bravo" (1.2.0.2). Returns when the daemon answers. Started again, it
   /// listens on the port it had before.
   void start_node(const std::string& name);
+  /// Lets a process of its own, `NAME-modem`, hold the modem of a station that is not started yet,
+  /// and the node reach it over TCP. Started again, it listens on the ports it had before.
+  void lend_modem(const std::string& name);
   /// Puts `reopen_attempts_max` and the like into the modem's part, before the node starts.
   void configure_modem(const std::string& name, const std::string& text);
   /// Puts text into the part for the SIS port, before the node starts.
@@ -81,7 +85,9 @@ class Pair {
 
   Folder folder_;
   std::vector<std::string> cable_options_;
-  std::map<std::string, std::uint16_t> port_;        // of the nodes
+  std::string pace_;
+  std::map<std::string, std::pair<std::string, std::string>> modem_ports_;  // control and data
+  std::map<std::string, std::uint16_t> port_;                               // of the nodes
   std::map<std::string, std::uint16_t> relay_port_;  // where a relay connects, if elsewhere
   std::map<std::string, std::string> modem_text_;
   std::map<std::string, std::string> sis_text_;

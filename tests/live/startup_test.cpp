@@ -27,7 +27,7 @@ TEST(LiveStartup, a_bad_configuration_draws_all_its_problems_and_exit_status_2) 
     EXPECT_EQ(outcome.status, 2);
     EXPECT_EQ(outcome.output,
               "bad.textproto:1:1: address: address needs four numbers, w.x.y.z\n"
-              "bad.textproto:2:1: cable or sound_card: missing\n"
+              "bad.textproto:2:1: cable or sound_card or remote: missing\n"
               "bad.textproto:3:1: prot: unknown field\n");
   }
   EXPECT_EQ(s5066d(pair, {"--config", "none.textproto"}).output,

@@ -69,10 +69,11 @@ const std::vector<Layer>& layers() {
        {"modem/audio", "modem/ptt", "modem/waveforms", "modem/channel", "modem/dsp", "modem/api",
         "posix", "base"},
        kShell},
+      {"modem/remote", "modem/remote/.*", {"modem/api", "posix", "base"}, kShell},
       {"modem tools",
        "modem/tools/.*",
-       {"modem/worker", "modem/audio", "modem/ptt", "modem/waveforms", "modem/channel", "modem/dsp",
-        "modem/api", "posix", "base"},
+       {"modem/remote", "modem/worker", "modem/audio", "modem/ptt", "modem/waveforms",
+        "modem/channel", "modem/dsp", "modem/api", "posix", "base"},
        shell_and({"program_options"})},
 
       {"gateway erasure code",
@@ -106,7 +107,7 @@ const std::vector<Layer>& layers() {
       {"config",
        "config/.*",
        {"base", "dts", "cas", "sap", "node", "sis core", "modem/api", "modem/audio", "modem/ptt",
-        "modem/worker", "runtime settings", "gateway core", "gateway settings"},
+        "modem/worker", "modem/remote", "runtime settings", "gateway core", "gateway settings"},
        {"protobuf", "files", "stdio", "system"}},
 
       {"tests", "tests/.*", {"*", "tests"}, {"*"}},

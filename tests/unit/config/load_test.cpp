@@ -162,6 +162,18 @@ TEST(ConfigLoad, a_file_that_cannot_be_read_says_why) {
   EXPECT_EQ(all_lines(load_node("/").problems), "/: cannot be read: Is a directory\n");
 }
 
+TEST(ConfigLoad, a_modem_elsewhere_arrives_with_its_ports_and_modes) {
+  const auto loaded = parse_node(
+      "f", R"(address: "1.2.3.4" modem { mode: "110a-2400-short" receive_modes: "110a-75-long"
+              remote { address: "192.0.2.7" data_port: 7000 } })");
+  ASSERT_TRUE(loaded.value.has_value()) << all_lines(loaded.problems);
+  const auto& remote = std::get<modem::RemoteModem::Config>(loaded.value->device);
+  EXPECT_EQ(remote.address, "192.0.2.7");
+  EXPECT_EQ(remote.control_port, 5067);
+  EXPECT_EQ(remote.data_port, 7000);
+  EXPECT_EQ(remote.receive_modes.size(), 1U);
+}
+
 NodeSetup keyed_by(const std::string& key) {
   const auto loaded = parse_node("f", R"(address: "1.2.3.4" modem { mode: "110a-2400-short" )"
                                       R"(cable { socket: "/tmp/cable" } )" +

@@ -47,7 +47,7 @@ TEST(ConfigProblems, an_unknown_field_is_one_and_does_not_hide_the_next) {
         "f:3:21: clients_max: 0 is below its limit 1", "f:4:1: foo: unknown field"}},
       {"adress: \"1.2.3.4\"\nmodem { mode: \"110a-300-long\" cabel { socket: \"/t\" } }\n",
        {"f:1:1: adress: unknown field", "f:1:1: address: missing",
-        "f:2:1: cable or sound_card: missing", "f:2:31: cabel: unknown field"}},
+        "f:2:1: cable or sound_card or remote: missing", "f:2:31: cabel: unknown field"}},
   });
 }
 
@@ -108,6 +108,19 @@ TEST(ConfigProblems, values_are_held_to_their_rules) {
         "f:3:17: groups: a group's address starts at 16.0.0.0; this is a station",
         "f:3:35: groups: address needs four numbers, w.x.y.z",
         "f:4:11: socket: the path of a Unix socket has at most 107 octets"}},
+  });
+}
+
+TEST(ConfigProblems, a_modem_elsewhere_has_its_own_key_and_needs_an_address) {
+  const std::string begin = "address: \"1.2.3.4\"\nmodem { mode: \"110a-2400-short\"\n";
+  expect_lines({
+      {begin + "remote { address: \"192.0.2.7\" control_port: 1 data_port: 65535 } }\n", {}},
+      {begin + "remote { address: \"::1\" }\nptt_lead_ms: 5 rigctld {} }\n",
+       {"f:4:1: ptt_lead_ms: not with `remote`: its host has that",
+        "f:4:16: rigctld: not with `remote`: its host has that"}},
+      {begin + "remote { } }\n", {"f:3:1: address: missing"}},
+      {begin + "remote { address: \"radio\" data_port: 0 } }\n",
+       {"f:3:10: address: not an IP address", "f:3:27: data_port: 0 is below its limit 1"}},
   });
 }
 

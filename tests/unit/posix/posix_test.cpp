@@ -121,6 +121,47 @@ TEST_F(UnixSocket, that_ends_without_an_answer_is_an_error) {
   EXPECT_EQ(heard.error().detail, "control socket " + path_ + ": no answer");
 }
 
+TEST(Tcp, connects_by_address_and_says_which_cannot_be) {
+  const auto listener = listen_tcp("127.0.0.1", 0, 4);
+  ASSERT_TRUE(listener);
+  const auto port = local_port(listener->get());
+  ASSERT_TRUE(port);
+  const auto nobody = accept_tcp(listener->get());
+  ASSERT_TRUE(nobody);
+  EXPECT_FALSE(nobody->has_value());
+  const auto client = connect_tcp("127.0.0.1", *port, kPatience);
+  ASSERT_TRUE(client);
+  const auto accepted = accept_tcp(listener->get());
+  ASSERT_TRUE(accepted && accepted->has_value());
+  const Bytes octets(10, 7);
+  EXPECT_EQ(send_some(client->get(), octets).value(), 10U);
+  Bytes heard(16);
+  EXPECT_EQ(receive_some((*accepted)->get(), heard, kPatience).value(), 10U);
+  for (const char* address : {"localhost", "", "127.0.0.256", "::g"}) {
+    EXPECT_EQ(connect_tcp(address, *port, kPatience).error().code, ErrorCode::bad_field) << address;
+    EXPECT_EQ(listen_tcp(address, 0, 4).error().code, ErrorCode::bad_field) << address;
+  }
+  EXPECT_FALSE(listen_tcp("127.0.0.1", *port, 4));  // in use
+}
+
+TEST(Tcp, a_peer_who_does_not_read_fills_the_socket_and_one_who_is_gone_ends_it) {
+  const auto listener = listen_tcp("127.0.0.1", 0, 4);
+  ASSERT_TRUE(listener);
+  const auto client = connect_tcp("127.0.0.1", *local_port(listener->get()), kPatience);
+  ASSERT_TRUE(client);
+  auto accepted = accept_tcp(listener->get());
+  ASSERT_TRUE(accepted && accepted->has_value());
+  const Bytes much(1U << 20);
+  std::size_t rounds = 0;
+  while (send_some(client->get(), much).value() > 0) ASSERT_LT(++rounds, 1000U);
+  accepted->reset();
+  Result<std::size_t> sent = send_some(client->get(), much);
+  for (const Duration end = monotonic_now() + kPatience; sent && monotonic_now() < end;) {
+    sent = send_some(client->get(), much);
+  }
+  EXPECT_EQ(sent.error().code, ErrorCode::link_down);
+}
+
 TEST(LogWriter, writes_a_line_with_time_and_level_and_leaves_out_what_is_below_the_least) {
   testing::internal::CaptureStderr();
   LogWriter log(LogLevel::warning);

@@ -1,0 +1,123 @@
+#include "modem/remote/host_session.h"
+
+#include <utility>
+#include <variant>
+
+namespace s5066::modem::remote {
+
+Result<void> HostSession::on_control(std::string_view octets) {
+  if (auto added = lines_.add(octets); !added) return added;
+  while (const auto line = lines_.next()) {
+    auto message = parse_user_line(*line);
+    if (!message) return message.error();
+    if (auto taken = take(std::move(*message)); !taken) return taken;
+  }
+  return {};
+}
+
+Result<void> HostSession::take(UserMessage message) {
+  if (const auto* hello = std::get_if<Hello>(&message)) {
+    if (greeted_) return Error{ErrorCode::bad_field, "HELLO twice"};
+    if (hello->version != kVersion) {
+      return Error{ErrorCode::unsupported, "only version 1 is spoken here"};
+    }
+    greeted_ = true;
+    tell(Welcome{.token = config_.token});
+    return {};
+  }
+  if (!greeted_) return Error{ErrorCode::bad_field, "the first line is HELLO"};
+  if (std::holds_alternative<Ping>(message)) return {};
+  if (!ready_) return Error{ErrorCode::bad_field, "commands come after READY"};
+  if (waiting_.size() == config_.waiting_max) {
+    return Error{ErrorCode::queue_full, "too many commands before the octets of a SEND"};
+  }
+  waiting_.push_back(std::move(message));
+  move_waiting();
+  return {};
+}
+
+void HostSession::on_data_connected() {
+  ready_ = true;
+  tell(Ready{});
+}
+
+Result<void> HostSession::on_data(ByteSpan octets) {
+  if (unclaimed_.size() + octets.size() > 2 * kOctetsMax) {
+    return Error{ErrorCode::too_large, "octets that no SEND has announced"};
+  }
+  append(unclaimed_, octets);
+  move_waiting();
+  return {};
+}
+
+/// In the order they came: what follows a SEND waits for its octets.
+void HostSession::move_waiting() {
+  while (!waiting_.empty()) {
+    UserMessage& message = waiting_.front();
+    if (const auto* send = std::get_if<Send>(&message)) {
+      if (unclaimed_.size() < send->octets) return;
+      const auto end = unclaimed_.begin() + static_cast<std::ptrdiff_t>(send->octets);
+      give({.id = send->id,
+            .mode = send->mode,
+            .bytes = Bytes(unclaimed_.begin(), end),
+            .not_before = send->not_before});
+      unclaimed_.erase(unclaimed_.begin(), end);
+    } else if (const auto* abort = std::get_if<Abort>(&message)) {
+      if (burst_ && burst_->theirs == abort->id) {
+        commands_.emplace_back(AbortTransmit{.id = burst_->ours});
+      }
+    } else if (auto* listen = std::get_if<Listen>(&message)) {
+      commands_.emplace_back(SetReceiveModes{.modes = std::move(listen->modes)});
+    }
+    waiting_.pop_front();
+  }
+}
+
+/// The modem sends one burst at a time, and would refuse another without saying which.
+void HostSession::give(TransmitBurst command) {
+  if (burst_) {
+    tell(Happened{.event = TransmitFinished{.at = command.not_before,
+                                            .id = command.id,
+                                            .outcome = TransmitOutcome::aborted}});
+    return;
+  }
+  burst_ = Burst{.theirs = command.id, .ours = {next_++}};
+  command.id = burst_->ours;
+  commands_.emplace_back(std::move(command));
+}
+
+Result<void> HostSession::on_event(const Event& event) {
+  if (!ready_) return {};
+  Happened happened{.event = event};
+  if (auto* started = std::get_if<TransmitStarted>(&happened.event)) {
+    if (!burst_ || burst_->ours != started->id) return {};  // of somebody before
+    started->id = burst_->theirs;
+  } else if (auto* finished = std::get_if<TransmitFinished>(&happened.event)) {
+    if (!burst_ || burst_->ours != finished->id) return {};
+    finished->id = burst_->theirs;
+    burst_.reset();
+  } else if (auto* received = std::get_if<ReceivedBytes>(&happened.event)) {
+    happened.octets = received->bytes.size();
+    append(data_out_, received->bytes);
+    received->bytes.clear();
+  } else if (const auto* fault = std::get_if<Fault>(&happened.event)) {
+    if (fault->kind == FaultKind::command_refused) burst_.reset();
+  }
+  tell(happened);
+  if (control_out_.size() + data_out_.size() <= config_.unread_max) return {};
+  return Error{ErrorCode::too_large, "the user does not read"};
+}
+
+std::optional<Command> HostSession::poll_command() {
+  if (commands_.empty()) return std::nullopt;
+  std::optional<Command> command(std::move(commands_.front()));
+  commands_.pop_front();
+  return command;
+}
+
+std::optional<BurstId> HostSession::burst() const {
+  if (!burst_) return std::nullopt;
+  return burst_->ours;
+}
+
+}  // namespace s5066::modem::remote

@@ -1,0 +1,76 @@
+// The host's end of one user's two connections, without sockets: what came in becomes commands for
+// the modem, what the modem tells becomes lines and octets.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "modem/api/port.h"
+#include "modem/remote/messages.h"
+#include "s5066d/base/bytes.h"
+#include "s5066d/base/result.h"
+
+namespace s5066::modem::remote {
+
+class HostSession {
+ public:
+  struct Config {
+    std::string token;
+    /// Bursts of different users, or of one that was started again, may have the same number; in
+    /// the modem they begin at this one.
+    std::uint64_t first_burst = 1;
+    std::size_t waiting_max = 64;             // commands that wait for octets in front of them
+    std::size_t unread_max = 4 * kOctetsMax;  // what the user has not taken
+  };
+
+  explicit HostSession(Config config) : config_(std::move(config)), next_(config_.first_burst) {}
+
+  // --- In. An error ends the session; its detail is for Refused. ---
+  Result<void> on_control(std::string_view octets);
+  /// The data connection has shown the token.
+  void on_data_connected();
+  Result<void> on_data(ByteSpan octets);
+  Result<void> on_event(const Event& event);
+  void on_clock(Instant now) { tell(Clock{.now = now}); }
+
+  // --- Out ---
+  std::optional<Command> poll_command();
+  std::string& control_out() { return control_out_; }
+  Bytes& data_out() { return data_out_; }
+  bool greeted() const { return greeted_; }
+  bool ready() const { return ready_; }
+  const std::string& token() const { return config_.token; }
+  /// A burst that was given to the modem and has not ended there.
+  std::optional<BurstId> burst() const;
+  /// For the next session's Config.
+  std::uint64_t next_burst() const { return next_; }
+
+ private:
+  struct Burst {
+    BurstId theirs;
+    BurstId ours;
+  };
+
+  Result<void> take(UserMessage message);
+  void move_waiting();
+  void give(TransmitBurst command);
+  void tell(const HostMessage& message) { control_out_ += encode(message); }
+
+  Config config_;
+  LineSplitter lines_;
+  std::deque<UserMessage> waiting_;
+  Bytes unclaimed_;  // octets whose SEND has not come, or not all of them have
+  std::deque<Command> commands_;
+  std::optional<Burst> burst_;
+  std::uint64_t next_;
+  std::string control_out_;
+  Bytes data_out_;
+  bool greeted_ = false;
+  bool ready_ = false;
+};
+
+}  // namespace s5066::modem::remote

@@ -1,0 +1,236 @@
+#include "modem/remote/modem_host.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <random>
+#include <utility>
+#include <variant>
+
+#include "s5066d/posix/socket.h"
+
+namespace s5066::modem {
+namespace {
+
+constexpr int kBacklog = 4;
+constexpr Duration kStep = std::chrono::milliseconds(50);
+constexpr std::string_view kOpening = "DATA ";
+
+}  // namespace
+
+ModemHost::ModemHost(Config config, const Factory& make_modem, LogSink& log)
+    : config_(std::move(config)), log_(log), modem_(make_modem([this] { wakeup_.wake(); })) {}
+
+ModemHost::~ModemHost() = default;
+
+Result<void> ModemHost::open() {
+  auto control = posix::listen_tcp(config_.address, config_.control_port, kBacklog);
+  if (!control) return control.error();
+  auto data = posix::listen_tcp(config_.address, config_.data_port, kBacklog);
+  if (!data) return data.error();
+  const auto control_port = posix::local_port(control->get());
+  const auto data_port = posix::local_port(data->get());
+  if (!control_port) return control_port.error();
+  if (!data_port) return data_port.error();
+  control_port_ = *control_port;
+  data_port_ = *data_port;
+  if (auto started = modem_->start(); !started) return started;
+  if (modem_->lockstep()) {
+    modem_->stop();
+    return Error{ErrorCode::unsupported, "a device in lockstep has no time that others could keep"};
+  }
+  control_listener_ = std::move(*control);
+  data_listener_ = std::move(*data);
+  return {};
+}
+
+void ModemHost::stop() {
+  stopping_ = true;
+  wakeup_.wake();
+}
+
+Result<void> ModemHost::run() {
+  while (!stopping_ && !modem_->finished()) {
+    wait();
+    wakeup_.clear();
+    take_events();
+    insist_on_aborting();
+    if (auto accepted = accept_control(); !accepted) return accepted;
+    if (auto accepted = accept_data(); !accepted) return accepted;
+    if (!user_) continue;
+    if (auto served = serve_user(); !served) end_user(served.error());
+  }
+  if (user_) end_user({ErrorCode::link_down, "the host ends"});
+  modem_->stop();
+  if (stopping_) return {};
+  return Error{ErrorCode::io, "the device is lost and does not come back"};
+}
+
+void ModemHost::wait() {
+  std::vector<int> to_read = {wakeup_.fd(), control_listener_.get(), data_listener_.get()};
+  std::vector<int> to_write;
+  if (user_) {
+    to_read.insert(to_read.end(), {user_->control.get(), user_->data.get(), user_->knocking.get()});
+    remote::HostSession& session = user_->session;
+    if (!session.control_out().empty()) to_write.push_back(user_->control.get());
+    if (user_->data && !session.data_out().empty()) to_write.push_back(user_->data.get());
+  }
+  remote::wait_for_any(to_read, to_write, kStep);
+}
+
+// --- Connections ---
+
+Result<void> ModemHost::accept_control() {
+  auto accepted = posix::accept_tcp(control_listener_.get());
+  if (!accepted) return accepted.error();
+  if (!*accepted) return {};
+  if (user_) {
+    std::string line = encode(remote::HostMessage(remote::Refused{.why = "in use"}));
+    static_cast<void>(remote::write_some((*accepted)->get(), line));
+    LogLine(log_, LogLevel::warning, "modem_user_refused").kv("reason", "in use");
+    return {};
+  }
+  const Duration present = posix::monotonic_now();
+  user_.emplace(User{.session = remote::HostSession({.token = token(), .first_burst = next_burst_}),
+                     .control = std::move(**accepted),
+                     .came_at = present,
+                     .heard_at = present});
+  return {};
+}
+
+Result<void> ModemHost::accept_data() {
+  auto accepted = posix::accept_tcp(data_listener_.get());
+  if (!accepted) return accepted.error();
+  if (!*accepted || !user_ || !user_->session.greeted() || user_->data) return {};
+  user_->knocking = std::move(**accepted);  // whoever knocked before was too slow
+  user_->shown.clear();
+  return {};
+}
+
+/// The first line of a data connection, and not an octet more: what follows belongs to bursts.
+Result<void> ModemHost::let_data_in() {
+  const std::string expected = std::string(kOpening) + user_->session.token() + "\n";
+  while (user_->shown.size() < expected.size()) {
+    Bytes part(expected.size() - user_->shown.size());
+    const auto got = posix::receive_some(user_->knocking.get(), part, Duration{});
+    if (!got && got.error().code == ErrorCode::timed_out) return {};
+    if (!got) {
+      user_->knocking.reset();
+      return {};
+    }
+    user_->shown += remote::text_of(ByteSpan(part).first(*got));
+  }
+  if (user_->shown != expected) {  // somebody else
+    user_->knocking.reset();
+    return {};
+  }
+  user_->data = std::move(user_->knocking);
+  user_->session.on_data_connected();
+  user_->session.on_clock(modem_->now());
+  LogLine(log_, LogLevel::info, "modem_user_connected");
+  for (const auto& standing : {lost_ ? std::optional<Event>(*lost_) : std::nullopt,
+                               carrier_ ? std::optional<Event>(*carrier_) : std::nullopt}) {
+    if (!standing) continue;
+    if (auto told = user_->session.on_event(*standing); !told) return told;
+  }
+  return {};
+}
+
+Result<void> ModemHost::serve_user() {
+  User& user = *user_;
+  auto read = remote::read_all(user.control.get(), [&](ByteSpan octets) {
+    user.heard_at = posix::monotonic_now();
+    return user.session.on_control(remote::text_of(octets));
+  });
+  if (!read) return read;
+  if (user.knocking) {
+    if (auto let = let_data_in(); !let) return let;
+  }
+  if (user.data) {
+    read = remote::read_all(user.data.get(),
+                            [&](ByteSpan octets) { return user.session.on_data(octets); });
+    if (!read) return read;
+  }
+  give_commands();
+  if (auto good = check_user(); !good) return good;
+  const Duration present = posix::monotonic_now();
+  if (user.session.ready() && present - user.told_clock_at >= config_.clock_interval) {
+    user.told_clock_at = present;
+    user.session.on_clock(modem_->now());
+  }
+  if (auto wrote = remote::write_some(user.control.get(), user.session.control_out()); !wrote) {
+    return wrote;
+  }
+  return user.data ? remote::write_some(user.data.get(), user.session.data_out()) : Result<void>{};
+}
+
+Result<void> ModemHost::check_user() const {
+  const Duration present = posix::monotonic_now();
+  if (!user_->session.ready() && present - user_->came_at > config_.greeting_max) {
+    return Error{ErrorCode::timed_out, "no HELLO and data connection in time"};
+  }
+  if (user_->session.ready() && present - user_->heard_at > config_.silence_max) {
+    return Error{ErrorCode::timed_out, "silent for too long"};
+  }
+  return {};
+}
+
+void ModemHost::end_user(const Error& error) {
+  LogLine(log_, LogLevel::warning, "modem_user_gone").kv("reason", to_string(error));
+  std::string& out = user_->session.control_out();
+  out += encode(remote::HostMessage(remote::Refused{.why = error.detail}));
+  static_cast<void>(remote::write_some(user_->control.get(), out));
+  next_burst_ = user_->session.next_burst();
+  if (const auto burst = user_->session.burst()) to_abort_ = burst;
+  user_.reset();
+  insist_on_aborting();
+  static_cast<void>(modem_->request(SetReceiveModes{.modes = config_.receive_modes}));
+}
+
+// --- The modem ---
+
+void ModemHost::give_commands() {
+  while (auto command = user_->session.poll_command()) {
+    const auto* abort = std::get_if<AbortTransmit>(&*command);
+    if (abort != nullptr) {
+      to_abort_ = abort->id;
+      insist_on_aborting();
+      continue;
+    }
+    const bool burst = std::holds_alternative<TransmitBurst>(*command);
+    const auto taken = modem_->request(std::move(*command));
+    if (taken || !burst) continue;
+    static_cast<void>(user_->session.on_event(Fault{.at = modem_->now(),
+                                                    .kind = FaultKind::command_refused,
+                                                    .detail = to_string(taken.error())}));
+  }
+}
+
+/// Whatever it takes: perhaps nobody is there any more to stop this burst.
+void ModemHost::insist_on_aborting() {
+  if (to_abort_ && modem_->request(AbortTransmit{.id = *to_abort_})) to_abort_.reset();
+}
+
+void ModemHost::take_events() {
+  while (const auto event = modem_->poll_event()) {
+    if (const auto* up = std::get_if<CarrierUp>(&*event)) carrier_ = *up;
+    if (std::holds_alternative<CarrierDown>(*event)) carrier_.reset();
+    if (const auto* fault = std::get_if<Fault>(&*event)) {
+      LogLine(log_, LogLevel::error, "modem_fault").kv("detail", fault->detail);
+      if (fault->kind == FaultKind::device_lost) lost_ = *fault;
+      if (fault->kind == FaultKind::device_back) lost_.reset();
+    }
+    if (!user_) continue;
+    if (auto told = user_->session.on_event(*event); !told) end_user(told.error());
+  }
+}
+
+/// Nobody else on this machine can guess it.
+std::string ModemHost::token() {
+  std::random_device random;
+  std::array<char, remote::kTokenLength + 1> text{};
+  std::snprintf(text.data(), text.size(), "%08x%08x", random(), random());
+  return text.data();
+}
+
+}  // namespace s5066::modem

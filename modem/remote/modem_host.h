@@ -1,0 +1,87 @@
+// Lends a modem to one user at a time over TCP (docs/REMOTE_MODEM.md). Whoever loses a connection,
+// says what cannot be, or keeps silent, loses the modem, and the transmitter is unkeyed.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "modem/api/modem.h"
+#include "modem/remote/host_session.h"
+#include "modem/remote/streams.h"
+#include "s5066d/base/log.h"
+#include "s5066d/base/result.h"
+#include "s5066d/posix/fd.h"
+
+namespace s5066::modem {
+
+class ModemHost {
+ public:
+  struct Config {
+    std::string address = "127.0.0.1";
+    std::uint16_t control_port = 5067;  // 0: any free one
+    std::uint16_t data_port = 5068;
+    std::vector<Mode> receive_modes;                  // when nobody says otherwise
+    Duration silence_max = std::chrono::seconds(3);   // then the user is gone
+    Duration greeting_max = std::chrono::seconds(5);  // from connecting to both connections made
+    Duration clock_interval = std::chrono::milliseconds(200);
+  };
+  using Factory = std::function<std::unique_ptr<Modem>(std::function<void()> notify)>;
+
+  ModemHost(Config config, const Factory& make_modem, LogSink& log);
+  ~ModemHost();
+
+  /// Listens, and starts the modem.
+  Result<void> open();
+  std::uint16_t control_port() const { return control_port_; }
+  std::uint16_t data_port() const { return data_port_; }
+  /// Until stop(), or the modem has come to its end.
+  Result<void> run();
+  /// From any thread.
+  void stop();
+
+ private:
+  struct User {
+    remote::HostSession session;
+    posix::Fd control;
+    posix::Fd data;
+    posix::Fd knocking;  // a data connection that has not shown the token yet
+    std::string shown;
+    Duration came_at{};
+    Duration heard_at{};
+    Duration told_clock_at{};
+  };
+
+  void wait();
+  Result<void> accept_control();
+  Result<void> accept_data();
+  Result<void> serve_user();
+  Result<void> let_data_in();
+  Result<void> check_user() const;
+  void end_user(const Error& error);
+  void give_commands();
+  void take_events();
+  void insist_on_aborting();
+  static std::string token();
+
+  const Config config_;
+  LogSink& log_;
+  remote::Wakeup wakeup_;
+  std::atomic<bool> stopping_{false};
+  posix::Fd control_listener_;
+  posix::Fd data_listener_;
+  std::uint16_t control_port_ = 0;
+  std::uint16_t data_port_ = 0;
+  std::optional<User> user_;
+  std::uint64_t next_burst_ = 1;
+  std::optional<BurstId> to_abort_;  // once the modem has room for the command
+  std::optional<CarrierUp> carrier_;
+  std::optional<Fault> lost_;
+  std::unique_ptr<Modem> modem_;  // last: its thread wakes us
+};
+
+}  // namespace s5066::modem

@@ -1,0 +1,301 @@
+#include "modem/remote/remote_modem.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "s5066d/base/assert.h"
+#include "s5066d/posix/socket.h"
+
+namespace s5066::modem {
+namespace {
+
+template <typename... Handlers>
+struct Overloaded : Handlers... {
+  using Handlers::operator()...;
+};
+template <typename... Handlers>
+Overloaded(Handlers...) -> Overloaded<Handlers...>;
+
+constexpr Duration kStep = std::chrono::milliseconds(100);
+
+}  // namespace
+
+RemoteModem::RemoteModem(Config config, std::function<void()> notify)
+    : config_(std::move(config)),
+      notify_(std::move(notify)),
+      began_(posix::monotonic_now()),
+      listen_modes_(config_.receive_modes) {
+  S5066_ASSERT(notify_);
+}
+
+RemoteModem::~RemoteModem() {
+  stop();
+}
+
+Result<void> RemoteModem::start() {
+  S5066_ASSERT(!thread_.joinable());
+  thread_ = std::thread([this] { run(); });
+  return {};
+}
+
+void RemoteModem::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wakeup_.wake();
+  if (thread_.joinable()) thread_.join();
+}
+
+// --- The node's side ---
+
+Result<void> RemoteModem::request(Command command) {
+  const std::lock_guard lock(mutex_);
+  const auto refuse = [this](ErrorCode code, const char* why) {
+    ++stats_.commands_refused;
+    return Error{code, why};
+  };
+  if (auto* modes = std::get_if<SetReceiveModes>(&command)) listen_modes_ = modes->modes;
+  if (!connected_) {
+    if (std::holds_alternative<SetReceiveModes>(command)) return {};  // told once there is a host
+    return refuse(ErrorCode::link_down, "no connection to the modem");
+  }
+  if (commands_.size() >= config_.commands_max) return refuse(ErrorCode::queue_full, "commands");
+  if (const auto* burst = std::get_if<TransmitBurst>(&command)) {
+    if (burst_) return refuse(ErrorCode::refused, "another burst is pending");
+    if (burst->bytes.size() > remote::kOctetsMax) return refuse(ErrorCode::too_large, "burst");
+    burst_ = burst->id;
+  }
+  commands_.push_back(std::move(command));
+  wakeup_.wake();
+  return {};
+}
+
+std::optional<Event> RemoteModem::poll_event() {
+  const std::lock_guard lock(mutex_);
+  if (events_.empty()) return std::nullopt;
+  std::optional<Event> event(std::move(events_.front()));
+  events_.pop_front();
+  return event;
+}
+
+Instant RemoteModem::now() const {
+  return Instant{posix::monotonic_now() - began_};
+}
+
+bool RemoteModem::finished() const {
+  const std::lock_guard lock(mutex_);
+  return finished_;
+}
+
+ModemStats RemoteModem::stats() const {
+  const std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+bool RemoteModem::stopping() const {
+  const std::lock_guard lock(mutex_);
+  return stopping_;
+}
+
+// --- The thread ---
+
+void RemoteModem::run() {
+  Duration delay = config_.reconnect_delay;
+  while (!stopping()) {
+    const Instant began = now();
+    const auto ended = converse();
+    if (!ended) on_lost(ended.error());
+    // One that held for a while begins anew with short waits.
+    if (now() - began > 2 * config_.silence_max) delay = config_.reconnect_delay;
+    pause(delay);
+    delay = std::min(2 * delay, config_.reconnect_delay_max);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    finished_ = true;
+    connected_ = false;
+  }
+  notify_();
+}
+
+void RemoteModem::pause(Duration duration) {
+  const Instant end = now() + duration;
+  while (!stopping() && now() < end) {
+    remote::wait_for_any({wakeup_.fd()}, {}, end - now());
+    wakeup_.clear();
+  }
+}
+
+/// One connection, from its beginning to its end; no error when we are to stop.
+Result<void> RemoteModem::converse() {
+  auto control = posix::connect_tcp(config_.address, config_.control_port, config_.connect_timeout);
+  if (!control) return control.error();
+  Link link{.control = std::move(*control)};
+  link.heard_at = link.pinged_at = now();
+  while (!stopping()) {
+    if (auto exchanged = exchange(link); !exchanged) return exchanged;
+    std::vector<int> to_write;
+    if (!link.session.control_out().empty()) to_write.push_back(link.control.get());
+    if (link.data && !link.session.data_out().empty()) to_write.push_back(link.data.get());
+    remote::wait_for_any({wakeup_.fd(), link.control.get(), link.data.get()}, to_write, kStep);
+    wakeup_.clear();
+  }
+  return {};
+}
+
+Result<void> RemoteModem::exchange(Link& link) {
+  remote::UserSession& session = link.session;
+  auto read = remote::read_all(link.control.get(), [&](ByteSpan octets) {
+    link.heard_at = now();
+    return session.on_control(remote::text_of(octets));
+  });
+  if (!read) return read;
+  if (const auto token = session.poll_token()) {
+    auto data = posix::connect_tcp(config_.address, config_.data_port, config_.connect_timeout);
+    if (!data) return data.error();
+    link.data = std::move(*data);
+    const std::string opening = "DATA " + *token + "\n";
+    session.data_out().assign(opening.begin(), opening.end());
+  }
+  if (link.data) {
+    read =
+        remote::read_all(link.data.get(), [&](ByteSpan octets) { return session.on_data(octets); });
+    if (!read) return read;
+  }
+  while (const auto message = session.poll()) {
+    if (auto taken = take(link, *message); !taken) return taken;
+  }
+  give_commands(link);
+  const Instant present = now();
+  if (present - link.heard_at > config_.silence_max) {
+    return Error{ErrorCode::timed_out, "the modem's host is silent"};
+  }
+  if (present - link.pinged_at >= config_.ping_interval && session.ready()) {
+    link.pinged_at = present;
+    session.ping();
+  }
+  if (auto wrote = remote::write_some(link.control.get(), session.control_out()); !wrote) {
+    return wrote;
+  }
+  return link.data ? remote::write_some(link.data.get(), session.data_out()) : Result<void>{};
+}
+
+/// Once the host's time is known; before the first of its events.
+void RemoteModem::on_connected(Link& link) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(connected_, true)) return;
+    if (!listen_modes_.empty()) link.session.request(SetReceiveModes{.modes = listen_modes_});
+    if (lost_told_.empty()) return;
+    lost_told_.clear();
+    queue(Fault{.kind = FaultKind::device_back, .detail = "the modem's host is back"});
+  }
+  notify_();
+}
+
+void RemoteModem::give_commands(Link& link) {
+  const std::lock_guard lock(mutex_);
+  for (; !commands_.empty(); commands_.pop_front()) {
+    Command& command = commands_.front();
+    if (auto* burst = std::get_if<TransmitBurst>(&command)) {
+      burst->not_before = link.clocks.to_theirs(burst->not_before);
+    }
+    link.session.request(command);
+  }
+}
+
+Result<void> RemoteModem::take(Link& link, const remote::HostMessage& message) {
+  if (const auto* clock = std::get_if<remote::Clock>(&message)) {
+    link.clocks.on_reading(now(), clock->now);
+    on_connected(link);
+    return {};
+  }
+  if (const auto* happened = std::get_if<remote::Happened>(&message)) {
+    return take_event(link, happened->event);
+  }
+  return {};
+}
+
+Result<void> RemoteModem::take_event(const Link& link, Event event) {
+  const auto in_ours = [&](auto& e) { e.at = link.clocks.to_ours(e.at); };
+  const std::lock_guard lock(mutex_);
+  if (events_.size() >= config_.events_max) {
+    ++stats_.events_lost;
+    return Error{ErrorCode::queue_full, "modem events are not being read"};
+  }
+  bool stray = false;
+  std::visit(Overloaded{
+                 [&](TransmitStarted& e) {
+                   stray = burst_ != e.id;
+                   in_ours(e);
+                 },
+                 [&](TransmitFinished& e) {
+                   stray = burst_ != e.id;
+                   if (!stray) burst_.reset();
+                   in_ours(e);
+                 },
+                 [&](CarrierUp& e) {
+                   carrier_ = true;
+                   in_ours(e);
+                 },
+                 [&](ReceivedBytes& e) {
+                   stray = !carrier_;
+                   e.first_bit_at = link.clocks.to_ours(e.first_bit_at);
+                   in_ours(e);
+                 },
+                 [&](CarrierDown& e) {
+                   stray = !std::exchange(carrier_, false);
+                   e.ended_at = link.clocks.to_ours(e.ended_at);
+                   in_ours(e);
+                 },
+                 [&](Fault& e) {
+                   if (e.kind == FaultKind::command_refused) burst_.reset();
+                   if (e.kind == FaultKind::ptt_failed) ++stats_.ptt_failures;
+                   if (e.kind == FaultKind::device_lost) ++stats_.device_losses;
+                   in_ours(e);
+                 },
+             },
+             event);
+  if (stray) return Error{ErrorCode::bad_field, "the host tells what cannot be"};
+  queue(std::move(event));
+  notify_();
+  return {};
+}
+
+void RemoteModem::on_lost(const Error& error) {
+  const std::string why = "modem at " + config_.address + ": " + to_string(error);
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(connected_, false)) ++stats_.device_losses;
+    commands_.clear();
+    if (const auto burst = std::exchange(burst_, std::nullopt)) {
+      queue(TransmitFinished{.id = *burst, .outcome = TransmitOutcome::aborted});
+    }
+    if (std::exchange(carrier_, false)) queue(CarrierDown{.reason = CarrierDownReason::lost});
+    // Attempts that fail alike are told once.
+    if (lost_told_ == why) return;
+    lost_told_ = why;
+    queue(Fault{.kind = FaultKind::device_lost, .detail = why});
+  }
+  notify_();
+}
+
+/// In order, and not later than now, whatever the host's clock does; our own carry no time yet.
+void RemoteModem::queue(Event event) {
+  const Instant present = now();
+  std::visit(
+      [&](auto& e) {
+        const bool ours = e.at == Instant{};
+        e.at = ours ? present : std::clamp(e.at, std::min(newest_, present), present);
+        newest_ = e.at;
+        if constexpr (std::is_same_v<std::decay_t<decltype(e)>, CarrierDown>) {
+          if (ours) e.ended_at = e.at;
+        }
+      },
+      event);
+  events_.push_back(std::move(event));
+}
+
+}  // namespace s5066::modem

@@ -1,0 +1,66 @@
+// The user's end of the two connections to a host's modem, without sockets.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "modem/api/port.h"
+#include "modem/remote/messages.h"
+#include "s5066d/base/bytes.h"
+#include "s5066d/base/result.h"
+
+namespace s5066::modem::remote {
+
+class UserSession {
+ public:
+  UserSession() : control_out_(encode(UserMessage(Hello{}))) {}
+
+  // --- In. An error ends the session. ---
+  Result<void> on_control(std::string_view octets);
+  Result<void> on_data(ByteSpan octets);
+  void request(const Command& command);
+  void ping() { tell(Ping{}); }
+
+  // --- Out ---
+  /// With which the data connection is to begin, once.
+  std::optional<std::string> poll_token() { return std::exchange(token_, std::nullopt); }
+  bool ready() const { return ready_; }
+  /// Clocks and events in the order of the host, in its time.
+  std::optional<HostMessage> poll();
+  std::string& control_out() { return control_out_; }
+  Bytes& data_out() { return data_out_; }
+
+ private:
+  Result<void> take(HostMessage message);
+  void move_waiting();
+  void tell(const UserMessage& message) { control_out_ += encode(message); }
+
+  LineSplitter lines_;
+  std::optional<std::string> token_;
+  bool welcomed_ = false;
+  bool ready_ = false;
+  std::deque<HostMessage> waiting_;  // behind octets that have not come
+  std::deque<HostMessage> done_;
+  Bytes unclaimed_;
+  std::string control_out_;
+  Bytes data_out_;
+};
+
+/// Puts the host's clock into the user's time. What the host writes comes late or in time, never
+/// early; so the earliest of late shows the true difference, and forgetting slowly follows a clock
+/// that is slower than ours.
+class ClockMatch {
+ public:
+  void on_reading(Instant ours, Instant theirs);
+  Instant to_ours(Instant theirs) const { return theirs + ahead_; }
+  Instant to_theirs(Instant ours) const { return ours - ahead_; }
+
+ private:
+  bool known_ = false;
+  Duration ahead_{};  // our clock, of the host's
+  Instant set_at_{};
+};
+
+}  // namespace s5066::modem::remote

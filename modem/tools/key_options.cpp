@@ -1,0 +1,66 @@
+#include "modem/tools/key_options.h"
+
+#include <utility>
+
+#include "modem/ptt/cm108.h"
+#include "modem/ptt/crash_guard.h"
+#include "modem/ptt/rigctld.h"
+#include "modem/ptt/serial_line.h"
+
+namespace s5066::modem::tools {
+
+namespace po = boost::program_options;
+
+void describe(KeyOptions& o, po::options_description& description) {
+  description.add_options()                                                          //
+      ("rigctld-port", po::value(&o.rigctld_port), "hamlib's daemon, mostly 4532")   //
+      ("data-input", po::bool_switch(&o.data_input), "rigctld: T 3 instead of T 1")  //
+      ("serial-rts", po::value(&o.serial_rts), "RTS of this serial port")            //
+      ("serial-dtr", po::value(&o.serial_dtr), "DTR of this serial port")            //
+      ("other-line-up", po::bool_switch(&o.other_line_up),
+       "serial port: raise the line that does not key")                          //
+      ("cm108", po::value(&o.cm108), "sound chip with this /dev/hidraw device")  //
+      ("pin", po::value(&o.pin)->default_value(3), "cm108: 1 to 8");
+}
+
+namespace {
+
+KeyWay serial_way(const KeyOptions& given, SerialLinePtt::Line line) {
+  const bool rts = line == SerialLinePtt::Line::rts;
+  const std::string& path = rts ? given.serial_rts : given.serial_dtr;
+  return {std::make_unique<SerialLinePtt>(SerialLinePtt::Config{
+              .path = path, .line = line, .other_line_up = given.other_line_up}),
+          std::string(rts ? "serial_rts" : "serial_dtr") + " { path: \"" + path + "\"" +
+              (given.other_line_up ? " other_line_up: true" : "") + " }",
+          "the line reads as down"};
+}
+
+}  // namespace
+
+Result<KeyWay> key_way_of(const KeyOptions& given) {
+  const int ways = (given.rigctld_port != 0) + !given.serial_rts.empty() +
+                   !given.serial_dtr.empty() + !given.cm108.empty();
+  if (ways == 0) return KeyWay{};
+  if (ways > 1) return Error{ErrorCode::bad_field, kOneWay};
+  if (given.rigctld_port > 65535) return Error{ErrorCode::bad_field, "--rigctld-port is a port"};
+  if (given.pin < 1 || given.pin > 8) return Error{ErrorCode::bad_field, "--pin is 1 to 8"};
+  if (!given.serial_rts.empty()) return serial_way(given, SerialLinePtt::Line::rts);
+  if (!given.serial_dtr.empty()) return serial_way(given, SerialLinePtt::Line::dtr);
+  if (!given.cm108.empty()) {
+    return KeyWay{std::make_unique<CrashGuardedPtt>(CrashGuardedPtt::Config{},
+                                                    std::make_unique<Cm108Ptt>(Cm108Ptt::Config{
+                                                        .path = given.cm108, .pin = given.pin})),
+                  "cm108 { path: \"" + given.cm108 + "\" pin: " + std::to_string(given.pin) + " }",
+                  "the chip took the report, and does not answer more"};
+  }
+  return KeyWay{
+      std::make_unique<CrashGuardedPtt>(CrashGuardedPtt::Config{},
+                                        std::make_unique<RigctldPtt>(RigctldPtt::Config{
+                                            .port = static_cast<std::uint16_t>(given.rigctld_port),
+                                            .data_input = given.data_input})),
+      "rigctld { port: " + std::to_string(given.rigctld_port) +
+          (given.data_input ? " data_input: true" : "") + " }",
+      "rigctld says RPRT 0"};
+}
+
+}  // namespace s5066::modem::tools

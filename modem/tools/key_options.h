@@ -1,0 +1,36 @@
+// How a transmitter is keyed, as a command line describes it.
+#pragma once
+
+#include <boost/program_options.hpp>
+#include <memory>
+#include <string>
+
+#include "modem/ptt/ptt.h"
+#include "s5066d/base/result.h"
+
+namespace s5066::modem::tools {
+
+struct KeyOptions {
+  unsigned rigctld_port = 0;
+  bool data_input = false;
+  std::string serial_rts;
+  std::string serial_dtr;
+  bool other_line_up = false;
+  std::string cm108;
+  unsigned pin = 3;
+};
+
+inline constexpr const char* kOneWay =
+    "name one of --rigctld-port, --serial-rts, --serial-dtr and --cm108";
+
+struct KeyWay {
+  std::unique_ptr<Ptt> ptt;  // nothing when no way was named
+  std::string setting;       // of a configuration
+  std::string confirmed;     // what speaks for it that the transmitter is unkeyed
+};
+
+/// Adds them to what a subcommand takes.
+void describe(KeyOptions& options, boost::program_options::options_description& description);
+Result<KeyWay> key_way_of(const KeyOptions& options);
+
+}  // namespace s5066::modem::tools

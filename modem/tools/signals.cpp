@@ -1,0 +1,42 @@
+#include "modem/tools/signals.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <thread>
+
+namespace s5066::modem::tools {
+namespace {
+
+sigset_t awaited() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  return signals;
+}
+
+}  // namespace
+
+void block_signals() {
+  const sigset_t signals = awaited();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
+
+Result<void> run_until_signalled(const std::function<Result<void>()>& run,
+                                 const std::function<void()>& stop) {
+  block_signals();
+  Result<void> ended;
+  std::thread server([&] {
+    ended = run();
+    kill(getpid(), SIGTERM);  // if it ended by itself
+  });
+  const sigset_t signals = awaited();
+  int signal = 0;
+  sigwait(&signals, &signal);
+  stop();
+  server.join();
+  return ended;
+}
+
+}  // namespace s5066::modem::tools

@@ -1,0 +1,34 @@
+// Two stations whose modems are held by other processes, over TCP, in real time.
+#include <gtest/gtest.h>
+
+#include "tests/live/pair.h"
+
+namespace s5066::live {
+namespace {
+
+// The modem of the receiving station is killed while the file is on its way, and comes back.
+TEST(LiveRemoteModem, a_file_crosses_though_a_modem_is_killed_on_the_way) {
+  const std::string file = noise(1'500, 4);
+  Pair pair({}, "real");
+  for (const char* name : {"alpha", "bravo"}) ASSERT_NO_FATAL_FAILURE(pair.lend_modem(name));
+  ASSERT_NO_FATAL_FAILURE(pair.start_all());
+  pair.folder().write("noise.bin", file);
+
+  Process send = pair.send("noise.bin");
+  ASSERT_TRUE(await([&] { return pair.counter("bravo", "dpdus_received") > 0; }))
+      << pair.ask("bravo", "counters") << pair.log("alpha") << pair.log("bravo");
+  pair.kill("bravo-modem");
+  ASSERT_TRUE(await([&] { return pair.log("bravo").find("device_lost") != std::string::npos; }));
+  ASSERT_NO_FATAL_FAILURE(pair.lend_modem("bravo"));
+  ASSERT_TRUE(await([&] { return pair.log("bravo").find("device_back") != std::string::npos; }));
+
+  ASSERT_EQ(send.wait(), 0) << pair.log("send") << pair.log("alpha") << pair.log("bravo");
+  EXPECT_EQ(pair.received("noise.bin"), file);
+  for (const char* name : {"alpha", "bravo"}) {
+    EXPECT_EQ(pair.process(name).stop(), 0) << pair.log(name);
+    EXPECT_EQ(pair.process(std::string(name) + "-modem").stop(), 0);
+  }
+}
+
+}  // namespace
+}  // namespace s5066::live

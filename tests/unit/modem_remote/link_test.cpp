@@ -1,0 +1,358 @@
+// A modem lent over real TCP connections of this machine: a worker on a scripted device at one end,
+// the node's driver or a rude client at the other.
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include "modem/remote/modem_host.h"
+#include "modem/remote/remote_modem.h"
+#include "s5066d/posix/socket.h"
+#include "tests/unit/modem_worker/fakes.h"
+
+namespace s5066::modem {
+namespace {
+
+using std::chrono::milliseconds;
+
+const Mode kMode = *parse_mode("110a-2400-short");
+constexpr Duration kConnectTimeout = std::chrono::seconds(10);
+
+struct NoLog final : LogSink {
+  void write(LogLevel, std::string_view) override {}
+};
+
+/// A host with its worker, and a sound card that delivers silence somewhat faster than in life.
+class Lender {
+ public:
+  explicit Lender(ModemHost::Config config = {}) {
+    config.address = "127.0.0.1";
+    config.control_port = config.data_port = 0;
+    open(config);
+    pump_ = std::thread([this] {
+      while (!stopping_) {
+        device->give_blocks(1);
+        std::this_thread::sleep_for(milliseconds(5));
+      }
+    });
+  }
+  ~Lender() {
+    close();
+    stopping_ = true;
+    pump_.join();
+  }
+  void close() {
+    if (!host) return;
+    host->stop();
+    thread_.join();
+    host.reset();
+  }
+  /// Again on the same ports.
+  void reopen() {
+    ModemHost::Config config;
+    config.control_port = control_port;
+    config.data_port = data_port;
+    open(config);
+  }
+  RemoteModem::Config for_user() const {
+    return {.control_port = control_port,
+            .data_port = data_port,
+            .reconnect_delay = milliseconds(10),
+            .reconnect_delay_max = milliseconds(50)};
+  }
+
+  std::shared_ptr<DeviceScript> device = std::make_shared<DeviceScript>();
+  std::shared_ptr<KeyScript> key = std::make_shared<KeyScript>();
+  std::unique_ptr<ModemHost> host;
+  std::uint16_t control_port = 0;
+  std::uint16_t data_port = 0;
+
+ private:
+  void open(const ModemHost::Config& config) {
+    const auto make = [this](std::function<void()> notify) {
+      return std::make_unique<Worker>(Worker::Config{},
+                                      std::make_unique<FakeDevice>(device, Device::Info{}),
+                                      std::make_unique<FakePtt>(key), std::move(notify));
+    };
+    host = std::make_unique<ModemHost>(config, make, log_);
+    const auto opened = host->open();
+    ASSERT_TRUE(opened.ok()) << opened.error().detail;
+    control_port = host->control_port();
+    data_port = host->data_port();
+    thread_ = std::thread([this] { static_cast<void>(host->run()); });
+  }
+
+  NoLog log_;
+  std::atomic<bool> stopping_{false};
+  std::thread pump_;
+  std::thread thread_;
+};
+
+/// The node's end.
+struct Borrower {
+  explicit Borrower(const RemoteModem::Config& config) : modem(config, [] {}) {
+    EXPECT_TRUE(modem.start().ok());
+  }
+  template <typename E>
+  std::optional<E> await() {
+    std::optional<E> found;
+    eventually([&] {
+      const auto event = modem.poll_event();
+      if (!event) return false;
+      EXPECT_GE(at(*event), newest);
+      EXPECT_LE(at(*event), modem.now());
+      newest = at(*event);
+      if (std::holds_alternative<E>(*event)) found = std::get<E>(*event);
+      return found.has_value();
+    });
+    return found;
+  }
+  bool send(std::uint64_t id, std::size_t octets) {
+    return eventually([&] {
+      return modem.request(TransmitBurst{.id = {id}, .mode = kMode, .bytes = Bytes(octets)}).ok();
+    });
+  }
+
+  RemoteModem modem;
+  Instant newest{};
+};
+
+/// Speaks the protocol by hand.
+struct Rude {
+  explicit Rude(const Lender& lender) : data_port(lender.data_port) {
+    auto made = posix::connect_tcp("127.0.0.1", lender.control_port, kConnectTimeout);
+    control = std::move(*made);
+  }
+  void say(const std::string& text) const { write(control, text); }
+  static void write(const posix::Fd& socket, const std::string& text) {
+    static_cast<void>(posix::send_all(socket.get(), Bytes(text.begin(), text.end()), kPatience));
+  }
+  /// Up to a line that holds this, or the end of the connection.
+  bool hears(const std::string& text) {
+    while (heard.find(text) == std::string::npos) {
+      Bytes part(4096);
+      const auto got = posix::receive_some(control.get(), part, kPatience);
+      if (!got) return false;
+      heard.append(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(*got));
+    }
+    return true;
+  }
+  bool is_thrown_out() { return !hears("nothing of the kind"); }
+  void become_ready() {
+    say("HELLO 1\n");
+    ASSERT_TRUE(hears("WELCOME 1 "));
+    while (heard.find('\n') == std::string::npos) ASSERT_TRUE(hears("\n"));
+    auto made = posix::connect_tcp("127.0.0.1", data_port, kConnectTimeout);
+    ASSERT_TRUE(made.ok());
+    data = std::move(*made);
+    write(data, "DATA " + heard.substr(10, remote::kTokenLength) + "\n");
+    ASSERT_TRUE(hears("READY"));
+  }
+
+  std::uint16_t data_port;
+  posix::Fd control;
+  posix::Fd data;
+  std::string heard;
+};
+
+TEST(RemoteModem, a_burst_is_sent_by_the_other_end) {
+  Lender lender;
+  Borrower node(lender.for_user());
+  ASSERT_TRUE(node.send(5, 60));
+  const auto started = node.await<TransmitStarted>();
+  ASSERT_TRUE(started.has_value());
+  EXPECT_EQ(started->id.value, 5U);
+  EXPECT_TRUE(lender.key->down);
+  const auto finished = node.await<TransmitFinished>();
+  ASSERT_TRUE(finished.has_value());
+  EXPECT_EQ(finished->id.value, 5U);
+  EXPECT_EQ(finished->outcome, TransmitOutcome::sent);
+  EXPECT_TRUE(eventually([&] { return !lender.key->down; }));
+  EXPECT_FALSE(node.modem.lockstep());
+  ASSERT_TRUE(node.send(6, 1));  // and the next
+  EXPECT_EQ(node.await<TransmitFinished>()->id.value, 6U);
+}
+
+TEST(RemoteModem, an_aborted_burst_unkeys_the_other_end) {
+  Lender lender;
+  Borrower node(lender.for_user());
+  ASSERT_TRUE(node.send(1, 30000));
+  ASSERT_TRUE(node.await<TransmitStarted>().has_value());
+  ASSERT_TRUE(node.modem.request(AbortTransmit{.id = {1}}).ok());
+  EXPECT_EQ(node.await<TransmitFinished>()->outcome, TransmitOutcome::aborted);
+  EXPECT_TRUE(eventually([&] { return !lender.key->down; }));
+}
+
+TEST(RemoteModem, a_user_who_goes_leaves_no_key_down) {
+  Lender lender;
+  {
+    Borrower node(lender.for_user());
+    ASSERT_TRUE(node.send(1, 30000));
+    ASSERT_TRUE(node.await<TransmitStarted>().has_value());
+    EXPECT_TRUE(lender.key->down);
+  }
+  EXPECT_TRUE(eventually([&] { return !lender.key->down; }));
+  Borrower next(lender.for_user());
+  ASSERT_TRUE(next.send(1, 5));
+  EXPECT_EQ(next.await<TransmitFinished>()->outcome, TransmitOutcome::sent);
+}
+
+TEST(RemoteModem, a_host_that_goes_ends_the_burst_and_is_found_again) {
+  Lender lender;
+  Borrower node(lender.for_user());
+  ASSERT_TRUE(node.send(1, 30000));
+  ASSERT_TRUE(node.await<TransmitStarted>().has_value());
+  lender.close();
+  EXPECT_FALSE(lender.key->down);
+  const auto finished = node.await<TransmitFinished>();
+  ASSERT_TRUE(finished.has_value());
+  EXPECT_EQ(finished->outcome, TransmitOutcome::aborted);
+  EXPECT_EQ(node.await<Fault>()->kind, FaultKind::device_lost);
+  EXPECT_FALSE(node.modem.request(TransmitBurst{.id = {2}, .mode = kMode}).ok());
+  EXPECT_GE(node.modem.stats().device_losses, 1U);
+  lender.reopen();
+  for (auto fault = node.await<Fault>(); fault; fault = node.await<Fault>()) {
+    if (fault->kind == FaultKind::device_back) break;
+  }
+  ASSERT_TRUE(node.send(3, 5));
+  EXPECT_EQ(node.await<TransmitFinished>()->outcome, TransmitOutcome::sent);
+}
+
+TEST(RemoteModem, without_a_host_it_says_so_once_and_goes_on_trying) {
+  Lender lender;
+  const RemoteModem::Config config = lender.for_user();
+  lender.close();
+  Borrower node(config);
+  EXPECT_EQ(node.await<Fault>()->kind, FaultKind::device_lost);
+  std::this_thread::sleep_for(milliseconds(200));  // several attempts
+  EXPECT_FALSE(node.modem.poll_event().has_value());
+  lender.reopen();
+  EXPECT_EQ(node.await<Fault>()->kind, FaultKind::device_back);
+}
+
+TEST(RemoteModem, the_loss_of_the_hosts_sound_card_is_told_also_to_who_comes_later) {
+  Lender lender;
+  Borrower node(lender.for_user());
+  ASSERT_TRUE(node.send(1, 1));
+  ASSERT_TRUE(node.await<TransmitFinished>().has_value());
+  lender.device->refuse_open(1'000'000, ErrorCode::io);
+  lender.device->fail(ErrorCode::io);
+  EXPECT_EQ(node.await<Fault>()->kind, FaultKind::device_lost);
+  node.modem.stop();
+  Borrower later(lender.for_user());
+  EXPECT_EQ(later.await<Fault>()->kind, FaultKind::device_lost);
+  lender.device->refuse_open(0, ErrorCode::io);
+  for (auto fault = later.await<Fault>(); fault; fault = later.await<Fault>()) {
+    if (fault->kind == FaultKind::device_back) break;
+  }
+}
+
+TEST(ModemHost, a_second_user_is_turned_away_and_the_first_goes_on) {
+  Lender lender;
+  Borrower node(lender.for_user());
+  ASSERT_TRUE(node.send(1, 30000));
+  ASSERT_TRUE(node.await<TransmitStarted>().has_value());
+  Rude second(lender);
+  EXPECT_TRUE(second.hears("REFUSED in use"));
+  EXPECT_TRUE(second.is_thrown_out());
+  EXPECT_TRUE(lender.key->down);
+}
+
+TEST(ModemHost, the_loss_of_either_connection_unkeys) {
+  for (const bool control : {false, true}) {
+    Lender lender;
+    Rude user(lender);
+    ASSERT_NO_FATAL_FAILURE(user.become_ready());
+    user.say("SEND 1 110a-2400-short 0 30000\n");
+    Rude::write(user.data, std::string(30000, 'x'));
+    ASSERT_TRUE(user.hears("STARTED"));
+    EXPECT_TRUE(lender.key->down);
+    (control ? user.control : user.data).reset();
+    EXPECT_TRUE(eventually([&] { return !lender.key->down; }));
+  }
+}
+
+TEST(ModemHost, a_user_who_is_silent_loses_the_modem_and_the_key_goes_up) {
+  Lender lender({.silence_max = milliseconds(300)});
+  Rude user(lender);
+  ASSERT_NO_FATAL_FAILURE(user.become_ready());
+  user.say("SEND 1 110a-2400-short 0 30000\n");
+  Rude::write(user.data, std::string(30000, 'x'));
+  ASSERT_TRUE(user.hears("STARTED"));
+  EXPECT_TRUE(user.hears("REFUSED silent for too long"));
+  EXPECT_TRUE(eventually([&] { return !lender.key->down; }));
+}
+
+TEST(ModemHost, who_says_what_cannot_be_is_thrown_out_and_the_next_is_served) {
+  Lender lender;
+  for (const std::string& nonsense :
+       {std::string("GET / HTTP/1.1\r\n"), std::string("PING\n"), std::string(5000, 'x'),
+        std::string("HELLO 1\nHELLO 1\n"), std::string("HELLO 1\nSEND 1 110a-2400-short 0 1\n"),
+        std::string("\0\0\0\0", 4)}) {
+    Rude user(lender);
+    user.say(nonsense);
+    EXPECT_TRUE(user.is_thrown_out()) << nonsense;
+    EXPECT_NE(user.heard.find("REFUSED "), std::string::npos) << user.heard;
+  }
+  Rude good(lender);
+  ASSERT_NO_FATAL_FAILURE(good.become_ready());
+  good.say("SEND 1 110a-2400-short 0 99999999\n");
+  EXPECT_TRUE(good.hears("REFUSED line not understood"));
+}
+
+TEST(ModemHost, a_greeting_that_does_not_come_ends_the_connection) {
+  Lender lender({.greeting_max = milliseconds(100)});
+  Rude mute(lender);
+  EXPECT_TRUE(mute.hears("REFUSED no HELLO"));
+  Rude half(lender);
+  half.say("HELLO 1\n");
+  EXPECT_TRUE(half.hears("REFUSED no HELLO"));
+}
+
+TEST(ModemHost, a_data_connection_needs_the_token) {
+  Lender lender;
+  Rude user(lender);
+  user.say("HELLO 1\n");
+  ASSERT_TRUE(user.hears("WELCOME 1 "));
+  const auto thief = posix::connect_tcp("127.0.0.1", lender.data_port, kConnectTimeout);
+  ASSERT_TRUE(thief.ok());
+  Rude::write(*thief, "DATA 0123456789abcdef\n");
+  Bytes part(16);
+  EXPECT_FALSE(posix::receive_some(thief->get(), part, kPatience).ok());
+  EXPECT_EQ(user.heard.find("READY"), std::string::npos);
+}
+
+TEST(ModemHost, does_not_lend_a_modem_without_a_time_of_its_own) {
+  auto device = std::make_shared<DeviceScript>();
+  auto key = std::make_shared<KeyScript>();
+  NoLog log;
+  ModemHost host(
+      {.control_port = 0, .data_port = 0},
+      [&](std::function<void()> notify) {
+        return std::make_unique<Worker>(
+            Worker::Config{}, std::make_unique<FakeDevice>(device, Device::Info{.lockstep = true}),
+            std::make_unique<FakePtt>(key), std::move(notify));
+      },
+      log);
+  EXPECT_EQ(host.open().error().code, ErrorCode::unsupported);
+}
+
+TEST(ModemHost, says_which_address_cannot_be_used) {
+  NoLog log;
+  for (const char* address : {"modem.example", "", "256.0.0.1", "192.0.2.1"}) {
+    auto device = std::make_shared<DeviceScript>();
+    auto key = std::make_shared<KeyScript>();
+    ModemHost host(
+        {.address = address, .control_port = 0, .data_port = 0},
+        [&](std::function<void()> notify) {
+          return std::make_unique<Worker>(Worker::Config{},
+                                          std::make_unique<FakeDevice>(device, Device::Info{}),
+                                          std::make_unique<FakePtt>(key), std::move(notify));
+        },
+        log);
+    const auto opened = host.open();
+    ASSERT_FALSE(opened.ok()) << address;
+    EXPECT_NE(opened.error().detail.find(address), std::string::npos) << opened.error().detail;
+  }
+}
+
+}  // namespace
+}  // namespace s5066::modem

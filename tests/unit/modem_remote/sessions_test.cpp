@@ -1,0 +1,220 @@
+// Both ends without sockets: a user and a host, and each against one that behaves badly.
+#include <gtest/gtest.h>
+
+#include "modem/remote/host_session.h"
+#include "modem/remote/user_session.h"
+
+namespace s5066::modem::remote {
+namespace {
+
+const Mode kMode = *parse_mode("110a-2400-short");
+constexpr const char* kToken = "0123456789abcdef";
+
+Bytes octets_of(const std::string& text) {
+  return Bytes(text.begin(), text.end());
+}
+
+HostSession ready_host(HostSession::Config config = {.token = kToken}) {
+  HostSession host(std::move(config));
+  EXPECT_TRUE(host.on_control("HELLO 1\n").ok());
+  host.on_data_connected();
+  host.control_out().clear();
+  return host;
+}
+
+UserSession ready_user() {
+  UserSession user;
+  EXPECT_TRUE(user.on_control(std::string("WELCOME 1 ") + kToken + "\nREADY\n").ok());
+  user.control_out().clear();
+  return user;
+}
+
+TEST(HostSession, greets_and_then_waits_for_the_data_connection) {
+  HostSession host({.token = kToken});
+  EXPECT_FALSE(host.greeted());
+  ASSERT_TRUE(host.on_control("HELLO 1\n").ok());
+  EXPECT_TRUE(host.greeted());
+  EXPECT_EQ(host.control_out(), std::string("WELCOME 1 ") + kToken + "\n");
+  EXPECT_FALSE(host.on_control("ABORT 1\n").ok());
+}
+
+TEST(HostSession, refuses_another_version_another_order_and_a_second_greeting) {
+  EXPECT_FALSE(HostSession({.token = kToken}).on_control("HELLO 2\n").ok());
+  EXPECT_FALSE(HostSession({.token = kToken}).on_control("PING\n").ok());
+  EXPECT_FALSE(ready_host().on_control("HELLO 1\n").ok());
+}
+
+TEST(HostSession, sends_a_burst_once_its_octets_are_there_whichever_comes_first) {
+  for (const bool octets_first : {false, true}) {
+    HostSession host = ready_host({.token = kToken, .first_burst = 70});
+    if (octets_first) {
+      ASSERT_TRUE(host.on_data(octets_of("abcde")).ok());
+    }
+    ASSERT_TRUE(host.on_control("SEND 3 110a-2400-short 1000 5\n").ok());
+    if (!octets_first) {
+      ASSERT_TRUE(host.on_data(octets_of("abc")).ok());
+      EXPECT_FALSE(host.poll_command().has_value());
+      ASSERT_TRUE(host.on_data(octets_of("de")).ok());
+    }
+    const auto command = host.poll_command();
+    ASSERT_TRUE(command.has_value());
+    const auto& burst = std::get<TransmitBurst>(*command);
+    EXPECT_EQ(burst.id.value, 70U);
+    EXPECT_EQ(burst.bytes, octets_of("abcde"));
+    EXPECT_EQ(burst.mode, kMode);
+    EXPECT_EQ(burst.not_before, Instant{Duration{1000}});
+    EXPECT_EQ(host.burst()->value, 70U);
+    EXPECT_EQ(host.next_burst(), 71U);
+  }
+}
+
+TEST(HostSession, tells_a_user_of_his_own_bursts_by_his_own_numbers) {
+  HostSession host = ready_host({.token = kToken, .first_burst = 70});
+  ASSERT_TRUE(host.on_control("SEND 3 110a-2400-short 0 0\n").ok());
+  ASSERT_TRUE(host.on_event(TransmitFinished{.id = {69}}).ok());  // of the user before
+  ASSERT_TRUE(host.on_event(TransmitStarted{.at = Instant{Duration{5}}, .id = {70}}).ok());
+  ASSERT_TRUE(host.on_event(TransmitFinished{.at = Instant{Duration{6}}, .id = {70}}).ok());
+  EXPECT_EQ(host.control_out(), "STARTED 5 3\nFINISHED 6 3 sent\n");
+  EXPECT_FALSE(host.burst().has_value());
+}
+
+TEST(HostSession, a_second_burst_at_a_time_ends_at_once_and_the_first_goes_on) {
+  HostSession host = ready_host();
+  ASSERT_TRUE(host.on_control("SEND 3 110a-2400-short 0 0\nSEND 4 110a-2400-short 8 0\n").ok());
+  EXPECT_TRUE(host.poll_command().has_value());
+  EXPECT_FALSE(host.poll_command().has_value());
+  EXPECT_EQ(host.control_out(), "FINISHED 8 4 aborted\n");
+  EXPECT_TRUE(host.burst().has_value());
+}
+
+TEST(HostSession, aborts_and_listens_in_the_order_asked) {
+  HostSession host = ready_host();
+  ASSERT_TRUE(host.on_control("SEND 3 110a-2400-short 0 1\nABORT 2\nABORT 3\n"
+                              "LISTEN 110a-75-long\nLISTEN\n")
+                  .ok());
+  EXPECT_FALSE(host.poll_command().has_value());
+  ASSERT_TRUE(host.on_data(octets_of("x")).ok());
+  EXPECT_TRUE(std::holds_alternative<TransmitBurst>(*host.poll_command()));
+  EXPECT_EQ(std::get<AbortTransmit>(*host.poll_command()).id, *host.burst());
+  EXPECT_EQ(std::get<SetReceiveModes>(*host.poll_command()).modes.size(), 1U);
+  EXPECT_TRUE(std::get<SetReceiveModes>(*host.poll_command()).modes.empty());
+  EXPECT_FALSE(host.poll_command().has_value());
+}
+
+TEST(HostSession, octets_received_go_by_the_data_connection) {
+  HostSession host = ready_host();
+  ASSERT_TRUE(host.on_event(ReceivedBytes{.mode = kMode, .bytes = octets_of("heard")}).ok());
+  EXPECT_EQ(host.control_out(), "RECEIVED 0 0 110a-2400-short 5 0 0 0 0 0\n");
+  EXPECT_EQ(host.data_out(), octets_of("heard"));
+}
+
+TEST(HostSession, has_limits_for_a_user_who_floods_or_does_not_read) {
+  HostSession flooded = ready_host();
+  EXPECT_TRUE(flooded.on_data(Bytes(2 * kOctetsMax)).ok());
+  EXPECT_FALSE(flooded.on_data(Bytes(1)).ok());
+
+  HostSession waiting = ready_host({.token = kToken, .waiting_max = 2});
+  EXPECT_TRUE(waiting.on_control("SEND 1 110a-2400-short 0 9\nLISTEN\n").ok());
+  EXPECT_FALSE(waiting.on_control("LISTEN\n").ok());
+
+  HostSession unread = ready_host({.token = kToken, .unread_max = 1000});
+  EXPECT_TRUE(unread.on_event(ReceivedBytes{.mode = kMode, .bytes = Bytes(900)}).ok());
+  EXPECT_FALSE(unread.on_event(ReceivedBytes{.mode = kMode, .bytes = Bytes(100)}).ok());
+}
+
+TEST(UserSession, speaks_first_and_shows_the_token_once) {
+  UserSession user;
+  EXPECT_EQ(user.control_out(), "HELLO 1\n");
+  ASSERT_TRUE(user.on_control(std::string("WELCOME 1 ") + kToken + "\n").ok());
+  EXPECT_EQ(user.poll_token(), kToken);
+  EXPECT_FALSE(user.poll_token().has_value());
+  EXPECT_FALSE(user.ready());
+  ASSERT_TRUE(user.on_control("READY\n").ok());
+  EXPECT_TRUE(user.ready());
+}
+
+TEST(UserSession, ends_with_a_host_that_refuses_or_talks_out_of_turn) {
+  UserSession refused;
+  const auto why = refused.on_control("REFUSED in use\n");
+  ASSERT_FALSE(why.ok());
+  EXPECT_NE(why.error().detail.find("in use"), std::string::npos);
+  EXPECT_FALSE(UserSession().on_control("READY\n").ok());
+  EXPECT_FALSE(UserSession().on_control("CLOCK 1\n").ok());
+  EXPECT_FALSE(UserSession().on_control(std::string("WELCOME 2 ") + kToken + "\n").ok());
+  EXPECT_FALSE(ready_user().on_control(std::string("WELCOME 1 ") + kToken + "\n").ok());
+  UserSession early;
+  ASSERT_TRUE(early.on_control(std::string("WELCOME 1 ") + kToken + "\n").ok());
+  EXPECT_FALSE(early.on_control("STARTED 1 1\n").ok());
+}
+
+TEST(UserSession, puts_octets_into_their_events_and_keeps_the_order) {
+  UserSession user = ready_user();
+  ASSERT_TRUE(user.on_control("RECEIVED 1 0 110a-2400-short 3 1 1 0 0 0\n"
+                              "RECEIVED 2 0 110a-2400-short 2 1 1 0 0 0\nENDED 3 3 lost\n")
+                  .ok());
+  EXPECT_FALSE(user.poll().has_value());
+  ASSERT_TRUE(user.on_data(octets_of("abcd")).ok());
+  const auto first = user.poll();
+  ASSERT_TRUE(first.has_value());
+  EXPECT_EQ(std::get<ReceivedBytes>(std::get<Happened>(*first).event).bytes, octets_of("abc"));
+  EXPECT_FALSE(user.poll().has_value());
+  ASSERT_TRUE(user.on_data(octets_of("e")).ok());
+  EXPECT_EQ(std::get<ReceivedBytes>(std::get<Happened>(*user.poll()).event).bytes, octets_of("de"));
+  EXPECT_TRUE(std::holds_alternative<CarrierDown>(std::get<Happened>(*user.poll()).event));
+}
+
+TEST(UserSession, has_limits_for_a_host_that_floods) {
+  UserSession user = ready_user();
+  EXPECT_TRUE(user.on_data(Bytes(2 * kOctetsMax)).ok());
+  EXPECT_FALSE(user.on_data(Bytes(1)).ok());
+  UserSession waiting = ready_user();
+  Result<void> taken = waiting.on_control("RECEIVED 1 0 110a-2400-short 3 1 1 0 0 0\n");
+  for (int i = 0; i < 5000 && taken; ++i) taken = waiting.on_control("CLOCK 1\n");
+  EXPECT_FALSE(taken.ok());
+}
+
+// Every way to portion both streams gives the same commands.
+TEST(Sessions, a_burst_goes_from_a_user_to_a_host_in_any_portions) {
+  for (const std::size_t portion : {1U, 7U, 1000U}) {
+    UserSession user = ready_user();
+    HostSession host = ready_host();
+    user.request(TransmitBurst{.id = {9}, .mode = kMode, .bytes = octets_of("over the wire")});
+    user.request(AbortTransmit{.id = {9}});
+    std::string& control = user.control_out();
+    Bytes& data = user.data_out();
+    while (!control.empty() || !data.empty()) {
+      const std::size_t lines = std::min(portion, control.size());
+      ASSERT_TRUE(host.on_control(control.substr(0, lines)).ok());
+      control.erase(0, lines);
+      const std::size_t octets = std::min(portion, data.size());
+      ASSERT_TRUE(host.on_data(ByteSpan(data).first(octets)).ok());
+      data.erase(data.begin(), data.begin() + static_cast<std::ptrdiff_t>(octets));
+    }
+    EXPECT_EQ(std::get<TransmitBurst>(*host.poll_command()).bytes, octets_of("over the wire"));
+    EXPECT_TRUE(std::holds_alternative<AbortTransmit>(*host.poll_command()));
+  }
+}
+
+TEST(ClockMatch, believes_the_reading_that_came_fastest_and_forgets_slowly) {
+  using std::chrono::milliseconds;
+  using std::chrono::seconds;
+  const auto ours = [](auto d) { return Instant{Duration{d}}; };
+  ClockMatch match;
+  match.on_reading(ours(milliseconds(1030)), ours(milliseconds(500)));
+  match.on_reading(ours(milliseconds(1210)), ours(milliseconds(700)));  // 510 ahead, not 530
+  EXPECT_EQ(match.to_ours(ours(milliseconds(700))), ours(milliseconds(1210)));
+  match.on_reading(ours(milliseconds(1400)), ours(milliseconds(800)));  // late by 90
+  const Duration error = match.to_ours(ours(milliseconds(800))) - ours(milliseconds(1310));
+  EXPECT_GE(error, Duration{});
+  EXPECT_LE(error, milliseconds(1));
+  // A clock that is slower by 100 ppm is followed.
+  for (int s = 2; s < 500; ++s) {
+    match.on_reading(ours(seconds(s)), ours(milliseconds(1000 * s - 510) - milliseconds(s) / 10));
+  }
+  EXPECT_EQ(match.to_theirs(match.to_ours(ours(seconds(77)))), ours(seconds(77)));
+  const Duration late = match.to_ours(ours(milliseconds(499'000 - 510 - 49))) - ours(seconds(499));
+  EXPECT_LE(std::chrono::abs(late), milliseconds(2));
+}
+
+}  // namespace
+}  // namespace s5066::modem::remote
