@@ -19,7 +19,9 @@ const DataSpdu* if_client_confirms(const UnidataItem& item) {
 void DeliveryTable::hand_down(CpduId id, UnidataItem item, std::size_t octets,
                               std::optional<Instant> report_by) {
   if (report_by) report_by_.insert({*report_by, id});
-  octets_[item.lane()] += octets;
+  Lot& lot = lots_[item.lane()];
+  lot.octets += octets;
+  ++lot.updus.at(item.priority);
   expect_client(item, id);
   const bool is_new =
       below_.emplace(id, Below{std::move(item), octets, false, false, report_by}).second;
@@ -31,10 +33,11 @@ std::optional<DeliveryTable::Below> DeliveryTable::take(CpduId id) {
   if (node.empty()) return std::nullopt;
   Below below = std::move(node.mapped());
   if (below.report_by) report_by_.erase({*below.report_by, id});
-  const auto lane = octets_.find(below.item.lane());
-  S5066_ASSERT(lane != octets_.end() && lane->second >= below.octets);
-  lane->second -= below.octets;
-  if (lane->second == 0) octets_.erase(lane);
+  const auto lot = lots_.find(below.item.lane());
+  S5066_ASSERT(lot != lots_.end() && lot->second.octets >= below.octets);
+  lot->second.octets -= below.octets;
+  --lot->second.updus.at(below.item.priority);
+  if (lot->second.octets == 0) lots_.erase(lot);
   expect_client_no_more(below.item);
   return below;
 }
@@ -150,17 +153,26 @@ std::vector<UpduId> DeliveryTable::forget_client(ClientId client) {
 }
 
 std::size_t DeliveryTable::octets_below(const Lane& lane) const {
-  const auto it = octets_.find(lane);
-  return it == octets_.end() ? 0 : it->second;
+  const auto it = lots_.find(lane);
+  return it == lots_.end() ? 0 : it->second.octets;
 }
 
 std::size_t DeliveryTable::octets_below(Address peer) const {
   return octets_below(Lane{true, peer}) + octets_below(Lane{false, peer});
 }
 
+std::uint8_t DeliveryTable::urgency_below(Address peer) const {
+  if (octets_below(Lane{true, peer}) > 0) return kExpeditedUrgency;
+  const auto it = lots_.find(Lane{false, peer});
+  if (it == lots_.end()) return 0;
+  const auto& updus = it->second.updus;
+  const auto best = std::find_if(updus.rbegin(), updus.rend(), [](std::size_t n) { return n > 0; });
+  return static_cast<std::uint8_t>(updus.rend() - best - 1);
+}
+
 std::vector<Address> DeliveryTable::peers_below() const {
   std::vector<Address> peers;
-  for (const auto& [lane, octets] : octets_) {
+  for (const auto& [lane, lot] : lots_) {
     const bool also_expedited = !lane.expedited && octets_below(Lane{true, lane.peer}) > 0;
     if (lane.peer && !also_expedited) peers.push_back(*lane.peer);
   }

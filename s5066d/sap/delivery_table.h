@@ -2,6 +2,7 @@
 // whose destination client has not confirmed yet (A.3.2.4(12) to (19), (28)).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -56,6 +57,8 @@ class DeliveryTable {
   std::size_t octets_below(const Lane& lane) const;
   /// By ARQ, expedited or not.
   std::size_t octets_below(Address peer) const;
+  /// The most urgent of those octets; 0 where there are none.
+  std::uint8_t urgency_below(Address peer) const;
   /// Destinations for which the sublayers below hold ARQ octets.
   std::vector<Address> peers_below() const;
   /// Peers whose clients have still to confirm something, and how much.
@@ -71,6 +74,11 @@ class DeliveryTable {
     UnidataItem item;
     Instant until{};
   };
+  /// What the sublayers below hold of one line.
+  struct Lot {
+    std::size_t octets = 0;
+    std::array<std::size_t, kExpeditedUrgency> updus{};  // by priority
+  };
   /// A peer, and the SAPs here and there between which a U_PDU goes.
   using Between = std::tuple<Address, SapId, SapId>;
 
@@ -79,7 +87,7 @@ class DeliveryTable {
   void expect_client_no_more(const UnidataItem& item);
 
   std::map<CpduId, Below> below_;
-  std::map<Lane, std::size_t> octets_;
+  std::map<Lane, Lot> lots_;
   std::set<std::pair<Instant, CpduId>> report_by_;
   std::map<UpduId, Awaiting> awaiting_;
   std::map<std::optional<ClientId>, std::set<UpduId>> awaiting_by_client_;

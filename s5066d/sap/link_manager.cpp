@@ -238,7 +238,7 @@ bool LinkManager::give_way(Instant now, Address peer, Session& session, const Pe
   if (session.state != State::up) return false;
   Instant from = session.we_called ? session.made_at : session.made_at + config_.called_minimum;
   if (has_data(load)) {
-    if (load.waiting && load.priority > priority) return false;
+    if (load.priority > priority) return false;
     from = std::max(from, session.made_at + config_.session_max);
   } else if (load.expects_answer) {
     from = std::max(from, std::min(silence_ends_at(session, config_.idle_timeout),

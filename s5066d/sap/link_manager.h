@@ -30,7 +30,7 @@ struct RequestBreak {
 struct PeerLoad {
   Address peer;
   bool waiting = false;         // ARQ U_PDUs are queued
-  std::uint8_t priority = 0;    // of the best of them; expedited data is above all priorities
+  std::uint8_t priority = 0;    // of the best, handed down or not; expedited data is above all
   bool outstanding = false;     // the sublayers below hold some
   bool expects_answer = false;  // its client has still to confirm some
 };

@@ -356,7 +356,7 @@ std::vector<PeerLoad> UnidataSender::loads() const {
   for (const auto& waiting : queue_.waiting()) {
     loads.push_back({.peer = waiting.peer,
                      .waiting = true,
-                     .priority = waiting.urgency,
+                     .priority = std::max(waiting.urgency, deliveries_.urgency_below(waiting.peer)),
                      .outstanding = deliveries_.octets_below(waiting.peer) > 0,
                      .expects_answer = deliveries_.awaits_answer_of(waiting.peer)});
   }
@@ -366,8 +366,10 @@ std::vector<PeerLoad> UnidataSender::loads() const {
   };
   for (const Address peer : deliveries_.peers_below()) {
     if (is_listed(peer)) continue;
-    loads.push_back(
-        {.peer = peer, .outstanding = true, .expects_answer = deliveries_.awaits_answer_of(peer)});
+    loads.push_back({.peer = peer,
+                     .priority = deliveries_.urgency_below(peer),
+                     .outstanding = true,
+                     .expects_answer = deliveries_.awaits_answer_of(peer)});
   }
   for (const auto& [peer, count] : deliveries_.peers_awaited()) {
     if (!is_listed(peer)) loads.push_back({.peer = peer, .expects_answer = true});

@@ -169,6 +169,42 @@ TEST_F(Links, a_session_with_more_urgent_data_does_not_give_way) {
   EXPECT_TRUE(breaks.empty());
 }
 
+TEST_F(Links, a_session_whose_more_urgent_data_is_on_its_way_does_not_give_way) {
+  config.links.soft_links_max = 1;
+  restart();
+  const ClientId client = bind(3, Confirmation::none);
+  sis::UnidataRequest urgent = request(kPeer, Bytes(2000));
+  urgent.priority = 5;
+  give(client, urgent);
+  give(client, request(kPeer, Bytes{1}));
+  make(kPeer);
+  ASSERT_EQ(spdus.size(), 2u);  // nothing waits any more
+  give(client, request(kOther, Bytes{2}));
+  wait(config.links.session_max);
+  wait(config.links.drain_max);
+  confirm(1);
+  EXPECT_TRUE(breaks.empty());
+  confirm(0);
+  EXPECT_EQ(breaks, std::vector{kPeer});
+}
+
+TEST_F(Links, a_session_whose_data_on_its_way_is_no_more_urgent_gives_way) {
+  config.links.soft_links_max = 1;
+  restart();
+  const ClientId client = bind(3, Confirmation::none);
+  sis::UnidataRequest urgent = request(kPeer, Bytes(2000));
+  urgent.priority = 5;
+  give(client, urgent);
+  give(client, request(kPeer, Bytes(2000)));
+  make(kPeer);
+  give(client, request(kOther, Bytes{2}));
+  confirm(0);  // what is left is of the same priority as what waits
+  wait(config.links.session_max);
+  EXPECT_TRUE(breaks.empty());
+  wait(config.links.drain_max);
+  EXPECT_EQ(breaks, std::vector{kPeer});
+}
+
 TEST_F(Links, a_called_session_is_left_in_peace_for_its_minimum) {
   config.links.soft_links_max = 1;
   restart();
