@@ -112,10 +112,22 @@ void check_links(const Section& node, const NodeConfig& setup) {
 
 // What fits into the longest transmission that is allowed: a segment of full size with a full
 // acknowledgement must, or nothing could ever be sent.
-void check_data_transfer(const Section& transfer, const dts::Config& setup) {
+void check_data_transfer(const Section& transfer, const NodeSetup& node) {
+  const dts::Config& setup = node.node.dts;
   const std::size_t fits = modem::capacity(setup.mode, setup.transmission_max);
   if (fits < pdu::data_ack_octets(dts::segment_octets(setup), pdu::kSelectiveOctetsMax)) {
     transfer.complain("transmission_max_ms", "too short for one segment in this mode");
+  }
+  if (!setup.adaptation) return;
+  const Section adaptation = transfer.nested("adaptation");
+  if (setup.adaptation->rate_min_bps > setup.adaptation->rate_max_bps) {
+    adaptation.complain("rate_min_bps", "above rate_max_bps");
+  }
+  if (!node.worker.receive_modes.empty()) {
+    adaptation.complain("enabled", "needs a modem that listens for every mode: no receive_modes");
+  }
+  if (setup.mode.waveform == modem::Waveform::stanag4285) {
+    adaptation.complain("enabled", "needs a waveform that tells its rate");
   }
 }
 
@@ -133,7 +145,7 @@ void check_modem(const Section& modem) {
 void find_contradictions(const Section& node, const NodeSetup& setup) {
   check_modem(node.nested("modem"));
   check_sis(node.nested("sis"), setup);
-  check_data_transfer(node.nested("data_transfer"), setup.node.dts);
+  check_data_transfer(node.nested("data_transfer"), setup);
   check_links(node, setup.node);
   check_subnet_access(node.nested("subnet_access"), setup.node);
 }

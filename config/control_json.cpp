@@ -33,6 +33,7 @@ void fill(const LinkStatus& from, Instant now, proto::LinkStatus& to) {
   to.set_queued_octets(number(from.queued_octets));
   to.set_outstanding_octets(number(from.outstanding_octets));
   to.set_acknowledged_octets(number(from.acknowledged_octets));
+  if (from.transmit_mode) to.set_transmit_mode(modem::to_string(*from.transmit_mode));
   to.set_received_octets(number(from.received_octets));
 }
 

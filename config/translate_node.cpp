@@ -146,6 +146,10 @@ void translate_data_transfer(const proto::DataTransfer& from, dts::Config& to) {
   }
   if (from.has_large_window()) to.large_window = from.large_window();
   if (from.has_offer_extensions()) to.offer_extensions = from.offer_extensions();
+  if (!from.adaptation().enabled()) return;
+  auto& limits = to.adaptation.emplace();
+  if (from.adaptation().has_rate_min_bps()) limits.rate_min_bps = from.adaptation().rate_min_bps();
+  if (from.adaptation().has_rate_max_bps()) limits.rate_max_bps = from.adaptation().rate_max_bps();
 }
 
 void translate_channel_access(const proto::ChannelAccess& from, cas::Config& to) {

@@ -21,6 +21,7 @@ constexpr std::array<CounterInfo, static_cast<std::size_t>(Counter::count)> kTab
     {"reply_timeouts", "events", "transmissions whose expected answer did not come"},
     {"windows_resynced", "exchanges", "resets of ARQ windows that this station began"},
     {"rates_changed", "changes", "times that transmissions to a peer went to another mode"},
+    {"fallbacks", "changes", "times that a missing answer made transmissions to a peer slower"},
     {"eows_unrecognised", "messages", "engineering order wire messages of a type not known here"},
     {"managements_repeated", "frames", "type 6 D_PDUs whose message had come before"},
     {"warnings_sent", "frames", "WARNING D_PDUs sent"},

@@ -25,6 +25,7 @@ enum class Counter : std::uint8_t {
   reply_timeouts,
   windows_resynced,
   rates_changed,
+  fallbacks,
   eows_unrecognised,
   managements_repeated,
   warnings_sent,

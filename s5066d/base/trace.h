@@ -32,6 +32,7 @@ enum class TraceKind : std::uint8_t {
   updu_ended,         // a = U_PDU id, b = outcome
   reply_timeout,      // a = consecutive time-outs
   link_lost,          // a = reason
+  mode_changed,       // of our transmissions to the peer: a = bit/s, b = interleaver
   count
 };
 

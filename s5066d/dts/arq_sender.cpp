@@ -291,6 +291,11 @@ TxFrame& ArqSender::next_segment(std::size_t n) {
   return pushed;
 }
 
+void ArqSender::on_rate(std::size_t segment_octets_first) {
+  segment_size_.begin_with(segment_octets_first);
+  window_.set_frames_max(window_frames_max());
+}
+
 bool ArqSender::on_ack(const pdu::Ack& ack) {
   const auto meant = window_.lengthened(ack);
   return meant && on_ack(*meant);
@@ -316,6 +321,7 @@ bool ArqSender::on_ack(const pdu::LongAck& ack) {
     return place < window_.frames().size() && !window_.frames()[place].acknowledged;
   });
   segment_size_.on_answer(last.size(), static_cast<std::size_t>(lost), octets);
+  if (!last.empty()) answer_ = Answer{last.size(), static_cast<std::size_t>(lost), octets};
   window_.set_frames_max(window_frames_max());
   finish_delivered();
   // Half duplex: the answer was formed after all of our transmission, so what it does not name is

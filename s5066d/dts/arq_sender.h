@@ -66,6 +66,10 @@ class ArqSender {
   /// those of one C_PDU have one length and only the last is shorter (C.4.1(5)(6)).
   void set_any_segment_length(bool any) { any_length_ = any; }
 
+  /// The rate is another: what was learnt of the length of segments does not hold there. Those that
+  /// have numbers stay as they are.
+  void on_rate(std::size_t segment_octets_first);
+
   /// The peer knows types 9 and 10, or does not. Frames that are out stay out.
   void set_large_window(bool large);
   /// Type 9 has been sent, or will be.
@@ -92,6 +96,14 @@ class ArqSender {
   void on_terminated();
 
   std::optional<Outcome> poll_outcome();
+
+  /// What the last answer said of the frames sent since the one before.
+  struct Answer {
+    std::size_t frames = 0;
+    std::size_t lost = 0;
+    std::size_t octets = 0;
+  };
+  std::optional<Answer> take_answer() { return std::exchange(answer_, std::nullopt); }
 
  private:
   struct Transfer {
@@ -136,6 +148,7 @@ class ArqSender {
   std::uint64_t started_ = 0;
   std::size_t queued_octets_ = 0;
   std::deque<Outcome> outcomes_;
+  std::optional<Answer> answer_;
 };
 
 }  // namespace s5066::dts

@@ -141,7 +141,7 @@ Connection::Verdict Connection::on_reset(const pdu::Reset& reset) {
 }
 
 void Connection::on_extensions(std::uint8_t bits) {
-  const std::uint8_t common = bits & config_.extensions;
+  const std::uint8_t common = extensions_ = bits & config_.extensions;
   regular_tx_.set_any_segment_length((common & pdu::extension::kAnySegmentLength) != 0);
   const bool large_window = (common & pdu::extension::kLargeWindow) != 0;
   regular_tx_.set_large_window(large_window && !long_data_refused_);

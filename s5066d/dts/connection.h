@@ -57,6 +57,10 @@ class Connection {
   Verdict on_reset(const pdu::Reset& reset);
   /// What the peer offers to do beyond the standard.
   void on_extensions(std::uint8_t bits);
+  /// What both offer.
+  std::uint8_t extensions() const { return extensions_; }
+  /// Our transmissions to the peer have another rate.
+  void on_rate(std::size_t segment_octets_first) { regular_tx_.on_rate(segment_octets_first); }
   /// The peer knows no type 9, whatever it seemed to offer: none goes to it any more.
   void on_long_data_refused();
   /// A piece of a transmission that is the peer's, or may be.
@@ -101,6 +105,8 @@ class Connection {
   std::optional<Instant> next_deadline() const;
 
   std::optional<ArqSender::Outcome> poll_outcome();
+  /// Of regular data.
+  std::optional<ArqSender::Answer> take_answer() { return regular_tx_.take_answer(); }
   std::optional<CpduIndication> poll_cpdu();
 
   /// C_PDU octets accepted and not yet reported.
@@ -149,6 +155,7 @@ class Connection {
   unsigned offers_left_ = 0;  // transmissions that still say what we offer
   unsigned offers_answered_ = 0;
   bool offer_next_ = false;
+  std::uint8_t extensions_ = 0;  // common to both
   bool long_data_refused_ = false;
 };
 

@@ -25,18 +25,6 @@ constexpr Duration kOwnRunMax = std::chrono::minutes(30);
 /// No transmission is longer while others wait for theirs.
 constexpr Duration kTransmissionShared = std::chrono::seconds(60);
 
-constexpr std::uint8_t kExtensions =
-    pdu::extension::kAnySegmentLength | pdu::extension::kLargeWindow;
-
-/// Segments grow to what a transmission holds beside an acknowledgement.
-std::size_t segment_octets_max(const Config& config) {
-  const std::size_t begin = segment_octets(config);
-  if (config.segment_octets > 0) return begin;
-  const std::size_t holds = modem::capacity(config.mode, config.transmission_max);
-  const std::size_t header = pdu::data_ack_octets(0, pdu::kSelectiveOctetsMax);
-  return std::clamp(holds - std::min(holds, header), begin, pdu::kSegmentOctetsMax);
-}
-
 TurnControl::Config turn_config(const Config& config) {
   const Duration detection = modem::preamble_duration(config.mode);
   TurnControl::Config turn{.self = config.address,
@@ -67,14 +55,9 @@ TransferEvent event_of(Service service) {
 
 }  // namespace
 
-std::size_t segment_octets(const Config& config) {
-  if (config.segment_octets > 0) return config.segment_octets;
-  if (config.mode.rate_bps <= 300) return 200;
-  return config.mode.rate_bps <= 2400 ? 400 : 800;
-}
-
 DataTransfer::DataTransfer(const Config& config, Rng& rng, Counters& counters, TraceSink& trace)
     : config_(config),
+      modes_(modes_to_choose_from(config.mode, config.adaptation.value_or(RateLimits{}))),
       counters_(counters),
       trace_(trace),
       turn_(turn_config(config), rng),
@@ -129,11 +112,15 @@ void DataTransfer::on_connection_made(Instant now, Address peer, bool reset) {
       .expedited = {segment, config_.window, config_.expedited_queue_octets_max, true},
       .out_of_sync_max = config_.out_of_sync_max,
       .resets_missed_max = config_.resets_missed_max,
-      .extensions = config_.offer_extensions ? kExtensions : std::uint8_t{0},
+      .extensions = extensions(config_),
       .held_octets_max = config_.held_octets_max};
   const auto made = connections_.emplace(std::piecewise_construct, std::forward_as_tuple(peer),
                                          std::forward_as_tuple(peer, config, counters_));
   record->control.on_connected(true);
+  record->guess.reset();
+  record->refused.reset();
+  record->proven.reset();
+  record->feelers = 0;
   const auto action = record->state.on(TransferEvent::connection_made, {});
   S5066_ASSERT(action == TransferAction::initialise);
   if (reset) made.first->second.begin_with_reset();
@@ -172,6 +159,7 @@ void DataTransfer::lose(Instant now, Address peer) {
 }
 
 void DataTransfer::on_modem_event(Instant now, const modem::Event& event) {
+  now_ = now;
   std::visit([&](const auto& e) { on_event(now, e); }, event);
   settle(now);
 }
@@ -209,7 +197,9 @@ void DataTransfer::on_burst_over(Instant now, modem::TransmitOutcome outcome) {
   }
   for (const Address told : burst.told) {
     const auto peer = peers_.find(told);
-    if (sent && peer != peers_.end()) peer->second.control.on_eow_sent();
+    if (!sent || peer == peers_.end()) continue;
+    peer->second.control.on_eow_sent();
+    if (peer->second.selector) peer->second.advice_out = peer->second.selector->mode();
   }
   reply_awaited_from_.reset();
   std::optional<Duration> wait;
@@ -226,6 +216,9 @@ void DataTransfer::on_burst_over(Instant now, modem::TransmitOutcome outcome) {
     collect(control);
   } else if (connection != connections_.end()) {
     if (sent && connection->second.wants_reply()) wait = reply_time(now);
+    Peer& record = peers_.at(*burst.peer);
+    if (sent) ++record.feelers;
+    record.sent_in = burst.mode;
     connection->second.on_transmitted(sent);
   }
   if (wait) reply_awaited_from_ = burst.peer;
@@ -240,13 +233,14 @@ void DataTransfer::on_event(Instant now, const modem::CarrierUp& event) {
                    .a = event.mode.rate_bps,
                    .b = static_cast<std::int64_t>(event.snr_db * 10)});
   scanner_.reset();
-  heard_ = HeardBurst{event.mode, std::nullopt, std::nullopt};
+  heard_ = HeardBurst{.mode = event.mode};
   turn_.on_carrier_up(now);
 }
 
 void DataTransfer::on_event(Instant now, const modem::ReceivedBytes& event) {
   if (!heard_) return;  // the tail of a burst that ended for us when we keyed
   if (!heard_->start) heard_->start = event.first_bit_at;
+  note_quality(event);
   scanner_.push(event.bytes);
   while (auto received = scanner_.poll()) on_received(now, std::move(*received));
   note_activity();
@@ -267,6 +261,7 @@ void DataTransfer::on_event(Instant now, const modem::CarrierDown& event) {
   if (heard_) {
     scanner_.finish();
     while (auto received = scanner_.poll()) on_received(now, std::move(*received));
+    on_measured(now, event);
   }
   on_heard_over();
   turn_.on_carrier_down(now, event.ended_at, event.reason != modem::CarrierDownReason::lost);
@@ -295,6 +290,7 @@ void DataTransfer::on_reply_missing(Instant now) {
   if (connection == connections_.end()) return;
   const unsigned missed = connection->second.on_reply_missing();
   trace_.on_trace({.at = now, .kind = TraceKind::reply_timeout, .peer = *peer, .a = missed});
+  if (record != peers_.end()) fall_back(record->second, missed);
   if (missed >= config_.replies_missed_max || connection->second.hopeless()) lose(now, *peer);
 }
 
@@ -382,7 +378,8 @@ void DataTransfer::fill(Instant now, BurstBuilder& burst) {
   OwnBurst& own = *burst_;
   own.mode = served ? mode_to(*served) : config_.mode;
   if (control) own.mode = control->next_mode();
-  IntervalBudget budget(own.mode, transmission_max(own.mode));
+  const Duration max = transmission_max(own.mode);
+  IntervalBudget budget(own.mode, connection ? feeler_max(*served, own.mode, max) : max);
   if (served && peers_.count(*served) > 0) peers_.at(*served).state.settle(work_of(*served));
   while (!warnings_.empty() && budget.fits(pdu::kWarningOctets)) {
     const PendingWarning& warning = warnings_.front();
@@ -448,6 +445,7 @@ Duration DataTransfer::transmission_max(const modem::Mode& mode) const {
 void DataTransfer::transmit(Instant now) {
   S5066_ASSERT(!burst_);
   on_heard_over();  // half duplex: our own transmitter drowns whatever was there
+  tell_advice(now);
   BurstBuilder burst;
   burst_ = OwnBurst{.id = {++bursts_made_}, .mode = config_.mode};
   fill(now, burst);
@@ -531,6 +529,7 @@ void DataTransfer::want_transmit(Instant now) {
 // Runs after every input: hands results up, tells the turn control what is wanted, and does what it
 // decides.
 void DataTransfer::settle(Instant now) {
+  now_ = now;
   nonarq_tx_.drop_expired(now);
   for (auto& [peer, connection] : connections_) {
     connection.on_deadline(now);
@@ -583,17 +582,6 @@ std::optional<Action> DataTransfer::poll_action() {
   std::optional<Action> action(std::move(actions_.front()));
   actions_.pop_front();
   return action;
-}
-
-std::optional<DataTransfer::LinkStatus> DataTransfer::link_status(Address peer) const {
-  const auto connection = connections_.find(peer);
-  if (connection == connections_.end()) return std::nullopt;
-  return LinkStatus{connection->second.queued_octets(), connection->second.octets_acknowledged()};
-}
-
-std::size_t DataTransfer::queued_octets(Address peer) const {
-  const auto status = link_status(peer);
-  return status ? status->octets_queued : 0;
 }
 
 }  // namespace s5066::dts

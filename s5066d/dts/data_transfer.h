@@ -16,6 +16,7 @@
 #include "s5066d/dts/connection.h"
 #include "s5066d/dts/nonarq.h"
 #include "s5066d/dts/peer_control.h"
+#include "s5066d/dts/rate_selector.h"
 #include "s5066d/dts/service.h"
 #include "s5066d/dts/transfer_state.h"
 #include "s5066d/dts/turn_control.h"
@@ -51,12 +52,22 @@ struct Config {
   /// what it hears needs no agreement.
   enum class Advice : std::uint8_t { followed, negotiated, reported };
   Advice advice = Advice::followed;
+  /// Advises peers by what is heard of them, and heeds their advice in place of `advice`: without a
+  /// word where both have offered that, else by agreement. `mode` is where a connection begins.
+  std::optional<RateLimits> adaptation;
   unsigned management_repeats_max = 3;  // of a type 6 without an answer (C.6.4.2(11))
   std::size_t peers_max = 64;           // with or without a connection; more are not answered
 };
 
 /// The segment size to begin with, configured or by rate.
-std::size_t segment_octets(const Config& config);
+std::size_t segment_octets(const Config& config, const modem::Mode& mode);
+inline std::size_t segment_octets(const Config& config) {
+  return segment_octets(config, config.mode);
+}
+/// That are offered to peers.
+std::uint8_t extensions(const Config& config);
+/// The longest that segments may become.
+std::size_t segment_octets_max(const Config& config);
 
 using Action =
     std::variant<modem::Command, CpduConfirm, CpduRejected, CpduIndication, ConnectionLost,
@@ -119,6 +130,7 @@ class DataTransfer {
   struct LinkStatus {
     std::size_t octets_queued = 0;  // C_PDU octets accepted and not yet reported
     std::uint64_t octets_acknowledged = 0;
+    modem::Mode mode;  // of our transmissions
   };
   std::optional<LinkStatus> link_status(Address peer) const;
   std::size_t queued_octets(Address peer) const;
@@ -143,13 +155,27 @@ class DataTransfer {
   struct Peer {
     PeerControl control;
     TransferMachine state;
-    std::uint64_t heard = 0;  // counts up
+    std::uint64_t heard = 0;                // counts up
+    std::optional<RateSelector> selector;   // of its transmissions to us
+    std::optional<RateSelector> guess;      // of ours, while it advises nothing
+    std::optional<modem::Mode> heard_in;    // its last transmission
+    std::optional<modem::Mode> advice_out;  // told since then
+    std::optional<modem::Mode> refused;     // by the peer
+    std::optional<modem::Mode> proven;      // of ours: it was heard, and more than half came
+    std::optional<modem::Mode> sent_in;     // the last data to it
+    unsigned feelers = 0;                   // transmissions on this connection without its advice
   };
   /// The transmission being heard.
   struct HeardBurst {
     modem::Mode mode;
     std::optional<Instant> start;  // of bit 0
     std::optional<Address> source;
+    std::size_t octets = 0;
+    std::size_t octets_intact = 0;     // of D_PDUs without error
+    std::optional<Instant> announced;  // its end
+    unsigned blocks = 0;
+    double snr_sum_db = 0;
+    double snr_squares_db = 0;
   };
   /// A D_PDU being dealt with.
   struct Arrival {
@@ -190,6 +216,17 @@ class DataTransfer {
   void on_dpdu(const Arrival& arrival, pdu::Unsupported& unsupported);
   void on_eow(Address source, const pdu::Eow& eow);
   void note_activity();
+
+  void note_quality(const modem::ReceivedBytes& event);
+  void on_measured(Instant now, const modem::CarrierDown& event);
+  Peer* heard_peer();
+  RateSelector new_selector() const;
+  void tell_advice(Instant now);
+  void heed_advice(Peer& record);
+  void go_to(Peer& record, const modem::Mode& mode);
+  void note_answer(Connection& connection);
+  void fall_back(Peer& record, unsigned missed);
+  Duration feeler_max(Address peer, const modem::Mode& mode, Duration otherwise) const;
   TransferAction take(const pdu::Dpdu& dpdu);
   template <typename Data>
   void on_data(const Arrival& arrival, Data& data);
@@ -226,6 +263,7 @@ class DataTransfer {
   void trace_dpdu(Instant now, TraceKind kind, const pdu::Dpdu& dpdu, Address peer, bool intact);
 
   Config config_;
+  std::vector<modem::Mode> modes_;  // to choose from
   Counters& counters_;
   TraceSink& trace_;
   TurnControl turn_;
@@ -245,6 +283,7 @@ class DataTransfer {
   unsigned passed_over_ = 0;  // transmissions in a row that owed answers took from others
   bool silent_ = false;
   bool broadcast_ = false;
+  Instant now_{};  // of the last event
   std::deque<Action> actions_;
 };
 

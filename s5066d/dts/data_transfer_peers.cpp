@@ -33,6 +33,18 @@ void DataTransfer::advise_data_rate(Instant now, Address peer,
   if (mode) turn_.on_preamble(now, modem::preamble_duration(*mode));
 }
 
+std::optional<DataTransfer::LinkStatus> DataTransfer::link_status(Address peer) const {
+  const auto connection = connections_.find(peer);
+  if (connection == connections_.end()) return std::nullopt;
+  return LinkStatus{connection->second.queued_octets(), connection->second.octets_acknowledged(),
+                    mode_to(peer)};
+}
+
+std::size_t DataTransfer::queued_octets(Address peer) const {
+  const auto status = link_status(peer);
+  return status ? status->octets_queued : 0;
+}
+
 std::optional<std::uint8_t> DataTransfer::capabilities(Address peer) const {
   const auto record = peers_.find(peer);
   return record == peers_.end() ? std::nullopt : record->second.control.capabilities();
@@ -70,7 +82,24 @@ void DataTransfer::collect(PeerControl& control) {
   if (control.take_closing() && connection != connections_.end()) connection->second.owe_ack();
   while (auto event = control.poll_event()) {
     std::visit([this](const auto& e) { actions_.push_back(e); }, *event);
+    if (const auto* changed = std::get_if<TransmitModeChanged>(&*event)) {
+      trace_.on_trace({.at = now_,
+                       .kind = TraceKind::mode_changed,
+                       .peer = changed->peer,
+                       .a = changed->mode.rate_bps,
+                       .b = static_cast<std::int64_t>(changed->mode.interleaver)});
+      if (connection != connections_.end()) {
+        connection->second.on_rate(segment_octets(config_, changed->mode));
+      }
+    }
+    const auto* refused = std::get_if<DataRateRefused>(&*event);
+    if (refused && refused->reason != pdu::DrcReason::none) {
+      Peer& record = peers_.at(control.peer());
+      record.refused = control.advised();
+      if (!record.refused && record.guess) record.refused = record.guess->mode();
+    }
     const auto* advised = std::get_if<DataRateAdvised>(&*event);
+    if (config_.adaptation) continue;  // heeded where it is heard
     if (!advised || advised->mode == control.mode()) continue;
     if (config_.advice == Config::Advice::followed) control.set_mode(advised->mode);
     // Refused when one is under way already; the advice that counts is then its answer.

@@ -31,6 +31,10 @@ void DataTransfer::on_received(Instant now, pdu::Received received) {
   if (common.eot_half_s > 0) {  // 0: not known on a half-duplex channel
     const Instant latest = first_bit_at + common.eot_half_s * kHalfSecond;
     turn_.on_end_announced(now, latest - kHalfSecond, latest);
+    heard_->announced = latest;
+  }
+  if (received.segment_ok && !std::holds_alternative<pdu::Unsupported>(received.dpdu)) {
+    heard_->octets_intact += pdu::encoded_size(received.dpdu);
   }
   if (common.source == config_.address) return;  // somebody else has our address
   heard_->source = common.source;
@@ -102,13 +106,15 @@ void DataTransfer::on_eow(Address source, const pdu::Eow& eow) {
   if (eow.type == 0) return;
   const auto connection = connections_.find(source);
   if (eow.type == static_cast<std::uint8_t>(pdu::EowType::extensions) && config_.offer_extensions) {
-    if (connection != connections_.end()) connection->second.on_extensions(eow.contents);
-    return;
+    if (connection == connections_.end()) return;
+    connection->second.on_extensions(eow.contents);
+    return heed_advice(peers_.at(source));  // which may have waited for that
   }
   Peer* record = peer_record(source);
   if (!record) return;
   record->control.on_eow(eow);
   collect(record->control);
+  if (eow.type == static_cast<std::uint8_t>(pdu::EowType::drc_request)) heed_advice(*record);
 }
 
 Connection& DataTransfer::connection_to(const pdu::Common& common) {
@@ -240,6 +246,7 @@ void DataTransfer::on_answer(const Arrival& arrival, Connection& connection,
     owe_warning(peer, static_cast<std::uint8_t>(type), kReasonWrongState);
   }
   const bool answers = verdict == Connection::Verdict::taken && !peers_.at(peer).control.open();
+  if (verdict == Connection::Verdict::taken) note_answer(connection);
   if (answers && reply_awaited_from_ == peer) {
     reply_awaited_from_.reset();
     turn_.on_reply(arrival.now);

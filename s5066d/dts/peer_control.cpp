@@ -43,6 +43,7 @@ void PeerControl::on_connected(bool connected) {
   rate_ = RateChange(rate_config(peer_, config_));
   advice_.reset();
   advised_.reset();
+  advise_with_data_ = false;
   misses_ = 0;
   wants_reply_ = false;
   told_mode_ = rate_.mode();  // whoever hears of the connection knows where it begins
@@ -190,6 +191,11 @@ void PeerControl::on_advisory(const pdu::DrcRequest& advice) {
   events_.push_back(DataRateAdvised{peer_, *mode, advice.equal});
 }
 
+std::optional<modem::Mode> PeerControl::advised() const {
+  if (!advised_) return std::nullopt;
+  return mode_of(*advised_, rate_.mode().waveform);
+}
+
 void PeerControl::on_unrecognised(std::uint8_t type) {
   if (type == to_number(EowType::capability)) knows_capabilities_ = false;
   const RateChange::Step before = rate_.step();
@@ -259,7 +265,11 @@ pdu::Eow PeerControl::eow_for(std::uint8_t dpdu_type) const {
   const bool acknowledges = dpdu_type == static_cast<std::uint8_t>(DpduType::ack_only) ||
                             dpdu_type == static_cast<std::uint8_t>(DpduType::data_ack) ||
                             dpdu_type == static_cast<std::uint8_t>(DpduType::long_ack);
-  if (acknowledges && advice_) return pdu::make_eow(EowType::drc_request, *advice_);
+  const bool of_connection = dpdu_type <= static_cast<std::uint8_t>(DpduType::expedited_ack) ||
+                             dpdu_type == static_cast<std::uint8_t>(DpduType::long_data);
+  if (advice_ && (acknowledges || (advise_with_data_ && of_connection))) {
+    return pdu::make_eow(EowType::drc_request, *advice_);
+  }
   return knows_capabilities_ ? pdu::make_capability(own_capabilities()) : pdu::Eow{};
 }
 

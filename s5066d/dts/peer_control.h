@@ -45,6 +45,11 @@ class PeerControl {
   /// has no such rate or C-6 no such interleaver.
   void advise(const std::optional<modem::Mode>& mode);
 
+  /// Data tells it as well; for peers that look there, too.
+  void advise_with_data(bool also) { advise_with_data_ = also; }
+  /// What the peer advised last.
+  std::optional<modem::Mode> advised() const;
+
   /// Of our transmissions to the peer.
   const modem::Mode& mode() const { return rate_.mode(); }
   /// Of the next one with a type 6.
@@ -105,6 +110,7 @@ class PeerControl {
   RateChange rate_;
   modem::Mode told_mode_;  // by the last TransmitModeChanged
   std::optional<pdu::DrcRequest> advice_;
+  bool advise_with_data_ = false;
   std::optional<pdu::DrcRequest> advised_;  // by the peer, the last time
   std::optional<std::uint8_t> capabilities_;
   bool knows_capabilities_ = true;  // the peer has not said that it knows no such message

@@ -39,4 +39,9 @@ void SegmentSize::on_answer(std::size_t sent, std::size_t lost, std::size_t octe
       std::clamp(best, std::max(config_.min, octets_ / 2), std::min(config_.max, 2 * octets_));
 }
 
+void SegmentSize::begin_with(std::size_t octets) {
+  octets_ = std::clamp(octets, config_.min, config_.max);
+  errors_ = bits_ = 0;
+}
+
 }  // namespace s5066::dts

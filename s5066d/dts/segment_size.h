@@ -28,6 +28,8 @@ class SegmentSize {
 
   /// Of `sent` frames with `octets` together, headers included, `lost` were not received.
   void on_answer(std::size_t sent, std::size_t lost, std::size_t octets);
+  /// Forgets what was learnt: the channel looks different from another mode.
+  void begin_with(std::size_t octets);
 
  private:
   Config config_;

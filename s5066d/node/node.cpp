@@ -465,6 +465,9 @@ NodeStatus Node::status() const {
     entry.type = link.type;
     entry.we_called = link.we_called;
     entry.since = link.since;
+    if (const auto status_below = dts_.link_status(link.peer)) {
+      entry.transmit_mode = status_below->mode;
+    }
   }
   for (auto& [peer, entry] : links) {
     entry.peer = peer;

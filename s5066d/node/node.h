@@ -80,8 +80,9 @@ struct LinkStatus {
   Instant since{};
   std::size_t queued_octets = 0;       // U_PDU octets accepted for this peer and not acknowledged
   std::size_t outstanding_octets = 0;  // the part of them that the sublayers below hold
-  std::uint64_t acknowledged_octets = 0;  // U_PDU octets since the node started
-  std::uint64_t received_octets = 0;      // likewise
+  std::uint64_t acknowledged_octets = 0;     // U_PDU octets since the node started
+  std::uint64_t received_octets = 0;         // likewise
+  std::optional<modem::Mode> transmit_mode;  // while there is a link
 };
 
 struct NodeStatus {

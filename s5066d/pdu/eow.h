@@ -27,6 +27,7 @@ enum class EowType : std::uint8_t {
 namespace extension {
 inline constexpr std::uint8_t kAnySegmentLength = 0x80;  // segments of a C_PDU differ in length
 inline constexpr std::uint8_t kLargeWindow = 0x40;       // types 9 and 10 are understood
+inline constexpr std::uint8_t kAdapts = 0x20;  // hears every rate and interleaver, heeds advice
 }  // namespace extension
 
 /// Fields of types 1 and 5 as they stand on the wire (C.5.1).

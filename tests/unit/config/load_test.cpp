@@ -271,6 +271,13 @@ TEST(ConfigLoad, extensions_are_offered_unless_it_is_said_otherwise) {
   const auto strict = parse_node("f", kGood + "data_transfer { offer_extensions: false }");
   ASSERT_TRUE(strict.value.has_value()) << all_lines(strict.problems);
   EXPECT_FALSE(strict.value->node.dts.offer_extensions);
+  EXPECT_FALSE(usual.value->node.dts.adaptation.has_value());
+  const auto adapts =
+      parse_node("f", kGood + "data_transfer { adaptation { enabled: true rate_max_bps: 2400 } }");
+  ASSERT_TRUE(adapts.value.has_value());
+  ASSERT_TRUE(adapts.value->node.dts.adaptation.has_value());
+  EXPECT_EQ(adapts.value->node.dts.adaptation->rate_min_bps, 75u);
+  EXPECT_EQ(adapts.value->node.dts.adaptation->rate_max_bps, 2400u);
 }
 
 TEST(ConfigLoad, a_large_window_has_up_to_4096_frames) {

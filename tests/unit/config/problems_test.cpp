@@ -292,5 +292,29 @@ TEST(ConfigProblems, a_transmission_must_hold_one_segment_in_the_mode_at_hand) {
   });
 }
 
+TEST(ConfigProblems, adaptation_needs_a_modem_that_hears_every_rate) {
+  const std::string some =
+      R"(address: "1.2.3.4" modem { mode: "110a-300-long" receive_modes: "110a-300-long" )"
+      R"(cable { socket: "/tmp/cable" } })"
+      "\n";
+  const std::string mute =
+      R"(address: "1.2.3.4" modem { mode: "4285-300-long" cable { socket: "/tmp/cable" } })"
+      "\n";
+  expect_lines({
+      {kGood + "data_transfer { adaptation { enabled: true } }\n", {}},
+      {some + "data_transfer { adaptation { enabled: false } }\n", {}},
+      {some + "data_transfer { adaptation { enabled: true } }\n",
+       {"f:2:30: enabled: needs a modem that listens for every mode: no receive_modes"}},
+      {mute + "data_transfer { adaptation { enabled: true } }\n",
+       {"f:2:30: enabled: needs a waveform that tells its rate"}},
+      {kGood +
+           "data_transfer { adaptation { enabled: true rate_min_bps: 600 rate_max_bps: 600 } }\n",
+       {}},
+      {kGood +
+           "data_transfer { adaptation { enabled: true rate_min_bps: 601 rate_max_bps: 600 } }\n",
+       {"f:2:44: rate_min_bps: above rate_max_bps"}},
+  });
+}
+
 }  // namespace
 }  // namespace s5066::config

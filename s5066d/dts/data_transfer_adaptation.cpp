@@ -1,0 +1,219 @@
+// How DataTransfer adapts its modes: what it measures of transmissions, what it advises by that,
+// and what it does with the advice of others (C.6.4.2; docs/RATE_CONTROL.md).
+#include <algorithm>
+#include <cmath>
+
+#include "modem/api/airtime.h"
+#include "s5066d/dts/data_rate.h"
+#include "s5066d/dts/data_transfer.h"
+
+namespace s5066::dts {
+namespace {
+
+/// A connection begins with short transmissions, until its receiver has said what it can take, and
+/// so does a mode, until something came in it.
+constexpr Duration kFeeler = std::chrono::seconds(13);
+constexpr unsigned kFeelersMax = 2;
+/// From then on the channel may be such that only a long interleaver helps.
+constexpr unsigned kMissesForLong = 3;
+/// Type 6 messages of a change by agreement, and more than one of them takes.
+constexpr int kMessagesOfChange = 5;
+constexpr std::size_t kControlOctets = 40;
+/// A change must bring so much, and one by agreement more.
+constexpr double kGain = 1.15;
+constexpr double kGainByAgreement = 1.3;
+
+}  // namespace
+
+std::uint8_t extensions(const Config& config) {
+  if (!config.offer_extensions) return 0;
+  return pdu::extension::kAnySegmentLength | pdu::extension::kLargeWindow |
+         (config.adaptation ? pdu::extension::kAdapts : std::uint8_t{0});
+}
+
+std::size_t segment_octets(const Config& config, const modem::Mode& mode) {
+  if (config.segment_octets > 0) return config.segment_octets;
+  if (mode.rate_bps <= 300) return 200;
+  return mode.rate_bps <= 2400 ? 400 : 800;
+}
+
+// What a transmission holds beside an acknowledgement.
+std::size_t segment_octets_max(const Config& config) {
+  const std::size_t begin = segment_octets(config);
+  if (config.segment_octets > 0) return begin;
+  const std::size_t holds = modem::capacity(config.mode, config.transmission_max);
+  const std::size_t header = pdu::data_ack_octets(0, pdu::kSelectiveOctetsMax);
+  return std::clamp(holds - std::min(holds, header), begin, pdu::kSegmentOctetsMax);
+}
+
+// --- What is measured ----------------------------------------------------------------------------
+
+void DataTransfer::note_quality(const modem::ReceivedBytes& event) {
+  heard_->octets += event.bytes.size();
+  ++heard_->blocks;
+  heard_->snr_sum_db += event.channel.snr_db;
+  heard_->snr_squares_db += event.channel.snr_db * event.channel.snr_db;
+}
+
+/// Whose transmission it was. One of which no header came whole can be told only by elimination.
+DataTransfer::Peer* DataTransfer::heard_peer() {
+  if (heard_->source) {
+    const auto record = peers_.find(*heard_->source);
+    return record == peers_.end() ? nullptr : &record->second;
+  }
+  if (connections_.size() != 1) return nullptr;
+  Peer& record = peers_.at(connections_.begin()->first);
+  const bool expected = heard_->mode == record.advice_out || heard_->mode == record.heard_in;
+  return expected ? &record : nullptr;
+}
+
+RateSelector DataTransfer::new_selector() const {
+  return RateSelector(
+      {.modes = modes_, .start = config_.mode, .transmission_max = config_.transmission_max});
+}
+
+void DataTransfer::on_measured(Instant now, const modem::CarrierDown& event) {
+  if (!config_.adaptation || heard_->blocks == 0) return;
+  Peer* record = heard_peer();
+  if (!record) return;
+  if (!record->selector) record->selector = new_selector();
+  // Slower than it was told to be, and than before: what came between was not heard.
+  const bool slower = record->advice_out && less_robust(*record->advice_out, heard_->mode);
+  if (slower && record->heard_in != heard_->mode) record->selector->on_lost(*record->advice_out);
+  record->advice_out.reset();
+  record->heard_in = heard_->mode;
+
+  const double n = heard_->blocks;
+  const double mean = heard_->snr_sum_db / n;
+  Reception reception{
+      .mode = heard_->mode,
+      .octets = heard_->octets,
+      .octets_intact = heard_->octets_intact,
+      .blocks = heard_->blocks,
+      .snr_db = mean,
+      .spread_db = std::sqrt(std::max(0.0, heard_->snr_squares_db / n - mean * mean))};
+  const bool cut = event.reason == modem::CarrierDownReason::lost && heard_->announced;
+  if (cut && *heard_->announced > now) {
+    const double unheard = to_seconds(*heard_->announced - now) * heard_->mode.rate_bps / 8;
+    reception.octets += static_cast<std::size_t>(unheard);
+  }
+  record->selector->on_reception(now, reception);
+}
+
+// --- What is advised -----------------------------------------------------------------------------
+
+void DataTransfer::tell_advice(Instant now) {
+  if (!config_.adaptation) return;
+  for (auto& [peer, connection] : connections_) {
+    Peer& record = peers_.at(peer);
+    if (!record.selector) continue;
+    const bool adapts = (connection.extensions() & pdu::extension::kAdapts) != 0;
+    record.selector->set_gain_min(adapts ? kGain : kGainByAgreement);
+    record.control.advise(record.selector->mode());
+    record.control.advise_with_data(adapts);
+    turn_.on_preamble(now, modem::preamble_duration(record.selector->mode()));
+  }
+}
+
+// --- What is done with advice --------------------------------------------------------------------
+
+// Told in every D_PDU and heeded each time: meanwhile a missing answer may have made us slower.
+void DataTransfer::heed_advice(Peer& record) {
+  if (!config_.adaptation) return;
+  const auto advised = record.control.advised();
+  if (!advised || !connections_.contains(record.control.peer())) return;
+  const modem::Mode* nearest = &modes_.front();  // what we may send that is no less robust
+  for (const modem::Mode& mode : modes_) {
+    if (!less_robust(mode, *advised) && less_robust(mode, *nearest)) nearest = &mode;
+  }
+  go_to(record, *nearest);
+}
+
+void DataTransfer::go_to(Peer& record, const modem::Mode& mode) {
+  PeerControl& control = record.control;
+  if (mode == control.mode() || mode == record.refused) return;
+  record.refused.reset();
+  const Connection& connection = connections_.at(control.peer());
+  // Whoever advises can be asked, unless he says that he cannot.
+  const std::uint8_t unsaid = control.advised() ? pdu::capability::kDrc : 0;
+  if ((connection.extensions() & pdu::extension::kAdapts) != 0) {
+    control.set_mode(mode);
+  } else if (extensions(config_) != 0 && record.feelers <= kFeelersMax) {
+    return;  // it may not have said yet that it needs no agreement
+  } else if ((control.capabilities().value_or(unsaid) & pdu::capability::kDrc) != 0) {
+    // Refused while another change is under way; what counts then is its answer.
+    static_cast<void>(control.request_mode(mode));
+  }
+  collect(control);
+}
+
+// A receiver that advises nothing is judged by its acknowledgements.
+void DataTransfer::note_answer(Connection& connection) {
+  const auto answer = connection.take_answer();
+  if (!config_.adaptation || !answer) return;
+  Peer& record = peers_.at(connection.peer());
+  const bool most = 2 * answer->lost < answer->frames;
+  if (most) record.proven = record.sent_in;
+  if (!most && record.proven == record.sent_in) record.proven.reset();
+  if (record.control.advised() || record.feelers < kFeelersMax) return;
+  const modem::Mode& mode = record.control.mode();
+  if (!record.guess) {
+    record.guess.emplace(RateSelector::Config{.modes = modes_,
+                                              .start = mode,
+                                              .transmission_max = config_.transmission_max,
+                                              .gain_min = kGainByAgreement});
+  }
+  const std::size_t lost = answer->octets * answer->lost / answer->frames;
+  record.guess->on_reception({}, {.mode = mode,
+                                  .octets = answer->octets,
+                                  .octets_intact = answer->octets - lost,
+                                  .blocks = static_cast<unsigned>(answer->frames)});
+  const modem::Mode& wanted = record.guess->mode();
+  // By agreement it costs five transmissions, which what waits must make up for.
+  const double waits_bits = 8.0 * static_cast<double>(connection.queued_octets());
+  const double saves = waits_bits / mode.rate_bps - waits_bits / wanted.rate_bps;
+  const double costs =
+      kMessagesOfChange * to_seconds(modem::airtime(mode, kControlOctets) + config_.turnaround);
+  const bool faster = wanted.rate_bps > mode.rate_bps;
+  if (!faster || saves > costs) go_to(record, wanted);
+}
+
+// Whoever hears nothing of us any more can advise nothing. The next words of the peer say how fast
+// we may be again.
+void DataTransfer::fall_back(Peer& record, unsigned missed) {
+  const auto connection = connections_.find(record.control.peer());
+  if (!config_.adaptation || connection == connections_.end()) return;
+  if (record.selector) record.selector->on_lost(record.selector->mode());
+  if (record.guess) record.guess->on_lost(record.control.mode());
+  if ((connection->second.extensions() & pdu::extension::kAdapts) == 0) return;
+  const modem::Mode& now = record.control.mode();
+  const bool to_long = missed >= kMissesForLong;
+  const modem::Mode* slower = nullptr;
+  for (const modem::Mode& mode : modes_) {
+    const bool slow_enough =
+        2 * mode.rate_bps <= now.rate_bps || mode.rate_bps == modes_.front().rate_bps;
+    const bool is_long = mode.interleaver == modem::Interleaver::long_;
+    if (slow_enough && is_long == to_long) slower = &mode;
+  }
+  if (!slower || *slower == now) return;
+  counters_.add(Counter::fallbacks);
+  record.proven.reset();
+  record.control.set_mode(*slower);
+  collect(record.control);
+}
+
+// Too little for the first frames would be nothing at all.
+Duration DataTransfer::feeler_max(Address peer, const modem::Mode& mode, Duration otherwise) const {
+  const Peer& record = peers_.at(peer);
+  if (!config_.adaptation) return otherwise;
+  const bool began = record.feelers >= kFeelersMax ||
+                     (connections_.at(peer).extensions() != 0 && record.control.advised());
+  const bool untried =
+      record.proven != mode && (!record.proven || less_robust(mode, *record.proven));
+  if (began && !untried) return otherwise;
+  const std::size_t longest =
+      pdu::data_ack_octets(segment_octets_max(config_), pdu::kSelectiveOctetsMax);
+  return std::min(otherwise, std::max(kFeeler, modem::data_duration(mode, longest)));
+}
+
+}  // namespace s5066::dts

@@ -1,0 +1,111 @@
+// Chooses the mode in which a peer should transmit to us from what became of its transmissions
+// (C.6.4.2 leaves that to the receiver); docs/RATE_CONTROL.md derives it. A modem has a table of
+// what each mode needs; what this link needs beyond that, the *offset*, is learnt: a transmission
+// received in part measures it, one received whole or not at all bounds it from one side. The mode
+// is the one that brings most octets per second at the ratio measured last.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "modem/api/modes.h"
+#include "s5066d/base/time.h"
+
+namespace s5066::dts {
+
+/// Which modes may be chosen.
+struct RateLimits {
+  std::uint32_t rate_min_bps = 75;
+  std::uint32_t rate_max_bps = 9600;
+};
+/// What EOW type 1 can name within the limits and a receiver of `like` finds, with the short and
+/// the long interleaver, slowest first. Never empty: `like` stands for it where there is nothing.
+std::vector<modem::Mode> modes_to_choose_from(const modem::Mode& like, const RateLimits& limits);
+
+/// Signal to noise in 3 kHz, white noise, at which about one bit in 10^5 goes wrong, by rate: as
+/// measured of our modem (docs/measurements/modem.md) or as the standards ask.
+double snr_needed_db(const modem::Mode& mode);
+
+/// What was measured of one transmission.
+struct Reception {
+  modem::Mode mode;
+  std::size_t octets = 0;         // that it held, as far as is known
+  std::size_t octets_intact = 0;  // of these, in D_PDUs without error
+  unsigned blocks = 1;            // how much the share of the two says
+  std::optional<double> snr_db;   // mean of the blocks; none: all is known by acknowledgements
+  double spread_db = 0;           // standard deviation of the blocks
+};
+
+class RateSelector {
+ public:
+  struct Config {
+    std::vector<modem::Mode> modes;  // slowest first
+    modem::Mode start;               // until something has been measured
+    Duration transmission_max;       // of a peer that has much to send
+    double gain_min = 1.15;          // no change brings less
+  };
+
+  explicit RateSelector(const Config& config);
+
+  const modem::Mode& mode() const { return mode_; }
+  /// Of the last transmissions; none before the first.
+  std::optional<double> snr_db() const { return snr_db_; }
+
+  /// No change brings less from now on.
+  void set_gain_min(double gain) { config_.gain_min = gain; }
+
+  void on_reception(Instant now, const Reception& reception);
+  /// A transmission that was expected in this mode was not heard at all.
+  void on_lost(const modem::Mode& mode);
+
+ private:
+  /// A mode that failed, where the table and the offset had promised better.
+  struct Failure {
+    double at_db = 0;
+    int waits = 0;       // receptions that it is not chosen for
+    int next_waits = 0;  // when it fails again
+  };
+  struct Interleaving {
+    double offset_db;                 // needed beyond the table
+    std::optional<double> spread_db;  // measured
+  };
+  static std::size_t kind(const modem::Mode& mode) {
+    return mode.interleaver >= modem::Interleaver::medium ? 1 : 0;
+  }
+  double width_db(const modem::Mode& mode) const;
+  double loss(const modem::Mode& mode) const;
+  /// Octets per second, where that share is lost.
+  double yield(const modem::Mode& mode, double lost) const;
+  double yield(const modem::Mode& mode) const { return yield(mode, loss(mode)); }
+  void measure_snr(const Reception& reception);
+  void learn(const Reception& reception);
+  void set_offset(const modem::Mode& mode, double offset_db);
+  void try_next(double looks);
+  Failure* failure_of(const modem::Mode& mode);
+  void bar(const modem::Mode& mode, bool sure);
+  void note_outcome(const modem::Mode& mode, double lost, double looks);
+  bool is_barred(const modem::Mode& mode) const;
+  void choose();
+  const modem::Mode* best_other(const modem::Mode& than) const;
+
+  Config config_;
+  modem::Mode mode_;
+  std::optional<double> snr_db_;
+  double measured_db_ = 0;  // the same, but for what was only assumed
+  bool blind_ = true;       // no ratio is ever told: the offset alone moves
+  bool snr_stale_ = false;  // assumed, not measured
+  std::array<Interleaving, 2> kinds_;
+  std::vector<Failure> failures_;  // of each mode
+  Instant heard_at_{};
+  std::array<std::size_t, 3> octets_{};  // of the last transmissions
+  std::size_t receptions_ = 0;
+  std::size_t raised_at_ = 0;  // receptions then
+  bool bulk_ = false;
+  double clean_ = 0;  // transmissions in a row without loss
+  unsigned lost_in_row_ = 0;
+};
+
+}  // namespace s5066::dts

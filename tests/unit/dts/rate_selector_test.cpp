@@ -1,0 +1,141 @@
+// The choice of a rate from what is measured (C.6.4.2).
+#include "s5066d/dts/rate_selector.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "s5066d/base/rng.h"
+
+namespace s5066::dts {
+namespace {
+
+using modem::Interleaver;
+using modem::Mode;
+constexpr Mode kStart{.rate_bps = 300, .interleaver = Interleaver::short_};
+constexpr Duration kLong = std::chrono::milliseconds(127500);
+
+RateSelector selector(const Mode& start = kStart) {
+  return RateSelector(
+      {.modes = modes_to_choose_from(start, {}), .start = start, .transmission_max = kLong});
+}
+
+/// A long transmission of which that share came.
+Reception heard(const Mode& mode, double intact, std::optional<double> snr_db) {
+  Reception reception{.mode = mode, .octets = mode.rate_bps * 12, .blocks = 20, .snr_db = snr_db};
+  reception.octets_intact =
+      static_cast<std::size_t>(intact * static_cast<double>(reception.octets));
+  return reception;
+}
+
+/// The share that comes on a link that needs so much more than the table, and fades a little.
+double share(const Mode& mode, double snr_db, double more_db) {
+  const double above = snr_db - snr_needed_db(mode) - more_db;
+  return 0.5 * std::erfc(-above / std::sqrt(2.0) / 1.5);
+}
+
+TEST(RateSelector, modes_to_choose_from_can_be_named_and_heard_and_keep_the_limits) {
+  const auto all = modes_to_choose_from(kStart, {});
+  EXPECT_EQ(all.size(), 22u);
+  EXPECT_EQ(all.front().rate_bps, 75u);
+  EXPECT_EQ(all.back().rate_bps, 9600u);
+  const auto some = modes_to_choose_from(kStart, {.rate_min_bps = 600, .rate_max_bps = 2400});
+  EXPECT_EQ(some.size(), 6u);
+  EXPECT_EQ(some.front().rate_bps, 600u);
+  EXPECT_EQ(some.back().rate_bps, 2400u);
+  const auto none = modes_to_choose_from(kStart, {.rate_min_bps = 76, .rate_max_bps = 149});
+  EXPECT_EQ(none, std::vector<Mode>{kStart});
+}
+
+TEST(RateSelector, it_climbs_at_once_where_the_ratio_is_high) {
+  RateSelector rates = selector();
+  EXPECT_EQ(rates.mode(), kStart);
+  rates.on_reception({}, heard(kStart, 1, 30));
+  EXPECT_GE(rates.mode().rate_bps, 8000u);
+}
+
+TEST(RateSelector, it_falls_at_once_when_the_ratio_does) {
+  RateSelector rates = selector();
+  rates.on_reception({}, heard(kStart, 1, 30));
+  const Mode fast = rates.mode();
+  rates.on_reception({}, heard(fast, 0, 3));
+  EXPECT_LE(rates.mode().rate_bps, 1200u);
+}
+
+TEST(RateSelector, it_learns_what_a_link_needs_beyond_the_table) {
+  for (const double more_db : {-2.0, 0.0, 3.0, 6.0}) {
+    RateSelector rates = selector();
+    Rng rng(1);
+    for (int i = 0; i < 40; ++i) {
+      const Mode mode = rates.mode();
+      rates.on_reception({}, heard(mode, share(mode, 15, more_db), 15 + 0.5 * rng.gaussian()));
+    }
+    const auto brings = [&](const Mode& m) { return m.rate_bps * share(m, 15, more_db); };
+    double most = 0;
+    for (const Mode& mode : modes_to_choose_from(kStart, {})) most = std::max(most, brings(mode));
+    EXPECT_GE(brings(rates.mode()), 0.8 * most) << more_db;
+  }
+}
+
+TEST(RateSelector, it_does_not_hunt_where_nothing_changes) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    RateSelector rates = selector();
+    Rng rng(seed);
+    const double snr_db = 30 * rng.uniform();
+    const double more_db = 5 * rng.uniform();
+    int changes = 0;
+    for (int i = 0; i < 200; ++i) {
+      const Mode mode = rates.mode();
+      rates.on_reception({}, heard(mode, share(mode, snr_db, more_db), snr_db + rng.gaussian()));
+      if (i >= 100 && rates.mode() != mode) ++changes;
+    }
+    EXPECT_LE(changes, 12) << "seed " << seed << ", " << snr_db << " dB";
+  }
+}
+
+// An echo that the high rates cannot stand, whatever the ratio.
+TEST(RateSelector, what_fails_is_left_alone_for_longer_each_time) {
+  RateSelector rates = selector();
+  int failed = 0;
+  int failed_late = 0;
+  for (int i = 0; i < 200; ++i) {
+    const Mode mode = rates.mode();
+    const bool works = mode.rate_bps <= 1200;
+    rates.on_reception({}, heard(mode, works ? 1 : 0, 20));
+    failed += works ? 0 : 1;
+    failed_late += works || i < 100 ? 0 : 1;
+  }
+  EXPECT_LE(failed, 25);
+  EXPECT_LE(failed_late, 8);
+}
+
+TEST(RateSelector, two_transmissions_in_a_row_that_nobody_heard_lower_the_rate) {
+  RateSelector rates = selector();
+  rates.on_reception({}, heard(kStart, 1, 20));
+  const Mode fast = rates.mode();
+  rates.on_lost(fast);
+  EXPECT_LT(rates.mode().rate_bps, fast.rate_bps);  // the ratio may have fallen
+  rates.on_reception({}, heard(rates.mode(), 1, 20));
+  EXPECT_EQ(rates.mode(), fast);  // it had not
+  rates.on_lost(fast);
+  rates.on_lost(fast);
+  rates.on_reception({}, heard(rates.mode(), 1, 20));
+  EXPECT_LT(rates.mode().rate_bps, fast.rate_bps);
+}
+
+TEST(RateSelector, without_a_ratio_it_climbs_step_by_step_until_something_is_lost) {
+  RateSelector rates = selector();
+  std::vector<std::uint32_t> steps;
+  for (int i = 0; i < 60; ++i) {
+    const Mode mode = rates.mode();
+    if (steps.empty() || steps.back() != mode.rate_bps) steps.push_back(mode.rate_bps);
+    rates.on_reception({}, heard(mode, mode.rate_bps <= 1200 ? 1 : 0, std::nullopt));
+  }
+  EXPECT_EQ(steps.front(), 300u);
+  EXPECT_NE(std::find(steps.begin(), steps.end(), 1200u), steps.end());
+  EXPECT_LE(rates.mode().rate_bps, 3200u);
+}
+
+}  // namespace
+}  // namespace s5066::dts
