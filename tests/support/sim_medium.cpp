@@ -15,6 +15,9 @@ constexpr Duration kHalfSecond = std::chrono::milliseconds(500);
 constexpr Duration kJoinAfter = std::chrono::milliseconds(1500);
 constexpr Duration kLeaveAfter = std::chrono::milliseconds(1500);
 constexpr Duration kEndTold = std::chrono::milliseconds(800);
+/// What a receiver measures, and how far it is off.
+constexpr float kSnrDb = 20;
+constexpr double kReadErrorDb = 0.7;
 
 Duration bit_time(std::uint64_t bits, const modem::Mode& mode) {
   return Duration(static_cast<Duration::rep>(bits) * 1'000'000'000 / mode.rate_bps);
@@ -127,6 +130,10 @@ void Medium::start(std::size_t station, modem::TransmitBurst command) {
       continue;
     }
     if (rng_.chance(options_.missed_sync)) continue;
+    if (options_.fading && !options_.fading->found(mode, now)) {
+      join_later(other, burst);
+      continue;
+    }
     heap_.schedule(burst->data_start, [this, other, burst] { preamble_heard(other, burst); });
   }
   heap_.schedule(burst->end,
@@ -193,12 +200,15 @@ void Medium::preamble_heard(std::size_t listener, const std::shared_ptr<Burst>& 
   reception->burst = burst;
   reception->octets = burst->command.bytes;
   damage(listener, *reception);
+  if (options_.fading) fade(*reception);
   if (rng_.chance(options_.fades_per_burst)) {
     reception->fades_at = burst->data_start +
                           from_seconds(to_seconds(burst->end - burst->data_start) * rng_.uniform());
   }
   self.hearing = reception;
-  self.deliver(modem::CarrierUp{heap_.now(), burst->command.mode, 20, 0});
+  const double snr_db =
+      options_.fading ? options_.fading->snr_db(heap_.now(), heap_.now()) : kSnrDb;
+  self.deliver(modem::CarrierUp{heap_.now(), burst->command.mode, static_cast<float>(snr_db), 0});
   const auto blocks = modem::block_count(burst->command.mode, burst->command.bytes.size());
   for (std::size_t block = 0; block < blocks; ++block) {
     const Instant at = burst->data_start +
@@ -237,6 +247,39 @@ void Medium::damage(std::size_t listener, Reception& reception) {
   }
 }
 
+// Errors of a decoder come in events of a few bits. A block is what the interleaver spreads out.
+void Medium::fade(Reception& reception) {
+  constexpr double kEventBits = 8;
+  const Burst& burst = *reception.burst;
+  const modem::Mode& mode = burst.command.mode;
+  const std::size_t bits = 8 * reception.octets.size();
+  const std::size_t in_block = modem::block_bits(mode);
+  for (std::size_t begin = 0, block = 0; begin < bits; begin += in_block, ++block) {
+    const Instant from = burst.data_start + modem::data_duration_of_blocks(mode, block);
+    const Instant to = burst.data_start + modem::data_duration_of_blocks(mode, block + 1);
+    const double events = options_.fading->bit_errors(mode, from, to) / kEventBits * 2;
+    const std::size_t end = std::min(bits, begin + in_block);
+    for (auto at = static_cast<double>(begin);;) {
+      at += std::floor(std::log(1 - rng_.uniform()) / std::log1p(-std::min(events, 0.5)));
+      if (at >= static_cast<double>(end)) break;
+      for (int i = 0; i < static_cast<int>(kEventBits); ++i, ++at) {
+        const auto bit = static_cast<std::size_t>(at);
+        if (bit < end && (i == 0 || rng_.chance(0.5))) {
+          reception.octets[bit / 8] ^= static_cast<std::uint8_t>(1u << (bit % 8));
+        }
+      }
+    }
+  }
+  for (std::size_t i = 0; i < burst.frames.size(); ++i) {
+    const auto begin = static_cast<std::ptrdiff_t>(burst.frames[i].begin);
+    const auto end = static_cast<std::ptrdiff_t>(burst.frames[i].end);
+    const Bytes& sent = burst.command.bytes;
+    const bool same =
+        std::equal(sent.begin() + begin, sent.begin() + end, reception.octets.begin() + begin);
+    reception.damaged[i] = reception.damaged[i] || !same;
+  }
+}
+
 void Medium::block_heard(std::size_t listener, const std::shared_ptr<Reception>& reception,
                          std::size_t block) {
   Station& self = stations_[listener];
@@ -257,6 +300,13 @@ void Medium::block_heard(std::size_t listener, const std::shared_ptr<Reception>&
         reception->octets.begin() + static_cast<std::ptrdiff_t>(reception->delivered),
         reception->octets.begin() + static_cast<std::ptrdiff_t>(upto));
     event.soft_quality = 1;
+    event.channel.snr_db = kSnrDb;
+    if (options_.fading) {
+      const Instant from = burst.data_start + modem::data_duration_of_blocks(mode, block);
+      const Instant to = burst.data_start + modem::data_duration_of_blocks(mode, block + 1);
+      const double read = options_.fading->snr_db(from, to) + options_.fading->reads_more_db;
+      event.channel.snr_db = static_cast<float>(read + kReadErrorDb * rng_.gaussian());
+    }
     reception->delivered = upto;
     for (std::size_t& i = reception->frames_told; i < burst.frames.size(); ++i) {
       const Frame& frame = burst.frames[i];

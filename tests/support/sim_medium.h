@@ -12,6 +12,7 @@
 #include "s5066d/base/rng.h"
 #include "tests/support/air.h"
 #include "tests/support/event_heap.h"
+#include "tests/support/fading_channel.h"
 
 namespace s5066::sim {
 
@@ -27,6 +28,9 @@ struct MediumOptions {
   Duration latency{};            // between the end of a block and its delivery
   /// Without, nothing is damaged by D_PDUs and no rule is checked: for measurements of speed.
   bool looks_into_bursts = true;
+  /// Damages bits and hides preambles besides, in both directions alike, and is what receivers
+  /// measure; without it they measure 20 dB.
+  std::shared_ptr<const FadingChannel> fading;
 };
 
 /// Broken rules; a test asserts that they stay 0.
@@ -103,6 +107,7 @@ class Medium final : public Air {
   void leave(std::size_t listener, modem::CarrierDownReason reason);
   bool others_send(std::size_t listener) const;
   void damage(std::size_t listener, Reception& reception);
+  void fade(Reception& reception);
   bool lost(std::size_t listener, double probability);
   void check_frames(const Burst& burst);
   void schedule_flicker(std::size_t station);
