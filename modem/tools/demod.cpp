@@ -95,16 +95,6 @@ Result<void> demodulate(SampleSource& source, const std::vector<Mode>& modes, Li
   return {};
 }
 
-Result<std::vector<Mode>> modes_of(const std::vector<std::string>& names) {
-  std::vector<Mode> modes;
-  for (const std::string& name : names) {
-    const auto mode = parse_mode(name);
-    if (!mode) return Error{ErrorCode::bad_field, "--mode " + name + ": one of " + mode_names()};
-    modes.push_back(*mode);
-  }
-  return modes;
-}
-
 /// What is wrong with the sound, before anybody wonders about the modem.
 void warn_of_level(const std::string& path, const LevelMeter::Reading& level) {
   if (level.not_numbers > 0) {

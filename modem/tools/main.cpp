@@ -24,6 +24,9 @@ constexpr Row kSubcommands[] = {
     {"cable", s5066::modem::tools::run_cable, "join modem processes by an audio cable"},
     {"devices", s5066::modem::tools::run_devices, "list the sound cards and their latency"},
     {"serve", s5066::modem::tools::run_serve, "lend this machine's modem to another over TCP"},
+    {"doctor", s5066::modem::tools::run_doctor,
+     "try sound card, key and loop, and print the configuration"},
+    {"scope", s5066::modem::tools::run_scope, "follow level and quality of what is heard"},
     {"key", s5066::modem::tools::run_key, "key the transmitter for a second and unkey it"},
 };
 

@@ -38,6 +38,16 @@ Result<void> check_within(const std::string& option, double value, double low, d
   return Error{ErrorCode::bad_field, option + range.data()};
 }
 
+Result<std::vector<Mode>> modes_of(const std::vector<std::string>& names) {
+  std::vector<Mode> modes;
+  for (const std::string& name : names) {
+    const auto mode = parse_mode(name);
+    if (!mode) return Error{ErrorCode::bad_field, "--mode " + name + ": one of " + mode_names()};
+    modes.push_back(*mode);
+  }
+  return modes;
+}
+
 int usage_error(const std::string& subcommand, const Error& error) {
   std::fprintf(stderr, "hfmodem %s: %s\n", subcommand.c_str(), error.detail.c_str());
   return kExitUsage;

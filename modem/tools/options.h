@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "modem/api/modes.h"
 #include "s5066d/base/result.h"
 
 namespace s5066::modem::tools {
@@ -23,6 +24,9 @@ ParsedOptions parse_options(const std::string& subcommand,
 
 /// Says the option and its range; what is not a number is out of it.
 Result<void> check_within(const std::string& option, double value, double low, double high);
+
+/// Of --mode, given as often as wanted.
+Result<std::vector<Mode>> modes_of(const std::vector<std::string>& names);
 
 /// "hfmodem SUBCOMMAND: DETAIL" on standard error; returns the exit code.
 int usage_error(const std::string& subcommand, const Error& error);

@@ -1,15 +1,13 @@
 // hfmodem serve: lends this machine's modem to another process or machine over TCP.
-#include <signal.h>
-#include <unistd.h>
-
+#include <functional>
 #include <memory>
-#include <thread>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "modem/audio/cable_device.h"
-#include "modem/audio/portaudio_device.h"
 #include "modem/ptt/ptt.h"
 #include "modem/remote/modem_host.h"
+#include "modem/tools/device_options.h"
 #include "modem/tools/key_options.h"
 #include "modem/tools/options.h"
 #include "modem/tools/signals.h"
@@ -23,16 +21,12 @@ namespace {
 namespace po = boost::program_options;
 
 constexpr double kLeadTailMaxMs = 2000;
-constexpr unsigned kStationsMax = 15;
 
 struct Arguments {
   ModemHost::Config host;
   unsigned control_port = 0;
   unsigned data_port = 0;
-  std::string cable;
-  unsigned station = 0;
-  bool station_given = false;
-  PortAudioDevice::Config card;
+  DeviceOptions device;
   KeyOptions key;
   double lead_ms = 0;
   double tail_ms = 0;
@@ -47,25 +41,19 @@ void describe(Arguments& given, po::options_description& description) {
       ("control-port", po::value(&given.control_port)->default_value(5067),
        "TCP port of the control connection")  //
       ("data-port", po::value(&given.data_port)->default_value(5068),
-       "TCP port of the data connection")                                                         //
-      ("cable", po::value(&given.cable), "audio cable with this socket, not a sound card")        //
-      ("station", po::value(&given.station), "end of the cable; any that is free unless stated")  //
-      ("input", po::value(&given.card.input_name), "part of the name of the sound card to hear")  //
-      ("output", po::value(&given.card.output_name), "… and of the one to send by")               //
-      ("rate", po::value(&given.card.rate_hz)->default_value(48000), "of the sound card")         //
-      ("mode", po::value(&given.modes)->composing(), "listen for this mode only; repeat it")      //
-      ("ptt-lead-ms", po::value(&given.lead_ms)->default_value(0), "key to first sample")         //
-      ("ptt-tail-ms", po::value(&given.tail_ms)->default_value(0), "last sample to unkeying")     //
+       "TCP port of the data connection")                                                      //
+      ("mode", po::value(&given.modes)->composing(), "listen for this mode only; repeat it")   //
+      ("ptt-lead-ms", po::value(&given.lead_ms)->default_value(0), "key to first sample")      //
+      ("ptt-tail-ms", po::value(&given.tail_ms)->default_value(0), "last sample to unkeying")  //
       ("vox", po::bool_switch(&given.vox), "a tone fills the lead, for a radio that keys on sound");
+  describe(given.device, description);
   describe(given.key, description);
 }
 
 Result<Worker::Config> check(Arguments& given) {
   for (const Result<void>& checked :
        {check_within("--control-port", given.control_port, 0, 65535),
-        check_within("--data-port", given.data_port, 0, 65535),
-        check_within("--station", given.station, 0, kStationsMax),
-        check_within("--rate", given.card.rate_hz, 8000, 192000),
+        check_within("--data-port", given.data_port, 0, 65535), check(given.device),
         check_within("--ptt-lead-ms", given.lead_ms, 0, kLeadTailMaxMs),
         check_within("--ptt-tail-ms", given.tail_ms, 0, kLeadTailMaxMs)}) {
     if (!checked) return checked.error();
@@ -74,24 +62,13 @@ Result<Worker::Config> check(Arguments& given) {
                         .ptt_tail = from_seconds(given.tail_ms / 1000),
                         .lead_tone = given.vox,
                         .reopen_attempts_max = 1'000'000};
-  for (const std::string& name : given.modes) {
-    const auto mode = parse_mode(name);
-    if (!mode) return Error{ErrorCode::bad_field, "--mode " + name + ": one of " + mode_names()};
-    worker.receive_modes.push_back(*mode);
-  }
+  auto modes = modes_of(given.modes);
+  if (!modes) return modes.error();
+  worker.receive_modes = std::move(*modes);
   given.host.control_port = static_cast<std::uint16_t>(given.control_port);
   given.host.data_port = static_cast<std::uint16_t>(given.data_port);
   given.host.receive_modes = worker.receive_modes;
-  given.card.block_samples = given.card.rate_hz / 50;
   return worker;
-}
-
-std::unique_ptr<Device> device_of(const Arguments& given) {
-  if (given.cable.empty()) return std::make_unique<PortAudioDevice>(given.card);
-  CableDevice::Config cable;
-  cable.socket_path = given.cable;
-  if (given.station_given) cable.station = static_cast<std::uint16_t>(given.station);
-  return std::make_unique<CableDevice>(cable);
 }
 
 }  // namespace
@@ -102,7 +79,6 @@ int run_serve(const std::vector<std::string>& arguments) {
   describe(given, description);
   const ParsedOptions parsed = parse_options("serve", description, arguments);
   if (parsed.exit_code) return *parsed.exit_code;
-  given.station_given = parsed.values.count("station") > 0;
   auto worker = check(given);
   if (!worker) return usage_error("serve", worker.error());
   auto way = key_way_of(given.key);
@@ -114,7 +90,7 @@ int run_serve(const std::vector<std::string>& arguments) {
   ModemHost host(
       given.host,
       [&](std::function<void()> notify) {
-        return std::make_unique<Worker>(*worker, device_of(given), std::move(ptt),
+        return std::make_unique<Worker>(*worker, make_device(given.device), std::move(ptt),
                                         std::move(notify));
       },
       log);

@@ -20,6 +20,8 @@ int run_ber(const std::vector<std::string>& arguments);
 int run_channel(const std::vector<std::string>& arguments);
 int run_cable(const std::vector<std::string>& arguments);
 int run_serve(const std::vector<std::string>& arguments);
+int run_doctor(const std::vector<std::string>& arguments);
+int run_scope(const std::vector<std::string>& arguments);
 int run_key(const std::vector<std::string>& arguments);
 int run_devices(const std::vector<std::string>& arguments);
 

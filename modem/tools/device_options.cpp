@@ -1,0 +1,47 @@
+#include "modem/tools/device_options.h"
+
+#include "modem/audio/cable_device.h"
+#include "modem/tools/options.h"
+
+namespace s5066::modem::tools {
+
+namespace po = boost::program_options;
+
+void describe(DeviceOptions& o, po::options_description& description) {
+  description.add_options()                                                                   //
+      ("input", po::value(&o.card.input_name), "part of the name of the sound card to hear")  //
+      ("output", po::value(&o.card.output_name), "... and of the one to send by")             //
+      ("rate", po::value(&o.card.rate_hz)->default_value(48000), "of the sound card")         //
+      ("cable", po::value(&o.cable), "audio cable with this socket, not a sound card")        //
+      ("station", po::value(&o.station)->default_value(-1),
+       "end of the cable; -1: any that is free");
+}
+
+Result<void> check(DeviceOptions& o) {
+  if (auto good = check_within("--rate", o.card.rate_hz, 8000, 192000); !good) return good;
+  if (auto good = check_within("--station", o.station, -1, 15); !good) return good;
+  o.card.block_samples = o.card.rate_hz / 50;
+  return {};
+}
+
+std::unique_ptr<Device> make_device(const DeviceOptions& o) {
+  if (o.cable.empty()) return std::make_unique<PortAudioDevice>(o.card);
+  CableDevice::Config cable;
+  cable.socket_path = o.cable;
+  if (o.station >= 0) cable.station = static_cast<std::uint16_t>(o.station);
+  return std::make_unique<CableDevice>(cable);
+}
+
+std::string setting_of(const DeviceOptions& o) {
+  if (!o.cable.empty()) {
+    return "cable { socket: \"" + o.cable + "\"" +
+           (o.station >= 0 ? " station: " + std::to_string(o.station) : "") + " }";
+  }
+  const auto named = [](const char* field, const std::string& name) {
+    return name.empty() ? "" : std::string(field) + ": \"" + name + "\" ";
+  };
+  return "sound_card { " + named("input", o.card.input_name) + named("output", o.card.output_name) +
+         "rate_hz: " + std::to_string(o.card.rate_hz) + " }";
+}
+
+}  // namespace s5066::modem::tools

@@ -1,0 +1,161 @@
+// hfmodem doctor: tries the sound card and the key before the first transmission, says what is
+// wrong with them, and prints the configuration.
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "modem/tools/device_options.h"
+#include "modem/tools/examination.h"
+#include "modem/tools/key_options.h"
+#include "modem/tools/key_trial.h"
+#include "modem/tools/options.h"
+#include "modem/tools/subcommands.h"
+#include "s5066d/posix/socket.h"
+
+namespace s5066::modem::tools {
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr double kSecondsMax = 10;
+/// A sound card that is further off has another rate than it says.
+constexpr double kRateErrorMax = 0.005;
+constexpr const char* kConfiguredMode = "110a-2400-short";
+
+struct Arguments {
+  DeviceOptions device;
+  KeyOptions key;
+  double seconds = 2;
+  double tone_seconds = 0;
+  bool loop = false;
+  std::string mode;
+};
+
+Result<Mode> check(Arguments& given) {
+  for (const Result<void>& checked :
+       {check(given.device), check_within("--seconds", given.seconds, 0.1, kSecondsMax),
+        check_within("--tone-seconds", given.tone_seconds, 0, kSecondsMax)}) {
+    if (!checked) return checked.error();
+  }
+  const auto mode = parse_mode(given.mode);
+  if (!mode) {
+    return Error{ErrorCode::bad_field, "--mode " + given.mode + ": one of " + mode_names()};
+  }
+  return *mode;
+}
+
+/// Says what was found, and counts what is not as it should be.
+class Findings {
+ public:
+  void sound(const Examination::Sound& sound, unsigned rate_hz) {
+    const auto verdict = sound.level.verdict();
+    std::printf("%s  sound    %s: %.1f dB of full scale, peak %.1f dB, %llu clipped, mean %.4f\n",
+                mark(verdict == LevelMeter::Verdict::good), std::string(to_string(verdict)).c_str(),
+                power_db(sound.level.power), power_db(sound.level.peak * sound.level.peak),
+                static_cast<unsigned long long>(sound.level.clipped), sound.level.mean);
+    if (sound.level.not_numbers > 0) {
+      std::printf("%s  sound    %llu samples are no numbers\n", mark(false),
+                  static_cast<unsigned long long>(sound.level.not_numbers));
+    }
+    if (sound.rate_hz > 0) {
+      const double error = sound.rate_hz / rate_hz - 1;
+      std::printf("%s  clock    %.0f samples/s of %u\n", mark(std::abs(error) < kRateErrorMax),
+                  sound.rate_hz, rate_hz);
+    }
+    std::printf("%s  losses   %llu samples\n", mark(sound.lost == 0),
+                static_cast<unsigned long long>(sound.lost));
+  }
+  void loop(const Examination::Loop& loop) {
+    const bool right = loop.heard && loop.octets_right == loop.octets;
+    if (!loop.heard) {
+      std::printf("%s  loop     the burst did not come back\n", mark(false));
+      return;
+    }
+    std::printf(
+        "%s  loop     %zu of %zu octets right, SNR %.1f dB, offset %.2f Hz, %.0f ms around\n",
+        mark(right), loop.octets_right, loop.octets, static_cast<double>(loop.snr_db),
+        static_cast<double>(loop.offset_hz), loop.round_trip_ms);
+  }
+  void step(const char* name, const Result<void>& done, const std::string& good) {
+    std::printf("%s  %-8s %s\n", mark(done.ok()), name,
+                (done ? good : to_string(done.error())).c_str());
+  }
+  bool all_good() const { return bad_ == 0; }
+
+ private:
+  const char* mark(bool good) {
+    bad_ += good ? 0 : 1;
+    return good ? "ok " : "BAD";
+  }
+  unsigned bad_ = 0;
+};
+
+Result<void> of(const Result<Examination::Sound>& sound) {
+  return sound ? Result<void>{} : sound.error();
+}
+
+void print_setting(const Arguments& given, const std::string& key) {
+  std::printf("\nmodem {\n  mode: \"%s\"\n", kConfiguredMode);
+  std::printf("  %s\n", setting_of(given.device).c_str());
+  if (!key.empty()) std::printf("  %s\n", key.c_str());
+  std::printf("}\n");
+}
+
+/// The device's troubles are findings too, so that the rest of the list is still printed.
+void examine(const Arguments& given, const Mode& mode, Device& device, KeyWay way,
+             Findings& findings) {
+  auto begun = Examination::begin(device, posix::monotonic_now);
+  if (!begun) return findings.step("device", begun.error(), "");
+  Examination& examination = *begun;
+  findings.step("device", {}, device.info().name);
+  const auto heard = examination.listen(given.seconds);
+  if (!heard) return findings.step("sound", heard.error(), "");
+  findings.sound(*heard, device.info().rate_hz);
+  if (given.tone_seconds > 0 && !way.ptt) {
+    findings.step("tone", of(examination.send_tone(given.tone_seconds)), "sent");
+  }
+  if (way.ptt) {
+    const double seconds = given.tone_seconds > 0 ? given.tone_seconds : 1;
+    Result<void> tone;
+    const auto tried =
+        try_key(std::move(way.ptt), seconds, [&] { tone = of(examination.send_tone(seconds)); });
+    findings.step("key", tried, "unkeyed: " + way.confirmed);
+    findings.step("tone", tone, "sent");
+  }
+  if (!given.loop) return;
+  const auto loop = examination.send_around(mode, 100);
+  if (!loop) return findings.step("loop", loop.error(), "");
+  findings.loop(*loop);
+}
+
+}  // namespace
+
+int run_doctor(const std::vector<std::string>& arguments) {
+  Arguments given;
+  po::options_description description;
+  description.add_options()                                                            //
+      ("seconds", po::value(&given.seconds)->default_value(2), "to listen, up to 10")  //
+      ("tone-seconds", po::value(&given.tone_seconds)->default_value(0),
+       "send a tone of 1500 Hz; 1 with a key, where none is stated")                              //
+      ("loop", po::bool_switch(&given.loop), "output and input are joined: send a burst around")  //
+      ("mode", po::value(&given.mode)->default_value("110a-1200-short"), "of that burst");
+  describe(given.device, description);
+  describe(given.key, description);
+  const ParsedOptions parsed = parse_options("doctor", description, arguments);
+  if (parsed.exit_code) return *parsed.exit_code;
+  const auto mode = check(given);
+  if (!mode) return usage_error("doctor", mode.error());
+  auto way = key_way_of(given.key);
+  if (!way) return usage_error("doctor", way.error());
+  const std::unique_ptr<Device> device = make_device(given.device);
+  const std::string key_setting = way->setting;
+  Findings findings;
+  examine(given, *mode, *device, std::move(*way), findings);
+  device->close();
+  print_setting(given, key_setting);
+  return findings.all_good() ? kExitOk : kExitFailed;
+}
+
+}  // namespace s5066::modem::tools

@@ -1,0 +1,47 @@
+#include "modem/tools/key_trial.h"
+
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "modem/ptt/key_watchdog.h"
+#include "s5066d/posix/socket.h"
+
+namespace s5066::modem::tools {
+namespace {
+
+constexpr unsigned kUnkeyAttempts = 20;
+constexpr auto kUnkeyPause = std::chrono::milliseconds(250);
+/// Over the time to be keyed, before the watchdog unkeys.
+constexpr double kKeyedMarginSeconds = 2;
+constexpr double kHangMarginSeconds = 3;
+
+/// Whatever it takes: a transmitter is keyed.
+Result<void> insist_on_unkeying(KeyWatchdog& key) {
+  for (unsigned attempt = 1;; ++attempt) {
+    auto unkeyed = key.unkey();
+    if (unkeyed || attempt == kUnkeyAttempts) return unkeyed;
+    std::this_thread::sleep_for(kUnkeyPause);
+  }
+}
+
+}  // namespace
+
+Result<void> try_key(std::unique_ptr<Ptt> ptt, double seconds,
+                     const std::function<void()>& meanwhile) {
+  KeyWatchdog key({.hang_max = from_seconds(seconds + kHangMarginSeconds)}, std::move(ptt),
+                  posix::monotonic_now);
+  if (const auto unkeyed = key.unkey(); !unkeyed) {
+    return Error{unkeyed.error().code, "not keyed: " + to_string(unkeyed.error())};
+  }
+  const auto keyed = key.key(from_seconds(seconds + kKeyedMarginSeconds));
+  if (keyed) meanwhile();
+  const auto unkeyed = insist_on_unkeying(key);
+  const std::string first = keyed ? "" : to_string(keyed.error());
+  if (unkeyed) return keyed ? Result<void>{} : Error{keyed.error().code, first};
+  return Error{unkeyed.error().code,
+               (keyed ? "" : first + "; ") +
+                   "NOT UNKEYED, switch the transmitter off: " + to_string(unkeyed.error())};
+}
+
+}  // namespace s5066::modem::tools

@@ -1,0 +1,164 @@
+// What `hfmodem doctor` finds out about a device, on devices that are as a test says.
+#include "modem/tools/examination.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <deque>
+#include <limits>
+
+#include "modem/api/airtime.h"
+#include "tests/unit/modem_tools/hfmodem_fixture.h"
+
+namespace s5066::modem {
+namespace {
+
+using tools::Examination;
+using Verdict = LevelMeter::Verdict;
+
+/// What is sent comes back later, with this gain, over this noise.
+class EchoDevice final : public Device {
+ public:
+  double gain = 0.5;
+  std::size_t delay_blocks = 3;
+  std::uint64_t drop_each = 0;
+  float instead = 0;          // when not 0: all samples
+  int blocks_left = 1 << 20;  // then it fails
+  bool silent = false;        // nothing ever comes
+  Duration clock{};           // goes on by a block's length, times `slow`
+  double slow = 1;
+  std::uint64_t keyed_blocks = 0;
+
+  Result<void> open() override {
+    delayed_.assign(delay_blocks, std::vector<float>(info_.block_samples));
+    return {};
+  }
+  void close() override {}
+  const Info& info() const override { return info_; }
+  Result<Received> receive(std::span<float> samples) override {
+    if (silent) return Error{ErrorCode::timed_out, "nothing"};
+    if (blocks_left-- == 0) return Error{ErrorCode::link_down, "unplugged"};
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      samples[i] = instead != 0 ? instead : static_cast<float>(gain) * delayed_.front()[i];
+    }
+    delayed_.pop_front();
+    clock += from_seconds(slow * static_cast<double>(samples.size()) / info_.rate_hz);
+    return Received{.dropped = drop_each};
+  }
+  Result<void> transmit(bool keyed, std::span<const float> samples) override {
+    keyed_blocks += keyed ? 1 : 0;
+    delayed_.emplace_back(samples.begin(), samples.end());
+    return {};
+  }
+
+ private:
+  Info info_{.rate_hz = 48000, .block_samples = 960};
+  std::deque<std::vector<float>> delayed_;
+};
+
+Result<Examination> begin(EchoDevice& device) {
+  return Examination::begin(device, [&] { return device.clock; });
+}
+
+TEST(Examination, hears_its_own_tone_and_keys_only_during_it) {
+  EchoDevice device;
+  auto examination = begin(device);
+  ASSERT_TRUE(examination.ok());
+  auto sound = examination->listen(0.5);
+  ASSERT_TRUE(sound.ok());
+  EXPECT_EQ(sound->level.verdict(), Verdict::silent);
+  EXPECT_EQ(device.keyed_blocks, 0U);
+  sound = examination->send_tone(1);
+  ASSERT_TRUE(sound.ok());
+  EXPECT_EQ(device.keyed_blocks, 50U);
+  // -9 dB sent, half the voltage, and in the first of 50 blocks it is on its way.
+  EXPECT_NEAR(power_db(sound->level.power), -9.03 - 6.02, 0.6);
+  EXPECT_EQ(sound->level.verdict(), Verdict::good);
+}
+
+TEST(Examination, measures_the_clock_and_counts_losses) {
+  EchoDevice device;
+  device.slow = 48000.0 / 44100;
+  device.drop_each = 2;
+  auto examination = begin(device);
+  ASSERT_TRUE(examination.ok());
+  const auto sound = examination->listen(2);
+  ASSERT_TRUE(sound.ok());
+  EXPECT_NEAR(sound->rate_hz, 44100 * 962.0 / 960, 1);
+  EXPECT_EQ(sound->lost, 200U);
+}
+
+TEST(Examination, tells_clipping_and_what_is_no_number) {
+  EchoDevice device;
+  device.instead = 1;
+  EXPECT_EQ(begin(device)->listen(0.1)->level.verdict(), Verdict::clipping);
+  device.instead = std::numeric_limits<float>::quiet_NaN();
+  const auto sound = begin(device)->listen(0.1);
+  ASSERT_TRUE(sound.ok());
+  EXPECT_EQ(sound->level.not_numbers, 5 * 960U);
+}
+
+TEST(Examination, a_burst_comes_around_with_its_delay) {
+  EchoDevice device;
+  const auto loop = begin(device)->send_around(*parse_mode("110a-1200-short"), 100);
+  ASSERT_TRUE(loop.ok());
+  EXPECT_TRUE(loop->heard);
+  EXPECT_EQ(loop->octets, 100U);
+  EXPECT_EQ(loop->octets_right, 100U);
+  EXPECT_GT(loop->snr_db, 20);
+  // Keyed for the burst and not longer.
+  const double burst_s = to_seconds(airtime(*parse_mode("110a-1200-short"), 100));
+  EXPECT_NEAR(static_cast<double>(device.keyed_blocks), burst_s / 0.02, 1);
+  // What answers a block is heard three blocks later, two of 20 ms behind that block's end; the
+  // rest is the conversion of the rates.
+  EXPECT_GT(loop->round_trip_ms, 40);
+  EXPECT_LT(loop->round_trip_ms, 50);
+  EchoDevice longer;
+  longer.delay_blocks = 13;
+  const auto later = begin(longer)->send_around(*parse_mode("110a-1200-short"), 100);
+  ASSERT_TRUE(later.ok());
+  EXPECT_NEAR(later->round_trip_ms, loop->round_trip_ms + 200, 1);
+}
+
+TEST(Examination, a_burst_that_does_not_come_back_is_given_up) {
+  EchoDevice device;
+  device.gain = 0;
+  const auto loop = begin(device)->send_around(*parse_mode("110a-2400-short"), 10);
+  ASSERT_TRUE(loop.ok());
+  EXPECT_FALSE(loop->heard);
+  EXPECT_EQ(loop->octets_right, 0U);
+}
+
+TEST(Examination, a_device_that_is_silent_or_fails_is_an_error) {
+  EchoDevice silent;
+  silent.silent = true;
+  EXPECT_EQ(begin(silent)->listen(1).error().code, ErrorCode::timed_out);
+  EchoDevice failing;
+  failing.blocks_left = 10;
+  EXPECT_EQ(begin(failing)->listen(1).error().code, ErrorCode::link_down);
+}
+
+class Doctor : public test::Hfmodem {};
+
+TEST_F(Doctor, refuses_figures_that_are_out_of_range) {
+  for (const char* arguments :
+       {"doctor --rate 7999", "doctor --seconds 11", "doctor --seconds nan",
+        "doctor --tone-seconds 11", "doctor --mode none", "doctor --station 16",
+        "doctor --serial-rts /dev/null --serial-dtr /dev/null", "scope --interval 0.05",
+        "scope --seconds -1", "scope --mode none", "scope --rate 192001"}) {
+    EXPECT_EQ(run(arguments), 2) << arguments;
+  }
+}
+
+TEST_F(Doctor, a_device_that_is_not_there_is_a_finding_and_the_setting_is_printed) {
+  const std::string cable = " --cable " + path("none");
+  EXPECT_EQ(run("doctor" + cable), 1);
+  const std::string report = read("stdout");
+  EXPECT_NE(report.find("BAD  device"), std::string::npos) << report;
+  EXPECT_NE(report.find("cable { socket: \"" + path("none") + "\" }"), std::string::npos) << report;
+  EXPECT_EQ(run("scope" + cable), 1);
+  EXPECT_NE(read("stderr").find(path("none")), std::string::npos) << read("stderr");
+}
+
+}  // namespace
+}  // namespace s5066::modem

@@ -1,0 +1,27 @@
+// `hfmodem serve` as far as one process goes; with a node and a cable it is in tests/live.
+#include "tests/unit/modem_tools/hfmodem_fixture.h"
+
+namespace s5066::modem {
+namespace {
+
+class Serve : public test::Hfmodem {};
+
+TEST_F(Serve, refuses_figures_that_are_out_of_range) {
+  for (const char* arguments :
+       {"--control-port 65536", "--data-port -1", "--station 16", "--rate 7999",
+        "--ptt-lead-ms 2001", "--ptt-tail-ms nan", "--mode 110a-2400-medium",
+        "--rigctld-port 4532 --cm108 /dev/null", "--cm108 /dev/null --pin 9", "extra"}) {
+    EXPECT_EQ(run(std::string("serve --cable ") + path("none") + " " + arguments), 2) << arguments;
+  }
+}
+
+TEST_F(Serve, says_what_is_not_there) {
+  const std::string cable = "serve --control-port 0 --data-port 0 --cable " + path("none");
+  EXPECT_EQ(run(cable), 1);
+  EXPECT_NE(read("stderr").find(path("none")), std::string::npos) << read("stderr");
+  EXPECT_EQ(run(cable + " --listen radio.example"), 1);
+  EXPECT_NE(read("stderr").find("radio.example"), std::string::npos) << read("stderr");
+}
+
+}  // namespace
+}  // namespace s5066::modem
