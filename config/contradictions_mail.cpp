@@ -24,6 +24,10 @@ void check_names(const Section& section, const std::vector<std::string>& names,
   }
 }
 
+void check_ipv4(const Section& section, const char* field, std::uint32_t address) {
+  if (section.has(field) && address == 0) section.complain(field, "is an IPv4 address");
+}
+
 void check_stations(const Section& gateway, const MailConfig& setup) {
   std::set<std::string> names;
   std::set<acp142::NodeId> nodes{setup.node};
@@ -37,7 +41,12 @@ void check_stations(const Section& gateway, const MailConfig& setup) {
     } else if (!nodes.insert(one.node).second) {
       section.complain("node_id", "given twice, or our own");
     }
-    if (!addresses.insert(one.address).second) section.complain("address", "given twice");
+    const bool addressed = section.has("address");
+    if (!addressed && !setup.udp) section.complain("address", "missing");
+    if (addressed && !addresses.insert(one.address).second) {
+      section.complain("address", "given twice");
+    }
+    check_ipv4(section, "udp_address", one.udp_address);
   }
 }
 
@@ -67,9 +76,20 @@ void find_contradictions(const Section& gateway, const MailConfig& setup) {
     const Section section = gateway.nested("mail_server").nested("tls");
     if (!tls->server_name.empty()) section.complain("server_name", "is checked only with ca_file");
   }
+  if (setup.udp) {
+    const Section section = gateway.nested("udp");
+    check_ipv4(section, "interface", setup.udp->interface);
+    check_ipv4(section, "listen", setup.udp->listen);
+  }
   check_stations(gateway, setup);
   for (std::size_t i = 0; i < setup.groups.size(); ++i) {
-    check_names(gateway.nested("groups", static_cast<int>(i)), setup.groups[i].stations, setup);
+    const Section section = gateway.nested("groups", static_cast<int>(i));
+    check_names(section, setup.groups[i].stations, setup);
+    const bool multicast = setup.groups[i].udp_address >> 28 == 0xE;
+    if (setup.udp && !multicast) {
+      section.complain("udp_address", "is one of IPv4 multicast, 224.0.0.0 to 239.255.255.255");
+    }
+    if (!setup.udp && !section.has("address")) section.complain("address", "missing");
   }
   check_routes(gateway, setup);
   if (setup.retry_min_s > setup.retry_max_s) {

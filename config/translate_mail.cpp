@@ -5,6 +5,8 @@
 namespace s5066::config {
 namespace {
 
+constexpr std::uint32_t kUdpAckWaitS = 2;  // when not set
+
 /// "10.1.1.1" as a number; 0 for anything else.
 acp142::NodeId node_id_of(const std::string& text) {
   std::uint32_t id = 0;
@@ -50,6 +52,13 @@ void translate_mail_server(const proto::MailServer& from, acp142::MailConfig::Ma
             .required = from.tls().required()};
 }
 
+void translate_udp(const proto::UdpCarrier& from, acp142::MailConfig::Udp& to) {
+  to.interface = node_id_of(from.interface()).value;
+  to.listen = node_id_of(from.listen()).value;
+  if (from.has_hops()) to.hops = static_cast<std::uint8_t>(from.hops());
+  if (from.has_rate_bps()) to.rate_bps = from.rate_bps();
+}
+
 void translate_lifetimes(const proto::MailLifetimes& from, acp142::MailConfig& to) {
   if (from.has_flash_s()) to.flash_lifetime_s = from.flash_s();
   if (from.has_immediate_s()) to.immediate_lifetime_s = from.immediate_s();
@@ -74,12 +83,14 @@ acp142::MailConfig translate(const proto::MailGateway& from) {
     to.stations.push_back({.name = one.name(),
                            .node = node_id_of(one.node_id()),
                            .address = address_of(one.address()),
-                           .silent = one.silent()});
+                           .silent = one.silent(),
+                           .udp_address = node_id_of(one.udp_address()).value});
   }
   for (const proto::MailGroup& one : from.groups()) {
     to.groups.push_back({.name = one.name(),
                          .address = address_of(one.address()),
-                         .stations = {one.stations().begin(), one.stations().end()}});
+                         .stations = {one.stations().begin(), one.stations().end()},
+                         .udp_address = node_id_of(one.udp_address()).value});
   }
   for (const proto::MailRoute& one : from.routes()) {
     to.routes.push_back({.pattern = one.pattern(),
@@ -95,6 +106,11 @@ acp142::MailConfig translate(const proto::MailGateway& from) {
   if (from.has_duplicate_window_s()) to.duplicate_window_s = from.duplicate_window_s();
   if (from.has_open_messages_max()) to.open_mails_max = from.open_messages_max();
   if (from.has_open_octets_max()) to.open_octets_max = from.open_octets_max();
+  if (from.has_udp()) {
+    to.udp = acp142::MailConfig::Udp{};
+    translate_udp(from.udp(), *to.udp);
+    to.ack_wait_s = kUdpAckWaitS;
+  }
   if (from.has_ack_wait_s()) to.ack_wait_s = from.ack_wait_s();
   if (from.has_line_rate_bps()) to.line_rate_bps = from.line_rate_bps();
   if (from.has_log_level()) to.log_level = log_level_of(from.log_level());

@@ -47,12 +47,21 @@ struct MailConfig {
     std::string name;
     NodeId node;
     Address address;
-    bool silent = false;  // in EMCON: takes messages and does not answer
+    bool silent = false;            // in EMCON: takes messages and does not answer
+    std::uint32_t udp_address = 0;  // IPv4; 0: that of its number
   };
   struct Group {
     std::string name;
     Address address;
     std::vector<std::string> stations;
+    std::uint32_t udp_address = 0;  // of IPv4 multicast
+  };
+  /// P_MUL by UDP multicast on a LAN.
+  struct Udp {
+    std::uint32_t interface = 0;  // IPv4 address of ours; 0: the system's choice
+    std::uint32_t listen = 0;     // for acknowledgements to us; 0: any
+    std::uint8_t hops = 1;        // of multicast
+    double rate_bps = 1e6;        // of all we send
   };
   struct RouteEntry {
     std::string pattern;
@@ -63,6 +72,7 @@ struct MailConfig {
   std::string sis_host = "127.0.0.1";
   std::uint16_t sis_port = sis::kDefaultPort;
   std::uint8_t rank = 0;
+  std::optional<Udp> udp;  // instead of the SIS server
 
   std::string spool_directory;  // must exist
   std::string control_socket;   // empty: control.sock in the spool directory

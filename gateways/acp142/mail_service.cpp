@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <csignal>
-#include <sstream>
 #include <utility>
 
 #include "gateways/common/spool_lock.h"
@@ -19,8 +18,10 @@ using std::chrono::seconds;
 namespace {
 
 constexpr std::size_t kStoreRequestsMax = 1024;
-constexpr std::uint32_t kRowsListed = 1000;
 constexpr auto kClockEvery = seconds(60);
+// On a LAN an answer takes no time worth mentioning.
+constexpr auto kUdpAckSlot = std::chrono::milliseconds(200);
+constexpr auto kUdpAckAgain = seconds(10);
 
 UtcSeconds utc_now() {
   return posix::to_utc_seconds(posix::utc_now());
@@ -78,7 +79,27 @@ PMulCore::Config p_mul_config(const MailConfig& config) {
   for (std::size_t i = 0; i < config.groups.size(); ++i) {
     p_mul.sender.groups.push_back({group_id(i), members_of(config.groups[i], config)});
   }
+  if (!config.udp) return p_mul;
+  const std::size_t octets = CarrierUdpCore::Config{}.pdu_octets_max;
+  p_mul.sender.pdu_octets_max = p_mul.receiver.pdu_octets_max = octets;
+  p_mul.sender.block_octets = static_cast<std::uint16_t>(octets - kParityHeaderOctets);
+  p_mul.sender.ack_slot = p_mul.receiver.ack_slot = kUdpAckSlot;
+  p_mul.receiver.ack_again = kUdpAckAgain;
   return p_mul;
+}
+
+CarrierUdp::Config udp_config(const MailConfig& config) {
+  CarrierUdp::Config udp{
+      .interface = config.udp->interface, .listen = config.udp->listen, .hops = config.udp->hops};
+  udp.core.rate_bps = config.udp->rate_bps;
+  for (const auto& station : config.stations) {
+    udp.core.nodes[station.node] =
+        station.udp_address != 0 ? station.udp_address : station.node.value;
+  }
+  for (std::size_t i = 0; i < config.groups.size(); ++i) {
+    udp.core.groups[group_id(i)] = config.groups[i].udp_address;
+  }
+  return udp;
 }
 
 CarrierUdopCore::Config carrier_config(const MailConfig& config) {
@@ -140,15 +161,6 @@ LogLevel level_of(MailNews::Kind kind) {
   }
 }
 
-/// Addresses and reasons come from outside: nothing in them may break a line.
-std::string printable(std::string_view text) {
-  std::string plain(text);
-  std::replace_if(
-      plain.begin(), plain.end(),
-      [](char c) { return static_cast<unsigned char>(c) < 32 || c == 127; }, '?');
-  return plain;
-}
-
 }  // namespace
 
 std::string control_socket_path(const MailConfig& config) {
@@ -189,6 +201,7 @@ Result<void> MailService::run() {
   io_.run();
   listener_.reset();
   client_.reset();
+  udp_.reset();
   control_.reset();
   store_.reset();  // finishes what it has accepted
   LogLine(log_, LogLevel::info, "mail_gateway_stopped");
@@ -222,23 +235,36 @@ Result<void> MailService::start() {
         on_commit(session, std::move(commit));
       });
   if (auto opened = listener_->open(); !opened) return opened;
-  client_ = std::make_unique<sis::Client>(io_, client_config(config_), rng_(),
-                                          [this](const sis::Event& event) { on_sis(event); });
+  if (auto opened = open_carrier(); !opened) return opened;
   for (const int number : {SIGINT, SIGTERM}) signals_.add(number);
   signals_.async_wait([this](boost::system::error_code error, int) {
     if (!error) stop();
   });
   set_clock();
   arm_clock();
-  LogLine(log_, LogLevel::info, "mail_gateway_started")
-      .kv("smtp", config_.smtp.address)
-      .kv("smtp_port", unsigned{listener_->port()})
-      .kv("sis", config_.sis_host)
-      .kv("port", unsigned{config_.sis_port})
-      .kv("spool", config_.spool_directory);
+  LogLine line(log_, LogLevel::info, "mail_gateway_started");
+  line.kv("smtp", config_.smtp.address).kv("smtp_port", unsigned{listener_->port()});
+  if (!udp_) line.kv("sis", config_.sis_host).kv("port", unsigned{config_.sis_port});
+  line.kv("bearer", std::string_view(udp_ ? "udp" : "sis")).kv("spool", config_.spool_directory);
   p_mul_.on_start(now());
   mail_.on_start(now());
   drain();
+  return {};
+}
+
+Result<void> MailService::open_carrier() {
+  if (!config_.udp) {
+    client_ = std::make_unique<sis::Client>(io_, client_config(config_), rng_(),
+                                            [this](const sis::Event& event) { on_sis(event); });
+    return {};
+  }
+  auto opened = CarrierUdp::open(io_, udp_config(config_), [this](ByteSpan datagram) {
+    if (!serving_) return;  // it comes again
+    p_mul_.on_datagram(now(), datagram);
+    drain();
+  });
+  if (!opened) return opened.error();
+  udp_ = std::move(opened).value();
   return {};
 }
 
@@ -251,7 +277,7 @@ void MailService::stop() {
   clock_timer_.cancel();
   control_.reset();
   listener_->close();
-  client_->stop();
+  if (client_) client_->stop();
   io_.stop();
 }
 
@@ -278,7 +304,9 @@ void MailService::arm_clock() {
 void MailService::arm_timer() {
   if (stopping_) return;
   std::optional<Instant> next = mail_.next_deadline();
-  if (const auto air = p_mul_.next_deadline()) next = next ? std::min(*next, *air) : *air;
+  const auto earlier = [&next](Instant at) { next = next ? std::min(*next, at) : at; };
+  if (const auto air = p_mul_.next_deadline()) earlier(*air);
+  if (udp_ && p_mul_.has_pdu()) earlier(udp_->core().clear_at());
   if (!next) return;
   timer_.expires_at(started_ + next->time_since_epoch());
   timer_.async_wait([this](boost::system::error_code error) {
@@ -332,6 +360,20 @@ void MailService::to_carrier(const gateways::SisEvent& event) {
   carrier_.on_sis(now(), event);
 }
 
+bool MailService::bearer_ready() const {
+  return udp_ ? serving_ && udp_->core().ready(now()) : carrier_.ready();
+}
+
+void MailService::send(OutgoingPdu pdu) {
+  const auto sent =
+      udp_ ? udp_->core().request_send(now(), pdu) : carrier_.request_send(now(), std::move(pdu));
+  if (!sent) {
+    LogLine(log_, LogLevel::warning, "pdu_refused").kv("reason", to_string(sent.error()));
+  }
+  if (udp_) udp_->flush();
+  p_mul_.on_clear_at(now(), udp_ ? udp_->core().clear_at() : carrier_.clear_at(now()));
+}
+
 void MailService::drain_air() {
   bool more = true;
   while (more) {
@@ -340,14 +382,11 @@ void MailService::drain_air() {
       more = true;
       p_mul_.on_datagram(now(), *datagram);
     }
-    while (carrier_.ready() && p_mul_.has_pdu()) {
+    while (bearer_ready() && p_mul_.has_pdu()) {
       auto pdu = p_mul_.poll_pdu(now());
       if (!pdu) break;
       more = true;
-      if (auto sent = carrier_.request_send(now(), *std::move(pdu)); !sent) {
-        LogLine(log_, LogLevel::warning, "pdu_refused").kv("reason", to_string(sent.error()));
-      }
-      p_mul_.on_clear_at(now(), carrier_.clear_at(now()));
+      send(*std::move(pdu));
     }
     while (auto unidata = carrier_.poll_unidata()) {
       more = true;
@@ -385,7 +424,7 @@ void MailService::serve() {
   if (serving_ || !mail_.started()) return;
   serving_ = true;
   listener_->serve();
-  client_->start();
+  if (client_) client_->start();
 }
 
 // --- Actions -------------------------------------------------------------------------------------
@@ -487,96 +526,6 @@ std::string MailService::name_of(NodeId node) const {
     if (station.node == node) return station.name;
   }
   return std::to_string(node.value);
-}
-
-// --- The operator --------------------------------------------------------------------------------
-
-// The spool has it before "ok" is said; what is under way follows.
-std::string MailService::change(OperatorVerb verb, const std::string& word, MailId id) {
-  const MailCore::InHand in_hand = mail_.in_hand(id);
-  if (in_hand == MailCore::InHand::ending) return "error: its attempt is just ending, ask again\n";
-  const bool under_way = in_hand == MailCore::InHand::under_way;
-  const auto done = operator_store_->change(verb, id, utc_now(), under_way);
-  if (!done) return "error: " + to_string(done.error()) + "\n";
-  LogLine(log_, LogLevel::info, "mail_changed").kv("by", word).kv("mail", id.value);
-  mail_.on_operator(now(), id, verb);
-  mail_.on_spool_changed(now());
-  asio::post(io_, [this] { drain(); });
-  return "ok\n";
-}
-
-std::string MailService::answer(std::string_view request) {
-  std::istringstream words{std::string(request)};
-  std::string verb;
-  std::int64_t number = 0;
-  words >> verb >> number;
-  const std::map<std::string, OperatorVerb> verbs = {{"hold", OperatorVerb::hold},
-                                                     {"release", OperatorVerb::release},
-                                                     {"requeue", OperatorVerb::requeue},
-                                                     {"delete", OperatorVerb::remove}};
-  std::ostringstream text;
-  if (const auto found = verbs.find(verb); found != verbs.end()) {
-    return change(found->second, verb, {number});
-  }
-  if (verb == "queue") {
-    const auto items = operator_store_->list(kRowsListed);
-    if (!items) return "error: " + to_string(items.error()) + "\n";
-    for (const MailItem& item : *items) {
-      text << item.id.value << "\t" << gateways::to_string(item.state) << "\t"
-           << to_string(item.road) << "\t" << unsigned{item.priority} << "\t" << item.size << "\t"
-           << item.attempts << "\t<" << item.from.address << ">\t" << printable(item.label) << "\t"
-           << printable(item.reason) << "\n";
-    }
-    return text.str();
-  }
-  if (verb == "show") {
-    const auto item = operator_store_->find({number});
-    if (!item) return "error: " + to_string(item.error()) + "\n";
-    if (!item->has_value()) return "error: no such message\n";
-    const MailItem& mail = **item;
-    text << "mail " << mail.id.value << "\nstate " << gateways::to_string(mail.state) << "\nroad "
-         << to_string(mail.road) << "\npriority " << unsigned{mail.priority} << "\noctets "
-         << mail.size << "\nattempts " << mail.attempts << "\naccepted " << mail_date(mail.created)
-         << "\nexpires " << mail_date(mail.expiry) << "\nnext_try " << mail_date(mail.next_try)
-         << "\nfrom " << to_string(mail.from) << "\nmessage_id " << printable(mail.label) << "\n";
-    for (const MailTarget& target : mail.targets) {
-      text << "to <" << target.recipient.address << "> "
-           << (target.station.value != 0 ? name_of(target.station) : "mail-server") << " "
-           << gateways::to_string(target.state) << " " << printable(target.reason) << "\n";
-    }
-    return text.str();
-  }
-  if (verb == "stations") {
-    const auto rows = operator_store_->stations();
-    if (!rows) return "error: " + to_string(rows.error()) + "\n";
-    for (const auto& station : config_.stations) {
-      StationRow known;
-      for (const StationRow& row : *rows) {
-        if (row.station == station.node) known = row;
-      }
-      const bool dead = known.dead_until > utc_now();
-      text << station.name << "\t" << to_string(station.address) << "\t"
-           << (dead ? "dead until " + mail_date(known.dead_until) : std::string("ok")) << "\t"
-           << known.failures << "\t" << known.sequence << "\t" << printable(known.reason) << "\n";
-    }
-    return text.str();
-  }
-  if (verb == "status") {
-    const auto& mail = mail_.stats();
-    const auto& smtp = listener_->stats();
-    text << "bound=" << (carrier_.bound() ? "yes" : "no") << " smtp_port=" << listener_->port()
-         << " active=" << mail_.active() << " accepted=" << mail.accepted
-         << " delivered=" << mail.delivered << " failed=" << mail.failed
-         << " expired=" << mail.expired << " received=" << mail.received
-         << " reports=" << mail.reports << " unreadable=" << mail.unreadable
-         << " smtp_messages=" << smtp.messages << " smtp_bare_line_ends=" << smtp.bare_line_ends
-         << " smtp_timeouts=" << smtp.timeouts << " smtp_no_room=" << smtp.no_room
-         << " smtp_recipients_refused=" << smtp.recipients_refused << " smtp_tls=" << smtp.tls
-         << " smtp_tls_failed=" << smtp.tls_failed
-         << " smtp_connections_refused=" << listener_->refused() << "\n";
-    return text.str();
-  }
-  return "error: known are queue, show, hold, release, requeue, delete, stations and status\n";
 }
 
 }  // namespace s5066::acp142

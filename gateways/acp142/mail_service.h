@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "gateways/acp142/carrier_udop_core.h"
+#include "gateways/acp142/carrier_udp.h"
 #include "gateways/acp142/mail_config.h"
 #include "gateways/acp142/mail_core.h"
 #include "gateways/acp142/p_mul_core.h"
@@ -48,6 +49,9 @@ class MailService {
   void arm_clock();
   void arm_timer();
   void on_sis(const sis::Event& event);
+  Result<void> open_carrier();
+  bool bearer_ready() const;
+  void send(OutgoingPdu pdu);
   void to_carrier(const gateways::SisEvent& event);
   void on_commit(SessionId session, SmtpServerCore::Commit commit);
   void drain();
@@ -88,7 +92,8 @@ class MailService {
   std::optional<SqliteMailStore> operator_store_;
   std::unique_ptr<SmtpListener> listener_;
   std::unique_ptr<gateways::ControlSocket> control_;
-  std::unique_ptr<sis::Client> client_;
+  std::unique_ptr<sis::Client> client_;  // one of the two
+  std::unique_ptr<CarrierUdp> udp_;
   std::unique_ptr<gateways::StoreThread<SqliteMailStore>> store_;
 };
 

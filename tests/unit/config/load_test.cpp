@@ -338,8 +338,34 @@ mail_server { tls { ca_file: "b" server_name: "mx" required: true } }
   EXPECT_EQ(loaded.value->mail_server.tls->server_name, "mx");
   EXPECT_TRUE(loaded.value->mail_server.tls->required);
   const auto unchecked = parse_mail("f", kMail + "mail_server { tls { server_name: \"mx\" } }");
-  EXPECT_EQ(all_lines(unchecked.problems),
-            "f:1:62: server_name: is checked only with ca_file\n");
+  EXPECT_EQ(all_lines(unchecked.problems), "f:1:62: server_name: is checked only with ca_file\n");
+}
+
+TEST(ConfigLoad, a_mail_gateway_goes_by_udp_instead_where_it_is_configured) {
+  const auto loaded = parse_mail("f", kMail + R"(
+udp { interface: "10.1.1.1" listen: "10.1.1.2" hops: 3 rate_bps: 5000 }
+stations { name: "a" node_id: "10.1.1.2" }
+stations { name: "b" node_id: "10.1.1.3" udp_address: "10.9.9.9" }
+groups { name: "g" udp_address: "239.1.2.3" stations: "a" stations: "b" }
+)");
+  ASSERT_TRUE(loaded.value) << all_lines(loaded.problems);
+  const acp142::MailConfig& config = *loaded.value;
+  EXPECT_EQ(config.udp->interface, 0x0A010101u);
+  EXPECT_EQ(config.udp->listen, 0x0A010102u);
+  EXPECT_EQ(config.udp->hops, 3);
+  EXPECT_EQ(config.udp->rate_bps, 5000);
+  EXPECT_EQ(config.stations.at(1).udp_address, 0x0A090909u);
+  EXPECT_EQ(config.groups.at(0).udp_address, 0xEF010203u);
+  EXPECT_EQ(config.ack_wait_s, 2u);
+  EXPECT_EQ(parse_mail("f", kMail + "udp { } ack_wait_s: 9").value->ack_wait_s, 9u);
+  EXPECT_EQ(parse_mail("f", kMail).value->ack_wait_s, 30u);
+  const auto lacking =
+      parse_mail("f", kMail + R"(stations { name: "a" node_id: "10.1.1.2" } groups { name: "g" })");
+  EXPECT_EQ(all_lines(lacking.problems),
+            "f:1:42: address: missing\nf:1:85: address: missing\n");
+  const auto wrong = parse_mail("f", kMail + R"(udp { listen: "::1" }
+groups { name: "g" udp_address: "10.1.1.1" })");
+  EXPECT_EQ(wrong.problems.size(), 2u) << all_lines(wrong.problems);
 }
 
 }  // namespace

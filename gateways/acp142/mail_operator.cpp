@@ -1,0 +1,125 @@
+// What an operator asks of the running mail gateway, and what he gets to read.
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <map>
+#include <sstream>
+
+#include "gateways/acp142/mail_service.h"
+#include "s5066d/posix/socket.h"
+
+namespace s5066::acp142 {
+
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr std::uint32_t kRowsListed = 1000;
+
+UtcSeconds utc_now() {
+  return posix::to_utc_seconds(posix::utc_now());
+}
+
+/// Addresses and reasons come from outside: nothing in them may break a line.
+std::string printable(std::string_view text) {
+  std::string plain(text);
+  std::replace_if(
+      plain.begin(), plain.end(),
+      [](char c) { return static_cast<unsigned char>(c) < 32 || c == 127; }, '?');
+  return plain;
+}
+
+}  // namespace
+
+// The spool has it before "ok" is said; what is under way follows.
+std::string MailService::change(OperatorVerb verb, const std::string& word, MailId id) {
+  const MailCore::InHand in_hand = mail_.in_hand(id);
+  if (in_hand == MailCore::InHand::ending) return "error: its attempt is just ending, ask again\n";
+  const bool under_way = in_hand == MailCore::InHand::under_way;
+  const auto done = operator_store_->change(verb, id, utc_now(), under_way);
+  if (!done) return "error: " + to_string(done.error()) + "\n";
+  LogLine(log_, LogLevel::info, "mail_changed").kv("by", word).kv("mail", id.value);
+  mail_.on_operator(now(), id, verb);
+  mail_.on_spool_changed(now());
+  asio::post(io_, [this] { drain(); });
+  return "ok\n";
+}
+
+std::string MailService::answer(std::string_view request) {
+  std::istringstream words{std::string(request)};
+  std::string verb;
+  std::int64_t number = 0;
+  words >> verb >> number;
+  const std::map<std::string, OperatorVerb> verbs = {{"hold", OperatorVerb::hold},
+                                                     {"release", OperatorVerb::release},
+                                                     {"requeue", OperatorVerb::requeue},
+                                                     {"delete", OperatorVerb::remove}};
+  std::ostringstream text;
+  if (const auto found = verbs.find(verb); found != verbs.end()) {
+    return change(found->second, verb, {number});
+  }
+  if (verb == "queue") {
+    const auto items = operator_store_->list(kRowsListed);
+    if (!items) return "error: " + to_string(items.error()) + "\n";
+    for (const MailItem& item : *items) {
+      text << item.id.value << "\t" << gateways::to_string(item.state) << "\t"
+           << to_string(item.road) << "\t" << unsigned{item.priority} << "\t" << item.size << "\t"
+           << item.attempts << "\t<" << item.from.address << ">\t" << printable(item.label) << "\t"
+           << printable(item.reason) << "\n";
+    }
+    return text.str();
+  }
+  if (verb == "show") {
+    const auto item = operator_store_->find({number});
+    if (!item) return "error: " + to_string(item.error()) + "\n";
+    if (!item->has_value()) return "error: no such message\n";
+    const MailItem& mail = **item;
+    text << "mail " << mail.id.value << "\nstate " << gateways::to_string(mail.state) << "\nroad "
+         << to_string(mail.road) << "\npriority " << unsigned{mail.priority} << "\noctets "
+         << mail.size << "\nattempts " << mail.attempts << "\naccepted " << mail_date(mail.created)
+         << "\nexpires " << mail_date(mail.expiry) << "\nnext_try " << mail_date(mail.next_try)
+         << "\nfrom " << to_string(mail.from) << "\nmessage_id " << printable(mail.label) << "\n";
+    for (const MailTarget& target : mail.targets) {
+      text << "to <" << target.recipient.address << "> "
+           << (target.station.value != 0 ? name_of(target.station) : "mail-server") << " "
+           << gateways::to_string(target.state) << " " << printable(target.reason) << "\n";
+    }
+    return text.str();
+  }
+  if (verb == "stations") {
+    const auto rows = operator_store_->stations();
+    if (!rows) return "error: " + to_string(rows.error()) + "\n";
+    for (const auto& station : config_.stations) {
+      StationRow known;
+      for (const StationRow& row : *rows) {
+        if (row.station == station.node) known = row;
+      }
+      const bool dead = known.dead_until > utc_now();
+      text << station.name << "\t" << to_string(station.address) << "\t"
+           << (dead ? "dead until " + mail_date(known.dead_until) : std::string("ok")) << "\t"
+           << known.failures << "\t" << known.sequence << "\t" << printable(known.reason) << "\n";
+    }
+    return text.str();
+  }
+  if (verb == "status") {
+    const auto& mail = mail_.stats();
+    const auto& smtp = listener_->stats();
+    text << "bound="
+         << (udp_               ? "udp"
+             : carrier_.bound() ? "yes"
+                                : "no")
+         << " smtp_port=" << listener_->port() << " active=" << mail_.active()
+         << " accepted=" << mail.accepted << " delivered=" << mail.delivered
+         << " failed=" << mail.failed << " expired=" << mail.expired
+         << " received=" << mail.received << " reports=" << mail.reports
+         << " unreadable=" << mail.unreadable << " smtp_messages=" << smtp.messages
+         << " smtp_bare_line_ends=" << smtp.bare_line_ends << " smtp_timeouts=" << smtp.timeouts
+         << " smtp_no_room=" << smtp.no_room
+         << " smtp_recipients_refused=" << smtp.recipients_refused << " smtp_tls=" << smtp.tls
+         << " smtp_tls_failed=" << smtp.tls_failed
+         << " smtp_connections_refused=" << listener_->refused() << "\n";
+    return text.str();
+  }
+  return "error: known are queue, show, hold, release, requeue, delete, stations and status\n";
+}
+
+}  // namespace s5066::acp142

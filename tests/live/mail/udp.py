@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Three mail gateways on one machine, with P_MUL by UDP multicast over the loopback interface and
+nothing of STANAG 5066 below: mail of several sizes goes by SMTP to one, and must come out of the
+two others by SMTP once each, also when one of them is killed on the way."""
+
+import argparse
+import pathlib
+import re
+import signal
+import smtplib
+import socketserver
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+NAMES = ["alpha", "bravo", "charlie"]
+
+
+class Sink(socketserver.StreamRequestHandler):
+    """A mail server that takes everything and remembers it."""
+
+    def handle(self):
+        self.say("220 sink")
+        while line := self.rfile.readline():
+            verb = line.split()[0].upper() if line.split() else b""
+            if verb == b"DATA":
+                self.say("354 go on")
+                lines = []
+                while (text := self.rfile.readline()) != b".\r\n":
+                    if not text:
+                        return
+                    lines.append(text[1:] if text.startswith(b".") else text)
+                self.server.mails.append(b"".join(lines))
+                self.say("250 kept")
+            elif verb == b"QUIT":
+                return self.say("221 bye")
+            else:
+                self.say("250 sink")
+
+    def say(self, text):
+        self.wfile.write(text.encode() + b"\r\n")
+
+
+class Station:
+    def __init__(self, number, folder, program):
+        self.name = NAMES[number]
+        self.program = program
+        self.sink = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Sink)
+        self.sink.daemon_threads = True
+        self.sink.mails = []
+        threading.Thread(target=self.sink.serve_forever, daemon=True).start()
+        self.folder = folder / self.name
+        (self.folder / "spool").mkdir(parents=True)
+        self.log = self.folder / "log"
+        own = f"127.0.0.{number + 1}"
+        text = f"""spool_directory: "{self.folder}/spool" node_id: "{own}" hostname: "{self.name}"
+udp {{ interface: "127.0.0.1" listen: "{own}" hops: 0 rate_bps: 20000000 }}
+smtp {{ port: 0 }} mail_server {{ port: {self.sink.server_address[1]} }} retry_delay_min_s: 1
+routes {{ pattern: "{self.name}.example" own: true }}\n"""
+        others = [n for n in range(len(NAMES)) if n != number]
+        for n in others:
+            text += f'stations {{ name: "{NAMES[n]}" node_id: "127.0.0.{n + 1}" }}\n'
+        names = " ".join(f'stations: "{NAMES[n]}"' for n in others)
+        text += f'groups {{ name: "all" udp_address: "239.255.42.42" {names} }}\n'
+        # An address of the two others; at each of them it is an own one.
+        for n in range(len(NAMES)):
+            route = names if n == number else "own: true"
+            text += f'routes {{ pattern: "from-{NAMES[n]}.example" {route} }}\n'
+        (self.folder / "config").write_text(text)
+        self.start()
+
+    def start(self):
+        self.log.write_text("")
+        with self.log.open("a") as log:
+            self.process = subprocess.Popen(
+                [self.program, "run", "--config", self.folder / "config"], stderr=log)
+        until(lambda: "mail_gateway_started" in self.log.read_text(), self)
+
+    def port(self):
+        return int(re.findall(r"smtp_port=(\d+)", self.log.read_text())[-1])
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+
+def until(done, *stations, seconds=120):
+    """Not a measurement: only so that a failure ends."""
+    for _ in range(seconds * 10):
+        if done():
+            return
+        time.sleep(0.1)
+    for station in stations:
+        print(station.log.read_text()[-3000:], file=sys.stderr)
+    sys.exit("it did not come to that")
+
+
+def subjects(station):
+    return sorted(re.search(rb"Subject: (\d+)", mail).group(1) for mail in station.sink.mails)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    program = parser.parse_args().build / "gateways/acp142/s5066-acp142"
+    with tempfile.TemporaryDirectory() as folder:
+        stations = [Station(n, pathlib.Path(folder), program) for n in range(len(NAMES))]
+        alpha, bravo, charlie = stations
+        try:
+            client = smtplib.SMTP("127.0.0.1", alpha.port())
+            sizes = [0, 1000, 30000, 200000]
+            for number, size in enumerate(sizes):
+                if number == 2:
+                    bravo.kill()
+                body = "".join(f"{n:062d}\r\n" for n in range(size // 64))
+                client.sendmail("a@alpha.example", ["x@from-alpha.example"],
+                                f"Subject: {number}\r\nMessage-ID: <{number}@t>\r\n\r\n{body}")
+            until(lambda: len(charlie.sink.mails) >= len(sizes), *stations)
+            bravo.start()
+            until(lambda: len(bravo.sink.mails) >= len(sizes), *stations)
+            until(lambda: alpha.log.read_text().count("mail_delivered") >= 2 * len(sizes), *stations)
+            wanted = sorted(str(n).encode() for n in range(len(sizes)))
+            for station in (bravo, charlie):
+                if subjects(station) != wanted:
+                    sys.exit(f"{station.name} has {subjects(station)}")
+                largest = max(station.sink.mails, key=len)
+                if largest.count(b"\r\n") < sizes[-1] // 64:
+                    sys.exit(f"{station.name} lacks a part of the largest")
+        finally:
+            for station in stations:
+                station.process.kill()
+                station.process.wait()
+
+
+main()
