@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "modem/audio/wav_file.h"
+#include "modem/channel/awgn.h"
 #include "modem/tools/bit_errors.h"
+#include "modem/tools/samples.h"
 #include "tests/unit/modem_tools/hfmodem_fixture.h"
 
 namespace s5066::modem {
@@ -73,6 +75,7 @@ TEST_F(Channel, a_seed_repeats_the_noise_and_another_does_not) {
 // no part of the signal, or the noise would be too weak by them.
 TEST_F(Channel, noise_is_measured_by_the_signal_without_its_pauses) {
   std::vector<float> samples(96000, 0.0F);
+  channel::Awgn(1e-4, Rng(2)).process(samples);  // a recording is never quite silent
   for (std::size_t i = 0; i < 9600; ++i) {
     samples[i] = static_cast<float>(0.1 * std::sin(0.3 * static_cast<double>(i)));
   }
@@ -82,6 +85,14 @@ TEST_F(Channel, noise_is_measured_by_the_signal_without_its_pauses) {
   std::vector<float> heard = samples_of("heard");
   heard.erase(heard.begin(), heard.begin() + 9700);
   EXPECT_NEAR(10 * std::log10(power_of(heard)), -23.0 - 3.0 + 2.04, 0.1);
+}
+
+// Crashes of 5 ms, twenty a second, are on for a tenth of the time (0.005 in 0.055 s).
+TEST_F(Channel, static_comes_as_often_and_as_loud_as_asked) {
+  ASSERT_TRUE(write_wav(path("wav"), 9600, std::vector<float>(192000)).ok());
+  ASSERT_EQ(channel("--signal-db -30 --snr-db 60 --impulses-per-s 20 --impulse-db 3"), 0)
+      << read("stderr");
+  EXPECT_NEAR(10 * std::log10(power_of(samples_of("heard"))), -30 + 3 - 10.4, 1);
 }
 
 TEST_F(Channel, says_how_much_did_not_fit_into_the_file) {
@@ -196,6 +207,22 @@ TEST_F(Channel, samples_that_are_no_numbers_are_counted_and_taken_for_silence) {
   ASSERT_EQ(demod_heard("--raw f32le --rate 48000"), 0) << read("stderr");
   EXPECT_EQ(read("out"), text);
   EXPECT_TRUE(said("stderr", "samples are no numbers")) << read("stderr");
+}
+
+TEST_F(Channel, nothing_behind_a_source_sees_what_is_no_number) {
+  std::string raw;
+  for (unsigned i = 0; i < 40000; ++i) {
+    raw.append(i % 1000 == 999 ? std::string("\0\0\xc0\x7f", 4) : std::string(4, '\0'));
+  }
+  write("heard", raw);
+  for (const unsigned rate : {9600U, 48000U}) {
+    auto source = tools::SampleSource::open({.path = path("heard"), .raw = "f32le", .rate = rate});
+    ASSERT_TRUE(source.ok());
+    for (auto samples = source->read(); samples && !samples->empty(); samples = source->read()) {
+      for (const float sample : *samples) ASSERT_EQ(sample, 0.0F);
+    }
+    EXPECT_EQ(source->take_level().not_numbers, 40U);
+  }
 }
 
 TEST_F(Channel, a_mode_without_a_preamble_is_heard_when_it_is_named) {
