@@ -11,6 +11,9 @@ namespace s5066::acp142 {
 
 using Kind = MailNews::Kind;
 
+// Each end of an attempt gives the spool a time for the next. It counts where something is open
+// there, which an operator may have made of what has ended here.
+
 // What P_MUL has, or may have, is ended by it; what it has not been given yet, here.
 void MailCore::on_operator(Instant, MailId id, OperatorVerb verb) {
   const auto found = active_.find(id);
@@ -109,6 +112,7 @@ void MailCore::on_destination_ended(Instant now, const DestinationEnded& ended) 
   if (!active.removed) add_report(now, outcome, item, told);
   const bool last = active.waiting_for == 0;
   const bool open = std::any_of(item.targets.begin(), item.targets.end(), is_open);
+  if (last) outcome.next_try = utc(now);
   if (last && open) {
     outcome.counts_as_attempt = true;
     outcome.forget_submission = true;
@@ -141,7 +145,7 @@ void MailCore::on_delivered(Instant now, MailId id, const SmtpClientCore::Done& 
   const bool withdrawn = found->second.withdrawn;
   const bool removed = found->second.removed;
   active_.erase(found);
-  SaveOutcome outcome{.id = id, .changes = {}, .now = utc(now)};
+  SaveOutcome outcome{.id = id, .changes = {}, .next_try = utc(now), .now = utc(now)};
   outcome.counts_as_attempt = true;
   std::vector<ReportedRecipient> told;
   std::size_t i = 0;

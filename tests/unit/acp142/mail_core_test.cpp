@@ -502,6 +502,34 @@ TEST_F(MailCoreTest, what_is_requeued_while_it_is_sent_begins_anew_with_its_whol
   EXPECT_GE(submissions[1].expiry.value, kUtc.value + 1600);
 }
 
+// What has ended already is open again in the spool, and the attempt that ends does not know it.
+TEST_F(MailCoreTest, what_is_requeued_is_tried_again_for_those_who_had_ended_before) {
+  send({"<all@fleet.example>"}, "<>");
+  end(kShip, Outcome::expired);
+  ASSERT_TRUE(operate(OperatorVerb::requeue));
+  end(kBoat, Outcome::delivered);  // said before
+  ASSERT_EQ(submissions.size(), 2u);
+  ASSERT_EQ(submissions[1].destinations.size(), 1u);
+  EXPECT_EQ(submissions[1].destinations[0].node, kShip);
+
+  using Kind = RecipientOutcome::Kind;
+  receive("<>\r\n<a@shore.example>\r\n<b@shore.example>\r\n\r\nhi\r\n");
+  const MailId id = deliveries.at(0).id;
+  core->on_delivered(now, id, {{{Kind::failed, "5.1.1", "no"}, {Kind::deferred, "4.2.1", "no"}}});
+  drain();
+  wait(config.retry_min + config.spool_poll);
+  ASSERT_EQ(deliveries.size(), 2u);
+  EXPECT_EQ(deliveries[1].mail->envelope.recipients.at(0).address, "b@shore.example");
+  ASSERT_TRUE(operate(OperatorVerb::requeue));
+  ASSERT_TRUE(operate(OperatorVerb::hold));
+  ASSERT_TRUE(operate(OperatorVerb::release));
+  finish_delivery(Kind::delivered);
+  ASSERT_EQ(deliveries.size(), 3u);
+  EXPECT_EQ(deliveries[2].mail->envelope.recipients.at(0).address, "a@shore.example");
+  finish_delivery(Kind::delivered);
+  EXPECT_EQ(newest(), SpoolState::delivered);
+}
+
 TEST_F(MailCoreTest, what_is_held_before_its_number_is_saved_is_not_submitted) {
   submissions_fail = true;
   send({"<a@ship.example>"});
