@@ -18,6 +18,8 @@ template <typename... Handlers>
 Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
 constexpr Duration kStep = std::chrono::milliseconds(100);
+/// What an event tells of goes back no further than this: no transmission is as long.
+constexpr Duration kTellsBackMax = std::chrono::minutes(10);
 
 }  // namespace
 
@@ -282,16 +284,22 @@ void RemoteModem::on_lost(const Error& error) {
   notify_();
 }
 
-/// In order, and not later than now, whatever the host's clock does; our own carry no time yet.
+/// In order, and neither later than now nor of long ago, whatever the host's clock does; our own
+/// carry no time yet.
 void RemoteModem::queue(Event event) {
   const Instant present = now();
+  const auto bound = [](Instant told, Instant at) {
+    return std::clamp(told, at - kTellsBackMax, at);
+  };
   std::visit(
       [&](auto& e) {
         const bool ours = e.at == Instant{};
         e.at = ours ? present : std::clamp(e.at, std::min(newest_, present), present);
         newest_ = e.at;
         if constexpr (std::is_same_v<std::decay_t<decltype(e)>, CarrierDown>) {
-          if (ours) e.ended_at = e.at;
+          e.ended_at = ours ? e.at : bound(e.ended_at, e.at);
+        } else if constexpr (std::is_same_v<std::decay_t<decltype(e)>, ReceivedBytes>) {
+          e.first_bit_at = bound(e.first_bit_at, e.at);
         }
       },
       event);

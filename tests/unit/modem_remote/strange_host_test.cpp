@@ -1,0 +1,113 @@
+// The node's driver against a host that a test plays, over real TCP connections of this machine.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "modem/remote/remote_modem.h"
+#include "s5066d/posix/socket.h"
+#include "tests/support/patience.h"
+
+namespace s5066::modem {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using test::eventually;
+using test::kPatience;
+
+class StrangeHost {
+ public:
+  StrangeHost() : control_listener_(listen()), data_listener_(listen()) {}
+
+  RemoteModem::Config for_user() const {
+    return {.control_port = *posix::local_port(control_listener_.get()),
+            .data_port = *posix::local_port(data_listener_.get())};
+  }
+  void greet() {
+    control_ = accept(control_listener_);
+    say("WELCOME 1 0123456789abcdef\n");
+    data_ = accept(data_listener_);
+    say("READY\nCLOCK 0\n");
+  }
+  void say(const std::string& text) const { write(control_, text); }
+  void give(const std::string& octets) const { write(data_, octets); }
+
+ private:
+  static posix::Fd listen() {
+    auto listener = posix::listen_tcp("127.0.0.1", 0, 1);
+    return std::move(*listener);
+  }
+  static posix::Fd accept(const posix::Fd& listener) {
+    posix::Fd socket;
+    EXPECT_TRUE(eventually([&] {
+      auto accepted = posix::accept_tcp(listener.get());
+      if (!accepted || !*accepted) return false;
+      socket = std::move(**accepted);
+      return true;
+    }));
+    return socket;
+  }
+  static void write(const posix::Fd& socket, const std::string& text) {
+    EXPECT_TRUE(posix::send_all(socket.get(), Bytes(text.begin(), text.end()), kPatience).ok());
+  }
+
+  posix::Fd control_listener_;
+  posix::Fd data_listener_;
+  posix::Fd control_;
+  posix::Fd data_;
+};
+
+template <typename E>
+std::optional<E> await(RemoteModem& modem) {
+  std::optional<E> found;
+  eventually([&] {
+    const auto event = modem.poll_event();
+    if (event && std::holds_alternative<E>(*event)) found = std::get<E>(*event);
+    return found.has_value();
+  });
+  return found;
+}
+
+// A node keeps silent until after the latest end of a transmission that it was told.
+TEST(RemoteModem, a_host_whose_clock_is_elsewhere_moves_no_time_of_the_node) {
+  const std::string year = std::to_string(Duration(hours(8766)).count());
+  for (const std::string& elsewhere : {year, "-" + year}) {
+    StrangeHost host;
+    RemoteModem modem(host.for_user(), [] {});
+    ASSERT_TRUE(modem.start().ok());
+    ASSERT_NO_FATAL_FAILURE(host.greet());
+    host.say("CARRIER 1 110a-2400-short 0 0\n");
+    host.say("RECEIVED 2 " + elsewhere + " 110a-2400-short 1 1 0 0 0 0\n");
+    host.give("x");
+    host.say("ENDED 3 " + elsewhere + " lost\n");
+    const auto received = await<ReceivedBytes>(modem);
+    ASSERT_TRUE(received.has_value());
+    EXPECT_LE(received->first_bit_at, received->at);
+    EXPECT_GE(received->first_bit_at, received->at - minutes(10));
+    const auto down = await<CarrierDown>(modem);
+    ASSERT_TRUE(down.has_value());
+    EXPECT_LE(down->at, modem.now());
+    EXPECT_LE(down->ended_at, down->at);
+    EXPECT_GE(down->ended_at, down->at - minutes(10));
+  }
+}
+
+TEST(RemoteModem, when_octets_began_and_a_transmission_ended_is_as_the_host_says) {
+  using std::chrono::seconds;
+  StrangeHost host;
+  RemoteModem modem(host.for_user(), [] {});
+  ASSERT_TRUE(modem.start().ok());
+  ASSERT_NO_FATAL_FAILURE(host.greet());
+  host.say("CARRIER -9000000000 110a-2400-short 0 0\n");
+  host.say("RECEIVED -4000000000 -8000000000 110a-2400-short 1 1 0 0 0 0\n");
+  host.give("x");
+  host.say("ENDED -1000000000 -3000000000 lost\n");
+  const auto received = await<ReceivedBytes>(modem);
+  ASSERT_TRUE(received.has_value());
+  const auto down = await<CarrierDown>(modem);
+  ASSERT_TRUE(down.has_value());
+  EXPECT_EQ(down->ended_at - received->first_bit_at, seconds(5));
+}
+
+}  // namespace
+}  // namespace s5066::modem
