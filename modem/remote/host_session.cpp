@@ -12,7 +12,12 @@ Result<void> HostSession::on_control(std::string_view octets) {
     if (!message) return message.error();
     if (auto taken = take(std::move(*message)); !taken) return taken;
   }
-  return {};
+  return check_unread();
+}
+
+Result<void> HostSession::check_unread() const {
+  if (control_out_.size() + data_out_.size() <= config_.unread_max) return {};
+  return Error{ErrorCode::too_large, "the user does not read"};
 }
 
 Result<void> HostSession::take(UserMessage message) {
@@ -104,8 +109,7 @@ Result<void> HostSession::on_event(const Event& event) {
     if (fault->kind == FaultKind::command_refused) burst_.reset();
   }
   tell(happened);
-  if (control_out_.size() + data_out_.size() <= config_.unread_max) return {};
-  return Error{ErrorCode::too_large, "the user does not read"};
+  return check_unread();
 }
 
 std::optional<Command> HostSession::poll_command() {

@@ -56,6 +56,7 @@ class HostSession {
   };
 
   Result<void> take(UserMessage message);
+  Result<void> check_unread() const;
   void move_waiting();
   void give(TransmitBurst command);
   void tell(const HostMessage& message) { control_out_ += encode(message); }

@@ -120,6 +120,12 @@ TEST(HostSession, has_limits_for_a_user_who_floods_or_does_not_read) {
   HostSession unread = ready_host({.token = kToken, .unread_max = 1000});
   EXPECT_TRUE(unread.on_event(ReceivedBytes{.mode = kMode, .bytes = Bytes(900)}).ok());
   EXPECT_FALSE(unread.on_event(ReceivedBytes{.mode = kMode, .bytes = Bytes(100)}).ok());
+
+  HostSession asking = ready_host({.token = kToken, .unread_max = 1000});
+  Result<void> taken;
+  for (int i = 0; i < 1000 && taken; ++i) taken = asking.on_control("SEND 1 110a-2400-short 0 0\n");
+  EXPECT_FALSE(taken.ok());
+  EXPECT_LE(asking.control_out().size(), 1100U);
 }
 
 TEST(UserSession, speaks_first_and_shows_the_token_once) {
