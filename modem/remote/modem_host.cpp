@@ -197,6 +197,14 @@ void ModemHost::give_commands() {
       insist_on_aborting();
       continue;
     }
+    if (is_late(*command)) {
+      LogLine(log_, LogLevel::warning, "modem_burst_late");
+      const TransmitFinished never{.at = modem_->now(),
+                                   .id = std::get<TransmitBurst>(*command).id,
+                                   .outcome = TransmitOutcome::aborted};
+      static_cast<void>(user_->session.on_event(never));
+      continue;
+    }
     const bool burst = std::holds_alternative<TransmitBurst>(*command);
     const auto taken = modem_->request(std::move(*command));
     if (taken || !burst) continue;
@@ -204,6 +212,11 @@ void ModemHost::give_commands() {
                                                     .kind = FaultKind::command_refused,
                                                     .detail = to_string(taken.error())}));
   }
+}
+
+bool ModemHost::is_late(const Command& command) const {
+  const auto* const burst = std::get_if<TransmitBurst>(&command);
+  return burst != nullptr && burst->not_before < modem_->now() - config_.late_max;
 }
 
 /// Whatever it takes: perhaps nobody is there any more to stop this burst.

@@ -29,6 +29,8 @@ class ModemHost {
     Duration silence_max = std::chrono::seconds(3);   // then the user is gone
     Duration greeting_max = std::chrono::seconds(5);  // from connecting to both connections made
     Duration clock_interval = std::chrono::milliseconds(200);
+    /// A burst that comes so long after its time is aborted: the turn may be another station's.
+    Duration late_max = std::chrono::milliseconds(500);
   };
   using Factory = std::function<std::unique_ptr<Modem>(std::function<void()> notify)>;
 
@@ -64,6 +66,7 @@ class ModemHost {
   Result<void> check_user() const;
   void end_user(const Error& error);
   void give_commands();
+  bool is_late(const Command& command) const;
   void take_events();
   void insist_on_aborting();
   static std::string token();

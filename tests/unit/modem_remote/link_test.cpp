@@ -12,9 +12,11 @@ namespace s5066::modem {
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono::seconds;
 
 const Mode kMode = *parse_mode("110a-2400-short");
-constexpr Duration kConnectTimeout = std::chrono::seconds(10);
+constexpr Duration kConnectTimeout = seconds(10);
+constexpr Duration kNeverLate = std::chrono::hours(1);
 
 struct NoLog final : LogSink {
   void write(LogLevel, std::string_view) override {}
@@ -23,7 +25,8 @@ struct NoLog final : LogSink {
 /// A host with its worker, and a sound card that delivers silence somewhat faster than in life.
 class Lender {
  public:
-  explicit Lender(ModemHost::Config config = {}) {
+  // Only one test is about bursts that come late.
+  explicit Lender(ModemHost::Config config = {.late_max = kNeverLate}) {
     config.address = "127.0.0.1";
     config.control_port = config.data_port = 0;
     open(config);
@@ -47,7 +50,7 @@ class Lender {
   }
   /// Again on the same ports.
   void reopen() {
-    ModemHost::Config config;
+    ModemHost::Config config{.late_max = kNeverLate};
     config.control_port = control_port;
     config.data_port = data_port;
     open(config);
@@ -133,12 +136,27 @@ struct Rude {
   /// Up to a line that holds this, or the end of the connection.
   bool hears(const std::string& text) {
     while (heard.find(text) == std::string::npos) {
-      Bytes part(4096);
-      const auto got = posix::receive_some(control.get(), part, kPatience);
-      if (!got) return false;
-      heard.append(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(*got));
+      if (!hears_more()) return false;
     }
     return true;
+  }
+  bool hears_more() {
+    Bytes part(4096);
+    const auto got = posix::receive_some(control.get(), part, kPatience);
+    if (!got) return false;
+    heard.append(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(*got));
+    return true;
+  }
+  /// The host's clock, as it is told next.
+  Instant next_clock() {
+    const std::string verb = "CLOCK ";
+    heard.clear();
+    say("PING\n");
+    EXPECT_TRUE(hears(verb));
+    const auto at = heard.find(verb) + verb.size();
+    while (heard.find('\n', at) == std::string::npos && hears_more()) {
+    }
+    return Instant{Duration{std::stoll(heard.substr(at))}};
   }
   bool is_thrown_out() { return !hears("nothing of the kind"); }
   void become_ready() {
@@ -261,6 +279,24 @@ TEST(ModemHost, a_second_user_is_turned_away_and_the_first_goes_on) {
   EXPECT_TRUE(lender.key->down);
 }
 
+TEST(ModemHost, a_burst_that_comes_too_late_is_not_sent_and_the_next_is) {
+  Lender lender({.silence_max = kPatience, .late_max = seconds(10)});
+  Rude user(lender);
+  ASSERT_NO_FATAL_FAILURE(user.become_ready());
+  const Instant now = user.next_clock();
+  const auto say_send = [&](int id, Instant at) {
+    user.say("SEND " + std::to_string(id) + " 110a-2400-short " +
+             std::to_string(at.time_since_epoch().count()) + " 1\n");
+    Rude::write(user.data, "x");
+  };
+  say_send(1, now - milliseconds(10'001));
+  ASSERT_TRUE(user.hears(" 1 aborted\n"));
+  EXPECT_FALSE(lender.key->down);
+  EXPECT_EQ(user.heard.find("STARTED"), std::string::npos);
+  say_send(2, now);
+  ASSERT_TRUE(user.hears(" 2 sent\n"));
+}
+
 TEST(ModemHost, the_loss_of_either_connection_unkeys) {
   for (const bool control : {false, true}) {
     Lender lender;
@@ -276,7 +312,7 @@ TEST(ModemHost, the_loss_of_either_connection_unkeys) {
 }
 
 TEST(ModemHost, a_user_who_is_silent_loses_the_modem_and_the_key_goes_up) {
-  Lender lender({.silence_max = milliseconds(300)});
+  Lender lender({.silence_max = milliseconds(300), .late_max = kNeverLate});
   Rude user(lender);
   ASSERT_NO_FATAL_FAILURE(user.become_ready());
   user.say("SEND 1 110a-2400-short 0 30000\n");
