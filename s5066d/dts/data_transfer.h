@@ -160,10 +160,12 @@ class DataTransfer {
     std::optional<RateSelector> guess;      // of ours, while it advises nothing
     std::optional<modem::Mode> heard_in;    // its last transmission
     std::optional<modem::Mode> advice_out;  // told since then
+    std::optional<modem::Mode> asked;       // of the peer, by data rate change
     std::optional<modem::Mode> refused;     // by the peer
+    std::optional<modem::Mode> followed;    // its advice, where we do not adapt
     std::optional<modem::Mode> proven;      // of ours: it was heard, and more than half came
     std::optional<modem::Mode> sent_in;     // the last data to it
-    unsigned feelers = 0;                   // transmissions on this connection without its advice
+    unsigned feelers = 0;                   // transmissions on this connection
   };
   /// The transmission being heard.
   struct HeardBurst {
@@ -222,10 +224,11 @@ class DataTransfer {
   Peer* heard_peer();
   RateSelector new_selector() const;
   void tell_advice(Instant now);
-  void heed_advice(Peer& record);
+  void heed_advice(Address source, const pdu::Eow& eow);
   void go_to(Peer& record, const modem::Mode& mode);
   void note_answer(Connection& connection);
   void fall_back(Peer& record, unsigned missed);
+  void fall_back_from_advice(Peer& record, unsigned missed);
   Duration feeler_max(Address peer, const modem::Mode& mode, Duration otherwise) const;
   TransferAction take(const pdu::Dpdu& dpdu);
   template <typename Data>

@@ -117,16 +117,22 @@ void DataTransfer::tell_advice(Instant now) {
 
 // --- What is done with advice --------------------------------------------------------------------
 
-// Told in every D_PDU and heeded each time: meanwhile a missing answer may have made us slower.
-void DataTransfer::heed_advice(Peer& record) {
-  if (!config_.adaptation) return;
+// Told in every D_PDU and heeded each time: meanwhile a missing answer may have made us slower. It
+// may also have waited for what the peer offers.
+void DataTransfer::heed_advice(Address source, const pdu::Eow& eow) {
+  const bool told = eow.type == static_cast<std::uint8_t>(pdu::EowType::drc_request) ||
+                    eow.type == static_cast<std::uint8_t>(pdu::EowType::extensions);
+  if (!config_.adaptation || !told || !connections_.contains(source)) return;
+  Peer& record = peers_.at(source);
   const auto advised = record.control.advised();
-  if (!advised || !connections_.contains(record.control.peer())) return;
-  const modem::Mode* nearest = &modes_.front();  // what we may send that is no less robust
+  if (!advised) return;
+  // What we may send that is no less robust; if nothing is, the most robust there is.
+  const modem::Mode* nearest = nullptr;
   for (const modem::Mode& mode : modes_) {
-    if (!less_robust(mode, *advised) && less_robust(mode, *nearest)) nearest = &mode;
+    const bool suits = !less_robust(mode, *advised);
+    if (suits && (!nearest || less_robust(mode, *nearest))) nearest = &mode;
   }
-  go_to(record, *nearest);
+  go_to(record, nearest ? *nearest : *std::max_element(modes_.begin(), modes_.end(), less_robust));
 }
 
 void DataTransfer::go_to(Peer& record, const modem::Mode& mode) {
@@ -142,7 +148,7 @@ void DataTransfer::go_to(Peer& record, const modem::Mode& mode) {
     return;  // it may not have said yet that it needs no agreement
   } else if ((control.capabilities().value_or(unsaid) & pdu::capability::kDrc) != 0) {
     // Refused while another change is under way; what counts then is its answer.
-    static_cast<void>(control.request_mode(mode));
+    if (control.request_mode(mode).ok()) record.asked = mode;
   }
   collect(control);
 }
@@ -182,8 +188,9 @@ void DataTransfer::note_answer(Connection& connection) {
 // we may be again.
 void DataTransfer::fall_back(Peer& record, unsigned missed) {
   const auto connection = connections_.find(record.control.peer());
-  if (!config_.adaptation || connection == connections_.end()) return;
-  if (record.selector) record.selector->on_lost(record.selector->mode());
+  if (connection == connections_.end()) return;
+  if (!config_.adaptation) return fall_back_from_advice(record, missed);
+  if (record.selector) record.selector->on_silence();
   if (record.guess) record.guess->on_lost(record.control.mode());
   if ((connection->second.extensions() & pdu::extension::kAdapts) == 0) return;
   const modem::Mode& now = record.control.mode();
@@ -193,13 +200,23 @@ void DataTransfer::fall_back(Peer& record, unsigned missed) {
     const bool slow_enough =
         2 * mode.rate_bps <= now.rate_bps || mode.rate_bps == modes_.front().rate_bps;
     const bool is_long = mode.interleaver == modem::Interleaver::long_;
-    if (slow_enough && is_long == to_long) slower = &mode;
+    if (slow_enough && is_long == to_long && less_robust(now, mode)) slower = &mode;
   }
-  if (!slower || *slower == now) return;
+  if (!slower) return;
   counters_.add(Counter::fallbacks);
   record.proven.reset();
   record.control.set_mode(*slower);
   collect(record.control);
+}
+
+// What was followed without agreement can be left without.
+void DataTransfer::fall_back_from_advice(Peer& record, unsigned missed) {
+  PeerControl& control = record.control;
+  if (missed < kMissesForLong || record.followed != control.mode()) return;
+  if (!less_robust(control.mode(), config_.mode)) return;
+  counters_.add(Counter::fallbacks);
+  control.set_mode(config_.mode);
+  collect(control);
 }
 
 // Too little for the first frames would be nothing at all.

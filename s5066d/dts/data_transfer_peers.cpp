@@ -95,13 +95,15 @@ void DataTransfer::collect(PeerControl& control) {
     const auto* refused = std::get_if<DataRateRefused>(&*event);
     if (refused && refused->reason != pdu::DrcReason::none) {
       Peer& record = peers_.at(control.peer());
-      record.refused = control.advised();
-      if (!record.refused && record.guess) record.refused = record.guess->mode();
+      record.refused = std::exchange(record.asked, std::nullopt);
     }
     const auto* advised = std::get_if<DataRateAdvised>(&*event);
     if (config_.adaptation) continue;  // heeded where it is heard
     if (!advised || advised->mode == control.mode()) continue;
-    if (config_.advice == Config::Advice::followed) control.set_mode(advised->mode);
+    if (config_.advice == Config::Advice::followed) {
+      peers_.at(control.peer()).followed = advised->mode;
+      control.set_mode(advised->mode);
+    }
     // Refused when one is under way already; the advice that counts is then its answer.
     if (config_.advice == Config::Advice::negotiated) {
       static_cast<void>(control.request_mode(advised->mode));

@@ -57,6 +57,10 @@ void DataTransfer::on_received(Instant now, pdu::Received received) {
   }
   if (arrival.action == TransferAction::ignore) return;
   std::visit([&](auto& dpdu) { on_dpdu(arrival, dpdu); }, received.dpdu);
+  // After it: while we ask for a change nothing else is taken.
+  if (!to.group && !std::holds_alternative<pdu::Management>(received.dpdu)) {
+    heed_advice(common.source, common.eow);
+  }
 }
 
 // Types 9 and 10 are ours, and known where they are offered.
@@ -107,14 +111,12 @@ void DataTransfer::on_eow(Address source, const pdu::Eow& eow) {
   const auto connection = connections_.find(source);
   if (eow.type == static_cast<std::uint8_t>(pdu::EowType::extensions) && config_.offer_extensions) {
     if (connection == connections_.end()) return;
-    connection->second.on_extensions(eow.contents);
-    return heed_advice(peers_.at(source));  // which may have waited for that
+    return connection->second.on_extensions(eow.contents);
   }
   Peer* record = peer_record(source);
   if (!record) return;
   record->control.on_eow(eow);
   collect(record->control);
-  if (eow.type == static_cast<std::uint8_t>(pdu::EowType::drc_request)) heed_advice(*record);
 }
 
 Connection& DataTransfer::connection_to(const pdu::Common& common) {

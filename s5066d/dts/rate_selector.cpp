@@ -283,17 +283,26 @@ void RateSelector::try_next(double looks) {
 void RateSelector::on_lost(const Mode& mode) {
   if (!snr_db_) return;
   clean_ = 0;
-  const double needed = snr_needed_db(mode) + kinds_[kind(mode)].offset_db;
   if (++lost_in_row_ >= 2 || blind_) {
     set_offset(mode, std::max(kinds_[kind(mode)].offset_db,
                               measured_db_ - snr_needed_db(mode) + width_db(mode)));
     note_outcome(mode, 1, kLooksSure);
   }
-  if (!blind_) {
-    snr_db_ = std::min(*snr_db_, needed - width_db(mode));
-    snr_stale_ = true;
-  }
+  assume_below(mode);
   choose();
+}
+
+void RateSelector::on_silence() {
+  if (!snr_db_) return;
+  assume_below(mode_);
+  choose();
+}
+
+void RateSelector::assume_below(const Mode& mode) {
+  if (blind_) return;
+  const double needed = snr_needed_db(mode) + kinds_[kind(mode)].offset_db;
+  snr_db_ = std::min(*snr_db_, needed - width_db(mode));
+  snr_stale_ = true;
 }
 
 // --- The choice ----------------------------------------------------------------------------------

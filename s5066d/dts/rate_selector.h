@@ -60,6 +60,8 @@ class RateSelector {
   void on_reception(Instant now, const Reception& reception);
   /// A transmission that was expected in this mode was not heard at all.
   void on_lost(const modem::Mode& mode);
+  /// Nothing is heard of the peer, whoever of us is to blame.
+  void on_silence();
 
  private:
   /// A mode that failed, where the table and the offset had promised better.
@@ -81,6 +83,7 @@ class RateSelector {
   double yield(const modem::Mode& mode, double lost) const;
   double yield(const modem::Mode& mode) const { return yield(mode, loss(mode)); }
   void measure_snr(const Reception& reception);
+  void assume_below(const modem::Mode& mode);
   void learn(const Reception& reception);
   void set_offset(const modem::Mode& mode, double offset_db);
   void try_next(double looks);

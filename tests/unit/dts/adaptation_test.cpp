@@ -1,4 +1,5 @@
 // Stations whose rates follow what they measure (C.6.4.2).
+#include "s5066d/dts/data_rate.h"
 #include "tests/support/lone_station.h"
 #include "tests/unit/dts/dts_world.h"
 
@@ -109,11 +110,126 @@ TEST(Adaptation, under_heavy_loss_all_arrives) {
   }
 }
 
+pdu::AckOnly advising(Address from, Address to, const modem::Mode& mode, std::uint8_t lwe = 0) {
+  pdu::AckOnly ack{{.eot_half_s = 1, .destination = to, .source = from}, {{lwe}, {}}};
+  pdu::DrcRequest advice = *drc_request(mode);
+  advice.advisory = true;
+  ack.common.eow = pdu::make_eow(pdu::EowType::drc_request, advice);
+  return ack;
+}
+
+constexpr Address kUs{2};
+constexpr Address kPeer{1};
+
+/// We are connected to a peer that adapts.
+test::LoneStation with_adapting_peer(Config config) {
+  config.address = kUs;
+  test::LoneStation station(config);
+  station.made(kPeer);
+  pdu::AckOnly ack{{.eot_half_s = 1, .destination = kUs, .source = kPeer}, {}};
+  ack.common.eow = pdu::make_extensions(pdu::extension::kAdapts);
+  station.hear({ack});
+  station.run_for(3s);
+  station.take_modes();
+  return station;
+}
+
+TEST(Adaptation, the_most_robust_mode_is_taken_where_it_is_advised_and_kept_in_silence) {
+  for (const std::uint32_t rate_min : {75u, 300u}) {
+    Config config = adapting();
+    config.adaptation->rate_min_bps = rate_min;
+    config.replies_missed_max = 6;
+    auto station = with_adapting_peer(config);
+    const modem::Mode slowest{.rate_bps = rate_min, .interleaver = Interleaver::long_};
+    for (const std::uint32_t advised : {rate_min, 75u}) {
+      station.hear(
+          {advising(kPeer, kUs, {.rate_bps = advised, .interleaver = Interleaver::long_})});
+      EXPECT_EQ(station.dts().mode_to(kPeer), slowest);
+    }
+    station.request({.id = {1}, .destination = kPeer, .cpdu = pattern(100, 1)});
+    station.run_for(10min);
+    const auto modes = station.take_modes();
+    ASSERT_GE(modes.size(), 3u);
+    for (const auto& mode : modes) EXPECT_EQ(mode, slowest);
+  }
+}
+
+// C.6.1: in MANAGEMENT nothing else is taken, so a request begins behind what drew it.
+TEST(Adaptation, the_answer_that_brings_advice_is_taken_before_the_change_begins) {
+  Config config = adapting();
+  config.address = kUs;
+  config.offer_extensions = false;
+  test::LoneStation station(config);
+  station.made(kPeer);
+  station.request({.id = {1}, .destination = kPeer, .cpdu = pattern(100, 1)});
+  station.run_for(3s);
+  station.take_sent();
+  station.hear({advising(kPeer, kUs, {.rate_bps = 1200, .interleaver = Interleaver::short_}, 1)});
+  EXPECT_EQ(station.counters()[Counter::reply_timeouts], 0u);
+  const auto actions = station.take_actions();
+  EXPECT_TRUE(std::any_of(actions.begin(), actions.end(), [](const Action& action) {
+    return std::holds_alternative<CpduConfirm>(action);
+  }));
+  station.run_for(3s);
+  const auto sent = station.take_sent();
+  ASSERT_FALSE(sent.empty());
+  EXPECT_TRUE(std::holds_alternative<pdu::Management>(sent.front()));
+}
+
+TEST(Adaptation, a_mode_that_was_refused_is_not_asked_for_while_the_advice_is_the_same) {
+  Config config = adapting();
+  config.address = kUs;
+  config.offer_extensions = false;
+  config.adaptation->rate_max_bps = 600;  // so what we ask for is not what was advised
+  test::LoneStation station(config);
+  station.made(kPeer);
+  const auto advice = advising(kPeer, kUs, {.rate_bps = 1200, .interleaver = Interleaver::short_});
+  const auto asked = [&] {
+    const auto sent = station.take_sent();
+    return std::count_if(sent.begin(), sent.end(), [](const pdu::Dpdu& dpdu) {
+      return std::holds_alternative<pdu::Management>(dpdu);
+    });
+  };
+  station.hear({advice});
+  station.run_for(3s);
+  ASSERT_GT(asked(), 0);
+  pdu::Management refusal{.common = advice.common, .valid = true, .ack = true};
+  refusal.common.eow = pdu::make_eow(
+      pdu::EowType::drc_response,
+      pdu::DrcResponse{pdu::DrcAnswer::refuse, pdu::DrcReason::not_consistent_with_conditions});
+  station.hear({refusal});
+  station.run_for(3s);
+  EXPECT_GT(asked(), 0);  // we take it back
+  station.hear({pdu::Management{.common = {.eot_half_s = 1, .destination = kUs, .source = kPeer},
+                                .ack = true}});
+  for (int i = 0; i < 3; ++i) {
+    station.hear({advice});
+    station.run_for(1min);
+    EXPECT_EQ(asked(), 0) << i;
+  }
+  EXPECT_TRUE(station.dts().link_status(kPeer).has_value());
+}
+
+// Whoever adapts advises every peer. One that only follows must not be led where nobody hears it.
+TEST(Adaptation, a_station_that_only_follows_advice_goes_back_when_it_is_not_answered) {
+  Config config{.address = kUs, .mode = kSlow};
+  test::LoneStation station(config);
+  station.made(kPeer);
+  station.hear({advising(kPeer, kUs, {.rate_bps = 2400, .interleaver = Interleaver::short_})});
+  ASSERT_EQ(station.dts().mode_to(kPeer).rate_bps, 2400u);
+  station.take_modes();
+  station.request({.id = {1}, .destination = kPeer, .cpdu = pattern(100, 1)});
+  station.run_for(5min);
+  const auto modes = station.take_modes();
+  ASSERT_GE(modes.size(), 4u);
+  EXPECT_EQ(modes[2].rate_bps, 2400u);
+  EXPECT_EQ(modes[3], kSlow);
+  EXPECT_EQ(modes.back(), kSlow);
+}
+
 // What is told costs nothing: the first header of each transmission of the connection has it.
 TEST(Adaptation, advice_goes_with_data_only_to_those_who_look_there) {
   for (const bool adapts : {true, false}) {
-    constexpr Address kUs{2};
-    constexpr Address kPeer{1};
     Config config = adapting();
     config.address = kUs;
     test::LoneStation station(config);

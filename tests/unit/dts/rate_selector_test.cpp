@@ -63,6 +63,19 @@ TEST(RateSelector, it_falls_at_once_when_the_ratio_does) {
   EXPECT_LE(rates.mode().rate_bps, 1200u);
 }
 
+// Whoever's fault a silence was: what is measured after it counts, nothing from before is held
+// against a mode.
+TEST(RateSelector, silence_is_forgotten_with_the_next_measurement) {
+  RateSelector rates = selector();
+  for (int i = 0; i < 3; ++i) rates.on_reception({}, heard(rates.mode(), 1, 25));
+  const Mode before = rates.mode();
+  ASSERT_GE(before.rate_bps, 6400u);
+  for (int i = 0; i < 8; ++i) rates.on_silence();
+  EXPECT_LE(rates.mode().rate_bps, 300u);
+  rates.on_reception({}, heard(kStart, 1, 25));
+  EXPECT_EQ(rates.mode(), before);
+}
+
 TEST(RateSelector, it_learns_what_a_link_needs_beyond_the_table) {
   for (const double more_db : {-2.0, 0.0, 3.0, 6.0}) {
     RateSelector rates = selector();
