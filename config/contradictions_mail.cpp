@@ -72,6 +72,10 @@ void find_contradictions(const Section& gateway, const MailConfig& setup) {
   if (!is_loopback(setup.smtp.address) && setup.smtp.allow.empty()) {
     gateway.nested("smtp").complain("address", "beyond loopback needs `allow`");
   }
+  if (const auto& tls = setup.smtp.tls; tls && !tls->ca_file.empty() && !tls->required) {
+    // Who never says STARTTLS is not asked for a certificate.
+    gateway.nested("smtp").nested("tls").complain("ca_file", "needs `required`");
+  }
   if (const auto& tls = setup.mail_server.tls; tls && tls->ca_file.empty()) {
     const Section section = gateway.nested("mail_server").nested("tls");
     if (!tls->server_name.empty()) section.complain("server_name", "is checked only with ca_file");

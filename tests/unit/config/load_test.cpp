@@ -339,6 +339,9 @@ mail_server { tls { ca_file: "b" server_name: "mx" required: true } }
   EXPECT_TRUE(loaded.value->mail_server.tls->required);
   const auto unchecked = parse_mail("f", kMail + "mail_server { tls { server_name: \"mx\" } }");
   EXPECT_EQ(all_lines(unchecked.problems), "f:1:62: server_name: is checked only with ca_file\n");
+  const auto bypassed = parse_mail(
+      "f", kMail + "smtp { tls { certificate_file: \"c\" key_file: \"k\" ca_file: \"a\" } }");
+  EXPECT_EQ(all_lines(bypassed.problems), "f:1:91: ca_file: needs `required`\n");
 }
 
 TEST(ConfigLoad, a_mail_gateway_goes_by_udp_instead_where_it_is_configured) {
