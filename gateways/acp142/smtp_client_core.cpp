@@ -297,6 +297,7 @@ void SmtpClientCore::send_content(Instant now) {
 }
 
 void SmtpClientCore::on_content_reply(const Reply& reply) {
+  polite_ = answers_ <= 1;
   if (!config_.lmtp) return settle(reply);
   const std::size_t index = accepted_[accepted_.size() - answers_];
   outcomes_[index] = {kind_of(reply.code), status_of(reply.code, reply.text), reply.text};
@@ -323,14 +324,13 @@ void SmtpClientCore::settle(const Reply& reply) {
 }
 
 void SmtpClientCore::finish() {
-  const bool polite = phase_ == Phase::content && answers_ <= 1;
   phase_ = Phase::done;
   deadline_.reset();
   Done done;
   done.reports = offers("dsn");
   for (auto& outcome : outcomes_) done.outcomes.push_back(outcome.value_or(RecipientOutcome{}));
   actions_.push_back(std::move(done));
-  if (polite) actions_.push_back(Send{"QUIT\r\n"});
+  if (polite_) actions_.push_back(Send{"QUIT\r\n"});
   actions_.push_back(Close{});
 }
 

@@ -126,6 +126,7 @@ class SmtpClientCore {
   std::deque<Command> unsent_;
   std::deque<Command> unanswered_;
   std::size_t answers_ = 0;  // to the content, LMTP has one for each accepted recipient
+  bool polite_ = false;      // all of them are there, so QUIT can follow
 };
 
 }  // namespace s5066::acp142

@@ -16,6 +16,7 @@ using boost::system::error_code;
 namespace {
 
 constexpr auto kAcceptRetry = std::chrono::seconds(1);
+constexpr Duration kLastWord = std::chrono::minutes(1);  // to be taken by the other side
 constexpr std::size_t kReadOctets = 65536;
 
 bool is_in(const asio::ip::address& address, const std::string& network) {
@@ -128,8 +129,9 @@ class SmtpListener::Session : public std::enable_shared_from_this<Session> {
 
   void arm() {
     const auto next = core_->next_deadline();
-    if (!next) return static_cast<void>(timer_.cancel());
-    timer_.expires_after(std::max(Duration::zero(), *next - now_()));
+    if (!next && !writing_) return static_cast<void>(timer_.cancel());
+    const Instant at = next ? *next : now_() + kLastWord;
+    timer_.expires_after(std::max(Duration::zero(), at - now_()));
     timer_.async_wait([weak = weak_from_this()](error_code error) {
       const auto self = weak.lock();
       if (error || !self || self->listener_ == nullptr) return;
@@ -301,6 +303,7 @@ class Delivery : public std::enable_shared_from_this<Delivery> {
 
   void lose(const error_code& error) {
     core_.on_disconnected(now_(), "mail server: " + error.message());
+    if (writing_ && !closed_) return leave();
     drain();
   }
 
@@ -344,9 +347,7 @@ class Delivery : public std::enable_shared_from_this<Delivery> {
       } else if (std::holds_alternative<SmtpClientCore::StartTls>(*action)) {
         start_tls();
       } else {
-        closed_ = true;
-        stream_.close();
-        timer_.cancel();
+        close();
       }
     }
     if (!closed_) arm();
@@ -365,14 +366,31 @@ class Delivery : public std::enable_shared_from_this<Delivery> {
 
   void arm() {
     const auto next = core_.next_deadline();
-    if (!next) return;
-    timer_.expires_after(std::max(Duration::zero(), *next - now_()));
+    if (!next && !writing_) return;
+    const Instant at = next ? *next : now_() + kLastWord;
+    timer_.expires_after(std::max(Duration::zero(), at - now_()));
     timer_.async_wait([self = shared_from_this()](error_code error) {
       if (error || self->closed_) return;
-      self->writing_ = false;  // it does not matter any more
       self->core_.on_deadline(self->now_());
+      if (self->writing_ && !self->core_.next_deadline()) return self->leave();
       self->drain();
     });
+  }
+
+  /// What is being written has no end, so nothing can follow it.
+  void leave() {
+    while (auto action = core_.poll_action()) {
+      if (auto* done = std::get_if<SmtpClientCore::Done>(&*action)) {
+        std::exchange(on_done_, nullptr)(*done);
+      }
+    }
+    close();
+  }
+
+  void close() {
+    closed_ = true;
+    stream_.close();
+    timer_.cancel();
   }
 
   SmtpStream stream_;

@@ -143,6 +143,25 @@ TEST_F(SmtpClient, a_lost_connection_or_silence_means_try_again) {
   }
 }
 
+// The content may still be on its way then, and nothing could be written behind it.
+TEST_F(SmtpClient, says_quit_only_where_the_content_was_answered) {
+  for (const bool answered : {true, false}) {
+    begin("S: x\r\n\r\nhi\r\n", "<a@b>", 1);
+    hear("220 mx\r\n");
+    hear(kHello);
+    hear("250 ok\r\n250 ok\r\n354 go\r\n");
+    if (answered) {
+      EXPECT_EQ(hear("451 later\r\n"), "QUIT\r\n");
+    } else {
+      now += config.final_wait;
+      core->on_deadline(now);
+      EXPECT_EQ(drain(), "");
+    }
+    EXPECT_EQ(kind(0), Kind::deferred);
+    EXPECT_TRUE(closed);
+  }
+}
+
 TEST_F(SmtpClient, content_that_the_server_does_not_take_fails_before_the_envelope) {
   begin("caf\xC3\xA9\r\n");
   hear("220 mx\r\n");

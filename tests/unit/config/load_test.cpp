@@ -364,8 +364,7 @@ groups { name: "g" udp_address: "239.1.2.3" stations: "a" stations: "b" }
   EXPECT_EQ(parse_mail("f", kMail).value->ack_wait_s, 30u);
   const auto lacking =
       parse_mail("f", kMail + R"(stations { name: "a" node_id: "10.1.1.2" } groups { name: "g" })");
-  EXPECT_EQ(all_lines(lacking.problems),
-            "f:1:42: address: missing\nf:1:85: address: missing\n");
+  EXPECT_EQ(all_lines(lacking.problems), "f:1:42: address: missing\nf:1:85: address: missing\n");
   const auto wrong = parse_mail("f", kMail + R"(udp { listen: "::1" }
 groups { name: "g" udp_address: "10.1.1.1" })");
   EXPECT_EQ(wrong.problems.size(), 2u) << all_lines(wrong.problems);
