@@ -75,6 +75,7 @@ void HostSession::move_waiting() {
       commands_.emplace_back(SetReceiveModes{.modes = std::move(listen->modes)});
     }
     waiting_.pop_front();
+    ++moved_;
   }
 }
 

@@ -38,6 +38,10 @@ class HostSession {
   void on_clock(Instant now) { tell(Clock{.now = now}); }
 
   // --- Out ---
+  /// The first message that waits for its octets, as a number that no other has had; none: none.
+  std::optional<std::uint64_t> incomplete() const {
+    return waiting_.empty() ? std::nullopt : std::optional(moved_);
+  }
   std::optional<Command> poll_command();
   std::string& control_out() { return control_out_; }
   Bytes& data_out() { return data_out_; }
@@ -64,7 +68,8 @@ class HostSession {
   Config config_;
   LineSplitter lines_;
   std::deque<UserMessage> waiting_;
-  Bytes unclaimed_;  // octets whose SEND has not come, or not all of them have
+  std::uint64_t moved_ = 0;  // messages that waited, and do no more
+  Bytes unclaimed_;          // octets whose SEND has not come, or not all of them have
   std::deque<Command> commands_;
   std::optional<Burst> burst_;
   std::uint64_t next_;

@@ -90,6 +90,7 @@ Result<void> ModemHost::accept_control() {
     LogLine(log_, LogLevel::warning, "modem_user_refused").kv("reason", "in use");
     return {};
   }
+  remote::notice_dead_peer((*accepted)->get(), config_.silence_max);
   const Duration present = posix::monotonic_now();
   user_.emplace(User{.session = remote::HostSession({.token = token(), .first_burst = next_burst_}),
                      .control = std::move(**accepted),
@@ -102,6 +103,7 @@ Result<void> ModemHost::accept_data() {
   auto accepted = posix::accept_tcp(data_listener_.get());
   if (!accepted) return accepted.error();
   if (!*accepted || !user_ || !user_->session.greeted() || user_->data) return {};
+  remote::notice_dead_peer((*accepted)->get(), config_.silence_max);
   user_->knocking = std::move(**accepted);  // whoever knocked before was too slow
   user_->shown.clear();
   return {};
@@ -158,19 +160,24 @@ Result<void> ModemHost::serve_user() {
     user.told_clock_at = present;
     user.session.on_clock(modem_->now());
   }
-  if (auto wrote = remote::write_some(user.control.get(), user.session.control_out()); !wrote) {
-    return wrote;
-  }
-  return user.data ? remote::write_some(user.data.get(), user.session.data_out()) : Result<void>{};
+  const Duration limit = config_.silence_max;
+  auto wrote = remote::write_some(user.control.get(), user.session.control_out(),
+                                  user.stalls.control_out, limit);
+  if (!wrote || !user.data) return wrote;
+  return remote::write_some(user.data.get(), user.session.data_out(), user.stalls.data_out, limit);
 }
 
-Result<void> ModemHost::check_user() const {
+Result<void> ModemHost::check_user() {
   const Duration present = posix::monotonic_now();
   if (!user_->session.ready() && present - user_->came_at > config_.greeting_max) {
     return Error{ErrorCode::timed_out, "no HELLO and data connection in time"};
   }
   if (user_->session.ready() && present - user_->heard_at > config_.silence_max) {
     return Error{ErrorCode::timed_out, "silent for too long"};
+  }
+  const Duration lacking = user_->stalls.look_at_incomplete(user_->session.incomplete(), present);
+  if (lacking > config_.silence_max) {
+    return Error{ErrorCode::timed_out, "the octets of a SEND do not come"};
   }
   return {};
 }

@@ -25,8 +25,10 @@ class ModemHost {
     std::string address = "127.0.0.1";
     std::uint16_t control_port = 5067;  // 0: any free one
     std::uint16_t data_port = 5068;
-    std::vector<Mode> receive_modes;                  // when nobody says otherwise
-    Duration silence_max = std::chrono::seconds(3);   // then the user is gone
+    std::vector<Mode> receive_modes;  // when nobody says otherwise
+    /// Then the user is gone; so long also for the octets of a SEND, and without taking any of what
+    /// is told.
+    Duration silence_max = std::chrono::seconds(3);
     Duration greeting_max = std::chrono::seconds(5);  // from connecting to both connections made
     Duration clock_interval = std::chrono::milliseconds(200);
     /// A burst that comes so long after its time is aborted: the turn may be another station's.
@@ -53,6 +55,7 @@ class ModemHost {
     posix::Fd data;
     posix::Fd knocking;  // a data connection that has not shown the token yet
     std::string shown;
+    remote::StallWatches stalls;
     Duration came_at{};
     Duration heard_at{};
     Duration told_clock_at{};
@@ -63,7 +66,7 @@ class ModemHost {
   Result<void> accept_data();
   Result<void> serve_user();
   Result<void> let_data_in();
-  Result<void> check_user() const;
+  Result<void> check_user();
   void end_user(const Error& error);
   void give_commands();
   bool is_late(const Command& command) const;

@@ -134,6 +134,7 @@ void RemoteModem::pause(Duration duration) {
 Result<void> RemoteModem::converse() {
   auto control = posix::connect_tcp(config_.address, config_.control_port, config_.connect_timeout);
   if (!control) return control.error();
+  remote::notice_dead_peer(control->get(), config_.silence_max);
   Link link{.control = std::move(*control)};
   link.heard_at = link.pinged_at = now();
   while (!stopping()) {
@@ -157,6 +158,7 @@ Result<void> RemoteModem::exchange(Link& link) {
   if (const auto token = session.poll_token()) {
     auto data = posix::connect_tcp(config_.address, config_.data_port, config_.connect_timeout);
     if (!data) return data.error();
+    remote::notice_dead_peer(data->get(), config_.silence_max);
     link.data = std::move(*data);
     const std::string opening = "DATA " + *token + "\n";
     session.data_out().assign(opening.begin(), opening.end());
@@ -174,14 +176,20 @@ Result<void> RemoteModem::exchange(Link& link) {
   if (present - link.heard_at > config_.silence_max) {
     return Error{ErrorCode::timed_out, "the modem's host is silent"};
   }
+  const Duration lacking =
+      link.stalls.look_at_incomplete(session.incomplete(), posix::monotonic_now());
+  if (lacking > config_.silence_max) {
+    return Error{ErrorCode::timed_out, "octets that the modem's host announced do not come"};
+  }
   if (present - link.pinged_at >= config_.ping_interval && session.ready()) {
     link.pinged_at = present;
     session.ping();
   }
-  if (auto wrote = remote::write_some(link.control.get(), session.control_out()); !wrote) {
-    return wrote;
-  }
-  return link.data ? remote::write_some(link.data.get(), session.data_out()) : Result<void>{};
+  auto wrote = remote::write_some(link.control.get(), session.control_out(),
+                                  link.stalls.control_out, config_.silence_max);
+  if (!wrote || !link.data) return wrote;
+  return remote::write_some(link.data.get(), session.data_out(), link.stalls.data_out,
+                            config_.silence_max);
 }
 
 /// Once the host's time is known; before the first of its events.

@@ -29,8 +29,10 @@ class RemoteModem final : public Modem {
     std::string address = "127.0.0.1";
     std::uint16_t control_port = 5067;
     std::uint16_t data_port = 5068;
-    std::vector<Mode> receive_modes;                 // empty: what the host listens for
-    Duration silence_max = std::chrono::seconds(3);  // then the host is gone
+    std::vector<Mode> receive_modes;  // empty: what the host listens for
+    /// Then the host is gone; so long also for octets that it announced, and without taking any of
+    /// what it is told.
+    Duration silence_max = std::chrono::seconds(3);
     Duration ping_interval = std::chrono::milliseconds(500);
     Duration connect_timeout = std::chrono::seconds(3);
     Duration reconnect_delay = std::chrono::milliseconds(200);  // doubled at each attempt …
@@ -65,6 +67,7 @@ class RemoteModem final : public Modem {
     remote::ClockMatch clocks;
     Instant heard_at{};
     Instant pinged_at{};
+    remote::StallWatches stalls;
   };
 
   void run();

@@ -1,7 +1,10 @@
 #include "modem/remote/streams.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,6 +29,15 @@ Result<void> write_from(int socket, Container& octets) {
   if (!sent) return sent.error();
   octets.erase(octets.begin(), octets.begin() + static_cast<std::ptrdiff_t>(*sent));
   return {};
+}
+
+template <typename Container>
+Result<void> write_watched(int socket, Container& octets, StallWatch& watch, Duration stalled_max) {
+  const std::size_t before = octets.size();
+  if (auto wrote = write_from(socket, octets); !wrote) return wrote;
+  const bool moved = octets.size() < before;
+  if (watch.look(!octets.empty(), moved, posix::monotonic_now()) <= stalled_max) return {};
+  return Error{ErrorCode::timed_out, "the other end takes nothing"};
 }
 
 }  // namespace
@@ -70,6 +82,28 @@ Result<void> write_some(int socket, std::string& octets) {
 }
 Result<void> write_some(int socket, Bytes& octets) {
   return write_from(socket, octets);
+}
+
+Result<void> write_some(int socket, std::string& octets, StallWatch& watch, Duration stalled_max) {
+  return write_watched(socket, octets, watch, stalled_max);
+}
+Result<void> write_some(int socket, Bytes& octets, StallWatch& watch, Duration stalled_max) {
+  return write_watched(socket, octets, watch, stalled_max);
+}
+
+void notice_dead_peer(int socket, Duration timeout) {
+  constexpr int kProbes = 3;
+  const int ms = static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(timeout).count());
+  const int s = std::max(ms / 1000 / (kProbes + 1), 1);
+  // Where the system does not know an option its own habit holds.
+  const auto set = [&](int level, int option, int value) {
+    static_cast<void>(::setsockopt(socket, level, option, &value, sizeof value));
+  };
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, s);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, s);
+  set(IPPROTO_TCP, TCP_KEEPCNT, kProbes);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, ms);
 }
 
 std::string_view text_of(ByteSpan octets) {

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "s5066d/base/bytes.h"
@@ -25,6 +28,35 @@ class Wakeup {
   posix::Fd event_;
 };
 
+/// How long something that ought to go on has stood still.
+class StallWatch {
+ public:
+  /// `moved`: since the last look.
+  Duration look(bool owed, bool moved, Duration now) {
+    if (!owed || moved || !since_) since_ = now;
+    return now - *since_;
+  }
+
+ private:
+  std::optional<Duration> since_;
+};
+
+/// Of one session: what is to come and what is to leave.
+struct StallWatches {
+  /// How long the same message has lacked its octets.
+  Duration look_at_incomplete(std::optional<std::uint64_t> message, Duration now) {
+    const bool another = std::exchange(incomplete_, message) != message;
+    return incoming_.look(message.has_value(), another, now);
+  }
+
+  StallWatch control_out;
+  StallWatch data_out;
+
+ private:
+  StallWatch incoming_;
+  std::optional<std::uint64_t> incomplete_;
+};
+
 /// Until one of them has something to read, or one of the second has room to write; descriptors
 /// below 0 are left out.
 void wait_for_any(const std::vector<int>& to_read, const std::vector<int>& to_write,
@@ -35,6 +67,12 @@ Result<void> read_all(int socket, const std::function<Result<void>(ByteSpan)>& t
 /// Writes what the socket takes now and removes it.
 Result<void> write_some(int socket, std::string& octets);
 Result<void> write_some(int socket, Bytes& octets);
+/// The same; timed_out when the peer has taken none of them for longer than the limit.
+Result<void> write_some(int socket, std::string& octets, StallWatch& watch, Duration stalled_max);
+Result<void> write_some(int socket, Bytes& octets, StallWatch& watch, Duration stalled_max);
+
+/// The system ends a connection whose peer has not answered for so long.
+void notice_dead_peer(int socket, Duration timeout);
 
 std::string_view text_of(ByteSpan octets);
 

@@ -61,7 +61,7 @@ Result<void> UserSession::on_data(ByteSpan octets) {
 }
 
 void UserSession::move_waiting() {
-  for (; !waiting_.empty(); waiting_.pop_front()) {
+  for (; !waiting_.empty(); waiting_.pop_front(), ++moved_) {
     HostMessage& message = waiting_.front();
     if (auto* happened = std::get_if<Happened>(&message)) {
       if (unclaimed_.size() < happened->octets) return;

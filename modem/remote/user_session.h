@@ -1,6 +1,7 @@
 // The user's end of the two connections to a host's modem, without sockets.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <optional>
 #include <string>
@@ -24,6 +25,10 @@ class UserSession {
   void ping() { tell(Ping{}); }
 
   // --- Out ---
+  /// The first message that waits for its octets, as a number that no other has had; none: none.
+  std::optional<std::uint64_t> incomplete() const {
+    return waiting_.empty() ? std::nullopt : std::optional(moved_);
+  }
   /// With which the data connection is to begin, once.
   std::optional<std::string> poll_token() { return std::exchange(token_, std::nullopt); }
   bool ready() const { return ready_; }
@@ -42,6 +47,7 @@ class UserSession {
   bool welcomed_ = false;
   bool ready_ = false;
   std::deque<HostMessage> waiting_;  // behind octets that have not come
+  std::uint64_t moved_ = 0;          // messages that waited, and do no more
   std::deque<HostMessage> done_;
   Bytes unclaimed_;
   std::string control_out_;

@@ -322,6 +322,20 @@ TEST(ModemHost, a_user_who_is_silent_loses_the_modem_and_the_key_goes_up) {
   EXPECT_TRUE(lender.unkeys_early());
 }
 
+TEST(ModemHost, a_user_whose_octets_do_not_come_loses_the_modem) {
+  Lender lender({.silence_max = milliseconds(500), .late_max = kNeverLate});
+  Rude user(lender);
+  ASSERT_NO_FATAL_FAILURE(user.become_ready());
+  user.say("SEND 1 110a-2400-short 0 5\n");
+  Rude::write(user.data, "four");
+  const std::string why = "REFUSED the octets of a SEND do not come";
+  EXPECT_TRUE(eventually([&] {
+    user.say("PING\n");
+    return !user.hears_more() || user.heard.find(why) != std::string::npos;
+  }));
+  EXPECT_NE(user.heard.find(why), std::string::npos) << user.heard;
+}
+
 TEST(ModemHost, who_says_what_cannot_be_is_thrown_out_and_the_next_is_served) {
   Lender lender;
   for (const std::string& nonsense :

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <thread>
 
 #include "modem/remote/remote_modem.h"
 #include "s5066d/posix/socket.h"
@@ -30,6 +31,10 @@ class StrangeHost {
     say("READY\nCLOCK 0\n");
   }
   void say(const std::string& text) const { write(control_, text); }
+  void say_if_heard(const std::string& text) const {
+    static_cast<void>(posix::send_some(control_.get(), Bytes(text.begin(), text.end())));
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
   void give(const std::string& octets) const { write(data_, octets); }
 
  private:
@@ -90,6 +95,28 @@ TEST(RemoteModem, a_host_whose_clock_is_elsewhere_moves_no_time_of_the_node) {
     EXPECT_LE(down->ended_at, down->at);
     EXPECT_GE(down->ended_at, down->at - minutes(10));
   }
+}
+
+// Other lines come on all the time.
+TEST(RemoteModem, a_host_whose_octets_do_not_come_is_counted_as_lost) {
+  StrangeHost host;
+  RemoteModem::Config config = host.for_user();
+  config.silence_max = std::chrono::milliseconds(500);
+  RemoteModem modem(config, [] {});
+  ASSERT_TRUE(modem.start().ok());
+  ASSERT_NO_FATAL_FAILURE(host.greet());
+  host.say("CARRIER 1 110a-2400-short 0 0\nRECEIVED 2 2 110a-2400-short 5 1 1 0 0 0\n");
+  host.give("four");
+  std::optional<Fault> lost;
+  EXPECT_TRUE(eventually([&] {
+    host.say_if_heard("CLOCK 3\n");
+    const auto event = modem.poll_event();
+    if (event && std::holds_alternative<Fault>(*event)) lost = std::get<Fault>(*event);
+    return lost.has_value();
+  }));
+  ASSERT_TRUE(lost.has_value());
+  EXPECT_EQ(lost->kind, FaultKind::device_lost);
+  EXPECT_NE(lost->detail.find("do not come"), std::string::npos) << lost->detail;
 }
 
 TEST(RemoteModem, when_octets_began_and_a_transmission_ended_is_as_the_host_says) {
