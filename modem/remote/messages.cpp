@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <utility>
 
 namespace s5066::modem::remote {
@@ -17,8 +18,10 @@ struct Overloaded : Handlers... {
 template <typename... Handlers>
 Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
-/// Beyond these no clock or estimate goes: a century, and what fits a float with room to spare.
-constexpr std::int64_t kTimeMaxNs = std::int64_t{100} * 365 * 86400 * 1'000'000'000;
+/// Beyond these no clock or estimate goes: ten years, and what fits a float with room to spare.
+constexpr std::int64_t kTimeMaxNs = std::int64_t{10} * 365 * 86400 * 1'000'000'000;
+/// Samples are counted in thirds of a nanosecond.
+static_assert(kTimeMaxNs < std::numeric_limits<std::int64_t>::max() / 3);
 constexpr float kFigureMax = 1e6F;
 
 template <typename Value>

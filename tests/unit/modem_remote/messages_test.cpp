@@ -176,5 +176,13 @@ TEST(LineSplitter, refuses_what_is_no_text_and_a_line_too_long) {
   }
 }
 
+// Three thirds of a nanosecond and sums of two times must fit.
+TEST(RemoteMessages, times_go_as_far_as_ten_years) {
+  for (const char* sign : {"", "-"}) {
+    EXPECT_TRUE(parse_host_line(std::string("CLOCK ") + sign + "315360000000000000").ok());
+    EXPECT_FALSE(parse_host_line(std::string("CLOCK ") + sign + "315360000000000001").ok());
+  }
+}
+
 }  // namespace
 }  // namespace s5066::modem::remote
