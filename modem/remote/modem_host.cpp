@@ -39,8 +39,8 @@ Result<void> ModemHost::open() {
     modem_->stop();
     return Error{ErrorCode::unsupported, "a device in lockstep has no time that others could keep"};
   }
-  control_listener_ = std::move(*control);
-  data_listener_ = std::move(*data);
+  control_listener_.socket = std::move(*control);
+  data_listener_.socket = std::move(*data);
   return {};
 }
 
@@ -55,8 +55,8 @@ Result<void> ModemHost::run() {
     wakeup_.clear();
     take_events();
     insist_on_aborting();
-    if (auto accepted = accept_control(); !accepted) return accepted;
-    if (auto accepted = accept_data(); !accepted) return accepted;
+    accept_control();
+    accept_data();
     if (!user_) continue;
     if (auto served = serve_user(); !served) end_user(served.error());
   }
@@ -67,8 +67,11 @@ Result<void> ModemHost::run() {
 }
 
 void ModemHost::wait() {
-  std::vector<int> to_read = {wakeup_.fd(), control_listener_.get(), data_listener_.get()};
+  std::vector<int> to_read = {wakeup_.fd()};
   std::vector<int> to_write;
+  for (const Listener* const listener : {&control_listener_, &data_listener_}) {
+    if (posix::monotonic_now() >= listener->rests_until) to_read.push_back(listener->socket.get());
+  }
   if (user_) {
     to_read.insert(to_read.end(), {user_->control.get(), user_->data.get(), user_->knocking.get()});
     remote::HostSession& session = user_->session;
@@ -80,33 +83,42 @@ void ModemHost::wait() {
 
 // --- Connections ---
 
-Result<void> ModemHost::accept_control() {
-  auto accepted = posix::accept_tcp(control_listener_.get());
-  if (!accepted) return accepted.error();
-  if (!*accepted) return {};
-  if (user_) {
-    std::string line = encode(remote::HostMessage(remote::Refused{.why = "in use"}));
-    static_cast<void>(remote::write_some((*accepted)->get(), line));
-    LogLine(log_, LogLevel::warning, "modem_user_refused").kv("reason", "in use");
+/// None when nobody waits. A failure is no reason to end a burst that is going on.
+posix::Fd ModemHost::accept(Listener& listener) {
+  const Duration present = posix::monotonic_now();
+  if (present < listener.rests_until) return {};
+  auto accepted = posix::accept_tcp(listener.socket.get());
+  if (!accepted) {
+    LogLine(log_, LogLevel::error, "modem_accept_failed").kv("reason", to_string(accepted.error()));
+    listener.rests_until = present + config_.accept_retry;
     return {};
   }
+  if (!*accepted) return {};
   remote::notice_dead_peer((*accepted)->get(), config_.silence_max);
-  const Duration present = posix::monotonic_now();
-  user_.emplace(User{.session = remote::HostSession({.token = token(), .first_burst = next_burst_}),
-                     .control = std::move(**accepted),
-                     .came_at = present,
-                     .heard_at = present});
-  return {};
+  return std::move(**accepted);
 }
 
-Result<void> ModemHost::accept_data() {
-  auto accepted = posix::accept_tcp(data_listener_.get());
-  if (!accepted) return accepted.error();
-  if (!*accepted || !user_ || !user_->session.greeted() || user_->data) return {};
-  remote::notice_dead_peer((*accepted)->get(), config_.silence_max);
-  user_->knocking = std::move(**accepted);  // whoever knocked before was too slow
+void ModemHost::accept_control() {
+  posix::Fd accepted = accept(control_listener_);
+  if (!accepted) return;
+  if (user_) {
+    std::string line = encode(remote::HostMessage(remote::Refused{.why = "in use"}));
+    static_cast<void>(remote::write_some(accepted.get(), line));
+    LogLine(log_, LogLevel::warning, "modem_user_refused").kv("reason", "in use");
+    return;
+  }
+  const Duration present = posix::monotonic_now();
+  user_.emplace(User{.session = remote::HostSession({.token = token(), .first_burst = next_burst_}),
+                     .control = std::move(accepted),
+                     .came_at = present,
+                     .heard_at = present});
+}
+
+void ModemHost::accept_data() {
+  posix::Fd accepted = accept(data_listener_);
+  if (!accepted || !user_ || !user_->session.greeted() || user_->data) return;
+  user_->knocking = std::move(accepted);  // whoever knocked before was too slow
   user_->shown.clear();
-  return {};
 }
 
 /// The first line of a data connection, and not an octet more: what follows belongs to bursts.

@@ -31,6 +31,8 @@ class ModemHost {
     Duration silence_max = std::chrono::seconds(3);
     Duration greeting_max = std::chrono::seconds(5);  // from connecting to both connections made
     Duration clock_interval = std::chrono::milliseconds(200);
+    /// A listener that fails, mostly for want of descriptors, is left alone for so long.
+    Duration accept_retry = std::chrono::seconds(1);
     /// A burst that comes so long after its time is aborted: the turn may be another station's.
     Duration late_max = std::chrono::milliseconds(500);
   };
@@ -61,9 +63,15 @@ class ModemHost {
     Duration told_clock_at{};
   };
 
+  struct Listener {
+    posix::Fd socket;
+    Duration rests_until{};
+  };
+
   void wait();
-  Result<void> accept_control();
-  Result<void> accept_data();
+  posix::Fd accept(Listener& listener);
+  void accept_control();
+  void accept_data();
   Result<void> serve_user();
   Result<void> let_data_in();
   Result<void> check_user();
@@ -78,8 +86,8 @@ class ModemHost {
   LogSink& log_;
   remote::Wakeup wakeup_;
   std::atomic<bool> stopping_{false};
-  posix::Fd control_listener_;
-  posix::Fd data_listener_;
+  Listener control_listener_;
+  Listener data_listener_;
   std::uint16_t control_port_ = 0;
   std::uint16_t data_port_ = 0;
   std::optional<User> user_;

@@ -1,6 +1,8 @@
 // A modem lent over real TCP connections of this machine: a worker on a scripted device at one end,
 // the node's driver or a rude client at the other.
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "modem/remote/modem_host.h"
@@ -19,7 +21,10 @@ constexpr Duration kConnectTimeout = seconds(10);
 constexpr Duration kNeverLate = std::chrono::hours(1);
 
 struct NoLog final : LogSink {
-  void write(LogLevel, std::string_view) override {}
+  void write(LogLevel, std::string_view line) override {
+    if (line.find("modem_accept_failed") != std::string_view::npos) accept_failed = true;
+  }
+  std::atomic<bool> accept_failed{false};
 };
 
 /// A host with its worker, and a sound card that delivers silence somewhat faster than in life.
@@ -72,6 +77,7 @@ class Lender {
   std::unique_ptr<ModemHost> host;
   std::uint16_t control_port = 0;
   std::uint16_t data_port = 0;
+  const std::atomic<bool>& accept_failed() const { return log_.accept_failed; }
 
  private:
   void open(const ModemHost::Config& config) {
@@ -276,6 +282,32 @@ TEST(ModemHost, a_second_user_is_turned_away_and_the_first_goes_on) {
   Rude second(lender);
   EXPECT_TRUE(second.hears("REFUSED in use"));
   EXPECT_TRUE(second.is_thrown_out());
+  EXPECT_TRUE(lender.key->down);
+}
+
+// One that connects while this process has no descriptor to spare.
+TEST(ModemHost, goes_on_without_descriptors_and_accepts_again_when_there_are_some) {
+  Lender lender({.accept_retry = milliseconds(50), .late_max = kNeverLate});
+  Borrower node(lender.for_user());
+  ASSERT_TRUE(node.send(1, 30000));
+  ASSERT_TRUE(node.await<TransmitStarted>().has_value());
+  const posix::Fd socket(::socket(AF_INET, SOCK_STREAM, 0));
+  rlimit usual{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
+  // Looked up before: a sanitizer that meets a virtual object for the first time opens a pipe.
+  const std::atomic<bool>& failed = lender.accept_failed();
+  const rlimit none{.rlim_cur = 3, .rlim_max = usual.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(lender.control_port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  EXPECT_TRUE(eventually([&] { return failed.load(); }));
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &usual), 0);
+  Bytes answer(7);
+  ASSERT_TRUE(posix::receive_some(socket.get(), answer, kPatience).ok());
+  EXPECT_EQ(std::string(answer.begin(), answer.end()), "REFUSED");
   EXPECT_TRUE(lender.key->down);
 }
 
