@@ -320,7 +320,7 @@ Result<void> SqliteMailStore::finish(MailId id, UtcSeconds now) {
   const auto state = failed    ? SpoolState::failed
                      : expired ? SpoolState::expired
                                : SpoolState::delivered;
-  auto done = update("UPDATE mail SET state = ?, finished_utc = ? WHERE id = ?",
+  auto done = update("UPDATE mail SET state = ?, finished_utc = ?, delay_utc = 0 WHERE id = ?",
                      gateways::to_string(state), now.value, id.value);
   if (!done) return done;
   open_mails_ -= std::min<std::uint64_t>(open_mails_, 1);
@@ -345,7 +345,9 @@ Result<MailAnswer> SqliteMailStore::run(const TakeDelayed& operation) {
     if (!row) return row.error();
     if (!*row) break;
     auto item = read_item(*rows);
-    const auto intact = item && read_targets(*item) ? read_content(*item) : Result<bool>(false);
+    const auto targets = item ? read_targets(*item) : Result<void>(item.error());
+    if (!targets && targets.error().code != ErrorCode::bad_field) return targets.error();
+    const auto intact = targets ? read_content(*item) : Result<bool>(false);
     if (!intact) return intact.error();
     if (*intact) {
       taken.items.push_back(*std::move(item));
@@ -364,7 +366,7 @@ Result<MailAnswer> SqliteMailStore::run(const SaveDelayed& operation) {
   auto done =
       update("UPDATE mail SET delay_utc = 0 WHERE id = ? AND delay_utc > 0", operation.id.value);
   if (!done) return done.error();
-  if (db_.changes() == 0) return MailAnswer(Done{});  // removed by an operator
+  if (db_.changes() == 0) return MailAnswer(Done{});  // removed by an operator, or over
   for (const NewMail& report : operation.reports) {
     if (auto id = insert(report, operation.now, false); !id) return id.error();
   }

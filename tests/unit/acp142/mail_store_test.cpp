@@ -283,6 +283,18 @@ TEST_F(MailStore, rows_and_contents_that_cannot_be_read_are_parked_and_the_rest_
   EXPECT_EQ(listed[1].state, SpoolState::corrupt);
 }
 
+TEST_F(MailStore, nobody_is_told_that_a_message_is_late_when_it_is_over) {
+  NewMail late = mail_to({2});
+  late.delay = {kNow.value + 10};
+  const UtcSeconds then{kNow.value + 10};
+  const MailId id = keep(late);
+  ASSERT_EQ(take().size(), 1u);
+  ASSERT_EQ(std::get<TakenMail>(*ask(TakeDelayed{then, 4})).items.size(), 1u);
+  ASSERT_TRUE(ask(SaveOutcome{.id = id, .changes = {{0, SpoolState::delivered, ""}}, .now = then}));
+  ASSERT_TRUE(ask(SaveDelayed{id, then, {mail_to({3})}}));
+  EXPECT_TRUE(take(then).empty());
+}
+
 TEST_F(MailStore, what_is_over_for_long_is_forgotten) {
   const MailId old = keep(mail_to({2}));
   keep(mail_to({2}));
