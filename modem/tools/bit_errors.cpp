@@ -43,17 +43,10 @@ double burst_power(const Mode& mode) {
   return energy / static_cast<double>(samples.size());
 }
 
-channel::SimulatedChannel::Config path_of(const BitErrorPlan& plan) {
-  channel::SimulatedChannel::Config path = plan.path;
-  path.signal_power = burst_power(plan.mode);
-  path.sample_rate = kSampleRate;
-  return path;
-}
-
 class Run {
  public:
   explicit Run(const BitErrorPlan& plan)
-      : plan_(plan), rng_(plan.seed), channel_(path_of(plan), rng_) {}
+      : plan_(plan), rng_(plan.seed), channel_(simulated_path(plan), rng_) {}
 
   BitErrorCounts all() {
     pause();
@@ -63,6 +56,7 @@ class Run {
       settle();
     }
     for (int i = 0; i < 10; ++i) pause();
+    current_ = nullptr;  // whatever is still being received ends here
     settle();
     totals_.audio_seconds = static_cast<double>(at_) / kSampleRate;
     return totals_;
@@ -142,16 +136,19 @@ class Run {
   // Bursts that can no longer change.
   void settle() {
     if (current_ != nullptr) return;
-    for (const Sent& sent : sent_) {
+    for (Sent& sent : sent_) {
       totals_.wrong += sent.bit_errors;
       totals_.missing += 8 * sent.octets.size() - sent.bits_compared;
       totals_.bursts_missed += sent.heard ? 0 : 1;
       totals_.bursts_with_errors += sent.bit_errors > 0 ? 1 : 0;
       const std::uint64_t frames = block_count(plan_.mode, sent.octets.size());
       const bool whole = sent.bits_compared == 8 * sent.octets.size();
-      const std::uint64_t received = whole ? frames : sent.bits_compared / block_bits(plan_.mode);
+      // Octets lie across frames, so the last one may have begun another frame.
+      const std::uint64_t received =
+          whole ? frames : (sent.bits_compared + 7) / block_bits(plan_.mode);
+      for (std::uint64_t frame = received; frame < frames; ++frame) sent.frames_wrong.insert(frame);
       totals_.frames += frames;
-      totals_.frames_wrong += sent.frames_wrong.size() + frames - received;
+      totals_.frames_wrong += sent.frames_wrong.size();
     }
     sent_.clear();
   }
@@ -187,6 +184,14 @@ void BitErrorCounts::add(const BitErrorCounts& other) {
   receive_seconds += other.receive_seconds;
 }
 
+channel::SimulatedChannel::Config simulated_path(const BitErrorPlan& plan) {
+  channel::SimulatedChannel::Config path = plan.path;
+  path.signal_power = burst_power(plan.mode);
+  path.sample_rate = kSampleRate;
+  if (path.impulses) path.impulses->deviation *= std::sqrt(path.signal_power);
+  return path;
+}
+
 BitErrorCounts measure_bit_errors(const BitErrorPlan& plan) {
   S5066_ASSERT(capacity(plan.mode, from_seconds(plan.burst_seconds)) > 0);
   return Run(plan).all();
@@ -199,7 +204,7 @@ BitErrorBounds bounds_of(const BitErrorCounts& t) {
   const double middle = share + kZ * kZ / (2 * n);
   const double reach = kZ * std::sqrt(share * (1 - share) / n + kZ * kZ / (4 * n * n));
   const double scale = 1 + kZ * kZ / n;
-  const double in_wrong_frame = t.frames_wrong > 0 ? t.rate() / share : 1e-3;
+  const double in_wrong_frame = t.frames_wrong > 0 ? t.rate() / share : 0.5;
   return {std::max(0.0, (middle - reach) / scale) * in_wrong_frame,
           std::min(1.0, (middle + reach) / scale * in_wrong_frame)};
 }

@@ -43,6 +43,9 @@ struct BitErrorCounts {
   void add(const BitErrorCounts& other);
 };
 
+/// What a burst goes through. In the plan the path is given for a signal of power 1, crashes of
+/// static included; here it is for the power that the bursts have.
+channel::SimulatedChannel::Config simulated_path(const BitErrorPlan& plan);
 /// At least so many bits as planned; the burst must hold an octet.
 BitErrorCounts measure_bit_errors(const BitErrorPlan& plan);
 

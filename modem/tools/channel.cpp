@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "modem/tools/channel_options.h"
@@ -102,10 +104,12 @@ Result<Outcome> pass(const Arguments& given, const channel::SimulatedChannel::Co
   channel::SimulatedChannel channel(config, rng);
   const auto gain = static_cast<float>(std::pow(10.0, given.gain_db / 20));
   std::vector<float> portion;
+  bool anything = false;
   for (bool more = true; more;) {
     const auto samples = source->read();
     if (!samples) return samples.error();
     more = !samples->empty();
+    anything = anything || more;
     portion.assign(samples->begin(), samples->end());
     if (!more) portion.resize(channel.delay_samples());
     channel.process(portion);
@@ -113,6 +117,9 @@ Result<Outcome> pass(const Arguments& given, const channel::SimulatedChannel::Co
     if (auto written = sink.write(portion); !written) return written.error();
   }
   if (auto closed = sink.close(); !closed) return closed.error();
+  if (!anything) {  // a pipe, of which the power took all
+    return Error{ErrorCode::bad_field, given.in.path + ": nothing to read; see --signal-db"};
+  }
   return Outcome{.in = source->take_level(), .clipped = sink.clipped()};
 }
 
@@ -127,6 +134,10 @@ Result<void> check(const Arguments& given) {
   if (auto good = check_within("--signal-db", given.signal_db, -100, 20); !good) return good;
   if (given.in.path == "-" && !given.signal_given) {
     return Error{ErrorCode::bad_field, "standard input is read once only: give --signal-db"};
+  }
+  std::error_code none;  // a file that is not there is no other one
+  if (std::filesystem::equivalent(given.in.path, given.out, none)) {
+    return Error{ErrorCode::bad_field, "--out would be written over --in while it is read"};
   }
   return {};
 }

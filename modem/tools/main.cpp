@@ -1,4 +1,5 @@
 // hfmodem: the modems from the command line. Each subcommand explains itself with --help.
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <iterator>
@@ -57,6 +58,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // whoever reads our output may go while a transmitter is keyed
   try {
     return run(argc, argv);
   } catch (const std::exception& error) {  // the library's: no memory, for one

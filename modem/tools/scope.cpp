@@ -118,6 +118,7 @@ Result<void> follow(Device& device, const std::vector<Mode>& modes, const Argume
     if (since_line < given.interval) continue;
     since_line = 0;
     view.print(examination->take_level());
+    if (std::ferror(stdout) != 0) break;  // nobody looks any more
   }
   return {};
 }
