@@ -189,7 +189,10 @@ void MailCore::add_report(Instant now, SaveOutcome& outcome, const MailItem& ite
 void MailCore::tell_delay(Instant now, const MailItem& item) {
   std::vector<ReportedRecipient> told;
   for (const MailTarget& target : item.targets) {
-    if (!is_open(target)) continue;
+    const bool listed = std::any_of(told.begin(), told.end(), [&](const ReportedRecipient& one) {
+      return one.recipient.address == target.recipient.address;
+    });
+    if (!is_open(target) || listed) continue;
     told.push_back({target.recipient, ReportedRecipient::Action::delayed, "4.4.7",
                     target.reason.empty() ? "it has not been delivered yet" : target.reason});
   }

@@ -290,6 +290,16 @@ TEST_F(MailCoreTest, a_delay_is_reported_once_to_who_asked_for_it) {
   EXPECT_EQ(core->active(), 3u);  // the attempts were not disturbed
 }
 
+TEST_F(MailCoreTest, a_delay_names_a_recipient_behind_two_stations_once) {
+  send({"<all@fleet.example> NOTIFY=DELAY"});
+  wait(config.delay_after + config.delay_poll);
+  ASSERT_EQ(deliveries.size(), 1u);
+  const std::string text = text_of(deliveries[0].mail->content);
+  const std::string_view field = "Final-Recipient: rfc822;all@fleet.example";
+  EXPECT_NE(text.find(field), text.npos);
+  EXPECT_EQ(text.find(field), text.rfind(field));
+}
+
 TEST_F(MailCoreTest, a_delay_is_reported_although_the_gateway_was_restarted_or_its_disk_was_full) {
   send({"<a@ship.example> NOTIFY=DELAY"});
   start();
