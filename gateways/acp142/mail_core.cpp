@@ -112,7 +112,7 @@ void MailCore::on_store_result(Instant now, const MailResult& result) {
       return;
     case Asked::told:
       if (!ok) break;
-      --telling_;
+      if (--telling_ == 0) delay_at_ = now;  // there may be more
       return on_spool_changed(now);
     case Asked::other:
       if (!ok) break;

@@ -333,9 +333,10 @@ Result<void> SqliteMailStore::finish(MailId id, UtcSeconds now) {
 
 // What cannot be read is not told of; who takes it next parks it.
 Result<MailAnswer> SqliteMailStore::run(const TakeDelayed& operation) {
+  // Without the plus the planner takes the index of states, and reads all that is open.
   auto rows = db_.prepare(std::string(kItemColumns) +
-                          "WHERE delay_utc > 0 AND delay_utc <= ? AND state IN " + kOpenStates +
-                          " LIMIT ?");
+                          "WHERE delay_utc > 0 AND delay_utc <= ? AND +state IN " + kOpenStates +
+                          " ORDER BY delay_utc LIMIT ?");
   if (!rows) return rows.error();
   rows->bind(operation.now.value).bind(operation.items_max);
   TakenMail taken;

@@ -300,6 +300,12 @@ TEST_F(MailCoreTest, a_delay_names_a_recipient_behind_two_stations_once) {
   EXPECT_EQ(text.find(field), text.rfind(field));
 }
 
+TEST_F(MailCoreTest, many_that_are_late_are_reported_at_once) {
+  for (int i = 0; i < 20; ++i) send({"<a@ship.example> NOTIFY=DELAY"});
+  wait(config.delay_after + config.delay_poll);
+  EXPECT_EQ(core->stats().reports, 20u);
+}
+
 TEST_F(MailCoreTest, a_delay_is_reported_although_the_gateway_was_restarted_or_its_disk_was_full) {
   send({"<a@ship.example> NOTIFY=DELAY"});
   start();
