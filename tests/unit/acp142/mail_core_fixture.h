@@ -1,0 +1,159 @@
+// A mail gateway's core with a real spool, for the tests of what it does.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gateways/acp142/mail_core.h"
+#include "gateways/acp142/sqlite_mail_store.h"
+#include "tests/unit/gateways/temporary_folder.h"
+
+namespace s5066::acp142 {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+inline constexpr UtcSeconds kUtc{1'700'000'000};
+inline constexpr NodeId kShip{2};
+inline constexpr NodeId kBoat{3};
+
+inline AddressTable table() {
+  AddressTable table;
+  EXPECT_TRUE(table.add({"shore.example", {.own = true, .stations = {}}}));
+  EXPECT_TRUE(table.add({"ship.example", {.own = false, .stations = {kShip}}}));
+  EXPECT_TRUE(table.add({"all@fleet.example", {.own = false, .stations = {kShip, kBoat}}}));
+  return table;
+}
+
+inline Bytes octets(std::string_view text) {
+  return {text.begin(), text.end()};
+}
+
+inline std::string text_of(ByteSpan content) {
+  return {content.begin(), content.end()};
+}
+
+/// The core of a station with a real spool; P_MUL and the mail server are played by the test.
+class MailCoreTest : public testing::Test {
+ protected:
+  MailCoreTest() {
+    store_config.path = (folder.path() / "spool.db").string();
+    config.hostname = "gw.shore.example";
+    config.spool_poll = config.delay_poll = minutes(10);  // each look is a commit
+    config.groups = {{kShip, kBoat}};
+    start();
+  }
+  void start() {
+    store.reset();
+    store.emplace(std::move(SqliteMailStore::open(store_config)).value());
+    core.emplace(config, addresses);
+    core->on_clock(now, kUtc);
+    core->on_start(now);
+    drain();
+  }
+  void drain() {
+    while (auto action = core->poll_action()) {
+      std::visit([this](auto& value) { take(value); }, *action);
+    }
+  }
+  void take(MailNews& news) { told.push_back(news.kind); }
+  void take(MailRequest& request) {
+    std::vector<MailRequest> one(1);
+    one[0].ticket = request.ticket;
+    one[0].operation = std::move(request.operation);
+    const bool submission = std::holds_alternative<SaveSubmission>(one[0].operation);
+    if (store_fails || (submission && submissions_fail)) {
+      core->on_store_result(now, {request.ticket, Error{ErrorCode::io, "disk"}});
+    } else {
+      core->on_store_result(now, store->execute(one)[0]);
+    }
+  }
+  void take(MailCore::Submit& submit) {
+    submissions.push_back(submit.submission);
+    core->on_accepted(now, submit.submission.key, {1000});
+  }
+  void take(MailCore::Cancel& cancel) { cancelled.push_back(cancel.key); }
+  void take(MailCore::ConfirmReceived& confirm) { confirmed.push_back(confirm.committed); }
+  void take(MailCore::Known& one) { known.push_back(one.name); }
+  void take(MailCore::AnswerSession& answer) { answers.push_back(answer.outcome); }
+  void take(MailCore::Deliver& deliver) { deliveries.push_back(deliver); }
+
+  void send(std::vector<std::string> to, const std::string& from = "<op@shore.example>",
+            std::vector<std::string> marks = {}) {
+    SmtpServerCore::Commit commit;
+    commit.client = "mx";
+    commit.mail.envelope.from = *parse_path(from, PathUse::reverse);
+    for (const auto& line : to) {
+      commit.mail.envelope.recipients.push_back(*parse_path(line, PathUse::forward));
+    }
+    commit.mail.content = octets("Message-ID: <1@x>\r\n\r\nhello\r\n");
+    core->on_mail(now, {1}, std::move(commit), marks);
+    drain();
+  }
+  void receive(const std::string& payload, std::uint32_t number = 7) {
+    core->on_received(now, {{kShip, number}, 6, {kUtc.value + 1000}, encode_cdt(octets(payload))});
+    drain();
+  }
+  void end(NodeId node, Outcome outcome, std::size_t submission = 0) {
+    core->on_destination_ended(now, {submissions.at(submission).key, node, outcome, "why"});
+    drain();
+  }
+  /// As the service does it, to the youngest message.
+  Result<void> operate(OperatorVerb verb) {
+    const MailId id = (*store->list(1)).at(0).id;
+    const auto in_hand = core->in_hand(id);
+    EXPECT_NE(in_hand, MailCore::InHand::ending);
+    const UtcSeconds utc{kUtc.value + now.time_since_epoch() / seconds(1)};
+    auto done = store->change(verb, id, utc, in_hand == MailCore::InHand::under_way);
+    if (!done) return done;
+    core->on_operator(now, id, verb);
+    core->on_spool_changed(now);
+    drain();
+    return done;
+  }
+  SpoolState newest() { return (*store->list(1)).at(0).state; }
+  void finish_delivery(RecipientOutcome::Kind kind, bool reports = true) {
+    SmtpClientCore::Done done;
+    done.reports = reports;
+    done.outcomes.resize(deliveries.back().mail->envelope.recipients.size(), {kind, "5.1.1", "no"});
+    core->on_delivered(now, deliveries.back().id, done);
+    drain();
+  }
+  void wait(Duration time) {
+    for (const Instant until = now + time; now < until;) {
+      now = std::max(now, std::min(until, core->next_deadline().value_or(until)));
+      core->on_deadline(now);
+      drain();
+    }
+  }
+  Mail payload(std::size_t i = 0) {
+    return *decode_mule(*decode_cdt(submissions.at(i).content, {}), {});
+  }
+  bool was_told(MailNews::Kind kind) const {
+    return std::find(told.begin(), told.end(), kind) != told.end();
+  }
+
+  test::TemporaryFolder folder;
+  SqliteMailStore::Config store_config;
+  MailCore::Config config;
+  AddressTable addresses = table();
+  std::optional<SqliteMailStore> store;
+  std::optional<MailCore> core;
+  Instant now{};
+  bool store_fails = false;
+  bool submissions_fail = false;
+  std::vector<MailNews::Kind> told;
+  std::vector<Submission> submissions;
+  std::vector<MessageKey> cancelled;
+  std::vector<bool> confirmed;
+  std::vector<MessageName> known;
+  std::vector<CommitOutcome> answers;
+  std::vector<MailCore::Deliver> deliveries;
+};
+
+}  // namespace s5066::acp142

@@ -1,0 +1,173 @@
+// What an operator does to messages that are under way.
+#include "tests/unit/acp142/mail_core_fixture.h"
+
+namespace s5066::acp142 {
+namespace {
+
+TEST_F(MailCoreTest, what_is_on_the_air_is_held_and_goes_on_later_for_those_who_lack_it) {
+  send({"<all@fleet.example>"});
+  end(kShip, Outcome::delivered);
+  ASSERT_TRUE(operate(OperatorVerb::hold));
+  ASSERT_EQ(cancelled, std::vector<MessageKey>{submissions[0].key});
+  end(kBoat, Outcome::cancelled);
+  EXPECT_EQ(newest(), SpoolState::held);
+  EXPECT_EQ(core->active(), 0u);
+  wait(hours(1));
+  EXPECT_EQ(submissions.size(), 1u);
+  EXPECT_FALSE(was_told(MailNews::Kind::station_dead));
+  ASSERT_TRUE(operate(OperatorVerb::release));
+  ASSERT_EQ(submissions.size(), 2u);
+  // The number and the octets that the boat may know already.
+  EXPECT_EQ(submissions[1].message_id, submissions[0].message_id);
+  EXPECT_EQ(submissions[1].content, submissions[0].content);
+  EXPECT_EQ(submissions[1].block_octets, 1000u);
+  ASSERT_EQ(submissions[1].destinations.size(), 1u);
+  EXPECT_EQ(submissions[1].destinations[0], submissions[0].destinations[1]);
+  end(kBoat, Outcome::delivered, 1);
+  EXPECT_EQ(newest(), SpoolState::delivered);
+}
+
+TEST_F(MailCoreTest, what_is_held_stays_so_when_the_gateway_dies_before_p_mul_has_let_go_of_it) {
+  send({"<a@ship.example>"});
+  ASSERT_TRUE(operate(OperatorVerb::hold));
+  start();
+  EXPECT_EQ(newest(), SpoolState::held);
+  EXPECT_EQ(submissions.size(), 1u);
+}
+
+TEST_F(MailCoreTest, what_ends_before_it_can_be_held_is_over) {
+  send({"<a@ship.example>"});
+  ASSERT_TRUE(operate(OperatorVerb::hold));
+  end(kShip, Outcome::delivered);
+  EXPECT_EQ(newest(), SpoolState::delivered);
+  EXPECT_EQ(core->active(), 0u);
+}
+
+TEST_F(MailCoreTest, what_is_held_and_released_before_p_mul_knows_goes_on) {
+  send({"<a@ship.example>"});
+  ASSERT_TRUE(operate(OperatorVerb::hold));
+  ASSERT_TRUE(operate(OperatorVerb::release));
+  EXPECT_EQ(submissions.size(), 1u);  // it has not ended yet
+  end(kShip, Outcome::cancelled);
+  ASSERT_EQ(submissions.size(), 2u);
+  EXPECT_EQ(submissions[1].message_id, submissions[0].message_id);
+}
+
+TEST_F(MailCoreTest, what_is_deleted_while_it_is_sent_ends_without_a_report) {
+  send({"<all@fleet.example>"});
+  ASSERT_TRUE(operate(OperatorVerb::remove));
+  EXPECT_EQ(cancelled.size(), 1u);
+  end(kShip, Outcome::expired);  // said before
+  end(kBoat, Outcome::cancelled);
+  EXPECT_TRUE(store->list(1)->empty());
+  EXPECT_TRUE(deliveries.empty());
+  EXPECT_EQ(core->active(), 0u);
+  wait(hours(1));
+  EXPECT_EQ(submissions.size(), 1u);
+}
+
+TEST_F(MailCoreTest, what_is_requeued_while_it_is_sent_begins_anew_with_its_whole_lifetime) {
+  send({"<a@ship.example>"}, "<op@shore.example> BY=1000;R");
+  wait(seconds(600));
+  ASSERT_TRUE(operate(OperatorVerb::requeue));
+  EXPECT_EQ(submissions.size(), 1u);
+  end(kShip, Outcome::cancelled);
+  ASSERT_EQ(submissions.size(), 2u);
+  EXPECT_EQ(submissions[1].message_id, submissions[0].message_id);
+  EXPECT_GE(submissions[1].expiry.value, kUtc.value + 1600);
+}
+
+// What has ended already is open again in the spool, and the attempt that ends does not know it.
+TEST_F(MailCoreTest, what_is_requeued_is_tried_again_for_those_who_had_ended_before) {
+  send({"<all@fleet.example>"}, "<>");
+  end(kShip, Outcome::expired);
+  ASSERT_TRUE(operate(OperatorVerb::requeue));
+  end(kBoat, Outcome::delivered);  // said before
+  ASSERT_EQ(submissions.size(), 2u);
+  ASSERT_EQ(submissions[1].destinations.size(), 1u);
+  EXPECT_EQ(submissions[1].destinations[0].node, kShip);
+
+  using Kind = RecipientOutcome::Kind;
+  receive("<>\r\n<a@shore.example>\r\n<b@shore.example>\r\n\r\nhi\r\n");
+  const MailId id = deliveries.at(0).id;
+  core->on_delivered(now, id, {{{Kind::failed, "5.1.1", "no"}, {Kind::deferred, "4.2.1", "no"}}});
+  drain();
+  wait(config.retry_min + config.spool_poll);
+  ASSERT_EQ(deliveries.size(), 2u);
+  EXPECT_EQ(deliveries[1].mail->envelope.recipients.at(0).address, "b@shore.example");
+  ASSERT_TRUE(operate(OperatorVerb::requeue));
+  ASSERT_TRUE(operate(OperatorVerb::hold));
+  ASSERT_TRUE(operate(OperatorVerb::release));
+  finish_delivery(Kind::delivered);
+  ASSERT_EQ(deliveries.size(), 3u);
+  EXPECT_EQ(deliveries[2].mail->envelope.recipients.at(0).address, "a@shore.example");
+  finish_delivery(Kind::delivered);
+  EXPECT_EQ(newest(), SpoolState::delivered);
+}
+
+TEST_F(MailCoreTest, what_is_held_before_its_number_is_saved_is_not_submitted) {
+  submissions_fail = true;
+  send({"<a@ship.example>"});
+  ASSERT_TRUE(operate(OperatorVerb::hold));
+  submissions_fail = false;
+  wait(config.store_retry);
+  EXPECT_TRUE(submissions.empty());
+  EXPECT_TRUE(cancelled.empty());
+  EXPECT_EQ(core->active(), 0u);
+  EXPECT_EQ(newest(), SpoolState::held);
+  ASSERT_TRUE(operate(OperatorVerb::release));
+  EXPECT_EQ(submissions.size(), 1u);
+}
+
+// What the mail server may have taken already is not given to it again.
+TEST_F(MailCoreTest, a_delivery_to_the_mail_server_is_held_when_its_attempt_has_ended) {
+  const std::string payload = "<a@ship.example>\r\n<x@shore.example>\r\n\r\nhi\r\n";
+  receive(payload);
+  ASSERT_TRUE(operate(OperatorVerb::hold));
+  EXPECT_EQ(core->active(), 1u);
+  finish_delivery(RecipientOutcome::Kind::deferred);
+  EXPECT_EQ(newest(), SpoolState::held);
+  wait(hours(1));
+  EXPECT_EQ(deliveries.size(), 1u);
+  ASSERT_TRUE(operate(OperatorVerb::release));
+  EXPECT_EQ(deliveries.size(), 2u);
+  ASSERT_TRUE(operate(OperatorVerb::hold));
+  ASSERT_TRUE(operate(OperatorVerb::release));
+  EXPECT_EQ(deliveries.size(), 2u);
+  ASSERT_TRUE(operate(OperatorVerb::hold));
+  finish_delivery(RecipientOutcome::Kind::delivered);
+  EXPECT_EQ(newest(), SpoolState::delivered);
+}
+
+TEST_F(MailCoreTest, a_delivery_that_is_deleted_costs_no_report_whatever_the_mail_server_says) {
+  receive("<a@ship.example>\r\n<x@shore.example>\r\n\r\nhi\r\n");
+  ASSERT_TRUE(operate(OperatorVerb::remove));
+  finish_delivery(RecipientOutcome::Kind::failed);
+  EXPECT_TRUE(submissions.empty());
+  EXPECT_TRUE(store->list(1)->empty());
+}
+
+TEST_F(MailCoreTest, nothing_is_changed_between_the_end_of_an_attempt_and_its_commit) {
+  send({"<a@ship.example>"});
+  const MailId id = store->list(1)->at(0).id;
+  EXPECT_EQ(core->in_hand(id), MailCore::InHand::under_way);
+  store_fails = true;
+  end(kShip, Outcome::delivered);
+  EXPECT_EQ(core->in_hand(id), MailCore::InHand::ending);
+  store_fails = false;
+  wait(config.store_retry);
+  EXPECT_EQ(core->in_hand(id), MailCore::InHand::no);
+}
+
+TEST_F(MailCoreTest, an_outcome_that_could_not_be_saved_is_saved_later) {
+  send({"<a@ship.example>"});
+  store_fails = true;
+  end(kShip, Outcome::delivered);
+  EXPECT_EQ((*store->list(1))[0].state, SpoolState::active);
+  store_fails = false;
+  wait(config.store_retry);
+  EXPECT_EQ((*store->list(1))[0].state, SpoolState::delivered);
+}
+
+}  // namespace
+}  // namespace s5066::acp142
