@@ -216,6 +216,7 @@ void DataTransfer::fall_back_from_advice(Peer& record, unsigned missed) {
   if (!less_robust(control.mode(), config_.mode)) return;
   counters_.add(Counter::fallbacks);
   control.set_mode(config_.mode);
+  control.forget_advice();
   collect(control);
 }
 

@@ -49,6 +49,8 @@ class PeerControl {
   void advise_with_data(bool also) { advise_with_data_ = also; }
   /// What the peer advised last.
   std::optional<modem::Mode> advised() const;
+  /// The next advice is news, whatever it is.
+  void forget_advice() { advised_.reset(); }
 
   /// Of our transmissions to the peer.
   const modem::Mode& mode() const { return rate_.mode(); }

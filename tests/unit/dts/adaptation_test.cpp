@@ -213,6 +213,7 @@ TEST(Adaptation, a_mode_that_was_refused_is_not_asked_for_while_the_advice_is_th
 // Whoever adapts advises every peer. One that only follows must not be led where nobody hears it.
 TEST(Adaptation, a_station_that_only_follows_advice_goes_back_when_it_is_not_answered) {
   Config config{.address = kUs, .mode = kSlow};
+  config.replies_missed_max = 1000;
   test::LoneStation station(config);
   station.made(kPeer);
   station.hear({advising(kPeer, kUs, {.rate_bps = 2400, .interleaver = Interleaver::short_})});
@@ -225,6 +226,9 @@ TEST(Adaptation, a_station_that_only_follows_advice_goes_back_when_it_is_not_ans
   EXPECT_EQ(modes[2].rate_bps, 2400u);
   EXPECT_EQ(modes[3], kSlow);
   EXPECT_EQ(modes.back(), kSlow);
+  // The same advice again says that it hears us.
+  station.hear({advising(kPeer, kUs, {.rate_bps = 2400, .interleaver = Interleaver::short_})});
+  EXPECT_EQ(station.dts().mode_to(kPeer).rate_bps, 2400u);
 }
 
 // What is told costs nothing: the first header of each transmission of the connection has it.
