@@ -5,12 +5,12 @@
 
 namespace s5066::modem::remote {
 
-Result<void> HostSession::on_control(std::string_view octets) {
+Result<void> HostSession::on_control(Instant now, std::string_view octets) {
   if (auto added = lines_.add(octets); !added) return added;
   while (const auto line = lines_.next()) {
     auto message = parse_user_line(*line);
     if (!message) return message.error();
-    if (auto taken = take(std::move(*message)); !taken) return taken;
+    if (auto taken = take(now, std::move(*message)); !taken) return taken;
   }
   return check_unread();
 }
@@ -20,7 +20,7 @@ Result<void> HostSession::check_unread() const {
   return Error{ErrorCode::too_large, "the user does not read"};
 }
 
-Result<void> HostSession::take(UserMessage message) {
+Result<void> HostSession::take(Instant now, UserMessage message) {
   if (const auto* hello = std::get_if<Hello>(&message)) {
     if (greeted_) return Error{ErrorCode::bad_field, "HELLO twice"};
     if (hello->version != kVersion) {
@@ -36,7 +36,10 @@ Result<void> HostSession::take(UserMessage message) {
   if (waiting_.size() == config_.waiting_max) {
     return Error{ErrorCode::queue_full, "too many commands before the octets of a SEND"};
   }
-  waiting_.push_back(std::move(message));
+  // Its octets may take long on the way; that it was meant to be said long ago shows in the line.
+  const auto* send = std::get_if<Send>(&message);
+  const bool late = send != nullptr && send->not_before < now - config_.late_max;
+  waiting_.push_back({std::move(message), late});
   move_waiting();
   return {};
 }
@@ -58,15 +61,17 @@ Result<void> HostSession::on_data(ByteSpan octets) {
 /// In the order they came: what follows a SEND waits for its octets.
 void HostSession::move_waiting() {
   while (!waiting_.empty()) {
-    UserMessage& message = waiting_.front();
+    auto& [message, late] = waiting_.front();
     if (const auto* send = std::get_if<Send>(&message)) {
       if (unclaimed_.size() < send->octets) return;
       const auto end = unclaimed_.begin() + static_cast<std::ptrdiff_t>(send->octets);
-      give({.id = send->id,
-            .mode = send->mode,
-            .bytes = Bytes(unclaimed_.begin(), end),
-            .not_before = send->not_before});
+      TransmitBurst command{.id = send->id,
+                            .mode = send->mode,
+                            .bytes = Bytes(unclaimed_.begin(), end),
+                            .not_before = send->not_before};
       unclaimed_.erase(unclaimed_.begin(), end);
+      late ? abort(command) : give(std::move(command));
+      late_ = late_ || late;
     } else if (const auto* abort = std::get_if<Abort>(&message)) {
       if (burst_ && burst_->theirs == abort->id) {
         commands_.emplace_back(AbortTransmit{.id = burst_->ours});
@@ -79,14 +84,15 @@ void HostSession::move_waiting() {
   }
 }
 
+void HostSession::abort(const TransmitBurst& command) {
+  tell(Happened{.event = TransmitFinished{.at = command.not_before,
+                                          .id = command.id,
+                                          .outcome = TransmitOutcome::aborted}});
+}
+
 /// The modem sends one burst at a time, and would refuse another without saying which.
 void HostSession::give(TransmitBurst command) {
-  if (burst_) {
-    tell(Happened{.event = TransmitFinished{.at = command.not_before,
-                                            .id = command.id,
-                                            .outcome = TransmitOutcome::aborted}});
-    return;
-  }
+  if (burst_) return abort(command);
   burst_ = Burst{.theirs = command.id, .ours = {next_++}};
   command.id = burst_->ours;
   commands_.emplace_back(std::move(command));

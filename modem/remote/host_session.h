@@ -2,17 +2,20 @@
 // the modem, what the modem tells becomes lines and octets.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "modem/api/port.h"
 #include "modem/remote/messages.h"
 #include "s5066d/base/bytes.h"
 #include "s5066d/base/result.h"
+#include "s5066d/base/time.h"
 
 namespace s5066::modem::remote {
 
@@ -23,6 +26,9 @@ class HostSession {
     /// Bursts of different users, or of one that was started again, may have the same number; in
     /// the modem they begin at this one.
     std::uint64_t first_burst = 1;
+    /// A burst that is told of so long after its time is aborted: the turn may be another's by
+    /// then.
+    Duration late_max = std::chrono::milliseconds(500);
     std::size_t waiting_max = 64;             // commands that wait for octets in front of them
     std::size_t unread_max = 4 * kOctetsMax;  // what the user has not taken
   };
@@ -30,7 +36,8 @@ class HostSession {
   explicit HostSession(Config config) : config_(std::move(config)), next_(config_.first_burst) {}
 
   // --- In. An error ends the session; its detail is for Refused. ---
-  Result<void> on_control(std::string_view octets);
+  /// `now`: of the modem.
+  Result<void> on_control(Instant now, std::string_view octets);
   /// The data connection has shown the token.
   void on_data_connected();
   Result<void> on_data(ByteSpan octets);
@@ -38,9 +45,10 @@ class HostSession {
   void on_clock(Instant now) { tell(Clock{.now = now}); }
 
   // --- Out ---
-  /// The first message that waits for its octets, as a number that no other has had; none: none.
-  std::optional<std::uint64_t> incomplete() const {
-    return waiting_.empty() ? std::nullopt : std::optional(moved_);
+  /// The first message that waits for its octets and what it has of them; none: none.
+  std::optional<Incomplete> incomplete() const {
+    if (waiting_.empty()) return std::nullopt;
+    return Incomplete{moved_, unclaimed_.size()};
   }
   std::optional<Command> poll_command();
   std::string& control_out() { return control_out_; }
@@ -48,6 +56,8 @@ class HostSession {
   bool greeted() const { return greeted_; }
   bool ready() const { return ready_; }
   const std::string& token() const { return config_.token; }
+  /// A burst has been aborted because it was late.
+  bool take_late() { return std::exchange(late_, false); }
   /// A burst that was given to the modem and has not ended there.
   std::optional<BurstId> burst() const;
   /// For the next session's Config.
@@ -59,15 +69,20 @@ class HostSession {
     BurstId ours;
   };
 
-  Result<void> take(UserMessage message);
+  struct Waiting {
+    UserMessage message;
+    bool late = false;
+  };
+  Result<void> take(Instant now, UserMessage message);
   Result<void> check_unread() const;
   void move_waiting();
   void give(TransmitBurst command);
+  void abort(const TransmitBurst& command);
   void tell(const HostMessage& message) { control_out_ += encode(message); }
 
   Config config_;
   LineSplitter lines_;
-  std::deque<UserMessage> waiting_;
+  std::deque<Waiting> waiting_;
   std::uint64_t moved_ = 0;  // messages that waited, and do no more
   Bytes unclaimed_;          // octets whose SEND has not come, or not all of them have
   std::deque<Command> commands_;
@@ -77,6 +92,7 @@ class HostSession {
   Bytes data_out_;
   bool greeted_ = false;
   bool ready_ = false;
+  bool late_ = false;
 };
 
 }  // namespace s5066::modem::remote

@@ -16,6 +16,13 @@
 
 namespace s5066::modem::remote {
 
+/// A message that waits for octets.
+struct Incomplete {
+  std::uint64_t message = 0;  // a number that no other has had in the session
+  std::size_t octets = 0;     // that have come
+  friend bool operator==(const Incomplete&, const Incomplete&) = default;
+};
+
 inline constexpr unsigned kVersion = 1;
 /// Without its end. The longest is LISTEN with all modes.
 inline constexpr std::size_t kLineMax = 4096;

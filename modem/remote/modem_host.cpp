@@ -108,10 +108,12 @@ void ModemHost::accept_control() {
     return;
   }
   const Duration present = posix::monotonic_now();
-  user_.emplace(User{.session = remote::HostSession({.token = token(), .first_burst = next_burst_}),
-                     .control = std::move(accepted),
-                     .came_at = present,
-                     .heard_at = present});
+  user_.emplace(
+      User{.session = remote::HostSession(
+               {.token = token(), .first_burst = next_burst_, .late_max = config_.late_max}),
+           .control = std::move(accepted),
+           .came_at = present,
+           .heard_at = present});
 }
 
 void ModemHost::accept_data() {
@@ -154,7 +156,7 @@ Result<void> ModemHost::serve_user() {
   User& user = *user_;
   auto read = remote::read_all(user.control.get(), [&](ByteSpan octets) {
     user.heard_at = posix::monotonic_now();
-    return user.session.on_control(remote::text_of(octets));
+    return user.session.on_control(modem_->now(), remote::text_of(octets));
   });
   if (!read) return read;
   if (user.knocking) {
@@ -172,7 +174,7 @@ Result<void> ModemHost::serve_user() {
     user.told_clock_at = present;
     user.session.on_clock(modem_->now());
   }
-  const Duration limit = config_.silence_max;
+  const Duration limit = config_.stalled_max;
   auto wrote = remote::write_some(user.control.get(), user.session.control_out(),
                                   user.stalls.control_out, limit);
   if (!wrote || !user.data) return wrote;
@@ -188,7 +190,7 @@ Result<void> ModemHost::check_user() {
     return Error{ErrorCode::timed_out, "silent for too long"};
   }
   const Duration lacking = user_->stalls.look_at_incomplete(user_->session.incomplete(), present);
-  if (lacking > config_.silence_max) {
+  if (lacking > config_.stalled_max) {
     return Error{ErrorCode::timed_out, "the octets of a SEND do not come"};
   }
   return {};
@@ -209,19 +211,12 @@ void ModemHost::end_user(const Error& error) {
 // --- The modem ---
 
 void ModemHost::give_commands() {
+  if (user_->session.take_late()) LogLine(log_, LogLevel::warning, "modem_burst_late");
   while (auto command = user_->session.poll_command()) {
     const auto* abort = std::get_if<AbortTransmit>(&*command);
     if (abort != nullptr) {
       to_abort_ = abort->id;
       insist_on_aborting();
-      continue;
-    }
-    if (is_late(*command)) {
-      LogLine(log_, LogLevel::warning, "modem_burst_late");
-      const TransmitFinished never{.at = modem_->now(),
-                                   .id = std::get<TransmitBurst>(*command).id,
-                                   .outcome = TransmitOutcome::aborted};
-      static_cast<void>(user_->session.on_event(never));
       continue;
     }
     const bool burst = std::holds_alternative<TransmitBurst>(*command);
@@ -231,11 +226,6 @@ void ModemHost::give_commands() {
                                                     .kind = FaultKind::command_refused,
                                                     .detail = to_string(taken.error())}));
   }
-}
-
-bool ModemHost::is_late(const Command& command) const {
-  const auto* const burst = std::get_if<TransmitBurst>(&command);
-  return burst != nullptr && burst->not_before < modem_->now() - config_.late_max;
 }
 
 /// Whatever it takes: perhaps nobody is there any more to stop this burst.

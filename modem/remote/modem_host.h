@@ -26,14 +26,15 @@ class ModemHost {
     std::uint16_t control_port = 5067;  // 0: any free one
     std::uint16_t data_port = 5068;
     std::vector<Mode> receive_modes;  // when nobody says otherwise
-    /// Then the user is gone; so long also for the octets of a SEND, and without taking any of what
-    /// is told.
+    /// Then the user is gone.
     Duration silence_max = std::chrono::seconds(3);
+    /// So long without one of the octets that a SEND lacks, or without taking any of what is told.
+    Duration stalled_max = std::chrono::seconds(3);
     Duration greeting_max = std::chrono::seconds(5);  // from connecting to both connections made
     Duration clock_interval = std::chrono::milliseconds(200);
     /// A listener that fails, mostly for want of descriptors, is left alone for so long.
     Duration accept_retry = std::chrono::seconds(1);
-    /// A burst that comes so long after its time is aborted: the turn may be another station's.
+    /// As in HostSession::Config.
     Duration late_max = std::chrono::milliseconds(500);
   };
   using Factory = std::function<std::unique_ptr<Modem>(std::function<void()> notify)>;
@@ -77,7 +78,6 @@ class ModemHost {
   Result<void> check_user();
   void end_user(const Error& error);
   void give_commands();
-  bool is_late(const Command& command) const;
   void take_events();
   void insist_on_aborting();
   static std::string token();

@@ -178,7 +178,7 @@ Result<void> RemoteModem::exchange(Link& link) {
   }
   const Duration lacking =
       link.stalls.look_at_incomplete(session.incomplete(), posix::monotonic_now());
-  if (lacking > config_.silence_max) {
+  if (lacking > config_.stalled_max) {
     return Error{ErrorCode::timed_out, "octets that the modem's host announced do not come"};
   }
   if (present - link.pinged_at >= config_.ping_interval && session.ready()) {
@@ -186,10 +186,10 @@ Result<void> RemoteModem::exchange(Link& link) {
     session.ping();
   }
   auto wrote = remote::write_some(link.control.get(), session.control_out(),
-                                  link.stalls.control_out, config_.silence_max);
+                                  link.stalls.control_out, config_.stalled_max);
   if (!wrote || !link.data) return wrote;
   return remote::write_some(link.data.get(), session.data_out(), link.stalls.data_out,
-                            config_.silence_max);
+                            config_.stalled_max);
 }
 
 /// Once the host's time is known; before the first of its events.

@@ -30,9 +30,11 @@ class RemoteModem final : public Modem {
     std::uint16_t control_port = 5067;
     std::uint16_t data_port = 5068;
     std::vector<Mode> receive_modes;  // empty: what the host listens for
-    /// Then the host is gone; so long also for octets that it announced, and without taking any of
-    /// what it is told.
+    /// Then the host is gone.
     Duration silence_max = std::chrono::seconds(3);
+    /// So long without one of the octets that it announced, or without taking any of what it is
+    /// told.
+    Duration stalled_max = std::chrono::seconds(3);
     Duration ping_interval = std::chrono::milliseconds(500);
     Duration connect_timeout = std::chrono::seconds(3);
     Duration reconnect_delay = std::chrono::milliseconds(200);  // doubled at each attempt …

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "modem/remote/messages.h"
 #include "s5066d/base/bytes.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/time.h"
@@ -43,10 +44,10 @@ class StallWatch {
 
 /// Of one session: what is to come and what is to leave.
 struct StallWatches {
-  /// How long the same message has lacked its octets.
-  Duration look_at_incomplete(std::optional<std::uint64_t> message, Duration now) {
-    const bool another = std::exchange(incomplete_, message) != message;
-    return incoming_.look(message.has_value(), another, now);
+  /// How long a message has lacked its octets and none has come.
+  Duration look_at_incomplete(const std::optional<Incomplete>& message, Duration now) {
+    const bool moved = std::exchange(incomplete_, message) != message;
+    return incoming_.look(message.has_value(), moved, now);
   }
 
   StallWatch control_out;
@@ -54,7 +55,7 @@ struct StallWatches {
 
  private:
   StallWatch incoming_;
-  std::optional<std::uint64_t> incomplete_;
+  std::optional<Incomplete> incomplete_;
 };
 
 /// Until one of them has something to read, or one of the second has room to write; descriptors

@@ -25,9 +25,10 @@ class UserSession {
   void ping() { tell(Ping{}); }
 
   // --- Out ---
-  /// The first message that waits for its octets, as a number that no other has had; none: none.
-  std::optional<std::uint64_t> incomplete() const {
-    return waiting_.empty() ? std::nullopt : std::optional(moved_);
+  /// The first message that waits for its octets and what it has of them; none: none.
+  std::optional<Incomplete> incomplete() const {
+    if (waiting_.empty()) return std::nullopt;
+    return Incomplete{moved_, unclaimed_.size()};
   }
   /// With which the data connection is to begin, once.
   std::optional<std::string> poll_token() { return std::exchange(token_, std::nullopt); }

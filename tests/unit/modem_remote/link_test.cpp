@@ -364,7 +364,8 @@ TEST(ModemHost, a_user_who_is_silent_loses_the_modem_and_the_key_goes_up) {
 }
 
 TEST(ModemHost, a_user_whose_octets_do_not_come_loses_the_modem) {
-  Lender lender({.silence_max = milliseconds(500), .late_max = kNeverLate});
+  Lender lender(
+      {.silence_max = kPatience, .stalled_max = milliseconds(300), .late_max = kNeverLate});
   Rude user(lender);
   ASSERT_NO_FATAL_FAILURE(user.become_ready());
   user.say("SEND 1 110a-2400-short 0 5\n");
@@ -378,7 +379,8 @@ TEST(ModemHost, a_user_whose_octets_do_not_come_loses_the_modem) {
 }
 
 TEST(ModemHost, who_says_what_cannot_be_is_thrown_out_and_the_next_is_served) {
-  Lender lender;
+  Lender lender(
+      {.silence_max = seconds(1000), .greeting_max = seconds(1000), .late_max = kNeverLate});
   for (const std::string& nonsense :
        {std::string("GET / HTTP/1.1\r\n"), std::string("PING\n"), std::string(5000, 'x'),
         std::string("HELLO 1\nHELLO 1\n"), std::string("HELLO 1\nSEND 1 110a-2400-short 0 1\n"),

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "modem/remote/host_session.h"
+#include "modem/remote/streams.h"
 #include "modem/remote/user_session.h"
 
 namespace s5066::modem::remote {
@@ -16,7 +17,7 @@ Bytes octets_of(const std::string& text) {
 
 HostSession ready_host(HostSession::Config config = {.token = kToken}) {
   HostSession host(std::move(config));
-  EXPECT_TRUE(host.on_control("HELLO 1\n").ok());
+  EXPECT_TRUE(host.on_control({}, "HELLO 1\n").ok());
   host.on_data_connected();
   host.control_out().clear();
   return host;
@@ -32,16 +33,46 @@ UserSession ready_user() {
 TEST(HostSession, greets_and_then_waits_for_the_data_connection) {
   HostSession host({.token = kToken});
   EXPECT_FALSE(host.greeted());
-  ASSERT_TRUE(host.on_control("HELLO 1\n").ok());
+  ASSERT_TRUE(host.on_control({}, "HELLO 1\n").ok());
   EXPECT_TRUE(host.greeted());
   EXPECT_EQ(host.control_out(), std::string("WELCOME 1 ") + kToken + "\n");
-  EXPECT_FALSE(host.on_control("ABORT 1\n").ok());
+  EXPECT_FALSE(host.on_control({}, "ABORT 1\n").ok());
 }
 
 TEST(HostSession, refuses_another_version_another_order_and_a_second_greeting) {
-  EXPECT_FALSE(HostSession({.token = kToken}).on_control("HELLO 2\n").ok());
-  EXPECT_FALSE(HostSession({.token = kToken}).on_control("PING\n").ok());
-  EXPECT_FALSE(ready_host().on_control("HELLO 1\n").ok());
+  EXPECT_FALSE(HostSession({.token = kToken}).on_control({}, "HELLO 2\n").ok());
+  EXPECT_FALSE(HostSession({.token = kToken}).on_control({}, "PING\n").ok());
+  EXPECT_FALSE(ready_host().on_control({}, "HELLO 1\n").ok());
+}
+
+// Its octets may be slow; late is what was said late.
+TEST(HostSession, a_burst_is_late_when_its_line_is) {
+  constexpr Instant kNow{std::chrono::seconds(10)};
+  for (const bool late : {false, true}) {
+    HostSession host = ready_host();
+    const std::string at = late ? "9499999999" : "9500000000";
+    ASSERT_TRUE(host.on_control(kNow, "SEND 3 110a-2400-short " + at + " 1\n").ok());
+    ASSERT_TRUE(host.on_control(kNow + std::chrono::seconds(9), "PING\n").ok());
+    ASSERT_TRUE(host.on_data(octets_of("x")).ok());
+    EXPECT_EQ(host.poll_command().has_value(), !late);
+    EXPECT_EQ(host.take_late(), late);
+    EXPECT_EQ(host.control_out().find(" 3 aborted\n") != std::string::npos, late);
+  }
+}
+
+TEST(HostSession, a_message_that_lacks_octets_moves_with_each_that_comes) {
+  HostSession host = ready_host();
+  EXPECT_FALSE(host.incomplete().has_value());
+  ASSERT_TRUE(host.on_control({}, "SEND 3 110a-2400-short 0 3\n").ok());
+  StallWatches watches;
+  using std::chrono::seconds;
+  EXPECT_EQ(watches.look_at_incomplete(host.incomplete(), seconds(1)), seconds(0));
+  EXPECT_EQ(watches.look_at_incomplete(host.incomplete(), seconds(3)), seconds(2));
+  ASSERT_TRUE(host.on_data(octets_of("x")).ok());
+  EXPECT_EQ(watches.look_at_incomplete(host.incomplete(), seconds(4)), seconds(0));
+  EXPECT_EQ(watches.look_at_incomplete(host.incomplete(), seconds(5)), seconds(1));
+  ASSERT_TRUE(host.on_data(octets_of("yz")).ok());
+  EXPECT_FALSE(host.incomplete().has_value());
 }
 
 TEST(HostSession, sends_a_burst_once_its_octets_are_there_whichever_comes_first) {
@@ -50,7 +81,7 @@ TEST(HostSession, sends_a_burst_once_its_octets_are_there_whichever_comes_first)
     if (octets_first) {
       ASSERT_TRUE(host.on_data(octets_of("abcde")).ok());
     }
-    ASSERT_TRUE(host.on_control("SEND 3 110a-2400-short 1000 5\n").ok());
+    ASSERT_TRUE(host.on_control({}, "SEND 3 110a-2400-short 1000 5\n").ok());
     if (!octets_first) {
       ASSERT_TRUE(host.on_data(octets_of("abc")).ok());
       EXPECT_FALSE(host.poll_command().has_value());
@@ -70,7 +101,7 @@ TEST(HostSession, sends_a_burst_once_its_octets_are_there_whichever_comes_first)
 
 TEST(HostSession, tells_a_user_of_his_own_bursts_by_his_own_numbers) {
   HostSession host = ready_host({.token = kToken, .first_burst = 70});
-  ASSERT_TRUE(host.on_control("SEND 3 110a-2400-short 0 0\n").ok());
+  ASSERT_TRUE(host.on_control({}, "SEND 3 110a-2400-short 0 0\n").ok());
   ASSERT_TRUE(host.on_event(TransmitFinished{.id = {69}}).ok());  // of the user before
   ASSERT_TRUE(host.on_event(TransmitStarted{.at = Instant{Duration{5}}, .id = {70}}).ok());
   ASSERT_TRUE(host.on_event(TransmitFinished{.at = Instant{Duration{6}}, .id = {70}}).ok());
@@ -80,7 +111,7 @@ TEST(HostSession, tells_a_user_of_his_own_bursts_by_his_own_numbers) {
 
 TEST(HostSession, a_second_burst_at_a_time_ends_at_once_and_the_first_goes_on) {
   HostSession host = ready_host();
-  ASSERT_TRUE(host.on_control("SEND 3 110a-2400-short 0 0\nSEND 4 110a-2400-short 8 0\n").ok());
+  ASSERT_TRUE(host.on_control({}, "SEND 3 110a-2400-short 0 0\nSEND 4 110a-2400-short 8 0\n").ok());
   EXPECT_TRUE(host.poll_command().has_value());
   EXPECT_FALSE(host.poll_command().has_value());
   EXPECT_EQ(host.control_out(), "FINISHED 8 4 aborted\n");
@@ -89,7 +120,8 @@ TEST(HostSession, a_second_burst_at_a_time_ends_at_once_and_the_first_goes_on) {
 
 TEST(HostSession, aborts_and_listens_in_the_order_asked) {
   HostSession host = ready_host();
-  ASSERT_TRUE(host.on_control("SEND 3 110a-2400-short 0 1\nABORT 2\nABORT 3\n"
+  ASSERT_TRUE(host.on_control({},
+                              "SEND 3 110a-2400-short 0 1\nABORT 2\nABORT 3\n"
                               "LISTEN 110a-75-long\nLISTEN\n")
                   .ok());
   EXPECT_FALSE(host.poll_command().has_value());
@@ -114,8 +146,8 @@ TEST(HostSession, has_limits_for_a_user_who_floods_or_does_not_read) {
   EXPECT_FALSE(flooded.on_data(Bytes(1)).ok());
 
   HostSession waiting = ready_host({.token = kToken, .waiting_max = 2});
-  EXPECT_TRUE(waiting.on_control("SEND 1 110a-2400-short 0 9\nLISTEN\n").ok());
-  EXPECT_FALSE(waiting.on_control("LISTEN\n").ok());
+  EXPECT_TRUE(waiting.on_control({}, "SEND 1 110a-2400-short 0 9\nLISTEN\n").ok());
+  EXPECT_FALSE(waiting.on_control({}, "LISTEN\n").ok());
 
   HostSession unread = ready_host({.token = kToken, .unread_max = 1000});
   EXPECT_TRUE(unread.on_event(ReceivedBytes{.mode = kMode, .bytes = Bytes(900)}).ok());
@@ -123,7 +155,8 @@ TEST(HostSession, has_limits_for_a_user_who_floods_or_does_not_read) {
 
   HostSession asking = ready_host({.token = kToken, .unread_max = 1000});
   Result<void> taken;
-  for (int i = 0; i < 1000 && taken; ++i) taken = asking.on_control("SEND 1 110a-2400-short 0 0\n");
+  for (int i = 0; i < 1000 && taken; ++i)
+    taken = asking.on_control({}, "SEND 1 110a-2400-short 0 0\n");
   EXPECT_FALSE(taken.ok());
   EXPECT_LE(asking.control_out().size(), 1100U);
 }
@@ -190,7 +223,7 @@ TEST(Sessions, a_burst_goes_from_a_user_to_a_host_in_any_portions) {
     Bytes& data = user.data_out();
     while (!control.empty() || !data.empty()) {
       const std::size_t lines = std::min(portion, control.size());
-      ASSERT_TRUE(host.on_control(control.substr(0, lines)).ok());
+      ASSERT_TRUE(host.on_control({}, control.substr(0, lines)).ok());
       control.erase(0, lines);
       const std::size_t octets = std::min(portion, data.size());
       ASSERT_TRUE(host.on_data(ByteSpan(data).first(octets)).ok());

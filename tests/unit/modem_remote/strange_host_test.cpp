@@ -101,7 +101,8 @@ TEST(RemoteModem, a_host_whose_clock_is_elsewhere_moves_no_time_of_the_node) {
 TEST(RemoteModem, a_host_whose_octets_do_not_come_is_counted_as_lost) {
   StrangeHost host;
   RemoteModem::Config config = host.for_user();
-  config.silence_max = std::chrono::milliseconds(500);
+  config.silence_max = kPatience;
+  config.stalled_max = std::chrono::milliseconds(300);
   RemoteModem modem(config, [] {});
   ASSERT_TRUE(modem.start().ok());
   ASSERT_NO_FATAL_FAILURE(host.greet());

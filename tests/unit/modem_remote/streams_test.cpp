@@ -28,9 +28,9 @@ TEST(StallWatch, counts_from_when_something_owed_last_moved) {
 TEST(StallWatches, a_message_is_not_held_against_the_next) {
   StallWatches watches;
   EXPECT_EQ(watches.look_at_incomplete({}, seconds(1)), Duration{});
-  EXPECT_EQ(watches.look_at_incomplete(7, seconds(2)), Duration{});
-  EXPECT_EQ(watches.look_at_incomplete(7, seconds(5)), seconds(3));
-  EXPECT_EQ(watches.look_at_incomplete(8, seconds(6)), Duration{});
+  EXPECT_EQ(watches.look_at_incomplete(Incomplete{7, 0}, seconds(2)), Duration{});
+  EXPECT_EQ(watches.look_at_incomplete(Incomplete{7, 0}, seconds(5)), seconds(3));
+  EXPECT_EQ(watches.look_at_incomplete(Incomplete{8, 0}, seconds(6)), Duration{});
 }
 
 TEST(Streams, a_peer_that_takes_nothing_is_given_up_and_one_that_does_is_not) {
