@@ -8,15 +8,10 @@
 #include <limits>
 #include <utility>
 
+#include "s5066d/base/overloaded.h"
+
 namespace s5066::modem::remote {
 namespace {
-
-template <typename... Handlers>
-struct Overloaded : Handlers... {
-  using Handlers::operator()...;
-};
-template <typename... Handlers>
-Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
 /// Beyond these no clock or estimate goes: ten years, and what fits a float with room to spare.
 constexpr std::int64_t kTimeMaxNs = std::int64_t{10} * 365 * 86400 * 1'000'000'000;

@@ -5,17 +5,11 @@
 #include <variant>
 
 #include "s5066d/base/assert.h"
+#include "s5066d/base/overloaded.h"
 #include "s5066d/posix/socket.h"
 
 namespace s5066::modem {
 namespace {
-
-template <typename... Handlers>
-struct Overloaded : Handlers... {
-  using Handlers::operator()...;
-};
-template <typename... Handlers>
-Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
 constexpr Duration kStep = std::chrono::milliseconds(100);
 /// What an event tells of goes back no further than this: no transmission is as long.

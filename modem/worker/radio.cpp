@@ -8,16 +8,10 @@
 
 #include "modem/api/airtime.h"
 #include "s5066d/base/assert.h"
+#include "s5066d/base/overloaded.h"
 
 namespace s5066::modem {
 namespace {
-
-template <typename... Handlers>
-struct Overloaded : Handlers... {
-  using Handlers::operator()...;
-};
-template <typename... Handlers>
-Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
 /// As loud as what follows, in the middle of the channel. Sixteen samples are three of its cycles.
 float lead_tone(std::uint64_t position) {

@@ -4,17 +4,11 @@
 
 #include "s5066d/base/assert.h"
 #include "s5066d/base/crc.h"
+#include "s5066d/base/overloaded.h"
 #include "s5066d/pdu/header.h"
 
 namespace s5066::pdu {
 namespace {
-
-template <typename... Functions>
-struct Overloaded : Functions... {
-  using Functions::operator()...;
-};
-template <typename... Functions>
-Overloaded(Functions...) -> Overloaded<Functions...>;
 
 [[noreturn]] void cannot_send_unsupported() {
   assert_failed("an unsupported D_PDU is only ever received", __FILE__, __LINE__);

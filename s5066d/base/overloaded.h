@@ -1,0 +1,13 @@
+// One function object out of several, for std::visit.
+#pragma once
+
+namespace s5066 {
+
+template <typename... Functions>
+struct Overloaded : Functions... {
+  using Functions::operator()...;
+};
+template <typename... Functions>
+Overloaded(Functions...) -> Overloaded<Functions...>;
+
+}  // namespace s5066
