@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "gateways/acp142/sqlite_mail_store_rows.h"
+#include "gateways/common/sha256.h"
 
 namespace s5066::acp142 {
 
@@ -152,8 +153,8 @@ Result<MailId> SqliteMailStore::insert(const NewMail& mail, UtcSeconds now, bool
       "INSERT INTO mail (road, state, priority, reverse_path, label, size, sha256, created_utc, "
       "expiry_utc, next_try_utc, delay_utc) VALUES (?, 'incoming', ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       to_string(mail.road), std::int64_t{mail.priority}, to_string(mail.from), mail.label,
-      static_cast<std::int64_t>(mail.content->size()), sha256_of(*mail.content), now.value,
-      mail.expiry.value, due, mail.delay.value);
+      static_cast<std::int64_t>(mail.content->size()), gateways::sha256_of(*mail.content),
+      now.value, mail.expiry.value, due, mail.delay.value);
   if (!row) return row.error();
   const MailId id{db_.last_insert_id()};
   for (std::size_t i = 0; i < targets.size(); ++i) {

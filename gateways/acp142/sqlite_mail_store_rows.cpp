@@ -1,16 +1,15 @@
 #include "gateways/acp142/sqlite_mail_store_rows.h"
 
-#include <openssl/evp.h>
-
 #include <limits>
 #include <utility>
 
 #include "gateways/acp142/sqlite_mail_store.h"
-#include "s5066d/base/assert.h"
+#include "gateways/common/sha256.h"
 
 namespace s5066::acp142 {
 
 using gateways::parse_spool_state;
+using gateways::sha256_of;
 using gateways::Statement;
 
 namespace {
@@ -21,14 +20,6 @@ bool fits(std::int64_t value) {
 }
 
 }  // namespace
-
-Bytes sha256_of(ByteSpan content) {
-  Bytes digest(32);
-  const int done =
-      EVP_Digest(content.data(), content.size(), digest.data(), nullptr, EVP_sha256(), nullptr);
-  S5066_ASSERT(done == 1);
-  return digest;
-}
 
 // The database may have been damaged or edited: every field is checked before it is believed.
 Result<MailItem> read_item(const Statement& row) {

@@ -3,7 +3,6 @@
 
 #include "gateways/acp142/mail_store_port.h"
 #include "gateways/common/sqlite_store_db.h"
-#include "s5066d/base/bytes.h"
 #include "s5066d/base/result.h"
 
 namespace s5066::acp142 {
@@ -14,6 +13,5 @@ inline constexpr const char* kItemColumns =
 
 /// A row of kItemColumns.
 Result<MailItem> read_item(const gateways::Statement& row);
-Bytes sha256_of(ByteSpan content);
 
 }  // namespace s5066::acp142

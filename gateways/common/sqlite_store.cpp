@@ -1,11 +1,10 @@
 #include "gateways/common/sqlite_store.h"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "gateways/common/file_name.h"
+#include "gateways/common/sha256.h"
 #include "s5066d/base/assert.h"
 
 namespace s5066::gateways {
@@ -20,14 +19,6 @@ std::string select_items(std::string_view rest) {
   return "SELECT id, destination, name, size, updu_id, state, attempts, created_utc, "
          "next_try_utc, reason FROM outgoing " +
          std::string(rest);
-}
-
-Bytes sha256_of(ByteSpan content) {
-  Bytes digest(32);
-  const int done =
-      EVP_Digest(content.data(), content.size(), digest.data(), nullptr, EVP_sha256(), nullptr);
-  S5066_ASSERT(done == 1);
-  return digest;
 }
 
 // The database may have been damaged or edited: every field is checked before it is believed.

@@ -1,0 +1,11 @@
+// What stored content is known and checked by.
+#pragma once
+
+#include "s5066d/base/bytes.h"
+
+namespace s5066::gateways {
+
+/// 32 octets.
+Bytes sha256_of(ByteSpan content);
+
+}  // namespace s5066::gateways
