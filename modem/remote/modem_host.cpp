@@ -94,7 +94,7 @@ posix::Fd ModemHost::accept(Listener& listener) {
     return {};
   }
   if (!*accepted) return {};
-  remote::notice_dead_peer((*accepted)->get(), config_.silence_max);
+  posix::notice_dead_peer((*accepted)->get(), config_.silence_max);
   return std::move(**accepted);
 }
 

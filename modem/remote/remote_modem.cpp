@@ -128,7 +128,7 @@ void RemoteModem::pause(Duration duration) {
 Result<void> RemoteModem::converse() {
   auto control = posix::connect_tcp(config_.address, config_.control_port, config_.connect_timeout);
   if (!control) return control.error();
-  remote::notice_dead_peer(control->get(), config_.silence_max);
+  posix::notice_dead_peer(control->get(), config_.silence_max);
   Link link{.control = std::move(*control)};
   link.heard_at = link.pinged_at = now();
   while (!stopping()) {
@@ -152,7 +152,7 @@ Result<void> RemoteModem::exchange(Link& link) {
   if (const auto token = session.poll_token()) {
     auto data = posix::connect_tcp(config_.address, config_.data_port, config_.connect_timeout);
     if (!data) return data.error();
-    remote::notice_dead_peer(data->get(), config_.silence_max);
+    posix::notice_dead_peer(data->get(), config_.silence_max);
     link.data = std::move(*data);
     const std::string opening = "DATA " + *token + "\n";
     session.data_out().assign(opening.begin(), opening.end());

@@ -1,7 +1,5 @@
 #include "modem/remote/streams.h"
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -89,21 +87,6 @@ Result<void> write_some(int socket, std::string& octets, StallWatch& watch, Dura
 }
 Result<void> write_some(int socket, Bytes& octets, StallWatch& watch, Duration stalled_max) {
   return write_watched(socket, octets, watch, stalled_max);
-}
-
-void notice_dead_peer(int socket, Duration timeout) {
-  constexpr int kProbes = 3;
-  const int ms = static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(timeout).count());
-  const int s = std::max(ms / 1000 / (kProbes + 1), 1);
-  // Where the system does not know an option its own habit holds.
-  const auto set = [&](int level, int option, int value) {
-    static_cast<void>(::setsockopt(socket, level, option, &value, sizeof value));
-  };
-  set(SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(IPPROTO_TCP, TCP_KEEPIDLE, s);
-  set(IPPROTO_TCP, TCP_KEEPINTVL, s);
-  set(IPPROTO_TCP, TCP_KEEPCNT, kProbes);
-  set(IPPROTO_TCP, TCP_USER_TIMEOUT, ms);
 }
 
 std::string_view text_of(ByteSpan octets) {

@@ -72,9 +72,6 @@ Result<void> write_some(int socket, Bytes& octets);
 Result<void> write_some(int socket, std::string& octets, StallWatch& watch, Duration stalled_max);
 Result<void> write_some(int socket, Bytes& octets, StallWatch& watch, Duration stalled_max);
 
-/// The system ends a connection whose peer has not answered for so long.
-void notice_dead_peer(int socket, Duration timeout);
-
 std::string_view text_of(ByteSpan octets);
 
 }  // namespace s5066::modem::remote

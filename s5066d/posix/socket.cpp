@@ -270,6 +270,21 @@ Result<std::size_t> receive_some(int socket, std::span<std::uint8_t> bytes, Dura
   }
 }
 
+void notice_dead_peer(int socket, Duration timeout) {
+  constexpr int kProbes = 4;
+  const auto ms = static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(timeout).count());
+  const int seconds = ms / 1000;
+  // Where the system does not know an option its own habit holds.
+  const auto set = [socket](int level, int option, int value) {
+    static_cast<void>(::setsockopt(socket, level, option, &value, sizeof value));
+  };
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, std::max(seconds / 2, 1));
+  set(IPPROTO_TCP, TCP_KEEPINTVL, std::max(seconds / 2 / kProbes, 1));
+  set(IPPROTO_TCP, TCP_KEEPCNT, kProbes);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, ms);
+}
+
 Result<std::string> ask_control(const std::string& path, const std::string& request,
                                 Duration timeout) {
   const auto failed = [&path](const Error& error) {

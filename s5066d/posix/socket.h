@@ -34,6 +34,10 @@ Result<std::optional<Fd>> accept_tcp(int listener);
 /// a living one, and no other file.
 Result<Fd> listen_unix(const std::string& path, int backlog);
 
+/// The system ends a TCP connection whose peer has not answered for so long, whether we have
+/// something to send or not.
+void notice_dead_peer(int socket, Duration timeout);
+
 /// The file of a socket that we listened on.
 void remove_socket(const std::string& path);
 

@@ -1,12 +1,10 @@
 #include "s5066d/runtime/sis_listener.h"
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-
 #include <boost/asio/ip/address.hpp>
 #include <chrono>
 #include <utility>
+
+#include "s5066d/posix/socket.h"
 
 namespace s5066::runtime {
 
@@ -16,26 +14,13 @@ namespace ip = boost::asio::ip;
 
 /// After a failed accept, which is mostly for want of file descriptors.
 constexpr auto kAcceptRetry = std::chrono::seconds(1);
-/// Of a peer that does not answer, before the connection is given up.
-constexpr int kProbes = 4;
-
-void set(int socket, int level, int option, int value) {
-  // Where the system does not know the option its own habit holds.
-  static_cast<void>(::setsockopt(socket, level, option, &value, sizeof value));
-}
 
 /// What is ready leaves at once, and a peer that has vanished without a word is noticed whether we
 /// have something to send or not.
 void prepare(ip::tcp::socket& socket, Duration dead_peer_timeout) {
   error_code ignored;
   socket.set_option(ip::tcp::no_delay(true), ignored);
-  socket.set_option(boost::asio::socket_base::keep_alive(true), ignored);
-  const auto seconds = static_cast<int>(to_seconds(dead_peer_timeout));
-  const int fd = socket.native_handle();
-  set(fd, IPPROTO_TCP, TCP_KEEPIDLE, std::max(seconds / 2, 1));
-  set(fd, IPPROTO_TCP, TCP_KEEPINTVL, std::max(seconds / 2 / kProbes, 1));
-  set(fd, IPPROTO_TCP, TCP_KEEPCNT, kProbes);
-  set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 1000 * seconds);
+  posix::notice_dead_peer(socket.native_handle(), dead_peer_timeout);
 }
 }  // namespace
 

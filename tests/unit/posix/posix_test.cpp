@@ -1,5 +1,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -160,6 +162,31 @@ TEST(Tcp, a_peer_who_does_not_read_fills_the_socket_and_one_who_is_gone_ends_it)
     sent = send_some(client->get(), much);
   }
   EXPECT_EQ(sent.error().code, ErrorCode::link_down);
+}
+
+TEST(Tcp, a_dead_peer_is_asked_for_and_given_up_in_the_time_stated) {
+  const auto listener = listen_tcp("127.0.0.1", 0, 1);
+  ASSERT_TRUE(listener.ok());
+  const auto option = [&](int level, int name) {
+    int value = -1;
+    socklen_t length = sizeof value;
+    EXPECT_EQ(::getsockopt(listener->get(), level, name, &value, &length), 0);
+    return value;
+  };
+  for (const int seconds : {8, 60, 7200}) {
+    notice_dead_peer(listener->get(), std::chrono::seconds(seconds));
+    EXPECT_EQ(option(SOL_SOCKET, SO_KEEPALIVE), 1);
+    EXPECT_EQ(option(IPPROTO_TCP, TCP_USER_TIMEOUT), 1000 * seconds);
+    const int asked = option(IPPROTO_TCP, TCP_KEEPIDLE);
+    const int given_up =
+        asked + option(IPPROTO_TCP, TCP_KEEPCNT) * option(IPPROTO_TCP, TCP_KEEPINTVL);
+    EXPECT_EQ(asked, seconds / 2);
+    EXPECT_LE(given_up, seconds);
+    EXPECT_GT(given_up, seconds - 4);
+  }
+  notice_dead_peer(listener->get(), std::chrono::milliseconds(500));
+  EXPECT_EQ(option(IPPROTO_TCP, TCP_KEEPIDLE), 1);
+  EXPECT_EQ(option(IPPROTO_TCP, TCP_USER_TIMEOUT), 500);
 }
 
 TEST(LogWriter, writes_a_line_with_time_and_level_and_leaves_out_what_is_below_the_least) {
