@@ -1,12 +1,16 @@
 // hfmodem demod: finds the bursts in a file of samples, writes their octets, says what each was.
 #include <cstdio>
 #include <iostream>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "modem/tools/files.h"
 #include "modem/tools/options.h"
 #include "modem/tools/samples.h"
 #include "modem/tools/subcommands.h"
 #include "modem/waveforms/burst_receiver.h"
+#include "s5066d/posix/fd.h"
 
 namespace s5066::modem::tools {
 namespace {
@@ -28,34 +32,46 @@ std::string_view to_string(CarrierDownReason reason) {
   return "unknown";
 }
 
-/// Follows the events of one file; prints a line whenever a burst ends.
+/// Follows the events of one source: writes octets as they come, prints a line whenever a burst
+/// ends. The file is made for the first one, so that nothing is overwritten for none.
 class Listing {
  public:
-  explicit Listing(bool json) : json_(json) {}
+  Listing(std::string out, bool json) : out_(std::move(out)), json_(json) {}
 
-  void take(const BurstEvent& event) {
+  /// An error is one of the outputs', and there is no use in going on.
+  Result<void> take(const BurstEvent& event) {
     if (const auto* acquired = std::get_if<BurstAcquired>(&event)) {
       current_ = *acquired;
       octets_ = 0;
       quality_ = 0;
     } else if (const auto* received = std::get_if<BurstBytes>(&event)) {
-      append(bytes_, received->bytes);
       octets_ += received->bytes.size();
       quality_ = received->soft_quality;
+      if (auto opened = open(); !opened) return opened;
+      return file_->write(received->bytes);
     } else if (const auto* ended = std::get_if<BurstEnded>(&event)) {
       ++bursts_;
       if (ended->reason != CarrierDownReason::end_of_message) ++cut_off_;
-      print(*ended);
+      if (auto opened = open(); !opened) return opened;
+      return print(*ended);
     }
+    return {};
   }
+  Result<void> close() { return file_ ? file_->close() : Result<void>{}; }
 
-  const Bytes& bytes() const { return bytes_; }
   unsigned bursts() const { return bursts_; }
   /// Bursts whose end was not heard.
   unsigned cut_off() const { return cut_off_; }
 
  private:
-  void print(const BurstEnded& ended) const {
+  Result<void> open() {
+    if (file_) return {};
+    auto made = OctetFile::create(out_);
+    if (!made) return made.error();
+    file_.emplace(std::move(made).value());
+    return {};
+  }
+  Result<void> print(const BurstEnded& ended) const {
     const char* const format =
         json_ ? "{\"mode\":\"%s\",\"acquired_s\":%.3f,\"ended_s\":%.3f,\"snr_db\":%.1f,"
                 "\"offset_hz\":%.2f,\"octets\":%zu,\"soft_quality\":%.3f,\"reason\":\"%s\"}\n"
@@ -65,21 +81,27 @@ class Listing {
                 seconds(ended.ended_sample), static_cast<double>(current_.snr_db),
                 static_cast<double>(current_.offset_hz), octets_, static_cast<double>(quality_),
                 std::string(to_string(ended.reason)).c_str());
+    if (std::fflush(stdout) != 0) return posix::errno_error("standard output");
+    return {};
   }
   static double seconds(std::uint64_t sample) { return static_cast<double>(sample) / kSampleRate; }
 
+  std::string out_;
   bool json_;
+  std::optional<OctetFile> file_;
   BurstAcquired current_;
   std::size_t octets_ = 0;
   float quality_ = 0;
   unsigned bursts_ = 0;
   unsigned cut_off_ = 0;
-  Bytes bytes_;
 };
 
-void feed(BurstReceiver& receiver, std::span<const float> samples, Listing& listing) {
+Result<void> feed(BurstReceiver& receiver, std::span<const float> samples, Listing& listing) {
   receiver.process(samples);
-  while (const auto event = receiver.poll_event()) listing.take(*event);
+  while (const auto event = receiver.poll_event()) {
+    if (auto taken = listing.take(*event); !taken) return taken;
+  }
+  return {};
 }
 
 Result<void> demodulate(SampleSource& source, const std::vector<Mode>& modes, Listing& listing) {
@@ -88,11 +110,13 @@ Result<void> demodulate(SampleSource& source, const std::vector<Mode>& modes, Li
     const auto samples = source.read();
     if (!samples) return samples.error();
     if (samples->empty()) break;
-    feed(receiver, *samples, listing);
+    if (auto fed = feed(receiver, *samples, listing); !fed) return fed;
   }
   const std::vector<float> silence(kSampleRate, 0.0F);
-  for (unsigned i = 0; i < kSilenceSeconds; ++i) feed(receiver, silence, listing);
-  return {};
+  for (unsigned i = 0; i < kSilenceSeconds; ++i) {
+    if (auto fed = feed(receiver, silence, listing); !fed) return fed;
+  }
+  return listing.close();
 }
 
 /// What is wrong with the sound, before anybody wonders about the modem.
@@ -130,7 +154,7 @@ int run_demod(const std::vector<std::string>& arguments) {
 
   auto source = SampleSource::open(in);
   if (!source) return failure("demod", source.error());
-  Listing listing(parsed.values["json"].as<bool>());
+  Listing listing(out, parsed.values["json"].as<bool>());
   const auto done = demodulate(*source, *modes, listing);
   warn_of_level(in.path, source->take_level());
   if (!done) std::cerr << "hfmodem demod: " << done.error().detail << '\n';
@@ -138,14 +162,12 @@ int run_demod(const std::vector<std::string>& arguments) {
     std::cerr << "hfmodem demod: " << in.path << ": no burst found\n";
     return kExitFailed;
   }
-  const auto written = write_octets(out, listing.bytes());
-  if (!written) std::cerr << "hfmodem demod: " << written.error().detail << '\n';
   if (listing.cut_off() > 0) {
     std::cerr << "hfmodem demod: " << in.path << ": " << listing.cut_off() << " of "
               << listing.bursts()
               << " bursts ended before their end of message; octets are missing\n";
   }
-  return done && written && listing.cut_off() == 0 ? kExitOk : kExitFailed;
+  return done && listing.cut_off() == 0 ? kExitOk : kExitFailed;
 }
 
 }  // namespace s5066::modem::tools

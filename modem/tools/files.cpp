@@ -32,13 +32,22 @@ Result<Bytes> read_octets(const std::string& path) {
   return bytes;
 }
 
-Result<void> write_octets(const std::string& path, ByteSpan bytes) {
-  File file(std::fopen(path.c_str(), "wb"));
-  if (!file) return posix::errno_error(path);
-  if (std::fwrite(bytes.data(), 1, bytes.size(), file.get()) != bytes.size()) {
-    return posix::errno_error(path);
+Result<OctetFile> OctetFile::create(const std::string& path) {
+  std::FILE* const file = std::fopen(path.c_str(), "wb");
+  if (file == nullptr) return posix::errno_error(path);
+  return OctetFile(path, file);
+}
+
+Result<void> OctetFile::write(ByteSpan bytes) {
+  if (std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) != bytes.size() ||
+      std::fflush(file_.get()) != 0) {
+    return posix::errno_error(path_);
   }
-  if (std::fclose(file.release()) != 0) return posix::errno_error(path);
+  return {};
+}
+
+Result<void> OctetFile::close() {
+  if (std::fclose(file_.release()) != 0) return posix::errno_error(path_);
   return {};
 }
 

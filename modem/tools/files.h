@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdio>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "s5066d/base/bytes.h"
 #include "s5066d/base/result.h"
@@ -13,6 +16,23 @@ namespace s5066::modem::tools {
 inline constexpr std::size_t kOctetsMax = 16U << 20;
 
 Result<Bytes> read_octets(const std::string& path);
-Result<void> write_octets(const std::string& path, ByteSpan bytes);
+
+/// A file that holds all it was given, as soon as it was given; it may be a pipe.
+class OctetFile {
+ public:
+  /// Empties what is there.
+  static Result<OctetFile> create(const std::string& path);
+  Result<void> write(ByteSpan bytes);
+  Result<void> close();
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  OctetFile(std::string path, std::FILE* file) : path_(std::move(path)), file_(file) {}
+
+  std::string path_;
+  std::unique_ptr<std::FILE, Close> file_;
+};
 
 }  // namespace s5066::modem::tools

@@ -150,6 +150,45 @@ TEST_F(Channel, samples_without_a_header_are_heard_from_a_file_and_from_a_pipe) 
   EXPECT_EQ(read("piped"), text);
 }
 
+// A source that never ends: the pipe is held open behind a burst and twenty seconds of silence.
+class Endless : public Channel {
+ protected:
+  void SetUp() override {
+    Channel::SetUp();
+    write("in", text);
+    ASSERT_EQ(mod("110a-1200-short", 9600), 0);
+    write("heard", read("wav").substr(kWavHeader) + std::string(20 * 9600 * 2, '\0'));
+  }
+  /// Of a shell script in which $demod hears what is written to descriptor 3, `source`.
+  int run_script(const std::string& script) const {
+    write("script", "cd " + folder_.string() +
+                        "\nmkfifo source\nexec 3<>source\ndemod='timeout 60 " + HFMODEM +
+                        " demod --raw s16le --rate 9600 --in - --out out'\n" + script);
+    return WEXITSTATUS(std::system(("sh " + path("script")).c_str()));
+  }
+  const std::string text = std::string(200, 'e');
+};
+
+TEST_F(Endless, octets_and_lines_come_while_the_source_goes_on) {
+  EXPECT_EQ(
+      run_script("$demod <source >lines 3>&- & demodulator=$!\n"
+                 "cat heard >&3\n"
+                 "n=0; while [ ! -s lines ] && [ $n -lt 300 ]; do sleep 0.1; n=$((n+1)); done\n"
+                 "cp out early\n"
+                 "exec 3>&-; wait $demodulator\n"),
+      0);
+  EXPECT_EQ(read("early"), text);
+}
+
+TEST_F(Endless, ends_when_its_reader_has_gone) {
+  EXPECT_EQ(run_script("cat heard >&3 & feeder=$!\n"
+                       "($demod <source 2>stderr 3>&-; echo $? >status) | true\n"
+                       "kill $feeder 2>&-; true\n"),
+            0);
+  EXPECT_EQ(read("status"), "1\n") << read("stderr");
+  EXPECT_TRUE(said("stderr", "standard output")) << read("stderr");
+}
+
 TEST_F(Channel, of_raw_channels_the_first_is_taken_in_floating_point_too) {
   const std::string text(100, 'f');
   write("in", text);
