@@ -60,9 +60,10 @@ class Findings {
                   static_cast<unsigned long long>(sound.level.not_numbers));
     }
     if (sound.rate_hz > 0) {
-      const double error = sound.rate_hz / rate_hz - 1;
-      std::printf("%s  clock    %.0f samples/s of %u\n", mark(std::abs(error) < kRateErrorMax),
-                  sound.rate_hz, rate_hz);
+      const double error_hz = std::abs(sound.rate_hz - rate_hz);
+      std::printf("%s  clock    %.0f samples/s of %u, give or take %.0f\n",
+                  mark(error_hz < kRateErrorMax * rate_hz + sound.rate_doubt_hz), sound.rate_hz,
+                  rate_hz, sound.rate_doubt_hz);
     }
     std::printf("%s  losses   %llu samples\n", mark(sound.lost == 0),
                 static_cast<unsigned long long>(sound.lost));

@@ -72,6 +72,8 @@ Result<Examination::Sound> Examination::listen(double seconds,
   Sound sound{.level = meter_.take(), .lost = lost_};
   if (!device_->info().lockstep && ended > began) {
     sound.rate_hz = static_cast<double>(taken_) / to_seconds(ended - began);
+    // The first and the last may each have been a block late.
+    sound.rate_doubt_hz = 2.0 * static_cast<double>(received_.size()) / to_seconds(ended - began);
   }
   return sound;
 }

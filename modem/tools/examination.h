@@ -26,8 +26,9 @@ class Examination {
 
   struct Sound {
     LevelMeter::Reading level;
-    std::uint64_t lost = 0;  // samples that did not come, or went out too late
-    double rate_hz = 0;      // measured; 0 in lockstep, where there is no other time
+    std::uint64_t lost = 0;    // samples that did not come, or went out too late
+    double rate_hz = 0;        // measured; 0 in lockstep, where there is no other time
+    double rate_doubt_hz = 0;  // it may be off by, for a device hands over whole blocks
   };
   /// `made` fills each block that is sent meanwhile, at kSampleRate; silence without it.
   Result<Sound> listen(double seconds, const std::function<void(std::span<float>)>& made = {});
@@ -42,7 +43,7 @@ class Examination {
     float offset_hz = 0;
     double round_trip_ms = 0;  // from handing samples to the device to hearing them
   };
-  /// Sends a burst and listens for it, for half a minute at most.
+  /// Sends a burst and listens for it until three seconds behind its end.
   Result<Loop> send_around(const Mode& mode, std::size_t octets);
 
   /// One block each way, at kSampleRate; what came is valid until the next.

@@ -85,6 +85,9 @@ TEST(Examination, measures_the_clock_and_counts_losses) {
   const auto sound = examination->listen(2);
   ASSERT_TRUE(sound.ok());
   EXPECT_NEAR(sound->rate_hz, 44100 * 962.0 / 960, 1);
+  EXPECT_NEAR(sound->rate_doubt_hz, 2 * 960 / 2.0 / device.slow, 20);
+  // What a tenth of a second says of it is worth as much less.
+  EXPECT_GT(examination->listen(0.1)->rate_doubt_hz, 15 * sound->rate_doubt_hz);
   EXPECT_EQ(sound->lost, 200U);
 }
 
