@@ -113,6 +113,7 @@ acp142::MailConfig translate(const proto::MailGateway& from) {
   }
   if (from.has_ack_wait_s()) to.ack_wait_s = from.ack_wait_s();
   if (from.has_line_rate_bps()) to.line_rate_bps = from.line_rate_bps();
+  to.start_in_emcon = from.emcon();
   if (from.has_log_level()) to.log_level = log_level_of(from.log_level());
   return to;
 }

@@ -71,7 +71,8 @@ CarrierUdopCore::CarrierUdopCore(const Config& config) : config_(config), drain_
 }
 
 bool CarrierUdopCore::ready() const {
-  return bound_ && flow_on_ && requests_.empty() && arq_.size() < config_.arq_outstanding_max;
+  return bound_ && flow_on_ && !silent_ && requests_.empty() &&
+         arq_.size() < config_.arq_outstanding_max;
 }
 
 Instant CarrierUdopCore::clear_at(Instant now) const {
@@ -146,6 +147,11 @@ std::optional<Bytes> CarrierUdopCore::poll_datagram() {
   return datagram;
 }
 
+void CarrierUdopCore::on_silence(bool silent) {
+  silent_ = silent;
+  if (silent) requests_.clear();
+}
+
 void CarrierUdopCore::on_sis(Instant now, const gateways::SisEvent& event) {
   std::visit([&](const auto& value) { on(now, value); }, event);
 }
@@ -214,7 +220,7 @@ void CarrierUdopCore::arq_failed(Instant now, gateways::SisRequestId id) {
   const OutgoingPdu pdu = std::move(at->second);
   arq_.erase(at);
   ++stats_.arq_failed;
-  if (bound_ && address_of(pdu.target)) send(now, pdu, false);
+  if (bound_ && !silent_ && address_of(pdu.target)) send(now, pdu, false);
 }
 
 }  // namespace s5066::acp142

@@ -83,6 +83,9 @@ class CarrierUdopCore {
 
   // Events in.
   void on_sis(Instant now, const gateways::SisEvent& event);
+  /// Our own EMCON: nothing is handed to the node until it ends. What P_MUL had handed over and the
+  /// node has not is dropped; its rounds bring it again.
+  void on_silence(bool silent);
   /// The largest PDU is the MTU less 6.
   Result<void> request_send(Instant now, OutgoingPdu pdu);
 
@@ -113,6 +116,7 @@ class CarrierUdopCore {
   Config config_;
   bool bound_ = false;
   bool flow_on_ = false;
+  bool silent_ = false;
   std::size_t mtu_ = sis::kMtu;
   std::uint64_t last_request_ = 0;
   std::uint8_t updu_id_ = 0;

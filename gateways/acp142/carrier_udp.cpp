@@ -38,22 +38,27 @@ Result<std::unique_ptr<CarrierUdp>> CarrierUdp::open(asio::io_context& io, const
   if (error) return failed("UDP socket", error);
   const CarrierUdpCore::Ports& ports = config.core.ports;
   for (const std::uint16_t port : {ports.group_control, ports.announce, ports.data, ports.ack}) {
-    if (auto opened = carrier->open_port(io, port); !opened) return opened.error();
+    const bool unicast_only = port == ports.ack && config.listen != 0;
+    if (!unicast_only) {
+      if (auto opened = carrier->open_port(io, port, 0); !opened) return opened.error();
+    }
+    if (config.listen == 0) continue;
+    if (auto opened = carrier->open_port(io, port, config.listen); !opened) return opened.error();
   }
   return carrier;
 }
 
-// Bound to any address, because a socket bound to one does not get what is sent to a group.
-Result<void> CarrierUdp::open_port(asio::io_context& io, std::uint16_t number) {
+// A socket bound to one address does not get what is sent to a group, and of several that are bound
+// to any only one gets what is sent to us. So there are both, where we have an address of our own.
+Result<void> CarrierUdp::open_port(asio::io_context& io, std::uint16_t number,
+                                   std::uint32_t address) {
   auto port = std::make_unique<Port>(io);
-  const bool unicast_only = number == config_.core.ports.ack && config_.listen != 0;
   boost::system::error_code error;
   port->socket.open(udp::v4(), error);
   if (!error) port->socket.set_option(udp::socket::reuse_address(true), error);
-  const address_v4 listen = unicast_only ? address_v4(config_.listen) : address_v4::any();
-  if (!error) port->socket.bind(udp::endpoint(listen, number), error);
+  if (!error) port->socket.bind(udp::endpoint(address_v4(address), number), error);
   for (const std::uint32_t group : core_.groups()) {
-    if (error || unicast_only) break;
+    if (error || address != 0) break;
     port->socket.set_option(multicast::join_group(address_v4(group), address_v4(config_.interface)),
                             error);
   }

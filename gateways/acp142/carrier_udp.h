@@ -47,7 +47,7 @@ class CarrierUdp {
   };
 
   CarrierUdp(boost::asio::io_context& io, const Config& config, OnDatagram on_datagram);
-  Result<void> open_port(boost::asio::io_context& io, std::uint16_t port);
+  Result<void> open_port(boost::asio::io_context& io, std::uint16_t port, std::uint32_t address);
   void receive(Port& port);
 
   Config config_;

@@ -74,6 +74,8 @@ struct MailConfig {
   std::uint8_t rank = 0;
   std::optional<Udp> udp;  // instead of the SIS server
 
+  bool start_in_emcon = false;  // whatever the operator said last
+
   std::string spool_directory;  // must exist
   std::string control_socket;   // empty: control.sock in the spool directory
   NodeId node;

@@ -141,12 +141,26 @@ void MailCore::take_more(Instant now, Road road) {
       std::count_if(active_.begin(), active_.end(),
                     [road](const auto& one) { return one.second.item.road == road; }));
   const std::uint32_t max = road == Road::air ? config_.air_active_max : config_.smtp_active_max;
-  if (!started_ || taking || used >= max) return;
+  const bool expired_only = silent_ && road == Road::air;  // none of these becomes active
+  if (!started_ || taking || (used >= max && !expired_only)) return;
   taking = true;
   Pending pending;
   pending.asked = Asked::take;
   pending.road = road;
-  ask(TakeDue{road, utc(now), max - used}, std::move(pending));
+  ask(TakeDue{road, utc(now), expired_only ? max : max - used, expired_only}, std::move(pending));
+}
+
+void MailCore::on_own_silence(Instant now, bool silent) {
+  silent_ = silent;
+  on_spool_changed(now);
+}
+
+void MailCore::on_silence_of(NodeId station, bool silent) {
+  if (silent) {
+    silent_stations_.insert(station);
+  } else {
+    silent_stations_.erase(station);
+  }
 }
 
 void MailCore::on_taken(Instant now, Road road, std::vector<MailItem> items) {
@@ -386,7 +400,8 @@ void MailCore::begin_air(Instant now, Active& active) {
     if (!is_open(target)) continue;
     StationRow& station = stations_[target.station];
     station.station = target.station;
-    if (item.message_id == 0 && station.dead_until > utc(now)) {
+    const bool dead = station.dead_until > utc(now) && !silent_stations_.contains(target.station);
+    if (item.message_id == 0 && dead) {
       dead_until = dead_until ? std::min(*dead_until, station.dead_until) : station.dead_until;
       continue;
     }

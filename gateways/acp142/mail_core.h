@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -145,6 +146,10 @@ class MailCore {
   /// air it ends at once. What the mail server has been given cannot be taken back: that attempt
   /// ends by itself, and what is still open then is as the operator wants it.
   void on_operator(Instant now, MailId id, OperatorVerb verb);
+  /// Our own EMCON: what is not with P_MUL yet waits in the spool, and only ends there in time.
+  void on_own_silence(Instant now, bool silent);
+  /// A station in EMCON takes messages and does not answer; nobody gives it up for that.
+  void on_silence_of(NodeId station, bool silent);
   void on_store_result(Instant now, const MailResult& result);
   void on_deadline(Instant now);
 
@@ -227,6 +232,8 @@ class MailCore {
   std::deque<std::pair<Instant, Pending>> retries_;
   std::map<MailId, Active> active_;
   std::map<NodeId, StationRow> stations_;
+  bool silent_ = false;
+  std::set<NodeId> silent_stations_;
   std::uint32_t last_message_id_ = 0;
   std::uint64_t last_trace_ = 0;
   std::size_t commits_ = 0;

@@ -53,9 +53,20 @@ std::string MailService::answer(std::string_view request) {
                                                      {"release", OperatorVerb::release},
                                                      {"requeue", OperatorVerb::requeue},
                                                      {"delete", OperatorVerb::remove}};
+  const auto waits = [this](const MailItem& item) {
+    return silence_.silent() && item.road == Road::air && !gateways::is_final(item.state) &&
+           item.state != SpoolState::held;
+  };
   std::ostringstream text;
   if (const auto found = verbs.find(verb); found != verbs.end()) {
     return change(found->second, verb, {number});
+  }
+  if (verb == "emcon" || verb == "station") {
+    std::string word;
+    words.clear();  // of the number that was none
+    words >> word;
+    return verb == "emcon" ? emcon(word)
+                           : silence_station({static_cast<std::uint32_t>(number)}, word);
   }
   if (verb == "queue") {
     const auto items = operator_store_->list(kRowsListed);
@@ -64,7 +75,7 @@ std::string MailService::answer(std::string_view request) {
       text << item.id.value << "\t" << gateways::to_string(item.state) << "\t"
            << to_string(item.road) << "\t" << unsigned{item.priority} << "\t" << item.size << "\t"
            << item.attempts << "\t<" << item.from.address << ">\t" << printable(item.label) << "\t"
-           << printable(item.reason) << "\n";
+           << (waits(item) ? "EMCON " : "") << printable(item.reason) << "\n";
     }
     return text.str();
   }
@@ -78,6 +89,7 @@ std::string MailService::answer(std::string_view request) {
          << mail.size << "\nattempts " << mail.attempts << "\naccepted " << mail_date(mail.created)
          << "\nexpires " << mail_date(mail.expiry) << "\nnext_try " << mail_date(mail.next_try)
          << "\nfrom " << to_string(mail.from) << "\nmessage_id " << printable(mail.label) << "\n";
+    if (waits(mail)) text << "waits for the end of EMCON\n";
     for (const MailTarget& target : mail.targets) {
       text << "to <" << target.recipient.address << "> "
            << (target.station.value != 0 ? name_of(target.station) : "mail-server") << " "
@@ -96,7 +108,8 @@ std::string MailService::answer(std::string_view request) {
       const bool dead = known.dead_until > utc_now();
       text << station.name << "\t" << to_string(station.address) << "\t"
            << (dead ? "dead until " + mail_date(known.dead_until) : std::string("ok")) << "\t"
-           << known.failures << "\t" << known.sequence << "\t" << printable(known.reason) << "\n";
+           << known.failures << "\t" << known.sequence << "\t" << printable(known.reason) << "\t"
+           << (is_silent(station.node) ? "silent" : "answering") << "\n";
     }
     return text.str();
   }
@@ -107,19 +120,21 @@ std::string MailService::answer(std::string_view request) {
          << (udp_               ? "udp"
              : carrier_.bound() ? "yes"
                                 : "no")
-         << " smtp_port=" << listener_->port() << " active=" << mail_.active()
-         << " accepted=" << mail.accepted << " delivered=" << mail.delivered
-         << " failed=" << mail.failed << " expired=" << mail.expired
-         << " received=" << mail.received << " reports=" << mail.reports
-         << " unreadable=" << mail.unreadable << " smtp_messages=" << smtp.messages
-         << " smtp_bare_line_ends=" << smtp.bare_line_ends << " smtp_timeouts=" << smtp.timeouts
-         << " smtp_no_room=" << smtp.no_room
+         << " emcon=" << silence_.reason() << " smtp_port=" << listener_->port()
+         << " active=" << mail_.active() << " accepted=" << mail.accepted
+         << " delivered=" << mail.delivered << " failed=" << mail.failed
+         << " expired=" << mail.expired << " received=" << mail.received
+         << " reports=" << mail.reports << " unreadable=" << mail.unreadable
+         << " smtp_messages=" << smtp.messages << " smtp_bare_line_ends=" << smtp.bare_line_ends
+         << " smtp_timeouts=" << smtp.timeouts << " smtp_no_room=" << smtp.no_room
          << " smtp_recipients_refused=" << smtp.recipients_refused << " smtp_tls=" << smtp.tls
          << " smtp_tls_failed=" << smtp.tls_failed
          << " smtp_connections_refused=" << listener_->refused() << "\n";
     return text.str();
   }
-  return "error: known are queue, show, hold, release, requeue, delete, stations and status\n";
+  return "error: known are queue, show, hold, release, requeue, delete, stations, station, emcon "
+         "and "
+         "status\n";
 }
 
 }  // namespace s5066::acp142

@@ -123,8 +123,9 @@ void MailCore::on_destination_ended(Instant now, const DestinationEnded& ended) 
 }
 
 // A station that let a message expire is asked again only now and then, so that the air is free
-// for those who answer.
+// for those who answer. It is not to blame while it, or we, may not transmit.
 void MailCore::note_station(Instant now, NodeId node, bool reached, const std::string& reason) {
+  if (!reached && (silent_ || silent_stations_.contains(node))) return;
   StationRow& row = stations_[node];
   row.station = node;
   if (reached && row.failures == 0) return;

@@ -217,6 +217,7 @@ Result<void> MailService::start() {
   auto for_operators = SqliteMailStore::open(store_config(config_));
   if (!for_operators) return for_operators.error();
   operator_store_.emplace(std::move(for_operators).value());
+  if (auto loaded = load_silences(); !loaded) return loaded.error();
   store_ = std::make_unique<gateways::StoreThread<SqliteMailStore>>(
       std::move(store).value(), kStoreRequestsMax, [this](std::vector<MailResult> results) {
         asio::post(io_, [this, results = std::move(results)] {
@@ -252,10 +253,14 @@ Result<void> MailService::start() {
   return {};
 }
 
+void MailService::make_client() {
+  client_ = std::make_unique<sis::Client>(io_, client_config(config_), rng_(),
+                                          [this](const sis::Event& event) { on_sis(event); });
+}
+
 Result<void> MailService::open_carrier() {
   if (!config_.udp) {
-    client_ = std::make_unique<sis::Client>(io_, client_config(config_), rng_(),
-                                            [this](const sis::Event& event) { on_sis(event); });
+    make_client();
     return {};
   }
   auto opened = CarrierUdp::open(io_, udp_config(config_), [this](ByteSpan datagram) {
@@ -337,6 +342,10 @@ void MailService::on_sis(const sis::Event& event) {
     LogLine(log_, LogLevel::warning, "sis").kv("event", sis::to_string(event));
     requests_.clear();
     to_carrier(gateways::SisLost{});
+    if (silence_.on_lost()) on_silence_changed();
+  } else if (const auto* state = std::get_if<in::Availability>(&event)) {
+    LogLine(log_, LogLevel::info, "sis").kv("event", sis::to_string(event));
+    if (silence_.on_availability(state->status)) on_silence_changed();
   } else if (std::holds_alternative<in::FlowOff>(event)) {
     to_carrier(gateways::SisFlow{false});
   } else if (std::holds_alternative<in::FlowOn>(event)) {
@@ -413,7 +422,9 @@ void MailService::drain_air() {
       } else if (const auto* received = std::get_if<Received>(&*event)) {
         mail_.on_received(now(), *received);
       } else {
-        log_air(std::get<MessageNews>(*event));
+        const MessageNews& news = std::get<MessageNews>(*event);
+        if (news.kind == MessageNews::Kind::left_silence) set_silence_of(news.node, false);
+        log_air(news);
       }
     }
   }

@@ -17,6 +17,7 @@
 #include "gateways/acp142/carrier_udp.h"
 #include "gateways/acp142/mail_config.h"
 #include "gateways/acp142/mail_core.h"
+#include "gateways/acp142/own_silence.h"
 #include "gateways/acp142/p_mul_core.h"
 #include "gateways/acp142/smtp_shell.h"
 #include "gateways/acp142/sqlite_mail_store.h"
@@ -40,15 +41,18 @@ class MailService {
   /// Serves until SIGINT or SIGTERM. An error when it cannot start.
   Result<void> run();
 
- private:
+  // What run() does, for who has a loop of his own.
   Result<void> start();
   void stop();
+  boost::asio::io_context& io() { return io_; }
 
+ private:
   Instant now() const;
   void set_clock();
   void arm_clock();
   void arm_timer();
   void on_sis(const sis::Event& event);
+  void make_client();
   Result<void> open_carrier();
   bool bearer_ready() const;
   void send(OutgoingPdu pdu);
@@ -69,6 +73,12 @@ class MailService {
   void offer_store_requests();
   std::string answer(std::string_view request);
   std::string change(OperatorVerb verb, const std::string& word, MailId id);
+  Result<void> load_silences();
+  bool is_silent(NodeId station) const;
+  void on_silence_changed();
+  std::string emcon(const std::string& word);
+  std::string silence_station(NodeId node, const std::string& word);
+  void set_silence_of(NodeId node, bool silent);
   std::string name_of(NodeId node) const;
 
   MailConfig config_;
@@ -84,6 +94,8 @@ class MailService {
   MailCore mail_;
   PMulCore p_mul_;
   CarrierUdopCore carrier_;
+  OwnSilence silence_;
+  std::map<NodeId, bool> silences_;  // of stations, as the operator or they themselves have said
   bool draining_ = false;
   bool serving_ = false;
   bool stopping_ = false;

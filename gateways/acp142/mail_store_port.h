@@ -105,6 +105,7 @@ struct TakeDue {
   Road road = Road::air;
   UtcSeconds now;
   std::uint32_t items_max = 1;
+  bool expired_only = false;  // of these only what is too late by now
 };
 /// Before a message is handed to P_MUL. Answer: Done.
 struct SaveSubmission {

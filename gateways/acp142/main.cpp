@@ -1,9 +1,14 @@
 // s5066-acp142, the mail gateway of STANAG 5066 (ACP 142, RFC 8494): arguments, configuration, exit
 // status.
+#include <algorithm>
 #include <boost/program_options.hpp>
+#include <initializer_list>
 #include <iostream>
+#include <optional>
 #include <random>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "config/load.h"
 #include "gateways/acp142/mail_service.h"
@@ -28,7 +33,12 @@ constexpr const char* kSynopsis =
     "s5066-acp142 release  --config FILE ID\n"
     "s5066-acp142 requeue  --config FILE ID    try again at once, for as long as it had at first\n"
     "s5066-acp142 delete   --config FILE ID\n"
-    "s5066-acp142 stations --config FILE       name, address, state, failures, messages, reason\n"
+    "s5066-acp142 stations --config FILE       name, address, state, failures, messages, reason, "
+    "whether it answers\n"
+    "s5066-acp142 station  --config FILE NAME silent|answering\n"
+    "                                          whether that station is in EMCON\n"
+    "s5066-acp142 emcon    --config FILE on|off|show\n"
+    "                                          whether this one may transmit\n"
     "s5066-acp142 status   --config FILE       counters\n";
 
 int serve(const acp142::MailConfig& config, LogSink& log) {
@@ -59,15 +69,37 @@ int ask(const acp142::MailConfig& config, const std::string& request) {
   return refused ? posix::kExitEnvironment : posix::kExitOk;
 }
 
+/// A station is asked for by its number, however long its name is.
+std::optional<std::string> request_of(const acp142::MailConfig& config, const std::string& command,
+                                      const std::vector<std::string>& words) {
+  const auto is_one_of = [&command](std::initializer_list<std::string_view> known) {
+    return std::find(known.begin(), known.end(), command) != known.end();
+  };
+  if (is_one_of({"queue", "stations", "status"}) && words.empty()) return command;
+  if (command == "emcon" && words.size() == 1) return command + " " + words[0];
+  if (is_one_of({"show", "hold", "release", "requeue", "delete"}) && words.size() == 1) {
+    const bool number = !words[0].empty() && words[0].size() < 19 &&
+                        words[0].find_first_not_of("0123456789") == std::string::npos;
+    return number ? std::optional(command + " " + words[0]) : std::nullopt;
+  }
+  if (command != "station" || words.size() != 2) return std::nullopt;
+  for (const auto& station : config.stations) {
+    if (station.name != words[0]) continue;
+    return command + " " + std::to_string(station.node.value) + " " + words[1];
+  }
+  std::cerr << "s5066-acp142: no station " << words[0] << "\n";
+  return std::nullopt;
+}
+
 int run(int argc, char** argv) {
   options::options_description known("Options");
   auto add = known.add_options();
   add("command", options::value<std::string>(), "see above");
-  add("id", options::value<std::int64_t>(), "of a message");
+  add("words", options::value<std::vector<std::string>>(), "what it needs besides");
   add("config", options::value<std::string>()->value_name("FILE"), "see config/examples");
   add("help", "this text");
   options::positional_options_description positions;
-  positions.add("command", 1).add("id", 1);
+  positions.add("command", 1).add("words", -1);
   options::variables_map given;
   options::store(
       options::command_line_parser(argc, argv).options(known).positional(positions).run(), given);
@@ -85,15 +117,12 @@ int run(int argc, char** argv) {
 
   posix::LogWriter log(loaded.value->log_level);
   const std::string command = given["command"].as<std::string>();
-  if (command == "run") return serve(*loaded.value, log);
-  if (command == "check") return posix::kExitOk;
-  if (command == "queue" || command == "stations" || command == "status") {
-    return ask(*loaded.value, command);
-  }
-  for (const char* one : {"show", "hold", "release", "requeue", "delete"}) {
-    if (command != one || !given.count("id")) continue;
-    return ask(*loaded.value, command + " " + std::to_string(given["id"].as<std::int64_t>()));
-  }
+  std::vector<std::string> words;
+  if (given.count("words")) words = given["words"].as<std::vector<std::string>>();
+  if (command == "run" && words.empty()) return serve(*loaded.value, log);
+  if (command == "check" && words.empty()) return posix::kExitOk;
+  const auto request = request_of(*loaded.value, command, words);
+  if (request) return ask(*loaded.value, *request);
   std::cerr << kSynopsis;
   return posix::kExitUsage;
 }

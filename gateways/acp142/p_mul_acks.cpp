@@ -1,5 +1,6 @@
 // What a receiver says: lists of missing blocks, when, and all for one transmitter in one PDU.
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "gateways/acp142/p_mul_receiver.h"
@@ -8,6 +9,7 @@ namespace s5066::acp142 {
 namespace {
 
 constexpr std::uint8_t kLeastUrgent = 255;
+constexpr std::uint32_t kTurnsAfterSilence = 8;
 
 void add(std::vector<BlockRange>& ranges, std::uint16_t number) {
   if (!ranges.empty() && ranges.back().last + 1 == number) {
@@ -199,11 +201,17 @@ void PMulReceiver::on_silent(Instant now, bool silent) {
   if (std::exchange(silent_, silent) == silent) return;
   acks_.clear();
   if (silent) return;
+  std::map<NodeId, Instant> turns;  // one for all that a transmitter is to hear
+  const auto turn = [&](NodeId transmitter) {
+    const auto [at, fresh] = turns.try_emplace(transmitter);
+    if (fresh) at->second = now + spread(rng_.below(kTurnsAfterSilence));
+    return at->second;
+  };
   for (auto& [name, message] : messages_) {
-    if (message.state == State::receiving) message.owing.ack_at = now + spread(rng_.below(8));
+    if (message.state == State::receiving) message.owing.ack_at = turn(name.source);
   }
   for (const MessageName& name : unreleased_) {
-    known_.find(name)->second.owing.ack_at = now + spread(rng_.below(8));
+    known_.find(name)->second.owing.ack_at = turn(name.source);
   }
 }
 

@@ -343,6 +343,9 @@ void PMulReceiver::on_known(Instant, const MessageName& name, UtcSeconds expiry)
   forget(name);
   remember(name, {.until = utc_.instant(expiry) + config_.memory_margin,
                   .owing = {.slot = 0, .again_after = config_.ack_again}});
+  // Who is restarted in EMCON does not know what he has said before it, and says it all afterwards:
+  // its transmitter would take what nobody has acknowledged for lost.
+  if (silent_) unreleased_.insert(name);
 }
 
 void PMulReceiver::remember(const MessageName& name, Known known) {

@@ -1,6 +1,7 @@
 #include "gateways/acp142/sqlite_mail_store.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "gateways/acp142/sqlite_mail_store_rows.h"
@@ -192,10 +193,12 @@ Result<bool> SqliteMailStore::take_one(const TakeDue& operation, std::vector<Mai
     for (const char* state : {"deferred", "incoming"}) {
       auto rows = db_.prepare(std::string(kItemColumns) +
                               "WHERE road = ? AND state = ? AND priority = ? AND next_try_utc <= ? "
-                              "ORDER BY next_try_utc LIMIT 1");
+                              "AND expiry_utc <= ? ORDER BY next_try_utc LIMIT 1");
       if (!rows) return rows.error();
       rows->bind_text(to_string(operation.road)).bind_text(state).bind(priority);
-      const auto found = rows->bind(operation.now.value).step();
+      const std::int64_t expiry_end =
+          operation.expired_only ? operation.now.value : std::numeric_limits<std::int64_t>::max();
+      const auto found = rows->bind(operation.now.value).bind(expiry_end).step();
       if (!found) return found.error();
       if (!*found) continue;
       auto read = read_item(*rows);
@@ -549,6 +552,23 @@ Result<std::vector<StationRow>> SqliteMailStore::stations() {
                         .dead_until = {rows->integer(3)},
                         .reason = rows->text(4)});
   }
+}
+
+Result<std::map<NodeId, bool>> SqliteMailStore::silences() {
+  auto rows = db_.prepare("SELECT station, silent FROM mail_emcon");
+  if (!rows) return rows.error();
+  std::map<NodeId, bool> silences;
+  while (true) {
+    const auto row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return silences;
+    silences[{static_cast<std::uint32_t>(rows->integer(0))}] = rows->integer(1) != 0;
+  }
+}
+
+Result<void> SqliteMailStore::set_silence(NodeId node, bool silent) {
+  return update("INSERT OR REPLACE INTO mail_emcon VALUES (?, ?)", std::int64_t{node.value},
+                std::int64_t{silent});
 }
 
 }  // namespace s5066::acp142

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,9 @@ class SqliteMailStore {
   Result<std::vector<MailItem>> list(std::uint32_t items_max);
   Result<std::optional<MailItem>> find(MailId id);
   Result<std::vector<StationRow>> stations();
+  /// Who is silent, or no longer, as has been said here; node 0 is this station.
+  Result<std::map<NodeId, bool>> silences();
+  Result<void> set_silence(NodeId node, bool silent);
 
  private:
   SqliteMailStore(const Config& config, gateways::Database db)

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """Three mail gateways on one machine, with P_MUL by UDP multicast over the loopback interface and
 nothing of STANAG 5066 below: mail of several sizes goes by SMTP to one, and must come out of the
-two others by SMTP once each, also when one of them is killed on the way."""
+two others by SMTP once each, also when one of them is killed on the way. One in EMCON takes all,
+and sends nothing until the operator lets it, whatever happens to it meanwhile."""
 
 import argparse
+import os
 import pathlib
 import re
 import signal
 import smtplib
+import socket
 import socketserver
 import subprocess
 import sys
@@ -64,6 +67,8 @@ routes {{ pattern: "{self.name}.example" own: true }}\n"""
             text += f'stations {{ name: "{NAMES[n]}" node_id: "127.0.0.{n + 1}" }}\n'
         names = " ".join(f'stations: "{NAMES[n]}"' for n in others)
         text += f'groups {{ name: "all" udp_address: "239.255.42.42" {names} }}\n'
+        if number == 2:
+            text += 'routes { pattern: "alpha.example" stations: "alpha" }\n'
         # An address of the two others; at each of them it is an own one.
         for n in range(len(NAMES)):
             route = names if n == number else "own: true"
@@ -81,6 +86,10 @@ routes {{ pattern: "{self.name}.example" own: true }}\n"""
     def port(self):
         return int(re.findall(r"smtp_port=(\d+)", self.log.read_text())[-1])
 
+    def ask(self, *words):
+        command = [self.program, words[0], "--config", self.folder / "config", *words[1:]]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
     def kill(self):
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
@@ -95,6 +104,64 @@ def until(done, *stations, seconds=120):
     for station in stations:
         print(station.log.read_text()[-3000:], file=sys.stderr)
     sys.exit("it did not come to that")
+
+
+class Capture:
+    """UDP packets on the loopback interface from one address; root alone may look at them."""
+
+    def __init__(self, address):
+        self.address = socket.inet_aton(address)
+        self.socket = None
+        if os.geteuid() == 0:
+            self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x0800))
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 24)
+            self.socket.bind(("lo", 0))
+            self.socket.setblocking(False)
+
+    def count(self):
+        packets = 0
+        while self.socket:
+            try:
+                packet = self.socket.recv(65536)
+            except BlockingIOError:
+                break
+            packets += packet[9] == socket.IPPROTO_UDP and packet[12:16] == self.address
+        return packets
+
+
+def emcon(alpha, bravo, charlie, client):
+    def delivered(station):
+        return len(re.findall(f"mail_delivered.* station={station}", alpha.log.read_text()))
+
+    capture = Capture("127.0.0.3")
+    before = delivered("charlie")
+    taken = len(charlie.sink.mails)
+    if charlie.ask("emcon", "on") != "ok\n":
+        sys.exit("emcon on was refused")
+    capture.count()
+    rounds = alpha.log.read_text().count("round_started")
+    client.sendmail("a@alpha.example", ["x@from-alpha.example"],
+                    "Subject: 90\r\nMessage-ID: <90@t>\r\n\r\nquiet\r\n")
+    until(lambda: len(charlie.sink.mails) > taken, alpha, charlie)
+    until(lambda: "mail_delivered" in charlie.log.read_text()[-500:], charlie)
+    charlie.kill()
+    charlie.start()
+    with smtplib.SMTP("127.0.0.1", charlie.port()) as own:
+        own.sendmail("c@charlie.example", ["x@alpha.example"],
+                     "Subject: 91\r\nMessage-ID: <91@t>\r\n\r\nlater\r\n")
+    until(lambda: alpha.log.read_text().count("round_started") > rounds + 2, alpha)
+    if charlie.ask("emcon", "show") != "on operator\n" or "EMCON" not in charlie.ask("queue"):
+        sys.exit("the restart ended EMCON")
+    if delivered("charlie") != before or alpha.sink.mails:
+        sys.exit("charlie spoke in EMCON")
+    if sent := capture.count():
+        sys.exit(f"{sent} datagrams left charlie in EMCON")
+    charlie.ask("emcon", "off")
+    until(lambda: delivered("charlie") > before and alpha.sink.mails, alpha, charlie)
+    if capture.socket and not capture.count():
+        sys.exit("what watched charlie sees nothing")
+    if subjects(charlie).count(b"90") != 1:
+        sys.exit("the message of EMCON came twice")
 
 
 def subjects(station):
@@ -130,6 +197,7 @@ def main():
                 largest = max(station.sink.mails, key=len)
                 if largest.count(b"\r\n") < sizes[-1] // 64:
                     sys.exit(f"{station.name} lacks a part of the largest")
+            emcon(alpha, bravo, charlie, client)
         finally:
             for station in stations:
                 station.process.kill()

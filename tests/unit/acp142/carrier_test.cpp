@@ -172,6 +172,24 @@ TEST(CarrierUdop, a_pdu_that_arq_cannot_deliver_goes_once_without) {
   EXPECT_EQ(carrier.stats().arq_failed, 1u);
 }
 
+// PM-055
+TEST(CarrierUdop, nothing_is_handed_to_the_node_in_emcon_not_even_what_arq_gave_back) {
+  CarrierUdopCore carrier(udop(kMmhsSap));
+  carrier.on_sis(at(0s), SisBound{});
+  ASSERT_TRUE(carrier.request_send(at(0s), pdu_to(kBravo, 40, true)).ok());
+  const auto request = carrier.poll_unidata();
+  ASSERT_TRUE(carrier.request_send(at(0s), pdu_to(kBravo)).ok());
+  carrier.on_silence(true);
+  EXPECT_FALSE(carrier.ready());
+  EXPECT_FALSE(carrier.request_send(at(1s), pdu_to(kBravo)).ok());
+  carrier.on_sis(at(2s), SisRejected{request->id});
+  carrier.on_sis(at(3s), SisFlow{true});
+  EXPECT_FALSE(carrier.poll_unidata().has_value());
+  carrier.on_silence(false);
+  EXPECT_TRUE(carrier.ready());
+  EXPECT_FALSE(carrier.poll_unidata().has_value());
+}
+
 TEST(CarrierUdop, only_the_station_of_the_table_speaks_for_a_node) {
   CarrierUdopCore carrier(udop());
   carrier.on_sis(at(0s), SisBound{});

@@ -32,6 +32,63 @@ TEST_F(MailCoreTest, stations_without_a_common_group_get_the_message_one_by_one)
   EXPECT_NE(submissions[0].message_id, submissions[1].message_id);
 }
 
+// PM-132
+TEST_F(MailCoreTest, in_emcon_messages_wait_in_the_spool_and_expire_there) {
+  send({"<a@ship.example>"});
+  core->on_own_silence(now, true);
+  drain();
+  send({"<a@ship.example>"}, "<op@shore.example> MT-PRIORITY=4");
+  send({"<a@ship.example>"}, "<op@shore.example> MT-PRIORITY=-2");
+  EXPECT_EQ(answers, std::vector(3, CommitOutcome::committed));
+  EXPECT_EQ(submissions.size(), 1u);
+  EXPECT_EQ(newest(), SpoolState::incoming);
+  wait(hours(1) + minutes(11));
+  EXPECT_TRUE(was_told(MailNews::Kind::expired));
+  EXPECT_EQ(submissions.size(), 1u);
+  core->on_own_silence(now, false);
+  drain();
+  ASSERT_EQ(submissions.size(), 2u);
+  EXPECT_EQ(submissions[1].priority, 8);
+}
+
+// PM-132: as many as may be active are; what waits behind them ends in time all the same.
+TEST_F(MailCoreTest, in_emcon_what_waits_behind_others_expires_too) {
+  config.air_active_max = 1;
+  start();
+  send({"<a@ship.example>"});
+  core->on_own_silence(now, true);
+  send({"<a@ship.example>"}, "<op@shore.example> MT-PRIORITY=4");
+  EXPECT_EQ(core->active(), 1u);
+  wait(hours(1) + minutes(11));
+  EXPECT_TRUE(was_told(MailNews::Kind::expired));
+  EXPECT_EQ(core->active(), 2u);  // and the report to its sender
+}
+
+// PM-037
+TEST_F(MailCoreTest, who_may_not_answer_is_not_taken_for_dead) {
+  core->on_silence_of(kShip, true);
+  send({"<a@ship.example>"});
+  end(kShip, Outcome::expired);
+  EXPECT_FALSE(was_told(MailNews::Kind::station_dead));
+  send({"<a@ship.example>"});
+  EXPECT_EQ(submissions.size(), 2u);
+  core->on_own_silence(now, true);
+  core->on_silence_of(kShip, false);
+  end(kShip, Outcome::expired, 1);
+  EXPECT_FALSE(was_told(MailNews::Kind::station_dead));
+  core->on_own_silence(now, false);
+  drain();
+  send({"<a@ship.example>"});
+  ASSERT_EQ(submissions.size(), 3u);
+  end(kShip, Outcome::expired, 2);
+  EXPECT_TRUE(was_told(MailNews::Kind::station_dead));
+  send({"<a@ship.example>"});
+  EXPECT_EQ(submissions.size(), 3u);
+  core->on_silence_of(kShip, true);
+  send({"<a@ship.example>"});
+  EXPECT_EQ(submissions.size(), 4u);
+}
+
 TEST_F(MailCoreTest, the_session_hears_no_before_anything_is_lost) {
   store_fails = true;
   send({"<a@ship.example>"});

@@ -66,6 +66,16 @@ class MailStore : public testing::Test {
   std::optional<SqliteMailStore> store;
 };
 
+// PM-132
+TEST_F(MailStore, who_is_silent_is_known_after_a_restart) {
+  EXPECT_TRUE(store->silences()->empty());
+  for (const bool silent : {true, false, true}) ASSERT_TRUE(store->set_silence({7}, silent));
+  ASSERT_TRUE(store->set_silence({0xFFFFFFFF}, false));
+  reopen();
+  EXPECT_EQ(*store->silences(),
+            (std::map<NodeId, bool>{{NodeId{7}, true}, {NodeId{0xFFFFFFFF}, false}}));
+}
+
 TEST_F(MailStore, an_accepted_message_is_there_after_a_restart) {
   const MailId id = keep(mail_to({2, 3}));
   reopen();
