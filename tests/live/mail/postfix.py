@@ -12,6 +12,7 @@ import argparse
 import collections
 import email
 import hashlib
+import json
 import os
 import random
 import re
@@ -85,7 +86,7 @@ maximal_backoff_time = 5s
 NODE = """
 address: "1.2.0.{number}"
 modem {{
-  mode: "110a-{rate}-short"
+  mode: "{mode}"
   cable {{ socket: "{root}/cable.sock" station: {index} }}
 }}
 sis {{ port: 5066 }}
@@ -123,11 +124,35 @@ def children(pid):
     return found
 
 
+class Frames:
+    """D_PDUs sent and received by a station, over all the lives of its s5066d."""
+
+    NAMES = {"dpdus_sent": "sent", "dpdus_received": "heard", "dpdus_bad_segment_crc": "wrong"}
+
+    def __init__(self):
+        self.earlier = collections.Counter()
+        self.now = collections.Counter()
+
+    def seen(self, listed):
+        """What `s5066d --counters` says."""
+        for counter in json.loads(listed or "{}").get("counters", []):
+            if counter["name"] in self.NAMES:
+                self.now[self.NAMES[counter["name"]]] = int(counter.get("value", 0))
+
+    def died(self):
+        self.earlier += self.now
+        self.now.clear()
+
+    def all(self):
+        return self.earlier + self.now
+
+
 class Station:
     def __init__(self, world, index):
         self.world, self.index, self.name = world, index, NAMES[index]
         self.folder = f"{world.folder}/{self.name}"
         self.processes = {}
+        self.frames = Frames()
         os.makedirs(f"{self.folder}/spool")
         self.holder = subprocess.Popen(
             ["unshare", "--net", "sh", "-c", "ip link set lo up && echo up && exec sleep infinity"],
@@ -135,7 +160,8 @@ class Station:
         self.holder.stdout.readline()
         others = [n for n in NAMES[:world.stations] if n != self.name]
         values = dict(name=self.name, folder=self.folder, root=world.folder, index=index,
-                      number=index + 1, rate=world.options.rate, daemons=DAEMONS,
+                      number=index + 1, mode=world.options.mode, daemons=DAEMONS,
+                      rate=world.options.mode.split("-")[1],
                       ack_wait=world.options.ack_wait,
                       others=" ".join(f"{n}.example" for n in others),
                       transports=", ".join(
@@ -183,6 +209,9 @@ class Station:
 
     def kill(self, what):
         process = self.processes[what]
+        if what == "node":
+            self.count_frames()
+            self.frames.died()
         # Postfix gives up the signal that it would get at the end of its parent.
         for pid in children(process.pid)[:1] if what == "postfix" else []:
             try:
@@ -222,6 +251,11 @@ class Station:
         return subprocess.run([self.world.program("gateways/acp142/s5066-acp142"), command,
                                "--config", f"{self.folder}/gateway.textproto"],
                               capture_output=True, text=True).stdout
+
+    def count_frames(self):
+        self.frames.seen(subprocess.run(
+            [self.world.program("s5066d/s5066d"), "--control", f"{self.folder}/node.control",
+             "--counters"], capture_output=True, text=True).stdout)
 
     def queue_is_empty(self):
         spools = [f"{self.folder}/postfix/queue/{part}"
@@ -325,7 +359,7 @@ def main():
     parser.add_argument("--messages", type=int, default=20)
     parser.add_argument("--octets-max", type=int, default=20000)
     parser.add_argument("--stations", type=int, default=4)
-    parser.add_argument("--rate", type=int, default=2400)
+    parser.add_argument("--mode", default="110a-2400-short", help="of the modems")
     parser.add_argument("--ack-wait", type=int, default=3)
     parser.add_argument("--channel", default="clean")
     parser.add_argument("--snr-db", type=float, default=20)
@@ -406,6 +440,12 @@ def run(world):
             for i, name in enumerate(NAMES):
                 if f"op@{name}.example" in text:
                     reported.add((int(number), i))
+    for station in world.all:
+        station.count_frames()
+    frames = [station.frames.all() for station in world.all]
+    could = sum(f["sent"] for f in frames) * (world.stations - 1)
+    unheard = could - sum(f["heard"] for f in frames)
+    wrong = sum(f["wrong"] for f in frames)
     missing = [one for one in sent if copies[one] == 0 and one not in reported]
     twice = [one for one, count in copies.items() if count > 1]
     unexpected = [one for one in copies if one not in sent]
@@ -413,6 +453,9 @@ def run(world):
           f"delivered={sum(1 for one in sent if copies[one])} reported={len(reported)} "
           f"missing={len(missing)} twice={len(twice)} altered={altered} "
           f"unexpected={len(unexpected)} kills={dict(killed)} "
+          # Of each frame at each other station; what an s5066d misses while it is dead counts, too.
+          f"frames={could} unheard={unheard} wrong={wrong} "
+          f"failed={(unheard + wrong) / max(1, could):.3f} "
           f"seconds={time.monotonic() - begun:.0f}")
     if missing or twice:
         print("missing", missing, "twice", twice)
