@@ -115,7 +115,10 @@ void MailCore::on_destination_ended(Instant now, const DestinationEnded& ended) 
   if (last) outcome.next_try = utc(now);
   if (last && open) {
     outcome.counts_as_attempt = true;
-    outcome.forget_submission = true;
+    // Whose time was up may have it all the same, and is asked again under this number, if at all.
+    outcome.forget_submission =
+        std::none_of(item.targets.begin(), item.targets.end(),
+                     [](const MailTarget& target) { return target.state == SpoolState::expired; });
     outcome.next_try = utc(now + back_off(item.attempts, config_.retry_min, config_.retry_max));
   }
   save(now, std::move(outcome), item);

@@ -52,6 +52,8 @@ void PMulReceiver::on_address(Instant now, const AddressPdu& address) {
       unreleased_.erase(address.name);
     } else if (at.listing == Listing::listed) {
       ++stats_.repeated;
+      known->second.until =
+          std::max(known->second.until, utc_.instant(address.expiry) + config_.memory_margin);
       unreleased_.insert(address.name);
       known->second.owing.slot = at.slot;
       hear(now, address.name, known->second.owing);

@@ -18,6 +18,10 @@ namespace {
 
 constexpr const char* kOpenStates = "('incoming', 'active', 'deferred', 'held')";
 
+// So long after it was accepted a message may be sent under the number that it was given first, and
+// a day longer its receivers know that number: who asks for it again does not deliver it twice.
+constexpr std::int64_t kNumberLifeS = 30 * 86400;
+
 bool is_open(SpoolState state) {
   return !gateways::is_final(state) || state == SpoolState::held;
 }
@@ -115,6 +119,13 @@ Result<MailAnswer> SqliteMailStore::run(const AcceptMail& operation) {
                        std::int64_t{operation.name->message_id}, operation.name_expiry.value);
     if (!done) return done.error();
     if (db_.changes() == 0) {
+      // It may have come with more time than it had before.
+      done = update(
+          "UPDATE mail_received SET expiry_utc = max(expiry_utc, ?) WHERE source = ? AND "
+          "message_id = ?",
+          operation.name_expiry.value, std::int64_t{operation.name->source.value},
+          std::int64_t{operation.name->message_id});
+      if (!done) return done.error();
       return MailAnswer(MailKept{std::vector<MailId>(operation.mails.size())});
     }
   }
@@ -150,12 +161,16 @@ Result<MailId> SqliteMailStore::insert(const NewMail& mail, UtcSeconds now, bool
   }
   if (targets.empty()) return MailId{};
   const std::int64_t due = std::min(now.value, mail.expiry.value);
+  const std::int64_t delay_s =
+      mail.delay.value == 0 ? 0 : std::max<std::int64_t>(1, mail.delay.value - now.value);
   auto row = update(
       "INSERT INTO mail (road, state, priority, reverse_path, label, size, sha256, created_utc, "
-      "expiry_utc, next_try_utc, delay_utc) VALUES (?, 'incoming', ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      "expiry_utc, next_try_utc, delay_utc, lifetime_s, delay_s) VALUES (?, 'incoming', ?, ?, ?, "
+      "?, "
+      "?, ?, ?, ?, ?, ?, ?)",
       to_string(mail.road), std::int64_t{mail.priority}, to_string(mail.from), mail.label,
       static_cast<std::int64_t>(mail.content->size()), gateways::sha256_of(*mail.content),
-      now.value, mail.expiry.value, due, mail.delay.value);
+      now.value, mail.expiry.value, due, mail.delay.value, mail.expiry.value - now.value, delay_s);
   if (!row) return row.error();
   const MailId id{db_.last_insert_id()};
   for (std::size_t i = 0; i < targets.size(); ++i) {
@@ -431,8 +446,8 @@ Result<MailAnswer> SqliteMailStore::run(const PurgeMail& operation) {
   auto done = update("DELETE FROM mail_seen WHERE seen_utc < ?",
                      operation.now.value - config_.duplicate_window_s);
   if (!done) return done.error();
-  // A day more than the sender may repeat it.
-  done = update("DELETE FROM mail_received WHERE expiry_utc < ?", operation.now.value - 86400);
+  done = update("DELETE FROM mail_received WHERE expiry_utc < ?",
+                operation.now.value - kNumberLifeS - 86400);
   if (!done) return done.error();
   return MailAnswer(Done{});
 }
@@ -461,24 +476,9 @@ Result<void> SqliteMailStore::change(OperatorVerb verb, MailId id, UtcSeconds no
                     "state = 'held'",
                     now.value, id.value);
       break;
-    case OperatorVerb::requeue: {
-      const std::string lifetime =
-          "UPDATE mail SET attempts = 0, next_try_utc = ?1, expiry_utc = max(expiry_utc, ?1 + "
-          "expiry_utc - created_utc), ";
-      done = under_way ? update((lifetime + "state = 'active' WHERE id = ?2 AND state IN "
-                                            "('active', 'held')")
-                                    .c_str(),
-                                now.value, id.value)
-                       : update((lifetime +
-                                 "message_id = iif(state IN ('failed', 'corrupt'), 0, message_id), "
-                                 "block_octets = iif(state IN ('failed', 'corrupt'), 0, "
-                                 "block_octets), finished_utc = 0, state = 'deferred' WHERE id = "
-                                 "?2 AND state IN ('deferred', 'failed', 'expired', 'held', "
-                                 "'corrupt')")
-                                    .c_str(),
-                                now.value, id.value);
+    case OperatorVerb::requeue:
+      done = requeue(id, now, under_way);
       break;
-    }
     case OperatorVerb::remove: {
       const std::string which = under_way ? " = ?"
                                           : " = (SELECT id FROM mail WHERE id = ? AND "
@@ -501,6 +501,35 @@ Result<void> SqliteMailStore::change(OperatorVerb verb, MailId id, UtcSeconds no
     if (!done) return done;
   }
   return transaction->commit();
+}
+
+// With its whole lifetime again, and told of again when it is late: its sender has been told that
+// it was over. What keeps its number ends before its receivers may have forgotten that.
+Result<void> SqliteMailStore::requeue(MailId id, UtcSeconds now, bool under_way) {
+  const std::string states =
+      under_way ? "('active', 'held')" : "('deferred', 'failed', 'expired', 'held', 'corrupt')";
+  const std::string renumbered =
+      under_way ? "(message_id = 0)" : "(message_id = 0 OR state IN ('failed', 'corrupt'))";
+  const std::string number_ends = "(created_utc + " + std::to_string(kNumberLifeS) + ")";
+  auto too_old =
+      db_.prepare("SELECT 1 FROM mail WHERE id = ?1 AND state IN " + states + " AND NOT " +
+                  renumbered + " AND max(expiry_utc, " + number_ends + ") <= ?2");
+  if (!too_old) return too_old.error();
+  const auto found = too_old->bind(id.value).bind(now.value).step();
+  if (!found) return found.error();
+  if (*found) {
+    return Error{ErrorCode::refused,
+                 "accepted too long ago; a station may have it and no longer know it"};
+  }
+  const std::string sql =
+      "UPDATE mail SET attempts = 0, next_try_utc = ?1, expiry_utc = max(expiry_utc, iif(" +
+      renumbered + ", ?1 + lifetime_s, min(?1 + lifetime_s, " + number_ends +
+      "))), delay_utc = iif(delay_s > 0 AND state IN ('failed', 'expired', 'corrupt'), ?1 + "
+      "delay_s, delay_utc), message_id = iif(" +
+      renumbered + ", 0, message_id), block_octets = iif(" + renumbered +
+      ", 0, block_octets), finished_utc = 0, state = '" + (under_way ? "active" : "deferred") +
+      "' WHERE id = ?2 AND state IN " + states;
+  return update(sql.c_str(), now.value, id.value);
 }
 
 Result<std::vector<MailItem>> SqliteMailStore::list(std::uint32_t items_max) {
@@ -534,24 +563,6 @@ Result<std::optional<MailItem>> SqliteMailStore::find(MailId id) {
   if (!item) return item.error();
   if (auto read = read_targets(*item); !read) return read.error();
   return std::optional<MailItem>(std::move(item).value());
-}
-
-Result<std::vector<StationRow>> SqliteMailStore::stations() {
-  auto rows = db_.prepare(
-      "SELECT station, sequence, failures, dead_until_utc, reason FROM mail_station ORDER BY "
-      "station");
-  if (!rows) return rows.error();
-  std::vector<StationRow> stations;
-  while (true) {
-    const auto row = rows->step();
-    if (!row) return row.error();
-    if (!*row) return stations;
-    stations.push_back({.station = {static_cast<std::uint32_t>(rows->integer(0))},
-                        .sequence = static_cast<std::uint32_t>(rows->integer(1)),
-                        .failures = static_cast<std::uint32_t>(rows->integer(2)),
-                        .dead_until = {rows->integer(3)},
-                        .reason = rows->text(4)});
-  }
 }
 
 Result<std::map<NodeId, bool>> SqliteMailStore::silences() {

@@ -59,6 +59,7 @@ class SqliteMailStore {
   Result<MailAnswer> run(const PurgeMail& operation);
 
   Result<MailAnswer> run_whole(const MailOperation& operation);
+  Result<void> requeue(MailId id, UtcSeconds now, bool under_way);
   Result<void> count_open();
   Result<void> need_room(const std::vector<NewMail>& mails);
   Result<bool> is_new(const std::string& mark, UtcSeconds now);

@@ -84,4 +84,22 @@ Result<bool> SqliteMailStore::read_content(MailItem& item) {
   return true;
 }
 
+Result<std::vector<StationRow>> SqliteMailStore::stations() {
+  auto rows = db_.prepare(
+      "SELECT station, sequence, failures, dead_until_utc, reason FROM mail_station ORDER BY "
+      "station");
+  if (!rows) return rows.error();
+  std::vector<StationRow> stations;
+  while (true) {
+    const auto row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return stations;
+    stations.push_back({.station = {static_cast<std::uint32_t>(rows->integer(0))},
+                        .sequence = static_cast<std::uint32_t>(rows->integer(1)),
+                        .failures = static_cast<std::uint32_t>(rows->integer(2)),
+                        .dead_until = {rows->integer(3)},
+                        .reason = rows->text(4)});
+  }
+}
+
 }  // namespace s5066::acp142

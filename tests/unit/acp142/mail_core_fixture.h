@@ -134,9 +134,10 @@ class MailCoreTest : public testing::Test {
   Mail payload(std::size_t i = 0) {
     return *decode_mule(*decode_cdt(submissions.at(i).content, {}), {});
   }
-  bool was_told(MailNews::Kind kind) const {
-    return std::find(told.begin(), told.end(), kind) != told.end();
+  std::size_t count(MailNews::Kind kind) const {
+    return static_cast<std::size_t>(std::count(told.begin(), told.end(), kind));
   }
+  bool was_told(MailNews::Kind kind) const { return count(kind) > 0; }
 
   test::TemporaryFolder folder;
   SqliteMailStore::Config store_config;

@@ -105,6 +105,49 @@ TEST_F(MailCoreTest, what_is_requeued_is_tried_again_for_those_who_had_ended_bef
   EXPECT_EQ(newest(), SpoolState::delivered);
 }
 
+// A message may come again days after it was to expire, when its sender's operator wants it.
+TEST_F(MailCoreTest, what_comes_again_days_after_its_first_expiry_is_not_delivered_twice) {
+  config.spool_poll = config.delay_poll = hours(24);
+  start();
+  const std::string payload = "<a@ship.example>\r\n<x@shore.example>\r\n\r\nhi\r\n";
+  receive(payload);
+  finish_delivery(RecipientOutcome::Kind::delivered);
+  wait(hours(5 * 24));
+  receive(payload);
+  EXPECT_EQ(confirmed, std::vector<bool>({true, true}));
+  EXPECT_EQ(deliveries.size(), 1u);
+}
+
+// The station whose time was up may have it; the other one was not asked.
+TEST_F(MailCoreTest, what_expired_keeps_its_number_also_when_it_is_still_open_for_others) {
+  send({"<a@ship.example>"}, "<>");
+  end(kShip, Outcome::expired);
+  send({"<all@fleet.example>"}, "<>");
+  ASSERT_EQ(submissions.size(), 2u);
+  ASSERT_EQ(submissions[1].destinations.size(), 1u);
+  wait(config.retry_min);
+  end(kBoat, Outcome::expired, 1);
+  ASSERT_TRUE(operate(OperatorVerb::requeue));
+  ASSERT_EQ(submissions.size(), 3u);
+  EXPECT_EQ(submissions[2].message_id, submissions[1].message_id);
+  EXPECT_EQ(submissions[2].destinations.size(), 2u);
+}
+
+// Its sender was told that it had failed, and has to hear of it again.
+TEST_F(MailCoreTest, what_is_requeued_after_it_failed_is_late_again_after_the_same_time) {
+  config.delay_poll = minutes(1);
+  start();
+  send({"<a@ship.example> NOTIFY=DELAY,FAILURE"}, "<op@nowhere.example> BY=20000;R");
+  end(kShip, Outcome::expired);
+  wait(config.delay_after + minutes(2));
+  ASSERT_EQ(count(MailNews::Kind::report_lost), 1u);  // of the failure
+  ASSERT_TRUE(operate(OperatorVerb::requeue));
+  wait(config.delay_after - minutes(2));
+  EXPECT_EQ(count(MailNews::Kind::report_lost), 1u);
+  wait(minutes(4));
+  EXPECT_EQ(count(MailNews::Kind::report_lost), 2u);  // and it is late
+}
+
 TEST_F(MailCoreTest, what_is_held_before_its_number_is_saved_is_not_submitted) {
   submissions_fail = true;
   send({"<a@ship.example>"});

@@ -180,6 +180,53 @@ TEST_F(MailStore, a_message_from_the_air_is_kept_once_and_remembered_for_its_ack
   EXPECT_TRUE(std::get<Resumed>(*ask(Resume{{kNow.value + 10}})).received.empty());
 }
 
+TEST_F(MailStore, a_number_is_known_as_long_as_a_message_can_come_under_it) {
+  constexpr std::int64_t kDay = 86400;
+  const MessageName name{{5}, 6};
+  const auto arrives = [&](std::int64_t day, std::int64_t expiry_day) {
+    const UtcSeconds now{kNow.value + day * kDay};
+    EXPECT_TRUE(ask(PurgeMail{now}));
+    const AcceptMail one{{mail_to({0})}, now, name, {kNow.value + expiry_day * kDay}};
+    return std::get<MailKept>(*ask(one)).ids[0].value != 0;
+  };
+  EXPECT_TRUE(arrives(0, 2));
+  EXPECT_FALSE(arrives(30, 31));
+  EXPECT_FALSE(arrives(31 + 31, 32));  // the expiry that it had last counts
+  EXPECT_TRUE(arrives(32 + 32, 65));
+}
+
+TEST_F(MailStore, a_message_that_is_requeued_has_its_lifetime_again_and_no_more) {
+  const MailId id = keep(mail_to({2}));
+  for (const std::int64_t at : {600, 1200, 1800}) {
+    ASSERT_TRUE(store->change(OperatorVerb::hold, id, kNow));
+    ASSERT_TRUE(store->change(OperatorVerb::requeue, id, {kNow.value + at}));
+    EXPECT_EQ((*store->find(id))->expiry.value, kNow.value + at + 1000);
+  }
+  ASSERT_EQ(take({kNow.value + 1800}).size(), 1u);
+  ASSERT_TRUE(store->change(OperatorVerb::requeue, id, {kNow.value + 2000}, true));
+  EXPECT_EQ((*store->find(id))->expiry.value, kNow.value + 3000);
+}
+
+// Longer than its receivers know it, nobody is asked for a message under an old number.
+TEST_F(MailStore, what_was_sent_under_a_number_long_ago_is_not_requeued) {
+  constexpr std::int64_t kMonth = 30 * 86400;
+  const MailId sent = keep(mail_to({2}));
+  const MailId never = keep(mail_to({3}));
+  take(kNow, 1);
+  ASSERT_TRUE(ask(SaveSubmission{sent, 77, 500, {{{2}, 1}}}));
+  ASSERT_TRUE(ask(SaveOutcome{.id = sent, .changes = {}, .next_try = kNow, .now = kNow}));
+  for (const MailId id : {sent, never}) ASSERT_TRUE(store->change(OperatorVerb::hold, id, kNow));
+  ASSERT_TRUE(store->change(OperatorVerb::requeue, sent, {kNow.value + kMonth - 10}));
+  EXPECT_EQ((*store->find(sent))->expiry.value, kNow.value + kMonth);
+  ASSERT_TRUE(store->change(OperatorVerb::hold, sent, kNow));
+  const auto refused = store->change(OperatorVerb::requeue, sent, {kNow.value + kMonth});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::refused);
+  EXPECT_EQ(state(sent), SpoolState::held);
+  ASSERT_TRUE(store->change(OperatorVerb::requeue, never, {kNow.value + 2 * kMonth}));
+  EXPECT_EQ((*store->find(never))->expiry.value, kNow.value + 2 * kMonth + 1000);
+}
+
 TEST_F(MailStore, takes_its_limits_and_no_more_until_something_is_finished) {
   for (int i = 0; i < 20; ++i) EXPECT_TRUE(accept(mail_to({2}, 6, 1)));
   EXPECT_EQ(accept(mail_to({2}, 6, 1)).error().code, ErrorCode::queue_full);
