@@ -1,7 +1,10 @@
-// Input: an octet that chooses protocol, TLS and cuts, then what a mail server says. However it is
-// cut, each recipient has one outcome, nothing is said after the connection is given up, nothing of
-// the message goes out in the clear where TLS is required, and only a server that has been sent all
-// of the content can have made it delivered.
+// Input: an octet that chooses protocol, TLS and cuts, then what a mail server says; with the bit
+// 64 where TLS is used all of it inside TLS, which otherwise the server must get as far as. However
+// it is cut, each recipient has one outcome, nothing is said after the connection is given up,
+// nothing of the message goes out in the clear where TLS is required, and only a server that has
+// been sent all of the content can have made it delivered.
+#include <algorithm>
+
 #include "gateways/acp142/smtp_client_core.h"
 #include "s5066d/base/assert.h"
 #include "s5066d/base/rng.h"
@@ -32,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Rng rng(choice);
   SmtpClientCore::Config config;
   config.lmtp = (choice & 1) != 0;
-  config.tls = static_cast<SmtpClientCore::Tls>((choice >> 1) % 3);
+  config.tls = static_cast<SmtpClientCore::Tls>(((choice >> 1) & 3) % 3);
   config.reply_octets_max = 200;
   config.reply_lines_max = 10;
   SmtpClientCore core(config, mail(choice));
@@ -47,6 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (const auto* send = std::get_if<SmtpClientCore::Send>(&*action)) {
         const bool clear_required = config.tls == SmtpClientCore::Tls::required && !secure;
         S5066_ASSERT(!clear_required || send->text.find('@') == std::string::npos);
+        S5066_ASSERT(!secure || send->text != "STARTTLS\r\n");
         const bool content = send->text.find("secret") != std::string::npos;
         S5066_ASSERT(!content || (!content_sent && !done && !clear_required));
         content_sent |= content;
@@ -71,8 +75,24 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   };
   core.on_connected(now);
+  if (config.tls != SmtpClientCore::Tls::never && (choice & 64) != 0) {
+    for (const std::string_view clear :
+         {"220 mx\r\n", "250-mx\r\n250 STARTTLS\r\n", "220 go\r\n"}) {
+      core.on_bytes(now, {reinterpret_cast<const std::uint8_t*>(clear.data()), clear.size()});
+      while (const auto action = core.poll_action()) {
+        if (!std::holds_alternative<SmtpClientCore::StartTls>(*action)) continue;
+        secure = true;
+        core.on_tls(now);
+      }
+    }
+    S5066_ASSERT(secure);
+  }
   for (std::size_t at = 1; at < size && !closed;) {
-    const std::size_t piece = std::min<std::size_t>(1 + rng.below(64), size - at);
+    // Often to the end of a line, as a server sends that waits for the next command.
+    const auto* line = std::find(data + at, data + size, '\n');
+    const std::size_t piece = rng.below(2) == 0 && line != data + size
+                                  ? static_cast<std::size_t>(line - (data + at)) + 1
+                                  : std::min<std::size_t>(1 + rng.below(64), size - at);
     core.on_bytes(now, {data + at, piece});
     at += piece;
     drain();

@@ -1,7 +1,10 @@
 // Input: an octet that chooses protocol, TLS, cuts and answers of the spool, then what a client
-// sends. However it is cut, nothing comes in the clear where TLS is required, no message goes to
-// the spool with a line end that another server could take for the end of the message, none over
-// the limits, and memory stays bounded.
+// sends; with the bit 8 where TLS is offered all of it inside TLS, which otherwise a client must be
+// so kind as to begin. However it is cut, nothing comes in the clear where TLS is required, no
+// message goes to the spool with a line end that another server could take for the end of the
+// message, none over the limits, and memory stays bounded.
+#include <algorithm>
+
 #include "gateways/acp142/smtp_server_core.h"
 #include "s5066d/base/assert.h"
 #include "s5066d/base/rng.h"
@@ -11,7 +14,15 @@ using namespace s5066::acp142;
 
 namespace {
 
-bool drain(SmtpServerCore& core, const SmtpServerCore::Config& config, Instant now, Rng& rng) {
+struct Session {
+  SmtpServerCore& core;
+  const SmtpServerCore::Config& config;
+  Rng& rng;
+  bool secure = false;
+};
+
+bool drain(Session& session, Instant now) {
+  auto& [core, config, rng, secure] = session;
   bool committing = false;
   while (auto action = core.poll_action()) {
     if (const auto* send = std::get_if<SmtpServerCore::Send>(&*action)) {
@@ -25,17 +36,39 @@ bool drain(SmtpServerCore& core, const SmtpServerCore::Config& config, Instant n
       const std::string* body = find_parameter(mail.envelope.from.parameters, "BODY");
       const bool binary = body != nullptr && lower_case(*body).rfind("binary", 0) == 0;
       S5066_ASSERT(binary || !check_lines(mail.content).bare);
-      S5066_ASSERT(commit->secure || !config.tls_required);
+      S5066_ASSERT(commit->secure == secure && (secure || !config.tls_required));
     } else if (std::holds_alternative<SmtpServerCore::StartTls>(*action)) {
-      S5066_ASSERT(config.starttls && !core.reading());
+      S5066_ASSERT(config.starttls && !secure && !core.reading());
       if (rng.below(4) == 0) {
         core.on_tls_failed();
       } else {
+        secure = true;
         core.on_tls(now);
       }
     }
   }
   return committing;
+}
+
+void begin_tls(Session& session, Instant now) {
+  const std::string_view clear =
+      session.config.lmtp ? "LHLO me\r\nSTARTTLS\r\n" : "EHLO me\r\nSTARTTLS\r\n";
+  session.core.on_bytes(now, {reinterpret_cast<const std::uint8_t*>(clear.data()), clear.size()});
+  while (const auto action = session.core.poll_action()) {
+    if (!std::holds_alternative<SmtpServerCore::StartTls>(*action)) continue;
+    session.secure = true;
+    session.core.on_tls(now);
+  }
+  S5066_ASSERT(session.secure);
+}
+
+/// Often to the end of a line, as a client sends that waits for the answer.
+std::size_t piece_size(ByteSpan rest, Rng& rng) {
+  const auto line = std::find(rest.begin(), rest.end(), '\n');
+  if (rng.below(2) == 0 && line != rest.end()) {
+    return static_cast<std::size_t>(line - rest.begin()) + 1;
+  }
+  return std::min<std::size_t>(1 + rng.below(64), rest.size());
 }
 
 }  // namespace
@@ -58,19 +91,21 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   {
     SmtpServerCore core(config, table, room, stats);
     Instant now{};
+    Session session{core, config, rng};
     core.on_connected(now);
+    if (config.starttls && (data[0] & 8) != 0) begin_tls(session, now);
     for (std::size_t at = 1; at < size;) {
-      const std::size_t piece = std::min<std::size_t>(1 + rng.below(64), size - at);
+      const std::size_t piece = piece_size({data + at, size - at}, rng);
       core.on_bytes(now, {data + at, piece});
       at += piece;
       now += std::chrono::seconds(rng.below(3));
-      while (drain(core, config, now, rng)) {
+      while (drain(session, now)) {
         core.on_committed(now, static_cast<CommitOutcome>(rng.below(3)));
       }
       core.on_deadline(now);
       S5066_ASSERT(room.octets <= room.octets_max);
     }
-    drain(core, config, now, rng);
+    drain(session, now);
   }
   S5066_ASSERT(room.octets == 0);
   return 0;
