@@ -231,6 +231,7 @@ Result<bool> SqliteMailStore::take_one(const TakeDue& operation, std::vector<Mai
   }
   if (!item) return false;
   const auto targets = read_targets(*item);
+  if (!targets && targets.error().code != ErrorCode::bad_field) return targets.error();
   const auto intact = targets ? read_content(*item) : Result<bool>(false);
   if (!intact) return intact.error();
   if (!*intact) {

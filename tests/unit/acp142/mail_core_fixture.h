@@ -67,7 +67,8 @@ class MailCoreTest : public testing::Test {
     one[0].ticket = request.ticket;
     one[0].operation = std::move(request.operation);
     const bool submission = std::holds_alternative<SaveSubmission>(one[0].operation);
-    if (store_fails || (submission && submissions_fail)) {
+    const bool telling = std::holds_alternative<SaveDelayed>(one[0].operation);
+    if (store_fails || (submission && submissions_fail) || (telling && telling_fails)) {
       core->on_store_result(now, {request.ticket, Error{ErrorCode::io, "disk"}});
     } else {
       core->on_store_result(now, store->execute(one)[0]);
@@ -148,6 +149,7 @@ class MailCoreTest : public testing::Test {
   Instant now{};
   bool store_fails = false;
   bool submissions_fail = false;
+  bool telling_fails = false;
   std::vector<MailNews::Kind> told;
   std::vector<Submission> submissions;
   std::vector<MessageKey> cancelled;

@@ -228,6 +228,19 @@ TEST_F(MailCoreTest, a_delay_is_reported_although_the_gateway_was_restarted_or_i
   EXPECT_EQ(deliveries.size(), 1u);
 }
 
+TEST_F(MailCoreTest, a_delay_that_could_not_be_saved_as_told_is_told_once_later) {
+  send({"<a@ship.example> NOTIFY=DELAY"});
+  telling_fails = true;
+  wait(config.delay_after + config.delay_poll);
+  EXPECT_TRUE(was_told(MailNews::Kind::store_failed));
+  EXPECT_TRUE(deliveries.empty());
+  telling_fails = false;
+  wait(config.store_retry);
+  EXPECT_EQ(deliveries.size(), 1u);
+  wait(3 * config.delay_poll);
+  EXPECT_EQ(deliveries.size(), 1u);
+}
+
 TEST_F(MailCoreTest, what_is_delivered_or_deleted_in_time_is_not_late) {
   send({"<a@ship.example> NOTIFY=DELAY,SUCCESS"});
   end(kShip, Outcome::delivered);

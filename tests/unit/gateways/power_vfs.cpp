@@ -35,7 +35,10 @@ struct PowerFileMethods {
   static int close(sqlite3_file* file) { return methods(file)->xClose(real(file)); }
 
   static int read(sqlite3_file* file, void* to, int amount, sqlite3_int64 offset) {
-    if (self(file)->owner->dead_) return SQLITE_IOERR_READ;
+    PowerVfs& owner = *self(file)->owner;
+    if (owner.dead_ || (owner.reads_left_ > 0 && --owner.reads_left_ == 0)) {
+      return SQLITE_IOERR_READ;
+    }
     return methods(file)->xRead(real(file), to, amount, offset);
   }
 

@@ -1,5 +1,6 @@
-// A SQLite file layer whose power can fail at the n-th change to a file, and whose disk can be
-// full. What was not synced by then may be lost, kept, or half of the last write kept.
+// A SQLite file layer whose power can fail at the n-th change to a file, whose disk can be full,
+// and which can fail to read once. What was not synced by then may be lost, kept, or half of the
+// last write kept.
 #pragma once
 
 #include <sqlite3.h>
@@ -31,6 +32,9 @@ class PowerVfs {
   bool spend();
   /// Every write finds the disk full until this is taken back.
   void set_full(bool full) { full_ = full; }
+  /// The n-th read from now on fails, counted from 1; those after it do not.
+  void fail_read(std::uint64_t read) { reads_left_ = read; }
+  bool read_failed() const { return reads_left_ == 0; }
 
   /// Leaves the files as they are found when the power returns. All connections must be closed.
   void restore();
@@ -42,6 +46,7 @@ class PowerVfs {
   sqlite3_vfs vfs_;
   Unsynced unsynced_;
   std::optional<std::uint64_t> changes_left_;
+  std::uint64_t reads_left_ = UINT64_MAX;  // 0: has failed
   bool dead_ = false;
   bool full_ = false;
   std::map<std::string, Bytes> synced_;
