@@ -86,7 +86,8 @@ struct ReceivedBytes {
   Mode mode;
   Bytes bytes;  // least significant bit first on the air
   /// Share of signal in what decided a symbol of the block that ended these octets: with a ratio of
-  /// r between signal and noise behind the equaliser, r / (1 + r).
+  /// r between signal and noise behind the equaliser, r / (1 + r). Where a framed waveform's probes
+  /// do not agree with the channel, as in noise behind a preamble, it is below 0.25.
   float soft_quality = 0;
   ChannelEstimate channel;  // of that block
 };

@@ -45,5 +45,28 @@ TEST(ModemBadInput, a_clipped_burst_arrives_whole) {
   }
 }
 
+// Short blocks are full before the loss is noticed. What they hold is told from a transmission.
+TEST(ModemBadInput, octets_made_of_noise_behind_a_preamble_have_no_quality) {
+  unsigned blocks = 0;
+  for (const Mode& mode : all_modes()) {
+    const bool is_short = mode.interleaver == Interleaver::ultra_short ||
+                          mode.interleaver == Interleaver::short_ ||
+                          mode.interleaver == Interleaver::zero;
+    if (!is_short || mode.rate_bps < 1600 || must_be_told(mode)) continue;
+    for (const double snr_db : {6.0, 20.0}) {
+      SCOPED_TRACE(to_string(mode) + " " + std::to_string(snr_db));
+      Tape tape;
+      const auto start = tape.silence(0.2).burst(mode, random_octets(300, 1));
+      tape.samples().resize(start + 4 * preamble_symbols(mode) + 40);
+      for (const HeardBurst& burst : listen(tape.silence(6).noise(snr_db, 2))) {
+        EXPECT_TRUE(burst.ended);
+        for (const BurstBytes& portion : burst.portions) EXPECT_LT(portion.soft_quality, 0.25);
+        blocks += static_cast<unsigned>(burst.portions.size());
+      }
+    }
+  }
+  EXPECT_GT(blocks, 100U);
+}
+
 }  // namespace
 }  // namespace s5066::modem

@@ -107,6 +107,7 @@ class BlockReceiver {
   float error_ = 0;  // what the channel's error adds to it
   double doppler_hz_ = 1;
   double quality_sum_ = 0;
+  double fit_sum_ = 0;  // of the probes of each frame
 
   std::optional<dsp::ChannelTracker> at_start_;
   std::optional<dsp::ChannelTracker> tracker_;
