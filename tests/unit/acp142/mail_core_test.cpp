@@ -311,6 +311,41 @@ TEST_F(MailCoreTest, mail_for_others_and_what_is_no_mail_are_acknowledged_and_dr
   EXPECT_EQ(core->stats().unreadable, 2u);
 }
 
+// A read receipt (RFC 8098) and what asks for it are mail like any other: nothing of it is ours.
+TEST_F(MailCoreTest, read_receipts_and_requests_for_them_pass_both_ways_as_they_are) {
+  const std::string request =
+      "From: <op@shore.example>\r\nMessage-ID: <1@shore>\r\n"
+      "Disposition-Notification-To: <op@shore.example>\r\n"
+      "Disposition-Notification-Options: x=required,y\r\n\r\nread this\r\n";
+  const std::string receipt =
+      "Message-ID: <2@ship>\r\nMIME-Version: 1.0\r\nContent-Type: multipart/report;\r\n"
+      "\treport-type=disposition-notification; boundary=\"b\"\r\n\r\n--b\r\n\r\nIt was read.\r\n"
+      "--b\r\nContent-Type: message/disposition-notification\r\n\r\n"
+      "Final-Recipient: rfc822;a@ship.example\r\nOriginal-Message-ID: <1@shore>\r\n"
+      "Disposition: manual-action/MDN-sent-manually; displayed\r\n\r\n--b--\r\n";
+  std::uint32_t number = 7;
+  const auto passes = [&](const std::string& from, const std::string& content) {
+    SmtpServerCore::Commit commit;
+    commit.mail.envelope.from = *parse_path(from, PathUse::reverse);
+    commit.mail.envelope.recipients = {*parse_path("<a@ship.example>", PathUse::forward)};
+    commit.mail.content = octets(content);
+    core->on_mail(now, {1}, std::move(commit), {});
+    drain();
+    const Mail sent = payload(submissions.size() - 1);
+    EXPECT_EQ(to_string(sent.envelope.from), from);
+    EXPECT_TRUE(text_of(sent.content).ends_with("\r\n" + content));
+    receive(from + "\r\n<x@shore.example>\r\n\r\n" + content, number++);
+    const Mail arrived = *deliveries.back().mail;
+    EXPECT_EQ(to_string(arrived.envelope.from), from);
+    EXPECT_TRUE(text_of(arrived.content).ends_with("\r\n" + content));
+    finish_delivery(RecipientOutcome::Kind::delivered, false);
+  };
+  passes("<op@ship.example>", request);
+  passes("<>", receipt);
+  EXPECT_EQ(submissions.size(), 2u);  // and nothing was made up for either
+  EXPECT_EQ(deliveries.size(), 2u);
+}
+
 TEST_F(MailCoreTest, a_refusal_by_the_mail_server_is_reported_over_the_air) {
   receive("<a@ship.example> MT-PRIORITY=2\r\n<x@shore.example>\r\n\r\nS: 1\r\n\r\nhi\r\n");
   finish_delivery(RecipientOutcome::Kind::failed);
