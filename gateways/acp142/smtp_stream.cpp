@@ -5,20 +5,17 @@
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ssl/host_name_verification.hpp>
 
+#include "s5066d/posix/tls_rules.h"
+
 namespace s5066::acp142 {
 namespace {
 
 namespace ssl = boost::asio::ssl;
 using boost::system::error_code;
 
-/// TLS 1.2 or later, and nothing taken on from an earlier connection.
 TlsContext context_for(ssl::context::method method) {
   auto context = std::make_shared<ssl::context>(method);
-  SSL_CTX* native = context->native_handle();
-  SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);
-  SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
-  SSL_CTX_set_num_tickets(native, 0);
-  SSL_CTX_set_options(native, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  posix::harden_tls(context->native_handle());
   return context;
 }
 

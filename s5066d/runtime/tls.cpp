@@ -6,6 +6,8 @@
 #include <boost/asio/steady_timer.hpp>
 #include <utility>
 
+#include "s5066d/posix/tls_rules.h"
+
 namespace s5066::runtime {
 
 namespace {
@@ -81,11 +83,7 @@ class Handshake final : public TlsHandshake, public std::enable_shared_from_this
 
 Result<std::unique_ptr<ssl::context>> load_tls(const TlsConfig& config) {
   auto context = std::make_unique<ssl::context>(ssl::context::tls_server);
-  SSL_CTX* native = context->native_handle();
-  SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);
-  SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
-  SSL_CTX_set_num_tickets(native, 0);
-  SSL_CTX_set_options(native, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  posix::harden_tls(context->native_handle());
   error_code failure;
   const auto failed = [&failure](const std::string& file) {
     return Error{ErrorCode::io, "TLS: " + file + ": " + failure.message()};

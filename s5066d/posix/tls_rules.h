@@ -1,0 +1,17 @@
+// What each TLS connection of our programs keeps to, whoever is at its other end. For programs that
+// link OpenSSL; nothing else here does.
+#pragma once
+
+#include <openssl/ssl.h>
+
+namespace s5066::posix {
+
+/// TLS 1.2 or later, and nothing taken on from an earlier connection.
+inline void harden_tls(SSL_CTX* context) {
+  SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_num_tickets(context, 0);
+  SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+}
+
+}  // namespace s5066::posix
