@@ -90,6 +90,7 @@ modem {{
   cable {{ socket: "{root}/cable.sock" station: {index} }}
 }}
 sis {{ port: 5066 }}
+subnet_access {{ groups: "16.1.2.0" }}
 control {{ socket: "{folder}/node.control" }}
 """
 
@@ -174,6 +175,9 @@ class Station:
             text += (f'stations {{ name: "{name}" node_id: "10.1.1.{i + 1}" '
                      f'address: "1.2.0.{i + 1}" }}\n'
                      f'routes {{ pattern: "{name}.example" stations: "{name}" }}\n')
+        if world.options.group:
+            text += 'groups {{ name: "fleet" address: "16.1.2.0" {} }}\n'.format(
+                " ".join(f'stations: "{name}"' for name in others))
         self.write("gateway.textproto", text)
         postfix = f"{self.folder}/postfix"
         for part in ["queue", "data", "mailboxes/op"]:
@@ -360,6 +364,8 @@ def main():
     parser.add_argument("--octets-max", type=int, default=20000)
     parser.add_argument("--stations", type=int, default=4)
     parser.add_argument("--mode", default="110a-2400-short", help="of the modems")
+    parser.add_argument("--group", action="store_true",
+                        help="one transmission for all stations of a message")
     parser.add_argument("--ack-wait", type=int, default=3)
     parser.add_argument("--channel", default="clean")
     parser.add_argument("--snr-db", type=float, default=20)
