@@ -31,6 +31,31 @@ TEST(TwoStations, a_first_u_pdu_needs_five_bursts) {
   expect_rules_of_the_air(world);
 }
 
+// Goal:   whoever hears another one that does not hear him ends what he was asked for, and all goes
+//         again when he is heard.
+// Method: half an hour in which the second station does not hear the first; clocks that drift.
+TEST(TwoStations, a_station_that_is_not_heard_reports_it_and_delivers_when_it_is_heard_again) {
+  sim::World world(1,
+                   {.medium = {.deaf = {{.listener = 1, .sender = 0}}}, .clocks_ppm = {100, -100}});
+  auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::client);
+  auto& bravo = world.add_client(1, SapId{5}, sis::Confirmation::client);
+  world.run_for(10s);
+  world.send(alpha, 1, 200, 20min);
+  world.send(bravo, 0, 200, 20min);
+  world.run_for(30min);
+  EXPECT_EQ(alpha.received().size() + bravo.received().size(), 0u);
+  EXPECT_EQ(world.unreported(), 0u);
+  world.medium().set_options({});
+  world.send(alpha, 1, 200, 20min);
+  world.send(bravo, 0, 200, 20min);
+  world.run_for(10min);
+  EXPECT_EQ(alpha.received().size(), 1u);
+  EXPECT_EQ(bravo.received().size(), 1u);
+  EXPECT_EQ(world.unreported(), 0u);
+  EXPECT_EQ(world.delivery_faults(), "");
+  expect_rules_of_the_air(world);
+}
+
 // Goal:   ARQ uses the line: a file of 20 kB, link set-up included, on a clean 2400 bit/s channel.
 TEST(TwoStations, twenty_kilobytes_take_at_most_four_thirds_of_their_line_time) {
   sim::World world(1, {});

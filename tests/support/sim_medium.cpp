@@ -59,8 +59,16 @@ void Medium::on_restart(std::size_t station) {
 
 bool Medium::others_send(std::size_t listener) const {
   return std::any_of(stations_.begin(), stations_.end(), [&](const Station& other) {
-    return &other != &stations_[listener] && other.sending;
+    return &other != &stations_[listener] && other.sending && hears(listener, *other.sending);
   });
+}
+
+bool Medium::hears(std::size_t listener, const Burst& burst) const {
+  const auto contains = [](const auto& list, const auto& one) {
+    return std::find(list.begin(), list.end(), one) != list.end();
+  };
+  return !contains(options_.deaf, DeafTo{listener, burst.sender}) &&
+         !contains(options_.unheard_modes, burst.command.mode);
 }
 
 // If until then the listener has heard nothing else, and the burst is still on the air.
@@ -68,7 +76,7 @@ void Medium::join_later(std::size_t listener, const std::shared_ptr<Burst>& burs
   heap_.schedule(heap_.now() + kJoinAfter, [this, listener, burst] {
     Station& self = stations_[listener];
     if (self.sending || self.hearing || self.joined) return;
-    if (stations_[burst->sender].sending != burst) return;
+    if (stations_[burst->sender].sending != burst || !hears(listener, *burst)) return;
     self.joined = true;
     self.deliver(modem::CarrierUp{heap_.now(), burst->command.mode, 20, 0});
   });
@@ -122,7 +130,7 @@ void Medium::start(std::size_t station, modem::TransmitBurst command) {
   self.deliver(modem::TransmitStarted{now, burst->command.id});
 
   for (std::size_t other = 0; other < stations_.size(); ++other) {
-    if (other == station || stations_[other].sending) continue;
+    if (other == station || stations_[other].sending || !hears(other, *burst)) continue;
     if (stations_[other].hearing && !stations_[other].hearing->burst->over) {
       ++collisions_;
       heap_.schedule(now, [this, other] { lose(other); });
@@ -186,7 +194,7 @@ void Medium::preamble_heard(std::size_t listener, const std::shared_ptr<Burst>& 
   if (burst->over || burst->end <= heap_.now()) return;
   if (self.sending) return;  // joined when that has ended
   const auto also_sending = [&](const Station& s) {
-    return &s != &self && s.sending && s.sending != burst;
+    return &s != &self && s.sending && s.sending != burst && hears(listener, *s.sending);
   };
   if (std::any_of(stations_.begin(), stations_.end(), also_sending)) {
     ++collisions_;  // neither can be made out

@@ -16,6 +16,13 @@
 
 namespace s5066::sim {
 
+/// The listener notices nothing at all of the sender.
+struct DeafTo {
+  std::size_t listener = 0;
+  std::size_t sender = 0;
+  friend bool operator==(const DeafTo&, const DeafTo&) = default;
+};
+
 struct MediumOptions {
   double frame_loss = 0;         // a D_PDU has a wrong bit somewhere, for each listener
   double data_loss = 0;          // the same, only of D_PDUs with user data
@@ -26,6 +33,8 @@ struct MediumOptions {
   double fades_per_burst = 0;    // the carrier is lost in mid-burst, for each listener
   double flickers_per_hour = 0;  // a carrier that is none, for each station
   Duration latency{};            // between the end of a block and its delivery
+  std::vector<DeafTo> deaf;      // stations out of reach, in one direction
+  std::vector<modem::Mode> unheard_modes;  // nobody notices what is sent in them
   /// Without, nothing is damaged by D_PDUs and no rule is checked: for measurements of speed.
   bool looks_into_bursts = true;
   /// Damages bits and hides preambles besides, in both directions alike, and is what receivers
@@ -106,6 +115,7 @@ class Medium final : public Air {
   void join_later(std::size_t listener, const std::shared_ptr<Burst>& burst);
   void leave(std::size_t listener, modem::CarrierDownReason reason);
   bool others_send(std::size_t listener) const;
+  bool hears(std::size_t listener, const Burst& burst) const;
   void damage(std::size_t listener, Reception& reception);
   void fade(Reception& reception);
   bool lost(std::size_t listener, double probability);

@@ -33,8 +33,29 @@ std::vector<Seed> seeds(std::size_t count) {
   return out;
 }
 
+/// Of a station: what it shows when the world's clock shows something else.
+class StationClock {
+ public:
+  explicit StationClock(int fast_ppm = 0) : fast_ppm_(fast_ppm) {}
+
+  Instant local(Instant world) const {
+    return world + world.time_since_epoch() / kMillion * fast_ppm_;
+  }
+  /// The first instant at which it shows that, or a little later.
+  Instant world(Instant local) const {
+    Instant at = local - (local.time_since_epoch() / kMillion + Duration(1)) * fast_ppm_;
+    while (this->local(at) < local) at += local - this->local(at);
+    return at;
+  }
+
+ private:
+  static constexpr int kMillion = 1'000'000;
+  int fast_ppm_;
+};
+
 struct World::Station {
   std::size_t index = 0;
+  StationClock clock;
   std::size_t port = 0;
   std::unique_ptr<Rng> rng;
   NullTrace trace;
@@ -58,14 +79,15 @@ World::World(Seed seed, const WorldOptions& options, const MakeAir& make_air) : 
     config.dts.address = address(i);
     config.dts.mode = options.mode;
     self->index = i;
+    if (i < options.clocks_ppm.size()) self->clock = StationClock(options.clocks_ppm[i]);
     self->config = config;
     self->rng = std::make_unique<Rng>(rng_.fork());
     self->node = std::make_unique<Node>(config, *self->rng, self->trace);
     self->port = air_->add_station([this, self](const modem::Event& event) {
-      self->node->on_modem_event(heap_.now(), event);
+      on_modem_event(*self, event);
       drain(*self);
     });
-    self->node->on_utc(heap_.now(), UtcSeconds{1'790'000'000});
+    self->node->on_utc(self->clock.local(heap_.now()), UtcSeconds{1'790'000'000});
     stations_.push_back(std::move(station));
     drain(*self);
   }
@@ -77,9 +99,26 @@ const Node& World::node(std::size_t station) const {
   return *stations_[station]->node;
 }
 
+// A modem's sample clock is read by the station's own.
+void World::on_modem_event(Station& station, modem::Event event) {
+  std::visit(
+      [&](auto& e) {
+        e.at = station.clock.local(e.at);
+        if constexpr (requires { e.first_bit_at; }) {
+          e.first_bit_at = station.clock.local(e.first_bit_at);
+        }
+        if constexpr (requires { e.ended_at; }) e.ended_at = station.clock.local(e.ended_at);
+      },
+      event);
+  station.node->on_modem_event(station.clock.local(heap_.now()), event);
+}
+
 void World::drain(Station& station) {
   while (auto action = station.node->poll_action()) {
     if (auto* command = std::get_if<modem::Command>(&*action)) {
+      if (auto* burst = std::get_if<modem::TransmitBurst>(command)) {
+        burst->not_before = station.clock.world(burst->not_before);
+      }
       air_->command(station.port, *command);
     } else if (auto* send = std::get_if<SendToClient>(&*action)) {
       const auto client = client_by_id_.find({station.index, send->client.value});
@@ -110,10 +149,11 @@ void World::arm(Station& station) {
   if (!deadline || station.armed == deadline) return;
   station.armed = deadline;
   Station* self = &station;
-  heap_.schedule(std::max(*deadline, heap_.now()), [this, self, deadline] {
+  const Instant due = station.clock.world(*deadline);
+  heap_.schedule(std::max(due, heap_.now()), [this, self, deadline] {
     if (self->armed != deadline) return;  // a later event armed another one
     self->armed.reset();
-    self->node->on_deadline(heap_.now());
+    self->node->on_deadline(self->clock.local(heap_.now()));
     drain(*self);
   });
 }
@@ -124,7 +164,7 @@ Client& World::add_client(std::size_t station, SapId sap, sis::Confirmation conf
   Station& at = *stations_[station];
   client.station_ = station;
   client.sap_ = sap;
-  client.id_ = at.node->on_client_connected(heap_.now());
+  client.id_ = at.node->on_client_connected(at.clock.local(heap_.now()));
   client_by_id_[{station, client.id_.value}] = &client;
   Bytes bytes;
   sis::encode(sis::BindRequest{.sap = sap,
@@ -132,7 +172,7 @@ Client& World::add_client(std::size_t station, SapId sap, sis::Confirmation conf
                                .service = {.mode = sis::TransmissionMode::arq,
                                            .confirmation = confirmation}},
               bytes);
-  at.node->on_client_bytes(heap_.now(), client.id_, bytes);
+  at.node->on_client_bytes(at.clock.local(heap_.now()), client.id_, bytes);
   drain(at);
   S5066_ASSERT(client.bound_);
   return client;
@@ -161,7 +201,7 @@ void World::send(Client& client, std::size_t to, std::size_t octets, Duration ti
 void World::write(Client& client, ByteSpan octets) {
   if (client.closed_) return;
   Station& at = *stations_[client.station_];
-  at.node->on_client_bytes(heap_.now(), client.id_, octets);
+  at.node->on_client_bytes(at.clock.local(heap_.now()), client.id_, octets);
   drain(at);
 }
 
@@ -170,7 +210,7 @@ void World::give(Client& client, const sis::Primitive& primitive) {
   Station& at = *stations_[client.station_];
   Bytes bytes;
   sis::encode(primitive, bytes);
-  at.node->on_client_bytes(heap_.now(), client.id_, bytes);
+  at.node->on_client_bytes(at.clock.local(heap_.now()), client.id_, bytes);
   drain(at);
 }
 
@@ -187,8 +227,9 @@ void World::restart(std::size_t station) {
   self.node = std::make_unique<Node>(self.config, *self.rng, self.trace);
   self.armed.reset();
   if (medium_) medium_->on_restart(self.port);
-  self.node->on_utc(heap_.now(), UtcSeconds{1'790'000'000 + heap_.now().time_since_epoch() /
-                                                                std::chrono::seconds(1)});
+  self.node->on_utc(
+      self.clock.local(heap_.now()),
+      UtcSeconds{1'790'000'000 + heap_.now().time_since_epoch() / std::chrono::seconds(1)});
   drain(self);
 }
 
@@ -197,7 +238,7 @@ void World::disconnect(Client& client) {
   client.closed_ = true;
   client_by_id_.erase({client.station_, client.id_.value});
   Station& at = *stations_[client.station_];
-  at.node->on_client_closed(heap_.now(), client.id_);
+  at.node->on_client_closed(at.clock.local(heap_.now()), client.id_);
   drain(at);
 }
 

@@ -28,7 +28,8 @@ struct WorldOptions {
   std::size_t stations = 2;
   MediumOptions medium;
   modem::Mode mode;
-  NodeConfig node;  // address and mode are filled in
+  NodeConfig node;              // address and mode are filled in
+  std::vector<int> clocks_ppm;  // by which the clock of each station is fast; none: all are exact
 };
 
 /// An SIS client bound to one SAP of one node.
@@ -124,6 +125,7 @@ class World {
 
  private:
   struct Station;
+  void on_modem_event(Station& station, modem::Event event);
   void drain(Station& station);
   void arm(Station& station);
   void on_primitive(Client& client, const sis::Primitive& primitive);
