@@ -120,6 +120,10 @@ void DataTransfer::on_connection_made(Instant now, Address peer, bool reset) {
   record->guess.reset();
   record->refused.reset();
   record->proven.reset();
+  record->advice_out.reset();
+  record->agreed_heard.reset();
+  record->answered_in.reset();
+  record->answered.clear();
   record->feelers = 0;
   const auto action = record->state.on(TransferEvent::connection_made, {});
   S5066_ASSERT(action == TransferAction::initialise);
@@ -146,6 +150,7 @@ void DataTransfer::end_link(Address peer) {
   collect(connection->second);
   connections_.erase(connection);
   Peer& record = peers_.at(peer);
+  note_never_heard(record);
   record.control.on_connected(false);
   record.state.on(TransferEvent::connection_terminated, {});
   if (reply_awaited_from_ == peer) reply_awaited_from_.reset();
@@ -154,6 +159,9 @@ void DataTransfer::end_link(Address peer) {
 void DataTransfer::lose(Instant now, Address peer) {
   counters_.add(Counter::links_lost);
   trace_.on_trace({.at = now, .kind = TraceKind::link_lost, .peer = peer});
+  if (const auto record = peers_.find(peer); record != peers_.end()) {
+    note_unanswered(record->second, true);
+  }
   end_link(peer);
   actions_.push_back(ConnectionLost{peer});
 }
@@ -195,11 +203,13 @@ void DataTransfer::on_burst_over(Instant now, modem::TransmitOutcome outcome) {
   } else {
     nonarq_tx_.on_not_sent();
   }
-  for (const Address told : burst.told) {
-    const auto peer = peers_.find(told);
+  for (const auto& told : burst.told) {
+    const auto peer = peers_.find(told.peer);
     if (!sent || peer == peers_.end()) continue;
     peer->second.control.on_eow_sent();
-    if (peer->second.selector) peer->second.advice_out = peer->second.selector->mode();
+    if (!told.advice) continue;
+    peer->second.advice_out = told.advice;
+    peer->second.advice_at = now;
   }
   reply_awaited_from_.reset();
   std::optional<Duration> wait;

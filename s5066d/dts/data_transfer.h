@@ -145,27 +145,50 @@ class DataTransfer {
   struct OwnBurst {
     modem::BurstId id;
     modem::Mode mode;
-    std::optional<Address> peer;        // whose connection it serves
-    bool managed = false;               // with type 6 instead of data
-    std::vector<Address> told;          // by the headers
+    std::optional<Address> peer;  // whose connection it serves
+    bool managed = false;         // with type 6 instead of data
+    struct Told {
+      Address peer;
+      std::optional<modem::Mode> advice;
+    };
+    std::vector<Told> told;             // by the headers
     std::optional<Address> turn_given;  // spoken to
     Instant give_up_at{};
+  };
+  /// Told to a peer that has not shown yet what it makes of advice: harmless if it just follows.
+  struct Probe {
+    modem::Mode told;
+    modem::Mode before;
+    bool followed = false;  // without having asked
+  };
+  /// A mode that the peer wished for and did not answer to.
+  struct Unanswered {
+    modem::Mode mode;
+    unsigned times = 0;
+    Instant until{};  // not again before then, nor what is less robust
   };
   /// All that is said to another station beside data.
   struct Peer {
     PeerControl control;
     TransferMachine state;
-    std::uint64_t heard = 0;                // counts up
-    std::optional<RateSelector> selector;   // of its transmissions to us
-    std::optional<RateSelector> guess;      // of ours, while it advises nothing
-    std::optional<modem::Mode> heard_in;    // its last transmission
-    std::optional<modem::Mode> advice_out;  // told since then
-    std::optional<modem::Mode> asked;       // of the peer, by data rate change
-    std::optional<modem::Mode> refused;     // by the peer
-    std::optional<modem::Mode> followed;    // its advice, where we do not adapt
-    std::optional<modem::Mode> proven;      // of ours: it was heard, and more than half came
-    std::optional<modem::Mode> sent_in;     // the last data to it
-    unsigned feelers = 0;                   // transmissions on this connection
+    std::uint64_t heard = 0;                  // counts up
+    std::optional<RateSelector> selector;     // of its transmissions to us
+    std::optional<RateSelector> guess;        // of ours, while it advises nothing
+    std::optional<modem::Mode> heard_in;      // its last transmission
+    std::uint32_t heard_max_bps = 0;          // the fastest of which anything came
+    std::optional<modem::Mode> advice_out;    // told since then
+    Instant advice_at{};                      // the last time
+    std::optional<modem::Mode> agreed_heard;  // in which it came, as agreed
+    std::optional<Probe> probe;               // of whether it changes by the procedure
+    std::optional<Unanswered> unanswered;     // a mode of ours
+    std::optional<modem::Mode> answered_in;   // the last data that was
+    std::vector<modem::Mode> answered;        // all on this connection in which data was
+    std::optional<modem::Mode> asked;         // of the peer, by data rate change
+    std::optional<modem::Mode> refused;       // by the peer
+    std::optional<modem::Mode> followed;      // its advice, where we do not adapt
+    std::optional<modem::Mode> proven;        // of ours: it was heard, and more than half came
+    std::optional<modem::Mode> sent_in;       // the last data to it
+    unsigned feelers = 0;                     // transmissions on this connection
   };
   /// The transmission being heard.
   struct HeardBurst {
@@ -175,6 +198,7 @@ class DataTransfer {
     std::size_t octets = 0;
     std::size_t octets_intact = 0;     // of D_PDUs without error
     std::optional<Instant> announced;  // its end
+    bool managed = false;              // with a type 6
     unsigned blocks = 0;
     double snr_sum_db = 0;
     double snr_squares_db = 0;
@@ -221,7 +245,7 @@ class DataTransfer {
 
   void note_quality(const modem::ReceivedBytes& event);
   void on_measured(Instant now, const modem::CarrierDown& event);
-  Peer* heard_peer();
+  Peer* heard_peer(Instant now);
   RateSelector new_selector() const;
   void tell_advice(Instant now);
   void heed_advice(Address source, const pdu::Eow& eow);
@@ -229,6 +253,11 @@ class DataTransfer {
   void note_answer(Connection& connection);
   void fall_back(Peer& record, unsigned missed);
   void fall_back_from_advice(Peer& record, unsigned missed);
+  static bool was_answered(const Peer& record, const modem::Mode& mode);
+  void note_unanswered(Peer& record, bool lost);
+  bool is_unanswered(const Peer& record, const modem::Mode& mode) const;
+  void note_never_heard(Peer& record);
+  std::optional<modem::Mode> advice_for(Peer& record, const modem::Mode& wish) const;
   Duration feeler_max(Address peer, const modem::Mode& mode, Duration otherwise) const;
   TransferAction take(const pdu::Dpdu& dpdu);
   template <typename Data>

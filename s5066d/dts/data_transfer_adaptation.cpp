@@ -16,9 +16,16 @@ constexpr Duration kFeeler = std::chrono::seconds(13);
 constexpr unsigned kFeelersMax = 2;
 /// From then on the channel may be such that only a long interleaver helps.
 constexpr unsigned kMissesForLong = 3;
+/// A single one may have been missed.
+constexpr unsigned kMissesUnheard = 2;
 /// Type 6 messages of a change by agreement, and more than one of them takes.
 constexpr int kMessagesOfChange = 5;
 constexpr std::size_t kControlOctets = 40;
+/// Of rates: one cannot be heard although another of a fourth can, but seldom.
+constexpr std::uint32_t kStepMax = 4;
+/// What was not answered is not tried again for so long, and twice as long each further time.
+constexpr Duration kUnansweredWait = std::chrono::minutes(10);
+constexpr unsigned kUnansweredDoublingsMax = 5;
 /// A change must bring so much, and one by agreement more.
 constexpr double kGain = 1.15;
 constexpr double kGainByAgreement = 1.3;
@@ -55,13 +62,16 @@ void DataTransfer::note_quality(const modem::ReceivedBytes& event) {
   heard_->snr_squares_db += event.channel.snr_db * event.channel.snr_db;
 }
 
-/// Whose transmission it was. One of which no header came whole can be told only by elimination.
-DataTransfer::Peer* DataTransfer::heard_peer() {
+/// Whose transmission it was. One of which no header came whole can be told only by elimination:
+/// where there are others it is the peer's if that had been asked and answered in time.
+DataTransfer::Peer* DataTransfer::heard_peer(Instant now) {
   if (heard_->source) {
     const auto record = peers_.find(*heard_->source);
     return record == peers_.end() ? nullptr : &record->second;
   }
   if (connections_.size() != 1) return nullptr;
+  const Address only = connections_.begin()->first;
+  if (turn_.third_stations(now) && turn_.answers() != only) return nullptr;
   Peer& record = peers_.at(connections_.begin()->first);
   const bool expected = heard_->mode == record.advice_out || heard_->mode == record.heard_in;
   return expected ? &record : nullptr;
@@ -74,14 +84,27 @@ RateSelector DataTransfer::new_selector() const {
 
 void DataTransfer::on_measured(Instant now, const modem::CarrierDown& event) {
   if (!config_.adaptation || heard_->blocks == 0) return;
-  Peer* record = heard_peer();
+  Peer* record = heard_peer(now);
   if (!record) return;
   if (!record->selector) record->selector = new_selector();
-  // Slower than it was told to be, and than before: what came between was not heard.
+  // Slower than it was told to be, and than before or too late for an answer to that: what came
+  // between was not heard. Who asks for a change first is slower until it is agreed.
   const bool slower = record->advice_out && less_robust(*record->advice_out, heard_->mode);
-  if (slower && record->heard_in != heard_->mode) record->selector->on_lost(*record->advice_out);
+  const Instant began = *heard_->start - modem::preamble_duration(heard_->mode);
+  const bool late = began > record->advice_at + reply_time(now);
+  if (slower && !heard_->managed) {
+    if (record->heard_in != heard_->mode) {
+      record->selector->on_lost(*record->advice_out);
+    } else if (late) {
+      record->selector->on_missed(*record->advice_out);
+    }
+  }
   record->advice_out.reset();
   record->heard_in = heard_->mode;
+  if (heard_->mode == record->control.peer_mode()) record->agreed_heard = heard_->mode;
+  if (heard_->octets_intact > 0) {
+    record->heard_max_bps = std::max(record->heard_max_bps, heard_->mode.rate_bps);
+  }
 
   const double n = heard_->blocks;
   const double mean = heard_->snr_sum_db / n;
@@ -97,6 +120,13 @@ void DataTransfer::on_measured(Instant now, const modem::CarrierDown& event) {
     const double unheard = to_seconds(*heard_->announced - now) * heard_->mode.rate_bps / 8;
     reception.octets += static_cast<std::size_t>(unheard);
   }
+  // Where each change takes an agreement, and one that fails costs a link, a step must not lead far
+  // from what works: the ratio promises what may not be heard at all.
+  const auto connection = connections_.find(record->control.peer());
+  const bool adapts = connection != connections_.end() &&
+                      (connection->second.extensions() & pdu::extension::kAdapts) != 0;
+  const std::uint32_t most = std::max(record->heard_max_bps, config_.mode.rate_bps);
+  record->selector->set_rate_max(adapts ? UINT32_MAX : kStepMax * most);
   record->selector->on_reception(now, reception);
 }
 
@@ -109,10 +139,42 @@ void DataTransfer::tell_advice(Instant now) {
     if (!record.selector) continue;
     const bool adapts = (connection.extensions() & pdu::extension::kAdapts) != 0;
     record.selector->set_gain_min(adapts ? kGain : kGainByAgreement);
-    record.control.advise(record.selector->mode());
+    const modem::Mode& wish = record.selector->mode();
+    record.control.advise(wish, adapts ? wish : advice_for(record, wish));
     record.control.advise_with_data(adapts);
-    turn_.on_preamble(now, modem::preamble_duration(record.selector->mode()));
+    turn_.on_preamble(now, modem::preamble_duration(wish));
   }
+}
+
+// Edition 3 lets a station that is advised change without a word where receivers find the mode by
+// themselves (C.6.4.2), and says nothing of a way back. So a peer that does not offer ours is told
+// what we wish only when it has been seen to ask first. Until then it is told the longer
+// interleaver at the rate it has, which can always be heard; who goes there without asking is told
+// to go back, and no more.
+std::optional<modem::Mode> DataTransfer::advice_for(Peer& record, const modem::Mode& wish) const {
+  const PeerControl& control = record.control;
+  if (control.asks_for_changes()) return wish;
+  if ((control.capabilities().value_or(pdu::capability::kDrc) & pdu::capability::kDrc) == 0) {
+    return std::nullopt;
+  }
+  if (!record.heard_in) return std::nullopt;
+  if (!record.probe) {
+    const auto safer = std::find_if(modes_.begin(), modes_.end(), [&](const modem::Mode& mode) {
+      return mode.waveform == record.heard_in->waveform &&
+             mode.rate_bps == record.heard_in->rate_bps && less_robust(*record.heard_in, mode);
+    });
+    if (safer == modes_.end()) return std::nullopt;
+    record.probe = {*safer, *record.heard_in};
+  }
+  record.probe->followed = record.probe->followed || record.heard_in == record.probe->told;
+  return record.probe->followed ? record.probe->before : record.probe->told;
+}
+
+// The peer was to use a mode by agreement, and its link ended before anything came in it.
+void DataTransfer::note_never_heard(Peer& record) {
+  const auto agreed = record.control.peer_mode();
+  if (!record.selector || !agreed || record.agreed_heard == agreed) return;
+  record.selector->on_never_heard(*agreed);
 }
 
 // --- What is done with advice --------------------------------------------------------------------
@@ -137,7 +199,7 @@ void DataTransfer::heed_advice(Address source, const pdu::Eow& eow) {
 
 void DataTransfer::go_to(Peer& record, const modem::Mode& mode) {
   PeerControl& control = record.control;
-  if (mode == control.mode() || mode == record.refused) return;
+  if (mode == control.mode() || mode == record.refused || is_unanswered(record, mode)) return;
   record.refused.reset();
   const Connection& connection = connections_.at(control.peer());
   // Whoever advises can be asked, unless he says that he cannot.
@@ -153,11 +215,22 @@ void DataTransfer::go_to(Peer& record, const modem::Mode& mode) {
   collect(control);
 }
 
+bool DataTransfer::was_answered(const Peer& record, const modem::Mode& mode) {
+  return std::find(record.answered.begin(), record.answered.end(), mode) != record.answered.end();
+}
+
 // A receiver that advises nothing is judged by its acknowledgements.
 void DataTransfer::note_answer(Connection& connection) {
   const auto answer = connection.take_answer();
-  if (!config_.adaptation || !answer) return;
   Peer& record = peers_.at(connection.peer());
+  if (answer) {
+    record.answered_in = record.sent_in;
+    if (record.sent_in && !was_answered(record, *record.sent_in)) {
+      record.answered.push_back(*record.sent_in);
+    }
+    if (record.unanswered && record.unanswered->mode == record.sent_in) record.unanswered.reset();
+  }
+  if (!config_.adaptation || !answer) return;
   const bool most = 2 * answer->lost < answer->frames;
   if (most) record.proven = record.sent_in;
   if (!most && record.proven == record.sent_in) record.proven.reset();
@@ -202,6 +275,12 @@ void DataTransfer::fall_back(Peer& record, unsigned missed) {
     const bool is_long = mode.interleaver == modem::Interleaver::long_;
     if (slow_enough && is_long == to_long && less_robust(now, mode)) slower = &mode;
   }
+  // From modes that may not be heard at all to the last that was.
+  const auto& heard = record.answered_in;
+  if (missed >= kMissesUnheard && !was_answered(record, now) && heard &&
+      less_robust(slower ? *slower : now, *heard)) {
+    slower = &*heard;
+  }
   if (!slower) return;
   counters_.add(Counter::fallbacks);
   record.proven.reset();
@@ -215,9 +294,33 @@ void DataTransfer::fall_back_from_advice(Peer& record, unsigned missed) {
   if (missed < kMissesForLong || record.followed != control.mode()) return;
   if (!less_robust(control.mode(), config_.mode)) return;
   counters_.add(Counter::fallbacks);
+  note_unanswered(record, false);
   control.set_mode(config_.mode);
   control.forget_advice();
   collect(control);
+}
+
+// A mode that the peer wished for, or agreed to, and in which it answered nothing: it may not hear
+// that, and would wish for it again as soon as it hears anything else. It is tried a second time at
+// once where it has not cost a link.
+void DataTransfer::note_unanswered(Peer& record, bool lost) {
+  const modem::Mode& mode = record.control.mode();
+  if (mode == config_.mode || record.answered_in == mode) return;
+  const auto connection = connections_.find(record.control.peer());
+  if (connection == connections_.end()) return;
+  if ((connection->second.extensions() & pdu::extension::kAdapts) != 0) return;
+  if (!record.unanswered || record.unanswered->mode != mode) {
+    record.unanswered = Unanswered{mode};
+  }
+  Unanswered& noted = *record.unanswered;
+  const unsigned times = noted.times++ + (lost ? 1 : 0);
+  if (times == 0) return;
+  noted.until = now_ + kUnansweredWait * (1 << std::min(times - 1, kUnansweredDoublingsMax));
+}
+
+bool DataTransfer::is_unanswered(const Peer& record, const modem::Mode& mode) const {
+  const auto& noted = record.unanswered;
+  return noted && now_ < noted->until && (mode == noted->mode || less_robust(mode, noted->mode));
 }
 
 // Too little for the first frames would be nothing at all.

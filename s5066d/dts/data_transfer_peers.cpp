@@ -101,6 +101,10 @@ void DataTransfer::collect(PeerControl& control) {
     if (config_.adaptation) continue;  // heeded where it is heard
     if (!advised || advised->mode == control.mode()) continue;
     if (config_.advice == Config::Advice::followed) {
+      if (is_unanswered(peers_.at(control.peer()), advised->mode)) {
+        control.forget_advice();
+        continue;
+      }
       peers_.at(control.peer()).followed = advised->mode;
       control.set_mode(advised->mode);
     }
@@ -163,7 +167,12 @@ void DataTransfer::add_eows(BurstBuilder& burst) {
         },
         dpdu);
     if (!placed) continue;
-    if (burst_->told.empty() || burst_->told.back() != to) burst_->told.push_back(to);
+    if (burst_->told.empty() || burst_->told.back().peer != to) {
+      burst_->told.push_back({to, std::nullopt});
+    }
+    if (eow.type == static_cast<std::uint8_t>(pdu::EowType::drc_request)) {
+      burst_->told.back().advice = peer->second.control.advice();
+    }
   }
 }
 

@@ -38,6 +38,7 @@ void DataTransfer::on_received(Instant now, pdu::Received received) {
   }
   if (common.source == config_.address) return;  // somebody else has our address
   heard_->source = common.source;
+  heard_->managed = heard_->managed || std::holds_alternative<pdu::Management>(received.dpdu);
   const Address to = common.destination;
   const bool asks = asks_for_answer(received.dpdu);
   turn_.on_preamble(now, modem::preamble_duration(heard_->mode));

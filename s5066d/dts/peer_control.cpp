@@ -39,6 +39,7 @@ PeerControl::PeerControl(Address peer, const Config& config, Counters& counters)
 
 void PeerControl::on_connected(bool connected) {
   connected_ = connected;
+  asked_before_ = asks_for_changes();
   management_ = {};
   rate_ = RateChange(rate_config(peer_, config_));
   advice_.reset();
@@ -68,11 +69,12 @@ void PeerControl::set_mode(const modem::Mode& mode) {
   collect();
 }
 
-void PeerControl::advise(const std::optional<modem::Mode>& mode) {
+void PeerControl::advise(const std::optional<modem::Mode>& mode,
+                         const std::optional<modem::Mode>& told) {
   rate_.set_advice(mode);
   advice_.reset();
-  if (!mode) return;
-  advice_ = drc_request(*mode);
+  if (!told) return;
+  advice_ = drc_request(*told);
   if (!advice_) return;
   advice_->advisory = true;
   advice_->equal = config_.equal_modes;
@@ -189,6 +191,11 @@ void PeerControl::on_advisory(const pdu::DrcRequest& advice) {
   const auto mode = mode_of(advice, rate_.mode().waveform);
   if (!connected_ || !mode || std::exchange(advised_, advice) == advice) return;
   events_.push_back(DataRateAdvised{peer_, *mode, advice.equal});
+}
+
+std::optional<modem::Mode> PeerControl::advice() const {
+  if (!advice_) return std::nullopt;
+  return mode_of(*advice_, config_.mode.waveform);
 }
 
 std::optional<modem::Mode> PeerControl::advised() const {

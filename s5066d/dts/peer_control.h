@@ -42,15 +42,25 @@ class PeerControl {
   /// Changes at once, because the peer's receiver finds rate and interleaver by itself (C.6.4.2).
   void set_mode(const modem::Mode& mode);
   /// Every acknowledgement tells the peer so, until it changes. Refused silently where Table C-5
-  /// has no such rate or C-6 no such interleaver.
-  void advise(const std::optional<modem::Mode>& mode);
+  /// has no such rate or C-6 no such interleaver. A request of the peer's for a less robust mode
+  /// will be refused.
+  void advise(const std::optional<modem::Mode>& mode) { advise(mode, mode); }
+  /// The same, but the peer is told another mode, or none.
+  void advise(const std::optional<modem::Mode>& mode, const std::optional<modem::Mode>& told);
 
+  /// What the peer is told.
+  std::optional<modem::Mode> advice() const;
   /// Data tells it as well; for peers that look there, too.
   void advise_with_data(bool also) { advise_with_data_ = also; }
   /// What the peer advised last.
   std::optional<modem::Mode> advised() const;
   /// The next advice is news, whatever it is.
   void forget_advice() { advised_.reset(); }
+
+  /// The peer changes its rate by the procedure: it has asked us, on this connection or before.
+  bool asks_for_changes() const { return asked_before_ || rate_.was_asked(); }
+  /// In which the peer transmits, where that was agreed on at its request.
+  const std::optional<modem::Mode>& peer_mode() const { return rate_.peer_mode(); }
 
   /// Of our transmissions to the peer.
   const modem::Mode& mode() const { return rate_.mode(); }
@@ -113,6 +123,7 @@ class PeerControl {
   modem::Mode told_mode_;  // by the last TransmitModeChanged
   std::optional<pdu::DrcRequest> advice_;
   bool advise_with_data_ = false;
+  bool asked_before_ = false;
   std::optional<pdu::DrcRequest> advised_;  // by the peer, the last time
   std::optional<std::uint8_t> capabilities_;
   bool knows_capabilities_ = true;  // the peer has not said that it knows no such message

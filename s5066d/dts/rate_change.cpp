@@ -87,6 +87,7 @@ std::optional<Message> RateChange::on_message(const Message& message) {
 
 std::optional<Message> RateChange::on_request(const std::optional<modem::Mode>& mode,
                                               DrcReason why_not, bool equal) {
+  was_asked_ = true;
   if (step_ == Step::requesting) {
     if (config_.outranks) return std::nullopt;  // the peer will find ours in its way
     refused(DrcReason::none);
@@ -139,6 +140,7 @@ std::optional<Message> RateChange::on_response(const pdu::DrcResponse& said) {
 std::optional<Message> RateChange::on_acknowledged() {
   switch (step_) {
     case Step::accepting:
+      peer_mode_ = wanted_;
       if (both_) change();
       go(Step::confirming);
       return response(DrcAnswer::confirm);

@@ -41,7 +41,13 @@ constexpr double kCleanMin = 1.6;
 constexpr double kTryLoss = 0.1;
 constexpr int kWaitsFirst = 2;
 constexpr int kWaitsMax = 64;
+/// It has cost a link.
+constexpr int kWaitsNeverHeard = 32;
 constexpr int kWaitsUnsureMax = 8;
+/// Transmissions in a row of a mode that was never heard, of which a single one may have been
+/// missed; and of one that was.
+constexpr unsigned kUnheardMax = 2;
+constexpr unsigned kUnheardAgainMax = 6;
 /// What is undone within so many receptions was no gain.
 constexpr std::size_t kSettled = 16;
 /// With fewer blocks a failure may be a single fade.
@@ -160,6 +166,10 @@ void RateSelector::on_reception(Instant now, const Reception& reception) {
   bulk_ = std::any_of(octets_.begin(), octets_.end(),
                       [&](std::size_t n) { return static_cast<double>(n) > octets_bulk; });
   for (Failure& failure : failures_) failure.waits = std::max(0, failure.waits - 1);
+  if (Failure* own = failure_of(reception.mode)) {
+    own->heard = true;
+    own->unheard = 0;
+  }
   learn(reception);
   choose();
 }
@@ -250,6 +260,7 @@ void RateSelector::bar(const Mode& mode, bool sure) {
 }
 
 bool RateSelector::is_barred(const Mode& mode) const {
+  if (mode.rate_bps > rate_max_bps_) return true;
   for (std::size_t i = 0; i < failures_.size(); ++i) {
     const Mode& failed = config_.modes[i];
     if (failures_[i].waits == 0 || kind(mode) > kind(failed)) continue;
@@ -288,7 +299,28 @@ void RateSelector::on_lost(const Mode& mode) {
                               measured_db_ - snr_needed_db(mode) + width_db(mode)));
     note_outcome(mode, 1, kLooksSure);
   }
+  on_missed(mode);
   assume_below(mode);
+  choose();
+}
+
+// What comes in other modes says nothing for one in which nothing does.
+void RateSelector::on_missed(const Mode& mode) {
+  Failure* failure = failure_of(mode);
+  if (!failure) return;
+  const unsigned most = failure->heard ? kUnheardAgainMax : kUnheardMax;
+  if (++failure->unheard >= most && failure->waits == 0) bar(mode, true);
+}
+
+// With either interleaver: a link that is lost costs more than a rate that is not tried.
+void RateSelector::on_never_heard(const Mode& mode) {
+  for (const Mode& other : config_.modes) {
+    if (other.rate_bps != mode.rate_bps) continue;
+    bar(other, true);
+    Failure* failure = failure_of(other);
+    failure->waits = std::max(failure->waits, kWaitsNeverHeard);
+    failure->next_waits = std::min(kWaitsMax, 2 * failure->waits);
+  }
   choose();
 }
 

@@ -57,9 +57,16 @@ class RateSelector {
   /// No change brings less from now on.
   void set_gain_min(double gain) { config_.gain_min = gain; }
 
+  /// Nothing faster is chosen from now on.
+  void set_rate_max(std::uint32_t rate_bps) { rate_max_bps_ = rate_bps; }
+
   void on_reception(Instant now, const Reception& reception);
   /// A transmission that was expected in this mode was not heard at all.
   void on_lost(const modem::Mode& mode);
+  /// The same, where it is no news that the peer is slower.
+  void on_missed(const modem::Mode& mode);
+  /// Nothing ever came in this mode while the peer was to use it.
+  void on_never_heard(const modem::Mode& mode);
   /// Nothing is heard of the peer, whoever of us is to blame.
   void on_silence();
 
@@ -67,8 +74,10 @@ class RateSelector {
   /// A mode that failed, where the table and the offset had promised better.
   struct Failure {
     double at_db = 0;
-    int waits = 0;       // receptions that it is not chosen for
-    int next_waits = 0;  // when it fails again
+    int waits = 0;         // receptions that it is not chosen for
+    int next_waits = 0;    // when it fails again
+    unsigned unheard = 0;  // transmissions in it since one was heard
+    bool heard = false;    // at any time
   };
   struct Interleaving {
     double offset_db;                 // needed beyond the table
@@ -102,6 +111,7 @@ class RateSelector {
   bool snr_stale_ = false;  // assumed, not measured
   std::array<Interleaving, 2> kinds_;
   std::vector<Failure> failures_;  // of each mode
+  std::uint32_t rate_max_bps_ = UINT32_MAX;
   Instant heard_at_{};
   std::array<std::size_t, 3> octets_{};  // of the last transmissions
   std::size_t receptions_ = 0;

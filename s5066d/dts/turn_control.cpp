@@ -8,6 +8,9 @@ namespace s5066::dts {
 namespace {
 // The receiver's clock and the air agree to better than this.
 constexpr Duration kClockSlack = std::chrono::milliseconds(50);
+/// Rounds to wait double up to that, whatever the slots last, but at least once: links end where
+/// nothing is heard for two minutes.
+constexpr Duration kRoundsMax = std::chrono::seconds(30);
 /// So long the stations' clocks agree on slots much better than a turnaround.
 constexpr Duration kSlotsGoOn = std::chrono::minutes(2);
 }  // namespace
@@ -203,7 +206,9 @@ void TurnControl::draw_backoff(Instant now) {
     return;
   }
   std::uint32_t rounds = 1;
-  for (unsigned i = 1; i < replies_missed_ && 2 * rounds * slots <= config_.slots_max; ++i) {
+  for (unsigned i = 1; i < replies_missed_; ++i) {
+    const std::uint32_t doubled = 2 * rounds * slots;
+    if (doubled > config_.slots_max || (rounds > 1 && doubled * slot > kRoundsMax)) break;
     rounds *= 2;
   }
   const std::uint32_t wait = rng_.below(rounds) * slots;

@@ -83,6 +83,10 @@ class TurnControl {
 
   bool channel_busy(Instant now) const { return carrier_since_ || now < quiet_since_; }
   bool keyed() const { return keyed_; }
+  /// Whom the transmission before asked for the one being heard, if that began in time.
+  const std::optional<Address>& answers() const { return asked_; }
+  /// Besides the one we speak to.
+  bool third_stations(Instant now) const { return order_.others(now) > 1; }
   /// An answer that is owed should ask for nothing: third stations wait for their chance.
   bool run_is_over(Instant now) const {
     return now < shared_until_ && own_turns_ >= config_.own_turns_max;

@@ -100,5 +100,69 @@ TEST(Adaptation, third_stations_share_a_frequency_on_which_rates_change) {
   }
 }
 
+// --- Modes that nobody notices -------------------------------------------------------------------
+
+struct Kind {
+  const char* name;
+  bool extensions[2];  // of the two stations
+  bool adapts[2];
+};
+constexpr Kind kKinds[] = {
+    {"without a word", {true, true}, {true, true}},
+    {"by agreement", {false, false}, {true, true}},
+    {"the sender offers nothing", {false, true}, {true, true}},
+    {"the receiver offers nothing", {true, false}, {true, true}},
+    {"the sender only follows", {true, true}, {false, true}},
+    {"the sender only follows, and offers nothing", {false, true}, {false, true}},
+    {"the receiver does not adapt", {true, true}, {true, false}},
+};
+
+/// All modes for which it holds.
+template <typename Predicate>
+std::vector<modem::Mode> modes_with(Predicate holds) {
+  std::vector<modem::Mode> out;
+  for (const modem::Mode& mode : modem::all_modes()) {
+    if (holds(mode)) out.push_back(mode);
+  }
+  return out;
+}
+
+// Goal:   where the ratio promises rates that are not noticed at all, the two come back to those
+//         that are, every time, and do not spend their time on finding out again.
+// Method: 20 dB; whatever is sent in STANAG 4539, or with a long interleaver, or at more than 600
+//         bit/s, is not noticed by anybody. 120,000 octets, which take 53 minutes at 300
+//         bit/s.
+TEST(Adaptation, a_link_comes_back_from_modes_that_are_not_heard_however_it_changes_them) {
+  const std::vector<std::vector<modem::Mode>> unheard = {
+      modes_with([](const auto& m) { return m.waveform == modem::Waveform::stanag4539; }),
+      modes_with([](const auto& m) { return m.interleaver >= modem::Interleaver::medium; }),
+      modes_with([](const auto& m) { return m.rate_bps > 600; }),
+  };
+  for (const Kind& kind : kKinds) {
+    for (std::size_t which = 0; which < unheard.size(); ++which) {
+      SCOPED_TRACE(std::string(kind.name) + ", unheard modes " + std::to_string(which));
+      sim::WorldOptions setup;
+      setup.mode = {.rate_bps = 300, .interleaver = modem::Interleaver::short_};
+      setup.medium.unheard_modes = unheard[which];
+      setup.adjust = [&](std::size_t station, NodeConfig& config) {
+        config.dts.offer_extensions = kind.extensions[station];
+        if (kind.adapts[station]) config.dts.adaptation.emplace();
+      };
+      sim::World world(1, setup);
+      auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::node);
+      world.add_client(1, SapId{5}, sis::Confirmation::node);
+      world.run_for(10s);
+      for (int i = 0; i < 60; ++i) world.send(alpha, 1, 2000, 24h);
+      int minutes = 0;
+      for (; world.unreported() > 0 && minutes < 300; ++minutes) world.run_for(1min);
+      EXPECT_LE(minutes, 180);
+      EXPECT_EQ(world.unreported(), 0u);
+      EXPECT_EQ(world.delivery_faults(), "");
+      std::size_t confirmed = 0;
+      for (const auto& sent : alpha.sent()) confirmed += sent.confirms;
+      EXPECT_EQ(confirmed, 60u);
+    }
+  }
+}
 }  // namespace
 }  // namespace s5066

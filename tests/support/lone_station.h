@@ -20,6 +20,11 @@ class LoneStation {
   const Counters& counters() const { return counters_; }
   Instant now() const { return now_; }
 
+  /// How the next transmissions are heard.
+  void set_heard(const modem::Mode& mode, float snr_db) {
+    mode_ = mode;
+    snr_db_ = snr_db;
+  }
   /// A transmission of another station, as it would take; the answer is not awaited.
   void hear(ByteSpan octets) {
     if (transmitting_) run_until(transmitting_->second);
@@ -28,6 +33,7 @@ class LoneStation {
     run_until(start + modem::data_duration(mode_, octets.size()));
     modem::ReceivedBytes bytes{.at = now_, .first_bit_at = start, .mode = mode_};
     bytes.bytes.assign(octets.begin(), octets.end());
+    bytes.channel.snr_db = snr_db_;
     give(bytes);
     give(modem::CarrierDown{now_, now_, modem::CarrierDownReason::end_of_message});
   }
@@ -108,6 +114,7 @@ class LoneStation {
   }
 
   modem::Mode mode_;
+  float snr_db_ = 0;
   Counters counters_;
   NullTrace trace_;
   Rng rng_;

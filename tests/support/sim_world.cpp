@@ -78,6 +78,7 @@ World::World(Seed seed, const WorldOptions& options, const MakeAir& make_air) : 
     NodeConfig config = options.node;
     config.dts.address = address(i);
     config.dts.mode = options.mode;
+    if (options.adjust) options.adjust(i, config);
     self->index = i;
     if (i < options.clocks_ppm.size()) self->clock = StationClock(options.clocks_ppm[i]);
     self->config = config;

@@ -30,6 +30,7 @@ struct WorldOptions {
   modem::Mode mode;
   NodeConfig node;              // address and mode are filled in
   std::vector<int> clocks_ppm;  // by which the clock of each station is fast; none: all are exact
+  std::function<void(std::size_t station, NodeConfig& config)> adjust;  // where they differ
 };
 
 /// An SIS client bound to one SAP of one node.

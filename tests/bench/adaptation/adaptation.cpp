@@ -10,8 +10,9 @@
 //
 // Needs and readings of the receiver are off by a seeded amount, which no side is told.
 //
-// --trace NAME runs one of them, --fit compares the channel with what the modem was measured to do,
-// --svg draws what adaptation did on one, --log lists its transmissions.
+// --held-out takes ten other seeds, --trace NAME runs one trace, --fit compares the channel with
+// what the modem was measured to do, --svg draws what adaptation did on one, --log lists its
+// transmissions.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -37,6 +38,9 @@ constexpr std::size_t kCpduOctets = 2054;
 constexpr std::size_t kWaitingOctets = 400'000;
 constexpr modem::Mode kStart{modem::Waveform::ms110a, 300, modem::Interleaver::short_};
 constexpr double kWanderDb = 1.5;
+
+/// Beyond the seeds that the policy was made with.
+constexpr std::uint64_t kHeldOut = 100;
 
 struct Trace {
   std::string name;
@@ -411,13 +415,14 @@ void log(const Trace& trace, bool extensions) {
 int main(int argc, char** argv) {
   using namespace s5066;
   const bench::Arguments arguments(argc, argv, {"trace"},
-                                   {"json", "quick", "fit", "svg", "log", "agreement"});
+                                   {"json", "quick", "fit", "svg", "log", "agreement", "held-out"});
   if (arguments.has("fit")) {
     fit();
     return 0;
   }
   const auto modes = dts::modes_to_choose_from(kStart, {});
-  for (const Trace& trace : traces()) {
+  for (Trace trace : traces()) {
+    if (arguments.has("held-out")) trace.seed += kHeldOut;
     if (arguments.has("trace") && arguments.text("trace", "") != trace.name) continue;
     if (arguments.has("log")) {
       log(trace, !arguments.has("agreement"));

@@ -137,6 +137,41 @@ TEST(RateSelector, two_transmissions_in_a_row_that_nobody_heard_lower_the_rate) 
   EXPECT_LT(rates.mode().rate_bps, fast.rate_bps);
 }
 
+// Method: the ratio is high, but nothing that is sent in STANAG 4539 is noticed. Each time the peer
+//         comes back at a rate that arrives whole.
+TEST(RateSelector, a_mode_that_is_never_heard_is_given_up_although_others_come_whole) {
+  RateSelector rates = selector();
+  rates.on_reception({}, heard(kStart, 1, 25));
+  int tries = 0;
+  int tries_late = 0;
+  constexpr int kRounds = 300;
+  for (int i = 0; i < kRounds; ++i) {
+    if (rates.mode().waveform == modem::Waveform::ms110a) {
+      rates.on_reception({}, heard(rates.mode(), 1, 25));
+      continue;
+    }
+    ++tries;
+    tries_late += i >= kRounds / 2;
+    rates.on_lost(rates.mode());
+    rates.on_reception({}, heard({.rate_bps = 600, .interleaver = Interleaver::short_}, 1, 25));
+  }
+  EXPECT_LE(tries, 80);
+  EXPECT_LE(tries_late, 15);
+}
+
+TEST(RateSelector, a_single_transmission_that_was_missed_is_held_against_no_mode) {
+  RateSelector rates = selector();
+  for (int i = 0; i < 3; ++i) rates.on_reception({}, heard(rates.mode(), 1, 25));
+  const Mode fast = rates.mode();
+  for (int i = 0; i < 10; ++i) {
+    rates.on_lost(fast);
+    rates.on_reception({}, heard(kStart, 1, 25));
+    EXPECT_EQ(rates.mode(), fast);
+    rates.on_reception({}, heard(fast, 1, 25));
+    EXPECT_EQ(rates.mode(), fast);
+  }
+}
+
 TEST(RateSelector, without_a_ratio_it_climbs_step_by_step_until_something_is_lost) {
   RateSelector rates = selector();
   std::vector<std::uint32_t> steps;
