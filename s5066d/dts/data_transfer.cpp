@@ -62,7 +62,9 @@ DataTransfer::DataTransfer(const Config& config, Rng& rng, Counters& counters, T
       trace_(trace),
       turn_(turn_config(config), rng),
       scanner_(counters),
-      nonarq_tx_({segment_octets(config), config.nonarq_queue_octets_max}, rng),
+      nonarq_tx_(
+          {segment_octets(config), segment_octets_max(config), config.nonarq_queue_octets_max},
+          rng),
       nonarq_rx_({}, counters) {
   S5066_ASSERT(config.transmission_max <= kTransmissionMax);
   S5066_ASSERT(modem::capacity(config.mode, config.transmission_max) >=
@@ -134,6 +136,11 @@ void DataTransfer::on_connection_made(Instant now, Address peer, bool reset) {
 void DataTransfer::on_connection_terminated(Instant now, Address peer) {
   end_link(peer);
   settle(now);
+}
+
+void DataTransfer::gather(Instant now, bool on) {
+  gathering_ = on;
+  if (!on) settle(now);
 }
 
 void DataTransfer::set_silent(Instant now, bool on) {
@@ -550,6 +557,17 @@ void DataTransfer::settle(Instant now) {
   collect_nonarq();
 
   want_transmit(now);
+  if (!gathering_) take_turn(now);
+  while (auto outcome = nonarq_tx_.poll_outcome()) {
+    if (outcome->expired) {
+      actions_.push_back(CpduRejected{outcome->id, CpduFailure::expired});
+    } else {
+      actions_.push_back(CpduConfirm{outcome->id});
+    }
+  }
+}
+
+void DataTransfer::take_turn(Instant now) {
   turn_.on_deadline(now);
   while (auto action = turn_.poll_action()) {
     if (std::holds_alternative<TurnControl::KeyTransmitter>(*action)) {
@@ -557,13 +575,6 @@ void DataTransfer::settle(Instant now) {
     } else {
       on_reply_missing(now);
       want_transmit(now);
-    }
-  }
-  while (auto outcome = nonarq_tx_.poll_outcome()) {
-    if (outcome->expired) {
-      actions_.push_back(CpduRejected{outcome->id, CpduFailure::expired});
-    } else {
-      actions_.push_back(CpduConfirm{outcome->id});
     }
   }
 }

@@ -29,7 +29,7 @@ struct Config {
   std::vector<Address> groups;  // subscribed, besides all stations
   modem::Mode mode;
   /// At most so long; 0: what the losses call for, beginning with 200 up to 300 bit/s, 400 up to
-  /// 2400 and 800 above.
+  /// 2400 and 800 above; of unacknowledged data that is sent once, as long as they can be.
   std::size_t segment_octets = 0;
   unsigned window = kWindowMax;
   unsigned large_window = kLargeWindowMax;               // with peers that offer it
@@ -92,6 +92,9 @@ class DataTransfer {
   void on_connection_made(Instant now, Address peer, bool reset = false);
   /// D_CONNECTION_TERMINATED: what was not acknowledged is rejected.
   void on_connection_terminated(Instant now, Address peer);
+
+  /// While on, no transmission begins: more to send is about to come, at this very moment.
+  void gather(Instant now, bool on);
 
   /// EMCON: while it lasts nothing keys the transmitter, acknowledgements included; a transmission
   /// in progress is aborted. What was accepted stays, and its time to die runs.
@@ -292,6 +295,7 @@ class DataTransfer {
   void collect_nonarq();
   void collect(Connection& connection);
   void settle(Instant now);
+  void take_turn(Instant now);
   void trace_dpdu(Instant now, TraceKind kind, const pdu::Dpdu& dpdu, Address peer, bool intact);
 
   Config config_;
@@ -314,6 +318,7 @@ class DataTransfer {
   std::uint64_t bursts_made_ = 0;
   unsigned passed_over_ = 0;  // transmissions in a row that owed answers took from others
   bool silent_ = false;
+  bool gathering_ = false;
   bool broadcast_ = false;
   Instant now_{};  // of the last event
   std::deque<Action> actions_;

@@ -13,7 +13,15 @@ NonarqSender::NonarqSender(const Config& config, Rng& rng)
     : config_(config),
       next_expedited_id_(static_cast<std::uint16_t>(rng.below(kIdMask + 1u))),
       next_regular_id_(static_cast<std::uint16_t>(rng.below(kIdMask + 1u))) {
-  S5066_ASSERT(config.segment_octets >= 1 && config.segment_octets <= pdu::kSegmentOctetsMax);
+  for (const std::size_t octets : {config.segment_octets, config.segment_octets_once}) {
+    S5066_ASSERT(octets >= 1 && octets <= pdu::kSegmentOctetsMax);
+  }
+}
+
+// Several copies make up for each other's lost segments, so these must not be too long. A single
+// one is lost with any of its segments, and then each header is only more to lose.
+std::size_t NonarqSender::segment_octets(const Transfer& transfer) const {
+  return transfer.request.repeats > 0 ? config_.segment_octets : config_.segment_octets_once;
 }
 
 Result<void> NonarqSender::request(CpduRequest request) {
@@ -90,7 +98,7 @@ void NonarqSender::fill(bool expedited, Address source, const Share& share, Inte
       const bool next_copy = t.sent == cpdu.size();
       const std::size_t from_octet = next_copy ? 0 : t.sent;
       const std::size_t left = std::min(budget.left(), octets_left);
-      const std::size_t piece = std::min(config_.segment_octets, cpdu.size() - from_octet);
+      const std::size_t piece = std::min(segment_octets(t), cpdu.size() - from_octet);
       // What is left of the transmission takes the beginning of a segment.
       const std::size_t n = std::min(piece, left - std::min(left, pdu::nonarq_octets(0)));
       if (n < std::min(piece, kSegmentOctetsUseful)) return;

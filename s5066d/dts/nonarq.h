@@ -21,8 +21,9 @@ namespace s5066::dts {
 class NonarqSender {
  public:
   struct Config {
-    std::size_t segment_octets;    // 1..kSegmentOctetsMax
-    std::size_t queue_octets_max;  // C_PDU octets accepted and not yet sent
+    std::size_t segment_octets;       // 1..kSegmentOctetsMax
+    std::size_t segment_octets_once;  // of what is sent only once
+    std::size_t queue_octets_max;     // C_PDU octets accepted and not yet sent
   };
 
   /// C_PDU IDs start at random, so that a restarted station does not repeat recent ones.
@@ -74,6 +75,7 @@ class NonarqSender {
     unsigned copies_before = 0;
   };
   void drop(const Transfer& transfer);
+  std::size_t segment_octets(const Transfer& transfer) const;
   std::deque<Transfer>& queue(bool expedited) { return expedited ? expedited_ : regular_; }
   const std::deque<Transfer>& queue(bool expedited) const {
     return expedited ? expedited_ : regular_;

@@ -97,7 +97,15 @@ ClientId Node::on_client_connected(Instant now, const sap::ClientOrigin& origin)
   return id;
 }
 
+// What a client says in one breath goes into one transmission, not the first of it into one alone.
 void Node::on_client_bytes(Instant now, ClientId id, ByteSpan bytes) {
+  dts_.gather(now, true);
+  take_bytes(now, id, bytes);
+  dts_.gather(now, false);
+  drain(now);
+}
+
+void Node::take_bytes(Instant now, ClientId id, ByteSpan bytes) {
   while (!bytes.empty()) {
     const auto client = clients_.find(id);
     if (client == clients_.end()) return;

@@ -151,6 +151,7 @@ class Node {
   void switch_silence(Instant now, bool on);
   void manage(Instant now, const sap::ManagementAsked& asked);
   Result<std::vector<std::string>> answer_to(Instant now, const sap::ManagementAsked& asked);
+  void take_bytes(Instant now, ClientId id, ByteSpan bytes);
   void pump(Instant now);
   void drain(Instant now);
 

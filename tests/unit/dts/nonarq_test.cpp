@@ -62,7 +62,8 @@ class Nonarq : public ::testing::Test {
   Instant now_{};
   Rng rng_{1};
   Counters counters_;
-  NonarqSender sender_{{.segment_octets = 200, .queue_octets_max = 5000}, rng_};
+  NonarqSender sender_{
+      {.segment_octets = 200, .segment_octets_once = 200, .queue_octets_max = 5000}, rng_};
   NonarqReceiver receiver_{{.contexts_max = 4}, counters_};
 };
 
@@ -81,6 +82,22 @@ TEST_F(Nonarq, segments_carry_offsets_and_the_copies_follow_c_pdu_by_c_pdu) {
   sender_.on_sent();
   EXPECT_EQ(sender_.poll_outcome()->id, CpduId{1});
   EXPECT_FALSE(sender_.has_work(false));
+}
+
+TEST_F(Nonarq, what_is_sent_once_has_segments_of_their_own_length) {
+  NonarqSender sender(
+      {.segment_octets = 200, .segment_octets_once = 1023, .queue_octets_max = 5000}, rng_);
+  ASSERT_TRUE(sender.request(request(1, 1500)));
+  ASSERT_TRUE(sender.request(request(2, 400, 1)));
+  IntervalBudget budget({}, 120s);
+  BurstBuilder burst;
+  sender.begin_burst();
+  sender.fill(false, kSender, {}, budget, burst);
+  std::vector<std::size_t> octets;
+  for (const auto& dpdu : burst.dpdus()) {
+    octets.push_back(std::get<pdu::Nonarq>(dpdu).segment.size());
+  }
+  EXPECT_EQ(octets, (std::vector<std::size_t>{1023, 477, 200, 200, 200, 200}));
 }
 
 TEST_F(Nonarq, what_does_not_fit_goes_on_in_the_next_transmission) {

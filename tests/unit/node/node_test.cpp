@@ -223,6 +223,24 @@ TEST_F(NodePair, a_broadcast_reaches_every_station_without_a_link) {
 
 // --- Clients that behave badly, while another transfers a file -----------------------------------
 
+TEST_F(NodePair, what_a_client_says_in_one_breath_goes_in_one_transmission) {
+  const ClientId from = bind(alpha, 3, sis::Confirmation::none);
+  const ClientId to = bind(bravo, 3, sis::Confirmation::none);
+  std::size_t bursts = 0;
+  medium.on_burst = [&](std::size_t, Bytes&) { ++bursts; };
+  medium.run_for(minutes(1));  // the channel is free
+  Bytes both;
+  for (std::size_t i = 0; i < 2; ++i) {
+    auto request = request_to(kBravo, 3, message(i, 100));
+    request.delivery = {.mode = sis::TransmissionMode::nonarq};
+    sis::encode(request, both);
+  }
+  medium.send_bytes(alpha, from, both);
+  medium.run_for(minutes(1));
+  EXPECT_EQ(log(bravo, to).all<sis::UnidataIndication>().size(), 2u);
+  EXPECT_EQ(bursts, 1u);
+}
+
 TEST_F(NodePair, garbage_ends_its_client_and_nobody_else) {
   start_a_transfer();
   const ClientId bad = medium.connect(alpha);
