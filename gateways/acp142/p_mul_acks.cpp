@@ -52,7 +52,8 @@ void PMulReceiver::hear(Instant now, const MessageName& name, Owing& owing) {
     return;
   }
   if (owing.again) owing.again_after = config_.ack_again;
-  const Duration wait = owing.again ? owing.again_after : 3 * owing.gap / 2;
+  const Duration pause = 3 * owing.gap / 2;
+  const Duration wait = owing.again ? std::max(owing.again_after, pause) : pause;
   owing.ack_at = now + wait + spread(owing.slot);
 }
 
@@ -63,6 +64,13 @@ void PMulReceiver::plan_in_turn(Instant now, const MessageName& name, Owing& owi
   owing.again = false;
   const Duration rest = round_is_over ? Duration{} : 3 * owing.gap / 2;
   owing.ack_at = std::max(now, owing.heard_at + rest) + spread(owing.slot);
+}
+
+// Nobody else is to answer, and nothing more of the round is to come.
+void PMulReceiver::plan_at_once(Instant now, const MessageName& name, Owing& owing) {
+  withdraw_ack(name);
+  owing.again = false;
+  owing.ack_at = now;
 }
 
 void PMulReceiver::ack_if_due(Instant now, const MessageName& name, Owing& owing) {

@@ -14,6 +14,8 @@ constexpr std::size_t kIgnoredMax = 4096;
 constexpr Duration kPurgeEvery = std::chrono::minutes(5);
 constexpr std::size_t kSourcesMax = 4096;
 constexpr std::uint8_t kLeastUrgent = 255;
+/// What is sent to one node in so few blocks has no mark behind it that says that it is over.
+constexpr std::uint16_t kBlocksUnmarked = 2;
 
 }  // namespace
 
@@ -32,7 +34,9 @@ PMulReceiver::PMulReceiver(const Config& config, Rng& rng, const gateways::UtcRe
 PMulReceiver::Place PMulReceiver::place(const AddressPdu& address) const {
   const auto& list = address.destinations;
   for (std::size_t i = 0; i < list.size(); ++i) {
-    if (list[i].node == config_.node) return {Listing::listed, i, list[i].sequence};
+    if (list[i].node != config_.node) continue;
+    const bool alone = list.size() == 1 && address.part == ListPart::only;
+    return {Listing::listed, i, list[i].sequence, alone};
   }
   const bool no_less = address.part == ListPart::only || address.part == ListPart::first;
   const bool no_more = address.part == ListPart::only || address.part == ListPart::last;
@@ -56,6 +60,7 @@ void PMulReceiver::on_address(Instant now, const AddressPdu& address) {
           std::max(known->second.until, utc_.instant(address.expiry) + config_.memory_margin);
       unreleased_.insert(address.name);
       known->second.owing.slot = at.slot;
+      known->second.owing.alone = at.alone;
       hear(now, address.name, known->second.owing);
       plan_in_turn(now, address.name, known->second.owing, address.extra);
     }
@@ -82,7 +87,10 @@ void PMulReceiver::repeat(Instant now, const Place& place, Message& message,
   }
   message.expiry = address.expiry;
   message.expires = utc_.instant(address.expiry) + config_.expiry_margin;
-  if (place.listing == Listing::listed) message.owing.slot = place.slot;
+  if (place.listing == Listing::listed) {
+    message.owing.slot = place.slot;
+    message.owing.alone = place.alone;
+  }
   if (message.state != State::receiving) return;
   hear(now, address.name, message.owing);
   if (address.extra) plan_in_turn(now, address.name, message.owing, true);
@@ -103,6 +111,7 @@ void PMulReceiver::adopt(Instant now, const Place& place, const AddressPdu& addr
   message->expiry = address.expiry;
   message->expires = expires;
   message->owing = {.slot = place.slot,
+                    .alone = place.alone,
                     .ack_at = now + config_.ack_again + spread(place.slot),
                     .again = true,
                     .again_after = config_.ack_again,
@@ -329,9 +338,15 @@ void PMulReceiver::on_committed(Instant now, const MessageName& name) {
   if (at == messages_.end() || at->second.state != State::offered) return;
   const Message& message = at->second;
   remember(name, {.until = message.expires + config_.memory_margin, .owing = message.owing});
+  const bool at_once = message.owing.alone && message.total <= kBlocksUnmarked;
   forget(name);
   unreleased_.insert(name);
-  plan_in_turn(now, name, known_.find(name)->second.owing, false);
+  Owing& owing = known_.find(name)->second.owing;
+  if (at_once) {
+    plan_at_once(now, name, owing);
+  } else {
+    plan_in_turn(now, name, owing, false);
+  }
 }
 
 void PMulReceiver::on_not_committed(Instant now, const MessageName& name) {
@@ -344,7 +359,7 @@ void PMulReceiver::on_known(Instant, const MessageName& name, UtcSeconds expiry)
   // What came before the spool had said so; else its gaps would be asked for, and never filled.
   forget(name);
   remember(name, {.until = utc_.instant(expiry) + config_.memory_margin,
-                  .owing = {.slot = 0, .again_after = config_.ack_again}});
+                  .owing = {.again_after = config_.ack_again}});
   // Who is restarted in EMCON does not know what he has said before it, and says it all afterwards:
   // its transmitter would take what nobody has acknowledged for lost.
   if (silent_) unreleased_.insert(name);

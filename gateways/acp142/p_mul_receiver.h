@@ -98,7 +98,7 @@ class PMulReceiver {
   const Stats& stats() const { return stats_; }
 
  private:
-  static constexpr Duration kGapMax = std::chrono::seconds(60);
+  static constexpr Duration kGapMax = std::chrono::minutes(6);  // a block at 75 bit/s takes 4
   static constexpr std::size_t kBlockCost = 96;  // of keeping a block, besides its octets
 
   enum class State : std::uint8_t {
@@ -109,6 +109,7 @@ class PMulReceiver {
   /// When something is to be said about a message.
   struct Owing {
     std::size_t slot = 0;  // our place in the list of destinations
+    bool alone = false;    // and nobody else is in it
     std::optional<Instant> ack_at;
     bool again = false;  // that acknowledgement repeats an earlier one
     Duration again_after{};
@@ -142,6 +143,7 @@ class PMulReceiver {
     Listing listing = Listing::unknown;
     std::size_t slot = 0;
     std::uint32_t sequence = 0;
+    bool alone = false;
   };
 
   struct Arrived {
@@ -164,6 +166,7 @@ class PMulReceiver {
   bool expects_ack(const MessageName& name) const;
   void hear(Instant now, const MessageName& name, Owing& owing);
   void plan_in_turn(Instant now, const MessageName& name, Owing& owing, bool round_is_over);
+  void plan_at_once(Instant now, const MessageName& name, Owing& owing);
   Duration spread(std::size_t slot);
   Duration grown(Duration wait) const;
   void ack_if_due(Instant now, const MessageName& name, Owing& owing);

@@ -33,7 +33,9 @@ class PMulSender {
     NodeId node;
     std::vector<Group> groups{};
     std::size_t pdu_octets_max = 2042;  // of the bearer
-    std::uint16_t block_octets = 2020;  // at most pdu_octets_max less the header of a Parity_PDU
+    // At most pdu_octets_max less the header of a Parity_PDU. With this, and with what UDOP and the
+    // subnetwork put before it, one fills two frames of 1023.
+    std::uint16_t block_octets = 2012;
     Checksum checksum = Checksum::fletcher;
 
     std::size_t messages_max = 64;

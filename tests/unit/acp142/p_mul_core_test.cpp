@@ -268,6 +268,48 @@ TEST(PMulCore, receivers_answer_in_the_order_of_the_list) {
   for (std::size_t i = 1; i < due.size(); ++i) EXPECT_GE(due[i] - due[i - 1], 6s);
 }
 
+// A message of so few blocks that its end is not marked needs no pause to tell that it has come.
+TEST(PMulCore, the_only_receiver_of_a_small_message_answers_at_once) {
+  for (const std::size_t octets : {50u, 200u, 300u}) {
+    SCOPED_TRACE(octets);
+    Station alpha(kSender), bravo({2}), charlie({3});
+    ASSERT_TRUE(alpha.submit(7, {{2}}, octets).ok());
+    ASSERT_TRUE(alpha.submit(8, {{2}, {3}}, octets).ok());
+    const auto pdus = alpha.pdus();
+    bravo.now = charlie.now = at(5s);
+    for (const Bytes& pdu : pdus) {
+      bravo.hear(pdu);
+      charlie.hear(pdu);
+    }
+    bravo.advance(at(5s));
+    charlie.advance(at(5s));
+    const auto acks = only<AckPdu>(bravo.pdus());
+    ASSERT_EQ(acks.size(), octets <= 200 ? 1u : 0u);
+    if (!acks.empty()) {
+      ASSERT_EQ(acks[0].entries.size(), 1u);
+      EXPECT_EQ(acks[0].entries[0].name.message_id, 7u);
+    }
+    EXPECT_TRUE(charlie.pdus().empty());
+  }
+}
+
+// A block takes 215 s at 75 bit/s; between two of them nobody is to be disturbed.
+TEST(PMulCore, slow_blocks_draw_no_list_in_mid_round) {
+  Station alpha(kSender), bravo({2});
+  ASSERT_TRUE(alpha.submit(7, {{2}}, 1000).ok());
+  for (const Bytes& pdu : alpha.pdus()) {
+    const auto blocks = only<DataPdu>({pdu});
+    for (int i = 0; !blocks.empty() && i < 43; ++i) bravo.advance(bravo.now + 5s);
+    // How long a block takes is not known before the first.
+    EXPECT_TRUE(bravo.pdus().empty() || blocks.empty() || blocks[0].number == 1);
+    bravo.hear(pdu);
+    bravo.pdus();
+    if (!blocks.empty() && blocks[0].number == 10) break;
+  }
+  bravo.advance(bravo.now + 325s);
+  EXPECT_EQ(only<AckPdu>(bravo.pdus()).size(), 1u);
+}
+
 TEST(PMulCore, parity_ahead_makes_up_for_losses_where_nobody_can_ask) {
   Station alpha(kSender, [](auto& config) {
     config.sender.coded = true;
