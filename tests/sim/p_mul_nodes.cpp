@@ -1,5 +1,7 @@
 #include "tests/sim/p_mul_nodes.h"
 
+#include <utility>
+
 #include "s5066d/base/assert.h"
 #include "sis/codec.h"
 
@@ -8,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kStep = 50ms;
+constexpr std::size_t kWriteOctets = 16 * 1024;
 constexpr UtcSeconds kStart{1'800'000'000};
 constexpr Address kEverybody{0x0001, true};
 
@@ -36,9 +38,9 @@ WorldOptions subscribed(WorldOptions options) {
 }  // namespace
 
 PMulNodes::PMulNodes(Seed seed, const Options& options)
-    : world_(seed, subscribed(options.world)), rng_(seed + 1) {
+    : world_(seed, subscribed(options.world)), rng_(seed + 1), step_(options.step) {
   auto carrier = options.carrier;
-  carrier.rate_bps = options.world.mode.rate_bps;
+  if (options.rate_known) carrier.rate_bps = options.world.mode.rate_bps;
   acp142::Group everybody{.id = {1}, .members = {}};
   for (std::size_t i = 0; i < options.world.stations; ++i) {
     carrier.nodes[id(i)] = World::address(i);
@@ -88,12 +90,13 @@ void PMulNodes::submit(std::size_t from, const std::vector<std::size_t>& to, con
 
 void PMulNodes::run_for(Duration d) {
   for (const Instant end = world_.now() + d; world_.now() < end;) {
-    for (auto& station : stations_) serve(*station);
-    world_.run_for(kStep);
+    for (std::size_t i = 0; i < stations_.size(); ++i) serve(i);
+    world_.run_for(step_);
   }
 }
 
-void PMulNodes::serve(Station& station) {
+void PMulNodes::serve(std::size_t index) {
+  Station& station = *stations_[index];
   const Instant now = world_.now();
   acp142::PMulCore& core = *station.core;
   core.on_clock(now, utc());
@@ -103,6 +106,7 @@ void PMulNodes::serve(Station& station) {
   while (const auto datagram = station.carrier->poll_datagram()) core.on_datagram(now, *datagram);
   core.on_deadline(now);
   while (const auto event = core.poll_event()) {
+    if (take_event && take_event(index, *event)) continue;
     if (const auto* received = std::get_if<acp142::Received>(&*event)) {
       station.received.push_back(*received);
       station.received_at = now;
@@ -111,31 +115,40 @@ void PMulNodes::serve(Station& station) {
       station.ended.push_back(*ended);
     }
   }
-  hand_down(station);  // what ARQ could not deliver
+  // As a client does: what there is to say goes in one write, as long as the flow is on.
+  Bytes requests;
+  hand_down(station, requests);  // what ARQ could not deliver
   while (station.carrier->ready() && core.has_pdu()) {
     auto pdu = core.poll_pdu(now);
     if (!pdu) break;
     S5066_ASSERT(station.carrier->request_send(now, std::move(*pdu)).ok());
     core.on_clear_at(now, station.carrier->clear_at(now));
-    hand_down(station);
-    // What the node says of the flow is heard before the next one is given.
-    for (; !station.news.empty(); station.news.pop_front()) {
-      station.carrier->on_sis(now, station.news.front());
-    }
+    hand_down(station, requests);
+    if (requests.size() < kWriteOctets) continue;
+    give(now, station, requests);
+  }
+  give(now, station, requests);
+}
+
+void PMulNodes::give(Instant now, Station& station, Bytes& requests) {
+  if (!requests.empty()) world_.write(*station.client, std::exchange(requests, {}));
+  for (; !station.news.empty(); station.news.pop_front()) {
+    station.carrier->on_sis(now, station.news.front());
   }
 }
 
-void PMulNodes::hand_down(Station& station) {
+void PMulNodes::hand_down(Station& station, Bytes& requests) {
   while (auto request = station.carrier->poll_unidata()) {
     if (request->delivery.mode == sis::TransmissionMode::arq) {
       station.arq[request->updu.at(1)] = request->id;
     }
-    world_.give(*station.client, sis::UnidataRequest{.priority = request->priority,
-                                                     .destination_sap = request->destination_sap,
-                                                     .destination = request->destination,
-                                                     .delivery = request->delivery,
-                                                     .time_to_live = request->time_to_live_s / 2,
-                                                     .updu = std::move(request->updu)});
+    sis::encode(sis::UnidataRequest{.priority = request->priority,
+                                    .destination_sap = request->destination_sap,
+                                    .destination = request->destination,
+                                    .delivery = request->delivery,
+                                    .time_to_live = request->time_to_live_s / 2,
+                                    .updu = std::move(request->updu)},
+                requests);
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -20,6 +21,8 @@ class PMulNodes {
     WorldOptions world;
     acp142::PMulCore::Config core{};            // node and groups are filled in
     acp142::CarrierUdopCore::Config carrier{};  // tables are filled in
+    bool rate_known = true;                     // to the carriers
+    Duration step = std::chrono::milliseconds(50);
   };
   struct Station {
     Client* client = nullptr;
@@ -42,14 +45,18 @@ class PMulNodes {
   /// To several stations by the group that has all.
   void submit(std::size_t from, const std::vector<std::size_t>& to, const Bytes& content);
   void run_for(Duration d);
+  UtcSeconds utc() const;
+  /// Sees what a core has to say; what it takes is not booked, and it commits what was received.
+  std::function<bool(std::size_t station, const acp142::MessageEvent&)> take_event;
 
  private:
-  void serve(Station& station);
-  void hand_down(Station& station);
-  UtcSeconds utc() const;
+  void serve(std::size_t index);
+  void give(Instant now, Station& station, Bytes& requests);
+  static void hand_down(Station& station, Bytes& requests);
 
   World world_;
   Rng rng_;
+  Duration step_;
   std::vector<std::unique_ptr<Station>> stations_;
   std::uint32_t last_message_ = 0;
 };

@@ -21,11 +21,6 @@ Bytes content_of(std::size_t octets) {
 /// them received.
 double utilisation(const modem::Mode& mode, std::size_t octets) {
   sim::PMulNodes::Options options{.world = {.stations = 2, .medium = {}, .mode = mode, .node = {}}};
-  // What a clean channel allows: the longest transmissions and segments; a block fills two of them.
-  options.world.node.dts.segment_octets = 1023;
-  options.world.node.dts.transmission_max = 127500ms;
-  options.world.node.sap.nonarq_outstanding_octets_max = 128 * 1024;
-  options.core.sender.block_octets = 2000;
   sim::PMulNodes nodes(1, options);
   nodes.run_for(10s);
   nodes.submit(0, {1}, content_of(octets));
@@ -67,6 +62,7 @@ TEST(PMulNodes, a_group_with_loss_receives_a_message) {
   for (const sim::Seed seed : sim::seeds(20)) {
     SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));
     sim::PMulNodes::Options options{.world = {.stations = 4, .medium = {.frame_loss = 0.1}}};
+    options.world.node.dts.segment_octets = 400;
     options.core.sender.coded = seed % 2 == 0;
     options.core.sender.block_octets = 1000;
     sim::PMulNodes nodes(seed, options);
@@ -96,6 +92,7 @@ TEST(PMulNodes, eight_lossy_receivers_have_a_message) {
   for (const sim::Seed seed : seeds) {
     SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));
     sim::PMulNodes::Options options{.world = {.stations = 9, .medium = {.frame_loss = 0.08}}};
+    options.world.node.dts.segment_octets = 400;
     options.core.sender.coded = true;
     options.core.sender.block_octets = 1000;
     sim::PMulNodes nodes(seed, options);
