@@ -13,6 +13,7 @@ namespace {
 TEST(ModemWave, every_mode_arrives_whole_and_on_time_over_a_clean_cable) {
   for (const Mode& mode : all_modes()) {
     for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{300}}) {
+      SCOPED_TRACE(to_string(mode) + " " + std::to_string(count));
       const Bytes octets = random_octets(count, count + mode.rate_bps);
       Tape tape;
       const auto start = tape.silence(0.3).burst(mode, octets);

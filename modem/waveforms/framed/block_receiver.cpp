@@ -161,8 +161,8 @@ BlockReceiver::Look BlockReceiver::add_frame(std::span<const Complex> received) 
   const std::size_t to = from + steps_in_frame_;
   forget_data(frame);
   Look look;
-  look.fit = probe_fit(frame);
-  fit_sum_ += look.fit;
+  look.fit = probe_fit(frame, layout_.runs.size());
+  fit_sum_ += layout_.runs.size() == 1 ? look.fit : probe_fit(frame, 1);
   follow(from, to, *tracker_);
   equalize(frame, false);
   tracker_ = follow(from, to, *tracker_);
@@ -188,10 +188,12 @@ void BlockReceiver::forget_data(unsigned frame) {
 }
 
 // The response from before the frame must foretell the probe. Decisions of this frame must not
-// help: they would fit any noise they were made from.
-float BlockReceiver::probe_fit(unsigned frame) const {
-  const std::size_t end = first_symbol(frame) + layout_.frame_symbols();
-  const std::size_t known = layout_.runs.back().known;
+// help: they would fit any noise they were made from. The probe is that behind so many runs of
+// data.
+float BlockReceiver::probe_fit(unsigned frame, std::size_t runs) const {
+  std::size_t end = first_symbol(frame);
+  for (std::size_t i = 0; i < runs; ++i) end += layout_.runs[i].data + layout_.runs[i].known;
+  const std::size_t known = layout_.runs[runs - 1].known;
   const std::size_t clear = std::min(3 * tracker_->taps() / 4, known / 2);
   Complex agreement;
   float foretold = kTiny;
@@ -401,7 +403,8 @@ float BlockReceiver::finish() {
   }
   // The equaliser's own figure rests on a channel that decisions help to estimate, and decisions
   // fit the noise that they were made from. Probes that do not bear the channel out have the last
-  // word; a fit of f between forecast and reception is a share of f^2 of signal.
+  // word, the first of each frame: behind the last data of STANAG 4285 the last one is not sent. A
+  // fit of f between forecast and reception is a share of f^2 of signal.
   const double fit = std::max(fit_sum_ / frames_, 0.0);
   const double borne_out = fit < kFitMin ? fit * fit : 1;
   return static_cast<float>(std::min(quality_sum_ / frames_, borne_out));

@@ -77,7 +77,7 @@ class BlockReceiver {
   float equalize(unsigned frame, bool with_priors);
   float equalize_run(const Layout::Run& run, std::size_t first, std::size_t row, std::size_t data,
                      std::size_t bit, bool with_priors);
-  float probe_fit(unsigned frame) const;
+  float probe_fit(unsigned frame, std::size_t runs) const;
   void learn_profile(std::size_t from_step, std::size_t to_step);
 
   std::size_t first_symbol(unsigned frame) const {
@@ -107,7 +107,7 @@ class BlockReceiver {
   float error_ = 0;  // what the channel's error adds to it
   double doppler_hz_ = 1;
   double quality_sum_ = 0;
-  double fit_sum_ = 0;  // of the probes of each frame
+  double fit_sum_ = 0;  // of the first probe of each frame
 
   std::optional<dsp::ChannelTracker> at_start_;
   std::optional<dsp::ChannelTracker> tracker_;
