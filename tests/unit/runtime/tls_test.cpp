@@ -118,6 +118,10 @@ TEST_F(TlsPort, speaks_tls_1_2_and_nothing_older) {
   ssl::context& good = context(authority_->issue("client"));
   SSL_CTX_set_max_proto_version(good.native_handle(), TLS1_2_VERSION);
   EXPECT_TRUE(std::holds_alternative<sis::BindAccepted>(answer_to_bind(connected(good), 3, 5)));
+  // The system's security level may forbid the older ones by itself, or not.
+  const auto own = load_tls(*config_.tls);
+  ASSERT_TRUE(own.ok());
+  EXPECT_EQ(SSL_CTX_get_min_proto_version((*own)->native_handle()), TLS1_2_VERSION);
 }
 
 TEST_F(TlsPort, does_not_fall_back_to_plain_tcp) {
