@@ -22,8 +22,6 @@ constexpr std::size_t kControlOctets = 40;
 constexpr int kControlCopiesMax = 8;
 /// Whoever comes new to the frequency has his chance after so long.
 constexpr Duration kOwnRunMax = std::chrono::minutes(30);
-/// No transmission is longer while others wait for theirs.
-constexpr Duration kTransmissionShared = std::chrono::seconds(60);
 
 TurnControl::Config turn_config(const Config& config) {
   const Duration detection = modem::preamble_duration(config.mode);
@@ -445,18 +443,6 @@ void DataTransfer::add_copies(IntervalBudget& budget, BurstBuilder& burst) {
     budget.take(octets);
     burst.add(copied);
   }
-}
-
-// Bulk fills what the standard allows: preamble and turnaround cost the same for any length.
-Duration DataTransfer::transmission_max(const modem::Mode& mode) const {
-  const auto busy = std::count_if(connections_.begin(), connections_.end(),
-                                  [](const auto& entry) { return entry.second.has_work(); });
-  const Duration max =
-      busy > 1 ? std::min(config_.transmission_max, kTransmissionShared) : config_.transmission_max;
-  // A frame that was cut for another mode must fit all the same.
-  const std::size_t longest =
-      pdu::data_ack_octets(segment_octets_max(config_), pdu::kSelectiveOctetsMax);
-  return modem::capacity(mode, max) < longest ? kTransmissionMax : max;
 }
 
 void DataTransfer::transmit(Instant now) {

@@ -29,6 +29,8 @@ constexpr unsigned kUnansweredDoublingsMax = 5;
 /// A change must bring so much, and one by agreement more.
 constexpr double kGain = 1.15;
 constexpr double kGainByAgreement = 1.3;
+/// No transmission is longer while others wait for theirs.
+constexpr Duration kTransmissionShared = std::chrono::seconds(60);
 
 }  // namespace
 
@@ -51,6 +53,18 @@ std::size_t segment_octets_max(const Config& config) {
   const std::size_t holds = modem::capacity(config.mode, config.transmission_max);
   const std::size_t header = pdu::data_ack_octets(0, pdu::kSelectiveOctetsMax);
   return std::clamp(holds - std::min(holds, header), begin, pdu::kSegmentOctetsMax);
+}
+
+// Bulk fills what the standard allows: preamble and turnaround cost the same for any length.
+Duration DataTransfer::transmission_max(const modem::Mode& mode) const {
+  const auto busy = std::count_if(connections_.begin(), connections_.end(),
+                                  [](const auto& entry) { return entry.second.has_work(); });
+  const Duration max =
+      busy > 1 ? std::min(config_.transmission_max, kTransmissionShared) : config_.transmission_max;
+  // A frame that was cut for another mode must fit all the same.
+  const std::size_t longest =
+      pdu::data_ack_octets(segment_octets_max(config_), pdu::kSelectiveOctetsMax);
+  return modem::capacity(mode, max) < longest ? kTransmissionMax : max;
 }
 
 // --- What is measured ----------------------------------------------------------------------------
