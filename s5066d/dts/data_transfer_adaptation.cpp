@@ -154,9 +154,11 @@ void DataTransfer::tell_advice(Instant now) {
     const bool adapts = (connection.extensions() & pdu::extension::kAdapts) != 0;
     record.selector->set_gain_min(adapts ? kGain : kGainByAgreement);
     const modem::Mode& wish = record.selector->mode();
-    record.control.advise(wish, adapts ? wish : advice_for(record, wish));
+    const auto told = adapts ? wish : advice_for(record, wish);
+    record.control.advise(wish, told);
     record.control.advise_with_data(adapts);
-    turn_.on_preamble(now, modem::preamble_duration(wish));
+    turn_.on_preamble(now, modem::preamble_duration(wish));  // it may ask for that
+    if (told) turn_.on_preamble(now, modem::preamble_duration(*told));
   }
 }
 

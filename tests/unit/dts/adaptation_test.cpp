@@ -326,6 +326,20 @@ TEST(Adaptation, a_peer_of_edition_3_that_follows_without_asking_is_told_to_go_b
   for (int i = 0; i < 3; ++i) EXPECT_EQ(advised_after_data(station, number), kSlow);
 }
 
+// Goal:   an answer in the mode that was advised is not missing while its preamble lasts.
+// Method: the peer is told the long interleaver, while we wish for a short one.
+TEST(Adaptation, the_answer_is_awaited_with_the_preamble_of_what_the_peer_is_told) {
+  auto station = with_plain_peer();
+  std::uint8_t number = 0;
+  ASSERT_EQ(advised_after_data(station, number), kSlowLong);
+  ASSERT_LT(modem::preamble_duration(kSlow) + 2s, modem::preamble_duration(kSlowLong));
+  station.request({.id = {1}, .destination = kPeer, .cpdu = pattern(100, 1)});
+  while (!station.dts().transmitting()) station.run_for(100ms);
+  while (station.dts().transmitting()) station.run_for(100ms);
+  station.run_for(modem::preamble_duration(kSlowLong));
+  EXPECT_EQ(station.counters()[Counter::reply_timeouts], 0u);
+}
+
 TEST(Adaptation, a_peer_that_says_it_has_no_data_rate_change_is_advised_nothing) {
   auto station = with_plain_peer();
   for (std::uint8_t i = 0; i < 10; ++i) {
