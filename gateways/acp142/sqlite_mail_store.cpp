@@ -78,10 +78,10 @@ std::vector<MailResult> SqliteMailStore::execute(const std::vector<MailRequest>&
 }
 
 Result<MailAnswer> SqliteMailStore::run_whole(const MailOperation& operation) {
-  if (auto begun = db_.execute("SAVEPOINT request"); !begun) return begun.error();
+  if (auto begun = update("SAVEPOINT request"); !begun) return begun.error();
   auto answer = std::visit([this](const auto& one) { return run(one); }, operation);
   if (!answer) static_cast<void>(db_.execute("ROLLBACK TO request"));
-  if (auto released = db_.execute("RELEASE request"); !released) return released.error();
+  if (auto released = update("RELEASE request"); !released) return released.error();
   return answer;
 }
 

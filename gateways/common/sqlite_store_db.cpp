@@ -50,6 +50,13 @@ Result<void> migrate(Database& db, const std::string& path) {
 
 }  // namespace
 
+void Statement::GiveBack::operator()(sqlite3_stmt* statement) const {
+  // What went wrong was said by step().
+  static_cast<void>(sqlite3_reset(statement));
+  static_cast<void>(sqlite3_clear_bindings(statement));
+  idle->emplace_back(statement);
+}
+
 Statement& Statement::bind(std::int64_t value) {
   const int result = sqlite3_bind_int64(statement_.get(), next_parameter_++, value);
   if (bind_result_ == SQLITE_OK) bind_result_ = result;
@@ -131,12 +138,21 @@ Result<void> Database::execute(const char* sql) {
 }
 
 Result<Statement> Database::prepare(std::string_view sql) {
+  auto known = statements_.find(sql);
+  if (known == statements_.end())
+    known = statements_.emplace(std::string(sql), Statement::Idle()).first;
+  Statement::Idle& idle = known->second;
+  if (!idle.empty()) {
+    sqlite3_stmt* statement = idle.back().release();
+    idle.pop_back();
+    return Statement(statement, &idle);
+  }
   sqlite3_stmt* statement = nullptr;
-  if (sqlite3_prepare_v2(handle_.get(), sql.data(), static_cast<int>(sql.size()), &statement,
-                         nullptr) != SQLITE_OK) {
+  if (sqlite3_prepare_v3(handle_.get(), sql.data(), static_cast<int>(sql.size()),
+                         SQLITE_PREPARE_PERSISTENT, &statement, nullptr) != SQLITE_OK) {
     return error("spool");
   }
-  return Statement(statement);
+  return Statement(statement, &idle);
 }
 
 Error Database::error(const char* what) const {

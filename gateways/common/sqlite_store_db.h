@@ -5,20 +5,22 @@
 #include <sqlite3.h>
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "s5066d/base/bytes.h"
 #include "s5066d/base/result.h"
 
 namespace s5066::gateways {
 
-/// A prepared statement; bind in order, then step. A failed bind shows at the next step.
+/// A prepared statement; bind in order, then step. A failed bind shows at the next step. It goes
+/// before its database does.
 class Statement {
  public:
-  explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
-
   Statement& bind(std::int64_t value);
   Statement& bind_text(std::string_view value);
   Statement& bind_blob(ByteSpan value);
@@ -35,10 +37,19 @@ class Statement {
   Bytes blob(int column) const;
 
  private:
+  friend class Database;
   struct Finalize {
     void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
   };
-  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+  using Idle = std::vector<std::unique_ptr<sqlite3_stmt, Finalize>>;
+  /// Back to those of the same text, as new.
+  struct GiveBack {
+    Idle* idle = nullptr;
+    void operator()(sqlite3_stmt* statement) const;
+  };
+  Statement(sqlite3_stmt* statement, Idle* idle) : statement_(statement, GiveBack{idle}) {}
+
+  std::unique_ptr<sqlite3_stmt, GiveBack> statement_;
   int next_parameter_ = 1;
   int bind_result_ = SQLITE_OK;
 };
@@ -54,6 +65,7 @@ class Database {
   static Result<Database> open(const Options& options);
 
   Result<void> execute(const char* sql);
+  /// Compiles each text once and keeps it: for texts of which there are not many.
   Result<Statement> prepare(std::string_view sql);
   std::int64_t last_insert_id() const { return sqlite3_last_insert_rowid(handle_.get()); }
   int changes() const { return sqlite3_changes(handle_.get()); }
@@ -65,6 +77,7 @@ class Database {
   };
   explicit Database(sqlite3* handle) : handle_(handle) {}
   std::unique_ptr<sqlite3, Close> handle_;
+  std::map<std::string, Statement::Idle, std::less<>> statements_;  // that nobody uses just now
 };
 
 /// Opens a spool for writing that survives a power cut, and brings its schema up to date.

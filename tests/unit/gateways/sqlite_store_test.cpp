@@ -275,6 +275,50 @@ TEST_F(SqliteStoreTest, two_programs_may_hand_over_files_at_the_same_time) {
   EXPECT_EQ(open_items().size(), 2u);
 }
 
+TEST_F(SqliteStoreTest, a_statement_that_was_used_before_is_as_new) {
+  auto db = Database::open({.path = config.path});
+  ASSERT_TRUE(db);
+  constexpr const char* kBoth = "SELECT ?, ? UNION ALL SELECT 3, 3";
+  {
+    auto first = db->prepare(kBoth);
+    ASSERT_TRUE(first);
+    first->bind(1).bind_text("text");
+    ASSERT_TRUE(*first->step());
+    auto meanwhile = db->prepare(kBoth);  // the same text at the same time
+    ASSERT_TRUE(meanwhile);
+    meanwhile->bind(2);
+    ASSERT_TRUE(*meanwhile->step());
+    EXPECT_EQ(meanwhile->integer(0), 2);
+    EXPECT_EQ(first->integer(0), 1);
+  }
+  for (int i = 0; i < 2; ++i) {
+    auto again = db->prepare(kBoth);
+    ASSERT_TRUE(again);
+    ASSERT_TRUE(*again->step());
+    EXPECT_EQ(again->integer(0), 0);
+    EXPECT_EQ(again->text(1), "");
+  }
+}
+
+TEST_F(SqliteStoreTest, a_statement_left_in_the_middle_holds_up_nobody) {
+  auto db = Database::open({.path = config.path});
+  ASSERT_TRUE(db);
+  ASSERT_TRUE(
+      db->execute("CREATE TABLE three (n INTEGER); INSERT INTO three VALUES (1), (2), (3)"));
+  {
+    auto rows = db->prepare("SELECT n FROM three");
+    ASSERT_TRUE(rows && *rows->step());
+  }
+  EXPECT_TRUE(sql("DROP TABLE three"));
+  auto gone = db->prepare("SELECT n FROM three");
+  ASSERT_TRUE(gone);
+  EXPECT_FALSE(gone->step());
+  ASSERT_TRUE(sql("CREATE TABLE three (n INTEGER); INSERT INTO three VALUES (4)"));
+  auto back = db->prepare("SELECT n FROM three");
+  ASSERT_TRUE(back && *back->step());
+  EXPECT_EQ(back->integer(0), 4);
+}
+
 // --- Power cuts ----------------------------------------------------------------------------------
 
 // Goal:   nothing that was promised is lost, and nothing arrives twice, wherever the power fails.
