@@ -237,6 +237,8 @@ void SmtpListener::accept() {
       socket.non_blocking(true, ignored);
       socket.write_some(asio::buffer(text.data(), text.size()), ignored);
     } else {
+      // Else the answer to a message waits for the client to acknowledge those before it.
+      socket.set_option(tcp::no_delay(true), gone);
       const SessionId id{++last_session_};
       const auto session = std::make_shared<Session>(*this, std::move(socket), id);
       sessions_[id] = session;
@@ -282,11 +284,13 @@ class Delivery : public std::enable_shared_from_this<Delivery> {
     const auto address = asio::ip::make_address(server_.address, error);
     if (error) return lose(error);
     arm();
-    stream_.socket().async_connect({address, server_.port},
-                                   [self = shared_from_this()](error_code failed) {
-                                     if (failed) return self->lose(failed);
-                                     self->read();
-                                   });
+    stream_.socket().async_connect(
+        {address, server_.port}, [self = shared_from_this()](error_code failed) {
+          if (failed) return self->lose(failed);
+          error_code ignored;
+          self->stream_.socket().set_option(tcp::no_delay(true), ignored);
+          self->read();
+        });
   }
 
  private:
