@@ -77,13 +77,13 @@ void MailCore::on_store_result(Instant now, const MailResult& result) {
         news(Kind::refused, {}, {}, pending.address, to_string(result.answer.error()));
       }
       actions_.push_back(AnswerSession{pending.session, outcome});
-      if (ok) on_spool_changed(now);
+      if (ok) on_new_mail(now);
       return;
     }
     case Asked::received:
       --receiving_;
       actions_.push_back(ConfirmReceived{pending.name, ok});
-      if (ok) on_spool_changed(now);
+      if (ok) on_new_mail(now);
       return;
     case Asked::take:
       taking_[static_cast<std::size_t>(pending.road)] = false;
@@ -135,19 +135,36 @@ void MailCore::on_spool_changed(Instant now) {
   take_more(now, Road::smtp);
 }
 
+// While we are silent the spool is asked for what is too late only now and then: it looks at all
+// that waits.
+void MailCore::on_new_mail(Instant now) {
+  if (!silent_) take_more(now, Road::air);
+  take_more(now, Road::smtp);
+}
+
 void MailCore::take_more(Instant now, Road road) {
   bool& taking = taking_[static_cast<std::size_t>(road)];
-  const auto used = static_cast<std::uint32_t>(
-      std::count_if(active_.begin(), active_.end(),
-                    [road](const auto& one) { return one.second.item.road == road; }));
+  std::uint32_t used = 0;
+  std::uint64_t octets = 0;
+  for (const auto& [id, active] : active_) {
+    if (active.item.road != road) continue;
+    ++used;
+    octets += active.item.size;
+  }
   const std::uint32_t max = road == Road::air ? config_.air_active_max : config_.smtp_active_max;
   const bool expired_only = silent_ && road == Road::air;  // none of these becomes active
-  if (!started_ || taking || (used >= max && !expired_only)) return;
+  const bool full = used >= max || octets >= config_.active_octets_max;
+  if (!started_ || taking || (full && !expired_only)) return;
   taking = true;
   Pending pending;
   pending.asked = Asked::take;
   pending.road = road;
-  ask(TakeDue{road, utc(now), expired_only ? max : max - used, expired_only}, std::move(pending));
+  TakeDue due{road, utc(now), max, expired_only, config_.active_octets_max};
+  if (!expired_only) {
+    due.items_max -= used;
+    due.octets_max -= octets;
+  }
+  ask(std::move(due), std::move(pending));
 }
 
 void MailCore::on_own_silence(Instant now, bool silent) {

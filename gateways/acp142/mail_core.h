@@ -69,8 +69,9 @@ class MailCore {
     std::string hostname = "localhost";
     std::uint32_t air_active_max = 8;
     std::uint32_t smtp_active_max = 8;
-    std::size_t commits_max = 512;           // SMTP sessions that wait for the spool
-    std::size_t received_max = 32;           // messages from the air that do
+    std::uint64_t active_octets_max = 128u << 20;  // of either, and one message
+    std::size_t commits_max = 512;                 // SMTP sessions that wait for the spool
+    std::size_t received_max = 32;                 // messages from the air that do
     std::vector<std::uint32_t> lifetime_s =  // by P_MUL priority, where DELIVERBY says nothing
         {3600, 3600, 3600, 3600, 14400, 14400, 43200, 43200, 172800};
     Duration retry_min = std::chrono::seconds(30);  // to the mail server, doubled each time …
@@ -199,6 +200,7 @@ class MailCore {
 
   UtcSeconds utc(Instant now) const { return utc_.utc(now); }
   void ask(MailOperation operation, Pending pending);
+  void on_new_mail(Instant now);
   void take_more(Instant now, Road road);
   void begin(Instant now, MailItem item);
   void begin_air(Instant now, Active& active);

@@ -22,6 +22,9 @@ constexpr auto kClockEvery = seconds(60);
 // On a LAN an answer takes no time worth mentioning.
 constexpr auto kUdpAckSlot = std::chrono::milliseconds(200);
 constexpr auto kUdpAckAgain = seconds(10);
+// There it is commits that take time, and many can be made at once.
+constexpr std::uint32_t kUdpActiveMax = 64;
+constexpr std::size_t kUdpReceivedMax = 256;
 
 UtcSeconds utc_now() {
   return posix::to_utc_seconds(posix::utc_now());
@@ -60,6 +63,10 @@ MailCore::Config mail_config(const MailConfig& config) {
   mail.dead_max = seconds(config.dead_max_s);
   mail.delay_after = seconds(config.delay_report_s);
   for (const auto& group : config.groups) mail.groups.push_back(members_of(group, config));
+  if (config.udp) {
+    mail.air_active_max = kUdpActiveMax;
+    mail.received_max = kUdpReceivedMax;
+  }
   return mail;
 }
 

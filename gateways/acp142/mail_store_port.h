@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -106,6 +107,8 @@ struct TakeDue {
   UtcSeconds now;
   std::uint32_t items_max = 1;
   bool expired_only = false;  // of these only what is too late by now
+  // Of content. The first is taken whatever its size.
+  std::uint64_t octets_max = std::numeric_limits<std::uint64_t>::max();
 };
 /// Before a message is handed to P_MUL. Answer: Done.
 struct SaveSubmission {

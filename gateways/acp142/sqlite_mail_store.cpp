@@ -200,7 +200,8 @@ Result<MailAnswer> SqliteMailStore::run(const TakeDue& operation) {
   return MailAnswer(std::move(taken));
 }
 
-/// False when nothing is due. A row that cannot be read is parked, and not among the items.
+/// False when nothing is due, or there is no room for it. A row that cannot be read is parked, and
+/// not among the items.
 Result<bool> SqliteMailStore::take_one(const TakeDue& operation, std::vector<MailItem>& items) {
   std::optional<MailItem> item;
   std::optional<MailId> unreadable;
@@ -230,6 +231,9 @@ Result<bool> SqliteMailStore::take_one(const TakeDue& operation, std::vector<Mai
     return true;
   }
   if (!item) return false;
+  std::uint64_t octets = item->size;
+  for (const MailItem& other : items) octets += other.size;
+  if (!items.empty() && octets > operation.octets_max) return false;
   const auto targets = read_targets(*item);
   if (!targets && targets.error().code != ErrorCode::bad_field) return targets.error();
   const auto intact = targets ? read_content(*item) : Result<bool>(false);

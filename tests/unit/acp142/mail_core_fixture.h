@@ -66,6 +66,8 @@ class MailCoreTest : public testing::Test {
     std::vector<MailRequest> one(1);
     one[0].ticket = request.ticket;
     one[0].operation = std::move(request.operation);
+    const auto* search = std::get_if<TakeDue>(&one[0].operation);
+    air_searches += search != nullptr && search->road == Road::air ? 1 : 0;
     const bool submission = std::holds_alternative<SaveSubmission>(one[0].operation);
     const bool telling = std::holds_alternative<SaveDelayed>(one[0].operation);
     if (store_fails || (submission && submissions_fail) || (telling && telling_fails)) {
@@ -147,6 +149,7 @@ class MailCoreTest : public testing::Test {
   std::optional<SqliteMailStore> store;
   std::optional<MailCore> core;
   Instant now{};
+  int air_searches = 0;
   bool store_fails = false;
   bool submissions_fail = false;
   bool telling_fails = false;

@@ -51,6 +51,17 @@ TEST_F(MailCoreTest, in_emcon_messages_wait_in_the_spool_and_expire_there) {
   EXPECT_EQ(submissions[1].priority, 8);
 }
 
+// PM-132: what cannot be sent is not looked for each time that something else comes.
+TEST_F(MailCoreTest, in_emcon_the_spool_is_not_searched_for_each_message_that_comes) {
+  core->on_own_silence(now, true);
+  drain();
+  const auto searches = air_searches;
+  for (int i = 0; i < 5; ++i) send({"<a@ship.example>"});
+  EXPECT_EQ(air_searches, searches);
+  wait(config.spool_poll);
+  EXPECT_EQ(air_searches, searches + 1);
+}
+
 // PM-132: as many as may be active are; what waits behind them ends in time all the same.
 TEST_F(MailCoreTest, in_emcon_what_waits_behind_others_expires_too) {
   config.air_active_max = 1;
@@ -401,6 +412,18 @@ TEST_F(MailCoreTest, memory_holds_a_bounded_number_of_messages) {
   for (std::size_t i = 0; i < submissions.size(); ++i) end(kShip, Outcome::delivered, i);
   EXPECT_EQ(submissions.size(), 100u);
   EXPECT_EQ(core->active(), 0u);
+}
+
+TEST_F(MailCoreTest, memory_holds_a_bounded_number_of_octets_and_a_message_besides) {
+  send({"<a@ship.example>"});
+  const auto size = (*store->list(1)).at(0).size;
+  config.active_octets_max = 2 * size + 1;
+  start();
+  for (int i = 0; i < 5; ++i) send({"<a@ship.example>"});
+  EXPECT_EQ(core->active(), 3u);
+  end(kShip, Outcome::delivered, 1);
+  EXPECT_EQ(core->active(), 3u);
+  EXPECT_EQ(submissions.size(), 5u);
 }
 
 }  // namespace

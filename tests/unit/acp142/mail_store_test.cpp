@@ -117,6 +117,18 @@ TEST_F(MailStore, the_most_urgent_comes_first_and_then_the_oldest) {
   EXPECT_TRUE(take().empty());
 }
 
+TEST_F(MailStore, no_more_octets_are_taken_than_wanted_but_one_message_always_is) {
+  for (int i = 0; i < 5; ++i) keep(mail_to({2}));  // of 100 octets each
+  const auto take_octets = [&](std::uint64_t octets) {
+    TakeDue due{Road::air, kNow, 9};
+    due.octets_max = octets;
+    return std::get<TakenMail>(*ask(due)).items.size();
+  };
+  EXPECT_EQ(take_octets(299), 2u);
+  EXPECT_EQ(take_octets(1), 1u);
+  EXPECT_EQ(take_octets(200), 2u);
+}
+
 TEST_F(MailStore, a_deferred_message_waits_for_its_time_and_at_most_until_it_expires) {
   const MailId id = keep(mail_to({2}));
   take();
