@@ -119,6 +119,7 @@ void DataTransfer::on_connection_made(Instant now, Address peer, bool reset) {
   record->control.on_connected(true);
   record->guess.reset();
   record->refused.reset();
+  record->probe.reset();
   record->proven.reset();
   record->advice_out.reset();
   record->agreed_heard.reset();

@@ -163,27 +163,34 @@ void DataTransfer::tell_advice(Instant now) {
 }
 
 // Edition 3 lets a station that is advised change without a word where receivers find the mode by
-// themselves (C.6.4.2), and says nothing of a way back. So a peer that does not offer ours is told
-// what we wish only when it has been seen to ask first. Until then it is told the longer
-// interleaver at the rate it has, which can always be heard; who goes there without asking is told
-// to go back, and no more.
+// themselves (C.6.4.2), and says nothing of a way back. So a peer that is none of ours, which go
+// back by themselves, is told what we wish only when it has been seen to ask first. Until then it
+// is told the longer interleaver at the rate it has, which can always be heard; who goes there
+// without asking is told what we wish as well, but nothing less robust than what it had.
 std::optional<modem::Mode> DataTransfer::advice_for(Peer& record, const modem::Mode& wish) const {
   const PeerControl& control = record.control;
   if (control.asks_for_changes()) return wish;
   if ((control.capabilities().value_or(pdu::capability::kDrc) & pdu::capability::kDrc) == 0) {
     return std::nullopt;
   }
+  if (connections_.at(control.peer()).extensions() != 0) return wish;
   if (!record.heard_in) return std::nullopt;
-  if (!record.probe) {
+  const modem::Mode& heard = *record.heard_in;
+  auto& probe = record.probe;
+  // It has changed by its own will, and what it came from says nothing any more.
+  if (probe && !probe->followed && heard != probe->told && heard != probe->before) probe.reset();
+  if (!probe) {
     const auto safer = std::find_if(modes_.begin(), modes_.end(), [&](const modem::Mode& mode) {
-      return mode.waveform == record.heard_in->waveform &&
-             mode.rate_bps == record.heard_in->rate_bps && less_robust(*record.heard_in, mode);
+      return mode.waveform == heard.waveform && mode.rate_bps == heard.rate_bps &&
+             less_robust(heard, mode);
     });
     if (safer == modes_.end()) return std::nullopt;
-    record.probe = {*safer, *record.heard_in};
+    probe = {*safer, heard};
   }
-  record.probe->followed = record.probe->followed || record.heard_in == record.probe->told;
-  return record.probe->followed ? record.probe->before : record.probe->told;
+  probe->followed = probe->followed || heard == probe->told;
+  if (!probe->followed) return probe->told;
+  if (less_robust(heard, probe->before)) probe->before = heard;
+  return less_robust(wish, probe->before) ? probe->before : wish;
 }
 
 // The peer was to use a mode by agreement, and its link ended before anything came in it.

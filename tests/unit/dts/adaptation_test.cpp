@@ -326,6 +326,64 @@ TEST(Adaptation, a_peer_of_edition_3_that_follows_without_asking_is_told_to_go_b
   for (int i = 0; i < 3; ++i) EXPECT_EQ(advised_after_data(station, number), kSlow);
 }
 
+// Goal:   a peer that follows without asking is not sent back to what we cannot hear.
+// Method: the channel is bad from the beginning, and we wish for something slower.
+TEST(Adaptation, a_peer_of_edition_3_is_never_told_a_mode_less_robust_than_we_wish) {
+  auto station = with_plain_peer();
+  std::uint8_t number = 0;
+  station.set_heard(kSlow, 0);
+  EXPECT_EQ(advised_after_data(station, number), kSlowLong);
+  std::optional<modem::Mode> told;
+  for (int i = 0; i < 8; ++i) {
+    station.set_heard(told.value_or(kSlowLong), 0);
+    station.hear(Bytes(2000, 0x55));  // nothing of it can be read
+    told = advised_after_data(station, number);
+    ASSERT_TRUE(told.has_value());
+    EXPECT_FALSE(less_robust(*told, kSlowLong)) << i << " " << told->rate_bps;
+  }
+  EXPECT_LT(told->rate_bps, 300u);
+  for (int i = 0; i < 12; ++i) {  // the way back ends where it began
+    station.set_heard(*told, 30);
+    told = advised_after_data(station, number);
+    ASSERT_TRUE(told.has_value());
+    EXPECT_FALSE(less_robust(*told, kSlow)) << i;
+  }
+  EXPECT_EQ(told, kSlow);
+}
+
+// What was learnt of a peer at one rate is not told at another.
+TEST(Adaptation, what_a_peer_of_edition_3_is_told_goes_by_the_rate_it_has) {
+  constexpr modem::Mode kFaster{.rate_bps = 600, .interleaver = Interleaver::short_};
+  constexpr modem::Mode kFasterLong{.rate_bps = 600, .interleaver = Interleaver::long_};
+  for (const bool followed : {false, true}) {
+    auto station = with_plain_peer();
+    std::uint8_t number = 0;
+    EXPECT_EQ(advised_after_data(station, number), kSlowLong);
+    if (followed) {
+      station.set_heard(kSlowLong, 25);
+      EXPECT_EQ(advised_after_data(station, number), kSlow);
+      number = 0;
+      station.made(kPeer);
+    }
+    station.set_heard(kFaster, 25);
+    EXPECT_EQ(advised_after_data(station, number), kFasterLong) << followed;
+  }
+}
+
+// It goes back by itself where it is not answered.
+TEST(Adaptation, a_station_of_ours_that_does_not_adapt_is_told_what_we_wish) {
+  auto station = with_plain_peer();
+  pdu::AckOnly ack{{.eot_half_s = 1, .destination = kUs, .source = kPeer}, {}};
+  ack.common.eow = pdu::make_extensions(pdu::extension::kLargeWindow);
+  station.hear({ack});
+  station.run_for(3s);
+  station.take_sent();
+  std::uint8_t number = 0;
+  const auto wish = advised_after_data(station, number);
+  ASSERT_TRUE(wish.has_value());
+  EXPECT_GT(wish->rate_bps, 300u);
+}
+
 // Goal:   an answer in the mode that was advised is not missing while its preamble lasts.
 // Method: the peer is told the long interleaver, while we wish for a short one.
 TEST(Adaptation, the_answer_is_awaited_with_the_preamble_of_what_the_peer_is_told) {
