@@ -20,7 +20,7 @@ using std::chrono::seconds;
 /// Soft link sessions (A.1.1.1, A.3.2.1).
 struct LinkConfig {
   std::size_t soft_links_max = 4;       // sessions at a time before one more is called for
-  Duration idle_timeout = seconds(30);  // may be 0
+  Duration idle_timeout = minutes(2);   // may be 0
   Duration session_max = seconds(600);  // while data for other nodes waits for a place
   /// After session_max, for what is handed down already: the transmission that runs and one more.
   Duration drain_max = seconds(240);

@@ -105,7 +105,7 @@ TEST_F(AnnexAData, default_means_the_service_type_of_the_bind_and_other_modes_ov
 TEST_F(AnnexAData, nobody_is_told_who_did_not_ask) {
   HexClient a = bind(alpha, 3, "10 00");
   a.give("14 04 E1020305 00 000000 0001 41");
-  run(minutes(1));
+  run(minutes(3));
   EXPECT_EQ(air(), "A8:10 B8:20 A0:0000340041 A8:44 B8:50");
   medium->silent = true;
   a.give("14 04 E1020305 00 00001E 0001 42");
