@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "modem/waveforms/burst_receiver.h"
 #include "modem/waveforms/burst_transmitter.h"
@@ -18,6 +20,40 @@ constexpr unsigned kTimeoutsMax = 30;
 constexpr double kToneHz = 1500;
 /// Behind a burst, for what is on its way.
 constexpr double kLoopWaitSeconds = 3;
+
+/// The line through moments and the samples that had come by then: a device hands over whole
+/// blocks, each a little late, so that two of them say less than all.
+class ClockFit {
+ public:
+  void add(double seconds, double samples) {
+    if (times_.empty()) begin_ = {seconds, samples};
+    times_.push_back(seconds - begin_.first);
+    samples_.push_back(samples - begin_.second);
+  }
+  /// Samples per second; 0 for what is no line yet.
+  double rate() const { return spread() > 0 ? shared() / spread() : 0; }
+  /// Three standard errors of that.
+  double doubt() const {
+    if (spread() <= 0) return 0;
+    const double rest = product(samples_, samples_) - shared() * shared() / spread();
+    return 3 * std::sqrt(std::max(rest, 0.0) / static_cast<double>(times_.size() - 2) / spread());
+  }
+
+ private:
+  static double mean(const std::vector<double>& all) {
+    return std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size());
+  }
+  double spread() const { return times_.size() > 2 ? product(times_, times_) : 0; }
+  double shared() const { return product(times_, samples_); }
+  static double product(const std::vector<double>& a, const std::vector<double>& b) {
+    return std::inner_product(a.begin(), a.end(), b.begin(), 0.0) -
+           mean(a) * mean(b) * static_cast<double>(a.size());
+  }
+
+  std::pair<double, double> begin_;
+  std::vector<double> times_;
+  std::vector<double> samples_;
+};
 
 }  // namespace
 
@@ -57,23 +93,17 @@ Result<Examination::Sound> Examination::listen(double seconds,
   const auto rate = static_cast<double>(device_->info().rate_hz);
   static_cast<void>(meter_.take());
   lost_ = taken_ = 0;
-  Duration began = monotonic_();
-  Duration ended = began;
+  ClockFit clock;
   for (double heard = 0; heard < seconds; heard += static_cast<double>(received_.size()) / rate) {
     std::fill(block.begin(), block.end(), 0.0F);
     if (made) made(block);
     if (const auto got = exchange(block); !got) return got.error();
-    ended = monotonic_();
-    if (heard > 0) continue;
-    // The first block may have waited in a buffer, so the clock is compared from its end on.
-    began = ended;
-    taken_ = 0;
+    clock.add(to_seconds(monotonic_()), static_cast<double>(taken_));
   }
   Sound sound{.level = meter_.take(), .lost = lost_};
-  if (!device_->info().lockstep && ended > began) {
-    sound.rate_hz = static_cast<double>(taken_) / to_seconds(ended - began);
-    // The first and the last may each have been a block late.
-    sound.rate_doubt_hz = 2.0 * static_cast<double>(received_.size()) / to_seconds(ended - began);
+  if (!device_->info().lockstep) {
+    sound.rate_hz = clock.rate();
+    sound.rate_doubt_hz = clock.doubt();
   }
   return sound;
 }

@@ -28,7 +28,7 @@ class Examination {
     LevelMeter::Reading level;
     std::uint64_t lost = 0;    // samples that did not come, or went out too late
     double rate_hz = 0;        // measured; 0 in lockstep, where there is no other time
-    double rate_doubt_hz = 0;  // it may be off by, for a device hands over whole blocks
+    double rate_doubt_hz = 0;  // three standard errors of that
   };
   /// `made` fills each block that is sent meanwhile, at kSampleRate; silence without it.
   Result<Sound> listen(double seconds, const std::function<void(std::span<float>)>& made = {});

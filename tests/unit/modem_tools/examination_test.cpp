@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <deque>
+#include <functional>
 #include <limits>
 
 #include "modem/api/airtime.h"
@@ -27,6 +28,8 @@ class EchoDevice final : public Device {
   bool silent = false;        // nothing ever comes
   Duration clock{};           // goes on by a block's length, times `slow`
   double slow = 1;
+  std::function<Duration(int)> late;  // by which a block comes later than it was full
+  int blocks = 0;
   std::uint64_t keyed_blocks = 0;
 
   Result<void> open() override {
@@ -42,6 +45,7 @@ class EchoDevice final : public Device {
       samples[i] = instead != 0 ? instead : static_cast<float>(gain) * delayed_.front()[i];
     }
     delayed_.pop_front();
+    ++blocks;
     clock += from_seconds(slow * static_cast<double>(samples.size()) / info_.rate_hz);
     return Received{.dropped = drop_each};
   }
@@ -57,7 +61,9 @@ class EchoDevice final : public Device {
 };
 
 Result<Examination> begin(EchoDevice& device) {
-  return Examination::begin(device, [&] { return device.clock; });
+  return Examination::begin(device, [&] {
+    return device.clock + (device.late ? device.late(device.blocks) : Duration{});
+  });
 }
 
 TEST(Examination, hears_its_own_tone_and_keys_only_during_it) {
@@ -85,10 +91,22 @@ TEST(Examination, measures_the_clock_and_counts_losses) {
   const auto sound = examination->listen(2);
   ASSERT_TRUE(sound.ok());
   EXPECT_NEAR(sound->rate_hz, 44100 * 962.0 / 960, 1);
-  EXPECT_NEAR(sound->rate_doubt_hz, 2 * 960 / 2.0 / device.slow, 20);
-  // What a tenth of a second says of it is worth as much less.
-  EXPECT_GT(examination->listen(0.1)->rate_doubt_hz, 15 * sound->rate_doubt_hz);
+  EXPECT_NEAR(sound->rate_doubt_hz, 0, 1);
   EXPECT_EQ(sound->lost, 200U);
+}
+
+TEST(Examination, says_how_exact_the_clock_of_a_device_with_late_blocks_can_be_known) {
+  EchoDevice device;
+  device.late = [](int block) { return from_seconds(0.02 * ((block * 7) % 11) / 11); };
+  auto examination = begin(device);
+  ASSERT_TRUE(examination.ok());
+  const auto sound = examination->listen(2);
+  ASSERT_TRUE(sound.ok());
+  EXPECT_NEAR(sound->rate_hz, 48000, sound->rate_doubt_hz);
+  EXPECT_LT(sound->rate_doubt_hz, 240);  // half of a percent
+  EXPECT_GT(sound->rate_doubt_hz, 24);
+  // What a fifth of a second says is worth as much less.
+  EXPECT_GT(examination->listen(0.2)->rate_doubt_hz, 10 * sound->rate_doubt_hz);
 }
 
 TEST(Examination, tells_clipping_and_what_is_no_number) {
