@@ -56,8 +56,9 @@ void PMulReceiver::on_address(Instant now, const AddressPdu& address) {
       unreleased_.erase(address.name);
     } else if (at.listing == Listing::listed) {
       ++stats_.repeated;
-      known->second.until =
-          std::max(known->second.until, utc_.instant(address.expiry) + config_.memory_margin);
+      know_until(
+          address.name, known->second,
+          std::max(known->second.until, utc_.instant(address.expiry) + config_.memory_margin));
       unreleased_.insert(address.name);
       known->second.owing.slot = at.slot;
       known->second.owing.alone = at.alone;
@@ -365,15 +366,22 @@ void PMulReceiver::on_known(Instant, const MessageName& name, UtcSeconds expiry)
   if (silent_) unreleased_.insert(name);
 }
 
-void PMulReceiver::remember(const MessageName& name, Known known) {
+void PMulReceiver::remember(const MessageName& name, const Known& known) {
   if (known_.size() >= config_.known_max && !known_.contains(name)) {
-    const auto soonest = std::min_element(
-        known_.begin(), known_.end(),
-        [](const auto& a, const auto& b) { return a.second.until < b.second.until; });
-    unreleased_.erase(soonest->first);
+    const MessageName soonest = known_by_end_.begin()->second;
+    known_by_end_.erase(known_by_end_.begin());
+    unreleased_.erase(soonest);
     known_.erase(soonest);
   }
-  known_[name] = known;
+  Known& kept = known_[name];
+  know_until(name, kept, known.until);
+  kept = known;
+}
+
+void PMulReceiver::know_until(const MessageName& name, Known& known, Instant until) {
+  known_by_end_.erase({known.until, name});
+  known.until = until;
+  known_by_end_.insert({until, name});
 }
 
 void PMulReceiver::on_discard(Instant, const DiscardPdu& discard) {
@@ -434,11 +442,12 @@ void PMulReceiver::on_deadline(Instant now) {
   }
   if (now < purge_at_) return;
   purge_at_ = now + kPurgeEvery;
-  std::erase_if(known_, [&](const auto& entry) {
-    if (entry.second.until > now) return false;
-    unreleased_.erase(entry.first);
-    return true;
-  });
+  while (!known_by_end_.empty() && known_by_end_.begin()->first <= now) {
+    const MessageName name = known_by_end_.begin()->second;
+    known_by_end_.erase(known_by_end_.begin());
+    unreleased_.erase(name);
+    known_.erase(name);
+  }
   std::erase_if(ignored_, [now](const auto& entry) { return entry.second <= now; });
 }
 

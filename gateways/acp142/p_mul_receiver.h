@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "gateways/acp142/carrier.h"
@@ -171,7 +172,8 @@ class PMulReceiver {
   Duration grown(Duration wait) const;
   void ack_if_due(Instant now, const MessageName& name, Owing& owing);
   bool withdraw_ack(const MessageName& name);
-  void remember(const MessageName& name, Known known);
+  void remember(const MessageName& name, const Known& known);
+  void know_until(const MessageName& name, Known& known, Instant until);
   void news(MessageNews::Kind kind, const MessageName& name);
 
   Config config_;
@@ -180,6 +182,7 @@ class PMulReceiver {
   bool silent_ = false;
   Messages messages_;
   std::map<MessageName, Known> known_;
+  std::set<std::pair<Instant, MessageName>> known_by_end_;  // the same, to forget the next
   std::set<MessageName> unreleased_;  // of those: the transmitter may not know yet
   Instant purge_at_{};
   std::map<MessageName, Instant> ignored_;     // not for us, or too large; until when

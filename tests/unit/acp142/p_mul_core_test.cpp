@@ -192,6 +192,31 @@ TEST(PMulCore, what_is_known_is_acknowledged_again_and_not_delivered_again) {
   EXPECT_TRUE(bravo.pdus().empty() && bravo.core->receiver().known() == 1);
 }
 
+TEST(PMulCore, of_more_than_can_be_remembered_those_that_end_first_are_forgotten) {
+  Station bravo({2}, [](PMulCore::Config& config) { config.receiver.known_max = 3; });
+  const auto know = [&](std::uint32_t id, std::int64_t seconds) {
+    bravo.core->on_known(bravo.now, {kSender, id}, {kUtc.value + seconds});
+  };
+  const auto is_known = [&](std::uint32_t id) {
+    const auto before = bravo.core->receiver().stats().repeated;
+    Station alpha(kSender);
+    EXPECT_TRUE(alpha.submit(id, {{2}}, 50).ok());
+    for (const Bytes& pdu : alpha.pdus()) bravo.hear(pdu);
+    EXPECT_LE(bravo.core->receiver().known(), 3u);
+    return bravo.core->receiver().stats().repeated > before;
+  };
+  know(1, 100);
+  know(2, 200);
+  know(3, 300);
+  know(1, 50);               // the same again is no further one, and its new end counts
+  EXPECT_TRUE(is_known(2));  // and now for a day
+  know(4, 400);
+  know(5, 500);
+  EXPECT_TRUE(is_known(2) && is_known(4) && is_known(5));
+  bravo.advance(at(50h));
+  EXPECT_EQ(bravo.core->receiver().known(), 0u);
+}
+
 // The air may be faster than the spool at the start of a program.
 TEST(PMulCore, what_turns_out_to_be_known_after_a_part_has_come_is_not_asked_for) {
   Station alpha(kSender);
