@@ -147,7 +147,7 @@ void MailCore::take_more(Instant now, Road road) {
   std::uint32_t used = 0;
   std::uint64_t octets = 0;
   for (const auto& [id, active] : active_) {
-    if (active.item.road != road) continue;
+    if (active.item.road != road || waits_for_silent(active.item)) continue;
     ++used;
     octets += active.item.size;
   }
@@ -409,8 +409,39 @@ bool MailCore::expire(Instant now, const MailItem& item) {
   return true;
 }
 
+// Nobody is in the way of others because he may not answer.
+bool MailCore::waits_for_silent(const MailItem& item) const {
+  if (item.road != Road::air || silent_stations_.empty()) return false;
+  return std::all_of(item.targets.begin(), item.targets.end(), [this](const MailTarget& target) {
+    return !is_open(target) || silent_stations_.contains(target.station);
+  });
+}
+
+bool MailCore::too_many_for_silent(const MailItem& item) const {
+  if (!waits_for_silent(item)) return false;
+  std::uint32_t others = 0;
+  std::uint64_t octets = item.size;
+  for (const auto& [id, active] : active_) {
+    if (id == item.id || !waits_for_silent(active.item)) continue;
+    ++others;
+    octets += active.item.size;
+  }
+  return others >= config_.silent_active_max || (others > 0 && octets > config_.silent_octets_max);
+}
+
 void MailCore::begin_air(Instant now, Active& active) {
   MailItem& item = active.item;
+  if (too_many_for_silent(item)) {
+    news(Kind::deferred, item.id, {}, item.from.address, "much waits for its silent stations");
+    save(now,
+         SaveOutcome{.id = item.id,
+                     .changes = {},
+                     .next_try = utc(now + config_.silent_retry),
+                     .now = utc(now)},
+         item);
+    active_.erase(item.id);
+    return;
+  }
   Submission& submission = active.submission;
   std::optional<UtcSeconds> dead_until;
   for (const MailTarget& target : item.targets) {

@@ -67,7 +67,12 @@ class MailCore {
   struct Config {
     NodeId node;
     std::string hostname = "localhost";
-    std::uint32_t air_active_max = 8;
+    std::uint32_t air_active_max = 8;  // for stations of which one at least answers
+    // Of what waits only for stations in EMCON, which may take as long as it lives; together with
+    // the others less than P_MUL takes.
+    std::uint32_t silent_active_max = 40;
+    std::uint64_t silent_octets_max = 32u << 20;
+    Duration silent_retry = std::chrono::minutes(10);  // what is more than that
     std::uint32_t smtp_active_max = 8;
     std::uint64_t active_octets_max = 128u << 20;  // of either, and one message
     std::size_t commits_max = 512;                 // SMTP sessions that wait for the spool
@@ -204,6 +209,8 @@ class MailCore {
   void take_more(Instant now, Road road);
   void begin(Instant now, MailItem item);
   void begin_air(Instant now, Active& active);
+  bool waits_for_silent(const MailItem& item) const;
+  bool too_many_for_silent(const MailItem& item) const;
   void begin_smtp(Active& active);
   void end_withdrawn(Instant now, MailId id);
   void tell_delay(Instant now, const MailItem& item);

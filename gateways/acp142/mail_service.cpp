@@ -92,6 +92,7 @@ PMulCore::Config p_mul_config(const MailConfig& config) {
   p_mul.sender.block_octets = static_cast<std::uint16_t>(octets - kParityHeaderOctets);
   p_mul.sender.ack_slot = p_mul.receiver.ack_slot = kUdpAckSlot;
   p_mul.receiver.ack_again = kUdpAckAgain;
+  p_mul.sender.messages_max = kUdpActiveMax + MailCore::Config{}.silent_active_max;
   return p_mul;
 }
 

@@ -100,6 +100,40 @@ TEST_F(MailCoreTest, who_may_not_answer_is_not_taken_for_dead) {
   EXPECT_EQ(submissions.size(), 4u);
 }
 
+// PM-037
+TEST_F(MailCoreTest, mail_for_a_silent_station_is_not_in_the_way_of_others) {
+  ASSERT_TRUE(addresses.add({"boat.example", {.own = false, .stations = {kBoat}}}));
+  config.air_active_max = 2;
+  config.silent_active_max = 3;
+  start();
+  core->on_silence_of(kShip, true);
+  for (int i = 0; i < 5; ++i) send({"<a@ship.example>"});
+  EXPECT_EQ(submissions.size(), 3u);
+  send({"<a@boat.example>"}, "<op@shore.example> MT-PRIORITY=4");
+  send({"<all@fleet.example>"});
+  send({"<a@boat.example>"});
+  ASSERT_EQ(submissions.size(), 5u);
+  EXPECT_EQ(submissions[3].destinations.at(0).node, kBoat);
+  EXPECT_EQ(submissions[4].destinations.size(), 2u);
+  end(kBoat, Outcome::delivered, 4);  // it, too, waits for the silent one only
+  EXPECT_EQ(submissions.size(), 6u);
+  // What was too much comes back.
+  end(kShip, Outcome::delivered, 0);
+  end(kShip, Outcome::delivered, 1);
+  end(kBoat, Outcome::delivered, 3);
+  EXPECT_EQ(submissions.size(), 6u);
+  wait(minutes(21));
+  EXPECT_EQ(submissions.size(), 7u);
+}
+
+TEST_F(MailCoreTest, mail_for_a_silent_station_is_bounded_in_octets_too) {
+  config.silent_octets_max = 1;
+  start();
+  core->on_silence_of(kShip, true);
+  for (int i = 0; i < 3; ++i) send({"<a@ship.example>"});
+  EXPECT_EQ(submissions.size(), 1u);
+}
+
 TEST_F(MailCoreTest, the_session_hears_no_before_anything_is_lost) {
   store_fails = true;
   send({"<a@ship.example>"});
