@@ -2,16 +2,19 @@
 // know.
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <chrono>
 
 #include "gateways/acp142/mail_service.h"
 
 namespace s5066::acp142 {
 
 namespace asio = boost::asio;
+using std::chrono::seconds;
 
 namespace {
 
-constexpr NodeId kOurselves{0};  // in the spool
+constexpr NodeId kOurselves{0};           // in the spool
+constexpr auto kWordOfNode = seconds(2);  // after a bind; at once, if any
 
 }  // namespace
 
@@ -42,8 +45,18 @@ void MailService::on_silence_changed() {
   LogLine(log_, LogLevel::warning, silent ? "emcon_begins" : "emcon_ends")
       .kv("by", silence_.reason());
   carrier_.on_silence(silent);
-  p_mul_.on_own_silence(now(), silent);
+  p_mul_.on_own_silence(now(), silent, silence_.listened());
   mail_.on_own_silence(now(), silent);
+}
+
+// A node that we have bound to anew says that it is silent; that it is not, it may leave unsaid.
+void MailService::wait_for_word() {
+  word_timer_.expires_after(kWordOfNode);
+  word_timer_.async_wait([this](boost::system::error_code error) {
+    if (error) return;
+    if (silence_.on_no_word()) on_silence_changed();
+    drain();
+  });
 }
 
 // Silence begins before it is kept, and ends after. What the node has been given and not sent yet

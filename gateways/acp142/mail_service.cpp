@@ -344,13 +344,14 @@ void MailService::on_sis(const sis::Event& event) {
   if (const auto* bound = std::get_if<in::Bound>(&event)) {
     LogLine(log_, LogLevel::info, "sis").kv("event", sis::to_string(event));
     to_carrier(gateways::SisBound{bound->mtu});
+    if (silence_.on_bound()) wait_for_word();
   } else if (std::holds_alternative<in::Lost>(event) ||
              std::holds_alternative<in::Unbound>(event) ||
              std::holds_alternative<in::BindRejected>(event)) {
     LogLine(log_, LogLevel::warning, "sis").kv("event", sis::to_string(event));
     requests_.clear();
     to_carrier(gateways::SisLost{});
-    if (silence_.on_lost()) on_silence_changed();
+    silence_.on_lost();
   } else if (const auto* state = std::get_if<in::Availability>(&event)) {
     LogLine(log_, LogLevel::info, "sis").kv("event", sis::to_string(event));
     if (silence_.on_availability(state->status)) on_silence_changed();

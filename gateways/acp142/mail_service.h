@@ -76,6 +76,7 @@ class MailService {
   Result<void> load_silences();
   bool is_silent(NodeId station) const;
   void on_silence_changed();
+  void wait_for_word();
   std::string emcon(const std::string& word);
   std::string silence_station(NodeId node, const std::string& word);
   void set_silence_of(NodeId node, bool silent);
@@ -89,6 +90,7 @@ class MailService {
   boost::asio::signal_set signals_{io_};
   boost::asio::steady_timer timer_{io_};
   boost::asio::steady_timer clock_timer_{io_};
+  boost::asio::steady_timer word_timer_{io_};
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   posix::Fd spool_lock_;
   MailCore mail_;

@@ -205,10 +205,16 @@ std::optional<OutgoingPdu> PMulReceiver::poll_pdu(Instant now) {
 }
 
 // Who may not transmit keeps all that is due; when it may, nobody else waits for its turn with it.
-void PMulReceiver::on_silent(Instant now, bool silent) {
+// Who was restarted in EMCON, which he may hear of only later, does not know what he has said
+// before it, and says it all: its transmitter would take what nobody has acknowledged for lost.
+void PMulReceiver::on_silent(Instant now, bool silent, bool listened) {
   if (std::exchange(silent_, silent) == silent) return;
   acks_.clear();
   if (silent) return;
+  for (auto& [name, known] : known_) {
+    if (!listened || !std::exchange(known.before_start, false)) continue;
+    if (known.until > now + config_.memory_margin) unreleased_.insert(name);
+  }
   std::map<NodeId, Instant> turns;  // one for all that a transmitter is to hear
   const auto turn = [&](NodeId transmitter) {
     const auto [at, fresh] = turns.try_emplace(transmitter);

@@ -63,9 +63,9 @@ void PMulCore::on(Instant, const GroupPdu&) {
   ++stats_.group_pdus;
 }
 
-void PMulCore::on_own_silence(Instant now, bool silent) {
+void PMulCore::on_own_silence(Instant now, bool silent, bool listened) {
   silent_ = silent;
-  receiver_.on_silent(now, silent);
+  receiver_.on_silent(now, silent, listened);
 }
 
 void PMulCore::on_deadline(Instant now) {

@@ -53,7 +53,8 @@ class PMulCore {
     receiver_.on_not_committed(now, name);
   }
   /// Our own EMCON, as S_SUBNET_AVAILABILITY or the operator says: nothing leaves.
-  void on_own_silence(Instant now, bool silent);
+  /// `listened`: others could be heard during the silence that ends, as in EMCON.
+  void on_own_silence(Instant now, bool silent, bool listened = true);
   /// Another node's.
   void on_silence_of(Instant now, NodeId node, bool silent) {
     sender_.on_silent(now, node, silent);

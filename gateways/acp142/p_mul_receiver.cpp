@@ -54,6 +54,7 @@ void PMulReceiver::on_address(Instant now, const AddressPdu& address) {
   if (known != known_.end()) {
     if (at.listing == Listing::absent) {
       unreleased_.erase(address.name);
+      known->second.before_start = false;
     } else if (at.listing == Listing::listed) {
       ++stats_.repeated;
       know_until(
@@ -360,10 +361,8 @@ void PMulReceiver::on_known(Instant, const MessageName& name, UtcSeconds expiry)
   // What came before the spool had said so; else its gaps would be asked for, and never filled.
   forget(name);
   remember(name, {.until = utc_.instant(expiry) + config_.memory_margin,
-                  .owing = {.again_after = config_.ack_again}});
-  // Who is restarted in EMCON does not know what he has said before it, and says it all afterwards:
-  // its transmitter would take what nobody has acknowledged for lost.
-  if (silent_) unreleased_.insert(name);
+                  .owing = {.again_after = config_.ack_again},
+                  .before_start = true});
 }
 
 void PMulReceiver::remember(const MessageName& name, const Known& known) {
@@ -385,8 +384,9 @@ void PMulReceiver::know_until(const MessageName& name, Known& known, Instant unt
 }
 
 void PMulReceiver::on_discard(Instant, const DiscardPdu& discard) {
-  if (known_.contains(discard.name)) {
+  if (const auto known = known_.find(discard.name); known != known_.end()) {
     unreleased_.erase(discard.name);
+    known->second.before_start = false;
     return;
   }
   const auto at = messages_.find(discard.name);

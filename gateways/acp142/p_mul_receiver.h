@@ -80,7 +80,7 @@ class PMulReceiver {
   void on_parity(Instant now, const ParityPdu& parity);
   void on_discard(Instant now, const DiscardPdu& discard);
   /// Our own EMCON: no PDU leaves until it ends.
-  void on_silent(Instant now, bool silent);
+  void on_silent(Instant now, bool silent, bool listened);
   void on_committed(Instant now, const MessageName& name);
   void on_not_committed(Instant now, const MessageName& name);
   /// From the spool, at the start.
@@ -136,6 +136,7 @@ class PMulReceiver {
   struct Known {
     Instant until{};
     Owing owing;
+    bool before_start = false;  // and what was said of it is not known
   };
   using Messages = std::map<MessageName, Message>;
 

@@ -44,7 +44,9 @@ class SisServer {
     error_code gone;
     asio::write(socket_, asio::buffer(octets), gone);
   }
+  void drop() { socket_.close(); }
   asio::io_context io;
+  std::optional<sis::SubnetAvailability> state;  // told with each bind
   std::vector<sis::UnidataRequest> sent;
   int bound = 0;
 
@@ -69,6 +71,7 @@ class SisServer {
         if (!primitive) continue;
         if (std::holds_alternative<sis::BindRequest>(*primitive)) {
           say(sis::BindAccepted{.sap = kMmhsSap});
+          if (state) say(*state);
           ++bound;
         } else if (auto* request = std::get_if<sis::UnidataRequest>(&*primitive)) {
           sent.push_back(std::move(*request));
@@ -209,6 +212,27 @@ TEST_F(MailServiceTest, a_node_that_only_receives_makes_the_station_silent) {
   EXPECT_TRUE(server.sent.empty());
   server.say(sis::SubnetAvailability{sis::NodeStatus::on, sis::AvailabilityReason::unspecified});
   EXPECT_TRUE(until([&] { return !server.sent.empty(); }));
+  EXPECT_EQ(ask("emcon show"), "off no\n");
+}
+
+// PM-055
+TEST_F(MailServiceTest, who_has_lost_a_silent_node_waits_for_its_word) {
+  start();
+  server.state = {sis::NodeStatus::receive_only, sis::AvailabilityReason::emcon};
+  server.say(*server.state);
+  ASSERT_TRUE(until([&] { return log.has("emcon_begins by=node"); }));
+  server.drop();
+  ASSERT_TRUE(until([&] { return log.has("event=\"lost"); })) << log.text;
+  EXPECT_EQ(ask("emcon show"), "on node\n");
+  mail("1");
+  ASSERT_TRUE(until([&] { return server.bound == 2; }));
+  let_it_send();
+  EXPECT_FALSE(log.has("emcon_ends"));
+  EXPECT_TRUE(server.sent.empty());
+  server.state.reset();  // one that is not silent need not say so
+  server.drop();
+  EXPECT_TRUE(until([&] { return !server.sent.empty(); }));
+  EXPECT_EQ(server.bound, 3);
   EXPECT_EQ(ask("emcon show"), "off no\n");
 }
 

@@ -79,6 +79,32 @@ TEST(PMulEmcon, who_is_restarted_in_silence_acknowledges_afterwards_what_the_spo
   EXPECT_TRUE(bravo.pdus().empty());
 }
 
+// PM-055: that it is one, the node may say only when the spool has said what it knows.
+TEST(PMulEmcon, who_hears_of_the_silence_after_a_restart_acknowledges_all_the_same) {
+  Station bravo({2});
+  for (const std::uint32_t number : {7u, 8u, 9u, 10u}) {
+    const std::int64_t life = number == 10 ? 60 : 3600;
+    bravo.core->on_known(bravo.now, {kSender, number}, {kUtc.value + life});
+  }
+  bravo.advance(at(1min));
+  EXPECT_TRUE(bravo.pdus().empty());
+  bravo.core->on_own_silence(bravo.now, true);  // a modem that did not work
+  bravo.core->on_own_silence(bravo.now, false, false);
+  bravo.hear(encode(DiscardPdu{.name = {kSender, 8}}));
+  bravo.advance(at(10min));
+  EXPECT_TRUE(bravo.pdus().empty());
+  bravo.core->on_own_silence(bravo.now, true);
+  bravo.advance(at(15min));
+  EXPECT_TRUE(bravo.pdus().empty());
+  bravo.core->on_own_silence(bravo.now, false);
+  bravo.advance(at(20min));
+  const auto acks = only<AckPdu>(bravo.pdus());
+  ASSERT_EQ(acks.size(), 1u);
+  ASSERT_EQ(acks[0].entries.size(), 2u);  // not what is released, nor what is over
+  EXPECT_EQ(acks[0].entries[0], (AckEntry{.name = {kSender, 7}}));
+  EXPECT_EQ(acks[0].entries[1], (AckEntry{.name = {kSender, 9}}));
+}
+
 // PM-055, PM-036: what is to be sent waits, and ends in time all the same.
 TEST(PMulEmcon, a_transmitter_in_silence_says_nothing_and_goes_on_where_it_was) {
   Station alpha(kSender);
