@@ -59,8 +59,9 @@ void MailService::wait_for_word() {
   });
 }
 
-// Silence begins before it is kept, and ends after. What the node has been given and not sent yet
-// it drops when its client leaves; the client binds again, to listen.
+// Silence begins before it is kept, and ends after. What the node has queued of ours it drops when
+// its client leaves, but not what it has begun to prepare for transmission; the client binds again,
+// to listen.
 std::string MailService::emcon(const std::string& word) {
   if (word == "show") {
     return std::string(silence_.silent() ? "on" : "off") + " " + std::string(silence_.reason()) +
@@ -68,10 +69,13 @@ std::string MailService::emcon(const std::string& word) {
   }
   if (word != "on" && word != "off") return "error: emcon is on, off or show\n";
   const bool on = word == "on";
+  Duration node_has{};
   const auto say = [&] {
     const bool said_before = silence_.by_operator();
     if (silence_.on_operator(on)) on_silence_changed();
     if (!on || said_before || !client_) return;
+    const Instant at = now();
+    node_has = carrier_.clear_at(at) - at;
     requests_.clear();
     to_carrier(gateways::SisLost{});
     silence_.on_lost();
@@ -85,6 +89,10 @@ std::string MailService::emcon(const std::string& word) {
   if (!on) say();
   asio::post(io_, [this] { drain(); });
   if (silence_.silent() && !on) return "ok, but the node is in EMCON or cannot send\n";
+  if (node_has > Duration{}) {
+    const auto most = std::chrono::ceil<seconds>(node_has).count();
+    return "ok, but the node may still transmit for " + std::to_string(most) + " s\n";
+  }
   return "ok\n";
 }
 

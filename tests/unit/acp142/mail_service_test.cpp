@@ -86,6 +86,15 @@ class SisServer {
   std::array<std::uint8_t, 4096> in_{};
 };
 
+/// Of the message that it is a PDU of.
+std::optional<MessageName> name_in(const sis::UnidataRequest& request) {
+  const auto pdu = decode(ByteSpan(request.updu).subspan(gateways::kRcopHeaderBytes));
+  if (!pdu) return std::nullopt;
+  if (const auto* address = std::get_if<AddressPdu>(&*pdu)) return address->name;
+  if (const auto* data = std::get_if<DataPdu>(&*pdu)) return data->name;
+  return std::nullopt;
+}
+
 class MailServiceTest : public testing::Test {
  protected:
   MailServiceTest() {
@@ -182,19 +191,25 @@ TEST_F(MailServiceTest, the_operator_keeps_the_station_silent_over_a_restart) {
 
 // PM-132
 TEST_F(MailServiceTest, what_is_on_its_way_stops_where_it_is_and_goes_on_afterwards) {
+  config.ack_wait_s = 1;
   start();
   mail("1");
   ASSERT_TRUE(until([&] { return !server.sent.empty(); }));
+  const auto first = name_in(server.sent[0]);
+  ASSERT_TRUE(first);
   server.say(sis::DataFlowOff{});
   let_it_send();
-  ask("emcon on");
+  EXPECT_EQ(ask("emcon on").find("ok, but the node may still transmit for "), 0u);
   ASSERT_TRUE(until([&] { return server.bound == 2; }));
   server.sent.clear();
   mail("2");
   let_it_send();
   EXPECT_TRUE(server.sent.empty());
   ask("emcon off");
-  EXPECT_TRUE(until([&] { return !server.sent.empty(); }));
+  EXPECT_TRUE(until([&] {
+    return std::any_of(server.sent.begin(), server.sent.end(),
+                       [&](const auto& request) { return name_in(request) == first; });
+  }));
 }
 
 // PM-055
