@@ -183,7 +183,7 @@ class DataTransfer {
     Instant advice_at{};                      // the last time
     std::optional<modem::Mode> agreed_heard;  // in which it came, as agreed
     std::optional<Probe> probe;               // of whether it changes by the procedure
-    std::optional<Unanswered> unanswered;     // a mode of ours
+    std::vector<Unanswered> unanswered;       // modes of ours
     std::optional<modem::Mode> answered_in;   // the last data that was
     std::vector<modem::Mode> answered;        // all on this connection in which data was
     std::optional<modem::Mode> asked;         // of the peer, by data rate change

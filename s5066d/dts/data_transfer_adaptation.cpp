@@ -26,6 +26,7 @@ constexpr std::uint32_t kStepMax = 4;
 /// What was not answered is not tried again for so long, and twice as long each further time.
 constexpr Duration kUnansweredWait = std::chrono::minutes(10);
 constexpr unsigned kUnansweredDoublingsMax = 5;
+constexpr Duration kUnansweredMemory = std::chrono::hours(1);  // after that
 /// A change must bring so much, and one by agreement more.
 constexpr double kGain = 1.15;
 constexpr double kGainByAgreement = 1.3;
@@ -251,7 +252,9 @@ void DataTransfer::note_answer(Connection& connection) {
     if (record.sent_in && !was_answered(record, *record.sent_in)) {
       record.answered.push_back(*record.sent_in);
     }
-    if (record.unanswered && record.unanswered->mode == record.sent_in) record.unanswered.reset();
+    std::erase_if(record.unanswered, [&](const Unanswered& noted) {
+      return record.sent_in && !less_robust(noted.mode, *record.sent_in);
+    });
   }
   if (!config_.adaptation || !answer) return;
   const bool most = 2 * answer->lost < answer->frames;
@@ -328,22 +331,27 @@ void DataTransfer::fall_back_from_advice(Peer& record, unsigned missed) {
 // once where it has not cost a link.
 void DataTransfer::note_unanswered(Peer& record, bool lost) {
   const modem::Mode& mode = record.control.mode();
-  if (mode == config_.mode || record.answered_in == mode) return;
+  if (mode == config_.mode || was_answered(record, mode)) return;
   const auto connection = connections_.find(record.control.peer());
   if (connection == connections_.end()) return;
   if ((connection->second.extensions() & pdu::extension::kAdapts) != 0) return;
-  if (!record.unanswered || record.unanswered->mode != mode) {
-    record.unanswered = Unanswered{mode};
+  std::erase_if(record.unanswered,
+                [this](const Unanswered& noted) { return now_ > noted.until + kUnansweredMemory; });
+  auto noted = std::find_if(record.unanswered.begin(), record.unanswered.end(),
+                            [&mode](const Unanswered& of) { return of.mode == mode; });
+  if (noted == record.unanswered.end()) {
+    noted = record.unanswered.insert(noted, Unanswered{.mode = mode});
   }
-  Unanswered& noted = *record.unanswered;
-  const unsigned times = noted.times++ + (lost ? 1 : 0);
+  const unsigned times = noted->times++ + (lost ? 1 : 0);
+  noted->until = now_;
   if (times == 0) return;
-  noted.until = now_ + kUnansweredWait * (1 << std::min(times - 1, kUnansweredDoublingsMax));
+  noted->until += kUnansweredWait * (1 << std::min(times - 1, kUnansweredDoublingsMax));
 }
 
 bool DataTransfer::is_unanswered(const Peer& record, const modem::Mode& mode) const {
-  const auto& noted = record.unanswered;
-  return noted && now_ < noted->until && (mode == noted->mode || less_robust(mode, noted->mode));
+  return std::any_of(record.unanswered.begin(), record.unanswered.end(), [&](const auto& noted) {
+    return now_ < noted.until && !less_robust(noted.mode, mode);
+  });
 }
 
 // Too little for the first frames would be nothing at all.

@@ -8,6 +8,7 @@ namespace {
 
 using modem::Interleaver;
 constexpr modem::Mode kSlow{.rate_bps = 300, .interleaver = Interleaver::short_};
+constexpr modem::Mode kSlowLong{.rate_bps = 300, .interleaver = Interleaver::long_};
 constexpr std::size_t kManagement = 6;
 
 Config adapting() {
@@ -231,6 +232,81 @@ TEST(Adaptation, a_station_that_only_follows_advice_goes_back_when_it_is_not_ans
   EXPECT_EQ(station.dts().mode_to(kPeer).rate_bps, 2400u);
 }
 
+/// We follow advice; nothing is answered but what the test says.
+test::LoneStation that_follows() {
+  Config config{.address = kUs, .mode = kSlow};
+  config.replies_missed_max = 1000;
+  test::LoneStation station(config);
+  station.made(kPeer);
+  return station;
+}
+
+constexpr modem::Mode kFast{.rate_bps = 2400, .interleaver = Interleaver::short_};
+constexpr modem::Mode kMiddle{.rate_bps = 1200, .interleaver = Interleaver::short_};
+
+/// The peer advises that, and answers nothing until we have gone back.
+void advise_in_vain(test::LoneStation& station, const modem::Mode& mode, std::uint8_t lwe = 0) {
+  station.hear({advising(kPeer, kUs, mode, lwe)});
+  ASSERT_EQ(station.dts().mode_to(kPeer), mode);
+  station.run_for(2min);
+  ASSERT_EQ(station.dts().mode_to(kPeer), kSlow);
+}
+
+// Goal:   that another mode fails as well is no reason to try the first one again.
+TEST(Adaptation, each_mode_that_was_not_answered_waits_by_itself) {
+  auto station = that_follows();
+  station.request({.id = {1}, .destination = kPeer, .cpdu = pattern(100, 1)});
+  advise_in_vain(station, kFast);
+  advise_in_vain(station, kFast);  // from now on it waits
+  station.hear({advising(kPeer, kUs, kMiddle)});
+  station.run_for(2min);
+  station.hear({advising(kPeer, kUs, kFast)});
+  EXPECT_NE(station.dts().mode_to(kPeer), kFast);
+}
+
+// Goal:   an answer in a mode, or in a less robust one, ends what was held against it, and so does
+//         time.
+TEST(Adaptation, what_was_not_answered_is_forgotten) {
+  for (const bool answered : {true, false}) {
+    auto station = that_follows();
+    station.request({.id = {1}, .destination = kPeer, .cpdu = pattern(100, 1)});
+    advise_in_vain(station, kMiddle);
+    if (answered) {
+      station.hear({advising(kPeer, kUs, kFast)});
+      while (!station.dts().transmitting()) station.run_for(100ms);
+      while (station.dts().transmitting()) station.run_for(100ms);
+      station.hear({advising(kPeer, kUs, kFast, 1)});
+      EXPECT_EQ(station.dts().queued_octets(kPeer), 0u);
+      station.made(kPeer);
+      station.request({.id = {2}, .destination = kPeer, .cpdu = pattern(100, 1)});
+    } else {
+      station.run_for(2h);
+    }
+    advise_in_vain(station, kMiddle);
+    station.hear({advising(kPeer, kUs, kMiddle)});
+    EXPECT_EQ(station.dts().mode_to(kPeer), kMiddle) << answered;
+  }
+}
+
+// Goal:   what was answered on the connection is not held against a mode when it is not any more.
+TEST(Adaptation, a_mode_that_was_answered_before_is_not_left_alone) {
+  auto station = that_follows();
+  station.hear({advising(kPeer, kUs, kMiddle)});
+  for (std::uint8_t i = 1; i <= 2; ++i) {
+    station.request({.id = {i}, .destination = kPeer, .cpdu = pattern(100, i)});
+    while (!station.dts().transmitting()) station.run_for(100ms);
+    while (station.dts().transmitting()) station.run_for(100ms);
+    // The first in that mode, the second in another.
+    station.hear({advising(kPeer, kUs, i == 1 ? kSlowLong : kMiddle, i)});
+  }
+  station.request({.id = {3}, .destination = kPeer, .cpdu = pattern(100, 3)});
+  station.run_for(2min);
+  ASSERT_EQ(station.dts().mode_to(kPeer), kSlow);
+  advise_in_vain(station, kMiddle, 2);
+  station.hear({advising(kPeer, kUs, kMiddle, 2)});
+  EXPECT_EQ(station.dts().mode_to(kPeer), kMiddle);
+}
+
 // What is told costs nothing: the first header of each transmission of the connection has it.
 TEST(Adaptation, advice_goes_with_data_only_to_those_who_look_there) {
   for (const bool adapts : {true, false}) {
@@ -293,8 +369,6 @@ test::LoneStation with_plain_peer() {
   station.made(kPeer);
   return station;
 }
-
-constexpr modem::Mode kSlowLong{.rate_bps = 300, .interleaver = Interleaver::long_};
 
 // C.6.4.2: who is advised may change without a word, and then has no way back.
 TEST(Adaptation, a_peer_of_edition_3_is_told_what_it_may_just_follow_until_it_asks) {
