@@ -1,0 +1,138 @@
+// The receiver's rules, one by one.
+#include "tests/unit/acp142/p_mul_station.h"
+
+namespace s5066::acp142 {
+namespace {
+
+Bytes address_of(const MessageName& name, std::uint16_t total, std::int64_t expiry_s = 3600) {
+  return encode(AddressPdu{
+      .name = name, .total = total, .expiry = {kUtc.value + expiry_s}, .destinations = {{{2}, 1}}});
+}
+
+Bytes block_of(const MessageName& name, std::uint16_t number) {
+  return encode(DataPdu{
+      .name = name, .number = number, .fragment = Bytes(10, static_cast<std::uint8_t>(number))});
+}
+
+constexpr MessageName kName{kSender, 7};
+
+/// The list of the next acknowledgement, and when it leaves.
+struct Ack {
+  std::vector<BlockRange> missing;
+  Duration after{};
+};
+Ack next_ack(Station& station) {
+  const Instant before = station.now;
+  for (int i = 0; i < 100; ++i) {
+    station.advance(*station.core->next_deadline());
+    const auto acks = only<AckPdu>(station.pdus());
+    if (!acks.empty()) return {acks[0].entries.at(0).missing, station.now - before};
+  }
+  ADD_FAILURE() << "no acknowledgement";
+  return {};
+}
+
+// PM-020
+TEST(PMulReceiver, one_number_of_two_sources_names_two_messages) {
+  Station bravo({2});
+  const MessageName other{{3}, 7};
+  bravo.hear(address_of(kName, 2));
+  bravo.hear(address_of(other, 1));
+  bravo.hear(block_of(kName, 1));
+  bravo.hear(block_of(other, 1));
+  ASSERT_EQ(bravo.received.size(), 1u);
+  EXPECT_EQ(bravo.received[0].name, other);
+  bravo.hear(encode(DiscardPdu{.name = other}));
+  bravo.hear(block_of(kName, 2));
+  EXPECT_EQ(bravo.received.size(), 2u);
+}
+
+// PM-023
+TEST(PMulReceiver, what_has_expired_by_more_than_clocks_may_be_apart_is_not_taken) {
+  Station bravo({2});
+  bravo.hear(encode(AddressPdu{.name = kName, .destinations = {{{2}, 1}}}));  // 0
+  bravo.hear(address_of({kSender, 8}, 1, -60));
+  EXPECT_EQ(bravo.core->receiver().messages(), 0u);
+  EXPECT_EQ(bravo.core->receiver().stats().expired_address, 2u);
+  bravo.hear(address_of({kSender, 9}, 1, -59));
+  EXPECT_EQ(bravo.core->receiver().messages(), 1u);
+}
+
+// PM-052: after the last block, and after the last of a repair, whatever is missing.
+TEST(PMulReceiver, says_what_is_missing_after_the_last_block_and_after_a_repair) {
+  Station bravo({2});
+  bravo.hear(address_of(kName, 6));
+  for (const int n : {1, 4, 5}) bravo.hear(block_of(kName, static_cast<std::uint16_t>(n)));
+  EXPECT_GT(*bravo.core->next_deadline() - bravo.now, 60s);
+  bravo.hear(block_of(kName, 6));
+  auto ack = next_ack(bravo);
+  EXPECT_LT(ack.after, 30s);
+  EXPECT_EQ(ack.missing, (std::vector<BlockRange>{{2, 3}}));
+  bravo.hear(block_of(kName, 3));
+  ack = next_ack(bravo);
+  EXPECT_LT(ack.after, 30s);
+  EXPECT_EQ(ack.missing, (std::vector<BlockRange>{{2, 2}}));
+  bravo.hear(block_of(kName, 2));
+  EXPECT_EQ(next_ack(bravo).missing, std::vector<BlockRange>{});
+}
+
+// PM-052
+TEST(PMulReceiver, can_say_in_the_middle_that_much_is_missing) {
+  Station bravo({2}, [](auto& config) { config.receiver.ack_when_missing = 3; });
+  bravo.hear(address_of(kName, 20));
+  bravo.hear(block_of(kName, 1));
+  bravo.hear(block_of(kName, 4));
+  EXPECT_GT(*bravo.core->next_deadline() - bravo.now, 60s);
+  bravo.hear(block_of(kName, 7));
+  EXPECT_LT(next_ack(bravo).after, 30s);
+}
+
+// PM-054: where the end of the round was lost, too.
+TEST(PMulReceiver, says_again_what_is_missing_while_nothing_comes_ever_less_often) {
+  Station bravo({2});
+  bravo.hear(address_of(kName, 3));
+  bravo.hear(block_of(kName, 1));
+  std::vector<Duration> waits;
+  for (int i = 0; i < 4; ++i) {
+    const Ack ack = next_ack(bravo);
+    EXPECT_EQ(ack.missing, (std::vector<BlockRange>{{2, 3}}));
+    waits.push_back(ack.after);
+  }
+  for (const Duration wait : waits) EXPECT_GE(wait, 120s);
+  EXPECT_GT(waits[2], waits[1] * 5 / 4);
+  EXPECT_GT(waits[3], waits[2] * 5 / 4);
+}
+
+// PM-058
+TEST(PMulReceiver, an_incomplete_message_is_dropped_when_it_expires) {
+  Station bravo({2});
+  bravo.hear(address_of(kName, 3, 100));
+  bravo.hear(block_of(kName, 1));
+  bravo.advance(at(160s - 1ns));
+  EXPECT_EQ(bravo.core->receiver().messages(), 1u);
+  bravo.pdus();
+  bravo.advance(at(160s));
+  EXPECT_EQ(bravo.core->receiver().messages(), 0u);
+  EXPECT_EQ(bravo.core->receiver().octets(), 0u);
+  EXPECT_EQ(bravo.core->receiver().stats().expired, 1u);
+  EXPECT_TRUE(bravo.pdus().empty());
+}
+
+// PM-056: also one of which only blocks have come.
+TEST(PMulReceiver, a_withdrawn_message_leaves_nothing_behind) {
+  Station bravo({2});
+  bravo.hear(block_of(kName, 1));
+  bravo.hear(address_of({kSender, 8}, 2));
+  bravo.hear(block_of({kSender, 8}, 1));
+  EXPECT_EQ(bravo.core->receiver().messages(), 2u);
+  bravo.hear(encode(DiscardPdu{.name = kName}));
+  bravo.hear(encode(DiscardPdu{.name = {kSender, 8}}));
+  EXPECT_EQ(bravo.core->receiver().messages(), 0u);
+  EXPECT_EQ(bravo.core->receiver().octets(), 0u);
+  bravo.hear(address_of(kName, 2));  // the block is gone with it
+  bravo.hear(block_of(kName, 2));
+  EXPECT_EQ(next_ack(bravo).missing, (std::vector<BlockRange>{{1, 1}}));
+}
+
+}  // namespace
+}  // namespace s5066::acp142
