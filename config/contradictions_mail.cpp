@@ -50,6 +50,30 @@ void check_stations(const Section& gateway, const MailConfig& setup) {
   }
 }
 
+// 224.0.0.0/24 is for the routers of a LAN.
+bool is_group(std::uint32_t address) {
+  return address >> 28 == 0xE && address >> 8 != 0xE00000;
+}
+
+void check_pool(const Section& udp, const MailConfig& setup) {
+  const auto& pool = setup.udp->pool;
+  if (!is_group(setup.udp->general_group)) {
+    udp.complain("general_group", "is one of IPv4 multicast, 224.0.1.0 to 239.255.255.255");
+  }
+  const Section section = udp.nested("dynamic_groups");
+  std::set<std::uint32_t> taken{setup.udp->general_group};
+  for (const auto& group : setup.groups) taken.insert(group.udp_address);
+  if (pool.size() > acp142::kPoolMax) section.complain("pool", "has more than 256 addresses", 0);
+  for (const std::uint32_t address : pool) {
+    if (!is_group(address)) {
+      return section.complain("pool", "is of IPv4 multicast, 224.0.1.0 to 239.255.255.255", 0);
+    }
+    if (!taken.insert(address).second) {
+      return section.complain("pool", "has an address twice, or one of another group", 0);
+    }
+  }
+}
+
 void check_routes(const Section& gateway, const MailConfig& setup) {
   acp142::AddressTable table;
   for (std::size_t i = 0; i < setup.routes.size(); ++i) {
@@ -84,6 +108,7 @@ void find_contradictions(const Section& gateway, const MailConfig& setup) {
     const Section section = gateway.nested("udp");
     check_ipv4(section, "interface", setup.udp->interface);
     check_ipv4(section, "listen", setup.udp->listen);
+    check_pool(section, setup);
   }
   check_stations(gateway, setup);
   for (std::size_t i = 0; i < setup.groups.size(); ++i) {

@@ -57,6 +57,19 @@ void translate_udp(const proto::UdpCarrier& from, acp142::MailConfig::Udp& to) {
   to.listen = node_id_of(from.listen()).value;
   if (from.has_hops()) to.hops = static_cast<std::uint8_t>(from.hops());
   if (from.has_rate_bps()) to.rate_bps = from.rate_bps();
+  if (from.has_general_group()) to.general_group = node_id_of(from.general_group()).value;
+  const proto::DynamicGroups& dynamic = from.dynamic_groups();
+  for (const proto::AddressRange& range : dynamic.pool()) {
+    const std::uint64_t first = node_id_of(range.first()).value;
+    const std::uint64_t last = range.has_last() ? node_id_of(range.last()).value : first;
+    for (std::uint64_t at = first; at <= last && to.pool.size() <= acp142::kPoolMax; ++at) {
+      to.pool.push_back(static_cast<std::uint32_t>(at));
+    }
+    if (first > last) to.pool.push_back(0);  // to be complained of
+  }
+  if (dynamic.has_wait_for_reject_ms()) to.wait_for_reject_ms = dynamic.wait_for_reject_ms();
+  if (dynamic.has_announce_delay_ms()) to.announce_delay_ms = dynamic.announce_delay_ms();
+  if (dynamic.has_announce_count()) to.announce_count = dynamic.announce_count();
 }
 
 void translate_lifetimes(const proto::MailLifetimes& from, acp142::MailConfig& to) {

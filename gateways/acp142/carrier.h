@@ -17,7 +17,13 @@ enum class Use : std::uint8_t {
   group_control  // Request, Reject, Release, Announce
 };
 
-using Target = std::variant<NodeId, GroupId>;
+/// A group that one message has for itself; IPv4.
+struct MulticastAddress {
+  std::uint32_t value = 0;
+  friend auto operator<=>(const MulticastAddress&, const MulticastAddress&) = default;
+};
+
+using Target = std::variant<NodeId, GroupId, MulticastAddress>;
 
 struct OutgoingPdu {
   Target target;

@@ -84,9 +84,10 @@ std::optional<Address> CarrierUdopCore::address_of(const Target& target) const {
     const auto at = config_.groups.find(*group);
     return at == config_.groups.end() ? std::nullopt : std::optional(at->second);
   }
-  const NodeId node = std::get<NodeId>(target);
+  const auto* node = std::get_if<NodeId>(&target);
+  if (node == nullptr) return std::nullopt;  // nobody can join a group here
   for (const auto& table : {&config_.nodes, &learned_}) {
-    if (const auto at = table->find(node); at != table->end()) return at->second;
+    if (const auto at = table->find(*node); at != table->end()) return at->second;
   }
   return std::nullopt;
 }

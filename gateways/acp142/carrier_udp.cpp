@@ -63,8 +63,21 @@ Result<void> CarrierUdp::open_port(asio::io_context& io, std::uint16_t number,
                             error);
   }
   if (error) return failed("UDP port " + std::to_string(number), error);
+  if (address == 0 && number == config_.core.ports.data) data_ = &port->socket;
   ports_.push_back(std::move(port));
   receive(*ports_.back());
+  return {};
+}
+
+Result<void> CarrierUdp::request_membership(std::uint32_t group, bool joined) {
+  boost::system::error_code error;
+  const address_v4 address(group), interface(config_.interface);
+  if (joined) {
+    data_->set_option(multicast::join_group(address, interface), error);
+  } else {
+    data_->set_option(multicast::leave_group(address, interface), error);
+  }
+  if (error) return failed("group " + address.to_string(), error);
   return {};
 }
 

@@ -32,6 +32,8 @@ class CarrierUdp {
   static Result<std::unique_ptr<CarrierUdp>> open(boost::asio::io_context& io, const Config& config,
                                                   OnDatagram on_datagram);
 
+  /// Of a group for one message: its data come to us, or no longer.
+  Result<void> request_membership(std::uint32_t group, bool joined);
   /// Sends what the core has; to be called after request_send.
   void flush();
   CarrierUdpCore& core() { return core_; }
@@ -55,6 +57,7 @@ class CarrierUdp {
   OnDatagram on_datagram_;
   Socket out_;
   std::vector<std::unique_ptr<Port>> ports_;
+  Socket* data_ = nullptr;  // of the ports, the one that has joined groups
   Stats stats_;
 };
 

@@ -29,6 +29,9 @@ std::optional<UdpEndpoint> CarrierUdpCore::endpoint_of(const OutgoingPdu& pdu) c
     const auto at = config_.nodes.find(*node);
     return UdpEndpoint{at == config_.nodes.end() ? node->value : at->second, port};
   }
+  if (const auto* group = std::get_if<MulticastAddress>(&pdu.target)) {
+    return UdpEndpoint{group->value, port};
+  }
   if (pdu.use == Use::group_control) return UdpEndpoint{config_.global_group, port};
   const auto at = config_.groups.find(std::get<GroupId>(pdu.target));
   if (at == config_.groups.end()) return std::nullopt;

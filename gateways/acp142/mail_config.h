@@ -13,6 +13,9 @@
 
 namespace s5066::acp142 {
 
+/// Addresses for dynamic groups.
+inline constexpr std::size_t kPoolMax = 256;
+
 struct MailConfig {
   /// STARTTLS where mail is handed over to us. Files are read anew for each handshake.
   struct SmtpTls {
@@ -58,10 +61,15 @@ struct MailConfig {
   };
   /// P_MUL by UDP multicast on a LAN.
   struct Udp {
-    std::uint32_t interface = 0;  // IPv4 address of ours; 0: the system's choice
-    std::uint32_t listen = 0;     // for acknowledgements to us; 0: any
-    std::uint8_t hops = 1;        // of multicast
-    double rate_bps = 1e6;        // of all we send
+    std::uint32_t interface = 0;               // IPv4 address of ours; 0: the system's choice
+    std::uint32_t listen = 0;                  // for acknowledgements to us; 0: any
+    std::uint8_t hops = 1;                     // of multicast
+    double rate_bps = 1e6;                     // of all we send
+    std::uint32_t general_group = 0xEF010101;  // 239.1.1.1, where groups are agreed on
+    std::vector<std::uint32_t> pool{};         // that one message can have; empty: none
+    std::uint32_t wait_for_reject_ms = 5000;
+    std::uint32_t announce_delay_ms = 5000;
+    std::uint32_t announce_count = 5;
   };
   struct RouteEntry {
     std::string pattern;

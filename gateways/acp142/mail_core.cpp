@@ -293,6 +293,13 @@ std::vector<NewMail> MailCore::route(Instant now, Mail mail,
 std::vector<NewMail> MailCore::by_transmission(const NewMail& air) const {
   std::set<NodeId> left;
   for (const NewTarget& target : air.targets) left.insert(target.station);
+  const auto has_all = [&left](const std::vector<NodeId>& group) {
+    return std::all_of(left.begin(), left.end(), [&](const NodeId node) {
+      return std::find(group.begin(), group.end(), node) != group.end();
+    });
+  };
+  const auto& groups = config_.groups;
+  if (config_.any_group && std::none_of(groups.begin(), groups.end(), has_all)) return {air};
   std::vector<NewMail> mails;
   while (!left.empty()) {
     std::set<NodeId> together{*left.begin()};

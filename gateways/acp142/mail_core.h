@@ -84,6 +84,7 @@ class MailCore {
     Duration dead_min = std::chrono::minutes(5);    // a station that let a message expire
     Duration dead_max = std::chrono::hours(4);
     std::vector<std::vector<NodeId>> groups{};  // stations that one transmission reaches
+    bool any_group = false;  // one does any others, too: they join a group for it
     Duration spool_poll = std::chrono::seconds(2);
     Duration store_retry = std::chrono::seconds(5);
     Duration purge_every = std::chrono::hours(1);

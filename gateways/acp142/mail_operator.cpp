@@ -3,6 +3,7 @@
 #include <boost/asio/post.hpp>
 #include <map>
 #include <sstream>
+#include <utility>
 
 #include "gateways/acp142/mail_service.h"
 #include "s5066d/posix/socket.h"
@@ -29,6 +30,50 @@ std::string printable(std::string_view text) {
 }
 
 }  // namespace
+
+// PM-131
+std::string MailService::air_counters() const {
+  const auto& core = p_mul_.stats();
+  const auto& sent = p_mul_.sender().stats();
+  const auto& got = p_mul_.receiver().stats();
+  const auto& groups = p_mul_.groups().stats();
+  const std::pair<const char*, std::uint64_t> counters[] = {
+      {"pdus_received", core.pdus},
+      {"bad_checksum", core.bad_checksum},
+      {"malformed", core.malformed},
+      {"unknown_type", core.unknown_type},
+      {"source_refused", core.source_refused},
+      {"messages_sent", sent.messages},
+      {"rounds", sent.rounds},
+      {"data_pdus_sent", sent.data_pdus},
+      {"data_pdus_sent_again", sent.data_pdus_again},
+      {"octets_sent", sent.octets},
+      {"acks_received", sent.acks},
+      {"acks_not_addressed", sent.acks_not_addressed},
+      {"destinations_expired", sent.expired},
+      {"data_pdus_received", got.data_pdus},
+      {"duplicates", got.duplicates},
+      {"recovered", got.recovered},
+      {"acks_sent", got.acks},
+      {"messages_received", got.received},
+      {"messages_repeated", got.repeated},
+      {"messages_discarded", got.discarded},
+      {"messages_expired", got.expired},
+      {"orphans_dropped", got.orphans_dropped},
+      {"sequence_gaps", got.sequence_gaps},
+      {"crowded_out", got.crowded_out},
+      {"group_pdus", core.group_pdus},
+      {"groups_requested", groups.requests},
+      {"groups_rejected", groups.rejected},
+      {"groups_joined", groups.joined},
+      {"joins_refused", groups.joins_refused},
+  };
+  std::ostringstream text;
+  for (const auto& [name, value] : counters) {
+    text << (name == counters[0].first ? "" : " ") << name << "=" << value;
+  }
+  return text.str();
+}
 
 // The spool has it before "ok" is said; what is under way follows.
 std::string MailService::change(OperatorVerb verb, const std::string& word, MailId id) {
@@ -129,7 +174,8 @@ std::string MailService::answer(std::string_view request) {
          << " smtp_timeouts=" << smtp.timeouts << " smtp_no_room=" << smtp.no_room
          << " smtp_recipients_refused=" << smtp.recipients_refused << " smtp_tls=" << smtp.tls
          << " smtp_tls_failed=" << smtp.tls_failed
-         << " smtp_connections_refused=" << listener_->refused() << "\n";
+         << " smtp_connections_refused=" << listener_->refused() << "\n"
+         << air_counters() << "\n";
     return text.str();
   }
   return "error: known are queue, show, hold, release, requeue, delete, stations, station, emcon "

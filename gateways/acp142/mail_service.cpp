@@ -62,6 +62,7 @@ MailCore::Config mail_config(const MailConfig& config) {
   mail.dead_min = seconds(config.dead_min_s);
   mail.dead_max = seconds(config.dead_max_s);
   mail.delay_after = seconds(config.delay_report_s);
+  mail.any_group = config.udp && !config.udp->pool.empty();
   for (const auto& group : config.groups) mail.groups.push_back(members_of(group, config));
   if (config.udp) {
     mail.air_active_max = kUdpActiveMax;
@@ -93,6 +94,10 @@ PMulCore::Config p_mul_config(const MailConfig& config) {
   p_mul.sender.ack_slot = p_mul.receiver.ack_slot = kUdpAckSlot;
   p_mul.receiver.ack_again = kUdpAckAgain;
   p_mul.sender.messages_max = kUdpActiveMax + MailCore::Config{}.silent_active_max;
+  p_mul.groups.pool = config.udp->pool;
+  p_mul.groups.wait_for_reject = std::chrono::milliseconds(config.udp->wait_for_reject_ms);
+  p_mul.groups.announce_delay = std::chrono::milliseconds(config.udp->announce_delay_ms);
+  p_mul.groups.announce_count = config.udp->announce_count;
   return p_mul;
 }
 
@@ -100,6 +105,7 @@ CarrierUdp::Config udp_config(const MailConfig& config) {
   CarrierUdp::Config udp{
       .interface = config.udp->interface, .listen = config.udp->listen, .hops = config.udp->hops};
   udp.core.rate_bps = config.udp->rate_bps;
+  udp.core.global_group = config.udp->general_group;
   for (const auto& station : config.stations) {
     udp.core.nodes[station.node] =
         station.udp_address != 0 ? station.udp_address : station.node.value;
@@ -405,6 +411,14 @@ void MailService::drain_air() {
       if (!pdu) break;
       more = true;
       send(*std::move(pdu));
+    }
+    while (const auto group = p_mul_.poll_membership()) {
+      const auto done = udp_->request_membership(group->address, group->joined);
+      LogLine line(log_, done ? LogLevel::info : LogLevel::warning,
+                   group->joined ? "group_joined" : "group_left");
+      line.kv("group", asio::ip::address_v4(group->address).to_string());
+      if (!done) line.kv("reason", done.error().detail);
+      if (!done && group->joined) p_mul_.on_not_joined(group->address);
     }
     while (auto unidata = carrier_.poll_unidata()) {
       more = true;

@@ -72,6 +72,7 @@ class MailService {
   void log_air(const MessageNews& news);
   void offer_store_requests();
   std::string answer(std::string_view request);
+  std::string air_counters() const;
   std::string change(OperatorVerb verb, const std::string& word, MailId id);
   Result<void> load_silences();
   bool is_silent(NodeId station) const;

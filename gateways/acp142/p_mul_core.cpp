@@ -7,8 +7,29 @@
 
 namespace s5066::acp142 {
 
+namespace {
+
+PMulSender::Config sender_config(const PMulCore::Config& config) {
+  PMulSender::Config sender = config.sender;
+  sender.dynamic_groups = !config.groups.pool.empty();
+  return sender;
+}
+
+PMulGroups::Config groups_config(const PMulCore::Config& config) {
+  PMulGroups::Config groups = config.groups;
+  groups.node = config.sender.node;
+  groups.checksum = config.sender.checksum;
+  groups.pdu_octets_max = config.sender.pdu_octets_max;
+  return groups;
+}
+
+}  // namespace
+
 PMulCore::PMulCore(const Config& config, Rng& rng)
-    : config_(config), sender_(config.sender, utc_), receiver_(config.receiver, rng, utc_) {
+    : config_(config),
+      sender_(sender_config(config), utc_),
+      receiver_(config.receiver, rng, utc_),
+      groups_(groups_config(config), rng, utc_) {
   S5066_ASSERT(config.sender.node == config.receiver.node);
 }
 
@@ -17,7 +38,7 @@ void PMulCore::on_datagram(Instant now, ByteSpan octets) {
   const auto pdu = decode(octets, config_.decode);
   if (pdu) {
     std::visit([&](const auto& value) { on(now, value); }, *pdu);
-    return;
+    return join_up(now);
   }
   switch (pdu.error().code) {
     case ErrorCode::bad_checksum:
@@ -55,26 +76,59 @@ void PMulCore::on(Instant now, const DiscardPdu& pdu) {
 void PMulCore::on(Instant now, const ParityPdu& pdu) {
   if (believed(pdu.name.source)) receiver_.on_parity(now, pdu);
 }
-// Groups are configured ones: on HF nobody can join another, and on a LAN there is no need to.
-void PMulCore::on(Instant, const AnnouncePdu&) {
+// Without a pool they are counted only: on HF nobody can join a group.
+void PMulCore::on(Instant now, const AnnouncePdu& pdu) {
   ++stats_.group_pdus;
+  if (believed(pdu.name.source)) groups_.on_announce(now, pdu);
 }
-void PMulCore::on(Instant, const GroupPdu&) {
+void PMulCore::on(Instant now, const GroupPdu& pdu) {
   ++stats_.group_pdus;
+  if (believed(pdu.name.source)) groups_.on_group_pdu(now, pdu);
+}
+
+// What the three halves have to tell one another.
+void PMulCore::join_up(Instant now) {
+  while (auto wish = sender_.poll_group_wish()) {
+    if (wish->destinations.empty()) {
+      groups_.request_release(now, wish->message_id);
+    } else {
+      groups_.request_group(now, wish->message_id, std::move(wish->destinations), wish->expiry);
+    }
+  }
+  while (const auto ready = groups_.poll_ready()) {
+    sender_.on_group(now, ready->message_id, ready->address);
+  }
+  while (const auto name = receiver_.poll_settled()) groups_.on_settled(now, *name);
+}
+
+Result<Accepted> PMulCore::request_submit(Instant now, Submission submission) {
+  auto accepted = sender_.request_submit(now, std::move(submission));
+  join_up(now);
+  return accepted;
+}
+
+Result<void> PMulCore::request_cancel(Instant now, MessageKey key) {
+  auto cancelled = sender_.request_cancel(now, key);
+  join_up(now);
+  return cancelled;
 }
 
 void PMulCore::on_own_silence(Instant now, bool silent, bool listened) {
   silent_ = silent;
   receiver_.on_silent(now, silent, listened);
+  groups_.on_silent(silent);
 }
 
 void PMulCore::on_deadline(Instant now) {
   receiver_.on_deadline(now);
   sender_.on_deadline(now);
+  groups_.on_deadline(now);
+  join_up(now);
 }
 
 std::optional<Instant> PMulCore::next_deadline() const {
-  return earlier(receiver_.next_deadline(), sender_.next_deadline());
+  return earlier(groups_.next_deadline(),
+                 earlier(receiver_.next_deadline(), sender_.next_deadline()));
 }
 
 std::optional<MessageEvent> PMulCore::poll_event() {
@@ -86,7 +140,10 @@ std::optional<MessageEvent> PMulCore::poll_event() {
 std::optional<OutgoingPdu> PMulCore::poll_pdu(Instant now) {
   if (silent_) return std::nullopt;
   if (auto pdu = receiver_.poll_pdu(now)) return pdu;
-  return sender_.poll_pdu(now);
+  if (auto pdu = groups_.poll_pdu(now)) return pdu;
+  auto pdu = sender_.poll_pdu(now);
+  join_up(now);
+  return pdu;
 }
 
 }  // namespace s5066::acp142

@@ -9,6 +9,7 @@
 
 #include "gateways/acp142/carrier.h"
 #include "gateways/acp142/message_port.h"
+#include "gateways/acp142/p_mul_groups.h"
 #include "gateways/acp142/p_mul_pdu.h"
 #include "gateways/acp142/p_mul_receiver.h"
 #include "gateways/acp142/p_mul_sender.h"
@@ -24,6 +25,8 @@ class PMulCore {
   struct Config {
     PMulSender::Config sender;
     PMulReceiver::Config receiver;  // of the same node
+    // Of the bearer, and of the same node as far as the pool is not empty.
+    PMulGroups::Config groups{};
     DecodeOptions decode{};
     std::vector<NodeId> sources{};  // who may send to us and be believed; empty: anybody
   };
@@ -33,7 +36,7 @@ class PMulCore {
     std::uint64_t unknown_type = 0;
     std::uint64_t malformed = 0;
     std::uint64_t source_refused = 0;
-    std::uint64_t group_pdus = 0;  // Announce, Request, Reject, Release: groups here are configured
+    std::uint64_t group_pdus = 0;  // Announce, Request, Reject, Release
   };
 
   PMulCore(const Config& config, Rng& rng);
@@ -59,26 +62,30 @@ class PMulCore {
   void on_silence_of(Instant now, NodeId node, bool silent) {
     sender_.on_silent(now, node, silent);
   }
+  /// What poll_membership asked for could not be done.
+  void on_not_joined(std::uint32_t group) { groups_.on_not_joined(group); }
   void on_deadline(Instant now);
-  Result<Accepted> request_submit(Instant now, Submission submission) {
-    return sender_.request_submit(now, std::move(submission));
-  }
-  Result<void> request_cancel(Instant now, MessageKey key) {
-    return sender_.request_cancel(now, key);
-  }
+  Result<Accepted> request_submit(Instant now, Submission submission);
+  Result<void> request_cancel(Instant now, MessageKey key);
 
   // Actions out. Drain the events after every input; take PDUs as the bearer has room.
   std::optional<MessageEvent> poll_event();
   std::optional<OutgoingPdu> poll_pdu(Instant now);
-  bool has_pdu() const { return !silent_ && (receiver_.has_pdu() || sender_.has_pdu()); }
+  bool has_pdu() const {
+    return !silent_ && (receiver_.has_pdu() || groups_.has_pdu() || sender_.has_pdu());
+  }
+  /// Groups that the bearer is to join and to leave.
+  std::optional<PMulGroups::Membership> poll_membership() { return groups_.poll_membership(); }
   std::optional<Instant> next_deadline() const;
 
   const PMulSender& sender() const { return sender_; }
   const PMulReceiver& receiver() const { return receiver_; }
+  const PMulGroups& groups() const { return groups_; }
   const Stats& stats() const { return stats_; }
 
  private:
   bool believed(NodeId source);
+  void join_up(Instant now);
   void on(Instant now, const DataPdu& pdu);
   void on(Instant now, const AckPdu& pdu);
   void on(Instant now, const AddressPdu& pdu);
@@ -92,6 +99,7 @@ class PMulCore {
   bool silent_ = false;
   PMulSender sender_;
   PMulReceiver receiver_;
+  PMulGroups groups_;
   Stats stats_;
 };
 

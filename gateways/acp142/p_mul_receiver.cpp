@@ -55,6 +55,7 @@ void PMulReceiver::on_address(Instant now, const AddressPdu& address) {
     if (at.listing == Listing::absent) {
       unreleased_.erase(address.name);
       known->second.before_start = false;
+      settled_.push_back(address.name);
     } else if (at.listing == Listing::listed) {
       ++stats_.repeated;
       know_until(
@@ -145,6 +146,7 @@ void PMulReceiver::adopt(Instant now, const Place& place, const AddressPdu& addr
 
 void PMulReceiver::ignore(Instant now, const MessageName& name) {
   forget(name);
+  settled_.push_back(name);
   if (ignored_.size() >= kIgnoredMax) ignored_.erase(ignored_.begin());
   ignored_[name] = now + config_.orphan_max;
 }
@@ -384,6 +386,7 @@ void PMulReceiver::know_until(const MessageName& name, Known& known, Instant unt
 }
 
 void PMulReceiver::on_discard(Instant, const DiscardPdu& discard) {
+  settled_.push_back(discard.name);
   if (const auto known = known_.find(discard.name); known != known_.end()) {
     unreleased_.erase(discard.name);
     known->second.before_start = false;
@@ -431,6 +434,7 @@ void PMulReceiver::on_deadline(Instant now) {
     } else if (message.expires <= now) {
       ++stats_.expired;
       news(MessageNews::Kind::receive_expired, name);
+      settled_.push_back(name);
       over.push_back(name);
     } else {
       ack_if_due(now, name, message.owing);
@@ -456,6 +460,13 @@ std::optional<MessageEvent> PMulReceiver::poll_event() {
   MessageEvent event = std::move(events_.front());
   events_.pop_front();
   return event;
+}
+
+std::optional<MessageName> PMulReceiver::poll_settled() {
+  if (settled_.empty()) return std::nullopt;
+  const MessageName name = settled_.front();
+  settled_.pop_front();
+  return name;
 }
 
 void PMulReceiver::news(MessageNews::Kind kind, const MessageName& name) {

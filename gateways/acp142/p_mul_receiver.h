@@ -90,6 +90,8 @@ class PMulReceiver {
   // Actions out.
   std::optional<OutgoingPdu> poll_pdu(Instant now);
   std::optional<MessageEvent> poll_event();
+  /// Messages of which nothing more is expected.
+  std::optional<MessageName> poll_settled();
   std::optional<Instant> next_deadline() const;
   bool has_pdu() const { return !acks_.empty() && !silent_; }
 
@@ -191,6 +193,7 @@ class PMulReceiver {
   std::size_t octets_ = 0;
   std::deque<MessageName> acks_;  // due; each at most once
   std::deque<MessageEvent> events_;
+  std::deque<MessageName> settled_;
   Stats stats_;
 };
 

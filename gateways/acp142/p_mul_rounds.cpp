@@ -49,6 +49,7 @@ void PMulSender::start_round(Instant, Message& message, For whom) {
   news(MessageNews::Kind::round_started, message, {},
        (round.blocks.size() + round.parity.size()) * message.submission.block_octets);
   message.round = std::move(round);
+  if (is_dynamic(message)) ask_for_group(message);
 }
 
 // STANDARD: who has never acknowledged gets all blocks again. On HF that is minutes of air time for
@@ -211,6 +212,7 @@ Bytes PMulSender::block_pdu(const Message& message, std::uint16_t number) {
   const ByteSpan rest = content.subspan(std::min((number - 1u) * octets, content.size()));
   const ByteSpan block = rest.first(std::min(octets, rest.size()));
   ++stats_.data_pdus;
+  if (message.rounds > 1) ++stats_.data_pdus_again;
   stats_.data_octets += block.size();
   return encode(DataPdu{.priority = message.submission.priority,
                         .name = message.name,

@@ -36,8 +36,7 @@ Result<Accepted> PMulSender::request_submit(Instant now, Submission submission) 
   // One that was cancelled, and whose last word is still to be said, may come back.
   const auto leaving = messages_.find(submission.key);
   if (leaving != messages_.end() && leaving->second.round && leaving->second.round->closes) {
-    content_octets_ -= leaving->second.submission.content.size();
-    messages_.erase(leaving);
+    forget(leaving);
   }
   if (messages_.size() >= config_.messages_max) return Error{ErrorCode::queue_full, "messages"};
   if (submission.content.size() > config_.content_octets_max - content_octets_) {
@@ -112,8 +111,61 @@ Result<Target> PMulSender::resolve(const Submission& submission) const {
     if (!std::includes(members.begin(), members.end(), nodes.begin(), nodes.end())) continue;
     if (best == nullptr || group.members.size() < best->members.size()) best = &group;
   }
-  if (best == nullptr) return Error{ErrorCode::not_found, "group that reaches all destinations"};
-  return Target{best->id};
+  if (best != nullptr) return Target{best->id};
+  if (config_.dynamic_groups && !submission.group) return Target{MulticastAddress{}};
+  return Error{ErrorCode::not_found, "group that reaches all destinations"};
+}
+
+// --- A group for one message ---------------------------------------------------------------------
+
+bool PMulSender::is_dynamic(const Message& message) {
+  return std::holds_alternative<MulticastAddress>(message.target);
+}
+
+bool PMulSender::can_leave(const Message& message) {
+  const auto* group = std::get_if<MulticastAddress>(&message.target);
+  return message.round && !message.awaits_group && (group == nullptr || group->value != 0);
+}
+
+// Whoever has not answered may not have heard of the group, or have been restarted since.
+void PMulSender::ask_for_group(Message& message) {
+  const bool needed = std::any_of(message.nodes.begin(), message.nodes.end(), [](const Node& n) {
+    return !n.ended && (!n.heard || n.unanswered > 0);
+  });
+  if (!needed) return;
+  GroupWish wish{.message_id = message.name.message_id, .expiry = message.submission.expiry};
+  for (const Destination& one : message.round->destinations) wish.destinations.push_back(one.node);
+  message.awaits_group = true;
+  wishes_.push_back(std::move(wish));
+}
+
+void PMulSender::on_group(Instant, std::uint32_t message_id, std::uint32_t address) {
+  Message* message = find(message_id);
+  if (message == nullptr || !is_dynamic(*message) || !message->awaits_group) return;
+  message->target = MulticastAddress{address};
+  message->awaits_group = false;
+}
+
+std::optional<PMulSender::GroupWish> PMulSender::poll_group_wish() {
+  if (wishes_.empty()) return std::nullopt;
+  GroupWish wish = std::move(wishes_.front());
+  wishes_.pop_front();
+  return wish;
+}
+
+void PMulSender::forget(Messages::iterator at) {
+  if (is_dynamic(at->second)) wishes_.push_back({.message_id = at->second.name.message_id});
+  content_octets_ -= at->second.submission.content.size();
+  messages_.erase(at);
+}
+
+void PMulSender::forget_unsaid() {
+  if (!std::exchange(unsaid_, false)) return;
+  for (auto at = messages_.begin(); at != messages_.end();) {
+    const auto one = at++;
+    const bool over = one->second.round && one->second.round->closes;
+    if (over && !can_leave(one->second)) forget(one);
+  }
 }
 
 Result<void> PMulSender::request_cancel(Instant, MessageKey key) {
@@ -122,6 +174,7 @@ Result<void> PMulSender::request_cancel(Instant, MessageKey key) {
   if (at->second.round && at->second.round->closes) return {};
   end_all(at->second, Outcome::cancelled);
   close(at->second, config_.discards);
+  forget_unsaid();
   return {};
 }
 
@@ -137,6 +190,7 @@ PMulSender::Message* PMulSender::find(std::uint32_t message_id) {
 void PMulSender::on_ack(Instant now, const AckPdu& ack) {
   ++stats_.acks;
   for (const AckEntry& entry : ack.entries) on_entry(now, ack, entry);
+  forget_unsaid();
 }
 
 void PMulSender::on_entry(Instant now, const AckPdu& ack, const AckEntry& entry) {
@@ -314,6 +368,7 @@ void PMulSender::on_deadline(Instant now) {
                                 static_cast<double>(message.wait.count()) * config_.back_off)));
     start_round(now, message, silent_due ? For::everybody : For::answering);
   }
+  forget_unsaid();
 }
 
 void PMulSender::arm(Message& message, Instant left_at) {
@@ -346,6 +401,8 @@ void PMulSender::close(Message& message, unsigned discards) {
   message.round->closes = true;
   message.round->discards = discards;
   message.round->address_done = discards > 0;
+  message.awaits_group = false;
+  unsaid_ = unsaid_ || !can_leave(message);
 }
 
 void PMulSender::end(Message& message, Node& node, Outcome outcome) {
@@ -370,8 +427,7 @@ void PMulSender::end_all(Message& message, Outcome outcome) {
 void PMulSender::end_round(Instant now, Message& message) {
   const MessageKey key = message.submission.key;
   if (message.round->closes) {
-    content_octets_ -= message.submission.content.size();
-    messages_.erase(key);
+    forget(messages_.find(key));
     return;
   }
   message.round.reset();
@@ -390,13 +446,13 @@ void PMulSender::end_round(Instant now, Message& message) {
 bool PMulSender::has_pdu() const {
   if (!answers_.empty()) return true;
   return std::any_of(messages_.begin(), messages_.end(),
-                     [](const auto& entry) { return entry.second.round.has_value(); });
+                     [](const auto& entry) { return can_leave(entry.second); });
 }
 
 PMulSender::Message* PMulSender::most_urgent() {
   Message* best = nullptr;
   for (auto& [key, message] : messages_) {
-    if (!message.round) continue;
+    if (!can_leave(message)) continue;
     const auto rank = [](const Message& m) { return std::pair(m.submission.priority, m.order); };
     if (best == nullptr || rank(message) < rank(*best)) best = &message;
   }

@@ -56,6 +56,8 @@ class PMulSender {
     unsigned emcon_repeats_max = 4;
     unsigned unacknowledged_repeats = 1;
 
+    bool dynamic_groups = false;  // for destinations that no group of `groups` has
+
     bool extra_address = true;   // at the end of a round of several PDUs
     bool coded = false;          // send parity where it makes up for more than a block
     double parity_ahead = 0;     // rows for each block where nobody can ask again
@@ -68,6 +70,7 @@ class PMulSender {
     std::uint64_t rounds = 0;
     std::uint64_t address_pdus = 0;
     std::uint64_t data_pdus = 0;
+    std::uint64_t data_pdus_again = 0;  // of these, not in the first round
     std::uint64_t parity_pdus = 0;
     std::uint64_t discard_pdus = 0;
     std::uint64_t octets = 0;       // of all these
@@ -83,6 +86,14 @@ class PMulSender {
     std::uint64_t expired = 0;
   };
 
+  /// A message needs a group of its own, or its destinations have to be told of it again; without
+  /// destinations it needs it no more.
+  struct GroupWish {
+    std::uint32_t message_id = 0;
+    std::vector<NodeId> destinations{};
+    UtcSeconds expiry{};
+  };
+
   PMulSender(const Config& config, const gateways::UtcReference& utc);
 
   // Events in. `now` never goes backwards.
@@ -92,6 +103,8 @@ class PMulSender {
   void on_clear_at(Instant now, Instant clear_at);
   /// By the operator; an acknowledgement ends it, too.
   void on_silent(Instant now, NodeId node, bool silent);
+  /// The answer to a GroupWish: they have been told, and had the time to join.
+  void on_group(Instant now, std::uint32_t message_id, std::uint32_t address);
   void on_deadline(Instant now);
   Result<Accepted> request_submit(Instant now, Submission submission);
   Result<void> request_cancel(Instant now, MessageKey key);
@@ -99,6 +112,7 @@ class PMulSender {
   // Actions out. The next PDU is asked for only when the bearer takes one.
   std::optional<OutgoingPdu> poll_pdu(Instant now);
   std::optional<MessageEvent> poll_event();
+  std::optional<GroupWish> poll_group_wish();
   std::optional<Instant> next_deadline() const;
   bool has_pdu() const;
 
@@ -137,6 +151,7 @@ class PMulSender {
     Submission submission;
     MessageName name;
     Target target;
+    bool awaits_group = false;
     std::uint16_t total = 1;
     BlockGroups groups;
     std::vector<std::size_t> next_row;  // by group
@@ -157,7 +172,14 @@ class PMulSender {
   };
   enum class For : std::uint8_t { answering, everybody };
 
+  using Messages = std::map<MessageKey, Message>;
+
   Result<Target> resolve(const Submission& submission) const;
+  static bool is_dynamic(const Message& message);
+  static bool can_leave(const Message& message);
+  void ask_for_group(Message& message);
+  void forget(Messages::iterator at);
+  void forget_unsaid();
   Message* find(std::uint32_t message_id);
   void start_round(Instant now, Message& message, For whom);
   void choose_blocks(Message& message, For whom, Round& round);
@@ -185,7 +207,7 @@ class PMulSender {
   const gateways::UtcReference& utc_;
   Instant started_{};
   Instant clear_at_{};
-  std::map<MessageKey, Message> messages_;
+  Messages messages_;
   std::map<NodeId, double> loss_;  // share of blocks, smoothed
   std::map<NodeId, bool> silent_;  // as the operator or an acknowledgement says
   std::size_t content_octets_ = 0;
@@ -194,6 +216,8 @@ class PMulSender {
   std::optional<MessageKey> ended_;  // whose round ended with it
   std::deque<OutgoingPdu> answers_;  // Discard_PDUs for acknowledgements of what is over
   std::map<MessageName, Instant> answered_at_;
+  std::deque<GroupWish> wishes_;
+  bool unsaid_ = false;  // a message is over of which nobody was told anything
   std::deque<MessageEvent> events_;
   Stats stats_;
 };

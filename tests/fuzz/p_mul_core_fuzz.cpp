@@ -1,8 +1,10 @@
 // Input: a script for one P_MUL node that is sending a message and receiving others. Each step is
 // an octet: below 64, so many times ten seconds pass; above, a datagram of as many octets less 63
 // follows, whose length and checksum are made good. Memory stays within its limits, every
-// destination ends at most once, and nothing is acknowledged as complete before it is committed.
+// destination ends at most once, groups are joined and left by turns, and nothing is acknowledged
+// as complete before it is committed.
 #include <algorithm>
+#include <set>
 
 #include "gateways/acp142/p_mul_core.h"
 
@@ -20,10 +22,14 @@ PMulCore::Config config() {
   config.receiver.octets_max = 20'000;
   config.receiver.message_octets_max = 10'000;
   config.receiver.messages_max = 8;
+  config.groups.pool = {0xE0000201, 0xE0000202};
+  config.groups.joined_max = 4;
+  config.groups.rejects_max = 4;
   return config;
 }
 
-void drain(PMulCore& core, Instant now, bool commit, unsigned& ended) {
+void drain(PMulCore& core, Instant now, bool commit, unsigned& ended,
+           std::set<std::uint32_t>& joined) {
   while (const auto event = core.poll_event()) {
     if (std::holds_alternative<DestinationEnded>(*event)) ++ended;
     const auto* received = std::get_if<Received>(&*event);
@@ -38,6 +44,13 @@ void drain(PMulCore& core, Instant now, bool commit, unsigned& ended) {
     const auto pdu = core.poll_pdu(now);
     if (!pdu) break;
     S5066_ASSERT(decode(pdu->octets).ok());
+  }
+  while (const auto group = core.poll_membership()) {
+    const bool known = joined.contains(group->address);
+    S5066_ASSERT(group->address == 0xE0000201 || group->address == 0xE0000202);
+    S5066_ASSERT(known != group->joined);
+    if (group->joined) joined.insert(group->address);
+    if (!group->joined) joined.erase(group->address);
   }
 }
 
@@ -55,8 +68,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                         .destinations = {{{0x0A010101}, 1}, {{0x0A010103}, 1}},
                         .group = {}};
   submission.content.assign(100, 7);
+  S5066_ASSERT(core.request_submit(now, submission).ok());
+  // And one that needs a group of its own.
+  submission.key = {2};
+  submission.message_id = 123457;
+  submission.destinations = {{{0x0A010101}, 2}, {{0x0A010104}, 1}};
   S5066_ASSERT(core.request_submit(now, std::move(submission)).ok());
   unsigned ended = 0;
+  std::set<std::uint32_t> joined;
   ByteSpan script(data, std::min<std::size_t>(size, 4096));
   while (!script.empty()) {
     const std::uint8_t step = script[0];
@@ -77,13 +96,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       }
       core.on_datagram(now, pdu);
     }
-    drain(core, now, step % 3 != 0, ended);
+    drain(core, now, step % 3 != 0, ended, joined);
+    S5066_ASSERT(core.groups().joined() <= 4 && core.groups().own() <= 1);
     S5066_ASSERT(core.receiver().octets() <= 20'000 && core.receiver().messages() <= 8);
-    S5066_ASSERT(ended <= 2);
+    S5066_ASSERT(ended <= 4);
   }
   now += std::chrono::hours(48);
   core.on_deadline(now);
-  drain(core, now, true, ended);
-  S5066_ASSERT(ended == 2);
+  drain(core, now, true, ended, joined);
+  S5066_ASSERT(ended == 4);
+  now += std::chrono::hours(2);
+  core.on_deadline(now);
+  while (core.has_pdu()) drain(core, now, true, ended, joined);
+  S5066_ASSERT(joined.empty() && core.groups().own() == 0);
   return 0;
 }

@@ -218,4 +218,5 @@ def main():
                 station.process.wait()
 
 
-main()
+if __name__ == "__main__":
+    main()

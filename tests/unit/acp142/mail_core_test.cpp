@@ -134,6 +134,16 @@ TEST_F(MailCoreTest, mail_for_a_silent_station_is_bounded_in_octets_too) {
   EXPECT_EQ(submissions.size(), 1u);
 }
 
+// PM-070, PM-071
+TEST_F(MailCoreTest, where_stations_can_join_a_group_a_message_goes_to_all_at_once) {
+  config.groups.clear();
+  config.any_group = true;
+  start();
+  send({"<all@fleet.example>"});
+  ASSERT_EQ(submissions.size(), 1u);
+  EXPECT_EQ(submissions[0].destinations.size(), 2u);
+}
+
 TEST_F(MailCoreTest, the_session_hears_no_before_anything_is_lost) {
   store_fails = true;
   send({"<a@ship.example>"});

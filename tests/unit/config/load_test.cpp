@@ -370,5 +370,32 @@ groups { name: "g" udp_address: "10.1.1.1" })");
   EXPECT_EQ(wrong.problems.size(), 2u) << all_lines(wrong.problems);
 }
 
+// PM-071, PM-133
+TEST(ConfigLoad, dynamic_groups_of_a_mail_gateway_have_addresses_of_their_own) {
+  EXPECT_TRUE(parse_mail("f", kMail + "udp { }").value->udp->pool.empty());
+  const auto pool = [](const std::string& text) {
+    return parse_mail("f", kMail + "udp { general_group: \"239.9.9.9\" dynamic_groups { " + text +
+                               " } } groups { name: \"g\" udp_address: \"239.1.2.3\" }");
+  };
+  const auto loaded = pool(R"(pool { first: "224.0.2.0" last: "224.0.2.1" } announce_count: 7
+pool { first: "239.9.9.8" } wait_for_reject_ms: 100 announce_delay_ms: 200)");
+  ASSERT_TRUE(loaded.value) << all_lines(loaded.problems);
+  const acp142::MailConfig::Udp& udp = *loaded.value->udp;
+  EXPECT_EQ(udp.general_group, 0xEF090909u);
+  EXPECT_EQ(udp.pool, (std::vector<std::uint32_t>{0xE0000200, 0xE0000201, 0xEF090908}));
+  EXPECT_EQ(udp.wait_for_reject_ms, 100u);
+  EXPECT_EQ(udp.announce_delay_ms, 200u);
+  EXPECT_EQ(udp.announce_count, 7u);
+  EXPECT_TRUE(pool(R"(pool { first: "239.2.0.0" last: "239.2.0.255" })").value);
+  for (const char* wrong :
+       {R"(pool { first: "239.2.0.0" last: "239.2.1.0" })",  // one more than 256
+        R"(pool { first: "239.2.0.0" last: "239.1.0.0" })",  // backwards
+        R"(pool { first: "224.0.0.255" })", R"(pool { first: "240.0.0.0" })",
+        R"(pool { first: "239.9.9.9" })", R"(pool { first: "239.1.2.3" })",
+        R"(pool { first: "239.2.0.0" } pool { first: "239.2.0.0" })"}) {
+    EXPECT_EQ(pool(wrong).problems.size(), 1u) << wrong << all_lines(pool(wrong).problems);
+  }
+}
+
 }  // namespace
 }  // namespace s5066::config
