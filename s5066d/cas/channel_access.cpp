@@ -129,6 +129,7 @@ void ChannelAccess::request_unidata(Instant now, SpduRequest request) {
                         .destination = request.destination,
                         .cpdu = data_cpdu(std::move(request.spdu)),
                         .in_order = request.in_order,
+                        .with_errors = request.with_errors,
                         .priority = request.priority,
                         .repeats = request.repeats,
                         .time_to_die = request.time_to_die};

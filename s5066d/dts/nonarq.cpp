@@ -18,10 +18,12 @@ NonarqSender::NonarqSender(const Config& config, Rng& rng)
   }
 }
 
-// Several copies make up for each other's lost segments, so these must not be too long. A single
-// one is lost with any of its segments, and then each header is only more to lose.
+// Several copies make up for each other's lost segments, and who takes damaged data loses as much
+// as is damaged, so there segments must not be too long. A single copy is else lost with any of its
+// segments, and then each header is only more to lose.
 std::size_t NonarqSender::segment_octets(const Transfer& transfer) const {
-  return transfer.request.repeats > 0 ? config_.segment_octets : config_.segment_octets_once;
+  const bool in_parts = transfer.request.repeats > 0 || transfer.request.with_errors;
+  return in_parts ? config_.segment_octets : config_.segment_octets_once;
 }
 
 Result<void> NonarqSender::request(CpduRequest request) {

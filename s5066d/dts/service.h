@@ -37,6 +37,7 @@ struct CpduRequest {
   Address destination;
   Bytes cpdu;                          // 1..kCpduOctetsMax octets
   bool in_order = true;                // DELIVER IN ORDER
+  bool with_errors = false;            // non-ARQ only: what is damaged is of use, too
   std::uint8_t priority = 0;           // 0..15, larger first among what has not been segmented
   std::uint8_t repeats = 0;            // non-ARQ only: transmissions after the first
   std::optional<Instant> time_to_die;  // unsent parts are dropped then

@@ -42,6 +42,7 @@ struct UnidataItem {
   cas::Service service = cas::Service::arq;
   Address destination;
   bool in_order = true;
+  bool with_errors = false;
   std::uint8_t repeats = 0;
   sis::Confirmation confirmation = sis::Confirmation::none;
   Instant time_to_die{};

@@ -42,6 +42,7 @@ UnidataItem UnidataSender::accept(Instant now, ClientId client, const Binding& b
   }
   item.destination = submission.destination;
   item.in_order = !delivery.as_they_arrive;
+  item.with_errors = delivery.mode == sis::TransmissionMode::nonarq_with_errors;
   item.repeats = arq ? 0 : delivery.retransmissions;
   item.confirmation = delivery.confirmation;
   // STANDARD: TTL 0 is "infinite" in one sentence and the default maximum in another (D21).
@@ -162,6 +163,7 @@ void UnidataSender::hand_down(Instant now, UnidataItem item) {
   request.destination = item.destination;
   request.spdu = encode(item.spdu);
   request.in_order = item.in_order;
+  request.with_errors = item.with_errors;
   request.priority = item.priority;
   request.repeats = item.repeats;
   request.time_to_die = item.time_to_die;
