@@ -111,10 +111,10 @@ TEST(LiveClock, a_server_that_starts_anew_has_the_time_of_day_of_the_cable) {
   HandClient alpha(pair.sis_port("alpha"));
   HandClient bravo(pair.sis_port("bravo"));
   for (HandClient* client : {&alpha, &bravo}) client->bind(SapId{6});
-  alpha.send({.destination_sap = SapId{6},
-              .destination = Address{0x01020002U},
-              .time_to_live = 30,
-              .updu = {2}});
+  alpha.send(sis::UnidataRequest{.destination_sap = SapId{6},
+                                 .destination = Address{0x01020002U},
+                                 .time_to_live = 30,
+                                 .updu = {2}});
   EXPECT_EQ(bravo.next<sis::UnidataIndication>().updu, Bytes{2});
 }
 
