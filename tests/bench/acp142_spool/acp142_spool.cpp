@@ -1,7 +1,6 @@
 // How many one-kilobyte messages a second the mail spool commits with synchronous=FULL, by the
 // size of a batch, in wall time; and what 100,000 queued messages cost in memory and in finding the
 // next one. The reference in the same run is fdatasync of as many octets by the same batches.
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -14,25 +13,15 @@
 #include "gateways/acp142/sqlite_mail_store.h"
 #include "s5066d/base/rng.h"
 #include "tests/bench/common/arguments.h"
+#include "tests/bench/common/machine.h"
 
 namespace s5066::acp142 {
 namespace {
 
+using bench::now_s;
+
 constexpr std::size_t kOctets = 1024;
 constexpr UtcSeconds kNow{1'000'000};
-
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-long resident_kib() {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;) {
-    long kib = 0;
-    if (word == "VmRSS:" && status >> kib) return kib;
-  }
-  return 0;
-}
 
 NewMail message(Rng& rng) {
   auto content = std::make_shared<Bytes>(kOctets);
@@ -66,18 +55,6 @@ double accept_per_s(SqliteMailStore& store, Rng& rng, std::size_t batch, std::si
   return static_cast<double>(messages) / spent;
 }
 
-double synced_per_s(const std::string& path, std::size_t batch, std::size_t messages) {
-  const int file = ::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-  const Bytes octets(batch * kOctets, 1);
-  const double begin = now_s();
-  for (std::size_t done = 0; done < messages; done += batch) {
-    if (::write(file, octets.data(), octets.size()) < 0 || ::fdatasync(file) != 0) break;
-  }
-  const double spent = now_s() - begin;
-  ::close(file);
-  return static_cast<double>(messages) / spent;
-}
-
 int run(int argc, char** argv) {
   const bench::Arguments arguments(argc, argv, {"folder"}, {"quick", "json"});
   const bool json = arguments.has("json");
@@ -97,14 +74,14 @@ int run(int argc, char** argv) {
   for (const std::size_t batch : {1, 16, 64, 256}) {
     const std::size_t messages = scale * (batch == 1 ? 128 : 2048);
     const double per_s = accept_per_s(*store, rng, batch, messages);
-    const double reference = synced_per_s(folder + "/reference", batch, messages);
+    const double reference = bench::synced_per_s(folder + "/reference", kOctets, batch, messages);
     std::printf(json ? "{\"row\": \"accept\", \"batch\": %zu, \"messages_per_s\": %.0f, "
                        "\"fdatasync_messages_per_s\": %.0f, \"ratio\": %.3f}\n"
                      : "accept, batch %zu: %.0f messages/s (fdatasync alone: %.0f, ratio %.3f)\n",
                 batch, per_s, reference, per_s / reference);
   }
   const std::size_t queued = arguments.has("quick") ? 10000 : 100000;
-  const long before = resident_kib();
+  const long before = bench::resident_kib(::getpid());
   const auto listed = store->list(1);
   for (std::size_t n = static_cast<std::size_t>((*listed)[0].id.value); n < queued; n += 256) {
     accept_per_s(*store, rng, 256, 256);
@@ -121,7 +98,7 @@ int run(int argc, char** argv) {
                   ? "{\"row\": \"queued\", \"messages\": %zu, \"resident_kib_before\": %ld, "
                     "\"resident_kib\": %ld, \"take_ms\": %.3f}\n"
                   : "%zu queued: resident %ld KiB before, %ld KiB after; the next one in %.3f ms\n",
-              queued, before, resident_kib(), take_ms);
+              queued, before, bench::resident_kib(::getpid()), take_ms);
   std::filesystem::remove_all(folder);
   return 0;
 }

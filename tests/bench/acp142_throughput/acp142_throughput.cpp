@@ -8,7 +8,6 @@
 //  both      as transfer, and the clients go on.
 // Two gateways, each a process with a folder of its own, are MailService as in s5066-acp142. The
 // reference is fdatasync of as many octets, one or 64 messages for each.
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -30,10 +29,12 @@
 #include "s5066d/posix/socket.h"
 #include "tests/bench/acp142_throughput/smtp_load.h"
 #include "tests/bench/common/arguments.h"
+#include "tests/bench/common/machine.h"
 
 namespace s5066::acp142 {
 namespace {
 
+using bench::now_s;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -42,22 +43,6 @@ constexpr std::uint32_t kLoopback = 0x7F000001;
 constexpr NodeId kShore{0x7F4D0001};  // 127.77.0.1, also its address
 constexpr NodeId kShip{0x7F4D0002};
 constexpr std::size_t kClients = 64;
-
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-double synced_per_s(const std::string& path, std::size_t batch, std::size_t messages) {
-  const int file = ::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-  const Bytes octets(batch * kOctets, 1);
-  const double begin = now_s();
-  for (std::size_t done = 0; done < messages; done += batch) {
-    if (::write(file, octets.data(), octets.size()) < 0 || ::fdatasync(file) != 0) break;
-  }
-  const double spent = now_s() - begin;
-  ::close(file);
-  return static_cast<double>(messages) / spent;
-}
 
 /// What a gateway says, counted where the other processes see it.
 struct Progress {
@@ -118,14 +103,7 @@ class Gateway {
     std::fprintf(stderr, "%s: %s\n", request.c_str(), said ? said->c_str() : "no answer");
     std::exit(1);
   }
-  long resident_kib() const {
-    std::ifstream status("/proc/" + std::to_string(process_) + "/status");
-    for (std::string word; status >> word;) {
-      long kib = 0;
-      if (word == "VmRSS:" && status >> kib) return kib;
-    }
-    return 0;
-  }
+  long resident_kib() const { return bench::resident_kib(process_); }
 
  private:
   int serve() {
@@ -192,8 +170,8 @@ class Bench {
   void reference() const {
     const std::size_t scale = quick_ ? 1 : 4;
     for (const std::size_t batch : {1, 64}) {
-      const double per_s =
-          synced_per_s(folder_ + "/reference", batch, scale * (batch == 1 ? 256 : 8192));
+      const double per_s = bench::synced_per_s(folder_ + "/reference", kOctets, batch,
+                                               scale * (batch == 1 ? 256 : 8192));
       std::printf(json_ ? "{\"row\": \"fdatasync\", \"batch\": %zu, \"messages_per_s\": %.0f}\n"
                         : "fdatasync alone, batch %zu: %.0f messages/s\n",
                   batch, per_s);
