@@ -46,14 +46,20 @@ class Sink(socketserver.StreamRequestHandler):
         self.wfile.write(text.encode() + b"\r\n")
 
 
+def start_sink(address):
+    """At a free port; what it took is in `mails`."""
+    sink = socketserver.ThreadingTCPServer((address, 0), Sink)
+    sink.daemon_threads = True
+    sink.mails = []
+    threading.Thread(target=sink.serve_forever, daemon=True).start()
+    return sink
+
+
 class Station:
     def __init__(self, number, folder, program):
         self.name = NAMES[number]
         self.program = program
-        self.sink = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Sink)
-        self.sink.daemon_threads = True
-        self.sink.mails = []
-        threading.Thread(target=self.sink.serve_forever, daemon=True).start()
+        self.sink = start_sink("127.0.0.1")
         self.folder = folder / self.name
         (self.folder / "spool").mkdir(parents=True)
         self.log = self.folder / "log"

@@ -10,13 +10,11 @@ import pathlib
 import re
 import shutil
 import smtplib
-import socketserver
 import subprocess
 import sys
 import tempfile
-import threading
 
-from udp import Sink, subjects, until
+from udp import start_sink, subjects, until
 
 NAMES = ["alpha", "bravo", "charlie", "delta"]
 POOL = ["239.7.7.1", "239.7.7.2"]
@@ -47,10 +45,7 @@ class Station:
         self.run("ip", "link", "set", "eth0", "up")
         self.run("ip", "link", "set", "lo", "up")
         self.run("ip", "route", "add", "224.0.0.0/4", "dev", "eth0")
-        self.sink = socketserver.ThreadingTCPServer(("10.77.0.254", 0), Sink)
-        self.sink.daemon_threads = True
-        self.sink.mails = []
-        threading.Thread(target=self.sink.serve_forever, daemon=True).start()
+        self.sink = start_sink("10.77.0.254")
         self.folder = folder / self.name
         (self.folder / "spool").mkdir(parents=True)
         self.log = self.folder / "log"
