@@ -33,6 +33,11 @@ constexpr double kGainByAgreement = 1.3;
 /// No transmission is longer while others wait for theirs.
 constexpr Duration kTransmissionShared = std::chrono::seconds(60);
 
+/// Both ends follow advice without a word.
+bool adapts(const Connection& connection) {
+  return (connection.extensions() & pdu::extension::kAdapts) != 0;
+}
+
 }  // namespace
 
 std::uint8_t extensions(const Config& config) {
@@ -87,7 +92,7 @@ DataTransfer::Peer* DataTransfer::heard_peer(Instant now) {
   if (connections_.size() != 1) return nullptr;
   const Address only = connections_.begin()->first;
   if (turn_.third_stations(now) && turn_.answers() != only) return nullptr;
-  Peer& record = peers_.at(connections_.begin()->first);
+  Peer& record = peers_.at(only);
   const bool expected = heard_->mode == record.advice_out || heard_->mode == record.heard_in;
   return expected ? &record : nullptr;
 }
@@ -138,10 +143,9 @@ void DataTransfer::on_measured(Instant now, const modem::CarrierDown& event) {
   // Where each change takes an agreement, and one that fails costs a link, a step must not lead far
   // from what works: the ratio promises what may not be heard at all.
   const auto connection = connections_.find(record->control.peer());
-  const bool adapts = connection != connections_.end() &&
-                      (connection->second.extensions() & pdu::extension::kAdapts) != 0;
+  const bool free = connection != connections_.end() && adapts(connection->second);
   const std::uint32_t most = std::max(record->heard_max_bps, config_.mode.rate_bps);
-  record->selector->set_rate_max(adapts ? UINT32_MAX : kStepMax * most);
+  record->selector->set_rate_max(free ? UINT32_MAX : kStepMax * most);
   record->selector->on_reception(now, reception);
 }
 
@@ -152,12 +156,12 @@ void DataTransfer::tell_advice(Instant now) {
   for (auto& [peer, connection] : connections_) {
     Peer& record = peers_.at(peer);
     if (!record.selector) continue;
-    const bool adapts = (connection.extensions() & pdu::extension::kAdapts) != 0;
-    record.selector->set_gain_min(adapts ? kGain : kGainByAgreement);
+    const bool free = adapts(connection);
+    record.selector->set_gain_min(free ? kGain : kGainByAgreement);
     const modem::Mode& wish = record.selector->mode();
-    const auto told = adapts ? wish : advice_for(record, wish);
+    const auto told = free ? wish : advice_for(record, wish);
     record.control.advise(wish, told);
-    record.control.advise_with_data(adapts);
+    record.control.advise_with_data(free);
     turn_.on_preamble(now, modem::preamble_duration(wish));  // it may ask for that
     if (told) turn_.on_preamble(now, modem::preamble_duration(*told));
   }
@@ -228,7 +232,7 @@ void DataTransfer::go_to(Peer& record, const modem::Mode& mode) {
   const Connection& connection = connections_.at(control.peer());
   // Whoever advises can be asked, unless he says that he cannot.
   const std::uint8_t unsaid = control.advised() ? pdu::capability::kDrc : 0;
-  if ((connection.extensions() & pdu::extension::kAdapts) != 0) {
+  if (adapts(connection)) {
     control.set_mode(mode);
   } else if (extensions(config_) != 0 && record.feelers <= kFeelersMax) {
     return;  // it may not have said yet that it needs no agreement
@@ -291,7 +295,7 @@ void DataTransfer::fall_back(Peer& record, unsigned missed) {
   if (!config_.adaptation) return fall_back_from_advice(record, missed);
   if (record.selector) record.selector->on_silence();
   if (record.guess) record.guess->on_lost(record.control.mode());
-  if ((connection->second.extensions() & pdu::extension::kAdapts) == 0) return;
+  if (!adapts(connection->second)) return;
   const modem::Mode& now = record.control.mode();
   const bool to_long = missed >= kMissesForLong;
   const modem::Mode* slower = nullptr;
@@ -334,7 +338,7 @@ void DataTransfer::note_unanswered(Peer& record, bool lost) {
   if (mode == config_.mode || was_answered(record, mode)) return;
   const auto connection = connections_.find(record.control.peer());
   if (connection == connections_.end()) return;
-  if ((connection->second.extensions() & pdu::extension::kAdapts) != 0) return;
+  if (adapts(connection->second)) return;
   std::erase_if(record.unanswered,
                 [this](const Unanswered& noted) { return now_ > noted.until + kUnansweredMemory; });
   auto noted = std::find_if(record.unanswered.begin(), record.unanswered.end(),
