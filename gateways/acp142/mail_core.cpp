@@ -462,8 +462,10 @@ void MailCore::begin_air(Instant now, Active& active) {
     }
     const auto same = [&](const Destination& d) { return d.node == target.station; };
     if (std::any_of(submission.destinations.begin(), submission.destinations.end(), same)) continue;
-    const std::uint32_t sequence = item.message_id != 0 ? target.sequence : ++station.sequence;
-    submission.destinations.push_back({target.station, sequence});
+    // PM-021. Who was dead when the others were asked first has no number of it yet.
+    const bool numbered = item.message_id != 0 && target.sequence != 0;
+    submission.destinations.push_back(
+        {target.station, numbered ? target.sequence : ++station.sequence});
   }
   if (submission.destinations.empty()) {
     SaveOutcome outcome{.id = item.id, .changes = {}, .next_try = dead_until, .now = utc(now)};

@@ -53,7 +53,7 @@ struct MailTarget {
   std::uint32_t number = 0;
   Path recipient;
   NodeId station;
-  std::uint32_t sequence = 0;  // of the submission that is under way
+  std::uint32_t sequence = 0;  // of the submission `message_id`; 0: not among its destinations
   SpoolState state = SpoolState::incoming;
   std::string reason;
 };
@@ -110,7 +110,8 @@ struct TakeDue {
   // Of content. The first is taken whatever its size.
   std::uint64_t octets_max = std::numeric_limits<std::uint64_t>::max();
 };
-/// Before a message is handed to P_MUL. Answer: Done.
+/// Before a message is handed to P_MUL. Running numbers of another submission are forgotten.
+/// Answer: Done.
 struct SaveSubmission {
   MailId id;
   std::uint32_t message_id = 0;

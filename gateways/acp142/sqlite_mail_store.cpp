@@ -257,9 +257,15 @@ Result<void> SqliteMailStore::park(MailId id) {
 // --- Save ----------------------------------------------------------------------------------------
 
 Result<MailAnswer> SqliteMailStore::run(const SaveSubmission& operation) {
-  auto done = update("UPDATE mail SET message_id = ?, block_octets = ? WHERE id = ?",
-                     std::int64_t{operation.message_id}, std::int64_t{operation.block_octets},
-                     operation.id.value);
+  // A running number is of one submission: who is not in this has none of it.
+  auto done = update(
+      "UPDATE mail_target SET sequence = 0 WHERE mail = ?1 AND sequence > 0 AND ?2 <> (SELECT "
+      "message_id FROM mail WHERE id = ?1)",
+      operation.id.value, std::int64_t{operation.message_id});
+  if (!done) return done.error();
+  done = update("UPDATE mail SET message_id = ?, block_octets = ? WHERE id = ?",
+                std::int64_t{operation.message_id}, std::int64_t{operation.block_octets},
+                operation.id.value);
   if (!done) return done.error();
   done = update("UPDATE mail_counter SET message_id = max(message_id, ?)",
                 std::int64_t{operation.message_id});

@@ -179,6 +179,28 @@ TEST_F(MailCoreTest, numbers_are_used_once_and_count_on_after_a_restart) {
   EXPECT_EQ(submissions[1].destinations[0].sequence, submissions[0].destinations[0].sequence + 1);
 }
 
+// PM-021
+TEST_F(MailCoreTest, a_station_that_is_asked_later_than_the_others_has_the_next_running_number) {
+  ASSERT_TRUE(addresses.add({"boat.example", {.own = false, .stations = {kBoat}}}));
+  start();
+  send({"<a@boat.example>"}, "<>");
+  EXPECT_EQ(submissions.at(0).destinations.at(0), (Destination{kBoat, 1}));
+  end(kBoat, Outcome::expired);  // and is left alone now
+  send({"<all@fleet.example>"}, "<>");
+  ASSERT_EQ(submissions.at(1).destinations, (std::vector<Destination>{{kShip, 1}}));
+  end(kShip, Outcome::expired, 1);
+  wait(minutes(10));
+  ASSERT_EQ(submissions.size(), 3u);
+  EXPECT_EQ(submissions[2].message_id, submissions[1].message_id);
+  EXPECT_EQ(submissions[2].destinations, (std::vector<Destination>{{kBoat, 2}}));
+  start();  // the number stays with the submission, and is not used again
+  ASSERT_EQ(submissions.size(), 4u);
+  EXPECT_EQ(submissions[3].destinations, submissions[2].destinations);
+  end(kBoat, Outcome::delivered, 3);
+  send({"<a@boat.example>"}, "<>");
+  EXPECT_EQ(submissions.at(4).destinations, (std::vector<Destination>{{kBoat, 3}}));
+}
+
 TEST_F(MailCoreTest, a_repeat_of_a_message_is_accepted_and_not_sent_again) {
   send({"<all@fleet.example>"}, "<op@shore.example>", {"mark"});
   EXPECT_EQ(submissions.at(0).destinations.size(), 2u);

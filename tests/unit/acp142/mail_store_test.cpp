@@ -106,6 +106,18 @@ TEST_F(MailStore, what_was_active_when_the_power_went_waits_again_as_it_was_subm
   EXPECT_EQ(items[0].targets[0].sequence, 9u);
 }
 
+// PM-021
+TEST_F(MailStore, a_running_number_of_an_earlier_submission_is_not_used_again) {
+  const MailId id = keep(mail_to({2, 3}));
+  ASSERT_EQ(take().size(), 1u);
+  ASSERT_TRUE(ask(SaveSubmission{id, 77, 500, {{{2}, 9}, {{3}, 4}}}));
+  ASSERT_TRUE(ask(SaveSubmission{id, 77, 400, {{{2}, 9}}}));
+  EXPECT_EQ((*store->find(id))->targets.at(1).sequence, 4u);
+  ASSERT_TRUE(ask(SaveSubmission{id, 78, 400, {{{2}, 10}}}));
+  EXPECT_EQ((*store->find(id))->targets.at(0).sequence, 10u);
+  EXPECT_EQ((*store->find(id))->targets.at(1).sequence, 0u);
+}
+
 TEST_F(MailStore, the_most_urgent_comes_first_and_then_the_oldest) {
   const MailId routine = keep(mail_to({2}, 8));
   const MailId first = keep(mail_to({2}, 2), {kNow.value - 2});
