@@ -65,6 +65,7 @@ std::string MailService::air_counters() const {
       {"group_pdus", core.group_pdus},
       {"groups_requested", groups.requests},
       {"groups_rejected", groups.rejected},
+      {"groups_pool_empty", groups.pool_empty},
       {"groups_joined", groups.joined},
       {"joins_refused", groups.joins_refused},
   };

@@ -175,7 +175,10 @@ TEST_F(MailServiceTest, the_operator_keeps_the_station_silent_over_a_restart) {
   EXPECT_TRUE(server.sent.empty());
   EXPECT_NE(ask("queue").find("EMCON"), std::string::npos);
   EXPECT_NE(ask("show 1").find("waits for the end of EMCON"), std::string::npos);
-  EXPECT_NE(ask("status").find("emcon=operator"), std::string::npos);
+  const std::string status = ask("status");
+  for (const char* part : {"emcon=operator", " groups_pool_empty=0 "}) {
+    EXPECT_NE(status.find(part), std::string::npos) << part;
+  }
 
   start();
   EXPECT_EQ(ask("emcon show"), "on operator\n");
