@@ -20,9 +20,10 @@ constexpr std::uint32_t kDelayedAtATime = 4;  // each is in memory with its cont
 
 std::string_view to_string(MailNews::Kind kind) {
   constexpr std::array<std::string_view, static_cast<std::size_t>(Kind::count)> kNames = {
-      "mail_accepted",   "mail_repeated", "mail_refused",     "mail_submitted", "mail_delivered",
-      "mail_deferred",   "mail_failed",   "mail_expired",     "mail_received",  "mail_not_for_us",
-      "mail_unreadable", "mail_reported", "mail_report_lost", "station_dead",   "store_failed"};
+      "mail_accepted",   "mail_repeated",   "mail_refused",     "mail_submitted", "mail_delivered",
+      "mail_deferred",   "mail_failed",     "mail_expired",     "mail_received",  "mail_not_for_us",
+      "mail_unreadable", "mail_reported",   "mail_report_lost", "station_dead",   "store_failed",
+      "mail_parked",     "mail_passed_over"};
   S5066_ASSERT(kind < Kind::count);
   return kNames[static_cast<std::size_t>(kind)];
 }
@@ -55,6 +56,10 @@ void MailCore::on_store_result(Instant now, const MailResult& result) {
   S5066_ASSERT(found != pending_.end());
   Pending pending = std::move(found->second);
   pending_.erase(found);
+  for (const MailTrouble& trouble : result.troubles) {
+    ++(trouble.parked ? stats_.parked : stats_.passed_over);
+    news(trouble.parked ? Kind::parked : Kind::passed_over, trouble.id, {}, {}, trouble.reason);
+  }
   const bool ok = result.answer.ok();
   if (!ok && result.answer.error().code != ErrorCode::queue_full) {
     ++stats_.store_errors;
@@ -97,6 +102,10 @@ void MailCore::on_store_result(Instant now, const MailResult& result) {
       const auto active = active_.find(pending.id);
       if (active == active_.end()) return;
       if (active->second.withdrawn) return end_withdrawn(now, pending.id);
+      if (!ok && result.answer.error().code == ErrorCode::refused) {  // it is parked
+        active_.erase(active);
+        return on_spool_changed(now);
+      }
       if (!ok) break;
       active->second.submitted = true;
       actions_.push_back(Submit{std::move(active->second.submission)});

@@ -45,6 +45,8 @@ struct MailNews {
     report_lost,  // and nobody is behind the address it is for
     station_dead,
     store_failed,
+    parked,       // what the spool cannot read, or not as it was accepted
+    passed_over,  // what it cannot read now
     count
   };
   Kind kind = Kind::count;
@@ -133,6 +135,8 @@ class MailCore {
     std::uint64_t unreadable = 0;
     std::uint64_t reports = 0;
     std::uint64_t store_errors = 0;
+    std::uint64_t parked = 0;
+    std::uint64_t passed_over = 0;
   };
 
   MailCore(const Config& config, const AddressTable& table);

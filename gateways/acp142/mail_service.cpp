@@ -164,11 +164,13 @@ LogLevel level_of(MailNews::Kind kind) {
     case MailNews::Kind::expired:
     case MailNews::Kind::report_lost:
     case MailNews::Kind::store_failed:
+    case MailNews::Kind::parked:
       return LogLevel::error;
     case MailNews::Kind::refused:
     case MailNews::Kind::deferred:
     case MailNews::Kind::unreadable:
     case MailNews::Kind::station_dead:
+    case MailNews::Kind::passed_over:
       return LogLevel::warning;
     default:
       return LogLevel::info;

@@ -111,7 +111,7 @@ struct TakeDue {
   std::uint64_t octets_max = std::numeric_limits<std::uint64_t>::max();
 };
 /// Before a message is handed to P_MUL. Running numbers of another submission are forgotten.
-/// Answer: Done.
+/// Answer: Done; `refused` where the message had to be parked.
 struct SaveSubmission {
   MailId id;
   std::uint32_t message_id = 0;
@@ -183,9 +183,18 @@ struct Resumed {
 struct Done {};
 using MailAnswer = std::variant<MailKept, TakenMail, Resumed, Done>;
 
+/// A message that could not be read. Parked it stays as it is until an operator requeues or deletes
+/// it; otherwise it is tried again after a while.
+struct MailTrouble {
+  MailId id;
+  std::string reason;
+  bool parked = false;
+};
+
 struct MailResult {
   StoreTicket ticket;
   Result<MailAnswer> answer;
+  std::vector<MailTrouble> troubles{};  // met meanwhile, whatever was asked
 };
 
 }  // namespace s5066::acp142

@@ -16,35 +16,11 @@ using gateways::Transaction;
 
 namespace {
 
-constexpr const char* kOpenStates = "('incoming', 'active', 'deferred', 'held')";
-
-// So long after it was accepted a message may be sent under the number that it was given first, and
-// a day longer its receivers know that number: who asks for it again does not deliver it twice.
-constexpr std::int64_t kNumberLifeS = 30 * 86400;
-
 bool is_open(SpoolState state) {
   return !gateways::is_final(state) || state == SpoolState::held;
 }
 
-void bind_one(Statement& statement, std::int64_t value) {
-  statement.bind(value);
-}
-void bind_one(Statement& statement, std::string_view value) {
-  statement.bind_text(value);
-}
-void bind_one(Statement& statement, const Bytes& value) {
-  statement.bind_blob(ByteSpan(value));
-}
-
 }  // namespace
-
-template <typename... Values>
-Result<void> SqliteMailStore::update(const char* sql, const Values&... values) {
-  auto statement = db_.prepare(sql);
-  if (!statement) return statement.error();
-  (bind_one(*statement, values), ...);
-  return statement->run();
-}
 
 Result<SqliteMailStore> SqliteMailStore::open(const Config& config) {
   auto db = gateways::open_spool({.path = config.path, .vfs = config.vfs});
@@ -52,37 +28,6 @@ Result<SqliteMailStore> SqliteMailStore::open(const Config& config) {
   SqliteMailStore store(config, std::move(db).value());
   if (auto counted = store.count_open(); !counted) return counted.error();
   return store;
-}
-
-// One commit for all requests. A savepoint around each lets one fail without the others.
-std::vector<MailResult> SqliteMailStore::execute(const std::vector<MailRequest>& requests) {
-  std::vector<MailResult> results;
-  results.reserve(requests.size());
-  Result<void> whole;
-  {
-    auto transaction = Transaction::begin(db_);
-    if (transaction) {
-      for (const MailRequest& request : requests) {
-        results.push_back({request.ticket, run_whole(request.operation)});
-      }
-      whole = transaction->commit();
-    } else {
-      whole = transaction.error();
-    }
-  }
-  if (whole) return results;
-  results.clear();
-  for (const MailRequest& request : requests) results.push_back({request.ticket, whole.error()});
-  static_cast<void>(count_open());
-  return results;
-}
-
-Result<MailAnswer> SqliteMailStore::run_whole(const MailOperation& operation) {
-  if (auto begun = update("SAVEPOINT request"); !begun) return begun.error();
-  auto answer = std::visit([this](const auto& one) { return run(one); }, operation);
-  if (!answer) static_cast<void>(db_.execute("ROLLBACK TO request"));
-  if (auto released = update("RELEASE request"); !released) return released.error();
-  return answer;
 }
 
 // --- Accept --------------------------------------------------------------------------------------
@@ -200,63 +145,76 @@ Result<MailAnswer> SqliteMailStore::run(const TakeDue& operation) {
   return MailAnswer(std::move(taken));
 }
 
-/// False when nothing is due, or there is no room for it. A row that cannot be read is parked, and
-/// not among the items.
+/// False when nothing is due, or there is no room for it. A row that cannot be understood is
+/// parked, and not among the items.
 Result<bool> SqliteMailStore::take_one(const TakeDue& operation, std::vector<MailItem>& items) {
-  std::optional<MailItem> item;
-  std::optional<MailId> unreadable;
-  for (int priority = 0; priority < 16 && !item && !unreadable; ++priority) {
-    for (const char* state : {"deferred", "incoming"}) {
-      auto rows = db_.prepare(std::string(kItemColumns) +
-                              "WHERE road = ? AND state = ? AND priority = ? AND next_try_utc <= ? "
-                              "AND expiry_utc <= ? ORDER BY next_try_utc LIMIT 1");
-      if (!rows) return rows.error();
-      rows->bind_text(to_string(operation.road)).bind_text(state).bind(priority);
-      const std::int64_t expiry_end =
-          operation.expired_only ? operation.now.value : std::numeric_limits<std::int64_t>::max();
-      const auto found = rows->bind(operation.now.value).bind(expiry_end).step();
-      if (!found) return found.error();
-      if (!*found) continue;
-      auto read = read_item(*rows);
-      if (read) {
-        item = std::move(read).value();
-      } else {
-        unreadable = MailId{rows->integer(0)};
-      }
-      break;
-    }
+  const auto next = next_due(operation);
+  if (!next) return next.error();
+  if (!*next) return false;
+  const MailId id = **next;
+  auto item = read_row(id);
+  if (!item) return meet(Met::During::take, id, item.error(), operation.now);
+  if (*item) {
+    std::uint64_t octets = (*item)->size;
+    for (const MailItem& other : items) octets += other.size;
+    if (!items.empty() && octets > operation.octets_max) return false;
+    const auto intact = read_rest(**item);
+    if (!intact) return meet(Met::During::take, id, intact.error(), operation.now);
+    if (!*intact) item->reset();
   }
-  if (unreadable) {
-    if (auto parked = park(*unreadable); !parked) return parked.error();
+  if (!*item) {
+    const std::string reason = "not what was accepted";
+    if (auto parked = park(id, reason); !parked) return parked.error();
+    parked_.push_back({id, reason, true});
     return true;
   }
-  if (!item) return false;
-  std::uint64_t octets = item->size;
-  for (const MailItem& other : items) octets += other.size;
-  if (!items.empty() && octets > operation.octets_max) return false;
-  const auto targets = read_targets(*item);
-  if (!targets && targets.error().code != ErrorCode::bad_field) return targets.error();
-  const auto intact = targets ? read_content(*item) : Result<bool>(false);
-  if (!intact) return intact.error();
-  if (!*intact) {
-    if (auto parked = park(item->id); !parked) return parked.error();
-    return true;
-  }
-  auto active = update("UPDATE mail SET state = 'active' WHERE id = ?", item->id.value);
-  if (!active) return active.error();
-  item->state = SpoolState::active;
-  items.push_back(*std::move(item));
+  auto active = update("UPDATE mail SET state = 'active' WHERE id = ?", id.value);
+  if (!active) return meet(Met::During::take, id, active.error(), operation.now);
+  unread_.erase(id);
+  (*item)->state = SpoolState::active;
+  items.push_back(**std::move(item));
   return true;
 }
 
-Result<void> SqliteMailStore::park(MailId id) {
-  return update("UPDATE mail SET state = 'corrupt', reason = 'not what was accepted' WHERE id = ?",
-                id.value);
+// All by indexes that hold all that is asked for, so that a row that cannot be read does not end
+// the search, and what is not due costs nothing.
+Result<std::optional<MailId>> SqliteMailStore::next_due(const TakeDue& operation) {
+  const auto first_of = [&](Statement& rows) -> Result<std::optional<MailId>> {
+    while (true) {
+      const auto row = rows.step();
+      if (!row) return row.error();
+      if (!*row) return std::optional<MailId>();
+      const MailId id{rows.integer(0)};
+      if (!is_passed_over(id, operation.now)) return std::optional<MailId>(id);
+    }
+  };
+  if (operation.expired_only) {
+    auto rows = db_.prepare(
+        "SELECT id FROM mail WHERE road = ? AND state IN ('deferred', 'incoming') AND expiry_utc "
+        "<= ? ORDER BY expiry_utc");
+    if (!rows) return rows.error();
+    rows->bind_text(to_string(operation.road)).bind(operation.now.value);
+    return first_of(*rows);
+  }
+  for (int priority = 0; priority < 16; ++priority) {
+    for (const char* state : {"deferred", "incoming"}) {
+      auto rows = db_.prepare(
+          "SELECT id FROM mail WHERE road = ? AND state = ? AND priority = ? AND next_try_utc <= ? "
+          "ORDER BY next_try_utc");
+      if (!rows) return rows.error();
+      rows->bind_text(to_string(operation.road)).bind_text(state).bind(priority);
+      rows->bind(operation.now.value);
+      auto found = first_of(*rows);
+      if (!found || *found) return found;
+    }
+  }
+  return std::optional<MailId>();
 }
 
 // --- Save ----------------------------------------------------------------------------------------
 
 Result<MailAnswer> SqliteMailStore::run(const SaveSubmission& operation) {
+  if (unwritable_.contains(operation.id)) return Error{ErrorCode::refused, "message is parked"};
   // A running number is of one submission: who is not in this has none of it.
   auto done = update(
       "UPDATE mail_target SET sequence = 0 WHERE mail = ?1 AND sequence > 0 AND ?2 <> (SELECT "
@@ -286,14 +244,15 @@ Result<MailAnswer> SqliteMailStore::run(const SaveSubmission& operation) {
 }
 
 Result<MailAnswer> SqliteMailStore::run(const SaveOutcome& operation) {
+  for (const NewMail& report : operation.reports) {
+    if (auto id = insert(report, operation.now, false); !id) return id.error();
+  }
+  if (unwritable_.contains(operation.id)) return MailAnswer(Done{});
   for (const SaveOutcome::Change& change : operation.changes) {
     auto done = update("UPDATE mail_target SET state = ?, reason = ? WHERE mail = ? AND number = ?",
                        gateways::to_string(change.state), change.reason, operation.id.value,
                        std::int64_t{change.number});
     if (!done) return done.error();
-  }
-  for (const NewMail& report : operation.reports) {
-    if (auto id = insert(report, operation.now, false); !id) return id.error();
   }
   if (!operation.changes.empty()) {
     auto done = update("UPDATE mail SET reason = ? WHERE id = ?", operation.changes.back().reason,
@@ -363,27 +322,28 @@ Result<void> SqliteMailStore::finish(MailId id, UtcSeconds now) {
 
 // What cannot be read is not told of; who takes it next parks it.
 Result<MailAnswer> SqliteMailStore::run(const TakeDelayed& operation) {
-  // Without the plus the planner takes the index of states, and reads all that is open.
-  auto rows = db_.prepare(std::string(kItemColumns) +
-                          "WHERE delay_utc > 0 AND delay_utc <= ? AND +state IN " + kOpenStates +
-                          " ORDER BY delay_utc LIMIT ?");
+  auto rows =
+      db_.prepare("SELECT id FROM mail WHERE delay_utc > 0 AND delay_utc <= ? ORDER BY delay_utc");
   if (!rows) return rows.error();
-  rows->bind(operation.now.value).bind(operation.items_max);
+  rows->bind(operation.now.value);
   TakenMail taken;
   std::vector<MailId> unreadable;
-  while (true) {
+  while (taken.items.size() < operation.items_max) {
     const auto row = rows->step();
     if (!row) return row.error();
     if (!*row) break;
-    auto item = read_item(*rows);
-    const auto targets = item ? read_targets(*item) : Result<void>(item.error());
-    if (!targets && targets.error().code != ErrorCode::bad_field) return targets.error();
-    const auto intact = targets ? read_content(*item) : Result<bool>(false);
-    if (!intact) return intact.error();
+    const MailId id{rows->integer(0)};
+    const auto untold = untold_.find(id);
+    if (untold != untold_.end() && untold->second > operation.now) continue;
+    auto item = read_row(id);
+    if (!item) return meet(Met::During::tell, id, item.error(), operation.now);
+    if (*item && !is_open((*item)->state)) continue;
+    const auto intact = *item ? read_rest(**item) : Result<bool>(false);
+    if (!intact) return meet(Met::During::tell, id, intact.error(), operation.now);
     if (*intact) {
-      taken.items.push_back(*std::move(item));
+      taken.items.push_back(**std::move(item));
     } else {
-      unreadable.push_back({rows->integer(0)});
+      unreadable.push_back(id);
     }
   }
   for (const MailId id : unreadable) {
@@ -394,6 +354,7 @@ Result<MailAnswer> SqliteMailStore::run(const TakeDelayed& operation) {
 }
 
 Result<MailAnswer> SqliteMailStore::run(const SaveDelayed& operation) {
+  if (unwritable_.contains(operation.id)) return MailAnswer(Done{});
   auto done =
       update("UPDATE mail SET delay_utc = 0 WHERE id = ? AND delay_utc > 0", operation.id.value);
   if (!done) return done.error();
@@ -419,9 +380,7 @@ Result<MailAnswer> SqliteMailStore::run(const SaveStation& operation) {
 
 Result<MailAnswer> SqliteMailStore::run(const Resume& operation) {
   Resumed resumed;
-  auto done = update("UPDATE mail SET state = 'deferred', next_try_utc = ? WHERE state = 'active'",
-                     operation.now.value);
-  if (!done) return done.error();
+  if (auto done = resume_active(operation.now); !done) return done.error();
   {
     auto counter = db_.prepare("SELECT message_id FROM mail_counter");
     if (!counter) return counter.error();
@@ -461,136 +420,6 @@ Result<MailAnswer> SqliteMailStore::run(const PurgeMail& operation) {
                 operation.now.value - kNumberLifeS - 86400);
   if (!done) return done.error();
   return MailAnswer(Done{});
-}
-
-// --- Operators -----------------------------------------------------------------------------------
-
-// Who is asked for a message again under a number that he knows does not deliver it twice; so a
-// number is kept as long as anybody may have the message under it.
-Result<void> SqliteMailStore::change(OperatorVerb verb, MailId id, UtcSeconds now, bool under_way) {
-  auto transaction = Transaction::begin(db_);
-  if (!transaction) return transaction.error();
-  Result<void> done;
-  switch (verb) {
-    case OperatorVerb::hold:
-      done = update(under_way ? "UPDATE mail SET state = 'held' WHERE id = ? AND state = 'active'"
-                              : "UPDATE mail SET state = 'held' WHERE id = ? AND state IN "
-                                "('incoming', 'deferred')",
-                    id.value);
-      break;
-    case OperatorVerb::release:
-      done =
-          under_way
-              ? update("UPDATE mail SET state = 'active' WHERE id = ? AND state = 'held'", id.value)
-              : update(
-                    "UPDATE mail SET state = 'deferred', next_try_utc = ? WHERE id = ? AND "
-                    "state = 'held'",
-                    now.value, id.value);
-      break;
-    case OperatorVerb::requeue:
-      done = requeue(id, now, under_way);
-      break;
-    case OperatorVerb::remove: {
-      const std::string which = under_way ? " = ?"
-                                          : " = (SELECT id FROM mail WHERE id = ? AND "
-                                            "state <> 'active')";
-      for (const char* rows :
-           {"mail_content WHERE id", "mail_target WHERE mail", "mail WHERE id"}) {
-        const std::string sql = std::string("DELETE FROM ") + rows + which;
-        if (done) done = update(sql.c_str(), id.value);
-      }
-      break;
-    }
-  }
-  if (!done) return done;
-  if (db_.changes() == 0) return Error{ErrorCode::refused, "no such message in such a state"};
-  if (verb == OperatorVerb::requeue) {
-    done = update(
-        "UPDATE mail_target SET state = 'deferred' WHERE mail = ? AND state IN ('failed', "
-        "'expired')",
-        id.value);
-    if (!done) return done;
-  }
-  return transaction->commit();
-}
-
-// With its whole lifetime again, and told of again when it is late: its sender has been told that
-// it was over. What keeps its number ends before its receivers may have forgotten that.
-Result<void> SqliteMailStore::requeue(MailId id, UtcSeconds now, bool under_way) {
-  const std::string states =
-      under_way ? "('active', 'held')" : "('deferred', 'failed', 'expired', 'held', 'corrupt')";
-  const std::string renumbered =
-      under_way ? "(message_id = 0)" : "(message_id = 0 OR state IN ('failed', 'corrupt'))";
-  const std::string number_ends = "(created_utc + " + std::to_string(kNumberLifeS) + ")";
-  auto too_old =
-      db_.prepare("SELECT 1 FROM mail WHERE id = ?1 AND state IN " + states + " AND NOT " +
-                  renumbered + " AND max(expiry_utc, " + number_ends + ") <= ?2");
-  if (!too_old) return too_old.error();
-  const auto found = too_old->bind(id.value).bind(now.value).step();
-  if (!found) return found.error();
-  if (*found) {
-    return Error{ErrorCode::refused,
-                 "accepted too long ago; a station may have it and no longer know it"};
-  }
-  const std::string sql =
-      "UPDATE mail SET attempts = 0, next_try_utc = ?1, expiry_utc = max(expiry_utc, iif(" +
-      renumbered + ", ?1 + lifetime_s, min(?1 + lifetime_s, " + number_ends +
-      "))), delay_utc = iif(delay_s > 0 AND state IN ('failed', 'expired', 'corrupt'), ?1 + "
-      "delay_s, delay_utc), message_id = iif(" +
-      renumbered + ", 0, message_id), block_octets = iif(" + renumbered +
-      ", 0, block_octets), finished_utc = 0, state = '" + (under_way ? "active" : "deferred") +
-      "' WHERE id = ?2 AND state IN " + states;
-  return update(sql.c_str(), now.value, id.value);
-}
-
-Result<std::vector<MailItem>> SqliteMailStore::list(std::uint32_t items_max) {
-  auto rows = db_.prepare(std::string(kItemColumns) + "ORDER BY id DESC LIMIT ?");
-  if (!rows) return rows.error();
-  rows->bind(items_max);
-  std::vector<MailItem> items;
-  while (true) {
-    const auto row = rows->step();
-    if (!row) return row.error();
-    if (!*row) return items;
-    auto item = read_item(*rows);
-    if (!item) {
-      MailItem unreadable;
-      unreadable.id.value = rows->integer(0);
-      unreadable.state = SpoolState::corrupt;
-      unreadable.reason = item.error().detail;
-      item = std::move(unreadable);
-    }
-    items.push_back(std::move(item).value());
-  }
-}
-
-Result<std::optional<MailItem>> SqliteMailStore::find(MailId id) {
-  auto row = db_.prepare(std::string(kItemColumns) + "WHERE id = ?");
-  if (!row) return row.error();
-  const auto found = row->bind(id.value).step();
-  if (!found) return found.error();
-  if (!*found) return std::optional<MailItem>();
-  auto item = read_item(*row);
-  if (!item) return item.error();
-  if (auto read = read_targets(*item); !read) return read.error();
-  return std::optional<MailItem>(std::move(item).value());
-}
-
-Result<std::map<NodeId, bool>> SqliteMailStore::silences() {
-  auto rows = db_.prepare("SELECT station, silent FROM mail_emcon");
-  if (!rows) return rows.error();
-  std::map<NodeId, bool> silences;
-  while (true) {
-    const auto row = rows->step();
-    if (!row) return row.error();
-    if (!*row) return silences;
-    silences[{static_cast<std::uint32_t>(rows->integer(0))}] = rows->integer(1) != 0;
-  }
-}
-
-Result<void> SqliteMailStore::set_silence(NodeId node, bool silent) {
-  return update("INSERT OR REPLACE INTO mail_emcon VALUES (?, ?)", std::int64_t{node.value},
-                std::int64_t{silent});
 }
 
 }  // namespace s5066::acp142

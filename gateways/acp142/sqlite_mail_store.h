@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,17 +59,41 @@ class SqliteMailStore {
   Result<MailAnswer> run(const Resume& operation);
   Result<MailAnswer> run(const PurgeMail& operation);
 
+  /// A message that the transaction could not read.
+  struct Met {
+    enum class During : std::uint8_t { take, tell, write };
+    During during = During::take;
+    MailId id;
+    Error error;
+    UtcSeconds now;
+  };
+  struct Unread {
+    std::uint32_t failures = 0;  // in a row
+    UtcSeconds since;
+    UtcSeconds again;  // not looked at before
+  };
+
+  Result<std::vector<MailResult>> run_all(const std::vector<MailRequest>& requests);
   Result<MailAnswer> run_whole(const MailOperation& operation);
+  Error meet(Met::During during, MailId id, const Error& error, UtcSeconds now);
+  bool is_passed_over(MailId id, UtcSeconds now) const;
+  void pass_over(const Met& met);
+  bool park_apart(MailId id, const std::string& reason);
+  Result<void> resume_active(UtcSeconds now);
   Result<void> requeue(MailId id, UtcSeconds now, bool under_way);
   Result<void> count_open();
   Result<void> need_room(const std::vector<NewMail>& mails);
   Result<bool> is_new(const std::string& mark, UtcSeconds now);
   Result<MailId> insert(const NewMail& mail, UtcSeconds now, bool check_marks);
   Result<bool> take_one(const TakeDue& operation, std::vector<MailItem>& items);
+  Result<std::optional<MailId>> next_due(const TakeDue& operation);
+  Result<std::optional<MailItem>> read_row(MailId id);
+  Result<bool> read_rest(MailItem& item);
   Result<void> read_targets(MailItem& item);
   Result<bool> read_content(MailItem& item);
+  Result<std::vector<MailItem>> list_in_order(std::uint32_t items_max);
   Result<void> finish(MailId id, UtcSeconds now);
-  Result<void> park(MailId id);
+  Result<void> park(MailId id, const std::string& reason);
   template <typename... Values>
   Result<void> update(const char* sql, const Values&... values);
 
@@ -76,6 +101,14 @@ class SqliteMailStore {
   gateways::Database db_;
   std::uint64_t open_mails_ = 0;  // as far as this connection knows
   std::uint64_t open_octets_ = 0;
+  std::optional<Met> met_;           // by the last transaction
+  bool spoiled_ = false;             // the last transaction, so that it could not be committed
+  std::vector<MailTrouble> parked_;  // in it
+  std::vector<MailTrouble> troubles_;
+  std::map<MailId, Unread> unread_;
+  std::map<MailId, UtcSeconds> untold_;  // and not to be tried before
+  std::map<MailId, unsigned> resume_failures_;
+  std::set<MailId> unwritable_;
 };
 
 }  // namespace s5066::acp142

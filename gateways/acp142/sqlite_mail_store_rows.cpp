@@ -49,6 +49,24 @@ Result<MailItem> read_item(const Statement& row) {
   return item;
 }
 
+/// Without targets and content. Null where its fields make no sense, or it is not there.
+Result<std::optional<MailItem>> SqliteMailStore::read_row(MailId id) {
+  auto row = db_.prepare(std::string(kItemColumns) + "WHERE id = ?");
+  if (!row) return row.error();
+  const auto found = row->bind(id.value).step();
+  if (!found) return found.error();
+  auto item = *found ? read_item(*row) : Result<MailItem>(Error{ErrorCode::not_found, "mail"});
+  return item ? std::optional<MailItem>(std::move(item).value()) : std::nullopt;
+}
+
+/// False where it is not what was accepted.
+Result<bool> SqliteMailStore::read_rest(MailItem& item) {
+  const auto targets = read_targets(item);
+  if (!targets && targets.error().code == ErrorCode::bad_field) return false;
+  if (!targets) return targets.error();
+  return read_content(item);
+}
+
 Result<void> SqliteMailStore::read_targets(MailItem& item) {
   auto rows = db_.prepare(
       "SELECT number, recipient, station, sequence, state, reason FROM mail_target WHERE mail = ? "

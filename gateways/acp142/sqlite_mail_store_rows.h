@@ -1,9 +1,10 @@
-// How the rows of the mail tables are read.
+// How the rows of the mail tables are read and written.
 #pragma once
 
-#include "gateways/acp142/mail_store_port.h"
-#include "gateways/common/sqlite_store_db.h"
-#include "s5066d/base/result.h"
+#include <cstdint>
+#include <string_view>
+
+#include "gateways/acp142/sqlite_mail_store.h"
 
 namespace s5066::acp142 {
 
@@ -11,7 +12,31 @@ inline constexpr const char* kItemColumns =
     "SELECT id, road, state, priority, reverse_path, label, size, attempts, created_utc, "
     "expiry_utc, next_try_utc, message_id, block_octets, reason FROM mail ";
 
+inline constexpr const char* kOpenStates = "('incoming', 'active', 'deferred', 'held')";
+
+// So long after it was accepted a message may be sent under the number that it was given first, and
+// a day longer its receivers know that number: who asks for it again does not deliver it twice.
+inline constexpr std::int64_t kNumberLifeS = 30 * 86400;
+
 /// A row of kItemColumns.
 Result<MailItem> read_item(const gateways::Statement& row);
+
+inline void bind_one(gateways::Statement& statement, std::int64_t value) {
+  statement.bind(value);
+}
+inline void bind_one(gateways::Statement& statement, std::string_view value) {
+  statement.bind_text(value);
+}
+inline void bind_one(gateways::Statement& statement, const Bytes& value) {
+  statement.bind_blob(ByteSpan(value));
+}
+
+template <typename... Values>
+Result<void> SqliteMailStore::update(const char* sql, const Values&... values) {
+  auto statement = db_.prepare(sql);
+  if (!statement) return statement.error();
+  (bind_one(*statement, values), ...);
+  return statement->run();
+}
 
 }  // namespace s5066::acp142

@@ -155,6 +155,12 @@ Result<Statement> Database::prepare(std::string_view sql) {
   return Statement(statement, &idle);
 }
 
+bool Database::cannot_read() const {
+  const int code = sqlite3_extended_errcode(handle_.get());
+  return code == SQLITE_IOERR_READ || code == SQLITE_IOERR_SHORT_READ ||
+         code == SQLITE_IOERR_CORRUPTFS || code_of(code) == ErrorCode::bad_checksum;
+}
+
 Error Database::error(const char* what) const {
   const int code = sqlite3_extended_errcode(handle_.get());
   return Error{code_of(code), std::string(what) + ": " + sqlite3_errmsg(handle_.get())};

@@ -70,6 +70,9 @@ class Database {
   std::int64_t last_insert_id() const { return sqlite3_last_insert_rowid(handle_.get()); }
   int changes() const { return sqlite3_changes(handle_.get()); }
   Error error(const char* what) const;
+  bool in_transaction() const { return sqlite3_get_autocommit(handle_.get()) == 0; }
+  /// The last call failed because of what the file has, or what the disk did not give back of it.
+  bool cannot_read() const;
 
  private:
   struct Close {

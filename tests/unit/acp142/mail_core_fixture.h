@@ -70,7 +70,9 @@ class MailCoreTest : public testing::Test {
     air_searches += search != nullptr && search->road == Road::air ? 1 : 0;
     const bool submission = std::holds_alternative<SaveSubmission>(one[0].operation);
     const bool telling = std::holds_alternative<SaveDelayed>(one[0].operation);
-    if (store_fails || (submission && submissions_fail) || (telling && telling_fails)) {
+    if (submission && submissions_refused) {
+      core->on_store_result(now, {request.ticket, Error{ErrorCode::refused, "parked"}});
+    } else if (store_fails || (submission && submissions_fail) || (telling && telling_fails)) {
       core->on_store_result(now, {request.ticket, Error{ErrorCode::io, "disk"}});
     } else {
       core->on_store_result(now, store->execute(one)[0]);
@@ -152,6 +154,7 @@ class MailCoreTest : public testing::Test {
   int air_searches = 0;
   bool store_fails = false;
   bool submissions_fail = false;
+  bool submissions_refused = false;
   bool telling_fails = false;
   std::vector<MailNews::Kind> told;
   std::vector<Submission> submissions;

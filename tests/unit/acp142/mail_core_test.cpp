@@ -471,6 +471,22 @@ TEST_F(MailCoreTest, a_read_receipt_is_carried_like_any_other_mail) {
   EXPECT_EQ(came.substr(came.size() - receipt.size()), receipt);
 }
 
+TEST_F(MailCoreTest, what_the_spool_parks_is_logged_and_counted_and_holds_no_place) {
+  config.air_active_max = 1;
+  start();
+  core->on_own_silence(now, true);
+  for (int i = 0; i < 3; ++i) send({"<a@ship.example>"});
+  ASSERT_TRUE(gateways::Database::open({.path = store_config.path})
+                  ->execute("UPDATE mail_content SET content = x'00' WHERE id = 1"));
+  submissions_refused = true;
+  core->on_own_silence(now, false);
+  drain();
+  EXPECT_EQ(count(MailNews::Kind::parked), 1u);
+  EXPECT_EQ(core->stats().parked, 1u);
+  EXPECT_TRUE(submissions.empty());
+  EXPECT_EQ(core->active(), 0u);
+}
+
 TEST_F(MailCoreTest, memory_holds_a_bounded_number_of_messages) {
   for (int i = 0; i < 100; ++i) send({"<a@ship.example>"});
   EXPECT_EQ(core->active(), config.air_active_max);

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 
 namespace s5066::test {
 
@@ -37,6 +38,12 @@ struct PowerFileMethods {
   static int read(sqlite3_file* file, void* to, int amount, sqlite3_int64 offset) {
     PowerVfs& owner = *self(file)->owner;
     if (owner.dead_ || (owner.reads_left_ > 0 && --owner.reads_left_ == 0)) {
+      return SQLITE_IOERR_READ;
+    }
+    const auto begin = static_cast<std::uint64_t>(offset);
+    const char* path = self(file)->path;
+    if (path != nullptr && std::string_view(path).ends_with(".db") && begin < owner.bad_.second &&
+        begin + static_cast<std::uint64_t>(amount) > owner.bad_.first) {
       return SQLITE_IOERR_READ;
     }
     return methods(file)->xRead(real(file), to, amount, offset);

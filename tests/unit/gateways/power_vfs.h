@@ -1,6 +1,6 @@
 // A SQLite file layer whose power can fail at the n-th change to a file, whose disk can be full,
-// and which can fail to read once. What was not synced by then may be lost, kept, or half of the
-// last write kept.
+// and which can fail to read once, or some place at all times. What was not synced by then may be
+// lost, kept, or half of the last write kept.
 #pragma once
 
 #include <sqlite3.h>
@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "s5066d/base/bytes.h"
 
@@ -35,6 +36,8 @@ class PowerVfs {
   /// The n-th read from now on fails, counted from 1; those after it do not.
   void fail_read(std::uint64_t read) { reads_left_ = read; }
   bool read_failed() const { return reads_left_ == 0; }
+  /// So many octets of the database file cannot be read from now on.
+  void set_bad(std::uint64_t begin, std::uint64_t octets) { bad_ = {begin, begin + octets}; }
 
   /// Leaves the files as they are found when the power returns. All connections must be closed.
   void restore();
@@ -47,6 +50,7 @@ class PowerVfs {
   Unsynced unsynced_;
   std::optional<std::uint64_t> changes_left_;
   std::uint64_t reads_left_ = UINT64_MAX;  // 0: has failed
+  std::pair<std::uint64_t, std::uint64_t> bad_{};
   bool dead_ = false;
   bool full_ = false;
   std::map<std::string, Bytes> synced_;

@@ -1,0 +1,161 @@
+// What operators do to the spool of mail, and see of it.
+#include <string>
+#include <utility>
+
+#include "gateways/acp142/sqlite_mail_store.h"
+#include "gateways/acp142/sqlite_mail_store_rows.h"
+
+namespace s5066::acp142 {
+
+using gateways::Transaction;
+
+// Who is asked for a message again under a number that he knows does not deliver it twice; so a
+// number is kept as long as anybody may have the message under it.
+Result<void> SqliteMailStore::change(OperatorVerb verb, MailId id, UtcSeconds now, bool under_way) {
+  auto transaction = Transaction::begin(db_);
+  if (!transaction) return transaction.error();
+  Result<void> done;
+  switch (verb) {
+    case OperatorVerb::hold:
+      done = update(under_way ? "UPDATE mail SET state = 'held' WHERE id = ? AND state = 'active'"
+                              : "UPDATE mail SET state = 'held' WHERE id = ? AND state IN "
+                                "('incoming', 'deferred')",
+                    id.value);
+      break;
+    case OperatorVerb::release:
+      done =
+          under_way
+              ? update("UPDATE mail SET state = 'active' WHERE id = ? AND state = 'held'", id.value)
+              : update(
+                    "UPDATE mail SET state = 'deferred', next_try_utc = ? WHERE id = ? AND "
+                    "state = 'held'",
+                    now.value, id.value);
+      break;
+    case OperatorVerb::requeue:
+      done = requeue(id, now, under_way);
+      break;
+    case OperatorVerb::remove: {
+      const std::string which = under_way ? " = ?"
+                                          : " = (SELECT id FROM mail WHERE id = ? AND "
+                                            "state <> 'active')";
+      for (const char* rows :
+           {"mail_content WHERE id", "mail_target WHERE mail", "mail WHERE id"}) {
+        const std::string sql = std::string("DELETE FROM ") + rows + which;
+        if (done) done = update(sql.c_str(), id.value);
+      }
+      break;
+    }
+  }
+  if (!done) return done;
+  if (db_.changes() == 0) return Error{ErrorCode::refused, "no such message in such a state"};
+  if (verb == OperatorVerb::requeue) {
+    done = update(
+        "UPDATE mail_target SET state = 'deferred' WHERE mail = ? AND state IN ('failed', "
+        "'expired')",
+        id.value);
+    if (!done) return done;
+  }
+  return transaction->commit();
+}
+
+// With its whole lifetime again, and told of again when it is late: its sender has been told that
+// it was over. What keeps its number ends before its receivers may have forgotten that.
+Result<void> SqliteMailStore::requeue(MailId id, UtcSeconds now, bool under_way) {
+  const std::string states =
+      under_way ? "('active', 'held')" : "('deferred', 'failed', 'expired', 'held', 'corrupt')";
+  const std::string renumbered =
+      under_way ? "(message_id = 0)" : "(message_id = 0 OR state IN ('failed', 'corrupt'))";
+  const std::string number_ends = "(created_utc + " + std::to_string(kNumberLifeS) + ")";
+  auto too_old =
+      db_.prepare("SELECT 1 FROM mail WHERE id = ?1 AND state IN " + states + " AND NOT " +
+                  renumbered + " AND max(expiry_utc, " + number_ends + ") <= ?2");
+  if (!too_old) return too_old.error();
+  const auto found = too_old->bind(id.value).bind(now.value).step();
+  if (!found) return found.error();
+  if (*found) {
+    return Error{ErrorCode::refused,
+                 "accepted too long ago; a station may have it and no longer know it"};
+  }
+  const std::string sql =
+      "UPDATE mail SET attempts = 0, next_try_utc = ?1, expiry_utc = max(expiry_utc, iif(" +
+      renumbered + ", ?1 + lifetime_s, min(?1 + lifetime_s, " + number_ends +
+      "))), delay_utc = iif(delay_s > 0 AND state IN ('failed', 'expired', 'corrupt'), ?1 + "
+      "delay_s, delay_utc), message_id = iif(" +
+      renumbered + ", 0, message_id), block_octets = iif(" + renumbered +
+      ", 0, block_octets), finished_utc = 0, state = '" + (under_way ? "active" : "deferred") +
+      "' WHERE id = ?2 AND state IN " + states;
+  return update(sql.c_str(), now.value, id.value);
+}
+
+// Where some rows cannot be read, those that can be are looked up one by one.
+Result<std::vector<MailItem>> SqliteMailStore::list(std::uint32_t items_max) {
+  if (auto items = list_in_order(items_max)) return items;
+  auto rows = db_.prepare("SELECT id FROM mail INDEXED BY mail_open ORDER BY id DESC LIMIT ?");
+  if (!rows) return rows.error();
+  rows->bind(items_max);
+  std::vector<MailItem> items;
+  while (true) {
+    const auto row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return items;
+    const MailId id{rows->integer(0)};
+    auto item = read_row(id);
+    MailItem unreadable;
+    unreadable.id = id;
+    unreadable.state = SpoolState::corrupt;
+    unreadable.reason = item ? "row cannot be understood" : item.error().detail;
+    items.push_back(item && *item ? **std::move(item) : std::move(unreadable));
+  }
+}
+
+Result<std::vector<MailItem>> SqliteMailStore::list_in_order(std::uint32_t items_max) {
+  auto rows = db_.prepare(std::string(kItemColumns) + "ORDER BY id DESC LIMIT ?");
+  if (!rows) return rows.error();
+  rows->bind(items_max);
+  std::vector<MailItem> items;
+  while (true) {
+    const auto row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return items;
+    auto item = read_item(*rows);
+    if (!item) {
+      MailItem unreadable;
+      unreadable.id.value = rows->integer(0);
+      unreadable.state = SpoolState::corrupt;
+      unreadable.reason = item.error().detail;
+      item = std::move(unreadable);
+    }
+    items.push_back(std::move(item).value());
+  }
+}
+
+Result<std::optional<MailItem>> SqliteMailStore::find(MailId id) {
+  auto row = db_.prepare(std::string(kItemColumns) + "WHERE id = ?");
+  if (!row) return row.error();
+  const auto found = row->bind(id.value).step();
+  if (!found) return found.error();
+  if (!*found) return std::optional<MailItem>();
+  auto item = read_item(*row);
+  if (!item) return item.error();
+  if (auto read = read_targets(*item); !read) return read.error();
+  return std::optional<MailItem>(std::move(item).value());
+}
+
+Result<std::map<NodeId, bool>> SqliteMailStore::silences() {
+  auto rows = db_.prepare("SELECT station, silent FROM mail_emcon");
+  if (!rows) return rows.error();
+  std::map<NodeId, bool> silences;
+  while (true) {
+    const auto row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return silences;
+    silences[{static_cast<std::uint32_t>(rows->integer(0))}] = rows->integer(1) != 0;
+  }
+}
+
+Result<void> SqliteMailStore::set_silence(NodeId node, bool silent) {
+  return update("INSERT OR REPLACE INTO mail_emcon VALUES (?, ?)", std::int64_t{node.value},
+                std::int64_t{silent});
+}
+
+}  // namespace s5066::acp142

@@ -1,0 +1,299 @@
+// What a spool does on a disk that gives things back otherwise than it got them, or not at all.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+#include "gateways/acp142/sqlite_mail_store.h"
+#include "tests/unit/gateways/power_vfs.h"
+#include "tests/unit/gateways/temporary_folder.h"
+
+namespace s5066::acp142 {
+namespace {
+
+constexpr UtcSeconds kNow{1'000'000};
+constexpr std::uint64_t kPage = 4096;
+constexpr int kMails = 12;
+
+/// A dozen messages, so large in each table that a page has a few of them.
+class DamagedSpool : public testing::Test {
+ protected:
+  DamagedSpool() {
+    config.path = (folder.path() / "spool.db").string();
+    reopen();
+    for (int i = 0; i < kMails; ++i) ids.push_back(keep(i));
+  }
+  void reopen() {
+    store.reset();
+    auto opened = SqliteMailStore::open(config);
+    ASSERT_TRUE(opened) << to_string(opened.error());
+    store.emplace(std::move(opened).value());
+  }
+  static NewMail mail(int i) {
+    const std::string name = std::string(1, static_cast<char>('a' + i));
+    NewMail mail;
+    mail.expiry = {kNow.value + 100'000};
+    mail.delay = kNow;
+    mail.from = {"op@x", {}};
+    mail.label = "label-" + name + std::string(1000, ' ');
+    std::string domain = "x";
+    while (domain.size() < 180) domain += ".xxxxxxxxx";
+    for (const char* number : {"0", "1", "2", "3", "4"}) {
+      const std::string recipient = "to-" + name + "-" + number;
+      mail.targets.push_back({{recipient + "@" + domain, {}}, {7}, "mark-" + recipient});
+    }
+    const std::string content = "content-" + name + std::string(1000, ' ');
+    mail.content = std::make_shared<const Bytes>(content.begin(), content.end());
+    return mail;
+  }
+  MailId keep(int i) {
+    const auto answer = ask(AcceptMail{{mail(i)}, kNow, {}, {}});
+    EXPECT_TRUE(answer);
+    return std::get<MailKept>(*answer).ids.at(0);
+  }
+  std::vector<MailResult> execute(std::vector<MailOperation> operations) {
+    std::vector<MailRequest> requests;
+    for (auto& one : operations) requests.push_back({{requests.size()}, std::move(one)});
+    auto results = store->execute(requests);
+    for (const MailResult& result : results) {
+      for (const MailTrouble& trouble : result.troubles) {
+        (trouble.parked ? parked : passed_over).push_back(trouble.id);
+      }
+    }
+    return results;
+  }
+  Result<MailAnswer> ask(MailOperation operation) {
+    return execute({std::move(operation)})[0].answer;
+  }
+  std::vector<MailId> take(UtcSeconds now = kNow) {
+    const auto answer = ask(TakeDue{Road::air, now, 100});
+    EXPECT_TRUE(answer);
+    std::vector<MailId> taken;
+    if (!answer) return taken;
+    for (const MailItem& item : std::get<TakenMail>(*answer).items) taken.push_back(item.id);
+    return taken;
+  }
+  /// Where the first page with this begins; the store is closed.
+  std::uint64_t page_of(const std::string& text) {
+    store.reset();
+    std::ifstream file(config.path, std::ios::binary);
+    const std::string all{std::istreambuf_iterator<char>(file), {}};
+    const auto at = all.find(text);
+    EXPECT_NE(at, std::string::npos);
+    return at / kPage * kPage;
+  }
+  void damage(const std::string& text) {
+    const std::uint64_t page = page_of(text);
+    std::fstream file(config.path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(page));
+    file.put('\xff');
+    file.close();
+    reopen();
+  }
+  std::vector<MailId> corrupt() {
+    std::vector<MailId> found;
+    const auto listed = store->list(100);
+    EXPECT_TRUE(listed);
+    EXPECT_EQ(listed->size(), ids.size());
+    for (const MailItem& item : *listed) {
+      if (item.state == SpoolState::corrupt) found.push_back(item.id);
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+  }
+  /// All that were accepted but for these.
+  std::vector<MailId> but_for(const std::vector<MailId>& some) const {
+    std::vector<MailId> rest;
+    for (const MailId id : ids) {
+      if (std::find(some.begin(), some.end(), id) == some.end()) rest.push_back(id);
+    }
+    return rest;
+  }
+
+  test::TemporaryFolder folder;
+  SqliteMailStore::Config config;
+  std::optional<SqliteMailStore> store;
+  std::vector<MailId> ids;
+  std::vector<MailId> parked;
+  std::vector<MailId> passed_over;
+};
+
+TEST_F(DamagedSpool, a_damaged_page_of_recipients_or_contents_costs_the_messages_on_it_only) {
+  for (const char* text : {"to-d-0@", "content-h"}) {
+    SCOPED_TRACE(text);
+    damage(text);
+    parked.clear();
+    const auto before = corrupt();
+    const auto results =
+        execute({AcceptMail{{mail(kMails + static_cast<int>(ids.size()))}, kNow, {}, {}},
+                 TakeDue{Road::air, kNow, 100}});
+    ASSERT_TRUE(results[0].answer);  // though the first transaction came to nothing
+    ids.push_back(std::get<MailKept>(*results[0].answer).ids.at(0));
+    ASSERT_TRUE(results[1].answer);
+    EXPECT_GE(parked.size(), 1u);
+    EXPECT_LT(parked.size(), 6u);
+    EXPECT_EQ(std::get<TakenMail>(*results[1].answer).items.size(),
+              ids.size() - before.size() - parked.size());
+    EXPECT_EQ(corrupt().size(), before.size() + parked.size());
+    EXPECT_TRUE(take().empty());
+    ASSERT_TRUE(ask(Resume{kNow}));
+  }
+}
+
+// Then it cannot even be said in the spool that they are parked.
+TEST_F(DamagedSpool, a_damaged_page_of_messages_costs_those_on_it_only) {
+  damage("label-d");
+  const auto damaged = corrupt();
+  EXPECT_GE(damaged.size(), 2u);
+  EXPECT_LT(damaged.size(), 6u);
+  EXPECT_EQ(take(), but_for(damaged));
+  EXPECT_EQ(parked, damaged);
+  EXPECT_TRUE(take().empty());
+  EXPECT_EQ(parked, damaged);  // once
+  reopen();
+  parked.clear();
+  ASSERT_TRUE(ask(Resume{kNow}));
+  EXPECT_EQ(take(), but_for(damaged));
+  EXPECT_EQ(parked, damaged);
+}
+
+TEST_F(DamagedSpool, after_a_start_what_was_under_way_goes_on_but_for_what_is_damaged) {
+  EXPECT_EQ(take().size(), ids.size());
+  damage("label-d");
+  ASSERT_TRUE(ask(Resume{kNow}));
+  EXPECT_GE(parked.size(), 2u);
+  EXPECT_EQ(take(), but_for(parked));
+}
+
+// PM-132
+TEST_F(DamagedSpool, in_emcon_what_is_too_late_is_found_behind_what_is_damaged) {
+  damage("label-a");
+  const auto answer = ask(TakeDue{Road::air, {kNow.value + 100'000}, 100, true});
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(std::get<TakenMail>(*answer).items.size(), but_for(parked).size());
+  EXPECT_GE(parked.size(), 2u);
+}
+
+TEST_F(DamagedSpool, who_is_told_that_his_message_is_late_is_told_behind_what_is_damaged) {
+  damage("to-a-0@");
+  const auto answer = ask(TakeDelayed{kNow, 100});
+  ASSERT_TRUE(answer);
+  EXPECT_GE(passed_over.size(), 1u);
+  EXPECT_EQ(std::get<TakenMail>(*answer).items.size(), but_for(passed_over).size());
+  EXPECT_TRUE(corrupt().empty());  // who takes it parks it
+}
+
+// Its sender gets the report all the same.
+TEST_F(DamagedSpool, an_end_that_cannot_be_saved_parks_the_message_and_is_not_asked_for_ever) {
+  EXPECT_EQ(take().size(), ids.size());
+  damage("to-d-0@");
+  NewMail report = mail(kMails);
+  report.road = Road::smtp;
+  const auto results = execute({SaveOutcome{.id = ids[3],
+                                            .changes = {{0, SpoolState::expired, "late"}},
+                                            .next_try = kNow,
+                                            .now = kNow,
+                                            .reports = {report}},
+                                SaveStation{{{7}, 0, 1, kNow, "late"}}});
+  for (const auto& result : results) EXPECT_TRUE(result.answer);
+  EXPECT_EQ(parked, std::vector<MailId>{ids[3]});
+  ids.push_back({kMails + 1});
+  EXPECT_EQ(corrupt(), std::vector<MailId>{ids[3]});
+  EXPECT_EQ(store->stations()->size(), 1u);
+  EXPECT_EQ(std::get<TakenMail>(*ask(TakeDue{Road::smtp, kNow, 9})).items.size(), 1u);
+  const auto submission = ask(SaveSubmission{ids[3], 5, 100, {}});
+  ASSERT_FALSE(submission);
+  EXPECT_EQ(submission.error().code, ErrorCode::refused);
+}
+
+TEST_F(DamagedSpool, a_request_that_cannot_be_done_does_not_take_others_with_it) {
+  damage("mark-to-d-0");
+  const auto results = execute({AcceptMail{{mail(3)}, kNow, {}, {}},
+                                SaveStation{{{7}, 0, 1, kNow, "late"}}, PurgeMail{kNow}});
+  EXPECT_FALSE(results[0].answer);
+  EXPECT_TRUE(results[1].answer);
+  EXPECT_EQ(store->stations()->size(), 1u);
+  EXPECT_TRUE(parked.empty());
+}
+
+TEST_F(DamagedSpool, what_the_disk_cannot_read_for_long_is_parked_and_in_nobodys_way_before) {
+  const std::uint64_t page = page_of("to-d-0@");
+  test::PowerVfs vfs(test::PowerVfs::Unsynced::kept);
+  config.vfs = vfs.name();
+  reopen();
+  vfs.set_bad(page, kPage);
+  const auto taken = take();
+  const std::vector<MailId> bad = passed_over;
+  EXPECT_EQ(taken, but_for(bad));
+  ASSERT_FALSE(bad.empty());
+  std::int64_t waited = 0;
+  for (; parked.empty() && waited < 100'000; waited += 10) {
+    EXPECT_TRUE(take({kNow.value + waited}).empty());
+    EXPECT_EQ(corrupt(), parked);
+  }
+  EXPECT_GE(waited, 3600);
+  EXPECT_LT(waited, 2 * 3600);
+  EXPECT_GE(passed_over.size(), 7 * bad.size());
+  EXPECT_LT(passed_over.size(), 12 * bad.size());
+  EXPECT_EQ(parked, bad);
+  vfs.set_bad(0, 0);
+  ASSERT_TRUE(store->change(OperatorVerb::requeue, bad[0], kNow));
+  EXPECT_EQ(take(), std::vector<MailId>{bad[0]});
+  store.reset();
+}
+
+TEST_F(DamagedSpool, a_disk_that_is_well_again_in_time_has_cost_no_message) {
+  const std::uint64_t page = page_of("label-d");
+  test::PowerVfs vfs(test::PowerVfs::Unsynced::kept);
+  config.vfs = vfs.name();
+  reopen();
+  vfs.set_bad(page, kPage);
+  const auto bad = corrupt();  // in the list only
+  EXPECT_EQ(take(), but_for(bad));
+  for (std::int64_t waited = 0; waited < 3600; waited += 10) take({kNow.value + waited});
+  EXPECT_TRUE(parked.empty());
+  vfs.set_bad(0, 0);
+  EXPECT_TRUE(corrupt().empty());
+  EXPECT_EQ(take({kNow.value + 3600 + 600}), bad);
+  store.reset();
+}
+
+// That others could be read at the same time is what tells a message from the disk.
+TEST_F(DamagedSpool, what_cannot_be_read_while_nothing_can_be_written_is_no_worse_than_the_rest) {
+  const std::uint64_t page = page_of("to-d-0@");
+  test::PowerVfs vfs(test::PowerVfs::Unsynced::kept);
+  config.vfs = vfs.name();
+  reopen();
+  vfs.set_bad(page, kPage);
+  vfs.set_full(true);
+  UtcSeconds now = kNow;
+  for (int i = 0; i < 1000; ++i, now.value += 30) {
+    EXPECT_FALSE(ask(TakeDue{Road::air, now, 100}));
+  }
+  vfs.set_bad(0, 0);
+  vfs.set_full(false);
+  EXPECT_EQ(take(now), ids);
+  EXPECT_TRUE(parked.empty());
+  EXPECT_TRUE(passed_over.empty());
+  store.reset();
+}
+
+TEST_F(DamagedSpool, a_disk_that_reads_nothing_for_hours_costs_no_message) {
+  test::PowerVfs vfs(test::PowerVfs::Unsynced::kept);
+  config.vfs = vfs.name();
+  reopen();
+  vfs.set_bad(kPage, UINT64_MAX / 2);  // all but the first page, which is known already
+  UtcSeconds now = kNow;
+  for (int i = 0; i < 1000; ++i, now.value += 30) {
+    static_cast<void>(ask(TakeDue{Road::air, now, 100}));
+  }
+  EXPECT_TRUE(parked.empty());
+  vfs.set_bad(0, 0);
+  EXPECT_EQ(take({now.value + 600}), ids);
+  store.reset();
+}
+
+}  // namespace
+}  // namespace s5066::acp142
