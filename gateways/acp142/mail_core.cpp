@@ -20,10 +20,11 @@ constexpr std::uint32_t kDelayedAtATime = 4;  // each is in memory with its cont
 
 std::string_view to_string(MailNews::Kind kind) {
   constexpr std::array<std::string_view, static_cast<std::size_t>(Kind::count)> kNames = {
-      "mail_accepted",   "mail_repeated",   "mail_refused",     "mail_submitted", "mail_delivered",
-      "mail_deferred",   "mail_failed",     "mail_expired",     "mail_received",  "mail_not_for_us",
-      "mail_unreadable", "mail_reported",   "mail_report_lost", "station_dead",   "store_failed",
-      "mail_parked",     "mail_passed_over"};
+      "mail_accepted",  "mail_repeated",       "mail_refused",    "mail_submitted",
+      "mail_delivered", "mail_deferred",       "mail_failed",     "mail_expired",
+      "mail_received",  "mail_received_again", "mail_not_for_us", "mail_unreadable",
+      "mail_reported",  "mail_report_lost",    "station_dead",    "store_failed",
+      "mail_parked",    "mail_passed_over"};
   S5066_ASSERT(kind < Kind::count);
   return kNames[static_cast<std::size_t>(kind)];
 }
@@ -88,8 +89,9 @@ void MailCore::on_store_result(Instant now, const MailResult& result) {
     case Asked::received:
       --receiving_;
       actions_.push_back(ConfirmReceived{pending.name, ok});
-      if (ok) on_new_mail(now);
-      return;
+      if (!ok) return;
+      on_kept(std::move(pending.came), std::get<MailKept>(*result.answer).repeat);
+      return on_new_mail(now);
     case Asked::take:
       taking_[static_cast<std::size_t>(pending.road)] = false;
       if (ok) {
@@ -362,34 +364,48 @@ void MailCore::on_received(Instant now, const Received& received) {
   accept.name = received.name;
   accept.name_expiry = received.expiry;
   auto payload = decode_cdt(received.content, config_.inflate);
+  accept.name_content = payload ? *payload : received.content;
   auto mail = payload ? decode_mule(*payload, config_.mule) : payload.error();
+  Pending pending;
+  MailNews& came = pending.came;
+  came.station = source;
   if (!mail) {
     // It would be the same again; so it is taken, and dropped (RFC 8494 5.1).
-    ++stats_.unreadable;
-    news(Kind::unreadable, {}, source, {}, to_string(mail.error()), received.content.size());
+    came.kind = Kind::unreadable;
+    came.detail = to_string(mail.error());
+    came.octets = received.content.size();
   } else {
     std::erase_if(mail->envelope.recipients, [this](const Path& recipient) {
       const Route* route = table_.find(recipient.address);
       return route == nullptr || !route->own;
     });
-    const std::string from = mail->envelope.from.address;
-    const std::size_t octets = mail->content.size();
-    if (mail->envelope.recipients.empty()) {
-      news(Kind::not_for_us, {}, source, from, {}, octets);
-    } else {
-      ++stats_.received;
-      news(Kind::received, {}, source, from, {}, octets);
+    came.kind = mail->envelope.recipients.empty() ? Kind::not_for_us : Kind::received;
+    came.address = mail->envelope.from.address;
+    came.octets = mail->content.size();
+    if (came.kind == Kind::received) {
       add_trace(now, mail->content, "", "MULE");
       accept.mails = route(now, *std::move(mail), {});
       // Once here it has the time that a mail server has.
       for (NewMail& one : accept.mails) one.expiry.value = accept.now.value + 2 * 86400;
     }
   }
-  Pending pending;
   pending.asked = Asked::received;
   pending.name = received.name;
   ++receiving_;
   ask(std::move(accept), std::move(pending));
+}
+
+void MailCore::on_kept(MailNews came, MailKept::Repeat repeat) {
+  if (repeat != MailKept::Repeat::none) {
+    came.kind = Kind::received_again;
+    came.detail = repeat == MailKept::Repeat::other
+                      ? "dropped: other content under a number that is still in use"
+                      : "";
+  }
+  stats_.received += came.kind == Kind::received ? 1 : 0;
+  stats_.received_again += came.kind == Kind::received_again ? 1 : 0;
+  stats_.unreadable += came.kind == Kind::unreadable ? 1 : 0;
+  actions_.emplace_back(std::move(came));
 }
 
 // --- Mail out ------------------------------------------------------------------------------------

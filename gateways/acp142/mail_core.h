@@ -38,7 +38,8 @@ struct MailNews {
     deferred,
     failed,
     expired,
-    received,     // from the air
+    received,  // from the air
+    received_again,
     not_for_us,   // from the air, no recipient of ours
     unreadable,   // from the air
     reported,     // a delivery report was made
@@ -131,7 +132,7 @@ class MailCore {
     std::uint64_t failed = 0;
     std::uint64_t expired = 0;
     std::uint64_t received = 0;
-    std::uint64_t repeated = 0;
+    std::uint64_t received_again = 0;
     std::uint64_t unreadable = 0;
     std::uint64_t reports = 0;
     std::uint64_t store_errors = 0;
@@ -206,10 +207,12 @@ class MailCore {
     MailOperation again{};  // for what must not be given up
     std::string address;
     std::uint64_t octets = 0;
+    MailNews came{};  // from the air, to be told when it is kept
   };
 
   UtcSeconds utc(Instant now) const { return utc_.utc(now); }
   void ask(MailOperation operation, Pending pending);
+  void on_kept(MailNews came, MailKept::Repeat repeat);
   void on_new_mail(Instant now);
   void take_more(Instant now, Road road);
   void begin(Instant now, MailItem item);

@@ -170,11 +170,11 @@ std::string MailService::answer(std::string_view request) {
          << " active=" << mail_.active() << " accepted=" << mail.accepted
          << " delivered=" << mail.delivered << " failed=" << mail.failed
          << " expired=" << mail.expired << " received=" << mail.received
-         << " reports=" << mail.reports << " unreadable=" << mail.unreadable
-         << " store_errors=" << mail.store_errors << " parked=" << mail.parked
-         << " passed_over=" << mail.passed_over << " smtp_messages=" << smtp.messages
-         << " smtp_bare_line_ends=" << smtp.bare_line_ends << " smtp_timeouts=" << smtp.timeouts
-         << " smtp_no_room=" << smtp.no_room
+         << " received_again=" << mail.received_again << " reports=" << mail.reports
+         << " unreadable=" << mail.unreadable << " store_errors=" << mail.store_errors
+         << " parked=" << mail.parked << " passed_over=" << mail.passed_over
+         << " smtp_messages=" << smtp.messages << " smtp_bare_line_ends=" << smtp.bare_line_ends
+         << " smtp_timeouts=" << smtp.timeouts << " smtp_no_room=" << smtp.no_room
          << " smtp_recipients_refused=" << smtp.recipients_refused << " smtp_tls=" << smtp.tls
          << " smtp_tls_failed=" << smtp.tls_failed
          << " smtp_connections_refused=" << listener_->refused() << "\n"

@@ -94,12 +94,15 @@ enum class OperatorVerb : std::uint8_t { hold, release, requeue, remove };
 // --- Requests ------------------------------------------------------------------------------------
 
 /// Keeps all of it or nothing; targets whose mark is known are left out. With `name` also that the
-/// message came from the air. Answer: MailKept; `queue_full` over the limits of the spool.
+/// message came from the air, and nothing else of one that did before: with the same content, or
+/// before the time of the first was over. Answer: MailKept; `queue_full` over the limits of the
+/// spool.
 struct AcceptMail {
   std::vector<NewMail> mails;
   UtcSeconds now;
   std::optional<MessageName> name;
   UtcSeconds name_expiry;
+  Bytes name_content{};  // as it came, but for compression
 };
 /// The most urgent that are due, with content; they become active. Answer: TakenMail.
 struct TakeDue {
@@ -170,7 +173,13 @@ struct MailRequest {
 
 /// In the order of AcceptMail; 0 where every target was a repeat.
 struct MailKept {
+  enum class Repeat : std::uint8_t {
+    none,
+    same,   // from the air once more
+    other,  // another under a number that is still that of the first
+  };
   std::vector<MailId> ids;
+  Repeat repeat = Repeat::none;
 };
 struct TakenMail {
   std::vector<MailItem> items;

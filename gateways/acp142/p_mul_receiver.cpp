@@ -50,7 +50,17 @@ PMulReceiver::Place PMulReceiver::place(const AddressPdu& address) const {
 void PMulReceiver::on_address(Instant now, const AddressPdu& address) {
   if (address.name.source == config_.node) return;
   const Place at = place(address);
-  const auto known = known_.find(address.name);
+  auto known = known_.find(address.name);
+  // What that one was, the layer above knows by its content.
+  const bool anew = known != known_.end() && at.listing == Listing::listed &&
+                    known->second.expires <= now &&
+                    known->second.expires < utc_.instant(address.expiry);
+  if (anew) {
+    known_by_end_.erase({known->second.until, address.name});
+    unreleased_.erase(address.name);
+    known_.erase(known);
+    known = known_.end();
+  }
   if (known != known_.end()) {
     if (at.listing == Listing::absent) {
       unreleased_.erase(address.name);
@@ -58,6 +68,7 @@ void PMulReceiver::on_address(Instant now, const AddressPdu& address) {
       settled_.push_back(address.name);
     } else if (at.listing == Listing::listed) {
       ++stats_.repeated;
+      known->second.expires = std::max(known->second.expires, utc_.instant(address.expiry));
       know_until(
           address.name, known->second,
           std::max(known->second.until, utc_.instant(address.expiry) + config_.memory_margin));
@@ -341,7 +352,9 @@ void PMulReceiver::on_committed(Instant now, const MessageName& name) {
   const auto at = messages_.find(name);
   if (at == messages_.end() || at->second.state != State::offered) return;
   const Message& message = at->second;
-  remember(name, {.until = message.expires + config_.memory_margin, .owing = message.owing});
+  remember(name, {.until = message.expires + config_.memory_margin,
+                  .expires = utc_.instant(message.expiry),
+                  .owing = message.owing});
   const bool at_once = message.owing.alone && message.total <= kBlocksUnmarked;
   forget(name);
   unreleased_.insert(name);
@@ -363,6 +376,7 @@ void PMulReceiver::on_known(Instant, const MessageName& name, UtcSeconds expiry)
   // What came before the spool had said so; else its gaps would be asked for, and never filled.
   forget(name);
   remember(name, {.until = utc_.instant(expiry) + config_.memory_margin,
+                  .expires = utc_.instant(expiry),
                   .owing = {.again_after = config_.ack_again},
                   .before_start = true});
 }

@@ -137,6 +137,7 @@ class PMulReceiver {
   /// again.
   struct Known {
     Instant until{};
+    Instant expires{};  // by then its number may be that of another message
     Owing owing;
     bool before_start = false;  // and what was said of it is not known
   };

@@ -59,19 +59,10 @@ Result<void> SqliteMailStore::need_room(const std::vector<NewMail>& mails) {
 Result<MailAnswer> SqliteMailStore::run(const AcceptMail& operation) {
   if (auto room = need_room(operation.mails); !room) return room.error();
   if (operation.name) {
-    auto done = update("INSERT OR IGNORE INTO mail_received VALUES (?, ?, ?)",
-                       std::int64_t{operation.name->source.value},
-                       std::int64_t{operation.name->message_id}, operation.name_expiry.value);
-    if (!done) return done.error();
-    if (db_.changes() == 0) {
-      // It may have come with more time than it had before.
-      done = update(
-          "UPDATE mail_received SET expiry_utc = max(expiry_utc, ?) WHERE source = ? AND "
-          "message_id = ?",
-          operation.name_expiry.value, std::int64_t{operation.name->source.value},
-          std::int64_t{operation.name->message_id});
-      if (!done) return done.error();
-      return MailAnswer(MailKept{std::vector<MailId>(operation.mails.size())});
+    const auto repeat = note_received(operation);
+    if (!repeat) return repeat.error();
+    if (*repeat != MailKept::Repeat::none) {
+      return MailAnswer(MailKept{std::vector<MailId>(operation.mails.size()), *repeat});
     }
   }
   MailKept kept;
@@ -81,6 +72,41 @@ Result<MailAnswer> SqliteMailStore::run(const AcceptMail& operation) {
     kept.ids.push_back(*id);
   }
   return MailAnswer(std::move(kept));
+}
+
+// PM-020: a number is unique while its message lives.
+Result<MailKept::Repeat> SqliteMailStore::note_received(const AcceptMail& operation) {
+  using Repeat = MailKept::Repeat;
+  const std::int64_t source = operation.name->source.value;
+  const std::int64_t number = operation.name->message_id;
+  const Bytes sha256 = gateways::sha256_of(operation.name_content);
+  auto repeat = Repeat::none;
+  {
+    auto known = db_.prepare(
+        "SELECT expiry_utc, sha256 FROM mail_received WHERE source = ? AND message_id = ?");
+    if (!known) return known.error();
+    const auto found = known->bind(source).bind(number).step();
+    if (!found) return found.error();
+    if (*found) {
+      const Bytes before = known->blob(1);
+      const bool same = before.empty() || before == sha256;
+      const bool over = known->integer(0) < operation.now.value;
+      repeat = same ? Repeat::same : over ? Repeat::none : Repeat::other;
+    }
+  }
+  if (repeat == Repeat::none) {
+    auto put = update("INSERT OR REPLACE INTO mail_received VALUES (?, ?, ?, ?)", source, number,
+                      operation.name_expiry.value, sha256);
+    if (!put) return put.error();
+    return repeat;
+  }
+  // It may have come with more time than it had before.
+  auto longer = update(
+      "UPDATE mail_received SET expiry_utc = max(expiry_utc, ?) WHERE source = ? AND message_id = "
+      "?",
+      operation.name_expiry.value, source, number);
+  if (!longer) return longer.error();
+  return repeat;
 }
 
 Result<bool> SqliteMailStore::is_new(const std::string& mark, UtcSeconds now) {

@@ -83,6 +83,7 @@ class SqliteMailStore {
   Result<void> requeue(MailId id, UtcSeconds now, bool under_way);
   Result<void> count_open();
   Result<void> need_room(const std::vector<NewMail>& mails);
+  Result<MailKept::Repeat> note_received(const AcceptMail& operation);
   Result<bool> is_new(const std::string& mark, UtcSeconds now);
   Result<MailId> insert(const NewMail& mail, UtcSeconds now, bool check_marks);
   Result<bool> take_one(const TakeDue& operation, std::vector<MailItem>& items);

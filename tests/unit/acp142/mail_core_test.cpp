@@ -366,12 +366,38 @@ TEST_F(MailCoreTest, the_same_message_from_the_air_is_delivered_once_even_after_
   receive(payload);
   EXPECT_EQ(confirmed, (std::vector<bool>{true, true, true}));
   EXPECT_EQ(deliveries.size(), 1u);
+  EXPECT_EQ(count(MailNews::Kind::received), 1u);
+  EXPECT_EQ(count(MailNews::Kind::received_again), 2u);
+  EXPECT_EQ(core->stats().received_again, 1u);  // since the restart
+}
+
+// PM-020
+TEST_F(MailCoreTest, a_number_that_its_source_uses_anew_loses_no_message) {
+  const auto arrives = [&](const std::string& text, std::int64_t expiry_s) {
+    const std::string mail = "<a@ship.example>\r\n<x@shore.example>\r\n\r\n" + text + "\r\n";
+    core->on_received(now, {{kShip, 7}, 6, {kUtc.value + expiry_s}, encode_cdt(octets(mail))});
+    drain();
+  };
+  arrives("first", 1000);
+  wait(seconds(1001));
+  arrives("first", 3000);
+  arrives("second", 4000);  // while the number is still in use
+  EXPECT_EQ(deliveries.size(), 1u);
+  wait(seconds(3000));
+  arrives("second", 5000);
+  ASSERT_EQ(deliveries.size(), 2u);
+  EXPECT_NE(text_of(deliveries[1].mail->content).find("second"), std::string::npos);
+  EXPECT_EQ(confirmed, std::vector<bool>(4, true));
+  EXPECT_EQ(core->stats().received, 2u);
+  EXPECT_EQ(core->stats().received_again, 2u);
 }
 
 TEST_F(MailCoreTest, what_could_not_be_committed_is_not_acknowledged) {
   store_fails = true;
   receive("<a@ship.example>\r\n<x@shore.example>\r\n\r\nhi\r\n");
   EXPECT_EQ(confirmed, std::vector<bool>{false});
+  EXPECT_FALSE(was_told(MailNews::Kind::received));
+  EXPECT_EQ(core->stats().received, 0u);
   store_fails = false;
   receive("<a@ship.example>\r\n<x@shore.example>\r\n\r\nhi\r\n");
   EXPECT_EQ(confirmed, (std::vector<bool>{false, true}));

@@ -204,6 +204,41 @@ TEST_F(MailStore, a_message_from_the_air_is_kept_once_and_remembered_for_its_ack
   EXPECT_TRUE(std::get<Resumed>(*ask(Resume{{kNow.value + 10}})).received.empty());
 }
 
+// PM-020, PM-057
+TEST_F(MailStore, other_content_under_a_number_whose_message_is_over_is_another_message) {
+  using Repeat = MailKept::Repeat;
+  const MessageName name{{5}, 6};
+  const auto arrives = [&](std::uint8_t content, std::int64_t at, std::int64_t expiry) {
+    const auto answer = ask(AcceptMail{
+        {mail_to({0})}, {kNow.value + at}, name, {kNow.value + expiry}, Bytes(32, content)});
+    EXPECT_TRUE(answer);
+    const auto& kept = std::get<MailKept>(*answer);
+    EXPECT_EQ(kept.ids.at(0).value != 0, kept.repeat == Repeat::none);
+    return kept.repeat;
+  };
+  EXPECT_EQ(arrives(1, 0, 10), Repeat::none);
+  EXPECT_EQ(arrives(1, 5, 10), Repeat::same);
+  EXPECT_EQ(arrives(2, 10, 100), Repeat::other);  // and now that is when it is over
+  EXPECT_EQ(arrives(2, 100, 200), Repeat::other);
+  EXPECT_EQ(arrives(1, 300, 400), Repeat::same);
+  EXPECT_EQ(arrives(2, 401, 500), Repeat::none);
+  reopen();
+  EXPECT_EQ(arrives(2, 501, 600), Repeat::same);
+  EXPECT_EQ(arrives(1, 600, 700), Repeat::other);
+  EXPECT_EQ(arrives(1, 701, 800), Repeat::none);
+  EXPECT_EQ(take({kNow.value + 801}).size(), 3u);
+}
+
+TEST_F(MailStore, of_what_came_before_contents_were_known_the_number_alone_decides) {
+  const MessageName name{{5}, 6};
+  ASSERT_TRUE(sql("INSERT INTO mail_received (source, message_id, expiry_utc) VALUES (5, 6, 7)"));
+  for (const int content : {1, 2}) {
+    const AcceptMail one{
+        {mail_to({0})}, kNow, name, {8}, Bytes(32, static_cast<std::uint8_t>(content))};
+    EXPECT_EQ(std::get<MailKept>(*ask(one)).repeat, MailKept::Repeat::same);
+  }
+}
+
 TEST_F(MailStore, a_number_is_known_as_long_as_a_message_can_come_under_it) {
   constexpr std::int64_t kDay = 86400;
   const MessageName name{{5}, 6};

@@ -1,0 +1,42 @@
+// Message numbers that their source uses again.
+#include "tests/unit/acp142/p_mul_station.h"
+
+namespace s5066::acp142 {
+namespace {
+
+constexpr MessageName kName{kSender, 7};
+
+/// True when all of a message of one block is taken, and not taken for known.
+bool takes(Station& station, std::int64_t expiry_s) {
+  const std::size_t before = station.received.size();
+  station.hear(encode(AddressPdu{
+      .name = kName, .total = 1, .expiry = {kUtc.value + expiry_s}, .destinations = {{{2}, 1}}}));
+  station.hear(encode(DataPdu{.name = kName, .number = 1, .fragment = Bytes(10, 1)}));
+  return station.received.size() > before;
+}
+
+// PM-020, PM-057: which of the two it is, the layer above knows by its content.
+TEST(PMulReceiver, a_number_may_name_another_message_when_the_first_is_over) {
+  for (const bool restarted : {false, true}) {
+    SCOPED_TRACE(restarted);
+    Station bravo({2});
+    if (restarted) {
+      bravo.core->on_known(bravo.now, kName, {kUtc.value + 600});
+    } else {
+      EXPECT_TRUE(takes(bravo, 600));
+    }
+    bravo.advance(at(600s) - 1ns);
+    EXPECT_FALSE(takes(bravo, 600));
+    EXPECT_FALSE(takes(bravo, 900));  // has more time than it had
+    bravo.advance(at(900s) - 1ns);
+    EXPECT_FALSE(takes(bravo, 1200));
+    bravo.advance(at(1200s));
+    EXPECT_FALSE(takes(bravo, 1200));
+    EXPECT_TRUE(takes(bravo, 1800));
+    EXPECT_FALSE(takes(bravo, 1800));
+    EXPECT_EQ(bravo.core->receiver().known(), 1u);
+  }
+}
+
+}  // namespace
+}  // namespace s5066::acp142
