@@ -40,7 +40,7 @@ class CarrierUdpCore {
     std::map<NodeId, std::uint32_t> nodes{};
     std::map<GroupId, std::uint32_t> groups{};
     std::uint32_t global_group = 0xEF010101;  // 239.1.1.1
-    double rate_bps = 1e6;                    // of all we send, with what IP adds
+    double rate_bps = 50e6;                   // of all we send, with what IP adds
     std::size_t pdu_octets_max = 1472;        // no fragments on Ethernet
   };
   struct Stats {

@@ -64,7 +64,7 @@ struct MailConfig {
     std::uint32_t interface = 0;               // IPv4 address of ours; 0: the system's choice
     std::uint32_t listen = 0;                  // for acknowledgements to us; 0: any
     std::uint8_t hops = 1;                     // of multicast
-    double rate_bps = 1e6;                     // of all we send
+    double rate_bps = 50e6;                    // of all we send
     std::uint32_t general_group = 0xEF010101;  // 239.1.1.1, where groups are agreed on
     std::vector<std::uint32_t> pool{};         // that one message can have; empty: none
     std::uint32_t wait_for_reject_ms = 5000;

@@ -147,7 +147,7 @@ class Bench {
         patience_s_(arguments.number("seconds", quick_ ? 5 : 30)),
         folder_(folder),
         sink_(io_, counts_) {
-    const double rate_bps = arguments.number("rate-bps", 1e9);
+    const double rate_bps = arguments.number("rate-bps", MailConfig::Udp{}.rate_bps);
     MailConfig ship = config_of(folder, kShip, rate_bps);
     ship.mail_server.port = sink_.port();
     ship_.emplace(ship);
