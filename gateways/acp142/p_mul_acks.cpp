@@ -52,17 +52,23 @@ void PMulReceiver::hear(Instant now, const MessageName& name, Owing& owing) {
     return;
   }
   if (owing.again) owing.again_after = config_.ack_again;
-  const Duration pause = 3 * owing.gap / 2;
+  const Duration pause = rest_of_round(owing);
   const Duration wait = owing.again ? std::max(owing.again_after, pause) : pause;
   owing.ack_at = now + wait + spread(owing.slot);
 }
 
-// In the slots after a round, whose end is known or guessed from the pace of its PDUs.
-void PMulReceiver::plan_in_turn(Instant now, const MessageName& name, Owing& owing,
-                                bool round_is_over) {
+// The pace of its PDUs shows it, as long as a fade has not stretched the time between two.
+Duration PMulReceiver::rest_of_round(const Owing& owing) {
+  const Duration rest = 3 * owing.gap / 2;
+  return owing.has_last ? std::min(rest, kRestMax) : rest;
+}
+
+// In the slots after a round, whose end is known or guessed.
+void PMulReceiver::plan_in_turn(Instant now, const MessageName& name, Owing& owing, RoundEnd end) {
   withdraw_ack(name);
   owing.again = false;
-  const Duration rest = round_is_over ? Duration{} : 3 * owing.gap / 2;
+  owing.has_last = end != RoundEnd::still_open;
+  const Duration rest = end == RoundEnd::known ? Duration{} : rest_of_round(owing);
   owing.ack_at = std::max(now, owing.heard_at + rest) + spread(owing.slot);
 }
 
@@ -186,6 +192,7 @@ std::optional<OutgoingPdu> PMulReceiver::poll_pdu(Instant now) {
     ack.priority = std::min(ack.priority, priority);
     Owing& owing = at != messages_.end() ? at->second.owing : known_.find(name)->second.owing;
     owing.again = true;
+    owing.has_last = at == messages_.end();
     owing.ack_at = now + owing.again_after + spread(owing.slot);
     owing.again_after = grown(owing.again_after);
     ack.entries.push_back(std::move(entry));

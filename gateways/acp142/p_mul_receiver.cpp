@@ -76,7 +76,8 @@ void PMulReceiver::on_address(Instant now, const AddressPdu& address) {
       known->second.owing.slot = at.slot;
       known->second.owing.alone = at.alone;
       hear(now, address.name, known->second.owing);
-      plan_in_turn(now, address.name, known->second.owing, address.extra);
+      plan_in_turn(now, address.name, known->second.owing,
+                   address.extra ? RoundEnd::known : RoundEnd::for_us);
     }
     return;
   }
@@ -107,7 +108,7 @@ void PMulReceiver::repeat(Instant now, const Place& place, Message& message,
   }
   if (message.state != State::receiving) return;
   hear(now, address.name, message.owing);
-  if (address.extra) plan_in_turn(now, address.name, message.owing, true);
+  if (address.extra) plan_in_turn(now, address.name, message.owing, RoundEnd::known);
 }
 
 void PMulReceiver::adopt(Instant now, const Place& place, const AddressPdu& address) {
@@ -131,7 +132,7 @@ void PMulReceiver::adopt(Instant now, const Place& place, const AddressPdu& addr
                     .again_after = config_.ack_again,
                     .heard_at = now,
                     .gap = message->owing.gap};
-  if (address.extra) plan_in_turn(now, address.name, message->owing, true);
+  if (address.extra) plan_in_turn(now, address.name, message->owing, RoundEnd::known);
   auto& sequence = sequences_[address.name.source];
   if (sequence != 0 && place.sequence > sequence + 1) {
     ++stats_.sequence_gaps;
@@ -291,7 +292,8 @@ void PMulReceiver::after_pdu(Instant now, const MessageName& name, Message& mess
                     number >= message.blocks.size() + *config_.ack_when_missing;
   if (number == message.total) message.last_seen = true;
   if (end_of_first_round || end_of_repair || probed || many) {
-    plan_in_turn(now, name, message.owing, false);
+    const bool last = end_of_first_round || end_of_repair || probed;
+    plan_in_turn(now, name, message.owing, last ? RoundEnd::for_us : RoundEnd::still_open);
   }
 }
 
@@ -362,7 +364,7 @@ void PMulReceiver::on_committed(Instant now, const MessageName& name) {
   if (at_once) {
     plan_at_once(now, name, owing);
   } else {
-    plan_in_turn(now, name, owing, false);
+    plan_in_turn(now, name, owing, RoundEnd::for_us);
   }
 }
 

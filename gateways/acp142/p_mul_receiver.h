@@ -6,6 +6,9 @@
 // in the Address_PDU, and a random part of a slot, so that eight that heard the same do not answer
 // at the same time. The slots begin with the Extra_Address_PDU at the end of a round, or when no
 // PDU has come for longer than one took before; each PDU that comes puts off what was to be said.
+// STANDARD: who has seen the last block, or the last that it asked for, waits for its random time
+// only. We wait for what else may come of the round too, but not for long: after a fade the time
+// between two PDUs is no measure of that.
 #pragma once
 
 #include <cstdint>
@@ -102,6 +105,9 @@ class PMulReceiver {
 
  private:
   static constexpr Duration kGapMax = std::chrono::minutes(6);  // a block at 75 bit/s takes 4
+  // When nothing more is to come for us. At 300 bit/s it lets a block for others, or parity, come
+  // before it, which take 54 s.
+  static constexpr Duration kRestMax = std::chrono::seconds(90);
   static constexpr std::size_t kBlockCost = 96;  // of keeping a block, besides its octets
 
   enum class State : std::uint8_t {
@@ -117,7 +123,8 @@ class PMulReceiver {
     bool again = false;  // that acknowledgement repeats an earlier one
     Duration again_after{};
     Instant heard_at{};
-    Duration gap{};  // between the last two PDUs
+    Duration gap{};         // between the last two PDUs
+    bool has_last = false;  // of the blocks that are to come for us
   };
   struct Message {
     State state = State::orphan;
@@ -143,6 +150,11 @@ class PMulReceiver {
   };
   using Messages = std::map<MessageName, Message>;
 
+  enum class RoundEnd : std::uint8_t {
+    known,       // by an Extra_Address_PDU
+    for_us,      // the last block that we want has come
+    still_open,  // more blocks for us are to come
+  };
   enum class Listing : std::uint8_t { listed, absent, unknown };
   struct Place {
     Listing listing = Listing::unknown;
@@ -170,7 +182,8 @@ class PMulReceiver {
   AckEntry list_of(const MessageName& name, Message& message);
   bool expects_ack(const MessageName& name) const;
   void hear(Instant now, const MessageName& name, Owing& owing);
-  void plan_in_turn(Instant now, const MessageName& name, Owing& owing, bool round_is_over);
+  void plan_in_turn(Instant now, const MessageName& name, Owing& owing, RoundEnd end);
+  static Duration rest_of_round(const Owing& owing);
   void plan_at_once(Instant now, const MessageName& name, Owing& owing);
   Duration spread(std::size_t slot);
   Duration grown(Duration wait) const;

@@ -76,6 +76,76 @@ TEST(PMulReceiver, says_what_is_missing_after_the_last_block_and_after_a_repair)
   EXPECT_EQ(next_ack(bravo).missing, std::vector<BlockRange>{});
 }
 
+// PM-052: six minutes of fade before them do not keep it waiting for longer than 90 s.
+TEST(PMulReceiver, answers_soon_after_its_last_block_whatever_fade_was_before_it) {
+  Station bravo({2});
+  bravo.hear(address_of(kName, 6));
+  bravo.hear(block_of(kName, 1));
+  bravo.advance(at(6min));
+  bravo.pdus();
+  bravo.advance(at(12min));
+  bravo.pdus();
+  bravo.hear(block_of(kName, 6));  // the last of the round
+  auto ack = next_ack(bravo);
+  EXPECT_EQ(ack.missing, (std::vector<BlockRange>{{2, 5}}));
+  EXPECT_GE(ack.after, 90s);
+  EXPECT_LT(ack.after, 93s);
+
+  bravo.advance(bravo.now + 6min);
+  bravo.pdus();
+  bravo.hear(block_of(kName, 5));  // of the repair, the last that was asked for
+  ack = next_ack(bravo);
+  EXPECT_EQ(ack.missing, (std::vector<BlockRange>{{2, 4}}));
+  EXPECT_LT(ack.after, 93s);
+
+  bravo.advance(bravo.now + 6min);
+  bravo.pdus();
+  for (const int n : {2, 3}) bravo.hear(block_of(kName, static_cast<std::uint16_t>(n)));
+  bravo.advance(bravo.now + 6min);
+  bravo.pdus();
+  bravo.hear(block_of(kName, 4));  // of all
+  ack = next_ack(bravo);
+  EXPECT_EQ(ack.missing, std::vector<BlockRange>{});
+  EXPECT_LT(ack.after, 93s);
+
+  bravo.advance(bravo.now + 6min);
+  bravo.pdus();
+  bravo.hear(address_of(kName, 6));  // who has not heard that
+  EXPECT_LT(next_ack(bravo).after, 93s);
+}
+
+// PM-052: what comes for others after the last block for us is let pass, at 300 bit/s and above.
+TEST(PMulReceiver, lets_the_rest_of_a_round_pass_where_its_pace_shows_that_it_goes_on) {
+  Station bravo({2});
+  bravo.hear(address_of(kName, 9));
+  for (std::uint16_t n = 1; n <= 9; ++n) {
+    bravo.advance(bravo.now + 54s);
+    EXPECT_TRUE(bravo.pdus().empty());
+    if (n == 3 || n == 6) continue;
+    bravo.hear(block_of(kName, n));
+  }
+  EXPECT_GT(next_ack(bravo).after, 80s);
+  for (const int n : {6, 7, 9}) {  // a repair: one for us, two for others
+    bravo.advance(bravo.now + 54s);
+    EXPECT_TRUE(bravo.pdus().empty());
+    bravo.hear(block_of(kName, static_cast<std::uint16_t>(n)));
+  }
+  EXPECT_EQ(next_ack(bravo).missing, (std::vector<BlockRange>{{3, 3}}));
+}
+
+// PM-052: where more is to come for us a fade is waited for, and one that stretched the time
+// before it too.
+TEST(PMulReceiver, slow_blocks_that_are_still_to_come_are_waited_for) {
+  Station bravo({2});
+  bravo.hear(address_of(kName, 6));
+  for (std::uint16_t n = 1; n <= 3; ++n) {
+    bravo.advance(bravo.now + 4min);
+    bravo.pdus();
+    bravo.hear(block_of(kName, n));
+  }
+  EXPECT_GE(next_ack(bravo).after, 6min);
+}
+
 // PM-052
 TEST(PMulReceiver, can_say_in_the_middle_that_much_is_missing) {
   Station bravo({2}, [](auto& config) { config.receiver.ack_when_missing = 3; });
