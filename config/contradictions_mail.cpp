@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "config/contradictions.h"
 #include "gateways/acp142/address_table.h"
@@ -61,6 +62,16 @@ void check_pool(const Section& udp, const MailConfig& setup) {
     udp.complain("general_group", "is one of IPv4 multicast, 224.0.1.0 to 239.255.255.255");
   }
   const Section section = udp.nested("dynamic_groups");
+  std::set<std::uint16_t> ports;
+  const MailConfig::Udp& to = *setup.udp;
+  const std::pair<const char*, std::uint16_t> named[] = {
+      {"group_control_port", to.group_control_port},
+      {"announce_port", to.announce_port},
+      {"data_port", to.data_port},
+      {"ack_port", to.ack_port}};
+  for (const auto& [field, port] : named) {
+    if (!ports.insert(port).second) udp.complain(field, "is the port of another use");
+  }
   std::set<std::uint32_t> taken{setup.udp->general_group};
   for (const auto& group : setup.groups) taken.insert(group.udp_address);
   if (pool.size() > acp142::kPoolMax) section.complain("pool", "has more than 256 addresses", 0);
@@ -71,6 +82,43 @@ void check_pool(const Section& udp, const MailConfig& setup) {
     if (!taken.insert(address).second) {
       return section.complain("pool", "has an address twice, or one of another group", 0);
     }
+  }
+}
+
+void check_rounds(const Section& section, const MailConfig::Rounds& rounds,
+                  const MailConfig& setup) {
+  const std::uint32_t octets = rounds.pdu_octets_max;
+  const std::uint32_t most = setup.udp ? acp142::kPduOctetsMaxUdp : acp142::kPduOctetsMaxSis;
+  if (octets > most) {
+    section.complain("pdu_octets_max", "over HF a PDU has 2042 octets at most");
+  } else if (acp142::block_octets_of(rounds) * std::uint64_t{acp142::kBlocksMax} <
+             std::uint64_t{setup.smtp.message_octets_max} + acp142::kEnvelopeOctetsMax) {
+    section.complain("pdu_octets_max", "smtp.message_octets_max does not fit 65535 of these");
+  }
+  if (rounds.parity_ahead_percent > 0 && !rounds.coded) {
+    section.complain("parity_ahead_percent", "needs `coded`");
+  }
+}
+
+void check_receiving(const Section& gateway, const MailConfig& setup) {
+  const Section section = gateway.nested("receiving");
+  if (acp142::ack_octets_max(setup.receiving.missing_list_max) > setup.rounds.pdu_octets_max) {
+    section.complain("missing_list_max", "an acknowledgement of that is above pdu_octets_max");
+  }
+}
+
+void check_groups(const Section& gateway, const MailConfig& setup) {
+  for (std::size_t i = 0; i < setup.groups.size(); ++i) {
+    const MailConfig::Group& one = setup.groups[i];
+    const Section section = gateway.nested("groups", static_cast<int>(i));
+    check_names(section, one.stations, setup);
+    if (section.has("rounds")) check_rounds(section.nested("rounds"), one.rounds, setup);
+    const bool multicast = one.udp_address >> 28 == 0xE;
+    if (setup.udp && !multicast) {
+      section.complain("udp_address", "is one of IPv4 multicast, 224.0.0.0 to 239.255.255.255");
+    }
+    if (!setup.udp && !section.has("address")) section.complain("address", "missing");
+    if (!setup.udp && section.has("rate_bps")) section.complain("rate_bps", "needs `udp`");
   }
 }
 
@@ -111,15 +159,12 @@ void find_contradictions(const Section& gateway, const MailConfig& setup) {
     check_pool(section, setup);
   }
   check_stations(gateway, setup);
-  for (std::size_t i = 0; i < setup.groups.size(); ++i) {
-    const Section section = gateway.nested("groups", static_cast<int>(i));
-    check_names(section, setup.groups[i].stations, setup);
-    const bool multicast = setup.groups[i].udp_address >> 28 == 0xE;
-    if (setup.udp && !multicast) {
-      section.complain("udp_address", "is one of IPv4 multicast, 224.0.0.0 to 239.255.255.255");
-    }
-    if (!setup.udp && !section.has("address")) section.complain("address", "missing");
+  check_rounds(gateway.nested("rounds"), setup.rounds, setup);
+  check_receiving(gateway, setup);
+  if (setup.udp && setup.nonarq_repeats > 0) {
+    gateway.complain("nonarq_repeats", "has no meaning with `udp`");
   }
+  check_groups(gateway, setup);
   check_routes(gateway, setup);
   if (setup.retry_min_s > setup.retry_max_s) {
     gateway.complain("retry_delay_min_s", "above retry_delay_max_s");

@@ -1,11 +1,10 @@
 #include <charconv>
+#include <utility>
 
 #include "config/translate.h"
 
 namespace s5066::config {
 namespace {
-
-constexpr std::uint32_t kUdpAckWaitS = 2;  // when not set
 
 /// "10.1.1.1" as a number; 0 for anything else.
 acp142::NodeId node_id_of(const std::string& text) {
@@ -58,6 +57,14 @@ void translate_udp(const proto::UdpCarrier& from, acp142::MailConfig::Udp& to) {
   if (from.has_hops()) to.hops = static_cast<std::uint8_t>(from.hops());
   if (from.has_rate_bps()) to.rate_bps = from.rate_bps();
   if (from.has_general_group()) to.general_group = node_id_of(from.general_group()).value;
+  if (from.has_group_control_port()) {
+    to.group_control_port = static_cast<std::uint16_t>(from.group_control_port());
+  }
+  if (from.has_announce_port()) {
+    to.announce_port = static_cast<std::uint16_t>(from.announce_port());
+  }
+  if (from.has_data_port()) to.data_port = static_cast<std::uint16_t>(from.data_port());
+  if (from.has_ack_port()) to.ack_port = static_cast<std::uint16_t>(from.ack_port());
   const proto::DynamicGroups& dynamic = from.dynamic_groups();
   for (const proto::AddressRange& range : dynamic.pool()) {
     const std::uint64_t first = node_id_of(range.first()).value;
@@ -70,6 +77,50 @@ void translate_udp(const proto::UdpCarrier& from, acp142::MailConfig::Udp& to) {
   if (dynamic.has_wait_for_reject_ms()) to.wait_for_reject_ms = dynamic.wait_for_reject_ms();
   if (dynamic.has_announce_delay_ms()) to.announce_delay_ms = dynamic.announce_delay_ms();
   if (dynamic.has_announce_count()) to.announce_count = dynamic.announce_count();
+}
+
+void translate_rounds(const proto::PMulRounds& from, acp142::MailConfig::Rounds& to) {
+  if (from.has_back_off_percent()) to.back_off_percent = from.back_off_percent();
+  if (from.has_emcon_repeats_max()) to.emcon_repeats_max = from.emcon_repeats_max();
+  if (from.has_emcon_interval_s()) to.emcon_interval_s = from.emcon_interval_s();
+  if (from.has_pdu_octets_max()) to.pdu_octets_max = from.pdu_octets_max();
+  if (from.has_internet_checksum()) to.internet_checksum = from.internet_checksum();
+  if (from.has_extra_address()) to.extra_address = from.extra_address();
+  if (from.has_coded()) to.coded = from.coded();
+  if (from.has_resend_all()) to.resend_all = from.resend_all();
+  if (from.has_parity_ahead_percent()) to.parity_ahead_percent = from.parity_ahead_percent();
+}
+
+void translate_receiving(const proto::PMulReceiving& from, acp142::MailConfig::Receiving& to) {
+  if (from.has_ack_slot_ms()) to.ack_slot_ms = from.ack_slot_ms();
+  if (from.has_ack_again_s()) to.ack_again_s = from.ack_again_s();
+  if (from.has_missing_list_max()) to.missing_list_max = from.missing_list_max();
+  if (from.has_ack_when_missing()) to.ack_when_missing = from.ack_when_missing();
+  if (from.has_orphan_s()) to.orphan_s = from.orphan_s();
+  if (from.has_clock_tolerance_s()) to.clock_tolerance_s = from.clock_tolerance_s();
+}
+
+/// All that says how P_MUL is spoken; what a group does not say it has from the gateway.
+void translate_p_mul(const proto::MailGateway& from, acp142::MailConfig& to) {
+  if (from.has_udp()) {
+    use_udp(to);
+    translate_udp(from.udp(), *to.udp);
+  }
+  if (from.has_ack_wait_s()) to.rounds.ack_wait_s = from.ack_wait_s();
+  if (from.has_nonarq_repeats()) to.nonarq_repeats = from.nonarq_repeats();
+  translate_rounds(from.rounds(), to.rounds);
+  translate_receiving(from.receiving(), to.receiving);
+  for (const proto::MailGroup& one : from.groups()) {
+    acp142::MailConfig::Group group{.name = one.name(),
+                                    .address = address_of(one.address()),
+                                    .stations = {one.stations().begin(), one.stations().end()},
+                                    .udp_address = node_id_of(one.udp_address()).value,
+                                    .udp_rate_bps = static_cast<double>(one.rate_bps()),
+                                    .rounds = to.rounds};
+    if (one.has_ack_wait_s()) group.rounds.ack_wait_s = one.ack_wait_s();
+    translate_rounds(one.rounds(), group.rounds);
+    to.groups.push_back(std::move(group));
+  }
 }
 
 void translate_lifetimes(const proto::MailLifetimes& from, acp142::MailConfig& to) {
@@ -99,12 +150,7 @@ acp142::MailConfig translate(const proto::MailGateway& from) {
                            .silent = one.silent(),
                            .udp_address = node_id_of(one.udp_address()).value});
   }
-  for (const proto::MailGroup& one : from.groups()) {
-    to.groups.push_back({.name = one.name(),
-                         .address = address_of(one.address()),
-                         .stations = {one.stations().begin(), one.stations().end()},
-                         .udp_address = node_id_of(one.udp_address()).value});
-  }
+  translate_p_mul(from, to);
   for (const proto::MailRoute& one : from.routes()) {
     to.routes.push_back({.pattern = one.pattern(),
                          .own = one.own(),
@@ -119,12 +165,6 @@ acp142::MailConfig translate(const proto::MailGateway& from) {
   if (from.has_duplicate_window_s()) to.duplicate_window_s = from.duplicate_window_s();
   if (from.has_open_messages_max()) to.open_mails_max = from.open_messages_max();
   if (from.has_open_octets_max()) to.open_octets_max = from.open_octets_max();
-  if (from.has_udp()) {
-    to.udp = acp142::MailConfig::Udp{};
-    translate_udp(from.udp(), *to.udp);
-    to.ack_wait_s = kUdpAckWaitS;
-  }
-  if (from.has_ack_wait_s()) to.ack_wait_s = from.ack_wait_s();
   if (from.has_line_rate_bps()) to.line_rate_bps = from.line_rate_bps();
   to.start_in_emcon = from.emcon();
   if (from.has_log_level()) to.log_level = log_level_of(from.log_level());

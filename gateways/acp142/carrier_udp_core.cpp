@@ -38,6 +38,14 @@ std::optional<UdpEndpoint> CarrierUdpCore::endpoint_of(const OutgoingPdu& pdu) c
   return UdpEndpoint{at->second, port};
 }
 
+// This is what the standard calls PDU_DELAY.
+double CarrierUdpCore::rate_of(const OutgoingPdu& pdu) const {
+  const auto* group = std::get_if<GroupId>(&pdu.target);
+  if (group == nullptr) return config_.rate_bps;
+  const auto at = config_.group_rates_bps.find(*group);
+  return at == config_.group_rates_bps.end() ? config_.rate_bps : at->second;
+}
+
 Result<void> CarrierUdpCore::request_send(Instant now, const OutgoingPdu& pdu) {
   if (!ready(now)) return Error{ErrorCode::queue_full, "carrier"};
   if (pdu.octets.size() > config_.pdu_octets_max) return Error{ErrorCode::too_large, "P_MUL PDU"};
@@ -47,7 +55,7 @@ Result<void> CarrierUdpCore::request_send(Instant now, const OutgoingPdu& pdu) {
     return Error{ErrorCode::not_found, "address of the group"};
   }
   const double bits = 8.0 * static_cast<double>(pdu.octets.size() + kIpOctets);
-  clear_at_ = now + from_seconds(bits / config_.rate_bps);
+  clear_at_ = now + from_seconds(bits / rate_of(pdu));
   ++stats_.sent;
   datagrams_.push_back({*to, pdu.octets});
   return {};

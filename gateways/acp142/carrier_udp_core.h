@@ -39,9 +39,10 @@ class CarrierUdpCore {
     Ports ports{};
     std::map<NodeId, std::uint32_t> nodes{};
     std::map<GroupId, std::uint32_t> groups{};
-    std::uint32_t global_group = 0xEF010101;  // 239.1.1.1
-    double rate_bps = 50e6;                   // of all we send, with what IP adds
-    std::size_t pdu_octets_max = 1472;        // no fragments on Ethernet
+    std::uint32_t global_group = 0xEF010101;      // 239.1.1.1
+    double rate_bps = 50e6;                       // of all we send, with what IP adds
+    std::map<GroupId, double> group_rates_bps{};  // of what we send to a group, where it differs
+    std::size_t pdu_octets_max = 1472;            // no fragments on Ethernet
   };
   struct Stats {
     std::uint64_t sent = 0;
@@ -69,6 +70,7 @@ class CarrierUdpCore {
 
  private:
   std::optional<UdpEndpoint> endpoint_of(const OutgoingPdu& pdu) const;
+  double rate_of(const OutgoingPdu& pdu) const;
 
   Config config_;
   Instant clear_at_{};

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gateways/acp142/message_port.h"
+#include "gateways/acp142/p_mul_pdu.h"
 #include "s5066d/base/ids.h"
 #include "s5066d/base/log.h"
 #include "sis/primitives.h"
@@ -15,6 +16,16 @@ namespace s5066::acp142 {
 
 /// Addresses for dynamic groups.
 inline constexpr std::size_t kPoolMax = 256;
+/// On a LAN it is commits that take time, and many can be made at once.
+inline constexpr std::uint32_t kUdpActiveMax = 64;
+/// Of a PDU where nothing is configured: over HF its block fills two frames, on a LAN one datagram
+/// that is not divided. And at most.
+inline constexpr std::uint32_t kPduOctets = 2034;
+inline constexpr std::uint32_t kPduOctetsMaxSis = 2042;
+inline constexpr std::uint32_t kPduOctetsUdp = 1472;
+inline constexpr std::uint32_t kPduOctetsMaxUdp = 8972;
+/// More than an envelope has, of a thousand recipients and what each wants to be told.
+inline constexpr std::uint32_t kEnvelopeOctetsMax = 4u << 20;
 
 struct MailConfig {
   /// STARTTLS where mail is handed over to us. Files are read anew for each handshake.
@@ -46,6 +57,28 @@ struct MailConfig {
     bool lmtp = false;
     std::optional<MailServerTls> tls;
   };
+  /// How messages are sent. Each name of ACP 142 is in docs/MESSAGING.md.
+  struct Rounds {
+    std::uint32_t ack_wait_s = 30;  // from the end of a transmission to its repeat
+    std::uint32_t back_off_percent = 150;
+    std::uint32_t emcon_interval_s = 600;
+    std::uint32_t emcon_repeats_max = 4;
+    std::uint32_t pdu_octets_max = kPduOctets;
+    bool internet_checksum = false;  // in what we send
+    bool extra_address = true;
+    bool coded = false;  // parity, too
+    std::uint32_t parity_ahead_percent = 0;
+    bool resend_all = false;
+  };
+  /// And received, from whatever group they come.
+  struct Receiving {
+    std::uint32_t ack_slot_ms = 8000;
+    std::uint32_t ack_again_s = 120;
+    std::uint32_t missing_list_max = 64;
+    std::uint32_t ack_when_missing = 0;  // 0: never in mid-round
+    std::uint32_t orphan_s = 1800;
+    std::uint32_t clock_tolerance_s = 60;
+  };
   struct Station {
     std::string name;
     NodeId node;
@@ -58,13 +91,19 @@ struct MailConfig {
     Address address;
     std::vector<std::string> stations;
     std::uint32_t udp_address = 0;  // of IPv4 multicast
+    double udp_rate_bps = 0;        // 0: as all the rest
+    Rounds rounds;
   };
   /// P_MUL by UDP multicast on a LAN.
   struct Udp {
-    std::uint32_t interface = 0;               // IPv4 address of ours; 0: the system's choice
-    std::uint32_t listen = 0;                  // for acknowledgements to us; 0: any
-    std::uint8_t hops = 1;                     // of multicast
-    double rate_bps = 50e6;                    // of all we send
+    std::uint32_t interface = 0;  // IPv4 address of ours; 0: the system's choice
+    std::uint32_t listen = 0;     // for acknowledgements to us; 0: any
+    std::uint8_t hops = 1;        // of multicast
+    double rate_bps = 50e6;       // of all we send
+    std::uint16_t group_control_port = 2751;
+    std::uint16_t announce_port = 2752;
+    std::uint16_t data_port = 2753;
+    std::uint16_t ack_port = 2754;
     std::uint32_t general_group = 0xEF010101;  // 239.1.1.1, where groups are agreed on
     std::vector<std::uint32_t> pool{};         // that one message can have; empty: none
     std::uint32_t wait_for_reject_ms = 5000;
@@ -106,10 +145,29 @@ struct MailConfig {
   std::uint32_t duplicate_window_s = 2 * 86400;
   std::uint32_t open_mails_max = 200000;
   std::uint64_t open_octets_max = 4ull << 30;
-  std::uint32_t ack_wait_s = 30;      // from the end of a transmission to its repeat
+  Rounds rounds;  // but for what goes to a group
+  Receiving receiving;
+  std::uint32_t nonarq_repeats = 0;   // of each PDU, by the node
   std::uint32_t line_rate_bps = 300;  // until one is measured
 
   LogLevel log_level = LogLevel::info;
 };
+
+/// By UDP, with what that makes of the defaults: on a LAN an answer takes no time worth mentioning.
+inline void use_udp(MailConfig& config, const MailConfig::Udp& udp = {}) {
+  config.udp = udp;
+  config.rounds.ack_wait_s = 2;
+  config.rounds.pdu_octets_max = kPduOctetsUdp;
+  config.receiving.ack_slot_ms = 200;
+  config.receiving.ack_again_s = 10;
+}
+
+inline std::uint16_t block_octets_of(const MailConfig::Rounds& rounds) {
+  return static_cast<std::uint16_t>(rounds.pdu_octets_max - kParityHeaderOctets);
+}
+/// Of an acknowledgement with so many numbers for one message, and a mark behind them.
+inline std::size_t ack_octets_max(std::size_t missing_list_max) {
+  return kAckHeaderOctets + kAckEntryOctets + 2 * missing_list_max + 2;
+}
 
 }  // namespace s5066::acp142

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <utility>
 
+#include "gateways/acp142/mail_setup.h"
 #include "gateways/common/spool_lock.h"
 #include "s5066d/posix/socket.h"
 
@@ -19,11 +20,6 @@ namespace {
 
 constexpr std::size_t kStoreRequestsMax = 1024;
 constexpr auto kClockEvery = seconds(60);
-// On a LAN an answer takes no time worth mentioning.
-constexpr auto kUdpAckSlot = std::chrono::milliseconds(200);
-constexpr auto kUdpAckAgain = seconds(10);
-// There it is commits that take time, and many can be made at once.
-constexpr std::uint32_t kUdpActiveMax = 64;
 constexpr std::size_t kUdpReceivedMax = 256;
 
 UtcSeconds utc_now() {
@@ -37,16 +33,6 @@ SqliteMailStore::Config store_config(const MailConfig& config) {
   store.open_octets_max = config.open_octets_max;
   store.duplicate_window_s = config.duplicate_window_s;
   return store;
-}
-
-std::vector<NodeId> members_of(const MailConfig::Group& group, const MailConfig& config) {
-  std::vector<NodeId> members;
-  for (const std::string& name : group.stations) {
-    for (const auto& station : config.stations) {
-      if (station.name == name) members.push_back(station.node);
-    }
-  }
-  return members;
 }
 
 MailCore::Config mail_config(const MailConfig& config) {
@@ -69,61 +55,6 @@ MailCore::Config mail_config(const MailConfig& config) {
     mail.received_max = kUdpReceivedMax;
   }
   return mail;
-}
-
-GroupId group_id(std::size_t index) {
-  return {static_cast<std::uint32_t>(index + 1)};
-}
-
-PMulCore::Config p_mul_config(const MailConfig& config) {
-  PMulCore::Config p_mul;
-  p_mul.sender.node = config.node;
-  p_mul.sender.ack_wait = seconds(config.ack_wait_s);
-  p_mul.receiver.node = config.node;
-  for (const auto& station : config.stations) {
-    p_mul.sources.push_back(station.node);
-    if (station.silent) p_mul.sender.silent.push_back(station.node);
-  }
-  for (std::size_t i = 0; i < config.groups.size(); ++i) {
-    p_mul.sender.groups.push_back({group_id(i), members_of(config.groups[i], config)});
-  }
-  if (!config.udp) return p_mul;
-  const std::size_t octets = CarrierUdpCore::Config{}.pdu_octets_max;
-  p_mul.sender.pdu_octets_max = p_mul.receiver.pdu_octets_max = octets;
-  p_mul.sender.block_octets = static_cast<std::uint16_t>(octets - kParityHeaderOctets);
-  p_mul.sender.ack_slot = p_mul.receiver.ack_slot = kUdpAckSlot;
-  p_mul.receiver.ack_again = kUdpAckAgain;
-  p_mul.sender.messages_max = kUdpActiveMax + MailCore::Config{}.silent_active_max;
-  p_mul.groups.pool = config.udp->pool;
-  p_mul.groups.wait_for_reject = std::chrono::milliseconds(config.udp->wait_for_reject_ms);
-  p_mul.groups.announce_delay = std::chrono::milliseconds(config.udp->announce_delay_ms);
-  p_mul.groups.announce_count = config.udp->announce_count;
-  return p_mul;
-}
-
-CarrierUdp::Config udp_config(const MailConfig& config) {
-  CarrierUdp::Config udp{
-      .interface = config.udp->interface, .listen = config.udp->listen, .hops = config.udp->hops};
-  udp.core.rate_bps = config.udp->rate_bps;
-  udp.core.global_group = config.udp->general_group;
-  for (const auto& station : config.stations) {
-    udp.core.nodes[station.node] =
-        station.udp_address != 0 ? station.udp_address : station.node.value;
-  }
-  for (std::size_t i = 0; i < config.groups.size(); ++i) {
-    udp.core.groups[group_id(i)] = config.groups[i].udp_address;
-  }
-  return udp;
-}
-
-CarrierUdopCore::Config carrier_config(const MailConfig& config) {
-  CarrierUdopCore::Config carrier;
-  carrier.rate_bps = config.line_rate_bps;
-  for (const auto& station : config.stations) carrier.nodes[station.node] = station.address;
-  for (std::size_t i = 0; i < config.groups.size(); ++i) {
-    carrier.groups[group_id(i)] = config.groups[i].address;
-  }
-  return carrier;
 }
 
 sis::Client::Config client_config(const MailConfig& config) {
@@ -425,13 +356,12 @@ void MailService::drain_air() {
     while (auto unidata = carrier_.poll_unidata()) {
       more = true;
       const gateways::SisRequestId id = unidata->id;
-      const auto accepted =
-          client_->request_unidata({.priority = unidata->priority,
-                                    .destination_sap = unidata->destination_sap,
-                                    .destination = unidata->destination,
-                                    .delivery = unidata->delivery,
-                                    .time_to_live = (unidata->time_to_live_s + 1) / 2,
-                                    .updu = std::move(unidata->updu)});
+      const auto accepted = client_->request_unidata({.priority = unidata->priority,
+                                                      .destination_sap = unidata->destination_sap,
+                                                      .destination = unidata->destination,
+                                                      .delivery = unidata->delivery,
+                                                      .time_to_live = unidata->time_to_live_s / 2,
+                                                      .updu = std::move(unidata->updu)});
       if (accepted) {
         requests_[*accepted] = id;
       } else {

@@ -97,7 +97,7 @@ Duration PMulReceiver::spread(std::size_t slot) {
 
 Duration PMulReceiver::grown(Duration wait) const {
   const double next = to_seconds(wait) * config_.back_off;
-  return std::min(config_.ack_again_max, from_seconds(next));
+  return std::min(std::max(config_.ack_again_max, config_.ack_again), from_seconds(next));
 }
 
 // Of a group that has rows of parity only so many blocks are missing as the rows cannot make up

@@ -48,7 +48,7 @@ class PMulReceiver {
     std::size_t ack_slots_max = 64;
     Duration ack_again = std::chrono::seconds(120);  // nothing has come since; grows
     double back_off = 1.5;
-    Duration ack_again_max = std::chrono::minutes(30);
+    Duration ack_again_max = std::chrono::minutes(30);  // or ack_again, if that is more
     Duration orphan_max = std::chrono::minutes(30);     // blocks without an Address_PDU
     Duration expiry_margin = std::chrono::seconds(60);  // how far clocks may be apart
     Duration memory_margin = std::chrono::hours(1);     // completed ones are known past the expiry

@@ -53,9 +53,9 @@ void PMulSender::start_round(Instant, Message& message, For whom) {
 }
 
 // STANDARD: who has never acknowledged gets all blocks again. On HF that is minutes of air time for
-// a node that may have everything, its acknowledgement lost. It gets an Extra_Address_PDU instead,
-// and when that does not help, the last block, each of which makes it say what it misses. The same
-// goes for a node whose list is from before the last round.
+// a node that may have everything, its acknowledgement lost. Unless `resend_all` wants it so, it
+// gets an Extra_Address_PDU instead, and when that does not help, the last block, each of which
+// makes it say what it misses. The same goes for a node whose list is from before the last round.
 void PMulSender::choose_blocks(Message& message, For whom, Round& round) {
   const bool first = message.rounds == 0;
   bool all = false;
@@ -68,8 +68,10 @@ void PMulSender::choose_blocks(Message& message, For whom, Round& round) {
     } else if (first) {
       all = all || !message.probing;
       probe = true;
+    } else if (!node.heard && message.rules.resend_all) {
+      all = true;
     } else if (!node.heard || node.unanswered > 0 || count(node.missing) == 0) {
-      probe = probe || !config_.extra_address || node.unanswered > 1;
+      probe = probe || !message.rules.extra_address || node.unanswered > 1;
     } else {
       heard.push_back(&node);
     }
@@ -80,10 +82,10 @@ void PMulSender::choose_blocks(Message& message, For whom, Round& round) {
     }
     const bool ask_again = std::none_of(message.nodes.begin(), message.nodes.end(),
                                         [](const Node& n) { return !n.ended && n.silent; });
-    if (config_.coded && !ask_again) {
+    if (message.rules.coded && !ask_again) {
       for (std::size_t group = 0; group < message.groups.count(); ++group) {
         const double rows =
-            config_.parity_ahead * static_cast<double>(message.groups.blocks(group));
+            message.rules.parity_ahead * static_cast<double>(message.groups.blocks(group));
         add_parity(message, group, static_cast<std::size_t>(std::ceil(rows)), round);
       }
     }
@@ -98,7 +100,7 @@ void PMulSender::choose_blocks(Message& message, For whom, Round& round) {
 // The end of a round is told more than once where that costs little: who does not hear it does not
 // answer, and the round after has to do without.
 unsigned PMulSender::choose_extras(const Message& message, const Round& round) const {
-  if (!config_.extra_address) return 0;
+  if (!message.rules.extra_address) return 0;
   const std::size_t pdus = round.blocks.size() + round.parity.size();
   if (pdus == 0) return 1;
   if (pdus < kExtraFrom && message.nodes.size() == 1) return 0;
@@ -127,7 +129,7 @@ void PMulSender::choose_repairs(Message& message, const std::vector<Node*>& hear
     }
   }
   std::vector<bool> by_parity(groups, false);
-  for (std::size_t group = 0; config_.coded && group < groups; ++group) {
+  for (std::size_t group = 0; message.rules.coded && group < groups; ++group) {
     if (together[group] <= most[group]) continue;
     if (message.next_row[group] + most[group] > kGroupRowsMax) continue;
     by_parity[group] = true;
@@ -166,7 +168,7 @@ OutgoingPdu PMulSender::next_of(Instant now, Message& message) {
     --round.discards;
     ++stats_.discard_pdus;
     pdu.octets = encode(DiscardPdu{.priority = message.submission.priority, .name = message.name},
-                        {.checksum = config_.checksum});
+                        {.checksum = message.rules.checksum});
   } else if (!round.address_done) {
     pdu.octets = address_pdu(message, round, false);
   } else if (round.next_block < round.blocks.size()) {
@@ -188,7 +190,7 @@ OutgoingPdu PMulSender::next_of(Instant now, Message& message) {
 Bytes PMulSender::address_pdu(Message& message, Round& round, bool extra) {
   const auto begin = round.next_destination;
   const auto end =
-      std::min(round.destinations.size(), begin + destinations_max(config_.pdu_octets_max));
+      std::min(round.destinations.size(), begin + destinations_max(message.rules.pdu_octets_max));
   const bool last = end == round.destinations.size();
   AddressPdu pdu{.priority = message.submission.priority,
                  .name = message.name,
@@ -203,7 +205,7 @@ Bytes PMulSender::address_pdu(Message& message, Round& round, bool extra) {
   if (last && extra) --round.extras;
   if (last && !extra) round.address_done = true;
   ++stats_.address_pdus;
-  return encode(pdu, {.checksum = config_.checksum});
+  return encode(pdu, {.checksum = message.rules.checksum});
 }
 
 Bytes PMulSender::block_pdu(const Message& message, std::uint16_t number) {
@@ -218,7 +220,7 @@ Bytes PMulSender::block_pdu(const Message& message, std::uint16_t number) {
                         .name = message.name,
                         .number = number,
                         .fragment = {block.begin(), block.end()}},
-                {.checksum = config_.checksum});
+                {.checksum = message.rules.checksum});
 }
 
 Bytes PMulSender::parity_pdu(const Message& message, std::uint16_t number) {
@@ -233,7 +235,7 @@ Bytes PMulSender::parity_pdu(const Message& message, std::uint16_t number) {
                           .last_block_octets = static_cast<std::uint16_t>(
                               content.size() - (message.total - 1u) * octets),
                           .parity = parity_of(message.groups, content, octets, number)},
-                {.checksum = config_.checksum});
+                {.checksum = message.rules.checksum});
 }
 
 }  // namespace s5066::acp142

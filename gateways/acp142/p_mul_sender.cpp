@@ -23,11 +23,21 @@ std::size_t count(const std::vector<bool>& blocks) {
 PMulSender::PMulSender(const Config& config, const gateways::UtcReference& utc)
     : config_(config), utc_(utc) {
   S5066_ASSERT(config.node.value != 0);
-  S5066_ASSERT(config.block_octets > 0 && config.pdu_octets_max <= kPduOctetsMax);
-  S5066_ASSERT(config.block_octets + kDataHeaderOctets <= config.pdu_octets_max);
-  S5066_ASSERT(!config.coded || config.block_octets + kParityHeaderOctets <= config.pdu_octets_max);
-  S5066_ASSERT(destinations_max(config.pdu_octets_max) > 0);
+  if (config_.bearer_octets_max == 0) config_.bearer_octets_max = config.pdu_octets_max;
+  check(config_);
+  for (const Group& group : config_.groups) {
+    if (group.rules) check(*group.rules);
+  }
   for (const NodeId node : config.silent) silent_[node] = true;
+}
+
+void PMulSender::check(const RoundRules& rules) const {
+  S5066_ASSERT(rules.pdu_octets_max <= config_.bearer_octets_max);
+  S5066_ASSERT(config_.bearer_octets_max <= kPduOctetsMax);
+  const std::size_t header = rules.coded ? kParityHeaderOctets : kDataHeaderOctets;
+  S5066_ASSERT(rules.block_octets > 0 && rules.block_octets + header <= rules.pdu_octets_max);
+  S5066_ASSERT(destinations_max(rules.pdu_octets_max) > 0);
+  S5066_ASSERT(rules.back_off >= 1);
 }
 
 // --- Requests ------------------------------------------------------------------------------------
@@ -54,9 +64,11 @@ Result<Accepted> PMulSender::request_submit(Instant now, Submission submission) 
   }
   const auto target = resolve(submission);
   if (!target) return target.error();
+  const RoundRules& rules = rules_for(*target);
   const std::uint16_t octets =
-      submission.block_octets != 0 ? submission.block_octets : config_.block_octets;
-  if (octets + (config_.coded ? kParityHeaderOctets : kDataHeaderOctets) > config_.pdu_octets_max) {
+      submission.block_octets != 0 ? submission.block_octets : rules.block_octets;
+  const std::size_t header = rules.coded ? kParityHeaderOctets : kDataHeaderOctets;
+  if (octets + header > config_.bearer_octets_max) {
     return Error{ErrorCode::too_large, "blocks for this bearer"};
   }
   const std::size_t total =
@@ -71,6 +83,7 @@ Result<Accepted> PMulSender::request_submit(Instant now, Submission submission) 
   Message message{.submission = std::move(submission),
                   .name = {},
                   .target = *target,
+                  .rules = rules,
                   .total = static_cast<std::uint16_t>(total),
                   .groups = BlockGroups(static_cast<std::uint16_t>(total)),
                   .next_row = {},
@@ -80,7 +93,7 @@ Result<Accepted> PMulSender::request_submit(Instant now, Submission submission) 
   message.expires = utc_.instant(message.submission.expiry);
   message.order = next_order_++;
   message.probing = resumed;
-  message.wait = config_.ack_wait;
+  message.wait = rules.ack_wait;
   for (const Destination& destination : message.submission.destinations) {
     const auto known = silent_.find(destination.node);
     const bool silent = known != silent_.end() && known->second;
@@ -114,6 +127,15 @@ Result<Target> PMulSender::resolve(const Submission& submission) const {
   if (best != nullptr) return Target{best->id};
   if (config_.dynamic_groups && !submission.group) return Target{MulticastAddress{}};
   return Error{ErrorCode::not_found, "group that reaches all destinations"};
+}
+
+const RoundRules& PMulSender::rules_for(const Target& target) const {
+  const auto* id = std::get_if<GroupId>(&target);
+  if (id == nullptr) return config_;
+  for (const Group& group : config_.groups) {
+    if (group.id == *id && group.rules) return *group.rules;
+  }
+  return config_;
 }
 
 // --- A group for one message ---------------------------------------------------------------------
@@ -290,7 +312,7 @@ void PMulSender::after_answer(Instant now, Message& message) {
     somebody = true;
   }
   if (!somebody) return;
-  message.wait = config_.ack_wait;  // answers come: the channel is good
+  message.wait = message.rules.ack_wait;  // answers come: the channel is good
   start_round(now, message, For::answering);
 }
 
@@ -363,9 +385,8 @@ void PMulSender::on_deadline(Instant now) {
       message.put_off = true;
       continue;
     }
-    message.wait = std::min(config_.ack_wait_max,
-                            Duration(static_cast<Duration::rep>(
-                                static_cast<double>(message.wait.count()) * config_.back_off)));
+    message.wait = std::min(std::max(config_.ack_wait_max, message.rules.ack_wait),
+                            from_seconds(to_seconds(message.wait) * message.rules.back_off));
     start_round(now, message, silent_due ? For::everybody : For::answering);
   }
   forget_unsaid();
@@ -389,10 +410,10 @@ void PMulSender::arm(Message& message, Instant left_at) {
     message.ack_deadline =
         left_at + message.wait + config_.ack_slot * static_cast<Duration::rep>(answering);
   }
-  const unsigned repeats =
-      message.submission.acknowledged ? config_.emcon_repeats_max : config_.unacknowledged_repeats;
+  const unsigned repeats = message.submission.acknowledged ? message.rules.emcon_repeats_max
+                                                           : config_.unacknowledged_repeats;
   if (silent && message.silent_rounds <= repeats) {
-    message.silent_deadline = left_at + config_.emcon_interval;
+    message.silent_deadline = left_at + message.rules.emcon_interval;
   }
 }
 

@@ -22,45 +22,54 @@
 
 namespace s5066::acp142 {
 
+/// How a message is sent. A group can have rules of its own.
+struct RoundRules {
+  std::size_t pdu_octets_max = 2042;
+  // At most pdu_octets_max less the header of a Parity_PDU. With this, and with what UDOP and the
+  // subnetwork put before it, one fills two frames of 1023.
+  std::uint16_t block_octets = 2012;
+  Checksum checksum = Checksum::fletcher;
+
+  // From the last octet on the air to the next round, when answers are missing. On top of it a
+  // slot for each destination that is to answer; it grows with each round.
+  Duration ack_wait = std::chrono::seconds(30);
+  double back_off = 1.5;
+  Duration emcon_interval = std::chrono::minutes(10);
+  unsigned emcon_repeats_max = 4;
+
+  bool extra_address = true;  // at the end of a round of several PDUs
+  bool coded = false;         // send parity where it makes up for more than a block
+  double parity_ahead = 0;    // rows for each block where nobody can ask again
+  bool resend_all = false;    // to who has never answered, instead of a question
+};
+
 struct Group {
   GroupId id;
   std::vector<NodeId> members;
+  std::optional<RoundRules> rules{};
 };
 
 class PMulSender {
  public:
-  struct Config {
+  struct Config : RoundRules {
     NodeId node;
     std::vector<Group> groups{};
-    std::size_t pdu_octets_max = 2042;  // of the bearer
-    // At most pdu_octets_max less the header of a Parity_PDU. With this, and with what UDOP and the
-    // subnetwork put before it, one fills two frames of 1023.
-    std::uint16_t block_octets = 2012;
-    Checksum checksum = Checksum::fletcher;
+    std::size_t bearer_octets_max = 0;  // of a PDU that was cut by other rules; 0: pdu_octets_max
 
     std::size_t messages_max = 64;
     std::size_t content_octets_max = 128u << 20;  // of all of them
     std::size_t destinations_max = 1000;          // of one message
     std::size_t destinations_known_max = 4096;    // of whom a loss is remembered
 
-    // From the last octet on the air to the next round, when answers are missing. On top of it a
-    // slot for each destination that is to answer; it grows with each round.
-    Duration ack_wait = std::chrono::seconds(30);
     Duration ack_slot = std::chrono::seconds(8);
-    double back_off = 1.5;
-    Duration ack_wait_max = std::chrono::minutes(15);
+    Duration ack_wait_max = std::chrono::minutes(15);  // or ack_wait, if that is more
     std::size_t missing_list_max = 64;  // MM of the receivers: a list this long may go on
 
     std::vector<NodeId> silent{};  // in EMCON at the start
-    Duration emcon_interval = std::chrono::minutes(10);
-    unsigned emcon_repeats_max = 4;
     unsigned unacknowledged_repeats = 1;
 
     bool dynamic_groups = false;  // for destinations that no group of `groups` has
 
-    bool extra_address = true;   // at the end of a round of several PDUs
-    bool coded = false;          // send parity where it makes up for more than a block
-    double parity_ahead = 0;     // rows for each block where nobody can ask again
     double reliable_from = 0.1;  // share of blocks lost: then one node gets them by ARQ
     unsigned discards = 2;       // Discard_PDUs for a message that ends early
     Duration discard_unknown_after = std::chrono::minutes(2);  // not before our own restart is over
@@ -151,6 +160,7 @@ class PMulSender {
     Submission submission;
     MessageName name;
     Target target;
+    RoundRules rules;
     bool awaits_group = false;
     std::uint16_t total = 1;
     BlockGroups groups;
@@ -174,7 +184,9 @@ class PMulSender {
 
   using Messages = std::map<MessageKey, Message>;
 
+  void check(const RoundRules& rules) const;
   Result<Target> resolve(const Submission& submission) const;
+  const RoundRules& rules_for(const Target& target) const;
   static bool is_dynamic(const Message& message);
   static bool can_leave(const Message& message);
   void ask_for_group(Message& message);

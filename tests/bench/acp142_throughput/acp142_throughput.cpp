@@ -133,8 +133,7 @@ MailConfig config_of(const std::string& folder, NodeId node, double rate_bps) {
   config.routes = {{.pattern = "ship.example", .own = ship, .stations = {}},
                    {.pattern = "shore.example", .own = !ship, .stations = {}}};
   config.routes[ship ? 1 : 0].stations = {config.stations[0].name};
-  config.udp = MailConfig::Udp{
-      .interface = kLoopback, .listen = node.value, .hops = 0, .rate_bps = rate_bps};
+  use_udp(config, {.interface = kLoopback, .listen = node.value, .hops = 0, .rate_bps = rate_bps});
   config.open_mails_max = 1'000'000;
   return config;
 }

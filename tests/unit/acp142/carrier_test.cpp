@@ -41,7 +41,8 @@ Instant at(Duration d) {
   return Instant(d);
 }
 
-// PM-081 to PM-085: the worked example of a request, octet by octet (U_PDU_ID and priority aside).
+// PM-081, PM-083, PM-084, PM-085: the worked example of a request, octet by octet (U_PDU_ID and
+// priority aside).
 TEST(CarrierUdop, an_address_pdu_to_a_group_is_the_worked_example) {
   auto config = udop();
   config.repeats = 1;
@@ -142,7 +143,7 @@ TEST(CarrierUdop, repeats_count_in_how_long_it_takes) {
   EXPECT_EQ(carrier.clear_at(at(30s)), at(30s));
 }
 
-// Only one node, only when asked for, only on a SAP that may carry both.
+// PM-081, PM-084: only one node, only when asked for, only on a SAP that may carry both.
 TEST(CarrierUdop, uses_arq_where_it_may) {
   const auto mode_of = [](SapId sap, const OutgoingPdu& pdu) {
     CarrierUdopCore carrier(udop(sap));
@@ -190,6 +191,7 @@ TEST(CarrierUdop, nothing_is_handed_to_the_node_in_emcon_not_even_what_arq_gave_
   EXPECT_FALSE(carrier.poll_unidata().has_value());
 }
 
+// PM-022, PM-083, PM-114
 TEST(CarrierUdop, only_the_station_of_the_table_speaks_for_a_node) {
   CarrierUdopCore carrier(udop());
   carrier.on_sis(at(0s), SisBound{});
@@ -212,6 +214,7 @@ TEST(CarrierUdop, only_the_station_of_the_table_speaks_for_a_node) {
   EXPECT_EQ(carrier.stats().malformed, 1u);
 }
 
+// PM-022
 TEST(CarrierUdop, a_node_of_no_table_is_answered_where_it_was_heard) {
   CarrierUdopCore carrier(udop());
   carrier.on_sis(at(0s), SisBound{});
@@ -225,6 +228,7 @@ TEST(CarrierUdop, a_node_of_no_table_is_answered_where_it_was_heard) {
 
 // --- UDP -----------------------------------------------------------------------------------------
 
+// PM-022, PM-080
 TEST(CarrierUdpCore, each_use_has_its_port_and_address) {
   CarrierUdpCore::Config config;
   config.groups[kGroup] = 0xEF010203;
@@ -249,6 +253,21 @@ TEST(CarrierUdpCore, each_use_has_its_port_and_address) {
   EXPECT_EQ(carrier.groups(), (std::vector<std::uint32_t>{0xEF010101, 0xEF010203}));
 }
 
+// PM-133: PDU_DELAY of a group.
+TEST(CarrierUdpCore, keeps_to_the_rate_of_a_group_for_what_goes_there) {
+  CarrierUdpCore carrier(
+      {.groups = {{kGroup, 7}, {{2}, 8}}, .rate_bps = 8000, .group_rates_bps = {{kGroup, 4000}}});
+  const Bytes pdu(72, 1);  // 100 octets with what IP adds
+  for (const auto& [target, wait] :
+       {std::pair<Target, Duration>{kGroup, 200ms}, {GroupId{2}, 100ms}, {NodeId{3}, 100ms}}) {
+    const Instant now = carrier.clear_at();
+    ASSERT_TRUE(carrier.request_send(now, {.target = target, .octets = pdu}).ok());
+    carrier.poll_datagram();
+    EXPECT_EQ(carrier.clear_at() - now, wait);
+  }
+}
+
+// PM-030
 TEST(CarrierUdpCore, keeps_to_its_rate) {
   CarrierUdpCore::Config config;
   config.rate_bps = 8000;

@@ -175,10 +175,13 @@ TEST_F(MailServiceTest, the_operator_keeps_the_station_silent_over_a_restart) {
   EXPECT_TRUE(server.sent.empty());
   EXPECT_NE(ask("queue").find("EMCON"), std::string::npos);
   EXPECT_NE(ask("show 1").find("waits for the end of EMCON"), std::string::npos);
-  const std::string status = ask("status");
-  for (const char* part : {"emcon=operator", " groups_pool_empty=0 "}) {
+  const std::string status = ask("status");  // PM-131
+  for (const char* part :
+       {"emcon=operator", " groups_pool_empty=0 ", "pdus_received=", "data_pdus_sent=",
+        "data_pdus_sent_again=", "bad_checksum=", "orphans_dropped=", "destinations_expired="}) {
     EXPECT_NE(status.find(part), std::string::npos) << part;
   }
+  EXPECT_NE(ask("show 1").find("to <x@ship.example> ship "), std::string::npos);  // PM-130
 
   start();
   EXPECT_EQ(ask("emcon show"), "on operator\n");
@@ -194,7 +197,7 @@ TEST_F(MailServiceTest, the_operator_keeps_the_station_silent_over_a_restart) {
 
 // PM-132
 TEST_F(MailServiceTest, what_is_on_its_way_stops_where_it_is_and_goes_on_afterwards) {
-  config.ack_wait_s = 1;
+  config.rounds.ack_wait_s = 1;
   start();
   mail("1");
   ASSERT_TRUE(until([&] { return !server.sent.empty(); }));

@@ -1,0 +1,123 @@
+#include "gateways/acp142/mail_setup.h"
+
+#include <chrono>
+
+#include "gateways/acp142/mail_core.h"
+
+namespace s5066::acp142 {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+GroupId group_id(std::size_t index) {
+  return {static_cast<std::uint32_t>(index + 1)};
+}
+
+Checksum checksum_of(const MailConfig::Rounds& rounds) {
+  return rounds.internet_checksum ? Checksum::internet : Checksum::fletcher;
+}
+
+RoundRules round_rules(const MailConfig::Rounds& rounds) {
+  return {.pdu_octets_max = rounds.pdu_octets_max,
+          .block_octets = block_octets_of(rounds),
+          .checksum = checksum_of(rounds),
+          .ack_wait = seconds(rounds.ack_wait_s),
+          .back_off = rounds.back_off_percent / 100.0,
+          .emcon_interval = seconds(rounds.emcon_interval_s),
+          .emcon_repeats_max = rounds.emcon_repeats_max,
+          .extra_address = rounds.extra_address,
+          .coded = rounds.coded,
+          .parity_ahead = rounds.parity_ahead_percent / 100.0,
+          .resend_all = rounds.resend_all};
+}
+
+PMulReceiver::Config receiver_config(const MailConfig& config) {
+  const MailConfig::Receiving& from = config.receiving;
+  PMulReceiver::Config receiver;
+  receiver.node = config.node;
+  receiver.checksum = checksum_of(config.rounds);
+  receiver.pdu_octets_max = config.rounds.pdu_octets_max;
+  receiver.missing_list_max = from.missing_list_max;
+  if (from.ack_when_missing > 0) receiver.ack_when_missing = from.ack_when_missing;
+  receiver.ack_slot = milliseconds(from.ack_slot_ms);
+  receiver.ack_again = seconds(from.ack_again_s);
+  receiver.back_off = config.rounds.back_off_percent / 100.0;
+  receiver.orphan_max = seconds(from.orphan_s);
+  receiver.expiry_margin = seconds(from.clock_tolerance_s);
+  return receiver;
+}
+
+}  // namespace
+
+std::vector<NodeId> members_of(const MailConfig::Group& group, const MailConfig& config) {
+  std::vector<NodeId> members;
+  for (const std::string& name : group.stations) {
+    for (const auto& station : config.stations) {
+      if (station.name == name) members.push_back(station.node);
+    }
+  }
+  return members;
+}
+
+PMulCore::Config p_mul_config(const MailConfig& config) {
+  PMulCore::Config p_mul;
+  static_cast<RoundRules&>(p_mul.sender) = round_rules(config.rounds);
+  p_mul.sender.node = config.node;
+  p_mul.sender.bearer_octets_max = config.udp ? kPduOctetsMaxUdp : kPduOctetsMaxSis;
+  p_mul.sender.ack_slot = milliseconds(config.receiving.ack_slot_ms);
+  p_mul.sender.missing_list_max = config.receiving.missing_list_max;
+  p_mul.receiver = receiver_config(config);
+  for (const auto& station : config.stations) {
+    p_mul.sources.push_back(station.node);
+    if (station.silent) p_mul.sender.silent.push_back(station.node);
+  }
+  for (std::size_t i = 0; i < config.groups.size(); ++i) {
+    p_mul.sender.groups.push_back({.id = group_id(i),
+                                   .members = members_of(config.groups[i], config),
+                                   .rules = round_rules(config.groups[i].rounds)});
+  }
+  if (!config.udp) return p_mul;
+  p_mul.sender.messages_max = kUdpActiveMax + MailCore::Config{}.silent_active_max;
+  p_mul.groups.pool = config.udp->pool;
+  p_mul.groups.wait_for_reject = milliseconds(config.udp->wait_for_reject_ms);
+  p_mul.groups.announce_delay = milliseconds(config.udp->announce_delay_ms);
+  p_mul.groups.announce_count = config.udp->announce_count;
+  p_mul.groups.expiry_margin = seconds(config.receiving.clock_tolerance_s);
+  return p_mul;
+}
+
+CarrierUdp::Config udp_config(const MailConfig& config) {
+  CarrierUdp::Config udp{
+      .interface = config.udp->interface, .listen = config.udp->listen, .hops = config.udp->hops};
+  udp.core.ports = {.group_control = config.udp->group_control_port,
+                    .announce = config.udp->announce_port,
+                    .data = config.udp->data_port,
+                    .ack = config.udp->ack_port};
+  udp.core.rate_bps = config.udp->rate_bps;
+  udp.core.pdu_octets_max = kPduOctetsMaxUdp;  // what was cut under another configuration, too
+  udp.core.global_group = config.udp->general_group;
+  for (const auto& station : config.stations) {
+    udp.core.nodes[station.node] =
+        station.udp_address != 0 ? station.udp_address : station.node.value;
+  }
+  for (std::size_t i = 0; i < config.groups.size(); ++i) {
+    const MailConfig::Group& group = config.groups[i];
+    udp.core.groups[group_id(i)] = group.udp_address;
+    if (group.udp_rate_bps > 0) udp.core.group_rates_bps[group_id(i)] = group.udp_rate_bps;
+  }
+  return udp;
+}
+
+CarrierUdopCore::Config carrier_config(const MailConfig& config) {
+  CarrierUdopCore::Config carrier;
+  carrier.rate_bps = config.line_rate_bps;
+  carrier.repeats = static_cast<std::uint8_t>(config.nonarq_repeats);
+  for (const auto& station : config.stations) carrier.nodes[station.node] = station.address;
+  for (std::size_t i = 0; i < config.groups.size(); ++i) {
+    carrier.groups[group_id(i)] = config.groups[i].address;
+  }
+  return carrier;
+}
+
+}  // namespace s5066::acp142

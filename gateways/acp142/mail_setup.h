@@ -1,0 +1,20 @@
+// What the parts of a mail gateway are told of its configuration.
+#pragma once
+
+#include <vector>
+
+#include "gateways/acp142/carrier_udop_core.h"
+#include "gateways/acp142/carrier_udp.h"
+#include "gateways/acp142/mail_config.h"
+#include "gateways/acp142/p_mul_core.h"
+
+namespace s5066::acp142 {
+
+std::vector<NodeId> members_of(const MailConfig::Group& group, const MailConfig& config);
+PMulCore::Config p_mul_config(const MailConfig& config);
+/// Where `udp` is there.
+CarrierUdp::Config udp_config(const MailConfig& config);
+/// Where it is not.
+CarrierUdopCore::Config carrier_config(const MailConfig& config);
+
+}  // namespace s5066::acp142
