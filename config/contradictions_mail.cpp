@@ -128,7 +128,7 @@ void check_routes(const Section& gateway, const MailConfig& setup) {
     const MailConfig::RouteEntry& one = setup.routes[i];
     const Section section = gateway.nested("routes", static_cast<int>(i));
     check_names(section, one.stations, setup);
-    acp142::Route route{.own = one.own, .stations = {}};
+    acp142::Route route{.own = one.own, .stations = {}, .relay = one.relay};
     if (!one.stations.empty()) route.stations.push_back({1});
     const auto added = table.add({one.pattern, std::move(route)});
     if (!added) section.complain("pattern", to_string(added.error()));

@@ -154,7 +154,8 @@ acp142::MailConfig translate(const proto::MailGateway& from) {
   for (const proto::MailRoute& one : from.routes()) {
     to.routes.push_back({.pattern = one.pattern(),
                          .own = one.own(),
-                         .stations = {one.stations().begin(), one.stations().end()}});
+                         .stations = {one.stations().begin(), one.stations().end()},
+                         .relay = one.relay()});
   }
   translate_lifetimes(from.lifetimes(), to);
   if (from.has_retry_delay_min_s()) to.retry_min_s = from.retry_delay_min_s();

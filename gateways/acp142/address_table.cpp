@@ -23,6 +23,9 @@ Result<void> AddressTable::add(Entry entry) {
   if (entry.route.own != entry.route.stations.empty()) {
     return Error{ErrorCode::bad_field, "an address is our own or behind stations"};
   }
+  if (entry.route.relay && entry.route.own) {
+    return Error{ErrorCode::bad_field, "what is our own is not relayed"};
+  }
   const auto added = routes_.try_emplace(lower_case(entry.pattern), std::move(entry.route));
   if (!added.second) return Error{ErrorCode::already_exists, "address pattern"};
   return {};

@@ -16,6 +16,7 @@ namespace s5066::acp142 {
 struct Route {
   bool own = false;  // to the mail server of this station
   std::vector<NodeId> stations;
+  bool relay = false;  // there from the air, too
   friend bool operator==(const Route&, const Route&) = default;
 };
 

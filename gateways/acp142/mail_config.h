@@ -114,6 +114,7 @@ struct MailConfig {
     std::string pattern;
     bool own = false;
     std::vector<std::string> stations;
+    bool relay = false;
   };
 
   std::string sis_host = "127.0.0.1";

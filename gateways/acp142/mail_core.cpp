@@ -349,7 +349,8 @@ void MailCore::add_trace(Instant now, Bytes& content, const std::string& from, c
   const UtcSeconds at = utc(now);
   const std::string field = "Received: " + from + "by " + config_.hostname + " with " + with +
                             " id " + std::to_string(at.value) + "." +
-                            std::to_string(++last_trace_) + ";\r\n\t" + mail_date(at) + "\r\n";
+                            std::to_string(++last_trace_) + " " + trace_mark(config_.node, with) +
+                            ";\r\n\t" + mail_date(at) + "\r\n";
   content.insert(content.begin(), field.begin(), field.end());
 }
 
@@ -375,18 +376,22 @@ void MailCore::on_received(Instant now, const Received& received) {
     came.detail = to_string(mail.error());
     came.octets = received.content.size();
   } else {
+    accept.mails = relay(now, received, *mail);
     std::erase_if(mail->envelope.recipients, [this](const Path& recipient) {
       const Route* route = table_.find(recipient.address);
       return route == nullptr || !route->own;
     });
-    came.kind = mail->envelope.recipients.empty() ? Kind::not_for_us : Kind::received;
+    const bool nothing = mail->envelope.recipients.empty() && accept.mails.empty();
+    came.kind = nothing ? Kind::not_for_us : Kind::received;
     came.address = mail->envelope.from.address;
     came.octets = mail->content.size();
-    if (came.kind == Kind::received) {
+    if (!mail->envelope.recipients.empty()) {
       add_trace(now, mail->content, "", "MULE");
-      accept.mails = route(now, *std::move(mail), {});
-      // Once here it has the time that a mail server has.
-      for (NewMail& one : accept.mails) one.expiry.value = accept.now.value + 2 * 86400;
+      for (NewMail& one : route(now, *std::move(mail), {})) {
+        // Once here it has the time that a mail server has.
+        one.expiry.value = accept.now.value + 2 * 86400;
+        accept.mails.push_back(std::move(one));
+      }
     }
   }
   pending.asked = Asked::received;

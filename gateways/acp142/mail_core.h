@@ -60,6 +60,9 @@ struct MailNews {
 };
 std::string_view to_string(MailNews::Kind kind);
 
+/// What our trace fields have in them and those of other stations do not: "(MULE 10.1.1.1)".
+std::string trace_mark(NodeId node, std::string_view with);
+
 /// Names an SMTP session between its commit and the answer.
 struct SessionId {
   std::uint64_t value = 0;
@@ -96,6 +99,7 @@ class MailCore {
     Duration delay_poll = std::chrono::minutes(1);
     InflateLimits inflate{};
     MuleLimits mule{};
+    std::size_t received_fields_max = 100;  // of what is relayed (RFC 5321 6.3)
   };
 
   /// Hand it to PMulCore::request_submit and answer with on_accepted or on_submit_refused.
@@ -232,6 +236,7 @@ class MailCore {
   std::vector<NewMail> route(Instant now, Mail mail, const std::vector<std::string>& marks);
   std::vector<NewMail> by_transmission(const NewMail& air) const;
   UtcSeconds expiry_of(Instant now, const Parameters& from, std::uint8_t priority) const;
+  std::vector<NewMail> relay(Instant now, const Received& received, const Mail& mail);
   void add_trace(Instant now, Bytes& content, const std::string& from, const char* with);
   void on_taken(Instant now, Road road, std::vector<MailItem> items);
   void note_station(Instant now, NodeId node, bool reached, const std::string& reason);

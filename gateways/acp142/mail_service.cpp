@@ -118,7 +118,7 @@ std::string control_socket_path(const MailConfig& config) {
 Result<AddressTable> address_table(const MailConfig& config) {
   AddressTable table;
   for (const auto& entry : config.routes) {
-    Route route{.own = entry.own, .stations = {}};
+    Route route{.own = entry.own, .stations = {}, .relay = entry.relay};
     for (const std::string& name : entry.stations) {
       for (const auto& station : config.stations) {
         if (station.name == name) route.stations.push_back(station.node);

@@ -295,9 +295,16 @@ std::string header_field(ByteSpan content, std::string_view name) {
 }
 
 std::size_t count_header_fields(ByteSpan content, std::string_view name) {
+  return count_header_fields_with(content, name, {});
+}
+
+std::size_t count_header_fields_with(ByteSpan content, std::string_view name,
+                                     std::string_view text) {
   std::size_t count = 0;
-  each_header_field(content, [&](std::string_view field, std::string_view) {
-    count += same_but_for_case(field, name) ? 1 : 0;
+  each_header_field(content, [&](std::string_view field, std::string_view value) {
+    const bool counts =
+        same_but_for_case(field, name) && value.find(text) != std::string_view::npos;
+    count += counts ? 1 : 0;
     return false;
   });
   return count;

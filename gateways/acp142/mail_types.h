@@ -83,6 +83,9 @@ Notify notify_of(const Parameters& recipient);
 std::string header_field(ByteSpan content, std::string_view name);
 /// How many header fields of that name there are.
 std::size_t count_header_fields(ByteSpan content, std::string_view name);
+/// How many of them have that text in them.
+std::size_t count_header_fields_with(ByteSpan content, std::string_view name,
+                                     std::string_view text);
 /// The octets up to and with the empty line that ends the header section.
 std::size_t header_octets(ByteSpan content);
 

@@ -107,6 +107,7 @@ struct Received {
   std::uint8_t priority = 0;
   UtcSeconds expiry;
   Bytes content;
+  std::vector<NodeId> destinations{};  // that it was announced to, as far as we have heard
 };
 
 /// For the log of message events; nothing depends on it.

@@ -47,6 +47,12 @@ PMulReceiver::Place PMulReceiver::place(const AddressPdu& address) const {
   return {absent ? Listing::absent : Listing::unknown};
 }
 
+void PMulReceiver::note_addressed(Message& message, const AddressPdu& address) {
+  for (const Destination& entry : address.destinations) {
+    if (message.addressed.size() < kAddressedMax) message.addressed.insert(entry.node);
+  }
+}
+
 void PMulReceiver::on_address(Instant now, const AddressPdu& address) {
   if (address.name.source == config_.node) return;
   const Place at = place(address);
@@ -100,6 +106,7 @@ void PMulReceiver::repeat(Instant now, const Place& place, Message& message,
     ++stats_.changed_total;
     return;
   }
+  note_addressed(message, address);
   message.expiry = address.expiry;
   message.expires = utc_.instant(address.expiry) + config_.expiry_margin;
   if (place.listing == Listing::listed) {
@@ -121,6 +128,7 @@ void PMulReceiver::adopt(Instant now, const Place& place, const AddressPdu& addr
   Message* message = message_for(now, address.name, 0);
   if (message == nullptr) return;
   message->state = State::receiving;
+  note_addressed(*message, address);
   message->priority = address.priority;
   message->total = address.total;
   message->expiry = address.expiry;
@@ -347,6 +355,7 @@ void PMulReceiver::offer(const MessageName& name, Message& message) {
   message.offer_at.reset();
   Received received{.name = name, .priority = message.priority, .expiry = message.expiry};
   for (const auto& [number, block] : message.blocks) append(received.content, block);
+  received.destinations.assign(message.addressed.begin(), message.addressed.end());
   events_.emplace_back(std::move(received));
 }
 

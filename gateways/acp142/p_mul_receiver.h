@@ -108,6 +108,7 @@ class PMulReceiver {
   // When nothing more is to come for us. At 300 bit/s it lets a block for others, or parity, come
   // before it, which take 54 s.
   static constexpr Duration kRestMax = std::chrono::seconds(90);
+  static constexpr std::size_t kAddressedMax = 1000;
   static constexpr std::size_t kBlockCost = 96;  // of keeping a block, besides its octets
 
   enum class State : std::uint8_t {
@@ -137,6 +138,7 @@ class PMulReceiver {
     std::size_t octets = 0;            // of both, with what it costs to keep them
     std::uint16_t highest_wanted = 0;  // of the list we sent last
     bool last_seen = false;            // the block number `total`
+    std::set<NodeId> addressed;        // who else has it, or will
     Owing owing;
     std::optional<Instant> offer_at;
   };
@@ -169,6 +171,7 @@ class PMulReceiver {
   };
 
   Place place(const AddressPdu& address) const;
+  static void note_addressed(Message& message, const AddressPdu& address);
   void adopt(Instant now, const Place& place, const AddressPdu& address);
   void repeat(Instant now, const Place& place, Message& message, const AddressPdu& address);
   Message* message_for(Instant now, const MessageName& name, std::size_t octets);

@@ -33,6 +33,14 @@ TEST(AddressTable, nothing_fits_where_there_is_no_entry_for_the_rest) {
   EXPECT_EQ(table.find("x@sub.a.example"), nullptr);
 }
 
+// PM-107
+TEST(AddressTable, only_what_is_behind_stations_can_be_relayed) {
+  AddressTable table;
+  EXPECT_FALSE(table.add({"a.example", {.own = true, .stations = {}, .relay = true}}).ok());
+  EXPECT_TRUE(table.add({"a.example", {.own = false, .stations = {{2}}, .relay = true}}).ok());
+  EXPECT_TRUE(table.find("x@a.example")->relay);
+}
+
 TEST(AddressTable, entries_that_mean_nothing_or_twice_the_same_are_refused) {
   AddressTable table;
   ASSERT_TRUE(table.add({"a.example", to(1)}));

@@ -4,6 +4,15 @@
 namespace s5066::acp142 {
 namespace {
 
+// PM-107: so that who relays knows who has it.
+TEST(PMulRules, a_message_says_to_whom_it_was_announced) {
+  Station alpha(kSender), bravo({2});
+  ASSERT_TRUE(alpha.submit(7, {{2}, {3}, {9}}, 10).ok());
+  for (const Bytes& pdu : alpha.pdus()) bravo.hear(pdu);
+  ASSERT_EQ(bravo.received.size(), 1u);
+  EXPECT_EQ(bravo.received[0].destinations, (std::vector<NodeId>{{2}, {3}, {9}}));
+}
+
 // PM-133, PM-032: what goes to a group with rules of its own goes by these.
 TEST(PMulRules, a_group_can_have_rules_of_its_own) {
   Station alpha(kSender, [](auto& config) {

@@ -449,6 +449,21 @@ TEST(ConfigLoad, parameters_of_p_mul_that_do_not_fit_each_other_are_refused) {
             "f:2:40: rate_bps: needs `udp`\n");
 }
 
+// PM-107
+TEST(ConfigLoad, a_route_is_relayed_only_where_that_is_said) {
+  const std::string station = R"(stations { name: "a" node_id: "10.1.1.2" address: "1.1.1.1" } )";
+  const auto loaded = parse_mail("f", kMail + station + R"(
+routes { pattern: "a.example" stations: "a" }
+routes { pattern: "b.example" stations: "a" relay: true }
+)");
+  ASSERT_TRUE(loaded.value) << all_lines(loaded.problems);
+  EXPECT_FALSE(loaded.value->routes.at(0).relay);
+  EXPECT_TRUE(loaded.value->routes.at(1).relay);
+  EXPECT_EQ(
+      parse_mail("f", kMail + R"(routes { pattern: "c" own: true relay: true })").problems.size(),
+      1u);
+}
+
 // PM-080: 2751 to 2754 where nothing else is said, each with a use of its own.
 TEST(ConfigLoad, the_ports_of_p_mul_by_udp_are_configured_one_by_one) {
   const auto udp = *parse_mail("f", kMail + "udp { }").value->udp;
