@@ -21,8 +21,10 @@ struct Range {
   unsigned first;
   unsigned last;
 };
-constexpr Range kRanges[] = {
-    {"annex_a.csv", 1, 180}, {"annex_b.csv", 181, 222}, {"annex_c.csv", 1, 186}};
+constexpr Range kRanges[] = {{"annex_a.csv", 1, 180},
+                             {"annex_b.csv", 181, 222},
+                             {"annex_c.csv", 1, 186},
+                             {"acp142.csv", 1, 66}};
 
 std::vector<std::string> words_of(const std::string& text) {
   std::istringstream in(text);
@@ -218,10 +220,14 @@ std::vector<std::vector<std::string>> csv_cells(std::string_view text) {
 
 std::vector<std::string> tags_in(std::string_view text) {
   static const std::regex clause("\\bF\\.16\\b|\\b([A-H](\\.[0-9]+)+( end)?)\\(");
+  static const std::regex item("\\bPM-[0-9]{3}\\b");  // of the checklist for P_MUL
   static const std::regex numbers("^\\(([0-9]+)(\\.[0-9]+)?\\)(-\\(([0-9]+)\\))?,?");
   constexpr unsigned kRangeMax = 100;
   std::set<std::string> tags;
   const std::string all(text);
+  for (std::sregex_iterator at(all.begin(), all.end(), item), end; at != end; ++at) {
+    tags.insert(at->str());
+  }
   for (std::sregex_iterator at(all.begin(), all.end(), clause), end; at != end; ++at) {
     if (!(*at)[1].matched) {
       tags.insert("F.16");

@@ -48,6 +48,8 @@ TEST(Tags, are_counted_out) {
   EXPECT_EQ(tags_in("A.1(1)-(3),(5) and B.3(3.1)"),
             (Tags{"A.1(1)", "A.1(2)", "A.1(3)", "A.1(5)", "B.3(3.1)"}));
   EXPECT_EQ(tags_in("F.16, B.3 end(1); A.2.1.3 without a number"), (Tags{"B.3 end(1)", "F.16"}));
+  EXPECT_EQ(tags_in("PM-001, PM-133: text"), (Tags{"PM-001", "PM-133"}));
+  EXPECT_EQ(tags_in("PM-01 PM-0011 XPM-001 pm-001"), Tags{});
   EXPECT_EQ(tags_in("AA.1(1) A.1 (1) f(2)"), Tags{});
 }
 
@@ -90,6 +92,7 @@ TEST(Conformance, wants_every_number_once) {
   EXPECT_NE(wrong(changed("1,", "223,"), "annex_b.csv").find("item 223 does not belong here\n"),
             std::string::npos);
   EXPECT_NE(wrong(kGood, "annex_a.csv").find("item 180 is missing\n"), std::string::npos);
+  EXPECT_NE(wrong(kGood, "acp142.csv").find("item 66 is missing\n"), std::string::npos);
 }
 
 TEST(Conformance, takes_fewer_exceptions_than_three_in_a_hundred) {

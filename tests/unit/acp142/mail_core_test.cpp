@@ -157,6 +157,7 @@ TEST_F(MailCoreTest, the_session_hears_no_before_anything_is_lost) {
   EXPECT_EQ(submissions.size(), 1u);
 }
 
+// PM-021, PM-039
 TEST_F(MailCoreTest, after_a_restart_the_same_octets_go_out_under_the_same_number) {
   send({"<all@fleet.example>"});
   end(kShip, Outcome::delivered);
@@ -169,6 +170,7 @@ TEST_F(MailCoreTest, after_a_restart_the_same_octets_go_out_under_the_same_numbe
   EXPECT_EQ(submissions[1].destinations[0], submissions[0].destinations[1]);
 }
 
+// PM-021
 TEST_F(MailCoreTest, numbers_are_used_once_and_count_on_after_a_restart) {
   send({"<a@ship.example>"});
   end(kShip, Outcome::delivered);
@@ -237,6 +239,7 @@ TEST_F(MailCoreTest,
   EXPECT_EQ(submissions.size(), 2u);
 }
 
+// PM-112
 TEST_F(MailCoreTest, nothing_is_reported_to_the_null_reverse_path_nor_to_who_does_not_want_it) {
   send({"<a@ship.example>"}, "<>");
   end(kShip, Outcome::expired);
@@ -343,6 +346,7 @@ TEST_F(MailCoreTest, everything_about_reports_goes_over_the_air_and_on_to_the_ma
             "<x@shore.example> NOTIFY=DELAY ORCPT=rfc822;y@z");
 }
 
+// PM-107, PM-108
 TEST_F(MailCoreTest, a_message_from_the_air_is_acknowledged_after_the_commit_and_delivered) {
   receive("<a@ship.example>\r\n<x@shore.example>\r\n<y@ship.example>\r\n\r\nS: 1\r\n\r\nhi\r\n");
   EXPECT_EQ(confirmed, std::vector<bool>{true});
@@ -355,6 +359,7 @@ TEST_F(MailCoreTest, a_message_from_the_air_is_acknowledged_after_the_commit_and
   EXPECT_EQ((*store->list(1))[0].state, SpoolState::delivered);
 }
 
+// PM-057
 TEST_F(MailCoreTest, the_same_message_from_the_air_is_delivered_once_even_after_a_restart) {
   const std::string payload = "<a@ship.example>\r\n<x@shore.example>\r\n\r\nhi\r\n";
   receive(payload);
@@ -404,6 +409,7 @@ TEST_F(MailCoreTest, what_could_not_be_committed_is_not_acknowledged) {
   EXPECT_EQ(deliveries.size(), 1u);
 }
 
+// PM-107
 TEST_F(MailCoreTest, mail_for_others_and_what_is_no_mail_are_acknowledged_and_dropped) {
   receive("<a@b>\r\n<y@ship.example>\r\n\r\nhi\r\n", 1);
   receive("nonsense", 2);
@@ -449,6 +455,7 @@ TEST_F(MailCoreTest, read_receipts_and_requests_for_them_pass_both_ways_as_they_
   EXPECT_EQ(deliveries.size(), 2u);
 }
 
+// PM-112, PM-113
 TEST_F(MailCoreTest, a_refusal_by_the_mail_server_is_reported_over_the_air) {
   receive("<a@ship.example> MT-PRIORITY=2\r\n<x@shore.example>\r\n\r\nS: 1\r\n\r\nhi\r\n");
   finish_delivery(RecipientOutcome::Kind::failed);

@@ -89,6 +89,7 @@ TEST_F(MailStore, an_accepted_message_is_there_after_a_restart) {
   EXPECT_EQ(state(id), SpoolState::active);
 }
 
+// PM-021, PM-039
 TEST_F(MailStore, what_was_active_when_the_power_went_waits_again_as_it_was_submitted) {
   const MailId id = keep(mail_to({2}));
   take();
@@ -157,6 +158,7 @@ TEST_F(MailStore, a_deferred_message_waits_for_its_time_and_at_most_until_it_exp
   EXPECT_EQ(take({kNow.value + 1000}).size(), 1u);
 }
 
+// PM-130
 TEST_F(MailStore, a_message_is_finished_with_its_last_target_and_is_what_the_worst_of_them_is) {
   const auto end_as = [&](SpoolState first, SpoolState second) {
     const MailId id = keep(mail_to({2, 3}));

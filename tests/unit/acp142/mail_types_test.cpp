@@ -9,6 +9,7 @@ Bytes octets(std::string_view text) {
   return {text.begin(), text.end()};
 }
 
+// PM-104
 TEST(PathLine, the_sample_envelope_of_rfc_8494_is_read_and_written_back) {
   for (const char* line : {"<from@example.com> MT-PRIORITY=4 BODY=8BITMIME RET=HDRS ENVID=QQ314159",
                            "<to1@example.net> NOTIFY=FAILURE ORCPT=rfc822;Bob@ent.example.net",
@@ -60,6 +61,7 @@ TEST(PathLine, lengths_at_their_limit_are_taken_and_one_more_is_not) {
   EXPECT_FALSE(parse_path(longest + "v", PathUse::forward));
 }
 
+// PM-110
 TEST(EsmtpParameters, the_required_ones_are_known_with_legal_values_only) {
   const auto bad = [](const char* text, PathUse use) {
     return bad_parameter(parse_path("<a@b> " + std::string(text), use)->parameters, use);
@@ -83,6 +85,7 @@ TEST(EsmtpParameters, the_required_ones_are_known_with_legal_values_only) {
   }
 }
 
+// PM-109
 TEST(MtPriority, every_level_has_the_p_mul_priority_of_rfc_8494_and_none_is_negative) {
   const int expected[] = {15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0, 0};
   for (int level = -9; level <= 9; ++level) {

@@ -1,6 +1,7 @@
 #include "gateways/acp142/mule.h"
 
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include "gateways/acp142/cdt.h"
 #include "s5066d/base/rng.h"
@@ -31,6 +32,7 @@ Result<Mail> decode(std::string_view text) {
   return decode_mule(octets(text), {});
 }
 
+// PM-104, PM-106
 TEST(Mule, the_worked_example_both_ways) {
   const Mail mail{{{"a@b.c", {}}, {{"d@e.f", {}}}}, octets("S: x\r\n\r\nhi\r\n")};
   EXPECT_EQ(encode_mule(mail.envelope, mail.content), kPayload);
@@ -40,6 +42,7 @@ TEST(Mule, the_worked_example_both_ways) {
   EXPECT_EQ(decoded->content, mail.content);
 }
 
+// PM-105
 TEST(Mule, dots_and_zero_octets_and_line_feeds_of_the_content_stay_as_they_are) {
   const std::string content("\r\n.\r\n..\nx\0y", 11);
   const auto mail = decode("<>\r\n<a@b>\r\n\r\n" + content);
@@ -48,6 +51,7 @@ TEST(Mule, dots_and_zero_octets_and_line_feeds_of_the_content_stay_as_they_are) 
   EXPECT_EQ(mail->envelope.from.address, "");
 }
 
+// PM-104, PM-110
 TEST(Mule, an_unknown_parameter_is_handed_on) {  // RFC 8494 3.3
   const auto mail = decode("<a@b> RRVS=1\r\n<c@d> WHAT\r\n\r\n");
   ASSERT_TRUE(mail);
@@ -61,6 +65,7 @@ TEST(Mule, the_size_is_left_out) {
   EXPECT_EQ(std::string(payload.begin(), payload.end()), "<a@b> BODY=7BIT\r\n<c@d>\r\n\r\n");
 }
 
+// PM-104, PM-106
 TEST(Mule, payloads_that_are_none_are_refused) {
   for (const char* text :
        {"", "<a@b>", "<a@b>\r\n", "<a@b>\r\n\r\n", "<a@b>\r\n<c@d>", "<a@b>\r\n<c@d>\r\n",
@@ -69,6 +74,7 @@ TEST(Mule, payloads_that_are_none_are_refused) {
   }
 }
 
+// PM-104
 TEST(Mule, takes_the_most_recipients_allowed_and_no_more) {
   std::string payload = "<a@b>\r\n";
   for (int i = 0; i < 1000; ++i) payload += "<c@d>\r\n";
@@ -76,6 +82,7 @@ TEST(Mule, takes_the_most_recipients_allowed_and_no_more) {
   EXPECT_EQ(decode(payload + "<c@d>\r\n\r\n").error().code, ErrorCode::too_large);
 }
 
+// PM-100
 TEST(Cdt, the_worked_example_is_written_with_implicit_tags_and_read_with_both) {
   EXPECT_EQ(encode_cdt(kPayload), kImplicit);
   EXPECT_EQ(*decode_cdt(kImplicit, {}), kPayload);
@@ -94,11 +101,28 @@ TEST(Cdt, indefinite_lengths_strings_in_pieces_and_octets_behind_the_end_are_tak
   EXPECT_EQ(*decoded, kPayload);
 }
 
+// PM-101, PM-102
 TEST(Cdt, other_types_and_algorithms_are_refused) {
   EXPECT_EQ(decode_cdt(kImplicit, {}, 24).error().code, ErrorCode::unsupported);
   Bytes algorithm = kImplicit;
   algorithm[4] = 1;
   EXPECT_EQ(decode_cdt(algorithm, {}).error().code, ErrorCode::unsupported);
+}
+
+// PM-101: neither gzip nor deflate without a header.
+TEST(Cdt, no_stream_but_zlib_is_taken) {
+  const Bytes bare(kZlib.begin() + 2, kZlib.end() - 4);
+  EXPECT_EQ(bare.size(), 30u);
+  EXPECT_FALSE(decode_cdt(join("30 2A 80 01 00 30 25 80 01 19 A0 20 04 1E", bare), {}));
+  Bytes gzip = join("1F 8B 08 00 00 00 00 00 02 03", bare);
+  const auto sum = crc32(0, kPayload.data(), static_cast<uInt>(kPayload.size()));
+  for (const auto value : {static_cast<std::uint32_t>(sum), std::uint32_t{32}}) {
+    for (int shift = 0; shift < 32; shift += 8) {
+      gzip.push_back(static_cast<std::uint8_t>(value >> shift));
+    }
+  }
+  EXPECT_EQ(gzip.size(), 48u);
+  EXPECT_FALSE(decode_cdt(join("30 3C 80 01 00 30 37 80 01 19 A0 32 04 30", gzip), {}));
 }
 
 TEST(Cdt, every_prefix_is_refused_and_no_single_bit_flip_gives_other_octets) {
@@ -126,6 +150,7 @@ TEST(Cdt, random_contents_come_back) {
   }
 }
 
+// PM-103
 TEST(Cdt, a_bomb_stops_at_the_ratio_and_at_the_octets) {
   const Bytes zeros(10u << 20);
   const Bytes bomb = encode_cdt(zeros);
@@ -135,6 +160,7 @@ TEST(Cdt, a_bomb_stops_at_the_ratio_and_at_the_octets) {
   EXPECT_FALSE(decode_cdt(bomb, {.octets_max = zeros.size() - 1, .ratio_max = 1100}));
 }
 
+// PM-103
 TEST(Cdt, a_short_content_may_be_as_regular_as_it_likes) {
   EXPECT_TRUE(decode_cdt(encode_cdt(Bytes(65536)), {.ratio_max = 1}));
   EXPECT_FALSE(decode_cdt(encode_cdt(Bytes(65537)), {.ratio_max = 1}));

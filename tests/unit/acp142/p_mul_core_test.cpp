@@ -11,6 +11,7 @@ TEST(PMulCore, sends_again_what_is_missing_to_those_who_miss_it) {
   auto round = alpha.pdus();
   EXPECT_EQ(numbers(round), (std::vector<std::uint16_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}));
   EXPECT_EQ(only<AddressPdu>(round).front().destinations.size(), 3u);
+  EXPECT_FALSE(only<AddressPdu>({round.at(0)}).empty());  // before the blocks
   alpha.now = at(5s);
   alpha.hear(ack_of({2}, 7, {}));
   alpha.hear(ack_of({3}, 7, {{2, 2}, {5, 6}}));
@@ -18,6 +19,7 @@ TEST(PMulCore, sends_again_what_is_missing_to_those_who_miss_it) {
   alpha.hear(ack_of({4}, 7, {{6, 6}}));
   round = alpha.pdus();
   EXPECT_EQ(numbers(round), (std::vector<std::uint16_t>{2, 5, 6}));
+  EXPECT_FALSE(only<AddressPdu>({round.at(0)}).empty());
   const auto addresses = only<AddressPdu>(round);
   EXPECT_EQ(addresses.front().total, 10u);
   EXPECT_EQ(addresses.front().destinations, (std::vector<Destination>{{{3}, 1}, {{4}, 1}}));
@@ -63,6 +65,7 @@ TEST(PMulCore, an_acknowledgement_from_a_station_not_addressed_changes_nothing) 
   EXPECT_TRUE(alpha.pdus().empty());
 }
 
+// PM-032
 TEST(PMulCore, who_does_not_answer_is_asked_and_not_sent_everything_again) {
   Station alpha(kSender);
   ASSERT_TRUE(alpha.submit(7, {{2}}, 1000).ok());
@@ -173,7 +176,7 @@ TEST(PMulCore, nothing_is_acknowledged_before_it_is_committed) {
   EXPECT_TRUE(acks[0].entries.at(0).missing.empty());
 }
 
-// PM-057
+// PM-035, PM-050, PM-057
 TEST(PMulCore, what_is_known_is_acknowledged_again_and_not_delivered_again) {
   Station alpha(kSender);
   Station bravo({2});
@@ -238,7 +241,7 @@ TEST(PMulCore, what_turns_out_to_be_known_after_a_part_has_come_is_not_asked_for
   EXPECT_TRUE(bravo.received.empty());
 }
 
-// The guess may be many times too late, as long as no rate has been measured.
+// PM-087: the guess may be many times too late, as long as no rate has been measured.
 TEST(PMulCore, who_has_the_last_block_shows_that_the_round_has_left) {
   Station alpha(kSender);
   ASSERT_TRUE(alpha.submit(7, {{2}}, 300).ok());
@@ -257,6 +260,7 @@ TEST(PMulCore, who_has_the_last_block_shows_that_the_round_has_left) {
   EXPECT_EQ(numbers(alpha.pdus()), (std::vector<std::uint16_t>{2}));
 }
 
+// PM-087
 TEST(PMulCore, traffic_of_others_puts_off_a_question_only_once) {
   Station alpha(kSender);
   ASSERT_TRUE(alpha.submit(7, {{2}}, 300).ok());
@@ -373,7 +377,7 @@ TEST(PMulCore, an_ordinary_receiver_ignores_the_extensions_and_gets_its_blocks) 
   EXPECT_EQ(bravo.received.size(), 1u);
 }
 
-// PM-031, PM-006: 600 destinations in several parts, ours in the last.
+// PM-003, PM-031, PM-006: 600 destinations in several parts, ours in the last.
 TEST(PMulCore, a_divided_list_of_destinations_reaches_the_last_of_them) {
   const auto big_group = [](auto& config) {
     Group group{.id = {1}, .members = {}};
@@ -384,13 +388,18 @@ TEST(PMulCore, a_divided_list_of_destinations_reaches_the_last_of_them) {
   Station last({601});
   Station stranger({700});
   std::vector<NodeId> to;
-  for (std::uint32_t i = 2; i <= 601; ++i) to.push_back({i});
+  for (std::uint32_t i = 601; i >= 2; --i) to.push_back({i});
   ASSERT_TRUE(alpha.submit(7, to, 250).ok());
   const auto round = alpha.pdus();
   const auto parts = only<AddressPdu>(round);
   EXPECT_EQ(parts.at(0).part, ListPart::first);
   EXPECT_EQ(parts.at(1).part, ListPart::middle);
   EXPECT_EQ(parts.at(2).part, ListPart::last);
+  std::uint32_t next = 2;
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (const Destination& one : parts[i].destinations) EXPECT_EQ(one.node.value, next++);
+  }
+  EXPECT_EQ(next, 602u);
   for (const Bytes& pdu : round) {
     last.hear(pdu);
     stranger.hear(pdu);
@@ -445,6 +454,7 @@ TEST(PMulCore, memory_is_bounded_whatever_is_announced) {
   EXPECT_GT(bravo.core->receiver().stats().crowded_out, 0u);
 }
 
+// PM-050, PM-051
 TEST(PMulCore, another_block_under_a_known_number_changes_nothing) {
   Station alpha(kSender);
   Station bravo({2});
@@ -491,6 +501,7 @@ TEST(PMulCore, a_submission_is_refused_at_its_limits) {
   EXPECT_EQ(alpha.submit(3, {{2}}, 10).error().code, ErrorCode::queue_full);
 }
 
+// PM-114
 TEST(PMulCore, a_source_that_is_not_believed_is_counted_only) {
   Station alpha(kSender);
   Station bravo({2}, [](auto& config) { config.sources = {{9}}; });

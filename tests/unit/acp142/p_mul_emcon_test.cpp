@@ -31,7 +31,7 @@ TEST(PMulEmcon, a_silent_receiver_collects_and_says_it_all_when_it_may_speak) {
   EXPECT_EQ(alpha.ended.size(), 1u);
 }
 
-// PM-055: its transmitter hears all of it at once, and not before a random wait.
+// PM-008, PM-053, PM-055: its transmitter hears all of it at once, and not before a random wait.
 TEST(PMulEmcon, after_silence_all_for_one_transmitter_has_one_turn) {
   Station bravo({2});
   bravo.core->on_own_silence(bravo.now, true);

@@ -36,7 +36,7 @@ AckEntry entry_of(const std::vector<std::uint16_t>& values) {
   return pdu.ok() ? std::get<AckPdu>(*pdu).entries.at(0) : AckEntry{};
 }
 
-// PM-001, PM-002, PM-003
+// PM-007, PM-008, PM-010, PM-001, PM-002, PM-003
 TEST(PMulPdu, every_worked_example_is_written_and_read) {
   for (const auto& example : test::vectors()) {
     SCOPED_TRACE(example.name);
@@ -93,6 +93,7 @@ TEST(PMulPdu, no_single_bit_flip_is_read) {
   }
 }
 
+// PM-001, PM-005
 TEST(PMulPdu, random_pdus_survive_both_forms_and_both_checksums) {
   Rng rng(1);
   for (int i = 0; i < 20000; ++i) {

@@ -1,4 +1,6 @@
 // The receiver's rules, one by one.
+#include <set>
+
 #include "tests/unit/acp142/p_mul_station.h"
 
 namespace s5066::acp142 {
@@ -45,6 +47,60 @@ TEST(PMulReceiver, one_number_of_two_sources_names_two_messages) {
   bravo.hear(encode(DiscardPdu{.name = other}));
   bravo.hear(block_of(kName, 2));
   EXPECT_EQ(bravo.received.size(), 2u);
+}
+
+// PM-050, PM-051: blocks that came before their address are forgotten when it is not for us.
+TEST(PMulReceiver, what_is_announced_to_others_is_dropped) {
+  Station bravo({2});
+  bravo.hear(block_of(kName, 1));
+  EXPECT_EQ(bravo.core->receiver().messages(), 1u);
+  bravo.hear(encode(AddressPdu{
+      .name = kName, .total = 2, .expiry = {kUtc.value + 3600}, .destinations = {{{3}, 1}}}));
+  EXPECT_EQ(bravo.core->receiver().messages(), 0u);
+  EXPECT_EQ(bravo.core->receiver().octets(), 0u);
+  bravo.hear(block_of(kName, 2));
+  EXPECT_EQ(bravo.core->receiver().messages(), 0u);
+  EXPECT_EQ(bravo.core->receiver().stats().not_for_us, 2u);
+}
+
+// PM-050, PM-051: who has said that it has all says so again when it is listed, or when blocks come
+// and it has not heard that it is no longer; and nothing more when it has.
+TEST(PMulReceiver, who_has_all_says_so_again_until_it_is_left_out) {
+  Station bravo({2});
+  bravo.hear(address_of(kName, 3));
+  for (std::uint16_t n = 1; n <= 3; ++n) bravo.hear(block_of(kName, n));
+  EXPECT_TRUE(next_ack(bravo).missing.empty());
+  bravo.hear(address_of(kName, 3));
+  auto ack = next_ack(bravo);
+  EXPECT_TRUE(ack.missing.empty());
+  EXPECT_LT(ack.after, 30s);
+  bravo.hear(block_of(kName, 2));
+  EXPECT_TRUE(next_ack(bravo).missing.empty());
+  bravo.hear(encode(AddressPdu{
+      .name = kName, .total = 3, .expiry = {kUtc.value + 3600}, .destinations = {{{3}, 1}}}));
+  bravo.hear(block_of(kName, 2));
+  bravo.advance(bravo.now + 50min);
+  EXPECT_TRUE(bravo.pdus().empty());
+  EXPECT_EQ(bravo.received.size(), 1u);
+}
+
+// PM-053, PM-084: to the transmitter alone, after a random part of a slot.
+TEST(PMulReceiver, the_moment_of_an_answer_is_random_and_it_goes_to_the_transmitter_alone) {
+  std::set<Instant> moments;
+  for (std::uint32_t seed = 0; seed < 20; ++seed) {
+    Station bravo({2});
+    bravo.rng = Rng(seed);
+    bravo.hear(address_of(kName, 2));
+    bravo.hear(block_of(kName, 2));
+    const Instant due = *bravo.core->next_deadline();
+    EXPECT_LT(due, at(2s));
+    moments.insert(due);
+    bravo.advance(due);
+    const auto ack = bravo.core->poll_pdu(bravo.now);
+    EXPECT_EQ(ack->target, Target{kSender});
+    EXPECT_EQ(ack->use, Use::ack);
+  }
+  EXPECT_EQ(moments.size(), 20u);
 }
 
 // PM-023

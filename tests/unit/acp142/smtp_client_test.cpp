@@ -162,6 +162,7 @@ TEST_F(SmtpClient, says_quit_only_where_the_content_was_answered) {
   }
 }
 
+// PM-113
 TEST_F(SmtpClient, content_that_the_server_does_not_take_fails_before_the_envelope) {
   begin("caf\xC3\xA9\r\n");
   hear("220 mx\r\n");
@@ -179,6 +180,7 @@ TEST_F(SmtpClient, content_that_the_server_does_not_take_fails_before_the_envelo
   EXPECT_EQ(status(0), "5.6.1");
 }
 
+// PM-113
 TEST_F(SmtpClient, binary_content_goes_by_chunk_where_that_is_offered) {
   begin("a\nb", "<a@b> BODY=BINARYMIME", 1);
   hear("220 mx\r\n");

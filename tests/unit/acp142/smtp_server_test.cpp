@@ -57,6 +57,7 @@ class SmtpServer : public testing::Test {
   bool closed = false;
 };
 
+// PM-105, PM-113
 TEST_F(SmtpServer, a_message_is_answered_with_250_only_after_the_spool_has_it) {
   greet();
   EXPECT_EQ(say("MAIL FROM:<a@b> BODY=8BITMIME RET=HDRS\r\n"), "250 2.1.0 Go on\r\n");
@@ -75,6 +76,7 @@ TEST_F(SmtpServer, a_message_is_answered_with_250_only_after_the_spool_has_it) {
   EXPECT_EQ(room.octets, 0u);
 }
 
+// PM-113
 TEST_F(SmtpServer, everything_may_come_in_one_piece_or_octet_by_octet) {
   const std::string all =
       "EHLO me\r\nMAIL FROM:<>\r\nRCPT TO:<x@far.example>\r\nRCPT TO:<y@far.example>\r\nDATA\r\n"
@@ -99,6 +101,7 @@ TEST_F(SmtpServer, everything_may_come_in_one_piece_or_octet_by_octet) {
   EXPECT_EQ(commits.size(), 2u);
 }
 
+// PM-110, PM-113
 TEST_F(SmtpServer, offers_what_a_mule_gateway_must_offer) {  // RFC 8494 6.2
   greet("");
   const std::string hello = say("EHLO me\r\n");
@@ -164,6 +167,7 @@ TEST_F(SmtpServer, commands_out_of_order_are_refused) {
   EXPECT_EQ(say("DATA\r\n").substr(0, 3), "503");
 }
 
+// PM-110
 TEST_F(SmtpServer, parameters_nobody_knows_are_refused) {
   greet();
   EXPECT_EQ(say("MAIL FROM:<a@b> SMTPUTF8\r\n").substr(0, 3), "555");
@@ -278,6 +282,7 @@ TEST_F(SmtpServer, content_that_comes_too_slowly_ends_the_session_and_a_slow_spo
   EXPECT_FALSE(core->next_deadline());
 }
 
+// PM-115
 TEST_F(SmtpServer, a_message_that_goes_in_circles_is_refused) {  // RFC 5321 6.3
   const auto send = [&](int fields) {
     begin();
