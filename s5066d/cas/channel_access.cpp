@@ -306,7 +306,9 @@ void ChannelAccess::send_accepted(Instant now, Link& link) {
 }
 
 // While a repeated REQUEST is still on its way out the call goes on: once the link is made none of
-// our REQUESTs may reach the peer, which would have to take it for a new call.
+// our REQUESTs may reach the peer, which would have to take it for a new call. Before the first is
+// out nothing can have been accepted but an earlier call, whose link the peer would keep beside
+// ours.
 void ChannelAccess::on_link_accepted(Instant now, Address peer) {
   Link* link = find(peer);
   if (link == nullptr) return;
@@ -315,6 +317,7 @@ void ChannelAccess::on_link_accepted(Instant now, Address peer) {
     return;
   }
   if (link->info.state != LinkState::calling) return;
+  if (link->leaving && link->transmissions == 1) return;
   link->accepted = true;
   if (!link->leaving) on_left(now, *link);
 }

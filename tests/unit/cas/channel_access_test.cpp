@@ -84,6 +84,20 @@ TEST_F(Link, the_link_is_not_made_while_a_repeated_request_is_leaving) {
   EXPECT_EQ(said(), "");
 }
 
+// Goal:   an ACCEPTED that was long on its way, and answers a call of before, makes no link: the
+//         peer would go on with the old one, and frames of both would be taken for one C_PDU.
+// Found:  by the swarm, large windows, seed 7.
+TEST_F(Link, accepted_before_our_first_request_is_out_answers_nothing) {
+  call();
+  EXPECT_EQ(said(), "10");
+  hear("20");
+  leaves();
+  EXPECT_EQ(said(), "");
+  EXPECT_EQ(core->state(kPeer), LinkState::calling);
+  hear("20");
+  EXPECT_EQ(said(), "make made-by-us");
+}
+
 TEST_F(Link, a_call_for_a_made_link_is_answered_at_once) {
   make_by_us();
   call();
