@@ -9,7 +9,9 @@ namespace {
 // The receiver's clock and the air agree to better than this.
 constexpr Duration kClockSlack = std::chrono::milliseconds(50);
 /// Rounds to wait double up to that, whatever the slots last, but at least once: links end where
-/// nothing is heard for two minutes.
+/// nothing is heard for two minutes. Among three and more they go on until they are as long as our
+/// transmission that was not answered: whoever does not hear us may send as long, and else neither
+/// of the two leaves the other a gap.
 constexpr Duration kRoundsMax = std::chrono::seconds(30);
 /// So long the stations' clocks agree on slots much better than a turnaround.
 constexpr Duration kSlotsGoOn = std::chrono::minutes(2);
@@ -102,6 +104,8 @@ void TurnControl::on_spoken_to(Instant now) {
 
 void TurnControl::on_transmit_started(Instant now, Duration preamble) {
   keyed_ = true;
+  if (replies_missed_ == 0) longest_missed_ = {};
+  keyed_since_ = now;
   on_preamble(now, preamble);
   order_.on_station(now, config_.self);
   if (!takes_own_turn(now)) order_.on_exchange_begun(config_.self);
@@ -117,6 +121,7 @@ void TurnControl::on_transmit_started(Instant now, Duration preamble) {
 void TurnControl::on_transmit_done(Instant now, std::optional<Duration> reply_within,
                                    std::optional<Address> turn_given) {
   keyed_ = false;
+  longest_missed_ = std::max(longest_missed_, now - keyed_since_);
   quiet_since_ = std::max(quiet_since_, now);
   slots_since_ = quiet_since_;
   asked_ = turn_given;
@@ -208,7 +213,9 @@ void TurnControl::draw_backoff(Instant now) {
   std::uint32_t rounds = 1;
   for (unsigned i = 1; i < replies_missed_; ++i) {
     const std::uint32_t doubled = 2 * rounds * slots;
-    if (doubled > config_.slots_max || (rounds > 1 && doubled * slot > kRoundsMax)) break;
+    const bool many = doubled > config_.slots_max || (rounds > 1 && doubled * slot > kRoundsMax);
+    const bool gap = now >= shared_until_ || rounds * slots * slot >= longest_missed_;
+    if (many && gap) break;
     rounds *= 2;
   }
   const std::uint32_t wait = rng_.below(rounds) * slots;

@@ -38,7 +38,9 @@ class TurnControl {
     Duration own_run_max = std::chrono::minutes(15);
     Duration gap_alone = std::chrono::milliseconds(500);  // after an own transmission, besides
     std::uint32_t slots_min = 4;                          // of which who has heard nobody draws one
-    std::uint32_t slots_max = 32;  // the rounds to wait double up to this at each missing reply
+    /// The rounds to wait double up to this at each missing reply; among three and more at least
+    /// until they are as long as what was not answered.
+    std::uint32_t slots_max = 32;
   };
   struct KeyTransmitter {};  // fill and send a transmission now
   struct ReplyMissing {};    // the answer that was awaited has not come
@@ -134,6 +136,8 @@ class TurnControl {
 
   std::optional<Instant> reply_until_;
   unsigned replies_missed_ = 0;  // in a row
+  Instant keyed_since_{};
+  Duration longest_missed_{};  // of our transmissions since the last answer
   struct Backoff {
     Instant from{};
     Duration wait{};     // before the round begins, or to the slot where there are no rounds

@@ -296,6 +296,54 @@ TEST_F(Turn, missing_answers_spread_the_next_attempts) {
   EXPECT_GT(widest, 4 * kSlot);
 }
 
+// Goal:   where others are there that may not hear us, one gap of ours is as long as a
+// transmission. Method: a minute is not answered, then polls of a second.
+TEST_F(Turn, among_three_the_silence_after_misses_covers_a_long_transmission) {
+  for (const bool third : {true, false}) {
+    TurnControl turn({.self = kUs,
+                      .turnaround = kTurnaround,
+                      .preamble = kPreamble,
+                      .reply_guard = kGuard,
+                      .slot = kSlot},
+                     rng_);
+    turn.on_station_heard(t(0s), kPeer, third ? kThird : kUs, false);
+    Duration widest{};
+    Instant now = t(1s);
+    for (int i = 0; i < 20; ++i) {
+      turn.on_transmit_started(now);
+      now += i == 0 ? 60s : 1s;
+      turn.on_transmit_done(now, 3s, kPeer);
+      turn.on_deadline(now += 3s);
+      ASSERT_TRUE(turn.poll_action());
+      turn.on_transmit_wanted(now, true);
+      ASSERT_TRUE(turn.next_deadline());
+      widest = std::max(widest, *turn.next_deadline() - now);
+      turn.on_deadline(now = *turn.next_deadline());
+      ASSERT_TRUE(turn.poll_action());
+    }
+    EXPECT_LE(widest, 2 * 60s) << third;
+    if (third) {
+      EXPECT_GT(widest, 50s);
+    } else {
+      EXPECT_LT(widest, 30s);
+    }
+    // An answer ends it.
+    turn.on_reply(now);
+    widest = {};
+    for (int i = 0; i < 20; ++i) {
+      turn.on_transmit_started(now);
+      turn.on_transmit_done(now += 1s, 3s, kPeer);
+      turn.on_deadline(now += 3s);
+      ASSERT_TRUE(turn.poll_action());
+      turn.on_transmit_wanted(now, true);
+      widest = std::max(widest, *turn.next_deadline() - now);
+      turn.on_deadline(now = *turn.next_deadline());
+      ASSERT_TRUE(turn.poll_action());
+    }
+    EXPECT_LT(widest, 30s) << third;
+  }
+}
+
 TEST_F(Turn, a_carrier_that_never_ends_does_not_block_for_ever) {
   turn_.on_carrier_up(t(10s));
   turn_.on_transmit_wanted(t(11s), true);
