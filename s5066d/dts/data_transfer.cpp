@@ -214,6 +214,7 @@ void DataTransfer::on_burst_over(Instant now, modem::TransmitOutcome outcome) {
     if (!sent || peer == peers_.end()) continue;
     peer->second.control.on_eow_sent();
     if (!told.advice) continue;
+    peer->second.control.on_advice_sent(*told.advice);
     peer->second.advice_out = told.advice;
     peer->second.advice_at = now;
   }

@@ -1,5 +1,6 @@
 #include "s5066d/dts/peer_control.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "s5066d/dts/data_rate.h"
@@ -12,6 +13,16 @@ using pdu::EowType;
 
 constexpr std::uint8_t to_number(EowType type) {
   return static_cast<std::uint8_t>(type);
+}
+
+/// What a request of either kind asks for.
+std::optional<modem::Mode> requested_mode(const Management::Message& message,
+                                          modem::Waveform in_use) {
+  if (message.eow.type == to_number(EowType::drc_request)) {
+    return mode_of(pdu::read_drc_request(message.eow), in_use);
+  }
+  const auto request = pdu::read_hdr_request(message.eow, message.extension);
+  return request ? mode_of(*request, in_use) : std::nullopt;
 }
 
 /// All we know of frequency changes (Annex I) is how to decline them.
@@ -39,7 +50,7 @@ PeerControl::PeerControl(Address peer, const Config& config, Counters& counters)
 
 void PeerControl::on_connected(bool connected) {
   connected_ = connected;
-  asked_before_ = asks_for_changes();
+  advices_sent_.clear();
   management_ = {};
   rate_ = RateChange(rate_config(peer_, config_));
   advice_.reset();
@@ -78,6 +89,11 @@ void PeerControl::advise(const std::optional<modem::Mode>& mode,
   if (!advice_) return;
   advice_->advisory = true;
   advice_->equal = config_.equal_modes;
+}
+
+void PeerControl::on_advice_sent(const modem::Mode& mode) {
+  if (std::find(advices_sent_.begin(), advices_sent_.end(), mode) != advices_sent_.end()) return;
+  advices_sent_.push_back(mode);
 }
 
 // --- What was heard of the peer ------------------------------------------------------------------
@@ -134,6 +150,10 @@ void PeerControl::on_message(const Management::Message& message, bool acknowledg
     management_.send(
         {pdu::make_eow(EowType::drc_response, pdu::DrcResponse{pdu::DrcAnswer::refuse, reason})});
     return;
+  }
+  if (const auto mode = requested_mode(message, rate_.mode().waveform); request && mode) {
+    const auto& sent = advices_sent_;
+    asks_ = asks_ || std::find(sent.begin(), sent.end(), *mode) != sent.end();
   }
   const RateChange::Step before = rate_.step();
   auto answer = rate_.on_message(message);

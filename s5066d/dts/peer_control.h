@@ -6,6 +6,7 @@
 #include <deque>
 #include <optional>
 #include <variant>
+#include <vector>
 
 #include "s5066d/base/metrics.h"
 #include "s5066d/dts/management.h"
@@ -57,8 +58,11 @@ class PeerControl {
   /// The next advice is news, whatever it is.
   void forget_advice() { advised_.reset(); }
 
-  /// The peer changes its rate by the procedure: it has asked us, on this connection or before.
-  bool asks_for_changes() const { return asked_before_ || rate_.was_asked(); }
+  /// A header that advised this has left the antenna.
+  void on_advice_sent(const modem::Mode& mode);
+  /// What the peer is advised it asks for by the procedure: it has done so, on this connection or
+  /// before. A request for anything else says nothing of what it makes of advice.
+  bool asks_for_changes() const { return asks_; }
   /// In which the peer transmits, where that was agreed on at its request.
   const std::optional<modem::Mode>& peer_mode() const { return rate_.peer_mode(); }
 
@@ -123,7 +127,8 @@ class PeerControl {
   modem::Mode told_mode_;  // by the last TransmitModeChanged
   std::optional<pdu::DrcRequest> advice_;
   bool advise_with_data_ = false;
-  bool asked_before_ = false;
+  std::vector<modem::Mode> advices_sent_;  // on this connection, each once
+  bool asks_ = false;
   std::optional<pdu::DrcRequest> advised_;  // by the peer, the last time
   std::optional<std::uint8_t> capabilities_;
   bool knows_capabilities_ = true;  // the peer has not said that it knows no such message

@@ -87,7 +87,6 @@ std::optional<Message> RateChange::on_message(const Message& message) {
 
 std::optional<Message> RateChange::on_request(const std::optional<modem::Mode>& mode,
                                               DrcReason why_not, bool equal) {
-  was_asked_ = true;
   if (step_ == Step::requesting) {
     if (config_.outranks) return std::nullopt;  // the peer will find ours in its way
     refused(DrcReason::none);

@@ -49,8 +49,6 @@ class RateChange {
   }
   /// Of the peer's transmissions to us, where they are what was agreed on with us as the slave.
   const std::optional<modem::Mode>& peer_mode() const { return peer_mode_; }
-  /// The peer has asked for a change since the connection was made.
-  bool was_asked() const { return was_asked_; }
   /// What we can take from the peer.
   void set_advice(const std::optional<modem::Mode>& mode) { advice_ = mode; }
 
@@ -96,7 +94,6 @@ class RateChange {
   bool both_ = false;                  // for both directions
   std::optional<modem::Mode> advice_;  // of ours
   std::optional<modem::Mode> peer_mode_;
-  bool was_asked_ = false;
   bool hdr_ = false;  // a request of type 7: its reasons mean other things
   bool peer_incapable_ = false;
   bool rate_fixed_ = false;  // the peer cannot change it as long as the link lasts (C.6.4.2)

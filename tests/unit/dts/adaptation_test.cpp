@@ -390,6 +390,33 @@ TEST(Adaptation, a_peer_of_edition_3_is_told_what_it_may_just_follow_until_it_as
   EXPECT_LE(wish->rate_bps, 1200u);  // four times what was heard
 }
 
+// Goal:   a type 6 for something that it was not told does not show that a peer asks.
+// Method: its operator asks for another rate, before anything was advised and after.
+TEST(Adaptation, a_request_that_nobody_advised_does_not_make_a_peer_one_that_asks) {
+  const auto ask = [](test::LoneStation& station, const modem::Mode& mode) {
+    const pdu::Common common{.eot_half_s = 1, .destination = kUs, .source = kPeer};
+    pdu::Management request{.common = common, .valid = true};
+    request.common.eow = pdu::make_eow(pdu::EowType::drc_request, *drc_request(mode));
+    station.hear({request});
+    station.run_for(3s);
+    station.hear({pdu::Management{.common = common, .ack = true}});
+    station.run_for(3s);
+    station.take_sent();
+  };
+  auto station = with_plain_peer();
+  std::uint8_t number = 0;
+  ask(station, kSlowLong);  // which it was not told yet
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(advised_after_data(station, number), kSlowLong);
+  ask(station, {.rate_bps = 600, .interleaver = Interleaver::short_});
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(advised_after_data(station, number), kSlowLong);
+  // Nor on the next connection; there it may still show it.
+  number = 0;
+  station.made(kPeer);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(advised_after_data(station, number), kSlowLong);
+  ask(station, kSlowLong);
+  EXPECT_NE(advised_after_data(station, number), kSlowLong);
+}
+
 TEST(Adaptation, a_peer_of_edition_3_that_follows_without_asking_is_told_to_go_back) {
   auto station = with_plain_peer();
   std::uint8_t number = 0;
