@@ -125,7 +125,6 @@ void DataTransfer::on_measured(Instant now, const modem::CarrierDown& event) {
   if (heard_->octets_intact > 0) {
     record->heard_max_bps = std::max(record->heard_max_bps, heard_->mode.rate_bps);
   }
-
   const double n = heard_->blocks;
   const double mean = heard_->snr_sum_db / n;
   Reception reception{

@@ -1,21 +1,10 @@
 // Stations whose rates follow what they measure (C.6.4.2).
-#include "s5066d/dts/data_rate.h"
-#include "tests/support/lone_station.h"
-#include "tests/unit/dts/dts_world.h"
+#include "tests/unit/dts/advised_station.h"
 
 namespace s5066::dts {
 namespace {
 
-using modem::Interleaver;
-constexpr modem::Mode kSlow{.rate_bps = 300, .interleaver = Interleaver::short_};
-constexpr modem::Mode kSlowLong{.rate_bps = 300, .interleaver = Interleaver::long_};
 constexpr std::size_t kManagement = 6;
-
-Config adapting() {
-  Config config{.mode = kSlow};
-  config.adaptation.emplace();
-  return config;
-}
 
 void send_much(DtsWorld& world) {
   for (std::uint64_t i = 0; i < 40; ++i) world.send(0, 1, i, pattern(2000, i));
@@ -117,22 +106,6 @@ pdu::AckOnly advising(Address from, Address to, const modem::Mode& mode, std::ui
   advice.advisory = true;
   ack.common.eow = pdu::make_eow(pdu::EowType::drc_request, advice);
   return ack;
-}
-
-constexpr Address kUs{2};
-constexpr Address kPeer{1};
-
-/// We are connected to a peer that adapts.
-test::LoneStation with_adapting_peer(Config config) {
-  config.address = kUs;
-  test::LoneStation station(config);
-  station.made(kPeer);
-  pdu::AckOnly ack{{.eot_half_s = 1, .destination = kUs, .source = kPeer}, {}};
-  ack.common.eow = pdu::make_extensions(pdu::extension::kAdapts);
-  station.hear({ack});
-  station.run_for(3s);
-  station.take_modes();
-  return station;
 }
 
 TEST(Adaptation, the_most_robust_mode_is_taken_where_it_is_advised_and_kept_in_silence) {
@@ -331,45 +304,6 @@ TEST(Adaptation, advice_goes_with_data_only_to_those_who_look_there) {
 
 // --- Peers that offer nothing beyond the standard ------------------------------------------------
 
-pdu::Data data_from(Address source, std::uint8_t number) {
-  return {{.eot_half_s = 1, .destination = kUs, .source = source},
-          {.start = true, .end = true, .in_order = true},
-          {number},
-          pattern(900, number)};
-}
-
-/// What an acknowledgement advises.
-std::optional<modem::Mode> advised(test::LoneStation& station) {
-  std::optional<modem::Mode> mode;
-  for (const auto& dpdu : station.take_sent()) {
-    const pdu::Eow eow = pdu::common_of(dpdu).eow;
-    if (eow.type != static_cast<std::uint8_t>(pdu::EowType::drc_request)) continue;
-    const auto request = pdu::read_drc_request(eow);
-    if (request.advisory) mode = mode_of(request, modem::Waveform::ms110a);
-  }
-  return mode;
-}
-
-/// What the answer to the next data of the peer advises. Our offers take turns with that.
-std::optional<modem::Mode> advised_after_data(test::LoneStation& station, std::uint8_t& number) {
-  std::optional<modem::Mode> mode;
-  for (int i = 0; i < 3 && !mode; ++i) {
-    station.hear({data_from(kPeer, number++)});
-    station.run_for(20s);
-    mode = advised(station);
-  }
-  return mode;
-}
-
-test::LoneStation with_plain_peer() {
-  Config config = adapting();
-  config.address = kUs;
-  test::LoneStation station(config);
-  station.set_heard(kSlow, 25);
-  station.made(kPeer);
-  return station;
-}
-
 // C.6.4.2: who is advised may change without a word, and then has no way back.
 TEST(Adaptation, a_peer_of_edition_3_is_told_what_it_may_just_follow_until_it_asks) {
   auto station = with_plain_peer();
@@ -388,33 +322,6 @@ TEST(Adaptation, a_peer_of_edition_3_is_told_what_it_may_just_follow_until_it_as
   ASSERT_TRUE(wish.has_value());
   EXPECT_GT(wish->rate_bps, 300u);
   EXPECT_LE(wish->rate_bps, 1200u);  // four times what was heard
-}
-
-// Goal:   a type 6 for something that it was not told does not show that a peer asks.
-// Method: its operator asks for another rate, before anything was advised and after.
-TEST(Adaptation, a_request_that_nobody_advised_does_not_make_a_peer_one_that_asks) {
-  const auto ask = [](test::LoneStation& station, const modem::Mode& mode) {
-    const pdu::Common common{.eot_half_s = 1, .destination = kUs, .source = kPeer};
-    pdu::Management request{.common = common, .valid = true};
-    request.common.eow = pdu::make_eow(pdu::EowType::drc_request, *drc_request(mode));
-    station.hear({request});
-    station.run_for(3s);
-    station.hear({pdu::Management{.common = common, .ack = true}});
-    station.run_for(3s);
-    station.take_sent();
-  };
-  auto station = with_plain_peer();
-  std::uint8_t number = 0;
-  ask(station, kSlowLong);  // which it was not told yet
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(advised_after_data(station, number), kSlowLong);
-  ask(station, {.rate_bps = 600, .interleaver = Interleaver::short_});
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(advised_after_data(station, number), kSlowLong);
-  // Nor on the next connection; there it may still show it.
-  number = 0;
-  station.made(kPeer);
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(advised_after_data(station, number), kSlowLong);
-  ask(station, kSlowLong);
-  EXPECT_NE(advised_after_data(station, number), kSlowLong);
 }
 
 TEST(Adaptation, a_peer_of_edition_3_that_follows_without_asking_is_told_to_go_back) {
@@ -508,72 +415,6 @@ TEST(Adaptation, a_peer_that_says_it_has_no_data_rate_change_is_advised_nothing)
     station.run_for(20s);
     EXPECT_EQ(advised(station), std::nullopt);
   }
-}
-
-// --- Whose transmission it was -------------------------------------------------------------------
-
-// Goal:   what a third station sends is not held against the peer, although nothing of it can be
-//         read.
-// Method: between transmissions of the peer that come whole come such that do not, later than an
-//         answer; with a third station on the frequency, and without one.
-TEST(Adaptation, what_a_third_station_sends_without_a_header_that_is_read_is_not_the_peers) {
-  for (const bool third : {true, false}) {
-    auto station = with_adapting_peer(adapting());
-    if (third) {
-      pdu::Data other = data_from({77}, 0);
-      other.common.destination = {78};
-      station.hear({other});
-      station.run_for(5s);
-    }
-    station.set_heard(kSlow, 25);
-    std::uint8_t number = 0;
-    auto before = advised_after_data(station, number);
-    for (int i = 0; i < 4; ++i) {
-      ASSERT_TRUE(before.has_value());
-      station.set_heard(*before, 12);
-      before = advised_after_data(station, number);
-    }
-    ASSERT_TRUE(before && before->rate_bps > 300);
-    station.set_heard(*before, 12);
-    ASSERT_EQ(advised_after_data(station, number), before);
-    for (int i = 0; i < 4; ++i) {
-      station.run_for(30s);
-      station.hear(Bytes(before->rate_bps * 6, 0x55));
-    }
-    station.run_for(5s);
-    const auto after = advised_after_data(station, number);
-    if (third) {
-      EXPECT_EQ(after, before);
-    } else {
-      EXPECT_NE(after, before);
-    }
-  }
-}
-
-// Goal:   a header that tells the peer something else has not advised it.
-// Method: advice is no news any more; then we send what is not answered and carries none, and the
-//         peer, slower than was once advised, is heard long after.
-TEST(Adaptation, only_a_header_with_advice_has_advised) {
-  auto station = with_adapting_peer(adapting());
-  station.set_heard(kSlow, 25);
-  std::uint8_t number = 0;
-  const auto wish = advised_after_data(station, number);
-  ASSERT_TRUE(wish && wish->rate_bps > 300u);
-  station.hear({data_from(kPeer, number++)});
-  station.run_for(1s);
-  const pdu::Nonarq nonarq{.common = {.eot_half_s = 1, .destination = kUs, .source = kPeer},
-                           .cpdu_id = 1,
-                           .cpdu_size = 100,
-                           .window_half_s = 10,
-                           .segment = pattern(100, 1)};
-  station.hear({nonarq});  // at once: nothing was missed
-  for (std::uint64_t i = 0; i < 6; ++i) {
-    station.request({.id = {i}, .service = Service::nonarq, .destination = kPeer, .cpdu = {1}});
-    station.run_for(1min);
-    station.hear({nonarq});
-  }
-  station.take_sent();
-  EXPECT_EQ(advised_after_data(station, number), wish);
 }
 
 }  // namespace
