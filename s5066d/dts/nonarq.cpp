@@ -7,7 +7,12 @@
 namespace s5066::dts {
 namespace {
 constexpr std::uint16_t kIdMask = 0x0FFF;
+constexpr std::size_t kSegmentSeconds = 15;
 }  // namespace
+
+std::size_t nonarq_segment_octets_max(const modem::Mode& mode) {
+  return std::min<std::size_t>(kSegmentSeconds * mode.rate_bps / 8, pdu::kSegmentOctetsMax);
+}
 
 NonarqSender::NonarqSender(const Config& config, Rng& rng)
     : config_(config),
@@ -90,6 +95,7 @@ void NonarqSender::begin_burst() {
 
 void NonarqSender::fill(bool expedited, Address source, const Share& share, IntervalBudget& budget,
                         BurstBuilder& burst) {
+  const std::size_t segment_max = nonarq_segment_octets_max(budget.mode());
   std::size_t octets_left = share.octets_max;
   for (Transfer& t : queue(expedited)) {
     const Address to = t.request.destination;
@@ -100,7 +106,8 @@ void NonarqSender::fill(bool expedited, Address source, const Share& share, Inte
       const bool next_copy = t.sent == cpdu.size();
       const std::size_t from_octet = next_copy ? 0 : t.sent;
       const std::size_t left = std::min(budget.left(), octets_left);
-      const std::size_t piece = std::min(segment_octets(t), cpdu.size() - from_octet);
+      const std::size_t longest = std::min(segment_octets(t), segment_max);
+      const std::size_t piece = std::min(longest, cpdu.size() - from_octet);
       // What is left of the transmission takes the beginning of a segment.
       const std::size_t n = std::min(piece, left - std::min(left, pdu::nonarq_octets(0)));
       if (n < std::min(piece, kSegmentOctetsUseful)) return;

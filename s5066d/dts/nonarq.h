@@ -18,10 +18,14 @@
 
 namespace s5066::dts {
 
+/// No segment takes longer than about a quarter of a minute: what goes wrong in one is lost with
+/// all of it, and one of full length would last for two minutes at 75 bit/s.
+std::size_t nonarq_segment_octets_max(const modem::Mode& mode);
+
 class NonarqSender {
  public:
   struct Config {
-    std::size_t segment_octets;       // 1..kSegmentOctetsMax
+    std::size_t segment_octets;       // 1..kSegmentOctetsMax, if the mode lets that be so long
     std::size_t segment_octets_once;  // of what is sent only once
     std::size_t queue_octets_max;     // C_PDU octets accepted and not yet sent
   };

@@ -100,6 +100,31 @@ TEST_F(Nonarq, what_is_sent_once_has_segments_of_their_own_length) {
   EXPECT_EQ(octets, (std::vector<std::size_t>{1023, 477, 200, 200, 200, 200}));
 }
 
+// Goal:   whatever the rate, no segment takes much longer than a quarter of a minute.
+TEST_F(Nonarq, a_segment_is_as_short_as_the_rate_wants_it) {
+  for (const auto& mode : modem::all_modes()) {
+    SCOPED_TRACE(modem::to_string(mode));
+    for (const std::uint8_t repeats : {std::uint8_t{0}, std::uint8_t{1}}) {
+      NonarqSender sender({200, 1023, 10'000}, rng_);
+      ASSERT_TRUE(sender.request(request(1, 2048, repeats)));
+      std::size_t longest = 0;
+      for (int i = 0; i < 20 && sender.has_work(false); ++i) {
+        IntervalBudget budget(mode, kTransmissionMax);
+        BurstBuilder burst;
+        sender.begin_burst();
+        sender.fill(false, kSender, {}, budget, burst);
+        for (const auto& dpdu : burst.dpdus()) {
+          longest = std::max(longest, std::get<pdu::Nonarq>(dpdu).segment.size());
+        }
+        sender.on_sent();
+      }
+      EXPECT_FALSE(sender.has_work(false));
+      EXPECT_LE(longest, mode.rate_bps * 15 / 8);
+      EXPECT_EQ(longest, std::min<std::size_t>(mode.rate_bps * 15 / 8, repeats > 0 ? 200 : 1023));
+    }
+  }
+}
+
 TEST_F(Nonarq, what_does_not_fit_goes_on_in_the_next_transmission) {
   ASSERT_TRUE(sender_.request(request(1, 2000)));
   const auto first = fill(3s);
