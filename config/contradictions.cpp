@@ -111,12 +111,22 @@ void check_links(const Section& node, const NodeConfig& setup) {
 }
 
 // What fits into the longest transmission that is allowed: a segment of full size with a full
-// acknowledgement must, or nothing could ever be sent.
+// acknowledgement must, in whatever mode, or nothing could be sent any more.
 void check_data_transfer(const Section& transfer, const NodeSetup& node) {
   const dts::Config& setup = node.node.dts;
-  const std::size_t fits = modem::capacity(setup.mode, setup.transmission_max);
-  if (fits < pdu::data_ack_octets(dts::segment_octets(setup), pdu::kSelectiveOctetsMax)) {
+  const std::size_t segment = dts::segment_octets(setup);
+  const auto modes = dts::modes_in_use(setup);
+  const auto tight = std::find_if(modes.begin(), modes.end(), [&](const modem::Mode& mode) {
+    return !dts::holds_segment(setup, mode, segment);
+  });
+  if (!dts::holds_segment(setup, setup.mode, segment)) {
     transfer.complain("transmission_max_ms", "too short for one segment in this mode");
+  } else if (tight != modes.end()) {
+    transfer.complain("transmission_max_ms",
+                      "too short for a segment of " + std::to_string(segment) + " octets in " +
+                          modem::to_string(*tight) +
+                          ", to which adaptation may go: raise it or adaptation.rate_min_bps, or "
+                          "set a smaller segment_octets");
   }
   if (!setup.adaptation) return;
   const Section adaptation = transfer.nested("adaptation");

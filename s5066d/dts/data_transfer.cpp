@@ -65,8 +65,9 @@ DataTransfer::DataTransfer(const Config& config, Rng& rng, Counters& counters, T
           rng),
       nonarq_rx_({}, counters) {
   S5066_ASSERT(config.transmission_max <= kTransmissionMax);
-  S5066_ASSERT(modem::capacity(config.mode, config.transmission_max) >=
-               pdu::data_ack_octets(segment_octets(config), pdu::kSelectiveOctetsMax));
+  for (const modem::Mode& mode : modes_in_use(config)) {
+    S5066_ASSERT(holds_segment(config, mode, segment_octets(config)));
+  }
 }
 
 void DataTransfer::request_cpdu(Instant now, CpduRequest request) {

@@ -67,8 +67,14 @@ inline std::size_t segment_octets(const Config& config) {
 }
 /// That are offered to peers.
 std::uint8_t extensions(const Config& config);
-/// The longest that segments may become.
+/// The longest that segments may become: so that one fits the longest transmission in each of
+/// `modes_in_use`, whichever of them it was cut for.
 std::size_t segment_octets_max(const Config& config);
+/// Where connections begin, and where adaptation may lead them.
+std::vector<modem::Mode> modes_in_use(const Config& config);
+/// A transmission in that mode may be long enough for a frame with so much user data. No other is
+/// ever changed to: transmissions are never longer than they may be.
+bool holds_segment(const Config& config, const modem::Mode& mode, std::size_t segment_octets);
 
 using Action =
     std::variant<modem::Command, CpduConfirm, CpduRejected, CpduIndication, ConnectionLost,
@@ -111,10 +117,10 @@ class DataTransfer {
   /// Asks the peer to agree on another mode by the procedure of C.6.4; ends with
   /// TransmitModeChanged or DataRateRefused. Refused at once as `link_down`, `refused` (another
   /// change is under way, or the peer has no such procedure) or `unsupported` (it has said that it
-  /// cannot change that).
+  /// cannot change that, or see `holds_segment`).
   Result<void> request_data_rate(Instant now, Address peer, const modem::Mode& mode);
   /// Without a word to the peer, whose receiver finds rate and interleaver by itself; reported by
-  /// TransmitModeChanged.
+  /// TransmitModeChanged. Nothing happens where `holds_segment` forbids it.
   void set_data_rate(Instant now, Address peer, const modem::Mode& mode);
   /// Tells the peer in each acknowledgement in which mode we would like to hear it; a request of
   /// its own for a less robust one will be refused. Of modes that EOW type 1 cannot name only the
@@ -278,6 +284,7 @@ class DataTransfer {
   Peer* peer_record(Address peer);
   void collect(PeerControl& control);
   Duration transmission_max(const modem::Mode& mode) const;
+  bool may_use(const modem::Mode& mode) const;
   void transmit(Instant now);
   void fill(Instant now, BurstBuilder& burst);
   void add_copies(IntervalBudget& budget, BurstBuilder& burst);

@@ -38,6 +38,17 @@ bool adapts(const Connection& connection) {
   return (connection.extensions() & pdu::extension::kAdapts) != 0;
 }
 
+std::size_t usual_segment_octets(const modem::Mode& mode) {
+  if (mode.rate_bps <= 300) return 200;
+  return mode.rate_bps <= 2400 ? 400 : 800;
+}
+
+/// What the longest transmission holds beside an acknowledgement.
+std::size_t room_for_segment(const Config& config, const modem::Mode& mode) {
+  const std::size_t holds = modem::capacity(mode, config.transmission_max);
+  return holds - std::min(holds, pdu::data_ack_octets(0, pdu::kSelectiveOctetsMax));
+}
+
 }  // namespace
 
 std::uint8_t extensions(const Config& config) {
@@ -48,17 +59,28 @@ std::uint8_t extensions(const Config& config) {
 
 std::size_t segment_octets(const Config& config, const modem::Mode& mode) {
   if (config.segment_octets > 0) return config.segment_octets;
-  if (mode.rate_bps <= 300) return 200;
-  return mode.rate_bps <= 2400 ? 400 : 800;
+  const std::size_t usual = usual_segment_octets(mode);
+  return mode == config.mode ? usual : std::min(usual, segment_octets_max(config));
 }
 
-// What a transmission holds beside an acknowledgement.
 std::size_t segment_octets_max(const Config& config) {
-  const std::size_t begin = segment_octets(config);
-  if (config.segment_octets > 0) return begin;
-  const std::size_t holds = modem::capacity(config.mode, config.transmission_max);
-  const std::size_t header = pdu::data_ack_octets(0, pdu::kSelectiveOctetsMax);
-  return std::clamp(holds - std::min(holds, header), begin, pdu::kSegmentOctetsMax);
+  if (config.segment_octets > 0) return config.segment_octets;
+  std::size_t longest = pdu::kSegmentOctetsMax;
+  for (const modem::Mode& mode : modes_in_use(config)) {
+    longest = std::min(longest, room_for_segment(config, mode));
+  }
+  return std::max(longest, usual_segment_octets(config.mode));
+}
+
+std::vector<modem::Mode> modes_in_use(const Config& config) {
+  std::vector<modem::Mode> modes;
+  if (config.adaptation) modes = modes_to_choose_from(config.mode, *config.adaptation);
+  modes.push_back(config.mode);
+  return modes;
+}
+
+bool holds_segment(const Config& config, const modem::Mode& mode, std::size_t octets) {
+  return room_for_segment(config, mode) >= octets;
 }
 
 // Bulk fills what the standard allows: preamble and turnaround cost the same for any length.
@@ -70,7 +92,7 @@ Duration DataTransfer::transmission_max(const modem::Mode& mode) const {
   // A frame that was cut for another mode must fit all the same.
   const std::size_t longest =
       pdu::data_ack_octets(segment_octets_max(config_), pdu::kSelectiveOctetsMax);
-  return modem::capacity(mode, max) < longest ? kTransmissionMax : max;
+  return modem::capacity(mode, max) < longest ? config_.transmission_max : max;
 }
 
 // --- What is measured ----------------------------------------------------------------------------

@@ -11,9 +11,14 @@ modem::Mode DataTransfer::mode_to(Address peer) const {
   return record == peers_.end() ? config_.mode : record->second.control.mode();
 }
 
+bool DataTransfer::may_use(const modem::Mode& mode) const {
+  return holds_segment(config_, mode, segment_octets_max(config_));
+}
+
 Result<void> DataTransfer::request_data_rate(Instant now, Address peer, const modem::Mode& mode) {
   const auto record = peers_.find(peer);
   if (record == peers_.end()) return Error{ErrorCode::link_down, "data rate change"};
+  if (!may_use(mode)) return Error{ErrorCode::unsupported, "no transmission holds a frame there"};
   auto done = record->second.control.request_mode(mode);
   settle(now);
   return done;
@@ -21,7 +26,7 @@ Result<void> DataTransfer::request_data_rate(Instant now, Address peer, const mo
 
 void DataTransfer::set_data_rate(Instant now, Address peer, const modem::Mode& mode) {
   Peer* record = peer_record(peer);
-  if (!record) return;
+  if (!record || !may_use(mode)) return;
   record->control.set_mode(mode);
   collect(record->control);
   settle(now);
@@ -68,11 +73,14 @@ DataTransfer::Peer* DataTransfer::peer_record(Address peer) {
     if (oldest == peers_.end()) return nullptr;
     peers_.erase(oldest);
   }
-  const PeerControl::Config config{.self = config_.address,
-                                   .mode = config_.mode,
-                                   .rate_change = config_.rate_change,
-                                   .equal_modes = config_.equal_modes,
-                                   .repeats_max = config_.management_repeats_max};
+  PeerControl::Config config{.self = config_.address,
+                             .mode = config_.mode,
+                             .rate_change = config_.rate_change,
+                             .equal_modes = config_.equal_modes,
+                             .repeats_max = config_.management_repeats_max};
+  for (const modem::Mode& mode : modem::all_modes()) {
+    if (!may_use(mode)) config.unusable.push_back(mode);
+  }
   return &peers_.emplace(peer, Peer{PeerControl(peer, config, counters_), {}, ++heard_count_})
               .first->second;
 }
@@ -99,7 +107,7 @@ void DataTransfer::collect(PeerControl& control) {
     }
     const auto* advised = std::get_if<DataRateAdvised>(&*event);
     if (config_.adaptation) continue;  // heeded where it is heard
-    if (!advised || advised->mode == control.mode()) continue;
+    if (!advised || advised->mode == control.mode() || !may_use(advised->mode)) continue;
     if (config_.advice == Config::Advice::followed) {
       if (is_unanswered(peers_.at(control.peer()), advised->mode)) {
         control.forget_advice();

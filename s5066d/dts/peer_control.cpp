@@ -36,7 +36,8 @@ RateChange::Config rate_config(Address peer, const PeerControl::Config& config) 
   return {.mode = config.mode,
           .capable = config.rate_change,
           .equal = config.equal_modes,
-          .outranks = peer < config.self};
+          .outranks = peer < config.self,
+          .unusable = config.unusable};
 }
 
 }  // namespace

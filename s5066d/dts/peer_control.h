@@ -23,6 +23,7 @@ class PeerControl {
     bool rate_change = true;   // data rate change is offered
     bool equal_modes = false;  // the modem cannot send in one mode and receive in another
     unsigned repeats_max = 3;  // of a type 6 without an answer (C.6.4.2(11))
+    std::vector<modem::Mode> unusable = {};  // we cannot transmit in them
   };
   using Event = std::variant<DataRateAdvised, TransmitModeChanged, DataRateRefused>;
   enum class Missed : std::uint8_t { again, given_up, link_lost };

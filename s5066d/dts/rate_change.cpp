@@ -1,5 +1,7 @@
 #include "s5066d/dts/rate_change.h"
 
+#include <algorithm>
+
 #include "s5066d/base/assert.h"
 #include "s5066d/dts/data_rate.h"
 
@@ -99,8 +101,14 @@ std::optional<Message> RateChange::on_request(const std::optional<modem::Mode>& 
     go(Step::refusing);
     return response(DrcAnswer::refuse, DrcReason::not_consistent_with_conditions);
   }
+  const bool both = equal || config_.equal;
+  const auto& unusable = config_.unusable;
+  if (both && std::find(unusable.begin(), unusable.end(), *mode) != unusable.end()) {
+    go(Step::refusing);
+    return response(DrcAnswer::refuse, DrcReason::not_consistent_with_conditions);
+  }
   wanted_ = *mode;
-  both_ = equal || config_.equal;
+  both_ = both;
   go(Step::accepting);
   const bool conditional = config_.equal && !equal;
   return response(DrcAnswer::accept, conditional ? DrcReason::must_be_equal : DrcReason::none);

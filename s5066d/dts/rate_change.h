@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "modem/api/modes.h"
 #include "s5066d/base/result.h"
@@ -22,6 +23,7 @@ class RateChange {
     bool capable = true;   // without it every request is refused (C.6.4(2))
     bool equal = false;    // our modem cannot send in one mode and receive in another
     bool outranks = true;  // of two requests that cross, ours stands
+    std::vector<modem::Mode> unusable = {};  // we cannot transmit in them
   };
   enum class Step : std::uint8_t {
     idle,

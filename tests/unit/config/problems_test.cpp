@@ -292,6 +292,26 @@ TEST(ConfigProblems, a_transmission_must_hold_one_segment_in_the_mode_at_hand) {
   });
 }
 
+// What adaptation may take counts as well, and so does a segment that was cut for a faster mode.
+TEST(ConfigProblems, a_transmission_must_hold_one_segment_wherever_adaptation_may_go) {
+  const auto with = [](const std::string& limit, const std::string& rates) {
+    return kGood + "data_transfer { transmission_max_ms: " + limit + " segment_octets: 200 " +
+           "adaptation { enabled: true " + rates + " } }\n";
+  };
+  expect_lines({
+      {with("28800", ""), {}},
+      {with("28799", ""),
+       {"f:2:17: transmission_max_ms: too short for a segment of 200 octets in 110a-75-long, to "
+        "which adaptation may go: raise it or adaptation.rate_min_bps, or set a smaller "
+        "segment_octets"}},
+      {with("9600", "rate_min_bps: 300"), {}},
+      {with("9599", "rate_min_bps: 300"),
+       {"f:2:17: transmission_max_ms: too short for a segment of 200 octets in 110a-300-long, to "
+        "which adaptation may go: raise it or adaptation.rate_min_bps, or set a smaller "
+        "segment_octets"}},
+  });
+}
+
 TEST(ConfigProblems, adaptation_needs_a_modem_that_hears_every_rate) {
   const std::string some =
       R"(address: "1.2.3.4" modem { mode: "110a-300-long" receive_modes: "110a-300-long" )"

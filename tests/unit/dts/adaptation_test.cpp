@@ -128,6 +128,48 @@ TEST(Adaptation, the_most_robust_mode_is_taken_where_it_is_advised_and_kept_in_s
   }
 }
 
+// Goal:   a transmission is never longer than it may be, whatever its frames were cut for.
+// Method: frames are cut at 9600 bit/s and then have to go at the slowest rate there is, while one
+//         link has work and while two have.
+TEST(Adaptation, a_limit_of_transmissions_holds_at_every_rate) {
+  for (const bool second : {false, true}) {
+    Config config = adapting();
+    config.transmission_max = 30s;
+    auto station = with_adapting_peer(config);
+    for (std::uint64_t i = 0; i < 20; ++i) {
+      station.request({.id = {i}, .destination = kPeer, .cpdu = pattern(2000, i)});
+    }
+    station.run_for(1min);  // a link begins with a short transmission
+    station.hear({advising(kPeer, kUs, {modem::Waveform::stanag4539, 9600, Interleaver::short_})});
+    ASSERT_EQ(station.dts().mode_to(kPeer).rate_bps, 9600u);
+    while (!station.dts().transmitting()) station.run_for(100ms);
+    if (second) {
+      station.made({77});
+      station.request({.id = {99}, .destination = {77}, .cpdu = pattern(2000, 99)});
+    }
+    const modem::Mode slowest{.rate_bps = 75, .interleaver = Interleaver::long_};
+    station.hear({advising(kPeer, kUs, slowest)});
+    ASSERT_EQ(station.dts().mode_to(kPeer), slowest);
+    station.take_modes();
+    station.take_sent();
+    Instant since = station.now();
+    Duration longest{};
+    for (int i = 0; i < 6000; ++i) {
+      station.run_for(100ms);
+      if (!station.dts().transmitting()) since = station.now();
+      longest = std::max(longest, station.now() - since);
+    }
+    const auto modes = station.take_modes();
+    EXPECT_GT(std::count(modes.begin(), modes.end(), slowest), 3);
+    std::size_t frames = 0;
+    for (const auto& dpdu : station.take_sent()) {
+      frames += std::holds_alternative<pdu::Data>(dpdu);
+    }
+    EXPECT_GT(frames, 3u);
+    EXPECT_LE(longest, 30s + modem::preamble_duration(slowest) + 100ms);
+  }
+}
+
 // C.6.1: in MANAGEMENT nothing else is taken, so a request begins behind what drew it.
 TEST(Adaptation, the_answer_that_brings_advice_is_taken_before_the_change_begins) {
   Config config = adapting();

@@ -1,4 +1,6 @@
 // The data rate change procedure between two stations (C.6.4).
+#include "s5066d/dts/rate_change.h"
+#include "s5066d/dts/data_rate.h"
 #include "tests/support/lone_station.h"
 #include "tests/unit/dts/dts_world.h"
 
@@ -50,6 +52,34 @@ TEST(RateChange, a_modem_with_one_mode_for_both_directions_changes_both) {
     EXPECT_EQ(modes_of(world[0]), std::vector{kFast});
     EXPECT_EQ(modes_of(world[1]), std::vector{kFast});
   }
+}
+
+// Goal:   a station whose transmissions are kept short goes to no mode in which they hold nothing.
+// Method: asked for, advised, set, and agreed on for both directions. The other way is open.
+TEST(RateChange, no_mode_is_taken_in_which_a_transmission_holds_no_frame) {
+  constexpr modem::Mode kTooSlow{.rate_bps = 75, .interleaver = Interleaver::short_};
+  for (const bool equal : {false, true}) {
+    Config config{.mode = kFast, .transmission_max = 10s, .equal_modes = equal};
+    DtsWorld world(2, {}, 1, config);
+    world.connect(0, 1);
+    EXPECT_EQ(world.ask_for(0, 1, kTooSlow).error().code, ErrorCode::unsupported);
+    world[0].dts->set_data_rate(world.now(), DtsWorld::address(1), kTooSlow);
+    world.advise(1, 0, kTooSlow);
+    world.send(0, 1, 1, pattern(1000, 1));
+    world.run_for(5min);
+    EXPECT_EQ(world[0].dts->mode_to(DtsWorld::address(1)), kFast);
+    EXPECT_FALSE(world[0].advised.empty());
+    EXPECT_TRUE(world[0].modes.empty());
+    EXPECT_EQ(world[1].received.size(), 1u);
+  }
+  RateChange slave({.mode = kFast, .equal = true, .unusable = {kTooSlow}});
+  const Management::Message request{
+      pdu::make_eow(pdu::EowType::drc_request, *drc_request(kTooSlow))};
+  ASSERT_TRUE(slave.on_message(request));
+  EXPECT_EQ(slave.step(), RateChange::Step::refusing);
+  RateChange apart({.mode = kFast, .unusable = {kTooSlow}});  // only the peer's direction
+  ASSERT_TRUE(apart.on_message(request));
+  EXPECT_EQ(apart.step(), RateChange::Step::accepting);
 }
 
 // Goal:   whatever is lost, both stay or both change, data flows before and after.
