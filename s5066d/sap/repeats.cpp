@@ -72,8 +72,10 @@ std::int64_t RepeatMarker::free_unit(std::uint64_t content, std::int64_t first) 
 }
 
 void RepeatFilter::on_link_made(Address peer) {
-  for (Entry& entry : delivered_) {
-    if (entry.earlier_link || entry.peer != peer) continue;
+  const auto of_peer = delivered_.find(peer);
+  if (of_peer == delivered_.end()) return;
+  for (Entry& entry : of_peer->second) {
+    if (entry.earlier_link) continue;
     entry.earlier_link = true;
     known_.insert(entry.key);
   }
@@ -85,10 +87,22 @@ bool RepeatFilter::is_repeat(Address peer, const DataSpdu& data) const {
 
 void RepeatFilter::on_delivered(Address peer, const DataSpdu& data) {
   if (!data.time_to_die) return;
-  delivered_.push_back(Entry{key_of(data, peer), peer});
-  if (delivered_.size() <= remembered_max_) return;
-  if (delivered_.front().earlier_link) known_.erase(known_.find(delivered_.front().key));
-  delivered_.pop_front();
+  delivered_[peer].push_back(Entry{key_of(data, peer), numbers_++});
+  if (++remembered_ > remembered_max_) forget_one();
+}
+
+// Of those that have most the one whose oldest is the oldest of all.
+void RepeatFilter::forget_one() {
+  const auto gives = [](const auto& a, const auto& b) {
+    if (a.second.size() != b.second.size()) return a.second.size() > b.second.size();
+    return a.second.front().number < b.second.front().number;
+  };
+  const auto most = std::min_element(delivered_.begin(), delivered_.end(), gives);
+  const Entry& oldest = most->second.front();
+  if (oldest.earlier_link) known_.erase(known_.find(oldest.key));
+  most->second.pop_front();
+  if (most->second.empty()) delivered_.erase(most);
+  --remembered_;
 }
 
 }  // namespace s5066::sap

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <unordered_set>
 
 #include "s5066d/base/bytes.h"
@@ -39,6 +40,8 @@ class RepeatMarker {
 };
 
 /// Receiver: knows S_PDUs that were delivered before the present link with their sender was made.
+/// Where more came than are remembered, the sender that has most of them loses its oldest, so that
+/// nobody pushes out what others have sent.
 class RepeatFilter {
  public:
   explicit RepeatFilter(std::size_t remembered_max) : remembered_max_(remembered_max) {}
@@ -51,12 +54,16 @@ class RepeatFilter {
  private:
   struct Entry {
     std::uint64_t key = 0;  // sender, content and time to die
-    Address peer;
+    std::uint64_t number = 0;
     bool earlier_link = false;
   };
+  void forget_one();
+
   std::size_t remembered_max_;
-  std::deque<Entry> delivered_;                   // the oldest first
-  std::unordered_multiset<std::uint64_t> known_;  // the keys of those of earlier links
+  std::size_t remembered_ = 0;
+  std::uint64_t numbers_ = 0;
+  std::map<Address, std::deque<Entry>> delivered_;  // the oldest first
+  std::unordered_multiset<std::uint64_t> known_;    // the keys of those of earlier links
 };
 
 }  // namespace s5066::sap

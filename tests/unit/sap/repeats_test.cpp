@@ -89,5 +89,19 @@ TEST(RepeatFilter, remembers_the_newest_up_to_its_limit) {
   EXPECT_TRUE(filter.is_repeat(kAlpha, data(3)));
 }
 
+// Goal:   a peer that sends a flood does not make us forget what another has sent.
+TEST(RepeatFilter, a_flood_of_one_sender_pushes_out_its_own_only) {
+  RepeatFilter filter(8);
+  for (const std::uint8_t octet : Bytes{1, 2, 3}) filter.on_delivered(kAlpha, data(octet));
+  for (std::uint8_t octet = 0; octet < 100; ++octet) filter.on_delivered(kBravo, data(octet));
+  filter.on_link_made(kAlpha);
+  filter.on_link_made(kBravo);
+  for (const std::uint8_t octet : Bytes{1, 2, 3})
+    EXPECT_TRUE(filter.is_repeat(kAlpha, data(octet)));
+  for (std::uint8_t octet = 0; octet < 100; ++octet) {
+    EXPECT_EQ(filter.is_repeat(kBravo, data(octet)), octet >= 95) << int{octet};
+  }
+}
+
 }  // namespace
 }  // namespace s5066::sap
