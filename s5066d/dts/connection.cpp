@@ -1,6 +1,7 @@
 #include "s5066d/dts/connection.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "s5066d/base/deadline_table.h"
@@ -72,6 +73,7 @@ Connection::Verdict Connection::on_data(Number number, const pdu::DataFlags& fla
     rx_out_of_sync_ = true;
     return Verdict::out_of_sync;
   }
+  long_heard_ = long_heard_ || std::is_same_v<Number, LongFrameNumber>;
   ack_owed_ = true;
   out_of_sync_bursts_ = 0;
   resynced_ = false;
@@ -89,6 +91,7 @@ Connection::Verdict Connection::on_ack(const Ack& ack) {
   if (verdict == Verdict::out_of_sync) tx_out_of_sync_ = true;
   if (verdict == Verdict::taken) {
     resync_.on_data();  // the peer's exchange is over
+    long_heard_ = long_heard_ || std::is_same_v<Ack, pdu::LongAck>;
     out_of_sync_bursts_ = 0;
     resynced_ = false;
   }
@@ -141,21 +144,26 @@ Connection::Verdict Connection::on_reset(const pdu::Reset& reset) {
 }
 
 void Connection::on_extensions(std::uint8_t bits) {
+  const bool was_large = (extensions_ & pdu::extension::kLargeWindow) != 0;
   const std::uint8_t common = extensions_ = bits & config_.extensions;
   regular_tx_.set_any_segment_length((common & pdu::extension::kAnySegmentLength) != 0);
   const bool large_window = (common & pdu::extension::kLargeWindow) != 0;
   regular_tx_.set_large_window(large_window && !long_data_refused_);
+  // What is out cannot be sent in another form while the numbers stay as they are.
+  if (was_large && !large_window && regular_tx_.uses_long_numbers() && !resync_.open()) {
+    begin_with_reset();
+  }
   if (common == 0 || offers_left_ > 0 || offers_answered_ >= kOffersAnsweredMax) return;
   ++offers_answered_;  // the peer may have missed ours
   offers_left_ = 1;
 }
 
-// What is out cannot be sent in another form while the numbers stay as they are.
-void Connection::on_long_data_refused() {
-  if (long_data_refused_ || !regular_tx_.uses_long_numbers()) return;
+bool Connection::on_long_data_refused() {
+  if (long_data_refused_ || !regular_tx_.uses_long_numbers()) return false;
   long_data_refused_ = true;
   regular_tx_.set_large_window(false);
   begin_with_reset();
+  return true;
 }
 
 // Type 3 tells the lower octet of a number; both sides take the upper one to be 0.
@@ -271,6 +279,7 @@ void Connection::on_transmitted(bool sent) {
   resync_.on_transmitted(sent);
   if (sent && filled_.offer) --offers_left_;
   if (filled_.data) regular_tx_.on_sent();
+  if (sent && filled_.data && regular_tx_.uses_long_numbers()) long_data_sent_ = true;
   if (filled_.expedited_data) expedited_tx_.on_sent();
   filled_ = {};
 }

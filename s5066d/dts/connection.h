@@ -61,8 +61,13 @@ class Connection {
   std::uint8_t extensions() const { return extensions_; }
   /// Our transmissions to the peer have another rate.
   void on_rate(std::size_t segment_octets_first) { regular_tx_.on_rate(segment_octets_first); }
-  /// The peer knows no type 9, whatever it seemed to offer: none goes to it any more.
-  void on_long_data_refused();
+  /// The peer knows no type 9, whatever it seemed to offer: none goes to it any more. False when
+  /// none is out that it could mean.
+  bool on_long_data_refused();
+  /// It was sent type 9, and nothing of types 9 and 10 was ever heard of it on this connection.
+  bool long_data_unanswered() const { return long_data_sent_ && !long_heard_; }
+  /// Something of these types was heard.
+  bool long_heard() const { return long_heard_; }
   /// A piece of a transmission that is the peer's, or may be.
   void on_carrier() { active_ = true; }
   /// The transmission that was being heard has ended.
@@ -157,6 +162,8 @@ class Connection {
   bool offer_next_ = false;
   std::uint8_t extensions_ = 0;  // common to both
   bool long_data_refused_ = false;
+  bool long_data_sent_ = false;
+  bool long_heard_ = false;
 };
 
 }  // namespace s5066::dts

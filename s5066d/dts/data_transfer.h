@@ -62,6 +62,9 @@ struct Config {
 
 /// The segment size to begin with, configured or by rate.
 std::size_t segment_octets(const Config& config, const modem::Mode& mode);
+/// Whoever answered nothing to type 9 on so many links in a row, or warned of it, is sent no more,
+/// until one of its own is heard.
+inline constexpr unsigned kLongUnansweredMax = 2;
 inline std::size_t segment_octets(const Config& config) {
   return segment_octets(config, config.mode);
 }
@@ -199,6 +202,7 @@ class DataTransfer {
     std::optional<modem::Mode> proven;        // of ours: it was heard, and more than half came
     std::optional<modem::Mode> sent_in;       // the last data to it
     unsigned feelers = 0;                     // transmissions on this connection
+    unsigned long_unanswered = 0;  // links in a row that ended after type 9 went unanswered
   };
   /// The transmission being heard.
   struct HeardBurst {
@@ -267,6 +271,7 @@ class DataTransfer {
   void note_unanswered(Peer& record, bool lost);
   bool is_unanswered(const Peer& record, const modem::Mode& mode) const;
   void note_never_heard(Peer& record);
+  void note_long_unanswered(Peer& record);
   std::optional<modem::Mode> advice_for(Peer& record, const modem::Mode& wish) const;
   Duration feeler_max(Address peer, const modem::Mode& mode, Duration otherwise) const;
   TransferAction take(const pdu::Dpdu& dpdu);

@@ -1,8 +1,9 @@
 // What DataTransfer knows of other stations, and says to them, beside data: modes, capabilities,
 // states.
-#include "s5066d/dts/data_transfer.h"
+#include <algorithm>
 
 #include "modem/api/airtime.h"
+#include "s5066d/dts/data_transfer.h"
 
 namespace s5066::dts {
 
@@ -83,6 +84,14 @@ DataTransfer::Peer* DataTransfer::peer_record(Address peer) {
   }
   return &peers_.emplace(peer, Peer{PeerControl(peer, config, counters_), {}, ++heard_count_})
               .first->second;
+}
+
+// A station that uses EOW 14 for something else may neither know type 9 nor warn of it. One link
+// may end so by chance.
+void DataTransfer::note_long_unanswered(Peer& record) {
+  const auto connection = connections_.find(record.control.peer());
+  if (connection == connections_.end() || !connection->second.long_data_unanswered()) return;
+  record.long_unanswered = std::min(record.long_unanswered + 1, kLongUnansweredMax);
 }
 
 void DataTransfer::collect(PeerControl& control) {

@@ -235,7 +235,9 @@ void DataTransfer::on_dpdu(const Arrival& arrival, pdu::Warning& warning) {
   const auto connection = connections_.find(source);
   if (connection != connections_.end() && warning.reason == kReasonUnrecognised &&
       warning.received_type == static_cast<std::uint8_t>(pdu::DpduType::long_data)) {
-    connection->second.on_long_data_refused();
+    if (connection->second.on_long_data_refused()) {
+      peers_.at(source).long_unanswered = kLongUnansweredMax;
+    }
   }
   actions_.push_back(WarningReceived{source, warning.received_type, warning.reason});
 }
