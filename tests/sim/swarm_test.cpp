@@ -25,7 +25,8 @@ std::string faults_without_repeats(const std::string& faults) {
 struct Mix {
   /// Fast modes, short segments and so much to send that far more than 128 frames are out.
   bool bulk = false;
-  /// Stations that do not hear another one which hears them, clocks that drift, rates that adapt.
+  /// Stations that do not hear another one which hears them, clocks that drift; rates that adapt,
+  /// at all stations or at some, and modes that a receiver never hears.
   bool unlike = true;
 };
 
@@ -40,12 +41,28 @@ void make_unlike(sim::Seed seed, sim::WorldOptions& options) {
     }
     options.clocks_ppm.push_back(static_cast<int>(draw.below(201)) - 100);
   }
-  if (draw.chance(0.4)) options.node.dts.adaptation.emplace();
+  if (!draw.chance(0.4)) return;
+  options.node.dts.adaptation.emplace();
+  if (draw.chance(0.5)) {
+    std::vector<bool> adapts;
+    for (std::size_t i = 0; i < options.stations; ++i) adapts.push_back(draw.chance(0.5));
+    options.adjust = [adapts](std::size_t station, NodeConfig& config) {
+      if (!adapts[station]) config.dts.adaptation.reset();
+    };
+  }
+  const double unheard = draw.chance(0.5) ? 0.5 * draw.uniform() : 0;
+  for (std::size_t listener = 0; listener < options.stations; ++listener) {
+    for (const modem::Mode& mode : dts::modes_to_choose_from(options.mode, {})) {
+      if (mode == options.mode || !draw.chance(unheard)) continue;
+      options.medium.unheard_by.push_back({listener, mode});
+    }
+  }
 }
 
 /// Two to four stations in any mode; losses alone and in runs, unlike in the two directions, missed
 /// preambles, fades, false carriers, a late modem; in every second world stations restart at any
-/// moment. After an hour the channel is clean, and two days later all must have ended.
+/// moment. After an hour the channel is clean, but for modes that are never heard, and two days
+/// later all must have ended.
 void live_through(sim::Seed seed, const Mix& mix = {}) {
   SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));
   Rng draw(seed);
@@ -90,7 +107,7 @@ void live_through(sim::Seed seed, const Mix& mix = {}) {
              });
   }
   world.run_for(1h);
-  world.medium().set_options({});
+  world.medium().set_options({.unheard_by = options.medium.unheard_by});
   world.run_for(40h);
   ASSERT_EQ(world.unreported(), 0u);
   const std::string faults = world.delivery_faults();

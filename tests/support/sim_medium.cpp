@@ -68,7 +68,8 @@ bool Medium::hears(std::size_t listener, const Burst& burst) const {
     return std::find(list.begin(), list.end(), one) != list.end();
   };
   return !contains(options_.deaf, DeafTo{listener, burst.sender}) &&
-         !contains(options_.unheard_modes, burst.command.mode);
+         !contains(options_.unheard_modes, burst.command.mode) &&
+         !contains(options_.unheard_by, UnheardMode{listener, burst.command.mode});
 }
 
 // If until then the listener has heard nothing else, and the burst is still on the air.

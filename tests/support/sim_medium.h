@@ -23,6 +23,13 @@ struct DeafTo {
   friend bool operator==(const DeafTo&, const DeafTo&) = default;
 };
 
+/// The listener notices nothing of what is sent in that mode.
+struct UnheardMode {
+  std::size_t listener = 0;
+  modem::Mode mode;
+  friend bool operator==(const UnheardMode&, const UnheardMode&) = default;
+};
+
 struct MediumOptions {
   double frame_loss = 0;         // a D_PDU has a wrong bit somewhere, for each listener
   double data_loss = 0;          // the same, only of D_PDUs with user data
@@ -35,6 +42,7 @@ struct MediumOptions {
   Duration latency{};            // between the end of a block and its delivery
   std::vector<DeafTo> deaf;      // stations out of reach, in one direction
   std::vector<modem::Mode> unheard_modes;  // nobody notices what is sent in them
+  std::vector<UnheardMode> unheard_by;
   /// Without, nothing is damaged by D_PDUs and no rule is checked: for measurements of speed.
   bool looks_into_bursts = true;
   /// Damages bits and hides preambles besides, in both directions alike, and is what receivers
