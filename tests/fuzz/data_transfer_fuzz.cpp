@@ -1,6 +1,9 @@
 // Input: a script of octets for a data transfer sublayer. Links come and go, data is asked for, and
-// on the air is anything: frames of any type from a few addresses or from many, and bare bits.
-// Whatever it is, nothing asserts, nothing spins, and what is known of others stays bounded.
+// on the air is anything: frames of any type from a few addresses or from many, and bare bits, in
+// any mode and quality. Whatever it is, nothing asserts, nothing spins, and what is known of others
+// stays bounded.
+#include <type_traits>
+
 #include "tests/support/dpdu_samples.h"
 #include "tests/support/lone_station.h"
 
@@ -38,18 +41,43 @@ modem::Mode mode(std::uint8_t choice) {
   return modem::all_modes()[choice % modem::all_modes().size()];
 }
 
+/// Of type 9 or 10.
+pdu::Dpdu long_frame(Rng& rng) {
+  const pdu::Common common = test::random_common(rng);
+  if (rng.chance(0.5)) {
+    return pdu::LongData{common, test::random_flags(rng), {}, test::random_bytes(rng, 12)};
+  }
+  const auto octets =
+      static_cast<std::uint32_t>(rng.chance(0.2) ? pdu::kLongSelectiveOctetsMax : 3);
+  return pdu::LongAckOnly{common, {{}, test::random_bytes(rng, rng.below(octets + 1))}};
+}
+
+/// Advice or an offer; what else there is is drawn with the frame.
+pdu::Eow eow(std::uint8_t choice) {
+  if (choice % 2 == 0) return pdu::make_extensions(choice);
+  const pdu::DrcRequest advice{.rate = static_cast<std::uint8_t>(choice / 2 % 16),
+                               .interleaver = static_cast<std::uint8_t>(choice / 32 % 4),
+                               .advisory = true};
+  return pdu::make_eow(pdu::EowType::drc_request, advice);
+}
+
 /// A frame of any type, its numbers close to 0, so that it often fits.
 pdu::Dpdu frame(Script& script) {
   const std::uint8_t choice = script.octet();
   Rng rng(script.octet() * 256u + script.octet());
-  pdu::Dpdu dpdu = test::random_dpdu(rng, 12);
+  pdu::Dpdu dpdu = choice < 160 ? test::random_dpdu(rng, 12) : long_frame(rng);
   const std::uint8_t number = script.octet();
   const auto adjust = [&](auto& d) {
     d.common.destination = choice % 16 == 0 ? Address{99} : kUs;
     d.common.source = choice % 8 == 1 ? Address{script.octet() * 100u} : peer(choice);
     d.common.eot_half_s = choice % 4 == 0 ? script.octet() : std::uint8_t{1};
-    if constexpr (requires { d.number; }) d.number = {number};
-    if constexpr (requires { d.ack.rx_lwe; }) d.ack.rx_lwe = {script.octet()};
+    if (choice % 4 == 3) d.common.eow = eow(script.octet());
+    // Of long numbers every seventeenth, so that far more than 128 frames may be out.
+    if constexpr (requires { d.number; }) {
+      const bool is_long = std::is_same_v<decltype(d.number), LongFrameNumber>;
+      d.number.value = static_cast<decltype(d.number.value)>(is_long ? 17 * number : number);
+    }
+    if constexpr (requires { d.ack.rx_lwe; }) d.ack.rx_lwe.value = script.octet();
     if constexpr (requires { d.frame_id; }) d.frame_id = number;
   };
   std::visit(adjust, dpdu);
@@ -99,7 +127,9 @@ void step(Script& script, test::LoneStation& station, std::uint64_t& next_id) {
       station.run_for(std::chrono::milliseconds(what * 100));
       break;
     default:
-      if (what >= 128) {
+      if (what >= 192) {
+        station.set_heard(mode(script.octet()), static_cast<float>(script.octet()) / 4 - 16);
+      } else if (what >= 128) {
         station.dts().advise_data_rate(station.now(), peer(what / 8), mode(script.octet()));
       } else {
         static_cast<void>(station.ask_for(peer(what / 8), mode(script.octet())));
@@ -114,15 +144,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size > kOctetsMax) return 0;
   Script script(ByteSpan(data, size));
   const std::uint8_t first = script.octet();
-  test::LoneStation station({.address = kUs,
-                             .mode = mode(first),
-                             .window = first % 2 == 0 ? 8u : dts::kWindowMax,
-                             .link_queue_octets_max = 8192,
-                             .expedited_queue_octets_max = 8192,
-                             .nonarq_queue_octets_max = 8192,
-                             .equal_modes = first % 3 == 0,
-                             .advice = static_cast<dts::Config::Advice>(first % 3),
-                             .peers_max = 8});
+  dts::Config config{.address = kUs,
+                     .mode = mode(first),
+                     .segment_octets = first % 5 == 0 ? 30u : 0u,
+                     .window = first % 2 == 0 ? 8u : dts::kWindowMax,
+                     .link_queue_octets_max = 8192,
+                     .expedited_queue_octets_max = 8192,
+                     .nonarq_queue_octets_max = 8192,
+                     .equal_modes = first % 3 == 0,
+                     .advice = static_cast<dts::Config::Advice>(first % 3),
+                     .peers_max = 8};
+  if (script.octet() % 2 == 1) config.adaptation.emplace();
+  test::LoneStation station(config);
   std::uint64_t next_id = 1;
   while (!script.over()) {
     step(script, station, next_id);
