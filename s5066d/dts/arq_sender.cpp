@@ -316,12 +316,14 @@ bool ArqSender::on_ack(const pdu::LongAck& ack) {
     S5066_ASSERT(transfer != open_.end());
     transfer->second.unacknowledged -= 1;
   }
-  const auto lost = std::count_if(last.begin(), last.end(), [&](LongFrameNumber number) {
+  std::vector<bool> lost;
+  for (const LongFrameNumber number : last) {
     const unsigned place = distance(window_.lwe(), number);
-    return place < window_.frames().size() && !window_.frames()[place].acknowledged;
-  });
-  segment_size_.on_answer(last.size(), static_cast<std::size_t>(lost), octets);
-  if (!last.empty()) answer_ = Answer{last.size(), static_cast<std::size_t>(lost), octets};
+    lost.push_back(place < window_.frames().size() && !window_.frames()[place].acknowledged);
+  }
+  segment_size_.on_answer(lost, octets);
+  const auto lost_count = static_cast<std::size_t>(std::count(lost.begin(), lost.end(), true));
+  if (!last.empty()) answer_ = Answer{last.size(), lost_count, octets};
   window_.set_frames_max(window_frames_max());
   finish_delivered();
   // Half duplex: the answer was formed after all of our transmission, so what it does not name is

@@ -27,12 +27,22 @@ SegmentSize::SegmentSize(const Config& config) : config_(config), octets_(config
   S5066_ASSERT(config.max <= pdu::kSegmentOctetsMax);
 }
 
-void SegmentSize::on_answer(std::size_t sent, std::size_t lost, std::size_t octets) {
-  S5066_ASSERT(lost <= sent);
-  if (sent == 0) return;
-  const double loss = std::min(static_cast<double>(lost) / static_cast<double>(sent), kLossMax);
-  errors_ = kForget * errors_ - std::log1p(-loss) * static_cast<double>(sent);
-  bits_ = kForget * bits_ + 8 * static_cast<double>(octets);
+// A frame that is lost behind another lost one may have been hit by the same burst, which does not
+// get shorter with the frames; so only those behind one that came are counted.
+void SegmentSize::on_answer(const std::vector<bool>& lost, std::size_t octets) {
+  if (lost.empty()) return;
+  double looks = 0;
+  double hits = 0;
+  bool lost_before = false;
+  for (const bool one : lost) {
+    looks += lost_before ? 0 : 1;
+    hits += one && !lost_before ? 1 : 0;
+    lost_before = one;
+  }
+  const double loss = std::min(hits / looks, kLossMax);
+  const double octets_each = static_cast<double>(octets) / static_cast<double>(lost.size());
+  errors_ = kForget * errors_ - std::log1p(-loss) * looks;
+  bits_ = kForget * bits_ + 8 * octets_each * looks;
   const std::size_t best = best_segment_octets(errors_ / bits_, pdu::data_octets(0));
   // Half or twice at a time: one transmission is a small sample.
   octets_ =

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 namespace s5066::dts {
 
@@ -26,8 +27,9 @@ class SegmentSize {
 
   std::size_t octets() const { return octets_; }
 
-  /// Of `sent` frames with `octets` together, headers included, `lost` were not received.
-  void on_answer(std::size_t sent, std::size_t lost, std::size_t octets);
+  /// Which frames of a transmission, in its order, were not received; `octets` of them all, headers
+  /// included.
+  void on_answer(const std::vector<bool>& lost, std::size_t octets);
   /// Forgets what was learnt: the channel looks different from another mode.
   void begin_with(std::size_t octets);
 

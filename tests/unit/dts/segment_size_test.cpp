@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "tests/unit/dts/dts_world.h"
 
@@ -24,22 +26,49 @@ TEST(SegmentSize, the_best_length_is_where_shorter_and_longer_yield_less) {
   EXPECT_EQ(best_segment_octets(0, 22), pdu::kSegmentOctetsMax);
 }
 
+/// Of a transmission of `sent` frames the first `lost`.
+std::vector<bool> first_lost(std::size_t sent, std::size_t lost) {
+  std::vector<bool> frames(sent);
+  std::fill_n(frames.begin(), lost, true);
+  return frames;
+}
+
 TEST(SegmentSize, it_doubles_at_most_and_halves_at_most_with_each_answer) {
   SegmentSize size({.start = 200, .min = 50, .max = 1023});
-  size.on_answer(10, 0, 2220);
+  size.on_answer(first_lost(10, 0), 2220);
   EXPECT_EQ(size.octets(), 400u);
-  size.on_answer(10, 10, 4220);
+  size.on_answer(first_lost(10, 10), 4220);
   EXPECT_EQ(size.octets(), 200u);
-  for (int i = 0; i < 5; ++i) size.on_answer(10, 10, 2220);
+  for (int i = 0; i < 5; ++i) size.on_answer(first_lost(10, 10), 2220);
   EXPECT_EQ(size.octets(), 50u);
-  for (int i = 0; i < 20; ++i) size.on_answer(100, 0, 7200);
+  for (int i = 0; i < 20; ++i) size.on_answer(first_lost(100, 0), 7200);
   EXPECT_GT(size.octets(), 400u);
+}
+
+// A block of the interleaver takes eight frames with it, or those are lost by themselves.
+TEST(SegmentSize, frames_lost_side_by_side_say_less_against_long_ones_than_as_many_apart) {
+  SegmentSize bursts({.start = 400, .min = 50, .max = 1023});
+  SegmentSize singles({.start = 400, .min = 50, .max = 1023});
+  std::vector<bool> together(96);
+  std::vector<bool> apart(96);
+  for (std::size_t i = 0; i < 96; ++i) {
+    together[i] = i % 32 >= 8 && i % 32 < 16;
+    apart[i] = i % 4 == 1;
+  }
+  ASSERT_EQ(std::count(together.begin(), together.end(), true), 24);
+  ASSERT_EQ(std::count(apart.begin(), apart.end(), true), 24);
+  for (int i = 0; i < 10; ++i) {
+    bursts.on_answer(together, 96 * 422);
+    singles.on_answer(apart, 96 * 422);
+  }
+  EXPECT_GT(bursts.octets(), 2 * singles.octets());
+  EXPECT_LT(singles.octets(), 200u);
 }
 
 TEST(SegmentSize, one_that_is_fixed_stays) {
   SegmentSize size({.start = 200, .min = 200, .max = 200});
-  size.on_answer(10, 0, 2220);
-  size.on_answer(10, 10, 2220);
+  size.on_answer(first_lost(10, 0), 2220);
+  size.on_answer(first_lost(10, 10), 2220);
   EXPECT_EQ(size.octets(), 200u);
 }
 
