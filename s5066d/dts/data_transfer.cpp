@@ -20,21 +20,14 @@ constexpr unsigned kPassedOverMax = 2;
 constexpr std::size_t kControlOctets = 40;
 /// A short expedited C_PDU, link control above all, is repeated while its block has room.
 constexpr int kControlCopiesMax = 8;
-/// Whoever comes new to the frequency has his chance after so long.
-constexpr Duration kOwnRunMax = std::chrono::minutes(30);
 
 TurnControl::Config turn_config(const Config& config) {
   const Duration detection = modem::preamble_duration(config.mode);
-  TurnControl::Config turn{.self = config.address,
-                           .turnaround = config.turnaround,
-                           .preamble = detection,
-                           .reply_guard = kHalfSecond + detection + config.turnaround,
-                           .slot = detection + config.turnaround};
-  // A half of a percent of the time is left to stations not heard yet; more where that would mean
-  // that they wait for too long.
-  const Duration left_open = turn.reply_guard + turn.slots_min * turn.slot;
-  turn.own_run_max = std::min<Duration>(200 * left_open, kOwnRunMax);
-  return turn;
+  return {.self = config.address,
+          .turnaround = config.turnaround,
+          .preamble = detection,
+          .reply_guard = kHalfSecond + detection + config.turnaround,
+          .slot = detection + config.turnaround};
 }
 
 TransferEvent event_of(Service service) {

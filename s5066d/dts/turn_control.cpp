@@ -13,6 +13,10 @@ constexpr Duration kClockSlack = std::chrono::milliseconds(50);
 /// transmission that was not answered: whoever does not hear us may send as long, and else neither
 /// of the two leaves the other a gap.
 constexpr Duration kRoundsMax = std::chrono::seconds(30);
+/// A half of a percent of the time is left to stations not heard yet; more where that would mean
+/// that they wait for too long.
+constexpr int kOwnRunGaps = 200;
+constexpr Duration kOwnRunMax = std::chrono::minutes(30);
 /// So long the stations' clocks agree on slots much better than a turnaround.
 constexpr Duration kSlotsGoOn = std::chrono::minutes(2);
 }  // namespace
@@ -174,7 +178,9 @@ std::optional<Instant> TurnControl::reply_due() const {
 }
 
 bool TurnControl::run_is_long(Instant now) const {
-  return run_since_ && now >= *run_since_ + config_.own_run_max;
+  if (!run_since_) return false;
+  const Duration left_open = reply_guard(now) + config_.slots_min * slot(now);
+  return now >= *run_since_ + std::min<Duration>(kOwnRunGaps * left_open, kOwnRunMax);
 }
 
 bool TurnControl::takes_own_turn(Instant now) const {
@@ -197,12 +203,16 @@ bool TurnControl::slots_go_on(Instant now) const {
   return order_.others(now) > 1 && now < slots_since_ + kSlotsGoOn;
 }
 
+Duration TurnControl::slot(Instant now) const {
+  return config_.slot + preamble(now) - config_.preamble;
+}
+
 Duration TurnControl::reply_guard(Instant now) const {
   return config_.reply_guard + preamble(now) - config_.preamble;
 }
 
 void TurnControl::draw_backoff(Instant now) {
-  const Duration slot = config_.slot + preamble(now) - config_.preamble;
+  const Duration slot = this->slot(now);
   const bool alone = order_.others(now) == 0;
   const std::uint32_t slots = alone ? config_.slots_min : order_.slots(now);
   // After a long run of our own whoever waits has his chance first, whatever slot he drew.
@@ -221,6 +231,11 @@ void TurnControl::draw_backoff(Instant now) {
   const std::uint32_t wait = rng_.below(rounds) * slots;
   if (alone) {
     backoff_ = Backoff{.from = now, .wait = (wait + rng_.below(slots)) * slot};
+    return;
+  }
+  // Two by themselves need no common count of the slots: whoever missed an answer goes on at once.
+  if (replies_missed_ > 0 && order_.others(now) <= 1) {
+    backoff_ = Backoff{.from = now, .wait = (wait + order_.draw_slot(now, rng_)) * slot};
     return;
   }
   backoff_ = Backoff{.from = now,

@@ -34,8 +34,6 @@ class TurnControl {
     Duration reply_guard;        // until an answer with that preamble was detected, at the latest
     Duration slot;               // longer than the detection of that preamble plus turnaround
     unsigned own_turns_max = 2;  // in a row, then the others get their chance
-    /// Where no others were heard, so long in a row; then they have the slots to themselves once.
-    Duration own_run_max = std::chrono::minutes(15);
     Duration gap_alone = std::chrono::milliseconds(500);  // after an own transmission, besides
     std::uint32_t slots_min = 4;                          // of which who has heard nobody draws one
     /// The rounds to wait double up to this at each missing reply; among three and more at least
@@ -105,6 +103,7 @@ class TurnControl {
   bool run_is_long(Instant now) const;
   bool slots_go_on(Instant now) const;
   Duration reply_guard(Instant now) const;
+  Duration slot(Instant now) const;
   void plan(Instant now);
   void draw_backoff(Instant now);
   Instant slot_at(Instant earliest) const;

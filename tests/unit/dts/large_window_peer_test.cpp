@@ -158,7 +158,7 @@ TEST(LargeWindowPeer, who_warns_of_type_9_is_sent_128_frames_at_most_after_a_ful
   std::uint16_t next = 0;
   std::size_t confirmed = 0;
   for (int turn = 0; turn < 10 && confirmed < 300; ++turn) {
-    station.run_for(40s);
+    station.run_for(20s);
     const auto all = station.take_sent();
     std::set<std::uint8_t> frames;  // polls repeat some
     for (const auto& dpdu : all) {

@@ -296,6 +296,23 @@ TEST_F(Turn, missing_answers_spread_the_next_attempts) {
   EXPECT_GT(widest, 4 * kSlot);
 }
 
+// Goal:   two by themselves lose no round of slots after an answer that did not come.
+// Method: the time for it is over a little after our slot of the first round began.
+TEST_F(Turn, one_of_two_that_missed_an_answer_goes_on_at_once) {
+  now_ = t(1s);
+  turn_.on_carrier_up(now_);
+  turn_.on_station_heard(now_, kPeer, kUs, false);
+  turn_.on_carrier_down(now_ + 1s, now_ + 1s);
+  turn_.on_transmit_started(t(10s));
+  turn_.on_transmit_done(t(12s), 2s, kPeer);
+  now_ = t(12s);
+  ASSERT_EQ(step(), "missing");
+  EXPECT_EQ(now_, t(14s));
+  turn_.on_transmit_wanted(now_, true);
+  ASSERT_EQ(step(), "key");
+  EXPECT_LE(now_ - t(14s), kSlot);
+}
+
 // Goal:   where others are there that may not hear us, one gap of ours is as long as a
 // transmission. Method: a minute is not answered, then polls of a second.
 TEST_F(Turn, among_three_the_silence_after_misses_covers_a_long_transmission) {
