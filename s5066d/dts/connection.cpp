@@ -19,12 +19,12 @@ constexpr unsigned kOffersAnsweredMax = 8;
 /// A long acknowledgement names no more frames than fit this part of a transmission.
 constexpr std::size_t kLongAckShare = 4;
 
-bool add_copies(const pdu::Dpdu& dpdu, int copies_max, IntervalBudget& budget,
+bool add_copies(const pdu::Dpdu& dpdu, int copies_min, int copies_max, IntervalBudget& budget,
                 BurstBuilder& burst) {
   const std::size_t octets = pdu::encoded_size(dpdu);
   int copies = 0;
   for (; copies < copies_max; ++copies) {
-    if (!budget.fits(octets) || (copies > 0 && octets > budget.left_in_block())) break;
+    if (!budget.fits(octets) || (copies >= copies_min && octets > budget.left_in_block())) break;
     budget.take(octets);
     burst.add(dpdu);
   }
@@ -236,7 +236,7 @@ void Connection::fill_all(bool answer_only, IntervalBudget& budget, BurstBuilder
   if (expedited_ack_owed_) {
     const int copies = regular_tx_.has_work() && !answer_only ? 1 : kAckCopiesMax;
     filled_.expedited_ack =
-        add_copies(pdu::ExpeditedAck{common(), expedited_rx_.ack()}, copies, budget, burst);
+        add_copies(pdu::ExpeditedAck{common(), expedited_rx_.ack()}, 1, copies, budget, burst);
     expedited_ack_owed_ = !filled_.expedited_ack;
   }
   if (resync_.has_work()) {
@@ -255,7 +255,11 @@ void Connection::fill_all(bool answer_only, IntervalBudget& budget, BurstBuilder
     filled_.data = burst.dpdus().size() > frames;
   }
   if (ack && !filled_.ack) {
-    filled_.ack = add_copies(ArqSender::ack_dpdu(common(), *ack), kAckCopiesMax, budget, burst);
+    const bool tells_twice =
+        offers_left_ > 0 && (config_.extensions & pdu::extension::kAdapts) != 0;
+    const int copies_min = tells_twice ? 2 : 1;
+    filled_.ack =
+        add_copies(ArqSender::ack_dpdu(common(), *ack), copies_min, kAckCopiesMax, budget, burst);
   }
   if (expedited && !answer_only) {
     const std::size_t frames = burst.dpdus().size();

@@ -115,7 +115,7 @@ void DataTransfer::on_connection_made(Instant now, Address peer, bool reset) {
   record->guess.reset();
   record->refused.reset();
   record->probe.reset();
-  record->proven.reset();
+  record->proven.clear();
   record->advice_out.reset();
   record->agreed_heard.reset();
   record->answered_in.reset();
@@ -366,7 +366,7 @@ Connection* DataTransfer::choose_connection() {
 
 // A transmission asks one station for an answer, or two would answer at once. It is in the mode of
 // that station, and what is for others waits while that is not the mode for all.
-void DataTransfer::fill(Instant now, BurstBuilder& burst) {
+void DataTransfer::fill(Instant now, BurstBuilder& burst, bool whole) {
   const auto audience = nonarq_tx_.expedited_audience();
   const bool others_wait = nonarq_tx_.has_work(true) || nonarq_tx_.has_work(false);
   PeerControl* control = choose_control();
@@ -393,7 +393,8 @@ void DataTransfer::fill(Instant now, BurstBuilder& burst) {
   own.mode = served ? mode_to(*served) : config_.mode;
   if (control) own.mode = control->next_mode();
   const Duration max = transmission_max(own.mode);
-  IntervalBudget budget(own.mode, connection ? feeler_max(*served, own.mode, max) : max);
+  const bool feels = connection && !whole;
+  IntervalBudget budget(own.mode, feels ? feeler_max(*served, own.mode, max) : max);
   if (served && peers_.count(*served) > 0) peers_.at(*served).state.settle(work_of(*served));
   while (!warnings_.empty() && budget.fits(pdu::kWarningOctets)) {
     const PendingWarning& warning = warnings_.front();
@@ -451,8 +452,8 @@ void DataTransfer::transmit(Instant now) {
   BurstBuilder burst;
   burst_ = OwnBurst{.id = {++bursts_made_}, .mode = config_.mode};
   fill(now, burst);
-  if (burst.empty()) fill(now, burst);  // those whose turn it was must rest
-  if (burst.empty()) {                  // nothing of it fits
+  if (burst.empty()) fill(now, burst, true);  // those whose turn it was must rest
+  if (burst.empty()) {                        // nothing of it fits
     burst_.reset();
     return;
   }

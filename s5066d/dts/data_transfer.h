@@ -199,7 +199,7 @@ class DataTransfer {
     std::optional<modem::Mode> asked;         // of the peer, by data rate change
     std::optional<modem::Mode> refused;       // by the peer
     std::optional<modem::Mode> followed;      // its advice, where we do not adapt
-    std::optional<modem::Mode> proven;        // of ours: it was heard, and more than half came
+    std::vector<modem::Mode> proven;          // of ours: more than half came the last time
     std::optional<modem::Mode> sent_in;       // the last data to it
     unsigned feelers = 0;                     // transmissions on this connection
     unsigned long_unanswered = 0;  // links in a row that ended after type 9 went unanswered
@@ -216,6 +216,8 @@ class DataTransfer {
     unsigned blocks = 0;
     double snr_sum_db = 0;
     double snr_squares_db = 0;
+    double snr_products_db = 0;  // of each with the one before
+    double snr_last_db = 0;
   };
   /// A D_PDU being dealt with.
   struct Arrival {
@@ -291,7 +293,7 @@ class DataTransfer {
   Duration transmission_max(const modem::Mode& mode) const;
   bool may_use(const modem::Mode& mode) const;
   void transmit(Instant now);
-  void fill(Instant now, BurstBuilder& burst);
+  void fill(Instant now, BurstBuilder& burst, bool whole = false);
   void add_copies(IntervalBudget& budget, BurstBuilder& burst);
   void add_eows(BurstBuilder& burst);
   PeerControl* choose_control();

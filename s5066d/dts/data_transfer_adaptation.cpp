@@ -28,7 +28,7 @@ constexpr Duration kUnansweredWait = std::chrono::minutes(10);
 constexpr unsigned kUnansweredDoublingsMax = 5;
 constexpr Duration kUnansweredMemory = std::chrono::hours(1);  // after that
 /// A change must bring so much, and one by agreement more.
-constexpr double kGain = 1.15;
+constexpr double kGain = 1.1;
 constexpr double kGainByAgreement = 1.3;
 /// No transmission is longer while others wait for theirs.
 constexpr Duration kTransmissionShared = std::chrono::seconds(60);
@@ -99,7 +99,8 @@ Duration DataTransfer::transmission_max(const modem::Mode& mode) const {
 
 void DataTransfer::note_quality(const modem::ReceivedBytes& event) {
   heard_->octets += event.bytes.size();
-  ++heard_->blocks;
+  if (heard_->blocks++ > 0) heard_->snr_products_db += event.channel.snr_db * heard_->snr_last_db;
+  heard_->snr_last_db = event.channel.snr_db;
   heard_->snr_sum_db += event.channel.snr_db;
   heard_->snr_squares_db += event.channel.snr_db * event.channel.snr_db;
 }
@@ -149,13 +150,16 @@ void DataTransfer::on_measured(Instant now, const modem::CarrierDown& event) {
   }
   const double n = heard_->blocks;
   const double mean = heard_->snr_sum_db / n;
-  Reception reception{
-      .mode = heard_->mode,
-      .octets = heard_->octets,
-      .octets_intact = heard_->octets_intact,
-      .blocks = heard_->blocks,
-      .snr_db = mean,
-      .spread_db = std::sqrt(std::max(0.0, heard_->snr_squares_db / n - mean * mean))};
+  const double variance = std::max(0.0, heard_->snr_squares_db / n - mean * mean);
+  const double together = n > 1 ? heard_->snr_products_db / (n - 1) - mean * mean : 0;
+  Reception reception{.mode = heard_->mode,
+                      .octets = heard_->octets,
+                      .octets_intact = heard_->octets_intact,
+                      .blocks = heard_->blocks,
+                      .snr_db = mean,
+                      .spread_db = std::sqrt(variance),
+                      .managed = heard_->managed,
+                      .correlation = variance > 0 ? std::clamp(together / variance, 0.0, 1.0) : 0};
   const bool cut = event.reason == modem::CarrierDownReason::lost && heard_->announced;
   if (cut && *heard_->announced > now) {
     const double unheard = to_seconds(*heard_->announced - now) * heard_->mode.rate_bps / 8;
@@ -283,8 +287,12 @@ void DataTransfer::note_answer(Connection& connection) {
   }
   if (!config_.adaptation || !answer) return;
   const bool most = 2 * answer->lost < answer->frames;
-  if (most) record.proven = record.sent_in;
-  if (!most && record.proven == record.sent_in) record.proven.reset();
+  if (record.sent_in) {
+    std::erase_if(record.proven, [&](const modem::Mode& proven) {
+      return proven == *record.sent_in || (!most && less_robust(proven, *record.sent_in));
+    });
+    if (most) record.proven.push_back(*record.sent_in);
+  }
   if (record.control.advised() || record.feelers < kFeelersMax) return;
   const modem::Mode& mode = record.control.mode();
   if (!record.guess) {
@@ -334,7 +342,6 @@ void DataTransfer::fall_back(Peer& record, unsigned missed) {
   }
   if (!slower) return;
   counters_.add(Counter::fallbacks);
-  record.proven.reset();
   record.control.set_mode(*slower);
   collect(record.control);
 }
@@ -386,11 +393,10 @@ Duration DataTransfer::feeler_max(Address peer, const modem::Mode& mode, Duratio
   const bool began = record.feelers >= kFeelersMax ||
                      (connections_.at(peer).extensions() != 0 && record.control.advised());
   const bool untried =
-      record.proven != mode && (!record.proven || less_robust(mode, *record.proven));
+      std::none_of(record.proven.begin(), record.proven.end(),
+                   [&](const modem::Mode& proven) { return !less_robust(mode, proven); });
   if (began && !untried) return otherwise;
-  const std::size_t longest =
-      pdu::data_ack_octets(segment_octets_max(config_), pdu::kSelectiveOctetsMax);
-  return std::min(otherwise, std::max(kFeeler, modem::data_duration(mode, longest)));
+  return std::min(otherwise, kFeeler);
 }
 
 }  // namespace s5066::dts

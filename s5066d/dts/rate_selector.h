@@ -13,6 +13,7 @@
 
 #include "modem/api/modes.h"
 #include "s5066d/base/time.h"
+#include "s5066d/dts/mode_offsets.h"
 
 namespace s5066::dts {
 
@@ -25,10 +26,6 @@ struct RateLimits {
 /// the long interleaver, slowest first. Never empty: `like` stands for it where there is nothing.
 std::vector<modem::Mode> modes_to_choose_from(const modem::Mode& like, const RateLimits& limits);
 
-/// Signal to noise in 3 kHz, white noise, at which about one bit in 10^5 goes wrong, by rate: as
-/// measured of our modem (docs/measurements/modem.md) or as the standards ask.
-double snr_needed_db(const modem::Mode& mode);
-
 /// What was measured of one transmission.
 struct Reception {
   modem::Mode mode;
@@ -37,6 +34,8 @@ struct Reception {
   unsigned blocks = 1;            // how much the share of the two says
   std::optional<double> snr_db;   // mean of the blocks; none: all is known by acknowledgements
   double spread_db = 0;           // standard deviation of the blocks
+  bool managed = false;           // a type 6: says nothing of how much the peer has to send
+  double correlation = 0;         // of each with the next
 };
 
 class RateSelector {
@@ -45,7 +44,7 @@ class RateSelector {
     std::vector<modem::Mode> modes;  // slowest first
     modem::Mode start;               // until something has been measured
     Duration transmission_max;       // of a peer that has much to send
-    double gain_min = 1.15;          // no change brings less
+    double gain_min = 1.1;           // no change brings less
   };
 
   explicit RateSelector(const Config& config);
@@ -71,53 +70,47 @@ class RateSelector {
   void on_silence();
 
  private:
-  /// A mode that failed, where the table and the offset had promised better.
+  /// Of a mode in which nothing is heard, whatever the ratio promises.
   struct Failure {
-    double at_db = 0;
-    int waits = 0;         // receptions that it is not chosen for
-    int next_waits = 0;    // when it fails again
-    unsigned unheard = 0;  // transmissions in it since one was heard
-    bool heard = false;    // at any time
+    int waits = 0;       // receptions that it is not chosen for
+    int next_waits = 0;  // when it fails again
+    unsigned times = 0;  // transmissions in it since one was heard
+    unsigned empty = 0;  // of which nothing came, in a row, though it promised better
+    double at_db = 0;    // then
+    bool heard = false;  // at any time
   };
-  struct Interleaving {
-    double offset_db;                 // needed beyond the table
-    std::optional<double> spread_db;  // measured
-  };
-  static std::size_t kind(const modem::Mode& mode) {
-    return mode.interleaver >= modem::Interleaver::medium ? 1 : 0;
-  }
+  double evened_out(const modem::Mode& mode) const;
   double width_db(const modem::Mode& mode) const;
-  double loss(const modem::Mode& mode) const;
-  /// Octets per second, where that share is lost.
-  double yield(const modem::Mode& mode, double lost) const;
-  double yield(const modem::Mode& mode) const { return yield(mode, loss(mode)); }
-  void measure_snr(const Reception& reception);
+  double needed_db(std::size_t at) const;
+  double hoped_db(std::size_t at) const;
+  double full_width_db(std::size_t at) const;
+  double extra_db(const modem::Mode& mode) const;
+  double loss(std::size_t at) const;
+  double yield(std::size_t at) const;
+  void measure_snr(Instant now, const Reception& reception);
   void assume_below(const modem::Mode& mode);
   void learn(const Reception& reception);
-  void set_offset(const modem::Mode& mode, double offset_db);
-  void try_next(double looks);
-  Failure* failure_of(const modem::Mode& mode);
-  void bar(const modem::Mode& mode, bool sure);
-  void note_outcome(const modem::Mode& mode, double lost, double looks);
-  bool is_barred(const modem::Mode& mode) const;
+  void note_outcome(std::size_t at, double lost);
+  void bar(Failure& mode, int waits);
+  bool is_barred(std::size_t at) const;
   void choose();
-  const modem::Mode* best_other(const modem::Mode& than) const;
 
   Config config_;
   modem::Mode mode_;
   std::optional<double> snr_db_;
-  double measured_db_ = 0;  // the same, but for what was only assumed
-  bool blind_ = true;       // no ratio is ever told: the offset alone moves
-  bool snr_stale_ = false;  // assumed, not measured
-  std::array<Interleaving, 2> kinds_;
-  std::vector<Failure> failures_;  // of each mode
+  double snr_variance_ = 0;
+  double measured_db_ = 0;                          // the same, but for what was only assumed
+  bool blind_ = true;                               // no ratio is ever told: the offsets alone move
+  bool snr_stale_ = false;                          // assumed, not measured
+  std::optional<double> correlation_;               // of blocks with the short interleaver
+  std::array<std::optional<double>, 2> spread_db_;  // measured, of each kind of interleaver
+  ModeOffsets offsets_;
+  std::vector<Failure> failures_;  // by mode
   std::uint32_t rate_max_bps_ = UINT32_MAX;
   Instant heard_at_{};
   std::array<std::size_t, 3> octets_{};  // of the last transmissions
   std::size_t receptions_ = 0;
-  std::size_t raised_at_ = 0;  // receptions then
   bool bulk_ = false;
-  double clean_ = 0;  // transmissions in a row without loss
   unsigned lost_in_row_ = 0;
 };
 

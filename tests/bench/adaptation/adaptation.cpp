@@ -10,7 +10,7 @@
 //
 // Needs and readings of the receiver are off by a seeded amount, which no side is told.
 //
-// --held-out takes ten other seeds, --trace NAME runs one trace, --fit compares the channel with
+// --seed N adds N to the seeds, --trace NAME runs one trace, --fit compares the channel with
 // what the modem was measured to do, --svg draws what adaptation did on one, --log lists its
 // transmissions.
 #include <algorithm>
@@ -35,12 +35,9 @@ using sim::FadingPart;
 
 constexpr double kHour = 3600;
 constexpr std::size_t kCpduOctets = 2054;
-constexpr std::size_t kWaitingOctets = 400'000;
+constexpr std::size_t kWaitingOctets = 1'500'000;
 constexpr modem::Mode kStart{modem::Waveform::ms110a, 300, modem::Interleaver::short_};
 constexpr double kWanderDb = 1.5;
-
-/// Beyond the seeds that the policy was made with.
-constexpr std::uint64_t kHeldOut = 100;
 
 struct Trace {
   std::string name;
@@ -414,15 +411,15 @@ void log(const Trace& trace, bool extensions) {
 
 int main(int argc, char** argv) {
   using namespace s5066;
-  const bench::Arguments arguments(argc, argv, {"trace"},
-                                   {"json", "quick", "fit", "svg", "log", "agreement", "held-out"});
+  const bench::Arguments arguments(argc, argv, {"trace", "seed"},
+                                   {"json", "quick", "fit", "svg", "log", "agreement"});
   if (arguments.has("fit")) {
     fit();
     return 0;
   }
   const auto modes = dts::modes_to_choose_from(kStart, {});
   for (Trace trace : traces()) {
-    if (arguments.has("held-out")) trace.seed += kHeldOut;
+    trace.seed += static_cast<std::uint64_t>(arguments.number("seed", 0));
     if (arguments.has("trace") && arguments.text("trace", "") != trace.name) continue;
     if (arguments.has("log")) {
       log(trace, !arguments.has("agreement"));

@@ -366,6 +366,37 @@ TEST(Adaptation, a_peer_of_edition_3_is_told_what_it_may_just_follow_until_it_as
   EXPECT_LE(wish->rate_bps, 1200u);  // four times what was heard
 }
 
+// Goal:   a peer that begins need not wait for a second answer to know both.
+// Method: the first data of the connection comes; its sender offers all that we do.
+TEST(Adaptation, the_first_answer_says_what_we_offer_and_how_fast_the_peer_may_be) {
+  auto station = with_plain_peer();
+  pdu::Data first = data_from(kPeer, 0);
+  first.common.eow = pdu::make_extensions(pdu::extension::kAnySegmentLength |
+                                          pdu::extension::kLargeWindow | pdu::extension::kAdapts);
+  station.hear({first});
+  station.run_for(20s);
+  bool offered = false;
+  bool advised_too = false;
+  for (const auto& dpdu : station.take_sent()) {
+    const std::uint8_t type = pdu::common_of(dpdu).eow.type;
+    offered = offered || type == static_cast<std::uint8_t>(pdu::EowType::extensions);
+    advised_too = advised_too || type == static_cast<std::uint8_t>(pdu::EowType::drc_request);
+  }
+  EXPECT_TRUE(offered);
+  EXPECT_TRUE(advised_too);
+}
+
+// Goal:   what is advised wrongly costs seconds, at 300 bit/s as well.
+TEST(Adaptation, a_link_begins_with_a_short_transmission_at_any_rate) {
+  DtsWorld world(2, {}, 1, adapting());
+  world.connect(0, 1);
+  send_much(world);
+  const Instant begin = world.now();
+  while (!world[0].dts->transmitting()) world.run_for(100ms);
+  while (world[0].dts->transmitting()) world.run_for(100ms);
+  EXPECT_LE(world.now() - begin, 16s);
+}
+
 TEST(Adaptation, a_peer_of_edition_3_that_follows_without_asking_is_told_to_go_back) {
   auto station = with_plain_peer();
   std::uint8_t number = 0;
@@ -381,12 +412,12 @@ TEST(Adaptation, a_peer_of_edition_3_that_follows_without_asking_is_told_to_go_b
 TEST(Adaptation, a_peer_of_edition_3_is_never_told_a_mode_less_robust_than_we_wish) {
   auto station = with_plain_peer();
   std::uint8_t number = 0;
-  station.set_heard(kSlow, 0);
+  station.set_heard(kSlow, -8);
   EXPECT_EQ(advised_after_data(station, number), kSlowLong);
   std::optional<modem::Mode> told;
   for (int i = 0; i < 8; ++i) {
-    station.set_heard(told.value_or(kSlowLong), 0);
-    station.hear(Bytes(2000, 0x55));  // nothing of it can be read
+    station.set_heard(told.value_or(kSlowLong), -8);
+    for (int k = 0; k < 3; ++k) station.hear(Bytes(2000, 0x55));  // nothing of it can be read
     told = advised_after_data(station, number);
     ASSERT_TRUE(told.has_value());
     EXPECT_FALSE(less_robust(*told, kSlowLong)) << i << " " << told->rate_bps;

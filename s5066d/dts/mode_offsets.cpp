@@ -1,0 +1,123 @@
+#include "s5066d/dts/mode_offsets.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+namespace s5066::dts {
+namespace {
+
+using modem::Mode;
+
+/// Expected of any mode before anything was learnt.
+constexpr double kOffsetDb = 1.5;
+/// How that varies from link to link (dB squared): alike for all modes, the more alike the closer
+/// their needs are, alike with the same interleaver, and each by itself.
+constexpr double kVarianceAll = 2.5 * 2.5;
+constexpr double kVarianceNear = 1.5 * 1.5;
+constexpr double kNearDb = 6;
+constexpr double kVarianceKind = 1;
+constexpr double kVarianceOwn = 0.5 * 0.5;
+/// Nothing is as unlikely as that.
+constexpr double kBoundMax = 4;
+}  // namespace
+
+double bell(double x) {
+  return std::exp(-x * x / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+}
+
+double normal(double x) {
+  return 0.5 * std::erfc(-x / std::sqrt(2.0));
+}
+
+double snr_needed_db(const Mode& mode) {
+  struct Need {
+    std::uint32_t rate_bps;
+    double snr_db;
+  };
+  static constexpr std::array kNeeds = {
+      Need{75, -10},    Need{150, -5},   Need{300, -2.5}, Need{600, 0.5},
+      Need{1200, 3.5},  Need{1600, 4},   Need{2400, 8},   Need{3200, 6},
+      Need{3600, 11},   Need{4800, 11},  Need{6400, 13},  Need{8000, 16},
+      Need{9600, 18.5}, Need{12000, 24}, Need{12800, 27}, Need{16000, 30}};
+  for (const Need& need : kNeeds) {
+    const bool is_8psk_3200 = need.rate_bps == 3200 && mode.waveform == modem::Waveform::ms110d;
+    if (mode.rate_bps <= need.rate_bps && !is_8psk_3200) return need.snr_db;
+  }
+  return kNeeds.back().snr_db;
+}
+
+ModeOffsets::ModeOffsets(const std::vector<Mode>& modes)
+    : modes_(modes),
+      expected_db_(modes.size(), kOffsetDb),
+      covariance_(modes.size() * modes.size()) {
+  forget(1);
+}
+
+void ModeOffsets::expect(double offset_db) {
+  std::fill(expected_db_.begin(), expected_db_.end(), offset_db);
+}
+
+// One receiver and one channel: what they need beyond the table is much the same for all modes,
+// more so for those next to each other and for those with the same interleaver.
+double ModeOffsets::prior(std::size_t a, std::size_t b) const {
+  const Mode& one = modes_[a];
+  const Mode& other = modes_[b];
+  const double apart = (snr_needed_db(one) - snr_needed_db(other)) / kNearDb;
+  return kVarianceAll + kVarianceNear * std::exp(-apart * apart) +
+         (kind(one) == kind(other) ? kVarianceKind : 0) + (a == b ? kVarianceOwn : 0);
+}
+
+// What is known wears off, to what was known at first.
+void ModeOffsets::forget(double share) {
+  for (std::size_t a = 0; a < expected_db_.size(); ++a) {
+    for (std::size_t b = 0; b < expected_db_.size(); ++b) {
+      covariance(a, b) += share * (prior(a, b) - covariance(a, b));
+    }
+  }
+}
+
+void ModeOffsets::observe(std::size_t at, double offset_db, double variance) {
+  const double whole = covariance(at, at) + variance;
+  move(at, (offset_db - expected_db_[at]) / whole, 1 / whole);
+}
+
+// The mean and the variance of what is left of the normal
+// distribution on that side of it.
+void ModeOffsets::observe_bound(std::size_t at, double bound_db, double variance, bool below) {
+  const double whole = std::sqrt(covariance(at, at) + variance);
+  const double sign = below ? 1 : -1;
+  const double b = std::max(sign * (bound_db - expected_db_[at]) / whole, -kBoundMax);
+  const double r = bell(b) / normal(b);
+  move(at, -sign * r / whole, r * (r + b) / (whole * whole));
+}
+
+// What is learnt of one mode moves all that vary with it.
+void ModeOffsets::move(std::size_t at, double by, double shrink) {
+  const std::size_t n = expected_db_.size();
+  std::vector<double> with(n);
+  for (std::size_t i = 0; i < n; ++i) with[i] = covariance(i, at);
+  for (std::size_t i = 0; i < n; ++i) {
+    expected_db_[i] += with[i] * by;
+    for (std::size_t j = 0; j < n; ++j) covariance(i, j) -= with[i] * with[j] * shrink;
+  }
+}
+
+std::size_t ModeOffsets::nearest(const Mode& mode) const {
+  std::size_t best = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < modes_.size(); ++i) {
+    const Mode& other = modes_[i];
+    const double apart = std::abs(snr_needed_db(other) - snr_needed_db(mode)) +
+                         (kind(other) == kind(mode) ? 0 : 1) + (other == mode ? 0 : 0.1);
+    if (apart < least) {
+      least = apart;
+      best = i;
+    }
+  }
+  return best;
+}
+
+}  // namespace s5066::dts
