@@ -159,10 +159,10 @@ class Bench {
     reference();
     accept(queued);
     shore_->ask("emcon off");
-    transfer("transfer");
+    transfer("transfer", true);
     left_ = ~std::uint64_t{0};
     start_clients();
-    transfer("both");
+    transfer("both", false);
   }
 
  private:
@@ -201,14 +201,15 @@ class Bench {
     std::fflush(stdout);
   }
 
-  /// For so many seconds, or until all has been acknowledged.
-  void transfer(const char* row) {
+  /// For so many seconds; where it `ends`, until all has been acknowledged.
+  void transfer(const char* row, bool ends) {
     const std::uint64_t acknowledged = shore_->progress().delivered;
     const std::uint64_t accepted = counts_.accepted;
     const std::uint64_t delivered = counts_.delivered;
     const std::uint64_t rounds = shore_->progress().rounds;
     const double begin = now_s();
-    while (now_s() - begin < patience_s_ && shore_->progress().delivered < counts_.accepted) {
+    const auto over = [&] { return ends && shore_->progress().delivered == counts_.accepted; };
+    while (now_s() - begin < patience_s_ && !over()) {
       io_.run_for(milliseconds(10));
     }
     const double spent = now_s() - begin;
