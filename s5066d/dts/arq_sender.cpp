@@ -107,6 +107,17 @@ bool ArqSender::has_work() const {
   return std::any_of(frames.begin(), frames.end(), [](const TxFrame& f) { return f.due; });
 }
 
+std::size_t ArqSender::longest_waiting() const {
+  std::size_t longest = 0;
+  for (const TxFrame& frame : window_.frames()) {
+    if (!frame.acknowledged && (frame.due || in_doubt_)) {
+      longest = std::max(longest, frame.segment.size());
+    }
+  }
+  if (any_length_ || !can_segment()) return longest;
+  return std::max(longest, current_ ? open_.at(*current_).segment_octets : segment_size_.octets());
+}
+
 pdu::Dpdu ArqSender::ack_dpdu(const pdu::Common& common, const Acknowledgement& ack) {
   if (const auto* longer = std::get_if<pdu::LongAck>(&ack)) {
     return pdu::LongAckOnly{common, *longer};

@@ -49,6 +49,8 @@ class ArqSender {
 
   /// Something could go into a transmission now.
   bool has_work() const;
+  /// The longest segment that must fit for nothing to be held up.
+  std::size_t longest_waiting() const;
   /// Nothing is waiting, and nothing is out that was not acknowledged.
   bool idle() const { return window_.empty() && !current_ && nothing_waits(); }
   std::size_t queued_octets() const { return queued_octets_; }

@@ -96,6 +96,8 @@ class Connection {
     return answer_owed() || resync_.has_work() || regular_tx_.has_work() ||
            expedited_tx_.has_work();
   }
+  /// Of regular data: the longest segment that must fit for nothing to be held up.
+  std::size_t longest_waiting() const { return regular_tx_.longest_waiting(); }
   /// Adds acknowledgements, then expedited data; while none of that is under way, regular data.
   /// With `answer_only` nothing that asks for an answer. False when nothing was added.
   bool fill(bool answer_only, IntervalBudget& budget, BurstBuilder& burst);

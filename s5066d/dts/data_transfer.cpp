@@ -366,7 +366,7 @@ Connection* DataTransfer::choose_connection() {
 
 // A transmission asks one station for an answer, or two would answer at once. It is in the mode of
 // that station, and what is for others waits while that is not the mode for all.
-void DataTransfer::fill(Instant now, BurstBuilder& burst, bool whole) {
+void DataTransfer::fill(Instant now, BurstBuilder& burst) {
   const auto audience = nonarq_tx_.expedited_audience();
   const bool others_wait = nonarq_tx_.has_work(true) || nonarq_tx_.has_work(false);
   PeerControl* control = choose_control();
@@ -393,8 +393,7 @@ void DataTransfer::fill(Instant now, BurstBuilder& burst, bool whole) {
   own.mode = served ? mode_to(*served) : config_.mode;
   if (control) own.mode = control->next_mode();
   const Duration max = transmission_max(own.mode);
-  const bool feels = connection && !whole;
-  IntervalBudget budget(own.mode, feels ? feeler_max(*served, own.mode, max) : max);
+  IntervalBudget budget(own.mode, connection ? feeler_max(*served, own.mode, max) : max);
   if (served && peers_.count(*served) > 0) peers_.at(*served).state.settle(work_of(*served));
   while (!warnings_.empty() && budget.fits(pdu::kWarningOctets)) {
     const PendingWarning& warning = warnings_.front();
@@ -452,8 +451,8 @@ void DataTransfer::transmit(Instant now) {
   BurstBuilder burst;
   burst_ = OwnBurst{.id = {++bursts_made_}, .mode = config_.mode};
   fill(now, burst);
-  if (burst.empty()) fill(now, burst, true);  // those whose turn it was must rest
-  if (burst.empty()) {                        // nothing of it fits
+  if (burst.empty()) fill(now, burst);  // those whose turn it was must rest
+  if (burst.empty()) {                  // nothing of it fits
     burst_.reset();
     return;
   }

@@ -293,7 +293,7 @@ class DataTransfer {
   Duration transmission_max(const modem::Mode& mode) const;
   bool may_use(const modem::Mode& mode) const;
   void transmit(Instant now);
-  void fill(Instant now, BurstBuilder& burst, bool whole = false);
+  void fill(Instant now, BurstBuilder& burst);
   void add_copies(IntervalBudget& budget, BurstBuilder& burst);
   void add_eows(BurstBuilder& burst);
   PeerControl* choose_control();

@@ -386,7 +386,7 @@ bool DataTransfer::is_unanswered(const Peer& record, const modem::Mode& mode) co
   });
 }
 
-// Too little for the first frames would be nothing at all.
+// What is shorter than its longest frame would hold that up.
 Duration DataTransfer::feeler_max(Address peer, const modem::Mode& mode, Duration otherwise) const {
   const Peer& record = peers_.at(peer);
   if (!config_.adaptation) return otherwise;
@@ -396,7 +396,9 @@ Duration DataTransfer::feeler_max(Address peer, const modem::Mode& mode, Duratio
       std::none_of(record.proven.begin(), record.proven.end(),
                    [&](const modem::Mode& proven) { return !less_robust(mode, proven); });
   if (began && !untried) return otherwise;
-  return std::min(otherwise, kFeeler);
+  const std::size_t longest =
+      pdu::data_ack_octets(connections_.at(peer).longest_waiting(), pdu::kSelectiveOctetsMax);
+  return std::min(otherwise, std::max(kFeeler, modem::data_duration(mode, longest)));
 }
 
 }  // namespace s5066::dts

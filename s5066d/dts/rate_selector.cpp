@@ -162,8 +162,8 @@ double RateSelector::full_width_db(std::size_t at) const {
   return std::sqrt(blocks * blocks + offsets_.variance(at) + snr_variance_);
 }
 
-double RateSelector::loss(std::size_t at) const {
-  return normal((hoped_db(at) - snr_db_.value_or(0)) / full_width_db(at));
+double RateSelector::arrives(std::size_t at) const {
+  return normal((snr_db_.value_or(0) - hoped_db(at)) / full_width_db(at));
 }
 
 double RateSelector::yield(std::size_t at) const {
@@ -175,7 +175,7 @@ double RateSelector::yield(std::size_t at) const {
       to_seconds(modem::airtime(mode, octets)) + (bulk_ ? kBulkReplySeconds : kShortReplySeconds);
   const double missed =
       blind_ ? 0 : normal((preamble_needed_db(mode) - snr_db_.value_or(0)) / kPreambleWidthDb);
-  return static_cast<double>(octets) * (1 - missed) * (1 - loss(at)) / seconds;
+  return static_cast<double>(octets) * (1 - missed) * arrives(at) / seconds;
 }
 
 // --- What was measured ---------------------------------------------------------------------------
@@ -355,7 +355,12 @@ void RateSelector::choose() {
     best = i;
     most = brings;
   }
-  if (!best || most < config_.gain_min * present) return;
+  if (!best) {  // all are left alone: what needs least may come
+    best = offsets_.nearest(
+        *std::max_element(config_.modes.begin(), config_.modes.end(), less_robust));
+    present = 0;
+  }
+  if (most < config_.gain_min * present) return;
   mode_ = config_.modes[*best];
 }
 

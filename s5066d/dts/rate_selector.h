@@ -75,7 +75,7 @@ class RateSelector {
     int waits = 0;       // receptions that it is not chosen for
     int next_waits = 0;  // when it fails again
     unsigned times = 0;  // transmissions in it since one was heard
-    unsigned empty = 0;  // of which nothing came, in a row, though it promised better
+    unsigned empty = 0;  // of which next to nothing came, in a row
     double at_db = 0;    // then
     bool heard = false;  // at any time
   };
@@ -85,7 +85,7 @@ class RateSelector {
   double hoped_db(std::size_t at) const;
   double full_width_db(std::size_t at) const;
   double extra_db(const modem::Mode& mode) const;
-  double loss(std::size_t at) const;
+  double arrives(std::size_t at) const;
   double yield(std::size_t at) const;
   void measure_snr(Instant now, const Reception& reception);
   void assume_below(const modem::Mode& mode);

@@ -234,7 +234,7 @@ void TurnControl::draw_backoff(Instant now) {
     return;
   }
   // Two by themselves need no common count of the slots: whoever missed an answer goes on at once.
-  if (replies_missed_ > 0 && order_.others(now) <= 1) {
+  if (replies_missed_ > 0 && order_.others(now) <= 1 && now >= shared_until_) {
     backoff_ = Backoff{.from = now, .wait = (wait + order_.draw_slot(now, rng_)) * slot};
     return;
   }

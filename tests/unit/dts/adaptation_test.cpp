@@ -397,6 +397,25 @@ TEST(Adaptation, a_link_begins_with_a_short_transmission_at_any_rate) {
   EXPECT_LE(world.now() - begin, 16s);
 }
 
+// Goal:   an acknowledgement that is always owed takes the short transmissions of nobody's data.
+// Method: both have much to say, to a peer that takes only segments of one length.
+TEST(Adaptation, who_is_sent_to_all_the_time_gets_its_own_data_off_at_low_rates) {
+  for (const std::uint32_t rate : {75u, 150u}) {
+    Config config = adapting();
+    config.mode = {.rate_bps = rate, .interleaver = modem::Interleaver::short_};
+    config.adaptation->rate_max_bps = rate;
+    DtsWorld world(2, {}, 1, config, 1);
+    world.connect(0, 1);
+    for (std::uint64_t i = 0; i < 20; ++i) {
+      world.send(0, 1, i, pattern(2000, i));
+      world.send(1, 0, 100 + i, pattern(2000, i));
+    }
+    world.run_for(30min);
+    EXPECT_GT(world[0].received.size(), 1u) << rate;
+    EXPECT_GT(world[1].received.size(), 1u) << rate;
+  }
+}
+
 TEST(Adaptation, a_peer_of_edition_3_that_follows_without_asking_is_told_to_go_back) {
   auto station = with_plain_peer();
   std::uint8_t number = 0;

@@ -159,6 +159,19 @@ TEST(RateSelector, a_mode_that_is_never_heard_is_given_up_although_others_come_w
   EXPECT_LE(tries_late, 15);
 }
 
+// Nothing comes of anything, at a ratio that promises much.
+TEST(RateSelector, where_all_is_left_alone_the_most_robust_is_wished_for) {
+  RateSelector rates = selector();
+  rates.on_reception({}, heard(kStart, 1, 25));
+  for (const Mode& mode : modes_to_choose_from(kStart, {})) {
+    for (int i = 0; i < 4; ++i) rates.on_reception({}, heard(mode, 0, 25));
+  }
+  for (int i = 0; i < 4; ++i) {
+    rates.on_reception({}, heard({.rate_bps = 75, .interleaver = Interleaver::long_}, 0, 25));
+  }
+  EXPECT_EQ(rates.mode(), (Mode{.rate_bps = 75, .interleaver = Interleaver::long_}));
+}
+
 TEST(RateSelector, a_single_transmission_that_was_missed_is_held_against_no_mode) {
   RateSelector rates = selector();
   for (int i = 0; i < 3; ++i) rates.on_reception({}, heard(rates.mode(), 1, 25));
