@@ -12,6 +12,7 @@ constexpr std::size_t kIpOctets = 28;
 constexpr std::size_t kTypeAt = 3;
 constexpr std::size_t kSourceAt = 8;
 constexpr std::uint8_t kAnnounce = 0x04;
+constexpr Duration kTimerLate = std::chrono::milliseconds(1);
 
 }  // namespace
 
@@ -55,7 +56,8 @@ Result<void> CarrierUdpCore::request_send(Instant now, const OutgoingPdu& pdu) {
     return Error{ErrorCode::not_found, "address of the group"};
   }
   const double bits = 8.0 * static_cast<double>(pdu.octets.size() + kIpOctets);
-  clear_at_ = now + from_seconds(bits / rate_of(pdu));
+  // A timer that comes late costs no rate, and an idle time earns no burst.
+  clear_at_ = std::max(clear_at_, now - kTimerLate) + from_seconds(bits / rate_of(pdu));
   ++stats_.sent;
   datagrams_.push_back({*to, pdu.octets});
   return {};

@@ -278,6 +278,14 @@ TEST(CarrierUdpCore, keeps_to_its_rate) {
   EXPECT_FALSE(carrier.ready(at(1s) - 1ns));
   EXPECT_TRUE(carrier.ready(at(1s)));
   EXPECT_EQ(carrier.request_send(at(1s), pdu_to(kGroup, 1473)).error().code, ErrorCode::too_large);
+  ASSERT_TRUE(carrier.request_send(at(1s + 1ms), pdu_to(kGroup, 972)).ok());  // a timer came late
+  carrier.poll_datagram();
+  EXPECT_FALSE(carrier.ready(at(2s) - 1ns));
+  EXPECT_TRUE(carrier.ready(at(2s)));
+  ASSERT_TRUE(carrier.request_send(at(5s), pdu_to(kGroup, 972)).ok());  // nothing had to be sent
+  carrier.poll_datagram();
+  EXPECT_FALSE(carrier.ready(at(6s - 1ms) - 1ns));
+  EXPECT_TRUE(carrier.ready(at(6s - 1ms)));
 }
 
 /// One P_MUL node on the loopback interface, with its own clock that only moves when told.
