@@ -28,7 +28,8 @@ std::string trace_mark(NodeId node, std::string_view with) {
 
 // Each station of a group gets the envelope with the recipients of all, so that only the operator
 // can say which of them passes a message on: by `relay` at the route. Stations that were in the
-// same transmission have it already. It has no more time than it had.
+// same transmission have it already, and so has the one that it came from: it is going round only
+// where nobody else would get it, and it was for nobody but us. It has no more time than it had.
 std::vector<NewMail> MailCore::relay(Instant now, const Received& received, const Mail& mail) {
   const bool circles =
       count_header_fields(mail.content, "Received") > config_.received_fields_max ||
@@ -37,14 +38,18 @@ std::vector<NewMail> MailCore::relay(Instant now, const Received& received, cons
   Mail onward;
   onward.envelope.from = mail.envelope.from;
   std::vector<ReportedRecipient> looped;
+  std::vector<NodeId> have_it = received.destinations;
+  have_it.push_back(received.name.source);
+  const bool for_others = std::any_of(received.destinations.begin(), received.destinations.end(),
+                                      [&](const NodeId one) { return one != config_.node; });
   for (const Path& recipient : mail.envelope.recipients) {
     const Route* route = table_.find(recipient.address);
     if (route == nullptr || !route->relay) continue;
-    const bool all_have_it =
-        std::all_of(route->stations.begin(), route->stations.end(),
-                    [&](const NodeId next) { return has(received.destinations, next); });
-    if (all_have_it) continue;
-    if (circles || has(route->stations, received.name.source)) {
+    const bool all_have_it = std::all_of(route->stations.begin(), route->stations.end(),
+                                         [&](const NodeId next) { return has(have_it, next); });
+    const bool went_back = has(route->stations, received.name.source) && !for_others;
+    if (all_have_it && !went_back) continue;
+    if (circles || all_have_it) {
       looped.push_back({recipient, ReportedRecipient::Action::failed, "5.4.6",
                         "it goes in circles between stations"});
     } else {
@@ -65,9 +70,8 @@ std::vector<NewMail> MailCore::relay(Instant now, const Received& received, cons
   onward.content = mail.content;
   add_trace(now, onward.content, "", "MULE");
   for (NewMail& one : route(now, std::move(onward), {})) {
-    std::erase_if(one.targets, [&](const NewTarget& target) {
-      return has(received.destinations, target.station);
-    });
+    std::erase_if(one.targets,
+                  [&](const NewTarget& target) { return has(have_it, target.station); });
     if (one.targets.empty()) continue;
     one.expiry.value = std::min(one.expiry.value, received.expiry.value);
     mails.push_back(std::move(one));

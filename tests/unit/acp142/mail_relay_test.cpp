@@ -69,6 +69,17 @@ TEST_F(MailRelay, who_has_it_already_does_not_get_it_again) {
   EXPECT_EQ(submissions[0].destinations, (std::vector<Destination>{{kBoat, 1}}));
 }
 
+// PM-107: a hub passes on to all of a list but the one that it came from; and the sender may have
+// meant somebody else to relay.
+TEST_F(MailRelay, the_station_that_it_came_from_has_it) {
+  hear("<y@both.example>\r\n", {}, {config.node}, kBoat);
+  ASSERT_EQ(submissions.size(), 1u);
+  EXPECT_EQ(submissions[0].destinations, (std::vector<Destination>{{kFar, 1}}));
+  hear("<y@far.example>\r\n", {}, {config.node, kShip}, kFar);
+  EXPECT_EQ(submissions.size(), 1u);
+  EXPECT_EQ(core->stats().reports, 0u);
+}
+
 // PM-115: a message is neither sent back nor round, and its sender is told.
 TEST_F(MailRelay, what_goes_in_circles_ends_here_and_is_reported) {
   hear("<y@far.example>\r\n", {}, {}, kFar);
