@@ -197,6 +197,7 @@ Result<bool> SqliteMailStore::take_one(const TakeDue& operation, std::vector<Mai
   auto active = update("UPDATE mail SET state = 'active' WHERE id = ?", id.value);
   if (!active) return meet(Met::During::take, id, active.error(), operation.now);
   unread_.erase(id);
+  unwritable_.erase(id);  // the operator has asked for it again
   (*item)->state = SpoolState::active;
   items.push_back(**std::move(item));
   return true;
