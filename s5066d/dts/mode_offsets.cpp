@@ -22,6 +22,7 @@ constexpr double kVarianceKind = 1;
 constexpr double kVarianceOwn = 0.5 * 0.5;
 /// Nothing is as unlikely as that.
 constexpr double kBoundMax = 4;
+
 }  // namespace
 
 double bell(double x) {
@@ -50,10 +51,11 @@ double snr_needed_db(const Mode& mode) {
 }
 
 ModeOffsets::ModeOffsets(const std::vector<Mode>& modes)
-    : modes_(modes),
-      expected_db_(modes.size(), kOffsetDb),
-      covariance_(modes.size() * modes.size()) {
-  forget(1);
+    : modes_(modes), expected_db_(modes.size(), kOffsetDb) {
+  for (std::size_t a = 0; a < modes.size(); ++a) {
+    for (std::size_t b = 0; b < modes.size(); ++b) prior_.push_back(prior(a, b));
+  }
+  covariance_ = prior_;
 }
 
 void ModeOffsets::expect(double offset_db) {
@@ -72,10 +74,8 @@ double ModeOffsets::prior(std::size_t a, std::size_t b) const {
 
 // What is known wears off, to what was known at first.
 void ModeOffsets::forget(double share) {
-  for (std::size_t a = 0; a < expected_db_.size(); ++a) {
-    for (std::size_t b = 0; b < expected_db_.size(); ++b) {
-      covariance(a, b) += share * (prior(a, b) - covariance(a, b));
-    }
+  for (std::size_t i = 0; i < covariance_.size(); ++i) {
+    covariance_[i] += share * (prior_[i] - covariance_[i]);
   }
 }
 
@@ -84,8 +84,7 @@ void ModeOffsets::observe(std::size_t at, double offset_db, double variance) {
   move(at, (offset_db - expected_db_[at]) / whole, 1 / whole);
 }
 
-// The mean and the variance of what is left of the normal
-// distribution on that side of it.
+// The mean and the variance of what is left of the normal distribution on that side of it.
 void ModeOffsets::observe_bound(std::size_t at, double bound_db, double variance, bool below) {
   const double whole = std::sqrt(covariance(at, at) + variance);
   const double sign = below ? 1 : -1;

@@ -55,6 +55,7 @@ class ModeOffsets {
   std::vector<modem::Mode> modes_;
   std::vector<double> expected_db_;
   std::vector<double> covariance_;  // row by row
+  std::vector<double> prior_;       // the same, before anything was seen
 };
 
 }  // namespace s5066::dts
