@@ -64,6 +64,7 @@ void PMulReceiver::on_address(Instant now, const AddressPdu& address) {
   if (anew) {
     known_by_end_.erase({known->second.until, address.name});
     unreleased_.erase(address.name);
+    withdraw_ack(address.name);
     known_.erase(known);
     known = known_.end();
   }

@@ -38,5 +38,18 @@ TEST(PMulReceiver, a_number_may_name_another_message_when_the_first_is_over) {
   }
 }
 
+// PM-052: an answer that waited for the bearer was about the first; of the other nothing has come.
+TEST(PMulReceiver, an_answer_about_the_first_is_not_given_about_the_other) {
+  Station bravo({2});
+  EXPECT_TRUE(takes(bravo, 600));
+  bravo.advance(at(1s));
+  EXPECT_TRUE(bravo.core->has_pdu());
+  bravo.advance(at(601s));
+  bravo.hear(encode(AddressPdu{
+      .name = kName, .total = 2, .expiry = {kUtc.value + 1800}, .destinations = {{{2}, 2}}}));
+  EXPECT_FALSE(bravo.core->has_pdu());
+  EXPECT_TRUE(bravo.pdus().empty());
+}
+
 }  // namespace
 }  // namespace s5066::acp142
