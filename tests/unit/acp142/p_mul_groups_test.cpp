@@ -450,5 +450,28 @@ TEST(PMulGroups, without_a_pool_group_pdus_are_counted_and_nothing_else) {
   EXPECT_TRUE(bravo.pdus().empty());
 }
 
+// PM-073: the sender, too, goes by the configured groups, and asks nobody for another.
+TEST(PMulGroups, without_a_pool_a_sender_has_configured_groups_only) {
+  Station alpha(kSender);
+  ASSERT_TRUE(alpha.submit(1, {{2}, {3}}, 300).ok());
+  const auto pdus = alpha.pdus();
+  EXPECT_EQ(only<AddressPdu>(pdus).at(0).destinations.size(), 2u);
+  EXPECT_EQ(numbers(pdus).size(), 3u);
+  EXPECT_TRUE(only<GroupPdu>(pdus).empty());
+  EXPECT_TRUE(only<AnnouncePdu>(pdus).empty());
+
+  const auto refused = alpha.submit(2, {{2}, {99}}, 300);  // 99 is in no group
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::not_found);
+  EXPECT_TRUE(alpha.submit(3, {{99}}, 10).ok());  // alone it needs none
+  for (const Bytes& octets : alpha.pdus()) {
+    const auto pdu = decode(octets);
+    ASSERT_TRUE(pdu.ok());
+    EXPECT_FALSE(std::holds_alternative<GroupPdu>(*pdu));
+    EXPECT_FALSE(std::holds_alternative<AnnouncePdu>(*pdu));
+  }
+  EXPECT_FALSE(alpha.core->poll_membership());
+}
+
 }  // namespace
 }  // namespace s5066::acp142
