@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "gateways/acp142/next_hops.h"
 #include "s5066d/base/assert.h"
 
 namespace s5066::acp142 {
@@ -15,6 +16,19 @@ using Kind = MailNews::Kind;
 namespace {
 
 constexpr std::uint32_t kDelayedAtATime = 4;  // each is in memory with its content
+
+NextHops next_hops(const Envelope& envelope, const MailItem& item) {
+  std::map<std::string_view, std::set<NodeId>> stations;
+  for (const MailTarget& target : item.targets) {
+    stations[target.recipient.address].insert(target.station);
+  }
+  NextHops hops;
+  for (const Path& recipient : envelope.recipients) {
+    const auto& of = stations[recipient.address];
+    hops.emplace_back(of.begin(), of.end());
+  }
+  return hops;
+}
 
 }  // namespace
 
@@ -90,7 +104,7 @@ void MailCore::on_store_result(Instant now, const MailResult& result) {
       --receiving_;
       actions_.push_back(ConfirmReceived{pending.name, ok});
       if (!ok) return;
-      on_kept(std::move(pending.came), std::get<MailKept>(*result.answer).repeat);
+      on_kept(std::move(pending), std::get<MailKept>(*result.answer));
       return on_new_mail(now);
     case Asked::take:
       taking_[static_cast<std::size_t>(pending.road)] = false;
@@ -253,23 +267,23 @@ void MailCore::on_mail(Instant now, SessionId session, SmtpServerCore::Commit co
   pending.octets = commit.mail.content.size();
   add_trace(now, commit.mail.content, "from " + commit.client + " ",
             commit.secure ? "ESMTPS" : "ESMTP");
-  AcceptMail accept{route(now, std::move(commit.mail), marks), utc(now), {}, {}};
+  AcceptMail accept{route(now, std::move(commit.mail), marks, p_mul_priority(0)), utc(now), {}, {}};
   ++commits_;
   ask(std::move(accept), std::move(pending));
 }
 
-// Air and mail server are two roads, so a message for both becomes two in the spool.
-std::vector<NewMail> MailCore::route(Instant now, Mail mail,
-                                     const std::vector<std::string>& marks) {
+// Air and mail server are two roads, so a message for both becomes two in the spool. `priority` is
+// of P_MUL, where nobody has said MT-PRIORITY.
+std::vector<NewMail> MailCore::route(Instant now, Mail mail, const std::vector<std::string>& marks,
+                                     std::uint8_t priority) {
   NewMail air;
-  int priority = mt_priority(mail.envelope.from.parameters);
   if (!find_parameter(mail.envelope.from.parameters, "MT-PRIORITY")) {
     // RFC 6758: what a server without the extension handed on.
     const Parameters said{{"MT-PRIORITY", header_field(mail.content, "MT-Priority")}};
-    priority = mt_priority(said);
-    if (priority != 0) mail.envelope.from.parameters.push_back(said[0]);
+    if (mt_priority(said) != 0) mail.envelope.from.parameters.push_back(said[0]);
   }
-  air.priority = p_mul_priority(priority);
+  const bool said = find_parameter(mail.envelope.from.parameters, "MT-PRIORITY") != nullptr;
+  air.priority = said ? p_mul_priority(mt_priority(mail.envelope.from.parameters)) : priority;
   air.expiry = expiry_of(now, mail.envelope.from.parameters, air.priority);
   air.label = header_field(mail.content, "Message-ID").substr(0, 200);
   air.from = std::move(mail.envelope.from);
@@ -352,65 +366,6 @@ void MailCore::add_trace(Instant now, Bytes& content, const std::string& from, c
                             std::to_string(++last_trace_) + " " + trace_mark(config_.node, with) +
                             ";\r\n\t" + mail_date(at) + "\r\n";
   content.insert(content.begin(), field.begin(), field.end());
-}
-
-void MailCore::on_received(Instant now, const Received& received) {
-  if (!started_ || receiving_ == config_.received_max) {
-    actions_.push_back(ConfirmReceived{received.name, false});
-    return;
-  }
-  const NodeId source = received.name.source;
-  AcceptMail accept;
-  accept.now = utc(now);
-  accept.name = received.name;
-  accept.name_expiry = received.expiry;
-  auto payload = decode_cdt(received.content, config_.inflate);
-  accept.name_content = payload ? *payload : received.content;
-  auto mail = payload ? decode_mule(*payload, config_.mule) : payload.error();
-  Pending pending;
-  MailNews& came = pending.came;
-  came.station = source;
-  if (!mail) {
-    // It would be the same again; so it is taken, and dropped (RFC 8494 5.1).
-    came.kind = Kind::unreadable;
-    came.detail = to_string(mail.error());
-    came.octets = received.content.size();
-  } else {
-    accept.mails = relay(now, received, *mail);
-    std::erase_if(mail->envelope.recipients, [this](const Path& recipient) {
-      const Route* route = table_.find(recipient.address);
-      return route == nullptr || !route->own;
-    });
-    const bool nothing = mail->envelope.recipients.empty() && accept.mails.empty();
-    came.kind = nothing ? Kind::not_for_us : Kind::received;
-    came.address = mail->envelope.from.address;
-    came.octets = mail->content.size();
-    if (!mail->envelope.recipients.empty()) {
-      add_trace(now, mail->content, "", "MULE");
-      for (NewMail& one : route(now, *std::move(mail), {})) {
-        // Once here it has the time that a mail server has.
-        one.expiry.value = accept.now.value + 2 * 86400;
-        accept.mails.push_back(std::move(one));
-      }
-    }
-  }
-  pending.asked = Asked::received;
-  pending.name = received.name;
-  ++receiving_;
-  ask(std::move(accept), std::move(pending));
-}
-
-void MailCore::on_kept(MailNews came, MailKept::Repeat repeat) {
-  if (repeat != MailKept::Repeat::none) {
-    came.kind = Kind::received_again;
-    came.detail = repeat == MailKept::Repeat::other
-                      ? "dropped: other content under a number that is still in use"
-                      : "";
-  }
-  stats_.received += came.kind == Kind::received ? 1 : 0;
-  stats_.received_again += came.kind == Kind::received_again ? 1 : 0;
-  stats_.unreadable += came.kind == Kind::unreadable ? 1 : 0;
-  actions_.emplace_back(std::move(came));
 }
 
 // --- Mail out ------------------------------------------------------------------------------------
@@ -524,7 +479,10 @@ void MailCore::begin_air(Instant now, Active& active) {
   submission.priority = item.priority;
   submission.expiry = item.expiry;
   submission.block_octets = item.block_octets;
-  submission.content = encode_cdt(encode_mule(envelope, *item.content));
+  const std::string field = next_hops_field(config_.node, next_hops(envelope, item));
+  Bytes content(field.begin(), field.end());
+  append(content, *item.content);
+  submission.content = encode_cdt(encode_mule(envelope, content));
   active.destinations = submission.destinations;
   active.waiting_for = submission.destinations.size();
   Pending pending;
@@ -569,7 +527,12 @@ Duration MailCore::back_off(std::uint32_t attempts, Duration min, Duration max) 
 
 void MailCore::news(Kind kind, MailId id, NodeId station, std::string address, std::string detail,
                     std::uint64_t octets) {
-  actions_.push_back(MailNews{kind, id, station, std::move(address), std::move(detail), octets});
+  tell({kind, id, station, std::move(address), std::move(detail), octets});
+}
+
+void MailCore::tell(MailNews one) {
+  stats_.reports += one.kind == Kind::reported ? 1 : 0;
+  actions_.emplace_back(std::move(one));
 }
 
 }  // namespace s5066::acp142

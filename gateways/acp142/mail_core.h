@@ -203,6 +203,11 @@ class MailCore {
     told,
     other
   };
+  /// Which recipients of what came over the air are ours to deliver or to pass on.
+  struct Duties {
+    std::vector<bool> ours;
+    bool certain = false;  // the sender has said so, and reports nothing of these itself
+  };
   struct Pending {
     Asked asked = Asked::other;
     SessionId session;
@@ -212,12 +217,14 @@ class MailCore {
     MailOperation again{};  // for what must not be given up
     std::string address;
     std::uint64_t octets = 0;
-    MailNews came{};  // from the air, to be told when it is kept
+    // From the air, to be told when it is kept.
+    MailNews came{};
+    std::vector<MailNews> more{};
   };
 
   UtcSeconds utc(Instant now) const { return utc_.utc(now); }
   void ask(MailOperation operation, Pending pending);
-  void on_kept(MailNews came, MailKept::Repeat repeat);
+  void on_kept(Pending pending, const MailKept& kept);
   void on_new_mail(Instant now);
   void take_more(Instant now, Road road);
   void begin(Instant now, MailItem item);
@@ -228,21 +235,26 @@ class MailCore {
   void end_withdrawn(Instant now, MailId id);
   void tell_delay(Instant now, const MailItem& item);
   std::vector<NewMail> report(Instant now, const MailItem& item,
-                              const std::vector<ReportedRecipient>& recipients);
+                              const std::vector<ReportedRecipient>& recipients,
+                              std::vector<MailNews>& told);
   bool expire(Instant now, const MailItem& item);
   void save(Instant now, SaveOutcome outcome, const MailItem& item);
   void add_report(Instant now, SaveOutcome& outcome, const MailItem& item,
                   const std::vector<ReportedRecipient>& recipients);
-  std::vector<NewMail> route(Instant now, Mail mail, const std::vector<std::string>& marks);
+  std::vector<NewMail> route(Instant now, Mail mail, const std::vector<std::string>& marks,
+                             std::uint8_t priority);
   std::vector<NewMail> by_transmission(const NewMail& air) const;
   UtcSeconds expiry_of(Instant now, const Parameters& from, std::uint8_t priority) const;
-  std::vector<NewMail> relay(Instant now, const Received& received, const Mail& mail);
+  Duties duties(const Received& received, Mail& mail) const;
+  std::vector<NewMail> relay(Instant now, const Received& received, Mail& mail,
+                             std::vector<MailNews>& told);
   void add_trace(Instant now, Bytes& content, const std::string& from, const char* with);
   void on_taken(Instant now, Road road, std::vector<MailItem> items);
   void note_station(Instant now, NodeId node, bool reached, const std::string& reason);
   Duration back_off(std::uint32_t attempts, Duration min, Duration max) const;
   void news(MailNews::Kind kind, MailId id = {}, NodeId station = {}, std::string address = {},
             std::string detail = {}, std::uint64_t octets = 0);
+  void tell(MailNews one);
 
   const Config config_;
   const AddressTable& table_;

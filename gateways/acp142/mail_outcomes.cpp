@@ -186,7 +186,9 @@ void MailCore::on_delivered(Instant now, MailId id, const SmtpClientCore::Done& 
 
 void MailCore::add_report(Instant now, SaveOutcome& outcome, const MailItem& item,
                           const std::vector<ReportedRecipient>& recipients) {
-  outcome.reports = report(now, item, recipients);
+  std::vector<MailNews> told;
+  outcome.reports = report(now, item, recipients, told);
+  for (MailNews& one : told) tell(std::move(one));
 }
 
 // RFC 3461 5.2.7: nobody is told that it is late unless he asked for it.
@@ -204,11 +206,14 @@ void MailCore::tell_delay(Instant now, const MailItem& item) {
   pending.asked = Asked::told;
   pending.id = item.id;
   ++telling_;
-  ask(SaveDelayed{item.id, utc(now), report(now, item, told)}, std::move(pending));
+  std::vector<MailNews> reported;
+  ask(SaveDelayed{item.id, utc(now), report(now, item, told, reported)}, std::move(pending));
+  for (MailNews& one : reported) tell(std::move(one));
 }
 
 std::vector<NewMail> MailCore::report(Instant now, const MailItem& item,
-                                      const std::vector<ReportedRecipient>& recipients) {
+                                      const std::vector<ReportedRecipient>& recipients,
+                                      std::vector<MailNews>& told) {
   if (item.from.address.empty() || recipients.empty()) return {};
   const auto report =
       make_report(item.from, *item.content, recipients,
@@ -218,13 +223,9 @@ std::vector<NewMail> MailCore::report(Instant now, const MailItem& item,
                    .now = utc(now),
                    .retry_until = item.expiry});
   if (!report) return {};
-  auto mails = route(now, *report, {});
-  if (mails.empty()) {
-    news(Kind::report_lost, item.id, {}, item.from.address);
-  } else {
-    ++stats_.reports;
-    news(Kind::reported, item.id, {}, item.from.address);
-  }
+  auto mails = route(now, *report, {}, item.priority);
+  const Kind kind = mails.empty() ? Kind::report_lost : Kind::reported;
+  told.push_back({kind, item.id, {}, item.from.address, {}, 0});
   return mails;
 }
 

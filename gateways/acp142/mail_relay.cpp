@@ -1,8 +1,11 @@
-// What came over the air for somebody behind another station (RFC 8494 3.3).
+// What came over the air: for our mail server, and for somebody behind another station (RFC 8494
+// 3.3).
 #include <algorithm>
 #include <utility>
 
 #include "gateways/acp142/mail_core.h"
+#include "gateways/acp142/next_hops.h"
+#include "gateways/common/sha256.h"
 
 namespace s5066::acp142 {
 
@@ -13,65 +16,193 @@ namespace {
 // Who forwards by hand may bring a message here again; what comes more often goes in circles, and
 // each circle is minutes of air time.
 constexpr std::size_t kOwnTracesMax = 1;
+constexpr std::size_t kMarkOctets = 16;
 
 bool has(const std::vector<NodeId>& nodes, NodeId node) {
   return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
 }
 
+/// Without the trace fields it begins with, which are others on each way.
+ByteSpan without_traces(ByteSpan content) {
+  const std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
+  std::size_t at = 0;
+  while (same_but_for_case(text.substr(at, 9), "Received:")) {
+    std::size_t end = text.find("\r\n", at);
+    while (end != std::string_view::npos && end + 2 < text.size() &&
+           (text[end + 2] == ' ' || text[end + 2] == '\t')) {
+      end = text.find("\r\n", end + 2);
+    }
+    if (end == std::string_view::npos) break;
+    at = end + 2;
+  }
+  return content.subspan(at);
+}
+
+/// By which a message that comes by another way, too, is known for each recipient. One without an
+/// identifier of its own may well be meant twice.
+std::vector<std::string> marks_of(const Mail& mail) {
+  const std::string id = header_field(mail.content, "Message-ID");
+  if (id.empty()) return {};
+  std::vector<std::string> marks;
+  for (const Path& recipient : mail.envelope.recipients) {
+    const std::string head =
+        "air\n" + id + "\n" + mail.envelope.from.address + "\n" + recipient.address + "\n";
+    Bytes known(head.begin(), head.end());
+    append(known, without_traces(mail.content));
+    const Bytes hash = gateways::sha256_of(known);
+    marks.emplace_back(hash.begin(), hash.begin() + kMarkOctets);
+  }
+  return marks;
+}
+
 }  // namespace
 
 std::string trace_mark(NodeId node, std::string_view with) {
-  const auto octet = [&](int shift) { return std::to_string(node.value >> shift & 0xFF); };
-  return "(" + std::string(with) + " " + octet(24) + "." + octet(16) + "." + octet(8) + "." +
-         octet(0) + ")";
+  return "(" + std::string(with) + " " + dotted(node) + ")";
 }
 
-// Each station of a group gets the envelope with the recipients of all, so that only the operator
-// can say which of them passes a message on: by `relay` at the route. Stations that were in the
-// same transmission have it already, and so has the one that it came from: it is going round only
-// where nobody else would get it, and it was for nobody but us. It has no more time than it had.
-std::vector<NewMail> MailCore::relay(Instant now, const Received& received, const Mail& mail) {
+// A gateway of ours says which recipients are whose, or means each of them for every station.
+MailCore::Duties MailCore::duties(const Received& received, Mail& mail) const {
+  const NodeId source = received.name.source;
+  const std::size_t recipients = mail.envelope.recipients.size();
+  const auto hops = take_next_hops(source, recipients, mail.content);
+  Duties duties{.ours = std::vector<bool>(recipients, true), .certain = hops.has_value()};
+  for (std::size_t i = 0; hops && i < recipients; ++i) {
+    duties.ours[i] = has((*hops)[i], config_.node);
+  }
+  if (hops) return duties;
+  const std::string trace = header_field(mail.content, "Received");
+  for (const char* with : {"MULE", "ESMTP", "ESMTPS"}) {
+    duties.certain |= trace.find(trace_mark(source, with)) != std::string::npos;
+  }
+  return duties;
+}
+
+void MailCore::on_received(Instant now, const Received& received) {
+  if (!started_ || receiving_ == config_.received_max) {
+    actions_.emplace_back(ConfirmReceived{received.name, false});
+    return;
+  }
+  AcceptMail accept;
+  accept.now = utc(now);
+  accept.name = received.name;
+  accept.name_expiry = received.expiry;
+  auto payload = decode_cdt(received.content, config_.inflate);
+  accept.name_content = payload ? *payload : received.content;
+  auto mail = payload ? decode_mule(*payload, config_.mule) : payload.error();
+  Pending pending;
+  MailNews& came = pending.came;
+  came.station = received.name.source;
+  if (!mail) {
+    // It would be the same again; so it is taken, and dropped (RFC 8494 5.1).
+    came.kind = Kind::unreadable;
+    came.detail = to_string(mail.error());
+    came.octets = received.content.size();
+  } else {
+    came.address = mail->envelope.from.address;
+    came.octets = mail->content.size();
+    accept.mails = relay(now, received, *mail, pending.more);
+    if (!mail->envelope.recipients.empty()) {
+      const auto marks = marks_of(*mail);
+      add_trace(now, mail->content, "", "MULE");
+      for (NewMail& one : route(now, *std::move(mail), marks, received.priority)) {
+        // Once here it has the time that a mail server has.
+        one.expiry.value = accept.now.value + 2 * 86400;
+        accept.mails.push_back(std::move(one));
+      }
+    }
+    came.kind = accept.mails.empty() && pending.more.empty() ? Kind::not_for_us : Kind::received;
+  }
+  pending.asked = Asked::received;
+  pending.name = received.name;
+  ++receiving_;
+  ask(std::move(accept), std::move(pending));
+}
+
+void MailCore::on_kept(Pending pending, const MailKept& kept) {
+  MailNews& came = pending.came;
+  const auto none = [](MailId id) { return id.value == 0; };
+  if (kept.repeat != MailKept::Repeat::none) {
+    came.kind = Kind::received_again;
+    came.detail = kept.repeat == MailKept::Repeat::other
+                      ? "dropped: other content under a number that is still in use"
+                      : "";
+    pending.more.clear();
+  } else if (!kept.ids.empty() && std::all_of(kept.ids.begin(), kept.ids.end(), none)) {
+    came.kind = Kind::received_again;
+    came.detail = "by another way";
+  }
+  stats_.received += came.kind == Kind::received ? 1 : 0;
+  stats_.received_again += came.kind == Kind::received_again ? 1 : 0;
+  stats_.unreadable += came.kind == Kind::unreadable ? 1 : 0;
+  actions_.emplace_back(std::move(came));
+  for (MailNews& one : pending.more) tell(std::move(one));
+}
+
+// What is for us and goes to our mail server stays in `mail`; the rest is what goes on, and reports
+// of what cannot. Whom the transmission was for besides us is no matter: it may never get there.
+// Only the station that it came from has it. What goes on has no more time than it had.
+std::vector<NewMail> MailCore::relay(Instant now, const Received& received, Mail& mail,
+                                     std::vector<MailNews>& told) {
+  const Duties duty = duties(received, mail);
   const bool circles =
       count_header_fields(mail.content, "Received") > config_.received_fields_max ||
       count_header_fields_with(mail.content, "Received", trace_mark(config_.node, "MULE")) >
           kOwnTracesMax;
-  Mail onward;
-  onward.envelope.from = mail.envelope.from;
-  std::vector<ReportedRecipient> looped;
-  std::vector<NodeId> have_it = received.destinations;
-  have_it.push_back(received.name.source);
+  const NodeId source = received.name.source;
   const bool for_others = std::any_of(received.destinations.begin(), received.destinations.end(),
                                       [&](const NodeId one) { return one != config_.node; });
-  for (const Path& recipient : mail.envelope.recipients) {
+  std::vector<Path> own;
+  Mail onward;
+  onward.envelope.from = mail.envelope.from;
+  std::vector<ReportedRecipient> failed;
+  const auto fail = [&](const Path& recipient, const char* status, const char* text) {
+    failed.push_back({recipient, ReportedRecipient::Action::failed, status, text});
+  };
+  for (std::size_t i = 0; i < mail.envelope.recipients.size(); ++i) {
+    const Path& recipient = mail.envelope.recipients[i];
     const Route* route = table_.find(recipient.address);
-    if (route == nullptr || !route->relay) continue;
-    const bool all_have_it = std::all_of(route->stations.begin(), route->stations.end(),
-                                         [&](const NodeId next) { return has(have_it, next); });
-    const bool went_back = has(route->stations, received.name.source) && !for_others;
-    if (all_have_it && !went_back) continue;
-    if (circles || all_have_it) {
-      looped.push_back({recipient, ReportedRecipient::Action::failed, "5.4.6",
-                        "it goes in circles between stations"});
+    if (!duty.ours[i]) continue;
+    if (route != nullptr && route->own) {
+      own.push_back(recipient);
+      continue;
+    }
+    if (route == nullptr || !route->relay) {
+      if (duty.certain) fail(recipient, "5.4.4", "no way on from the station it was sent to");
+      continue;
+    }
+    const bool goes_back = std::all_of(route->stations.begin(), route->stations.end(),
+                                       [&](const NodeId next) { return next == source; });
+    // Who does not say for whom it is may have meant another of them.
+    if (goes_back && !duty.certain && for_others) continue;
+    if (circles || goes_back) {
+      fail(recipient, "5.4.6", "it goes in circles between stations");
     } else {
       onward.envelope.recipients.push_back(recipient);
     }
   }
+  mail.envelope.recipients = std::move(own);
   std::vector<NewMail> mails;
-  if (!looped.empty()) {
-    news(Kind::failed, {}, received.name.source, mail.envelope.from.address, looped[0].text);
+  if (!failed.empty()) {
+    told.push_back({Kind::failed,
+                    {},
+                    source,
+                    mail.envelope.from.address,
+                    failed[0].text,
+                    mail.content.size()});
     MailItem item;
     item.from = mail.envelope.from;
+    item.priority = received.priority;
     item.created = utc(now);
     item.expiry = received.expiry;
     item.content = std::make_shared<const Bytes>(mail.content);
-    mails = report(now, item, looped);
+    mails = report(now, item, failed, told);
   }
   if (onward.envelope.recipients.empty()) return mails;
   onward.content = mail.content;
   add_trace(now, onward.content, "", "MULE");
-  for (NewMail& one : route(now, std::move(onward), {})) {
-    std::erase_if(one.targets,
-                  [&](const NewTarget& target) { return has(have_it, target.station); });
+  for (NewMail& one : route(now, std::move(onward), {}, received.priority)) {
+    std::erase_if(one.targets, [&](const NewTarget& target) { return target.station == source; });
     if (one.targets.empty()) continue;
     one.expiry.value = std::min(one.expiry.value, received.expiry.value);
     mails.push_back(std::move(one));

@@ -2,6 +2,7 @@
 // that was understood means the same after it was written and read again.
 #include "gateways/acp142/cdt.h"
 #include "gateways/acp142/mule.h"
+#include "gateways/acp142/next_hops.h"
 #include "s5066d/base/assert.h"
 
 using namespace s5066;
@@ -17,6 +18,14 @@ void check_payload(ByteSpan payload) {
                 [](const Parameter& p) { return p.keyword == "SIZE"; });
   const auto again = decode_mule(encode_mule(mail->envelope, mail->content), {});
   S5066_ASSERT(again && again->envelope == mail->envelope && again->content == mail->content);
+  constexpr NodeId kSender{0x0A010101};
+  const std::size_t recipients = mail->envelope.recipients.size();
+  if (const auto hops = take_next_hops(kSender, recipients, mail->content)) {
+    S5066_ASSERT(hops->size() == recipients);
+    const std::string field = next_hops_field(kSender, *hops);
+    Bytes written(field.begin(), field.end());
+    S5066_ASSERT(field.empty() || take_next_hops(kSender, recipients, written) == hops);
+  }
   static_cast<void>(header_field(mail->content, "Message-ID"));
   static_cast<void>(check_lines(mail->content));
 }

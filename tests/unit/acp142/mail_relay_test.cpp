@@ -59,14 +59,129 @@ TEST_F(MailRelay, where_we_do_not_relay_it_is_dropped_without_a_word) {
   EXPECT_EQ(core->stats().reports, 0u);
 }
 
-// PM-107: who is in the same transmission.
-TEST_F(MailRelay, who_has_it_already_does_not_get_it_again) {
-  hear("<y@far.example>\r\n", {}, {kFar, {9}});
-  EXPECT_TRUE(submissions.empty());
-  EXPECT_TRUE(was_told(MailNews::Kind::not_for_us));
-  hear("<y@both.example>\r\n", {}, {kFar});
+// PM-107: nobody knows here whether they will ever have it.
+TEST_F(MailRelay, who_was_in_the_same_transmission_may_never_get_it) {
+  hear("<y@far.example>\r\n", {}, {kFar, config.node});
   ASSERT_EQ(submissions.size(), 1u);
-  EXPECT_EQ(submissions[0].destinations, (std::vector<Destination>{{kBoat, 1}}));
+  EXPECT_EQ(submissions[0].destinations, (std::vector<Destination>{{kFar, 1}}));
+  hear("<y@both.example>\r\n", {}, {kFar, config.node});
+  ASSERT_EQ(submissions.size(), 2u);
+  EXPECT_EQ(submissions[1].destinations, (std::vector<Destination>{{kBoat, 1}, {kFar, 2}}));
+}
+
+// PM-107: whose recipients are whose is said by the sender, so that nobody has to guess.
+TEST_F(MailRelay, of_what_is_for_several_stations_each_takes_its_own_recipients) {
+  const std::string recipients =
+      "<x@shore.example>\r\n<w@shore.example>\r\n<y@far.example>\r\n<z@far.example>\r\n";
+  hear(recipients, "MULE-Next-Hop: 0.0.0.2; 0.0.0.4 2 4 10.1.1.9 1 3\r\n", {kFar, config.node});
+  ASSERT_EQ(deliveries.size(), 1u);
+  const Mail& here = *deliveries[0].mail;
+  ASSERT_EQ(here.envelope.recipients.size(), 1u);
+  EXPECT_EQ(here.envelope.recipients[0].address, "x@shore.example");
+  EXPECT_EQ(header_field(here.content, "MULE-Next-Hop"), "");
+  ASSERT_EQ(submissions.size(), 1u);
+  const Mail onward = payload();
+  ASSERT_EQ(onward.envelope.recipients.size(), 1u);
+  EXPECT_EQ(onward.envelope.recipients[0].address, "y@far.example");
+  EXPECT_EQ(header_field(onward.content, "MULE-Next-Hop"), "");
+
+  // What another station has said is not about this transmission.
+  hear(recipients, "MULE-Next-Hop: 0.0.0.3; 0.0.0.4 2 4 10.1.1.9 1 3\r\n", {kFar, config.node});
+  ASSERT_EQ(deliveries.size(), 2u);
+  EXPECT_EQ(deliveries[1].mail->envelope.recipients.size(), 2u);
+  EXPECT_EQ(payload(1).envelope.recipients.size(), 2u);
+}
+
+// PM-107: to several stations at once, of which each is to know what is for it.
+TEST_F(MailRelay, a_transmission_says_whose_recipients_are_whose_where_they_differ) {
+  send({"<a@ship.example>", "<all@fleet.example>"});
+  send({"<all@fleet.example>"});
+  send({"<a@ship.example>", "<b@ship.example>"});
+  ASSERT_EQ(submissions.size(), 3u);
+  EXPECT_EQ(submissions[0].destinations.size(), 2u);
+  EXPECT_EQ(
+      text_of(payload(0).content).rfind("MULE-Next-Hop: 10.1.1.9; 0.0.0.2 1-2 0.0.0.3 2\r\nRec", 0),
+      0u);
+  EXPECT_EQ(text_of(payload(1).content).rfind("Received: ", 0), 0u);
+  EXPECT_EQ(text_of(payload(2).content).rfind("Received: ", 0), 0u);
+}
+
+// PM-112: it was sent to us to be passed on, its sender believes that it will be.
+TEST_F(MailRelay, what_was_certainly_for_us_and_cannot_go_on_is_reported) {
+  const std::string trace = "Received: by gw with ESMTP id 1 (ESMTP 0.0.0.2);\r\n\tdate\r\n";
+  hear("<z@nowhere.example>\r\n", trace);
+  ASSERT_EQ(submissions.size(), 1u);
+  EXPECT_EQ(payload().envelope.recipients.at(0).address, "a@ship.example");
+  EXPECT_NE(text_of(payload().content).find("Status: 5.4.4"), std::string::npos);
+  hear("<x@shore.example>\r\n<z@nowhere.example>\r\n<y@far.example>\r\n",
+       "MULE-Next-Hop: 0.0.0.2; 0.0.0.4 2-3 10.1.1.9 1\r\n" + trace, {kFar, config.node});
+  EXPECT_EQ(submissions.size(), 1u);
+  EXPECT_EQ(deliveries.size(), 1u);
+}
+
+// PM-109: nobody has said MT-PRIORITY; it goes on, and is reported, as urgent as it came.
+TEST_F(MailRelay, what_has_no_priority_of_its_own_keeps_the_one_it_came_with) {
+  hear("<y@far.example>\r\n", {}, {}, kShip, "<a@ship.example>");
+  ASSERT_EQ(submissions.size(), 1u);
+  EXPECT_EQ(submissions[0].priority, 2);
+  EXPECT_EQ(to_string(payload().envelope.from), "<a@ship.example>");
+  hear("<y@far.example>\r\n", {}, {}, kShip, "<a@ship.example> MT-PRIORITY=-2");
+  EXPECT_EQ(submissions.at(1).priority, 8);
+  end(kFar, Outcome::expired);
+  EXPECT_EQ(submissions.at(2).destinations.at(0).node, kShip);
+  EXPECT_EQ(submissions.at(2).priority, 2);
+}
+
+// A disk that is full is tried again every few seconds.
+TEST_F(MailRelay, nothing_is_told_of_what_is_not_kept) {
+  const Received received{
+      .name = {kFar, 50},
+      .priority = 6,
+      .expiry = {kUtc.value + 1000},
+      .content = encode_cdt(octets("<a@ship.example>\r\n<y@far.example>\r\n\r\nhi"))};
+  store_fails = true;
+  told.clear();
+  for (int i = 0; i < 3; ++i) {
+    core->on_received(now, received);
+    drain();
+  }
+  EXPECT_EQ(count(MailNews::Kind::failed) + count(MailNews::Kind::reported), 0u);
+  EXPECT_EQ(core->stats().reports, 0u);
+  store_fails = false;
+  for (int i = 0; i < 3; ++i) {
+    core->on_received(now, received);
+    drain();
+  }
+  EXPECT_EQ(count(MailNews::Kind::failed), 1u);
+  EXPECT_EQ(count(MailNews::Kind::reported), 1u);
+  EXPECT_EQ(core->stats().reports, 1u);
+  EXPECT_EQ(submissions.size(), 1u);
+}
+
+// PM-057, PM-107: by two relays to one station, where it ends.
+TEST_F(MailRelay, a_message_that_comes_by_two_ways_is_delivered_once) {
+  const std::string id = "Message-ID: <1@a>\r\n";
+  const std::string one = "Received: by b with MULE id 1 (MULE 0.0.0.2);\r\n\tdate\r\n";
+  const std::string two = "Received: by c with MULE id 9 (MULE 0.0.0.4);\r\n\tdate\r\n" + one;
+  hear("<x@shore.example>\r\n", one + id);
+  EXPECT_EQ(deliveries.size(), 1u);
+  EXPECT_FALSE(was_told(MailNews::Kind::received_again));
+  start();
+  hear("<x@shore.example>\r\n", two + id, {}, kFar);
+  EXPECT_EQ(deliveries.size(), 2u);  // the first again, which the restart has taken back
+  EXPECT_TRUE(was_told(MailNews::Kind::received_again));
+  hear("<w@shore.example>\r\n", two + id, {}, kFar);
+  EXPECT_EQ(deliveries.size(), 3u);
+  hear("<x@shore.example>\r\n", two + "Message-ID: <2@a>\r\n", {}, kFar);
+  EXPECT_EQ(deliveries.size(), 4u);
+  for (int i = 0; i < 2; ++i) hear("<x@shore.example>\r\n", one);
+  EXPECT_EQ(deliveries.size(), 6u);  // without an identifier it may be meant twice
+}
+
+// PM-107: two relays that take each other for the way end it with a report, not in silence.
+TEST_F(MailRelay, a_message_that_passes_twice_is_passed_on_twice) {
+  for (int i = 0; i < 2; ++i) hear("<y@far.example>\r\n", "Message-ID: <1@a>\r\n");
+  EXPECT_EQ(submissions.size(), 2u);
 }
 
 // PM-107: a hub passes on to all of a list but the one that it came from; and the sender may have
@@ -78,6 +193,9 @@ TEST_F(MailRelay, the_station_that_it_came_from_has_it) {
   hear("<y@far.example>\r\n", {}, {config.node, kShip}, kFar);
   EXPECT_EQ(submissions.size(), 1u);
   EXPECT_EQ(core->stats().reports, 0u);
+  hear("<y@far.example>\r\n", "Received: by gw with MULE id 1 (MULE 0.0.0.4);\r\n\tdate\r\n",
+       {config.node, kShip}, kFar);
+  EXPECT_EQ(core->stats().reports, 1u);
 }
 
 // PM-115: a message is neither sent back nor round, and its sender is told.
