@@ -1,4 +1,4 @@
-// Soft-in soft-out decoder of the convolutional code in viterbi.h: what the code says about every
+// Soft-in soft-out decoder of the convolutional codes in viterbi.h: what the code says about every
 // coded bit beyond what that bit's own soft value says, and about every information bit. Exact
 // (sums of probabilities, not of their maxima), by forward and backward recursion over windows.
 //
@@ -14,10 +14,12 @@
 
 namespace s5066::modem::dsp {
 
-class SisoDecoder {
+/// For the generators of constraint length 7 or 9.
+template <unsigned kConstraint>
+class SisoDecoderOf {
  public:
   /// Probability of each state of the encoder, but for a factor.
-  using States = std::array<float, kCodeStates>;
+  using States = std::array<float, std::size_t{1} << (kConstraint - 1)>;
   static States zero_state();
   static States any_state();
 
@@ -29,7 +31,7 @@ class SisoDecoder {
     std::span<float> information;  // of each information bit, with everything known about it
   };
 
-  SisoDecoder();
+  SisoDecoderOf();
 
   /// Decodes a stretch that begins in `start` and may end in any state; its last 40 bits or so are
   /// less sure than the others. Returns the states at the end, to start the next stretch with. For
@@ -39,5 +41,9 @@ class SisoDecoder {
  private:
   std::vector<States> forward_;  // of one window
 };
+
+extern template class SisoDecoderOf<7>;
+extern template class SisoDecoderOf<9>;
+using SisoDecoder = SisoDecoderOf<7>;
 
 }  // namespace s5066::modem::dsp

@@ -9,6 +9,8 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "modem/api/modes.h"
 #include "modem/waveforms/burst_events.h"
@@ -25,6 +27,7 @@ inline constexpr float kTransmitPower = 0.125F;
 class BurstTransmitter {
  public:
   BurstTransmitter(const Mode& mode, ByteSpan bytes);
+  explicit BurstTransmitter(std::vector<dsp::Complex> symbols) : symbols_(std::move(symbols)) {}
 
   /// Writes the next samples, within +-1, and returns how many; fewer than asked for at the end.
   std::size_t read(std::span<float> out);

@@ -28,8 +28,10 @@ struct PreambleReading {
   Mode mode;
   std::int64_t data_start = 0;  // half-symbol sample, by the path the search locked to
   double offset_hz = 0;
-  float snr_db = 0;    // in 3 kHz
-  float strength = 0;  // coherent part of the received power, 0 to 1
+  float snr_db = 0;         // in 3 kHz
+  float strength = 0;       // coherent part of the received power, 0 to 1
+  unsigned constraint = 7;  // constraint length of the code
+  unsigned repeats = 1;     // times that the preamble was sent from this reading on, at least
 };
 
 /// Receives the data part of one burst.

@@ -1,5 +1,6 @@
 // STANAG 4285 and 110D through channels.
 #include "modem/api/airtime.h"
+#include "modem/waveforms/ms110d/parameters.h"
 #include "tests/wave/modem_rig.h"
 
 namespace s5066::modem {
@@ -12,10 +13,11 @@ struct Row {
 
 // [110D Table D-LII], white noise. 16000 bit/s does not reach its 30 dB: 8e-5.
 TEST(Ms110dWave, every_rate_is_free_of_errors_at_the_ratio_of_the_standard) {
-  for (const Row& row : {Row{"110d-150-l", -3}, Row{"110d-300-l", 0}, Row{"110d-600-l", 3},
-                         Row{"110d-1200-l", 5}, Row{"110d-1600-l", 6}, Row{"110d-2400-l", 6},
-                         Row{"110d-3200-l", 9}, Row{"110d-4800-l", 13}, Row{"110d-6400-l", 16},
-                         Row{"110d-8000-l", 19}, Row{"110d-9600-l", 21}, Row{"110d-12000-l", 24}}) {
+  for (const Row& row :
+       {Row{"110d-75-l", -6}, Row{"110d-150-l", -3}, Row{"110d-300-l", 0}, Row{"110d-600-l", 3},
+        Row{"110d-1200-l", 5}, Row{"110d-1600-l", 6}, Row{"110d-2400-l", 6}, Row{"110d-3200-l", 9},
+        Row{"110d-4800-l", 13}, Row{"110d-6400-l", 16}, Row{"110d-8000-l", 19},
+        Row{"110d-9600-l", 21}, Row{"110d-12000-l", 24}}) {
     SCOPED_TRACE(row.mode);
     const Mode mode = mode_of(row.mode);
     expect_whole_through(mode, capacity(mode, std::chrono::seconds(16)),
@@ -25,14 +27,53 @@ TEST(Ms110dWave, every_rate_is_free_of_errors_at_the_ratio_of_the_standard) {
 
 // [110D Table D-LII], 2 ms, 1 Hz.
 TEST(Ms110dWave, slow_fading_is_followed_with_the_long_interleaver) {
-  for (const Row& row : {Row{"110d-300-l", 5}, Row{"110d-1200-l", 10}, Row{"110d-3200-l", 14},
-                         Row{"110d-9600-l", 31}}) {
+  for (const Row& row : {Row{"110d-75-l", -1}, Row{"110d-300-l", 5}, Row{"110d-1200-l", 10},
+                         Row{"110d-3200-l", 14}, Row{"110d-9600-l", 31}}) {
     SCOPED_TRACE(row.mode);
     const Mode mode = mode_of(row.mode);
     expect_whole_through(mode, capacity(mode, std::chrono::seconds(22)),
                          {.channel = {.paths = channel::paths_by_name("poor"), .offset_hz = -12},
                           .snr_db = row.snr_db,
                           .seed = 2});
+  }
+}
+
+// The preamble tells the constraint length, and the receiver takes the decoder that belongs to it.
+TEST(Ms110dWave, constraint_length_9_is_received_by_its_preamble) {
+  for (const Row& row :
+       {Row{"110d-75-s", -3}, Row{"110d-150-s", -1}, Row{"110d-600-m", 3}, Row{"110d-1200-s", 6},
+        Row{"110d-1600-s", 6}, Row{"110d-2400-s", 6}, Row{"110d-9600-m", 21},
+        Row{"110d-12000-s", 24}, Row{"110d-16000-us", 40}}) {
+    SCOPED_TRACE(row.mode);
+    const Mode mode = mode_of(row.mode);
+    const Bytes octets = random_octets(150, 3);
+    Tape tape;
+    tape.silence(0.5).burst(ms110d::symbols(ms110d::parameters(mode, 9), octets));
+    tape.silence(0.5).through({.offset_hz = -20}, 1).noise(row.snr_db, 2);
+    expect_whole(listen(tape), mode, octets);
+  }
+}
+
+// At 75 bit/s the channel is learned from as much of the preamble as was heard, and the port gets
+// an estimate of it.
+TEST(Ms110dWave, number_0_begins_with_any_super_frame_and_tells_the_channel) {
+  const Mode mode = mode_of("110d-75-s");
+  const Bytes octets = random_octets(60, 4);
+  constexpr std::size_t kSuperFrameSamples = 4 * ms110d::kSuperFrameSymbols;
+  for (const std::size_t missed : {0U, 1U, 2U}) {
+    SCOPED_TRACE(missed);
+    Tape tape;
+    const auto start = tape.silence(0.3).burst(mode, octets);
+    const auto begin = tape.samples().begin() + static_cast<std::ptrdiff_t>(start);
+    std::fill(begin, begin + static_cast<std::ptrdiff_t>(missed * kSuperFrameSamples), 0.0F);
+    tape.silence(0.5).through({.paths = {{}, {.delay_ms = 5}}, .offset_hz = 25}, 3).noise(3, 4);
+    const auto bursts = listen(tape);
+    expect_whole(bursts, mode, octets);
+    const ChannelEstimate& channel = bursts.at(0).portions.at(0).channel;
+    EXPECT_NEAR(channel.snr_db, 3, 1.5);
+    EXPECT_NEAR(channel.offset_hz, 25, 0.5);
+    EXPECT_NEAR(channel.multipath_ms, 5, 0.5);
+    EXPECT_LT(channel.doppler_hz, 1);
   }
 }
 

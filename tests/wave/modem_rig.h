@@ -33,8 +33,11 @@ class Tape {
   }
   /// Returns the burst's first sample on the tape.
   std::uint64_t burst(const Mode& mode, ByteSpan octets, float gain = 1) {
+    return burst(make_symbols(mode, octets), gain);
+  }
+  std::uint64_t burst(std::vector<dsp::Complex> symbols, float gain = 1) {
     const std::size_t start = samples_.size();
-    BurstTransmitter transmitter(mode, octets);
+    BurstTransmitter transmitter(std::move(symbols));
     samples_.resize(start + transmitter.total_samples());
     transmitter.read(std::span(samples_).subspan(start));
     for (std::size_t i = start; i < samples_.size(); ++i) samples_[i] *= gain;

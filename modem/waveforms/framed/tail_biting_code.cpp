@@ -8,7 +8,7 @@
 namespace s5066::modem::framed {
 namespace {
 /// After so many bits the decoder no longer cares where it began.
-constexpr std::size_t kWrap = 96;
+constexpr std::size_t kWrap = 144;
 constexpr dsp::Interleaver::Steps kNone{.size = 1, .increment = 1};
 }  // namespace
 
@@ -36,10 +36,9 @@ TailBitingCode::TailBitingCode(const TailBitingConfig& config)
       interleaver_(config.coded ? config.interleaver : kNone),
       bits_(config.user_bits) {
   if (!config.coded) return;
-  S5066_ASSERT(config.generators.constraint == dsp::kGenerators7.constraint);
-  wrap_ = std::min(kWrap, bits_.size());
+  if (config.generators.constraint == 9) siso_.emplace<dsp::SisoDecoderOf<9>>();
   loaded_.resize(interleaver_.size());
-  information_.resize(bits_.size() + 2 * wrap_);
+  information_.resize(bits_.size() + 2 * kWrap);
   pairs_.resize(2 * information_.size());
   extrinsic_.resize(pairs_.size());
 }
@@ -60,7 +59,7 @@ float TailBitingCode::decode(std::span<const float> llr, std::span<float> extrin
   S5066_ASSERT(llr.size() == interleaver_.size());
   interleaver_.deinterleave<float>(llr, loaded_);
   const std::size_t count = bits_.size();
-  float* const own = pairs_.data() + 2 * wrap_;
+  float* const own = pairs_.data() + 2 * kWrap;
   std::fill_n(own, 2 * count, 0.0F);
   std::size_t from = 0;
   const auto for_each_sent = [&](const auto& visit) {
@@ -71,20 +70,27 @@ float TailBitingCode::decode(std::span<const float> llr, std::span<float> extrin
     }
   };
   for_each_sent([&](std::size_t at) { own[at] += loaded_[from++]; });
-  std::copy_n(own + 2 * (count - wrap_), 2 * wrap_, pairs_.data());
-  std::copy_n(own, 2 * wrap_, own + 2 * count);
-  siso_.decode({.llr = pairs_,
-                .start = dsp::SisoDecoder::any_state(),
-                .extrinsic = extrinsic_,
-                .information = information_});
+  // A short block goes around more than once.
+  for (std::size_t i = 0; i < 2 * kWrap; ++i) {
+    pairs_[2 * kWrap - 1 - i] = own[2 * count - 1 - i % (2 * count)];
+    own[2 * count + i] = own[i % (2 * count)];
+  }
+  std::visit(
+      [&](auto& siso) {
+        siso.decode({.llr = pairs_,
+                     .start = siso.any_state(),
+                     .extrinsic = extrinsic_,
+                     .information = information_});
+      },
+      siso_);
   // A repeated bit learns from its other copies, too.
   std::size_t to = 0;
   for_each_sent([&](std::size_t at) {
-    loaded_[to] = extrinsic_[2 * wrap_ + at] + own[at] - loaded_[to];
+    loaded_[to] = extrinsic_[2 * kWrap + at] + own[at] - loaded_[to];
     ++to;
   });
   interleaver_.interleave<float>(loaded_, extrinsic);
-  decide(std::span<const float>(information_).subspan(wrap_, count));
+  decide(std::span<const float>(information_).subspan(kWrap, count));
   return expected_errors_;
 }
 

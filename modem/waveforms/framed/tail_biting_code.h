@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "modem/dsp/interleaver.h"
@@ -41,7 +42,6 @@ class BlockCode {
   virtual std::span<const std::uint8_t> bits() const = 0;
 };
 
-/// With the generators of constraint length 7.
 class TailBitingCode final : public BlockCode {
  public:
   explicit TailBitingCode(const TailBitingConfig& config);
@@ -55,13 +55,12 @@ class TailBitingCode final : public BlockCode {
 
   TailBitingConfig config_;
   dsp::Interleaver interleaver_;
-  dsp::SisoDecoder siso_;
+  std::variant<dsp::SisoDecoderOf<7>, dsp::SisoDecoderOf<9>> siso_;
   std::vector<float> loaded_;       // in the encoder's order
   std::vector<float> pairs_;        // with those not sent as 0, and the ends wrapped around
   std::vector<float> extrinsic_;    // of pairs_
   std::vector<float> information_;  // of each pair
   std::vector<std::uint8_t> bits_;
-  std::size_t wrap_ = 0;  // bits wrapped around each end
   float expected_errors_ = 0;
 };
 

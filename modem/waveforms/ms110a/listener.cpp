@@ -1,7 +1,8 @@
 #include "modem/waveforms/ms110a/listener.h"
 
 #include "modem/waveforms/ms110a/burst_demodulator.h"
-#include "modem/waveforms/ms110a/walsh_demodulator.h"
+#include "modem/waveforms/ms110a/walsh_signal.h"
+#include "modem/waveforms/walsh/demodulator.h"
 
 namespace s5066::modem::ms110a {
 namespace {
@@ -32,8 +33,10 @@ std::optional<PreambleReading> Listener::advance(const SampleHistory& history) {
 }
 
 std::unique_ptr<Demodulator> Listener::demodulator(const PreambleReading& reading) const {
-  if (parameters(reading.mode).walsh) {
-    return std::make_unique<WalshDemodulator>(reading, noise_share_);
+  const Parameters p = parameters(reading.mode);
+  if (p.walsh) {
+    return std::make_unique<walsh::WalshDemodulator>(reading, std::make_unique<WalshSignal>(p),
+                                                     noise_share_);
   }
   return std::make_unique<BurstDemodulator>(reading, noise_share_);
 }

@@ -10,6 +10,8 @@
 #include "modem/waveforms/framed/constellation.h"
 #include "modem/waveforms/framed/demapper.h"
 #include "modem/waveforms/ms110d/code.h"
+#include "modem/waveforms/ms110d/walsh_signal.h"
+#include "modem/waveforms/walsh/demodulator.h"
 
 namespace s5066::modem::ms110d {
 namespace {
@@ -26,8 +28,9 @@ constexpr unsigned kReadDibits = kCountDibits + kNumberDibits;
 /// How far the best reading must lead the next, as a log-likelihood.
 constexpr float kLeadMin = 12;
 constexpr float kTapNoiseFactor = 5;
-/// Number 0 works at -6 dB. What is weaker is speech that looks like a preamble.
+/// What is weaker is speech that looks like a preamble. Number 0 works at -6 dB and somewhat below.
 constexpr double kSnrMinDb = -8;
+constexpr double kWalshSnrMinDb = -10.5;
 constexpr float kTiny = 1e-20F;
 
 std::vector<Complex> fixed_symbols() {
@@ -190,11 +193,10 @@ std::optional<PreambleReading> Listener::read(const SampleHistory& history,
   const auto reading = decide(score(response.taps, samples, response.noise_power + kTiny));
   if (!reading || reading->lead < kLeadMin) return std::nullopt;
   const Mode& mode = reading->announced.mode;
-  if (!is_supported(mode) || reading->announced.constraint != 7) return std::nullopt;
 
   // Now that every symbol is known: the offset to a fraction of a hertz, and the ratio of signal to
   // noise, the signal being that of the data.
-  const Parameters p = parameters(mode);
+  const Parameters p = parameters(mode, reading->announced.constraint);
   const auto all = super_frame_symbols(p, reading->remaining);
   for (unsigned i = 0; i < 2; ++i) {
     dsp::turn_back(window, from, offset_hz / kHalfSymbolRate, samples);
@@ -209,18 +211,25 @@ std::optional<PreambleReading> Listener::read(const SampleHistory& history,
   const double ratio =
       static_cast<double>(response.signal_power * power) / std::max(noise_in_3_khz, 1e-30);
   const double snr_db = 10 * std::log10(ratio + 1e-9);
-  if (snr_db < kSnrMinDb) return std::nullopt;
+  if (snr_db < (p.walsh ? kWalshSnrMinDb : kSnrMinDb)) return std::nullopt;
   const auto left =
       static_cast<std::int64_t>(kSuperFrameSymbols * (reading->remaining + 1) + p.probe_symbols);
   return PreambleReading{.mode = mode,
                          .data_start = candidate.position + 2 * left,
                          .offset_hz = offset_hz,
                          .snr_db = static_cast<float>(snr_db),
-                         .strength = candidate.strength};
+                         .strength = candidate.strength,
+                         .constraint = reading->announced.constraint,
+                         .repeats = reading->remaining + 1};
 }
 
 std::unique_ptr<Demodulator> Listener::demodulator(const PreambleReading& reading) const {
-  const Parameters p = parameters(reading.mode);
+  const Parameters p = parameters(reading.mode, reading.constraint);
+  if (p.walsh) {
+    return std::make_unique<walsh::WalshDemodulator>(
+        reading, std::make_unique<WalshSignal>(reading.mode, reading.constraint, reading.repeats),
+        noise_share_);
+  }
   return std::make_unique<framed::BurstDemodulator>(
       reading, layout_of(p), std::make_unique<framed::TailBitingCode>(code_of(p)), noise_share_);
 }

@@ -1,6 +1,5 @@
 // Finds 110D transmissions at 3 kHz by their preamble, and learns from it the waveform number, the
-// interleaver and when the data begins. Number 0 and constraint length 9 are recognised and
-// refused.
+// interleaver, the constraint length of the code and when the data begins.
 #pragma once
 
 #include "modem/waveforms/framed/known_search.h"

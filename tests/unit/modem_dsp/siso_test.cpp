@@ -16,8 +16,9 @@ std::vector<std::uint8_t> random_bits(Rng& rng, std::size_t count) {
 }
 
 // Coded bits as +1 and -1 with noise, as log-likelihood ratios.
-std::vector<float> noisy_llr(const std::vector<std::uint8_t>& bits, double deviation, Rng& rng) {
-  ConvolutionalEncoder encoder;
+std::vector<float> noisy_llr(const std::vector<std::uint8_t>& bits, double deviation, Rng& rng,
+                             const CodeGenerators& generators = kGenerators7) {
+  ConvolutionalEncoder encoder(generators);
   std::vector<float> llr;
   const auto push = [&](std::uint8_t coded) {
     const double value = (coded ? -1 : 1) + deviation * rng.gaussian();
@@ -44,15 +45,17 @@ Decoded decode(std::span<const float> llr, const SisoDecoder::States& start) {
 }
 
 // The definition: every message there is, weighted with its probability.
-TEST(SisoDecoder, sums_over_all_messages) {
-  constexpr unsigned kBits = 9;
+template <unsigned kConstraint>
+void expect_sums_over_all_messages(const CodeGenerators& generators) {
+  using Decoder = SisoDecoderOf<kConstraint>;
+  constexpr unsigned kBits = 11;
   Rng rng(1);
   for (int trial = 0; trial < 20; ++trial) {
-    const auto llr = noisy_llr(random_bits(rng, kBits), 1.0, rng);
+    const auto llr = noisy_llr(random_bits(rng, kBits), 1.0, rng, generators);
     std::array<std::array<double, 2>, 2 * kBits> coded{};
     std::array<std::array<double, 2>, kBits> plain{};
     for (unsigned message = 0; message < 1U << kBits; ++message) {
-      ConvolutionalEncoder encoder;
+      ConvolutionalEncoder encoder(generators);
       double weight = 0;
       std::array<unsigned, 2 * kBits> word{};
       for (unsigned n = 0; n < kBits; ++n) {
@@ -66,7 +69,8 @@ TEST(SisoDecoder, sums_over_all_messages) {
       for (unsigned n = 0; n < 2 * kBits; ++n) coded[n][word[n]] += std::exp(weight);
       for (unsigned n = 0; n < kBits; ++n) plain[n][message >> n & 1] += std::exp(weight);
     }
-    const auto out = decode(llr, SisoDecoder::zero_state());
+    Decoded out{std::vector<float>(llr.size()), std::vector<float>(llr.size() / 2), {}};
+    Decoder().decode({llr, Decoder::zero_state(), out.extrinsic, out.information});
     for (unsigned n = 0; n < kBits; ++n) {
       EXPECT_NEAR(out.information[n], std::log(plain[n][0] / plain[n][1]), 1e-3);
     }
@@ -75,6 +79,11 @@ TEST(SisoDecoder, sums_over_all_messages) {
       EXPECT_NEAR(out.extrinsic[n] + llr[n], std::log(coded[n][0] / coded[n][1]), 1e-3);
     }
   }
+}
+
+TEST(SisoDecoder, sums_over_all_messages) {
+  expect_sums_over_all_messages<7>(kGenerators7);
+  expect_sums_over_all_messages<9>(kGenerators9);
 }
 
 TEST(SisoDecoder, leaves_out_what_a_bit_says_about_itself) {

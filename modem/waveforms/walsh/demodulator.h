@@ -1,24 +1,27 @@
-// Receives the data part of a 75 bit/s burst (MIL-STD-188-110A 5.3.2.3.6; STANAG 4415): sets of 32
-// symbols, each one of four orthogonal patterns, and no probes. Every path of the channel, out to
-// more than 10 ms on either side, is correlated with all four patterns. What is known about a path
-// from its neighbours in time, as mean and variance, decides how its correlations count: squared
-// when nothing is known, as in fast fading, and with their phase when it is.
+// Receives the data part of a burst of sets of 32 symbols, each one of four that are orthogonal,
+// and no probes: 110A at 75 bit/s (MIL-STD-188-110A 5.3.2.3.6; STANAG 4415) and 110D number 0.
+// Every path of the channel, out to more than 10 ms on either side, is correlated with all four.
+// What is known about a path from its neighbours in time, as mean and variance, decides how its
+// correlations count: squared when nothing is known, as in fast fading, and with their phase when
+// it is.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
-#include "modem/waveforms/ms110a/block_decoder.h"
-#include "modem/waveforms/ms110a/preamble_search.h"
 #include "modem/waveforms/reception.h"
+#include "modem/waveforms/walsh/signal.h"
 
-namespace s5066::modem::ms110a {
+namespace s5066::modem::walsh {
 
 class WalshDemodulator final : public Demodulator {
  public:
-  WalshDemodulator(const PreambleReading& reading, float noise_share);
+  /// `noise_share`: see Downconverter.
+  WalshDemodulator(const PreambleReading& reading, std::unique_ptr<Signal> signal,
+                   float noise_share);
 
   std::optional<Output> advance(const SampleHistory& history) override;
   bool lost() const override;
@@ -29,7 +32,6 @@ class WalshDemodulator final : public Demodulator {
   std::int64_t last_heard() const override { return last_heard_; }
 
  private:
-  static constexpr std::size_t kPatterns = 4;
   struct Tap {
     int delay = 0;       // half-symbol samples behind the frame's beginning
     float power = 0;     // mean, of a correlation
@@ -61,6 +63,7 @@ class WalshDemodulator final : public Demodulator {
   std::array<float, kPatterns> metrics(std::size_t frame, float scale) const;
   float measured_noise() const;
   float quality() const;
+  float heard_power(std::size_t tap) const;
   ChannelEstimate channel() const;
   void rotate(std::span<const dsp::Complex> samples, std::int64_t first,
               std::vector<dsp::Complex>& out) const;
@@ -71,7 +74,7 @@ class WalshDemodulator final : public Demodulator {
   }
 
   PreambleReading reading_;
-  Parameters p_;
+  std::unique_ptr<Signal> signal_;
   float noise_share_;
   std::size_t block_frames_;
 
@@ -88,10 +91,9 @@ class WalshDemodulator final : public Demodulator {
   float heard_ = 0;
   std::int64_t last_heard_ = 0;
 
-  std::size_t frame_ = 0;        // of the block
-  unsigned frame_in_cycle_ = 0;  // of the next frame
+  std::size_t frame_ = 0;     // of the block
+  std::uint64_t frames_ = 0;  // in all
   std::vector<Tap> taps_;
-  BlockDecoder decoder_;
   std::vector<dsp::Complex> correlations_;  // by frame, pattern, tap
   std::vector<Measurement> measured_;       // by frame, tap
   std::vector<dsp::Complex> mean_;          // expected, by frame, tap
@@ -101,4 +103,4 @@ class WalshDemodulator final : public Demodulator {
   std::vector<dsp::Complex> rotated_;
 };
 
-}  // namespace s5066::modem::ms110a
+}  // namespace s5066::modem::walsh

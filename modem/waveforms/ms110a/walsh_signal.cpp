@@ -1,0 +1,60 @@
+#include "modem/waveforms/ms110a/walsh_signal.h"
+
+#include <utility>
+
+#include "modem/waveforms/ms110a/symbols.h"
+
+namespace s5066::modem::ms110a {
+namespace {
+
+/// Without an interleaver: sets received together.
+constexpr unsigned kSetsAtOnce = 15;
+/// A block whose least sure bit has this log-likelihood ratio is done.
+constexpr float kSure = 6;
+
+std::vector<std::uint8_t> preamble_channel_symbols(const Parameters& p) {
+  std::vector<std::uint8_t> out;
+  for (unsigned count = p.segments; count-- > 0;) {
+    out.insert(out.end(), kSegmentOpening.begin(), kSegmentOpening.end());
+    const auto c = count_symbols(count);
+    out.insert(out.end(), {p.d1, p.d2, c[0], c[1], c[2], 0});
+  }
+  return out;
+}
+
+}  // namespace
+
+WalshSignal::WalshSignal(const Parameters& p)
+    : p_(p), preamble_(preamble_channel_symbols(p)), decoder_(p) {}
+
+unsigned WalshSignal::preamble_sets() const {
+  return static_cast<unsigned>(preamble_.size());
+}
+
+walsh::Set WalshSignal::preamble_set(unsigned index, bool other) const {
+  const unsigned symbol = preamble_[index] ^ (other ? 1U : 0U);
+  return walsh::scrambled(kChannelSymbolPattern[symbol], kSyncScrambler, 0);
+}
+
+unsigned WalshSignal::block_sets() const {
+  return p_.interleaved ? p_.frames_per_block : kSetsAtOnce;
+}
+
+walsh::Set WalshSignal::set(std::uint64_t index, unsigned bits) const {
+  const auto in_cycle = static_cast<unsigned>(index % p_.frames_per_cycle);
+  return walsh::scrambled(walsh_pattern(p_, in_cycle, bits), data_scrambler(),
+                          std::size_t{in_cycle} * walsh::kSetSymbols);
+}
+
+bool WalshSignal::feed_back(std::span<const float> llr, std::span<float> extrinsic) {
+  return decoder_.feed_back(llr, extrinsic) >= kSure;
+}
+
+walsh::Signal::Taken WalshSignal::take(std::span<const float> llr) {
+  auto block = decoder_.take(llr);
+  Taken taken{.bytes = std::move(block.bytes), .first_bit = block.first_bit, .symbols_in_all = {}};
+  if (block.blocks_in_all) taken.symbols_in_all = *block.blocks_in_all * p_.block_symbols();
+  return taken;
+}
+
+}  // namespace s5066::modem::ms110a

@@ -1,0 +1,57 @@
+#include "modem/waveforms/ms110d/walsh_signal.h"
+
+#include "modem/api/airtime.h"
+#include "modem/waveforms/ms110d/code.h"
+
+namespace s5066::modem::ms110d {
+namespace {
+
+/// A block with fewer wrong bits to be expected is done.
+constexpr float kErrorsMax = 0.01F;
+
+}  // namespace
+
+WalshSignal::WalshSignal(const Mode& mode, unsigned constraint, unsigned super_frames)
+    : mode_(mode),
+      p_(parameters(mode, constraint)),
+      super_frames_(super_frames),
+      code_(code_of(p_)),
+      extrinsic_(p_.block_coded_bits()) {}
+
+unsigned WalshSignal::preamble_sets() const {
+  return super_frames_ * kSuperFrameDibits;
+}
+
+walsh::Set WalshSignal::preamble_set(unsigned index, bool other) const {
+  const unsigned remaining = super_frames_ - 1 - index / kSuperFrameDibits;
+  const unsigned place = index % kSuperFrameDibits;
+  const unsigned dibit = super_frame(p_, remaining)[place];
+  return channel_symbol(place, dibit ^ (other ? 1U : 0U));
+}
+
+// The scrambler starts again with each block.
+walsh::Set WalshSignal::set(std::uint64_t index, unsigned bits) const {
+  const auto in_block = static_cast<std::size_t>(index % p_.frames_per_block);
+  const bool last = in_block + 1 == p_.frames_per_block;
+  return walsh::scrambled(walsh_pattern(last, bits), walsh_scrambler(),
+                          in_block * walsh::kSetSymbols);
+}
+
+bool WalshSignal::feed_back(std::span<const float> llr, std::span<float> extrinsic) {
+  return code_.decode(llr, extrinsic) <= kErrorsMax;
+}
+
+walsh::Signal::Taken WalshSignal::take(std::span<const float> llr) {
+  code_.decode(llr, extrinsic_);
+  MessageBits::Portion portion = message_.push(code_.bits());
+  Taken taken{
+      .bytes = std::move(portion.bytes), .first_bit = portion.first_bit, .symbols_in_all = {}};
+  if (portion.ended_after) {
+    const std::uint64_t blocks =
+        (*portion.ended_after + p_.block_user_bits - 1) / p_.block_user_bits;
+    taken.symbols_in_all = data_symbols(mode_, blocks);
+  }
+  return taken;
+}
+
+}  // namespace s5066::modem::ms110d

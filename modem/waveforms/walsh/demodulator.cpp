@@ -1,0 +1,329 @@
+#include "modem/waveforms/walsh/demodulator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include "modem/api/airtime.h"
+#include "modem/dsp/least_squares.h"
+#include "modem/waveforms/framed/constellation.h"
+#include "modem/waveforms/walsh/constants.h"
+#include "s5066d/base/assert.h"
+
+namespace s5066::modem::walsh {
+namespace {
+
+using dsp::Complex;
+using dsp::mul;
+using dsp::mul_conj;
+
+constexpr std::int64_t kFrameSamples = 2 * kSetSymbols;
+constexpr std::size_t kWindow = kFrameSamples + 2 * kReach;  // of a frame and all delays
+constexpr std::size_t kTapsMax = 40;
+constexpr float kTapSignificant = 0.03F;  // of the strongest
+constexpr float kTapNoiseFactor = 4;      // standard deviations of a tap's measured power
+
+constexpr unsigned kPassesMax = 5;
+/// Neighbouring taps at half-symbol steps hear the same path. How much each counts when only its
+/// power is used; when its phase is, the part of the band that noise fills tells.
+constexpr float kSquareScale = 0.5F;
+
+/// The signal is lost when this much more speaks against it than for it, in nats.
+constexpr float kHeardMax = 30;
+constexpr float kHeardStepUp = 0.5F;
+constexpr float kHeardStepDown = 0.25F;
+
+/// Of what is heard without a pattern at least this part is noise, as far as can be told.
+constexpr double kNoiseOfHeardMin = 0.03;
+
+constexpr std::int64_t kSameBurst = 64;
+
+// Correlations with a set that begins at consecutive delays, from the first sample on.
+void correlate(const Set& set, std::span<const Complex> samples, std::span<Complex> out) {
+  const auto phases = framed::constellation_of_phases();
+  for (std::size_t k = 0; k < out.size(); ++k) {
+    Complex sum;
+    for (std::size_t i = 0; i < set.size(); ++i) {
+      sum += mul_conj(phases[set[i]], samples[k + 2 * i]);
+    }
+    out[k] = sum;
+  }
+}
+
+}  // namespace
+
+WalshDemodulator::WalshDemodulator(const PreambleReading& reading, std::unique_ptr<Signal> signal,
+                                   float noise_share)
+    : reading_(reading),
+      signal_(std::move(signal)),
+      noise_share_(noise_share),
+      block_frames_(signal_->block_sets()),
+      origin_(reading.data_start),
+      offset_hz_(reading.offset_hz),
+      carrier_at_(reading.data_start),
+      first_path_start_(static_cast<double>(reading.data_start)),
+      heard_(kHeardMax),
+      last_heard_(reading.data_start),
+      llr_(2 * block_frames_),
+      extrinsic_(llr_.size()) {}
+
+bool WalshDemodulator::lost() const {
+  return heard_ <= -kHeardMax;
+}
+bool WalshDemodulator::healthy() const {
+  return heard_ > 0;
+}
+bool WalshDemodulator::covers(const PreambleReading& reading) const {
+  return reading.mode.waveform == reading_.mode.waveform &&
+         std::abs(reading.data_start - reading_.data_start) < kSameBurst;
+}
+
+std::optional<Demodulator::Output> WalshDemodulator::advance(const SampleHistory& history) {
+  if (!learned_) {
+    if (history.end() < reading_.data_start + kReach) return std::nullopt;
+    learn_channel(history);
+    learned_ = true;
+  }
+  while (history.end() >= origin_ + kFrameSamples + kReach) {
+    receive_frame(history);
+    judge_frame();
+    if (++frame_ < block_frames_) continue;
+    frame_ = 0;
+    auto output = end_block();
+    if (!output.bytes.empty() || output.symbols_in_all) return output;
+  }
+  return std::nullopt;
+}
+
+void WalshDemodulator::rotate(std::span<const Complex> samples, std::int64_t first,
+                              std::vector<Complex>& out) const {
+  const double turns = offset_hz_ / kHalfSymbolRate;
+  const double start =
+      std::remainder(carrier_turn_ + turns * static_cast<double>(first - carrier_at_), 1.0);
+  std::complex<double> turn = std::polar(1.0, -2 * std::numbers::pi * start);
+  const std::complex<double> step = std::polar(1.0, -2 * std::numbers::pi * turns);
+  out.resize(samples.size());
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    out[i] = mul(samples[i], Complex(turn));
+    turn = {turn.real() * step.real() - turn.imag() * step.imag(),
+            turn.real() * step.imag() + turn.imag() * step.real()};
+  }
+}
+
+// --- Learning ------------------------------------------------------------------------------------
+
+void WalshDemodulator::learn_channel(const SampleHistory& history) {
+  const auto sent = static_cast<std::int64_t>(signal_->preamble_sets());
+  const std::int64_t held = (reading_.data_start - kReach - history.begin()) / kFrameSamples;
+  const auto count = static_cast<unsigned>(std::min(sent, held));
+  S5066_ASSERT(count > 0);
+  const std::int64_t first = reading_.data_start - kFrameSamples * count;
+  std::vector<Complex> sequence;
+  std::vector<float> profile;
+  for (unsigned i = 0; i < 2; ++i) {
+    profile = delay_profile(history, first, count, sequence);
+    if (i > 0) break;
+    // Neighbouring symbols tell the rest of the offset.
+    Complex sum;
+    for (unsigned n = 0; n + 1 < count; ++n) {
+      for (std::size_t k = 0; k < kDelays; ++k) {
+        const float weight = std::max(profile[k], 0.0F);
+        sum += weight * mul_conj(sequence[n * kDelays + k], sequence[(n + 1) * kDelays + k]);
+      }
+    }
+    if (std::norm(sum) > 0) {
+      offset_hz_ += std::arg(sum) / (2 * std::numbers::pi * kFrameSeconds);
+    }
+  }
+  choose_taps(profile, count);
+  // The taps' way through the preamble gives the Doppler spread and where they are now.
+  const std::size_t block = block_frames_;
+  block_frames_ = count;
+  measured_.assign(count * taps_.size(), {});
+  for (unsigned n = 0; n < count; ++n) {
+    for (std::size_t k = 0; k < taps_.size(); ++k) {
+      const auto at = static_cast<std::size_t>(taps_[k].delay + kReach);
+      measured_[n * taps_.size() + k].value = sequence[n * kDelays + at];
+    }
+  }
+  choose_doppler();
+  advance_taps();
+  block_frames_ = block;
+  correlations_.resize(block_frames_ * kPatterns * taps_.size());
+  measured_.resize(block_frames_ * taps_.size());
+  mean_.resize(measured_.size());
+  variance_.resize(measured_.size());
+}
+
+// Mean power at each delay beyond the noise, over channel symbols that are known; their
+// correlations go to `sequence`.
+std::vector<float> WalshDemodulator::delay_profile(const SampleHistory& history, std::int64_t first,
+                                                   unsigned count, std::vector<Complex>& sequence) {
+  const unsigned before = signal_->preamble_sets() - count;
+  std::vector<float> profile(kDelays, 0.0F);
+  sequence.resize(count * kDelays);
+  std::array<Complex, kDelays> wrong;
+  double noise = 0;
+  for (unsigned n = 0; n < count; ++n) {
+    const std::int64_t from = first + kFrameSamples * n - kReach;
+    rotate(history.window(from, kWindow), from, rotated_);
+    const auto right = std::span(sequence).subspan(n * kDelays, kDelays);
+    correlate(signal_->preamble_set(before + n, false), rotated_, right);
+    correlate(signal_->preamble_set(before + n, true), rotated_, wrong);
+    for (std::size_t k = 0; k < kDelays; ++k) {
+      profile[k] += std::norm(right[k]) / static_cast<float>(count);
+      noise += std::norm(wrong[k]);
+    }
+  }
+  noise_ = static_cast<float>(noise / (count * kDelays)) + kTiny;
+  for (float& power : profile) power -= noise_;
+  return profile;
+}
+
+void WalshDemodulator::choose_taps(const std::vector<float>& profile, unsigned count) {
+  const float peak = *std::max_element(profile.begin(), profile.end());
+  const float error = noise_ / std::sqrt(static_cast<float>(count));
+  const float threshold = std::max(kTapSignificant * peak, kTapNoiseFactor * error);
+  taps_.clear();
+  for (std::size_t k = 0; k < kDelays; ++k) {
+    // A neighbour may grow as clocks drift.
+    const float left = k > 0 ? profile[k - 1] : 0;
+    const float right = k + 1 < kDelays ? profile[k + 1] : 0;
+    const float power = std::max({profile[k], 0.1F * left, 0.1F * right});
+    if (std::max({profile[k], left, right}) < std::min(threshold, peak)) continue;
+    taps_.push_back({.delay = static_cast<int>(k) - kReach,
+                     .power = std::max(power, 0.02F * peak) + kTiny,
+                     .mean = {},
+                     .variance = 0});
+  }
+  if (taps_.size() > kTapsMax) {
+    std::nth_element(taps_.begin(), taps_.begin() + kTapsMax, taps_.end(),
+                     [](const Tap& a, const Tap& b) { return a.power > b.power; });
+    taps_.resize(kTapsMax);
+    std::sort(taps_.begin(), taps_.end(),
+              [](const Tap& a, const Tap& b) { return a.delay < b.delay; });
+  }
+  first_path_start_ = static_cast<double>(reading_.data_start) +
+                      static_cast<double>(dsp::first_path(profile)) - kReach;
+  for (Tap& tap : taps_) tap.variance = tap.power;
+}
+
+// --- Frames --------------------------------------------------------------------------------------
+
+void WalshDemodulator::receive_frame(const SampleHistory& history) {
+  const std::int64_t from = origin_ - kReach;
+  rotate(history.window(from, kWindow), from, rotated_);
+  for (unsigned bits = 0; bits < kPatterns; ++bits) {
+    const Set set = signal_->set(frames_, bits);
+    Complex* const out = &correlations_[(frame_ * kPatterns + bits) * taps_.size()];
+    for (std::size_t k = 0; k < taps_.size(); ++k) {
+      correlate(set,
+                std::span<const Complex>(rotated_).subspan(
+                    static_cast<std::size_t>(taps_[k].delay + kReach)),
+                std::span(out + k, 1));
+    }
+  }
+  origin_ += kFrameSamples;
+  drifted_ += drift_;
+  if (std::abs(drifted_) > 0.5) {
+    const auto whole = static_cast<std::int64_t>(std::round(drifted_));
+    origin_ += whole;
+    drifted_ -= static_cast<double>(whole);
+  }
+  ++frames_;
+}
+
+// Does a pattern explain this frame better than noise alone? Noise is measured in the frame itself,
+// so that a change of level makes no difference.
+void WalshDemodulator::judge_frame() {
+  std::array<float, kPatterns> energy{};
+  for (std::size_t v = 0; v < kPatterns; ++v) {
+    for (std::size_t k = 0; k < taps_.size(); ++k)
+      energy[v] += std::norm(correlations(frame_, v)[k]);
+  }
+  const float strongest = *std::max_element(energy.begin(), energy.end());
+  float noise = -strongest;
+  for (const float value : energy) noise += value;
+  noise = noise / static_cast<float>((kPatterns - 1) * taps_.size()) + kTiny;
+  noise = std::max(noise, kNoiseMinShare * taps_.front().power);
+  std::array<float, kPatterns> weight{};
+  for (std::size_t v = 0; v < kPatterns; ++v) {
+    for (std::size_t k = 0; k < taps_.size(); ++k) {
+      const float ratio = taps_[k].power / (noise_ + kTiny);
+      weight[v] +=
+          kSquareScale *
+          (std::norm(correlations(frame_, v)[k]) / noise * ratio / (1 + ratio) - std::log1p(ratio));
+    }
+  }
+  const float evidence = log_sum(weight) - std::log(static_cast<float>(kPatterns));
+  heard_ += std::clamp(evidence, -kHeardStepDown, kHeardStepUp);
+  heard_ = std::clamp(heard_, -kHeardMax, kHeardMax);
+  if (evidence > 0) last_heard_ = origin_;
+}
+
+Demodulator::Output WalshDemodulator::end_block() {
+  forget_means();
+  demap(false, kSquareScale);
+  const bool interleaved = signal_->interleaved();
+  bool sure = interleaved && signal_->feed_back(llr_, extrinsic_);
+  const unsigned passes = interleaved ? kPassesMax : 2;
+  for (unsigned pass = 0; pass < passes; ++pass) {
+    measure_taps(interleaved);
+    noise_ = measured_noise();
+    if (pass < 2) choose_doppler();
+    predict_taps();
+    if (sure) break;
+    demap(interleaved, noise_share_);
+    if (interleaved) sure = signal_->feed_back(llr_, extrinsic_);
+  }
+  advance_taps();
+  if (healthy() && interleaved) {
+    follow_carrier();
+    follow_clock();
+  }
+
+  auto block = signal_->take(llr_);
+  return {.bytes = std::move(block.bytes),
+          .first_bit = block.first_bit,
+          .symbols_in_all = block.symbols_in_all,
+          .soft_quality = quality(),
+          .channel = channel()};
+}
+
+// Share of signal in a set of symbols: of what the taps heard, half is of the other phase.
+float WalshDemodulator::quality() const {
+  double signal = 0;
+  for (const Measurement& m : measured_) {
+    signal += static_cast<double>(std::norm(m.value) - noise_ / m.sureness);
+  }
+  signal = std::max(0.5 * signal / static_cast<double>(block_frames_), 0.0);
+  return static_cast<float>(signal / (signal + static_cast<double>(noise_)));
+}
+
+// What the taps heard in this block. The profile that was learned from the preamble has sidelobes
+// of its sets, which are scrambled alike; those of the data are not.
+ChannelEstimate WalshDemodulator::channel() const {
+  std::vector<float> profile(kDelays);
+  double signal = 0;
+  for (std::size_t k = 0; k < taps_.size(); ++k) {
+    const float power = std::max(heard_power(k), 0.0F);
+    profile[static_cast<std::size_t>(taps_[k].delay + kReach)] = power;
+    signal += static_cast<double>(power);
+  }
+  // Correlations of 32 symbols; half of the steps play a part in a sample. The patterns that were
+  // not sent hear every path but their own, too, and that is not noise.
+  constexpr double kGain = 2.0 * kSetSymbols * kSetSymbols;
+  const double heard = static_cast<double>(noise_) / kSetSymbols;
+  const double others =
+      signal / kGain - signal / (kSetSymbols * kSetSymbols * static_cast<double>(taps_.size()));
+  const double noise = std::max(heard - std::max(others, 0.0), kNoiseOfHeardMin * heard) /
+                       static_cast<double>(noise_share_) * 3000 / kHalfSymbolRate;
+  return {.snr_db = static_cast<float>(10 * std::log10(signal / kGain / noise + 1e-9)),
+          .offset_hz = static_cast<float>(offset_hz_),
+          .multipath_ms = static_cast<float>(static_cast<double>(dsp::profile_spread(profile)) *
+                                             1000 / kHalfSymbolRate),
+          .doppler_hz = static_cast<float>(doppler_hz_)};
+}
+
+}  // namespace s5066::modem::walsh
