@@ -21,6 +21,8 @@ constexpr std::size_t kInsertedSteps = 2;
 
 /// A block with fewer wrong bits to be expected is done.
 constexpr float kErrorsMax = 0.01F;
+/// Decisions are good enough then to measure how fast the channel changes.
+constexpr unsigned kPassOfDoppler = 2;
 constexpr float kPriorVarianceMin = 2e-3F;
 constexpr float kNoiseGain = 0.1F;
 constexpr float kTiny = 1e-20F;
@@ -58,6 +60,7 @@ BlockReceiver::BlockReceiver(const Layout& layout, std::unique_ptr<BlockCode> co
       demapper_(layout.bits_per_symbol),
       code_(std::move(code)),
       steps_in_frame_((layout.frame_symbols() + kStepSymbols / 2) / kStepSymbols),
+      doppler_(layout.doppler_hz),
       llr_(layout.block_bits()),
       extrinsic_(layout.block_bits()),
       equalizer_(longest_run(layout), dsp::ChannelTracker::kTapsMax),
@@ -227,7 +230,7 @@ dsp::ChannelTracker BlockReceiver::follow(std::size_t from_step, std::size_t to_
   double uncertainty = 0;
   std::size_t judged = 0;
   for (std::size_t s = from_step; s < to_step; ++s) {
-    tracker.predict(memory_over(steps_[s].count, doppler_hz_));
+    tracker.predict(memory_over(steps_[s].count, doppler_.doppler_hz()));
     for (std::size_t row = steps_[s].first; row < steps_[s].first + steps_[s].count; ++row) {
       const std::size_t at = slot(static_cast<std::ptrdiff_t>(row));
       const auto symbols = std::span<const Complex>(symbols_).subspan(at, taps);
@@ -249,7 +252,8 @@ dsp::ChannelTracker BlockReceiver::follow(std::size_t from_step, std::size_t to_
   }
   for (std::size_t s = to_step; s-- > from_step;) {
     if (s + 1 < to_step) {
-      tracked_[s].smooth(responses_[s + 1], memory_over(steps_[s + 1].count, doppler_hz_));
+      tracked_[s].smooth(responses_[s + 1],
+                         memory_over(steps_[s + 1].count, doppler_.doppler_hz()));
     }
     tracked_[s].response(responses_[s]);
   }
@@ -290,6 +294,30 @@ void BlockReceiver::learn_profile(std::size_t from_step, std::size_t to_step) {
   }
   tracker_->set_profile(prior);
   at_start_->set_profile(prior);
+}
+
+// From correlations with the symbols as they look after the second pass, or the last.
+void BlockReceiver::learn_doppler() {
+  const std::size_t taps = profile_.size();
+  std::vector<float> weight(kPhases * taps);
+  for (std::size_t k = 0; k < weight.size(); ++k) weight[k] = profile_[k / kPhases];
+  const std::size_t first = first_step(0);
+  raw_.assign((steps_.size() - first) * weight.size(), Complex());
+  for (std::size_t s = first; s < steps_.size(); ++s) {
+    Complex* const out = &raw_[(s - first) * weight.size()];
+    float energy = kTiny;
+    for (std::size_t row = steps_[s].first; row < steps_[s].first + steps_[s].count; ++row) {
+      const auto symbols = symbols_of_row(row);
+      energy += std::norm(symbols[0]);
+      for (std::size_t k = 0; k < weight.size(); ++k) {
+        out[k] += mul_conj(symbols[k / kPhases], received_[kPhases * row + k % kPhases]);
+      }
+    }
+    for (std::size_t k = 0; k < weight.size(); ++k) out[k] *= 1 / energy;
+  }
+  const double seconds = static_cast<double>(layout_.frame_symbols()) /
+                         static_cast<double>(steps_in_frame_ * kSymbolRate);
+  doppler_.add(raw_, weight, seconds);
 }
 
 // The response for every row of a frame, between the middles of steps.
@@ -396,10 +424,15 @@ float BlockReceiver::finish() {
   while (errors > kErrorsMax && passes_ < config_.passes_max) {
     ++passes_;
     take_decisions();
+    if (passes_ == kPassOfDoppler) learn_doppler();
     tracker_ = follow(0, steps_.size(), *at_start_);
     quality_sum_ = 0;
     for (unsigned frame = 0; frame < frames_; ++frame) quality_sum_ += equalize(frame, true);
     errors = code_->decode(llr_, extrinsic_);
+  }
+  if (passes_ < kPassOfDoppler) {
+    take_decisions();
+    learn_doppler();
   }
   // The equaliser's own figure rests on a channel that decisions help to estimate, and decisions
   // fit the noise that they were made from. Probes that do not bear the channel out have the last

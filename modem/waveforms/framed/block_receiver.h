@@ -15,6 +15,7 @@
 #include "modem/dsp/channel_tracker.h"
 #include "modem/dsp/equalizer.h"
 #include "modem/waveforms/framed/demapper.h"
+#include "modem/waveforms/framed/doppler_meter.h"
 #include "modem/waveforms/framed/layout.h"
 #include "modem/waveforms/framed/tail_biting_code.h"
 
@@ -55,7 +56,7 @@ class BlockReceiver {
   float noise() const { return noise_; }
   /// Mean power of the response, tap by tap.
   std::span<const float> profile() const { return profile_; }
-  float doppler_hz() const { return static_cast<float>(doppler_hz_); }
+  float doppler_hz() const { return static_cast<float>(doppler_.doppler_hz()); }
   /// From the middle of a frame's first step to that of its last.
   double turn_seconds() const;
   float data_power() const { return demapper_.power(); }
@@ -79,6 +80,7 @@ class BlockReceiver {
                      std::size_t bit, bool with_priors);
   float probe_fit(unsigned frame, std::size_t runs) const;
   void learn_profile(std::size_t from_step, std::size_t to_step);
+  void learn_doppler();
 
   std::size_t first_symbol(unsigned frame) const {
     return inserted_ + frame * layout_.frame_symbols();
@@ -105,7 +107,7 @@ class BlockReceiver {
   unsigned passes_ = 0;
   float noise_ = 1;  // variance of a sample within the receiver's filter
   float error_ = 0;  // what the channel's error adds to it
-  double doppler_hz_ = 1;
+  DopplerMeter doppler_;
   double quality_sum_ = 0;
   double fit_sum_ = 0;  // of the first probe of each frame
 
@@ -115,6 +117,7 @@ class BlockReceiver {
   std::vector<Step> steps_;
   std::vector<dsp::ChannelTracker> tracked_;
   std::vector<std::vector<dsp::Complex>> responses_;  // smoothed, of each step
+  std::vector<dsp::Complex> raw_;                     // responses of each step by itself
 
   std::vector<dsp::Complex> received_;
   std::vector<dsp::Complex> symbols_;

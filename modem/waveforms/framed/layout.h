@@ -25,6 +25,7 @@ struct Layout {
   std::vector<dsp::Complex> inserted;            // between cycles, if anything
   std::vector<dsp::Complex> preamble;            // in front of the first frame
   std::vector<std::uint8_t> scrambling;          // of a frame's data symbols
+  double doppler_hz = 1;                         // expected until it was measured
   bool repeats = false;                          // the preamble comes again with every frame
   /// Where the paths of a channel are looked for, in symbols around the found position.
   int window_before = 14;

@@ -36,16 +36,13 @@ double seconds_to_confirm(sim::World& world, unsigned updus, std::size_t octets)
 // Goal:   the simulated medium tells the truth about the waveforms.
 // Method: the same transfer on both rungs, in each mode, on a clean channel. Not in 110A modes
 //         without an interleaver: stations must have agreed on those, and they are received a fifth
-//         of a second at a time. Not in STANAG 4285: it must be listened for by name. Not in
-//         110D at 16000 bit/s: its receiver has errors even here, which cost a retransmission
-//         (docs/measurements/modem.md).
+//         of a second at a time. Not in STANAG 4285: it must be listened for by name.
 // Accept: total times within 3 % of each other.
 TEST(NodeOverWaves, the_simulated_medium_agrees_within_3_percent) {
   for (const modem::Mode& mode : modem::all_modes()) {
     const bool bare = mode.interleaver == modem::Interleaver::zero;
     if (bare && mode.waveform == modem::Waveform::ms110a) continue;
     if (mode.waveform == modem::Waveform::stanag4285) continue;
-    if (mode.waveform == modem::Waveform::ms110d && mode.rate_bps == 16000) continue;
     SCOPED_TRACE(modem::to_string(mode));
     sim::World simulated(1, {.mode = mode});
     sim::World real(1, {.mode = mode}, waves({}));

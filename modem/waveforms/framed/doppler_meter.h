@@ -1,0 +1,38 @@
+// How fast the response of a channel changes: from how its correlation with its later self falls.
+#pragma once
+
+#include <array>
+#include <complex>
+#include <cstddef>
+#include <span>
+
+#include "modem/dsp/complex_math.h"
+
+namespace s5066::modem::framed {
+
+class DopplerMeter {
+ public:
+  static constexpr double kMinHz = 0.1;
+  static constexpr double kMaxHz = 15;
+
+  /// `expected_hz` until something was heard.
+  explicit DopplerMeter(double expected_hz) : doppler_hz_(expected_hz) {}
+
+  /// A stretch of responses, `taps` values each and so far apart, each raw: measured for itself,
+  /// since smoothed ones would show what the smoother expects. `weight` is the power of each tap.
+  void add(std::span<const dsp::Complex> responses, std::span<const float> weight,
+           double step_seconds);
+  /// Two standard deviations of the spectrum.
+  double doppler_hz() const { return doppler_hz_; }
+
+ private:
+  static constexpr std::size_t kLags = 8;  // 1, 2, 4 ... steps
+
+  double measured(double step_seconds) const;
+
+  double doppler_hz_;
+  std::array<std::complex<double>, kLags> sums_{};
+  std::array<double, kLags> pairs_{};
+};
+
+}  // namespace s5066::modem::framed
