@@ -8,6 +8,7 @@
 #include <ctime>
 #include <deque>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "modem/api/airtime.h"
@@ -19,6 +20,8 @@ namespace s5066::modem::tools {
 namespace {
 
 constexpr std::size_t kPortion = 960;
+/// A reception that begins so much behind the start of a burst missed what was before.
+constexpr double kLateSeconds = 0.05;
 
 struct Sent {
   std::uint64_t from;
@@ -27,6 +30,7 @@ struct Sent {
   bool heard = false;
   std::uint64_t bit_errors = 0;
   std::uint64_t bits_compared = 0;
+  std::uint64_t bits_skipped = 0;  // of those
   std::set<std::uint64_t> frames_wrong;
 };
 
@@ -108,14 +112,34 @@ class Run {
       current_ = nullptr;
       for (Sent& sent : sent_) {
         const bool within = acquired->at_sample > sent.from && acquired->at_sample <= sent.to;
-        if (within && !sent.heard && acquired->mode == plan_.mode) current_ = &sent;
+        if (within && acquired->mode == plan_.mode) current_ = &sent;
       }
       if (current_ == nullptr) ++totals_.bursts_never_sent;
-      if (current_ != nullptr) current_->heard = true;
+      placed_ = false;
     } else if (const auto* received = std::get_if<BurstBytes>(&event)) {
-      if (current_ != nullptr) compare(*current_, received->bytes);
+      if (current_ == nullptr) return;
+      place(*current_, received->first_bit_sample);
+      compare(*current_, received->bytes);
     } else {
       current_ = nullptr;
+    }
+  }
+
+  // A transmission whose start was missed may be received from a later block on.
+  void place(Sent& sent, std::uint64_t first_bit_sample) {
+    sent.heard = true;
+    if (std::exchange(placed_, true)) return;
+    const auto start =
+        static_cast<double>(sent.from + kSampleRate / kSymbolRate * preamble_symbols(plan_.mode));
+    const double late_s = (static_cast<double>(first_bit_sample) - start) / kSampleRate;
+    if (late_s < kLateSeconds) return;
+    const auto block = static_cast<double>(block_bits(plan_.mode));
+    const auto bits =
+        static_cast<std::uint64_t>(std::round(late_s * plan_.mode.rate_bps / block) * block);
+    while (sent.bits_compared < std::min<std::uint64_t>(bits / 8 * 8, 8 * sent.octets.size())) {
+      sent.frames_wrong.insert(sent.bits_compared / block_bits(plan_.mode));
+      sent.bits_compared += 8;
+      sent.bits_skipped += 8;
     }
   }
 
@@ -138,7 +162,7 @@ class Run {
     if (current_ != nullptr) return;
     for (Sent& sent : sent_) {
       totals_.wrong += sent.bit_errors;
-      totals_.missing += 8 * sent.octets.size() - sent.bits_compared;
+      totals_.missing += 8 * sent.octets.size() - sent.bits_compared + sent.bits_skipped;
       totals_.bursts_missed += sent.heard ? 0 : 1;
       totals_.bursts_with_errors += sent.bit_errors > 0 ? 1 : 0;
       const std::uint64_t frames = block_count(plan_.mode, sent.octets.size());
@@ -160,6 +184,7 @@ class Run {
   std::uint64_t at_ = 0;
   std::deque<Sent> sent_;  // current_ points into it
   Sent* current_ = nullptr;
+  bool placed_ = false;  // it is known where in the burst the octets of this reception belong
   BitErrorCounts totals_;
 };
 

@@ -2,8 +2,9 @@
 // them go through the channel into one receiver, which is given samples and nothing else.
 //
 // A wrong bit is one error. Bits that were never delivered, because a burst was missed or cut
-// short, count one half each, which is what guessing them would cost. Octets beyond the end of a
-// burst, and bursts nobody sent, are reported beside the rate. A frame is an interleaver block.
+// short or received from a later block on, count one half each, which is what guessing them would
+// cost. Octets beyond the end of a burst, and bursts nobody sent, are reported beside the rate. A
+// frame is an interleaver block.
 #pragma once
 
 #include <cstdint>

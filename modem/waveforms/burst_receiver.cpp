@@ -156,7 +156,7 @@ class BurstReceiver::Impl {
 
   void acquire(const PreambleListener& listener, const PreambleReading& reading) {
     if (demodulator_) {
-      if (demodulator_->covers(reading)) return;
+      if (reading.late || demodulator_->covers(reading)) return;
       if (demodulator_->healthy() && reading.strength < kReplaceStrength) return;
       end_burst(CarrierDownReason::replaced, heard_until());
     }

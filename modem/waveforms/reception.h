@@ -31,6 +31,7 @@ struct PreambleReading {
   float snr_db = 0;         // in 3 kHz
   float strength = 0;       // coherent part of the received power, 0 to 1
   unsigned constraint = 7;  // constraint length of the code
+  bool late = false;        // in the middle of a transmission, whose data go on at data_start
   unsigned repeats = 1;     // times that the preamble was sent from this reading on, at least
 };
 

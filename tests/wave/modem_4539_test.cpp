@@ -107,6 +107,53 @@ TEST(Stanag4539Wave, a_new_preamble_replaces_a_burst_that_stopped_in_the_middle)
   EXPECT_EQ(bursts[1].octets(), octets);
 }
 
+// Goal:   a start that lay in a fade costs seconds. From the next inserted preamble on every octet
+//         comes, from the right one on, and none that was not sent.
+// Method: the first second of a burst of three cycles is taken away; a cycle is 8.64 s.
+TEST(Stanag4539Wave, a_transmission_whose_start_was_missed_is_received_from_the_next_cycle_on) {
+  struct Row {
+    const char* mode;
+    double snr_db;
+    std::vector<channel::Path> paths;
+  };
+  const std::vector<channel::Path> still = {{}};
+  for (const Row& row :
+       {Row{"4539-3200-us", 8, still}, Row{"4539-3200-vl", 7, still}, Row{"4539-4800-s", 14, still},
+        Row{"4539-6400-m", 18, still}, Row{"4539-8000-l", 20, still},
+        Row{"4539-9600-vl", 22, still}, Row{"4539-12800-zero", 45, still},
+        Row{"4539-3200-vl", 14, channel::paths_by_name("poor")}}) {
+    SCOPED_TRACE(std::string(row.mode) + ' ' + std::to_string(row.snr_db));
+    const Mode mode = mode_of(row.mode);
+    constexpr double kCycleSeconds = 8.64;
+    const auto per_cycle = static_cast<std::size_t>(mode.rate_bps * kCycleSeconds / 8);
+    const Bytes octets = random_octets(2 * per_cycle + per_cycle / 2, 5);
+    Tape tape;
+    const auto start = tape.silence(0.5).burst(mode, octets);
+    const auto begin = tape.samples().begin() + static_cast<std::ptrdiff_t>(start);
+    std::fill(begin, begin + kSampleRate, 0.0F);
+    tape.silence(0.5).through({.paths = row.paths, .offset_hz = -33}, 2).noise(row.snr_db, 3);
+    const auto bursts = listen(tape);
+    ASSERT_GE(bursts.size(), 1u);
+    for (std::size_t i = 0; i + 1 < bursts.size(); ++i) {
+      EXPECT_TRUE(bursts[i].octets().empty());
+      ASSERT_TRUE(bursts[i].ended);
+      EXPECT_EQ(bursts[i].ended->reason, CarrierDownReason::replaced);
+    }
+    const HeardBurst& heard = bursts.back();
+    EXPECT_EQ(heard.acquired.mode, mode);
+    EXPECT_NEAR(heard.acquired.offset_hz, -33, 3);
+    const Bytes rest(octets.begin() + static_cast<std::ptrdiff_t>(per_cycle), octets.end());
+    EXPECT_EQ(bit_errors(heard.octets(), rest), 0u);
+    ASSERT_FALSE(heard.portions.empty());
+    const double began = static_cast<double>(start) +
+                         4.0 * static_cast<double>(preamble_symbols(mode)) +
+                         kCycleSeconds * kSampleRate;
+    EXPECT_NEAR(static_cast<double>(heard.portions[0].first_bit_sample), began, 80);
+    ASSERT_TRUE(heard.ended);
+    EXPECT_EQ(heard.ended->reason, CarrierDownReason::end_of_message);
+  }
+}
+
 TEST(Stanag4539Wave, noise_is_no_burst) {
   Tape tape;
   EXPECT_TRUE(listen(tape.silence(120).noise(0, 4)).empty());

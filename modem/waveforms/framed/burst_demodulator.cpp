@@ -122,7 +122,7 @@ void BurstDemodulator::train(const SampleHistory& history) {
                  samples_);
   const auto memory = static_cast<float>(
       std::pow(0.9, static_cast<double>(kTrainingStep) / kSymbolRate * kTrainingDopplerHz / 0.146));
-  for (std::size_t n = 0; n < symbols; ++n) {
+  for (std::size_t n = layout_.preceded ? taps - 1 : 0; n < symbols; ++n) {
     if (n % kTrainingStep == 0) tracker.predict(memory);
     tracker.update(std::span<const Complex>(newest_first).subspan(symbols - 1 - n, taps), certain,
                    block_.noise(),

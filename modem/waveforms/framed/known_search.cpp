@@ -24,6 +24,7 @@ KnownSearch::KnownSearch(std::span<const Complex> known, const Config& config)
       im_(re_.size()),
       hop_energy_((2 * known.size() + kHop - 1) / kHop) {
   S5066_ASSERT(known.size() % kPart == 0);
+  for (const Complex& symbol : known_) energy_ += std::norm(symbol);
   for (std::size_t f = 0; f < config.offsets; ++f) {
     const double offset = offset_of(f);
     for (std::size_t part = 0; part < re_.size(); ++part) {
@@ -87,7 +88,7 @@ void KnownSearch::correlate(const SampleHistory& history, std::int64_t from) {
 }
 
 void KnownSearch::compare(std::int64_t from, float mean_power) {
-  const float scale = 1 / (mean_power * static_cast<float>(known_.size() * known_.size()));
+  const float scale = 1 / (mean_power * energy_ * energy_);
   for (std::size_t f = 0; f < config_.offsets; ++f) {
     Row sum_re{};
     Row sum_im{};

@@ -30,7 +30,7 @@ class KnownSearch {
     float strength_min = 0.1F;
   };
 
-  /// A multiple of eight symbols, each of power 1.
+  /// A multiple of eight symbols, each of power 1, or 0 where it is not known.
   KnownSearch(std::span<const dsp::Complex> known, const Config& config);
 
   /// Takes note of the last kHop samples of the history. A candidate comes out when the stretch and
@@ -47,6 +47,7 @@ class KnownSearch {
 
   Config config_;
   std::vector<dsp::Complex> known_;
+  float energy_ = 0;                 // of them
   std::vector<dsp::Complex> turns_;  // by offset, part
   std::vector<float> y_re_, y_im_;
   std::vector<Row> re_, im_;  // by part

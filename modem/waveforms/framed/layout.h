@@ -26,6 +26,7 @@ struct Layout {
   std::vector<dsp::Complex> preamble;            // in front of the first frame
   std::vector<std::uint8_t> scrambling;          // of a frame's data symbols
   double doppler_hz = 1;                         // expected until it was measured
+  bool preceded = false;                         // symbols that nobody knows are sent before it
   bool repeats = false;                          // the preamble comes again with every frame
   /// Where the paths of a channel are looked for, in symbols around the found position.
   int window_before = 14;

@@ -26,6 +26,8 @@ constexpr float kLeadShareMin = 0.1F;
 /// Taps below this many times their expected error are noise and left out.
 constexpr float kTapNoiseFactor = 5;
 constexpr float kSnrMinDb = -20;
+constexpr int kLateWindowBefore = 10;
+constexpr unsigned kLateWindowTaps = 30;
 constexpr float kTiny = 1e-20F;
 
 std::vector<Complex> phases_of(std::span<const std::uint8_t> numbers) {
@@ -84,10 +86,15 @@ framed::Layout layout_of(const Parameters& p) {
 }
 
 Listener::Listener(float noise_share)
-    : noise_share_(noise_share),
-      search_(fixed_symbols(), {}) {}
+    : noise_share_(noise_share), search_(fixed_symbols(), {}), late_(noise_share) {}
 
 std::optional<PreambleReading> Listener::advance(const SampleHistory& history) {
+  auto late = late_.advance(history);
+  auto reading = at_start(history);
+  return reading ? reading : late;
+}
+
+std::optional<PreambleReading> Listener::at_start(const SampleHistory& history) {
   constexpr std::int64_t kBehind = 2 * (kPreambleSymbols - kFixedSymbols + kWindowTaps);
   const auto candidate = search_.advance(history, kBehind);
   if (!candidate) return std::nullopt;
@@ -164,8 +171,16 @@ std::optional<PreambleReading> Listener::read(const SampleHistory& history,
 
 std::unique_ptr<Demodulator> Listener::demodulator(const PreambleReading& reading) const {
   const Parameters p = parameters(reading.mode);
+  framed::Layout layout = layout_of(p);
+  if (reading.late) {
+    // So many symbols tell the response over a smaller window only.
+    layout.preamble.erase(layout.preamble.begin(), layout.preamble.end() - kEntrySymbols);
+    layout.preceded = true;
+    layout.window_before = kLateWindowBefore;
+    layout.window_taps = kLateWindowTaps;
+  }
   return std::make_unique<framed::BurstDemodulator>(
-      reading, layout_of(p), std::make_unique<framed::TailBitingCode>(code_of(p)), noise_share_);
+      reading, layout, std::make_unique<framed::TailBitingCode>(code_of(p)), noise_share_);
 }
 
 // The probes, whose sign does not matter. A preamble that is inserted shifts them; those behind it

@@ -1,9 +1,11 @@
-// Finds STANAG 4539 transmissions by their preamble, and learns rate and interleaver from it.
+// Finds STANAG 4539 transmissions by their preamble, or in the middle by what is inserted there,
+// and learns rate and interleaver from it.
 #pragma once
 
 #include "modem/waveforms/framed/known_search.h"
 #include "modem/waveforms/framed/layout.h"
 #include "modem/waveforms/reception.h"
+#include "modem/waveforms/stanag4539/late_entry.h"
 #include "modem/waveforms/stanag4539/parameters.h"
 
 namespace s5066::modem::stanag4539 {
@@ -19,11 +21,13 @@ class Listener final : public PreambleListener {
   std::vector<TrafficPattern> traffic() const override;
 
  private:
+  std::optional<PreambleReading> at_start(const SampleHistory& history);
   std::optional<PreambleReading> read(const SampleHistory& history,
                                       const framed::SearchCandidate& candidate) const;
 
   float noise_share_;
   framed::KnownSearch search_;
+  LateEntry late_;
   std::uint64_t refused_ = 0;
 };
 
