@@ -1,0 +1,19 @@
+// Rates of wrong bits and of wrong frames over the ratio of signal to noise, as a drawing.
+#pragma once
+
+#include <string>
+
+#include "modem/tools/bit_errors.h"
+
+namespace s5066::modem {
+
+struct PlotRange {
+  double to_db = 0;  // from that of the plan on
+  double step_db = 1;
+  double seconds = 300;  // of each point
+};
+
+/// Runs the plan with each of the modes, whose names are separated by commas, and prints an SVG.
+void draw(tools::BitErrorPlan plan, const std::string& modes, const PlotRange& range);
+
+}  // namespace s5066::modem
