@@ -27,6 +27,7 @@
 namespace s5066::cas {
 
 using dts::CpduFailure;
+using dts::kTransmissionMax;
 using dts::Service;
 
 struct Config {

@@ -10,12 +10,10 @@
 #include "modem/api/modes.h"
 #include "s5066d/base/bytes.h"
 #include "s5066d/base/time.h"
+#include "s5066d/dts/service.h"
 #include "s5066d/pdu/dpdu.h"
 
 namespace s5066::dts {
-
-/// EOT counts half seconds in one octet.
-inline constexpr Duration kTransmissionMax = std::chrono::milliseconds(127500);
 
 /// Octets left of a transmission whose data part may last so long.
 class IntervalBudget {

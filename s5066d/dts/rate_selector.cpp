@@ -194,10 +194,9 @@ void RateSelector::on_reception(Instant now, const Reception& reception) {
   bulk_ = std::any_of(octets_.begin(), octets_.end(),
                       [&](std::size_t n) { return static_cast<double>(n) > octets_bulk; });
   for (Failure& mode : failures_) mode.waits = std::max(0, mode.waits - 1);
-  for (std::size_t i = 0; i < failures_.size(); ++i) {
-    if (config_.modes[i] != reception.mode) continue;
-    failures_[i].heard = true;
-    failures_[i].times = 0;
+  if (Failure* mode = failure_of(reception.mode)) {
+    mode->heard = true;
+    mode->times = 0;
   }
   learn(reception);
   choose();
@@ -260,7 +259,7 @@ void RateSelector::learn(const Reception& reception) {
   const double variance =
       kVarianceSeen + width * width * share * (1 - share) / (looks * density * density);
   offsets_.forget(kForget);
-  if (config_.modes[at] == reception.mode) note_outcome(at, lost);
+  if (Failure* mode = failure_of(reception.mode)) note_outcome(*mode, lost);
   if (lost < 1 - sure || lost > sure) {
     offsets_.observe_bound(at, seen, variance, lost < 0.5);
   } else {
@@ -268,9 +267,14 @@ void RateSelector::learn(const Reception& reception) {
   }
 }
 
+/// None of a mode that cannot be chosen.
+RateSelector::Failure* RateSelector::failure_of(const Mode& mode) {
+  const auto found = std::find(config_.modes.begin(), config_.modes.end(), mode);
+  return found == config_.modes.end() ? nullptr : &failures_[found - config_.modes.begin()];
+}
+
 // Something else than the ratio may be in the way of a mode, an echo that is too long for it.
-void RateSelector::note_outcome(std::size_t at, double lost) {
-  Failure& mode = failures_[at];
+void RateSelector::note_outcome(Failure& mode, double lost) {
   if (lost < 0.5) {
     mode.empty = 0;
     if (mode.waits == 0) mode.next_waits /= 2;
@@ -312,11 +316,10 @@ void RateSelector::on_lost(const Mode& mode) {
 
 // What comes in other modes says nothing for one in which nothing does.
 void RateSelector::on_missed(const Mode& mode) {
-  for (std::size_t i = 0; i < failures_.size(); ++i) {
-    if (config_.modes[i] != mode) continue;
-    const unsigned most = failures_[i].heard ? kUnheardAgainMax : kUnheardMax;
-    if (++failures_[i].times >= most && failures_[i].waits == 0) bar(failures_[i], kWaitsFirst);
-  }
+  Failure* failure = failure_of(mode);
+  if (!failure) return;
+  const unsigned most = failure->heard ? kUnheardAgainMax : kUnheardMax;
+  if (++failure->times >= most && failure->waits == 0) bar(*failure, kWaitsFirst);
 }
 
 // With either interleaver: a link that is lost costs more than a rate that is not tried.

@@ -90,7 +90,8 @@ class RateSelector {
   void measure_snr(Instant now, const Reception& reception);
   void assume_below(const modem::Mode& mode);
   void learn(const Reception& reception);
-  void note_outcome(std::size_t at, double lost);
+  Failure* failure_of(const modem::Mode& mode);
+  void note_outcome(Failure& mode, double lost);
   void bar(Failure& mode, int waits);
   bool is_barred(std::size_t at) const;
   void choose();

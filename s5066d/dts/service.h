@@ -14,6 +14,9 @@
 
 namespace s5066::dts {
 
+/// The data part of a transmission lasts no longer: EOT counts half seconds in one octet (C.3.2.3).
+inline constexpr Duration kTransmissionMax = std::chrono::milliseconds(127'500);
+
 /// How a C_PDU travels (C.1.1, C.1.2) and by which D_PDU types.
 enum class Service : std::uint8_t {
   arq,               // types 0, 1, 2

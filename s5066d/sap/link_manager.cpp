@@ -21,8 +21,6 @@ constexpr std::uint8_t kAboveAll = 255;
 /// While a transmission goes on, the modem has something more of it sooner than this: the longest
 /// interleaver block takes 8.64 s.
 constexpr Duration kBlockMax = std::chrono::seconds(10);
-/// By its end a transmission has shown whose it is (C.3.2.3: it is at most 127.5 s long).
-constexpr Duration kTransmissionMax = std::chrono::milliseconds(127'500);
 
 bool has_data(const PeerLoad& load) {
   return load.waiting || load.outstanding;
@@ -225,10 +223,11 @@ Instant LinkManager::idle_ends_at(const Session& session) const {
       config_.idle_timeout + (session.we_called ? Duration::zero() : config_.called_minimum));
 }
 
+// By its end a transmission has shown whose it is.
 Instant LinkManager::silence_ends_at(const Session& session, Duration wait) {
   const Instant silent = session.used_at + wait;
   if (!session.maybe_used_until) return silent;
-  return std::max(silent, std::min(*session.maybe_used_until, silent + kTransmissionMax));
+  return std::max(silent, std::min(*session.maybe_used_until, silent + cas::kTransmissionMax));
 }
 
 // A.1.1.1(5), (6), A.3.2.1.2(3): whether this session makes place for another node's data of that

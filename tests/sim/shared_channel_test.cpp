@@ -1,8 +1,7 @@
 // What a shared frequency gives each of its stations.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
+#include "tests/support/shared_load.h"
 #include "tests/support/sim_world.h"
 
 namespace s5066 {
@@ -63,56 +62,16 @@ TEST(SharedChannel, two_that_do_not_hear_each_other_leave_each_other_gaps) {
 
 // --- Four stations with the same load ------------------------------------------------------------
 
-struct Share {
-  double least = 1;       // of what a station offered
-  double collisions = 0;  // of all transmissions
-};
-
-/// Each of four offers a Poisson stream of U_PDUs to the others in turn, all together so much of
-/// what one pair carries alone (docs/measurements/dts.md).
-Share share_of_four(sim::Seed seed, double load, Duration lasting) {
-  constexpr std::size_t kStations = 4;
-  constexpr std::size_t kUpduOctets = 1000;
-  constexpr double kPairAlone_bps = 2230;  // at 2400 bit/s, short
-  sim::World world(seed, {.stations = kStations});
-  std::vector<sim::Client*> clients;
-  for (std::size_t i = 0; i < kStations; ++i) {
-    clients.push_back(&world.add_client(i, SapId{5}, sis::Confirmation::node));
-  }
-  const double gap_s = 8.0 * kUpduOctets * kStations / (load * kPairAlone_bps);
-  std::vector<std::size_t> offered(kStations);
-  for (std::size_t i = 0; i < kStations; ++i) {
-    Instant when = world.now();
-    while (true) {
-      when += from_seconds(-std::log(1 - world.rng().uniform()) * gap_s);
-      if (when > world.now() + lasting) break;
-      const std::size_t to = (i + 1 + offered[i]++ % (kStations - 1)) % kStations;
-      world.at(when, [&world, &clients, i, to] { world.send(*clients[i], to, kUpduOctets, 24h); });
-    }
-  }
-  world.run_for(lasting);
-  Share share;
-  for (std::size_t i = 0; i < kStations; ++i) {
-    std::size_t through = 0;
-    for (const auto& sent : clients[i]->sent()) through += sent.confirms;
-    share.least =
-        std::min(share.least, static_cast<double>(through) / static_cast<double>(offered[i]));
-  }
-  share.collisions = static_cast<double>(world.medium().bursts_collided()) /
-                     static_cast<double>(std::max<std::uint64_t>(1, world.medium().bursts()));
-  EXPECT_EQ(world.medium().faults().keyed_over_announced_burst, 0u);
-  return share;
-}
-
 // Goal:   at 60 % of what the channel carries nobody gets less than four fifths of what he offers,
 //         and fewer than one in twenty transmissions meets another.
 // Method: three hours with each seed; each seed by itself must do.
 TEST(SharedChannel, four_stations_with_the_same_load_share_alike_and_seldom_collide) {
   for (const sim::Seed seed : sim::seeds(4)) {
     SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));
-    const Share share = share_of_four(seed, 0.6, 3h);
-    EXPECT_GE(share.least, 0.8);
-    EXPECT_LT(share.collisions, 0.05);
+    const auto outcome = sim::share_channel(seed, {.stations = 4, .load = 0.6, .lasting = 3h});
+    EXPECT_GE(outcome.least_share, 0.8);
+    EXPECT_LT(outcome.collisions, 0.05);
+    EXPECT_EQ(outcome.keyed_over_announced_burst, 0u);
   }
 }
 
