@@ -29,8 +29,8 @@ struct Config {
   std::vector<Address> groups;  // subscribed, besides all stations
   modem::Mode mode;
   /// At most so long; 0: what the losses call for, beginning with 200 up to 300 bit/s, 400 up to
-  /// 2400 and 800 above; of unacknowledged data that is sent once, as long as they can be, and of
-  /// any such data no longer than a quarter of a minute takes.
+  /// 2400 and 800 above; of unacknowledged data that is sent once, as long as they can be, and
+  /// where parts of such data are of use no longer than a quarter of a minute takes.
   std::size_t segment_octets = 0;
   unsigned window = kWindowMax;
   unsigned large_window = kLargeWindowMax;               // with peers that offer it

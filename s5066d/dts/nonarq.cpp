@@ -7,12 +7,9 @@
 namespace s5066::dts {
 namespace {
 constexpr std::uint16_t kIdMask = 0x0FFF;
-constexpr std::size_t kSegmentSeconds = 15;
+/// At 75 bit/s a segment of full length lasts for two minutes, and one of 200 octets for 24 s.
+constexpr std::size_t kPartSeconds = 15;
 }  // namespace
-
-std::size_t nonarq_segment_octets_max(const modem::Mode& mode) {
-  return std::min<std::size_t>(kSegmentSeconds * mode.rate_bps / 8, pdu::kSegmentOctetsMax);
-}
 
 NonarqSender::NonarqSender(const Config& config, Rng& rng)
     : config_(config),
@@ -25,10 +22,11 @@ NonarqSender::NonarqSender(const Config& config, Rng& rng)
 
 // Several copies make up for each other's lost segments, and who takes damaged data loses as much
 // as is damaged, so there segments must not be too long. A single copy is else lost with any of its
-// segments, and then each header is only more to lose.
-std::size_t NonarqSender::segment_octets(const Transfer& transfer) const {
+// segments, however short, and then each header is only more to lose.
+std::size_t NonarqSender::segment_octets(const Transfer& transfer, const modem::Mode& mode) const {
   const bool in_parts = transfer.request.repeats > 0 || transfer.request.with_errors;
-  return in_parts ? config_.segment_octets : config_.segment_octets_once;
+  if (!in_parts) return config_.segment_octets_once;
+  return std::min<std::size_t>(config_.segment_octets, kPartSeconds * mode.rate_bps / 8);
 }
 
 Result<void> NonarqSender::request(CpduRequest request) {
@@ -95,7 +93,6 @@ void NonarqSender::begin_burst() {
 
 void NonarqSender::fill(bool expedited, Address source, const Share& share, IntervalBudget& budget,
                         BurstBuilder& burst) {
-  const std::size_t segment_max = nonarq_segment_octets_max(budget.mode());
   std::size_t octets_left = share.octets_max;
   for (Transfer& t : queue(expedited)) {
     const Address to = t.request.destination;
@@ -106,8 +103,8 @@ void NonarqSender::fill(bool expedited, Address source, const Share& share, Inte
       const bool next_copy = t.sent == cpdu.size();
       const std::size_t from_octet = next_copy ? 0 : t.sent;
       const std::size_t left = std::min(budget.left(), octets_left);
-      const std::size_t longest = std::min(segment_octets(t), segment_max);
-      const std::size_t piece = std::min(longest, cpdu.size() - from_octet);
+      const std::size_t piece =
+          std::min(segment_octets(t, budget.mode()), cpdu.size() - from_octet);
       // What is left of the transmission takes the beginning of a segment.
       const std::size_t n = std::min(piece, left - std::min(left, pdu::nonarq_octets(0)));
       if (n < std::min(piece, kSegmentOctetsUseful)) return;

@@ -18,15 +18,13 @@
 
 namespace s5066::dts {
 
-/// No segment takes longer than about a quarter of a minute: what goes wrong in one is lost with
-/// all of it, and one of full length would last for two minutes at 75 bit/s.
-std::size_t nonarq_segment_octets_max(const modem::Mode& mode);
-
 class NonarqSender {
  public:
   struct Config {
-    std::size_t segment_octets;       // 1..kSegmentOctetsMax, if the mode lets that be so long
-    std::size_t segment_octets_once;  // of what is sent only once
+    /// 1..kSegmentOctetsMax; where the parts of a C_PDU are of use each for itself no longer than
+    /// what takes a quarter of a minute.
+    std::size_t segment_octets;
+    std::size_t segment_octets_once;  // of what is of use only whole, and sent only once
     std::size_t queue_octets_max;     // C_PDU octets accepted and not yet sent
   };
 
@@ -79,7 +77,7 @@ class NonarqSender {
     unsigned copies_before = 0;
   };
   void drop(const Transfer& transfer);
-  std::size_t segment_octets(const Transfer& transfer) const;
+  std::size_t segment_octets(const Transfer& transfer, const modem::Mode& mode) const;
   std::deque<Transfer>& queue(bool expedited) { return expedited ? expedited_ : regular_; }
   const std::deque<Transfer>& queue(bool expedited) const {
     return expedited ? expedited_ : regular_;

@@ -30,9 +30,7 @@ struct Case {
 double ceiling_bps(const Case& c, dts::Config config) {
   config.mode = c.mode;
   const double cpdu = static_cast<double>(c.updu_octets + kHeadersOfUpdu);
-  const std::size_t segment =
-      c.arq ? pdu::kSegmentOctetsMax
-            : std::min(dts::segment_octets_max(config), dts::nonarq_segment_octets_max(c.mode));
+  const std::size_t segment = c.arq ? pdu::kSegmentOctetsMax : dts::segment_octets_max(config);
   const double pieces = std::ceil(cpdu / static_cast<double>(segment));
   const double header = static_cast<double>(c.arq ? pdu::data_octets(0) : pdu::nonarq_octets(0));
   const double on_air = cpdu + pieces * header;

@@ -100,27 +100,34 @@ TEST_F(Nonarq, what_is_sent_once_has_segments_of_their_own_length) {
   EXPECT_EQ(octets, (std::vector<std::size_t>{1023, 477, 200, 200, 200, 200}));
 }
 
-// Goal:   whatever the rate, no segment takes much longer than a quarter of a minute.
-TEST_F(Nonarq, a_segment_is_as_short_as_the_rate_wants_it) {
+// Goal:   whatever the rate, no segment takes much longer than a quarter of a minute where what
+//         comes of others is of use without it; where it is not, headers are not multiplied.
+TEST_F(Nonarq, segments_that_are_of_use_by_themselves_are_as_short_as_the_rate_wants_it) {
   for (const auto& mode : modem::all_modes()) {
     SCOPED_TRACE(modem::to_string(mode));
-    for (const std::uint8_t repeats : {std::uint8_t{0}, std::uint8_t{1}}) {
-      NonarqSender sender({200, 1023, 10'000}, rng_);
-      ASSERT_TRUE(sender.request(request(1, 2048, repeats)));
-      std::size_t longest = 0;
-      for (int i = 0; i < 20 && sender.has_work(false); ++i) {
-        IntervalBudget budget(mode, kTransmissionMax);
-        BurstBuilder burst;
-        sender.begin_burst();
-        sender.fill(false, kSender, {}, budget, burst);
-        for (const auto& dpdu : burst.dpdus()) {
-          longest = std::max(longest, std::get<pdu::Nonarq>(dpdu).segment.size());
+    for (const bool with_errors : {false, true}) {
+      for (const std::uint8_t repeats : {std::uint8_t{0}, std::uint8_t{1}}) {
+        NonarqSender sender({200, 1023, 10'000}, rng_);
+        CpduRequest asked = request(1, 2048, repeats);
+        asked.with_errors = with_errors;
+        ASSERT_TRUE(sender.request(std::move(asked)));
+        std::size_t longest = 0;
+        for (int i = 0; i < 20 && sender.has_work(false); ++i) {
+          IntervalBudget budget(mode, kTransmissionMax);
+          BurstBuilder burst;
+          sender.begin_burst();
+          sender.fill(false, kSender, {}, budget, burst);
+          for (const auto& dpdu : burst.dpdus()) {
+            longest = std::max(longest, std::get<pdu::Nonarq>(dpdu).segment.size());
+          }
+          sender.on_sent();
         }
-        sender.on_sent();
+        EXPECT_FALSE(sender.has_work(false));
+        const bool in_parts = with_errors || repeats > 0;
+        const std::size_t holds = modem::capacity(mode, kTransmissionMax) - pdu::nonarq_octets(0);
+        EXPECT_EQ(longest, in_parts ? std::min<std::size_t>(mode.rate_bps * 15 / 8, 200)
+                                    : std::min<std::size_t>(holds, 1023));
       }
-      EXPECT_FALSE(sender.has_work(false));
-      EXPECT_LE(longest, mode.rate_bps * 15 / 8);
-      EXPECT_EQ(longest, std::min<std::size_t>(mode.rate_bps * 15 / 8, repeats > 0 ? 200 : 1023));
     }
   }
 }
