@@ -99,11 +99,10 @@ void DataTransfer::on_connection_made(Instant now, Address peer, bool reset) {
     return;
   }
   const std::size_t segment = segment_octets(config_);
-  const bool knows_long = record->long_unanswered < kLongUnansweredMax;
   const Connection::Config config{
       .self = config_.address,
       .regular = {segment, config_.window, config_.link_queue_octets_max, false,
-                  segment_octets_max(config_), knows_long ? config_.large_window : 0},
+                  segment_octets_max(config_), knows_long(*record, now) ? config_.large_window : 0},
       .expedited = {segment, config_.window, config_.expedited_queue_octets_max, true},
       .out_of_sync_max = config_.out_of_sync_max,
       .resets_missed_max = config_.resets_missed_max,
@@ -163,7 +162,7 @@ void DataTransfer::lose(Instant now, Address peer) {
   trace_.on_trace({.at = now, .kind = TraceKind::link_lost, .peer = peer});
   if (const auto record = peers_.find(peer); record != peers_.end()) {
     note_unanswered(record->second, true);
-    note_long_unanswered(record->second);
+    note_long_unanswered(record->second, now);
   }
   end_link(peer);
   actions_.push_back(ConnectionLost{peer});

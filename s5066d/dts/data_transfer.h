@@ -62,9 +62,10 @@ struct Config {
 
 /// The segment size to begin with, configured or by rate.
 std::size_t segment_octets(const Config& config, const modem::Mode& mode);
-/// Whoever answered nothing to type 9 on so many links in a row, or warned of it, is sent no more,
-/// until one of its own is heard.
+/// Whoever answered nothing to type 9 on so many links in a row is sent no more for so long, and
+/// whoever warned of it for good, until one of its own is heard.
 inline constexpr unsigned kLongUnansweredMax = 2;
+inline constexpr Duration kLongUnansweredWait = std::chrono::hours(1);
 inline std::size_t segment_octets(const Config& config) {
   return segment_octets(config, config.mode);
 }
@@ -202,7 +203,8 @@ class DataTransfer {
     std::vector<modem::Mode> proven;          // of ours: more than half came the last time
     std::optional<modem::Mode> sent_in;       // the last data to it
     unsigned feelers = 0;                     // transmissions on this connection
-    unsigned long_unanswered = 0;  // links in a row that ended after type 9 went unanswered
+    unsigned long_unanswered = 0;          // links in a row that ended after type 9 went unanswered
+    std::optional<Instant> long_again_at;  // after too many of them
   };
   /// The transmission being heard.
   struct HeardBurst {
@@ -273,7 +275,8 @@ class DataTransfer {
   void note_unanswered(Peer& record, bool lost);
   bool is_unanswered(const Peer& record, const modem::Mode& mode) const;
   void note_never_heard(Peer& record);
-  void note_long_unanswered(Peer& record);
+  static bool knows_long(Peer& record, Instant now);
+  void note_long_unanswered(Peer& record, Instant now);
   std::optional<modem::Mode> advice_for(Peer& record, const modem::Mode& wish) const;
   Duration feeler_max(Address peer, const modem::Mode& mode, Duration otherwise) const;
   TransferAction take(const pdu::Dpdu& dpdu);

@@ -86,12 +86,25 @@ DataTransfer::Peer* DataTransfer::peer_record(Address peer) {
               .first->second;
 }
 
+// Two links lost in a row may be chance all the same, so silence does not count for ever; one link
+// more that ends so begins the wait anew.
+bool DataTransfer::knows_long(Peer& record, Instant now) {
+  if (record.long_again_at && now >= *record.long_again_at) {
+    record.long_again_at.reset();
+    record.long_unanswered = kLongUnansweredMax - 1;
+  }
+  return record.long_unanswered < kLongUnansweredMax;
+}
+
 // A station that uses EOW 14 for something else may neither know type 9 nor warn of it. One link
 // may end so by chance.
-void DataTransfer::note_long_unanswered(Peer& record) {
+void DataTransfer::note_long_unanswered(Peer& record, Instant now) {
   const auto connection = connections_.find(record.control.peer());
   if (connection == connections_.end() || !connection->second.long_data_unanswered()) return;
   record.long_unanswered = std::min(record.long_unanswered + 1, kLongUnansweredMax);
+  if (record.long_unanswered == kLongUnansweredMax) {
+    record.long_again_at = now + kLongUnansweredWait;
+  }
 }
 
 void DataTransfer::collect(PeerControl& control) {

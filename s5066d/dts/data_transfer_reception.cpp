@@ -236,7 +236,9 @@ void DataTransfer::on_dpdu(const Arrival& arrival, pdu::Warning& warning) {
   if (connection != connections_.end() && warning.reason == kReasonUnrecognised &&
       warning.received_type == static_cast<std::uint8_t>(pdu::DpduType::long_data)) {
     if (connection->second.on_long_data_refused()) {
-      peers_.at(source).long_unanswered = kLongUnansweredMax;
+      Peer& record = peers_.at(source);
+      record.long_unanswered = kLongUnansweredMax;
+      record.long_again_at.reset();
     }
   }
   actions_.push_back(WarningReceived{source, warning.received_type, warning.reason});

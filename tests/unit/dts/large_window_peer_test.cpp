@@ -196,10 +196,48 @@ TEST(LargeWindowPeer, who_is_silent_after_type_9_on_two_links_is_sent_no_more_of
     if (link == 4) station.terminated(kPeer);
     if (link == 4) continue;
     fill_window(station);
-    station.run_for(30min);
+    station.run_for(20min);
     EXPECT_FALSE(station.dts().link_status(kPeer).has_value());
     const bool is_sent = !sent<pdu::LongData>(station).empty();
     EXPECT_EQ(is_sent, link < 2 || link == 5);
+  }
+}
+
+// Goal:   two links that were lost by chance cost the large window for an hour and not for ever,
+// and
+//         whoever really does not know type 9 pays with one link for each hour.
+TEST(LargeWindowPeer, silence_after_type_9_counts_for_an_hour) {
+  test::LoneStation station({.address = kUs, .mode = k9600, .segment_octets = 100});
+  const auto is_sent_type_9 = [&station] {
+    station.made(kPeer);
+    fill_window(station);
+    station.run_for(20min);
+    EXPECT_FALSE(station.dts().link_status(kPeer).has_value());
+    return !sent<pdu::LongData>(station).empty();
+  };
+  EXPECT_TRUE(is_sent_type_9());
+  EXPECT_TRUE(is_sent_type_9());
+  const Instant lost_by = station.now();
+  EXPECT_FALSE(is_sent_type_9());
+  EXPECT_FALSE(is_sent_type_9());
+  EXPECT_LT(station.now(), lost_by + kLongUnansweredWait - 15min);
+  station.run_for(lost_by + kLongUnansweredWait - station.now());
+  EXPECT_TRUE(is_sent_type_9());
+  EXPECT_FALSE(is_sent_type_9());
+}
+
+// Goal:   a warning is no chance: it counts for as long as the peer is known.
+TEST(LargeWindowPeer, who_warned_of_type_9_is_sent_none_after_an_hour_either) {
+  test::LoneStation station({.address = kUs, .mode = k9600, .segment_octets = 100});
+  for (const bool warned : {false, true}) {
+    station.made(kPeer);
+    fill_window(station);
+    station.run_for(40s);
+    EXPECT_EQ(sent<pdu::LongData>(station).empty(), warned);
+    if (!warned) station.hear({pdu::Warning{from_peer(), kLongData, 0}});
+    station.terminated(kPeer);
+    station.run_for(kLongUnansweredWait + 1h);
+    station.take_sent();
   }
 }
 
