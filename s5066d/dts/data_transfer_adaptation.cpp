@@ -97,8 +97,10 @@ Duration DataTransfer::transmission_max(const modem::Mode& mode) const {
 
 // --- What is measured ----------------------------------------------------------------------------
 
+// What came counts where the ratio is no number, too.
 void DataTransfer::note_quality(const modem::ReceivedBytes& event) {
   heard_->octets += event.bytes.size();
+  if (!std::isfinite(event.channel.snr_db)) return;
   if (heard_->blocks++ > 0) heard_->snr_products_db += event.channel.snr_db * heard_->snr_last_db;
   heard_->snr_last_db = event.channel.snr_db;
   heard_->snr_sum_db += event.channel.snr_db;

@@ -1,4 +1,6 @@
 // Stations whose rates follow what they measure (C.6.4.2).
+#include <cmath>
+
 #include "tests/unit/dts/advised_station.h"
 
 namespace s5066::dts {
@@ -76,6 +78,26 @@ TEST(Adaptation, a_missing_answer_makes_a_sender_slower_and_the_next_one_fast_ag
   world.run_for(1h);
   EXPECT_EQ(world[1].received.size(), 400u);
   expect_clean_air(world);
+}
+
+// Goal:   a turn that begins as an answer is found missing knows of it already: it goes slower, or
+//         not at all where the link was lost by it.
+// Method: the peer has the higher address, so that our slot is the first one after a missing
+// answer.
+TEST(Adaptation, a_turn_that_begins_with_a_missing_answer_is_one_after_it) {
+  constexpr Address kHigher{9};
+  for (const unsigned misses_max : {1u, 8u}) {
+    Config config = adapting();
+    config.replies_missed_max = misses_max;
+    auto station = with_adapting_peer(config, kHigher);
+    station.request({.id = {1}, .destination = kHigher, .cpdu = pattern(100, 1)});
+    while (station.counters()[Counter::reply_timeouts] == 0) station.run_for(1ms);
+    const auto modes = station.take_modes();
+    ASSERT_EQ(modes.size(), misses_max > 1 ? 2u : 1u);
+    EXPECT_EQ(modes[0], kSlow);
+    EXPECT_LT(modes.back().rate_bps, misses_max > 1 ? kSlow.rate_bps : kSlow.rate_bps + 1);
+    EXPECT_EQ(station.dts().link_status(kHigher).has_value(), misses_max > 1);
+  }
 }
 
 // Goal:   whatever is lost, the two never end where they cannot hear each other.
@@ -384,6 +406,23 @@ TEST(Adaptation, the_first_answer_says_what_we_offer_and_how_fast_the_peer_may_b
   }
   EXPECT_TRUE(offered);
   EXPECT_TRUE(advised_too);
+}
+
+// Goal:   a modem that tells no number for a ratio does no harm, nor is it taken for a bad channel.
+// Method: one reception of nothing else among good ones; what is advised stays what it was.
+TEST(Adaptation, a_ratio_that_is_no_number_counts_for_nothing) {
+  for (const float ratio : {std::nanf(""), INFINITY, -INFINITY}) {
+    auto station = with_adapting_peer(adapting());
+    std::uint8_t number = 0;
+    station.set_heard(kSlow, 25);
+    const auto before = advised_after_data(station, number);
+    ASSERT_TRUE(before);
+    ASSERT_GE(before->rate_bps, 2400u);
+    station.set_heard(kSlow, ratio);
+    advised_after_data(station, number);
+    station.set_heard(kSlow, 25);
+    EXPECT_EQ(advised_after_data(station, number), before);
+  }
 }
 
 // Goal:   what is advised wrongly costs seconds, at 300 bit/s as well.

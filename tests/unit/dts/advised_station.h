@@ -20,11 +20,11 @@ inline constexpr Address kUs{2};
 inline constexpr Address kPeer{1};
 
 /// We are connected to a peer that adapts.
-inline test::LoneStation with_adapting_peer(Config config) {
+inline test::LoneStation with_adapting_peer(Config config, Address peer = kPeer) {
   config.address = kUs;
   test::LoneStation station(config);
-  station.made(kPeer);
-  pdu::AckOnly ack{{.eot_half_s = 1, .destination = kUs, .source = kPeer}, {}};
+  station.made(peer);
+  pdu::AckOnly ack{{.eot_half_s = 1, .destination = kUs, .source = peer}, {}};
   ack.common.eow = pdu::make_extensions(pdu::extension::kAdapts);
   station.hear({ack});
   station.run_for(3s);

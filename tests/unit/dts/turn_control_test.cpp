@@ -369,6 +369,47 @@ TEST_F(Turn, a_carrier_that_never_ends_does_not_block_for_ever) {
   EXPECT_EQ(step(), "key");
 }
 
+// Goal:   where the wait for an answer ends as our next turn begins, the miss is told first, and
+// the
+//         turn once.
+// Method: whoever is alone draws no wait with some seeds; what is told after the miss wants the
+// turn
+//         again, as its driver does.
+TEST(TurnControl, a_missing_answer_is_told_before_the_turn_that_begins_with_it) {
+  constexpr Address kPeer{0x01020303};
+  int together = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE(seed);
+    Rng rng(seed);
+    TurnControl turn({.self = {0x01020302},
+                      .turnaround = 200ms,
+                      .preamble = 600ms,
+                      .reply_guard = 1300ms,
+                      .slot = 800ms},
+                     rng);
+    turn.on_transmit_wanted(Instant{60s}, true);
+    turn.on_deadline(Instant{60s});
+    ASSERT_TRUE(turn.poll_action());
+    turn.on_transmit_started(Instant{60s});
+    turn.on_transmit_done(Instant{62s}, 2300ms, kPeer);
+    turn.on_transmit_wanted(Instant{62s}, true);
+    const Instant due = *turn.next_deadline();
+    turn.on_deadline(due);
+    const auto first = turn.poll_action();
+    ASSERT_TRUE(first);
+    EXPECT_TRUE(std::holds_alternative<TurnControl::ReplyMissing>(*first));
+    turn.on_transmit_wanted(due, true);
+    const auto second = turn.poll_action();
+    if (!second) continue;
+    ++together;
+    EXPECT_TRUE(std::holds_alternative<TurnControl::KeyTransmitter>(*second));
+    turn.on_transmit_started(due);
+    turn.on_deadline(due);
+    EXPECT_FALSE(turn.poll_action());
+  }
+  EXPECT_GT(together, 0);
+}
+
 TEST_F(Turn, nothing_is_keyed_twice) {
   turn_.on_transmit_wanted(t(1s), true);
   EXPECT_EQ(step(), "key");
