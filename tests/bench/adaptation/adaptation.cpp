@@ -12,7 +12,7 @@
 //
 // --seed N adds N to the seeds, --trace NAME runs one trace, --fit compares the channel with
 // what the modem was measured to do, --svg draws what adaptation did on one, --log lists its
-// transmissions.
+// transmissions, each with the share of it that the trace lets through and the oracle's choice.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -395,14 +395,17 @@ void draw(const Trace& trace) {
       trace.name.c_str());
 }
 
-void log(const Trace& trace, bool extensions) {
+void log(const Trace& trace, const std::vector<modem::Mode>& modes, bool extensions) {
   const auto channel = channel_of(trace);
   for (const auto& sent : adaptive(trace, extensions).sent) {
     const Instant end = sent.at + modem::airtime(sent.mode, sent.octets);
+    const modem::Mode best = oracle(*channel, modes, sent.at, sent.by == 0);
     std::printf(
-        "%8.1f %zu %-15s %6zu octets  %5.1f dB  %.2f\n", to_seconds(sent.at.time_since_epoch()),
-        sent.by, to_string(sent.mode).c_str(), sent.octets, channel->snr_db(sent.at, end),
-        brings(*channel, sent.mode, sent.at, sent.octets) / static_cast<double>(sent.octets));
+        "%8.1f %zu %-15s %6zu octets  %5.1f dB  %.2f  oracle %s\n",
+        to_seconds(sent.at.time_since_epoch()), sent.by, to_string(sent.mode).c_str(), sent.octets,
+        channel->snr_db(sent.at, end),
+        brings(*channel, sent.mode, sent.at, sent.octets) / static_cast<double>(sent.octets),
+        to_string(best).c_str());
   }
 }
 
@@ -422,7 +425,7 @@ int main(int argc, char** argv) {
     trace.seed += static_cast<std::uint64_t>(arguments.number("seed", 0));
     if (arguments.has("trace") && arguments.text("trace", "") != trace.name) continue;
     if (arguments.has("log")) {
-      log(trace, !arguments.has("agreement"));
+      log(trace, modes, !arguments.has("agreement"));
     } else if (arguments.has("svg")) {
       draw(trace);
     } else {
