@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <optional>
+#include <string_view>
 #include <utility>
 
+#include "modem/audio/sound_cards.h"
 #include "s5066d/base/assert.h"
 #include "s5066d/base/spsc_ring.h"
 
@@ -48,13 +51,27 @@ Result<PaDeviceIndex> find_device(const std::string& name, Direction direction) 
     }
     return index;
   }
+  std::optional<unsigned> card;
+  if (name.starts_with(kUsbPrefix)) {
+    const auto found = sound_card_at(list_sound_cards(), name);
+    if (!found) return found.error();
+    card = *found;
+  }
   for (PaDeviceIndex index = 0; index < Pa_GetDeviceCount(); ++index) {
     const PaDeviceInfo* info = Pa_GetDeviceInfo(index);
-    const bool matches = info != nullptr && channels(*info, direction) > 0 &&
-                         std::string(info->name).find(name) != std::string::npos;
+    if (info == nullptr || channels(*info, direction) == 0) continue;
+    const bool matches = card ? card_number_of(info->name) == card
+                              : std::string(info->name).find(name) != std::string::npos;
     if (matches) return index;
   }
   return Error{ErrorCode::not_found, std::string("no audio ") + word + " named " + name};
+}
+
+std::string usb_path_of(std::string_view device_name, const std::vector<SoundCard>& cards) {
+  const auto number = card_number_of(device_name);
+  const auto card = std::find_if(cards.begin(), cards.end(),
+                                 [&](const SoundCard& c) { return c.number == number; });
+  return card == cards.end() ? "" : card->usb_path;
 }
 
 std::size_t to_samples(double seconds, unsigned rate_hz) {
@@ -110,6 +127,7 @@ struct PortAudioDevice::Stream {
 Result<std::vector<PortAudioDevice::Listed>> PortAudioDevice::list() {
   const Library library;
   if (library.error() != paNoError) return portaudio_error("PortAudio", library.error());
+  const std::vector<SoundCard> cards = list_sound_cards();
   std::vector<Listed> devices;
   for (PaDeviceIndex index = 0; index < Pa_GetDeviceCount(); ++index) {
     const PaDeviceInfo* info = Pa_GetDeviceInfo(index);
@@ -117,6 +135,7 @@ Result<std::vector<PortAudioDevice::Listed>> PortAudioDevice::list() {
     const PaHostApiInfo* api = Pa_GetHostApiInfo(info->hostApi);
     devices.push_back({.name = info->name,
                        .api = api == nullptr ? "" : api->name,
+                       .usb_path = usb_path_of(info->name, cards),
                        .inputs = static_cast<unsigned>(std::max(0, info->maxInputChannels)),
                        .outputs = static_cast<unsigned>(std::max(0, info->maxOutputChannels)),
                        .rate_hz = info->defaultSampleRate,

@@ -15,7 +15,7 @@ namespace s5066::modem {
 class PortAudioDevice final : public Device {
  public:
   struct Config {
-    /// Part of the name of a device; empty: the system's default.
+    /// Part of the name of a device, or a USB path (sound_cards.h); empty: the system's default.
     std::string input_name;
     std::string output_name;
     unsigned rate_hz = 48000;
@@ -30,6 +30,7 @@ class PortAudioDevice final : public Device {
   struct Listed {
     std::string name;
     std::string api;
+    std::string usb_path;  // empty: none
     unsigned inputs = 0;
     unsigned outputs = 0;
     double rate_hz = 0;

@@ -8,11 +8,12 @@ namespace s5066::modem::tools {
 namespace po = boost::program_options;
 
 void describe(DeviceOptions& o, po::options_description& description) {
-  description.add_options()                                                                   //
-      ("input", po::value(&o.card.input_name), "part of the name of the sound card to hear")  //
-      ("output", po::value(&o.card.output_name), "... and of the one to send by")             //
-      ("rate", po::value(&o.card.rate_hz)->default_value(48000), "of the sound card")         //
-      ("cable", po::value(&o.cable), "audio cable with this socket, not a sound card")        //
+  description.add_options()  //
+      ("input", po::value(&o.card.input_name),
+       "sound card to hear: part of its name, or usb:PATH")                             //
+      ("output", po::value(&o.card.output_name), "... and of the one to send by")       //
+      ("rate", po::value(&o.card.rate_hz)->default_value(48000), "of the sound card")   //
+      ("cable", po::value(&o.cable), "audio cable with this socket, not a sound card")  //
       ("station", po::value(&o.station)->default_value(-1),
        "end of the cable; -1: any that is free");
 }

@@ -1,4 +1,5 @@
-// hfmodem devices: the sound cards that PortAudio finds, by the names that a configuration uses.
+// hfmodem devices: the sound cards that PortAudio finds, by the names and USB paths that a
+// configuration uses.
 #include <cstdio>
 #include <iostream>
 
@@ -16,11 +17,13 @@ int run_devices(const std::vector<std::string>& arguments) {
     std::cerr << "hfmodem devices: " << devices.error().detail << '\n';
     return kExitFailed;
   }
-  std::printf("%3s %3s %8s %8s %8s  %s\n", "in", "out", "rate", "in_ms", "out_ms", "name (system)");
+  std::printf("%3s %3s %8s %8s %8s  %s\n", "in", "out", "rate", "in_ms", "out_ms",
+              "name (system)  USB path");
   for (const auto& device : *devices) {
-    std::printf("%3u %3u %8.0f %8.1f %8.1f  %s (%s)\n", device.inputs, device.outputs,
+    std::printf("%3u %3u %8.0f %8.1f %8.1f  %s (%s)%s%s\n", device.inputs, device.outputs,
                 device.rate_hz, 1000 * to_seconds(device.input_latency),
-                1000 * to_seconds(device.output_latency), device.name.c_str(), device.api.c_str());
+                1000 * to_seconds(device.output_latency), device.name.c_str(), device.api.c_str(),
+                device.usb_path.empty() ? "" : "  ", device.usb_path.c_str());
   }
   if (devices->empty()) std::puts("no sound card");
   return kExitOk;

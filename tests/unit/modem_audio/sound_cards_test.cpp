@@ -1,0 +1,98 @@
+#include "modem/audio/sound_cards.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <string>
+
+namespace s5066::modem {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A tree as the kernel shows it.
+class Sysfs {
+ public:
+  Sysfs() {
+    std::string pattern = "/tmp/s5066-sysfs-XXXXXX";
+    root_ = ::mkdtemp(pattern.data());
+    fs::create_directories(cards());
+  }
+  ~Sysfs() { fs::remove_all(root_); }
+  Sysfs(const Sysfs&) = delete;
+  Sysfs& operator=(const Sysfs&) = delete;
+
+  fs::path cards() const { return root_ / "class/sound"; }
+  /// `device` is the path below devices, and `name` what is in it and linked to.
+  void add(const std::string& device, const std::string& name) {
+    fs::create_directories(root_ / "devices" / device / "sound" / name);
+    fs::create_directory_symlink(fs::path("../../devices") / device / "sound" / name,
+                                 cards() / name);
+  }
+  void remove(const std::string& name) { fs::remove(cards() / name); }
+
+ private:
+  fs::path root_;
+};
+
+constexpr const char* kController = "pci0000:00/0000:00:14.0/";
+
+std::vector<std::string> paths_of(const Sysfs& sysfs) {
+  std::vector<std::string> paths;
+  for (const SoundCard& card : list_sound_cards(sysfs.cards())) {
+    paths.push_back(std::to_string(card.number) + " " + card.usb_path);
+  }
+  return paths;
+}
+
+TEST(SoundCards, are_told_apart_by_controller_and_ports) {
+  Sysfs sysfs;
+  sysfs.add(std::string(kController) + "usb1/1-1/1-1.2/1-1.2:1.0", "card2");
+  sysfs.add(std::string(kController) + "usb1/1-1/1-1.4/1-1.4:1.0", "card1");
+  sysfs.add("platform/scb/fd500000.pcie/pci0000:00/0000:00:00.0/0000:01:00.0/usb1/1-10/1-10:1.0",
+            "card10");
+  sysfs.add("pci0000:00/0000:00:1f.3", "card0");  // on the board
+  sysfs.add(std::string(kController) + "usb1/1-1/1-1.2/1-1.2:1.0", "pcmC2D0p");
+  sysfs.add(std::string(kController) + "usb1/1-1/1-1.2/1-1.2:1.0", "controlC2");
+  fs::create_directory_symlink("../../devices/gone", sysfs.cards() / "card7");
+  EXPECT_EQ(paths_of(sysfs),
+            (std::vector<std::string>{"0 ", "1 usb:0000:00:14.0/1.4", "2 usb:0000:00:14.0/1.2",
+                                      "10 usb:0000:01:00.0/10"}));
+}
+
+TEST(SoundCards, a_card_keeps_its_path_when_numbers_of_cards_and_buses_change) {
+  const std::string path = "usb:0000:00:14.0/1.2";
+  Sysfs before, after;
+  before.add(std::string(kController) + "usb1/1-1/1-1.2/1-1.2:1.0", "card1");
+  before.add(std::string(kController) + "usb1/1-1/1-1.4/1-1.4:1.0", "card2");
+  after.add(std::string(kController) + "usb3/3-1/3-1.2/3-1.2:1.0", "card2");
+  after.add(std::string(kController) + "usb3/3-1/3-1.4/3-1.4:1.0", "card1");
+  EXPECT_EQ(*sound_card_at(list_sound_cards(before.cards()), path), 1U);
+  EXPECT_EQ(*sound_card_at(list_sound_cards(after.cards()), path), 2U);
+  after.remove("card2");
+  EXPECT_EQ(sound_card_at(list_sound_cards(after.cards()), path).error().code,
+            ErrorCode::not_found);
+}
+
+TEST(SoundCards, two_at_one_path_are_neither) {
+  Sysfs sysfs;
+  sysfs.add(std::string(kController) + "usb1/1-1/1-1:1.0", "card1");
+  sysfs.add(std::string(kController) + "usb1/1-1/1-1:1.2", "card2");
+  EXPECT_EQ(sound_card_at(list_sound_cards(sysfs.cards()), "usb:0000:00:14.0/1").error().code,
+            ErrorCode::already_exists);
+}
+
+TEST(SoundCards, a_machine_without_any_has_none) {
+  EXPECT_TRUE(list_sound_cards("/no/such/folder").empty());
+}
+
+TEST(SoundCards, the_card_of_a_device_stands_in_its_name) {
+  EXPECT_EQ(card_number_of("USB Audio Device: - (hw:1,0)"), 1U);
+  EXPECT_EQ(card_number_of("Odd (hw:3,0) name: - (hw:12,1)"), 12U);
+  EXPECT_FALSE(card_number_of("pulse"));
+  EXPECT_FALSE(card_number_of("odd (hw:x,0)"));
+}
+
+}  // namespace
+}  // namespace s5066::modem
