@@ -64,6 +64,22 @@ void fill(const sap::HardLinkInfo& from, const std::vector<ClientStatus>& client
   to.mutable_client()->set_rank(client->rank);
 }
 
+std::string_view word_of(modem::SoundLevel level) {
+  switch (level) {
+    case modem::SoundLevel::unknown:
+      return "unknown";
+    case modem::SoundLevel::good:
+      return "good";
+    case modem::SoundLevel::silent:
+      return "silent";
+    case modem::SoundLevel::too_low:
+      return "too_low";
+    case modem::SoundLevel::clipping:
+      return "clipping";
+  }
+  return "unknown";
+}
+
 void fill(const modem::ModemStats& from, proto::ModemStatus& to) {
   to.set_blocks(number(from.blocks));
   to.set_samples_dropped(number(from.samples_dropped));
@@ -73,6 +89,10 @@ void fill(const modem::ModemStats& from, proto::ModemStatus& to) {
   to.set_device_losses(number(from.device_losses));
   to.set_ptt_failures(number(from.ptt_failures));
   to.set_watchdog_trips(number(from.watchdog_trips));
+  to.set_sound_level(std::string(word_of(from.sound_level)));
+  to.set_sound_level_db(from.sound_level_db);
+  to.set_samples_clipped(number(from.samples_clipped));
+  if (from.clock_ppm) to.set_clock_ppm(*from.clock_ppm);
 }
 
 }  // namespace

@@ -11,6 +11,9 @@
 
 namespace s5066::modem {
 
+/// Of received sound; unknown where nobody can set it, and before it was measured.
+enum class SoundLevel : std::uint8_t { unknown, good, silent, too_low, clipping };
+
 struct ModemStats {
   std::uint64_t blocks = 0;
   std::uint64_t samples_dropped = 0;
@@ -20,6 +23,11 @@ struct ModemStats {
   std::uint64_t device_losses = 0;
   std::uint64_t ptt_failures = 0;
   std::uint64_t watchdog_trips = 0;
+  SoundLevel sound_level = SoundLevel::unknown;  // of the last seconds while not transmitting
+  double sound_level_db = 0;                     // of full scale, if known
+  std::uint64_t samples_clipped = 0;
+  /// The device's clock, of this machine's; none in lockstep, and in the first minutes.
+  std::optional<double> clock_ppm;
 };
 
 /// All but start() and stop() may be called while its thread runs, from one other thread.

@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 #include "modem/api/modes.h"
 #include "s5066d/base/bytes.h"
+#include "s5066d/base/log.h"
 #include "s5066d/base/time.h"
 
 namespace s5066::modem {
@@ -106,8 +108,37 @@ enum class FaultKind : std::uint8_t {
   samples_dropped,
   device_lost,
   ptt_failed,
-  device_back,  // no fault, but the end of one: what was lost is there again
+  // No faults, but the end of one:
+  device_back,  // what was lost is there again
+  ptt_back,     // the transmitter is unkeyed, and can be keyed again
+  // Said to the operator; everything works on:
+  level_bad,   // received sound clips, or is too low
+  level_good,  // and is so no more
 };
+
+/// As logs and the protocol of docs/REMOTE_MODEM.md have it.
+constexpr std::string_view to_string(FaultKind kind) {
+  switch (kind) {
+    case FaultKind::command_refused:
+      return "command_refused";
+    case FaultKind::samples_dropped:
+      return "samples_dropped";
+    case FaultKind::device_lost:
+      return "device_lost";
+    case FaultKind::ptt_failed:
+      return "ptt_failed";
+    case FaultKind::device_back:
+      return "device_back";
+    case FaultKind::ptt_back:
+      return "ptt_back";
+    case FaultKind::level_bad:
+      return "level_bad";
+    case FaultKind::level_good:
+      return "level_good";
+  }
+  return "unknown";
+}
+LogLevel severity_of(FaultKind kind);
 
 struct Fault {
   Instant at{};

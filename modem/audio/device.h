@@ -30,6 +30,8 @@ class Device {
     /// The first sample of the next block to transmit leaves this many samples after the newest
     /// received one arrived; 0 on a cable, the sum of all buffers on a sound card.
     std::size_t transmit_delay = 0;
+    /// There is a level for an operator to set.
+    bool has_level = false;
   };
 
   struct Received {

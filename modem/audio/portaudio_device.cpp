@@ -185,7 +185,8 @@ Result<void> PortAudioDevice::open() {
            .block_samples = config_.block_samples,
            .lockstep = false,
            .transmit_delay = ahead + to_samples(latency->inputLatency, config_.rate_hz) +
-                             to_samples(latency->outputLatency, config_.rate_hz)};
+                             to_samples(latency->outputLatency, config_.rate_hz),
+           .has_level = true};
   error = Pa_StartStream(stream->handle);
   if (error != paNoError) return portaudio_error("start the sound card", error);
   stream_ = std::move(stream);

@@ -3,9 +3,25 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "s5066d/posix/fd.h"
+#include <utility>
 
 namespace s5066::modem {
+namespace {
+
+/// Above those that CrashGuardedPtt uses.
+constexpr int kNumberMin = 10;
+
+Result<void> send_report(int device, const std::array<std::uint8_t, 5>& report,
+                         const std::string& path) {
+  const auto written = ::write(device, report.data(), report.size());
+  if (written < 0) return posix::errno_error("write to " + path);
+  if (static_cast<std::size_t>(written) != report.size()) {
+    return Error{ErrorCode::io, path + ": took part of a report"};
+  }
+  return {};
+}
+
+}  // namespace
 
 std::array<std::uint8_t, 5> cm108_report(unsigned pin, bool on) {
   const auto bit = static_cast<std::uint8_t>(1U << (pin - 1));
@@ -23,16 +39,37 @@ Result<void> Cm108Ptt::key(bool on) {
   return written;
 }
 
-Result<void> Cm108Ptt::write(bool on) const {
-  const posix::Fd device(::open(config_.path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
-  if (!device) return posix::errno_error("open " + config_.path);
+Result<void> Cm108Ptt::write(bool on) {
   const auto report = cm108_report(config_.pin, on);
-  const auto written = ::write(device.get(), report.data(), report.size());
-  if (written < 0) return posix::errno_error("write to " + config_.path);
-  if (static_cast<std::size_t>(written) != report.size()) {
-    return Error{ErrorCode::io, config_.path + ": took part of a report"};
+  if (const auto kept = device()) {
+    if (send_report(kept->get(), report, config_.path)) return {};
+    set_device(nullptr);
   }
-  return {};
+  auto opened = open();
+  if (!opened) return opened.error();
+  auto sent = send_report((*opened)->get(), report, config_.path);
+  if (sent) set_device(std::move(*opened));
+  return sent;
+}
+
+Result<std::shared_ptr<posix::Fd>> Cm108Ptt::open() const {
+  const posix::Fd low(::open(config_.path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!low) return posix::errno_error("open " + config_.path);
+  // Where there are no standard files it would take the number of one, and a copy of the process
+  // that gets some would write its reports to them.
+  auto device = std::make_shared<posix::Fd>(::fcntl(low.get(), F_DUPFD_CLOEXEC, kNumberMin));
+  if (!*device) return posix::errno_error("open " + config_.path);
+  return device;
+}
+
+std::shared_ptr<posix::Fd> Cm108Ptt::device() const {
+  const std::lock_guard lock(mutex_);
+  return device_;
+}
+
+void Cm108Ptt::set_device(std::shared_ptr<posix::Fd> device) {
+  const std::lock_guard lock(mutex_);
+  device_ = std::move(device);
 }
 
 }  // namespace s5066::modem

@@ -6,9 +6,12 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <string>
 
 #include "modem/ptt/ptt.h"
+#include "s5066d/posix/fd.h"
 
 namespace s5066::modem {
 
@@ -25,15 +28,21 @@ class Cm108Ptt final : public Ptt {
   explicit Cm108Ptt(Config config) : config_(std::move(config)) {}
   ~Cm108Ptt() override;
 
+  /// The device stays open, so that unkeying needs no descriptor when there are none left. It is
+  /// opened again where it takes no report: one that was pulled out and put back is found again.
   Result<void> key(bool on) override;
   Result<void> release() override { return write(false); }
 
  private:
-  /// Opens the device for each report: one that was pulled out and put back is found again.
-  Result<void> write(bool on) const;
+  Result<void> write(bool on);
+  Result<std::shared_ptr<posix::Fd>> open() const;
+  std::shared_ptr<posix::Fd> device() const;
+  void set_device(std::shared_ptr<posix::Fd> device);
 
   Config config_;
   bool keyed_ = false;
+  mutable std::mutex mutex_;  // of the pointer, never held while the device works
+  std::shared_ptr<posix::Fd> device_;
 };
 
 }  // namespace s5066::modem

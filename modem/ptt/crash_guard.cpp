@@ -95,6 +95,16 @@ Result<void> CrashGuardedPtt::start() {
   return {};
 }
 
+void CrashGuardedPtt::unkey_until_confirmed() const {
+  unsigned confirmed = 0;
+  for (unsigned n = 0; n < config_.attempts_max; ++n) {
+    const bool unkeyed = ptt_->release() && ptt_->confirm_unkeyed();
+    confirmed = unkeyed ? confirmed + 1 : 0;
+    if (confirmed == config_.confirmations) return;
+    sleep_for(config_.retry);
+  }
+}
+
 void CrashGuardedPtt::guard(int owner, int owners_end) const {
   ::close(owners_end);  // or its end would not be seen
   ::setsid();
@@ -112,10 +122,7 @@ void CrashGuardedPtt::guard(int owner, int owners_end) const {
       break;
     }
   }
-  for (unsigned n = 0; state == kDown && n < config_.attempts_max; ++n) {
-    if (ptt_->release()) break;
-    sleep_for(config_.retry);
-  }
+  if (state == kDown) unkey_until_confirmed();
   ::_exit(0);
 }
 

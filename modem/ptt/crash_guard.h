@@ -15,8 +15,11 @@ namespace s5066::modem {
 class CrashGuardedPtt final : public Ptt {
  public:
   struct Config {
-    Duration retry = std::chrono::milliseconds(500);  // of a release that failed …
-    unsigned attempts_max = 240;                      // … before the second process gives up
+    /// The second process unkeys until that was confirmed so many times on end: what keys may still
+    /// be on its way in whatever moves the key.
+    unsigned confirmations = 6;
+    Duration retry = std::chrono::milliseconds(500);  // from one attempt to the next
+    unsigned attempts_max = 240;                      // before it gives up
     Duration start_max = std::chrono::seconds(5);     // until it is ready
   };
 
@@ -28,11 +31,13 @@ class CrashGuardedPtt final : public Ptt {
   /// Does not key without a second process; one that is gone is replaced.
   Result<void> key(bool on) override;
   Result<void> release() override { return ptt_->release(); }
+  Result<void> confirm_unkeyed() override { return ptt_->confirm_unkeyed(); }
 
  private:
   Result<void> start();
   Result<void> tell(bool on);
   [[noreturn]] void guard(int owner, int owners_end) const;
+  void unkey_until_confirmed() const;
 
   Config config_;
   posix::Fd guard_;  // outlives the key: closed behind it

@@ -10,6 +10,11 @@ void KeyGuard::on_keying(Duration now, Duration keyed_max) {
       .limit_at = now + keyed_max, .hangs_at = now + config_.hang_max, .repeat_at = Duration{}};
 }
 
+void KeyGuard::on_next_burst(Duration now, Duration keyed_max) {
+  if (!keyed_ || tripped_ || now >= keyed_->limit_at) return;
+  keyed_->limit_at = now + keyed_max;
+}
+
 void KeyGuard::on_alive(Duration now) {
   if (keyed_) keyed_->hangs_at = now + config_.hang_max;
 }

@@ -23,6 +23,9 @@ class KeyGuard {
 
   /// The owner is about to key, for `keyed_max` at most.
   void on_keying(Duration now, Duration keyed_max);
+  /// While keyed: another burst has begun behind one that was sent in time, and has a limit of its
+  /// own.
+  void on_next_burst(Duration now, Duration keyed_max);
   void on_alive(Duration now);
   /// The owner has unkeyed, and the transmitter confirmed it.
   void on_unkeyed();

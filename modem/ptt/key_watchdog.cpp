@@ -58,6 +58,11 @@ Result<void> KeyWatchdog::unkey() {
   return {};
 }
 
+void KeyWatchdog::next_burst(Duration keyed_max) {
+  const std::lock_guard lock(mutex_);
+  guard_.on_next_burst(monotonic_(), keyed_max);
+}
+
 void KeyWatchdog::alive() {
   const std::lock_guard lock(mutex_);
   guard_.on_alive(monotonic_());

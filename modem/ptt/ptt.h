@@ -15,6 +15,8 @@ class Ptt {
   virtual Result<void> key(bool on) = 0;
   /// Unkeys, from any thread, and without waiting for another one that hangs in key().
   virtual Result<void> release() = 0;
+  /// An error where the transmitter says that it is keyed; nothing where it cannot say.
+  virtual Result<void> confirm_unkeyed() { return {}; }
 };
 
 /// For cables, and radios that key on sound: those unkey when no sound comes.

@@ -8,6 +8,11 @@
 #include "s5066d/posix/socket.h"
 
 namespace s5066::modem {
+namespace {
+
+constexpr std::size_t kAnswerMax = 128;
+
+}  // namespace
 
 /// A connection, and how much of what was sent on it has had no answer. rigctld works off the lines
 /// of one connection in their order, those of two in any.
@@ -31,8 +36,6 @@ class RigctldConnection {
   }
 
  private:
-  static constexpr std::size_t kAnswerMax = 128;
-
   Result<void> send(bool on);
   Result<void> settle(Duration timeout);
   Result<void> take(std::string_view octets);
@@ -162,6 +165,25 @@ Result<void> RigctldPtt::release() {
   if (first && first->keying_unanswered()) {
     return Error{ErrorCode::timed_out, "rigctld: unkeyed, but may still key"};
   }
+  return {};
+}
+
+/// "0" is unkeyed, "1" to "3" are ways to be keyed, and "RPRT" with a number below 0 says nothing.
+Result<void> RigctldPtt::confirm_unkeyed() {
+  const auto socket = posix::connect_loopback(config_.port, config_.timeout);
+  if (!socket) return socket.error();
+  const Bytes question = {'t', '\n'};
+  if (auto sent = posix::send_all(socket->get(), question, Duration::zero()); !sent) return sent;
+  const Duration end = posix::monotonic_now() + config_.timeout;
+  std::string line;
+  while (line.find('\n') == std::string::npos && line.size() < kAnswerMax) {
+    Bytes part(kAnswerMax);
+    const auto got = posix::receive_some(socket->get(), part, end - posix::monotonic_now());
+    if (!got) return Error{got.error().code, "rigctld: " + got.error().detail};
+    line.append(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(*got));
+  }
+  const bool keyed = line == "1\n" || line == "2\n" || line == "3\n";
+  if (keyed) return Error{ErrorCode::refused, "rigctld: the transmitter is keyed"};
   return {};
 }
 

@@ -32,6 +32,8 @@ class RigctldPtt final : public Ptt {
   /// On the connection of key() too, and where that does not answer on one of its own. An error as
   /// long as keying has had no answer.
   Result<void> release() override;
+  /// "t", on a connection of its own. Radios that do not tell are believed.
+  Result<void> confirm_unkeyed() override;
 
  private:
   std::shared_ptr<RigctldConnection> connection() const;

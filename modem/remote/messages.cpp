@@ -32,11 +32,14 @@ constexpr std::array kReasons = {
     Word<CarrierDownReason>{CarrierDownReason::end_of_message, "end_of_message"},
     Word<CarrierDownReason>{CarrierDownReason::lost, "lost"},
     Word<CarrierDownReason>{CarrierDownReason::replaced, "replaced"}};
-constexpr std::array kFaults = {Word<FaultKind>{FaultKind::command_refused, "command_refused"},
-                                Word<FaultKind>{FaultKind::samples_dropped, "samples_dropped"},
-                                Word<FaultKind>{FaultKind::device_lost, "device_lost"},
-                                Word<FaultKind>{FaultKind::ptt_failed, "ptt_failed"},
-                                Word<FaultKind>{FaultKind::device_back, "device_back"}};
+constexpr Word<FaultKind> word_of(FaultKind kind) {
+  return {kind, to_string(kind)};
+}
+constexpr std::array kFaults = {
+    word_of(FaultKind::command_refused), word_of(FaultKind::samples_dropped),
+    word_of(FaultKind::device_lost),     word_of(FaultKind::ptt_failed),
+    word_of(FaultKind::device_back),     word_of(FaultKind::ptt_back),
+    word_of(FaultKind::level_bad),       word_of(FaultKind::level_good)};
 
 template <typename Value, std::size_t kCount>
 std::string word_of(const std::array<Word<Value>, kCount>& table, Value value) {
@@ -90,8 +93,8 @@ std::string line_of(const Event& event, std::size_t octets) {
                                  word_of(kReasons, e.reason);
                         },
                         [](const Fault& e) {
-                          return "FAULT " + text(e.at) + " " + word_of(kFaults, e.kind) + " " +
-                                 printable(e.detail);
+                          return "FAULT " + text(e.at) + " " + std::string(to_string(e.kind)) +
+                                 " " + printable(e.detail);
                         },
                     },
                     event);

@@ -145,6 +145,7 @@ Result<void> ModemHost::let_data_in() {
   user_->session.on_clock(modem_->now());
   LogLine(log_, LogLevel::info, "modem_user_connected");
   for (const auto& standing : {lost_ ? std::optional<Event>(*lost_) : std::nullopt,
+                               key_failed_ ? std::optional<Event>(*key_failed_) : std::nullopt,
                                carrier_ ? std::optional<Event>(*carrier_) : std::nullopt}) {
     if (!standing) continue;
     if (auto told = user_->session.on_event(*standing); !told) return told;
@@ -238,9 +239,13 @@ void ModemHost::take_events() {
     if (const auto* up = std::get_if<CarrierUp>(&*event)) carrier_ = *up;
     if (std::holds_alternative<CarrierDown>(*event)) carrier_.reset();
     if (const auto* fault = std::get_if<Fault>(&*event)) {
-      LogLine(log_, LogLevel::error, "modem_fault").kv("detail", fault->detail);
+      LogLine(log_, severity_of(fault->kind), "modem_fault")
+          .kv("kind", to_string(fault->kind))
+          .kv("detail", fault->detail);
       if (fault->kind == FaultKind::device_lost) lost_ = *fault;
       if (fault->kind == FaultKind::device_back) lost_.reset();
+      if (fault->kind == FaultKind::ptt_failed) key_failed_ = *fault;
+      if (fault->kind == FaultKind::ptt_back) key_failed_.reset();
     }
     if (!user_) continue;
     if (auto told = user_->session.on_event(*event); !told) end_user(told.error());

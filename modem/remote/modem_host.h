@@ -95,6 +95,7 @@ class ModemHost {
   std::optional<BurstId> to_abort_;  // once the modem has room for the command
   std::optional<CarrierUp> carrier_;
   std::optional<Fault> lost_;
+  std::optional<Fault> key_failed_;
   std::unique_ptr<Modem> modem_;  // last: its thread wakes us
 };
 

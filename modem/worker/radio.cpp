@@ -57,6 +57,7 @@ void Radio::transmit(const TransmitBurst& command) {
   BurstTransmitter transmitter(command.mode, command.bytes);
   const std::uint64_t first = std::max(earliest, instant_to_sample(command.not_before));
   const std::uint64_t end = first + transmitter.total_samples();
+  ++bursts_;
   burst_ = Burst{.id = command.id,
                  .transmitter = std::move(transmitter),
                  .key_at = first - lead,
@@ -84,6 +85,10 @@ void Radio::on_key_failed(const std::string& why) {
   key_failed_ = true;
   fault(FaultKind::ptt_failed, why);
   if (burst_) cut_burst();
+}
+
+void Radio::on_unkeyed() {
+  if (std::exchange(key_failed_, false)) fault(FaultKind::ptt_back, "the key works again");
 }
 
 void Radio::fault(FaultKind kind, std::string detail) {

@@ -49,9 +49,11 @@ class Radio {
   void on_device_lost(const std::string& why);
   void on_device_back();
   /// The transmitter cannot be keyed, or must not be any longer, or does not unkey: ends the burst,
-  /// and nothing is sent until on_unkeyed().
+  /// and nothing is sent until on_unkeyed(), which tells the node that it is over.
   void on_key_failed(const std::string& why);
-  void on_unkeyed() { key_failed_ = false; }
+  void on_unkeyed();
+  /// Only passed on, in its place among the other events.
+  void on_notice(FaultKind kind, const std::string& text) { fault(kind, text); }
 
   // --- Out ---
   /// The block that answers the one received; true when the transmitter is on in it.
@@ -60,9 +62,13 @@ class Radio {
   bool key_wanted() const;
   /// How long the present burst may keep the transmitter keyed.
   Duration keyed_limit() const;
+  /// That which key_wanted() is for; another one each time.
+  std::uint64_t burst_number() const { return bursts_; }
   /// Drain after every call of the others.
   std::optional<Event> poll_event();
 
+  /// What was received last is not our own transmission.
+  bool hears() const { return !deaf(); }
   std::uint64_t clock() const { return clock_; }
   Instant now() const { return sample_to_instant(clock_); }
 
@@ -97,6 +103,7 @@ class Radio {
   bool device_lost_ = false;
   bool key_failed_ = false;
   std::optional<Burst> burst_;
+  std::uint64_t bursts_ = 0;  // taken so far
   std::optional<BurstReceiver> receiver_;
   std::uint64_t receiver_base_ = 0;  // position of the receiver's sample 0
   bool carrier_ = false;

@@ -35,6 +35,20 @@ bool belongs_to_carrier(const Event& event) {
   return std::holds_alternative<ReceivedBytes>(event) || std::holds_alternative<CarrierDown>(event);
 }
 
+SoundLevel sound_level_of(LevelMeter::Verdict verdict) {
+  switch (verdict) {
+    case LevelMeter::Verdict::good:
+      return SoundLevel::good;
+    case LevelMeter::Verdict::silent:
+      return SoundLevel::silent;
+    case LevelMeter::Verdict::too_low:
+      return SoundLevel::too_low;
+    case LevelMeter::Verdict::clipping:
+      return SoundLevel::clipping;
+  }
+  return SoundLevel::unknown;
+}
+
 }  // namespace
 
 Worker::Worker(const Config& config, std::unique_ptr<Device> device, std::unique_ptr<Ptt> ptt,
@@ -57,7 +71,7 @@ Worker::~Worker() {
 Result<void> Worker::start() {
   S5066_ASSERT(!thread_.joinable());
   // Whatever held the key before; and a key that does not work is found now, not in mid-traffic.
-  if (auto unkeyed = key_.unkey(); !unkeyed) return unkeyed;
+  const auto unkeyed = key_.unkey();
   if (auto opened = device_->open(); !opened) return opened;
   auto adapter = RateAdapter::create(device_->info().rate_hz, device_->info().block_samples);
   if (!adapter) {
@@ -77,10 +91,16 @@ Result<void> Worker::start() {
                                                  .keyed_max = config_.keyed_max,
                                                  .lead_tone = config_.lead_tone});
   lockstep_ = info_.lockstep;
+  if (info_.has_level) level_watch_.emplace(LevelWatch::Config{.rate_hz = info_.rate_hz});
   heard_from_device_at_ = config_.monotonic();
   clock_offset_ = -heard_from_device_at_;
   clock_offset_set_at_ = heard_from_device_at_;
   set_utc();
+  if (!unkeyed) {
+    count(&Stats::ptt_failures);
+    key_missing_since_ = radio_->now();
+    radio_->on_key_failed("not reached: " + unkeyed.error().detail);
+  }
   thread_ = std::thread([this] { run(); });
   return {};
 }
@@ -174,6 +194,7 @@ Result<void> Worker::exchange_block() {
   key_.alive();
   take_losses(*got);
   radio_->on_received(adapter_->to_modem(received_));
+  watch_level();
   set_clock();
   publish();
   if (lockstep_ && !wait_for_release()) return {};
@@ -186,6 +207,7 @@ Result<void> Worker::exchange_block() {
 
 void Worker::take_losses(const Device::Received& received) {
   if (received.dropped == 0 && received.underrun == 0) return;
+  clock_drift_.reset();  // what was lost is not counted to the sample everywhere
   const auto to_modem_samples = [this](std::uint64_t samples) {
     return (samples * kSampleRate + info_.rate_hz - 1) / info_.rate_hz;
   };
@@ -194,6 +216,21 @@ void Worker::take_losses(const Device::Received& received) {
   const std::lock_guard lock(mutex_);
   stats_.samples_dropped += received.dropped;
   stats_.samples_underrun += received.underrun;
+}
+
+void Worker::watch_level() {
+  if (!level_watch_ || !radio_->hears()) return;
+  level_watch_->process(received_);
+  const auto& reading = level_watch_->reading();
+  if (!reading) return;
+  if (const auto notice = level_watch_->take_notice()) {
+    const bool good = notice->verdict == LevelMeter::Verdict::good;
+    radio_->on_notice(good ? FaultKind::level_good : FaultKind::level_bad, notice->text);
+  }
+  const std::lock_guard lock(mutex_);
+  stats_.sound_level = sound_level_of(reading->verdict());
+  stats_.sound_level_db = power_db(reading->power);
+  stats_.samples_clipped = level_watch_->clipped();
 }
 
 /// No block for a while. In lockstep that is the other side's right; else the device hangs.
@@ -223,13 +260,16 @@ void Worker::take_commands() {
 }
 
 void Worker::move_key() {
+  if (key_missing_since_) return reach_key();
   if (!lockstep_) report_trip();
   const bool wanted = radio_->key_wanted();
+  const bool same_burst = std::exchange(keyed_for_, radio_->burst_number()) == keyed_for_;
+  const Duration limit = std::min(radio_->keyed_limit(), config_.keyed_max);
+  if (wanted && keyed_ && !same_burst && !lockstep_) key_.next_burst(limit);
   if (wanted == keyed_) return;
   Result<void> moved;
   if (wanted) {
     keyed_ = true;
-    const Duration limit = std::min(radio_->keyed_limit(), config_.keyed_max);
     moved = key_.key(lockstep_ ? std::nullopt : std::optional(limit));
   } else {
     moved = key_.unkey();
@@ -243,6 +283,15 @@ void Worker::move_key() {
   // A transmitter that did not unkey is told again with every block, but reported once.
   if (!key_failing_) radio_->on_key_failed(moved.error().detail);
   key_failing_ = true;
+}
+
+/// Not with every block: an attempt may take as long as the block does, and we are to hear.
+void Worker::reach_key() {
+  if (radio_->now() - *key_missing_since_ < config_.key_retry) return;
+  key_missing_since_ = radio_->now();
+  if (!key_.unkey()) return count(&Stats::ptt_failures);
+  key_missing_since_.reset();
+  radio_->on_unkeyed();
 }
 
 /// The watchdog has unkeyed by itself; the node learns it from here, once we get here. In lockstep
@@ -260,7 +309,8 @@ void Worker::report_trip() {
 /// Whatever happens, nobody leaves the room with the key down.
 void Worker::unkey_at_the_end() {
   Duration delay = config_.reopen_delay;
-  for (unsigned attempt = 0; attempt < kUnkeyAttempts; ++attempt) {
+  const unsigned attempts = key_missing_since_ ? 1 : kUnkeyAttempts;  // was never keyed: by others
+  for (unsigned attempt = 0; attempt < attempts; ++attempt) {
     if (key_.unkey()) return;
     count(&Stats::ptt_failures);
     std::this_thread::sleep_for(delay);
@@ -324,6 +374,7 @@ void Worker::set_utc() {
 /// Real time went on without samples.
 void Worker::catch_up() {
   heard_from_device_at_ = config_.monotonic();
+  clock_drift_.reset();
   if (lockstep_) return;
   const std::uint64_t present = instant_to_sample(now());
   if (present > radio_->clock()) radio_->on_dropped(present - radio_->clock());
@@ -345,6 +396,9 @@ void Worker::set_clock() {
   clock_offset_ =
       std::max(clock_.time_since_epoch() - now, clock_offset_ - from_seconds(forgotten_s));
   clock_offset_set_at_ = now;
+  if (lockstep_) return;
+  clock_drift_.on_block(now, clock_.time_since_epoch());
+  stats_.clock_ppm = clock_drift_.ppm();
 }
 
 /// Hands the radio's events to the node and wakes it; in lockstep also when there are none.

@@ -17,8 +17,10 @@
 #include "modem/api/modes.h"
 #include "modem/api/port.h"
 #include "modem/audio/device.h"
+#include "modem/audio/level_watch.h"
 #include "modem/ptt/key_watchdog.h"
 #include "modem/ptt/ptt.h"
+#include "modem/worker/clock_drift.h"
 #include "s5066d/base/bounded_queue.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/time.h"
@@ -36,6 +38,8 @@ class RateAdapter;
 class Worker final : public Modem {
  public:
   struct Config {
+    /// From one attempt to the next to reach a key that was not there when we started.
+    Duration key_retry = std::chrono::seconds(2);
     std::size_t command_queue_max = 16;
     std::size_t event_queue_max = 1024;  // kEventsReserved of them only for ends of bursts
     Duration ptt_lead{};                 // key to first sample
@@ -64,7 +68,9 @@ class Worker final : public Modem {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// Opens the device, then runs until stop() or until the device is lost for good.
+  /// Opens the device, then runs until stop() or until the device is lost for good. A key that
+  /// cannot be unkeyed is no error, for what moves it may start later than we do: it is a fault,
+  /// and no burst is taken until it was unkeyed.
   Result<void> start() override;
   void stop() override;
 
@@ -87,10 +93,12 @@ class Worker final : public Modem {
   void run();
   Result<void> exchange_block();
   void take_losses(const Device::Received& received);
+  void watch_level();
   Result<void> check_silence();
   bool wait_for_release();
   void take_commands();
   void move_key();
+  void reach_key();
   void report_trip();
   void unkey_at_the_end();
   bool recover(const Error& error);
@@ -112,11 +120,15 @@ class Worker final : public Modem {
   // The thread's own.
   std::unique_ptr<RateAdapter> adapter_;
   std::unique_ptr<Radio> radio_;
+  std::optional<LevelWatch> level_watch_;  // of sound that has a level
+  ClockDrift clock_drift_{{}};
   std::vector<float> received_;
   std::vector<float> made_;
   std::vector<float> to_send_;
   Duration heard_from_device_at_{};
-  bool keyed_ = false;  // or perhaps so
+  bool keyed_ = false;                        // or perhaps so
+  std::uint64_t keyed_for_ = 0;               // number of the burst
+  std::optional<Instant> key_missing_since_;  // was not there at the start; of the last attempt
   bool trip_told_ = false;
   bool key_failing_ = false;
   bool carrier_unreported_ = false;  // its CarrierUp was lost, so the rest of it is dropped too

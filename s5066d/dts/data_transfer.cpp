@@ -181,7 +181,9 @@ void DataTransfer::on_event(Instant now, const modem::TransmitFinished& event) {
 }
 
 void DataTransfer::on_event(Instant now, const modem::Fault& event) {
-  if (event.kind == modem::FaultKind::device_back) return;
+  using enum modem::FaultKind;
+  if (event.kind == device_back || event.kind == ptt_back) return;
+  if (event.kind == level_bad || event.kind == level_good) return;
   counters_.add(Counter::modem_faults);
   if (event.kind == modem::FaultKind::command_refused && burst_) {
     on_burst_over(now, modem::TransmitOutcome::aborted);

@@ -65,22 +65,6 @@ std::unique_ptr<modem::Modem> modem_of(const config::NodeSetup& setup,
                                          std::move(notify));
 }
 
-std::string_view to_string(modem::FaultKind kind) {
-  switch (kind) {
-    case modem::FaultKind::command_refused:
-      return "command_refused";
-    case modem::FaultKind::samples_dropped:
-      return "samples_dropped";
-    case modem::FaultKind::device_lost:
-      return "device_lost";
-    case modem::FaultKind::ptt_failed:
-      return "ptt_failed";
-    case modem::FaultKind::device_back:
-      return "device_back";
-  }
-  return "unknown";
-}
-
 }  // namespace
 
 Daemon::Daemon(const config::NodeSetup& setup, std::uint64_t seed, LogSink& log)
@@ -172,8 +156,8 @@ void Daemon::on_modem_progress() {
   const Instant until = modem_->now();
   while (const auto event = modem_->poll_event()) {
     if (const auto* fault = std::get_if<modem::Fault>(&*event)) {
-      LogLine(log_, LogLevel::error, "modem_fault")
-          .kv("kind", to_string(fault->kind))
+      LogLine(log_, modem::severity_of(fault->kind), "modem_fault")
+          .kv("kind", modem::to_string(fault->kind))
           .kv("detail", fault->detail);
       if (fault->kind == modem::FaultKind::device_back) tell_utc();
     }

@@ -111,6 +111,30 @@ TEST(LiveStartup, a_signal_in_mid_transmission_ends_it_cleanly_and_unkeys_the_tr
   }
 }
 
+// As at power-up, when both start at the same time and rigctld takes longer.
+TEST(LiveStartup, a_rigctld_that_is_not_there_yet_is_waited_for_and_nothing_is_sent_meanwhile) {
+  std::uint16_t port = 0;
+  {
+    const test::RigctldStandIn gone;
+    port = gone.port();
+  }
+  Pair pair;
+  pair.configure_modem("alpha", "rigctld { port: " + std::to_string(port) + " }");
+  ASSERT_NO_FATAL_FAILURE(pair.start_all());
+  const auto logged = [&](const std::string& words) {
+    return pair.log("alpha").find(words) != std::string::npos;
+  };
+  EXPECT_TRUE(await([&] { return logged("kind=ptt_failed"); })) << pair.log("alpha");
+  EXPECT_EQ(pair.counter("alpha", "bursts_sent"), 0);
+  const test::RigctldStandIn rig("RPRT 0\n", port);
+  EXPECT_TRUE(await([&] { return logged("kind=ptt_back"); })) << pair.log("alpha");
+  pair.folder().write("noise.bin", noise(2'000, 7));
+  Process send = pair.send("noise.bin");
+  EXPECT_EQ(send.wait(), 0) << pair.log("send");
+  EXPECT_EQ(pair.received("noise.bin"), noise(2'000, 7));
+  EXPECT_NE(rig.heard().find("T 1\n"), std::string::npos);
+}
+
 TEST(LiveStartup, the_loss_of_the_modem_ends_the_daemon_with_a_clear_word) {
   Pair pair;
   pair.configure_modem("alpha", "reopen_attempts_max: 1");

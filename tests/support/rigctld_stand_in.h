@@ -22,11 +22,15 @@ namespace s5066::test {
 
 class RigctldStandIn {
  public:
-  explicit RigctldStandIn(std::string answer = "RPRT 0\n") : answer_(std::move(answer)) {
+  explicit RigctldStandIn(std::string answer = "RPRT 0\n", std::uint16_t port = 0)
+      : answer_(std::move(answer)) {
     listener_ = posix::Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(port);
+    const int again = 1;
+    ::setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &again, sizeof again);
     socklen_t size = sizeof address;
     auto* const generic = reinterpret_cast<sockaddr*>(&address);
     EXPECT_EQ(::bind(listener_.get(), generic, size), 0);
@@ -58,6 +62,16 @@ class RigctldStandIn {
       peer.hangs = false;
       work_off(peer);
     }
+  }
+  /// "t" is answered by whether it is keyed, as far as it knows, and not like everything else.
+  void tell_key() {
+    const std::lock_guard lock(mutex_);
+    tells_key_ = true;
+  }
+  /// The next so many "T 0" are answered and change nothing.
+  void ignore_unkeying(unsigned times) {
+    const std::lock_guard lock(mutex_);
+    ignored_ = times;
   }
   /// All that came so far: "T 1" keys the transmitter, "T 0" unkeys it.
   std::string heard() const {
@@ -108,11 +122,25 @@ class RigctldStandIn {
   void work_off(Peer& peer) {
     for (auto end = peer.to_do.find('\n'); !peer.hangs && end != std::string::npos;
          end = peer.to_do.find('\n')) {
-      done_ += peer.to_do.substr(0, end + 1);
+      const std::string line = peer.to_do.substr(0, end + 1);
+      done_ += line;
       peer.to_do.erase(0, end + 1);
-      const Bytes answer(answer_.begin(), answer_.end());
+      const std::string words = answer_to(line);
+      const Bytes answer(words.begin(), words.end());
       static_cast<void>(posix::send_all(peer.socket.get(), answer, kPatience));
     }
+  }
+
+  std::string answer_to(const std::string& line) {
+    if (line == "t\n" && tells_key_) return keyed_ ? "1\n" : "0\n";
+    if (line == "T 1\n") keyed_ = true;
+    if (line != "T 0\n") return answer_;
+    if (ignored_ > 0) {
+      --ignored_;
+    } else {
+      keyed_ = false;
+    }
+    return answer_;
   }
 
   std::string answer_;
@@ -122,6 +150,9 @@ class RigctldStandIn {
   std::list<Peer> peers_;
   std::string heard_;
   std::string done_;
+  bool tells_key_ = false;
+  bool keyed_ = false;
+  unsigned ignored_ = 0;
   std::thread thread_;
 };
 

@@ -8,10 +8,16 @@
 #include <fstream>
 
 #include "modem/ptt/cm108.h"
+#include "modem/ptt/rigctld.h"
+#include "tests/support/patience.h"
+#include "tests/support/rigctld_stand_in.h"
 #include "tests/unit/modem_ptt/fifo.h"
 
 namespace s5066::modem {
 namespace {
+
+using test::eventually;
+using test::RigctldStandIn;
 
 std::unique_ptr<Ptt> guarded(const std::string& path) {
   return std::make_unique<CrashGuardedPtt>(
@@ -51,6 +57,53 @@ TEST(CrashGuardedPtt, unkeys_for_a_process_that_was_started_without_standard_fil
   ASSERT_EQ(::kill(child, SIGKILL), 0);
   EXPECT_EQ(chip.read(), cm108_report(3, false));
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+}
+
+/// The same with rigctld's key; `confirmations` as in the guard's configuration.
+pid_t process_keying_rigctld(std::uint16_t port, unsigned confirmations) {
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  CrashGuardedPtt ptt(
+      {.confirmations = confirmations,
+       .retry = std::chrono::milliseconds(1),
+       .attempts_max = 100'000},
+      std::make_unique<RigctldPtt>(RigctldPtt::Config{.port = port, .timeout = test::kPatience}));
+  if (!ptt.key(true)) ::_exit(1);
+  for (;;) ::pause();
+}
+
+std::size_t count_of(const std::string& words, const std::string& word) {
+  std::size_t count = 0;
+  for (auto at = words.find(word); at != std::string::npos; at = words.find(word, at + 1)) ++count;
+  return count;
+}
+
+TEST(CrashGuardedPtt, unkeys_until_the_radio_itself_says_that_it_is_unkeyed) {
+  RigctldStandIn rig;
+  rig.tell_key();
+  const pid_t child = process_keying_rigctld(rig.port(), 1);
+  ASSERT_GT(child, 0);
+  ASSERT_TRUE(eventually([&] { return rig.done().ends_with("T 1\n"); }));
+  rig.ignore_unkeying(5);
+  ASSERT_EQ(::kill(child, SIGKILL), 0);
+  EXPECT_TRUE(eventually([&] { return count_of(rig.done(), "T 0\nt\n") == 6; })) << rig.done();
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+}
+
+// rigctld works off the lines of two connections in any order.
+TEST(CrashGuardedPtt, unkeys_again_what_keyed_behind_the_first_unkeying) {
+  RigctldStandIn rig;
+  const pid_t child = process_keying_rigctld(rig.port(), 100'000);
+  ASSERT_GT(child, 0);
+  ASSERT_TRUE(eventually([&] { return rig.done().ends_with("T 1\n"); }));
+  ASSERT_EQ(::kill(child, SIGKILL), 0);
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  ASSERT_TRUE(eventually([&] { return rig.done().find("T 1\nT 0\n") != std::string::npos; }));
+  RigctldPtt late({.port = rig.port(), .timeout = test::kPatience});
+  ASSERT_TRUE(late.key(true).ok());
+  const std::size_t keyed_at = rig.done().rfind("T 1\n");
+  EXPECT_TRUE(eventually([&] { return rig.done().find("T 0\n", keyed_at) != std::string::npos; }));
 }
 
 TEST(CrashGuardedPtt, leaves_no_process_to_wait_for) {

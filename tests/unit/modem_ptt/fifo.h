@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -40,6 +41,11 @@ class Fifo {
       EXPECT_EQ(::read(end_.get(), report.data(), report.size()), 5);
     }
     return report;
+  }
+  /// Nobody reads what comes from now on, and who writes is told so.
+  void pull_out() {
+    ::signal(SIGPIPE, SIG_IGN);
+    end_.reset();
   }
   bool empty() const {
     pollfd look{.fd = end_.get(), .events = POLLIN, .revents = 0};

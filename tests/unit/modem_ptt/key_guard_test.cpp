@@ -33,6 +33,22 @@ TEST(KeyGuard, an_owner_that_shows_life_may_key_to_its_limit_and_not_beyond) {
   EXPECT_EQ(guard.tripped(), KeyTrip::too_long);
 }
 
+TEST(KeyGuard, a_burst_behind_another_has_a_limit_of_its_own_but_not_behind_one_that_was_too_long) {
+  KeyGuard guard(kConfig);
+  guard.on_next_burst(kStart, seconds(5));  // nothing is keyed
+  EXPECT_FALSE(guard.next_deadline());
+  guard.on_keying(kStart, seconds(2));
+  guard.on_alive(kStart + seconds(1));
+  guard.on_next_burst(kStart + seconds(2) - kTick, seconds(2));
+  EXPECT_FALSE(guard.on_deadline(kStart + seconds(4) - 2 * kTick));
+  guard.on_next_burst(kStart + seconds(4) - kTick, seconds(2));  // its time is over
+  EXPECT_TRUE(guard.on_deadline(kStart + seconds(4) - kTick));
+  EXPECT_EQ(guard.tripped(), KeyTrip::too_long);
+  guard.on_next_burst(kStart + seconds(4), seconds(2));
+  EXPECT_TRUE(guard.tripped());
+  EXPECT_TRUE(guard.on_deadline(kStart + seconds(5)));
+}
+
 TEST(KeyGuard, an_owner_without_a_sign_of_life_is_unkeyed_at_the_limit_and_not_before) {
   KeyGuard guard(kConfig);
   guard.on_keying(kStart, seconds(100));

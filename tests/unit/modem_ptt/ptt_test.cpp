@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -137,6 +139,18 @@ TEST(RigctldPtt, a_connection_that_rigctld_closes_keys_no_more) {
   rig.drop();
   EXPECT_TRUE(eventually([&] { return ptt.release().ok(); }));
   EXPECT_TRUE(eventually([&] { return ptt.key(false).ok(); }));
+}
+
+TEST(RigctldPtt, says_that_the_transmitter_is_keyed_where_the_radio_tells) {
+  RigctldStandIn rig("RPRT 0\n");
+  RigctldPtt ptt({.port = rig.port(), .timeout = kPatience});
+  EXPECT_TRUE(ptt.confirm_unkeyed().ok());  // it does not tell
+  rig.tell_key();
+  EXPECT_TRUE(ptt.confirm_unkeyed().ok());
+  ASSERT_TRUE(ptt.key(true).ok());
+  EXPECT_EQ(ptt.confirm_unkeyed().error().code, ErrorCode::refused);
+  ASSERT_TRUE(ptt.key(false).ok());
+  EXPECT_TRUE(ptt.confirm_unkeyed().ok());
 }
 
 // --- Serial lines. A pseudo-terminal has none, so what moves the lines is shown on a port of the
@@ -288,6 +302,65 @@ TEST(Cm108Ptt, keys_unkeys_releases_and_unkeys_when_it_goes) {
     EXPECT_EQ(chip.read(), on);
   }
   EXPECT_EQ(chip.read(), off);
+}
+
+/// Nobody in this process gets a descriptor any more.
+class NoDescriptorsLeft {
+ public:
+  NoDescriptorsLeft() {
+    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
+    rlimit none = before_;
+    none.rlim_cur = 0;
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  }
+  ~NoDescriptorsLeft() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST(Cm108Ptt, unkeys_where_no_descriptor_is_left) {
+  const Fifo chip;
+  Cm108Ptt ptt({.path = chip.path()});
+  ASSERT_TRUE(ptt.key(true).ok());
+  EXPECT_EQ(chip.read(), cm108_report(3, true));
+  {
+    const NoDescriptorsLeft none;
+    EXPECT_TRUE(ptt.key(false).ok());
+  }
+  EXPECT_EQ(chip.read(), cm108_report(3, false));
+}
+
+TEST(Cm108Ptt, a_chip_that_was_pulled_out_and_put_back_is_found_again) {
+  Fifo chip;
+  Cm108Ptt ptt({.path = chip.path()});
+  ASSERT_TRUE(ptt.key(true).ok());
+  ASSERT_EQ(chip.read(), cm108_report(3, true));
+  const Fifo other;
+  std::filesystem::rename(other.path(), chip.path());
+  chip.pull_out();
+  EXPECT_TRUE(ptt.key(false).ok());
+  EXPECT_EQ(other.read(), cm108_report(3, false));
+}
+
+TEST(Cm108Ptt, a_copy_of_the_process_with_other_files_opens_it_anew) {
+  const Fifo chip;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (int standard = 0; standard < 3; ++standard) ::close(standard);
+    Cm108Ptt ptt({.path = chip.path()});
+    if (!ptt.key(true)) ::_exit(1);
+    const int null = ::open("/dev/null", O_RDWR);
+    for (int standard = 0; standard < 3; ++standard) ::dup2(null, standard);
+    ::close_range(3, ~0U, 0);
+    ::_exit(ptt.release() ? 0 : 1);
+  }
+  ASSERT_GT(child, 0);
+  EXPECT_EQ(chip.read(), cm108_report(3, true));
+  EXPECT_EQ(chip.read(), cm108_report(3, false));
+  int status = -1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(Cm108Ptt, a_chip_that_is_missing_or_takes_nothing_is_an_error) {

@@ -1,0 +1,199 @@
+// A worker whose key comes late, and one whose bursts follow each other without a pause.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "modem/ptt/rigctld.h"
+#include "modem/worker/worker.h"
+#include "tests/support/rigctld_stand_in.h"
+#include "tests/unit/modem_worker/fakes.h"
+
+namespace s5066::modem {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+const Mode kMode{.rate_bps = 2400, .interleaver = Interleaver::short_};
+
+/// A worker on a scripted real-time device, whose clock the test turns. `on_event` runs on the
+/// worker's thread, before it takes commands.
+struct Station {
+  using OnEvent = std::function<void(Station&, const Event&)>;
+
+  Station(std::unique_ptr<Ptt> ptt, OnEvent on_event_, Worker::Config config = {},
+          Device::Info info = {})
+      : on_event(std::move(on_event_)) {
+    config.silence_max = seconds(1000);
+    config.monotonic = [this] {
+      if (std::this_thread::get_id() != workers_thread) ++looks;
+      return Duration(clock.load());
+    };
+    worker = std::make_unique<Worker>(config, std::make_unique<FakeDevice>(device, info),
+                                      std::move(ptt), [this] { notify(); });
+  }
+  void notify() {
+    workers_thread = std::this_thread::get_id();
+    while (auto event = worker->poll_event()) on_event(*this, *event);
+  }
+  void block() {
+    const std::size_t answered = device->answered();
+    clock += Duration(milliseconds(20)).count();
+    device->give_blocks(1);
+    ASSERT_TRUE(eventually([&] { return device->answered() > answered; }));
+  }
+  Result<void> send(std::uint64_t id) {
+    return worker->request(TransmitBurst{.id = {id}, .mode = kMode, .bytes = Bytes(200)});
+  }
+  /// The watchdog has looked at the clock as it stands.
+  void await_watchdog() {
+    const int before = looks;
+    ASSERT_TRUE(eventually([&] { return looks > before + 1; }));
+  }
+
+  OnEvent on_event;
+  std::shared_ptr<DeviceScript> device = std::make_shared<DeviceScript>();
+  std::atomic<std::int64_t> clock{1'000'000'000};
+  std::atomic<std::thread::id> workers_thread;
+  std::atomic<int> looks{0};
+  std::unique_ptr<Worker> worker;
+};
+
+// Each of them is kept to its own time, or the third would be cut as too long for the first.
+TEST(Worker, bursts_without_a_pause_between_them_are_each_kept_to_a_limit_of_their_own) {
+  auto key = std::make_shared<KeyScript>();
+  std::atomic<std::uint64_t> finished{0};
+  std::atomic<int> faults{0};
+  Station station(std::make_unique<FakePtt>(key), [&](Station& self, const Event& event) {
+    if (std::holds_alternative<Fault>(event)) ++faults;
+    if (!std::holds_alternative<TransmitFinished>(event)) return;
+    EXPECT_TRUE(self.send(++finished + 1).ok());
+  });
+  ASSERT_TRUE(station.worker->start().ok());
+  ASSERT_TRUE(station.send(1).ok());
+  station.block();
+  const int calls = key->calls;
+  EXPECT_TRUE(key->down);
+  while (finished < 5 && faults == 0) station.block();
+  station.await_watchdog();
+  station.block();
+  EXPECT_EQ(key->calls, calls) << "the key was not down all the time";
+  EXPECT_EQ(faults, 0);
+  EXPECT_EQ(station.worker->stats().watchdog_trips, 0U);
+  EXPECT_TRUE(key->down);
+  // And no longer: the sample clock stands still, the watchdog's does not.
+  station.clock += Duration(seconds(2)).count();
+  station.await_watchdog();
+  EXPECT_EQ(key->releases, 0);
+  station.clock += Duration(seconds(2)).count();
+  EXPECT_TRUE(eventually([&] { return key->releases > 0; }));
+}
+
+TEST(Worker, a_key_that_is_not_there_yet_is_told_of_and_no_burst_is_taken_until_it_is) {
+  std::mutex mutex;
+  std::vector<FaultKind> faults;
+  std::atomic<bool> started{false};
+  auto key = std::make_shared<KeyScript>();
+  key->failures = 3;
+  Station station(std::make_unique<FakePtt>(key),
+                  [&](Station&, const Event& event) {
+                    const std::lock_guard lock(mutex);
+                    if (const auto* fault = std::get_if<Fault>(&event))
+                      faults.push_back(fault->kind);
+                    if (std::holds_alternative<TransmitStarted>(event)) started = true;
+                  },
+                  {.key_retry = seconds(1)});
+  ASSERT_TRUE(station.worker->start().ok());
+  const auto told = [&] {
+    const std::lock_guard lock(mutex);
+    return faults;
+  };
+  using enum FaultKind;
+  station.block();
+  EXPECT_EQ(told(), (std::vector{ptt_failed}));
+  ASSERT_TRUE(station.send(1).ok());
+  for (int n = 0; n < 2; ++n) station.block();
+  EXPECT_EQ(told(), (std::vector{ptt_failed, command_refused}));
+  EXPECT_EQ(key->calls, 1);
+  for (int n = 0; n < 120; ++n) station.block();  // 2.46 s: two more attempts
+  EXPECT_EQ(key->calls, 3);
+  EXPECT_EQ(station.worker->stats().ptt_failures, 3U);
+  EXPECT_EQ(told().size(), 2U);
+  for (int n = 0; n < 50; ++n) station.block();
+  EXPECT_EQ(key->calls, 4);
+  EXPECT_EQ(told(), (std::vector{ptt_failed, command_refused, ptt_back}));
+  ASSERT_TRUE(station.send(2).ok());
+  for (int n = 0; n < 3; ++n) station.block();
+  EXPECT_TRUE(key->down);
+  EXPECT_TRUE(started);
+}
+
+TEST(Worker, starts_before_rigctld_does) {
+  std::uint16_t port = 0;
+  {
+    const test::RigctldStandIn gone;
+    port = gone.port();
+  }
+  std::atomic<int> failed{0}, back{0};
+  Station station(
+      std::make_unique<RigctldPtt>(RigctldPtt::Config{.port = port, .timeout = kPatience}),
+      [&](Station&, const Event& event) {
+        const auto* fault = std::get_if<Fault>(&event);
+        if (fault != nullptr) (fault->kind == FaultKind::ptt_back ? back : failed) += 1;
+      },
+      {.key_retry = milliseconds(20)});
+  ASSERT_TRUE(station.worker->start().ok());
+  for (int n = 0; n < 5; ++n) station.block();
+  EXPECT_EQ(failed, 1);
+  const test::RigctldStandIn rig("RPRT 0\n", port);
+  for (int n = 0; n < 2; ++n) station.block();
+  EXPECT_EQ(back, 1);
+  EXPECT_EQ(rig.done(), "T 0\n");
+  ASSERT_TRUE(station.send(1).ok());
+  station.block();
+  EXPECT_EQ(rig.done(), "T 0\nT 1\n");
+}
+
+// --- The level of what is received
+// ----------------------------------------------------------------------------------------
+
+TEST(Worker, a_bad_level_is_told_and_shown_where_the_device_has_one) {
+  for (const bool has_level : {false, true}) {
+    std::atomic<int> told{0};
+    Station station(std::make_unique<NoPtt>(),
+                    [&](Station&, const Event& event) {
+                      const auto* fault = std::get_if<Fault>(&event);
+                      if (fault == nullptr || fault->kind != FaultKind::level_bad) return;
+                      ++told;
+                      EXPECT_NE(fault->detail.find("silent"), std::string::npos) << fault->detail;
+                    },
+                    {}, {.has_level = has_level});
+    ASSERT_TRUE(station.worker->start().ok());
+    for (int n = 0; n < 499; ++n) station.block();
+    EXPECT_EQ(told, 0);
+    EXPECT_EQ(station.worker->stats().sound_level, SoundLevel::unknown);
+    for (int n = 0; n < 1000; ++n) station.block();  // 30 s
+    EXPECT_EQ(told, has_level ? 1 : 0);
+    const SoundLevel level = station.worker->stats().sound_level;
+    EXPECT_EQ(level, has_level ? SoundLevel::silent : SoundLevel::unknown);
+  }
+}
+
+TEST(Worker, what_comes_back_of_ones_own_transmission_is_no_level) {
+  std::atomic<bool> finished{false};
+  Station station(std::make_unique<NoPtt>(),
+                  [&](Station&, const Event& event) {
+                    if (std::holds_alternative<TransmitFinished>(event)) finished = true;
+                  },
+                  {}, {.has_level = true});
+  ASSERT_TRUE(station.worker->start().ok());
+  ASSERT_TRUE(
+      station.worker->request(TransmitBurst{.id = {1}, .mode = kMode, .bytes = Bytes(5000)}).ok());
+  for (int n = 0; n < 600; ++n) station.block();
+  ASSERT_FALSE(finished);
+  EXPECT_EQ(station.worker->stats().sound_level, SoundLevel::unknown);
+}
+
+}  // namespace
+}  // namespace s5066::modem
