@@ -140,6 +140,8 @@ void MailCore::on_store_result(Instant now, const MailResult& result) {
       if (--telling_ == 0) delay_at_ = now;  // there may be more
       return on_spool_changed(now);
     case Asked::other:
+      // Parked since P_MUL has it: it goes on from memory, and there is no row to keep more of it.
+      if (!ok && result.answer.error().code == ErrorCode::refused) return;
       if (!ok) break;
       if (const auto* resumed = std::get_if<Resumed>(&*result.answer)) {
         last_message_id_ = resumed->last_message_id;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -69,8 +70,9 @@ class MailCoreTest : public testing::Test {
     const auto* search = std::get_if<TakeDue>(&one[0].operation);
     air_searches += search != nullptr && search->road == Road::air ? 1 : 0;
     const bool submission = std::holds_alternative<SaveSubmission>(one[0].operation);
+    ++requests[one[0].operation.index()];
     const bool telling = std::holds_alternative<SaveDelayed>(one[0].operation);
-    if (submission && submissions_refused) {
+    if (submission && submissions_taken-- <= 0) {
       core->on_store_result(now, {request.ticket, Error{ErrorCode::refused, "parked"}});
     } else if (store_fails || (submission && submissions_fail) || (telling && telling_fails)) {
       core->on_store_result(now, {request.ticket, Error{ErrorCode::io, "disk"}});
@@ -139,6 +141,10 @@ class MailCoreTest : public testing::Test {
   Mail payload(std::size_t i = 0) {
     return *decode_mule(*decode_cdt(submissions.at(i).content, {}), {});
   }
+  template <typename Operation>
+  int asked() {
+    return requests[MailOperation(Operation{}).index()];
+  }
   std::size_t count(MailNews::Kind kind) const {
     return static_cast<std::size_t>(std::count(told.begin(), told.end(), kind));
   }
@@ -152,9 +158,10 @@ class MailCoreTest : public testing::Test {
   std::optional<MailCore> core;
   Instant now{};
   int air_searches = 0;
+  std::map<std::size_t, int> requests;  // by their place in MailOperation
   bool store_fails = false;
   bool submissions_fail = false;
-  bool submissions_refused = false;
+  int submissions_taken = 1'000'000;  // then the message is parked
   bool telling_fails = false;
   std::vector<MailNews::Kind> told;
   std::vector<Submission> submissions;

@@ -511,12 +511,23 @@ TEST_F(MailCoreTest, what_the_spool_parks_is_logged_and_counted_and_holds_no_pla
   for (int i = 0; i < 3; ++i) send({"<a@ship.example>"});
   ASSERT_TRUE(gateways::Database::open({.path = store_config.path})
                   ->execute("UPDATE mail_content SET content = x'00' WHERE id = 1"));
-  submissions_refused = true;
+  submissions_taken = 0;
   core->on_own_silence(now, false);
   drain();
   EXPECT_EQ(count(MailNews::Kind::parked), 1u);
   EXPECT_EQ(core->stats().parked, 1u);
   EXPECT_TRUE(submissions.empty());
+  EXPECT_EQ(core->active(), 0u);
+}
+
+TEST_F(MailCoreTest, what_is_parked_while_it_is_on_the_air_ends_there_and_is_kept_no_further) {
+  submissions_taken = 1;
+  send({"<a@ship.example>"});
+  EXPECT_EQ(asked<SaveSubmission>(), 2);  // how it was cut, too
+  wait(minutes(1));
+  EXPECT_EQ(asked<SaveSubmission>(), 2);
+  end(kShip, Outcome::delivered);
+  EXPECT_TRUE(was_told(MailNews::Kind::delivered));
   EXPECT_EQ(core->active(), 0u);
 }
 
