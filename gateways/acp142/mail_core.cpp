@@ -60,7 +60,8 @@ void MailCore::on_start(Instant now) {
 void MailCore::ask(MailOperation operation, Pending pending) {
   const StoreTicket ticket{++last_ticket_};
   const bool once = pending.asked == Asked::mail || pending.asked == Asked::received ||
-                    pending.asked == Asked::take || pending.asked == Asked::delayed;
+                    pending.asked == Asked::take || pending.asked == Asked::delayed ||
+                    pending.asked == Asked::purge;
   if (!once) pending.again = operation;
   pending_.emplace(ticket, std::move(pending));
   actions_.push_back(MailRequest{ticket, std::move(operation)});
@@ -139,6 +140,8 @@ void MailCore::on_store_result(Instant now, const MailResult& result) {
       if (!ok) break;
       if (--telling_ == 0) delay_at_ = now;  // there may be more
       return on_spool_changed(now);
+    case Asked::purge:
+      return;  // its time comes again
     case Asked::other:
       // Parked since P_MUL has it: it goes on from memory, and there is no row to keep more of it.
       if (!ok && result.answer.error().code == ErrorCode::refused) return;
@@ -227,7 +230,12 @@ void MailCore::on_deadline(Instant now) {
   }
   if (started_ && purge_at_ <= now) {
     purge_at_ = now + config_.purge_every;
-    ask(PurgeMail{utc(now)}, {});
+    for (const auto part :
+         {PurgeMail::Part::mails, PurgeMail::Part::marks, PurgeMail::Part::received}) {
+      Pending pending;
+      pending.asked = Asked::purge;
+      ask(PurgeMail{utc(now), part}, std::move(pending));
+    }
   }
   if (started_ && delay_at_ <= now) {
     delay_at_ = now + config_.delay_poll;

@@ -201,6 +201,7 @@ class MailCore {
     outcome,
     delayed,
     told,
+    purge,
     other
   };
   /// Which recipients of what came over the air are ours to deliver or to pass on.

@@ -157,9 +157,16 @@ struct SaveStation {
 struct Resume {
   UtcSeconds now;
 };
-/// Forgets what has been finished, or known, for long enough. Answer: Done.
+/// Forgets what has been finished, or known, for long enough: each part apart, so that damage to
+/// one does not keep the others. A message that cannot be deleted is passed over. Answer: Done.
 struct PurgeMail {
+  enum class Part : std::uint8_t {
+    mails,
+    marks,     // by which repeats from SMTP are known
+    received,  // numbers from the air
+  };
   UtcSeconds now;
+  Part part = Part::mails;
 };
 using MailOperation = std::variant<AcceptMail, TakeDue, SaveSubmission, SaveOutcome, TakeDelayed,
                                    SaveDelayed, SaveStation, Resume, PurgeMail>;

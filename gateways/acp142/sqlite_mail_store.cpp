@@ -432,21 +432,63 @@ Result<MailAnswer> SqliteMailStore::run(const Resume& operation) {
 }
 
 Result<MailAnswer> SqliteMailStore::run(const PurgeMail& operation) {
-  const std::int64_t before = operation.now.value - config_.keep_finished_s;
-  constexpr const char* kOld =
-      "(SELECT id FROM mail WHERE state IN ('delivered', 'failed', 'expired') AND finished_utc < "
-      "?)";
-  for (const char* table : {"mail_target WHERE mail", "mail_content WHERE id", "mail WHERE id"}) {
-    const std::string sql = std::string("DELETE FROM ") + table + " IN " + kOld;
-    if (auto done = update(sql.c_str(), before); !done) return done.error();
+  Result<void> done;
+  switch (operation.part) {
+    case PurgeMail::Part::mails:
+      done = purge_mails(operation.now);
+      break;
+    case PurgeMail::Part::marks:
+      done = update("DELETE FROM mail_seen WHERE seen_utc < ?",
+                    operation.now.value - config_.duplicate_window_s);
+      break;
+    case PurgeMail::Part::received:
+      done = update("DELETE FROM mail_received WHERE expiry_utc < ?",
+                    operation.now.value - kNumberLifeS - 86400);
+      break;
   }
-  auto done = update("DELETE FROM mail_seen WHERE seen_utc < ?",
-                     operation.now.value - config_.duplicate_window_s);
-  if (!done) return done.error();
-  done = update("DELETE FROM mail_received WHERE expiry_utc < ?",
-                operation.now.value - kNumberLifeS - 86400);
   if (!done) return done.error();
   return MailAnswer(Done{});
+}
+
+// One by one, found by an index that holds all that is asked for: what cannot be read or deleted
+// keeps nothing else.
+Result<void> SqliteMailStore::purge_mails(UtcSeconds now) {
+  std::vector<MailId> finished;
+  {
+    auto rows = db_.prepare(
+        "SELECT id FROM mail INDEXED BY mail_open WHERE state IN ('delivered', 'failed', "
+        "'expired')");
+    if (!rows) return rows.error();
+    while (true) {
+      const auto row = rows->step();
+      if (!row) return row.error();
+      if (!*row) break;
+      const MailId id{rows->integer(0)};
+      if (!undeletable_.contains(id)) finished.push_back(id);
+    }
+  }
+  const std::int64_t before = now.value - config_.keep_finished_s;
+  for (const MailId id : finished) {
+    const auto old = is_older(id, before);
+    if (!old) return meet(Met::During::purge, id, old.error(), now);
+    if (!*old) continue;
+    for (const char* sql :
+         {"DELETE FROM mail_target WHERE mail = ?", "DELETE FROM mail_content WHERE id = ?",
+          "DELETE FROM mail WHERE id = ?"}) {
+      if (auto done = update(sql, id.value); !done) {
+        return meet(Met::During::purge, id, done.error(), now);
+      }
+    }
+  }
+  return {};
+}
+
+Result<bool> SqliteMailStore::is_older(MailId id, std::int64_t finished_before) {
+  auto row = db_.prepare("SELECT finished_utc < ? FROM mail WHERE id = ?");
+  if (!row) return row.error();
+  const auto found = row->bind(finished_before).bind(id.value).step();
+  if (!found) return found.error();
+  return *found && row->integer(0) != 0;
 }
 
 }  // namespace s5066::acp142

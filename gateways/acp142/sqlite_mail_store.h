@@ -61,7 +61,7 @@ class SqliteMailStore {
 
   /// A message that the transaction could not read.
   struct Met {
-    enum class During : std::uint8_t { take, tell, write };
+    enum class During : std::uint8_t { take, tell, write, purge };
     During during = During::take;
     MailId id;
     Error error;
@@ -93,6 +93,8 @@ class SqliteMailStore {
   Result<void> read_targets(MailItem& item);
   Result<bool> read_content(MailItem& item);
   Result<std::vector<MailItem>> list_in_order(std::uint32_t items_max);
+  Result<void> purge_mails(UtcSeconds now);
+  Result<bool> is_older(MailId id, std::int64_t finished_before);
   Result<void> finish(MailId id, UtcSeconds now);
   Result<void> park(MailId id, const std::string& reason);
   template <typename... Values>
@@ -110,6 +112,7 @@ class SqliteMailStore {
   std::map<MailId, UtcSeconds> untold_;  // and not to be tried before
   std::map<MailId, unsigned> resume_failures_;
   std::set<MailId> unwritable_;
+  std::set<MailId> undeletable_;
 };
 
 }  // namespace s5066::acp142

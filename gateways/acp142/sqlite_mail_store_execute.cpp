@@ -127,6 +127,9 @@ void SqliteMailStore::pass_over(const Met& met) {
   MailTrouble trouble{met.id, reason, false};
   if (met.during == Met::During::tell) {
     untold_[met.id].value = met.now.value + (damaged ? kTellAgainS : kReadAgainMinS);
+  } else if (met.during == Met::During::purge) {
+    undeletable_.insert(met.id);
+    trouble.reason = "cannot be deleted: " + met.error.detail;
   } else if (met.during == Met::During::write) {
     unwritable_.insert(met.id);
     trouble.parked = true;

@@ -531,6 +531,17 @@ TEST_F(MailCoreTest, what_is_parked_while_it_is_on_the_air_ends_there_and_is_kep
   EXPECT_EQ(core->active(), 0u);
 }
 
+TEST_F(MailCoreTest, what_cannot_be_purged_is_not_asked_for_before_its_time_comes_again) {
+  store_fails = true;
+  wait(hours(1));
+  const int once = asked<PurgeMail>();
+  EXPECT_EQ(once, 3);  // each part apart
+  wait(minutes(59));
+  EXPECT_EQ(asked<PurgeMail>(), once);
+  wait(minutes(1));
+  EXPECT_EQ(asked<PurgeMail>(), 2 * once);
+}
+
 TEST_F(MailCoreTest, memory_holds_a_bounded_number_of_messages) {
   for (int i = 0; i < 100; ++i) send({"<a@ship.example>"});
   EXPECT_EQ(core->active(), config.air_active_max);

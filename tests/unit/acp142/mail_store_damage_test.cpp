@@ -14,6 +14,7 @@ namespace s5066::acp142 {
 namespace {
 
 constexpr UtcSeconds kNow{1'000'000};
+constexpr UtcSeconds kMuchLater{kNow.value + 100 * 86400};
 constexpr std::uint64_t kPage = 4096;
 constexpr int kMails = 12;
 
@@ -210,12 +211,35 @@ TEST_F(DamagedSpool, an_end_that_cannot_be_saved_parks_the_message_and_is_not_as
 
 TEST_F(DamagedSpool, a_request_that_cannot_be_done_does_not_take_others_with_it) {
   damage("mark-to-d-0");
-  const auto results = execute({AcceptMail{{mail(3)}, kNow, {}, {}},
-                                SaveStation{{{7}, 0, 1, kNow, "late"}}, PurgeMail{kNow}});
+  const auto results =
+      execute({AcceptMail{{mail(3)}, kNow, {}, {}}, SaveStation{{{7}, 0, 1, kNow, "late"}},
+               PurgeMail{kMuchLater, PurgeMail::Part::marks},
+               PurgeMail{kMuchLater, PurgeMail::Part::received}});
   EXPECT_FALSE(results[0].answer);
   EXPECT_TRUE(results[1].answer);
+  EXPECT_FALSE(results[2].answer);
+  EXPECT_TRUE(results[3].answer);
   EXPECT_EQ(store->stations()->size(), 1u);
   EXPECT_TRUE(parked.empty());
+}
+
+TEST_F(DamagedSpool, what_is_over_for_long_is_forgotten_but_for_what_cannot_be_deleted) {
+  for (int i = kMails; i < 26; ++i) ids.push_back(keep(i));
+  EXPECT_EQ(take().size(), ids.size());
+  for (const MailId id : ids) {
+    SaveOutcome outcome{.id = id, .changes = {}, .now = kNow};
+    for (std::uint32_t i = 0; i < 5; ++i) outcome.changes.push_back({i, SpoolState::failed, ""});
+    ASSERT_TRUE(ask(outcome));
+  }
+  damage("label-d");
+  damage("to-t-0@");
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(ask(PurgeMail{kMuchLater}));
+  EXPECT_GE(passed_over.size(), 3u);
+  EXPECT_LT(passed_over.size(), 16u);  // next to what is damaged, too
+  EXPECT_TRUE(parked.empty());
+  const auto left = store->list(100);
+  ASSERT_TRUE(left);
+  EXPECT_EQ(left->size(), passed_over.size());  // and each was said once
 }
 
 TEST_F(DamagedSpool, what_the_disk_cannot_read_for_long_is_parked_and_in_nobodys_way_before) {

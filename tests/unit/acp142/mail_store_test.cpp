@@ -246,7 +246,7 @@ TEST_F(MailStore, a_number_is_known_as_long_as_a_message_can_come_under_it) {
   const MessageName name{{5}, 6};
   const auto arrives = [&](std::int64_t day, std::int64_t expiry_day) {
     const UtcSeconds now{kNow.value + day * kDay};
-    EXPECT_TRUE(ask(PurgeMail{now}));
+    EXPECT_TRUE(ask(PurgeMail{now, PurgeMail::Part::received}));
     const AcceptMail one{{mail_to({0})}, now, name, {kNow.value + expiry_day * kDay}};
     return std::get<MailKept>(*ask(one)).ids[0].value != 0;
   };
