@@ -37,26 +37,36 @@ Result<void> SqliteMailStore::count_open() {
                            kOpenStates);
   if (!count) return count.error();
   if (auto row = count->step(); !row) return row.error();
-  open_mails_ = static_cast<std::uint64_t>(count->integer(0));
-  open_octets_ = static_cast<std::uint64_t>(count->integer(1));
+  open_.mails = static_cast<std::uint64_t>(count->integer(0));
+  open_.octets = static_cast<std::uint64_t>(count->integer(1));
+  open_.stale = false;
   return {};
 }
 
+// An operator changes messages by a connection of his own.
+Result<void> SqliteMailStore::recount_if_stale() {
+  auto version = db_.prepare("PRAGMA data_version");
+  if (!version) return version.error();
+  if (auto row = version->step(); !row) return row.error();
+  const std::int64_t now = version->integer(0);
+  if (!open_.stale && now == open_.version) return {};
+  open_.version = now;
+  return count_open();
+}
+
 Result<void> SqliteMailStore::need_room(const std::vector<NewMail>& mails) {
+  if (auto counted = recount_if_stale(); !counted) return counted;
   std::uint64_t octets = 0;
   for (const NewMail& mail : mails) octets += mail.content->size();
-  const auto has_room = [&] {
-    return open_mails_ + mails.size() <= config_.open_mails_max &&
-           open_octets_ + octets <= config_.open_octets_max;
-  };
-  if (has_room()) return {};
-  // An operator may have removed something by a connection of his own.
-  if (auto counted = count_open(); !counted) return counted;
-  if (has_room()) return {};
+  if (open_.mails + mails.size() <= config_.open_mails_max &&
+      open_.octets + octets <= config_.open_octets_max) {
+    return {};
+  }
   return Error{ErrorCode::queue_full, "the spool is full"};
 }
 
 Result<MailAnswer> SqliteMailStore::run(const AcceptMail& operation) {
+  if (auto sound = need_sound_spool({}); !sound) return sound.error();
   if (auto room = need_room(operation.mails); !room) return room.error();
   if (operation.name) {
     const auto repeat = note_received(operation);
@@ -154,14 +164,16 @@ Result<MailId> SqliteMailStore::insert(const NewMail& mail, UtcSeconds now, bool
   }
   auto content = update("INSERT INTO mail_content VALUES (?, ?)", id.value, *mail.content);
   if (!content) return content.error();
-  ++open_mails_;
-  open_octets_ += mail.content->size();
+  ++open_.mails;
+  open_.octets += mail.content->size();
   return id;
 }
 
 // --- Take ----------------------------------------------------------------------------------------
 
 Result<MailAnswer> SqliteMailStore::run(const TakeDue& operation) {
+  if (auto sound = need_sound_spool(operation.road); !sound) return sound.error();
+  if (auto done = resume_stranded(operation.now); !done) return done.error();
   TakenMail taken;
   while (taken.items.size() < operation.items_max) {
     const auto more = take_one(operation, taken.items);
@@ -325,13 +337,16 @@ Result<void> SqliteMailStore::finish(MailId id, UtcSeconds now) {
     }
   }
   std::uint64_t size = 0;
+  bool counted = false;
   {
-    auto row = db_.prepare("SELECT size FROM mail WHERE id = ?");
+    auto row = db_.prepare("SELECT size, state FROM mail WHERE id = ?");
     if (!row) return row.error();
     const auto found = row->bind(id.value).step();
     if (!found) return found.error();
     if (!*found) return {};  // removed by an operator
     size = static_cast<std::uint64_t>(row->integer(0));
+    const auto before = parse_spool_state(row->text(1));
+    counted = before && is_open(*before);
   }
   const auto state = failed    ? SpoolState::failed
                      : expired ? SpoolState::expired
@@ -339,9 +354,11 @@ Result<void> SqliteMailStore::finish(MailId id, UtcSeconds now) {
   auto done = update("UPDATE mail SET state = ?, finished_utc = ?, delay_utc = 0 WHERE id = ?",
                      gateways::to_string(state), now.value, id.value);
   if (!done) return done;
-  open_mails_ -= std::min<std::uint64_t>(open_mails_, 1);
-  open_octets_ -= std::min(open_octets_, size);
-  if (state != SpoolState::delivered) return {};
+  if (counted) {
+    open_.mails -= std::min<std::uint64_t>(open_.mails, 1);
+    open_.octets -= std::min(open_.octets, size);
+  }
+  if (state != SpoolState::delivered || keep_content_.contains(id)) return {};
   return update("DELETE FROM mail_content WHERE id = ?", id.value);
 }
 
@@ -407,7 +424,8 @@ Result<MailAnswer> SqliteMailStore::run(const SaveStation& operation) {
 
 Result<MailAnswer> SqliteMailStore::run(const Resume& operation) {
   Resumed resumed;
-  if (auto done = resume_active(operation.now); !done) return done.error();
+  if (auto noted = note_active(); !noted) return noted.error();
+  if (auto done = resume_stranded(operation.now); !done) return done.error();
   {
     auto counter = db_.prepare("SELECT message_id FROM mail_counter");
     if (!counter) return counter.error();

@@ -61,7 +61,7 @@ class SqliteMailStore {
 
   /// A message that the transaction could not read.
   struct Met {
-    enum class During : std::uint8_t { take, tell, write, purge };
+    enum class During : std::uint8_t { take, tell, told, begin, end, purge };
     During during = During::take;
     MailId id;
     Error error;
@@ -73,15 +73,30 @@ class SqliteMailStore {
     UtcSeconds again;  // not looked at before
   };
 
+  /// Messages that wait or are under way, as far as this connection knows.
+  struct Open {
+    std::uint64_t mails = 0;
+    std::uint64_t octets = 0;
+    bool stale = true;         // something was done that is not counted
+    std::int64_t version = 0;  // of the database, as other connections change it
+  };
+
   Result<std::vector<MailResult>> run_all(const std::vector<MailRequest>& requests);
+  Result<std::vector<MailResult>> run_in_one_commit(const std::vector<MailRequest>& requests);
   Result<MailAnswer> run_whole(const MailOperation& operation);
   Error meet(Met::During during, MailId id, const Error& error, UtcSeconds now);
   bool is_passed_over(MailId id, UtcSeconds now) const;
-  void pass_over(const Met& met);
+  static Met::During written_during(const MailOperation& operation);
+  bool pass_over(const Met& met);
+  bool blame(const Met& met);
+  bool is_readable(MailId id);
+  Result<void> need_sound_spool(std::optional<Road> road) const;
   bool park_apart(MailId id, const std::string& reason);
-  Result<void> resume_active(UtcSeconds now);
+  Result<void> note_active();
+  Result<void> resume_stranded(UtcSeconds now);
   Result<void> requeue(MailId id, UtcSeconds now, bool under_way);
   Result<void> count_open();
+  Result<void> recount_if_stale();
   Result<void> need_room(const std::vector<NewMail>& mails);
   Result<MailKept::Repeat> note_received(const AcceptMail& operation);
   Result<bool> is_new(const std::string& mark, UtcSeconds now);
@@ -102,16 +117,19 @@ class SqliteMailStore {
 
   Config config_;
   gateways::Database db_;
-  std::uint64_t open_mails_ = 0;  // as far as this connection knows
-  std::uint64_t open_octets_ = 0;
+  Open open_;
   std::optional<Met> met_;           // by the last transaction
   bool spoiled_ = false;             // the last transaction, so that it could not be committed
   std::vector<MailTrouble> parked_;  // in it
   std::vector<MailTrouble> troubles_;
   std::map<MailId, Unread> unread_;
   std::map<MailId, UtcSeconds> untold_;  // and not to be tried before
-  std::map<MailId, unsigned> resume_failures_;
+  std::set<MailId> stranded_;            // active since before the start
+  std::set<MailId> resumed_;             // of these, in the last transaction
   std::set<MailId> unwritable_;
+  // Of what became of these nothing could be kept, because of the database; it is asked for again.
+  std::map<MailId, std::optional<Road>> unsaved_;
+  std::set<MailId> keep_content_;  // its deletion has failed
   std::set<MailId> undeletable_;
 };
 

@@ -38,8 +38,8 @@ std::vector<MailResult> SqliteMailStore::execute(const std::vector<MailRequest>&
   troubles_.clear();
   std::map<MailId, Unread> before = unread_;
   auto results = run_all(requests);
-  for (std::size_t rows = 0; !results && met_ && rows < kUnreadAtOnce; ++rows) {
-    pass_over(*met_);
+  for (std::size_t rows = 0; !results && met_ && rows < kUnreadAtOnce + stranded_.size(); ++rows) {
+    if (!pass_over(*met_)) break;
     results = run_all(requests);
   }
   if (!results) {
@@ -53,7 +53,6 @@ std::vector<MailResult> SqliteMailStore::execute(const std::vector<MailRequest>&
       }
     }
     std::erase_if(troubles_, [](const MailTrouble& one) { return !one.parked; });
-    static_cast<void>(count_open());
   }
   std::vector<MailTrouble> troubles = std::exchange(troubles_, {});
   std::vector<MailResult> all;
@@ -72,10 +71,31 @@ std::vector<MailResult> SqliteMailStore::execute(const std::vector<MailRequest>&
   return all;
 }
 
-// One commit for all requests. A savepoint around each lets one fail without the others.
+// What has not been committed has not changed what we count.
 Result<std::vector<MailResult>> SqliteMailStore::run_all(const std::vector<MailRequest>& requests) {
+  const Open before = open_;
+  auto results = run_in_one_commit(requests);
+  if (!results) {
+    open_ = before;
+    return results;
+  }
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const auto id = written_by(requests[i].operation);
+    if (!id || !(*results)[i].answer) continue;
+    unsaved_.erase(*id);
+    keep_content_.erase(*id);
+  }
+  for (const MailId id : resumed_) stranded_.erase(id);
+  troubles_.insert(troubles_.end(), parked_.begin(), parked_.end());
+  return results;
+}
+
+// A savepoint around each lets one fail without the others.
+Result<std::vector<MailResult>> SqliteMailStore::run_in_one_commit(
+    const std::vector<MailRequest>& requests) {
   met_.reset();
   parked_.clear();
+  resumed_.clear();
   spoiled_ = false;
   auto transaction = Transaction::begin(db_);
   if (!transaction) return transaction.error();
@@ -87,23 +107,33 @@ Result<std::vector<MailResult>> SqliteMailStore::run_all(const std::vector<MailR
     const Error error = results.back().answer.error();
     // SQLite has given a transaction up in which the disk failed, and writes nothing more in one
     // that has met a damaged page.
-    const bool damaged = error.code == ErrorCode::bad_checksum;
-    spoiled_ = damaged || !db_.in_transaction();
+    spoiled_ = error.code == ErrorCode::bad_checksum || !db_.in_transaction();
     const auto id = written_by(request.operation);
-    if (damaged && !met_ && id && !unwritable_.contains(*id)) {
-      met_ = Met{Met::During::write, *id, error, {}};
+    if (spoiled_ && !met_ && id && !unwritable_.contains(*id)) {
+      met_ = Met{written_during(request.operation), *id, error, {}};
     }
     if (spoiled_ || met_) return error;
   }
   if (auto committed = transaction->commit(); !committed) return committed.error();
-  troubles_.insert(troubles_.end(), parked_.begin(), parked_.end());
   return results;
+}
+
+SqliteMailStore::Met::During SqliteMailStore::written_during(const MailOperation& operation) {
+  if (std::holds_alternative<SaveSubmission>(operation)) return Met::During::begin;
+  if (std::holds_alternative<SaveOutcome>(operation)) return Met::During::end;
+  return Met::During::told;
 }
 
 Result<MailAnswer> SqliteMailStore::run_whole(const MailOperation& operation) {
   if (auto begun = update("SAVEPOINT request"); !begun) return begun.error();
+  const Open open_before = open_;
+  const std::set<MailId> resumed_before = resumed_;
   auto answer = std::visit([this](const auto& one) { return run(one); }, operation);
-  if (!answer) static_cast<void>(db_.execute("ROLLBACK TO request"));
+  if (!answer) {
+    static_cast<void>(db_.execute("ROLLBACK TO request"));
+    open_ = open_before;
+    resumed_ = resumed_before;
+  }
   if (auto released = update("RELEASE request"); !released) {
     return answer ? released.error() : answer.error();
   }
@@ -121,35 +151,80 @@ bool SqliteMailStore::is_passed_over(MailId id, UtcSeconds now) const {
   return at != unread_.end() && at->second.again > now;
 }
 
-void SqliteMailStore::pass_over(const Met& met) {
+/// False where it would be the same again.
+bool SqliteMailStore::pass_over(const Met& met) {
+  using During = Met::During;
+  if (met.during == During::begin || met.during == During::end || met.during == During::told) {
+    return blame(met);
+  }
   const bool damaged = met.error.code == ErrorCode::bad_checksum;
-  const std::string reason = "cannot be read: " + met.error.detail;
-  MailTrouble trouble{met.id, reason, false};
-  if (met.during == Met::During::tell) {
+  MailTrouble trouble{met.id, "cannot be read: " + met.error.detail, false};
+  if (met.during == During::tell) {
     untold_[met.id].value = met.now.value + (damaged ? kTellAgainS : kReadAgainMinS);
-  } else if (met.during == Met::During::purge) {
+  } else if (met.during == During::purge) {
     undeletable_.insert(met.id);
     trouble.reason = "cannot be deleted: " + met.error.detail;
-  } else if (met.during == Met::During::write) {
-    unwritable_.insert(met.id);
-    trouble.parked = true;
-    static_cast<void>(park_apart(met.id, reason));
   } else {
     Unread& one = unread_[met.id];
     if (++one.failures == 1) one.since = met.now;
     const bool long_enough =
         one.failures >= kReadFailuresMax && met.now.value - one.since.value >= kReadFailuresS;
-    const bool written = (damaged || long_enough) && park_apart(met.id, reason);
-    trouble.parked = damaged || written;
+    const bool its_own = !is_readable(met.id);
+    if (!its_own) trouble.reason = "cannot be taken: " + met.error.detail;
+    const bool written = its_own && (damaged || long_enough) && park_apart(met.id, trouble.reason);
+    trouble.parked = written || (damaged && its_own);
     if (written) {
       unread_.erase(met.id);
     } else {
       const std::int64_t wait = kReadAgainMinS << std::min(one.failures - 1, 6u);
       one.again.value = met.now.value + std::min(wait, kReadAgainMaxS);
-      if (damaged) one.again = kNever;  // its row cannot be written, either
+      if (damaged && its_own) one.again = kNever;  // its row cannot be written, either
     }
   }
   troubles_.push_back(std::move(trouble));
+  return true;
+}
+
+// A message that can be read is not to blame where it cannot be written: it shares pages with all
+// others, of indexes, counters and what is free. Parked it would be requeued one day, though what
+// the transaction was to keep may be that it has been delivered.
+bool SqliteMailStore::blame(const Met& met) {
+  const bool damaged = met.error.code == ErrorCode::bad_checksum;
+  if (is_readable(met.id)) {
+    // What became of it matters; its content is only in the way.
+    const bool try_less = damaged && met.during == Met::During::end;
+    if (try_less && keep_content_.insert(met.id).second) return true;
+    if (met.during == Met::During::told) return false;
+    const auto item = read_row(met.id);
+    unsaved_[met.id] = item && *item ? std::optional((*item)->road) : std::nullopt;
+    return false;
+  }
+  if (!damaged) return false;  // the disk may be well again
+  unwritable_.insert(met.id);
+  unsaved_.erase(met.id);
+  MailTrouble trouble{met.id, "cannot be read: " + met.error.detail, true};
+  static_cast<void>(park_apart(met.id, trouble.reason));
+  troubles_.push_back(std::move(trouble));
+  return true;
+}
+
+/// As it was accepted, or gone.
+bool SqliteMailStore::is_readable(MailId id) {
+  auto item = read_row(id);
+  if (!item) return false;
+  if (!*item) return true;
+  const auto intact = read_rest(**item);
+  return intact && *intact;
+}
+
+/// Whether something can be begun: what becomes of it has to be kept. `road`: on that one.
+Result<void> SqliteMailStore::need_sound_spool(std::optional<Road> road) const {
+  for (const auto& [id, other] : unsaved_) {
+    if (road && other && *other != *road) continue;
+    return Error{ErrorCode::io, "what became of message " + std::to_string(id.value) +
+                                    " cannot be written, though it can be read"};
+  }
+  return {};
 }
 
 bool SqliteMailStore::park_apart(MailId id, const std::string& reason) {
@@ -158,39 +233,34 @@ bool SqliteMailStore::park_apart(MailId id, const std::string& reason) {
 }
 
 Result<void> SqliteMailStore::park(MailId id, const std::string& reason) {
+  open_.stale = true;
   return update("UPDATE mail SET state = 'corrupt', reason = ?, delay_utc = 0 WHERE id = ?", reason,
                 id.value);
 }
 
 // --- Start ---------------------------------------------------------------------------------------
 
-// Message by message: a disk that cannot read one of them must not keep all the others back.
-Result<void> SqliteMailStore::resume_active(UtcSeconds now) {
-  std::vector<MailId> active;
-  {
-    auto rows = db_.prepare("SELECT id FROM mail WHERE state = 'active'");
-    if (!rows) return rows.error();
-    while (true) {
-      const auto row = rows->step();
-      if (!row) return row.error();
-      if (!*row) break;
-      active.push_back({rows->integer(0)});
-    }
+Result<void> SqliteMailStore::note_active() {
+  auto rows = db_.prepare("SELECT id FROM mail WHERE state = 'active'");
+  if (!rows) return rows.error();
+  while (true) {
+    const auto row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return {};
+    stranded_.insert({rows->integer(0)});
   }
-  for (const MailId id : active) {
-    if (is_passed_over(id, now)) continue;
-    auto done = update("UPDATE mail SET state = 'deferred', next_try_utc = ? WHERE id = ?",
-                       now.value, id.value);
-    if (done) continue;
-    Error error = done.error();
-    const bool read = db_.cannot_read();
-    if (read && error.code != ErrorCode::bad_checksum &&
-        ++resume_failures_[id] >= kReadFailuresMax) {
-      error.code = ErrorCode::bad_checksum;
-    }
-    if (read && error.code == ErrorCode::bad_checksum)
-      met_ = Met{Met::During::take, id, error, now};
-    return error;
+}
+
+// Message by message: one that the disk cannot read must not keep the others back. It is still
+// 'active' then, which nobody takes, and comes here again.
+Result<void> SqliteMailStore::resume_stranded(UtcSeconds now) {
+  for (const MailId id : stranded_) {
+    if (is_passed_over(id, now) || resumed_.contains(id)) continue;
+    auto done = update(
+        "UPDATE mail SET state = 'deferred', next_try_utc = ? WHERE id = ? AND state = 'active'",
+        now.value, id.value);
+    if (!done) return meet(Met::During::take, id, done.error(), now);
+    resumed_.insert(id);
   }
   return {};
 }

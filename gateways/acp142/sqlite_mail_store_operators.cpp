@@ -12,6 +12,7 @@ using gateways::Transaction;
 // Who is asked for a message again under a number that he knows does not deliver it twice; so a
 // number is kept as long as anybody may have the message under it.
 Result<void> SqliteMailStore::change(OperatorVerb verb, MailId id, UtcSeconds now, bool under_way) {
+  open_.stale = true;
   auto transaction = Transaction::begin(db_);
   if (!transaction) return transaction.error();
   Result<void> done;

@@ -85,13 +85,39 @@ class DamagedSpool : public testing::Test {
     EXPECT_NE(at, std::string::npos);
     return at / kPage * kPage;
   }
-  void damage(const std::string& text) {
-    const std::uint64_t page = page_of(text);
+  void damage(const std::string& text) { damage(page_of(text)); }
+  void damage(std::uint64_t at) {
+    store.reset();
     std::fstream file(config.path, std::ios::in | std::ios::out | std::ios::binary);
-    file.seekp(static_cast<std::streamoff>(page));
+    file.seekp(static_cast<std::streamoff>(at));
     file.put('\xff');
     file.close();
     reopen();
+  }
+  /// Where this table or index begins.
+  std::uint64_t root_of(const std::string& name) {
+    return (number("SELECT rootpage FROM sqlite_schema WHERE name = '" + name + "'") - 1) * kPage;
+  }
+  std::uint64_t number(const std::string& query) {
+    auto db = gateways::Database::open({.path = config.path});
+    auto row = db->prepare(query);
+    EXPECT_TRUE(row && row->step());
+    return static_cast<std::uint64_t>(row->integer(0));
+  }
+  Result<MailAnswer> finish(MailId id, SpoolState state) {
+    SaveOutcome outcome{.id = id, .changes = {}, .now = kNow};
+    for (std::uint32_t i = 0; i < 5; ++i) outcome.changes.push_back({i, state, ""});
+    return ask(outcome);
+  }
+  /// How many more are taken before the spool is full.
+  int room() {
+    for (int kept = 0;; ++kept) {
+      const auto answer =
+          ask(AcceptMail{{mail(0)}, {kNow.value + 30 * 86400 * (kept + 1)}, {}, {}});
+      if (answer) continue;
+      EXPECT_EQ(answer.error().code, ErrorCode::queue_full);
+      return kept;
+    }
   }
   std::vector<MailId> corrupt() {
     std::vector<MailId> found;
@@ -168,6 +194,51 @@ TEST_F(DamagedSpool, after_a_start_what_was_under_way_goes_on_but_for_what_is_da
   EXPECT_EQ(take(), but_for(parked));
 }
 
+// Its state is on the page that the disk does not read, so that it cannot be parked either.
+TEST_F(DamagedSpool, after_a_start_what_the_disk_cannot_read_costs_no_time_and_is_not_left_behind) {
+  EXPECT_EQ(take().size(), ids.size());
+  const std::uint64_t page = page_of("label-d");
+  test::PowerVfs vfs(test::PowerVfs::Unsynced::kept);
+  config.vfs = vfs.name();
+  reopen();
+  vfs.set_bad(page, kPage);
+  const auto bad = corrupt();
+  ASSERT_GE(bad.size(), 2u);
+  ASSERT_TRUE(ask(Resume{kNow}));  // at once
+  EXPECT_EQ(passed_over, bad);
+  EXPECT_EQ(take(), but_for(bad));
+  for (std::int64_t waited = 0; waited < 3 * 3600; waited += 10) {
+    EXPECT_TRUE(take({kNow.value + waited}).empty());
+  }
+  EXPECT_TRUE(parked.empty());
+  EXPECT_GE(passed_over.size(), 8 * bad.size());
+  EXPECT_LT(passed_over.size(), 30 * bad.size());
+  vfs.set_bad(0, 0);
+  const UtcSeconds well{kNow.value + 3 * 3600 + 600};
+  EXPECT_EQ(take(well), bad);
+  EXPECT_TRUE(take({well.value + 3600}).empty());  // and is with who took it
+  store.reset();
+}
+
+// It is not to blame: so nothing says when it can be parked.
+TEST_F(DamagedSpool, after_a_start_what_only_an_index_keeps_back_goes_on_when_that_is_well) {
+  EXPECT_EQ(take().size(), ids.size());
+  const std::uint64_t index = root_of("mail_due");
+  store.reset();
+  test::PowerVfs vfs(test::PowerVfs::Unsynced::kept);
+  config.vfs = vfs.name();
+  reopen();
+  vfs.set_bad(index, kPage);
+  for (std::int64_t waited = 0; waited < 3 * 3600; waited += 600) {
+    EXPECT_TRUE(ask(Resume{{kNow.value + waited}}));
+  }
+  EXPECT_TRUE(parked.empty());
+  EXPECT_EQ(passed_over.size(), 18 * ids.size());
+  vfs.set_bad(0, 0);
+  EXPECT_EQ(take({kNow.value + 3 * 3600 + 600}), ids);
+  store.reset();
+}
+
 // PM-132
 TEST_F(DamagedSpool, in_emcon_what_is_too_late_is_found_behind_what_is_damaged) {
   damage("label-a");
@@ -209,6 +280,113 @@ TEST_F(DamagedSpool, an_end_that_cannot_be_saved_parks_the_message_and_is_not_as
   EXPECT_EQ(submission.error().code, ErrorCode::refused);
 }
 
+// Parked, one after the other would wait for an operator who requeues what has been delivered.
+TEST_F(DamagedSpool, a_damaged_page_of_all_messages_parks_none_and_lets_nothing_more_begin) {
+  EXPECT_EQ(take().size(), ids.size());
+  damage(root_of("mail_due"));
+  for (int i = 0; i < 3; ++i) {
+    const auto saved = finish(ids[3], SpoolState::delivered);
+    ASSERT_FALSE(saved);
+    EXPECT_EQ(saved.error().code, ErrorCode::bad_checksum);
+  }
+  EXPECT_TRUE(parked.empty());
+  EXPECT_TRUE(corrupt().empty());
+  EXPECT_FALSE(ask(TakeDue{Road::air, kNow, 100}));
+  const auto refused = ask(AcceptMail{{mail(kMails)}, kNow, {}, {}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::io);  // before anything is tried
+  EXPECT_FALSE(store->change(OperatorVerb::requeue, ids[3], kNow));
+}
+
+TEST_F(DamagedSpool, a_damaged_counter_keeps_mail_from_the_air_and_no_other) {
+  NewMail for_us = mail(kMails);
+  for_us.road = Road::smtp;
+  const MailId own = std::get<MailKept>(*ask(AcceptMail{{for_us}, kNow, {}, {}})).ids.at(0);
+  EXPECT_EQ(take().size(), ids.size());
+  damage(root_of("mail_counter"));
+  for (const MailId id : ids) EXPECT_FALSE(ask(SaveSubmission{id, 5, 100, {}}));
+  EXPECT_TRUE(parked.empty());
+  EXPECT_FALSE(ask(TakeDue{Road::air, kNow, 100}));
+  EXPECT_FALSE(ask(AcceptMail{{mail(kMails + 1)}, kNow, {}, {}}));
+  const auto taken = ask(TakeDue{Road::smtp, kNow, 100});
+  ASSERT_TRUE(taken);
+  EXPECT_EQ(std::get<TakenMail>(*taken).items.size(), 1u);
+  EXPECT_TRUE(finish(own, SpoolState::delivered));
+}
+
+TEST_F(DamagedSpool, what_was_delivered_is_so_though_nothing_can_be_deleted) {
+  NewMail large = mail(kMails);
+  large.content = std::make_shared<const Bytes>(20'000, std::uint8_t{7});
+  for (int i = 0; i < 2; ++i) {
+    for (NewTarget& target : large.targets) target.mark += "x";
+    ids.push_back(std::get<MailKept>(*ask(AcceptMail{{large}, kNow, {}, {}})).ids.at(0));
+  }
+  EXPECT_EQ(take().size(), ids.size());
+  ASSERT_TRUE(finish(ids[kMails], SpoolState::delivered));
+  store.reset();
+  ASSERT_GT(number("PRAGMA freelist_count"), 0u);
+  std::ifstream file(config.path, std::ios::binary);
+  file.seekg(34);
+  std::uint64_t trunk = static_cast<unsigned>(file.get()) << 8;
+  trunk += static_cast<unsigned>(file.get());
+  damage((trunk - 1) * kPage + 4);  // how many free pages it knows
+  const MailId last = ids[kMails + 1];
+  EXPECT_TRUE(finish(last, SpoolState::delivered));
+  EXPECT_TRUE(parked.empty());
+  EXPECT_EQ((*store->find(last))->state, SpoolState::delivered);
+  EXPECT_FALSE(store->change(OperatorVerb::requeue, last, kNow));
+  EXPECT_FALSE(ask(AcceptMail{{large}, kMuchLater, {}, {}}));
+}
+
+TEST_F(DamagedSpool, a_disk_that_takes_the_end_of_an_attempt_at_last_gets_new_mail_again) {
+  EXPECT_EQ(take().size(), ids.size());
+  const std::uint64_t index = root_of("mail_due");
+  store.reset();
+  test::PowerVfs vfs(test::PowerVfs::Unsynced::kept);
+  config.vfs = vfs.name();
+  reopen();
+  vfs.set_bad(index, kPage);
+  EXPECT_FALSE(finish(ids[0], SpoolState::delivered));
+  EXPECT_FALSE(ask(AcceptMail{{mail(kMails)}, kNow, {}, {}}));
+  vfs.set_bad(0, 0);
+  const auto refused = ask(AcceptMail{{mail(kMails)}, kNow, {}, {}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::io);
+  EXPECT_TRUE(finish(ids[0], SpoolState::delivered));
+  EXPECT_TRUE(ask(AcceptMail{{mail(kMails)}, kNow, {}, {}}));
+  EXPECT_TRUE(parked.empty());
+  store.reset();
+}
+
+TEST_F(DamagedSpool, what_is_tried_several_times_is_counted_once) {
+  config.open_mails_max = kMails + 1;
+  EXPECT_EQ(take().size(), ids.size());
+  damage("to-d-0@");
+  SaveOutcome over{.id = ids[0], .changes = {}, .now = kNow};
+  for (std::uint32_t i = 0; i < 5; ++i) over.changes.push_back({i, SpoolState::failed, ""});
+  for (const auto& result : execute({over, TakeDelayed{kNow, 100}})) EXPECT_TRUE(result.answer);
+  EXPECT_GE(passed_over.size(), 2u);
+  EXPECT_TRUE(ask(over));  // is over already
+  EXPECT_EQ(room(), 2);
+}
+
+TEST_F(DamagedSpool, what_an_operator_has_queued_anew_takes_its_room) {
+  config.open_mails_max = kMails + 1;
+  reopen();
+  EXPECT_EQ(take().size(), ids.size());
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(finish(ids[static_cast<std::size_t>(i)], SpoolState::failed));
+  }
+  ASSERT_TRUE(ask(AcceptMail{{mail(kMails)}, kNow, {}, {}}));
+  auto of_operators = SqliteMailStore::open(config);
+  ASSERT_TRUE(of_operators);
+  for (int i = 0; i < 2; ++i) {
+    const MailId id = ids[static_cast<std::size_t>(i)];
+    ASSERT_TRUE(of_operators->change(OperatorVerb::requeue, id, kNow));
+  }
+  EXPECT_EQ(room(), 1);
+}
+
 TEST_F(DamagedSpool, a_request_that_cannot_be_done_does_not_take_others_with_it) {
   damage("mark-to-d-0");
   const auto results =
@@ -226,11 +404,7 @@ TEST_F(DamagedSpool, a_request_that_cannot_be_done_does_not_take_others_with_it)
 TEST_F(DamagedSpool, what_is_over_for_long_is_forgotten_but_for_what_cannot_be_deleted) {
   for (int i = kMails; i < 26; ++i) ids.push_back(keep(i));
   EXPECT_EQ(take().size(), ids.size());
-  for (const MailId id : ids) {
-    SaveOutcome outcome{.id = id, .changes = {}, .now = kNow};
-    for (std::uint32_t i = 0; i < 5; ++i) outcome.changes.push_back({i, SpoolState::failed, ""});
-    ASSERT_TRUE(ask(outcome));
-  }
+  for (const MailId id : ids) ASSERT_TRUE(finish(id, SpoolState::failed));
   damage("label-d");
   damage("to-t-0@");
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(ask(PurgeMail{kMuchLater}));
