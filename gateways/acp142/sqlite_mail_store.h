@@ -107,7 +107,6 @@ class SqliteMailStore {
   Result<bool> read_rest(MailItem& item);
   Result<void> read_targets(MailItem& item);
   Result<bool> read_content(MailItem& item);
-  Result<std::vector<MailItem>> list_in_order(std::uint32_t items_max);
   Result<void> purge_mails(UtcSeconds now);
   Result<bool> is_older(MailId id, std::int64_t finished_before);
   Result<void> finish(MailId id, UtcSeconds now);

@@ -7,6 +7,8 @@
 
 namespace s5066::acp142 {
 
+using gateways::list_items;
+using gateways::Statement;
 using gateways::Transaction;
 
 // Who is asked for a message again under a number that he knows does not deliver it twice; so a
@@ -88,46 +90,18 @@ Result<void> SqliteMailStore::requeue(MailId id, UtcSeconds now, bool under_way)
   return update(sql.c_str(), now.value, id.value);
 }
 
-// Where some rows cannot be read, those that can be are looked up one by one.
+// Where some rows cannot be read, those that can are looked up one by one.
 Result<std::vector<MailItem>> SqliteMailStore::list(std::uint32_t items_max) {
-  if (auto items = list_in_order(items_max)) return items;
-  auto rows = db_.prepare("SELECT id FROM mail INDEXED BY mail_open ORDER BY id DESC LIMIT ?");
-  if (!rows) return rows.error();
-  rows->bind(items_max);
-  std::vector<MailItem> items;
-  while (true) {
-    const auto row = rows->step();
-    if (!row) return row.error();
-    if (!*row) return items;
-    const MailId id{rows->integer(0)};
-    auto item = read_row(id);
-    MailItem unreadable;
-    unreadable.id = id;
-    unreadable.state = SpoolState::corrupt;
-    unreadable.reason = item ? "row cannot be understood" : item.error().detail;
-    items.push_back(item && *item ? **std::move(item) : std::move(unreadable));
-  }
-}
-
-Result<std::vector<MailItem>> SqliteMailStore::list_in_order(std::uint32_t items_max) {
-  auto rows = db_.prepare(std::string(kItemColumns) + "ORDER BY id DESC LIMIT ?");
-  if (!rows) return rows.error();
-  rows->bind(items_max);
-  std::vector<MailItem> items;
-  while (true) {
-    const auto row = rows->step();
-    if (!row) return row.error();
-    if (!*row) return items;
-    auto item = read_item(*rows);
-    if (!item) {
-      MailItem unreadable;
-      unreadable.id.value = rows->integer(0);
-      unreadable.state = SpoolState::corrupt;
-      unreadable.reason = item.error().detail;
-      item = std::move(unreadable);
-    }
-    items.push_back(std::move(item).value());
-  }
+  const std::string in_order = std::string(kItemColumns) + "ORDER BY id DESC LIMIT ?";
+  if (auto items = list_items<MailItem>(db_, in_order, items_max, read_item)) return items;
+  const auto look_up = [this](const Statement& row) -> Result<MailItem> {
+    auto item = read_row({row.integer(0)});
+    if (!item) return item.error();
+    if (!*item) return Error{ErrorCode::bad_field, "row cannot be understood"};
+    return **std::move(item);
+  };
+  return list_items<MailItem>(
+      db_, "SELECT id FROM mail INDEXED BY mail_open ORDER BY id DESC LIMIT ?", items_max, look_up);
 }
 
 Result<std::optional<MailItem>> SqliteMailStore::find(MailId id) {

@@ -405,24 +405,7 @@ Result<std::optional<SpoolItem>> SqliteStore::find(SpoolId id) {
 }
 
 Result<std::vector<SpoolItem>> SqliteStore::list(std::uint32_t items_max) {
-  auto rows = db_.prepare(select_items("ORDER BY id DESC LIMIT ?"));
-  if (!rows) return rows.error();
-  rows->bind(items_max);
-  std::vector<SpoolItem> items;
-  while (true) {
-    const auto row = rows->step();
-    if (!row) return row.error();
-    if (!*row) return items;
-    auto item = read_item(*rows);
-    if (!item) {
-      SpoolItem unreadable;
-      unreadable.id.value = rows->integer(0);
-      unreadable.state = SpoolState::corrupt;
-      unreadable.reason = "row cannot be read";
-      item = std::move(unreadable);
-    }
-    items.push_back(std::move(item).value());
-  }
+  return list_items<SpoolItem>(db_, select_items("ORDER BY id DESC LIMIT ?"), items_max, read_item);
 }
 
 }  // namespace s5066::gateways

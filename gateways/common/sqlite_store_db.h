@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gateways/common/store_port.h"
 #include "s5066d/base/bytes.h"
 #include "s5066d/base/result.h"
 
@@ -85,6 +86,31 @@ class Database {
 
 /// Opens a spool for writing that survives a power cut, and brings its schema up to date.
 Result<Database> open_spool(const Database::Options& options);
+
+/// An item for each row of a query whose first column is its id: where `read` cannot make one, it
+/// is shown as corrupt.
+template <typename Item, typename Read>
+Result<std::vector<Item>> list_items(Database& db, std::string_view sql, std::int64_t items_max,
+                                     Read read) {
+  auto rows = db.prepare(sql);
+  if (!rows) return rows.error();
+  rows->bind(items_max);
+  std::vector<Item> items;
+  while (true) {
+    const auto row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return items;
+    Result<Item> item = read(*rows);
+    if (!item) {
+      Item unreadable;
+      unreadable.id.value = rows->integer(0);
+      unreadable.state = SpoolState::corrupt;
+      unreadable.reason = item.error().detail;
+      item = std::move(unreadable);
+    }
+    items.push_back(std::move(item).value());
+  }
+}
 
 /// Takes the write lock at once; rolls back unless committed.
 class Transaction {
