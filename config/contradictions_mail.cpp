@@ -91,9 +91,6 @@ void check_rounds(const Section& section, const MailConfig::Rounds& rounds,
   const std::uint32_t most = setup.udp ? acp142::kPduOctetsMaxUdp : acp142::kPduOctetsMaxSis;
   if (octets > most) {
     section.complain("pdu_octets_max", "over HF a PDU has 2042 octets at most");
-  } else if (acp142::block_octets_of(rounds) * std::uint64_t{acp142::kBlocksMax} <
-             std::uint64_t{setup.smtp.message_octets_max} + acp142::kEnvelopeOctetsMax) {
-    section.complain("pdu_octets_max", "smtp.message_octets_max does not fit 65535 of these");
   }
   if (rounds.parity_ahead_percent > 0 && !rounds.coded) {
     section.complain("parity_ahead_percent", "needs `coded`");

@@ -24,6 +24,8 @@ inline constexpr std::uint32_t kPduOctets = 2034;
 inline constexpr std::uint32_t kPduOctetsMaxSis = 2042;
 inline constexpr std::uint32_t kPduOctetsUdp = 1472;
 inline constexpr std::uint32_t kPduOctetsMaxUdp = 8972;
+/// Of a message, as SMTP hands it over: so much every station takes from the air.
+inline constexpr std::uint32_t kMessageOctetsMax = 16u << 20;
 /// More than an envelope has, of a thousand recipients and what each wants to be told.
 inline constexpr std::uint32_t kEnvelopeOctetsMax = 4u << 20;
 
@@ -46,7 +48,7 @@ struct MailConfig {
     std::uint16_t port = 2525;  // 0: any; the log says which
     bool lmtp = false;
     std::vector<std::string> allow;  // networks; beyond loopback needed
-    std::uint32_t message_octets_max = 16u << 20;
+    std::uint32_t message_octets_max = kMessageOctetsMax;
     std::uint32_t recipients_max = 1000;
     std::uint32_t connections_max = 200;
     std::optional<SmtpTls> tls;

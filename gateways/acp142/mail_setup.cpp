@@ -32,12 +32,18 @@ RoundRules round_rules(const MailConfig::Rounds& rounds) {
           .resend_all = rounds.resend_all};
 }
 
+/// However small its blocks are, and with as many of parity.
+constexpr std::size_t kReceivedOctetsMax =
+    2 * (kMessageOctetsMax + kEnvelopeOctetsMax + kBlocksMax * PMulReceiver::kBlockCost);
+static_assert(kReceivedOctetsMax <= PMulReceiver::Config{}.octets_max);
+
 PMulReceiver::Config receiver_config(const MailConfig& config) {
   const MailConfig::Receiving& from = config.receiving;
   PMulReceiver::Config receiver;
   receiver.node = config.node;
   receiver.checksum = checksum_of(config.rounds);
   receiver.pdu_octets_max = config.rounds.pdu_octets_max;
+  receiver.message_octets_max = kReceivedOctetsMax;
   receiver.missing_list_max = from.missing_list_max;
   if (from.ack_when_missing > 0) receiver.ack_when_missing = from.ack_when_missing;
   receiver.ack_slot = milliseconds(from.ack_slot_ms);

@@ -31,6 +31,8 @@ namespace s5066::acp142 {
 
 class PMulReceiver {
  public:
+  static constexpr std::size_t kBlockCost = 96;  // of keeping a block, besides its octets
+
   struct Config {
     NodeId node;
     Checksum checksum = Checksum::fletcher;
@@ -109,7 +111,6 @@ class PMulReceiver {
   // before it, which take 54 s.
   static constexpr Duration kRestMax = std::chrono::seconds(90);
   static constexpr std::size_t kAddressedMax = 1000;
-  static constexpr std::size_t kBlockCost = 96;  // of keeping a block, besides its octets
 
   enum class State : std::uint8_t {
     orphan,     // blocks without an Address_PDU

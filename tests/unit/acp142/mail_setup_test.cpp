@@ -17,6 +17,29 @@ MailConfig config_of() {
   return config;
 }
 
+// In the smallest blocks that can be configured, and such parity as cannot help yet.
+TEST(MailSetup, what_smtp_may_hand_over_every_station_takes_from_the_air) {
+  constexpr std::size_t kBlockOctets = 512 - kParityHeaderOctets;
+  const std::size_t most = kMessageOctetsMax + kEnvelopeOctetsMax;
+  const auto total = static_cast<std::uint16_t>((most + kBlockOctets - 1) / kBlockOctets);
+  MailConfig config = config_of();
+  config.rounds.pdu_octets_max = 512;
+  Rng rng(1);
+  gateways::UtcReference utc;
+  utc.set({}, {1'700'000'000});
+  PMulReceiver receiver(p_mul_config(config).receiver, rng, utc);
+  const MessageName name{{2}, 7};
+  receiver.on_address({}, {.name = name,
+                           .total = total,
+                           .expiry = {1'700'003'600},
+                           .destinations = {{config.node, 1}}});
+  for (std::uint16_t number = 1; number <= total; ++number) {
+    receiver.on_data({}, {.name = name, .number = number, .fragment = Bytes(kBlockOctets)});
+  }
+  EXPECT_EQ(receiver.stats().too_large, 0u);
+  EXPECT_EQ(receiver.stats().received, 1u);
+}
+
 // PM-133: and nothing is as it was by default.
 TEST(MailSetup, what_is_configured_of_p_mul_is_what_it_does) {
   MailConfig config = config_of();
