@@ -161,6 +161,9 @@ Result<void> MailService::start() {
   spool_lock_ = std::move(lock).value();
   auto store = SqliteMailStore::open(store_config(config_));
   if (!store) return store.error();
+  if (!store->missing_index().empty()) {
+    LogLine(log_, LogLevel::error, "spool_index_missing").kv("reason", store->missing_index());
+  }
   auto for_operators = SqliteMailStore::open(store_config(config_));
   if (!for_operators) return for_operators.error();
   operator_store_.emplace(std::move(for_operators).value());

@@ -26,8 +26,24 @@ Result<SqliteMailStore> SqliteMailStore::open(const Config& config) {
   auto db = gateways::open_spool({.path = config.path, .vfs = config.vfs});
   if (!db) return db.error();
   SqliteMailStore store(config, std::move(db).value());
-  if (auto counted = store.count_open(); !counted) return counted.error();
+  if (auto made = store.make_expiry_index(); !made) store.missing_index_ = made.error().detail;
+  if (auto counted = store.count_open(); !counted) {
+    return gateways::opening_error(config.path, counted.error());
+  }
   return store;
+}
+
+// To find what is too late without a look at all that waits. Making it reads every row, and one
+// that cannot be read must not keep the rest.
+Result<void> SqliteMailStore::make_expiry_index() {
+  auto known = db_.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'mail_expiry'");
+  if (!known) return known.error();
+  const auto there = known->step();
+  if (!there) return there.error();
+  if (*there) return {};
+  return db_.execute(
+      "CREATE INDEX IF NOT EXISTS mail_expiry ON mail (road, expiry_utc) WHERE state IN "
+      "('deferred', 'incoming')");
 }
 
 // --- Accept --------------------------------------------------------------------------------------
@@ -227,6 +243,7 @@ Result<std::optional<MailId>> SqliteMailStore::next_due(const TakeDue& operation
       if (!is_passed_over(id, operation.now)) return std::optional<MailId>(id);
     }
   };
+  if (operation.expired_only && !missing_index_.empty()) return next_expired(operation);
   if (operation.expired_only) {
     auto rows = db_.prepare(
         "SELECT id FROM mail WHERE road = ? AND state IN ('deferred', 'incoming') AND expiry_utc "
@@ -248,6 +265,27 @@ Result<std::optional<MailId>> SqliteMailStore::next_due(const TakeDue& operation
     }
   }
   return std::optional<MailId>();
+}
+
+/// The same without its index.
+Result<std::optional<MailId>> SqliteMailStore::next_expired(const TakeDue& operation) {
+  auto rows = db_.prepare(
+      "SELECT id FROM mail INDEXED BY mail_due WHERE road = ? AND state IN ('deferred', "
+      "'incoming')");
+  if (!rows) return rows.error();
+  rows->bind_text(to_string(operation.road));
+  while (true) {
+    const auto row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return std::optional<MailId>();
+    const MailId id{rows->integer(0)};
+    if (is_passed_over(id, operation.now)) continue;
+    auto late = db_.prepare("SELECT 1 FROM mail WHERE id = ? AND expiry_utc <= ?");
+    if (!late) return late.error();
+    const auto found = late->bind(id.value).bind(operation.now.value).step();
+    if (!found) return meet(Met::During::take, id, found.error(), operation.now);
+    if (*found) return std::optional<MailId>(id);
+  }
 }
 
 // --- Save ----------------------------------------------------------------------------------------

@@ -31,6 +31,9 @@ class SqliteMailStore {
   };
   static Result<SqliteMailStore> open(const Config& config);
 
+  /// Why an index could not be made that finds quickly what is too late; empty where there is one.
+  const std::string& missing_index() const { return missing_index_; }
+
   std::vector<MailResult> execute(const std::vector<MailRequest>& requests);
 
   /// For operators. `refused` where the state of the message does not allow it. One that is active
@@ -96,6 +99,8 @@ class SqliteMailStore {
   Result<void> resume_stranded(UtcSeconds now);
   Result<void> requeue(MailId id, UtcSeconds now, bool under_way);
   Result<void> count_open();
+  Result<void> make_expiry_index();
+  Result<std::optional<MailId>> next_expired(const TakeDue& operation);
   Result<void> recount_if_stale();
   Result<void> need_room(const std::vector<NewMail>& mails);
   Result<MailKept::Repeat> note_received(const AcceptMail& operation);
@@ -116,6 +121,7 @@ class SqliteMailStore {
 
   Config config_;
   gateways::Database db_;
+  std::string missing_index_;
   Open open_;
   std::optional<Met> met_;           // by the last transaction
   bool spoiled_ = false;             // the last transaction, so that it could not be committed

@@ -171,10 +171,18 @@ Result<Database> open_spool(const Database::Options& options) {
   if (!db) return db.error();
   for (const char* pragma :
        {"PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON"}) {
-    if (auto set = db->execute(pragma); !set) return set.error();
+    if (auto set = db->execute(pragma); !set) return opening_error(options.path, set.error());
   }
-  if (auto migrated = migrate(*db, options.path); !migrated) return migrated.error();
+  if (auto migrated = migrate(*db, options.path); !migrated) {
+    return opening_error(options.path, migrated.error());
+  }
   return db;
+}
+
+Error opening_error(const std::string& path, const Error& error) {
+  if (error.code != ErrorCode::bad_checksum) return error;
+  return Error{error.code, "spool " + path + " is damaged (" + error.detail +
+                               "); docs/MESSAGING.md says how to save what can be read of it"};
 }
 
 Result<Transaction> Transaction::begin(Database& db) {

@@ -86,6 +86,8 @@ class Database {
 
 /// Opens a spool for writing that survives a power cut, and brings its schema up to date.
 Result<Database> open_spool(const Database::Options& options);
+/// The same error, with what to do about it.
+Error opening_error(const std::string& path, const Error& error);
 
 /// An item for each row of a query whose first column is its id: where `read` cannot make one, it
 /// is shown as corrupt.

@@ -239,6 +239,45 @@ TEST_F(DamagedSpool, after_a_start_what_only_an_index_keeps_back_goes_on_when_th
   store.reset();
 }
 
+// As an older gateway has left it, without the index by expiry.
+TEST_F(DamagedSpool, a_damaged_page_keeps_no_gateway_from_a_spool_that_wants_an_index) {
+  const std::uint64_t page = page_of("label-d");
+  for (const char* sql : {"DROP INDEX mail_expiry", "ALTER TABLE mail_received DROP COLUMN sha256",
+                          "PRAGMA user_version = 5"}) {
+    ASSERT_TRUE(gateways::Database::open({.path = config.path})->execute(sql)) << sql;
+  }
+  damage(page);
+  EXPECT_FALSE(store->missing_index().empty());
+  EXPECT_TRUE(passed_over.empty());
+  const UtcSeconds late{kNow.value + 100'000};
+  EXPECT_TRUE(
+      std::get<TakenMail>(*ask(TakeDue{Road::air, {late.value - 1}, 100, true})).items.empty());
+  EXPECT_GE(parked.size(), 2u);
+  const auto answer = ask(TakeDue{Road::air, late, 100, true});
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(std::get<TakenMail>(*answer).items.size(), but_for(parked).size());
+}
+
+TEST_F(DamagedSpool, an_index_that_is_missing_is_made_where_it_can_be) {
+  store.reset();
+  ASSERT_TRUE(gateways::Database::open({.path = config.path})->execute("DROP INDEX mail_expiry"));
+  reopen();
+  EXPECT_EQ(store->missing_index(), "");
+  EXPECT_EQ(number("SELECT count(*) FROM sqlite_schema WHERE name = 'mail_expiry'"), 1u);
+}
+
+TEST_F(DamagedSpool, a_spool_that_cannot_be_opened_says_what_to_do) {
+  const std::uint64_t page = root_of("mail_open");
+  store.reset();
+  std::fstream(config.path, std::ios::in | std::ios::out | std::ios::binary)
+      .seekp(static_cast<std::streamoff>(page))
+      .put('\xff');
+  const auto opened = SqliteMailStore::open(config);
+  ASSERT_FALSE(opened);
+  EXPECT_NE(opened.error().detail.find(config.path), std::string::npos);
+  EXPECT_NE(opened.error().detail.find("docs/MESSAGING.md"), std::string::npos);
+}
+
 // PM-132
 TEST_F(DamagedSpool, in_emcon_what_is_too_late_is_found_behind_what_is_damaged) {
   damage("label-a");
