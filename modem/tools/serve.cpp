@@ -31,6 +31,7 @@ struct Arguments {
   double lead_ms = 0;
   double tail_ms = 0;
   bool vox = false;
+  bool full_duplex = false;
   std::vector<std::string> modes;
 };
 
@@ -45,7 +46,9 @@ void describe(Arguments& given, po::options_description& description) {
       ("mode", po::value(&given.modes)->composing(), "listen for this mode only; repeat it")   //
       ("ptt-lead-ms", po::value(&given.lead_ms)->default_value(0), "key to first sample")      //
       ("ptt-tail-ms", po::value(&given.tail_ms)->default_value(0), "last sample to unkeying")  //
-      ("vox", po::bool_switch(&given.vox), "a tone fills the lead, for a radio that keys on sound");
+      ("vox", po::bool_switch(&given.vox), "a tone fills the lead, for a radio that keys on sound")(
+          "full-duplex", po::bool_switch(&given.full_duplex),
+          "hear while sending, on another frequency; the node wants full_duplex too");
   describe(given.device, description);
   describe(given.key, description);
 }
@@ -60,6 +63,7 @@ Result<Worker::Config> check(Arguments& given) {
   }
   Worker::Config worker{.ptt_lead = from_seconds(given.lead_ms / 1000),
                         .ptt_tail = from_seconds(given.tail_ms / 1000),
+                        .full_duplex = given.full_duplex,
                         .lead_tone = given.vox,
                         .reopen_attempts_max = 1'000'000};
   auto modes = modes_of(given.modes);

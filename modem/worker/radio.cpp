@@ -115,7 +115,7 @@ void Radio::on_dropped(std::uint64_t samples) {
 }
 
 void Radio::on_underrun(std::uint64_t samples) {
-  if (!burst_ || !deaf()) return;  // silence was late, and nobody misses it
+  if (!keyed()) return;  // silence was late, and nobody misses it
   if (burst_->outcome == TransmitOutcome::sent) {
     burst_->outcome = TransmitOutcome::underrun;
     fault(FaultKind::samples_dropped, std::to_string(samples) + " samples not sent in time");
@@ -155,8 +155,8 @@ void Radio::advance(std::span<const float> samples) {
 
 /// Keying, the first sample and unkeying, in this order, as far as the clock has come.
 void Radio::pass_edges() {
-  if (!burst_ || clock_ < burst_->key_at) return;
-  stop_listening();
+  if (!keyed()) return;
+  if (deaf()) stop_listening();
   if (!burst_->announced && clock_ >= burst_->first_at && burst_->first_at < burst_->end_at) {
     burst_->announced = true;
     events_.push_back(TransmitStarted{.at = sample_to_instant(burst_->first_at), .id = burst_->id});

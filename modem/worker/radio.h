@@ -1,4 +1,4 @@
-// One half-duplex radio without its thread: takes received blocks and commands, makes transmit
+// One radio without its thread: takes received blocks and commands, makes transmit
 // blocks and events. Positions are samples at kSampleRate on one time line, that of the samples
 // received; what is made now leaves `transmit_delay` later on it.
 #pragma once
@@ -31,6 +31,7 @@ class Radio {
     std::vector<Mode> receive_modes;  // empty: all
     Duration keyed_margin{};          // over the time that a burst should be keyed
     Duration keyed_max{};             // margin included; a longer burst is refused
+    bool full_duplex = false;         // hears while it sends: on another frequency
     bool lead_tone = false;           // a tone in the lead, for a radio that keys on sound
     /// A longer gap in what we receive ends the burst in it; a shorter one is heard as silence.
     std::uint64_t gap_samples_max = kSampleRate / 2;
@@ -91,7 +92,8 @@ class Radio {
   void advance(std::span<const float> samples);
   void pass_edges();
   std::uint64_t next_edge() const;
-  bool deaf() const { return burst_ && clock_ >= burst_->key_at; }
+  bool keyed() const { return burst_ && clock_ >= burst_->key_at; }
+  bool deaf() const { return keyed() && !config_.full_duplex; }
   void listen(std::span<const float> samples);
   void stop_listening();
   void collect(const BurstEvent& event);

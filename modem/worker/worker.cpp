@@ -89,6 +89,7 @@ Result<void> Worker::start() {
                                                  .receive_modes = config_.receive_modes,
                                                  .keyed_margin = config_.keyed_margin,
                                                  .keyed_max = config_.keyed_max,
+                                                 .full_duplex = config_.full_duplex,
                                                  .lead_tone = config_.lead_tone});
   lockstep_ = info_.lockstep;
   if (info_.has_level) level_watch_.emplace(LevelWatch::Config{.rate_hz = info_.rate_hz});

@@ -48,6 +48,7 @@ class Worker final : public Modem {
     Duration keyed_margin = std::chrono::seconds(2);  // watchdog: over the burst's own airtime
     Duration keyed_max = std::chrono::seconds(140);   // watchdog, and the longest burst taken
     KeyGuard::Config key_guard;                       // watchdog, when we hang; in real time only
+    bool full_duplex = false;                         // hears while it sends: on another frequency
     bool lead_tone = false;  // sound in the lead, for a radio that keys on it
     Duration silence_max = std::chrono::seconds(2);  // no block for so long: device lost; real time
     unsigned reopen_attempts_max = 60;               // after the loss of the device

@@ -102,6 +102,7 @@ bool ArqSender::is_dropped(const Transfer& transfer) const {
 }
 
 bool ArqSender::has_work() const {
+  if (polled_) return false;
   if (in_doubt_ || can_segment()) return true;
   const auto& frames = window_.frames();
   return std::any_of(frames.begin(), frames.end(), [](const TxFrame& f) { return f.due; });
@@ -127,6 +128,7 @@ pdu::Dpdu ArqSender::ack_dpdu(const pdu::Common& common, const Acknowledgement& 
 
 bool ArqSender::fill(const pdu::Common& common, const std::optional<Acknowledgement>& ack,
                      IntervalBudget& budget, BurstBuilder& burst) {
+  if (polled_) return false;
   const IntervalBudget before = budget;
   const pdu::Ack* riding = ack ? std::get_if<pdu::Ack>(&*ack) : nullptr;
   const std::size_t apart = ack ? pdu::encoded_size(ack_dpdu(common, *ack)) : 0;
@@ -210,14 +212,34 @@ unsigned ArqSender::window_frames_max() const {
   return std::max(config_.window, std::min(config_.large_window, told));
 }
 
-void ArqSender::on_sent() {
+void ArqSender::on_sent(std::optional<Instant> until) {
   poll_frames_ = in_doubt_ ? std::min(2 * poll_frames_, kPollFramesMax) : 1;
-  in_doubt_ = !window_.empty();
+  if (!until) {
+    in_doubt_ = !window_.empty();
+    return;
+  }
+  polled_ = in_doubt_;
+  for (TxFrame& frame : window_.frames()) {
+    if (!frame.due && !frame.acknowledged && !frame.sent_until) frame.sent_until = until;
+  }
+}
+
+bool ArqSender::awaits_answer() const {
+  const auto& frames = window_.frames();
+  return std::any_of(frames.begin(), frames.end(), [](const TxFrame& frame) {
+    return !frame.due && !frame.acknowledged && frame.sent_until;
+  });
+}
+
+void ArqSender::doubt() {
+  in_doubt_ = awaits_answer();
+  polled_ = false;
 }
 
 pdu::Dpdu ArqSender::frame_dpdu(TxFrame& frame, const pdu::Common& common, const pdu::Ack* ack) {
   counters_.add(frame.transmissions++ == 0 ? Counter::frames_sent_new : Counter::frames_sent_again);
   frame.due = false;
+  frame.sent_until.reset();
   if (config_.expedited) {
     return pdu::ExpeditedData{common,   frame.flags.start,          frame.flags.end,
                               cpdu_id_, short_number(frame.number), frame.segment};
@@ -307,17 +329,22 @@ void ArqSender::on_rate(std::size_t segment_octets_first) {
   window_.set_frames_max(window_frames_max());
 }
 
-bool ArqSender::on_ack(const pdu::Ack& ack) {
+bool ArqSender::on_ack(const pdu::Ack& ack, std::optional<Instant> formed_at) {
   const auto meant = window_.lengthened(ack);
-  return meant && on_ack(*meant);
+  return meant && on_ack(*meant, formed_at);
 }
 
-bool ArqSender::on_ack(const pdu::LongAck& ack) {
+bool ArqSender::on_ack(const pdu::LongAck& ack, std::optional<Instant> formed_at) {
   if (!window_.in_sync(ack)) return false;
+  // Half duplex: the answer was formed after all of our transmission, so what it does not name is
+  // missing.
+  const auto speaks_of = [&](const TxFrame& frame) {
+    return !formed_at || (frame.sent_until && *frame.sent_until <= *formed_at);
+  };
   std::size_t octets = 0;
   std::vector<LongFrameNumber> last;  // of the last transmission
   for (const TxFrame& frame : window_.frames()) {
-    if (frame.due || frame.acknowledged) continue;
+    if (frame.due || frame.acknowledged || !speaks_of(frame)) continue;
     last.push_back(frame.number);
     octets += pdu::data_octets(frame.segment.size());
   }
@@ -337,10 +364,10 @@ bool ArqSender::on_ack(const pdu::LongAck& ack) {
   if (!last.empty()) answer_ = Answer{last.size(), lost_count, octets};
   window_.set_frames_max(window_frames_max());
   finish_delivered();
-  // Half duplex: the answer was formed after all of our transmission, so what it does not name is
-  // missing.
-  for (TxFrame& frame : window_.frames()) frame.due = !frame.acknowledged;
-  in_doubt_ = false;
+  for (TxFrame& frame : window_.frames()) {
+    frame.due = !frame.acknowledged && (frame.due || speaks_of(frame));
+  }
+  in_doubt_ = polled_ = false;
   return true;
 }
 
@@ -421,7 +448,7 @@ void ArqSender::restart(LongFrameNumber lwe) {
   open_.clear();
   current_.reset();
   window_ = TxWindow(window_frames_max(), lwe);
-  in_doubt_ = false;
+  in_doubt_ = polled_ = false;
 }
 
 void ArqSender::on_terminated() {
@@ -439,7 +466,7 @@ void ArqSender::on_terminated() {
   deadlines_.clear();
   queued_octets_ = 0;
   window_ = TxWindow(window_frames_max());
-  in_doubt_ = false;
+  in_doubt_ = polled_ = false;
 }
 
 std::optional<ArqSender::Outcome> ArqSender::poll_outcome() {

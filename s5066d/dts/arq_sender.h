@@ -77,12 +77,20 @@ class ArqSender {
   /// Type 9 has been sent, or will be.
   bool uses_long_numbers() const { return window_.needs_long_numbers(); }
 
-  /// A transmission with frames of ours has left: until an answer comes, we are in doubt.
-  void on_sent();
+  /// A transmission with frames of ours has left: until an answer comes, we are in doubt. In full
+  /// duplex `until` is when it ended: doubt begins only where an answer is missing.
+  void on_sent(std::optional<Instant> until = std::nullopt);
 
-  /// False when it cannot belong to our window: nothing is changed then.
-  bool on_ack(const pdu::Ack& ack);
-  bool on_ack(const pdu::LongAck& ack);
+  /// False when it cannot belong to our window: nothing is changed then. In full duplex `formed_at`
+  /// is when the peer wrote it: what was still on its way is no part of it.
+  bool on_ack(const pdu::Ack& ack, std::optional<Instant> formed_at = std::nullopt);
+  bool on_ack(const pdu::LongAck& ack, std::optional<Instant> formed_at = std::nullopt);
+
+  // --- Full duplex only ---
+  /// Frames have left of which no answer has spoken.
+  bool awaits_answer() const;
+  /// Such an answer is missing.
+  void doubt();
 
   /// Drops what has passed its time to die (C.3.6, implementation note).
   void on_deadline(Instant now);
@@ -140,6 +148,7 @@ class ArqSender {
   bool any_length_ = false;
   bool large_window_ = false;
   bool in_doubt_ = false;
+  bool polled_ = false;          // full duplex: in doubt, and the poll is on its way
   std::size_t poll_frames_ = 1;  // in a poll; more where the block has room
   std::uint8_t cpdu_id_ = 0;     // of the expedited C_PDU being sent; 4 bits
 

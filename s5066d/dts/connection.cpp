@@ -85,9 +85,9 @@ template Connection::Verdict Connection::on_data(LongFrameNumber, const pdu::Dat
                                                  bool);
 
 template <typename Ack>
-Connection::Verdict Connection::on_ack(const Ack& ack) {
+Connection::Verdict Connection::on_ack(const Ack& ack, std::optional<Instant> formed_at) {
   if (resync_.open()) return Verdict::out_of_sync;  // it speaks of the windows before
-  const Verdict verdict = take_ack(regular_tx_, ack);
+  const Verdict verdict = take_ack(regular_tx_, ack, formed_at);
   if (verdict == Verdict::out_of_sync) tx_out_of_sync_ = true;
   if (verdict == Verdict::taken) {
     resync_.on_data();  // the peer's exchange is over
@@ -98,8 +98,8 @@ Connection::Verdict Connection::on_ack(const Ack& ack) {
   return verdict;
 }
 
-template Connection::Verdict Connection::on_ack(const pdu::Ack&);
-template Connection::Verdict Connection::on_ack(const pdu::LongAck&);
+template Connection::Verdict Connection::on_ack(const pdu::Ack&, std::optional<Instant>);
+template Connection::Verdict Connection::on_ack(const pdu::LongAck&, std::optional<Instant>);
 
 // Another C_PDU ID begins a new window, and ends what was incomplete: its sender has given it up.
 // The standard counts each C_PDU's frames from 0; a peer that lets them run on shows so by the
@@ -119,16 +119,18 @@ void Connection::on_expedited_data(pdu::ExpeditedData& data, bool ok) {
 
 // Type 5 does not say which C_PDU it is about, so it counts only for the one in flight; a copy of
 // the one that ended it changes nothing.
-Connection::Verdict Connection::on_expedited_ack(const pdu::Ack& ack) {
-  const Verdict verdict = take_ack(expedited_tx_, ack);
+Connection::Verdict Connection::on_expedited_ack(const pdu::Ack& ack,
+                                                 std::optional<Instant> formed_at) {
+  const Verdict verdict = take_ack(expedited_tx_, ack, formed_at);
   return verdict == Verdict::out_of_sync ? Verdict::unexpected : verdict;
 }
 
 template <typename Ack>
-Connection::Verdict Connection::take_ack(ArqSender& sender, const Ack& ack) {
+Connection::Verdict Connection::take_ack(ArqSender& sender, const Ack& ack,
+                                         std::optional<Instant> formed_at) {
   heard_ = active_ = frame_ = true;
   const auto before = counters_[Counter::user_octets_acknowledged];
-  if (!sender.on_ack(ack)) return Verdict::out_of_sync;
+  if (!sender.on_ack(ack, formed_at)) return Verdict::out_of_sync;
   octets_acknowledged_ += counters_[Counter::user_octets_acknowledged] - before;
   replies_missed_ = 0;
   return Verdict::taken;
@@ -277,14 +279,22 @@ ArqSender::Acknowledgement Connection::regular_ack(const IntervalBudget& budget)
       std::min(share - std::min(share, header), pdu::kLongSelectiveOctetsMax));
 }
 
-void Connection::on_transmitted(bool sent) {
+unsigned Connection::on_reply_missing() {
+  if (awaits_answer()) {
+    regular_tx_.doubt();
+    expedited_tx_.doubt();
+  }
+  return ++replies_missed_;
+}
+
+void Connection::on_transmitted(bool sent, std::optional<Instant> until) {
   if (!sent && filled_.ack) ack_owed_ = true;
   if (!sent && filled_.expedited_ack) expedited_ack_owed_ = true;
   resync_.on_transmitted(sent);
   if (sent && filled_.offer) --offers_left_;
-  if (filled_.data) regular_tx_.on_sent();
+  if (filled_.data) regular_tx_.on_sent(until);
   if (sent && filled_.data && regular_tx_.uses_long_numbers()) long_data_sent_ = true;
-  if (filled_.expedited_data) expedited_tx_.on_sent();
+  if (filled_.expedited_data) expedited_tx_.on_sent(until);
   filled_ = {};
 }
 

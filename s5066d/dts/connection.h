@@ -50,9 +50,9 @@ class Connection {
   template <typename Number>
   Verdict on_data(Number number, const pdu::DataFlags& flags, Bytes segment, bool ok);
   template <typename Ack>
-  Verdict on_ack(const Ack& ack);
+  Verdict on_ack(const Ack& ack, std::optional<Instant> formed_at = std::nullopt);
   void on_expedited_data(pdu::ExpeditedData& data, bool ok);
-  Verdict on_expedited_ack(const pdu::Ack& ack);
+  Verdict on_expedited_ack(const pdu::Ack& ack, std::optional<Instant> formed_at = std::nullopt);
   /// `taken` when it completes an exchange of ours.
   Verdict on_reset(const pdu::Reset& reset);
   /// What the peer offers to do beyond the standard.
@@ -87,6 +87,11 @@ class Connection {
   void owe_ack() { ack_owed_ = true; }
 
   // --- Transmissions ---
+  /// Nothing but an acknowledgement of regular data is to be sent.
+  bool owes_only_ack() const {
+    return ack_owed_ && !expedited_ack_owed_ && !resync_.has_work() && !resync_.answer_owed() &&
+           !regular_tx_.has_work() && !expedited_tx_.has_work();
+  }
   bool answer_owed() const { return ack_owed_ || expedited_ack_owed_ || resync_.answer_owed(); }
   /// Types 4 and 5 are to be sent or waited for.
   bool expedited_under_way() const { return !expedited_tx_.idle() || expedited_ack_owed_; }
@@ -103,10 +108,17 @@ class Connection {
   bool fill(bool answer_only, IntervalBudget& budget, BurstBuilder& burst);
   /// What the last fill added waits for an answer.
   bool wants_reply() const { return filled_.data || filled_.expedited_data || filled_.reset; }
-  /// The transmission with the last fill is over; `sent` when it left the antenna.
-  void on_transmitted(bool sent);
+  /// The transmission with the last fill is over; `sent` when it left the antenna. In full duplex
+  /// `until` is when.
+  void on_transmitted(bool sent, std::optional<Instant> until = std::nullopt);
+  /// The same waits in silence, in full duplex too.
+  bool wants_silence() const { return filled_.reset; }
+  /// Full duplex: frames have left of which no answer has spoken.
+  bool awaits_answer() const {
+    return regular_tx_.awaits_answer() || expedited_tx_.awaits_answer();
+  }
   /// The answer has not come; returns how often in a row.
-  unsigned on_reply_missing() { return ++replies_missed_; }
+  unsigned on_reply_missing();
 
   void on_deadline(Instant now);
   std::optional<Instant> next_deadline() const;
@@ -133,7 +145,7 @@ class Connection {
   void restart(const Resync::Effects& effects);
   void restart_tx();
   template <typename Ack>
-  Verdict take_ack(ArqSender& sender, const Ack& ack);
+  Verdict take_ack(ArqSender& sender, const Ack& ack, std::optional<Instant> formed_at);
   ArqSender::Acknowledgement regular_ack(const IntervalBudget& budget) const;
   pdu::Common common() const { return {.destination = peer_, .source = config_.self}; }
 

@@ -27,7 +27,8 @@ TurnControl::Config turn_config(const Config& config) {
           .turnaround = config.turnaround,
           .preamble = detection,
           .reply_guard = kHalfSecond + detection + config.turnaround,
-          .slot = detection + config.turnaround};
+          .slot = detection + config.turnaround,
+          .full_duplex = config.full_duplex};
 }
 
 TransferEvent event_of(Service service) {
@@ -216,7 +217,8 @@ void DataTransfer::on_burst_over(Instant now, modem::TransmitOutcome outcome) {
     peer->second.advice_out = told.advice;
     peer->second.advice_at = now;
   }
-  reply_awaited_from_.reset();
+  answered_at_ = now;
+  if (!config_.full_duplex) reply_awaited_from_.reset();
   std::optional<Duration> wait;
   const auto connection = burst.peer ? connections_.find(*burst.peer) : connections_.end();
   const auto managed = burst.managed ? peers_.find(*burst.peer) : peers_.end();
@@ -230,11 +232,14 @@ void DataTransfer::on_burst_over(Instant now, modem::TransmitOutcome outcome) {
     }
     collect(control);
   } else if (connection != connections_.end()) {
-    if (sent && connection->second.wants_reply()) wait = reply_time(now);
+    const bool waits =
+        config_.full_duplex ? connection->second.wants_silence() : connection->second.wants_reply();
+    if (sent && waits) wait = reply_time(now);
     Peer& record = peers_.at(*burst.peer);
     if (sent) ++record.feelers;
     record.sent_in = burst.mode;
-    connection->second.on_transmitted(sent);
+    connection->second.on_transmitted(sent,
+                                      config_.full_duplex ? std::optional(now) : std::nullopt);
   }
   if (wait) reply_awaited_from_ = burst.peer;
   turn_.on_transmit_done(now, wait, burst.turn_given);
@@ -249,6 +254,7 @@ void DataTransfer::on_event(Instant now, const modem::CarrierUp& event) {
                    .b = static_cast<std::int64_t>(event.snr_db * 10)});
   scanner_.reset();
   heard_ = HeardBurst{.mode = event.mode};
+  if (!burst_) answered_at_ = now;
   turn_.on_carrier_up(now);
 }
 
@@ -319,7 +325,8 @@ void DataTransfer::on_sent_to_air(const BurstBuilder& burst) {
 }
 
 bool DataTransfer::may_serve(const Connection& connection) const {
-  return connection.has_work() && !peers_.at(connection.peer()).control.open();
+  return connection.has_work() && !may_rest(connection) &&
+         !peers_.at(connection.peer()).control.open();
 }
 
 bool DataTransfer::anything_to_send() const {
@@ -447,7 +454,7 @@ void DataTransfer::add_copies(IntervalBudget& budget, BurstBuilder& burst) {
 
 void DataTransfer::transmit(Instant now) {
   S5066_ASSERT(!burst_);
-  on_heard_over();  // half duplex: our own transmitter drowns whatever was there
+  if (!config_.full_duplex) on_heard_over();  // our own transmitter drowns whatever was there
   tell_advice(now);
   BurstBuilder burst;
   burst_ = OwnBurst{.id = {++bursts_made_}, .mode = config_.mode};
@@ -461,8 +468,8 @@ void DataTransfer::transmit(Instant now) {
   add_eows(burst);
 
   const modem::Mode mode = burst_->mode;
-  auto encoded =
-      burst.encode(mode, nonarq_tx_.has_unfinished() ? 2 * kTransmissionMax : Duration::zero());
+  const Duration extra = nonarq_tx_.has_unfinished() ? 2 * kTransmissionMax : Duration::zero();
+  auto encoded = burst.encode(mode, extra, !config_.full_duplex);
   counters_.add(Counter::dpdus_sent, burst.dpdus().size());
   for (const auto& dpdu : burst.dpdus()) {
     trace_dpdu(now, TraceKind::dpdu_sent, dpdu, pdu::common_of(dpdu).destination, true);
@@ -498,21 +505,6 @@ void DataTransfer::trace_dpdu(Instant now, TraceKind kind, const pdu::Dpdu& dpdu
   trace_.on_trace(event);
 }
 
-void DataTransfer::collect(Connection& connection) {
-  if (connection.take_active()) {
-    actions_.push_back(PeerActive{connection.peer(), connection.take_frame()});
-  }
-  if (connection.take_restarted()) actions_.push_back(ConnectionReset{connection.peer()});
-  while (auto outcome = connection.poll_outcome()) {
-    std::visit([&](const auto& o) { actions_.push_back(o); }, *outcome);
-  }
-  while (auto cpdu = connection.poll_cpdu()) actions_.push_back(std::move(*cpdu));
-}
-
-void DataTransfer::collect_nonarq() {
-  while (auto cpdu = nonarq_rx_.poll_cpdu()) actions_.push_back(std::move(*cpdu));
-}
-
 void DataTransfer::want_transmit(Instant now) {
   bool answer_owed = false;
   for (auto& [peer, record] : peers_) {
@@ -542,6 +534,7 @@ void DataTransfer::settle(Instant now) {
   if (!heard_) nonarq_rx_.on_deadline(now);
   collect_nonarq();
 
+  await_answers(now);
   want_transmit(now);
   if (!gathering_) take_turn(now);
   while (auto outcome = nonarq_tx_.poll_outcome()) {
@@ -578,6 +571,7 @@ std::optional<Instant> DataTransfer::next_deadline() const {
   std::optional<Instant> next = turn_.next_deadline();
   if (!heard_) next = earlier(next, nonarq_rx_.next_deadline());
   if (burst_) next = earlier(next, burst_->give_up_at);
+  next = earlier(next, rest_ends());
   for (const auto& [peer, connection] : connections_) {
     next = earlier(next, connection.next_deadline());
   }

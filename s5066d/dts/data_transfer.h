@@ -48,7 +48,9 @@ struct Config {
   std::size_t warnings_max = 8;  // waiting to be sent
   bool offer_extensions = true;  // to peers; they are used only with those that offer them too
   bool rate_change = true;       // data rate change is offered and advertised (C.6.4)
-  bool equal_modes = false;      // the modem cannot send in one mode and receive in another
+  /// Each of two stations sends on a frequency of its own, and hears the other meanwhile.
+  bool full_duplex = false;
+  bool equal_modes = false;  // the modem cannot send in one mode and receive in another
   /// What a receiver's advice is taken for (C.6.4.2): a modem that finds rate and interleaver of
   /// what it hears needs no agreement.
   enum class Advice : std::uint8_t { followed, negotiated, reported };
@@ -226,6 +228,7 @@ class DataTransfer {
     Instant now{};
     Instant first_bit_at{};
     bool segment_ok = true;
+    std::optional<Instant> formed_at;  // full duplex: nothing that came later is in it
     TransferAction action = TransferAction::process;
   };
   struct PendingWarning {
@@ -304,6 +307,10 @@ class DataTransfer {
   std::vector<Address> resting(bool expedited) const;
   void on_sent_to_air(const BurstBuilder& burst);
   bool may_serve(const Connection& connection) const;
+  bool may_rest(const Connection& connection) const;
+  std::optional<Instant> formed_at() const;
+  std::optional<Instant> rest_ends() const;
+  void await_answers(Instant now);
   Connection* choose_connection();
   bool anything_to_send() const;
   void want_transmit(Instant now);
@@ -338,7 +345,9 @@ class DataTransfer {
   bool silent_ = false;
   bool gathering_ = false;
   bool broadcast_ = false;
-  Instant now_{};  // of the last event
+  Instant
+      answered_at_{};  // full duplex: the last transmission of ours ended, or one began to be heard
+  Instant now_{};      // of the last event
   std::deque<Action> actions_;
 };
 

@@ -28,7 +28,7 @@ void DataTransfer::on_received(Instant now, pdu::Received received) {
       static_cast<Duration::rep>(received.first_bit) * 1'000'000'000 / heard_->mode.rate_bps;
   const Instant first_bit_at = *heard_->start + Duration(bit_time);
   trace_dpdu(now, TraceKind::dpdu_received, received.dpdu, common.source, received.segment_ok);
-  if (common.eot_half_s > 0) {  // 0: not known on a half-duplex channel
+  if (common.eot_half_s > 0 && !config_.full_duplex) {  // 0: not known on a half-duplex channel
     const Instant latest = first_bit_at + common.eot_half_s * kHalfSecond;
     turn_.on_end_announced(now, latest - kHalfSecond, latest);
     heard_->announced = latest;
@@ -51,7 +51,10 @@ void DataTransfer::on_received(Instant now, pdu::Received received) {
     return;
   }
   if (!to.group && asks) turn_.on_spoken_to(now);
-  Arrival arrival{now, first_bit_at, received.segment_ok};
+  Arrival arrival{.now = now,
+                  .first_bit_at = first_bit_at,
+                  .segment_ok = received.segment_ok,
+                  .formed_at = formed_at()};
   if (!to.group) {
     if (!std::holds_alternative<pdu::Management>(received.dpdu)) on_eow(common.source, common.eow);
     arrival.action = take(received.dpdu);
@@ -154,7 +157,8 @@ void DataTransfer::on_dpdu(const Arrival& arrival, pdu::LongData& data) {
 
 void DataTransfer::on_dpdu(const Arrival& arrival, pdu::DataAck& data) {
   Connection& connection = connection_to(data.common);
-  on_answer(arrival, connection, connection.on_ack(data.ack), pdu::DpduType::data_ack);
+  on_answer(arrival, connection, connection.on_ack(data.ack, arrival.formed_at),
+            pdu::DpduType::data_ack);
   connection.on_data(data.number, data.flags, std::move(data.segment), arrival.segment_ok);
   collect(connection);
 }
@@ -163,7 +167,7 @@ template <typename AckDpdu>
 void DataTransfer::on_acknowledgement(const Arrival& arrival, const AckDpdu& ack,
                                       pdu::DpduType type) {
   Connection& connection = connection_to(ack.common);
-  auto verdict = connection.on_ack(ack.ack);
+  auto verdict = connection.on_ack(ack.ack, arrival.formed_at);
   const bool idle = arrival.action == TransferAction::warn_unless_known;
   if (idle && verdict == Connection::Verdict::out_of_sync) {
     verdict = Connection::Verdict::unexpected;
@@ -197,7 +201,7 @@ void DataTransfer::on_dpdu(const Arrival& arrival, pdu::ExpeditedData& data) {
 
 void DataTransfer::on_dpdu(const Arrival& arrival, pdu::ExpeditedAck& ack) {
   Connection& connection = connection_to(ack.common);
-  on_answer(arrival, connection, connection.on_expedited_ack(ack.ack),
+  on_answer(arrival, connection, connection.on_expedited_ack(ack.ack, arrival.formed_at),
             pdu::DpduType::expedited_ack);
 }
 
@@ -259,6 +263,21 @@ void DataTransfer::on_answer(const Arrival& arrival, Connection& connection,
     turn_.on_reply(arrival.now);
   }
   collect(connection);
+}
+
+void DataTransfer::collect(Connection& connection) {
+  if (connection.take_active()) {
+    actions_.push_back(PeerActive{connection.peer(), connection.take_frame()});
+  }
+  if (connection.take_restarted()) actions_.push_back(ConnectionReset{connection.peer()});
+  while (auto outcome = connection.poll_outcome()) {
+    std::visit([&](const auto& o) { actions_.push_back(o); }, *outcome);
+  }
+  while (auto cpdu = connection.poll_cpdu()) actions_.push_back(std::move(*cpdu));
+}
+
+void DataTransfer::collect_nonarq() {
+  while (auto cpdu = nonarq_rx_.poll_cpdu()) actions_.push_back(std::move(*cpdu));
 }
 
 // One WARNING for each peer, type and reason until it has been sent, however many frames drew it.

@@ -37,7 +37,8 @@ std::size_t IntervalBudget::left_in_block() const {
   return std::min(left_, held - std::min(held, taken_));
 }
 
-BurstBuilder::Encoded BurstBuilder::encode(const modem::Mode& mode, Duration extra_window) {
+BurstBuilder::Encoded BurstBuilder::encode(const modem::Mode& mode, Duration extra_window,
+                                           bool tells_end) {
   std::size_t total = 0;
   for (const auto& dpdu : dpdus_) total += pdu::encoded_size(dpdu);
   S5066_ASSERT(modem::data_duration(mode, total) <= kTransmissionMax);
@@ -48,7 +49,7 @@ BurstBuilder::Encoded BurstBuilder::encode(const modem::Mode& mode, Duration ext
   out.octets.reserve(total);
   for (auto& dpdu : dpdus_) {
     const std::uint64_t left = half_seconds_left(mode, symbols, 8 * out.octets.size());
-    const auto eot = static_cast<std::uint8_t>(std::min<std::uint64_t>(255, left));
+    const auto eot = static_cast<std::uint8_t>(tells_end ? std::min<std::uint64_t>(255, left) : 0);
     std::visit([&](auto& d) { d.common.eot_half_s = eot; }, dpdu);
     if (auto* nonarq = std::get_if<pdu::Nonarq>(&dpdu)) {
       nonarq->window_half_s =

@@ -22,6 +22,7 @@ class PeerControl {
     modem::Mode mode;          // of transmissions, until something else is agreed on
     bool rate_change = true;   // data rate change is offered
     bool equal_modes = false;  // the modem cannot send in one mode and receive in another
+    bool full_duplex = false;  // we hear while we send, on another frequency
     unsigned repeats_max = 3;  // of a type 6 without an answer (C.6.4.2(11))
     std::vector<modem::Mode> unusable = {};  // we cannot transmit in them
   };

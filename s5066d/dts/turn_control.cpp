@@ -19,6 +19,9 @@ constexpr int kOwnRunGaps = 200;
 constexpr Duration kOwnRunMax = std::chrono::minutes(30);
 /// So long the stations' clocks agree on slots much better than a turnaround.
 constexpr Duration kSlotsGoOn = std::chrono::minutes(2);
+/// In full duplex nobody tells when a transmission ends that has faded: the time for an answer
+/// doubles at each that is missing, up to this.
+constexpr Duration kReplyWithinMax = std::chrono::minutes(1);
 }  // namespace
 
 TurnControl::TurnControl(const Config& config, Rng& rng)
@@ -47,6 +50,7 @@ void TurnControl::on_carrier_up(Instant now) {
 
 void TurnControl::on_carrier_down(Instant now, Instant ended_at, bool end_heard) {
   if (!carrier_since_) return;
+  const Instant began = *carrier_since_;
   carrier_since_.reset();
   // A loss of carrier before the announced end is a fade; the transmission goes on unheard.
   const bool faded = announced_ && (end_heard ? ended_at + kClockSlack < announced_earliest_
@@ -56,7 +60,13 @@ void TurnControl::on_carrier_down(Instant now, Instant ended_at, bool end_heard)
   if (source_told_) slots_since_ = quiet_since_;
   announced_ = false;
   backoff_.reset();
-  if (own_turn_ && reply_until_) reply_until_ = std::min(*reply_until_, quiet_since_);
+  if (config_.full_duplex) {
+    // One that began before its sender could know of ours is no answer, but the next one is.
+    const bool told = began - preamble(now) >= reply_awaited_since_ + config_.turnaround / 2;
+    if (reply_until_) reply_until_ = told ? now : std::max(*reply_until_, now + reply_within_);
+  } else if (own_turn_ && reply_until_) {
+    reply_until_ = std::min(*reply_until_, quiet_since_);
+  }
   plan(now);
 }
 
@@ -118,7 +128,7 @@ void TurnControl::on_transmit_started(Instant now, Duration preamble) {
   own_turn_ = false;
   backoff_.reset();
   // Half duplex: our own transmitter drowns whatever was there.
-  if (carrier_since_) on_carrier_down(now, now);
+  if (carrier_since_ && !config_.full_duplex) on_carrier_down(now, now);
   plan(now);
 }
 
@@ -129,9 +139,27 @@ void TurnControl::on_transmit_done(Instant now, std::optional<Duration> reply_wi
   quiet_since_ = std::max(quiet_since_, now);
   slots_since_ = quiet_since_;
   asked_ = turn_given;
-  reply_until_.reset();
-  if (reply_within) reply_until_ = now + *reply_within;
+  own_ended_ = now;
+  if (!config_.full_duplex) reply_until_.reset();
+  if (reply_within) {
+    expect_reply(now, *reply_within);
+    silent_until_reply_ = true;
+  }
   own_last_ = !turn_given.has_value();
+  plan(now);
+}
+
+void TurnControl::expect_reply(Instant now, Duration within) {
+  reply_until_ = now + within;
+  reply_awaited_since_ = now;
+  reply_within_ = within;
+}
+
+void TurnControl::await_reply(Instant now, Duration within) {
+  S5066_ASSERT(config_.full_duplex && !reply_until_);
+  for (unsigned i = 0; i < replies_missed_ && within < kReplyWithinMax; ++i) within *= 2;
+  expect_reply(now, within);
+  silent_until_reply_ = false;
   plan(now);
 }
 
@@ -152,7 +180,7 @@ void TurnControl::on_deadline(Instant now) {
     plan(now);
   }
   if (!attempt_at_ || now < *attempt_at_) return;  // early and spurious calls are harmless
-  S5066_ASSERT(!carrier_since_ && now >= quiet_since_);
+  S5066_ASSERT(config_.full_duplex || (!carrier_since_ && now >= quiet_since_));
   attempt_at_.reset();
   wanted_ = false;
   actions_.push_back(KeyTransmitter{});
@@ -173,7 +201,9 @@ std::optional<Instant> TurnControl::next_deadline() const {
 
 // An answer that is still on the air is not missing.
 std::optional<Instant> TurnControl::reply_due() const {
-  if (!reply_until_ || carrier_since_ || keyed_) return std::nullopt;
+  if (!reply_until_ || carrier_since_) return std::nullopt;
+  if (config_.full_duplex) return reply_until_;
+  if (keyed_) return std::nullopt;
   return std::max(*reply_until_, quiet_since_);
 }
 
@@ -255,8 +285,16 @@ Instant TurnControl::slot_at(Instant earliest) const {
   return at + backoff_->wait;
 }
 
+void TurnControl::plan_full_duplex(Instant now) {
+  const bool silent = reply_until_ && silent_until_reply_;
+  if (!wanted_ || keyed_ || silent) return;
+  // What ended last has been heard whole when we answer, and so it is with the other station.
+  attempt_at_ = std::max({now, own_ended_ + config_.turnaround, quiet_since_ + config_.turnaround});
+}
+
 void TurnControl::plan(Instant now) {
   attempt_at_.reset();
+  if (config_.full_duplex) return plan_full_duplex(now);
   if (!wanted_ || keyed_ || reply_until_) return;
   const Instant others_first = quiet_since_ + config_.turnaround + reply_guard(now);
   const bool contended =

@@ -12,6 +12,10 @@
 //   knows when they began: whoever comes to want something while nobody sends takes his own, too.
 // - After a transmission that asks for an answer, this station is silent until the answer has come
 //   or its time is up.
+//
+// In full duplex, where each of two stations has a frequency of its own to send on, there are no
+// turns: what is to be sent goes at once, and an answer is missing when nothing answered within its
+// time, or in a whole transmission that began later.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +43,7 @@ class TurnControl {
     /// The rounds to wait double up to this at each missing reply; among three and more at least
     /// until they are as long as what was not answered.
     std::uint32_t slots_max = 32;
+    bool full_duplex = false;
   };
   struct KeyTransmitter {};  // fill and send a transmission now
   struct ReplyMissing {};    // the answer that was awaited has not come
@@ -69,10 +74,13 @@ class TurnControl {
   /// The transmission being heard speaks to this station, so the next turn is ours.
   void on_spoken_to(Instant now);
   void on_transmit_started(Instant now, Duration preamble = {});
-  /// With `reply_within`, silence is kept for so long unless the answer comes. `turn_given` was
-  /// spoken to and has the turn.
+  /// With `reply_within`, silence is kept for so long unless the answer comes, in full duplex too.
+  /// `turn_given` was spoken to and has the turn.
   void on_transmit_done(Instant now, std::optional<Duration> reply_within,
                         std::optional<Address> turn_given);
+  /// Full duplex: from now on an answer is awaited, but silence is not kept.
+  void await_reply(Instant now, Duration within);
+  bool reply_awaited() const { return reply_until_.has_value(); }
   /// What was awaited has been received.
   void on_reply(Instant now);
   void on_deadline(Instant now);
@@ -89,7 +97,7 @@ class TurnControl {
   bool third_stations(Instant now) const { return order_.others(now) > 1; }
   /// An answer that is owed should ask for nothing: third stations wait for their chance.
   bool run_is_over(Instant now) const {
-    return now < shared_until_ && own_turns_ >= config_.own_turns_max;
+    return !config_.full_duplex && now < shared_until_ && own_turns_ >= config_.own_turns_max;
   }
   /// The longest preamble that an answer can be expected to begin with.
   Duration preamble(Instant now) const {
@@ -105,6 +113,8 @@ class TurnControl {
   Duration reply_guard(Instant now) const;
   Duration slot(Instant now) const;
   void plan(Instant now);
+  void plan_full_duplex(Instant now);
+  void expect_reply(Instant now, Duration within);
   void draw_backoff(Instant now);
   Instant slot_at(Instant earliest) const;
 
@@ -129,11 +139,15 @@ class TurnControl {
   Instant announced_earliest_{};  // bounds of that end
   Instant announced_latest_{};
   Instant quiet_since_{};     // end of the last transmission, announced or seen, foreign or our own
+  Instant own_ended_{};       // the last transmission of ours
   Instant slots_since_{};     // the same of the last one that everybody knows of
   bool source_told_ = false;  // the transmission being heard told whose it is
   std::optional<Address> asked_;  // by the last transmission, and the next is its answer
 
   std::optional<Instant> reply_until_;
+  Instant reply_awaited_since_{};
+  Duration reply_within_{};
+  bool silent_until_reply_ = true;
   unsigned replies_missed_ = 0;  // in a row
   Instant keyed_since_{};
   Duration longest_missed_{};  // of our transmissions since the last answer

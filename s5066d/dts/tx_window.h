@@ -9,6 +9,7 @@
 
 #include "s5066d/base/bytes.h"
 #include "s5066d/base/ids.h"
+#include "s5066d/base/time.h"
 #include "s5066d/pdu/dpdu.h"
 
 namespace s5066::dts {
@@ -26,6 +27,8 @@ struct TxFrame {
   Bytes segment;
   bool acknowledged = false;
   bool due = true;  // to be sent in the next transmission
+  /// Full duplex: an answer formed later speaks of it.
+  std::optional<Instant> sent_until;
   std::uint32_t transmissions = 0;
 };
 

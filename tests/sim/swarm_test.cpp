@@ -25,6 +25,8 @@ std::string faults_without_repeats(const std::string& faults) {
 struct Mix {
   /// Fast modes, short segments and so much to send that far more than 128 frames are out.
   bool bulk = false;
+  /// Two stations that both hear while they send.
+  bool full_duplex = false;
   /// Stations that do not hear another one which hears them, clocks that drift; rates that adapt,
   /// at all stations or at some, and modes that a receiver never hears.
   bool unlike = true;
@@ -68,13 +70,16 @@ void live_through(sim::Seed seed, const Mix& mix = {}) {
   Rng draw(seed);
   sim::WorldOptions options;
   options.stations = 2 + draw.below(3);
+  if (mix.full_duplex) options.stations = 2;
+  options.node.dts.full_duplex = mix.full_duplex;
   options.medium = {.frame_loss = 0.3 * draw.uniform(),
                     .loss_run = 1 + 5 * draw.uniform(),
                     .loss_factor_first = 2 * draw.uniform(),
                     .missed_sync = 0.3 * draw.uniform(),
                     .fades_per_burst = 0.4 * draw.uniform(),
                     .flickers_per_hour = 30 * draw.uniform(),
-                    .latency = std::chrono::milliseconds(draw.below(100))};
+                    .latency = std::chrono::milliseconds(draw.below(100)),
+                    .full_duplex = mix.full_duplex};
   const auto all = modem::all_modes();
   std::vector<modem::Mode> modes(all.begin(), all.end());
   if (mix.bulk) {
@@ -107,7 +112,8 @@ void live_through(sim::Seed seed, const Mix& mix = {}) {
              });
   }
   world.run_for(1h);
-  world.medium().set_options({.unheard_by = options.medium.unheard_by});
+  world.medium().set_options(
+      {.unheard_by = options.medium.unheard_by, .full_duplex = mix.full_duplex});
   world.run_for(40h);
   ASSERT_EQ(world.unreported(), 0u);
   const std::string faults = world.delivery_faults();
@@ -129,6 +135,13 @@ TEST(Swarm, no_mix_of_faults_breaks_a_rule_or_leaves_anything_unreported) {
 TEST(Swarm, no_mix_of_faults_breaks_a_rule_while_windows_are_large) {
   for (const sim::Seed seed : sim::seeds(30)) {
     live_through(seed, {.bulk = true});
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(Swarm, no_mix_of_faults_breaks_a_rule_in_full_duplex) {
+  for (const sim::Seed seed : sim::seeds(100)) {
+    live_through(seed, {.full_duplex = true});
     if (HasFatalFailure()) return;
   }
 }

@@ -76,7 +76,7 @@ bool Medium::hears(std::size_t listener, const Burst& burst) const {
 void Medium::join_later(std::size_t listener, const std::shared_ptr<Burst>& burst) {
   heap_.schedule(heap_.now() + kJoinAfter, [this, listener, burst] {
     Station& self = stations_[listener];
-    if (self.sending || self.hearing || self.joined) return;
+    if (drowned(self) || self.hearing || self.joined) return;
     if (stations_[burst->sender].sending != burst || !hears(listener, *burst)) return;
     self.joined = true;
     self.deliver(modem::CarrierUp{heap_.now(), burst->command.mode, 20, 0});
@@ -99,12 +99,14 @@ void Medium::start(std::size_t station, modem::TransmitBurst command) {
     self.deliver(modem::Fault{now, modem::FaultKind::command_refused, "still transmitting"});
     return;
   }
-  if (self.hearing && self.hearing->announced_end && !self.hearing->burst->over &&
-      now < std::min(*self.hearing->announced_end, self.hearing->burst->end)) {
-    ++faults_.keyed_over_announced_burst;
+  if (!options_.full_duplex) {
+    if (self.hearing && self.hearing->announced_end && !self.hearing->burst->over &&
+        now < std::min(*self.hearing->announced_end, self.hearing->burst->end)) {
+      ++faults_.keyed_over_announced_burst;
+    }
+    lose(station);
+    self.joined = false;
   }
-  lose(station);
-  self.joined = false;
 
   auto burst = std::make_shared<Burst>();
   burst->sender = station;
@@ -122,7 +124,7 @@ void Medium::start(std::size_t station, modem::TransmitBurst command) {
   self.sending = burst;
   ++bursts_;
   for (const Station& other : stations_) {
-    if (!other.sending || other.sending == burst) continue;
+    if (!other.sending || other.sending == burst || options_.full_duplex) continue;
     for (Burst* met : {burst.get(), other.sending.get()}) {
       if (!met->collided) ++bursts_collided_;
       met->collided = true;
@@ -131,7 +133,7 @@ void Medium::start(std::size_t station, modem::TransmitBurst command) {
   self.deliver(modem::TransmitStarted{now, burst->command.id});
 
   for (std::size_t other = 0; other < stations_.size(); ++other) {
-    if (other == station || stations_[other].sending || !hears(other, *burst)) continue;
+    if (other == station || drowned(stations_[other]) || !hears(other, *burst)) continue;
     if (stations_[other].hearing && !stations_[other].hearing->burst->over) {
       ++collisions_;
       heap_.schedule(now, [this, other] { lose(other); });
@@ -160,7 +162,8 @@ void Medium::check_frames(const Burst& burst) {
     const std::uint64_t begin = 8 * frame.begin * modem::kSymbolRate;
     const std::uint64_t left = begin < end ? end - begin : 1;
     const std::uint64_t expected = (left + half_second - 1) / half_second;
-    if (frame.eot_half_s != std::min<std::uint64_t>(255, expected)) ++faults_.eot_wrong;
+    const auto told = options_.full_duplex ? 0 : std::min<std::uint64_t>(255, expected);
+    if (frame.eot_half_s != told) ++faults_.eot_wrong;
     if (frame.eot_half_s > last) ++faults_.eot_increased;
     last = frame.eot_half_s;
   }
@@ -193,7 +196,7 @@ void Medium::finish(std::size_t station, const std::shared_ptr<Burst>& burst,
 void Medium::preamble_heard(std::size_t listener, const std::shared_ptr<Burst>& burst) {
   Station& self = stations_[listener];
   if (burst->over || burst->end <= heap_.now()) return;
-  if (self.sending) return;  // joined when that has ended
+  if (drowned(self)) return;  // joined when that has ended
   const auto also_sending = [&](const Station& s) {
     return &s != &self && s.sending && s.sending != burst && hears(listener, *s.sending);
   };
@@ -336,7 +339,7 @@ void Medium::block_heard(std::size_t listener, const std::shared_ptr<Reception>&
 void Medium::lose(std::size_t listener) {
   Station& self = stations_[listener];
   if (!self.hearing) return;
-  const bool faded = self.hearing->fades_at.has_value() && !self.sending;
+  const bool faded = self.hearing->fades_at.has_value() && !drowned(self);
   if (!faded) self.hearing.reset();
   // After a fade the burst goes on unheard: remembered only to check that nobody keys over it.
   if (faded) {
@@ -356,7 +359,7 @@ void Medium::schedule_flicker(std::size_t station) {
   const double hours = -std::log(1 - rng_.uniform()) / options_.flickers_per_hour;
   heap_.schedule(heap_.now() + from_seconds(3600 * hours), [this, station] {
     Station& self = stations_[station];
-    if (!self.sending && !self.hearing && !self.joined) {
+    if (!drowned(self) && !self.hearing && !self.joined) {
       self.deliver(modem::CarrierUp{heap_.now(), {}, 0, 0});
       heap_.schedule(heap_.now() + std::chrono::seconds(1), [this, station] {
         if (stations_[station].hearing || stations_[station].joined) return;

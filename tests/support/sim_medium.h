@@ -43,6 +43,8 @@ struct MediumOptions {
   std::vector<DeafTo> deaf;      // stations out of reach, in one direction
   std::vector<modem::Mode> unheard_modes;  // nobody notices what is sent in them
   std::vector<UnheardMode> unheard_by;
+  /// Each station hears the other while it sends itself.
+  bool full_duplex = false;
   /// Without, nothing is damaged by D_PDUs and no rule is checked: for measurements of speed.
   bool looks_into_bursts = true;
   /// Damages bits and hides preambles besides, in both directions alike, and is what receivers
@@ -54,7 +56,8 @@ struct MediumOptions {
 struct MediumFaults {
   std::uint64_t keyed_over_announced_burst = 0;
   std::uint64_t eot_increased = 0;
-  std::uint64_t eot_wrong = 0;  // not the time to the end of the burst, rounded up
+  std::uint64_t eot_wrong = 0;  // not the time to the end of the burst, rounded up; in full duplex
+                                // not 0
 };
 
 class Medium final : public Air {
@@ -122,6 +125,7 @@ class Medium final : public Air {
   void lose(std::size_t listener);
   void join_later(std::size_t listener, const std::shared_ptr<Burst>& burst);
   void leave(std::size_t listener, modem::CarrierDownReason reason);
+  bool drowned(const Station& station) const { return station.sending && !options_.full_duplex; }
   bool others_send(std::size_t listener) const;
   bool hears(std::size_t listener, const Burst& burst) const;
   void damage(std::size_t listener, Reception& reception);

@@ -225,6 +225,8 @@ TEST_F(PeerControlTest, capabilities_are_told_until_the_peer_says_that_it_knows_
   EXPECT_EQ(ours.eow_for(0), pdu::make_capability(0xB0));
   PeerControl without(kPeer, {.self = kUs, .mode = kMode, .rate_change = false}, counters);
   EXPECT_EQ(without.eow_for(0), pdu::make_capability(0x30));  // C.6.4(1)(2)
+  PeerControl duplex(kPeer, {.self = kUs, .mode = kMode, .full_duplex = true}, counters);
+  EXPECT_EQ(duplex.eow_for(0), pdu::make_capability(0xBC));  // Table C-9
   ours.on_eow(pdu::make_unrecognised(4));
   EXPECT_EQ(ours.eow_for(0), pdu::Eow{});
 }

@@ -9,6 +9,13 @@ using namespace std::chrono_literals;
 
 class Turn : public ::testing::Test {
  protected:
+  Turn()
+      : Turn({.self = kUs,
+              .turnaround = kTurnaround,
+              .preamble = kPreamble,
+              .reply_guard = kGuard,
+              .slot = kSlot}) {}
+  explicit Turn(const TurnControl::Config& config) : turn_(config, rng_) {}
   static Instant t(Duration d) { return Instant(d); }
   /// Runs to the next deadline and says what came of it.
   std::string step() {
@@ -28,12 +35,7 @@ class Turn : public ::testing::Test {
   static constexpr Duration kGuard = 1300ms;
   static constexpr Duration kSlot = 800ms;
   Rng rng_{5};
-  TurnControl turn_{{.self = kUs,
-                     .turnaround = kTurnaround,
-                     .preamble = kPreamble,
-                     .reply_guard = kGuard,
-                     .slot = kSlot},
-                    rng_};
+  TurnControl turn_;
   Instant now_{};
 };
 
@@ -416,6 +418,73 @@ TEST_F(Turn, nothing_is_keyed_twice) {
   turn_.on_transmit_started(now_);
   turn_.on_transmit_wanted(now_, true);
   EXPECT_EQ(step(), "idle");
+}
+
+// --- Full duplex: each of two stations has a frequency of its own (C.3.2.3(9)) ---
+
+class FullDuplexTurn : public Turn {
+ protected:
+  FullDuplexTurn()
+      : Turn({.self = kUs,
+              .turnaround = kTurnaround,
+              .preamble = kPreamble,
+              .reply_guard = kGuard,
+              .slot = kSlot,
+              .full_duplex = true}) {}
+};
+
+TEST_F(FullDuplexTurn, a_carrier_keeps_nobody_from_sending) {
+  turn_.on_carrier_up(t(10s));
+  turn_.on_end_announced(t(11s), t(14500ms), t(15s));
+  turn_.on_transmit_wanted(t(12s), true);
+  EXPECT_EQ(step(), "key");
+  EXPECT_EQ(now_, t(12s));
+}
+
+TEST_F(FullDuplexTurn, who_awaits_an_answer_to_data_goes_on_and_misses_it_in_time) {
+  turn_.on_transmit_started(t(10s));
+  turn_.on_transmit_done(t(20s), std::nullopt, kPeer);
+  turn_.await_reply(t(20s), 3s);
+  turn_.on_transmit_wanted(t(20s), true);
+  EXPECT_EQ(step(), "key");
+  EXPECT_EQ(now_, t(20s) + kTurnaround);
+  turn_.on_transmit_started(now_);
+  EXPECT_EQ(step(), "missing");
+  EXPECT_EQ(now_, t(23s));
+}
+
+TEST_F(FullDuplexTurn, an_answer_to_a_command_is_waited_for_in_silence) {
+  turn_.on_transmit_started(t(10s));
+  turn_.on_transmit_done(t(20s), 3s, kPeer);
+  turn_.on_transmit_wanted(t(20s), true);
+  EXPECT_EQ(step(), "missing");
+  EXPECT_EQ(now_, t(23s));
+}
+
+TEST_F(FullDuplexTurn, the_answer_may_come_in_the_transmission_after_the_one_under_way) {
+  turn_.on_carrier_up(t(15s));
+  turn_.on_transmit_done(t(20s), std::nullopt, kPeer);
+  turn_.await_reply(t(20s), 3s);
+  EXPECT_EQ(turn_.next_deadline(), t(15s) + TurnControl::kCarrierMax);
+  turn_.on_carrier_down(t(60s), t(60s));
+  EXPECT_EQ(turn_.next_deadline(), t(63s));
+  turn_.on_carrier_up(t(62s));
+  turn_.on_carrier_down(t(70s), t(70s));  // it began later, and answered nothing
+  EXPECT_EQ(step(), "missing");
+  EXPECT_EQ(now_, t(70s));
+}
+
+TEST_F(FullDuplexTurn, the_time_for_an_answer_doubles_at_each_that_is_missing) {
+  for (const Duration within : {3s, 6s, 12s, 24s, 48s, 96s, 96s}) {
+    const Instant began = now_;
+    turn_.await_reply(now_, 3s);
+    EXPECT_EQ(step(), "missing");
+    EXPECT_EQ(now_ - began, within);
+  }
+  turn_.await_reply(now_, 3s);
+  turn_.on_reply(now_);
+  turn_.await_reply(now_, 3s);
+  EXPECT_EQ(turn_.next_deadline(), now_ + 3s);
 }
 
 }  // namespace

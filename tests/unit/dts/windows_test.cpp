@@ -202,6 +202,50 @@ TEST_F(Sending, an_as_they_arrive_c_pdu_is_confirmed_with_its_last_frame) {
   EXPECT_EQ(confirmed(), (std::vector<std::uint64_t>{2}));
 }
 
+// --- Full duplex: an answer may have been formed before all that was sent had arrived ---
+
+class SendingInFullDuplex : public Sending {
+ protected:
+  static Instant t(int seconds) { return Instant(std::chrono::seconds(seconds)); }
+  std::size_t send_until(Instant end) {
+    IntervalBudget budget({}, std::chrono::seconds(60));
+    BurstBuilder burst;
+    sender_.fill({}, std::nullopt, budget, burst);
+    sender_.on_sent(end);
+    return burst.dpdus().size();
+  }
+};
+
+TEST_F(SendingInFullDuplex, what_was_on_its_way_when_an_answer_was_formed_is_not_sent_again) {
+  request(1, false);
+  request(2, false);
+  EXPECT_EQ(send_until(t(10)), 2u);
+  request(3, false);
+  EXPECT_EQ(send_until(t(20)), 1u);
+  EXPECT_TRUE(sender_.on_ack(ack_of(1, {}), t(12)));  // of the second nothing came, and it was over
+  EXPECT_EQ(confirmed(), (std::vector<std::uint64_t>{1}));
+  EXPECT_TRUE(sender_.awaits_answer());
+  EXPECT_EQ(send_until(t(30)), 1u);  // that one, and not the third
+  EXPECT_TRUE(sender_.on_ack(ack_of(3, {}), t(32)));
+  EXPECT_EQ(confirmed(), (std::vector<std::uint64_t>{2, 3}));
+  EXPECT_FALSE(sender_.awaits_answer());
+}
+
+TEST_F(SendingInFullDuplex, more_is_sent_without_waiting_and_only_a_missing_answer_is_asked_for) {
+  request(1, false);
+  EXPECT_EQ(send_until(t(10)), 1u);
+  EXPECT_FALSE(sender_.has_work());
+  request(2, false);
+  EXPECT_TRUE(sender_.has_work());
+  EXPECT_EQ(send_until(t(20)), 1u);
+  sender_.doubt();
+  EXPECT_GE(send_until(t(30)), 1u);
+  request(3, false);
+  EXPECT_FALSE(sender_.has_work());  // nothing new to a peer that may be gone
+  EXPECT_TRUE(sender_.on_ack(ack_of(2, {}), t(31)));
+  EXPECT_TRUE(sender_.has_work());
+}
+
 class Receiving : public ::testing::Test {
  protected:
   bool data(int n, std::string_view text, pdu::DataFlags flags, bool ok = true) {

@@ -415,6 +415,24 @@ TEST(Radio, while_keyed_nothing_is_heard) {
   EXPECT_TRUE(bench.all<CarrierUp>().empty());
 }
 
+TEST(Radio, in_full_duplex_a_burst_is_received_while_another_is_sent) {
+  Radio::Config duplex = config();
+  duplex.full_duplex = true;
+  Bench bench(duplex);
+  TransmitBurst longer = burst(1);
+  longer.bytes = some_bytes(2000);
+  bench.run(1);
+  bench.radio.on_command(longer);
+  hear(bench, burst(2), 100);
+  EXPECT_EQ(received_bytes(bench), some_bytes(50));
+  ASSERT_EQ(bench.all<CarrierDown>().size(), 1U);
+  EXPECT_EQ(bench.all<CarrierDown>()[0].reason, CarrierDownReason::end_of_message);
+  EXPECT_TRUE(bench.all<TransmitFinished>().empty());  // all of it meanwhile
+  bench.run(1000);
+  ASSERT_EQ(bench.all<TransmitFinished>().size(), 1U);
+  EXPECT_EQ(bench.all<TransmitFinished>()[0].outcome, TransmitOutcome::sent);
+}
+
 TEST(Radio, of_a_mode_that_is_not_listened_for_no_octets_come) {
   Bench bench(config());
   const Mode other{.rate_bps = 300, .interleaver = Interleaver::long_};

@@ -12,10 +12,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-sim::World::MakeAir waves(modem::CableMixer::Config config) {
-  return [config](sim::EventHeap& heap, Rng rng) mutable {
+sim::World::MakeAir waves(modem::CableMixer::Config config, bool full_duplex = false) {
+  return [config, full_duplex](sim::EventHeap& heap, Rng rng) mutable {
     config.seed = rng.next();
-    return std::make_unique<sim::WaveMedium>(heap, config);
+    return std::make_unique<sim::WaveMedium>(heap, config, full_duplex);
   };
 }
 
@@ -77,6 +77,30 @@ TEST(NodeOverWaves, data_crosses_a_fading_channel_by_retransmission) {
                           .delay_ms = 2,
                           .doppler_hz = 1}));
   seconds_to_confirm(world, 10, 1500);
+}
+
+// C.3.2.3(9)
+// Goal:   two stations that hear while they send use both frequencies at once, over waveforms, too.
+// Method: two minutes' worth of data at each end, all of it delivered in three minutes, which half
+//         duplex cannot: the line time of both together is four.
+TEST(NodeOverWaves, in_full_duplex_both_send_at_the_same_time) {
+  sim::WorldOptions options;
+  options.mode = {modem::Waveform::ms110a, 1200, modem::Interleaver::short_};
+  options.node.dts.full_duplex = true;
+  sim::World world(6, options, waves({.channel = modem::CableChannel::awgn, .snr_db = 15}, true));
+  auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::client);
+  auto& bravo = world.add_client(1, SapId{5}, sis::Confirmation::client);
+  world.run_for(10s);
+  for (int i = 0; i < 9; ++i) {
+    world.send(alpha, 1, 2000, 1h);
+    world.send(bravo, 0, 2000, 1h);
+  }
+  world.run_for(3min);
+  EXPECT_EQ(alpha.received().size(), 9u);
+  EXPECT_EQ(bravo.received().size(), 9u);
+  world.run_for(2min);
+  EXPECT_EQ(world.unreported(), 0u);
+  EXPECT_EQ(world.delivery_faults(), "");
 }
 
 TEST(NodeOverWaves, both_ends_talking_at_once_sort_themselves_out) {

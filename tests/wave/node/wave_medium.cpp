@@ -5,8 +5,8 @@ namespace {
 constexpr std::size_t kBlockSamples = 192;
 }
 
-WaveMedium::WaveMedium(EventHeap& heap, const modem::CableMixer::Config& config)
-    : heap_(heap), config_(config), mixer_(config) {
+WaveMedium::WaveMedium(EventHeap& heap, const modem::CableMixer::Config& config, bool full_duplex)
+    : heap_(heap), config_(config), full_duplex_(full_duplex), mixer_(config) {
   heard_.assign(config.stations, std::vector<float>(kBlockSamples));
   heap_.schedule(heap_.now(), [this] { step(); });
 }
@@ -17,6 +17,7 @@ std::size_t WaveMedium::add_station(Deliver deliver) {
   radio.block_samples = kBlockSamples;
   radio.keyed_margin = std::chrono::seconds(2);
   radio.keyed_max = std::chrono::seconds(140);
+  radio.full_duplex = full_duplex_;
   stations_.push_back({std::move(deliver), std::make_unique<modem::Radio>(radio),
                        std::vector<float>(kBlockSamples), false});
   return stations_.size() - 1;

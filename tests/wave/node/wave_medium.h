@@ -14,7 +14,7 @@ namespace s5066::sim {
 
 class WaveMedium final : public Air {
  public:
-  WaveMedium(EventHeap& heap, const modem::CableMixer::Config& config);
+  WaveMedium(EventHeap& heap, const modem::CableMixer::Config& config, bool full_duplex = false);
 
   std::size_t add_station(Deliver deliver) override;
   void command(std::size_t station, const modem::Command& command) override;
@@ -30,6 +30,7 @@ class WaveMedium final : public Air {
 
   EventHeap& heap_;
   modem::CableMixer::Config config_;
+  bool full_duplex_;
   modem::CableMixer mixer_;
   std::vector<Station> stations_;
   std::vector<std::vector<float>> heard_;
