@@ -18,6 +18,8 @@ constexpr std::uint8_t kInteger = 0x02;
 constexpr std::uint8_t kShortImplicit = 0x80;  // [0] IMPLICIT INTEGER
 constexpr std::uint8_t kShortExplicit = 0xA0;  // [0] EXPLICIT INTEGER; also the compressedContent
 constexpr int kDepthMax = 8;
+/// More than a change of strategy in mid-stream takes.
+constexpr std::size_t kFlushOctets = 64;
 
 // --- BER -----------------------------------------------------------------------------------------
 
@@ -131,13 +133,38 @@ Result<Bytes> take_octet_string(ByteSpan from, int depth = 0) {
 
 // --- zlib ----------------------------------------------------------------------------------------
 
+/// The first `coded` octets are only coded, symbol by symbol, which leaves at least one bit of
+/// each.
+Bytes deflated(ByteSpan content, std::size_t coded) {
+  z_stream stream{};
+  // All fail but for memory, which ends the process anyway.
+  S5066_ASSERT(deflateInit(&stream, Z_BEST_COMPRESSION) == Z_OK);
+  Bytes out(compressBound(static_cast<uLong>(content.size())) + kFlushOctets);
+  stream.next_out = out.data();
+  stream.avail_out = static_cast<uInt>(out.size());
+  stream.next_in = const_cast<Bytef*>(content.data());
+  if (coded > 0) {
+    S5066_ASSERT(deflateParams(&stream, Z_BEST_COMPRESSION, Z_HUFFMAN_ONLY) == Z_OK);
+    stream.avail_in = static_cast<uInt>(coded);
+    S5066_ASSERT(deflate(&stream, Z_NO_FLUSH) == Z_OK && stream.avail_in == 0);
+    S5066_ASSERT(deflateParams(&stream, Z_BEST_COMPRESSION, Z_DEFAULT_STRATEGY) == Z_OK);
+  }
+  stream.avail_in = static_cast<uInt>(content.size() - coded);
+  S5066_ASSERT(deflate(&stream, Z_FINISH) == Z_STREAM_END);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+/// As short as a receiver takes it: what is longer than that by a ratio it has for a bomb.
 Bytes deflated(ByteSpan content) {
-  uLongf octets = compressBound(static_cast<uLong>(content.size()));
-  Bytes out(octets);
-  const int done = compress2(out.data(), &octets, content.data(),
-                             static_cast<uLong>(content.size()), Z_BEST_COMPRESSION);
-  S5066_ASSERT(done == Z_OK);  // but for memory, which ends the process anyway
-  out.resize(octets);
+  const InflateLimits limits;
+  Bytes out = deflated(content, 0);
+  for (std::size_t coded = content.size() / 64 + 1; content.size() > limits.octets_always_allowed &&
+                                                    content.size() > limits.ratio_max * out.size();
+       coded *= 2) {
+    out = deflated(content, std::min(coded, content.size()));
+  }
   return out;
 }
 

@@ -19,6 +19,7 @@ struct InflateLimits {
   std::size_t octets_always_allowed = 65536;  // … beyond this many
 };
 
+/// Content that would exceed the ratio of InflateLimits{} is compressed less, so that it does not.
 /// With the short forms tagged implicitly, as dissectors and other implementations read them.
 Bytes encode_cdt(ByteSpan content, std::uint8_t content_type = kContentTypeMule);
 
