@@ -319,7 +319,7 @@ class NoDescriptorsLeft {
   rlimit before_{};
 };
 
-TEST(Cm108Ptt, unkeys_where_no_descriptor_is_left) {
+TEST(Cm108Ptt, unkeys_without_descriptors) {
   const Fifo chip;
   Cm108Ptt ptt({.path = chip.path()});
   ASSERT_TRUE(ptt.key(true).ok());
