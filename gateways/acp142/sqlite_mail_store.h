@@ -97,6 +97,9 @@ class SqliteMailStore {
   bool park_apart(MailId id, const std::string& reason);
   Result<void> note_active();
   Result<void> resume_stranded(UtcSeconds now);
+  Result<void> read_counter(Resumed& resumed);
+  Result<void> read_stations(Resumed& resumed);
+  Result<void> read_received(UtcSeconds now, Resumed& resumed);
   Result<void> requeue(MailId id, UtcSeconds now, bool under_way);
   Result<void> count_open();
   Result<void> make_expiry_index();
@@ -134,7 +137,8 @@ class SqliteMailStore {
   std::set<MailId> unwritable_;
   // Of what became of these nothing could be kept, because of the database; it is asked for again.
   std::map<MailId, std::optional<Road>> unsaved_;
-  std::set<MailId> keep_content_;  // its deletion has failed
+  std::set<MailId> keep_content_;   // its deletion has failed
+  std::set<std::string> left_out_;  // tables that a start does without
   std::set<MailId> undeletable_;
 };
 

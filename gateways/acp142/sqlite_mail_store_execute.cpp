@@ -190,10 +190,10 @@ bool SqliteMailStore::pass_over(const Met& met) {
 // the transaction was to keep may be that it has been delivered.
 bool SqliteMailStore::blame(const Met& met) {
   const bool damaged = met.error.code == ErrorCode::bad_checksum;
+  // What became of it matters; its content, readable or not, is only in the way.
+  const bool try_less = damaged && met.during == Met::During::end;
+  if (try_less && keep_content_.insert(met.id).second) return true;
   if (is_readable(met.id)) {
-    // What became of it matters; its content is only in the way.
-    const bool try_less = damaged && met.during == Met::During::end;
-    if (try_less && keep_content_.insert(met.id).second) return true;
     if (met.during == Met::During::told) return false;
     const auto item = read_row(met.id);
     unsaved_[met.id] = item && *item ? std::optional((*item)->road) : std::nullopt;

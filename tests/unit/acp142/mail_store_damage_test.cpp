@@ -353,6 +353,31 @@ TEST_F(DamagedSpool, a_damaged_counter_keeps_mail_from_the_air_and_no_other) {
   EXPECT_TRUE(finish(own, SpoolState::delivered));
 }
 
+TEST_F(DamagedSpool, a_gateway_starts_whatever_is_damaged_beside_the_messages) {
+  for (const char* table : {"mail_received", "mail_station", "mail_counter"}) {
+    damage(root_of(table));
+    int tries = 1;
+    while (!ask(Resume{kNow}) && tries <= 3) ++tries;  // each leaves one table more out
+    EXPECT_TRUE(ask(Resume{kNow})) << table;
+    EXPECT_EQ(take().size(), ids.size()) << table;
+  }
+}
+
+// Goal:   what has been delivered is not parked for an operator to send again.
+// Method: the page of the content is damaged when the message is out already.
+TEST_F(DamagedSpool, what_was_delivered_is_so_though_its_content_is_damaged) {
+  NewMail large = mail(kMails);
+  large.content = std::make_shared<const Bytes>(20'000, std::uint8_t{7});
+  const MailId id = std::get<MailKept>(*ask(AcceptMail{{large}, kNow, {}, {}})).ids.at(0);
+  EXPECT_EQ(take().size(), ids.size() + 1);
+  damage(std::string(500, '\7'));
+  EXPECT_TRUE(finish(id, SpoolState::delivered));
+  EXPECT_TRUE(parked.empty());
+  const auto found = store->find(id);
+  ASSERT_TRUE(found && *found);
+  EXPECT_EQ((*found)->state, SpoolState::delivered);
+}
+
 TEST_F(DamagedSpool, what_was_delivered_is_so_though_nothing_can_be_deleted) {
   NewMail large = mail(kMails);
   large.content = std::make_shared<const Bytes>(20'000, std::uint8_t{7});
