@@ -42,13 +42,14 @@ Result<void> Cm108Ptt::key(bool on) {
 Result<void> Cm108Ptt::write(bool on) {
   const auto report = cm108_report(config_.pin, on);
   if (const auto kept = device()) {
-    if (send_report(kept->get(), report, config_.path)) return {};
-    set_device(nullptr);
+    const auto sent = send_report(kept->get(), report, config_.path);
+    if (!sent || !on) set_device(nullptr);
+    if (sent) return {};
   }
   auto opened = open();
   if (!opened) return opened.error();
   auto sent = send_report((*opened)->get(), report, config_.path);
-  if (sent) set_device(std::move(*opened));
+  if (sent && on) set_device(std::move(*opened));
   return sent;
 }
 

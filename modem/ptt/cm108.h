@@ -28,8 +28,8 @@ class Cm108Ptt final : public Ptt {
   explicit Cm108Ptt(Config config) : config_(std::move(config)) {}
   ~Cm108Ptt() override;
 
-  /// The device stays open, so that unkeying needs no descriptor when there are none left. It is
-  /// opened again where it takes no report: one that was pulled out and put back is found again.
+  /// The device is open while it is keyed, so that unkeying needs no descriptor when there are none
+  /// left, and no longer: a chip that is put back has its old name only when nobody holds it.
   Result<void> key(bool on) override;
   Result<void> release() override { return write(false); }
 

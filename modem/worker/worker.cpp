@@ -264,7 +264,8 @@ void Worker::move_key() {
   if (key_missing_since_) return reach_key();
   if (!lockstep_) report_trip();
   const bool wanted = radio_->key_wanted();
-  const bool same_burst = std::exchange(keyed_for_, radio_->burst_number()) == keyed_for_;
+  const bool same_burst = keyed_for_ == radio_->burst_number();
+  keyed_for_ = radio_->burst_number();
   const Duration limit = std::min(radio_->keyed_limit(), config_.keyed_max);
   if (wanted && keyed_ && !same_burst && !lockstep_) key_.next_burst(limit);
   if (wanted == keyed_) return;
@@ -375,11 +376,11 @@ void Worker::set_utc() {
 /// Real time went on without samples.
 void Worker::catch_up() {
   heard_from_device_at_ = config_.monotonic();
-  clock_drift_.reset();
   if (lockstep_) return;
   const std::uint64_t present = instant_to_sample(now());
   if (present > radio_->clock()) radio_->on_dropped(present - radio_->clock());
   set_clock();
+  clock_drift_.reset();  // that was no block
   publish();
 }
 

@@ -343,6 +343,28 @@ TEST(Cm108Ptt, a_chip_that_was_pulled_out_and_put_back_is_found_again) {
   EXPECT_EQ(other.read(), cm108_report(3, false));
 }
 
+// A hidraw device that was pulled out keeps its number for as long as somebody has it open, and
+// what is plugged in meanwhile gets another.
+TEST(Cm108Ptt, holds_the_chip_only_while_keyed) {
+  const Fifo chip;
+  const auto descriptors = [&] {
+    long count = 0;
+    for (const auto& one : std::filesystem::directory_iterator("/proc/self/fd")) {
+      std::error_code gone;
+      count += std::filesystem::read_symlink(one.path(), gone) == chip.path() ? 1 : 0;
+    }
+    return count;
+  };
+  const long before = descriptors();
+  Cm108Ptt ptt({.path = chip.path()});
+  ASSERT_TRUE(ptt.key(true).ok());
+  EXPECT_EQ(descriptors(), before + 1);
+  ASSERT_TRUE(ptt.key(false).ok());
+  EXPECT_EQ(descriptors(), before);
+  ASSERT_TRUE(ptt.release().ok());
+  EXPECT_EQ(descriptors(), before);
+}
+
 TEST(Cm108Ptt, a_copy_of_the_process_with_other_files_opens_it_anew) {
   const Fifo chip;
   const pid_t child = ::fork();
