@@ -1,10 +1,14 @@
 // What frame losses leave of bulk ARQ: the rates, interleavers, segment lengths and losses of a
 // Monte Carlo model of selective repeat with acknowledgements that always arrive. Losses are of
 // D_PDUs with data, each for itself; with --run N they come N in a row on average. --window 128
-// measures without the larger one, --loss P one column.
+// measures without the larger one. Each cell is the mean over --seeds N runs, from --seed S on, and
+// half the width of its confidence interval of 95 %. --loss P measures one column, --mode M and
+// --segment-octets N the rows of one mode or length.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
+#include <vector>
 
 #include "tests/bench/common/arguments.h"
 #include "tests/support/sim_world.h"
@@ -43,7 +47,7 @@ constexpr std::array kRows = {
     Row{{k4539, 9600, kLong}, 1023, {86, 81, 73, 67, 57, 48, 33}, {87, 86, 83, 78, 70, 61, 44}},
 };
 
-double share_of_line(const Row& row, double loss, double run, unsigned window) {
+double share_of_line(const Row& row, double loss, double run, unsigned window, sim::Seed seed) {
   constexpr int kTransmissionsFirst = 20;  // until the window has its usual extent
   constexpr int kTransmissionsMeasured = 60;
   const std::size_t cpdu = 2046 / row.segment_octets * row.segment_octets;
@@ -54,7 +58,7 @@ double share_of_line(const Row& row, double loss, double run, unsigned window) {
   node.sap.queue.client_octets_max = node.sap.queue.lent_octets_max = kQueueOctetsMax;
   node.sap.link_outstanding_octets_max = kQueueOctetsMax;
   sim::World world(
-      1, {.medium = {.data_loss = loss, .loss_run = run}, .mode = row.mode, .node = node});
+      seed, {.medium = {.data_loss = loss, .loss_run = run}, .mode = row.mode, .node = node});
   auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::node);
   auto& bravo = world.add_client(1, SapId{5}, sis::Confirmation::node);
   world.run_for(10s);
@@ -83,6 +87,26 @@ double share_of_line(const Row& row, double loss, double run, unsigned window) {
   return 8 * octets / to_seconds(world.now() - begin) / row.mode.rate_bps;
 }
 
+struct Estimate {
+  double mean;
+  double half_width;  // of the confidence interval of 95 %
+};
+
+/// Of the expectation of what these are drawn from.
+Estimate estimate(const std::vector<double>& samples) {
+  // Student's t at 97.5 % by degrees of freedom.
+  constexpr std::array kT = {0.0,   12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262,
+                             2.228, 2.201,  2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093};
+  const auto n = static_cast<double>(samples.size());
+  double mean = 0;
+  for (const double x : samples) mean += x / n;
+  if (samples.size() < 2) return {mean, 0};
+  double squares = 0;
+  for (const double x : samples) squares += (x - mean) * (x - mean);
+  const double t = samples.size() <= kT.size() ? kT[samples.size() - 1] : 2.09;
+  return {mean, t * std::sqrt(squares / (n - 1) / n)};
+}
+
 /// How many of a hundred U_PDUs arrive within a day when so many of all D_PDUs are lost.
 std::size_t delivered(double loss) {
   sim::World world(1, {.medium = {.frame_loss = loss}});
@@ -98,28 +122,40 @@ std::size_t delivered(double loss) {
 
 int main(int argc, char** argv) {
   using namespace s5066;
-  const bench::Arguments arguments(argc, argv, {"run", "window", "loss"}, {"json", "quick"});
+  const bench::Arguments arguments(
+      argc, argv, {"run", "window", "loss", "seed", "seeds", "mode", "segment-octets"},
+      {"json", "quick"});
   const double run = arguments.number("run", 1);
   const double only_loss = arguments.number("loss", -1);
   const auto window = static_cast<unsigned>(arguments.number("window", dts::kLargeWindowMax));
+  const auto first_seed = static_cast<sim::Seed>(arguments.number("seed", 1));
+  const auto seeds = static_cast<sim::Seed>(arguments.number("seeds", 1));
+  const auto only_octets = static_cast<std::size_t>(arguments.number("segment-octets", 0));
+  const std::string only_mode = arguments.text("mode", "");
   const bool json = arguments.has("json");
   for (const Row& row : kRows) {
     if (arguments.has("quick") && row.segment_octets != 400) continue;
+    if (only_octets > 0 && row.segment_octets != only_octets) continue;
+    if (!only_mode.empty() && to_string(row.mode) != only_mode) continue;
     for (std::size_t i = 0; i < kLosses.size(); ++i) {
       if (only_loss >= 0 && kLosses[i] != only_loss) continue;
-      const double share = share_of_line(row, kLosses[i], run, window);
-      std::printf(
-          json ? "{\"mode\":\"%s\",\"segment_octets\":%zu,\"loss\":%.2f,\"run\":%.0f,"
-                 "\"window\":%u,\"share_of_line\":%.3f,\"model_window_128\":%.2f,\"model_"
-                 "unlimited\":%.2f}\n"
-               : "%-15s n %4zu  loss %.2f  run %.0f  window %u  %.3f of line rate (model %.2f, "
-                 "without a window %.2f)\n",
-          to_string(row.mode).c_str(), row.segment_octets, kLosses[i], run, window, share,
-          row.model_window_128[i] / 100.0, row.model_unlimited[i] / 100.0);
+      std::vector<double> shares;
+      for (sim::Seed seed = first_seed; seed < first_seed + seeds; ++seed) {
+        shares.push_back(share_of_line(row, kLosses[i], run, window, seed));
+      }
+      const Estimate share = estimate(shares);
+      std::printf(json ? "{\"mode\":\"%s\",\"segment_octets\":%zu,\"loss\":%.2f,\"run\":%.0f,"
+                         "\"window\":%u,\"seeds\":%zu,\"share_of_line\":%.4f,\"half_width\":%.4f,"
+                         "\"model_window_128\":%.2f,\"model_unlimited\":%.2f}\n"
+                       : "%-15s n %4zu  loss %.2f  run %.0f  window %u  %zu seeds  %.4f +- %.4f of "
+                         "line rate (model %.2f, without a window %.2f)\n",
+                  to_string(row.mode).c_str(), row.segment_octets, kLosses[i], run, window,
+                  shares.size(), share.mean, share.half_width, row.model_window_128[i] / 100.0,
+                  row.model_unlimited[i] / 100.0);
       std::fflush(stdout);
     }
   }
-  if (only_loss >= 0) return 0;
+  if (only_loss >= 0 || only_octets > 0 || !only_mode.empty()) return 0;
   std::printf(json ? "{\"loss\":0.8,\"sent\":100,\"delivered\":%zu}\n"
                    : "of 100 U_PDUs with 80 %% of all D_PDUs lost: %zu delivered\n",
               delivered(0.8));
