@@ -73,4 +73,8 @@ void Cm108Ptt::set_device(std::shared_ptr<posix::Fd> device) {
   device_ = std::move(device);
 }
 
+std::string key_name(const Cm108Ptt::Config& chip) {
+  return "cm108 " + std::to_string(chip.pin) + " " + chip.path;
+}
+
 }  // namespace s5066::modem

@@ -45,4 +45,7 @@ class Cm108Ptt final : public Ptt {
   std::shared_ptr<posix::Fd> device_;
 };
 
+/// The same for the same key.
+std::string key_name(const Cm108Ptt::Config& chip);
+
 }  // namespace s5066::modem

@@ -4,12 +4,15 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -43,22 +46,39 @@ bool keep_only(int descriptor) {
   return ::dup2(kept, kOwner) == kOwner && ::close_range(kOwner + 1, UINT_MAX, 0) == 0;
 }
 
+/// Held by the process that unkeys this key after a crash: a name of a socket, which ends with its
+/// process however that ends.
+Result<posix::Fd> mark(const std::string& key) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::string name = "s5066-unkey " + key;
+  name.resize(std::min(name.size(), sizeof address.sun_path - 1));
+  std::copy(name.begin(), name.end(), address.sun_path + 1);  // 0 in front: it is no file
+  posix::Fd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket) return posix::errno_error("socket");
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), size) == 0) return socket;
+  if (errno != EADDRINUSE) return posix::errno_error("bind");
+  return Error{ErrorCode::already_exists, "still being unkeyed after a crash"};
+}
+
 }  // namespace
 
 Result<void> CrashGuardedPtt::key(bool on) {
-  if (!guard_) {
-    if (auto started = start(); !started && on) return started;
-  }
+  Result<void> started;
+  if (!guard_) started = start();
+  if (!started && on) return started;
   if (on) {
     if (auto told = tell(true); !told) {
       guard_.reset();
-      if (auto started = start(); !started) return started;
+      if (started = start(); !started) return started;
       if (told = tell(true); !told) return told;
     }
   }
   auto moved = ptt_->key(on);
   // Only what was confirmed: if we die now, it does no harm to unkey once more.
   if (moved && !on && guard_) static_cast<void>(tell(false));
+  if (moved && !started && started.error().code == ErrorCode::already_exists) return started;
   return moved;
 }
 
@@ -70,6 +90,10 @@ Result<void> CrashGuardedPtt::tell(bool on) {
 
 /// The second process is a grandchild, so that it is nobody's to wait for.
 Result<void> CrashGuardedPtt::start() {
+  if (auto marked = mark(config_.key);
+      !marked && marked.error().code == ErrorCode::already_exists) {
+    return marked.error();
+  }
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return posix::errno_error("socketpair");
@@ -96,6 +120,7 @@ Result<void> CrashGuardedPtt::start() {
 }
 
 void CrashGuardedPtt::unkey_until_confirmed() const {
+  const auto marked = mark(config_.key);  // if that fails, the key matters more
   unsigned confirmed = 0;
   for (unsigned n = 0; n < config_.attempts_max; ++n) {
     const bool unkeyed = ptt_->release() && ptt_->confirm_unkeyed();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "modem/ptt/ptt.h"
 #include "s5066d/base/time.h"
@@ -15,6 +16,8 @@ namespace s5066::modem {
 class CrashGuardedPtt final : public Ptt {
  public:
   struct Config {
+    /// Which key it is: the same text for the same key.
+    std::string key;
     /// The second process unkeys until that was confirmed so many times on end: what keys may still
     /// be on its way in whatever moves the key.
     unsigned confirmations = 6;
@@ -28,7 +31,8 @@ class CrashGuardedPtt final : public Ptt {
   CrashGuardedPtt(const Config& config, std::unique_ptr<Ptt> ptt)
       : config_(config), ptt_(std::move(ptt)) {}
 
-  /// Does not key without a second process; one that is gone is replaced.
+  /// Does not key without a second process; one that is gone is replaced. already_exists, though
+  /// unkeyed, while that of a process that died still unkeys the same key, and would any burst.
   Result<void> key(bool on) override;
   Result<void> release() override { return ptt_->release(); }
   Result<void> confirm_unkeyed() override { return ptt_->confirm_unkeyed(); }

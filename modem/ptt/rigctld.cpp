@@ -187,4 +187,8 @@ Result<void> RigctldPtt::confirm_unkeyed() {
   return {};
 }
 
+std::string key_name(const RigctldPtt::Config& rigctld) {
+  return "rigctld " + std::to_string(rigctld.port);
+}
+
 }  // namespace s5066::modem

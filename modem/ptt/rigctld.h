@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "modem/ptt/ptt.h"
 #include "s5066d/base/time.h"
@@ -45,5 +46,8 @@ class RigctldPtt final : public Ptt {
   mutable std::mutex mutex_;  // of the pointer
   std::shared_ptr<RigctldConnection> connection_;
 };
+
+/// The same for the same key.
+std::string key_name(const RigctldPtt::Config& rigctld);
 
 }  // namespace s5066::modem

@@ -35,6 +35,11 @@ KeyWay serial_way(const KeyOptions& given, SerialLinePtt::Line line) {
           "the line reads as down"};
 }
 
+std::unique_ptr<Ptt> guarded(std::string key, std::unique_ptr<Ptt> ptt) {
+  return std::make_unique<CrashGuardedPtt>(CrashGuardedPtt::Config{.key = std::move(key)},
+                                           std::move(ptt));
+}
+
 }  // namespace
 
 Result<KeyWay> key_way_of(const KeyOptions& given) {
@@ -47,20 +52,17 @@ Result<KeyWay> key_way_of(const KeyOptions& given) {
   if (!given.serial_rts.empty()) return serial_way(given, SerialLinePtt::Line::rts);
   if (!given.serial_dtr.empty()) return serial_way(given, SerialLinePtt::Line::dtr);
   if (!given.cm108.empty()) {
-    return KeyWay{std::make_unique<CrashGuardedPtt>(CrashGuardedPtt::Config{},
-                                                    std::make_unique<Cm108Ptt>(Cm108Ptt::Config{
-                                                        .path = given.cm108, .pin = given.pin})),
+    const Cm108Ptt::Config chip{.path = given.cm108, .pin = given.pin};
+    return KeyWay{guarded(key_name(chip), std::make_unique<Cm108Ptt>(chip)),
                   "cm108 { path: \"" + given.cm108 + "\" pin: " + std::to_string(given.pin) + " }",
                   "the chip took the report, and does not answer more"};
   }
-  return KeyWay{
-      std::make_unique<CrashGuardedPtt>(CrashGuardedPtt::Config{},
-                                        std::make_unique<RigctldPtt>(RigctldPtt::Config{
-                                            .port = static_cast<std::uint16_t>(given.rigctld_port),
-                                            .data_input = given.data_input})),
-      "rigctld { port: " + std::to_string(given.rigctld_port) +
-          (given.data_input ? " data_input: true" : "") + " }",
-      "rigctld says RPRT 0"};
+  const RigctldPtt::Config rigctld{.port = static_cast<std::uint16_t>(given.rigctld_port),
+                                   .data_input = given.data_input};
+  return KeyWay{guarded(key_name(rigctld), std::make_unique<RigctldPtt>(rigctld)),
+                "rigctld { port: " + std::to_string(given.rigctld_port) +
+                    (given.data_input ? " data_input: true" : "") + " }",
+                "rigctld says RPRT 0"};
 }
 
 }  // namespace s5066::modem::tools

@@ -37,14 +37,15 @@ std::unique_ptr<modem::Ptt> make(std::monostate) {
   return std::make_unique<modem::NoPtt>();
 }
 /// The kernel unkeys a serial port whose owner died; these it leaves as they are.
-std::unique_ptr<modem::Ptt> crash_guarded(std::unique_ptr<modem::Ptt> ptt) {
-  return std::make_unique<modem::CrashGuardedPtt>(modem::CrashGuardedPtt::Config{}, std::move(ptt));
+std::unique_ptr<modem::Ptt> crash_guarded(std::string key, std::unique_ptr<modem::Ptt> ptt) {
+  return std::make_unique<modem::CrashGuardedPtt>(
+      modem::CrashGuardedPtt::Config{.key = std::move(key)}, std::move(ptt));
 }
 std::unique_ptr<modem::Ptt> make(const modem::RigctldPtt::Config& rigctld) {
-  return crash_guarded(std::make_unique<modem::RigctldPtt>(rigctld));
+  return crash_guarded(modem::key_name(rigctld), std::make_unique<modem::RigctldPtt>(rigctld));
 }
 std::unique_ptr<modem::Ptt> make(const modem::Cm108Ptt::Config& chip) {
-  return crash_guarded(std::make_unique<modem::Cm108Ptt>(chip));
+  return crash_guarded(modem::key_name(chip), std::make_unique<modem::Cm108Ptt>(chip));
 }
 std::unique_ptr<modem::Ptt> make(const modem::SerialLinePtt::Config& port) {
   return std::make_unique<modem::SerialLinePtt>(port);

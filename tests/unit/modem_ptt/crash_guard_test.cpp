@@ -21,7 +21,7 @@ using test::RigctldStandIn;
 
 std::unique_ptr<Ptt> guarded(const std::string& path) {
   return std::make_unique<CrashGuardedPtt>(
-      CrashGuardedPtt::Config{.retry = std::chrono::milliseconds(1)},
+      CrashGuardedPtt::Config{.key = path, .retry = std::chrono::milliseconds(1)},
       std::make_unique<Cm108Ptt>(Cm108Ptt::Config{.path = path}));
 }
 
@@ -65,7 +65,8 @@ pid_t process_keying_rigctld(std::uint16_t port, unsigned confirmations) {
   if (child != 0) return child;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   CrashGuardedPtt ptt(
-      {.confirmations = confirmations,
+      {.key = std::to_string(port),
+       .confirmations = confirmations,
        .retry = std::chrono::milliseconds(1),
        .attempts_max = 100'000},
       std::make_unique<RigctldPtt>(RigctldPtt::Config{.port = port, .timeout = test::kPatience}));
@@ -104,6 +105,34 @@ TEST(CrashGuardedPtt, unkeys_again_what_keyed_behind_the_first_unkeying) {
   ASSERT_TRUE(late.key(true).ok());
   const std::size_t keyed_at = rig.done().rfind("T 1\n");
   EXPECT_TRUE(eventually([&] { return rig.done().find("T 0\n", keyed_at) != std::string::npos; }));
+}
+
+// Or it would unkey our burst, too.
+TEST(CrashGuardedPtt, does_not_key_while_that_of_a_dead_process_still_unkeys) {
+  RigctldStandIn rig;
+  rig.tell_key();
+  rig.ignore_unkeying(1'000'000);
+  const pid_t child = process_keying_rigctld(rig.port(), 1);
+  ASSERT_GT(child, 0);
+  ASSERT_TRUE(eventually([&] { return rig.done().ends_with("T 1\n"); }));
+  ASSERT_EQ(::kill(child, SIGKILL), 0);
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  ASSERT_TRUE(eventually([&] { return rig.done().find("T 0\n") != std::string::npos; }));
+  const Fifo chip;
+  CrashGuardedPtt ours({.key = std::to_string(rig.port())},
+                       std::make_unique<Cm108Ptt>(Cm108Ptt::Config{.path = chip.path()}));
+  for (const bool on : {false, true}) {
+    const auto keyed = ours.key(on);
+    ASSERT_FALSE(keyed.ok()) << on;
+    EXPECT_EQ(keyed.error().code, ErrorCode::already_exists);
+  }
+  EXPECT_EQ(chip.read(), cm108_report(3, false)) << "unkeyed all the same";
+  EXPECT_TRUE(chip.empty());
+  CrashGuardedPtt another({.key = "another key"},
+                          std::make_unique<Cm108Ptt>(Cm108Ptt::Config{.path = chip.path()}));
+  EXPECT_TRUE(another.key(false).ok());
+  rig.ignore_unkeying(0);
+  EXPECT_TRUE(eventually([&] { return ours.key(true).ok(); }));
 }
 
 TEST(CrashGuardedPtt, leaves_no_process_to_wait_for) {
