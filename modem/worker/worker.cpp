@@ -99,7 +99,7 @@ Result<void> Worker::start() {
   set_utc();
   if (!unkeyed) {
     count(&Stats::ptt_failures);
-    key_missing_since_ = radio_->now();
+    key_missing_since_ = config_.monotonic();
     radio_->on_key_failed("not reached: " + unkeyed.error().detail);
   }
   thread_ = std::thread([this] { run(); });
@@ -194,8 +194,9 @@ Result<void> Worker::exchange_block() {
   heard_from_device_at_ = config_.monotonic();
   key_.alive();
   take_losses(*got);
+  const bool heard = radio_->hears();
   radio_->on_received(adapter_->to_modem(received_));
-  watch_level();
+  if (heard) watch_level();
   set_clock();
   publish();
   if (lockstep_ && !wait_for_release()) return {};
@@ -289,8 +290,8 @@ void Worker::move_key() {
 
 /// Not with every block: an attempt may take as long as the block does, and we are to hear.
 void Worker::reach_key() {
-  if (radio_->now() - *key_missing_since_ < config_.key_retry) return;
-  key_missing_since_ = radio_->now();
+  if (config_.monotonic() - *key_missing_since_ < config_.key_retry) return;
+  key_missing_since_ = config_.monotonic();
   if (!key_.unkey()) return count(&Stats::ptt_failures);
   key_missing_since_.reset();
   radio_->on_unkeyed();

@@ -127,9 +127,9 @@ class Worker final : public Modem {
   std::vector<float> made_;
   std::vector<float> to_send_;
   Duration heard_from_device_at_{};
-  bool keyed_ = false;                        // or perhaps so
-  std::uint64_t keyed_for_ = 0;               // number of the burst
-  std::optional<Instant> key_missing_since_;  // was not there at the start; of the last attempt
+  bool keyed_ = false;                         // or perhaps so
+  std::uint64_t keyed_for_ = 0;                // number of the burst
+  std::optional<Duration> key_missing_since_;  // was not there at the start; of the last attempt
   bool trip_told_ = false;
   bool key_failing_ = false;
   bool carrier_unreported_ = false;  // its CarrierUp was lost, so the rest of it is dropped too

@@ -155,6 +155,27 @@ TEST(Worker, starts_before_rigctld_does) {
   EXPECT_EQ(rig.done(), "T 0\nT 1\n");
 }
 
+// The sample clock stands still meanwhile.
+TEST(Worker, looks_for_a_missing_key_also_while_the_sound_card_is_away) {
+  auto key = std::make_shared<KeyScript>();
+  key->failures = 1;
+  std::atomic<int> back{0};
+  Station station(std::make_unique<FakePtt>(key),
+                  [&](Station&, const Event& event) {
+                    const auto* fault = std::get_if<Fault>(&event);
+                    if (fault != nullptr && fault->kind == FaultKind::ptt_back) ++back;
+                  },
+                  {.key_retry = seconds(1), .reopen_delay = seconds(1000)});
+  ASSERT_TRUE(station.worker->start().ok());
+  station.block();
+  station.device->fail(ErrorCode::io);
+  ASSERT_TRUE(eventually([&] { return station.worker->stats().device_losses == 1; }));
+  EXPECT_EQ(back, 0);
+  station.clock += Duration(seconds(1)).count();
+  EXPECT_TRUE(eventually([&] { return back == 1; }));
+  EXPECT_EQ(key->calls, 2);
+}
+
 // --- The level of what is received
 // ----------------------------------------------------------------------------------------
 
@@ -193,6 +214,12 @@ TEST(Worker, what_comes_back_of_ones_own_transmission_is_no_level) {
   for (int n = 0; n < 600; ++n) station.block();
   ASSERT_FALSE(finished);
   EXPECT_EQ(station.worker->stats().sound_level, SoundLevel::unknown);
+  while (!finished) station.block();
+  // Nor the block in which we unkey.
+  for (int n = 0; n < 498; ++n) station.block();
+  EXPECT_EQ(station.worker->stats().sound_level, SoundLevel::unknown);
+  station.block();
+  EXPECT_EQ(station.worker->stats().sound_level, SoundLevel::silent);
 }
 
 }  // namespace
