@@ -55,12 +55,13 @@ std::string usb_path_of(const fs::path& device) {
 
 std::vector<SoundCard> list_sound_cards(const fs::path& folder) {
   std::vector<SoundCard> cards;
-  std::error_code missing;  // a machine without any has no such folder
-  for (const auto& entry : fs::directory_iterator(folder, missing)) {
-    const auto number = number_behind("card", entry.path().filename().string(), true);
+  std::error_code error;  // a machine without any has no such folder, and cards come and go
+  for (fs::directory_iterator at(folder, error); at != fs::directory_iterator();
+       at.increment(error)) {
+    const auto number = number_behind("card", at->path().filename().string(), true);
     if (!number) continue;
     std::error_code gone;
-    const fs::path device = fs::canonical(entry.path(), gone);
+    const fs::path device = fs::canonical(at->path(), gone);
     if (!gone) cards.push_back({.number = *number, .usb_path = usb_path_of(device)});
   }
   std::sort(cards.begin(), cards.end(),

@@ -4,8 +4,8 @@
 //
 // A transmission whose preamble was missed is noticed by its probes and acquired without being
 // received: no octets come, the mode is only one of those it may be, and the end is by loss. One of
-// STANAG 4539 is then received from the next inserted preamble on, after 8.6 s at most, as a burst
-// of its own that replaces the other: whole octets, and none of what was sent before.
+// STANAG 4539 is then received from an inserted preamble on, of which there is one every 8.64 s, as
+// a burst of its own that replaces the other: whole octets, and none of what was sent before.
 //
 // A block that ends while the signal is not heard is delivered when the signal comes back, and
 // never if it does not.

@@ -193,7 +193,7 @@ void WalshDemodulator::choose_taps(const std::vector<float>& profile, unsigned c
     const float power = std::max({profile[k], 0.1F * left, 0.1F * right});
     if (std::max({profile[k], left, right}) < std::min(threshold, peak)) continue;
     taps_.push_back({.delay = static_cast<int>(k) - kReach,
-                     .power = std::max(power, 0.02F * peak) + kTiny,
+                     .power = std::max({power, 0.02F * peak, 0.0F}) + kTiny,
                      .mean = {},
                      .variance = 0});
   }
