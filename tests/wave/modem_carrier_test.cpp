@@ -2,46 +2,11 @@
 // once, and sounds that are no transmissions at all.
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <numbers>
-
 #include "modem/api/airtime.h"
 #include "tests/wave/modem_rig.h"
 
 namespace s5066::modem {
 namespace {
-
-// Voiced and unvoiced syllables with gliding pitch, formants and pauses.
-std::vector<float> speech_like(double seconds, std::uint64_t seed) {
-  Rng rng(seed);
-  std::vector<float> samples;
-  double phase = 0;
-  while (samples.size() < static_cast<std::size_t>(seconds * kSampleRate)) {
-    const auto length = static_cast<std::size_t>((0.05 + 0.25 * rng.uniform()) * kSampleRate);
-    const bool voiced = rng.chance(0.7);
-    const bool pause = rng.chance(0.15);
-    double pitch = 90 + 150 * rng.uniform();
-    const double glide = 1 + 2e-5 * (rng.uniform() - 0.5);
-    const double formant = 300 + 2200 * rng.uniform();
-    for (std::size_t i = 0; i < length; ++i) {
-      pitch *= glide;
-      phase += 2 * std::numbers::pi * pitch / kSampleRate;
-      double value = 0;
-      if (voiced) {
-        for (int h = 1; h * pitch < 3000; ++h) {
-          const double away = (h * pitch - formant) / 250;
-          value += std::sin(h * phase) / (1 + away * away);
-        }
-      } else {
-        value = rng.gaussian();
-      }
-      const double envelope =
-          std::sin(std::numbers::pi * static_cast<double>(i) / static_cast<double>(length));
-      samples.push_back(pause ? 0.0F : static_cast<float>(0.1 * envelope * value));
-    }
-  }
-  return samples;
-}
 
 TEST(ModemCarrier, a_station_that_missed_the_preamble_knows_that_the_channel_is_busy) {
   for (const char* text : {"110a-75-long", "110a-150-long", "110a-600-short", "110a-1200-long",
