@@ -7,10 +7,14 @@ mailboxes at the others. In the end each recipient has each message once, or Alp
 report of it. With --kills, processes are killed with SIGKILL meanwhile, and started again. With
 --relay, the first and the last station have each other's mail by the second one only.
 
+All processes are in a namespace of process numbers that ends with this one, however that ends; the
+run is over at once, with the reason, where one of them ends that nobody has killed.
+
 Needs root and the package postfix; no service of the system is touched.
 """
 import argparse
 import collections
+import ctypes
 import email
 import hashlib
 import json
@@ -126,6 +130,15 @@ def children(pid):
     return found
 
 
+def fail_if_ended(what, process, log):
+    status = process.poll()
+    if status is None:
+        return
+    with open(log, errors="replace") as file:
+        last = "".join(collections.deque(file, 5))
+    raise SystemExit(f"{what} has ended by itself with {status}; the last of {log}:\n{last}")
+
+
 class Frames:
     """D_PDUs sent and received by a station, over all the lives of its s5066d."""
 
@@ -216,18 +229,22 @@ class Station:
                                                 start_new_session=True)
 
     def kill(self, what):
-        process = self.processes[what]
         if what == "node":
             self.count_frames()
             self.frames.died()
-        # Postfix gives up the signal that it would get at the end of its parent.
-        for pid in children(process.pid)[:1] if what == "postfix" else []:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-        process.kill()
+        process = self.processes.pop(what)
+        # Postfix gives up the signal that it would get at the end of its parent, who waits for it.
+        first = children(process.pid)[:1] if what == "postfix" else []
+        try:
+            os.kill(first[0] if first else process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
         process.wait()
+
+    def check(self):
+        for what, process in list(self.processes.items()):
+            if process.poll() is not None and self.processes.get(what) is process:
+                fail_if_ended(f"{what} of {self.name}", process, f"{self.folder}/{what}.log")
 
     def listens(self, port):
         with open(f"/proc/{self.holder.pid}/net/tcp") as table:
@@ -292,6 +309,7 @@ class World:
         for what in ["node", "postfix", "gateway"]:
             for station in self.all:
                 station.start(what)
+        self.check()
         for station in self.all:
             self.until(f"the gateway of {station.name}",
                        lambda s=station: "bound=yes" in s.ask("status"))
@@ -300,29 +318,19 @@ class World:
     def program(self, path):
         return f"{self.options.build}/{path}"
 
+    def check(self):
+        """That all run that should."""
+        fail_if_ended("the cable", self.cable, f"{self.folder}/cable.log")
+        for station in getattr(self, "all", []):
+            station.check()
+
     def until(self, what, condition, patience=120):
         end = time.monotonic() + patience
         while not condition():
+            self.check()
             if time.monotonic() > end:
                 raise SystemExit(f"waited in vain for {what}; see {self.folder}")
             time.sleep(0.2)
-
-    def end(self):
-        for station in getattr(self, "all", []):
-            if "postfix" in station.processes:
-                station.kill("postfix")
-            for process in station.processes.values():
-                if process.poll() is None:
-                    process.terminate()
-            for process in station.processes.values():
-                try:
-                    process.wait(20)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-            station.holder.kill()
-            station.holder.wait()
-        self.cable.terminate()
-        self.cable.wait()
 
 
 def message(rng, number, octets):
@@ -385,38 +393,88 @@ def main():
     parser.add_argument("--patience", type=int, default=600, help="seconds")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", action="store_true", help="the folder of the run")
+    parser.add_argument("--folder", help=argparse.SUPPRESS)  # of the run, inside the namespace
     options = parser.parse_args()
+    if options.folder:
+        # All others end with this one, the first of its namespace.
+        return 0 if run(World(options, options.folder)) else 1
     if subprocess.run(["unshare", "--net", "--pid", "--fork", "true"],
                       stderr=subprocess.DEVNULL).returncode != 0:
         print("no namespaces can be made here: this needs root")
         return 77
     folder = tempfile.mkdtemp(prefix="s5066-postfix-")
     os.chmod(folder, 0o755)
-    world = None
-    good = False
+    status = 1
     try:
-        world = World(options, folder)
-        good = run(world)
+        status = in_namespace(sys.argv + ["--folder", folder])
     finally:
-        if world:
-            world.end()
-        if good and not options.keep:
+        if status == 0 and not options.keep:
             shutil.rmtree(folder)
         else:
-            print(f"the logs are in {folder}")
-    return 0 if good else 1
+            print(f"the logs are in {folder}", flush=True)
+    return status
+
+
+def in_namespace(arguments):
+    """Runs this program there; nothing of it is left when this returns, raises or is killed."""
+    set_subreaper, set_parent_death_signal = 36, 1  # of prctl(2)
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    prctl(set_subreaper, 1)
+    me = os.getpid()
+
+    def end_with_parent():
+        prctl(set_parent_death_signal, signal.SIGKILL)
+        if os.getppid() != me:
+            os._exit(1)
+
+    def end(number, _):
+        raise SystemExit(128 + number)
+
+    for number in [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]:
+        signal.signal(number, end)
+    holder = subprocess.Popen(["unshare", "--pid", "--fork", "--mount-proc", "--kill-child=KILL",
+                               sys.executable] + arguments, preexec_fn=end_with_parent)
+    try:
+        status = holder.wait()
+        return status if status >= 0 else 128 - status
+    finally:
+        holder.kill()
+        holder.wait()
+        # The first of the namespace is ours then, and is over when all of the others are.
+        while True:
+            try:
+                os.wait()
+            except ChildProcessError:
+                break
 
 
 def run(world):
+    over = threading.Event()
+    killed = collections.Counter()
+    errors = []
+
+    def hunt():
+        try:
+            killed.update(killer(world, over, world.options.kills))
+        except Exception as error:
+            errors.append(error)
+
+    hunter = threading.Thread(target=hunt)
+    hunter.start()
+    try:
+        return deliver(world, hunter, over, killed, errors)
+    finally:
+        over.set()
+        hunter.join()
+
+
+def deliver(world, hunter, over, killed, errors):
     options, rng = world.options, world.random
     begun = time.monotonic()
     sent = {}  # (number, station): hash
-    over = threading.Event()
-    killed = collections.Counter()
-    hunter = threading.Thread(target=lambda: killed.update(killer(world, over, options.kills)))
-    hunter.start()
     octets = 0
     for number in range(options.messages):
+        world.check()
         size = int(200 * (options.octets_max / 200) ** rng.random())
         octets += size
         to = rng.sample(range(1, world.stations), rng.randint(1, world.stations - 1))
@@ -426,15 +484,20 @@ def run(world):
             raise SystemExit(f"Postfix did not take message {number}")
         for i in to:
             sent[number, i] = digest
-    hunter.join(0 if not options.kills else None)
+    while options.kills and hunter.is_alive():
+        world.check()
+        hunter.join(1)
     over.set()
     hunter.join()
+    if errors:
+        raise errors[0]
 
     def settled():
         return all(station.queue_is_empty() for station in world.all)
 
     end = time.monotonic() + options.patience
     while not settled() and time.monotonic() < end:
+        world.check()
         time.sleep(1)
     if not settled():
         for station in world.all:
