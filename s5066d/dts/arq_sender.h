@@ -24,8 +24,9 @@
 namespace s5066::dts {
 
 /// C_PDUs segmented in part or in full and not yet reported: the receiver remembers a multiple of
-/// that, so that none is delivered twice when the link breaks.
-inline constexpr std::size_t kCpdusOutMax = 1024;
+/// that, so that none is delivered twice when the link breaks. More than the longest transmission
+/// at 9600 bit/s holds of 64 octets.
+inline constexpr std::size_t kCpdusOutMax = 2048;
 
 class ArqSender {
  public:

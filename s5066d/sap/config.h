@@ -44,14 +44,17 @@ struct HardLinkConfig {
 
 /// U_PDUs that wait for a link or for their turn. Each client owns a reserved share that others
 /// cannot take; what is above the shares is lent out in order of arrival.
+///
+/// Octets are counted with some bookkeeping for each U_PDU (StorageLedger::charge), so they bound
+/// small ones as well. The limits in number are about what the octets let in of the smallest.
 struct QueueConfig {
   std::size_t client_octets_max = 512 * 1024;
-  std::size_t client_updus_max = 1024;
+  std::size_t client_updus_max = 4096;
   std::size_t client_octets_reserved = 128 * 1024;
   std::size_t lent_octets_max = 2 * 1024 * 1024;
   /// The same in number: of all clients together, and of that what each owns. The shares of
   /// bound_clients_max clients fit in.
-  std::size_t updus_max = 8192;
+  std::size_t updus_max = 32768;
   std::size_t client_updus_reserved = 64;
   /// S_DATA_FLOW_OFF above, S_DATA_FLOW_ON below, in percent of what the client may use.
   unsigned flow_off_percent = 75;
@@ -116,7 +119,7 @@ struct Config {
   unsigned attempts_max = 3;
   /// S_PDUs remembered, sent and delivered each, so that one sent again is not delivered again: as
   /// many as eight links can have on their way.
-  std::size_t repeats_remembered_max = 8192;
+  std::size_t repeats_remembered_max = 16384;
   std::size_t awaiting_client_confirm_max = 4096;  // acknowledged U_PDUs, all clients together
   Duration node_confirm_wait_max = hours(24);  // from when it was handed down, if the TTD allows
   Duration client_confirm_wait_max = hours(1);

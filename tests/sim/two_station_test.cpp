@@ -1,6 +1,7 @@
 // Two whole nodes with clients on a simulated channel.
 #include <gtest/gtest.h>
 
+#include "modem/api/airtime.h"
 #include "tests/support/sim_world.h"
 
 namespace s5066 {
@@ -54,6 +55,32 @@ TEST(TwoStations, a_station_that_is_not_heard_reports_it_and_delivers_when_it_is
   EXPECT_EQ(world.unreported(), 0u);
   EXPECT_EQ(world.delivery_faults(), "");
   expect_rules_of_the_air(world);
+}
+
+// Goal:   a client that obeys flow control fills the longest transmission with small U_PDUs as
+// well. Method: 64 octets at 9600 bit/s, more of them whenever the flow is on; with ARQ and
+// without. The
+//         longest time on the air is that of 127.5 s of data.
+TEST(TwoStations, u_pdus_of_64_octets_fill_a_transmission) {
+  const modem::Mode mode{modem::Waveform::stanag4539, 9600, modem::Interleaver::short_};
+  const Duration full = modem::airtime(mode, modem::capacity(mode, dts::kTransmissionMax));
+  for (const auto delivery : {sis::TransmissionMode::arq, sis::TransmissionMode::nonarq}) {
+    sim::World world(1, {.mode = mode});
+    auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::node);
+    world.add_client(1, SapId{5}, sis::Confirmation::node);
+    world.run_for(10s);
+    Duration longest{};
+    Instant since = world.now();
+    while (world.now() < Instant(20min)) {
+      while (!alpha.flow_off()) {
+        world.send(alpha, 1, 64, 1h, {.delivery = {.mode = delivery}});
+      }
+      world.run_for(100ms);
+      if (!world.node(0).status().transmitting) since = world.now();
+      longest = std::max(longest, world.now() - since);
+    }
+    EXPECT_GE(longest, full - 1s);
+  }
 }
 
 // Goal:   ARQ uses the line: a file of 20 kB, link set-up included, on a clean 2400 bit/s channel.
