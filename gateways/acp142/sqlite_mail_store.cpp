@@ -302,6 +302,9 @@ Result<MailAnswer> SqliteMailStore::run(const SaveSubmission& operation) {
                 std::int64_t{operation.message_id}, std::int64_t{operation.block_octets},
                 operation.id.value);
   if (!done) return done.error();
+  done = update("INSERT OR REPLACE INTO mail_submitted VALUES (?, ?)", operation.id.value,
+                kSubmittedForm);
+  if (!done) return done.error();
   done = update("UPDATE mail_counter SET message_id = max(message_id, ?)",
                 std::int64_t{operation.message_id});
   if (!done) return done.error();
@@ -553,7 +556,7 @@ Result<void> SqliteMailStore::purge_mails(UtcSeconds now) {
     if (!*old) continue;
     for (const char* sql :
          {"DELETE FROM mail_target WHERE mail = ?", "DELETE FROM mail_content WHERE id = ?",
-          "DELETE FROM mail WHERE id = ?"}) {
+          "DELETE FROM mail_submitted WHERE mail = ?", "DELETE FROM mail WHERE id = ?"}) {
       if (auto done = update(sql, id.value); !done) {
         return meet(Met::During::purge, id, done.error(), now);
       }

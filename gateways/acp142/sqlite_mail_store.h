@@ -114,6 +114,7 @@ class SqliteMailStore {
   Result<std::optional<MailItem>> read_row(MailId id);
   Result<bool> read_rest(MailItem& item);
   Result<void> read_targets(MailItem& item);
+  Result<void> forget_other_form(MailItem& item);
   Result<bool> read_content(MailItem& item);
   Result<void> purge_mails(UtcSeconds now);
   Result<bool> is_older(MailId id, std::int64_t finished_before);

@@ -41,8 +41,8 @@ Result<void> SqliteMailStore::change(OperatorVerb verb, MailId id, UtcSeconds no
       const std::string which = under_way ? " = ?"
                                           : " = (SELECT id FROM mail WHERE id = ? AND "
                                             "state <> 'active')";
-      for (const char* rows :
-           {"mail_content WHERE id", "mail_target WHERE mail", "mail WHERE id"}) {
+      for (const char* rows : {"mail_content WHERE id", "mail_target WHERE mail",
+                               "mail_submitted WHERE mail", "mail WHERE id"}) {
         const std::string sql = std::string("DELETE FROM ") + rows + which;
         if (done) done = update(sql.c_str(), id.value);
       }

@@ -1,5 +1,6 @@
 #include "gateways/acp142/sqlite_mail_store_rows.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -76,7 +77,7 @@ Result<void> SqliteMailStore::read_targets(MailItem& item) {
   while (true) {
     const auto row = rows->step();
     if (!row) return row.error();
-    if (!*row) return {};
+    if (!*row) return forget_other_form(item);
     auto recipient = parse_path(rows->text(1), PathUse::forward);
     const auto state = parse_spool_state(rows->text(4));
     if (!recipient || !state) return Error{ErrorCode::bad_field, "recipient cannot be read"};
@@ -87,6 +88,27 @@ Result<void> SqliteMailStore::read_targets(MailItem& item) {
                             .state = *state,
                             .reason = rows->text(5)});
   }
+}
+
+// Under one number the octets are always the same: who has blocks of others puts both together. So
+// what was begun in another form begins anew under another number. The form of before differs only
+// where there are several stations.
+Result<void> SqliteMailStore::forget_other_form(MailItem& item) {
+  const auto elsewhere = [&](const MailTarget& target) {
+    return target.station != item.targets.front().station;
+  };
+  if (item.message_id == 0 || std::none_of(item.targets.begin(), item.targets.end(), elsewhere)) {
+    return {};
+  }
+  auto row = db_.prepare("SELECT 1 FROM mail_submitted WHERE mail = ? AND form = ?");
+  if (!row) return row.error();
+  const auto found = row->bind(item.id.value).bind(kSubmittedForm).step();
+  if (!found) return found.error();
+  if (*found) return {};
+  item.message_id = 0;
+  item.block_octets = 0;
+  for (MailTarget& target : item.targets) target.sequence = 0;
+  return {};
 }
 
 Result<bool> SqliteMailStore::read_content(MailItem& item) {

@@ -18,6 +18,10 @@ inline constexpr const char* kOpenStates = "('incoming', 'active', 'deferred', '
 // a day longer its receivers know that number: who asks for it again does not deliver it twice.
 inline constexpr std::int64_t kNumberLifeS = 30 * 86400;
 
+// Of the octets that a message is sent as: another number with each change of what is made of the
+// same row.
+inline constexpr std::int64_t kSubmittedForm = 1;
+
 /// A row of kItemColumns.
 Result<MailItem> read_item(const gateways::Statement& row);
 

@@ -242,8 +242,9 @@ TEST_F(DamagedSpool, after_a_start_what_only_an_index_keeps_back_goes_on_when_th
 // As an older gateway has left it, without the index by expiry.
 TEST_F(DamagedSpool, a_damaged_page_keeps_no_gateway_from_a_spool_that_wants_an_index) {
   const std::uint64_t page = page_of("label-d");
-  for (const char* sql : {"DROP INDEX mail_expiry", "ALTER TABLE mail_received DROP COLUMN sha256",
-                          "PRAGMA user_version = 5"}) {
+  for (const char* sql :
+       {"DROP INDEX mail_expiry", "DROP TABLE mail_submitted",
+        "ALTER TABLE mail_received DROP COLUMN sha256", "PRAGMA user_version = 5"}) {
     ASSERT_TRUE(gateways::Database::open({.path = config.path})->execute(sql)) << sql;
   }
   damage(page);
