@@ -249,9 +249,7 @@ void Connection::fill_all(bool answer_only, IntervalBudget& budget, BurstBuilder
   std::optional<ArqSender::Acknowledgement> ack;
   if (ack_owed_) ack = regular_ack(budget);
 
-  // Types 0 and 2 rest while expedited data is under way (C.6.1.2(1), C.3.7(13)).
-  const bool expedited = expedited_tx_.has_work();
-  if (!expedited && !answer_only) {
+  if (!answer_only && regular_has_work()) {
     const std::size_t frames = burst.dpdus().size();
     filled_.ack = regular_tx_.fill(common(), ack, budget, burst);
     filled_.data = burst.dpdus().size() > frames;
@@ -263,7 +261,7 @@ void Connection::fill_all(bool answer_only, IntervalBudget& budget, BurstBuilder
     filled_.ack =
         add_copies(ArqSender::ack_dpdu(common(), *ack), copies_min, kAckCopiesMax, budget, burst);
   }
-  if (expedited && !answer_only) {
+  if (!answer_only && expedited_tx_.has_work()) {
     const std::size_t frames = burst.dpdus().size();
     expedited_tx_.fill(common(), std::nullopt, budget, burst);
     filled_.expedited_data = burst.dpdus().size() > frames;

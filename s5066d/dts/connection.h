@@ -90,7 +90,7 @@ class Connection {
   /// Nothing but an acknowledgement of regular data is to be sent.
   bool owes_only_ack() const {
     return ack_owed_ && !expedited_ack_owed_ && !resync_.has_work() && !resync_.answer_owed() &&
-           !regular_tx_.has_work() && !expedited_tx_.has_work();
+           !regular_has_work() && !expedited_tx_.has_work();
   }
   bool answer_owed() const { return ack_owed_ || expedited_ack_owed_ || resync_.answer_owed(); }
   /// Types 4 and 5 are to be sent or waited for.
@@ -98,8 +98,7 @@ class Connection {
   /// The same of types 0 to 3.
   bool data_under_way() const { return !regular_tx_.idle() || ack_owed_ || resync_.has_work(); }
   bool has_work() const {
-    return answer_owed() || resync_.has_work() || regular_tx_.has_work() ||
-           expedited_tx_.has_work();
+    return answer_owed() || resync_.has_work() || regular_has_work() || expedited_tx_.has_work();
   }
   /// Of regular data: the longest segment that must fit for nothing to be held up.
   std::size_t longest_waiting() const { return regular_tx_.longest_waiting(); }
@@ -141,6 +140,8 @@ class Connection {
     bool reset = false;
     bool offer = false;
   };
+  /// Types 0 and 2 rest while expedited data is under way (C.6.1.2(1), C.3.7(13)).
+  bool regular_has_work() const { return !expedited_under_way() && regular_tx_.has_work(); }
   void fill_all(bool answer_only, IntervalBudget& budget, BurstBuilder& burst);
   void restart(const Resync::Effects& effects);
   void restart_tx();

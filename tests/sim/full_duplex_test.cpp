@@ -104,5 +104,32 @@ TEST(FullDuplex, rates_adapt) {
   EXPECT_EQ(world.delivery_faults(), "");
 }
 
+// C.6.1.2(1), C.3.7(13)
+// Goal:   expedited data goes beside regular data in both directions.
+// Method: bulk both ways, and an urgent message every half minute.
+TEST(FullDuplex, expedited_data_goes_beside_bulk_data) {
+  sim::World world(4, full_duplex({.rate_bps = 1200, .interleaver = modem::Interleaver::short_},
+                                  {.frame_loss = 0.1}));
+  Both both(world);
+  std::vector<sim::Client*> urgent;
+  for (const std::size_t station : {0u, 1u}) {
+    urgent.push_back(&world.add_client(station, SapId{6}, sis::Confirmation::node));
+    both.send(station, 100);
+  }
+  for (int i = 0; i < 40; ++i) {
+    for (const std::size_t station : {0u, 1u}) {
+      world.send(*urgent[station], 1 - station, 300, 24h, {.expedited = true});
+    }
+    world.run_for(30s);
+  }
+  world.run_for(24h);
+  EXPECT_EQ(world.unreported(), 0u);
+  EXPECT_EQ(world.delivery_faults(), "");
+  for (const std::size_t station : {0u, 1u}) {
+    EXPECT_EQ(both.clients[station]->received().size(), 100u);
+    EXPECT_EQ(urgent[station]->received().size(), 40u);
+  }
+}
+
 }  // namespace
 }  // namespace s5066

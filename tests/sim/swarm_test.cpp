@@ -63,8 +63,8 @@ void make_unlike(sim::Seed seed, sim::WorldOptions& options) {
 
 /// Two to four stations in any mode; losses alone and in runs, unlike in the two directions, missed
 /// preambles, fades, false carriers, a late modem; in every second world stations restart at any
-/// moment. After an hour the channel is clean, but for modes that are never heard, and two days
-/// later all must have ended.
+/// moment. In full duplex some of what is sent is expedited. After an hour the channel is clean,
+/// but for modes that are never heard, and two days later all must have ended.
 void live_through(sim::Seed seed, const Mix& mix = {}) {
   SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));
   Rng draw(seed);
@@ -101,14 +101,30 @@ void live_through(sim::Seed seed, const Mix& mix = {}) {
     world.at(world.now() + std::chrono::seconds(draw.below(mix.bulk ? 900 : 3600)),
              [&world, &clients, from, to, octets] { world.send(*clients[from], to, octets, 24h); });
   }
+  std::vector<sim::Client*> urgent;
+  for (std::uint32_t i = 0; mix.full_duplex && i < n; ++i) {
+    urgent.push_back(&world.add_client(i, SapId{6}, sis::Confirmation::client));
+  }
+  Rng draw_urgent(seed ^ 0x1415'9265'3589u);
+  const std::uint32_t urgent_updus = urgent.empty() ? 0 : draw_urgent.below(20);
+  for (std::uint32_t i = 0; i < urgent_updus; ++i) {
+    const std::uint32_t from = draw_urgent.below(n);
+    const std::size_t octets = 12 + draw_urgent.below(2000);
+    world.at(world.now() + std::chrono::seconds(draw_urgent.below(3600)),
+             [&world, &urgent, from, octets] {
+               world.send(*urgent[from], 1 - from, octets, 24h, {.expedited = true});
+             });
+  }
   const bool restarts = draw.chance(0.5);
   for (std::uint32_t i = 0; restarts && i < 1 + draw.below(3); ++i) {
     const std::uint32_t station = draw.below(n);
     world.at(world.now() + std::chrono::milliseconds(draw.below(3'600'000)),
-             [&world, &clients, station] {
+             [&world, &clients, &urgent, station] {
                if (world.node(station).status().transmitting) return;
                world.restart(station);
                clients[station] = &world.add_client(station, SapId{5}, sis::Confirmation::client);
+               if (urgent.empty()) return;
+               urgent[station] = &world.add_client(station, SapId{6}, sis::Confirmation::client);
              });
   }
   world.run_for(1h);

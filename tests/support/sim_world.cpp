@@ -272,6 +272,14 @@ void World::on_primitive(Client& client, const sis::Primitive& primitive) {
     Client::Sent* sent = outcome(rejected->updu_part);
     if (sent) ++sent->rejects;
     client.unreadable_ = client.unreadable_ || !sent;
+  } else if (const auto* done = std::get_if<sis::ExpeditedUnidataRequestConfirm>(&primitive)) {
+    Client::Sent* sent = outcome(done->updu_part);
+    if (sent) ++sent->confirms;
+    client.unreadable_ = client.unreadable_ || !sent;
+  } else if (const auto* refused = std::get_if<sis::ExpeditedUnidataRequestRejected>(&primitive)) {
+    Client::Sent* sent = outcome(refused->updu_part);
+    if (sent) ++sent->rejects;
+    client.unreadable_ = client.unreadable_ || !sent;
   } else if (std::holds_alternative<sis::UnbindIndication>(primitive)) {
     client.bound_ = false;
   } else if (const auto* indication = std::get_if<sis::UnidataIndication>(&primitive)) {
