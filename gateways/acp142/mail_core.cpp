@@ -275,6 +275,7 @@ void MailCore::on_mail(Instant now, SessionId session, SmtpServerCore::Commit co
   pending.session = session;
   pending.address = commit.mail.envelope.from.address;
   pending.octets = commit.mail.content.size();
+  drop_next_hops(commit.mail.content);
   add_trace(now, commit.mail.content, "from " + commit.client + " ",
             commit.secure ? "ESMTPS" : "ESMTP");
   AcceptMail accept{route(now, std::move(commit.mail), marks, p_mul_priority(0)), utc(now), {}, {}};

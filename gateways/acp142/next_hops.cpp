@@ -10,7 +10,6 @@
 namespace s5066::acp142 {
 namespace {
 
-constexpr std::string_view kName = "MULE-Next-Hop";
 constexpr std::size_t kLineOctets = 76;
 // Of what is read: more than P_MUL has destinations, and than a thousand recipients need.
 constexpr std::size_t kStationsMax = 1000;
@@ -44,18 +43,6 @@ std::vector<std::string_view> words_of(std::string_view text) {
     at = text.find_first_not_of(kBlank, end);
   }
   return words;
-}
-
-/// With the CRLF that ends it; 0 where the content does not begin with it.
-std::size_t field_octets(std::string_view text) {
-  if (text.size() <= kName.size() || text[kName.size()] != ':') return 0;
-  if (!same_but_for_case(text.substr(0, kName.size()), kName)) return 0;
-  for (std::size_t at = text.find("\r\n"); at != std::string_view::npos;
-       at = text.find("\r\n", at + 2)) {
-    const bool goes_on = at + 2 < text.size() && (text[at + 2] == ' ' || text[at + 2] == '\t');
-    if (!goes_on) return at + 2;
-  }
-  return 0;
 }
 
 std::optional<NextHops> read(NodeId sender, std::size_t recipients, std::string_view value) {
@@ -93,6 +80,17 @@ std::optional<NextHops> read(NodeId sender, std::size_t recipients, std::string_
 
 }  // namespace
 
+std::size_t field_octets(std::string_view text, std::string_view name) {
+  if (text.size() <= name.size() || text[name.size()] != ':') return 0;
+  if (!same_but_for_case(text.substr(0, name.size()), name)) return 0;
+  for (std::size_t at = text.find("\r\n"); at != std::string_view::npos;
+       at = text.find("\r\n", at + 2)) {
+    const bool goes_on = at + 2 < text.size() && (text[at + 2] == ' ' || text[at + 2] == '\t');
+    if (!goes_on) return at + 2;
+  }
+  return 0;
+}
+
 std::string dotted(NodeId node) {
   const auto octet = [&](int shift) { return std::to_string(node.value >> shift & 0xFF); };
   return octet(24) + "." + octet(16) + "." + octet(8) + "." + octet(0);
@@ -105,7 +103,7 @@ std::string next_hops_field(NodeId sender, const NextHops& hops) {
   for (std::size_t i = 0; i < hops.size(); ++i) {
     for (const NodeId station : hops[i]) recipients[station].push_back(i + 1);
   }
-  std::string text = std::string(kName) + ": " + dotted(sender) + ";";
+  std::string text = std::string(kNextHopsName) + ": " + dotted(sender) + ";";
   std::size_t line = text.size();
   const auto add = [&](const std::string& word) {
     const bool breaks = line + 1 + word.size() > kLineOctets;
@@ -128,11 +126,28 @@ std::string next_hops_field(NodeId sender, const NextHops& hops) {
 
 std::optional<NextHops> take_next_hops(NodeId sender, std::size_t recipients, Bytes& content) {
   const std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
-  const std::size_t octets = field_octets(text);
+  const std::size_t octets = field_octets(text, kNextHopsName);
   if (octets == 0) return std::nullopt;
-  auto hops = read(sender, recipients, text.substr(kName.size() + 1, octets - kName.size() - 1));
+  constexpr std::size_t kValueAt = kNextHopsName.size() + 1;
+  auto hops = read(sender, recipients, text.substr(kValueAt, octets - kValueAt));
   content.erase(content.begin(), content.begin() + static_cast<std::ptrdiff_t>(octets));
   return hops;
+}
+
+void drop_next_hops(Bytes& content) {
+  if (count_header_fields(content, kNextHopsName) == 0) return;
+  const std::size_t header = header_octets(content);
+  const std::string_view text(reinterpret_cast<const char*>(content.data()), header);
+  Bytes kept;
+  kept.reserve(content.size());
+  for (std::size_t at = 0; at < header;) {
+    const std::size_t octets = field_octets(text.substr(at), kNextHopsName);
+    const std::size_t line = std::min(text.find("\r\n", at), header - 2) + 2;
+    if (octets == 0) append(kept, ByteSpan(content).subspan(at, line - at));
+    at = octets == 0 ? line : at + octets;
+  }
+  append(kept, ByteSpan(content).subspan(header));
+  content = std::move(kept);
 }
 
 }  // namespace s5066::acp142

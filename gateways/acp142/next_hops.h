@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gateways/acp142/message_port.h"
@@ -21,12 +22,22 @@ namespace s5066::acp142 {
 /// For each recipient of an envelope its stations, in ascending order.
 using NextHops = std::vector<std::vector<NodeId>>;
 
+/// Of a header field that only gateways of ours write and read.
+constexpr std::string_view kNextHopsName = "MULE-Next-Hop";
+
 /// The field; empty where every recipient is for the same stations. Always the same for the same.
 std::string next_hops_field(NodeId sender, const NextHops& hops);
 
 /// Takes the field away if the content begins with it. None where it does not, or where the field
 /// is not by `sender`, or makes no sense for so many recipients, of whom none may be left out.
 std::optional<NextHops> take_next_hops(NodeId sender, std::size_t recipients, Bytes& content);
+
+/// Takes every such field out of the header of what is not from a gateway of ours.
+void drop_next_hops(Bytes& content);
+
+/// The octets of the header field that `text` begins with, if it is of that name, with the CRLF
+/// that ends it; else 0.
+std::size_t field_octets(std::string_view text, std::string_view name);
 
 /// "10.1.1.1"
 std::string dotted(NodeId node);

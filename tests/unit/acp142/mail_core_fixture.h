@@ -91,14 +91,15 @@ class MailCoreTest : public testing::Test {
   void take(MailCore::Deliver& deliver) { deliveries.push_back(deliver); }
 
   void send(std::vector<std::string> to, const std::string& from = "<op@shore.example>",
-            std::vector<std::string> marks = {}) {
+            std::vector<std::string> marks = {},
+            const std::string& content = "Message-ID: <1@x>\r\n\r\nhello\r\n") {
     SmtpServerCore::Commit commit;
     commit.client = "mx";
     commit.mail.envelope.from = *parse_path(from, PathUse::reverse);
     for (const auto& line : to) {
       commit.mail.envelope.recipients.push_back(*parse_path(line, PathUse::forward));
     }
-    commit.mail.content = octets("Message-ID: <1@x>\r\n\r\nhello\r\n");
+    commit.mail.content = octets(content);
     core->on_mail(now, {1}, std::move(commit), marks);
     drain();
   }

@@ -119,6 +119,17 @@ TEST_F(MailRelay, what_was_certainly_for_us_and_cannot_go_on_is_reported) {
   EXPECT_EQ(deliveries.size(), 1u);
 }
 
+// A user has no say in the ways of mail.
+TEST_F(MailRelay, such_a_field_in_what_the_mail_server_hands_over_does_not_go_on) {
+  send(
+      {"<a@ship.example>"}, "<op@shore.example>", {},
+      "Subject: x\r\nmule-next-hop: 10.1.1.9;\r\n 0.0.0.3 1\r\nMessage-ID: <1@x>\r\n\r\nhello\r\n");
+  const std::string text = text_of(payload().content);
+  EXPECT_EQ(text.find("next-hop"), std::string::npos);
+  EXPECT_EQ(text.find("0.0.0.3"), std::string::npos);
+  EXPECT_NE(text.find("Subject: x\r\nMessage-ID: <1@x>\r\n\r\nhello"), std::string::npos);
+}
+
 // PM-109: nobody has said MT-PRIORITY; it goes on, and is reported, as urgent as it came.
 TEST_F(MailRelay, what_has_no_priority_of_its_own_keeps_the_one_it_came_with) {
   hear("<y@far.example>\r\n", {}, {}, kShip, "<a@ship.example>");

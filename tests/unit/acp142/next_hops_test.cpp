@@ -67,6 +67,25 @@ TEST(NextHops, a_field_that_makes_no_sense_says_nothing) {
   }
 }
 
+TEST(NextHops, what_is_not_from_a_gateway_of_ours_loses_each_such_field) {
+  const std::string one = "mule-next-HOP: 10.1.1.1;\r\n 10.1.1.2 1\r\n\t10.1.1.3 2\r\n";
+  const std::string kept =
+      "Subject: MULE-Next-Hop: 1\r\n MULE-Next-Hop: 2\r\nMULE-Next-Hops: 3\r\n";
+  const std::string body = "\r\n" + one;
+  Bytes content = octets(one + one + kept + one + body);
+  drop_next_hops(content);
+  EXPECT_EQ(content, octets(kept + body));
+  for (const std::string& text : {std::string(), std::string("x"), "\r\n" + one, kept, kept + body,
+                                  std::string("MULE-Next-Hop: 1")}) {
+    content = octets(text);
+    drop_next_hops(content);
+    EXPECT_EQ(content, octets(text));
+  }
+  content = octets(one + "x");
+  drop_next_hops(content);
+  EXPECT_EQ(content, octets("x"));
+}
+
 TEST(NextHops, only_the_first_field_is_read) {
   const std::string field = "MULE-Next-Hop: 10.1.1.1; 10.1.1.2 1 10.1.1.3 2\r\n";
   for (const std::string& text :
