@@ -247,6 +247,7 @@ class MailCore {
   std::vector<NewMail> by_transmission(const NewMail& air) const;
   UtcSeconds expiry_of(Instant now, const Parameters& from, std::uint8_t priority) const;
   Duties duties(const Received& received, Mail& mail) const;
+  bool for_others(const Received& received) const;
   std::vector<NewMail> relay(Instant now, const Received& received, Mail& mail,
                              std::vector<MailNews>& told);
   void add_trace(Instant now, Bytes& content, const std::string& from, const char* with);

@@ -22,18 +22,14 @@ bool has(const std::vector<NodeId>& nodes, NodeId node) {
   return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
 }
 
-/// Without the trace fields it begins with, which are others on each way.
+/// Without what it begins with that is another on each way: trace fields, and next hops, which a
+/// relay of another make leaves between them.
 ByteSpan without_traces(ByteSpan content) {
   const std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
   std::size_t at = 0;
-  while (same_but_for_case(text.substr(at, 9), "Received:")) {
-    std::size_t end = text.find("\r\n", at);
-    while (end != std::string_view::npos && end + 2 < text.size() &&
-           (text[end + 2] == ' ' || text[end + 2] == '\t')) {
-      end = text.find("\r\n", end + 2);
-    }
-    if (end == std::string_view::npos) break;
-    at = end + 2;
+  for (std::size_t octets = 1; octets != 0; at += octets) {
+    octets = std::max(field_octets(text.substr(at), "Received"),
+                      field_octets(text.substr(at), kNextHopsName));
   }
   return content.subspan(at);
 }
@@ -61,16 +57,28 @@ std::string trace_mark(NodeId node, std::string_view with) {
   return "(" + std::string(with) + " " + dotted(node) + ")";
 }
 
-// A gateway of ours says which recipients are whose, or means each of them for every station.
+bool MailCore::for_others(const Received& received) const {
+  return std::any_of(received.destinations.begin(), received.destinations.end(),
+                     [&](const NodeId one) { return one != config_.node; });
+}
+
+// A gateway of ours says which recipients are whose where there is more than one station. It sends
+// nothing to a station that nothing is for, so a field that says so is not by it. Where it has not
+// said anything it is an older one, or only we were meant: what it means for whom is certain then.
 MailCore::Duties MailCore::duties(const Received& received, Mail& mail) const {
   const NodeId source = received.name.source;
   const std::size_t recipients = mail.envelope.recipients.size();
   const auto hops = take_next_hops(source, recipients, mail.content);
   Duties duties{.ours = std::vector<bool>(recipients, true), .certain = hops.has_value()};
-  for (std::size_t i = 0; hops && i < recipients; ++i) {
-    duties.ours[i] = has((*hops)[i], config_.node);
+  if (hops) {
+    const auto is_ours = [&](const auto& stations) { return has(stations, config_.node); };
+    duties.certain = std::any_of(hops->begin(), hops->end(), is_ours);
+    for (std::size_t i = 0; duties.certain && i < recipients; ++i) {
+      duties.ours[i] = is_ours((*hops)[i]);
+    }
+    return duties;
   }
-  if (hops) return duties;
+  if (for_others(received)) return duties;
   const std::string trace = header_field(mail.content, "Received");
   for (const char* with : {"MULE", "ESMTP", "ESMTPS"}) {
     duties.certain |= trace.find(trace_mark(source, with)) != std::string::npos;
@@ -150,8 +158,7 @@ std::vector<NewMail> MailCore::relay(Instant now, const Received& received, Mail
       count_header_fields_with(mail.content, "Received", trace_mark(config_.node, "MULE")) >
           kOwnTracesMax;
   const NodeId source = received.name.source;
-  const bool for_others = std::any_of(received.destinations.begin(), received.destinations.end(),
-                                      [&](const NodeId one) { return one != config_.node; });
+  const bool others = for_others(received);
   std::vector<Path> own;
   Mail onward;
   onward.envelope.from = mail.envelope.from;
@@ -174,7 +181,7 @@ std::vector<NewMail> MailCore::relay(Instant now, const Received& received, Mail
     const bool goes_back = std::all_of(route->stations.begin(), route->stations.end(),
                                        [&](const NodeId next) { return next == source; });
     // Who does not say for whom it is may have meant another of them.
-    if (goes_back && !duty.certain && for_others) continue;
+    if (goes_back && !duty.certain && others) continue;
     if (circles || goes_back) {
       fail(recipient, "5.4.6", "it goes in circles between stations");
     } else {

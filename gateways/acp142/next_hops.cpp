@@ -97,12 +97,11 @@ std::string dotted(NodeId node) {
 }
 
 std::string next_hops_field(NodeId sender, const NextHops& hops) {
-  const auto differs = [&](const auto& one) { return one != hops.front(); };
-  if (std::none_of(hops.begin(), hops.end(), differs)) return {};
   std::map<NodeId, std::vector<std::size_t>> recipients;
   for (std::size_t i = 0; i < hops.size(); ++i) {
     for (const NodeId station : hops[i]) recipients[station].push_back(i + 1);
   }
+  if (recipients.size() < 2) return {};
   std::string text = std::string(kNextHopsName) + ": " + dotted(sender) + ";";
   std::size_t line = text.size();
   const auto add = [&](const std::string& word) {

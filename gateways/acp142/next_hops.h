@@ -1,7 +1,7 @@
 // Which of the stations of one transmission each recipient is for. All of them get one payload with
 // the recipients of all, and RFC 8494 has no place to say whose is whose; a station that relays
-// would have to guess. So where recipients have different stations, the content begins with a
-// header field of ours, which the receiving gateway takes away:
+// would have to guess. So where a transmission is for more than one station, the content begins
+// with a header field of ours, which the receiving gateway takes away:
 //
 //   MULE-Next-Hop: 10.1.1.1; 10.1.1.2 1 3-5 10.1.1.3 2
 //
@@ -25,7 +25,7 @@ using NextHops = std::vector<std::vector<NodeId>>;
 /// Of a header field that only gateways of ours write and read.
 constexpr std::string_view kNextHopsName = "MULE-Next-Hop";
 
-/// The field; empty where every recipient is for the same stations. Always the same for the same.
+/// The field; empty where all is for one station. Always the same for the same.
 std::string next_hops_field(NodeId sender, const NextHops& hops);
 
 /// Takes the field away if the content begins with it. None where it does not, or where the field

@@ -29,10 +29,12 @@ TEST(NextHops, the_field_is_written_and_read) {
   EXPECT_EQ(take(field, 5), hops);
 }
 
-TEST(NextHops, where_all_is_for_all_there_is_no_field) {
+TEST(NextHops, where_all_is_for_one_station_there_is_no_field) {
   EXPECT_EQ(next_hops_field(kA, {}), "");
   EXPECT_EQ(next_hops_field(kA, {{kB}}), "");
-  EXPECT_EQ(next_hops_field(kA, {{kB, kC}, {kB, kC}}), "");
+  EXPECT_EQ(next_hops_field(kA, {{kB}, {kB}}), "");
+  EXPECT_EQ(next_hops_field(kA, {{kB, kC}, {kB, kC}}),
+            "MULE-Next-Hop: 10.1.1.1; 10.1.1.2 1-2 10.1.1.255 1-2\r\n");
   Bytes content = octets("Received: x\r\n");
   EXPECT_FALSE(take_next_hops(kA, 1, content));
   EXPECT_EQ(content, octets("Received: x\r\n"));
