@@ -62,6 +62,8 @@ std::string MailService::air_counters() const {
       {"orphans_dropped", got.orphans_dropped},
       {"sequence_gaps", got.sequence_gaps},
       {"crowded_out", got.crowded_out},
+      {"no_room", got.no_room},
+      {"too_large", got.too_large},
       {"group_pdus", core.group_pdus},
       {"groups_requested", groups.requests},
       {"groups_rejected", groups.rejected},

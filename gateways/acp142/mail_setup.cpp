@@ -35,7 +35,8 @@ RoundRules round_rules(const MailConfig::Rounds& rounds) {
 /// However small its blocks are, and with as many of parity.
 constexpr std::size_t kReceivedOctetsMax =
     2 * (kMessageOctetsMax + kEnvelopeOctetsMax + kBlocksMax * PMulReceiver::kBlockCost);
-static_assert(kReceivedOctetsMax <= PMulReceiver::Config{}.octets_max);
+static_assert(kReceivedOctetsMax <= PMulReceiver::Config{}.source_octets_max);
+static_assert(4 * PMulReceiver::Config{}.source_octets_max <= PMulReceiver::Config{}.octets_max);
 
 PMulReceiver::Config receiver_config(const MailConfig& config) {
   const MailConfig::Receiving& from = config.receiving;

@@ -126,7 +126,7 @@ void PMulReceiver::adopt(Instant now, const Place& place, const AddressPdu& addr
     return;
   }
   ignored_.erase(address.name);
-  Message* message = message_for(now, address.name, 0);
+  Message* message = message_for(now, address.name, 0, address.priority);
   if (message == nullptr) return;
   message->state = State::receiving;
   note_addressed(*message, address);
@@ -175,16 +175,18 @@ void PMulReceiver::ignore(Instant now, const MessageName& name) {
 // --- Blocks --------------------------------------------------------------------------------------
 
 PMulReceiver::Message* PMulReceiver::message_for(Instant now, const MessageName& name,
-                                                 std::size_t octets) {
+                                                 std::size_t octets,
+                                                 std::optional<std::uint8_t> priority) {
   const auto at = messages_.find(name);
+  if (at != messages_.end() && at->second.state != State::orphan) priority = at->second.priority;
   const std::size_t held = at == messages_.end() ? 0 : at->second.octets;
   if (held + octets > config_.message_octets_max) {
     ++stats_.too_large;
     ignore(now, name);
     return nullptr;
   }
-  if (!make_room(name, octets)) {
-    ++stats_.too_large;
+  if (!make_room(now, name, octets, priority)) {
+    ++stats_.no_room;
     return nullptr;
   }
   Message& message = messages_[name];
@@ -194,22 +196,62 @@ PMulReceiver::Message* PMulReceiver::message_for(Instant now, const MessageName&
   return &message;
 }
 
-// First go blocks of messages that may not even be for us, then the least urgent, then the oldest.
-bool PMulReceiver::make_room(const MessageName& keep, std::size_t octets) {
+PMulReceiver::Load PMulReceiver::load_of(NodeId source) const {
+  Load load;
+  for (auto at = messages_.lower_bound({source, 0});
+       at != messages_.end() && at->first.source == source; ++at) {
+    load.octets += at->second.octets;
+    ++load.messages;
+  }
+  return load;
+}
+
+// Where one source has its share, only its own messages give way: blocks of what may not even be
+// for us, then the least urgent, then the oldest. Of those that are as urgent and still coming only
+// the smaller gives way to the larger: of several that come by turns one would else push out the
+// other, and none ever be complete. Where all is full, the source that holds the most gives way.
+bool PMulReceiver::make_room(Instant now, const MessageName& keep, std::size_t octets,
+                             std::optional<std::uint8_t> priority) {
   const auto rank = [](const Message& m) {
     return std::tuple(m.state != State::orphan,
                       m.state == State::orphan ? 0 : kLeastUrgent - m.priority, m.owing.heard_at);
   };
+  const auto kept = messages_.find(keep);
+  const std::size_t held = kept == messages_.end() ? 0 : kept->second.octets;
+  const auto yields = [&](const MessageName& name, const Message& m) {
+    return m.state == State::orphan || m.owing.heard_at + config_.orphan_max <= now ||
+           (priority && std::tuple(m.priority, held, name) > std::tuple(*priority, m.octets, keep));
+  };
+  const std::size_t one_more = kept == messages_.end() ? 1 : 0;
   while (true) {
-    const bool one_more = !messages_.contains(keep);
-    if (octets_ + octets <= config_.octets_max &&
-        messages_.size() + one_more <= config_.messages_max) {
+    const Load own = load_of(keep.source);
+    const bool source_full = own.octets + octets > config_.source_octets_max ||
+                             own.messages + one_more > config_.source_messages_max;
+    const bool octets_full = octets_ + octets > config_.octets_max;
+    if (!source_full && !octets_full && messages_.size() + one_more <= config_.messages_max) {
       return true;
     }
+    const auto weight = [&](const Load& load) { return octets_full ? load.octets : load.messages; };
+    const Load wanted{own.octets + octets, own.messages + one_more};
     const std::pair<const MessageName, Message>* victim = nullptr;
+    std::size_t heaviest = 0;
+    std::optional<NodeId> source;
+    std::size_t weighs = 0;
     for (const auto& entry : messages_) {
+      const NodeId from = entry.first.source;
+      if (source_full && from != keep.source) continue;
       if (entry.first == keep || entry.second.state == State::offered) continue;
-      if (victim == nullptr || rank(entry.second) < rank(victim->second)) victim = &entry;
+      if (from == keep.source && !yields(entry.first, entry.second)) continue;
+      if (source != from) {
+        source = from;
+        weighs = weight(from == keep.source ? wanted : load_of(from));
+      }
+      if (from != keep.source && weighs <= weight(wanted)) continue;
+      if (weighs < heaviest) continue;
+      if (weighs > heaviest || victim == nullptr || rank(entry.second) < rank(victim->second)) {
+        victim = &entry;
+      }
+      heaviest = weighs;
     }
     if (victim == nullptr) return false;
     ++stats_.crowded_out;

@@ -40,7 +40,9 @@ class PMulReceiver {
 
     std::size_t messages_max = 256;              // incomplete, or not yet committed
     std::size_t message_octets_max = 16u << 20;  // of one
-    std::size_t octets_max = 64u << 20;          // of all, blocks and parity
+    std::size_t octets_max = 208u << 20;         // of all, blocks and parity
+    std::size_t source_octets_max = 52u << 20;   // of those of one source
+    std::size_t source_messages_max = 128;       // likewise
     std::size_t known_max = 65536;               // complete ones that are remembered
 
     std::size_t missing_list_max = 64;              // MM
@@ -67,6 +69,7 @@ class PMulReceiver {
     std::uint64_t expired_address = 0;  // the expiry is past, or 0
     std::uint64_t too_large = 0;        // over the limits
     std::uint64_t crowded_out = 0;      // gave way to others
+    std::uint64_t no_room = 0;          // PDUs not kept: nothing gave way
     std::uint64_t recovered = 0;        // blocks made from parity
     std::uint64_t acks = 0;
     std::uint64_t received = 0;   // complete, handed up
@@ -175,8 +178,16 @@ class PMulReceiver {
   static void note_addressed(Message& message, const AddressPdu& address);
   void adopt(Instant now, const Place& place, const AddressPdu& address);
   void repeat(Instant now, const Place& place, Message& message, const AddressPdu& address);
-  Message* message_for(Instant now, const MessageName& name, std::size_t octets);
-  bool make_room(const MessageName& keep, std::size_t octets);
+  /// What the messages of one source take.
+  struct Load {
+    std::size_t octets = 0;
+    std::size_t messages = 0;
+  };
+  Load load_of(NodeId source) const;
+  Message* message_for(Instant now, const MessageName& name, std::size_t octets,
+                       std::optional<std::uint8_t> priority = {});
+  bool make_room(Instant now, const MessageName& keep, std::size_t octets,
+                 std::optional<std::uint8_t> priority);
   void forget(const MessageName& name);
   void ignore(Instant now, const MessageName& name);
   void after_pdu(Instant now, const MessageName& name, Message& message, const Arrived& arrived);

@@ -22,6 +22,8 @@ PMulCore::Config config() {
   config.receiver.octets_max = 20'000;
   config.receiver.message_octets_max = 10'000;
   config.receiver.messages_max = 8;
+  config.receiver.source_octets_max = 12'000;
+  config.receiver.source_messages_max = 5;
   config.groups.pool = {0xE0000201, 0xE0000202};
   config.groups.joined_max = 4;
   config.groups.rejects_max = 4;

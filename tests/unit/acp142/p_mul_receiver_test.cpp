@@ -260,5 +260,108 @@ TEST(PMulReceiver, a_withdrawn_message_leaves_nothing_behind) {
   EXPECT_EQ(next_ack(bravo).missing, (std::vector<BlockRange>{{1, 1}}));
 }
 
+// Four sources may hold four messages of the largest size, each of 20 blocks.
+void small_memory(PMulCore::Config& config) {
+  config.receiver.octets_max = 80'000;
+  config.receiver.source_octets_max = 20'000;
+  config.receiver.message_octets_max = 20'000;
+  config.receiver.messages_max = 32;
+  config.receiver.source_messages_max = 8;
+}
+
+Bytes large_block_of(const MessageName& name, std::uint16_t number) {
+  return encode(
+      DataPdu{.name = name, .number = number, .fragment = Bytes(1000 - PMulReceiver::kBlockCost)});
+}
+
+// More than any message has, and more urgent than all, from `source`.
+void flood(Station& station, NodeId source) {
+  for (std::uint32_t id = 1; id <= 40; ++id) {
+    const MessageName name{source, id};
+    station.hear(encode(AddressPdu{.priority = 0,
+                                   .name = name,
+                                   .total = 65535,
+                                   .expiry = {kUtc.value + 3600},
+                                   .destinations = {{{2}, 1}}}));
+    for (std::uint16_t n = 1; n <= 15; ++n) station.hear(large_block_of(name, n));
+  }
+}
+
+TEST(PMulReceiver, a_source_that_sends_without_end_takes_no_room_from_others) {
+  Station bravo({2}, small_memory);
+  bravo.hear(encode(AddressPdu{.priority = 6,
+                               .name = kName,
+                               .total = 20,
+                               .expiry = {kUtc.value + 3600},
+                               .destinations = {{{2}, 1}}}));
+  for (std::uint16_t n = 1; n <= 10; ++n) bravo.hear(large_block_of(kName, n));
+  flood(bravo, {3});
+  EXPECT_EQ(bravo.core->receiver().octets(), 30'000u);
+  EXPECT_EQ(bravo.core->receiver().messages(), 9u);
+  EXPECT_GT(bravo.core->receiver().stats().no_room, 0u);
+  for (std::uint16_t n = 11; n <= 20; ++n) bravo.hear(large_block_of(kName, n));
+  ASSERT_EQ(bravo.received.size(), 1u);
+  EXPECT_EQ(bravo.received[0].name, kName);
+}
+
+TEST(PMulReceiver, however_many_sources_do_so_another_gets_its_share) {
+  Station bravo({2}, small_memory);
+  for (std::uint32_t source = 11; source <= 16; ++source) flood(bravo, {source});
+  EXPECT_LE(bravo.core->receiver().octets(), 80'000u);
+  EXPECT_LE(bravo.core->receiver().messages(), 32u);
+  bravo.hear(address_of(kName, 10));
+  for (std::uint16_t n = 1; n <= 5; ++n) bravo.hear(large_block_of(kName, n));
+  for (std::uint32_t source = 11; source <= 16; ++source) flood(bravo, {source});
+  for (std::uint16_t n = 6; n <= 10; ++n) bravo.hear(large_block_of(kName, n));
+  ASSERT_EQ(bravo.received.size(), 1u);
+  EXPECT_EQ(bravo.received[0].name, kName);
+}
+
+TEST(PMulReceiver, the_largest_message_of_each_of_four_sources_fits) {
+  Station bravo({2}, small_memory);
+  for (std::uint32_t source = 11; source <= 14; ++source) bravo.hear(address_of({{source}, 7}, 20));
+  for (std::uint16_t n = 1; n <= 20; ++n) {
+    for (std::uint32_t source = 11; source <= 14; ++source) {
+      bravo.hear(large_block_of({{source}, 7}, n));
+    }
+  }
+  EXPECT_EQ(bravo.received.size(), 4u);
+  EXPECT_EQ(bravo.core->receiver().stats().crowded_out, 0u);
+  EXPECT_EQ(bravo.core->receiver().stats().no_room, 0u);
+}
+
+// What was said to be there and had to go is asked for again.
+TEST(PMulReceiver, more_than_its_share_of_one_source_becomes_complete_one_after_the_other) {
+  Station bravo({2}, small_memory);
+  for (int round = 0; round < 3; ++round) {
+    bravo.advance(bravo.now + 1min);
+    for (std::uint32_t id = 1; id <= 3; ++id) bravo.hear(address_of({kSender, id}, 15));
+    for (std::uint16_t n = 1; n <= 15; ++n) {
+      for (std::uint32_t id = 1; id <= 3; ++id) {
+        bravo.hear(large_block_of({kSender, id}, n));
+        bravo.now += 1s;
+      }
+    }
+  }
+  EXPECT_EQ(bravo.received.size(), 3u);
+  EXPECT_EQ(bravo.core->receiver().octets(), 0u);
+}
+
+// Of a source that has begun with much and left it, nothing stays in its own way.
+TEST(PMulReceiver, what_a_source_has_left_gives_way_to_what_it_sends_now) {
+  Station bravo({2}, small_memory);
+  bravo.hear(address_of({kSender, 1}, 20));
+  for (std::uint16_t n = 1; n <= 19; ++n) bravo.hear(large_block_of({kSender, 1}, n));
+  bravo.hear(address_of({kSender, 2}, 2));
+  for (std::uint16_t n = 1; n <= 2; ++n) bravo.hear(large_block_of({kSender, 2}, n));
+  EXPECT_TRUE(bravo.received.empty());
+  EXPECT_EQ(bravo.core->receiver().stats().no_room, 1u);
+  bravo.now += 30min;
+  bravo.hear(large_block_of({kSender, 2}, 2));
+  ASSERT_EQ(bravo.received.size(), 1u);
+  EXPECT_EQ(bravo.received[0].name.message_id, 2u);
+  EXPECT_EQ(bravo.core->receiver().stats().crowded_out, 1u);
+}
+
 }  // namespace
 }  // namespace s5066::acp142
