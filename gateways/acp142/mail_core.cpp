@@ -34,11 +34,11 @@ NextHops next_hops(const Envelope& envelope, const MailItem& item) {
 
 std::string_view to_string(MailNews::Kind kind) {
   constexpr std::array<std::string_view, static_cast<std::size_t>(Kind::count)> kNames = {
-      "mail_accepted",  "mail_repeated",       "mail_refused",    "mail_submitted",
-      "mail_delivered", "mail_deferred",       "mail_failed",     "mail_expired",
-      "mail_received",  "mail_received_again", "mail_not_for_us", "mail_unreadable",
-      "mail_reported",  "mail_report_lost",    "station_dead",    "store_failed",
-      "mail_parked",    "mail_passed_over"};
+      "mail_accepted",  "mail_repeated",       "mail_refused",      "mail_submitted",
+      "mail_delivered", "mail_deferred",       "mail_failed",       "mail_expired",
+      "mail_received",  "mail_received_again", "mail_not_for_us",   "mail_unreadable",
+      "mail_reported",  "mail_report_lost",    "station_dead",      "store_failed",
+      "mail_parked",    "mail_passed_over",    "spool_index_mended"};
   S5066_ASSERT(kind < Kind::count);
   return kNames[static_cast<std::size_t>(kind)];
 }
@@ -75,6 +75,10 @@ void MailCore::on_store_result(Instant now, const MailResult& result) {
   for (const MailTrouble& trouble : result.troubles) {
     ++(trouble.parked ? stats_.parked : stats_.passed_over);
     news(trouble.parked ? Kind::parked : Kind::passed_over, trouble.id, {}, {}, trouble.reason);
+  }
+  for (const std::string& index : result.mended) {
+    ++stats_.indexes_mended;
+    news(Kind::index_mended, {}, {}, {}, index);
   }
   const bool ok = result.answer.ok();
   if (!ok && result.answer.error().code != ErrorCode::queue_full) {

@@ -49,6 +49,7 @@ struct MailNews {
     store_failed,
     parked,       // what the spool cannot read, or not as it was accepted
     passed_over,  // what it cannot read now
+    index_mended,
     count
   };
   Kind kind = Kind::count;
@@ -143,6 +144,7 @@ class MailCore {
     std::uint64_t store_errors = 0;
     std::uint64_t parked = 0;
     std::uint64_t passed_over = 0;
+    std::uint64_t indexes_mended = 0;
   };
 
   MailCore(const Config& config, const AddressTable& table);

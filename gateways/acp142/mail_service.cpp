@@ -102,6 +102,7 @@ LogLevel level_of(MailNews::Kind kind) {
     case MailNews::Kind::unreadable:
     case MailNews::Kind::station_dead:
     case MailNews::Kind::passed_over:
+    case MailNews::Kind::index_mended:
       return LogLevel::warning;
     default:
       return LogLevel::info;

@@ -211,6 +211,7 @@ struct MailResult {
   StoreTicket ticket;
   Result<MailAnswer> answer;
   std::vector<MailTrouble> troubles{};  // met meanwhile, whatever was asked
+  std::vector<std::string> mended{};    // indexes
 };
 
 }  // namespace s5066::acp142

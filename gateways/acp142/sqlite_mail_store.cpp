@@ -27,9 +27,10 @@ Result<SqliteMailStore> SqliteMailStore::open(const Config& config) {
   if (!db) return db.error();
   SqliteMailStore store(config, std::move(db).value());
   if (auto made = store.make_expiry_index(); !made) store.missing_index_ = made.error().detail;
-  if (auto counted = store.count_open(); !counted) {
-    return gateways::opening_error(config.path, counted.error());
-  }
+  auto counted = store.count_open();
+  const bool damaged = !counted && counted.error().code == ErrorCode::bad_checksum;
+  if (damaged && store.mend_indexes()) counted = store.count_open();
+  if (!counted) return gateways::opening_error(config.path, counted.error());
   return store;
 }
 

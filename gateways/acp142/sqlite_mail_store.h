@@ -84,6 +84,17 @@ class SqliteMailStore {
     std::int64_t version = 0;  // of the database, as other connections change it
   };
 
+  struct Index {
+    std::string name;
+    std::string table;
+    std::string sql;
+  };
+
+  Result<std::vector<MailResult>> run_mended(const std::vector<MailRequest>& requests);
+  bool mend_indexes();
+  Result<std::vector<Index>> indexes();
+  bool is_damaged(const Index& index);
+  Result<void> make_anew(const Index& index);
   Result<std::vector<MailResult>> run_all(const std::vector<MailRequest>& requests);
   Result<std::vector<MailResult>> run_in_one_commit(const std::vector<MailRequest>& requests);
   Result<MailAnswer> run_whole(const MailOperation& operation);
@@ -141,6 +152,9 @@ class SqliteMailStore {
   std::set<MailId> keep_content_;   // its deletion has failed
   std::set<std::string> left_out_;  // tables that a start does without
   std::set<MailId> undeletable_;
+  UtcSeconds now_;                                // the latest that a request has had
+  std::map<std::string, UtcSeconds> mend_again_;  // an index, not before
+  std::vector<std::string> mended_;               // and not told yet
 };
 
 }  // namespace s5066::acp142

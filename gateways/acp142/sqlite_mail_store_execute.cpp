@@ -30,6 +30,18 @@ std::optional<MailId> written_by(const MailOperation& operation) {
   return std::nullopt;
 }
 
+UtcSeconds said_now(const MailOperation& operation) {
+  return std::visit(
+      [](const auto& one) {
+        if constexpr (requires { one.now; }) {
+          return one.now;
+        } else {
+          return UtcSeconds{};
+        }
+      },
+      operation);
+}
+
 }  // namespace
 
 // A transaction that has met what cannot be read is begun anew without that message. One that some
@@ -37,10 +49,13 @@ std::optional<MailId> written_by(const MailOperation& operation) {
 std::vector<MailResult> SqliteMailStore::execute(const std::vector<MailRequest>& requests) {
   troubles_.clear();
   std::map<MailId, Unread> before = unread_;
-  auto results = run_all(requests);
+  for (const MailRequest& request : requests) {
+    now_ = std::max(now_, said_now(request.operation));
+  }
+  auto results = run_mended(requests);
   for (std::size_t rows = 0; !results && met_ && rows < kUnreadAtOnce + stranded_.size(); ++rows) {
     if (!pass_over(*met_)) break;
-    results = run_all(requests);
+    results = run_mended(requests);
   }
   if (!results) {
     // Nothing says that it was the message and not the disk.
@@ -67,6 +82,9 @@ std::vector<MailResult> SqliteMailStore::execute(const std::vector<MailRequest>&
   if (!all.empty()) {
     auto& first = all.front().troubles;
     first.insert(first.begin(), troubles.begin(), troubles.end());
+    auto& mended = all.front().mended;
+    mended.insert(mended.begin(), mended_.begin(), mended_.end());
+    mended_.clear();
   }
   return all;
 }

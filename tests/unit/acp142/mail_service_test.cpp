@@ -177,8 +177,9 @@ TEST_F(MailServiceTest, the_operator_keeps_the_station_silent_over_a_restart) {
   EXPECT_NE(ask("show 1").find("waits for the end of EMCON"), std::string::npos);
   const std::string status = ask("status");  // PM-131
   for (const char* part :
-       {"emcon=operator", " groups_pool_empty=0 ", "pdus_received=", "data_pdus_sent=",
-        "data_pdus_sent_again=", "bad_checksum=", "orphans_dropped=", "destinations_expired="}) {
+       {"emcon=operator", " groups_pool_empty=0 ", " spool_index=yes ", " indexes_mended=0 ",
+        "pdus_received=", "data_pdus_sent=", "data_pdus_sent_again=", "bad_checksum=",
+        "orphans_dropped=", "destinations_expired="}) {
     EXPECT_NE(status.find(part), std::string::npos) << part;
   }
   EXPECT_NE(ask("show 1").find("to <x@ship.example> ship "), std::string::npos);  // PM-130
