@@ -59,13 +59,19 @@ TEST(CrashGuardedPtt, unkeys_for_a_process_that_was_started_without_standard_fil
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
 }
 
+/// Of this process: what another one left behind may still unkey at the same port.
+std::string key_at(std::uint16_t port) {
+  return std::to_string(::getpid()) + " " + std::to_string(port);
+}
+
 /// The same with rigctld's key; `confirmations` as in the guard's configuration.
 pid_t process_keying_rigctld(std::uint16_t port, unsigned confirmations) {
+  const std::string key = key_at(port);
   const pid_t child = ::fork();
   if (child != 0) return child;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   CrashGuardedPtt ptt(
-      {.key = std::to_string(port),
+      {.key = key,
        .confirmations = confirmations,
        .retry = std::chrono::milliseconds(1),
        .attempts_max = 100'000},
@@ -117,9 +123,10 @@ TEST(CrashGuardedPtt, does_not_key_while_that_of_a_dead_process_still_unkeys) {
   ASSERT_TRUE(eventually([&] { return rig.done().ends_with("T 1\n"); }));
   ASSERT_EQ(::kill(child, SIGKILL), 0);
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
-  ASSERT_TRUE(eventually([&] { return rig.done().find("T 0\n") != std::string::npos; }));
+  const std::size_t keyed_at = rig.done().rfind("T 1\n");
+  ASSERT_TRUE(eventually([&] { return rig.done().find("T 0\n", keyed_at) != std::string::npos; }));
   const Fifo chip;
-  CrashGuardedPtt ours({.key = std::to_string(rig.port())},
+  CrashGuardedPtt ours({.key = key_at(rig.port())},
                        std::make_unique<Cm108Ptt>(Cm108Ptt::Config{.path = chip.path()}));
   for (const bool on : {false, true}) {
     const auto keyed = ours.key(on);
