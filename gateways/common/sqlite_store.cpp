@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "gateways/common/file_name.h"
+#include "gateways/common/remove_each.h"
 #include "gateways/common/sha256.h"
 #include "s5066d/base/assert.h"
 
@@ -374,23 +375,50 @@ Result<void> SqliteStore::recover() {
   return {};
 }
 
+// By indexes that hold all that is asked for, so that a row that the disk does not give back keeps
+// no other.
 Result<StoreAnswer> SqliteStore::run(const Purge& operation) {
   const std::int64_t keep = std::max(config_.keep_finished_s, config_.duplicate_window_s);
   const std::int64_t before = operation.now.value - keep;
-  auto transaction = Transaction::begin(db_);
-  if (!transaction) return transaction.error();
-  for (const char* sql :
-       {"DELETE FROM outgoing_content WHERE id IN (SELECT id FROM outgoing WHERE state IN "
-        "('delivered', 'failed', 'expired') AND finished_utc < ?)",
-        "DELETE FROM outgoing WHERE state IN ('delivered', 'failed', 'expired') AND "
-        "finished_utc < ?",
-        "DELETE FROM received WHERE state = 'delivered' AND received_utc < ?"}) {
-    auto remove = db_.prepare(sql);
-    if (!remove) return remove.error();
-    if (auto done = remove->bind(before).run(); !done) return done.error();
-  }
-  if (auto done = transaction->commit(); !done) return done.error();
+  auto sent = purge(
+      "SELECT id FROM outgoing INDEXED BY outgoing_by_state WHERE state IN ('delivered', 'failed', "
+      "'expired')",
+      {"DELETE FROM outgoing_content WHERE id = ?1 AND EXISTS (SELECT 1 FROM outgoing WHERE id = "
+       "?1 AND finished_utc < ?2)",
+       "DELETE FROM outgoing WHERE id = ?1 AND finished_utc < ?2"},
+      before);
+  auto received = purge(
+      "SELECT id FROM received INDEXED BY received_by_source",
+      {"DELETE FROM received WHERE id = ?1 AND state = 'delivered' AND received_utc < ?2"}, before);
+  if (!sent) return sent.error();
+  if (!received) return received.error();
   return StoreAnswer(Saved{});
+}
+
+Result<void> SqliteStore::purge(const char* select,
+                                const std::vector<const char*>& remove_if_before,
+                                std::int64_t before) {
+  std::vector<std::int64_t> ids;
+  {
+    auto rows = db_.prepare(select);
+    if (!rows) return rows.error();
+    while (true) {
+      const auto row = rows->step();
+      if (!row) return row.error();
+      if (!*row) break;
+      ids.push_back(rows->integer(0));
+    }
+  }
+  const auto remove = [&](std::int64_t id) -> Result<void> {
+    for (const char* sql : remove_if_before) {
+      auto row = db_.prepare(sql);
+      if (!row) return row.error();
+      if (auto done = row->bind(id).bind(before).run(); !done) return done;
+    }
+    return {};
+  };
+  const Removal removal = remove_each(db_, ids, remove);
+  return removal.kept.empty() ? removal.done : removal.kept.front().error;
 }
 
 Result<std::optional<SpoolItem>> SqliteStore::find(SpoolId id) {

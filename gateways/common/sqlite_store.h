@@ -82,6 +82,8 @@ class SqliteStore {
   Result<std::string> take_temporary(ByteSpan content, ByteSpan sha256);
   Result<std::string> finish_received(const ReceivedRow& row);
   Result<void> park(SpoolId id, std::string_view reason);
+  Result<void> purge(const char* select, const std::vector<const char*>& remove_if_before,
+                     std::int64_t before);
 
   /// A temporary file whose row could not be written.
   struct Spare {

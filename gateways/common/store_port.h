@@ -86,7 +86,8 @@ struct StoreFile {
   std::shared_ptr<const Bytes> content;
   UtcSeconds now;
 };
-/// Removes rows that have been finished for long. Answer: Saved.
+/// Removes rows that have been finished for long. Answer: Saved; an error where some could not be
+/// removed, though others have been.
 struct Purge {
   UtcSeconds now;
 };

@@ -4,6 +4,8 @@
 
 #include <cerrno>
 #include <condition_variable>
+#include <fstream>
+#include <iterator>
 #include <mutex>
 
 #include "gateways/common/store_thread.h"
@@ -170,6 +172,36 @@ TEST_F(SqliteStoreTest, finished_rows_leave_after_their_time_and_not_before) {
   EXPECT_TRUE(store->find(*id)->has_value());
   ASSERT_TRUE(ask(Purge{{kNow.value + config.keep_finished_s + 1}}));
   EXPECT_FALSE(store->find(*id)->has_value());
+}
+
+TEST_F(SqliteStoreTest, a_damaged_page_keeps_no_finished_rows_but_its_own) {
+  constexpr int kFiles = 100;
+  for (int i = 0; i < kFiles; ++i) {
+    const auto name = "sent-" + std::to_string(i) + "-" + std::string(200, 'n');
+    const auto id = store->enqueue({kPeer, name, kHello, kNow});
+    ASSERT_TRUE(id);
+    ASSERT_TRUE(ask(SaveItem{.id = *id, .state = SpoolState::failed, .now = kNow}));
+    ASSERT_TRUE(receive("got-" + std::to_string(i) + "-" + std::string(200, 'n'), kHello));
+  }
+  store.reset();
+  std::fstream file(config.path, std::ios::in | std::ios::out | std::ios::binary);
+  const std::string all{std::istreambuf_iterator<char>(file), {}};
+  for (const char* text : {"sent-50-", "got-50-"}) {
+    constexpr std::size_t kPage = 4096;
+    file.seekp(static_cast<std::streamoff>(all.find(text) / kPage * kPage));
+    file.put('\xff');
+  }
+  file.close();
+  reopen();
+  EXPECT_FALSE(ask(Purge{{kNow.value + 10 * config.keep_finished_s}}));
+  auto db = Database::open({.path = config.path});
+  for (const char* sql : {"SELECT count(*) FROM outgoing INDEXED BY outgoing_by_state",
+                          "SELECT count(*) FROM received INDEXED BY received_by_source"}) {
+    auto count = db->prepare(sql);
+    ASSERT_TRUE(count && *count->step());
+    EXPECT_GE(count->integer(0), 5);
+    EXPECT_LT(count->integer(0), 50);
+  }
 }
 
 TEST_F(SqliteStoreTest, a_received_file_stands_in_the_inbox_under_its_own_name) {

@@ -1,0 +1,114 @@
+#include "gateways/common/remove_each.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <optional>
+#include <string>
+
+#include "tests/unit/gateways/power_vfs.h"
+#include "tests/unit/gateways/temporary_folder.h"
+
+namespace s5066::gateways {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+constexpr int kRows = 1000;
+
+/// A table of rows of which three fill a page.
+class RemoveEach : public testing::Test {
+ protected:
+  RemoveEach() : vfs(test::PowerVfs::Unsynced::kept) {
+    open();
+    EXPECT_TRUE(db->execute("CREATE TABLE rows (id INTEGER PRIMARY KEY, filler BLOB)"));
+    const std::string fill =
+        "WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < " +
+        std::to_string(kRows) + ") INSERT INTO rows SELECT id, zeroblob(1200) FROM n";
+    EXPECT_TRUE(db->execute(fill.c_str()));
+    open();  // with nothing in its cache
+  }
+  ~RemoveEach() override { db.reset(); }
+  void open() {
+    db.reset();
+    auto opened = Database::open({.path = (folder.path() / "rows.db").string(), .vfs = vfs.name()});
+    ASSERT_TRUE(opened);
+    db.emplace(std::move(opened).value());
+  }
+  Removal remove(int rows = kRows) {
+    std::vector<std::int64_t> ids(static_cast<std::size_t>(rows));
+    std::iota(ids.begin(), ids.end(), 1);
+    return remove_each(*db, ids, [this](std::int64_t id) -> Result<void> {
+      auto row = db->prepare("DELETE FROM rows WHERE id = ?");
+      return row ? row->bind(id).run() : row.error();
+    });
+  }
+  std::int64_t left() {
+    vfs.set_bad(0, 0);
+    open();
+    auto count = db->prepare("SELECT count(*) FROM rows");
+    EXPECT_TRUE(count && count->step());
+    return count->integer(0);
+  }
+
+  test::TemporaryFolder folder;
+  test::PowerVfs vfs;
+  std::optional<Database> db;
+};
+
+TEST_F(RemoveEach, all_go_that_are_asked_for_and_no_others) {
+  const Removal removal = remove(kRows - 1);
+  EXPECT_TRUE(removal.done);
+  EXPECT_TRUE(removal.kept.empty());
+  EXPECT_EQ(left(), 1);
+}
+
+TEST_F(RemoveEach, what_is_on_a_page_that_the_disk_does_not_read_stays_and_no_others) {
+  vfs.set_bad(100 * kPage, kPage);
+  const Removal removal = remove();
+  EXPECT_TRUE(removal.done);
+  EXPECT_GE(removal.kept.size(), 3u);  // and its neighbours, which cannot be joined with it
+  EXPECT_LT(removal.kept.size(), 12u);
+  EXPECT_EQ(left(), static_cast<std::int64_t>(removal.kept.size()));
+}
+
+TEST_F(RemoveEach, a_disk_that_reads_nothing_is_not_asked_for_all) {
+  vfs.set_bad(50 * kPage, 1000 * kPage);
+  const Removal removal = remove();
+  EXPECT_FALSE(removal.done);
+  EXPECT_GE(removal.kept.size(), 64u);
+  EXPECT_LT(removal.kept.size(), 80u);
+  const std::int64_t rest = left();
+  EXPECT_GT(rest, kRows - 160);
+  EXPECT_LT(rest, kRows - 120);
+}
+
+TEST_F(RemoveEach, many_that_cannot_be_read_between_others_keep_none_of_these) {
+  vfs.set_bad(100 * kPage, kPage);
+  std::vector<std::int64_t> ids(500);
+  std::iota(ids.begin(), ids.end(), kRows - 500 + 1);
+  const Removal removal = remove_each(*db, ids, [this](std::int64_t id) -> Result<void> {
+    auto row = db->prepare(id % 5 == 0 ? "SELECT sum(length(hex(filler))) FROM rows WHERE ? > 0"
+                                       : "DELETE FROM rows WHERE id = ?");
+    if (!row) return row.error();
+    const auto done = row->bind(id).step();
+    return done ? Result<void>() : done.error();
+  });
+  EXPECT_TRUE(removal.done);
+  EXPECT_EQ(removal.kept.size(), 100u);
+  EXPECT_EQ(left(), kRows - 400);
+}
+
+TEST_F(RemoveEach, a_row_that_cannot_be_removed_for_another_reason_ends_it) {
+  const std::vector<std::int64_t> ids{1, 2, 3};
+  const Removal removal = remove_each(*db, ids, [this](std::int64_t id) -> Result<void> {
+    auto row =
+        db->prepare(id == 2 ? "DELETE FROM nothing WHERE id = ?" : "DELETE FROM rows WHERE id = ?");
+    return row ? row->bind(id).run() : row.error();
+  });
+  EXPECT_FALSE(removal.done);
+  EXPECT_TRUE(removal.kept.empty());
+  EXPECT_EQ(left(), kRows);
+}
+
+}  // namespace
+}  // namespace s5066::gateways
