@@ -61,7 +61,7 @@ void MailCore::ask(MailOperation operation, Pending pending) {
   const StoreTicket ticket{++last_ticket_};
   const bool once = pending.asked == Asked::mail || pending.asked == Asked::received ||
                     pending.asked == Asked::take || pending.asked == Asked::delayed ||
-                    pending.asked == Asked::purge;
+                    pending.asked == Asked::station || pending.asked == Asked::purge;
   if (!once) pending.again = operation;
   pending_.emplace(ticket, std::move(pending));
   actions_.push_back(MailRequest{ticket, std::move(operation)});
@@ -144,6 +144,10 @@ void MailCore::on_store_result(Instant now, const MailResult& result) {
       if (!ok) break;
       if (--telling_ == 0) delay_at_ = now;  // there may be more
       return on_spool_changed(now);
+    case Asked::station:
+      // It is in memory; only a start needs the row.
+      if (!ok) unsaved_stations_.insert(pending.node);
+      return;
     case Asked::purge:
       return;  // its time comes again
     case Asked::other:
@@ -234,12 +238,8 @@ void MailCore::on_deadline(Instant now) {
   }
   if (started_ && purge_at_ <= now) {
     purge_at_ = now + config_.purge_every;
-    for (const auto part :
-         {PurgeMail::Part::mails, PurgeMail::Part::marks, PurgeMail::Part::received}) {
-      Pending pending;
-      pending.asked = Asked::purge;
-      ask(PurgeMail{utc(now), part}, std::move(pending));
-    }
+    purge(now);
+    for (const NodeId node : std::exchange(unsaved_stations_, {})) save_station(node);
   }
   if (started_ && delay_at_ <= now) {
     delay_at_ = now + config_.delay_poll;
@@ -248,6 +248,15 @@ void MailCore::on_deadline(Instant now) {
     Pending pending;
     pending.asked = Asked::delayed;
     ask(TakeDelayed{utc(now), kDelayedAtATime}, std::move(pending));
+  }
+}
+
+void MailCore::purge(Instant now) {
+  for (const auto part :
+       {PurgeMail::Part::mails, PurgeMail::Part::marks, PurgeMail::Part::received}) {
+    Pending pending;
+    pending.asked = Asked::purge;
+    ask(PurgeMail{utc(now), part}, std::move(pending));
   }
 }
 

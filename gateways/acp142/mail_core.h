@@ -203,6 +203,7 @@ class MailCore {
     outcome,
     delayed,
     told,
+    station,
     purge,
     other
   };
@@ -216,6 +217,7 @@ class MailCore {
     SessionId session;
     MessageName name;
     MailId id;
+    NodeId node;
     Road road = Road::air;
     MailOperation again{};  // for what must not be given up
     std::string address;
@@ -255,6 +257,8 @@ class MailCore {
   void add_trace(Instant now, Bytes& content, const std::string& from, const char* with);
   void on_taken(Instant now, Road road, std::vector<MailItem> items);
   void note_station(Instant now, NodeId node, bool reached, const std::string& reason);
+  void save_station(NodeId node);
+  void purge(Instant now);
   Duration back_off(std::uint32_t attempts, Duration min, Duration max) const;
   void news(MailNews::Kind kind, MailId id = {}, NodeId station = {}, std::string address = {},
             std::string detail = {}, std::uint64_t octets = 0);
@@ -271,6 +275,7 @@ class MailCore {
   std::deque<std::pair<Instant, Pending>> retries_;
   std::map<MailId, Active> active_;
   std::map<NodeId, StationRow> stations_;
+  std::set<NodeId> unsaved_stations_;  // whose row could not be written as it is
   bool silent_ = false;
   std::set<NodeId> silent_stations_;
   std::uint32_t last_message_id_ = 0;

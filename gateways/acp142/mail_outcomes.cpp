@@ -139,7 +139,16 @@ void MailCore::note_station(Instant now, NodeId node, bool reached, const std::s
     row.dead_until = utc(now + back_off(row.failures - 1, config_.dead_min, config_.dead_max));
     news(Kind::station_dead, {}, node, {}, reason);
   }
-  ask(SaveStation{row}, {});
+  save_station(node);
+}
+
+// As it is now: what could not be written before is older.
+void MailCore::save_station(NodeId node) {
+  Pending pending;
+  pending.asked = Asked::station;
+  pending.node = node;
+  unsaved_stations_.erase(node);
+  ask(SaveStation{stations_[node]}, std::move(pending));
 }
 
 void MailCore::on_delivered(Instant now, MailId id, const SmtpClientCore::Done& done) {

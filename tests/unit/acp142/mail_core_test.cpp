@@ -544,6 +544,24 @@ TEST_F(MailCoreTest, what_cannot_be_purged_is_not_asked_for_before_its_time_come
   EXPECT_EQ(asked<PurgeMail>(), 2 * once);
 }
 
+// In the meantime it is worse; that is what the spool gets.
+TEST_F(MailCoreTest, what_cannot_be_saved_of_a_station_is_saved_as_it_is_an_hour_later) {
+  send({"<a@ship.example>"});
+  send({"<b@ship.example>"});
+  store_fails = true;
+  end(kShip, Outcome::expired);
+  EXPECT_EQ(asked<SaveStation>(), 1);
+  wait(minutes(5));
+  end(kShip, Outcome::expired, 1);
+  EXPECT_EQ(asked<SaveStation>(), 2);
+  wait(minutes(54));
+  EXPECT_EQ(asked<SaveStation>(), 2);
+  store_fails = false;
+  wait(hours(3));
+  EXPECT_EQ(asked<SaveStation>(), 3);
+  EXPECT_EQ((*store->stations()).at(0).failures, 2u);
+}
+
 TEST_F(MailCoreTest, memory_holds_a_bounded_number_of_messages) {
   for (int i = 0; i < 100; ++i) send({"<a@ship.example>"});
   EXPECT_EQ(core->active(), config.air_active_max);
