@@ -330,6 +330,23 @@ TEST(PMulReceiver, the_largest_message_of_each_of_four_sources_fits) {
   EXPECT_EQ(bravo.core->receiver().stats().no_room, 0u);
 }
 
+// However few and large its messages are, and many and small those of others.
+TEST(PMulReceiver, a_source_that_has_its_share_pushes_out_nothing_of_others) {
+  Station bravo({2}, small_memory);
+  for (std::uint32_t id = 1; id <= 4; ++id) {
+    bravo.hear(address_of({kSender, id}, 2));
+    bravo.hear(large_block_of({kSender, id}, 1));
+  }
+  for (std::uint32_t id = 1; id <= 2; ++id) bravo.hear(address_of({{3}, id}, 20));
+  for (std::uint16_t n = 1; n <= 12; ++n) {
+    for (std::uint32_t id = 1; id <= 2; ++id) bravo.hear(large_block_of({{3}, id}, n));
+  }
+  EXPECT_LE(bravo.core->receiver().octets(), 24'000u);
+  for (std::uint32_t id = 1; id <= 4; ++id) bravo.hear(large_block_of({kSender, id}, 2));
+  ASSERT_EQ(bravo.received.size(), 4u);
+  for (const auto& message : bravo.received) EXPECT_EQ(message.name.source, kSender);
+}
+
 // What was said to be there and had to go is asked for again.
 TEST(PMulReceiver, more_than_its_share_of_one_source_becomes_complete_one_after_the_other) {
   Station bravo({2}, small_memory);
