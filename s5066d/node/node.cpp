@@ -39,8 +39,10 @@ NodeConfig completed(NodeConfig config) {
       std::min(config.sap.link_outstanding_octets_max, config.dts.link_queue_octets_max);
   config.sap.expedited_outstanding_octets_max =
       std::min(config.sap.expedited_outstanding_octets_max, config.dts.expedited_queue_octets_max);
+  // Nobody can take back what is handed down, not even who leaves for the sake of silence.
   config.sap.nonarq_outstanding_octets_max =
-      std::min(config.sap.nonarq_outstanding_octets_max, config.dts.nonarq_queue_octets_max);
+      std::min({config.sap.nonarq_outstanding_octets_max, config.dts.nonarq_queue_octets_max,
+                2 * modem::capacity(mode, config.dts.transmission_max)});
   return config;
 }
 

@@ -111,7 +111,8 @@ struct Config {
   std::size_t response_octets_air = 32;      // the same in S_PDU types 1 and 2
   /// Octets given to the sublayers below and not yet answered: two transmissions of full length at
   /// 9600 bit/s, and one that nobody acknowledges. Rank, fair turns and the priority of a session
-  /// count only for what is not handed down yet, so at low rates much would be too much.
+  /// count only for what is not handed down yet, so at low rates much would be too much. Without
+  /// ARQ the last U_PDU may be over it, so that two transmissions at a low rate are full.
   std::size_t link_outstanding_octets_max = 320'000;
   std::size_t expedited_outstanding_octets_max = 64'000;
   std::size_t nonarq_outstanding_octets_max = 160'000;

@@ -118,7 +118,8 @@ bool UnidataSender::feed_lane(Instant now, const Lane& lane, const Allowed& allo
   const UnidataItem* front = queue_.first(lane, allowed);
   while (front != nullptr && refused_below_.count(lane) == 0) {
     const std::size_t used = deliveries_.octets_below(lane);
-    if (used > 0 && used + front->octets() + kSpciOctetsMax > limit) break;
+    const std::size_t next = lane.peer ? front->octets() + kSpciOctetsMax : 1;
+    if (used > 0 && used + next > limit) break;
     hand_down(now, queue_.take_this(*front));
     front = queue_.first(lane, allowed);
   }

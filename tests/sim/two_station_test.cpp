@@ -57,9 +57,8 @@ TEST(TwoStations, a_station_that_is_not_heard_reports_it_and_delivers_when_it_is
   expect_rules_of_the_air(world);
 }
 
-// Goal:   a client that obeys flow control fills the longest transmission with small U_PDUs as
-// well. Method: 64 octets at 9600 bit/s, more of them whenever the flow is on; with ARQ and
-// without. The
+// Goal:   a client that obeys flow control fills the longest transmission with small U_PDUs.
+// Method: 64 octets at 9600 bit/s, more of them whenever the flow is on; with ARQ and without. The
 //         longest time on the air is that of 127.5 s of data.
 TEST(TwoStations, u_pdus_of_64_octets_fill_a_transmission) {
   const modem::Mode mode{modem::Waveform::stanag4539, 9600, modem::Interleaver::short_};
@@ -80,6 +79,32 @@ TEST(TwoStations, u_pdus_of_64_octets_fill_a_transmission) {
       longest = std::max(longest, world.now() - since);
     }
     EXPECT_GE(longest, full - 1s);
+  }
+}
+
+// Goal:   what a client has queued without ARQ goes with it, but for two transmissions and a U_PDU.
+// Method: 200 kB of it at each of several rates; the client leaves in the first transmission, which
+//         has to be a full one, as all are that follow it.
+TEST(TwoStations, a_client_that_leaves_takes_what_it_has_queued_without_arq_along) {
+  for (const unsigned rate : {75u, 300u, 2400u}) {
+    SCOPED_TRACE(rate);
+    const modem::Mode mode{.rate_bps = rate, .interleaver = modem::Interleaver::short_};
+    const std::size_t octets = modem::capacity(mode, dts::kTransmissionMax);
+    sim::World world(1, {.mode = mode});
+    auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::none);
+    world.run_for(10s);
+    for (int i = 0; i < 100; ++i) {
+      world.send(alpha, 1, 2000, 24h, {.delivery = {.mode = sis::TransmissionMode::nonarq}});
+    }
+    world.run_for(60s);
+    EXPECT_TRUE(world.node(0).status().transmitting);
+    world.disconnect(alpha);
+    Duration on_air{};
+    for (const Instant end = world.now() + 24h; world.now() < end; world.run_for(1s)) {
+      on_air += world.node(0).status().transmitting ? 1s : 0s;
+    }
+    EXPECT_GE(on_air, 2 * dts::kTransmissionMax - 70s);
+    EXPECT_LE(on_air, modem::airtime(mode, 2 * octets + 2500));
   }
 }
 
