@@ -16,6 +16,8 @@ using gateways::Transaction;
 
 namespace {
 
+const Error kWrongIndex{ErrorCode::bad_checksum, "spool: an index does not fit its table"};
+
 bool is_open(SpoolState state) {
   return !gateways::is_final(state) || state == SpoolState::held;
 }
@@ -136,20 +138,6 @@ Result<MailKept::Repeat> SqliteMailStore::note_received(const AcceptMail& operat
   return repeat;
 }
 
-Result<bool> SqliteMailStore::is_new(const std::string& mark, UtcSeconds now) {
-  if (mark.empty()) return true;
-  // A mark that is too old for the window counts as new, and gets a new age.
-  auto put = db_.prepare(
-      "INSERT INTO mail_seen VALUES (?1, ?2) ON CONFLICT (mark) DO UPDATE SET seen_utc = ?2 WHERE "
-      "seen_utc <= ?3");
-  if (!put) return put.error();
-  put->bind_blob(std::string_view(mark))
-      .bind(now.value)
-      .bind(now.value - config_.duplicate_window_s);
-  if (auto done = put->run(); !done) return done.error();
-  return db_.changes() > 0;
-}
-
 Result<MailId> SqliteMailStore::insert(const NewMail& mail, UtcSeconds now, bool check_marks) {
   std::vector<const NewTarget*> targets;
   for (const NewTarget& target : mail.targets) {
@@ -178,6 +166,10 @@ Result<MailId> SqliteMailStore::insert(const NewMail& mail, UtcSeconds now, bool
         id.value, static_cast<std::int64_t>(i), to_string(targets[i]->recipient),
         std::int64_t{targets[i]->station.value});
     if (!target) return target.error();
+    const std::string& mark = targets[i]->mark;
+    if (!check_marks || mark.empty()) continue;
+    auto marked = note_mark(id, static_cast<std::int64_t>(i), mark, now);
+    if (!marked) return marked.error();
   }
   auto content = update("INSERT INTO mail_content VALUES (?, ?)", id.value, *mail.content);
   if (!content) return content.error();
@@ -210,6 +202,9 @@ Result<bool> SqliteMailStore::take_one(const TakeDue& operation, std::vector<Mai
   auto item = read_row(id);
   if (!item) return meet(Met::During::take, id, item.error(), operation.now);
   if (*item) {
+    const SpoolState state = (*item)->state;
+    const bool waits = state == SpoolState::incoming || state == SpoolState::deferred;
+    if (!waits || (*item)->road != operation.road) return kWrongIndex;
     std::uint64_t octets = (*item)->size;
     for (const MailItem& other : items) octets += other.size;
     if (!items.empty() && octets > operation.octets_max) return false;
@@ -219,7 +214,10 @@ Result<bool> SqliteMailStore::take_one(const TakeDue& operation, std::vector<Mai
   }
   if (!*item) {
     const std::string reason = "not what was accepted";
-    if (auto parked = park(id, reason); !parked) return parked.error();
+    if (auto parked = park(id, reason); !parked) {
+      return meet(Met::During::take, id, parked.error(), operation.now);
+    }
+    if (db_.changes() == 0) return kWrongIndex;
     parked_.push_back({id, reason, true});
     return true;
   }
@@ -303,8 +301,10 @@ Result<MailAnswer> SqliteMailStore::run(const SaveSubmission& operation) {
                 std::int64_t{operation.message_id}, std::int64_t{operation.block_octets},
                 operation.id.value);
   if (!done) return done.error();
-  done = update("INSERT OR REPLACE INTO mail_submitted VALUES (?, ?)", operation.id.value,
-                kSubmittedForm);
+  done = unless_damaged("mail_submitted", [&] {
+    return update("INSERT OR REPLACE INTO mail_submitted VALUES (?, ?)", operation.id.value,
+                  kSubmittedForm);
+  });
   if (!done) return done.error();
   done = update("UPDATE mail_counter SET message_id = max(message_id, ?)",
                 std::int64_t{operation.message_id});
@@ -315,10 +315,12 @@ Result<MailAnswer> SqliteMailStore::run(const SaveSubmission& operation) {
     done = update("UPDATE mail_target SET sequence = ? WHERE mail = ? AND station = ?", sequence,
                   operation.id.value, node);
     if (!done) return done.error();
-    done = update(
-        "INSERT INTO mail_station (station, sequence) VALUES (?, ?) ON CONFLICT (station) DO "
-        "UPDATE SET sequence = max(sequence, excluded.sequence)",
-        node, sequence);
+    done = unless_damaged("mail_station", [&] {
+      return update(
+          "INSERT INTO mail_station (station, sequence) VALUES (?, ?) ON CONFLICT (station) DO "
+          "UPDATE SET sequence = max(sequence, excluded.sequence)",
+          node, sequence);
+    });
     if (!done) return done.error();
   }
   return MailAnswer(Done{});
@@ -452,34 +454,31 @@ Result<MailAnswer> SqliteMailStore::run(const SaveDelayed& operation) {
 }
 
 Result<MailAnswer> SqliteMailStore::run(const SaveStation& operation) {
-  auto done = update(
-      "INSERT INTO mail_station (station, failures, dead_until_utc, reason) VALUES (?, ?, ?, ?) ON "
-      "CONFLICT (station) DO UPDATE SET failures = excluded.failures, dead_until_utc = "
-      "excluded.dead_until_utc, reason = excluded.reason",
-      std::int64_t{operation.row.station.value}, std::int64_t{operation.row.failures},
-      operation.row.dead_until.value, operation.row.reason);
+  auto done = unless_damaged("mail_station", [&] {
+    return update(
+        "INSERT INTO mail_station (station, failures, dead_until_utc, reason) VALUES (?, ?, ?, ?) "
+        "ON CONFLICT (station) DO UPDATE SET failures = excluded.failures, dead_until_utc = "
+        "excluded.dead_until_utc, reason = excluded.reason",
+        std::int64_t{operation.row.station.value}, std::int64_t{operation.row.failures},
+        operation.row.dead_until.value, operation.row.reason);
+  });
   if (!done) return done.error();
   return MailAnswer(Done{});
 }
 
 // --- Start and age -------------------------------------------------------------------------------
 
-// What is damaged of all but the messages keeps no gateway from starting, but is left out at the
-// next try, since SQLite writes nothing more in a transaction that has met it: a number that was
-// not read here is looked up when it comes again, and without the counter nothing begins by air.
+// What is damaged of all but the messages keeps no gateway from starting: a number that was not
+// read here is looked up when it comes again, and without the counter nothing begins by air.
 Result<MailAnswer> SqliteMailStore::run(const Resume& operation) {
   Resumed resumed;
   if (auto noted = note_active(); !noted) return noted.error();
   if (auto done = resume_stranded(operation.now); !done) return done.error();
-  const auto read = [&](const std::string& table, auto&& rows) -> Result<void> {
-    if (left_out_.contains(table)) return {};
-    auto done = rows();
-    if (!done && done.error().code == ErrorCode::bad_checksum) left_out_.insert(table);
-    return done;
-  };
-  auto done = read("mail_counter", [&] { return read_counter(resumed); });
-  if (done) done = read("mail_station", [&] { return read_stations(resumed); });
-  if (done) done = read("mail_received", [&] { return read_received(operation.now, resumed); });
+  auto done = unless_damaged("mail_counter", [&] { return read_counter(resumed); });
+  if (done) done = unless_damaged("mail_station", [&] { return read_stations(resumed); });
+  if (done) {
+    done = unless_damaged("mail_received", [&] { return read_received(operation.now, resumed); });
+  }
   if (!done) return done.error();
   return MailAnswer(std::move(resumed));
 }
@@ -512,66 +511,6 @@ Result<void> SqliteMailStore::read_received(UtcSeconds now, Resumed& resumed) {
                            static_cast<std::uint32_t>(received->integer(1))};
     resumed.received.emplace_back(name, UtcSeconds{received->integer(2)});
   }
-}
-
-Result<MailAnswer> SqliteMailStore::run(const PurgeMail& operation) {
-  Result<void> done;
-  switch (operation.part) {
-    case PurgeMail::Part::mails:
-      done = purge_mails(operation.now);
-      break;
-    case PurgeMail::Part::marks:
-      done = update("DELETE FROM mail_seen WHERE seen_utc < ?",
-                    operation.now.value - config_.duplicate_window_s);
-      break;
-    case PurgeMail::Part::received:
-      done = update("DELETE FROM mail_received WHERE expiry_utc < ?",
-                    operation.now.value - kNumberLifeS - 86400);
-      break;
-  }
-  if (!done) return done.error();
-  return MailAnswer(Done{});
-}
-
-// One by one, found by an index that holds all that is asked for: what cannot be read or deleted
-// keeps nothing else.
-Result<void> SqliteMailStore::purge_mails(UtcSeconds now) {
-  std::vector<MailId> finished;
-  {
-    auto rows = db_.prepare(
-        "SELECT id FROM mail INDEXED BY mail_open WHERE state IN ('delivered', 'failed', "
-        "'expired')");
-    if (!rows) return rows.error();
-    while (true) {
-      const auto row = rows->step();
-      if (!row) return row.error();
-      if (!*row) break;
-      const MailId id{rows->integer(0)};
-      if (!undeletable_.contains(id)) finished.push_back(id);
-    }
-  }
-  const std::int64_t before = now.value - config_.keep_finished_s;
-  for (const MailId id : finished) {
-    const auto old = is_older(id, before);
-    if (!old) return meet(Met::During::purge, id, old.error(), now);
-    if (!*old) continue;
-    for (const char* sql :
-         {"DELETE FROM mail_target WHERE mail = ?", "DELETE FROM mail_content WHERE id = ?",
-          "DELETE FROM mail_submitted WHERE mail = ?", "DELETE FROM mail WHERE id = ?"}) {
-      if (auto done = update(sql, id.value); !done) {
-        return meet(Met::During::purge, id, done.error(), now);
-      }
-    }
-  }
-  return {};
-}
-
-Result<bool> SqliteMailStore::is_older(MailId id, std::int64_t finished_before) {
-  auto row = db_.prepare("SELECT finished_utc < ? FROM mail WHERE id = ?");
-  if (!row) return row.error();
-  const auto found = row->bind(finished_before).bind(id.value).step();
-  if (!found) return found.error();
-  return *found && row->integer(0) != 0;
 }
 
 }  // namespace s5066::acp142

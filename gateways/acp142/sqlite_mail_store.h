@@ -64,7 +64,7 @@ class SqliteMailStore {
 
   /// A message that the transaction could not read.
   struct Met {
-    enum class During : std::uint8_t { take, tell, told, begin, end, purge };
+    enum class During : std::uint8_t { take, tell, told, begin, end };
     During during = During::take;
     MailId id;
     Error error;
@@ -90,10 +90,14 @@ class SqliteMailStore {
     std::string sql;
   };
 
+  std::vector<MailResult> execute_together(const std::vector<MailRequest>& requests);
   Result<std::vector<MailResult>> run_mended(const std::vector<MailRequest>& requests);
   bool mend_indexes();
   Result<std::vector<Index>> indexes();
-  bool is_damaged(const Index& index);
+  void look_at_indexes();
+  std::set<std::string> damaged_indexes(const std::vector<Index>& known, const std::string& table);
+  bool is_read(const Index& index);
+  bool is_sound(const std::string& table);
   Result<void> make_anew(const Index& index);
   Result<std::vector<MailResult>> run_all(const std::vector<MailRequest>& requests);
   Result<std::vector<MailResult>> run_in_one_commit(const std::vector<MailRequest>& requests);
@@ -111,7 +115,10 @@ class SqliteMailStore {
   Result<void> read_counter(Resumed& resumed);
   Result<void> read_stations(Resumed& resumed);
   Result<void> read_received(UtcSeconds now, Resumed& resumed);
+  Result<void> change_once(OperatorVerb verb, MailId id, UtcSeconds now, bool under_way,
+                           bool marks);
   Result<void> requeue(MailId id, UtcSeconds now, bool under_way);
+  Result<void> remove(MailId id, bool under_way, bool marks);
   Result<void> count_open();
   Result<void> make_expiry_index();
   Result<std::optional<MailId>> next_expired(const TakeDue& operation);
@@ -119,6 +126,10 @@ class SqliteMailStore {
   Result<void> need_room(const std::vector<NewMail>& mails);
   Result<MailKept::Repeat> note_received(const AcceptMail& operation);
   Result<bool> is_new(const std::string& mark, UtcSeconds now);
+  Result<void> note_mark(MailId id, std::int64_t number, const std::string& mark, UtcSeconds now);
+  Result<void> release_marks(MailId id);
+  void release_marks_apart(MailId id);
+  Result<void> restore_marks(MailId id);
   Result<MailId> insert(const NewMail& mail, UtcSeconds now, bool check_marks);
   Result<bool> take_one(const TakeDue& operation, std::vector<MailItem>& items);
   Result<std::optional<MailId>> next_due(const TakeDue& operation);
@@ -127,10 +138,14 @@ class SqliteMailStore {
   Result<void> read_targets(MailItem& item);
   Result<void> forget_other_form(MailItem& item);
   Result<bool> read_content(MailItem& item);
-  Result<void> purge_mails(UtcSeconds now);
+  MailResult purge_mails(StoreTicket ticket, UtcSeconds now);
+  Result<std::vector<std::int64_t>> finished_mails();
+  Result<void> erase(MailId id);
   Result<bool> is_older(MailId id, std::int64_t finished_before);
   Result<void> finish(MailId id, UtcSeconds now);
   Result<void> park(MailId id, const std::string& reason);
+  template <typename Work>
+  Result<void> unless_damaged(const char* table, Work work);
   template <typename... Values>
   Result<void> update(const char* sql, const Values&... values);
 
@@ -150,11 +165,13 @@ class SqliteMailStore {
   // Of what became of these nothing could be kept, because of the database; it is asked for again.
   std::map<MailId, std::optional<Road>> unsaved_;
   std::set<MailId> keep_content_;   // its deletion has failed
-  std::set<std::string> left_out_;  // tables that a start does without
+  std::set<std::string> left_out_;  // tables that it has to do without
+  bool left_out_now_ = false;       // one more, so that it will do the next time
   std::set<MailId> undeletable_;
   UtcSeconds now_;                                // the latest that a request has had
   std::map<std::string, UtcSeconds> mend_again_;  // an index, not before
   std::vector<std::string> mended_;               // and not told yet
+  UtcSeconds look_again_;                         // at all indexes
 };
 
 }  // namespace s5066::acp142

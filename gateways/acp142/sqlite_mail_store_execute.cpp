@@ -1,6 +1,7 @@
 // How requests become commits, and what becomes of a message that the disk does not give back: it
 // costs itself, and nobody else.
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -44,17 +45,44 @@ UtcSeconds said_now(const MailOperation& operation) {
 
 }  // namespace
 
+// Old messages go by commits of their own, and everything else together.
+std::vector<MailResult> SqliteMailStore::execute(const std::vector<MailRequest>& requests) {
+  const auto is_apart = [](const MailRequest& request) {
+    const auto* purge = std::get_if<PurgeMail>(&request.operation);
+    return purge != nullptr && purge->part == PurgeMail::Part::mails;
+  };
+  if (std::none_of(requests.begin(), requests.end(), is_apart)) return execute_together(requests);
+  std::vector<MailResult> all;
+  for (auto at = requests.begin(); at != requests.end();) {
+    const auto apart = std::find_if(at, requests.end(), is_apart);
+    auto results = execute_together({at, apart});
+    all.insert(all.end(), std::move_iterator(results.begin()), std::move_iterator(results.end()));
+    if (apart == requests.end()) break;
+    all.push_back(purge_mails(apart->ticket, said_now(apart->operation)));
+    at = apart + 1;
+  }
+  auto& mended = all.front().mended;
+  mended.insert(mended.end(), mended_.begin(), mended_.end());
+  mended_.clear();
+  return all;
+}
+
 // A transaction that has met what cannot be read is begun anew without that message. One that some
 // request has spoiled otherwise is divided, for the sake of the other requests.
-std::vector<MailResult> SqliteMailStore::execute(const std::vector<MailRequest>& requests) {
+std::vector<MailResult> SqliteMailStore::execute_together(
+    const std::vector<MailRequest>& requests) {
+  if (requests.empty()) return {};
   troubles_.clear();
   std::map<MailId, Unread> before = unread_;
   for (const MailRequest& request : requests) {
     now_ = std::max(now_, said_now(request.operation));
+    if (std::holds_alternative<Resume>(request.operation)) look_at_indexes();
   }
   auto results = run_mended(requests);
-  for (std::size_t rows = 0; !results && met_ && rows < kUnreadAtOnce + stranded_.size(); ++rows) {
-    if (!pass_over(*met_)) break;
+  for (std::size_t rows = 0; !results;) {
+    const bool left_out = std::exchange(left_out_now_, false);
+    if (!left_out && (!met_ || rows++ == kUnreadAtOnce + stranded_.size())) break;
+    if (!left_out && !pass_over(*met_)) break;
     results = run_mended(requests);
   }
   if (!results) {
@@ -74,7 +102,8 @@ std::vector<MailResult> SqliteMailStore::execute(const std::vector<MailRequest>&
   if (results) {
     all = std::move(results).value();
   } else if (spoiled_ && requests.size() > 1) {
-    for (const MailRequest& request : requests) all.push_back(std::move(execute({request})[0]));
+    for (const MailRequest& request : requests)
+      all.push_back(std::move(execute_together({request})[0]));
   } else {
     for (const MailRequest& request : requests)
       all.push_back({request.ticket, results.error(), {}});
@@ -104,6 +133,7 @@ Result<std::vector<MailResult>> SqliteMailStore::run_all(const std::vector<MailR
     keep_content_.erase(*id);
   }
   for (const MailId id : resumed_) stranded_.erase(id);
+  for (const MailTrouble& one : parked_) release_marks_apart(one.id);
   troubles_.insert(troubles_.end(), parked_.begin(), parked_.end());
   return results;
 }
@@ -127,7 +157,7 @@ Result<std::vector<MailResult>> SqliteMailStore::run_in_one_commit(
     // that has met a damaged page.
     spoiled_ = error.code == ErrorCode::bad_checksum || !db_.in_transaction();
     const auto id = written_by(request.operation);
-    if (spoiled_ && !met_ && id && !unwritable_.contains(*id)) {
+    if (spoiled_ && !met_ && !left_out_now_ && id && !unwritable_.contains(*id)) {
       met_ = Met{written_during(request.operation), *id, error, {}};
     }
     if (spoiled_ || met_) return error;
@@ -160,7 +190,7 @@ Result<MailAnswer> SqliteMailStore::run_whole(const MailOperation& operation) {
 
 /// To be called at once after the error.
 Error SqliteMailStore::meet(Met::During during, MailId id, const Error& error, UtcSeconds now) {
-  if (db_.cannot_read()) met_ = Met{during, id, error, now};
+  if (!left_out_now_ && db_.cannot_read()) met_ = Met{during, id, error, now};
   return error;
 }
 
@@ -179,9 +209,6 @@ bool SqliteMailStore::pass_over(const Met& met) {
   MailTrouble trouble{met.id, "cannot be read: " + met.error.detail, false};
   if (met.during == During::tell) {
     untold_[met.id].value = met.now.value + (damaged ? kTellAgainS : kReadAgainMinS);
-  } else if (met.during == During::purge) {
-    undeletable_.insert(met.id);
-    trouble.reason = "cannot be deleted: " + met.error.detail;
   } else {
     Unread& one = unread_[met.id];
     if (++one.failures == 1) one.since = met.now;
@@ -191,6 +218,7 @@ bool SqliteMailStore::pass_over(const Met& met) {
     if (!its_own) trouble.reason = "cannot be taken: " + met.error.detail;
     const bool written = its_own && (damaged || long_enough) && park_apart(met.id, trouble.reason);
     trouble.parked = written || (damaged && its_own);
+    if (trouble.parked) release_marks_apart(met.id);
     if (written) {
       unread_.erase(met.id);
     } else {
@@ -231,7 +259,8 @@ bool SqliteMailStore::is_readable(MailId id) {
   auto item = read_row(id);
   if (!item) return false;
   if (!*item) return true;
-  const auto intact = read_rest(**item);
+  auto intact = read_rest(**item);
+  while (!intact && std::exchange(left_out_now_, false)) intact = read_rest(**item);
   return intact && *intact;
 }
 

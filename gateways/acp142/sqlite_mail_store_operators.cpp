@@ -11,10 +11,33 @@ using gateways::list_items;
 using gateways::Statement;
 using gateways::Transaction;
 
+namespace {
+
+const Error kNoSuchMessage{ErrorCode::refused, "no such message in such a state"};
+
+}  // namespace
+
 // Who is asked for a message again under a number that he knows does not deliver it twice; so a
 // number is kept as long as anybody may have the message under it.
 Result<void> SqliteMailStore::change(OperatorVerb verb, MailId id, UtcSeconds now, bool under_way) {
   open_.stale = true;
+  const auto is_damaged = [](const Result<void>& done) {
+    return !done && done.error().code == ErrorCode::bad_checksum;
+  };
+  Result<void> done;
+  for (const bool marks : {true, false}) {
+    const auto change = [&] { done = change_once(verb, id, now, under_way, marks); };
+    change();
+    if (is_damaged(done) && mend_indexes()) change();
+    while (is_damaged(done) && std::exchange(left_out_now_, false)) change();
+    if (!is_damaged(done)) break;
+  }
+  return done;
+}
+
+/// `marks`: those of the message are changed with it.
+Result<void> SqliteMailStore::change_once(OperatorVerb verb, MailId id, UtcSeconds now,
+                                          bool under_way, bool marks) {
   auto transaction = Transaction::begin(db_);
   if (!transaction) return transaction.error();
   Result<void> done;
@@ -37,28 +60,37 @@ Result<void> SqliteMailStore::change(OperatorVerb verb, MailId id, UtcSeconds no
     case OperatorVerb::requeue:
       done = requeue(id, now, under_way);
       break;
-    case OperatorVerb::remove: {
-      const std::string which = under_way ? " = ?"
-                                          : " = (SELECT id FROM mail WHERE id = ? AND "
-                                            "state <> 'active')";
-      for (const char* rows : {"mail_content WHERE id", "mail_target WHERE mail",
-                               "mail_submitted WHERE mail", "mail WHERE id"}) {
-        const std::string sql = std::string("DELETE FROM ") + rows + which;
-        if (done) done = update(sql.c_str(), id.value);
-      }
+    case OperatorVerb::remove:
+      done = remove(id, under_way, marks);
       break;
-    }
   }
   if (!done) return done;
-  if (db_.changes() == 0) return Error{ErrorCode::refused, "no such message in such a state"};
+  if (db_.changes() == 0) return kNoSuchMessage;
   if (verb == OperatorVerb::requeue) {
     done = update(
         "UPDATE mail_target SET state = 'deferred' WHERE mail = ? AND state IN ('failed', "
         "'expired')",
         id.value);
+    if (done && marks) done = restore_marks(id);
     if (!done) return done;
   }
   return transaction->commit();
+}
+
+// What is under way may reach its recipients all the same.
+Result<void> SqliteMailStore::remove(MailId id, bool under_way, bool marks) {
+  bool there = false;
+  {
+    auto row = db_.prepare("SELECT 1 FROM mail WHERE id = ? AND (? OR state <> 'active')");
+    if (!row) return row.error();
+    const auto found = row->bind(id.value).bind(std::int64_t{under_way}).step();
+    if (!found) return found.error();
+    there = *found;
+  }
+  if (there && !under_way && marks) {
+    if (auto released = release_marks(id); !released) return released;
+  }
+  return there ? erase(id) : kNoSuchMessage;
 }
 
 // With its whole lifetime again, and told of again when it is late: its sender has been told that

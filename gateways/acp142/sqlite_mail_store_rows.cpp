@@ -62,7 +62,8 @@ Result<std::optional<MailItem>> SqliteMailStore::read_row(MailId id) {
 
 /// False where it is not what was accepted.
 Result<bool> SqliteMailStore::read_rest(MailItem& item) {
-  const auto targets = read_targets(item);
+  auto targets = read_targets(item);
+  if (targets) targets = forget_other_form(item);
   if (!targets && targets.error().code == ErrorCode::bad_field) return false;
   if (!targets) return targets.error();
   return read_content(item);
@@ -77,7 +78,7 @@ Result<void> SqliteMailStore::read_targets(MailItem& item) {
   while (true) {
     const auto row = rows->step();
     if (!row) return row.error();
-    if (!*row) return forget_other_form(item);
+    if (!*row) return {};
     auto recipient = parse_path(rows->text(1), PathUse::forward);
     const auto state = parse_spool_state(rows->text(4));
     if (!recipient || !state) return Error{ErrorCode::bad_field, "recipient cannot be read"};
@@ -91,8 +92,8 @@ Result<void> SqliteMailStore::read_targets(MailItem& item) {
 }
 
 // Under one number the octets are always the same: who has blocks of others puts both together. So
-// what was begun in another form begins anew under another number. The form of before differs only
-// where there are several stations.
+// what was begun in another form, or in one that cannot be read, begins anew under another number.
+// The form of before differs only where there are several stations.
 Result<void> SqliteMailStore::forget_other_form(MailItem& item) {
   const auto elsewhere = [&](const MailTarget& target) {
     return target.station != item.targets.front().station;
@@ -100,11 +101,16 @@ Result<void> SqliteMailStore::forget_other_form(MailItem& item) {
   if (item.message_id == 0 || std::none_of(item.targets.begin(), item.targets.end(), elsewhere)) {
     return {};
   }
-  auto row = db_.prepare("SELECT 1 FROM mail_submitted WHERE mail = ? AND form = ?");
-  if (!row) return row.error();
-  const auto found = row->bind(item.id.value).bind(kSubmittedForm).step();
-  if (!found) return found.error();
-  if (*found) return {};
+  bool same = false;
+  const auto known = unless_damaged("mail_submitted", [&]() -> Result<void> {
+    auto row = db_.prepare("SELECT 1 FROM mail_submitted WHERE mail = ? AND form = ?");
+    if (!row) return row.error();
+    const auto found = row->bind(item.id.value).bind(kSubmittedForm).step();
+    if (found) same = *found;
+    return found ? Result<void>() : found.error();
+  });
+  if (!known) return known;
+  if (same) return {};
   item.message_id = 0;
   item.block_octets = 0;
   for (MailTarget& target : item.targets) target.sequence = 0;

@@ -35,6 +35,19 @@ inline void bind_one(gateways::Statement& statement, const Bytes& value) {
   statement.bind_blob(ByteSpan(value));
 }
 
+/// Work on a table that the gateway can do without: where that is damaged it is left out from then
+/// on, though not in the same transaction, since SQLite writes nothing more in one that has met it.
+template <typename Work>
+Result<void> SqliteMailStore::unless_damaged(const char* table, Work work) {
+  if (left_out_.contains(table)) return {};
+  Result<void> done = work();
+  if (!done && done.error().code == ErrorCode::bad_checksum) {
+    left_out_.insert(table);
+    left_out_now_ = true;
+  }
+  return done;
+}
+
 template <typename... Values>
 Result<void> SqliteMailStore::update(const char* sql, const Values&... values) {
   auto statement = db_.prepare(sql);

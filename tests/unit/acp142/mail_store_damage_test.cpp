@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
 
 #include "tests/unit/acp142/damaged_spool.h"
 #include "tests/unit/gateways/power_vfs.h"
@@ -106,7 +107,7 @@ TEST_F(DamagedSpool, after_a_start_what_only_an_index_keeps_back_goes_on_when_th
 TEST_F(DamagedSpool, a_damaged_page_keeps_no_gateway_from_a_spool_that_wants_an_index) {
   const std::uint64_t page = page_of("label-d");
   for (const char* sql :
-       {"DROP INDEX mail_expiry", "DROP TABLE mail_submitted",
+       {"DROP INDEX mail_expiry", "DROP TABLE mail_mark", "DROP TABLE mail_submitted",
         "ALTER TABLE mail_received DROP COLUMN sha256", "PRAGMA user_version = 5"}) {
     ASSERT_TRUE(gateways::Database::open({.path = config.path})->execute(sql)) << sql;
   }
@@ -232,6 +233,70 @@ TEST_F(DamagedSpool, a_gateway_starts_whatever_is_damaged_beside_the_messages) {
   }
 }
 
+// Nothing of that has to be known for a message to be taken, sent and kept.
+TEST_F(DamagedSpool, what_is_damaged_beside_the_messages_stops_none) {
+  for (const char* table : {"mail_station", "mail_submitted", "mail_mark"}) {
+    SCOPED_TRACE(table);
+    NewMail one = mail(0);
+    for (std::uint32_t i = 0; i < 5; ++i) {
+      one.targets[i].station = {i + 1};
+      one.targets[i].mark += table;
+    }
+    const MailId id = std::get<MailKept>(*ask(AcceptMail{{one}, kNow, {}, {}})).ids.at(0);
+    EXPECT_FALSE(take().empty());
+    for (NewTarget& target : one.targets) target.mark += "again";
+    const auto unwanted = ask(AcceptMail{{one}, kNow, {}, {}});
+    ASSERT_TRUE(ask(SaveSubmission{id, 77, 500, {{{1}, 9}, {{2}, 9}}}));
+    ASSERT_TRUE(ask(SaveOutcome{.id = id, .changes = {}, .next_try = kNow, .now = kNow}));
+    damage(root_of(table));
+    EXPECT_TRUE(store->change(OperatorVerb::remove, std::get<MailKept>(*unwanted).ids[0], kNow));
+    EXPECT_EQ(take(), std::vector<MailId>{id});
+    const auto counted = (*store->find(id))->message_id;
+    EXPECT_TRUE(ask(SaveSubmission{id, counted + 1, 500, {{{1}, 10}, {{3}, 10}}}));
+    EXPECT_TRUE(ask(SaveStation{{{1}, 0, 3, kNow, "why"}}));
+    for (NewTarget& target : one.targets) target.mark += "and again";
+    EXPECT_TRUE(ask(AcceptMail{{one}, kNow, {}, {}}));
+    take();
+    EXPECT_TRUE(finish(id, SpoolState::failed));
+    EXPECT_TRUE(ask(PurgeMail{kMuchLater}));
+    EXPECT_TRUE(ask(PurgeMail{kMuchLater}));
+    EXPECT_FALSE(*store->find(id));
+  }
+  EXPECT_TRUE(parked.empty());
+  EXPECT_TRUE(passed_over.empty());
+}
+
+TEST_F(DamagedSpool, what_is_over_goes_though_what_is_known_beside_it_is_damaged) {
+  EXPECT_EQ(take().size(), ids.size());
+  for (const MailId id : ids) {
+    ASSERT_TRUE(ask(SaveSubmission{id, 77, 500, {}}));
+    ASSERT_TRUE(finish(id, SpoolState::failed));
+  }
+  damage(root_of("mail_submitted"));
+  ASSERT_TRUE(ask(PurgeMail{kMuchLater}));
+  EXPECT_TRUE(passed_over.empty());
+  EXPECT_TRUE(store->list(100)->empty());
+}
+
+// Who has blocks of one form under a number must not get those of another.
+TEST_F(DamagedSpool, a_form_that_cannot_be_read_is_taken_for_another) {
+  NewMail one = mail(kMails);
+  for (std::uint32_t i = 0; i < 5; ++i) one.targets[i].station = {i + 1};
+  const MailId id = std::get<MailKept>(*ask(AcceptMail{{one}, kNow, {}, {}})).ids.at(0);
+  take();
+  ASSERT_TRUE(ask(SaveSubmission{id, 77, 500, {{{1}, 9}}}));
+  for (const bool damaged : {false, true}) {
+    ASSERT_TRUE(ask(SaveOutcome{.id = id, .changes = {}, .next_try = kNow, .now = kNow}));
+    if (damaged) damage(root_of("mail_submitted"));
+    const auto answer = ask(TakeDue{Road::air, kNow, 100});
+    ASSERT_TRUE(answer);
+    const auto& items = std::get<TakenMail>(*answer).items;
+    ASSERT_EQ(items.size(), 1u);
+    EXPECT_EQ(items[0].message_id, damaged ? 0u : 77u);
+    EXPECT_EQ(items[0].targets[0].sequence, damaged ? 0u : 9u);
+  }
+}
+
 // Goal:   what has been delivered is not parked for an operator to send again.
 // Method: the page of the content is damaged when the message is out already.
 TEST_F(DamagedSpool, what_was_delivered_is_so_though_its_content_is_damaged) {
@@ -347,6 +412,77 @@ TEST_F(DamagedSpool, what_is_over_for_long_is_forgotten_but_for_what_cannot_be_d
   const auto left = store->list(100);
   ASSERT_TRUE(left);
   EXPECT_EQ(left->size(), passed_over.size());  // and each was said once
+}
+
+TEST_F(DamagedSpool, what_is_over_for_long_is_forgotten_behind_hundreds_that_cannot_be_deleted) {
+  constexpr int kMany = 300;
+  for (int i = 0; i < kMany; ++i) {
+    NewMail one = mail(0);
+    one.targets.resize(1);
+    one.targets[0].mark.clear();
+    one.label = "number-" + std::to_string(i) + "-" + std::string(1000, ' ');
+    ids.push_back(std::get<MailKept>(*ask(AcceptMail{{one}, kNow, {}, {}})).ids.at(0));
+  }
+  while (!take().empty()) continue;
+  for (const MailId id : ids) ASSERT_TRUE(finish(id, SpoolState::failed));
+  std::set<std::uint64_t> pages;
+  for (int i = 0; i < 200; ++i) pages.insert(page_of("number-" + std::to_string(i) + "-"));
+  for (const std::uint64_t page : pages) damage(page);
+  ASSERT_TRUE(ask(PurgeMail{kMuchLater}));
+  EXPECT_GE(passed_over.size(), 200u);
+  EXPECT_LT(passed_over.size(), 212u);
+  const auto left = store->list(1000);
+  ASSERT_TRUE(left);
+  EXPECT_EQ(left->size(), passed_over.size());
+}
+
+// The trigger is the operator, between two commits of the purge.
+TEST_F(DamagedSpool, what_is_queued_again_while_old_messages_are_purged_stays) {
+  EXPECT_EQ(take().size(), ids.size());
+  for (const MailId id : ids) ASSERT_TRUE(finish(id, SpoolState::failed));
+  const std::string requeue =
+      "CREATE TRIGGER requeue AFTER DELETE ON mail WHEN old.id = " + std::to_string(ids[0].value) +
+      " BEGIN UPDATE mail SET state = 'deferred', finished_utc = 0 WHERE "
+      "id = " +
+      std::to_string(ids[1].value) + "; END";
+  ASSERT_TRUE(gateways::Database::open({.path = config.path})->execute(requeue.c_str()));
+  reopen();
+  ASSERT_TRUE(ask(PurgeMail{kMuchLater}));
+  EXPECT_EQ(take(), std::vector<MailId>{ids[1]});
+}
+
+TEST_F(DamagedSpool, a_damaged_index_is_no_reason_to_keep_what_is_over) {
+  EXPECT_EQ(take().size(), ids.size());
+  for (const MailId id : ids) ASSERT_TRUE(finish(id, SpoolState::failed));
+  damage(root_of("mail_due"));
+  ASSERT_TRUE(ask(PurgeMail{kMuchLater}));
+  EXPECT_TRUE(passed_over.empty());
+  EXPECT_EQ(mended, std::vector<std::string>{"mail_due"});
+  EXPECT_TRUE(store->list(100)->empty());
+}
+
+// The first is lost here, so this is no repeat.
+TEST_F(DamagedSpool, another_copy_of_what_is_parked_is_taken) {
+  EXPECT_EQ(keep(7), MailId{});
+  damage("content-h");
+  take();
+  ASSERT_FALSE(parked.empty());
+  for (int i = 0; i < kMails; ++i) {
+    const MailId first = ids[static_cast<std::size_t>(i)];
+    const bool lost = std::find(parked.begin(), parked.end(), first) != parked.end();
+    EXPECT_EQ(keep(i) != MailId{}, lost) << i;
+    EXPECT_EQ(keep(i), MailId{}) << i;
+  }
+}
+
+// What it has to do with the marks is no reason to take what cannot be read again and again.
+TEST_F(DamagedSpool, what_is_damaged_is_parked_though_its_marks_are_too) {
+  damage("mark-to-h-0");
+  damage("content-h");
+  const auto taken = take();
+  EXPECT_EQ(taken, but_for(parked));
+  EXPECT_FALSE(parked.empty());
+  EXPECT_EQ(corrupt(), parked);
 }
 
 TEST_F(DamagedSpool, what_the_disk_cannot_read_for_long_is_parked_and_in_nobodys_way_before) {

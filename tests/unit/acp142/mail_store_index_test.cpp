@@ -1,7 +1,9 @@
 // Indexes of the spool are made anew where they are damaged.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <iterator>
 
 #include "tests/unit/acp142/damaged_spool.h"
 
@@ -24,6 +26,13 @@ TEST_F(DamagedSpool, a_damaged_index_is_made_anew_and_stops_nothing) {
     EXPECT_EQ(take(), std::vector<MailId>{ids.back()});
     EXPECT_EQ(mended, damaged);
   }
+  const MailId unwanted = keep(kMails + 5);
+  damage(root_of("mail_seen_by_age"));
+  EXPECT_TRUE(store->change(OperatorVerb::remove, unwanted, kNow));
+  ids.push_back(keep(kMails + 5));
+  EXPECT_NE(ids.back(), MailId{});  // no repeat
+  damage(root_of("mail_seen_by_age"));
+  ids.push_back(keep(kMails + 6));
   EXPECT_TRUE(parked.empty());
   EXPECT_TRUE(passed_over.empty());
   EXPECT_EQ(number("SELECT sum(1) FROM mail INDEXED BY mail_due"), ids.size());
@@ -36,6 +45,90 @@ TEST_F(DamagedSpool, a_damaged_index_is_made_anew_and_stops_nothing) {
     ASSERT_TRUE(checked && checked->step());
     EXPECT_EQ(checked->text(0), "ok") << table;
   }
+}
+
+/// An index that can be read, and does not fit its table.
+class WrongIndex : public DamagedSpool {
+ protected:
+  /// What is done meanwhile the index knows nothing of.
+  void without(const std::string& index, const std::string& sql) {
+    store.reset();
+    const std::string row = "type = 'index' AND name = '" + index + "'";
+    for (const std::string& step :
+         {"CREATE TABLE kept AS SELECT * FROM sqlite_schema WHERE " + row,
+          "PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE " + row, sql,
+          std::string("PRAGMA writable_schema = ON; INSERT INTO sqlite_schema SELECT * FROM kept"),
+          std::string("DROP TABLE kept")}) {
+      auto db = gateways::Database::open({.path = config.path});
+      const auto done = db->execute(step.c_str());
+      ASSERT_TRUE(done) << step << ": " << to_string(done.error());
+    }
+    reopen();
+  }
+  std::string only(std::size_t i) const { return " WHERE id = " + std::to_string(ids[i].value); }
+};
+
+TEST_F(WrongIndex, what_is_not_there_is_not_looked_for_for_ever) {
+  without("mail_due",
+          "DELETE FROM mail_mark; DELETE FROM mail_target; DELETE FROM mail_content; "
+          "DELETE FROM mail" +
+              only(3));
+  EXPECT_EQ(take().size(), 0u);
+  EXPECT_EQ(parked, but_for({ids[3]}));  // their recipients are gone as well
+  EXPECT_EQ(mended, std::vector<std::string>{"mail_due"});
+}
+
+// One octet of the entry of a message is that of the next, which has an entry of its own.
+TEST_F(WrongIndex, nothing_is_taken_twice) {
+  store.reset();
+  std::fstream file(config.path, std::ios::in | std::ios::out | std::ios::binary);
+  const std::string all{std::istreambuf_iterator<char>(file), {}};
+  const std::string entry = std::string("airincoming\6\x0f\x42\x40", 15) + '\4';
+  const auto at = all.find(entry);
+  ASSERT_NE(at, std::string::npos);
+  ASSERT_EQ(all.find(entry, at + 1), std::string::npos);
+  file.seekp(static_cast<std::streamoff>(at + entry.size() - 1));
+  file.put('\5');
+  file.close();
+  reopen();
+  auto taken = take();
+  std::sort(taken.begin(), taken.end());
+  EXPECT_EQ(taken, ids);
+  EXPECT_EQ(mended, std::vector<std::string>{"mail_due"});
+}
+
+TEST_F(WrongIndex, nothing_is_taken_by_another_road) {
+  without("mail_due", "UPDATE mail SET road = 'smtp'" + only(3));
+  EXPECT_EQ(take(), but_for({ids[3]}));
+  EXPECT_EQ(mended, std::vector<std::string>{"mail_due"});
+  EXPECT_EQ(std::get<TakenMail>(*ask(TakeDue{Road::smtp, kNow, 100})).items.size(), 1u);
+  EXPECT_TRUE(parked.empty());
+}
+
+TEST_F(WrongIndex, what_is_missing_in_it_is_found_at_the_start_and_once_a_day) {
+  const auto lose = [&](std::size_t i) {
+    without("mail_due", "UPDATE mail SET state = 'deferred'" + only(i));
+  };
+  lose(2);
+  ASSERT_TRUE(ask(Resume{kNow}));
+  EXPECT_EQ(mended, std::vector<std::string>{"mail_due"});
+  EXPECT_EQ(take().size(), ids.size());
+  const UtcSeconds later{kNow.value + 3600};
+  ASSERT_TRUE(ask(PurgeMail{later}));
+  lose(4);
+  ASSERT_TRUE(ask(PurgeMail{later}));  // the first by this connection
+  EXPECT_EQ(mended.size(), 2u);
+  EXPECT_EQ(take(later), std::vector<MailId>{ids[4]});
+}
+
+// Then the index may be all that still says where a message is.
+TEST_F(WrongIndex, it_stays_where_the_table_is_what_is_damaged) {
+  without("mail_due", "UPDATE mail SET state = 'eeferred'" + only(2));
+  ASSERT_TRUE(ask(Resume{kNow}));
+  EXPECT_TRUE(mended.empty());
+  EXPECT_EQ(take(), but_for({ids[2]}));
+  EXPECT_EQ(passed_over, std::vector<MailId>{ids[2]});
+  EXPECT_EQ(corrupt(), std::vector<MailId>{ids[2]});  // to who lists them
 }
 
 TEST_F(DamagedSpool, an_index_that_is_damaged_again_and_again_is_made_anew_once_an_hour) {

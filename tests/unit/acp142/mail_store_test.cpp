@@ -2,69 +2,11 @@
 
 #include <optional>
 
-#include "gateways/acp142/sqlite_mail_store.h"
+#include "tests/unit/acp142/mail_store_fixture.h"
 #include "tests/unit/gateways/power_vfs.h"
-#include "tests/unit/gateways/temporary_folder.h"
 
 namespace s5066::acp142 {
 namespace {
-
-constexpr UtcSeconds kNow{1'000'000};
-
-NewMail mail_to(std::vector<std::uint32_t> stations, std::uint8_t priority = 6,
-                std::size_t octets = 100, const std::string& mark = "") {
-  NewMail mail;
-  mail.priority = priority;
-  mail.expiry = {kNow.value + 1000};
-  mail.from = {"a@b", {{"RET", "HDRS"}}};
-  for (const std::uint32_t station : stations) {
-    mail.targets.push_back({{"r" + std::to_string(station) + "@x", {}}, {station}, mark});
-  }
-  mail.content = std::make_shared<const Bytes>(octets, std::uint8_t{65});
-  mail.label = "<1@b>";
-  return mail;
-}
-
-class MailStore : public testing::Test {
- protected:
-  MailStore() {
-    config.path = (folder.path() / "spool.db").string();
-    config.open_mails_max = 20;
-    config.open_octets_max = 10000;
-    reopen();
-  }
-  void reopen() {
-    store.reset();
-    auto opened = SqliteMailStore::open(config);
-    ASSERT_TRUE(opened) << to_string(opened.error());
-    store.emplace(std::move(opened).value());
-  }
-  Result<MailAnswer> ask(MailOperation operation) {
-    std::vector<MailRequest> one(1);
-    one[0].operation = std::move(operation);
-    return store->execute(one)[0].answer;
-  }
-  Result<MailAnswer> accept(NewMail mail, UtcSeconds now = kNow) {
-    return ask(AcceptMail{{std::move(mail)}, now, {}, {}});
-  }
-  MailId keep(NewMail mail, UtcSeconds now = kNow) {
-    const auto answer = accept(std::move(mail), now);
-    EXPECT_TRUE(answer);
-    return std::get<MailKept>(*answer).ids.at(0);
-  }
-  std::vector<MailItem> take(UtcSeconds now = kNow, std::uint32_t max = 100) {
-    return std::get<TakenMail>(*ask(TakeDue{Road::air, now, max})).items;
-  }
-  SpoolState state(MailId id) { return (*store->find(id))->state; }
-  Result<void> sql(const char* text) {
-    auto db = gateways::Database::open({.path = config.path});
-    return db ? db->execute(text) : db.error();
-  }
-
-  test::TemporaryFolder folder;
-  SqliteMailStore::Config config;
-  std::optional<SqliteMailStore> store;
-};
 
 // PM-132
 TEST_F(MailStore, who_is_silent_is_known_after_a_restart) {
@@ -469,125 +411,57 @@ TEST_F(MailStore, what_is_over_for_long_is_forgotten) {
   EXPECT_EQ(store->list(10)->size(), 1u);
 }
 
-// A power cut at each change to a file; what was promised before it holds afterwards.
-class MailPowerCut : public testing::TestWithParam<test::PowerVfs::Unsynced> {};
-
-/// What becomes of a message after it failed, step by step; each step is one commit.
-enum class Fate { incoming, failed, requeued, held, gone };
-
-Fate fate_of(SqliteMailStore& store, MailId id) {
-  const auto item = *store.find(id);
-  if (!item) return Fate::gone;
-  const bool failed = item->state == SpoolState::failed;
-  EXPECT_EQ(failed, item->targets.at(0).state == SpoolState::failed);
-  return failed                                   ? Fate::failed
-         : item->state == SpoolState::held        ? Fate::held
-         : item->expiry.value > kNow.value + 1000 ? Fate::requeued
-                                                  : Fate::incoming;
+TEST_F(MailStore, another_copy_of_what_was_deleted_is_taken) {
+  const NewMail one = mail_to({2}, 6, 100, "m");
+  const auto repeated = [&] { return keep(one) == MailId{}; };
+  const MailId first = keep(one);
+  EXPECT_TRUE(repeated());
+  ASSERT_TRUE(store->change(OperatorVerb::remove, first, kNow));
+  const MailId second = keep(one);
+  ASSERT_NE(second, MailId{});
+  take();
+  EXPECT_FALSE(store->change(OperatorVerb::remove, second, kNow));
+  ASSERT_TRUE(store->change(OperatorVerb::remove, second, kNow, true));
+  EXPECT_TRUE(repeated());  // it may have arrived
 }
 
-TEST_P(MailPowerCut, at_no_change_to_any_file_loses_or_repeats_a_message) {
-  std::uint64_t cuts = 0;
-  for (std::uint64_t change = 1;; ++change) {
-    SCOPED_TRACE(change);
-    const test::TemporaryFolder folder;
-    SqliteMailStore::Config config;
-    config.path = (folder.path() / "spool.db").string();
-    std::vector<MailId> kept;
-    std::optional<MailId> delivered;
-    bool told = false;
-    std::optional<Fate> fate;
-    bool dead = false;
-    {
-      test::PowerVfs vfs(GetParam());
-      vfs.cut_at(change);
-      config.vfs = vfs.name();
-      [&] {
-        auto store = SqliteMailStore::open(config);
-        if (!store) return;
-        const auto ask = [&](std::vector<MailOperation> operations) {
-          std::vector<MailRequest> requests;
-          for (auto& operation : operations) requests.push_back({{}, std::move(operation)});
-          return store->execute(requests);
-        };
-        NewMail second = mail_to({3}, 6, 3000, "two");
-        second.delay = kNow;
-        const auto both = ask({AcceptMail{{mail_to({2}, 6, 3000, "one")}, kNow, {}, {}},
-                               AcceptMail{{second}, kNow, {}, {}}});
-        if (!both[0].answer) return;
-        for (const auto& one : both) kept.push_back(std::get<MailKept>(*one.answer).ids[0]);
-        if (!ask({TakeDue{Road::air, kNow, 1}})[0].answer) return;
-        if (!ask({SaveSubmission{kept[0], 5, 100, {{{2}, 1}}}})[0].answer) return;
-        if (!ask({SaveOutcome{
-                .id = kept[0], .changes = {{0, SpoolState::delivered, ""}}, .now = kNow}})[0]
-                 .answer) {
-          return;
-        }
-        delivered = kept[0];
-        NewMail report = mail_to({0});
-        report.road = Road::smtp;
-        if (!ask({SaveDelayed{kept[1], kNow, {report}}})[0].answer) return;
-        told = true;
-        fate = Fate::incoming;
-        const SaveOutcome end{.id = kept[1], .changes = {{0, SpoolState::failed, ""}}, .now = kNow};
-        if (!ask({end})[0].answer) return;
-        fate = Fate::failed;
-        if (!store->change(OperatorVerb::requeue, kept[1], {kNow.value + 10})) return;
-        fate = Fate::requeued;
-        if (!store->change(OperatorVerb::hold, kept[1], kNow)) return;
-        fate = Fate::held;
-        if (!store->change(OperatorVerb::remove, kept[1], kNow)) return;
-        fate = Fate::gone;
-      }();
-      dead = vfs.dead();
-      if (dead) vfs.restore();
-    }
-    config.vfs = nullptr;
-    auto store = SqliteMailStore::open(config);
-    ASSERT_TRUE(store) << to_string(store.error());
-    const auto run = [&](MailOperation operation) {
-      std::vector<MailRequest> one(1);
-      one[0].operation = std::move(operation);
-      return *store->execute(one)[0].answer;
-    };
-    if (kept.size() == 2) {
-      const auto step = static_cast<int>(fate.value_or(Fate::incoming));
-      const int found = static_cast<int>(fate_of(*store, kept[1])) - step;
-      ASSERT_TRUE(found == 0 || found == 1) << found;  // the answer to the next may be lost
-      const auto late = std::get<TakenMail>(run(TakeDelayed{kNow, 4})).items.size();
-      const auto reports = std::get<TakenMail>(run(TakeDue{Road::smtp, kNow, 4})).items.size();
-      ASSERT_EQ(late + reports, 1u);
-      ASSERT_TRUE(reports == 1 || !told);
-    }
-    run(Resume{kNow});
-    const auto items = std::get<TakenMail>(run(TakeDue{Road::air, kNow, 10})).items;
-    for (const MailId id : kept) {
-      const bool open = std::any_of(items.begin(), items.end(),
-                                    [&](const MailItem& item) { return item.id == id; });
-      if (id == delivered) {
-        ASSERT_FALSE(open);
-      } else if (!open && id == kept[0]) {
-        ASSERT_EQ((*store->find(id))->state, SpoolState::delivered);  // its answer was lost
-      } else if (!open) {
-        ASSERT_TRUE(fate);
-      }
-      const auto again =
-          run(AcceptMail{{mail_to({2}, 6, 3000, id == kept[0] ? "one" : "two")}, kNow, {}, {}});
-      ASSERT_EQ(std::get<MailKept>(again).ids[0].value, 0);
-    }
-    if (!dead) {
-      EXPECT_EQ(fate, Fate::gone);
-      break;
-    }
-    ++cuts;
-  }
-  EXPECT_GT(cuts, 30u);
+TEST_F(MailStore, another_copy_of_what_was_delivered_is_not_taken_though_that_was_deleted) {
+  NewMail one = mail_to({2, 3}, 6, 100, "m2");
+  one.targets[1].mark = "m3";
+  const MailId first = keep(one);
+  take();
+  ASSERT_TRUE(ask(SaveOutcome{
+      .id = first, .changes = {{0, SpoolState::delivered, ""}}, .next_try = kNow, .now = kNow}));
+  ASSERT_TRUE(store->change(OperatorVerb::remove, first, kNow));
+  const MailId second = keep(one);
+  ASSERT_NE(second, MailId{});
+  ASSERT_EQ((*store->find(second))->targets.size(), 1u);
+  EXPECT_EQ((*store->find(second))->targets[0].station.value, 3u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Disks, MailPowerCut,
-                         testing::Values(test::PowerVfs::Unsynced::lost,
-                                         test::PowerVfs::Unsynced::kept,
-                                         test::PowerVfs::Unsynced::torn));
+TEST_F(MailStore, another_copy_of_what_is_not_what_was_accepted_is_taken) {
+  const NewMail one = mail_to({2}, 6, 100, "m");
+  const MailId first = keep(one);
+  ASSERT_TRUE(sql("UPDATE mail SET sha256 = x'00'"));
+  EXPECT_TRUE(take().empty());
+  const UtcSeconds later{kNow.value + 1};
+  const MailId second = keep(one, later);
+  EXPECT_NE(second, MailId{});
+  ASSERT_TRUE(store->change(OperatorVerb::requeue, first, kNow));
+  ASSERT_TRUE(store->change(OperatorVerb::remove, first, kNow));
+  EXPECT_EQ(keep(one, later), MailId{});  // the mark is that of the second
+}
+
+// Whose content has been put right by hand, say.
+TEST_F(MailStore, another_copy_of_what_was_parked_and_goes_on_is_not_taken) {
+  const NewMail one = mail_to({2}, 6, 100, "m");
+  const MailId first = keep(one);
+  ASSERT_TRUE(sql("UPDATE mail SET sha256 = x'00'"));
+  EXPECT_TRUE(take().empty());
+  ASSERT_EQ(state(first), SpoolState::corrupt);
+  ASSERT_TRUE(store->change(OperatorVerb::requeue, first, kNow));
+  EXPECT_EQ(keep(one), MailId{});
+}
 
 }  // namespace
 }  // namespace s5066::acp142

@@ -35,8 +35,8 @@ class MailUpgrade : public testing::Test {
     auto db = gateways::Database::open({.path = (folder.path() / "spool.db").string()});
     ASSERT_TRUE(db);
     for (const char* sql :
-         {"DROP TABLE mail_submitted", "ALTER TABLE mail_received DROP COLUMN sha256",
-          "PRAGMA user_version = 6"}) {
+         {"DROP TABLE mail_mark", "DROP TABLE mail_submitted",
+          "ALTER TABLE mail_received DROP COLUMN sha256", "PRAGMA user_version = 6"}) {
       ASSERT_TRUE(db->execute(sql)) << sql;
     }
   }
