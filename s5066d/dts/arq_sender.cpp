@@ -90,7 +90,7 @@ bool ArqSender::nothing_waits() const {
 bool ArqSender::can_segment() const {
   if (window_.full()) return false;
   if (current_) return true;
-  if (config_.expedited && !window_.empty()) return false;  // stop and wait, C_PDU by C_PDU
+  if (config_.expedited && (!window_.empty() || rests_)) return false;  // stop and wait
   if (open_.size() >= kCpdusOutMax) return false;
   return !nothing_waits();
 }
@@ -218,13 +218,47 @@ void ArqSender::on_sent(std::optional<Instant> until) {
     in_doubt_ = !window_.empty();
     return;
   }
+  on_off_air(*until);
   polled_ = in_doubt_;
   for (TxFrame& frame : window_.frames()) {
     if (!frame.due && !frame.acknowledged && !frame.sent_until) frame.sent_until = until;
   }
 }
 
+void ArqSender::on_keyed(Instant answered_from) {
+  if (!answered_from_) answered_from_ = answered_from;
+  on_air_ = true;
+}
+
+void ArqSender::on_off_air(Instant until) {
+  on_air_ = false;
+  sent_until_ = until;
+}
+
+bool ArqSender::is_late(Instant formed_at) const {
+  return !window_.empty() && (!answered_from_ || formed_at < *answered_from_);
+}
+
+std::optional<Instant> ArqSender::rests_since() const {
+  return rests_ && !on_air_ ? std::optional(sent_until_) : std::nullopt;
+}
+
+void ArqSender::on_heard(Instant formed_at) {
+  if (const auto since = rests_since(); since && formed_at >= *since) rests_ = false;
+}
+
+void ArqSender::on_not_sent(Instant until) {
+  on_off_air(until);
+  for (TxFrame& frame : window_.frames()) {
+    if (!frame.acknowledged && !frame.sent_until) frame.due = true;
+  }
+}
+
 bool ArqSender::awaits_answer() const {
+  return (polled_ || !in_doubt_) && anything_left();
+}
+
+bool ArqSender::anything_left() const {
   const auto& frames = window_.frames();
   return std::any_of(frames.begin(), frames.end(), [](const TxFrame& frame) {
     return !frame.due && !frame.acknowledged && frame.sent_until;
@@ -232,11 +266,12 @@ bool ArqSender::awaits_answer() const {
 }
 
 void ArqSender::doubt() {
-  in_doubt_ = awaits_answer();
+  in_doubt_ = anything_left();
   polled_ = false;
 }
 
 pdu::Dpdu ArqSender::frame_dpdu(TxFrame& frame, const pdu::Common& common, const pdu::Ack* ack) {
+  repeated_ = repeated_ || frame.transmissions > 0;
   counters_.add(frame.transmissions++ == 0 ? Counter::frames_sent_new : Counter::frames_sent_again);
   frame.due = false;
   frame.sent_until.reset();
@@ -284,6 +319,8 @@ void ArqSender::start_next_transfer(std::size_t segment_octets) {
   if (config_.expedited) {  // C.6.1.3(7)(8)
     window_ = TxWindow(window_frames_max());
     cpdu_id_ = (cpdu_id_ + 1) & 0x0F;
+    answered_from_.reset();
+    repeated_ = false;
   }
   open_.emplace(*current_, Transfer{.request = std::move(queue.front()),
                                     .segment_octets = segment_octets,
@@ -364,6 +401,10 @@ bool ArqSender::on_ack(const pdu::LongAck& ack, std::optional<Instant> formed_at
   if (!last.empty()) answer_ = Answer{last.size(), lost_count, octets};
   window_.set_frames_max(window_frames_max());
   finish_delivered();
+  // Each transmission of it draws an answer, and none says which C_PDU it is about.
+  if (formed_at && config_.expedited && window_.empty() && !current_) {
+    rests_ = std::exchange(repeated_, false) || rests_;
+  }
   for (TxFrame& frame : window_.frames()) {
     frame.due = !frame.acknowledged && (frame.due || speaks_of(frame));
   }
@@ -448,7 +489,7 @@ void ArqSender::restart(LongFrameNumber lwe) {
   open_.clear();
   current_.reset();
   window_ = TxWindow(window_frames_max(), lwe);
-  in_doubt_ = polled_ = false;
+  in_doubt_ = polled_ = rests_ = repeated_ = false;
 }
 
 void ArqSender::on_terminated() {

@@ -88,10 +88,23 @@ class ArqSender {
   bool on_ack(const pdu::LongAck& ack, std::optional<Instant> formed_at = std::nullopt);
 
   // --- Full duplex only ---
-  /// Frames have left of which no answer has spoken.
+  /// It has not left: its frames are due again, and what is in doubt is still to be asked for.
+  void on_not_sent(Instant until);
+  /// Frames have left of which no answer has spoken, and a poll is not about to ask for it.
   bool awaits_answer() const;
   /// Such an answer is missing.
   void doubt();
+
+  /// What the last fill added is on the air: the peer answers it from `answered_from` on.
+  void on_keyed(Instant answered_from);
+  /// Expedited: the answer was formed before the C_PDU that is out could draw one.
+  bool is_late(Instant formed_at) const;
+  /// Expedited: since when no C_PDU begins, because a second answer to the last one may come.
+  std::optional<Instant> rests_since() const;
+  /// That has come, if there is one: of the peer was heard what it formed then.
+  void on_heard(Instant formed_at);
+  /// Nor will it come.
+  void end_rest() { rests_ = false; }
 
   /// Drops what has passed its time to die (C.3.6, implementation note).
   void on_deadline(Instant now);
@@ -128,6 +141,8 @@ class ArqSender {
   };
 
   bool nothing_waits() const;
+  bool anything_left() const;
+  void on_off_air(Instant until);
   bool can_segment() const;
   bool is_dropped(const Transfer& transfer) const;
   TxFrame& next_segment(std::size_t octets);
@@ -152,6 +167,12 @@ class ArqSender {
   bool polled_ = false;          // full duplex: in doubt, and the poll is on its way
   std::size_t poll_frames_ = 1;  // in a poll; more where the block has room
   std::uint8_t cpdu_id_ = 0;     // of the expedited C_PDU being sent; 4 bits
+  // Full duplex, expedited:
+  std::optional<Instant> answered_from_;  // the C_PDU being sent
+  bool repeated_ = false;                 // something of it
+  bool on_air_ = false;                   // what was filled
+  bool rests_ = false;
+  Instant sent_until_{};  // the last time
 
   std::array<std::deque<CpduRequest>, 16> waiting_;  // by priority; not yet segmented
   std::map<CpduId, Transfer> open_;                  // segmented in part or in full

@@ -118,9 +118,14 @@ void Connection::on_expedited_data(pdu::ExpeditedData& data, bool ok) {
 }
 
 // Type 5 does not say which C_PDU it is about, so it counts only for the one in flight; a copy of
-// the one that ended it changes nothing.
+// the one that ended it changes nothing. In full duplex one to the C_PDU before may come when the
+// next is on the air.
 Connection::Verdict Connection::on_expedited_ack(const pdu::Ack& ack,
                                                  std::optional<Instant> formed_at) {
+  if (formed_at && expedited_tx_.is_late(*formed_at)) {
+    heard_ = active_ = frame_ = true;
+    return Verdict::late;
+  }
   const Verdict verdict = take_ack(expedited_tx_, ack, formed_at);
   return verdict == Verdict::out_of_sync ? Verdict::unexpected : verdict;
 }
@@ -198,6 +203,7 @@ void Connection::restart(const Resync::Effects& effects) {
 // After so many transmissions that disagree the side that is wrong is made to agree; if that did
 // not help, both begin anew.
 void Connection::on_heard_over() {
+  ack_ripe_ = ack_owed_;
   const bool rx = std::exchange(rx_out_of_sync_, false);
   const bool tx = std::exchange(tx_out_of_sync_, false);
   if (!rx && !tx) return;
@@ -266,7 +272,7 @@ void Connection::fill_all(bool answer_only, IntervalBudget& budget, BurstBuilder
     expedited_tx_.fill(common(), std::nullopt, budget, burst);
     filled_.expedited_data = burst.dpdus().size() > frames;
   }
-  if (filled_.ack) ack_owed_ = false;
+  if (filled_.ack) ack_owed_ = ack_ripe_ = false;
 }
 
 ArqSender::Acknowledgement Connection::regular_ack(const IntervalBudget& budget) const {
@@ -278,21 +284,23 @@ ArqSender::Acknowledgement Connection::regular_ack(const IntervalBudget& budget)
 }
 
 unsigned Connection::on_reply_missing() {
-  if (awaits_answer()) {
-    regular_tx_.doubt();
-    expedited_tx_.doubt();
-  }
+  if (regular_tx_.awaits_answer()) regular_tx_.doubt();
+  if (expedited_tx_.awaits_answer()) expedited_tx_.doubt();
   return ++replies_missed_;
 }
 
 void Connection::on_transmitted(bool sent, std::optional<Instant> until) {
-  if (!sent && filled_.ack) ack_owed_ = true;
+  if (!sent && filled_.ack) owe_ack();
   if (!sent && filled_.expedited_ack) expedited_ack_owed_ = true;
   resync_.on_transmitted(sent);
   if (sent && filled_.offer) --offers_left_;
-  if (filled_.data) regular_tx_.on_sent(until);
+  const auto left = [&](ArqSender& sender) {
+    if (!sent && until) return sender.on_not_sent(*until);
+    sender.on_sent(until);
+  };
+  if (filled_.data) left(regular_tx_);
   if (sent && filled_.data && regular_tx_.uses_long_numbers()) long_data_sent_ = true;
-  if (filled_.expedited_data) expedited_tx_.on_sent(until);
+  if (filled_.expedited_data) left(expedited_tx_);
   filled_ = {};
 }
 

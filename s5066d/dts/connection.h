@@ -32,6 +32,7 @@ class Connection {
     taken,
     out_of_sync,  // the two disagree about the windows; nothing was changed
     unexpected,   // there is nothing it could answer
+    late,         // full duplex: it speaks of what was sent before; nothing was changed
   };
 
   Connection(Address peer, const Config& config, Counters& counters);
@@ -84,7 +85,7 @@ class Connection {
   bool take_restarted() { return std::exchange(restarted_, false); }
 
   /// The peer is to hear of us, although it sent nothing new.
-  void owe_ack() { ack_owed_ = true; }
+  void owe_ack() { ack_owed_ = ack_ripe_ = true; }
 
   // --- Transmissions ---
   /// Nothing but an acknowledgement of regular data is to be sent.
@@ -92,6 +93,8 @@ class Connection {
     return ack_owed_ && !expedited_ack_owed_ && !resync_.has_work() && !resync_.answer_owed() &&
            !regular_has_work() && !expedited_tx_.has_work();
   }
+  /// What it acknowledges has ended.
+  bool ack_is_ripe() const { return ack_owed_ && ack_ripe_; }
   bool answer_owed() const { return ack_owed_ || expedited_ack_owed_ || resync_.answer_owed(); }
   /// Types 4 and 5 are to be sent or waited for.
   bool expedited_under_way() const { return !expedited_tx_.idle() || expedited_ack_owed_; }
@@ -107,15 +110,27 @@ class Connection {
   bool fill(bool answer_only, IntervalBudget& budget, BurstBuilder& burst);
   /// What the last fill added waits for an answer.
   bool wants_reply() const { return filled_.data || filled_.expedited_data || filled_.reset; }
+  /// It acknowledges regular data.
+  bool acknowledges() const { return filled_.ack; }
   /// The transmission with the last fill is over; `sent` when it left the antenna. In full duplex
   /// `until` is when.
   void on_transmitted(bool sent, std::optional<Instant> until = std::nullopt);
-  /// The same waits in silence, in full duplex too.
-  bool wants_silence() const { return filled_.reset; }
-  /// Full duplex: frames have left of which no answer has spoken.
+  /// The same waits in silence, in full duplex too; the answer has not come meanwhile.
+  bool wants_silence() const { return filled_.reset && resync_.open(); }
+  /// Full duplex: frames have left of which no answer has spoken, and nobody is about to ask for
+  /// it.
   bool awaits_answer() const {
     return regular_tx_.awaits_answer() || expedited_tx_.awaits_answer();
   }
+  /// What the last fill added is on the air, and can be answered from then on.
+  void on_keyed(Instant answered_from) {
+    if (filled_.expedited_data) expedited_tx_.on_keyed(answered_from);
+  }
+  /// Full duplex: of the peer was heard what it formed then.
+  void on_heard(Instant formed_at) { expedited_tx_.on_heard(formed_at); }
+  /// Full duplex: since when no expedited C_PDU begins, because an answer to the last may come.
+  std::optional<Instant> expedited_rests_since() const { return expedited_tx_.rests_since(); }
+  void end_expedited_rest() { expedited_tx_.end_rest(); }
   /// The answer has not come; returns how often in a row.
   unsigned on_reply_missing();
 
@@ -159,6 +174,7 @@ class Connection {
   ArqReceiver expedited_rx_;
   std::optional<std::uint8_t> expedited_id_;  // C_PDU ID that expedited_rx_ is at
   bool ack_owed_ = false;
+  bool ack_ripe_ = false;  // what it acknowledges has ended
   bool expedited_ack_owed_ = false;
   bool heard_ = false;
   bool active_ = false;

@@ -121,6 +121,7 @@ void DataTransfer::on_connection_made(Instant now, Address peer, bool reset) {
   record->answered_in.reset();
   record->answered.clear();
   record->feelers = 0;
+  record->sent.clear();
   const auto action = record->state.on(TransferEvent::connection_made, {});
   S5066_ASSERT(action == TransferAction::initialise);
   if (reset) made.first->second.begin_with_reset();
@@ -217,7 +218,6 @@ void DataTransfer::on_burst_over(Instant now, modem::TransmitOutcome outcome) {
     peer->second.advice_out = told.advice;
     peer->second.advice_at = now;
   }
-  answered_at_ = now;
   if (!config_.full_duplex) reply_awaited_from_.reset();
   std::optional<Duration> wait;
   const auto connection = burst.peer ? connections_.find(*burst.peer) : connections_.end();
@@ -237,7 +237,9 @@ void DataTransfer::on_burst_over(Instant now, modem::TransmitOutcome outcome) {
     if (sent && waits) wait = reply_time(now);
     Peer& record = peers_.at(*burst.peer);
     if (sent) ++record.feelers;
+    if (sent && connection->second.wants_reply()) note_sent(record, now, burst.mode);
     record.sent_in = burst.mode;
+    if (sent && connection->second.acknowledges()) answered_at_ = now;
     connection->second.on_transmitted(sent,
                                       config_.full_duplex ? std::optional(now) : std::nullopt);
   }
@@ -289,6 +291,7 @@ void DataTransfer::on_event(Instant now, const modem::CarrierDown& event) {
 }
 
 void DataTransfer::on_heard_over() {
+  if (heard_) heard_until_ = now_;
   heard_.reset();
   for (auto& [peer, connection] : connections_) connection.on_heard_over();
 }
@@ -465,6 +468,7 @@ void DataTransfer::transmit(Instant now) {
     return;
   }
   on_sent_to_air(burst);
+  note_keyed(now);
   add_eows(burst);
 
   const modem::Mode mode = burst_->mode;
@@ -534,6 +538,7 @@ void DataTransfer::settle(Instant now) {
   if (!heard_) nonarq_rx_.on_deadline(now);
   collect_nonarq();
 
+  end_expedited_rests(now);
   await_answers(now);
   want_transmit(now);
   if (!gathering_) take_turn(now);

@@ -183,6 +183,10 @@ class DataTransfer {
     unsigned times = 0;
     Instant until{};  // not again before then, nor what is less robust
   };
+  struct Sent {
+    Instant until{};
+    modem::Mode mode;
+  };
   /// All that is said to another station beside data.
   struct Peer {
     PeerControl control;
@@ -204,6 +208,7 @@ class DataTransfer {
     std::optional<modem::Mode> followed;      // its advice, where we do not adapt
     std::vector<modem::Mode> proven;          // of ours: more than half came the last time
     std::optional<modem::Mode> sent_in;       // the last data to it
+    std::deque<Sent> sent;                    // full duplex: data that an answer may speak of
     unsigned feelers = 0;                     // transmissions on this connection
     unsigned long_unanswered = 0;          // links in a row that ended after type 9 went unanswered
     std::optional<Instant> long_again_at;  // after too many of them
@@ -271,7 +276,9 @@ class DataTransfer {
   void tell_advice(Instant now);
   void heed_advice(Address source, const pdu::Eow& eow);
   void go_to(Peer& record, const modem::Mode& mode);
-  void note_answer(Connection& connection);
+  void note_answer(Connection& connection, std::optional<Instant> formed_at);
+  void note_sent(Peer& record, Instant until, const modem::Mode& mode);
+  static std::optional<modem::Mode> mode_answered(Peer& record, std::optional<Instant> formed_at);
   void fall_back(Peer& record, unsigned missed);
   void fall_back_from_advice(Peer& record, unsigned missed);
   static bool was_answered(const Peer& record, const modem::Mode& mode);
@@ -311,6 +318,9 @@ class DataTransfer {
   std::optional<Instant> formed_at() const;
   std::optional<Instant> rest_ends() const;
   void await_answers(Instant now);
+  void note_keyed(Instant now);
+  std::optional<Instant> expedited_rest_ends(const Connection& connection) const;
+  void end_expedited_rests(Instant now);
   Connection* choose_connection();
   bool anything_to_send() const;
   void want_transmit(Instant now);
@@ -345,9 +355,10 @@ class DataTransfer {
   bool silent_ = false;
   bool gathering_ = false;
   bool broadcast_ = false;
-  Instant
-      answered_at_{};  // full duplex: the last transmission of ours ended, or one began to be heard
-  Instant now_{};      // of the last event
+  /// Full duplex: the last transmission that acknowledged ended, or one began to be heard.
+  Instant answered_at_{};
+  Instant heard_until_{};  // the last transmission heard
+  Instant now_{};          // of the last event
   std::deque<Action> actions_;
 };
 

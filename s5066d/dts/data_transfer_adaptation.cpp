@@ -275,25 +275,23 @@ bool DataTransfer::was_answered(const Peer& record, const modem::Mode& mode) {
 }
 
 // A receiver that advises nothing is judged by its acknowledgements.
-void DataTransfer::note_answer(Connection& connection) {
+void DataTransfer::note_answer(Connection& connection, std::optional<Instant> formed_at) {
   const auto answer = connection.take_answer();
+  if (!answer) return;
   Peer& record = peers_.at(connection.peer());
-  if (answer) {
-    record.answered_in = record.sent_in;
-    if (record.sent_in && !was_answered(record, *record.sent_in)) {
-      record.answered.push_back(*record.sent_in);
-    }
-    std::erase_if(record.unanswered, [&](const Unanswered& noted) {
-      return record.sent_in && !less_robust(noted.mode, *record.sent_in);
-    });
-  }
-  if (!config_.adaptation || !answer) return;
+  const auto sent_in = mode_answered(record, formed_at);
+  record.answered_in = sent_in;
+  if (sent_in && !was_answered(record, *sent_in)) record.answered.push_back(*sent_in);
+  std::erase_if(record.unanswered, [&](const Unanswered& noted) {
+    return sent_in && !less_robust(noted.mode, *sent_in);
+  });
+  if (!config_.adaptation) return;
   const bool most = 2 * answer->lost < answer->frames;
-  if (record.sent_in) {
+  if (sent_in) {
     std::erase_if(record.proven, [&](const modem::Mode& proven) {
-      return proven == *record.sent_in || (!most && less_robust(proven, *record.sent_in));
+      return proven == *sent_in || (!most && less_robust(proven, *sent_in));
     });
-    if (most) record.proven.push_back(*record.sent_in);
+    if (most) record.proven.push_back(*sent_in);
   }
   if (record.control.advised() || record.feelers < kFeelersMax) return;
   const modem::Mode& mode = record.control.mode();
@@ -304,7 +302,7 @@ void DataTransfer::note_answer(Connection& connection) {
                                               .gain_min = kGainByAgreement});
   }
   const std::size_t lost = answer->octets * answer->lost / answer->frames;
-  record.guess->on_reception({}, {.mode = mode,
+  record.guess->on_reception({}, {.mode = formed_at && sent_in ? *sent_in : mode,
                                   .octets = answer->octets,
                                   .octets_intact = answer->octets - lost,
                                   .blocks = static_cast<unsigned>(answer->frames)});

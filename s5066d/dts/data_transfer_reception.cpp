@@ -55,6 +55,10 @@ void DataTransfer::on_received(Instant now, pdu::Received received) {
                   .first_bit_at = first_bit_at,
                   .segment_ok = received.segment_ok,
                   .formed_at = formed_at()};
+  if (const auto c = connections_.find(common.source);
+      arrival.formed_at && c != connections_.end()) {
+    c->second.on_heard(*arrival.formed_at);
+  }
   if (!to.group) {
     if (!std::holds_alternative<pdu::Management>(received.dpdu)) on_eow(common.source, common.eow);
     arrival.action = take(received.dpdu);
@@ -208,7 +212,7 @@ void DataTransfer::on_dpdu(const Arrival& arrival, pdu::ExpeditedAck& ack) {
 void DataTransfer::on_dpdu(const Arrival& arrival, pdu::Management& management) {
   const Address source = management.common.source;
   PeerControl& control = peers_.at(source).control;
-  if (control.on_management(management) && reply_awaited_from_ == source) {
+  if (control.on_management(management, arrival.formed_at) && reply_awaited_from_ == source) {
     reply_awaited_from_.reset();
     turn_.on_reply(arrival.now);
   }
@@ -257,7 +261,7 @@ void DataTransfer::on_answer(const Arrival& arrival, Connection& connection,
     owe_warning(peer, static_cast<std::uint8_t>(type), kReasonWrongState);
   }
   const bool answers = verdict == Connection::Verdict::taken && !peers_.at(peer).control.open();
-  if (verdict == Connection::Verdict::taken) note_answer(connection);
+  if (verdict == Connection::Verdict::taken) note_answer(connection, arrival.formed_at);
   if (answers && reply_awaited_from_ == peer) {
     reply_awaited_from_.reset();
     turn_.on_reply(arrival.now);

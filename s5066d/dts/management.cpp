@@ -18,7 +18,8 @@ void Management::send(Message message, bool until_answered) {
 
 // STANDARD: which ID an acknowledgement without a message carries is not said, and some stations
 // repeat ours. So the ID of such a one is not looked at: it numbers no message that could be new.
-Management::Heard Management::on_management(const pdu::Management& dpdu) {
+Management::Heard Management::on_management(const pdu::Management& dpdu,
+                                            std::optional<Instant> formed_at) {
   Heard heard;
   bool fresh_ack = dpdu.ack;
   if (dpdu.valid) {
@@ -30,12 +31,19 @@ Management::Heard Management::on_management(const pdu::Management& dpdu) {
     ack_owed_ = true;
     if (!heard.repeated) heard.message = Message{dpdu.common.eow, dpdu.extension};
   }
-  if (!fresh_ack || !out_ || !out_->sent) return heard;
+  if (!fresh_ack || !may_be_answered(formed_at)) return heard;
   out_->acknowledged = true;
   if (out_->until_answered && !heard.message) return heard;
   heard.acknowledged = true;
   out_.reset();
   return heard;
+}
+
+// In full duplex the answer may come while the transmission still goes on, and one to the message
+// before may come after it.
+bool Management::may_be_answered(std::optional<Instant> formed_at) const {
+  if (!out_) return false;
+  return formed_at ? out_->answered_from && *out_->answered_from <= *formed_at : out_->sent;
 }
 
 bool Management::fill(const pdu::Common& common, IntervalBudget& budget, BurstBuilder& burst) {
@@ -73,7 +81,12 @@ bool Management::fill(const pdu::Common& common, IntervalBudget& budget, BurstBu
   return true;
 }
 
+void Management::on_keyed(Instant answered_from) {
+  if (out_filled_ && out_ && !out_->answered_from) out_->answered_from = answered_from;
+}
+
 void Management::on_transmitted(bool sent) {
+  if (!sent && out_filled_ && out_ && !out_->sent) out_->answered_from.reset();
   if (sent && out_filled_ && out_) out_->sent = true;
   if (!sent && out_filled_) make_due();
   if (!sent && ack_filled_) ack_owed_ = true;

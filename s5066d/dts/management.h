@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "s5066d/base/time.h"
 #include "s5066d/dts/interval_packer.h"
 
 namespace s5066::dts {
@@ -28,7 +29,8 @@ class Management {
   void send(Message message, bool until_answered = false);
   /// The message sent last needs no acknowledgement any more.
   void stop() { out_.reset(); }
-  Heard on_management(const pdu::Management& dpdu);
+  /// In full duplex `formed_at` is when the peer wrote it.
+  Heard on_management(const pdu::Management& dpdu, std::optional<Instant> formed_at = std::nullopt);
   /// An acknowledgement goes out even if the peer's message has been acknowledged before.
   void owe_ack() { ack_owed_ = true; }
   /// Sent with the next acknowledgement that carries no message of its own (C.3.9(7)).
@@ -43,6 +45,9 @@ class Management {
   bool has_work() const { return ack_owed_ || (out_ && out_->due); }
   /// Adds what is due; copies fill the rest of a block (C.6.4.2). False when it does not fit.
   bool fill(const pdu::Common& common, IntervalBudget& budget, BurstBuilder& burst);
+  /// What the last fill added is on the air: the peer answers it from `answered_from` on, if it
+  /// hears us while it sends.
+  void on_keyed(Instant answered_from);
   void on_transmitted(bool sent);
   /// What was sent last has not been answered, or has no answer coming: it is due again.
   void make_due();
@@ -55,8 +60,11 @@ class Management {
     bool with_ack = false;
     bool due = true;
     bool sent = false;
+    std::optional<Instant> answered_from = {};
     bool acknowledged = false;
   };
+
+  bool may_be_answered(std::optional<Instant> formed_at) const;
 
   std::optional<Outgoing> out_;
   std::uint8_t next_id_ = 0;           // TX MANAGEMENT FRAME ID (C.3.9(16))

@@ -99,8 +99,8 @@ void PeerControl::on_advice_sent(const modem::Mode& mode) {
 
 // --- What was heard of the peer ------------------------------------------------------------------
 
-bool PeerControl::on_management(const pdu::Management& dpdu) {
-  const Management::Heard heard = management_.on_management(dpdu);
+bool PeerControl::on_management(const pdu::Management& dpdu, std::optional<Instant> formed_at) {
+  const Management::Heard heard = management_.on_management(dpdu, formed_at);
   if (heard.message) {
     on_message(*heard.message, heard.acknowledged);
   } else if (heard.acknowledged) {
@@ -116,8 +116,10 @@ bool PeerControl::on_management(const pdu::Management& dpdu) {
   }
   collect();
   const bool progress = heard.message || heard.acknowledged || heard.repeated;
-  if (progress) misses_ = 0;
-  return progress;
+  if (!progress) return false;
+  misses_ = 0;
+  wants_reply_ = false;  // full duplex: it came while we were sending
+  return true;
 }
 
 void PeerControl::on_message(const Management::Message& message, bool acknowledged) {

@@ -77,7 +77,7 @@ class PeerControl {
 
   // --- What was heard of the peer ---
   /// True when it is what was waited for.
-  bool on_management(const pdu::Management& dpdu);
+  bool on_management(const pdu::Management& dpdu, std::optional<Instant> formed_at = std::nullopt);
   /// The message in a D_PDU of another type.
   void on_eow(const pdu::Eow& eow);
   /// The peer will not hear of type 6 (C.3.12): what is open ends.
@@ -94,7 +94,9 @@ class PeerControl {
   bool has_work() const { return management_.has_work(); }
   bool answer_owed() const { return management_.answer_owed(); }
   bool fill(IntervalBudget& budget, BurstBuilder& burst);
-  /// What the last fill added waits for an answer.
+  /// See Management::on_keyed.
+  void on_keyed(Instant answered_from) { management_.on_keyed(answered_from); }
+  /// What the last fill added waits for an answer, which has not come meanwhile.
   bool wants_reply() const { return wants_reply_; }
   /// The peer is the one to repeat itself first, so that the two do not do it together.
   bool waits_longer() const;

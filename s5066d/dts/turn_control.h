@@ -81,6 +81,8 @@ class TurnControl {
   /// Full duplex: from now on an answer is awaited, but silence is not kept.
   void await_reply(Instant now, Duration within);
   bool reply_awaited() const { return reply_until_.has_value(); }
+  /// It is awaited no more, and was not missed.
+  void await_no_reply() { reply_until_.reset(); }
   /// What was awaited has been received.
   void on_reply(Instant now);
   void on_deadline(Instant now);

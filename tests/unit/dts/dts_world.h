@@ -63,8 +63,8 @@ class DtsWorld {
     made(a, b);
     made(b, a);
   }
-  void made(std::size_t at, std::size_t peer) {
-    stations_[at]->dts->on_connection_made(heap_.now(), address(peer));
+  void made(std::size_t at, std::size_t peer, bool reset = false) {
+    stations_[at]->dts->on_connection_made(heap_.now(), address(peer), reset);
     drain(*stations_[at]);
   }
   void send(std::size_t from, std::size_t to, std::uint64_t id, Bytes cpdu,
@@ -86,6 +86,10 @@ class DtsWorld {
   }
   void advise(std::size_t at, std::size_t peer, const modem::Mode& mode) {
     stations_[at]->dts->advise_data_rate(heap_.now(), address(peer), mode);
+    drain(*stations_[at]);
+  }
+  void silence(std::size_t at, bool on) {
+    stations_[at]->dts->set_silent(heap_.now(), on);
     drain(*stations_[at]);
   }
   void run_for(Duration d) { heap_.run_until(heap_.now() + d); }

@@ -1,12 +1,10 @@
 // The data transfer sublayer where each of two stations has a frequency of its own (C.3.2.3(9)).
 #include "s5066d/dts/connection.h"
+#include "tests/unit/dts/advised_station.h"
 #include "tests/unit/dts/dts_world.h"
 
 namespace s5066::dts {
 namespace {
-
-constexpr Address kUs{0x01020301};
-constexpr Address kPeer{0x01020302};
 
 class FullDuplexConnection : public ::testing::Test {
  protected:
@@ -18,16 +16,24 @@ class FullDuplexConnection : public ::testing::Test {
                               .cpdu = pattern(octets, id),
                               .time_to_die = {}}));
   }
-  std::vector<pdu::Dpdu> send_until(Instant end) {
+  std::vector<pdu::Dpdu> send_until(Instant end, bool sent = true) {
     IntervalBudget budget({}, 60s);
     BurstBuilder burst;
     ours.fill(false, budget, burst);
-    ours.on_transmitted(true, end);
+    ours.on_keyed(end - 5s);
+    ours.on_transmitted(sent, end);
     return burst.dpdus();
   }
   Connection::Verdict expedited_ack(int lwe, Instant formed_at) {
     return ours.on_expedited_ack({.rx_lwe = {static_cast<std::uint8_t>(lwe)}, .selective = {}},
                                  formed_at);
+  }
+  std::vector<std::uint64_t> confirmed() {
+    std::vector<std::uint64_t> ids;
+    while (auto outcome = ours.poll_outcome()) {
+      if (auto* confirm = std::get_if<CpduConfirm>(&*outcome)) ids.push_back(confirm->id.value);
+    }
+    return ids;
   }
   Counters counters;
   Connection ours{kPeer,
@@ -52,6 +58,256 @@ TEST_F(FullDuplexConnection, regular_data_rests_until_expedited_data_is_acknowle
   }
   EXPECT_EQ(expedited_ack(1, t(25)), Connection::Verdict::taken);
   EXPECT_TRUE(std::holds_alternative<pdu::Data>(send_until(t(30)).front()));
+}
+
+// Method: the first answer was slow; the repetition draws another, which is heard when the next
+//         C_PDU could have been lost.
+TEST_F(FullDuplexConnection, a_late_answer_to_an_expedited_c_pdu_does_not_confirm_the_next) {
+  request(1, 100, Service::expedited_arq);
+  request(2, 100, Service::expedited_arq);
+  send_until(t(10));
+  ours.on_reply_missing();
+  send_until(t(30));
+  EXPECT_EQ(expedited_ack(1, t(20)), Connection::Verdict::taken);
+  EXPECT_EQ(confirmed(), std::vector<std::uint64_t>{1});
+  ours.on_heard(t(29));
+  EXPECT_FALSE(ours.has_work());  // it could not answer the repetition
+  EXPECT_EQ(ours.expedited_rests_since(), t(30));
+  ours.on_heard(t(31));
+  EXPECT_EQ(expedited_ack(1, t(31)), Connection::Verdict::taken);
+  EXPECT_EQ(send_until(t(40)).size(), 1u);
+  EXPECT_EQ(expedited_ack(1, t(31)), Connection::Verdict::late);
+  EXPECT_EQ(expedited_ack(5, t(31)), Connection::Verdict::late);
+  EXPECT_EQ(confirmed(), std::vector<std::uint64_t>{});
+  EXPECT_EQ(expedited_ack(5, t(41)), Connection::Verdict::unexpected);
+  EXPECT_EQ(expedited_ack(1, t(41)), Connection::Verdict::taken);
+  EXPECT_EQ(confirmed(), std::vector<std::uint64_t>{2});
+}
+
+// Goal:   a key that is broken costs no link.
+TEST_F(FullDuplexConnection, what_was_not_sent_is_due_again_and_no_answer_to_it_is_awaited) {
+  request(1, 100, Service::arq);
+  EXPECT_EQ(send_until(t(10), false).size(), 1u);
+  EXPECT_FALSE(ours.awaits_answer());
+  EXPECT_TRUE(ours.has_work());
+  EXPECT_GE(send_until(t(20)).size(), 1u);
+  EXPECT_TRUE(ours.awaits_answer());
+  ours.on_reply_missing();
+  EXPECT_FALSE(ours.awaits_answer());  // it is asked for first
+  EXPECT_GE(send_until(t(30), false).size(), 1u);
+  EXPECT_FALSE(ours.awaits_answer());
+  EXPECT_TRUE(ours.has_work());
+  EXPECT_GE(send_until(t(40)).size(), 1u);
+  EXPECT_TRUE(ours.awaits_answer());
+}
+
+sim::MediumOptions both_heard(sim::MediumOptions medium = {}) {
+  medium.full_duplex = true;
+  return medium;
+}
+
+/// What others send is heard meanwhile; it answers nothing.
+void chatter(DtsWorld& world, std::size_t from, int messages) {
+  for (int i = 0; i < messages; ++i) {
+    world.request(from, {.id = {1000u + static_cast<std::uint64_t>(i)},
+                         .service = Service::nonarq,
+                         .destination = Address::all_stations(),
+                         .cpdu = pattern(50, 1)});
+    world.run_for(1min);
+  }
+}
+
+// Goal:   silence that was ordered costs no link.
+// Method: one transmission has left and was not heard; EMCON begins before its answer is missed.
+TEST(FullDuplexTransfer, who_may_not_send_misses_no_answer) {
+  DtsWorld world(2, both_heard({.deaf = {{1, 0}}}), 1, {.full_duplex = true});
+  world.connect(0, 1);
+  world.send(0, 1, 1, pattern(100, 1));
+  while (world[0].counters[Counter::bursts_sent] == 0) world.run_for(10ms);
+  world.silence(0, true);
+  chatter(world, 1, 60);
+  EXPECT_LE(world[0].counters[Counter::reply_timeouts], 1u);
+  EXPECT_TRUE(world[0].lost.empty());
+  world.medium().set_options(both_heard());
+  world.silence(0, false);
+  world.run_for(1h);
+  EXPECT_TRUE(world[0].lost.empty());
+  EXPECT_EQ(world[0].confirmed.size(), 1u);
+}
+
+// Method: EMCON aborts the first transmission, of which nothing was heard.
+TEST(FullDuplexTransfer, what_emcon_cut_off_goes_out_after_it) {
+  DtsWorld world(2, both_heard({.deaf = {{1, 0}}}), 1, {.full_duplex = true});
+  world.connect(0, 1);
+  for (std::uint64_t i = 1; i <= 4; ++i) world.send(0, 1, i, pattern(1000, i));
+  world.run_for(3s);
+  ASSERT_TRUE(world[0].dts->transmitting());
+  world.silence(0, true);
+  chatter(world, 1, 60);
+  world.medium().set_options(both_heard());
+  world.silence(0, false);
+  world.run_for(1h);
+  EXPECT_EQ(world[0].counters[Counter::reply_timeouts], 0u);
+  EXPECT_EQ(world[0].confirmed.size(), 4u);
+  EXPECT_TRUE(world[0].lost.empty());
+}
+
+// Method: at 75 bit/s a poll lasts longer than the time for an answer.
+TEST(FullDuplexTransfer, each_answer_missed_is_that_to_one_transmission) {
+  DtsWorld world(
+      2, both_heard({.deaf = {{0, 1}}}), 1,
+      {.mode = {.rate_bps = 75, .interleaver = modem::Interleaver::short_}, .full_duplex = true});
+  world.connect(0, 1);
+  world.send(0, 1, 1, pattern(100, 1));
+  world.run_for(2h);
+  ASSERT_EQ(world[0].lost.size(), 1u);
+  EXPECT_EQ(world[0].counters[Counter::reply_timeouts], 8u);
+  EXPECT_EQ(world[0].counters[Counter::bursts_sent], 8u);
+}
+
+// Goal:   the time for an answer to data does not run out while a type 6 is on the air, which then
+//         would have been missed.
+// Method: an answer to data is awaited when a change of rate is asked for; at 75 bit/s a type 6
+//         lasts longer than the time for an answer. Nothing of the peer is heard, so that each
+//         transmission is one answer missed.
+TEST(FullDuplexTransfer, an_answer_to_a_type_6_is_not_missed_while_that_is_sent) {
+  DtsWorld world(
+      2, both_heard({.deaf = {{0, 1}}}), 1,
+      {.mode = {.rate_bps = 75, .interleaver = modem::Interleaver::short_}, .full_duplex = true});
+  world.connect(0, 1);
+  world.send(0, 1, 1, pattern(20, 1));
+  while (world[0].counters[Counter::bursts_sent] == 0) world.run_for(10ms);
+  ASSERT_TRUE(world.ask_for(0, 1, {.rate_bps = 150, .interleaver = modem::Interleaver::short_}));
+  while (world[0].lost.empty() && world.now() < Instant(1h)) world.run_for(100ms);
+  EXPECT_EQ(world[0].counters[Counter::reply_timeouts] + 1,
+            world[0].counters[Counter::bursts_sent]);  // that with the data was never asked for
+}
+
+// Goal:   an answer that comes while its question is still on the air counts.
+// Method: behind a type 6, or a type 3, goes what lasts for a quarter of a minute.
+TEST(FullDuplexTransfer, an_answer_counts_that_is_heard_while_we_send) {
+  for (const bool managed : {true, false}) {
+    SCOPED_TRACE(managed);
+    DtsWorld world(2, both_heard({.latency = 50ms}), 1,
+                   {.mode = {.rate_bps = 300, .interleaver = modem::Interleaver::short_},
+                    .full_duplex = true});
+    world.made(1, 0);
+    world[0].dts->gather(world.now(), true);
+    world.made(0, 1, !managed);
+    world.request(0, {.id = {7},
+                      .service = managed ? Service::expedited_nonarq : Service::nonarq,
+                      .destination = DtsWorld::address(1),
+                      .cpdu = pattern(managed ? 1000 : 3000, 7)});
+    if (managed) {
+      const modem::Mode faster{.rate_bps = 600, .interleaver = modem::Interleaver::short_};
+      ASSERT_TRUE(world.ask_for(0, 1, faster));
+    }
+    world[0].dts->gather(world.now(), false);
+    world.send(0, 1, 1, pattern(100, 1));
+    world.run_for(10min);
+    EXPECT_EQ(world[0].confirmed.size(), 2u);
+    for (const std::size_t i : {0u, 1u}) {
+      EXPECT_EQ(world[i].counters[Counter::reply_timeouts], 0u);
+      EXPECT_EQ(world[i].counters[Counter::managements_repeated], 0u);
+    }
+    EXPECT_EQ(world[0].modes.size(), managed ? 1u : 0u);
+  }
+}
+
+// Goal:   what has ended is acknowledged at once, whatever is heard and sent beside it.
+// Method: much to send one way on a channel without losses, then besides it short messages to
+//         nobody in particular the other way; no answer may be missed.
+TEST(FullDuplexTransfer, no_acknowledgement_is_late) {
+  for (const bool beside : {false, true}) {
+    SCOPED_TRACE(beside);
+    DtsWorld world(2, both_heard({.latency = 50ms}), 1,
+                   {.mode = {.rate_bps = 1200, .interleaver = modem::Interleaver::short_},
+                    .full_duplex = true});
+    world.connect(0, 1);
+    for (std::uint64_t i = 1; i <= 360; ++i) {
+      world.send(0, 1, i, pattern(1400, i));
+      if (beside) {
+        world.request(1, {.id = {i},
+                          .service = Service::nonarq,
+                          .destination = Address::all_stations(),
+                          .cpdu = pattern(100, i)});
+      }
+      world.run_for(10s);
+    }
+    world.run_for(10min);
+    EXPECT_EQ(world[0].confirmed.size(), 360u);
+    EXPECT_EQ(world[0].counters[Counter::reply_timeouts], 0u);
+    EXPECT_EQ(world[0].counters[Counter::frames_sent_again], 0u);
+  }
+}
+
+// Goal:   an answer speaks for the mode of what it answers, not for one that was keyed since.
+// Method: one frame goes at 300 bit/s and the next at 2400; an answer to the first is heard right
+//         after the second, and nothing more. From what was not answered a station falls back to
+//         what was.
+TEST(FullDuplexTransfer, an_answer_speaks_for_the_mode_of_what_it_answers) {
+  Config config = adapting();
+  config.full_duplex = true;
+  auto station = with_adapting_peer(config);
+  const auto sent = [&station] { return station.counters()[Counter::bursts_sent]; };
+  const auto send = [&](std::uint64_t id) {
+    const auto before = sent();
+    station.request({.id = {id},
+                     .service = Service::arq,
+                     .destination = kPeer,
+                     .cpdu = pattern(50, id),
+                     .time_to_die = {}});
+    while (sent() == before) station.run_for(1ms);
+  };
+  send(1);
+  station.dts().set_data_rate(station.now(), kPeer,
+                              {.rate_bps = 2400, .interleaver = Interleaver::short_});
+  send(2);
+  station.hear({pdu::AckOnly{{.destination = kUs, .source = kPeer}, {.rx_lwe = {1}}}});
+  EXPECT_EQ(station.take_modes().back().rate_bps, 2400u);
+  std::vector<modem::Mode> polls;
+  while (polls.size() < 2) {
+    station.run_for(1s);
+    for (const auto& mode : station.take_modes()) polls.push_back(mode);
+  }
+  EXPECT_EQ(polls[0].rate_bps, 1200u);
+  EXPECT_EQ(polls[1], kSlow);
+}
+
+// Goal:   every expedited and regular C_PDU arrives once, each kind in order, both ways, and none
+//         is confirmed that did not.
+// Method: loss, missed transmissions and fades; requests of both kinds at random times.
+TEST(FullDuplexTransfer, under_loss_both_kinds_arrive_once_and_in_order_in_both_directions) {
+  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+    SCOPED_TRACE(seed);
+    DtsWorld world(2, both_heard({.frame_loss = 0.2, .missed_sync = 0.05, .fades_per_burst = 0.1}),
+                   seed, {.replies_missed_max = 1000, .full_duplex = true});
+    world.connect(0, 1);
+    Rng rng(seed);
+    std::uint64_t id = 0;
+    std::vector<Bytes> sent[2][2];  // by station, by kind
+    for (int i = 0; i < 20; ++i) {
+      const std::size_t from = rng.below(2);
+      const bool expedited = rng.chance(0.5);
+      const Bytes cpdu = pattern(1 + rng.below(2000), seed * 100 + ++id);
+      world.send(from, 1 - from, id, cpdu, expedited ? Service::expedited_arq : Service::arq);
+      sent[from][expedited].push_back(cpdu);
+      world.run_for(std::chrono::seconds(rng.below(10)));
+    }
+    world.run_for(3h);
+    for (const std::size_t from : {0u, 1u}) {
+      std::vector<Bytes> got[2];
+      for (const auto& indication : world[1 - from].received) {
+        got[indication.service == Service::expedited_arq].push_back(indication.cpdu);
+      }
+      ASSERT_EQ(got[0], sent[from][0]);
+      ASSERT_EQ(got[1], sent[from][1]);
+      EXPECT_EQ(world[from].confirmed.size(), sent[from][0].size() + sent[from][1].size());
+      EXPECT_TRUE(world[from].rejected.empty());
+    }
+    expect_clean_air(world);
+    if (::testing::Test::HasFailure()) return;
+  }
 }
 
 }  // namespace

@@ -120,6 +120,23 @@ TEST(Management, what_asks_for_an_answer_is_not_ended_by_a_bare_acknowledgement)
   EXPECT_TRUE(ours.on_management(frame(true, true, 1, kOther)).acknowledged);
 }
 
+// Method: an answer to the message before was formed just before ours was keyed, and one to ours
+//         while it is on the air.
+TEST(Management, in_full_duplex_an_answer_counts_by_when_it_was_formed) {
+  const auto t = [](int seconds) { return Instant(std::chrono::seconds(seconds)); };
+  for (const bool ended : {false, true}) {
+    Management ours;
+    ours.send({kSome});
+    EXPECT_FALSE(ours.on_management(frame(false, true, 0), t(9)).acknowledged);
+    burst_of([&](auto& budget, auto& burst) { ours.fill({}, budget, burst); });
+    ours.on_keyed(t(10));
+    if (ended) ours.on_transmitted(true);
+    EXPECT_FALSE(ours.on_management(frame(false, true, 0), t(9)).acknowledged);
+    EXPECT_TRUE(ours.on_management(frame(false, true, 0), t(10)).acknowledged);
+    EXPECT_FALSE(ours.outstanding());
+  }
+}
+
 TEST(Management, nothing_that_was_not_sent_is_acknowledged) {
   Management ours;
   ours.send({kSome});
