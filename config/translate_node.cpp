@@ -32,6 +32,7 @@ DeviceSetup device_of(const proto::Modem& from) {
     card.output_name = from.sound_card().output();
     if (from.sound_card().has_rate_hz()) card.rate_hz = from.sound_card().rate_hz();
     card.block_samples = card.rate_hz / 50;
+    card.round_trip = std::chrono::milliseconds(from.sound_card().round_trip_ms());
     return card;
   }
   if (from.has_remote()) {

@@ -179,13 +179,15 @@ Result<void> PortAudioDevice::open() {
   if (latency == nullptr) return Error{ErrorCode::io, "sound card without latency figures"};
   const std::size_t ahead = config_.blocks_ahead * config_.block_samples;
   stream->to_send.write(std::vector<float>(ahead));
-  // A sample just received is as old as the input is slow, and has waited for its block to fill.
+  const std::size_t said = ahead + to_samples(latency->inputLatency, config_.rate_hz) +
+                           to_samples(latency->outputLatency, config_.rate_hz);
+  const bool measured = config_.round_trip > Duration::zero();
   info_ = {.name = Pa_GetDeviceInfo(*input)->name,
            .rate_hz = config_.rate_hz,
            .block_samples = config_.block_samples,
            .lockstep = false,
-           .transmit_delay = ahead + to_samples(latency->inputLatency, config_.rate_hz) +
-                             to_samples(latency->outputLatency, config_.rate_hz),
+           .transmit_delay =
+               measured ? to_samples(to_seconds(config_.round_trip), config_.rate_hz) : said,
            .has_level = true};
   error = Pa_StartStream(stream->handle);
   if (error != paNoError) return portaudio_error("start the sound card", error);

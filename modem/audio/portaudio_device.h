@@ -23,7 +23,10 @@ class PortAudioDevice final : public Device {
     /// Blocks that lie ready for the card, so that a busy machine leaves no hole in what is sent.
     std::size_t blocks_ahead = 4;
     std::size_t ring_blocks = 32;  // of each direction; more is dropped and counted
-    Duration latency = std::chrono::milliseconds(40);           // asked of the card, each way
+    Duration latency = std::chrono::milliseconds(40);  // asked of the card, each way
+    /// From the making of a sample until it is heard where output and input are joined, as measured
+    /// (hfmodem doctor --loop); 0: what the card says of itself.
+    Duration round_trip{};
     Duration receive_timeout = std::chrono::milliseconds(100);  // then receive says timed_out
   };
 

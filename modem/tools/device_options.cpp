@@ -10,8 +10,10 @@ namespace po = boost::program_options;
 void describe(DeviceOptions& o, po::options_description& description) {
   description.add_options()  //
       ("input", po::value(&o.card.input_name),
-       "sound card to hear: part of its name, or usb:PATH")                             //
-      ("output", po::value(&o.card.output_name), "... and of the one to send by")       //
+       "sound card to hear: part of its name, or usb:PATH")                        //
+      ("output", po::value(&o.card.output_name), "... and of the one to send by")  //
+      ("round-trip-ms", po::value(&o.round_trip_ms)->default_value(0),
+       "of the sound card, as `doctor --loop` measures it; 0: what it says of itself")  //
       ("rate", po::value(&o.card.rate_hz)->default_value(48000), "of the sound card")   //
       ("cable", po::value(&o.cable), "audio cable with this socket, not a sound card")  //
       ("station", po::value(&o.station)->default_value(-1),
@@ -21,7 +23,9 @@ void describe(DeviceOptions& o, po::options_description& description) {
 Result<void> check(DeviceOptions& o) {
   if (auto good = check_within("--rate", o.card.rate_hz, 8000, 192000); !good) return good;
   if (auto good = check_within("--station", o.station, -1, 15); !good) return good;
+  if (auto good = check_within("--round-trip-ms", o.round_trip_ms, 0, 2000); !good) return good;
   o.card.block_samples = o.card.rate_hz / 50;
+  o.card.round_trip = std::chrono::milliseconds(o.round_trip_ms);
   return {};
 }
 
@@ -42,7 +46,8 @@ std::string setting_of(const DeviceOptions& o) {
     return name.empty() ? "" : std::string(field) + ": \"" + name + "\" ";
   };
   return "sound_card { " + named("input", o.card.input_name) + named("output", o.card.output_name) +
-         "rate_hz: " + std::to_string(o.card.rate_hz) + " }";
+         "rate_hz: " + std::to_string(o.card.rate_hz) +
+         (o.round_trip_ms > 0 ? " round_trip_ms: " + std::to_string(o.round_trip_ms) : "") + " }";
 }
 
 }  // namespace s5066::modem::tools

@@ -13,8 +13,9 @@ namespace s5066::modem::tools {
 
 struct DeviceOptions {
   PortAudioDevice::Config card;
-  std::string cable;  // not empty: this, and no sound card
-  int station = -1;   // of the cable; any that is free
+  std::string cable;      // not empty: this, and no sound card
+  int station = -1;       // of the cable; any that is free
+  int round_trip_ms = 0;  // of the sound card; 0: what it says of itself
 };
 
 /// Adds them to what a subcommand takes.

@@ -104,9 +104,9 @@ void print_setting(const Arguments& given, const std::string& key) {
   std::printf("}\n");
 }
 
-/// The device's troubles are findings too, so that the rest of the list is still printed.
-void examine(const Arguments& given, const Mode& mode, Device& device, KeyWay way,
-             Findings& findings) {
+/// The device's troubles are findings too, so that the rest of the list is still printed. What a
+/// loop takes becomes part of the setting.
+void examine(Arguments& given, const Mode& mode, Device& device, KeyWay way, Findings& findings) {
   auto begun = Examination::begin(device, posix::monotonic_now);
   if (!begun) return findings.step("device", begun.error(), "");
   Examination& examination = *begun;
@@ -129,6 +129,7 @@ void examine(const Arguments& given, const Mode& mode, Device& device, KeyWay wa
   const auto loop = examination.send_around(mode, 100);
   if (!loop) return findings.step("loop", loop.error(), "");
   findings.loop(*loop);
+  if (loop->heard) given.device.round_trip_ms = static_cast<int>(std::lround(loop->round_trip_ms));
 }
 
 }  // namespace

@@ -150,9 +150,10 @@ Result<Examination::Loop> Examination::send_around(const Mode& mode, std::size_t
         loop.offset_hz = bytes->channel.offset_hz;
       } else if (const auto* ended = std::get_if<BurstEnded>(&*event)) {
         over = loop.heard = ended->reason == CarrierDownReason::end_of_message;
-        loop.round_trip_ms =
-            1000 * (static_cast<double>(ended->ended_sample) - static_cast<double>(ends)) /
-            kSampleRate;
+        loop.round_trip_ms = 1000 *
+                             (static_cast<double>(ended->ended_sample) - static_cast<double>(ends) -
+                              static_cast<double>(adapter_.delay())) /
+                             kSampleRate;
       }
     }
   }

@@ -41,7 +41,7 @@ class Examination {
     std::size_t octets_right = 0;  // and received as they were
     float snr_db = 0;
     float offset_hz = 0;
-    double round_trip_ms = 0;  // from handing samples to the device to hearing them
+    double round_trip_ms = 0;  // of the device: from its taking samples to its giving them back
   };
   /// Sends a burst and listens for it until three seconds behind its end.
   Result<Loop> send_around(const Mode& mode, std::size_t octets);

@@ -130,10 +130,8 @@ TEST(Examination, a_burst_comes_around_with_its_delay) {
   // Keyed for the burst and not longer.
   const double burst_s = to_seconds(airtime(*parse_mode("110a-1200-short"), 100));
   EXPECT_NEAR(static_cast<double>(device.keyed_blocks), burst_s / 0.02, 1);
-  // What answers a block is heard three blocks later, two of 20 ms behind that block's end; the
-  // rest is the conversion of the rates.
-  EXPECT_GT(loop->round_trip_ms, 40);
-  EXPECT_LT(loop->round_trip_ms, 50);
+  // What answers a block is heard three blocks later, two of 20 ms behind that block's end.
+  EXPECT_NEAR(loop->round_trip_ms, 40, 0.5);
   EchoDevice longer;
   longer.delay_blocks = 13;
   const auto later = begin(longer)->send_around(*parse_mode("110a-1200-short"), 100);
