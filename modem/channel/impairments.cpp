@@ -1,6 +1,7 @@
 #include "modem/channel/impairments.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -21,6 +22,22 @@ double window(double x) {
 }
 
 constexpr int kSkewReach = 24;  // samples on either side of an output
+
+/// Cosine and sine of pi k / kSkewReach, for k from -kSkewReach + 1 on.
+struct Turns {
+  std::array<double, 2 * kSkewReach> cosine;
+  std::array<double, 2 * kSkewReach> sine;
+};
+
+Turns make_turns() {
+  Turns turns{};
+  for (int k = -kSkewReach + 1; k <= kSkewReach; ++k) {
+    const auto i = static_cast<std::size_t>(k + kSkewReach - 1);
+    turns.cosine[i] = std::cos(pi * k / kSkewReach);
+    turns.sine[i] = std::sin(pi * k / kSkewReach);
+  }
+  return turns;
+}
 
 }  // namespace
 
@@ -51,16 +68,25 @@ ClockSkew::ClockSkew(double ppm)
     : step_(1 / (1 + ppm * 1e-6)), at_(kSkewReach), line_(kSkewReach, 0.0F) {}
 
 void ClockSkew::process(std::span<const float> in, std::vector<float>& out) {
+  static const Turns turns = make_turns();
   line_.insert(line_.end(), in.begin(), in.end());
   const auto end = static_cast<double>(line_.size()) - kSkewReach;
   for (; at_ < end; at_ += step_) {
     const auto centre = static_cast<std::ptrdiff_t>(at_);
     const double fraction = at_ - static_cast<double>(centre);
+    // sinc(t) times Blackman's window over t = k - fraction, whose sines and cosines differ from
+    // weight to weight by what is in the table.
+    const double cosine = std::cos(pi * fraction / kSkewReach);
+    const double sine = std::sin(pi * fraction / kSkewReach);
+    const double numerator = std::sin(pi * fraction) / pi;
     double sum = 0;
     for (int k = -kSkewReach + 1; k <= kSkewReach; ++k) {
+      const auto i = static_cast<std::size_t>(k + kSkewReach - 1);
       const double t = k - fraction;
-      sum += static_cast<double>(line_[static_cast<std::size_t>(centre + k)]) * sinc(t) *
-             window(t / kSkewReach);
+      const double c = turns.cosine[i] * cosine + turns.sine[i] * sine;
+      const double blackman = 0.42 + 0.5 * c + 0.08 * (2 * c * c - 1);
+      const double sinc = std::abs(t) < 1e-9 ? 1 : (k % 2 == 0 ? -numerator : numerator) / t;
+      sum += static_cast<double>(line_[static_cast<std::size_t>(centre + k)]) * sinc * blackman;
     }
     out.push_back(static_cast<float>(sum));
   }
