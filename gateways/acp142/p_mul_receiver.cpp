@@ -187,6 +187,7 @@ PMulReceiver::Message* PMulReceiver::message_for(Instant now, const MessageName&
   }
   if (!make_room(now, name, octets, priority)) {
     ++stats_.no_room;
+    if (at != messages_.end()) hear(now, name, at->second.owing);
     return nullptr;
   }
   Message& message = messages_[name];

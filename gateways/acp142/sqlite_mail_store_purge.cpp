@@ -49,14 +49,17 @@ MailResult SqliteMailStore::purge_mails(StoreTicket ticket, UtcSeconds now) {
   const bool again = std::exchange(left_out_now_, false);
   if (damaged && (mend_indexes() || again)) removal = gateways::remove_each(db_, *finished, remove);
   for (const Removal::Kept& one : removal.kept) {
-    if (!undeletable_.insert({one.id}).second) continue;
+    const bool for_good = one.error.code == ErrorCode::bad_checksum;
+    const auto [at, first] = undeletable_.insert({MailId{one.id}, for_good});
+    at->second = at->second || for_good;
+    if (!first) continue;
     result.troubles.push_back({{one.id}, "cannot be deleted: " + one.error.detail, false});
   }
   if (!removal.done) result.answer = removal.done.error();
   return result;
 }
 
-/// By an index that holds all that is asked for; not again what could not be deleted before.
+/// By an index that holds all that is asked for; not again what is damaged.
 Result<std::vector<std::int64_t>> SqliteMailStore::finished_mails() {
   auto rows = db_.prepare(
       "SELECT id FROM mail INDEXED BY mail_open WHERE state IN ('delivered', 'failed', "
@@ -68,7 +71,8 @@ Result<std::vector<std::int64_t>> SqliteMailStore::finished_mails() {
     if (!row) return row.error();
     if (!*row) return finished;
     const std::int64_t id = rows->integer(0);
-    if (!undeletable_.contains({id})) finished.push_back(id);
+    const auto at = undeletable_.find({id});
+    if (at == undeletable_.end() || !at->second) finished.push_back(id);
   }
 }
 

@@ -436,6 +436,25 @@ TEST_F(DamagedSpool, what_is_over_for_long_is_forgotten_behind_hundreds_that_can
   EXPECT_EQ(left->size(), passed_over.size());
 }
 
+TEST_F(DamagedSpool, what_the_disk_did_not_give_back_is_deleted_an_hour_later_without_a_start) {
+  EXPECT_EQ(take().size(), ids.size());
+  for (const MailId id : ids) ASSERT_TRUE(finish(id, SpoolState::failed));
+  const std::uint64_t page = page_of("label-d");
+  test::PowerVfs vfs(test::PowerVfs::Unsynced::kept);
+  config.vfs = vfs.name();
+  reopen();
+  vfs.set_bad(page, kPage);
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(ask(PurgeMail{kMuchLater}));
+  EXPECT_GE(passed_over.size(), 2u);
+  EXPECT_LT(passed_over.size(), ids.size());
+  const auto left = store->list(100);
+  EXPECT_FALSE(left && left->size() > passed_over.size());  // and each was said once
+  vfs.set_bad(0, 0);
+  ASSERT_TRUE(ask(PurgeMail{kMuchLater}));
+  EXPECT_TRUE(store->list(100)->empty());
+  store.reset();
+}
+
 // The trigger is the operator, between two commits of the purge.
 TEST_F(DamagedSpool, what_is_queued_again_while_old_messages_are_purged_stays) {
   EXPECT_EQ(take().size(), ids.size());

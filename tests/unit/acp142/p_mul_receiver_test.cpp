@@ -347,6 +347,26 @@ TEST(PMulReceiver, a_source_that_has_its_share_pushes_out_nothing_of_others) {
   for (const auto& message : bravo.received) EXPECT_EQ(message.name.source, kSender);
 }
 
+// Its blocks come, though there is no room for them now.
+TEST(PMulReceiver, what_finds_no_room_is_not_taken_for_left) {
+  Station bravo({2}, small_memory);
+  for (std::uint32_t id = 1; id <= 2; ++id) {
+    bravo.hear(address_of({kSender, id}, 11));
+    for (std::uint16_t n = 1; n <= 10; ++n) bravo.hear(large_block_of({kSender, id}, n));
+  }
+  for (int minute = 0; minute < 40; ++minute) {
+    bravo.advance(bravo.now + 1min);
+    bravo.hear(large_block_of({kSender, 1}, 10));
+    bravo.hear(large_block_of({kSender, 2}, 11));
+  }
+  const auto refused = bravo.core->receiver().stats().no_room;
+  EXPECT_EQ(refused, 40u);
+  bravo.hear(address_of({kSender, 3}, 2));
+  bravo.hear(large_block_of({kSender, 3}, 1));
+  EXPECT_GT(bravo.core->receiver().stats().no_room, refused);
+  EXPECT_EQ(bravo.core->receiver().stats().crowded_out, 0u);
+}
+
 // What was said to be there and had to go is asked for again.
 TEST(PMulReceiver, more_than_its_share_of_one_source_becomes_complete_one_after_the_other) {
   Station bravo({2}, small_memory);
