@@ -164,10 +164,10 @@ class SqliteMailStore {
   std::set<MailId> unwritable_;
   // Of what became of these nothing could be kept, because of the database; it is asked for again.
   std::map<MailId, std::optional<Road>> unsaved_;
-  std::set<MailId> keep_content_;   // its deletion has failed
-  std::set<std::string> left_out_;  // tables that it has to do without
-  bool left_out_now_ = false;       // one more, so that it will do the next time
-  std::map<MailId, bool> undeletable_;  // and whether that is so for good
+  std::set<MailId> keep_content_;                 // its deletion has failed
+  std::set<std::string> left_out_;                // tables that it has to do without
+  bool left_out_now_ = false;                     // one more, so that it will do the next time
+  std::map<MailId, bool> undeletable_;            // and whether that is so for good
   UtcSeconds now_;                                // the latest that a request has had
   std::map<std::string, UtcSeconds> mend_again_;  // an index, not before
   std::vector<std::string> mended_;               // and not told yet
