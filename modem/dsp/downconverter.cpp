@@ -14,6 +14,7 @@ constexpr double kCutoffHz = 1850;
 }  // namespace
 
 Downconverter::Downconverter() : line_(kTaps - 1, 0.0F) {
+  line_.reserve(kTaps - 1 + kPortion);
   using std::numbers::pi;
   std::array<double, kTaps> taps{};
   double sum = 0;

@@ -21,6 +21,8 @@ class Downconverter {
   /// Carrier 1800 Hz at 9600/s, which turns in 16 samples.
   Downconverter();
 
+  /// More samples at once than this take memory for themselves.
+  static constexpr std::size_t kPortion = 1024;
   /// An even number of samples; appends half as many.
   void process(std::span<const float> in, std::vector<Complex>& out);
 

@@ -5,13 +5,14 @@
 #include <cmath>
 #include <numbers>
 
-#include "modem/dsp/channel_tracker.h"
 #include "s5066d/base/assert.h"
 
 namespace s5066::modem::dsp {
 namespace {
 
 using Wide = std::complex<double>;
+using Matrix = FixedVector<Wide, kWideTapsMax * kWideTapsMax>;
+using Column = FixedVector<Wide, kWideTapsMax>;
 
 /// In units of one symbol's energy: keeps the system regular and costs nothing measurable.
 constexpr double kRegularization = 0.01;
@@ -27,9 +28,9 @@ Wide product_conj(Wide a, Wide b) {
 }
 
 // The correlation matrix of the symbols, from its first column by moving the stretch on.
-std::vector<Wide> correlation_matrix(std::span<const Complex> s, std::size_t taps) {
+Matrix correlation_matrix(std::span<const Complex> s, std::size_t taps) {
   const std::size_t rows = s.size() - taps + 1;  // row r meets symbols r .. r + taps - 1
-  std::vector<Wide> a(taps * taps);
+  Matrix a(taps * taps);
   const auto symbol = [&](std::size_t row, std::size_t tap) -> Wide {
     return s[row + taps - 1 - tap];
   };
@@ -73,13 +74,13 @@ WideResponse estimate_response(std::span<const Complex> symbols, std::span<const
 
   WideResponse response;
   response.taps.resize(kPhases * taps);
-  const std::vector<Wide> matrix = correlation_matrix(symbols, taps);
+  const Matrix matrix = correlation_matrix(symbols, taps);
   double explained = 0;
   double total = 0;
   std::array<Wide, kParts> parts{};
   for (std::size_t p = 0; p < kPhases; ++p) {
     const auto received = [&](std::size_t r) { return samples[first_sample + kPhases * r + p]; };
-    std::vector<Wide> right(taps);
+    Column right(taps);
     for (std::size_t i = 0; i < taps; ++i) {
       float re = 0;
       float im = 0;
@@ -90,8 +91,8 @@ WideResponse estimate_response(std::span<const Complex> symbols, std::span<const
       }
       right[i] = {re, im};
     }
-    std::vector<Wide> solution = right;
-    std::vector<Wide> factor = matrix;
+    Column solution = right;
+    Matrix factor = matrix;
     solve_hermitian(factor, solution, taps);
     for (std::size_t i = 0; i < taps; ++i) {
       response.taps[kPhases * i + p] = Complex(solution[i]);
@@ -148,7 +149,7 @@ double peak_place(std::span<const float> profile, std::size_t k) {
   return bend < 0 ? place + std::clamp(0.5 * (a - c) / bend, -0.5, 0.5) : place;
 }
 
-void solve_hermitian(std::vector<Wide>& a, std::vector<Wide>& b, std::size_t size) {
+void solve_hermitian(std::span<Wide> a, std::span<Wide> b, std::size_t size) {
   for (std::size_t i = 0; i < size; ++i) {
     for (std::size_t j = 0; j <= i; ++j) {
       Wide sum = a[i * size + j];

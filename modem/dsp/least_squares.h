@@ -4,17 +4,21 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
+#include "modem/dsp/channel_tracker.h"
 #include "modem/dsp/complex_math.h"
+#include "s5066d/base/fixed_vector.h"
 
 namespace s5066::modem::dsp {
 
+/// Of a response, in symbols.
+inline constexpr std::size_t kWideTapsMax = 44;
+
 struct WideResponse {
-  std::vector<Complex> taps;  // at half-symbol steps
-  float signal_power = 0;     // of a sample
-  float noise_power = 0;      // of a sample
-  float offset_turn = 0;      // turns in one half-symbol sample that the carrier is still off
+  FixedVector<Complex, kPhases * kWideTapsMax> taps;  // at half-symbol steps
+  float signal_power = 0;                             // of a sample
+  float noise_power = 0;                              // of a sample
+  float offset_turn = 0;  // turns in one half-symbol sample that the carrier is still off
 };
 
 /// `samples` are two for each symbol; the response has 2 x `taps` half-symbol steps and begins with
@@ -36,7 +40,7 @@ std::size_t first_path(std::span<const float> profile);
 double peak_place(std::span<const float> profile, std::size_t k);
 
 /// Solves A x = b for a Hermitian positive A (lower triangle, row by row); both are overwritten.
-void solve_hermitian(std::vector<std::complex<double>>& a, std::vector<std::complex<double>>& b,
+void solve_hermitian(std::span<std::complex<double>> a, std::span<std::complex<double>> b,
                      std::size_t size);
 
 }  // namespace s5066::modem::dsp

@@ -3,15 +3,14 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "modem/dsp/complex_math.h"
 
 namespace s5066::modem::dsp {
 
 /// Samples from number `first` on, turned back by so many turns in a sample; the phase is 0 at
-/// sample 0 of the stream.
+/// sample 0 of the stream. As many go out as come in.
 void turn_back(std::span<const Complex> samples, std::int64_t first, double turns,
-               std::vector<Complex>& out);
+               std::span<Complex> out);
 
 }  // namespace s5066::modem::dsp

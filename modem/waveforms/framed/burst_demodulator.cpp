@@ -60,7 +60,8 @@ void BurstDemodulator::learn_channel(const SampleHistory& history) {
       reading_.data_start -
       static_cast<std::int64_t>(kPhases *
                                 (symbols + static_cast<std::size_t>(layout_.window_before)));
-  dsp::turn_back(history.window(from, kPhases * symbols), from, offset_hz_ / kHalfSymbolRate,
+  samples_.resize(kPhases * symbols);
+  dsp::turn_back(history.window(from, samples_.size()), from, offset_hz_ / kHalfSymbolRate,
                  samples_);
   const auto response = dsp::estimate_response(layout_.preamble, samples_, layout_.window_taps);
   std::vector<float> profile;

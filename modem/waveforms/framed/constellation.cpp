@@ -1,5 +1,7 @@
 #include "modem/waveforms/framed/constellation.h"
 
+#include <algorithm>
+
 #include "s5066d/base/assert.h"
 
 namespace s5066::modem::framed {
@@ -23,7 +25,7 @@ constexpr std::array<Complex, kPhasePoints> kPhases = {{{1, 0},
                                                         {kDiagonal, -kDiagonal}}};
 
 // [C Table C-V]
-void add_16(std::vector<Complex>& points) {
+void add_16(std::span<Complex> points) {
   constexpr float a = 0.866025F;
   constexpr float b = 0.258819F;
   const std::array<Complex, 16> table = {{{a, 0.5F},
@@ -46,7 +48,7 @@ void add_16(std::vector<Complex>& points) {
 }
 
 // [C Table C-VI] Bits 3 and 4 mirror the first eight.
-void add_32(std::vector<Complex>& points) {
+void add_32(std::span<Complex> points) {
   const std::array<Complex, 8> table = {{{0.866380F, 0.499386F},
                                          {0.984849F, 0.173415F},
                                          {0.499386F, 0.866380F},
@@ -62,7 +64,7 @@ void add_32(std::vector<Complex>& points) {
 }
 
 // [C Table C-VII] Bits 2 and 5 mirror those without them, but for the points on the axes.
-void add_64(std::vector<Complex>& points) {
+void add_64(std::span<Complex> points) {
   const std::array<Complex, 16> table = {{{1, 0},
                                           {0.822878F, 0.568218F},
                                           {0.821137F, 0.152996F},
@@ -89,7 +91,7 @@ void add_64(std::vector<Complex>& points) {
 }
 
 // [110D Appendix D] Bits 3 and 7 mirror those without them.
-void add_256(std::vector<Complex>& points) {
+void add_256(std::span<Complex> points) {
   const std::array<Complex, 64> table = {
       {{0.959366F, 0.056433F}, {0.959366F, 0.169300F}, {0.846499F, 0.507899F},
        {0.959366F, 0.282166F}, {0.846499F, 0.056433F}, {0.846499F, 0.169300F},
@@ -119,8 +121,18 @@ void add_256(std::vector<Complex>& points) {
   }
 }
 
-std::vector<Complex> make(unsigned bits_per_symbol) {
-  std::vector<Complex> points(std::size_t{1} << bits_per_symbol);
+constexpr std::array kBitsOfSymbols = {1U, 2U, 3U, 4U, 5U, 6U, 8U};
+constexpr unsigned kBitsMax = kBitsOfSymbols.back();
+
+// The constellation of so many bits lies behind those of fewer.
+constexpr std::size_t place_of(unsigned bits_per_symbol) {
+  return (std::size_t{1} << bits_per_symbol) - 2;
+}
+using Points = std::array<Complex, place_of(kBitsMax + 1)>;
+
+void add(unsigned bits_per_symbol, Points& all) {
+  const auto points =
+      std::span(all).subspan(place_of(bits_per_symbol), std::size_t{1} << bits_per_symbol);
   switch (bits_per_symbol) {
     case 4:
       add_16(points);
@@ -139,7 +151,12 @@ std::vector<Complex> make(unsigned bits_per_symbol) {
         points[i] = phase(phase_number(bits_per_symbol, i));
       }
   }
-  return points;
+}
+
+Points make_points() {
+  Points all{};
+  for (const unsigned bits : kBitsOfSymbols) add(bits, all);
+  return all;
 }
 
 }  // namespace
@@ -158,21 +175,18 @@ std::uint8_t phase_number(unsigned bits_per_symbol, unsigned bits) {
 }
 
 std::span<const Complex> constellation(unsigned bits_per_symbol) {
-  static const std::array<std::vector<Complex>, 9> all = {
-      std::vector<Complex>{}, make(1), make(2), make(3), make(4), make(5), make(6),
-      std::vector<Complex>{}, make(8)};
-  S5066_ASSERT(bits_per_symbol < all.size() && !all[bits_per_symbol].empty());
-  return all[bits_per_symbol];
+  static const Points all = make_points();
+  S5066_ASSERT(std::find(kBitsOfSymbols.begin(), kBitsOfSymbols.end(), bits_per_symbol) !=
+               kBitsOfSymbols.end());
+  return std::span(all).subspan(place_of(bits_per_symbol), std::size_t{1} << bits_per_symbol);
 }
 
-std::vector<std::uint8_t> scrambler_values(unsigned seed, unsigned bits, std::size_t count) {
-  std::vector<std::uint8_t> values(count);
+void scrambler_values(unsigned seed, unsigned bits, std::span<std::uint8_t> values) {
   unsigned state = seed;
   for (auto& value : values) {
     value = static_cast<std::uint8_t>(state & ((1U << bits) - 1));
     for (unsigned i = 0; i < bits; ++i) state = state >> 1 | ((state ^ state >> 4) & 1) << 8;
   }
-  return values;
 }
 
 }  // namespace s5066::modem::framed

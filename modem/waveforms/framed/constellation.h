@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "modem/dsp/complex_math.h"
 
@@ -26,6 +25,12 @@ std::span<const dsp::Complex> constellation(unsigned bits_per_symbol);
 /// A 9-bit register of x^9 + x^4 + 1 whose last bits scramble data symbols: added to a phase, or
 /// exclusive-ored to the number of another point. Each value is followed by as many shifts as it
 /// has bits.
-std::vector<std::uint8_t> scrambler_values(unsigned seed, unsigned bits, std::size_t count);
+void scrambler_values(unsigned seed, unsigned bits, std::span<std::uint8_t> values);
+template <std::size_t kCount>
+std::array<std::uint8_t, kCount> scrambler_values(unsigned seed, unsigned bits) {
+  std::array<std::uint8_t, kCount> values{};
+  scrambler_values(seed, bits, values);
+  return values;
+}
 
 }  // namespace s5066::modem::framed

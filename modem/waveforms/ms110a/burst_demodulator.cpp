@@ -165,7 +165,7 @@ std::vector<float> BurstDemodulator::delay_profile(const SampleHistory& history,
                                                    unsigned segments) {
   const std::vector<Complex> known = preamble_points(p_);
   std::vector<float> profile(kPhases * kWindowTaps, 0.0F);
-  std::vector<Complex> samples;
+  std::array<Complex, kSegmentSamples> samples;
   double noise = 0;
   double correction = 0;
   const double share = 1.0 / segments;
@@ -237,9 +237,8 @@ void BurstDemodulator::train(const SampleHistory& history, unsigned symbols) {
   const std::vector<float> certain(taps, 0.0F);
 
   const std::int64_t from = origin_ - 2 * static_cast<std::int64_t>(symbols);
-  std::vector<Complex> samples;
-  dsp::turn_back(history.window(from, kPhases * symbols), from, offset_hz_ / kHalfSymbolRate,
-                 samples);
+  std::vector<Complex> samples(kPhases * symbols);
+  dsp::turn_back(history.window(from, samples.size()), from, offset_hz_ / kHalfSymbolRate, samples);
   const float step_memory = memory_over(kTrainingStep, doppler_hz_);
   for (unsigned n = 0; n < symbols; ++n) {
     if (n % kTrainingStep == 0) tracker_->predict(step_memory);

@@ -85,8 +85,9 @@ PreambleDecoder::Progress PreambleDecoder::read_segment(const SampleHistory& his
   if (segments_read_ == kSegmentsMax) return Progress::refused;
   const std::int64_t from = position_ - kReach;
   if (from < history.begin()) return Progress::refused;
-  dsp::turn_back(history.window(from, kSegmentSamples + 2 * kReach), from,
-                 offset_hz_ / kHalfSymbolRate, samples_);
+  samples_.resize(kSegmentSamples + 2 * kReach);
+  dsp::turn_back(history.window(from, samples_.size()), from, offset_hz_ / kHalfSymbolRate,
+                 samples_);
   ++segments_read_;
 
   double power = 0;
@@ -96,7 +97,10 @@ PreambleDecoder::Progress PreambleDecoder::read_segment(const SampleHistory& his
   std::array<Correlations, kValues> all;
   std::array<Powers, kOpening> sent_powers;
   double noise = 0;
-  if (opening_.size() > kOpening) opening_.erase(opening_.begin(), opening_.begin() + kOpening);
+  if (opening_.size() > kOpening) {
+    std::copy(opening_.begin() + kOpening, opening_.end(), opening_.begin());
+    opening_.resize(kOpening);
+  }
   for (std::size_t s = 0; s < kOpening; ++s) {
     correlate(s, all);
     const std::size_t sent = kSegmentOpening[s];
@@ -114,7 +118,7 @@ PreambleDecoder::Progress PreambleDecoder::read_segment(const SampleHistory& his
   for (const Powers& powers : sent_powers) {
     for (std::size_t k = 0; k < kDelays; ++k) known_[k] += powers[k];
   }
-  c_.emplace_back();
+  c_.resize(segments_read_);
   for (std::size_t i = 0; i < 5; ++i) {  // D1 D2 C1 C2 C3
     correlate(kOpening + i, all);
     for (std::size_t v = 0; v < kValues; ++v) {
@@ -285,10 +289,10 @@ void PreambleDecoder::measure(const SampleHistory& history, float power) {
   const std::int64_t from = position_ - 2 * kWindowBefore;
   if (from >= history.begin() && history.holds(from, from + kSegmentSamples)) {
     const Parameters p = parameters(reading_.mode);
-    std::vector<Complex> known;
-    for (const std::uint8_t tribit : preamble_segment(p.d1, p.d2, count_)) {
-      known.push_back(point(tribit));
-    }
+    std::array<Complex, kSegmentSymbols> known;
+    const auto tribits = preamble_segment(p.d1, p.d2, count_);
+    std::transform(tribits.begin(), tribits.end(), known.begin(), point);
+    samples_.resize(kSegmentSamples);
     double offset_hz = offset_hz_;
     dsp::WideResponse response;
     for (unsigned i = 0; i < kRefinements; ++i) {

@@ -8,9 +8,9 @@
 #include <array>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "modem/waveforms/ms110a/preamble_search.h"
+#include "s5066d/base/fixed_vector.h"
 
 namespace s5066::modem::ms110a {
 
@@ -52,23 +52,24 @@ class PreambleDecoder {
   double offset_hz_;
   float noise_share_;
   unsigned segments_read_ = 0;
-  std::vector<dsp::Complex> samples_;
+  FixedVector<dsp::Complex, kSegmentSamples + 2 * kReach> samples_;
 
   // Sums over the segments read.
   Powers known_{};    // correlations with what was sent
   double noise_ = 0;  // and with what was not
   double power_ = 0;  // of a sample
   std::array<std::array<Powers, kValues>, 2> d_{};
-  std::vector<std::array<std::array<Powers, kValues>, 3>> c_;  // by segment
+  FixedVector<std::array<std::array<Powers, kValues>, 3>, kSegmentsMax> c_;  // by segment
 
   Powers path_{};       // power of each path
   Powers weight_{};     // of a squared correlation in a log-likelihood
   float strength_ = 0;  // over all segments
   float strength_now_;
-  float doubt_ = 0;                    // what speaks against there being a preamble at all, in nats
-  float full_score_ = 0;               // of a channel symbol that fits, summed over the segments
-  std::vector<Correlations> opening_;  // the known symbols of the last two segments
-  unsigned count_ = 0;                 // of the segment last read, once decided
+  float doubt_ = 0;       // what speaks against there being a preamble at all, in nats
+  float full_score_ = 0;  // of a channel symbol that fits, summed over the segments
+  /// The known symbols of the last two segments.
+  FixedVector<Correlations, 2 * kSegmentOpening.size()> opening_;
+  unsigned count_ = 0;  // of the segment last read, once decided
   PreambleReading reading_;
 };
 

@@ -4,7 +4,6 @@
 
 #include "modem/dsp/viterbi.h"
 #include "modem/waveforms/message/message_bits.h"
-#include "modem/waveforms/ms110a/parameters.h"
 
 namespace s5066::modem::ms110a {
 namespace {
@@ -61,17 +60,17 @@ void append_frames(const Parameters& p, std::span<const std::uint8_t> fetched,
 
 }  // namespace
 
-std::vector<std::uint8_t> preamble_segment(std::uint8_t d1, std::uint8_t d2, unsigned count) {
-  std::vector<std::uint8_t> channel_symbols(kSegmentOpening.begin(), kSegmentOpening.end());
+std::array<std::uint8_t, kSegmentSymbols> preamble_segment(std::uint8_t d1, std::uint8_t d2,
+                                                           unsigned count) {
   const auto c = count_symbols(count);
-  channel_symbols.insert(channel_symbols.end(), {d1, d2, c[0], c[1], c[2], 0});
-
-  std::vector<std::uint8_t> tribits;
-  tribits.reserve(kSegmentSymbols);
-  for (const std::uint8_t symbol : channel_symbols) {
-    for (unsigned i = 0; i < kTribitsPerChannelSymbol; ++i) {
-      tribits.push_back((kChannelSymbolPattern[symbol][i % 8] + kSyncScrambler[i]) & 7);
-    }
+  const std::array<std::uint8_t, 6> told = {d1, d2, c[0], c[1], c[2], 0};
+  std::array<std::uint8_t, kSegmentSymbols> tribits{};
+  for (std::size_t n = 0; n < tribits.size(); ++n) {
+    const std::size_t at = n / kTribitsPerChannelSymbol;
+    const std::size_t i = n % kTribitsPerChannelSymbol;
+    const std::uint8_t symbol =
+        at < kSegmentOpening.size() ? kSegmentOpening[at] : told[at - kSegmentOpening.size()];
+    tribits[n] = (kChannelSymbolPattern[symbol][i % 8] + kSyncScrambler[i]) & 7;
   }
   return tribits;
 }

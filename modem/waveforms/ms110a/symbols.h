@@ -2,18 +2,21 @@
 // with end-of-message mark and flush, probes, scrambling (MIL-STD-188-110A 5.3.2). Pure functions.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "modem/api/modes.h"
+#include "modem/waveforms/ms110a/parameters.h"
 #include "s5066d/base/bytes.h"
 
 namespace s5066::modem::ms110a {
 
 inline constexpr unsigned kFlushBits = 144;
 
-/// The 480 tribits of one preamble segment.
-std::vector<std::uint8_t> preamble_segment(std::uint8_t d1, std::uint8_t d2, unsigned count);
+/// The tribits of one preamble segment.
+std::array<std::uint8_t, kSegmentSymbols> preamble_segment(std::uint8_t d1, std::uint8_t d2,
+                                                           unsigned count);
 
 /// Tribits 0..7 of the transmission, one for each symbol. Octets go out least significant bit
 /// first.

@@ -35,22 +35,15 @@ constexpr double kWalshSnrMinDb = -10.5;
 constexpr double kStillHz = 0.2;
 constexpr float kTiny = 1e-20F;
 
-std::vector<Complex> fixed_symbols() {
-  std::vector<Complex> out;
-  for (unsigned place = 0; place < kFixedDibits; ++place) {
-    for (const std::uint8_t number : channel_symbol(place, fixed_dibits()[place])) {
-      out.push_back(framed::phase(number));
-    }
-  }
-  return out;
-}
-
-std::vector<Complex> super_frame_symbols(const Parameters& p, unsigned remaining) {
-  std::vector<Complex> out;
-  const auto dibits = super_frame(p, remaining);
-  for (unsigned place = 0; place < kSuperFrameDibits; ++place) {
-    for (const std::uint8_t number : channel_symbol(place, dibits[place])) {
-      out.push_back(framed::phase(number));
+// From the beginning of a super-frame on.
+template <std::size_t kDibitCount>
+std::array<Complex, kDibitCount * kChannelSymbol> symbols_of(
+    const std::array<std::uint8_t, kDibitCount>& dibits) {
+  std::array<Complex, kDibitCount * kChannelSymbol> out;
+  for (unsigned place = 0; place < kDibitCount; ++place) {
+    const auto numbers = channel_symbol(place, dibits[place]);
+    for (unsigned i = 0; i < kChannelSymbol; ++i) {
+      out[place * kChannelSymbol + i] = framed::phase(numbers[i]);
     }
   }
   return out;
@@ -147,11 +140,15 @@ framed::Layout layout_of(const Parameters& p) {
   layout.bits_per_symbol = p.bits_per_symbol;
   layout.frames_per_block = p.frames_per_block;
   layout.runs = {{p.data_symbols, p.probe_symbols}};
-  layout.known = {probe(p, false), probe(p, true)};
+  for (const bool marker : {false, true}) {
+    const auto known = probe(p, marker);
+    layout.known.emplace_back(known.begin(), known.end());
+  }
   for (unsigned frame = 0; frame < p.frames_per_cycle; ++frame) {
     layout.variants.push_back(is_marker(p, frame) ? 1 : 0);
   }
-  layout.preamble = super_frame_symbols(p, 0);
+  const auto symbols = symbols_of(super_frame(p, 0));
+  layout.preamble.assign(symbols.begin(), symbols.end());
   const auto before = probe(p, false);
   layout.preamble.insert(layout.preamble.end(), before.begin(), before.end());
   const auto scrambling = scrambler(p);
@@ -163,7 +160,8 @@ framed::Layout layout_of(const Parameters& p) {
 }
 
 Listener::Listener(float noise_share)
-    : noise_share_(noise_share), search_(fixed_symbols(), {.offset_step_hz = 4, .offsets = 43}) {}
+    : noise_share_(noise_share),
+      search_(symbols_of(fixed_dibits()), {.offset_step_hz = 4, .offsets = 43}) {}
 
 std::optional<PreambleReading> Listener::advance(const SampleHistory& history) {
   constexpr std::int64_t kBehind = 2 * (kSuperFrameSymbols - kFixedSymbols + kWindowTaps);
@@ -178,10 +176,10 @@ std::optional<PreambleReading> Listener::read(const SampleHistory& history,
                                               const framed::SearchCandidate& candidate) const {
   const std::int64_t from = candidate.position - 2 * kWindowBefore;
   if (from < history.begin()) return std::nullopt;
-  const auto window = history.window(from, kPhases * (kSuperFrameSymbols + kWindowTaps));
+  std::array<Complex, kPhases*(kSuperFrameSymbols + kWindowTaps)> samples;
+  const auto window = history.window(from, samples.size());
   double offset_hz = candidate.offset_hz;
-  const auto known = fixed_symbols();
-  std::vector<Complex> samples;
+  const auto known = symbols_of(fixed_dibits());
   dsp::WideResponse response;
   for (unsigned i = 0; i < 3; ++i) {
     dsp::turn_back(window, from, offset_hz / kHalfSymbolRate, samples);
@@ -200,7 +198,7 @@ std::optional<PreambleReading> Listener::read(const SampleHistory& history,
   // Now that every symbol is known: the offset to a fraction of a hertz, and the ratio of signal to
   // noise, the signal being that of the data.
   const Parameters p = parameters(mode, reading->announced.constraint);
-  const auto all = super_frame_symbols(p, reading->remaining);
+  const auto all = symbols_of(super_frame(p, reading->remaining));
   for (unsigned i = 0; i < 2; ++i) {
     dsp::turn_back(window, from, offset_hz / kHalfSymbolRate, samples);
     response = dsp::estimate_response(all, samples, kWindowTaps);
@@ -243,12 +241,13 @@ std::vector<TrafficPattern> Listener::traffic() const {
   for (const std::uint32_t rate_bps : {300U, 1200U, 3200U, 12000U}) {
     const Mode mode{Waveform::ms110d, rate_bps, Interleaver::short_};
     const Parameters p = parameters(mode);
-    auto chips = probe(p, false);
-    chips.resize(std::min(chips.size(), TrafficPattern::kChipsMax));
-    patterns.push_back({.mode = mode,
-                        .cycle = p.frame_symbols(),
-                        .memory_s = 1,
-                        .parts = {{.start = p.data_symbols, .chips = std::move(chips)}}});
+    const auto known = probe(p, false);
+    const auto chips = std::span(known).first(std::min(known.size(), TrafficPattern::kChipsMax));
+    patterns.push_back(
+        {.mode = mode,
+         .cycle = p.frame_symbols(),
+         .memory_s = 1,
+         .parts = {{.start = p.data_symbols, .chips = {chips.begin(), chips.end()}}}});
   }
   return patterns;
 }

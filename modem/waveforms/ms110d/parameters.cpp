@@ -201,9 +201,11 @@ std::array<std::uint8_t, kNumberDibits> number_dibits(unsigned number, unsigned 
   return out;
 }
 
-std::vector<Complex> base_sequence(unsigned length) {
+// What a probe repeats.
+constexpr std::size_t kBaseMax = 25;
+FixedVector<Complex, kBaseMax> base_sequence(unsigned length) {
   constexpr std::string_view kThirteen = "+++++--++-+-+";
-  std::vector<Complex> base(length);
+  FixedVector<Complex, kBaseMax> base(length);
   if (length == kThirteen.size()) {
     for (unsigned i = 0; i < length; ++i) base[i] = kThirteen[i] == '+' ? 1 : -1;
     return base;
@@ -296,15 +298,16 @@ std::optional<Announced> announced(std::span<const std::uint8_t> dibits) {
   return std::nullopt;
 }
 
-std::vector<Complex> probe(const Parameters& p, bool marker) {
+FixedVector<Complex, kProbeMax> probe(const Parameters& p, bool marker) {
   struct Length {
     unsigned probe, base, shift;
   };
-  constexpr std::array<Length, 3> kLengths = {{{24, 13, 6}, {32, 16, 8}, {48, 25, 12}}};
+  constexpr std::array<Length, 3> kLengths = {
+      {{24, 13, 6}, {32, 16, 8}, {kProbeMax, kBaseMax, 12}}};
   for (const Length& length : kLengths) {
     if (length.probe != p.probe_symbols) continue;
     const auto base = base_sequence(length.base);
-    std::vector<Complex> out(length.probe);
+    FixedVector<Complex, kProbeMax> out(length.probe);
     for (unsigned i = 0; i < length.probe; ++i) {
       out[i] = base[(i + (marker ? length.shift : 0)) % length.base];
     }
@@ -319,20 +322,20 @@ bool is_marker(const Parameters& p, std::uint64_t frame) {
 
 std::span<const std::uint8_t> scrambler(const Parameters& p) {
   constexpr std::size_t kLongest = 360;
-  static const std::array<std::vector<std::uint8_t>, 5> tables = {
-      framed::scrambler_values(1, 3, kLongest), framed::scrambler_values(1, 4, kLongest),
-      framed::scrambler_values(1, 5, kLongest), framed::scrambler_values(1, 6, kLongest),
-      framed::scrambler_values(1, 8, kLongest)};
+  static const std::array tables = {
+      framed::scrambler_values<kLongest>(1, 3), framed::scrambler_values<kLongest>(1, 4),
+      framed::scrambler_values<kLongest>(1, 5), framed::scrambler_values<kLongest>(1, 6),
+      framed::scrambler_values<kLongest>(1, 8)};
   const unsigned bits = p.bits_per_symbol;
   const std::size_t table = bits <= 3 ? 0 : bits == 8 ? 4 : bits - 3;
   return std::span(tables[table]).first(p.data_symbols);
 }
 
 std::span<const std::uint8_t> walsh_scrambler() {
-  static const std::vector<std::uint8_t> values = [] {
+  static const std::array<std::uint8_t, kWalshPeriod> values = [] {
     std::bitset<kWalshRegister.size()> bits;
     for (std::size_t i = 0; i < bits.size(); ++i) bits[i] = kWalshRegister[i] == '1';
-    std::vector<std::uint8_t> out(kWalshPeriod);
+    std::array<std::uint8_t, kWalshPeriod> out{};
     for (auto& value : out) {
       for (unsigned i = 0; i < kWalshShifts; ++i) {
         const bool next = bits[158] != bits[31];

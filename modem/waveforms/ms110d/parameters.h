@@ -12,6 +12,7 @@
 #include "modem/api/modes.h"
 #include "modem/dsp/complex_math.h"
 #include "modem/dsp/interleaver.h"
+#include "s5066d/base/fixed_vector.h"
 
 namespace s5066::modem::ms110d {
 
@@ -23,6 +24,8 @@ inline constexpr unsigned kSuperFrameDibits = kFixedDibits + kCountDibits + kNum
 inline constexpr unsigned kSuperFrameSymbols = kSuperFrameDibits * kChannelSymbol;
 /// Ours. A receiver takes what the count tells, up to 32.
 inline constexpr unsigned kSuperFrames = 3;
+/// Symbols of the longest probe.
+inline constexpr unsigned kProbeMax = 48;
 
 /// Which bits of the first and of the second output of the encoder are sent, pair by pair, over and
 /// over: '1' is.
@@ -70,7 +73,7 @@ struct Announced {
 std::optional<Announced> announced(std::span<const std::uint8_t> dibits);
 
 /// The probe behind a frame; `marker` behind the last but one of a cycle.
-std::vector<dsp::Complex> probe(const Parameters& p, bool marker);
+FixedVector<dsp::Complex, kProbeMax> probe(const Parameters& p, bool marker);
 bool is_marker(const Parameters& p, std::uint64_t frame);
 
 /// Added to the phases of a frame, or exclusive-ored to its numbers.

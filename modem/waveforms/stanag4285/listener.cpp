@@ -154,8 +154,8 @@ void Listener::add(const SampleHistory& history, std::int64_t from) {
 float Listener::ratio_at(const SampleHistory& history, std::int64_t position, double offset_hz,
                          Complex& halves) const {
   if (position < std::max<std::int64_t>(history.begin(), 0)) return 0;
-  std::vector<Complex> samples;
-  dsp::turn_back(history.window(position, 2 * kSyncSymbols), position, offset_hz / kHalfSymbolRate,
+  std::array<Complex, 2 * kSyncSymbols> samples;
+  dsp::turn_back(history.window(position, samples.size()), position, offset_hz / kHalfSymbolRate,
                  samples);
   std::array<Complex, 2> sums;
   float energy = kTiny;
@@ -202,8 +202,8 @@ std::optional<PreambleReading> Listener::found(const SampleHistory& history, std
 
   const std::int64_t start = last - 2 * kWindowBefore;
   if (start < std::max<std::int64_t>(history.begin(), 0)) return std::nullopt;
-  std::vector<Complex> samples;
-  dsp::turn_back(history.window(start, 2 * kSyncSymbols), start, offset_hz / kHalfSymbolRate,
+  std::array<Complex, 2 * kSyncSymbols> samples;
+  dsp::turn_back(history.window(start, samples.size()), start, offset_hz / kHalfSymbolRate,
                  samples);
   const auto response = dsp::estimate_response(sync_, samples, kWindowTaps);
   const double noise_in_3_khz =

@@ -50,7 +50,7 @@ const std::array<std::uint8_t, kSyncSymbols>& sync() {
 }
 
 std::span<const std::uint8_t> scrambler() {
-  static const auto values = framed::scrambler_values(0x1FF, 3, kScrambledSymbols);
+  static const auto values = framed::scrambler_values<kScrambledSymbols>(0x1FF, 3);
   return values;
 }
 

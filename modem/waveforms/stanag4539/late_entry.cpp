@@ -50,21 +50,19 @@ constexpr std::size_t kReadTaps = 24;
 constexpr float kSnrMinDb = 3;
 constexpr float kTiny = 1e-20F;
 
-std::vector<Complex> entry_symbols(const Parameters& p) {
-  std::vector<Complex> out;
+std::array<Complex, kEntrySymbols> entry_symbols(const Parameters& p) {
+  std::array<Complex, kEntrySymbols> out;
   const auto numbers = preamble(p);
-  for (const std::uint8_t number : std::span(numbers).last(kEntrySymbols)) {
-    out.push_back(phase(number));
-  }
+  std::transform(numbers.end() - kEntrySymbols, numbers.end(), out.begin(), phase);
   return out;
 }
 
 // With nothing in place of the digits.
-std::vector<Complex> searched_symbols() {
-  auto out = entry_symbols(Parameters{});
-  const auto digits = out.begin() + kFrameProbe + 1;
-  std::fill(digits, digits + kAnnouncementDigits * kDigitSymbols, Complex());
-  out.resize(kSearched);
+std::array<Complex, kSearched> searched_symbols() {
+  std::array<Complex, kSearched> out{};
+  const auto symbols = entry_symbols(Parameters{});
+  std::copy(symbols.begin(), symbols.end(), out.begin());
+  std::fill_n(out.begin() + kFrameProbe + 1, kAnnouncementDigits * kDigitSymbols, Complex());
   return out;
 }
 
@@ -113,9 +111,9 @@ std::optional<PreambleReading> LateEntry::read(const SampleHistory& history,
                                                const framed::SearchCandidate& candidate) const {
   const std::int64_t from = candidate.position - 2 * static_cast<std::int64_t>(kReadBefore);
   if (from < history.begin()) return std::nullopt;
-  const auto window = history.window(from, 2 * (kEntrySymbols + kReadTaps));
   double offset_hz = candidate.offset_hz;
-  std::vector<Complex> samples;
+  std::array<Complex, 2 * (kEntrySymbols + kReadTaps)> samples;
+  const auto window = history.window(from, samples.size());
   Taps first;
   Taps second;
   // The two probes lie 30 ms apart.
@@ -145,12 +143,11 @@ std::optional<PreambleReading> LateEntry::read(const SampleHistory& history,
   }
 
   float fit = 0;
-  std::vector<Complex> earlier;
+  std::array<Complex, 2 * (kFrameProbe + kReadTaps)> earlier;
   for (unsigned frame = 1; frame <= kProbesBefore; ++frame) {
     const std::int64_t at = from - 2 * static_cast<std::int64_t>(frame * kFrameSymbols);
     if (at < history.begin()) return std::nullopt;
-    dsp::turn_back(history.window(at, 2 * (kFrameProbe + kReadTaps)), at,
-                   offset_hz / kHalfSymbolRate, earlier);
+    dsp::turn_back(history.window(at, earlier.size()), at, offset_hz / kHalfSymbolRate, earlier);
     const Taps then = response_by_probe(earlier, 0);
     Complex sum;
     for (std::size_t k = 0; k < kTaps; ++k) sum += mul_conj(taps[k], then[k]);

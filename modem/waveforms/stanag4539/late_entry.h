@@ -4,7 +4,6 @@
 #pragma once
 
 #include <optional>
-#include <vector>
 
 #include "modem/waveforms/framed/known_search.h"
 #include "modem/waveforms/reception.h"

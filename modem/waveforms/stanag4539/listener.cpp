@@ -1,6 +1,7 @@
 #include "modem/waveforms/stanag4539/listener.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "modem/dsp/least_squares.h"
@@ -30,17 +31,11 @@ constexpr int kLateWindowBefore = 10;
 constexpr unsigned kLateWindowTaps = 30;
 constexpr float kTiny = 1e-20F;
 
-std::vector<Complex> phases_of(std::span<const std::uint8_t> numbers) {
-  std::vector<Complex> out;
-  out.reserve(numbers.size());
-  for (const std::uint8_t number : numbers) out.push_back(phase(number));
+template <std::size_t kCount>
+std::array<Complex, kCount> phases_of(const std::array<std::uint8_t, kCount>& numbers) {
+  std::array<Complex, kCount> out;
+  for (std::size_t i = 0; i < kCount; ++i) out[i] = phase(numbers[i]);
   return out;
-}
-
-std::vector<Complex> fixed_symbols() {
-  auto symbols = phases_of(preamble(Parameters{}));
-  symbols.resize(kFixedSymbols);
-  return symbols;
 }
 
 /// What is left of the samples that the announcement plays a part in when a reading is right.
@@ -76,7 +71,8 @@ framed::Layout layout_of(const Parameters& p) {
   for (unsigned frame = 0; frame < kFramesInCycle; ++frame) {
     layout.variants.push_back(probe_is_negative(p, frame) ? 1 : 0);
   }
-  layout.preamble = phases_of(preamble(p));
+  const auto symbols = phases_of(preamble(p));
+  layout.preamble.assign(symbols.begin(), symbols.end());
   layout.inserted.assign(layout.preamble.end() - kInsertedSymbols, layout.preamble.end());
   const auto scrambling = scrambler(p);
   layout.scrambling.assign(scrambling.begin(), scrambling.end());
@@ -86,7 +82,9 @@ framed::Layout layout_of(const Parameters& p) {
 }
 
 Listener::Listener(float noise_share)
-    : noise_share_(noise_share), search_(fixed_symbols(), {}), late_(noise_share) {}
+    : noise_share_(noise_share),
+      search_(std::span<const Complex>(phases_of(preamble(Parameters{}))).first(kFixedSymbols), {}),
+      late_(noise_share) {}
 
 std::optional<PreambleReading> Listener::advance(const SampleHistory& history) {
   auto late = late_.advance(history);
@@ -111,7 +109,7 @@ std::optional<PreambleReading> Listener::read(const SampleHistory& history,
   double offset_hz = candidate.offset_hz;
   const auto fixed = phases_of(preamble(Parameters{}));
   const auto known = std::span(fixed).first(kAnnouncementAt);
-  std::vector<Complex> samples;
+  std::array<Complex, kPhases * kPreambleSymbols> samples;
   dsp::WideResponse response;
   for (unsigned i = 0; i < 3; ++i) {
     dsp::turn_back(window, from, offset_hz / kHalfSymbolRate, samples);
@@ -186,7 +184,8 @@ std::unique_ptr<Demodulator> Listener::demodulator(const PreambleReading& readin
 // The probes, whose sign does not matter. A preamble that is inserted shifts them; those behind it
 // add up anew.
 std::vector<TrafficPattern> Listener::traffic() const {
-  TrafficPattern::Part part{.start = kFrameData, .chips = phases_of(stanag4539::probe())};
+  const auto chips = phases_of(stanag4539::probe());
+  TrafficPattern::Part part{.start = kFrameData, .chips = {chips.begin(), chips.end()}};
   return {{.mode = {Waveform::stanag4539, 3200, Interleaver::short_},
            .cycle = kFrameSymbols,
            .memory_s = 1,

@@ -162,9 +162,9 @@ bool probe_is_negative(const Parameters& p, unsigned frame) {
 
 std::span<const std::uint8_t> scrambler(const Parameters& p) {
   // Phases are turned by three bits, those of two bits too.
-  static const std::array<std::vector<std::uint8_t>, 4> tables = {
-      framed::scrambler_values(1, 3, kFrameData), framed::scrambler_values(1, 4, kFrameData),
-      framed::scrambler_values(1, 5, kFrameData), framed::scrambler_values(1, 6, kFrameData)};
+  static const std::array tables = {
+      framed::scrambler_values<kFrameData>(1, 3), framed::scrambler_values<kFrameData>(1, 4),
+      framed::scrambler_values<kFrameData>(1, 5), framed::scrambler_values<kFrameData>(1, 6)};
   return tables[p.phases_only ? 0 : p.bits_per_symbol - 3];
 }
 

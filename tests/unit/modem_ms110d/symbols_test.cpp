@@ -111,8 +111,8 @@ TEST(Ms110dParameters, scramblers_begin_as_the_reference_says) {
                                            5, 3, 1, 3, 3, 2, 2, 5, 5, 4, 7, 3, 5, 4, 3, 0};
   const auto values = walsh_scrambler();
   EXPECT_TRUE(std::equal(walsh.begin(), walsh.end(), values.begin()));
-  const auto eight = framed::scrambler_values(1, 8, 8);
-  EXPECT_EQ(eight, (std::vector<std::uint8_t>{1, 66, 12, 57, 213, 176, 151, 157}));
+  EXPECT_EQ(framed::scrambler_values<8>(1, 8),
+            (std::array<std::uint8_t, 8>{1, 66, 12, 57, 213, 176, 151, 157}));
 }
 
 TEST(Ms110dParameters, the_256_points_have_the_power_of_the_reference) {
