@@ -119,7 +119,7 @@ class Run {
     } else if (const auto* received = std::get_if<BurstBytes>(&event)) {
       if (current_ == nullptr) return;
       place(*current_, received->first_bit_sample);
-      compare(*current_, received->bytes);
+      compare(*current_, *received);
     } else {
       current_ = nullptr;
     }
@@ -143,8 +143,11 @@ class Run {
     }
   }
 
-  void compare(Sent& sent, const Bytes& octets) {
-    for (const std::uint8_t octet : octets) {
+  void compare(Sent& sent, const BurstBytes& received) {
+    constexpr auto kTenths = static_cast<float>(BitErrorCounts::kQualities);
+    const auto tenth = static_cast<std::size_t>(received.soft_quality * kTenths);
+    auto& alike = totals_.by_quality[std::min(tenth, BitErrorCounts::kQualities - 1)];
+    for (const std::uint8_t octet : received.bytes) {
       const std::size_t at = sent.bits_compared / 8;
       if (at == sent.octets.size()) {
         ++totals_.extra_octets;
@@ -152,6 +155,8 @@ class Run {
       }
       const unsigned difference = static_cast<unsigned>(octet ^ sent.octets[at]);
       sent.bit_errors += static_cast<unsigned>(std::popcount(difference));
+      ++alike.all;
+      alike.wrong += difference != 0 ? 1 : 0;
       if (difference != 0) sent.frames_wrong.insert(8 * at / block_bits(plan_.mode));
       sent.bits_compared += 8;
     }
@@ -205,6 +210,10 @@ void BitErrorCounts::add(const BitErrorCounts& other) {
   extra_octets += other.extra_octets;
   frames += other.frames;
   frames_wrong += other.frames_wrong;
+  for (std::size_t i = 0; i < kQualities; ++i) {
+    by_quality[i].all += other.by_quality[i].all;
+    by_quality[i].wrong += other.by_quality[i].wrong;
+  }
   audio_seconds += other.audio_seconds;
   receive_seconds += other.receive_seconds;
 }
@@ -267,7 +276,14 @@ std::string to_json(const BitErrorPlan& plan, const BitErrorCounts& t) {
       Count{t.frames}, Count{t.frames_wrong}, Count{t.bursts}, Count{t.bursts_missed},
       Count{t.bursts_with_errors}, Count{t.bursts_never_sent}, Count{t.extra_octets},
       t.audio_seconds, t.receive_seconds, speed(t));
-  return text.data();
+  std::string all;
+  std::string wrong;
+  for (const BitErrorCounts::Octets& octets : t.by_quality) {
+    all += (all.empty() ? "" : ",") + std::to_string(octets.all);
+    wrong += (wrong.empty() ? "" : ",") + std::to_string(octets.wrong);
+  }
+  return text.data() +
+         (",\"octets_by_quality\":[" + all + "],\"wrong_by_quality\":[" + wrong + "]");
 }
 
 std::string to_text(const BitErrorPlan& plan, const BitErrorCounts& t) {

@@ -7,6 +7,8 @@
 // frame is an interleaver block.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -26,6 +28,12 @@ struct BitErrorPlan {
 };
 
 struct BitErrorCounts {
+  struct Octets {
+    std::uint64_t all = 0;
+    std::uint64_t wrong = 0;
+  };
+  static constexpr std::size_t kQualities = 10;
+
   std::uint64_t bits = 0;
   std::uint64_t wrong = 0;
   std::uint64_t missing = 0;
@@ -36,6 +44,7 @@ struct BitErrorCounts {
   std::uint64_t extra_octets = 0;
   std::uint64_t frames = 0;
   std::uint64_t frames_wrong = 0;
+  std::array<Octets, kQualities> by_quality{};  // delivered, by the tenth that soft_quality is in
   double audio_seconds = 0;
   double receive_seconds = 0;  // processor time
 

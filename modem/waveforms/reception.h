@@ -3,6 +3,7 @@
 // receives the one that was found. BurstReceiver puts them together.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -34,6 +35,13 @@ struct PreambleReading {
   bool late = false;        // in the middle of a transmission, whose data go on at data_start
   unsigned repeats = 1;     // times that the preamble was sent from this reading on, at least
 };
+
+/// The soft quality of a block (see ReceivedBytes) by the share of signal in what its decoder was
+/// given, and by the share of bits that are probably wrong in what it made of that: where each
+/// second octet would be, none is left.
+inline float soft_quality(float signal_share, float wrong_share) {
+  return std::max(0.0F, std::min(signal_share, 1 - 16 * wrong_share));
+}
 
 /// Receives the data part of one burst.
 class Demodulator {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "modem/api/airtime.h"
+#include "modem/waveforms/reception.h"
 #include "s5066d/base/assert.h"
 
 namespace s5066::modem::framed {
@@ -440,7 +441,8 @@ float BlockReceiver::finish() {
   // fit of f between forecast and reception is a share of f^2 of signal.
   const double fit = std::max(fit_sum_ / frames_, 0.0);
   const double borne_out = fit < kFitMin ? fit * fit : 1;
-  return static_cast<float>(std::min(quality_sum_ / frames_, borne_out));
+  return soft_quality(static_cast<float>(std::min(quality_sum_ / frames_, borne_out)),
+                      code_->error_share());
 }
 
 // The symbols by all that is known: the last look and what the code added.

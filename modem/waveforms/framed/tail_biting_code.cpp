@@ -53,7 +53,7 @@ float TailBitingCode::decode(std::span<const float> llr, std::span<float> extrin
   expected_errors_ = 0;
   if (!config_.coded) {
     std::fill(extrinsic.begin(), extrinsic.end(), 0.0F);
-    for (std::size_t i = 0; i < bits_.size(); ++i) bits_[i] = llr[i] < 0 ? 1 : 0;
+    decide(llr.first(bits_.size()), 0);
     return 0;
   }
   S5066_ASSERT(llr.size() == interleaver_.size());
@@ -90,13 +90,13 @@ float TailBitingCode::decode(std::span<const float> llr, std::span<float> extrin
     ++to;
   });
   interleaver_.interleave<float>(loaded_, extrinsic);
-  decide(std::span<const float>(information_).subspan(kWrap, count));
+  decide(std::span<const float>(information_).subspan(kWrap, count),
+         config_.generators.constraint - 1);
   return expected_errors_;
 }
 
 // The first pair belongs to the bit behind those that the encoder began with.
-void TailBitingCode::decide(std::span<const float> information) {
-  const std::size_t tail = config_.generators.constraint - 1;
+void TailBitingCode::decide(std::span<const float> information, std::size_t tail) {
   for (std::size_t i = 0; i < information.size(); ++i) {
     bits_[(i + tail) % information.size()] = information[i] < 0 ? 1 : 0;
     expected_errors_ += 1 / (1 + std::exp(std::abs(information[i])));

@@ -40,6 +40,8 @@ class BlockCode {
   virtual float decode(std::span<const float> llr, std::span<float> extrinsic) = 0;
   /// The user's bits as they look after the last decode().
   virtual std::span<const std::uint8_t> bits() const = 0;
+  /// Of these, how many are probably wrong.
+  virtual float error_share() const = 0;
 };
 
 class TailBitingCode final : public BlockCode {
@@ -48,9 +50,10 @@ class TailBitingCode final : public BlockCode {
 
   float decode(std::span<const float> llr, std::span<float> extrinsic) override;
   std::span<const std::uint8_t> bits() const override { return bits_; }
+  float error_share() const override { return expected_errors_ / static_cast<float>(bits_.size()); }
 
  private:
-  void decide(std::span<const float> information);
+  void decide(std::span<const float> information, std::size_t tail);
   bool is_sent(std::size_t pair, unsigned output) const;
 
   TailBitingConfig config_;

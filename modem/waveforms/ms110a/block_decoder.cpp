@@ -30,10 +30,8 @@ BlockDecoder::Block BlockDecoder::take(std::span<const float> llr) {
     information_.assign(llr.begin(), llr.end());
     for (const float value : llr) bits_.push_back(value < 0 ? 1 : 0);
   }
-  float wrong = 0;
-  for (const float value : information_) wrong += 1 / (1 + std::exp(std::abs(value)));
-  error_share_ = wrong / static_cast<float>(information_.size());
   MessageBits::Portion portion = message_.push(bits_);
+  judge(portion.ended_after);
   Block block{.bytes = std::move(portion.bytes),
               .first_bit = portion.first_bit,
               .blocks_in_all = std::nullopt};
@@ -42,6 +40,22 @@ BlockDecoder::Block BlockDecoder::take(std::span<const float> llr) {
     block.blocks_in_all = (sent + p_.block_user_bits() - 1) / p_.block_user_bits();
   }
   return block;
+}
+
+// But for what lies behind the message, and for what the next block makes sure.
+void BlockDecoder::judge(std::optional<std::uint64_t> ended_after) {
+  const std::size_t unsure = p_.coded ? std::min(kUnsureAtEnd, information_.size() / 2) : 0;
+  std::size_t count = information_.size() - unsure;
+  if (ended_after) {
+    const std::uint64_t before = std::min(*ended_after, information_before_);
+    count = static_cast<std::size_t>(std::min<std::uint64_t>(count, *ended_after - before));
+  }
+  information_before_ += information_.size();
+  float wrong = 0;
+  for (const float value : std::span(information_).first(count)) {
+    wrong += 1 / (1 + std::exp(std::abs(value)));
+  }
+  error_share_ = count > 0 ? wrong / static_cast<float>(count) : 0;
 }
 
 float BlockDecoder::feed_back(std::span<const float> llr, std::span<float> extrinsic) const {

@@ -33,16 +33,19 @@ class BlockDecoder {
   float feed_back(std::span<const float> llr, std::span<float> extrinsic) const;
   /// Decodes whole blocks for good: one with an interleaver, any number without.
   Block take(std::span<const float> llr);
-  /// Bits that are probably wrong in the block taken last, as a share of all.
+  /// Bits that are probably wrong in the block taken last, as a share of all up to the message's
+  /// end.
   float error_share() const { return error_share_; }
 
  private:
+  void judge(std::optional<std::uint64_t> ended_after);
   void combine_repeated(std::span<const float> llr) const;
 
   Parameters p_;
   std::optional<dsp::Interleaver> interleaver_;
   dsp::ViterbiDecoder viterbi_;
   dsp::SisoDecoder::States start_ = dsp::SisoDecoder::zero_state();  // of the next block
+  std::uint64_t information_before_ = 0;                             // bits of the blocks before
   float error_share_ = 0;
   MessageBits message_;
   // Scratch of a call.

@@ -123,7 +123,8 @@ Demodulator::Output BurstDemodulator::end_block() {
     end = std::min<std::uint64_t>(end, *block.blocks_in_all * p_.frames_per_block);
   }
   const std::uint64_t counted = std::max(end, frames_taken_ + 1) - frames_taken_;
-  output.soft_quality = refiner_.quality(static_cast<std::size_t>(counted));
+  output.soft_quality =
+      soft_quality(refiner_.quality(static_cast<std::size_t>(counted)), decoder_.error_share());
   output.channel = channel();
   frames_taken_ += refiner_.frames();
   begin_block();

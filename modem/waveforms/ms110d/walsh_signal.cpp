@@ -44,8 +44,10 @@ bool WalshSignal::feed_back(std::span<const float> llr, std::span<float> extrins
 walsh::Signal::Taken WalshSignal::take(std::span<const float> llr) {
   code_.decode(llr, extrinsic_);
   MessageBits::Portion portion = message_.push(code_.bits());
-  Taken taken{
-      .bytes = std::move(portion.bytes), .first_bit = portion.first_bit, .symbols_in_all = {}};
+  Taken taken{.bytes = std::move(portion.bytes),
+              .first_bit = portion.first_bit,
+              .symbols_in_all = {},
+              .error_share = code_.error_share()};
   if (portion.ended_after) {
     const std::uint64_t blocks =
         (*portion.ended_after + p_.block_user_bits - 1) / p_.block_user_bits;

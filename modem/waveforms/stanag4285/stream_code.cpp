@@ -1,14 +1,32 @@
 #include "modem/waveforms/stanag4285/stream_code.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "s5066d/base/assert.h"
 
 namespace s5066::modem::stanag4285 {
+namespace {
+/// A bit is as sure as it will be when so many pairs before it are known, and as many behind it as
+/// the Viterbi decoder waits for.
+constexpr std::size_t kBefore = 40;
+constexpr std::size_t kAround = kBefore + dsp::ViterbiDecoder::kDepth;
+
+float wrong_share(std::span<const float> information) {
+  float wrong = 0;
+  for (const float value : information) wrong += 1 / (1 + std::exp(std::abs(value)));
+  return wrong / static_cast<float>(information.size());
+}
+
+}  // namespace
 
 StreamCode::StreamCode(const Parameters& p)
     : p_(p), held_(p.delay_bits() + kRows), sent_(p.frame_coded_bits()) {
   pairs_.reserve(p.frame_coded_bits() + 2);
+  recent_.reserve(p.frame_coded_bits() + 2 + 2 * kAround);
+  about_pairs_.reserve(recent_.capacity());
+  information_.reserve(recent_.capacity() / 2);
   bits_.reserve(p.frame_user_bits() + dsp::ViterbiDecoder::kDepth);
 }
 
@@ -18,6 +36,7 @@ float StreamCode::decode(std::span<const float> llr, std::span<float> extrinsic)
   bits_.clear();
   if (!p_.coded) {
     for (const float value : llr) bits_.push_back(value < 0 ? 1 : 0);
+    error_share_ = wrong_share(llr);
     return 0;
   }
   std::size_t from = 0;
@@ -31,8 +50,28 @@ float StreamCode::decode(std::span<const float> llr, std::span<float> extrinsic)
   // A pair whose copies are not all there waits for the next frame.
   const std::size_t ready = copies_ == 0 ? pairs_.size() : pairs_.size() - 2;
   viterbi_.decode(std::span<const float>(pairs_).first(ready), bits_);
+  judge(std::span<const float>(pairs_).first(ready));
   pairs_.erase(pairs_.begin(), pairs_.begin() + static_cast<std::ptrdiff_t>(ready));
   return 0;
+}
+
+// The Viterbi decoder says nothing about how sure it is. The octets that the bits make begin in the
+// frame before.
+void StreamCode::judge(std::span<const float> pairs) {
+  recent_.insert(recent_.end(), pairs.begin(), pairs.end());
+  const std::size_t count = recent_.size() / 2;
+  if (count <= kAround) return;
+  about_pairs_.resize(recent_.size());
+  information_.resize(count);
+  siso_.decode({.llr = recent_,
+                .start = dsp::SisoDecoder::any_state(),
+                .extrinsic = about_pairs_,
+                .information = information_});
+  const float before = std::exchange(
+      last_share_, wrong_share(std::span(information_).subspan(kBefore, count - kAround)));
+  error_share_ = std::max(before, last_share_);
+  const std::size_t done = 2 * (count - kAround);
+  recent_.erase(recent_.begin(), recent_.begin() + static_cast<std::ptrdiff_t>(done));
 }
 
 // Row r brings a bit of the group that was sent r x row_delay groups ago.

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "modem/dsp/siso.h"
 #include "modem/dsp/viterbi.h"
 #include "modem/waveforms/framed/tail_biting_code.h"
 #include "modem/waveforms/stanag4285/parameters.h"
@@ -18,8 +19,11 @@ class StreamCode final : public framed::BlockCode {
   /// Of the next frame; `extrinsic` is left at 0, and no error is expected that would go away.
   float decode(std::span<const float> llr, std::span<float> extrinsic) override;
   std::span<const std::uint8_t> bits() const override { return bits_; }
+  /// Of these, or of those before where more of them are.
+  float error_share() const override { return error_share_; }
 
  private:
+  void judge(std::span<const float> pairs);
   void take_group(std::span<const float> group);
 
   Parameters p_;
@@ -30,6 +34,12 @@ class StreamCode final : public framed::BlockCode {
   std::vector<float> pairs_;  // settled in this frame
   unsigned copies_ = 0;       // of the last pair, added up so far
   std::vector<std::uint8_t> bits_;
+  dsp::SisoDecoder siso_;
+  std::vector<float> recent_;  // pairs, the last of which nobody is sure of yet
+  std::vector<float> about_pairs_;
+  std::vector<float> information_;
+  float last_share_ = 0;  // of the bits of this frame
+  float error_share_ = 0;
 };
 
 }  // namespace s5066::modem::stanag4285

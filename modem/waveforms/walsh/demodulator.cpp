@@ -287,7 +287,7 @@ Demodulator::Output WalshDemodulator::end_block() {
   return {.bytes = std::move(block.bytes),
           .first_bit = block.first_bit,
           .symbols_in_all = block.symbols_in_all,
-          .soft_quality = quality(),
+          .soft_quality = soft_quality(quality(), block.error_share),
           .channel = channel()};
 }
 

@@ -35,6 +35,7 @@ class Signal {
     std::uint64_t first_bit = 0;  // of these octets, counted from the start of the data
     /// Set when the end-of-message mark was found: symbols of the whole data part.
     std::optional<std::uint64_t> symbols_in_all;
+    float error_share = 0;  // of the block's bits, how many are probably wrong
   };
 
   virtual ~Signal() = default;
