@@ -107,6 +107,25 @@ TEST(ModemWave, slow_fading_is_followed_with_the_long_interleaver) {
   }
 }
 
+// Goal:   a burst is not given up while it is there, however badly the next probe can be foretold,
+//         and its window stays where the paths are, whichever of them fades.
+// Method: 5 ms and 5 Hz for a minute. [110A Table XVI] asks for 5 dB.
+TEST(ModemWave, fast_fading_near_the_noise_is_followed_for_a_minute) {
+  const Mode mode = mode_of("110a-150-long");
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    SCOPED_TRACE(seed);
+    const Bytes octets = random_octets(capacity(mode, std::chrono::seconds(60)), seed);
+    Tape tape;
+    tape.silence(0.5).burst(mode, octets);
+    tape.silence(0.5).through({.paths = {{.spread_hz = 5}, {.delay_ms = 5, .spread_hz = 5}}}, seed);
+    const auto bursts = listen(tape.noise(-1, seed + 1));
+    ASSERT_EQ(bursts.size(), 1u);
+    EXPECT_LT(bit_errors(bursts[0].octets(), octets), 10u);
+    ASSERT_TRUE(bursts[0].ended);
+    EXPECT_EQ(bursts[0].ended->reason, CarrierDownReason::end_of_message);
+  }
+}
+
 // STANAG 4415 asks for 75 bit/s over 10 ms and 50 Hz at 0 dB, and at -9 dB in white noise.
 TEST(ModemWave, the_slowest_mode_stands_echoes_of_10_ms_and_fading_of_50_hz) {
   using channel::Path;

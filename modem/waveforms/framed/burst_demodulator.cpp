@@ -35,9 +35,9 @@ constexpr double kClockStep = 0.75;  // symbols that the response may wander in 
 
 BurstDemodulator::BurstDemodulator(const PreambleReading& reading, const Layout& layout,
                                    std::unique_ptr<BlockCode> code, float noise_share)
-    : ProbedDemodulator(reading, layout.repeats
-                                     ? static_cast<std::int64_t>(kPhases * layout.frame_symbols())
-                                     : 0),
+    : ProbedDemodulator(
+          reading, layout.repeats ? static_cast<std::int64_t>(kPhases * layout.frame_symbols()) : 0,
+          {}),
       layout_(layout),
       noise_share_(noise_share),
       block_(layout, std::move(code), {.passes_max = 6, .noise_share = noise_share}) {}

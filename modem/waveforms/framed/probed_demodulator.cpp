@@ -10,7 +10,6 @@ namespace {
 /// Preambles whose data begin this close together, in half-symbol samples, are of one burst.
 constexpr std::int64_t kSameBurst = 64;
 
-constexpr double kHeardSeconds = 1;
 constexpr double kHeardNowSeconds = 0.1;
 constexpr float kLostBelow = 0.12F;
 constexpr float kHealthyAbove = 0.3F;
@@ -22,11 +21,14 @@ float gain_for(double seconds, double frame_seconds) {
 
 }  // namespace
 
-ProbedDemodulator::ProbedDemodulator(const PreambleReading& reading, std::int64_t repeat)
+ProbedDemodulator::ProbedDemodulator(const PreambleReading& reading, std::int64_t repeat,
+                                     const Patience& patience)
     : reading_(reading),
       offset_hz_(reading.offset_hz),
       first_path_start_(static_cast<double>(reading.data_start)),
       repeat_(repeat),
+      patience_(patience),
+      heard_(patience.heard_max),
       last_heard_(reading.data_start) {}
 
 bool ProbedDemodulator::lost() const {
@@ -54,7 +56,8 @@ std::optional<Demodulator::Output> ProbedDemodulator::advance(const SampleHistor
 }
 
 void ProbedDemodulator::judge(float fit, double frame_seconds, std::int64_t end) {
-  heard_ += gain_for(kHeardSeconds, frame_seconds) * (fit - heard_);
+  heard_ += gain_for(patience_.seconds, frame_seconds) * (fit - heard_);
+  heard_ = std::min(heard_, patience_.heard_max);
   heard_now_ += gain_for(kHeardNowSeconds, frame_seconds) * (fit - heard_now_);
   if (healthy()) last_heard_ = end;
 }

@@ -25,8 +25,15 @@ class ProbedDemodulator : public Demodulator {
   std::int64_t last_heard() const final { return last_heard_; }
 
  protected:
+  /// How soon a signal is given up that is heard no more.
+  struct Patience {
+    double seconds = 1;  // over which is averaged how well known symbols fit
+    /// The average is never taken for more, so that it falls as soon after a strong signal.
+    float heard_max = 1;
+  };
+
   /// `repeat`: half-symbol samples after which the preamble comes again; 0: never.
-  explicit ProbedDemodulator(const PreambleReading& reading, std::int64_t repeat = 0);
+  ProbedDemodulator(const PreambleReading& reading, std::int64_t repeat, const Patience& patience);
 
   /// Once, when the history holds all of the window behind the preamble.
   virtual void learn_channel(const SampleHistory& history) = 0;
@@ -46,8 +53,9 @@ class ProbedDemodulator : public Demodulator {
  private:
   std::int64_t repeat_;
   bool learned_ = false;
-  float heard_ = 1;      // how well known symbols fit, averaged over a second
-  float heard_now_ = 1;  // over a tenth of it
+  Patience patience_;
+  float heard_;          // how well known symbols fit, on average
+  float heard_now_ = 1;  // over a tenth of a second
   std::int64_t last_heard_;
 };
 

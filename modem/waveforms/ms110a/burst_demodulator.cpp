@@ -1,12 +1,15 @@
 #include "modem/waveforms/ms110a/burst_demodulator.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 #include <utility>
 
 #include "modem/dsp/least_squares.h"
 #include "modem/dsp/turn_back.h"
+#include "modem/waveforms/framed/doppler_meter.h"
 #include "modem/waveforms/ms110a/symbols.h"
 #include "s5066d/base/assert.h"
 
@@ -28,18 +31,25 @@ constexpr int kPulseMargin = 4;  // symbols around the significant taps
 constexpr int kTapsMin = 14;
 constexpr int kTapsMax = 28;
 constexpr float kProfileFloor = 0.002F;  // of the whole energy, spread over all taps
+/// Steps of the response by which the Doppler spread is measured: the strongest.
+constexpr std::size_t kDopplerTaps = 12;
 
 /// Received together where nothing is interleaved: a fifth of a second.
 constexpr unsigned kFramesAtOnce = 10;
 
+/// The rates that work at ratios, and in fading so fast, that their probes are foretold badly even
+/// while the signal is there.
+constexpr unsigned kFaintRateMax = 300;
+
 // Following it.
-constexpr float kFadingHz = 1;  // Doppler spread that is expected before any is measured
+/// Doppler spread that is expected, at least, until the data show it.
+constexpr float kFadingHz = 1;
 /// No channel is better than this, and no filter stays stable that believes it.
 constexpr float kNoiseMinShare = 1e-6F;
 constexpr float kNoiseGain = 0.05F;
 constexpr double kCarrierGain = 0.03;
-constexpr double kClockSeconds = 5;
-constexpr double kClockStep = 0.75;  // symbols that the response may wander in its window
+/// The response has wandered in its window when it fits so much better a symbol further on.
+constexpr float kMovedFit = 1.1F;
 
 constexpr float kTiny = 1e-20F;
 
@@ -59,16 +69,13 @@ float memory_over(std::size_t symbols, float doppler_hz) {
       std::pow(0.9, static_cast<double>(symbols) / kSymbolRate * doppler_hz / 0.146));
 }
 
-// A gain for an average over so many seconds, taken once in a frame.
-float gain_for(double seconds, std::size_t frame_symbols) {
-  return static_cast<float>(1 -
-                            std::exp(-static_cast<double>(frame_symbols) / kSymbolRate / seconds));
-}
-
 }  // namespace
 
 BurstDemodulator::BurstDemodulator(const PreambleReading& reading, float noise_share)
-    : ProbedDemodulator(reading),
+    : ProbedDemodulator(reading, 0,
+                        reading.mode.rate_bps <= kFaintRateMax
+                            ? Patience{.seconds = 3, .heard_max = 0.35F}
+                            : Patience{}),
       p_(parameters(reading.mode)),
       frame_symbols_(p_.frame_symbols()),
       noise_share_(noise_share),
@@ -109,7 +116,8 @@ Demodulator::Output BurstDemodulator::end_block() {
   tracker_ = refiner_.tracker_at_end();
   std::copy_n(refiner_.symbols_at_end().begin(), means_.size(), means_.begin());
   std::copy_n(refiner_.variances_at_end().begin(), variances_.size(), variances_.begin());
-  follow_clock();
+  const std::vector<float> profile = refiner_.profile();
+  follow_clock(profile);
 
   auto block = decoder_.take(refiner_.llr());
   Output output{.bytes = std::move(block.bytes),
@@ -125,14 +133,13 @@ Demodulator::Output BurstDemodulator::end_block() {
   const std::uint64_t counted = std::max(end, frames_taken_ + 1) - frames_taken_;
   output.soft_quality =
       soft_quality(refiner_.quality(static_cast<std::size_t>(counted)), decoder_.error_share());
-  output.channel = channel();
+  output.channel = channel(profile);
   frames_taken_ += refiner_.frames();
   begin_block();
   return output;
 }
 
-ChannelEstimate BurstDemodulator::channel() const {
-  const std::vector<float> profile = refiner_.profile();
+ChannelEstimate BurstDemodulator::channel(std::span<const float> profile) const {
   float signal = 0;  // of a sample: half of the steps play a part in it
   for (const float power : profile) signal += power / kPhases;
   const float noise = noise_ / noise_share_ * 3000 / static_cast<float>(kHalfSymbolRate);
@@ -154,6 +161,7 @@ void BurstDemodulator::learn_channel(const SampleHistory& history) {
   const std::vector<float> profile = delay_profile(history, segments);
   constexpr auto kRows = static_cast<float>(kSegmentSymbols - kWindowTaps + 1);
   choose_window(profile, noise_ / (kRows * static_cast<float>(segments)));
+  measure_doppler(history, profile, segments);
 
   means_.resize(frame_symbols_ + tracker_->taps() - 1);
   variances_.resize(means_.size());
@@ -189,6 +197,38 @@ std::vector<float> BurstDemodulator::delay_profile(const SampleHistory& history,
   return profile;
 }
 
+// A channel that fades faster than is expected is not foretold from frame to frame, and the first
+// block would be taken for lost.
+void BurstDemodulator::measure_doppler(const SampleHistory& history, std::span<const float> profile,
+                                       unsigned segments) {
+  constexpr std::size_t kPerSegment = kSegmentSymbols / kTribitsPerChannelSymbol;
+  std::array<std::uint8_t, kPhases * kWindowTaps> strongest;
+  std::iota(strongest.begin(), strongest.end(), std::uint8_t{0});
+  std::partial_sort(strongest.begin(), strongest.begin() + kDopplerTaps, strongest.end(),
+                    [&](std::uint8_t a, std::uint8_t b) { return profile[a] > profile[b]; });
+  std::array<float, kDopplerTaps> weight;
+  for (std::size_t k = 0; k < kDopplerTaps; ++k) weight[k] = profile[strongest[k]];
+
+  const std::size_t steps = kPerSegment * segments;
+  const std::vector<Complex> known = preamble_points(p_);
+  const auto sent = std::span(known).last(steps * kTribitsPerChannelSymbol);
+  const std::int64_t from = reading_.data_start - static_cast<std::int64_t>(kPhases * sent.size()) -
+                            2 * static_cast<std::int64_t>(kWindowBefore);
+  const auto samples = history.window(from, kPhases * (sent.size() + kWindowTaps));
+  // The offset of the carrier turns every step alike and needs not be removed.
+  std::array<Complex, kProfileSegmentsMax * kPerSegment * kDopplerTaps> responses{};
+  for (std::size_t n = 0; n < sent.size(); ++n) {
+    Complex* const out = &responses[n / kTribitsPerChannelSymbol * kDopplerTaps];
+    for (std::size_t k = 0; k < kDopplerTaps; ++k) {
+      out[k] += mul_conj(sent[n], samples[kPhases * n + strongest[k]]);
+    }
+  }
+  framed::DopplerMeter meter(doppler_hz_);
+  meter.add(std::span(responses).first(steps * kDopplerTaps), weight,
+            static_cast<double>(kTribitsPerChannelSymbol) / kSymbolRate);
+  doppler_hz_ = std::max(doppler_hz_, static_cast<float>(meter.doppler_hz()));
+}
+
 // From the first to the last significant tap and a margin for the pulse; at least wide enough for
 // an echo that was in a fade during the preamble.
 void BurstDemodulator::choose_window(const std::vector<float>& profile, float noise_per_tap) {
@@ -222,6 +262,11 @@ void BurstDemodulator::choose_window(const std::vector<float>& profile, float no
         std::max(power, kProfileFloor * total / static_cast<float>(taps)) + kTiny;
   }
   tracker_.emplace(prior);
+  for (std::size_t k = 0; k < home_.size(); ++k) {
+    const auto at = static_cast<std::size_t>(2 * begin + static_cast<int>(k));
+    if (2 * begin + static_cast<int>(k) < 0 || at >= profile.size()) continue;
+    home_[k] = std::sqrt(std::max(profile[at] - noise_per_tap, 0.0F));
+  }
   noise_min_ = kNoiseMinShare * total + kTiny;
   noise_ = std::max(noise_, noise_min_);
 
@@ -250,15 +295,6 @@ void BurstDemodulator::train(const SampleHistory& history, unsigned symbols) {
   carrier_turn_ = std::remainder(offset_hz_ / kHalfSymbolRate * static_cast<double>(origin_), 1.0);
   // What the first frame finds in front of it.
   for (std::size_t l = 0; l + 1 < taps; ++l) means_[l] = newest_first[l];
-
-  const auto g = response();
-  double moment = 0;
-  double energy = 0;
-  for (std::size_t k = 0; k < g.size(); ++k) {
-    moment += std::norm(g[k]) * static_cast<double>(k) / 2;
-    energy += std::norm(g[k]);
-  }
-  centroid_home_ = centroid_ = energy > 0 ? moment / energy : 0;
 }
 
 // --- Frames --------------------------------------------------------------------------------------
@@ -287,7 +323,6 @@ void BurstDemodulator::receive_frame(const SampleHistory& history) {
 
   follow_carrier(before, after);
   origin_ += static_cast<std::int64_t>(kPhases * frame_symbols_);
-  measure_clock();
   scrambler_at_ = (scrambler_at_ + p_.frame_symbols()) % kDataScramblerPeriod;
   frame_in_cycle_ = (frame_in_cycle_ + 1) % p_.frames_per_cycle;
 }
@@ -396,30 +431,26 @@ void BurstDemodulator::follow_carrier(std::span<const Complex> before,
   offset_hz_ += kCarrierGain * measured_hz;
 }
 
-// When the clocks of the two stations differ, the response wanders through its window.
-void BurstDemodulator::measure_clock() {
-  double moment = 0;
-  double energy = kTiny;
-  for (std::size_t l = 0; l < tracker_->taps(); ++l) {
-    for (std::size_t p = 0; p < kPhases; ++p) {
-      const double power = std::norm(tracker_->tap(p, l));
-      moment += power * (static_cast<double>(l) + static_cast<double>(p) / 2);
-      energy += power;
+// When the clocks of the two stations differ, the response wanders through its window. Every path
+// is compared with itself, so that it makes no difference which one fades.
+void BurstDemodulator::follow_clock(std::span<const float> profile) {
+  const auto fit = [&](std::size_t later, std::size_t earlier) {
+    float sum = 0;
+    for (std::size_t k = 0; k + later < profile.size() && k + earlier < profile.size(); ++k) {
+      sum += std::sqrt(profile[k + later]) * home_[k + earlier];
     }
-  }
-  centroid_ += gain_for(kClockSeconds, frame_symbols_) * (moment / energy - centroid_);
-}
-
-// The window follows between blocks, by whole symbols.
-void BurstDemodulator::follow_clock() {
-  if (centroid_ > centroid_home_ + kClockStep) {
+    return sum;
+  };
+  const float still = fit(0, 0);
+  const float later = fit(kPhases, 0);
+  const float earlier = fit(0, kPhases);
+  if (std::max(later, earlier) < kMovedFit * still) return;
+  if (later > earlier) {
     tracker_->shift_later();
     origin_ += kPhases;
-    centroid_ -= 1;
-  } else if (centroid_ < centroid_home_ - kClockStep) {
+  } else {
     tracker_->shift_earlier();
     origin_ -= kPhases;
-    centroid_ += 1;
   }
 }
 

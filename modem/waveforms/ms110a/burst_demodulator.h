@@ -3,6 +3,7 @@
 // noise with what was decided. Hands soft bits to the block decoder.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -26,20 +27,21 @@ class BurstDemodulator final : public framed::ProbedDemodulator {
   void learn_channel(const SampleHistory& history) override;
   std::optional<Output> receive(const SampleHistory& history) override;
   std::vector<float> delay_profile(const SampleHistory& history, unsigned segments);
+  void measure_doppler(const SampleHistory& history, std::span<const float> profile,
+                       unsigned segments);
   void choose_window(const std::vector<float>& profile, float noise_per_tap);
   void train(const SampleHistory& history, unsigned symbols);
 
   void begin_block();
   Output end_block();
-  ChannelEstimate channel() const;
+  ChannelEstimate channel(std::span<const float> profile) const;
   void receive_frame(const SampleHistory& history);
   void load_frame(const SampleHistory& history);
   void equalize(std::span<const dsp::Complex> response);
   void update_tracker();
   void judge_probes();
   void follow_carrier(std::span<const dsp::Complex> before, std::span<const dsp::Complex> after);
-  void measure_clock();
-  void follow_clock();
+  void follow_clock(std::span<const float> profile);
   std::vector<dsp::Complex> response() const;
 
   // The symbols that rows of this frame meet are kept newest first: symbol n of the frame, which
@@ -64,9 +66,9 @@ class BurstDemodulator final : public framed::ProbedDemodulator {
 
   float noise_ = 1;  // variance of a sample, within the receiver's filter
   float noise_min_ = 0;
-  float doppler_hz_;          // Doppler spread
-  double centroid_home_ = 0;  // where the response lay in its window at first, in taps
-  double centroid_ = 0;
+  float doppler_hz_;  // Doppler spread
+  /// Amplitude of the response at each half-symbol step of its window, as it was at first.
+  std::array<float, dsp::kPhases * dsp::ChannelTracker::kTapsMax> home_{};
 
   unsigned frame_in_cycle_ = 0;
   unsigned scrambler_at_ = 0;
