@@ -7,9 +7,9 @@
 
 namespace s5066::modem::dsp {
 
-ChannelTracker::ChannelTracker(std::span<const float> profile)
-    : count_(profile.size()), profile_(profile.begin(), profile.end()) {
+ChannelTracker::ChannelTracker(std::span<const float> profile) : count_(profile.size()) {
   S5066_ASSERT(count_ > 0 && count_ <= kTapsMax);
+  std::copy(profile.begin(), profile.end(), profile_.begin());
   for (std::size_t i = 0; i < count_; ++i) p_re_[i][i] = profile_[i];
 }
 
@@ -184,8 +184,8 @@ void ChannelTracker::shift_later() {
       p_im_[i][j] = p_im_[i + 1][j + 1];
     }
   }
-  std::shift_left(profile_.begin(), profile_.end(), 1);
-  clear_tap(count_ - 1, profile_.back());
+  std::shift_left(profile_.begin(), profile_.begin() + static_cast<std::ptrdiff_t>(count_), 1);
+  clear_tap(count_ - 1, profile_[count_ - 1]);
 }
 
 void ChannelTracker::shift_earlier() {
@@ -199,7 +199,7 @@ void ChannelTracker::shift_earlier() {
       p_im_[i][j] = p_im_[i - 1][j - 1];
     }
   }
-  std::shift_right(profile_.begin(), profile_.end(), 1);
+  std::shift_right(profile_.begin(), profile_.begin() + static_cast<std::ptrdiff_t>(count_), 1);
   clear_tap(0, profile_.front());
 }
 

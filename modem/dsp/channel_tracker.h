@@ -9,7 +9,6 @@
 #include <array>
 #include <cstddef>
 #include <span>
-#include <vector>
 
 #include "modem/dsp/complex_math.h"
 
@@ -68,7 +67,7 @@ class ChannelTracker {
   void clear_tap(std::size_t index, float variance);
 
   std::size_t count_;
-  std::vector<float> profile_;
+  alignas(32) Row profile_{};
   alignas(32) std::array<Row, kPhases> h_re_{};
   alignas(32) std::array<Row, kPhases> h_im_{};
   alignas(32) Matrix p_re_{};  // error covariance, the same for both phases

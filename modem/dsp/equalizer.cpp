@@ -16,16 +16,20 @@ using Band = std::array<float, ChannelTracker::kTapsMax>;
 
 }  // namespace
 
-BlockEqualizer::BlockEqualizer(std::size_t symbols_max, std::size_t taps_max)
-    : stride_((taps_max + 7) / 8 * 8),
-      a_re_((symbols_max + taps_max) * stride_),
-      a_im_(a_re_.size()),
-      z_re_(stride_ * stride_),
-      z_im_(z_re_.size()),
-      inverse_diagonal_(symbols_max),
-      matched_(symbols_max),
-      estimates_(symbols_max) {
-  S5066_ASSERT(taps_max <= ChannelTracker::kTapsMax);
+BlockEqualizer::BlockEqualizer(const Config& config, std::pmr::memory_resource* memory)
+    : stride_((config.taps_max + 7) / 8 * 8),
+      h_re_(memory),
+      h_im_(memory),
+      a_re_((config.symbols_max + config.taps_max) * stride_, memory),
+      a_im_(a_re_.size(), memory),
+      z_re_(stride_ * stride_, memory),
+      z_im_(z_re_.size(), memory),
+      inverse_diagonal_(config.symbols_max, memory),
+      matched_(config.symbols_max, memory),
+      estimates_(config.symbols_max, memory) {
+  S5066_ASSERT(config.taps_max <= ChannelTracker::kTapsMax);
+  h_re_.reserve(kPhases * config.taps_max * config.rows_max);
+  h_im_.reserve(h_re_.capacity());
 }
 
 std::span<const BlockEqualizer::Estimate> BlockEqualizer::solve(const Problem& problem) {
@@ -56,6 +60,7 @@ void BlockEqualizer::take_response(const Problem& problem) {
   S5066_ASSERT(taps_ > 0 && taps_ <= stride_ && (responses == 1 || responses == rows));
   band_ = std::min(taps_ - 1, size_ - 1);
   response_stride_ = responses == 1 ? 0 : kPhases * taps_;
+  S5066_ASSERT(problem.response.size() <= h_re_.capacity());
   h_re_.resize(problem.response.size());
   h_im_.resize(problem.response.size());
   std::size_t to = 0;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -30,7 +31,14 @@ class BlockEqualizer {
     float variance = 1;
   };
 
-  BlockEqualizer(std::size_t symbols_max, std::size_t taps_max);
+  struct Config {
+    std::size_t symbols_max = 0;
+    std::size_t taps_max = 0;
+    std::size_t rows_max = 1;  // that have a response each
+  };
+  /// All memory that it ever needs.
+  explicit BlockEqualizer(const Config& config,
+                          std::pmr::memory_resource* memory = std::pmr::get_default_resource());
 
   /// One estimate for each unknown symbol; valid until the next call.
   std::span<const Estimate> solve(const Problem& problem);
@@ -46,13 +54,13 @@ class BlockEqualizer {
   std::size_t size_ = 0;
   std::size_t taps_ = 0;
   std::size_t band_ = 0;
-  std::size_t response_stride_ = 0;  // 0 when all rows share one
-  std::vector<float> h_re_, h_im_;   // responses, last tap first, phase after phase
-  std::vector<float> a_re_, a_im_;   // element (j + k, j) at [j stride + k]; then the factor
-  std::vector<float> z_re_, z_im_;   // the part of the inverse that is still needed
-  std::vector<float> inverse_diagonal_;
-  std::vector<Complex> matched_;  // matched filter output; then the solution
-  std::vector<Estimate> estimates_;
+  std::size_t response_stride_ = 0;      // 0 when all rows share one
+  std::pmr::vector<float> h_re_, h_im_;  // responses, last tap first, phase after phase
+  std::pmr::vector<float> a_re_, a_im_;  // element (j + k, j) at [j stride + k]; then the factor
+  std::pmr::vector<float> z_re_, z_im_;  // the part of the inverse that is still needed
+  std::pmr::vector<float> inverse_diagonal_;
+  std::pmr::vector<Complex> matched_;  // matched filter output; then the solution
+  std::pmr::vector<Estimate> estimates_;
 };
 
 }  // namespace s5066::modem::dsp

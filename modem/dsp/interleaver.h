@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -25,8 +26,11 @@ class Interleaver {
     unsigned increment = 97;  // load: bit n goes to place (increment x n) mod size
   };
 
-  explicit Interleaver(const Config& config);
-  explicit Interleaver(const Steps& steps);
+  using Memory = std::pmr::memory_resource;
+  static constexpr unsigned kRowsMax = 40;
+
+  explicit Interleaver(const Config& config, Memory* memory = std::pmr::get_default_resource());
+  explicit Interleaver(const Steps& steps, Memory* memory = std::pmr::get_default_resource());
 
   std::size_t size() const { return load_index_of_fetch_.size(); }
 
@@ -46,7 +50,7 @@ class Interleaver {
   }
 
  private:
-  std::vector<std::uint32_t> load_index_of_fetch_;
+  std::pmr::vector<std::uint32_t> load_index_of_fetch_;
 };
 
 }  // namespace s5066::modem::dsp

@@ -138,7 +138,8 @@ auto SisoDecoderOf<kConstraint>::any_state() -> States {
 }
 
 template <unsigned kConstraint>
-SisoDecoderOf<kConstraint>::SisoDecoderOf() : forward_(kWindow + 1) {}
+SisoDecoderOf<kConstraint>::SisoDecoderOf(std::pmr::memory_resource* memory)
+    : forward_(kWindow + 1, memory) {}
 
 template <unsigned kConstraint>
 auto SisoDecoderOf<kConstraint>::decode(const Block& block) -> States {

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstddef>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -31,7 +32,7 @@ class SisoDecoderOf {
     std::span<float> information;  // of each information bit, with everything known about it
   };
 
-  SisoDecoderOf();
+  explicit SisoDecoderOf(std::pmr::memory_resource* memory = std::pmr::get_default_resource());
 
   /// Decodes a stretch that begins in `start` and may end in any state; its last 40 bits or so are
   /// less sure than the others. Returns the states at the end, to start the next stretch with. For
@@ -39,7 +40,7 @@ class SisoDecoderOf {
   States decode(const Block& block);
 
  private:
-  std::vector<States> forward_;  // of one window
+  std::pmr::vector<States> forward_;  // of one window
 };
 
 extern template class SisoDecoderOf<7>;

@@ -44,7 +44,10 @@ ConvolutionalEncoder::Pair ConvolutionalEncoder::encode(std::uint8_t bit) {
   return {parity(window & generators_.first), parity(window & generators_.second)};
 }
 
-ViterbiDecoder::ViterbiDecoder() {
+ViterbiDecoder::ViterbiDecoder(std::size_t bits_at_once, std::pmr::memory_resource* memory)
+    : survivors_(memory), traced_(memory) {
+  survivors_.reserve(kDepth + bits_at_once);
+  traced_.reserve(kDepth + bits_at_once);
   reset();
 }
 
@@ -55,7 +58,7 @@ void ViterbiDecoder::reset() {
   since_normalized_ = 0;
 }
 
-void ViterbiDecoder::decode(std::span<const float> llr, std::vector<std::uint8_t>& bits) {
+void ViterbiDecoder::decode(std::span<const float> llr, std::pmr::vector<std::uint8_t>& bits) {
   S5066_ASSERT(llr.size() % 2 == 0);
   for (std::size_t i = 0; i < llr.size(); i += 2) {
     step(llr[i], llr[i + 1]);
@@ -64,7 +67,7 @@ void ViterbiDecoder::decode(std::span<const float> llr, std::vector<std::uint8_t
   if (survivors_.size() > kDepth) trace_back(kDepth, bits);
 }
 
-void ViterbiDecoder::finish(std::vector<std::uint8_t>& bits) {
+void ViterbiDecoder::finish(std::pmr::vector<std::uint8_t>& bits) {
   trace_back(0, bits);
 }
 
@@ -102,7 +105,7 @@ void ViterbiDecoder::step(float llr1, float llr2) {
   survivors_.push_back(survivor);
 }
 
-void ViterbiDecoder::trace_back(std::size_t keep, std::vector<std::uint8_t>& bits) {
+void ViterbiDecoder::trace_back(std::size_t keep, std::pmr::vector<std::uint8_t>& bits) {
   const std::size_t settled = survivors_.size() - keep;
   const auto best = std::max_element(metric_.begin(), metric_.end());
   unsigned state = static_cast<unsigned>(best - metric_.begin());

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -49,24 +50,26 @@ class ViterbiDecoder {
   /// Nine constraint lengths: more changes nothing that can be measured.
   static constexpr std::size_t kDepth = 64;
 
-  ViterbiDecoder();
+  /// Has the memory for so many bits in one call; more take more.
+  explicit ViterbiDecoder(std::size_t bits_at_once = 0,
+                          std::pmr::memory_resource* memory = std::pmr::get_default_resource());
   void reset();
 
   /// Log-likelihood ratios, positive for 0, two for each bit; appends the settled bits.
-  void decode(std::span<const float> llr, std::vector<std::uint8_t>& bits);
+  void decode(std::span<const float> llr, std::pmr::vector<std::uint8_t>& bits);
   /// Gives out the bits held back, as they look now.
-  void finish(std::vector<std::uint8_t>& bits);
+  void finish(std::pmr::vector<std::uint8_t>& bits);
 
   std::size_t held_back() const { return survivors_.size(); }
 
  private:
   void step(float llr1, float llr2);
   void normalize();
-  void trace_back(std::size_t keep, std::vector<std::uint8_t>& bits);
+  void trace_back(std::size_t keep, std::pmr::vector<std::uint8_t>& bits);
 
   std::array<float, kCodeStates> metric_{};
-  std::vector<std::uint64_t> survivors_;  // per bit: for each state, which of two came before
-  std::vector<std::uint8_t> traced_;
+  std::pmr::vector<std::uint64_t> survivors_;  // per bit: for each state, which of two came before
+  std::pmr::vector<std::uint8_t> traced_;
   unsigned since_normalized_ = 0;
 };
 

@@ -23,12 +23,13 @@ struct BurstAcquired {
   float offset_hz = 0;  // carrier offset
 };
 
-/// Octets decoded; `first_bit_sample` is data start + bit index x samples per bit.
+/// Octets decoded; `first_bit_sample` is data start + bit index x samples per bit. The octets lie
+/// in the receiver's memory, and last until it is given the next samples.
 struct BurstBytes {
   std::uint64_t at_sample = 0;
   std::uint64_t first_bit_sample = 0;
   Mode mode;
-  Bytes bytes;
+  ByteSpan bytes;
   float soft_quality = 0;  // 0 useless .. 1 noise-free; see ReceivedBytes
   ChannelEstimate channel;
 };

@@ -6,8 +6,10 @@
 
 #include "modem/api/airtime.h"
 #include "modem/dsp/downconverter.h"
+#include "modem/waveforms/burst_memory.h"
 #include "modem/waveforms/ms110a/listener.h"
 #include "modem/waveforms/ms110d/listener.h"
+#include "modem/waveforms/octet_queue.h"
 #include "modem/waveforms/reception.h"
 #include "modem/waveforms/stanag4285/listener.h"
 #include "modem/waveforms/stanag4539/listener.h"
@@ -30,6 +32,8 @@ constexpr float kReplaceStrength = 0.4F;
 constexpr std::uint64_t kTrafficLag = kSampleRate * 8U / 10;
 /// Blocks that wait for the signal to come back. More than end while a loss is being noticed.
 constexpr std::size_t kHeldMax = 8;
+/// For the mode that needs most to receive a burst, 110D at 16000 bit/s with the long interleaver.
+constexpr std::size_t kBurstMemory = std::size_t{16} << 20;
 /// A symbol's pulse is centred 1.5 samples after the symbol's beginning.
 constexpr double kPulseCentre = 1.5;
 
@@ -42,7 +46,9 @@ double input_sample(double half_symbol) {
 
 class BurstReceiver::Impl {
  public:
-  explicit Impl(const Config& config) : history_(kHistorySamples), events_(config.events_max) {
+  explicit Impl(const Config& config)
+      : history_(kHistorySamples), octets_(config.octets_max), events_(config.events_max) {
+    S5066_ASSERT(config.octets_max >= kOctetsLeast);
     pending_.reserve(kHopSamples);
     converted_.reserve(kHop);
     listeners_.push_back(std::make_unique<ms110a::Listener>(converter_.noise_share()));
@@ -63,6 +69,7 @@ class BurstReceiver::Impl {
   }
 
   void process(std::span<const float> samples) {
+    octets_.release(std::max(octets_.begin(), polled_until_));
     for (const float sample : samples) {
       pending_.push_back(without_dc(sanitized(sample)));
       if (pending_.size() == kHopSamples) hop();
@@ -70,11 +77,25 @@ class BurstReceiver::Impl {
     stats_.samples += samples.size();
   }
 
-  std::optional<BurstEvent> poll_event() { return events_.pop(); }
+  std::optional<BurstEvent> poll_event() {
+    const auto waiting = events_.pop();
+    if (!waiting) return std::nullopt;
+    polled_until_ = waiting->octets_until;
+    return waiting->event;
+  }
   bool busy() const { return demodulator_ != nullptr || joined_at_; }
   const Stats& stats() const { return stats_; }
 
  private:
+  struct Held {
+    BurstBytes bytes;
+    std::uint64_t octets_until = 0;  // when it has been fetched
+  };
+  struct Waiting {
+    BurstEvent event;
+    std::uint64_t octets_until = 0;  // when it has been fetched, with those before it
+  };
+
   float sanitized(float sample) {
     if (std::isfinite(sample) && std::abs(sample) <= kSampleMax) return sample;
     ++stats_.samples_sanitized;
@@ -163,7 +184,7 @@ class BurstReceiver::Impl {
     if (joined_at_) leave(CarrierDownReason::replaced);
     traffic_->reset();
     ++stats_.bursts;
-    demodulator_ = listener.demodulator(reading);
+    demodulator_ = listener.demodulator(reading, memory_);
     emit(BurstAcquired{.at_sample = at_sample_,
                        .mode = reading.mode,
                        .snr_db = reading.snr_db,
@@ -177,7 +198,7 @@ class BurstReceiver::Impl {
     }
     while (auto output = demodulator_->advance(history_)) {
       const bool last = output->symbols_in_all.has_value();
-      hold(std::move(*output));
+      hold(*output);
       if (last || demodulator_->healthy() || held_.full()) release();
       if (ends_at_) {
         receive();
@@ -190,17 +211,19 @@ class BurstReceiver::Impl {
 
   // A block that ends while the probes are not heard is of a fade, or of what follows a burst that
   // was cut off. It waits until that is known: octets of the latter were never sent.
-  void hold(Demodulator::Output output) {
+  void hold(const Demodulator::Output& output) {
     const Mode& mode = demodulator_->mode();
     const std::uint64_t start = data_start_sample();
     if (!output.bytes.empty()) {
-      const bool stored = held_.push(
-          BurstBytes{.at_sample = at_sample_,
-                     .first_bit_sample = start + output.first_bit * kSampleRate / mode.rate_bps,
-                     .mode = mode,
-                     .bytes = std::move(output.bytes),
-                     .soft_quality = output.soft_quality,
-                     .channel = output.channel});
+      while (!octets_.fits(output.bytes.size())) drop_oldest();
+      const BurstBytes bytes{
+          .at_sample = at_sample_,
+          .first_bit_sample = start + output.first_bit * kSampleRate / mode.rate_bps,
+          .mode = mode,
+          .bytes = octets_.push(output.bytes),
+          .soft_quality = output.soft_quality,
+          .channel = output.channel};
+      const bool stored = held_.push({.bytes = bytes, .octets_until = octets_.end()});
       S5066_ASSERT(stored);
     }
     if (output.symbols_in_all) {
@@ -209,9 +232,9 @@ class BurstReceiver::Impl {
   }
 
   void release() {
-    while (auto bytes = held_.pop()) {
-      bytes->at_sample = at_sample_;
-      emit(std::move(*bytes));
+    while (auto held = held_.pop()) {
+      held->bytes.at_sample = at_sample_;
+      emit(held->bytes, held->octets_until);
     }
   }
 
@@ -227,19 +250,26 @@ class BurstReceiver::Impl {
 
   void end_burst(CarrierDownReason reason, std::uint64_t ended_sample) {
     demodulator_.reset();
+    memory_.release();
     ends_at_.reset();
     for (const auto& listener : listeners_) listener->forget();
     while (held_.pop()) ++stats_.blocks_unheard;
     emit(BurstEnded{.at_sample = at_sample_, .ended_sample = ended_sample, .reason = reason});
   }
 
-  void emit(BurstEvent event) {
-    if (events_.full()) {
-      events_.pop();
-      ++stats_.events_dropped;
-    }
-    const bool stored = events_.push(std::move(event));
+  void emit(const BurstEvent& event) { emit(event, octets_.end()); }
+
+  void emit(const BurstEvent& event, std::uint64_t octets_until) {
+    if (events_.full()) drop_oldest();
+    const bool stored = events_.push({.event = event, .octets_until = octets_until});
     S5066_ASSERT(stored);
+  }
+
+  void drop_oldest() {
+    const auto oldest = events_.pop();
+    S5066_ASSERT(oldest.has_value());
+    octets_.release(oldest->octets_until);
+    ++stats_.events_dropped;
   }
 
   std::vector<Mode> modes_;
@@ -253,12 +283,15 @@ class BurstReceiver::Impl {
   SampleHistory history_;
   std::vector<std::unique_ptr<PreambleListener>> listeners_;  // one for each waveform
   std::uint64_t preambles_unwanted_ = 0;
-  std::unique_ptr<Demodulator> demodulator_;
-  std::optional<std::uint64_t> ends_at_;     // the end-of-message mark has been found
-  BoundedQueue<BurstBytes> held_{kHeldMax};  // not empty only while the probes are not heard
+  BurstMemory memory_{kBurstMemory};
+  InMemory<Demodulator> demodulator_;
+  std::optional<std::uint64_t> ends_at_;  // the end-of-message mark has been found
+  OctetQueue octets_;                     // of the events that wait, and of those polled last
+  std::uint64_t polled_until_ = 0;        // of them; what lies before is no longer looked at
+  BoundedQueue<Held> held_{kHeldMax};     // not empty only while the probes are not heard
   std::optional<TrafficDetector> traffic_;
   std::optional<std::uint64_t> joined_at_;  // a transmission is on the air that is not received
-  BoundedQueue<BurstEvent> events_;
+  BoundedQueue<Waiting> events_;
 };
 
 BurstReceiver::BurstReceiver() : BurstReceiver(Config{}) {}

@@ -11,6 +11,9 @@
 // never if it does not.
 //
 // Samples may come in any portions; events do not depend on how they were portioned.
+//
+// All memory is taken when a receiver is made: nothing below it takes any from the heap later,
+// whatever it hears.
 #pragma once
 
 #include <cstdint>
@@ -31,10 +34,13 @@ class BurstReceiver {
     /// tell the zero interleaver from the short one: it is taken for zero when the list has the
     /// rate with the zero and without the short interleaver, else for short.
     std::vector<Mode> modes;
-    /// Room for events nobody has polled yet; two minutes of the busiest mode. Beyond it the
-    /// oldest are dropped and counted.
+    /// Room for events nobody has polled yet, and for their octets: two minutes of the busiest
+    /// mode. Beyond it the oldest are dropped and counted.
     std::size_t events_max = 1024;
+    std::size_t octets_max = std::size_t{512} << 10;  // at least kOctetsLeast
   };
+  /// Of what waits until a signal comes back.
+  static constexpr std::size_t kOctetsLeast = std::size_t{192} << 10;
   struct Stats {
     std::uint64_t samples = 0;
     std::uint64_t samples_sanitized = 0;  // not finite, or far beyond full scale
@@ -56,7 +62,7 @@ class BurstReceiver {
 
   /// Real samples at kSampleRate, full scale 1; any level above the noise will do.
   void process(std::span<const float> samples);
-  /// Drain after every process().
+  /// Drain after every process(). What an event points to lasts until the next one.
   std::optional<BurstEvent> poll_event();
 
   /// The channel is in use: a burst has been acquired and has not ended, events up to now included.

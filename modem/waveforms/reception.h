@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "modem/api/port.h"
 #include "modem/dsp/complex_math.h"
 #include "modem/dsp/history.h"
+#include "modem/waveforms/burst_memory.h"
 #include "s5066d/base/bytes.h"
 
 namespace s5066::modem {
@@ -47,7 +47,7 @@ inline float soft_quality(float signal_share, float wrong_share) {
 class Demodulator {
  public:
   struct Output {
-    Bytes bytes;
+    ByteSpan bytes;               // until the next advance()
     std::uint64_t first_bit = 0;  // of these octets, counted from the start of the data
     /// Set when the end-of-message mark was found: symbols of the whole data part.
     std::optional<std::uint64_t> symbols_in_all;
@@ -106,7 +106,8 @@ class PreambleListener {
   virtual void forget() {}
   /// Preambles that were found and then not understood: reserved, or too unclear.
   virtual std::uint64_t refused() const = 0;
-  virtual std::unique_ptr<Demodulator> demodulator(const PreambleReading& reading) const = 0;
+  virtual InMemory<Demodulator> demodulator(const PreambleReading& reading,
+                                            BurstMemory& memory) const = 0;
   /// What shows that a transmission is on the air whose preamble was missed.
   virtual std::vector<TrafficPattern> traffic() const = 0;
 };

@@ -212,7 +212,7 @@ void Radio::collect(const BurstEvent& event) {
             events_.push_back(ReceivedBytes{.at = when(e.at_sample),
                                             .first_bit_at = when(e.first_bit_sample),
                                             .mode = e.mode,
-                                            .bytes = e.bytes,
+                                            .bytes = Bytes(e.bytes.begin(), e.bytes.end()),
                                             .soft_quality = e.soft_quality,
                                             .channel = e.channel});
           },

@@ -60,7 +60,7 @@ TEST(ModemBadInput, octets_made_of_noise_behind_a_preamble_have_no_quality) {
       tape.samples().resize(start + 4 * preamble_symbols(mode) + 40);
       for (const HeardBurst& burst : listen(tape.silence(6).noise(snr_db, 2))) {
         EXPECT_TRUE(burst.ended);
-        for (const BurstBytes& portion : burst.portions) EXPECT_LT(portion.soft_quality, 0.25);
+        for (const HeardBytes& portion : burst.portions) EXPECT_LT(portion.soft_quality, 0.25);
         blocks += static_cast<unsigned>(burst.portions.size());
       }
     }

@@ -28,7 +28,7 @@ TEST(ModemWave, every_mode_arrives_whole_and_on_time_over_a_clean_cable) {
       const double data_start =
           static_cast<double>(start) + to_seconds(preamble_duration(mode)) * kSampleRate;
       std::size_t bit = 0;
-      for (const BurstBytes& portion : bursts[0].portions) {
+      for (const HeardBytes& portion : bursts[0].portions) {
         const double expected = data_start + static_cast<double>(bit) * kSampleRate / mode.rate_bps;
         EXPECT_NEAR(static_cast<double>(portion.first_bit_sample), expected, 2);
         // At 75 bit/s echoes of other patterns count as noise.
@@ -218,7 +218,7 @@ TEST(ModemWave, each_block_tells_what_channel_it_came_through) {
     ChannelEstimate mean;
     const auto& portions = bursts[0].portions;
     const auto count = static_cast<float>(portions.size());
-    for (const BurstBytes& portion : portions) {
+    for (const HeardBytes& portion : portions) {
       mean.snr_db += portion.channel.snr_db / count;
       mean.offset_hz += portion.channel.offset_hz / count;
       mean.multipath_ms += portion.channel.multipath_ms / count;
@@ -242,7 +242,7 @@ TEST(ModemWave, soft_quality_grows_with_the_ratio) {
       const auto bursts = listen(tape.silence(0.2).noise(snr_db, 2));
       ASSERT_EQ(bursts.size(), 1u);
       double mean = 0;
-      for (const BurstBytes& portion : bursts[0].portions) mean += portion.soft_quality;
+      for (const HeardBytes& portion : bursts[0].portions) mean += portion.soft_quality;
       mean /= static_cast<double>(bursts[0].portions.size());
       EXPECT_GT(mean, last - (snr_db < 5 ? 1e-6F : 0)) << text << " at " << snr_db;
       EXPECT_LE(mean, 1);

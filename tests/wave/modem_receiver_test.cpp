@@ -385,5 +385,27 @@ TEST(ModemReceiver, events_nobody_fetches_are_bounded_and_counted) {
   EXPECT_EQ(left, 5u);
 }
 
+// At 16000 bit/s the least room is full after 98 s: the blocks at the end are there whole, what
+// comes before them is not.
+TEST(ModemReceiver, octets_nobody_fetches_are_bounded_and_the_newest_stay) {
+  const Mode mode = mode_of("110d-16000-s");
+  const Bytes octets = random_octets(205'000, 9);
+  Tape tape;
+  tape.burst(mode, octets);
+  tape.silence(0.5);
+  BurstReceiver receiver({.modes = {}, .octets_max = BurstReceiver::kOctetsLeast});
+  receiver.process(tape.samples());
+  EXPECT_GT(receiver.stats().events_dropped, 0u);
+  Bytes got;
+  while (const auto event = receiver.poll_event()) {
+    ASSERT_FALSE(std::holds_alternative<BurstAcquired>(*event));
+    if (const auto* bytes = std::get_if<BurstBytes>(&*event)) append(got, bytes->bytes);
+  }
+  const std::size_t block = 4 * 360 * 8 * 8 / 9 / 8;
+  EXPECT_LE(got.size(), BurstReceiver::kOctetsLeast);
+  EXPECT_GT(got.size(), BurstReceiver::kOctetsLeast - 2 * block);
+  EXPECT_TRUE(std::equal(got.rbegin(), got.rend(), octets.rbegin()));
+}
+
 }  // namespace
 }  // namespace s5066::modem

@@ -92,14 +92,30 @@ inline std::vector<float> speech_like(double seconds, std::uint64_t seed) {
   return samples;
 }
 
+/// BurstBytes with octets of its own.
+struct HeardBytes {
+  explicit HeardBytes(const BurstBytes& e)
+      : at_sample(e.at_sample),
+        first_bit_sample(e.first_bit_sample),
+        bytes(e.bytes.begin(), e.bytes.end()),
+        soft_quality(e.soft_quality),
+        channel(e.channel) {}
+
+  std::uint64_t at_sample;
+  std::uint64_t first_bit_sample;
+  Bytes bytes;
+  float soft_quality;
+  ChannelEstimate channel;
+};
+
 struct HeardBurst {
   BurstAcquired acquired;
-  std::vector<BurstBytes> portions;
+  std::vector<HeardBytes> portions;
   std::optional<BurstEnded> ended;
 
   Bytes octets() const {
     Bytes all;
-    for (const BurstBytes& portion : portions) append(all, portion.bytes);
+    for (const HeardBytes& portion : portions) append(all, portion.bytes);
     return all;
   }
 };
@@ -121,7 +137,7 @@ class Listener {
     } else if (!open()) {
       ++strays_;
     } else if (const auto* received = std::get_if<BurstBytes>(&event)) {
-      bursts_.back().portions.push_back(*received);
+      bursts_.back().portions.emplace_back(*received);
     } else {
       bursts_.back().ended = std::get<BurstEnded>(event);
     }

@@ -67,7 +67,7 @@ void expect_nothing_but_the_burst(const Mode& mode, std::span<const float> stran
   for (std::size_t i = 0; i < bursts.size(); ++i) {
     EXPECT_TRUE(bursts[i].ended) << i;
     if (i + 1 == bursts.size()) break;
-    for (const BurstBytes& portion : bursts[i].portions) {
+    for (const HeardBytes& portion : bursts[i].portions) {
       EXPECT_LT(portion.soft_quality, kGoodQuality) << i;
     }
   }
@@ -198,7 +198,7 @@ TEST(ModemStrangeInput, two_stations_at_once) {
       const auto bursts = must_be_told(mode) ? listen_for(mode, one) : listen(one);
       for (const HeardBurst& burst : bursts) {
         EXPECT_TRUE(burst.ended);
-        for (const BurstBytes& portion : burst.portions) {
+        for (const HeardBytes& portion : burst.portions) {
           const bool sent = is_part_of(first, portion.bytes) || is_part_of(second, portion.bytes);
           const bool told = later >= kPathsApartMax || mixtures_are_told(mode);
           EXPECT_TRUE(sent || !told || portion.soft_quality < kUnmixedQuality)

@@ -54,20 +54,31 @@ std::size_t longest_run(const Layout& layout) {
 
 }  // namespace
 
-BlockReceiver::BlockReceiver(const Layout& layout, std::unique_ptr<BlockCode> code,
-                             const Config& config)
+BlockReceiver::BlockReceiver(const Layout& layout, InMemory<BlockCode> code, const Config& config,
+                             BurstMemory& memory)
     : layout_(layout),
       config_(config),
       demapper_(layout.bits_per_symbol),
       code_(std::move(code)),
       steps_in_frame_((layout.frame_symbols() + kStepSymbols / 2) / kStepSymbols),
       doppler_(layout.doppler_hz),
-      llr_(layout.block_bits()),
-      extrinsic_(layout.block_bits()),
-      equalizer_(longest_run(layout), dsp::ChannelTracker::kTapsMax),
-      remainder_(kPhases * layout.frame_symbols()),
-      prior_mean_(longest_run(layout)),
-      prior_variance_(longest_run(layout)) {
+      steps_(&memory),
+      tracked_(&memory),
+      responses_(&memory),
+      raw_(&memory),
+      received_(&memory),
+      symbols_(&memory),
+      variances_(&memory),
+      llr_(layout.block_bits(), &memory),
+      extrinsic_(layout.block_bits(), &memory),
+      equalizer_({.symbols_max = longest_run(layout),
+                  .taps_max = dsp::ChannelTracker::kTapsMax,
+                  .rows_max = layout.frame_symbols()},
+                 &memory),
+      row_responses_(&memory),
+      remainder_(kPhases * layout.frame_symbols(), &memory),
+      prior_mean_(longest_run(layout), &memory),
+      prior_variance_(longest_run(layout), &memory) {
   const std::size_t symbols =
       layout.inserted.size() + layout.frames_per_block * layout.frame_symbols();
   received_.resize(kPhases * symbols);
@@ -75,16 +86,22 @@ BlockReceiver::BlockReceiver(const Layout& layout, std::unique_ptr<BlockCode> co
   variances_.resize(symbols_.size());
   const std::size_t steps = kInsertedSteps + layout.frames_per_block * steps_in_frame_;
   steps_.reserve(steps);
-  responses_.resize(steps);
+  tracked_.reserve(steps);
+  const std::size_t values = kPhases * static_cast<std::size_t>(layout.taps_max);
+  responses_.reserve(steps * values);
+  raw_.reserve(steps * values);
+  row_responses_.reserve(layout.frame_symbols() * values);
 }
 
 void BlockReceiver::set_channel(std::span<const float> profile, float noise) {
   const dsp::ChannelTracker tracker(profile);
   tracker_ = tracker;
   noise_ = noise;
-  profile_.assign(profile.begin(), profile.end());
-  tracked_.assign(responses_.size(), tracker);
-  for (auto& response : responses_) response.resize(kPhases * tracker.taps());
+  profile_.resize(profile.size());
+  std::copy(profile.begin(), profile.end(), profile_.begin());
+  const std::size_t steps = kInsertedSteps + layout_.frames_per_block * steps_in_frame_;
+  tracked_.assign(steps, tracker);
+  responses_.resize(steps * kPhases * tracker.taps());
   row_responses_.resize(kPhases * layout_.frame_symbols() * tracker.taps());
 }
 
@@ -115,7 +132,9 @@ void BlockReceiver::begin(unsigned first_frame, bool inserted) {
   auto before = begun_ ? known_of(last) : std::span<const Complex>(layout_.preamble);
   begun_ = true;
   before = before.last(std::min(before.size(), static_cast<std::size_t>(layout_.taps_max)));
-  set_known(-layout_.taps_max, std::vector<Complex>(static_cast<std::size_t>(layout_.taps_max)));
+  const std::array<Complex, dsp::ChannelTracker::kTapsMax> nothing{};
+  set_known(-layout_.taps_max,
+            std::span(nothing).first(static_cast<std::size_t>(layout_.taps_max)));
   set_known(-static_cast<std::ptrdiff_t>(before.size()), before);
   if (inserted) set_known(0, layout_.inserted);
   for (unsigned frame = 0; frame < layout_.frames_per_block; ++frame) set_frame(frame);
@@ -173,8 +192,8 @@ BlockReceiver::Look BlockReceiver::add_frame(std::span<const Complex> received) 
   look.quality = equalize(frame, false);
   quality_sum_ += look.quality;
   learn_profile(from, to);
-  const auto& first = responses_[from];
-  const auto& last = responses_[to - 1];
+  const auto first = response_of(from);
+  const auto last = response_of(to - 1);
   for (std::size_t k = 0; k < first.size(); ++k) look.turn += mul_conj(first[k], last[k]);
   return look;
 }
@@ -253,10 +272,10 @@ dsp::ChannelTracker BlockReceiver::follow(std::size_t from_step, std::size_t to_
   }
   for (std::size_t s = to_step; s-- > from_step;) {
     if (s + 1 < to_step) {
-      tracked_[s].smooth(responses_[s + 1],
+      tracked_[s].smooth(response_of(s + 1),
                          memory_over(steps_[s + 1].count, doppler_.doppler_hz()));
     }
-    tracked_[s].response(responses_[s]);
+    tracked_[s].response(response_of(s));
   }
   if (judged > 0) {
     const double mean = std::clamp(surprise / static_cast<double>(judged), 0.1, 10.0);
@@ -280,12 +299,12 @@ void BlockReceiver::learn_profile(std::size_t from_step, std::size_t to_step) {
     profile_[l] *= 1 - kProfileGain;
     for (std::size_t s = from_step; s < to_step; ++s) {
       for (std::size_t p = 0; p < kPhases; ++p) {
-        profile_[l] += gain / kPhases * std::norm(responses_[s][kPhases * l + p]);
+        profile_[l] += gain / kPhases * std::norm(response_of(s)[kPhases * l + p]);
       }
     }
     total += profile_[l];
   }
-  std::vector<float> prior(taps);
+  FixedVector<float, dsp::ChannelTracker::kTapsMax> prior(taps);
   for (std::size_t l = 0; l < taps; ++l) {
     const float left = l > 0 ? profile_[l - 1] : 0;
     const float right = l + 1 < taps ? profile_[l + 1] : 0;
@@ -300,7 +319,7 @@ void BlockReceiver::learn_profile(std::size_t from_step, std::size_t to_step) {
 // From correlations with the symbols as they look after the second pass, or the last.
 void BlockReceiver::learn_doppler() {
   const std::size_t taps = profile_.size();
-  std::vector<float> weight(kPhases * taps);
+  FixedVector<float, kPhases * dsp::ChannelTracker::kTapsMax> weight(kPhases * taps);
   for (std::size_t k = 0; k < weight.size(); ++k) weight[k] = profile_[k / kPhases];
   const std::size_t first = first_step(0);
   raw_.assign((steps_.size() - first) * weight.size(), Complex());
@@ -340,8 +359,8 @@ void BlockReceiver::respond(unsigned frame) {
       weight = (row - middle(left)) / (middle(right) - middle(left));
       weight = std::min(weight, 1.0F);
     }
-    const Complex* const a = responses_[left].data();
-    const Complex* const b = responses_[right].data();
+    const Complex* const a = response_of(left).data();
+    const Complex* const b = response_of(right).data();
     Complex* const out = &row_responses_[kPhases * taps * i];
     for (std::size_t k = 0; k < kPhases * taps; ++k) out[k] = a[k] + weight * (b[k] - a[k]);
   }
@@ -370,7 +389,7 @@ float BlockReceiver::equalize_run(const Layout::Run& run, std::size_t first, std
   const std::size_t taps = tracker_->taps();
   const std::size_t rows = run.data + run.known;
   const std::uint8_t* const scrambling = &layout_.scrambling[data];
-  const auto bits_of = [&](std::vector<float>& all, unsigned i) {
+  const auto bits_of = [&](std::pmr::vector<float>& all, unsigned i) {
     return std::span(all).subspan(bit + std::size_t{i} * layout_.bits_per_symbol,
                                   layout_.bits_per_symbol);
   };

@@ -7,17 +7,18 @@
 // interpolated. Then it equalises each run of data, which lies between known symbols.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "modem/dsp/channel_tracker.h"
 #include "modem/dsp/equalizer.h"
+#include "modem/waveforms/burst_memory.h"
 #include "modem/waveforms/framed/demapper.h"
 #include "modem/waveforms/framed/doppler_meter.h"
 #include "modem/waveforms/framed/layout.h"
 #include "modem/waveforms/framed/tail_biting_code.h"
+#include "s5066d/base/fixed_vector.h"
 
 namespace s5066::modem::framed {
 
@@ -33,7 +34,9 @@ class BlockReceiver {
     float quality = 0;  // share of signal in an equalised symbol
   };
 
-  BlockReceiver(const Layout& layout, std::unique_ptr<BlockCode> code, const Config& config);
+  /// The layout lives at least as long.
+  BlockReceiver(const Layout& layout, InMemory<BlockCode> code, const Config& config,
+                BurstMemory& memory);
 
   /// The channel and the noise as they are before the first block, and the mean power expected of
   /// each tap.
@@ -86,6 +89,10 @@ class BlockReceiver {
     return inserted_ + frame * layout_.frame_symbols();
   }
   std::size_t first_step(unsigned frame) const;
+  std::span<dsp::Complex> response_of(std::size_t step) {
+    const std::size_t size = dsp::kPhases * profile_.size();
+    return std::span(responses_).subspan(step * size, size);
+  }
   // Symbols stand newest first; n may be as low as -taps_max.
   std::size_t slot(std::ptrdiff_t n) const {
     return static_cast<std::size_t>(static_cast<std::ptrdiff_t>(symbols_in_block_) - 1 - n);
@@ -94,10 +101,10 @@ class BlockReceiver {
     return std::span(symbols_).subspan(slot(static_cast<std::ptrdiff_t>(row)), tracker_->taps());
   }
 
-  Layout layout_;
+  const Layout& layout_;
   Config config_;
   Demapper demapper_;
-  std::unique_ptr<BlockCode> code_;
+  InMemory<BlockCode> code_;
   unsigned frames_ = 0;
   std::size_t steps_in_frame_;
   bool begun_ = false;        // a block has been
@@ -113,23 +120,23 @@ class BlockReceiver {
 
   std::optional<dsp::ChannelTracker> at_start_;
   std::optional<dsp::ChannelTracker> tracker_;
-  std::vector<float> profile_;  // mean power of each tap, by and by
-  std::vector<Step> steps_;
-  std::vector<dsp::ChannelTracker> tracked_;
-  std::vector<std::vector<dsp::Complex>> responses_;  // smoothed, of each step
-  std::vector<dsp::Complex> raw_;                     // responses of each step by itself
+  FixedVector<float, dsp::ChannelTracker::kTapsMax> profile_;  // mean power of each tap, by and by
+  std::pmr::vector<Step> steps_;
+  std::pmr::vector<dsp::ChannelTracker> tracked_;
+  std::pmr::vector<dsp::Complex> responses_;  // smoothed, step after step
+  std::pmr::vector<dsp::Complex> raw_;        // of each step by itself
 
-  std::vector<dsp::Complex> received_;
-  std::vector<dsp::Complex> symbols_;
-  std::vector<float> variances_;
-  std::vector<float> llr_;
-  std::vector<float> extrinsic_;
+  std::pmr::vector<dsp::Complex> received_;
+  std::pmr::vector<dsp::Complex> symbols_;
+  std::pmr::vector<float> variances_;
+  std::pmr::vector<float> llr_;
+  std::pmr::vector<float> extrinsic_;
 
   dsp::BlockEqualizer equalizer_;
-  std::vector<dsp::Complex> row_responses_;
-  std::vector<dsp::Complex> remainder_;
-  std::vector<dsp::Complex> prior_mean_;
-  std::vector<float> prior_variance_;
+  std::pmr::vector<dsp::Complex> row_responses_;
+  std::pmr::vector<dsp::Complex> remainder_;
+  std::pmr::vector<dsp::Complex> prior_mean_;
+  std::pmr::vector<float> prior_variance_;
 };
 
 }  // namespace s5066::modem::framed

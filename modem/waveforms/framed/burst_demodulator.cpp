@@ -1,6 +1,7 @@
 #include "modem/waveforms/framed/burst_demodulator.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 #include <utility>
@@ -33,14 +34,21 @@ constexpr double kClockStep = 0.75;  // symbols that the response may wander in 
 
 }  // namespace
 
-BurstDemodulator::BurstDemodulator(const PreambleReading& reading, const Layout& layout,
-                                   std::unique_ptr<BlockCode> code, float noise_share)
+BurstDemodulator::BurstDemodulator(const PreambleReading& reading, Layout layout,
+                                   InMemory<BlockCode> code, float noise_share, BurstMemory& memory)
     : ProbedDemodulator(
           reading, layout.repeats ? static_cast<std::int64_t>(kPhases * layout.frame_symbols()) : 0,
           {}),
-      layout_(layout),
+      layout_(std::move(layout)),
       noise_share_(noise_share),
-      block_(layout, std::move(code), {.passes_max = 6, .noise_share = noise_share}) {}
+      block_(layout_, std::move(code), {.passes_max = 6, .noise_share = noise_share}, memory),
+      message_(layout_.block_bits(), &memory),
+      samples_(&memory),
+      newest_first_(&memory) {
+  samples_.reserve(kPhases * std::max({layout_.preamble.size(), layout_.inserted.size(),
+                                       layout_.frame_symbols()}));
+  newest_first_.reserve(layout_.preamble.size() + dsp::ChannelTracker::kTapsMax);
+}
 
 std::optional<Demodulator::Output> BurstDemodulator::receive(const SampleHistory& history) {
   while (true) {
@@ -64,7 +72,7 @@ void BurstDemodulator::learn_channel(const SampleHistory& history) {
   dsp::turn_back(history.window(from, samples_.size()), from, offset_hz_ / kHalfSymbolRate,
                  samples_);
   const auto response = dsp::estimate_response(layout_.preamble, samples_, layout_.window_taps);
-  std::vector<float> profile;
+  FixedVector<float, kPhases * dsp::kWideTapsMax> profile;
   for (const Complex& tap : response.taps) profile.push_back(std::norm(tap));
   const float noise = std::max(response.noise_power, kTiny);
   block_.set_channel(
@@ -75,8 +83,8 @@ void BurstDemodulator::learn_channel(const SampleHistory& history) {
 
 // From the first to the last significant tap and a margin for the pulse; at least wide enough for
 // an echo that was in a fade during the preamble.
-std::vector<float> BurstDemodulator::choose_window(std::span<const float> profile,
-                                                   float noise_per_tap) {
+BurstDemodulator::Powers BurstDemodulator::choose_window(std::span<const float> profile,
+                                                         float noise_per_tap) {
   const float peak = *std::max_element(profile.begin(), profile.end());
   const float threshold =
       std::min(peak, std::max(kTapSignificant * peak, kTapNoiseFactor * noise_per_tap));
@@ -92,7 +100,7 @@ std::vector<float> BurstDemodulator::choose_window(std::span<const float> profil
 
   float total = 0;
   for (const float power : profile) total += power;
-  std::vector<float> prior;
+  Powers prior;
   for (int tap = 0; tap < taps; ++tap) {
     float power = kProfileFloor * total / static_cast<float>(taps) + kTiny;
     // Neighbours count, since the response moves as clocks drift.
@@ -115,9 +123,10 @@ void BurstDemodulator::train(const SampleHistory& history) {
   dsp::ChannelTracker& tracker = block_.tracker();
   const std::size_t taps = tracker.taps();
   const std::size_t symbols = layout_.preamble.size();
-  std::vector<Complex> newest_first(layout_.preamble.rbegin(), layout_.preamble.rend());
-  newest_first.resize(symbols + taps);  // before the preamble there was nothing
-  const std::vector<float> certain(taps, 0.0F);
+  newest_first_.assign(layout_.preamble.rbegin(), layout_.preamble.rend());
+  newest_first_.resize(symbols + taps);  // before the preamble there was nothing
+  const std::array<float, dsp::ChannelTracker::kTapsMax> all_certain{};
+  const auto certain = std::span(all_certain).first(taps);
   const std::int64_t from = origin_ - static_cast<std::int64_t>(kPhases * symbols);
   dsp::turn_back(history.window(from, kPhases * symbols), from, offset_hz_ / kHalfSymbolRate,
                  samples_);
@@ -125,7 +134,7 @@ void BurstDemodulator::train(const SampleHistory& history) {
       std::pow(0.9, static_cast<double>(kTrainingStep) / kSymbolRate * kTrainingDopplerHz / 0.146));
   for (std::size_t n = layout_.preceded ? taps - 1 : 0; n < symbols; ++n) {
     if (n % kTrainingStep == 0) tracker.predict(memory);
-    tracker.update(std::span<const Complex>(newest_first).subspan(symbols - 1 - n, taps), certain,
+    tracker.update(std::span<const Complex>(newest_first_).subspan(symbols - 1 - n, taps), certain,
                    block_.noise(),
                    std::span<const Complex, kPhases>(&samples_[kPhases * n], kPhases));
   }

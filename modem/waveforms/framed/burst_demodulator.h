@@ -4,11 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <vector>
 
 #include "modem/dsp/channel_tracker.h"
+#include "modem/waveforms/burst_memory.h"
 #include "modem/waveforms/framed/block_receiver.h"
 #include "modem/waveforms/framed/probed_demodulator.h"
 #include "modem/waveforms/message/message_bits.h"
@@ -18,14 +18,15 @@ namespace s5066::modem::framed {
 class BurstDemodulator final : public ProbedDemodulator {
  public:
   /// `noise_share`: see Downconverter.
-  BurstDemodulator(const PreambleReading& reading, const Layout& layout,
-                   std::unique_ptr<BlockCode> code, float noise_share);
+  BurstDemodulator(const PreambleReading& reading, Layout layout, InMemory<BlockCode> code,
+                   float noise_share, BurstMemory& memory);
 
  private:
   void learn_channel(const SampleHistory& history) override;
   std::optional<Output> receive(const SampleHistory& history) override;
   ChannelEstimate channel() const;
-  std::vector<float> choose_window(std::span<const float> profile, float noise_per_tap);
+  using Powers = FixedVector<float, dsp::ChannelTracker::kTapsMax>;
+  Powers choose_window(std::span<const float> profile, float noise_per_tap);
   void train(const SampleHistory& history);
   void load(const SampleHistory& history, std::size_t symbols);
   void receive_frame(const SampleHistory& history);
@@ -42,7 +43,8 @@ class BurstDemodulator final : public ProbedDemodulator {
   bool inserted_next_ = false;  // a preamble comes before the next frame
   BlockReceiver block_;
   MessageBits message_;
-  std::vector<dsp::Complex> samples_;
+  std::pmr::vector<dsp::Complex> samples_;
+  std::pmr::vector<dsp::Complex> newest_first_;  // of the preamble
 };
 
 }  // namespace s5066::modem::framed

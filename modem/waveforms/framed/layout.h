@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory_resource>
 #include <vector>
 
 #include "modem/dsp/channel_tracker.h"
@@ -17,17 +18,27 @@ struct Layout {
     unsigned known = 0;
   };
 
+  using Symbols = std::pmr::vector<dsp::Complex>;
+
+  explicit Layout(std::pmr::memory_resource* memory)
+      : runs(memory),
+        known(memory),
+        variants(memory),
+        inserted(memory),
+        preamble(memory),
+        scrambling(memory) {}
+
   unsigned bits_per_symbol = 1;
   unsigned frames_per_block = 1;
-  std::vector<Run> runs;                         // of a frame
-  std::vector<std::vector<dsp::Complex>> known;  // symbols of a frame, run by run, by variant
-  std::vector<std::uint8_t> variants;            // by frame of a cycle
-  std::vector<dsp::Complex> inserted;            // between cycles, if anything
-  std::vector<dsp::Complex> preamble;            // in front of the first frame
-  std::vector<std::uint8_t> scrambling;          // of a frame's data symbols
-  double doppler_hz = 1;                         // expected until it was measured
-  bool preceded = false;                         // symbols that nobody knows are sent before it
-  bool repeats = false;                          // the preamble comes again with every frame
+  std::pmr::vector<Run> runs;                 // of a frame
+  std::pmr::vector<Symbols> known;            // of a frame, run by run, by variant
+  std::pmr::vector<std::uint8_t> variants;    // by frame of a cycle
+  Symbols inserted;                           // between cycles, if anything
+  Symbols preamble;                           // in front of the first frame
+  std::pmr::vector<std::uint8_t> scrambling;  // of a frame's data symbols
+  double doppler_hz = 1;                      // expected until it was measured
+  bool preceded = false;                      // symbols that nobody knows are sent before it
+  bool repeats = false;                       // the preamble comes again with every frame
   /// Where the paths of a channel are looked for, in symbols around the found position.
   int window_before = 14;
   unsigned window_taps = 44;

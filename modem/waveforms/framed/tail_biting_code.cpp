@@ -31,12 +31,17 @@ std::vector<std::uint8_t> encode_block(const TailBitingConfig& config,
   return coded;
 }
 
-TailBitingCode::TailBitingCode(const TailBitingConfig& config)
+TailBitingCode::TailBitingCode(const TailBitingConfig& config, std::pmr::memory_resource* memory)
     : config_(config),
-      interleaver_(config.coded ? config.interleaver : kNone),
-      bits_(config.user_bits) {
+      interleaver_(config.coded ? config.interleaver : kNone, memory),
+      siso_(std::in_place_type<dsp::SisoDecoderOf<7>>, memory),
+      loaded_(memory),
+      pairs_(memory),
+      extrinsic_(memory),
+      information_(memory),
+      bits_(config.user_bits, memory) {
   if (!config.coded) return;
-  if (config.generators.constraint == 9) siso_.emplace<dsp::SisoDecoderOf<9>>();
+  if (config.generators.constraint == 9) siso_.emplace<dsp::SisoDecoderOf<9>>(memory);
   loaded_.resize(interleaver_.size());
   information_.resize(bits_.size() + 2 * kWrap);
   pairs_.resize(2 * information_.size());

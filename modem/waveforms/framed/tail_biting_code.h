@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 #include <string_view>
 #include <variant>
@@ -46,7 +47,7 @@ class BlockCode {
 
 class TailBitingCode final : public BlockCode {
  public:
-  explicit TailBitingCode(const TailBitingConfig& config);
+  TailBitingCode(const TailBitingConfig& config, std::pmr::memory_resource* memory);
 
   float decode(std::span<const float> llr, std::span<float> extrinsic) override;
   std::span<const std::uint8_t> bits() const override { return bits_; }
@@ -59,11 +60,11 @@ class TailBitingCode final : public BlockCode {
   TailBitingConfig config_;
   dsp::Interleaver interleaver_;
   std::variant<dsp::SisoDecoderOf<7>, dsp::SisoDecoderOf<9>> siso_;
-  std::vector<float> loaded_;       // in the encoder's order
-  std::vector<float> pairs_;        // with those not sent as 0, and the ends wrapped around
-  std::vector<float> extrinsic_;    // of pairs_
-  std::vector<float> information_;  // of each pair
-  std::vector<std::uint8_t> bits_;
+  std::pmr::vector<float> loaded_;       // in the encoder's order
+  std::pmr::vector<float> pairs_;        // with those not sent as 0, and the ends wrapped around
+  std::pmr::vector<float> extrinsic_;    // of pairs_
+  std::pmr::vector<float> information_;  // of each pair
+  std::pmr::vector<std::uint8_t> bits_;
   float expected_errors_ = 0;
 };
 

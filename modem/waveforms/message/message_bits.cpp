@@ -17,6 +17,13 @@ std::vector<std::uint8_t> message_bits(ByteSpan bytes, unsigned flush_bits,
   return bits;
 }
 
+MessageBits::MessageBits(std::size_t bits_at_once, std::pmr::memory_resource* memory)
+    : bits_(memory), octets_(memory) {
+  // Less than a mark and an octet wait for more.
+  bits_.reserve(bits_at_once + kEndOfMessageBits + 8);
+  octets_.reserve(bits_.capacity() / 8);
+}
+
 MessageBits::Portion MessageBits::push(std::span<const std::uint8_t> bits) {
   bits_.insert(bits_.end(), bits.begin(), bits.end());
   Portion portion;
@@ -36,19 +43,18 @@ MessageBits::Portion MessageBits::push(std::span<const std::uint8_t> bits) {
 }
 
 // Whole octets before `to_bit`; the rest waits for more.
-Bytes MessageBits::take_octets(std::uint64_t to_bit) {
-  Bytes bytes;
-  if (to_bit <= first_bit_) return bytes;
+ByteSpan MessageBits::take_octets(std::uint64_t to_bit) {
+  octets_.clear();
+  if (to_bit <= first_bit_) return octets_;
   const auto count = static_cast<std::size_t>((to_bit - first_bit_) / 8);
-  bytes.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     unsigned octet = 0;
     for (std::size_t b = 0; b < 8; ++b) octet |= static_cast<unsigned>(bits_[8 * i + b]) << b;
-    bytes.push_back(static_cast<std::uint8_t>(octet));
+    octets_.push_back(static_cast<std::uint8_t>(octet));
   }
   bits_.erase(bits_.begin(), bits_.begin() + static_cast<std::ptrdiff_t>(8 * count));
   first_bit_ += 8 * count;
-  return bytes;
+  return octets_;
 }
 
 }  // namespace s5066::modem

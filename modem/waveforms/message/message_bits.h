@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory_resource>
 #include <optional>
 #include <span>
 #include <vector>
@@ -23,20 +24,25 @@ std::vector<std::uint8_t> message_bits(ByteSpan bytes, unsigned flush_bits, std:
 class MessageBits {
  public:
   struct Portion {
-    Bytes bytes;
+    ByteSpan bytes;               // until the next push
     std::uint64_t first_bit = 0;  // of these octets, counted from the start of the data
     /// Bits up to the end of the mark, once it was found.
     std::optional<std::uint64_t> ended_after;
   };
 
+  /// Has the memory for so many bits in one push; more take more.
+  explicit MessageBits(std::size_t bits_at_once = 0,
+                       std::pmr::memory_resource* memory = std::pmr::get_default_resource());
+
   Portion push(std::span<const std::uint8_t> bits);
 
  private:
-  Bytes take_octets(std::uint64_t to_bit);
+  ByteSpan take_octets(std::uint64_t to_bit);
 
-  std::vector<std::uint8_t> bits_;  // not yet given out
-  std::uint64_t first_bit_ = 0;     // number of bits_[0]
-  std::uint64_t searched_ = 0;      // bits that went through the shift register
+  std::pmr::vector<std::uint8_t> bits_;    // not yet given out
+  std::pmr::vector<std::uint8_t> octets_;  // given out last
+  std::uint64_t first_bit_ = 0;            // number of bits_[0]
+  std::uint64_t searched_ = 0;             // bits that went through the shift register
   std::uint32_t shift_register_ = 0;
 };
 

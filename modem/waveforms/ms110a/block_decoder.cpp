@@ -12,11 +12,35 @@ namespace s5066::modem::ms110a {
 namespace {
 /// Information bits at the end of a block that the next block makes sure.
 constexpr std::size_t kUnsureAtEnd = 24;
+
+std::size_t most_llr(const Parameters& p) {
+  return p.interleaved ? p.block_coded_bits() : BlockDecoder::kLlrAtOnceMax;
+}
+std::size_t most_bits(const Parameters& p) {
+  return p.coded ? most_llr(p) / (2 * p.repetition) : most_llr(p);
+}
+
 }  // namespace
 
-BlockDecoder::BlockDecoder(const Parameters& p) : p_(p) {
+BlockDecoder::BlockDecoder(const Parameters& p, std::pmr::memory_resource* memory)
+    : p_(p),
+      viterbi_(most_bits(p), memory),
+      message_(most_bits(p), memory),
+      siso_(memory),
+      loaded_(memory),
+      pairs_(memory),
+      about_pairs_(memory),
+      information_(memory),
+      bits_(memory) {
+  if (p.coded) {
+    loaded_.reserve(most_llr(p));
+    pairs_.reserve(2 * most_bits(p));
+    about_pairs_.reserve(2 * most_bits(p));
+  }
+  information_.reserve(most_bits(p));
+  bits_.reserve(most_bits(p) + dsp::ViterbiDecoder::kDepth);
   if (!p.interleaved) return;
-  interleaver_.emplace(p.interleaver);
+  interleaver_.emplace(p.interleaver, memory);
   S5066_ASSERT(interleaver_->size() == p.block_coded_bits());
 }
 
@@ -30,11 +54,10 @@ BlockDecoder::Block BlockDecoder::take(std::span<const float> llr) {
     information_.assign(llr.begin(), llr.end());
     for (const float value : llr) bits_.push_back(value < 0 ? 1 : 0);
   }
-  MessageBits::Portion portion = message_.push(bits_);
+  const MessageBits::Portion portion = message_.push(bits_);
   judge(portion.ended_after);
-  Block block{.bytes = std::move(portion.bytes),
-              .first_bit = portion.first_bit,
-              .blocks_in_all = std::nullopt};
+  Block block{
+      .bytes = portion.bytes, .first_bit = portion.first_bit, .blocks_in_all = std::nullopt};
   if (portion.ended_after) {
     const std::uint64_t sent = *portion.ended_after + kFlushBits;
     block.blocks_in_all = (sent + p_.block_user_bits() - 1) / p_.block_user_bits();

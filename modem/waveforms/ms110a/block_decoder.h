@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory_resource>
 #include <optional>
 #include <span>
 #include <vector>
@@ -19,13 +20,16 @@ namespace s5066::modem::ms110a {
 class BlockDecoder {
  public:
   struct Block {
-    Bytes bytes;
+    ByteSpan bytes;               // until the next take
     std::uint64_t first_bit = 0;  // of these octets, counted from the start of the data
     /// Set when the end-of-message mark was found: blocks that the transmission has in all.
     std::optional<std::uint64_t> blocks_in_all;
   };
 
-  explicit BlockDecoder(const Parameters& p);
+  /// Takes all memory that it needs for a block, or without an interleaver for so many soft bits.
+  static constexpr std::size_t kLlrAtOnceMax = 1024;
+  explicit BlockDecoder(const Parameters& p,
+                        std::pmr::memory_resource* memory = std::pmr::get_default_resource());
 
   /// Decodes the soft bits of a whole block without taking it: writes what the code says about each
   /// of them beyond itself, and returns how sure the least sure of its information bits is, the
@@ -50,11 +54,11 @@ class BlockDecoder {
   MessageBits message_;
   // Scratch of a call.
   mutable dsp::SisoDecoder siso_;
-  mutable std::vector<float> loaded_;
-  mutable std::vector<float> pairs_;
-  mutable std::vector<float> about_pairs_;
-  mutable std::vector<float> information_;
-  std::vector<std::uint8_t> bits_;  // decoded by this call
+  mutable std::pmr::vector<float> loaded_;
+  mutable std::pmr::vector<float> pairs_;
+  mutable std::pmr::vector<float> about_pairs_;
+  mutable std::pmr::vector<float> information_;
+  std::pmr::vector<std::uint8_t> bits_;  // decoded by this call
 };
 
 }  // namespace s5066::modem::ms110a

@@ -33,19 +33,34 @@ float memory_over(double seconds, double doppler_hz) {
 
 }  // namespace
 
-BlockRefiner::BlockRefiner(const Parameters& p, const Config& config)
+BlockRefiner::BlockRefiner(const Parameters& p, const Config& config,
+                           std::pmr::memory_resource* memory)
     : p_(p),
       config_(config),
       block_symbols_(std::size_t{config.frames} * p.frame_symbols()),
       step_symbols_(p.frame_symbols() / kStepsPerFrame),
-      received_(kPhases * block_symbols_),
-      quality_(config.frames),
-      llr_(std::size_t{config.frames} * p.frame_bits()),
-      extrinsic_(llr_.size()),
-      equalizer_(p.data_symbols, dsp::ChannelTracker::kTapsMax),
-      remainder_(kPhases * p.frame_symbols()),
-      prior_mean_(p.data_symbols),
-      prior_variance_(p.data_symbols, 1.0F) {}
+      received_(kPhases * block_symbols_, memory),
+      symbols_(memory),
+      variances_(memory),
+      quality_(config.frames, memory),
+      llr_(std::size_t{config.frames} * p.frame_bits(), memory),
+      extrinsic_(llr_.size(), memory),
+      tracked_(memory),
+      responses_(memory),
+      raw_(memory),
+      equalizer_({.symbols_max = p.data_symbols, .taps_max = dsp::ChannelTracker::kTapsMax},
+                 memory),
+      response_(memory),
+      remainder_(kPhases * p.frame_symbols(), memory),
+      prior_mean_(p.data_symbols, memory),
+      prior_variance_(p.data_symbols, 1.0F, memory) {
+  symbols_.reserve(block_symbols_ + dsp::ChannelTracker::kTapsMax);
+  variances_.reserve(symbols_.capacity());
+  tracked_.reserve(steps());
+  responses_.reserve(steps() * kStepsMax);
+  raw_.reserve(steps() * kStepsMax);
+  response_.reserve(kStepsMax);
+}
 
 void BlockRefiner::begin(const Start& start) {
   const std::size_t before = start.tracker.taps() - 1;
@@ -147,13 +162,13 @@ void BlockRefiner::take_decisions() {
 
 // Forward with a Kalman filter, backward with the smoother that belongs to it.
 void BlockRefiner::track(Estimates& estimates) {
-  const std::size_t steps = block_symbols_ / step_symbols_;
+  const std::size_t steps = this->steps();
   const std::size_t taps = at_start_->taps();
   const float memory =
       memory_over(static_cast<double>(step_symbols_) / kSymbolRate, estimates.doppler_hz);
   dsp::ChannelTracker tracker = *at_start_;
   if (tracked_.size() != steps) tracked_.assign(steps, tracker);
-  responses_.resize(steps);
+  responses_.resize(steps * kPhases * taps);
   double surprise = 0;
   double uncertainty = 0;
   for (std::size_t step = 0; step < steps; ++step) {
@@ -169,9 +184,8 @@ void BlockRefiner::track(Estimates& estimates) {
   }
   at_end_ = tracker;
   for (std::size_t step = steps; step-- > 0;) {
-    if (step + 1 < steps) tracked_[step].smooth(responses_[step + 1], memory);
-    responses_[step].resize(kPhases * taps);
-    tracked_[step].response(responses_[step]);
+    if (step + 1 < steps) tracked_[step].smooth(response_of(step + 1), memory);
+    tracked_[step].response(response_of(step));
   }
   surprise /= static_cast<double>(block_symbols_);
   estimates.noise *= static_cast<float>(std::clamp(surprise, 0.5, 2.0));
@@ -182,12 +196,12 @@ void BlockRefiner::track(Estimates& estimates) {
 
 void BlockRefiner::respond_at(double row) {
   const double step = row / static_cast<double>(step_symbols_) - 0.5;
-  const double last = static_cast<double>(responses_.size() - 1);
+  const double last = static_cast<double>(steps() - 1);
   const double at = std::clamp(step, 0.0, last);
   const auto left = static_cast<std::size_t>(std::min(at, last - 1));
   const auto weight = static_cast<float>(at - static_cast<double>(left));
-  const auto& a = responses_[left];
-  const auto& b = responses_[left + 1];
+  const Complex* const a = response_of(left).data();
+  const Complex* const b = response_of(left + 1).data();
   for (std::size_t k = 0; k < response_.size(); ++k) response_[k] = a[k] + weight * (b[k] - a[k]);
 }
 
@@ -203,7 +217,7 @@ void BlockRefiner::equalize_frame(unsigned frame, float noise, bool with_priors)
   const std::size_t first_bit = std::size_t{frame} * p_.data_symbols * p_.bits_per_symbol;
   respond_at(static_cast<double>(first) + 0.5 * static_cast<double>(p_.data_symbols + taps));
 
-  const auto bits_of = [&](std::vector<float>& all, unsigned i) {
+  const auto bits_of = [&](std::pmr::vector<float>& all, unsigned i) {
     return std::span(all).subspan(first_bit + std::size_t{i} * p_.bits_per_symbol,
                                   p_.bits_per_symbol);
   };
@@ -251,24 +265,25 @@ float BlockRefiner::quality(std::size_t frames) const {
   return frames > 0 ? sum / static_cast<float>(frames) : 0;
 }
 
-std::vector<float> BlockRefiner::profile() const {
-  std::vector<float> power(kPhases * at_start_->taps());
-  for (const auto& response : responses_) {
+BlockRefiner::Profile BlockRefiner::profile() const {
+  Profile power(kPhases * at_start_->taps());
+  for (std::size_t step = 0; step < steps(); ++step) {
+    const Complex* const response = &responses_[step * power.size()];
     for (std::size_t k = 0; k < power.size(); ++k) power[k] += std::norm(response[k]);
   }
-  for (float& value : power) value /= static_cast<float>(responses_.size());
+  for (float& value : power) value /= static_cast<float>(steps());
   return power;
 }
 
 // From how fast the correlation of the response with its later self falls. The response is taken
 // raw, step by step, since a smoothed one would show what the smoother expects.
-float BlockRefiner::doppler() const {
+float BlockRefiner::doppler() {
   const std::size_t taps = at_start_->taps();
-  const std::size_t steps = responses_.size();
-  const std::vector<float> power = profile();
-  std::vector<Complex> raw(steps * power.size());
+  const std::size_t steps = this->steps();
+  const auto power = profile();
+  raw_.assign(steps * power.size(), Complex());
   for (std::size_t step = 0; step < steps; ++step) {
-    Complex* const out = &raw[step * power.size()];
+    Complex* const out = &raw_[step * power.size()];
     for (std::size_t n = step * step_symbols_; n < (step + 1) * step_symbols_; ++n) {
       const Complex* const s = &symbols_[slot(n)];
       for (std::size_t l = 0; l < taps; ++l) {
@@ -281,7 +296,7 @@ float BlockRefiner::doppler() const {
   const auto correlation = [&](std::size_t lag) {
     Complex sum;
     for (std::size_t step = 0; step + lag < steps; ++step) {
-      const Complex* const a = &raw[step * power.size()];
+      const Complex* const a = &raw_[step * power.size()];
       const Complex* const b = a + lag * power.size();
       for (std::size_t k = 0; k < power.size(); ++k) sum += power[k] * mul_conj(a[k], b[k]);
     }

@@ -5,6 +5,7 @@
 // the symbols, and what is refined is the channel alone, over some frames.
 #pragma once
 
+#include <memory_resource>
 #include <optional>
 #include <span>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "modem/dsp/equalizer.h"
 #include "modem/waveforms/ms110a/block_decoder.h"
 #include "modem/waveforms/ms110a/demapper.h"
+#include "s5066d/base/fixed_vector.h"
 
 namespace s5066::modem::ms110a {
 
@@ -37,7 +39,11 @@ class BlockRefiner {
     float doppler_hz = 1;  // spread: two standard deviations
   };
 
-  BlockRefiner(const Parameters& p, const Config& config);
+  /// Half-symbol steps of a response.
+  static constexpr std::size_t kStepsMax = dsp::kPhases * dsp::ChannelTracker::kTapsMax;
+  using Profile = FixedVector<float, kStepsMax>;
+
+  BlockRefiner(const Parameters& p, const Config& config, std::pmr::memory_resource* memory);
 
   void begin(const Start& start);
   /// Samples of the next frame, two for each symbol, the carrier's offset removed, and the soft
@@ -57,7 +63,7 @@ class BlockRefiner {
   /// noise-free.
   float quality(std::size_t frames) const;
   /// Mean power of the channel's response at each half-symbol step.
-  std::vector<float> profile() const;
+  Profile profile() const;
   /// What begins the next block; symbols newest first.
   const dsp::ChannelTracker& tracker_at_end() const { return *at_end_; }
   std::span<const dsp::Complex> symbols_at_end() const { return symbols_; }
@@ -70,7 +76,11 @@ class BlockRefiner {
   void equalize(float noise, bool with_priors);
   void equalize_frame(unsigned frame, float noise, bool with_priors);
   void respond_at(double row);
-  float doppler() const;
+  float doppler();
+  std::size_t steps() const { return block_symbols_ / step_symbols_; }
+  std::span<dsp::Complex> response_of(std::size_t step) {
+    return std::span(responses_).subspan(step * response_.size(), response_.size());
+  }
   std::size_t slot(std::size_t n) const { return block_symbols_ - 1 - n; }
   std::uint8_t scrambler(std::size_t n) const {
     return data_scrambler()[(first_symbol_ + n) % kDataScramblerPeriod];
@@ -85,22 +95,23 @@ class BlockRefiner {
   unsigned passes_ = 0;
   float error_ = 0;  // variance that the channel's error adds to a sample
 
-  std::vector<dsp::Complex> received_;
-  std::vector<dsp::Complex> symbols_;  // of the block and before it, newest first
-  std::vector<float> variances_;
-  std::vector<float> quality_;  // by frame
-  std::vector<float> llr_;
-  std::vector<float> extrinsic_;  // from the decoder
-  std::vector<dsp::ChannelTracker> tracked_;
+  std::pmr::vector<dsp::Complex> received_;
+  std::pmr::vector<dsp::Complex> symbols_;  // of the block and before it, newest first
+  std::pmr::vector<float> variances_;
+  std::pmr::vector<float> quality_;  // by frame
+  std::pmr::vector<float> llr_;
+  std::pmr::vector<float> extrinsic_;  // from the decoder
+  std::pmr::vector<dsp::ChannelTracker> tracked_;
   std::optional<dsp::ChannelTracker> at_start_;
   std::optional<dsp::ChannelTracker> at_end_;
-  std::vector<std::vector<dsp::Complex>> responses_;  // smoothed, of each step
+  std::pmr::vector<dsp::Complex> responses_;  // smoothed, step after step
+  std::pmr::vector<dsp::Complex> raw_;        // of each step by itself
 
   dsp::BlockEqualizer equalizer_;
-  std::vector<dsp::Complex> response_;
-  std::vector<dsp::Complex> remainder_;
-  std::vector<dsp::Complex> prior_mean_;
-  std::vector<float> prior_variance_;
+  std::pmr::vector<dsp::Complex> response_;
+  std::pmr::vector<dsp::Complex> remainder_;
+  std::pmr::vector<dsp::Complex> prior_mean_;
+  std::pmr::vector<float> prior_variance_;
 };
 
 }  // namespace s5066::modem::ms110a

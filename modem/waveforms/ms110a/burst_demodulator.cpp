@@ -53,12 +53,22 @@ constexpr float kMovedFit = 1.1F;
 
 constexpr float kTiny = 1e-20F;
 
-std::vector<Complex> preamble_points(const Parameters& p) {
-  std::vector<Complex> out;
-  for (unsigned count = p.segments; count-- > 0;) {
-    for (const std::uint8_t tribit : preamble_segment(p.d1, p.d2, count)) {
-      out.push_back(point(tribit));
-    }
+// The segment that so many follow.
+std::array<Complex, kSegmentSymbols> segment_points(const Parameters& p, unsigned count) {
+  std::array<Complex, kSegmentSymbols> out;
+  const auto tribits = preamble_segment(p.d1, p.d2, count);
+  std::transform(tribits.begin(), tribits.end(), out.begin(), point);
+  return out;
+}
+
+// The end of the preamble, as far as training reaches; every preamble has as many segments.
+constexpr unsigned kTrainingSegments = kTrainingSymbolsMax / kSegmentSymbols + 1;
+std::array<Complex, kTrainingSegments * kSegmentSymbols> newest_first_points(const Parameters& p) {
+  std::array<Complex, kTrainingSegments * kSegmentSymbols> out;
+  auto to = out.begin();
+  for (unsigned count = 0; count < kTrainingSegments; ++count) {
+    const auto segment = segment_points(p, count);
+    to = std::reverse_copy(segment.begin(), segment.end(), to);
   }
   return out;
 }
@@ -71,7 +81,8 @@ float memory_over(std::size_t symbols, float doppler_hz) {
 
 }  // namespace
 
-BurstDemodulator::BurstDemodulator(const PreambleReading& reading, float noise_share)
+BurstDemodulator::BurstDemodulator(const PreambleReading& reading, float noise_share,
+                                   BurstMemory& memory)
     : ProbedDemodulator(reading, 0,
                         reading.mode.rate_bps <= kFaintRateMax
                             ? Patience{.seconds = 3, .heard_max = 0.35F}
@@ -80,15 +91,20 @@ BurstDemodulator::BurstDemodulator(const PreambleReading& reading, float noise_s
       frame_symbols_(p_.frame_symbols()),
       noise_share_(noise_share),
       doppler_hz_(kFadingHz),
-      equalizer_(p_.data_symbols, dsp::ChannelTracker::kTapsMax),
-      decoder_(p_),
-      refiner_(p_, {.frames = p_.interleaved ? p_.frames_per_block : kFramesAtOnce,
-                    .noise_share = noise_share}),
-      received_(kPhases * frame_symbols_),
-      remainder_(kPhases * frame_symbols_),
-      prior_mean_(p_.data_symbols),
-      prior_variance_(p_.data_symbols, 1.0F),
-      llr_(std::size_t{p_.data_symbols} * p_.bits_per_symbol) {}
+      equalizer_({.symbols_max = p_.data_symbols, .taps_max = dsp::ChannelTracker::kTapsMax},
+                 &memory),
+      decoder_(p_, &memory),
+      refiner_(p_,
+               {.frames = p_.interleaved ? p_.frames_per_block : kFramesAtOnce,
+                .noise_share = noise_share},
+               &memory),
+      means_(&memory),
+      variances_(&memory),
+      received_(kPhases * frame_symbols_, &memory),
+      remainder_(kPhases * frame_symbols_, &memory),
+      prior_mean_(p_.data_symbols, &memory),
+      prior_variance_(p_.data_symbols, 1.0F, &memory),
+      llr_(std::size_t{p_.data_symbols} * p_.bits_per_symbol, &memory) {}
 
 std::optional<Demodulator::Output> BurstDemodulator::receive(const SampleHistory& history) {
   while (history.end() >= origin_ + static_cast<std::int64_t>(kPhases * frame_symbols_)) {
@@ -116,14 +132,12 @@ Demodulator::Output BurstDemodulator::end_block() {
   tracker_ = refiner_.tracker_at_end();
   std::copy_n(refiner_.symbols_at_end().begin(), means_.size(), means_.begin());
   std::copy_n(refiner_.variances_at_end().begin(), variances_.size(), variances_.begin());
-  const std::vector<float> profile = refiner_.profile();
+  const auto profile = refiner_.profile();
   follow_clock(profile);
 
-  auto block = decoder_.take(refiner_.llr());
-  Output output{.bytes = std::move(block.bytes),
-                .first_bit = block.first_bit,
-                .symbols_in_all = {},
-                .soft_quality = 0};
+  const auto block = decoder_.take(refiner_.llr());
+  Output output{
+      .bytes = block.bytes, .first_bit = block.first_bit, .symbols_in_all = {}, .soft_quality = 0};
   // What lies behind the end of the burst does not count.
   std::uint64_t end = frames_taken_ + refiner_.frames();
   if (block.blocks_in_all) {
@@ -158,7 +172,7 @@ void BurstDemodulator::learn_channel(const SampleHistory& history) {
   const auto segments = static_cast<unsigned>(
       std::min<std::int64_t>({held, p_.segments, std::int64_t{kProfileSegmentsMax}}));
   S5066_ASSERT(segments > 0);
-  const std::vector<float> profile = delay_profile(history, segments);
+  const Profile profile = delay_profile(history, segments);
   constexpr auto kRows = static_cast<float>(kSegmentSymbols - kWindowTaps + 1);
   choose_window(profile, noise_ / (kRows * static_cast<float>(segments)));
   measure_doppler(history, profile, segments);
@@ -170,10 +184,9 @@ void BurstDemodulator::learn_channel(const SampleHistory& history) {
 }
 
 // Mean power of each tap over the last segments. On the way, refines offset and noise.
-std::vector<float> BurstDemodulator::delay_profile(const SampleHistory& history,
-                                                   unsigned segments) {
-  const std::vector<Complex> known = preamble_points(p_);
-  std::vector<float> profile(kPhases * kWindowTaps, 0.0F);
+BurstDemodulator::Profile BurstDemodulator::delay_profile(const SampleHistory& history,
+                                                          unsigned segments) {
+  Profile profile{};
   std::array<Complex, kSegmentSamples> samples;
   double noise = 0;
   double correction = 0;
@@ -183,9 +196,7 @@ std::vector<float> BurstDemodulator::delay_profile(const SampleHistory& history,
         reading_.data_start - s * kSegmentSamples - 2 * static_cast<std::int64_t>(kWindowBefore);
     dsp::turn_back(history.window(from, kSegmentSamples), from, offset_hz_ / kHalfSymbolRate,
                    samples);
-    const auto symbols = std::span<const Complex>(known).subspan(known.size() - s * kSegmentSymbols,
-                                                                 kSegmentSymbols);
-    const auto response = dsp::estimate_response(symbols, samples, kWindowTaps);
+    const auto response = dsp::estimate_response(segment_points(p_, s - 1), samples, kWindowTaps);
     for (std::size_t k = 0; k < profile.size(); ++k) {
       profile[k] += std::norm(response.taps[k]) * static_cast<float>(share);
     }
@@ -210,8 +221,13 @@ void BurstDemodulator::measure_doppler(const SampleHistory& history, std::span<c
   for (std::size_t k = 0; k < kDopplerTaps; ++k) weight[k] = profile[strongest[k]];
 
   const std::size_t steps = kPerSegment * segments;
-  const std::vector<Complex> known = preamble_points(p_);
-  const auto sent = std::span(known).last(steps * kTribitsPerChannelSymbol);
+  std::array<Complex, kProfileSegmentsMax * kSegmentSymbols> known;
+  auto to = known.begin();
+  for (unsigned count = segments; count-- > 0;) {
+    const auto segment = segment_points(p_, count);
+    to = std::copy(segment.begin(), segment.end(), to);
+  }
+  const auto sent = std::span(known).first(steps * kTribitsPerChannelSymbol);
   const std::int64_t from = reading_.data_start - static_cast<std::int64_t>(kPhases * sent.size()) -
                             2 * static_cast<std::int64_t>(kWindowBefore);
   const auto samples = history.window(from, kPhases * (sent.size() + kWindowTaps));
@@ -231,7 +247,7 @@ void BurstDemodulator::measure_doppler(const SampleHistory& history, std::span<c
 
 // From the first to the last significant tap and a margin for the pulse; at least wide enough for
 // an echo that was in a fade during the preamble.
-void BurstDemodulator::choose_window(const std::vector<float>& profile, float noise_per_tap) {
+void BurstDemodulator::choose_window(const Profile& profile, float noise_per_tap) {
   const float peak = *std::max_element(profile.begin(), profile.end());
   const float threshold = std::max(kTapSignificant * peak, kTapNoiseFactor * noise_per_tap);
   const auto significant = [&](float power) { return power >= std::min(threshold, peak); };
@@ -247,7 +263,7 @@ void BurstDemodulator::choose_window(const std::vector<float>& profile, float no
 
   float total = 0;
   for (const float power : profile) total += power;
-  std::vector<float> prior(static_cast<std::size_t>(taps), 0.0F);
+  FixedVector<float, kTapsMax> prior(static_cast<std::size_t>(taps));
   const auto power_at = [&](int tap) {
     const int at = 2 * (begin + tap);
     if (at < 0 || at + 1 >= static_cast<int>(profile.size())) return 0.0F;
@@ -276,14 +292,13 @@ void BurstDemodulator::choose_window(const std::vector<float>& profile, float no
 
 // Runs the tracker over known symbols up to the data.
 void BurstDemodulator::train(const SampleHistory& history, unsigned symbols) {
-  std::vector<Complex> newest_first = preamble_points(p_);
-  std::reverse(newest_first.begin(), newest_first.end());
+  const auto newest_first = newest_first_points(p_);
   const std::size_t taps = tracker_->taps();
-  newest_first.resize(newest_first.size() + taps);  // before the preamble there was nothing
-  const std::vector<float> certain(taps, 0.0F);
+  const std::array<float, kTapsMax> all_certain{};
+  const auto certain = std::span(all_certain).first(taps);
 
   const std::int64_t from = origin_ - 2 * static_cast<std::int64_t>(symbols);
-  std::vector<Complex> samples(kPhases * symbols);
+  FixedVector<Complex, kPhases * kTrainingSymbolsMax> samples(kPhases * symbols);
   dsp::turn_back(history.window(from, samples.size()), from, offset_hz_ / kHalfSymbolRate, samples);
   const float step_memory = memory_over(kTrainingStep, doppler_hz_);
   for (unsigned n = 0; n < symbols; ++n) {
@@ -299,8 +314,8 @@ void BurstDemodulator::train(const SampleHistory& history, unsigned symbols) {
 
 // --- Frames --------------------------------------------------------------------------------------
 
-std::vector<Complex> BurstDemodulator::response() const {
-  std::vector<Complex> g(kPhases * tracker_->taps());
+BurstDemodulator::Response BurstDemodulator::response() const {
+  Response g(kPhases * tracker_->taps());
   for (std::size_t l = 0; l < tracker_->taps(); ++l) {
     for (std::size_t p = 0; p < kPhases; ++p) g[kPhases * l + p] = tracker_->tap(p, l);
   }
@@ -313,11 +328,11 @@ void BurstDemodulator::receive_frame(const SampleHistory& history) {
   load_frame(history);
   tracker_->predict(memory_over(frame_symbols_, doppler_hz_));
   judge_probes();
-  const std::vector<Complex> before = response();
+  const Response before = response();
   equalize(before);
   update_tracker();
-  const std::vector<Complex> after = response();
-  std::vector<Complex> middle(before.size());
+  const Response after = response();
+  Response middle(before.size());
   for (std::size_t k = 0; k < middle.size(); ++k) middle[k] = 0.5F * (before[k] + after[k]);
   equalize(middle);
 

@@ -5,12 +5,12 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <vector>
 
 #include "modem/dsp/channel_tracker.h"
 #include "modem/dsp/equalizer.h"
+#include "modem/waveforms/burst_memory.h"
 #include "modem/waveforms/framed/probed_demodulator.h"
 #include "modem/waveforms/ms110a/block_decoder.h"
 #include "modem/waveforms/ms110a/block_refiner.h"
@@ -21,15 +21,17 @@ namespace s5066::modem::ms110a {
 
 class BurstDemodulator final : public framed::ProbedDemodulator {
  public:
-  BurstDemodulator(const PreambleReading& reading, float noise_share);
+  BurstDemodulator(const PreambleReading& reading, float noise_share, BurstMemory& memory);
 
  private:
   void learn_channel(const SampleHistory& history) override;
   std::optional<Output> receive(const SampleHistory& history) override;
-  std::vector<float> delay_profile(const SampleHistory& history, unsigned segments);
+  using Profile = std::array<float, dsp::kPhases * framed::kWindowTaps>;
+  using Response = FixedVector<dsp::Complex, dsp::kPhases * dsp::ChannelTracker::kTapsMax>;
+  Profile delay_profile(const SampleHistory& history, unsigned segments);
   void measure_doppler(const SampleHistory& history, std::span<const float> profile,
                        unsigned segments);
-  void choose_window(const std::vector<float>& profile, float noise_per_tap);
+  void choose_window(const Profile& profile, float noise_per_tap);
   void train(const SampleHistory& history, unsigned symbols);
 
   void begin_block();
@@ -42,7 +44,7 @@ class BurstDemodulator final : public framed::ProbedDemodulator {
   void judge_probes();
   void follow_carrier(std::span<const dsp::Complex> before, std::span<const dsp::Complex> after);
   void follow_clock(std::span<const float> profile);
-  std::vector<dsp::Complex> response() const;
+  Response response() const;
 
   // The symbols that rows of this frame meet are kept newest first: symbol n of the frame, which
   // may be negative, stands here.
@@ -78,13 +80,13 @@ class BurstDemodulator final : public framed::ProbedDemodulator {
   BlockRefiner refiner_;
   std::uint64_t frames_taken_ = 0;
 
-  std::vector<dsp::Complex> means_;
-  std::vector<float> variances_;
-  std::vector<dsp::Complex> received_;
-  std::vector<dsp::Complex> remainder_;
-  std::vector<dsp::Complex> prior_mean_;
-  std::vector<float> prior_variance_;
-  std::vector<float> llr_;
+  std::pmr::vector<dsp::Complex> means_;
+  std::pmr::vector<float> variances_;
+  std::pmr::vector<dsp::Complex> received_;
+  std::pmr::vector<dsp::Complex> remainder_;
+  std::pmr::vector<dsp::Complex> prior_mean_;
+  std::pmr::vector<float> prior_variance_;
+  std::pmr::vector<float> llr_;
   float frame_quality_ = 0;
 };
 

@@ -32,13 +32,14 @@ std::optional<PreambleReading> Listener::advance(const SampleHistory& history) {
   return std::nullopt;
 }
 
-std::unique_ptr<Demodulator> Listener::demodulator(const PreambleReading& reading) const {
+InMemory<Demodulator> Listener::demodulator(const PreambleReading& reading,
+                                            BurstMemory& memory) const {
   const Parameters p = parameters(reading.mode);
   if (p.walsh) {
-    return std::make_unique<walsh::WalshDemodulator>(reading, std::make_unique<WalshSignal>(p),
-                                                     noise_share_);
+    return make_in<walsh::WalshDemodulator>(
+        memory, reading, make_in<WalshSignal>(memory, p, memory), noise_share_, memory);
   }
-  return std::make_unique<BurstDemodulator>(reading, noise_share_);
+  return make_in<BurstDemodulator>(memory, reading, noise_share_, memory);
 }
 
 // The probes, which come again with the scrambler every 160 or 480 symbols, or at 75 bit/s the sets

@@ -15,7 +15,8 @@ class Listener final : public PreambleListener {
 
   std::optional<PreambleReading> advance(const SampleHistory& history) override;
   std::uint64_t refused() const override { return refused_; }
-  std::unique_ptr<Demodulator> demodulator(const PreambleReading& reading) const override;
+  InMemory<Demodulator> demodulator(const PreambleReading& reading,
+                                    BurstMemory& memory) const override;
   std::vector<TrafficPattern> traffic() const override;
 
  private:

@@ -1,7 +1,5 @@
 #include "modem/waveforms/ms110a/walsh_signal.h"
 
-#include <utility>
-
 #include "modem/waveforms/ms110a/symbols.h"
 
 namespace s5066::modem::ms110a {
@@ -12,20 +10,22 @@ constexpr unsigned kSetsAtOnce = 15;
 /// A block whose least sure bit has this log-likelihood ratio is done.
 constexpr float kSure = 6;
 
-std::vector<std::uint8_t> preamble_channel_symbols(const Parameters& p) {
-  std::vector<std::uint8_t> out;
+}  // namespace
+
+WalshSignal::ChannelSymbols WalshSignal::channel_symbols(const Parameters& p) {
+  ChannelSymbols out;
   for (unsigned count = p.segments; count-- > 0;) {
-    out.insert(out.end(), kSegmentOpening.begin(), kSegmentOpening.end());
+    for (const std::uint8_t symbol : kSegmentOpening) out.push_back(symbol);
     const auto c = count_symbols(count);
-    out.insert(out.end(), {p.d1, p.d2, c[0], c[1], c[2], 0});
+    for (const std::uint8_t symbol : {p.d1, p.d2, c[0], c[1], c[2], std::uint8_t{0}}) {
+      out.push_back(symbol);
+    }
   }
   return out;
 }
 
-}  // namespace
-
-WalshSignal::WalshSignal(const Parameters& p)
-    : p_(p), preamble_(preamble_channel_symbols(p)), decoder_(p) {}
+WalshSignal::WalshSignal(const Parameters& p, BurstMemory& memory)
+    : p_(p), preamble_(channel_symbols(p)), decoder_(p, &memory) {}
 
 unsigned WalshSignal::preamble_sets() const {
   return static_cast<unsigned>(preamble_.size());
@@ -51,8 +51,8 @@ bool WalshSignal::feed_back(std::span<const float> llr, std::span<float> extrins
 }
 
 walsh::Signal::Taken WalshSignal::take(std::span<const float> llr) {
-  auto block = decoder_.take(llr);
-  Taken taken{.bytes = std::move(block.bytes),
+  const auto block = decoder_.take(llr);
+  Taken taken{.bytes = block.bytes,
               .first_bit = block.first_bit,
               .symbols_in_all = {},
               .error_share = decoder_.error_share()};

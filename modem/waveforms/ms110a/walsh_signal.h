@@ -1,15 +1,17 @@
 // The sets of 110A at 75 bit/s (MIL-STD-188-110A 5.3.2.3.6; STANAG 4415).
 #pragma once
 
+#include "modem/waveforms/burst_memory.h"
 #include "modem/waveforms/ms110a/block_decoder.h"
 #include "modem/waveforms/ms110a/parameters.h"
 #include "modem/waveforms/walsh/signal.h"
+#include "s5066d/base/fixed_vector.h"
 
 namespace s5066::modem::ms110a {
 
 class WalshSignal final : public walsh::Signal {
  public:
-  explicit WalshSignal(const Parameters& p);
+  WalshSignal(const Parameters& p, BurstMemory& memory);
 
   unsigned preamble_sets() const override;
   walsh::Set preamble_set(unsigned index, bool other) const override;
@@ -21,7 +23,10 @@ class WalshSignal final : public walsh::Signal {
 
  private:
   Parameters p_;
-  std::vector<std::uint8_t> preamble_;  // channel symbols
+  using ChannelSymbols = FixedVector<std::uint8_t, kSegmentsMax * kChannelSymbolsPerSegment>;
+  static ChannelSymbols channel_symbols(const Parameters& p);
+
+  ChannelSymbols preamble_;
   BlockDecoder decoder_;
 };
 

@@ -135,8 +135,8 @@ std::optional<Reading> decide(const Scores& scores) {
 
 }  // namespace
 
-framed::Layout layout_of(const Parameters& p) {
-  framed::Layout layout;
+framed::Layout layout_of(const Parameters& p, std::pmr::memory_resource* memory) {
+  framed::Layout layout(memory);
   layout.bits_per_symbol = p.bits_per_symbol;
   layout.frames_per_block = p.frames_per_block;
   layout.runs = {{p.data_symbols, p.probe_symbols}};
@@ -224,15 +224,18 @@ std::optional<PreambleReading> Listener::read(const SampleHistory& history,
                          .repeats = reading->remaining + 1};
 }
 
-std::unique_ptr<Demodulator> Listener::demodulator(const PreambleReading& reading) const {
+InMemory<Demodulator> Listener::demodulator(const PreambleReading& reading,
+                                            BurstMemory& memory) const {
   const Parameters p = parameters(reading.mode, reading.constraint);
   if (p.walsh) {
-    return std::make_unique<walsh::WalshDemodulator>(
-        reading, std::make_unique<WalshSignal>(reading.mode, reading.constraint, reading.repeats),
-        noise_share_);
+    auto signal =
+        make_in<WalshSignal>(memory, reading.mode, reading.constraint, reading.repeats, memory);
+    return make_in<walsh::WalshDemodulator>(memory, reading, std::move(signal), noise_share_,
+                                            memory);
   }
-  return std::make_unique<framed::BurstDemodulator>(
-      reading, layout_of(p), std::make_unique<framed::TailBitingCode>(code_of(p)), noise_share_);
+  return make_in<framed::BurstDemodulator>(
+      memory, reading, layout_of(p, &memory),
+      make_in<framed::TailBitingCode>(memory, code_of(p), &memory), noise_share_, memory);
 }
 
 // The probes. Those that mark the end of a cycle are too few to matter.

@@ -11,12 +11,14 @@ constexpr float kErrorsMax = 0.01F;
 
 }  // namespace
 
-WalshSignal::WalshSignal(const Mode& mode, unsigned constraint, unsigned super_frames)
+WalshSignal::WalshSignal(const Mode& mode, unsigned constraint, unsigned super_frames,
+                         BurstMemory& memory)
     : mode_(mode),
       p_(parameters(mode, constraint)),
       super_frames_(super_frames),
-      code_(code_of(p_)),
-      extrinsic_(p_.block_coded_bits()) {}
+      code_(code_of(p_), &memory),
+      extrinsic_(p_.block_coded_bits(), &memory),
+      message_(p_.block_user_bits, &memory) {}
 
 unsigned WalshSignal::preamble_sets() const {
   return super_frames_ * kSuperFrameDibits;
@@ -43,8 +45,8 @@ bool WalshSignal::feed_back(std::span<const float> llr, std::span<float> extrins
 
 walsh::Signal::Taken WalshSignal::take(std::span<const float> llr) {
   code_.decode(llr, extrinsic_);
-  MessageBits::Portion portion = message_.push(code_.bits());
-  Taken taken{.bytes = std::move(portion.bytes),
+  const MessageBits::Portion portion = message_.push(code_.bits());
+  Taken taken{.bytes = portion.bytes,
               .first_bit = portion.first_bit,
               .symbols_in_all = {},
               .error_share = code_.error_share()};

@@ -1,6 +1,7 @@
 // The sets of 110D number 0.
 #pragma once
 
+#include "modem/waveforms/burst_memory.h"
 #include "modem/waveforms/framed/tail_biting_code.h"
 #include "modem/waveforms/message/message_bits.h"
 #include "modem/waveforms/ms110d/parameters.h"
@@ -11,7 +12,7 @@ namespace s5066::modem::ms110d {
 class WalshSignal final : public walsh::Signal {
  public:
   /// `super_frames`: so many of the preamble are known to have been sent.
-  WalshSignal(const Mode& mode, unsigned constraint, unsigned super_frames);
+  WalshSignal(const Mode& mode, unsigned constraint, unsigned super_frames, BurstMemory& memory);
 
   unsigned preamble_sets() const override;
   walsh::Set preamble_set(unsigned index, bool other) const override;
@@ -26,7 +27,7 @@ class WalshSignal final : public walsh::Signal {
   Parameters p_;
   unsigned super_frames_;
   framed::TailBitingCode code_;
-  std::vector<float> extrinsic_;
+  std::pmr::vector<float> extrinsic_;
   MessageBits message_;
 };
 

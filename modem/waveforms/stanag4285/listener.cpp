@@ -30,11 +30,11 @@ constexpr int kWindowBefore = 8;  // symbols around the found position
 constexpr unsigned kWindowTaps = 24;
 constexpr float kSnrMinDb = -20;
 
-framed::Layout layout_of(const Parameters& p) {
-  framed::Layout layout;
+framed::Layout layout_of(const Parameters& p, std::pmr::memory_resource* memory) {
+  framed::Layout layout(memory);
   layout.bits_per_symbol = p.bits_per_symbol;
   layout.frames_per_block = 1;
-  std::vector<Complex> known;
+  auto& known = layout.known.emplace_back();
   const auto scrambling = scrambler();
   for (unsigned i = 0; i < kScrambledSymbols; ++i) {
     if (is_data(i)) {
@@ -49,7 +49,6 @@ framed::Layout layout_of(const Parameters& p) {
   }
   layout.runs.assign(kDataRuns, {kRunSymbols, kProbeSymbols});
   layout.runs.back().known = kSyncSymbols;
-  layout.known = {std::move(known)};
   layout.variants = {0};
   layout.repeats = true;
   layout.window_before = kWindowBefore;
@@ -217,10 +216,12 @@ std::optional<PreambleReading> Listener::found(const SampleHistory& history, std
       .strength = std::min(1.0F, ratio_now / kSyncSymbols)};
 }
 
-std::unique_ptr<Demodulator> Listener::demodulator(const PreambleReading& reading) const {
+InMemory<Demodulator> Listener::demodulator(const PreambleReading& reading,
+                                            BurstMemory& memory) const {
   const Parameters p = parameters(reading.mode);
-  return std::make_unique<framed::BurstDemodulator>(reading, layout_of(p),
-                                                    std::make_unique<StreamCode>(p), noise_share_);
+  return make_in<framed::BurstDemodulator>(memory, reading, layout_of(p, &memory),
+                                           make_in<StreamCode>(memory, p, &memory), noise_share_,
+                                           memory);
 }
 
 std::vector<TrafficPattern> Listener::traffic() const {

@@ -21,8 +21,17 @@ float wrong_share(std::span<const float> information) {
 
 }  // namespace
 
-StreamCode::StreamCode(const Parameters& p)
-    : p_(p), held_(p.delay_bits() + kRows), sent_(p.frame_coded_bits()) {
+StreamCode::StreamCode(const Parameters& p, std::pmr::memory_resource* memory)
+    : p_(p),
+      viterbi_(p.frame_coded_bits() / 2 + 1, memory),
+      held_(p.delay_bits() + kRows, memory),
+      sent_(p.frame_coded_bits(), memory),
+      pairs_(memory),
+      bits_(memory),
+      siso_(memory),
+      recent_(memory),
+      about_pairs_(memory),
+      information_(memory) {
   pairs_.reserve(p.frame_coded_bits() + 2);
   recent_.reserve(p.frame_coded_bits() + 2 + 2 * kAround);
   about_pairs_.reserve(recent_.capacity());

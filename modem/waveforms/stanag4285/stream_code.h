@@ -3,6 +3,7 @@
 // what the interleaver holds has come, and does not ask for another look.
 #pragma once
 
+#include <memory_resource>
 #include <vector>
 
 #include "modem/dsp/siso.h"
@@ -14,7 +15,7 @@ namespace s5066::modem::stanag4285 {
 
 class StreamCode final : public framed::BlockCode {
  public:
-  explicit StreamCode(const Parameters& p);
+  StreamCode(const Parameters& p, std::pmr::memory_resource* memory);
 
   /// Of the next frame; `extrinsic` is left at 0, and no error is expected that would go away.
   float decode(std::span<const float> llr, std::span<float> extrinsic) override;
@@ -28,16 +29,16 @@ class StreamCode final : public framed::BlockCode {
 
   Parameters p_;
   dsp::ViterbiDecoder viterbi_;
-  std::vector<float> held_;   // groups that rows are still missing of, in the encoder's order
-  std::size_t groups_ = 0;    // received so far
-  std::vector<float> sent_;   // of a frame, with what was not sent
-  std::vector<float> pairs_;  // settled in this frame
-  unsigned copies_ = 0;       // of the last pair, added up so far
-  std::vector<std::uint8_t> bits_;
+  std::pmr::vector<float> held_;   // groups that rows are still missing of, in the encoder's order
+  std::size_t groups_ = 0;         // received so far
+  std::pmr::vector<float> sent_;   // of a frame, with what was not sent
+  std::pmr::vector<float> pairs_;  // settled in this frame
+  unsigned copies_ = 0;            // of the last pair, added up so far
+  std::pmr::vector<std::uint8_t> bits_;
   dsp::SisoDecoder siso_;
-  std::vector<float> recent_;  // pairs, the last of which nobody is sure of yet
-  std::vector<float> about_pairs_;
-  std::vector<float> information_;
+  std::pmr::vector<float> recent_;  // pairs, the last of which nobody is sure of yet
+  std::pmr::vector<float> about_pairs_;
+  std::pmr::vector<float> information_;
   float last_share_ = 0;  // of the bits of this frame
   float error_share_ = 0;
 };

@@ -58,8 +58,8 @@ float left_over(std::span<const Complex> symbols, std::span<const Complex> taps,
 
 }  // namespace
 
-framed::Layout layout_of(const Parameters& p) {
-  framed::Layout layout;
+framed::Layout layout_of(const Parameters& p, std::pmr::memory_resource* memory) {
+  framed::Layout layout(memory);
   layout.bits_per_symbol = p.bits_per_symbol;
   layout.frames_per_block = p.frames_per_block;
   layout.runs = {{kFrameData, kFrameProbe}};
@@ -167,9 +167,10 @@ std::optional<PreambleReading> Listener::read(const SampleHistory& history,
       .strength = explained};
 }
 
-std::unique_ptr<Demodulator> Listener::demodulator(const PreambleReading& reading) const {
+InMemory<Demodulator> Listener::demodulator(const PreambleReading& reading,
+                                            BurstMemory& memory) const {
   const Parameters p = parameters(reading.mode);
-  framed::Layout layout = layout_of(p);
+  framed::Layout layout = layout_of(p, &memory);
   if (reading.late) {
     // So many symbols tell the response over a smaller window only.
     layout.preamble.erase(layout.preamble.begin(), layout.preamble.end() - kEntrySymbols);
@@ -177,8 +178,9 @@ std::unique_ptr<Demodulator> Listener::demodulator(const PreambleReading& readin
     layout.window_before = kLateWindowBefore;
     layout.window_taps = kLateWindowTaps;
   }
-  return std::make_unique<framed::BurstDemodulator>(
-      reading, layout, std::make_unique<framed::TailBitingCode>(code_of(p)), noise_share_);
+  return make_in<framed::BurstDemodulator>(
+      memory, reading, std::move(layout),
+      make_in<framed::TailBitingCode>(memory, code_of(p), &memory), noise_share_, memory);
 }
 
 // The probes, whose sign does not matter. A preamble that is inserted shifts them; those behind it

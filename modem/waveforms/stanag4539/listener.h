@@ -17,7 +17,8 @@ class Listener final : public PreambleListener {
 
   std::optional<PreambleReading> advance(const SampleHistory& history) override;
   std::uint64_t refused() const override { return refused_; }
-  std::unique_ptr<Demodulator> demodulator(const PreambleReading& reading) const override;
+  InMemory<Demodulator> demodulator(const PreambleReading& reading,
+                                    BurstMemory& memory) const override;
   std::vector<TrafficPattern> traffic() const override;
 
  private:
@@ -31,6 +32,6 @@ class Listener final : public PreambleListener {
   std::uint64_t refused_ = 0;
 };
 
-framed::Layout layout_of(const Parameters& p);
+framed::Layout layout_of(const Parameters& p, std::pmr::memory_resource* memory);
 
 }  // namespace s5066::modem::stanag4539

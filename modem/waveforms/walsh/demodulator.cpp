@@ -21,6 +21,8 @@ using dsp::mul_conj;
 constexpr std::int64_t kFrameSamples = 2 * kSetSymbols;
 constexpr std::size_t kWindow = kFrameSamples + 2 * kReach;  // of a frame and all delays
 constexpr std::size_t kTapsMax = 40;
+/// Of the end of the preamble; about as many as the samples kept.
+constexpr std::size_t kPreambleSetsMax = 256;
 constexpr float kTapSignificant = 0.03F;  // of the strongest
 constexpr float kTapNoiseFactor = 4;      // standard deviations of a tap's measured power
 
@@ -53,8 +55,8 @@ void correlate(const Set& set, std::span<const Complex> samples, std::span<Compl
 
 }  // namespace
 
-WalshDemodulator::WalshDemodulator(const PreambleReading& reading, std::unique_ptr<Signal> signal,
-                                   float noise_share)
+WalshDemodulator::WalshDemodulator(const PreambleReading& reading, InMemory<Signal> signal,
+                                   float noise_share, BurstMemory& memory)
     : reading_(reading),
       signal_(std::move(signal)),
       noise_share_(noise_share),
@@ -65,8 +67,24 @@ WalshDemodulator::WalshDemodulator(const PreambleReading& reading, std::unique_p
       first_path_start_(static_cast<double>(reading.data_start)),
       heard_(kHeardMax),
       last_heard_(reading.data_start),
-      llr_(2 * block_frames_),
-      extrinsic_(llr_.size()) {}
+      taps_(&memory),
+      correlations_(&memory),
+      measured_(&memory),
+      mean_(&memory),
+      variance_(&memory),
+      llr_(2 * block_frames_, &memory),
+      extrinsic_(llr_.size(), &memory),
+      rotated_(kWindow, &memory),
+      profile_(kDelays, &memory),
+      sequence_(&memory) {
+  const std::size_t sets = std::min<std::size_t>(signal_->preamble_sets(), kPreambleSetsMax);
+  taps_.reserve(kDelays);
+  correlations_.reserve(block_frames_ * kPatterns * kTapsMax);
+  measured_.reserve(std::max(block_frames_, sets) * kTapsMax);
+  mean_.reserve(measured_.capacity());
+  variance_.reserve(measured_.capacity());
+  sequence_.reserve(sets * kDelays);
+}
 
 bool WalshDemodulator::lost() const {
   return heard_ <= -kHeardMax;
@@ -96,16 +114,15 @@ std::optional<Demodulator::Output> WalshDemodulator::advance(const SampleHistory
   return std::nullopt;
 }
 
-void WalshDemodulator::rotate(std::span<const Complex> samples, std::int64_t first,
-                              std::vector<Complex>& out) const {
+void WalshDemodulator::rotate(std::span<const Complex> samples, std::int64_t first) {
   const double turns = offset_hz_ / kHalfSymbolRate;
   const double start =
       std::remainder(carrier_turn_ + turns * static_cast<double>(first - carrier_at_), 1.0);
   std::complex<double> turn = std::polar(1.0, -2 * std::numbers::pi * start);
   const std::complex<double> step = std::polar(1.0, -2 * std::numbers::pi * turns);
-  out.resize(samples.size());
+  S5066_ASSERT(samples.size() == rotated_.size());
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    out[i] = mul(samples[i], Complex(turn));
+    rotated_[i] = mul(samples[i], Complex(turn));
     turn = {turn.real() * step.real() - turn.imag() * step.imag(),
             turn.real() * step.imag() + turn.imag() * step.real()};
   }
@@ -116,27 +133,26 @@ void WalshDemodulator::rotate(std::span<const Complex> samples, std::int64_t fir
 void WalshDemodulator::learn_channel(const SampleHistory& history) {
   const auto sent = static_cast<std::int64_t>(signal_->preamble_sets());
   const std::int64_t held = (reading_.data_start - kReach - history.begin()) / kFrameSamples;
-  const auto count = static_cast<unsigned>(std::min(sent, held));
+  const auto count =
+      static_cast<unsigned>(std::min({sent, held, static_cast<std::int64_t>(kPreambleSetsMax)}));
   S5066_ASSERT(count > 0);
   const std::int64_t first = reading_.data_start - kFrameSamples * count;
-  std::vector<Complex> sequence;
-  std::vector<float> profile;
   for (unsigned i = 0; i < 2; ++i) {
-    profile = delay_profile(history, first, count, sequence);
+    delay_profile(history, first, count);
     if (i > 0) break;
     // Neighbouring symbols tell the rest of the offset.
     Complex sum;
     for (unsigned n = 0; n + 1 < count; ++n) {
       for (std::size_t k = 0; k < kDelays; ++k) {
-        const float weight = std::max(profile[k], 0.0F);
-        sum += weight * mul_conj(sequence[n * kDelays + k], sequence[(n + 1) * kDelays + k]);
+        const float weight = std::max(profile_[k], 0.0F);
+        sum += weight * mul_conj(sequence_[n * kDelays + k], sequence_[(n + 1) * kDelays + k]);
       }
     }
     if (std::norm(sum) > 0) {
       offset_hz_ += std::arg(sum) / (2 * std::numbers::pi * kFrameSeconds);
     }
   }
-  choose_taps(profile, count);
+  choose_taps(count);
   // The taps' way through the preamble gives the Doppler spread and where they are now.
   const std::size_t block = block_frames_;
   block_frames_ = count;
@@ -144,7 +160,7 @@ void WalshDemodulator::learn_channel(const SampleHistory& history) {
   for (unsigned n = 0; n < count; ++n) {
     for (std::size_t k = 0; k < taps_.size(); ++k) {
       const auto at = static_cast<std::size_t>(taps_[k].delay + kReach);
-      measured_[n * taps_.size() + k].value = sequence[n * kDelays + at];
+      measured_[n * taps_.size() + k].value = sequence_[n * kDelays + at];
     }
   }
   choose_doppler();
@@ -157,31 +173,31 @@ void WalshDemodulator::learn_channel(const SampleHistory& history) {
 }
 
 // Mean power at each delay beyond the noise, over channel symbols that are known; their
-// correlations go to `sequence`.
-std::vector<float> WalshDemodulator::delay_profile(const SampleHistory& history, std::int64_t first,
-                                                   unsigned count, std::vector<Complex>& sequence) {
+// correlations are the sequence.
+void WalshDemodulator::delay_profile(const SampleHistory& history, std::int64_t first,
+                                     unsigned count) {
   const unsigned before = signal_->preamble_sets() - count;
-  std::vector<float> profile(kDelays, 0.0F);
-  sequence.resize(count * kDelays);
+  profile_.assign(kDelays, 0.0F);
+  sequence_.resize(count * kDelays);
   std::array<Complex, kDelays> wrong;
   double noise = 0;
   for (unsigned n = 0; n < count; ++n) {
     const std::int64_t from = first + kFrameSamples * n - kReach;
-    rotate(history.window(from, kWindow), from, rotated_);
-    const auto right = std::span(sequence).subspan(n * kDelays, kDelays);
+    rotate(history.window(from, kWindow), from);
+    const auto right = std::span(sequence_).subspan(n * kDelays, kDelays);
     correlate(signal_->preamble_set(before + n, false), rotated_, right);
     correlate(signal_->preamble_set(before + n, true), rotated_, wrong);
     for (std::size_t k = 0; k < kDelays; ++k) {
-      profile[k] += std::norm(right[k]) / static_cast<float>(count);
+      profile_[k] += std::norm(right[k]) / static_cast<float>(count);
       noise += std::norm(wrong[k]);
     }
   }
   noise_ = static_cast<float>(noise / (count * kDelays)) + kTiny;
-  for (float& power : profile) power -= noise_;
-  return profile;
+  for (float& power : profile_) power -= noise_;
 }
 
-void WalshDemodulator::choose_taps(const std::vector<float>& profile, unsigned count) {
+void WalshDemodulator::choose_taps(unsigned count) {
+  const auto& profile = profile_;
   const float peak = *std::max_element(profile.begin(), profile.end());
   const float error = noise_ / std::sqrt(static_cast<float>(count));
   const float threshold = std::max(kTapSignificant * peak, kTapNoiseFactor * error);
@@ -213,7 +229,7 @@ void WalshDemodulator::choose_taps(const std::vector<float>& profile, unsigned c
 
 void WalshDemodulator::receive_frame(const SampleHistory& history) {
   const std::int64_t from = origin_ - kReach;
-  rotate(history.window(from, kWindow), from, rotated_);
+  rotate(history.window(from, kWindow), from);
   for (unsigned bits = 0; bits < kPatterns; ++bits) {
     const Set set = signal_->set(frames_, bits);
     Complex* const out = &correlations_[(frame_ * kPatterns + bits) * taps_.size()];
@@ -283,8 +299,8 @@ Demodulator::Output WalshDemodulator::end_block() {
     follow_clock();
   }
 
-  auto block = signal_->take(llr_);
-  return {.bytes = std::move(block.bytes),
+  const auto block = signal_->take(llr_);
+  return {.bytes = block.bytes,
           .first_bit = block.first_bit,
           .symbols_in_all = block.symbols_in_all,
           .soft_quality = soft_quality(quality(), block.error_share),
@@ -304,7 +320,7 @@ float WalshDemodulator::quality() const {
 // What the taps heard in this block. The profile that was learned from the preamble has sidelobes
 // of its sets, which are scrambled alike; those of the data are not.
 ChannelEstimate WalshDemodulator::channel() const {
-  std::vector<float> profile(kDelays);
+  std::array<float, kDelays> profile{};
   double signal = 0;
   for (std::size_t k = 0; k < taps_.size(); ++k) {
     const float power = std::max(heard_power(k), 0.0F);

@@ -8,10 +8,10 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <vector>
 
+#include "modem/waveforms/burst_memory.h"
 #include "modem/waveforms/reception.h"
 #include "modem/waveforms/walsh/signal.h"
 
@@ -20,8 +20,8 @@ namespace s5066::modem::walsh {
 class WalshDemodulator final : public Demodulator {
  public:
   /// `noise_share`: see Downconverter.
-  WalshDemodulator(const PreambleReading& reading, std::unique_ptr<Signal> signal,
-                   float noise_share);
+  WalshDemodulator(const PreambleReading& reading, InMemory<Signal> signal, float noise_share,
+                   BurstMemory& memory);
 
   std::optional<Output> advance(const SampleHistory& history) override;
   bool lost() const override;
@@ -45,9 +45,8 @@ class WalshDemodulator final : public Demodulator {
   };
 
   void learn_channel(const SampleHistory& history);
-  std::vector<float> delay_profile(const SampleHistory& history, std::int64_t first, unsigned count,
-                                   std::vector<dsp::Complex>& sequence);
-  void choose_taps(const std::vector<float>& profile, unsigned count);
+  void delay_profile(const SampleHistory& history, std::int64_t first, unsigned count);
+  void choose_taps(unsigned count);
   void receive_frame(const SampleHistory& history);
   void judge_frame();
   Output end_block();
@@ -65,8 +64,7 @@ class WalshDemodulator final : public Demodulator {
   float quality() const;
   float heard_power(std::size_t tap) const;
   ChannelEstimate channel() const;
-  void rotate(std::span<const dsp::Complex> samples, std::int64_t first,
-              std::vector<dsp::Complex>& out) const;
+  void rotate(std::span<const dsp::Complex> samples, std::int64_t first);
   float memory() const;
 
   const dsp::Complex* correlations(std::size_t frame, std::size_t pattern) const {
@@ -74,7 +72,7 @@ class WalshDemodulator final : public Demodulator {
   }
 
   PreambleReading reading_;
-  std::unique_ptr<Signal> signal_;
+  InMemory<Signal> signal_;
   float noise_share_;
   std::size_t block_frames_;
 
@@ -93,14 +91,16 @@ class WalshDemodulator final : public Demodulator {
 
   std::size_t frame_ = 0;     // of the block
   std::uint64_t frames_ = 0;  // in all
-  std::vector<Tap> taps_;
-  std::vector<dsp::Complex> correlations_;  // by frame, pattern, tap
-  std::vector<Measurement> measured_;       // by frame, tap
-  std::vector<dsp::Complex> mean_;          // expected, by frame, tap
-  std::vector<float> variance_;             // of that
-  std::vector<float> llr_;
-  std::vector<float> extrinsic_;
-  std::vector<dsp::Complex> rotated_;
+  std::pmr::vector<Tap> taps_;
+  std::pmr::vector<dsp::Complex> correlations_;  // by frame, pattern, tap
+  std::pmr::vector<Measurement> measured_;       // by frame, tap
+  std::pmr::vector<dsp::Complex> mean_;          // expected, by frame, tap
+  std::pmr::vector<float> variance_;             // of that
+  std::pmr::vector<float> llr_;
+  std::pmr::vector<float> extrinsic_;
+  std::pmr::vector<dsp::Complex> rotated_;
+  std::pmr::vector<float> profile_;          // of the preamble, by delay
+  std::pmr::vector<dsp::Complex> sequence_;  // correlations of the preamble, by set, delay
 };
 
 }  // namespace s5066::modem::walsh

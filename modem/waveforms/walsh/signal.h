@@ -31,7 +31,7 @@ Set scrambled(const Pattern& pattern, const Scrambling& scrambling, std::size_t 
 class Signal {
  public:
   struct Taken {
-    Bytes bytes;
+    ByteSpan bytes;               // until the next take
     std::uint64_t first_bit = 0;  // of these octets, counted from the start of the data
     /// Set when the end-of-message mark was found: symbols of the whole data part.
     std::optional<std::uint64_t> symbols_in_all;

@@ -73,7 +73,7 @@ TEST(Viterbi, gives_every_bit_back_in_portions_of_any_size) {
   const auto bits = random_bits(rng, 5000);
   const auto llr = coded_llr(bits);
   ViterbiDecoder decoder;
-  std::vector<std::uint8_t> decoded;
+  std::pmr::vector<std::uint8_t> decoded;
   for (std::size_t at = 0; at < llr.size();) {
     const std::size_t count = std::min<std::size_t>(2 * (1 + rng.below(300)), llr.size() - at);
     decoder.decode(std::span(llr).subspan(at, count), decoded);
@@ -81,7 +81,7 @@ TEST(Viterbi, gives_every_bit_back_in_portions_of_any_size) {
     EXPECT_EQ(decoded.size(), std::max(at / 2, ViterbiDecoder::kDepth) - ViterbiDecoder::kDepth);
   }
   decoder.finish(decoded);
-  EXPECT_EQ(decoded, bits);
+  EXPECT_TRUE(std::ranges::equal(decoded, bits));
 }
 
 // The free distance of the code is 10: four wrong hard decisions never matter, five can.
@@ -96,10 +96,10 @@ TEST(Viterbi, corrects_any_four_errors_that_stand_close) {
     std::shuffle(places.begin(), places.end(), rng);
     for (int e = 0; e < 4; ++e) llr[places[e]] = -llr[places[e]];
     ViterbiDecoder decoder;
-    std::vector<std::uint8_t> decoded;
+    std::pmr::vector<std::uint8_t> decoded;
     decoder.decode(llr, decoded);
     decoder.finish(decoded);
-    EXPECT_EQ(decoded, bits);
+    EXPECT_TRUE(std::ranges::equal(decoded, bits));
   }
 }
 
@@ -109,10 +109,10 @@ TEST(Viterbi, soft_erasures_cost_nothing_where_the_code_bridges_them) {
   auto llr = coded_llr(bits);
   for (std::size_t i = 0; i < llr.size(); i += 4) llr[i] = 0;  // rate 2/3
   ViterbiDecoder decoder;
-  std::vector<std::uint8_t> decoded;
+  std::pmr::vector<std::uint8_t> decoded;
   decoder.decode(llr, decoded);
   decoder.finish(decoded);
-  EXPECT_EQ(decoded, bits);
+  EXPECT_TRUE(std::ranges::equal(decoded, bits));
 }
 
 TEST(Viterbi, survives_absurd_confidence) {
@@ -121,10 +121,10 @@ TEST(Viterbi, survives_absurd_confidence) {
   auto llr = coded_llr(bits);
   for (float& value : llr) value *= 1e30F;
   ViterbiDecoder decoder;
-  std::vector<std::uint8_t> decoded;
+  std::pmr::vector<std::uint8_t> decoded;
   decoder.decode(llr, decoded);
   decoder.finish(decoded);
-  EXPECT_EQ(decoded, bits);
+  EXPECT_TRUE(std::ranges::equal(decoded, bits));
 }
 
 }  // namespace

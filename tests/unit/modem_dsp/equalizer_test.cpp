@@ -72,7 +72,7 @@ TEST(BlockEqualizer, agrees_with_the_textbook_even_where_the_samples_end_early) 
                                           .prior_mean = mean,
                                           .prior_variance = variance,
                                           .noise = 0.3F};
-    BlockEqualizer equalizer(32, 16);
+    BlockEqualizer equalizer({.symbols_max = 32, .taps_max = 16});
     const auto estimates = equalizer.solve(problem);
     const auto expected = reference_estimate(problem);
     ASSERT_EQ(estimates.size(), 20u);
@@ -86,7 +86,7 @@ TEST(BlockEqualizer, agrees_with_the_textbook_even_where_the_samples_end_early) 
 
 TEST(BlockEqualizer, says_truly_how_unsure_it_is) {
   Rng rng(2);
-  BlockEqualizer equalizer(32, 16);
+  BlockEqualizer equalizer({.symbols_max = 32, .taps_max = 16});
   const std::vector<Complex> response = {0.3F, 0.8F, {0.4F, 0.2F}, 0.1F,
                                          0.0F, 0.0F, {0.0F, 0.7F}, 0.3F};
   const std::vector<Complex> mean(32);

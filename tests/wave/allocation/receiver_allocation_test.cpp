@@ -1,6 +1,7 @@
-// Goal:   a receiver that listens takes nothing from the heap once it has been made.
-// Method: every allocation is counted while it hears noise, and what it takes for a preamble at
-// first.
+// Goal:   a receiver takes nothing from the heap once it has been made.
+// Method: every allocation is counted while it hears noise and speech, and while it receives,
+// loses,
+//         enters late and gives up bursts.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -71,6 +72,90 @@ TEST(ReceiverAllocation, speech_costs_none) {
   tape.samples() = speech_like(60, 3);
   hear_without_allocation(receiver, tape, "speech");
   EXPECT_GT(receiver.stats().preambles_refused, 0u);
+}
+
+// The first burst of its mode, and each in a receiver that has heard nothing before.
+void expect_bursts_cost_none(Waveform waveform) {
+  for (const Mode& mode : all_modes()) {
+    if (mode.waveform != waveform) continue;
+    std::vector<Mode> modes;
+    if (must_be_told(mode)) modes = {mode};
+    BurstReceiver receiver({.modes = modes});
+    const Bytes octets = random_octets(mode.rate_bps / 8 + 20, 1);
+    Tape tape;
+    tape.silence(0.3).burst(mode, octets);
+    tape.silence(0.5).noise(30, 1);
+    const Heard heard = hear_without_allocation(receiver, tape, to_string(mode));
+    EXPECT_EQ(heard.octets, octets.size()) << to_string(mode);
+    EXPECT_EQ(heard.ended, 1u) << to_string(mode);
+  }
+}
+
+TEST(ReceiverAllocation, bursts_of_110a_cost_none) {
+  expect_bursts_cost_none(Waveform::ms110a);
+}
+TEST(ReceiverAllocation, bursts_of_4539_cost_none) {
+  expect_bursts_cost_none(Waveform::stanag4539);
+}
+TEST(ReceiverAllocation, bursts_of_4285_cost_none) {
+  expect_bursts_cost_none(Waveform::stanag4285);
+}
+TEST(ReceiverAllocation, bursts_of_110d_cost_none) {
+  expect_bursts_cost_none(Waveform::ms110d);
+}
+
+// One receiver, many bursts: what one took is there for the next.
+TEST(ReceiverAllocation, bursts_one_after_the_other_and_over_each_other_cost_none) {
+  BurstReceiver receiver;
+  Tape tape;
+  for (std::uint64_t i = 0; i < 12; ++i) {
+    const Mode mode = mode_of(i % 3 == 0   ? "110d-16000-l"
+                              : i % 3 == 1 ? "4539-9600-vl"
+                                           : "110a-75-short");
+    tape.silence(0.2).burst(mode, random_octets(50, i));
+    if (i % 2 == 0) tape.samples().resize(tape.size() - kSampleRate * 2U);  // cut off
+  }
+  tape.silence(3).noise(30, 1);
+  const Heard heard = hear_without_allocation(receiver, tape, "one after the other");
+  EXPECT_EQ(heard.bursts, 12u);
+  EXPECT_EQ(heard.ended, 12u);
+}
+
+TEST(ReceiverAllocation, a_burst_in_fading_that_is_lost_costs_none) {
+  for (const char* text : {"110a-600-long", "110a-75-short", "4539-3200-s", "110d-1200-m"}) {
+    BurstReceiver receiver;
+    Tape tape;
+    const Mode mode = mode_of(text);
+    tape.silence(0.3).burst(mode, random_octets(mode.rate_bps, 2));
+    tape.through({.paths = {{.spread_hz = 1}, {.delay_ms = 2, .spread_hz = 1}}}, 3);
+    tape.samples().resize(tape.size() * 3 / 4);
+    tape.silence(8).noise(12, 4);
+    const Heard heard = hear_without_allocation(receiver, tape, text);
+    EXPECT_EQ(heard.bursts, 1u) << text;
+    EXPECT_EQ(heard.lost, 1u) << text;
+  }
+}
+
+TEST(ReceiverAllocation, a_burst_entered_late_costs_none) {
+  BurstReceiver receiver;
+  Tape tape;
+  tape.burst(mode_of("4539-6400-m"), random_octets(6400 / 8 * 22, 5));
+  tape.samples().erase(tape.samples().begin(), tape.samples().begin() + 4 * kSampleRate);
+  tape.silence(1).noise(25, 6);
+  const Heard heard = hear_without_allocation(receiver, tape, "late");
+  EXPECT_EQ(receiver.stats().joined, 1u);
+  EXPECT_GT(heard.octets, 6400u / 8 * 5);
+}
+
+TEST(ReceiverAllocation, events_that_nobody_fetches_cost_none) {
+  BurstReceiver receiver({.modes = {}, .events_max = 4});
+  Tape tape;
+  tape.burst(mode_of("110a-2400-short"), random_octets(2400, 7));
+  tape.silence(0.5);
+  test::AllocationCount count;
+  receiver.process(tape.samples());
+  EXPECT_EQ(count.stop(), 0u);
+  EXPECT_GT(receiver.stats().events_dropped, 0u);
 }
 
 }  // namespace
