@@ -376,7 +376,7 @@ Result<void> SqliteStore::recover() {
 }
 
 // By indexes that hold all that is asked for, so that a row that the disk does not give back keeps
-// no other.
+// no other. What goes is for the row itself to say: an index may be wrong.
 Result<StoreAnswer> SqliteStore::run(const Purge& operation) {
   const std::int64_t keep = std::max(config_.keep_finished_s, config_.duplicate_window_s);
   const std::int64_t before = operation.now.value - keep;
@@ -384,8 +384,9 @@ Result<StoreAnswer> SqliteStore::run(const Purge& operation) {
       "SELECT id FROM outgoing INDEXED BY outgoing_by_state WHERE state IN ('delivered', 'failed', "
       "'expired')",
       {"DELETE FROM outgoing_content WHERE id = ?1 AND EXISTS (SELECT 1 FROM outgoing WHERE id = "
-       "?1 AND finished_utc < ?2)",
-       "DELETE FROM outgoing WHERE id = ?1 AND finished_utc < ?2"},
+       "?1 AND finished_utc < ?2 AND state IN ('delivered', 'failed', 'expired'))",
+       "DELETE FROM outgoing WHERE id = ?1 AND finished_utc < ?2 AND state IN ('delivered', "
+       "'failed', 'expired')"},
       before);
   auto received = purge(
       "SELECT id FROM received INDEXED BY received_by_source",

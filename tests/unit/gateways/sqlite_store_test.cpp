@@ -106,6 +106,28 @@ TEST_F(SqliteStoreTest, the_spool_takes_its_limit_and_no_more) {
   EXPECT_EQ(store->enqueue({Address{7}, "f", {}, kNow}).error().code, ErrorCode::queue_full);
 }
 
+// The index's entry of a file that is over has the number of one that waits, in both its places.
+TEST_F(SqliteStoreTest, what_waits_is_not_purged_because_of_a_wrong_index) {
+  std::optional<SpoolId> last;
+  for (int i = 0; i < 5; ++i)
+    last = *store->enqueue({kPeer, "f" + std::to_string(i), kHello, kNow});
+  ASSERT_EQ(last->value, 5);
+  ASSERT_TRUE(ask(SaveItem{.id = {4}, .state = SpoolState::failed, .now = kNow}));
+  store.reset();
+  std::fstream file(config.path, std::ios::in | std::ios::out | std::ios::binary);
+  const std::string all{std::istreambuf_iterator<char>(file), {}};
+  const auto at = all.find("failed\4\4");
+  ASSERT_NE(at, std::string::npos);
+  ASSERT_EQ(all.find("failed\4", at + 1), std::string::npos);
+  file.seekp(static_cast<std::streamoff>(at + 6)).write("\5\5", 2);
+  file.close();
+  reopen();
+  static_cast<void>(ask(Purge{{kNow.value + 10 * config.keep_finished_s}}));
+  const auto waits = store->find(*last);
+  ASSERT_TRUE(waits && *waits);
+  EXPECT_EQ((*waits)->state, SpoolState::incoming);
+}
+
 TEST_F(SqliteStoreTest, the_same_file_gets_another_id_while_the_receiver_remembers_the_first) {
   const auto send_once = [&](UtcSeconds now) {
     const auto id = store->enqueue({kPeer, "same", kHello, now});
