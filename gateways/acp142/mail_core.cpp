@@ -34,11 +34,11 @@ NextHops next_hops(const Envelope& envelope, const MailItem& item) {
 
 std::string_view to_string(MailNews::Kind kind) {
   constexpr std::array<std::string_view, static_cast<std::size_t>(Kind::count)> kNames = {
-      "mail_accepted",  "mail_repeated",       "mail_refused",      "mail_submitted",
-      "mail_delivered", "mail_deferred",       "mail_failed",       "mail_expired",
-      "mail_received",  "mail_received_again", "mail_not_for_us",   "mail_unreadable",
-      "mail_reported",  "mail_report_lost",    "station_dead",      "store_failed",
-      "mail_parked",    "mail_passed_over",    "spool_index_mended"};
+      "mail_accepted",  "mail_repeated",       "mail_refused",       "mail_submitted",
+      "mail_delivered", "mail_deferred",       "mail_failed",        "mail_expired",
+      "mail_received",  "mail_received_again", "mail_not_for_us",    "mail_unreadable",
+      "mail_reported",  "mail_report_lost",    "station_dead",       "store_failed",
+      "mail_parked",    "mail_passed_over",    "spool_index_mended", "spool_table_left_out"};
   S5066_ASSERT(kind < Kind::count);
   return kNames[static_cast<std::size_t>(kind)];
 }
@@ -79,6 +79,10 @@ void MailCore::on_store_result(Instant now, const MailResult& result) {
   for (const std::string& index : result.mended) {
     ++stats_.indexes_mended;
     news(Kind::index_mended, {}, {}, {}, index);
+  }
+  for (const std::string& table : result.left_out) {
+    ++stats_.tables_left_out;
+    news(Kind::table_left_out, {}, {}, {}, table);
   }
   const bool ok = result.answer.ok();
   if (!ok && result.answer.error().code != ErrorCode::queue_full) {
@@ -138,18 +142,21 @@ void MailCore::on_store_result(Instant now, const MailResult& result) {
     case Asked::delayed:
       --telling_;
       if (!ok) return;
+      told_all_ = std::get<TakenMail>(*result.answer).items.size() < kDelayedAtATime;
       for (const MailItem& item : std::get<TakenMail>(*result.answer).items) tell_delay(now, item);
       return;
     case Asked::told:
       if (!ok) break;
-      if (--telling_ == 0) delay_at_ = now;  // there may be more
+      if (--telling_ == 0 && !told_all_) delay_at_ = now;
       return on_spool_changed(now);
     case Asked::station:
       // It is in memory; only a start needs the row.
       if (!ok) unsaved_stations_.insert(pending.node);
       return;
     case Asked::purge:
-      return;  // its time comes again
+      // Its time comes again, unless there is more of it.
+      if (ok && std::holds_alternative<PurgedInPart>(*result.answer)) purge(now, pending.part);
+      return;
     case Asked::other:
       // Parked since P_MUL has it: it goes on from memory, and there is no row to keep more of it.
       if (!ok && result.answer.error().code == ErrorCode::refused) return;
@@ -238,7 +245,10 @@ void MailCore::on_deadline(Instant now) {
   }
   if (started_ && purge_at_ <= now) {
     purge_at_ = now + config_.purge_every;
-    purge(now);
+    for (const auto part :
+         {PurgeMail::Part::mails, PurgeMail::Part::marks, PurgeMail::Part::received}) {
+      purge(now, part);
+    }
     for (const NodeId node : std::exchange(unsaved_stations_, {})) save_station(node);
   }
   if (started_ && delay_at_ <= now) {
@@ -251,13 +261,11 @@ void MailCore::on_deadline(Instant now) {
   }
 }
 
-void MailCore::purge(Instant now) {
-  for (const auto part :
-       {PurgeMail::Part::mails, PurgeMail::Part::marks, PurgeMail::Part::received}) {
-    Pending pending;
-    pending.asked = Asked::purge;
-    ask(PurgeMail{utc(now), part}, std::move(pending));
-  }
+void MailCore::purge(Instant now, PurgeMail::Part part) {
+  Pending pending;
+  pending.asked = Asked::purge;
+  pending.part = part;
+  ask(PurgeMail{utc(now), part}, std::move(pending));
 }
 
 std::optional<Instant> MailCore::next_deadline() const {

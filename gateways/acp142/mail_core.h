@@ -50,6 +50,7 @@ struct MailNews {
     parked,       // what the spool cannot read, or not as it was accepted
     passed_over,  // what it cannot read now
     index_mended,
+    table_left_out,  // of the spool, which is damaged; nothing is kept in it before the next start
     count
   };
   Kind kind = Kind::count;
@@ -145,6 +146,7 @@ class MailCore {
     std::uint64_t parked = 0;
     std::uint64_t passed_over = 0;
     std::uint64_t indexes_mended = 0;
+    std::uint64_t tables_left_out = 0;
   };
 
   MailCore(const Config& config, const AddressTable& table);
@@ -219,6 +221,7 @@ class MailCore {
     MailId id;
     NodeId node;
     Road road = Road::air;
+    PurgeMail::Part part = PurgeMail::Part::mails;
     MailOperation again{};  // for what must not be given up
     std::string address;
     std::uint64_t octets = 0;
@@ -258,7 +261,7 @@ class MailCore {
   void on_taken(Instant now, Road road, std::vector<MailItem> items);
   void note_station(Instant now, NodeId node, bool reached, const std::string& reason);
   void save_station(NodeId node);
-  void purge(Instant now);
+  void purge(Instant now, PurgeMail::Part part);
   Duration back_off(std::uint32_t attempts, Duration min, Duration max) const;
   void news(MailNews::Kind kind, MailId id = {}, NodeId station = {}, std::string address = {},
             std::string detail = {}, std::uint64_t octets = 0);
@@ -287,6 +290,7 @@ class MailCore {
   Instant purge_at_{};
   Instant delay_at_{};
   std::size_t telling_ = 0;  // requests about delays that are under way
+  bool told_all_ = true;     // when they have been answered there are no more
 };
 
 }  // namespace s5066::acp142

@@ -176,9 +176,9 @@ std::string MailService::answer(std::string_view request) {
          << " unreadable=" << mail.unreadable << " store_errors=" << mail.store_errors
          << " parked=" << mail.parked << " passed_over=" << mail.passed_over
          << " spool_index=" << (operator_store_->missing_index().empty() ? "yes" : "no")
-         << " indexes_mended=" << mail.indexes_mended << " smtp_messages=" << smtp.messages
-         << " smtp_bare_line_ends=" << smtp.bare_line_ends << " smtp_timeouts=" << smtp.timeouts
-         << " smtp_no_room=" << smtp.no_room
+         << " indexes_mended=" << mail.indexes_mended << " tables_left_out=" << mail.tables_left_out
+         << " smtp_messages=" << smtp.messages << " smtp_bare_line_ends=" << smtp.bare_line_ends
+         << " smtp_timeouts=" << smtp.timeouts << " smtp_no_room=" << smtp.no_room
          << " smtp_recipients_refused=" << smtp.recipients_refused << " smtp_tls=" << smtp.tls
          << " smtp_tls_failed=" << smtp.tls_failed
          << " smtp_connections_refused=" << listener_->refused() << "\n"

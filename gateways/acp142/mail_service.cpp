@@ -103,6 +103,7 @@ LogLevel level_of(MailNews::Kind kind) {
     case MailNews::Kind::station_dead:
     case MailNews::Kind::passed_over:
     case MailNews::Kind::index_mended:
+    case MailNews::Kind::table_left_out:
       return LogLevel::warning;
     default:
       return LogLevel::info;

@@ -158,7 +158,8 @@ struct Resume {
   UtcSeconds now;
 };
 /// Forgets what has been finished, or known, for long enough: each part apart, so that damage to
-/// one does not keep the others. A message that cannot be deleted is passed over. Answer: Done.
+/// one does not keep the others. A message that cannot be deleted is passed over. Answer: Done, or
+/// PurgedInPart.
 struct PurgeMail {
   enum class Part : std::uint8_t {
     mails,
@@ -197,7 +198,9 @@ struct Resumed {
   std::vector<std::pair<MessageName, UtcSeconds>> received;
 };
 struct Done {};
-using MailAnswer = std::variant<MailKept, TakenMail, Resumed, Done>;
+/// There is more than is deleted in one go.
+struct PurgedInPart {};
+using MailAnswer = std::variant<MailKept, TakenMail, Resumed, Done, PurgedInPart>;
 
 /// A message that could not be read. Parked it stays as it is until an operator requeues or deletes
 /// it; otherwise it is tried again after a while.
@@ -212,6 +215,7 @@ struct MailResult {
   Result<MailAnswer> answer;
   std::vector<MailTrouble> troubles{};  // met meanwhile, whatever was asked
   std::vector<std::string> mended{};    // indexes
+  std::vector<std::string> left_out{};  // damaged tables, from now on
 };
 
 }  // namespace s5066::acp142

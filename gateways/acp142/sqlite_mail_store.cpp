@@ -16,8 +16,6 @@ using gateways::Transaction;
 
 namespace {
 
-const Error kWrongIndex{ErrorCode::bad_checksum, "spool: an index does not fit its table"};
-
 bool is_open(SpoolState state) {
   return !gateways::is_final(state) || state == SpoolState::held;
 }
@@ -204,7 +202,7 @@ Result<bool> SqliteMailStore::take_one(const TakeDue& operation, std::vector<Mai
   if (*item) {
     const SpoolState state = (*item)->state;
     const bool waits = state == SpoolState::incoming || state == SpoolState::deferred;
-    if (!waits || (*item)->road != operation.road) return kWrongIndex;
+    if (!waits || (*item)->road != operation.road) return stray(operation.road, id, operation.now);
     std::uint64_t octets = (*item)->size;
     for (const MailItem& other : items) octets += other.size;
     if (!items.empty() && octets > operation.octets_max) return false;
@@ -217,7 +215,7 @@ Result<bool> SqliteMailStore::take_one(const TakeDue& operation, std::vector<Mai
     if (auto parked = park(id, reason); !parked) {
       return meet(Met::During::take, id, parked.error(), operation.now);
     }
-    if (db_.changes() == 0) return kWrongIndex;
+    if (db_.changes() == 0) return stray(operation.road, id, operation.now);
     parked_.push_back({id, reason, true});
     return true;
   }
@@ -239,7 +237,8 @@ Result<std::optional<MailId>> SqliteMailStore::next_due(const TakeDue& operation
       if (!row) return row.error();
       if (!*row) return std::optional<MailId>();
       const MailId id{rows.integer(0)};
-      if (!is_passed_over(id, operation.now)) return std::optional<MailId>(id);
+      if (is_passed_over(id, operation.now)) continue;
+      if (!is_stray(operation.road, id, operation.now)) return std::optional<MailId>(id);
     }
   };
   if (operation.expired_only && !missing_index_.empty()) return next_expired(operation);
@@ -279,6 +278,7 @@ Result<std::optional<MailId>> SqliteMailStore::next_expired(const TakeDue& opera
     if (!*row) return std::optional<MailId>();
     const MailId id{rows->integer(0)};
     if (is_passed_over(id, operation.now)) continue;
+    if (is_stray(operation.road, id, operation.now)) continue;
     auto late = db_.prepare("SELECT 1 FROM mail WHERE id = ? AND expiry_utc <= ?");
     if (!late) return late.error();
     const auto found = late->bind(id.value).bind(operation.now.value).step();
@@ -423,6 +423,10 @@ Result<MailAnswer> SqliteMailStore::run(const TakeDelayed& operation) {
     const MailId id{rows->integer(0)};
     const auto untold = untold_.find(id);
     if (untold != untold_.end() && untold->second > operation.now) continue;
+    if (is_stray({}, id, operation.now)) continue;
+    const auto due = is_late(id, operation.now);
+    if (!due) return meet(Met::During::tell, id, due.error(), operation.now);
+    if (!*due) return stray({}, id, operation.now);
     auto item = read_row(id);
     if (!item) return meet(Met::During::tell, id, item.error(), operation.now);
     if (*item && !is_open((*item)->state)) continue;
@@ -439,6 +443,14 @@ Result<MailAnswer> SqliteMailStore::run(const TakeDelayed& operation) {
     if (!done) return done.error();
   }
   return MailAnswer(std::move(taken));
+}
+
+Result<bool> SqliteMailStore::is_late(MailId id, UtcSeconds now) {
+  auto row = db_.prepare("SELECT delay_utc BETWEEN 1 AND ? FROM mail WHERE id = ?");
+  if (!row) return row.error();
+  const auto found = row->bind(now.value).bind(id.value).step();
+  if (!found) return found.error();
+  return *found && row->integer(0) != 0;
 }
 
 Result<MailAnswer> SqliteMailStore::run(const SaveDelayed& operation) {

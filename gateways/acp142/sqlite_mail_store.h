@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gateways/acp142/mail_store_port.h"
@@ -64,11 +65,12 @@ class SqliteMailStore {
 
   /// A message that the transaction could not read.
   struct Met {
-    enum class During : std::uint8_t { take, tell, told, begin, end };
+    enum class During : std::uint8_t { take, tell, told, begin, end, stray, mark };
     During during = During::take;
     MailId id;
     Error error;
     UtcSeconds now;
+    std::optional<Road> road{};
   };
   struct Unread {
     std::uint32_t failures = 0;  // in a row
@@ -104,6 +106,9 @@ class SqliteMailStore {
   Result<MailAnswer> run_whole(const MailOperation& operation);
   Error meet(Met::During during, MailId id, const Error& error, UtcSeconds now);
   bool is_passed_over(MailId id, UtcSeconds now) const;
+  Error stray(std::optional<Road> road, MailId id, UtcSeconds now);
+  bool is_stray(std::optional<Road> road, MailId id, UtcSeconds now) const;
+  Result<bool> is_late(MailId id, UtcSeconds now);
   static Met::During written_during(const MailOperation& operation);
   bool pass_over(const Met& met);
   bool blame(const Met& met);
@@ -139,11 +144,13 @@ class SqliteMailStore {
   Result<void> forget_other_form(MailItem& item);
   Result<bool> read_content(MailItem& item);
   MailResult purge_mails(StoreTicket ticket, UtcSeconds now);
-  Result<std::vector<std::int64_t>> finished_mails();
+  Result<std::vector<std::int64_t>> finished_mails(UtcSeconds now);
   Result<void> erase(MailId id);
-  Result<bool> is_older(MailId id, std::int64_t finished_before);
+  Result<bool> is_over(MailId id, UtcSeconds now);
   Result<void> finish(MailId id, UtcSeconds now);
   Result<void> park(MailId id, const std::string& reason);
+  bool leave_out(const char* table);
+  void say_what_was_done(MailResult& result);
   template <typename Work>
   Result<void> unless_damaged(const char* table, Work work);
   template <typename... Values>
@@ -161,6 +168,9 @@ class SqliteMailStore {
   std::map<MailId, UtcSeconds> untold_;  // and not to be tried before
   std::set<MailId> stranded_;            // active since before the start
   std::set<MailId> resumed_;             // of these, in the last transaction
+  std::set<MailId> interrupted_;         // before the start, and not tried to the end since
+  // What an index says to be there of a road, or to be told of, and is not; not before.
+  std::map<std::pair<std::optional<Road>, MailId>, UtcSeconds> strays_;
   std::set<MailId> unwritable_;
   // Of what became of these nothing could be kept, because of the database; it is asked for again.
   std::map<MailId, std::optional<Road>> unsaved_;
@@ -171,7 +181,9 @@ class SqliteMailStore {
   UtcSeconds now_;                                // the latest that a request has had
   std::map<std::string, UtcSeconds> mend_again_;  // an index, not before
   std::vector<std::string> mended_;               // and not told yet
+  std::vector<std::string> newly_left_out_;       // and not told yet
   UtcSeconds look_again_;                         // at all indexes
+  std::set<std::string> unexplained_;             // tables that were found wrong somewhere
 };
 
 }  // namespace s5066::acp142

@@ -61,10 +61,17 @@ std::vector<MailResult> SqliteMailStore::execute(const std::vector<MailRequest>&
     all.push_back(purge_mails(apart->ticket, said_now(apart->operation)));
     at = apart + 1;
   }
-  auto& mended = all.front().mended;
-  mended.insert(mended.end(), mended_.begin(), mended_.end());
-  mended_.clear();
+  say_what_was_done(all.front());
   return all;
+}
+
+void SqliteMailStore::say_what_was_done(MailResult& result) {
+  const auto say = [](std::vector<std::string>& to, std::vector<std::string>& from) {
+    to.insert(to.end(), from.begin(), from.end());
+    from.clear();
+  };
+  say(result.mended, mended_);
+  say(result.left_out, newly_left_out_);
 }
 
 // A transaction that has met what cannot be read is begun anew without that message. One that some
@@ -73,6 +80,7 @@ std::vector<MailResult> SqliteMailStore::execute_together(
     const std::vector<MailRequest>& requests) {
   if (requests.empty()) return {};
   troubles_.clear();
+  left_out_now_ = false;
   std::map<MailId, Unread> before = unread_;
   for (const MailRequest& request : requests) {
     now_ = std::max(now_, said_now(request.operation));
@@ -111,9 +119,7 @@ std::vector<MailResult> SqliteMailStore::execute_together(
   if (!all.empty()) {
     auto& first = all.front().troubles;
     first.insert(first.begin(), troubles.begin(), troubles.end());
-    auto& mended = all.front().mended;
-    mended.insert(mended.begin(), mended_.begin(), mended_.end());
-    mended_.clear();
+    say_what_was_done(all.front());
   }
   return all;
 }
@@ -131,6 +137,9 @@ Result<std::vector<MailResult>> SqliteMailStore::run_all(const std::vector<MailR
     if (!id || !(*results)[i].answer) continue;
     unsaved_.erase(*id);
     keep_content_.erase(*id);
+    if (std::holds_alternative<SaveOutcome>(requests[i].operation) && !unwritable_.contains(*id)) {
+      interrupted_.erase(*id);
+    }
   }
   for (const MailId id : resumed_) stranded_.erase(id);
   for (const MailTrouble& one : parked_) release_marks_apart(one.id);
@@ -194,6 +203,25 @@ Error SqliteMailStore::meet(Met::During during, MailId id, const Error& error, U
   return error;
 }
 
+/// The same where an index has what its table has not; `road`: of what is taken there, or told of.
+Error SqliteMailStore::stray(std::optional<Road> road, MailId id, UtcSeconds now) {
+  const Error error{ErrorCode::bad_checksum, "spool: an index does not fit its table"};
+  met_ = Met{Met::During::stray, id, error, now, road};
+  return error;
+}
+
+bool SqliteMailStore::is_stray(std::optional<Road> road, MailId id, UtcSeconds now) const {
+  const auto at = strays_.find({road, id});
+  return at != strays_.end() && at->second > now;
+}
+
+/// From now on. False where it has been before.
+bool SqliteMailStore::leave_out(const char* table) {
+  if (!left_out_.insert(table).second) return false;
+  newly_left_out_.emplace_back(table);
+  return true;
+}
+
 bool SqliteMailStore::is_passed_over(MailId id, UtcSeconds now) const {
   const auto at = unread_.find(id);
   return at != unread_.end() && at->second.again > now;
@@ -206,6 +234,11 @@ bool SqliteMailStore::pass_over(const Met& met) {
     return blame(met);
   }
   const bool damaged = met.error.code == ErrorCode::bad_checksum;
+  if (met.during == During::stray) {
+    strays_[{met.road, met.id}].value = met.now.value + kReadAgainMaxS;
+    return true;
+  }
+  if (met.during == During::mark) return damaged && leave_out("mail_seen");
   MailTrouble trouble{met.id, "cannot be read: " + met.error.detail, false};
   if (met.during == During::tell) {
     untold_[met.id].value = met.now.value + (damaged ? kTellAgainS : kReadAgainMinS);
@@ -218,8 +251,8 @@ bool SqliteMailStore::pass_over(const Met& met) {
     if (!its_own) trouble.reason = "cannot be taken: " + met.error.detail;
     const bool written = its_own && (damaged || long_enough) && park_apart(met.id, trouble.reason);
     trouble.parked = written || (damaged && its_own);
-    if (trouble.parked) release_marks_apart(met.id);
     if (written) {
+      release_marks_apart(met.id);
       unread_.erase(met.id);
     } else {
       const std::int64_t wait = kReadAgainMinS << std::min(one.failures - 1, 6u);
@@ -295,6 +328,7 @@ Result<void> SqliteMailStore::note_active() {
     if (!row) return row.error();
     if (!*row) return {};
     stranded_.insert({rows->integer(0)});
+    interrupted_.insert({rows->integer(0)});
   }
 }
 

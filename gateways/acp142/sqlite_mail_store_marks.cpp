@@ -10,7 +10,7 @@ namespace s5066::acp142 {
 using gateways::Transaction;
 
 Result<bool> SqliteMailStore::is_new(const std::string& mark, UtcSeconds now) {
-  if (mark.empty()) return true;
+  if (mark.empty() || left_out_.contains("mail_seen")) return true;
   // A mark that is too old for the window counts as new, and gets a new age.
   auto put = db_.prepare(
       "INSERT INTO mail_seen VALUES (?1, ?2) ON CONFLICT (mark) DO UPDATE SET seen_utc = ?2 WHERE "
@@ -19,7 +19,7 @@ Result<bool> SqliteMailStore::is_new(const std::string& mark, UtcSeconds now) {
   put->bind_blob(std::string_view(mark))
       .bind(now.value)
       .bind(now.value - config_.duplicate_window_s);
-  if (auto done = put->run(); !done) return done.error();
+  if (auto done = put->run(); !done) return meet(Met::During::mark, {}, done.error(), now);
   return db_.changes() > 0;
 }
 
@@ -27,7 +27,7 @@ Result<bool> SqliteMailStore::is_new(const std::string& mark, UtcSeconds now) {
 Result<void> SqliteMailStore::note_mark(MailId id, std::int64_t number, const std::string& mark,
                                         UtcSeconds now) {
   return unless_damaged("mail_mark", [&] {
-    return update("INSERT INTO mail_mark VALUES (?, ?, ?, ?)", id.value, number,
+    return update("INSERT OR REPLACE INTO mail_mark VALUES (?, ?, ?, ?)", id.value, number,
                   Bytes(mark.begin(), mark.end()), now.value);
   });
 }
@@ -40,8 +40,10 @@ Result<void> SqliteMailStore::release_marks(MailId id) {
       id.value);
 }
 
-/// What keeps it is no worse than a copy that is suppressed.
+/// What keeps it is no worse than a copy that is suppressed. Who has what was under way at the last
+/// start nobody knows before the end of another attempt.
 void SqliteMailStore::release_marks_apart(MailId id) {
+  if (interrupted_.contains(id)) return;
   const auto release = [&]() -> Result<void> {
     auto transaction = Transaction::begin(db_);
     if (!transaction) return transaction.error();

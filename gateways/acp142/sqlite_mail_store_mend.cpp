@@ -46,6 +46,7 @@ bool SqliteMailStore::mend_indexes() {
     mended_.push_back(index.name);
     mended = true;
   }
+  if (mended) strays_.clear();
   return mended;
 }
 
@@ -71,7 +72,8 @@ Result<std::vector<SqliteMailStore::Index>> SqliteMailStore::indexes() {
 }
 
 // An index may be read without an error and hold something else than its table. SQLite compares
-// them, but does not always say which one the damage is in; then it is in any.
+// them, but does not always say which one the damage is in; then it is in any, or in none, where it
+// is still there when all have been made anew.
 std::set<std::string> SqliteMailStore::damaged_indexes(const std::vector<Index>& known,
                                                        const std::string& table) {
   std::set<std::string> all;
@@ -99,7 +101,8 @@ std::set<std::string> SqliteMailStore::damaged_indexes(const std::vector<Index>&
       }
     }
   }
-  return good ? std::set<std::string>() : named.empty() ? all : named;
+  if (good || !named.empty()) return named;
+  return unexplained_.insert(table).second ? all : named;
 }
 
 /// Reads all of it, and what it is of where the index alone does not say what is in it.

@@ -21,6 +21,7 @@ const Error kNoSuchMessage{ErrorCode::refused, "no such message in such a state"
 // number is kept as long as anybody may have the message under it.
 Result<void> SqliteMailStore::change(OperatorVerb verb, MailId id, UtcSeconds now, bool under_way) {
   open_.stale = true;
+  now_ = std::max(now_, now);
   const auto is_damaged = [](const Result<void>& done) {
     return !done && done.error().code == ErrorCode::bad_checksum;
   };

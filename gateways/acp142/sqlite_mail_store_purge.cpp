@@ -11,9 +11,16 @@ namespace s5066::acp142 {
 
 using gateways::Removal;
 
+namespace {
+
+constexpr std::size_t kAtOnceMax = 4096;  // others wait meanwhile
+
+}  // namespace
+
 Result<MailAnswer> SqliteMailStore::run(const PurgeMail& operation) {
   S5066_ASSERT(operation.part != PurgeMail::Part::mails);
   const bool marks = operation.part == PurgeMail::Part::marks;
+  if (marks && left_out_.contains("mail_seen")) return MailAnswer(Done{});
   auto done = marks ? update("DELETE FROM mail_seen WHERE seen_utc < ?",
                              operation.now.value - config_.duplicate_window_s)
                     : update("DELETE FROM mail_received WHERE expiry_utc < ?",
@@ -28,17 +35,18 @@ MailResult SqliteMailStore::purge_mails(StoreTicket ticket, UtcSeconds now) {
   MailResult result{ticket, MailAnswer(Done{}), {}, {}};
   now_ = std::max(now_, now);
   look_at_indexes();
-  auto finished = finished_mails();
+  auto finished = finished_mails(now);
   if (!finished && finished.error().code == ErrorCode::bad_checksum && mend_indexes()) {
-    finished = finished_mails();
+    finished = finished_mails(now);
   }
   if (!finished) {
     result.answer = finished.error();
     return result;
   }
-  const std::int64_t before = now.value - config_.keep_finished_s;
+  const bool more = finished->size() > kAtOnceMax;
+  if (more) finished->resize(kAtOnceMax);
   const auto remove = [&](std::int64_t id) -> Result<void> {
-    const auto old = is_older({id}, before);
+    const auto old = is_over({id}, now);
     if (!old) return old.error();
     return *old ? erase({id}) : Result<void>();
   };
@@ -55,34 +63,39 @@ MailResult SqliteMailStore::purge_mails(StoreTicket ticket, UtcSeconds now) {
     if (!first) continue;
     result.troubles.push_back({{one.id}, "cannot be deleted: " + one.error.detail, false});
   }
+  if (more) result.answer = MailAnswer(PurgedInPart{});
   if (!removal.done) result.answer = removal.done.error();
   return result;
 }
 
-/// By an index that holds all that is asked for; not again what is damaged.
-Result<std::vector<std::int64_t>> SqliteMailStore::finished_mails() {
+/// For long enough, one more than go at once at most: by an index that holds all that is asked for;
+/// not again what is damaged.
+Result<std::vector<std::int64_t>> SqliteMailStore::finished_mails(UtcSeconds now) {
   auto rows = db_.prepare(
       "SELECT id FROM mail INDEXED BY mail_open WHERE state IN ('delivered', 'failed', "
       "'expired')");
   if (!rows) return rows.error();
   std::vector<std::int64_t> finished;
-  while (true) {
+  while (finished.size() <= kAtOnceMax) {
     const auto row = rows->step();
     if (!row) return row.error();
-    if (!*row) return finished;
+    if (!*row) break;
     const std::int64_t id = rows->integer(0);
     const auto at = undeletable_.find({id});
-    if (at == undeletable_.end() || !at->second) finished.push_back(id);
+    if (at != undeletable_.end() && at->second) continue;
+    const auto over = is_over({id}, now);
+    if (!over || *over) finished.push_back(id);
   }
+  return finished;
 }
 
 /// An operator may have queued it again since it was found.
-Result<bool> SqliteMailStore::is_older(MailId id, std::int64_t finished_before) {
+Result<bool> SqliteMailStore::is_over(MailId id, UtcSeconds now) {
   auto row = db_.prepare(
       "SELECT state IN ('delivered', 'failed', 'expired') AND finished_utc < ? FROM mail WHERE id "
       "= ?");
   if (!row) return row.error();
-  const auto found = row->bind(finished_before).bind(id.value).step();
+  const auto found = row->bind(now.value - config_.keep_finished_s).bind(id.value).step();
   if (!found) return found.error();
   return *found && row->integer(0) != 0;
 }

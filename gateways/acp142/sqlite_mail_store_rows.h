@@ -42,8 +42,7 @@ Result<void> SqliteMailStore::unless_damaged(const char* table, Work work) {
   if (left_out_.contains(table)) return {};
   Result<void> done = work();
   if (!done && done.error().code == ErrorCode::bad_checksum) {
-    left_out_.insert(table);
-    left_out_now_ = true;
+    left_out_now_ = leave_out(table);
   }
   return done;
 }

@@ -62,6 +62,7 @@ class DamagedSpool : public testing::Test {
     auto results = store->execute(requests);
     for (const MailResult& result : results) {
       mended.insert(mended.end(), result.mended.begin(), result.mended.end());
+      left_out.insert(left_out.end(), result.left_out.begin(), result.left_out.end());
       for (const MailTrouble& trouble : result.troubles) {
         (trouble.parked ? parked : passed_over).push_back(trouble.id);
       }
@@ -149,6 +150,7 @@ class DamagedSpool : public testing::Test {
   std::vector<MailId> parked;
   std::vector<MailId> passed_over;
   std::vector<std::string> mended;
+  std::vector<std::string> left_out;
 };
 
 }  // namespace s5066::acp142

@@ -544,6 +544,13 @@ TEST_F(MailCoreTest, what_cannot_be_purged_is_not_asked_for_before_its_time_come
   EXPECT_EQ(asked<PurgeMail>(), 2 * once);
 }
 
+TEST_F(MailCoreTest, what_is_purged_in_parts_is_purged_to_the_end) {
+  ASSERT_TRUE(gateways::Database::open({.path = store_config.path})->execute(kTenThousandOld));
+  wait(hours(1));
+  EXPECT_EQ(asked<PurgeMail>(), 3 + 2);
+  EXPECT_TRUE(store->list(1)->empty());
+}
+
 // In the meantime it is worse; that is what the spool gets.
 TEST_F(MailCoreTest, what_cannot_be_saved_of_a_station_is_saved_as_it_is_an_hour_later) {
   send({"<a@ship.example>"});

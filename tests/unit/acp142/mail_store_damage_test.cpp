@@ -386,15 +386,15 @@ TEST_F(DamagedSpool, what_an_operator_has_queued_anew_takes_its_room) {
 }
 
 TEST_F(DamagedSpool, a_request_that_cannot_be_done_does_not_take_others_with_it) {
-  damage("mark-to-d-0");
-  const auto results =
-      execute({AcceptMail{{mail(3)}, kNow, {}, {}}, SaveStation{{{7}, 0, 1, kNow, "late"}},
-               PurgeMail{kMuchLater, PurgeMail::Part::marks},
-               PurgeMail{kMuchLater, PurgeMail::Part::received}});
+  damage(root_of("mail_received"));
+  const auto results = execute({AcceptMail{{mail(kMails)}, kNow, MessageName{{7}, 1}, kNow},
+                                SaveStation{{{7}, 0, 1, kNow, "late"}},
+                                PurgeMail{kMuchLater, PurgeMail::Part::marks},
+                                PurgeMail{kMuchLater, PurgeMail::Part::received}});
   EXPECT_FALSE(results[0].answer);
   EXPECT_TRUE(results[1].answer);
-  EXPECT_FALSE(results[2].answer);
-  EXPECT_TRUE(results[3].answer);
+  EXPECT_TRUE(results[2].answer);
+  EXPECT_FALSE(results[3].answer);
   EXPECT_EQ(store->stations()->size(), 1u);
   EXPECT_TRUE(parked.empty());
 }
@@ -478,30 +478,6 @@ TEST_F(DamagedSpool, a_damaged_index_is_no_reason_to_keep_what_is_over) {
   EXPECT_TRUE(passed_over.empty());
   EXPECT_EQ(mended, std::vector<std::string>{"mail_due"});
   EXPECT_TRUE(store->list(100)->empty());
-}
-
-// The first is lost here, so this is no repeat.
-TEST_F(DamagedSpool, another_copy_of_what_is_parked_is_taken) {
-  EXPECT_EQ(keep(7), MailId{});
-  damage("content-h");
-  take();
-  ASSERT_FALSE(parked.empty());
-  for (int i = 0; i < kMails; ++i) {
-    const MailId first = ids[static_cast<std::size_t>(i)];
-    const bool lost = std::find(parked.begin(), parked.end(), first) != parked.end();
-    EXPECT_EQ(keep(i) != MailId{}, lost) << i;
-    EXPECT_EQ(keep(i), MailId{}) << i;
-  }
-}
-
-// What it has to do with the marks is no reason to take what cannot be read again and again.
-TEST_F(DamagedSpool, what_is_damaged_is_parked_though_its_marks_are_too) {
-  damage("mark-to-h-0");
-  damage("content-h");
-  const auto taken = take();
-  EXPECT_EQ(taken, but_for(parked));
-  EXPECT_FALSE(parked.empty());
-  EXPECT_EQ(corrupt(), parked);
 }
 
 TEST_F(DamagedSpool, what_the_disk_cannot_read_for_long_is_parked_and_in_nobodys_way_before) {

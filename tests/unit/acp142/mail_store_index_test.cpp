@@ -131,6 +131,68 @@ TEST_F(WrongIndex, it_stays_where_the_table_is_what_is_damaged) {
   EXPECT_EQ(corrupt(), std::vector<MailId>{ids[2]});  // to who lists them
 }
 
+// Goal:   an entry that nothing can be made of is in nobody's way.
+// Method: the index cannot be mended, since a message is damaged, in its row or with its page.
+TEST_F(WrongIndex, what_is_wrong_in_it_costs_itself_only_though_it_cannot_be_mended) {
+  for (const bool page : {false, true}) {
+    SCOPED_TRACE(page);
+    const std::size_t stray = page ? 5 : 3;
+    without("mail_due", "UPDATE mail SET state = 'deferred', road = 'smtp'" + only(stray));
+    if (page) {
+      damage("label-l");
+    } else {
+      without("mail_due", "UPDATE mail SET state = 'eeferred'" + only(11));
+    }
+    mended.clear();
+    const std::size_t taken = take().size();
+    EXPECT_GE(taken, page ? 0u : ids.size() - 2);
+    EXPECT_TRUE(mended.empty());
+    EXPECT_TRUE(take({kNow.value + 86400}).empty());
+    const MailId more = keep(kMails + static_cast<int>(stray));
+    EXPECT_EQ(take({kNow.value + 86400}), std::vector<MailId>{more});
+    ids.push_back(more);
+  }
+}
+
+TEST_F(WrongIndex, nobody_is_told_twice_that_a_message_is_late) {
+  const UtcSeconds late{kNow.value + 200};
+  for (const bool sound : {true, false}) {
+    SCOPED_TRACE(sound);
+    const std::size_t told = sound ? 3 : 5;
+    without("mail_delay", "UPDATE mail SET delay_utc = 0" + only(told));
+    if (!sound) without("mail_due", "UPDATE mail SET state = 'eeferred'" + only(11));
+    const auto answer = ask(TakeDelayed{late, 100});
+    ASSERT_TRUE(answer);
+    for (const MailItem& item : std::get<TakenMail>(*answer).items) {
+      EXPECT_NE(item.id, ids[told]);
+    }
+    EXPECT_GE(std::get<TakenMail>(*answer).items.size(), ids.size() - 3);
+    EXPECT_EQ(mended, std::vector<std::string>{"mail_delay"});
+  }
+}
+
+// A column that must have a value has none, which SQLite says of no index.
+TEST_F(WrongIndex, what_no_index_explains_is_no_reason_to_make_them_anew_every_day) {
+  const std::string column = "attempts INTEGER";
+  const std::string must = column + " NOT NULL DEFAULT 0";
+  const auto declare = [](const std::string& from, const std::string& to) {
+    return "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, '" + from +
+           "', '" + to + "') WHERE name = 'mail'";
+  };
+  store.reset();
+  for (const std::string& step :
+       {declare(must, column), "UPDATE mail SET attempts = NULL" + only(3),
+        declare(column, must)}) {
+    auto db = gateways::Database::open({.path = config.path});
+    ASSERT_TRUE(db && db->execute(step.c_str())) << step;
+  }
+  reopen();
+  for (int day = 0; day < 6; ++day) {
+    ASSERT_TRUE(ask(PurgeMail{{kNow.value + day * 86401}}));
+  }
+  EXPECT_EQ(mended.size(), 4u);
+}
+
 TEST_F(DamagedSpool, an_index_that_is_damaged_again_and_again_is_made_anew_once_an_hour) {
   EXPECT_EQ(take().size(), ids.size());
   const auto damage_open_spool = [&] {

@@ -1,0 +1,80 @@
+// By which marks a repeat is known, on a disk that gives things back otherwise than it got them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "tests/unit/acp142/damaged_spool.h"
+
+namespace s5066::acp142 {
+namespace {
+
+// The first is lost here, so this is no repeat.
+TEST_F(DamagedSpool, another_copy_of_what_is_parked_is_taken) {
+  EXPECT_EQ(keep(7), MailId{});
+  damage("content-h");
+  take();
+  ASSERT_FALSE(parked.empty());
+  for (int i = 0; i < kMails; ++i) {
+    const MailId first = ids[static_cast<std::size_t>(i)];
+    const bool lost = std::find(parked.begin(), parked.end(), first) != parked.end();
+    EXPECT_EQ(keep(i) != MailId{}, lost) << i;
+    EXPECT_EQ(keep(i), MailId{}) << i;
+  }
+}
+
+TEST_F(DamagedSpool, damaged_marks_stop_no_mail) {
+  damage(root_of("mail_seen"));
+  const MailId again = keep(3);
+  EXPECT_NE(again, MailId{});  // nobody can say that it is a repeat
+  EXPECT_EQ(left_out, std::vector<std::string>{"mail_seen"});
+  EXPECT_TRUE(ask(PurgeMail{kMuchLater, PurgeMail::Part::marks}));
+  EXPECT_EQ(take().size(), ids.size() + 1);
+  EXPECT_EQ(left_out.size(), 1u);
+  EXPECT_TRUE(parked.empty());
+}
+
+// The disk has only said it once that the message cannot be read.
+TEST_F(DamagedSpool, what_is_not_parked_in_the_spool_keeps_its_marks) {
+  const std::uint64_t page = page_of("label-d");
+  std::fstream file(config.path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(page));
+  const char was = static_cast<char>(file.get());
+  reopen();
+  damage(page);
+  const auto taken = take();
+  EXPECT_EQ(taken, but_for(parked));
+  EXPECT_GE(parked.size(), 2u);
+  EXPECT_EQ(keep(3), MailId{});
+  store.reset();
+  file.seekp(static_cast<std::streamoff>(page)).put(was).flush();
+  reopen();
+  ASSERT_TRUE(ask(Resume{kNow}));
+  auto all = take();
+  std::sort(all.begin(), all.end());
+  EXPECT_EQ(all, ids);
+}
+
+// It was delivered, and the spool could not be told.
+TEST_F(DamagedSpool, what_was_under_way_at_the_end_keeps_its_marks_where_it_cannot_be_read_again) {
+  EXPECT_EQ(take().size(), ids.size());
+  damage("content-d");
+  ASSERT_TRUE(ask(Resume{kNow}));
+  const auto taken = take();
+  EXPECT_EQ(taken, but_for(parked));
+  EXPECT_FALSE(parked.empty());
+  for (int i = 0; i < kMails; ++i) EXPECT_EQ(keep(i), MailId{}) << i;
+}
+
+// What it has to do with the marks is no reason to take what cannot be read again and again.
+TEST_F(DamagedSpool, what_is_damaged_is_parked_though_its_marks_are_too) {
+  damage("mark-to-h-0");
+  damage("content-h");
+  const auto taken = take();
+  EXPECT_EQ(taken, but_for(parked));
+  EXPECT_FALSE(parked.empty());
+  EXPECT_EQ(corrupt(), parked);
+}
+
+}  // namespace
+}  // namespace s5066::acp142
