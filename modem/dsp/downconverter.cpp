@@ -42,6 +42,11 @@ Downconverter::Downconverter() : line_(kTaps - 1, 0.0F) {
   }
 }
 
+void Downconverter::restart() {
+  line_.assign(kTaps - 1, 0.0F);
+  phase_ = 0;
+}
+
 void Downconverter::process(std::span<const float> in, std::vector<Complex>& out) {
   S5066_ASSERT(in.size() % kDecimation == 0);
   line_.insert(line_.end(), in.begin(), in.end());

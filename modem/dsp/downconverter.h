@@ -26,6 +26,9 @@ class Downconverter {
   /// An even number of samples; appends half as many.
   void process(std::span<const float> in, std::vector<Complex>& out);
 
+  /// As if no sample had come.
+  void restart();
+
   /// Power of white noise behind the filter over what it would be without: the part of the output
   /// band that is open.
   float noise_share() const { return noise_share_; }

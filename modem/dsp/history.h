@@ -2,6 +2,7 @@
 // in one piece, so that filters can run over it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -15,6 +16,12 @@ class History {
  public:
   explicit History(std::size_t capacity) : capacity_(capacity), slots_(2 * capacity) {
     S5066_ASSERT(capacity > 0);
+  }
+
+  /// As if nothing had been pushed.
+  void restart() {
+    std::fill(slots_.begin(), slots_.end(), T{});
+    end_ = 0;
   }
 
   void push(std::span<const T> samples) {

@@ -68,6 +68,26 @@ class BurstReceiver::Impl {
     for (const auto& listener : listeners_) listener->set_modes(modes_);
   }
 
+  void restart() {
+    stats_ = {};
+    at_sample_ = 0;
+    dc_in_ = dc_out_ = 0;
+    pending_.clear();
+    converter_.restart();
+    history_.restart();
+    for (const auto& listener : listeners_) listener->restart();
+    preambles_unwanted_ = 0;
+    demodulator_.reset();
+    memory_.release();
+    ends_at_.reset();
+    traffic_->restart();
+    joined_at_.reset();
+    while (held_.pop()) continue;
+    while (events_.pop()) continue;
+    octets_.clear();
+    polled_until_ = 0;
+  }
+
   void process(std::span<const float> samples) {
     octets_.release(std::max(octets_.begin(), polled_until_));
     for (const float sample : samples) {
@@ -302,6 +322,9 @@ BurstReceiver& BurstReceiver::operator=(BurstReceiver&&) noexcept = default;
 
 void BurstReceiver::set_modes(std::vector<Mode> modes) {
   impl_->set_modes(std::move(modes));
+}
+void BurstReceiver::restart() {
+  impl_->restart();
 }
 void BurstReceiver::process(std::span<const float> samples) {
   impl_->process(samples);

@@ -60,6 +60,9 @@ class BurstReceiver {
   /// From now on bursts of these modes only; one being received goes on.
   void set_modes(std::vector<Mode> modes);
 
+  /// As if just made: the next sample is number 0. The modes stay; events that wait go.
+  void restart();
+
   /// Real samples at kSampleRate, full scale 1; any level above the noise will do.
   void process(std::span<const float> samples);
   /// Drain after every process(). What an event points to lasts until the next one.

@@ -17,6 +17,7 @@ class OctetQueue {
 
   /// A run that does not fit to the end of the memory begins at its beginning.
   bool fits(std::size_t octets) const { return place_of(octets) + octets - begin_ <= room_.size(); }
+  void clear() { begin_ = end_ = 0; }
   /// What came in. It must fit.
   ByteSpan push(ByteSpan octets) {
     S5066_ASSERT(fits(octets.size()));

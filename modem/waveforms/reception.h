@@ -102,6 +102,8 @@ class PreambleListener {
   virtual void set_modes(std::span<const Mode> modes) { static_cast<void>(modes); }
   /// Takes note of the last kHop samples of the history. A reading comes out once it is certain.
   virtual std::optional<PreambleReading> advance(const SampleHistory& history) = 0;
+  /// As if nothing had been heard, and no sample had come; the modes stay.
+  virtual void restart() = 0;
   /// The burst that was being received is over; what was heard of it counts no more.
   virtual void forget() {}
   /// Preambles that were found and then not understood: reserved, or too unclear.

@@ -57,6 +57,11 @@ void TrafficDetector::reset() {
   peak_ = 0;
 }
 
+void TrafficDetector::restart() {
+  reset();
+  hops_ = 0;
+}
+
 void TrafficDetector::advance(const SampleHistory& history) {
   const std::int64_t from = history.end() - static_cast<std::int64_t>(kHop + 2 * kLongest);
   if (from < 0) return;

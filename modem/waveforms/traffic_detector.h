@@ -28,6 +28,8 @@ class TrafficDetector {
   const std::optional<Finding>& finding() const { return finding_; }
   /// Forgets everything heard so far.
   void reset();
+  /// As if no sample had come, either.
+  void restart();
 
  private:
   static constexpr std::size_t kOffsets = 4;

@@ -1,6 +1,7 @@
 #include "modem/worker/radio.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -35,7 +36,7 @@ void Radio::on_command(Command command) {
                  },
                  [&](SetReceiveModes& set) {
                    config_.receive_modes = std::move(set.modes);
-                   if (receiver_) receiver_->set_modes(config_.receive_modes);
+                   receiver_.set_modes(config_.receive_modes);
                  },
              },
              command);
@@ -70,7 +71,7 @@ void Radio::transmit(const TransmitBurst& command) {
 /// then we stay deaf.
 void Radio::cut_burst() {
   if (burst_->key_at >= next_to_make()) {
-    events_.push_back(
+    events_.emplace_back(
         TransmitFinished{.at = now(), .id = burst_->id, .outcome = TransmitOutcome::aborted});
     burst_.reset();
     return;
@@ -92,7 +93,7 @@ void Radio::on_unkeyed() {
 }
 
 void Radio::fault(FaultKind kind, std::string detail) {
-  events_.push_back(Fault{.at = now(), .kind = kind, .detail = std::move(detail)});
+  events_.emplace_back(Fault{.at = now(), .kind = kind, .detail = std::move(detail)});
 }
 
 // --- The device
@@ -105,7 +106,12 @@ void Radio::on_received(std::span<const float> block) {
 
 void Radio::on_dropped(std::uint64_t samples) {
   if (samples <= config_.gap_samples_max) {
-    advance(std::vector<float>(static_cast<std::size_t>(samples)));
+    constexpr std::array<float, 256> kSilence{};
+    for (std::uint64_t left = samples; left > 0;) {
+      const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(left, kSilence.size()));
+      advance(std::span(kSilence).first(count));
+      left -= count;
+    }
   } else {
     if (!deaf()) stop_listening();
     clock_ += samples;
@@ -131,7 +137,7 @@ void Radio::on_device_lost(const std::string& why) {
   device_lost_ = true;
   stop_listening();
   if (burst_) {
-    events_.push_back(
+    events_.emplace_back(
         TransmitFinished{.at = now(), .id = burst_->id, .outcome = TransmitOutcome::aborted});
     burst_.reset();
   }
@@ -159,14 +165,15 @@ void Radio::pass_edges() {
   if (deaf()) stop_listening();
   if (!burst_->announced && clock_ >= burst_->first_at && burst_->first_at < burst_->end_at) {
     burst_->announced = true;
-    events_.push_back(TransmitStarted{.at = sample_to_instant(burst_->first_at), .id = burst_->id});
+    events_.emplace_back(
+        TransmitStarted{.at = sample_to_instant(burst_->first_at), .id = burst_->id});
   }
   if (clock_ < burst_->unkey_at) return;
   const bool whole = burst_->made == burst_->transmitter.total_samples();
   if (!whole && burst_->outcome == TransmitOutcome::sent) {
     burst_->outcome = TransmitOutcome::underrun;
   }
-  events_.push_back(TransmitFinished{
+  events_.emplace_back(TransmitFinished{
       .at = sample_to_instant(burst_->unkey_at), .id = burst_->id, .outcome = burst_->outcome});
   burst_.reset();
 }
@@ -180,19 +187,20 @@ std::uint64_t Radio::next_edge() const {
 }
 
 void Radio::listen(std::span<const float> samples) {
-  if (!receiver_) {
-    receiver_.emplace(BurstReceiver::Config{.modes = config_.receive_modes});
+  if (!std::exchange(listening_, true)) {
+    receiver_.restart();
     receiver_base_ = clock_;
   }
-  receiver_->process(samples);
-  while (auto event = receiver_->poll_event()) collect(*event);
+  receiver_.process(samples);
+  while (const auto event = receiver_.poll_event()) collect(*event);
 }
 
 void Radio::stop_listening() {
-  receiver_.reset();
+  listening_ = false;
   if (!carrier_) return;
   carrier_ = false;
-  events_.push_back(CarrierDown{.at = now(), .ended_at = now(), .reason = CarrierDownReason::lost});
+  events_.emplace_back(
+      CarrierDown{.at = now(), .ended_at = now(), .reason = CarrierDownReason::lost});
 }
 
 void Radio::collect(const BurstEvent& event) {
@@ -203,22 +211,22 @@ void Radio::collect(const BurstEvent& event) {
       Overloaded{
           [&](const BurstAcquired& e) {
             carrier_ = true;
-            events_.push_back(CarrierUp{.at = when(e.at_sample),
-                                        .mode = e.mode,
-                                        .snr_db = e.snr_db,
-                                        .offset_hz = e.offset_hz});
+            events_.emplace_back(CarrierUp{.at = when(e.at_sample),
+                                           .mode = e.mode,
+                                           .snr_db = e.snr_db,
+                                           .offset_hz = e.offset_hz});
           },
           [&](const BurstBytes& e) {
-            events_.push_back(ReceivedBytes{.at = when(e.at_sample),
-                                            .first_bit_at = when(e.first_bit_sample),
-                                            .mode = e.mode,
-                                            .bytes = Bytes(e.bytes.begin(), e.bytes.end()),
-                                            .soft_quality = e.soft_quality,
-                                            .channel = e.channel});
+            events_.emplace_back(ReceivedBytes{.at = when(e.at_sample),
+                                               .first_bit_at = when(e.first_bit_sample),
+                                               .mode = e.mode,
+                                               .bytes = Bytes(e.bytes.begin(), e.bytes.end()),
+                                               .soft_quality = e.soft_quality,
+                                               .channel = e.channel});
           },
           [&](const BurstEnded& e) {
             carrier_ = false;
-            events_.push_back(CarrierDown{
+            events_.emplace_back(CarrierDown{
                 .at = when(e.at_sample), .ended_at = when(e.ended_sample), .reason = e.reason});
           },
       },
@@ -226,10 +234,12 @@ void Radio::collect(const BurstEvent& event) {
 }
 
 std::optional<Event> Radio::poll_event() {
-  if (events_.empty()) return std::nullopt;
-  std::optional<Event> event(std::move(events_.front()));
-  events_.pop_front();
-  return event;
+  if (polled_ == events_.size()) {
+    events_.clear();  // and keep the memory
+    polled_ = 0;
+    return std::nullopt;
+  }
+  return std::move(events_[polled_++]);
 }
 
 // --- Transmitting

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <span>
 #include <string>
@@ -37,7 +36,10 @@ class Radio {
     std::uint64_t gap_samples_max = kSampleRate / 2;
   };
 
-  explicit Radio(const Config& config) : config_(config) {}
+  explicit Radio(const Config& config)
+      : config_(config), receiver_({.modes = config.receive_modes}) {
+    events_.reserve(kEventsAtOnce);
+  }
 
   // --- In ---
   void on_command(Command command);
@@ -86,6 +88,9 @@ class Radio {
     TransmitOutcome outcome = TransmitOutcome::sent;
   };
 
+  /// As a block brings them; more take memory.
+  static constexpr std::size_t kEventsAtOnce = 16;
+
   void transmit(const TransmitBurst& command);
   void cut_burst();
   void fault(FaultKind kind, std::string detail);
@@ -106,11 +111,13 @@ class Radio {
   bool key_failed_ = false;
   std::optional<Burst> burst_;
   std::uint64_t bursts_ = 0;  // taken so far
-  std::optional<BurstReceiver> receiver_;
+  BurstReceiver receiver_;
+  bool listening_ = false;           // else it is to begin anew with the next sample heard
   std::uint64_t receiver_base_ = 0;  // position of the receiver's sample 0
   bool carrier_ = false;
   std::vector<float> scratch_;
-  std::deque<Event> events_;
+  std::vector<Event> events_;
+  std::size_t polled_ = 0;  // of them
 };
 
 }  // namespace s5066::modem

@@ -42,6 +42,10 @@ RateAdapter::RateAdapter(unsigned rate_hz, std::size_t block_samples, std::size_
                                              .rate_out = static_cast<double>(rate_hz)}),
                 .waiting = std::vector<float>(device_slack),
                 .primed = device_slack});
+  receive_->reserve(modem_block_);
+  transmit_->reserve(device_block_);
+  modem_samples_.reserve(modem_block_);
+  device_samples_.reserve(device_block_);
 }
 
 std::uint64_t RateAdapter::delay() const {
@@ -49,6 +53,11 @@ std::uint64_t RateAdapter::delay() const {
   const double receive = receive_->resampler.delay() + static_cast<double>(receive_->primed);
   const double transmit = transmit_->resampler.delay() + static_cast<double>(transmit_->primed);
   return static_cast<std::uint64_t>(std::lround(receive + transmit * kSampleRate / rate_hz_));
+}
+
+// A block and what is left of the one before, which is the slack or two samples more.
+void RateAdapter::Direction::reserve(std::size_t count) {
+  waiting.reserve(count + 2 * primed + kSlackSamples);
 }
 
 void RateAdapter::Direction::convert(std::span<const float> in, std::vector<float>& out,

@@ -31,6 +31,7 @@ class RateAdapter {
     dsp::Resampler resampler;
     std::vector<float> waiting;  // converted, not yet taken
     std::size_t primed;          // zeros that it began with, so that a block is always whole
+    void reserve(std::size_t count);
     void convert(std::span<const float> in, std::vector<float>& out, std::size_t count);
   };
 

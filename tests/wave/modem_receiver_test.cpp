@@ -373,6 +373,40 @@ TEST(ModemReceiver, wild_input_breaks_nothing_for_the_burst_after_it) {
   EXPECT_EQ(bursts.back().octets(), octets);
 }
 
+// Cut off in a preamble, in data, in a transmission entered late, and in noise.
+TEST(ModemReceiver, begins_anew_as_if_it_had_just_been_made) {
+  Tape after;
+  after.silence(0.3).burst(kShort2400, random_octets(100, 1));
+  after.silence(0.4).burst(mode_of("4539-3200-vs"), random_octets(200, 2));
+  after.silence(0.4).noise(14, 3);
+  const auto all = std::vector<Mode>(all_modes().begin(), all_modes().end());
+  const auto heard_by = [&](BurstReceiver& receiver) {
+    std::vector<std::string> texts;
+    receiver.process(after.samples());
+    while (const auto event = receiver.poll_event()) texts.push_back(describe(*event));
+    texts.push_back(std::to_string(receiver.stats().preambles_refused) + " refused of " +
+                    std::to_string(receiver.stats().samples));
+    return texts;
+  };
+  BurstReceiver fresh({.modes = all});
+  const auto expected = heard_by(fresh);
+  ASSERT_GE(expected.size(), 7u);
+  BurstReceiver receiver({.modes = all});
+  for (const char* text : {"110a-2400-short", "4539-6400-m", "4285-1200-short", "110d-75-s"}) {
+    for (const double cut_s : {0.3, 0.9, 3.0, 7.3}) {
+      Tape before;
+      before.burst(mode_of(text), random_octets(mode_of(text).rate_bps, 4));
+      before.samples().resize(static_cast<std::size_t>(cut_s * kSampleRate));
+      before.noise(14, 5);
+      receiver.process(before.samples());
+      receiver.restart();
+      EXPECT_FALSE(receiver.busy());
+      ASSERT_EQ(heard_by(receiver), expected) << text << ' ' << cut_s;
+      receiver.restart();
+    }
+  }
+}
+
 TEST(ModemReceiver, events_nobody_fetches_are_bounded_and_counted) {
   Tape tape;
   for (std::uint64_t i = 0; i < 4; ++i) tape.silence(0.1).burst(kShort2400, random_octets(9, i));

@@ -40,6 +40,11 @@ double KnownSearch::offset_of(std::size_t index) const {
          config_.offset_step_hz;
 }
 
+void KnownSearch::restart() {
+  std::fill(hop_energy_.begin(), hop_energy_.end(), 0.0);
+  best_.reset();
+}
+
 std::optional<SearchCandidate> KnownSearch::advance(const SampleHistory& history,
                                                     std::int64_t margin) {
   const std::int64_t end = history.end();

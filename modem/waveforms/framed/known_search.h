@@ -33,6 +33,8 @@ class KnownSearch {
   /// A multiple of eight symbols, each of power 1, or 0 where it is not known.
   KnownSearch(std::span<const dsp::Complex> known, const Config& config);
 
+  /// As if nothing had been heard.
+  void restart();
   /// Takes note of the last kHop samples of the history. A candidate comes out when the stretch and
   /// `margin` half-symbol samples behind it have been received.
   std::optional<SearchCandidate> advance(const SampleHistory& history, std::int64_t margin);

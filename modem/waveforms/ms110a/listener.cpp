@@ -13,6 +13,12 @@ constexpr float kAnewBy = 4;
 constexpr float kWalshEnough = 15;
 }  // namespace
 
+void Listener::restart() {
+  search_.restart();
+  decoder_.reset();
+  refused_ = 0;
+}
+
 std::optional<PreambleReading> Listener::advance(const SampleHistory& history) {
   const auto candidate = search_.advance(history);
   // A stronger candidate ends the reading of a weak one, which may have been noise.

@@ -38,6 +38,14 @@ Complex unit(double angle) {
 
 PreambleSearch::PreambleSearch() = default;
 
+void PreambleSearch::restart() {
+  for (auto& pattern : power_) {
+    for (auto& powers : pattern) powers.fill(0);
+  }
+  for (auto& excess : excess_) excess.fill(0);
+  best_.reset();
+}
+
 std::optional<PreambleCandidate> PreambleSearch::advance(const SampleHistory& history) {
   const std::int64_t end = history.end();
   const auto hop = static_cast<std::int64_t>(kHop);

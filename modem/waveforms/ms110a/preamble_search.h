@@ -33,6 +33,8 @@ class PreambleSearch {
  public:
   PreambleSearch();
 
+  /// As if nothing had been heard.
+  void restart();
   /// Takes note of the last kHop samples of the history. A candidate comes out when its whole
   /// segment has been received.
   std::optional<PreambleCandidate> advance(const SampleHistory& history);

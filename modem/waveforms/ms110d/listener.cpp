@@ -163,6 +163,11 @@ Listener::Listener(float noise_share)
     : noise_share_(noise_share),
       search_(symbols_of(fixed_dibits()), {.offset_step_hz = 4, .offsets = 43}) {}
 
+void Listener::restart() {
+  search_.restart();
+  refused_ = 0;
+}
+
 std::optional<PreambleReading> Listener::advance(const SampleHistory& history) {
   constexpr std::int64_t kBehind = 2 * (kSuperFrameSymbols - kFixedSymbols + kWindowTaps);
   const auto candidate = search_.advance(history, kBehind);

@@ -15,6 +15,7 @@ class Listener final : public PreambleListener {
   explicit Listener(float noise_share);
 
   std::optional<PreambleReading> advance(const SampleHistory& history) override;
+  void restart() override;
   std::uint64_t refused() const override { return refused_; }
   InMemory<Demodulator> demodulator(const PreambleReading& reading,
                                     BurstMemory& memory) const override;

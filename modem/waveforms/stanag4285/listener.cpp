@@ -86,6 +86,11 @@ void Listener::forget() {
   confirm_in_ = 0;
 }
 
+void Listener::restart() {
+  forget();
+  top_ = 0;
+}
+
 std::optional<PreambleReading> Listener::advance(const SampleHistory& history) {
   // The window behind the synchronisation has come, too.
   const std::int64_t from =

@@ -19,6 +19,7 @@ class Listener final : public PreambleListener {
 
   void set_modes(std::span<const Mode> modes) override;
   std::optional<PreambleReading> advance(const SampleHistory& history) override;
+  void restart() override;
   void forget() override;
   std::uint64_t refused() const override { return 0; }
   InMemory<Demodulator> demodulator(const PreambleReading& reading,

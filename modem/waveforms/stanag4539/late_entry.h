@@ -19,6 +19,8 @@ class LateEntry {
   /// `noise_share`: see Downconverter.
   explicit LateEntry(float noise_share);
 
+  /// As if nothing had been heard.
+  void restart() { search_.restart(); }
   /// Takes note of the last kHop samples of the history.
   std::optional<PreambleReading> advance(const SampleHistory& history);
 

@@ -86,6 +86,12 @@ Listener::Listener(float noise_share)
       search_(std::span<const Complex>(phases_of(preamble(Parameters{}))).first(kFixedSymbols), {}),
       late_(noise_share) {}
 
+void Listener::restart() {
+  search_.restart();
+  late_.restart();
+  refused_ = 0;
+}
+
 std::optional<PreambleReading> Listener::advance(const SampleHistory& history) {
   auto late = late_.advance(history);
   auto reading = at_start(history);
