@@ -50,7 +50,7 @@ struct MailNews {
     parked,       // what the spool cannot read, or not as it was accepted
     passed_over,  // what it cannot read now
     index_mended,
-    table_left_out,  // of the spool, which is damaged; nothing is kept in it before the next start
+    table_left_out,  // of the spool, which is damaged: what it held is not known
     count
   };
   Kind kind = Kind::count;

@@ -238,7 +238,7 @@ Result<std::optional<MailId>> SqliteMailStore::next_due(const TakeDue& operation
       if (!*row) return std::optional<MailId>();
       const MailId id{rows.integer(0)};
       if (is_passed_over(id, operation.now)) continue;
-      if (!is_stray(operation.road, id, operation.now)) return std::optional<MailId>(id);
+      if (!is_stray(operation.road, id)) return std::optional<MailId>(id);
     }
   };
   if (operation.expired_only && !missing_index_.empty()) return next_expired(operation);
@@ -278,7 +278,7 @@ Result<std::optional<MailId>> SqliteMailStore::next_expired(const TakeDue& opera
     if (!*row) return std::optional<MailId>();
     const MailId id{rows->integer(0)};
     if (is_passed_over(id, operation.now)) continue;
-    if (is_stray(operation.road, id, operation.now)) continue;
+    if (is_stray(operation.road, id)) continue;
     auto late = db_.prepare("SELECT 1 FROM mail WHERE id = ? AND expiry_utc <= ?");
     if (!late) return late.error();
     const auto found = late->bind(id.value).bind(operation.now.value).step();
@@ -423,9 +423,10 @@ Result<MailAnswer> SqliteMailStore::run(const TakeDelayed& operation) {
     const MailId id{rows->integer(0)};
     const auto untold = untold_.find(id);
     if (untold != untold_.end() && untold->second > operation.now) continue;
-    if (is_stray({}, id, operation.now)) continue;
+    if (unwritable_.contains(id)) continue;
     const auto due = is_late(id, operation.now);
     if (!due) return meet(Met::During::tell, id, due.error(), operation.now);
+    if (!*due && strays_.contains({std::nullopt, id})) continue;
     if (!*due) return stray({}, id, operation.now);
     auto item = read_row(id);
     if (!item) return meet(Met::During::tell, id, item.error(), operation.now);

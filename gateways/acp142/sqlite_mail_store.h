@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -107,7 +108,7 @@ class SqliteMailStore {
   Error meet(Met::During during, MailId id, const Error& error, UtcSeconds now);
   bool is_passed_over(MailId id, UtcSeconds now) const;
   Error stray(std::optional<Road> road, MailId id, UtcSeconds now);
-  bool is_stray(std::optional<Road> road, MailId id, UtcSeconds now) const;
+  bool is_stray(Road road, MailId id);
   Result<bool> is_late(MailId id, UtcSeconds now);
   static Met::During written_during(const MailOperation& operation);
   bool pass_over(const Met& met);
@@ -134,6 +135,9 @@ class SqliteMailStore {
   Result<void> note_mark(MailId id, std::int64_t number, const std::string& mark, UtcSeconds now);
   Result<void> release_marks(MailId id);
   void release_marks_apart(MailId id);
+  Result<void> forget_marks(MailId id);
+  void forget_marks_apart(MailId id);
+  void do_apart(const std::function<Result<void>()>& work);
   Result<void> restore_marks(MailId id);
   Result<MailId> insert(const NewMail& mail, UtcSeconds now, bool check_marks);
   Result<bool> take_one(const TakeDue& operation, std::vector<MailItem>& items);
@@ -168,9 +172,8 @@ class SqliteMailStore {
   std::map<MailId, UtcSeconds> untold_;  // and not to be tried before
   std::set<MailId> stranded_;            // active since before the start
   std::set<MailId> resumed_;             // of these, in the last transaction
-  std::set<MailId> interrupted_;         // before the start, and not tried to the end since
-  // What an index says to be there of a road, or to be told of, and is not; not before.
-  std::map<std::pair<std::optional<Road>, MailId>, UtcSeconds> strays_;
+  // What an index says to be there of a road, or to be told of, and is not.
+  std::set<std::pair<std::optional<Road>, MailId>> strays_;
   std::set<MailId> unwritable_;
   // Of what became of these nothing could be kept, because of the database; it is asked for again.
   std::map<MailId, std::optional<Road>> unsaved_;

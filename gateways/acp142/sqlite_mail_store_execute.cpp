@@ -137,9 +137,6 @@ Result<std::vector<MailResult>> SqliteMailStore::run_all(const std::vector<MailR
     if (!id || !(*results)[i].answer) continue;
     unsaved_.erase(*id);
     keep_content_.erase(*id);
-    if (std::holds_alternative<SaveOutcome>(requests[i].operation) && !unwritable_.contains(*id)) {
-      interrupted_.erase(*id);
-    }
   }
   for (const MailId id : resumed_) stranded_.erase(id);
   for (const MailTrouble& one : parked_) release_marks_apart(one.id);
@@ -210,9 +207,14 @@ Error SqliteMailStore::stray(std::optional<Road> road, MailId id, UtcSeconds now
   return error;
 }
 
-bool SqliteMailStore::is_stray(std::optional<Road> road, MailId id, UtcSeconds now) const {
-  const auto at = strays_.find({road, id});
-  return at != strays_.end() && at->second > now;
+/// Of the entries that a message has the row says whether they are right.
+bool SqliteMailStore::is_stray(Road road, MailId id) {
+  if (!strays_.contains({road, id})) return false;
+  auto row = db_.prepare(
+      "SELECT 1 FROM mail WHERE id = ? AND road = ? AND state IN ('incoming', 'deferred')");
+  if (!row) return false;
+  const auto waits = row->bind(id.value).bind_text(to_string(road)).step();
+  return waits && !*waits;
 }
 
 /// From now on. False where it has been before.
@@ -235,10 +237,13 @@ bool SqliteMailStore::pass_over(const Met& met) {
   }
   const bool damaged = met.error.code == ErrorCode::bad_checksum;
   if (met.during == During::stray) {
-    strays_[{met.road, met.id}].value = met.now.value + kReadAgainMaxS;
+    if (!strays_.insert({met.road, met.id}).second) return false;
+    troubles_.push_back({met.id, met.error.detail, false});
     return true;
   }
-  if (met.during == During::mark) return damaged && leave_out("mail_seen");
+  if (met.during == During::mark) {
+    return damaged && !is_sound("mail_seen") && leave_out("mail_seen");
+  }
   MailTrouble trouble{met.id, "cannot be read: " + met.error.detail, false};
   if (met.during == During::tell) {
     untold_[met.id].value = met.now.value + (damaged ? kTellAgainS : kReadAgainMinS);
@@ -252,7 +257,7 @@ bool SqliteMailStore::pass_over(const Met& met) {
     const bool written = its_own && (damaged || long_enough) && park_apart(met.id, trouble.reason);
     trouble.parked = written || (damaged && its_own);
     if (written) {
-      release_marks_apart(met.id);
+      stranded_.contains(met.id) ? forget_marks_apart(met.id) : release_marks_apart(met.id);
       unread_.erase(met.id);
     } else {
       const std::int64_t wait = kReadAgainMinS << std::min(one.failures - 1, 6u);
@@ -314,8 +319,10 @@ bool SqliteMailStore::park_apart(MailId id, const std::string& reason) {
 
 Result<void> SqliteMailStore::park(MailId id, const std::string& reason) {
   open_.stale = true;
-  return update("UPDATE mail SET state = 'corrupt', reason = ?, delay_utc = 0 WHERE id = ?", reason,
-                id.value);
+  return update(
+      "UPDATE mail SET state = 'corrupt', reason = ?, delay_utc = 0 WHERE id = ? AND state <> "
+      "'corrupt'",
+      reason, id.value);
 }
 
 // --- Start ---------------------------------------------------------------------------------------
@@ -328,18 +335,19 @@ Result<void> SqliteMailStore::note_active() {
     if (!row) return row.error();
     if (!*row) return {};
     stranded_.insert({rows->integer(0)});
-    interrupted_.insert({rows->integer(0)});
   }
 }
 
 // Message by message: one that the disk cannot read must not keep the others back. It is still
-// 'active' then, which nobody takes, and comes here again.
+// 'active' then, which nobody takes, and comes here again. Whom it has reached by now nobody knows,
+// so that no copy will be taken for the first.
 Result<void> SqliteMailStore::resume_stranded(UtcSeconds now) {
   for (const MailId id : stranded_) {
     if (is_passed_over(id, now) || resumed_.contains(id)) continue;
     auto done = update(
         "UPDATE mail SET state = 'deferred', next_try_utc = ? WHERE id = ? AND state = 'active'",
         now.value, id.value);
+    if (done) done = unless_damaged("mail_mark", [&] { return forget_marks(id); });
     if (!done) return meet(Met::During::take, id, done.error(), now);
     resumed_.insert(id);
   }

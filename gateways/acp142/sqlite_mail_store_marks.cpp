@@ -40,19 +40,30 @@ Result<void> SqliteMailStore::release_marks(MailId id) {
       id.value);
 }
 
-/// What keeps it is no worse than a copy that is suppressed. Who has what was under way at the last
-/// start nobody knows before the end of another attempt.
+/// They stay, whatever becomes of the message.
+Result<void> SqliteMailStore::forget_marks(MailId id) {
+  return update("DELETE FROM mail_mark WHERE mail = ?", id.value);
+}
+
+/// What keeps it is no worse than a copy that is suppressed.
 void SqliteMailStore::release_marks_apart(MailId id) {
-  if (interrupted_.contains(id)) return;
-  const auto release = [&]() -> Result<void> {
+  do_apart([&] { return release_marks(id); });
+}
+
+void SqliteMailStore::forget_marks_apart(MailId id) {
+  do_apart([&] { return forget_marks(id); });
+}
+
+void SqliteMailStore::do_apart(const std::function<Result<void>()>& work) {
+  const auto attempt = [&]() -> Result<void> {
     auto transaction = Transaction::begin(db_);
     if (!transaction) return transaction.error();
-    auto done = release_marks(id);
+    auto done = work();
     return done ? transaction->commit() : done;
   };
-  const auto done = release();
+  const auto done = attempt();
   const bool damaged = !done && done.error().code == ErrorCode::bad_checksum;
-  if (damaged && mend_indexes()) static_cast<void>(release());
+  if (damaged && mend_indexes()) static_cast<void>(attempt());
 }
 
 /// But for those of a copy that has come meanwhile.

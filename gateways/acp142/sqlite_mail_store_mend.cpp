@@ -41,8 +41,9 @@ bool SqliteMailStore::mend_indexes() {
     const auto [of_table, unknown] = damaged.try_emplace(index.table);
     if (unknown) of_table->second = damaged_indexes(*known, index.table);
     const bool is_damaged = of_table->second.contains(index.name);
-    again->second.value = now_.value + (is_damaged ? kMendAgainS : kLookAgainS);
+    again->second.value = now_.value + kLookAgainS;
     if (!is_damaged || !make_anew(index)) continue;
+    again->second.value = now_.value + kMendAgainS;
     mended_.push_back(index.name);
     mended = true;
   }
@@ -115,7 +116,8 @@ bool SqliteMailStore::is_read(const Index& index) {
   return row || row.error().code != ErrorCode::bad_checksum;
 }
 
-/// Whether all rows can be read, and say where they are to be found.
+/// Whether all rows can be read, and say where they are to be found. Those of a table without row
+/// numbers SQLite would read by an index that is smaller.
 bool SqliteMailStore::is_sound(const std::string& table) {
   const bool mails = table == "mail";
   auto bad = db_.prepare(
@@ -123,7 +125,8 @@ bool SqliteMailStore::is_sound(const std::string& table) {
               "NOT IN ('incoming', 'active', 'deferred', 'held', 'delivered', 'failed', "
               "'expired', 'corrupt') OR typeof(priority) <> 'integer' OR typeof(next_try_utc) <> "
               "'integer'"
-            : "SELECT sum(1) * 0 FROM " + table + " NOT INDEXED");
+            : "SELECT sum(1) * 0 FROM " + table + " NOT INDEXED" +
+                  (table == "mail_seen" ? " WHERE mark >= x''" : ""));
   if (!bad) return false;
   const auto row = bad->step();
   return row && *row && bad->integer(0) == 0;

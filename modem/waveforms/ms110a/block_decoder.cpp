@@ -78,7 +78,7 @@ void BlockDecoder::judge(std::optional<std::uint64_t> ended_after) {
   for (const float value : std::span(information_).first(count)) {
     wrong += 1 / (1 + std::exp(std::abs(value)));
   }
-  error_share_ = count > 0 ? wrong / static_cast<float>(count) : 0;
+  if (count > 0) error_share_ = wrong / static_cast<float>(count);  // else of the block before
 }
 
 float BlockDecoder::feed_back(std::span<const float> llr, std::span<float> extrinsic) const {

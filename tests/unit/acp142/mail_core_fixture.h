@@ -39,13 +39,13 @@ inline std::string text_of(ByteSpan content) {
   return {content.begin(), content.end()};
 }
 
-/// The core of a station with a real spool; P_MUL and the mail server are played by the test.
 inline constexpr const char* kTenThousandOld =
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000) "
     "INSERT INTO mail (road, state, priority, reverse_path, label, size, sha256, created_utc, "
     "expiry_utc, next_try_utc, delay_utc, lifetime_s, delay_s, finished_utc) "
     "SELECT 'air', 'failed', 6, '<a@b>', '', 0, x'00', 1, 1, 1, 0, 1, 0, 1 FROM n";
 
+/// The core of a station with a real spool; P_MUL and the mail server are played by the test.
 class MailCoreTest : public testing::Test {
  protected:
   MailCoreTest() {

@@ -65,6 +65,19 @@ class WrongIndex : public DamagedSpool {
     }
     reopen();
   }
+  /// One octet of the entry of message 4 is that of message 5, which has an entry of its own.
+  void give_an_entry_away() {
+    store.reset();
+    std::fstream file(config.path, std::ios::in | std::ios::out | std::ios::binary);
+    const std::string all{std::istreambuf_iterator<char>(file), {}};
+    const std::string entry = std::string("airincoming\6\x0f\x42\x40", 15) + '\4';
+    const auto at = all.find(entry);
+    ASSERT_NE(at, std::string::npos);
+    ASSERT_EQ(all.find(entry, at + 1), std::string::npos);
+    file.seekp(static_cast<std::streamoff>(at + entry.size() - 1)).put('\5');
+    file.close();
+    reopen();
+  }
   std::string only(std::size_t i) const { return " WHERE id = " + std::to_string(ids[i].value); }
 };
 
@@ -78,19 +91,8 @@ TEST_F(WrongIndex, what_is_not_there_is_not_looked_for_for_ever) {
   EXPECT_EQ(mended, std::vector<std::string>{"mail_due"});
 }
 
-// One octet of the entry of a message is that of the next, which has an entry of its own.
 TEST_F(WrongIndex, nothing_is_taken_twice) {
-  store.reset();
-  std::fstream file(config.path, std::ios::in | std::ios::out | std::ios::binary);
-  const std::string all{std::istreambuf_iterator<char>(file), {}};
-  const std::string entry = std::string("airincoming\6\x0f\x42\x40", 15) + '\4';
-  const auto at = all.find(entry);
-  ASSERT_NE(at, std::string::npos);
-  ASSERT_EQ(all.find(entry, at + 1), std::string::npos);
-  file.seekp(static_cast<std::streamoff>(at + entry.size() - 1));
-  file.put('\5');
-  file.close();
-  reopen();
+  give_an_entry_away();
   auto taken = take();
   std::sort(taken.begin(), taken.end());
   EXPECT_EQ(taken, ids);
@@ -152,6 +154,30 @@ TEST_F(WrongIndex, what_is_wrong_in_it_costs_itself_only_though_it_cannot_be_men
     EXPECT_EQ(take({kNow.value + 86400}), std::vector<MailId>{more});
     ids.push_back(more);
   }
+}
+
+TEST_F(WrongIndex, a_message_with_two_entries_is_taken_by_one_of_them) {
+  without("mail_due", "UPDATE mail SET state = 'eeferred'" + only(11));  // which cannot be mended
+  give_an_entry_away();
+  auto taken = take();
+  std::sort(taken.begin(), taken.end());
+  EXPECT_EQ(taken, but_for({ids[3], ids[11]}));
+  EXPECT_EQ(passed_over, (std::vector<MailId>{ids[4], ids[11]}));  // each was said once
+  const SaveOutcome later{
+      .id = ids[4], .changes = {}, .next_try = UtcSeconds{kNow.value + 30}, .now = kNow};
+  ASSERT_TRUE(ask(later));
+  EXPECT_EQ(take({kNow.value + 30}), std::vector<MailId>{ids[4]});
+  EXPECT_TRUE(mended.empty());
+}
+
+TEST_F(WrongIndex, a_message_with_two_entries_is_parked_once) {
+  give_an_entry_away();
+  store.reset();
+  ASSERT_TRUE(gateways::Database::open({.path = config.path})
+                  ->execute(("UPDATE mail SET reverse_path = 'junk'" + only(4)).c_str()));
+  reopen();
+  EXPECT_EQ(take().size(), ids.size() - 1);
+  EXPECT_EQ(parked, std::vector<MailId>{ids[4]});
 }
 
 TEST_F(WrongIndex, nobody_is_told_twice_that_a_message_is_late) {

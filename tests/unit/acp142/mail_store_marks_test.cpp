@@ -55,15 +55,33 @@ TEST_F(DamagedSpool, what_is_not_parked_in_the_spool_keeps_its_marks) {
   EXPECT_EQ(all, ids);
 }
 
-// It was delivered, and the spool could not be told.
+// It was delivered, and the spool could not be told; or who starts it does so twice.
 TEST_F(DamagedSpool, what_was_under_way_at_the_end_keeps_its_marks_where_it_cannot_be_read_again) {
   EXPECT_EQ(take().size(), ids.size());
+  reopen();
+  ASSERT_TRUE(ask(Resume{kNow}));
+  ASSERT_TRUE(store->change(OperatorVerb::remove, ids[11], kNow));
+  EXPECT_EQ(keep(11), MailId{});
+  ids.pop_back();
   damage("content-d");
   ASSERT_TRUE(ask(Resume{kNow}));
   const auto taken = take();
   EXPECT_EQ(taken, but_for(parked));
   EXPECT_FALSE(parked.empty());
   for (int i = 0; i < kMails; ++i) EXPECT_EQ(keep(i), MailId{}) << i;
+}
+
+// Its row says that it is under way, and cannot be written.
+TEST_F(DamagedSpool, what_was_under_way_at_the_end_keeps_its_marks_where_its_row_is_damaged) {
+  EXPECT_EQ(take().size(), ids.size());
+  damage("label-d");
+  for (int start = 0; start < 2; ++start) {
+    ASSERT_TRUE(ask(Resume{kNow}));
+    take();
+    EXPECT_FALSE(parked.empty());
+    for (int i = 0; i < kMails; ++i) EXPECT_EQ(keep(i), MailId{}) << i;
+    reopen();
+  }
 }
 
 // What it has to do with the marks is no reason to take what cannot be read again and again.
