@@ -16,9 +16,14 @@ double sinc(double x) {
   return std::abs(x) < 1e-9 ? 1 : std::sin(pi * x) / (pi * x);
 }
 
+// Blackman's window at x, by the cosine of pi x.
+double blackman(double cosine) {
+  return 0.42 + 0.5 * cosine + 0.08 * (2 * cosine * cosine - 1);
+}
+
 // Blackman's, over -1 to 1.
 double window(double x) {
-  return std::abs(x) > 1 ? 0 : 0.42 + 0.5 * std::cos(pi * x) + 0.08 * std::cos(2 * pi * x);
+  return std::abs(x) > 1 ? 0 : blackman(std::cos(pi * x));
 }
 
 constexpr int kSkewReach = 24;  // samples on either side of an output
@@ -84,9 +89,8 @@ void ClockSkew::process(std::span<const float> in, std::vector<float>& out) {
       const auto i = static_cast<std::size_t>(k + kSkewReach - 1);
       const double t = k - fraction;
       const double c = turns.cosine[i] * cosine + turns.sine[i] * sine;
-      const double blackman = 0.42 + 0.5 * c + 0.08 * (2 * c * c - 1);
       const double sinc = std::abs(t) < 1e-9 ? 1 : (k % 2 == 0 ? -numerator : numerator) / t;
-      sum += static_cast<double>(line_[static_cast<std::size_t>(centre + k)]) * sinc * blackman;
+      sum += static_cast<double>(line_[static_cast<std::size_t>(centre + k)]) * sinc * blackman(c);
     }
     out.push_back(static_cast<float>(sum));
   }
