@@ -188,6 +188,12 @@ auto SisoDecoderOf<kConstraint>::decode(const Block& block) -> States {
   return start;
 }
 
+float expected_errors(std::span<const float> llr) {
+  float wrong = 0;
+  for (const float value : llr) wrong += 1 / (1 + std::exp(std::abs(value)));
+  return wrong;
+}
+
 template class SisoDecoderOf<7>;
 template class SisoDecoderOf<9>;
 

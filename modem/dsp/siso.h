@@ -43,6 +43,9 @@ class SisoDecoderOf {
   std::pmr::vector<States> forward_;  // of one window
 };
 
+/// How many of the bits, decided by their log-likelihood ratios, are probably wrong.
+float expected_errors(std::span<const float> llr);
+
 extern template class SisoDecoderOf<7>;
 extern template class SisoDecoderOf<9>;
 using SisoDecoder = SisoDecoderOf<7>;

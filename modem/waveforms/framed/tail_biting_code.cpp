@@ -1,7 +1,6 @@
 #include "modem/waveforms/framed/tail_biting_code.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "s5066d/base/assert.h"
 
@@ -104,8 +103,8 @@ float TailBitingCode::decode(std::span<const float> llr, std::span<float> extrin
 void TailBitingCode::decide(std::span<const float> information, std::size_t tail) {
   for (std::size_t i = 0; i < information.size(); ++i) {
     bits_[(i + tail) % information.size()] = information[i] < 0 ? 1 : 0;
-    expected_errors_ += 1 / (1 + std::exp(std::abs(information[i])));
   }
+  expected_errors_ = dsp::expected_errors(information);
 }
 
 }  // namespace s5066::modem::framed

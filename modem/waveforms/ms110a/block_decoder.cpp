@@ -74,11 +74,9 @@ void BlockDecoder::judge(std::optional<std::uint64_t> ended_after) {
     count = static_cast<std::size_t>(std::min<std::uint64_t>(count, *ended_after - before));
   }
   information_before_ += information_.size();
-  float wrong = 0;
-  for (const float value : std::span(information_).first(count)) {
-    wrong += 1 / (1 + std::exp(std::abs(value)));
-  }
-  if (count > 0) error_share_ = wrong / static_cast<float>(count);  // else of the block before
+  if (count == 0) return;  // it is that of the block before
+  error_share_ =
+      dsp::expected_errors(std::span(information_).first(count)) / static_cast<float>(count);
 }
 
 float BlockDecoder::feed_back(std::span<const float> llr, std::span<float> extrinsic) const {

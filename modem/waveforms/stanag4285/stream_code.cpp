@@ -1,7 +1,6 @@
 #include "modem/waveforms/stanag4285/stream_code.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "s5066d/base/assert.h"
@@ -14,9 +13,7 @@ constexpr std::size_t kBefore = 40;
 constexpr std::size_t kAround = kBefore + dsp::ViterbiDecoder::kDepth;
 
 float wrong_share(std::span<const float> information) {
-  float wrong = 0;
-  for (const float value : information) wrong += 1 / (1 + std::exp(std::abs(value)));
-  return wrong / static_cast<float>(information.size());
+  return dsp::expected_errors(information) / static_cast<float>(information.size());
 }
 
 }  // namespace
