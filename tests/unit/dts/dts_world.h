@@ -159,4 +159,35 @@ inline void expect_clean_air(DtsWorld& world) {
   EXPECT_EQ(world.medium().faults().eot_increased, 0u);
 }
 
+/// Twenty requests from either of two stations that are connected, of both kinds and fewer than so
+/// many seconds apart: every one arrives once, each kind in order, and none is confirmed that did
+/// not.
+inline void expect_both_kinds_once_and_in_order(DtsWorld& world, std::uint64_t seed,
+                                                std::uint32_t seconds_apart) {
+  world.connect(0, 1);
+  Rng rng(seed);
+  std::uint64_t id = 0;
+  std::vector<Bytes> sent[2][2];  // by station, by kind
+  for (int i = 0; i < 20; ++i) {
+    const std::size_t from = rng.below(2);
+    const bool expedited = rng.chance(0.5);
+    const Bytes cpdu = pattern(1 + rng.below(2000), seed * 100 + ++id);
+    world.send(from, 1 - from, id, cpdu, expedited ? Service::expedited_arq : Service::arq);
+    sent[from][expedited].push_back(cpdu);
+    world.run_for(std::chrono::seconds(rng.below(seconds_apart)));
+  }
+  world.run_for(std::chrono::hours(3));
+  for (const std::size_t from : {0u, 1u}) {
+    std::vector<Bytes> got[2];
+    for (const auto& indication : world[1 - from].received) {
+      got[indication.service == Service::expedited_arq].push_back(indication.cpdu);
+    }
+    ASSERT_EQ(got[0], sent[from][0]);
+    ASSERT_EQ(got[1], sent[from][1]);
+    EXPECT_EQ(world[from].confirmed.size(), sent[from][0].size() + sent[from][1].size());
+    EXPECT_TRUE(world[from].rejected.empty());
+  }
+  expect_clean_air(world);
+}
+
 }  // namespace s5066::dts

@@ -253,31 +253,8 @@ TEST(ExpeditedTransfer, under_loss_both_kinds_arrive_once_and_in_order_in_both_d
     SCOPED_TRACE(seed);
     DtsWorld world(2, {.frame_loss = 0.2, .missed_sync = 0.05, .fades_per_burst = 0.1}, seed,
                    {.replies_missed_max = 1000});
-    world.connect(0, 1);
-    Rng rng(seed);
-    std::uint64_t id = 0;
-    std::vector<Bytes> sent[2][2];  // by station, by kind
-    for (int i = 0; i < 20; ++i) {
-      const std::size_t from = rng.below(2);
-      const bool expedited = rng.chance(0.5);
-      const Bytes cpdu = pattern(1 + rng.below(2000), seed * 100 + ++id);
-      world.send(from, 1 - from, id, cpdu, expedited ? Service::expedited_arq : Service::arq);
-      sent[from][expedited].push_back(cpdu);
-      world.run_for(std::chrono::seconds(rng.below(30)));
-    }
-    world.run_for(3h);
-    for (const std::size_t from : {0u, 1u}) {
-      std::vector<Bytes> got[2];
-      for (const auto& indication : world[1 - from].received) {
-        got[indication.service == Service::expedited_arq].push_back(indication.cpdu);
-      }
-      ASSERT_EQ(got[0], sent[from][0]);
-      ASSERT_EQ(got[1], sent[from][1]);
-      EXPECT_EQ(world[from].confirmed.size(), sent[from][0].size() + sent[from][1].size());
-      EXPECT_TRUE(world[from].rejected.empty());
-      EXPECT_TRUE(world[from].warnings.empty());
-    }
-    expect_clean_air(world);
+    expect_both_kinds_once_and_in_order(world, seed, 30);
+    for (const std::size_t i : {0u, 1u}) EXPECT_TRUE(world[i].warnings.empty());
     if (::testing::Test::HasFailure()) return;
   }
 }
