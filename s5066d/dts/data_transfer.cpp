@@ -28,7 +28,8 @@ TurnControl::Config turn_config(const Config& config) {
           .preamble = detection,
           .reply_guard = kHalfSecond + detection + config.turnaround,
           .slot = detection + config.turnaround,
-          .full_duplex = config.full_duplex};
+          .full_duplex = config.full_duplex,
+          .dedicated = config.dedicated_frequency};
 }
 
 TransferEvent event_of(Service service) {

@@ -50,6 +50,9 @@ struct Config {
   bool rate_change = true;       // data rate change is offered and advertised (C.6.4)
   /// Each of two stations sends on a frequency of its own, and hears the other meanwhile.
   bool full_duplex = false;
+  /// Two stations have the frequency to themselves: third ones have a chance to begin only once
+  /// they have been heard.
+  bool dedicated_frequency = false;
   bool equal_modes = false;  // the modem cannot send in one mode and receive in another
   /// What a receiver's advice is taken for (C.6.4.2): a modem that finds rate and interleaver of
   /// what it hears needs no agreement.

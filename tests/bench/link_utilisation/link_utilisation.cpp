@@ -99,11 +99,13 @@ std::vector<modem::Mode> modes(bool quick) {
 
 int main(int argc, char** argv) {
   using namespace s5066;
-  const bench::Arguments arguments(argc, argv, {"updu-octets", "rate", "mode"}, {"json", "quick"});
+  const bench::Arguments arguments(argc, argv, {"updu-octets", "rate", "mode"},
+                                   {"json", "quick", "dedicated"});
   const auto only_octets = static_cast<std::size_t>(arguments.number("updu-octets", 0));
   const auto only_rate = static_cast<std::uint32_t>(arguments.number("rate", 0));
   const std::string only_mode = arguments.text("mode", "");
   NodeConfig node;
+  node.dts.dedicated_frequency = arguments.has("dedicated");
   for (const bool arq : {true, false}) {
     if (!only_mode.empty() && (only_mode == "arq") != arq) continue;
     for (const std::size_t octets : {2048u, 512u, 256u, 64u}) {

@@ -268,9 +268,13 @@ TEST(ConfigLoad, extensions_are_offered_unless_it_is_said_otherwise) {
   const auto usual = parse_node("f", kGood);
   ASSERT_TRUE(usual.value.has_value()) << all_lines(usual.problems);
   EXPECT_TRUE(usual.value->node.dts.offer_extensions);
+  EXPECT_FALSE(usual.value->node.dts.dedicated_frequency);
   const auto strict = parse_node("f", kGood + "data_transfer { offer_extensions: false }");
   ASSERT_TRUE(strict.value.has_value()) << all_lines(strict.problems);
   EXPECT_FALSE(strict.value->node.dts.offer_extensions);
+  const auto dedicated = parse_node("f", kGood + "data_transfer { dedicated_frequency: true }");
+  ASSERT_TRUE(dedicated.value.has_value()) << all_lines(dedicated.problems);
+  EXPECT_TRUE(dedicated.value->node.dts.dedicated_frequency);
   EXPECT_FALSE(usual.value->node.dts.adaptation.has_value());
   const auto adapts =
       parse_node("f", kGood + "data_transfer { adaptation { enabled: true rate_max_bps: 2400 } }");

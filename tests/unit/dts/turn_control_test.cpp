@@ -9,13 +9,32 @@ using namespace std::chrono_literals;
 
 class Turn : public ::testing::Test {
  protected:
-  Turn()
-      : Turn({.self = kUs,
-              .turnaround = kTurnaround,
-              .preamble = kPreamble,
-              .reply_guard = kGuard,
-              .slot = kSlot}) {}
+  Turn() : Turn(kConfig) {}
   explicit Turn(const TurnControl::Config& config) : turn_(config, rng_) {}
+  /// A transmission of five seconds that speaks to us, and the wait before our answer of a minute,
+  /// which asks for the next one.
+  Duration wait_in_a_pair() {
+    const Instant begin = now_ + 1s;
+    turn_.on_carrier_up(begin);
+    turn_.on_spoken_to(begin + 1s);
+    turn_.on_carrier_down(begin + 5s, begin + 5s);
+    turn_.on_transmit_wanted(begin + 5s, true, false);
+    EXPECT_EQ(step(), "key");
+    const Duration waited = now_ - (begin + 5s);
+    turn_.on_transmit_started(now_);
+    turn_.on_transmit_done(now_ + 60s, {}, kPeer);
+    now_ += 60s;
+    return waited;
+  }
+  /// The wait behind a transmission of a minute that nobody answers.
+  Duration wait_after_a_broadcast() {
+    turn_.on_transmit_started(now_);
+    turn_.on_transmit_done(now_ + 60s, {}, std::nullopt);
+    const Instant end = now_ += 60s;
+    turn_.on_transmit_wanted(end, true);
+    EXPECT_EQ(step(), "key");
+    return now_ - end;
+  }
   static Instant t(Duration d) { return Instant(d); }
   /// Runs to the next deadline and says what came of it.
   std::string step() {
@@ -34,6 +53,11 @@ class Turn : public ::testing::Test {
   static constexpr Duration kPreamble = 600ms;
   static constexpr Duration kGuard = 1300ms;
   static constexpr Duration kSlot = 800ms;
+  static constexpr TurnControl::Config kConfig{.self = kUs,
+                                               .turnaround = kTurnaround,
+                                               .preamble = kPreamble,
+                                               .reply_guard = kGuard,
+                                               .slot = kSlot};
   Rng rng_{5};
   TurnControl turn_;
   Instant now_{};
@@ -123,38 +147,52 @@ TEST_F(Turn, a_pair_that_hears_nobody_else_goes_on_for_a_quarter_of_an_hour_and_
   turn_.on_station_heard(t(0s), kPeer, kUs, true);
   std::optional<Instant> first;
   for (int i = 0; i < 40; ++i) {
-    const Instant begin = now_ + 1s;
-    turn_.on_carrier_up(begin);
-    turn_.on_spoken_to(begin + 1s);
-    turn_.on_carrier_down(begin + 5s, begin + 5s);
-    turn_.on_transmit_wanted(begin + 5s, true, false);
-    EXPECT_EQ(step(), "key");
-    const Duration waited = now_ - (begin + 5s);
-    const bool again = first && now_ - waited >= *first + 15min;
+    const Duration waited = wait_in_a_pair();
+    const Instant keyed = now_ - 60s;
+    const bool again = first && keyed - waited >= *first + 15min;
     EXPECT_EQ(waited, again ? kTurnaround + kGuard + 4 * kSlot : kTurnaround);
-    if (!first || again) first = now_;
-    turn_.on_transmit_started(now_);
-    turn_.on_transmit_done(now_ + 60s, {}, kPeer);
-    now_ += 60s;
+    if (!first || again) first = keyed;
   }
 }
 
 // Goal:   who broadcasts to stations that never transmit loses no time, is met by nobody who comes
 //         new, and lets him in.
 TEST_F(Turn, a_lone_broadcaster_goes_on_before_the_slots_and_leaves_them_open_now_and_then) {
-  const auto gap = [&] {
-    turn_.on_transmit_started(now_);
-    turn_.on_transmit_done(now_ + 60s, {}, std::nullopt);
-    const Instant end = now_ += 60s;
-    turn_.on_transmit_wanted(end, true);
-    EXPECT_EQ(step(), "key");
-    return now_ - end;
-  };
-  for (int i = 0; i < 14; ++i) EXPECT_LT(gap(), kTurnaround + kGuard);
-  EXPECT_EQ(gap(), kTurnaround + kGuard + 4 * kSlot);
-  for (int i = 0; i < 14; ++i) EXPECT_LT(gap(), kTurnaround + kGuard);
+  for (int i = 0; i < 14; ++i) EXPECT_LT(wait_after_a_broadcast(), kTurnaround + kGuard);
+  EXPECT_EQ(wait_after_a_broadcast(), kTurnaround + kGuard + 4 * kSlot);
+  for (int i = 0; i < 14; ++i) EXPECT_LT(wait_after_a_broadcast(), kTurnaround + kGuard);
   turn_.on_station_heard(now_, kPeer, kUs, true);
-  EXPECT_GE(gap(), kTurnaround + kGuard);
+  EXPECT_GE(wait_after_a_broadcast(), kTurnaround + kGuard);
+}
+
+class DedicatedTurn : public Turn {
+ protected:
+  DedicatedTurn() : Turn(with_dedicated_frequency()) {}
+
+ private:
+  static TurnControl::Config with_dedicated_frequency() {
+    TurnControl::Config config = kConfig;
+    config.dedicated = true;
+    return config;
+  }
+};
+
+// Goal:   two that have a frequency to themselves lose nothing to others; one who is heard there
+//         nevertheless gets the same chances as anywhere.
+TEST_F(DedicatedTurn, a_pair_leaves_no_slots_before_it_has_heard_a_third_station) {
+  turn_.on_station_heard(now_, kPeer, kUs, true);
+  for (int i = 0; i < 40; ++i) {
+    turn_.on_station_heard(now_, kPeer, kUs, true);
+    EXPECT_EQ(wait_in_a_pair(), kTurnaround);
+  }
+  turn_.on_station_heard(now_, kThird, kPeer, true);
+  EXPECT_EQ(wait_in_a_pair(), kTurnaround);
+  EXPECT_EQ(wait_in_a_pair(), kTurnaround);
+  EXPECT_GE(wait_in_a_pair(), kTurnaround + kGuard);
+}
+
+TEST_F(DedicatedTurn, a_lone_broadcaster_always_goes_on_before_the_slots) {
+  for (int i = 0; i < 40; ++i) EXPECT_LT(wait_after_a_broadcast(), kTurnaround + kGuard);
 }
 
 TEST_F(Turn, a_back_off_is_drawn_once_and_not_at_every_event) {
@@ -424,13 +462,14 @@ TEST_F(Turn, nothing_is_keyed_twice) {
 
 class FullDuplexTurn : public Turn {
  protected:
-  FullDuplexTurn()
-      : Turn({.self = kUs,
-              .turnaround = kTurnaround,
-              .preamble = kPreamble,
-              .reply_guard = kGuard,
-              .slot = kSlot,
-              .full_duplex = true}) {}
+  FullDuplexTurn() : Turn(with_full_duplex()) {}
+
+ private:
+  static TurnControl::Config with_full_duplex() {
+    TurnControl::Config config = kConfig;
+    config.full_duplex = true;
+    return config;
+  }
 };
 
 TEST_F(FullDuplexTurn, a_carrier_keeps_nobody_from_sending) {
