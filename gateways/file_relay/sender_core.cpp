@@ -159,9 +159,13 @@ void SenderCore::add_listed(const gateways::OpenItems& open) {
     last_listed_ = std::max(last_listed_, row.id);
     Item item;
     item.row = row;
-    // An attempt that was running when the power went is simply over.
-    item.next_try = row.state == SpoolState::deferred ? utc_.instant(row.next_try) : now_;
-    item.expires = utc_.instant(row.created) + config_.lifetime_max;
+    // An attempt that was running when the power went is simply over. Where the clock is or was
+    // wrong by years, nothing waits for longer than one that begins now.
+    item.next_try = now_;
+    if (row.state == SpoolState::deferred) {
+      item.next_try = std::min(utc_.instant(row.next_try), now_ + config_.retry_delay_max);
+    }
+    item.expires = std::min(utc_.instant(row.created), now_) + config_.lifetime_max;
     items_.emplace(row.id, std::move(item));
   }
 }

@@ -177,6 +177,26 @@ TEST(Relay, a_missing_peer_is_tried_again_at_growing_intervals_until_the_time_is
   EXPECT_EQ(world.item(kLeft, id).reason, "no relay is bound at the destination");
 }
 
+// Goal:   a relay that starts before its clock is right (a machine without a battery) neither keeps
+//         a file that has been tried waiting for years, nor for ever.
+TEST(Relay, a_clock_that_is_years_behind_at_the_start_holds_nothing_up) {
+  RelayWorld world(1);
+  world.kill(kRight);
+  const auto id = world.send(kLeft, "f", content_of(10));
+  world.run_for(minutes(10));
+  EXPECT_EQ(world.item(kLeft, id).state, SpoolState::deferred);
+  world.kill(kLeft);
+  world.clock_ahead = -hours(50 * 365 * 24);
+  world.start(kLeft);
+  world.run_for(hours(1) + minutes(5));
+  const std::uint32_t attempts = world.item(kLeft, id).attempts;
+  world.run_for(hours(22));
+  EXPECT_GT(world.item(kLeft, id).attempts, attempts);
+  EXPECT_EQ(world.item(kLeft, id).state, SpoolState::deferred);
+  world.run_for(hours(2));
+  EXPECT_EQ(world.item(kLeft, id).state, SpoolState::expired);
+}
+
 TEST(Relay, the_last_allowed_attempt_is_made_and_no_other) {
   RelayWorld world(1);
   world.core_config.sender.attempts_max = 3;

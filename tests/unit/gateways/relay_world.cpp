@@ -27,7 +27,8 @@ RelayWorld::RelayWorld(std::uint64_t seed, const SubnetOptions& options)
 }
 
 UtcSeconds RelayWorld::utc() const {
-  return {1'700'000'000 + std::chrono::duration_cast<seconds>(now_.time_since_epoch()).count()};
+  const Duration since = now_.time_since_epoch() + clock_ahead;
+  return {1'700'000'000 + std::chrono::duration_cast<seconds>(since).count()};
 }
 
 void RelayWorld::at(Instant when, std::function<void()> run) {

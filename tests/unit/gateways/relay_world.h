@@ -35,6 +35,8 @@ class RelayWorld {
 
   file_relay::RelayCore::Config core_config;
   SubnetOptions subnet;
+  /// What the clocks of both relays are ahead of the right time.
+  Duration clock_ahead{};
 
   void start(Side side);
   void kill(Side side);
