@@ -1,6 +1,7 @@
 #include "modem/ptt/crash_guard.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -130,6 +131,17 @@ void CrashGuardedPtt::unkey_until_confirmed() const {
   }
 }
 
+// What is heard of the owner, its end too, is left to be read.
+void CrashGuardedPtt::release_overdue() const {
+  using std::chrono::milliseconds;
+  for (Duration wait = config_.keyed_max;; wait = config_.retry) {
+    pollfd owner{.fd = kOwner, .events = POLLIN, .revents = 0};
+    const auto ms = std::chrono::ceil<milliseconds>(wait).count();
+    if (::poll(&owner, 1, static_cast<int>(ms)) != 0) return;
+    static_cast<void>(ptt_->release());
+  }
+}
+
 void CrashGuardedPtt::guard(int owner, int owners_end) const {
   ::close(owners_end);  // or its end would not be seen
   ::setsid();
@@ -139,6 +151,7 @@ void CrashGuardedPtt::guard(int owner, int owners_end) const {
   std::uint8_t state = kUp;
   if (::send(kOwner, &state, 1, MSG_NOSIGNAL) != 1) ::_exit(1);
   for (;;) {
+    if (state == kDown) release_overdue();
     std::uint8_t word = 0;
     const auto got = ::read(kOwner, &word, 1);
     if (got == 1) {

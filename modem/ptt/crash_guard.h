@@ -1,7 +1,8 @@
 // Unkeys when the process dies with the key down, however it dies: a second process, which holds
-// nothing but the key and one end of a socket, sees the other end close. For keys that stay as they
-// are when their owner is gone (rigctld, CM108); a serial port drops its lines by itself. The
-// second process is called s5066-unkey.
+// nothing but the key and one end of a socket, sees the other end close. It also unkeys when the
+// key stays down for longer than any burst, because the process has been stopped (SIGSTOP), its
+// watchdog with it. For keys that stay as they are when their owner is gone (rigctld, CM108); a
+// serial port drops its lines by itself. The second process is called s5066-unkey.
 #pragma once
 
 #include <memory>
@@ -24,6 +25,8 @@ class CrashGuardedPtt final : public Ptt {
     Duration retry = std::chrono::milliseconds(500);  // from one attempt to the next
     unsigned attempts_max = 240;                      // before it gives up
     Duration start_max = std::chrono::seconds(5);     // until it is ready
+    /// Longer than the watchdog of the process itself waits.
+    Duration keyed_max = std::chrono::seconds(145);
   };
 
   /// `ptt` must be able to release() in a copy of this process that has one thread and none of the
@@ -41,6 +44,7 @@ class CrashGuardedPtt final : public Ptt {
   Result<void> start();
   Result<void> tell(bool on);
   [[noreturn]] void guard(int owner, int owners_end) const;
+  void release_overdue() const;
   void unkey_until_confirmed() const;
 
   Config config_;

@@ -49,6 +49,30 @@ TEST(CrashGuardedPtt, unkeys_when_the_process_is_killed_with_the_key_down) {
   }
 }
 
+TEST(CrashGuardedPtt, unkeys_while_the_process_is_stopped_with_the_key_down) {
+  const Fifo chip;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    CrashGuardedPtt ptt({.key = chip.path(),
+                         .retry = std::chrono::milliseconds(1),
+                         .keyed_max = std::chrono::milliseconds(1)},
+                        std::make_unique<Cm108Ptt>(Cm108Ptt::Config{.path = chip.path()}));
+    if (ptt.key(true)) ::raise(SIGSTOP);
+    static_cast<void>(ptt.key(true));  // the next burst once it goes on
+    ::raise(SIGSTOP);
+    ::_exit(1);
+  }
+  ASSERT_GT(child, 0);
+  for (int burst = 0; burst < 2; ++burst) {
+    ASSERT_EQ(::waitpid(child, nullptr, WUNTRACED), child);
+    ASSERT_TRUE(eventually([&] { return chip.read() == cm108_report(3, true); }));
+    ASSERT_TRUE(eventually([&] { return chip.read() == cm108_report(3, false); }));
+    ASSERT_EQ(::kill(child, burst == 0 ? SIGCONT : SIGKILL), 0);
+  }
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+}
+
 TEST(CrashGuardedPtt, unkeys_for_a_process_that_was_started_without_standard_files) {
   const Fifo chip;
   const pid_t child = keying_process(chip.path(), false);
