@@ -61,13 +61,17 @@ Result<void> TraceWriter::open_capture(const std::string& path, Duration epoch) 
   }
   Bytes header;
   pdu::append_capture_header(pdu::LinkType::dpdu, header);
-  return write_all(capture_, header);
+  capture(header);
+  return {};
 }
 
 void TraceWriter::on_trace(const TraceEvent& event) {
   ring_.on_trace(event);
   log_event(event);
-  if (is_dpdu(event.kind)) capture(event);
+  if (!is_dpdu(event.kind) || capture_ < 0 || event.octets.empty()) return;
+  Bytes record;
+  pdu::append_capture_record(capture_epoch_ + event.at.time_since_epoch(), event.octets, record);
+  capture(record);
 }
 
 void TraceWriter::log_event(const TraceEvent& event) {
@@ -81,11 +85,8 @@ void TraceWriter::log_event(const TraceEvent& event) {
 }
 
 // A full disk ends the capture, not the service.
-void TraceWriter::capture(const TraceEvent& event) {
-  if (capture_ < 0 || event.octets.empty()) return;
-  Bytes record;
-  pdu::append_capture_record(capture_epoch_ + event.at.time_since_epoch(), event.octets, record);
-  const auto written = write_all(capture_, record);
+void TraceWriter::capture(const Bytes& octets) {
+  const auto written = write_all(capture_, octets);
   if (written) return;
   LogLine(log_, LogLevel::error, "capture_ended").kv("reason", to_string(written.error()));
   close_capture();

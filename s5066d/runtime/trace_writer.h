@@ -17,7 +17,8 @@ class TraceWriter final : public TraceSink {
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
 
-  /// Every D_PDU from now on goes to a new file for tshark. `epoch` is what Instant{} is in UTC.
+  /// Every D_PDU from now on goes to a new file for tshark, until it cannot be written, which the
+  /// log tells. `epoch` is what Instant{} is in UTC.
   Result<void> open_capture(const std::string& path, Duration epoch);
 
   void on_trace(const TraceEvent& event) override;
@@ -28,7 +29,7 @@ class TraceWriter final : public TraceSink {
 
  private:
   void log_event(const TraceEvent& event);
-  void capture(const TraceEvent& event);
+  void capture(const Bytes& octets);
   void close_capture();
 
   LogSink& log_;
