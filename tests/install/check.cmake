@@ -17,6 +17,12 @@ foreach(file IN ITEMS bin/s5066d bin/hfmodem bin/s5066-relay bin/s5066-acp142 bi
     message(FATAL_ERROR "${file} is not installed")
   endif()
 endforeach()
+foreach(program IN ITEMS s5066d s5066-relay s5066-acp142)
+  file(STRINGS ${work}/prefix/lib/systemd/system/${program}@.service starts REGEX "^ExecStart=")
+  if(NOT starts MATCHES "^ExecStart=${work}/prefix/bin/${program} ")
+    message(FATAL_ERROR "the unit of ${program} does not start what was installed: ${starts}")
+  endif()
+endforeach()
 
 # The folder has moved since, as packages do: nothing may point to where it was installed first.
 file(RENAME ${work}/prefix ${work}/moved)
