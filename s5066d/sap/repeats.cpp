@@ -77,17 +77,19 @@ void RepeatFilter::on_link_made(Address peer) {
   for (Entry& entry : of_peer->second) {
     if (entry.earlier_link) continue;
     entry.earlier_link = true;
-    known_.insert(entry.key);
+    known_.emplace(entry.key, entry.last_repeat);
   }
 }
 
-bool RepeatFilter::is_repeat(Address peer, const DataSpdu& data) const {
-  return !known_.empty() && data.time_to_die && known_.count(key_of(data, peer)) > 0;
+bool RepeatFilter::is_repeat(Instant now, Address peer, const DataSpdu& data) const {
+  if (known_.empty() || !data.time_to_die) return false;
+  const auto [first, last] = known_.equal_range(key_of(data, peer));
+  return std::any_of(first, last, [now](const auto& known) { return now <= known.second; });
 }
 
-void RepeatFilter::on_delivered(Address peer, const DataSpdu& data) {
+void RepeatFilter::on_delivered(Address peer, const DataSpdu& data, Instant last_repeat) {
   if (!data.time_to_die) return;
-  delivered_[peer].push_back(Entry{key_of(data, peer), numbers_++});
+  delivered_[peer].push_back(Entry{key_of(data, peer), numbers_++, last_repeat});
   if (++remembered_ > remembered_max_) forget_one();
 }
 
@@ -99,7 +101,11 @@ void RepeatFilter::forget_one() {
   };
   const auto most = std::min_element(delivered_.begin(), delivered_.end(), gives);
   const Entry& oldest = most->second.front();
-  if (oldest.earlier_link) known_.erase(known_.find(oldest.key));
+  if (oldest.earlier_link) {
+    const auto [first, last] = known_.equal_range(oldest.key);
+    known_.erase(std::find_if(
+        first, last, [&](const auto& known) { return known.second == oldest.last_repeat; }));
+  }
   most->second.pop_front();
   if (most->second.empty()) delivered_.erase(most);
   --remembered_;

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "s5066d/base/bytes.h"
 #include "s5066d/base/ids.h"
@@ -41,20 +41,24 @@ class RepeatMarker {
 
 /// Receiver: knows S_PDUs that were delivered before the present link with their sender was made.
 /// Where more came than are remembered, the sender that has most of them loses its oldest, so that
-/// nobody pushes out what others have sent.
+/// nobody pushes out what others have sent. A TIME TO DIE tells the day modulo 16, so another
+/// S_PDU may be the same to the octet from 13 days on (around New Year); each is known only for as
+/// long as its sender may send it again.
 class RepeatFilter {
  public:
   explicit RepeatFilter(std::size_t remembered_max) : remembered_max_(remembered_max) {}
 
   void on_link_made(Address peer);
   /// S_PDUs without a TIME TO DIE have nothing to be known by and never count as repeated.
-  bool is_repeat(Address peer, const DataSpdu& data) const;
-  void on_delivered(Address peer, const DataSpdu& data);
+  bool is_repeat(Instant now, Address peer, const DataSpdu& data) const;
+  /// It may be sent again up to `last_repeat`.
+  void on_delivered(Address peer, const DataSpdu& data, Instant last_repeat);
 
  private:
   struct Entry {
     std::uint64_t key = 0;  // sender, content and time to die
     std::uint64_t number = 0;
+    Instant last_repeat;
     bool earlier_link = false;
   };
   void forget_one();
@@ -63,7 +67,8 @@ class RepeatFilter {
   std::size_t remembered_ = 0;
   std::uint64_t numbers_ = 0;
   std::map<Address, std::deque<Entry>> delivered_;  // the oldest first
-  std::unordered_multiset<std::uint64_t> known_;    // the keys of those of earlier links
+  /// Of those of earlier links key and last repeat.
+  std::unordered_multimap<std::uint64_t, Instant> known_;
 };
 
 }  // namespace s5066::sap

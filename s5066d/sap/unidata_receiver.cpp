@@ -39,10 +39,10 @@ std::optional<bool> UnidataReceiver::on_data(Instant now, const cas::SpduIndicat
     counters_.add(Counter::spdus_unbound);
   } else if (!from.intact() && !takes_damage) {
     counters_.add(Counter::spdus_damaged);
-  } else if (arq && repeat_filter_.is_repeat(from.source, data)) {
+  } else if (arq && repeat_filter_.is_repeat(now, from.source, data)) {
     counters_.add(Counter::updus_repeated);
   } else {
-    if (arq) repeat_filter_.on_delivered(from.source, data);
+    if (arq) repeat_filter_.on_delivered(from.source, data, last_repeat(now, data));
     counts_.add_received(from.source, data.updu.size());
     Origin origin{.expedited = is_expedited(from.service),
                   .mode = arq ? sis::TransmissionMode::arq : sis::TransmissionMode::nonarq,
@@ -115,6 +115,17 @@ bool UnidataReceiver::has_died(Instant now, const DataSpdu& data) const {
   const auto died_at = decode_time_to_die(*utc_now, *data.time_to_die);
   const auto tolerance = std::chrono::duration_cast<seconds>(config_.time_to_die_tolerance).count();
   return died_at && died_at->value + tolerance < utc_now->value;
+}
+
+// The sender repeats nothing that has died, by its own clock.
+Instant UnidataReceiver::last_repeat(Instant now, const DataSpdu& data) const {
+  constexpr seconds kClocksApart = std::chrono::days(1);
+  constexpr seconds kLivesMax = std::chrono::days(kTimeToDieDaysMax + 1);
+  const auto utc_now = utc_.at(now);
+  if (!utc_now || !data.time_to_die) return now + kLivesMax;
+  const auto dies_at = decode_time_to_die(*utc_now, *data.time_to_die);
+  const seconds lives(dies_at ? dies_at->value - utc_now->value : 0);
+  return now + std::max(lives, seconds(0)) + kClocksApart;
 }
 
 }  // namespace s5066::sap

@@ -46,6 +46,7 @@ class UnidataReceiver {
   void indicate(ClientId client, const DataSpdu& data, Bytes updu, Origin origin);
   bool is_for_us(Address destination) const;
   bool has_died(Instant now, const DataSpdu& data) const;
+  Instant last_repeat(Instant now, const DataSpdu& data) const;
 
   const Config& config_;
   const ClientTable& clients_;

@@ -10,6 +10,7 @@ namespace {
 
 constexpr Address kAlpha{1};
 constexpr Address kBravo{2};
+constexpr Instant kNow{};
 
 DataSpdu data(std::uint8_t octet, std::optional<TimeToDie> ttd = TimeToDie{3, 100}) {
   return {.priority = 5,
@@ -62,44 +63,59 @@ TEST(RepeatMarker, equal_u_pdus_of_one_moment_lie_close_together) {
 
 TEST(RepeatFilter, only_what_came_over_an_earlier_link_is_a_repetition) {
   RepeatFilter filter(10);
-  filter.on_delivered(kAlpha, data(1));
-  EXPECT_FALSE(filter.is_repeat(kAlpha, data(1)));  // the same link: ARQ saw to it
+  filter.on_delivered(kAlpha, data(1), kNow);
+  EXPECT_FALSE(filter.is_repeat(kNow, kAlpha, data(1)));  // the same link: ARQ saw to it
   filter.on_link_made(kBravo);
-  EXPECT_FALSE(filter.is_repeat(kAlpha, data(1)));
+  EXPECT_FALSE(filter.is_repeat(kNow, kAlpha, data(1)));
   filter.on_link_made(kAlpha);
-  EXPECT_TRUE(filter.is_repeat(kAlpha, data(1)));
-  EXPECT_FALSE(filter.is_repeat(kBravo, data(1)));
-  EXPECT_FALSE(filter.is_repeat(kAlpha, data(2)));
-  EXPECT_FALSE(filter.is_repeat(kAlpha, data(1, TimeToDie{3, 101})));
+  EXPECT_TRUE(filter.is_repeat(kNow, kAlpha, data(1)));
+  EXPECT_FALSE(filter.is_repeat(kNow, kBravo, data(1)));
+  EXPECT_FALSE(filter.is_repeat(kNow, kAlpha, data(2)));
+  EXPECT_FALSE(filter.is_repeat(kNow, kAlpha, data(1, TimeToDie{3, 101})));
 }
 
 TEST(RepeatFilter, without_a_time_to_die_nothing_counts_as_repeated) {
   RepeatFilter filter(10);
-  filter.on_delivered(kAlpha, data(1, std::nullopt));
+  filter.on_delivered(kAlpha, data(1, std::nullopt), kNow);
   filter.on_link_made(kAlpha);
-  EXPECT_FALSE(filter.is_repeat(kAlpha, data(1, std::nullopt)));
+  EXPECT_FALSE(filter.is_repeat(kNow, kAlpha, data(1, std::nullopt)));
+}
+
+TEST(RepeatFilter, knows_each_for_as_long_as_it_may_be_sent_again) {
+  RepeatFilter filter(2);
+  constexpr Instant kLater = kNow + std::chrono::hours(1);
+  filter.on_delivered(kAlpha, data(1), kNow);
+  filter.on_link_made(kAlpha);
+  filter.on_delivered(kAlpha, data(1), kLater);  // one sixteen days later
+  EXPECT_TRUE(filter.is_repeat(kNow, kAlpha, data(1)));
+  EXPECT_FALSE(filter.is_repeat(kLater, kAlpha, data(1)));
+  filter.on_link_made(kAlpha);
+  EXPECT_TRUE(filter.is_repeat(kLater, kAlpha, data(1)));
+  filter.on_delivered(kAlpha, data(2), kLater);  // pushes out the first of the two
+  EXPECT_TRUE(filter.is_repeat(kLater, kAlpha, data(1)));
+  EXPECT_FALSE(filter.is_repeat(kLater + Duration(1), kAlpha, data(1)));
 }
 
 TEST(RepeatFilter, remembers_the_newest_up_to_its_limit) {
   RepeatFilter filter(2);
-  for (const std::uint8_t octet : Bytes{1, 2, 3}) filter.on_delivered(kAlpha, data(octet));
+  for (const std::uint8_t octet : Bytes{1, 2, 3}) filter.on_delivered(kAlpha, data(octet), kNow);
   filter.on_link_made(kAlpha);
-  EXPECT_FALSE(filter.is_repeat(kAlpha, data(1)));
-  EXPECT_TRUE(filter.is_repeat(kAlpha, data(2)));
-  EXPECT_TRUE(filter.is_repeat(kAlpha, data(3)));
+  EXPECT_FALSE(filter.is_repeat(kNow, kAlpha, data(1)));
+  EXPECT_TRUE(filter.is_repeat(kNow, kAlpha, data(2)));
+  EXPECT_TRUE(filter.is_repeat(kNow, kAlpha, data(3)));
 }
 
 // Goal:   a peer that sends a flood does not make us forget what another has sent.
 TEST(RepeatFilter, a_flood_of_one_sender_pushes_out_its_own_only) {
   RepeatFilter filter(8);
-  for (const std::uint8_t octet : Bytes{1, 2, 3}) filter.on_delivered(kAlpha, data(octet));
-  for (std::uint8_t octet = 0; octet < 100; ++octet) filter.on_delivered(kBravo, data(octet));
+  for (const std::uint8_t octet : Bytes{1, 2, 3}) filter.on_delivered(kAlpha, data(octet), kNow);
+  for (std::uint8_t octet = 0; octet < 100; ++octet) filter.on_delivered(kBravo, data(octet), kNow);
   filter.on_link_made(kAlpha);
   filter.on_link_made(kBravo);
   for (const std::uint8_t octet : Bytes{1, 2, 3})
-    EXPECT_TRUE(filter.is_repeat(kAlpha, data(octet)));
+    EXPECT_TRUE(filter.is_repeat(kNow, kAlpha, data(octet)));
   for (std::uint8_t octet = 0; octet < 100; ++octet) {
-    EXPECT_EQ(filter.is_repeat(kBravo, data(octet)), octet >= 95) << int{octet};
+    EXPECT_EQ(filter.is_repeat(kNow, kBravo, data(octet)), octet >= 95) << int{octet};
   }
 }
 
