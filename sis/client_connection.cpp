@@ -1,5 +1,9 @@
 #include "sis/client_connection.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <boost/asio/connect.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
@@ -93,10 +97,23 @@ void ClientConnection::connect(const tcp::resolver::results_type& endpoints) {
                         if (self->closed_ || code) return self->opened(error_of(code));
                         error_code ignored;  // without them it works as well, only slower
                         self->socket().set_option(tcp::no_delay(true), ignored);
-                        self->socket().set_option(asio::socket_base::keep_alive(true), ignored);
+                        self->notice_dead_server();
                         if (!self->tls_) return self->opened(std::nullopt);
                         self->shake_hands();
                       });
+}
+
+// Who only receives never sends anything that would go unanswered: without this a server that lost
+// its power would be missed after two hours. Where the system does not know an option its own habit
+// holds.
+void ClientConnection::notice_dead_server() {
+  const auto set = [this](int level, int option, int value) {
+    static_cast<void>(::setsockopt(socket().native_handle(), level, option, &value, sizeof value));
+  };
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 60);  // seconds, and so is the next
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 15);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 4);
 }
 
 void ClientConnection::shake_hands() {

@@ -46,6 +46,7 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   Socket& socket() { return tls_ ? tls_->next_layer() : plain_; }
   std::optional<Error> prepare_tls();
   void connect(const boost::asio::ip::tcp::resolver::results_type& endpoints);
+  void notice_dead_server();
   void shake_hands();
   void opened(const std::optional<Error>& error);
   void on_read(const boost::system::error_code& code, std::size_t size);

@@ -12,10 +12,14 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_future.hpp>
 #include <boost/asio/write.hpp>
+#include <cstdio>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "sis/codec.h"
@@ -290,6 +294,30 @@ TEST_F(ClientTest, a_host_that_does_not_resolve_is_an_error_and_not_a_crash) {
   client->start();
   io.run();
   EXPECT_TRUE(client->stopped());
+}
+
+// Goal:   a client that only receives notices within two minutes that its server has vanished.
+// Method: the kernel's own list of connections says what the timer of an idle one is for, and when
+//         it ends.
+TEST_F(ClientTest, probes_a_server_that_is_silent_for_a_minute) {
+  std::string timer;
+  make_client([&](const Event& event) {
+    if (!std::holds_alternative<event::Bound>(event)) return;
+    char to_server[16];
+    std::snprintf(to_server, sizeof to_server, "0100007F:%04X", unsigned{server.port()});
+    std::ifstream connections("/proc/self/net/tcp");
+    for (std::string line; std::getline(connections, line);) {
+      std::istringstream fields(line);
+      std::string number, local, remote, state, queues, timer_of_line;
+      fields >> number >> local >> remote >> state >> queues >> timer_of_line;
+      if (remote == to_server && state == "01") timer = timer_of_line;
+    }
+    finish();
+  });
+  client->start();
+  io.run();
+  ASSERT_EQ(timer.substr(0, 3), "02:");  // keep-alive
+  EXPECT_LE(std::stoul(timer.substr(3), nullptr, 16), 60u * 100);
 }
 
 TEST_F(ClientTest, many_large_requests_all_arrive_in_order) {
