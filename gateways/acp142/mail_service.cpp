@@ -189,7 +189,7 @@ Result<void> MailService::start() {
       });
   if (auto opened = listener_->open(); !opened) return opened;
   if (auto opened = open_carrier(); !opened) return opened;
-  for (const int number : {SIGINT, SIGTERM}) signals_.add(number);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) signals_.add(number);
   signals_.async_wait([this](boost::system::error_code error, int) {
     if (!error) stop();
   });

@@ -38,7 +38,7 @@ class MailService {
   MailService(const MailConfig& config, AddressTable table, std::uint64_t seed, LogSink& log);
   ~MailService();
 
-  /// Serves until SIGINT or SIGTERM. An error when it cannot start.
+  /// Serves until SIGINT, SIGTERM or SIGHUP. An error when it cannot start.
   Result<void> run();
 
   // What run() does, for who has a loop of his own.

@@ -89,7 +89,7 @@ Result<void> RelayService::start() {
   client_ = std::make_unique<sis::Client>(io_, client_config(config_),
                                           std::uint64_t{random()} << 32 | random(),
                                           [this](const sis::Event& event) { on_sis(event); });
-  for (const int number : {SIGINT, SIGTERM}) signals_.add(number);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) signals_.add(number);
   signals_.async_wait([this](boost::system::error_code error, int) {
     if (!error) stop();
   });

@@ -29,7 +29,7 @@ class RelayService {
   RelayService(const RelayConfig& config, LogSink& log);
   ~RelayService();
 
-  /// Serves until SIGINT or SIGTERM. An error when it cannot start.
+  /// Serves until SIGINT, SIGTERM or SIGHUP. An error when it cannot start.
   Result<void> run();
 
  private:

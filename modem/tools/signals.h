@@ -1,4 +1,4 @@
-// Subcommands that serve until SIGINT or SIGTERM.
+// Subcommands that serve until SIGINT, SIGTERM or SIGHUP.
 #pragma once
 
 #include <functional>

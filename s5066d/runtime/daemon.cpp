@@ -97,8 +97,9 @@ Result<void> Daemon::run() {
 
 Result<void> Daemon::start() {
   error_code failure;
-  signals_.add(SIGINT, failure);
-  signals_.add(SIGTERM, failure);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    if (!failure) signals_.add(number, failure);
+  }
   if (failure) return Error{ErrorCode::io, "signals: " + failure.message()};
   await_signal();
 

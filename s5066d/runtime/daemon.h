@@ -28,9 +28,9 @@ class Daemon {
   Daemon(const config::NodeSetup& setup, std::uint64_t seed, LogSink& log);
   ~Daemon();
 
-  /// Returns after SIGINT or SIGTERM with the transmitter unkeyed and everything closed, when
-  /// clients have had a few seconds to take what was theirs; an error is what the environment did
-  /// to us.
+  /// Returns after SIGINT, SIGTERM or SIGHUP with the transmitter unkeyed and everything closed,
+  /// when clients have had a few seconds to take what was theirs; an error is what the environment
+  /// did to us.
   Result<void> run();
 
  private:

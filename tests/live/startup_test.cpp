@@ -92,7 +92,7 @@ TEST(LiveStartup, the_command_line_asks_a_running_daemon) {
 }
 
 TEST(LiveStartup, a_signal_in_mid_transmission_ends_it_cleanly_and_unkeys_the_transmitter) {
-  for (const int signal : {SIGTERM, SIGINT}) {
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
     const test::RigctldStandIn rig;
     Pair pair;
     pair.configure_modem("alpha", "rigctld { port: " + std::to_string(rig.port()) + " }");
