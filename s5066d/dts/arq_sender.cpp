@@ -212,17 +212,17 @@ unsigned ArqSender::window_frames_max() const {
   return std::max(config_.window, std::min(config_.large_window, told));
 }
 
-void ArqSender::on_sent(std::optional<Instant> until) {
+void ArqSender::on_sent(std::optional<Instant> until, bool in_turn) {
   poll_frames_ = in_doubt_ ? std::min(2 * poll_frames_, kPollFramesMax) : 1;
-  if (!until) {
-    in_doubt_ = !window_.empty();
-    return;
+  if (until) {
+    on_off_air(*until);
+    for (TxFrame& frame : window_.frames()) {
+      if (!frame.due && !frame.acknowledged && !frame.sent_until) frame.sent_until = until;
+    }
   }
-  on_off_air(*until);
-  polled_ = in_doubt_;
-  for (TxFrame& frame : window_.frames()) {
-    if (!frame.due && !frame.acknowledged && !frame.sent_until) frame.sent_until = until;
-  }
+  const bool waits_for_answer = !until || in_turn;
+  if (waits_for_answer) in_doubt_ = !window_.empty();
+  polled_ = !waits_for_answer && in_doubt_;
 }
 
 void ArqSender::on_keyed(Instant answered_from) {

@@ -78,9 +78,10 @@ class ArqSender {
   /// Type 9 has been sent, or will be.
   bool uses_long_numbers() const { return window_.needs_long_numbers(); }
 
-  /// A transmission with frames of ours has left: until an answer comes, we are in doubt. In full
-  /// duplex `until` is when it ended: doubt begins only where an answer is missing.
-  void on_sent(std::optional<Instant> until = std::nullopt);
+  /// A transmission with frames of ours has left: until an answer comes, we are in doubt. Where the
+  /// peer is heard while we send, `until` is when it ended; unless turns are taken all the same,
+  /// doubt begins only where an answer is missing.
+  void on_sent(std::optional<Instant> until = std::nullopt, bool in_turn = false);
 
   /// False when it cannot belong to our window: nothing is changed then. In full duplex `formed_at`
   /// is when the peer wrote it: what was still on its way is no part of it.

@@ -284,19 +284,18 @@ ArqSender::Acknowledgement Connection::regular_ack(const IntervalBudget& budget)
 }
 
 unsigned Connection::on_reply_missing() {
-  if (regular_tx_.awaits_answer()) regular_tx_.doubt();
-  if (expedited_tx_.awaits_answer()) expedited_tx_.doubt();
+  on_turns_begun();
   return ++replies_missed_;
 }
 
-void Connection::on_transmitted(bool sent, std::optional<Instant> until) {
+void Connection::on_transmitted(bool sent, std::optional<Instant> until, bool in_turn) {
   if (!sent && filled_.ack) owe_ack();
   if (!sent && filled_.expedited_ack) expedited_ack_owed_ = true;
   resync_.on_transmitted(sent);
   if (sent && filled_.offer) --offers_left_;
   const auto left = [&](ArqSender& sender) {
     if (!sent && until) return sender.on_not_sent(*until);
-    sender.on_sent(until);
+    sender.on_sent(until, in_turn);
   };
   if (filled_.data) left(regular_tx_);
   if (sent && filled_.data && regular_tx_.uses_long_numbers()) long_data_sent_ = true;

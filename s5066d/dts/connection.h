@@ -112,9 +112,14 @@ class Connection {
   bool wants_reply() const { return filled_.data || filled_.expedited_data || filled_.reset; }
   /// It acknowledges regular data.
   bool acknowledges() const { return filled_.ack; }
-  /// The transmission with the last fill is over; `sent` when it left the antenna. In full duplex
-  /// `until` is when.
-  void on_transmitted(bool sent, std::optional<Instant> until = std::nullopt);
+  /// The transmission with the last fill is over; `sent` when it left the antenna. See
+  /// ArqSender::on_sent.
+  void on_transmitted(bool sent, std::optional<Instant> until = std::nullopt, bool in_turn = false);
+  /// Turns are taken from now on: what is out is asked for.
+  void on_turns_begun() {
+    if (regular_tx_.awaits_answer()) regular_tx_.doubt();
+    if (expedited_tx_.awaits_answer()) expedited_tx_.doubt();
+  }
   /// The same waits in silence, in full duplex too; the answer has not come meanwhile.
   bool wants_silence() const { return filled_.reset && resync_.open(); }
   /// Full duplex: frames have left of which no answer has spoken, and nobody is about to ask for

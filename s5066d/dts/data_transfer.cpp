@@ -28,7 +28,6 @@ TurnControl::Config turn_config(const Config& config) {
           .preamble = detection,
           .reply_guard = kHalfSecond + detection + config.turnaround,
           .slot = detection + config.turnaround,
-          .full_duplex = config.full_duplex,
           .dedicated = config.dedicated_frequency};
 }
 
@@ -59,6 +58,7 @@ DataTransfer::DataTransfer(const Config& config, Rng& rng, Counters& counters, T
           {segment_octets(config), segment_octets_max(config), config.nonarq_queue_octets_max},
           rng),
       nonarq_rx_({}, counters) {
+  duplex_ = duplex_now({});
   S5066_ASSERT(config.transmission_max <= kTransmissionMax);
   for (const modem::Mode& mode : modes_in_use(config)) {
     S5066_ASSERT(holds_segment(config, mode, segment_octets(config)));
@@ -219,7 +219,8 @@ void DataTransfer::on_burst_over(Instant now, modem::TransmitOutcome outcome) {
     peer->second.advice_out = told.advice;
     peer->second.advice_at = now;
   }
-  if (!config_.full_duplex) reply_awaited_from_.reset();
+  note_own_ended(now, sent);
+  if (!in_full_duplex()) reply_awaited_from_.reset();
   std::optional<Duration> wait;
   const auto connection = burst.peer ? connections_.find(*burst.peer) : connections_.end();
   const auto managed = burst.managed ? peers_.find(*burst.peer) : peers_.end();
@@ -234,15 +235,15 @@ void DataTransfer::on_burst_over(Instant now, modem::TransmitOutcome outcome) {
     collect(control);
   } else if (connection != connections_.end()) {
     const bool waits =
-        config_.full_duplex ? connection->second.wants_silence() : connection->second.wants_reply();
+        in_full_duplex() ? connection->second.wants_silence() : connection->second.wants_reply();
     if (sent && waits) wait = reply_time(now);
     Peer& record = peers_.at(*burst.peer);
     if (sent) ++record.feelers;
     if (sent && connection->second.wants_reply()) note_sent(record, now, burst.mode);
     record.sent_in = burst.mode;
     if (sent && connection->second.acknowledges()) answered_at_ = now;
-    connection->second.on_transmitted(sent,
-                                      config_.full_duplex ? std::optional(now) : std::nullopt);
+    connection->second.on_transmitted(sent, config_.full_duplex ? std::optional(now) : std::nullopt,
+                                      !in_full_duplex());
   }
   if (wait) reply_awaited_from_ = burst.peer;
   turn_.on_transmit_done(now, wait, burst.turn_given);
@@ -256,7 +257,7 @@ void DataTransfer::on_event(Instant now, const modem::CarrierUp& event) {
                    .a = event.mode.rate_bps,
                    .b = static_cast<std::int64_t>(event.snr_db * 10)});
   scanner_.reset();
-  heard_ = HeardBurst{.mode = event.mode};
+  heard_ = HeardBurst{.mode = event.mode, .beside_own = burst_.has_value()};
   if (!burst_) answered_at_ = now;
   turn_.on_carrier_up(now);
 }
@@ -272,6 +273,7 @@ void DataTransfer::on_event(Instant now, const modem::ReceivedBytes& event) {
 
 // At low rates one frame takes minutes: until it is complete, whoever transmits may be any peer.
 void DataTransfer::note_activity() {
+  if (is_own_echo()) return;
   for (auto& [peer, connection] : connections_) {
     if (heard_->source && *heard_->source != peer) continue;
     connection.on_carrier();
@@ -458,7 +460,7 @@ void DataTransfer::add_copies(IntervalBudget& budget, BurstBuilder& burst) {
 
 void DataTransfer::transmit(Instant now) {
   S5066_ASSERT(!burst_);
-  if (!config_.full_duplex) on_heard_over();  // our own transmitter drowns whatever was there
+  if (!in_full_duplex()) on_heard_over();  // our own transmitter drowns whatever was there
   tell_advice(now);
   BurstBuilder burst;
   burst_ = OwnBurst{.id = {++bursts_made_}, .mode = config_.mode};
@@ -474,7 +476,7 @@ void DataTransfer::transmit(Instant now) {
 
   const modem::Mode mode = burst_->mode;
   const Duration extra = nonarq_tx_.has_unfinished() ? 2 * kTransmissionMax : Duration::zero();
-  auto encoded = burst.encode(mode, extra, !config_.full_duplex);
+  auto encoded = burst.encode(mode, extra, !in_full_duplex());
   counters_.add(Counter::dpdus_sent, burst.dpdus().size());
   for (const auto& dpdu : burst.dpdus()) {
     trace_dpdu(now, TraceKind::dpdu_sent, dpdu, pdu::common_of(dpdu).destination, true);
@@ -490,6 +492,7 @@ void DataTransfer::transmit(Instant now) {
     if (!to.group && asks_for_answer(dpdu)) burst_->turn_given = to;
   }
   burst_->give_up_at = now + airtime + kModemPatience;
+  own_began_ = now;
   actions_.push_back(
       modem::Command(modem::TransmitBurst{burst_->id, mode, std::move(encoded.octets), now}));
   turn_.on_transmit_started(now, modem::preamble_duration(mode));
@@ -539,6 +542,7 @@ void DataTransfer::settle(Instant now) {
   if (!heard_) nonarq_rx_.on_deadline(now);
   collect_nonarq();
 
+  settle_duplex(now);
   end_expedited_rests(now);
   await_answers(now);
   want_transmit(now);

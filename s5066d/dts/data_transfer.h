@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -48,7 +49,8 @@ struct Config {
   std::size_t warnings_max = 8;  // waiting to be sent
   bool offer_extensions = true;  // to peers; they are used only with those that offer them too
   bool rate_change = true;       // data rate change is offered and advertised (C.6.4)
-  /// Each of two stations sends on a frequency of its own, and hears the other meanwhile.
+  /// Each of two stations sends on a frequency of its own, and hears the other meanwhile: while
+  /// there is a link, and the other says so too.
   bool full_duplex = false;
   /// Two stations have the frequency to themselves: third ones have a chance to begin only once
   /// they have been heard.
@@ -92,6 +94,19 @@ using Action =
 
 /// Types 7 and 15 ask whoever they are for for no answer; of all others he has the next turn.
 bool asks_for_answer(const pdu::Dpdu& dpdu);
+
+/// Whether both stations send at the same time, and where that is configured, why they do not.
+enum class Duplex : std::uint8_t {
+  half,     // as configured
+  full,     // both send at the same time
+  no_link,  // turns are taken until there is one
+  untold,   // the other has not been heard on the link, nor said what it can do
+  // From here on it should not have been configured, here or there:
+  peer_is_half,   // the other does not say that it hears while it sends
+  hears_itself,   // what we send is heard here: both frequencies are one
+  third_station,  // that was heard of late
+};
+std::string_view to_string(Duplex duplex);
 
 class DataTransfer {
  public:
@@ -158,6 +173,7 @@ class DataTransfer {
   /// Stations of which anything is known; at most Config::peers_max.
   std::size_t peers_known() const { return peers_.size(); }
   bool channel_busy(Instant now) const { return turn_.channel_busy(now); }
+  Duplex duplex() const { return duplex_; }
 
  private:
   /// The transmission we have handed to the modem.
@@ -224,6 +240,7 @@ class DataTransfer {
     std::size_t octets = 0;
     std::size_t octets_intact = 0;     // of D_PDUs without error
     std::optional<Instant> announced;  // its end
+    bool beside_own = false;           // began while we sent
     bool managed = false;              // with a type 6
     unsigned blocks = 0;
     double snr_sum_db = 0;
@@ -318,6 +335,14 @@ class DataTransfer {
   void on_sent_to_air(const BurstBuilder& burst);
   bool may_serve(const Connection& connection) const;
   bool may_rest(const Connection& connection) const;
+  bool in_full_duplex() const { return duplex_ == Duplex::full; }
+  bool is_own_echo() const { return hears_itself_ && heard_->beside_own; }
+  bool may_hear_while_sending(Instant now) const;
+  Duplex duplex_now(Instant now) const;
+  void settle_duplex(Instant now);
+  bool is_own(Instant first_bit_at) const;
+  void note_own_heard();
+  void note_own_ended(Instant now, bool sent);
   std::optional<Instant> formed_at() const;
   std::optional<Instant> rest_ends() const;
   void await_answers(Instant now);
@@ -358,6 +383,11 @@ class DataTransfer {
   bool silent_ = false;
   bool gathering_ = false;
   bool broadcast_ = false;
+  Duplex duplex_ = Duplex::half;
+  bool hears_itself_ = false;
+  unsigned own_unheard_ = 0;  // transmissions of ours in a row
+  Instant own_began_{};       // the last one
+  Instant own_ended_{};
   /// Full duplex: the last transmission that acknowledged ended, or one began to be heard.
   Instant answered_at_{};
   Instant heard_until_{};  // the last transmission heard

@@ -110,6 +110,7 @@ void DataTransfer::note_quality(const modem::ReceivedBytes& event) {
 /// Whose transmission it was. One of which no header came whole can be told only by elimination:
 /// where there are others it is the peer's if that had been asked and answered in time.
 DataTransfer::Peer* DataTransfer::heard_peer(Instant now) {
+  if (is_own_echo()) return nullptr;
   if (heard_->source) {
     const auto record = peers_.find(*heard_->source);
     return record == peers_.end() ? nullptr : &record->second;

@@ -1,6 +1,7 @@
 // What DataTransfer does otherwise in full duplex: nobody waits for a turn, so answers say when
 // they were formed, and go out while what they answer goes on.
 #include <algorithm>
+#include <utility>
 
 #include "modem/api/airtime.h"
 #include "s5066d/base/deadline_table.h"
@@ -12,22 +13,106 @@ namespace {
 /// So long after the last one a transmission begins that only acknowledges, while the one that it
 /// acknowledges goes on.
 constexpr Duration kAcknowledgedEach = std::chrono::seconds(15);
+/// The clocks of receiver and transmitter agree to better than this.
+constexpr Duration kClockSlack = std::chrono::milliseconds(50);
+/// Where more transmissions of ours in a row are not heard here, frequencies are apart again.
+constexpr unsigned kOwnUnheardMax = 5;
 /// More transmissions in a row than may go without an answer to any.
 constexpr std::size_t kSentMax = 64;
 
 }  // namespace
 
+std::string_view to_string(Duplex duplex) {
+  switch (duplex) {
+    case Duplex::half:
+      return "half";
+    case Duplex::full:
+      return "full";
+    case Duplex::no_link:
+      return "no_link";
+    case Duplex::untold:
+      return "untold";
+    case Duplex::peer_is_half:
+      return "peer_is_half";
+    case Duplex::hears_itself:
+      return "hears_itself";
+    case Duplex::third_station:
+      return "third_station";
+  }
+  return "unknown";
+}
+
+// --- Whether both may send at the same time ------------------------------------------------------
+
+// What peers are told. Two stations with a frequency each are heard by nobody else.
+bool DataTransfer::may_hear_while_sending(Instant now) const {
+  return config_.full_duplex && !hears_itself_ && !turn_.third_stations(now);
+}
+
+// Of another make that says nothing nobody knows whether it hears us while it sends.
+Duplex DataTransfer::duplex_now(Instant now) const {
+  if (!config_.full_duplex) return Duplex::half;
+  if (hears_itself_) return Duplex::hears_itself;
+  if (turn_.third_stations(now)) return Duplex::third_station;
+  if (connections_.empty()) return Duplex::no_link;
+  for (const auto& [peer, connection] : connections_) {
+    const auto capabilities = peers_.at(peer).control.capabilities();
+    if (!capabilities && !connection.heard()) return Duplex::untold;
+    if (!capabilities || (*capabilities & pdu::capability::kFullDuplex) == 0) {
+      return Duplex::peer_is_half;
+    }
+  }
+  return Duplex::full;
+}
+
+// Both know of the other from the first transmission that each has heard, REQUEST and ACCEPTED of a
+// link mostly. A change while we send would leave half a transmission without its end told.
+void DataTransfer::settle_duplex(Instant now) {
+  if (burst_) return;
+  const Duplex before = std::exchange(duplex_, duplex_now(now));
+  if (duplex_ == before) return;
+  const bool may = may_hear_while_sending(now);
+  for (auto& [peer, record] : peers_) record.control.set_full_duplex(may);
+  const bool was_full = before == Duplex::full;
+  if (was_full || in_full_duplex()) turn_.set_full_duplex(now, in_full_duplex());
+  for (auto& [peer, connection] : connections_) {
+    if (was_full) connection.on_turns_begun();
+  }
+}
+
+// Of our last transmission; else somebody has our address.
+bool DataTransfer::is_own(Instant first_bit_at) const {
+  return config_.full_duplex && first_bit_at >= own_began_ &&
+         (burst_ || first_bit_at <= own_ended_);
+}
+
+void DataTransfer::note_own_heard() {
+  hears_itself_ = true;
+  own_unheard_ = 0;
+}
+
+void DataTransfer::note_own_ended(Instant now, bool sent) {
+  own_ended_ = now;
+  if (sent && hears_itself_ && ++own_unheard_ > kOwnUnheardMax) hears_itself_ = false;
+}
+
+// --- What was written when -----------------------------------------------------------------------
+
 // The transmission being heard was put together when its sender keyed, a little before its first
-// symbol; he leaves a turnaround after what he has heard.
+// symbol; he leaves a turnaround after what he has heard. Where turns are taken, who keyed behind
+// our transmission has heard it, however soon he did.
 std::optional<Instant> DataTransfer::formed_at() const {
   if (!config_.full_duplex) return std::nullopt;
-  return *heard_->start - modem::preamble_duration(heard_->mode) - config_.turnaround / 2;
+  const Instant keyed = *heard_->start - modem::preamble_duration(heard_->mode);
+  const Instant formed = keyed - config_.turnaround / 2;
+  const bool in_turn = !in_full_duplex() && !burst_ && keyed + kClockSlack >= own_ended_;
+  return in_turn ? std::max(formed, own_ended_) : formed;
 }
 
 // Each D_PDU owes an acknowledgement, and more of them are to come. What has ended is acknowledged
 // at once: its sender awaits that.
 bool DataTransfer::may_rest(const Connection& connection) const {
-  return config_.full_duplex && heard_ && connection.owes_only_ack() && !connection.ack_is_ripe() &&
+  return in_full_duplex() && heard_ && connection.owes_only_ack() && !connection.ack_is_ripe() &&
          now_ < answered_at_ + kAcknowledgedEach;
 }
 
@@ -81,7 +166,7 @@ void DataTransfer::note_keyed(Instant now) {
     connection->second.on_keyed(answered_from);
   }
   const bool resets = connection != connections_.end() && connection->second.wants_silence();
-  if (!burst_->managed && !resets) return;
+  if (!in_full_duplex() || (!burst_->managed && !resets)) return;
   reply_awaited_from_.reset();
   turn_.await_no_reply();
 }

@@ -78,7 +78,7 @@ DataTransfer::Peer* DataTransfer::peer_record(Address peer) {
                              .mode = config_.mode,
                              .rate_change = config_.rate_change,
                              .equal_modes = config_.equal_modes,
-                             .full_duplex = config_.full_duplex,
+                             .full_duplex = may_hear_while_sending(now_),
                              .repeats_max = config_.management_repeats_max};
   for (const modem::Mode& mode : modem::all_modes()) {
     if (!may_use(mode)) config.unusable.push_back(mode);

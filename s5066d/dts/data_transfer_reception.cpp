@@ -28,7 +28,8 @@ void DataTransfer::on_received(Instant now, pdu::Received received) {
       static_cast<Duration::rep>(received.first_bit) * 1'000'000'000 / heard_->mode.rate_bps;
   const Instant first_bit_at = *heard_->start + Duration(bit_time);
   trace_dpdu(now, TraceKind::dpdu_received, received.dpdu, common.source, received.segment_ok);
-  if (common.eot_half_s > 0 && !config_.full_duplex) {  // 0: not known on a half-duplex channel
+  if (common.source == config_.address && is_own(first_bit_at)) return note_own_heard();
+  if (common.eot_half_s > 0 && !in_full_duplex()) {  // 0: not known on a half-duplex channel
     const Instant latest = first_bit_at + common.eot_half_s * kHalfSecond;
     turn_.on_end_announced(now, latest - kHalfSecond, latest);
     heard_->announced = latest;
@@ -50,7 +51,9 @@ void DataTransfer::on_received(Instant now, pdu::Received received) {
     counters_.add(Counter::dpdus_for_others);
     return;
   }
-  if (!to.group && asks) turn_.on_spoken_to(now);
+  // Who speaks to us while we send, where turns are taken, awaits no answer right after it.
+  const bool beside_own = config_.full_duplex && burst_ && !in_full_duplex();
+  if (!to.group && asks && !beside_own) turn_.on_spoken_to(now);
   Arrival arrival{.now = now,
                   .first_bit_at = first_bit_at,
                   .segment_ok = received.segment_ok,

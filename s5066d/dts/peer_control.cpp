@@ -11,6 +11,9 @@ namespace {
 using pdu::DpduType;
 using pdu::EowType;
 
+/// So many transmissions tell a change of ours.
+constexpr unsigned kCapabilityTold = 3;
+
 constexpr std::uint8_t to_number(EowType type) {
   return static_cast<std::uint8_t>(type);
 }
@@ -90,6 +93,12 @@ void PeerControl::advise(const std::optional<modem::Mode>& mode,
   if (!advice_) return;
   advice_->advisory = true;
   advice_->equal = config_.equal_modes;
+}
+
+void PeerControl::set_full_duplex(bool on) {
+  if (config_.full_duplex == on) return;
+  config_.full_duplex = on;
+  capability_due_ = kCapabilityTold;
 }
 
 void PeerControl::on_advice_sent(const modem::Mode& mode) {
@@ -298,7 +307,8 @@ pdu::Eow PeerControl::eow_for(std::uint8_t dpdu_type) const {
                             dpdu_type == static_cast<std::uint8_t>(DpduType::long_ack);
   const bool of_connection = dpdu_type <= static_cast<std::uint8_t>(DpduType::expedited_ack) ||
                              dpdu_type == static_cast<std::uint8_t>(DpduType::long_data);
-  if (advice_ && (acknowledges || (advise_with_data_ && of_connection))) {
+  const bool told_first = capability_due_ > 0 && knows_capabilities_;
+  if (advice_ && !told_first && (acknowledges || (advise_with_data_ && of_connection))) {
     return pdu::make_eow(EowType::drc_request, *advice_);
   }
   return knows_capabilities_ ? pdu::make_capability(own_capabilities()) : pdu::Eow{};

@@ -75,6 +75,9 @@ class PeerControl {
   /// EOW type 4, when it has come.
   std::optional<std::uint8_t> capabilities() const { return capabilities_; }
 
+  /// We hear while we send, or do so no more: the peer is told of a change.
+  void set_full_duplex(bool on);
+
   // --- What was heard of the peer ---
   /// True when it is what was waited for.
   bool on_management(const pdu::Management& dpdu, std::optional<Instant> formed_at = std::nullopt);
@@ -108,7 +111,10 @@ class PeerControl {
   /// For the header of a D_PDU of this type other than 6 (C.3.2.2).
   pdu::Eow eow_for(std::uint8_t dpdu_type) const;
   /// A D_PDU with that has left the antenna.
-  void on_eow_sent() { owed_ = {}; }
+  void on_eow_sent() {
+    owed_ = {};
+    capability_due_ -= capability_due_ > 0 ? 1 : 0;
+  }
 
   /// Something should be sent to show that the link is alive (C.6.4.2(34)).
   bool take_closing() { return rate_.take_closing(); }
@@ -136,6 +142,7 @@ class PeerControl {
   std::optional<pdu::DrcRequest> advised_;  // by the peer, the last time
   std::optional<std::uint8_t> capabilities_;
   bool knows_capabilities_ = true;  // the peer has not said that it knows no such message
+  unsigned capability_due_ = 0;     // transmissions that tell it before anything else
   pdu::Eow owed_;                   // goes in the next D_PDU
   bool wants_reply_ = false;
   unsigned misses_ = 0;  // in a row

@@ -29,6 +29,13 @@ TurnControl::TurnControl(const Config& config, Rng& rng)
   S5066_ASSERT(config.slots_min >= 1 && config.slots_min <= config.slots_max);
 }
 
+void TurnControl::set_full_duplex(Instant now, bool on) {
+  S5066_ASSERT(!keyed_);
+  config_.full_duplex = on;
+  backoff_.reset();
+  plan(now);
+}
+
 void TurnControl::on_transmit_wanted(Instant now, bool wanted, bool answer_owed) {
   wanted_ = wanted;
   answer_owed_ = answer_owed;
@@ -156,7 +163,7 @@ void TurnControl::expect_reply(Instant now, Duration within) {
 }
 
 void TurnControl::await_reply(Instant now, Duration within) {
-  S5066_ASSERT(config_.full_duplex && !reply_until_);
+  S5066_ASSERT(!reply_until_);
   for (unsigned i = 0; i < replies_missed_ && within < kReplyWithinMax; ++i) within *= 2;
   expect_reply(now, within);
   silent_until_reply_ = false;

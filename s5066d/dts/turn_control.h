@@ -57,6 +57,9 @@ class TurnControl {
 
   TurnControl(const Config& config, Rng& rng);
 
+  /// Not while we send.
+  void set_full_duplex(Instant now, bool on);
+
   // Events in. `now` never goes backwards.
 
   /// There is something to send, or nothing any more; `answer_owed` when somebody waits for it.
@@ -81,7 +84,7 @@ class TurnControl {
   /// `turn_given` was spoken to and has the turn.
   void on_transmit_done(Instant now, std::optional<Duration> reply_within,
                         std::optional<Address> turn_given);
-  /// Full duplex: from now on an answer is awaited, but silence is not kept.
+  /// From now on an answer is awaited, in full duplex without keeping silence.
   void await_reply(Instant now, Duration within);
   bool reply_awaited() const { return reply_until_.has_value(); }
   /// It is awaited no more, and was not missed.

@@ -447,6 +447,7 @@ NodeStatus Node::status() const {
                     .transmitting = dts_.transmitting(),
                     .channel_busy = dts_.channel_busy(now_),
                     .modem_working = modem_working_,
+                    .duplex = dts_.duplex(),
                     .broadcast_session = sap_.in_broadcast_session(),
                     .emcon = sap_.is_silent(),
                     .holdings = sap_.holdings(),

@@ -91,6 +91,7 @@ struct NodeStatus {
   bool transmitting = false;
   bool channel_busy = false;
   bool modem_working = true;
+  dts::Duplex duplex = dts::Duplex::half;
   bool broadcast_session = false;
   bool emcon = false;
   sap::Holdings holdings;
@@ -126,6 +127,7 @@ class Node {
   std::optional<NodeAction> poll_action();
 
   NodeStatus status() const;
+  dts::Duplex duplex() const { return dts_.duplex(); }
   const Counters& counters() const;
 
  private:

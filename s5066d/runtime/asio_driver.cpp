@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 #include <variant>
 
 namespace s5066::runtime {
@@ -26,7 +27,17 @@ void AsioDriver::settle(Instant now) {
   while (auto action = node_.poll_action()) {
     std::visit([&](auto&& a) { perform(now, std::move(a)); }, std::move(*action));
   }
+  log_duplex();
   arm(now);
+}
+
+// Full duplex that was configured and does not hold, though there is a link, is for the operator.
+void AsioDriver::log_duplex() {
+  const dts::Duplex duplex = node_.duplex();
+  if (std::exchange(duplex_, duplex) == duplex) return;
+  if (duplex == dts::Duplex::full) LogLine(log_, LogLevel::info, "full_duplex_on");
+  if (duplex < dts::Duplex::peer_is_half) return;
+  LogLine(log_, LogLevel::warning, "full_duplex_off").kv("reason", dts::to_string(duplex));
 }
 
 void AsioDriver::perform(Instant now, modem::Command&& command) {

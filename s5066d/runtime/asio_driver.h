@@ -66,6 +66,7 @@ class AsioDriver {
 
  private:
   void settle(Instant now);
+  void log_duplex();
   void perform(Instant now, modem::Command&& command);
   void perform(Instant now, SendToClient&& action);
   void perform(Instant now, CloseClient&& action);
@@ -79,6 +80,7 @@ class AsioDriver {
   ModemPort* modem_ = nullptr;
   ClientPort* clients_ = nullptr;
   bool stopped_ = false;
+  dts::Duplex duplex_ = dts::Duplex::half;  // as logged
 };
 
 }  // namespace s5066::runtime

@@ -104,6 +104,105 @@ TEST(FullDuplex, rates_adapt) {
   EXPECT_EQ(world.delivery_faults(), "");
 }
 
+// Goal:   where one end is half duplex by mistake, the other does not talk over it.
+// Method: the one is deaf while it sends; both have much to send.
+TEST(FullDuplex, a_station_that_is_half_duplex_is_not_talked_over) {
+  auto options = full_duplex({.rate_bps = 1200, .interleaver = modem::Interleaver::short_});
+  options.medium.half_duplex = {1};
+  options.adjust = [](std::size_t station, NodeConfig& config) {
+    if (station == 1) config.dts.full_duplex = false;
+  };
+  sim::World world(5, options);
+  Both both(world);
+  EXPECT_EQ(world.node(0).status().duplex, dts::Duplex::no_link);
+  for (const std::size_t station : {0u, 1u}) both.send(station, 100);
+  world.run_for(10min);
+  EXPECT_EQ(world.node(0).status().duplex, dts::Duplex::peer_is_half);
+  EXPECT_EQ(world.node(1).status().duplex, dts::Duplex::half);
+  world.run_for(24h);
+  EXPECT_EQ(world.unreported(), 0u);
+  EXPECT_EQ(world.delivery_faults(), "");
+  EXPECT_EQ(world.medium().faults().keyed_over_announced_burst, 0u);
+  EXPECT_EQ(world.medium().faults().eot_wrong, 0u);
+}
+
+// Goal:   where both share a frequency by mistake, they notice and take turns; on two frequencies
+//         they need not.
+// Method: each hears itself for twenty minutes with much to send, then no more. The second has
+//         something to send only when there is a link: calls may meet.
+TEST(FullDuplex, two_stations_on_one_frequency_take_turns) {
+  auto options = full_duplex({.rate_bps = 1200, .interleaver = modem::Interleaver::short_});
+  options.medium.hears_itself = true;
+  sim::World world(6, options);
+  Both both(world);
+  both.send(0, 200);
+  world.run_for(1min);
+  both.send(1, 200);
+  world.run_for(19min);
+  for (const std::size_t station : {0u, 1u}) {
+    EXPECT_EQ(world.node(station).status().duplex, dts::Duplex::hears_itself);
+    EXPECT_GT(both.received_octets(station), 50'000u);
+  }
+  EXPECT_EQ(world.medium().bursts_collided(), 0u);
+  options.medium.hears_itself = false;
+  world.medium().set_options(options.medium);
+  world.run_for(40min);
+  for (const std::size_t station : {0u, 1u}) {
+    EXPECT_EQ(world.node(station).status().duplex, dts::Duplex::full);
+  }
+  world.run_for(24h);
+  EXPECT_EQ(world.unreported(), 0u);
+  EXPECT_EQ(world.delivery_faults(), "");
+  EXPECT_EQ(world.medium().faults().eot_wrong, 0u);
+}
+
+// Goal:   a call is not lost in what the other end is sending: that can be answered only behind it.
+// Method: two minutes of data for nobody who answers; after 20 s the other end calls.
+TEST(FullDuplex, a_call_waits_for_the_end_of_a_long_transmission) {
+  sim::World world(7, full_duplex({.rate_bps = 1200, .interleaver = modem::Interleaver::short_}));
+  Both both(world);
+  for (int i = 0; i < 10; ++i) {
+    world.send(*both.clients[1], 0, 2000, 1h,
+               {.delivery = {.mode = sis::TransmissionMode::nonarq}});
+  }
+  world.run_for(20s);
+  both.send(0, 1);
+  world.run_for(80s);
+  ASSERT_TRUE(world.node(1).status().transmitting);
+  EXPECT_EQ(world.node(0).counters()[Counter::bursts_sent], 0u);
+  world.run_for(2min);
+  EXPECT_EQ(both.clients[1]->received().size(), 1u);
+  EXPECT_EQ(world.node(0).counters()[Counter::links_made], 1u);
+  EXPECT_EQ(world.node(0).counters()[Counter::links_rejected], 0u);
+  EXPECT_EQ(both.clients[0]->sent().back().confirms, 1u);
+}
+
+// Method: the link is lost to one end only, by a restart in the other's long transmission, which
+//         that goes on with.
+TEST(FullDuplex, a_station_restarted_in_a_long_transmission_calls_behind_it) {
+  sim::World world(8, full_duplex({.rate_bps = 1200, .interleaver = modem::Interleaver::short_}));
+  Both both(world);
+  both.send(1, 30);
+  while (!world.node(1).status().transmitting ||
+         world.node(1).status().duplex != dts::Duplex::full) {
+    world.run_for(1s);
+  }
+  world.run_for(10s);
+  while (world.node(0).status().transmitting) world.run_for(100ms);
+  world.restart(0);
+  both.clients[0] = &world.add_client(0, SapId{5}, sis::Confirmation::node);
+  world.run_for(5s);
+  both.send(0, 1);
+  world.run_for(20s);
+  ASSERT_TRUE(world.node(1).status().transmitting);
+  EXPECT_EQ(world.node(0).counters()[Counter::bursts_sent], 0u);
+  world.run_for(4min);
+  EXPECT_EQ(both.clients[1]->received().size(), 1u);
+  EXPECT_EQ(world.node(0).counters()[Counter::links_rejected], 0u);
+  world.run_for(24h);
+  EXPECT_EQ(world.unreported(), 0u);
+}
+
 // C.6.1.2(1), C.3.7(13)
 // Goal:   expedited data goes beside regular data in both directions.
 // Method: bulk both ways, and an urgent message every half minute.

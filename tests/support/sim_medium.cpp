@@ -57,6 +57,15 @@ void Medium::on_restart(std::size_t station) {
   }
 }
 
+bool Medium::drowns(std::size_t station) const {
+  const auto& half = options_.half_duplex;
+  return !options_.full_duplex || std::find(half.begin(), half.end(), station) != half.end();
+}
+
+bool Medium::drowned(const Station& station) const {
+  return station.sending && drowns(static_cast<std::size_t>(&station - stations_.data()));
+}
+
 bool Medium::others_send(std::size_t listener) const {
   return std::any_of(stations_.begin(), stations_.end(), [&](const Station& other) {
     return &other != &stations_[listener] && other.sending && hears(listener, *other.sending);
@@ -99,11 +108,11 @@ void Medium::start(std::size_t station, modem::TransmitBurst command) {
     self.deliver(modem::Fault{now, modem::FaultKind::command_refused, "still transmitting"});
     return;
   }
-  if (!options_.full_duplex) {
-    if (self.hearing && self.hearing->announced_end && !self.hearing->burst->over &&
-        now < std::min(*self.hearing->announced_end, self.hearing->burst->end)) {
-      ++faults_.keyed_over_announced_burst;
-    }
+  if (self.hearing && !self.hearing->burst->over && now < self.hearing->burst->end) {
+    const bool announced = self.hearing->announced_end && now < *self.hearing->announced_end;
+    if (announced && drowns(self.hearing->burst->sender)) ++faults_.keyed_over_announced_burst;
+  }
+  if (drowns(station)) {
     lose(station);
     self.joined = false;
   }
@@ -124,7 +133,7 @@ void Medium::start(std::size_t station, modem::TransmitBurst command) {
   self.sending = burst;
   ++bursts_;
   for (const Station& other : stations_) {
-    if (!other.sending || other.sending == burst || options_.full_duplex) continue;
+    if (!other.sending || other.sending == burst || apart()) continue;
     for (Burst* met : {burst.get(), other.sending.get()}) {
       if (!met->collided) ++bursts_collided_;
       met->collided = true;
@@ -133,7 +142,10 @@ void Medium::start(std::size_t station, modem::TransmitBurst command) {
   self.deliver(modem::TransmitStarted{now, burst->command.id});
 
   for (std::size_t other = 0; other < stations_.size(); ++other) {
-    if (other == station || drowned(stations_[other]) || !hears(other, *burst)) continue;
+    if ((other == station && !options_.hears_itself) || drowned(stations_[other]) ||
+        !hears(other, *burst)) {
+      continue;
+    }
     if (stations_[other].hearing && !stations_[other].hearing->burst->over) {
       ++collisions_;
       heap_.schedule(now, [this, other] { lose(other); });
@@ -162,7 +174,8 @@ void Medium::check_frames(const Burst& burst) {
     const std::uint64_t begin = 8 * frame.begin * modem::kSymbolRate;
     const std::uint64_t left = begin < end ? end - begin : 1;
     const std::uint64_t expected = (left + half_second - 1) / half_second;
-    const auto told = options_.full_duplex ? 0 : std::min<std::uint64_t>(255, expected);
+    const bool untold = options_.full_duplex && burst.frames.front().eot_half_s == 0;
+    const auto told = untold ? 0 : std::min<std::uint64_t>(255, expected);
     if (frame.eot_half_s != told) ++faults_.eot_wrong;
     if (frame.eot_half_s > last) ++faults_.eot_increased;
     last = frame.eot_half_s;
@@ -198,7 +211,8 @@ void Medium::preamble_heard(std::size_t listener, const std::shared_ptr<Burst>& 
   if (burst->over || burst->end <= heap_.now()) return;
   if (drowned(self)) return;  // joined when that has ended
   const auto also_sending = [&](const Station& s) {
-    return &s != &self && s.sending && s.sending != burst && hears(listener, *s.sending);
+    const bool heard = &s != &self || options_.hears_itself;
+    return heard && s.sending && s.sending != burst && hears(listener, *s.sending);
   };
   if (std::any_of(stations_.begin(), stations_.end(), also_sending)) {
     ++collisions_;  // neither can be made out

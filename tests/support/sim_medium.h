@@ -45,6 +45,10 @@ struct MediumOptions {
   std::vector<UnheardMode> unheard_by;
   /// Each station hears the other while it sends itself.
   bool full_duplex = false;
+  /// But for these, which are deaf while they send.
+  std::vector<std::size_t> half_duplex;
+  /// Full duplex on one frequency: each hears what it sends itself as well.
+  bool hears_itself = false;
   /// Without, nothing is damaged by D_PDUs and no rule is checked: for measurements of speed.
   bool looks_into_bursts = true;
   /// Damages bits and hides preambles besides, in both directions alike, and is what receivers
@@ -54,10 +58,10 @@ struct MediumOptions {
 
 /// Broken rules; a test asserts that they stay 0.
 struct MediumFaults {
-  std::uint64_t keyed_over_announced_burst = 0;
+  std::uint64_t keyed_over_announced_burst = 0;  // whose sender was deaf meanwhile
   std::uint64_t eot_increased = 0;
   std::uint64_t eot_wrong = 0;  // not the time to the end of the burst, rounded up; in full duplex
-                                // not 0
+                                // nor 0 throughout
 };
 
 class Medium final : public Air {
@@ -125,7 +129,9 @@ class Medium final : public Air {
   void lose(std::size_t listener);
   void join_later(std::size_t listener, const std::shared_ptr<Burst>& burst);
   void leave(std::size_t listener, modem::CarrierDownReason reason);
-  bool drowned(const Station& station) const { return station.sending && !options_.full_duplex; }
+  bool drowns(std::size_t station) const;
+  bool drowned(const Station& station) const;
+  bool apart() const { return options_.full_duplex && !options_.hears_itself; }
   bool others_send(std::size_t listener) const;
   bool hears(std::size_t listener, const Burst& burst) const;
   void damage(std::size_t listener, Reception& reception);

@@ -106,6 +106,22 @@ sim::MediumOptions both_heard(sim::MediumOptions medium = {}) {
   return medium;
 }
 
+/// A word each way, so that each knows that the other hears while it sends.
+void tell_each_other(DtsWorld& world) {
+  for (const std::size_t i : {0u, 1u}) {
+    world.send(i, 1 - i, 900 + i, pattern(10, i), Service::nonarq);
+    world.run_for(1min);
+  }
+  world.connect(0, 1);
+  for (const std::size_t i : {0u, 1u}) ASSERT_EQ(world[i].dts->duplex(), Duplex::full);
+}
+
+pdu::AckOnly says_full_duplex(Address peer) {
+  pdu::AckOnly ack{{.eot_half_s = 1, .destination = kUs, .source = peer}, {}};
+  ack.common.eow = pdu::make_capability(pdu::capability::kFullDuplex);
+  return ack;
+}
+
 /// What others send is heard meanwhile; it answers nothing.
 void chatter(DtsWorld& world, std::size_t from, int messages) {
   for (int i = 0; i < messages; ++i) {
@@ -120,10 +136,11 @@ void chatter(DtsWorld& world, std::size_t from, int messages) {
 // Goal:   silence that was ordered costs no link.
 // Method: one transmission has left and was not heard; EMCON begins before its answer is missed.
 TEST(FullDuplexTransfer, who_may_not_send_misses_no_answer) {
-  DtsWorld world(2, both_heard({.deaf = {{1, 0}}}), 1, {.full_duplex = true});
-  world.connect(0, 1);
+  DtsWorld world(2, both_heard(), 1, {.full_duplex = true});
+  tell_each_other(world);
+  world.medium().set_options(both_heard({.deaf = {{1, 0}}}));
   world.send(0, 1, 1, pattern(100, 1));
-  while (world[0].counters[Counter::bursts_sent] == 0) world.run_for(10ms);
+  while (world[0].counters[Counter::bursts_sent] == 1) world.run_for(10ms);
   world.silence(0, true);
   chatter(world, 1, 60);
   EXPECT_LE(world[0].counters[Counter::reply_timeouts], 1u);
@@ -132,13 +149,14 @@ TEST(FullDuplexTransfer, who_may_not_send_misses_no_answer) {
   world.silence(0, false);
   world.run_for(1h);
   EXPECT_TRUE(world[0].lost.empty());
-  EXPECT_EQ(world[0].confirmed.size(), 1u);
+  EXPECT_EQ(world[0].confirmed.size(), 2u);
 }
 
 // Method: EMCON aborts the first transmission, of which nothing was heard.
 TEST(FullDuplexTransfer, what_emcon_cut_off_goes_out_after_it) {
-  DtsWorld world(2, both_heard({.deaf = {{1, 0}}}), 1, {.full_duplex = true});
-  world.connect(0, 1);
+  DtsWorld world(2, both_heard(), 1, {.full_duplex = true});
+  tell_each_other(world);
+  world.medium().set_options(both_heard({.deaf = {{1, 0}}}));
   for (std::uint64_t i = 1; i <= 4; ++i) world.send(0, 1, i, pattern(1000, i));
   world.run_for(3s);
   ASSERT_TRUE(world[0].dts->transmitting());
@@ -148,21 +166,23 @@ TEST(FullDuplexTransfer, what_emcon_cut_off_goes_out_after_it) {
   world.silence(0, false);
   world.run_for(1h);
   EXPECT_EQ(world[0].counters[Counter::reply_timeouts], 0u);
-  EXPECT_EQ(world[0].confirmed.size(), 4u);
+  EXPECT_EQ(world[0].confirmed.size(), 5u);
   EXPECT_TRUE(world[0].lost.empty());
 }
 
 // Method: at 75 bit/s a poll lasts longer than the time for an answer.
 TEST(FullDuplexTransfer, each_answer_missed_is_that_to_one_transmission) {
   DtsWorld world(
-      2, both_heard({.deaf = {{0, 1}}}), 1,
+      2, both_heard(), 1,
       {.mode = {.rate_bps = 75, .interleaver = modem::Interleaver::short_}, .full_duplex = true});
-  world.connect(0, 1);
+  tell_each_other(world);
+  world.medium().set_options(both_heard({.deaf = {{0, 1}}}));
+  const auto before = world[0].counters[Counter::bursts_sent];
   world.send(0, 1, 1, pattern(100, 1));
   world.run_for(2h);
   ASSERT_EQ(world[0].lost.size(), 1u);
   EXPECT_EQ(world[0].counters[Counter::reply_timeouts], 8u);
-  EXPECT_EQ(world[0].counters[Counter::bursts_sent], 8u);
+  EXPECT_EQ(world[0].counters[Counter::bursts_sent], before + 8);
 }
 
 // Goal:   the time for an answer to data does not run out while a type 6 is on the air, which then
@@ -172,15 +192,18 @@ TEST(FullDuplexTransfer, each_answer_missed_is_that_to_one_transmission) {
 //         transmission is one answer missed.
 TEST(FullDuplexTransfer, an_answer_to_a_type_6_is_not_missed_while_that_is_sent) {
   DtsWorld world(
-      2, both_heard({.deaf = {{0, 1}}}), 1,
+      2, both_heard(), 1,
       {.mode = {.rate_bps = 75, .interleaver = modem::Interleaver::short_}, .full_duplex = true});
-  world.connect(0, 1);
+  tell_each_other(world);
+  world.medium().set_options(both_heard({.deaf = {{0, 1}}}));
+  const auto before = world[0].counters[Counter::bursts_sent];
   world.send(0, 1, 1, pattern(20, 1));
-  while (world[0].counters[Counter::bursts_sent] == 0) world.run_for(10ms);
+  while (world[0].counters[Counter::bursts_sent] == before) world.run_for(10ms);
   ASSERT_TRUE(world.ask_for(0, 1, {.rate_bps = 150, .interleaver = modem::Interleaver::short_}));
   while (world[0].lost.empty() && world.now() < Instant(1h)) world.run_for(100ms);
-  EXPECT_EQ(world[0].counters[Counter::reply_timeouts] + 1,
-            world[0].counters[Counter::bursts_sent]);  // that with the data was never asked for
+  EXPECT_EQ(
+      world[0].counters[Counter::reply_timeouts] + 1,
+      world[0].counters[Counter::bursts_sent] - before);  // that with the data was never asked for
 }
 
 // Goal:   an answer that comes while its question is still on the air counts.
@@ -191,7 +214,8 @@ TEST(FullDuplexTransfer, an_answer_counts_that_is_heard_while_we_send) {
     DtsWorld world(2, both_heard({.latency = 50ms}), 1,
                    {.mode = {.rate_bps = 300, .interleaver = modem::Interleaver::short_},
                     .full_duplex = true});
-    world.made(1, 0);
+    tell_each_other(world);
+    world[0].dts->on_connection_terminated(world.now(), DtsWorld::address(1));
     world[0].dts->gather(world.now(), true);
     world.made(0, 1, !managed);
     world.request(0, {.id = {7},
@@ -205,7 +229,7 @@ TEST(FullDuplexTransfer, an_answer_counts_that_is_heard_while_we_send) {
     world[0].dts->gather(world.now(), false);
     world.send(0, 1, 1, pattern(100, 1));
     world.run_for(10min);
-    EXPECT_EQ(world[0].confirmed.size(), 2u);
+    EXPECT_EQ(world[0].confirmed.size(), 3u);
     for (const std::size_t i : {0u, 1u}) {
       EXPECT_EQ(world[i].counters[Counter::reply_timeouts], 0u);
       EXPECT_EQ(world[i].counters[Counter::managements_repeated], 0u);
@@ -249,6 +273,8 @@ TEST(FullDuplexTransfer, an_answer_speaks_for_the_mode_of_what_it_answers) {
   Config config = adapting();
   config.full_duplex = true;
   auto station = with_adapting_peer(config);
+  station.hear({says_full_duplex(kPeer)});
+  ASSERT_EQ(station.dts().duplex(), Duplex::full);
   const auto sent = [&station] { return station.counters()[Counter::bursts_sent]; };
   const auto send = [&](std::uint64_t id) {
     const auto before = sent();
@@ -272,6 +298,94 @@ TEST(FullDuplexTransfer, an_answer_speaks_for_the_mode_of_what_it_answers) {
   }
   EXPECT_EQ(polls[0].rate_bps, 1200u);
   EXPECT_EQ(polls[1], kSlow);
+}
+
+/// A station with a link to a peer, from which nothing has been heard.
+test::LoneStation hearing_while_sending() {
+  test::LoneStation station({.address = kUs, .mode = kSlow, .full_duplex = true});
+  station.run_for(10s);
+  station.made(kPeer);
+  return station;
+}
+
+// C.5.4(1)(2)
+TEST(FullDuplexAgreed, only_with_a_peer_that_says_so) {
+  auto station = hearing_while_sending();
+  EXPECT_EQ(station.dts().duplex(), Duplex::untold);
+  pdu::AckOnly silent{{.eot_half_s = 1, .destination = kUs, .source = kPeer}, {}};
+  station.hear({silent});
+  EXPECT_EQ(station.dts().duplex(), Duplex::peer_is_half);
+  station.hear({says_full_duplex(kPeer)});
+  EXPECT_EQ(station.dts().duplex(), Duplex::full);
+  silent.common.eow = pdu::make_capability(pdu::capability::kDrc);
+  station.hear({silent});
+  EXPECT_EQ(station.dts().duplex(), Duplex::peer_is_half);
+  station.hear({says_full_duplex(kPeer)});
+  station.terminated(kPeer);
+  EXPECT_EQ(station.dts().duplex(), Duplex::no_link);
+}
+
+/// What answers to data of the peer say of us, which take turns with our offers.
+std::optional<bool> told_full_duplex(test::LoneStation& station, std::uint8_t& number) {
+  std::optional<bool> told;
+  station.take_sent();
+  for (int i = 0; i < 3 && !told; ++i) {
+    station.hear({data_from(kPeer, number++)});
+    station.run_for(20s);
+    for (const auto& dpdu : station.take_sent()) {
+      const pdu::Eow eow = pdu::common_of(dpdu).eow;
+      if (eow.type != static_cast<std::uint8_t>(pdu::EowType::capability)) continue;
+      told = (eow.contents & pdu::capability::kFullDuplex) != 0;
+    }
+  }
+  return told;
+}
+
+// Method: a D_PDU for somebody else is overheard, once.
+TEST(FullDuplexAgreed, not_for_half_an_hour_after_a_third_station_was_heard_and_the_peer_is_told) {
+  auto station = hearing_while_sending();
+  std::uint8_t number = 0;
+  station.hear({says_full_duplex(kPeer)});
+  EXPECT_EQ(told_full_duplex(station, number), true);
+  pdu::AckOnly other{{.eot_half_s = 1, .destination = kPeer, .source = Address{77}}, {}};
+  station.hear({other});
+  EXPECT_EQ(station.dts().duplex(), Duplex::third_station);
+  EXPECT_EQ(told_full_duplex(station, number), false);
+  station.run_for(30min);
+  EXPECT_EQ(told_full_duplex(station, number), true);
+  EXPECT_EQ(station.dts().duplex(), Duplex::full);
+}
+
+// C.3.2.3(9)
+// Goal:   where turns are taken the end of a transmission is told, and kept to.
+TEST(FullDuplexAgreed, without_it_an_end_is_told_and_waited_for) {
+  auto station = hearing_while_sending();
+  const auto request = [&station](std::uint64_t id) {
+    station.request({.id = {id},
+                     .service = Service::arq,
+                     .destination = kPeer,
+                     .cpdu = pattern(50, id),
+                     .time_to_die = {}});
+  };
+  request(1);
+  station.run_for(10s);
+  for (const auto& dpdu : station.take_sent()) EXPECT_GT(pdu::common_of(dpdu).eot_half_s, 0);
+  pdu::AckOnly ack{{.eot_half_s = 40, .destination = kUs, .source = kPeer}, {.rx_lwe = {1}}};
+  station.hear({ack});
+  request(2);
+  station.run_for(15s);
+  EXPECT_TRUE(station.take_sent().empty());
+  station.run_for(30s);
+  EXPECT_FALSE(station.take_sent().empty());
+  ack = says_full_duplex(kPeer);
+  ack.ack.rx_lwe = {2};
+  station.hear({ack});
+  station.take_sent();
+  request(3);
+  station.run_for(10s);
+  const auto sent = station.take_sent();
+  ASSERT_FALSE(sent.empty());
+  for (const auto& dpdu : sent) EXPECT_EQ(pdu::common_of(dpdu).eot_half_s, 0);
 }
 
 // Goal:   every expedited and regular C_PDU arrives once, each kind in order, both ways, and none
