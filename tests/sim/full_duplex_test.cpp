@@ -1,6 +1,8 @@
 // Two whole nodes that hear each other while they send (C.3.2.3(9)).
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "modem/api/airtime.h"
 #include "tests/support/sim_world.h"
 
@@ -203,30 +205,78 @@ TEST(FullDuplex, a_station_restarted_in_a_long_transmission_calls_behind_it) {
   EXPECT_EQ(world.unreported(), 0u);
 }
 
-// C.6.1.2(1), C.3.7(13)
-// Goal:   expedited data goes beside regular data in both directions.
-// Method: bulk both ways, and an urgent message every half minute.
-TEST(FullDuplex, expedited_data_goes_beside_bulk_data) {
-  sim::World world(4, full_duplex({.rate_bps = 1200, .interleaver = modem::Interleaver::short_},
-                                  {.frame_loss = 0.1}));
-  Both both(world);
-  std::vector<sim::Client*> urgent;
-  for (const std::size_t station : {0u, 1u}) {
-    urgent.push_back(&world.add_client(station, SapId{6}, sis::Confirmation::node));
-    both.send(station, 100);
-  }
-  for (int i = 0; i < 40; ++i) {
+/// Two hundred U_PDUs each way, then every minute of half an hour an urgent one, and five minutes.
+struct UrgentBesideBulk {
+  explicit UrgentBesideBulk(double frame_loss)
+      : world(4, full_duplex({.rate_bps = 1200, .interleaver = modem::Interleaver::short_},
+                             {.frame_loss = frame_loss})),
+        both(world) {
     for (const std::size_t station : {0u, 1u}) {
-      world.send(*urgent[station], 1 - station, 300, 24h, {.expedited = true});
+      urgent.push_back(&world.add_client(station, SapId{6}, sis::Confirmation::node));
+      both.send(station, 200);
     }
-    world.run_for(30s);
+    for (int i = 0; i < 35; ++i) {
+      for (const std::size_t station : {0u, 1u}) {
+        if (i >= 30) break;
+        world.send(*urgent[station], 1 - station, 300, 24h, {.expedited = true});
+        sent[urgent[station]->sent().back().number] = {world.now(), bulk_at(1 - station)};
+      }
+      for (int s = 0; s < 60; ++s) {
+        world.run_for(1s);
+        for (const std::size_t station : {0u, 1u}) note_arrivals(station);
+      }
+    }
   }
-  world.run_for(24h);
-  EXPECT_EQ(world.unreported(), 0u);
-  EXPECT_EQ(world.delivery_faults(), "");
+  std::size_t bulk_at(std::size_t station) const {
+    return both.clients[station]->received().size();
+  }
+  void note_arrivals(std::size_t station) {
+    const auto& got = urgent[station]->received();
+    for (std::size_t& k = arrived[station]; k < got.size(); ++k) {
+      const auto& [at, bulk] = sent.at(got[k].number);
+      delay_max = std::max(delay_max, world.now() - at);
+      overtaken_by_max = std::max(overtaken_by_max, bulk_at(station) - bulk);
+    }
+  }
+
+  sim::World world;
+  Both both;
+  std::vector<sim::Client*> urgent;
+  std::map<std::uint32_t, std::pair<Instant, std::size_t>> sent;  // when, and what was there then
+  std::size_t arrived[2] = {};
+  Duration delay_max{};
+  std::size_t overtaken_by_max = 0;  // bulk that arrived between request and arrival
+};
+
+// C.6.1.2(1), C.3.7(13)
+// Goal:   expedited data arrives before all bulk data that was queued before it, in both
+//         directions, but for what is in the transmission under way.
+// Method: no losses; that holds ten U_PDUs of bulk and a part. An urgent one may have to wait for
+//         it, and for the answer to the urgent one before, behind the transmission under way of the
+//         other end.
+TEST(FullDuplex, expedited_data_overtakes_bulk_data_that_was_queued_before) {
+  UrgentBesideBulk run(0);
   for (const std::size_t station : {0u, 1u}) {
-    EXPECT_EQ(both.clients[station]->received().size(), 100u);
-    EXPECT_EQ(urgent[station]->received().size(), 40u);
+    EXPECT_EQ(run.arrived[station], 30u);
+    EXPECT_LT(run.bulk_at(station), 150u);
+  }
+  EXPECT_LE(run.overtaken_by_max, 11u);
+  EXPECT_LE(run.delay_max, 2 * dts::kTransmissionMax + 30s);
+}
+
+// Method: the same where one frame in ten is damaged, to the end.
+TEST(FullDuplex, expedited_data_goes_beside_bulk_data) {
+  UrgentBesideBulk run(0.1);
+  for (const std::size_t station : {0u, 1u}) {
+    EXPECT_EQ(run.arrived[station], 30u);
+    EXPECT_LT(run.bulk_at(station), 150u);
+  }
+  run.world.run_for(24h);
+  EXPECT_EQ(run.world.unreported(), 0u);
+  EXPECT_EQ(run.world.delivery_faults(), "");
+  for (const std::size_t station : {0u, 1u}) {
+    EXPECT_EQ(run.bulk_at(station), 200u);
+    EXPECT_EQ(run.urgent[station]->received().size(), 30u);
   }
 }
 
