@@ -27,6 +27,11 @@ struct Mix {
   bool bulk = false;
   /// Two stations that both hear while they send.
   bool full_duplex = false;
+  /// Of them one does not, and is configured so, or each hears itself as well.
+  bool one_half = false;
+  bool one_frequency = false;
+  /// In full duplex some of what is sent is expedited.
+  bool expedited = true;
   /// Stations that do not hear another one which hears them, clocks that drift; rates that adapt,
   /// at all stations or at some, and modes that a receiver never hears.
   bool unlike = true;
@@ -63,8 +68,8 @@ void make_unlike(sim::Seed seed, sim::WorldOptions& options) {
 
 /// Two to four stations in any mode; losses alone and in runs, unlike in the two directions, missed
 /// preambles, fades, false carriers, a late modem; in every second world stations restart at any
-/// moment. In full duplex some of what is sent is expedited. After an hour the channel is clean,
-/// but for modes that are never heard, and two days later all must have ended.
+/// moment. After an hour the channel is clean, but for modes that are never heard, and two days
+/// later all must have ended.
 void live_through(sim::Seed seed, const Mix& mix = {}) {
   SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));
   Rng draw(seed);
@@ -72,6 +77,8 @@ void live_through(sim::Seed seed, const Mix& mix = {}) {
   options.stations = 2 + draw.below(3);
   if (mix.full_duplex) options.stations = 2;
   options.node.dts.full_duplex = mix.full_duplex;
+  const std::vector<std::size_t> half =
+      mix.one_half ? std::vector<std::size_t>{1} : std::vector<std::size_t>{};
   options.medium = {.frame_loss = 0.3 * draw.uniform(),
                     .loss_run = 1 + 5 * draw.uniform(),
                     .loss_factor_first = 2 * draw.uniform(),
@@ -79,7 +86,9 @@ void live_through(sim::Seed seed, const Mix& mix = {}) {
                     .fades_per_burst = 0.4 * draw.uniform(),
                     .flickers_per_hour = 30 * draw.uniform(),
                     .latency = std::chrono::milliseconds(draw.below(100)),
-                    .full_duplex = mix.full_duplex};
+                    .full_duplex = mix.full_duplex,
+                    .half_duplex = half,
+                    .hears_itself = mix.one_frequency};
   const auto all = modem::all_modes();
   std::vector<modem::Mode> modes(all.begin(), all.end());
   if (mix.bulk) {
@@ -88,6 +97,12 @@ void live_through(sim::Seed seed, const Mix& mix = {}) {
   }
   options.mode = modes[draw.below(static_cast<std::uint32_t>(modes.size()))];
   if (mix.unlike) make_unlike(seed, options);
+  if (mix.one_half) {
+    options.adjust = [others = options.adjust](std::size_t station, NodeConfig& config) {
+      if (others) others(station, config);
+      if (station == 1) config.dts.full_duplex = false;
+    };
+  }
   sim::World world(seed, options);
   const auto n = static_cast<std::uint32_t>(options.stations);
   std::vector<sim::Client*> clients(n);
@@ -102,7 +117,7 @@ void live_through(sim::Seed seed, const Mix& mix = {}) {
              [&world, &clients, from, to, octets] { world.send(*clients[from], to, octets, 24h); });
   }
   std::vector<sim::Client*> urgent;
-  for (std::uint32_t i = 0; mix.full_duplex && i < n; ++i) {
+  for (std::uint32_t i = 0; mix.full_duplex && mix.expedited && i < n; ++i) {
     urgent.push_back(&world.add_client(i, SapId{6}, sis::Confirmation::client));
   }
   Rng draw_urgent(seed ^ 0x1415'9265'3589u);
@@ -128,8 +143,10 @@ void live_through(sim::Seed seed, const Mix& mix = {}) {
              });
   }
   world.run_for(1h);
-  world.medium().set_options(
-      {.unheard_by = options.medium.unheard_by, .full_duplex = mix.full_duplex});
+  world.medium().set_options({.unheard_by = options.medium.unheard_by,
+                              .full_duplex = mix.full_duplex,
+                              .half_duplex = half,
+                              .hears_itself = mix.one_frequency});
   world.run_for(40h);
   ASSERT_EQ(world.unreported(), 0u);
   const std::string faults = world.delivery_faults();
@@ -158,6 +175,27 @@ TEST(Swarm, no_mix_of_faults_breaks_a_rule_while_windows_are_large) {
 TEST(Swarm, no_mix_of_faults_breaks_a_rule_in_full_duplex) {
   for (const sim::Seed seed : sim::seeds(100)) {
     live_through(seed, {.full_duplex = true});
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(Swarm, no_mix_of_faults_breaks_a_rule_in_full_duplex_without_expedited_data) {
+  for (const sim::Seed seed : sim::seeds(100)) {
+    live_through(seed, {.full_duplex = true, .expedited = false});
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(Swarm, no_mix_of_faults_breaks_a_rule_where_one_end_is_half_duplex) {
+  for (const sim::Seed seed : sim::seeds(50)) {
+    live_through(seed, {.full_duplex = true, .one_half = true});
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(Swarm, no_mix_of_faults_breaks_a_rule_where_full_duplex_has_one_frequency) {
+  for (const sim::Seed seed : sim::seeds(50)) {
+    live_through(seed, {.full_duplex = true, .one_frequency = true});
     if (HasFatalFailure()) return;
   }
 }
