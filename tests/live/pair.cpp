@@ -112,13 +112,17 @@ void Pair::start_node(const std::string& name) {
   port_[name] = static_cast<std::uint16_t>(std::stoi(json_value(ask(name, "status"), "sis_port")));
 }
 
-void Pair::lend_modem(const std::string& name) {
+void Pair::lend_modem(const std::string& name, const std::vector<std::string>& options) {
   const std::string process_name = name + "-modem";
   auto& [control, data] = modem_ports_.try_emplace(name, "0", "0").first->second;
   const std::size_t logged = log(process_name).size();
-  start(process_name,
-        {S5066_HFMODEM, "serve", "--cable", "cable.sock", "--station", name == "alpha" ? "0" : "1",
-         "--control-port", control, "--data-port", data});
+  std::vector<std::string> command = {S5066_HFMODEM,    "serve",
+                                      "--cable",        "cable.sock",
+                                      "--station",      name == "alpha" ? "0" : "1",
+                                      "--control-port", control,
+                                      "--data-port",    data};
+  command.insert(command.end(), options.begin(), options.end());
+  start(process_name, command);
   std::smatch ports;
   ASSERT_TRUE(await([&] {
     const std::string text = log(process_name).substr(logged);
@@ -198,14 +202,15 @@ Outcome Pair::relay(const std::string& name, const std::vector<std::string>& arg
   return run(command, options("command"));
 }
 
-Process Pair::send(const std::string& file) const {
-  return Process({S5066_RELAY, "send", "--config", "alpha-relay.textproto", "--to", "1.2.0.2", file,
-                  "--wait", "--progress"},
-                 options("send"));
+Process Pair::send(const std::string& file, const std::string& from) const {
+  const bool alpha = from == "alpha";
+  return Process({S5066_RELAY, "send", "--config", from + "-relay.textproto", "--to",
+                  alpha ? "1.2.0.2" : "1.2.0.1", file, "--wait", "--progress"},
+                 options(alpha ? "send" : from + "-send"));
 }
 
-std::string Pair::received(const std::string& file) const {
-  return text_of(folder_ / ("bravo-inbox/" + file));
+std::string Pair::received(const std::string& file, const std::string& at) const {
+  return text_of(folder_ / (at + "-inbox/" + file));
 }
 
 bool Pair::list_shows(const std::string& name, const std::string& word) const {

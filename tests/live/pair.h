@@ -44,7 +44,7 @@ class Pair {
   void start_node(const std::string& name);
   /// Lets a process of its own, `NAME-modem`, hold the modem of a station that is not started yet,
   /// and the node reach it over TCP. Started again, it listens on the ports it had before.
-  void lend_modem(const std::string& name);
+  void lend_modem(const std::string& name, const std::vector<std::string>& options = {});
   /// Puts `reopen_attempts_max` and the like into the modem's part, before the node starts.
   void configure_modem(const std::string& name, const std::string& text);
   /// Puts text into the part for the SIS port, before the node starts.
@@ -68,9 +68,9 @@ class Pair {
   double counter(const std::string& name, const std::string& counter) const;
 
   Outcome relay(const std::string& name, const std::vector<std::string>& arguments) const;
-  /// `send` of a file from Alpha to Bravo, in the background.
-  Process send(const std::string& file) const;
-  std::string received(const std::string& file) const;
+  /// `send` of a file from Alpha to Bravo, or from Bravo to Alpha, in the background.
+  Process send(const std::string& file, const std::string& from = "alpha") const;
+  std::string received(const std::string& file, const std::string& at = "bravo") const;
   bool list_shows(const std::string& name, const std::string& word) const;
 
   const Folder& folder() const { return folder_; }

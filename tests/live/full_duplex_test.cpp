@@ -1,0 +1,92 @@
+// Two stations that hear while they send (C.3.2.3(9)), as processes: an audio cable carries each
+// direction apart, as two frequencies do.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/live/pair.h"
+
+namespace s5066::live {
+namespace {
+
+constexpr const char* kBoth[] = {"alpha", "bravo"};
+
+/// How often something began to be heard while a transmission of ours was on the air.
+std::size_t heard_while_sending(const std::string& log) {
+  std::size_t count = 0;
+  bool sending = false;
+  for (std::size_t at = 0; at < log.size();) {
+    const std::size_t end = std::min(log.find('\n', at), log.size());
+    const std::string line = log.substr(at, end - at);
+    at = end + 1;
+    if (line.find("burst_started") != std::string::npos) sending = true;
+    if (line.find("burst_finished") != std::string::npos) sending = false;
+    count += sending && line.find("carrier_up") != std::string::npos;
+  }
+  return count;
+}
+
+void expect_files_to_cross_at_once(Pair& pair, std::size_t octets) {
+  const std::string files[] = {noise(octets, 11), noise(octets, 12)};
+  pair.folder().write("from-alpha.bin", files[0]);
+  pair.folder().write("from-bravo.bin", files[1]);
+  Process alpha = pair.send("from-alpha.bin", "alpha");
+  Process bravo = pair.send("from-bravo.bin", "bravo");
+  EXPECT_EQ(alpha.wait(), 0) << pair.log("send") << pair.log("alpha");
+  EXPECT_EQ(bravo.wait(), 0) << pair.log("bravo-send") << pair.log("bravo");
+  EXPECT_EQ(pair.received("from-alpha.bin", "bravo"), files[0]);
+  EXPECT_EQ(pair.received("from-bravo.bin", "alpha"), files[1]);
+}
+
+TEST(LiveFullDuplex, files_cross_both_ways_at_once) {
+  Pair pair;
+  for (const char* name : kBoth) pair.configure_modem(name, "full_duplex: true");
+  ASSERT_NO_FATAL_FAILURE(pair.start_all());
+  EXPECT_EQ(json_value(pair.ask("alpha", "status"), "duplex"), "no_link");
+  expect_files_to_cross_at_once(pair, 40'000);
+  for (const char* name : kBoth) {
+    EXPECT_NE(pair.log(name).find("full_duplex_on"), std::string::npos);
+    EXPECT_GT(heard_while_sending(pair.log(name)), 2u) << pair.log(name);
+    EXPECT_EQ(pair.counter(name, "dpdus_bad_segment_crc"), 0);
+    EXPECT_EQ(pair.process(std::string(name) + "-relay").stop(), 0);
+    EXPECT_EQ(pair.process(name).stop(), 0) << pair.log(name);
+  }
+}
+
+// Method: modems that other processes lend, in real time.
+TEST(LiveFullDuplex, files_cross_both_ways_at_once_over_lent_modems) {
+  Pair pair({}, "real");
+  for (const char* name : kBoth) {
+    ASSERT_NO_FATAL_FAILURE(pair.lend_modem(name, {"--full-duplex"}));
+    pair.configure_modem(name, "full_duplex: true");
+  }
+  ASSERT_NO_FATAL_FAILURE(pair.start_all());
+  expect_files_to_cross_at_once(pair, 6'000);
+  for (const char* name : kBoth) {
+    EXPECT_NE(pair.log(name).find("full_duplex_on"), std::string::npos);
+    EXPECT_GT(heard_while_sending(pair.log(name)), 0u) << pair.log(name);
+    EXPECT_EQ(pair.process(std::string(name) + "-relay").stop(), 0);
+    EXPECT_EQ(pair.process(name).stop(), 0) << pair.log(name);
+    EXPECT_EQ(pair.process(std::string(name) + "-modem").stop(), 0);
+  }
+}
+
+// Goal:   an operator who has configured one end only sees it, and nothing is lost by it.
+TEST(LiveFullDuplex, one_end_that_is_half_duplex_is_noticed_by_the_other) {
+  Pair pair;
+  pair.configure_modem("alpha", "full_duplex: true");
+  ASSERT_NO_FATAL_FAILURE(pair.start_all());
+  EXPECT_EQ(json_value(pair.ask("bravo", "status"), "duplex"), "half");
+  expect_files_to_cross_at_once(pair, 10'000);
+  const std::string log = pair.log("alpha");
+  EXPECT_NE(log.find("full_duplex_off reason=peer_is_half"), std::string::npos) << log;
+  EXPECT_EQ(log.find("full_duplex_on"), std::string::npos) << log;
+  EXPECT_LE(heard_while_sending(log), 1u);  // the calls may meet
+  for (const char* name : kBoth) {
+    EXPECT_EQ(pair.process(std::string(name) + "-relay").stop(), 0);
+    EXPECT_EQ(pair.process(name).stop(), 0) << pair.log(name);
+  }
+}
+
+}  // namespace
+}  // namespace s5066::live
