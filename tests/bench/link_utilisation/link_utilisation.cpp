@@ -2,6 +2,7 @@
 // lets through at best: one client that always has more to send, a clean simulated channel with the
 // modem's exact burst lengths. docs/measurements/dts.md says how the ceiling is computed.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <vector>
@@ -94,6 +95,55 @@ std::vector<modem::Mode> modes(bool quick) {
   return out;
 }
 
+/// In full duplex, both directions at once: of each the goodput, long after both began to send.
+std::array<double, 2> full_duplex_goodput_bps(const modem::Mode& mode) {
+  constexpr std::size_t kUpduOctets = 2048;
+  constexpr std::size_t kUpdusInside = 400;
+  // So long that a transmission more or less is a five-hundredth.
+  const int minutes_measured = 20 * 60;
+  sim::WorldOptions options{.mode = mode};
+  options.medium.full_duplex = options.node.dts.full_duplex = true;
+  options.medium.looks_into_bursts = false;
+  sim::World world(1, options);
+  std::array<sim::Client*, 2> clients{};
+  for (const std::size_t i : {0u, 1u}) {
+    clients[i] = &world.add_client(i, SapId{5}, sis::Confirmation::node);
+  }
+  std::array<std::size_t, 2> begin{};
+  for (int minute = -20; minute < minutes_measured; ++minute) {
+    for (const std::size_t i : {0u, 1u}) {
+      if (minute == 0) begin[i] = clients[1 - i]->received().size();
+      while (!clients[i]->flow_off() &&
+             clients[i]->sent().size() < clients[1 - i]->received().size() + kUpdusInside) {
+        world.send(*clients[i], 1 - i, kUpduOctets, 24h);
+      }
+    }
+    world.run_for(1min);
+  }
+  std::array<double, 2> goodput{};
+  for (const std::size_t i : {0u, 1u}) {
+    const auto updus = static_cast<double>(clients[1 - i]->received().size() - begin[i]);
+    goodput[i] = 8.0 * kUpduOctets * updus / (60.0 * minutes_measured);
+  }
+  return goodput;
+}
+
+void measure_full_duplex(std::uint32_t only_rate, bool json) {
+  for (const modem::Mode& mode : modes(true)) {
+    if (mode.interleaver != modem::Interleaver::short_) continue;
+    if (only_rate > 0 && mode.rate_bps != only_rate) continue;
+    const auto goodput = full_duplex_goodput_bps(mode);
+    std::printf(json ? "{\"rate_bps\":%u,\"interleaver\":\"short\",\"updu_octets\":2048,"
+                       "\"mode\":\"duplex\",\"goodput_bps\":%.1f,\"goodput_back_bps\":%.1f,"
+                       "\"share_of_line\":%.4f,\"share_of_line_back\":%.4f}\n"
+                     : "%5u short  2048 octets  duplex  %7.1f and %7.1f bit/s  %.4f and %.4f of "
+                       "line rate\n",
+                mode.rate_bps, goodput[0], goodput[1], goodput[0] / mode.rate_bps,
+                goodput[1] / mode.rate_bps);
+    std::fflush(stdout);
+  }
+}
+
 }  // namespace
 }  // namespace s5066
 
@@ -107,7 +157,7 @@ int main(int argc, char** argv) {
   NodeConfig node;
   node.dts.dedicated_frequency = arguments.has("dedicated");
   for (const bool arq : {true, false}) {
-    if (!only_mode.empty() && (only_mode == "arq") != arq) continue;
+    if (!only_mode.empty() && only_mode != (arq ? "arq" : "nonarq")) continue;
     for (const std::size_t octets : {2048u, 512u, 256u, 64u}) {
       if (only_octets > 0 && octets != only_octets) continue;
       for (const modem::Mode& mode : modes(arguments.has("quick"))) {
@@ -129,5 +179,9 @@ int main(int argc, char** argv) {
         std::fflush(stdout);
       }
     }
+  }
+  const bool duplex_wanted = only_mode.empty() || only_mode == "duplex";
+  if (duplex_wanted && (only_octets == 0 || only_octets == 2048)) {
+    measure_full_duplex(only_rate, arguments.has("json"));
   }
 }
