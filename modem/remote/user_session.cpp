@@ -7,8 +7,6 @@
 namespace s5066::modem::remote {
 namespace {
 
-/// More than any sound card's clock is off.
-constexpr double kDriftMax = 1e-3;
 /// Messages that wait for octets in front of them.
 constexpr std::size_t kWaitingMax = 4096;
 
@@ -97,11 +95,7 @@ std::optional<HostMessage> UserSession::poll() {
 }
 
 void ClockMatch::on_reading(Instant ours, Instant theirs) {
-  const Duration ahead = ours - theirs;
-  const Duration forgotten = from_seconds(kDriftMax * to_seconds(ours - set_at_));
-  ahead_ = known_ ? std::min(ahead, ahead_ + forgotten) : ahead;
-  set_at_ = ours;
-  known_ = true;
+  host_.fall_back(host_.on_reading(ours.time_since_epoch(), theirs.time_since_epoch()));
 }
 
 }  // namespace s5066::modem::remote

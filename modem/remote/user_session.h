@@ -1,6 +1,7 @@
 // The user's end of the two connections to a host's modem, without sockets.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "modem/api/port.h"
 #include "modem/remote/messages.h"
 #include "s5066d/base/bytes.h"
+#include "s5066d/base/clock_follower.h"
 #include "s5066d/base/result.h"
 
 namespace s5066::modem::remote {
@@ -55,19 +57,17 @@ class UserSession {
   Bytes data_out_;
 };
 
-/// Puts the host's clock into the user's time. What the host writes comes late or in time, never
-/// early; so the earliest of late shows the true difference, and forgetting slowly follows a clock
-/// that is slower than ours.
+/// Puts the host's clock into the user's time. A network that is full for a while makes every
+/// reading late, so more time passes here than for a sound card until a host is believed to have
+/// stood still.
 class ClockMatch {
  public:
   void on_reading(Instant ours, Instant theirs);
-  Instant to_ours(Instant theirs) const { return theirs + ahead_; }
-  Instant to_theirs(Instant ours) const { return ours - ahead_; }
+  Instant to_ours(Instant theirs) const { return theirs - host_.ahead(); }
+  Instant to_theirs(Instant ours) const { return ours + host_.ahead(); }
 
  private:
-  bool known_ = false;
-  Duration ahead_{};  // our clock, of the host's
-  Instant set_at_{};
+  ClockFollower host_{{.loss_window = std::chrono::seconds(5)}};
 };
 
 }  // namespace s5066::modem::remote

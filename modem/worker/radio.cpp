@@ -120,6 +120,14 @@ void Radio::on_dropped(std::uint64_t samples) {
   fault(FaultKind::samples_dropped, std::to_string(samples) + " received samples lost");
 }
 
+void Radio::on_clock_behind(std::uint64_t samples) {
+  const std::uint64_t next = next_to_make();
+  if (burst_ && burst_->key_at >= next && burst_->key_at < next + samples) cut_burst();
+  clock_ += samples;
+  receiver_base_ += samples;
+  pass_edges();
+}
+
 void Radio::on_underrun(std::uint64_t samples) {
   if (!keyed()) return;  // silence was late, and nobody misses it
   if (burst_->outcome == TransmitOutcome::sent) {

@@ -46,6 +46,10 @@ class Radio {
   void on_received(std::span<const float> block);
   /// The time line goes on, but its samples are lost.
   void on_dropped(std::uint64_t samples);
+  /// The clock turns out to be so much behind: samples were lost before, and nobody told. Where it
+  /// happened is not known, so what is being received goes on as it does; a burst that was to begin
+  /// in this time is aborted, for the node knows better when to send it.
+  void on_clock_behind(std::uint64_t samples);
   /// Samples of ours that came too late to be sent.
   void on_underrun(std::uint64_t samples);
   /// Whatever goes on has ended, and nothing can be sent until on_device_back().

@@ -13,9 +13,6 @@
 namespace s5066::modem {
 namespace {
 
-/// How fast our clock may fall behind std::chrono::steady_clock: more than any sound card does.
-constexpr double kDriftMax = 1e-3;
-
 /// To unkey when we stop, before it is left to who guards a crash.
 constexpr unsigned kUnkeyAttempts = 5;
 
@@ -56,6 +53,7 @@ Worker::Worker(const Config& config, std::unique_ptr<Device> device, std::unique
     : config_(config),
       device_(std::move(device)),
       notify_(std::move(notify)),
+      sample_clock_(config.sample_clock),
       commands_(config.command_queue_max),
       events_(config.event_queue_max),
       key_(config.key_guard, std::move(ptt), config.monotonic ? config.monotonic : steady_now) {
@@ -95,7 +93,6 @@ Result<void> Worker::start() {
   if (info_.has_level) level_watch_.emplace(LevelWatch::Config{.rate_hz = info_.rate_hz});
   heard_from_device_at_ = config_.monotonic();
   clock_offset_ = -heard_from_device_at_;
-  clock_offset_set_at_ = heard_from_device_at_;
   set_utc();
   if (!unkeyed) {
     count(&Stats::ptt_failures);
@@ -380,8 +377,8 @@ void Worker::catch_up() {
   if (lockstep_) return;
   const std::uint64_t present = instant_to_sample(now());
   if (present > radio_->clock()) radio_->on_dropped(present - radio_->clock());
-  set_clock();
-  clock_drift_.reset();  // that was no block
+  sample_clock_ = ClockFollower(config_.sample_clock);
+  clock_drift_.reset();
   publish();
 }
 
@@ -389,19 +386,39 @@ void Worker::catch_up() {
 // -----------------------------------------------------------------------------
 
 void Worker::set_clock() {
+  const Duration now = config_.monotonic();
+  if (!lockstep_) step_clock(now);
   const std::lock_guard lock(mutex_);
   ++stats_.blocks;
   clock_ = radio_->now();
-  // A block comes late or in time, never early; so the earliest of late shows the true offset, and
-  // forgetting slowly follows a sound card whose clock is slow.
-  const Duration now = config_.monotonic();
-  const double forgotten_s = kDriftMax * to_seconds(now - clock_offset_set_at_);
-  clock_offset_ =
-      std::max(clock_.time_since_epoch() - now, clock_offset_ - from_seconds(forgotten_s));
-  clock_offset_set_at_ = now;
   if (lockstep_) return;
+  clock_offset_ = sample_clock_.ahead();
   clock_drift_.on_block(now, clock_.time_since_epoch());
   stats_.clock_ppm = clock_drift_.ppm();
+}
+
+/// Over what passed without samples: until a device that was opened began, and where it or we stood
+/// still without its knowing.
+void Worker::step_clock(Duration now) {
+  const auto step = [this](Duration behind) {
+    const std::uint64_t samples = duration_to_samples(behind);
+    radio_->on_clock_behind(samples);
+    return samples;
+  };
+  if (!sample_clock_.known()) {
+    step(now + clock_offset_ - radio_->now().time_since_epoch());
+    sample_clock_.on_reading(now, radio_->now().time_since_epoch());
+    return;
+  }
+  const Duration lost = sample_clock_.on_reading(now, radio_->now().time_since_epoch());
+  if (lost == Duration::zero()) return;
+  clock_drift_.reset();
+  const std::uint64_t samples = step(lost);
+  radio_->on_notice(
+      FaultKind::samples_dropped,
+      std::to_string(samples) + " received samples lost, of which the device knows nothing");
+  const std::lock_guard lock(mutex_);
+  stats_.samples_dropped += samples * info_.rate_hz / kSampleRate;
 }
 
 /// Hands the radio's events to the node and wakes it; in lockstep also when there are none.

@@ -22,6 +22,7 @@
 #include "modem/ptt/ptt.h"
 #include "modem/worker/clock_drift.h"
 #include "s5066d/base/bounded_queue.h"
+#include "s5066d/base/clock_follower.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/time.h"
 
@@ -54,6 +55,7 @@ class Worker final : public Modem {
     unsigned reopen_attempts_max = 60;               // after the loss of the device
     Duration reopen_delay = std::chrono::milliseconds(100);  // doubled at each attempt …
     Duration reopen_delay_max = std::chrono::seconds(5);     // … up to this
+    ClockFollower::Config sample_clock;  // in real time; what is no hiccup but a loss
     /// Time for the watchdog and the clock between blocks; std::chrono::steady_clock when empty.
     std::function<Duration()> monotonic;
   };
@@ -109,6 +111,7 @@ class Worker final : public Modem {
   void publish();
   bool queue_event(Event event);
   void set_clock();
+  void step_clock(Duration now);
   void count(std::uint64_t Stats::*counter);
 
   Config config_;
@@ -122,6 +125,7 @@ class Worker final : public Modem {
   std::unique_ptr<RateAdapter> adapter_;
   std::unique_ptr<Radio> radio_;
   std::optional<LevelWatch> level_watch_;  // of sound that has a level
+  ClockFollower sample_clock_;             // since the device was opened
   ClockDrift clock_drift_{{}};
   std::vector<float> received_;
   std::vector<float> made_;
@@ -145,7 +149,6 @@ class Worker final : public Modem {
   Instant clock_{};
   Duration utc_began_{};
   Duration clock_offset_{};  // real time: now() is monotonic time plus this
-  Duration clock_offset_set_at_{};
   mutable Instant newest_reading_{};
   Stats stats_;
 

@@ -19,6 +19,8 @@ using std::chrono::seconds;
 const Mode kMode = *parse_mode("110a-2400-short");
 constexpr Duration kConnectTimeout = seconds(10);
 constexpr Duration kNeverLate = std::chrono::hours(1);
+/// A busy machine that gives it no time has lost nothing.
+const Worker::Config kUnhurried{.sample_clock = {.loss_window = kNeverLate}};
 
 struct NoLog final : LogSink {
   void write(LogLevel, std::string_view line) override {
@@ -82,7 +84,7 @@ class Lender {
  private:
   void open(const ModemHost::Config& config) {
     const auto make = [this](std::function<void()> notify) {
-      return std::make_unique<Worker>(Worker::Config{},
+      return std::make_unique<Worker>(kUnhurried,
                                       std::make_unique<FakeDevice>(device, Device::Info{}),
                                       std::make_unique<FakePtt>(key), std::move(notify));
     };
@@ -452,7 +454,7 @@ TEST(ModemHost, says_which_address_cannot_be_used) {
     ModemHost host(
         {.address = address, .control_port = 0, .data_port = 0},
         [&](std::function<void()> notify) {
-          return std::make_unique<Worker>(Worker::Config{},
+          return std::make_unique<Worker>(kUnhurried,
                                           std::make_unique<FakeDevice>(device, Device::Info{}),
                                           std::make_unique<FakePtt>(key), std::move(notify));
         },

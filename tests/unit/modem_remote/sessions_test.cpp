@@ -255,5 +255,29 @@ TEST(ClockMatch, believes_the_reading_that_came_fastest_and_forgets_slowly) {
   EXPECT_LE(std::chrono::abs(late), milliseconds(2));
 }
 
+TEST(ClockMatch, a_host_that_stood_still_is_followed_after_some_seconds) {
+  using std::chrono::milliseconds;
+  using std::chrono::seconds;
+  const auto at = [](auto d) { return Instant{Duration{d}}; };
+  ClockMatch match;
+  const auto read = [&](Duration from, Duration to, Duration late) {
+    for (Duration now = from; now < to; now += milliseconds(200)) {
+      match.on_reading(at(now), at(now - late));
+    }
+  };
+  const auto behind = [&] { return match.to_ours(at(seconds(100))) - at(seconds(100)); };
+  read(seconds(0), seconds(10), milliseconds(10));
+  // Readings that were all late for four seconds: the network was busy.
+  read(seconds(10), seconds(14), milliseconds(700));
+  read(seconds(14), seconds(20), milliseconds(10));
+  EXPECT_LE(behind(), milliseconds(12));
+  // A host that was stopped for two seconds.
+  read(seconds(20), milliseconds(25'000), milliseconds(2010));
+  EXPECT_LE(behind(), milliseconds(20));
+  read(milliseconds(25'000), seconds(27), milliseconds(2010));
+  EXPECT_LE(std::chrono::abs(behind() - milliseconds(2010)), milliseconds(10));
+  EXPECT_EQ(match.to_theirs(match.to_ours(at(seconds(77)))), at(seconds(77)));
+}
+
 }  // namespace
 }  // namespace s5066::modem::remote

@@ -297,6 +297,46 @@ TEST(Radio, samples_lost_in_mid_burst_leave_a_hole_and_no_slip) {
   EXPECT_EQ(bench.all<Fault>().at(0).kind, FaultKind::samples_dropped);
 }
 
+TEST(Radio, a_clock_found_behind_in_mid_burst_leaves_a_hole_and_no_slip) {
+  Bench bench(config());
+  const TransmitBurst command = burst(1, sample_to_instant(2 * kBlock));
+  bench.radio.on_command(command);
+  bench.run(10);
+  bench.radio.on_clock_behind(3 * kBlock);
+  bench.run(300);
+  const auto expected = modulated(command);
+  const auto sent = bench.sent.begin() + kBlock;
+  EXPECT_TRUE(std::equal(expected.begin(), expected.begin() + 9 * kBlock, sent));
+  EXPECT_TRUE(std::equal(expected.begin() + 12 * kBlock, expected.end(), sent + 9 * kBlock));
+  EXPECT_EQ(bench.all<TransmitFinished>().at(0).outcome, TransmitOutcome::underrun);
+  EXPECT_EQ(bench.all<TransmitFinished>().at(0).at,
+            sample_to_instant(2 * kBlock + expected.size()));
+}
+
+TEST(Radio, a_burst_that_was_to_begin_when_the_clock_stood_still_is_aborted) {
+  // Ten blocks have passed, and 21 more of which nobody knew.
+  for (const std::uint64_t block : {10ULL, 11ULL, 30ULL, 31ULL}) {
+    SCOPED_TRACE(block);
+    Bench bench(config());
+    bench.radio.on_received(std::vector<float>(kBlock));
+    for (int n = 0; n < 9; ++n) {
+      bench.answer();
+      bench.radio.on_received(std::vector<float>(kBlock));
+    }
+    bench.radio.on_command(burst(1, sample_to_instant(block * kBlock)));
+    bench.radio.on_clock_behind(21 * kBlock);
+    bench.answer();
+    bench.run(3);
+    if (block < 31) {
+      EXPECT_TRUE(bench.all<TransmitStarted>().empty());
+      EXPECT_EQ(bench.all<TransmitFinished>().at(0).outcome, TransmitOutcome::aborted);
+      EXPECT_EQ(std::count(bench.key.begin(), bench.key.end(), true), 0);
+    } else {
+      EXPECT_EQ(bench.all<TransmitStarted>().at(0).at, sample_to_instant(31 * kBlock));
+    }
+  }
+}
+
 TEST(Radio, late_samples_make_an_underrun_only_while_keyed) {
   Bench bench(config());
   bench.run(3);
@@ -382,6 +422,21 @@ TEST(Radio, a_burst_is_received_with_times_of_the_sample_clock) {
   for (std::size_t n = 1; n < bench.events.size(); ++n) {
     EXPECT_GE(at(bench.events[n]), at(bench.events[n - 1]));
   }
+}
+
+TEST(Radio, what_is_received_goes_on_when_the_clock_is_found_behind) {
+  Bench bench(config());
+  const auto heard = modulated(burst(1));
+  constexpr std::uint64_t kBehind = 60 * kSampleRate;
+  for (std::size_t at_sample = 0; at_sample < heard.size() + 20 * kBlock; at_sample += kBlock) {
+    const std::size_t from = std::min(at_sample, heard.size());
+    bench.tick(std::span(heard).subspan(from, std::min(kBlock, heard.size() - from)));
+    if (at_sample == 20 * kBlock) bench.radio.on_clock_behind(kBehind);
+  }
+  EXPECT_EQ(received_bytes(bench), some_bytes(50));
+  ASSERT_EQ(bench.all<CarrierDown>().size(), 1U);
+  const auto end = bench.all<CarrierDown>()[0].ended_at - sample_to_instant(kBehind);
+  EXPECT_LT(std::chrono::abs(end - airtime(kMode, 50)), milliseconds(2));
 }
 
 TEST(Radio, keying_in_mid_reception_loses_the_carrier_and_hearing_returns_afterwards) {

@@ -467,6 +467,78 @@ TEST(Worker, tells_how_far_the_clock_of_a_device_is_from_ours) {
   EXPECT_FALSE(bench.worker->stats().clock_ppm);
 }
 
+TEST(Worker, a_device_that_began_late_has_lost_nothing_and_its_clock_is_right_at_once) {
+  RealTimeBench bench;
+  ASSERT_TRUE(bench.worker->start().ok());
+  bench.block(milliseconds(820));
+  EXPECT_EQ(bench.worker->now(), Instant(milliseconds(820)));
+  ASSERT_TRUE(bench.send(1).ok());
+  for (int n = 0; n < 400; ++n) bench.block();
+  // No burst starts later than the node's clock stood.
+  EXPECT_LE(bench.await<TransmitStarted>()->at, Instant(milliseconds(820 + 40)));
+  EXPECT_TRUE(faults_of(bench.events()).empty());
+  EXPECT_EQ(bench.worker->stats().samples_dropped, 0U);
+}
+
+// A frozen process, or a card that lost samples below the callback: it says nothing of it.
+TEST(Worker, a_loss_that_the_device_does_not_tell_is_noticed_within_seconds) {
+  for (const Duration lost : {Duration(milliseconds(500)), Duration(seconds(60))}) {
+    SCOPED_TRACE(to_seconds(lost));
+    RealTimeBench bench;
+    ASSERT_TRUE(bench.worker->start().ok());
+    for (int n = 0; n < 100; ++n) bench.block();
+    bench.block(lost + milliseconds(20));
+    for (int n = 0; n < 150; ++n) bench.block();
+    const auto fault = bench.await<Fault>();
+    ASSERT_TRUE(fault);
+    EXPECT_EQ(fault->kind, FaultKind::samples_dropped);
+    const Duration forgotten = lost / 1000 + milliseconds(5);  // for the clock might be slow
+    EXPECT_NEAR(static_cast<double>(bench.worker->stats().samples_dropped), to_seconds(lost) * 9600,
+                to_seconds(forgotten) * 9600);
+    // The node's clock is the sample clock's again: a burst that is to start now does.
+    bench.block();
+    const Instant present = bench.worker->now();
+    EXPECT_LE(std::chrono::abs(present - Instant(milliseconds(252 * 20) + lost)), forgotten);
+    ASSERT_TRUE(bench.worker
+                    ->request(TransmitBurst{
+                        .id = {1}, .mode = kMode, .bytes = Bytes(50), .not_before = present})
+                    .ok());
+    bench.block();
+    bench.block();
+    EXPECT_TRUE(bench.device->keyed());
+  }
+}
+
+TEST(Worker, a_burst_that_waited_for_the_lost_time_is_aborted_and_may_be_asked_for_again) {
+  RealTimeBench bench;
+  ASSERT_TRUE(bench.worker->start().ok());
+  for (int n = 0; n < 100; ++n) bench.block();
+  bench.block(seconds(60));
+  ASSERT_TRUE(
+      bench.worker
+          ->request(TransmitBurst{
+              .id = {1}, .mode = kMode, .bytes = Bytes(50), .not_before = bench.worker->now()})
+          .ok());
+  for (int n = 0; n < 160; ++n) bench.block();
+  EXPECT_EQ(bench.await<TransmitFinished>()->outcome, TransmitOutcome::aborted);
+  EXPECT_EQ(bench.key->calls, 1);  // at the start
+  ASSERT_TRUE(bench.send(2).ok());
+  bench.block();
+  EXPECT_TRUE(eventually([&] { return bench.key->down.load(); }));
+}
+
+TEST(Worker, blocks_that_come_late_and_catch_up_are_no_loss) {
+  RealTimeBench bench;
+  ASSERT_TRUE(bench.worker->start().ok());
+  for (int n = 0; n < 10; ++n) {
+    for (int m = 0; m < 100; ++m) bench.block();
+    bench.block(milliseconds(640));
+    for (int m = 0; m < 31; ++m) bench.block(Duration::zero());
+  }
+  EXPECT_TRUE(faults_of(bench.events()).empty());
+  EXPECT_EQ(bench.worker->now(), Instant(milliseconds(10 * 132 * 20)));
+}
+
 TEST(Worker, losses_are_counted_and_told_and_the_clock_goes_on) {
   RealTimeBench bench;
   ASSERT_TRUE(bench.worker->start().ok());
