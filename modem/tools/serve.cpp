@@ -64,8 +64,7 @@ Result<Worker::Config> check(Arguments& given) {
   Worker::Config worker{.ptt_lead = from_seconds(given.lead_ms / 1000),
                         .ptt_tail = from_seconds(given.tail_ms / 1000),
                         .full_duplex = given.full_duplex,
-                        .lead_tone = given.vox,
-                        .reopen_attempts_max = 1'000'000};
+                        .lead_tone = given.vox};
   auto modes = modes_of(given.modes);
   if (!modes) return modes.error();
   worker.receive_modes = std::move(*modes);

@@ -55,6 +55,8 @@ class Radio {
   /// Whatever goes on has ended, and nothing can be sent until on_device_back().
   void on_device_lost(const std::string& why);
   void on_device_back();
+  /// Of a device that came back.
+  void set_transmit_delay(std::uint64_t samples) { config_.transmit_delay = samples; }
   /// The transmitter cannot be keyed, or must not be any longer, or does not unkey: ends the burst,
   /// and nothing is sent until on_unkeyed(), which tells the node that it is over.
   void on_key_failed(const std::string& why);

@@ -78,10 +78,8 @@ Result<void> Worker::start() {
   }
   info_ = device_->info();
   adapter_ = std::make_unique<RateAdapter>(std::move(*adapter));
-  const std::uint64_t device_delay =
-      std::uint64_t{info_.transmit_delay} * kSampleRate / info_.rate_hz;
   radio_ = std::make_unique<Radio>(Radio::Config{.block_samples = adapter_->modem_block(),
-                                                 .transmit_delay = device_delay + adapter_->delay(),
+                                                 .transmit_delay = transmit_delay(),
                                                  .ptt_lead = config_.ptt_lead,
                                                  .ptt_tail = config_.ptt_tail,
                                                  .receive_modes = config_.receive_modes,
@@ -330,7 +328,8 @@ bool Worker::recover(const Error& error) {
   publish();
   device_->close();
   Duration delay = config_.reopen_delay;
-  for (unsigned attempt = 0; attempt < config_.reopen_attempts_max; ++attempt) {
+  const auto attempts_max = config_.reopen_attempts_max;
+  for (unsigned attempt = 0; !attempts_max || attempt < *attempts_max; ++attempt) {
     const Duration until = config_.monotonic() + delay;
     while (!stopping_ && config_.monotonic() < until) {
       take_commands();  // bursts are refused meanwhile, but not left without an answer
@@ -355,15 +354,22 @@ Result<void> Worker::reopen() {
   if (auto opened = device_->open(); !opened) return opened;
   const Device::Info& info = device_->info();
   const bool same = info.rate_hz == info_.rate_hz && info.block_samples == info_.block_samples &&
-                    info.lockstep == info_.lockstep && info.transmit_delay == info_.transmit_delay;
+                    info.lockstep == info_.lockstep;
   if (!same) {
     device_->close();
     return Error{ErrorCode::refused, "device came back with other properties"};
   }
+  info_ = info;  // another name or delay, perhaps: plugged in elsewhere
+  radio_->set_transmit_delay(transmit_delay());
   catch_up();
   set_utc();
   radio_->on_device_back();
   return {};
+}
+
+/// Of the device and what is between its rate and ours.
+std::uint64_t Worker::transmit_delay() const {
+  return std::uint64_t{info_.transmit_delay} * kSampleRate / info_.rate_hz + adapter_->delay();
 }
 
 void Worker::set_utc() {

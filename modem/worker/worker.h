@@ -52,7 +52,7 @@ class Worker final : public Modem {
     bool full_duplex = false;                         // hears while it sends: on another frequency
     bool lead_tone = false;  // sound in the lead, for a radio that keys on it
     Duration silence_max = std::chrono::seconds(2);  // no block for so long: device lost; real time
-    unsigned reopen_attempts_max = 60;               // after the loss of the device
+    std::optional<unsigned> reopen_attempts_max;     // after the loss of the device; none: for ever
     Duration reopen_delay = std::chrono::milliseconds(100);  // doubled at each attempt …
     Duration reopen_delay_max = std::chrono::seconds(5);     // … up to this
     ClockFollower::Config sample_clock;  // in real time; what is no hiccup but a loss
@@ -106,6 +106,7 @@ class Worker final : public Modem {
   void unkey_at_the_end();
   bool recover(const Error& error);
   Result<void> reopen();
+  std::uint64_t transmit_delay() const;
   void catch_up();
   void set_utc();
   void publish();

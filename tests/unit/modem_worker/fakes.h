@@ -42,6 +42,15 @@ class DeviceScript {
     const std::lock_guard lock(mutex_);
     utc_ = utc;
   }
+  /// What the device has behind it from the next open() on.
+  void set_transmit_delay(std::size_t samples) {
+    const std::lock_guard lock(mutex_);
+    transmit_delay_ = samples;
+  }
+  void set_block_samples(std::size_t samples) {
+    const std::lock_guard lock(mutex_);
+    block_samples_ = samples;
+  }
   std::size_t opened() const { return opened_; }
   std::size_t answered() const { return answered_; }
   bool keyed() const { return keyed_; }
@@ -68,6 +77,8 @@ class DeviceScript {
   std::size_t open_failures_ = 0;
   ErrorCode open_error_ = ErrorCode::io;
   Duration utc_{};
+  std::optional<std::size_t> transmit_delay_;
+  std::optional<std::size_t> block_samples_;
   std::atomic<std::size_t> opened_{0};
   std::atomic<std::size_t> answered_{0};
   std::atomic<bool> keyed_{false};
@@ -82,6 +93,8 @@ class FakeDevice final : public Device {
     const std::lock_guard lock(script_->mutex_);
     ++script_->opened_;
     info_.utc = script_->utc_;
+    info_.block_samples = script_->block_samples_.value_or(info_.block_samples);
+    info_.transmit_delay = script_->transmit_delay_.value_or(info_.transmit_delay);
     if (script_->open_failures_ == 0) return {};
     --script_->open_failures_;
     return Error{script_->open_error_, "as told"};

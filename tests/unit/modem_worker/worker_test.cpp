@@ -252,6 +252,41 @@ TEST(Worker, a_device_that_does_not_come_back_ends_the_worker) {
   EXPECT_FALSE(bench.send(1).ok());
 }
 
+TEST(Worker, a_device_is_waited_for_as_long_as_it_takes_unless_there_is_a_limit) {
+  Bench bench({.lockstep = true}, {.reopen_delay = Duration(1), .reopen_delay_max = Duration(1)});
+  ASSERT_TRUE(bench.worker->start().ok());
+  bench.device->refuse_open(2000, ErrorCode::io);
+  bench.device->fail(ErrorCode::io);
+  EXPECT_TRUE(eventually([&] { return bench.device->opened() == 2002; }));
+  EXPECT_EQ(bench.await<Fault>()->kind, FaultKind::device_lost);
+  bench.tick(2);
+  EXPECT_EQ(faults_of(bench.events()), (std::vector{FaultKind::device_back}));
+  EXPECT_EQ(bench.worker->stats().device_losses, 1U);
+}
+
+TEST(Worker, a_device_that_comes_back_with_another_delay_is_used_with_that) {
+  Bench bench({.lockstep = true}, quick_to_reopen());
+  ASSERT_TRUE(bench.worker->start().ok());
+  bench.device->set_transmit_delay(960);
+  bench.device->fail(ErrorCode::io);
+  EXPECT_EQ(bench.await<Fault>()->kind, FaultKind::device_lost);
+  bench.device->give_blocks(1);
+  ASSERT_TRUE(eventually([&] { return bench.worker->now() == Instant(milliseconds(20)); }));
+  ASSERT_TRUE(bench.send(1).ok());
+  bench.release();
+  bench.tick(10);
+  // What is made at 20 ms leaves a tenth of a second later.
+  EXPECT_EQ(bench.await<TransmitStarted>()->at, Instant(milliseconds(20 + 100)));
+}
+
+TEST(Worker, a_device_that_comes_back_with_other_blocks_is_refused) {
+  Bench bench({.lockstep = true}, {.reopen_delay = milliseconds(1)});
+  ASSERT_TRUE(bench.worker->start().ok());
+  bench.device->set_block_samples(96);
+  bench.device->fail(ErrorCode::io);
+  EXPECT_TRUE(eventually([&] { return bench.worker->finished(); }));
+}
+
 TEST(Worker, a_device_that_says_never_again_is_not_asked_again) {
   Bench bench({.lockstep = true}, quick_to_reopen());
   ASSERT_TRUE(bench.worker->start().ok());
