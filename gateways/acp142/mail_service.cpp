@@ -9,6 +9,7 @@
 
 #include "gateways/acp142/mail_setup.h"
 #include "gateways/common/spool_lock.h"
+#include "s5066d/posix/ending_signals.h"
 #include "s5066d/posix/socket.h"
 
 namespace s5066::acp142 {
@@ -189,7 +190,7 @@ Result<void> MailService::start() {
       });
   if (auto opened = listener_->open(); !opened) return opened;
   if (auto opened = open_carrier(); !opened) return opened;
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) signals_.add(number);
+  for (const int number : posix::ending_signals()) signals_.add(number);
   signals_.async_wait([this](boost::system::error_code error, int) {
     if (!error) stop();
   });

@@ -8,6 +8,7 @@
 
 #include "gateways/common/spool_lock.h"
 #include "gateways/file_relay/relay_setup.h"
+#include "s5066d/posix/ending_signals.h"
 #include "s5066d/posix/socket.h"
 
 namespace s5066::file_relay {
@@ -89,7 +90,7 @@ Result<void> RelayService::start() {
   client_ = std::make_unique<sis::Client>(io_, client_config(config_),
                                           std::uint64_t{random()} << 32 | random(),
                                           [this](const sis::Event& event) { on_sis(event); });
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) signals_.add(number);
+  for (const int number : posix::ending_signals()) signals_.add(number);
   signals_.async_wait([this](boost::system::error_code error, int) {
     if (!error) stop();
   });

@@ -25,7 +25,7 @@ class CrashGuardedPtt final : public Ptt {
     Duration retry = std::chrono::milliseconds(500);  // from one attempt to the next
     unsigned attempts_max = 240;                      // before it gives up
     Duration start_max = std::chrono::seconds(5);     // until it is ready
-    /// Longer than the watchdog of the process itself waits.
+    /// Of one burst; longer than the watchdog of the process itself waits.
     Duration keyed_max = std::chrono::seconds(145);
   };
 
@@ -37,6 +37,7 @@ class CrashGuardedPtt final : public Ptt {
   /// Does not key without a second process; one that is gone is replaced. already_exists, though
   /// unkeyed, while that of a process that died still unkeys the same key, and would any burst.
   Result<void> key(bool on) override;
+  void on_next_burst() override { static_cast<void>(tell(true)); }
   Result<void> release() override { return ptt_->release(); }
   Result<void> confirm_unkeyed() override { return ptt_->confirm_unkeyed(); }
 

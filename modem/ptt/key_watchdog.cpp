@@ -59,6 +59,7 @@ Result<void> KeyWatchdog::unkey() {
 }
 
 void KeyWatchdog::next_burst(Duration keyed_max) {
+  ptt_->on_next_burst();
   const std::lock_guard lock(mutex_);
   guard_.on_next_burst(monotonic_(), keyed_max);
 }

@@ -13,6 +13,8 @@ class Ptt {
   /// Returns when the transmitter has been told. Calls that change nothing are repeated to the
   /// transmitter all the same, so that unkeying can be insisted on.
   virtual Result<void> key(bool on) = 0;
+  /// The key is down and stays so for another burst.
+  virtual void on_next_burst() {}
   /// Unkeys, from any thread, and without waiting for another one that hangs in key().
   virtual Result<void> release() = 0;
   /// An error where the transmitter says that it is keyed; nothing where it cannot say.

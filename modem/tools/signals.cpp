@@ -5,15 +5,15 @@
 
 #include <thread>
 
+#include "s5066d/posix/ending_signals.h"
+
 namespace s5066::modem::tools {
 namespace {
 
 sigset_t awaited() {
   sigset_t signals;
   sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGHUP);
+  for (const int number : posix::ending_signals()) sigaddset(&signals, number);
   return signals;
 }
 

@@ -52,8 +52,8 @@ struct Config {
   /// Each of two stations sends on a frequency of its own, and hears the other meanwhile: while
   /// there is a link, and the other says so too.
   bool full_duplex = false;
-  /// Two stations have the frequency to themselves: third ones have a chance to begin only once
-  /// they have been heard.
+  /// Two stations have the frequency to themselves: when the other has been heard, third ones have
+  /// a chance to begin only once they have been, too.
   bool dedicated_frequency = false;
   bool equal_modes = false;  // the modem cannot send in one mode and receive in another
   /// What a receiver's advice is taken for (C.6.4.2): a modem that finds rate and interleaver of

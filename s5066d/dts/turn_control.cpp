@@ -215,7 +215,7 @@ std::optional<Instant> TurnControl::reply_due() const {
 }
 
 bool TurnControl::run_is_long(Instant now) const {
-  if (!run_since_ || config_.dedicated) return false;
+  if (!run_since_ || (config_.dedicated && now < accompanied_until_)) return false;
   const Duration left_open = reply_guard(now) + config_.slots_min * slot(now);
   return now >= *run_since_ + std::min<Duration>(kOwnRunGaps * left_open, kOwnRunMax);
 }

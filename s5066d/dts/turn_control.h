@@ -44,8 +44,8 @@ class TurnControl {
     /// until they are as long as what was not answered.
     std::uint32_t slots_max = 32;
     bool full_duplex = false;
-    /// Nobody but two stations uses the frequency: no slots are left to those that have not been
-    /// heard yet.
+    /// Nobody but two stations uses the frequency: once the other has been heard no slots are left
+    /// to those that have not.
     bool dedicated = false;
   };
   struct KeyTransmitter {};  // fill and send a transmission now

@@ -12,6 +12,7 @@
 #include "modem/ptt/crash_guard.h"
 #include "modem/ptt/ptt.h"
 #include "modem/worker/worker.h"
+#include "s5066d/posix/ending_signals.h"
 #include "s5066d/posix/socket.h"
 
 namespace s5066::runtime {
@@ -97,7 +98,7 @@ Result<void> Daemon::run() {
 
 Result<void> Daemon::start() {
   error_code failure;
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int number : posix::ending_signals()) {
     if (!failure) signals_.add(number, failure);
   }
   if (failure) return Error{ErrorCode::io, "signals: " + failure.message()};

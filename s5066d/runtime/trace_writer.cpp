@@ -56,6 +56,10 @@ Result<void> TraceWriter::open_capture(const std::string& path, Duration epoch) 
   close_capture();
   capture_epoch_ = epoch;
   capture_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
+  if (capture_ < 0 && (errno == ENOSPC || errno == EDQUOT)) {
+    log_capture_ended(std::strerror(errno));
+    return {};
+  }
   if (capture_ < 0) {
     return Error{ErrorCode::io, "capture " + path + ": " + std::strerror(errno)};
   }
@@ -88,8 +92,12 @@ void TraceWriter::log_event(const TraceEvent& event) {
 void TraceWriter::capture(const Bytes& octets) {
   const auto written = write_all(capture_, octets);
   if (written) return;
-  LogLine(log_, LogLevel::error, "capture_ended").kv("reason", to_string(written.error()));
+  log_capture_ended(written.error().detail);
   close_capture();
+}
+
+void TraceWriter::log_capture_ended(std::string_view reason) {
+  LogLine(log_, LogLevel::error, "capture_ended").kv("reason", reason);
 }
 
 void TraceWriter::close_capture() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "s5066d/base/log.h"
 #include "s5066d/base/time.h"
@@ -30,6 +31,7 @@ class TraceWriter final : public TraceSink {
  private:
   void log_event(const TraceEvent& event);
   void capture(const Bytes& octets);
+  void log_capture_ended(std::string_view reason);
   void close_capture();
 
   LogSink& log_;

@@ -124,7 +124,8 @@ Instant UnidataReceiver::last_repeat(Instant now, const DataSpdu& data) const {
   const auto utc_now = utc_.at(now);
   if (!utc_now || !data.time_to_die) return now + kLivesMax;
   const auto dies_at = decode_time_to_die(*utc_now, *data.time_to_die);
-  const seconds lives(dies_at ? dies_at->value - utc_now->value : 0);
+  if (!dies_at) return now + kLivesMax;
+  const seconds lives(dies_at->value - utc_now->value);
   return now + std::max(lives, seconds(0)) + kClocksApart;
 }
 

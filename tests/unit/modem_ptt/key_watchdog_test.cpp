@@ -27,6 +27,7 @@ struct Transmitter {
   std::atomic<bool> keyed{false};
   std::atomic<int> calls{0};
   std::atomic<int> release_calls{0};
+  std::atomic<int> next_bursts{0};
 
   void let_go() {
     const std::lock_guard lock(mutex);
@@ -46,6 +47,7 @@ class HangingPtt final : public Ptt {
     to_->keyed = on;
     return {};
   }
+  void on_next_burst() override { ++to_->next_bursts; }
   Result<void> release() override {
     ++to_->release_calls;
     std::unique_lock lock(to_->mutex);
@@ -68,6 +70,14 @@ struct Bench {
                        [this] { return Duration(clock.load()); }};
   void advance(Duration duration) { clock += duration.count(); }
 };
+
+TEST(KeyWatchdog, tells_the_key_of_another_burst) {
+  Bench bench;
+  ASSERT_TRUE(bench.watchdog.key(seconds(100)).ok());
+  EXPECT_EQ(bench.transmitter->next_bursts, 0);
+  bench.watchdog.next_burst(seconds(100));
+  EXPECT_EQ(bench.transmitter->next_bursts, 1);
+}
 
 TEST(KeyWatchdog, unkeys_when_the_owner_shows_no_life) {
   Bench bench;

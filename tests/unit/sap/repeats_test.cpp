@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <vector>
 
+#include "tests/unit/sap/interface_fixture.h"
+
 namespace s5066::sap {
 namespace {
 
 constexpr Address kAlpha{1};
 constexpr Address kBravo{2};
 constexpr Instant kNow{};
+using sis::Confirmation;
 
 DataSpdu data(std::uint8_t octet, std::optional<TimeToDie> ttd = TimeToDie{3, 100}) {
   return {.priority = 5,
@@ -117,6 +120,50 @@ TEST(RepeatFilter, a_flood_of_one_sender_pushes_out_its_own_only) {
   for (std::uint8_t octet = 0; octet < 100; ++octet) {
     EXPECT_EQ(filter.is_repeat(kNow, kBravo, data(octet)), octet >= 95) << int{octet};
   }
+}
+
+class Repeats : public InterfaceFixture {};
+
+// Goal:   what a client sends at the same time of each day arrives each day; what is sent again
+//         after a broken link arrives once, as long as it lives.
+// Method: the same U_PDU, which lives for ten days, on each day of two months, over a link of its
+//         own; and each again nine days later.
+TEST_F(Repeats, the_same_u_pdu_of_another_day_is_no_repetition) {
+  const ClientId client = bind(4, Confirmation::none);
+  std::vector<DataSpdu> daily;
+  const auto utc_now = [&] {
+    return UtcSeconds{1795428000 +
+                      std::chrono::duration_cast<std::chrono::seconds>(now - Instant{}).count()};
+  };
+  for (std::size_t day = 0; day < 60; ++day) {
+    wait(std::chrono::hours(24));
+    core->on_utc(now, utc_now());  // noon, from the end of November on
+    const UtcSeconds dies_at{utc_now().value + 10 * 24 * 3600};
+    daily.push_back(
+        {.destination_sap = SapId{4}, .time_to_die = encode_time_to_die(utc_now(), dies_at)});
+    make(kPeer);
+    hear(daily.back());
+    EXPECT_EQ(sent<sis::UnidataIndication>(client), day + 1);
+    if (day >= 9) hear(daily[day - 9]);
+    EXPECT_EQ(sent<sis::UnidataIndication>(client), day + 1);
+    core->on_link_broken(now, {kPeer, cas::LinkEnd::connection_lost});
+    drain();
+  }
+}
+
+// A sender of another make may say dates that ours would not.
+TEST_F(Repeats, a_u_pdu_whose_date_cannot_be_told_is_known_when_it_comes_again) {
+  const ClientId client = bind(4, Confirmation::none);
+  core->on_utc(now, UtcSeconds{1772409540});  // 2026-03-01, the sixtieth day of the year
+  const DataSpdu far{.destination_sap = SapId{4}, .time_to_die = TimeToDie{(60 + 13) % 16, 0}};
+  make(kPeer);
+  hear(far);
+  core->on_link_broken(now, {kPeer, cas::LinkEnd::connection_lost});
+  drain();
+  wait(std::chrono::hours(30));
+  make(kPeer);
+  hear(far);
+  EXPECT_EQ(sent<sis::UnidataIndication>(client), 1u);
 }
 
 }  // namespace

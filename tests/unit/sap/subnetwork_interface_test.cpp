@@ -543,32 +543,6 @@ TEST_F(Interface, data_past_its_time_to_die_is_discarded) {
   EXPECT_EQ(counters[Counter::spdus_expired], 1u);
 }
 
-// Goal:   what a client sends at the same time of each day arrives each day; what is sent again
-//         after a broken link arrives once, as long as it lives.
-// Method: the same U_PDU, which lives for ten days, on each day of two months, over a link of its
-//         own; and each again nine days later.
-TEST_F(Interface, the_same_u_pdu_of_another_day_is_no_repetition) {
-  const ClientId client = bind(4, Confirmation::none);
-  std::vector<DataSpdu> daily;
-  const auto utc_now = [&] {
-    return UtcSeconds{1795428000 + std::chrono::duration_cast<seconds>(now - Instant{}).count()};
-  };
-  for (std::size_t day = 0; day < 60; ++day) {
-    wait(hours(24));
-    core->on_utc(now, utc_now());  // noon, from the end of November on
-    const UtcSeconds dies_at{utc_now().value + 10 * 24 * 3600};
-    daily.push_back(
-        {.destination_sap = SapId{4}, .time_to_die = encode_time_to_die(utc_now(), dies_at)});
-    make(kPeer);
-    hear(daily.back());
-    EXPECT_EQ(sent<sis::UnidataIndication>(client), day + 1);
-    if (day >= 9) hear(daily[day - 9]);
-    EXPECT_EQ(sent<sis::UnidataIndication>(client), day + 1);
-    core->on_link_broken(now, {kPeer, cas::LinkEnd::connection_lost});
-    drain();
-  }
-}
-
 TEST_F(Interface, invalid_spdus_are_counted_and_dropped) {
   const auto raw = [&](const char* hex) {
     core->on_spdu(now, {cas::Service::arq, kPeer, kOwn, *from_hex(hex)});
