@@ -198,6 +198,35 @@ Problems check_header_opening(const SourceFile& file) {
   return {};
 }
 
+Problems check_constants(const std::vector<SourceFile>& tree) {
+  static const std::regex opens("^namespace ([\\w:]+) \\{");
+  static const std::regex constant(
+      "^inline (?:constexpr|const) [^({=]*\\b(\\w+)(?:\\[\\w*\\])?\\s*[={]");
+  Problems problems;
+  std::map<std::string, std::string> found;  // full name to the header that came first
+  for (const auto& file : tree) {
+    if (!file.path.ends_with(".h")) continue;
+    std::vector<std::string> scopes;  // what each open brace belongs to; "" if no namespace
+    const auto lines = lines_of(code_only(file.text));
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      std::smatch match;
+      if (std::regex_search(lines[i], match, constant)) {
+        std::string name;
+        for (const auto& scope : scopes) name += scope + "::";
+        name += match[1];
+        const auto [first, is_new] = found.emplace(name, file.path);
+        if (!is_new) problems.push_back({file.path, i + 1, name + " is in " + first->second});
+      }
+      const bool is_namespace = std::regex_search(lines[i], match, opens);
+      for (const char c : lines[i]) {
+        if (c == '{') scopes.push_back(is_namespace ? match.str(1) : "");
+        if (c == '}' && !scopes.empty()) scopes.pop_back();
+      }
+    }
+  }
+  return problems;
+}
+
 Problems check_targets(const std::vector<SourceFile>& tree) {
   static const std::regex defines_target(
       "(^|\\n)\\s*(add_library|add_executable|s5066_[a-z]+)\\s*\\(");

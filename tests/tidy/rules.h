@@ -33,6 +33,9 @@ Problems check_length(const SourceFile& file);
 Problems check_leftovers(const SourceFile& file);
 /// A header opens with a comment, then `#pragma once`.
 Problems check_header_opening(const SourceFile& file);
+/// No two headers define the same constant: where one program includes both, one of the values
+/// holds for all of it.
+Problems check_constants(const std::vector<SourceFile>& tree);
 /// Every folder with sources defines a target and is reached from the root.
 Problems check_targets(const std::vector<SourceFile>& tree);
 

@@ -176,6 +176,27 @@ TEST(HeaderOpening, wants_a_comment_and_then_pragma_once) {
   EXPECT_TRUE(check_header_opening({"sis/x.cpp", "int a;\n"}).empty());
 }
 
+TEST(Constants, stand_in_one_header_of_a_namespace) {
+  const auto header = [](const char* path, const std::string& body) {
+    return SourceFile{path, "namespace s5066 {\n" + body + "\n}  // namespace s5066\n"};
+  };
+  const SourceFile one = header("sis/a.h", "struct A {\n};\ninline constexpr int kMax{3};");
+  EXPECT_TRUE(check_constants({one}).empty());
+  const auto twice = check_constants({one, header("sis/b.h", "inline constexpr long kMax = 4;")});
+  ASSERT_EQ(twice.size(), 1u);
+  EXPECT_EQ(to_string(twice[0]), "sis/b.h:2: s5066::kMax is in sis/a.h");
+  EXPECT_EQ(check_constants({one, header("sis/b.h", "inline const int kMax[] = {4};")}).size(), 1u);
+  EXPECT_TRUE(check_constants({one, header("sis/b.h", "inline constexpr int kMax2 = 4;")}).empty());
+  EXPECT_TRUE(
+      check_constants({one, header("sis/b.h", "inline constexpr int max(int kMax = 4);")}).empty());
+  EXPECT_TRUE(check_constants(
+                  {one, header("sis/b.h",
+                               "namespace b {\ninline constexpr int kMax = 4;\n}  // namespace b")})
+                  .empty());
+  EXPECT_TRUE(
+      check_constants({one, {"sis/b.h", "namespace b {\ninline constexpr int kMax = 4;"}}).empty());
+}
+
 TEST(Targets, each_folder_defines_one_and_is_reached) {
   const SourceFile source{"modem/dsp/x.cpp", ""};
   const SourceFile target{"modem/dsp/CMakeLists.txt", "s5066_library(s5066_modem_dsp)\n"};

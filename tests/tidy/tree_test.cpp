@@ -44,6 +44,10 @@ TEST(Tree, opens_each_header_with_its_purpose) {
   for (const auto& file : tree()) expect_none(check_header_opening(file));
 }
 
+TEST(Tree, defines_each_constant_in_one_header) {
+  expect_none(check_constants(tree()));
+}
+
 TEST(Tree, has_a_target_for_every_folder) {
   expect_none(check_targets(tree()));
 }

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "gateways/acp142/sqlite_mail_store.h"
+#include "tests/unit/acp142/now.h"
 #include "tests/unit/gateways/temporary_folder.h"
 
 namespace s5066::acp142 {
 
-inline constexpr UtcSeconds kNow{1'000'000};
 inline constexpr UtcSeconds kMuchLater{kNow.value + 100 * 86400};
 inline constexpr std::uint64_t kPage = 4096;
 inline constexpr int kMails = 12;

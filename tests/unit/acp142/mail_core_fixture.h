@@ -11,6 +11,7 @@
 
 #include "gateways/acp142/mail_core.h"
 #include "gateways/acp142/sqlite_mail_store.h"
+#include "tests/unit/acp142/now.h"
 #include "tests/unit/gateways/temporary_folder.h"
 
 namespace s5066::acp142 {
@@ -19,7 +20,6 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-inline constexpr UtcSeconds kUtc{1'700'000'000};
 inline constexpr NodeId kShip{2};
 inline constexpr NodeId kBoat{3};
 

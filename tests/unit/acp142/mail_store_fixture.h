@@ -8,11 +8,10 @@
 #include <vector>
 
 #include "gateways/acp142/sqlite_mail_store.h"
+#include "tests/unit/acp142/now.h"
 #include "tests/unit/gateways/temporary_folder.h"
 
 namespace s5066::acp142 {
-
-inline constexpr UtcSeconds kNow{1'000'000};
 
 inline NewMail mail_to(std::vector<std::uint32_t> stations, std::uint8_t priority = 6,
                        std::size_t octets = 100, const std::string& mark = "") {

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "gateways/acp142/p_mul_core.h"
+#include "tests/unit/acp142/now.h"
 
 namespace s5066::acp142 {
 
 using namespace std::chrono_literals;
 
-inline constexpr UtcSeconds kUtc{1'800'000'000};
 inline constexpr NodeId kSender{1};
 
 struct Station {
