@@ -33,7 +33,7 @@ struct PreambleReading {
   float strength = 0;       // coherent part of the received power, 0 to 1
   unsigned constraint = 7;  // constraint length of the code
   bool late = false;        // in the middle of a transmission, whose data go on at data_start
-  unsigned repeats = 1;     // times that the preamble was sent from this reading on, at least
+  unsigned repeats = 1;     // times that the preamble was sent from what was read on, at least
 };
 
 /// The soft quality of a block (see ReceivedBytes) by the share of signal in what its decoder was

@@ -38,6 +38,25 @@ TEST(Ms110dWave, slow_fading_is_followed_with_the_long_interleaver) {
   }
 }
 
+// At this ratio most bursts are missed when each super-frame is read by itself.
+TEST(Ms110dWave, several_super_frames_say_what_one_says_too_faintly) {
+  const Mode mode = mode_of("110d-75-s");
+  unsigned found = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const double offset_hz = 7.3 * static_cast<double>(seed) - 73;
+    Tape tape;
+    tape.silence(0.5 + 0.013 * static_cast<double>(seed)).burst(mode, random_octets(6, seed));
+    tape.silence(0.5).through({.offset_hz = offset_hz}, seed);
+    const auto bursts = listen(tape.noise(-8, seed));
+    if (bursts.empty()) continue;
+    ++found;
+    ASSERT_EQ(bursts.size(), 1u) << seed;
+    EXPECT_EQ(bursts[0].acquired.mode, mode) << seed;
+    EXPECT_NEAR(bursts[0].acquired.offset_hz, offset_hz, 2) << seed;
+  }
+  EXPECT_GE(found, 18u);
+}
+
 // The preamble tells the constraint length, and the receiver takes the decoder that belongs to it.
 TEST(Ms110dWave, constraint_length_9_is_received_by_its_preamble) {
   for (const Row& row :

@@ -12,6 +12,13 @@ namespace {
 using dsp::Complex;
 
 constexpr double kTiny = 1e-18;  // power below which there is no signal at all
+/// Of a sum, when the next stretch is added.
+constexpr float kSumKept = 0.8F;
+/// What one stretch adds at most, so that a strong one is soon forgotten, and the least that is a
+/// part of a sum.
+constexpr float kSumStepMax = 0.1F;
+constexpr float kPartMin = 0.02F;
+static_assert(kSumStepMax / (1 - kSumKept) < 1);  // the highest sum
 
 }  // namespace
 
@@ -22,8 +29,9 @@ KnownSearch::KnownSearch(std::span<const Complex> known, const Config& config)
       y_im_(y_re_.size()),
       re_(known.size() / kPart),
       im_(re_.size()),
-      hop_energy_((2 * known.size() + kHop - 1) / kHop) {
-  S5066_ASSERT(known.size() % kPart == 0);
+      hop_energy_((2 * known.size() + kHop - 1) / kHop),
+      sums_(config.offsets * config.repeat) {
+  S5066_ASSERT(known.size() % kPart == 0 && config.repeat % kHop == 0);
   for (const Complex& symbol : known_) energy_ += std::norm(symbol);
   for (std::size_t f = 0; f < config.offsets; ++f) {
     const double offset = offset_of(f);
@@ -42,7 +50,8 @@ double KnownSearch::offset_of(std::size_t index) const {
 
 void KnownSearch::restart() {
   std::fill(hop_energy_.begin(), hop_energy_.end(), 0.0);
-  best_.reset();
+  std::fill(sums_.begin(), sums_.end(), 0.0F);
+  best_score_ = 0;
 }
 
 std::optional<SearchCandidate> KnownSearch::advance(const SampleHistory& history,
@@ -62,13 +71,12 @@ std::optional<SearchCandidate> KnownSearch::advance(const SampleHistory& history
     correlate(history, from);
     compare(from, static_cast<float>(power));
   }
-  if (!best_) return std::nullopt;
-  if (end < best_->position + 2 * static_cast<std::int64_t>(known_.size()) + margin) {
+  if (best_score_ == 0) return std::nullopt;
+  if (end < best_.position + 2 * static_cast<std::int64_t>(known_.size()) + margin) {
     return std::nullopt;
   }
-  const SearchCandidate candidate = *best_;
-  best_.reset();
-  return candidate;
+  best_score_ = 0;
+  return best_;
 }
 
 void KnownSearch::correlate(const SampleHistory& history, std::int64_t from) {
@@ -106,16 +114,37 @@ void KnownSearch::compare(std::int64_t from, float mean_power) {
         sum_im[n] += w.real() * b[n] + w.imag() * a[n];
       }
     }
-    Row power;
+    Row strength;
     for (std::size_t n = 0; n < kHop; ++n) {
-      power[n] = sum_re[n] * sum_re[n] + sum_im[n] * sum_im[n];
+      strength[n] = scale * (sum_re[n] * sum_re[n] + sum_im[n] * sum_im[n]);
     }
-    const auto top = std::max_element(power.begin(), power.end());
-    const float strength = *top * scale;
-    if (strength < config_.strength_min || (best_ && strength <= best_->strength)) continue;
-    best_ = SearchCandidate{
-        .position = from + (top - power.begin()), .offset_hz = offset_of(f), .strength = strength};
+    take(from, f, strength);
   }
+}
+
+// Adds what stretches that begin at these positions show, and keeps the best of all. One that is
+// enough alone is better than any sum, so that what is found of a strong signal is its peak.
+void KnownSearch::take(std::int64_t from, std::size_t offset, const Row& strength) {
+  Row score;
+  for (std::size_t n = 0; n < kHop; ++n) {
+    score[n] = strength[n] < config_.strength_min ? 0 : 1 + strength[n];
+  }
+  if (config_.repeat > 0) {
+    float* const sums =
+        &sums_[offset * config_.repeat + static_cast<std::size_t>(from) % config_.repeat];
+    for (std::size_t n = 0; n < kHop; ++n) {
+      sums[n] = kSumKept * sums[n] + std::min(strength[n], kSumStepMax);
+      const float sum = strength[n] < kPartMin || sums[n] < config_.sum_min ? 0 : sums[n];
+      score[n] = std::max(score[n], sum);
+    }
+  }
+  const auto top = std::max_element(score.begin(), score.end());
+  if (*top <= best_score_) return;
+  const std::ptrdiff_t n = top - score.begin();
+  best_score_ = *top;
+  best_ = {.position = from + n,
+           .offset_hz = offset_of(offset),
+           .strength = strength[static_cast<std::size_t>(n)]};
 }
 
 }  // namespace s5066::modem::framed

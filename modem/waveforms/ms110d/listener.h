@@ -5,6 +5,7 @@
 #include "modem/waveforms/framed/known_search.h"
 #include "modem/waveforms/framed/layout.h"
 #include "modem/waveforms/ms110d/parameters.h"
+#include "modem/waveforms/ms110d/preamble_reader.h"
 #include "modem/waveforms/reception.h"
 
 namespace s5066::modem::ms110d {
@@ -22,11 +23,9 @@ class Listener final : public PreambleListener {
   std::vector<TrafficPattern> traffic() const override;
 
  private:
-  std::optional<PreambleReading> read(const SampleHistory& history,
-                                      const framed::SearchCandidate& candidate) const;
-
   float noise_share_;
   framed::KnownSearch search_;
+  PreambleReader reader_;
   std::uint64_t refused_ = 0;
 };
 

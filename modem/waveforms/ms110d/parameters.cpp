@@ -273,15 +273,6 @@ std::array<std::uint8_t, kChannelSymbol> channel_symbol(unsigned place, unsigned
   return out;
 }
 
-std::optional<unsigned> count_of(std::span<const std::uint8_t> dibits) {
-  S5066_ASSERT(dibits.size() == kCountDibits);
-  for (unsigned count = 0; count < 32; ++count) {
-    const auto sent = count_dibits(count);
-    if (std::equal(sent.begin(), sent.end(), dibits.begin())) return count;
-  }
-  return std::nullopt;
-}
-
 std::optional<Announced> announced(std::span<const std::uint8_t> dibits) {
   S5066_ASSERT(dibits.size() == kNumberDibits);
   for (unsigned number = 0; number < kRows.size(); ++number) {

@@ -64,8 +64,7 @@ const std::array<std::uint8_t, kFixedDibits>& fixed_dibits();
 /// Phases of a channel symbol that stands at this place of a super-frame.
 std::array<std::uint8_t, kChannelSymbol> channel_symbol(unsigned place, unsigned dibit);
 
-/// What counts and waveform numbers said; none where their checks fail.
-std::optional<unsigned> count_of(std::span<const std::uint8_t> dibits);
+/// What waveform numbers said; none where their checks fail.
 struct Announced {
   Mode mode;
   unsigned constraint = 7;
