@@ -18,6 +18,7 @@
 #include "s5066d/dts/nonarq.h"
 #include "s5066d/dts/peer_control.h"
 #include "s5066d/dts/rate_selector.h"
+#include "s5066d/dts/reception_meter.h"
 #include "s5066d/dts/service.h"
 #include "s5066d/dts/transfer_state.h"
 #include "s5066d/dts/turn_control.h"
@@ -237,16 +238,10 @@ class DataTransfer {
     modem::Mode mode;
     std::optional<Instant> start;  // of bit 0
     std::optional<Address> source;
-    std::size_t octets = 0;
-    std::size_t octets_intact = 0;     // of D_PDUs without error
+    ReceptionMeter meter{mode};
     std::optional<Instant> announced;  // its end
     bool beside_own = false;           // began while we sent
     bool managed = false;              // with a type 6
-    unsigned blocks = 0;
-    double snr_sum_db = 0;
-    double snr_squares_db = 0;
-    double snr_products_db = 0;  // of each with the one before
-    double snr_last_db = 0;
   };
   /// A D_PDU being dealt with.
   struct Arrival {

@@ -99,12 +99,9 @@ Duration DataTransfer::transmission_max(const modem::Mode& mode) const {
 
 // What came counts where the ratio is no number, too.
 void DataTransfer::note_quality(const modem::ReceivedBytes& event) {
-  heard_->octets += event.bytes.size();
-  if (!std::isfinite(event.channel.snr_db)) return;
-  if (heard_->blocks++ > 0) heard_->snr_products_db += event.channel.snr_db * heard_->snr_last_db;
-  heard_->snr_last_db = event.channel.snr_db;
-  heard_->snr_sum_db += event.channel.snr_db;
-  heard_->snr_squares_db += event.channel.snr_db * event.channel.snr_db;
+  const double snr_db = event.channel.snr_db;
+  heard_->meter.on_bytes(event.bytes.size(),
+                         std::isfinite(snr_db) ? std::optional(snr_db) : std::nullopt);
 }
 
 /// Whose transmission it was. One of which no header came whole can be told only by elimination:
@@ -129,7 +126,7 @@ RateSelector DataTransfer::new_selector() const {
 }
 
 void DataTransfer::on_measured(Instant now, const modem::CarrierDown& event) {
-  if (!config_.adaptation || heard_->blocks == 0) return;
+  if (!config_.adaptation || !heard_->meter.measured()) return;
   Peer* record = heard_peer(now);
   if (!record) return;
   if (!record->selector) record->selector = new_selector();
@@ -148,25 +145,13 @@ void DataTransfer::on_measured(Instant now, const modem::CarrierDown& event) {
   record->advice_out.reset();
   record->heard_in = heard_->mode;
   if (heard_->mode == record->control.peer_mode()) record->agreed_heard = heard_->mode;
-  if (heard_->octets_intact > 0) {
+  if (heard_->meter.any_intact()) {
     record->heard_max_bps = std::max(record->heard_max_bps, heard_->mode.rate_bps);
   }
-  const double n = heard_->blocks;
-  const double mean = heard_->snr_sum_db / n;
-  const double variance = std::max(0.0, heard_->snr_squares_db / n - mean * mean);
-  const double together = n > 1 ? heard_->snr_products_db / (n - 1) - mean * mean : 0;
-  Reception reception{.mode = heard_->mode,
-                      .octets = heard_->octets,
-                      .octets_intact = heard_->octets_intact,
-                      .blocks = heard_->blocks,
-                      .snr_db = mean,
-                      .spread_db = std::sqrt(variance),
-                      .managed = heard_->managed,
-                      .correlation = variance > 0 ? std::clamp(together / variance, 0.0, 1.0) : 0};
   const bool cut = event.reason == modem::CarrierDownReason::lost && heard_->announced;
   if (cut && *heard_->announced > now) {
     const double unheard = to_seconds(*heard_->announced - now) * heard_->mode.rate_bps / 8;
-    reception.octets += static_cast<std::size_t>(unheard);
+    heard_->meter.on_cut(static_cast<std::size_t>(unheard));
   }
   // Where each change takes an agreement, and one that fails costs a link, a step must not lead far
   // from what works: the ratio promises what may not be heard at all.
@@ -174,7 +159,9 @@ void DataTransfer::on_measured(Instant now, const modem::CarrierDown& event) {
   const bool free = connection != connections_.end() && adapts(connection->second);
   const std::uint32_t most = std::max(record->heard_max_bps, config_.mode.rate_bps);
   record->selector->set_rate_max(free ? UINT32_MAX : kStepMax * most);
-  record->selector->on_reception(now, reception);
+  for (const Reception& reception : heard_->meter.receptions(heard_->managed)) {
+    record->selector->on_reception(now, reception);
+  }
 }
 
 // --- What is advised -----------------------------------------------------------------------------

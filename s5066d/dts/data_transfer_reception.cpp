@@ -35,7 +35,7 @@ void DataTransfer::on_received(Instant now, pdu::Received received) {
     heard_->announced = latest;
   }
   if (received.segment_ok && !std::holds_alternative<pdu::Unsupported>(received.dpdu)) {
-    heard_->octets_intact += pdu::encoded_size(received.dpdu);
+    heard_->meter.on_intact(pdu::encoded_size(received.dpdu));
   }
   if (common.source == config_.address) return;  // somebody else has our address
   heard_->source = common.source;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "modem/api/airtime.h"
 #include "s5066d/base/assert.h"
@@ -189,7 +190,12 @@ void RateSelector::on_reception(Instant now, const Reception& reception) {
   }
   if (reception.snr_db) measure_snr(now, reception);
   heard_at_ = now;
-  if (!reception.managed) octets_[receptions_++ % octets_.size()] = reception.octets;
+  if (reception.more_follows) {
+    octets_before_ += reception.octets;
+    return learn(reception);
+  }
+  const std::size_t octets = std::exchange(octets_before_, 0) + reception.octets;
+  if (!reception.managed) octets_[receptions_++ % octets_.size()] = octets;
   const double octets_bulk = kBulkSeconds * reception.mode.rate_bps / 8;
   bulk_ = std::any_of(octets_.begin(), octets_.end(),
                       [&](std::size_t n) { return static_cast<double>(n) > octets_bulk; });

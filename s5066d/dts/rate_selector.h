@@ -26,7 +26,7 @@ struct RateLimits {
 /// the long interleaver, slowest first. Never empty: `like` stands for it where there is nothing.
 std::vector<modem::Mode> modes_to_choose_from(const modem::Mode& like, const RateLimits& limits);
 
-/// What was measured of one transmission.
+/// What was measured of one transmission, or of a part of it that had its own ratio.
 struct Reception {
   modem::Mode mode;
   std::size_t octets = 0;         // that it held, as far as is known
@@ -36,6 +36,7 @@ struct Reception {
   double spread_db = 0;           // standard deviation of the blocks
   bool managed = false;           // a type 6: says nothing of how much the peer has to send
   double correlation = 0;         // of each with the next
+  bool more_follows = false;      // another part of the same transmission
 };
 
 class RateSelector {
@@ -111,6 +112,7 @@ class RateSelector {
   Instant heard_at_{};
   std::array<std::size_t, 3> octets_{};  // of the last transmissions
   std::size_t receptions_ = 0;
+  std::size_t octets_before_ = 0;  // in parts of the present one
   bool bulk_ = false;
   unsigned lost_in_row_ = 0;
 };

@@ -26,15 +26,22 @@ class LoneStation {
     snr_db_ = snr_db;
   }
   /// A transmission of another station, as it would take; the answer is not awaited.
-  void hear(ByteSpan octets) {
+  void hear(ByteSpan octets) { hear(octets, {snr_db_}); }
+  /// In so many pieces of one length, each with its ratio.
+  void hear(ByteSpan octets, const std::vector<float>& snr_db) {
     if (transmitting_) run_until(transmitting_->second);
     const Instant start = now_;
     give(modem::CarrierUp{now_, mode_, 20, 0});
-    run_until(start + modem::data_duration(mode_, octets.size()));
-    modem::ReceivedBytes bytes{.at = now_, .first_bit_at = start, .mode = mode_};
-    bytes.bytes.assign(octets.begin(), octets.end());
-    bytes.channel.snr_db = snr_db_;
-    give(bytes);
+    for (std::size_t i = 0, at = 0; i < snr_db.size(); ++i) {
+      const std::size_t end = octets.size() * (i + 1) / snr_db.size();
+      const Instant began = now_;
+      run_until(start + modem::data_duration(mode_, end));
+      modem::ReceivedBytes bytes{.at = now_, .first_bit_at = began, .mode = mode_};
+      bytes.bytes.assign(octets.begin() + at, octets.begin() + end);
+      bytes.channel.snr_db = snr_db[i];
+      give(bytes);
+      at = end;
+    }
     give(modem::CarrierDown{now_, now_, modem::CarrierDownReason::end_of_message});
   }
   void hear(const std::vector<pdu::Dpdu>& dpdus) {

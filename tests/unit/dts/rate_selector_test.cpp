@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "s5066d/base/rng.h"
@@ -61,6 +62,45 @@ TEST(RateSelector, it_falls_at_once_when_the_ratio_does) {
   const Mode fast = rates.mode();
   rates.on_reception({}, heard(fast, 0, 3));
   EXPECT_LE(rates.mode().rate_bps, 1200u);
+}
+
+// Method: of a transmission the first part comes whole at one ratio and the second at another, or
+//         not at all.
+TEST(RateSelector, what_a_transmission_ended_with_counts) {
+  for (const bool falls : {true, false}) {
+    RateSelector rates = selector();
+    for (int i = 0; i < 3; ++i) rates.on_reception({}, heard(rates.mode(), 1, falls ? 25 : 2));
+    const Mode before = rates.mode();
+    Reception first = heard(before, 1, falls ? 25 : 2);
+    first.more_follows = true;
+    rates.on_reception({}, first);
+    EXPECT_EQ(rates.mode(), before);  // not yet
+    rates.on_reception({}, heard(before, falls ? 0 : 1, falls ? 2 : 25));
+    if (falls) {
+      EXPECT_LE(rates.mode().rate_bps, 1200u);
+    } else {
+      EXPECT_GE(rates.mode().rate_bps, 4800u);
+    }
+  }
+}
+
+// Goal:   what peers send in parts is no shorter for it.
+// Method: transmissions of some seconds, whole and in two parts, of which each would be short.
+TEST(RateSelector, the_parts_of_a_transmission_are_as_long_as_the_whole) {
+  std::array<RateSelector, 2> rates = {selector(), selector()};
+  for (int i = 0; i < 8; ++i) {
+    const Mode mode = rates[0].mode();
+    Reception whole = heard(mode, 1, 9);
+    whole.octets = whole.octets_intact = mode.rate_bps * 9 / 8;
+    rates[0].on_reception({}, whole);
+    Reception part = whole;
+    part.octets = part.octets_intact = whole.octets / 2;
+    part.more_follows = true;
+    rates[1].on_reception({}, part);
+    part.more_follows = false;
+    rates[1].on_reception({}, part);
+  }
+  EXPECT_EQ(rates[0].mode(), rates[1].mode());
 }
 
 // Whoever's fault a silence was: what is measured after it counts, nothing from before is held

@@ -1,0 +1,111 @@
+// What a transmission says of the link, and what it says where the link changed meanwhile.
+#include "s5066d/dts/reception_meter.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "s5066d/base/rng.h"
+
+namespace s5066::dts {
+namespace {
+
+constexpr modem::Mode kMode{modem::Waveform::stanag4539, 3200, modem::Interleaver::short_};
+constexpr std::size_t kBlockOctets = 192;  // half a second
+
+/// So many blocks, all of which came.
+void hear(ReceptionMeter& meter, int blocks, double snr_db, bool intact = true) {
+  for (int i = 0; i < blocks; ++i) {
+    meter.on_bytes(kBlockOctets, snr_db + (i % 2 == 0 ? 1 : -1));
+    if (intact) meter.on_intact(kBlockOctets);
+  }
+}
+
+TEST(ReceptionMeter, a_transmission_at_one_ratio_is_one_reception) {
+  ReceptionMeter meter(kMode);
+  EXPECT_FALSE(meter.measured());
+  meter.on_bytes(kBlockOctets, std::nullopt);
+  EXPECT_FALSE(meter.measured());
+  hear(meter, 100, 12);
+  meter.on_cut(1000);
+  EXPECT_TRUE(meter.measured());
+  EXPECT_TRUE(meter.any_intact());
+  const auto receptions = meter.receptions(true);
+  ASSERT_EQ(receptions.size(), 1u);
+  EXPECT_EQ(receptions[0].mode, kMode);
+  EXPECT_EQ(receptions[0].octets, 101 * kBlockOctets + 1000);
+  EXPECT_EQ(receptions[0].octets_intact, 100 * kBlockOctets);
+  EXPECT_EQ(receptions[0].blocks, 100u);
+  EXPECT_NEAR(*receptions[0].snr_db, 12, 1e-9);
+  EXPECT_NEAR(receptions[0].spread_db, 1, 1e-9);
+  EXPECT_TRUE(receptions[0].managed);
+  EXPECT_FALSE(receptions[0].more_follows);
+}
+
+// What was lost behind the fall is held against the ratio there, and none of it against the other.
+TEST(ReceptionMeter, where_the_ratio_changes_each_part_is_a_reception) {
+  for (const double after_db : {2.0, 30.0}) {
+    ReceptionMeter meter(kMode);
+    hear(meter, 90, 16);
+    hear(meter, 30, after_db, false);
+    meter.on_cut(1000);
+    const auto receptions = meter.receptions(false);
+    ASSERT_EQ(receptions.size(), 2u);
+    EXPECT_TRUE(receptions[0].more_follows);
+    EXPECT_EQ(receptions[0].octets, 90 * kBlockOctets);
+    EXPECT_EQ(receptions[0].octets_intact, 90 * kBlockOctets);
+    EXPECT_EQ(receptions[0].blocks, 90u);
+    EXPECT_NEAR(*receptions[0].snr_db, 16, 1e-9);
+    EXPECT_NEAR(receptions[0].spread_db, 1, 1e-9);
+    EXPECT_FALSE(receptions[1].more_follows);
+    EXPECT_EQ(receptions[1].octets, 30 * kBlockOctets + 1000);
+    EXPECT_EQ(receptions[1].octets_intact, 0u);
+    EXPECT_EQ(receptions[1].blocks, 30u);
+    EXPECT_NEAR(*receptions[1].snr_db, after_db, 1e-9);
+  }
+}
+
+TEST(ReceptionMeter, what_lasts_for_a_second_or_differs_by_less_than_fading_is_no_part) {
+  for (const int blocks : {2, 9}) {
+    ReceptionMeter meter(kMode);
+    hear(meter, 90, 20);
+    hear(meter, blocks, 2);
+    EXPECT_EQ(meter.receptions(false).size(), blocks == 2 ? 1u : 2u);
+  }
+  for (const double after_db : {17.0, 14.0}) {
+    ReceptionMeter meter(kMode);
+    hear(meter, 60, 20);
+    hear(meter, 60, after_db);
+    EXPECT_EQ(meter.receptions(false).size(), after_db > 15 ? 1u : 2u);
+  }
+}
+
+// Fading alone, of slow and of fast channels.
+TEST(ReceptionMeter, fading_is_no_other_channel) {
+  int parted = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    Rng rng(seed);
+    ReceptionMeter meter(kMode);
+    const double keep = seed % 2 == 0 ? 0.95 : 0.5;
+    double fading = 0;
+    for (int i = 0; i < 250; ++i) {
+      fading = keep * fading + std::sqrt(1 - keep * keep) * 3 * rng.gaussian();
+      meter.on_bytes(kBlockOctets, 12 + fading);
+    }
+    parted += meter.receptions(false).size() > 1;
+  }
+  EXPECT_LE(parted, 6);
+}
+
+// More than the longest transmission has is not told apart any more.
+TEST(ReceptionMeter, what_lasts_for_longer_than_may_be_is_counted_all_the_same) {
+  ReceptionMeter meter(kMode);
+  for (int i = 0; i < 100'000; ++i) meter.on_bytes(kBlockOctets, 12);
+  const auto receptions = meter.receptions(false);
+  ASSERT_EQ(receptions.size(), 1u);
+  EXPECT_EQ(receptions[0].octets, 100'000 * kBlockOctets);
+  EXPECT_EQ(receptions[0].blocks, 100'000u);
+}
+
+}  // namespace
+}  // namespace s5066::dts
