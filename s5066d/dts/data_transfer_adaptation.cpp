@@ -27,9 +27,6 @@ constexpr std::uint32_t kStepMax = 4;
 constexpr Duration kUnansweredWait = std::chrono::minutes(10);
 constexpr unsigned kUnansweredDoublingsMax = 5;
 constexpr Duration kUnansweredMemory = std::chrono::hours(1);  // after that
-/// A change must bring so much, and one by agreement more.
-constexpr double kGain = 1.1;
-constexpr double kGainByAgreement = 1.3;
 /// No transmission is longer while others wait for theirs.
 constexpr Duration kTransmissionShared = std::chrono::seconds(60);
 
@@ -172,7 +169,7 @@ void DataTransfer::tell_advice(Instant now) {
     Peer& record = peers_.at(peer);
     if (!record.selector) continue;
     const bool free = adapts(connection);
-    record.selector->set_gain_min(free ? kGain : kGainByAgreement);
+    record.selector->set_by_agreement(!free);
     const modem::Mode& wish = record.selector->mode();
     const auto told = free ? wish : advice_for(record, wish);
     record.control.advise(wish, told);
@@ -287,7 +284,7 @@ void DataTransfer::note_answer(Connection& connection, std::optional<Instant> fo
     record.guess.emplace(RateSelector::Config{.modes = modes_,
                                               .start = mode,
                                               .transmission_max = config_.transmission_max,
-                                              .gain_min = kGainByAgreement});
+                                              .by_agreement = true});
   }
   const std::size_t lost = answer->octets * answer->lost / answer->frames;
   record.guess->on_reception({}, {.mode = formed_at && sent_in ? *sent_in : mode,

@@ -26,6 +26,14 @@ constexpr double kDriftPerSecond = 0.01;
 constexpr double kVarianceRead = 0.1;
 /// Of what is not known, so much is taken to be in favour of a mode: who never tries never knows.
 constexpr double kHope = 0.5;
+/// A change must bring so much, and one by agreement more.
+constexpr double kGain = 1.1;
+constexpr double kGainByAgreement = 1.3;
+/// The short interleaver at the same rate only so much, where its variance is so many times that of
+/// the long one: little is at stake, one transmission tells, and so all is taken in its favour.
+constexpr double kGainShort = 1.02;
+constexpr double kLessKnown = 1.5;
+constexpr double kHopeShort = 1;
 /// Of blocks, until it is measured.
 constexpr double kSpreadShortDb = 2.5;
 constexpr double kSpreadLongDb = 1.2;
@@ -50,8 +58,8 @@ constexpr double kLooksMin = 0.2;
 constexpr double kLooksMax = 30;
 /// A mode of which so much is lost so often in a row is left alone, for so many receptions at
 /// first, unless there is so much more signal.
-constexpr double kEmptyLoss = 0.8;
-constexpr unsigned kEmptyMax = 3;
+constexpr double kEmptyLoss = 0.95;
+constexpr unsigned kEmptyMax = 2;
 constexpr int kWaitsFirst = 4;
 constexpr int kWaitsMax = 96;
 constexpr double kFailureReachDb = 5;
@@ -167,7 +175,15 @@ double RateSelector::arrives(std::size_t at) const {
   return normal((snr_db_.value_or(0) - hoped_db(at)) / full_width_db(at));
 }
 
-double RateSelector::yield(std::size_t at) const {
+// If the mode needs no more than may well be.
+double RateSelector::arrives_at_best(std::size_t at) const {
+  const double needed = needed_db(at) - kHopeShort * std::sqrt(offsets_.variance(at));
+  const double width = std::hypot(width_db(config_.modes[at]), std::sqrt(snr_variance_));
+  return normal((snr_db_.value_or(0) - needed) / width);
+}
+
+// Octets in a second, if that share of them arrives.
+double RateSelector::yield(std::size_t at, double arrives) const {
   const Mode& mode = config_.modes[at];
   const auto largest = *std::max_element(octets_.begin(), octets_.end());
   const std::size_t octets =
@@ -176,7 +192,7 @@ double RateSelector::yield(std::size_t at) const {
       to_seconds(modem::airtime(mode, octets)) + (bulk_ ? kBulkReplySeconds : kShortReplySeconds);
   const double missed =
       blind_ ? 0 : normal((preamble_needed_db(mode) - snr_db_.value_or(0)) / kPreambleWidthDb);
-  return static_cast<double>(octets) * (1 - missed) * arrives(at) / seconds;
+  return static_cast<double>(octets) * (1 - missed) * arrives / seconds;
 }
 
 // --- What was measured ---------------------------------------------------------------------------
@@ -358,7 +374,7 @@ void RateSelector::choose() {
   double present = 0;
   for (std::size_t i = 0; i < config_.modes.size(); ++i) {
     if (is_barred(i)) continue;
-    const double brings = yield(i);
+    const double brings = yield(i, arrives(i));
     if (config_.modes[i] == mode_) present = brings;
     if (best && brings <= most) continue;
     best = i;
@@ -369,8 +385,24 @@ void RateSelector::choose() {
         *std::max_element(config_.modes.begin(), config_.modes.end(), less_robust));
     present = 0;
   }
-  if (most < config_.gain_min * present) return;
-  mode_ = config_.modes[*best];
+  const double gain = config_.by_agreement ? kGainByAgreement : kGain;
+  if (most >= gain * present) mode_ = config_.modes[*best];
+  if (!config_.by_agreement && bulk_ && !blind_) try_short_interleaver();
+}
+
+// Back to the long one is a change like any other, so that they do not alternate.
+void RateSelector::try_short_interleaver() {
+  const auto present = std::find(config_.modes.begin(), config_.modes.end(), mode_);
+  if (present == config_.modes.end()) return;
+  const std::size_t now = present - config_.modes.begin();
+  for (std::size_t i = 0; i < config_.modes.size(); ++i) {
+    const Mode& mode = config_.modes[i];
+    if (mode.rate_bps != mode_.rate_bps || kind(mode) >= kind(mode_) || is_barred(i)) continue;
+    if (offsets_.variance(i) <= kLessKnown * offsets_.variance(now)) continue;
+    const double least = kGainShort * yield(now, arrives_at_best(now));
+    if (yield(i, arrives_at_best(i)) > least) mode_ = mode;
+    return;
+  }
 }
 
 }  // namespace s5066::dts

@@ -45,7 +45,7 @@ class RateSelector {
     std::vector<modem::Mode> modes;  // slowest first
     modem::Mode start;               // until something has been measured
     Duration transmission_max;       // of a peer that has much to send
-    double gain_min = 1.1;           // no change brings less
+    bool by_agreement = false;       // changes take messages
   };
 
   explicit RateSelector(const Config& config);
@@ -54,8 +54,8 @@ class RateSelector {
   /// Of the last transmissions; none before the first.
   std::optional<double> snr_db() const { return snr_db_; }
 
-  /// No change brings less from now on.
-  void set_gain_min(double gain) { config_.gain_min = gain; }
+  /// Whether changes take messages from now on.
+  void set_by_agreement(bool by_agreement) { config_.by_agreement = by_agreement; }
 
   /// Nothing faster is chosen from now on.
   void set_rate_max(std::uint32_t rate_bps) { rate_max_bps_ = rate_bps; }
@@ -87,7 +87,8 @@ class RateSelector {
   double full_width_db(std::size_t at) const;
   double extra_db(const modem::Mode& mode) const;
   double arrives(std::size_t at) const;
-  double yield(std::size_t at) const;
+  double arrives_at_best(std::size_t at) const;
+  double yield(std::size_t at, double arrives) const;
   void measure_snr(Instant now, const Reception& reception);
   void assume_below(const modem::Mode& mode);
   void learn(const Reception& reception);
@@ -96,6 +97,7 @@ class RateSelector {
   void bar(Failure& mode, int waits);
   bool is_barred(std::size_t at) const;
   void choose();
+  void try_short_interleaver();
 
   Config config_;
   modem::Mode mode_;

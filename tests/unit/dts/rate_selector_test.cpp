@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "s5066d/base/rng.h"
 
@@ -147,6 +148,35 @@ TEST(RateSelector, it_does_not_hunt_where_nothing_changes) {
   }
 }
 
+/// Of 150 long transmissions, after 50: those with the short interleaver, and changes of it alone.
+std::pair<int, int> in_short(bool by_agreement, double share_of_short) {
+  RateSelector rates = selector();
+  rates.set_by_agreement(by_agreement);
+  std::pair<int, int> counted;
+  for (int i = 0; i < 200; ++i) {
+    const Mode mode = rates.mode();
+    const bool is_short = mode.interleaver == Interleaver::short_;
+    const double comes = mode.rate_bps > 1200 ? 0 : is_short ? share_of_short : 1;
+    rates.on_reception({}, heard(mode, comes, 10));
+    if (i < 50) continue;
+    counted.first += is_short ? 1 : 0;
+    counted.second += mode.rate_bps == rates.mode().rate_bps && mode != rates.mode() ? 1 : 0;
+  }
+  return counted;
+}
+
+// Goal:   at one rate little is at stake, and one transmission tells which interleaver brings more.
+// Method: nothing above 1200 bit/s comes, and of the short interleaver all, or less than of the
+// long
+//         one, which costs 3 % of the rate.
+TEST(RateSelector, at_one_rate_it_tries_the_interleaver_that_may_bring_a_little_more) {
+  EXPECT_EQ(in_short(false, 1), std::pair(150, 0));
+  const auto [tried, changes] = in_short(false, 0.8);
+  EXPECT_LE(tried, 8);
+  EXPECT_LE(changes, 16);
+  EXPECT_EQ(in_short(true, 1), std::pair(0, 0));  // messages would cost more
+}
+
 // An echo that the high rates cannot stand, whatever the ratio.
 TEST(RateSelector, what_fails_is_left_alone_for_longer_each_time) {
   RateSelector rates = selector();
@@ -161,6 +191,21 @@ TEST(RateSelector, what_fails_is_left_alone_for_longer_each_time) {
   }
   EXPECT_LE(failed, 25);
   EXPECT_LE(failed_late, 8);
+}
+
+// Goal:   what comes in part is the doing of the ratio, and follows it; what does not come at all
+//         twice in a row may be that of something else.
+// Method: little or nothing of a mode, then a ratio that is better, if not by much.
+TEST(RateSelector, a_mode_is_left_alone_when_twice_nothing_of_it_came) {
+  for (const double comes : {0.1, 0.0}) {
+    RateSelector rates = selector();
+    rates.on_reception({}, heard(kStart, 1, 14));
+    const Mode first = rates.mode();
+    for (int i = 0; i < 2; ++i) rates.on_reception({}, heard(first, comes, 14));
+    EXPECT_LT(rates.mode().rate_bps, first.rate_bps);
+    for (int i = 0; i < 3; ++i) rates.on_reception({}, heard(rates.mode(), 1, 18.5));
+    EXPECT_EQ(rates.mode().rate_bps >= first.rate_bps, comes > 0);
+  }
 }
 
 TEST(RateSelector, two_transmissions_in_a_row_that_nobody_heard_lower_the_rate) {
