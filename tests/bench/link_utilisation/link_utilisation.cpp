@@ -27,7 +27,8 @@ struct Case {
 };
 
 /// What a transmission of full length, an answer of one acknowledgement and two turnarounds leave
-/// to the user, U_PDUs being cut into the fewest frames. Frames may be cut anywhere.
+/// to the user, U_PDUs being cut into the fewest frames. Where no further U_PDU fits, the next one
+/// is begun, with a header of its own.
 double ceiling_bps(const Case& c, dts::Config config) {
   config.mode = c.mode;
   const double cpdu = static_cast<double>(c.updu_octets + kHeadersOfUpdu);
@@ -45,7 +46,11 @@ double ceiling_bps(const Case& c, dts::Config config) {
   } else {  // nobody answers, but others are let in: a pause until they would have been heard
     cycle += 500ms + modem::preamble_duration(c.mode) + config.turnaround;
   }
-  return 8.0 * static_cast<double>(c.updu_octets) * octets / on_air / to_seconds(cycle);
+  const double rest = std::fmod(octets, on_air);
+  const double frames_begun = std::ceil(rest / (static_cast<double>(segment) + header));
+  const double updus =
+      std::floor(octets / on_air) + std::max(0.0, rest - frames_begun * header) / cpdu;
+  return 8.0 * static_cast<double>(c.updu_octets) * updus / to_seconds(cycle);
 }
 
 /// Goodput over whole cycles, from the beginning of one transmission to that of another.
