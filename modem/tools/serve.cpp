@@ -13,6 +13,7 @@
 #include "modem/tools/signals.h"
 #include "modem/tools/subcommands.h"
 #include "modem/worker/worker.h"
+#include "s5066d/posix/end_hung.h"
 #include "s5066d/posix/log_writer.h"
 
 namespace s5066::modem::tools {
@@ -90,6 +91,7 @@ int run_serve(const std::vector<std::string>& arguments) {
 
   block_signals();  // before the threads of the modem and the key begin
   posix::LogWriter log;
+  worker->on_hang = [&log] { posix::end_hung(log, "modem"); };
   ModemHost host(
       given.host,
       [&](std::function<void()> notify) {

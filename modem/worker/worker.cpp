@@ -68,16 +68,15 @@ Worker::~Worker() {
 
 Result<void> Worker::start() {
   S5066_ASSERT(!thread_.joinable());
+  if (config_.on_hang) {
+    hang_watch_ = std::make_unique<HangWatch>(config_.hang_watch, config_.on_hang);
+  }
   // Whatever held the key before; and a key that does not work is found now, not in mid-traffic.
   const auto unkeyed = key_.unkey();
-  if (auto opened = device_->open(); !opened) return opened;
-  auto adapter = RateAdapter::create(device_->info().rate_hz, device_->info().block_samples);
-  if (!adapter) {
-    device_->close();
-    return adapter.error();
-  }
-  info_ = device_->info();
-  adapter_ = std::make_unique<RateAdapter>(std::move(*adapter));
+  const auto opened = open_device();
+  // In lockstep the other end may take any time.
+  if (!opened || info_.lockstep) hang_watch_.reset();
+  if (!opened) return opened;
   radio_ = std::make_unique<Radio>(Radio::Config{.block_samples = adapter_->modem_block(),
                                                  .transmit_delay = transmit_delay(),
                                                  .ptt_lead = config_.ptt_lead,
@@ -98,6 +97,18 @@ Result<void> Worker::start() {
     radio_->on_key_failed("not reached: " + unkeyed.error().detail);
   }
   thread_ = std::thread([this] { run(); });
+  return {};
+}
+
+Result<void> Worker::open_device() {
+  if (auto opened = device_->open(); !opened) return opened;
+  auto adapter = RateAdapter::create(device_->info().rate_hz, device_->info().block_samples);
+  if (!adapter) {
+    device_->close();
+    return adapter.error();
+  }
+  info_ = device_->info();
+  adapter_ = std::make_unique<RateAdapter>(std::move(*adapter));
   return {};
 }
 
@@ -175,6 +186,7 @@ void Worker::run() {
   }
   unkey_at_the_end();
   device_->close();
+  hang_watch_.reset();
   {
     const std::lock_guard lock(mutex_);
     finished_ = true;
@@ -182,7 +194,12 @@ void Worker::run() {
   notify_();
 }
 
+void Worker::alive() {
+  if (hang_watch_) hang_watch_->alive();
+}
+
 Result<void> Worker::exchange_block() {
+  alive();
   const auto got = device_->receive(received_);
   if (!got && got.error().code == ErrorCode::timed_out) return check_silence();
   if (!got) return got.error();
@@ -332,6 +349,7 @@ bool Worker::recover(const Error& error) {
   for (unsigned attempt = 0; !attempts_max || attempt < *attempts_max; ++attempt) {
     const Duration until = config_.monotonic() + delay;
     while (!stopping_ && config_.monotonic() < until) {
+      alive();
       take_commands();  // bursts are refused meanwhile, but not left without an answer
       move_key();
       publish();

@@ -21,6 +21,7 @@
 #include "modem/ptt/key_watchdog.h"
 #include "modem/ptt/ptt.h"
 #include "modem/worker/clock_drift.h"
+#include "modem/worker/hang_watch.h"
 #include "s5066d/base/bounded_queue.h"
 #include "s5066d/base/clock_follower.h"
 #include "s5066d/base/result.h"
@@ -56,6 +57,11 @@ class Worker final : public Modem {
     Duration reopen_delay = std::chrono::milliseconds(100);  // doubled at each attempt …
     Duration reopen_delay_max = std::chrono::seconds(5);     // … up to this
     ClockFollower::Config sample_clock;  // in real time; what is no hiccup but a loss
+    /// In real time: the thread is in a call of a device or key that does not return, so that
+    /// neither stop() nor the destructor would. Called once, on another thread; nobody looks when
+    /// empty.
+    std::function<void()> on_hang;
+    HangWatch::Config hang_watch;
     /// Time for the watchdog and the clock between blocks; std::chrono::steady_clock when empty.
     std::function<Duration()> monotonic;
   };
@@ -93,7 +99,9 @@ class Worker final : public Modem {
  private:
   static constexpr std::size_t kEventsReserved = 8;
 
+  Result<void> open_device();
   void run();
+  void alive();
   Result<void> exchange_block();
   void take_losses(const Device::Received& received);
   void watch_level();
@@ -121,6 +129,8 @@ class Worker final : public Modem {
   Device::Info info_;
   bool lockstep_ = false;
   std::thread thread_;
+
+  std::unique_ptr<HangWatch> hang_watch_;  // in real time, if anybody wants to know
 
   // The thread's own.
   std::unique_ptr<RateAdapter> adapter_;

@@ -12,6 +12,7 @@
 #include "modem/ptt/crash_guard.h"
 #include "modem/ptt/ptt.h"
 #include "modem/worker/worker.h"
+#include "s5066d/posix/end_hung.h"
 #include "s5066d/posix/ending_signals.h"
 #include "s5066d/posix/socket.h"
 
@@ -58,12 +59,14 @@ auto make_any(const Setup& setup) {
   return std::visit([](const auto& kind) { return make(kind); }, setup);
 }
 
-std::unique_ptr<modem::Modem> modem_of(const config::NodeSetup& setup,
-                                       std::function<void()> notify) {
+std::unique_ptr<modem::Modem> modem_of(const config::NodeSetup& setup, std::function<void()> notify,
+                                       LogSink& log) {
   if (const auto* remote = std::get_if<modem::RemoteModem::Config>(&setup.device)) {
     return std::make_unique<modem::RemoteModem>(*remote, std::move(notify));
   }
-  return std::make_unique<modem::Worker>(setup.worker, make_any(setup.device), make_any(setup.key),
+  auto worker = setup.worker;
+  worker.on_hang = [&log] { posix::end_hung(log, "modem"); };
+  return std::make_unique<modem::Worker>(worker, make_any(setup.device), make_any(setup.key),
                                          std::move(notify));
 }
 
@@ -80,7 +83,7 @@ Daemon::Daemon(const config::NodeSetup& setup, std::uint64_t seed, LogSink& log)
       driver_(io_, node_, log),
       listener_(io_, setup.sis, driver_, log),
       modem_(std::make_unique<ModemBridge>(
-          io_, [&](auto notify) { return modem_of(setup, std::move(notify)); })) {
+          io_, [&](auto notify) { return modem_of(setup, std::move(notify), log); })) {
   driver_.connect(*modem_, listener_);
   trace_.print_at_assert();
 }
