@@ -1,14 +1,30 @@
 #include "s5066d/posix/log_writer.h"
 
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <chrono>
+#include <climits>
 #include <cstdio>
 #include <ctime>
 #include <string>
 
 namespace s5066::posix {
+namespace {
 
-void LogWriter::write(LogLevel level, std::string_view line) {
-  if (level < least_) return;
+/// A pipe with room takes so many octets in one go.
+constexpr std::size_t kLineMax = PIPE_BUF;
+
+/// A reader that is only slow is given so long, until it was too slow once.
+constexpr int kPatienceMs = 200;
+
+bool has_room(int patience_ms) {
+  pollfd standard_error{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+  return ::poll(&standard_error, 1, patience_ms) != 0;  // an error is for the write to meet
+}
+
+std::string line_of(LogLevel level, std::string_view text) {
   using namespace std::chrono;
   const auto now = system_clock::now().time_since_epoch();
   const std::time_t second = duration_cast<seconds>(now).count();
@@ -18,10 +34,29 @@ void LogWriter::write(LogLevel level, std::string_view line) {
   char stamp[40];
   const std::size_t length = std::strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &utc);
   std::snprintf(stamp + length, sizeof stamp - length, ".%03dZ ", millisecond);
+  std::string line(stamp);
+  line.append(to_string(level)).append(" ").append(text);
+  line.resize(std::min(line.size(), kLineMax - 1));
+  return line.append("\n");
+}
+
+}  // namespace
+
+void LogWriter::write(LogLevel level, std::string_view line) {
+  if (level < least_) return;
+  if (!has_room(left_out_ > 0 ? 0 : kPatienceMs)) {
+    ++left_out_;
+    return;
+  }
   // One call per line, so that lines of several processes in one file stay whole.
-  std::string text(stamp);
-  text.append(to_string(level)).append(" ").append(line).append("\n");
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  const auto put = [](const std::string& text) {
+    std::fwrite(text.data(), 1, text.size(), stderr);
+  };
+  if (const std::uint64_t lines = left_out_.exchange(0); lines > 0) {
+    put(line_of(LogLevel::warning, "log_lines_left_out lines=" + std::to_string(lines)));
+    return write(level, line);  // if there is room for both
+  }
+  put(line_of(level, line));
 }
 
 }  // namespace s5066::posix

@@ -1,10 +1,15 @@
 // Log lines on standard error: UTC, level, event, key=value.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+
 #include "s5066d/base/log.h"
 
 namespace s5066::posix {
 
+/// Waits a moment at most for whoever does not read: a line that a full pipe has no room for is
+/// left out, and the next one that fits tells how many were.
 class LogWriter final : public LogSink {
  public:
   explicit LogWriter(LogLevel least = LogLevel::info) : least_(least) {}
@@ -13,6 +18,7 @@ class LogWriter final : public LogSink {
 
  private:
   LogLevel least_;
+  std::atomic<std::uint64_t> left_out_{0};
 };
 
 }  // namespace s5066::posix

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <algorithm>
+#include <climits>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -199,6 +201,62 @@ TEST(LogWriter, writes_a_line_with_time_and_level_and_leaves_out_what_is_below_t
   ASSERT_GT(text.size(), 25u);
   EXPECT_EQ(text[10], 'T');
   EXPECT_EQ(text.substr(23), "Z warning loud n=1\n");
+}
+
+/// Standard error is a pipe for as long as this lives.
+class ErrorsInPipe {
+ public:
+  ErrorsInPipe() : saved_(::dup(STDERR_FILENO)) {
+    int ends[2];
+    EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    read_ = Fd(ends[0]);
+    EXPECT_EQ(::dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
+    ::close(ends[1]);
+  }
+  ~ErrorsInPipe() { ::dup2(saved_.get(), STDERR_FILENO); }
+  std::string read() {
+    std::string text(std::size_t{1} << 20, ' ');
+    text.resize(static_cast<std::size_t>(
+        std::max(::read(read_.get(), text.data(), text.size()), ssize_t{0})));
+    return text;
+  }
+
+ private:
+  Fd saved_;
+  Fd read_;
+};
+
+TEST(LogWriter, waits_for_no_reader_for_long_and_tells_what_it_left_out) {
+  LogWriter log;
+  std::string first;
+  std::string second;
+  {
+    ErrorsInPipe errors;
+    const std::string text(1000, 'x');
+    for (int i = 0; i < 1000; ++i) LogLine(log, LogLevel::info, "much").kv("text", text);
+    first = errors.read();
+    LogLine(log, LogLevel::info, "more");
+    second = errors.read();
+  }
+  const auto lines = std::count(first.begin(), first.end(), '\n');
+  EXPECT_GT(lines, 10);
+  EXPECT_LT(lines, 100);
+  EXPECT_TRUE(first.ends_with("x\n"));
+  EXPECT_EQ(second.substr(23, second.find('\n') - 23),
+            "Z warning log_lines_left_out lines=" + std::to_string(1000 - lines));
+  EXPECT_TRUE(second.ends_with("Z info more\n"));
+}
+
+TEST(LogWriter, cuts_a_line_that_a_pipe_may_not_take_at_once) {
+  LogWriter log;
+  std::string text;
+  {
+    ErrorsInPipe errors;
+    LogLine(log, LogLevel::info, "long").kv("text", std::string(std::size_t{2} * PIPE_BUF, 'x'));
+    text = errors.read();
+  }
+  EXPECT_EQ(text.size(), std::size_t{PIPE_BUF});
+  EXPECT_TRUE(text.ends_with("x\n"));
 }
 
 struct BadUsage : std::runtime_error {
