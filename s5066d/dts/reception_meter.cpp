@@ -47,9 +47,16 @@ void ReceptionMeter::on_bytes(std::size_t octets, std::optional<double> snr_db) 
   piece.squares_db += *snr_db * *snr_db;
 }
 
+// It ends in the last piece, and is as long as it is: what came before is whole as well.
 void ReceptionMeter::on_intact(std::size_t octets) {
-  present().octets_intact += octets;
   intact_ += octets;
+  for (auto piece = pieces_.rbegin(); piece != pieces_.rend() && octets > 0; ++piece) {
+    const std::size_t room = piece->octets - std::min(piece->octets, piece->octets_intact);
+    const std::size_t of_it = std::min(octets, room);
+    piece->octets_intact += of_it;
+    octets -= of_it;
+  }
+  present().octets_intact += octets;
 }
 
 Reception ReceptionMeter::reception(const Piece& piece, bool managed) const {

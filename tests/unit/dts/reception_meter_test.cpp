@@ -65,6 +65,17 @@ TEST(ReceptionMeter, where_the_ratio_changes_each_part_is_a_reception) {
   }
 }
 
+// Where the ratio changes within a long D_PDU that comes all the same, nothing was lost.
+TEST(ReceptionMeter, a_dpdu_counts_in_all_parts_in_which_it_came) {
+  ReceptionMeter meter(kMode);
+  hear(meter, 12, 20, false);
+  hear(meter, 12, 5, false);
+  meter.on_intact(24 * kBlockOctets);
+  const auto receptions = meter.receptions(false);
+  ASSERT_EQ(receptions.size(), 2u);
+  for (const Reception& part : receptions) EXPECT_EQ(part.octets_intact, 12 * kBlockOctets);
+}
+
 TEST(ReceptionMeter, what_lasts_for_a_second_or_differs_by_less_than_fading_is_no_part) {
   for (const int blocks : {2, 9}) {
     ReceptionMeter meter(kMode);
