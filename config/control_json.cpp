@@ -107,6 +107,7 @@ std::string to_json(const DaemonStatus& from) {
   to.set_transmitting(from.node.transmitting);
   to.set_channel_busy(from.node.channel_busy);
   to.set_duplex(std::string(dts::to_string(from.node.duplex)));
+  to.set_channel_occupied(from.node.channel_occupied);
   for (const LinkStatus& link : from.node.links) fill(link, from.now, *to.add_links());
   for (const ClientStatus& client : from.node.clients) fill(client, *to.add_clients());
   for (const auto& link : from.node.hard_links) {

@@ -80,6 +80,9 @@ void translate_modem(const proto::Modem& from, NodeSetup& to) {
   if (from.has_ptt_lead_ms()) to.worker.ptt_lead = ms(from.ptt_lead_ms());
   if (from.has_ptt_tail_ms()) to.worker.ptt_tail = ms(from.ptt_tail_ms());
   to.worker.full_duplex = to.node.dts.full_duplex = from.full_duplex();
+  if (from.has_wait_while_occupied()) {
+    to.node.dts.wait_while_occupied = from.wait_while_occupied();
+  }
   if (from.has_reopen_attempts_max()) to.worker.reopen_attempts_max = from.reopen_attempts_max();
   to.device = device_of(from);
   to.key = key_of(from);

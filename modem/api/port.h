@@ -106,6 +106,15 @@ struct CarrierDown {
   CarrierDownReason reason = CarrierDownReason::end_of_message;
 };
 
+/// Something is on the air, known or not, and is so no more: by its power alone, so it is told of
+/// what no receiver knows, and sooner than a CarrierUp. The channel is free until told otherwise,
+/// and is told free before the transmitter of a modem is keyed that does not hear meanwhile, and
+/// when the device is lost. It says when not to begin; nothing else follows from it.
+struct ChannelOccupancy {
+  Instant at{};
+  bool occupied = false;
+};
+
 enum class FaultKind : std::uint8_t {
   command_refused,
   samples_dropped,
@@ -149,8 +158,8 @@ struct Fault {
   std::string detail;
 };
 
-using Event =
-    std::variant<TransmitStarted, TransmitFinished, CarrierUp, ReceivedBytes, CarrierDown, Fault>;
+using Event = std::variant<TransmitStarted, TransmitFinished, CarrierUp, ReceivedBytes, CarrierDown,
+                           ChannelOccupancy, Fault>;
 
 Instant at(const Event& event);
 

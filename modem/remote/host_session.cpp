@@ -1,5 +1,6 @@
 #include "modem/remote/host_session.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -23,11 +24,12 @@ Result<void> HostSession::check_unread() const {
 Result<void> HostSession::take(Instant now, UserMessage message) {
   if (const auto* hello = std::get_if<Hello>(&message)) {
     if (greeted_) return Error{ErrorCode::bad_field, "HELLO twice"};
-    if (hello->version != kVersion) {
-      return Error{ErrorCode::unsupported, "only version 1 is spoken here"};
+    if (hello->version < kVersionLeast) {
+      return Error{ErrorCode::unsupported, "versions 1 and 2 are spoken here"};
     }
     greeted_ = true;
-    tell(Welcome{.token = config_.token});
+    version_ = std::min(hello->version, kVersion);
+    tell(Welcome{.version = version_, .token = config_.token});
     return {};
   }
   if (!greeted_) return Error{ErrorCode::bad_field, "the first line is HELLO"};
@@ -112,6 +114,8 @@ Result<void> HostSession::on_event(const Event& event) {
     happened.octets = received->bytes.size();
     append(data_out_, received->bytes);
     received->bytes.clear();
+  } else if (std::holds_alternative<ChannelOccupancy>(happened.event)) {
+    if (version_ < kVersionOfOccupancy) return {};
   } else if (const auto* fault = std::get_if<Fault>(&happened.event)) {
     if (fault->kind == FaultKind::command_refused) burst_.reset();
   }

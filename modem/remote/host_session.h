@@ -93,6 +93,7 @@ class HostSession {
   std::string control_out_;
   Bytes data_out_;
   bool greeted_ = false;
+  unsigned version_ = kVersionLeast;  // that is spoken
   bool ready_ = false;
   bool late_ = false;
 };

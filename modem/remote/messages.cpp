@@ -92,6 +92,9 @@ std::string line_of(const Event& event, std::size_t octets) {
                           return "ENDED " + text(e.at) + " " + text(e.ended_at) + " " +
                                  word_of(kReasons, e.reason);
                         },
+                        [](const ChannelOccupancy& e) {
+                          return std::string(e.occupied ? "OCCUPIED " : "FREE ") + text(e.at);
+                        },
                         [](const Fault& e) {
                           return "FAULT " + text(e.at) + " " + std::string(to_string(e.kind)) +
                                  " " + printable(e.detail);
@@ -196,6 +199,9 @@ std::optional<HostMessage> event_of(std::string_view verb, Reader& in) {
     event.ended_at = in.instant();
     event.reason = in.one_of(kReasons);
     return Happened{.event = event};
+  }
+  if (verb == "OCCUPIED" || verb == "FREE") {
+    return Happened{.event = ChannelOccupancy{.at = in.instant(), .occupied = verb == "OCCUPIED"}};
   }
   if (verb == "FAULT") {
     Fault event{.at = in.instant()};

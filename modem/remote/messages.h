@@ -23,7 +23,10 @@ struct Incomplete {
   friend bool operator==(const Incomplete&, const Incomplete&) = default;
 };
 
-inline constexpr unsigned kVersion = 1;
+inline constexpr unsigned kVersion = 2;
+/// That which is spoken with whoever knows no other: without ChannelOccupancy.
+inline constexpr unsigned kVersionLeast = 1;
+inline constexpr unsigned kVersionOfOccupancy = 2;
 /// Without its end. The longest is LISTEN with all modes.
 inline constexpr std::size_t kLineMax = 4096;
 /// Of one burst, and of what is received at a time: above what is sent in 140 s at 16 kbit/s.
@@ -34,7 +37,7 @@ inline constexpr std::size_t kListenModesMax = 128;
 // --- From the user ---
 
 struct Hello {
-  unsigned version = kVersion;
+  unsigned version = kVersion;  // the highest that the user speaks
   friend bool operator==(const Hello&, const Hello&) = default;
 };
 /// As many octets follow on the data connection.
@@ -61,11 +64,12 @@ using UserMessage = std::variant<Hello, Send, Abort, Listen, Ping>;
 // --- From the host ---
 
 struct Welcome {
-  unsigned version = kVersion;
-  std::string token;  // with which the data connection begins
+  unsigned version = kVersion;  // that both speak from now on
+  std::string token;            // with which the data connection begins
 };
 /// The data connection has been made.
 struct Ready {};
+inline constexpr const char* kInUse = "in use";  // by somebody else
 /// The last line of a connection.
 struct Refused {
   std::string why;

@@ -102,9 +102,9 @@ void ModemHost::accept_control() {
   posix::Fd accepted = accept(control_listener_);
   if (!accepted) return;
   if (user_) {
-    std::string line = encode(remote::HostMessage(remote::Refused{.why = "in use"}));
+    std::string line = encode(remote::HostMessage(remote::Refused{.why = remote::kInUse}));
     static_cast<void>(remote::write_some(accepted.get(), line));
-    LogLine(log_, LogLevel::warning, "modem_user_refused").kv("reason", "in use");
+    LogLine(log_, LogLevel::warning, "modem_user_refused").kv("reason", remote::kInUse);
     return;
   }
   const Duration present = posix::monotonic_now();
@@ -146,6 +146,7 @@ Result<void> ModemHost::let_data_in() {
   LogLine(log_, LogLevel::info, "modem_user_connected");
   for (const auto& standing : {lost_ ? std::optional<Event>(*lost_) : std::nullopt,
                                key_failed_ ? std::optional<Event>(*key_failed_) : std::nullopt,
+                               occupied_ ? std::optional<Event>(*occupied_) : std::nullopt,
                                carrier_ ? std::optional<Event>(*carrier_) : std::nullopt}) {
     if (!standing) continue;
     if (auto told = user_->session.on_event(*standing); !told) return told;
@@ -238,6 +239,9 @@ void ModemHost::take_events() {
   while (const auto event = modem_->poll_event()) {
     if (const auto* up = std::get_if<CarrierUp>(&*event)) carrier_ = *up;
     if (std::holds_alternative<CarrierDown>(*event)) carrier_.reset();
+    if (const auto* occupancy = std::get_if<ChannelOccupancy>(&*event)) {
+      occupied_ = occupancy->occupied ? std::optional(*occupancy) : std::nullopt;
+    }
     if (const auto* fault = std::get_if<Fault>(&*event)) {
       LogLine(log_, severity_of(fault->kind), "modem_fault")
           .kv("kind", to_string(fault->kind))

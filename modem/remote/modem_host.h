@@ -94,6 +94,7 @@ class ModemHost {
   std::uint64_t next_burst_ = 1;
   std::optional<BurstId> to_abort_;  // once the modem has room for the command
   std::optional<CarrierUp> carrier_;
+  std::optional<ChannelOccupancy> occupied_;
   std::optional<Fault> lost_;
   std::optional<Fault> key_failed_;
   std::unique_ptr<Modem> modem_;  // last: its thread wakes us

@@ -101,7 +101,8 @@ void RemoteModem::run() {
   Duration delay = config_.reconnect_delay;
   while (!stopping()) {
     const Instant began = now();
-    const auto ended = converse();
+    auto ended = converse(remote::kVersion);
+    if (!ended && !understood_ && !stopping()) ended = converse(remote::kVersionLeast);
     if (!ended) on_lost(ended.error());
     // One that held for a while begins anew with short waits.
     if (now() - began > 2 * config_.silence_max) delay = config_.reconnect_delay;
@@ -125,14 +126,18 @@ void RemoteModem::pause(Duration duration) {
 }
 
 /// One connection, from its beginning to its end; no error when we are to stop.
-Result<void> RemoteModem::converse() {
+Result<void> RemoteModem::converse(unsigned version) {
+  understood_ = true;
   auto control = posix::connect_tcp(config_.address, config_.control_port, config_.connect_timeout);
   if (!control) return control.error();
   posix::notice_dead_peer(control->get(), config_.silence_max);
-  Link link{.control = std::move(*control)};
+  Link link{.control = std::move(*control), .session = remote::UserSession(version)};
   link.heard_at = link.pinged_at = now();
   while (!stopping()) {
-    if (auto exchanged = exchange(link); !exchanged) return exchanged;
+    if (auto exchanged = exchange(link); !exchanged) {
+      understood_ = link.session.was_understood();
+      return exchanged;
+    }
     std::vector<int> to_write;
     if (!link.session.control_out().empty()) to_write.push_back(link.control.get());
     if (link.data && !link.session.data_out().empty()) to_write.push_back(link.data.get());
@@ -230,6 +235,7 @@ Result<void> RemoteModem::take_event(const Link& link, Event event) {
     return Error{ErrorCode::queue_full, "modem events are not being read"};
   }
   bool stray = false;
+  bool repeated = false;
   std::visit(Overloaded{
                  [&](TransmitStarted& e) {
                    stray = burst_ != e.id;
@@ -254,6 +260,10 @@ Result<void> RemoteModem::take_event(const Link& link, Event event) {
                    e.ended_at = link.clocks.to_ours(e.ended_at);
                    in_ours(e);
                  },
+                 [&](ChannelOccupancy& e) {
+                   repeated = std::exchange(occupied_, e.occupied) == e.occupied;
+                   in_ours(e);
+                 },
                  [&](Fault& e) {
                    if (e.kind == FaultKind::command_refused) burst_.reset();
                    if (e.kind == FaultKind::ptt_failed) ++stats_.ptt_failures;
@@ -263,6 +273,7 @@ Result<void> RemoteModem::take_event(const Link& link, Event event) {
              },
              event);
   if (stray) return Error{ErrorCode::bad_field, "the host tells what cannot be"};
+  if (repeated) return {};
   queue(std::move(event));
   notify_();
   return {};
@@ -278,6 +289,7 @@ void RemoteModem::on_lost(const Error& error) {
       queue(TransmitFinished{.id = *burst, .outcome = TransmitOutcome::aborted});
     }
     if (std::exchange(carrier_, false)) queue(CarrierDown{.reason = CarrierDownReason::lost});
+    if (std::exchange(occupied_, false)) queue(ChannelOccupancy{.occupied = false});
     // Attempts that fail alike are told once.
     if (lost_told_ == why) return;
     lost_told_ = why;

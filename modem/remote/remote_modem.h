@@ -75,7 +75,7 @@ class RemoteModem final : public Modem {
   void run();
   bool stopping() const;
   void pause(Duration duration);
-  Result<void> converse();
+  Result<void> converse(unsigned version);
   Result<void> exchange(Link& link);
   void on_connected(Link& link);
   void give_commands(Link& link);
@@ -89,6 +89,7 @@ class RemoteModem final : public Modem {
   const Duration began_;
   remote::Wakeup wakeup_;
   std::thread thread_;
+  bool understood_ = true;  // the thread's own: our greeting, by the last host that was reached
 
   mutable std::mutex mutex_;  // guards all below
   bool stopping_ = false;
@@ -98,6 +99,7 @@ class RemoteModem final : public Modem {
   std::deque<Event> events_;
   std::optional<BurstId> burst_;  // requested, and its end not told
   bool carrier_ = false;
+  bool occupied_ = false;
   std::string lost_told_;           // why, until it is back
   std::vector<Mode> listen_modes_;  // as wanted now; told to each new host
   Instant newest_{};                // `at` of the last event

@@ -24,11 +24,12 @@ Result<void> UserSession::on_control(std::string_view octets) {
 
 Result<void> UserSession::take(HostMessage message) {
   if (const auto* refused = std::get_if<Refused>(&message)) {
+    in_use_ = refused->why == kInUse;
     return Error{ErrorCode::refused, "the modem's host says: " + refused->why};
   }
   if (auto* welcome = std::get_if<Welcome>(&message)) {
     if (welcomed_) return Error{ErrorCode::bad_field, "WELCOME twice"};
-    if (welcome->version != kVersion) {
+    if (welcome->version < kVersionLeast || welcome->version > version_) {
       return Error{ErrorCode::unsupported, "the modem's host speaks another version"};
     }
     welcomed_ = true;

@@ -18,7 +18,8 @@ namespace s5066::modem::remote {
 
 class UserSession {
  public:
-  UserSession() : control_out_(encode(UserMessage(Hello{}))) {}
+  explicit UserSession(unsigned version = kVersion)
+      : version_(version), control_out_(encode(UserMessage(Hello{.version = version}))) {}
 
   // --- In. An error ends the session. ---
   Result<void> on_control(std::string_view octets);
@@ -35,6 +36,9 @@ class UserSession {
   /// With which the data connection is to begin, once.
   std::optional<std::string> poll_token() { return std::exchange(token_, std::nullopt); }
   bool ready() const { return ready_; }
+  /// What ended before the host's WELCOME, and not because somebody else uses its modem, may do
+  /// better with an older version.
+  bool was_understood() const { return welcomed_ || in_use_; }
   /// Clocks and events in the order of the host, in its time.
   std::optional<HostMessage> poll();
   std::string& control_out() { return control_out_; }
@@ -45,9 +49,11 @@ class UserSession {
   void move_waiting();
   void tell(const UserMessage& message) { control_out_ += encode(message); }
 
+  unsigned version_;
   LineSplitter lines_;
   std::optional<std::string> token_;
   bool welcomed_ = false;
+  bool in_use_ = false;
   bool ready_ = false;
   std::deque<HostMessage> waiting_;  // behind octets that have not come
   std::uint64_t moved_ = 0;          // messages that waited, and do no more

@@ -107,11 +107,13 @@ void Radio::on_received(std::span<const float> block) {
 void Radio::on_dropped(std::uint64_t samples) {
   if (samples <= config_.gap_samples_max) {
     constexpr std::array<float, 256> kSilence{};
+    in_gap_ = true;
     for (std::uint64_t left = samples; left > 0;) {
       const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(left, kSilence.size()));
       advance(std::span(kSilence).first(count));
       left -= count;
     }
+    in_gap_ = false;
   } else {
     if (!deaf()) stop_listening();
     clock_ += samples;
@@ -144,6 +146,7 @@ void Radio::on_device_back() {
 void Radio::on_device_lost(const std::string& why) {
   device_lost_ = true;
   stop_listening();
+  occupancy_.restart();  // it may come back with another level
   if (burst_) {
     events_.emplace_back(
         TransmitFinished{.at = now(), .id = burst_->id, .outcome = TransmitOutcome::aborted});
@@ -201,10 +204,21 @@ void Radio::listen(std::span<const float> samples) {
   }
   receiver_.process(samples);
   while (const auto event = receiver_.poll_event()) collect(*event);
+  if (in_gap_) return;
+  occupancy_.process(samples);
+  tell_occupancy(sample_to_instant(clock_ + samples.size()));
+}
+
+void Radio::tell_occupancy(Instant at) {
+  if (occupied_ == occupancy_.occupied()) return;
+  occupied_ = occupancy_.occupied();
+  events_.emplace_back(ChannelOccupancy{.at = at, .occupied = occupied_});
 }
 
 void Radio::stop_listening() {
   listening_ = false;
+  occupancy_.pause();
+  tell_occupancy(now());
   if (!carrier_) return;
   carrier_ = false;
   events_.emplace_back(

@@ -15,6 +15,7 @@
 #include "modem/waveforms/burst_events.h"
 #include "modem/waveforms/burst_receiver.h"
 #include "modem/waveforms/burst_transmitter.h"
+#include "modem/waveforms/occupancy_detector.h"
 #include "modem/worker/sample_time.h"
 #include "s5066d/base/time.h"
 
@@ -107,6 +108,7 @@ class Radio {
   bool deaf() const { return keyed() && !config_.full_duplex; }
   void listen(std::span<const float> samples);
   void stop_listening();
+  void tell_occupancy(Instant at);
   void collect(const BurstEvent& event);
   std::uint64_t next_to_make() const;
 
@@ -121,6 +123,9 @@ class Radio {
   bool listening_ = false;           // else it is to begin anew with the next sample heard
   std::uint64_t receiver_base_ = 0;  // position of the receiver's sample 0
   bool carrier_ = false;
+  OccupancyDetector occupancy_;
+  bool occupied_ = false;  // as told
+  bool in_gap_ = false;    // what is heard stands for samples that were lost
   std::vector<float> scratch_;
   std::vector<Event> events_;
   std::size_t polled_ = 0;  // of them

@@ -24,8 +24,9 @@ Duration steady_now() {
 }
 
 bool ends_something(const Event& event) {
+  const auto* occupancy = std::get_if<ChannelOccupancy>(&event);
   return std::holds_alternative<TransmitFinished>(event) ||
-         std::holds_alternative<CarrierDown>(event);
+         std::holds_alternative<CarrierDown>(event) || (occupancy && !occupancy->occupied);
 }
 
 bool belongs_to_carrier(const Event& event) {
@@ -453,7 +454,7 @@ void Worker::publish() {
 }
 
 /// Room is kept for ends of bursts: at most one of each kind can be outstanding once other events
-/// are refused, since request() then takes no burst and no new carrier is reported.
+/// are refused, since request() then takes no burst and no new carrier or occupancy is reported.
 bool Worker::queue_event(Event event) {
   const std::lock_guard lock(mutex_);
   const auto has_room = [this] { return events_.capacity() - events_.size() > kEventsReserved; };
@@ -465,7 +466,10 @@ bool Worker::queue_event(Event event) {
   }
   const bool fits = ends_something(event) || has_room();
   if (std::holds_alternative<CarrierUp>(event)) carrier_unreported_ = !fits;
-  const bool orphan = carrier_unreported_ && belongs_to_carrier(event);
+  const auto* occupancy = std::get_if<ChannelOccupancy>(&event);
+  const bool untold = occupancy && !occupancy->occupied && occupancy_unreported_;
+  if (occupancy) occupancy_unreported_ = !fits;
+  const bool orphan = untold || (carrier_unreported_ && belongs_to_carrier(event));
   if (fits && !orphan && events_.push(std::move(event))) return true;
   ++stats_.events_lost;
   ++events_lost_unreported_;

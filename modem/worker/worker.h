@@ -147,7 +147,8 @@ class Worker final : public Modem {
   std::optional<Duration> key_missing_since_;  // was not there at the start; of the last attempt
   bool trip_told_ = false;
   bool key_failing_ = false;
-  bool carrier_unreported_ = false;  // its CarrierUp was lost, so the rest of it is dropped too
+  bool carrier_unreported_ = false;    // its CarrierUp was lost, so the rest of it is dropped too
+  bool occupancy_unreported_ = false;  // likewise
 
   std::atomic<bool> stopping_{false};
   std::atomic<bool> finished_{false};

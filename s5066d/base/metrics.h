@@ -23,6 +23,8 @@ enum class Counter : std::uint8_t {
   frames_out_of_window,
   frames_not_held,
   reply_timeouts,
+  occupied_waits,
+  occupied_sends,
   windows_resynced,
   rates_changed,
   fallbacks,

@@ -24,6 +24,7 @@ constexpr std::array<TraceKindInfo, static_cast<std::size_t>(TraceKind::count)> 
     {"updu_ended", "updu", "outcome"},
     {"reply_timeout", "in_a_row", ""},
     {"link_lost", "reason", ""},
+    {"sent_while_occupied", "held_ms", ""},
     {"mode_changed", "rate_bps", "interleaver"},
 }};
 }  // namespace

@@ -15,24 +15,25 @@
 namespace s5066 {
 
 enum class TraceKind : std::uint8_t {
-  burst_started,      // a = octets, b = planned air time in ms
-  burst_finished,     // a = 0 sent, 1 aborted, 2 underrun
-  carrier_up,         // a = bit/s, b = SNR in tenths of a dB
-  carrier_down,       // a = reason
-  dpdu_sent,          // a = type, b = frame number or 0; octets if wanted
-  dpdu_received,      // a = type, b = frame number or 0; octets if wanted
-  link_state,         // a = old, b = new state of the physical link
-  hard_link_state,    // a = old, b = new state of the hard link
-  cpdu_sent,          // a = C_PDU type, b = octets
-  cpdu_received,      // a = C_PDU type, b = octets
-  client_bound,       // a = SAP, b = rank
-  client_unbound,     // a = SAP, b = reason
-  invalid_primitive,  // a = client, b = type
-  updu_accepted,      // a = U_PDU id, b = octets
-  updu_ended,         // a = U_PDU id, b = outcome
-  reply_timeout,      // a = consecutive time-outs
-  link_lost,          // a = reason
-  mode_changed,       // of our transmissions to the peer: a = bit/s, b = interleaver
+  burst_started,        // a = octets, b = planned air time in ms
+  burst_finished,       // a = 0 sent, 1 aborted, 2 underrun
+  carrier_up,           // a = bit/s, b = SNR in tenths of a dB
+  carrier_down,         // a = reason
+  dpdu_sent,            // a = type, b = frame number or 0; octets if wanted
+  dpdu_received,        // a = type, b = frame number or 0; octets if wanted
+  link_state,           // a = old, b = new state of the physical link
+  hard_link_state,      // a = old, b = new state of the hard link
+  cpdu_sent,            // a = C_PDU type, b = octets
+  cpdu_received,        // a = C_PDU type, b = octets
+  client_bound,         // a = SAP, b = rank
+  client_unbound,       // a = SAP, b = reason
+  invalid_primitive,    // a = client, b = type
+  updu_accepted,        // a = U_PDU id, b = octets
+  updu_ended,           // a = U_PDU id, b = outcome
+  reply_timeout,        // a = consecutive time-outs
+  link_lost,            // a = reason
+  sent_while_occupied,  // over what no receiver knew: a = ms that it had been held back
+  mode_changed,         // of our transmissions to the peer: a = bit/s, b = interleaver
   count
 };
 

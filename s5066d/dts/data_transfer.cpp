@@ -559,7 +559,8 @@ void DataTransfer::settle(Instant now) {
 void DataTransfer::take_turn(Instant now) {
   turn_.on_deadline(now);
   while (auto action = turn_.poll_action()) {
-    if (std::holds_alternative<TurnControl::KeyTransmitter>(*action)) {
+    if (const auto* turn = std::get_if<TurnControl::KeyTransmitter>(&*action)) {
+      note_held(now, *turn);
       transmit(now);
     } else {
       on_reply_missing(now);

@@ -56,6 +56,9 @@ struct Config {
   /// Two stations have the frequency to themselves: when the other has been heard, third ones have
   /// a chance to begin only once they have been, too.
   bool dedicated_frequency = false;
+  /// Nothing is begun where others may begin as well while something that no receiver knows is on
+  /// the air, for up to TurnControl::kOccupiedMax. In full duplex that is not where we send.
+  bool wait_while_occupied = true;
   bool equal_modes = false;  // the modem cannot send in one mode and receive in another
   /// What a receiver's advice is taken for (C.6.4.2): a modem that finds rate and interleaver of
   /// what it hears needs no agreement.
@@ -175,6 +178,8 @@ class DataTransfer {
   std::size_t peers_known() const { return peers_.size(); }
   bool channel_busy(Instant now) const { return turn_.channel_busy(now); }
   Duplex duplex() const { return duplex_; }
+  /// By anything, known or not, whatever follows from it.
+  bool channel_occupied() const { return channel_occupied_; }
 
  private:
   /// The transmission we have handed to the modem.
@@ -263,7 +268,9 @@ class DataTransfer {
   void on_event(Instant now, const modem::CarrierUp& event);
   void on_event(Instant now, const modem::ReceivedBytes& event);
   void on_event(Instant now, const modem::CarrierDown& event);
+  void on_event(Instant now, const modem::ChannelOccupancy& event);
   void on_event(Instant now, const modem::Fault& event);
+  void note_held(Instant now, const TurnControl::KeyTransmitter& turn);
   void on_burst_over(Instant now, modem::TransmitOutcome outcome);
   void on_heard_over();
   Duration reply_time(Instant now) const;
@@ -361,6 +368,7 @@ class DataTransfer {
   Counters& counters_;
   TraceSink& trace_;
   TurnControl turn_;
+  bool channel_occupied_ = false;
   pdu::Scanner scanner_;
   NonarqSender nonarq_tx_;
   NonarqReceiver nonarq_rx_;

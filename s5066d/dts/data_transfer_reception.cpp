@@ -21,6 +21,20 @@ bool asks_for_answer(const pdu::Dpdu& dpdu) {
   return type != pdu::DpduType::nonarq && type != pdu::DpduType::warning;
 }
 
+void DataTransfer::on_event(Instant now, const modem::ChannelOccupancy& event) {
+  channel_occupied_ = event.occupied;
+  if (config_.wait_while_occupied && !config_.full_duplex) turn_.on_occupancy(now, event.occupied);
+}
+
+void DataTransfer::note_held(Instant now, const TurnControl::KeyTransmitter& turn) {
+  if (turn.held > Duration::zero()) counters_.add(Counter::occupied_waits);
+  if (!turn.occupied) return;
+  counters_.add(Counter::occupied_sends);
+  trace_.on_trace({.at = now,
+                   .kind = TraceKind::sent_while_occupied,
+                   .a = turn.held / std::chrono::milliseconds(1)});
+}
+
 void DataTransfer::on_received(Instant now, pdu::Received received) {
   const pdu::Common common = pdu::common_of(received.dpdu);
   S5066_ASSERT(heard_ && heard_->start);

@@ -22,6 +22,8 @@ constexpr Duration kSlotsGoOn = std::chrono::minutes(2);
 /// In full duplex nobody tells when a transmission ends that has faded: the time for an answer
 /// doubles at each that is missing, up to this.
 constexpr Duration kReplyWithinMax = std::chrono::minutes(1);
+/// So long after a transmission that a receiver knew, its own power is what was heard.
+constexpr Duration kPowerKnown = std::chrono::milliseconds(500);
 }  // namespace
 
 TurnControl::TurnControl(const Config& config, Rng& rng)
@@ -39,7 +41,10 @@ void TurnControl::set_full_duplex(Instant now, bool on) {
 void TurnControl::on_transmit_wanted(Instant now, bool wanted, bool answer_owed) {
   wanted_ = wanted;
   answer_owed_ = answer_owed;
-  if (!wanted) backoff_.reset();
+  if (!wanted) {
+    backoff_.reset();
+    if (!keyed_) held_since_.reset();  // else what was held may still wait behind this
+  }
   plan(now);
 }
 
@@ -47,6 +52,8 @@ void TurnControl::on_carrier_up(Instant now) {
   if (carrier_since_) on_carrier_down(now, now);
   const Instant answered_until = quiet_since_ + config_.turnaround + reply_guard(now);
   if (now > answered_until + kClockSlack) asked_.reset();
+  // That power was its preamble's.
+  if (held_since_ && now <= *held_since_ + preamble(now) + kPowerKnown) held_since_.reset();
   source_told_ = false;
   carrier_since_ = now;
   announced_ = false;
@@ -59,6 +66,7 @@ void TurnControl::on_carrier_down(Instant now, Instant ended_at, bool end_heard)
   if (!carrier_since_) return;
   const Instant began = *carrier_since_;
   carrier_since_.reset();
+  if (occupied_since_) occupied_since_ = now;  // by something else, if at all
   // A loss of carrier before the announced end is a fade; the transmission goes on unheard.
   const bool faded = announced_ && (end_heard ? ended_at + kClockSlack < announced_earliest_
                                               : ended_at < announced_latest_);
@@ -73,6 +81,22 @@ void TurnControl::on_carrier_down(Instant now, Instant ended_at, bool end_heard)
     if (reply_until_) reply_until_ = told ? now : std::max(*reply_until_, now + reply_within_);
   } else if (own_turn_ && reply_until_) {
     reply_until_ = std::min(*reply_until_, quiet_since_);
+  }
+  plan(now);
+}
+
+void TurnControl::on_occupancy(Instant now, bool occupied) {
+  if (occupied == occupied_since_.has_value()) return;
+  if (occupied) {
+    occupied_since_ = now;
+  } else {
+    occupied_since_.reset();
+    if (held_since_ && now < *held_since_) held_since_.reset();
+    if (!keyed_ && !carrier_since_ && now > quiet_since_ + kPowerKnown) {
+      // All noticed the end alike, if not as exactly as that of a transmission.
+      free_since_ = now;
+      if (now >= slots_since_ + kSlotsGoOn) slots_since_ = now;
+    }
   }
   plan(now);
 }
@@ -129,7 +153,10 @@ void TurnControl::on_transmit_started(Instant now, Duration preamble) {
   keyed_since_ = now;
   on_preamble(now, preamble);
   order_.on_station(now, config_.self);
-  if (!takes_own_turn(now)) order_.on_exchange_begun(config_.self);
+  if (!takes_own_turn(now)) {
+    order_.on_exchange_begun(config_.self);
+    held_since_.reset();
+  }
   if (!run_since_ || !(takes_own_turn(now) || goes_on(now))) run_since_ = now;
   own_turns_ = takes_own_turn(now) ? own_turns_ + 1 : 0;
   own_turn_ = false;
@@ -190,7 +217,11 @@ void TurnControl::on_deadline(Instant now) {
   S5066_ASSERT(config_.full_duplex || (!carrier_since_ && now >= quiet_since_));
   attempt_at_.reset();
   wanted_ = false;
-  actions_.push_back(KeyTransmitter{});
+  const bool contends = !config_.full_duplex && !takes_own_turn(now);
+  actions_.push_back(KeyTransmitter{
+      .held = contends && held_since_ && now > *held_since_ ? now - *held_since_ : Duration{},
+      .occupied = contends && occupied_since_.has_value(),
+  });
 }
 
 std::optional<TurnControl::Action> TurnControl::poll_action() {
@@ -232,12 +263,19 @@ bool TurnControl::takes_own_turn(Instant now) const {
 // Who sends without being answered and has heard nobody goes on before the earliest slot of any
 // other, so that nobody is met; now and then the slots are left to whoever came meanwhile.
 bool TurnControl::goes_on(Instant now) const {
+  if (occupied_since_ || free_since_ > own_ended_) return false;
   return own_last_ && now >= accompanied_until_ && replies_missed_ == 0 && !run_is_long(now);
 }
 
 // Where three or more share the channel and counted the same slots, nobody need guess.
 bool TurnControl::slots_go_on(Instant now) const {
   return order_.others(now) > 1 && now < slots_since_ + kSlotsGoOn;
+}
+
+// Then whatever is on the air holds nobody back any more.
+std::optional<Instant> TurnControl::held_until(Instant now) const {
+  if (!occupied_since_) return std::nullopt;
+  return std::min(*occupied_since_, held_since_.value_or(now)) + kOccupiedMax;
 }
 
 Duration TurnControl::slot(Instant now) const {
@@ -303,10 +341,15 @@ void TurnControl::plan(Instant now) {
   attempt_at_.reset();
   if (config_.full_duplex) return plan_full_duplex(now);
   if (!wanted_ || keyed_ || reply_until_) return;
-  const Instant others_first = quiet_since_ + config_.turnaround + reply_guard(now);
+  const auto held_until = this->held_until(now);
+  const Instant left_open =
+      std::max(quiet_since_, free_since_) + config_.turnaround + reply_guard(now);
+  const Instant others_first = std::max(left_open, held_until.value_or(left_open));
   const bool contended =
       carrier_since_ || now < others_first || replies_missed_ > 0 || slots_go_on(now);
   const bool at_once = takes_own_turn(now) || goes_on(now);
+  const bool held = !at_once && !carrier_since_ && held_until && now < *held_until;
+  if (held && !held_since_) held_since_ = std::max(now, quiet_since_ + kPowerKnown);
   if (!at_once && contended && !backoff_) draw_backoff(now);
   if (carrier_since_) return;
   if (takes_own_turn(now)) {

@@ -12,6 +12,9 @@
 //   knows when they began: whoever comes to want something while nobody sends takes his own, too.
 // - After a transmission that asks for an answer, this station is silent until the answer has come
 //   or its time is up.
+// - What no receiver knows may be on the air, too. While it is, nobody begins of his own accord or
+//   in his slot; it takes no turn from whoever has one, and holds nobody back for longer than a
+//   transmission may last.
 //
 // In full duplex, where each of two stations has a frequency of its own to send on, there are no
 // turns: what is to be sent goes at once, and an answer is missing when nothing answered within its
@@ -48,12 +51,18 @@ class TurnControl {
     /// to those that have not.
     bool dedicated = false;
   };
-  struct KeyTransmitter {};  // fill and send a transmission now
-  struct ReplyMissing {};    // the answer that was awaited has not come
+  /// Fill and send a transmission now.
+  struct KeyTransmitter {
+    Duration held{};        // since the channel was first found occupied with this to send
+    bool occupied = false;  // and it still is
+  };
+  struct ReplyMissing {};  // the answer that was awaited has not come
   using Action = std::variant<KeyTransmitter, ReplyMissing>;
 
   /// A carrier that stays longer than any legal transmission no longer counts as one.
   static constexpr Duration kCarrierMax = std::chrono::seconds(140);
+  /// Nor does an occupied channel; and what is to be sent is not held back for longer by several.
+  static constexpr Duration kOccupiedMax = kCarrierMax;
 
   TurnControl(const Config& config, Rng& rng);
 
@@ -69,6 +78,8 @@ class TurnControl {
   /// `ended_at` may lie before `now`; a fade is no end (see on_end_announced), and where the end
   /// was not heard the announced one is waited for.
   void on_carrier_down(Instant now, Instant ended_at, bool end_heard = true);
+  /// Power on the channel, whatever it is of.
+  void on_occupancy(Instant now, bool occupied);
   /// A D_PDU, addressed to whomever, bounds the end of the transmission it is part of: it is over
   /// between `earliest` and `latest`.
   void on_end_announced(Instant now, Instant earliest, Instant latest);
@@ -118,6 +129,7 @@ class TurnControl {
   bool goes_on(Instant now) const;
   bool run_is_long(Instant now) const;
   bool slots_go_on(Instant now) const;
+  std::optional<Instant> held_until(Instant now) const;
   Duration reply_guard(Instant now) const;
   Duration slot(Instant now) const;
   void plan(Instant now);
@@ -151,6 +163,10 @@ class TurnControl {
   Instant slots_since_{};     // the same of the last one that everybody knows of
   bool source_told_ = false;  // the transmission being heard told whose it is
   std::optional<Address> asked_;  // by the last transmission, and the next is its answer
+
+  std::optional<Instant> occupied_since_;
+  Instant free_since_{};  // of what no receiver knew
+  std::optional<Instant> held_since_;
 
   std::optional<Instant> reply_until_;
   Instant reply_awaited_since_{};

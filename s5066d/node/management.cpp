@@ -33,6 +33,7 @@ ManagementLines status_lines(const NodeStatus& status) {
   lines.add("address", to_string(status.address));
   lines.add("broadcast_session", status.broadcast_session ? 1 : 0);
   lines.add("channel_busy", status.channel_busy ? 1 : 0);
+  lines.add("channel_occupied", status.channel_occupied ? 1 : 0);
   lines.add("clients_bound", static_cast<std::uint64_t>(bound));
   lines.add("clients_connected", status.clients.size());
   lines.add("emcon", status.emcon ? 1 : 0);

@@ -446,6 +446,7 @@ NodeStatus Node::status() const {
                     .mode = config_.dts.mode,
                     .transmitting = dts_.transmitting(),
                     .channel_busy = dts_.channel_busy(now_),
+                    .channel_occupied = dts_.channel_occupied(),
                     .modem_working = modem_working_,
                     .duplex = dts_.duplex(),
                     .broadcast_session = sap_.in_broadcast_session(),

@@ -90,6 +90,7 @@ struct NodeStatus {
   modem::Mode mode;
   bool transmitting = false;
   bool channel_busy = false;
+  bool channel_occupied = false;
   bool modem_working = true;
   dts::Duplex duplex = dts::Duplex::half;
   bool broadcast_session = false;

@@ -79,7 +79,9 @@ void TraceWriter::on_trace(const TraceEvent& event) {
 }
 
 void TraceWriter::log_event(const TraceEvent& event) {
-  const LogLevel level = is_dpdu(event.kind) ? LogLevel::debug : LogLevel::info;
+  const LogLevel level = is_dpdu(event.kind)                            ? LogLevel::debug
+                         : event.kind == TraceKind::sent_while_occupied ? LogLevel::warning
+                                                                        : LogLevel::info;
   LogLine line(log_, level, to_string(event.kind));
   line.kv("t", to_seconds(event.at.time_since_epoch()));
   if (event.peer != Address{}) line.kv("peer", to_string(event.peer));

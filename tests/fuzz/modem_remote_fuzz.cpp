@@ -96,7 +96,7 @@ class FakeModem {
     }
   }
   Event happen(Script& script, Instant now) {
-    switch (script.take() % 7) {
+    switch (script.take() % 8) {
       case 0:
         if (burst_) return TransmitStarted{.at = now, .id = *burst_};
         return TransmitStarted{.at = now, .id = {newest_ + 7}};
@@ -120,6 +120,8 @@ class FakeModem {
       case 5:
         burst_.reset();
         return Fault{.at = now, .kind = FaultKind::command_refused, .detail = "no device"};
+      case 7:
+        return ChannelOccupancy{.at = now, .occupied = script.take() % 2 == 1};
       default:
         return Fault{.at = now, .kind = FaultKind::ptt_failed, .detail = "words of it"};
     }
@@ -134,9 +136,11 @@ class FakeModem {
 
 /// Lines that are nearly right get further than noise.
 std::string user_line(Script& script) {
-  switch (script.take() % 6) {
+  switch (script.take() % 7) {
     case 0:
       return "HELLO 1\n";
+    case 6:
+      return "HELLO 2\n";
     case 1:
       return "PING\n";
     case 2:

@@ -33,7 +33,7 @@ struct Mix {
   /// In full duplex some of what is sent is expedited.
   bool expedited = true;
   /// Stations that do not hear another one which hears them, clocks that drift; rates that adapt,
-  /// at all stations or at some, and modes that a receiver never hears.
+  /// at all stations or at some, and modes that a receiver never hears; power on the channel.
   bool unlike = true;
 };
 
@@ -64,6 +64,23 @@ void make_unlike(sim::Seed seed, sim::WorldOptions& options) {
       options.medium.unheard_by.push_back({listener, mode});
     }
   }
+}
+
+// What no receiver knows on the air, power heard as a modem does, and a modem that tells for ever
+// that the channel is occupied: in some worlds, drawn apart as well.
+void occupy(sim::Seed seed, sim::World& world) {
+  Rng draw(seed ^ 0x2718'2818'2845u);
+  if (!draw.chance(0.5)) return;
+  for (std::uint32_t left = draw.below(20); left > 0; --left) {
+    const auto lasting =
+        std::chrono::milliseconds(1 + draw.below(draw.chance(0.2) ? 600000 : 20000));
+    world.at(world.now() + std::chrono::milliseconds(draw.below(3'600'000)),
+             [&world, lasting] { world.medium().occupy(lasting); });
+  }
+  if (!draw.chance(0.3)) return;
+  const std::size_t stuck = draw.below(static_cast<std::uint32_t>(world.stations()));
+  world.at(world.now() + std::chrono::seconds(draw.below(3600)),
+           [&world, stuck] { world.medium().stick(stuck); });
 }
 
 /// Two to four stations in any mode; losses alone and in runs, unlike in the two directions, missed
@@ -103,7 +120,9 @@ void live_through(sim::Seed seed, const Mix& mix = {}) {
       if (station == 1) config.dts.full_duplex = false;
     };
   }
+  options.medium.power_heard = mix.unlike && seed % 2 == 0;
   sim::World world(seed, options);
+  if (mix.unlike) occupy(seed, world);
   const auto n = static_cast<std::uint32_t>(options.stations);
   std::vector<sim::Client*> clients(n);
   for (std::uint32_t i = 0; i < n; ++i) {
@@ -146,7 +165,8 @@ void live_through(sim::Seed seed, const Mix& mix = {}) {
   world.medium().set_options({.unheard_by = options.medium.unheard_by,
                               .full_duplex = mix.full_duplex,
                               .half_duplex = half,
-                              .hears_itself = mix.one_frequency});
+                              .hears_itself = mix.one_frequency,
+                              .power_heard = options.medium.power_heard});
   world.run_for(40h);
   ASSERT_EQ(world.unreported(), 0u);
   const std::string faults = world.delivery_faults();

@@ -15,6 +15,9 @@ constexpr Duration kHalfSecond = std::chrono::milliseconds(500);
 constexpr Duration kJoinAfter = std::chrono::milliseconds(1500);
 constexpr Duration kLeaveAfter = std::chrono::milliseconds(1500);
 constexpr Duration kEndTold = std::chrono::milliseconds(800);
+/// Until power is told of, and until its end is.
+constexpr Duration kOccupiedAfter = std::chrono::milliseconds(260);
+constexpr Duration kFreeAfter = std::chrono::milliseconds(340);
 /// What a receiver measures, and how far it is off.
 constexpr float kSnrDb = 20;
 constexpr double kReadErrorDb = 0.7;
@@ -52,6 +55,8 @@ void Medium::on_restart(std::size_t station) {
   Station& self = stations_[station];
   self.hearing.reset();
   self.joined = false;
+  self.occupied = false;
+  look_for_power(station);
   for (const Station& other : stations_) {
     if (other.sending) join_later(station, other.sending);
   }
@@ -79,6 +84,44 @@ bool Medium::hears(std::size_t listener, const Burst& burst) const {
   return !contains(options_.deaf, DeafTo{listener, burst.sender}) &&
          !contains(options_.unheard_modes, burst.command.mode) &&
          !contains(options_.unheard_by, UnheardMode{listener, burst.command.mode});
+}
+
+void Medium::occupy(Duration lasting) {
+  if (unknown_++ == 0) unknown_since_ = heap_.now();
+  look_for_power();
+  heap_.schedule(heap_.now() + lasting, [this] {
+    --unknown_;
+    look_for_power();
+  });
+}
+
+void Medium::stick(std::size_t station) {
+  stations_[station].stuck = true;
+  look_for_power(station);
+}
+
+bool Medium::hears_power(std::size_t listener) const {
+  const Station& self = stations_[listener];
+  if (drowned(self)) return false;
+  return self.stuck || unknown_ > 0 || (options_.power_heard && others_send(listener));
+}
+
+void Medium::tell_occupancy(std::size_t listener, bool occupied) {
+  Station& self = stations_[listener];
+  if (std::exchange(self.occupied, occupied) == occupied) return;
+  self.deliver(modem::ChannelOccupancy{heap_.now(), occupied});
+}
+
+void Medium::look_for_power(std::size_t listener) {
+  const bool power = hears_power(listener);
+  if (power == stations_[listener].occupied) return;
+  heap_.schedule(heap_.now() + (power ? kOccupiedAfter : kFreeAfter), [this, listener, power] {
+    if (hears_power(listener) == power) tell_occupancy(listener, power);
+  });
+}
+
+void Medium::look_for_power() {
+  for (std::size_t i = 0; i < stations_.size(); ++i) look_for_power(i);
 }
 
 // If until then the listener has heard nothing else, and the burst is still on the air.
@@ -130,8 +173,11 @@ void Medium::start(std::size_t station, modem::TransmitBurst command) {
     at += frame->octets;
   }
   check_frames(*burst);
+  if (unknown_ > 0 && now >= unknown_since_ + kFreeAfter) ++bursts_over_unknown_;
   self.sending = burst;
   ++bursts_;
+  if (drowned(self)) tell_occupancy(station, false);
+  look_for_power();
   for (const Station& other : stations_) {
     if (!other.sending || other.sending == burst || apart()) continue;
     for (Burst* met : {burst.get(), other.sending.get()}) {
@@ -192,6 +238,7 @@ void Medium::finish(std::size_t station, const std::shared_ptr<Burst>& burst,
   const bool cut = outcome != modem::TransmitOutcome::sent;
   burst->over = cut;
   burst->end = heap_.now();
+  look_for_power();
   self.deliver(modem::TransmitFinished{heap_.now(), burst->command.id, outcome});
   for (std::size_t other = 0; other < stations_.size(); ++other) {
     if (stations_[other].sending) join_later(station, stations_[other].sending);

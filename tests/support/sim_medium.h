@@ -49,6 +49,9 @@ struct MediumOptions {
   std::vector<std::size_t> half_duplex;
   /// Full duplex on one frequency: each hears what it sends itself as well.
   bool hears_itself = false;
+  /// Modems tell that the channel is occupied while they hear power, that of bursts too; without it
+  /// only of what occupy() puts there.
+  bool power_heard = false;
   /// Without, nothing is damaged by D_PDUs and no rule is checked: for measurements of speed.
   bool looks_into_bursts = true;
   /// Damages bits and hides preambles besides, in both directions alike, and is what receivers
@@ -74,6 +77,11 @@ class Medium final : public Air {
   /// The station's modem begins anew: what is on the air is heard without its octets, if at all.
   void on_restart(std::size_t station);
 
+  /// Something that no modem knows is on the air for so long, and is heard by all.
+  void occupy(Duration lasting);
+  /// The station's modem tells that the channel is occupied, whatever is on it, from now on.
+  void stick(std::size_t station);
+
   /// From now on.
   void set_options(const MediumOptions& options) { options_ = options; }
 
@@ -83,6 +91,8 @@ class Medium final : public Air {
   std::uint64_t collisions() const { return collisions_; }
   /// Transmissions during which somebody else sent.
   std::uint64_t bursts_collided() const { return bursts_collided_; }
+  /// Transmissions that began over what occupy() put there, a third of a second old or older.
+  std::uint64_t bursts_over_unknown() const { return bursts_over_unknown_; }
   /// Time during which a station was keyed.
   Duration keyed_time(std::size_t station) const { return stations_[station].keyed_time; }
 
@@ -116,8 +126,10 @@ class Medium final : public Air {
     std::shared_ptr<Burst> sending;
     std::shared_ptr<Reception> hearing;
     Duration keyed_time{};
-    bool joined = false;  // hears a transmission whose preamble it missed, and none of its octets
-    bool losing = false;  // in a run of losses
+    bool joined = false;    // hears a transmission whose preamble it missed, and none of its octets
+    bool losing = false;    // in a run of losses
+    bool occupied = false;  // as told
+    bool stuck = false;     // and it stays so
   };
 
   void start(std::size_t station, modem::TransmitBurst command);
@@ -133,6 +145,10 @@ class Medium final : public Air {
   bool drowned(const Station& station) const;
   bool apart() const { return options_.full_duplex && !options_.hears_itself; }
   bool others_send(std::size_t listener) const;
+  bool hears_power(std::size_t listener) const;
+  void look_for_power(std::size_t listener);
+  void look_for_power();
+  void tell_occupancy(std::size_t listener, bool occupied);
   bool hears(std::size_t listener, const Burst& burst) const;
   void damage(std::size_t listener, Reception& reception);
   void fade(Reception& reception);
@@ -148,6 +164,9 @@ class Medium final : public Air {
   std::uint64_t bursts_ = 0;
   std::uint64_t collisions_ = 0;
   std::uint64_t bursts_collided_ = 0;
+  unsigned unknown_ = 0;  // signals of occupy()
+  Instant unknown_since_{};
+  std::uint64_t bursts_over_unknown_ = 0;
 };
 
 }  // namespace s5066::sim

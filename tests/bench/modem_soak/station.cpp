@@ -181,6 +181,7 @@ void Station::on_event(const Event& event) {
                  },
                  [&](const ReceivedBytes& e) { on_octets(e); },
                  [&](const CarrierDown& e) { on_carrier_down(e); },
+                 [](const ChannelOccupancy&) {},
                  [&](const Fault& e) {
                    if (e.kind == FaultKind::ptt_failed) ++counts_.key_failures;
                    if (e.kind != FaultKind::command_refused) return;

@@ -1,6 +1,6 @@
 // How many times faster than real time the modem works on one core: transmitting, receiving a
-// burst, and listening to noise. The reference is resampling the same audio from 48000/s. Processor
-// time; medians of several runs.
+// burst, listening to noise, and looking for power in it. The reference is resampling the same
+// audio from 48000/s. Processor time; medians of several runs.
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
@@ -12,6 +12,7 @@
 #include "modem/dsp/resampler.h"
 #include "modem/waveforms/burst_receiver.h"
 #include "modem/waveforms/burst_transmitter.h"
+#include "modem/waveforms/occupancy_detector.h"
 #include "tests/bench/common/arguments.h"
 
 namespace s5066::modem {
@@ -37,6 +38,13 @@ void receive_all(std::span<const float> samples) {
     receiver.process(samples.subspan(at, std::min(kPortion, samples.size() - at)));
     while (receiver.poll_event()) {
     }
+  }
+}
+
+void watch_power(std::span<const float> samples) {
+  OccupancyDetector detector;
+  for (std::size_t at = 0; at < samples.size(); at += kPortion) {
+    detector.process(samples.subspan(at, std::min(kPortion, samples.size() - at)));
   }
 }
 
@@ -81,6 +89,9 @@ int main(int argc, char** argv) {
   const double reference = seconds / resampling;
   print({"resample", "48000 to 9600", seconds, resampling}, reference, json);
   print({"listen", "any", seconds, median_seconds(runs, [&] { receive_all(listening); })},
+        reference, json);
+
+  print({"occupancy", "any", seconds, median_seconds(runs, [&] { watch_power(listening); })},
         reference, json);
 
   const std::string only = arguments.text("only", "");

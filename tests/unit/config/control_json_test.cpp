@@ -53,5 +53,15 @@ TEST(ControlJson, a_peers_hard_link_for_all_clients_names_none) {
   EXPECT_EQ(read.hard_links(0).type(), 1u);
 }
 
+TEST(ControlJson, the_status_shows_whether_the_channel_is_busy_or_occupied) {
+  for (const bool occupied : {false, true}) {
+    DaemonStatus status;
+    status.node.channel_busy = !occupied;
+    status.node.channel_occupied = occupied;
+    EXPECT_EQ(parsed(status).channel_busy(), !occupied);
+    EXPECT_EQ(parsed(status).channel_occupied(), occupied);
+  }
+}
+
 }  // namespace
 }  // namespace s5066::config

@@ -210,6 +210,12 @@ TEST(ConfigLoad, only_vox_has_a_tone_in_its_lead_and_a_lead_of_its_own) {
   EXPECT_EQ(keyed_by("vox {} ptt_lead_ms: 500").worker.ptt_lead, std::chrono::milliseconds(500));
 }
 
+TEST(ConfigLoad, a_station_waits_for_an_occupied_channel_unless_it_is_told_not_to) {
+  EXPECT_TRUE(keyed_by("").node.dts.wait_while_occupied);
+  EXPECT_TRUE(keyed_by("wait_while_occupied: true").node.dts.wait_while_occupied);
+  EXPECT_FALSE(keyed_by("wait_while_occupied: false").node.dts.wait_while_occupied);
+}
+
 // F.16
 TEST(ConfigLoad, what_is_left_out_keeps_the_default_of_its_layer) {
   const auto loaded = parse_node("f", kGood);

@@ -193,6 +193,25 @@ struct Rude {
   bool ended = false;
 };
 
+TEST(RemoteModem, who_comes_while_the_channel_is_occupied_is_told_so) {
+  Lender lender;
+  const auto passes = [&](std::size_t blocks) {
+    const std::size_t from = lender.device->answered();
+    return eventually([&] { return lender.device->answered() >= from + blocks; });
+  };
+  ASSERT_TRUE(passes(400));  // so that it stays occupied for long
+  lender.device->sound(0.1F);
+  ASSERT_TRUE(passes(40));
+  Borrower node(lender.for_user());
+  auto told = node.await<ChannelOccupancy>();
+  ASSERT_TRUE(told.has_value());
+  EXPECT_TRUE(told->occupied);
+  lender.device->sound(0);
+  told = node.await<ChannelOccupancy>();
+  ASSERT_TRUE(told.has_value());
+  EXPECT_FALSE(told->occupied);
+}
+
 TEST(RemoteModem, a_burst_is_sent_by_the_other_end) {
   Lender lender;
   Borrower node(lender.for_user());

@@ -44,6 +44,8 @@ std::vector<std::string> host_lines() {
           "ENDED 9 8 end_of_message",
           "ENDED 9 8 lost",
           "ENDED 9 8 replaced",
+          "OCCUPIED 6",
+          "FREE 7",
           "FAULT 5 command_refused burst 3: mode",
           "FAULT 5 samples_dropped x",
           "FAULT 5 device_lost x",
@@ -121,7 +123,8 @@ TEST(RemoteMessages, limits_of_numbers_are_kept) {
         std::string("RECEIVED 0 0 110a-2400-short 1 inf 1 1 1 1"),
         std::string("RECEIVED 0 0 110a-2400-short 1 1 1 1 1"),
         std::string("CARRIER 0 110a-2400-short 1e7 0"), std::string("FINISHED 5 17 gone"),
-        std::string("ENDED 1 2 tired"), std::string("FAULT 1 odd x"), std::string("CLOCK"),
+        std::string("ENDED 1 2 tired"), std::string("OCCUPIED"), std::string("FREE 1 2"),
+        std::string("FAULT 1 odd x"), std::string("CLOCK"),
         std::string("WELCOME 1 0123456789abcde"), std::string("WELCOME 1"),
         std::string("READY now")}) {
     EXPECT_FALSE(parse_host_line(line).ok()) << line;

@@ -15,9 +15,9 @@ Bytes octets_of(const std::string& text) {
   return Bytes(text.begin(), text.end());
 }
 
-HostSession ready_host(HostSession::Config config = {.token = kToken}) {
+HostSession ready_host(HostSession::Config config = {.token = kToken}, unsigned version = 1) {
   HostSession host(std::move(config));
-  EXPECT_TRUE(host.on_control({}, "HELLO 1\n").ok());
+  EXPECT_TRUE(host.on_control({}, "HELLO " + std::to_string(version) + "\n").ok());
   host.on_data_connected();
   host.control_out().clear();
   return host;
@@ -39,8 +39,27 @@ TEST(HostSession, greets_and_then_waits_for_the_data_connection) {
   EXPECT_FALSE(host.on_control({}, "ABORT 1\n").ok());
 }
 
-TEST(HostSession, refuses_another_version_another_order_and_a_second_greeting) {
-  EXPECT_FALSE(HostSession({.token = kToken}).on_control({}, "HELLO 2\n").ok());
+TEST(HostSession, speaks_the_highest_version_that_both_know) {
+  for (const auto& [told, answered] : {std::pair("1", "1"), {"2", "2"}, {"3", "2"}}) {
+    HostSession host({.token = kToken});
+    ASSERT_TRUE(host.on_control({}, std::string("HELLO ") + told + "\n").ok());
+    EXPECT_EQ(host.control_out(), std::string("WELCOME ") + answered + " " + kToken + "\n");
+  }
+}
+
+TEST(HostSession, tells_of_an_occupied_channel_from_version_2_on) {
+  for (const unsigned version : {1U, 2U}) {
+    HostSession host = ready_host({.token = kToken}, version);
+    for (const bool occupied : {true, false}) {
+      const Instant at{Duration{occupied ? 5 : 6}};
+      ASSERT_TRUE(host.on_event(ChannelOccupancy{.at = at, .occupied = occupied}).ok());
+    }
+    EXPECT_EQ(host.control_out(), version == 1 ? "" : "OCCUPIED 5\nFREE 6\n");
+  }
+}
+
+TEST(HostSession, refuses_no_version_another_order_and_a_second_greeting) {
+  EXPECT_FALSE(HostSession({.token = kToken}).on_control({}, "HELLO 0\n").ok());
   EXPECT_FALSE(HostSession({.token = kToken}).on_control({}, "PING\n").ok());
   EXPECT_FALSE(ready_host().on_control({}, "HELLO 1\n").ok());
 }
@@ -163,13 +182,33 @@ TEST(HostSession, has_limits_for_a_user_who_floods_or_does_not_read) {
 
 TEST(UserSession, speaks_first_and_shows_the_token_once) {
   UserSession user;
-  EXPECT_EQ(user.control_out(), "HELLO 1\n");
+  EXPECT_EQ(user.control_out(), "HELLO 2\n");
   ASSERT_TRUE(user.on_control(std::string("WELCOME 1 ") + kToken + "\n").ok());
   EXPECT_EQ(user.poll_token(), kToken);
   EXPECT_FALSE(user.poll_token().has_value());
   EXPECT_FALSE(user.ready());
   ASSERT_TRUE(user.on_control("READY\n").ok());
   EXPECT_TRUE(user.ready());
+}
+
+TEST(UserSession, takes_its_version_or_an_older_one_and_knows_whether_it_was_understood) {
+  const auto welcomed = [](UserSession user, const char* version) {
+    const bool good = user.on_control(std::string("WELCOME ") + version + " " + kToken + "\n").ok();
+    EXPECT_EQ(user.was_understood(), good);
+    return good;
+  };
+  EXPECT_TRUE(welcomed(UserSession(), "2"));
+  EXPECT_TRUE(welcomed(UserSession(), "1"));
+  EXPECT_FALSE(welcomed(UserSession(), "3"));
+  EXPECT_FALSE(welcomed(UserSession(), "0"));
+  EXPECT_FALSE(welcomed(UserSession(1), "2"));
+  EXPECT_EQ(UserSession(1).control_out(), "HELLO 1\n");
+  UserSession in_use;
+  EXPECT_FALSE(in_use.on_control("REFUSED in use\n").ok());
+  EXPECT_TRUE(in_use.was_understood());
+  UserSession old_host;
+  EXPECT_FALSE(old_host.on_control("REFUSED only version 1 is spoken here\n").ok());
+  EXPECT_FALSE(old_host.was_understood());
 }
 
 TEST(UserSession, ends_with_a_host_that_refuses_or_talks_out_of_turn) {
@@ -179,7 +218,7 @@ TEST(UserSession, ends_with_a_host_that_refuses_or_talks_out_of_turn) {
   EXPECT_NE(why.error().detail.find("in use"), std::string::npos);
   EXPECT_FALSE(UserSession().on_control("READY\n").ok());
   EXPECT_FALSE(UserSession().on_control("CLOCK 1\n").ok());
-  EXPECT_FALSE(UserSession().on_control(std::string("WELCOME 2 ") + kToken + "\n").ok());
+  EXPECT_FALSE(UserSession().on_control(std::string("WELCOME 3 ") + kToken + "\n").ok());
   EXPECT_FALSE(ready_user().on_control(std::string("WELCOME 1 ") + kToken + "\n").ok());
   UserSession early;
   ASSERT_TRUE(early.on_control(std::string("WELCOME 1 ") + kToken + "\n").ok());

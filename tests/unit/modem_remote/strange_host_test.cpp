@@ -24,9 +24,25 @@ class StrangeHost {
     return {.control_port = *posix::local_port(control_listener_.get()),
             .data_port = *posix::local_port(data_listener_.get())};
   }
-  void greet() {
+  /// As a host of version 1 does.
+  void refuse_version_2() {
     control_ = accept(control_listener_);
-    say("WELCOME 1 0123456789abcdef\n");
+    EXPECT_TRUE(hears("HELLO 2\n"));
+    say("REFUSED only version 1 is spoken here\n");
+    control_.reset();
+  }
+  bool hears(const std::string& text) const {
+    std::string heard;
+    return eventually([&] {
+      Bytes part(text.size() - heard.size());
+      const auto got = posix::receive_some(control_.get(), part, Duration{});
+      if (got) heard.append(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(*got));
+      return heard == text;
+    });
+  }
+  void greet(unsigned version = 1) {
+    control_ = accept(control_listener_);
+    say("WELCOME " + std::to_string(version) + " 0123456789abcdef\n");
     data_ = accept(data_listener_);
     say("READY\nCLOCK 0\n");
   }
@@ -118,6 +134,38 @@ TEST(RemoteModem, a_host_whose_octets_do_not_come_is_counted_as_lost) {
   ASSERT_TRUE(lost.has_value());
   EXPECT_EQ(lost->kind, FaultKind::device_lost);
   EXPECT_NE(lost->detail.find("do not come"), std::string::npos) << lost->detail;
+}
+
+// It is lost to nobody: the greeting of version 1 follows at once.
+TEST(RemoteModem, a_host_of_version_1_is_greeted_again_as_it_wants) {
+  StrangeHost host;
+  RemoteModem modem(host.for_user(), [] {});
+  ASSERT_TRUE(modem.start().ok());
+  ASSERT_NO_FATAL_FAILURE(host.refuse_version_2());
+  ASSERT_NO_FATAL_FAILURE(host.greet());
+  EXPECT_TRUE(host.hears("HELLO 1\n"));
+  host.say("CARRIER 1 110a-2400-short 0 0\n");
+  std::optional<Event> first;
+  EXPECT_TRUE(eventually([&] { return (first = modem.poll_event()).has_value(); }));
+  ASSERT_TRUE(first.has_value());
+  EXPECT_TRUE(std::holds_alternative<CarrierUp>(*first));
+}
+
+TEST(RemoteModem, an_occupied_channel_is_told_once_and_free_when_the_host_is_gone) {
+  std::optional<StrangeHost> host(std::in_place);
+  RemoteModem modem(host->for_user(), [] {});
+  ASSERT_TRUE(modem.start().ok());
+  ASSERT_NO_FATAL_FAILURE(host->greet(2));
+  host->say("OCCUPIED 5\nOCCUPIED 6\nFREE 7\nFREE 8\nOCCUPIED 9\n");
+  for (const bool occupied : {true, false, true}) {
+    const auto told = await<ChannelOccupancy>(modem);
+    ASSERT_TRUE(told.has_value());
+    EXPECT_EQ(told->occupied, occupied);
+  }
+  host.reset();
+  const auto told = await<ChannelOccupancy>(modem);
+  ASSERT_TRUE(told.has_value());
+  EXPECT_FALSE(told->occupied);
 }
 
 TEST(RemoteModem, when_octets_began_and_a_transmission_ended_is_as_the_host_says) {

@@ -54,6 +54,8 @@ class DeviceScript {
   std::size_t opened() const { return opened_; }
   std::size_t answered() const { return answered_; }
   bool keyed() const { return keyed_; }
+  /// Sound of that amplitude from now on, 1200 Hz where there are 9600 samples/s.
+  void sound(float amplitude) { amplitude_ = amplitude; }
   /// To be called, on the worker's thread, by every close(). Set it before the worker starts.
   std::function<void()> on_close = [] {};
 
@@ -82,6 +84,7 @@ class DeviceScript {
   std::atomic<std::size_t> opened_{0};
   std::atomic<std::size_t> answered_{0};
   std::atomic<bool> keyed_{false};
+  std::atomic<float> amplitude_{0};
 };
 
 class FakeDevice final : public Device {
@@ -109,7 +112,9 @@ class FakeDevice final : public Device {
     const DeviceScript::Step step = std::move(script_->steps_.front());
     script_->steps_.pop_front();
     if (step.error) return *step.error;
-    std::fill(samples.begin(), samples.end(), 0.0F);
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      samples[i] = i / 4 % 2 == 0 ? script_->amplitude_.load() : -script_->amplitude_.load();
+    }
     return step.losses;
   }
   Result<void> transmit(bool keyed, std::span<const float>) override {

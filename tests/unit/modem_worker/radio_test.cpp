@@ -6,76 +6,14 @@
 
 #include "modem/api/airtime.h"
 #include "modem/worker/sample_time.h"
+#include "tests/unit/modem_worker/radio_bench.h"
 
 namespace s5066::modem {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-constexpr std::size_t kBlock = 192;
-const Mode kMode{.rate_bps = 2400, .interleaver = Interleaver::short_};
-
-Radio::Config config() {
-  return {.block_samples = kBlock, .keyed_margin = seconds(2), .keyed_max = seconds(140)};
-}
-
-Bytes some_bytes(std::size_t count) {
-  Bytes bytes(count);
-  for (std::size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::uint8_t>(i * 7 + 1);
-  return bytes;
-}
-
-TransmitBurst burst(std::uint64_t id, Instant not_before = {}) {
-  return {.id = {id}, .mode = kMode, .bytes = some_bytes(50), .not_before = not_before};
-}
-
-std::vector<float> modulated(const TransmitBurst& command) {
-  BurstTransmitter transmitter(command.mode, command.bytes);
-  std::vector<float> samples(transmitter.total_samples());
-  transmitter.read(samples);
-  return samples;
-}
-
-/// Runs a radio block by block and keeps all that comes out of it.
-struct Bench {
-  explicit Bench(const Radio::Config& radio_config) : radio(radio_config) {}
-
-  void tick(std::span<const float> heard = {}) {
-    std::vector<float> block(heard.begin(), heard.end());
-    block.resize(kBlock);
-    radio.on_received(block);
-    drain();
-    answer();
-  }
-  void answer() {
-    std::vector<float> block(kBlock, 9.0F);
-    key.push_back(radio.key_wanted());
-    keyed.push_back(radio.fill(block));
-    sent.insert(sent.end(), block.begin(), block.end());
-    drain();
-  }
-  void run(std::size_t blocks) {
-    for (std::size_t n = 0; n < blocks; ++n) tick();
-  }
-  void drain() {
-    while (auto event = radio.poll_event()) events.push_back(*event);
-  }
-  template <typename E>
-  std::vector<E> all() const {
-    std::vector<E> found;
-    for (const Event& event : events) {
-      if (const auto* e = std::get_if<E>(&event)) found.push_back(*e);
-    }
-    return found;
-  }
-
-  Radio radio;
-  std::vector<float> sent;  // its sample n leaves at kBlock + delay + n on the time line
-  std::vector<bool> keyed;
-  std::vector<bool> key;
-  std::vector<Event> events;
-};
+using Bench = RadioBench;
 
 TEST(SampleTime, samples_and_times_are_the_same_clock) {
   EXPECT_EQ(samples_to_duration(kSampleRate), seconds(1));

@@ -158,8 +158,9 @@ TEST_F(NodeStates, a_manager_asks_for_state_numbers_links_and_clients) {
   const ClientId from = bind(alpha, bind_to(3, Confirmation::node));
   medium.send(alpha, from, request_to(kBravo, 4, Bytes{1}));
   EXPECT_EQ(ask(alpha, boss, 1),
-            "1 part=1/1\naddress=1.2.3.4\nbroadcast_session=0\nchannel_busy=0\nclients_bound=2\n"
-            "clients_connected=2\nemcon=0\nmode=110a-2400-short\nmodem_working=1\n"
+            "1 part=1/1\naddress=1.2.3.4\nbroadcast_session=0\nchannel_busy=0\n"
+            "channel_occupied=0\nclients_bound=2\nclients_connected=2\nemcon=0\nmode=110a-2400-"
+            "short\nmodem_working=1\n"
             "octets_charged=129\ntransmitting=0\nupdus_awaiting_client=0\nupdus_below=0\n"
             "updus_queued=1\n");
   const std::string numbers = ask(alpha, boss, 2);

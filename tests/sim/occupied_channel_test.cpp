@@ -1,0 +1,128 @@
+// Stations on a channel that others use as well, with modems that nobody here knows.
+#include <gtest/gtest.h>
+
+#include "tests/support/sim_world.h"
+
+namespace s5066 {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::uint64_t counted(const sim::World& world, Counter counter) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < world.stations(); ++i) sum += world.node(i).counters()[counter];
+  return sum;
+}
+
+struct Site {
+  explicit Site(sim::Seed seed, const sim::WorldOptions& options) : world(seed, options) {
+    for (std::size_t i = 0; i < world.stations(); ++i) {
+      clients.push_back(&world.add_client(i, SapId{5}, sis::Confirmation::node));
+    }
+  }
+  sim::World world;
+  std::vector<sim::Client*> clients;
+};
+
+// Goal:   nobody begins over what is on the air, and what waited is delivered behind it.
+TEST(OccupiedChannelSim, a_station_that_contends_waits_until_the_channel_is_free) {
+  for (const sim::Seed seed : sim::seeds(20)) {
+    SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));
+    Site site(seed, {.stations = 3, .medium = {.power_heard = true}});
+    sim::World& world = site.world;
+    world.run_for(10s);
+    world.medium().occupy(100s);
+    world.run_for(1s);
+    for (std::size_t i = 0; i < 3; ++i) world.send(*site.clients[i], (i + 1) % 3, 300, 1h);
+    for (int second = 0; second < 99; ++second) {
+      for (std::size_t i = 0; i < 3; ++i) ASSERT_FALSE(world.node(i).status().transmitting);
+      ASSERT_TRUE(world.node(0).status().channel_occupied);
+      world.run_for(1s);
+    }
+    world.run_for(10min);
+    EXPECT_EQ(world.unreported(), 0u);
+    EXPECT_EQ(world.delivery_faults(), "");
+    for (const sim::Client* client : site.clients) EXPECT_EQ(client->sent()[0].confirms, 1u);
+    EXPECT_EQ(world.medium().bursts_over_unknown(), 0u);
+    EXPECT_GE(counted(world, Counter::occupied_waits), 1u);
+    EXPECT_EQ(counted(world, Counter::occupied_sends), 0u);
+    EXPECT_FALSE(world.node(0).status().channel_occupied);
+  }
+}
+
+TEST(OccupiedChannelSim, it_waits_no_longer_than_140_s) {
+  for (const sim::Seed seed : sim::seeds(20)) {
+    SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));
+    Site site(seed, {.stations = 2});
+    sim::World& world = site.world;
+    world.run_for(10s);
+    world.medium().occupy(1h);
+    world.run_for(5s);
+    world.send(*site.clients[0], 1, 300, 30min);
+    world.run_for(134s);
+    EXPECT_EQ(world.medium().bursts(), 0u);
+    world.run_for(10s);
+    EXPECT_GE(world.medium().bursts(), 1u);
+    EXPECT_GE(world.node(0).counters()[Counter::occupied_sends], 1u);
+    world.run_for(5min);
+    EXPECT_EQ(site.clients[0]->sent()[0].confirms, 1u);
+  }
+}
+
+// Goal:   a modem that says for ever that the channel is occupied costs time, and no message.
+TEST(OccupiedChannelSim, a_detector_that_is_stuck_silences_no_station) {
+  Site site(1, {.stations = 3, .medium = {.power_heard = true}});
+  sim::World& world = site.world;
+  for (std::size_t i = 0; i < 3; ++i) world.medium().stick(i);
+  for (int hour = 0; hour < 3; ++hour) {
+    for (std::size_t i = 0; i < 3; ++i) world.send(*site.clients[i], (i + 1) % 3, 300, 1h);
+    world.run_for(1h);
+  }
+  EXPECT_EQ(world.unreported(), 0u);
+  EXPECT_EQ(world.delivery_faults(), "");
+  for (const sim::Client* client : site.clients) {
+    for (const auto& sent : client->sent()) EXPECT_EQ(sent.confirms, 1u);
+  }
+}
+
+// Goal:   what comes onto the channel in the middle of a link stops no answer.
+// Method: a minute of data; from its fifth second on something else is on the air for 100 s.
+TEST(OccupiedChannelSim, turns_of_a_link_go_on_over_it) {
+  for (const sim::Seed seed : sim::seeds(20)) {
+    SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));
+    Duration kept[2];
+    for (const bool occupied : {false, true}) {
+      Site site(seed, {.stations = 2});
+      sim::World& world = site.world;
+      world.run_for(10s);
+      world.send(*site.clients[0], 1, 50, 1h);
+      world.run_for(30s);
+      for (int i = 0; i < 8; ++i) world.send(*site.clients[0], 1, 2000, 1h);
+      while (!world.node(0).status().transmitting) world.run_for(100ms);
+      world.run_for(5s);
+      if (occupied) world.medium().occupy(100s);
+      const Instant began = world.now();
+      while (world.unreported() > 0 && world.now() < began + 10min) world.run_for(10ms);
+      kept[occupied ? 1 : 0] = world.now() - began;
+      EXPECT_EQ(world.unreported(), 0u);
+    }
+    EXPECT_EQ(kept[0], kept[1]);
+  }
+}
+
+TEST(OccupiedChannelSim, a_station_that_is_not_to_wait_does_not) {
+  sim::WorldOptions options{.stations = 2};
+  options.node.dts.wait_while_occupied = false;
+  Site site(1, options);
+  sim::World& world = site.world;
+  world.medium().occupy(1h);
+  world.run_for(5s);
+  EXPECT_TRUE(world.node(0).status().channel_occupied);
+  world.send(*site.clients[0], 1, 300, 30min);
+  world.run_for(1s);
+  EXPECT_GE(world.medium().bursts_over_unknown(), 1u);
+  EXPECT_EQ(world.node(0).counters()[Counter::occupied_sends], 0u);
+}
+
+}  // namespace
+}  // namespace s5066

@@ -1,0 +1,264 @@
+// When a station begins while something is on the air that no receiver knows.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "s5066d/dts/turn_control.h"
+
+namespace s5066::dts {
+namespace {
+
+using namespace std::chrono_literals;
+
+class OccupiedChannel : public ::testing::Test {
+ protected:
+  static Instant t(Duration d) { return Instant(d); }
+  /// The next time that it keys or misses an answer.
+  std::string step() {
+    for (int i = 0; i < 10; ++i) {
+      const auto deadline = turn_.next_deadline();
+      if (!deadline) return "idle";
+      now_ = std::max(now_, *deadline);
+      turn_.on_deadline(now_);
+      const auto action = turn_.poll_action();
+      if (!action) continue;
+      const auto* key = std::get_if<TurnControl::KeyTransmitter>(&*action);
+      if (key) key_ = *key;
+      return key ? "key" : "missing";
+    }
+    return "nothing";
+  }
+  /// Two that spoke to each other until then.
+  void exchange(Instant end, bool spoken_to) {
+    turn_.on_carrier_up(end - 5s);
+    turn_.on_station_heard(end - 4s, kPeer, spoken_to ? kUs : kThird, true);
+    if (spoken_to) turn_.on_spoken_to(end - 4s);
+    turn_.on_carrier_down(end, end);
+  }
+  static constexpr Address kUs{0x01020302};
+  static constexpr Address kPeer{0x01020303};
+  static constexpr Address kThird{0x01020304};
+  static constexpr Duration kTurnaround = 200ms;
+  static constexpr Duration kGuard = 1300ms;
+  static constexpr Duration kSlot = 800ms;
+  static constexpr Duration kMax = TurnControl::kOccupiedMax;
+  Rng rng_{5};
+  TurnControl turn_{{.self = kUs,
+                     .turnaround = kTurnaround,
+                     .preamble = 600ms,
+                     .reply_guard = kGuard,
+                     .slot = kSlot},
+                    rng_};
+  Instant now_{};
+  TurnControl::KeyTransmitter key_;
+};
+
+TEST_F(OccupiedChannel, nothing_is_begun_until_a_slot_after_it) {
+  turn_.on_occupancy(t(50s), true);
+  turn_.on_transmit_wanted(t(60s), true);
+  EXPECT_GE(turn_.next_deadline(), t(50s) + kMax);
+  turn_.on_occupancy(t(70s), false);
+  EXPECT_EQ(step(), "key");
+  EXPECT_GE(now_, t(70s + kTurnaround + kGuard));
+  EXPECT_LT(now_, t(70s + kTurnaround + kGuard + 4 * kSlot));
+  EXPECT_EQ(key_.held, now_ - t(60s));
+  EXPECT_FALSE(key_.occupied);
+}
+
+TEST_F(OccupiedChannel, what_was_planned_waits_when_something_comes_before_its_slot) {
+  exchange(t(10s), false);
+  turn_.on_transmit_wanted(t(10s), true);
+  turn_.on_occupancy(t(11s), true);
+  EXPECT_GE(turn_.next_deadline(), t(11s) + kMax);
+  turn_.on_occupancy(t(31s), false);
+  EXPECT_EQ(step(), "key");
+  EXPECT_GE(now_, t(31s + kTurnaround + kGuard));
+}
+
+TEST_F(OccupiedChannel, an_answer_is_given_in_time_whatever_is_heard) {
+  turn_.on_occupancy(t(4s), true);
+  exchange(t(10s), true);
+  turn_.on_transmit_wanted(t(10s), true, true);
+  EXPECT_EQ(step(), "key");
+  EXPECT_EQ(now_, t(10s + kTurnaround));
+  EXPECT_FALSE(key_.occupied);
+}
+
+TEST_F(OccupiedChannel, the_own_turn_is_taken_without_an_answer_that_is_owed_too) {
+  turn_.on_occupancy(t(4s), true);
+  exchange(t(10s), true);
+  turn_.on_transmit_wanted(t(10s), true, false);
+  EXPECT_EQ(step(), "key");
+  EXPECT_EQ(now_, t(10s + kTurnaround));
+}
+
+TEST_F(OccupiedChannel, an_answer_is_missing_when_it_always_was) {
+  turn_.on_transmit_started(t(10s));
+  turn_.on_transmit_done(t(12s), 2s, kPeer);
+  turn_.on_occupancy(t(12500ms), true);
+  turn_.on_transmit_wanted(t(13s), true);
+  EXPECT_EQ(step(), "missing");
+  EXPECT_EQ(now_, t(14s));
+  turn_.on_transmit_wanted(now_, true);
+  EXPECT_GE(turn_.next_deadline(), t(12500ms) + kMax);  // it is asked for when the channel is free
+}
+
+TEST_F(OccupiedChannel, after_140_s_it_is_sent_over_in_a_slot) {
+  turn_.on_occupancy(t(50s), true);
+  turn_.on_transmit_wanted(t(60s), true);
+  EXPECT_EQ(step(), "key");
+  EXPECT_GE(now_, t(50s) + kMax);
+  EXPECT_LT(now_, t(50s) + kMax + 4 * kSlot);
+  EXPECT_TRUE(key_.occupied);
+  EXPECT_EQ(key_.held, now_ - t(60s));
+}
+
+TEST_F(OccupiedChannel, what_never_ends_holds_nothing_back_any_more) {
+  turn_.on_occupancy(t(50s), true);
+  turn_.on_transmit_wanted(t(50s) + kMax, true);
+  EXPECT_EQ(step(), "key");
+  EXPECT_EQ(now_, t(50s) + kMax);
+  EXPECT_TRUE(key_.occupied);
+  EXPECT_EQ(key_.held, 0s);
+}
+
+TEST_F(OccupiedChannel, several_together_hold_back_for_no_longer_than_one) {
+  turn_.on_transmit_wanted(t(99s), false);
+  turn_.on_occupancy(t(100s), true);
+  turn_.on_transmit_wanted(t(100s), true);
+  for (Instant at = t(101s); at < t(100s) + kMax; at += 2s) {
+    turn_.on_occupancy(at, false);
+    ASSERT_GT(turn_.next_deadline(), at + 1s);
+    turn_.on_occupancy(at + 1s, true);
+    ASSERT_GE(turn_.next_deadline(), t(100s) + kMax);
+  }
+  EXPECT_EQ(step(), "key");
+  EXPECT_LT(now_, t(100s) + kMax + 4 * kSlot);
+}
+
+// Else a station that is asked again and again never begins anything of its own.
+TEST_F(OccupiedChannel, answers_given_meanwhile_prolong_no_wait) {
+  turn_.on_occupancy(t(90s), true);
+  turn_.on_transmit_wanted(t(100s), true);
+  for (Instant at = t(110s); at < t(220s); at += 30s) {
+    turn_.on_transmit_wanted(at, true);
+    turn_.on_carrier_up(at);
+    turn_.on_station_heard(at + 1s, kPeer, kUs, true);
+    turn_.on_spoken_to(at + 1s);
+    turn_.on_carrier_down(at + 5s, at + 5s);
+    turn_.on_transmit_wanted(at + 5s, true, true);
+    now_ = at + 5s;
+    ASSERT_EQ(step(), "key");
+    ASSERT_EQ(now_, at + 5s + kTurnaround);
+    turn_.on_transmit_started(now_);
+    turn_.on_transmit_wanted(now_, false);
+    turn_.on_transmit_done(now_ + 2s, {}, kPeer);
+    turn_.on_transmit_wanted(now_ + 2s, true);
+  }
+  EXPECT_EQ(step(), "key");
+  EXPECT_GE(now_, t(100s) + kMax);
+  EXPECT_LT(now_, t(100s) + kMax + 4 * kSlot);
+  EXPECT_TRUE(key_.occupied);
+}
+
+TEST_F(OccupiedChannel, the_power_of_a_known_transmission_changes_no_slot) {
+  const auto begins = [](bool with_power) {
+    Rng rng(5);
+    TurnControl turn({.self = kUs,
+                      .turnaround = kTurnaround,
+                      .preamble = 600ms,
+                      .reply_guard = kGuard,
+                      .slot = kSlot},
+                     rng);
+    std::vector<Instant> at;
+    for (Instant begin = t(10s); begin < t(200s); begin += 30s) {
+      turn.on_transmit_wanted(begin - 1ms, false);
+      if (with_power) turn.on_occupancy(begin + 260ms, true);
+      turn.on_carrier_up(begin + 600ms);
+      turn.on_transmit_wanted(begin + 650ms, true);
+      turn.on_station_heard(begin + 700ms, kPeer, kThird, true);
+      turn.on_carrier_down(begin + 9s, begin + 9s);
+      if (with_power) turn.on_occupancy(begin + 9340ms, false);
+      at.push_back(turn.next_deadline().value_or(Instant{}));
+      turn.on_deadline(at.back());
+      const auto action = turn.poll_action();
+      EXPECT_TRUE(action.has_value());
+      const auto* key = std::get_if<TurnControl::KeyTransmitter>(&*action);
+      EXPECT_TRUE(key && key->held == 0s && !key->occupied);
+    }
+    return at;
+  };
+  EXPECT_EQ(begins(true), begins(false));
+}
+
+TEST_F(OccupiedChannel, the_preamble_of_a_known_transmission_is_no_wait_for_something_else) {
+  turn_.on_occupancy(t(10260ms), true);
+  turn_.on_transmit_wanted(t(10300ms), true);
+  turn_.on_carrier_up(t(10600ms));
+  turn_.on_carrier_down(t(19s), t(19s));
+  turn_.on_occupancy(t(19340ms), false);
+  EXPECT_EQ(step(), "key");
+  EXPECT_EQ(key_.held, 0s);
+}
+
+TEST_F(OccupiedChannel, what_goes_on_behind_a_known_transmission_is_something_else) {
+  turn_.on_occupancy(t(10260ms), true);
+  turn_.on_carrier_up(t(10600ms));
+  turn_.on_transmit_wanted(t(12s), true);
+  turn_.on_carrier_down(t(19s), t(19s));
+  EXPECT_GE(turn_.next_deadline(), t(19s) + kMax);
+  turn_.on_occupancy(t(60s), false);
+  EXPECT_EQ(step(), "key");
+  EXPECT_GE(now_, t(60s + kTurnaround + kGuard));
+  EXPECT_GT(key_.held, 40s);
+}
+
+// It sends to nobody who answers, has heard nobody, and leaves no slot to others.
+TEST_F(OccupiedChannel, a_run_of_own_transmissions_stops_for_it) {
+  turn_.on_transmit_started(t(10s));
+  turn_.on_transmit_done(t(20s), {}, {});
+  turn_.on_transmit_wanted(t(20s), true);
+  EXPECT_EQ(turn_.next_deadline(), t(20s + kTurnaround + 500ms));
+  turn_.on_occupancy(t(20300ms), true);
+  EXPECT_GE(turn_.next_deadline(), t(20300ms) + kMax);
+  turn_.on_occupancy(t(25s), false);
+  EXPECT_EQ(step(), "key");
+  EXPECT_GE(now_, t(25s + kTurnaround + kGuard));
+}
+
+TEST_F(OccupiedChannel, two_that_waited_for_the_same_end_choose_slots_of_their_own) {
+  std::vector<Instant> begun;
+  for (const Address self : {kUs, kPeer, kThird}) {
+    Rng rng(self.value);
+    TurnControl turn({.self = self,
+                      .turnaround = kTurnaround,
+                      .preamble = 600ms,
+                      .reply_guard = kGuard,
+                      .slot = kSlot},
+                     rng);
+    Instant at = t(1s);
+    for (const Address sender : {kUs, kPeer, kThird}) {  // each has been heard by the others
+      if (sender == self) {
+        turn.on_transmit_started(at);
+        turn.on_transmit_done(at + 5s, {}, {});
+      } else {
+        turn.on_carrier_up(at);
+        turn.on_station_heard(at + 1s, sender, Address{.value = 0, .group = true}, false);
+        turn.on_carrier_down(at + 5s, at + 5s);
+      }
+      at += 20s;
+    }
+    // Much later, when the slots of that time are no longer counted.
+    turn.on_occupancy(t(400s + Duration(1ms) * static_cast<int>(self.value % 7)), true);
+    turn.on_transmit_wanted(t(410s), true);
+    turn.on_occupancy(t(440s + Duration(10ms) * static_cast<int>(self.value % 7)), false);
+    begun.push_back(turn.next_deadline().value_or(Instant{}));
+  }
+  std::sort(begun.begin(), begun.end());
+  EXPECT_GE(begun[1] - begun[0], kSlot - 100ms);
+  EXPECT_GE(begun[2] - begun[1], kSlot - 100ms);
+}
+
+}  // namespace
+}  // namespace s5066::dts
