@@ -20,7 +20,7 @@ constexpr std::array<CounterInfo, static_cast<std::size_t>(Counter::count)> kTab
     {"frames_not_held", "frames", "ARQ segments refused because too much waits for older ones"},
     {"reply_timeouts", "events", "transmissions whose expected answer did not come"},
     {"occupied_waits", "events", "transmissions held back by what no receiver knew"},
-    {"occupied_sends", "events", "transmissions begun over it, because it did not end in 140 s"},
+    {"occupied_sends", "events", "transmissions begun over it, after 140 s and a slot"},
     {"windows_resynced", "exchanges", "resets of ARQ windows that this station began"},
     {"rates_changed", "changes", "times that transmissions to a peer went to another mode"},
     {"fallbacks", "changes", "times that a missing answer made transmissions to a peer slower"},

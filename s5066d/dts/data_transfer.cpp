@@ -560,8 +560,8 @@ void DataTransfer::take_turn(Instant now) {
   turn_.on_deadline(now);
   while (auto action = turn_.poll_action()) {
     if (const auto* turn = std::get_if<TurnControl::KeyTransmitter>(&*action)) {
-      note_held(now, *turn);
       transmit(now);
+      if (burst_) note_held(now, *turn);
     } else {
       on_reply_missing(now);
       want_transmit(now);

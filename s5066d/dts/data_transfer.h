@@ -57,7 +57,7 @@ struct Config {
   /// a chance to begin only once they have been, too.
   bool dedicated_frequency = false;
   /// Nothing is begun where others may begin as well while something that no receiver knows is on
-  /// the air, for up to TurnControl::kOccupiedMax. In full duplex that is not where we send.
+  /// the air, for up to TurnControl::kOccupiedMax; wherever turns are taken.
   bool wait_while_occupied = true;
   bool equal_modes = false;  // the modem cannot send in one mode and receive in another
   /// What a receiver's advice is taken for (C.6.4.2): a modem that finds rate and interleaver of

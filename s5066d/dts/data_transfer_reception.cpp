@@ -23,7 +23,7 @@ bool asks_for_answer(const pdu::Dpdu& dpdu) {
 
 void DataTransfer::on_event(Instant now, const modem::ChannelOccupancy& event) {
   channel_occupied_ = event.occupied;
-  if (config_.wait_while_occupied && !config_.full_duplex) turn_.on_occupancy(now, event.occupied);
+  if (config_.wait_while_occupied) turn_.on_occupancy(now, event.occupied);
 }
 
 void DataTransfer::note_held(Instant now, const TurnControl::KeyTransmitter& turn) {

@@ -34,6 +34,7 @@ TurnControl::TurnControl(const Config& config, Rng& rng)
 void TurnControl::set_full_duplex(Instant now, bool on) {
   S5066_ASSERT(!keyed_);
   config_.full_duplex = on;
+  held_since_.reset();
   backoff_.reset();
   plan(now);
 }
@@ -92,7 +93,9 @@ void TurnControl::on_occupancy(Instant now, bool occupied) {
   } else {
     occupied_since_.reset();
     if (held_since_ && now < *held_since_) held_since_.reset();
-    if (!keyed_ && !carrier_since_ && now > quiet_since_ + kPowerKnown) {
+    const bool known = keyed_ || carrier_since_ || now <= quiet_since_ + kPowerKnown;
+    // What comes and goes faster than our slot is reached would else put it off for ever.
+    if (!known && !hold_is_used_up(now)) {
       // All noticed the end alike, if not as exactly as that of a transmission.
       free_since_ = now;
       if (now >= slots_since_ + kSlotsGoOn) slots_since_ = now;
@@ -278,6 +281,15 @@ std::optional<Instant> TurnControl::held_until(Instant now) const {
   return std::min(*occupied_since_, held_since_.value_or(now)) + kOccupiedMax;
 }
 
+bool TurnControl::hold_is_used_up(Instant now) const {
+  return held_since_ && now >= *held_since_ + kOccupiedMax;
+}
+
+void TurnControl::note_held(Instant now, Instant until) {
+  if (held_since_ || now >= until) return;
+  held_since_ = std::max(now, quiet_since_ + kPowerKnown);
+}
+
 Duration TurnControl::slot(Instant now) const {
   return config_.slot + preamble(now) - config_.preamble;
 }
@@ -348,8 +360,7 @@ void TurnControl::plan(Instant now) {
   const bool contended =
       carrier_since_ || now < others_first || replies_missed_ > 0 || slots_go_on(now);
   const bool at_once = takes_own_turn(now) || goes_on(now);
-  const bool held = !at_once && !carrier_since_ && held_until && now < *held_until;
-  if (held && !held_since_) held_since_ = std::max(now, quiet_since_ + kPowerKnown);
+  if (!at_once && !carrier_since_ && held_until) note_held(now, *held_until);
   if (!at_once && contended && !backoff_) draw_backoff(now);
   if (carrier_since_) return;
   if (takes_own_turn(now)) {

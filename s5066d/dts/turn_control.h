@@ -13,8 +13,10 @@
 // - After a transmission that asks for an answer, this station is silent until the answer has come
 //   or its time is up.
 // - What no receiver knows may be on the air, too. While it is, nobody begins of his own accord or
-//   in his slot; it takes no turn from whoever has one, and holds nobody back for longer than a
-//   transmission may last.
+//   in his slot; it takes no turn from whoever has one. In one contention it counts for no longer
+//   than a transmission may last, however often it comes and goes: from then on nothing is moved by
+//   it, neither its end nor where the slots begin. The next contention begins anew, when a turn
+//   that was no answer has been taken, or there was nothing left to send.
 //
 // In full duplex, where each of two stations has a frequency of its own to send on, there are no
 // turns: what is to be sent goes at once, and an answer is missing when nothing answered within its
@@ -53,7 +55,7 @@ class TurnControl {
   };
   /// Fill and send a transmission now.
   struct KeyTransmitter {
-    Duration held{};        // since the channel was first found occupied with this to send
+    Duration held{};        // since what no receiver knew first held this back
     bool occupied = false;  // and it still is
   };
   struct ReplyMissing {};  // the answer that was awaited has not come
@@ -61,7 +63,7 @@ class TurnControl {
 
   /// A carrier that stays longer than any legal transmission no longer counts as one.
   static constexpr Duration kCarrierMax = std::chrono::seconds(140);
-  /// Nor does an occupied channel; and what is to be sent is not held back for longer by several.
+  /// Nor does an occupied channel, nor several of them together in one contention.
   static constexpr Duration kOccupiedMax = kCarrierMax;
 
   TurnControl(const Config& config, Rng& rng);
@@ -130,6 +132,8 @@ class TurnControl {
   bool run_is_long(Instant now) const;
   bool slots_go_on(Instant now) const;
   std::optional<Instant> held_until(Instant now) const;
+  bool hold_is_used_up(Instant now) const;
+  void note_held(Instant now, Instant until);
   Duration reply_guard(Instant now) const;
   Duration slot(Instant now) const;
   void plan(Instant now);
@@ -165,8 +169,8 @@ class TurnControl {
   std::optional<Address> asked_;  // by the last transmission, and the next is its answer
 
   std::optional<Instant> occupied_since_;
-  Instant free_since_{};  // of what no receiver knew
-  std::optional<Instant> held_since_;
+  Instant free_since_{};               // of what no receiver knew
+  std::optional<Instant> held_since_;  // in this contention
 
   std::optional<Instant> reply_until_;
   Instant reply_awaited_since_{};

@@ -85,6 +85,62 @@ TEST(OccupiedChannelSim, a_detector_that_is_stuck_silences_no_station) {
   }
 }
 
+// Goal:   nor does one that says now this, now that, however fast.
+TEST(OccupiedChannelSim, a_detector_that_flaps_silences_no_station) {
+  for (const Duration period : {600ms, 1400ms, 2000ms, 5000ms}) {
+    SCOPED_TRACE(to_seconds(period));
+    Site site(1, {.stations = 3, .medium = {.power_heard = true}});
+    sim::World& world = site.world;
+    for (std::size_t i = 0; i < 3; ++i) {
+      world.run_for(170ms);
+      world.medium().flap(i, period);
+    }
+    for (int hour = 0; hour < 3; ++hour) {
+      for (std::size_t i = 0; i < 3; ++i) world.send(*site.clients[i], (i + 1) % 3, 300, 1h);
+      world.run_for(1h);
+    }
+    EXPECT_EQ(world.unreported(), 0u);
+    EXPECT_EQ(world.delivery_faults(), "");
+    for (const sim::Client* client : site.clients) {
+      for (const auto& sent : client->sent()) EXPECT_EQ(sent.confirms, 1u);
+    }
+  }
+}
+
+// Goal:   where full duplex is configured and does not hold, power counts as in half duplex.
+// Method: there is no link yet; then the other end is half duplex, and there never is another way.
+TEST(OccupiedChannelSim,
+     it_is_waited_for_where_turns_are_taken_although_full_duplex_is_configured) {
+  for (const bool one_half : {false, true}) {
+    SCOPED_TRACE(one_half);
+    sim::WorldOptions options{.stations = 2, .medium = {.full_duplex = true}};
+    options.node.dts.full_duplex = true;
+    if (one_half) {
+      options.medium.half_duplex = {1};
+      options.adjust = [](std::size_t station, NodeConfig& config) {
+        if (station == 1) config.dts.full_duplex = false;
+      };
+    }
+    Site site(1, options);
+    sim::World& world = site.world;
+    if (one_half) {
+      world.send(*site.clients[0], 1, 300, 1h);
+      world.run_for(1min);
+      ASSERT_EQ(world.node(0).status().duplex, dts::Duplex::peer_is_half);
+    }
+    world.medium().occupy(60s);
+    world.run_for(1s);
+    world.send(*site.clients[0], 1, 300, 1h);
+    for (int second = 0; second < 58; ++second) {
+      ASSERT_FALSE(world.node(0).status().transmitting);
+      world.run_for(1s);
+    }
+    world.run_for(2min);
+    EXPECT_EQ(site.clients[0]->sent().back().confirms, 1u);
+    EXPECT_GE(world.node(0).counters()[Counter::occupied_waits], 1u);
+  }
+}
+
 // Goal:   what comes onto the channel in the middle of a link stops no answer.
 // Method: a minute of data; from its fifth second on something else is on the air for 100 s.
 TEST(OccupiedChannelSim, turns_of_a_link_go_on_over_it) {

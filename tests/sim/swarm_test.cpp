@@ -66,6 +66,16 @@ void make_unlike(sim::Seed seed, sim::WorldOptions& options) {
   }
 }
 
+// A modem that tells for ever that the channel is occupied and free by turns.
+void flap(sim::Seed seed, sim::World& world) {
+  Rng draw(seed ^ 0x1618'0339'8874u);
+  if (!draw.chance(0.2)) return;
+  const std::size_t flaps = draw.below(static_cast<std::uint32_t>(world.stations()));
+  const auto period = std::chrono::milliseconds(500 + draw.below(draw.chance(0.5) ? 5000 : 60000));
+  world.at(world.now() + std::chrono::seconds(draw.below(3600)),
+           [&world, flaps, period] { world.medium().flap(flaps, period); });
+}
+
 // What no receiver knows on the air, power heard as a modem does, and a modem that tells for ever
 // that the channel is occupied: in some worlds, drawn apart as well.
 void occupy(sim::Seed seed, sim::World& world) {
@@ -123,6 +133,7 @@ void live_through(sim::Seed seed, const Mix& mix = {}) {
   options.medium.power_heard = mix.unlike && seed % 2 == 0;
   sim::World world(seed, options);
   if (mix.unlike) occupy(seed, world);
+  if (mix.unlike) flap(seed, world);
   const auto n = static_cast<std::uint32_t>(options.stations);
   std::vector<sim::Client*> clients(n);
   for (std::uint32_t i = 0; i < n; ++i) {

@@ -100,6 +100,12 @@ void Medium::stick(std::size_t station) {
   look_for_power(station);
 }
 
+void Medium::flap(std::size_t station, Duration period) {
+  const Station& self = stations_[station];
+  if (!drowned(self)) tell_occupancy(station, !self.occupied);
+  heap_.schedule(heap_.now() + period / 2, [this, station, period] { flap(station, period); });
+}
+
 bool Medium::hears_power(std::size_t listener) const {
   const Station& self = stations_[listener];
   if (drowned(self)) return false;

@@ -81,6 +81,8 @@ class Medium final : public Air {
   void occupy(Duration lasting);
   /// The station's modem tells that the channel is occupied, whatever is on it, from now on.
   void stick(std::size_t station);
+  /// The station's modem tells that it is occupied and free by turns, each for half of `period`.
+  void flap(std::size_t station, Duration period);
 
   /// From now on.
   void set_options(const MediumOptions& options) { options_ = options; }

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "s5066d/dts/turn_control.h"
@@ -258,6 +260,147 @@ TEST_F(OccupiedChannel, two_that_waited_for_the_same_end_choose_slots_of_their_o
   std::sort(begun.begin(), begun.end());
   EXPECT_GE(begun[1] - begun[0], kSlot - 100ms);
   EXPECT_GE(begun[2] - begun[1], kSlot - 100ms);
+}
+
+// A station that always has something to send, beside a detector that says now this, now that.
+class FlappingDetector : public OccupiedChannel {
+ protected:
+  /// Tells by turns from `at` on; everything that is due first goes first.
+  void flap_until(Instant end, Instant at, Duration occupied, Duration free) {
+    bool told = false;
+    while (now_ < end) {
+      const auto deadline = turn_.next_deadline();
+      if (deadline && *deadline <= at) {
+        now_ = std::max(now_, *deadline);
+        turn_.on_deadline(now_);
+      } else {
+        now_ = at;
+        told = !told;
+        at += told ? occupied : free;
+        turn_.on_occupancy(now_, told);
+      }
+      while (const auto action = turn_.poll_action()) {
+        if (const auto* key = std::get_if<TurnControl::KeyTransmitter>(&*action)) {
+          on_key(*key);
+        } else {
+          want();
+        }
+      }
+    }
+  }
+  void want() {
+    wanted_since_ = now_;
+    turn_.on_transmit_wanted(now_, true);
+  }
+  void on_key(const TurnControl::KeyTransmitter& key) {
+    ++begun_;
+    longest_ = std::max(longest_, now_ - wanted_since_);
+    longest_held_ = std::max(longest_held_, key.held);
+    turn_.on_transmit_wanted(now_, false);
+    turn_.on_transmit_started(now_);
+    now_ += 2s;
+    if (answered_) {
+      turn_.on_transmit_done(now_, {}, {});
+      want();
+    } else {
+      turn_.on_transmit_done(now_, 2s, kPeer);
+      turn_.on_transmit_wanted(now_, true);
+    }
+  }
+  void hear(unsigned others) {
+    const Address group{.value = 0, .group = true};
+    for (unsigned i = 0; i < others; ++i) {
+      turn_.on_carrier_up(t(10s * (i + 1)));
+      turn_.on_station_heard(t(10s * (i + 1) + 1s), Address{kPeer.value + i}, group, false);
+      turn_.on_carrier_down(t(10s * (i + 1) + 5s), t(10s * (i + 1) + 5s));
+    }
+  }
+  bool answered_ = true;
+  Instant wanted_since_{};
+  int begun_ = 0;
+  Duration longest_{};
+  Duration longest_held_{};
+};
+
+class AnyFlap : public FlappingDetector,
+                public ::testing::WithParamInterface<std::tuple<Duration, unsigned, bool>> {};
+
+// At the limit it is as if the channel had been free from then on.
+TEST_P(AnyFlap, holds_nothing_back_for_longer_than_140_s_and_a_slot) {
+  const auto [period, others, answered] = GetParam();
+  answered_ = answered;
+  hear(others);
+  now_ = t(200s);
+  want();
+  const Instant end = now_ + kMax + 10min;
+  flap_until(end, now_, period / 2, period - period / 2);
+  // A turnaround and a guard are left alone; then a slot of the round, or of 32 when nothing is
+  // answered. Before the first OCCUPIED it may have waited as long.
+  const Duration own = kTurnaround + kGuard + (answered ? 8 : 32 + 8) * kSlot;
+  EXPECT_LE(longest_held_, kMax + own);
+  EXPECT_LE(longest_, kMax + own + kTurnaround + kGuard + 4 * kSlot);
+  EXPECT_GE(begun_, 740s / (kMax + own + 4s));
+}
+
+INSTANTIATE_TEST_SUITE_P(Periods, AnyFlap,
+                         ::testing::Combine(::testing::Values(600ms, 1400ms, 2s, 5s),
+                                            ::testing::Values(0u, 1u, 2u), ::testing::Bool()));
+
+// Just when its slot comes, at any distance before it, for as little as a detector may.
+TEST_F(FlappingDetector, no_choice_of_moments_silences_a_station) {
+  for (Duration occupied = 260ms; occupied < 3s; occupied += 370ms) {
+    for (Duration free = 340ms; free < 6s; free += 230ms) {
+      SCOPED_TRACE(std::to_string(to_seconds(occupied)) + " " + std::to_string(to_seconds(free)));
+      const int before = begun_;
+      want();
+      flap_until(now_ + kMax + 10s, now_ + 10ms, occupied, free);
+      ASSERT_GT(begun_, before);
+    }
+  }
+}
+
+// The next contention has its 140 s again.
+TEST_F(FlappingDetector, each_contention_is_held_back_anew) {
+  turn_.on_occupancy(t(50s), true);
+  turn_.on_transmit_wanted(t(60s), true);
+  EXPECT_EQ(step(), "key");
+  turn_.on_transmit_started(now_);
+  turn_.on_transmit_done(now_ + 2s, {}, {});
+  turn_.on_occupancy(now_ + 10s, false);
+  const Instant again = now_ + 20s;
+  turn_.on_occupancy(again, true);
+  turn_.on_transmit_wanted(again, true);
+  EXPECT_GE(turn_.next_deadline(), again + kMax);
+}
+
+TEST_F(FlappingDetector, what_was_given_up_is_no_part_of_the_next_contention) {
+  turn_.on_occupancy(t(50s), true);
+  turn_.on_transmit_wanted(t(60s), true);
+  turn_.on_transmit_wanted(t(150s), false);
+  turn_.on_occupancy(t(151s), false);
+  turn_.on_occupancy(t(160s), true);
+  turn_.on_transmit_wanted(t(170s), true);
+  EXPECT_GE(turn_.next_deadline(), t(160s) + kMax);
+}
+
+// In full duplex the power is on another frequency; when turns are taken again it is on theirs.
+TEST_F(FlappingDetector, what_was_heard_in_full_duplex_counts_once_turns_are_taken) {
+  turn_.set_full_duplex(t(1s), true);
+  turn_.on_occupancy(t(50s), true);
+  turn_.on_transmit_wanted(t(60s), true);
+  EXPECT_EQ(turn_.next_deadline(), t(60s));
+  turn_.set_full_duplex(t(60s), false);
+  EXPECT_GE(turn_.next_deadline(), t(50s) + kMax);
+}
+
+TEST_F(FlappingDetector, a_contention_ends_where_full_duplex_begins) {
+  turn_.on_occupancy(t(50s), true);
+  turn_.on_transmit_wanted(t(60s), true);
+  turn_.set_full_duplex(t(100s), true);
+  turn_.set_full_duplex(t(180s), false);
+  turn_.on_occupancy(t(181s), false);
+  turn_.on_occupancy(t(182s), true);
+  EXPECT_GE(turn_.next_deadline(), t(182s) + kMax);
 }
 
 }  // namespace
