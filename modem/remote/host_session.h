@@ -56,6 +56,8 @@ class HostSession {
   std::string& control_out() { return control_out_; }
   Bytes& data_out() { return data_out_; }
   bool greeted() const { return greeted_; }
+  /// That is spoken, once greeted.
+  unsigned version() const { return version_; }
   bool ready() const { return ready_; }
   const std::string& token() const { return config_.token; }
   /// A burst has been aborted because it was late.

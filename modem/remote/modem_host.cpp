@@ -143,7 +143,7 @@ Result<void> ModemHost::let_data_in() {
   user_->data = std::move(user_->knocking);
   user_->session.on_data_connected();
   user_->session.on_clock(modem_->now());
-  LogLine(log_, LogLevel::info, "modem_user_connected");
+  LogLine(log_, LogLevel::info, "modem_user_connected").kv("version", user_->session.version());
   for (const auto& standing : {lost_ ? std::optional<Event>(*lost_) : std::nullopt,
                                key_failed_ ? std::optional<Event>(*key_failed_) : std::nullopt,
                                occupied_ ? std::optional<Event>(*occupied_) : std::nullopt,

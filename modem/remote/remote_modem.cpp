@@ -14,13 +14,17 @@ namespace {
 constexpr Duration kStep = std::chrono::milliseconds(100);
 /// What an event tells of goes back no further than this: no transmission is as long.
 constexpr Duration kTellsBackMax = std::chrono::minutes(10);
+/// So many greetings may stay unanswered before an older one is tried: a host that was slow once is
+/// not to be taken for one of long ago.
+constexpr unsigned kUnansweredMax = 2;
 
 }  // namespace
 
-RemoteModem::RemoteModem(Config config, std::function<void()> notify)
+RemoteModem::RemoteModem(Config config, std::function<void()> notify, LogSink* log)
     : config_(std::move(config)),
       notify_(std::move(notify)),
       began_(posix::monotonic_now()),
+      log_(log),
       listen_modes_(config_.receive_modes) {
   S5066_ASSERT(notify_);
 }
@@ -101,8 +105,10 @@ void RemoteModem::run() {
   Duration delay = config_.reconnect_delay;
   while (!stopping()) {
     const Instant began = now();
-    auto ended = converse(remote::kVersion);
-    if (!ended && !understood_ && !stopping()) ended = converse(remote::kVersionLeast);
+    const bool older = unanswered_ >= kUnansweredMax;
+    if (older) unanswered_ = 0;  // and then ours again
+    auto ended = converse(older ? remote::kVersionLeast : remote::kVersion);
+    if (turned_away_ && !older && !stopping()) ended = converse(remote::kVersionLeast);
     if (!ended) on_lost(ended.error());
     // One that held for a while begins anew with short waits.
     if (now() - began > 2 * config_.silence_max) delay = config_.reconnect_delay;
@@ -127,7 +133,7 @@ void RemoteModem::pause(Duration duration) {
 
 /// One connection, from its beginning to its end; no error when we are to stop.
 Result<void> RemoteModem::converse(unsigned version) {
-  understood_ = true;
+  turned_away_ = false;
   auto control = posix::connect_tcp(config_.address, config_.control_port, config_.connect_timeout);
   if (!control) return control.error();
   posix::notice_dead_peer(control->get(), config_.silence_max);
@@ -135,7 +141,7 @@ Result<void> RemoteModem::converse(unsigned version) {
   link.heard_at = link.pinged_at = now();
   while (!stopping()) {
     if (auto exchanged = exchange(link); !exchanged) {
-      understood_ = link.session.was_understood();
+      on_greeting_ended(exchanged.error(), link.session);
       return exchanged;
     }
     std::vector<int> to_write;
@@ -145,6 +151,18 @@ Result<void> RemoteModem::converse(unsigned version) {
     wakeup_.clear();
   }
   return {};
+}
+
+/// A host that does not know our version says so or goes away; one that is silent, or says what
+/// makes no sense, may not know it either.
+void RemoteModem::on_greeting_ended(const Error& error, const remote::UserSession& session) {
+  if (session.version_agreed() != 0) {
+    unanswered_ = 0;
+    return;
+  }
+  if (session.in_use()) return;
+  turned_away_ = error.code == ErrorCode::refused || error.code == ErrorCode::link_down;
+  if (!turned_away_) ++unanswered_;
 }
 
 Result<void> RemoteModem::exchange(Link& link) {
@@ -193,15 +211,21 @@ Result<void> RemoteModem::exchange(Link& link) {
 
 /// Once the host's time is known; before the first of its events.
 void RemoteModem::on_connected(Link& link) {
+  bool back = false;
   {
     const std::lock_guard lock(mutex_);
     if (std::exchange(connected_, true)) return;
     if (!listen_modes_.empty()) link.session.request(SetReceiveModes{.modes = listen_modes_});
-    if (lost_told_.empty()) return;
+    back = !lost_told_.empty();
     lost_told_.clear();
-    queue(Fault{.kind = FaultKind::device_back, .detail = "the modem's host is back"});
+    if (back) queue(Fault{.kind = FaultKind::device_back, .detail = "the modem's host is back"});
   }
-  notify_();
+  if (log_ != nullptr) {
+    LogLine(*log_, LogLevel::info, "modem_host_connected")
+        .kv("address", config_.address)
+        .kv("version", link.session.version_agreed());
+  }
+  if (back) notify_();
 }
 
 void RemoteModem::give_commands(Link& link) {

@@ -17,6 +17,7 @@
 #include "modem/remote/messages.h"
 #include "modem/remote/streams.h"
 #include "modem/remote/user_session.h"
+#include "s5066d/base/log.h"
 #include "s5066d/posix/fd.h"
 
 namespace s5066::modem {
@@ -43,7 +44,8 @@ class RemoteModem final : public Modem {
     std::size_t commands_max = 16;
   };
 
-  RemoteModem(Config config, std::function<void()> notify);
+  /// `log`, if any, is written to by a thread of this object.
+  RemoteModem(Config config, std::function<void()> notify, LogSink* log = nullptr);
   ~RemoteModem() override;
   RemoteModem(const RemoteModem&) = delete;
   RemoteModem& operator=(const RemoteModem&) = delete;
@@ -76,6 +78,7 @@ class RemoteModem final : public Modem {
   bool stopping() const;
   void pause(Duration duration);
   Result<void> converse(unsigned version);
+  void on_greeting_ended(const Error& error, const remote::UserSession& session);
   Result<void> exchange(Link& link);
   void on_connected(Link& link);
   void give_commands(Link& link);
@@ -87,9 +90,12 @@ class RemoteModem final : public Modem {
   const Config config_;
   const std::function<void()> notify_;
   const Duration began_;
+  LogSink* const log_;
   remote::Wakeup wakeup_;
   std::thread thread_;
-  bool understood_ = true;  // the thread's own: our greeting, by the last host that was reached
+  // The thread's own, of greetings.
+  bool turned_away_ = false;  // the last one
+  unsigned unanswered_ = 0;   // since a WELCOME
 
   mutable std::mutex mutex_;  // guards all below
   bool stopping_ = false;

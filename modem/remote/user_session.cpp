@@ -28,15 +28,15 @@ Result<void> UserSession::take(HostMessage message) {
     return Error{ErrorCode::refused, "the modem's host says: " + refused->why};
   }
   if (auto* welcome = std::get_if<Welcome>(&message)) {
-    if (welcomed_) return Error{ErrorCode::bad_field, "WELCOME twice"};
+    if (agreed_ != 0) return Error{ErrorCode::bad_field, "WELCOME twice"};
     if (welcome->version < kVersionLeast || welcome->version > version_) {
       return Error{ErrorCode::unsupported, "the modem's host speaks another version"};
     }
-    welcomed_ = true;
+    agreed_ = welcome->version;
     token_ = std::move(welcome->token);
     return {};
   }
-  if (!welcomed_) return Error{ErrorCode::bad_field, "the host's first line is WELCOME"};
+  if (agreed_ == 0) return Error{ErrorCode::bad_field, "the host's first line is WELCOME"};
   if (std::holds_alternative<Ready>(message)) {
     ready_ = true;
     return {};

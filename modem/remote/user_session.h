@@ -36,9 +36,10 @@ class UserSession {
   /// With which the data connection is to begin, once.
   std::optional<std::string> poll_token() { return std::exchange(token_, std::nullopt); }
   bool ready() const { return ready_; }
-  /// What ended before the host's WELCOME, and not because somebody else uses its modem, may do
-  /// better with an older version.
-  bool was_understood() const { return welcomed_ || in_use_; }
+  /// That holds; 0 before the host's WELCOME.
+  unsigned version_agreed() const { return agreed_; }
+  /// Somebody else uses the host's modem.
+  bool in_use() const { return in_use_; }
   /// Clocks and events in the order of the host, in its time.
   std::optional<HostMessage> poll();
   std::string& control_out() { return control_out_; }
@@ -52,7 +53,7 @@ class UserSession {
   unsigned version_;
   LineSplitter lines_;
   std::optional<std::string> token_;
-  bool welcomed_ = false;
+  unsigned agreed_ = 0;
   bool in_use_ = false;
   bool ready_ = false;
   std::deque<HostMessage> waiting_;  // behind octets that have not come

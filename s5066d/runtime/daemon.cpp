@@ -62,7 +62,7 @@ auto make_any(const Setup& setup) {
 std::unique_ptr<modem::Modem> modem_of(const config::NodeSetup& setup, std::function<void()> notify,
                                        LogSink& log) {
   if (const auto* remote = std::get_if<modem::RemoteModem::Config>(&setup.device)) {
-    return std::make_unique<modem::RemoteModem>(*remote, std::move(notify));
+    return std::make_unique<modem::RemoteModem>(*remote, std::move(notify), &log);
   }
   auto worker = setup.worker;
   worker.on_hang = [&log] { posix::end_hung(log, "modem"); };

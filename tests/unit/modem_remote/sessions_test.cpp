@@ -191,10 +191,10 @@ TEST(UserSession, speaks_first_and_shows_the_token_once) {
   EXPECT_TRUE(user.ready());
 }
 
-TEST(UserSession, takes_its_version_or_an_older_one_and_knows_whether_it_was_understood) {
+TEST(UserSession, takes_its_version_or_an_older_one) {
   const auto welcomed = [](UserSession user, const char* version) {
     const bool good = user.on_control(std::string("WELCOME ") + version + " " + kToken + "\n").ok();
-    EXPECT_EQ(user.was_understood(), good);
+    EXPECT_EQ(std::to_string(user.version_agreed()), good ? version : "0");
     return good;
   };
   EXPECT_TRUE(welcomed(UserSession(), "2"));
@@ -205,10 +205,10 @@ TEST(UserSession, takes_its_version_or_an_older_one_and_knows_whether_it_was_und
   EXPECT_EQ(UserSession(1).control_out(), "HELLO 1\n");
   UserSession in_use;
   EXPECT_FALSE(in_use.on_control("REFUSED in use\n").ok());
-  EXPECT_TRUE(in_use.was_understood());
+  EXPECT_TRUE(in_use.in_use());
   UserSession old_host;
   EXPECT_FALSE(old_host.on_control("REFUSED only version 1 is spoken here\n").ok());
-  EXPECT_FALSE(old_host.was_understood());
+  EXPECT_FALSE(old_host.in_use());
 }
 
 TEST(UserSession, ends_with_a_host_that_refuses_or_talks_out_of_turn) {

@@ -1,8 +1,12 @@
 // The node's driver against a host that a test plays, over real TCP connections of this machine.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <vector>
 
 #include "modem/remote/remote_modem.h"
 #include "s5066d/posix/socket.h"
@@ -24,13 +28,12 @@ class StrangeHost {
     return {.control_port = *posix::local_port(control_listener_.get()),
             .data_port = *posix::local_port(data_listener_.get())};
   }
-  /// As a host of version 1 does.
-  void refuse_version_2() {
+  /// The next user, who says so.
+  void is_greeted(unsigned version) {
     control_ = accept(control_listener_);
-    EXPECT_TRUE(hears("HELLO 2\n"));
-    say("REFUSED only version 1 is spoken here\n");
-    control_.reset();
+    EXPECT_TRUE(hears("HELLO " + std::to_string(version) + "\n"));
   }
+  void hang_up() { control_.reset(); }
   bool hears(const std::string& text) const {
     std::string heard;
     return eventually([&] {
@@ -41,7 +44,7 @@ class StrangeHost {
     });
   }
   void greet(unsigned version = 1) {
-    control_ = accept(control_listener_);
+    if (!control_) control_ = accept(control_listener_);
     say("WELCOME " + std::to_string(version) + " 0123456789abcdef\n");
     data_ = accept(data_listener_);
     say("READY\nCLOCK 0\n");
@@ -136,19 +139,81 @@ TEST(RemoteModem, a_host_whose_octets_do_not_come_is_counted_as_lost) {
   EXPECT_NE(lost->detail.find("do not come"), std::string::npos) << lost->detail;
 }
 
+struct Lines final : LogSink {
+  void write(LogLevel, std::string_view line) override {
+    const std::lock_guard lock(mutex);
+    lines.emplace_back(line);
+  }
+  bool has(std::string_view line) {
+    const std::lock_guard lock(mutex);
+    return std::find(lines.begin(), lines.end(), line) != lines.end();
+  }
+  std::mutex mutex;
+  std::vector<std::string> lines;
+};
+
 // It is lost to nobody: the greeting of version 1 follows at once.
 TEST(RemoteModem, a_host_of_version_1_is_greeted_again_as_it_wants) {
+  for (const std::string answer : {"REFUSED only version 1 is spoken here\n", ""}) {
+    SCOPED_TRACE(answer);
+    StrangeHost host;
+    Lines log;
+    RemoteModem modem(
+        host.for_user(), [] {}, &log);
+    ASSERT_TRUE(modem.start().ok());
+    ASSERT_NO_FATAL_FAILURE(host.is_greeted(2));
+    host.say(answer);
+    host.hang_up();
+    ASSERT_NO_FATAL_FAILURE(host.is_greeted(1));
+    ASSERT_NO_FATAL_FAILURE(host.greet());
+    host.say("CARRIER 1 110a-2400-short 0 0\n");
+    std::optional<Event> first;
+    EXPECT_TRUE(eventually([&] { return (first = modem.poll_event()).has_value(); }));
+    ASSERT_TRUE(first.has_value());
+    EXPECT_TRUE(std::holds_alternative<CarrierUp>(*first));
+    EXPECT_TRUE(log.has("modem_host_connected address=127.0.0.1 version=1"));
+  }
+}
+
+TEST(RemoteModem, the_version_agreed_is_logged) {
   StrangeHost host;
-  RemoteModem modem(host.for_user(), [] {});
+  Lines log;
+  RemoteModem modem(
+      host.for_user(), [] {}, &log);
   ASSERT_TRUE(modem.start().ok());
-  ASSERT_NO_FATAL_FAILURE(host.refuse_version_2());
-  ASSERT_NO_FATAL_FAILURE(host.greet());
-  EXPECT_TRUE(host.hears("HELLO 1\n"));
-  host.say("CARRIER 1 110a-2400-short 0 0\n");
-  std::optional<Event> first;
-  EXPECT_TRUE(eventually([&] { return (first = modem.poll_event()).has_value(); }));
-  ASSERT_TRUE(first.has_value());
-  EXPECT_TRUE(std::holds_alternative<CarrierUp>(*first));
+  ASSERT_NO_FATAL_FAILURE(host.greet(2));
+  EXPECT_TRUE(
+      eventually([&] { return log.has("modem_host_connected address=127.0.0.1 version=2"); }));
+}
+
+// What was slow once is no old host, and one that does not answer what it does not know may be.
+TEST(RemoteModem, a_host_that_answers_nothing_or_nonsense_is_greeted_in_both_ways) {
+  for (const std::string answer : {"", "what?\n"}) {
+    SCOPED_TRACE(answer);
+    StrangeHost host;
+    RemoteModem::Config config = host.for_user();
+    config.silence_max = std::chrono::milliseconds(100);
+    config.reconnect_delay = config.reconnect_delay_max = std::chrono::milliseconds(1);
+    RemoteModem modem(config, [] {});
+    ASSERT_TRUE(modem.start().ok());
+    for (const unsigned version : {2u, 2u, 1u, 2u, 1u, 2u}) {
+      ASSERT_NO_FATAL_FAILURE(host.is_greeted(version));
+      host.say_if_heard(answer);
+    }
+  }
+}
+
+TEST(RemoteModem, a_host_that_is_in_use_is_greeted_as_before) {
+  StrangeHost host;
+  RemoteModem::Config config = host.for_user();
+  config.reconnect_delay = config.reconnect_delay_max = std::chrono::milliseconds(1);
+  RemoteModem modem(config, [] {});
+  ASSERT_TRUE(modem.start().ok());
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_NO_FATAL_FAILURE(host.is_greeted(2));
+    host.say("REFUSED in use\n");
+    host.hang_up();
+  }
 }
 
 TEST(RemoteModem, an_occupied_channel_is_told_once_and_free_when_the_host_is_gone) {
