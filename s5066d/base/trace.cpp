@@ -24,9 +24,18 @@ constexpr std::array<TraceKindInfo, static_cast<std::size_t>(TraceKind::count)> 
     {"updu_ended", "updu", "outcome"},
     {"reply_timeout", "in_a_row", ""},
     {"link_lost", "reason", ""},
+    {"updu_discarded", "updu", ""},
+    {"answer_discarded", "", ""},
+    {"spdu_discarded", "", ""},
+    {"cpdu_discarded", "", ""},
     {"sent_while_occupied", "held_ms", ""},
     {"mode_changed", "rate_bps", "interleaver"},
 }};
+
+constexpr std::array<std::string_view, static_cast<std::size_t>(DiscardReason::count)> kReasons = {
+    "expired",     "not_bound", "not_responding", "no_arq",    "too_large",   "no_room", "refused",
+    "client_gone", "damaged",   "repeated",       "malformed", "unsupported", "no_link"};
+static_assert(!kReasons.back().empty());
 }  // namespace
 
 const TraceKindInfo& info(TraceKind kind) {
@@ -39,6 +48,12 @@ std::string_view to_string(TraceKind kind) {
   return info(kind).name;
 }
 
+std::string_view to_string(DiscardReason reason) {
+  const auto i = static_cast<std::size_t>(reason);
+  S5066_ASSERT(i < kReasons.size());
+  return kReasons[i];
+}
+
 std::string to_string(const TraceEvent& event) {
   char seconds[32];
   std::snprintf(seconds, sizeof seconds, "%.3f ", to_seconds(event.at.time_since_epoch()));
@@ -47,6 +62,15 @@ std::string to_string(const TraceEvent& event) {
   const TraceKindInfo& kind = info(event.kind);
   if (!kind.a.empty()) text.append(" ").append(kind.a).append("=").append(std::to_string(event.a));
   if (!kind.b.empty()) text.append(" ").append(kind.b).append("=").append(std::to_string(event.b));
+  if (const auto& data = event.discarded) {
+    text.append(" reason=").append(to_string(data->reason));
+    text.append(" octets=").append(std::to_string(data->octets));
+    if (const auto& clients = data->clients) {
+      text.append(" source_sap=").append(std::to_string(clients->source_sap.value));
+      text.append(" destination_sap=").append(std::to_string(clients->destination_sap.value));
+      text.append(" priority=").append(std::to_string(clients->priority));
+    }
+  }
   return text;
 }
 

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +34,10 @@ enum class TraceKind : std::uint8_t {
   updu_ended,           // a = U_PDU id, b = outcome
   reply_timeout,        // a = consecutive time-outs
   link_lost,            // a = reason
+  updu_discarded,       // of a client of ours: a = U_PDU id or 0; `discarded`
+  answer_discarded,     // a delivery confirmation that we owe; `discarded`
+  spdu_discarded,       // that came; `discarded`
+  cpdu_discarded,       // that came; `discarded`
   sent_while_occupied,  // over what no receiver knew: a = ms that it had been held back
   mode_changed,         // of our transmissions to the peer: a = bit/s, b = interleaver
   count
@@ -47,13 +53,47 @@ const TraceKindInfo& info(TraceKind kind);
 
 std::string_view to_string(TraceKind kind);
 
+/// Why data got no further.
+enum class DiscardReason : std::uint8_t {
+  expired,         // its time to die had passed
+  not_bound,       // the SAP it is for
+  not_responding,  // the station it is for, as often as it is tried
+  no_arq,          // in a broadcast session
+  too_large,
+  no_room,
+  refused,      // for another reason that the client is told
+  client_gone,  // it came from
+  damaged,
+  repeated,  // it had come before
+  malformed,
+  unsupported,
+  no_link,
+  count
+};
+std::string_view to_string(DiscardReason reason);
+
+/// Data that got no further, as far as it is known where that was decided.
+struct Discarded {
+  struct Clients {
+    SapId source_sap;
+    SapId destination_sap;
+    std::uint8_t priority = 0;
+    friend bool operator==(const Clients&, const Clients&) = default;
+  };
+  DiscardReason reason = DiscardReason::count;
+  std::size_t octets = 0;
+  std::optional<Clients> clients;
+  friend bool operator==(const Discarded&, const Discarded&) = default;
+};
+
 struct TraceEvent {
   Instant at{};
   TraceKind kind = TraceKind::count;
   Address peer;
   std::int64_t a = 0;
   std::int64_t b = 0;
-  ByteSpan octets;  // valid only during the call
+  ByteSpan octets{};  // valid only during the call
+  std::optional<Discarded> discarded{};
 };
 
 /// "12.345 dpdu_sent peer=1.2.3.4 type=0 number=17"

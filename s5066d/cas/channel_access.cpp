@@ -145,19 +145,17 @@ void ChannelAccess::request_unidata(Instant now, SpduRequest request) {
 void ChannelAccess::on_cpdu(Instant now, dts::CpduIndication indication) {
   const bool is_data = is_data_cpdu(indication.cpdu);
   if (!indication.intact() && (!is_data || !is_whole(indication, 0))) {
-    counters_.add(Counter::cpdus_damaged);
-    return;
+    return discard(now, indication, Counter::cpdus_damaged, DiscardReason::damaged);
   }
   if (!is_data) return on_control(now, indication);
   if (indication.source.group) {
-    counters_.add(Counter::cpdus_malformed);
-    return;
+    return discard(now, indication, Counter::cpdus_malformed, DiscardReason::malformed);
   }
   trace_received(now, indication, 0);
   if (is_arq(indication.service)) {
     if (const Link* link = find(indication.source); link == nullptr || !link->connected) {
-      counters_.add(Counter::cpdus_without_link);  // it came behind the BREAK, in the same piece
-      return;
+      // It came behind the BREAK, in the same piece.
+      return discard(now, indication, Counter::cpdus_without_link, DiscardReason::no_link);
     }
     on_peer_made_it(now, indication.source);
   }
@@ -171,6 +169,16 @@ void ChannelAccess::trace_received(Instant now, const dts::CpduIndication& indic
                                    std::uint8_t type) {
   const auto octets = static_cast<std::int64_t>(indication.cpdu.size());
   trace_.on_trace({now, TraceKind::cpdu_received, indication.source, type, octets, {}});
+}
+
+void ChannelAccess::discard(Instant now, const dts::CpduIndication& indication, Counter counter,
+                            DiscardReason why) {
+  counters_.add(counter);
+  const Discarded discarded{.reason = why, .octets = indication.cpdu.size(), .clients = {}};
+  trace_.on_trace({.at = now,
+                   .kind = TraceKind::cpdu_discarded,
+                   .peer = indication.source,
+                   .discarded = discarded});
 }
 
 void ChannelAccess::on_cpdu_confirm(Instant now, const dts::CpduConfirm& confirm) {
@@ -219,8 +227,7 @@ void ChannelAccess::on_warning(Instant now, const dts::WarningReceived& warning)
 void ChannelAccess::on_control(Instant now, const dts::CpduIndication& indication) {
   const auto decoded = decode(indication.cpdu);
   if (!decoded || indication.source.group || indication.destination.group) {
-    counters_.add(Counter::cpdus_malformed);
-    return;
+    return discard(now, indication, Counter::cpdus_malformed, DiscardReason::malformed);
   }
   const Cpdu& cpdu = *decoded;
   const Address peer = indication.source;

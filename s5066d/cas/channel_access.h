@@ -218,6 +218,8 @@ class ChannelAccess {
   void give_up_calls(Instant now);
 
   void on_control(Instant now, const dts::CpduIndication& indication);
+  void discard(Instant now, const dts::CpduIndication& indication, Counter counter,
+               DiscardReason why);
   void trace_received(Instant now, const dts::CpduIndication& indication, std::uint8_t type);
   void on_link_request(Instant now, Address peer, LinkType type);
   void accept(Instant now, Address peer, LinkType type);

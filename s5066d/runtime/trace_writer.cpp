@@ -40,6 +40,18 @@ bool is_dpdu(TraceKind kind) {
   return kind == TraceKind::dpdu_sent || kind == TraceKind::dpdu_received;
 }
 
+/// Data that is lost to somebody. What comes for nobody here, or once more, is no loss.
+bool is_loss(const TraceEvent& event) {
+  if (event.kind == TraceKind::updu_discarded) return true;
+  return event.discarded && event.discarded->reason == DiscardReason::expired;
+}
+
+LogLevel level_of(const TraceEvent& event) {
+  if (is_dpdu(event.kind)) return LogLevel::debug;
+  if (event.kind == TraceKind::sent_while_occupied || is_loss(event)) return LogLevel::warning;
+  return LogLevel::info;
+}
+
 }  // namespace
 
 TraceWriter::~TraceWriter() {
@@ -79,15 +91,20 @@ void TraceWriter::on_trace(const TraceEvent& event) {
 }
 
 void TraceWriter::log_event(const TraceEvent& event) {
-  const LogLevel level = is_dpdu(event.kind)                            ? LogLevel::debug
-                         : event.kind == TraceKind::sent_while_occupied ? LogLevel::warning
-                                                                        : LogLevel::info;
-  LogLine line(log_, level, to_string(event.kind));
+  LogLine line(log_, level_of(event), to_string(event.kind));
   line.kv("t", to_seconds(event.at.time_since_epoch()));
   if (event.peer != Address{}) line.kv("peer", to_string(event.peer));
   const TraceKindInfo& kind = info(event.kind);
   if (!kind.a.empty()) line.kv(kind.a, event.a);
   if (!kind.b.empty()) line.kv(kind.b, event.b);
+  if (!event.discarded) return;
+  line.kv("reason", to_string(event.discarded->reason));
+  line.kv("octets", std::uint64_t{event.discarded->octets});
+  if (const auto& clients = event.discarded->clients) {
+    line.kv("source_sap", clients->source_sap.value);
+    line.kv("destination_sap", clients->destination_sap.value);
+    line.kv("priority", clients->priority);
+  }
 }
 
 // A full disk ends the capture, not the service.

@@ -36,7 +36,7 @@ SubnetworkInterface::SubnetworkInterface(const Config& config, Counters& counter
       counts_(config.peers_counted_max),
       clients_(config_, outbox_, counters, trace),
       sender_(config_, utc_, counts_, outbox_, counters, trace),
-      receiver_(config_, clients_, utc_, counts_, outbox_, counters),
+      receiver_(config_, clients_, utc_, counts_, outbox_, counters, trace),
       links_(config.links),
       hard_links_({config.hard_links, config.address}, outbox_, counters, trace),
       broadcast_(config.broadcast_only || config.broadcast_session),
@@ -196,7 +196,11 @@ void SubnetworkInterface::submit(Instant now, ClientId client, Submission submis
                               .loopback = config_.loopback,
                               .arq_allowed = !broadcast_});
   if (!verdict.accepted) {
-    if (verdict.report || !verdict.invalid) sender_.refuse(client, submission, verdict.report);
+    const bool too_large = verdict.report == sis::RejectReason::larger_than_mtu;
+    if (verdict.report || !verdict.invalid) {
+      sender_.refuse(now, client, binding.sap, submission, verdict.report,
+                     too_large ? DiscardReason::too_large : DiscardReason::refused);
+    }
     if (verdict.invalid) invalid(now, client, static_cast<std::uint8_t>(type));
     return;
   }
@@ -204,8 +208,9 @@ void SubnetworkInterface::submit(Instant now, ClientId client, Submission submis
     // Only a client that goes on after S_DATA_FLOW_OFF and whose connection is not paused.
     const bool tell = verdict.delivery.confirmation != sis::Confirmation::none;
     return sender_.refuse(
-        client, submission,
-        tell ? std::optional(sis::RejectReason::destination_not_responding) : std::nullopt);
+        now, client, binding.sap, submission,
+        tell ? std::optional(sis::RejectReason::destination_not_responding) : std::nullopt,
+        DiscardReason::no_room);
   }
   UnidataItem item = sender_.accept(now, client, binding, verdict.delivery, std::move(submission));
   if (item.destination == config_.address) {
@@ -216,7 +221,7 @@ void SubnetworkInterface::submit(Instant now, ClientId client, Submission submis
 }
 
 void SubnetworkInterface::deliver_to_ourselves(Instant now, UnidataItem item) {
-  const bool delivered = receiver_.on_local(item);
+  const bool delivered = receiver_.on_local(now, item);
   if (!delivered && item.confirmation == sis::Confirmation::client) {
     sender_.reject(now, std::move(item), sis::RejectReason::destination_sap_not_bound);
   } else {
@@ -299,12 +304,13 @@ void SubnetworkInterface::on_spdu(Instant now, cas::SpduIndication indication) {
   auto spdu = decode(indication.spdu);
   if (!indication.intact() && (!spdu.ok() || !has_whole_header(indication, *spdu))) {
     counters_.add(Counter::spdus_damaged);
-    return;
+    return trace_discarded(now, indication, DiscardReason::damaged);
   }
   if (!spdu.ok()) {
     const bool unsupported = spdu.error().code == ErrorCode::unsupported;
     counters_.add(unsupported ? Counter::spdus_unsupported : Counter::spdus_malformed);
-    return;
+    return trace_discarded(now, indication,
+                           unsupported ? DiscardReason::unsupported : DiscardReason::malformed);
   }
   if (auto* data = std::get_if<DataSpdu>(&*spdu)) {
     const auto delivered = receiver_.on_data(now, indication, *data);
@@ -319,7 +325,17 @@ void SubnetworkInterface::on_spdu(Instant now, cas::SpduIndication indication) {
     on_hard_link_spdu(now, indication.source, *spdu);
   } else {
     counters_.add(Counter::spdus_unsupported);  // an answer could not reach its sender
+    trace_discarded(now, indication, DiscardReason::unsupported);
   }
+}
+
+void SubnetworkInterface::trace_discarded(Instant now, const cas::SpduIndication& from,
+                                          DiscardReason why) {
+  trace_.on_trace(
+      {.at = now,
+       .kind = TraceKind::spdu_discarded,
+       .peer = from.source,
+       .discarded = Discarded{.reason = why, .octets = from.spdu.size(), .clients = {}}});
 }
 
 void SubnetworkInterface::on_hard_link_spdu(Instant now, Address peer, const Spdu& spdu) {

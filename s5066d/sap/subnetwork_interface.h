@@ -138,6 +138,7 @@ class SubnetworkInterface {
   void unbind_client(Instant now, ClientId client, sis::UnbindReason reason);
   void release(Instant now, ClientId client, std::uint8_t reason);
 
+  void trace_discarded(Instant now, const cas::SpduIndication& from, DiscardReason why);
   void on_hard_link_spdu(Instant now, Address peer, const Spdu& spdu);
   std::optional<HardLinks::Party> party_at(SapId sap) const;
 

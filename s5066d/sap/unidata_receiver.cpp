@@ -9,13 +9,14 @@ namespace s5066::sap {
 
 UnidataReceiver::UnidataReceiver(const Config& config, const ClientTable& clients,
                                  const UtcClock& utc, PeerCounts& counts, Outbox& outbox,
-                                 Counters& counters)
+                                 Counters& counters, TraceSink& trace)
     : config_(config),
       clients_(clients),
       utc_(utc),
       counts_(counts),
       outbox_(outbox),
       counters_(counters),
+      trace_(trace),
       repeat_filter_(config.repeats_remembered_max) {}
 
 // STANDARD: nothing on the air tells "non-ARQ" and "non-ARQ with errors" apart, so it is the
@@ -29,18 +30,19 @@ std::optional<bool> UnidataReceiver::on_data(Instant now, const cas::SpduIndicat
     return std::nullopt;
   }
   if (has_died(now, data)) {
-    counters_.add(Counter::spdus_expired);  // no answer has a reason for this; the sender times out
+    // No answer has a reason for this; the sender times out.
+    discard(now, from.source, data, Counter::spdus_expired, DiscardReason::expired);
     return std::nullopt;
   }
   const auto client = clients_.client_at(data.destination_sap);
   const bool takes_damage = client && clients_.binding(*client)->service.mode ==
                                           sis::TransmissionMode::nonarq_with_errors;
   if (!client) {
-    counters_.add(Counter::spdus_unbound);
+    discard(now, from.source, data, Counter::spdus_unbound, DiscardReason::not_bound);
   } else if (!from.intact() && !takes_damage) {
-    counters_.add(Counter::spdus_damaged);
+    discard(now, from.source, data, Counter::spdus_damaged, DiscardReason::damaged);
   } else if (arq && repeat_filter_.is_repeat(now, from.source, data)) {
-    counters_.add(Counter::updus_repeated);
+    discard(now, from.source, data, Counter::updus_repeated, DiscardReason::repeated);
   } else {
     if (arq) repeat_filter_.on_delivered(from.source, data, last_repeat(now, data));
     counts_.add_received(from.source, data.updu.size());
@@ -61,11 +63,11 @@ std::optional<bool> UnidataReceiver::on_data(Instant now, const cas::SpduIndicat
   return client.has_value();
 }
 
-bool UnidataReceiver::on_local(const UnidataItem& item) {
+bool UnidataReceiver::on_local(Instant now, const UnidataItem& item) {
   const auto& data = std::get<DataSpdu>(item.spdu);
   const auto client = clients_.client_at(data.destination_sap);
   if (!client) {
-    counters_.add(Counter::spdus_unbound);
+    discard(now, config_.address, data, Counter::spdus_unbound, DiscardReason::not_bound);
     return false;
   }
   indicate(*client, data, data.updu,
@@ -101,6 +103,18 @@ void UnidataReceiver::indicate(ClientId client, const DataSpdu& data, Bytes updu
   indication.missing = std::move(origin.missing);
   indication.updu = std::move(updu);
   outbox_.send(client, std::move(indication));
+}
+
+void UnidataReceiver::discard(Instant now, Address from, const DataSpdu& data, Counter counter,
+                              DiscardReason why) {
+  counters_.add(counter);
+  trace_.on_trace({.at = now,
+                   .kind = TraceKind::spdu_discarded,
+                   .peer = from,
+                   .discarded = Discarded{
+                       .reason = why,
+                       .octets = data.updu.size(),
+                       .clients = {{data.source_sap, data.destination_sap, data.priority}}}});
 }
 
 bool UnidataReceiver::is_for_us(Address destination) const {

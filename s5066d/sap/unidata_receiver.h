@@ -8,6 +8,7 @@
 #include "s5066d/base/ids.h"
 #include "s5066d/base/metrics.h"
 #include "s5066d/base/time.h"
+#include "s5066d/base/trace.h"
 #include "s5066d/cas/channel_access.h"
 #include "s5066d/sap/actions.h"
 #include "s5066d/sap/client_table.h"
@@ -23,7 +24,7 @@ namespace s5066::sap {
 class UnidataReceiver {
  public:
   UnidataReceiver(const Config& config, const ClientTable& clients, const UtcClock& utc,
-                  PeerCounts& counts, Outbox& outbox, Counters& counters);
+                  PeerCounts& counts, Outbox& outbox, Counters& counters, TraceSink& trace);
 
   void on_link_made(Address peer) { repeat_filter_.on_link_made(peer); }
 
@@ -31,7 +32,7 @@ class UnidataReceiver {
   /// S_PDU the header is whole. Takes the U_PDU out of `data` unless an answer will quote it.
   std::optional<bool> on_data(Instant now, const cas::SpduIndication& from, DataSpdu& data);
   /// A U_PDU from one of our own clients. False when nobody is bound to its SAP.
-  bool on_local(const UnidataItem& item);
+  bool on_local(Instant now, const UnidataItem& item);
 
  private:
   /// What an indication says besides the U_PDU's own fields.
@@ -44,6 +45,7 @@ class UnidataReceiver {
     std::vector<OctetRange> missing;
   };
   void indicate(ClientId client, const DataSpdu& data, Bytes updu, Origin origin);
+  void discard(Instant now, Address from, const DataSpdu& data, Counter counter, DiscardReason why);
   bool is_for_us(Address destination) const;
   bool has_died(Instant now, const DataSpdu& data) const;
   Instant last_repeat(Instant now, const DataSpdu& data) const;
@@ -54,6 +56,7 @@ class UnidataReceiver {
   PeerCounts& counts_;
   Outbox& outbox_;
   Counters& counters_;
+  TraceSink& trace_;
   RepeatFilter repeat_filter_;
 };
 

@@ -6,6 +6,25 @@
 #include "s5066d/base/deadline_table.h"
 
 namespace s5066::sap {
+namespace {
+
+DiscardReason reason_of(sis::RejectReason reason) {
+  switch (reason) {
+    case sis::RejectReason::ttl_expired:
+      return DiscardReason::expired;
+    case sis::RejectReason::destination_sap_not_bound:
+      return DiscardReason::not_bound;
+    case sis::RejectReason::destination_not_responding:
+      return DiscardReason::not_responding;
+    case sis::RejectReason::larger_than_mtu:
+      return DiscardReason::too_large;
+    case sis::RejectReason::mode_not_specified:
+      return DiscardReason::no_arq;
+  }
+  return DiscardReason::refused;
+}
+
+}  // namespace
 
 UnidataSender::UnidataSender(const Config& config, const UtcClock& utc, PeerCounts& counts,
                              Outbox& outbox, Counters& counters, TraceSink& trace)
@@ -66,9 +85,16 @@ UnidataItem UnidataSender::accept(Instant now, ClientId client, const Binding& b
   return item;
 }
 
-void UnidataSender::refuse(ClientId client, const Submission& submission,
-                           std::optional<sis::RejectReason> report) {
+void UnidataSender::refuse(Instant now, ClientId client, SapId source, const Submission& submission,
+                           std::optional<sis::RejectReason> report, DiscardReason why) {
   counters_.add(Counter::updus_refused);
+  trace_.on_trace({.at = now,
+                   .kind = TraceKind::updu_discarded,
+                   .peer = submission.destination,
+                   .discarded = Discarded{
+                       .reason = why,
+                       .octets = submission.updu.size(),
+                       .clients = {{source, submission.destination_sap, submission.priority}}}});
   if (!report) return;
   outbox_.send(client, rejection_of({submission.expedited, submission.destination_sap,
                                      submission.destination, response_part(submission.updu)},
@@ -85,8 +111,6 @@ void UnidataSender::allow_arq(Instant now, bool allowed) {
 
 void UnidataSender::answer(Instant now, const cas::SpduIndication& to, const DataSpdu& data,
                            bool delivered) {
-  const bool room = queue_.own_items() < config_.queue.responses_max;
-  if (!room || !arq_allowed_) return;  // the sender times out
   const std::size_t octets = std::min(data.updu.size(), config_.response_octets_air);
   Bytes part(data.updu.begin(), data.updu.begin() + static_cast<std::ptrdiff_t>(octets));
   UnidataItem item;
@@ -102,6 +126,10 @@ void UnidataSender::answer(Instant now, const cas::SpduIndication& to, const Dat
   } else {
     item.spdu = DeliveryFail{1, data.source_sap, data.destination_sap, std::move(part)};
   }
+  // Without it the sender times out.
+  if (!arq_allowed_) return trace_discarded(now, item, DiscardReason::no_arq);
+  const bool room = queue_.own_items() < config_.queue.responses_max;
+  if (!room) return trace_discarded(now, item, DiscardReason::no_room);
   queue_.put(std::move(item));
 }
 
@@ -200,7 +228,13 @@ void UnidataSender::on_spdu_rejected(Instant now, const cas::SpduRejected& rejec
   auto below = deliveries_.take(rejected.id);
   const bool no_room = rejected.why == cas::CpduFailure::queue_full;
   if (!no_room) refused_below_.clear();
-  if (!below || below->settled) return;
+  if (!below) return;
+  if (below->settled) {  // where its client is there, that was told before
+    const bool expired = rejected.why == cas::CpduFailure::expired;
+    if (below->item.client || below->item.own) return;
+    return trace_discarded(now, below->item,
+                           expired ? DiscardReason::expired : DiscardReason::client_gone);
+  }
   if (no_room) {  // nothing was tried, so nothing has failed
     refused_below_.insert(below->item.lane());
     queue_.put_back(std::move(below->item));
@@ -314,10 +348,22 @@ void UnidataSender::confirm(Instant now, UnidataItem item) {
 }
 
 void UnidataSender::reject(Instant now, UnidataItem item, sis::RejectReason reason) {
+  trace_discarded(now, item, reason_of(reason));
   const bool expired = reason == sis::RejectReason::ttl_expired;
   finish(now, item, expired ? Outcome::expired : Outcome::rejected);
   if (!item.client || item.confirmation == sis::Confirmation::none) return;
   outbox_.send(*item.client, rejection_of(subject_of(item), reason));
+}
+
+void UnidataSender::trace_discarded(Instant now, const UnidataItem& item, DiscardReason why) {
+  trace_.on_trace(
+      {.at = now,
+       .kind = item.own ? TraceKind::answer_discarded : TraceKind::updu_discarded,
+       .peer = item.destination,
+       .a = item.own ? 0 : static_cast<std::int64_t>(item.id.value),
+       .discarded = Discarded{.reason = why,
+                              .octets = item.octets(),
+                              .clients = {{item.local_sap(), item.remote_sap(), item.priority}}}});
 }
 
 void UnidataSender::finish(Instant now, UnidataItem& item, Outcome outcome) {
@@ -343,7 +389,10 @@ void UnidataSender::finish(Instant now, UnidataItem& item, Outcome outcome) {
 }
 
 void UnidataSender::forget_client(Instant now, ClientId client) {
-  for (UnidataItem& item : queue_.take_of_client(client)) finish(now, item, Outcome::dropped);
+  for (UnidataItem& item : queue_.take_of_client(client)) {
+    trace_discarded(now, item, DiscardReason::client_gone);
+    finish(now, item, Outcome::dropped);
+  }
   for (const UpduId id : deliveries_.forget_client(client)) {
     UnidataItem gone;
     gone.id = id;

@@ -43,8 +43,8 @@ class UnidataSender {
   UnidataItem accept(Instant now, ClientId client, const Binding& binding,
                      const sis::DeliveryMode& delivery, Submission submission);
   /// Counted, and reported if there is a reason to report.
-  void refuse(ClientId client, const Submission& submission,
-              std::optional<sis::RejectReason> report);
+  void refuse(Instant now, ClientId client, SapId source, const Submission& submission,
+              std::optional<sis::RejectReason> report, DiscardReason why);
   void queue(UnidataItem item) { queue_.put(std::move(item)); }
   /// S_PDU types 1 and 2: U_PDUs of our own, queued with the priority of what they answer and sent
   /// by the service in which that came.
@@ -94,6 +94,7 @@ class UnidataSender {
   void hand_down(Instant now, UnidataItem item);
   void await_client(Instant now, UnidataItem item);
   void finish(Instant now, UnidataItem& item, Outcome outcome);
+  void trace_discarded(Instant now, const UnidataItem& item, DiscardReason why);
   Bytes response_part(const Bytes& updu) const;
   ReportSubject subject_of(const UnidataItem& item) const;
 

@@ -148,12 +148,24 @@ TEST(TraceRing, keeps_the_newest_events) {
   EXPECT_EQ(ring.events().back().a, 4);
 }
 
+TEST(TraceEvent, says_what_is_known_of_discarded_data) {
+  TraceEvent event{.kind = TraceKind::updu_discarded, .a = 17};
+  event.discarded = Discarded{.reason = DiscardReason::expired, .octets = 300, .clients = {}};
+  EXPECT_NE(to_string(event).find(" updu=17 reason=expired octets=300"), std::string::npos);
+  event.discarded->clients = {{SapId{3}, SapId{4}, 7}};
+  EXPECT_NE(to_string(event).find(" octets=300 source_sap=3 destination_sap=4 priority=7"),
+            std::string::npos);
+}
+
 TEST(Tables, every_counter_and_trace_kind_has_a_name) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(Counter::count); ++i) {
     EXPECT_FALSE(info(static_cast<Counter>(i)).name.empty()) << i;
   }
   for (std::size_t i = 0; i < static_cast<std::size_t>(TraceKind::count); ++i) {
     EXPECT_FALSE(to_string(static_cast<TraceKind>(i)).empty()) << i;
+  }
+  for (std::size_t i = 0; i < static_cast<std::size_t>(DiscardReason::count); ++i) {
+    EXPECT_FALSE(to_string(static_cast<DiscardReason>(i)).empty()) << i;
   }
 }
 

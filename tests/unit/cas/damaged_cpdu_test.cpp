@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 TEST(DamagedCpdu, positions_are_those_in_the_s_pdu_and_a_damaged_c_pci_drops_it) {
   Rng rng(1);
   Counters counters;
-  NullTrace trace;
+  TraceRing trace;
   ChannelAccess core({}, rng, counters, trace);
   const Instant now(1min);
   dts::CpduIndication in{Service::nonarq, Address{2}, Address{1}, *from_hex("00 01 02 03 04")};
@@ -34,6 +34,15 @@ TEST(DamagedCpdu, positions_are_those_in_the_s_pdu_and_a_damaged_c_pci_drops_it)
   core.on_cpdu(now, in);
   EXPECT_FALSE(core.poll_action());
   EXPECT_EQ(counters[Counter::cpdus_damaged], 3u);
+  std::vector<std::size_t> discarded;
+  for (const TraceEvent& event : trace.events()) {
+    if (!event.discarded) continue;
+    EXPECT_EQ(event.kind, TraceKind::cpdu_discarded);
+    EXPECT_EQ(event.peer, Address{2});
+    EXPECT_EQ(event.discarded->reason, DiscardReason::damaged);
+    discarded.push_back(event.discarded->octets);
+  }
+  EXPECT_EQ(discarded, (std::vector<std::size_t>{5, 5, 2}));
 }
 
 }  // namespace

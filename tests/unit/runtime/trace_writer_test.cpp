@@ -10,7 +10,9 @@ namespace s5066::runtime {
 namespace {
 
 struct Lines final : LogSink {
-  void write(LogLevel, std::string_view line) override { lines.emplace_back(line); }
+  void write(LogLevel level, std::string_view line) override {
+    lines.push_back(std::string(to_string(level)) + " " + std::string(line));
+  }
   std::vector<std::string> lines;
 };
 
@@ -22,6 +24,34 @@ TEST(TraceWriter, a_full_disk_ends_the_capture_and_not_the_service) {
   EXPECT_FALSE(writer.wants_octets());
   ASSERT_EQ(log.lines.size(), 1u);
   EXPECT_NE(log.lines[0].find("capture_ended"), std::string::npos) << log.lines[0];
+}
+
+TEST(TraceWriter, tells_of_data_that_got_no_further_what_is_known_of_it) {
+  Lines log;
+  TraceWriter writer(log);
+  const Discarded data{
+      .reason = DiscardReason::expired,
+      .octets = 300,
+      .clients = {{.source_sap = SapId{3}, .destination_sap = SapId{4}, .priority = 7}}};
+  const auto told = [&](TraceKind kind, const Discarded& discarded, std::int64_t id = 0) {
+    const TraceEvent event{.at = Instant(std::chrono::seconds(2)),
+                           .kind = kind,
+                           .peer = Address{0x01020304},
+                           .a = id,
+                           .discarded = discarded};
+    writer.on_trace(event);
+    return log.lines.back();
+  };
+  const std::string peer = " t=2.000 peer=" + to_string(Address{0x01020304});
+  const std::string known = " reason=expired octets=300 source_sap=3 destination_sap=4 priority=7";
+  EXPECT_EQ(told(TraceKind::updu_discarded, data, 17),
+            "warning updu_discarded" + peer + " updu=17" + known);
+  EXPECT_EQ(told(TraceKind::spdu_discarded, data), "warning spdu_discarded" + peer + known);
+  // What is no loss to anybody here.
+  EXPECT_EQ(told(TraceKind::spdu_discarded, {.reason = DiscardReason::not_bound, .octets = 9}),
+            "info spdu_discarded" + peer + " reason=not_bound octets=9");
+  EXPECT_EQ(told(TraceKind::answer_discarded, {.reason = DiscardReason::no_room}),
+            "info answer_discarded" + peer + " reason=no_room octets=0");
 }
 
 }  // namespace
