@@ -91,11 +91,15 @@ void TurnControl::on_occupancy(Instant now, bool occupied) {
   if (occupied) {
     occupied_since_ = now;
   } else {
+    const Instant until = *held_until(now);
     occupied_since_.reset();
     if (held_since_ && now < *held_since_) held_since_.reset();
     const bool known = keyed_ || carrier_since_ || now <= quiet_since_ + kPowerKnown;
-    // What comes and goes faster than our slot is reached would else put it off for ever.
-    if (!known && !hold_is_used_up(now)) {
+    if (!known && hold_is_used_up(now)) {
+      // What comes and goes faster than our slot is reached would else put it off for ever; and
+      // neither is the slot reached any sooner, or all who waited would begin in the same gap.
+      free_since_ = std::max(free_since_, until - config_.turnaround - reply_guard(now));
+    } else if (!known) {
       // All noticed the end alike, if not as exactly as that of a transmission.
       free_since_ = now;
       if (now >= slots_since_ + kSlotsGoOn) slots_since_ = now;

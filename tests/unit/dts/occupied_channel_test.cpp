@@ -45,13 +45,13 @@ class OccupiedChannel : public ::testing::Test {
   static constexpr Duration kGuard = 1300ms;
   static constexpr Duration kSlot = 800ms;
   static constexpr Duration kMax = TurnControl::kOccupiedMax;
+  static constexpr TurnControl::Config kConfig{.self = kUs,
+                                               .turnaround = kTurnaround,
+                                               .preamble = 600ms,
+                                               .reply_guard = kGuard,
+                                               .slot = kSlot};
   Rng rng_{5};
-  TurnControl turn_{{.self = kUs,
-                     .turnaround = kTurnaround,
-                     .preamble = 600ms,
-                     .reply_guard = kGuard,
-                     .slot = kSlot},
-                    rng_};
+  TurnControl turn_{kConfig, rng_};
   Instant now_{};
   TurnControl::KeyTransmitter key_;
 };
@@ -114,6 +114,26 @@ TEST_F(OccupiedChannel, after_140_s_it_is_sent_over_in_a_slot) {
   EXPECT_LT(now_, t(50s) + kMax + 4 * kSlot);
   EXPECT_TRUE(key_.occupied);
   EXPECT_EQ(key_.held, now_ - t(60s));
+}
+
+TEST_F(OccupiedChannel, an_end_after_140_s_moves_no_slot) {
+  const Instant wanted = t(200s);
+  int tried = 0;
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    Rng rng(seed);
+    TurnControl turn(kConfig, rng);
+    turn.on_occupancy(wanted, true);
+    turn.on_transmit_wanted(wanted, true);
+    const auto slot = turn.next_deadline();
+    ASSERT_TRUE(slot && *slot >= wanted + kMax);
+    if (*slot <= wanted + kMax + 2ms) continue;  // ours is the first
+    ++tried;
+    turn.on_occupancy(wanted + kMax + 1ms, false);
+    EXPECT_EQ(turn.next_deadline(), slot);
+    turn.on_occupancy(wanted + kMax + 2ms, true);
+    EXPECT_EQ(turn.next_deadline(), slot);
+  }
+  EXPECT_GT(tried, 5);
 }
 
 TEST_F(OccupiedChannel, what_never_ends_holds_nothing_back_any_more) {
@@ -233,12 +253,9 @@ TEST_F(OccupiedChannel, two_that_waited_for_the_same_end_choose_slots_of_their_o
   std::vector<Instant> begun;
   for (const Address self : {kUs, kPeer, kThird}) {
     Rng rng(self.value);
-    TurnControl turn({.self = self,
-                      .turnaround = kTurnaround,
-                      .preamble = 600ms,
-                      .reply_guard = kGuard,
-                      .slot = kSlot},
-                     rng);
+    TurnControl::Config config = kConfig;
+    config.self = self;
+    TurnControl turn(config, rng);
     Instant at = t(1s);
     for (const Address sender : {kUs, kPeer, kThird}) {  // each has been heard by the others
       if (sender == self) {
