@@ -14,9 +14,6 @@ namespace {
 constexpr Duration kStep = std::chrono::milliseconds(100);
 /// What an event tells of goes back no further than this: no transmission is as long.
 constexpr Duration kTellsBackMax = std::chrono::minutes(10);
-/// So many greetings may stay unanswered before an older one is tried: a host that was slow once is
-/// not to be taken for one of long ago.
-constexpr unsigned kUnansweredMax = 2;
 
 }  // namespace
 
@@ -105,10 +102,8 @@ void RemoteModem::run() {
   Duration delay = config_.reconnect_delay;
   while (!stopping()) {
     const Instant began = now();
-    const bool older = unanswered_ >= kUnansweredMax;
-    if (older) unanswered_ = 0;  // and then ours again
-    auto ended = converse(older ? remote::kVersionLeast : remote::kVersion);
-    if (turned_away_ && !older && !stopping()) ended = converse(remote::kVersionLeast);
+    auto ended = converse(remote::kVersion);
+    if (turned_away_ && !stopping()) ended = converse(remote::kVersionLeast);
     if (!ended) on_lost(ended.error());
     // One that held for a while begins anew with short waits.
     if (now() - began > 2 * config_.silence_max) delay = config_.reconnect_delay;
@@ -141,7 +136,11 @@ Result<void> RemoteModem::converse(unsigned version) {
   link.heard_at = link.pinged_at = now();
   while (!stopping()) {
     if (auto exchanged = exchange(link); !exchanged) {
-      on_greeting_ended(exchanged.error(), link.session);
+      // A host that does not know our version says so or goes away. One that is silent is slow, and
+      // would be held to an older version for as long as the connection lasts.
+      const ErrorCode code = exchanged.error().code;
+      turned_away_ = link.session.version_agreed() == 0 && !link.session.in_use() &&
+                     (code == ErrorCode::refused || code == ErrorCode::link_down);
       return exchanged;
     }
     std::vector<int> to_write;
@@ -151,18 +150,6 @@ Result<void> RemoteModem::converse(unsigned version) {
     wakeup_.clear();
   }
   return {};
-}
-
-/// A host that does not know our version says so or goes away; one that is silent, or says what
-/// makes no sense, may not know it either.
-void RemoteModem::on_greeting_ended(const Error& error, const remote::UserSession& session) {
-  if (session.version_agreed() != 0) {
-    unanswered_ = 0;
-    return;
-  }
-  if (session.in_use()) return;
-  turned_away_ = error.code == ErrorCode::refused || error.code == ErrorCode::link_down;
-  if (!turned_away_) ++unanswered_;
 }
 
 Result<void> RemoteModem::exchange(Link& link) {
@@ -221,9 +208,11 @@ void RemoteModem::on_connected(Link& link) {
     if (back) queue(Fault{.kind = FaultKind::device_back, .detail = "the modem's host is back"});
   }
   if (log_ != nullptr) {
-    LogLine(*log_, LogLevel::info, "modem_host_connected")
+    const unsigned version = link.session.version_agreed();
+    const LogLevel level = version == remote::kVersion ? LogLevel::info : LogLevel::warning;
+    LogLine(*log_, level, "modem_host_connected")
         .kv("address", config_.address)
-        .kv("version", link.session.version_agreed());
+        .kv("version", version);
   }
   if (back) notify_();
 }

@@ -78,7 +78,6 @@ class RemoteModem final : public Modem {
   bool stopping() const;
   void pause(Duration duration);
   Result<void> converse(unsigned version);
-  void on_greeting_ended(const Error& error, const remote::UserSession& session);
   Result<void> exchange(Link& link);
   void on_connected(Link& link);
   void give_commands(Link& link);
@@ -93,9 +92,7 @@ class RemoteModem final : public Modem {
   LogSink* const log_;
   remote::Wakeup wakeup_;
   std::thread thread_;
-  // The thread's own, of greetings.
-  bool turned_away_ = false;  // the last one
-  unsigned unanswered_ = 0;   // since a WELCOME
+  bool turned_away_ = false;  // the thread's own: our last greeting
 
   mutable std::mutex mutex_;  // guards all below
   bool stopping_ = false;

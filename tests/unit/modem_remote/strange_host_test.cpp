@@ -186,8 +186,8 @@ TEST(RemoteModem, the_version_agreed_is_logged) {
       eventually([&] { return log.has("modem_host_connected address=127.0.0.1 version=2"); }));
 }
 
-// What was slow once is no old host, and one that does not answer what it does not know may be.
-TEST(RemoteModem, a_host_that_answers_nothing_or_nonsense_is_greeted_in_both_ways) {
+// It may have been slow: an older version would hold for as long as the connection.
+TEST(RemoteModem, a_host_that_answers_nothing_or_nonsense_is_greeted_as_before) {
   for (const std::string answer : {"", "what?\n"}) {
     SCOPED_TRACE(answer);
     StrangeHost host;
@@ -196,8 +196,8 @@ TEST(RemoteModem, a_host_that_answers_nothing_or_nonsense_is_greeted_in_both_way
     config.reconnect_delay = config.reconnect_delay_max = std::chrono::milliseconds(1);
     RemoteModem modem(config, [] {});
     ASSERT_TRUE(modem.start().ok());
-    for (const unsigned version : {2u, 2u, 1u, 2u, 1u, 2u}) {
-      ASSERT_NO_FATAL_FAILURE(host.is_greeted(version));
+    for (int times = 0; times < 4; ++times) {
+      ASSERT_NO_FATAL_FAILURE(host.is_greeted(2));
       host.say_if_heard(answer);
     }
   }
