@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <climits>
 #include <cstdio>
@@ -16,12 +17,14 @@ namespace {
 /// A pipe with room takes so many octets in one go.
 constexpr std::size_t kLineMax = PIPE_BUF;
 
-/// A reader that is only slow is given so long, until it was too slow once.
+/// A reader that is only slow is given so long, once for each line that had not to wait.
 constexpr int kPatienceMs = 200;
 
+/// An error is for the write to meet, but for a signal.
 bool has_room(int patience_ms) {
   pollfd standard_error{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
-  return ::poll(&standard_error, 1, patience_ms) != 0;  // an error is for the write to meet
+  const int ready = ::poll(&standard_error, 1, patience_ms);
+  return ready > 0 || (ready < 0 && errno != EINTR);
 }
 
 std::string line_of(LogLevel level, std::string_view text) {
@@ -44,18 +47,22 @@ std::string line_of(LogLevel level, std::string_view text) {
 
 void LogWriter::write(LogLevel level, std::string_view line) {
   if (level < least_) return;
-  if (!has_room(left_out_ > 0 ? 0 : kPatienceMs)) {
-    ++left_out_;
-    return;
-  }
   // One call per line, so that lines of several processes in one file stay whole.
   const auto put = [](const std::string& text) {
     std::fwrite(text.data(), 1, text.size(), stderr);
   };
-  if (const std::uint64_t lines = left_out_.exchange(0); lines > 0) {
-    put(line_of(LogLevel::warning, "log_lines_left_out lines=" + std::to_string(lines)));
-    return write(level, line);  // if there is room for both
+  const std::lock_guard lock(mutex_);  // or another thread takes the room
+  if (left_out_ > 0 && has_room(0)) {
+    put(line_of(LogLevel::warning, "log_lines_left_out lines=" + std::to_string(left_out_)));
+    left_out_ = 0;
   }
+  const bool at_once = left_out_ == 0 && has_room(0);
+  if (!at_once && !(patient_ && has_room(kPatienceMs))) {
+    patient_ = false;
+    ++left_out_;
+    return;
+  }
+  patient_ = at_once;
   put(line_of(level, line));
 }
 

@@ -1,8 +1,8 @@
 // Log lines on standard error: UTC, level, event, key=value.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
+#include <mutex>
 
 #include "s5066d/base/log.h"
 
@@ -18,7 +18,9 @@ class LogWriter final : public LogSink {
 
  private:
   LogLevel least_;
-  std::atomic<std::uint64_t> left_out_{0};
+  std::mutex mutex_;  // guards all below
+  std::uint64_t left_out_ = 0;
+  bool patient_ = true;
 };
 
 }  // namespace s5066::posix
