@@ -76,6 +76,10 @@ int blocks_in_long(const Mode& mode) {
   return mode.waveform == modem::Waveform::ms110a ? 8 : 4;
 }
 
+double share_lost(std::size_t octets, std::size_t octets_intact) {
+  return 1 - static_cast<double>(std::min(octets_intact, octets)) / static_cast<double>(octets);
+}
+
 /// As many independent blocks say as much; one of the same fade says nothing new.
 double looks_of(const Reception& reception) {
   if (!reception.snr_db) return std::clamp<double>(reception.blocks, 1, kLooksMax);
@@ -208,9 +212,12 @@ void RateSelector::on_reception(Instant now, const Reception& reception) {
   heard_at_ = now;
   if (reception.more_follows) {
     octets_before_ += reception.octets;
+    octets_intact_before_ += reception.octets_intact;
     return learn(reception);
   }
   const std::size_t octets = std::exchange(octets_before_, 0) + reception.octets;
+  const std::size_t octets_intact =
+      std::exchange(octets_intact_before_, 0) + reception.octets_intact;
   if (!reception.managed) octets_[receptions_++ % octets_.size()] = octets;
   const double octets_bulk = kBulkSeconds * reception.mode.rate_bps / 8;
   bulk_ = std::any_of(octets_.begin(), octets_.end(),
@@ -219,6 +226,7 @@ void RateSelector::on_reception(Instant now, const Reception& reception) {
   if (Failure* mode = failure_of(reception.mode)) {
     mode->heard = true;
     mode->times = 0;
+    if (octets > 0) note_outcome(*mode, share_lost(octets, octets_intact));
   }
   learn(reception);
   choose();
@@ -266,8 +274,7 @@ void RateSelector::measure_snr(Instant now, const Reception& reception) {
 
 void RateSelector::learn(const Reception& reception) {
   if (reception.octets == 0) return;
-  const double lost = 1 - static_cast<double>(std::min(reception.octets_intact, reception.octets)) /
-                              static_cast<double>(reception.octets);
+  const double lost = share_lost(reception.octets, reception.octets_intact);
   if (lost < 0.5) lost_in_row_ = 0;
   const double looks = looks_of(reception);
   const double sure = 1 - 0.5 / std::max(looks, 1.0);
@@ -281,7 +288,6 @@ void RateSelector::learn(const Reception& reception) {
   const double variance =
       kVarianceSeen + width * width * share * (1 - share) / (looks * density * density);
   offsets_.forget(kForget);
-  if (Failure* mode = failure_of(reception.mode)) note_outcome(*mode, lost);
   if (lost < 1 - sure || lost > sure) {
     offsets_.observe_bound(at, seen, variance, lost < 0.5);
   } else {

@@ -115,6 +115,7 @@ class RateSelector {
   std::array<std::size_t, 3> octets_{};  // of the last transmissions
   std::size_t receptions_ = 0;
   std::size_t octets_before_ = 0;  // in parts of the present one
+  std::size_t octets_intact_before_ = 0;
   bool bulk_ = false;
   unsigned lost_in_row_ = 0;
 };

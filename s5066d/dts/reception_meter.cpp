@@ -27,6 +27,7 @@ void ReceptionMeter::Piece::add(const Piece& other) {
   sum_db += other.sum_db;
   squares_db += other.squares_db;
   products_db += other.products_db;
+  products += other.products;
 }
 
 ReceptionMeter::Piece& ReceptionMeter::present() {
@@ -40,7 +41,15 @@ void ReceptionMeter::on_bytes(std::size_t octets, std::optional<double> snr_db) 
   Piece& piece = present();
   piece.octets += octets;
   if (!snr_db) return;
-  if (blocks_++ > 0) piece.products_db += *snr_db * last_db_;
+  if (blocks_++ > 0) {
+    const double product = *snr_db * last_db_;
+    piece.products_db += product;
+    ++piece.products;
+    if (piece.blocks == 0) {
+      piece.product_before = product;
+      piece.products_before = 1;
+    }
+  }
   ++piece.blocks;
   last_db_ = *snr_db;
   piece.sum_db += *snr_db;
@@ -63,7 +72,7 @@ Reception ReceptionMeter::reception(const Piece& piece, bool managed) const {
   const double n = piece.blocks;
   const double mean = piece.sum_db / n;
   const double variance = std::max(0.0, piece.squares_db / n - mean * mean);
-  const double together = n > 1 ? piece.products_db / (n - 1) - mean * mean : 0;
+  const double together = piece.products > 0 ? piece.products_db / piece.products - mean * mean : 0;
   return {.mode = mode_,
           .octets = piece.octets,
           .octets_intact = piece.octets_intact,
@@ -90,7 +99,8 @@ std::vector<Reception> ReceptionMeter::receptions(bool managed) const {
             .blocks = all.blocks - head.blocks,
             .sum_db = all.sum_db - head.sum_db,
             .squares_db = all.squares_db - head.squares_db,
-            .products_db = all.products_db - head.products_db};
+            .products_db = all.products_db - head.products_db,
+            .products = all.products - head.products};
     if (std::min(head.blocks, tail.blocks) < kBlocksMin) continue;
     if (std::min(pieces, pieces_.size() - pieces) < kPiecesMin) continue;
     const double within = head.deviations() + tail.deviations();
@@ -99,7 +109,12 @@ std::vector<Reception> ReceptionMeter::receptions(bool managed) const {
     const double apart = std::abs(head.sum_db / head.blocks - tail.sum_db / tail.blocks);
     const double spread = std::hypot(kReadDb, std::sqrt(std::max(0.0, within) / all.blocks));
     best.reset();
-    if (apart > kStepSpreads * spread) best = {head, tail};
+    if (apart > kStepSpreads * spread) {
+      const Piece& behind = pieces_[pieces];
+      tail.products_db -= behind.product_before;
+      tail.products -= behind.products_before;
+      best = {head, tail};
+    }
   }
   if (!best) return {reception(all, managed)};
   Reception first = reception(best->first, managed);

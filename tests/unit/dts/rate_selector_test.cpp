@@ -208,6 +208,19 @@ TEST(RateSelector, a_mode_is_left_alone_when_twice_nothing_of_it_came) {
   }
 }
 
+TEST(RateSelector, what_is_lost_in_both_parts_of_a_transmission_is_lost_once) {
+  RateSelector rates = selector();
+  rates.on_reception({}, heard(kStart, 1, 14));
+  const Mode first = rates.mode();
+  for (const bool more_follows : {true, false}) {
+    Reception part = heard(first, 0, 14);
+    part.more_follows = more_follows;
+    rates.on_reception({}, part);
+  }
+  for (int i = 0; i < 3; ++i) rates.on_reception({}, heard(rates.mode(), 1, 18.5));
+  EXPECT_GE(rates.mode().rate_bps, first.rate_bps);
+}
+
 TEST(RateSelector, two_transmissions_in_a_row_that_nobody_heard_lower_the_rate) {
   RateSelector rates = selector();
   rates.on_reception({}, heard(kStart, 1, 20));

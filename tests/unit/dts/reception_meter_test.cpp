@@ -42,6 +42,24 @@ TEST(ReceptionMeter, a_transmission_at_one_ratio_is_one_reception) {
   EXPECT_FALSE(receptions[0].more_follows);
 }
 
+// Each block differs from the one before, in either part.
+TEST(ReceptionMeter, the_correlation_of_a_part_is_that_of_its_own_blocks) {
+  ReceptionMeter meter(kMode);
+  hear(meter, 90, 20);
+  hear(meter, 30, 12);
+  const auto alternating = meter.receptions(false);
+  ASSERT_EQ(alternating.size(), 2u);
+  EXPECT_EQ(alternating[0].correlation, 0);
+  EXPECT_EQ(alternating[1].correlation, 0);
+  ReceptionMeter slow(kMode);
+  for (int i = 0; i < 39; ++i) slow.on_bytes(kBlockOctets, 20);
+  for (int i = 0; i < 42; ++i) slow.on_bytes(kBlockOctets, i / 7 % 2 == 0 ? 6 : 4);
+  const auto parts = slow.receptions(false);
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(parts[1].blocks, 42u);
+  EXPECT_NEAR(parts[1].correlation, 31.0 / 41, 1e-9);  // five of 41 pairs differ
+}
+
 // What was lost behind the fall is held against the ratio there, and none of it against the other.
 TEST(ReceptionMeter, where_the_ratio_changes_each_part_is_a_reception) {
   for (const double after_db : {2.0, 30.0}) {
