@@ -29,7 +29,7 @@ std::vector<std::string_view> shell_and(std::vector<std::string_view> more) {
 const std::vector<Layer>& layers() {
   static const std::vector<Layer> table = {
       {"base", "s5066d/base/.*", {}, {"stdio"}},
-      {"posix", "s5066d/posix/.*", {"base"}, {"stdio", "clocks", "system", "openssl"}},
+      {"posix", "s5066d/posix/.*", {"base"}, {"stdio", "clocks", "threads", "system", "openssl"}},
 
       {"pdu", "s5066d/pdu/.*", {"base"}, {}, true},
       {"dts", "s5066d/dts/.*", {"pdu", "base", "modem/api"}, {}, true},
