@@ -45,10 +45,7 @@ void ReceptionMeter::on_bytes(std::size_t octets, std::optional<double> snr_db) 
     const double product = *snr_db * last_db_;
     piece.products_db += product;
     ++piece.products;
-    if (piece.blocks == 0) {
-      piece.product_before = product;
-      piece.products_before = 1;
-    }
+    if (piece.blocks == 0) piece.product_before = product;
   }
   ++piece.blocks;
   last_db_ = *snr_db;
@@ -100,7 +97,8 @@ std::vector<Reception> ReceptionMeter::receptions(bool managed) const {
             .sum_db = all.sum_db - head.sum_db,
             .squares_db = all.squares_db - head.squares_db,
             .products_db = all.products_db - head.products_db,
-            .products = all.products - head.products};
+            .products = all.products - head.products,
+            .product_before = {}};
     if (std::min(head.blocks, tail.blocks) < kBlocksMin) continue;
     if (std::min(pieces, pieces_.size() - pieces) < kPiecesMin) continue;
     const double within = head.deviations() + tail.deviations();
@@ -110,9 +108,10 @@ std::vector<Reception> ReceptionMeter::receptions(bool managed) const {
     const double spread = std::hypot(kReadDb, std::sqrt(std::max(0.0, within) / all.blocks));
     best.reset();
     if (apart > kStepSpreads * spread) {
-      const Piece& behind = pieces_[pieces];
-      tail.products_db -= behind.product_before;
-      tail.products -= behind.products_before;
+      if (const auto& across = pieces_[pieces].product_before) {
+        tail.products_db -= *across;
+        --tail.products;
+      }
       best = {head, tail};
     }
   }

@@ -36,10 +36,9 @@ class ReceptionMeter {
     unsigned blocks = 0;
     double sum_db = 0;
     double squares_db = 0;
-    double products_db = 0;        // of each block with the one before
-    unsigned products = 0;         // so many of them
-    double product_before = 0;     // of its first block with one of the piece before
-    unsigned products_before = 0;  // 1 where there is such a one
+    double products_db = 0;                // of each block with the one before
+    unsigned products = 0;                 // so many of them
+    std::optional<double> product_before;  // of its first block with one of the piece before
     double deviations() const { return blocks > 0 ? squares_db - sum_db * sum_db / blocks : 0; }
     void add(const Piece& other);
   };
