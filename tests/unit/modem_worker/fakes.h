@@ -18,6 +18,7 @@
 #include "modem/ptt/ptt.h"
 #include "modem/worker/worker.h"
 #include "tests/support/patience.h"
+#include "tests/unit/modem_worker/events.h"
 
 namespace s5066::modem {
 
@@ -191,11 +192,7 @@ class LockstepStation {
 
   template <typename E>
   std::vector<E> all() const {
-    std::vector<E> found;
-    for (const Event& event : events) {
-      if (const auto* e = std::get_if<E>(&event)) found.push_back(*e);
-    }
-    return found;
+    return of_kind<E>(events);
   }
 
  private:

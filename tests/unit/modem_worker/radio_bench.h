@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "modem/worker/radio.h"
+#include "tests/unit/modem_worker/events.h"
 
 namespace s5066::modem {
 
@@ -62,11 +63,7 @@ struct RadioBench {
   }
   template <typename E>
   std::vector<E> all() const {
-    std::vector<E> found;
-    for (const Event& event : events) {
-      if (const auto* e = std::get_if<E>(&event)) found.push_back(*e);
-    }
-    return found;
+    return of_kind<E>(events);
   }
 
   Radio radio;
