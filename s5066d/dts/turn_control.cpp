@@ -65,9 +65,22 @@ void TurnControl::on_carrier_up(Instant now) {
 
 void TurnControl::on_carrier_down(Instant now, Instant ended_at, bool end_heard) {
   if (!carrier_since_) return;
+  if (occupied_since_) occupied_since_ = now;  // by something else, if at all
+  end_carrier(now, ended_at, end_heard);
+}
+
+// What holds nobody back any more as a carrier does not as power, however it fades.
+void TurnControl::give_up_carrier(Instant now) {
+  if (occupied_since_) {
+    occupied_since_ = carrier_since_;
+    if (wanted_) held_since_ = carrier_since_;
+  }
+  end_carrier(now, now, true);
+}
+
+void TurnControl::end_carrier(Instant now, Instant ended_at, bool end_heard) {
   const Instant began = *carrier_since_;
   carrier_since_.reset();
-  if (occupied_since_) occupied_since_ = now;  // by something else, if at all
   // A loss of carrier before the announced end is a fade; the transmission goes on unheard.
   const bool faded = announced_ && (end_heard ? ended_at + kClockSlack < announced_earliest_
                                               : ended_at < announced_latest_);
@@ -211,7 +224,7 @@ void TurnControl::on_reply(Instant now) {
 }
 
 void TurnControl::on_deadline(Instant now) {
-  if (carrier_since_ && now >= *carrier_since_ + kCarrierMax) on_carrier_down(now, now);
+  if (carrier_since_ && now >= *carrier_since_ + kCarrierMax) give_up_carrier(now);
   if (const auto due = reply_due(); due && now >= *due) {
     reply_until_.reset();
     ++replies_missed_;
@@ -289,6 +302,12 @@ bool TurnControl::hold_is_used_up(Instant now) const {
   return held_since_ && now >= *held_since_ + kOccupiedMax;
 }
 
+// An exchange has gone on since. A slot that is waited for may be further away than that; it is put
+// off no more.
+bool TurnControl::hold_is_stale(Instant now) const {
+  return held_since_ && !backoff_ && now >= *held_since_ + 2 * kOccupiedMax;
+}
+
 void TurnControl::note_held(Instant now, Instant until) {
   if (held_since_ || now >= until) return;
   held_since_ = std::max(now, quiet_since_ + kPowerKnown);
@@ -357,6 +376,7 @@ void TurnControl::plan(Instant now) {
   attempt_at_.reset();
   if (config_.full_duplex) return plan_full_duplex(now);
   if (!wanted_ || keyed_ || reply_until_) return;
+  if (hold_is_stale(now)) held_since_.reset();
   const auto held_until = this->held_until(now);
   const Instant left_open =
       std::max(quiet_since_, free_since_) + config_.turnaround + reply_guard(now);

@@ -16,7 +16,8 @@
 //   in his slot; it takes no turn from whoever has one. In one contention it counts for no longer
 //   than a transmission may last, however often it comes and goes: from then on nothing is moved by
 //   it, neither its end nor where the slots begin. The next contention begins anew, when a turn
-//   that was no answer has been taken, or there was nothing left to send.
+//   that was no answer has been taken, or there was nothing left to send, or an exchange has gone
+//   on for as long again.
 //
 // In full duplex, where each of two stations has a frequency of its own to send on, there are no
 // turns: what is to be sent goes at once, and an answer is missing when nothing answered within its
@@ -133,9 +134,12 @@ class TurnControl {
   bool slots_go_on(Instant now) const;
   std::optional<Instant> held_until(Instant now) const;
   bool hold_is_used_up(Instant now) const;
+  bool hold_is_stale(Instant now) const;
   void note_held(Instant now, Instant until);
   Duration reply_guard(Instant now) const;
   Duration slot(Instant now) const;
+  void give_up_carrier(Instant now);
+  void end_carrier(Instant now, Instant ended_at, bool end_heard);
   void plan(Instant now);
   void plan_full_duplex(Instant now);
   void expect_reply(Instant now, Duration within);

@@ -184,6 +184,60 @@ TEST_F(OccupiedChannel, answers_given_meanwhile_prolong_no_wait) {
   EXPECT_TRUE(key_.occupied);
 }
 
+// Each of the two always has data for the other, so no slot is waited for in all that time.
+TEST_F(OccupiedChannel, a_long_exchange_ends_what_was_held_before_it) {
+  turn_.on_occupancy(t(90s), true);
+  turn_.on_transmit_wanted(t(100s), true);
+  turn_.on_occupancy(t(109s), false);
+  for (Instant at = t(110s); at < t(600s); at += 10s) {
+    turn_.on_carrier_up(at);
+    turn_.on_station_heard(at + 1s, kPeer, kUs, true);
+    turn_.on_spoken_to(at + 1s);
+    turn_.on_carrier_down(at + 5s, at + 5s);
+    now_ = at + 5s;
+    ASSERT_EQ(step(), "key");
+    ASSERT_EQ(now_, at + 5s + kTurnaround);
+    turn_.on_transmit_started(now_);
+    turn_.on_transmit_wanted(now_, true);
+    turn_.on_transmit_done(at + 9s, 2s, kPeer);
+    turn_.on_reply(at + 9s);
+  }
+  turn_.await_reply(t(609s), 2s);
+  turn_.on_occupancy(t(609500ms), true);
+  EXPECT_EQ(step(), "missing");
+  turn_.on_transmit_wanted(now_, true);
+  EXPECT_GE(turn_.next_deadline(), t(609500ms) + kMax);
+}
+
+TEST_F(OccupiedChannel, a_carrier_that_was_too_long_is_given_up_once) {
+  for (const Duration power_after : {-260ms, 240ms}) {
+    SCOPED_TRACE(to_seconds(power_after));
+    Rng rng(5);
+    TurnControl turn(kConfig, rng);
+    const Instant up = t(10s);
+    if (power_after < 0s) turn.on_occupancy(up + power_after, true);
+    turn.on_carrier_up(up);
+    if (power_after > 0s) turn.on_occupancy(up + power_after, true);
+    turn.on_transmit_wanted(t(20s), true);
+    const Instant given_up = up + TurnControl::kCarrierMax;
+    ASSERT_EQ(turn.next_deadline(), given_up);
+    turn.on_deadline(given_up);
+    const auto slot = turn.next_deadline();
+    ASSERT_TRUE(slot);
+    EXPECT_GE(*slot, given_up + kTurnaround + kGuard);
+    EXPECT_LT(*slot, given_up + kTurnaround + kGuard + 4 * kSlot);
+    // It fades for a moment and goes on.
+    turn.on_occupancy(given_up + 600ms, false);
+    turn.on_occupancy(given_up + 900ms, true);
+    EXPECT_EQ(turn.next_deadline(), slot);
+    turn.on_deadline(*slot);
+    const auto action = turn.poll_action();
+    ASSERT_TRUE(action);
+    const auto* key = std::get_if<TurnControl::KeyTransmitter>(&*action);
+    EXPECT_TRUE(key && key->occupied);
+  }
+}
+
 TEST_F(OccupiedChannel, the_power_of_a_known_transmission_changes_no_slot) {
   const auto begins = [](bool with_power) {
     Rng rng(5);
@@ -362,6 +416,39 @@ TEST_P(AnyFlap, holds_nothing_back_for_longer_than_140_s_and_a_slot) {
 INSTANTIATE_TEST_SUITE_P(Periods, AnyFlap,
                          ::testing::Combine(::testing::Values(600ms, 1400ms, 2s, 5s),
                                             ::testing::Values(0u, 1u, 2u), ::testing::Bool()));
+
+// With many stations and a long preamble a round is longer than what holds back.
+TEST_F(FlappingDetector, a_slot_more_than_140_s_away_is_put_off_no_more) {
+  TurnControl::Config config = kConfig;
+  config.slot = 6s;
+  int far = 0;
+  for (unsigned others = 28; others <= 31; ++others) {
+    for (unsigned seed = 1; seed <= 10; ++seed) {
+      Rng rng(seed);
+      TurnControl turn(config, rng);
+      const Address group{.value = 0, .group = true};
+      for (unsigned i = 0; i < others; ++i) {
+        turn.on_carrier_up(t(10s * (i + 1)));
+        turn.on_station_heard(t(10s * (i + 1) + 1s), Address{kPeer.value + i}, group, false);
+        turn.on_carrier_down(t(10s * (i + 1) + 5s), t(10s * (i + 1) + 5s));
+      }
+      const Instant wanted = t(600s);
+      turn.on_occupancy(wanted, true);
+      turn.on_transmit_wanted(wanted, true);
+      const auto slot = turn.next_deadline();
+      ASSERT_TRUE(slot);
+      if (*slot <= wanted + 2 * kMax + 10s) continue;
+      ++far;
+      for (Instant at = wanted + kMax + 1s; at < *slot; at += 1s) {
+        turn.on_occupancy(at, false);
+        ASSERT_EQ(turn.next_deadline(), slot);
+        turn.on_occupancy(at + 500ms, true);
+        ASSERT_EQ(turn.next_deadline(), slot);
+      }
+    }
+  }
+  EXPECT_GT(far, 3);
+}
 
 // Just when its slot comes, at any distance before it, for as little as a detector may.
 TEST_F(FlappingDetector, no_choice_of_moments_silences_a_station) {
