@@ -20,6 +20,9 @@ constexpr double kNothing = 1e-30;
 constexpr std::size_t kBlocksOccupied = 12;  // 240 ms
 constexpr std::size_t kBlocksFree = 3;       // 60 ms
 constexpr std::size_t kFloorPart = 20;       // one in so many lies below the floor
+/// 300 ms behind our own transmission a relay or the gain of the receiver may still keep quiet.
+/// Who sends much hears little else, and the floor would be drawn from that.
+constexpr std::size_t kBlocksSettling = 15;
 
 }  // namespace
 
@@ -65,14 +68,12 @@ void OccupancyDetector::on_block(double power) {
   const double over_db = 10 * std::log10(std::max(power, kNothing)) - kFloorMinDb;
   const auto step = static_cast<Step>(
       std::clamp(std::lround(over_db / kStepDb), 0L, static_cast<long>(kSteps) - 1));
-  Step& place = blocks_[static_cast<std::size_t>(seen_ % kBlocks)];
-  if (seen_ >= kBlocks) --with_step_[place];
-  place = step;
-  ++with_step_[step];
-  ++seen_;
-  find_floor();
-
   window_[in_window_++ % kWindow] = step;
+  if (settling_ > 0) {
+    --settling_;
+  } else {
+    note_for_floor(step);
+  }
   const auto over = [this](double db) {
     const auto limit = static_cast<double>(floor_) + db / kStepDb;
     const auto end = window_.begin() + static_cast<std::ptrdiff_t>(std::min(in_window_, kWindow));
@@ -80,6 +81,15 @@ void OccupancyDetector::on_block(double power) {
         std::count_if(window_.begin(), end, [&](Step s) { return s > limit; }));
   };
   occupied_ = occupied_ ? over(kFreeDb) > kBlocksFree : over(kOccupiedDb) >= kBlocksOccupied;
+}
+
+void OccupancyDetector::note_for_floor(Step step) {
+  Step& place = blocks_[static_cast<std::size_t>(seen_ % kBlocks)];
+  if (seen_ >= kBlocks) --with_step_[place];
+  place = step;
+  ++with_step_[step];
+  ++seen_;
+  find_floor();
 }
 
 void OccupancyDetector::find_floor() {
@@ -92,12 +102,13 @@ void OccupancyDetector::pause() {
   squares_ = 0;
   in_block_ = 0;
   in_window_ = 0;
+  settling_ = seen_ > 0 ? kBlocksSettling : 0;
   occupied_ = false;
 }
 
 void OccupancyDetector::restart() {
-  pause();
   seen_ = 0;
+  pause();
   std::fill(with_step_.begin(), with_step_.end(), std::uint16_t{0});
   floor_ = 0;
 }

@@ -28,7 +28,8 @@ class OccupancyDetector {
 
   /// Real samples at kSampleRate, full scale 1.
   void process(std::span<const float> samples);
-  /// Something else comes first: as if the channel had been free, with the floor that it has.
+  /// Something else comes first: as if the channel had been free, with the floor that it has. What
+  /// is heard in the first 300 ms behind it is left out of the floor.
   void pause();
   /// As if just made.
   void restart();
@@ -53,6 +54,7 @@ class OccupancyDetector {
   static constexpr std::size_t kSteps = 1301;  // up to 40 dB over full scale
 
   void on_block(double power);
+  void note_for_floor(Step step);
   void find_floor();
 
   std::array<Biquad, 4> filter_;
@@ -65,6 +67,7 @@ class OccupancyDetector {
   std::size_t floor_ = 0;                 // step
   std::array<Step, kWindow> window_{};    // a ring, too
   std::size_t in_window_ = 0;             // blocks since pause()
+  std::size_t settling_ = 0;              // blocks that are still left out of the floor
   bool occupied_ = false;
 };
 

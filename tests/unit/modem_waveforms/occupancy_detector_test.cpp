@@ -180,5 +180,33 @@ TEST(OccupancyDetector, after_a_pause_it_begins_anew_with_the_floor_that_it_has)
   EXPECT_TRUE(occupied_after(detector, tone(0.02, -30)));
 }
 
+// A relay or the gain of a receiver takes its time behind each transmission of ours.
+TEST(OccupancyDetector, a_receiver_that_is_quiet_behind_our_own_transmissions_pulls_no_floor_down) {
+  for (const double sag_s : {0.15, 0.25}) {
+    OccupancyDetector detector;
+    unsigned seed = 1;
+    detector.process(noise(60, -50, seed));
+    for (int turn = 0; turn < 100; ++turn) {
+      detector.pause();  // for 10 s
+      const auto sag = noise(sag_s, -70, ++seed);
+      EXPECT_FALSE(occupied_after(detector, sag));
+      const auto rest = noise(3 - sag_s, -50, ++seed);
+      ASSERT_TRUE(changes(detector, rest).empty()) << sag_s << " s, turn " << turn;
+    }
+    EXPECT_NEAR(detector.floor_db(), -53.5, 1);
+  }
+}
+
+TEST(OccupancyDetector, what_is_quiet_for_longer_behind_a_pause_is_the_channel) {
+  OccupancyDetector detector;
+  detector.process(noise(160, -50, 1));
+  detector.pause();
+  detector.process(noise(0.3, -70, 2));
+  const double floor_db = detector.floor_db();
+  detector.process(noise(9, -70, 3));
+  EXPECT_NEAR(floor_db, -53.5, 1);
+  EXPECT_LT(detector.floor_db(), -70);
+}
+
 }  // namespace
 }  // namespace s5066::modem
