@@ -13,7 +13,9 @@
 
 #include "modem/api/airtime.h"
 #include "modem/waveforms/burst_receiver.h"
+#include "modem/waveforms/burst_symbols.h"
 #include "modem/waveforms/burst_transmitter.h"
+#include "modem/waveforms/ms110d/parameters.h"
 #include "s5066d/base/assert.h"
 
 namespace s5066::modem::tools {
@@ -47,6 +49,21 @@ double burst_power(const Mode& mode) {
   return energy / static_cast<double>(samples.size());
 }
 
+bool counts_super_frames(const BitErrorPlan& plan) {
+  return plan.super_frames > 0 && plan.mode.waveform == Waveform::ms110d;
+}
+
+std::vector<dsp::Complex> symbols_of(const BitErrorPlan& plan, ByteSpan octets) {
+  return counts_super_frames(plan) ? make_symbols(plan.mode, octets, plan.super_frames)
+                                   : make_symbols(plan.mode, octets);
+}
+
+std::uint64_t preamble_of(const BitErrorPlan& plan) {
+  return counts_super_frames(plan)
+             ? ms110d::preamble_symbols(ms110d::parameters(plan.mode), plan.super_frames)
+             : preamble_symbols(plan.mode);
+}
+
 class Run {
  public:
   explicit Run(const BitErrorPlan& plan)
@@ -78,7 +95,7 @@ class Run {
     Sent sent;
     sent.octets.resize(capacity(plan_.mode, from_seconds(plan_.burst_seconds)));
     for (auto& octet : sent.octets) octet = static_cast<std::uint8_t>(rng_.below(256));
-    BurstTransmitter transmitter(plan_.mode, sent.octets);
+    BurstTransmitter transmitter(symbols_of(plan_, sent.octets));
     sent.from = at_;
     sent.to = at_ + transmitter.total_samples();
     totals_.bits += 8 * sent.octets.size();
@@ -130,7 +147,7 @@ class Run {
     sent.heard = true;
     if (std::exchange(placed_, true)) return;
     const auto start =
-        static_cast<double>(sent.from + kSampleRate / kSymbolRate * preamble_symbols(plan_.mode));
+        static_cast<double>(sent.from + kSampleRate / kSymbolRate * preamble_of(plan_));
     const double late_s = (static_cast<double>(first_bit_sample) - start) / kSampleRate;
     if (late_s < kLateSeconds) return;
     const auto block = static_cast<double>(block_bits(plan_.mode));

@@ -24,6 +24,8 @@ struct BitErrorPlan {
   double bits = 1e6;
   double burst_seconds = 60;
   double pause_seconds = 0.7;
+  /// Of the preamble of 110D, up to 32; 0: as our bursts have.
+  unsigned super_frames = 0;
   std::uint64_t seed = 1;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <utility>
 
 #include "modem/api/airtime.h"
@@ -28,6 +29,8 @@ constexpr float kSampleMax = 8;
 constexpr float kDcPole = 0.995F;  // blocks below 8 Hz
 /// A burst that is being heard well gives way only to a preamble with this part of the power.
 constexpr float kReplaceStrength = 0.4F;
+/// How far, in half-symbol samples, what repeats in a preamble may lie from where it is expected.
+constexpr std::int64_t kSamePlace = 64;
 /// Samples after which a transmission that was joined late is known to be over, about.
 constexpr std::uint64_t kTrafficLag = kSampleRate * 8U / 10;
 /// Blocks that wait for the signal to come back. More than end while a loss is being noticed.
@@ -197,18 +200,42 @@ class BurstReceiver::Impl {
 
   void acquire(const PreambleListener& listener, const PreambleReading& reading) {
     if (demodulator_) {
-      if (reading.late || demodulator_->covers(reading)) return;
-      if (demodulator_->healthy() && reading.strength < kReplaceStrength) return;
+      if (of_this_preamble(reading)) {
+        if (!corrects(reading)) return;
+      } else {
+        if (reading.late || demodulator_->covers(reading)) return;
+        if (demodulator_->healthy() && reading.strength < kReplaceStrength) return;
+      }
       end_burst(CarrierDownReason::replaced, heard_until());
     }
     if (joined_at_) leave(CarrierDownReason::replaced);
     traffic_->reset();
     ++stats_.bursts;
     demodulator_ = listener.demodulator(reading, memory_);
+    reading_ = reading;
     emit(BurstAcquired{.at_sample = at_sample_,
                        .mode = reading.mode,
                        .snr_db = reading.snr_db,
                        .offset_hz = static_cast<float>(reading.offset_hz)});
+  }
+
+  // Read on in the preamble that this burst was found by. Its data may have been thought to begin
+  // too early.
+  bool of_this_preamble(const PreambleReading& reading) const {
+    const bool repeats = reading.period > 0 && reading.period == reading_.period &&
+                         reading.mode.waveform == reading_.mode.waveform;
+    if (!repeats || reading.at >= reading_.data_start + reading.period) return false;
+    const std::int64_t apart = std::abs(reading.at - reading_.at) % reading.period;
+    return std::min(apart, reading.period - apart) < kSamePlace;
+  }
+
+  // What says the same makes it surer.
+  bool corrects(const PreambleReading& reading) {
+    const bool same = reading.mode == reading_.mode && reading.constraint == reading_.constraint &&
+                      demodulator_->covers(reading);
+    if (!same) return reading.sureness > reading_.sureness;
+    reading_.sureness += reading.sureness;
+    return false;
   }
 
   void receive() {
@@ -305,6 +332,7 @@ class BurstReceiver::Impl {
   std::uint64_t preambles_unwanted_ = 0;
   BurstMemory memory_{kBurstMemory};
   InMemory<Demodulator> demodulator_;
+  PreambleReading reading_;               // what it was made from
   std::optional<std::uint64_t> ends_at_;  // the end-of-message mark has been found
   OctetQueue octets_;                     // of the events that wait, and of those polled last
   std::uint64_t polled_until_ = 0;        // of them; what lies before is no longer looked at

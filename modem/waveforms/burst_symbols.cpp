@@ -40,4 +40,9 @@ std::vector<dsp::Complex> make_symbols(const Mode& mode, ByteSpan bytes) {
   return {};
 }
 
+std::vector<dsp::Complex> make_symbols(const Mode& mode, ByteSpan bytes, unsigned super_frames) {
+  S5066_ASSERT(mode.waveform == Waveform::ms110d);
+  return ms110d::symbols(ms110d::parameters(mode), bytes, super_frames);
+}
+
 }  // namespace s5066::modem

@@ -11,5 +11,7 @@ namespace s5066::modem {
 
 /// Octets go out least significant bit first.
 std::vector<dsp::Complex> make_symbols(const Mode& mode, ByteSpan bytes);
+/// The same with so many super-frames of preamble, of 110D, 1 to 32.
+std::vector<dsp::Complex> make_symbols(const Mode& mode, ByteSpan bytes, unsigned super_frames);
 
 }  // namespace s5066::modem

@@ -34,6 +34,12 @@ struct PreambleReading {
   unsigned constraint = 7;  // constraint length of the code
   bool late = false;        // in the middle of a transmission, whose data go on at data_start
   unsigned repeats = 1;     // times that the preamble was sent from what was read on, at least
+  /// Of a preamble that says the same over and over: after how many half-symbol samples it does (0:
+  /// it does not), the place that was read last, and how much likelier this reading is than any
+  /// other, as a log-likelihood.
+  std::int64_t period = 0;
+  std::int64_t at = 0;
+  float sureness = 0;
 };
 
 /// The soft quality of a block (see ReceivedBytes) by the share of signal in what its decoder was

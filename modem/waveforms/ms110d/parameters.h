@@ -22,8 +22,9 @@ inline constexpr unsigned kCountDibits = 4;
 inline constexpr unsigned kNumberDibits = 5;
 inline constexpr unsigned kSuperFrameDibits = kFixedDibits + kCountDibits + kNumberDibits;
 inline constexpr unsigned kSuperFrameSymbols = kSuperFrameDibits * kChannelSymbol;
-/// Ours. A receiver takes what the count tells, up to 32.
+/// Ours. A receiver takes what the count tells, up to the most that it can.
 inline constexpr unsigned kSuperFrames = 3;
+inline constexpr unsigned kSuperFramesMax = 32;
 /// Symbols of the longest probe.
 inline constexpr unsigned kProbeMax = 48;
 
@@ -82,7 +83,12 @@ std::span<const std::uint8_t> walsh_scrambler();
 /// Phases of two bits at number 0, before scrambling; the last of a block has sets of its own.
 const std::array<std::uint8_t, 8>& walsh_pattern(bool last, unsigned bits);
 
+/// Symbols of the preamble and the probe behind it.
+inline unsigned preamble_symbols(const Parameters& p, unsigned super_frames) {
+  return super_frames * kSuperFrameSymbols + p.probe_symbols;
+}
 /// The symbols of a whole transmission. Octets go out least significant bit first.
-std::vector<dsp::Complex> symbols(const Parameters& p, std::span<const std::uint8_t> bytes);
+std::vector<dsp::Complex> symbols(const Parameters& p, std::span<const std::uint8_t> bytes,
+                                  unsigned super_frames = kSuperFrames);
 
 }  // namespace s5066::modem::ms110d

@@ -18,7 +18,6 @@ using framed::kWindowTaps;
 
 constexpr unsigned kFixedSymbols = kFixedDibits * kChannelSymbol;
 constexpr std::int64_t kSuperFrameSamples = 2 * kSuperFrameSymbols;
-constexpr unsigned kCounts = 32;
 /// How far the best reading must lead the next, as a log-likelihood.
 constexpr float kLeadMin = 15;
 /// Of the received power, what one super-frame must have.
@@ -54,9 +53,14 @@ std::optional<PreambleReading> PreambleReader::read(const SampleHistory& history
     // speech.
     const bool faint = count > 1 || candidate.strength < kStrengthAloneMin;
     if (faint && !parameters(decision->announced.mode).walsh) continue;
-    if (decision->lead < kLeadMin * excess(*decision, count)) continue;
+    const float sureness = decision->lead / excess(*decision, count);
+    if (sureness < kLeadMin) continue;
+    const double offset_hz = offset_hz_;
     auto reading = measure(history, *decision, count);
-    if (reading) reading->strength = candidate.strength;
+    offset_hz_ = offset_hz;
+    if (!reading) continue;
+    reading->strength = candidate.strength;
+    reading->sureness = sureness;
     return reading;
   }
   return std::nullopt;
@@ -165,7 +169,7 @@ std::optional<PreambleReader::Decision> PreambleReader::decide(unsigned count) c
   };
   Decision decision;
   Best counts;
-  for (unsigned remaining = 0; remaining + count <= kCounts; ++remaining) {
+  for (unsigned remaining = 0; remaining + count <= kSuperFramesMax; ++remaining) {
     float sum = 0;
     for (unsigned i = 0; i < count; ++i) {
       sum += sum_of(frames_[i], super_frame(Parameters{}, remaining + i), 0, kCountDibits);
@@ -253,7 +257,9 @@ std::optional<PreambleReading> PreambleReader::measure(const SampleHistory& hist
                          .offset_hz = offset_hz_,
                          .snr_db = static_cast<float>(snr_db),
                          .constraint = decision.announced.constraint,
-                         .repeats = decision.remaining + count};
+                         .repeats = decision.remaining + count,
+                         .period = kSuperFrameSamples,
+                         .at = position};
 }
 
 }  // namespace s5066::modem::ms110d

@@ -4,6 +4,7 @@
 #include "modem/waveforms/message/message_bits.h"
 #include "modem/waveforms/ms110d/code.h"
 #include "modem/waveforms/ms110d/parameters.h"
+#include "s5066d/base/assert.h"
 
 namespace s5066::modem::ms110d {
 namespace {
@@ -11,8 +12,8 @@ namespace {
 using dsp::Complex;
 using Bits = std::vector<std::uint8_t>;
 
-void append_preamble(const Parameters& p, std::vector<Complex>& out) {
-  for (unsigned remaining = kSuperFrames; remaining-- > 0;) {
+void append_preamble(const Parameters& p, unsigned super_frames, std::vector<Complex>& out) {
+  for (unsigned remaining = super_frames; remaining-- > 0;) {
     const auto dibits = super_frame(p, remaining);
     for (unsigned place = 0; place < kSuperFrameDibits; ++place) {
       for (const std::uint8_t number : channel_symbol(place, dibits[place])) {
@@ -38,9 +39,11 @@ void append_walsh_block(const Bits& fetched, std::vector<Complex>& out) {
 
 }  // namespace
 
-std::vector<Complex> symbols(const Parameters& p, std::span<const std::uint8_t> bytes) {
+std::vector<Complex> symbols(const Parameters& p, std::span<const std::uint8_t> bytes,
+                             unsigned super_frames) {
+  S5066_ASSERT(super_frames > 0 && super_frames <= kSuperFramesMax);
   std::vector<Complex> out;
-  append_preamble(p, out);
+  append_preamble(p, super_frames, out);
   const Bits bits = message_bits(bytes, 0, p.block_user_bits);
   const framed::TailBitingConfig code = code_of(p);
   const dsp::Interleaver interleaver(p.interleaver);

@@ -16,6 +16,7 @@ class WalshSignal final : public walsh::Signal {
 
   unsigned preamble_sets() const override;
   walsh::Set preamble_set(unsigned index, bool other) const override;
+  bool short_preamble() const override { return true; }
   unsigned block_sets() const override { return p_.frames_per_block; }
   bool interleaved() const override { return true; }
   walsh::Set set(std::uint64_t index, unsigned bits) const override;

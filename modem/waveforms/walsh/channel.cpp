@@ -70,21 +70,26 @@ void WalshDemodulator::demap(bool with_code, float scale) {
   }
 }
 
+WalshDemodulator::Belief WalshDemodulator::belief(std::size_t frame, bool with_code) const {
+  Belief belief;
+  auto& weight = belief.patterns;
+  for (unsigned bits = 0; bits < kPatterns; ++bits) {
+    const float first = llr_[2 * frame] + (with_code ? extrinsic_[2 * frame] : 0);
+    const float second = llr_[2 * frame + 1] + (with_code ? extrinsic_[2 * frame + 1] : 0);
+    weight[bits] = (bits & 2 ? -0.5F : 0.5F) * first + (bits & 1 ? -0.5F : 0.5F) * second;
+  }
+  const float all = log_sum(weight);
+  for (float& value : weight) {
+    value = std::exp(value - all);
+    belief.sureness += value * value;
+  }
+  return belief;
+}
+
 // What the frames say about the taps, as far as their patterns are known.
 void WalshDemodulator::measure_taps(bool with_code) {
   for (std::size_t n = 0; n < block_frames_; ++n) {
-    std::array<float, kPatterns> weight{};
-    for (unsigned bits = 0; bits < kPatterns; ++bits) {
-      const float first = llr_[2 * n] + (with_code ? extrinsic_[2 * n] : 0);
-      const float second = llr_[2 * n + 1] + (with_code ? extrinsic_[2 * n + 1] : 0);
-      weight[bits] = (bits & 2 ? -0.5F : 0.5F) * first + (bits & 1 ? -0.5F : 0.5F) * second;
-    }
-    const float all = log_sum(weight);
-    float sureness = 0;
-    for (float& value : weight) {
-      value = std::exp(value - all);
-      sureness += value * value;
-    }
+    const auto [weight, sureness] = belief(n, with_code);
     for (std::size_t k = 0; k < taps_.size(); ++k) {
       Complex sum;
       for (std::size_t v = 0; v < kPatterns; ++v) sum += weight[v] * correlations(n, v)[k];

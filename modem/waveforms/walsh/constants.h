@@ -1,4 +1,4 @@
-// What the two files of the demodulator share.
+// What the files of the demodulator share.
 #pragma once
 
 #include <algorithm>

@@ -27,6 +27,8 @@ constexpr float kTapSignificant = 0.03F;  // of the strongest
 constexpr float kTapNoiseFactor = 4;      // standard deviations of a tap's measured power
 
 constexpr unsigned kPassesMax = 5;
+/// How often paths are looked for in a block, each time with what the last one made of it.
+constexpr unsigned kSearches = 2;
 /// Neighbouring taps at half-symbol steps hear the same path. How much each counts when only its
 /// power is used; when its phase is, the part of the band that noise fills tells.
 constexpr float kSquareScale = 0.5F;
@@ -76,7 +78,8 @@ WalshDemodulator::WalshDemodulator(const PreambleReading& reading, InMemory<Sign
       extrinsic_(llr_.size(), &memory),
       rotated_(kWindow, &memory),
       profile_(kDelays, &memory),
-      sequence_(&memory) {
+      sequence_(&memory),
+      everywhere_(&memory) {
   const std::size_t sets = std::min<std::size_t>(signal_->preamble_sets(), kPreambleSetsMax);
   taps_.reserve(kDelays);
   correlations_.reserve(block_frames_ * kPatterns * kTapsMax);
@@ -84,6 +87,7 @@ WalshDemodulator::WalshDemodulator(const PreambleReading& reading, InMemory<Sign
   mean_.reserve(measured_.capacity());
   variance_.reserve(measured_.capacity());
   sequence_.reserve(sets * kDelays);
+  if (signal_->short_preamble()) everywhere_.resize(block_frames_ * kPatterns * kDelays);
 }
 
 bool WalshDemodulator::lost() const {
@@ -152,7 +156,8 @@ void WalshDemodulator::learn_channel(const SampleHistory& history) {
       offset_hz_ += std::arg(sum) / (2 * std::numbers::pi * kFrameSeconds);
     }
   }
-  choose_taps(count);
+  choose_taps(profile_, static_cast<float>(count));
+  profile_sets_ = static_cast<float>(count);
   // The taps' way through the preamble gives the Doppler spread and where they are now.
   const std::size_t block = block_frames_;
   block_frames_ = count;
@@ -196,10 +201,9 @@ void WalshDemodulator::delay_profile(const SampleHistory& history, std::int64_t 
   for (float& power : profile_) power -= noise_;
 }
 
-void WalshDemodulator::choose_taps(unsigned count) {
-  const auto& profile = profile_;
+void WalshDemodulator::choose_taps(std::span<const float> profile, float count) {
   const float peak = *std::max_element(profile.begin(), profile.end());
-  const float error = noise_ / std::sqrt(static_cast<float>(count));
+  const float error = noise_ / std::sqrt(count);
   const float threshold = std::max(kTapSignificant * peak, kTapNoiseFactor * error);
   taps_.clear();
   for (std::size_t k = 0; k < kDelays; ++k) {
@@ -238,6 +242,10 @@ void WalshDemodulator::receive_frame(const SampleHistory& history) {
                 std::span<const Complex>(rotated_).subspan(
                     static_cast<std::size_t>(taps_[k].delay + kReach)),
                 std::span(out + k, 1));
+    }
+    if (!everywhere_.empty()) {
+      correlate(set, rotated_,
+                std::span(everywhere_).subspan((frame_ * kPatterns + bits) * kDelays, kDelays));
     }
   }
   origin_ += kFrameSamples;
@@ -283,6 +291,12 @@ Demodulator::Output WalshDemodulator::end_block() {
   demap(false, kSquareScale);
   const bool interleaved = signal_->interleaved();
   bool sure = interleaved && signal_->feed_back(llr_, extrinsic_);
+  for (unsigned i = 0; i < kSearches && !everywhere_.empty(); ++i) {
+    find_paths();
+    forget_means();
+    demap(false, kSquareScale);
+    sure = signal_->feed_back(llr_, extrinsic_);
+  }
   const unsigned passes = interleaved ? kPassesMax : 2;
   for (unsigned pass = 0; pass < passes; ++pass) {
     measure_taps(interleaved);
@@ -294,6 +308,7 @@ Demodulator::Output WalshDemodulator::end_block() {
     if (interleaved) sure = signal_->feed_back(llr_, extrinsic_);
   }
   advance_taps();
+  if (!everywhere_.empty()) remember_paths();
   if (healthy() && interleaved) {
     follow_carrier();
     follow_clock();

@@ -46,11 +46,21 @@ class WalshDemodulator final : public Demodulator {
 
   void learn_channel(const SampleHistory& history);
   void delay_profile(const SampleHistory& history, std::int64_t first, unsigned count);
-  void choose_taps(unsigned count);
+  void choose_taps(std::span<const float> profile, float count);
+  void find_paths();
+  void remember_paths();
+  float profile_of_block(std::span<float> profile) const;
   void receive_frame(const SampleHistory& history);
   void judge_frame();
   Output end_block();
 
+  /// How likely each pattern was sent.
+  struct Belief {
+    std::array<float, kPatterns> patterns{};
+    float sureness = 0;  // sum of their squares
+  };
+
+  Belief belief(std::size_t frame, bool with_code) const;
   void forget_means();
   void measure_taps(bool with_code);
   void predict_taps();
@@ -67,6 +77,7 @@ class WalshDemodulator final : public Demodulator {
   void rotate(std::span<const dsp::Complex> samples, std::int64_t first);
   float memory() const;
 
+  const dsp::Complex* everywhere(std::size_t frame, std::size_t pattern) const;
   const dsp::Complex* correlations(std::size_t frame, std::size_t pattern) const {
     return &correlations_[(frame * kPatterns + pattern) * taps_.size()];
   }
@@ -101,6 +112,10 @@ class WalshDemodulator final : public Demodulator {
   std::pmr::vector<dsp::Complex> rotated_;
   std::pmr::vector<float> profile_;          // of the preamble, by delay
   std::pmr::vector<dsp::Complex> sequence_;  // correlations of the preamble, by set, delay
+  /// Where paths are looked for: correlations by frame, pattern, delay; and how many sets the
+  /// profile is of.
+  std::pmr::vector<dsp::Complex> everywhere_;
+  float profile_sets_ = 0;
 };
 
 }  // namespace s5066::modem::walsh

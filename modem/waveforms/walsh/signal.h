@@ -44,6 +44,9 @@ class Signal {
   /// orthogonal to it.
   virtual unsigned preamble_sets() const = 0;
   virtual Set preamble_set(unsigned index, bool other) const = 0;
+  /// The preamble is so short that a path may be in a fade throughout: more are looked for in every
+  /// block.
+  virtual bool short_preamble() const { return false; }
 
   /// Sets that are received together. Without an interleaver the code says nothing about a set
   /// before it is taken.

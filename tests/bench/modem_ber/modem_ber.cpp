@@ -10,6 +10,10 @@
 // with 95 %, which a short run leaves wide, and the margin to the standard's ratio where the rate
 // was met.
 //
+// The bursts of 110D are sent with as many super-frames of preamble as --super-frames says, or as
+// ours have on the air (3), and in --rows with the 20 that its table of minimum performance is
+// defined for.
+//
 // --svg runs --modes, separated by commas, from --snr-db up to --to-db in steps of --step-db until
 // there is no error, and draws the rates of wrong bits and of wrong frames.
 #include <algorithm>
@@ -21,6 +25,7 @@
 #include "modem/api/airtime.h"
 #include "modem/tools/bit_errors.h"
 #include "modem/tools/channel_options.h"
+#include "modem/waveforms/ms110d/parameters.h"
 #include "tests/bench/common/arguments.h"
 #include "tests/bench/modem_ber/plot.h"
 #include "tests/bench/modem_ber/standard.h"
@@ -47,6 +52,10 @@ void print(const BitErrorPlan& plan, const BitErrorCounts& t, bool json) {
     std::puts(tools::to_text(plan, t).c_str());
   } else {
     std::fputs("{\"bench\":\"modem_ber\",", stdout);
+    if (plan.mode.waveform == Waveform::ms110d) {
+      const bool ours = plan.super_frames == 0;
+      std::printf("\"super_frames\":%u,", ours ? ms110d::kSuperFrames : plan.super_frames);
+    }
     if (const StandardRow* const row = standard_of(plan)) {
       std::printf("\"standard_snr_db\":%g,", row->snr_db);
       if (t.rate() <= row->ber) std::printf("\"margin_db\":%g,", row->snr_db - plan.path.snr_db);
@@ -74,6 +83,7 @@ void run_rows(const Rows& rows) {
     BitErrorPlan plan{.mode = *parse_mode(row.mode),
                       .channel = tools::name_of(row.delay_ms, row.doppler_hz)};
     plan.path.paths = tools::two_paths(row.delay_ms, row.doppler_hz);
+    plan.super_frames = kStandardSuperFrames;
     if (row.middle_ms > 0) {
       plan.path.paths.push_back({.delay_ms = row.middle_ms, .spread_hz = row.doppler_hz});
       plan.channel = "three-path";
@@ -104,7 +114,7 @@ int main(int argc, char** argv) {
   const s5066::bench::Arguments arguments(
       argc, argv,
       {"mode", "snr-db", "bits", "channel", "delay-ms", "doppler-hz", "seed", "seeds", "offset-hz",
-       "burst-s", "seconds", "only", "modes", "to-db", "step-db"},
+       "burst-s", "seconds", "only", "super-frames", "modes", "to-db", "step-db"},
       {"json", "quick", "rows", "svg"});
   if (arguments.has("rows")) {
     const bool quick = arguments.has("quick");
@@ -141,6 +151,11 @@ int main(int argc, char** argv) {
   plan.burst_seconds = arguments.number("burst-s", 60);
   plan.bits = arguments.number("bits", arguments.has("quick") ? 1e5 : 1e6);
   plan.seed = static_cast<std::uint64_t>(arguments.number("seed", 1));
+  plan.super_frames = static_cast<unsigned>(arguments.number("super-frames", 0));
+  if (plan.super_frames > ms110d::kSuperFramesMax) {
+    std::fprintf(stderr, "--super-frames is 32 at most\n");
+    return 2;
+  }
   if (capacity(plan.mode, s5066::from_seconds(plan.burst_seconds)) == 0) {
     std::fprintf(stderr, "--burst-s is too short for this mode\n");
     return 2;

@@ -17,6 +17,9 @@ struct StandardRow {
   double middle_ms = 0;  // delay of a third path between the two, if there is one
 };
 
+/// Of the preamble, for the rows of 110D [MIL-STD-188-110D Table D-LII].
+inline constexpr unsigned kStandardSuperFrames = 20;
+
 /// Sought: 2 dB less on white noise and 5 dB less with fading; 4415 at its own ratio, and so paths
 /// that stand still.
 inline constexpr std::array kStandardRows = {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "modem/api/airtime.h"
@@ -100,6 +101,25 @@ TEST(Ms110dSymbols, a_burst_has_the_symbols_that_its_airtime_counts) {
     EXPECT_EQ(p.block_user_bits, block_bits(mode)) << to_string(mode);
     for (const std::size_t count : {0, 1, 300}) {
       EXPECT_EQ(symbols(p, Bytes(count)).size(), burst_symbols(mode, count))
+          << to_string(mode) << ' ' << count;
+    }
+  }
+}
+
+// The last super-frames, and all that follows, are those of a burst that begins with them.
+TEST(Ms110dSymbols, as_many_super_frames_are_sent_as_asked_for) {
+  for (const Mode& mode : every_mode()) {
+    const Parameters p = parameters(mode);
+    EXPECT_EQ(preamble_symbols(p, kSuperFrames), modem::preamble_symbols(mode)) << to_string(mode);
+    const Bytes octets(20, 0x5A);
+    const auto ours = symbols(p, octets);
+    for (const unsigned count : {1U, 20U, kSuperFramesMax}) {
+      const auto sent = symbols(p, octets, count);
+      const auto both = std::min(sent.size(), ours.size());
+      EXPECT_EQ(sent.size(),
+                preamble_symbols(p, count) + data_symbols(mode, block_count(mode, octets.size())));
+      EXPECT_TRUE(std::equal(sent.end() - static_cast<std::ptrdiff_t>(both), sent.end(),
+                             ours.end() - static_cast<std::ptrdiff_t>(both)))
           << to_string(mode) << ' ' << count;
     }
   }
