@@ -12,6 +12,7 @@
 
 #include "config/load.h"
 #include "gateways/acp142/mail_service.h"
+#include "s5066d/posix/log_limiter.h"
 #include "s5066d/posix/log_writer.h"
 #include "s5066d/posix/main_tail.h"
 #include "s5066d/posix/socket.h"
@@ -115,7 +116,8 @@ int run(int argc, char** argv) {
   for (const auto& problem : loaded.problems) std::cerr << to_string(problem) << "\n";
   if (!loaded.value) return posix::kExitUsage;
 
-  posix::LogWriter log(loaded.value->log_level);
+  posix::LogWriter writer(loaded.value->log_level);
+  posix::LogLimiter log(writer, LogLevel::warning);  // what is said of each message stays whole
   const std::string command = given["command"].as<std::string>();
   std::vector<std::string> words;
   if (given.count("words")) words = given["words"].as<std::vector<std::string>>();

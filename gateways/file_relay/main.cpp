@@ -7,6 +7,7 @@
 #include "config/load.h"
 #include "gateways/file_relay/relay_commands.h"
 #include "gateways/file_relay/relay_service.h"
+#include "s5066d/posix/log_limiter.h"
 #include "s5066d/posix/log_writer.h"
 #include "s5066d/posix/main_tail.h"
 
@@ -83,7 +84,8 @@ int run(int argc, char** argv) {
   for (const auto& problem : loaded.problems) std::cerr << to_string(problem) << "\n";
   if (!loaded.value) return posix::kExitUsage;
 
-  posix::LogWriter log(loaded.value->log_level);
+  posix::LogWriter writer(loaded.value->log_level);
+  posix::LogLimiter log(writer, LogLevel::warning);  // what is said of each message stays whole
   const std::string command = given["command"].as<std::string>();
   if (command == "run") return serve(*loaded.value, log);
   if (command == "send") return send(*loaded.value, given, log);

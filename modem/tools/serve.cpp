@@ -14,6 +14,7 @@
 #include "modem/tools/subcommands.h"
 #include "modem/worker/worker.h"
 #include "s5066d/posix/end_hung.h"
+#include "s5066d/posix/log_limiter.h"
 #include "s5066d/posix/log_writer.h"
 
 namespace s5066::modem::tools {
@@ -90,7 +91,8 @@ int run_serve(const std::vector<std::string>& arguments) {
   std::unique_ptr<Ptt> ptt = way->ptt ? std::move(way->ptt) : std::make_unique<NoPtt>();
 
   block_signals();  // before the threads of the modem and the key begin
-  posix::LogWriter log;
+  posix::LogWriter writer;
+  posix::LogLimiter log(writer);
   worker->on_hang = [&log] { posix::end_hung(log, "modem"); };
   ModemHost host(
       given.host,

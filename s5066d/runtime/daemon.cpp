@@ -80,10 +80,10 @@ Daemon::Daemon(const config::NodeSetup& setup, std::uint64_t seed, LogSink& log)
       trace_(log),
       rng_(seed),
       node_(setup.node, rng_, trace_),
-      driver_(io_, node_, log),
-      listener_(io_, setup.sis, driver_, log),
+      driver_(io_, node_, log_),
+      listener_(io_, setup.sis, driver_, log_),
       modem_(std::make_unique<ModemBridge>(
-          io_, [&](auto notify) { return modem_of(setup, std::move(notify), log); })) {
+          io_, [&](auto notify) { return modem_of(setup, std::move(notify), log_); })) {
   driver_.connect(*modem_, listener_);
   trace_.print_at_assert();
 }

@@ -15,6 +15,7 @@
 #include "s5066d/base/log.h"
 #include "s5066d/base/rng.h"
 #include "s5066d/node/node.h"
+#include "s5066d/posix/log_limiter.h"
 #include "s5066d/runtime/asio_driver.h"
 #include "s5066d/runtime/control_endpoint.h"
 #include "s5066d/runtime/modem_bridge.h"
@@ -42,7 +43,7 @@ class Daemon {
   Result<std::string> answer(std::string_view request) const;
 
   config::NodeSetup setup_;
-  LogSink& log_;
+  posix::LogLimiter log_;
   boost::asio::io_context io_;
   boost::asio::signal_set signals_;
   boost::asio::steady_timer utc_timer_;

@@ -91,7 +91,8 @@ void TraceWriter::on_trace(const TraceEvent& event) {
 }
 
 void TraceWriter::log_event(const TraceEvent& event) {
-  LogLine line(log_, level_of(event), to_string(event.kind));
+  traced_at_ = event.at.time_since_epoch();
+  LogLine line(limited_, level_of(event), to_string(event.kind));
   line.kv("t", to_seconds(event.at.time_since_epoch()));
   if (event.peer != Address{}) line.kv("peer", to_string(event.peer));
   const TraceKindInfo& kind = info(event.kind);

@@ -8,12 +8,15 @@
 #include "s5066d/base/log.h"
 #include "s5066d/base/time.h"
 #include "s5066d/base/trace.h"
+#include "s5066d/posix/log_limiter.h"
 
 namespace s5066::runtime {
 
 class TraceWriter final : public TraceSink {
  public:
-  explicit TraceWriter(LogSink& log) : log_(log) {}
+  /// Of what clients and the air cause again and again a second has a few lines in `log`.
+  explicit TraceWriter(LogSink& log)
+      : log_(log), limited_(log, LogLevel::info, [this] { return traced_at_; }) {}
   ~TraceWriter();
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
@@ -35,6 +38,8 @@ class TraceWriter final : public TraceSink {
   void close_capture();
 
   LogSink& log_;
+  posix::LogLimiter limited_;
+  Duration traced_at_{};  // by the clock of the samples
   TraceRing ring_;
   int capture_ = -1;
   Duration capture_epoch_{};

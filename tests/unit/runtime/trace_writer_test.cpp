@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +54,21 @@ TEST(TraceWriter, tells_of_data_that_got_no_further_what_is_known_of_it) {
             "info spdu_discarded" + peer + " reason=not_bound octets=9");
   EXPECT_EQ(told(TraceKind::answer_discarded, {.reason = DiscardReason::no_room}),
             "info answer_discarded" + peer + " reason=no_room octets=0");
+}
+
+TEST(TraceWriter, writes_few_lines_of_what_a_client_causes_without_end) {
+  Lines log;
+  TraceWriter writer(log);
+  for (int i = 0; i < 20'000; ++i) {  // 5000 a second
+    const Instant at(std::chrono::microseconds(200) * i);
+    writer.on_trace({.at = at, .kind = TraceKind::updu_accepted, .a = i, .b = 9});
+    writer.on_trace({.at = at,
+                     .kind = TraceKind::updu_discarded,
+                     .discarded = Discarded{.reason = DiscardReason::no_room, .octets = 9}});
+  }
+  EXPECT_LT(log.lines.size(), 100u);
+  const std::string rest = "warning log_lines_alike event=updu_discarded reason=no_room lines=";
+  EXPECT_EQ(std::count(log.lines.begin(), log.lines.end(), rest + "4990"), 3);
 }
 
 }  // namespace
