@@ -114,13 +114,12 @@ void Pair::start_node(const std::string& name) {
 
 void Pair::lend_modem(const std::string& name, const std::vector<std::string>& options) {
   const std::string process_name = name + "-modem";
-  auto& [control, data] = modem_ports_.try_emplace(name, "0", "0").first->second;
+  auto& used = modem_ports_.try_emplace(name, "0", "0").first->second;
   const std::size_t logged = log(process_name).size();
-  std::vector<std::string> command = {S5066_HFMODEM,    "serve",
-                                      "--cable",        "cable.sock",
-                                      "--station",      name == "alpha" ? "0" : "1",
-                                      "--control-port", control,
-                                      "--data-port",    data};
+  std::vector<std::string> command = {S5066_HFMODEM,    "serve",     "--cable",
+                                      "cable.sock",     "--station", name == "alpha" ? "0" : "1",
+                                      "--control-port", used.first,  "--data-port",
+                                      used.second};
   command.insert(command.end(), options.begin(), options.end());
   start(process_name, command);
   std::smatch ports;
@@ -128,8 +127,7 @@ void Pair::lend_modem(const std::string& name, const std::vector<std::string>& o
     const std::string text = log(process_name).substr(logged);
     const std::regex line("control_port=([0-9]+) data_port=([0-9]+)");
     if (!std::regex_search(text, ports, line)) return !process(process_name).running();
-    control = ports[1];
-    data = ports[2];
+    used = {ports[1], ports[2]};
     return true;
   }));
   ASSERT_TRUE(process(process_name).running()) << log(process_name);
