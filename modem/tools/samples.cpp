@@ -22,11 +22,6 @@ std::string known_encodings() {
   return text;
 }
 
-/// So many zeros push out what a resampler still holds.
-std::size_t zeros_to_drain(const dsp::Resampler& resampler) {
-  return static_cast<std::size_t>(std::ceil(resampler.delay() / resampler.ratio())) + 1;
-}
-
 }  // namespace
 
 void describe(SourceOptions& o, po::options_description& description) {
@@ -68,8 +63,7 @@ Result<SampleSource> SampleSource::open(const SourceOptions& o) {
 SampleSource::SampleSource(WavReader reader, unsigned rate)
     : reader_(std::move(reader)), rate_(rate) {
   if (rate == kSampleRate) return;
-  resampler_.emplace(
-      dsp::Resampler::Config{.rate_in = static_cast<double>(rate), .rate_out = kSampleRate});
+  resampler_.emplace(dsp::Resampler::Config{.rate_in = rate, .rate_out = kSampleRate});
 }
 
 Result<std::span<const float>> SampleSource::read() {
@@ -85,7 +79,7 @@ Result<std::span<const float>> SampleSource::read() {
     if (!resampler_) return std::span<const float>(portion_);
     if (*count == 0) {
       if (std::exchange(drained_, true)) return std::span<const float>();
-      portion_.assign(zeros_to_drain(*resampler_), 0.0F);
+      portion_.assign(resampler_->zeros_to_drain(), 0.0F);
     }
     resampled_.clear();
     resampler_->process(portion_, resampled_);
@@ -95,8 +89,7 @@ Result<std::span<const float>> SampleSource::read() {
 
 SampleSink::SampleSink(WavWriter writer, unsigned rate) : writer_(std::move(writer)) {
   if (rate == kSampleRate) return;
-  resampler_.emplace(
-      dsp::Resampler::Config{.rate_in = kSampleRate, .rate_out = static_cast<double>(rate)});
+  resampler_.emplace(dsp::Resampler::Config{.rate_in = kSampleRate, .rate_out = rate});
 }
 
 Result<void> SampleSink::write(std::span<const float> samples) {
@@ -114,7 +107,7 @@ Result<void> SampleSink::write_converted(std::span<const float> samples) {
 
 Result<void> SampleSink::close() {
   if (resampler_) {
-    if (auto written = write(std::vector<float>(zeros_to_drain(*resampler_))); !written) {
+    if (auto written = write(std::vector<float>(resampler_->zeros_to_drain())); !written) {
       return written;
     }
   }

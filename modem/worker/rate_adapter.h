@@ -27,21 +27,13 @@ class RateAdapter {
   void to_device(std::span<const float> modem_block, std::span<float> device_block);
 
  private:
-  struct Direction {
-    dsp::Resampler resampler;
-    std::vector<float> waiting;  // converted, not yet taken
-    std::size_t primed;          // zeros that it began with, so that a block is always whole
-    void reserve(std::size_t count);
-    void convert(std::span<const float> in, std::vector<float>& out, std::size_t count);
-  };
-
   RateAdapter(unsigned rate_hz, std::size_t block_samples, std::size_t modem_block);
 
   unsigned rate_hz_;
   std::size_t device_block_;
   std::size_t modem_block_;
-  std::optional<Direction> receive_;  // neither when the rates are the same
-  std::optional<Direction> transmit_;
+  std::optional<dsp::Resampler> receive_;  // neither when the rates are the same
+  std::optional<dsp::Resampler> transmit_;
   std::vector<float> modem_samples_;
   std::vector<float> device_samples_;
 };
