@@ -4,11 +4,11 @@
 // The channel is a name, or --delay-ms and --doppler-hz: two paths of equal mean power, or one.
 //
 // --rows runs the rows of the standards' minimum performance, at their ratio and at the one we ask
-// of ourselves, with as many seeds as --seeds says (3) put together. Each is 3000 s over the
-// Doppler spread, 600 s at least and 1000 s where nothing fades, unless --seconds says how many;
-// --only keeps the rows whose mode begins so. Each row has the bounds between which its rate lies
-// with 95 %, which a short run leaves wide, and the margin to the standard's ratio where the rate
-// was met.
+// of ourselves, with as many seeds as --seeds says (3) put together. All seeds of a row are 3000 s
+// over the Doppler spread, 1800 s at least and 3000 s where nothing fades, unless --seconds says
+// how many each has; --only keeps the rows whose mode begins so. Each row has the bounds between
+// which its rate lies with 95 %, which a short run leaves wide, and the margin to the standard's
+// ratio where the rate was met.
 //
 // The bursts of 110D are sent with as many super-frames of preamble as --super-frames says, or as
 // ours have on the air (3), and in --rows with the 20 that its table of minimum performance is
