@@ -5,6 +5,7 @@
 #include <string>
 
 #include "modem/api/airtime.h"
+#include "modem/api/receive_modes.h"
 #include "s5066d/cas/accept_rules.h"
 #include "s5066d/sap/storage_ledger.h"
 #include "sis/primitives.h"
@@ -142,18 +143,21 @@ void check_data_transfer(const Section& transfer, const NodeSetup& node) {
 }
 
 // Key and device are the host's business, and what is written here would be believed to work.
-void check_modem(const Section& modem) {
-  if (!modem.has("remote")) return;
+void check_modem(const Section& section, const NodeSetup& setup) {
+  if (const auto good = modem::check_receive_modes(setup.worker.receive_modes); !good) {
+    section.complain("receive_modes", good.error().detail, 0);
+  }
+  if (!section.has("remote")) return;
   for (const char* field : {"rigctld", "serial_rts", "serial_dtr", "cm108", "vox", "ptt_lead_ms",
                             "ptt_tail_ms", "reopen_attempts_max"}) {
-    if (modem.has(field)) modem.complain(field, "not with `remote`: its host has that");
+    if (section.has(field)) section.complain(field, "not with `remote`: its host has that");
   }
 }
 
 }  // namespace
 
 void find_contradictions(const Section& node, const NodeSetup& setup) {
-  check_modem(node.nested("modem"));
+  check_modem(node.nested("modem"), setup);
   check_sis(node.nested("sis"), setup);
   check_data_transfer(node.nested("data_transfer"), setup);
   check_links(node, setup.node);

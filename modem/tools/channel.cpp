@@ -2,11 +2,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "modem/tools/channel_options.h"
+#include "modem/tools/files.h"
 #include "modem/tools/options.h"
 #include "modem/tools/samples.h"
 #include "modem/tools/subcommands.h"
@@ -135,11 +134,7 @@ Result<void> check(const Arguments& given) {
   if (given.in.path == "-" && !given.signal_given) {
     return Error{ErrorCode::bad_field, "standard input is read once only: give --signal-db"};
   }
-  std::error_code none;  // a file that is not there is no other one
-  if (std::filesystem::equivalent(given.in.path, given.out, none)) {
-    return Error{ErrorCode::bad_field, "--out would be written over --in while it is read"};
-  }
-  return {};
+  return check_apart(given.in.path, given.out);
 }
 
 }  // namespace

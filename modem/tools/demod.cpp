@@ -148,7 +148,9 @@ int run_demod(const std::vector<std::string>& arguments) {
       ("json", po::bool_switch(), "print one JSON object per burst");
   const ParsedOptions parsed = parse_options("demod", description, arguments);
   if (parsed.exit_code) return *parsed.exit_code;
-  if (const auto good = check(in); !good) return usage_error("demod", good.error());
+  for (const Result<void>& good : {check(in), check_apart(in.path, out)}) {
+    if (!good) return usage_error("demod", good.error());
+  }
   const auto modes = modes_of(mode_names_given);
   if (!modes) return usage_error("demod", modes.error());
 

@@ -1,7 +1,9 @@
 #include "modem/tools/files.h"
 
 #include <cstdio>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "s5066d/posix/fd.h"
 
@@ -14,6 +16,14 @@ struct CloseFile {
 using File = std::unique_ptr<std::FILE, CloseFile>;
 
 }  // namespace
+
+Result<void> check_apart(const std::string& in, const std::string& out) {
+  const std::string source = in == "-" ? "/dev/stdin" : in;
+  std::error_code none;  // a file that is not there is no other one
+  if (!std::filesystem::is_regular_file(source, none)) return {};
+  if (!std::filesystem::equivalent(source, out, none)) return {};
+  return Error{ErrorCode::bad_field, "--out would be written over --in"};
+}
 
 Result<Bytes> read_octets(const std::string& path) {
   const File file(std::fopen(path.c_str(), "rb"));

@@ -15,6 +15,10 @@ namespace s5066::modem::tools {
 /// More than the longest useful transmission; keeps a wrong path from filling the memory.
 inline constexpr std::size_t kOctetsMax = 16U << 20;
 
+/// An error where both names are of one file, by whatever path, which writing would destroy before
+/// it is read. "-" to read is standard input.
+Result<void> check_apart(const std::string& in, const std::string& out);
+
 Result<Bytes> read_octets(const std::string& path);
 
 /// A file that holds all it was given, as soon as it was given; it may be a pipe.

@@ -76,6 +76,7 @@ int run_mod(const std::vector<std::string>& arguments) {
   if (const auto good = check_within("--rate", rate, kFileRateMin, kFileRateMax); !good) {
     return usage_error("mod", good.error());
   }
+  if (const auto good = check_apart(in, out); !good) return usage_error("mod", good.error());
   const auto done = mod(*mode, in, out, rate);
   return done ? kExitOk : failure("mod", done.error());
 }

@@ -1,14 +1,37 @@
 #include "modem/tools/options.h"
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstdio>
 #include <iostream>
+#include <typeinfo>
 
+#include "modem/api/receive_modes.h"
 #include "modem/tools/subcommands.h"
 
 namespace s5066::modem::tools {
 
 namespace po = boost::program_options;
+
+namespace {
+
+/// Where a number below 0 stands for an option that counts: it would be read as one far above.
+Result<void> check_signs(const po::parsed_options& parsed, const po::options_description& all) {
+  for (const po::option& option : parsed.options) {
+    const auto* const value = dynamic_cast<const po::typed_value_base*>(
+        all.find(option.string_key, false).semantic().get());
+    const bool counts = value != nullptr && (value->value_type() == typeid(unsigned) ||
+                                             value->value_type() == typeid(std::uint64_t) ||
+                                             value->value_type() == typeid(std::uint16_t));
+    if (counts && !option.value.empty() && option.value.front().starts_with('-')) {
+      return Error{ErrorCode::bad_field, "--" + option.string_key + " is not below 0"};
+    }
+  }
+  return {};
+}
+
+}  // namespace
 
 ParsedOptions parse_options(const std::string& subcommand, po::options_description description,
                             const std::vector<std::string>& arguments) {
@@ -16,11 +39,16 @@ ParsedOptions parse_options(const std::string& subcommand, po::options_descripti
   ParsedOptions parsed;
   try {
     const po::positional_options_description none;
-    po::store(po::command_line_parser(arguments).options(description).positional(none).run(),
-              parsed.values);
+    const auto read =
+        po::command_line_parser(arguments).options(description).positional(none).run();
+    po::store(read, parsed.values);
     if (parsed.values.count("help") > 0) {
       std::cout << "usage: hfmodem " << subcommand << " [OPTIONS]\n" << description;
       parsed.exit_code = kExitOk;
+      return parsed;
+    }
+    if (const auto good = check_signs(read, description); !good) {
+      parsed.exit_code = usage_error(subcommand, good.error());
       return parsed;
     }
     po::notify(parsed.values);
@@ -44,6 +72,9 @@ Result<std::vector<Mode>> modes_of(const std::vector<std::string>& names) {
     const auto mode = parse_mode(name);
     if (!mode) return Error{ErrorCode::bad_field, "--mode " + name + ": one of " + mode_names()};
     modes.push_back(*mode);
+  }
+  if (const auto good = check_receive_modes(modes); !good) {
+    return Error{good.error().code, "--mode: " + good.error().detail};
   }
   return modes;
 }

@@ -124,6 +124,18 @@ TEST(ConfigProblems, a_modem_elsewhere_has_its_own_key_and_needs_an_address) {
   });
 }
 
+TEST(ConfigProblems, one_mode_of_stanag_4285_is_listened_for_at_a_time) {
+  const std::string begin =
+      "address: \"1.2.3.4\"\nmodem { mode: \"4285-600-long\" cable { socket: \"s\" }\n"
+      "receive_modes: \"4285-600-long\" receive_modes: \"110a-75-short\" ";
+  expect_lines({
+      {begin + "receive_modes: \"4285-600-long\" }\n", {}},
+      {begin + "receive_modes: \"4285-600-short\" }\n",
+       {"f:3:1: receive_modes: not both 4285-600-long and 4285-600-short: one of STANAG 4285 is "
+        "listened for at a time"}},
+  });
+}
+
 TEST(ConfigProblems, fields_may_contradict_each_other_or_a_default) {
   expect_lines({
       {kGood + "sis { listen: \"0.0.0.0\" }\n",

@@ -60,6 +60,48 @@ TEST_F(Hfmodem, refuses_a_command_line_that_makes_no_sense_with_2) {
   EXPECT_EQ(run("mod --help"), 0);
 }
 
+TEST_F(Hfmodem, a_number_below_0_is_no_count) {
+  for (const char* arguments :
+       {"ber --mode 110a-2400-short --bits 1 --seed -1", "cable --socket x --seed -1",
+        "mod --mode 110a-2400-short --in a --out b --rate -4294919296"}) {
+    EXPECT_EQ(run(arguments), 2) << arguments;
+    EXPECT_NE(read("stderr").find("is not below 0"), std::string::npos) << read("stderr");
+  }
+}
+
+TEST_F(Hfmodem, one_mode_of_stanag_4285_is_listened_for_at_a_time) {
+  const std::string one = " --mode 4285-600-long --mode 110a-75-short";
+  const std::string two = one + " --mode 4285-600-short";
+  for (const char* subcommand : {"demod --in a --out b", "scope --cable x", "serve --cable x"}) {
+    EXPECT_EQ(run(subcommand + two), 2) << subcommand;
+    EXPECT_NE(read("stderr").find("not both 4285-600-long and 4285-600-short"), std::string::npos)
+        << read("stderr");
+    EXPECT_EQ(run(subcommand + one), 1) << subcommand;
+  }
+}
+
+TEST_F(Hfmodem, does_not_write_over_what_it_reads) {
+  write("in", std::string(50, 'u'));
+  ASSERT_EQ(mod("110a-600-short", 8000), 0) << read("stderr");
+  std::filesystem::create_symlink(path("in"), path("in_too"));
+  std::filesystem::create_hard_link(path("wav"), path("wav_too"));
+  const std::string octets = read("in");
+  const std::string samples = read("wav");
+  for (const std::string& arguments :
+       {"mod --mode 110a-600-short --in " + path("in") + " --out " + path("in"),
+        "mod --mode 110a-600-short --in " + path("in") + " --out " + path("in_too"),
+        "demod --in " + path("wav") + " --out " + path("wav"),
+        "demod --in " + path("wav") + " --out " + path("wav_too"),
+        "demod --raw s16le --rate 8000 --in - --out " + path("wav") + " <" + path("wav"),
+        "channel --in " + path("wav") + " --out " + path("wav")}) {
+    EXPECT_EQ(run(arguments), 2) << arguments;
+    EXPECT_NE(read("stderr").find("--out would be written over --in"), std::string::npos)
+        << arguments << read("stderr");
+    EXPECT_EQ(read("in"), octets) << arguments;
+    EXPECT_EQ(read("wav"), samples) << arguments;
+  }
+}
+
 TEST_F(Hfmodem, fails_with_1_and_names_the_file_when_a_file_is_bad) {
   EXPECT_EQ(demod(), 1);
   EXPECT_NE(read("stderr").find(path("wav")), std::string::npos);
