@@ -60,6 +60,10 @@ constexpr double kLooksMax = 30;
 /// first, unless there is so much more signal.
 constexpr double kEmptyLoss = 0.95;
 constexpr unsigned kEmptyMax = 2;
+/// Once is enough where the ratio makes it less likely than that, and of so many octets: fewer are
+/// in so few D_PDUs that single blocks may have hit them all.
+constexpr double kUnlikely = 0.05;
+constexpr std::size_t kManyOctets = 2500;
 constexpr int kWaitsFirst = 4;
 constexpr int kWaitsMax = 96;
 constexpr double kFailureReachDb = 5;
@@ -223,12 +227,14 @@ void RateSelector::on_reception(Instant now, const Reception& reception) {
   bulk_ = std::any_of(octets_.begin(), octets_.end(),
                       [&](std::size_t n) { return static_cast<double>(n) > octets_bulk; });
   for (Failure& mode : failures_) mode.waits = std::max(0, mode.waits - 1);
+  const double lost = octets > 0 ? share_lost(octets, octets_intact) : 0;
+  const bool unlikely = lost > kEmptyLoss && octets >= kManyOctets && is_unlikely(reception);
   if (Failure* mode = failure_of(reception.mode)) {
     mode->heard = true;
     mode->times = 0;
-    if (octets > 0) note_outcome(*mode, share_lost(octets, octets_intact));
+    if (octets > 0) note_outcome(*mode, lost, unlikely);
   }
-  learn(reception);
+  if (!unlikely) learn(reception);
   choose();
 }
 
@@ -272,26 +278,40 @@ void RateSelector::measure_snr(Instant now, const Reception& reception) {
   measured_db_ = *snr_db_;
 }
 
-void RateSelector::learn(const Reception& reception) {
-  if (reception.octets == 0) return;
+RateSelector::Seen RateSelector::seen_in(const Reception& reception) const {
   const double lost = share_lost(reception.octets, reception.octets_intact);
-  if (lost < 0.5) lost_in_row_ = 0;
   const double looks = looks_of(reception);
   const double sure = 1 - 0.5 / std::max(looks, 1.0);
-  const std::size_t at = offsets_.nearest(reception.mode);
   const double share = std::clamp(lost, 1 - sure, sure);
   const double width = width_db(reception.mode);
   const double z = quantile(share);
   const double density = bell(z);  // of the ratios of blocks, at what is needed
   const double ratio = reception.snr_db.value_or(snr_db_.value_or(0));
-  const double seen = ratio - snr_needed_db(reception.mode) - extra_db(reception.mode) + z * width;
-  const double variance =
-      kVarianceSeen + width * width * share * (1 - share) / (looks * density * density);
+  return {
+      .at = offsets_.nearest(reception.mode),
+      .offset_db = ratio - snr_needed_db(reception.mode) - extra_db(reception.mode) + z * width,
+      .variance = kVarianceSeen + width * width * share * (1 - share) / (looks * density * density),
+      .lost = lost,
+      .bound = lost < 1 - sure || lost > sure};
+}
+
+// That the mode needs as much as would explain what was lost of it.
+bool RateSelector::is_unlikely(const Reception& reception) const {
+  if (!reception.snr_db || reception.octets == 0) return false;
+  const Seen seen = seen_in(reception);
+  const double width = std::sqrt(offsets_.variance(seen.at) + seen.variance);
+  return normal((offsets_.expected_db(seen.at) - seen.offset_db) / width) < kUnlikely;
+}
+
+void RateSelector::learn(const Reception& reception) {
+  if (reception.octets == 0) return;
+  const Seen seen = seen_in(reception);
+  if (seen.lost < 0.5) lost_in_row_ = 0;
   offsets_.forget(kForget);
-  if (lost < 1 - sure || lost > sure) {
-    offsets_.observe_bound(at, seen, variance, lost < 0.5);
+  if (seen.bound) {
+    offsets_.observe_bound(seen.at, seen.offset_db, seen.variance, seen.lost < 0.5);
   } else {
-    offsets_.observe(at, seen, variance);
+    offsets_.observe(seen.at, seen.offset_db, seen.variance);
   }
 }
 
@@ -301,12 +321,13 @@ RateSelector::Failure* RateSelector::failure_of(const Mode& mode) {
   return found == config_.modes.end() ? nullptr : &failures_[found - config_.modes.begin()];
 }
 
-// Something else than the ratio may be in the way of a mode, an echo that is too long for it.
-void RateSelector::note_outcome(Failure& mode, double lost) {
+// Something else than the ratio may be in the way of a mode, an echo that is too long for it. Then
+// what was lost says nothing of what the others need.
+void RateSelector::note_outcome(Failure& mode, double lost, bool unlikely) {
   if (lost < 0.5) {
     mode.empty = 0;
     if (mode.waits == 0) mode.next_waits /= 2;
-  } else if (lost > kEmptyLoss && ++mode.empty >= kEmptyMax) {
+  } else if (lost > kEmptyLoss && (++mode.empty >= kEmptyMax || unlikely)) {
     bar(mode, kWaitsFirst);
   }
 }

@@ -80,6 +80,14 @@ class RateSelector {
     double at_db = 0;    // then
     bool heard = false;  // at any time
   };
+  /// What a reception says of the offset of a mode.
+  struct Seen {
+    std::size_t at;  // which
+    double offset_db;
+    double variance;
+    double lost;  // share of the octets
+    bool bound;   // all or nothing came
+  };
   double evened_out(const modem::Mode& mode) const;
   double width_db(const modem::Mode& mode) const;
   double needed_db(std::size_t at) const;
@@ -91,9 +99,11 @@ class RateSelector {
   double yield(std::size_t at, double arrives) const;
   void measure_snr(Instant now, const Reception& reception);
   void assume_below(const modem::Mode& mode);
+  Seen seen_in(const Reception& reception) const;
+  bool is_unlikely(const Reception& reception) const;
   void learn(const Reception& reception);
   Failure* failure_of(const modem::Mode& mode);
-  void note_outcome(Failure& mode, double lost);
+  void note_outcome(Failure& mode, double lost, bool unlikely);
   void bar(Failure& mode, int waits);
   bool is_barred(std::size_t at) const;
   void choose();

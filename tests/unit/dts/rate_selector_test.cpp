@@ -208,6 +208,36 @@ TEST(RateSelector, a_mode_is_left_alone_when_twice_nothing_of_it_came) {
   }
 }
 
+// Goal:   what the ratio makes most unlikely is something else's doing, which one long transmission
+//         tells; it says nothing of the modes that need less.
+// Method: nothing comes of a mode at a ratio far above what it needs, in many octets or in a few.
+TEST(RateSelector, a_mode_is_left_alone_at_once_when_the_ratio_promised_all_of_it) {
+  const Mode fails{modem::Waveform::stanag4539, 3200, Interleaver::long_};
+  for (const bool many : {true, false}) {
+    RateSelector rates = selector();
+    rates.on_reception({}, heard(kStart, 1, 15));
+    Reception nothing = heard(fails, 0, 15);
+    if (!many) nothing.octets = 1000;
+    rates.on_reception({}, nothing);
+    if (many) {
+      EXPECT_EQ(rates.mode(), (Mode{.rate_bps = 1200, .interleaver = Interleaver::short_}));
+    } else {
+      EXPECT_EQ(rates.mode(), fails);
+    }
+  }
+}
+
+// As above, but the ratio fell within the transmission: that explains what was lost.
+TEST(RateSelector, a_mode_that_went_with_the_ratio_is_not_left_alone) {
+  const Mode fails{modem::Waveform::stanag4539, 3200, Interleaver::long_};
+  RateSelector rates = selector();
+  rates.on_reception({}, heard(kStart, 1, 15));
+  rates.on_reception({}, heard(fails, 0, 2));
+  EXPECT_LE(rates.mode().rate_bps, 600u);
+  rates.on_reception({}, heard(rates.mode(), 1, 15));
+  EXPECT_GE(rates.mode().rate_bps, fails.rate_bps);
+}
+
 TEST(RateSelector, what_is_lost_in_both_parts_of_a_transmission_is_lost_once) {
   RateSelector rates = selector();
   rates.on_reception({}, heard(kStart, 1, 14));
