@@ -232,9 +232,10 @@ TEST(RateSelector, a_mode_that_went_with_the_ratio_is_not_left_alone) {
   const Mode fails{modem::Waveform::stanag4539, 3200, Interleaver::long_};
   RateSelector rates = selector();
   rates.on_reception({}, heard(kStart, 1, 15));
-  rates.on_reception({}, heard(fails, 0, 2));
-  EXPECT_LE(rates.mode().rate_bps, 600u);
-  rates.on_reception({}, heard(rates.mode(), 1, 15));
+  rates.on_reception({}, heard(fails, 0, 8));
+  EXPECT_LT(rates.mode().rate_bps, fails.rate_bps);
+  // No more above than would not let a mode be tried again that is left alone.
+  rates.on_reception({}, heard(rates.mode(), 1, 12.9));
   EXPECT_GE(rates.mode().rate_bps, fails.rate_bps);
 }
 
