@@ -196,6 +196,7 @@ void ChannelAccess::on_cpdu_confirm(Instant now, const dts::CpduConfirm& confirm
 
 void ChannelAccess::on_cpdu_rejected(Instant now, const dts::CpduRejected& rejected) {
   if (rejected.id.value >= kControlIds) {
+    forget_answer(rejected.id);
     for (auto& [peer, link] : links_) {
       if (link.leaving == rejected.id) return on_never_left(now, link);
     }
@@ -296,19 +297,19 @@ void ChannelAccess::accept_again(Instant now, Link& link) {
   if (link.info.state == LinkState::made_wait) {
     send_accepted(now, link);
   } else {
-    send_control(now, peer, PhysicalLinkAccepted{});
+    send_answer(now, peer, PhysicalLinkAccepted{});
   }
 }
 
 void ChannelAccess::reject(Instant now, Address peer, RejectReason reason) {
   counters_.add(Counter::links_rejected);
-  send_control(now, peer, PhysicalLinkRejected{reason});
+  send_answer(now, peer, PhysicalLinkRejected{reason});
 }
 
 // ARQ data waits until ACCEPTED is out, so that it travels in a later transmission: in the same one
 // the peer would meet it before it has acted on ACCEPTED.
 void ChannelAccess::send_accepted(Instant now, Link& link) {
-  link.leaving = send_control(now, link.info.peer, PhysicalLinkAccepted{});
+  link.leaving = send_answer(now, link.info.peer, PhysicalLinkAccepted{});
   link.timers.set(LinkTimer::leaving, now + config_.control_wait_max);
 }
 
@@ -368,7 +369,7 @@ void ChannelAccess::start_breaking(Instant now, Link& link, BreakReason reason) 
 // The answer goes out even if we know of no link: the peer waits for it. While we call, the BREAK
 // is about an older link, and the call goes on.
 void ChannelAccess::on_link_break(Instant now, Address peer, BreakReason reason) {
-  if (!silent_) send_control(now, peer, PhysicalLinkBreakConfirm{});
+  if (!silent_) send_answer(now, peer, PhysicalLinkBreakConfirm{});
   Link* link = find(peer);
   if (link == nullptr) return;
   if (link->info.state == LinkState::calling) return link->crossing.reset();

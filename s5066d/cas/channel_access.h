@@ -236,6 +236,8 @@ class ChannelAccess {
   void on_no_answer(Instant now, Link& link);
 
   CpduId send_control(Instant now, Address peer, const Cpdu& cpdu);
+  CpduId send_answer(Instant now, Address peer, const Cpdu& cpdu);
+  void forget_answer(CpduId id);
   void send_and_wait(Instant now, Link& link);
   void send_accepted(Instant now, Link& link);
   Duration jittered_answer_wait(const Link& link);
@@ -249,6 +251,7 @@ class ChannelAccess {
   /// Of those linked externally, the ones that warned us: CAS 1 makes the next link (B.3(3.1)).
   std::set<Address> warned_;
   std::uint64_t next_control_id_ = kControlIds;
+  std::map<std::pair<Address, std::uint8_t>, CpduId> answers_;  // not out yet, by type of C_PDU
   bool broadcast_ = false;
   bool silent_ = false;
   std::deque<Action> actions_;

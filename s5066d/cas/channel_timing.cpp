@@ -89,7 +89,20 @@ CpduId ChannelAccess::send_control(Instant now, Address peer, const Cpdu& cpdu) 
   return id;
 }
 
+// What is asked again before the answer is out has one answer.
+CpduId ChannelAccess::send_answer(Instant now, Address peer, const Cpdu& cpdu) {
+  const std::pair key(peer, type_of(cpdu));
+  const auto waiting = answers_.find(key);
+  if (waiting != answers_.end()) return waiting->second;
+  return answers_[key] = send_control(now, peer, cpdu);
+}
+
+void ChannelAccess::forget_answer(CpduId id) {
+  std::erase_if(answers_, [id](const auto& answer) { return answer.second == id; });
+}
+
 void ChannelAccess::on_control_left(Instant now, CpduId id) {
+  forget_answer(id);
   for (auto& [peer, link] : links_) {
     if (link.leaving == id) return on_left(now, link);
   }

@@ -14,8 +14,6 @@ constexpr Duration kHalfSecond = std::chrono::milliseconds(500);
 constexpr Duration kModemPatience = std::chrono::seconds(10);
 /// This part of a transmission is kept for waiting non-ARQ data before ARQ fills it.
 constexpr std::size_t kNonarqShare = 4;
-/// Transmissions in a row that answers may take from those who wait.
-constexpr unsigned kPassedOverMax = 2;
 /// More than a type 6 takes.
 constexpr std::size_t kControlOctets = 40;
 /// A short expedited C_PDU, link control above all, is repeated while its block has room.
@@ -330,58 +328,9 @@ void DataTransfer::on_sent_to_air(const BurstBuilder& burst) {
   }
 }
 
-bool DataTransfer::may_serve(const Connection& connection) const {
-  return connection.has_work() && !may_rest(connection) &&
-         !peers_.at(connection.peer()).control.open();
-}
-
-bool DataTransfer::anything_to_send() const {
-  if (!warnings_.empty() || nonarq_tx_.has_work(true) || nonarq_tx_.has_work(false)) return true;
-  return std::any_of(peers_.begin(), peers_.end(),
-                     [](const auto& entry) { return entry.second.control.has_work(); }) ||
-         std::any_of(connections_.begin(), connections_.end(),
-                     [this](const auto& entry) { return may_serve(entry.second); });
-}
-
-// Type 6 goes before all else (C.3.9(3)).
-PeerControl* DataTransfer::choose_control() {
-  PeerControl* chosen = nullptr;
-  for (auto& [peer, record] : peers_) {
-    if (!record.control.has_work()) continue;
-    if (!chosen || (last_served_ && !(*last_served_ < chosen->peer()) && *last_served_ < peer)) {
-      chosen = &record.control;
-    }
-  }
-  return chosen;
-}
-
-// An owed acknowledgement first; then the connections take turns.
-//
-// Two stations with much to say to each other owe each other an answer all the time. While others
-// wait, who was served last gets its answer without being asked for another one; if it goes on all
-// the same, the others go first.
-Connection* DataTransfer::choose_connection() {
-  const auto next = [this](bool owed) {
-    Connection* chosen = nullptr;
-    for (auto& [peer, connection] : connections_) {
-      if (!may_serve(connection) || connection.answer_owed() != owed) continue;
-      const bool after_last = !last_served_ || *last_served_ < peer;
-      if (!chosen || (after_last && last_served_ && !(*last_served_ < chosen->peer()))) {
-        chosen = &connection;
-      }
-    }
-    return chosen;
-  };
-  Connection* owed = next(true);
-  Connection* other = next(false);
-  if (!other || !owed) return owed ? owed : other;
-  return passed_over_ < kPassedOverMax ? owed : other;
-}
-
 // A transmission asks one station for an answer, or two would answer at once. It is in the mode of
 // that station, and what is for others waits while that is not the mode for all.
 void DataTransfer::fill(Instant now, BurstBuilder& burst) {
-  const auto audience = nonarq_tx_.expedited_audience();
   const bool others_wait = nonarq_tx_.has_work(true) || nonarq_tx_.has_work(false);
   PeerControl* control = choose_control();
   Connection* connection = choose_connection();
@@ -392,13 +341,15 @@ void DataTransfer::fill(Instant now, BurstBuilder& burst) {
   const bool yields = held_up && passed_over_ >= kPassedOverMax;
   if (yields) control = nullptr;
   if (control) connection = nullptr;
+  const bool waits = connection;
+  if (!control && std::exchange(arq_turn_over_, false) && others_wait) connection = nullptr;
+  const auto audience = choose_audience(control, connection);
+  const bool put_off = waits && !connection;
   const bool owed = connection && connection->answer_owed();
   const bool only_answer =
       owed && (turn_.run_is_over(now) || (others && last_served_ == connection->peer()));
   const bool passes_over = control ? held_up : others && owed && !yields;
-  passed_over_ = passes_over ? passed_over_ + 1 : 0;
-  if (audience && connection && connection->peer() != *audience) connection = nullptr;
-  if (!control && std::exchange(arq_turn_over_, false) && others_wait) connection = nullptr;
+  if (!put_off) passed_over_ = passes_over ? passed_over_ + 1 : 0;
   std::optional<Address> served;
   if (control) served = control->peer();
   if (connection) served = connection->peer();

@@ -352,6 +352,7 @@ class DataTransfer {
   std::optional<Instant> expedited_rest_ends(const Connection& connection) const;
   void end_expedited_rests(Instant now);
   Connection* choose_connection();
+  std::optional<Address> choose_audience(const PeerControl* control, Connection*& connection);
   bool anything_to_send() const;
   void want_transmit(Instant now);
   void on_reply_missing(Instant now);
@@ -382,7 +383,10 @@ class DataTransfer {
   std::optional<HeardBurst> heard_;
   std::optional<Address> reply_awaited_from_;
   std::uint64_t bursts_made_ = 0;
+  /// Transmissions in a row that answers may take from those who wait.
+  static constexpr unsigned kPassedOverMax = 2;
   unsigned passed_over_ = 0;  // transmissions in a row that owed answers took from others
+  unsigned put_off_ = 0;      // that type 8 for others took from a connection since it was served
   bool silent_ = false;
   bool gathering_ = false;
   bool broadcast_ = false;

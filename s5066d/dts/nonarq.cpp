@@ -66,9 +66,12 @@ bool NonarqSender::has_unfinished() const {
          std::any_of(regular_.begin(), regular_.end(), unfinished);
 }
 
-std::optional<Address> NonarqSender::expedited_audience() const {
-  if (expedited_.empty()) return std::nullopt;
-  return expedited_.front().request.destination;
+std::optional<Address> NonarqSender::expedited_audience(const std::vector<Address>& resting) const {
+  for (const Transfer& t : expedited_) {
+    const Address to = t.request.destination;
+    if (std::find(resting.begin(), resting.end(), to) == resting.end()) return to;
+  }
+  return std::nullopt;
 }
 
 void NonarqSender::drop_expired(Instant now) {

@@ -39,8 +39,8 @@ class NonarqSender {
   bool waits_for(Address destination, bool expedited) const;
   /// Something remains to be sent after the last fill.
   bool has_unfinished() const;
-  /// Whom the oldest expedited C_PDU is for.
-  std::optional<Address> expedited_audience() const;
+  /// Whom the oldest expedited C_PDU is for, of those that may go now.
+  std::optional<Address> expedited_audience(const std::vector<Address>& resting) const;
 
   /// What is on the air stays until that transmission is over.
   void drop_expired(Instant now);

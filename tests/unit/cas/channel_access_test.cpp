@@ -355,6 +355,7 @@ TEST_F(Link, a_request_while_breaking_means_that_the_peer_has_broken) {
 TEST_F(Link, a_break_is_confirmed_whatever_we_know) {
   hear("44");
   EXPECT_EQ(said(), "50");
+  leaves();
   make_by_peer();
   hear("41");
   EXPECT_EQ(said(), "50 terminate broken-by_peer");

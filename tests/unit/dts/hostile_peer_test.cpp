@@ -196,6 +196,65 @@ TEST_F(HostilePeer, who_asks_all_the_time_keeps_nothing_from_those_who_wait) {
   }
 }
 
+// Goal:   answers to a station that asks all the time keep nothing from another link.
+// Method: the foe asks by type 8, type 6 or both right behind whatever we sent, linked or not; each
+//         type 8 is answered as link control is.
+TEST(HostileCaller, answers_of_link_control_hold_up_no_other_link) {
+  for (int variant = 0; variant < 8; ++variant) {
+    SCOPED_TRACE(variant);
+    const bool linked = variant & 1;
+    const bool manages = variant & 2;
+    const bool speaks_at_once = variant & 4;
+    test::LoneStation station({.address = kUs});
+    station.made(kFriend);
+    if (linked) station.made(kFoe);
+    std::uint64_t id = 0;
+    while (id < 20) {
+      station.request({.id = {++id},
+                       .service = Service::arq,
+                       .destination = kFriend,
+                       .cpdu = {static_cast<std::uint8_t>(id)}});
+    }
+    std::size_t confirmed = 0;
+    std::size_t answered = 0;
+    for (int round = 0; round < 60; ++round) {
+      const auto number = static_cast<std::uint8_t>(round);
+      std::vector<pdu::Dpdu> foe = {pdu::Nonarq{.common = from(kFoe),
+                                                .expedited = true,
+                                                .cpdu_id = number,
+                                                .cpdu_size = 1,
+                                                .window_half_s = 20,
+                                                .segment = {0x44}}};
+      if (manages) foe.push_back(request_from(kFoe, number));
+      station.hear(foe);
+      station.request({.id = {++id},
+                       .service = Service::expedited_nonarq,
+                       .destination = kFoe,
+                       .cpdu = {0x50},
+                       .in_order = false,
+                       .time_to_die = station.now() + 60s});
+      station.run_for(speaks_at_once ? 1s : 4s);
+      std::optional<FrameNumber> next;
+      for (const auto& dpdu : station.take_sent()) {
+        const auto* data = std::get_if<pdu::Data>(&dpdu);
+        if (data) next = data->number + 1;
+        answered += std::holds_alternative<pdu::Nonarq>(dpdu);
+      }
+      if (next) station.hear({pdu::AckOnly{from(kFriend), {*next, {}}}});
+      for (const auto& action : station.take_actions()) {
+        const auto* confirm = std::get_if<CpduConfirm>(&action);
+        confirmed += confirm && confirm->id.value <= 20;
+        EXPECT_FALSE(std::holds_alternative<ConnectionLost>(action));
+      }
+    }
+    EXPECT_EQ(confirmed, 20u);
+    // Without a link no type 8 goes beside a type 6 that is under way (C.6.1.2(1)).
+    if (linked || !manages) {
+      EXPECT_GT(answered, 0u);
+    }
+  }
+}
+
 // Goal:   a peer is not displaced while something for it is on the air.
 // Method: nobody else can make room; a request for yet another station comes meanwhile.
 TEST(HostileCrowd, a_peer_is_not_displaced_by_a_request_while_it_is_answered) {
