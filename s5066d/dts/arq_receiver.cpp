@@ -52,6 +52,7 @@ bool ArqReceiver::take(LongFrameNumber number, RxWindow::Place place, const pdu:
     return true;
   }
   counters_.add(Counter::user_octets_received, segment.size());
+  ++frames_taken_;
   window_.on_received(number);
   reassembler_.on_segment(window_, number, flags, std::move(segment));
   for (LongFrameNumber passed; window_.advance(passed);) reassembler_.on_passed(passed);

@@ -37,6 +37,8 @@ class ArqReceiver {
   /// The last frame had a long number: so must its acknowledgement, because its sender may be more
   /// than 128 frames ahead of us.
   bool wants_long_ack() const { return wants_long_ack_; }
+  /// So many were new and whole.
+  std::uint64_t frames_taken() const { return frames_taken_; }
   std::optional<Bytes> poll_cpdu() { return reassembler_.poll(); }
 
  private:
@@ -46,6 +48,7 @@ class ArqReceiver {
   std::size_t held_octets_max_;
   RxWindow window_;
   bool wants_long_ack_ = false;
+  std::uint64_t frames_taken_ = 0;
   Reassembler reassembler_;
   Counters& counters_;
 };

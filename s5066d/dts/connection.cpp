@@ -69,14 +69,14 @@ Connection::Verdict Connection::on_data(Number number, const pdu::DataFlags& fla
   heard_ = active_ = frame_ = true;
   if (resync_.discards_data()) return Verdict::out_of_sync;  // the peer will begin anew
   resync_.on_data();
+  const std::uint64_t before = regular_rx_.frames_taken();
   if (!regular_rx_.on_data(number, flags, std::move(segment), ok)) {
-    rx_out_of_sync_ = true;
+    rx_verification_.on_disagrees();
     return Verdict::out_of_sync;
   }
+  rx_verification_.on_fits(regular_rx_.frames_taken() != before);
   long_heard_ = long_heard_ || std::is_same_v<Number, LongFrameNumber>;
   ack_owed_ = true;
-  out_of_sync_bursts_ = 0;
-  resynced_ = false;
   return Verdict::taken;
 }
 
@@ -88,12 +88,11 @@ template <typename Ack>
 Connection::Verdict Connection::on_ack(const Ack& ack, std::optional<Instant> formed_at) {
   if (resync_.open()) return Verdict::out_of_sync;  // it speaks of the windows before
   const Verdict verdict = take_ack(regular_tx_, ack, formed_at);
-  if (verdict == Verdict::out_of_sync) tx_out_of_sync_ = true;
+  if (verdict == Verdict::out_of_sync) tx_verification_.on_disagrees();
   if (verdict == Verdict::taken) {
     resync_.on_data();  // the peer's exchange is over
     long_heard_ = long_heard_ || std::is_same_v<Ack, pdu::LongAck>;
-    out_of_sync_bursts_ = 0;
-    resynced_ = false;
+    tx_verification_.on_fits(true);
   }
   return verdict;
 }
@@ -192,26 +191,27 @@ void Connection::restart(const Resync::Effects& effects) {
   }
   if (effects.restart_tx) restart_tx();
   if (effects.restart_rx) regular_rx_.restart({effects.restart_rx->value});
+  if (effects.restart_all || effects.restart_tx) tx_verification_.restart();
+  if (effects.restart_all || effects.restart_rx) rx_verification_.restart();
   if (effects.restart_all || effects.restart_rx) {
     ack_owed_ = false;
     restarted_ = true;
   }
-  out_of_sync_bursts_ = 0;
-  rx_out_of_sync_ = tx_out_of_sync_ = false;
 }
 
-// After so many transmissions that disagree the side that is wrong is made to agree; if that did
-// not help, both begin anew.
+// After so many transmissions that disagree about one direction its windows are made to agree,
+// however well the other one goes; if that did not help, or both disagree, both begin anew.
 void Connection::on_heard_over() {
   ack_ripe_ = ack_owed_;
-  const bool rx = std::exchange(rx_out_of_sync_, false);
-  const bool tx = std::exchange(tx_out_of_sync_, false);
-  if (!rx && !tx) return;
-  if (++out_of_sync_bursts_ < config_.out_of_sync_max || resync_.open()) return;
-  out_of_sync_bursts_ = 0;
+  rx_verification_.on_heard_over();
+  tx_verification_.on_heard_over();
+  const bool rx = rx_verification_.in_a_row() >= config_.out_of_sync_max;
+  const bool tx = tx_verification_.in_a_row() >= config_.out_of_sync_max;
+  if (resync_.open() || (!rx && !tx)) return;
   counters_.add(Counter::windows_resynced);
-  const bool full = std::exchange(resynced_, true) || (rx && tx);
-  if (full) {
+  const bool both = rx_verification_.disagrees() && tx_verification_.disagrees();
+  const bool first = rx ? rx_verification_.mend() : tx_verification_.mend();
+  if (both || !first) {
     resync_.start(Resync::Kind::full);
   } else if (rx) {
     resync_.start(Resync::Kind::tx_window);

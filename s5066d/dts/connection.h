@@ -13,6 +13,7 @@
 #include "s5066d/dts/interval_packer.h"
 #include "s5066d/dts/resync.h"
 #include "s5066d/dts/service.h"
+#include "s5066d/dts/window_verification.h"
 
 namespace s5066::dts {
 
@@ -22,7 +23,7 @@ class Connection {
     Address self;
     ArqSender::Config regular;
     ArqSender::Config expedited;
-    unsigned out_of_sync_max;  // bursts in a row that disagree, then the windows are made to agree
+    unsigned out_of_sync_max;     // bursts in a row; see WindowVerification
     unsigned resets_missed_max;   // type 3 without an answer, in a row
     std::uint8_t extensions;      // that we offer the peer; see pdu::extension
     std::size_t held_octets_max;  // of segments received that wait for older ones
@@ -185,10 +186,8 @@ class Connection {
   bool active_ = false;
   bool frame_ = false;
   Resync resync_;
-  bool rx_out_of_sync_ = false;  // in the transmission being heard
-  bool tx_out_of_sync_ = false;
-  unsigned out_of_sync_bursts_ = 0;
-  bool resynced_ = false;  // the windows were made to agree, and nothing has fitted since
+  WindowVerification rx_verification_;  // by the peer's data
+  WindowVerification tx_verification_;  // by its acknowledgements
   bool restarted_ = false;
   unsigned replies_missed_ = 0;
   std::uint64_t octets_acknowledged_ = 0;

@@ -7,6 +7,13 @@ namespace s5066::dts {
 namespace {
 /// More than so many copies of a frame that short add nothing.
 constexpr int kCopiesMax = 8;
+
+/// Types 1, 2 and 7 are steps of a change that both follow.
+bool is_of_rate_change(const Management::Message& message) {
+  const auto type = static_cast<pdu::EowType>(message.eow.type);
+  return type == pdu::EowType::drc_request || type == pdu::EowType::drc_response ||
+         type == pdu::EowType::hdr_request;
+}
 }  // namespace
 
 void Management::send(Message message, bool until_answered) {
@@ -23,13 +30,19 @@ Management::Heard Management::on_management(const pdu::Management& dpdu,
   Heard heard;
   bool fresh_ack = dpdu.ack;
   if (dpdu.valid) {
-    heard.repeated = rx_id_ == dpdu.frame_id;
+    // Without a connection nothing tells that the peer has begun anew, and its IDs from 0 with it:
+    // another message is a new one even with the ID of the last. A step of a rate change is not,
+    // for it would be followed.
+    Message message{dpdu.common.eow, dpdu.extension};
+    heard.repeated =
+        rx_id_ == dpdu.frame_id && (rx_message_ == message || is_of_rate_change(message));
     // A copy acknowledges once, or it would acknowledge our next message as well.
     if (heard.repeated && rx_had_ack_) fresh_ack = false;
     rx_had_ack_ = dpdu.ack || (heard.repeated && rx_had_ack_);
     rx_id_ = dpdu.frame_id;
     ack_owed_ = true;
-    if (!heard.repeated) heard.message = Message{dpdu.common.eow, dpdu.extension};
+    rx_message_ = message;
+    if (!heard.repeated) heard.message = std::move(message);
   }
   if (!fresh_ack || !may_be_answered(formed_at)) return heard;
   out_->acknowledged = true;

@@ -69,6 +69,7 @@ class Management {
   std::optional<Outgoing> out_;
   std::uint8_t next_id_ = 0;           // TX MANAGEMENT FRAME ID (C.3.9(16))
   std::optional<std::uint8_t> rx_id_;  // none: the "out of range" of C.3.9(17)
+  Message rx_message_;                 // the one with rx_id_
   bool rx_had_ack_ = false;            // the message with rx_id_ acknowledged ours
   bool ack_owed_ = false;
   pdu::Eow attached_;

@@ -77,6 +77,20 @@ TEST(Management, a_message_is_new_once_whatever_its_id_and_each_copy_is_acknowle
   }
 }
 
+// C.3.9(21)-(25): the peer has begun anew, and counts from 0 again.
+TEST(Management, another_message_is_new_with_the_id_of_the_last_too) {
+  Management theirs;
+  EXPECT_TRUE(theirs.on_management(frame(true, false, 0, kSome)).message);
+  EXPECT_EQ(theirs.on_management(frame(true, false, 0, kOther)).message,
+            (Management::Message{kOther}));
+  EXPECT_TRUE(theirs.on_management(frame(true, false, 0, kOther)).repeated);
+  pdu::Management extended = frame(true, false, 0, kOther);
+  extended.extension = {1};
+  EXPECT_EQ(theirs.on_management(extended).message, (Management::Message{kOther, {1}}));
+  const pdu::Eow step{.type = 1, .contents = 0};  // drc_request
+  EXPECT_TRUE(theirs.on_management(frame(true, false, 0, step)).repeated);
+}
+
 // C.3.9(8): nothing but an acknowledgement may say that it has no message.
 TEST(Management, a_frame_that_neither_tells_nor_acknowledges_changes_nothing) {
   Management ours;

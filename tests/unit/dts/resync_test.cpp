@@ -1,6 +1,8 @@
 // Reset and window resynchronisation: type 3 (C.3.6, C.6.3, C.6.5).
 #include "s5066d/dts/resync.h"
 #include "s5066d/dts/connection.h"
+#include "s5066d/dts/window_verification.h"
+#include "tests/support/lone_station.h"
 #include "tests/unit/dts/dts_world.h"
 
 namespace s5066::dts {
@@ -131,6 +133,104 @@ TEST(ResyncTransfer, peers_that_disagree_about_the_windows_agree_again_and_lose_
   ASSERT_EQ(world[1].received.size(), 10u);
   for (std::uint64_t i = 0; i < 10; ++i) EXPECT_EQ(world[1].received[i].cpdu, pattern(900, i));
   EXPECT_GE(world[0].counters[Counter::windows_resynced], 1u);
+  expect_clean_air(world);
+}
+
+// C.6.3.2(1)
+TEST(WindowVerification, what_fits_hides_nothing_unless_it_tells_something_new) {
+  WindowVerification windows;
+  const auto heard = [&](bool disagrees, bool fits, bool moved) {
+    if (disagrees) windows.on_disagrees();
+    if (fits) windows.on_fits(moved);
+    windows.on_heard_over();
+    return windows.in_a_row();
+  };
+  EXPECT_EQ(heard(true, false, false), 1u);
+  EXPECT_EQ(heard(false, false, false), 1u);  // nothing of this direction
+  EXPECT_EQ(heard(true, true, false), 2u);
+  EXPECT_TRUE(windows.disagrees());
+  EXPECT_EQ(heard(true, true, true), 0u);
+  EXPECT_FALSE(windows.disagrees());
+  EXPECT_EQ(heard(true, false, false), 1u);
+  EXPECT_EQ(heard(false, true, false), 0u);
+  EXPECT_TRUE(windows.mend());
+  EXPECT_FALSE(windows.mend());
+  heard(false, true, false);
+  EXPECT_TRUE(windows.mend());
+}
+
+enum class Wrong : std::uint8_t { acknowledgements, data };
+
+/// Transmissions of a peer whose acknowledgements or data are never right, until we send type 3.
+int heard_before_reset(Wrong wrong, bool other_way_goes_on) {
+  const Address us{0x01020305};
+  const Address peer{0x01020304};
+  const pdu::Common common{.eow = {}, .eot_half_s = 1, .destination = us, .source = peer};
+  test::LoneStation station({.address = us});
+  station.made(peer);
+  // Frame 1 leaves a hole at 0, so that there is an outside.
+  if (wrong == Wrong::data)
+    station.hear({pdu::Data{common, {.start = true, .end = true}, {1}, {}}});
+  for (std::uint64_t i = 0; i < 60; ++i) {
+    station.request({.id = {i}, .service = Service::arq, .destination = peer, .cpdu = Bytes(400)});
+  }
+  std::uint8_t next = 0;  // that we would send
+  for (int heard = 0; heard < 20; ++heard) {
+    std::vector<pdu::Dpdu> sent;
+    for (int tries = 0; tries < 600 && sent.empty(); ++tries) {
+      station.run_for(200ms);
+      sent = station.take_sent();
+    }
+    for (const auto& dpdu : sent) {
+      if (std::holds_alternative<pdu::Reset>(dpdu)) return heard;
+      if (const auto* data = std::get_if<pdu::Data>(&dpdu)) next = data->number.value + 1;
+      if (const auto* data = std::get_if<pdu::DataAck>(&dpdu)) next = data->number.value + 1;
+    }
+    const pdu::DataFlags whole{.start = true, .end = true};
+    const pdu::DataFlags last{.start = true, .end = true, .uwe = true};
+    std::vector<pdu::Dpdu> said;
+    if (wrong == Wrong::acknowledgements) {
+      said.emplace_back(pdu::AckOnly{common, {{200}, {}}});
+      const FrameNumber number{static_cast<std::uint8_t>(heard)};
+      if (other_way_goes_on) said.emplace_back(pdu::Data{common, whole, number, {}});
+    } else {
+      said.emplace_back(pdu::Data{common, last, {131}, {}});
+      if (other_way_goes_on) said.emplace_back(pdu::AckOnly{common, {{next}, {}}});
+    }
+    station.hear(said);
+  }
+  return -1;
+}
+
+// C.6.3.2(1)
+TEST(ResyncTransfer, windows_are_made_to_agree_as_soon_whatever_goes_the_other_way) {
+  for (const bool other_way_goes_on : {false, true}) {
+    SCOPED_TRACE(other_way_goes_on);
+    EXPECT_EQ(heard_before_reset(Wrong::acknowledgements, other_way_goes_on), 3);
+    EXPECT_EQ(heard_before_reset(Wrong::data, other_way_goes_on), 3);
+  }
+}
+
+// C.6.3.2(1)
+TEST(ResyncTransfer, peers_that_disagree_with_much_to_send_both_ways_lose_nothing) {
+  DtsWorld world(2, {}, 7, {.segment_octets = 400});
+  make_them_disagree(world);
+  for (std::uint64_t i = 0; i < 300; ++i) {
+    world.send(0, 1, 1000 + i, pattern(900, i));
+    world.send(1, 0, 5000 + i, pattern(900, 1000 + i));
+  }
+  world.run_for(2h);
+  for (const std::size_t at : {0, 1}) {
+    SCOPED_TRACE(at);
+    EXPECT_TRUE(world[at].lost.empty());
+    EXPECT_TRUE(world[at].rejected.empty());
+    ASSERT_EQ(world[at].received.size(), 300u);
+    for (std::uint64_t i = 0; i < 300; ++i) {
+      EXPECT_EQ(world[at].received[i].cpdu, pattern(900, at == 0 ? 1000 + i : i));
+    }
+  }
+  EXPECT_EQ(world[0].confirmed.size(), 130u + 300u);
+  EXPECT_EQ(world[1].confirmed.size(), 300u);
   expect_clean_air(world);
 }
 
