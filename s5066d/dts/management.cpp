@@ -30,9 +30,10 @@ Management::Heard Management::on_management(const pdu::Management& dpdu,
   Heard heard;
   bool fresh_ack = dpdu.ack;
   if (dpdu.valid) {
-    // Without a connection nothing tells that the peer has begun anew, and its IDs from 0 with it:
-    // another message is a new one even with the ID of the last. A step of a rate change is not,
-    // for it would be followed.
+    // STANDARD: C.3.9(21)-(25) take each message with the ID of the last for a repetition. But
+    // without a connection nothing tells that the peer has begun anew, and its IDs from 0 with it:
+    // here another message is a new one even with that ID. A step of a rate change is not, for it
+    // would be followed.
     Message message{dpdu.common.eow, dpdu.extension};
     heard.repeated =
         rx_id_ == dpdu.frame_id && (rx_message_ == message || is_of_rate_change(message));
@@ -41,8 +42,7 @@ Management::Heard Management::on_management(const pdu::Management& dpdu,
     rx_had_ack_ = dpdu.ack || (heard.repeated && rx_had_ack_);
     rx_id_ = dpdu.frame_id;
     ack_owed_ = true;
-    rx_message_ = message;
-    if (!heard.repeated) heard.message = std::move(message);
+    if (!heard.repeated) rx_message_ = heard.message.emplace(std::move(message));
   }
   if (!fresh_ack || !may_be_answered(formed_at)) return heard;
   out_->acknowledged = true;

@@ -89,6 +89,7 @@ TEST(Management, another_message_is_new_with_the_id_of_the_last_too) {
   EXPECT_EQ(theirs.on_management(extended).message, (Management::Message{kOther, {1}}));
   const pdu::Eow step{.type = 1, .contents = 0};  // drc_request
   EXPECT_TRUE(theirs.on_management(frame(true, false, 0, step)).repeated);
+  EXPECT_TRUE(theirs.on_management(extended).repeated);
 }
 
 // C.3.9(8): nothing but an acknowledgement may say that it has no message.
