@@ -47,6 +47,13 @@ constexpr float kFitSnrMin = 1;
 constexpr float kFitShareMin = 0.2F;
 constexpr double kTiny = 1e-20;
 
+/// Every segment ends with the channel symbol 0 that the next one opens with. Up to this delay
+/// step, counted from the earliest, the opening symbol of a path is heard a second time, as one of
+/// an earlier path that is not there: as far ahead of it as a channel symbol is long.
+bool heard_twice(std::size_t symbol, std::size_t delay, std::size_t delays) {
+  return symbol == 0 && delay + kSymbolSamples < delays;
+}
+
 std::pair<std::size_t, float> best_and_lead(std::span<const float> scores) {
   std::size_t best = 0;
   for (std::size_t i = 1; i < scores.size(); ++i) {
@@ -115,8 +122,10 @@ PreambleDecoder::Progress PreambleDecoder::read_segment(const SampleHistory& his
   doubt(sent_powers, static_cast<float>(noise / kWrongPerSegment + kTiny),
         static_cast<float>(power) / static_cast<float>(samples_.size()));
   noise_ += noise;
-  for (const Powers& powers : sent_powers) {
-    for (std::size_t k = 0; k < kDelays; ++k) known_[k] += powers[k];
+  for (std::size_t s = 0; s < kOpening; ++s) {
+    for (std::size_t k = 0; k < kDelays; ++k) {
+      if (!heard_twice(s, k, kDelays)) known_[k] += sent_powers[s][k];
+    }
   }
   c_.resize(segments_read_);
   for (std::size_t i = 0; i < 5; ++i) {  // D1 D2 C1 C2 C3
@@ -182,16 +191,19 @@ void PreambleDecoder::weigh_paths(float power) {
   const auto symbols = static_cast<float>(kOpening * segments_read_);
   const auto noise =
       static_cast<float>(noise_ / (static_cast<double>(symbols) * (kValues - 1) * kDelays) + kTiny);
+  const auto added_up = [&](std::size_t k) {
+    return symbols - static_cast<float>(heard_twice(0, k, kDelays) ? segments_read_ : 0);
+  };
   float peak = 0;
   for (std::size_t k = 0; k < kDelays; ++k) {
-    path_[k] = known_[k] / symbols - noise;
+    path_[k] = known_[k] / added_up(k) - noise;
     peak = std::max(peak, path_[k]);
   }
-  const float least = std::max(kPathNoiseFactor * noise / std::sqrt(symbols), kPathShareMin * peak);
   float paths = 0;
   float score = 0;
   for (std::size_t k = 0; k < kDelays; ++k) {
-    if (path_[k] < least) path_[k] = 0;
+    const float by_noise = kPathNoiseFactor * noise / std::sqrt(added_up(k));
+    if (path_[k] < std::max(by_noise, kPathShareMin * peak)) path_[k] = 0;
     weight_[k] = kScoreScale * path_[k] / (noise * (noise + path_[k]));
     paths += path_[k];
     score += weight_[k] * path_[k];
