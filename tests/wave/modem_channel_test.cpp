@@ -86,6 +86,27 @@ TEST(ModemWave, two_fixed_paths_are_put_together_again) {
   }
 }
 
+// Goal:   a window that is too short for all that is heard holds the strong paths.
+// Method: an echo too weak to do harm further behind than the window is long; and two equal paths
+// so
+//         far apart that there is hardly room for both.
+TEST(ModemWave, the_window_lies_where_most_power_is) {
+  using channel::Path;
+  const std::vector<std::vector<Path>> channels = {
+      {Path{}, Path{.delay_ms = 12, .power = 0.03}},
+      {Path{.power = 0.2}, Path{.delay_ms = 2}, Path{.delay_ms = 14, .power = 0.03}},
+      {Path{}, Path{.delay_ms = 9}},
+      {Path{}, Path{.delay_ms = 10.5}},
+  };
+  for (std::size_t i = 0; i < channels.size(); ++i) {
+    for (const char* text : {"110a-600-short", "110a-2400-short"}) {
+      SCOPED_TRACE(std::to_string(i) + " " + text);
+      expect_whole_through(mode_of(text), 600,
+                           {.channel = {.paths = channels[i]}, .snr_db = 25, .seed = i + 1});
+    }
+  }
+}
+
 // Mid-latitude disturbed conditions: 2 ms, 1 Hz. [110A Table XVI] asks for 18 dB at 2400 bit/s, 11
 // at 1200 and 7 at 600.
 TEST(ModemWave, slow_fading_is_followed_with_the_long_interleaver) {
