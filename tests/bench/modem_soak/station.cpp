@@ -119,6 +119,7 @@ void Station::step(Line& in, Line& out, Station& other) {
     complain("clock", std::to_string(clock_) + " and not " + std::to_string(expected));
   }
   if (pending_) pending_->late += losses.dropped;
+  key_late_ += losses.dropped;
   take_events();
   act();
   worker_->release(worker_->now());
@@ -343,12 +344,12 @@ void Station::watch_key() {
     key_down_since_ = clock_;
     key_number_ = number;
     key_allowed_ = pending_ ? pending_->keyed : 0;
+    key_late_ = pending_ ? pending_->late : 0;
     key_told_ = false;
   }
-  const std::uint64_t late = pending_ ? pending_->late : 0;
   const std::uint64_t down = clock_ - *key_down_since_;
-  if (down <= key_allowed_ + late) return;
-  const double beyond = static_cast<double>(down - key_allowed_ - late) / kSampleRate;
+  if (down <= key_allowed_ + key_late_) return;
+  const double beyond = static_cast<double>(down - key_allowed_ - key_late_) / kSampleRate;
   counts_.keyed_beyond_most_s = std::max(counts_.keyed_beyond_most_s, beyond);
   if (beyond <= kKeyedSlackS || std::exchange(key_told_, true)) return;
   ++counts_.keys_stuck;

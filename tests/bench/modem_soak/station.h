@@ -136,6 +136,7 @@ class Station {
   std::optional<std::uint64_t> key_down_since_;
   std::uint64_t key_number_ = 0;  // of the burst that it is down for
   std::uint64_t key_allowed_ = 0;
+  std::uint64_t key_late_ = 0;  // samples lost since, though its burst has ended
   bool key_told_ = false;
 
   std::deque<OnAir> arriving_;
