@@ -22,8 +22,9 @@ namespace s5066::modem {
 namespace {
 
 constexpr std::size_t kHopSamples = kHop * dsp::Downconverter::kDecimation;
-/// Half-symbol samples kept: the profile's segments and more, 3.4 s.
-constexpr std::size_t kHistorySamples = 16384;
+/// Half-symbol samples kept, 9.4 s: a cycle of STANAG 4539 and what is inserted at its ends, for a
+/// receiver that missed the beginning.
+constexpr std::size_t kHistorySamples = 45056;
 /// Beyond this a sample is not audio; full scale is 1.
 constexpr float kSampleMax = 8;
 constexpr float kDcPole = 0.995F;  // blocks below 8 Hz

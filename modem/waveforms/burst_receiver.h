@@ -4,8 +4,9 @@
 //
 // A transmission whose preamble was missed is noticed by its probes and acquired without being
 // received: no octets come, the mode is only one of those it may be, and the end is by loss. One of
-// STANAG 4539 is then received from an inserted preamble on, of which there is one every 8.64 s, as
-// a burst of its own that replaces the other: whole octets, and none of what was sent before.
+// STANAG 4539 is then received once an inserted preamble was read, of which there is one every
+// 8.64 s, as a burst of its own that replaces the other: whole octets, from the inserted preamble
+// on, or from the one before it if all between them was heard.
 //
 // A block that ends while the signal is not heard is delivered when the signal comes back, and
 // never if it does not.

@@ -33,7 +33,10 @@ struct PreambleReading {
   float strength = 0;       // coherent part of the received power, 0 to 1
   unsigned constraint = 7;  // constraint length of the code
   bool late = false;        // in the middle of a transmission, whose data go on at data_start
-  unsigned repeats = 1;     // times that the preamble was sent from what was read on, at least
+  /// Of a late one: what announces the mode was read so many half-symbol samples behind the place
+  /// where it had come before, unread, and data_start is behind the latter (0: only read there).
+  std::int64_t read_again = 0;
+  unsigned repeats = 1;  // times that the preamble was sent from what was read on, at least
   /// Of a preamble that says the same over and over: after how many half-symbol samples it does (0:
   /// it does not), the place that was read last, and how much likelier this reading is than any
   /// other, as a log-likelihood.

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "modem/api/airtime.h"
+#include "modem/channel/impairments.h"
 #include "modem/waveforms/stanag4539/parameters.h"
 #include "tests/wave/modem_rig.h"
 
@@ -149,6 +150,55 @@ TEST(Stanag4539Wave, a_transmission_whose_start_was_missed_is_received_from_the_
                          4.0 * static_cast<double>(preamble_symbols(mode)) +
                          kCycleSeconds * kSampleRate;
     EXPECT_NEAR(static_cast<double>(heard.portions[0].first_bit_sample), began, 80);
+    ASSERT_TRUE(heard.ended);
+    EXPECT_EQ(heard.ended->reason, CarrierDownReason::end_of_message);
+  }
+}
+
+// Goal:   a preamble that lay in a fade costs nothing but time: once the first inserted one is
+//         read, everything since the beginning is received.
+// Method: the preamble is taken away. A first block of one frame without a code can then not be
+//         right, and must say so.
+TEST(Stanag4539Wave, a_transmission_whose_preamble_was_missed_is_received_whole) {
+  struct Row {
+    const char* mode;
+    double snr_db;
+    std::vector<channel::Path> paths;
+    double skew_ppm = 0;
+  };
+  const std::vector<channel::Path> still = {{}};
+  for (const Row& row :
+       {Row{"4539-3200-us", 9, still}, Row{"4539-3200-vl", 7, still}, Row{"4539-6400-m", 18, still},
+        Row{"4539-9600-vl", 22, still, 100}, Row{"4539-9600-vl", 22, still, -100},
+        Row{"4539-12800-zero", 45, still}, Row{"4539-3200-vl", 14, channel::paths_by_name("poor")},
+        Row{"4539-6400-l", 25, channel::paths_by_name("poor"), 50}}) {
+    SCOPED_TRACE(std::string(row.mode) + ' ' + std::to_string(row.snr_db));
+    const Mode mode = mode_of(row.mode);
+    const Bytes octets = random_octets(mode.rate_bps * 12 / 8, 5);
+    Tape tape;
+    const auto start = tape.silence(0.5).burst(mode, octets);
+    const auto begin = tape.samples().begin() + static_cast<std::ptrdiff_t>(start);
+    std::fill(begin, begin + 4 * static_cast<std::ptrdiff_t>(stanag4539::kPreambleSymbols), 0.0F);
+    tape.silence(0.5).through({.paths = row.paths, .offset_hz = -33}, 2);
+    std::vector<float> skewed;
+    channel::ClockSkew(row.skew_ppm).process(tape.samples(), skewed);
+    tape.samples() = skewed;
+    const auto bursts = listen(tape.noise(row.snr_db, 3));
+    ASSERT_GE(bursts.size(), 1u);
+    const HeardBurst& heard = bursts.back();
+    EXPECT_EQ(heard.acquired.mode, mode);
+    ASSERT_FALSE(heard.portions.empty());
+    ASSERT_EQ(heard.octets().size(), octets.size());
+    std::ptrdiff_t unsure = 0;
+    if (mode.rate_bps == 12800) {
+      EXPECT_LT(heard.portions[0].soft_quality, 0.05);
+      unsure = static_cast<std::ptrdiff_t>(heard.portions[0].bytes.size());
+    }
+    const Bytes got = heard.octets();
+    EXPECT_EQ(Bytes(got.begin() + unsure, got.end()), Bytes(octets.begin() + unsure, octets.end()));
+    // Clocks that differ by 100 ppm are 9 samples apart after a cycle.
+    EXPECT_NEAR(static_cast<double>(heard.portions[0].first_bit_sample),
+                static_cast<double>(start) + 4.0 * static_cast<double>(preamble_symbols(mode)), 80);
     ASSERT_TRUE(heard.ended);
     EXPECT_EQ(heard.ended->reason, CarrierDownReason::end_of_message);
   }

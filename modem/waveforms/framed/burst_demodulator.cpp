@@ -65,7 +65,7 @@ std::optional<Demodulator::Output> BurstDemodulator::receive(const SampleHistory
 void BurstDemodulator::learn_channel(const SampleHistory& history) {
   const std::size_t symbols = layout_.preamble.size();
   const std::int64_t from =
-      reading_.data_start -
+      reading_.data_start + reading_.read_again -
       static_cast<std::int64_t>(kPhases *
                                 (symbols + static_cast<std::size_t>(layout_.window_before)));
   samples_.resize(kPhases * symbols);

@@ -15,6 +15,7 @@ namespace s5066::modem::stanag4539 {
 namespace {
 
 using dsp::Complex;
+using dsp::kPhases;
 using dsp::mul_conj;
 
 /// The search takes parts of eight symbols; the last one is not known.
@@ -49,6 +50,13 @@ constexpr std::size_t kReadTaps = 24;
 /// The lowest rate needs more.
 constexpr float kSnrMinDb = 3;
 constexpr float kTiny = 1e-20F;
+
+/// A cycle was heard when in each of its parts of so many frames, about a second, the responses by
+/// probes in a row are alike by so much on average. Noise comes to 0.03.
+constexpr unsigned kFramesJudged = 8;
+constexpr float kLikenessMin = 0.2F;
+/// Half-symbol samples in front of what is inserted that a demodulator looks at.
+constexpr std::int64_t kMarginSamples = 128;
 
 std::array<Complex, kEntrySymbols> entry_symbols(const Parameters& p) {
   std::array<Complex, kEntrySymbols> out;
@@ -97,12 +105,32 @@ Complex digit_seen(std::span<const Complex> samples, const Taps& taps, unsigned 
   return seen;
 }
 
+// 1 for two responses that differ by one factor, 1 / kTaps on average for two of noise.
+float likeness(const Taps& a, const Taps& b) {
+  Complex both;
+  float power_a = kTiny;
+  float power_b = kTiny;
+  for (std::size_t k = 0; k < kTaps; ++k) {
+    both += mul_conj(a[k], b[k]);
+    power_a += std::norm(a[k]);
+    power_b += std::norm(b[k]);
+  }
+  return std::norm(both) / (power_a * power_b);
+}
+
 }  // namespace
 
 LateEntry::LateEntry(float noise_share)
     : noise_share_(noise_share), search_(searched_symbols(), {.strength_min = kStrengthMin}) {}
 
+void LateEntry::restart() {
+  search_.restart();
+  end_ = 0;
+  heard_from_ = 0;
+}
+
 std::optional<PreambleReading> LateEntry::advance(const SampleHistory& history) {
+  end_ = history.end();
   const auto candidate = search_.advance(history, 2 * kReadTaps);
   return candidate ? read(history, *candidate) : std::nullopt;
 }
@@ -190,13 +218,40 @@ std::optional<PreambleReading> LateEntry::read(const SampleHistory& history,
       static_cast<double>(response.signal_power * power) / std::max(noise_in_3_khz, 1e-30);
   const auto snr_db = static_cast<float>(10 * std::log10(ratio + 1e-9));
   if (snr_db < kSnrMinDb) return std::nullopt;
+  const std::int64_t cycle =
+      cycle_was_heard(history, candidate.position, offset_hz) ? kPhases * kCycleSymbols : 0;
   return PreambleReading{
       .mode = *mode,
-      .data_start = candidate.position + 2 * static_cast<std::int64_t>(kEntrySymbols),
+      .data_start = candidate.position + 2 * static_cast<std::int64_t>(kEntrySymbols) - cycle,
       .offset_hz = offset_hz,
       .snr_db = snr_db,
       .strength = explained,
-      .late = true};
+      .late = true,
+      .read_again = cycle};
+}
+
+// Whether the responses by each two probes that follow each other are alike, from the first of the
+// cycle that ends at the position.
+bool LateEntry::cycle_was_heard(const SampleHistory& history, std::int64_t position,
+                                double offset_hz) const {
+  const std::int64_t from = position - 2 * static_cast<std::int64_t>(kReadBefore);
+  const std::int64_t first = from - kPhases * kFramesInCycle * kFrameSymbols;
+  const std::int64_t entry = from - kPhases * kCycleSymbols;
+  if (entry < heard_from_ || entry - kMarginSamples < history.begin()) return false;
+  std::array<Complex, 2 * (kFrameProbe + kReadTaps)> samples;
+  Taps last{};
+  float alike = 0;
+  for (unsigned frame = 0; frame <= kFramesInCycle; ++frame) {
+    const std::int64_t at = first + kPhases * static_cast<std::int64_t>(frame * kFrameSymbols);
+    dsp::turn_back(history.window(at, samples.size()), at, offset_hz / kHalfSymbolRate, samples);
+    const Taps taps = response_by_probe(samples, 0);
+    if (frame > 0) alike += likeness(last, taps);
+    last = taps;
+    if (frame == 0 || frame % kFramesJudged > 0) continue;
+    if (alike < kLikenessMin * kFramesJudged) return false;
+    alike = 0;
+  }
+  return true;
 }
 
 }  // namespace s5066::modem::stanag4539

@@ -17,6 +17,7 @@ class Listener final : public PreambleListener {
 
   std::optional<PreambleReading> advance(const SampleHistory& history) override;
   void restart() override;
+  void forget() override { late_.forget(); }
   std::uint64_t refused() const override { return refused_; }
   InMemory<Demodulator> demodulator(const PreambleReading& reading,
                                     BurstMemory& memory) const override;
