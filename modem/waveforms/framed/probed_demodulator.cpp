@@ -11,7 +11,6 @@ namespace {
 constexpr std::int64_t kSameBurst = 64;
 
 constexpr double kHeardNowSeconds = 0.1;
-constexpr float kLostBelow = 0.12F;
 constexpr float kHealthyAbove = 0.3F;
 
 // A gain for an average over so many seconds, taken once in a frame.
@@ -32,7 +31,7 @@ ProbedDemodulator::ProbedDemodulator(const PreambleReading& reading, std::int64_
       last_heard_(reading.data_start) {}
 
 bool ProbedDemodulator::lost() const {
-  return heard_ < kLostBelow;
+  return heard_ < patience_.lost_below;
 }
 bool ProbedDemodulator::healthy() const {
   return heard_now_ > kHealthyAbove;

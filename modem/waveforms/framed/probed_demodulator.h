@@ -30,6 +30,8 @@ class ProbedDemodulator : public Demodulator {
     double seconds = 1;  // over which is averaged how well known symbols fit
     /// The average is never taken for more, so that it falls as soon after a strong signal.
     float heard_max = 1;
+    /// What it must fall below. Noise comes to 0.
+    float lost_below = 0.12F;
   };
 
   /// `repeat`: half-symbol samples after which the preamble comes again; 0: never.

@@ -106,7 +106,7 @@ BurstDemodulator::BurstDemodulator(const PreambleReading& reading, float noise_s
                                    BurstMemory& memory)
     : ProbedDemodulator(reading, 0,
                         reading.mode.rate_bps <= kFaintRateMax
-                            ? Patience{.seconds = 3, .heard_max = 0.35F}
+                            ? Patience{.seconds = 3, .heard_max = 0.18F, .lost_below = 0.065F}
                             : Patience{}),
       p_(parameters(reading.mode)),
       frame_symbols_(p_.frame_symbols()),
