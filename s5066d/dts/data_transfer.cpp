@@ -14,6 +14,8 @@ constexpr Duration kHalfSecond = std::chrono::milliseconds(500);
 constexpr Duration kModemPatience = std::chrono::seconds(10);
 /// This part of a transmission is kept for waiting non-ARQ data before ARQ fills it.
 constexpr std::size_t kNonarqShare = 4;
+/// Whatever the interleaver, octets come sooner than that after they were on the air.
+constexpr Duration kDecodingMax = std::chrono::seconds(20);
 /// More than a type 6 takes.
 constexpr std::size_t kControlOctets = 40;
 /// A short expedited C_PDU, link control above all, is repeated while its block has room.
@@ -370,7 +372,7 @@ void DataTransfer::fill(Instant now, BurstBuilder& burst) {
     actions_.push_back(WarningTransmitted{warning.peer, warning.received_type, warning.reason});
     warnings_.pop_front();
   }
-  nonarq_tx_.begin_burst();
+  nonarq_tx_.begin_burst(now, now + modem::preamble_duration(own.mode) + max);
   if (control) {  // of all other types only 8 and 15 may go with it (C.6.1.2(1))
     own.managed = control->fill(budget, burst);
     own.peer = last_served_ = served;
@@ -382,14 +384,19 @@ void DataTransfer::fill(Instant now, BurstBuilder& burst) {
   const auto only_to = for_all ? std::nullopt : served;
   NonarqSender::Share share{.only_to = audience ? audience : only_to, .resting = resting(true)};
   nonarq_tx_.fill(true, config_.address, share, budget, burst);
-  // Bulk data must not keep unacknowledged data off the air.
-  share = {
-      .only_to = only_to, .octets_max = budget.left() / kNonarqShare, .resting = resting(false)};
+  // Bulk data must not keep unacknowledged data off the air. The next turn may be far away where
+  // others have theirs.
+  const std::size_t whole = turn_.third_stations(now) ? budget.whole() : 0;
+  share = {.only_to = only_to,
+           .octets_max = budget.left() / kNonarqShare,
+           .resting = resting(false),
+           .whole_octets = whole / kNonarqShare};
   nonarq_tx_.fill(false, config_.address, share, budget, burst);
   if (connection && connection->fill(only_answer, budget, burst)) {
     own.peer = last_served_ = served;
   }
   share.octets_max = SIZE_MAX;
+  share.whole_octets = whole;
   nonarq_tx_.fill(false, config_.address, share, budget, burst);
   arq_turn_over_ = !for_all && nonarq_tx_.has_unfinished();
   add_copies(budget, burst);
@@ -426,8 +433,9 @@ void DataTransfer::transmit(Instant now) {
   add_eows(burst);
 
   const modem::Mode mode = burst_->mode;
-  const Duration extra = nonarq_tx_.has_unfinished() ? 2 * kTransmissionMax : Duration::zero();
-  auto encoded = burst.encode(mode, extra, !in_full_duplex());
+  const Duration next_turn = next_turn_max(now);
+  nonarq_tx_.set_windows(next_turn, burst);
+  auto encoded = burst.encode(mode, !in_full_duplex());
   counters_.add(Counter::dpdus_sent, burst.dpdus().size());
   for (const auto& dpdu : burst.dpdus()) {
     trace_dpdu(now, TraceKind::dpdu_sent, dpdu, pdu::common_of(dpdu).destination, true);
@@ -442,6 +450,7 @@ void DataTransfer::transmit(Instant now) {
     const Address to = pdu::common_of(dpdu).destination;
     if (!to.group && asks_for_answer(dpdu)) burst_->turn_given = to;
   }
+  nonarq_tx_.note_windows(now + airtime);
   burst_->give_up_at = now + airtime + kModemPatience;
   own_began_ = now;
   actions_.push_back(
@@ -489,8 +498,7 @@ void DataTransfer::settle(Instant now) {
     connection.on_deadline(now);
     collect(connection);
   }
-  // While something is heard, segments that passed the antenna in time may still be on their way.
-  if (!heard_) nonarq_rx_.on_deadline(now);
+  nonarq_rx_.on_deadline(now - nonarq_delay());
   collect_nonarq();
 
   settle_duplex(now);
@@ -505,6 +513,11 @@ void DataTransfer::settle(Instant now) {
       actions_.push_back(CpduConfirm{outcome->id});
     }
   }
+}
+
+// While something is heard, segments that passed the antenna in time may still be on their way.
+Duration DataTransfer::nonarq_delay() const {
+  return heard_ ? kDecodingMax : Duration::zero();
 }
 
 void DataTransfer::take_turn(Instant now) {
@@ -531,7 +544,8 @@ void DataTransfer::on_deadline(Instant now) {
 
 std::optional<Instant> DataTransfer::next_deadline() const {
   std::optional<Instant> next = turn_.next_deadline();
-  if (!heard_) next = earlier(next, nonarq_rx_.next_deadline());
+  if (const auto ends = nonarq_rx_.next_deadline()) next = earlier(next, *ends + nonarq_delay());
+  next = earlier(next, nonarq_tx_.next_deadline());
   if (burst_) next = earlier(next, burst_->give_up_at);
   next = earlier(next, rest_ends());
   for (const auto& [peer, connection] : connections_) {

@@ -329,6 +329,8 @@ class DataTransfer {
   bool may_use(const modem::Mode& mode) const;
   void transmit(Instant now);
   void fill(Instant now, BurstBuilder& burst);
+  Duration next_turn_max(Instant now) const;
+  Duration nonarq_delay() const;
   void add_copies(IntervalBudget& budget, BurstBuilder& burst);
   void add_eows(BurstBuilder& burst);
   PeerControl* choose_control();

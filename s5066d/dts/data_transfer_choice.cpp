@@ -71,4 +71,13 @@ std::optional<Address> DataTransfer::choose_audience(const PeerControl* control,
   return connection->peer();
 }
 
+// Each other station may have two turns before our next, and what no receiver knows holds that up;
+// in one of ours something else may go first. All of them may be of the longest. What that takes
+// beside the transmissions themselves is much less than one more.
+Duration DataTransfer::next_turn_max(Instant now) const {
+  constexpr std::size_t kOthersMax = 4;  // more do not all have that much to say
+  const auto others = static_cast<int>(std::min(turn_.others(now), kOthersMax));
+  return TurnControl::kOccupiedMax + (2 * others + 3) * kTransmissionMax;
+}
+
 }  // namespace s5066::dts

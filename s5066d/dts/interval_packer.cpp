@@ -37,13 +37,11 @@ std::size_t IntervalBudget::left_in_block() const {
   return std::min(left_, held - std::min(held, taken_));
 }
 
-BurstBuilder::Encoded BurstBuilder::encode(const modem::Mode& mode, Duration extra_window,
-                                           bool tells_end) {
+BurstBuilder::Encoded BurstBuilder::encode(const modem::Mode& mode, bool tells_end) {
   std::size_t total = 0;
   for (const auto& dpdu : dpdus_) total += pdu::encoded_size(dpdu);
   S5066_ASSERT(modem::data_duration(mode, total) <= kTransmissionMax);
   const std::uint64_t symbols = modem::data_symbols(mode, modem::block_count(mode, total));
-  const auto extra = static_cast<std::uint64_t>(extra_window / std::chrono::milliseconds(500));
 
   Encoded out;
   out.octets.reserve(total);
@@ -53,7 +51,7 @@ BurstBuilder::Encoded BurstBuilder::encode(const modem::Mode& mode, Duration ext
     std::visit([&](auto& d) { d.common.eot_half_s = eot; }, dpdu);
     if (auto* nonarq = std::get_if<pdu::Nonarq>(&dpdu)) {
       nonarq->window_half_s =
-          static_cast<std::uint16_t>(std::min<std::uint64_t>(65535, left + extra));
+          static_cast<std::uint16_t>(std::min<std::uint64_t>(65535, left + nonarq->window_half_s));
     }
     pdu::encode(dpdu, out.octets);
     out.ends.push_back(out.octets.size());

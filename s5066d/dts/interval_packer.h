@@ -49,8 +49,8 @@ class BurstBuilder {
     std::vector<std::size_t> ends;  // where each D_PDU ends in `octets`
   };
   /// Sets every EOT, or none (0) in full duplex (C.3.2.3(9)), and the reception windows of types 7
-  /// and 8 to `extra_window`, whole half seconds, past the end of this transmission, then encodes.
-  Encoded encode(const modem::Mode& mode, Duration extra_window, bool tells_end = true);
+  /// and 8 so far past the end of this transmission as they say (C.3.10(25)), then encodes.
+  Encoded encode(const modem::Mode& mode, bool tells_end = true);
 
  private:
   std::vector<pdu::Dpdu> dpdus_;

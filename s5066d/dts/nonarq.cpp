@@ -1,6 +1,7 @@
 #include "s5066d/dts/nonarq.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "s5066d/dts/segment_size.h"
 
@@ -9,12 +10,16 @@ namespace {
 constexpr std::uint16_t kIdMask = 0x0FFF;
 /// At 75 bit/s a segment of full length lasts for two minutes, and one of 200 octets for 24 s.
 constexpr std::size_t kPartSeconds = 15;
+constexpr Duration kHalfSecond = std::chrono::milliseconds(500);
+constexpr int kWindowHalfSecondsMax = 65535;
+/// Beside its octets, what a C_PDU takes that is only known.
+constexpr std::size_t kKnownOctets = 256;
 }  // namespace
 
-NonarqSender::NonarqSender(const Config& config, Rng& rng)
-    : config_(config),
-      next_expedited_id_(static_cast<std::uint16_t>(rng.below(kIdMask + 1u))),
-      next_regular_id_(static_cast<std::uint16_t>(rng.below(kIdMask + 1u))) {
+NonarqSender::NonarqSender(const Config& config, Rng& rng) : config_(config) {
+  for (const bool expedited : {true, false}) {
+    ids_[expedited].next = static_cast<std::uint16_t>(rng.below(kIdMask + 1u));
+  }
   for (const std::size_t octets : {config.segment_octets, config.segment_octets_once}) {
     S5066_ASSERT(octets >= 1 && octets <= pdu::kSegmentOctetsMax);
   }
@@ -35,13 +40,10 @@ Result<void> NonarqSender::request(CpduRequest request) {
     return Error{ErrorCode::queue_full, "non-ARQ queue"};
   }
   const bool expedited = request.service == Service::expedited_nonarq;
-  std::uint16_t& next_id = expedited ? next_expedited_id_ : next_regular_id_;
   Transfer transfer;
-  transfer.cpdu_id = next_id;
   transfer.copies_left = request.repeats;
   transfer.copies_before = request.repeats;
   transfer.request = std::move(request);
-  next_id = static_cast<std::uint16_t>((next_id + 1) & kIdMask);
   queued_octets_ += transfer.request.cpdu.size();
   ++waiting_[expedited][transfer.request.destination];
   queue(expedited).push_back(std::move(transfer));
@@ -85,13 +87,105 @@ void NonarqSender::drop_expired(Instant now) {
   }
 }
 
-void NonarqSender::begin_burst() {
+void NonarqSender::begin_burst(Instant now, Instant ends_by) {
+  ++bursts_;
+  for (Ids& ids : ids_) {
+    ids.given = 0;
+    ids.out = false;
+    std::erase_if(ids.held, [now](const auto& held) { return held.second <= now; });
+  }
+  for (auto* transfers : {&expedited_, &regular_}) {
+    std::erase_if(*transfers, [&](Transfer& t) {
+      if (!t.window_end || *t.window_end >= ends_by) return false;
+      // Where nothing of it has left, the modem failed, and no turn of ours came too late.
+      const bool anew = !first_copy_done(t) && (t.sent == 0 || t.renewals < kRenewalsMax);
+      if (!anew) {
+        drop(t);
+        outcomes_.push_back({t.request.id, !first_copy_done(t)});
+        return true;
+      }
+      if (t.sent > 0) ++t.renewals;
+      t.cpdu_id.reset();
+      t.window_end.reset();
+      t.sent = 0;
+      return false;
+    });
+  }
+  note();
+}
+
+void NonarqSender::note() {
   for (auto* transfers : {&expedited_, &regular_}) {
     for (Transfer& t : *transfers) {
       t.sent_before = t.sent;
       t.copies_before = t.copies_left;
     }
   }
+}
+
+std::optional<std::uint16_t> NonarqSender::new_id(bool expedited) {
+  Ids& ids = ids_[expedited];
+  ids.out = ids.given + ids.held.size() > kIdMask;
+  if (ids.out) return std::nullopt;
+  while (ids.held.count(ids.next) > 0) ids.next = (ids.next + 1) & kIdMask;
+  ++ids.given;
+  return std::exchange(ids.next, static_cast<std::uint16_t>((ids.next + 1) & kIdMask));
+}
+
+std::optional<Instant> NonarqSender::next_deadline() const {
+  std::optional<Instant> next;
+  for (const Ids& ids : ids_) {
+    for (const auto& [id, end] : ids.held) {
+      if (ids.out && (!next || end < *next)) next = end;
+    }
+  }
+  return next;
+}
+
+void NonarqSender::set_windows(Duration past_end, BurstBuilder& burst) {
+  std::map<std::uint16_t, Duration> told[2];
+  for (auto* transfers : {&expedited_, &regular_}) {
+    for (Transfer& t : *transfers) {
+      if (!on_air(t)) continue;
+      const Duration longest = kWindowHalfSecondsMax * kHalfSecond;
+      t.past_end = done(t) ? Duration::zero() : std::min(past_end * (1 << t.renewals), longest);
+      told[transfers == &expedited_][*t.cpdu_id] = t.past_end;
+    }
+  }
+  for (auto& dpdu : burst.dpdus()) {
+    auto* nonarq = std::get_if<pdu::Nonarq>(&dpdu);
+    if (!nonarq) continue;
+    const Duration of_it = told[nonarq->expedited].at(nonarq->cpdu_id);
+    nonarq->window_half_s = static_cast<std::uint16_t>(of_it / kHalfSecond);
+  }
+}
+
+// Whoever heard an earlier window and not the last one keeps to that.
+void NonarqSender::note_windows(Instant end) {
+  for (auto* transfers : {&expedited_, &regular_}) {
+    for (Transfer& t : *transfers) {
+      if (!on_air(t)) continue;
+      t.window_end = end + t.past_end;
+      Instant& held = ids_[transfers == &expedited_].held[*t.cpdu_id];
+      held = std::max(held, *t.window_end + kHalfSecond);  // what is told is rounded up
+    }
+  }
+}
+
+std::size_t NonarqSender::octets_on_air(const Transfer& t, const modem::Mode& mode) const {
+  const std::size_t segment = segment_octets(t, mode);
+  const std::size_t size = t.request.cpdu.size();
+  const std::size_t segments = (size + segment - 1) / segment;
+  return (t.request.repeats + std::size_t{1}) * (size + segments * pdu::nonarq_octets(0));
+}
+
+/// `t` is not begun.
+bool NonarqSender::waits_for_next(Transfer& t, const Share& share, const IntervalBudget& budget,
+                                  std::size_t octets_left) const {
+  const std::size_t octets = octets_on_air(t, budget.mode());
+  if (octets <= std::min(budget.left(), octets_left) || octets > share.whole_octets) return false;
+  if (!t.put_off) t.put_off = bursts_;
+  return t.put_off == bursts_;
 }
 
 void NonarqSender::fill(bool expedited, Address source, const Share& share, IntervalBudget& budget,
@@ -101,6 +195,8 @@ void NonarqSender::fill(bool expedited, Address source, const Share& share, Inte
     const Address to = t.request.destination;
     if (share.only_to && to != *share.only_to) continue;
     if (std::find(share.resting.begin(), share.resting.end(), to) != share.resting.end()) continue;
+    const bool begun = t.sent > 0 || first_copy_done(t);
+    if (share.whole_octets > 0 && !begun && waits_for_next(t, share, budget, octets_left)) return;
     while (!done(t)) {
       const Bytes& cpdu = t.request.cpdu;
       const bool next_copy = t.sent == cpdu.size();
@@ -112,6 +208,8 @@ void NonarqSender::fill(bool expedited, Address source, const Share& share, Inte
       const std::size_t n = std::min(piece, left - std::min(left, pdu::nonarq_octets(0)));
       if (n < std::min(piece, kSegmentOctetsUseful)) return;
       const std::size_t octets = pdu::nonarq_octets(n);
+      if (!t.cpdu_id) t.cpdu_id = new_id(expedited);
+      if (!t.cpdu_id) return;  // none is free
       if (next_copy) --t.copies_left;
       t.sent = from_octet;
       octets_left -= octets;
@@ -120,7 +218,7 @@ void NonarqSender::fill(bool expedited, Address source, const Share& share, Inte
       dpdu.common.destination = t.request.destination;
       dpdu.common.source = source;
       dpdu.expedited = expedited;
-      dpdu.cpdu_id = t.cpdu_id;
+      dpdu.cpdu_id = *t.cpdu_id;
       dpdu.in_order = t.request.in_order;
       dpdu.cpdu_size = static_cast<std::uint16_t>(cpdu.size());
       dpdu.offset = static_cast<std::uint16_t>(t.sent);
@@ -141,7 +239,7 @@ void NonarqSender::on_sent() {
       return true;
     });
   }
-  begin_burst();  // nothing is on the air
+  note();  // nothing is on the air
 }
 
 void NonarqSender::on_not_sent() {
@@ -170,6 +268,8 @@ void NonarqReceiver::on_nonarq(Instant first_bit_at, const pdu::Nonarq& dpdu, bo
                               ? config_.window_default
                               : dpdu.window_half_s * Duration(std::chrono::milliseconds(500));
   const Key key{dpdu.common.source, dpdu.common.destination, dpdu.expedited, dpdu.cpdu_id};
+  now_ = std::max(now_, first_bit_at);
+  if (is_known(key, first_bit_at, first_bit_at + window, dpdu, segment_ok)) return;
   auto found = contexts_.find(key);
   if (found != contexts_.end() && contradicts(found->second, dpdu, segment_ok)) {
     contexts_.erase(found);  // the number was used again: the peer has restarted
@@ -185,16 +285,33 @@ void NonarqReceiver::on_nonarq(Instant first_bit_at, const pdu::Nonarq& dpdu, bo
     context.arrival = arrivals_++;
     found = contexts_.emplace(key, std::move(context)).first;
   }
-  found->second.window_end = std::max(found->second.window_end, first_bit_at + window);
+  found->second.window_end = first_bit_at + window;  // computed anew for each (C.3.10(25))
   place(found->second, dpdu, segment_ok);
   release(key);
+}
+
+/// A repetition of what was delivered, which is not delivered again.
+bool NonarqReceiver::is_known(const Key& key, Instant first_bit_at, Instant window_end,
+                              const pdu::Nonarq& dpdu, bool segment_ok) {
+  const auto known = known_.find(key);
+  if (known == known_.end()) return false;
+  Context& context = known->second;
+  const bool forgotten = context.window_end + config_.memory <= first_bit_at;
+  if (!forgotten && !contradicts(context, dpdu, segment_ok)) {
+    context.window_end = std::max(context.window_end, window_end);
+    return true;
+  }
+  known_octets_ -= memory_of(context);
+  known_.erase(known);
+  return false;
 }
 
 bool NonarqReceiver::contradicts(const Context& context, const pdu::Nonarq& dpdu, bool segment_ok) {
   if (context.cpdu.size() != dpdu.cpdu_size) return true;
   for (std::size_t i = 0; segment_ok && i < dpdu.segment.size(); ++i) {
     const std::size_t at = dpdu.offset + i;
-    if (context.octets[at] == Octet::good && context.cpdu[at] != dpdu.segment[i]) return true;
+    const bool good = context.octets.empty() || context.octets[at] == Octet::good;
+    if (good && context.cpdu[at] != dpdu.segment[i]) return true;
   }
   return false;
 }
@@ -213,10 +330,10 @@ void NonarqReceiver::place(Context& context, const pdu::Nonarq& dpdu, bool segme
 // Delivers what is complete or past its window, in the order of the numbers. An in-order C_PDU
 // waits for older ones of the same source and service that may still come (C.4.2(15)).
 void NonarqReceiver::release(const Key& like) {
-  std::vector<std::map<Key, Context>::iterator> candidates;
+  std::vector<Contexts::iterator> candidates;
   for (auto it = contexts_.begin(); it != contexts_.end(); ++it) {
     const bool same = it->first.source == like.source && it->first.expedited == like.expedited;
-    if (same && !it->second.delivered) candidates.push_back(it);
+    if (same) candidates.push_back(it);
   }
   // Numbers wrap; counted from half their space before the one at hand they do not.
   const auto age = [&like](auto it) {
@@ -227,18 +344,28 @@ void NonarqReceiver::release(const Key& like) {
             [&age](auto a, auto b) { return age(a) < age(b); });
   bool older_missing = false;
   for (const auto it : candidates) {
-    Context& context = it->second;
+    const Context& context = it->second;
     const bool ready = context.octets_bad == 0 || context.expired;
-    if (ready && !(context.in_order && older_missing)) deliver(it->first, context);
-    older_missing = older_missing || (context.in_order && !context.delivered);
+    if (ready && !(context.in_order && older_missing)) {
+      deliver(it);
+    } else {
+      older_missing = older_missing || context.in_order;
+    }
   }
 }
 
-void NonarqReceiver::deliver(const Key& key, Context& context) {
-  context.delivered = true;
+void NonarqReceiver::deliver(Contexts::iterator delivered) {
+  auto node = contexts_.extract(delivered);
+  const Key& key = node.key();
+  Context& context = node.mapped();
   complete_.push_back({key.expedited ? Service::expedited_nonarq : Service::nonarq, key.source,
                        key.destination, context.cpdu, ranges(context, Octet::errored),
                        ranges(context, Octet::missing)});
+  if (context.octets_bad == 0) context.octets = {};
+  known_octets_ += memory_of(context);
+  known_.insert(std::move(node));
+  if (known_octets_ > config_.known_octets_max) forget_old();
+  while (known_octets_ > config_.known_octets_max) forget_one();
 }
 
 std::vector<OctetRange> NonarqReceiver::ranges(const Context& context, Octet kind) {
@@ -254,9 +381,8 @@ std::vector<OctetRange> NonarqReceiver::ranges(const Context& context, Octet kin
   return out;
 }
 
-// The station that has most of them gives one up, so that nobody crowds out what others have begun.
-// Delivered ones go first: all they still do is to recognise repetitions. Another is delivered as
-// it is.
+// The station that has most of them gives one up, so that nobody crowds out what others have begun:
+// it is delivered as it is.
 void NonarqReceiver::make_room(Address source) {
   if (contexts_.size() < config_.contexts_max) return;
   std::map<Address, std::size_t> held{{source, 1}};
@@ -265,34 +391,57 @@ void NonarqReceiver::make_room(Address source) {
     const std::size_t of_a = held.at(a.first.source);
     const std::size_t of_b = held.at(b.first.source);
     if (of_a != of_b) return of_a > of_b;
-    if (a.second.delivered != b.second.delivered) return a.second.delivered;
     return a.second.arrival < b.second.arrival;
   };
   const auto oldest = std::min_element(contexts_.begin(), contexts_.end(), older);
   const Key key = oldest->first;
-  if (!oldest->second.delivered) deliver(key, oldest->second);
-  contexts_.erase(oldest);
+  deliver(oldest);
   release(key);
 }
 
-// When its window ends, and when it is forgotten: a late copy must not be delivered again.
-Instant NonarqReceiver::deadline(const Context& context) const {
-  return context.expired ? context.window_end + config_.memory : context.window_end;
+std::size_t NonarqReceiver::memory_of(const Context& context) {
+  return kKnownOctets + context.cpdu.size() + context.octets.size();
 }
 
+void NonarqReceiver::forget_old() {
+  forgot_at_ = now_;
+  std::erase_if(known_, [this](const auto& entry) {
+    const bool old = entry.second.window_end + config_.memory <= now_;
+    if (old) known_octets_ -= memory_of(entry.second);
+    return old;
+  });
+}
+
+// Of the station that takes most memory the one whose window ends first, so that nobody has what
+// others sent come twice.
+void NonarqReceiver::forget_one() {
+  auto chosen = known_.end();
+  std::size_t most = 0;
+  for (auto it = known_.begin(); it != known_.end();) {
+    auto first = it;
+    std::size_t taken = 0;
+    const Address source = it->first.source;
+    for (; it != known_.end() && it->first.source == source; ++it) {
+      taken += memory_of(it->second);
+      if (it->second.window_end < first->second.window_end) first = it;
+    }
+    if (taken <= most) continue;
+    most = taken;
+    chosen = first;
+  }
+  known_octets_ -= memory_of(chosen->second);
+  known_.erase(chosen);
+}
+
+// What was delivered is known for a while past its window: a late copy must not be delivered again.
 void NonarqReceiver::on_deadline(Instant now) {
+  now_ = std::max(now_, now);
+  if (now_ >= forgot_at_ + config_.memory) forget_old();
   std::vector<Key> ended;
-  for (auto it = contexts_.begin(); it != contexts_.end();) {
-    auto& [key, context] = *it;
-    if (context.expired && context.delivered && deadline(context) <= now) {
-      it = contexts_.erase(it);
-      continue;
-    }
-    if (!context.expired && context.window_end <= now) {
-      context.expired = true;
-      ended.push_back(key);
-    }
-    ++it;
+  for (auto& [key, context] : contexts_) {
+    if (context.expired || now < context.window_end) continue;
+    context.expired = true;
+    ended.push_back(key);
   }
   for (const Key& key : ended) release(key);
 }
@@ -300,8 +449,8 @@ void NonarqReceiver::on_deadline(Instant now) {
 std::optional<Instant> NonarqReceiver::next_deadline() const {
   std::optional<Instant> next;
   for (const auto& [key, context] : contexts_) {
-    if (context.expired && !context.delivered) continue;  // waits for an older one
-    if (!next || deadline(context) < *next) next = deadline(context);
+    if (context.expired) continue;  // waits for an older one
+    if (!next || context.window_end < *next) next = context.window_end;
   }
   return next;
 }

@@ -45,39 +45,70 @@ class NonarqSender {
   /// What is on the air stays until that transmission is over.
   void drop_expired(Instant now);
 
-  /// Before the first fill of a transmission.
-  void begin_burst();
+  /// Before the first fill of a transmission that is over by `ends_by`. A C_PDU begun before whose
+  /// reception window ends sooner goes anew, whole, under another ID and with a window of twice the
+  /// length, but only kRenewalsMax times; further copies of one of which a copy has left do not
+  /// (C.3.10(24)-(27)).
+  void begin_burst(Instant now, Instant ends_by);
+  static constexpr unsigned kRenewalsMax = 2;
   /// Adds the next segments of one of the two services, in order of request; with `only_to` those
   /// for one destination, and of no more than `octets_max`.
   struct Share {
     std::optional<Address> only_to;
     std::size_t octets_max = SIZE_MAX;
     std::vector<Address> resting = {};  // nothing for these now
+    /// So much the next transmission may take: what fits whole into it waits for it, once, rather
+    /// than be begun in what is left of this one.
+    std::size_t whole_octets = 0;
   };
   void fill(bool expedited, Address source, const Share& share, IntervalBudget& budget,
             BurstBuilder& burst);
+  /// After the last fill: sets the windows of what will go on in another transmission so far past
+  /// the end of this one, and of all others to 0 past it, for BurstBuilder::encode.
+  void set_windows(Duration past_end, BurstBuilder& burst);
+  /// The transmission with the windows so set ends then, if nothing aborts it.
+  void note_windows(Instant end);
   /// The last fill has left the antenna: C_PDUs whose last copy was in it are reported.
   void on_sent();
-  /// The last fill did not leave: it goes again from the beginning of what was unfinished.
+  /// The last fill did not leave, or only in part: it goes again from the beginning of what was
+  /// unfinished, and what would come after its window anew.
   void on_not_sent();
+  /// When an ID is free again, if one was wanted and all were held.
+  std::optional<Instant> next_deadline() const;
 
   struct Outcome {
     CpduId id;
-    bool expired = false;  // before its first copy had left
+    bool expired = false;  // before its first copy had left, or no turn came within its windows
   };
   std::optional<Outcome> poll_outcome();
 
  private:
   struct Transfer {
     CpduRequest request;
-    std::uint16_t cpdu_id = 0;
-    std::size_t sent = 0;         // octets of the current copy
-    unsigned copies_left = 0;     // after the current one
-    std::size_t sent_before = 0;  // both as they were before the last fill
+    std::optional<std::uint16_t> cpdu_id;  // from its first segment on
+    std::optional<Instant> window_end;     // that was told last under this ID
+    Duration past_end{};                   // so far past its transmission
+    unsigned renewals = 0;                 // because its window was over too soon
+    std::optional<std::uint64_t> put_off;  // in that transmission, because the next one holds it
+    std::size_t sent = 0;                  // octets of the current copy
+    unsigned copies_left = 0;              // after the current one
+    std::size_t sent_before = 0;           // both as they were before the last fill
     unsigned copies_before = 0;
   };
+  /// C_PDU IDs of one type. None is given again before all windows of its last use have ended.
+  struct Ids {
+    std::uint16_t next = 0;
+    std::size_t given = 0;  // for this transmission
+    bool out = false;       // none was free
+    std::map<std::uint16_t, Instant> held = {};
+  };
+  std::optional<std::uint16_t> new_id(bool expedited);
+  void note();
   void drop(const Transfer& transfer);
   std::size_t segment_octets(const Transfer& transfer, const modem::Mode& mode) const;
+  std::size_t octets_on_air(const Transfer& transfer, const modem::Mode& mode) const;
+  bool waits_for_next(Transfer& transfer, const Share& share, const IntervalBudget& budget,
+                      std::size_t octets_left) const;
   std::deque<Transfer>& queue(bool expedited) { return expedited ? expedited_ : regular_; }
   const std::deque<Transfer>& queue(bool expedited) const {
     return expedited ? expedited_ : regular_;
@@ -94,8 +125,8 @@ class NonarqSender {
   Config config_;
   std::deque<Transfer> expedited_;
   std::deque<Transfer> regular_;
-  std::uint16_t next_expedited_id_;
-  std::uint16_t next_regular_id_;
+  Ids ids_[2];  // regular, expedited
+  std::uint64_t bursts_ = 0;
   std::size_t queued_octets_ = 0;
   std::map<Address, std::size_t> waiting_[2];  // C_PDUs by destination; regular, expedited
   std::deque<Outcome> outcomes_;
@@ -104,8 +135,9 @@ class NonarqSender {
 class NonarqReceiver {
  public:
   struct Config {
-    std::size_t contexts_max = 64;  // C_PDUs remembered, complete or not
+    std::size_t contexts_max = 64;  // C_PDUs begun and not delivered
     std::size_t cpdu_octets_max = kCpduOctetsMax;
+    std::size_t known_octets_max = 4 << 20;              // of memory, for those delivered
     Duration window_default = std::chrono::seconds(60);  // where a sender gives none
     Duration memory = std::chrono::seconds(60);          // a C_PDU is known so long past its window
   };
@@ -132,26 +164,35 @@ class NonarqReceiver {
   enum class Octet : std::uint8_t { missing, errored, good };
   struct Context {
     Bytes cpdu;
-    std::vector<Octet> octets;   // what is known of each octet of `cpdu`
+    std::vector<Octet> octets;   // what is known of each octet of `cpdu`; none: all are good
     std::size_t octets_bad = 0;  // missing or errored
     bool in_order = false;
     bool expired = false;  // the reception window is over
-    bool delivered = false;
     Instant window_end{};
     std::uint64_t arrival = 0;
   };
 
+  using Contexts = std::map<Key, Context>;
+
   static bool contradicts(const Context& context, const pdu::Nonarq& dpdu, bool segment_ok);
   static void place(Context& context, const pdu::Nonarq& dpdu, bool segment_ok);
   static std::vector<OctetRange> ranges(const Context& context, Octet kind);
-  Instant deadline(const Context& context) const;
+  bool is_known(const Key& key, Instant first_bit_at, Instant window_end, const pdu::Nonarq& dpdu,
+                bool segment_ok);
   void release(const Key& like);
-  void deliver(const Key& key, Context& context);
+  void deliver(Contexts::iterator delivered);
   void make_room(Address source);
+  static std::size_t memory_of(const Context& context);
+  void forget_old();
+  void forget_one();
 
   Config config_;
   Counters& counters_;
-  std::map<Key, Context> contexts_;
+  Contexts contexts_;  // not delivered
+  Contexts known_;     // delivered: all they still do is to recognise repetitions
+  std::size_t known_octets_ = 0;
+  Instant now_{};  // at least
+  Instant forgot_at_{};
   std::uint64_t arrivals_ = 0;
   std::deque<CpduIndication> complete_;
 };

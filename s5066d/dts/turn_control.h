@@ -117,6 +117,7 @@ class TurnControl {
   const std::optional<Address>& answers() const { return asked_; }
   /// Besides the one we speak to.
   bool third_stations(Instant now) const { return order_.others(now) > 1; }
+  std::size_t others(Instant now) const { return order_.others(now); }
   /// An answer that is owed should ask for nothing: third stations wait for their chance.
   bool run_is_over(Instant now) const {
     return !config_.full_duplex && now < shared_until_ && own_turns_ >= config_.own_turns_max;

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "modem/api/airtime.h"
 #include "s5066d/dts/arq_sender.h"
 #include "s5066d/dts/interval_packer.h"
 
@@ -7,6 +8,9 @@ namespace s5066::dts {
 namespace {
 
 using namespace std::chrono_literals;
+
+constexpr Address kSender{0x01020304};
+constexpr Address kReceiver{0x01020305};
 
 // C.3.2.3(5): rounded up, and not beyond. Six blocks are 1722 symbols; behind 2088 bits exactly
 // half a second of them is left, though neither is a whole number of nanoseconds.
@@ -16,7 +20,7 @@ TEST(IntervalPacker, an_end_at_an_exact_half_second_is_announced_as_that) {
     BurstBuilder burst;
     burst.add(pdu::Data{.segment = Bytes(first - pdu::data_octets(0))});
     burst.add(pdu::Data{.segment = Bytes(860 - first - pdu::data_octets(0))});
-    burst.encode(kMode, {});
+    burst.encode(kMode);
     EXPECT_EQ(int{pdu::common_of(burst.dpdus()[0]).eot_half_s}, 2);
     EXPECT_EQ(int{pdu::common_of(burst.dpdus()[1]).eot_half_s}, eot) << first;
   }
@@ -62,6 +66,56 @@ TEST_F(SlowSender, fills_a_block_that_is_begun_however_short_the_segment) {
   std::vector<std::size_t> expected(12, 70);
   expected.push_back(22);
   EXPECT_EQ(next_segments(modem::Interleaver::long_), expected);
+}
+
+// C.3.10(24)-(27)
+TEST(IntervalPacker, reception_windows_count_down_with_eot) {
+  for (const Duration extra : {Duration(0s), Duration(100s)}) {
+    BurstBuilder burst;
+    for (int i = 0; i < 8; ++i) {
+      pdu::Nonarq nonarq{.common = {.destination = kReceiver, .source = kSender}};
+      nonarq.cpdu_size = 400;
+      nonarq.segment = Bytes(400);
+      nonarq.window_half_s = static_cast<std::uint16_t>(extra / 500ms);
+      burst.add(nonarq);
+    }
+    burst.encode({});
+    for (const auto& dpdu : burst.dpdus()) {
+      const auto& nonarq = std::get<pdu::Nonarq>(dpdu);
+      EXPECT_EQ(nonarq.window_half_s, nonarq.common.eot_half_s + extra / 500ms);
+    }
+  }
+}
+
+TEST(IntervalPacker, the_rest_of_a_block_is_free_and_the_next_octet_is_not) {
+  const modem::Mode mode;  // 2400 short: 180 octets a block, 22 of them for the trailer at the end
+  IntervalBudget budget(mode, 60s);
+  EXPECT_EQ(budget.left_in_block(), 158u);
+  budget.take(158);
+  EXPECT_EQ(budget.left_in_block(), 0u);
+  budget.take(1);
+  EXPECT_EQ(budget.left_in_block(), 179u);
+  EXPECT_EQ(modem::block_count(mode, 158), 1u);
+  EXPECT_EQ(modem::block_count(mode, 159), 2u);
+}
+
+// C.3.2.3(1)(2), C.3.2.3(4)(10), C.3.2.3(5), C.3.2.3(11)
+TEST(IntervalPacker, every_eot_is_the_time_left_rounded_up) {
+  const modem::Mode mode;
+  BurstBuilder burst;
+  const pdu::Common common{.destination = kReceiver, .source = kSender};
+  for (int i = 0; i < 8; ++i) {
+    burst.add(pdu::Data{common, {}, FrameNumber{}, Bytes(400)});
+  }
+  const auto encoded = burst.encode(mode);
+  ASSERT_EQ(encoded.ends.size(), 8u);
+  const double total = to_seconds(modem::data_duration(mode, encoded.octets.size()));
+  for (std::size_t i = 0; i < 8; ++i) {
+    const double left = total - static_cast<double>(i) * 422 * 8 / 2400;
+    const double eot = pdu::common_of(burst.dpdus()[i]).eot_half_s / 2.0;
+    EXPECT_GE(eot, left) << i;
+    EXPECT_LT(eot, left + 0.5) << i;
+  }
 }
 
 }  // namespace

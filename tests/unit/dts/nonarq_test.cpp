@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "modem/api/airtime.h"
 #include "s5066d/dts/nonarq.h"
 
@@ -30,9 +32,11 @@ class Nonarq : public ::testing::Test {
     IntervalBudget budget({}, longest);
     BurstBuilder burst;
     sender_.drop_expired(now_);
-    sender_.begin_burst();
+    sender_.begin_burst(now_, now_ + 130s);
     sender_.fill(false, kSender, {}, budget, burst);
-    burst.encode({}, Duration::zero());
+    sender_.set_windows(500s, burst);
+    burst.encode({});
+    sender_.note_windows(now_ + longest);
     std::vector<pdu::Nonarq> out;
     for (const auto& dpdu : burst.dpdus()) out.push_back(std::get<pdu::Nonarq>(dpdu));
     return out;
@@ -91,7 +95,7 @@ TEST_F(Nonarq, what_is_sent_once_has_segments_of_their_own_length) {
   ASSERT_TRUE(sender.request(request(2, 400, 1)));
   IntervalBudget budget({}, 120s);
   BurstBuilder burst;
-  sender.begin_burst();
+  sender.begin_burst(now_, now_ + 130s);
   sender.fill(false, kSender, {}, budget, burst);
   std::vector<std::size_t> octets;
   for (const auto& dpdu : burst.dpdus()) {
@@ -115,7 +119,7 @@ TEST_F(Nonarq, segments_that_are_of_use_by_themselves_are_as_short_as_the_rate_w
         for (int i = 0; i < 20 && sender.has_work(false); ++i) {
           IntervalBudget budget(mode, kTransmissionMax);
           BurstBuilder burst;
-          sender.begin_burst();
+          sender.begin_burst(now_, now_ + 130s);
           sender.fill(false, kSender, {}, budget, burst);
           for (const auto& dpdu : burst.dpdus()) {
             longest = std::max(longest, std::get<pdu::Nonarq>(dpdu).segment.size());
@@ -162,7 +166,7 @@ TEST_F(Nonarq, a_share_bounds_the_octets_and_the_destination) {
   ASSERT_TRUE(sender_.request(request(1, 1000)));
   IntervalBudget budget({}, 60s);
   BurstBuilder burst;
-  sender_.begin_burst();
+  sender_.begin_burst(now_, now_ + 130s);
   sender_.fill(false, kSender, {.only_to = kSender}, budget, burst);
   EXPECT_TRUE(burst.empty());
   sender_.fill(false, kSender, {.octets_max = 2 * pdu::nonarq_octets(200)}, budget, burst);
@@ -214,7 +218,7 @@ TEST_F(Nonarq, a_c_pdu_of_which_a_copy_has_left_does_not_expire) {
     ASSERT_TRUE(sender_.request(late));
     IntervalBudget budget({}, 60s);
     BurstBuilder burst;
-    sender_.begin_burst();
+    sender_.begin_burst(now_, now_ + 130s);
     sender_.fill(false, kSender, {.octets_max = left * pdu::nonarq_octets(200)}, budget, burst);
     ASSERT_EQ(burst.dpdus().size(), left);
     sender_.on_sent();
@@ -223,6 +227,186 @@ TEST_F(Nonarq, a_c_pdu_of_which_a_copy_has_left_does_not_expire) {
     EXPECT_EQ(sender_.poll_outcome()->expired, left < 2);
     EXPECT_FALSE(sender_.has_work(false));
   }
+}
+
+// Goal:   no part of a C_PDU is sent when its reception window is over.
+// Method: one that takes two transmissions, the second just in time for its end and just not.
+// C.3.10(24)-(27)
+TEST_F(Nonarq, what_its_window_cuts_off_is_sent_anew_whole_under_another_id) {
+  for (const bool late : {false, true}) {
+    SCOPED_TRACE(late);
+    ASSERT_TRUE(sender_.request(request(1, 2000)));
+    const auto first = fill(3s);
+    EXPECT_GE(first.front().window_half_s, 1000);
+    sender_.on_sent();
+    now_ += 503s - 130s + (late ? 1ns : 0ns);
+    const auto second = fill();
+    ASSERT_FALSE(second.empty());
+    EXPECT_EQ(second.front().cpdu_id != first.front().cpdu_id, late);
+    EXPECT_EQ(second.front().offset == 0, late);
+    EXPECT_LT(second.back().window_half_s, 120);  // nothing follows
+    sender_.on_sent();
+    EXPECT_FALSE(sender_.poll_outcome()->expired);
+    EXPECT_FALSE(sender_.has_work(false));
+  }
+}
+
+// Goal:   what finds no turn in time ends all the same, and is not confirmed.
+// Method: each time the next turn comes just after the window, which is twice as long each time.
+TEST_F(Nonarq, what_its_windows_cut_off_three_times_has_failed) {
+  ASSERT_TRUE(sender_.request(request(1, 2000)));
+  std::set<std::uint16_t> ids;
+  for (const Duration window : {500s, 1000s, 2000s}) {
+    const auto sent = fill(3s);
+    ASSERT_FALSE(sent.empty());
+    EXPECT_EQ(sent.front().offset, 0);
+    EXPECT_EQ(sent.back().window_half_s - sent.back().common.eot_half_s, window / 500ms);
+    EXPECT_TRUE(ids.insert(sent.front().cpdu_id).second);
+    sender_.on_sent();
+    EXPECT_FALSE(sender_.poll_outcome());
+    now_ += 3s + window - 130s + 1ns;
+  }
+  EXPECT_TRUE(fill().empty());
+  const auto outcome = sender_.poll_outcome();
+  ASSERT_TRUE(outcome);
+  EXPECT_TRUE(outcome->expired);
+  EXPECT_FALSE(sender_.has_work(false));
+}
+
+// Goal:   what the modem aborts goes anew under another ID: who heard part of it delivers that when
+//         the window ends which he was told. Also where an earlier part had a longer one; and as
+//         often as it takes.
+TEST_F(Nonarq, what_was_aborted_goes_anew_under_another_id) {
+  ASSERT_TRUE(sender_.request(request(1, 1500)));
+  std::set<std::uint16_t> ids;
+  for (const bool second_part : {false, true, false, true, false, false}) {
+    if (second_part) {
+      const auto first = fill(3s);
+      ASSERT_FALSE(first.empty());
+      EXPECT_TRUE(ids.insert(first.front().cpdu_id).second);
+      sender_.on_sent();
+      now_ += 10s;
+      EXPECT_EQ(fill().front().cpdu_id, first.front().cpdu_id);
+    } else {
+      const auto whole = fill();
+      ASSERT_FALSE(whole.empty());
+      EXPECT_EQ(whole.front().offset, 0);
+      EXPECT_TRUE(ids.insert(whole.front().cpdu_id).second);
+    }
+    sender_.on_not_sent();
+    EXPECT_FALSE(sender_.poll_outcome());
+    now_ += 10s;
+  }
+  const auto again = fill(3s);  // two renewals were for want of a turn as well
+  EXPECT_EQ(again.back().window_half_s - again.back().common.eot_half_s, 2000s / 500ms);
+  sender_.on_sent();
+  fill();
+  sender_.on_sent();
+  EXPECT_FALSE(sender_.poll_outcome()->expired);
+}
+
+// Goal:   where others have their turns, no C_PDU is spread over two that one would hold; but it is
+//         put off only once.
+TEST_F(Nonarq, what_fits_whole_into_the_next_transmission_is_put_off_once) {
+  for (const std::size_t whole : {0u, 3 * 228u - 1, 3 * 228u}) {
+    SCOPED_TRACE(whole);
+    NonarqSender sender({200, 200, 1 << 20}, rng_);
+    for (std::uint64_t id = 1; id < 4; ++id) ASSERT_TRUE(sender.request(request(id, 600)));
+    const auto sent = [&] {
+      IntervalBudget budget({}, 60s);
+      BurstBuilder burst;
+      sender.begin_burst(now_, now_ + 130s);
+      for (int fills = 0; fills < 2; ++fills) {
+        sender.fill(false, kSender, {.octets_max = 5 * 228, .whole_octets = whole}, budget, burst);
+      }
+      sender.on_sent();
+      return burst.dpdus().size();
+    };
+    EXPECT_EQ(sent(), whole == 3 * 228 ? 6u : 9u);
+  }
+  NonarqSender sender({200, 200, 1 << 20}, rng_);
+  for (std::uint64_t id = 1; id < 4; ++id) ASSERT_TRUE(sender.request(request(id, 600)));
+  std::vector<std::size_t> dpdus;
+  for (int i = 0; i < 5; ++i) {
+    IntervalBudget budget({}, 60s);
+    BurstBuilder burst;
+    sender.begin_burst(now_, now_ + 130s);
+    const std::size_t room = i == 0 ? 5 : 2;  // the turn that was waited for is short, too
+    sender.fill(false, kSender, {.octets_max = room * 228, .whole_octets = 3 * 228}, budget, burst);
+    sender.on_sent();
+    dpdus.push_back(burst.dpdus().size());
+  }
+  EXPECT_EQ(dpdus, (std::vector<std::size_t>{3, 2, 1, 2, 1}));
+}
+
+TEST_F(Nonarq, copies_that_their_window_cuts_off_are_not_sent) {
+  ASSERT_TRUE(sender_.request(request(1, 600, 3)));
+  fill(3s);
+  sender_.on_sent();
+  EXPECT_FALSE(sender_.poll_outcome());
+  now_ += 503s - 130s + 1ns;
+  EXPECT_TRUE(fill().empty());
+  EXPECT_FALSE(sender_.poll_outcome()->expired);
+  EXPECT_FALSE(sender_.has_work(false));
+}
+
+// Goal:   an ID stands for one C_PDU until the window of that has ended.
+// Method: one C_PDU that is not through, and then so many short ones that the IDs run out.
+// C.3.10(3)-(6)
+TEST_F(Nonarq, no_id_is_given_again_within_its_window) {
+  NonarqSender sender({200, 200, 1 << 20}, rng_);
+  const modem::Mode mode{modem::Waveform::stanag4539, 12800, modem::Interleaver::short_};
+  ASSERT_TRUE(sender.request(request(1, 200, 40)));
+  const auto sent = [&](std::size_t octets_max) {
+    IntervalBudget budget(mode, kTransmissionMax);
+    BurstBuilder burst;
+    sender.begin_burst(now_, now_ + 130s);
+    sender.fill(false, kSender, {.octets_max = octets_max}, budget, burst);
+    sender.set_windows(9h, burst);
+    sender.note_windows(now_ + 127s);
+    sender.on_sent();
+    now_ += 130s;
+    std::vector<std::uint16_t> ids;
+    for (const auto& dpdu : burst.dpdus()) ids.push_back(std::get<pdu::Nonarq>(dpdu).cpdu_id);
+    return ids;
+  };
+  const auto held = sent(1000);
+  ASSERT_FALSE(held.empty());
+  for (std::uint64_t id = 2; id < 12'000; ++id) ASSERT_TRUE(sender.request(request(id, 1)));
+  static_cast<void>(sent(SIZE_MAX));
+  for (int i = 0; i < 2; ++i) {
+    const auto ids = sent(SIZE_MAX);
+    EXPECT_LE(ids.size(), 4095u);
+    EXPECT_EQ(std::set(ids.begin(), ids.end()).size(), ids.size());
+    EXPECT_EQ(std::count(ids.begin(), ids.end(), held.front()), 0);
+  }
+}
+
+// Goal:   who has no ID to give waits no longer than until one is free.
+TEST_F(Nonarq, the_first_id_that_is_free_again_is_a_deadline) {
+  NonarqSender sender({200, 200, 1 << 20}, rng_);
+  const modem::Mode mode{modem::Waveform::stanag4539, 12800, modem::Interleaver::short_};
+  for (std::uint64_t id = 0; id < 4096; ++id) ASSERT_TRUE(sender.request(request(id, 1)));
+  const auto fill = [&] {
+    IntervalBudget budget(mode, kTransmissionMax);
+    BurstBuilder burst;
+    sender.begin_burst(now_, now_ + 130s);
+    sender.fill(false, kSender, {}, budget, burst);
+    sender.set_windows(500s, burst);
+    sender.note_windows(now_ + 120s);
+    return burst.dpdus().size();
+  };
+  ASSERT_EQ(fill(), 4096u);
+  EXPECT_EQ(sender.next_deadline(), std::nullopt);
+  sender.on_not_sent();
+  EXPECT_EQ(fill(), 0u);
+  const auto free_at = sender.next_deadline();
+  ASSERT_TRUE(free_at);
+  EXPECT_GE(*free_at, now_ + 120s);
+  EXPECT_LE(*free_at, now_ + 121s);
+  now_ = *free_at;
+  EXPECT_EQ(fill(), 4096u);
+  EXPECT_EQ(sender.next_deadline(), std::nullopt);
 }
 
 // C.4.2(8)(9)
@@ -241,14 +425,11 @@ TEST_F(Nonarq, segments_in_any_order_and_twice_make_one_c_pdu) {
 TEST_F(Nonarq, a_repetition_is_known_for_a_minute_past_its_window) {
   receiver_.on_nonarq(Instant(0s), whole(7, {1, 2, 3}), true);
   EXPECT_EQ(delivered(), 1u);
-  ASSERT_EQ(receiver_.next_deadline(), Instant(10s));
-  receiver_.on_deadline(Instant(10s));
-  ASSERT_EQ(receiver_.next_deadline(), Instant(70s));
+  EXPECT_EQ(receiver_.next_deadline(), std::nullopt);
   receiver_.on_deadline(Instant(70s) - 1ns);
   receiver_.on_nonarq(Instant(10s), whole(7, {1, 2, 3}), true);
   EXPECT_EQ(delivered(), 0u);
-  ASSERT_EQ(receiver_.next_deadline(), Instant(80s));
-  receiver_.on_deadline(Instant(80s));
+  receiver_.on_nonarq(Instant(80s) - 1ns, torn_of(8), true);
   receiver_.on_nonarq(Instant(80s), whole(7, {1, 2, 3}), true);
   EXPECT_EQ(delivered(), 1u);
 }
@@ -376,55 +557,6 @@ TEST_F(Nonarq, each_type_counts_its_c_pdus_by_itself) {
   ASSERT_EQ(ids[1].size(), 3u);
   for (const auto& list : ids) {
     for (std::size_t i = 1; i < list.size(); ++i) EXPECT_EQ(list[i], (list[i - 1] + 1) & 0xFFF);
-  }
-}
-
-// C.3.10(24)-(27)
-TEST(IntervalPacker, reception_windows_count_down_with_eot) {
-  for (const Duration extra : {Duration(0s), Duration(100s)}) {
-    BurstBuilder burst;
-    for (int i = 0; i < 8; ++i) {
-      pdu::Nonarq nonarq{.common = {.destination = kReceiver, .source = kSender}};
-      nonarq.cpdu_size = 400;
-      nonarq.segment = Bytes(400);
-      burst.add(nonarq);
-    }
-    burst.encode({}, extra);
-    for (const auto& dpdu : burst.dpdus()) {
-      const auto& nonarq = std::get<pdu::Nonarq>(dpdu);
-      EXPECT_EQ(nonarq.window_half_s, nonarq.common.eot_half_s + extra / 500ms);
-    }
-  }
-}
-
-TEST(IntervalPacker, the_rest_of_a_block_is_free_and_the_next_octet_is_not) {
-  const modem::Mode mode;  // 2400 short: 180 octets a block, 22 of them for the trailer at the end
-  IntervalBudget budget(mode, 60s);
-  EXPECT_EQ(budget.left_in_block(), 158u);
-  budget.take(158);
-  EXPECT_EQ(budget.left_in_block(), 0u);
-  budget.take(1);
-  EXPECT_EQ(budget.left_in_block(), 179u);
-  EXPECT_EQ(modem::block_count(mode, 158), 1u);
-  EXPECT_EQ(modem::block_count(mode, 159), 2u);
-}
-
-// C.3.2.3(1)(2), C.3.2.3(4)(10), C.3.2.3(5), C.3.2.3(11)
-TEST(IntervalPacker, every_eot_is_the_time_left_rounded_up) {
-  const modem::Mode mode;
-  BurstBuilder burst;
-  const pdu::Common common{.destination = kReceiver, .source = kSender};
-  for (int i = 0; i < 8; ++i) {
-    burst.add(pdu::Data{common, {}, FrameNumber{}, Bytes(400)});
-  }
-  const auto encoded = burst.encode(mode, Duration::zero());
-  ASSERT_EQ(encoded.ends.size(), 8u);
-  const double total = to_seconds(modem::data_duration(mode, encoded.octets.size()));
-  for (std::size_t i = 0; i < 8; ++i) {
-    const double left = total - static_cast<double>(i) * 422 * 8 / 2400;
-    const double eot = pdu::common_of(burst.dpdus()[i]).eot_half_s / 2.0;
-    EXPECT_GE(eot, left) << i;
-    EXPECT_LT(eot, left + 0.5) << i;
   }
 }
 
