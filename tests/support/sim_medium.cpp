@@ -40,7 +40,9 @@ std::size_t Medium::add_station(Deliver deliver) {
 void Medium::command(std::size_t station, const modem::Command& command) {
   if (const auto* transmit = std::get_if<modem::TransmitBurst>(&command)) {
     const Instant at = std::max(transmit->not_before, heap_.now());
-    heap_.schedule(at, [this, station, burst = *transmit] { start(station, burst); });
+    heap_.schedule(at, [this, station, burst = *transmit, since = stations_[station].powered] {
+      if (stations_[station].powered == since) start(station, burst);
+    });
   } else if (const auto* abort = std::get_if<modem::AbortTransmit>(&command)) {
     const auto burst = stations_[station].sending;
     if (burst && burst->command.id == abort->id) {
@@ -49,6 +51,12 @@ void Medium::command(std::size_t station, const modem::Command& command) {
       });
     }
   }
+}
+
+void Medium::break_off(std::size_t station) {
+  const auto burst = stations_[station].sending;
+  if (burst) finish(station, burst, modem::TransmitOutcome::aborted);
+  ++stations_[station].powered;
 }
 
 void Medium::on_restart(std::size_t station) {

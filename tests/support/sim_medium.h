@@ -74,6 +74,8 @@ class Medium final : public Air {
   std::size_t add_station(Deliver deliver) override;
   void command(std::size_t station, const modem::Command& command) override;
 
+  /// The station's power goes: what it transmits breaks off, what it was about to is never sent.
+  void break_off(std::size_t station);
   /// The station's modem begins anew: what is on the air is heard without its octets, if at all.
   void on_restart(std::size_t station);
 
@@ -128,6 +130,7 @@ class Medium final : public Air {
     std::shared_ptr<Burst> sending;
     std::shared_ptr<Reception> hearing;
     Duration keyed_time{};
+    unsigned powered = 0;   // how often its power has gone
     bool joined = false;    // hears a transmission whose preamble it missed, and none of its octets
     bool losing = false;    // in a run of losses
     bool occupied = false;  // as told

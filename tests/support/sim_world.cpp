@@ -185,7 +185,11 @@ void World::send(Client& client, std::size_t to, std::size_t octets, Duration ti
   const auto units = static_cast<std::uint32_t>(time_to_live / std::chrono::seconds(2));
   const std::uint32_t number = next_number_++;
   Bytes updu = payload(client.station_, number, octets);
-  client.sent_.push_back({address(to), number, octets, 0, 0});
+  client.sent_.push_back(
+      {.to = address(to),
+       .number = number,
+       .octets = octets,
+       .confirmed_to_it = options.delivery.mode != sis::TransmissionMode::nonarq});
   Bytes bytes;
   if (options.expedited) {
     sis::encode(sis::ExpeditedUnidataRequest{client.sap_, address(to), options.delivery, units,
@@ -216,11 +220,20 @@ void World::give(Client& client, const sis::Primitive& primitive) {
 }
 
 void World::restart(std::size_t station) {
-  Station& self = *stations_[station];
-  if (self.node->status().transmitting) {
+  if (node(station).status().transmitting) {
     at(heap_.now() + std::chrono::seconds(1), [this, station] { restart(station); });
     return;
   }
+  begin_anew(station);
+}
+
+void World::lose_power(std::size_t station) {
+  medium_->break_off(stations_[station]->port);
+  begin_anew(station);
+}
+
+void World::begin_anew(std::size_t station) {
+  Station& self = *stations_[station];
   for (const auto& client : clients_) {
     if (client->station_ == station) client->closed_ = true;
   }
@@ -305,7 +318,9 @@ std::size_t World::unreported() const {
   std::size_t n = 0;
   for (const auto& client : clients_) {
     if (client->closed_) continue;
-    for (const auto& sent : client->sent_) n += sent.confirms + sent.rejects != 1;
+    for (const auto& sent : client->sent_) {
+      n += sent.confirmed_to_it && sent.confirms + sent.rejects != 1;
+    }
   }
   return n;
 }

@@ -42,6 +42,7 @@ class Client {
     std::size_t octets = 0;
     unsigned confirms = 0;
     unsigned rejects = 0;
+    bool confirmed_to_it = true;  // with ARQ; without, nothing is
   };
   struct Received {
     std::size_t from_station = 0;
@@ -112,22 +113,26 @@ class World {
   std::function<bool(Client&, const sis::Primitive&)> take_primitive;
   /// The station loses everything it knew, its clients with it, as soon as it does not transmit.
   void restart(std::size_t station);
+  /// The same at once: what it transmits breaks off. Only where the world's air is a Medium.
+  void lose_power(std::size_t station);
   /// The connection ends without a word.
   void disconnect(Client& client);
 
   void run_for(Duration d) { heap_.run_until(heap_.now() + d); }
   void at(Instant when, EventHeap::Callback callback) { heap_.schedule(when, std::move(callback)); }
 
-  /// Number of U_PDUs without exactly one confirm or reject, over all clients that are still there.
+  /// Number of U_PDUs with ARQ that had not exactly one confirm or reject, over all clients that
+  /// are still there.
   std::size_t unreported() const;
-  /// What is wrong with the deliveries: repeated, out of order, damaged, or confirmed but not
-  /// delivered. Empty when nothing is.
+  /// What is wrong with the deliveries: repeated, out of order, damaged, or confirmed but
+  /// not delivered. Empty when nothing is.
   std::string delivery_faults() const;
 
  private:
   struct Station;
   void on_modem_event(Station& station, modem::Event event);
   void drain(Station& station);
+  void begin_anew(std::size_t station);
   void arm(Station& station);
   void on_primitive(Client& client, const sis::Primitive& primitive);
   static void on_updu(Client& client, Address source, const Bytes& updu);
