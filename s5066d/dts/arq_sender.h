@@ -55,6 +55,8 @@ class ArqSender {
   /// Nothing is waiting, and nothing is out that was not acknowledged.
   bool idle() const { return window_.empty() && !current_ && nothing_waits(); }
   std::size_t queued_octets() const { return queued_octets_; }
+  /// Frames have numbers and are not all acknowledged.
+  bool has_frames_out() const { return !window_.empty(); }
 
   /// Adds frames: due ones oldest first, then new ones while the window is open. When in doubt, a
   /// short poll instead: the oldest frames as far as one interleaver block goes, because a lost

@@ -88,7 +88,10 @@ template <typename Ack>
 Connection::Verdict Connection::on_ack(const Ack& ack, std::optional<Instant> formed_at) {
   if (resync_.open()) return Verdict::out_of_sync;  // it speaks of the windows before
   const Verdict verdict = take_ack(regular_tx_, ack, formed_at);
-  if (verdict == Verdict::out_of_sync) tx_verification_.on_disagrees();
+  // With nothing out there is nothing that it could be about.
+  if (verdict == Verdict::out_of_sync && regular_tx_.has_frames_out()) {
+    tx_verification_.on_disagrees();
+  }
   if (verdict == Verdict::taken) {
     resync_.on_data();  // the peer's exchange is over
     long_heard_ = long_heard_ || std::is_same_v<Ack, pdu::LongAck>;
@@ -200,7 +203,8 @@ void Connection::restart(const Resync::Effects& effects) {
 }
 
 // After so many transmissions that disagree about one direction its windows are made to agree,
-// however well the other one goes; if that did not help, or both disagree, both begin anew.
+// however well the other one goes; if that did not help, or both disagree, both begin anew. A peer
+// that answers each time and never agrees would hold what is queued for it for ever.
 void Connection::on_heard_over() {
   ack_ripe_ = ack_owed_;
   rx_verification_.on_heard_over();
@@ -208,10 +212,12 @@ void Connection::on_heard_over() {
   const bool rx = rx_verification_.in_a_row() >= config_.out_of_sync_max;
   const bool tx = tx_verification_.in_a_row() >= config_.out_of_sync_max;
   if (resync_.open() || (!rx && !tx)) return;
-  counters_.add(Counter::windows_resynced);
   const bool both = rx_verification_.disagrees() && tx_verification_.disagrees();
-  const bool first = rx ? rx_verification_.mend() : tx_verification_.mend();
-  if (both || !first) {
+  const unsigned before = rx ? rx_verification_.mend() : tx_verification_.mend();
+  resynced_in_vain_ = before >= config_.resyncs_max;
+  if (resynced_in_vain_) return;
+  counters_.add(Counter::windows_resynced);
+  if (both || before > 0) {
     resync_.start(Resync::Kind::full);
   } else if (rx) {
     resync_.start(Resync::Kind::tx_window);

@@ -24,6 +24,7 @@ class Connection {
     ArqSender::Config regular;
     ArqSender::Config expedited;
     unsigned out_of_sync_max;     // bursts in a row; see WindowVerification
+    unsigned resyncs_max;         // in a row, answered and in vain
     unsigned resets_missed_max;   // type 3 without an answer, in a row
     std::uint8_t extensions;      // that we offer the peer; see pdu::extension
     std::size_t held_octets_max;  // of segments received that wait for older ones
@@ -80,8 +81,10 @@ class Connection {
   bool take_active() { return std::exchange(active_, false); }
   /// One has come since the last call.
   bool take_frame() { return std::exchange(frame_, false); }
-  /// The windows disagree, and the peer does not answer to that.
-  bool hopeless() const { return resync_.open() && resync_.tries() >= config_.resets_missed_max; }
+  /// The windows disagree, and the peer does not answer to that, or it does and they still do.
+  bool hopeless() const {
+    return resynced_in_vain_ || (resync_.open() && resync_.tries() >= config_.resets_missed_max);
+  }
   /// Since the last call the windows began anew: C_PDUs may come a second time.
   bool take_restarted() { return std::exchange(restarted_, false); }
 
@@ -188,6 +191,7 @@ class Connection {
   Resync resync_;
   WindowVerification rx_verification_;  // by the peer's data
   WindowVerification tx_verification_;  // by its acknowledgements
+  bool resynced_in_vain_ = false;
   bool restarted_ = false;
   unsigned replies_missed_ = 0;
   std::uint64_t octets_acknowledged_ = 0;

@@ -107,6 +107,7 @@ void DataTransfer::on_connection_made(Instant now, Address peer, bool reset) {
                   segment_octets_max(config_), knows_long(*record, now) ? config_.large_window : 0},
       .expedited = {segment, config_.window, config_.expedited_queue_octets_max, true},
       .out_of_sync_max = config_.out_of_sync_max,
+      .resyncs_max = config_.resyncs_max,
       .resets_missed_max = config_.resets_missed_max,
       .extensions = extensions(config_),
       .held_octets_max = config_.held_octets_max};
@@ -291,6 +292,7 @@ void DataTransfer::on_event(Instant now, const modem::CarrierDown& event) {
   }
   on_heard_over();
   turn_.on_carrier_down(now, event.ended_at, event.reason != modem::CarrierDownReason::lost);
+  lose_hopeless(now);
 }
 
 void DataTransfer::on_heard_over() {
@@ -300,6 +302,14 @@ void DataTransfer::on_heard_over() {
 }
 
 // A link whose windows cannot be made to agree from here is given up and made again.
+void DataTransfer::lose_hopeless(Instant now) {
+  std::vector<Address> hopeless;
+  for (const auto& [peer, connection] : connections_) {
+    if (connection.hopeless()) hopeless.push_back(peer);
+  }
+  for (const Address peer : hopeless) lose(now, peer);
+}
+
 void DataTransfer::on_reply_missing(Instant now) {
   counters_.add(Counter::reply_timeouts);
   const auto peer = std::exchange(reply_awaited_from_, std::nullopt);
@@ -318,7 +328,8 @@ void DataTransfer::on_reply_missing(Instant now) {
   const unsigned missed = connection->second.on_reply_missing();
   trace_.on_trace({.at = now, .kind = TraceKind::reply_timeout, .peer = *peer, .a = missed});
   if (record != peers_.end()) fall_back(record->second, missed);
-  if (missed >= config_.replies_missed_max || connection->second.hopeless()) lose(now, *peer);
+  if (missed >= config_.replies_missed_max) return lose(now, *peer);
+  lose_hopeless(now);
 }
 
 // Each D_PDU must be one that the state of its destination allows.

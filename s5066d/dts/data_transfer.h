@@ -41,6 +41,7 @@ struct Config {
   Duration reply_margin = std::chrono::seconds(1);       // slack for an answer to be detected
   unsigned replies_missed_max = 8;                       // in a row, then the link is lost
   unsigned out_of_sync_max = 3;    // bursts in a row, then the windows are made to agree
+  unsigned resyncs_max = 4;        // in a row in vain, then the link is lost
   unsigned resets_missed_max = 3;  // resets without an answer, then the link is lost
   std::size_t links_max = 16;
   std::size_t held_octets_max = 2 * 1024 * 1024;  // of each link: received, but not yet in order
@@ -273,6 +274,7 @@ class DataTransfer {
   void note_held(Instant now, const TurnControl::KeyTransmitter& turn);
   void on_burst_over(Instant now, modem::TransmitOutcome outcome);
   void on_heard_over();
+  void lose_hopeless(Instant now);
   Duration reply_time(Instant now) const;
 
   void on_received(Instant now, pdu::Received received);

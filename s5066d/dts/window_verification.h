@@ -24,8 +24,7 @@ class WindowVerification {
     if (last_disagrees_) {
       ++in_a_row_;
     } else if (fits) {
-      in_a_row_ = 0;
-      mended_ = false;
+      in_a_row_ = mended_ = 0;
     }
   }
 
@@ -33,10 +32,10 @@ class WindowVerification {
   bool disagrees() const { return last_disagrees_; }
   /// So many disagreed, and none between them agreed.
   unsigned in_a_row() const { return in_a_row_; }
-  /// It is being made to agree; false when it was before, and nothing has agreed since.
-  bool mend() {
+  /// It is being made to agree. Returns how often it was before, and nothing has agreed since.
+  unsigned mend() {
     in_a_row_ = 0;
-    return !std::exchange(mended_, true);
+    return mended_++;
   }
   /// Our window begins anew.
   void restart() {
@@ -50,7 +49,7 @@ class WindowVerification {
   bool disagrees_ = false;
   bool last_disagrees_ = false;
   unsigned in_a_row_ = 0;
-  bool mended_ = false;
+  unsigned mended_ = 0;
 };
 
 }  // namespace s5066::dts

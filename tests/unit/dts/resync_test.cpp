@@ -153,10 +153,12 @@ TEST(WindowVerification, what_fits_hides_nothing_unless_it_tells_something_new) 
   EXPECT_FALSE(windows.disagrees());
   EXPECT_EQ(heard(true, false, false), 1u);
   EXPECT_EQ(heard(false, true, false), 0u);
-  EXPECT_TRUE(windows.mend());
-  EXPECT_FALSE(windows.mend());
+  EXPECT_EQ(windows.mend(), 0u);
+  EXPECT_EQ(windows.mend(), 1u);
+  windows.restart();
+  EXPECT_EQ(windows.mend(), 2u);
   heard(false, true, false);
-  EXPECT_TRUE(windows.mend());
+  EXPECT_EQ(windows.mend(), 0u);
 }
 
 enum class Wrong : std::uint8_t { acknowledgements, data };
@@ -209,6 +211,74 @@ TEST(ResyncTransfer, windows_are_made_to_agree_as_soon_whatever_goes_the_other_w
     EXPECT_EQ(heard_before_reset(Wrong::acknowledgements, other_way_goes_on), 3);
     EXPECT_EQ(heard_before_reset(Wrong::data, other_way_goes_on), 3);
   }
+}
+
+/// As a peer answers type 3 that does what it is asked.
+std::optional<pdu::Reset> answer_to(const std::vector<pdu::Dpdu>& sent, pdu::Common common) {
+  for (const auto& dpdu : sent) {
+    const auto* reset = std::get_if<pdu::Reset>(&dpdu);
+    if (!reset) continue;
+    if (!reset->tx_window_request) return pdu::Reset{.common = common, .ack = true};
+    return pdu::Reset{.common = common, .rx_window_command = true, .ack = true, .frame_id = 1};
+  }
+  return std::nullopt;
+}
+
+// C.6.3.2(1)
+TEST(ResyncTransfer, a_peer_that_answers_every_reset_and_never_agrees_is_given_up) {
+  const Address us{0x01020305};
+  const Address peer{0x01020304};
+  const pdu::Common common{.eow = {}, .eot_half_s = 1, .destination = us, .source = peer};
+  test::LoneStation station({.address = us, .resyncs_max = 4});
+  station.made(peer);
+  for (std::uint64_t i = 0; i < 60; ++i) {
+    station.request({.id = {i}, .service = Service::arq, .destination = peer, .cpdu = Bytes(400)});
+  }
+  std::size_t lost = 0;
+  std::size_t rejected = 0;
+  int resets_answered = 0;
+  for (int heard = 0; heard < 100 && lost == 0; ++heard) {
+    std::vector<pdu::Dpdu> sent;
+    for (int tries = 0; tries < 600 && sent.empty(); ++tries) {
+      station.run_for(200ms);
+      sent = station.take_sent();
+    }
+    ASSERT_FALSE(sent.empty());
+    if (const auto answer = answer_to(sent, common)) {
+      ++resets_answered;
+      station.hear({*answer});
+    } else {
+      station.hear({pdu::AckOnly{common, {{200}, {}}}});
+    }
+    for (const auto& action : station.take_actions()) {
+      if (std::holds_alternative<ConnectionLost>(action)) ++lost;
+      if (std::holds_alternative<CpduRejected>(action)) ++rejected;
+    }
+  }
+  EXPECT_EQ(lost, 1u);
+  EXPECT_EQ(rejected, 60u);
+  EXPECT_EQ(resets_answered, 4);
+  EXPECT_EQ(station.counters()[Counter::windows_resynced], 4u);
+}
+
+// C.6.3.2(1)
+TEST(ResyncTransfer, an_acknowledgement_of_nothing_begins_no_reset) {
+  const Address us{0x01020305};
+  const Address peer{0x01020304};
+  const pdu::Common common{.eow = {}, .eot_half_s = 1, .destination = us, .source = peer};
+  test::LoneStation station({.address = us});
+  station.made(peer);
+  for (int heard = 0; heard < 30; ++heard) {
+    station.hear({pdu::AckOnly{common, {{200}, {}}}});
+    station.run_for(1min);
+    for (const auto& dpdu : station.take_sent()) {
+      EXPECT_FALSE(std::holds_alternative<pdu::Reset>(dpdu));
+    }
+    for (const auto& action : station.take_actions()) {
+      EXPECT_FALSE(std::holds_alternative<ConnectionLost>(action));
+    }
+  }
+  EXPECT_EQ(station.counters()[Counter::windows_resynced], 0u);
 }
 
 // C.6.3.2(1)
@@ -317,6 +387,7 @@ TEST(ResyncTransfer, no_data_goes_before_the_opening_reset_is_acknowledged) {
                                   .regular = {200, 128, 100000, false},
                                   .expedited = {200, 128, 5000, true},
                                   .out_of_sync_max = 3,
+                                  .resyncs_max = 4,
                                   .resets_missed_max = 3,
                                   .held_octets_max = 100'000};
   Connection ours(peer, config, counters);
