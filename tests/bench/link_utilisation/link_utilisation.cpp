@@ -1,6 +1,7 @@
 // How much of the line rate reaches the user in the long run, and how much of what the waveform
 // lets through at best: one client that always has more to send, a clean simulated channel with the
-// modem's exact burst lengths. docs/measurements/dts.md says how the ceiling is computed.
+// modem's exact burst lengths. docs/measurements/dts.md says how the ceiling is computed. With
+// --waves two of the rows are repeated over real modulators and demodulators.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,6 +12,7 @@
 #include "s5066d/pdu/dpdu.h"
 #include "tests/bench/common/arguments.h"
 #include "tests/support/sim_world.h"
+#include "tests/support/waves/wave_medium.h"
 
 namespace s5066 {
 namespace {
@@ -53,16 +55,18 @@ double ceiling_bps(const Case& c, dts::Config config) {
   return 8.0 * static_cast<double>(c.updu_octets) * updus / to_seconds(cycle);
 }
 
-/// Goodput over whole cycles, from the beginning of one transmission to that of another.
-double goodput_bps(const Case& c, const NodeConfig& node) {
+/// So many transmissions that a U_PDU more or less is about a thousandth.
+int transmissions_measured(const Case& c) {
+  const int transmissions = c.mode.rate_bps <= 150 ? 240 : c.mode.rate_bps <= 600 ? 64 : 32;
+  return transmissions * (c.updu_octets >= 512 ? 10 : 1);
+}
+
+/// Goodput over so many whole cycles, from the beginning of one transmission to that of another.
+double goodput_bps(const Case& c, const NodeConfig& node, int transmissions_measured,
+                   const sim::World::MakeAir& air = {}) {
   constexpr int kTransmissionsFirst = 8;
-  // So many that a U_PDU more or less is about a thousandth.
-  const int transmissions_measured = (c.mode.rate_bps <= 150   ? 240
-                                      : c.mode.rate_bps <= 600 ? 64
-                                                               : 32) *
-                                     (c.updu_octets >= 512 ? 10 : 1);
   constexpr std::size_t kUpdusInside = 4000;  // the flow control is to be the limit
-  sim::World world(1, {.mode = c.mode, .node = node});
+  sim::World world(1, {.mode = c.mode, .node = node}, air);
   auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::node);
   auto& bravo = world.add_client(1, SapId{5}, sis::Confirmation::node);
   world.run_for(10s);
@@ -133,6 +137,28 @@ std::array<double, 2> full_duplex_goodput_bps(const modem::Mode& mode) {
   return goodput;
 }
 
+/// The simulated medium beside real modulators and demodulators on a clean channel.
+void measure_waves(const NodeConfig& node, bool json) {
+  constexpr int kTransmissions = 16;
+  const sim::World::MakeAir waves = [](sim::EventHeap& heap, Rng rng) {
+    const modem::CableMixer::Config config{.seed = rng.next()};
+    return std::make_unique<sim::WaveMedium>(heap, config);
+  };
+  for (const modem::Mode& mode : modes(true)) {
+    if (mode.interleaver != modem::Interleaver::short_ || mode.rate_bps < 2400) continue;
+    const Case c{mode, 2048, true, std::max(node.dts.window, node.dts.large_window)};
+    const double simulated = goodput_bps(c, node, kTransmissions);
+    const double real = goodput_bps(c, node, kTransmissions, waves);
+    std::printf(json ? "{\"rate_bps\":%u,\"interleaver\":\"short\",\"updu_octets\":2048,"
+                       "\"mode\":\"arq\",\"goodput_bps\":%.1f,\"goodput_waves_bps\":%.1f,"
+                       "\"waves_to_simulated\":%.4f}\n"
+                     : "%5u short  2048 octets  arq  %7.1f bit/s simulated, %7.1f over waves: "
+                       "%.4f\n",
+                mode.rate_bps, simulated, real, real / simulated);
+    std::fflush(stdout);
+  }
+}
+
 void measure_full_duplex(std::uint32_t only_rate, bool json) {
   for (const modem::Mode& mode : modes(true)) {
     if (mode.interleaver != modem::Interleaver::short_) continue;
@@ -155,12 +181,16 @@ void measure_full_duplex(std::uint32_t only_rate, bool json) {
 int main(int argc, char** argv) {
   using namespace s5066;
   const bench::Arguments arguments(argc, argv, {"updu-octets", "rate", "mode"},
-                                   {"json", "quick", "dedicated"});
+                                   {"json", "quick", "dedicated", "waves"});
   const auto only_octets = static_cast<std::size_t>(arguments.number("updu-octets", 0));
   const auto only_rate = static_cast<std::uint32_t>(arguments.number("rate", 0));
   const std::string only_mode = arguments.text("mode", "");
   NodeConfig node;
   node.dts.dedicated_frequency = arguments.has("dedicated");
+  if (arguments.has("waves")) {
+    measure_waves(node, arguments.has("json"));
+    return 0;
+  }
   for (const bool arq : {true, false}) {
     if (!only_mode.empty() && only_mode != (arq ? "arq" : "nonarq")) continue;
     for (const std::size_t octets : {2048u, 512u, 256u, 64u}) {
@@ -168,7 +198,7 @@ int main(int argc, char** argv) {
       for (const modem::Mode& mode : modes(arguments.has("quick"))) {
         if (only_rate > 0 && mode.rate_bps != only_rate) continue;
         const Case c{mode, octets, arq, std::max(node.dts.window, node.dts.large_window)};
-        const double goodput = goodput_bps(c, node);
+        const double goodput = goodput_bps(c, node, transmissions_measured(c));
         const double line = goodput / mode.rate_bps;
         const double ceiling = goodput / ceiling_bps(c, node.dts);
         const bool is_short = mode.interleaver == modem::Interleaver::short_;

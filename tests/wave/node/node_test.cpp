@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "tests/support/sim_world.h"
-#include "tests/wave/node/wave_medium.h"
+#include "tests/support/waves/wave_medium.h"
 
 namespace s5066 {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/wave/node/wave_medium.h"
+#include "tests/support/waves/wave_medium.h"
 
 namespace s5066::sim {
 namespace {
