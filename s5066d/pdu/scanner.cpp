@@ -97,12 +97,15 @@ Scanner::Look Scanner::look_at_candidate(std::optional<Received>& out) {
   }
   if (header->frame_octets() > held && !finished_) return Look::waiting;
 
-  out = Received{.dpdu = std::move(*dpdu),
-                 .first_bit = buffer_start_ + at_bit_,
-                 .octets = header->frame_octets()};
-  counters_.add(Counter::dpdus_received);
-  at_bit_ = after_header;
-  if (!header->has_segment()) return Look::found;
+  Received received{.dpdu = std::move(*dpdu),
+                    .first_bit = buffer_start_ + at_bit_,
+                    .octets = header->frame_octets()};
+  if (!header->has_segment()) {
+    counters_.add(Counter::dpdus_received);
+    at_bit_ = after_header;
+    out = std::move(received);
+    return Look::found;
+  }
 
   // A segment that was cut off is handed on like a damaged one, as far as it came.
   const bool whole = header->frame_octets() <= held;
@@ -110,15 +113,40 @@ Scanner::Look Scanner::look_at_candidate(std::optional<Received>& out) {
       whole ? header->segment_octets : std::min(header->segment_octets, held - header->octets);
   Bytes tail(came + kSegmentCrcOctets);
   read_octets(after_header, whole ? tail.size() : came, tail.data());
-  out->segment_ok = attach_segment(std::move(tail), out->dpdu) && whole;
-  if (out->segment_ok) {
-    at_bit_ = after_header + 8 * (header->frame_octets() - header->octets);
+  received.segment_ok = attach_segment(std::move(tail), received.dpdu) && whole;
+  const std::size_t end = begin + 8 * header->frame_octets();
+  if (received.segment_ok) {
+    at_bit_ = end;
   } else {
     // Bits may have slipped, and one header in 65536 is none: the next D_PDU may begin anywhere.
+    // Where the next one stands in its place they have not, and what looks like one in between is
+    // the user's.
+    const std::optional<bool> in_place = whole ? goes_on_at(end) : false;
+    if (!in_place) return Look::waiting;
     counters_.add(Counter::dpdus_bad_segment_crc);
-    at_bit_ = begin + 1;
+    at_bit_ = *in_place ? end : begin + 1;
   }
+  counters_.add(Counter::dpdus_received);
+  out = std::move(received);
   return Look::found;
+}
+
+std::optional<bool> Scanner::goes_on_at(std::size_t bit) const {
+  const std::size_t held = (bits_held() - bit) / 8;
+  if (finished_ && held == 0) return true;
+  const auto missing = finished_ ? std::optional(false) : std::nullopt;
+  std::array<std::uint8_t, kHeaderOctetsMax> octets;
+  const std::size_t first = std::min(held, kFixedOctets);
+  read_octets(bit, first, octets.data());
+  constexpr std::array kSync = {kSyncFirst, kSyncSecond};
+  if (!std::equal(kSync.begin(), kSync.begin() + std::min(first, kSyncOctets), octets.begin())) {
+    return false;
+  }
+  if (held < kFixedOctets) return missing;
+  const std::size_t size = header_octets(octets);
+  if (size > held) return missing;
+  if (size > 0) read_octets(bit, size, octets.data());
+  return read_header(ByteSpan(octets).first(size)).ok();
 }
 
 void Scanner::read_octets(std::size_t from_bit, std::size_t count, std::uint8_t* out) const {

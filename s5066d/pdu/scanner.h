@@ -38,6 +38,8 @@ class Scanner {
   std::size_t bits_held() const { return buffer_.size() * 8; }
   bool hunt();
   Look look_at_candidate(std::optional<Received>& out);
+  /// A header begins at this bit, or the transmission ends there; none while octets are missing.
+  std::optional<bool> goes_on_at(std::size_t bit) const;
   void read_octets(std::size_t from_bit, std::size_t count, std::uint8_t* out) const;
   void discard_before(std::size_t bit);
 

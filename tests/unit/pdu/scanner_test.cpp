@@ -181,7 +181,10 @@ TEST(Scanner, bit_errors_never_cost_an_undamaged_frame) {
       }
       Counters counters;
       std::size_t next = 0;
-      const auto found = scan(stream.octets(), counters);
+      Scanner scanner(counters);
+      scanner.push(stream.octets());
+      scanner.finish();
+      const auto found = drain(scanner);
       for (const auto& received : found) {
         if (!received.segment_ok) continue;
         ASSERT_LT(next, intact.size()) << "a damaged frame passed";
@@ -189,7 +192,6 @@ TEST(Scanner, bit_errors_never_cost_an_undamaged_frame) {
         ++next;
       }
       EXPECT_EQ(next, intact.size()) << "error rate " << error_rate << ", round " << round;
-      // The last frame may still wait for octets that a false header in its segment announced.
       EXPECT_EQ(found.size(), headers_intact) << "error rate " << error_rate;
       bad_headers += counters[Counter::dpdus_bad_header_crc];
       bad_segments += counters[Counter::dpdus_bad_segment_crc];
@@ -252,14 +254,61 @@ TEST(Scanner, n4_a_frame_inside_a_good_segment_is_only_payload) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_TRUE(found[0].dpdu == Dpdu{outer});
 
-  // With the outer CRC-32 broken the same octets may be a frame that follows a bit slip.
+  // With the outer CRC-32 broken, and no frame where the next one should stand, the same octets may
+  // be a frame that follows a bit slip.
   octets.back() ^= 1;
+  append(octets, Bytes(10));
   Counters again;
   found = scan(octets, again);
   ASSERT_EQ(found.size(), 2u);
   EXPECT_FALSE(found[0].segment_ok);
   EXPECT_TRUE(std::holds_alternative<Warning>(found[1].dpdu));
   EXPECT_EQ(again[Counter::dpdus_bad_segment_crc], 1u);
+}
+
+// Goal:   a client cannot send D_PDUs of its own making by way of a frame that is damaged.
+// Method: a segment holds a whole FULL RESET and has one bit wrong behind it; another frame
+// follows,
+//         or nothing does; at each bit offset, whole and octet by octet.
+TEST(Scanner, a_frame_inside_a_damaged_segment_is_only_payload_while_no_bits_have_slipped) {
+  const Common common{.destination = Address{5}, .source = Address{100}};
+  Bytes inside;
+  encode(Reset{.common = common, .full_reset = true, .frame_id = 1}, inside);
+  Bytes segment = inside;
+  segment.resize(segment.size() + 20);
+  const Bytes outer = encoded(Data{common, {.start = true, .end = true}, {7}, segment});
+  const Dpdu next = Warning{.common = common, .received_type = 3, .reason = 1};
+  for (const bool followed : {true, false}) {
+    for (std::size_t offset = 0; offset < 8; ++offset) {
+      for (const bool by_octets : {false, true}) {
+        SCOPED_TRACE(::testing::Message() << followed << offset << by_octets);
+        BitStream stream;
+        for (std::size_t i = 0; i < offset; ++i) stream.add_bit(true);
+        Bytes damaged = outer;
+        damaged[damaged.size() - 10] ^= 4;
+        stream.add(damaged);
+        if (followed) stream.add(encoded(next));
+        Counters counters;
+        Scanner scanner(counters);
+        std::vector<Received> found;
+        const auto take = [&] {
+          for (auto& received : drain(scanner)) found.push_back(std::move(received));
+        };
+        for (const std::uint8_t octet : stream.octets()) {
+          scanner.push({&octet, 1});
+          if (by_octets) take();
+        }
+        scanner.finish();
+        take();
+        ASSERT_EQ(found.size(), followed ? 2u : 1u);
+        EXPECT_TRUE(std::holds_alternative<Data>(found[0].dpdu));
+        EXPECT_FALSE(found[0].segment_ok);
+        EXPECT_EQ(found.back().dpdu == next, followed);
+        EXPECT_EQ(counters[Counter::dpdus_received], found.size());
+        EXPECT_EQ(counters[Counter::dpdus_bad_segment_crc], 1u);
+      }
+    }
+  }
 }
 
 TEST(Scanner, sync_words_in_a_segment_do_not_hide_the_next_frame) {
