@@ -55,7 +55,7 @@ void TurnControl::on_carrier_up(Instant now) {
   if (now > answered_until + kClockSlack) asked_.reset();
   // That power was its preamble's.
   if (held_since_ && now <= *held_since_ + preamble(now) + kPowerKnown) held_since_.reset();
-  source_told_ = false;
+  source_.reset();
   carrier_since_ = now;
   announced_ = false;
   own_turn_ = false;
@@ -86,7 +86,7 @@ void TurnControl::end_carrier(Instant now, Instant ended_at, bool end_heard) {
                                               : ended_at < announced_latest_);
   quiet_since_ = std::max(quiet_since_, faded ? announced_latest_ : ended_at);
   heard_until_ = now;
-  if (source_told_) slots_since_ = quiet_since_;
+  if (source_) slots_since_ = quiet_since_;
   announced_ = false;
   backoff_.reset();
   if (config_.full_duplex) {
@@ -139,19 +139,22 @@ void TurnControl::on_end_announced(Instant now, Instant earliest, Instant latest
   plan(now);
 }
 
+// A transmission is of one station, or a single one with many addresses in it would make
+// everybody's round long.
 void TurnControl::on_station_heard(Instant now, Address source, Address destination, bool asks) {
+  if (source_.value_or(source) != source) return;
   order_.on_station(now, source);
   accompanied_until_ = now + SlotOrder::kStationMemory;
   const bool for_one = !destination.group;
   if ((for_one && destination != config_.self) || order_.others(now) > 1) {
     shared_until_ = accompanied_until_;
   }
-  if (!source_told_ && asked_ != source) {
+  if (!source_ && asked_ != source) {
     order_.on_exchange_begun(source);
     own_turns_ = 0;
     run_since_.reset();  // somebody else took one
   }
-  source_told_ = true;
+  source_ = source;
   if (for_one && asks) asked_ = destination;
 }
 

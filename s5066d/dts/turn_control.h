@@ -87,7 +87,7 @@ class TurnControl {
   /// between `earliest` and `latest`.
   void on_end_announced(Instant now, Instant earliest, Instant latest);
   /// A D_PDU of the transmission being heard says whose it is; `asks` when its destination is to
-  /// answer.
+  /// answer. The first one is believed.
   void on_station_heard(Instant now, Address source, Address destination, bool asks);
   /// Transmissions begin with a preamble as long as that, or may from now on.
   void on_preamble(Instant now, Duration preamble);
@@ -167,11 +167,11 @@ class TurnControl {
   bool announced_ = false;        // the transmission being heard told its end
   Instant announced_earliest_{};  // bounds of that end
   Instant announced_latest_{};
-  Instant quiet_since_{};     // end of the last transmission, announced or seen, foreign or our own
-  Instant own_ended_{};       // the last transmission of ours
-  Instant slots_since_{};     // the same of the last one that everybody knows of
-  bool source_told_ = false;  // the transmission being heard told whose it is
-  std::optional<Address> asked_;  // by the last transmission, and the next is its answer
+  Instant quiet_since_{};  // end of the last transmission, announced or seen, foreign or our own
+  Instant own_ended_{};    // the last transmission of ours
+  Instant slots_since_{};  // the same of the last one that everybody knows of
+  std::optional<Address> source_;  // of the transmission being heard, by its first D_PDU
+  std::optional<Address> asked_;   // by the last transmission, and the next is its answer
 
   std::optional<Instant> occupied_since_;
   Instant free_since_{};               // of what no receiver knew
