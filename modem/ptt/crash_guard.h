@@ -39,7 +39,7 @@ class CrashGuardedPtt final : public Ptt {
   Result<void> key(bool on) override;
   void on_next_burst() override { static_cast<void>(tell(true)); }
   Result<void> release() override { return ptt_->release(); }
-  Result<void> confirm_unkeyed() override { return ptt_->confirm_unkeyed(); }
+  Result<Unkeyed> confirm_unkeyed() override { return ptt_->confirm_unkeyed(); }
 
  private:
   Result<void> start();

@@ -31,6 +31,8 @@ class KeyWatchdog {
   /// a trip, until unkey() has succeeded and the watchdog is no longer unkeying.
   Result<void> key(std::optional<Duration> keyed_max);
   Result<void> unkey();
+  /// What speaks for it, once that has succeeded.
+  Result<Unkeyed> confirm_unkeyed() { return ptt_->confirm_unkeyed(); }
   /// While keyed and guarded: the key stays down for another burst, for `keyed_max` from now on.
   void next_burst(Duration keyed_max);
   /// To be called while keyed, more often than every KeyGuard::Config::hang_max.

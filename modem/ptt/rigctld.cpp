@@ -3,6 +3,7 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "s5066d/posix/socket.h"
@@ -11,6 +12,8 @@ namespace s5066::modem {
 namespace {
 
 constexpr std::size_t kAnswerMax = 128;
+/// From one question whether the radio is unkeyed to the next.
+constexpr Duration kAskPause = std::chrono::milliseconds(20);
 
 }  // namespace
 
@@ -149,7 +152,8 @@ Result<void> RigctldPtt::key(bool on) {
   if (on && unknown) done = to->ask(false, config_.timeout);
   if (done) done = to->ask(on, config_.timeout);
   if (done) {
-    keyed_ = on;
+    if (!on) done = await_unkeyed();
+    if (done) keyed_ = on;
   } else if (done.error().code != ErrorCode::timed_out || !to->keying_unanswered()) {
     set_connection(nullptr);
   }
@@ -168,12 +172,25 @@ Result<void> RigctldPtt::release() {
   return {};
 }
 
-/// "0" is unkeyed, "1" to "3" are ways to be keyed, and "RPRT" with a number below 0 says nothing.
-Result<void> RigctldPtt::confirm_unkeyed() {
+/// The whole time once: after that who insists asks again, and has other things to do between.
+Result<void> RigctldPtt::await_unkeyed() {
+  const Duration until = posix::monotonic_now() + (stuck_ ? Duration::zero() : config_.settle);
+  for (;;) {
+    const auto unkeyed = confirm_unkeyed();
+    stuck_ = !unkeyed && unkeyed.error().code == ErrorCode::refused;
+    if (unkeyed) return {};
+    if (!stuck_ || posix::monotonic_now() >= until) return unkeyed.error();
+    std::this_thread::sleep_for(kAskPause);
+  }
+}
+
+/// "0" is unkeyed, "1" to "3" are ways to be keyed, and "RPRT" says that nobody knows.
+Result<Unkeyed> RigctldPtt::confirm_unkeyed() {
   const auto socket = posix::connect_loopback(config_.port, config_.timeout);
   if (!socket) return socket.error();
   const Bytes question = {'t', '\n'};
-  if (auto sent = posix::send_all(socket->get(), question, Duration::zero()); !sent) return sent;
+  const auto sent = posix::send_all(socket->get(), question, Duration::zero());
+  if (!sent) return sent.error();
   const Duration end = posix::monotonic_now() + config_.timeout;
   std::string line;
   while (line.find('\n') == std::string::npos && line.size() < kAnswerMax) {
@@ -184,7 +201,7 @@ Result<void> RigctldPtt::confirm_unkeyed() {
   }
   const bool keyed = line == "1\n" || line == "2\n" || line == "3\n";
   if (keyed) return Error{ErrorCode::refused, "rigctld: the transmitter is keyed"};
-  return {};
+  return line == "0\n" ? Unkeyed::confirmed : Unkeyed::untold;
 }
 
 std::string key_name(const RigctldPtt::Config& rigctld) {

@@ -1,5 +1,6 @@
 // Keys through hamlib's rigctld, its text protocol over TCP on this machine: "T 1" keys, or "T 3"
 // with the data input of radios that have one; "T 0" unkeys, and "RPRT 0" says that it was done.
+// "t" asks the radio, of which many tell.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,9 @@ class RigctldPtt final : public Ptt {
     std::uint16_t port = 4532;
     Duration timeout = std::chrono::milliseconds(500);  // of connecting, and of an answer
     bool data_input = false;                            // "T 3"
+    /// From "RPRT 0" until a radio that tells has to say that it is unkeyed. Less than the samples
+    /// that a sound card holds for us.
+    Duration settle = std::chrono::milliseconds(200);
   };
 
   explicit RigctldPtt(const Config& config) : config_(config) {}
@@ -28,21 +32,23 @@ class RigctldPtt final : public Ptt {
   /// Connects when there is no connection, and unkeys before anything else on a new one: what
   /// became of the radio meanwhile is not known. A connection that failed is closed; but not one on
   /// which keying has had no answer, for rigctld may yet do it. Unkeying then goes the same way and
-  /// has to be answered behind it.
+  /// has to be answered behind it, and the radio must not say that it is keyed then.
   Result<void> key(bool on) override;
   /// On the connection of key() too, and where that does not answer on one of its own. An error as
   /// long as keying has had no answer.
   Result<void> release() override;
-  /// "t", on a connection of its own. Radios that do not tell are believed.
-  Result<void> confirm_unkeyed() override;
+  /// "t", on a connection of its own.
+  Result<Unkeyed> confirm_unkeyed() override;
 
  private:
   std::shared_ptr<RigctldConnection> connection() const;
   void set_connection(std::shared_ptr<RigctldConnection> connection);
   Result<std::shared_ptr<RigctldConnection>> connect() const;
+  Result<void> await_unkeyed();
 
   Config config_;
   bool keyed_ = false;
+  bool stuck_ = false;        // it said that it was keyed when it should not have been
   mutable std::mutex mutex_;  // of the pointer
   std::shared_ptr<RigctldConnection> connection_;
 };

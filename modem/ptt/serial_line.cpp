@@ -70,9 +70,13 @@ Result<void> SerialLinePtt::put(SerialPort& port, bool on) const {
   const SerialPort::Lines lines{.rts = keys_rts ? on : config_.other_line_up,
                                 .dtr = keys_rts ? config_.other_line_up : on};
   if (auto set = port.set(lines); !set || on) return set;
+  return read_back(port);
+}
+
+Result<void> SerialLinePtt::read_back(SerialPort& port) const {
   const auto is = port.get();
   if (!is) return is.error();
-  if (keys_rts ? is->rts : is->dtr) {
+  if (config_.line == Line::rts ? is->rts : is->dtr) {
     return Error{ErrorCode::io, config_.path + ": the line that keys is still up"};
   }
   return {};
@@ -97,6 +101,13 @@ Result<void> SerialLinePtt::release() {
   const std::shared_ptr<SerialPort> open = port();
   if (!open) return {};  // a closed port holds no line
   return put(*open, false);
+}
+
+Result<Unkeyed> SerialLinePtt::confirm_unkeyed() {
+  const std::shared_ptr<SerialPort> open = port();
+  if (!open) return Unkeyed::untold;
+  if (auto down = read_back(*open); !down) return down.error();
+  return Unkeyed::confirmed;
 }
 
 }  // namespace s5066::modem

@@ -52,11 +52,14 @@ class SerialLinePtt final : public Ptt {
   /// closed, which drops the lines. Unkeying is read back.
   Result<void> key(bool on) override;
   Result<void> release() override;
+  /// By what the driver reports.
+  Result<Unkeyed> confirm_unkeyed() override;
 
  private:
   std::shared_ptr<SerialPort> port() const;
   void set_port(std::shared_ptr<SerialPort> port);
   Result<void> put(SerialPort& port, bool on) const;
+  Result<void> read_back(SerialPort& port) const;
 
   Config config_;
   OpenSerialPort open_;

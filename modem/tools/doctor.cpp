@@ -83,6 +83,11 @@ class Findings {
     std::printf("%s  %-8s %s\n", mark(done.ok()), name,
                 (done ? good : to_string(done.error())).c_str());
   }
+  /// What nobody can tell is neither good nor bad.
+  void key(Unkeyed unkeyed, const KeyWay& way) {
+    std::printf("%s  key      %s\n", unkeyed == Unkeyed::confirmed ? mark(true) : "?? ",
+                text_of(unkeyed, way).c_str());
+  }
   bool all_good() const { return bad_ == 0; }
 
  private:
@@ -122,7 +127,11 @@ void examine(Arguments& given, const Mode& mode, Device& device, KeyWay way, Fin
     Result<void> tone;
     const auto tried =
         try_key(std::move(way.ptt), seconds, [&] { tone = of(examination.send_tone(seconds)); });
-    findings.step("key", tried, "unkeyed: " + way.confirmed);
+    if (tried) {
+      findings.key(*tried, way);
+    } else {
+      findings.step("key", tried.error(), "");
+    }
     findings.step("tone", tone, "sent");
   }
   if (!given.loop) return;

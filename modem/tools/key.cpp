@@ -37,8 +37,8 @@ int run_key(const std::vector<std::string>& arguments) {
   const auto tried = try_key(std::move(way->ptt), seconds,
                              [&] { std::this_thread::sleep_for(from_seconds(seconds)); });
   if (!tried) return failure("key", tried.error());
-  std::cout << "keyed for " << seconds << " s, then unkeyed: " << way->confirmed
-            << "\n\nmodem {\n  " << way->setting << "\n}\n";
+  std::cout << "keyed for " << seconds << " s, then " << text_of(*tried, *way) << "\n\nmodem {\n  "
+            << way->setting << "\n}\n";
   return kExitOk;
 }
 

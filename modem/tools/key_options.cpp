@@ -32,7 +32,7 @@ KeyWay serial_way(const KeyOptions& given, SerialLinePtt::Line line) {
               .path = path, .line = line, .other_line_up = given.other_line_up}),
           std::string(rts ? "serial_rts" : "serial_dtr") + " { path: \"" + path + "\"" +
               (given.other_line_up ? " other_line_up: true" : "") + " }",
-          "the line reads as down"};
+          "the line reads as down", "the port is closed"};
 }
 
 std::unique_ptr<Ptt> guarded(std::string key, std::unique_ptr<Ptt> ptt) {
@@ -55,6 +55,7 @@ Result<KeyWay> key_way_of(const KeyOptions& given) {
     const Cm108Ptt::Config chip{.path = given.cm108, .pin = given.pin};
     return KeyWay{guarded(key_name(chip), std::make_unique<Cm108Ptt>(chip)),
                   "cm108 { path: \"" + given.cm108 + "\" pin: " + std::to_string(given.pin) + " }",
+                  {},
                   "the chip took the report, and does not answer more"};
   }
   const RigctldPtt::Config rigctld{.port = static_cast<std::uint16_t>(given.rigctld_port),
@@ -62,7 +63,13 @@ Result<KeyWay> key_way_of(const KeyOptions& given) {
   return KeyWay{guarded(key_name(rigctld), std::make_unique<RigctldPtt>(rigctld)),
                 "rigctld { port: " + std::to_string(given.rigctld_port) +
                     (given.data_input ? " data_input: true" : "") + " }",
-                "rigctld says RPRT 0"};
+                "the radio says so (t of rigctld)",
+                "rigctld answers RPRT 0, and does not know more (t)"};
+}
+
+std::string text_of(Unkeyed unkeyed, const KeyWay& way) {
+  if (unkeyed == Unkeyed::confirmed) return "unkeyed, confirmed: " + way.confirmed;
+  return "told to unkey, which cannot be confirmed, so look at the transmitter: " + way.untold;
 }
 
 }  // namespace s5066::modem::tools

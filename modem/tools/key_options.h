@@ -26,8 +26,12 @@ inline constexpr const char* kOneWay =
 struct KeyWay {
   std::unique_ptr<Ptt> ptt;  // nothing when no way was named
   std::string setting;       // of a configuration
-  std::string confirmed;     // what speaks for it that the transmitter is unkeyed
+  std::string confirmed;     // what speaks for it that the transmitter is unkeyed …
+  std::string untold;        // … or why nothing does
 };
+
+/// What an operator has to know about it.
+std::string text_of(Unkeyed unkeyed, const KeyWay& way);
 
 /// Adds them to what a subcommand takes.
 void describe(KeyOptions& options, boost::program_options::options_description& description);

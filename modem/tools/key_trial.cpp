@@ -17,9 +17,10 @@ constexpr double kKeyedMarginSeconds = 2;
 constexpr double kHangMarginSeconds = 3;
 
 /// Whatever it takes: a transmitter is keyed.
-Result<void> insist_on_unkeying(KeyWatchdog& key) {
+Result<Unkeyed> insist_on_unkeying(KeyWatchdog& key) {
   for (unsigned attempt = 1;; ++attempt) {
-    auto unkeyed = key.unkey();
+    const auto told = key.unkey();
+    auto unkeyed = told ? key.confirm_unkeyed() : told.error();
     if (unkeyed || attempt == kUnkeyAttempts) return unkeyed;
     std::this_thread::sleep_for(kUnkeyPause);
   }
@@ -27,8 +28,8 @@ Result<void> insist_on_unkeying(KeyWatchdog& key) {
 
 }  // namespace
 
-Result<void> try_key(std::unique_ptr<Ptt> ptt, double seconds,
-                     const std::function<void()>& meanwhile) {
+Result<Unkeyed> try_key(std::unique_ptr<Ptt> ptt, double seconds,
+                        const std::function<void()>& meanwhile) {
   KeyWatchdog key({.hang_max = from_seconds(seconds + kHangMarginSeconds)}, std::move(ptt),
                   posix::monotonic_now);
   if (const auto unkeyed = key.unkey(); !unkeyed) {
@@ -38,7 +39,7 @@ Result<void> try_key(std::unique_ptr<Ptt> ptt, double seconds,
   if (keyed) meanwhile();
   const auto unkeyed = insist_on_unkeying(key);
   const std::string first = keyed ? "" : to_string(keyed.error());
-  if (unkeyed) return keyed ? Result<void>{} : Error{keyed.error().code, first};
+  if (unkeyed) return keyed ? unkeyed : Error{keyed.error().code, first};
   return Error{unkeyed.error().code,
                (keyed ? "" : first + "; ") +
                    "NOT UNKEYED, switch the transmitter off: " + to_string(unkeyed.error())};

@@ -9,9 +9,9 @@
 
 namespace s5066::modem::tools {
 
-/// What cannot be unkeyed is not keyed. `meanwhile` takes about so many seconds. The error's detail
-/// says whether the transmitter is perhaps still keyed.
-Result<void> try_key(std::unique_ptr<Ptt> ptt, double seconds,
-                     const std::function<void()>& meanwhile);
+/// What cannot be unkeyed is not keyed. `meanwhile` takes about so many seconds. Says what speaks
+/// for it that the transmitter is unkeyed; the error's detail says when it is perhaps still keyed.
+Result<Unkeyed> try_key(std::unique_ptr<Ptt> ptt, double seconds,
+                        const std::function<void()>& meanwhile);
 
 }  // namespace s5066::modem::tools

@@ -73,6 +73,17 @@ class RigctldStandIn {
     const std::lock_guard lock(mutex_);
     ignored_ = times;
   }
+  /// "t" has no answer.
+  void tell_nothing(bool nothing) {
+    const std::lock_guard lock(mutex_);
+    tells_nothing_ = nothing;
+  }
+  /// The next so many "t" that should be answered with 0 are answered with 1: a radio that takes a
+  /// while, or knows late.
+  void tell_late(unsigned times) {
+    const std::lock_guard lock(mutex_);
+    late_ = times;
+  }
   /// All that came so far: "T 1" keys the transmitter, "T 0" unkeys it.
   std::string heard() const {
     const std::lock_guard lock(mutex_);
@@ -132,7 +143,11 @@ class RigctldStandIn {
   }
 
   std::string answer_to(const std::string& line) {
-    if (line == "t\n" && tells_key_) return keyed_ ? "1\n" : "0\n";
+    if (line == "t\n" && tells_nothing_) return {};
+    if (line == "t\n" && tells_key_) {
+      if (keyed_) return "1\n";
+      return late_ > 0 && late_-- > 0 ? "1\n" : "0\n";
+    }
     if (line == "T 1\n") keyed_ = true;
     if (line != "T 0\n") return answer_;
     if (ignored_ > 0) {
@@ -151,8 +166,10 @@ class RigctldStandIn {
   std::string heard_;
   std::string done_;
   bool tells_key_ = false;
+  bool tells_nothing_ = false;
   bool keyed_ = false;
   unsigned ignored_ = 0;
+  unsigned late_ = 0;
   std::thread thread_;
 };
 

@@ -38,9 +38,9 @@ TEST(RigctldPtt, keys_and_unkeys_and_unkeys_when_it_goes) {
     EXPECT_TRUE(ptt.key(true).ok());
     EXPECT_TRUE(ptt.key(false).ok());
     EXPECT_TRUE(ptt.key(true).ok());
-    EXPECT_EQ(rig.heard(), "T 0\nT 1\nT 0\nT 1\n");
+    EXPECT_EQ(rig.heard(), "T 0\nT 1\nT 0\nt\nT 1\n");
   }
-  EXPECT_EQ(rig.heard(), "T 0\nT 1\nT 0\nT 1\nT 0\n");
+  EXPECT_EQ(rig.heard(), "T 0\nT 1\nT 0\nt\nT 1\nT 0\nt\n");
 }
 
 TEST(RigctldPtt, a_refusal_and_an_endless_answer_are_errors) {
@@ -113,7 +113,7 @@ TEST(RigctldPtt, is_not_unkeyed_before_rigctld_has_done_all_that_keyed) {
   EXPECT_FALSE(ptt.key(true).ok());
   rig.resume();
   EXPECT_TRUE(eventually([&] { return ptt.key(false).ok(); }));
-  EXPECT_TRUE(rig.done().ends_with("T 0\n")) << rig.done();
+  EXPECT_TRUE(rig.done().ends_with("T 0\nt\n")) << rig.done();
   ASSERT_NE(rig.done().find("T 1"), std::string::npos);
   EXPECT_EQ(rig.done().find("T 1"), rig.done().rfind("T 1"));
 }
@@ -144,13 +144,56 @@ TEST(RigctldPtt, a_connection_that_rigctld_closes_keys_no_more) {
 TEST(RigctldPtt, says_that_the_transmitter_is_keyed_where_the_radio_tells) {
   RigctldStandIn rig("RPRT 0\n");
   RigctldPtt ptt({.port = rig.port(), .timeout = kPatience});
-  EXPECT_TRUE(ptt.confirm_unkeyed().ok());  // it does not tell
+  EXPECT_EQ(*ptt.confirm_unkeyed(), Unkeyed::untold);
   rig.tell_key();
-  EXPECT_TRUE(ptt.confirm_unkeyed().ok());
+  EXPECT_EQ(*ptt.confirm_unkeyed(), Unkeyed::confirmed);
   ASSERT_TRUE(ptt.key(true).ok());
   EXPECT_EQ(ptt.confirm_unkeyed().error().code, ErrorCode::refused);
   ASSERT_TRUE(ptt.key(false).ok());
-  EXPECT_TRUE(ptt.confirm_unkeyed().ok());
+  EXPECT_EQ(*ptt.confirm_unkeyed(), Unkeyed::confirmed);
+}
+
+TEST(RigctldPtt, is_not_unkeyed_before_the_radio_says_so_where_it_tells) {
+  RigctldStandIn rig("RPRT 0\n");
+  rig.tell_key();
+  RigctldPtt ptt({.port = rig.port(), .timeout = kPatience, .settle = Duration::zero()});
+  ASSERT_TRUE(ptt.key(true).ok());
+  rig.ignore_unkeying(2);
+  EXPECT_EQ(ptt.key(false).error().code, ErrorCode::refused);
+  EXPECT_EQ(ptt.key(false).error().code, ErrorCode::refused);
+  EXPECT_TRUE(ptt.key(false).ok());
+  EXPECT_TRUE(rig.done().ends_with("T 0\nt\nT 0\nt\nT 0\nt\n")) << rig.done();
+}
+
+TEST(RigctldPtt, a_radio_may_take_a_while_to_unkey_but_once_only) {
+  RigctldStandIn rig("RPRT 0\n");
+  rig.tell_key();
+  RigctldPtt ptt({.port = rig.port(), .timeout = kPatience, .settle = kPatience});
+  ASSERT_TRUE(ptt.key(true).ok());
+  rig.tell_late(2);
+  EXPECT_TRUE(ptt.key(false).ok());
+  EXPECT_TRUE(rig.done().ends_with("T 1\nT 0\nt\nt\nt\n")) << rig.done();
+  RigctldPtt other({.port = rig.port(), .timeout = kPatience, .settle = 2 * kQuick});
+  ASSERT_TRUE(other.key(true).ok());
+  rig.tell_late(1'000'000);
+  EXPECT_FALSE(other.key(false).ok());
+  EXPECT_TRUE(rig.done().ends_with("t\nt\n")) << rig.done();
+  EXPECT_FALSE(other.key(false).ok());
+  EXPECT_TRUE(rig.done().ends_with("t\nT 0\nt\n")) << rig.done();
+  rig.tell_late(0);
+}
+
+TEST(RigctldPtt, is_not_unkeyed_where_the_question_has_no_answer) {
+  RigctldStandIn rig("RPRT 0\n");
+  RigctldPtt ptt({.port = rig.port(), .timeout = kQuick});
+  rig.tell_nothing(true);
+  EXPECT_EQ(ptt.confirm_unkeyed().error().code, ErrorCode::timed_out);
+  EXPECT_TRUE(eventually([&] {
+    const auto unkeyed = ptt.key(false);
+    return !unkeyed && rig.done().ends_with("T 0\nt\n");
+  }));
+  rig.tell_nothing(false);
+  EXPECT_TRUE(eventually([&] { return ptt.key(false).ok(); }));
 }
 
 // --- Serial lines. A pseudo-terminal has none, so what moves the lines is shown on a port of the
@@ -213,6 +256,16 @@ TEST(SerialLinePtt, a_line_that_stays_up_is_an_error_of_unkeying_and_closes_the_
   ports.port->stuck = false;
   EXPECT_TRUE(ptt.key(false).ok());
   EXPECT_EQ(ports.opened, 2);
+}
+
+TEST(SerialLinePtt, says_that_it_is_unkeyed_as_far_as_the_line_can_be_read) {
+  FakePorts ports;
+  SerialLinePtt ptt({.path = "x", .other_line_up = true}, ports.opener());
+  EXPECT_EQ(*ptt.confirm_unkeyed(), Unkeyed::untold);
+  ASSERT_TRUE(ptt.key(true).ok());
+  EXPECT_EQ(ptt.confirm_unkeyed().error().code, ErrorCode::io);
+  ASSERT_TRUE(ptt.key(false).ok());
+  EXPECT_EQ(*ptt.confirm_unkeyed(), Unkeyed::confirmed);
 }
 
 TEST(SerialLinePtt, unkeys_when_it_goes_and_when_another_thread_says_so) {
@@ -296,6 +349,7 @@ TEST(Cm108Ptt, keys_unkeys_releases_and_unkeys_when_it_goes) {
     EXPECT_EQ(chip.read(), on);
     EXPECT_TRUE(ptt.key(false).ok());
     EXPECT_EQ(chip.read(), off);
+    EXPECT_EQ(*ptt.confirm_unkeyed(), Unkeyed::untold);
     EXPECT_TRUE(ptt.release().ok());
     EXPECT_EQ(chip.read(), off);
     EXPECT_TRUE(ptt.key(true).ok());

@@ -32,8 +32,23 @@ TEST(HfmodemKey, keys_unkeys_and_prints_the_setting) {
   const std::string port = std::to_string(rig.port());
   const Ended ended = key("--seconds 0.01 --data-input --rigctld-port " + port);
   EXPECT_EQ(ended.exit_code, 0) << ended.text;
-  EXPECT_EQ(rig.heard(), "T 0\nT 3\nT 0\n");
+  EXPECT_EQ(rig.heard(), "T 0\nt\nT 3\nT 0\nt\nt\n");
   EXPECT_NE(ended.text.find("rigctld { port: " + port + " data_input: true }"), std::string::npos);
+}
+
+TEST(HfmodemKey, says_whether_it_is_known_that_the_transmitter_is_unkeyed) {
+  test::RigctldStandIn rig;
+  const std::string arguments = "--seconds 0.01 --rigctld-port " + std::to_string(rig.port());
+  Ended ended = key(arguments);
+  EXPECT_EQ(ended.exit_code, 0) << ended.text;
+  EXPECT_NE(ended.text.find("cannot be confirmed"), std::string::npos) << ended.text;
+  rig.tell_key();
+  rig.ignore_unkeying(2);  // the first is before it keys
+  ended = key(arguments);
+  EXPECT_EQ(ended.exit_code, 0) << ended.text;
+  EXPECT_NE(ended.text.find("unkeyed, confirmed: the radio says so"), std::string::npos)
+      << ended.text;
+  EXPECT_TRUE(rig.done().ends_with("t\nT 0\nt\nt\n")) << rig.done();
 }
 
 TEST(HfmodemKey, does_not_key_what_it_cannot_unkey) {

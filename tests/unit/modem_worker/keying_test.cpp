@@ -149,10 +149,10 @@ TEST(Worker, starts_before_rigctld_does) {
   const test::RigctldStandIn rig("RPRT 0\n", port);
   for (int n = 0; n < 2; ++n) station.block();
   EXPECT_EQ(back, 1);
-  EXPECT_EQ(rig.done(), "T 0\n");
+  EXPECT_EQ(rig.done(), "T 0\nt\n");
   ASSERT_TRUE(station.send(1).ok());
   station.block();
-  EXPECT_EQ(rig.done(), "T 0\nT 1\n");
+  EXPECT_EQ(rig.done(), "T 0\nt\nT 1\n");
 }
 
 // The sample clock stands still meanwhile.
