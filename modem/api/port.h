@@ -22,8 +22,13 @@ struct BurstId {
 
 // --- Commands -----------------------------------------------------------------------------------
 
+/// So long after its time a burst is still sent: then the turn may be another's.
+inline constexpr Duration kBurstLateMax = std::chrono::milliseconds(500);
+
 /// Key the transmitter at `not_before`, or at once if that has passed, and send the octets, least
-/// significant bit first. One burst at a time: a second one while the first is pending is a Fault.
+/// significant bit first. One burst at a time: a second one while the first is pending is a Fault,
+/// and so is one that is taken more than kBurstLateMax after its time. Instant{}: at once, whenever
+/// it is taken.
 struct TransmitBurst {
   BurstId id;
   Mode mode;

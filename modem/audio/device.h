@@ -39,6 +39,8 @@ class Device {
     std::uint64_t dropped = 0;
     /// Samples of ours that came too late to be played.
     std::uint64_t underrun = 0;
+    /// So many of those that transmit() is given next will not be played: their time is over.
+    std::uint64_t unplayable = 0;
   };
 
   virtual ~Device() = default;

@@ -220,6 +220,7 @@ Result<Device::Received> PortAudioDevice::receive(std::span<float> samples) {
   stream_->to_skip += newly_late;
   // Where received samples were dropped, the worker's time line jumps, and with it what it makes.
   stream_->to_skip -= std::min(stream_->to_skip, losses.dropped);
+  losses.unplayable = stream_->to_skip;
   return losses;
 }
 

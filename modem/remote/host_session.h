@@ -21,8 +21,6 @@ namespace s5066::modem::remote {
 
 class HostSession {
  public:
-  static constexpr Duration kLateMax = std::chrono::milliseconds(500);
-
   struct Config {
     std::string token;
     /// Bursts of different users, or of one that was started again, may have the same number; in
@@ -30,7 +28,7 @@ class HostSession {
     std::uint64_t first_burst = 1;
     /// A burst that is told of so long after its time is aborted: the turn may be another's by
     /// then.
-    Duration late_max = kLateMax;
+    Duration late_max = kBurstLateMax;
     std::size_t waiting_max = 64;             // commands that wait for octets in front of them
     std::size_t unread_max = 4 * kOctetsMax;  // what the user has not taken
   };

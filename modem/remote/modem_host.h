@@ -35,7 +35,7 @@ class ModemHost {
     /// A listener that fails, mostly for want of descriptors, is left alone for so long.
     Duration accept_retry = std::chrono::seconds(1);
     /// As in HostSession::Config.
-    Duration late_max = remote::HostSession::kLateMax;
+    Duration late_max = kBurstLateMax;
   };
   using Factory = std::function<std::unique_ptr<Modem>(std::function<void()> notify)>;
 

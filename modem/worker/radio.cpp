@@ -28,9 +28,9 @@ constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 // --- Commands
 // -------------------------------------------------------------------------------------
 
-void Radio::on_command(Command command) {
+void Radio::on_command(Command command, Instant told_at) {
   std::visit(Overloaded{
-                 [&](const TransmitBurst& burst) { transmit(burst); },
+                 [&](const TransmitBurst& burst) { transmit(burst, told_at); },
                  [&](const AbortTransmit& abort) {
                    if (burst_ && burst_->id == abort.id) cut_burst();
                  },
@@ -42,19 +42,23 @@ void Radio::on_command(Command command) {
              command);
 }
 
-void Radio::transmit(const TransmitBurst& command) {
+void Radio::transmit(const TransmitBurst& command, Instant told_at) {
   const std::string name = "burst " + std::to_string(command.id.value);
   if (device_lost_) return fault(FaultKind::command_refused, name + ": no device");
   if (key_failed_) return fault(FaultKind::command_refused, name + ": not unkeyed yet");
   if (burst_) return fault(FaultKind::command_refused, name + ": another one is pending");
   if (!is_supported(command.mode)) return fault(FaultKind::command_refused, name + ": mode");
+  const bool has_time = command.not_before != Instant{};
+  if (has_time && told_at - command.not_before > config_.late_max) {
+    return fault(FaultKind::command_refused, name + ": its time is over");
+  }
   const Duration keyed =
       config_.ptt_lead + airtime(command.mode, command.bytes.size()) + config_.ptt_tail;
   if (keyed + config_.keyed_margin > config_.keyed_max) {
     return fault(FaultKind::command_refused, name + ": longer than a transmitter may be keyed");
   }
   const std::uint64_t lead = duration_to_samples(config_.ptt_lead);
-  const std::uint64_t earliest = next_to_make() + lead;
+  const std::uint64_t earliest = std::max(next_to_make(), unplayable_until_) + lead;
   BurstTransmitter transmitter(command.mode, command.bytes);
   const std::uint64_t first = std::max(earliest, instant_to_sample(command.not_before));
   const std::uint64_t end = first + transmitter.total_samples();
@@ -82,6 +86,22 @@ void Radio::cut_burst() {
   pass_edges();
 }
 
+/// What is made or heard from now until then comes to nothing, and no receiver finds a burst
+/// without its beginning; nor would the key be down for as long as it should before it.
+void Radio::cut_what_begins_before(std::uint64_t end) {
+  const std::uint64_t next = next_to_make();
+  if (!burst_ || burst_->first_at < next) return;  // has begun
+  const std::uint64_t begins = burst_->key_at < next ? burst_->first_at : burst_->key_at;
+  if (begins >= end) return;
+  cut_late("its beginning would be missing");
+}
+
+void Radio::cut_late(const std::string& why) {
+  fault(FaultKind::samples_dropped,
+        "burst " + std::to_string(burst_->id.value) + " aborted: " + why);
+  cut_burst();
+}
+
 void Radio::on_key_failed(const std::string& why) {
   key_failed_ = true;
   fault(FaultKind::ptt_failed, why);
@@ -105,6 +125,7 @@ void Radio::on_received(std::span<const float> block) {
 }
 
 void Radio::on_dropped(std::uint64_t samples) {
+  cut_what_begins_before(next_to_make() + samples);
   if (samples <= config_.gap_samples_max) {
     constexpr std::array<float, 256> kSilence{};
     in_gap_ = true;
@@ -123,8 +144,7 @@ void Radio::on_dropped(std::uint64_t samples) {
 }
 
 void Radio::on_clock_behind(std::uint64_t samples) {
-  const std::uint64_t next = next_to_make();
-  if (burst_ && burst_->key_at >= next && burst_->key_at < next + samples) cut_burst();
+  cut_what_begins_before(next_to_make() + samples);
   clock_ += samples;
   receiver_base_ += samples;
   pass_edges();
@@ -136,6 +156,16 @@ void Radio::on_underrun(std::uint64_t samples) {
     burst_->outcome = TransmitOutcome::underrun;
     fault(FaultKind::samples_dropped, std::to_string(samples) + " samples not sent in time");
   }
+}
+
+void Radio::on_unplayable(std::uint64_t samples) {
+  if (samples == 0) return;
+  unplayable_until_ = next_to_make() + samples;
+  cut_what_begins_before(unplayable_until_);
+}
+
+void Radio::on_far_behind() {
+  if (burst_) cut_late("its time is over");
 }
 
 void Radio::on_device_back() {

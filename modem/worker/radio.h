@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "modem/api/modes.h"
@@ -31,8 +32,9 @@ class Radio {
     std::vector<Mode> receive_modes;  // empty: all
     Duration keyed_margin{};          // over the time that a burst should be keyed
     Duration keyed_max{};             // margin included; a longer burst is refused
-    bool full_duplex = false;         // hears while it sends: on another frequency
-    bool lead_tone = false;           // a tone in the lead, for a radio that keys on sound
+    Duration late_max = kBurstLateMax;
+    bool full_duplex = false;  // hears while it sends: on another frequency
+    bool lead_tone = false;    // a tone in the lead, for a radio that keys on sound
     /// A longer gap in what we receive ends the burst in it; a shorter one is heard as silence.
     std::uint64_t gap_samples_max = kSampleRate / 2;
   };
@@ -43,16 +45,24 @@ class Radio {
   }
 
   // --- In ---
-  void on_command(Command command);
+  /// `told_at`: by the clock that the node goes by, which may be ahead of the samples.
+  void on_command(Command command, Instant told_at);
+  void on_command(Command command) { on_command(std::move(command), now()); }
   void on_received(std::span<const float> block);
-  /// The time line goes on, but its samples are lost.
+  /// The time line goes on, but its samples are lost. A burst that was to begin among them is
+  /// aborted rather than sent without its beginning.
   void on_dropped(std::uint64_t samples);
   /// The clock turns out to be so much behind: samples were lost before, and nobody told. Where it
-  /// happened is not known, so what is being received goes on as it does; a burst that was to begin
-  /// in this time is aborted, for the node knows better when to send it.
+  /// happened is not known, so what is being received goes on as it does. As to a burst: likewise.
   void on_clock_behind(std::uint64_t samples);
   /// Samples of ours that came too late to be sent.
   void on_underrun(std::uint64_t samples);
+  /// So many samples from the next one on are too late already. A burst that was to begin with them
+  /// is aborted, and none is begun before them.
+  void on_unplayable(std::uint64_t samples);
+  /// The samples are far behind real time: a burst that is not keyed yet would be sent too late,
+  /// and is aborted.
+  void on_far_behind();
   /// Whatever goes on has ended, and nothing can be sent until on_device_back().
   void on_device_lost(const std::string& why);
   void on_device_back();
@@ -98,8 +108,10 @@ class Radio {
   /// As a block brings them; more take memory.
   static constexpr std::size_t kEventsAtOnce = 16;
 
-  void transmit(const TransmitBurst& command);
+  void transmit(const TransmitBurst& command, Instant told_at);
   void cut_burst();
+  void cut_late(const std::string& why);
+  void cut_what_begins_before(std::uint64_t end);
   void fault(FaultKind kind, std::string detail);
   void advance(std::span<const float> samples);
   void pass_edges();
@@ -118,7 +130,8 @@ class Radio {
   bool device_lost_ = false;
   bool key_failed_ = false;
   std::optional<Burst> burst_;
-  std::uint64_t bursts_ = 0;  // taken so far
+  std::uint64_t bursts_ = 0;            // taken so far
+  std::uint64_t unplayable_until_ = 0;  // a position
   BurstReceiver receiver_;
   bool listening_ = false;           // else it is to begin anew with the next sample heard
   std::uint64_t receiver_base_ = 0;  // position of the receiver's sample 0

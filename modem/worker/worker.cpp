@@ -85,6 +85,7 @@ Result<void> Worker::start() {
                                                  .receive_modes = config_.receive_modes,
                                                  .keyed_margin = config_.keyed_margin,
                                                  .keyed_max = config_.keyed_max,
+                                                 .late_max = config_.late_max,
                                                  .full_duplex = config_.full_duplex,
                                                  .lead_tone = config_.lead_tone});
   lockstep_ = info_.lockstep;
@@ -209,6 +210,7 @@ Result<void> Worker::exchange_block() {
   take_losses(*got);
   const bool heard = radio_->hears();
   radio_->on_received(adapter_->to_modem(received_));
+  radio_->on_unplayable(to_modem_samples(got->unplayable));
   if (heard) watch_level();
   set_clock();
   publish();
@@ -220,12 +222,13 @@ Result<void> Worker::exchange_block() {
   return device_->transmit(keyed, to_send_);
 }
 
+std::uint64_t Worker::to_modem_samples(std::uint64_t samples) const {
+  return (samples * kSampleRate + info_.rate_hz - 1) / info_.rate_hz;
+}
+
 void Worker::take_losses(const Device::Received& received) {
   if (received.dropped == 0 && received.underrun == 0) return;
   clock_drift_.reset();  // what was lost is not counted to the sample everywhere
-  const auto to_modem_samples = [this](std::uint64_t samples) {
-    return (samples * kSampleRate + info_.rate_hz - 1) / info_.rate_hz;
-  };
   if (received.dropped > 0) radio_->on_dropped(to_modem_samples(received.dropped));
   if (received.underrun > 0) radio_->on_underrun(to_modem_samples(received.underrun));
   const std::lock_guard lock(mutex_);
@@ -270,13 +273,17 @@ void Worker::take_commands() {
       command = commands_.pop();
     }
     if (!command) return;
-    radio_->on_command(std::move(*command));
+    radio_->on_command(std::move(*command), now());
   }
 }
 
 void Worker::move_key() {
   if (key_missing_since_) return reach_key();
   if (!lockstep_) report_trip();
+  if (!keyed_ && radio_->key_wanted() && now() - radio_->now() > config_.late_max) {
+    radio_->on_far_behind();
+    publish();
+  }
   const bool wanted = radio_->key_wanted();
   const bool same_burst = keyed_for_ == radio_->burst_number();
   keyed_for_ = radio_->burst_number();

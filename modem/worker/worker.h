@@ -49,9 +49,11 @@ class Worker final : public Modem {
     std::vector<Mode> receive_modes;     // empty: all
     Duration keyed_margin = std::chrono::seconds(2);  // watchdog: over the burst's own airtime
     Duration keyed_max = std::chrono::seconds(140);   // watchdog, and the longest burst taken
-    KeyGuard::Config key_guard;                       // watchdog, when we hang; in real time only
-    bool full_duplex = false;                         // hears while it sends: on another frequency
-    bool lead_tone = false;  // sound in the lead, for a radio that keys on it
+    /// After its time a burst is taken, and behind real time one is keyed.
+    Duration late_max = kBurstLateMax;
+    KeyGuard::Config key_guard;  // watchdog, when we hang; in real time only
+    bool full_duplex = false;    // hears while it sends: on another frequency
+    bool lead_tone = false;      // sound in the lead, for a radio that keys on it
     Duration silence_max = std::chrono::seconds(2);  // no block for so long: device lost; real time
     std::optional<unsigned> reopen_attempts_max;     // after the loss of the device; none: for ever
     Duration reopen_delay = std::chrono::milliseconds(100);  // doubled at each attempt …
@@ -103,6 +105,7 @@ class Worker final : public Modem {
   void run();
   void alive();
   Result<void> exchange_block();
+  std::uint64_t to_modem_samples(std::uint64_t samples) const;
   void take_losses(const Device::Received& received);
   void watch_level();
   Result<void> check_silence();

@@ -20,7 +20,8 @@ const Mode kMode = *parse_mode("110a-2400-short");
 constexpr Duration kConnectTimeout = seconds(10);
 constexpr Duration kNeverLate = std::chrono::hours(1);
 /// A busy machine that gives it no time has lost nothing.
-const Worker::Config kUnhurried{.sample_clock = {.loss_window = kNeverLate}};
+const Worker::Config kUnhurried{.late_max = kNeverLate,
+                                .sample_clock = {.loss_window = kNeverLate}};
 
 struct NoLog final : LogSink {
   void write(LogLevel, std::string_view line) override {

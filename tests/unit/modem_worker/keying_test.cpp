@@ -176,6 +176,77 @@ TEST(Worker, looks_for_a_missing_key_also_while_the_sound_card_is_away) {
   EXPECT_EQ(key->calls, 2);
 }
 
+// --- What comes too late
+// ----------------------------------------------------------------------------------------
+
+TEST(Worker, a_burst_told_of_long_ago_is_refused_by_the_clock_that_the_node_goes_by) {
+  for (const bool late : {false, true}) {
+    std::atomic<int> started{0}, refused{0};
+    auto key = std::make_shared<KeyScript>();
+    Station station(std::make_unique<FakePtt>(key), [&](Station&, const Event& event) {
+      if (std::holds_alternative<TransmitStarted>(event)) ++started;
+      const auto* fault = std::get_if<Fault>(&event);
+      if (fault != nullptr && fault->kind == FaultKind::command_refused) ++refused;
+    });
+    ASSERT_TRUE(station.worker->start().ok());
+    for (int n = 0; n < 5; ++n) station.block();
+    ASSERT_TRUE(
+        station.worker
+            ->request(TransmitBurst{
+                .id = {1}, .mode = kMode, .bytes = Bytes(200), .not_before = station.worker->now()})
+            .ok());
+    // The whole process stood still, and the samples tell nothing of it.
+    station.clock += Duration(milliseconds(late ? 600 : 400)).count();
+    for (int n = 0; n < 5; ++n) station.block();
+    EXPECT_EQ(refused, late ? 1 : 0);
+    EXPECT_EQ(started, late ? 0 : 1);
+    EXPECT_EQ(key->down, !late);
+  }
+}
+
+TEST(Worker, a_burst_whose_time_comes_while_the_samples_are_far_behind_is_not_keyed) {
+  for (const bool late : {false, true}) {
+    std::atomic<int> aborted{0};
+    auto key = std::make_shared<KeyScript>();
+    Station station(std::make_unique<FakePtt>(key), [&](Station&, const Event& event) {
+      const auto* finished = std::get_if<TransmitFinished>(&event);
+      if (finished != nullptr && finished->outcome == TransmitOutcome::aborted) ++aborted;
+    });
+    ASSERT_TRUE(station.worker->start().ok());
+    for (int n = 0; n < 5; ++n) station.block();
+    ASSERT_TRUE(
+        station.worker
+            ->request(TransmitBurst{.id = {1},
+                                    .mode = kMode,
+                                    .bytes = Bytes(200),
+                                    .not_before = station.worker->now() + milliseconds(100)})
+            .ok());
+    station.block();
+    station.clock += Duration(milliseconds(late ? 600 : 400)).count();
+    for (int n = 0; n < 10; ++n) station.block();
+    EXPECT_EQ(aborted, late ? 1 : 0);
+    EXPECT_EQ(key->down, !late);
+  }
+}
+
+TEST(Worker, a_burst_waits_for_samples_that_can_still_be_played) {
+  std::atomic<std::int64_t> started{0};
+  Station station(std::make_unique<NoPtt>(), [&](Station&, const Event& event) {
+    if (const auto* e = std::get_if<TransmitStarted>(&event)) {
+      started = e->at.time_since_epoch().count();
+    }
+  });
+  ASSERT_TRUE(station.worker->start().ok());
+  for (int n = 0; n < 5; ++n) station.block();
+  ASSERT_TRUE(station.send(1).ok());
+  const std::size_t answered = station.device->answered();
+  station.clock += Duration(milliseconds(20)).count();
+  station.device->give_blocks(1, {.unplayable = 960});  // 100 ms
+  ASSERT_TRUE(eventually([&] { return station.device->answered() > answered; }));
+  for (int n = 0; n < 10; ++n) station.block();
+  EXPECT_EQ(Duration(started), milliseconds(6 * 20 + 100));
+}
+
 // --- The level of what is received
 // ----------------------------------------------------------------------------------------
 

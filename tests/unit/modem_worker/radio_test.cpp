@@ -272,6 +272,79 @@ TEST(Radio, a_burst_that_was_to_begin_when_the_clock_stood_still_is_aborted) {
   }
 }
 
+TEST(Radio, a_burst_that_is_taken_too_late_is_refused) {
+  const Instant time = sample_to_instant(kBlock);
+  for (const auto& [not_before, late, taken] : {std::tuple{time, kBurstLateMax, true},
+                                                {time, kBurstLateMax + Duration(1), false},
+                                                {Instant{}, 10 * kBurstLateMax, true}}) {
+    Bench bench(config());
+    bench.run(5);
+    bench.radio.on_command(burst(1, not_before), time + late);
+    bench.run(5);
+    EXPECT_EQ(bench.all<TransmitStarted>().size(), taken ? 1U : 0U);
+    EXPECT_EQ(bench.key.back(), taken);
+    EXPECT_EQ(bench.all<Fault>().size(), taken ? 0U : 1U);
+    if (taken) continue;
+    EXPECT_EQ(bench.all<Fault>()[0].kind, FaultKind::command_refused);
+  }
+}
+
+// Of the ten blocks heard all were answered; the next sample to make is that of block 11.
+TEST(Radio, a_burst_that_was_to_begin_among_lost_samples_is_aborted) {
+  for (const std::uint64_t lost :
+       {std::uint64_t{21}, std::uint64_t{100}}) {  // heard as silence, and too many for that
+    for (const std::uint64_t block : {std::uint64_t{11}, lost + 10, lost + 11}) {
+      SCOPED_TRACE(block);
+      Bench bench(config());
+      bench.run(10);
+      bench.radio.on_command(burst(1, sample_to_instant(block * kBlock)));
+      bench.radio.on_dropped(lost * kBlock);
+      bench.run(300);
+      const bool begins = block == lost + 11;
+      EXPECT_EQ(bench.all<TransmitStarted>().size(), begins ? 1U : 0U);
+      EXPECT_EQ(bench.all<TransmitFinished>().at(0).outcome,
+                begins ? TransmitOutcome::sent : TransmitOutcome::aborted);
+      EXPECT_EQ(std::count(bench.key.begin(), bench.key.end(), true) > 0, begins);
+    }
+  }
+}
+
+TEST(Radio, a_burst_whose_beginning_is_lost_behind_its_lead_is_aborted_and_unkeyed) {
+  Radio::Config with_lead = config();
+  with_lead.ptt_lead = milliseconds(100);  // 5 blocks
+  for (const std::uint64_t lost : {2ULL, 3ULL}) {
+    Bench bench(with_lead);
+    bench.run(10);
+    bench.radio.on_command(burst(1, sample_to_instant(16 * kBlock)));
+    bench.run(3);
+    EXPECT_TRUE(bench.key.back());
+    bench.radio.on_dropped(lost * kBlock);  // of those from block 14 on
+    bench.run(3);
+    EXPECT_EQ(bench.key.back(), lost == 2);
+    EXPECT_EQ(bench.all<TransmitStarted>().size(), lost == 2 ? 1U : 0U);
+  }
+}
+
+TEST(Radio, nothing_begins_with_samples_that_will_not_be_played) {
+  for (const std::uint64_t block : {11ULL, 15ULL, 16ULL}) {
+    SCOPED_TRACE(block);
+    Bench bench(config());
+    bench.run(10);
+    bench.radio.on_command(burst(1, sample_to_instant(block * kBlock)));
+    bench.radio.on_unplayable(5 * kBlock);
+    bench.run(300);
+    EXPECT_EQ(bench.all<TransmitFinished>().at(0).outcome,
+              block == 16 ? TransmitOutcome::sent : TransmitOutcome::aborted);
+  }
+  Bench bench(config());
+  bench.run(10);
+  bench.radio.on_unplayable(5 * kBlock);
+  bench.radio.on_command(burst(1));
+  bench.radio.on_unplayable(0);
+  bench.run(10);
+  EXPECT_EQ(bench.all<TransmitStarted>().at(0).at, sample_to_instant(16 * kBlock));
+}
+
 TEST(Radio, late_samples_make_an_underrun_only_while_keyed) {
   Bench bench(config());
   bench.run(3);
