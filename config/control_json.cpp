@@ -87,6 +87,7 @@ void fill(const modem::ModemStats& from, proto::ModemStatus& to) {
   to.set_events_lost(number(from.events_lost));
   to.set_commands_refused(number(from.commands_refused));
   to.set_device_losses(number(from.device_losses));
+  to.set_down(from.down);
   to.set_ptt_failures(number(from.ptt_failures));
   to.set_watchdog_trips(number(from.watchdog_trips));
   to.set_sound_level(std::string(word_of(from.sound_level)));

@@ -4,8 +4,11 @@
 #include <iostream>
 #include <random>
 #include <string>
+#include <variant>
 
 #include "config/load.h"
+#include "config/node_setup.h"
+#include "modem/audio/portaudio_device.h"
 #include "s5066d/posix/log_writer.h"
 #include "s5066d/posix/main_tail.h"
 #include "s5066d/posix/socket.h"
@@ -52,11 +55,23 @@ std::uint64_t seed_of(const options::variables_map& given) {
   return std::uint64_t{device()} << 32 | device();
 }
 
+/// Which may be plugged in later, or be another machine's, so the configuration is good all the
+/// same.
+void warn_of_missing_card(const config::NodeSetup& setup) {
+  const auto* card = std::get_if<modem::PortAudioDevice::Config>(&setup.device);
+  if (card == nullptr) return;
+  const auto found = modem::PortAudioDevice::look_for(*card);
+  if (!found) std::cerr << "s5066d: warning: sound_card: " << found.error().detail << "\n";
+}
+
 int serve(const options::variables_map& given) {
   auto loaded = config::load_node(given["config"].as<std::string>());
   for (const auto& problem : loaded.problems) std::cerr << to_string(problem) << "\n";
   if (!loaded.value) return posix::kExitUsage;
-  if (given.count("check-config")) return posix::kExitOk;
+  if (given.count("check-config")) {
+    warn_of_missing_card(*loaded.value);
+    return posix::kExitOk;
+  }
   if (given.count("capture")) loaded.value->capture_file = given["capture"].as<std::string>();
 
   posix::LogWriter log(loaded.value->log_level);

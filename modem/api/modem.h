@@ -21,6 +21,8 @@ struct ModemStats {
   std::uint64_t events_lost = 0;
   std::uint64_t commands_refused = 0;
   std::uint64_t device_losses = 0;
+  /// Its device, or the host that has it, is lost: nothing is heard, and no burst taken.
+  bool down = false;
   std::uint64_t ptt_failures = 0;
   std::uint64_t watchdog_trips = 0;
   SoundLevel sound_level = SoundLevel::unknown;  // of the last seconds while not transmitting

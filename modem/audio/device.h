@@ -50,6 +50,9 @@ class Device {
   virtual void close() = 0;
   /// Final once open() has succeeded.
   virtual const Info& info() const = 0;
+  /// It may be missing for now, and be plugged in at any time. Then rate, block and lockstep in
+  /// info() are right before open() has succeeded.
+  virtual bool may_come_later() const { return false; }
 
   /// Waits for the next block. `timed_out` is no failure: nothing came for a while, so that the
   /// caller can look whether it should stop. Any other error is the loss of the device.

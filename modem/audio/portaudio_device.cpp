@@ -16,6 +16,9 @@
 namespace s5066::modem {
 namespace {
 
+/// That an error lists.
+constexpr PaDeviceIndex kNamesMax = 16;
+
 Error portaudio_error(const std::string& what, PaError error) {
   return Error{ErrorCode::io, what + ": " + Pa_GetErrorText(error)};
 }
@@ -41,20 +44,33 @@ int channels(const PaDeviceInfo& info, Direction direction) {
   return direction == Direction::input ? info.maxInputChannels : info.maxOutputChannels;
 }
 
+/// Of the cards that there are, for who has named another.
+std::string names_of(Direction direction) {
+  std::string names;
+  for (PaDeviceIndex index = 0, named = 0; index < Pa_GetDeviceCount(); ++index) {
+    const PaDeviceInfo* info = Pa_GetDeviceInfo(index);
+    if (info == nullptr || channels(*info, direction) == 0) continue;
+    if (named == kNamesMax) return "; there are: " + names + ", and more";
+    names += (named++ == 0 ? "" : ", ") + std::string(info->name);
+  }
+  return names.empty() ? "; there is none at all" : "; there are: " + names;
+}
+
 Result<PaDeviceIndex> find_device(const std::string& name, Direction direction) {
   const char* const word = direction == Direction::input ? "input" : "output";
   if (name.empty()) {
     const PaDeviceIndex index =
         direction == Direction::input ? Pa_GetDefaultInputDevice() : Pa_GetDefaultOutputDevice();
     if (index == paNoDevice) {
-      return Error{ErrorCode::not_found, std::string("no default audio ") + word};
+      return Error{ErrorCode::not_found,
+                   std::string("no default audio ") + word + names_of(direction)};
     }
     return index;
   }
   std::optional<unsigned> card;
   if (name.starts_with(kUsbPrefix)) {
     const auto found = sound_card_at(list_sound_cards(), name);
-    if (!found) return found.error();
+    if (!found) return Error{found.error().code, found.error().detail + names_of(direction)};
     card = *found;
   }
   for (PaDeviceIndex index = 0; index < Pa_GetDeviceCount(); ++index) {
@@ -64,7 +80,8 @@ Result<PaDeviceIndex> find_device(const std::string& name, Direction direction) 
                               : std::string(info->name).find(name) != std::string::npos;
     if (matches) return index;
   }
-  return Error{ErrorCode::not_found, std::string("no audio ") + word + " named " + name};
+  return Error{ErrorCode::not_found,
+               std::string("no audio ") + word + " named " + name + names_of(direction)};
 }
 
 std::string usb_path_of(std::string_view device_name, const std::vector<SoundCard>& cards) {
@@ -145,7 +162,22 @@ Result<std::vector<PortAudioDevice::Listed>> PortAudioDevice::list() {
   return devices;
 }
 
-PortAudioDevice::PortAudioDevice(Config config) : config_(std::move(config)) {}
+Result<void> PortAudioDevice::look_for(const Config& config) {
+  const Library library;
+  if (library.error() != paNoError) return portaudio_error("PortAudio", library.error());
+  if (const auto input = find_device(config.input_name, Direction::input); !input) {
+    return input.error();
+  }
+  const auto output = find_device(config.output_name, Direction::output);
+  return output ? Result<void>{} : output.error();
+}
+
+PortAudioDevice::PortAudioDevice(Config config)
+    : config_(std::move(config)),
+      info_{.name = config_.input_name,
+            .rate_hz = config_.rate_hz,
+            .block_samples = config_.block_samples,
+            .has_level = true} {}
 PortAudioDevice::~PortAudioDevice() = default;
 
 void PortAudioDevice::close() {

@@ -41,6 +41,8 @@ class PortAudioDevice final : public Device {
     Duration output_latency{};
   };
   static Result<std::vector<Listed>> list();
+  /// An error where there is no such card; it names those that there are.
+  static Result<void> look_for(const Config& config);
 
   explicit PortAudioDevice(Config config);
   ~PortAudioDevice() override;
@@ -48,6 +50,7 @@ class PortAudioDevice final : public Device {
   Result<void> open() override;
   void close() override;
   const Info& info() const override { return info_; }
+  bool may_come_later() const override { return true; }
   Result<Received> receive(std::span<float> samples) override;
   Result<void> transmit(bool keyed, std::span<const float> samples) override;
 

@@ -88,7 +88,9 @@ bool RemoteModem::finished() const {
 
 ModemStats RemoteModem::stats() const {
   const std::lock_guard lock(mutex_);
-  return stats_;
+  ModemStats stats = stats_;
+  stats.down = !connected_ || device_lost_;
+  return stats;
 }
 
 bool RemoteModem::stopping() const {
@@ -280,7 +282,10 @@ Result<void> RemoteModem::take_event(const Link& link, Event event) {
                  [&](Fault& e) {
                    if (e.kind == FaultKind::command_refused) burst_.reset();
                    if (e.kind == FaultKind::ptt_failed) ++stats_.ptt_failures;
-                   if (e.kind == FaultKind::device_lost) ++stats_.device_losses;
+                   if (e.kind == FaultKind::device_lost && !std::exchange(device_lost_, true)) {
+                     ++stats_.device_losses;
+                   }
+                   if (e.kind == FaultKind::device_back) device_lost_ = false;
                    in_ours(e);
                  },
              },
@@ -297,6 +302,7 @@ void RemoteModem::on_lost(const Error& error) {
   {
     const std::lock_guard lock(mutex_);
     if (std::exchange(connected_, false)) ++stats_.device_losses;
+    device_lost_ = false;  // whoever comes next says so
     commands_.clear();
     if (const auto burst = std::exchange(burst_, std::nullopt)) {
       queue(TransmitFinished{.id = *burst, .outcome = TransmitOutcome::aborted});

@@ -107,6 +107,7 @@ class RemoteModem final : public Modem {
   std::vector<Mode> listen_modes_;  // as wanted now; told to each new host
   Instant newest_{};                // `at` of the last event
   ModemStats stats_;
+  bool device_lost_ = false;  // the host's
 };
 
 }  // namespace s5066::modem

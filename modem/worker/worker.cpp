@@ -103,7 +103,9 @@ Result<void> Worker::start() {
 }
 
 Result<void> Worker::open_device() {
-  if (auto opened = device_->open(); !opened) return opened;
+  const auto opened = device_->open();
+  if (!opened && !device_->may_come_later()) return opened;
+  if (!opened) missing_ = opened.error();
   auto adapter = RateAdapter::create(device_->info().rate_hz, device_->info().block_samples);
   if (!adapter) {
     device_->close();
@@ -182,9 +184,10 @@ void Worker::run() {
   received_.resize(info_.block_samples);
   to_send_.resize(info_.block_samples);
   made_.resize(adapter_->modem_block());
-  while (!stopping_) {
+  bool there = !missing_ || recover(*missing_);
+  while (there && !stopping_) {
     const auto exchanged = exchange_block();
-    if (!exchanged && !recover(exchanged.error())) break;
+    there = exchanged || recover(exchanged.error());
   }
   unkey_at_the_end();
   device_->close();
@@ -347,12 +350,15 @@ void Worker::unkey_at_the_end() {
 /// False when it did not come back, or we are to stop.
 bool Worker::recover(const Error& error) {
   count(&Stats::device_losses);
+  set_down(true);
   // Closing a device that hangs may take for ever: unkey and tell the node first.
   radio_->on_device_lost(to_string(error));
   move_key();
   publish();
   device_->close();
   Duration delay = config_.reopen_delay;
+  Duration told_at = config_.monotonic();
+  Duration tell_after = config_.lost_repeat;
   const auto attempts_max = config_.reopen_attempts_max;
   for (unsigned attempt = 0; !attempts_max || attempt < *attempts_max; ++attempt) {
     const Duration until = config_.monotonic() + delay;
@@ -368,6 +374,11 @@ bool Worker::recover(const Error& error) {
     const auto opened = reopen();
     if (opened) return true;
     if (opened.error().code == ErrorCode::refused) break;
+    if (config_.monotonic() - told_at >= tell_after) {
+      radio_->on_notice(FaultKind::device_lost, "still: " + to_string(opened.error()));
+      told_at = config_.monotonic();
+      tell_after = std::min(2 * tell_after, config_.lost_repeat_max);
+    }
     delay = std::min(2 * delay, config_.reopen_delay_max);
   }
   radio_->on_device_lost("given up: " + info_.name);
@@ -389,8 +400,14 @@ Result<void> Worker::reopen() {
   radio_->set_transmit_delay(transmit_delay());
   catch_up();
   set_utc();
+  set_down(false);
   radio_->on_device_back();
   return {};
+}
+
+void Worker::set_down(bool down) {
+  const std::lock_guard lock(mutex_);
+  stats_.down = down;
 }
 
 /// Of the device and what is between its rate and ours.

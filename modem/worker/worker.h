@@ -58,7 +58,9 @@ class Worker final : public Modem {
     std::optional<unsigned> reopen_attempts_max;     // after the loss of the device; none: for ever
     Duration reopen_delay = std::chrono::milliseconds(100);  // doubled at each attempt …
     Duration reopen_delay_max = std::chrono::seconds(5);     // … up to this
-    ClockFollower::Config sample_clock;  // in real time; what is no hiccup but a loss
+    Duration lost_repeat = std::chrono::minutes(1);  // of telling why it does not come; doubled …
+    Duration lost_repeat_max = std::chrono::hours(1);  // … up to this
+    ClockFollower::Config sample_clock;                // in real time; what is no hiccup but a loss
     /// In real time: the thread is in a call of a device or key that does not return, so that
     /// neither stop() nor the destructor would. Called once, on another thread; nobody looks when
     /// empty.
@@ -79,7 +81,8 @@ class Worker final : public Modem {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// Opens the device, then runs until stop() or until the device is lost for good. A key that
+  /// Opens the device, then runs until stop() or until the device is lost for good. One that is
+  /// missing but may come later (Device::may_come_later) counts as lost from the start. A key that
   /// cannot be unkeyed is no error, for what moves it may start later than we do: it is a fault,
   /// and no burst is taken until it was unkeyed.
   Result<void> start() override;
@@ -117,6 +120,7 @@ class Worker final : public Modem {
   void unkey_at_the_end();
   bool recover(const Error& error);
   Result<void> reopen();
+  void set_down(bool down);
   std::uint64_t transmit_delay() const;
   void catch_up();
   void set_utc();
@@ -130,6 +134,7 @@ class Worker final : public Modem {
   std::unique_ptr<Device> device_;
   std::function<void()> notify_;
   Device::Info info_;
+  std::optional<Error> missing_;  // since the start
   bool lockstep_ = false;
   std::thread thread_;
 

@@ -136,6 +136,32 @@ TEST(LiveStartup, a_rigctld_that_is_not_there_yet_is_waited_for_and_nothing_is_s
   EXPECT_NE(rig.heard().find("T 1\n"), std::string::npos);
 }
 
+TEST(LiveStartup, a_sound_card_that_is_not_there_is_named_and_waited_for) {
+  Pair pair;
+  pair.folder().write("card.textproto",
+                      "address: \"1.2.3.4\" modem { mode: \"110a-2400-short\"\n"
+                      "sound_card { input: \"no such card\" output: \"no such card\" } }\n"
+                      "sis { port: 0 } control { socket: \"card.control\" }\n");
+  const auto checked = s5066d(pair, {"--config", "card.textproto", "--check-config"});
+  EXPECT_EQ(checked.status, 0);
+  EXPECT_NE(checked.output.find("warning: sound_card: no audio input named no such card; there "),
+            std::string::npos)
+      << checked.output;
+  Process daemon({S5066_S5066D, "--config", "card.textproto"}, pair.options("card"));
+  ASSERT_TRUE(await([&] {
+    return pair.log("card").find(" started address=1.2.3.4 ") != std::string::npos;
+  })) << pair.log("card");
+  const auto lost = [&] {
+    const std::string log = pair.log("card");
+    return log.find("kind=device_lost") != std::string::npos &&
+           log.find("no audio input named no such card; there ") != std::string::npos;
+  };
+  EXPECT_TRUE(await(lost)) << pair.log("card");
+  const auto status = s5066d(pair, {"--control", "card.control", "--status"});
+  EXPECT_EQ(json_value(status.output, "down"), "true") << status.output;
+  EXPECT_EQ(daemon.stop(), 0) << pair.log("card");
+}
+
 TEST(LiveStartup, the_loss_of_the_modem_ends_the_daemon_with_a_clear_word) {
   Pair pair;
   pair.configure_modem("alpha", "reopen_attempts_max: 1");

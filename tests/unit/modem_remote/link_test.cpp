@@ -293,16 +293,20 @@ TEST(RemoteModem, the_loss_of_the_hosts_sound_card_is_told_also_to_who_comes_lat
   Borrower node(lender.for_user());
   ASSERT_TRUE(node.send(1, 1));
   ASSERT_TRUE(node.await<TransmitFinished>().has_value());
+  EXPECT_FALSE(node.modem.stats().down);
   lender.device->refuse_open(1'000'000, ErrorCode::io);
   lender.device->fail(ErrorCode::io);
   EXPECT_EQ(node.await<Fault>()->kind, FaultKind::device_lost);
+  EXPECT_TRUE(node.modem.stats().down);
   node.modem.stop();
   Borrower later(lender.for_user());
   EXPECT_EQ(later.await<Fault>()->kind, FaultKind::device_lost);
+  EXPECT_TRUE(later.modem.stats().down);
   lender.device->refuse_open(0, ErrorCode::io);
   for (auto fault = later.await<Fault>(); fault; fault = later.await<Fault>()) {
     if (fault->kind == FaultKind::device_back) break;
   }
+  EXPECT_FALSE(later.modem.stats().down);
 }
 
 TEST(ModemHost, a_second_user_is_turned_away_and_the_first_goes_on) {

@@ -38,6 +38,8 @@ class DeviceScript {
     open_failures_ = times;
     open_error_ = code;
   }
+  /// It may be missing at the start. Set it before the worker starts.
+  bool may_come_later = false;
   /// The device's time of day from the next open() on.
   void set_utc(Duration utc) {
     const std::lock_guard lock(mutex_);
@@ -104,6 +106,7 @@ class FakeDevice final : public Device {
     return Error{script_->open_error_, "as told"};
   }
   void close() override { script_->on_close(); }
+  bool may_come_later() const override { return script_->may_come_later; }
   const Info& info() const override { return info_; }
   Result<Received> receive(std::span<float> samples) override {
     std::unique_lock lock(script_->mutex_);
