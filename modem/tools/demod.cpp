@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "modem/tools/burst_record.h"
 #include "modem/tools/files.h"
 #include "modem/tools/options.h"
 #include "modem/tools/samples.h"
@@ -19,18 +20,8 @@ namespace po = boost::program_options;
 
 /// Silence behind the file: lets the receiver finish a burst that ends with it, or give it up.
 constexpr unsigned kSilenceSeconds = 6;
-
-std::string_view to_string(CarrierDownReason reason) {
-  switch (reason) {
-    case CarrierDownReason::end_of_message:
-      return "end_of_message";
-    case CarrierDownReason::lost:
-      return "lost";
-    case CarrierDownReason::replaced:
-      return "replaced";
-  }
-  return "unknown";
-}
+/// While it still has one: it waits for the signal of some modes longer.
+constexpr unsigned kSilenceSecondsMax = 60;
 
 /// Follows the events of one source: writes octets as they come, prints a line whenever a burst
 /// ends. The file is made for the first one, so that nothing is overwritten for none.
@@ -41,26 +32,30 @@ class Listing {
   /// An error is one of the outputs', and there is no use in going on.
   Result<void> take(const BurstEvent& event) {
     if (const auto* acquired = std::get_if<BurstAcquired>(&event)) {
-      current_ = *acquired;
-      octets_ = 0;
-      quality_ = 0;
+      burst_.emplace(*acquired);
     } else if (const auto* received = std::get_if<BurstBytes>(&event)) {
-      octets_ += received->bytes.size();
-      quality_ = received->soft_quality;
+      if (burst_) burst_->take(*received);
       if (auto opened = open(); !opened) return opened;
       return file_->write(received->bytes);
-    } else if (const auto* ended = std::get_if<BurstEnded>(&event)) {
-      ++bursts_;
-      if (ended->reason != CarrierDownReason::end_of_message) ++cut_off_;
+    } else if (const auto* ended = std::get_if<BurstEnded>(&event); ended && burst_) {
+      burst_->take(*ended);
       if (auto opened = open(); !opened) return opened;
-      return print(*ended);
+      return print();
     }
     return {};
   }
-  Result<void> close() { return file_ ? file_->close() : Result<void>{}; }
+  /// What comes from now on is not of the source.
+  void on_end_of_input(std::uint64_t samples) { input_ended_ = samples; }
+  /// Tells of a burst that is still going on.
+  Result<void> close() {
+    if (burst_) {
+      if (auto printed = print(); !printed) return printed;
+    }
+    return file_ ? file_->close() : Result<void>{};
+  }
 
   unsigned bursts() const { return bursts_; }
-  /// Bursts whose end was not heard.
+  /// Bursts of which the end or, with the preamble, everything was not heard.
   unsigned cut_off() const { return cut_off_; }
 
  private:
@@ -71,16 +66,38 @@ class Listing {
     file_.emplace(std::move(made).value());
     return {};
   }
-  Result<void> print(const BurstEnded& ended) const {
+  /// A burst that was given up in what we added may have gone on behind the input.
+  std::string_view how_it_ended() const {
+    const auto& ended = burst_->ended();
+    if (!ended) return "input_ended";
+    const bool added = input_ended_ && ended->at_sample > *input_ended_;
+    return added && ended->reason == CarrierDownReason::lost ? "input_ended"
+                                                             : to_string(ended->reason);
+  }
+  Result<void> print() {
+    ++bursts_;
+    if (!burst_->whole()) ++cut_off_;
+    const std::string how(how_it_ended());
+    const BurstRecord burst = *std::exchange(burst_, std::nullopt);
+    const BurstAcquired& acquired = burst.acquired();
+    const std::uint64_t end =
+        burst.ended() ? burst.ended()->ended_sample : input_ended_.value_or(0);
+    const char* const mode_known = acquired.joined ? "false" : "true";
     const char* const format =
-        json_ ? "{\"mode\":\"%s\",\"acquired_s\":%.3f,\"ended_s\":%.3f,\"snr_db\":%.1f,"
-                "\"offset_hz\":%.2f,\"octets\":%zu,\"soft_quality\":%.3f,\"reason\":\"%s\"}\n"
-              : "%s  acquired %.3f s  ended %.3f s  SNR %.1f dB  offset %.2f Hz  %zu octets  "
-                "quality %.3f  %s\n";
-    std::printf(format, modem::to_string(current_.mode).c_str(), seconds(current_.at_sample),
-                seconds(ended.ended_sample), static_cast<double>(current_.snr_db),
-                static_cast<double>(current_.offset_hz), octets_, static_cast<double>(quality_),
-                std::string(to_string(ended.reason)).c_str());
+        json_ ? "{\"mode\":\"%s\",\"mode_known\":%s,\"acquired_s\":%.3f,\"ended_s\":%.3f,"
+                "\"snr_db\":%.1f,\"offset_hz\":%.2f,\"multipath_ms\":%.1f,\"doppler_hz\":%.1f,"
+                "\"octets\":%zu,\"soft_quality\":%.3f,\"soft_quality_min\":%.3f,"
+                "\"reason\":\"%s\"}\n"
+              : "%s%s  acquired %.3f s  ended %.3f s  SNR %.1f dB  offset %.2f Hz  multipath %.1f "
+                "ms  Doppler %.1f Hz  %zu octets  quality %.3f, at least %.3f  %s\n";
+    std::printf(format, modem::to_string(burst.mode()).c_str(),
+                json_ ? mode_known : (acquired.joined ? " or alike" : ""),
+                seconds(acquired.at_sample), seconds(end), static_cast<double>(acquired.snr_db),
+                static_cast<double>(acquired.offset_hz),
+                static_cast<double>(burst.channel().multipath_ms),
+                static_cast<double>(burst.channel().doppler_hz), burst.octets(),
+                static_cast<double>(burst.quality()), static_cast<double>(burst.worst_quality()),
+                how.c_str());
     if (std::fflush(stdout) != 0) return posix::errno_error("standard output");
     return {};
   }
@@ -89,9 +106,8 @@ class Listing {
   std::string out_;
   bool json_;
   std::optional<OctetFile> file_;
-  BurstAcquired current_;
-  std::size_t octets_ = 0;
-  float quality_ = 0;
+  std::optional<BurstRecord> burst_;  // that goes on
+  std::optional<std::uint64_t> input_ended_;
   unsigned bursts_ = 0;
   unsigned cut_off_ = 0;
 };
@@ -104,19 +120,23 @@ Result<void> feed(BurstReceiver& receiver, std::span<const float> samples, Listi
   return {};
 }
 
+/// To the end of the source, or until it cannot be read: what came before counts all the same.
 Result<void> demodulate(SampleSource& source, const std::vector<Mode>& modes, Listing& listing) {
   BurstReceiver receiver({.modes = modes});
+  Result<void> read;
   for (;;) {
     const auto samples = source.read();
-    if (!samples) return samples.error();
-    if (samples->empty()) break;
+    if (!samples) read = samples.error();
+    if (!samples || samples->empty()) break;
     if (auto fed = feed(receiver, *samples, listing); !fed) return fed;
   }
+  listing.on_end_of_input(receiver.stats().samples);
   const std::vector<float> silence(kSampleRate, 0.0F);
-  for (unsigned i = 0; i < kSilenceSeconds; ++i) {
+  for (unsigned i = 0; i < (receiver.busy() ? kSilenceSecondsMax : kSilenceSeconds); ++i) {
     if (auto fed = feed(receiver, silence, listing); !fed) return fed;
   }
-  return listing.close();
+  const auto closed = listing.close();
+  return read ? closed : read;
 }
 
 /// What is wrong with the sound, before anybody wonders about the modem.

@@ -15,12 +15,14 @@ namespace s5066::modem {
 /// another rate goes through dsp/resampler.
 inline constexpr unsigned kSampleRate = 9600;
 
-/// A preamble was recognised after `at_sample` samples had been taken in.
+/// A preamble was recognised after `at_sample` samples had been taken in, or a transmission joined
+/// whose preamble was missed.
 struct BurstAcquired {
   std::uint64_t at_sample = 0;
   Mode mode;
   float snr_db = 0;     // in 3 kHz
   float offset_hz = 0;  // carrier offset
+  bool joined = false;  // no octets follow, and the mode is only one of those it may be
 };
 
 /// Octets decoded; `first_bit_sample` is data start + bit index x samples per bit. The octets lie

@@ -156,7 +156,8 @@ class BurstReceiver::Impl {
       emit(BurstAcquired{.at_sample = at_sample_,
                          .mode = found->mode,
                          .snr_db = found->snr_db,
-                         .offset_hz = found->offset_hz});
+                         .offset_hz = found->offset_hz,
+                         .joined = true});
     }
     if (!found && joined_at_) leave(CarrierDownReason::lost);
   }

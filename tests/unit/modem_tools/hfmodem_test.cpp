@@ -126,7 +126,7 @@ TEST_F(Hfmodem, every_cut_of_a_wav_file_ends_in_an_exit_code) {
   }
   write("wav", whole.substr(0, 12000));  // ends in the preamble
   EXPECT_EQ(demod(), 1);
-  EXPECT_NE(read("stdout").find("lost"), std::string::npos);
+  EXPECT_NE(read("stdout").find("input_ended"), std::string::npos);
 }
 
 TEST_F(Hfmodem, a_transmission_cut_in_half_fails_with_1_and_yields_only_what_was_sent) {
@@ -136,12 +136,55 @@ TEST_F(Hfmodem, a_transmission_cut_in_half_fails_with_1_and_yields_only_what_was
   ASSERT_EQ(mod("110a-2400-short", 9600), 0);
   const std::string whole = read("wav");
   write("wav", whole.substr(0, whole.size() / 2));
-  EXPECT_EQ(demod(), 1);
-  EXPECT_NE(read("stdout").find("lost"), std::string::npos);
+  EXPECT_EQ(demod("--json"), 1);
   EXPECT_NE(read("stderr").find("1 of 1 bursts"), std::string::npos) << read("stderr");
   const std::string out = read("out");
   EXPECT_GT(out.size(), 1000U);
   EXPECT_EQ(out, text.substr(0, out.size()));
+  std::string line = read("stdout");
+  EXPECT_TRUE(line.ends_with("\"reason\":\"input_ended\"}\n")) << line;
+  EXPECT_NE(line.find("\"octets\":" + std::to_string(out.size())), std::string::npos) << line;
+  // With silence behind it the end is not that of the file.
+  write("wav", whole.substr(44, whole.size() / 2) + std::string(2 * 9600 * 10, '\0'));
+  EXPECT_EQ(demod("--json --raw s16le --rate 9600"), 1);
+  line = read("stdout");
+  EXPECT_NE(line.find("\"reason\":\"lost\""), std::string::npos) << line;
+}
+
+TEST_F(Hfmodem, says_of_a_transmission_without_its_beginning_that_its_mode_is_a_guess) {
+  write("in", std::string(6000, 'j'));
+  ASSERT_EQ(mod("4539-3200-us", 9600), 0);
+  const std::string whole = read("wav");
+  // Behind the preamble; the next one comes after 8.64 s.
+  write("wav", whole.substr(0, 44) + whole.substr(44 + 2 * 9600 * 2));
+  EXPECT_EQ(demod("--json"), 1);
+  const std::string lines = read("stdout");
+  const std::size_t second = lines.find('\n') + 1;
+  EXPECT_NE(lines.substr(0, second).find("\"mode_known\":false"), std::string::npos) << lines;
+  EXPECT_NE(lines.substr(0, second).find("\"octets\":0,"), std::string::npos) << lines;
+  EXPECT_NE(lines.substr(0, second).find("\"reason\":\"replaced\""), std::string::npos) << lines;
+  EXPECT_EQ(lines.find("{\"mode\":\"4539-3200-us\",\"mode_known\":true", second), second) << lines;
+  EXPECT_NE(lines.find("\"reason\":\"end_of_message\"", second), std::string::npos) << lines;
+  EXPECT_NE(read("stderr").find("1 of 2 bursts"), std::string::npos) << read("stderr");
+}
+
+TEST_F(Hfmodem, tells_the_quality_of_all_octets_and_of_the_worst) {
+  write("in", std::string(2000, 'q'));
+  ASSERT_EQ(mod("110a-1200-short", 9600), 0);
+  std::string samples = read("wav");
+  // A crash of noise over a second in the middle.
+  Rng rng(1);
+  for (std::size_t i = samples.size() / 2; i < samples.size() / 2 + 2 * 9600; ++i) {
+    samples[i] = static_cast<char>(rng.below(256));
+  }
+  write("wav", samples);
+  demod("--json");
+  const std::string line = read("stdout");
+  const auto value = [&](const std::string& name) {
+    return std::stod(line.substr(line.find("\"" + name + "\":") + name.size() + 3));
+  };
+  EXPECT_GT(value("soft_quality"), value("soft_quality_min") + 0.1) << line;
+  EXPECT_LT(value("soft_quality"), 0.99) << line;
 }
 
 TEST_F(Hfmodem, the_longest_burst_is_modulated_and_a_longer_one_refused) {
