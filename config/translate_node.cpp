@@ -6,7 +6,6 @@ namespace s5066::config {
 namespace {
 
 /// What transceivers take to key on sound, and to begin to transmit.
-constexpr Duration kVoxLead = std::chrono::milliseconds(300);
 
 Duration ms(std::uint32_t count) {
   return std::chrono::milliseconds(count);
@@ -76,7 +75,7 @@ KeySetup key_of(const proto::Modem& from) {
 void translate_modem(const proto::Modem& from, NodeSetup& to) {
   for (const auto& mode : from.receive_modes()) to.worker.receive_modes.push_back(mode_of(mode));
   to.worker.lead_tone = from.has_vox();
-  if (from.has_vox()) to.worker.ptt_lead = kVoxLead;
+  if (from.has_vox()) to.worker.ptt_lead = modem::kVoxLead;
   if (from.has_ptt_lead_ms()) to.worker.ptt_lead = ms(from.ptt_lead_ms());
   if (from.has_ptt_tail_ms()) to.worker.ptt_tail = ms(from.ptt_tail_ms());
   to.worker.full_duplex = to.node.dts.full_duplex = from.full_duplex();

@@ -2,8 +2,10 @@
 // wrong with them, and prints the configuration.
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "modem/tools/device_options.h"
@@ -27,6 +29,7 @@ constexpr const char* kConfiguredMode = "110a-2400-short";
 struct Arguments {
   DeviceOptions device;
   KeyOptions key;
+  LeadOptions lead;
   double seconds = 2;
   double tone_seconds = 0;
   bool loop = false;
@@ -65,10 +68,18 @@ class Findings {
                   mark(error_hz < kRateErrorMax * rate_hz + sound.rate_doubt_hz), sound.rate_hz,
                   rate_hz, sound.rate_doubt_hz);
     }
-    std::printf("%s  losses   %llu samples\n", mark(sound.lost == 0),
-                static_cast<unsigned long long>(sound.lost));
+    losses("listening", sound.lost);
+  }
+  void losses(const char* when, std::uint64_t samples) {
+    std::printf("%s  losses   %llu samples while %s\n", mark(samples == 0),
+                static_cast<unsigned long long>(samples), when);
+  }
+  void tone(const Result<Examination::Sound>& sound) {
+    step("tone", sound ? Result<void>{} : sound.error(), "sent");
+    if (sound) losses("sending the tone", sound->lost);
   }
   void loop(const Examination::Loop& loop) {
+    losses("the burst went around", loop.lost);
     const bool right = loop.heard && loop.octets_right == loop.octets;
     if (!loop.heard) {
       std::printf("%s  loop     the burst did not come back\n", mark(false));
@@ -98,44 +109,64 @@ class Findings {
   unsigned bad_ = 0;
 };
 
-Result<void> of(const Result<Examination::Sound>& sound) {
-  return sound ? Result<void>{} : sound.error();
-}
-
 void print_setting(const Arguments& given, const std::string& key) {
   std::printf("\nmodem {\n  mode: \"%s\"\n", kConfiguredMode);
   std::printf("  %s\n", setting_of(given.device).c_str());
-  if (!key.empty()) std::printf("  %s\n", key.c_str());
+  for (const std::string& setting : {key, setting_of(given.lead)}) {
+    if (!setting.empty()) std::printf("  %s\n", setting.c_str());
+  }
   std::printf("}\n");
 }
 
-/// The device's troubles are findings too, so that the rest of the list is still printed. What a
-/// loop takes becomes part of the setting.
+/// With `meanwhile` while the key is down.
+void try_key(KeyWay& way, double seconds, const std::function<void()>& meanwhile,
+             Findings& findings) {
+  const auto tried = tools::try_key(std::move(way.ptt), seconds, meanwhile);
+  if (tried) {
+    findings.key(*tried, way);
+  } else {
+    findings.step("key", tried.error(), "");
+  }
+}
+
+/// Also the key, where there is one, or what keys on sound.
+void send_tone(const Arguments& given, Examination& examination, KeyWay& way, Findings& findings) {
+  const bool keys = way.ptt || given.lead.vox;
+  const double seconds = given.tone_seconds > 0 ? given.tone_seconds : keys ? 1 : 0;
+  if (seconds <= 0) return;
+  Result<Examination::Sound> tone = Error{ErrorCode::refused, "not keyed"};
+  const auto send = [&] { tone = examination.send_tone(seconds); };
+  if (way.ptt) {
+    try_key(way, seconds, send, findings);
+  } else {
+    send();
+    if (given.lead.vox) findings.key(Unkeyed::untold, {.untold = "it keys on sound"});
+  }
+  findings.tone(tone);
+}
+
+/// The device's troubles are findings too, so that the rest of the list is still printed, and the
+/// key can be tried without it. What a loop takes becomes part of the setting.
 void examine(Arguments& given, const Mode& mode, Device& device, KeyWay way, Findings& findings) {
   auto begun = Examination::begin(device, posix::monotonic_now);
-  if (!begun) return findings.step("device", begun.error(), "");
+  if (!begun) {
+    findings.step("device", begun.error(), "");
+    const auto wait = [] { std::this_thread::sleep_for(std::chrono::seconds(1)); };
+    if (way.ptt) try_key(way, 1, wait, findings);
+    return;
+  }
   Examination& examination = *begun;
   findings.step("device", {}, device.info().name);
   const auto heard = examination.listen(given.seconds);
-  if (!heard) return findings.step("sound", heard.error(), "");
-  findings.sound(*heard, device.info().rate_hz);
-  if (given.tone_seconds > 0 && !way.ptt) {
-    findings.step("tone", of(examination.send_tone(given.tone_seconds)), "sent");
+  if (heard) {
+    findings.sound(*heard, device.info().rate_hz);
+  } else {
+    findings.step("sound", heard.error(), "");
   }
-  if (way.ptt) {
-    const double seconds = given.tone_seconds > 0 ? given.tone_seconds : 1;
-    Result<void> tone;
-    const auto tried =
-        try_key(std::move(way.ptt), seconds, [&] { tone = of(examination.send_tone(seconds)); });
-    if (tried) {
-      findings.key(*tried, way);
-    } else {
-      findings.step("key", tried.error(), "");
-    }
-    findings.step("tone", tone, "sent");
-  }
+  send_tone(given, examination, way, findings);
   if (!given.loop) return;
-  const auto loop = examination.send_around(mode, 100);
+  const auto loop =
+      examination.send_around(mode, 100, given.lead.vox ? given.lead.lead() : Duration::zero());
   if (!loop) return findings.step("loop", loop.error(), "");
   findings.loop(*loop);
   if (loop->heard) given.device.round_trip_ms = static_cast<int>(std::lround(loop->round_trip_ms));
@@ -154,12 +185,14 @@ int run_doctor(const std::vector<std::string>& arguments) {
       ("mode", po::value(&given.mode)->default_value("110a-1200-short"), "of that burst");
   describe(given.device, description);
   describe(given.key, description);
+  describe(given.lead, description);
   const ParsedOptions parsed = parse_options("doctor", description, arguments);
   if (parsed.exit_code) return *parsed.exit_code;
   const auto mode = check(given);
   if (!mode) return usage_error("doctor", mode.error());
   auto way = key_way_of(given.key);
   if (!way) return usage_error("doctor", way.error());
+  if (const auto good = check(given.lead, *way); !good) return usage_error("doctor", good.error());
   const std::unique_ptr<Device> device = make_device(given.device);
   const std::string key_setting = way->setting;
   Findings findings;

@@ -20,6 +20,23 @@ constexpr unsigned kTimeoutsMax = 30;
 constexpr double kToneHz = 1500;
 /// Behind a burst, for what is on its way.
 constexpr double kLoopWaitSeconds = 3;
+/// By so much longer than it should may anything here take, and twice.
+constexpr double kOverdueSeconds = 5;
+
+/// At the power of bursts.
+class Tone {
+ public:
+  void fill(std::span<float> block) {
+    const double step = 2 * std::numbers::pi * kToneHz / kSampleRate;
+    for (float& sample : block) {
+      sample = static_cast<float>(std::sqrt(2.0 * kTransmitPower) * std::sin(phase_));
+      phase_ = std::fmod(phase_ + step, 2 * std::numbers::pi);
+    }
+  }
+
+ private:
+  double phase_ = 0;
+};
 
 /// The line through moments and the samples that had come by then: a device hands over whole
 /// blocks, each a little late, so that two of them say less than all.
@@ -72,6 +89,9 @@ Examination::Examination(Device& device, std::function<Duration()> monotonic, Ra
 
 Result<std::span<const float>> Examination::exchange(std::span<const float> made) {
   for (unsigned silent = 0;; ++silent) {
+    if (overdue_at_ && monotonic_() > *overdue_at_) {
+      return Error{ErrorCode::timed_out, "samples come far too slowly"};
+    }
     const auto got = device_->receive(received_);
     if (got) {
       lost_ += got->dropped + got->underrun;
@@ -87,12 +107,19 @@ Result<std::span<const float>> Examination::exchange(std::span<const float> made
   return adapter_.to_modem(received_);
 }
 
+/// Counts anew from here on.
+void Examination::begin_exchanges(double seconds) {
+  lost_ = taken_ = 0;
+  if (device_->info().lockstep) return;
+  overdue_at_ = monotonic_() + from_seconds(2 * seconds + kOverdueSeconds);
+}
+
 Result<Examination::Sound> Examination::listen(double seconds,
                                                const std::function<void(std::span<float>)>& made) {
   std::vector<float> block(adapter_.modem_block());
   const auto rate = static_cast<double>(device_->info().rate_hz);
   static_cast<void>(meter_.take());
-  lost_ = taken_ = 0;
+  begin_exchanges(seconds);
   ClockFit clock;
   for (double heard = 0; heard < seconds; heard += static_cast<double>(received_.size()) / rate) {
     std::fill(block.begin(), block.end(), 0.0F);
@@ -100,6 +127,7 @@ Result<Examination::Sound> Examination::listen(double seconds,
     if (const auto got = exchange(block); !got) return got.error();
     clock.add(to_seconds(monotonic_()), static_cast<double>(taken_));
   }
+  overdue_at_.reset();
   Sound sound{.level = meter_.take(), .lost = lost_};
   if (!device_->info().lockstep) {
     sound.rate_hz = clock.rate();
@@ -109,20 +137,15 @@ Result<Examination::Sound> Examination::listen(double seconds,
 }
 
 Result<Examination::Sound> Examination::send_tone(double seconds) {
-  const double step = 2 * std::numbers::pi * kToneHz / kSampleRate;
-  double phase = 0;
+  Tone tone;
   keyed_ = true;
-  auto sound = listen(seconds, [&](std::span<float> block) {
-    for (float& sample : block) {
-      sample = static_cast<float>(std::sqrt(2.0 * kTransmitPower) * std::sin(phase));
-      phase = std::fmod(phase + step, 2 * std::numbers::pi);
-    }
-  });
+  auto sound = listen(seconds, [&](std::span<float> block) { tone.fill(block); });
   keyed_ = false;
   return sound;
 }
 
-Result<Examination::Loop> Examination::send_around(const Mode& mode, std::size_t octets) {
+Result<Examination::Loop> Examination::send_around(const Mode& mode, std::size_t octets,
+                                                   Duration lead) {
   Rng rng(1);
   Bytes sent(octets);
   for (auto& octet : sent) octet = static_cast<std::uint8_t>(rng.below(256));
@@ -131,14 +154,24 @@ Result<Examination::Loop> Examination::send_around(const Mode& mode, std::size_t
   Loop loop{.octets = octets};
   Bytes heard;
   std::uint64_t position = 0;
-  const std::uint64_t begins = adapter_.modem_block();  // handed over behind the first block
+  const auto lead_blocks = static_cast<std::uint64_t>(
+      std::ceil(to_seconds(lead) * kSampleRate / static_cast<double>(adapter_.modem_block())));
+  // The first block made is handed over behind the first one received.
+  const std::uint64_t begins = (1 + lead_blocks) * adapter_.modem_block();
   const std::uint64_t ends = begins + transmitter.total_samples();
   const auto last = ends + static_cast<std::uint64_t>(kLoopWaitSeconds * kSampleRate);
+  begin_exchanges(static_cast<double>(last) / kSampleRate);
+  Tone tone;
+  std::uint64_t blocks = 0;
   std::vector<float> block(adapter_.modem_block());
   for (bool over = false; !over && position < last;) {
     std::fill(block.begin(), block.end(), 0.0F);
     keyed_ = !transmitter.finished();
-    if (keyed_) transmitter.read(block);
+    if (blocks++ < lead_blocks) {
+      tone.fill(block);
+    } else if (keyed_) {
+      transmitter.read(block);
+    }
     const auto got = exchange(block);
     if (!got) return got.error();
     position += got->size();
@@ -158,6 +191,8 @@ Result<Examination::Loop> Examination::send_around(const Mode& mode, std::size_t
     }
   }
   keyed_ = false;
+  overdue_at_.reset();
+  loop.lost = lost_;
   const std::size_t common = std::min(sent.size(), heard.size());
   for (std::size_t i = 0; i < common; ++i) loop.octets_right += sent[i] == heard[i] ? 1 : 0;
   return loop;

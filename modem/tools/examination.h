@@ -21,7 +21,8 @@ namespace s5066::modem::tools {
 
 class Examination {
  public:
-  /// Opens the device. `monotonic` is what its sample clock is compared with.
+  /// Opens the device. `monotonic` is what its sample clock is compared with, and by which nothing
+  /// here takes much longer than it should.
   static Result<Examination> begin(Device& device, std::function<Duration()> monotonic);
 
   struct Sound {
@@ -37,14 +38,15 @@ class Examination {
 
   struct Loop {
     bool heard = false;
+    std::uint64_t lost = 0;        // samples, as above
     std::size_t octets = 0;        // sent
     std::size_t octets_right = 0;  // and received as they were
     float snr_db = 0;
     float offset_hz = 0;
     double round_trip_ms = 0;  // of the device: from its taking samples to its giving them back
   };
-  /// Sends a burst and listens for it until three seconds behind its end.
-  Result<Loop> send_around(const Mode& mode, std::size_t octets);
+  /// Sends a burst and listens for it until three seconds behind its end. A tone fills the lead.
+  Result<Loop> send_around(const Mode& mode, std::size_t octets, Duration lead = {});
 
   /// One block each way, at kSampleRate; what came is valid until the next.
   Result<std::span<const float>> exchange(std::span<const float> made);
@@ -53,6 +55,7 @@ class Examination {
   LevelMeter::Reading take_level() { return meter_.take(); }
 
  private:
+  void begin_exchanges(double seconds);
   Examination(Device& device, std::function<Duration()> monotonic, RateAdapter adapter);
 
   Device* device_;
@@ -64,6 +67,7 @@ class Examination {
   std::uint64_t lost_ = 0;
   std::uint64_t taken_ = 0;  // samples of the device, the lost ones too
   bool keyed_ = false;
+  std::optional<Duration> overdue_at_;  // where there is other time than the samples
 };
 
 }  // namespace s5066::modem::tools

@@ -1,15 +1,58 @@
 #include "modem/tools/key_options.h"
 
+#include <array>
+#include <cstdio>
 #include <utility>
 
 #include "modem/ptt/cm108.h"
 #include "modem/ptt/crash_guard.h"
 #include "modem/ptt/rigctld.h"
 #include "modem/ptt/serial_line.h"
+#include "modem/tools/options.h"
+#include "modem/worker/worker.h"
 
 namespace s5066::modem::tools {
 
 namespace po = boost::program_options;
+
+namespace {
+
+constexpr double kLeadTailMaxMs = 2000;
+
+}  // namespace
+
+void describe(LeadOptions& o, po::options_description& description) {
+  description.add_options()  //
+      ("vox", po::bool_switch(&o.vox), "the radio keys on sound: a tone fills the lead")(
+          "ptt-lead-ms", po::value<double>()->notifier([&o](double ms) { o.lead_ms = ms; }),
+          "key to first sample; 0 unless stated, or 300 with --vox")  //
+      ("ptt-tail-ms", po::value(&o.tail_ms)->default_value(0), "last sample to unkeying");
+}
+
+Result<void> check(const LeadOptions& o, const KeyWay& way) {
+  if (o.vox && way.ptt) return Error{ErrorCode::bad_field, "--vox is a way to key by itself"};
+  if (auto good = check_within("--ptt-lead-ms", o.lead_ms.value_or(0), 0, kLeadTailMaxMs); !good) {
+    return good;
+  }
+  return check_within("--ptt-tail-ms", o.tail_ms, 0, kLeadTailMaxMs);
+}
+
+Duration LeadOptions::lead() const {
+  return lead_ms ? from_seconds(*lead_ms / 1000) : vox ? kVoxLead : Duration::zero();
+}
+
+/// Where a radio keys on sound the lead is told, for it is what one has to try.
+std::string setting_of(const LeadOptions& o) {
+  std::array<char, 128> text{};
+  const double lead_ms = 1000 * to_seconds(o.lead());
+  std::string setting = o.vox ? "vox {}" : "";
+  for (const auto& [field, ms] : {std::pair{"ptt_lead_ms", lead_ms}, {"ptt_tail_ms", o.tail_ms}}) {
+    if (ms <= 0) continue;
+    std::snprintf(text.data(), text.size(), "%s%s: %.0f", setting.empty() ? "" : "\n  ", field, ms);
+    setting += text.data();
+  }
+  return setting;
+}
 
 void describe(KeyOptions& o, po::options_description& description) {
   description.add_options()                                                          //

@@ -3,10 +3,12 @@
 
 #include <boost/program_options.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "modem/ptt/ptt.h"
 #include "s5066d/base/result.h"
+#include "s5066d/base/time.h"
 
 namespace s5066::modem::tools {
 
@@ -23,6 +25,16 @@ struct KeyOptions {
 inline constexpr const char* kOneWay =
     "name one of --rigctld-port, --serial-rts, --serial-dtr and --cm108";
 
+/// Whoever sends bursts wants these besides.
+struct LeadOptions {
+  bool vox = false;               // the radio keys on sound
+  std::optional<double> lead_ms;  // stated
+  double tail_ms = 0;
+
+  Duration lead() const;
+  Duration tail() const { return from_seconds(tail_ms / 1000); }
+};
+
 struct KeyWay {
   std::unique_ptr<Ptt> ptt;  // nothing when no way was named
   std::string setting;       // of a configuration
@@ -36,5 +48,10 @@ std::string text_of(Unkeyed unkeyed, const KeyWay& way);
 /// Adds them to what a subcommand takes.
 void describe(KeyOptions& options, boost::program_options::options_description& description);
 Result<KeyWay> key_way_of(const KeyOptions& options);
+void describe(LeadOptions& options, boost::program_options::options_description& description);
+/// `way` is how it keys besides.
+Result<void> check(const LeadOptions& options, const KeyWay& way);
+/// Of a configuration; empty where nothing has to be said.
+std::string setting_of(const LeadOptions& options);
 
 }  // namespace s5066::modem::tools

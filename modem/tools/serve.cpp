@@ -22,17 +22,13 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr double kLeadTailMaxMs = 2000;
-
 struct Arguments {
   ModemHost::Config host;
   unsigned control_port = 0;
   unsigned data_port = 0;
   DeviceOptions device;
   KeyOptions key;
-  double lead_ms = 0;
-  double tail_ms = 0;
-  bool vox = false;
+  LeadOptions lead;
   bool full_duplex = false;
   std::vector<std::string> modes;
 };
@@ -44,29 +40,25 @@ void describe(Arguments& given, po::options_description& description) {
       ("control-port", po::value(&given.control_port)->default_value(5067),
        "TCP port of the control connection")  //
       ("data-port", po::value(&given.data_port)->default_value(5068),
-       "TCP port of the data connection")                                                      //
-      ("mode", po::value(&given.modes)->composing(), "listen for this mode only; repeat it")   //
-      ("ptt-lead-ms", po::value(&given.lead_ms)->default_value(0), "key to first sample")      //
-      ("ptt-tail-ms", po::value(&given.tail_ms)->default_value(0), "last sample to unkeying")  //
-      ("vox", po::bool_switch(&given.vox), "a tone fills the lead, for a radio that keys on sound")(
-          "full-duplex", po::bool_switch(&given.full_duplex),
-          "hear while sending, on another frequency; the node wants full_duplex too");
+       "TCP port of the data connection")                                                     //
+      ("mode", po::value(&given.modes)->composing(), "listen for this mode only; repeat it")  //
+      ("full-duplex", po::bool_switch(&given.full_duplex),
+       "hear while sending, on another frequency; the node wants full_duplex too");
   describe(given.device, description);
   describe(given.key, description);
+  describe(given.lead, description);
 }
 
-Result<Worker::Config> check(Arguments& given) {
-  for (const Result<void>& checked :
-       {check_within("--control-port", given.control_port, 0, 65535),
-        check_within("--data-port", given.data_port, 0, 65535), check(given.device),
-        check_within("--ptt-lead-ms", given.lead_ms, 0, kLeadTailMaxMs),
-        check_within("--ptt-tail-ms", given.tail_ms, 0, kLeadTailMaxMs)}) {
+Result<Worker::Config> check(Arguments& given, const KeyWay& way) {
+  for (const Result<void>& checked : {check_within("--control-port", given.control_port, 0, 65535),
+                                      check_within("--data-port", given.data_port, 0, 65535),
+                                      check(given.device), check(given.lead, way)}) {
     if (!checked) return checked.error();
   }
-  Worker::Config worker{.ptt_lead = from_seconds(given.lead_ms / 1000),
-                        .ptt_tail = from_seconds(given.tail_ms / 1000),
+  Worker::Config worker{.ptt_lead = given.lead.lead(),
+                        .ptt_tail = given.lead.tail(),
                         .full_duplex = given.full_duplex,
-                        .lead_tone = given.vox};
+                        .lead_tone = given.lead.vox};
   auto modes = modes_of(given.modes);
   if (!modes) return modes.error();
   worker.receive_modes = std::move(*modes);
@@ -84,10 +76,10 @@ int run_serve(const std::vector<std::string>& arguments) {
   describe(given, description);
   const ParsedOptions parsed = parse_options("serve", description, arguments);
   if (parsed.exit_code) return *parsed.exit_code;
-  auto worker = check(given);
-  if (!worker) return usage_error("serve", worker.error());
   auto way = key_way_of(given.key);
   if (!way) return usage_error("serve", way.error());
+  auto worker = check(given, *way);
+  if (!worker) return usage_error("serve", worker.error());
   std::unique_ptr<Ptt> ptt = way->ptt ? std::move(way->ptt) : std::make_unique<NoPtt>();
 
   block_signals();  // before the threads of the modem and the key begin

@@ -32,6 +32,9 @@ namespace s5066::modem {
 class Radio;
 class RateAdapter;
 
+/// Of a radio that keys on sound, unless stated.
+inline constexpr Duration kVoxLead = std::chrono::milliseconds(300);
+
 /// Time: Instant{} is the moment the device started; every `at` is a count of samples from there.
 ///
 /// In lockstep the block is the tick: the worker takes a block in, queues its events, calls notify,

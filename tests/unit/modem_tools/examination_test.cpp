@@ -9,6 +9,8 @@
 #include <limits>
 
 #include "modem/api/airtime.h"
+#include "modem/tools/key_options.h"
+#include "tests/support/rigctld_stand_in.h"
 #include "tests/unit/modem_tools/hfmodem_fixture.h"
 
 namespace s5066::modem {
@@ -31,6 +33,7 @@ class EchoDevice final : public Device {
   std::function<Duration(int)> late;  // by which a block comes later than it was full
   int blocks = 0;
   std::uint64_t keyed_blocks = 0;
+  std::vector<float> sent;
 
   Result<void> open() override {
     delayed_.assign(delay_blocks, std::vector<float>(info_.block_samples));
@@ -51,6 +54,7 @@ class EchoDevice final : public Device {
   }
   Result<void> transmit(bool keyed, std::span<const float> samples) override {
     keyed_blocks += keyed ? 1 : 0;
+    for (const float sample : samples) sent.push_back(sample);
     delayed_.emplace_back(samples.begin(), samples.end());
     return {};
   }
@@ -139,6 +143,53 @@ TEST(Examination, a_burst_comes_around_with_its_delay) {
   EXPECT_NEAR(later->round_trip_ms, loop->round_trip_ms + 200, 1);
 }
 
+TEST(Examination, a_tone_fills_the_lead_before_the_burst_that_goes_around) {
+  EchoDevice device;
+  const auto lead = std::chrono::milliseconds(300);
+  const auto loop = begin(device)->send_around(*parse_mode("110a-1200-short"), 100, lead);
+  ASSERT_TRUE(loop.ok());
+  EXPECT_EQ(loop->octets_right, 100U);
+  EXPECT_NEAR(loop->round_trip_ms, 40, 0.5);
+  const double burst_s = to_seconds(airtime(*parse_mode("110a-1200-short"), 100));
+  EXPECT_NEAR(static_cast<double>(device.keyed_blocks), burst_s / 0.02 + 15, 1);
+  // Of the first 300 ms but for what filters take; 1500 Hz are 32 samples of 48000 a second.
+  std::vector<float> tone(device.sent.begin() + 960, device.sent.begin() + 15 * 960);
+  double power = 0;
+  double repeated = 0;
+  for (std::size_t i = 32; i < tone.size(); ++i) {
+    power += tone[i] * tone[i];
+    repeated += tone[i] * tone[i - 32];
+  }
+  EXPECT_NEAR(power_db(power / static_cast<double>(tone.size() - 32)), -9.03, 0.2);
+  EXPECT_NEAR(repeated / power, 1, 0.01);
+}
+
+TEST(Examination, what_is_lost_while_it_sends_is_told_too) {
+  EchoDevice device;
+  device.drop_each = 2;
+  auto examination = begin(device);
+  ASSERT_TRUE(examination.ok());
+  EXPECT_EQ(examination->send_tone(1)->lost, 100U);
+  const int before = device.blocks;
+  const auto loop = examination->send_around(*parse_mode("110a-1200-short"), 10);
+  ASSERT_TRUE(loop.ok());
+  EXPECT_EQ(loop->lost, 2U * static_cast<unsigned>(device.blocks - before));
+}
+
+TEST(Examination, a_device_that_is_far_too_slow_is_given_up) {
+  EchoDevice device;
+  device.slow = 100;  // 2 s for each block
+  auto examination = begin(device);
+  ASSERT_TRUE(examination.ok());
+  EXPECT_EQ(examination->listen(1).error().code, ErrorCode::timed_out);
+  EXPECT_EQ(device.blocks, 4);  // 2 x 1 s + 5 s
+  device.slow = 6;
+  EXPECT_TRUE(examination->listen(1).ok());
+  device.slow = 100;
+  EXPECT_EQ(examination->send_around(*parse_mode("110a-1200-short"), 10).error().code,
+            ErrorCode::timed_out);
+}
+
 TEST(Examination, a_burst_that_does_not_come_back_is_given_up) {
   EchoDevice device;
   device.gain = 0;
@@ -163,7 +214,8 @@ TEST_F(Doctor, refuses_figures_that_are_out_of_range) {
   for (const char* arguments :
        {"doctor --rate 7999", "doctor --seconds 11", "doctor --seconds nan",
         "doctor --tone-seconds 11", "doctor --mode none", "doctor --station 16",
-        "doctor --serial-rts /dev/null --serial-dtr /dev/null", "scope --interval 0.05",
+        "doctor --serial-rts /dev/null --serial-dtr /dev/null", "doctor --vox --cm108 /dev/null",
+        "doctor --ptt-lead-ms 2001", "doctor --ptt-tail-ms nan", "scope --interval 0.05",
         "scope --seconds -1", "scope --mode none", "scope --rate 192001"}) {
     EXPECT_EQ(run(arguments), 2) << arguments;
   }
@@ -177,6 +229,39 @@ TEST_F(Doctor, a_device_that_is_not_there_is_a_finding_and_the_setting_is_printe
   EXPECT_NE(report.find("cable { socket: \"" + path("none") + "\" }"), std::string::npos) << report;
   EXPECT_EQ(run("scope" + cable), 1);
   EXPECT_NE(read("stderr").find(path("none")), std::string::npos) << read("stderr");
+  EXPECT_EQ(run("doctor --input nonesuch --output nonesuch"), 1);
+  EXPECT_NE(read("stdout").find("no audio input named nonesuch; there "), std::string::npos)
+      << read("stdout");
+}
+
+TEST_F(Doctor, tries_the_key_of_a_station_whose_sound_card_is_missing) {
+  s5066::test::RigctldStandIn rig;
+  rig.tell_key();
+  const std::string port = std::to_string(rig.port());
+  EXPECT_EQ(run("doctor --cable " + path("none") + " --rigctld-port " + port), 1);
+  EXPECT_NE(rig.done().find("T 1\nT 0\nt\n"), std::string::npos) << rig.done();
+  EXPECT_NE(read("stdout").find("ok   key      unkeyed, confirmed: "), std::string::npos)
+      << read("stdout");
+}
+
+TEST_F(Doctor, the_lead_of_what_keys_on_sound_is_in_the_setting) {
+  const std::string doctor = "doctor --cable " + path("none");
+  EXPECT_EQ(run(doctor + " --vox"), 1);
+  EXPECT_NE(read("stdout").find("  vox {}\n  ptt_lead_ms: 300\n}"), std::string::npos)
+      << read("stdout");
+  EXPECT_EQ(run(doctor + " --vox --ptt-lead-ms 450 --ptt-tail-ms 20"), 1);
+  EXPECT_NE(read("stdout").find("  vox {}\n  ptt_lead_ms: 450\n  ptt_tail_ms: 20\n}"),
+            std::string::npos)
+      << read("stdout");
+  EXPECT_EQ(run(doctor), 1);
+  EXPECT_EQ(read("stdout").find("ptt_"), std::string::npos) << read("stdout");
+}
+
+TEST(LeadOptions, what_keys_on_sound_has_a_lead_unless_another_is_stated) {
+  EXPECT_EQ(tools::LeadOptions().lead(), Duration::zero());
+  EXPECT_EQ((tools::LeadOptions{.vox = true}.lead()), std::chrono::milliseconds(300));
+  EXPECT_EQ((tools::LeadOptions{.vox = true, .lead_ms = 0}.lead()), Duration::zero());
+  EXPECT_EQ((tools::LeadOptions{.lead_ms = 50}.lead()), std::chrono::milliseconds(50));
 }
 
 }  // namespace

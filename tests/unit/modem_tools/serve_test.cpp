@@ -7,10 +7,10 @@ namespace {
 class Serve : public test::Hfmodem {};
 
 TEST_F(Serve, refuses_figures_that_are_out_of_range) {
-  for (const char* arguments :
-       {"--control-port 65536", "--data-port -1", "--station 16", "--rate 7999",
-        "--ptt-lead-ms 2001", "--ptt-tail-ms nan", "--mode 110a-2400-medium",
-        "--rigctld-port 4532 --cm108 /dev/null", "--cm108 /dev/null --pin 9", "extra"}) {
+  for (const char* arguments : {"--control-port 65536", "--data-port -1", "--station 16",
+                                "--rate 7999", "--ptt-lead-ms 2001", "--ptt-tail-ms nan",
+                                "--mode 110a-2400-medium", "--rigctld-port 4532 --cm108 /dev/null",
+                                "--cm108 /dev/null --pin 9", "--vox --cm108 /dev/null", "extra"}) {
     EXPECT_EQ(run(std::string("serve --cable ") + path("none") + " " + arguments), 2) << arguments;
   }
 }
