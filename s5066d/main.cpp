@@ -9,6 +9,7 @@
 #include "config/load.h"
 #include "config/node_setup.h"
 #include "modem/audio/portaudio_device.h"
+#include "s5066d/base/version.h"
 #include "s5066d/posix/log_writer.h"
 #include "s5066d/posix/main_tail.h"
 #include "s5066d/posix/socket.h"
@@ -35,6 +36,7 @@ options::options_description known_options() {
       "ask the daemon that runs with this control socket");
   add("status", "with --control: what it is doing");
   add("counters", "with --control: what it has counted");
+  add("version", "its version");
   add("help", "this text");
   return known;
 }
@@ -90,6 +92,10 @@ int run(int argc, char** argv) {
                  given);
   if (given.count("help")) {
     std::cout << known;
+    return posix::kExitOk;
+  }
+  if (given.count("version")) {
+    std::cout << version_line("s5066d");
     return posix::kExitOk;
   }
   if (given.count("control") && given.count("status") + given.count("counters") == 1) {

@@ -12,6 +12,7 @@
 
 #include "config/load.h"
 #include "gateways/acp142/mail_service.h"
+#include "s5066d/base/version.h"
 #include "s5066d/posix/log_limiter.h"
 #include "s5066d/posix/log_writer.h"
 #include "s5066d/posix/main_tail.h"
@@ -98,6 +99,7 @@ int run(int argc, char** argv) {
   add("command", options::value<std::string>(), "see above");
   add("words", options::value<std::vector<std::string>>(), "what it needs besides");
   add("config", options::value<std::string>()->value_name("FILE"), "see config/examples");
+  add("version", "its version");
   add("help", "this text");
   options::positional_options_description positions;
   positions.add("command", 1).add("words", -1);
@@ -106,6 +108,10 @@ int run(int argc, char** argv) {
       options::command_line_parser(argc, argv).options(known).positional(positions).run(), given);
   if (given.count("help")) {
     std::cout << kSynopsis << "\n" << known;
+    return posix::kExitOk;
+  }
+  if (given.count("version")) {
+    std::cout << version_line("s5066-acp142");
     return posix::kExitOk;
   }
   if (!given.count("command") || !given.count("config")) {

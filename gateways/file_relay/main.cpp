@@ -7,6 +7,7 @@
 #include "config/load.h"
 #include "gateways/file_relay/relay_commands.h"
 #include "gateways/file_relay/relay_service.h"
+#include "s5066d/base/version.h"
 #include "s5066d/posix/log_limiter.h"
 #include "s5066d/posix/log_writer.h"
 #include "s5066d/posix/main_tail.h"
@@ -34,6 +35,7 @@ options::options_description known_options() {
   add("to", options::value<std::string>()->value_name("ADDRESS"), "station, such as 1.2.3.4");
   add("wait", "until the file is delivered or given up");
   add("progress", "with --wait: show how far it is");
+  add("version", "its version");
   add("help", "this text");
   return known;
 }
@@ -74,6 +76,10 @@ int run(int argc, char** argv) {
       options::command_line_parser(argc, argv).options(known).positional(positions).run(), given);
   if (given.count("help")) {
     std::cout << kSynopsis << "\n" << known;
+    return posix::kExitOk;
+  }
+  if (given.count("version")) {
+    std::cout << version_line("s5066-relay");
     return posix::kExitOk;
   }
   if (!given.count("command") || !given.count("config")) {

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "modem/tools/subcommands.h"
+#include "s5066d/base/version.h"
 
 namespace {
 
@@ -34,7 +35,10 @@ constexpr Row kSubcommands[] = {
 void print_usage(std::FILE* to) {
   std::fputs("usage: hfmodem SUBCOMMAND [OPTIONS]\n\n", to);
   for (const Row& row : kSubcommands) std::fprintf(to, "  %-10s %s\n", row.name, row.purpose);
-  std::fputs("\n`hfmodem SUBCOMMAND --help` lists the options.\n", to);
+  std::fputs(
+      "\n`hfmodem SUBCOMMAND --help` lists the options, and `hfmodem --version` says which "
+      "version this is.\n",
+      to);
 }
 
 int run(int argc, char** argv) {
@@ -45,6 +49,10 @@ int run(int argc, char** argv) {
   const std::string name = argv[1];
   if (name == "--help" || name == "-h") {
     print_usage(stdout);
+    return s5066::modem::tools::kExitOk;
+  }
+  if (name == "--version") {
+    std::fputs(s5066::version_line("hfmodem").c_str(), stdout);
     return s5066::modem::tools::kExitOk;
   }
   for (const Row& row : kSubcommands) {

@@ -12,6 +12,7 @@
 #include "modem/ptt/crash_guard.h"
 #include "modem/ptt/ptt.h"
 #include "modem/worker/worker.h"
+#include "s5066d/base/version.h"
 #include "s5066d/posix/end_hung.h"
 #include "s5066d/posix/ending_signals.h"
 #include "s5066d/posix/socket.h"
@@ -125,7 +126,8 @@ Result<void> Daemon::start() {
   LogLine(log_, LogLevel::info, "started")
       .kv("address", s5066::to_string(setup_.node.dts.address))
       .kv("mode", modem::to_string(setup_.node.dts.mode))
-      .kv("clock", modem_->lockstep() ? "cable" : "wall");
+      .kv("clock", modem_->lockstep() ? "cable" : "wall")
+      .kv("version", version());
   return {};
 }
 

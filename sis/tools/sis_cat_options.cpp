@@ -3,6 +3,7 @@
 #include <boost/program_options.hpp>
 #include <sstream>
 
+#include "s5066d/base/version.h"
 #include "sis/text.h"
 
 namespace s5066::sis_cat {
@@ -171,7 +172,7 @@ std::chrono::seconds linger_of(const Options& options, std::uint64_t octets_sent
 
 std::optional<Options> read_command_line(int argc, char** argv, Instead& instead) {
   po::options_description all("sis_cat: U_PDUs from standard input, or to standard output");
-  all.add_options()("help,h", "print this");
+  all.add_options()("help,h", "print this")("version", "print the version");
   all.add(connection_options()).add(receiving_options()).add(sending_options());
   try {
     po::variables_map given;
@@ -180,6 +181,10 @@ std::optional<Options> read_command_line(int argc, char** argv, Instead& instead
       std::ostringstream help;
       help << all;
       instead.help = help.str();
+      return std::nullopt;
+    }
+    if (given.count("version")) {
+      instead.help = version_line("sis_cat");
       return std::nullopt;
     }
     return read(given);

@@ -8,6 +8,7 @@
 
 #include "modem/audio/wav_file.h"
 #include "modem/channel/awgn.h"
+#include "s5066d/base/version.h"
 #include "tests/unit/modem_tools/hfmodem_fixture.h"
 
 namespace s5066::modem {
@@ -57,6 +58,8 @@ TEST_F(Hfmodem, refuses_a_command_line_that_makes_no_sense_with_2) {
   EXPECT_EQ(mod("110a-2400-short", 7999), 2);
   EXPECT_EQ(mod("110a-2400-short", 8000), 0);
   EXPECT_EQ(run("--help"), 0);
+  EXPECT_EQ(run("--version"), 0);
+  EXPECT_EQ(read("stdout"), version_line("hfmodem"));
   EXPECT_EQ(run("mod --help"), 0);
 }
 

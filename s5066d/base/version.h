@@ -1,0 +1,13 @@
+// The version of the project, that of its CMakeLists.txt, as every program prints it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace s5066 {
+
+std::string_view version();
+/// What --version prints.
+std::string version_line(std::string_view program);
+
+}  // namespace s5066
