@@ -32,7 +32,7 @@ struct NodeSetup {
   KeySetup key;
   runtime::SisListenerConfig sis;
   std::optional<runtime::ControlConfig> control;
-  std::optional<std::string> capture_file;
+  std::optional<runtime::CaptureConfig> capture;
   LogLevel log_level = LogLevel::info;
 };
 

@@ -285,7 +285,15 @@ NodeSetup translate(const proto::Node& from) {
     to.control.emplace();
     to.control->socket_path = from.control().socket();
   }
-  if (from.has_capture()) to.capture_file = from.capture().file();
+  if (from.has_capture()) {
+    const auto& capture = from.capture();
+    to.capture.emplace();
+    to.capture->path = capture.file();
+    if (capture.has_file_mib_max()) {
+      to.capture->file_octets_max = std::uint64_t{capture.file_mib_max()} << 20;
+    }
+    if (capture.has_files_max()) to.capture->files_max = capture.files_max();
+  }
   if (from.has_log_level()) to.log_level = log_level_of(from.log_level());
   return to;
 }

@@ -29,7 +29,7 @@ options::options_description known_options() {
       "serve with this configuration (see config/examples)");
   add("check-config", "only check the configuration; all problems are listed");
   add("capture", options::value<std::string>()->value_name("FILE.pcap"),
-      "write every D_PDU sent and received, for tshark");
+      "write every D_PDU sent and received, for tshark; up to 4 files of 64 MiB");
   add("seed", options::value<std::uint64_t>()->value_name("N"),
       "of the random back-off, to repeat a run in lockstep");
   add("control", options::value<std::string>()->value_name("SOCKET"),
@@ -74,7 +74,11 @@ int serve(const options::variables_map& given) {
     warn_of_missing_card(*loaded.value);
     return posix::kExitOk;
   }
-  if (given.count("capture")) loaded.value->capture_file = given["capture"].as<std::string>();
+  if (given.count("capture")) {
+    auto& capture = loaded.value->capture;  // with the limits of the configuration, if it has any
+    if (!capture) capture.emplace();
+    capture->path = given["capture"].as<std::string>();
+  }
 
   posix::LogWriter log(loaded.value->log_level);
   runtime::Daemon daemon(*loaded.value, seed_of(given), log);

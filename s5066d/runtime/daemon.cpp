@@ -117,9 +117,9 @@ Result<void> Daemon::start() {
   if (auto started = modem_->start([this] { on_modem_progress(); }); !started) {
     return Error{started.error().code, "modem: " + started.error().detail};
   }
-  if (setup_.capture_file) {
+  if (setup_.capture) {
     const Duration epoch = modem_->utc_began();
-    if (auto opened = trace_.open_capture(*setup_.capture_file, epoch); !opened) return opened;
+    if (auto opened = trace_.open_capture(*setup_.capture, epoch); !opened) return opened;
   }
   tell_utc();
   listener_.accept();

@@ -54,4 +54,11 @@ struct ControlConfig {
   Duration request_timeout = std::chrono::seconds(5);
 };
 
+/// Of D_PDUs, for tshark. A full file becomes FILE.1, that one FILE.2, and so on.
+struct CaptureConfig {
+  std::string path;
+  std::uint64_t file_octets_max = std::uint64_t{64} << 20;
+  unsigned files_max = 4;  // the one that is written to included; the oldest goes
+};
+
 }  // namespace s5066::runtime

@@ -64,21 +64,43 @@ void TraceWriter::print_at_assert() {
   set_assert_hook(print_ring);
 }
 
-Result<void> TraceWriter::open_capture(const std::string& path, Duration epoch) {
+Result<void> TraceWriter::open_capture(const CaptureConfig& config, Duration epoch) {
   close_capture();
+  capture_config_ = config;
   capture_epoch_ = epoch;
+  const auto begun = begin_file();
+  if (begun) return {};
+  const bool full = errno == ENOSPC || errno == EDQUOT;
+  close_capture();
+  if (!full) return begun;
+  log_capture_ended(begun.error().detail);
+  return {};
+}
+
+/// Leaves errno as it was when it failed.
+Result<void> TraceWriter::begin_file() {
+  const std::string& path = capture_config_.path;
   capture_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
-  if (capture_ < 0 && (errno == ENOSPC || errno == EDQUOT)) {
-    log_capture_ended(std::strerror(errno));
-    return {};
-  }
   if (capture_ < 0) {
     return Error{ErrorCode::io, "capture " + path + ": " + std::strerror(errno)};
   }
+  file_octets_ = 0;
   Bytes header;
   pdu::append_capture_header(pdu::LinkType::dpdu, header);
-  capture(header);
-  return {};
+  return write(header);
+}
+
+Result<void> TraceWriter::rotate() {
+  close_capture();
+  const auto name = [&](unsigned number) {
+    return capture_config_.path + (number == 0 ? "" : "." + std::to_string(number));
+  };
+  for (unsigned number = capture_config_.files_max - 1; number > 0; --number) {
+    if (::rename(name(number - 1).c_str(), name(number).c_str()) != 0 && errno != ENOENT) {
+      return Error{ErrorCode::io, name(number) + ": " + std::strerror(errno)};
+    }
+  }
+  return begin_file();
 }
 
 void TraceWriter::on_trace(const TraceEvent& event) {
@@ -108,9 +130,16 @@ void TraceWriter::log_event(const TraceEvent& event) {
   }
 }
 
+Result<void> TraceWriter::write(const Bytes& octets) {
+  file_octets_ += octets.size();
+  return write_all(capture_, octets);
+}
+
 // A full disk ends the capture, not the service.
-void TraceWriter::capture(const Bytes& octets) {
-  const auto written = write_all(capture_, octets);
+void TraceWriter::capture(const Bytes& record) {
+  Result<void> written;
+  if (file_octets_ + record.size() > capture_config_.file_octets_max) written = rotate();
+  if (written) written = write(record);
   if (written) return;
   log_capture_ended(written.error().detail);
   close_capture();

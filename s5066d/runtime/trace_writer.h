@@ -2,13 +2,14 @@
 // for an assert to print.
 #pragma once
 
-#include <string>
+#include <cstdint>
 #include <string_view>
 
 #include "s5066d/base/log.h"
 #include "s5066d/base/time.h"
 #include "s5066d/base/trace.h"
 #include "s5066d/posix/log_limiter.h"
+#include "s5066d/runtime/settings.h"
 
 namespace s5066::runtime {
 
@@ -21,9 +22,9 @@ class TraceWriter final : public TraceSink {
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
 
-  /// Every D_PDU from now on goes to a new file for tshark, until it cannot be written, which the
+  /// Every D_PDU from now on goes to new files for tshark, until they cannot be written, which the
   /// log tells. `epoch` is what Instant{} is in UTC.
-  Result<void> open_capture(const std::string& path, Duration epoch);
+  Result<void> open_capture(const CaptureConfig& config, Duration epoch);
 
   void on_trace(const TraceEvent& event) override;
   bool wants_octets() const override { return capture_ >= 0; }
@@ -33,7 +34,10 @@ class TraceWriter final : public TraceSink {
 
  private:
   void log_event(const TraceEvent& event);
-  void capture(const Bytes& octets);
+  Result<void> begin_file();
+  Result<void> rotate();
+  Result<void> write(const Bytes& octets);
+  void capture(const Bytes& record);
   void log_capture_ended(std::string_view reason);
   void close_capture();
 
@@ -41,7 +45,9 @@ class TraceWriter final : public TraceSink {
   posix::LogLimiter limited_;
   Duration traced_at_{};  // by the clock of the samples
   TraceRing ring_;
+  CaptureConfig capture_config_;
   int capture_ = -1;
+  std::uint64_t file_octets_ = 0;  // in it
   Duration capture_epoch_{};
 };
 

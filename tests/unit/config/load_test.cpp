@@ -229,7 +229,25 @@ TEST(ConfigLoad, what_is_left_out_keeps_the_default_of_its_layer) {
   EXPECT_EQ(relay.value->lifetime_s, file_relay::RelayConfig{}.lifetime_s);
   EXPECT_EQ(relay.value->acknowledgement, file_relay::RelayConfig{}.acknowledgement);
   EXPECT_FALSE(loaded.value->control.has_value());
-  EXPECT_FALSE(loaded.value->capture_file.has_value());
+  EXPECT_FALSE(loaded.value->capture.has_value());
+}
+
+TEST(ConfigLoad, a_capture_is_bounded_as_stated_or_else_by_default) {
+  const auto capture = [](const std::string& more) {
+    const auto loaded = parse_node("f", kGood + " capture { file: \"c\"" + more + " }");
+    EXPECT_TRUE(loaded.value.has_value()) << more;
+    return loaded.value ? *loaded.value->capture : runtime::CaptureConfig{};
+  };
+  EXPECT_EQ(capture("").file_octets_max, std::uint64_t{64} << 20);
+  EXPECT_EQ(capture("").files_max, 4u);
+  EXPECT_EQ(capture(" file_mib_max: 4096").file_octets_max, std::uint64_t{4096} << 20);
+  EXPECT_EQ(capture(" files_max: 1").files_max, 1u);
+  for (const char* wrong :
+       {"file_mib_max: 0", "file_mib_max: 4097", "files_max: 0", "files_max: 101"}) {
+    EXPECT_FALSE(
+        parse_node("f", kGood + " capture { file: \"c\" " + wrong + " }").value.has_value())
+        << wrong;
+  }
 }
 
 TEST(ConfigLoad, what_clients_may_do_arrives_as_it_was_written) {

@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <stdlib.h>
+
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,10 +26,82 @@ struct Lines final : LogSink {
 TEST(TraceWriter, a_full_disk_ends_the_capture_and_not_the_service) {
   Lines log;
   TraceWriter writer(log);
-  EXPECT_TRUE(writer.open_capture("/dev/full", Duration{}).ok());
+  EXPECT_TRUE(writer.open_capture({.path = "/dev/full"}, Duration{}).ok());
   EXPECT_FALSE(writer.wants_octets());
   ASSERT_EQ(log.lines.size(), 1u);
   EXPECT_NE(log.lines[0].find("capture_ended"), std::string::npos) << log.lines[0];
+}
+
+class Capture : public testing::Test {
+ protected:
+  ~Capture() override { std::filesystem::remove_all(folder_); }
+
+  void trace(TraceWriter& writer, int times) const {
+    const Bytes dpdu(30);
+    for (int n = 0; n < times; ++n) {
+      writer.on_trace({.at = {}, .kind = TraceKind::dpdu_sent, .octets = dpdu});
+    }
+  }
+  /// D_PDUs in it; none where there is no file, or it is no whole capture.
+  std::optional<std::size_t> records(const std::string& name) const {
+    std::error_code missing;
+    const auto size = std::filesystem::file_size(folder_ / name, missing);
+    if (missing || size < kHeader || (size - kHeader) % kRecord != 0) return std::nullopt;
+    return (size - kHeader) / kRecord;
+  }
+  std::string path() const { return (folder_ / "c.pcap").string(); }
+
+  static constexpr std::size_t kHeader = 24;
+  static constexpr std::size_t kRecord = 16 + 30;
+  Lines log_;
+  std::filesystem::path folder_ = [] {
+    std::string name = (std::filesystem::temp_directory_path() / "s5066_capture_XXXXXX").string();
+    EXPECT_NE(::mkdtemp(name.data()), nullptr);
+    return std::filesystem::path(name);
+  }();
+};
+
+TEST_F(Capture, a_full_file_makes_room_for_the_next_and_the_oldest_goes) {
+  TraceWriter writer(log_);
+  const CaptureConfig config{
+      .path = path(), .file_octets_max = kHeader + 2 * kRecord, .files_max = 3};
+  ASSERT_TRUE(writer.open_capture(config, Duration{}).ok());
+  trace(writer, 2);
+  EXPECT_EQ(records("c.pcap"), 2u);
+  EXPECT_EQ(records("c.pcap.1"), std::nullopt);
+  trace(writer, 1);
+  EXPECT_EQ(records("c.pcap"), 1u);
+  EXPECT_EQ(records("c.pcap.1"), 2u);
+  EXPECT_EQ(records("c.pcap.2"), std::nullopt);
+  trace(writer, 100);
+  EXPECT_EQ(records("c.pcap"), 1u);
+  EXPECT_EQ(records("c.pcap.1"), 2u);
+  EXPECT_EQ(records("c.pcap.2"), 2u);
+  EXPECT_EQ(records("c.pcap.3"), std::nullopt);
+  EXPECT_TRUE(writer.wants_octets());
+}
+
+TEST_F(Capture, one_octet_less_holds_one_record_less) {
+  TraceWriter writer(log_);
+  const CaptureConfig config{
+      .path = path(), .file_octets_max = kHeader + 2 * kRecord - 1, .files_max = 1};
+  ASSERT_TRUE(writer.open_capture(config, Duration{}).ok());
+  trace(writer, 2);
+  EXPECT_EQ(records("c.pcap"), 1u);
+  EXPECT_EQ(records("c.pcap.1"), std::nullopt);
+}
+
+TEST_F(Capture, files_that_cannot_be_moved_end_it_and_not_the_service) {
+  TraceWriter writer(log_);
+  std::filesystem::create_directories(folder_ / "c.pcap.1" / "in the way");
+  const CaptureConfig config{.path = path(), .file_octets_max = kHeader + kRecord, .files_max = 2};
+  ASSERT_TRUE(writer.open_capture(config, Duration{}).ok());
+  trace(writer, 2);
+  EXPECT_FALSE(writer.wants_octets());
+  const auto& lines = log_.lines;
+  EXPECT_EQ(std::count_if(lines.begin(), lines.end(),
+                          [](const auto& l) { return l.find("capture_ended") != l.npos; }),
+            1);
 }
 
 TEST(TraceWriter, tells_of_data_that_got_no_further_what_is_known_of_it) {
