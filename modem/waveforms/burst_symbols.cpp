@@ -26,7 +26,7 @@ std::vector<dsp::Complex> points_of(const std::vector<std::uint8_t>& numbers,
 std::vector<dsp::Complex> make_symbols(const Mode& mode, ByteSpan bytes) {
   switch (mode.waveform) {
     case Waveform::ms110a:
-      return points_of(ms110a::symbols(mode, bytes), ms110a::points());
+      return points_of(ms110a::symbols(ms110a::parameters(mode), bytes), ms110a::points());
     case Waveform::stanag4539:
       return points_of(stanag4539::symbols(mode, bytes),
                        stanag4539::points(stanag4539::parameters(mode)));

@@ -75,8 +75,7 @@ std::array<std::uint8_t, kSegmentSymbols> preamble_segment(std::uint8_t d1, std:
   return tribits;
 }
 
-std::vector<std::uint8_t> symbols(const Mode& mode, ByteSpan bytes) {
-  const Parameters p = parameters(mode);
+std::vector<std::uint8_t> symbols(const Parameters& p, ByteSpan bytes) {
   Bits sent = message_bits(bytes, kFlushBits, p.block_user_bits());
   if (p.coded) sent = encode(sent, p.repetition);
   if (p.interleaved) {

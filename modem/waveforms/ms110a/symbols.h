@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "modem/api/modes.h"
 #include "modem/waveforms/ms110a/parameters.h"
 #include "s5066d/base/bytes.h"
 
@@ -20,6 +19,6 @@ std::array<std::uint8_t, kSegmentSymbols> preamble_segment(std::uint8_t d1, std:
 
 /// Tribits 0..7 of the transmission, one for each symbol. Octets go out least significant bit
 /// first.
-std::vector<std::uint8_t> symbols(const Mode& mode, ByteSpan bytes);
+std::vector<std::uint8_t> symbols(const Parameters& p, ByteSpan bytes);
 
 }  // namespace s5066::modem::ms110a

@@ -21,7 +21,7 @@ Bytes random_octets(std::size_t count, std::uint64_t seed) {
 // Soft bits of the blocks of a transmission, straight from its symbols.
 std::vector<std::vector<float>> blocks_of(const Mode& mode, const Bytes& octets) {
   const Parameters p = parameters(mode);
-  const auto tribits = symbols(mode, octets);
+  const auto tribits = symbols(parameters(mode), octets);
   const std::size_t first = p.segments * kSegmentSymbols;
   std::vector<std::vector<float>> blocks;
   for (std::size_t at = first; at < tribits.size(); at += p.frame_symbols()) {
