@@ -22,9 +22,9 @@ namespace s5066::modem {
 namespace {
 
 constexpr std::size_t kHopSamples = kHop * dsp::Downconverter::kDecimation;
-/// Half-symbol samples kept, 9.4 s: a cycle of STANAG 4539 and what is inserted at its ends, for a
-/// receiver that missed the beginning.
-constexpr std::size_t kHistorySamples = 45056;
+/// Half-symbol samples kept, 10.5 s: a cycle of STANAG 4539, what is inserted at its ends, and the
+/// time that it takes to notice the insertion, for a receiver that missed the beginning.
+constexpr std::size_t kHistorySamples = 50176;
 /// Beyond this a sample is not audio; full scale is 1.
 constexpr float kSampleMax = 8;
 constexpr float kDcPole = 0.995F;  // blocks below 8 Hz
@@ -160,6 +160,16 @@ class BurstReceiver::Impl {
                          .joined = true});
     }
     if (!found && joined_at_) leave(CarrierDownReason::lost);
+    if (found) enter(*found);
+  }
+
+  void enter(const Traffic& traffic) {
+    for (const auto& listener : listeners_) {
+      const auto reading = listener->enter(history_, traffic);
+      if (!reading || !wanted(reading->mode)) continue;
+      acquire(*listener, *reading);
+      return;
+    }
   }
 
   void leave(CarrierDownReason reason) {
@@ -205,7 +215,7 @@ class BurstReceiver::Impl {
       if (of_this_preamble(reading)) {
         if (!corrects(reading)) return;
       } else {
-        if (reading.late || demodulator_->covers(reading)) return;
+        if (demodulator_->covers(reading)) return;
         if (demodulator_->healthy() && reading.strength < kReplaceStrength) return;
       }
       end_burst(CarrierDownReason::replaced, heard_until());

@@ -4,9 +4,9 @@
 //
 // A transmission whose preamble was missed is noticed by its probes and acquired without being
 // received: no octets come, the mode is only one of those it may be, and the end is by loss. One of
-// STANAG 4539 is then received once an inserted preamble was read, of which there is one every
-// 8.64 s, as a burst of its own that replaces the other: whole octets, from the inserted preamble
-// on, or from the one before it if all between them was heard.
+// STANAG 4539 is then received once the signs of its probes were read, which takes two to four
+// seconds, as a burst of its own that replaces the other: whole octets, from the first block on
+// that was heard from its beginning.
 //
 // A block that ends while the signal is not heard is delivered when the signal comes back, and
 // never if it does not.

@@ -33,9 +33,10 @@ struct PreambleReading {
   float strength = 0;       // coherent part of the received power, 0 to 1
   unsigned constraint = 7;  // constraint length of the code
   bool late = false;        // in the middle of a transmission, whose data go on at data_start
-  /// Of a late one: what announces the mode was read so many half-symbol samples behind the place
-  /// where it had come before, unread, and data_start is behind the latter (0: only read there).
-  std::int64_t read_again = 0;
+  /// Of a late one: reception begins so many half-symbol samples before data_start, which may be
+  /// yet to come, with that frame of a cycle.
+  std::int64_t lead = 0;
+  unsigned first_frame = 0;
   unsigned repeats = 1;  // times that the preamble was sent from what was read on, at least
   /// Of a preamble that says the same over and over: after how many half-symbol samples it does (0:
   /// it does not), the place that was read last, and how much likelier this reading is than any
@@ -102,6 +103,14 @@ struct TrafficPattern {
   std::vector<Part> parts;
 };
 
+/// A transmission on the air, noticed by what repeats in it.
+struct Traffic {
+  Mode mode;  // the likeliest of those that look alike
+  float snr_db = 0;
+  float offset_hz = 0;           // to 25 Hz
+  std::int64_t cycle_start = 0;  // half-symbol sample; others are whole cycles away
+};
+
 /// Looks for the preambles of one waveform.
 class PreambleListener {
  public:
@@ -117,6 +126,13 @@ class PreambleListener {
   virtual void forget() {}
   /// Preambles that were found and then not understood: reserved, or too unclear.
   virtual std::uint64_t refused() const = 0;
+  /// What can be read by now of a transmission that was noticed without its preamble.
+  virtual std::optional<PreambleReading> enter(const SampleHistory& history,
+                                               const Traffic& traffic) {
+    static_cast<void>(history);
+    static_cast<void>(traffic);
+    return std::nullopt;
+  }
   virtual InMemory<Demodulator> demodulator(const PreambleReading& reading,
                                             BurstMemory& memory) const = 0;
   /// What shows that a transmission is on the air whose preamble was missed.

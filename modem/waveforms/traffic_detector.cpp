@@ -134,25 +134,29 @@ void TrafficDetector::judge() {
   float best = 0;
   std::size_t kind = 0;
   std::size_t offset = 0;
+  std::size_t cell = 0;
   for (std::size_t i = 0; i < kinds_.size(); ++i) {
     for (std::size_t f = 0; f < kOffsets; ++f) {
       const auto& sums = sums_[i][f];
       float mean = 0;
-      float top = sums.front();
-      for (const float value : sums) {
-        mean += value;
-        top = std::max(top, value);
-      }
-      const float score = (top - mean / static_cast<float>(sums.size())) / kinds_[i].enough;
+      const auto top = std::max_element(sums.begin(), sums.end());
+      for (const float value : sums) mean += value;
+      const float score = (*top - mean / static_cast<float>(sums.size())) / kinds_[i].enough;
       if (score <= best) continue;
       best = score;
       kind = i;
       offset = f;
+      cell = static_cast<std::size_t>(top - sums.begin());
     }
   }
   if (finding_) {
     peak_ = std::max(peak_, best);
-    if (best < std::max(0.5F, kOver * peak_)) reset();
+    if (best < std::max(0.5F, kOver * peak_)) {
+      reset();
+    } else if (kinds_[kind].mode == finding_->mode) {
+      // Something inserted moves all that comes behind it.
+      finding_->cycle_start = static_cast<std::int64_t>(cell);
+    }
     return;
   }
   if (best < 1) return;
@@ -161,9 +165,10 @@ void TrafficDetector::judge() {
   const Kind& k = kinds_[kind];
   const float per_template = best * k.enough * (1 - k.kept) * static_cast<float>(k.alternatives);
   const float share = std::clamp(per_template / k.symbols, 0.01F, 0.9F);
-  finding_ = Finding{.mode = k.mode,
+  finding_ = Traffic{.mode = k.mode,
                      .snr_db = 10 * std::log10(share / (1 - share)),
-                     .offset_hz = static_cast<float>(kOffsetsHz[offset])};
+                     .offset_hz = static_cast<float>(kOffsetsHz[offset]),
+                     .cycle_start = static_cast<std::int64_t>(cell)};
 }
 
 }  // namespace s5066::modem

@@ -14,18 +14,12 @@ namespace s5066::modem {
 
 class TrafficDetector {
  public:
-  struct Finding {
-    Mode mode;  // the likeliest of those that look alike
-    float snr_db = 0;
-    float offset_hz = 0;  // to 25 Hz
-  };
-
   explicit TrafficDetector(const std::vector<TrafficPattern>& patterns);
 
   /// Takes note of the last kHop samples of the history.
   void advance(const SampleHistory& history);
   /// What is on the air now. A transmission stays for about a second behind its end.
-  const std::optional<Finding>& finding() const { return finding_; }
+  const std::optional<Traffic>& finding() const { return finding_; }
   /// Forgets everything heard so far.
   void reset();
   /// As if no sample had come, either.
@@ -56,7 +50,7 @@ class TrafficDetector {
   std::array<float, kHop> scale_{};                             // one over the power of the samples
   std::size_t hops_ = 0;
   float peak_ = 0;  // that the present finding has had
-  std::optional<Finding> finding_;
+  std::optional<Traffic> finding_;
 };
 
 }  // namespace s5066::modem

@@ -108,10 +108,11 @@ TEST(Stanag4539Wave, a_new_preamble_replaces_a_burst_that_stopped_in_the_middle)
   EXPECT_EQ(bursts[1].octets(), octets);
 }
 
-// Goal:   a start that lay in a fade costs seconds. From the next inserted preamble on every octet
-//         comes, from the right one on, and none that was not sent.
-// Method: the first second of a burst of three cycles is taken away; a cycle is 8.64 s.
-TEST(Stanag4539Wave, a_transmission_whose_start_was_missed_is_received_from_the_next_cycle_on) {
+// Goal:   a start that lay in a fade costs the blocks that it spoils. From the first one on that
+//         was heard from its beginning every octet comes, and none that was not sent.
+// Method: the first second of a burst of three cycles is taken away: the preamble, seven frames and
+//         a half.
+TEST(Stanag4539Wave, a_transmission_whose_start_was_missed_is_received_from_the_next_block_on) {
   struct Row {
     const char* mode;
     double snr_db;
@@ -125,9 +126,12 @@ TEST(Stanag4539Wave, a_transmission_whose_start_was_missed_is_received_from_the_
         Row{"4539-3200-vl", 14, channel::paths_by_name("poor")}}) {
     SCOPED_TRACE(std::string(row.mode) + ' ' + std::to_string(row.snr_db));
     const Mode mode = mode_of(row.mode);
-    constexpr double kCycleSeconds = 8.64;
-    const auto per_cycle = static_cast<std::size_t>(mode.rate_bps * kCycleSeconds / 8);
-    const Bytes octets = random_octets(2 * per_cycle + per_cycle / 2, 5);
+    constexpr double kFrameSeconds = 287.0 / 2400;
+    constexpr unsigned kFramesInCycle = 72;
+    const unsigned per_block = stanag4539::parameters(mode).frames_per_block;
+    const unsigned first = (8 + per_block - 1) / per_block * per_block;
+    const auto per_frame = static_cast<std::ptrdiff_t>(block_bits(mode) / per_block / 8);
+    const Bytes octets = random_octets(static_cast<std::size_t>(180 * per_frame), 5);
     Tape tape;
     const auto start = tape.silence(0.5).burst(mode, octets);
     const auto begin = tape.samples().begin() + static_cast<std::ptrdiff_t>(start);
@@ -143,13 +147,14 @@ TEST(Stanag4539Wave, a_transmission_whose_start_was_missed_is_received_from_the_
     const HeardBurst& heard = bursts.back();
     EXPECT_EQ(heard.acquired.mode, mode);
     EXPECT_NEAR(heard.acquired.offset_hz, -33, 3);
-    const Bytes rest(octets.begin() + static_cast<std::ptrdiff_t>(per_cycle), octets.end());
+    const Bytes rest(octets.begin() + first * per_frame, octets.end());
     EXPECT_EQ(bit_errors(heard.octets(), rest), 0u);
     ASSERT_FALSE(heard.portions.empty());
-    const double began = static_cast<double>(start) +
+    const double inserted = first < kFramesInCycle ? 0 : 4.0 * stanag4539::kInsertedSymbols;
+    const double began = static_cast<double>(start) + channel::Watterson::kDelaySamples +
                          4.0 * static_cast<double>(preamble_symbols(mode)) +
-                         kCycleSeconds * kSampleRate;
-    EXPECT_NEAR(static_cast<double>(heard.portions[0].first_bit_sample), began, 80);
+                         first * kFrameSeconds * kSampleRate + inserted;
+    EXPECT_NEAR(static_cast<double>(heard.portions[0].first_bit_sample), began, 30);
     ASSERT_TRUE(heard.ended);
     EXPECT_EQ(heard.ended->reason, CarrierDownReason::end_of_message);
   }

@@ -41,6 +41,8 @@ BurstDemodulator::BurstDemodulator(const PreambleReading& reading, Layout layout
           {}),
       layout_(std::move(layout)),
       noise_share_(noise_share),
+      lead_frames_(layout_.lead_frames),
+      frame_in_cycle_(layout_.first_frame),
       block_(layout_, std::move(code), {.passes_max = 6, .noise_share = noise_share}, memory),
       message_(layout_.block_bits(), &memory),
       samples_(&memory),
@@ -56,29 +58,40 @@ std::optional<Demodulator::Output> BurstDemodulator::receive(const SampleHistory
         layout_.frame_symbols() + (inserted_next_ ? layout_.inserted.size() : 0);
     if (history.end() < origin_ + static_cast<std::int64_t>(kPhases * symbols)) return std::nullopt;
     receive_frame(history);
-    if (block_.complete()) return finish_block();
+    if (lead_frames_ > 0) {
+      // Of a block whose beginning is missing, the channel alone counts.
+      if (--lead_frames_ == 0 || block_.complete()) end_block();
+    } else if (block_.complete()) {
+      return finish_block();
+    }
   }
 }
 
 // --- Learning ------------------------------------------------------------------------------------
 
 void BurstDemodulator::learn_channel(const SampleHistory& history) {
+  if (layout_.profile.empty()) measure_preamble(history);
+  block_.set_channel(choose_window(layout_.profile, layout_.profile_error),
+                     std::max(layout_.noise, kTiny));
+  train(history);
+  centroid_home_ = centroid();
+}
+
+void BurstDemodulator::measure_preamble(const SampleHistory& history) {
   const std::size_t symbols = layout_.preamble.size();
   const std::int64_t from =
-      reading_.data_start + reading_.read_again -
+      reading_.data_start -
       static_cast<std::int64_t>(kPhases *
                                 (symbols + static_cast<std::size_t>(layout_.window_before)));
   samples_.resize(kPhases * symbols);
   dsp::turn_back(history.window(from, samples_.size()), from, offset_hz_ / kHalfSymbolRate,
                  samples_);
   const auto response = dsp::estimate_response(layout_.preamble, samples_, layout_.window_taps);
-  FixedVector<float, kPhases * dsp::kWideTapsMax> profile;
-  for (const Complex& tap : response.taps) profile.push_back(std::norm(tap));
-  const float noise = std::max(response.noise_power, kTiny);
-  block_.set_channel(
-      choose_window(profile, noise / static_cast<float>(symbols - layout_.window_taps + 1)), noise);
-  train(history);
-  centroid_home_ = centroid();
+  layout_.profile.reserve(response.taps.size());
+  for (const Complex& tap : response.taps) layout_.profile.push_back(std::norm(tap));
+  layout_.noise = response.noise_power;
+  layout_.profile_error = std::max(layout_.noise, kTiny) /
+                          static_cast<float>(symbols - layout_.window_taps + 1);
 }
 
 // From the first to the last significant tap and a margin for the pulse; at least wide enough for
@@ -96,7 +109,7 @@ BurstDemodulator::Powers BurstDemodulator::choose_window(std::span<const float> 
   const int span = static_cast<int>(last / 2) - static_cast<int>(first / 2) + 1 + 2 * kPulseMargin;
   const int taps = std::clamp(span, layout_.taps_min, layout_.taps_max);
   const int begin = static_cast<int>(first / 2) - kPulseMargin - (taps - span) / 2;
-  origin_ = reading_.data_start + 2 * (begin - layout_.window_before);
+  origin_ = reading_.data_start - reading_.lead + 2 * (begin - layout_.window_before);
 
   float total = 0;
   for (const float power : profile) total += power;
@@ -128,6 +141,7 @@ void BurstDemodulator::train(const SampleHistory& history) {
   const std::array<float, dsp::ChannelTracker::kTapsMax> all_certain{};
   const auto certain = std::span(all_certain).first(taps);
   const std::int64_t from = origin_ - static_cast<std::int64_t>(kPhases * symbols);
+  samples_.resize(kPhases * symbols);
   dsp::turn_back(history.window(from, kPhases * symbols), from, offset_hz_ / kHalfSymbolRate,
                  samples_);
   const auto memory = static_cast<float>(
@@ -192,13 +206,17 @@ Demodulator::Output BurstDemodulator::finish_block() {
     const std::uint64_t per_block = block_bits(reading_.mode);
     output.symbols_in_all = data_symbols(reading_.mode, (bits + per_block - 1) / per_block);
   }
+  end_block();
+  return output;
+}
+
+void BurstDemodulator::end_block() {
   frame_in_block_ = 0;
   if (frame_in_cycle_ == layout_.frames_in_cycle()) {
     frame_in_cycle_ = 0;
     inserted_next_ = !layout_.inserted.empty();
   }
   follow_clock();
-  return output;
 }
 
 // A residual offset turns all taps alike; fading turns them at random.

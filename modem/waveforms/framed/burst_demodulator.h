@@ -22,14 +22,16 @@ class BurstDemodulator final : public ProbedDemodulator {
                    float noise_share, BurstMemory& memory);
 
  private:
+  using Powers = FixedVector<float, dsp::ChannelTracker::kTapsMax>;
   void learn_channel(const SampleHistory& history) override;
+  void measure_preamble(const SampleHistory& history);
   std::optional<Output> receive(const SampleHistory& history) override;
   ChannelEstimate channel() const;
-  using Powers = FixedVector<float, dsp::ChannelTracker::kTapsMax>;
   Powers choose_window(std::span<const float> profile, float noise_per_tap);
   void train(const SampleHistory& history);
   void load(const SampleHistory& history, std::size_t symbols);
   void receive_frame(const SampleHistory& history);
+  void end_block();
   Output finish_block();
   void follow_carrier(dsp::Complex turn);
   void follow_clock();
@@ -38,7 +40,8 @@ class BurstDemodulator final : public ProbedDemodulator {
   Layout layout_;
   float noise_share_;
   double centroid_home_ = 0;  // where the response lay in its window at first, in taps
-  unsigned frame_in_cycle_ = 0;
+  unsigned lead_frames_;  // still to come before the first block
+  unsigned frame_in_cycle_;
   unsigned frame_in_block_ = 0;
   bool inserted_next_ = false;  // a preamble comes before the next frame
   BlockReceiver block_;

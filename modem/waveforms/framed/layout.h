@@ -26,7 +26,8 @@ struct Layout {
         variants(memory),
         inserted(memory),
         preamble(memory),
-        scrambling(memory) {}
+        scrambling(memory),
+        profile(memory) {}
 
   unsigned bits_per_symbol = 1;
   unsigned frames_per_block = 1;
@@ -34,14 +35,21 @@ struct Layout {
   std::pmr::vector<Symbols> known;            // of a frame, run by run, by variant
   std::pmr::vector<std::uint8_t> variants;    // by frame of a cycle
   Symbols inserted;                           // between cycles, if anything
-  Symbols preamble;                           // in front of the first frame
+  Symbols preamble;                           // in front of the first frame received
   std::pmr::vector<std::uint8_t> scrambling;  // of a frame's data symbols
   double doppler_hz = 1;                      // expected until it was measured
   bool preceded = false;                      // symbols that nobody knows are sent before it
   bool repeats = false;                       // the preamble comes again with every frame
+  unsigned first_frame = 0;                   // of a cycle, that is received
+  unsigned lead_frames = 0;                   // received before the first block
   /// Where the paths of a channel are looked for, in symbols around the found position.
   int window_before = 14;
   unsigned window_taps = 44;
+  /// The channel in that window at half-symbol steps, where the preamble is not to tell it: mean
+  /// powers, the error of one, and the variance of a sample.
+  std::pmr::vector<float> profile;
+  float profile_error = 0;
+  float noise = 0;
   int taps_min = 20;  // room for a path that was in a fade
   int taps_max = static_cast<int>(dsp::ChannelTracker::kTapsMax);
 

@@ -28,7 +28,7 @@ ProbedDemodulator::ProbedDemodulator(const PreambleReading& reading, std::int64_
       repeat_(repeat),
       patience_(patience),
       heard_(patience.heard_max),
-      last_heard_(reading.data_start) {}
+      last_heard_(reading.data_start - reading.lead) {}
 
 bool ProbedDemodulator::lost() const {
   return heard_ < patience_.lost_below;
@@ -47,7 +47,7 @@ bool ProbedDemodulator::covers(const PreambleReading& reading) const {
 std::optional<Demodulator::Output> ProbedDemodulator::advance(const SampleHistory& history) {
   if (!learned_) {
     const auto window = static_cast<std::int64_t>(2 * kWindowTaps);
-    if (history.end() < reading_.data_start + window) return std::nullopt;
+    if (history.end() < reading_.data_start - reading_.lead + window) return std::nullopt;
     learn_channel(history);
     learned_ = true;
   }

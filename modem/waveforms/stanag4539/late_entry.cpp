@@ -1,13 +1,11 @@
 #include "modem/waveforms/stanag4539/late_entry.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numbers>
 #include <span>
 
-#include "modem/api/airtime.h"
-#include "modem/dsp/least_squares.h"
+#include "modem/dsp/channel_tracker.h"
 #include "modem/dsp/turn_back.h"
 #include "modem/waveforms/framed/demapper.h"
 
@@ -16,242 +14,326 @@ namespace {
 
 using dsp::Complex;
 using dsp::kPhases;
+using dsp::mul;
 using dsp::mul_conj;
 
-/// The search takes parts of eight symbols; the last one is not known.
-constexpr unsigned kSearched = 104;
-/// Of 64 known symbols noise reaches this a few times a day at any offset, and is then read.
-constexpr float kStrengthMin = 0.3F;
+constexpr std::int64_t kFrame = kPhases * kFrameSymbols;
+constexpr std::int64_t kInserted = kPhases * kInsertedSymbols;
+constexpr std::int64_t kProbeAt = kPhases * kFrameData;
+constexpr std::size_t kProbeSamples = kPhases * kFrameProbe;
+constexpr std::size_t kTaps = LateEntry::kTaps;
 
-/// Taps either way of the found position, at half-symbol steps: what the period of a probe, 16
-/// symbols, can tell apart.
-constexpr int kTapsBefore = 14;
-constexpr std::size_t kTaps = 32;
+// A probe is a period of 16 symbols and 15 of the next.
 constexpr unsigned kPeriod = 16;
-constexpr unsigned kPeriodAt = 7;                                 // of a probe
-constexpr unsigned kSecondProbeAt = kEntrySymbols - kFrameProbe;  // the sign of the first reversed
-/// A tap is left out when it has less than this part of the strongest's power, or does not rise
-/// above its error by so much.
-constexpr float kTapShare = 0.05F;
-constexpr float kTapNoiseFactor = 4;
+constexpr unsigned kPeriodAt = 7;
+constexpr std::size_t kPeriodSamples = kPhases * kPeriod;
+/// Samples of a probe that come again a period later, with paths of 2 ms either way.
+constexpr std::size_t kAgainFrom = 10;
+constexpr std::size_t kAgainTo = 20;
+/// Frames by whose probes the carrier is found.
+constexpr std::size_t kFramesOfCarrier = 12;
 
-/// Each digit counts 1 when it is as strong as the probes are and 0 when it is of another sign or
-/// quarter. What the three must come to, and by how much they must lead the next mode's.
-constexpr float kAgreementMin = 2;
-constexpr float kLeadMin = 0.6F;
+/// Probes are there when in so many steps in a row, about a second, the responses by probes that
+/// follow each other are alike by so much on average. Noise comes to 0.05.
+constexpr std::size_t kStepsJudged = 8;
+constexpr float kLikenessMin = 0.15F;
+/// All of a transmission must have been heard so well from where it is entered on, and the place in
+/// a single step.
+constexpr float kHeardMin = 0.2F;
+constexpr float kFirstHeardMin = 0.25F;
 
-/// Of the probes of so many frames before one must have come by the same response: 1 if it stood
-/// still.
-constexpr unsigned kProbesBefore = 3;
-constexpr float kFitMin = 0.5F;
+/// What a channel of 1 Hz changes from probe to probe has about a tenth of its mean power. In a
+/// fade the response may turn around, however little noise there is.
+constexpr float kChange = 0.1F;
+constexpr float kEvidenceMax = 6;
+/// How far the best reading of the signs must lead any other in log-likelihood, six errors in a
+/// million, and the part of all evidence that must speak for it.
+constexpr float kLeadMin = 12;
+constexpr float kAgreementMin = 0.7F;
 
-constexpr std::size_t kReadBefore = 8;
-constexpr std::size_t kReadTaps = 24;
-/// The lowest rate needs more.
-constexpr float kSnrMinDb = 3;
+constexpr unsigned kCodes = 8;  // values of a code of three bits
+/// Frames before a block in the middle of a cycle through which the channel is followed.
+constexpr std::size_t kFramesBefore = 2;
+/// What turns the carrier by half a turn from frame to frame.
+constexpr double kHalfTurnHz = 0.5 * kHalfSymbolRate / kFrame;
+/// Half-symbol samples in front of the probe before a frame that its reception needs.
+constexpr std::int64_t kMarginSamples = 320;
 constexpr float kTiny = 1e-20F;
 
-/// A cycle was heard when in each of its parts of so many frames, about a second, the responses by
-/// probes in a row are alike by so much on average. Noise comes to 0.03.
-constexpr unsigned kFramesJudged = 8;
-constexpr float kLikenessMin = 0.2F;
-/// Half-symbol samples in front of what is inserted that a demodulator looks at.
-constexpr std::int64_t kMarginSamples = 128;
-
-std::array<Complex, kEntrySymbols> entry_symbols(const Parameters& p) {
-  std::array<Complex, kEntrySymbols> out;
-  const auto numbers = preamble(p);
-  std::transform(numbers.end() - kEntrySymbols, numbers.end(), out.begin(), phase);
-  return out;
-}
-
-// With nothing in place of the digits.
-std::array<Complex, kSearched> searched_symbols() {
-  std::array<Complex, kSearched> out{};
-  const auto symbols = entry_symbols(Parameters{});
-  std::copy(symbols.begin(), symbols.end(), out.begin());
-  std::fill_n(out.begin() + kFrameProbe + 1, kAnnouncementDigits * kDigitSymbols, Complex());
-  return out;
-}
-
 using Taps = std::array<Complex, kTaps>;
+using ProbeSamples = std::array<Complex, kProbeSamples>;
 
-// The response by one period of a probe that begins `at` symbols behind the position, which stands
-// at sample 2 * kReadBefore.
-Taps response_by_probe(std::span<const Complex> samples, unsigned at) {
+// The samples of a probe, the carrier turned back.
+ProbeSamples samples_of(const SampleHistory& history, std::int64_t at, double offset_hz) {
+  ProbeSamples out;
+  dsp::turn_back(history.window(at, kProbeSamples), at, offset_hz / kHalfSymbolRate, out);
+  return out;
+}
+
+Taps response_by(const ProbeSamples& samples) {
   Taps taps{};
   for (std::size_t k = 0; k < kTaps; ++k) {
-    for (unsigned i = kPeriodAt; i < kPeriodAt + kPeriod; ++i) {
-      const std::size_t n = 2 * (kReadBefore + at + i) + k - kTapsBefore;
-      taps[k] += (1.0F / kPeriod) * mul_conj(phase(probe()[i]), samples[n]);
+    for (unsigned i = 0; i < kPeriod; ++i) {
+      taps[k] += (1.0F / kPeriod) *
+                 mul_conj(phase(probe()[kPeriodAt + i]), samples[kPhases * i + k]);
     }
   }
   return taps;
 }
 
-// How far each digit agrees with each phase, the response being known.
-Complex digit_seen(std::span<const Complex> samples, const Taps& taps, unsigned digit) {
-  const unsigned at = kFrameProbe + 1 + digit * kDigitSymbols;
-  Complex seen;
-  for (std::size_t k = 0; k < kTaps; ++k) {
-    if (taps[k] == Complex()) continue;
-    Complex sum;
-    for (unsigned i = 0; i < kDigitSymbols; ++i) {
-      sum +=
-          mul_conj(phase(kDigitPattern[i]), samples[2 * (kReadBefore + at + i) + k - kTapsBefore]);
-    }
-    seen += mul_conj(taps[k], sum);
-  }
-  return seen;
+float power_of(const Taps& taps) {
+  float power = kTiny;
+  for (const Complex& tap : taps) power += std::norm(tap);
+  return power;
 }
 
-// 1 for two responses that differ by one factor, 1 / kTaps on average for two of noise.
-float likeness(const Taps& a, const Taps& b) {
-  Complex both;
-  float power_a = kTiny;
-  float power_b = kTiny;
-  for (std::size_t k = 0; k < kTaps; ++k) {
-    both += mul_conj(a[k], b[k]);
-    power_a += std::norm(a[k]);
-    power_b += std::norm(b[k]);
+// Signs from frame to frame: 1 where that of a probe is the one before's. The one before the first
+// is the end of a preamble.
+using SignSteps = std::array<std::array<float, kFramesInCycle>, kCodes * kCodes>;
+SignSteps make_sign_steps() {
+  SignSteps out{};
+  for (unsigned codes = 0; codes < out.size(); ++codes) {
+    Parameters p;
+    p.rate_code = static_cast<std::uint8_t>(codes / kCodes);
+    p.interleaver_code = static_cast<std::uint8_t>(codes % kCodes);
+    bool last = true;
+    for (unsigned frame = 0; frame < kFramesInCycle; ++frame) {
+      const bool negative = probe_is_negative(p, frame);
+      out[codes][frame] = negative == last ? 1.0F : -1.0F;
+      last = negative;
+    }
   }
-  return std::norm(both) / (power_a * power_b);
+  return out;
+}
+const SignSteps& sign_steps() {
+  static const SignSteps steps = make_sign_steps();
+  return steps;
+}
+
+// Number in its cycle of the frame so many before the newest one.
+unsigned number_of(unsigned newest, std::size_t frame) {
+  return (newest + 2 * kFramesInCycle - static_cast<unsigned>(frame)) % kFramesInCycle;
 }
 
 }  // namespace
 
-LateEntry::LateEntry(float noise_share)
-    : noise_share_(noise_share), search_(searched_symbols(), {.strength_min = kStrengthMin}) {}
+LateEntry::LateEntry(float noise_share) : noise_share_(noise_share) {
+  sign_steps();
+}
 
 void LateEntry::restart() {
-  search_.restart();
-  end_ = 0;
   heard_from_ = 0;
+  looked_at_ = 0;
 }
 
-std::optional<PreambleReading> LateEntry::advance(const SampleHistory& history) {
-  end_ = history.end();
-  const auto candidate = search_.advance(history, 2 * kReadTaps);
-  return candidate ? read(history, *candidate) : std::nullopt;
+std::int64_t LateEntry::probe_of(Side side, std::size_t frame) const {
+  return newest_ - static_cast<std::int64_t>(frame) * kFrame - (side == before ? kInserted : 0) +
+         kProbeAt;
 }
 
-std::optional<PreambleReading> LateEntry::read(const SampleHistory& history,
-                                               const framed::SearchCandidate& candidate) const {
-  const std::int64_t from = candidate.position - 2 * static_cast<std::int64_t>(kReadBefore);
-  if (from < history.begin()) return std::nullopt;
-  double offset_hz = candidate.offset_hz;
-  std::array<Complex, 2 * (kEntrySymbols + kReadTaps)> samples;
-  const auto window = history.window(from, samples.size());
-  Taps first;
-  Taps second;
-  // The two probes lie 30 ms apart.
-  for (unsigned i = 0; i < 2; ++i) {
-    dsp::turn_back(window, from, offset_hz / kHalfSymbolRate, samples);
-    first = response_by_probe(samples, 0);
-    second = response_by_probe(samples, kSecondProbeAt);
-    Complex turned;
-    for (std::size_t k = 0; k < kTaps; ++k) turned -= mul_conj(first[k], second[k]);
-    if (i > 0 || std::norm(turned) < kTiny) continue;
-    offset_hz += std::arg(turned) * kSymbolRate /
-                 (2 * std::numbers::pi * static_cast<double>(kSecondProbeAt));
-  }
-  Taps taps{};
-  float error = 0;
-  float strongest = 0;
-  for (std::size_t k = 0; k < kTaps; ++k) {
-    taps[k] = 0.5F * (first[k] - second[k]);
-    error += 0.25F / kTaps * std::norm(first[k] + second[k]);
-    strongest = std::max(strongest, std::norm(taps[k]));
-  }
-  const float least = std::min(strongest, std::max(kTapShare * strongest, kTapNoiseFactor * error));
-  float energy = kTiny;
-  for (Complex& tap : taps) {
-    if (std::norm(tap) < least) tap = 0;
-    energy += std::norm(tap);
-  }
-
-  float fit = 0;
-  std::array<Complex, 2 * (kFrameProbe + kReadTaps)> earlier;
-  for (unsigned frame = 1; frame <= kProbesBefore; ++frame) {
-    const std::int64_t at = from - 2 * static_cast<std::int64_t>(frame * kFrameSymbols);
-    if (at < history.begin()) return std::nullopt;
-    dsp::turn_back(history.window(at, earlier.size()), at, offset_hz / kHalfSymbolRate, earlier);
-    const Taps then = response_by_probe(earlier, 0);
-    Complex sum;
-    for (std::size_t k = 0; k < kTaps; ++k) sum += mul_conj(taps[k], then[k]);
-    fit = std::max(fit, std::abs(sum) / energy);
-  }
-  if (fit < kFitMin) return std::nullopt;
-
-  std::array<Complex, kAnnouncementDigits> seen;
-  for (unsigned digit = 0; digit < kAnnouncementDigits; ++digit) {
-    seen[digit] = (1 / (energy * kDigitSymbols)) * digit_seen(samples, taps, digit);
-  }
-  float best = 0;
-  float next = 0;
-  std::optional<Mode> mode;
-  for (const Mode& candidate_mode : all_modes()) {
-    if (candidate_mode.waveform != Waveform::stanag4539) continue;
-    const auto digits = announcement(parameters(candidate_mode));
-    float agreement = 0;
-    for (unsigned digit = 0; digit < kAnnouncementDigits; ++digit) {
-      agreement += mul_conj(phase(digits[digit]), seen[digit]).real();
-    }
-    next = std::max(next, std::min(best, agreement));
-    if (agreement <= best) continue;
-    best = agreement;
-    mode = candidate_mode;
-  }
-  if (!mode || best < kAgreementMin || best < next + kLeadMin) return std::nullopt;
-
-  // Now that every symbol is known: the ratio of signal to noise, the signal being that of the
-  // data.
-  const Parameters p = parameters(*mode);
-  const auto response = dsp::estimate_response(entry_symbols(p), samples, kReadTaps);
-  const float explained =
-      response.signal_power / (response.signal_power + response.noise_power + kTiny);
-  const float data = framed::Demapper(p.bits_per_symbol).power();
+std::optional<PreambleReading> LateEntry::enter(const SampleHistory& history,
+                                                const Traffic& traffic) {
+  const std::int64_t last = history.end() - kFrame;
+  if (last < looked_at_) return std::nullopt;
+  looked_at_ = history.end();
+  newest_ = last - ((last - traffic.cycle_start) % kFrame + kFrame) % kFrame;
+  oldest_ = std::max(history.begin(), heard_from_) + kMarginSamples;
+  find_carrier(history, static_cast<double>(traffic.offset_hz));
+  compare_probes(history);
+  weigh();
+  const auto signs = read();
+  if (!signs) return std::nullopt;
+  const auto mode = mode_announced(static_cast<std::uint8_t>(signs->codes / kCodes),
+                                   static_cast<std::uint8_t>(signs->codes % kCodes));
+  const std::size_t heard = frames_heard(*signs);
+  if (!mode || heard == 0) return std::nullopt;
+  const double turned_hz = -std::copysign(kHalfTurnHz, fine_hz_);
+  offset_hz_ += fine_hz_ + (signs->turned ? turned_hz : 0);
+  const Begin begin = choose_begin(*signs, parameters(*mode).frames_per_block, heard);
+  const std::int64_t at = probe_of(side_of(*signs, begin.frame), begin.frame) - kProbeAt;
+  const unsigned number = number_of(signs->newest, begin.frame);
+  std::int64_t lead = kFrame * static_cast<std::int64_t>(begin.lead);
+  if (number + begin.lead == kFramesInCycle) lead += kInserted;
+  const float data = framed::Demapper(parameters(*mode).bits_per_symbol).power();
   const float power = (kFrameData * data + kFrameProbe) / kFrameSymbols;
+  const float share = learn_channel(history, *signs, begin.frame + 1);
   const double noise_in_3_khz =
-      static_cast<double>(response.noise_power / noise_share_) * 3000 / kHalfSymbolRate;
-  const double ratio =
-      static_cast<double>(response.signal_power * power) / std::max(noise_in_3_khz, 1e-30);
-  const auto snr_db = static_cast<float>(10 * std::log10(ratio + 1e-9));
-  if (snr_db < kSnrMinDb) return std::nullopt;
-  const std::int64_t cycle =
-      cycle_was_heard(history, candidate.position, offset_hz) ? kPhases * kCycleSymbols : 0;
-  return PreambleReading{
-      .mode = *mode,
-      .data_start = candidate.position + 2 * static_cast<std::int64_t>(kEntrySymbols) - cycle,
-      .offset_hz = offset_hz,
-      .snr_db = snr_db,
-      .strength = explained,
-      .late = true,
-      .read_again = cycle};
+      static_cast<double>(channel_.noise / noise_share_) * 3000 / kHalfSymbolRate;
+  const double ratio = static_cast<double>(share / (1 - share) * channel_.noise * power) /
+                       std::max(noise_in_3_khz, 1e-30);
+  return PreambleReading{.mode = *mode,
+                         .data_start = at + lead,
+                         .offset_hz = offset_hz_,
+                         .snr_db = static_cast<float>(10 * std::log10(ratio + 1e-9)),
+                         .strength = share,
+                         .late = true,
+                         .lead = lead,
+                         .first_frame = number};
 }
 
-// Whether the responses by each two probes that follow each other are alike, from the first of the
-// cycle that ends at the position.
-bool LateEntry::cycle_was_heard(const SampleHistory& history, std::int64_t position,
-                                double offset_hz) const {
-  const std::int64_t from = position - 2 * static_cast<std::int64_t>(kReadBefore);
-  const std::int64_t first = from - kPhases * kFramesInCycle * kFrameSymbols;
-  const std::int64_t entry = from - kPhases * kCycleSymbols;
-  if (entry < heard_from_ || entry - kMarginSamples < history.begin()) return false;
-  std::array<Complex, 2 * (kFrameProbe + kReadTaps)> samples;
-  Taps last{};
-  float alike = 0;
-  for (unsigned frame = 0; frame <= kFramesInCycle; ++frame) {
-    const std::int64_t at = first + kPhases * static_cast<std::int64_t>(frame * kFrameSymbols);
-    dsp::turn_back(history.window(at, samples.size()), at, offset_hz / kHalfSymbolRate, samples);
-    const Taps taps = response_by_probe(samples, 0);
-    if (frame > 0) alike += likeness(last, taps);
-    last = taps;
-    if (frame == 0 || frame % kFramesJudged > 0) continue;
-    if (alike < kLikenessMin * kFramesJudged) return false;
-    alike = 0;
+// From what comes again within a probe, to a hertz or so; a multiple of 150 Hz remains open.
+void LateEntry::find_carrier(const SampleHistory& history, double about_hz) {
+  constexpr double kOpenHz = kHalfSymbolRate / static_cast<double>(kPeriodSamples);
+  Complex again;
+  for (std::size_t frame = 0; frame < kFramesOfCarrier && probe_of(behind, frame) >= oldest_;
+       ++frame) {
+    const auto samples = history.window(probe_of(behind, frame), kProbeSamples);
+    for (std::size_t n = kAgainFrom; n < kAgainTo; ++n) {
+      again += mul_conj(samples[n], samples[n + kPeriodSamples]);
+    }
   }
-  return true;
+  const double found_hz = static_cast<double>(std::arg(again)) / (2 * std::numbers::pi) * kOpenHz;
+  offset_hz_ = found_hz + kOpenHz * std::round((about_hz - found_hz) / kOpenHz);
+}
+
+void LateEntry::compare_probes(const SampleHistory& history) {
+  for (const Side side : {behind, before}) {
+    steps_[side].clear();
+    Taps newer{};
+    for (std::size_t frame = 0; frame <= kFramesMax && probe_of(side, frame) >= oldest_; ++frame) {
+      const Taps taps = response_by(samples_of(history, probe_of(side, frame), offset_hz_));
+      if (frame > 0) {
+        Step step{.power = std::sqrt(power_of(taps) * power_of(newer))};
+        for (std::size_t k = 0; k < kTaps; ++k) step.product += mul_conj(taps[k], newer[k]);
+        steps_[side].push_back(step);
+      }
+      newer = taps;
+    }
+  }
+}
+
+// What the steps say of signs. They count where the transmission is heard, and when the rest of the
+// carrier's offset was taken out of them; half a turn in a step remains open.
+void LateEntry::weigh() {
+  Complex squares;
+  float power = kTiny;
+  std::size_t heard = 0;
+  for (auto& steps : steps_) {
+    if (steps.size() < kStepsJudged) continue;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      constexpr std::size_t kHalf = kStepsJudged / 2;
+      const std::size_t from = std::clamp(i, kHalf, steps.size() - kHalf) - kHalf;
+      float alike = 0;
+      for (std::size_t k = from; k < from + kStepsJudged; ++k) alike += steps[k].likeness();
+      if (alike < kLikenessMin * kStepsJudged) continue;
+      steps[i].evidence = 1;
+      squares += 1 / steps[i].power * mul(steps[i].product, steps[i].product);
+      power += steps[i].power;
+      ++heard;
+    }
+  }
+  const float turn = std::arg(squares) / 2;
+  fine_hz_ = static_cast<double>(turn) / std::numbers::pi * kHalfTurnHz;
+  const Complex back = std::polar(static_cast<float>(heard) / (kChange * power), -turn);
+  for (auto& steps : steps_) {
+    for (Step& step : steps) {
+      step.evidence *= std::clamp(mul(step.product, back).real(), -kEvidenceMax, kEvidenceMax);
+    }
+  }
+}
+
+// Every code and place is tried. When a cycle has just ended the frames are still expected where
+// they lay before, and the newest ones are none: then nothing is said.
+std::optional<LateEntry::Signs> LateEntry::read() const {
+  const auto& after = steps_[behind];
+  const auto& earlier = steps_[before];
+  if (after.empty() || after[0].evidence == 0) return std::nullopt;
+  Signs best;
+  float most = 0;
+  float next = 0;
+  float all = 0;
+  for (unsigned newest = 0; newest < kFramesInCycle + kStepsJudged; ++newest) {
+    const std::size_t from = newest < kFramesInCycle ? 0 : newest - kFramesInCycle + 1;
+    const std::size_t middle = std::min<std::size_t>(newest + 1, after.size());
+    const std::size_t to = std::min<std::size_t>(newest + 1 + kFramesInCycle, earlier.size());
+    for (unsigned codes = 0; codes < kCodes * kCodes; ++codes) {
+      const auto& signs = sign_steps()[codes];
+      float sum = 0;
+      for (std::size_t i = from; i < middle; ++i) sum += after[i].evidence * signs[newest - i];
+      for (std::size_t i = newest + 1; i < to; ++i) {
+        sum += earlier[i].evidence * signs[newest + kFramesInCycle - i];
+      }
+      next = std::max(next, std::min(most, std::abs(sum)));
+      if (std::abs(sum) <= most) continue;
+      most = std::abs(sum);
+      best = {.codes = codes, .newest = newest, .turned = sum < 0};
+      all = 0;
+      for (std::size_t i = from; i < middle; ++i) all += std::abs(after[i].evidence);
+      for (std::size_t i = newest + 1; i < to; ++i) all += std::abs(earlier[i].evidence);
+    }
+  }
+  if (most < next + kLeadMin || most < kAgreementMin * all) return std::nullopt;
+  if (best.newest >= kFramesInCycle) return std::nullopt;
+  return best;
+}
+
+float LateEntry::likeness(const Signs& signs, std::size_t frame) const {
+  const Side side = side_of(signs, frame);
+  return frame < steps_[side].size() ? steps_[side][frame].likeness() : 0;
+}
+
+// The newest ones in a row.
+std::size_t LateEntry::frames_heard(const Signs& signs) const {
+  float alike = 0;
+  std::size_t frame = 0;
+  for (; frame <= signs.newest + kFramesInCycle; ++frame) {
+    if (frame >= steps_[side_of(signs, frame)].size()) break;
+    alike += likeness(signs, frame);
+    if (frame + 1 < kStepsJudged) continue;
+    if (alike < kHeardMin * kStepsJudged) break;
+    alike -= likeness(signs, frame + 1 - kStepsJudged);
+  }
+  return frame + 1 < kStepsJudged ? 0 : frame;
+}
+
+// The first block that was heard from its beginning.
+LateEntry::Begin LateEntry::choose_begin(const Signs& signs, unsigned frames_per_block,
+                                         std::size_t heard) const {
+  for (std::size_t frame = heard; frame-- > 0;) {
+    const unsigned number = number_of(signs.newest, frame);
+    if (number % frames_per_block > 0) continue;
+    const auto heard_by = [&](std::size_t step) { return likeness(signs, step) >= kFirstHeardMin; };
+    if (number == 0) {
+      // Before the first frame of a transmission is only a preamble, which may not have been heard,
+      // and of a long block some frames may be missing.
+      const bool is_long = frames_per_block >= kStepsJudged;
+      if (!is_long && !heard_by(frame) && (frame == 0 || !heard_by(frame - 1))) continue;
+      return {.frame = frame, .lead = 0};
+    }
+    if (!heard_by(frame) && !heard_by(frame + 1) && !heard_by(frame + 2)) continue;
+    std::size_t lead = 0;
+    while (lead < std::min<std::size_t>(kFramesBefore, number) && heard_by(frame + lead + 1)) {
+      ++lead;
+    }
+    return {.frame = frame + lead, .lead = lead};
+  }
+  const std::size_t frame = std::min(kFramesBefore, heard) - 1;
+  return {.frame = frame,
+          .lead = frames_per_block - number_of(signs.newest, frame) % frames_per_block};
+}
+
+// By so many of the newest frames. Returns the share of signal in a sample of a probe.
+float LateEntry::learn_channel(const SampleHistory& history, const Signs& signs,
+                               std::size_t frames) {
+  channel_ = {};
+  float power = 0;
+  for (std::size_t frame = 0; frame < frames; ++frame) {
+    const ProbeSamples samples =
+        samples_of(history, probe_of(side_of(signs, frame), frame), offset_hz_);
+    const Taps taps = response_by(samples);
+    for (std::size_t k = 0; k < kTaps; ++k) channel_.profile[k] += std::norm(taps[k]);
+    for (std::size_t n = kAgainFrom; n < kAgainTo; ++n) {
+      channel_.noise += 0.5F * std::norm(samples[n + kPeriodSamples] - samples[n]);
+      power += 0.5F * (std::norm(samples[n + kPeriodSamples]) + std::norm(samples[n]));
+    }
+  }
+  const auto count = static_cast<float>(frames);
+  channel_.noise = channel_.noise / (count * (kAgainTo - kAgainFrom)) + kTiny;
+  power = power / (count * (kAgainTo - kAgainFrom)) + kTiny;
+  const float of_tap = channel_.noise / kPeriod;
+  for (float& tap : channel_.profile) tap = std::max(0.0F, tap / count - of_tap);
+  channel_.error = of_tap / std::sqrt(count);
+  return std::clamp(1 - channel_.noise / power, 0.0F, 0.9999F);
 }
 
 }  // namespace s5066::modem::stanag4539

@@ -27,8 +27,8 @@ constexpr float kLeadShareMin = 0.1F;
 /// Taps below this many times their expected error are noise and left out.
 constexpr float kTapNoiseFactor = 5;
 constexpr float kSnrMinDb = -20;
-constexpr int kLateWindowBefore = 10;
-constexpr unsigned kLateWindowTaps = 30;
+/// A probe, and what is inserted behind it.
+constexpr unsigned kEntrySymbols = kFrameProbe + kInsertedSymbols;
 constexpr float kTiny = 1e-20F;
 
 template <std::size_t kCount>
@@ -89,22 +89,24 @@ Listener::Listener(float noise_share)
 void Listener::restart() {
   search_.restart();
   late_.restart();
+  end_ = 0;
   refused_ = 0;
 }
 
 std::optional<PreambleReading> Listener::advance(const SampleHistory& history) {
-  auto late = late_.advance(history);
-  auto reading = at_start(history);
-  return reading ? reading : late;
-}
-
-std::optional<PreambleReading> Listener::at_start(const SampleHistory& history) {
+  end_ = history.end();
   constexpr std::int64_t kBehind = 2 * (kPreambleSymbols - kFixedSymbols + kWindowTaps);
   const auto candidate = search_.advance(history, kBehind);
   if (!candidate) return std::nullopt;
   const auto reading = read(history, *candidate);
   if (!reading) ++refused_;
   return reading;
+}
+
+std::optional<PreambleReading> Listener::enter(const SampleHistory& history,
+                                               const Traffic& traffic) {
+  if (traffic.mode.waveform != Waveform::stanag4539) return std::nullopt;
+  return late_.enter(history, traffic);
 }
 
 std::optional<PreambleReading> Listener::read(const SampleHistory& history,
@@ -178,11 +180,17 @@ InMemory<Demodulator> Listener::demodulator(const PreambleReading& reading,
   const Parameters p = parameters(reading.mode);
   framed::Layout layout = layout_of(p, &memory);
   if (reading.late) {
-    // So many symbols tell the response over a smaller window only.
+    const unsigned first = reading.first_frame;
     layout.preamble.erase(layout.preamble.begin(), layout.preamble.end() - kEntrySymbols);
+    if (first > 0) layout.preamble = layout.known[layout.variants[first - 1]];
     layout.preceded = true;
-    layout.window_before = kLateWindowBefore;
-    layout.window_taps = kLateWindowTaps;
+    layout.first_frame = first;
+    layout.lead_frames = static_cast<unsigned>(reading.lead) / (kPhases * kFrameSymbols);
+    const LateEntry::Channel& channel = late_.channel();
+    layout.window_before = LateEntry::kSymbolsBefore;
+    layout.profile.assign(channel.profile.begin(), channel.profile.end());
+    layout.profile_error = channel.error;
+    layout.noise = channel.noise;
   }
   return make_in<framed::BurstDemodulator>(
       memory, reading, std::move(layout),

@@ -1,5 +1,5 @@
-// Finds STANAG 4539 transmissions by their preamble, or in the middle by what is inserted there,
-// and learns rate and interleaver from it.
+// Finds STANAG 4539 transmissions by their preamble, and learns rate and interleaver from it, or in
+// the middle from the signs of the probes.
 #pragma once
 
 #include "modem/waveforms/framed/known_search.h"
@@ -17,20 +17,22 @@ class Listener final : public PreambleListener {
 
   std::optional<PreambleReading> advance(const SampleHistory& history) override;
   void restart() override;
-  void forget() override { late_.forget(); }
+  void forget() override { late_.forget(end_); }
+  std::optional<PreambleReading> enter(const SampleHistory& history,
+                                       const Traffic& traffic) override;
   std::uint64_t refused() const override { return refused_; }
   InMemory<Demodulator> demodulator(const PreambleReading& reading,
                                     BurstMemory& memory) const override;
   std::vector<TrafficPattern> traffic() const override;
 
  private:
-  std::optional<PreambleReading> at_start(const SampleHistory& history);
   std::optional<PreambleReading> read(const SampleHistory& history,
                                       const framed::SearchCandidate& candidate) const;
 
   float noise_share_;
   framed::KnownSearch search_;
   LateEntry late_;
+  std::int64_t end_ = 0;  // of the history
   std::uint64_t refused_ = 0;
 };
 

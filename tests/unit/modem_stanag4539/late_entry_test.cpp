@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <numbers>
 #include <optional>
 #include <span>
 #include <vector>
@@ -15,18 +16,30 @@ using dsp::Complex;
 
 constexpr std::size_t kLead = 4800;  // half-symbol samples in front of the preamble
 constexpr float kNoise = 0.1F;       // amplitude, beside symbols of 1
+constexpr std::int64_t kFrame = 2 * kFrameSymbols;
 constexpr std::int64_t kCycle = 2 * kCycleSymbols;
-constexpr Mode kMode{Waveform::stanag4539, 4800, Interleaver::long_};
+constexpr std::int64_t kDataStart = kLead + 2 * kPreambleSymbols;
+constexpr Mode kMode{Waveform::stanag4539, 4800, Interleaver::long_};  // blocks of 36 frames
 
-/// Half-symbol samples of a transmission of a cycle and a bit, in noise.
-std::vector<Complex> transmission() {
-  const Parameters p = parameters(kMode);
+struct Sending {
+  Parameters parameters;
+  unsigned frames = 2 * kFramesInCycle;
+  double offset_hz = 0;
+};
+
+std::int64_t start_of(unsigned frame) {
+  return kDataStart + frame * kFrame + frame / kFramesInCycle * 2 * kInsertedSymbols;
+}
+
+/// Half-symbol samples of a transmission in noise.
+std::vector<Complex> transmission(const Sending& sending) {
+  const Parameters& p = sending.parameters;
   Rng rng(1);
   std::vector<Complex> symbols;
   for (const std::uint8_t number : preamble(p)) symbols.push_back(phase(number));
   const std::vector<Complex> inserted(symbols.end() - kInsertedSymbols, symbols.end());
-  for (unsigned frame = 0; frame < kFramesInCycle + 4; ++frame) {
-    if (frame == kFramesInCycle) {
+  for (unsigned frame = 0; frame < sending.frames; ++frame) {
+    if (frame > 0 && frame % kFramesInCycle == 0) {
       symbols.insert(symbols.end(), inserted.begin(), inserted.end());
     }
     for (unsigned i = 0; i < kFrameData; ++i) {
@@ -37,62 +50,162 @@ std::vector<Complex> transmission() {
   }
   std::vector<Complex> samples(kLead);
   for (const Complex& symbol : symbols) samples.insert(samples.end(), {symbol, symbol});
-  for (Complex& sample : samples) {
-    sample += Complex(kNoise * static_cast<float>(rng.gaussian()),
-                      kNoise * static_cast<float>(rng.gaussian()));
+  const double turn = 2 * std::numbers::pi * sending.offset_hz / kHalfSymbolRate;
+  for (std::size_t n = 0; n < samples.size(); ++n) {
+    samples[n] *= Complex(std::polar(1.0, turn * static_cast<double>(n)));
+    samples[n] += Complex(kNoise * static_cast<float>(rng.gaussian()),
+                          kNoise * static_cast<float>(rng.gaussian()));
   }
   return samples;
 }
 
-/// What is read of it; `forgotten_at`: half-symbol samples heard when a burst ends.
-std::optional<PreambleReading> read(std::span<const Complex> samples,
-                                    std::size_t forgotten_at = 0) {
+/// Only noise up to that frame.
+std::vector<Complex> heard_from(std::vector<Complex> samples, unsigned frame) {
+  Rng rng(2);
+  for (std::int64_t n = 0; n < start_of(frame); ++n) {
+    samples[static_cast<std::size_t>(n)] = Complex(kNoise * static_cast<float>(rng.gaussian()),
+                                                   kNoise * static_cast<float>(rng.gaussian()));
+  }
+  return samples;
+}
+
+struct Read {
+  PreambleReading reading;
+  std::int64_t at;  // half-symbol samples heard
+};
+
+struct Hearing {
+  std::int64_t from = 0;       // nothing is asked before
+  std::int64_t forget_at = 0;  // a burst that was received ends
+  float offset_hz = 0;         // about
+};
+
+/// What is read of it.
+std::optional<Read> read(std::span<const Complex> samples, const Hearing& hearing = {}) {
   LateEntry entry(1);
-  SampleHistory history(45056);
+  SampleHistory history(50176);
   for (; samples.size() >= kHop; samples = samples.subspan(kHop)) {
     history.push(samples.first(kHop));
-    if (const auto reading = entry.advance(history)) return reading;
-    if (static_cast<std::size_t>(history.end()) <= forgotten_at) entry.forget();
+    if (history.end() <= hearing.forget_at) entry.forget(history.end());
+    if (history.end() < hearing.from) continue;
+    // A detector of traffic takes a while to notice that the frames have moved.
+    const bool moved = history.end() > start_of(kFramesInCycle) + 6 * kFrame;
+    const Traffic traffic{.mode = kMode,
+                          .offset_hz = hearing.offset_hz,
+                          .cycle_start = moved ? start_of(kFramesInCycle) : kDataStart};
+    if (const auto reading = entry.enter(history, traffic)) return Read{*reading, history.end()};
   }
   return std::nullopt;
 }
 
-constexpr std::int64_t kDataStart = kLead + 2 * kPreambleSymbols;
-
-TEST(LateEntry, begins_with_the_cycle_before_when_all_of_it_was_heard) {
-  const auto reading = read(transmission());
-  ASSERT_TRUE(reading);
-  EXPECT_EQ(reading->mode, kMode);
-  EXPECT_TRUE(reading->late);
-  EXPECT_NEAR(static_cast<double>(reading->data_start), kDataStart, 2);
-  EXPECT_EQ(reading->read_again, kCycle);
+TEST(LateEntry, reads_every_mode_from_the_signs_of_eighteen_probes_and_few_more) {
+  for (const Mode& mode : all_modes()) {
+    if (mode.waveform != Waveform::stanag4539) continue;
+    for (const unsigned first : {5U, 21U}) {
+      SCOPED_TRACE(to_string(mode) + " from " + std::to_string(first));
+      const auto heard =
+          read(heard_from(transmission({.parameters = parameters(mode)}), first));
+      ASSERT_TRUE(heard);
+      EXPECT_EQ(heard->reading.mode, mode);
+      EXPECT_TRUE(heard->reading.late);
+      EXPECT_LT(heard->at, start_of(first + 22));
+      EXPECT_NEAR(heard->reading.offset_hz, 0, 0.3);
+    }
+  }
 }
 
-TEST(LateEntry, begins_behind_what_it_has_read_when_a_second_of_the_cycle_is_missing) {
-  constexpr std::size_t kFrame = std::size_t{2} * kFrameSymbols;
-  for (const std::size_t first : {0U, 32U, 60U}) {
+TEST(LateEntry, begins_with_the_first_block_that_was_heard_from_its_beginning) {
+  const auto samples = transmission({.parameters = parameters(kMode)});
+  struct Row {
+    unsigned heard_from;
+    unsigned block;
+  };
+  for (const Row& row : {Row{0, 0}, Row{4, 0}, Row{9, 36}, Row{30, 36}, Row{38, 72}, Row{60, 72}}) {
+    SCOPED_TRACE(row.heard_from);
+    const auto heard = read(heard_from(samples, row.heard_from));
+    ASSERT_TRUE(heard);
+    const PreambleReading& reading = heard->reading;
+    EXPECT_EQ(reading.mode, kMode);
+    EXPECT_NEAR(static_cast<double>(reading.data_start), static_cast<double>(start_of(row.block)),
+                2);
+    // Reception begins a little earlier, if that was heard, with a frame that it knows.
+    const std::int64_t begin = reading.data_start - reading.lead;
+    const unsigned cycles = begin + 2 < start_of(kFramesInCycle) ? 0 : 1;
+    const unsigned first = reading.first_frame + cycles * kFramesInCycle;
+    EXPECT_NEAR(static_cast<double>(begin), static_cast<double>(start_of(first)), 2);
+  }
+}
+
+// What is kept holds a cycle.
+TEST(LateEntry, begins_with_the_cycle_before_when_all_of_it_was_heard) {
+  const auto samples = transmission({.parameters = parameters(kMode)});
+  const auto heard = read(samples, {.from = start_of(76)});
+  ASSERT_TRUE(heard);
+  EXPECT_EQ(heard->reading.mode, kMode);
+  EXPECT_NEAR(static_cast<double>(heard->reading.data_start), kDataStart, 2);
+  EXPECT_EQ(heard->reading.first_frame, 0u);
+}
+
+TEST(LateEntry, begins_behind_a_second_that_was_not_heard) {
+  const auto samples = transmission({.parameters = parameters(kMode)});
+  for (const unsigned first : {2U, 32U, 60U}) {
     SCOPED_TRACE(first);
-    auto samples = transmission();
-    std::fill_n(samples.begin() + kDataStart + static_cast<std::ptrdiff_t>(first * kFrame),
-                10 * kFrame, Complex());
-    const auto reading = read(samples);
-    ASSERT_TRUE(reading);
-    EXPECT_NEAR(static_cast<double>(reading->data_start), kDataStart + kCycle, 2);
-    EXPECT_EQ(reading->read_again, 0);
+    auto cut = samples;
+    std::fill_n(cut.begin() + start_of(first), 10 * kFrame, Complex());
+    const auto heard = read(cut, {.from = start_of(76)});
+    ASSERT_TRUE(heard);
+    const unsigned block = first + 10 < 36 ? 36 : 72;
+    EXPECT_NEAR(static_cast<double>(heard->reading.data_start),
+                static_cast<double>(start_of(block)), 2);
   }
 }
 
 // What was delivered must not be delivered again.
 TEST(LateEntry, leaves_what_belongs_to_a_burst_that_was_received) {
-  for (const std::size_t ended_at : {kLead, std::size_t{20000}}) {
-    const auto reading = read(transmission(), ended_at + 2 * kPreambleSymbols);
-    ASSERT_TRUE(reading);
-    EXPECT_NEAR(static_cast<double>(reading->data_start), kDataStart + kCycle, 2);
-    EXPECT_EQ(reading->read_again, 0);
+  const auto samples = transmission({.parameters = parameters(kMode)});
+  for (const unsigned ended : {1U, 20U, 35U}) {
+    const auto heard = read(samples, {.forget_at = start_of(ended)});
+    ASSERT_TRUE(heard);
+    EXPECT_NEAR(static_cast<double>(heard->reading.data_start), static_cast<double>(start_of(36)),
+                2);
   }
-  const auto reading = read(transmission(), kLead);
-  ASSERT_TRUE(reading);
-  EXPECT_EQ(reading->read_again, kCycle);
+  const auto heard = read(samples, {.forget_at = kLead});
+  ASSERT_TRUE(heard);
+  EXPECT_NEAR(static_cast<double>(heard->reading.data_start), kDataStart, 2);
+}
+
+// Half a turn from probe to probe, 4.18 Hz, changes the sign of every second one.
+TEST(LateEntry, reads_the_carrier_to_a_fraction_of_a_hertz) {
+  for (const double offset_hz : {-75.0, -33.3, -4.2, -2.0, 2.2, 4.1, 8.4, 60.0, 75.0}) {
+    SCOPED_TRACE(offset_hz);
+    const auto heard = read(
+        heard_from(transmission({.parameters = parameters(kMode), .offset_hz = offset_hz}), 8),
+        {.offset_hz = offset_hz > 0 ? 50.0F : -50.0F});
+    ASSERT_TRUE(heard);
+    EXPECT_EQ(heard->reading.mode, kMode);
+    EXPECT_NEAR(heard->reading.offset_hz, offset_hz, 0.3);
+  }
+}
+
+TEST(LateEntry, reads_nothing_in_codes_that_are_reserved) {
+  for (const unsigned rate : {0U, 7U}) {
+    Parameters p = parameters(kMode);
+    p.rate_code = static_cast<std::uint8_t>(rate);
+    EXPECT_FALSE(read(transmission({.parameters = p})));
+  }
+}
+
+TEST(LateEntry, reads_nothing_in_noise_and_in_probes_that_all_look_alike) {
+  auto samples = transmission({.parameters = parameters(kMode)});
+  EXPECT_FALSE(read(heard_from(samples, 2 * kFramesInCycle - 1)));
+  for (unsigned frame = 0; frame < kFramesInCycle; ++frame) {
+    const auto at = samples.begin() + start_of(frame) + 2 * kFrameData;
+    for (unsigned i = 0; i < kFrameProbe; ++i) {
+      at[2 * i] = at[2 * i + 1] = phase(probe()[i]);
+    }
+  }
+  samples.resize(static_cast<std::size_t>(start_of(kFramesInCycle)));
+  EXPECT_FALSE(read(samples));
 }
 
 }  // namespace
