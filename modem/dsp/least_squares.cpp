@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 #include "s5066d/base/assert.h"
 
@@ -18,6 +19,8 @@ using Column = FixedVector<Wide, kWideTapsMax>;
 constexpr double kRegularization = 0.01;
 constexpr float kPathShare = 0.1F;
 constexpr float kFirstPathShare = 0.25F;
+/// What is far enough from the ends of a window for its pulse counts so much more.
+constexpr float kWholePulses = 0.1F;
 constexpr std::size_t kParts = 4;  // of the stretch, whose phases give the carrier's offset
 
 Wide product(Wide a, Wide b) {
@@ -147,6 +150,27 @@ double peak_place(std::span<const float> profile, std::size_t k) {
   const double c = std::sqrt(profile[k + 1]);
   const double bend = a - 2 * b + c;
   return bend < 0 ? place + std::clamp(0.5 * (a - c) / bend, -0.5, 0.5) : place;
+}
+
+int fullest_window(std::span<const float> profile, const WindowSought& sought) {
+  const auto power = [&](int begin, int symbols) {
+    const int size = static_cast<int>(profile.size());
+    const int steps = static_cast<int>(kPhases);
+    const auto from = profile.begin() + std::clamp(steps * begin, 0, size);
+    const auto to = profile.begin() + std::clamp(steps * (begin + symbols), 0, size);
+    return std::accumulate(from, to, 0.0F);
+  };
+  const auto worth = [&](int begin) {
+    return power(begin, sought.taps) +
+           kWholePulses * power(begin + sought.margin, sought.taps - 2 * sought.margin);
+  };
+  const int spare = sought.taps - sought.span;
+  if (spare >= 0) return sought.earliest - spare / 2;
+  int best = sought.earliest;
+  for (int begin = best + 1; begin <= sought.earliest - spare; ++begin) {
+    if (worth(begin) > worth(best)) best = begin;
+  }
+  return best;
 }
 
 void solve_hermitian(std::span<Wide> a, std::span<Wide> b, std::size_t size) {

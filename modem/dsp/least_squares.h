@@ -12,7 +12,7 @@
 namespace s5066::modem::dsp {
 
 /// Of a response, in symbols.
-inline constexpr std::size_t kWideTapsMax = 44;
+inline constexpr std::size_t kWideTapsMax = 60;
 
 struct WideResponse {
   FixedVector<Complex, kPhases * kWideTapsMax> taps;  // at half-symbol steps
@@ -38,6 +38,18 @@ std::size_t first_path(std::span<const float> profile);
 /// Where the peak at step `k` lies when its neighbours are heard too: a parabola through the three
 /// amplitudes.
 double peak_place(std::span<const float> profile, std::size_t k);
+
+/// What has power in a profile, and the window that is to be laid over it, in symbols.
+struct WindowSought {
+  int earliest = 0;  // where what has power begins, its margin included
+  int span = 0;      // how far it reaches
+  int taps = 0;      // the window's
+  int margin = 0;    // of `span`, at either end, for the pulse of a path
+};
+/// Where the window begins: around the middle of the span where that fits in. Else it has the most
+/// power in it, the pulses of its paths whole if possible: fading within the stretch looks like
+/// weak echoes far away from the paths.
+int fullest_window(std::span<const float> profile, const WindowSought& sought);
 
 /// Solves A x = b for a Hermitian positive A (lower triangle, row by row); both are overwritten.
 void solve_hermitian(std::span<std::complex<double>> a, std::span<std::complex<double>> b,

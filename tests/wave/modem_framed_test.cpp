@@ -38,6 +38,58 @@ TEST(Ms110dWave, slow_fading_is_followed_with_the_long_interleaver) {
   }
 }
 
+// [110D Table D-LII], three paths that stand still, 0, 3 and 9 ms. The preamble is found by the
+// strongest, from which the others must be seen.
+TEST(Ms110dWave, paths_are_seen_9_ms_before_and_behind_the_one_the_preamble_was_found_by) {
+  for (const char* text :
+       {"110d-150-s", "110d-300-s", "110d-600-s", "110d-1200-s", "110d-3200-s"}) {
+    for (const std::size_t strongest : {0U, 1U, 2U}) {
+      SCOPED_TRACE(std::string(text) + ' ' + std::to_string(strongest));
+      channel::Watterson::Config config;
+      config.paths = {{}, {.delay_ms = 3}, {.delay_ms = 9}};
+      config.paths[strongest].power = 1.5;
+      const auto bursts =
+          expect_whole_through(mode_of(text), 150, {.channel = config, .snr_db = 50, .seed = 5});
+      ASSERT_FALSE(bursts.empty());
+      ASSERT_FALSE(bursts[0].portions.empty());
+      const ChannelEstimate& channel = bursts[0].portions[0].channel;
+      EXPECT_NEAR(channel.multipath_ms, 9, 0.5);
+      EXPECT_GT(channel.snr_db, 20);
+    }
+  }
+}
+
+// What changes while the preamble lasts is neither noise nor a path: the first block tells the
+// ratio of signal to noise, and no path where none is.
+TEST(Ms110dWave, fading_during_the_preamble_is_not_taken_for_noise) {
+  constexpr unsigned kBursts = 12;
+  float snr_db = 0;
+  for (std::uint64_t seed = 1; seed <= kBursts; ++seed) {
+    SCOPED_TRACE(seed);
+    const auto bursts = expect_whole_through(
+        mode_of("110d-9600-s"), 500,
+        {.channel = {.paths = channel::paths_by_name("poor")}, .snr_db = 35, .seed = seed});
+    ASSERT_FALSE(bursts.empty());
+    ASSERT_FALSE(bursts[0].portions.empty());
+    const ChannelEstimate& channel = bursts[0].portions[0].channel;
+    snr_db += channel.snr_db / kBursts;
+    EXPECT_LT(channel.multipath_ms, 3);
+  }
+  EXPECT_GT(snr_db, 28);
+}
+
+// The window stays where it is when one of the paths is in a fade for some blocks.
+TEST(Ms110dWave, paths_far_apart_stay_in_the_window_as_they_fade) {
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    SCOPED_TRACE(seed);
+    expect_whole_through(
+        mode_of("110d-1200-s"), 2500,
+        {.channel = {.paths = {{.spread_hz = 0.3}, {.delay_ms = 7, .spread_hz = 0.3}}},
+         .snr_db = 30,
+         .seed = seed});
+  }
+}
+
 // At this ratio most bursts are missed when each super-frame is read by itself.
 TEST(Ms110dWave, several_super_frames_say_what_one_says_too_faintly) {
   const Mode mode = mode_of("110d-75-s");

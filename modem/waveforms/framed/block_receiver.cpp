@@ -105,6 +105,10 @@ void BlockReceiver::set_channel(std::span<const float> profile, float noise) {
   row_responses_.resize(kPhases * layout_.frame_symbols() * tracker.taps());
 }
 
+void BlockReceiver::set_noise(float noise) {
+  noise_ = std::max(noise, kNoiseShareMin * tracker_->energy() / kPhases + kTiny);
+}
+
 void BlockReceiver::begin(unsigned first_frame, bool inserted) {
   S5066_ASSERT(tracker_.has_value());
   frames_ = 0;
@@ -314,6 +318,27 @@ void BlockReceiver::learn_profile(std::size_t from_step, std::size_t to_step) {
   }
   tracker_->set_profile(prior);
   at_start_->set_profile(prior);
+}
+
+BlockReceiver::Steps BlockReceiver::block_profile() const {
+  Steps sums(kPhases * profile_.size());
+  const float share = 1 / static_cast<float>(steps_.size());
+  for (std::size_t s = 0; s < steps_.size(); ++s) {
+    const Complex* const response = &responses_[s * sums.size()];
+    for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += share * std::norm(response[k]);
+  }
+  return sums;
+}
+
+void BlockReceiver::move_window(int symbols) {
+  for (; symbols > 0; --symbols) {
+    tracker_->shift_later();
+    std::shift_left(profile_.begin(), profile_.end(), 1);
+  }
+  for (; symbols < 0; ++symbols) {
+    tracker_->shift_earlier();
+    std::shift_right(profile_.begin(), profile_.end(), 1);
+  }
 }
 
 // From correlations with the symbols as they look after the second pass, or the last.

@@ -57,8 +57,15 @@ class BlockReceiver {
   /// The channel at the end of what was received.
   dsp::ChannelTracker& tracker() { return *tracker_; }
   float noise() const { return noise_; }
-  /// Mean power of the response, tap by tap.
+  /// Not less than the least that is believed.
+  void set_noise(float noise);
+  /// Mean power of the response, tap by tap, over seconds.
   std::span<const float> profile() const { return profile_; }
+  /// The same over the block that is complete, tap l of phase p at [2 l + p].
+  using Steps = FixedVector<float, dsp::kPhases * dsp::ChannelTracker::kTapsMax>;
+  Steps block_profile() const;
+  /// Between blocks, the window begins so many symbols later from now on.
+  void move_window(int symbols);
   float doppler_hz() const { return static_cast<float>(doppler_.doppler_hz()); }
   /// From the middle of a frame's first step to that of its last.
   double turn_seconds() const;

@@ -19,18 +19,25 @@ using dsp::mul;
 
 // Learning the channel from the preamble.
 constexpr float kTapSignificant = 0.01F;  // of the strongest
-constexpr float kTapNoiseFactor = 8;
+/// Of what noise is expected to leave in a tap, above that itself: measured once.
+constexpr float kTapNoiseExcess = 7;
 constexpr int kPulseMargin = 4;  // symbols around the significant taps
 /// Of the whole energy, spread over all taps: a path may come out of a fade at any time, and what
 /// is not expected would be taken for noise.
 constexpr float kProfileFloor = 0.3F;
+constexpr std::size_t kTrainingSymbolsMax = 640;
 constexpr std::size_t kTrainingStep = 41;
 constexpr double kTrainingDopplerHz = 1;
+/// A channel that fades leaves much unexplained where it is taken to stand still. So often it is
+/// followed to see how much of that is noise.
+constexpr unsigned kTrainings = 4;
 constexpr float kTiny = 1e-20F;
 
 // Following it.
 constexpr double kCarrierGain = 0.1;
-constexpr double kClockStep = 0.75;  // symbols that the response may wander in its window
+/// The response has wandered in its window when it fits so much better so many symbols further on.
+constexpr float kMovedFit = 1.1F;
+constexpr int kMovedMax = 3;
 
 }  // namespace
 
@@ -71,44 +78,68 @@ std::optional<Demodulator::Output> BurstDemodulator::receive(const SampleHistory
 
 void BurstDemodulator::learn_channel(const SampleHistory& history) {
   if (layout_.profile.empty()) measure_preamble(history);
-  block_.set_channel(choose_window(layout_.profile, layout_.profile_error),
-                     std::max(layout_.noise, kTiny));
+  const auto times = static_cast<float>(layout_.preamble_parts);
+  const float threshold = (1 + kTapNoiseExcess / std::sqrt(times)) * layout_.profile_error;
+  block_.set_channel(choose_window(layout_.profile, threshold), std::max(layout_.noise, kTiny));
+  const std::int64_t window =
+      origin_ - (reading_.data_start - reading_.lead) + 2 * layout_.window_before;
+  for (std::size_t k = 0; k < home_.size(); ++k) {
+    const std::int64_t at = window + static_cast<std::int64_t>(k);
+    if (at < 0 || at >= static_cast<std::int64_t>(layout_.profile.size())) continue;
+    const float power = layout_.profile[static_cast<std::size_t>(at)] - layout_.profile_error;
+    home_[k] = std::sqrt(std::max(power, 0.0F));
+  }
   train(history);
-  centroid_home_ = centroid();
 }
 
+// The mean power of each tap over all parts of the preamble.
 void BurstDemodulator::measure_preamble(const SampleHistory& history) {
   const std::size_t symbols = layout_.preamble.size();
-  const std::int64_t from =
+  const std::size_t parts = layout_.preamble_parts;
+  const std::int64_t begin =
       reading_.data_start -
       static_cast<std::int64_t>(kPhases *
                                 (symbols + static_cast<std::size_t>(layout_.window_before)));
-  samples_.resize(kPhases * symbols);
-  dsp::turn_back(history.window(from, samples_.size()), from, offset_hz_ / kHalfSymbolRate,
-                 samples_);
-  const auto response = dsp::estimate_response(layout_.preamble, samples_, layout_.window_taps);
-  layout_.profile.reserve(response.taps.size());
-  for (const Complex& tap : response.taps) layout_.profile.push_back(std::norm(tap));
-  layout_.noise = response.noise_power;
-  layout_.profile_error = std::max(layout_.noise, kTiny) /
-                          static_cast<float>(symbols - layout_.window_taps + 1);
+  layout_.profile.resize(kPhases * layout_.window_taps);
+  for (std::size_t part = 0; part < parts; ++part) {
+    const std::size_t first = part * symbols / parts;
+    const std::size_t count = (part + 1) * symbols / parts - first;
+    const std::int64_t from = begin + static_cast<std::int64_t>(kPhases * first);
+    samples_.resize(kPhases * count);
+    dsp::turn_back(history.window(from, samples_.size()), from, offset_hz_ / kHalfSymbolRate,
+                   samples_);
+    const auto response =
+        dsp::estimate_response(std::span<const Complex>(layout_.preamble).subspan(first, count),
+                               samples_, layout_.window_taps);
+    for (std::size_t k = 0; k < layout_.profile.size(); ++k) {
+      layout_.profile[k] += std::norm(response.taps[k]);
+    }
+    layout_.noise += response.noise_power;
+    layout_.profile_error +=
+        response.noise_power / static_cast<float>(count - layout_.window_taps + 1);
+  }
+  const auto times = static_cast<float>(parts);
+  for (float& power : layout_.profile) power /= times;
+  layout_.noise = std::max(layout_.noise / times, kTiny);
+  layout_.profile_error /= times;
 }
 
 // From the first to the last significant tap and a margin for the pulse; at least wide enough for
-// an echo that was in a fade during the preamble.
+// an echo that was in a fade during the preamble. Where that is too wide, the fullest part of it.
 BurstDemodulator::Powers BurstDemodulator::choose_window(std::span<const float> profile,
-                                                         float noise_per_tap) {
+                                                         float threshold) {
   const float peak = *std::max_element(profile.begin(), profile.end());
-  const float threshold =
-      std::min(peak, std::max(kTapSignificant * peak, kTapNoiseFactor * noise_per_tap));
+  const float significant = std::min(peak, std::max(kTapSignificant * peak, threshold));
   std::size_t first = 0;
-  while (profile[first] < threshold) ++first;
+  while (profile[first] < significant) ++first;
   std::size_t last = profile.size() - 1;
-  while (profile[last] < threshold) --last;
+  while (profile[last] < significant) --last;
 
-  const int span = static_cast<int>(last / 2) - static_cast<int>(first / 2) + 1 + 2 * kPulseMargin;
+  const int earliest = static_cast<int>(first / 2) - kPulseMargin;
+  const int span = static_cast<int>(last / 2) + 1 + kPulseMargin - earliest;
   const int taps = std::clamp(span, layout_.taps_min, layout_.taps_max);
-  const int begin = static_cast<int>(first / 2) - kPulseMargin - (taps - span) / 2;
+  const int begin = dsp::fullest_window(
+      profile, {.earliest = earliest, .span = span, .taps = taps, .margin = kPulseMargin});
   origin_ = reading_.data_start - reading_.lead + 2 * (begin - layout_.window_before);
 
   float total = 0;
@@ -131,12 +162,14 @@ BurstDemodulator::Powers BurstDemodulator::choose_window(std::span<const float> 
   return prior;
 }
 
-// Runs the tracker over the preamble.
+// Runs the tracker over the end of the preamble.
 void BurstDemodulator::train(const SampleHistory& history) {
-  dsp::ChannelTracker& tracker = block_.tracker();
-  const std::size_t taps = tracker.taps();
-  const std::size_t symbols = layout_.preamble.size();
-  newest_first_.assign(layout_.preamble.rbegin(), layout_.preamble.rend());
+  const dsp::ChannelTracker untrained = block_.tracker();
+  const std::size_t taps = untrained.taps();
+  const std::size_t symbols = std::min(layout_.preamble.size(), kTrainingSymbolsMax);
+  const bool preceded = layout_.preceded || symbols < layout_.preamble.size();
+  newest_first_.assign(layout_.preamble.rbegin(),
+                       layout_.preamble.rbegin() + static_cast<std::ptrdiff_t>(symbols));
   newest_first_.resize(symbols + taps);  // before the preamble there was nothing
   const std::array<float, dsp::ChannelTracker::kTapsMax> all_certain{};
   const auto certain = std::span(all_certain).first(taps);
@@ -146,11 +179,19 @@ void BurstDemodulator::train(const SampleHistory& history) {
                  samples_);
   const auto memory = static_cast<float>(
       std::pow(0.9, static_cast<double>(kTrainingStep) / kSymbolRate * kTrainingDopplerHz / 0.146));
-  for (std::size_t n = layout_.preceded ? taps - 1 : 0; n < symbols; ++n) {
-    if (n % kTrainingStep == 0) tracker.predict(memory);
-    tracker.update(std::span<const Complex>(newest_first_).subspan(symbols - 1 - n, taps), certain,
-                   block_.noise(),
-                   std::span<const Complex, kPhases>(&samples_[kPhases * n], kPhases));
+  for (unsigned training = 1; training <= kTrainings; ++training) {
+    dsp::ChannelTracker tracker = untrained;
+    float surprise = 0;
+    for (std::size_t n = preceded ? taps - 1 : 0; n < symbols; ++n) {
+      if (n % kTrainingStep == 0) tracker.predict(memory);
+      const float power = tracker.update(
+          std::span<const Complex>(newest_first_).subspan(symbols - 1 - n, taps), certain,
+          block_.noise(), std::span<const Complex, kPhases>(&samples_[kPhases * n], kPhases));
+      if (n >= symbols / 2) surprise += power;
+    }
+    block_.tracker() = tracker;
+    const float mean = surprise / static_cast<float>(symbols - symbols / 2);
+    if (training < kTrainings) block_.set_noise(block_.noise() * std::min(mean, 1.0F));
   }
   carrier_at_ = origin_;
   carrier_turn_ = std::remainder(offset_hz_ / kHalfSymbolRate * static_cast<double>(origin_), 1.0);
@@ -243,30 +284,30 @@ ChannelEstimate BurstDemodulator::channel() const {
 }
 
 // When the clocks of the two stations differ, the response wanders through its window; the window
-// follows by whole symbols, between blocks.
+// follows by whole symbols, between blocks. It is the place of the paths that tells, not where most
+// power is: that changes as they fade.
 void BurstDemodulator::follow_clock() {
-  const double moved = centroid() - centroid_home_;
-  if (moved > kClockStep) {
-    block_.tracker().shift_later();
-    origin_ += kPhases;
-  } else if (moved < -kClockStep) {
-    block_.tracker().shift_earlier();
-    origin_ -= kPhases;
-  }
-}
-
-double BurstDemodulator::centroid() {
-  const dsp::ChannelTracker& tracker = block_.tracker();
-  double moment = 0;
-  double energy = kTiny;
-  for (std::size_t l = 0; l < tracker.taps(); ++l) {
-    for (std::size_t p = 0; p < kPhases; ++p) {
-      const double power = std::norm(tracker.tap(p, l));
-      moment += power * (static_cast<double>(l) + static_cast<double>(p) / 2);
-      energy += power;
+  const auto profile = block_.block_profile();
+  const auto fit = [&](int moved) {
+    const int steps = static_cast<int>(kPhases) * moved;
+    const int size = static_cast<int>(profile.size());
+    float sum = 0;
+    for (int k = std::max(0, -steps); k < std::min(size, size - steps); ++k) {
+      sum += std::sqrt(profile[static_cast<std::size_t>(k + steps)]) *
+             home_[static_cast<std::size_t>(k)];
     }
+    return sum;
+  };
+  int moved = 0;
+  float best = kMovedFit * fit(0);
+  for (int symbols = -kMovedMax; symbols <= kMovedMax; ++symbols) {
+    const float here = fit(symbols);
+    if (symbols == 0 || here < best) continue;
+    best = here;
+    moved = symbols;
   }
-  return moment / energy;
+  block_.move_window(moved);
+  origin_ += static_cast<std::int64_t>(kPhases) * moved;
 }
 
 }  // namespace s5066::modem::framed

@@ -3,6 +3,7 @@
 // carrier and clock.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -27,7 +28,7 @@ class BurstDemodulator final : public ProbedDemodulator {
   void measure_preamble(const SampleHistory& history);
   std::optional<Output> receive(const SampleHistory& history) override;
   ChannelEstimate channel() const;
-  Powers choose_window(std::span<const float> profile, float noise_per_tap);
+  Powers choose_window(std::span<const float> profile, float threshold);
   void train(const SampleHistory& history);
   void load(const SampleHistory& history, std::size_t symbols);
   void receive_frame(const SampleHistory& history);
@@ -35,11 +36,11 @@ class BurstDemodulator final : public ProbedDemodulator {
   Output finish_block();
   void follow_carrier(dsp::Complex turn);
   void follow_clock();
-  double centroid();
 
   Layout layout_;
   float noise_share_;
-  double centroid_home_ = 0;  // where the response lay in its window at first, in taps
+  /// Amplitudes of the response as it lay in its window at first.
+  std::array<float, dsp::kPhases * dsp::ChannelTracker::kTapsMax> home_{};
   unsigned lead_frames_;  // still to come before the first block
   unsigned frame_in_cycle_;
   unsigned frame_in_block_ = 0;

@@ -42,9 +42,11 @@ struct Layout {
   bool repeats = false;                       // the preamble comes again with every frame
   unsigned first_frame = 0;                   // of a cycle, that is received
   unsigned lead_frames = 0;                   // received before the first block
-  /// Where the paths of a channel are looked for, in symbols around the found position.
+  /// Where the paths of a channel are looked for, in symbols around the found position, and in how
+  /// many parts of the preamble, in each of which the channel should hardly change.
   int window_before = 14;
   unsigned window_taps = 44;
+  unsigned preamble_parts = 1;
   /// The channel in that window at half-symbol steps, where the preamble is not to tell it: mean
   /// powers, the error of one, and the variance of a sample.
   std::pmr::vector<float> profile;

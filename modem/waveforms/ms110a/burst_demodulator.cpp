@@ -30,8 +30,6 @@ constexpr float kTapNoiseFactor = 8;
 constexpr int kPulseMargin = 4;  // symbols around the significant taps
 constexpr int kTapsMin = 14;
 constexpr int kTapsMax = 28;
-/// What is far enough from the ends of the window for its pulse counts so much more.
-constexpr float kWholePulses = 0.1F;
 constexpr float kProfileFloor = 0.002F;  // of the whole energy, spread over all taps
 /// Steps of the response by which the Doppler spread is measured: the strongest.
 constexpr std::size_t kDopplerTaps = 12;
@@ -79,25 +77,6 @@ std::array<Complex, kTrainingSegments * kSegmentSymbols> newest_first_points(con
 float memory_over(std::size_t symbols, float doppler_hz) {
   return static_cast<float>(
       std::pow(0.9, static_cast<double>(symbols) / kSymbolRate * doppler_hz / 0.146));
-}
-
-// Where a window begins that has the most power in it, the pulses of its paths whole if possible.
-int fullest_window(std::span<const float> profile, int earliest, int latest) {
-  const auto power = [&](int begin, int symbols) {
-    const int size = static_cast<int>(profile.size());
-    const auto from = profile.begin() + std::clamp(2 * begin, 0, size);
-    return std::accumulate(from, profile.begin() + std::clamp(2 * (begin + symbols), 0, size),
-                           0.0F);
-  };
-  const auto worth = [&](int begin) {
-    return power(begin, kTapsMax) +
-           kWholePulses * power(begin + kPulseMargin, kTapsMax - 2 * kPulseMargin);
-  };
-  int best = earliest;
-  for (int begin = earliest + 1; begin <= latest; ++begin) {
-    if (worth(begin) > worth(best)) best = begin;
-  }
-  return best;
 }
 
 }  // namespace
@@ -281,8 +260,8 @@ void BurstDemodulator::choose_window(const Profile& profile, float noise_per_tap
   const int earliest = static_cast<int>(first / 2) - kPulseMargin;
   const int span = static_cast<int>(last / 2) + 1 + kPulseMargin - earliest;
   const int taps = std::clamp(span, kTapsMin, kTapsMax);
-  const int begin = span > kTapsMax ? fullest_window(profile, earliest, earliest + span - taps)
-                                    : earliest - (taps - span) / 2;
+  const int begin = dsp::fullest_window(
+      profile, {.earliest = earliest, .span = span, .taps = taps, .margin = kPulseMargin});
   origin_ = reading_.data_start + 2 * (begin - kWindowBefore);
 
   float total = 0;

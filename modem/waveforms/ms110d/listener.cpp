@@ -16,10 +16,18 @@ using dsp::Complex;
 
 /// What is expected where the standard asks for white noise only (12000 and 16000 bit/s).
 constexpr double kStillHz = 0.2;
+/// Where paths are looked for, in symbols around the one by which the preamble was found: that may
+/// be the last of three, 9 ms behind the first [Table D-LII], or the first.
+constexpr int kPathsBefore = 30;
+constexpr unsigned kPathsWindow = 60;
+/// At the end of the preamble, in so many super-frames, each in so many parts.
+constexpr unsigned kPathsSuperFrames = 3;
+constexpr unsigned kPartsOfSuperFrame = 3;
 
 }  // namespace
 
-framed::Layout layout_of(const Parameters& p, std::pmr::memory_resource* memory) {
+framed::Layout layout_of(const Parameters& p, unsigned super_frames,
+                         std::pmr::memory_resource* memory) {
   framed::Layout layout(memory);
   layout.bits_per_symbol = p.bits_per_symbol;
   layout.frames_per_block = p.frames_per_block;
@@ -31,13 +39,19 @@ framed::Layout layout_of(const Parameters& p, std::pmr::memory_resource* memory)
   for (unsigned frame = 0; frame < p.frames_per_cycle; ++frame) {
     layout.variants.push_back(is_marker(p, frame) ? 1 : 0);
   }
-  const auto symbols = symbols_of(super_frame(p, 0));
-  layout.preamble.assign(symbols.begin(), symbols.end());
+  for (unsigned remaining = super_frames; remaining-- > 0;) {
+    const auto symbols = symbols_of(super_frame(p, remaining));
+    layout.preamble.insert(layout.preamble.end(), symbols.begin(), symbols.end());
+  }
   const auto before = probe(p, false);
   layout.preamble.insert(layout.preamble.end(), before.begin(), before.end());
   const auto scrambling = scrambler(p);
   layout.scrambling.assign(scrambling.begin(), scrambling.end());
   if (p.number == 11 || p.number == 12) layout.doppler_hz = kStillHz;
+  layout.preceded = true;  // by other super-frames
+  layout.preamble_parts = kPartsOfSuperFrame * super_frames;
+  layout.window_before = kPathsBefore;
+  layout.window_taps = kPathsWindow;
   // Frames do not reach into each other's data.
   layout.taps_max = std::min(layout.taps_max, static_cast<int>(p.probe_symbols) + 1);
   return layout;
@@ -74,7 +88,7 @@ InMemory<Demodulator> Listener::demodulator(const PreambleReading& reading,
                                             memory);
   }
   return make_in<framed::BurstDemodulator>(
-      memory, reading, layout_of(p, &memory),
+      memory, reading, layout_of(p, std::min(reading.repeats, kPathsSuperFrames), &memory),
       make_in<framed::TailBitingCode>(memory, code_of(p), &memory), noise_share_, memory);
 }
 

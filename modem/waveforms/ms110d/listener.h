@@ -29,6 +29,8 @@ class Listener final : public PreambleListener {
   std::uint64_t refused_ = 0;
 };
 
-framed::Layout layout_of(const Parameters& p, std::pmr::memory_resource* memory);
+/// The preamble is that of the last so many super-frames.
+framed::Layout layout_of(const Parameters& p, unsigned super_frames,
+                         std::pmr::memory_resource* memory);
 
 }  // namespace s5066::modem::ms110d

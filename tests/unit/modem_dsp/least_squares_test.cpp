@@ -34,5 +34,28 @@ TEST(PeakPlace, is_the_step_itself_where_a_neighbour_is_missing_or_nothing_bends
   EXPECT_DOUBLE_EQ(peak_place(std::vector<float>{4, 4, 4}, 1), 1);
 }
 
+// Two steps of the profile are a symbol.
+TEST(FullestWindow, lies_around_the_middle_of_what_fits_in) {
+  const std::vector<float> profile(40, 1);
+  EXPECT_EQ(fullest_window(profile, {.earliest = 6, .span = 8, .taps = 12, .margin = 2}), 4);
+  EXPECT_EQ(fullest_window(profile, {.earliest = 6, .span = 8, .taps = 8, .margin = 2}), 6);
+  EXPECT_EQ(fullest_window(profile, {.earliest = -2, .span = 8, .taps = 11, .margin = 2}), -3);
+}
+
+TEST(FullestWindow, has_the_most_power_where_not_all_fits_in) {
+  std::vector<float> profile(40, 0);
+  profile[4] = 0.1F;
+  profile[22] = profile[34] = 1;
+  const WindowSought sought{.earliest = 0, .span = 20, .taps = 12, .margin = 2};
+  // Both strong paths with their margins: symbols 11 and 17.
+  const int begin = fullest_window(profile, sought);
+  EXPECT_GE(begin, 17 - 9);
+  EXPECT_LE(begin, 11 - 2);
+  // The weak one comes first when it is as strong.
+  profile[34] = 0.05F;
+  profile[4] = 1;
+  EXPECT_EQ(fullest_window(profile, sought), 0);
+}
+
 }  // namespace
 }  // namespace s5066::modem::dsp
