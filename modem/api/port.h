@@ -104,7 +104,9 @@ struct ReceivedBytes {
 
 enum class CarrierDownReason : std::uint8_t { end_of_message, lost, replaced };
 
-/// The transmission ended at `ended_at` (known exactly after an end-of-message mark).
+/// The transmission ended at `ended_at` (known exactly after an end-of-message mark). Should the
+/// user's own bits have been taken for the mark and the zeros behind it, another CarrierUp follows
+/// at once, and bits that go on where these left off.
 struct CarrierDown {
   Instant at{};
   Instant ended_at{};

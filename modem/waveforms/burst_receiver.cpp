@@ -83,7 +83,7 @@ class BurstReceiver::Impl {
     preambles_unwanted_ = 0;
     demodulator_.reset();
     memory_.release();
-    ends_at_.reset();
+    listening_on_ = false;
     traffic_->restart();
     joined_at_.reset();
     while (held_.pop()) continue;
@@ -107,7 +107,7 @@ class BurstReceiver::Impl {
     polled_until_ = waiting->octets_until;
     return waiting->event;
   }
-  bool busy() const { return demodulator_ != nullptr || joined_at_; }
+  bool busy() const { return receiving() || joined_at_; }
   const Stats& stats() const { return stats_; }
 
  private:
@@ -140,14 +140,21 @@ class BurstReceiver::Impl {
     converter_.process(pending_, converted_);
     pending_.clear();
     history_.push(converted_);
-    if (demodulator_) receive();
+    if (receiving()) {
+      receive();
+    } else if (demodulator_) {
+      listen_on();
+    }
     listen();
     watch();
   }
 
+  // A burst is being received whose end has not been told.
+  bool receiving() const { return demodulator_ != nullptr && !listening_on_; }
+
   // A transmission whose preamble was missed keeps the channel busy, too.
   void watch() {
-    if (demodulator_) return;
+    if (receiving()) return;
     traffic_->advance(history_);
     const auto& found = traffic_->finding();
     if (found && !joined_at_) {
@@ -211,7 +218,10 @@ class BurstReceiver::Impl {
   }
 
   void acquire(const PreambleListener& listener, const PreambleReading& reading) {
-    if (demodulator_) {
+    if (receiving() && ends_by_now() && !demodulator_->covers(reading)) {
+      end_burst(CarrierDownReason::end_of_message, *ends_at());
+    }
+    if (receiving()) {
       if (of_this_preamble(reading)) {
         if (!corrects(reading)) return;
       } else {
@@ -221,6 +231,7 @@ class BurstReceiver::Impl {
       end_burst(CarrierDownReason::replaced, heard_until());
     }
     if (joined_at_) leave(CarrierDownReason::replaced);
+    if (listening_on_) give_up();
     traffic_->reset();
     ++stats_.bursts;
     demodulator_ = listener.demodulator(reading, memory_);
@@ -251,43 +262,76 @@ class BurstReceiver::Impl {
   }
 
   void receive() {
-    if (ends_at_) {
-      if (at_sample_ >= *ends_at_) end_burst(CarrierDownReason::end_of_message, *ends_at_);
+    while (auto output = demodulator_->advance(history_)) {
+      hold(*output);
+      if (demodulator_->ending() || demodulator_->healthy() || held_.full()) release();
+      if (ended()) return;
+    }
+    if (ended()) return;
+    if (demodulator_->healthy()) release();
+    if (!demodulator_->lost()) return;
+    if (ends_by_now()) {
+      end_burst(CarrierDownReason::end_of_message, *ends_at());
+    } else {
+      end_burst(CarrierDownReason::lost, heard_until());
+    }
+  }
+
+  // Whether the end of the message has been found and the transmission is over.
+  bool ended() {
+    if (!ends_by_now() || !demodulator_->ending()->certain) return false;
+    end_burst(CarrierDownReason::end_of_message, *ends_at());
+    return true;
+  }
+
+  // Where the burst ends if the mark that was found last is the end of the message.
+  std::optional<std::uint64_t> ends_at() const {
+    const auto& ending = demodulator_->ending();
+    if (!ending) return std::nullopt;
+    return data_start_sample() + ending->symbols * (kSampleRate / kSymbolRate);
+  }
+  bool ends_by_now() const {
+    const auto at = ends_at();
+    return at && at_sample_ >= *at;
+  }
+
+  // The user's own bits may have been what looked like the end of a burst: then it goes on without
+  // a gap, as a burst of its own.
+  void listen_on() {
+    while (demodulator_->ending()) {
+      const auto output = demodulator_->advance(history_);
+      if (!output) break;
+      hold(*output);
+    }
+    if (const auto& ending = demodulator_->ending()) {
+      if (ending->over) give_up();
       return;
     }
-    while (auto output = demodulator_->advance(history_)) {
-      const bool last = output->symbols_in_all.has_value();
-      hold(*output);
-      if (last || demodulator_->healthy() || held_.full()) release();
-      if (ends_at_) {
-        receive();
-        return;
-      }
-    }
+    if (joined_at_) leave(CarrierDownReason::replaced);
+    traffic_->reset();
+    listening_on_ = false;
+    emit(BurstAcquired{.at_sample = at_sample_,
+                       .mode = reading_.mode,
+                       .snr_db = reading_.snr_db,
+                       .offset_hz = static_cast<float>(reading_.offset_hz)});
     if (demodulator_->healthy()) release();
-    if (demodulator_->lost()) end_burst(CarrierDownReason::lost, heard_until());
   }
 
   // A block that ends while the probes are not heard is of a fade, or of what follows a burst that
   // was cut off. It waits until that is known: octets of the latter were never sent.
   void hold(const Demodulator::Output& output) {
+    if (output.bytes.empty()) return;
     const Mode& mode = demodulator_->mode();
-    const std::uint64_t start = data_start_sample();
-    if (!output.bytes.empty()) {
-      while (!octets_.fits(output.bytes.size())) drop_oldest();
-      const BurstBytes bytes{
-          .at_sample = at_sample_,
-          .first_bit_sample = start + output.first_bit * kSampleRate / mode.rate_bps,
-          .mode = mode,
-          .bytes = octets_.push(output.bytes),
-          .soft_quality = output.soft_quality,
-          .channel = output.channel};
-      const bool stored = held_.push({.bytes = bytes, .octets_until = octets_.end()});
-      S5066_ASSERT(stored);
-    }
-    if (output.symbols_in_all) {
-      ends_at_ = start + *output.symbols_in_all * (kSampleRate / kSymbolRate);
-    }
+    while (!octets_.fits(output.bytes.size())) drop_oldest();
+    const BurstBytes bytes{
+        .at_sample = at_sample_,
+        .first_bit_sample = data_start_sample() + output.first_bit * kSampleRate / mode.rate_bps,
+        .mode = mode,
+        .bytes = octets_.push(output.bytes),
+        .soft_quality = output.soft_quality,
+        .channel = output.channel};
+    const bool stored = held_.push({.bytes = bytes, .octets_until = octets_.end()});
+    S5066_ASSERT(stored);
   }
 
   void release() {
@@ -308,12 +352,17 @@ class BurstReceiver::Impl {
   }
 
   void end_burst(CarrierDownReason reason, std::uint64_t ended_sample) {
+    listening_on_ = reason == CarrierDownReason::end_of_message && !demodulator_->ending()->over;
+    if (!listening_on_) give_up();
+    for (const auto& listener : listeners_) listener->forget();
+    emit(BurstEnded{.at_sample = at_sample_, .ended_sample = ended_sample, .reason = reason});
+  }
+
+  void give_up() {
+    listening_on_ = false;
     demodulator_.reset();
     memory_.release();
-    ends_at_.reset();
-    for (const auto& listener : listeners_) listener->forget();
     while (held_.pop()) ++stats_.blocks_unheard;
-    emit(BurstEnded{.at_sample = at_sample_, .ended_sample = ended_sample, .reason = reason});
   }
 
   void emit(const BurstEvent& event) { emit(event, octets_.end()); }
@@ -344,11 +393,12 @@ class BurstReceiver::Impl {
   std::uint64_t preambles_unwanted_ = 0;
   BurstMemory memory_{kBurstMemory};
   InMemory<Demodulator> demodulator_;
-  PreambleReading reading_;               // what it was made from
-  std::optional<std::uint64_t> ends_at_;  // the end-of-message mark has been found
-  OctetQueue octets_;                     // of the events that wait, and of those polled last
-  std::uint64_t polled_until_ = 0;        // of them; what lies before is no longer looked at
-  BoundedQueue<Held> held_{kHeldMax};     // not empty only while the probes are not heard
+  PreambleReading reading_;  // what it was made from
+  /// Its end has been told, and is not yet proven by what follows.
+  bool listening_on_ = false;
+  OctetQueue octets_;                  // of the events that wait, and of those polled last
+  std::uint64_t polled_until_ = 0;     // of them; what lies before is no longer looked at
+  BoundedQueue<Held> held_{kHeldMax};  // not empty only while the probes are not heard
   std::optional<TrafficDetector> traffic_;
   std::optional<std::uint64_t> joined_at_;  // a transmission is on the air that is not received
   BoundedQueue<Waiting> events_;

@@ -14,6 +14,7 @@
 #include "modem/dsp/complex_math.h"
 #include "modem/dsp/history.h"
 #include "modem/waveforms/burst_memory.h"
+#include "modem/waveforms/message/end_watch.h"
 #include "s5066d/base/bytes.h"
 
 namespace s5066::modem {
@@ -59,10 +60,8 @@ class Demodulator {
   struct Output {
     ByteSpan bytes;               // until the next advance()
     std::uint64_t first_bit = 0;  // of these octets, counted from the start of the data
-    /// Set when the end-of-message mark was found: symbols of the whole data part.
-    std::optional<std::uint64_t> symbols_in_all;
-    float soft_quality = 0;   // 0 useless .. 1 noise-free; see ReceivedBytes
-    ChannelEstimate channel;  // in this block
+    float soft_quality = 0;       // 0 useless .. 1 noise-free; see ReceivedBytes
+    ChannelEstimate channel;      // in this block
   };
 
   virtual ~Demodulator() = default;
@@ -70,6 +69,9 @@ class Demodulator {
   /// Receives what the history holds by now; gives the next block, if one is complete. Call until
   /// there is none.
   virtual std::optional<Output> advance(const SampleHistory& history) = 0;
+  /// Where the transmission ends if the last mark that was found is the end of the message. None
+  /// any more once it proved to be the user's: the octets from it on come then.
+  virtual const std::optional<Ending>& ending() const = 0;
 
   /// The signal has not been heard for a while.
   virtual bool lost() const = 0;

@@ -10,6 +10,8 @@ namespace s5066::dts {
 namespace {
 
 constexpr Duration kHalfSecond = std::chrono::milliseconds(500);
+/// Bits of one burst lie no further apart than that from where they belong.
+constexpr Duration kBitSlack = std::chrono::milliseconds(2);
 /// A modem that has not reported the end of a burst by then is taken to have failed.
 constexpr Duration kModemPatience = std::chrono::seconds(10);
 /// This part of a transmission is kept for waiting non-ARQ data before ARQ fills it.
@@ -265,11 +267,25 @@ void DataTransfer::on_event(Instant now, const modem::CarrierUp& event) {
 
 void DataTransfer::on_event(Instant now, const modem::ReceivedBytes& event) {
   if (!heard_) return;  // the tail of a burst that ended for us when we keyed
-  if (!heard_->start) heard_->start = event.first_bit_at;
+  if (!heard_->start) begin_bits(event);
+  heard_->bits_until =
+      event.first_bit_at +
+      from_seconds(8.0 * static_cast<double>(event.bytes.size()) / event.mode.rate_bps);
   note_quality(event);
   scanner_.push(event.bytes);
   while (auto received = scanner_.poll()) on_received(now, std::move(*received));
   note_activity();
+}
+
+// A modem may take the user's bits for the end of a burst, and tell of what follows as of another:
+// then bits go on where they left off.
+void DataTransfer::begin_bits(const modem::ReceivedBytes& event) {
+  heard_->start = event.first_bit_at;
+  if (!left_off_ || left_off_->mode != event.mode) return;
+  const Duration gap = event.first_bit_at - left_off_->bits_until;
+  if (gap > kBitSlack || gap < -kBitSlack) return;
+  heard_->start = left_off_->start;
+  scanner_.resume();
 }
 
 // At low rates one frame takes minutes: until it is complete, whoever transmits may be any peer.
@@ -286,6 +302,7 @@ void DataTransfer::on_event(Instant now, const modem::CarrierDown& event) {
   trace_.on_trace(
       {.at = now, .kind = TraceKind::carrier_down, .a = static_cast<int>(event.reason)});
   if (heard_) {
+    if (heard_->start) left_off_ = LeftOff{heard_->mode, *heard_->start, heard_->bits_until};
     scanner_.finish();
     while (auto received = scanner_.poll()) on_received(now, std::move(*received));
     on_measured(now, event);

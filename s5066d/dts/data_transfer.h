@@ -243,11 +243,18 @@ class DataTransfer {
   struct HeardBurst {
     modem::Mode mode;
     std::optional<Instant> start;  // of bit 0
+    Instant bits_until{};          // where the next bit belongs
     std::optional<Address> source;
     ReceptionMeter meter{mode};
     std::optional<Instant> announced;  // its end
     bool beside_own = false;           // began while we sent
     bool managed = false;              // with a type 6
+  };
+  /// The burst heard last.
+  struct LeftOff {
+    modem::Mode mode;
+    Instant start{};
+    Instant bits_until{};
   };
   /// A D_PDU being dealt with.
   struct Arrival {
@@ -291,6 +298,7 @@ class DataTransfer {
   void on_dpdu(const Arrival& arrival, pdu::Warning& warning);
   void on_dpdu(const Arrival& arrival, pdu::Unsupported& unsupported);
   void on_eow(Address source, const pdu::Eow& eow);
+  void begin_bits(const modem::ReceivedBytes& event);
   void note_activity();
 
   void note_quality(const modem::ReceivedBytes& event);
@@ -375,6 +383,7 @@ class DataTransfer {
   TurnControl turn_;
   bool channel_occupied_ = false;
   pdu::Scanner scanner_;
+  std::optional<LeftOff> left_off_;
   NonarqSender nonarq_tx_;
   NonarqReceiver nonarq_rx_;
   std::map<Address, Connection> connections_;

@@ -29,14 +29,24 @@ constexpr auto kShifts = make_shift_table();
 }  // namespace
 
 void Scanner::push(ByteSpan bytes) {
-  S5066_ASSERT(buffer_.size() + bytes.size() <= kUnpolledOctetsMax);
-  append(buffer_, bytes);
+  S5066_ASSERT(stream_.buffer.size() + bytes.size() <= kUnpolledOctetsMax);
+  append(stream_.buffer, bytes);
+}
+
+void Scanner::finish() {
+  unfinished_ = stream_;
+  finished_ = true;
 }
 
 void Scanner::reset() {
-  buffer_.clear();
-  at_bit_ = 0;
-  buffer_start_ = 0;
+  stream_.buffer.clear();
+  stream_.at_bit = 0;
+  stream_.buffer_start = 0;
+  finished_ = false;
+}
+
+void Scanner::resume() {
+  stream_ = std::exchange(unfinished_, {});
   finished_ = false;
 }
 
@@ -46,63 +56,66 @@ std::optional<Received> Scanner::poll() {
     const Look look = look_at_candidate(received);
     if (look == Look::found) return received;
     if (look == Look::waiting && !finished_) break;
-    if (look == Look::waiting) ++at_bit_;  // the rest of this one will never come
+    if (look == Look::waiting) ++stream_.at_bit;  // the rest of this one will never come
   }
-  discard_before(at_bit_);
+  discard_before(stream_.at_bit);
   return std::nullopt;
 }
 
 /// Moves to the next sync word, or as far as the octets allow.
 bool Scanner::hunt() {
-  std::size_t octet = at_bit_ / 8;
-  unsigned allowed = 0xFFu << at_bit_ % 8;  // shifts in the first octet that are not behind us
-  for (; octet + 1 < buffer_.size(); ++octet, allowed = 0xFF) {
-    for (unsigned shifts = kShifts[buffer_[octet + 1]] & allowed; shifts != 0;
+  std::size_t octet = stream_.at_bit / 8;
+  unsigned allowed =
+      0xFFu << stream_.at_bit % 8;  // shifts in the first octet that are not behind us
+  for (; octet + 1 < stream_.buffer.size(); ++octet, allowed = 0xFF) {
+    for (unsigned shifts = kShifts[stream_.buffer[octet + 1]] & allowed; shifts != 0;
          shifts &= shifts - 1) {
       const auto shift = static_cast<unsigned>(std::countr_zero(shifts));
-      at_bit_ = 8 * octet + shift;
-      if (at_bit_ + kSyncBits > bits_held()) return false;
-      const unsigned third = shift == 0 ? 0u : buffer_[octet + 2];
-      const unsigned bits = third << 16 | unsigned{buffer_[octet + 1]} << 8 | buffer_[octet];
+      stream_.at_bit = 8 * octet + shift;
+      if (stream_.at_bit + kSyncBits > bits_held()) return false;
+      const unsigned third = shift == 0 ? 0u : stream_.buffer[octet + 2];
+      const unsigned bits =
+          third << 16 | unsigned{stream_.buffer[octet + 1]} << 8 | stream_.buffer[octet];
       if ((bits >> shift & 0xFFFF) == kSyncWord) return true;
     }
   }
-  at_bit_ = std::max(at_bit_, 8 * octet);
+  stream_.at_bit = std::max(stream_.at_bit, 8 * octet);
   return false;
 }
 
-/// Reads the D_PDU whose sync word is at `at_bit_`, and moves on past what was understood of it.
+/// Reads the D_PDU whose sync word is at `stream_.at_bit`, and moves on past what was understood of
+/// it.
 Scanner::Look Scanner::look_at_candidate(std::optional<Received>& out) {
-  const std::size_t held = (bits_held() - at_bit_) / 8;
+  const std::size_t held = (bits_held() - stream_.at_bit) / 8;
   if (held < kFixedOctets) return Look::waiting;
   std::array<std::uint8_t, kHeaderOctetsMax> octets;
-  read_octets(at_bit_, kFixedOctets, octets.data());
+  read_octets(stream_.at_bit, kFixedOctets, octets.data());
   const std::size_t header_size = header_octets(octets);
   if (header_size > held) return Look::waiting;
-  if (header_size > 0) read_octets(at_bit_, header_size, octets.data());
+  if (header_size > 0) read_octets(stream_.at_bit, header_size, octets.data());
   const Result<Header> header = read_header(ByteSpan(octets).first(header_size));
   if (!header) {
     counters_.add(Counter::dpdus_bad_header_crc);
-    ++at_bit_;
+    ++stream_.at_bit;
     return Look::nothing;
   }
 
-  const std::size_t begin = at_bit_;
+  const std::size_t begin = stream_.at_bit;
   const std::size_t after_header = begin + 8 * header->octets;
   Result<Dpdu> dpdu = read_dpdu(*header);
   if (!dpdu) {
     counters_.add(Counter::dpdus_malformed);
-    ++at_bit_;
+    ++stream_.at_bit;
     return Look::nothing;
   }
   if (header->frame_octets() > held && !finished_) return Look::waiting;
 
   Received received{.dpdu = std::move(*dpdu),
-                    .first_bit = buffer_start_ + at_bit_,
+                    .first_bit = stream_.buffer_start + stream_.at_bit,
                     .octets = header->frame_octets()};
   if (!header->has_segment()) {
     counters_.add(Counter::dpdus_received);
-    at_bit_ = after_header;
+    stream_.at_bit = after_header;
     out = std::move(received);
     return Look::found;
   }
@@ -116,7 +129,7 @@ Scanner::Look Scanner::look_at_candidate(std::optional<Received>& out) {
   received.segment_ok = attach_segment(std::move(tail), received.dpdu) && whole;
   const std::size_t end = begin + 8 * header->frame_octets();
   if (received.segment_ok) {
-    at_bit_ = end;
+    stream_.at_bit = end;
   } else {
     // Bits may have slipped, and one header in 65536 is none: the next D_PDU may begin anywhere.
     // Where the next one stands in its place they have not, and what looks like one in between is
@@ -124,7 +137,7 @@ Scanner::Look Scanner::look_at_candidate(std::optional<Received>& out) {
     const std::optional<bool> in_place = whole ? goes_on_at(end) : false;
     if (!in_place) return Look::waiting;
     counters_.add(Counter::dpdus_bad_segment_crc);
-    at_bit_ = *in_place ? end : begin + 1;
+    stream_.at_bit = *in_place ? end : begin + 1;
   }
   counters_.add(Counter::dpdus_received);
   out = std::move(received);
@@ -150,7 +163,7 @@ std::optional<bool> Scanner::goes_on_at(std::size_t bit) const {
 }
 
 void Scanner::read_octets(std::size_t from_bit, std::size_t count, std::uint8_t* out) const {
-  const std::uint8_t* from = buffer_.data() + from_bit / 8;
+  const std::uint8_t* from = stream_.buffer.data() + from_bit / 8;
   const unsigned shift = from_bit % 8;
   if (shift == 0) {
     std::copy_n(from, count, out);
@@ -163,9 +176,10 @@ void Scanner::read_octets(std::size_t from_bit, std::size_t count, std::uint8_t*
 
 void Scanner::discard_before(std::size_t bit) {
   const std::size_t octets = bit / 8;
-  buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(octets));
-  buffer_start_ += 8 * octets;
-  at_bit_ -= 8 * octets;
+  stream_.buffer.erase(stream_.buffer.begin(),
+                       stream_.buffer.begin() + static_cast<std::ptrdiff_t>(octets));
+  stream_.buffer_start += 8 * octets;
+  stream_.at_bit -= 8 * octets;
 }
 
 }  // namespace s5066::pdu

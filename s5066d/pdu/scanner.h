@@ -28,14 +28,16 @@ class Scanner {
 
   /// The transmission has ended: polls no longer wait for octets that cannot come. A frame whose
   /// header is good but whose segment was cut off is then reported with a bad segment.
-  void finish() { finished_ = true; }
-  /// A new transmission: bit index 0, nothing kept.
+  void finish();
+  /// A new transmission: bit index 0.
   void reset();
+  /// The transmission that was finished last goes on all the same, as if it had not been.
+  void resume();
 
  private:
   enum class Look : std::uint8_t { found, waiting, nothing };
 
-  std::size_t bits_held() const { return buffer_.size() * 8; }
+  std::size_t bits_held() const { return stream_.buffer.size() * 8; }
   bool hunt();
   Look look_at_candidate(std::optional<Received>& out);
   /// A header begins at this bit, or the transmission ends there; none while octets are missing.
@@ -43,10 +45,15 @@ class Scanner {
   void read_octets(std::size_t from_bit, std::size_t count, std::uint8_t* out) const;
   void discard_before(std::size_t bit);
 
+  struct Stream {
+    Bytes buffer;
+    std::size_t at_bit = 0;          // of the buffer: everything before it has been dealt with
+    std::uint64_t buffer_start = 0;  // index in the stream of the buffer's first bit
+  };
+
   Counters& counters_;
-  Bytes buffer_;
-  std::size_t at_bit_ = 0;          // of the buffer: everything before it has been dealt with
-  std::uint64_t buffer_start_ = 0;  // index in the stream of the buffer's first bit
+  Stream stream_;
+  Stream unfinished_;  // as it was when it was finished last
   bool finished_ = false;
 };
 

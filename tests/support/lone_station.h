@@ -44,6 +44,23 @@ class LoneStation {
     }
     give(modem::CarrierDown{now_, now_, modem::CarrierDownReason::end_of_message});
   }
+  /// Whose end a modem told after so many octets, although it went on, as it then told: behind a
+  /// pause, if there is one.
+  void hear_in_two(ByteSpan octets, std::size_t cut, Duration pause) {
+    const Instant start = now_;
+    const auto bits = [&](std::size_t from, std::size_t to, Instant first_bit_at) {
+      give(modem::CarrierUp{now_, mode_, 20, 0});
+      run_until(first_bit_at + modem::data_duration(mode_, to - from));
+      modem::ReceivedBytes bytes{.at = now_, .first_bit_at = first_bit_at, .mode = mode_};
+      bytes.bytes.assign(octets.begin() + static_cast<std::ptrdiff_t>(from),
+                         octets.begin() + static_cast<std::ptrdiff_t>(to));
+      give(bytes);
+      give(modem::CarrierDown{now_, now_, modem::CarrierDownReason::end_of_message});
+    };
+    bits(0, cut, start);
+    const double sent_s = 8.0 * static_cast<double>(cut) / mode_.rate_bps;
+    bits(cut, octets.size(), start + from_seconds(sent_s) + pause);
+  }
   void hear(const std::vector<pdu::Dpdu>& dpdus) {
     Bytes octets;
     for (const auto& dpdu : dpdus) pdu::encode(dpdu, octets);

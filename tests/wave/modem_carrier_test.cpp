@@ -60,6 +60,31 @@ TEST(ModemCarrier, a_burst_that_was_received_leaves_the_channel_free_at_once) {
   }
 }
 
+// A receiver that follows the channel by what it decides can make anything of a tone.
+TEST(ModemCarrier, a_tone_behind_a_burst_that_was_cut_off_does_not_keep_it_up) {
+  for (const char* text : {"110a-150-short", "110a-300-short", "110a-600-short", "110a-600-zero",
+                           "110a-2400-short", "4539-3200-vs", "4285-600-short", "110d-600-s"}) {
+    for (const double frequency : {1800.0, 1803.0, 1650.0}) {
+      SCOPED_TRACE(std::string(text) + ' ' + std::to_string(frequency));
+      const Mode mode = mode_of(text);
+      Tape tape;
+      tape.silence(0.3).burst(mode, random_octets(mode.rate_bps, 1));
+      const std::size_t cut = 5 * kSampleRate;
+      tape.samples().resize(cut);
+      tape.silence(20);
+      for (std::size_t i = cut; i < tape.size(); ++i) {
+        const double angle =
+            2 * std::numbers::pi * frequency * static_cast<double>(i) / kSampleRate;
+        tape.samples()[i] = static_cast<float>(std::sqrt(2 * kTransmitPower) * std::sin(angle));
+      }
+      const auto bursts = listen_for(mode, tape.noise(20, 2));
+      ASSERT_FALSE(bursts.empty());
+      ASSERT_TRUE(bursts[0].ended);
+      EXPECT_LT(bursts[0].ended->at_sample, cut + 5 * kSampleRate);
+    }
+  }
+}
+
 TEST(ModemCarrier, speech_does_not_make_the_channel_busy) {
   BurstReceiver receiver;
   Listener listener;

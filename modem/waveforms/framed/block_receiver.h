@@ -52,6 +52,7 @@ class BlockReceiver {
   /// Decodes the complete block; returns its quality.
   float finish();
   std::span<const std::uint8_t> bits() const { return code_->bits(); }
+  float wrong_share() const { return code_->error_share(); }
   unsigned passes() const { return passes_; }
 
   /// The channel at the end of what was received.

@@ -16,6 +16,7 @@ namespace {
 using dsp::Complex;
 using dsp::kPhases;
 using dsp::mul;
+using dsp::mul_conj;
 
 // Learning the channel from the preamble.
 constexpr float kTapSignificant = 0.01F;  // of the strongest
@@ -39,19 +40,45 @@ constexpr double kCarrierGain = 0.1;
 constexpr float kMovedFit = 1.1F;
 constexpr int kMovedMax = 3;
 
+// Samples so far apart are alike in a tone, but for their phase, and in nothing that is sent: no
+// known symbols come again after as many.
+constexpr std::size_t kToneLag = 2 * 37;
+constexpr float kToneLikeness = 0.7F;
+
+bool is_tone(std::span<const Complex> samples) {
+  Complex alike;
+  float earlier = kTiny;
+  float later = kTiny;
+  for (std::size_t i = kToneLag; i < samples.size(); ++i) {
+    alike += mul_conj(samples[i - kToneLag], samples[i]);
+    earlier += std::norm(samples[i - kToneLag]);
+    later += std::norm(samples[i]);
+  }
+  return std::norm(alike) > kToneLikeness * kToneLikeness * earlier * later;
+}
+
+Trailer trailer_of(const Mode& mode) {
+  return {.flush_bits = static_cast<unsigned>(trailer_bits(mode)) - kEndOfMessageBits,
+          .block_bits = block_bits(mode)};
+}
+
 }  // namespace
 
 BurstDemodulator::BurstDemodulator(const PreambleReading& reading, Layout layout,
                                    InMemory<BlockCode> code, float noise_share, BurstMemory& memory)
     : ProbedDemodulator(
           reading, layout.repeats ? static_cast<std::int64_t>(kPhases * layout.frame_symbols()) : 0,
-          {}),
+          {},
+          {.frames_per_block = layout.frames_per_block,
+           .frames_at_once = layout.frames_per_block,
+           .frames_ahead = layout.repeats ? 1U : 0U,
+           .frames_before = layout.lead_frames}),
       layout_(std::move(layout)),
       noise_share_(noise_share),
       lead_frames_(layout_.lead_frames),
       frame_in_cycle_(layout_.first_frame),
       block_(layout_, std::move(code), {.passes_max = 6, .noise_share = noise_share}, memory),
-      message_(layout_.block_bits(), &memory),
+      message_(trailer_of(reading.mode), layout_.block_bits(), &memory),
       samples_(&memory),
       newest_first_(&memory) {
   samples_.reserve(kPhases * std::max({layout_.preamble.size(), layout_.inserted.size(),
@@ -60,7 +87,7 @@ BurstDemodulator::BurstDemodulator(const PreambleReading& reading, Layout layout
 }
 
 std::optional<Demodulator::Output> BurstDemodulator::receive(const SampleHistory& history) {
-  while (true) {
+  while (!end_.over()) {
     const std::size_t symbols =
         layout_.frame_symbols() + (inserted_next_ ? layout_.inserted.size() : 0);
     if (history.end() < origin_ + static_cast<std::int64_t>(kPhases * symbols)) return std::nullopt;
@@ -68,10 +95,12 @@ std::optional<Demodulator::Output> BurstDemodulator::receive(const SampleHistory
     if (lead_frames_ > 0) {
       // Of a block whose beginning is missing, the channel alone counts.
       if (--lead_frames_ == 0 || block_.complete()) end_block();
-    } else if (block_.complete()) {
-      return finish_block();
+      continue;
     }
+    end_.look(message_);
+    if (block_.complete() && !end_.over()) return finish_block();
   }
+  return std::nullopt;
 }
 
 // --- Learning ------------------------------------------------------------------------------------
@@ -224,7 +253,9 @@ void BurstDemodulator::receive_frame(const SampleHistory& history) {
   }
   load(history, layout_.frame_symbols());
   const BlockReceiver::Look look = block_.add_frame(samples_);
-  judge(look.fit, static_cast<double>(layout_.frame_symbols()) / kSymbolRate, origin_);
+  // A tone is foretold by what the response has become, whatever is known.
+  judge(is_tone(samples_) ? 0 : look.fit,
+        static_cast<double>(layout_.frame_symbols()) / kSymbolRate, origin_);
   // The carrier runs on from the phase it has reached at the end of this frame.
   carrier_turn_ += offset_hz_ / kHalfSymbolRate * static_cast<double>(origin_ - carrier_at_);
   carrier_at_ = origin_;
@@ -235,18 +266,13 @@ void BurstDemodulator::receive_frame(const SampleHistory& history) {
 
 Demodulator::Output BurstDemodulator::finish_block() {
   const float quality = block_.finish();
-  const MessageBits::Portion portion = message_.push(block_.bits());
-  Output output{.bytes = portion.bytes,
-                .first_bit = portion.first_bit,
-                .symbols_in_all = {},
-                .soft_quality = quality,
-                .channel = channel()};
-  if (portion.ended_after) {
-    const std::uint64_t bits =
-        *portion.ended_after + trailer_bits(reading_.mode) - kEndOfMessageBits;
-    const std::uint64_t per_block = block_bits(reading_.mode);
-    output.symbols_in_all = data_symbols(reading_.mode, (bits + per_block - 1) / per_block);
-  }
+  message_.push(block_.bits());
+  const MessageBits::Portion portion = message_.take(block_.wrong_share());
+  end_.look(message_);
+  const Output output{.bytes = portion.bytes,
+                      .first_bit = portion.first_bit,
+                      .soft_quality = quality,
+                      .channel = channel()};
   end_block();
   return output;
 }

@@ -9,9 +9,18 @@ namespace {
 
 /// Preambles whose data begin this close together, in half-symbol samples, are of one burst.
 constexpr std::int64_t kSameBurst = 64;
+/// What begins behind a gap of so many repeats is taken for the same burst only where it stands so
+/// close to where it belongs: other paths may have come out of a fade.
+constexpr std::int64_t kGap = 2;
+constexpr std::int64_t kSameBehindGap = 16;
 
 constexpr double kHeardNowSeconds = 0.1;
 constexpr float kHealthyAbove = 0.3F;
+
+/// Of a probe, for what its fit says about the signal: symbols that count, twice over. The signal
+/// is expected to fit as it did of late, and at least so much.
+constexpr float kProbeWeight = 32;
+constexpr float kFitExpectedMin = 0.15F;
 
 // A gain for an average over so many seconds, taken once in a frame.
 float gain_for(double seconds, double frame_seconds) {
@@ -21,10 +30,11 @@ float gain_for(double seconds, double frame_seconds) {
 }  // namespace
 
 ProbedDemodulator::ProbedDemodulator(const PreambleReading& reading, std::int64_t repeat,
-                                     const Patience& patience)
+                                     const Patience& patience, const EndWatch::Config& end)
     : reading_(reading),
       offset_hz_(reading.offset_hz),
       first_path_start_(static_cast<double>(reading.data_start)),
+      end_(reading.mode, end),
       repeat_(repeat),
       patience_(patience),
       heard_(patience.heard_max),
@@ -40,8 +50,13 @@ bool ProbedDemodulator::covers(const PreambleReading& reading) const {
   if (reading.mode.waveform != reading_.mode.waveform) return false;
   if (repeat_ == 0) return std::abs(reading.data_start - reading_.data_start) < kSameBurst;
   // Clocks that differ have moved the frames since the beginning.
-  const std::int64_t since = std::abs(reading.data_start - origin_) % repeat_;
-  return std::min(since, repeat_ - since) < kSameBurst;
+  const std::int64_t since = std::abs(reading.data_start + window_shift_ - origin_) % repeat_;
+  const std::int64_t apart = std::min(since, repeat_ - since);
+  const bool in_gap = reading.data_start > last_heard_ + kGap * repeat_;
+  const bool at_its_end = std::abs(reading.data_start - gap_until_) <= kGap * repeat_;
+  if (!in_gap && !at_its_end) return apart < kSameBurst;
+  // Without an interleaver there is nothing to be lost by taking it for another.
+  return apart < kSameBehindGap && reading_.mode.interleaver != Interleaver::zero;
 }
 
 std::optional<Demodulator::Output> ProbedDemodulator::advance(const SampleHistory& history) {
@@ -49,16 +64,21 @@ std::optional<Demodulator::Output> ProbedDemodulator::advance(const SampleHistor
     const auto window = static_cast<std::int64_t>(2 * kWindowTaps);
     if (history.end() < reading_.data_start - reading_.lead + window) return std::nullopt;
     learn_channel(history);
+    window_shift_ = origin_ - reading_.data_start;
     learned_ = true;
   }
   return receive(history);
 }
 
 void ProbedDemodulator::judge(float fit, double frame_seconds, std::int64_t end) {
+  const float expected = std::max(heard_, kFitExpectedMin);
+  end_.note_frame(kProbeWeight * expected * (fit - expected / 2));
   heard_ += gain_for(patience_.seconds, frame_seconds) * (fit - heard_);
   heard_ = std::min(heard_, patience_.heard_max);
   heard_now_ += gain_for(kHeardNowSeconds, frame_seconds) * (fit - heard_now_);
-  if (healthy()) last_heard_ = end;
+  if (!healthy()) return;
+  if (repeat_ > 0 && end > last_heard_ + kGap * repeat_) gap_until_ = end;
+  last_heard_ = end;
 }
 
 }  // namespace s5066::modem::framed

@@ -23,6 +23,7 @@ class ProbedDemodulator : public Demodulator {
   const Mode& mode() const final { return reading_.mode; }
   double first_path_start() const final { return first_path_start_; }
   std::int64_t last_heard() const final { return last_heard_; }
+  const std::optional<Ending>& ending() const final { return end_.ending(); }
 
  protected:
   /// How soon a signal is given up that is heard no more.
@@ -35,7 +36,8 @@ class ProbedDemodulator : public Demodulator {
   };
 
   /// `repeat`: half-symbol samples after which the preamble comes again; 0: never.
-  ProbedDemodulator(const PreambleReading& reading, std::int64_t repeat, const Patience& patience);
+  ProbedDemodulator(const PreambleReading& reading, std::int64_t repeat, const Patience& patience,
+                    const EndWatch::Config& end);
 
   /// Once, when the history holds all of the window behind the preamble.
   virtual void learn_channel(const SampleHistory& history) = 0;
@@ -51,14 +53,17 @@ class ProbedDemodulator : public Demodulator {
   double carrier_turn_ = 0;  // turns of the carrier's offset up to carrier_at_
   std::int64_t carrier_at_ = 0;
   double first_path_start_;
+  EndWatch end_;
 
  private:
   std::int64_t repeat_;
   bool learned_ = false;
+  std::int64_t window_shift_ = 0;  // of row 0 against where the data begin
   Patience patience_;
   float heard_;          // how well known symbols fit, on average
   float heard_now_ = 1;  // over a tenth of a second
   std::int64_t last_heard_;
+  std::int64_t gap_until_ = 0;  // in what was heard, where preambles repeat: the last one
 };
 
 }  // namespace s5066::modem::framed

@@ -25,7 +25,7 @@ std::size_t most_bits(const Parameters& p) {
 BlockDecoder::BlockDecoder(const Parameters& p, std::pmr::memory_resource* memory)
     : p_(p),
       viterbi_(most_bits(p), memory),
-      message_(most_bits(p), memory),
+      message_({.flush_bits = kFlushBits, .block_bits = p.block_user_bits()}, most_bits(p), memory),
       siso_(memory),
       loaded_(memory),
       pairs_(memory),
@@ -44,7 +44,7 @@ BlockDecoder::BlockDecoder(const Parameters& p, std::pmr::memory_resource* memor
   S5066_ASSERT(interleaver_->size() == p.block_coded_bits());
 }
 
-BlockDecoder::Block BlockDecoder::take(std::span<const float> llr) {
+MessageBits::Portion BlockDecoder::take(std::span<const float> llr) {
   bits_.clear();
   if (p_.coded) {
     combine_repeated(llr);
@@ -54,29 +54,25 @@ BlockDecoder::Block BlockDecoder::take(std::span<const float> llr) {
     information_.assign(llr.begin(), llr.end());
     for (const float value : llr) bits_.push_back(value < 0 ? 1 : 0);
   }
-  const MessageBits::Portion portion = message_.push(bits_);
-  judge(portion.ended_after);
-  Block block{
-      .bytes = portion.bytes, .first_bit = portion.first_bit, .blocks_in_all = std::nullopt};
-  if (portion.ended_after) {
-    const std::uint64_t sent = *portion.ended_after + kFlushBits;
-    block.blocks_in_all = (sent + p_.block_user_bits() - 1) / p_.block_user_bits();
-  }
-  return block;
+  message_.push(bits_);
+  // But for what the next block makes sure, and what lies behind the transmission or the message.
+  const std::size_t unsure = p_.coded ? std::min(kUnsureAtEnd, information_.size() / 2) : 0;
+  const auto& mark = message_.mark();
+  const auto share = [&](std::uint64_t to_bit) { return wrong_share(unsure, to_bit); };
+  constexpr auto kAll = std::numeric_limits<std::uint64_t>::max();
+  error_share_ = share(mark ? mark->end : kAll);
+  const float wrong = share(mark ? mark->transmission : kAll);
+  information_before_ += information_.size();
+  return message_.take(wrong);
 }
 
-// But for what lies behind the message, and for what the next block makes sure.
-void BlockDecoder::judge(std::optional<std::uint64_t> ended_after) {
-  const std::size_t unsure = p_.coded ? std::min(kUnsureAtEnd, information_.size() / 2) : 0;
+// Of the block's bits before that one, the last ones apart; where there are none, as it was.
+float BlockDecoder::wrong_share(std::size_t unsure, std::uint64_t to_bit) const {
   std::size_t count = information_.size() - unsure;
-  if (ended_after) {
-    const std::uint64_t before = std::min(*ended_after, information_before_);
-    count = static_cast<std::size_t>(std::min<std::uint64_t>(count, *ended_after - before));
-  }
-  information_before_ += information_.size();
-  if (count == 0) return;  // it is that of the block before
-  error_share_ =
-      dsp::expected_errors(std::span(information_).first(count)) / static_cast<float>(count);
+  const std::uint64_t before = std::min(to_bit, information_before_);
+  count = static_cast<std::size_t>(std::min<std::uint64_t>(count, to_bit - before));
+  if (count == 0) return error_share_;
+  return dsp::expected_errors(std::span(information_).first(count)) / static_cast<float>(count);
 }
 
 float BlockDecoder::feed_back(std::span<const float> llr, std::span<float> extrinsic) const {

@@ -19,13 +19,6 @@ namespace s5066::modem::ms110a {
 
 class BlockDecoder {
  public:
-  struct Block {
-    ByteSpan bytes;               // until the next take
-    std::uint64_t first_bit = 0;  // of these octets, counted from the start of the data
-    /// Set when the end-of-message mark was found: blocks that the transmission has in all.
-    std::optional<std::uint64_t> blocks_in_all;
-  };
-
   /// Takes all memory that it needs for a block, or without an interleaver for so many soft bits.
   static constexpr std::size_t kLlrAtOnceMax = 1024;
   explicit BlockDecoder(const Parameters& p,
@@ -36,13 +29,13 @@ class BlockDecoder {
   /// last ones apart, which need the next block. A log-likelihood ratio.
   float feed_back(std::span<const float> llr, std::span<float> extrinsic) const;
   /// Decodes whole blocks for good: one with an interleaver, any number without.
-  Block take(std::span<const float> llr);
-  /// Bits that are probably wrong in the block taken last, as a share of all up to the message's
-  /// end.
+  MessageBits::Portion take(std::span<const float> llr);
+  MessageBits& message() { return message_; }
+  /// Bits that are probably wrong in the block taken last, as a share of all up to the mark.
   float error_share() const { return error_share_; }
 
  private:
-  void judge(std::optional<std::uint64_t> ended_after);
+  float wrong_share(std::size_t unsure, std::uint64_t to_bit) const;
   void combine_repeated(std::span<const float> llr) const;
 
   Parameters p_;

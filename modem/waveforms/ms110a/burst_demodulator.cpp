@@ -48,10 +48,20 @@ constexpr float kFadingHz = 1;
 constexpr float kNoiseMinShare = 1e-6F;
 constexpr float kNoiseGain = 0.05F;
 constexpr double kCarrierGain = 0.03;
+/// Of one frame and the next, what is alike but for its phase. Scrambled symbols come to 0.2, and
+/// never to so much; a tone does.
+constexpr float kToneLikeness = 0.7F;
 /// The response has wandered in its window when it fits so much better a symbol further on.
 constexpr float kMovedFit = 1.1F;
 
 constexpr float kTiny = 1e-20F;
+
+unsigned frames_at_once(const Parameters& p) {
+  return p.interleaved ? p.frames_per_block : kFramesAtOnce;
+}
+EndWatch::Config end_config(const Parameters& p) {
+  return {.frames_per_block = p.frames_per_block, .frames_at_once = frames_at_once(p)};
+}
 
 // The segment that so many follow.
 std::array<Complex, kSegmentSymbols> segment_points(const Parameters& p, unsigned count) {
@@ -86,7 +96,8 @@ BurstDemodulator::BurstDemodulator(const PreambleReading& reading, float noise_s
     : ProbedDemodulator(reading, 0,
                         reading.mode.rate_bps <= kFaintRateMax
                             ? Patience{.seconds = 3, .heard_max = 0.18F, .lost_below = 0.065F}
-                            : Patience{}),
+                            : Patience{},
+                        end_config(parameters(reading.mode))),
       p_(parameters(reading.mode)),
       frame_symbols_(p_.frame_symbols()),
       noise_share_(noise_share),
@@ -94,10 +105,7 @@ BurstDemodulator::BurstDemodulator(const PreambleReading& reading, float noise_s
       equalizer_({.symbols_max = p_.data_symbols, .taps_max = dsp::ChannelTracker::kTapsMax},
                  &memory),
       decoder_(p_, &memory),
-      refiner_(p_,
-               {.frames = p_.interleaved ? p_.frames_per_block : kFramesAtOnce,
-                .noise_share = noise_share},
-               &memory),
+      refiner_(p_, {.frames = frames_at_once(p_), .noise_share = noise_share}, &memory),
       means_(&memory),
       variances_(&memory),
       received_(kPhases * frame_symbols_, &memory),
@@ -107,12 +115,14 @@ BurstDemodulator::BurstDemodulator(const PreambleReading& reading, float noise_s
       llr_(std::size_t{p_.data_symbols} * p_.bits_per_symbol, &memory) {}
 
 std::optional<Demodulator::Output> BurstDemodulator::receive(const SampleHistory& history) {
-  while (history.end() >= origin_ + static_cast<std::int64_t>(kPhases * frame_symbols_)) {
+  while (!end_.over() &&
+         history.end() >= origin_ + static_cast<std::int64_t>(kPhases * frame_symbols_)) {
     receive_frame(history);
     refiner_.add_frame(received_, llr_);
-    if (!refiner_.whole()) continue;
+    end_.look(decoder_.message());
+    if (!refiner_.whole() || end_.over()) continue;
     auto output = end_block();
-    if (!output.bytes.empty() || output.symbols_in_all) return output;
+    if (!output.bytes.empty()) return output;
   }
   return std::nullopt;
 }
@@ -135,15 +145,12 @@ Demodulator::Output BurstDemodulator::end_block() {
   const auto profile = refiner_.profile();
   follow_clock(profile);
 
-  const auto block = decoder_.take(refiner_.llr());
-  Output output{
-      .bytes = block.bytes, .first_bit = block.first_bit, .symbols_in_all = {}, .soft_quality = 0};
+  const auto portion = decoder_.take(refiner_.llr());
+  end_.look(decoder_.message());
+  Output output{.bytes = portion.bytes, .first_bit = portion.first_bit, .soft_quality = 0};
   // What lies behind the end of the burst does not count.
   std::uint64_t end = frames_taken_ + refiner_.frames();
-  if (block.blocks_in_all) {
-    output.symbols_in_all = *block.blocks_in_all * p_.block_symbols();
-    end = std::min<std::uint64_t>(end, *block.blocks_in_all * p_.frames_per_block);
-  }
+  if (ending()) end = std::min<std::uint64_t>(end, ending()->symbols / frame_symbols_);
   const std::uint64_t counted = std::max(end, frames_taken_ + 1) - frames_taken_;
   output.soft_quality =
       soft_quality(refiner_.quality(static_cast<std::size_t>(counted)), decoder_.error_share());
@@ -350,11 +357,19 @@ void BurstDemodulator::load_frame(const SampleHistory& history) {
   carrier_turn_ += turns * static_cast<double>(origin_ - carrier_at_);
   carrier_turn_ = std::remainder(carrier_turn_, 1.0);
   const auto samples = history.window(origin_, received_.size());
+  Complex alike;
+  float before_energy = kTiny;
+  float energy = kTiny;
   for (std::size_t i = 0; i < samples.size(); ++i) {
     const double angle = -2 * std::numbers::pi * (carrier_turn_ + turns * static_cast<double>(i));
-    received_[i] =
+    const Complex sample =
         mul(samples[i], {static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))});
+    alike += mul_conj(received_[i], sample);
+    before_energy += std::norm(received_[i]);
+    energy += std::norm(sample);
+    received_[i] = sample;
   }
+  tone_ = std::norm(alike) > kToneLikeness * kToneLikeness * before_energy * energy;
   carrier_at_ = origin_;
 
   // The newest symbols of the last frame become the ones before this frame.
@@ -404,7 +419,8 @@ void BurstDemodulator::equalize(std::span<const Complex> response) {
 }
 
 // The response from before the frame must foretell the probe. Decisions of this frame must not
-// help: they would fit any noise they were made from.
+// help: they would fit any noise they were made from. A tone is foretold by what the response has
+// become, whatever is known.
 void BurstDemodulator::judge_probes() {
   float agreement = 0;
   float foretold = kTiny;
@@ -418,7 +434,7 @@ void BurstDemodulator::judge_probes() {
       heard += std::norm(received[p]);
     }
   }
-  const float fit = agreement / std::sqrt(foretold * heard);
+  const float fit = tone_ ? 0 : agreement / std::sqrt(foretold * heard);
   judge(fit, static_cast<double>(frame_symbols_) / kSymbolRate,
         origin_ + static_cast<std::int64_t>(kPhases * frame_symbols_));
 }

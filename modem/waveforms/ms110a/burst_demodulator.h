@@ -88,6 +88,7 @@ class BurstDemodulator final : public framed::ProbedDemodulator {
   std::pmr::vector<float> prior_variance_;
   std::pmr::vector<float> llr_;
   float frame_quality_ = 0;
+  bool tone_ = false;  // the frame is nothing but a tone
 };
 
 }  // namespace s5066::modem::ms110a

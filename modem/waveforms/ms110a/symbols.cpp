@@ -76,7 +76,7 @@ std::array<std::uint8_t, kSegmentSymbols> preamble_segment(std::uint8_t d1, std:
 }
 
 std::vector<std::uint8_t> symbols(const Parameters& p, ByteSpan bytes) {
-  Bits sent = message_bits(bytes, kFlushBits, p.block_user_bits());
+  Bits sent = message_bits(bytes, {.flush_bits = kFlushBits, .block_bits = p.block_user_bits()});
   if (p.coded) sent = encode(sent, p.repetition);
   if (p.interleaved) {
     const dsp::Interleaver interleaver(p.interleaver);

@@ -51,13 +51,8 @@ bool WalshSignal::feed_back(std::span<const float> llr, std::span<float> extrins
 }
 
 walsh::Signal::Taken WalshSignal::take(std::span<const float> llr) {
-  const auto block = decoder_.take(llr);
-  Taken taken{.bytes = block.bytes,
-              .first_bit = block.first_bit,
-              .symbols_in_all = {},
-              .error_share = decoder_.error_share()};
-  if (block.blocks_in_all) taken.symbols_in_all = *block.blocks_in_all * p_.block_symbols();
-  return taken;
+  const auto portion = decoder_.take(llr);
+  return {.portion = portion, .error_share = decoder_.error_share()};
 }
 
 }  // namespace s5066::modem::ms110a

@@ -20,6 +20,7 @@ class WalshSignal final : public walsh::Signal {
   walsh::Set set(std::uint64_t index, unsigned bits) const override;
   bool feed_back(std::span<const float> llr, std::span<float> extrinsic) override;
   Taken take(std::span<const float> llr) override;
+  MessageBits& message() override { return decoder_.message(); }
 
  private:
   Parameters p_;

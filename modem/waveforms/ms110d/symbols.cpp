@@ -44,7 +44,7 @@ std::vector<Complex> symbols(const Parameters& p, std::span<const std::uint8_t> 
   S5066_ASSERT(super_frames > 0 && super_frames <= kSuperFramesMax);
   std::vector<Complex> out;
   append_preamble(p, super_frames, out);
-  const Bits bits = message_bits(bytes, 0, p.block_user_bits);
+  const Bits bits = message_bits(bytes, {.block_bits = p.block_user_bits});
   const framed::TailBitingConfig code = code_of(p);
   const dsp::Interleaver interleaver(p.interleaver);
   const auto points = framed::constellation(p.walsh ? 1 : p.bits_per_symbol);

@@ -1,6 +1,5 @@
 #include "modem/waveforms/ms110d/walsh_signal.h"
 
-#include "modem/api/airtime.h"
 #include "modem/waveforms/ms110d/code.h"
 
 namespace s5066::modem::ms110d {
@@ -13,12 +12,11 @@ constexpr float kErrorsMax = 0.01F;
 
 WalshSignal::WalshSignal(const Mode& mode, unsigned constraint, unsigned super_frames,
                          BurstMemory& memory)
-    : mode_(mode),
-      p_(parameters(mode, constraint)),
+    : p_(parameters(mode, constraint)),
       super_frames_(super_frames),
       code_(code_of(p_), &memory),
       extrinsic_(p_.block_coded_bits(), &memory),
-      message_(p_.block_user_bits, &memory) {}
+      message_({.block_bits = p_.block_user_bits}, p_.block_user_bits, &memory) {}
 
 unsigned WalshSignal::preamble_sets() const {
   return super_frames_ * kSuperFrameDibits;
@@ -45,17 +43,8 @@ bool WalshSignal::feed_back(std::span<const float> llr, std::span<float> extrins
 
 walsh::Signal::Taken WalshSignal::take(std::span<const float> llr) {
   code_.decode(llr, extrinsic_);
-  const MessageBits::Portion portion = message_.push(code_.bits());
-  Taken taken{.bytes = portion.bytes,
-              .first_bit = portion.first_bit,
-              .symbols_in_all = {},
-              .error_share = code_.error_share()};
-  if (portion.ended_after) {
-    const std::uint64_t blocks =
-        (*portion.ended_after + p_.block_user_bits - 1) / p_.block_user_bits;
-    taken.symbols_in_all = data_symbols(mode_, blocks);
-  }
-  return taken;
+  message_.push(code_.bits());
+  return {.portion = message_.take(code_.error_share()), .error_share = code_.error_share()};
 }
 
 }  // namespace s5066::modem::ms110d

@@ -22,9 +22,9 @@ class WalshSignal final : public walsh::Signal {
   walsh::Set set(std::uint64_t index, unsigned bits) const override;
   bool feed_back(std::span<const float> llr, std::span<float> extrinsic) override;
   Taken take(std::span<const float> llr) override;
+  MessageBits& message() override { return message_; }
 
  private:
-  Mode mode_;
   Parameters p_;
   unsigned super_frames_;
   framed::TailBitingCode code_;

@@ -39,7 +39,8 @@ Bits interleave(const Parameters& p, const Bits& in) {
 
 std::vector<std::uint8_t> symbols(const Parameters& p, std::span<const std::uint8_t> bytes) {
   const unsigned delay = p.delay_bits() / (2 * p.repetition);
-  const Bits coded = encode(p, message_bits(bytes, kFlushBits + delay, p.frame_user_bits()));
+  const Bits coded = encode(p, message_bits(bytes, {.flush_bits = kFlushBits + delay,
+                                                    .block_bits = p.frame_user_bits()}));
   Bits sent = p.row_delay > 0 ? interleave(p, coded) : coded;
   if (p.punctured) {
     std::size_t kept = 0;

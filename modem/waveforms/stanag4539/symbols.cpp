@@ -47,7 +47,7 @@ class Composer {
 std::vector<std::uint8_t> symbols(const Mode& mode, ByteSpan bytes) {
   const Parameters p = parameters(mode);
   const unsigned block_bits = p.block_user_bits();
-  const Bits bits = message_bits(bytes, 0, block_bits);
+  const Bits bits = message_bits(bytes, {.block_bits = block_bits});
   std::vector<std::uint8_t> out;
   out.reserve(burst_symbols(mode, bytes.size()));
   Composer composer(p, out);

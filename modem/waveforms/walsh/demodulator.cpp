@@ -38,6 +38,10 @@ constexpr float kHeardMax = 30;
 constexpr float kHeardStepUp = 0.5F;
 constexpr float kHeardStepDown = 0.25F;
 
+/// What one set counts, for telling whether the signal goes on behind what may be its end.
+constexpr float kEvidenceUp = 3;
+constexpr float kEvidenceDown = 1.5F;
+
 /// Of what is heard without a pattern at least this part is noise, as far as can be told.
 constexpr double kNoiseOfHeardMin = 0.03;
 
@@ -69,6 +73,8 @@ WalshDemodulator::WalshDemodulator(const PreambleReading& reading, InMemory<Sign
       first_path_start_(static_cast<double>(reading.data_start)),
       heard_(kHeardMax),
       last_heard_(reading.data_start),
+      end_(reading.mode, {.frames_per_block = data_symbols(reading.mode, 1) / kSetSymbols,
+                          .frames_at_once = block_frames_}),
       taps_(&memory),
       correlations_(&memory),
       measured_(&memory),
@@ -107,13 +113,14 @@ std::optional<Demodulator::Output> WalshDemodulator::advance(const SampleHistory
     learn_channel(history);
     learned_ = true;
   }
-  while (history.end() >= origin_ + kFrameSamples + kReach) {
+  while (!end_.over() && history.end() >= origin_ + kFrameSamples + kReach) {
     receive_frame(history);
     judge_frame();
-    if (++frame_ < block_frames_) continue;
+    end_.look(signal_->message());
+    if (++frame_ < block_frames_ || end_.over()) continue;
     frame_ = 0;
     auto output = end_block();
-    if (!output.bytes.empty() || output.symbols_in_all) return output;
+    if (!output.bytes.empty()) return output;
   }
   return std::nullopt;
 }
@@ -281,6 +288,7 @@ void WalshDemodulator::judge_frame() {
     }
   }
   const float evidence = log_sum(weight) - std::log(static_cast<float>(kPatterns));
+  end_.note_frame(std::clamp(evidence, -kEvidenceDown, kEvidenceUp));
   heard_ += std::clamp(evidence, -kHeardStepDown, kHeardStepUp);
   heard_ = std::clamp(heard_, -kHeardMax, kHeardMax);
   if (evidence > 0) last_heard_ = origin_;
@@ -315,9 +323,9 @@ Demodulator::Output WalshDemodulator::end_block() {
   }
 
   const auto block = signal_->take(llr_);
-  return {.bytes = block.bytes,
-          .first_bit = block.first_bit,
-          .symbols_in_all = block.symbols_in_all,
+  end_.look(signal_->message());
+  return {.bytes = block.portion.bytes,
+          .first_bit = block.portion.first_bit,
           .soft_quality = soft_quality(quality(), block.error_share),
           .channel = channel()};
 }

@@ -30,6 +30,7 @@ class WalshDemodulator final : public Demodulator {
   const Mode& mode() const override { return reading_.mode; }
   double first_path_start() const override { return first_path_start_; }
   std::int64_t last_heard() const override { return last_heard_; }
+  const std::optional<Ending>& ending() const override { return end_.ending(); }
 
  private:
   struct Tap {
@@ -99,6 +100,7 @@ class WalshDemodulator final : public Demodulator {
   double first_path_start_ = 0;
   float heard_ = 0;
   std::int64_t last_heard_ = 0;
+  EndWatch end_;
 
   std::size_t frame_ = 0;     // of the block
   std::uint64_t frames_ = 0;  // in all

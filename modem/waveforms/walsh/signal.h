@@ -4,10 +4,9 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <span>
 
-#include "s5066d/base/bytes.h"
+#include "modem/waveforms/message/message_bits.h"
 
 namespace s5066::modem::walsh {
 
@@ -31,10 +30,7 @@ Set scrambled(const Pattern& pattern, const Scrambling& scrambling, std::size_t 
 class Signal {
  public:
   struct Taken {
-    ByteSpan bytes;               // until the next take
-    std::uint64_t first_bit = 0;  // of these octets, counted from the start of the data
-    /// Set when the end-of-message mark was found: symbols of the whole data part.
-    std::optional<std::uint64_t> symbols_in_all;
+    MessageBits::Portion portion;
     float error_share = 0;  // of the block's bits, how many are probably wrong
   };
 
@@ -59,6 +55,7 @@ class Signal {
   virtual bool feed_back(std::span<const float> llr, std::span<float> extrinsic) = 0;
   /// Decodes a block for good.
   virtual Taken take(std::span<const float> llr) = 0;
+  virtual MessageBits& message() = 0;
 };
 
 }  // namespace s5066::modem::walsh

@@ -113,20 +113,18 @@ TEST(BlockDecoder, gives_every_octet_once_and_stops_at_the_mark) {
       const Bytes octets = random_octets(count, count);
       BlockDecoder decoder(parameters(mode));
       Bytes got;
-      std::optional<std::uint64_t> blocks;
-      std::uint64_t seen = 0;
       for (const auto& llr : blocks_of(mode, octets)) {
-        const auto block = decoder.take(llr);
-        ++seen;
-        EXPECT_EQ(block.first_bit, 8 * got.size());
-        append(got, block.bytes);
-        blocks = block.blocks_in_all;
-        if (blocks) break;
+        const auto portion = decoder.take(llr);
+        EXPECT_EQ(portion.first_bit, 8 * got.size());
+        append(got, portion.bytes);
       }
       EXPECT_EQ(got, octets) << to_string(mode);
-      ASSERT_TRUE(blocks);
-      const Parameters p = parameters(mode);
-      EXPECT_EQ(*blocks, (8 * count + 176 + p.block_user_bits() - 1) / p.block_user_bits());
+      const auto& mark = decoder.message().mark();
+      ASSERT_TRUE(mark);
+      EXPECT_TRUE(mark->filled);
+      EXPECT_EQ(mark->end, 8 * count + 32);
+      const std::uint64_t block = parameters(mode).block_user_bits();
+      EXPECT_EQ(mark->transmission, (8 * count + 176 + block - 1) / block * block);
     }
   }
 }
@@ -137,11 +135,11 @@ TEST(BlockDecoder, finds_the_mark_although_it_missed_the_first_block) {
   const Mode mode{Waveform::ms110a, 300, Interleaver::short_};  // 180 bits: no whole octets
   const auto sent = blocks_of(mode, random_octets(70, 1));
   BlockDecoder decoder(parameters(mode));
-  std::optional<std::uint64_t> blocks;
-  for (std::size_t i = 1; i < sent.size() && !blocks; ++i) {
-    blocks = decoder.take(sent[i]).blocks_in_all;
-  }
-  EXPECT_EQ(blocks, sent.size() - 1);
+  for (std::size_t i = 1; i < sent.size(); ++i) decoder.take(sent[i]);
+  const auto& mark = decoder.message().mark();
+  ASSERT_TRUE(mark);
+  EXPECT_TRUE(mark->filled);
+  EXPECT_EQ(mark->transmission, (sent.size() - 1) * 180);
 }
 
 // What an equaliser gets back: nothing of what it said itself.

@@ -487,6 +487,34 @@ TEST(Scanner, a_reset_forgets_the_last_transmission) {
   EXPECT_EQ(received->first_bit, 0u);
 }
 
+// Cut in any octet: first told as damaged, then found whole, and nothing before it a second time.
+TEST(Scanner, a_transmission_that_was_finished_too_early_goes_on) {
+  Bytes octets = vector_octets("X2");
+  append(octets, vector_octets("X9"));
+  append(octets, vector_octets("X29"));
+  Counters whole_counters;
+  const auto whole = scan(octets, whole_counters);
+  ASSERT_EQ(whole.size(), 3u);
+  for (std::size_t cut = 0; cut <= octets.size(); ++cut) {
+    SCOPED_TRACE(cut);
+    Counters counters;
+    Scanner scanner(counters);
+    scanner.push(ByteSpan(octets).first(cut));
+    auto found = drain(scanner);
+    scanner.finish();
+    for (const auto& damaged : drain(scanner)) EXPECT_FALSE(damaged.segment_ok);
+    scanner.reset();
+    scanner.resume();
+    scanner.push(ByteSpan(octets).subspan(cut));
+    for (auto& received : drain(scanner)) found.push_back(std::move(received));
+    ASSERT_EQ(found.size(), whole.size());
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+      EXPECT_TRUE(found[i].dpdu == whole[i].dpdu);
+      EXPECT_EQ(found[i].first_bit, whole[i].first_bit);
+    }
+  }
+}
+
 TEST(Scanner, bit_indices_run_on_over_many_pushes) {
   Rng rng(6);
   Counters counters;

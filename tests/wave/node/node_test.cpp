@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
+#include "modem/waveforms/message/message_bits.h"
 #include "tests/support/sim_world.h"
 #include "tests/support/waves/wave_medium.h"
 
@@ -115,6 +117,54 @@ TEST(NodeOverWaves, both_ends_talking_at_once_sort_themselves_out) {
   world.run_for(5min);
   EXPECT_EQ(world.unreported(), 0u);
   EXPECT_EQ(world.delivery_faults(), "");
+}
+
+// Goal:   a user's bits that look like the end of a modem's message stop no link.
+// Method: U_PDUs with that mark in them at every bit offset, and before zeros enough to fill
+// blocks;
+//         the modem tells an end behind the latter, and then that the burst goes on.
+TEST(NodeOverWaves, updus_with_a_modems_end_mark_in_them_arrive) {
+  for (const char* text :
+       {"110a-600-short", "110a-2400-short", "4539-3200-us", "4539-9600-vs", "110d-2400-s"}) {
+    SCOPED_TRACE(text);
+    Bytes updu;
+    Rng rng(7);
+    const auto add_random = [&] {
+      for (int i = 0; i < 90; ++i) updu.push_back(static_cast<std::uint8_t>(rng.next()));
+    };
+    for (unsigned shift = 0; shift < 8; ++shift) {
+      add_random();
+      std::array<unsigned, 5> octets{};
+      for (unsigned i = 0; i < modem::kEndOfMessageBits; ++i) {
+        const unsigned bit = modem::kEndOfMessage >> (modem::kEndOfMessageBits - 1 - i) & 1;
+        octets[(i + shift) / 8] |= bit << (i + shift) % 8;
+      }
+      for (const unsigned octet : octets) updu.push_back(static_cast<std::uint8_t>(octet));
+      if (shift % 2 > 0) updu.resize(updu.size() + 150);
+    }
+    add_random();
+
+    sim::World world(8, {.mode = *modem::parse_mode(text)}, waves({}));
+    auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::client);
+    world.add_client(1, SapId{5}, sis::Confirmation::client);
+    std::vector<Bytes> arrived;
+    unsigned confirmed = 0;
+    world.take_primitive = [&](sim::Client&, const sis::Primitive& primitive) {
+      if (const auto* indication = std::get_if<sis::UnidataIndication>(&primitive)) {
+        arrived.push_back(indication->updu);
+        return true;
+      }
+      confirmed += std::holds_alternative<sis::UnidataRequestConfirm>(primitive) ? 1 : 0;
+      return std::holds_alternative<sis::UnidataRequestConfirm>(primitive);
+    };
+    world.run_for(10s);
+    for (int i = 0; i < 2; ++i) {
+      world.give(alpha, sis::UnidataRequest{5, SapId{5}, sim::World::address(1), {}, 1800, updu});
+    }
+    for (int i = 0; i < 600 && confirmed < 2; ++i) world.run_for(500ms);
+    EXPECT_EQ(confirmed, 2u);
+    EXPECT_EQ(arrived, (std::vector<Bytes>{updu, updu}));
+  }
 }
 
 }  // namespace

@@ -1,0 +1,53 @@
+// Tells whether a mark ends the transmission: by the bits behind it, where there are enough of them
+// in its last block, and else by whether the signal goes on where the next block belongs.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "modem/api/modes.h"
+#include "modem/waveforms/message/message_bits.h"
+
+namespace s5066::modem {
+
+/// The end of a transmission, if it is one.
+struct Ending {
+  std::uint64_t symbols = 0;  // of the whole data part
+  bool certain = false;       // as far as can be told by then
+  bool over = false;          // and nothing of this signal is heard behind it
+};
+
+class EndWatch {
+ public:
+  struct Config {
+    std::uint64_t frames_per_block = 1;
+    std::uint64_t frames_at_once = 1;  // that are decoded together
+    unsigned frames_ahead = 0;         // a frame is heard by what is sent of so many behind it
+    unsigned frames_before = 0;        // come before the first block
+  };
+
+  EndWatch(const Mode& mode, const Config& config) : mode_(mode), config_(config) {}
+
+  /// How much in the next frame speaks for the signal and against noise alone, in nats.
+  void note_frame(float evidence);
+  /// Looks again, after each frame, and after each take.
+  void look(MessageBits& message);
+
+  const std::optional<Ending>& ending() const { return ending_; }
+  bool over() const { return ending_ && ending_->over; }
+
+ private:
+  /// Frames whose evidence is remembered.
+  static constexpr std::size_t kFrames = 32;
+
+  float heard_since(std::uint64_t frame) const;
+
+  Mode mode_;
+  Config config_;
+  std::uint64_t frames_ = 0;
+  std::array<float, kFrames> evidence_{};  // of the last ones
+  std::optional<Ending> ending_;
+};
+
+}  // namespace s5066::modem

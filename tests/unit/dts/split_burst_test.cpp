@@ -1,0 +1,46 @@
+// Bursts whose end the modem told too early, because the user's bits looked like it.
+#include <gtest/gtest.h>
+
+#include "tests/support/lone_station.h"
+#include "tests/unit/dts/dts_world.h"
+
+namespace s5066::dts {
+namespace {
+
+constexpr Address kUs{0x01020305};
+constexpr Address kPeer{0x01020304};
+
+std::size_t delivered_of_burst_cut_at(std::size_t cut, Duration pause) {
+  test::LoneStation station({.address = kUs});
+  station.made(kPeer);
+  const pdu::Common common{.eow = {}, .eot_half_s = 4, .destination = kUs, .source = kPeer};
+  Bytes octets;
+  for (std::uint8_t n = 0; n < 3; ++n) {
+    pdu::Data data;
+    data.common = common;
+    data.flags = {.start = true, .end = true, .in_order = true};
+    data.number = FrameNumber{n};
+    data.segment = Bytes(100, n);
+    pdu::encode(data, octets);
+  }
+  station.hear_in_two(octets, cut, pause);
+  std::size_t count = 0;
+  for (const auto& action : station.take_actions()) {
+    count += std::holds_alternative<CpduIndication>(action) ? 1 : 0;
+  }
+  return count;
+}
+
+TEST(SplitBurst, frames_go_on_where_bits_do) {
+  for (const std::size_t cut : {1U, 60U, 119U, 150U, 180U, 260U}) {
+    EXPECT_EQ(delivered_of_burst_cut_at(cut, {}), 3u) << cut;
+  }
+}
+
+TEST(SplitBurst, bits_of_another_burst_do_not_go_on_with_the_last) {
+  EXPECT_LT(delivered_of_burst_cut_at(180, 10ms), 3u);
+  EXPECT_LT(delivered_of_burst_cut_at(180, -10ms), 3u);
+}
+
+}  // namespace
+}  // namespace s5066::dts
