@@ -16,11 +16,14 @@ bool is_of_rate_change(const Management::Message& message) {
 }
 }  // namespace
 
-void Management::send(Message message, bool until_answered) {
+void Management::send(Message message, Until until) {
   S5066_ASSERT(message.extension.size() <= pdu::kExtensionOctetsMax);
-  out_ = Outgoing{
-      .message = std::move(message), .frame_id = next_id_++, .until_answered = until_answered};
+  out_ = Outgoing{.message = std::move(message), .frame_id = next_id_++, .until = until};
   out_filled_ = false;  // what is on the air is another
+}
+
+bool Management::outstanding() const {
+  return out_.has_value() && (out_->until != Until::sent || out_->due);
 }
 
 // STANDARD: which ID an acknowledgement without a message carries is not said, and some stations
@@ -46,7 +49,7 @@ Management::Heard Management::on_management(const pdu::Management& dpdu,
   }
   if (!fresh_ack || !may_be_answered(formed_at)) return heard;
   out_->acknowledged = true;
-  if (out_->until_answered && !heard.message) return heard;
+  if (out_->until == Until::stopped) return heard;
   heard.acknowledged = true;
   out_.reset();
   return heard;
@@ -63,7 +66,7 @@ bool Management::fill(const pdu::Common& common, IntervalBudget& budget, BurstBu
   ack_filled_ = out_filled_ = false;
   if (!has_work()) return false;
   pdu::Management dpdu{.common = common};
-  const bool with_message = out_.has_value();
+  const bool with_message = outstanding();
   if (with_message) {
     out_->with_ack = out_->with_ack || ack_owed_;
     dpdu.valid = true;

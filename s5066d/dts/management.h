@@ -19,14 +19,20 @@ class Management {
   };
   /// What a type 6 of the peer was.
   struct Heard {
-    bool acknowledged = false;         // our message has arrived, and asked for no other answer
+    bool acknowledged = false;         // our message has arrived, which ends it
     bool repeated = false;             // a message that was there before
     std::optional<Message> message{};  // a new one
   };
 
-  /// Takes the message to be sent, in place of one that was not acknowledged. With `until_answered`
-  /// a mere acknowledgement does not end it: its answer is a message itself.
-  void send(Message message, bool until_answered = false);
+  /// What ends a message, besides another one and `stop`.
+  enum class Until : std::uint8_t {
+    acknowledged,
+    stopped,  // its answer is a message itself; whoever reads that knows it
+    sent,     // nothing is waited for; it goes out again when what it answers is repeated
+  };
+
+  /// Takes the message to be sent, in place of the one before.
+  void send(Message message, Until until = Until::acknowledged);
   /// The message sent last needs no acknowledgement any more.
   void stop() { out_.reset(); }
   /// In full duplex `formed_at` is when the peer wrote it.
@@ -38,7 +44,7 @@ class Management {
 
   /// A message of the peer's has come.
   bool heard() const { return rx_id_.has_value(); }
-  bool outstanding() const { return out_.has_value(); }
+  bool outstanding() const;
   /// The outstanding message was acknowledged, yet not answered.
   bool acknowledged_only() const { return out_ && out_->acknowledged; }
   bool answer_owed() const { return ack_owed_; }
@@ -56,7 +62,7 @@ class Management {
   struct Outgoing {
     Message message;
     std::uint8_t frame_id = 0;
-    bool until_answered = false;
+    Until until = Until::acknowledged;
     bool with_ack = false;
     bool due = true;
     bool sent = false;

@@ -62,6 +62,7 @@ void PeerControl::on_connected(bool connected) {
   advise_with_data_ = false;
   misses_ = 0;
   wants_reply_ = false;
+  frequency_refused_ = false;
   told_mode_ = rate_.mode();  // whoever hears of the connection knows where it begins
 }
 
@@ -75,7 +76,7 @@ Result<void> PeerControl::request_mode(const modem::Mode& mode) {
   if (!connected_) return Error{ErrorCode::link_down, "data rate change"};
   auto message = rate_.request(mode);
   if (!message) return message.error();
-  management_.send(std::move(*message), true);
+  management_.send(std::move(*message), Management::Until::stopped);
   return {};
 }
 
@@ -123,6 +124,8 @@ bool PeerControl::on_management(const pdu::Management& dpdu, std::optional<Insta
     counters_.add(Counter::managements_repeated);
     management_.make_due();  // our answer was lost
   }
+  say_what_waits();
+  if (waits_for_nothing()) rate_.abandon();  // it would keep data off for good
   collect();
   const bool progress = heard.message || heard.acknowledged || heard.repeated;
   if (!progress) return false;
@@ -132,50 +135,67 @@ bool PeerControl::on_management(const pdu::Management& dpdu, std::optional<Insta
 }
 
 void PeerControl::on_message(const Management::Message& message, bool acknowledged) {
-  const pdu::Eow& eow = message.eow;
-  const bool of_rate_change = eow.type == to_number(EowType::drc_request) ||
-                              eow.type == to_number(EowType::drc_response) ||
-                              eow.type == to_number(EowType::hdr_request);
-  if (!of_rate_change) {
-    if (acknowledged) say(rate_.on_acknowledged());
-    if (eow.type == to_number(EowType::frequency_request)) {
-      management_.send({frequency_refusal()});
-    } else {
-      on_eow(eow);
-      management_.attach(std::exchange(owed_, {}));
-    }
-    return;
+  const RateChange::Step before = rate_.step();
+  auto answer = answer_to(message);
+  if (!answer && rate_.step() != before) {
+    management_.stop();  // what the peer has answered needs no repetition, acknowledged or not
+  } else if (!answer && acknowledged) {  // whatever else it says
+    answer = rate_.on_acknowledged();
   }
-  const bool request = eow.type != to_number(EowType::drc_response);
-  const bool advisory =
-      eow.type == to_number(EowType::drc_request) && pdu::read_drc_request(eow).advisory;
-  if (advisory) return on_advisory(pdu::read_drc_request(eow));
-  if (eow.type == to_number(EowType::hdr_request) &&
-      !pdu::read_hdr_request(eow, message.extension)) {
+  say(std::move(answer));
+}
+
+std::optional<Management::Message> PeerControl::answer_to(const Management::Message& message) {
+  const pdu::Eow& eow = message.eow;
+  const auto type = static_cast<EowType>(eow.type);
+  if (type == EowType::frequency_request) {
+    frequency_refused_ = true;
+    return std::nullopt;
+  }
+  const bool request = type == EowType::drc_request || type == EowType::hdr_request;
+  if (!request && type != EowType::drc_response) {
+    on_eow(eow);
+    management_.attach(std::exchange(owed_, {}));
+    return std::nullopt;
+  }
+  if (type == EowType::drc_request && pdu::read_drc_request(eow).advisory) {
+    on_advisory(pdu::read_drc_request(eow));
+    return std::nullopt;
+  }
+  if (type == EowType::hdr_request && !pdu::read_hdr_request(eow, message.extension)) {
     counters_.add(Counter::dpdus_malformed);
     management_.attach(pdu::make_unrecognised(eow.type));
-    return;
+    return std::nullopt;
   }
   // A change belongs to a connection (C.6.4.2(4)); nobody else's is held up for one.
   if (request && !connected_) {
     const auto reason = pdu::DrcReason::cannot_change_either;
-    management_.send(
-        {pdu::make_eow(EowType::drc_response, pdu::DrcResponse{pdu::DrcAnswer::refuse, reason})});
-    return;
+    return Management::Message{
+        pdu::make_eow(EowType::drc_response, pdu::DrcResponse{pdu::DrcAnswer::refuse, reason})};
   }
   if (const auto mode = requested_mode(message, rate_.mode().waveform); request && mode) {
     const auto& sent = advices_sent_;
     asks_ = asks_ || std::find(sent.begin(), sent.end(), *mode) != sent.end();
   }
-  const RateChange::Step before = rate_.step();
-  auto answer = rate_.on_message(message);
-  // What the peer has answered needs no repetition, acknowledged or not.
-  if (rate_.step() != before && !answer) management_.stop();
-  say(std::move(answer));
+  return rate_.on_message(message);
 }
 
+// Without a connection nothing is repeated but on demand: whoever asks may never be heard again,
+// and may ask under many addresses.
 void PeerControl::say(std::optional<Management::Message> message) {
-  if (message) management_.send(std::move(*message));
+  using Until = Management::Until;
+  if (message)
+    management_.send(std::move(*message), connected_ ? Until::acknowledged : Until::sent);
+}
+
+void PeerControl::say_what_waits() {
+  if (rate_.step() != RateChange::Step::idle || management_.outstanding()) return;
+  if (std::exchange(frequency_refused_, false)) say(Management::Message{frequency_refusal()});
+}
+
+bool PeerControl::waits_for_nothing() const {
+  return rate_.step() != RateChange::Step::idle &&
+         rate_.step() != RateChange::Step::awaiting_confirm && !management_.outstanding();
 }
 
 void PeerControl::on_eow(const pdu::Eow& eow) {
@@ -205,6 +225,7 @@ void PeerControl::on_eow(const pdu::Eow& eow) {
 
 void PeerControl::on_warning() {
   management_.stop();
+  frequency_refused_ = false;
   rate_.abandon();
   misses_ = 0;
   collect();
@@ -247,7 +268,7 @@ void PeerControl::on_unrecognised(std::uint8_t type) {
 
 bool PeerControl::open() const {
   return rate_.step() != RateChange::Step::idle || management_.outstanding() ||
-         management_.answer_owed();
+         management_.answer_owed() || frequency_refused_;
 }
 
 bool PeerControl::fill(IntervalBudget& budget, BurstBuilder& burst) {
@@ -289,6 +310,7 @@ PeerControl::Missed PeerControl::on_reply_missing() {
 }
 
 void PeerControl::make_due() {
+  say_what_waits();
   management_.make_due();
   if (rate_.step() == RateChange::Step::awaiting_confirm) management_.owe_ack();
 }

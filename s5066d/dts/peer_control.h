@@ -123,6 +123,9 @@ class PeerControl {
  private:
   std::uint8_t own_capabilities() const;
   void on_message(const Management::Message& message, bool acknowledged);
+  std::optional<Management::Message> answer_to(const Management::Message& message);
+  void say_what_waits();
+  bool waits_for_nothing() const;
   void say(std::optional<Management::Message> message);
   void on_advisory(const pdu::DrcRequest& advice);
   void on_unrecognised(std::uint8_t type);
@@ -144,6 +147,7 @@ class PeerControl {
   bool knows_capabilities_ = true;  // the peer has not said that it knows no such message
   unsigned capability_due_ = 0;     // transmissions that tell it before anything else
   pdu::Eow owed_;                   // goes in the next D_PDU
+  bool frequency_refused_ = false;  // to be said when no change is under way
   bool wants_reply_ = false;
   unsigned misses_ = 0;  // in a row
   std::deque<Event> events_;

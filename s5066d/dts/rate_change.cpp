@@ -115,33 +115,34 @@ std::optional<Message> RateChange::on_request(const std::optional<modem::Mode>& 
 }
 
 std::optional<Message> RateChange::on_response(const pdu::DrcResponse& said) {
-  switch (said.answer) {
-    case DrcAnswer::accept:
-      if (step_ != Step::requesting) return std::nullopt;
-      both_ = both_ || said.reason == DrcReason::must_be_equal;
-      go(Step::awaiting_confirm);
-      return std::nullopt;  // the bare acknowledgement is what lets both change (C.6.4.2(28))
-    case DrcAnswer::refuse:
-      if (step_ != Step::requesting) return std::nullopt;
-      go(Step::cancelling);
-      refusal_ = said.reason;
-      if (hdr_) return response(DrcAnswer::cancel);
-      rate_fixed_ = rate_fixed_ || said.reason == DrcReason::cannot_change_rate ||
-                    said.reason == DrcReason::cannot_change_either;
-      interleaver_fixed_ = interleaver_fixed_ ||
-                           said.reason == DrcReason::cannot_change_interleaver ||
-                           said.reason == DrcReason::cannot_change_either;
-      return response(DrcAnswer::cancel);
-    case DrcAnswer::cancel:
-      if (step_ != Step::accepting && step_ != Step::refusing) return std::nullopt;
-      go(Step::idle);
-      closing_ = true;
-      return std::nullopt;
-    case DrcAnswer::confirm:
-      if (step_ == Step::awaiting_confirm) go(Step::idle);
-      return std::nullopt;
+  if (step_ == Step::requesting) return on_answer(said);
+  if (said.answer == DrcAnswer::cancel && (step_ == Step::accepting || step_ == Step::refusing)) {
+    go(Step::idle);
+    closing_ = true;
+  } else if (said.answer == DrcAnswer::confirm && step_ == Step::awaiting_confirm) {
+    go(Step::idle);
   }
   return std::nullopt;
+}
+
+// To our request (Table C-27). What is neither yes nor no fixes nothing, and is taken back like a
+// no.
+std::optional<Message> RateChange::on_answer(const pdu::DrcResponse& said) {
+  if (said.answer == DrcAnswer::accept) {
+    both_ = both_ || said.reason == DrcReason::must_be_equal;
+    go(Step::awaiting_confirm);
+    return std::nullopt;  // the bare acknowledgement is what lets both change (C.6.4.2(28))
+  }
+  go(Step::cancelling);
+  const bool refuses = said.answer == DrcAnswer::refuse;
+  refusal_ = refuses ? said.reason : DrcReason::cannot_change_either;
+  if (refuses && !hdr_) {
+    const bool either = said.reason == DrcReason::cannot_change_either;
+    rate_fixed_ = rate_fixed_ || either || said.reason == DrcReason::cannot_change_rate;
+    interleaver_fixed_ =
+        interleaver_fixed_ || either || said.reason == DrcReason::cannot_change_interleaver;
+  }
+  return response(DrcAnswer::cancel);
 }
 
 std::optional<Message> RateChange::on_acknowledged() {

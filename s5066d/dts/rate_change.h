@@ -82,6 +82,7 @@ class RateChange {
   std::optional<Management::Message> on_request(const std::optional<modem::Mode>& mode,
                                                 pdu::DrcReason why_not, bool equal);
   std::optional<Management::Message> on_response(const pdu::DrcResponse& response);
+  std::optional<Management::Message> on_answer(const pdu::DrcResponse& response);
   void refused(pdu::DrcReason reason);
   void go(Step next);
   void change();

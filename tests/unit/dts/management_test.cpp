@@ -113,26 +113,44 @@ TEST(Management, the_id_of_a_bare_acknowledgement_hides_no_later_message) {
 TEST(Management, an_answer_carries_the_acknowledgement_and_its_copies_acknowledge_once) {
   Management ours;
   Management theirs;
-  ours.send({kSome}, true);
+  ours.send({kSome}, Management::Until::stopped);
   const auto asked = sent_by(ours);
   theirs.on_management(asked);
   theirs.send({kOther});
   const auto answer = sent_by(theirs);
   EXPECT_TRUE(answer.valid && answer.ack);
-  EXPECT_TRUE(ours.on_management(answer).acknowledged);
+  EXPECT_TRUE(ours.on_management(answer).message);
+  EXPECT_TRUE(ours.acknowledged_only());
   ours.send({kSome});
   sent_by(ours);
   EXPECT_FALSE(ours.on_management(answer).acknowledged);
   EXPECT_TRUE(ours.outstanding());
 }
 
-TEST(Management, what_asks_for_an_answer_is_not_ended_by_a_bare_acknowledgement) {
+TEST(Management, what_asks_for_an_answer_is_not_ended_by_an_acknowledgement) {
   Management ours;
-  ours.send({kSome}, true);
+  ours.send({kSome}, Management::Until::stopped);
   sent_by(ours);
   EXPECT_FALSE(ours.on_management(frame(false, true, 0)).acknowledged);
   EXPECT_TRUE(ours.acknowledged_only());
-  EXPECT_TRUE(ours.on_management(frame(true, true, 1, kOther)).acknowledged);
+  EXPECT_FALSE(ours.on_management(frame(true, true, 1, kOther)).acknowledged);
+  EXPECT_TRUE(ours.outstanding());
+  ours.stop();
+  EXPECT_FALSE(ours.outstanding());
+}
+
+TEST(Management, what_waits_for_nothing_is_repeated_only_with_what_it_answers) {
+  Management ours;
+  ours.on_management(frame(true, false, 7, kSome));
+  ours.send({kOther}, Management::Until::sent);
+  const auto answer = sent_by(ours);
+  EXPECT_EQ(answer, frame(true, true, 0, kOther));
+  EXPECT_FALSE(ours.outstanding() || ours.has_work());
+  EXPECT_TRUE(ours.on_management(frame(true, false, 7, kSome)).repeated);
+  ours.make_due();
+  EXPECT_EQ(sent_by(ours), answer);
+  ours.on_management(frame(true, false, 8, {}));
+  EXPECT_EQ(sent_by(ours), frame(false, true, 1));  // that is acknowledged, and no more
 }
 
 // Method: an answer to the message before was formed just before ours was keyed, and one to ours
@@ -454,6 +472,80 @@ TEST_F(PeerControlTest, a_peer_that_acknowledges_a_request_and_says_no_more_is_n
     EXPECT_EQ(missed, i < 3 ? PeerControl::Missed::again : PeerControl::Missed::given_up);
   }
   EXPECT_EQ(refusals(), std::vector{pdu::DrcReason::cannot_change_either});
+}
+
+// C.5.2, C.5.3: a request is answered by type 2, or by type 3 that names it.
+TEST_F(PeerControlTest, what_acknowledges_a_request_and_is_no_answer_leaves_it_open) {
+  const pdu::Eow no_answers[] = {{},
+                                 pdu::make_capability(0x80),
+                                 pdu::make_unrecognised(9),
+                                 {6, 0x26},
+                                 drc({.rate = 3, .interleaver = 1, .advisory = true}),
+                                 {5, 0x40},
+                                 {7, 0x19}};
+  for (const auto& eow : no_answers) {
+    SCOPED_TRACE(int{eow.type});
+    ours.on_connected(true);
+    ASSERT_TRUE(ours.request_mode(kFast).ok());
+    const auto request = transmission();
+    const auto repeated = answer_to(eow, {}, true);
+    ours.make_due();
+    ASSERT_TRUE(repeated);
+    EXPECT_EQ(transmission()->common.eow, request->common.eow);
+    EXPECT_TRUE(answer_to(drc(pdu::DrcAnswer::accept), {}, true));
+    EXPECT_EQ(ours.mode(), kFast);
+    answer_to(drc(pdu::DrcAnswer::confirm));
+    if (eow.type == 5) ours.make_due();
+    EXPECT_EQ(ours.open(), eow.type == 5);
+  }
+}
+
+// Goal:   a refusal of another kind takes the place of no step of a change.
+TEST_F(PeerControlTest, a_change_of_frequency_is_refused_after_what_is_under_way) {
+  ASSERT_TRUE(ours.request_mode(kFast).ok());
+  const auto request = transmission();
+  EXPECT_EQ(answer_to({5, 0x40})->common.eow, request->common.eow);
+  EXPECT_EQ(answer_to(drc(pdu::DrcAnswer::refuse), {}, true)->common.eow,
+            drc(pdu::DrcAnswer::cancel));
+  ours.on_management(frame(false, true, 99));
+  const auto refusal = transmission();
+  ASSERT_TRUE(refusal && refusal->valid);
+  EXPECT_EQ(refusal->common.eow.type, 6);
+  ours.on_management(frame(false, true, 99));
+  EXPECT_FALSE(ours.open());
+}
+
+// Table C-27
+TEST_F(PeerControlTest, an_answer_that_is_neither_yes_nor_no_is_taken_for_a_no) {
+  using pdu::DrcAnswer;
+  for (const auto said : {DrcAnswer::cancel, DrcAnswer::confirm, DrcAnswer{4}, DrcAnswer{7}}) {
+    SCOPED_TRACE(static_cast<int>(said));
+    ASSERT_TRUE(ours.request_mode(kFast).ok());  // a no of that kind fixes nothing
+    transmission();
+    EXPECT_EQ(answer_to(drc(said, pdu::DrcReason::cannot_change_rate), {}, true)->common.eow,
+              drc(DrcAnswer::cancel));
+    ours.on_management(frame(false, true, 99));
+    EXPECT_FALSE(ours.open());
+    EXPECT_EQ(ours.mode(), kMode);
+    EXPECT_EQ(refusals(), std::vector{pdu::DrcReason::cannot_change_either});
+  }
+}
+
+// Goal:   the slave's steps are acknowledged by whatever says so.
+TEST_F(PeerControlTest, a_step_of_the_slave_ends_with_any_message_that_acknowledges_it) {
+  const pdu::Eow others[] = {pdu::make_capability(0x80),
+                             drc({.rate = 3, .interleaver = 1, .advisory = true}),
+                             {7, 0x19},  // without its extension
+                             drc(pdu::DrcAnswer::accept)};
+  for (const auto& eow : others) {
+    SCOPED_TRACE(int{eow.type});
+    ours.on_connected(true);
+    EXPECT_EQ(answer_to(drc({.rate = 2, .interleaver = 1}))->common.eow,
+              drc(pdu::DrcAnswer::accept));
+    EXPECT_EQ(answer_to(eow, {}, true)->common.eow, drc(pdu::DrcAnswer::confirm));
+    EXPECT_FALSE(answer_to(eow, {}, true)->valid);
+    EXPECT_FALSE(ours.open());
+  }
 }
 
 TEST_F(PeerControlTest, a_change_that_is_broken_off_before_it_is_confirmed_is_undone) {
