@@ -56,7 +56,7 @@ std::optional<std::uint8_t> DataTransfer::capabilities(Address peer) const {
   return record == peers_.end() ? std::nullopt : record->second.control.capabilities();
 }
 
-// The one that was quiet for longest makes room, if nothing is going on with it.
+// The one without a connection that was quiet for longest makes room, whatever it is owed.
 DataTransfer::Peer* DataTransfer::peer_record(Address peer) {
   const auto known = peers_.find(peer);
   if (known != peers_.end()) {
@@ -66,8 +66,7 @@ DataTransfer::Peer* DataTransfer::peer_record(Address peer) {
   if (peers_.size() >= config_.peers_max) {
     auto oldest = peers_.end();
     for (auto it = peers_.begin(); it != peers_.end(); ++it) {
-      const PeerControl& control = it->second.control;
-      if (control.connected() || control.open()) continue;
+      if (it->second.control.connected()) continue;
       if (reply_awaited_from_ == it->first || (burst_ && burst_->peer == it->first)) continue;
       if (oldest == peers_.end() || it->second.heard < oldest->second.heard) oldest = it;
     }

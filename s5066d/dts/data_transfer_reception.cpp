@@ -13,6 +13,8 @@ constexpr std::uint8_t kReasonUnrecognised = 0;
 constexpr std::uint8_t kReasonNotConnected = 1;
 constexpr std::uint8_t kReasonInvalid = 2;
 constexpr std::uint8_t kReasonWrongState = 3;
+/// So many stations without a connection are owed an answer in type 6 at a time.
+constexpr int kStrangersMax = 8;
 
 }  // namespace
 
@@ -104,8 +106,16 @@ TransferAction DataTransfer::take(const pdu::Dpdu& dpdu) {
     owe_warning(source, type, kReasonUnrecognised);
     return TransferAction::ignore;
   }
-  Peer* record = peer_record(source);
   const TransferEvent event = event_of(type);
+  // What is said to us in type 6 without a connection is answered only to so many at a time.
+  const auto is_owed = [](const auto& peer) {
+    return !peer.second.control.connected() && peer.second.control.open();
+  };
+  const auto known = peers_.find(source);
+  const bool crowded = event == TransferEvent::management && connections_.count(source) == 0 &&
+                       (known == peers_.end() || !is_owed(*known)) &&
+                       std::count_if(peers_.begin(), peers_.end(), is_owed) >= kStrangersMax;
+  Peer* record = crowded ? nullptr : peer_record(source);
   const TransferAction action = record ? record->state.on(event, work_of(source))
                                        : step_of(TransferState::idle_unconnected, event).action;
   switch (action) {

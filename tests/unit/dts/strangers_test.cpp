@@ -9,9 +9,67 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Address kUs{0x01020305};
+constexpr Address kFriend{0x01020304};
 
-Address stranger(std::uint32_t i) {
-  return {0x02000000u + i};
+std::vector<pdu::Dpdu> crowd(pdu::EowType type) {
+  std::vector<pdu::Dpdu> all;
+  for (std::uint32_t i = 0; i < 64; ++i) {
+    pdu::Management asked{.valid = true};
+    asked.common = {.eot_half_s = 1, .destination = kUs, .source = {0x02000000u + i}};
+    asked.common.eow = type == pdu::EowType::capability
+                           ? pdu::make_capability(0x80)
+                           : pdu::make_eow(type, pdu::DrcRequest{.rate = 3});
+    all.push_back(asked);
+  }
+  return all;
+}
+
+// Goal:   a few seconds of type 6 bar no new link, and are soon answered to the end.
+// Method: 64 addresses ask for something in one transmission; none ever acknowledges the refusal.
+TEST(Strangers, type_6_of_many_addresses_bars_no_new_link) {
+  for (const auto type : {pdu::EowType::drc_request, pdu::EowType::frequency_request}) {
+    SCOPED_TRACE(static_cast<int>(type));
+    test::LoneStation station({.address = kUs});
+    station.hear(crowd(type));
+    station.made(kFriend);
+    station.request({.id = {1}, .destination = kFriend, .cpdu = Bytes(50, 1)});
+    station.run_for(2min);
+    bool data = false;
+    for (const auto& dpdu : station.take_sent()) {
+      data = data || std::holds_alternative<pdu::Data>(dpdu);
+    }
+    EXPECT_TRUE(data);
+    station.hear(
+        {pdu::AckOnly{{.eot_half_s = 1, .destination = kUs, .source = kFriend}, {{1}, {}}}});
+    station.run_for(1h);
+    for (const auto& action : station.take_actions()) {
+      EXPECT_FALSE(std::holds_alternative<ConnectionLost>(action));
+    }
+  }
+}
+
+// Goal:   each of so many gets one answer, and the others none.
+TEST(Strangers, no_more_than_eight_are_answered_once_each) {
+  for (const auto type : {pdu::EowType::drc_request, pdu::EowType::capability}) {
+    test::LoneStation station({.address = kUs});
+    station.hear(crowd(type));
+    station.run_for(1h);
+    EXPECT_EQ(station.take_modes().size(), 8u);
+    station.hear(crowd(type));  // those who repeat themselves are answered again
+    station.run_for(1h);
+    EXPECT_EQ(station.take_modes().size(), 8u);
+  }
+}
+
+// Goal:   a link is made although strangers that are owed an answer hold all records.
+TEST(Strangers, a_stranger_makes_room_for_a_link) {
+  test::LoneStation station({.address = kUs, .peers_max = 2});
+  station.hear(crowd(pdu::EowType::drc_request));
+  station.made(kFriend);
+  for (const auto& action : station.take_actions()) {
+    EXPECT_FALSE(std::holds_alternative<ConnectionLost>(action));
+  }
+  EXPECT_LE(station.dts().peers_known(), 2u);
 }
 
 // Goal:   a round has slots for stations, not for addresses.
@@ -21,7 +79,7 @@ TEST(Strangers, one_transmission_adds_one_station_to_the_round) {
   std::vector<pdu::Dpdu> all;
   for (std::uint32_t i = 0; i < 40; ++i) {
     pdu::AckOnly ack;
-    ack.common = {.eot_half_s = 1, .destination = Address{99}, .source = stranger(i)};
+    ack.common = {.eot_half_s = 1, .destination = Address{99}, .source = {0x02000000u + i}};
     all.push_back(ack);
   }
   station.hear(all);
