@@ -74,6 +74,7 @@ KeySetup key_of(const proto::Modem& from) {
 
 void translate_modem(const proto::Modem& from, NodeSetup& to) {
   for (const auto& mode : from.receive_modes()) to.worker.receive_modes.push_back(mode_of(mode));
+  to.node.dts.rate_change = from.receive_modes().empty();
   to.worker.lead_tone = from.has_vox();
   if (from.has_vox()) to.worker.ptt_lead = modem::kVoxLead;
   if (from.has_ptt_lead_ms()) to.worker.ptt_lead = ms(from.ptt_lead_ms());

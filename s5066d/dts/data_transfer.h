@@ -50,7 +50,9 @@ struct Config {
   std::size_t nonarq_queue_octets_max = 256 * 1024;
   std::size_t warnings_max = 8;  // waiting to be sent
   bool offer_extensions = true;  // to peers; they are used only with those that offer them too
-  bool rate_change = true;       // data rate change is offered and advertised (C.6.4)
+  /// Data rate change is offered and advertised (C.6.4): not where the modem listens for some modes
+  /// only, and never in a waveform that does not tell its rate.
+  bool rate_change = true;
   /// Each of two stations sends on a frequency of its own, and hears the other meanwhile: while
   /// there is a link, and the other says so too.
   bool full_duplex = false;
@@ -80,6 +82,10 @@ inline constexpr unsigned kLongUnansweredMax = 2;
 inline constexpr Duration kLongUnansweredWait = std::chrono::hours(1);
 inline std::size_t segment_octets(const Config& config) {
   return segment_octets(config, config.mode);
+}
+/// Our receiver follows a peer that is told another rate.
+inline bool changes_rate(const Config& config) {
+  return config.rate_change && config.mode.waveform != modem::Waveform::stanag4285;
 }
 /// That are offered to peers.
 std::uint8_t extensions(const Config& config);

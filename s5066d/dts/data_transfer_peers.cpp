@@ -75,7 +75,7 @@ DataTransfer::Peer* DataTransfer::peer_record(Address peer) {
   }
   PeerControl::Config config{.self = config_.address,
                              .mode = config_.mode,
-                             .rate_change = config_.rate_change,
+                             .rate_change = changes_rate(config_),
                              .equal_modes = config_.equal_modes,
                              .full_duplex = may_hear_while_sending(now_),
                              .repeats_max = config_.management_repeats_max};
@@ -129,6 +129,7 @@ void DataTransfer::collect(PeerControl& control) {
     }
     const auto* advised = std::get_if<DataRateAdvised>(&*event);
     if (config_.adaptation) continue;  // heeded where it is heard
+    if (!changes_rate(config_)) continue;
     if (!advised || advised->mode == control.mode() || !may_use(advised->mode)) continue;
     if (config_.advice == Config::Advice::followed) {
       if (is_unanswered(peers_.at(control.peer()), advised->mode)) {

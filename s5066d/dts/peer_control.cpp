@@ -318,8 +318,9 @@ void PeerControl::make_due() {
 std::uint8_t PeerControl::own_capabilities() const {
   namespace bits = pdu::capability;
   const std::uint8_t duplex = config_.full_duplex ? bits::kFullDuplex | bits::kSplitFrequency : 0;
-  return static_cast<std::uint8_t>((config_.rate_change ? bits::kDrc : 0) | bits::kMs110 |
-                                   bits::kExtendedRates | duplex);
+  const bool ms110 = config_.mode.waveform != modem::Waveform::stanag4285;
+  return static_cast<std::uint8_t>((config_.rate_change ? bits::kDrc : 0) |
+                                   (ms110 ? bits::kMs110 | bits::kExtendedRates : 0) | duplex);
 }
 
 pdu::Eow PeerControl::eow_for(std::uint8_t dpdu_type) const {
