@@ -93,12 +93,8 @@ void Radio::cut_what_begins_before(std::uint64_t end) {
   if (!burst_ || burst_->first_at < next) return;  // has begun
   const std::uint64_t begins = burst_->key_at < next ? burst_->first_at : burst_->key_at;
   if (begins >= end) return;
-  cut_late("its beginning would be missing");
-}
-
-void Radio::cut_late(const std::string& why) {
   fault(FaultKind::samples_dropped,
-        "burst " + std::to_string(burst_->id.value) + " aborted: " + why);
+        "burst " + std::to_string(burst_->id.value) + " aborted: its beginning would be missing");
   cut_burst();
 }
 
@@ -162,10 +158,6 @@ void Radio::on_unplayable(std::uint64_t samples) {
   if (samples == 0) return;
   unplayable_until_ = next_to_make() + samples;
   cut_what_begins_before(unplayable_until_);
-}
-
-void Radio::on_far_behind() {
-  if (burst_) cut_late("its time is over");
 }
 
 void Radio::on_device_back() {

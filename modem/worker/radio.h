@@ -60,9 +60,6 @@ class Radio {
   /// So many samples from the next one on are too late already. A burst that was to begin with them
   /// is aborted, and none is begun before them.
   void on_unplayable(std::uint64_t samples);
-  /// The samples are far behind real time: a burst that is not keyed yet would be sent too late,
-  /// and is aborted.
-  void on_far_behind();
   /// Whatever goes on has ended, and nothing can be sent until on_device_back().
   void on_device_lost(const std::string& why);
   void on_device_back();
@@ -110,7 +107,6 @@ class Radio {
 
   void transmit(const TransmitBurst& command, Instant told_at);
   void cut_burst();
-  void cut_late(const std::string& why);
   void cut_what_begins_before(std::uint64_t end);
   void fault(FaultKind kind, std::string detail);
   void advance(std::span<const float> samples);

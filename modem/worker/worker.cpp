@@ -283,10 +283,6 @@ void Worker::take_commands() {
 void Worker::move_key() {
   if (key_missing_since_) return reach_key();
   if (!lockstep_) report_trip();
-  if (!keyed_ && radio_->key_wanted() && now() - radio_->now() > config_.late_max) {
-    radio_->on_far_behind();
-    publish();
-  }
   const bool wanted = radio_->key_wanted();
   const bool same_burst = keyed_for_ == radio_->burst_number();
   keyed_for_ = radio_->burst_number();

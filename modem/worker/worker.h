@@ -52,7 +52,7 @@ class Worker final : public Modem {
     std::vector<Mode> receive_modes;     // empty: all
     Duration keyed_margin = std::chrono::seconds(2);  // watchdog: over the burst's own airtime
     Duration keyed_max = std::chrono::seconds(140);   // watchdog, and the longest burst taken
-    /// After its time a burst is taken, and behind real time one is keyed.
+    /// After its time a burst is taken.
     Duration late_max = kBurstLateMax;
     KeyGuard::Config key_guard;  // watchdog, when we hang; in real time only
     bool full_duplex = false;    // hears while it sends: on another frequency

@@ -204,31 +204,6 @@ TEST(Worker, a_burst_told_of_long_ago_is_refused_by_the_clock_that_the_node_goes
   }
 }
 
-TEST(Worker, a_burst_whose_time_comes_while_the_samples_are_far_behind_is_not_keyed) {
-  for (const bool late : {false, true}) {
-    std::atomic<int> aborted{0};
-    auto key = std::make_shared<KeyScript>();
-    Station station(std::make_unique<FakePtt>(key), [&](Station&, const Event& event) {
-      const auto* finished = std::get_if<TransmitFinished>(&event);
-      if (finished != nullptr && finished->outcome == TransmitOutcome::aborted) ++aborted;
-    });
-    ASSERT_TRUE(station.worker->start().ok());
-    for (int n = 0; n < 5; ++n) station.block();
-    ASSERT_TRUE(
-        station.worker
-            ->request(TransmitBurst{.id = {1},
-                                    .mode = kMode,
-                                    .bytes = Bytes(200),
-                                    .not_before = station.worker->now() + milliseconds(100)})
-            .ok());
-    station.block();
-    station.clock += Duration(milliseconds(late ? 600 : 400)).count();
-    for (int n = 0; n < 10; ++n) station.block();
-    EXPECT_EQ(aborted, late ? 1 : 0);
-    EXPECT_EQ(key->down, !late);
-  }
-}
-
 TEST(Worker, a_burst_waits_for_samples_that_can_still_be_played) {
   std::atomic<std::int64_t> started{0};
   Station station(std::make_unique<NoPtt>(), [&](Station&, const Event& event) {
