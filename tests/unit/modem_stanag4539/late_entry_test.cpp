@@ -17,7 +17,6 @@ using dsp::Complex;
 constexpr std::size_t kLead = 4800;  // half-symbol samples in front of the preamble
 constexpr float kNoise = 0.1F;       // amplitude, beside symbols of 1
 constexpr std::int64_t kFrame = 2 * kFrameSymbols;
-constexpr std::int64_t kCycle = 2 * kCycleSymbols;
 constexpr std::int64_t kDataStart = kLead + 2 * kPreambleSymbols;
 constexpr Mode kMode{Waveform::stanag4539, 4800, Interleaver::long_};  // blocks of 36 frames
 
