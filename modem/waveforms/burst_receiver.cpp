@@ -298,12 +298,15 @@ class BurstReceiver::Impl {
   // The user's own bits may have been what looked like the end of a burst: then it goes on without
   // a gap, as a burst of its own.
   void listen_on() {
-    while (demodulator_->ending()) {
+    // Octets behind the end that was told: it was none, even if there is another.
+    bool goes_on = false;
+    while (!goes_on && demodulator_->ending()) {
       const auto output = demodulator_->advance(history_);
       if (!output) break;
       hold(*output);
+      goes_on = !output->bytes.empty();
     }
-    if (const auto& ending = demodulator_->ending()) {
+    if (const auto& ending = demodulator_->ending(); ending && !goes_on) {
       if (ending->over) give_up();
       return;
     }
@@ -314,7 +317,7 @@ class BurstReceiver::Impl {
                        .mode = reading_.mode,
                        .snr_db = reading_.snr_db,
                        .offset_hz = static_cast<float>(reading_.offset_hz)});
-    if (demodulator_->healthy()) release();
+    if (goes_on || demodulator_->healthy()) release();
   }
 
   // A block that ends while the probes are not heard is of a fade, or of what follows a burst that

@@ -176,6 +176,23 @@ TEST(ModemEnd, zeros_behind_the_mark_may_go_on_over_whole_blocks) {
   EXPECT_GE(ended_early, 12u);
 }
 
+// Every block of 4539-3200-us ends with zeros behind a mark, so a new end is told before the last
+// one has been denied.
+TEST(ModemEnd, a_mark_and_zeros_over_and_over_lose_nothing) {
+  for (const char* text : {"4539-3200-us", "110d-3200-us", "110a-2400-short"}) {
+    SCOPED_TRACE(text);
+    const Mode mode = mode_of(text);
+    Bytes octets(40 * block_bits(mode) / 8);
+    constexpr std::size_t kPeriod = 2 * kEndOfMessageBits;
+    for (std::size_t at = 0; at + kPeriod <= 8 * octets.size(); at += kPeriod) {
+      put_mark(octets, at);
+    }
+    octets.push_back(0x55);
+    const Sent sent = send(mode, octets, 9);
+    EXPECT_EQ(bit_errors(octets_of(sent.bursts), octets), 0u);
+  }
+}
+
 // The signal stops at the end of a block, with the mark in the middle of it, or at its end where it
 // cannot be told from the real one.
 TEST(ModemEnd, a_burst_that_is_cut_off_behind_a_mark_is_given_up) {

@@ -97,7 +97,7 @@ std::optional<Read> read(std::span<const Complex> samples, const Hearing& hearin
   return std::nullopt;
 }
 
-TEST(LateEntry, reads_every_mode_from_the_signs_of_eighteen_probes_and_few_more) {
+TEST(LateEntry, reads_every_mode_from_the_signs_of_thirty_probes) {
   for (const Mode& mode : all_modes()) {
     if (mode.waveform != Waveform::stanag4539) continue;
     for (const unsigned first : {5U, 21U}) {
@@ -107,7 +107,7 @@ TEST(LateEntry, reads_every_mode_from_the_signs_of_eighteen_probes_and_few_more)
       ASSERT_TRUE(heard);
       EXPECT_EQ(heard->reading.mode, mode);
       EXPECT_TRUE(heard->reading.late);
-      EXPECT_LT(heard->at, start_of(first + 22));
+      EXPECT_LT(heard->at, start_of(first + 30));
       EXPECT_NEAR(heard->reading.offset_hz, 0, 0.3);
     }
   }

@@ -229,9 +229,6 @@ TEST_F(Doctor, a_device_that_is_not_there_is_a_finding_and_the_setting_is_printe
   EXPECT_NE(report.find("cable { socket: \"" + path("none") + "\" }"), std::string::npos) << report;
   EXPECT_EQ(run("scope" + cable), 1);
   EXPECT_NE(read("stderr").find(path("none")), std::string::npos) << read("stderr");
-  EXPECT_EQ(run("doctor --input nonesuch --output nonesuch"), 1);
-  EXPECT_NE(read("stdout").find("no audio input named nonesuch; there "), std::string::npos)
-      << read("stdout");
 }
 
 TEST_F(Doctor, tries_the_key_of_a_station_whose_sound_card_is_missing) {
