@@ -39,9 +39,7 @@ void Scanner::finish() {
 }
 
 void Scanner::reset() {
-  stream_.buffer.clear();
-  stream_.at_bit = 0;
-  stream_.buffer_start = 0;
+  stream_ = {};
   finished_ = false;
 }
 
@@ -115,7 +113,7 @@ Scanner::Look Scanner::look_at_candidate(std::optional<Received>& out) {
                     .octets = header->frame_octets()};
   if (!header->has_segment()) {
     counters_.add(Counter::dpdus_received);
-    stream_.at_bit = after_header;
+    stream_.place = stream_.at_bit = after_header;
     out = std::move(received);
     return Look::found;
   }
@@ -129,7 +127,11 @@ Scanner::Look Scanner::look_at_candidate(std::optional<Received>& out) {
   received.segment_ok = attach_segment(std::move(tail), received.dpdu) && whole;
   const std::size_t end = begin + 8 * header->frame_octets();
   if (received.segment_ok) {
-    stream_.at_bit = end;
+    stream_.place = stream_.at_bit = end;
+  } else if (!whole && begin == stream_.place) {
+    // What looks like a D_PDU in there is the user's, and the transmission may yet go on.
+    counters_.add(Counter::dpdus_bad_segment_crc);
+    stream_.at_bit = bits_held();
   } else {
     // Bits may have slipped, and one header in 65536 is none: the next D_PDU may begin anywhere.
     // Where the next one stands in its place they have not, and what looks like one in between is
@@ -137,6 +139,7 @@ Scanner::Look Scanner::look_at_candidate(std::optional<Received>& out) {
     const std::optional<bool> in_place = whole ? goes_on_at(end) : false;
     if (!in_place) return Look::waiting;
     counters_.add(Counter::dpdus_bad_segment_crc);
+    if (*in_place) stream_.place = end;
     stream_.at_bit = *in_place ? end : begin + 1;
   }
   counters_.add(Counter::dpdus_received);
@@ -146,8 +149,7 @@ Scanner::Look Scanner::look_at_candidate(std::optional<Received>& out) {
 
 std::optional<bool> Scanner::goes_on_at(std::size_t bit) const {
   const std::size_t held = (bits_held() - bit) / 8;
-  if (finished_ && held == 0) return true;
-  const auto missing = finished_ ? std::optional(false) : std::nullopt;
+  const auto missing = finished_ ? std::optional(true) : std::nullopt;
   std::array<std::uint8_t, kHeaderOctetsMax> octets;
   const std::size_t first = std::min(held, kFixedOctets);
   read_octets(bit, first, octets.data());
@@ -180,6 +182,10 @@ void Scanner::discard_before(std::size_t bit) {
                        stream_.buffer.begin() + static_cast<std::ptrdiff_t>(octets));
   stream_.buffer_start += 8 * octets;
   stream_.at_bit -= 8 * octets;
+  if (stream_.place) {
+    stream_.place =
+        *stream_.place < 8 * octets ? std::nullopt : std::optional(*stream_.place - 8 * octets);
+  }
 }
 
 }  // namespace s5066::pdu

@@ -27,7 +27,9 @@ class Scanner {
   std::optional<Received> poll();
 
   /// The transmission has ended: polls no longer wait for octets that cannot come. A frame whose
-  /// header is good but whose segment was cut off is then reported with a bad segment.
+  /// header is good but whose segment was cut off is then reported with a bad segment; nothing is
+  /// looked for in what came of it where it stands right behind another, or begins the
+  /// transmission.
   void finish();
   /// A new transmission: bit index 0.
   void reset();
@@ -47,7 +49,9 @@ class Scanner {
 
   struct Stream {
     Bytes buffer;
-    std::size_t at_bit = 0;          // of the buffer: everything before it has been dealt with
+    std::size_t at_bit = 0;  // of the buffer: everything before it has been dealt with
+    /// Of the buffer: where the next D_PDU stands, if there is one and no bits slip.
+    std::optional<std::size_t> place = 0;
     std::uint64_t buffer_start = 0;  // index in the stream of the buffer's first bit
   };
 

@@ -43,9 +43,13 @@ class BitStream {
   std::size_t bits_ = 0;
 };
 
+void drain(Scanner& scanner, std::vector<Received>& into) {
+  while (auto received = scanner.poll()) into.push_back(std::move(*received));
+}
+
 std::vector<Received> drain(Scanner& scanner) {
   std::vector<Received> all;
-  while (auto received = scanner.poll()) all.push_back(std::move(*received));
+  drain(scanner, all);
   return all;
 }
 
@@ -100,7 +104,7 @@ TEST(Scanner, gives_the_same_however_the_stream_is_cut_in_two) {
       scanner.push(ByteSpan(stream.octets()).first(cut));
       if (poll_between) found = drain(scanner);
       scanner.push(ByteSpan(stream.octets()).subspan(cut));
-      for (auto& received : drain(scanner)) found.push_back(std::move(received));
+      drain(scanner, found);
       ASSERT_EQ(found.size(), whole.size()) << "cut at " << cut;
       for (std::size_t i = 0; i < whole.size(); ++i) {
         EXPECT_TRUE(found[i].dpdu == whole[i].dpdu);
@@ -267,9 +271,8 @@ TEST(Scanner, n4_a_frame_inside_a_good_segment_is_only_payload) {
 }
 
 // Goal:   a client cannot send D_PDUs of its own making by way of a frame that is damaged.
-// Method: a segment holds a whole FULL RESET and has one bit wrong behind it; another frame
-// follows,
-//         or nothing does; at each bit offset, whole and octet by octet.
+// Method: a segment holds a whole FULL RESET and has one bit wrong behind it; another frame or
+//         nothing follows; at each bit offset, whole and octet by octet.
 TEST(Scanner, a_frame_inside_a_damaged_segment_is_only_payload_while_no_bits_have_slipped) {
   const Common common{.destination = Address{5}, .source = Address{100}};
   Bytes inside;
@@ -291,15 +294,12 @@ TEST(Scanner, a_frame_inside_a_damaged_segment_is_only_payload_while_no_bits_hav
         Counters counters;
         Scanner scanner(counters);
         std::vector<Received> found;
-        const auto take = [&] {
-          for (auto& received : drain(scanner)) found.push_back(std::move(received));
-        };
         for (const std::uint8_t octet : stream.octets()) {
           scanner.push({&octet, 1});
-          if (by_octets) take();
+          if (by_octets) drain(scanner, found);
         }
         scanner.finish();
-        take();
+        drain(scanner, found);
         ASSERT_EQ(found.size(), followed ? 2u : 1u);
         EXPECT_TRUE(std::holds_alternative<Data>(found[0].dpdu));
         EXPECT_FALSE(found[0].segment_ok);
@@ -307,6 +307,60 @@ TEST(Scanner, a_frame_inside_a_damaged_segment_is_only_payload_while_no_bits_hav
         EXPECT_EQ(counters[Counter::dpdus_received], found.size());
         EXPECT_EQ(counters[Counter::dpdus_bad_segment_crc], 1u);
       }
+    }
+  }
+}
+
+// Goal:   a client cannot send D_PDUs of its own making by way of bits that its modem takes for the
+//         end of the burst.
+// Method: a frame, the first or behind one of three others, whose segment holds a FULL RESET, ends
+// for the
+//         scanner at each octet, and then goes on.
+TEST(Scanner, a_frame_inside_a_segment_that_was_cut_off_is_only_payload) {
+  const Common common{.destination = Address{5}, .source = Address{100}};
+  Bytes segment;
+  encode(Reset{.common = common, .full_reset = true, .frame_id = 1}, segment);
+  segment.resize(segment.size() + 20);
+  const Dpdu outer = Data{common, {.start = true, .end = true}, {7}, segment};
+  Bytes damaged = vector_octets("X9");
+  damaged.back() ^= 1;
+  for (const Bytes& before : {Bytes(), vector_octets("X9"), vector_octets("X29"), damaged}) {
+    Bytes stream = before;
+    const std::size_t begin = stream.size();
+    append(stream, encoded(outer));
+    for (std::size_t cut = begin; cut <= stream.size(); ++cut) {
+      SCOPED_TRACE(::testing::Message() << to_hex(before) << ' ' << cut);
+      Counters counters;
+      Scanner scanner(counters);
+      scanner.push(ByteSpan(stream).first(cut));
+      auto found = drain(scanner);
+      scanner.finish();
+      drain(scanner, found);
+      for (const auto& received : found) {
+        EXPECT_FALSE(std::holds_alternative<Reset>(received.dpdu));
+      }
+      scanner.resume();
+      scanner.push(ByteSpan(stream).subspan(cut));
+      drain(scanner, found);
+      ASSERT_FALSE(found.empty());
+      EXPECT_TRUE(found.back().segment_ok && found.back().dpdu == outer);
+    }
+  }
+}
+
+// The next one is cut off itself.
+TEST(Scanner, a_frame_inside_a_damaged_segment_is_only_payload_though_the_next_is_cut_off) {
+  Bytes stream = encoded(Data{.segment = vector_octets("X29")});
+  const std::size_t end = stream.size();
+  stream.back() ^= 1;
+  append(stream, vector_octets("X9"));
+  for (std::size_t cut = end; cut < stream.size(); ++cut) {
+    Counters counters;
+    Scanner scanner(counters);
+    scanner.push(ByteSpan(stream).first(cut));
+    scanner.finish();
+    for (const auto& received : drain(scanner)) {
+      EXPECT_FALSE(std::holds_alternative<Warning>(received.dpdu)) << cut;
     }
   }
 }
@@ -368,7 +422,8 @@ TEST(Scanner, the_end_frees_frames_that_a_false_header_had_hidden) {
   Data claims_more;
   claims_more.segment = Bytes(1000);
   Bytes octets = encoded(claims_more);
-  octets.resize(18);  // only its header, which announces 1000 octets
+  octets.resize(18);                    // only its header, which announces 1000 octets
+  octets.insert(octets.begin(), 0x55);  // and where no frame would stand
   append(octets, vector_octets("X9"));
   Counters counters;
   Scanner scanner(counters);
@@ -506,7 +561,7 @@ TEST(Scanner, a_transmission_that_was_finished_too_early_goes_on) {
     scanner.reset();
     scanner.resume();
     scanner.push(ByteSpan(octets).subspan(cut));
-    for (auto& received : drain(scanner)) found.push_back(std::move(received));
+    drain(scanner, found);
     ASSERT_EQ(found.size(), whole.size());
     for (std::size_t i = 0; i < whole.size(); ++i) {
       EXPECT_TRUE(found[i].dpdu == whole[i].dpdu);
