@@ -32,6 +32,8 @@ constexpr std::array<CounterInfo, static_cast<std::size_t>(Counter::count)> kTab
     {"links_rejected", "links", "physical link requests refused, by either side"},
     {"links_broken", "links", "physical links ended by the protocol"},
     {"links_lost", "links", "physical links given up for want of an answer"},
+    {"link_answers_dropped", "C_PDUs",
+     "REJECTED and BREAK CONFIRM that more recent ones displaced"},
     {"hard_links_established", "links", "hard links that became active, at either end"},
     {"hard_links_rejected", "links", "hard links that our clients asked for and did not get"},
     {"cpdus_malformed", "C_PDUs", "C_PDUs discarded as invalid"},

@@ -36,6 +36,7 @@ enum class Counter : std::uint8_t {
   links_rejected,
   links_broken,
   links_lost,
+  link_answers_dropped,
   hard_links_established,
   hard_links_rejected,
   cpdus_malformed,

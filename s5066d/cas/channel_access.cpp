@@ -54,7 +54,7 @@ Result<void> ChannelAccess::request_link(Instant now, Address peer, LinkType typ
     actions_.push_back(LinkMade{peer, link->info.we_called, link->info.type});
     return {};
   }
-  if (const auto reason = refusal(census_without(peer), type)) {
+  if (const auto reason = refusal_after_displacing(now, peer, type)) {
     const bool full = *reason == RejectReason::unknown;
     return Error{full ? ErrorCode::queue_full : ErrorCode::refused, "no further physical link"};
   }
@@ -196,11 +196,13 @@ void ChannelAccess::on_cpdu_confirm(Instant now, const dts::CpduConfirm& confirm
 
 void ChannelAccess::on_cpdu_rejected(Instant now, const dts::CpduRejected& rejected) {
   if (rejected.id.value >= kControlIds) {
-    forget_answer(rejected.id);
     for (auto& [peer, link] : links_) {
-      if (link.leaving == rejected.id) return on_never_left(now, link);
+      if (link.leaving == rejected.id) {
+        on_never_left(now, link);
+        break;
+      }
     }
-    return;
+    return on_answer_gone(now, rejected.id);
   }
   if (outstanding_.erase(rejected.id) == 0) return;
   actions_.push_back(SpduRejected{rejected.id, rejected.reason});
@@ -279,7 +281,10 @@ void ChannelAccess::accept(Instant now, Address peer, LinkType type) {
     // Our call for an Exclusive link is pending (B.3.2(4)), and the peer will accept that one.
     return reject(now, peer, RejectReason::supporting_exclusive_link);
   }
-  if (const auto reason = refusal(census_without(peer), type)) return reject(now, peer, *reason);
+  const bool known = std::find(heard_.begin(), heard_.end(), peer) != heard_.end();
+  const auto reason = known || link != nullptr ? refusal_after_displacing(now, peer, type)
+                                               : refusal(census_without(peer), type);
+  if (reason) return reject(now, peer, *reason);
   if (link == nullptr) link = &add_link(peer, type, false);
   link->info.we_called = link->info.we_called && link->info.type == type;
   link->info.type = type;
@@ -353,7 +358,39 @@ void ChannelAccess::on_peer_made_it(Instant now, Address peer) {
   Link* link = find(peer);
   if (link == nullptr || !is_made(link->info.state)) return;
   link->peer_made_it = true;
+  remember_heard(*link);
   if (link->info.state == LinkState::made_wait) change_state(now, *link, LinkState::made);
+}
+
+// STANDARD: the limit of B.3.2(3) says nothing of callers that never use their link, and a burst of
+// REQUESTs from addresses that nobody has would bar all others for the length of T_first. A called
+// link on which nothing was heard makes way without a word: if its peer is real after all, its data
+// draws a WARNING and it calls again.
+std::optional<RejectReason> ChannelAccess::refusal_after_displacing(Instant now, Address peer,
+                                                                    LinkType type) {
+  const auto reason = refusal(census_without(peer), type);
+  if (reason != RejectReason::unknown) return reason;
+  Link* unheard = oldest_unheard();
+  if (unheard == nullptr || unheard->info.peer == peer) return reason;
+  end(now, *unheard, LinkEnd::displaced);
+  return refusal(census_without(peer), type);
+}
+
+ChannelAccess::Link* ChannelAccess::oldest_unheard() {
+  Link* oldest = nullptr;
+  for (auto& [peer, link] : links_) {
+    const bool waits = link.info.state == LinkState::made_wait && !link.info.we_called;
+    if (!waits || link.heard || link.info.type != LinkType::nonexclusive) continue;
+    if (oldest == nullptr || link.info.since < oldest->info.since) oldest = &link;
+  }
+  return oldest;
+}
+
+void ChannelAccess::remember_heard(Link& link) {
+  if (std::exchange(link.heard, true)) return;
+  std::erase(heard_, link.info.peer);
+  heard_.push_back(link.info.peer);
+  if (heard_.size() > kHeardPeersMax) heard_.pop_front();
 }
 
 // --- Breaking (B.3.2.2) --------------------------------------------------------------------------
@@ -423,7 +460,7 @@ void ChannelAccess::change_state(Instant now, Link& link, LinkState next) {
   link.info.since = now;
   link.accepted = false;
   link.crossing.reset();
-  link.leaving.reset();
+  if (link.leaving) forget_waiting_answer(*std::exchange(link.leaving, std::nullopt));
   link.timers = {};
   const bool usable = next == LinkState::made;
   for (auto& cpdu : std::exchange(link.held, {})) {

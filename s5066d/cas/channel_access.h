@@ -76,6 +76,12 @@ struct SpduRequest {
   std::optional<Instant> time_to_die;
 };
 
+/// Peers remembered as heard on an ARQ link: their calls displace those of strangers.
+inline constexpr std::size_t kHeardPeersMax = 64;
+
+/// REJECTED and BREAK CONFIRM that wait for their turn. Of ACCEPTED there is one to a link.
+inline constexpr std::size_t kAnswersWaitingMax = 8;
+
 /// Ids of our own control C_PDUs start here.
 inline constexpr std::uint64_t kControlIds = std::uint64_t{1} << 63;
 
@@ -188,6 +194,7 @@ class ChannelAccess {
     bool connected = false;            // the data transfer sublayer holds a connection
     bool accepted = false;             // ACCEPTED came while a further REQUEST was leaving
     std::optional<LinkType> crossing;  // a REQUEST came meanwhile
+    bool heard = false;                // an ARQ D_PDU of the peer's connection, ever
     bool peer_made_it = false;   // its ARQ data or acknowledgement shows that it has the link too
     unsigned transmissions = 0;  // of the present REQUEST or BREAK
     std::optional<CpduId> leaving;
@@ -201,12 +208,21 @@ class ChannelAccess {
     Address peer;
     bool arq = false;
   };
+  /// ACCEPTED, REJECTED or BREAK CONFIRM that has not left the antenna.
+  struct Answer {
+    Address peer;
+    Cpdu cpdu;
+    CpduId id;
+  };
 
   Link* find(Address peer);
   const Link* find(Address peer) const;
   Link& add_link(Address peer, LinkType type, bool we_called);
   LinkCensus census_without(Address peer) const;
   bool is_without_cas_1(Address peer) const;
+  std::optional<RejectReason> refusal_after_displacing(Instant now, Address peer, LinkType type);
+  Link* oldest_unheard();
+  void remember_heard(Link& link);
   void call(Instant now, Address peer, LinkType type);
   void make_way_for_exclusive(Instant now, Link& link);
   void reject(Instant now, Address peer, RejectReason reason);
@@ -236,8 +252,15 @@ class ChannelAccess {
   void on_no_answer(Instant now, Link& link);
 
   CpduId send_control(Instant now, Address peer, const Cpdu& cpdu);
+  void hand_down_control(Instant now, CpduId id, Address peer, const Cpdu& cpdu);
   CpduId send_answer(Instant now, Address peer, const Cpdu& cpdu);
-  void forget_answer(CpduId id);
+  void make_room_for_answers();
+  void hand_down_answer(Instant now);
+  std::optional<Instant> next_answer_at() const;
+  bool has_own_business() const;
+  void on_answer_gone(Instant now, CpduId id);
+  void forget_waiting_answer(CpduId id);
+  void drop_waiting_answers(Instant now);
   void send_and_wait(Instant now, Link& link);
   void send_accepted(Instant now, Link& link);
   Duration jittered_answer_wait(const Link& link);
@@ -251,7 +274,10 @@ class ChannelAccess {
   /// Of those linked externally, the ones that warned us: CAS 1 makes the next link (B.3(3.1)).
   std::set<Address> warned_;
   std::uint64_t next_control_id_ = kControlIds;
-  std::map<std::pair<Address, std::uint8_t>, CpduId> answers_;  // not out yet, by type of C_PDU
+  std::deque<Address> heard_;   // on an ARQ link, the longest known first; kHeardPeersMax at most
+  std::deque<Answer> answers_;  // waiting, the oldest first
+  std::vector<Answer> answers_below_;  // those that the data transfer sublayer has
+  std::optional<Instant> answer_at_;   // when one was last handed down, or left the antenna
   bool broadcast_ = false;
   bool silent_ = false;
   std::deque<Action> actions_;

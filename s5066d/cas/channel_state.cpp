@@ -26,6 +26,7 @@ void ChannelAccess::set_broadcast(Instant now, bool on) {
 void ChannelAccess::set_silent(Instant now, bool on) {
   silent_ = on;
   if (!silent_) return;
+  drop_waiting_answers(now);
   give_up_calls(now);
   std::vector<Address> leaving;
   for (const auto& [peer, link] : links_) {

@@ -24,6 +24,7 @@ void ChannelAccess::on_deadline(Instant now) {
       on_link_deadline(now, *link, *timer);
     }
   }
+  hand_down_answer(now);
 }
 
 void ChannelAccess::on_link_deadline(Instant now, Link& link, LinkTimer timer) {
@@ -61,7 +62,7 @@ void ChannelAccess::on_no_answer(Instant now, Link& link) {
 std::optional<Instant> ChannelAccess::next_deadline() const {
   std::optional<Instant> next;
   for (const auto& [peer, link] : links_) next = earlier(next, link.timers.next());
-  return next;
+  return earlier(next, next_answer_at());
 }
 
 // --- C_PDUs on their way -------------------------------------------------------------------------
@@ -77,6 +78,11 @@ void ChannelAccess::send_and_wait(Instant now, Link& link) {
 
 CpduId ChannelAccess::send_control(Instant now, Address peer, const Cpdu& cpdu) {
   const CpduId id{next_control_id_++};
+  hand_down_control(now, id, peer, cpdu);
+  return id;
+}
+
+void ChannelAccess::hand_down_control(Instant now, CpduId id, Address peer, const Cpdu& cpdu) {
   trace_.on_trace({now, TraceKind::cpdu_sent, peer, type_of(cpdu), 1, {}});
   dts::CpduRequest request;
   request.id = id;
@@ -86,38 +92,31 @@ CpduId ChannelAccess::send_control(Instant now, Address peer, const Cpdu& cpdu) 
   request.in_order = false;  // it would wait at the peer for a damaged one before it
   request.time_to_die = now + config_.control_wait_max;  // then we have given it up as well
   actions_.push_back(std::move(request));
-  return id;
-}
-
-// What is asked again before the answer is out has one answer.
-CpduId ChannelAccess::send_answer(Instant now, Address peer, const Cpdu& cpdu) {
-  const std::pair key(peer, type_of(cpdu));
-  const auto waiting = answers_.find(key);
-  if (waiting != answers_.end()) return waiting->second;
-  return answers_[key] = send_control(now, peer, cpdu);
-}
-
-void ChannelAccess::forget_answer(CpduId id) {
-  std::erase_if(answers_, [id](const auto& answer) { return answer.second == id; });
 }
 
 void ChannelAccess::on_control_left(Instant now, CpduId id) {
-  forget_answer(id);
   for (auto& [peer, link] : links_) {
-    if (link.leaving == id) return on_left(now, link);
+    if (link.leaving == id) {
+      on_left(now, link);
+      break;
+    }
   }
+  on_answer_gone(now, id);
 }
 
 // STANDARD: T_first of B.3.2.1(16) runs to the first C_PDU, which under losses can take longer than
 // any fixed time while its segments arrive; a peer that sends them has not gone.
 void ChannelAccess::on_connection_heard(Instant now, Address peer) {
   Link* link = find(peer);
-  if (link == nullptr || link->info.state != LinkState::made_wait || link->leaving) return;
+  if (link == nullptr || !link->connected) return;
+  remember_heard(*link);
+  if (link->info.state != LinkState::made_wait || link->leaving) return;
   link->timers.set(LinkTimer::first_data, now + config_.first_data_wait());
 }
 
 // As if it had been lost on the air: the timer repeats it. An ACCEPTED that came cannot be for it.
 void ChannelAccess::on_never_left(Instant now, Link& link) {
+  forget_waiting_answer(*link.leaving);
   link.accepted = false;
   on_left(now, link);
 }

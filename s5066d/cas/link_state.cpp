@@ -47,6 +47,8 @@ std::string_view to_string(LinkEnd end) {
       return "connection_lost";
     case LinkEnd::not_connected:
       return "not_connected";
+    case LinkEnd::displaced:
+      return "displaced";
     case LinkEnd::called_anew:
       return "called_anew";
   }

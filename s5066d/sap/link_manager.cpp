@@ -36,6 +36,7 @@ void LinkManager::on_link_made(Instant now, Address peer, bool we_called) {
   change_state(session, State::up);
   session.we_called = we_called;
   session.progressed = false;
+  session.used = false;
   session.waiting_since.reset();
   session.made_at = now;
   session.used_at = now;
@@ -100,7 +101,9 @@ void LinkManager::end_all() {
 
 void LinkManager::on_traffic(Instant now, Address peer) {
   const auto it = sessions_.find(peer);
-  if (it != sessions_.end()) it->second.used_at = now;
+  if (it == sessions_.end()) return;
+  it->second.used = true;
+  it->second.used_at = now;
 }
 
 void LinkManager::on_maybe_traffic(Instant now, Address peer) {
@@ -234,7 +237,7 @@ Instant LinkManager::silence_ends_at(const Session& session, Duration wait) {
 // priority.
 bool LinkManager::give_way(Instant now, Address peer, Session& session, const PeerLoad& load,
                            std::uint8_t priority) {
-  if (session.state != State::up) return false;
+  if (session.state != State::up || !takes_place(session)) return false;
   Instant from = session.we_called ? session.made_at : session.made_at + config_.called_minimum;
   if (has_data(load)) {
     if (load.priority > priority) return false;
@@ -312,11 +315,15 @@ void LinkManager::change_state(Session& session, State next) {
   session.state = next;
 }
 
+// Anybody can call us, and then be silent.
+bool LinkManager::takes_place(const Session& session) {
+  if (session.state == State::up) return session.we_called || session.used || session.progressed;
+  return session.state != State::down && session.state != State::taken;
+}
+
 std::size_t LinkManager::sessions() const {
-  return static_cast<std::size_t>(
-      std::count_if(sessions_.begin(), sessions_.end(), [](const auto& s) {
-        return s.second.state != State::down && s.second.state != State::taken;
-      }));
+  return static_cast<std::size_t>(std::count_if(
+      sessions_.begin(), sessions_.end(), [](const auto& s) { return takes_place(s.second); }));
 }
 
 std::size_t LinkManager::leaving() const {

@@ -84,6 +84,7 @@ class LinkManager {
     State state = State::down;
     bool we_called = false;
     bool progressed = false;
+    bool used = false;  // data came or went
     Instant made_at{};
     Instant used_at{};
     std::optional<Instant> maybe_used_until;
@@ -109,6 +110,7 @@ class LinkManager {
   bool give_way(Instant now, Address peer, Session& session, const PeerLoad& load,
                 std::uint8_t priority);
   void forget_quiet_peers(Instant now, std::span<const PeerLoad> loads);
+  static bool takes_place(const Session& session);
   std::size_t sessions() const;
   std::size_t leaving() const;
   void look_again_at(Instant at);

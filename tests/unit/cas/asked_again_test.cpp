@@ -13,6 +13,7 @@ TEST_F(Link, what_is_asked_again_before_the_answer_has_left_is_answered_once) {
   core->on_cpdu_rejected(now, {last_id, CpduFailure::expired});
   hear("44");
   EXPECT_EQ(said(), "50");
+  leaves();
   for (int i = 0; i < 100; ++i) hear("10");
   std::string all = "make made-by-peer 20";
   for (int i = 1; i < 100; ++i) all += " make";

@@ -178,7 +178,9 @@ TEST_F(Link, data_held_for_accepted_is_returned_when_the_link_ends) {
   said();
   give_data(1);
   hear("44");
-  EXPECT_EQ(said(), "50 reject terminate broken-by_peer");
+  EXPECT_EQ(said(), "reject terminate broken-by_peer");
+  leaves();
+  EXPECT_EQ(said(), "50");
 }
 
 // B.3.2.1(15)
@@ -444,12 +446,15 @@ TEST_F(Link, a_broadcast_only_node_neither_calls_nor_accepts) {
 TEST_F(Link, an_exclusive_link_shuts_nonexclusive_ones_out) {
   core->on_cpdu(now, {Service::expedited_nonarq, kOther, Address{1}, *from_hex("11")});
   EXPECT_EQ(said(), "make made-by-peer 20");
+  leaves();
   hear("10");
   EXPECT_EQ(said(), "33");
+  leaves();
   EXPECT_EQ(core->request_link(now, kPeer, LinkType::nonexclusive).error().code,
             ErrorCode::refused);
   hear("11");  // a second one is taken, so that hard links can be compared
   EXPECT_EQ(said(), "make made-by-peer 20");
+  leaves();
   core->on_cpdu(now, {Service::expedited_nonarq, Address{9}, Address{1}, *from_hex("11")});
   EXPECT_EQ(said(), "33");
 }
@@ -525,8 +530,11 @@ TEST_F(Link, a_pending_exclusive_call_shuts_nonexclusive_ones_out) {
   EXPECT_EQ(said(), "33");
   EXPECT_EQ(core->request_link(now, kPeer, LinkType::nonexclusive).error().code,
             ErrorCode::refused);
+  leaves();
   hear("11");
-  EXPECT_EQ(said(), "make made-by-peer 20");
+  EXPECT_EQ(said(), "make made-by-peer");
+  wait(config.answer_wait());
+  EXPECT_EQ(said(), "20");
 }
 
 // B.3.1.2(8) B.3.1.3(4) B.3.1.4(5) B.3.1.5(6) B.3.1.6(4) B.3.2(1),(2)
@@ -539,6 +547,7 @@ TEST_F(Link, control_travels_as_expedited_data_without_acknowledgement) {
     EXPECT_EQ(cpdu->service, Service::expedited_nonarq);
     EXPECT_FALSE(cpdu->in_order);  // a damaged one must not hold up those behind it
     EXPECT_EQ(cpdu->destination, kPeer);
+    core->on_cpdu_confirm(now, {cpdu->id});
   };
   call();
   control("10");
@@ -554,6 +563,7 @@ TEST_F(Link, control_travels_as_expedited_data_without_acknowledgement) {
   restart();
   core->on_cpdu(now, {Service::expedited_nonarq, kOther, Address{1}, *from_hex("11")});
   said();
+  leaves();
   hear("10");
   control("33");
 }

@@ -10,6 +10,7 @@ TEST_F(Link, a_pending_exclusive_call_counts_as_one_of_the_two) {
   ASSERT_TRUE(core->request_link(now, kPeer, LinkType::exclusive).ok());
   EXPECT_EQ(said(), "make made-by-peer 20 11");
   core->on_cpdu(now, {Service::expedited_nonarq, Address{9}, Address{1}, *from_hex("11")});
+  wait(config.answer_wait());
   EXPECT_EQ(said(), "33");
   EXPECT_EQ(core->request_link(now, Address{9}, LinkType::exclusive).error().code,
             ErrorCode::refused);
@@ -106,10 +107,12 @@ TEST_F(Link, of_two_calls_that_cross_the_exclusive_one_stands) {
 TEST_F(Link, exclusive_calls_that_cross_break_the_nonexclusive_links_too) {
   core->on_cpdu(now, {Service::expedited_nonarq, kOther, Address{1}, *from_hex("10")});
   said();
+  leaves();
   ASSERT_TRUE(core->request_link(now, kPeer, LinkType::exclusive).ok());
   said();
   leaves();
   hear("11");
+  wait(config.answer_wait());
   EXPECT_EQ(said(), "43 make made-by-us 20");
   EXPECT_EQ(core->state(kOther), LinkState::breaking);
 }
@@ -209,6 +212,7 @@ TEST_F(Link, linked_externally_request_and_break_are_answered_as_ever) {
   said();
   hear("10");
   EXPECT_EQ(said(), "make 20");
+  leaves();
   EXPECT_EQ(core->state(kPeer), LinkState::made);
   hear("44");
   EXPECT_EQ(said(), "50 terminate broken-by_peer");

@@ -87,6 +87,11 @@ class Medium {
     collect();
   }
 
+  /// As if that station sent these octets now, whatever its node thinks of it.
+  void put_on_air(std::size_t from, const modem::Mode& mode, Bytes octets) {
+    transmit(from, modem::TransmitBurst{{~std::uint64_t{0}}, mode, std::move(octets), now_});
+  }
+
   Instant now() const { return now_; }
   /// Nothing gets through while this holds.
   bool silent = false;

@@ -113,6 +113,7 @@ TEST_F(Expedited, data_calls_its_node_before_any_other) {
   restart();
   const ClientId client = bind(3, Confirmation::none);
   make(kPeer, false);
+  core->on_peer_active(now, kPeer);
   auto urgent = request(kOther, Bytes{1});
   urgent.priority = 15;
   give(client, urgent);

@@ -81,5 +81,15 @@ TEST_F(IdleLinks, a_session_that_only_awaits_a_clients_confirmation_makes_way_af
   EXPECT_EQ(breaks, std::vector{kPeer});
 }
 
+TEST_F(IdleLinks, a_called_session_that_nobody_has_used_takes_no_place) {
+  config.links.soft_links_max = 1;
+  restart();
+  const ClientId client = bind(3, Confirmation::none);
+  for (std::uint32_t i = 0; i < 6; ++i) make(Address{0x02000000u + i}, false);
+  give(client, request(kOther, Bytes{1}));
+  EXPECT_EQ(calls, std::vector{kOther});
+  EXPECT_TRUE(breaks.empty());
+}
+
 }  // namespace
 }  // namespace s5066::sap

@@ -210,6 +210,7 @@ TEST_F(Links, a_called_session_is_left_in_peace_for_its_minimum) {
   restart();
   const ClientId client = bind(3, Confirmation::none);
   make(kPeer, false);
+  core->on_peer_active(now, kPeer);
   give(client, request(kOther, Bytes{1}));
   wait(config.links.called_minimum - nanoseconds(1));
   EXPECT_TRUE(breaks.empty());

@@ -1,0 +1,170 @@
+// Calls of strangers: what they are answered, and which links make way.
+#include "tests/unit/cas/link_fixture.h"
+
+namespace s5066::cas {
+namespace {
+
+class Strangers : public Link {
+ protected:
+  static Address stranger(std::uint32_t number) { return Address{0x02000000u + number}; }
+  void hear_from(Address peer, std::string_view hex) {
+    core->on_cpdu(now, {Service::expedited_nonarq, peer, Address{1}, *from_hex(hex)});
+  }
+  /// Each is answered before the next one calls.
+  void strangers_call(std::size_t count) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      now += seconds(1);
+      hear_from(stranger(i), "10");
+      said();
+      leaves();
+    }
+  }
+  /// Answers leave the antenna until there are no more.
+  std::string answers() {
+    std::string all;
+    for (std::string next = said(); !next.empty(); next = said()) {
+      all += (all.empty() ? "" : " ") + next;
+      leaves();
+    }
+    return all;
+  }
+};
+
+// B.3.2(3)
+TEST_F(Strangers, our_call_displaces_the_oldest_link_on_which_nothing_was_heard) {
+  strangers_call(config.nonexclusive_links_max + 3);
+  call();
+  EXPECT_EQ(said(), "terminate broken-displaced 10");
+  EXPECT_EQ(core->links().size(), config.nonexclusive_links_max);
+  EXPECT_EQ(core->state(kPeer), LinkState::calling);
+  EXPECT_EQ(core->state(stranger(0)), LinkState::idle);
+  EXPECT_EQ(core->state(stranger(1)), LinkState::made_wait);
+}
+
+// B.3.2(3)
+TEST_F(Strangers, a_link_on_which_the_peer_was_heard_stays) {
+  strangers_call(config.nonexclusive_links_max);
+  for (const LinkInfo& link : core->links()) core->on_connection_heard(now, link.peer);
+  EXPECT_EQ(core->request_link(now, kPeer, LinkType::nonexclusive).error().code,
+            ErrorCode::queue_full);
+  EXPECT_EQ(core->links().size(), config.nonexclusive_links_max);
+}
+
+// B.3.2(3)
+TEST_F(Strangers, a_call_of_ours_is_displaced_by_none) {
+  config.nonexclusive_links_max = 1;
+  restart();
+  call();
+  EXPECT_EQ(core->request_link(now, kOther, LinkType::nonexclusive).error().code,
+            ErrorCode::queue_full);
+  EXPECT_EQ(core->state(kPeer), LinkState::calling);
+}
+
+// B.3.2.1(6)
+TEST_F(Strangers, a_peer_once_heard_displaces_them_and_another_stranger_does_not) {
+  make_by_peer();
+  core->on_connection_heard(now, kPeer);
+  core->on_connection_lost(now, {kPeer});
+  said();
+  strangers_call(config.nonexclusive_links_max);
+  hear_from(kOther, "10");
+  EXPECT_EQ(answers(), "30");
+  hear_from(kPeer, "10");
+  EXPECT_EQ(answers(), "terminate broken-displaced make made-by-peer 20");
+  EXPECT_EQ(core->state(stranger(0)), LinkState::idle);
+}
+
+TEST_F(Strangers, answers_are_handed_down_one_after_another) {
+  for (std::uint32_t i = 0; i < 3; ++i) hear_from(stranger(i), "44");
+  EXPECT_EQ(said(), "50");
+  leaves();
+  EXPECT_EQ(said(), "50");
+  core->on_cpdu_rejected(now, {last_id, CpduFailure::expired});
+  EXPECT_EQ(said(), "50");
+}
+
+TEST_F(Strangers, an_answer_that_does_not_get_out_holds_up_the_next_for_one_answer_wait) {
+  for (std::uint32_t i = 0; i < 2; ++i) hear_from(stranger(i), "44");
+  EXPECT_EQ(said(), "50");
+  wait(config.answer_wait() - nanoseconds(1));
+  EXPECT_EQ(said(), "");
+  EXPECT_EQ(core->next_deadline(), now + nanoseconds(1));
+  ring();
+  EXPECT_EQ(said(), "50");
+  EXPECT_FALSE(core->next_deadline());
+}
+
+TEST_F(Strangers, beside_a_call_of_ours_and_arq_data_there_is_one_answer_in_an_answer_wait) {
+  hear_from(stranger(0), "44");
+  said();
+  leaves();
+  call();
+  EXPECT_EQ(said(), "10");  // it goes before the answers
+  for (std::uint32_t i = 1; i < 3; ++i) hear_from(stranger(i), "44");
+  EXPECT_EQ(said(), "");
+  leaves();
+  hear("20");
+  EXPECT_EQ(said(), "make made-by-us");
+  give_data(1);
+  EXPECT_EQ(said(), "arq:00 05 33 00 41");
+  ring();
+  EXPECT_EQ(now, Instant{} + config.answer_wait());
+  EXPECT_EQ(said(), "50");
+  leaves();
+  EXPECT_EQ(said(), "");
+  core->on_cpdu_confirm(now, {CpduId{1}});
+  hear_from(stranger(3), "44");
+  EXPECT_EQ(said(), "confirm 50");
+}
+
+TEST_F(Strangers, more_than_eight_answers_without_a_link_do_not_wait) {
+  for (std::uint32_t i = 0; i < 40; ++i) hear_from(stranger(i), "10");
+  const std::string said = answers();
+  std::size_t accepted = 0;
+  std::size_t rejected = 0;
+  for (std::size_t at = 0; at < said.size(); ++at) {
+    accepted += said.compare(at, 3, " 20") == 0;
+    rejected += said.compare(at, 3, " 30") == 0;
+  }
+  EXPECT_EQ(accepted, config.nonexclusive_links_max);
+  EXPECT_EQ(rejected, kAnswersWaitingMax);
+  EXPECT_EQ(counters[Counter::link_answers_dropped],
+            40 - config.nonexclusive_links_max - kAnswersWaitingMax);
+}
+
+TEST_F(Strangers, what_waits_for_a_link_that_has_ended_is_not_sent) {
+  hear_from(stranger(0), "44");
+  said();
+  hear("10");
+  EXPECT_EQ(said(), "make made-by-peer");
+  core->on_connection_lost(now, {kPeer});
+  EXPECT_EQ(answers(), "broken-connection_lost");
+}
+
+TEST_F(Strangers, a_refusal_that_still_waits_gives_way_to_the_acceptance) {
+  strangers_call(config.nonexclusive_links_max);
+  hear_from(stranger(20), "44");
+  said();
+  hear_from(kOther, "10");
+  core->on_connection_lost(now, {stranger(0)});
+  hear_from(kOther, "10");
+  const CpduId below = last_id;
+  EXPECT_EQ(said(), "broken-connection_lost make made-by-peer");
+  core->on_cpdu_confirm(now, {below});
+  EXPECT_EQ(answers(), "20");
+}
+
+// EMCON
+TEST_F(Strangers, in_radio_silence_no_waiting_answer_is_kept) {
+  hear_from(stranger(0), "44");
+  hear("10");
+  said();
+  const CpduId below = last_id;
+  core->set_silent(now, true);
+  core->on_cpdu_confirm(now, {below});
+  EXPECT_EQ(said(), "");
+  EXPECT_EQ(core->next_deadline(), now + config.first_data_wait());
+}
+
+}  // namespace
+}  // namespace s5066::cas

@@ -1,0 +1,114 @@
+// A station that speaks in the names of many others, to a node with data of its own.
+#include <gtest/gtest.h>
+
+#include "tests/unit/node/pair.h"
+
+namespace s5066::test {
+namespace {
+
+constexpr std::uint32_t kAlpha = 0x01020304;
+constexpr std::uint32_t kBravo = 0x01020305;
+constexpr std::uint32_t kFoe = 0x01020377;
+constexpr std::uint32_t kFirstStranger = 0x02000000;
+
+pdu::Common from_stranger(std::uint32_t number) {
+  return {
+      .eot_half_s = 1, .destination = Address{kAlpha}, .source = Address{kFirstStranger + number}};
+}
+
+/// PHYSICAL LINK REQUESTs.
+Bytes calls(std::uint32_t strangers) {
+  Bytes octets;
+  for (std::uint32_t i = 0; i < strangers; ++i) {
+    pdu::encode(pdu::Nonarq{.common = from_stranger(i),
+                            .expedited = true,
+                            .cpdu_size = 1,
+                            .window_half_s = 20,
+                            .segment = {0x10}},
+                octets);
+  }
+  return octets;
+}
+
+Bytes rate_requests(std::uint32_t strangers) {
+  Bytes octets;
+  for (std::uint32_t i = 0; i < strangers; ++i) {
+    pdu::Management asked{.common = from_stranger(i), .valid = true};
+    asked.common.eow = pdu::make_eow(pdu::EowType::drc_request, pdu::DrcRequest{.rate = 3});
+    pdu::encode(asked, octets);
+  }
+  return octets;
+}
+
+class Strangers : public ::testing::Test {
+ protected:
+  Strangers() {
+    a_ = medium_.connect(alpha_);
+    medium_.send(alpha_, a_, bind_to(3, sis::Confirmation::node));
+    b_ = medium_.connect(bravo_);
+    medium_.send(bravo_, b_, bind_to(3, sis::Confirmation::none));
+    medium_.run_for(seconds(20));
+  }
+
+  /// What the foe sends is heard to its end.
+  void hear(Bytes octets) {
+    const Duration airtime = modem::airtime(mode_, octets.size());
+    medium_.put_on_air(2, mode_, std::move(octets));
+    medium_.run_for(airtime);
+  }
+  std::size_t delivered() const {
+    return bravo_.clients.at(b_).all<sis::UnidataIndication>().size();
+  }
+  /// How long a message to Bravo takes, if less than `most`.
+  Duration deliver(Duration most) {
+    const std::size_t before = delivered();
+    const Instant start = medium_.now();
+    medium_.send(alpha_, a_, request_to(kBravo, 3, Bytes(200, 7)));
+    while (delivered() == before && medium_.now() - start < most)
+      medium_.run_for(milliseconds(100));
+    EXPECT_EQ(delivered(), before + 1);
+    return medium_.now() - start;
+  }
+  std::uint64_t count(Counter counter) const { return alpha_.node.counters()[counter]; }
+
+  Medium medium_;
+  Medium::Station& alpha_ = medium_.add(node_config(kAlpha));
+  Medium::Station& bravo_ = medium_.add(node_config(kBravo));
+  Medium::Station& foe_ = medium_.add(node_config(kFoe));
+  const modem::Mode mode_ = node_config(kFoe).dts.mode;
+  ClientId a_;
+  ClientId b_;
+};
+
+// Goal:   calls of strangers bar no link of ours. Without them it takes 3 s to the first message.
+// Method: so many addresses call in one transmission, and are never heard again.
+TEST_F(Strangers, calls_keep_no_new_link_waiting) {
+  for (const std::uint32_t strangers : {8u, 20u, 40u}) {
+    SCOPED_TRACE(strangers);
+    hear(calls(strangers));
+    deliver(seconds(12));
+    medium_.run_for(std::chrono::hours(1));
+  }
+}
+
+// Goal:   nor do they harm one that is there.
+TEST_F(Strangers, calls_leave_a_link_in_use_alone) {
+  deliver(minutes(1));
+  const auto made = count(Counter::links_made);
+  for (int i = 0; i < 5; ++i) {
+    hear(calls(40));
+    deliver(seconds(12));
+  }
+  EXPECT_EQ(count(Counter::links_made), made + 7);  // and the seven others that there may be
+  EXPECT_EQ(count(Counter::links_lost), 0u);
+  EXPECT_GT(count(Counter::link_answers_dropped), 0u);
+}
+
+// Goal:   nor do those who ask for something in type 6, of whom eight are answered.
+TEST_F(Strangers, rate_requests_keep_no_new_link_waiting) {
+  hear(rate_requests(40));
+  deliver(seconds(30));
+}
+
+}  // namespace
+}  // namespace s5066::test
