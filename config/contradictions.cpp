@@ -134,11 +134,10 @@ void check_data_transfer(const Section& transfer, const NodeSetup& node) {
   if (setup.adaptation->rate_min_bps > setup.adaptation->rate_max_bps) {
     adaptation.complain("rate_min_bps", "above rate_max_bps");
   }
-  if (!node.worker.receive_modes.empty()) {
+  if (!modem::tells_itself(setup.mode)) {
+    adaptation.complain("enabled", "needs a mode that tells itself to receivers");
+  } else if (!node.worker.receive_modes.empty()) {
     adaptation.complain("enabled", "needs a modem that listens for every mode: no receive_modes");
-  }
-  if (setup.mode.waveform == modem::Waveform::stanag4285) {
-    adaptation.complain("enabled", "needs a waveform that tells its rate");
   }
 }
 

@@ -1,6 +1,9 @@
 #include <chrono>
+#include <utility>
+#include <vector>
 
 #include "config/translate.h"
+#include "modem/api/receive_modes.h"
 
 namespace s5066::config {
 namespace {
@@ -24,6 +27,12 @@ modem::Mode mode_of(const std::string& text) {
   return mode ? *mode : modem::Mode{};
 }
 
+std::vector<modem::Mode> receive_modes_of(const proto::Modem& from) {
+  std::vector<modem::Mode> modes;
+  for (const auto& mode : from.receive_modes()) modes.push_back(mode_of(mode));
+  return modem::listen_modes(std::move(modes), mode_of(from.mode()));
+}
+
 DeviceSetup device_of(const proto::Modem& from) {
   if (from.has_sound_card()) {
     modem::PortAudioDevice::Config card;
@@ -40,7 +49,7 @@ DeviceSetup device_of(const proto::Modem& from) {
     const auto port = [](std::uint32_t number) { return static_cast<std::uint16_t>(number); };
     if (from.remote().has_control_port()) remote.control_port = port(from.remote().control_port());
     if (from.remote().has_data_port()) remote.data_port = port(from.remote().data_port());
-    for (const auto& mode : from.receive_modes()) remote.receive_modes.push_back(mode_of(mode));
+    remote.receive_modes = receive_modes_of(from);
     return remote;
   }
   modem::CableDevice::Config cable;
@@ -73,8 +82,7 @@ KeySetup key_of(const proto::Modem& from) {
 }
 
 void translate_modem(const proto::Modem& from, NodeSetup& to) {
-  for (const auto& mode : from.receive_modes()) to.worker.receive_modes.push_back(mode_of(mode));
-  to.node.dts.rate_change = from.receive_modes().empty();
+  to.worker.receive_modes = to.node.dts.receive_modes = receive_modes_of(from);
   to.worker.lead_tone = from.has_vox();
   if (from.has_vox()) to.worker.ptt_lead = modem::kVoxLead;
   if (from.has_ptt_lead_ms()) to.worker.ptt_lead = ms(from.ptt_lead_ms());

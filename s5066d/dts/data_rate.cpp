@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "modem/api/receive_modes.h"
+
 namespace s5066::dts {
 namespace {
 
@@ -107,12 +109,19 @@ std::optional<Mode> mode_of(const pdu::DrcRequest& request, Waveform in_use) {
   });
 }
 
-pdu::DrcReason why_not(const pdu::DrcRequest& request, Waveform in_use) {
+pdu::DrcReason why_not(const pdu::DrcRequest& request, Waveform in_use,
+                       std::span<const Mode> listened) {
   const auto bps = pdu::rate_bps(request.rate);
-  const bool rate = first_mode([&](const Mode& m) {
-                      return heard_together(m.waveform, in_use) && m.rate_bps == bps;
-                    }).has_value();
-  const bool interleaver = request.interleaver < 3;
+  const auto heard = [&](auto matches) {
+    return first_mode([&](const Mode& m) {
+             return heard_together(m.waveform, in_use) && modem::is_heard(m, listened) &&
+                    matches(m);
+           })
+        .has_value();
+  };
+  const bool rate = heard([&](const Mode& m) { return m.rate_bps == bps; });
+  const bool interleaver =
+      heard([&](const Mode& m) { return interleaver_code(m.interleaver) == request.interleaver; });
   if (!rate && !interleaver) return pdu::DrcReason::cannot_change_either;
   return rate ? pdu::DrcReason::cannot_change_interleaver : pdu::DrcReason::cannot_change_rate;
 }
@@ -130,15 +139,36 @@ std::optional<Mode> mode_of(const pdu::HdrRequest& request, Waveform in_use) {
   });
 }
 
-pdu::DrcReason why_not(const pdu::HdrRequest& request, Waveform in_use) {
+pdu::DrcReason why_not(const pdu::HdrRequest& request, Waveform in_use,
+                       std::span<const Mode> listened) {
   const bool waveform = first_mode([&](const Mode& mode) {
                           return heard_together(mode.waveform, in_use) &&
+                                 modem::is_heard(mode, listened) &&
                                  waveform_code(mode.waveform) == request.waveform &&
                                  mode.rate_bps == request.rate_bps;
                         }).has_value();
   if (!waveform) return pdu::DrcReason::cannot_change_rate;
   return request.channels != 1 ? pdu::DrcReason::cannot_change_interleaver
                                : pdu::DrcReason::cannot_change_either;
+}
+
+std::uint8_t capabilities_of(Waveform in_use, std::span<const Mode> listened) {
+  namespace bits = pdu::capability;
+  const auto hears = [listened](Waveform waveform, std::uint32_t min_bps, std::uint32_t max_bps) {
+    const auto modes = modem::all_modes();
+    return std::all_of(modes.begin(), modes.end(), [&](const Mode& mode) {
+      const bool meant =
+          mode.waveform == waveform && mode.rate_bps >= min_bps && mode.rate_bps <= max_bps &&
+          (mode.interleaver == Interleaver::short_ || mode.interleaver == Interleaver::long_);
+      return !meant || modem::is_heard(mode, listened);
+    });
+  };
+  const Waveform base = in_use == Waveform::stanag4539 ? Waveform::ms110a : in_use;
+  std::uint8_t capabilities = 0;
+  if (hears(base, 75, 2400)) capabilities |= bits::kDrc;
+  if (hears(Waveform::ms110a, 75, 2400)) capabilities |= bits::kMs110;
+  if (hears(Waveform::stanag4539, 3200, 9600)) capabilities |= bits::kExtendedRates;
+  return capabilities;
 }
 
 bool less_robust(const Mode& mode, const Mode& than) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "modem/api/airtime.h"
+#include "modem/api/receive_modes.h"
 #include "s5066d/base/deadline_table.h"
 
 namespace s5066::dts {
@@ -60,6 +61,7 @@ DataTransfer::DataTransfer(const Config& config, Rng& rng, Counters& counters, T
           {segment_octets(config), segment_octets_max(config), config.nonarq_queue_octets_max},
           rng),
       nonarq_rx_({}, counters) {
+  config_.receive_modes = modem::listen_modes(config.receive_modes, config.mode);
   duplex_ = duplex_now({});
   S5066_ASSERT(config.transmission_max <= kTransmissionMax);
   for (const modem::Mode& mode : modes_in_use(config)) {

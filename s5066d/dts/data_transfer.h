@@ -30,6 +30,8 @@ struct Config {
   Address address;
   std::vector<Address> groups;  // subscribed, besides all stations
   modem::Mode mode;
+  /// What our receiver listens for, as modem::listen_modes completes it.
+  std::vector<modem::Mode> receive_modes = {};
   /// At most so long; 0: what the losses call for, beginning with 200 up to 300 bit/s, 400 up to
   /// 2400 and 800 above; of unacknowledged data that is sent once, as long as they can be, and
   /// where parts of such data are of use no longer than a quarter of a minute takes.
@@ -50,8 +52,8 @@ struct Config {
   std::size_t nonarq_queue_octets_max = 256 * 1024;
   std::size_t warnings_max = 8;  // waiting to be sent
   bool offer_extensions = true;  // to peers; they are used only with those that offer them too
-  /// Data rate change is offered and advertised (C.6.4): not where the modem listens for some modes
-  /// only, and never in a waveform that does not tell its rate.
+  /// Data rate change is offered and advertised, and advice followed (C.6.4): without a word where
+  /// a receiver finds the mode by itself, else by agreement.
   bool rate_change = true;
   /// Each of two stations sends on a frequency of its own, and hears the other meanwhile: while
   /// there is a link, and the other says so too.
@@ -63,12 +65,8 @@ struct Config {
   /// the air, for up to TurnControl::kOccupiedMax; wherever turns are taken.
   bool wait_while_occupied = true;
   bool equal_modes = false;  // the modem cannot send in one mode and receive in another
-  /// What a receiver's advice is taken for (C.6.4.2): a modem that finds rate and interleaver of
-  /// what it hears needs no agreement.
-  enum class Advice : std::uint8_t { followed, negotiated, reported };
-  Advice advice = Advice::followed;
-  /// Advises peers by what is heard of them, and heeds their advice in place of `advice`: without a
-  /// word where both have offered that, else by agreement. `mode` is where a connection begins.
+  /// Advises peers by what is heard of them, and heeds their advice without a word only where both
+  /// have offered that, else by agreement. `mode` is where a connection begins.
   std::optional<RateLimits> adaptation;
   unsigned management_repeats_max = 3;  // of a type 6 without an answer (C.6.4.2(11))
   std::size_t peers_max = 64;           // with or without a connection; more are not answered
@@ -83,10 +81,8 @@ inline constexpr Duration kLongUnansweredWait = std::chrono::hours(1);
 inline std::size_t segment_octets(const Config& config) {
   return segment_octets(config, config.mode);
 }
-/// Our receiver follows a peer that is told another rate.
-inline bool changes_rate(const Config& config) {
-  return config.rate_change && config.mode.waveform != modem::Waveform::stanag4285;
-}
+/// By our receiver.
+bool hears(const Config& config, const modem::Mode& mode);
 /// That are offered to peers.
 std::uint8_t extensions(const Config& config);
 /// The longest that segments may become: so that one fits the longest transmission in each of
@@ -310,7 +306,7 @@ class DataTransfer {
   void note_quality(const modem::ReceivedBytes& event);
   void on_measured(Instant now, const modem::CarrierDown& event);
   Peer* heard_peer(Instant now);
-  RateSelector new_selector() const;
+  std::optional<RateSelector> new_selector() const;
   void tell_advice(Instant now);
   void heed_advice(Address source, const pdu::Eow& eow);
   void go_to(Peer& record, const modem::Mode& mode);
@@ -325,6 +321,7 @@ class DataTransfer {
   void note_never_heard(Peer& record);
   static bool knows_long(Peer& record, Instant now);
   void note_long_unanswered(Peer& record, Instant now);
+  void follow(const DataRateAdvised& advised);
   std::optional<modem::Mode> advice_for(Peer& record, const modem::Mode& wish) const;
   Duration feeler_max(Address peer, const modem::Mode& mode, Duration otherwise) const;
   TransferAction take(const pdu::Dpdu& dpdu);

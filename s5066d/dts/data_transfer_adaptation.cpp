@@ -2,8 +2,11 @@
 // and what it does with the advice of others (C.6.4.2; docs/RATE_CONTROL.md).
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <utility>
 
 #include "modem/api/airtime.h"
+#include "modem/api/receive_modes.h"
 #include "s5066d/dts/data_rate.h"
 #include "s5066d/dts/data_transfer.h"
 
@@ -48,10 +51,19 @@ std::size_t room_for_segment(const Config& config, const modem::Mode& mode) {
 
 }  // namespace
 
+bool hears(const Config& config, const modem::Mode& mode) {
+  return modem::is_heard(mode, modem::listen_modes(config.receive_modes, config.mode));
+}
+
 std::uint8_t extensions(const Config& config) {
   if (!config.offer_extensions) return 0;
+  const auto modes = modes_in_use(config);
+  const bool adapts = config.adaptation &&
+                      std::all_of(modes.begin(), modes.end(), [&config](const modem::Mode& mode) {
+                        return hears(config, mode);
+                      });
   return pdu::extension::kAnySegmentLength | pdu::extension::kLargeWindow |
-         (config.adaptation ? pdu::extension::kAdapts : std::uint8_t{0});
+         (adapts ? pdu::extension::kAdapts : std::uint8_t{0});
 }
 
 std::size_t segment_octets(const Config& config, const modem::Mode& mode) {
@@ -117,9 +129,15 @@ DataTransfer::Peer* DataTransfer::heard_peer(Instant now) {
   return expected ? &record : nullptr;
 }
 
-RateSelector DataTransfer::new_selector() const {
+// Nothing is wished for where nothing that may be chosen would be heard.
+std::optional<RateSelector> DataTransfer::new_selector() const {
+  std::vector<modem::Mode> modes;
+  std::copy_if(modes_.begin(), modes_.end(), std::back_inserter(modes),
+               [this](const modem::Mode& mode) { return hears(config_, mode); });
+  if (modes.empty()) return std::nullopt;
+  const modem::Mode start = hears(config_, config_.mode) ? config_.mode : modes.front();
   return RateSelector(
-      {.modes = modes_, .start = config_.mode, .transmission_max = config_.transmission_max});
+      {.modes = std::move(modes), .start = start, .transmission_max = config_.transmission_max});
 }
 
 void DataTransfer::on_measured(Instant now, const modem::CarrierDown& event) {
@@ -127,6 +145,7 @@ void DataTransfer::on_measured(Instant now, const modem::CarrierDown& event) {
   Peer* record = heard_peer(now);
   if (!record) return;
   if (!record->selector) record->selector = new_selector();
+  if (!record->selector) return;
   // Slower than it was told to be, and than before or too late for an answer to that: what came
   // between was not heard. Who asks for a change first is slower until it is agreed.
   const bool slower = record->advice_out && less_robust(*record->advice_out, heard_->mode);
@@ -199,7 +218,7 @@ std::optional<modem::Mode> DataTransfer::advice_for(Peer& record, const modem::M
   if (!probe) {
     const auto safer = std::find_if(modes_.begin(), modes_.end(), [&](const modem::Mode& mode) {
       return mode.waveform == heard.waveform && mode.rate_bps == heard.rate_bps &&
-             less_robust(heard, mode);
+             less_robust(heard, mode) && hears(config_, mode);
     });
     if (safer == modes_.end()) return std::nullopt;
     probe = {*safer, heard};

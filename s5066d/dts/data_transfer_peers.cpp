@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "modem/api/airtime.h"
+#include "modem/api/receive_modes.h"
 #include "s5066d/dts/data_transfer.h"
 
 namespace s5066::dts {
@@ -75,10 +76,11 @@ DataTransfer::Peer* DataTransfer::peer_record(Address peer) {
   }
   PeerControl::Config config{.self = config_.address,
                              .mode = config_.mode,
-                             .rate_change = changes_rate(config_),
+                             .rate_change = config_.rate_change,
                              .equal_modes = config_.equal_modes,
                              .full_duplex = may_hear_while_sending(now_),
-                             .repeats_max = config_.management_repeats_max};
+                             .repeats_max = config_.management_repeats_max,
+                             .listened = config_.receive_modes};
   for (const modem::Mode& mode : modem::all_modes()) {
     if (!may_use(mode)) config.unusable.push_back(mode);
   }
@@ -128,21 +130,25 @@ void DataTransfer::collect(PeerControl& control) {
       record.refused = std::exchange(record.asked, std::nullopt);
     }
     const auto* advised = std::get_if<DataRateAdvised>(&*event);
-    if (config_.adaptation) continue;  // heeded where it is heard
-    if (!changes_rate(config_)) continue;
-    if (!advised || advised->mode == control.mode() || !may_use(advised->mode)) continue;
-    if (config_.advice == Config::Advice::followed) {
-      if (is_unanswered(peers_.at(control.peer()), advised->mode)) {
-        control.forget_advice();
-        continue;
-      }
-      peers_.at(control.peer()).followed = advised->mode;
-      control.set_mode(advised->mode);
-    }
+    if (advised && !config_.adaptation) follow(*advised);  // else heeded where it is heard
+  }
+}
+
+// Without a word where receivers find the mode by themselves, else by agreement (C.6.4.2).
+void DataTransfer::follow(const DataRateAdvised& advised) {
+  Peer& record = peers_.at(advised.peer);
+  PeerControl& control = record.control;
+  const modem::Mode& mode = advised.mode;
+  if (!config_.rate_change || mode == control.mode() || !may_use(mode)) return;
+  if (advised.equal && !hears(config_, mode)) return;  // it would then send in it itself
+  if (!modem::tells_itself(mode)) {
     // Refused when one is under way already; the advice that counts is then its answer.
-    if (config_.advice == Config::Advice::negotiated) {
-      static_cast<void>(control.request_mode(advised->mode));
-    }
+    static_cast<void>(control.request_mode(mode));
+  } else if (is_unanswered(record, mode)) {
+    control.forget_advice();
+  } else {
+    record.followed = mode;
+    control.set_mode(mode);
   }
 }
 

@@ -40,7 +40,8 @@ RateChange::Config rate_config(Address peer, const PeerControl::Config& config) 
           .capable = config.rate_change,
           .equal = config.equal_modes,
           .outranks = peer < config.self,
-          .unusable = config.unusable};
+          .unusable = config.unusable,
+          .listened = config.listened};
 }
 
 }  // namespace
@@ -318,9 +319,9 @@ void PeerControl::make_due() {
 std::uint8_t PeerControl::own_capabilities() const {
   namespace bits = pdu::capability;
   const std::uint8_t duplex = config_.full_duplex ? bits::kFullDuplex | bits::kSplitFrequency : 0;
-  const bool ms110 = config_.mode.waveform != modem::Waveform::stanag4285;
-  return static_cast<std::uint8_t>((config_.rate_change ? bits::kDrc : 0) |
-                                   (ms110 ? bits::kMs110 | bits::kExtendedRates : 0) | duplex);
+  const std::uint8_t heard = capabilities_of(config_.mode.waveform, config_.listened);
+  const std::uint8_t offered = config_.rate_change ? heard : heard & ~bits::kDrc;
+  return static_cast<std::uint8_t>(offered | duplex);
 }
 
 pdu::Eow PeerControl::eow_for(std::uint8_t dpdu_type) const {

@@ -25,6 +25,7 @@ class PeerControl {
     bool full_duplex = false;  // we hear while we send, on another frequency
     unsigned repeats_max = 3;  // of a type 6 without an answer (C.6.4.2(11))
     std::vector<modem::Mode> unusable = {};  // we cannot transmit in them
+    std::vector<modem::Mode> listened = {};  // of our receiver; see modem::is_heard
   };
   using Event = std::variant<DataRateAdvised, TransmitModeChanged, DataRateRefused>;
   enum class Missed : std::uint8_t { again, given_up, link_lost };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "modem/api/receive_modes.h"
 #include "s5066d/base/assert.h"
 #include "s5066d/dts/data_rate.h"
 
@@ -71,17 +72,17 @@ std::optional<Message> RateChange::on_message(const Message& message) {
     case EowType::drc_request: {
       const auto request = pdu::read_drc_request(message.eow);
       if (request.advisory) return std::nullopt;
-      return on_request(mode_of(request, mode_.waveform), why_not(request, mode_.waveform),
-                        request.equal);
+      return on_request(mode_of(request, mode_.waveform),
+                        why_not(request, mode_.waveform, config_.listened), request.equal);
     }
     case EowType::hdr_request: {
       const auto request = pdu::read_hdr_request(message.eow, message.extension);
       if (!request) return std::nullopt;
-      return on_request(mode_of(*request, mode_.waveform), why_not(*request, mode_.waveform),
-                        false);
+      return on_request(mode_of(*request, mode_.waveform),
+                        why_not(*request, mode_.waveform, config_.listened), false);
     }
     case EowType::drc_response:
-      return on_response(pdu::read_drc_response(message.eow));
+      return on_response(as_far_as_heard(pdu::read_drc_response(message.eow)));
     default:
       return std::nullopt;
   }
@@ -93,7 +94,7 @@ std::optional<Message> RateChange::on_request(const std::optional<modem::Mode>& 
     if (config_.outranks) return std::nullopt;  // the peer will find ours in its way
     refused(DrcReason::none);
   }
-  if (!config_.capable || !mode) {
+  if (!config_.capable || !mode || !modem::is_heard(*mode, config_.listened)) {
     go(Step::refusing);
     return response(DrcAnswer::refuse, config_.capable ? why_not : DrcReason::cannot_change_either);
   }
@@ -112,6 +113,13 @@ std::optional<Message> RateChange::on_request(const std::optional<modem::Mode>& 
   go(Step::accepting);
   const bool conditional = config_.equal && !equal;
   return response(DrcAnswer::accept, conditional ? DrcReason::must_be_equal : DrcReason::none);
+}
+
+// Who can only send in the mode in which it receives is not let do so where nobody would hear it.
+pdu::DrcResponse RateChange::as_far_as_heard(const pdu::DrcResponse& said) const {
+  const bool both = said.answer == DrcAnswer::accept && said.reason == DrcReason::must_be_equal;
+  if (!both || modem::is_heard(wanted_, config_.listened)) return said;
+  return {DrcAnswer::refuse, DrcReason::not_consistent_with_conditions};
 }
 
 std::optional<Message> RateChange::on_response(const pdu::DrcResponse& said) {

@@ -24,6 +24,7 @@ class RateChange {
     bool equal = false;    // our modem cannot send in one mode and receive in another
     bool outranks = true;  // of two requests that cross, ours stands
     std::vector<modem::Mode> unusable = {};  // we cannot transmit in them
+    std::vector<modem::Mode> listened = {};  // of our receiver; see modem::is_heard
   };
   enum class Step : std::uint8_t {
     idle,
@@ -81,6 +82,7 @@ class RateChange {
  private:
   std::optional<Management::Message> on_request(const std::optional<modem::Mode>& mode,
                                                 pdu::DrcReason why_not, bool equal);
+  pdu::DrcResponse as_far_as_heard(const pdu::DrcResponse& response) const;
   std::optional<Management::Message> on_response(const pdu::DrcResponse& response);
   std::optional<Management::Message> on_answer(const pdu::DrcResponse& response);
   void refused(pdu::DrcReason reason);

@@ -175,6 +175,28 @@ TEST(ConfigLoad, a_modem_elsewhere_arrives_with_its_ports_and_modes) {
   EXPECT_FALSE(loaded.value->node.dts.rate_change);  // the receiver would not follow
 }
 
+// The node grants no rate change to what its modem does not hear, so the two are told the same.
+TEST(ConfigLoad, modem_and_node_know_alike_which_modes_are_heard) {
+  using Modes = std::vector<std::string>;
+  const auto heard = [](const std::string& mode, const std::string& receive) {
+    const auto loaded = parse_node("f", "address: \"1.2.3.4\" modem { mode: \"" + mode + "\" " +
+                                            receive + " cable { socket: \"/tmp/cable\" } }");
+    EXPECT_TRUE(loaded.value.has_value()) << all_lines(loaded.problems);
+    Modes names;
+    if (!loaded.value) return names;
+    EXPECT_EQ(loaded.value->node.dts.receive_modes, loaded.value->worker.receive_modes);
+    for (const auto& m : loaded.value->node.dts.receive_modes) names.push_back(to_string(m));
+    return names;
+  };
+  EXPECT_EQ(heard("110a-2400-short", ""), Modes{});
+  EXPECT_EQ(heard("110a-2400-short", R"(receive_modes: "110a-75-long" receive_modes: "110d-75-s")"),
+            (Modes{"110a-75-long", "110d-75-s"}));
+  EXPECT_EQ(heard("4285-300-long", ""), Modes{"4285-300-long"});
+  EXPECT_EQ(heard("4285-300-long", R"(receive_modes: "4285-600-long")"), Modes{"4285-600-long"});
+  EXPECT_EQ(heard("110a-2400-zero", ""), Modes{"110a-2400-zero"});
+  EXPECT_EQ(heard("110a-4800-zero", ""), Modes{});
+}
+
 NodeSetup keyed_by(const std::string& key) {
   const auto loaded = parse_node("f", R"(address: "1.2.3.4" modem { mode: "110a-2400-short" )"
                                       R"(cable { socket: "/tmp/cable" } )" +

@@ -338,7 +338,7 @@ TEST(ConfigProblems, adaptation_needs_a_modem_that_hears_every_rate) {
       {some + "data_transfer { adaptation { enabled: true } }\n",
        {"f:2:30: enabled: needs a modem that listens for every mode: no receive_modes"}},
       {mute + "data_transfer { adaptation { enabled: true } }\n",
-       {"f:2:30: enabled: needs a waveform that tells its rate"}},
+       {"f:2:30: enabled: needs a mode that tells itself to receivers"}},
       {kGood +
            "data_transfer { adaptation { enabled: true rate_min_bps: 600 rate_max_bps: 600 } }\n",
        {}},

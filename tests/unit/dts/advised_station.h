@@ -63,8 +63,7 @@ inline std::optional<modem::Mode> advised_after_data(test::LoneStation& station,
   return mode;
 }
 
-inline test::LoneStation with_plain_peer() {
-  Config config = adapting();
+inline test::LoneStation with_plain_peer(Config config = adapting()) {
   config.address = kUs;
   test::LoneStation station(config);
   station.set_heard(kSlow, 25);

@@ -309,8 +309,8 @@ TEST_F(PeerControlTest, a_request_is_answered_with_the_reason_that_applies) {
       {{.rate = 2, .interleaver = 2}, {}},  // more robust than advised
       {{.rate = 0, .interleaver = 1}, {}},
       {{.rate = 3, .interleaver = 2}, DrcReason::not_consistent_with_conditions},
-      {{.rate = 2, .interleaver = 0}, DrcReason::not_consistent_with_conditions},
-      {{.rate = 7, .interleaver = 1}, DrcReason::cannot_change_rate},  // 3600 bit/s
+      {{.rate = 2, .interleaver = 0}, DrcReason::cannot_change_interleaver},  // taken for short
+      {{.rate = 7, .interleaver = 1}, DrcReason::cannot_change_rate},         // 3600 bit/s
       {{.rate = 12, .interleaver = 1}, DrcReason::cannot_change_rate},
       {{.rate = 4, .interleaver = 3}, DrcReason::cannot_change_interleaver},
       {{.rate = 15, .interleaver = 3}, DrcReason::cannot_change_either},

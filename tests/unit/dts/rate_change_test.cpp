@@ -170,24 +170,29 @@ TEST(RateChange, a_repeated_acknowledgement_goes_in_the_old_and_the_new_mode_in_
   }
 }
 
+// Goal:   advice is told in acknowledgements, and followed: without a word where receivers find the
+//         mode, else by agreement, and not at all where there is no data rate change.
 // C.6.4.2(2)
 // C.6.4.2(12)
 TEST(RateChange, advice_is_told_in_acknowledgements_and_followed_at_once_or_by_agreement) {
-  for (const auto advice :
-       {Config::Advice::followed, Config::Advice::negotiated, Config::Advice::reported}) {
-    DtsWorld world(2, {}, 1, {.mode = kSlow, .advice = advice});
-    world.connect(0, 1);
-    world.advise(1, 0, kFast);
-    world.send(0, 1, 1, pattern(100, 1));
-    world.run_for(1min);
-    world.send(0, 1, 2, pattern(100, 1));
-    world.run_for(1min);
-    ASSERT_EQ(world[0].advised.size(), 1u);
-    EXPECT_EQ(world[0].advised[0].mode, kFast);
-    EXPECT_EQ(world[0].confirmed.size(), 2u);
-    const bool reported = advice == Config::Advice::reported;
-    EXPECT_EQ(modes_of(world[0]), reported ? std::vector<modem::Mode>{} : std::vector{kFast});
-    EXPECT_EQ(world.medium().bursts(), advice == Config::Advice::negotiated ? 10u : 4u);
+  constexpr modem::Mode kUntold{.rate_bps = 2400, .interleaver = Interleaver::zero};
+  for (const modem::Mode& mode : {kFast, kUntold}) {
+    for (const bool rate_change : {true, false}) {
+      Config config{.mode = kSlow, .receive_modes = {kSlow, kFast, kUntold}};
+      config.rate_change = rate_change;
+      DtsWorld world(2, {}, 1, config);
+      world.connect(0, 1);
+      world.advise(1, 0, mode);
+      world.send(0, 1, 1, pattern(100, 1));
+      world.run_for(1min);
+      world.send(0, 1, 2, pattern(100, 1));
+      world.run_for(1min);
+      ASSERT_EQ(world[0].advised.size(), 1u);
+      EXPECT_EQ(world[0].advised[0].mode, mode);
+      EXPECT_EQ(world[0].confirmed.size(), 2u);
+      EXPECT_EQ(modes_of(world[0]), rate_change ? std::vector{mode} : std::vector<modem::Mode>{});
+      EXPECT_EQ(world.medium().bursts(), rate_change && mode == kUntold ? 10u : 4u);
+    }
   }
 }
 
