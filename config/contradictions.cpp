@@ -134,6 +134,7 @@ void check_data_transfer(const Section& transfer, const NodeSetup& node) {
   if (setup.adaptation->rate_min_bps > setup.adaptation->rate_max_bps) {
     adaptation.complain("rate_min_bps", "above rate_max_bps");
   }
+  if (!setup.rate_change) adaptation.complain("enabled", "needs rate_change");
   if (!modem::tells_itself(setup.mode)) {
     adaptation.complain("enabled", "needs a mode that tells itself to receivers");
   } else if (!node.worker.receive_modes.empty()) {

@@ -160,6 +160,9 @@ void translate_data_transfer(const proto::DataTransfer& from, dts::Config& to) {
   if (from.has_large_window()) to.large_window = from.large_window();
   if (from.has_offer_extensions()) to.offer_extensions = from.offer_extensions();
   if (from.has_dedicated_frequency()) to.dedicated_frequency = from.dedicated_frequency();
+  if (from.has_rate_change()) to.rate_change = from.rate_change();
+  if (from.has_management_repeats_max()) to.management_repeats_max = from.management_repeats_max();
+  if (from.has_resets_missed_max()) to.resets_missed_max = from.resets_missed_max();
   if (!from.adaptation().enabled()) return;
   auto& limits = to.adaptation.emplace();
   if (from.adaptation().has_rate_min_bps()) limits.rate_min_bps = from.adaptation().rate_min_bps();

@@ -110,7 +110,7 @@ void DataTransfer::on_connection_made(Instant now, Address peer, bool reset) {
       .regular = {segment, config_.window, config_.link_queue_octets_max, false,
                   segment_octets_max(config_), knows_long(*record, now) ? config_.large_window : 0},
       .expedited = {segment, config_.window, config_.expedited_queue_octets_max, true},
-      .out_of_sync_max = config_.out_of_sync_max,
+      .out_of_sync_max = kOutOfSyncMax,
       .resyncs_max = config_.resyncs_max,
       .resets_missed_max = config_.resets_missed_max,
       .extensions = extensions(config_),

@@ -42,15 +42,13 @@ struct Config {
   Duration turnaround = std::chrono::milliseconds(200);  // end of a burst to our own key-down
   Duration reply_margin = std::chrono::seconds(1);       // slack for an answer to be detected
   unsigned replies_missed_max = 8;                       // in a row, then the link is lost
-  unsigned out_of_sync_max = 3;    // bursts in a row, then the windows are made to agree
-  unsigned resyncs_max = 4;        // in a row in vain, then the link is lost
+  unsigned resyncs_max = 4;                              // in a row in vain, then the link is lost
   unsigned resets_missed_max = 3;  // resets without an answer, then the link is lost
   std::size_t links_max = 16;
   std::size_t held_octets_max = 2 * 1024 * 1024;  // of each link: received, but not yet in order
   std::size_t link_queue_octets_max = 2 * 1024 * 1024;
   std::size_t expedited_queue_octets_max = 64 * 1024;  // of each link
   std::size_t nonarq_queue_octets_max = 256 * 1024;
-  std::size_t warnings_max = 8;  // waiting to be sent
   bool offer_extensions = true;  // to peers; they are used only with those that offer them too
   /// Data rate change is offered and advertised, and advice followed (C.6.4): without a word where
   /// a receiver finds the mode by itself, else by agreement.
@@ -64,14 +62,18 @@ struct Config {
   /// Nothing is begun where others may begin as well while something that no receiver knows is on
   /// the air, for up to TurnControl::kOccupiedMax; wherever turns are taken.
   bool wait_while_occupied = true;
-  bool equal_modes = false;  // the modem cannot send in one mode and receive in another
   /// Advises peers by what is heard of them, and heeds their advice without a word only where both
   /// have offered that, else by agreement. `mode` is where a connection begins.
   std::optional<RateLimits> adaptation;
-  unsigned management_repeats_max = 3;  // of a type 6 without an answer (C.6.4.2(11))
-  std::size_t peers_max = 64;           // with or without a connection; more are not answered
+  /// Of a type 6 without an answer; then its procedure and its link end (C.6.4.2(11)).
+  unsigned management_repeats_max = 3;
+  std::size_t peers_max = 64;  // with or without a connection; more are not answered
 };
 
+/// So many bursts in a row disagree about a window, then it is made to agree.
+inline constexpr unsigned kOutOfSyncMax = 3;
+/// That wait to be sent.
+inline constexpr std::size_t kWarningsMax = 8;
 /// The segment size to begin with, configured or by rate.
 std::size_t segment_octets(const Config& config, const modem::Mode& mode);
 /// Whoever answered nothing to type 9 on so many links in a row is sent no more for so long, and
@@ -153,10 +155,6 @@ class DataTransfer {
   /// Without a word to the peer, whose receiver finds rate and interleaver by itself; reported by
   /// TransmitModeChanged. Nothing happens where `holds_segment` forbids it.
   void set_data_rate(Instant now, Address peer, const modem::Mode& mode);
-  /// Tells the peer in each acknowledgement in which mode we would like to hear it; a request of
-  /// its own for a less robust one will be refused. Of modes that EOW type 1 cannot name only the
-  /// latter.
-  void advise_data_rate(Instant now, Address peer, const std::optional<modem::Mode>& mode);
   /// What the peer has told that it can do (bits of EOW type 4).
   std::optional<std::uint8_t> capabilities(Address peer) const;
 

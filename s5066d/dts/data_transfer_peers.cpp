@@ -34,12 +34,6 @@ void DataTransfer::set_data_rate(Instant now, Address peer, const modem::Mode& m
   settle(now);
 }
 
-void DataTransfer::advise_data_rate(Instant now, Address peer,
-                                    const std::optional<modem::Mode>& mode) {
-  if (Peer* record = peer_record(peer)) record->control.advise(mode);
-  if (mode) turn_.on_preamble(now, modem::preamble_duration(*mode));
-}
-
 std::optional<DataTransfer::LinkStatus> DataTransfer::link_status(Address peer) const {
   const auto connection = connections_.find(peer);
   if (connection == connections_.end()) return std::nullopt;
@@ -77,7 +71,6 @@ DataTransfer::Peer* DataTransfer::peer_record(Address peer) {
   PeerControl::Config config{.self = config_.address,
                              .mode = config_.mode,
                              .rate_change = config_.rate_change,
-                             .equal_modes = config_.equal_modes,
                              .full_duplex = may_hear_while_sending(now_),
                              .repeats_max = config_.management_repeats_max,
                              .listened = config_.receive_modes};

@@ -315,7 +315,7 @@ void DataTransfer::collect_nonarq() {
 void DataTransfer::owe_warning(Address peer, std::uint8_t received_type, std::uint8_t reason) {
   const PendingWarning warning{peer, received_type, reason};
   if (std::find(warnings_.begin(), warnings_.end(), warning) != warnings_.end()) return;
-  if (warnings_.size() < config_.warnings_max) warnings_.push_back(warning);
+  if (warnings_.size() < kWarningsMax) warnings_.push_back(warning);
 }
 
 }  // namespace s5066::dts

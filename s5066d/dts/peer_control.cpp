@@ -38,7 +38,6 @@ pdu::Eow frequency_refusal() {
 RateChange::Config rate_config(Address peer, const PeerControl::Config& config) {
   return {.mode = config.mode,
           .capable = config.rate_change,
-          .equal = config.equal_modes,
           .outranks = peer < config.self,
           .unusable = config.unusable,
           .listened = config.listened};
@@ -94,7 +93,6 @@ void PeerControl::advise(const std::optional<modem::Mode>& mode,
   advice_ = drc_request(*told);
   if (!advice_) return;
   advice_->advisory = true;
-  advice_->equal = config_.equal_modes;
 }
 
 void PeerControl::set_full_duplex(bool on) {

@@ -19,11 +19,10 @@ class PeerControl {
  public:
   struct Config {
     Address self;
-    modem::Mode mode;          // of transmissions, until something else is agreed on
-    bool rate_change = true;   // data rate change is offered
-    bool equal_modes = false;  // the modem cannot send in one mode and receive in another
-    bool full_duplex = false;  // we hear while we send, on another frequency
-    unsigned repeats_max = 3;  // of a type 6 without an answer (C.6.4.2(11))
+    modem::Mode mode;                        // of transmissions, until something else is agreed on
+    bool rate_change = true;                 // data rate change is offered
+    bool full_duplex = false;                // we hear while we send, on another frequency
+    unsigned repeats_max = 3;                // of a type 6 without an answer (C.6.4.2(11))
     std::vector<modem::Mode> unusable = {};  // we cannot transmit in them
     std::vector<modem::Mode> listened = {};  // of our receiver; see modem::is_heard
   };
@@ -47,9 +46,7 @@ class PeerControl {
   void set_mode(const modem::Mode& mode);
   /// Every acknowledgement tells the peer so, until it changes. Refused silently where Table C-5
   /// has no such rate or C-6 no such interleaver. A request of the peer's for a less robust mode
-  /// will be refused.
-  void advise(const std::optional<modem::Mode>& mode) { advise(mode, mode); }
-  /// The same, but the peer is told another mode, or none.
+  /// will be refused. The peer may be told another mode, or none.
   void advise(const std::optional<modem::Mode>& mode, const std::optional<modem::Mode>& told);
 
   /// What the peer is told.

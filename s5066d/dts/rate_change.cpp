@@ -54,14 +54,11 @@ Result<Message> RateChange::request(const modem::Mode& mode) {
     return Error{ErrorCode::unsupported, "interleaver"};
   }
   wanted_ = mode;
-  both_ = config_.equal;
+  both_ = false;
   go(Step::requesting);
-  auto drc = drc_request(mode);
+  const auto drc = drc_request(mode);
   hdr_ = !drc;
-  if (drc) {
-    drc->equal = config_.equal;
-    return Message{pdu::make_eow(EowType::drc_request, *drc)};
-  }
+  if (drc) return Message{pdu::make_eow(EowType::drc_request, *drc)};
   Message message;
   message.eow = pdu::make_hdr_request(hdr_request(mode), message.extension);
   return message;
@@ -102,17 +99,15 @@ std::optional<Message> RateChange::on_request(const std::optional<modem::Mode>& 
     go(Step::refusing);
     return response(DrcAnswer::refuse, DrcReason::not_consistent_with_conditions);
   }
-  const bool both = equal || config_.equal;
   const auto& unusable = config_.unusable;
-  if (both && std::find(unusable.begin(), unusable.end(), *mode) != unusable.end()) {
+  if (equal && std::find(unusable.begin(), unusable.end(), *mode) != unusable.end()) {
     go(Step::refusing);
     return response(DrcAnswer::refuse, DrcReason::not_consistent_with_conditions);
   }
   wanted_ = *mode;
-  both_ = both;
+  both_ = equal;
   go(Step::accepting);
-  const bool conditional = config_.equal && !equal;
-  return response(DrcAnswer::accept, conditional ? DrcReason::must_be_equal : DrcReason::none);
+  return response(DrcAnswer::accept);
 }
 
 // Who can only send in the mode in which it receives is not let do so where nobody would hear it.

@@ -19,10 +19,9 @@ namespace s5066::dts {
 class RateChange {
  public:
   struct Config {
-    modem::Mode mode;      // of our transmissions at the beginning
-    bool capable = true;   // without it every request is refused (C.6.4(2))
-    bool equal = false;    // our modem cannot send in one mode and receive in another
-    bool outranks = true;  // of two requests that cross, ours stands
+    modem::Mode mode;                        // of our transmissions at the beginning
+    bool capable = true;                     // without it every request is refused (C.6.4(2))
+    bool outranks = true;                    // of two requests that cross, ours stands
     std::vector<modem::Mode> unusable = {};  // we cannot transmit in them
     std::vector<modem::Mode> listened = {};  // of our receiver; see modem::is_heard
   };

@@ -129,8 +129,6 @@ void step(Script& script, test::LoneStation& station, std::uint64_t& next_id) {
     default:
       if (what >= 192) {
         station.set_heard(mode(script.octet()), static_cast<float>(script.octet()) / 4 - 16);
-      } else if (what >= 128) {
-        station.dts().advise_data_rate(station.now(), peer(what / 8), mode(script.octet()));
       } else {
         static_cast<void>(station.ask_for(peer(what / 8), mode(script.octet())));
       }

@@ -197,6 +197,21 @@ TEST(ConfigLoad, modem_and_node_know_alike_which_modes_are_heard) {
   EXPECT_EQ(heard("110a-4800-zero", ""), Modes{});
 }
 
+// C.6.4.2(10)(11)
+TEST(ConfigLoad, rate_change_and_the_retries_of_messages_and_resets_arrive) {
+  const auto given = parse_node("f", kGood + " data_transfer { rate_change: false " +
+                                         "management_repeats_max: 5 resets_missed_max: 7 }");
+  ASSERT_TRUE(given.value.has_value()) << all_lines(given.problems);
+  EXPECT_FALSE(given.value->node.dts.rate_change);
+  EXPECT_EQ(given.value->node.dts.management_repeats_max, 5u);
+  EXPECT_EQ(given.value->node.dts.resets_missed_max, 7u);
+  const auto defaults = parse_node("f", kGood);
+  ASSERT_TRUE(defaults.value.has_value());
+  EXPECT_TRUE(defaults.value->node.dts.rate_change);
+  EXPECT_EQ(defaults.value->node.dts.management_repeats_max, 3u);
+  EXPECT_EQ(defaults.value->node.dts.resets_missed_max, 3u);
+}
+
 NodeSetup keyed_by(const std::string& key) {
   const auto loaded = parse_node("f", R"(address: "1.2.3.4" modem { mode: "110a-2400-short" )"
                                       R"(cable { socket: "/tmp/cable" } )" +

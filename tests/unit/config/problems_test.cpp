@@ -205,6 +205,29 @@ TEST(ConfigProblems, links_that_may_be_must_fit_into_each_other) {
   });
 }
 
+TEST(ConfigProblems, the_retries_of_messages_and_resets_have_their_limits) {
+  const auto with = [](const std::string& field) {
+    return kGood + "data_transfer { " + field + " }\n";
+  };
+  for (const std::string name : {"management_repeats_max", "resets_missed_max"}) {
+    expect_lines({
+        {with(name + ": 1"), {}},
+        {with(name + ": 20"), {}},
+        {with(name + ": 0"), {"f:2:17: " + name + ": 0 is below its limit 1"}},
+        {with(name + ": 21"), {"f:2:17: " + name + ": 21 is above its limit 20"}},
+    });
+  }
+}
+
+TEST(ConfigProblems, adaptation_needs_rate_change) {
+  expect_lines({
+      {kGood + "data_transfer { rate_change: false }\n", {}},
+      {kGood + "data_transfer { rate_change: true adaptation { enabled: true } }\n", {}},
+      {kGood + "data_transfer { rate_change: false adaptation { enabled: true } }\n",
+       {"f:2:49: enabled: needs rate_change"}},
+  });
+}
+
 TEST(ConfigProblems, who_may_connect_is_checked) {
   const auto allow = [](const std::string& entry) {
     return kGood + "sis {\nallow { " + entry + " }\n}\n";

@@ -84,10 +84,6 @@ class DtsWorld {
     drain(*stations_[at]);
     return done;
   }
-  void advise(std::size_t at, std::size_t peer, const modem::Mode& mode) {
-    stations_[at]->dts->advise_data_rate(heap_.now(), address(peer), mode);
-    drain(*stations_[at]);
-  }
   void silence(std::size_t at, bool on) {
     stations_[at]->dts->set_silent(heap_.now(), on);
     drain(*stations_[at]);

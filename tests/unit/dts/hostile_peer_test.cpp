@@ -133,7 +133,7 @@ TEST_F(HostilePeer, a_station_that_keeps_changing_its_address_fills_nothing_up) 
   });
   warnings = station.counters()[Counter::warnings_sent];
   EXPECT_GT(warnings, 20u);
-  EXPECT_LE(warnings, 20u * Config{}.warnings_max);
+  EXPECT_LE(warnings, 20u * kWarningsMax);
 }
 
 TEST_F(HostilePeer, a_flood_of_expedited_data_does_not_hold_up_another_link) {

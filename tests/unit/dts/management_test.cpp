@@ -303,7 +303,7 @@ TEST_F(PeerControlTest, a_request_is_answered_with_the_reason_that_applies) {
     pdu::DrcRequest request;
     std::optional<DrcReason> refused;
   };
-  ours.advise(kMode);  // 300 bit/s, short
+  ours.advise(kMode, kMode);  // 300 bit/s, short
   const Row rows[] = {
       {{.rate = 2, .interleaver = 1}, {}},
       {{.rate = 2, .interleaver = 2}, {}},  // more robust than advised

@@ -41,45 +41,81 @@ TEST(RateChange, five_messages_change_the_masters_mode_and_the_slave_shows_that_
   expect_clean_air(world);
 }
 
-// C.6.4.2(8): "other" says that both directions change, if the modem is so.
-TEST(RateChange, a_modem_with_one_mode_for_both_directions_changes_both) {
-  for (const bool master_equal : {true, false}) {
-    Config config{.mode = kSlow, .equal_modes = true};
-    DtsWorld world(2, {}, 1, config);
-    world.connect(0, 1);
-    ASSERT_TRUE(world.ask_for(master_equal ? 0 : 1, master_equal ? 1 : 0, kFast).ok());
-    world.run_for(1min);
-    EXPECT_EQ(modes_of(world[0]), std::vector{kFast});
-    EXPECT_EQ(modes_of(world[1]), std::vector{kFast});
+/// What a peer says that agrees to our request.
+void play_slave(test::LoneStation& station, Address us, Address peer, pdu::DrcReason reason) {
+  const pdu::Common common{.eot_half_s = 1, .destination = us, .source = peer};
+  const auto say = [&](pdu::DrcAnswer answer, pdu::DrcReason why, bool ack, std::uint8_t id) {
+    pdu::Management said{.common = common, .valid = true, .ack = ack, .frame_id = id};
+    said.common.eow = pdu::make_eow(pdu::EowType::drc_response, pdu::DrcResponse{answer, why});
+    station.hear({said});
+    station.run_for(6s);
+  };
+  say(pdu::DrcAnswer::accept, reason, true, 0);
+  say(pdu::DrcAnswer::confirm, pdu::DrcReason::none, false, 1);
+}
+
+// C.6.4.2(8): "other" says that both directions change, where the modem of the peer is so.
+TEST(RateChange, a_peer_with_one_mode_for_both_directions_is_answered_in_its_mode) {
+  constexpr Address kUs{2};
+  constexpr Address kPeer{1};
+  for (const bool equal : {true, false}) {
+    test::LoneStation slave({.address = kUs, .mode = kSlow});
+    slave.made(kPeer);
+    const pdu::Common common{.eot_half_s = 1, .destination = kUs, .source = kPeer};
+    pdu::Management request{.common = common, .valid = true};
+    auto asked = *drc_request(kFast);
+    asked.equal = equal;
+    request.common.eow = pdu::make_eow(pdu::EowType::drc_request, asked);
+    slave.hear({request});
+    slave.run_for(3s);
+    slave.hear({pdu::Management{.common = common, .ack = true, .frame_id = 1}});
+    EXPECT_EQ(slave.dts().mode_to(kPeer), equal ? kFast : kSlow);
+
+    test::LoneStation master({.address = kUs, .mode = kSlow});
+    master.made(kPeer);
+    ASSERT_TRUE(master.ask_for(kPeer, kFast).ok());
+    master.run_for(3s);
+    play_slave(master, kUs, kPeer, equal ? pdu::DrcReason::must_be_equal : pdu::DrcReason::none);
+    EXPECT_EQ(master.dts().mode_to(kPeer), kFast);
+    EXPECT_EQ(master.dts().transfer_state(kPeer), TransferState::idle_connected);
   }
 }
 
+pdu::AckOnly advising(Address us, Address peer, const modem::Mode& mode) {
+  pdu::AckOnly ack{{.eot_half_s = 1, .destination = us, .source = peer}, {}};
+  auto advice = *drc_request(mode);
+  advice.advisory = true;
+  ack.common.eow = pdu::make_eow(pdu::EowType::drc_request, advice);
+  return ack;
+}
+
 // Goal:   a station whose transmissions are kept short goes to no mode in which they hold nothing.
-// Method: asked for, advised, set, and agreed on for both directions. The other way is open.
+// Method: asked for, advised, set, and asked by a peer for both directions. The other one alone is
+//         open.
 TEST(RateChange, no_mode_is_taken_in_which_a_transmission_holds_no_frame) {
   constexpr modem::Mode kTooSlow{.rate_bps = 75, .interleaver = Interleaver::short_};
-  for (const bool equal : {false, true}) {
-    Config config{.mode = kFast, .transmission_max = 10s, .equal_modes = equal};
-    DtsWorld world(2, {}, 1, config);
-    world.connect(0, 1);
-    EXPECT_EQ(world.ask_for(0, 1, kTooSlow).error().code, ErrorCode::unsupported);
-    world[0].dts->set_data_rate(world.now(), DtsWorld::address(1), kTooSlow);
-    world.advise(1, 0, kTooSlow);
-    world.send(0, 1, 1, pattern(1000, 1));
-    world.run_for(5min);
-    EXPECT_EQ(world[0].dts->mode_to(DtsWorld::address(1)), kFast);
-    EXPECT_FALSE(world[0].advised.empty());
-    EXPECT_TRUE(world[0].modes.empty());
-    EXPECT_EQ(world[1].received.size(), 1u);
+  constexpr Address kUs{2};
+  constexpr Address kPeer{1};
+  test::LoneStation station({.address = kUs, .mode = kFast, .transmission_max = 10s});
+  station.made(kPeer);
+  EXPECT_EQ(station.ask_for(kPeer, kTooSlow).error().code, ErrorCode::unsupported);
+  station.dts().set_data_rate(station.now(), kPeer, kTooSlow);
+  station.hear({advising(kUs, kPeer, kTooSlow)});
+  station.run_for(20s);
+  EXPECT_EQ(station.dts().mode_to(kPeer), kFast);
+  std::size_t advised = 0;
+  for (const auto& action : station.take_actions()) {
+    advised += std::holds_alternative<DataRateAdvised>(action);
   }
-  RateChange slave({.mode = kFast, .equal = true, .unusable = {kTooSlow}});
-  const Management::Message request{
-      pdu::make_eow(pdu::EowType::drc_request, *drc_request(kTooSlow))};
-  ASSERT_TRUE(slave.on_message(request));
-  EXPECT_EQ(slave.step(), RateChange::Step::refusing);
-  RateChange apart({.mode = kFast, .unusable = {kTooSlow}});  // only the peer's direction
-  ASSERT_TRUE(apart.on_message(request));
-  EXPECT_EQ(apart.step(), RateChange::Step::accepting);
+  EXPECT_EQ(advised, 1u);
+
+  auto asked = *drc_request(kTooSlow);
+  for (const bool equal : {true, false}) {
+    RateChange slave({.mode = kFast, .unusable = {kTooSlow}});
+    asked.equal = equal;
+    ASSERT_TRUE(slave.on_message({pdu::make_eow(pdu::EowType::drc_request, asked)}));
+    EXPECT_EQ(slave.step(), equal ? RateChange::Step::refusing : RateChange::Step::accepting);
+  }
 }
 
 // Goal:   whatever is lost, both stay or both change, data flows before and after.
@@ -170,28 +206,30 @@ TEST(RateChange, a_repeated_acknowledgement_goes_in_the_old_and_the_new_mode_in_
   }
 }
 
-// Goal:   advice is told in acknowledgements, and followed: without a word where receivers find the
-//         mode, else by agreement, and not at all where there is no data rate change.
+// Goal:   advice is followed, without a word where receivers find the mode, else by agreement, and
+//         not at all where there is no data rate change.
 // C.6.4.2(2)
 // C.6.4.2(12)
-TEST(RateChange, advice_is_told_in_acknowledgements_and_followed_at_once_or_by_agreement) {
+TEST(RateChange, advice_is_followed_at_once_or_by_agreement) {
   constexpr modem::Mode kUntold{.rate_bps = 2400, .interleaver = Interleaver::zero};
+  constexpr Address kUs{2};
+  constexpr Address kPeer{1};
   for (const modem::Mode& mode : {kFast, kUntold}) {
     for (const bool rate_change : {true, false}) {
-      Config config{.mode = kSlow, .receive_modes = {kSlow, kFast, kUntold}};
-      config.rate_change = rate_change;
-      DtsWorld world(2, {}, 1, config);
-      world.connect(0, 1);
-      world.advise(1, 0, mode);
-      world.send(0, 1, 1, pattern(100, 1));
-      world.run_for(1min);
-      world.send(0, 1, 2, pattern(100, 1));
-      world.run_for(1min);
-      ASSERT_EQ(world[0].advised.size(), 1u);
-      EXPECT_EQ(world[0].advised[0].mode, mode);
-      EXPECT_EQ(world[0].confirmed.size(), 2u);
-      EXPECT_EQ(modes_of(world[0]), rate_change ? std::vector{mode} : std::vector<modem::Mode>{});
-      EXPECT_EQ(world.medium().bursts(), rate_change && mode == kUntold ? 10u : 4u);
+      test::LoneStation station({.address = kUs, .mode = kSlow, .rate_change = rate_change});
+      station.made(kPeer);
+      station.hear({advising(kUs, kPeer, mode)});
+      station.run_for(3s);
+      const bool asks = rate_change && mode == kUntold;
+      const auto sent = station.take_sent();
+      ASSERT_EQ(sent.size(), asks ? 1u : 0u);
+      if (asks) {
+        EXPECT_EQ(station.dts().mode_to(kPeer), kSlow);
+        EXPECT_EQ(pdu::common_of(sent[0]).eow,
+                  pdu::make_eow(pdu::EowType::drc_request, *drc_request(mode)));
+        play_slave(station, kUs, kPeer, pdu::DrcReason::none);
+      }
+      EXPECT_EQ(station.dts().mode_to(kPeer), rate_change ? mode : kSlow);
     }
   }
 }
