@@ -34,6 +34,9 @@ void fill(const LinkStatus& from, Instant now, proto::LinkStatus& to) {
   to.set_outstanding_octets(number(from.outstanding_octets));
   to.set_acknowledged_octets(number(from.acknowledged_octets));
   if (from.transmit_mode) to.set_transmit_mode(modem::to_string(*from.transmit_mode));
+  if (from.advised_mode) to.set_advised_mode(modem::to_string(*from.advised_mode));
+  if (from.mode_refused) to.set_mode_refused(std::string(pdu::to_string(*from.mode_refused)));
+  if (from.capabilities) to.set_capabilities(*from.capabilities);
   to.set_received_octets(number(from.received_octets));
 }
 
@@ -115,6 +118,28 @@ std::string to_json(const DaemonStatus& from) {
     fill(link, from.node.clients, *to.add_hard_links());
   }
   fill(from.modem, *to.mutable_modem());
+  return json_of(to);
+}
+
+std::optional<Result<ModeAsked>> read_mode_request(std::string_view request) {
+  constexpr std::string_view kWord = "mode ";
+  if (request.substr(0, kWord.size()) != kWord) return std::nullopt;
+  request.remove_prefix(kWord.size());
+  const auto space = request.find(' ');
+  if (space == std::string_view::npos) {
+    return Error{ErrorCode::bad_field, "the request is `mode ADDRESS MODE`"};
+  }
+  const auto peer = parse_address(request.substr(0, space));
+  if (!peer) return peer.error();
+  const auto mode = modem::parse_mode(request.substr(space + 1));
+  if (!mode) return mode.error();
+  return ModeAsked{*peer, *mode};
+}
+
+std::string to_json(const ModeAsked& from) {
+  proto::ModeAsked to;
+  to.set_peer(to_string(from.peer));
+  to.set_mode(modem::to_string(from.mode));
   return json_of(to);
 }
 

@@ -2,9 +2,11 @@
 #include <boost/program_options.hpp>
 #include <cstdint>
 #include <iostream>
+#include <optional>
 #include <random>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "config/load.h"
 #include "config/node_setup.h"
@@ -37,6 +39,10 @@ options::options_description known_options() {
   add("status", "with --control: what it is doing");
   add("counters", "with --control: what it has counted");
   add("version", "its version");
+  add("ask-mode",
+      options::value<std::vector<std::string>>()->multitoken()->value_name("ADDRESS MODE"),
+      "with --control: ask the station at the other end of a link to agree on that mode of what is "
+      "sent to it");
   add("help", "this text");
   return known;
 }
@@ -47,8 +53,21 @@ int ask(const std::string& socket_path, const std::string& request) {
     std::cerr << "s5066d: " << answer.error().detail << "\n";
     return posix::kExitEnvironment;
   }
-  std::cout << *answer;
-  return posix::kExitOk;
+  const bool refused = answer->rfind("error: ", 0) == 0;
+  (refused ? std::cerr : std::cout) << *answer;
+  return refused ? posix::kExitEnvironment : posix::kExitOk;
+}
+
+/// Of what a running daemon can be asked, the one that was given.
+std::optional<std::string> control_request(const options::variables_map& given) {
+  if (given.count("status") + given.count("counters") + given.count("ask-mode") != 1) {
+    return std::nullopt;
+  }
+  if (given.count("status")) return "status";
+  if (given.count("counters")) return "counters";
+  const auto& wish = given["ask-mode"].as<std::vector<std::string>>();
+  if (wish.size() != 2) return std::nullopt;
+  return "mode " + wish[0] + " " + wish[1];
 }
 
 std::uint64_t seed_of(const options::variables_map& given) {
@@ -102,11 +121,11 @@ int run(int argc, char** argv) {
     std::cout << version_line("s5066d");
     return posix::kExitOk;
   }
-  if (given.count("control") && given.count("status") + given.count("counters") == 1) {
-    return ask(given["control"].as<std::string>(), given.count("status") ? "status" : "counters");
-  }
+  const auto request = control_request(given);
+  if (given.count("control") && request) return ask(given["control"].as<std::string>(), *request);
   if (given.count("config") && !given.count("control")) return serve(given);
-  std::cerr << "s5066d: give --config FILE, or --control SOCKET with --status or --counters\n";
+  std::cerr << "s5066d: give --config FILE, or --control SOCKET with --status, --counters or "
+               "--ask-mode ADDRESS MODE\n";
   return posix::kExitUsage;
 }
 

@@ -30,6 +30,9 @@ constexpr std::array<TraceKindInfo, static_cast<std::size_t>(TraceKind::count)> 
     {"cpdu_discarded", "", ""},
     {"sent_while_occupied", "held_ms", ""},
     {"mode_changed", "rate_bps", "interleaver"},
+    {"mode_advised", "rate_bps", "interleaver"},
+    {"mode_refused", "reason", ""},
+    {"warning_sent", "type", "reason"},
 }};
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(DiscardReason::count)> kReasons = {

@@ -40,6 +40,9 @@ enum class TraceKind : std::uint8_t {
   cpdu_discarded,       // that came; `discarded`
   sent_while_occupied,  // over what no receiver knew: a = ms that it had been held back
   mode_changed,         // of our transmissions to the peer: a = bit/s, b = interleaver
+  mode_advised,         // by the peer, for the same: a = bit/s, b = interleaver
+  mode_refused,         // that we asked of the peer: a = reason (Table C-8)
+  warning_sent,         // a = type that it is for, b = reason
   count
 };
 

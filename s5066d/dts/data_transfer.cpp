@@ -120,6 +120,7 @@ void DataTransfer::on_connection_made(Instant now, Address peer, bool reset) {
   record->control.on_connected(true);
   record->guess.reset();
   record->refused.reset();
+  record->refusal.reset();
   record->probe.reset();
   record->proven.clear();
   record->advice_out.reset();
@@ -398,8 +399,7 @@ void DataTransfer::fill(Instant now, BurstBuilder& burst) {
     burst.add(pdu::Warning{{.destination = warning.peer, .source = config_.address},
                            warning.received_type,
                            warning.reason});
-    counters_.add(Counter::warnings_sent);
-    actions_.push_back(WarningTransmitted{warning.peer, warning.received_type, warning.reason});
+    note_warned(now, warning);
     warnings_.pop_front();
   }
   nonarq_tx_.begin_burst(now, now + modem::preamble_duration(own.mode) + max);

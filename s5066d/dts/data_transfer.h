@@ -155,8 +155,6 @@ class DataTransfer {
   /// Without a word to the peer, whose receiver finds rate and interleaver by itself; reported by
   /// TransmitModeChanged. Nothing happens where `holds_segment` forbids it.
   void set_data_rate(Instant now, Address peer, const modem::Mode& mode);
-  /// What the peer has told that it can do (bits of EOW type 4).
-  std::optional<std::uint8_t> capabilities(Address peer) const;
 
   // --- From the modem ---
   void on_modem_event(Instant now, const modem::Event& event);
@@ -169,7 +167,10 @@ class DataTransfer {
   struct LinkStatus {
     std::size_t octets_queued = 0;  // C_PDU octets accepted and not yet reported
     std::uint64_t octets_acknowledged = 0;
-    modem::Mode mode;  // of our transmissions
+    modem::Mode mode;                               // of our transmissions
+    std::optional<modem::Mode> advised = {};        // the peer would like to have
+    std::optional<pdu::DrcReason> refused = {};     // the mode that we asked for last
+    std::optional<std::uint8_t> capabilities = {};  // of the peer, bits of EOW type 4
   };
   std::optional<LinkStatus> link_status(Address peer) const;
   std::size_t queued_octets(Address peer) const;
@@ -231,6 +232,7 @@ class DataTransfer {
     std::vector<modem::Mode> answered;        // all on this connection in which data was
     std::optional<modem::Mode> asked;         // of the peer, by data rate change
     std::optional<modem::Mode> refused;       // by the peer
+    std::optional<pdu::DrcReason> refusal;    // of the last request that came to nothing
     std::optional<modem::Mode> followed;      // its advice, where we do not adapt
     std::vector<modem::Mode> proven;          // of ours: more than half came the last time
     std::optional<modem::Mode> sent_in;       // the last data to it
@@ -333,6 +335,7 @@ class DataTransfer {
   void on_answer(const Arrival& arrival, Connection& connection, Connection::Verdict verdict,
                  pdu::DpduType type);
   void owe_warning(Address peer, std::uint8_t received_type, std::uint8_t reason);
+  void note_warned(Instant now, const PendingWarning& warning);
 
   Peer* peer_record(Address peer);
   void collect(PeerControl& control);

@@ -37,18 +37,18 @@ void DataTransfer::set_data_rate(Instant now, Address peer, const modem::Mode& m
 std::optional<DataTransfer::LinkStatus> DataTransfer::link_status(Address peer) const {
   const auto connection = connections_.find(peer);
   if (connection == connections_.end()) return std::nullopt;
-  return LinkStatus{connection->second.queued_octets(), connection->second.octets_acknowledged(),
-                    mode_to(peer)};
+  const Peer& record = peers_.at(peer);
+  return LinkStatus{.octets_queued = connection->second.queued_octets(),
+                    .octets_acknowledged = connection->second.octets_acknowledged(),
+                    .mode = record.control.mode(),
+                    .advised = record.control.advised(),
+                    .refused = record.refusal,
+                    .capabilities = record.control.capabilities()};
 }
 
 std::size_t DataTransfer::queued_octets(Address peer) const {
   const auto status = link_status(peer);
   return status ? status->octets_queued : 0;
-}
-
-std::optional<std::uint8_t> DataTransfer::capabilities(Address peer) const {
-  const auto record = peers_.find(peer);
-  return record == peers_.end() ? std::nullopt : record->second.control.capabilities();
 }
 
 // The one without a connection that was quiet for longest makes room, whatever it is owed.
@@ -105,25 +105,37 @@ void DataTransfer::note_long_unanswered(Peer& record, Instant now) {
 void DataTransfer::collect(PeerControl& control) {
   const auto connection = connections_.find(control.peer());
   if (control.take_closing() && connection != connections_.end()) connection->second.owe_ack();
+  const auto trace_mode = [&](TraceKind kind, const modem::Mode& mode) {
+    trace_.on_trace({.at = now_,
+                     .kind = kind,
+                     .peer = control.peer(),
+                     .a = mode.rate_bps,
+                     .b = static_cast<std::int64_t>(mode.interleaver)});
+  };
+  Peer& record = peers_.at(control.peer());
   while (auto event = control.poll_event()) {
     std::visit([this](const auto& e) { actions_.push_back(e); }, *event);
     if (const auto* changed = std::get_if<TransmitModeChanged>(&*event)) {
-      trace_.on_trace({.at = now_,
-                       .kind = TraceKind::mode_changed,
-                       .peer = changed->peer,
-                       .a = changed->mode.rate_bps,
-                       .b = static_cast<std::int64_t>(changed->mode.interleaver)});
+      trace_mode(TraceKind::mode_changed, changed->mode);
+      record.refusal.reset();
       if (connection != connections_.end()) {
         connection->second.on_rate(segment_octets(config_, changed->mode));
       }
     }
-    const auto* refused = std::get_if<DataRateRefused>(&*event);
-    if (refused && refused->reason != pdu::DrcReason::none) {
-      Peer& record = peers_.at(control.peer());
-      record.refused = std::exchange(record.asked, std::nullopt);
+    if (const auto* refused = std::get_if<DataRateRefused>(&*event)) {
+      trace_.on_trace({.at = now_,
+                       .kind = TraceKind::mode_refused,
+                       .peer = refused->peer,
+                       .a = static_cast<std::int64_t>(refused->reason)});
+      record.refusal = refused->reason;
+      if (refused->reason != pdu::DrcReason::none) {
+        record.refused = std::exchange(record.asked, std::nullopt);
+      }
     }
-    const auto* advised = std::get_if<DataRateAdvised>(&*event);
-    if (advised && !config_.adaptation) follow(*advised);  // else heeded where it is heard
+    if (const auto* advised = std::get_if<DataRateAdvised>(&*event)) {
+      trace_mode(TraceKind::mode_advised, advised->mode);
+      if (!config_.adaptation) follow(*advised);  // else heeded where it is heard
+    }
   }
 }
 

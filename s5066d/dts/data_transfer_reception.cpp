@@ -318,4 +318,14 @@ void DataTransfer::owe_warning(Address peer, std::uint8_t received_type, std::ui
   if (warnings_.size() < kWarningsMax) warnings_.push_back(warning);
 }
 
+void DataTransfer::note_warned(Instant now, const PendingWarning& warning) {
+  counters_.add(Counter::warnings_sent);
+  trace_.on_trace({.at = now,
+                   .kind = TraceKind::warning_sent,
+                   .peer = warning.peer,
+                   .a = warning.received_type,
+                   .b = warning.reason});
+  actions_.push_back(WarningTransmitted{warning.peer, warning.received_type, warning.reason});
+}
+
 }  // namespace s5066::dts

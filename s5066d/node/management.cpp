@@ -61,10 +61,18 @@ ManagementLines link_lines(const NodeStatus& status) {
   for (const LinkStatus& link : status.links) {
     const std::string name = "link." + to_string(link.peer) + ".";
     lines.add(name + "acknowledged_octets", link.acknowledged_octets);
+    if (link.advised_mode) lines.add(name + "advised_mode", modem::to_string(*link.advised_mode));
+    if (link.capabilities) lines.add(name + "capabilities", *link.capabilities);
+    if (link.mode_refused) {
+      lines.add(name + "mode_refused", std::string(pdu::to_string(*link.mode_refused)));
+    }
     lines.add(name + "outstanding_octets", link.outstanding_octets);
     lines.add(name + "queued_octets", link.queued_octets);
     lines.add(name + "received_octets", link.received_octets);
     lines.add(name + "state", std::string(to_string(link.state)));
+    if (link.transmit_mode) {
+      lines.add(name + "transmit_mode", modem::to_string(*link.transmit_mode));
+    }
     if (link.state != cas::LinkState::idle) {
       const bool exclusive = link.type == cas::LinkType::exclusive;
       lines.add(name + "type", exclusive ? "exclusive" : "nonexclusive");

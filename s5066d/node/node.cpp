@@ -289,6 +289,16 @@ void Node::switch_silence(Instant now, bool on) {
   dts_.set_silent(now, on);
 }
 
+Result<void> Node::request_mode(Instant now, Address peer, const modem::Mode& mode) {
+  const auto link = dts_.link_status(peer);
+  if (!link) return Error{ErrorCode::link_down, "no link with " + to_string(peer)};
+  if (config_.dts.adaptation) return Error{ErrorCode::refused, "adaptation chooses the modes"};
+  if (link->mode == mode) return Error{ErrorCode::refused, "it is in that mode"};
+  const auto done = dts_.request_data_rate(now, peer, mode);
+  drain(now);
+  return done;
+}
+
 void Node::manage(Instant now, const sap::ManagementAsked& asked) {
   const auto lines = answer_to(now, asked);
   if (lines) return sap_.on_management_answer(now, asked.client, asked.message_type, *lines);
@@ -386,7 +396,7 @@ void Node::from_dts(Instant now, dts::Action& action) {
     sap_.on_connection_reset(reset->peer);
   } else if (const auto* warning = std::get_if<dts::WarningReceived>(&action)) {
     cas_.on_warning(now, *warning);
-  }  // how the data transfer sublayer arranges its modes concerns nobody above
+  }  // warnings of ours, and how it arranges its modes, it traces and tells in its status
 }
 
 void Node::from_cas(Instant now, cas::Action& action) {
@@ -479,6 +489,9 @@ NodeStatus Node::status() const {
     entry.since = link.since;
     if (const auto status_below = dts_.link_status(link.peer)) {
       entry.transmit_mode = status_below->mode;
+      entry.advised_mode = status_below->advised;
+      entry.mode_refused = status_below->refused;
+      entry.capabilities = status_below->capabilities;
     }
   }
   for (auto& [peer, entry] : links) {

@@ -80,9 +80,13 @@ struct LinkStatus {
   Instant since{};
   std::size_t queued_octets = 0;       // U_PDU octets accepted for this peer and not acknowledged
   std::size_t outstanding_octets = 0;  // the part of them that the sublayers below hold
-  std::uint64_t acknowledged_octets = 0;     // U_PDU octets since the node started
-  std::uint64_t received_octets = 0;         // likewise
-  std::optional<modem::Mode> transmit_mode;  // while there is a link
+  std::uint64_t acknowledged_octets = 0;  // U_PDU octets since the node started
+  std::uint64_t received_octets = 0;      // likewise
+  // While there is a link:
+  std::optional<modem::Mode> transmit_mode;
+  std::optional<modem::Mode> advised_mode;     // the peer would like to have it
+  std::optional<pdu::DrcReason> mode_refused;  // that was asked for last
+  std::optional<std::uint8_t> capabilities;    // of the peer, bits of EOW type 4
 };
 
 struct NodeStatus {
@@ -122,6 +126,13 @@ class Node {
   Result<void> request_broadcast_session(Instant now, bool on);
   /// EMCON: nothing keys the transmitter while it lasts; data is held, and its time to live runs.
   void request_silence(Instant now, bool on);
+
+  /// Asks the station at the other end of a link to agree on the mode of what we send to it
+  /// (C.6.4); how that ends is traced, and told by status(). `link_down` without a link, `refused`
+  /// where adaptation chooses, where it is so already, where data rate change is off or another one
+  /// under way; `unsupported` where the peer cannot change that or where no transmission would hold
+  /// a frame.
+  Result<void> request_mode(Instant now, Address peer, const modem::Mode& mode);
 
   void on_deadline(Instant now);
   std::optional<Instant> next_deadline() const;

@@ -17,6 +17,26 @@ Eow with(EowType type, unsigned contents) {
 
 }  // namespace
 
+std::string_view to_string(DrcReason reason) {
+  switch (reason) {
+    case DrcReason::none:
+      return "none";
+    case DrcReason::must_be_equal:
+      return "must_be_equal";
+    case DrcReason::cannot_change_rate:
+      return "cannot_change_rate";
+    case DrcReason::cannot_change_interleaver:
+      return "cannot_change_interleaver";
+    case DrcReason::cannot_change_either:
+      return "cannot_change_either";
+    case DrcReason::not_consistent_with_conditions:
+      return "not_consistent_with_conditions";
+    case DrcReason::cannot_change_frequency:
+      return "cannot_change_frequency";
+  }
+  return "reserved";
+}
+
 std::optional<unsigned> rate_bps(std::uint8_t rate) {
   if (rate >= kRates.size()) return std::nullopt;
   return kRates[rate];

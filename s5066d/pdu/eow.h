@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "s5066d/base/bytes.h"
 #include "s5066d/pdu/dpdu.h"
@@ -51,6 +52,8 @@ enum class DrcReason : std::uint8_t {
   not_consistent_with_conditions = 5,
   cannot_change_frequency = 6,  // Annex I, with type 6 only
 };
+
+std::string_view to_string(DrcReason reason);
 
 /// Fields of types 2 and 6 (C.5.2).
 struct DrcResponse {

@@ -190,7 +190,7 @@ void Daemon::stop() {
   listener_.finish([this] { io_.stop(); });
 }
 
-Result<std::string> Daemon::answer(std::string_view request) const {
+Result<std::string> Daemon::answer(std::string_view request) {
   if (request == "status") {
     return config::to_json(config::DaemonStatus{.node = node_.status(),
                                                 .modem = modem_->stats(),
@@ -199,7 +199,16 @@ Result<std::string> Daemon::answer(std::string_view request) const {
                                                 .sis_port = listener_.port()});
   }
   if (request == "counters") return config::to_json(node_.counters());
-  return Error{ErrorCode::unsupported, "requests are status and counters"};
+  if (const auto asked = config::read_mode_request(request)) {
+    if (!*asked) return asked->error();
+    if (stopping_) return Error{ErrorCode::refused, "stopping"};
+    const config::ModeAsked& wish = **asked;
+    const auto done = driver_.drive(
+        [&wish](Node& node, Instant now) { return node.request_mode(now, wish.peer, wish.mode); });
+    if (!done) return done.error();
+    return config::to_json(wish);
+  }
+  return Error{ErrorCode::unsupported, "requests are status, counters and mode ADDRESS MODE"};
 }
 
 }  // namespace s5066::runtime

@@ -40,7 +40,7 @@ class Daemon {
   void stop();
   void on_modem_progress();
   void tell_utc();
-  Result<std::string> answer(std::string_view request) const;
+  Result<std::string> answer(std::string_view request);
 
   config::NodeSetup setup_;
   posix::LogLimiter log_;

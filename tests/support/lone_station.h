@@ -19,6 +19,12 @@ class LoneStation {
   dts::DataTransfer& dts() { return dts_; }
   const Counters& counters() const { return counters_; }
   Instant now() const { return now_; }
+  /// What was traced of a kind, the oldest first.
+  std::vector<TraceEvent> traced(TraceKind kind) const {
+    auto events = trace_.events();
+    std::erase_if(events, [kind](const TraceEvent& event) { return event.kind != kind; });
+    return events;
+  }
 
   /// How the next transmissions are heard.
   void set_heard(const modem::Mode& mode, float snr_db) {
@@ -140,7 +146,7 @@ class LoneStation {
   modem::Mode mode_;
   float snr_db_ = 0;
   Counters counters_;
-  NullTrace trace_;
+  TraceRing trace_;
   Rng rng_;
   dts::DataTransfer dts_;
   Instant now_{std::chrono::minutes(1)};

@@ -206,9 +206,9 @@ TEST_F(AnnexC, a_damaged_segment_leaves_what_its_header_says) {
       octets);
   octets.back() ^= 1;
   station.hear(octets);
-  EXPECT_EQ(told<CpduConfirm>().size(), 1u);                    // its acknowledgement
-  EXPECT_EQ(station.dts().capabilities(kPeer), 0xF6);           // its wire message
-  EXPECT_TRUE(station.dts().channel_busy(station.now() + 9s));  // its EOT
+  EXPECT_EQ(told<CpduConfirm>().size(), 1u);                        // its acknowledgement
+  EXPECT_EQ(station.dts().link_status(kPeer)->capabilities, 0xF6);  // its wire message
+  EXPECT_TRUE(station.dts().channel_busy(station.now() + 9s));      // its EOT
   station.take_sent();
   station.run_for(15s);
   EXPECT_EQ(sent<pdu::AckOnly>().at(0).ack.rx_lwe, FrameNumber{0});  // and not its segment
@@ -260,6 +260,11 @@ TEST_F(AnnexC, warnings_of_either_side_are_told_with_address_reason_and_type) {
   EXPECT_EQ(transmitted[0].peer, stranger.source);
   EXPECT_EQ(transmitted[0].received_type, 0);
   EXPECT_EQ(transmitted[0].reason, 1);
+  const auto traced = station.traced(TraceKind::warning_sent);
+  ASSERT_EQ(traced.size(), 1u);
+  EXPECT_EQ(traced[0].peer, stranger.source);
+  EXPECT_EQ(traced[0].a, 0);
+  EXPECT_EQ(traced[0].b, 1);
   EXPECT_EQ(sent<pdu::Warning>().size(), 1u);  // which nobody acknowledges, and nothing repeats
   station.run_for(5min);
   EXPECT_TRUE(station.take_sent().empty());

@@ -234,6 +234,52 @@ TEST(RateChange, advice_is_followed_at_once_or_by_agreement) {
   }
 }
 
+// Goal:   operators see what became of a request and of advice, in the log and in the status.
+// Method: two requests, one refused by the peer and one granted; advice that changes nothing.
+TEST(RateChange, what_is_refused_advised_and_changed_is_traced_and_told) {
+  constexpr Address kUs{2};
+  constexpr Address kPeer{1};
+  test::LoneStation station({.address = kUs, .mode = kSlow});
+  station.made(kPeer);
+  const auto ask = [&](const modem::Mode& mode) {
+    ASSERT_TRUE(station.ask_for(kPeer, mode).ok());
+    station.run_for(3s);
+  };
+  const pdu::Common common{.eot_half_s = 1, .destination = kUs, .source = kPeer};
+  ask(kFast);
+  pdu::Management refusal{.common = common, .valid = true, .ack = true};
+  refusal.common.eow = pdu::make_eow(
+      pdu::EowType::drc_response,
+      pdu::DrcResponse{pdu::DrcAnswer::refuse, pdu::DrcReason::not_consistent_with_conditions});
+  station.hear({refusal});
+  station.run_for(3s);
+  station.hear({pdu::Management{.common = common, .ack = true, .frame_id = 1}});
+  auto traced = station.traced(TraceKind::mode_refused);
+  ASSERT_EQ(traced.size(), 1u);
+  EXPECT_EQ(traced[0].peer, kPeer);
+  EXPECT_EQ(traced[0].a, 5);
+  EXPECT_EQ(station.dts().link_status(kPeer)->refused,
+            pdu::DrcReason::not_consistent_with_conditions);
+
+  station.hear({advising(kUs, kPeer, kSlow)});
+  traced = station.traced(TraceKind::mode_advised);
+  ASSERT_EQ(traced.size(), 1u);
+  EXPECT_EQ(traced[0].peer, kPeer);
+  EXPECT_EQ(traced[0].a, 300);
+  EXPECT_EQ(traced[0].b, static_cast<std::int64_t>(Interleaver::short_));
+  EXPECT_EQ(station.dts().link_status(kPeer)->advised, kSlow);
+  EXPECT_EQ(station.dts().link_status(kPeer)->mode, kSlow);
+
+  station.hear({advising(kUs, kPeer, kFast)});
+  EXPECT_EQ(station.traced(TraceKind::mode_changed).size(), 1u);
+  EXPECT_EQ(station.dts().link_status(kPeer)->mode, kFast);
+  EXPECT_EQ(station.dts().link_status(kPeer)->refused, std::nullopt);  // that was long ago
+
+  station.terminated(kPeer);
+  station.made(kPeer);
+  EXPECT_EQ(station.dts().link_status(kPeer)->advised, std::nullopt);
+}
+
 TEST(RateChange, what_is_for_others_goes_in_the_mode_for_all_beside_bulk_data) {
   DtsWorld world(3, {}, 1, {.mode = kFast});
   world.connect(0, 1);

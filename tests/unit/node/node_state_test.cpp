@@ -177,6 +177,63 @@ TEST_F(NodeStates, a_manager_asks_for_state_numbers_links_and_clients) {
             "sap.3.rank=0\n");
 }
 
+// Goal:   an operator can ask for another mode of a link, and sees what came of it.
+// Method: without a link; granted; in the mode it has; where the other station has no such change.
+TEST_F(NodeStates, an_operator_asks_for_another_mode_of_a_link) {
+  const modem::Mode wanted{modem::Waveform::ms110a, 600, modem::Interleaver::long_};
+  NodeConfig config = manageable(0x01020306);
+  config.dts.rate_change = false;
+  Medium::Station& charlie = medium.add(config);
+  const auto ask_for = [&](Medium::Station& station, std::uint32_t peer) {
+    Result<void> done;
+    medium.with([&](Instant now) { done = station.node.request_mode(now, {peer}, wanted); });
+    return done;
+  };
+  EXPECT_EQ(ask_for(alpha, kBravo).error().code, ErrorCode::link_down);
+  const ClientId from = bind(alpha, bind_to(3, Confirmation::node));
+  bind(bravo, bind_to(4, Confirmation::none));
+  bind(charlie, bind_to(4, Confirmation::none));
+  medium.send(alpha, from, request_to(kBravo, 4, Bytes(500, 1)));
+  medium.send(alpha, from, request_to(0x01020306, 4, Bytes(500, 1)));
+  medium.run_for(minutes(1));
+
+  EXPECT_TRUE(ask_for(alpha, kBravo).ok());
+  medium.run_for(minutes(1));
+  EXPECT_TRUE(ask_for(alpha, 0x01020306).ok());
+  medium.run_for(minutes(1));
+  const auto links = alpha.node.status().links;
+  ASSERT_EQ(links.size(), 2u);
+  EXPECT_EQ(links[0].transmit_mode, wanted);
+  EXPECT_EQ(links[0].mode_refused, std::nullopt);
+  EXPECT_EQ(links[0].capabilities, 0xB0);
+  EXPECT_EQ(links[1].transmit_mode, config.dts.mode);
+  EXPECT_EQ(links[1].mode_refused, pdu::DrcReason::cannot_change_either);
+  EXPECT_EQ(links[1].capabilities, 0x30);
+  EXPECT_EQ(ask_for(alpha, kBravo).error().code, ErrorCode::refused);  // it is so already
+  const std::string told = ask(alpha, manager(alpha), 3);
+  for (const char* line :
+       {"\nlink.1.2.3.5.transmit_mode=110a-600-long\n", "\nlink.1.2.3.5.capabilities=176\n",
+        "\nlink.1.2.3.6.mode_refused=cannot_change_either\n"}) {
+    EXPECT_NE(told.find(line), std::string::npos) << line << told;
+  }
+}
+
+TEST_F(NodeStates, where_adaptation_chooses_no_operator_does) {
+  NodeConfig config = manageable(0x01020306);
+  config.dts.adaptation.emplace();
+  Medium::Station& charlie = medium.add(config);
+  const ClientId from = bind(charlie, bind_to(3, Confirmation::node));
+  bind(bravo, bind_to(4, Confirmation::none));
+  medium.send(charlie, from, request_to(kBravo, 4, Bytes(50, 1)));
+  medium.run_for(minutes(1));
+  const modem::Mode wanted{modem::Waveform::ms110a, 75, modem::Interleaver::long_};
+  medium.with([&](Instant now) {
+    const auto done = charlie.node.request_mode(now, {kBravo}, wanted);
+    ASSERT_FALSE(done.ok());
+    EXPECT_EQ(done.error().code, ErrorCode::refused);
+  });
+}
+
 TEST_F(NodeStates, a_manager_sees_at_both_ends_which_hard_link_holds_the_channel_and_whose_it_is) {
   const ClientId boss = manager(alpha);
   const ClientId boss_there = manager(bravo);
