@@ -46,6 +46,7 @@ bool ArqReceiver::take(LongFrameNumber number, RxWindow::Place place, const pdu:
     window_.on_heard(number);
     return true;
   }
+  if (flags.drop) segment.clear();
   if (number != window_.lwe() && segment.size() > held_octets_max_ - reassembler_.octets_held()) {
     counters_.add(Counter::frames_not_held);
     window_.on_heard(number);

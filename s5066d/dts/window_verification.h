@@ -24,7 +24,8 @@ class WindowVerification {
     if (last_disagrees_) {
       ++in_a_row_;
     } else if (fits) {
-      in_a_row_ = mended_ = 0;
+      in_a_row_ = 0;
+      if (moved) mended_ = 0;
     }
   }
 
@@ -32,7 +33,7 @@ class WindowVerification {
   bool disagrees() const { return last_disagrees_; }
   /// So many disagreed, and none between them agreed.
   unsigned in_a_row() const { return in_a_row_; }
-  /// It is being made to agree. Returns how often it was before, and nothing has agreed since.
+  /// It is being made to agree. Returns how often it was before, and nothing has moved since.
   unsigned mend() {
     in_a_row_ = 0;
     return mended_++;

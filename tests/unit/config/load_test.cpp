@@ -172,7 +172,6 @@ TEST(ConfigLoad, a_modem_elsewhere_arrives_with_its_ports_and_modes) {
   EXPECT_EQ(remote.control_port, 5067);
   EXPECT_EQ(remote.data_port, 7000);
   EXPECT_EQ(remote.receive_modes.size(), 1U);
-  EXPECT_FALSE(loaded.value->node.dts.rate_change);  // the receiver would not follow
 }
 
 // The node grants no rate change to what its modem does not hear, so the two are told the same.

@@ -86,9 +86,7 @@ TEST(OvertakenRequest, after_whatever_was_said_a_link_carries_data_or_is_lost) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE(seed);
     Rng rng(seed);
-    test::LoneStation station({.address = kUs,
-                               .equal_modes = rng.chance(0.3),
-                               .advice = static_cast<Config::Advice>(rng.below(3))});
+    test::LoneStation station({.address = kUs, .rate_change = rng.chance(0.7)});
     const Address peer = rng.chance(0.5) ? kFriend : Address{kUs.value + 1};
     station.made(peer);
     const auto steps = 1 + rng.below(12);

@@ -51,7 +51,7 @@ TEST(UntoldRate, a_request_is_refused) {
     if (!said || said->common.eow.type != 2) continue;
     const auto answer = pdu::read_drc_response(said->common.eow);
     EXPECT_EQ(answer.answer, pdu::DrcAnswer::refuse);
-    EXPECT_EQ(answer.reason, pdu::DrcReason::cannot_change_either);
+    EXPECT_EQ(answer.reason, pdu::DrcReason::cannot_change_rate);
     ++refusals;
   }
   EXPECT_GT(refusals, 0u);

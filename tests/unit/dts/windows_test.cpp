@@ -309,6 +309,17 @@ TEST_F(Receiving, a_dropped_c_pdu_is_skipped_and_acknowledged) {
   EXPECT_EQ(receiver_.ack().rx_lwe, FrameNumber{4});
 }
 
+// C.3.4(7)
+TEST_F(Receiving, a_drop_frame_needs_no_room_for_its_segment) {
+  data(1, std::string(1000, 'x'), flags("SE"));  // all that may be held
+  data(2, "y", flags("S"));
+  EXPECT_EQ(counters_[Counter::frames_not_held], 1u);
+  data(2, "y", flags("SDE"));
+  EXPECT_EQ(counters_[Counter::frames_not_held], 1u);
+  data(0, "abc", flags("SE"));
+  EXPECT_EQ(receiver_.ack().rx_lwe, FrameNumber{3});
+}
+
 // C.3.4(6)(7)
 TEST_F(Receiving, a_damaged_segment_is_not_acknowledged) {
   data(0, "abc", flags("SE"), false);
