@@ -149,7 +149,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                      .link_queue_octets_max = 8192,
                      .expedited_queue_octets_max = 8192,
                      .nonarq_queue_octets_max = 8192,
-                     .equal_modes = first % 3 == 0,
+                     .rate_change = first % 3 != 0,
                      .peers_max = 8};
   if (script.octet() % 2 == 1) config.adaptation.emplace();
   test::LoneStation station(config);
