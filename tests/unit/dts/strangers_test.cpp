@@ -33,7 +33,7 @@ TEST(Strangers, type_6_of_many_addresses_bars_no_new_link) {
     station.hear(crowd(type));
     station.made(kFriend);
     station.request({.id = {1}, .destination = kFriend, .cpdu = Bytes(50, 1)});
-    station.run_for(2min);
+    station.run_for(30s);
     bool data = false;
     for (const auto& dpdu : station.take_sent()) {
       data = data || std::holds_alternative<pdu::Data>(dpdu);
