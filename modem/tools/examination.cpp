@@ -173,7 +173,10 @@ Result<Examination::Loop> Examination::send_around(const Mode& mode, std::size_t
       transmitter.read(block);
     }
     const auto got = exchange(block);
-    if (!got) return got.error();
+    if (!got) {
+      keyed_ = false;
+      return got.error();
+    }
     position += got->size();
     receiver.process(*got);
     while (const auto event = receiver.poll_event()) {

@@ -188,6 +188,10 @@ TEST(Examination, a_device_that_is_far_too_slow_is_given_up) {
   device.slow = 100;
   EXPECT_EQ(examination->send_around(*parse_mode("110a-1200-short"), 10).error().code,
             ErrorCode::timed_out);
+  device.slow = 1;
+  const auto keyed = device.keyed_blocks;
+  EXPECT_TRUE(examination->listen(1).ok());
+  EXPECT_EQ(device.keyed_blocks, keyed);
 }
 
 TEST(Examination, a_burst_that_does_not_come_back_is_given_up) {
