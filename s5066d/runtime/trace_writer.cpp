@@ -1,6 +1,7 @@
 #include "s5066d/runtime/trace_writer.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -36,6 +37,12 @@ Result<void> write_all(int file, const Bytes& octets) {
   return {};
 }
 
+/// Of an earlier run. What is no file, /dev/null say, cannot be put aside.
+bool holds_octets(const std::string& path) {
+  struct stat about {};
+  return ::stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode) && about.st_size > 0;
+}
+
 bool is_dpdu(TraceKind kind) {
   return kind == TraceKind::dpdu_sent || kind == TraceKind::dpdu_received;
 }
@@ -68,7 +75,7 @@ Result<void> TraceWriter::open_capture(const CaptureConfig& config, Duration epo
   close_capture();
   capture_config_ = config;
   capture_epoch_ = epoch;
-  const auto begun = begin_file();
+  const auto begun = holds_octets(config.path) ? rotate() : begin_file();
   if (begun) return {};
   const bool full = errno == ENOSPC || errno == EDQUOT;
   close_capture();

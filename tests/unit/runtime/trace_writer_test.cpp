@@ -91,6 +91,18 @@ TEST_F(Capture, one_octet_less_holds_one_record_less) {
   EXPECT_EQ(records("c.pcap.1"), std::nullopt);
 }
 
+TEST_F(Capture, a_restart_puts_what_was_captured_before_aside) {
+  const CaptureConfig config{.path = path(), .files_max = 2};
+  for (int run = 1; run <= 3; ++run) {
+    TraceWriter writer(log_);
+    ASSERT_TRUE(writer.open_capture(config, Duration{}).ok());
+    trace(writer, run);
+  }
+  EXPECT_EQ(records("c.pcap"), 3u);
+  EXPECT_EQ(records("c.pcap.1"), 2u);
+  EXPECT_EQ(records("c.pcap.2"), std::nullopt);
+}
+
 TEST_F(Capture, files_that_cannot_be_moved_end_it_and_not_the_service) {
   TraceWriter writer(log_);
   std::filesystem::create_directories(folder_ / "c.pcap.1" / "in the way");
