@@ -281,9 +281,8 @@ void ChannelAccess::accept(Instant now, Address peer, LinkType type) {
     // Our call for an Exclusive link is pending (B.3.2(4)), and the peer will accept that one.
     return reject(now, peer, RejectReason::supporting_exclusive_link);
   }
-  const bool known = std::find(heard_.begin(), heard_.end(), peer) != heard_.end();
-  const auto reason = known || link != nullptr ? refusal_after_displacing(now, peer, type)
-                                               : refusal(census_without(peer), type);
+  const auto reason = was_heard(peer) || link != nullptr ? refusal_after_displacing(now, peer, type)
+                                                         : refusal(census_without(peer), type);
   if (reason) return reject(now, peer, *reason);
   if (link == nullptr) link = &add_link(peer, type, false);
   link->info.we_called = link->info.we_called && link->info.type == type;
@@ -384,6 +383,10 @@ ChannelAccess::Link* ChannelAccess::oldest_unheard() {
     if (oldest == nullptr || link.info.since < oldest->info.since) oldest = &link;
   }
   return oldest;
+}
+
+bool ChannelAccess::was_heard(Address peer) const {
+  return std::find(heard_.begin(), heard_.end(), peer) != heard_.end();
 }
 
 void ChannelAccess::remember_heard(Link& link) {

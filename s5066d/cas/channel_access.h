@@ -222,6 +222,7 @@ class ChannelAccess {
   bool is_without_cas_1(Address peer) const;
   std::optional<RejectReason> refusal_after_displacing(Instant now, Address peer, LinkType type);
   Link* oldest_unheard();
+  bool was_heard(Address peer) const;
   void remember_heard(Link& link);
   void call(Instant now, Address peer, LinkType type);
   void make_way_for_exclusive(Instant now, Link& link);

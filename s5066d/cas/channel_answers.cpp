@@ -41,14 +41,18 @@ void ChannelAccess::make_room_for_answers() {
 }
 
 // Link control goes before all data, so where this node calls or has ARQ data under way itself
-// there is one answer in a T_call. One that does not get out holds up the others no longer than
-// that.
+// there is one answer in a T_call, but for peers that are known, who go first. One that does not
+// get out holds up the others no longer than that.
 void ChannelAccess::hand_down_answer(Instant now) {
   if (answers_.empty()) return;
-  const bool at_once = answers_below_.empty() && !has_own_business();
+  auto next = std::find_if(answers_.begin(), answers_.end(),
+                           [this](const Answer& answer) { return was_heard(answer.peer); });
+  const bool known = next != answers_.end();
+  const bool at_once = answers_below_.empty() && (known || !has_own_business());
   if (!at_once && answer_at_ && now < *next_answer_at()) return;
-  Answer answer = std::move(answers_.front());
-  answers_.pop_front();
+  if (!known) next = answers_.begin();
+  Answer answer = std::move(*next);
+  answers_.erase(next);
   hand_down_control(now, answer.id, answer.peer, answer.cpdu);
   answers_below_.push_back(std::move(answer));
   answer_at_ = now;

@@ -117,6 +117,19 @@ TEST_F(Strangers, beside_a_call_of_ours_and_arq_data_there_is_one_answer_in_an_a
   EXPECT_EQ(said(), "confirm 50");
 }
 
+TEST_F(Strangers, who_is_known_is_answered_first_and_at_once) {
+  make_by_peer();
+  core->on_connection_heard(now, kPeer);
+  core->on_connection_lost(now, {kPeer});
+  said();
+  ASSERT_TRUE(core->request_link(now, kOther, LinkType::nonexclusive).ok());
+  said();
+  for (std::uint32_t i = 0; i < 3; ++i) hear_from(stranger(i), "44");
+  EXPECT_EQ(said(), "");
+  hear("10");
+  EXPECT_EQ(said(), "make made-by-peer 20");
+}
+
 TEST_F(Strangers, more_than_eight_answers_without_a_link_do_not_wait) {
   for (std::uint32_t i = 0; i < 40; ++i) hear_from(stranger(i), "10");
   const std::string said = answers();
