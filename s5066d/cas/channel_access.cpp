@@ -361,28 +361,42 @@ void ChannelAccess::on_peer_made_it(Instant now, Address peer) {
   if (link->info.state == LinkState::made_wait) change_state(now, *link, LinkState::made);
 }
 
-// STANDARD: the limit of B.3.2(3) says nothing of callers that never use their link, and a burst of
-// REQUESTs from addresses that nobody has would bar all others for the length of T_first. A called
-// link on which nothing was heard makes way without a word: if its peer is real after all, its data
-// draws a WARNING and it calls again.
+// STANDARD: B.3.2(3),(4) say nothing of callers that never use their link, and REQUESTs from
+// addresses that nobody has would bar all others for the length of T_first. A called link on which
+// nothing was heard makes way without a word: if its peer is real after all, its data draws a
+// WARNING and it calls again. The caller of an Exclusive one has a T_call to begin.
 std::optional<RejectReason> ChannelAccess::refusal_after_displacing(Instant now, Address peer,
                                                                     LinkType type) {
   const auto reason = refusal(census_without(peer), type);
-  if (reason != RejectReason::unknown) return reason;
-  Link* unheard = oldest_unheard();
-  if (unheard == nullptr || unheard->info.peer == peer) return reason;
-  end(now, *unheard, LinkEnd::displaced);
+  if (!reason || *reason == RejectReason::broadcast_only_node) return reason;
+  const bool full = *reason == RejectReason::unknown;
+  auto unheard = unheard_links(now, peer, full ? LinkType::nonexclusive : LinkType::exclusive);
+  const LinkCensus census = census_without(peer);
+  const bool all = !full && type == LinkType::nonexclusive;
+  const std::size_t needed = all ? census.exclusive_made + census.exclusive_pending : 1;
+  if (unheard.size() < needed) return reason;
+  unheard.resize(needed);
+  for (const Address other : unheard) end(now, *find(other), LinkEnd::displaced);
   return refusal(census_without(peer), type);
 }
 
-ChannelAccess::Link* ChannelAccess::oldest_unheard() {
-  Link* oldest = nullptr;
-  for (auto& [peer, link] : links_) {
+/// Other than that one, the oldest first.
+std::vector<Address> ChannelAccess::unheard_links(Instant now, Address but, LinkType type) const {
+  std::vector<const Link*> found;
+  for (const auto& [peer, link] : links_) {
     const bool waits = link.info.state == LinkState::made_wait && !link.info.we_called;
-    if (!waits || link.heard || link.info.type != LinkType::nonexclusive) continue;
-    if (oldest == nullptr || link.info.since < oldest->info.since) oldest = &link;
+    if (!waits || link.heard || link.info.type != type || peer == but) continue;
+    const auto ends_at = link.timers.at(LinkTimer::first_data);
+    const Duration accepted_for =
+        ends_at ? config_.first_data_wait() - (*ends_at - now) : Duration::zero();
+    if (type == LinkType::exclusive && accepted_for < config_.answer_wait()) continue;
+    found.push_back(&link);
   }
-  return oldest;
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Link* a, const Link* b) { return a->info.since < b->info.since; });
+  std::vector<Address> peers;
+  for (const Link* link : found) peers.push_back(link->info.peer);
+  return peers;
 }
 
 bool ChannelAccess::was_heard(Address peer) const {

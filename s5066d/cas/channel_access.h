@@ -221,7 +221,7 @@ class ChannelAccess {
   LinkCensus census_without(Address peer) const;
   bool is_without_cas_1(Address peer) const;
   std::optional<RejectReason> refusal_after_displacing(Instant now, Address peer, LinkType type);
-  Link* oldest_unheard();
+  std::vector<Address> unheard_links(Instant now, Address but, LinkType type) const;
   bool was_heard(Address peer) const;
   void remember_heard(Link& link);
   void call(Instant now, Address peer, LinkType type);

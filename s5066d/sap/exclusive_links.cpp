@@ -24,9 +24,14 @@ bool ExclusiveLinks::any_made_by_us() const {
   });
 }
 
+bool ExclusiveLinks::any_claimed() const {
+  return std::any_of(links_.begin(), links_.end(),
+                     [](const auto& entry) { return entry.second.claimed; });
+}
+
 void ExclusiveLinks::call(Address peer) {
   S5066_ASSERT(state(peer) == State::none || is_adopted(peer));
-  links_[peer] = {.state = State::calling};
+  links_[peer] = {.state = State::calling, .claimed = true};
   outbox_.push(RequestLink{peer, cas::LinkType::exclusive});
 }
 
@@ -40,7 +45,7 @@ void ExclusiveLinks::on_made(Address peer, bool we_called) {
 
 void ExclusiveLinks::adopt(Address peer) {
   S5066_ASSERT(state(peer) == State::none);
-  links_[peer] = {.state = State::made, .adopted = true};
+  links_[peer] = {.state = State::made, .adopted = true, .claimed = true};
 }
 
 bool ExclusiveLinks::is_adopted(Address peer) const {
@@ -65,7 +70,9 @@ bool ExclusiveLinks::on_broken(const cas::LinkBroken& broken) {
 
 void ExclusiveLinks::keep(Address peer) {
   const auto it = links_.find(peer);
-  if (it != links_.end()) it->second.release_at.reset();
+  if (it == links_.end()) return;
+  it->second.claimed = true;
+  it->second.release_at.reset();
 }
 
 void ExclusiveLinks::leave(Instant now, Address peer, bool ours_to_break) {

@@ -28,6 +28,9 @@ class ExclusiveLinks {
   /// Whether we called for one that is made. B.3.2.1(19): no Nonexclusive link outlasts that.
   bool any_made_by_us() const;
 
+  /// Other than of peers that called and have asked for nothing yet.
+  bool any_claimed() const;
+
   /// Where there is an adopted link, the channel access sublayer ends that first.
   void call(Address peer);
   void on_made(Address peer, bool we_called);
@@ -53,6 +56,7 @@ class ExclusiveLinks {
     State state = State::none;
     bool we_called = false;
     bool adopted = false;
+    bool claimed = false;  // a hard link has needed it
     std::optional<Instant> release_at;
   };
   void break_link(Address peer, Link& link, cas::BreakReason reason);

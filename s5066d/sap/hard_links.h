@@ -103,7 +103,7 @@ class HardLinks {
 
   // What there is for others.
   /// No soft link may be called for.
-  bool hold_calls() const { return !sessions_.empty() || !exclusive_.peers().empty(); }
+  bool hold_calls() const { return !sessions_.empty() || exclusive_.any_claimed(); }
   /// Soft links have to end now.
   bool end_soft_links() const;
   /// Peers whose Exclusive link is made.

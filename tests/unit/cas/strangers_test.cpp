@@ -60,6 +60,39 @@ TEST_F(Strangers, a_call_of_ours_is_displaced_by_none) {
   EXPECT_EQ(core->state(kPeer), LinkState::calling);
 }
 
+// B.3.2(4)
+TEST_F(Strangers, an_exclusive_link_on_which_nothing_was_heard_makes_way_after_an_answer_wait) {
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    hear_from(stranger(i), "11");
+    said();
+    leaves();
+  }
+  const auto call_result = [&] { return core->request_link(now, kPeer, LinkType::nonexclusive); };
+  wait(config.answer_wait() - nanoseconds(1));
+  EXPECT_EQ(call_result().error().code, ErrorCode::refused);
+  EXPECT_EQ(said(), "");
+  wait(nanoseconds(1));
+  EXPECT_TRUE(call_result().ok());
+  EXPECT_EQ(said(), "terminate broken-displaced terminate broken-displaced 10");
+}
+
+// B.3.2(4)
+TEST_F(Strangers, no_exclusive_link_makes_way_in_vain_or_when_its_peer_was_heard) {
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    hear_from(stranger(i), "11");
+    said();
+    leaves();
+  }
+  core->on_connection_heard(now, stranger(1));
+  wait(config.answer_wait());
+  EXPECT_EQ(core->request_link(now, kPeer, LinkType::nonexclusive).error().code,
+            ErrorCode::refused);
+  EXPECT_EQ(core->links().size(), 2u);
+  EXPECT_TRUE(core->request_link(now, kPeer, LinkType::exclusive).ok());
+  EXPECT_EQ(said(), "terminate broken-displaced 11");
+  EXPECT_EQ(core->state(stranger(1)), LinkState::made_wait);
+}
+
 // B.3.2.1(6)
 TEST_F(Strangers, a_peer_once_heard_displaces_them_and_another_stranger_does_not) {
   make_by_peer();

@@ -17,14 +17,15 @@ pdu::Common from_stranger(std::uint32_t number) {
 }
 
 /// PHYSICAL LINK REQUESTs.
-Bytes calls(std::uint32_t strangers) {
+Bytes calls(std::uint32_t strangers, cas::LinkType type = cas::LinkType::nonexclusive) {
+  const std::uint8_t request = type == cas::LinkType::exclusive ? 0x11 : 0x10;
   Bytes octets;
   for (std::uint32_t i = 0; i < strangers; ++i) {
     pdu::encode(pdu::Nonarq{.common = from_stranger(i),
                             .expedited = true,
                             .cpdu_size = 1,
                             .window_half_s = 20,
-                            .segment = {0x10}},
+                            .segment = {request}},
                 octets);
   }
   return octets;
@@ -87,6 +88,17 @@ TEST_F(Strangers, calls_keep_no_new_link_waiting) {
     SCOPED_TRACE(strangers);
     hear(calls(strangers));
     deliver(seconds(12));
+    medium_.run_for(std::chrono::hours(1));
+  }
+}
+
+// One for an Exclusive link forbids others for a while (B.3.2(4)): for a T_call, and until the next
+// attempt after half a minute.
+TEST_F(Strangers, exclusive_calls_keep_a_new_link_waiting_for_no_more_than_40_seconds) {
+  for (const std::uint32_t strangers : {1u, 2u, 20u}) {
+    SCOPED_TRACE(strangers);
+    hear(calls(strangers, cas::LinkType::exclusive));
+    deliver(seconds(40));
     medium_.run_for(std::chrono::hours(1));
   }
 }

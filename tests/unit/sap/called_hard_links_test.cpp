@@ -268,11 +268,24 @@ TEST_F(CalledHardLinks, a_request_over_another_type_of_link_is_served) {
 
 TEST_F(CalledHardLinks, an_exclusive_link_without_a_request_does_not_stay) {
   made(kPeer, false);
-  EXPECT_TRUE(core->hold_calls());
+  EXPECT_FALSE(core->hold_calls());
   wait(options.config.release_wait);
   EXPECT_EQ(said(), "break-20");
   hear("31 70");  // it will see the link end
   EXPECT_EQ(said(), "");
+}
+
+// B.3.2(4): what a peer asks for once it has called decides whether others have to wait.
+TEST_F(CalledHardLinks, an_exclusive_link_holds_calls_once_a_hard_link_has_needed_it) {
+  made(kPeer, false);
+  EXPECT_FALSE(core->hold_calls());
+  hear("31 70");
+  EXPECT_TRUE(core->hold_calls());
+  hear("60");
+  EXPECT_EQ(state(), "");
+  EXPECT_TRUE(core->hold_calls());
+  broken(cas::LinkEnd::by_peer);
+  EXPECT_FALSE(core->hold_calls());
 }
 
 TEST_F(CalledHardLinks, the_called_side_asks_a_silent_peer_later_than_the_caller) {
@@ -318,6 +331,7 @@ TEST_F(CalledHardLinks, our_own_request_after_one_over_a_soft_link_gets_an_exclu
   hear("30 70");
   hear("61");
   EXPECT_EQ(said(), "20:40 20:70");
+  EXPECT_TRUE(core->hold_calls());
   EXPECT_TRUE(ask(link(0)));
   EXPECT_EQ(said(), "call-20");
   core->on_link_broken(now, {kPeer, cas::LinkEnd::by_us, cas::LinkType::nonexclusive});

@@ -54,12 +54,14 @@ TEST_F(HardLinksTest, a_broadcast_session_ends_what_there_is) {
   establish(0);
   core->allow(now, false);
   EXPECT_EQ(said(), "c1:terminated-5 break-20");
+  EXPECT_TRUE(core->hold_calls());  // B.3.2(4): until it is broken
   broken(cas::LinkEnd::by_us);
   core->allow(now, true);
   EXPECT_TRUE(ask(link(0)));
   EXPECT_EQ(said(), "call-20");
   core->allow(now, false);
   EXPECT_EQ(said(), "c1:rejected-3 break-20");
+  EXPECT_TRUE(core->hold_calls());
   EXPECT_EQ(state(), "");
 }
 
