@@ -149,7 +149,7 @@ void check_modem(const Section& section, const NodeSetup& setup) {
   }
   if (!section.has("remote")) return;
   for (const char* field : {"rigctld", "serial_rts", "serial_dtr", "cm108", "vox", "ptt_lead_ms",
-                            "ptt_tail_ms", "reopen_attempts_max"}) {
+                            "ptt_tail_ms", "reopen_attempts_max", "constraint_length_7"}) {
     if (section.has(field)) section.complain(field, "not with `remote`: its host has that");
   }
 }

@@ -91,6 +91,7 @@ void translate_modem(const proto::Modem& from, NodeSetup& to) {
   if (from.has_wait_while_occupied()) {
     to.node.dts.wait_while_occupied = from.wait_while_occupied();
   }
+  if (from.constraint_length_7()) to.worker.ms110d.constraint = 7;
   if (from.has_reopen_attempts_max()) to.worker.reopen_attempts_max = from.reopen_attempts_max();
   to.device = device_of(from);
   to.key = key_of(from);

@@ -15,7 +15,7 @@ enum class Waveform : std::uint8_t {
   ms110a,      // MIL-STD-188-110A serial tone
   stanag4539,  // MIL-STD-188-110B and C Appendix C
   stanag4285,  // continuous, without preamble: must be listened for by name
-  ms110d,      // MIL-STD-188-110D Appendix D at 3 kHz, constraint length 7
+  ms110d,      // MIL-STD-188-110D Appendix D at 3 kHz
 };
 /// A mode of 110A or STANAG 4285 has none, the short or the long one; a STANAG 4539 mode one of the
 /// last six, or none where it is not coded; a 110D mode ultra short, short, medium or long.

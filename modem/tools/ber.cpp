@@ -52,6 +52,7 @@ int run_ber(const std::vector<std::string>& arguments) {
        "length of a burst, preamble not counted")  //
       ("json", po::bool_switch(), "print one JSON object");
   describe(given.channel, description);
+  describe(given.plan.ms110d, description);
   const ParsedOptions parsed = parse_options("ber", description, arguments);
   if (parsed.exit_code) return *parsed.exit_code;
   if (const auto good = check(given); !good) return usage_error("ber", good.error());

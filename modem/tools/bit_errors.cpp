@@ -13,7 +13,6 @@
 
 #include "modem/api/airtime.h"
 #include "modem/waveforms/burst_receiver.h"
-#include "modem/waveforms/burst_symbols.h"
 #include "modem/waveforms/burst_transmitter.h"
 #include "modem/waveforms/ms110d/parameters.h"
 #include "s5066d/base/assert.h"
@@ -49,19 +48,11 @@ double burst_power(const Mode& mode) {
   return energy / static_cast<double>(samples.size());
 }
 
-bool counts_super_frames(const BitErrorPlan& plan) {
-  return plan.super_frames > 0 && plan.mode.waveform == Waveform::ms110d;
-}
-
-std::vector<dsp::Complex> symbols_of(const BitErrorPlan& plan, ByteSpan octets) {
-  return counts_super_frames(plan) ? make_symbols(plan.mode, octets, plan.super_frames)
-                                   : make_symbols(plan.mode, octets);
-}
-
 std::uint64_t preamble_of(const BitErrorPlan& plan) {
-  return counts_super_frames(plan)
-             ? ms110d::preamble_symbols(ms110d::parameters(plan.mode), plan.super_frames)
-             : preamble_symbols(plan.mode);
+  if (plan.mode.waveform != Waveform::ms110d) return preamble_symbols(plan.mode);
+  const auto& choice = plan.ms110d;
+  return ms110d::preamble_symbols(ms110d::parameters(plan.mode, choice.constraint),
+                                  choice.super_frames);
 }
 
 class Run {
@@ -95,7 +86,7 @@ class Run {
     Sent sent;
     sent.octets.resize(capacity(plan_.mode, from_seconds(plan_.burst_seconds)));
     for (auto& octet : sent.octets) octet = static_cast<std::uint8_t>(rng_.below(256));
-    BurstTransmitter transmitter(symbols_of(plan_, sent.octets));
+    BurstTransmitter transmitter(plan_.mode, sent.octets, plan_.ms110d);
     sent.from = at_;
     sent.to = at_ + transmitter.total_samples();
     totals_.bits += 8 * sent.octets.size();

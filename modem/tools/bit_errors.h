@@ -14,6 +14,7 @@
 
 #include "modem/api/modes.h"
 #include "modem/channel/simulated_channel.h"
+#include "modem/waveforms/burst_symbols.h"
 
 namespace s5066::modem::tools {
 
@@ -24,8 +25,7 @@ struct BitErrorPlan {
   double bits = 1e6;
   double burst_seconds = 60;
   double pause_seconds = 0.7;
-  /// Of the preamble of 110D, up to 32; 0: as our bursts have.
-  unsigned super_frames = 0;
+  Ms110dChoice ms110d{};
   std::uint64_t seed = 1;
 };
 

@@ -22,10 +22,11 @@ constexpr Duration kBurstMax = std::chrono::hours(3);
 static_assert(2 * kFileRateMax * (to_seconds(kBurstMax) + 1) < 0xFFFFFFFF);
 constexpr std::size_t kPortion = 1U << 16;
 
-Result<void> modulate(const Mode& mode, ByteSpan bytes, SampleSink& sink) {
+Result<void> modulate(const Mode& mode, ByteSpan bytes, const Ms110dChoice& choice,
+                      SampleSink& sink) {
   const std::vector<float> silence(static_cast<std::size_t>(kSilenceSeconds * kSampleRate), 0.0F);
   if (auto written = sink.write(silence); !written) return written;
-  BurstTransmitter transmitter(mode, bytes);
+  BurstTransmitter transmitter(mode, bytes, choice);
   std::vector<float> portion(kPortion);
   while (!transmitter.finished()) {
     const std::size_t count = transmitter.read(portion);
@@ -36,7 +37,8 @@ Result<void> modulate(const Mode& mode, ByteSpan bytes, SampleSink& sink) {
   return sink.close();
 }
 
-Result<void> mod(const Mode& mode, const std::string& in, const std::string& out, unsigned rate) {
+Result<void> mod(const Mode& mode, const std::string& in, const std::string& out, unsigned rate,
+                 const Ms110dChoice& choice) {
   const auto bytes = read_octets(in);
   if (!bytes) return bytes.error();
   if (airtime(mode, bytes->size()) > kBurstMax) {
@@ -48,7 +50,7 @@ Result<void> mod(const Mode& mode, const std::string& in, const std::string& out
   auto writer = WavWriter::open(out, rate);
   if (!writer) return writer.error();
   SampleSink sink(std::move(*writer), rate);
-  return modulate(mode, *bytes, sink);
+  return modulate(mode, *bytes, choice, sink);
 }
 
 }  // namespace
@@ -58,6 +60,7 @@ int run_mod(const std::vector<std::string>& arguments) {
   std::string in;
   std::string out;
   unsigned rate = 0;
+  Ms110dChoice choice;
   po::options_description description;
   description.add_options()  //
       ("mode", po::value(&mode_text)->required(),
@@ -65,6 +68,7 @@ int run_mod(const std::vector<std::string>& arguments) {
       ("in", po::value(&in)->required(), "file of bytes to send")  //
       ("out", po::value(&out)->required(), "WAV file to write")    //
       ("rate", po::value(&rate)->default_value(48000), "samples per second");
+  describe(choice, description);
   const ParsedOptions parsed = parse_options("mod", description, arguments);
   if (parsed.exit_code) return *parsed.exit_code;
 
@@ -77,7 +81,7 @@ int run_mod(const std::vector<std::string>& arguments) {
     return usage_error("mod", good.error());
   }
   if (const auto good = check_apart(in, out); !good) return usage_error("mod", good.error());
-  const auto done = mod(*mode, in, out, rate);
+  const auto done = mod(*mode, in, out, rate, choice);
   return done ? kExitOk : failure("mod", done.error());
 }
 

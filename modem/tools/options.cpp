@@ -79,6 +79,15 @@ Result<std::vector<Mode>> modes_of(const std::vector<std::string>& names) {
   return modes;
 }
 
+void describe(Ms110dChoice& choice, po::options_description& description) {
+  const auto take = [&choice](bool seven) {
+    if (seven) choice.constraint = 7;
+  };
+  description.add_options()  //
+      ("constraint-length-7", po::bool_switch()->notifier(take),
+       "send 110D for a peer that takes no other; 9 unless given");
+}
+
 int usage_error(const std::string& subcommand, const Error& error) {
   std::fprintf(stderr, "hfmodem %s: %s\n", subcommand.c_str(), error.detail.c_str());
   return kExitUsage;

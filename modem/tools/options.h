@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "modem/api/modes.h"
+#include "modem/waveforms/burst_symbols.h"
 #include "s5066d/base/result.h"
 
 namespace s5066::modem::tools {
@@ -27,6 +28,9 @@ Result<void> check_within(const std::string& option, double value, double low, d
 
 /// Of --mode, given as often as wanted.
 Result<std::vector<Mode>> modes_of(const std::vector<std::string>& names);
+
+/// Adds --constraint-length-7. The choice has to outlast the parsing.
+void describe(Ms110dChoice& choice, boost::program_options::options_description& description);
 
 /// "hfmodem SUBCOMMAND: DETAIL" on standard error; returns the exit code.
 int usage_error(const std::string& subcommand, const Error& error);

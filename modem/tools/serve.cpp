@@ -30,6 +30,7 @@ struct Arguments {
   KeyOptions key;
   LeadOptions lead;
   bool full_duplex = false;
+  Ms110dChoice ms110d;
   std::vector<std::string> modes;
 };
 
@@ -47,6 +48,7 @@ void describe(Arguments& given, po::options_description& description) {
   describe(given.device, description);
   describe(given.key, description);
   describe(given.lead, description);
+  tools::describe(given.ms110d, description);
 }
 
 Result<Worker::Config> check(Arguments& given, const KeyWay& way) {
@@ -58,7 +60,8 @@ Result<Worker::Config> check(Arguments& given, const KeyWay& way) {
   Worker::Config worker{.ptt_lead = given.lead.lead(),
                         .ptt_tail = given.lead.tail(),
                         .full_duplex = given.full_duplex,
-                        .lead_tone = given.lead.vox};
+                        .lead_tone = given.lead.vox,
+                        .ms110d = given.ms110d};
   auto modes = modes_of(given.modes);
   if (!modes) return modes.error();
   worker.receive_modes = std::move(*modes);

@@ -3,7 +3,6 @@
 #include "modem/waveforms/framed/constellation.h"
 #include "modem/waveforms/ms110a/parameters.h"
 #include "modem/waveforms/ms110a/symbols.h"
-#include "modem/waveforms/ms110d/parameters.h"
 #include "modem/waveforms/stanag4285/parameters.h"
 #include "modem/waveforms/stanag4539/parameters.h"
 #include "modem/waveforms/stanag4539/symbols.h"
@@ -23,7 +22,8 @@ std::vector<dsp::Complex> points_of(const std::vector<std::uint8_t>& numbers,
 
 }  // namespace
 
-std::vector<dsp::Complex> make_symbols(const Mode& mode, ByteSpan bytes) {
+std::vector<dsp::Complex> make_symbols(const Mode& mode, ByteSpan bytes,
+                                       const Ms110dChoice& choice) {
   switch (mode.waveform) {
     case Waveform::ms110a:
       return points_of(ms110a::symbols(ms110a::parameters(mode), bytes), ms110a::points());
@@ -34,15 +34,11 @@ std::vector<dsp::Complex> make_symbols(const Mode& mode, ByteSpan bytes) {
       return points_of(stanag4285::symbols(stanag4285::parameters(mode), bytes),
                        framed::constellation_of_phases());
     case Waveform::ms110d:
-      return ms110d::symbols(ms110d::parameters(mode), bytes);
+      return ms110d::symbols(ms110d::parameters(mode, choice.constraint), bytes,
+                             choice.super_frames);
   }
   S5066_ASSERT(false && "a waveform");
   return {};
-}
-
-std::vector<dsp::Complex> make_symbols(const Mode& mode, ByteSpan bytes, unsigned super_frames) {
-  S5066_ASSERT(mode.waveform == Waveform::ms110d);
-  return ms110d::symbols(ms110d::parameters(mode), bytes, super_frames);
 }
 
 }  // namespace s5066::modem

@@ -5,13 +5,19 @@
 
 #include "modem/api/modes.h"
 #include "modem/dsp/complex_math.h"
+#include "modem/waveforms/ms110d/parameters.h"
 #include "s5066d/base/bytes.h"
 
 namespace s5066::modem {
 
-/// Octets go out least significant bit first.
-std::vector<dsp::Complex> make_symbols(const Mode& mode, ByteSpan bytes);
-/// The same with so many super-frames of preamble, of 110D, 1 to 32.
-std::vector<dsp::Complex> make_symbols(const Mode& mode, ByteSpan bytes, unsigned super_frames);
+/// What the preamble of a 110D burst tells besides its mode, and the sender chooses.
+struct Ms110dChoice {
+  unsigned constraint = ms110d::kConstraint;     // 7 or 9
+  unsigned super_frames = ms110d::kSuperFrames;  // 1 to ms110d::kSuperFramesMax
+};
+
+/// Octets go out least significant bit first. The choice is for 110D only.
+std::vector<dsp::Complex> make_symbols(const Mode& mode, ByteSpan bytes,
+                                       const Ms110dChoice& choice = {});
 
 }  // namespace s5066::modem

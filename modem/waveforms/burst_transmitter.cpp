@@ -83,8 +83,8 @@ float ramp(std::uint64_t distance_to_end) {
 
 }  // namespace
 
-BurstTransmitter::BurstTransmitter(const Mode& mode, ByteSpan bytes)
-    : symbols_(make_symbols(mode, bytes)) {}
+BurstTransmitter::BurstTransmitter(const Mode& mode, ByteSpan bytes, const Ms110dChoice& choice)
+    : symbols_(make_symbols(mode, bytes, choice)) {}
 
 std::size_t BurstTransmitter::read(std::span<float> out) {
   const std::uint64_t left = total_samples() - position_;

@@ -26,7 +26,7 @@ inline constexpr float kTransmitPower = 0.125F;
 
 class BurstTransmitter {
  public:
-  BurstTransmitter(const Mode& mode, ByteSpan bytes);
+  BurstTransmitter(const Mode& mode, ByteSpan bytes, const Ms110dChoice& choice = {});
   explicit BurstTransmitter(std::vector<dsp::Complex> symbols) : symbols_(std::move(symbols)) {}
 
   /// Writes the next samples, within +-1, and returns how many; fewer than asked for at the end.

@@ -59,7 +59,7 @@ void Radio::transmit(const TransmitBurst& command, Instant told_at) {
   }
   const std::uint64_t lead = duration_to_samples(config_.ptt_lead);
   const std::uint64_t earliest = std::max(next_to_make(), unplayable_until_) + lead;
-  BurstTransmitter transmitter(command.mode, command.bytes);
+  BurstTransmitter transmitter(command.mode, command.bytes, config_.ms110d);
   const std::uint64_t first = std::max(earliest, instant_to_sample(command.not_before));
   const std::uint64_t end = first + transmitter.total_samples();
   ++bursts_;

@@ -35,6 +35,7 @@ class Radio {
     Duration late_max = kBurstLateMax;
     bool full_duplex = false;  // hears while it sends: on another frequency
     bool lead_tone = false;    // a tone in the lead, for a radio that keys on sound
+    Ms110dChoice ms110d{};     // of bursts that are sent
     /// A longer gap in what we receive ends the burst in it; a shorter one is heard as silence.
     std::uint64_t gap_samples_max = kSampleRate / 2;
   };

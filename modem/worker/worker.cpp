@@ -87,7 +87,8 @@ Result<void> Worker::start() {
                                                  .keyed_max = config_.keyed_max,
                                                  .late_max = config_.late_max,
                                                  .full_duplex = config_.full_duplex,
-                                                 .lead_tone = config_.lead_tone});
+                                                 .lead_tone = config_.lead_tone,
+                                                 .ms110d = config_.ms110d});
   lockstep_ = info_.lockstep;
   if (info_.has_level) level_watch_.emplace(LevelWatch::Config{.rate_hz = info_.rate_hz});
   heard_from_device_at_ = config_.monotonic();

@@ -20,6 +20,7 @@
 #include "modem/audio/level_watch.h"
 #include "modem/ptt/key_watchdog.h"
 #include "modem/ptt/ptt.h"
+#include "modem/waveforms/burst_symbols.h"
 #include "modem/worker/clock_drift.h"
 #include "modem/worker/hang_watch.h"
 #include "s5066d/base/bounded_queue.h"
@@ -57,6 +58,7 @@ class Worker final : public Modem {
     KeyGuard::Config key_guard;  // watchdog, when we hang; in real time only
     bool full_duplex = false;    // hears while it sends: on another frequency
     bool lead_tone = false;      // sound in the lead, for a radio that keys on it
+    Ms110dChoice ms110d{};       // of bursts that are sent
     Duration silence_max = std::chrono::seconds(2);  // no block for so long: device lost; real time
     std::optional<unsigned> reopen_attempts_max;     // after the loss of the device; none: for ever
     Duration reopen_delay = std::chrono::milliseconds(100);  // doubled at each attempt …

@@ -60,16 +60,18 @@ TEST(Ms110dWave, paths_are_seen_9_ms_before_and_behind_the_one_the_preamble_was_
 }
 
 // What changes while the preamble lasts is neither noise nor a path: the first block tells the
-// ratio of signal to noise, and no path where none is.
+// ratio of signal to noise, and no path where none is. A block as short as that may be lost in a
+// fade all the same.
 TEST(Ms110dWave, fading_during_the_preamble_is_not_taken_for_noise) {
   constexpr unsigned kBursts = 12;
   float snr_db = 0;
   for (std::uint64_t seed = 1; seed <= kBursts; ++seed) {
     SCOPED_TRACE(seed);
-    const auto bursts = expect_whole_through(
-        mode_of("110d-9600-s"), 500,
-        {.channel = {.paths = channel::paths_by_name("poor")}, .snr_db = 35, .seed = seed});
-    ASSERT_FALSE(bursts.empty());
+    Tape tape;
+    tape.silence(0.5).burst(mode_of("110d-9600-s"), random_octets(500, seed));
+    tape.silence(0.5).through({.paths = channel::paths_by_name("poor")}, seed).noise(35, seed + 1);
+    const auto bursts = listen(tape);
+    ASSERT_EQ(bursts.size(), 1u);
     ASSERT_FALSE(bursts[0].portions.empty());
     const ChannelEstimate& channel = bursts[0].portions[0].channel;
     snr_db += channel.snr_db / kBursts;
@@ -110,7 +112,7 @@ TEST(Ms110dWave, several_super_frames_say_what_one_says_too_faintly) {
 }
 
 // The preamble tells the constraint length, and the receiver takes the decoder that belongs to it.
-TEST(Ms110dWave, constraint_length_9_is_received_by_its_preamble) {
+TEST(Ms110dWave, constraint_length_7_is_received_by_its_preamble) {
   for (const Row& row :
        {Row{"110d-75-s", -3}, Row{"110d-150-s", -1}, Row{"110d-600-m", 3}, Row{"110d-1200-s", 6},
         Row{"110d-1600-s", 6}, Row{"110d-2400-s", 6}, Row{"110d-9600-m", 21},
@@ -119,7 +121,7 @@ TEST(Ms110dWave, constraint_length_9_is_received_by_its_preamble) {
     const Mode mode = mode_of(row.mode);
     const Bytes octets = random_octets(150, 3);
     Tape tape;
-    tape.silence(0.5).burst(ms110d::symbols(ms110d::parameters(mode, 9), octets));
+    tape.silence(0.5).burst(ms110d::symbols(ms110d::parameters(mode, 7), octets));
     tape.silence(0.5).through({.offset_hz = -20}, 1).noise(row.snr_db, 2);
     expect_whole(listen(tape), mode, octets);
   }

@@ -25,6 +25,8 @@ inline constexpr unsigned kSuperFrameSymbols = kSuperFrameDibits * kChannelSymbo
 /// Ours. A receiver takes what the count tells, up to the most that it can.
 inline constexpr unsigned kSuperFrames = 3;
 inline constexpr unsigned kSuperFramesMax = 32;
+/// Ours, of the code. A receiver takes 7 as well, as the preamble tells.
+inline constexpr unsigned kConstraint = 9;
 /// Symbols of the longest probe.
 inline constexpr unsigned kProbeMax = 48;
 
@@ -36,10 +38,10 @@ struct Puncturing {
 };
 
 struct Parameters {
-  unsigned number = 0;            // of the waveform, 0 to 13
-  unsigned interleaver_code = 0;  // 0 to 3
-  unsigned constraint = 7;        // or 9
-  bool walsh = false;             // number 0: sets of 32 symbols that stand for two bits
+  unsigned number = 0;                // of the waveform, 0 to 13
+  unsigned interleaver_code = 0;      // 0 to 3
+  unsigned constraint = kConstraint;  // length of the code, 7 or 9
+  bool walsh = false;                 // number 0: sets of 32 symbols that stand for two bits
   unsigned bits_per_symbol = 1;
   unsigned data_symbols = 0;   // of a frame
   unsigned probe_symbols = 0;  // behind them
@@ -56,7 +58,7 @@ struct Parameters {
   bool phases_only() const { return bits_per_symbol <= 3; }
 };
 
-Parameters parameters(const Mode& mode, unsigned constraint = 7);
+Parameters parameters(const Mode& mode, unsigned constraint = kConstraint);
 
 /// Dibits of the super-frame that so many others follow.
 std::array<std::uint8_t, kSuperFrameDibits> super_frame(const Parameters& p, unsigned remaining);
@@ -68,7 +70,7 @@ std::array<std::uint8_t, kChannelSymbol> channel_symbol(unsigned place, unsigned
 /// What waveform numbers said; none where their checks fail.
 struct Announced {
   Mode mode;
-  unsigned constraint = 7;
+  unsigned constraint = kConstraint;
 };
 std::optional<Announced> announced(std::span<const std::uint8_t> dibits);
 

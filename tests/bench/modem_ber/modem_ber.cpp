@@ -12,7 +12,7 @@
 //
 // The bursts of 110D are sent with as many super-frames of preamble as --super-frames says, or as
 // ours have on the air (3), and in --rows with the 20 that its table of minimum performance is
-// defined for.
+// defined for. --constraint says how long their code is, 7 or 9 (ours).
 //
 // --svg runs --modes, separated by commas, from --snr-db up to --to-db in steps of --step-db until
 // there is no error, and draws the rates of wrong bits and of wrong frames.
@@ -53,8 +53,8 @@ void print(const BitErrorPlan& plan, const BitErrorCounts& t, bool json) {
   } else {
     std::fputs("{\"bench\":\"modem_ber\",", stdout);
     if (plan.mode.waveform == Waveform::ms110d) {
-      const bool ours = plan.super_frames == 0;
-      std::printf("\"super_frames\":%u,", ours ? ms110d::kSuperFrames : plan.super_frames);
+      std::printf("\"constraint\":%u,\"super_frames\":%u,", plan.ms110d.constraint,
+                  plan.ms110d.super_frames);
     }
     if (const StandardRow* const row = standard_of(plan)) {
       std::printf("\"standard_snr_db\":%g,", row->snr_db);
@@ -69,6 +69,7 @@ struct Rows {
   std::optional<double> seconds;  // of every row; full exposure unless stated
   std::uint64_t first_seed = 1;
   unsigned seeds = 3;
+  unsigned constraint = ms110d::kConstraint;
   std::string only;
   bool json = false;
 };
@@ -83,7 +84,7 @@ void run_rows(const Rows& rows) {
     BitErrorPlan plan{.mode = *parse_mode(row.mode),
                       .channel = tools::name_of(row.delay_ms, row.doppler_hz)};
     plan.path.paths = tools::two_paths(row.delay_ms, row.doppler_hz);
-    plan.super_frames = kStandardSuperFrames;
+    plan.ms110d = {.constraint = rows.constraint, .super_frames = kStandardSuperFrames};
     if (row.middle_ms > 0) {
       plan.path.paths.push_back({.delay_ms = row.middle_ms, .spread_hz = row.doppler_hz});
       plan.channel = "three-path";
@@ -114,8 +115,14 @@ int main(int argc, char** argv) {
   const s5066::bench::Arguments arguments(
       argc, argv,
       {"mode", "snr-db", "bits", "channel", "delay-ms", "doppler-hz", "seed", "seeds", "offset-hz",
-       "burst-s", "seconds", "only", "super-frames", "modes", "to-db", "step-db"},
+       "burst-s", "seconds", "only", "super-frames", "constraint", "modes", "to-db", "step-db"},
       {"json", "quick", "rows", "svg"});
+  const auto constraint =
+      static_cast<unsigned>(arguments.number("constraint", ms110d::kConstraint));
+  if (constraint != 7 && constraint != 9) {
+    std::fprintf(stderr, "--constraint is 7 or 9\n");
+    return 2;
+  }
   if (arguments.has("rows")) {
     const bool quick = arguments.has("quick");
     std::optional<double> seconds;
@@ -123,6 +130,7 @@ int main(int argc, char** argv) {
     run_rows({.seconds = seconds,
               .first_seed = static_cast<std::uint64_t>(arguments.number("seed", 1)),
               .seeds = static_cast<unsigned>(arguments.number("seeds", quick ? 1 : 3)),
+              .constraint = constraint,
               .only = arguments.text("only", ""),
               .json = arguments.has("json")});
     return 0;
@@ -151,9 +159,11 @@ int main(int argc, char** argv) {
   plan.burst_seconds = arguments.number("burst-s", 60);
   plan.bits = arguments.number("bits", arguments.has("quick") ? 1e5 : 1e6);
   plan.seed = static_cast<std::uint64_t>(arguments.number("seed", 1));
-  plan.super_frames = static_cast<unsigned>(arguments.number("super-frames", 0));
-  if (plan.super_frames > ms110d::kSuperFramesMax) {
-    std::fprintf(stderr, "--super-frames is 32 at most\n");
+  plan.ms110d.constraint = constraint;
+  plan.ms110d.super_frames =
+      static_cast<unsigned>(arguments.number("super-frames", ms110d::kSuperFrames));
+  if (plan.ms110d.super_frames < 1 || plan.ms110d.super_frames > ms110d::kSuperFramesMax) {
+    std::fprintf(stderr, "--super-frames is 1 to 32\n");
     return 2;
   }
   if (capacity(plan.mode, s5066::from_seconds(plan.burst_seconds)) == 0) {

@@ -248,6 +248,12 @@ TEST(ConfigLoad, a_station_waits_for_an_occupied_channel_unless_it_is_told_not_t
   EXPECT_FALSE(keyed_by("wait_while_occupied: false").node.dts.wait_while_occupied);
 }
 
+TEST(ConfigLoad, bursts_of_110d_have_constraint_length_9_unless_it_is_told_otherwise) {
+  EXPECT_EQ(keyed_by("").worker.ms110d.constraint, 9u);
+  EXPECT_EQ(keyed_by("constraint_length_7: false").worker.ms110d.constraint, 9u);
+  EXPECT_EQ(keyed_by("constraint_length_7: true").worker.ms110d.constraint, 7u);
+}
+
 // F.16
 TEST(ConfigLoad, what_is_left_out_keeps_the_default_of_its_layer) {
   const auto loaded = parse_node("f", kGood);

