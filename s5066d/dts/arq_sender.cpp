@@ -386,6 +386,7 @@ bool ArqSender::on_ack(const pdu::LongAck& ack, std::optional<Instant> formed_at
     octets += pdu::data_octets(frame.segment.size());
   }
   for (const auto& frame : window_.acknowledge(ack)) {
+    ++frames_acknowledged_;
     counters_.add(Counter::user_octets_acknowledged, frame.octets);
     const auto transfer = open_.find(frame.cpdu);
     S5066_ASSERT(transfer != open_.end());

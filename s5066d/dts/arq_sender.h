@@ -122,6 +122,8 @@ class ArqSender {
   /// The connection is gone: everything accepted is rejected.
   void on_terminated();
 
+  /// So many have been, since the connection was made.
+  std::uint64_t frames_acknowledged() const { return frames_acknowledged_; }
   std::optional<Outcome> poll_outcome();
 
   /// What the last answer said of the frames sent since the one before.
@@ -183,6 +185,7 @@ class ArqSender {
   std::set<std::pair<Instant, CpduId>> deadlines_;
   std::uint64_t started_ = 0;
   std::size_t queued_octets_ = 0;
+  std::uint64_t frames_acknowledged_ = 0;
   std::deque<Outcome> outcomes_;
   std::optional<Answer> answer_;
 };

@@ -87,6 +87,7 @@ template Connection::Verdict Connection::on_data(LongFrameNumber, const pdu::Dat
 template <typename Ack>
 Connection::Verdict Connection::on_ack(const Ack& ack, std::optional<Instant> formed_at) {
   if (resync_.open()) return Verdict::out_of_sync;  // it speaks of the windows before
+  const std::uint64_t before = regular_tx_.frames_acknowledged();
   const Verdict verdict = take_ack(regular_tx_, ack, formed_at);
   // With nothing out there is nothing that it could be about.
   if (verdict == Verdict::out_of_sync && regular_tx_.has_frames_out()) {
@@ -95,7 +96,7 @@ Connection::Verdict Connection::on_ack(const Ack& ack, std::optional<Instant> fo
   if (verdict == Verdict::taken) {
     resync_.on_data();  // the peer's exchange is over
     long_heard_ = long_heard_ || std::is_same_v<Ack, pdu::LongAck>;
-    tx_verification_.on_fits(true);
+    tx_verification_.on_fits(regular_tx_.frames_acknowledged() != before);
   }
   return verdict;
 }

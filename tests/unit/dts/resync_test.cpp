@@ -226,8 +226,18 @@ std::optional<pdu::Reset> answer_to(const std::vector<pdu::Dpdu>& sent, pdu::Com
   return std::nullopt;
 }
 
-// C.6.3.2(1)
-TEST(ResyncTransfer, a_peer_that_answers_every_reset_and_never_agrees_is_given_up) {
+/// The number of the first frame of type 0.
+std::optional<FrameNumber> first_frame(const std::vector<pdu::Dpdu>& sent) {
+  for (const auto& dpdu : sent) {
+    if (const auto* data = std::get_if<pdu::Data>(&dpdu)) return data->number;
+  }
+  return std::nullopt;
+}
+
+/// A peer that answers every reset. `once_right`: so are its numbers once behind each, but they
+/// acknowledge nothing new.
+void expect_given_up(bool once_right) {
+  SCOPED_TRACE(once_right);
   const Address us{0x01020305};
   const Address peer{0x01020304};
   const pdu::Common common{.eow = {}, .eot_half_s = 1, .destination = us, .source = peer};
@@ -239,6 +249,7 @@ TEST(ResyncTransfer, a_peer_that_answers_every_reset_and_never_agrees_is_given_u
   std::size_t lost = 0;
   std::size_t rejected = 0;
   int resets_answered = 0;
+  bool first_behind_reset = false;
   for (int heard = 0; heard < 100 && lost == 0; ++heard) {
     std::vector<pdu::Dpdu> sent;
     for (int tries = 0; tries < 600 && sent.empty(); ++tries) {
@@ -249,8 +260,13 @@ TEST(ResyncTransfer, a_peer_that_answers_every_reset_and_never_agrees_is_given_u
     if (const auto answer = answer_to(sent, common)) {
       ++resets_answered;
       station.hear({*answer});
+      first_behind_reset = true;
     } else {
-      station.hear({pdu::AckOnly{common, {{200}, {}}}});
+      const auto number = first_frame(sent);
+      ASSERT_TRUE(number);
+      const bool right = once_right && std::exchange(first_behind_reset, false);
+      const FrameNumber wrong{static_cast<std::uint8_t>(number->value + 190)};
+      station.hear({pdu::AckOnly{common, {right ? *number : wrong, {}}}});
     }
     for (const auto& action : station.take_actions()) {
       if (std::holds_alternative<ConnectionLost>(action)) ++lost;
@@ -261,6 +277,12 @@ TEST(ResyncTransfer, a_peer_that_answers_every_reset_and_never_agrees_is_given_u
   EXPECT_EQ(rejected, 60u);
   EXPECT_EQ(resets_answered, 4);
   EXPECT_EQ(station.counters()[Counter::windows_resynced], 4u);
+}
+
+// C.6.3.2(1)
+TEST(ResyncTransfer, a_peer_that_answers_every_reset_and_never_agrees_is_given_up) {
+  expect_given_up(false);
+  expect_given_up(true);
 }
 
 // C.6.3.2(1)
