@@ -357,57 +357,9 @@ void ChannelAccess::on_peer_made_it(Instant now, Address peer) {
   Link* link = find(peer);
   if (link == nullptr || !is_made(link->info.state)) return;
   link->peer_made_it = true;
+  if (!link->accepted_at) link->accepted_at = now;
   remember_heard(*link);
   if (link->info.state == LinkState::made_wait) change_state(now, *link, LinkState::made);
-}
-
-// STANDARD: B.3.2(3),(4) say nothing of callers that never use their link, and REQUESTs from
-// addresses that nobody has would bar all others for the length of T_first. A called link on which
-// nothing was heard makes way without a word: if its peer is real after all, its data draws a
-// WARNING and it calls again. The caller of an Exclusive one has a T_call to begin.
-std::optional<RejectReason> ChannelAccess::refusal_after_displacing(Instant now, Address peer,
-                                                                    LinkType type) {
-  const auto reason = refusal(census_without(peer), type);
-  if (!reason || *reason == RejectReason::broadcast_only_node) return reason;
-  const bool full = *reason == RejectReason::unknown;
-  auto unheard = unheard_links(now, peer, full ? LinkType::nonexclusive : LinkType::exclusive);
-  const LinkCensus census = census_without(peer);
-  const bool all = !full && type == LinkType::nonexclusive;
-  const std::size_t needed = all ? census.exclusive_made + census.exclusive_pending : 1;
-  if (unheard.size() < needed) return reason;
-  unheard.resize(needed);
-  for (const Address other : unheard) end(now, *find(other), LinkEnd::displaced);
-  return refusal(census_without(peer), type);
-}
-
-/// Other than that one, the oldest first.
-std::vector<Address> ChannelAccess::unheard_links(Instant now, Address but, LinkType type) const {
-  std::vector<const Link*> found;
-  for (const auto& [peer, link] : links_) {
-    const bool waits = link.info.state == LinkState::made_wait && !link.info.we_called;
-    if (!waits || link.heard || link.info.type != type || peer == but) continue;
-    const auto ends_at = link.timers.at(LinkTimer::first_data);
-    const Duration accepted_for =
-        ends_at ? config_.first_data_wait() - (*ends_at - now) : Duration::zero();
-    if (type == LinkType::exclusive && accepted_for < config_.answer_wait()) continue;
-    found.push_back(&link);
-  }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const Link* a, const Link* b) { return a->info.since < b->info.since; });
-  std::vector<Address> peers;
-  for (const Link* link : found) peers.push_back(link->info.peer);
-  return peers;
-}
-
-bool ChannelAccess::was_heard(Address peer) const {
-  return std::find(heard_.begin(), heard_.end(), peer) != heard_.end();
-}
-
-void ChannelAccess::remember_heard(Link& link) {
-  if (std::exchange(link.heard, true)) return;
-  std::erase(heard_, link.info.peer);
-  heard_.push_back(link.info.peer);
-  if (heard_.size() > kHeardPeersMax) heard_.pop_front();
 }
 
 // --- Breaking (B.3.2.2) --------------------------------------------------------------------------

@@ -158,6 +158,8 @@ class ChannelAccess {
   Result<void> request_link(Instant now, Address peer, LinkType type);
   /// C_PHYSICAL_LINK_BREAK; answered by LinkBroken. `not_found` when no link is made or being made.
   Result<void> request_break(Instant now, Address peer, BreakReason reason);
+  /// A hard link has the Exclusive link to this peer, if there is one: it makes way for no other.
+  void keep_link(Address peer);
   void request_unidata(Instant now, SpduRequest request);
   /// An exclusive broadcast session begins or ends: while it lasts no link is made or accepted, and
   /// those that are there are broken (A.3.2.3).
@@ -191,10 +193,12 @@ class ChannelAccess {
   };
   struct Link {
     LinkInfo info;
-    bool connected = false;            // the data transfer sublayer holds a connection
-    bool accepted = false;             // ACCEPTED came while a further REQUEST was leaving
-    std::optional<LinkType> crossing;  // a REQUEST came meanwhile
-    bool heard = false;                // an ARQ D_PDU of the peer's connection, ever
+    bool connected = false;              // the data transfer sublayer holds a connection
+    bool accepted = false;               // ACCEPTED came while a further REQUEST was leaving
+    std::optional<LinkType> crossing;    // a REQUEST came meanwhile
+    bool heard = false;                  // an ARQ D_PDU of the peer's connection, ever
+    bool kept = false;                   // a hard link has it
+    std::optional<Instant> accepted_at;  // the first ACCEPTED left, or showed to have
     bool peer_made_it = false;   // its ARQ data or acknowledgement shows that it has the link too
     unsigned transmissions = 0;  // of the present REQUEST or BREAK
     std::optional<CpduId> leaving;
@@ -221,7 +225,9 @@ class ChannelAccess {
   LinkCensus census_without(Address peer) const;
   bool is_without_cas_1(Address peer) const;
   std::optional<RejectReason> refusal_after_displacing(Instant now, Address peer, LinkType type);
-  std::vector<Address> unheard_links(Instant now, Address but, LinkType type) const;
+  std::vector<Address> displaceable(Instant now, Address but, LinkType type) const;
+  void note_barred(Instant now);
+  bool barred_for_long(Instant now) const;
   bool was_heard(Address peer) const;
   void remember_heard(Link& link);
   void call(Instant now, Address peer, LinkType type);
@@ -274,6 +280,12 @@ class ChannelAccess {
   std::map<CpduId, Outstanding> outstanding_;
   /// Of those linked externally, the ones that warned us: CAS 1 makes the next link (B.3(3.1)).
   std::set<Address> warned_;
+  /// Our calls and those of known peers found Exclusive links in their way that no hard link has.
+  struct Barred {
+    Instant since{};
+    Instant last{};
+  };
+  std::optional<Barred> barred_;
   std::uint64_t next_control_id_ = kControlIds;
   std::deque<Address> heard_;   // on an ARQ link, the longest known first; kHeardPeersMax at most
   std::deque<Answer> answers_;  // waiting, the oldest first

@@ -29,14 +29,21 @@ CpduId ChannelAccess::send_answer(Instant now, Address peer, const Cpdu& cpdu) {
   return id;
 }
 
-// The oldest is the one whose asker has waited longest, and asks again first.
+// The oldest is the one whose asker has waited longest, and asks again first; known peers keep
+// theirs before strangers.
 void ChannelAccess::make_room_for_answers() {
   const auto is_without_link = [](const Answer& answer) {
     return !std::holds_alternative<PhysicalLinkAccepted>(answer.cpdu);
   };
   const auto waiting = std::count_if(answers_.begin(), answers_.end(), is_without_link);
   if (static_cast<std::size_t>(waiting) <= kAnswersWaitingMax) return;
-  answers_.erase(std::find_if(answers_.begin(), answers_.end(), is_without_link));
+  auto victim = std::find_if(answers_.begin(), answers_.end(), [&](const Answer& answer) {
+    return is_without_link(answer) && !was_heard(answer.peer);
+  });
+  if (victim == answers_.end()) {
+    victim = std::find_if(answers_.begin(), answers_.end(), is_without_link);
+  }
+  answers_.erase(victim);
   counters_.add(Counter::link_answers_dropped);
 }
 

@@ -127,6 +127,7 @@ void ChannelAccess::on_left(Instant now, Link& link) {
   link.timers.clear(LinkTimer::leaving);
   if (link.info.state == LinkState::made_wait) {
     link.timers.set(LinkTimer::first_data, now + config_.first_data_wait());
+    if (!link.accepted_at) link.accepted_at = now;
     for (auto& cpdu : link.held) actions_.push_back(std::move(cpdu));
     link.held.clear();
   } else if (link.info.state == LinkState::calling && link.crossing) {

@@ -23,7 +23,7 @@ enum class LinkEnd : std::uint8_t {
   no_first_data,    // T_first ran out
   connection_lost,  // D_CONNECTION_LOST: the peer stopped answering
   not_connected,    // the peer warned that it has no such link
-  displaced,        // another call took the place of one on which its peer was never heard
+  displaced,        // a call of ours, or of a known peer, took the place of one not in use
   called_anew,      // the peer calls again, so it lost the link; a LinkMade follows
 };
 std::string_view to_string(LinkEnd end);

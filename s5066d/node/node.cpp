@@ -439,6 +439,8 @@ void Node::from_sap(Instant now, sap::Action& action) {
     if (!pause->paused) resumed_.push_back(pause->client);
   } else if (const auto* link = std::get_if<sap::RequestLink>(&action)) {
     if (!cas_.request_link(now, link->peer, link->type)) sap_.on_link_refused(now, link->peer);
+  } else if (const auto* keep = std::get_if<sap::KeepLink>(&action)) {
+    cas_.keep_link(keep->peer);
   } else if (const auto* asked = std::get_if<sap::ManagementAsked>(&action)) {
     manage(now, *asked);
   } else if (const auto* end = std::get_if<sap::RequestBreak>(&action)) {

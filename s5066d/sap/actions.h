@@ -40,7 +40,7 @@ struct ManagementAsked {
 };
 
 using Action = std::variant<SendPrimitive, CloseClient, PauseData, RequestLink, RequestBreak,
-                            ManagementAsked, cas::SpduRequest>;
+                            KeepLink, ManagementAsked, cas::SpduRequest>;
 
 class Outbox {
  public:

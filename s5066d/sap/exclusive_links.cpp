@@ -1,6 +1,7 @@
 #include "s5066d/sap/exclusive_links.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "s5066d/base/assert.h"
 #include "s5066d/base/deadline_table.h"
@@ -71,8 +72,9 @@ bool ExclusiveLinks::on_broken(const cas::LinkBroken& broken) {
 void ExclusiveLinks::keep(Address peer) {
   const auto it = links_.find(peer);
   if (it == links_.end()) return;
-  it->second.claimed = true;
-  it->second.release_at.reset();
+  Link& link = it->second;
+  link.release_at.reset();
+  if (!std::exchange(link.claimed, true) && link.state == State::made) outbox_.push(KeepLink{peer});
 }
 
 void ExclusiveLinks::leave(Instant now, Address peer, bool ours_to_break) {

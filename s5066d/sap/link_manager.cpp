@@ -76,7 +76,8 @@ Duration LinkManager::wait_after(Session& session, cas::LinkEnd end) const {
   if (end == cas::LinkEnd::by_peer || end == cas::LinkEnd::connection_lost) {
     return config_.call_retry_wait;
   }
-  if (end == cas::LinkEnd::by_us || session.progressed) return Duration::zero();
+  const bool ours = end == cas::LinkEnd::by_us || end == cas::LinkEnd::displaced;
+  if (ours || session.progressed) return Duration::zero();
   return session.fruitless++ == 0 ? Duration::zero() : backoff(session.fruitless - 2);
 }
 
@@ -142,6 +143,7 @@ void LinkManager::plan(Instant now, std::span<const PeerLoad> loads, bool may_ca
   for (auto& [peer, session] : sessions_) {
     const PeerLoad load = load_of(loads, peer);
     if (!load.waiting) session.waiting_since.reset();
+    session.used |= load.outstanding;
     close_idle(now, peer, session, load);
   }
   if (!may_call) return;

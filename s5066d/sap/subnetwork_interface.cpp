@@ -20,9 +20,11 @@ bool has_whole_header(const cas::SpduIndication& indication, const Spdu& spdu) {
   return !touches_header(indication.errored, header) && !touches_header(indication.missing, header);
 }
 
-/// The peer had forgotten the link, or broke it for something more important, so it does respond.
-bool shows_the_peer(const cas::LinkBroken& broken) {
+/// The peer had forgotten the link, or broke it for something more important, so it does respond;
+/// or it called, and we let the link make way before anything came.
+bool is_no_failure_of_the_peer(const cas::LinkBroken& broken) {
   return broken.end == cas::LinkEnd::not_connected || broken.end == cas::LinkEnd::called_anew ||
+         broken.end == cas::LinkEnd::displaced ||
          broken.reason == cas::BreakReason::higher_priority_pending;
 }
 
@@ -286,7 +288,8 @@ void SubnetworkInterface::on_link_refused(Instant now, Address peer) {
 // A session that got something through was no failed attempt for what it left over, nor one that
 // ended because of something the peer said: it is there.
 void SubnetworkInterface::on_link_broken(Instant now, const cas::LinkBroken& broken) {
-  sender_.on_link_ended(broken.peer, links_.has_progressed(broken.peer) || shows_the_peer(broken));
+  sender_.on_link_ended(broken.peer,
+                        links_.has_progressed(broken.peer) || is_no_failure_of_the_peer(broken));
   hard_links_.on_link_broken(now, broken);
   links_.on_link_broken(now, broken.peer, broken.end);
   touch(now);

@@ -44,6 +44,7 @@ class Link : public ::testing::Test {
   std::string word(const Action& action) {
     if (const auto* request = std::get_if<dts::CpduRequest>(&action)) {
       last_id = request->id;
+      last_peer = request->destination;
       return (request->service == Service::expedited_nonarq ? "" : "arq:") + to_hex(request->cpdu);
     }
     if (const auto* make = std::get_if<MakeConnection>(&action)) {
@@ -101,7 +102,8 @@ class Link : public ::testing::Test {
     core->on_deadline(now);
   }
 
-  CpduId last_id;
+  CpduId last_id;  // of the last C_PDU handed down, and whose it is
+  Address last_peer;
 };
 
 }  // namespace s5066::cas

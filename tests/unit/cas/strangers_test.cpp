@@ -19,6 +19,17 @@ class Strangers : public Link {
       leaves();
     }
   }
+  void exclusive_strangers_call(std::uint32_t count) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      hear_from(stranger(i), "11");
+      said();
+      leaves();
+    }
+  }
+  /// ARQ data.
+  void give_spdu(Address peer) {
+    core->on_cpdu(now, {Service::arq, peer, Address{1}, *from_hex("00 05 33 00 41")});
+  }
   /// Answers leave the antenna until there are no more.
   std::string answers() {
     std::string all;
@@ -62,11 +73,7 @@ TEST_F(Strangers, a_call_of_ours_is_displaced_by_none) {
 
 // B.3.2(4)
 TEST_F(Strangers, an_exclusive_link_on_which_nothing_was_heard_makes_way_after_an_answer_wait) {
-  for (std::uint32_t i = 0; i < 2; ++i) {
-    hear_from(stranger(i), "11");
-    said();
-    leaves();
-  }
+  exclusive_strangers_call(2);
   const auto call_result = [&] { return core->request_link(now, kPeer, LinkType::nonexclusive); };
   wait(config.answer_wait() - nanoseconds(1));
   EXPECT_EQ(call_result().error().code, ErrorCode::refused);
@@ -76,21 +83,114 @@ TEST_F(Strangers, an_exclusive_link_on_which_nothing_was_heard_makes_way_after_a
   EXPECT_EQ(said(), "terminate broken-displaced terminate broken-displaced 10");
 }
 
-// B.3.2(4)
-TEST_F(Strangers, no_exclusive_link_makes_way_in_vain_or_when_its_peer_was_heard) {
-  for (std::uint32_t i = 0; i < 2; ++i) {
-    hear_from(stranger(i), "11");
-    said();
-    leaves();
-  }
-  core->on_connection_heard(now, stranger(1));
+// B.3.2(4): it is for a hard link, whatever else its peer says.
+TEST_F(Strangers, an_exclusive_link_that_no_hard_link_has_makes_way_though_its_peer_was_heard) {
+  exclusive_strangers_call(2);
+  core->on_connection_heard(now, stranger(0));
+  give_spdu(stranger(1));
   wait(config.answer_wait());
-  EXPECT_EQ(core->request_link(now, kPeer, LinkType::nonexclusive).error().code,
-            ErrorCode::refused);
+  said();
+  EXPECT_TRUE(core->request_link(now, kPeer, LinkType::nonexclusive).ok());
+  EXPECT_EQ(said(), "terminate broken-displaced terminate broken-displaced 10");
+}
+
+// B.3.2(4)
+TEST_F(Strangers, no_exclusive_link_makes_way_in_vain_or_when_a_hard_link_has_it) {
+  exclusive_strangers_call(2);
+  core->keep_link(stranger(1));
+  wait(config.answer_wait());
+  const auto refused = core->request_link(now, kPeer, LinkType::nonexclusive);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::refused);
   EXPECT_EQ(core->links().size(), 2u);
   EXPECT_TRUE(core->request_link(now, kPeer, LinkType::exclusive).ok());
   EXPECT_EQ(said(), "terminate broken-displaced 11");
   EXPECT_EQ(core->state(stranger(1)), LinkState::made_wait);
+}
+
+// B.3.2(3), (4)
+TEST_F(Strangers, no_exclusive_link_makes_way_for_a_call_that_finds_no_place_among_the_others) {
+  config.nonexclusive_links_max = 1;
+  restart();
+  strangers_call(1);
+  core->on_connection_heard(now, stranger(0));
+  hear_from(kOther, "11");
+  said();
+  leaves();
+  wait(config.answer_wait());
+  EXPECT_FALSE(core->request_link(now, kPeer, LinkType::nonexclusive).ok());
+  EXPECT_EQ(said(), "");
+  EXPECT_EQ(core->links().size(), 2u);
+}
+
+// B.3.2(4), B.3.2.1(15)
+TEST_F(Strangers, a_call_said_again_earns_an_exclusive_link_no_more_time) {
+  for (Duration spent{}; spent < config.answer_wait(); spent += config.exchange_time) {
+    hear_from(stranger(0), "11");
+    said();
+    leaves();
+    wait(config.exchange_time);
+  }
+  EXPECT_TRUE(core->request_link(now, kPeer, LinkType::nonexclusive).ok());
+}
+
+// B.3.2(4): a call after a BREAK is a new one each time.
+TEST_F(Strangers, who_ends_its_exclusive_links_and_calls_again_bars_us_for_two_answer_waits) {
+  const Instant start = now;
+  const auto refused = [&] { return !core->request_link(now, kPeer, LinkType::nonexclusive).ok(); };
+  hear_from(stranger(0), "11");
+  said();
+  leaves();
+  while (refused() && now - start < minutes(10)) {
+    wait(config.exchange_time);
+    for (const char* cpdu : {"44", "11"}) {
+      hear_from(stranger(0), cpdu);
+      answers();
+    }
+  }
+  EXPECT_EQ(now - start, 2 * config.answer_wait());
+  // The next one has its time again.
+  said();
+  exclusive_strangers_call(1);
+  EXPECT_FALSE(core->request_link(now, kOther, LinkType::nonexclusive).ok());
+}
+
+// B.3.2(3): it has been told that it is accepted.
+TEST_F(Strangers, a_known_peer_that_has_just_called_stays_and_strangers_go_first) {
+  config.nonexclusive_links_max = 2;
+  restart();
+  make_by_peer();
+  core->on_connection_heard(now, kPeer);
+  core->on_connection_lost(now, {kPeer});
+  said();
+  make_by_peer();
+  strangers_call(1);
+  ASSERT_TRUE(core->request_link(now, kOther, LinkType::nonexclusive).ok());
+  EXPECT_EQ(said(), "terminate broken-displaced 10");
+  EXPECT_EQ(core->state(kPeer), LinkState::made_wait);
+  const auto more = [&] {
+    return core->request_link(now, stranger(9), LinkType::nonexclusive).ok();
+  };
+  EXPECT_FALSE(more());
+  wait(config.answer_wait());
+  EXPECT_TRUE(more());
+  EXPECT_EQ(core->state(kPeer), LinkState::idle);
+}
+
+// B.3.2(3)
+TEST_F(Strangers, a_strangers_link_makes_way_before_an_older_one_of_a_known_peer) {
+  config.nonexclusive_links_max = 2;
+  restart();
+  make_by_peer();
+  core->on_connection_heard(now, kPeer);
+  core->on_connection_lost(now, {kPeer});
+  said();
+  make_by_peer();
+  wait(config.answer_wait());
+  strangers_call(1);
+  ASSERT_TRUE(core->request_link(now, kOther, LinkType::nonexclusive).ok());
+  EXPECT_EQ(core->state(stranger(0)), LinkState::idle);
+  EXPECT_EQ(core->state(kPeer), LinkState::made_wait);
 }
 
 // B.3.2.1(6)
@@ -176,6 +276,20 @@ TEST_F(Strangers, more_than_eight_answers_without_a_link_do_not_wait) {
   EXPECT_EQ(rejected, kAnswersWaitingMax);
   EXPECT_EQ(counters[Counter::link_answers_dropped],
             40 - config.nonexclusive_links_max - kAnswersWaitingMax);
+}
+
+TEST_F(Strangers, an_answer_to_a_known_peer_outlasts_those_to_strangers) {
+  make_by_peer();
+  core->on_connection_heard(now, kPeer);
+  said();
+  hear_from(stranger(0), "44");
+  said();
+  hear("44");
+  for (std::uint32_t i = 1; i < 20; ++i) hear_from(stranger(i), "44");
+  said();
+  leaves();
+  EXPECT_EQ(said(), "50");
+  EXPECT_EQ(last_peer, kPeer);
 }
 
 TEST_F(Strangers, what_waits_for_a_link_that_has_ended_is_not_sent) {

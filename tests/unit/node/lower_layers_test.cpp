@@ -110,6 +110,32 @@ TEST(LowerLayers, soft_links_leave_room_for_the_two_exclusive_ones) {
   EXPECT_EQ(net.hub->clients.at(net.client).all<sis::HardLinkEstablished>().size(), 1u);
 }
 
+// B.3.2(4): a link that no hard link had would make way for a peer that is known.
+TEST(LowerLayers, the_link_of_a_hard_link_makes_no_way_for_a_call) {
+  Medium medium;
+  Medium::Station& alpha = medium.add(node_config(kAlpha));
+  Medium::Station& bravo = medium.add(node_config(kBravo));
+  Medium::Station& charlie = medium.add(node_config(kBravo + 1));
+  bind(medium, alpha);
+  const ClientId b = bind(medium, bravo);
+  const ClientId c = bind(medium, charlie);
+  medium.send(charlie, c, request_to(kAlpha, 3, {1}));
+  medium.run_for(minutes(10));
+  EXPECT_EQ(charlie.clients.at(c).all<sis::UnidataRequestConfirm>().size(), 1u);
+
+  sis::HardLinkEstablish ask;
+  ask.link = {sis::HardLinkType::link_reservation, 0, SapId{3}, Address{kAlpha}};
+  medium.send(bravo, b, ask);
+  medium.run_for(minutes(2));
+  ASSERT_EQ(bravo.clients.at(b).all<sis::HardLinkEstablished>().size(), 1u);
+  medium.send(charlie, c, request_to(kAlpha, 3, {2}));
+  medium.run_for(minutes(10));
+  EXPECT_GT(alpha.node.counters()[Counter::links_rejected], 0u);
+  EXPECT_EQ(alpha.node.counters()[Counter::links_lost], 0u);
+  EXPECT_EQ(alpha.node.status().hard_links.size(), 1u);
+  EXPECT_TRUE(bravo.clients.at(b).all<sis::HardLinkTerminated>().empty());
+}
+
 TEST(LowerLayers, expedited_data_stays_in_order_where_the_lower_queue_is_short) {
   Medium medium;
   NodeConfig config = node_config(kAlpha);

@@ -31,6 +31,17 @@ Bytes calls(std::uint32_t strangers, cas::LinkType type = cas::LinkType::nonexcl
   return octets;
 }
 
+/// An S_PDU that nobody has asked for.
+Bytes data_of_stranger(std::uint32_t number) {
+  Bytes octets;
+  pdu::encode(pdu::Data{.common = from_stranger(number),
+                        .flags = {.start = true, .end = true, .uwe = true, .lwe = true},
+                        .number = {0},
+                        .segment = {0, 5, 0x33, 0, 1}},
+              octets);
+  return octets;
+}
+
 Bytes rate_requests(std::uint32_t strangers) {
   Bytes octets;
   for (std::uint32_t i = 0; i < strangers; ++i) {
@@ -100,6 +111,32 @@ TEST_F(Strangers, exclusive_calls_keep_a_new_link_waiting_for_no_more_than_40_se
     hear(calls(strangers, cas::LinkType::exclusive));
     deliver(seconds(40));
     medium_.run_for(std::chrono::hours(1));
+  }
+}
+
+// Goal:   who calls again and again, or sends a little data, earns no more by it.
+// Method: a REQUEST of one address each so many seconds, and a message for Bravo behind the first.
+TEST_F(Strangers, exclusive_calls_that_go_on_keep_a_new_link_waiting_for_no_more_than_two_minutes) {
+  for (const bool with_data : {false, true}) {
+    for (const int period_s : {7, 10, 40, 120}) {
+      SCOPED_TRACE(period_s);
+      SCOPED_TRACE(with_data);
+      const std::size_t before = delivered();
+      hear(calls(1, cas::LinkType::exclusive));
+      medium_.send(alpha_, a_, request_to(kBravo, 3, Bytes(200, 7)));
+      const Instant start = medium_.now();
+      while (delivered() == before && medium_.now() - start < minutes(2)) {
+        const Instant next = medium_.now() + seconds(period_s);
+        if (with_data) {
+          medium_.run_for(seconds(5));
+          hear(data_of_stranger(0));
+        }
+        while (delivered() == before && medium_.now() < next) medium_.run_for(milliseconds(100));
+        hear(calls(1, cas::LinkType::exclusive));
+      }
+      EXPECT_EQ(delivered(), before + 1);
+      medium_.run_for(std::chrono::hours(1));
+    }
   }
 }
 

@@ -14,8 +14,10 @@ TEST_F(CalledHardLinks, types_0_and_1_are_accepted_without_a_client) {
     made(kPeer, false);
     EXPECT_EQ(said(), "");
     EXPECT_FALSE(core->end_soft_links());  // until it is accepted
+    EXPECT_TRUE(kept.empty());
     hear(request);
     EXPECT_EQ(said(), "20:40");
+    EXPECT_EQ(std::exchange(kept, {}), std::vector{kPeer});
     EXPECT_EQ(state(), "active");
     EXPECT_TRUE(core->end_soft_links());
   }

@@ -351,6 +351,8 @@ class Model {
         line = never_began ? Line::soft : Line::breaking;
         if (!never_began) continue;
         core_.on_link_broken(now_, {end->peer, cas::LinkEnd::by_us, cas::LinkType::exclusive});
+      } else if (const auto* keep = std::get_if<KeepLink>(&*action)) {
+        EXPECT_EQ(lines_[keep->peer], Line::made) << trail;
       } else {
         const auto& spdu = std::get<cas::SpduRequest>(*action);
         const Line line = lines_[spdu.destination];

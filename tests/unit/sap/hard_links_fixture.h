@@ -24,7 +24,13 @@ class HardLinksFixture : public ::testing::Test {
   /// Everything that came out since, as short words.
   std::string said() {
     std::string all;
-    while (auto action = outbox.poll()) all += (all.empty() ? "" : " ") + word(*action);
+    while (auto action = outbox.poll()) {
+      if (const auto* keep = std::get_if<KeepLink>(&*action)) {
+        kept.push_back(keep->peer);
+      } else {
+        all += (all.empty() ? "" : " ") + word(*action);
+      }
+    }
     return all;
   }
   std::string word(const Action& action) {
@@ -135,6 +141,7 @@ class HardLinksFixture : public ::testing::Test {
 
   HardLinks::Options options{.config = {}, .own = kOwn};
   bool soft_link = true;  // with whom S_PDUs come from
+  std::vector<Address> kept;
   CpduId last_id;         // of the last S_PDU sent
   std::uint8_t rank = 5;
   std::uint8_t second_rank = 5;

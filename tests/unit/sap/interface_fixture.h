@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -133,6 +134,8 @@ class InterfaceFixture : public ::testing::Test {
         asked.push_back(std::move(*question));
       } else if (const auto* end = std::get_if<RequestBreak>(&*action)) {
         breaks.push_back(end->peer);
+      } else if (const auto* keep = std::get_if<KeepLink>(&*action)) {
+        kept.push_back(keep->peer);
       } else {
         auto& spdu = std::get<cas::SpduRequest>(*action);
         below[spdu.destination].insert(spdu.id);
@@ -141,6 +144,9 @@ class InterfaceFixture : public ::testing::Test {
     }
   }
 
+  std::size_t calls_to(Address peer) const {
+    return static_cast<std::size_t>(std::count(calls.begin(), calls.end(), peer));
+  }
   template <typename T>
   std::size_t sent(ClientId client) {
     std::size_t n = 0;
@@ -169,6 +175,7 @@ class InterfaceFixture : public ::testing::Test {
   std::set<ClientId> closed;
   std::vector<Address> calls;
   std::vector<Address> breaks;
+  std::vector<Address> kept;
   std::vector<ManagementAsked> asked;
   std::vector<cas::SpduRequest> spdus;
   std::map<Address, std::set<CpduId>> below;

@@ -1,0 +1,92 @@
+// Whose link makes way when there is no place for a call that counts more, and which peers are
+// known.
+#include <algorithm>
+#include <utility>
+
+#include "s5066d/cas/channel_access.h"
+
+namespace s5066::cas {
+
+// STANDARD: B.3.2(3),(4) say nothing of callers that never use their link, and REQUESTs from
+// addresses that nobody has would bar all others for the length of T_first, or with a little data
+// for as long as they like. Such a link makes way without a word: if its peer is real after all,
+// its data draws a WARNING and it calls again. None makes way in vain.
+std::optional<RejectReason> ChannelAccess::refusal_after_displacing(Instant now, Address peer,
+                                                                    LinkType type) {
+  LinkCensus census = census_without(peer);
+  std::vector<Address> gone;
+  for (auto reason = refusal(census, type); reason; reason = refusal(census, type)) {
+    if (*reason == RejectReason::broadcast_only_node) return reason;
+    const bool full = *reason == RejectReason::unknown;
+    auto victims = displaceable(now, peer, full ? LinkType::nonexclusive : LinkType::exclusive);
+    std::erase_if(victims, [&gone](Address victim) {
+      return std::find(gone.begin(), gone.end(), victim) != gone.end();
+    });
+    if (victims.empty()) {
+      if (!full) note_barred(now);
+      return reason;
+    }
+    gone.push_back(victims.front());
+    --(full ? census.nonexclusive : census.exclusive_made);
+  }
+  for (const Address victim : gone) end(now, *find(victim), LinkEnd::displaced);
+  barred_.reset();
+  return std::nullopt;
+}
+
+void ChannelAccess::note_barred(Instant now) {
+  const bool unused = std::any_of(links_.begin(), links_.end(), [](const auto& entry) {
+    const Link& link = entry.second;
+    return link.info.type == LinkType::exclusive && !link.info.we_called && !link.kept;
+  });
+  if (!unused) return barred_.reset();
+  if (!barred_ || now - barred_->last > config_.first_data_wait()) barred_ = Barred{now, now};
+  barred_->last = now;
+}
+
+// Who calls again and again earns no more time by it than another T_call.
+bool ChannelAccess::barred_for_long(Instant now) const {
+  return barred_ && now - barred_->last <= config_.first_data_wait() &&
+         now - barred_->since >= 2 * config_.answer_wait();
+}
+
+/// Other than that one, the first to go first: strangers before known peers, then the oldest.
+std::vector<Address> ChannelAccess::displaceable(Instant now, Address but, LinkType type) const {
+  std::vector<const Link*> found;
+  for (const auto& [peer, link] : links_) {
+    if (link.info.type != type || link.info.we_called || peer == but) continue;
+    const bool had_its_time = link.accepted_at && now - *link.accepted_at >= config_.answer_wait();
+    const bool unheard = link.info.state == LinkState::made_wait && !link.heard;
+    const bool free = type == LinkType::exclusive
+                          ? !link.kept && (had_its_time || barred_for_long(now))
+                          : unheard && (had_its_time || !was_heard(peer));
+    if (free) found.push_back(&link);
+  }
+  std::stable_sort(found.begin(), found.end(), [this](const Link* a, const Link* b) {
+    const bool known = was_heard(a->info.peer);
+    if (known != was_heard(b->info.peer)) return !known;
+    return a->info.since < b->info.since;
+  });
+  std::vector<Address> peers;
+  for (const Link* link : found) peers.push_back(link->info.peer);
+  return peers;
+}
+bool ChannelAccess::was_heard(Address peer) const {
+  return std::find(heard_.begin(), heard_.end(), peer) != heard_.end();
+}
+
+void ChannelAccess::remember_heard(Link& link) {
+  if (std::exchange(link.heard, true)) return;
+  std::erase(heard_, link.info.peer);
+  heard_.push_back(link.info.peer);
+  if (heard_.size() > kHeardPeersMax) heard_.pop_front();
+}
+
+void ChannelAccess::keep_link(Address peer) {
+  Link* link = find(peer);
+  if (link == nullptr || link->info.type != LinkType::exclusive) return;
+  link->kept = true;
+  barred_.reset();
+}
+
+}  // namespace s5066::cas
