@@ -38,6 +38,8 @@ struct PreambleReading {
   /// yet to come, with that frame of a cycle.
   std::int64_t lead = 0;
   unsigned first_frame = 0;
+  /// Of a preamble that comes again with every frame: it did before data_start, too.
+  bool begun_before = false;
   unsigned repeats = 1;  // times that the preamble was sent from what was read on, at least
   /// Of a preamble that says the same over and over: after how many half-symbol samples it does (0:
   /// it does not), the place that was read last, and how much likelier this reading is than any

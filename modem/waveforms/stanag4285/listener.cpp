@@ -192,10 +192,12 @@ std::optional<PreambleReading> Listener::found(const SampleHistory& history, std
   Complex halves;
   Complex turn;
   const float ratio_now = ratio_at(history, last, offset_hz, turn);
+  bool begun_before = true;
   for (int back = 1; back <= kFramesBackMax; ++back) {
     const std::int64_t before = last - back * kFrame;
     if (ratio_at(history, before, offset_hz, halves) < kFrameBefore) {
-      if (position - before > kFrame) break;
+      begun_before = position - before <= kFrame;
+      if (!begun_before) break;
       continue;
     }
     position = before;
@@ -218,7 +220,8 @@ std::optional<PreambleReading> Listener::found(const SampleHistory& history, std
       .data_start = position + 2 * static_cast<std::int64_t>(kSyncSymbols),
       .offset_hz = offset_hz,
       .snr_db = static_cast<float>(std::max<double>(kSnrMinDb, 10 * std::log10(ratio + 1e-9))),
-      .strength = std::min(1.0F, ratio_now / kSyncSymbols)};
+      .strength = std::min(1.0F, ratio_now / kSyncSymbols),
+      .begun_before = begun_before};
 }
 
 InMemory<Demodulator> Listener::demodulator(const PreambleReading& reading,
