@@ -218,6 +218,7 @@ class BurstReceiver::Impl {
   }
 
   void acquire(const PreambleListener& listener, const PreambleReading& reading) {
+    if (listening_on_ && goes_on_by(reading)) return;
     if (receiving() && ends_by_now() && !demodulator_->covers(reading)) {
       end_burst(CarrierDownReason::end_of_message, *ends_at());
     }
@@ -240,6 +241,14 @@ class BurstReceiver::Impl {
                        .mode = reading.mode,
                        .snr_db = reading.snr_db,
                        .offset_hz = static_cast<float>(reading.offset_hz)});
+  }
+
+  // Where a preamble repeats all along, it may be that of the burst whose end was told: it began
+  // before that.
+  bool goes_on_by(const PreambleReading& reading) const {
+    const auto end = ends_at();
+    return end && demodulator_->covers(reading) &&
+           input_sample(static_cast<double>(reading.data_start)) < static_cast<double>(*end);
   }
 
   // Read on in the preamble that this burst was found by. Its data may have been thought to begin

@@ -10,8 +10,8 @@
 //
 // A burst ends with the end-of-message mark. The user's bits may look like it: what the last block
 // is filled with behind it, and nothing behind that, tell. Where a block says enough, the end is
-// told at once, and what follows is listened to for a moment more; should the burst go on, it does
-// so as one of its own, without a bit lost.
+// told at once, and what follows is listened to until it is clear, for seconds at most; should the
+// burst go on, it does so as one of its own, without a bit lost.
 //
 // A block that ends while the signal is not heard is delivered when the signal comes back, and
 // never if it does not.

@@ -176,6 +176,37 @@ TEST(ModemEnd, zeros_behind_the_mark_may_go_on_over_whole_blocks) {
   EXPECT_GE(ended_early, 12u);
 }
 
+// A frame alone does not tell there that it is sent.
+TEST(ModemEnd, zeros_behind_the_mark_end_nothing_where_the_signal_is_faint) {
+  struct Row {
+    const char* mode;
+    double snr_db;
+  };
+  for (const Row& row : {Row{"4539-3200-us", 6}, Row{"4285-75-zero", -5}, Row{"4285-75-short", -5},
+                         Row{"4285-300-zero", 0}, Row{"110d-600-us", 1}, Row{"110d-1200-us", 4}}) {
+    const Mode mode = mode_of(row.mode);
+    const std::size_t begin = end_of_a_block(mode) - kEndOfMessageBits - 24;
+    const std::size_t zeros = trailer_bits(mode) + 2 * block_bits(mode) + 500;
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+      SCOPED_TRACE(std::string(row.mode) + ' ' + std::to_string(seed));
+      Bytes octets = random_octets((begin + zeros + 3 * block_bits(mode) + 400) / 8, seed);
+      put_mark(octets, begin);
+      put_zeros(octets, begin + kEndOfMessageBits, begin + zeros);
+      Tape tape;
+      tape.silence(0.4).burst(mode, octets);
+      const std::uint64_t end = tape.size();
+      tape.silence(2).noise(row.snr_db, seed);
+      const auto bursts = listen_for(mode, tape);
+      EXPECT_EQ(bit_errors(octets_of(bursts), octets), 0u);
+      ASSERT_FALSE(bursts.empty());
+      ASSERT_TRUE(bursts.back().ended);
+      EXPECT_EQ(bursts.back().ended->reason, CarrierDownReason::end_of_message);
+      EXPECT_NEAR(static_cast<double>(bursts.back().ended->ended_sample), static_cast<double>(end),
+                  40);
+    }
+  }
+}
+
 // Every block of 4539-3200-us ends with zeros behind a mark, so a new end is told before the last
 // one has been denied.
 TEST(ModemEnd, a_mark_and_zeros_over_and_over_lose_nothing) {

@@ -32,9 +32,10 @@ void EndWatch::look(MessageBits& message) {
   const std::uint64_t blocks = mark->transmission / block_bits(mode_);
   const std::uint64_t frames = blocks * config_.frames_per_block;
   const float heard = heard_since(frames - config_.frames_ahead);
-  // Before more is decoded it must be decided.
-  const bool last_look = frames_ >= frames + config_.frames_at_once;
-  const float gone_below = mark->doubted ? kGoneThoughDoubted : kGone;
+  // Before more is decoded it must be decided, or soon after: what is decoded waits meanwhile.
+  const std::uint64_t waited = std::max(mark->filled ? kFramesWaited : 0, config_.frames_at_once);
+  const bool last_look = frames_ >= frames + waited;
+  const float gone_below = mark->doubted || mark->filled ? kGoneThoughDoubted : kGone;
   const float heard_least = mark->doubted ? gone_below : 0;
   if (heard >= kHeard || (last_look && !mark->filled && heard > heard_least)) {
     message.go_on();

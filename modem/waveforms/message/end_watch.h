@@ -1,5 +1,7 @@
 // Tells whether a mark ends the transmission: by the bits behind it, where there are enough of them
-// in its last block, and else by whether the signal goes on where the next block belongs.
+// in its last block, and else by whether the signal goes on where the next block belongs. Where
+// those bits have told the end and the signal is too weak to tell at once that it goes on, it is
+// listened to for some frames more.
 #pragma once
 
 #include <array>
@@ -38,8 +40,10 @@ class EndWatch {
   bool over() const { return ending_ && ending_->over; }
 
  private:
-  /// Frames whose evidence is remembered.
+  /// Frames whose evidence is remembered, and those behind an end that was told within which it
+  /// must be decided, if not before what comes next is decoded.
   static constexpr std::size_t kFrames = 32;
+  static constexpr std::uint64_t kFramesWaited = 30;
 
   float heard_since(std::uint64_t frame) const;
 

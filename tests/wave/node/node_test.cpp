@@ -119,6 +119,27 @@ TEST(NodeOverWaves, both_ends_talking_at_once_sort_themselves_out) {
   EXPECT_EQ(world.delivery_faults(), "");
 }
 
+// With a modem's end mark at every bit offset, and before zeros enough to fill blocks.
+Bytes updu_with_end_marks() {
+  Bytes updu;
+  Rng rng(7);
+  const auto add_random = [&] {
+    for (int i = 0; i < 90; ++i) updu.push_back(static_cast<std::uint8_t>(rng.next()));
+  };
+  for (unsigned shift = 0; shift < 8; ++shift) {
+    add_random();
+    std::array<unsigned, 5> octets{};
+    for (unsigned i = 0; i < modem::kEndOfMessageBits; ++i) {
+      const unsigned bit = modem::kEndOfMessage >> (modem::kEndOfMessageBits - 1 - i) & 1;
+      octets[(i + shift) / 8] |= bit << (i + shift) % 8;
+    }
+    for (const unsigned octet : octets) updu.push_back(static_cast<std::uint8_t>(octet));
+    if (shift % 2 > 0) updu.resize(updu.size() + 150);
+  }
+  add_random();
+  return updu;
+}
+
 // Goal:   a user's bits that look like the end of a modem's message stop no link.
 // Method: U_PDUs with that mark in them at every bit offset, and before zeros enough to fill
 // blocks;
@@ -127,23 +148,7 @@ TEST(NodeOverWaves, updus_with_a_modems_end_mark_in_them_arrive) {
   for (const char* text :
        {"110a-600-short", "110a-2400-short", "4539-3200-us", "4539-9600-vs", "110d-2400-s"}) {
     SCOPED_TRACE(text);
-    Bytes updu;
-    Rng rng(7);
-    const auto add_random = [&] {
-      for (int i = 0; i < 90; ++i) updu.push_back(static_cast<std::uint8_t>(rng.next()));
-    };
-    for (unsigned shift = 0; shift < 8; ++shift) {
-      add_random();
-      std::array<unsigned, 5> octets{};
-      for (unsigned i = 0; i < modem::kEndOfMessageBits; ++i) {
-        const unsigned bit = modem::kEndOfMessage >> (modem::kEndOfMessageBits - 1 - i) & 1;
-        octets[(i + shift) / 8] |= bit << (i + shift) % 8;
-      }
-      for (const unsigned octet : octets) updu.push_back(static_cast<std::uint8_t>(octet));
-      if (shift % 2 > 0) updu.resize(updu.size() + 150);
-    }
-    add_random();
-
+    const Bytes updu = updu_with_end_marks();
     sim::World world(8, {.mode = *modem::parse_mode(text)}, waves({}));
     auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::client);
     world.add_client(1, SapId{5}, sis::Confirmation::client);
@@ -164,6 +169,33 @@ TEST(NodeOverWaves, updus_with_a_modems_end_mark_in_them_arrive) {
     for (int i = 0; i < 600 && confirmed < 2; ++i) world.run_for(500ms);
     EXPECT_EQ(confirmed, 2u);
     EXPECT_EQ(arrived, (std::vector<Bytes>{updu, updu}));
+  }
+}
+
+// Where a modem tells such an end in a faint burst, and that it goes on, nothing has to go again.
+TEST(NodeOverWaves, a_modems_end_mark_in_a_faint_burst_costs_no_frame) {
+  struct Row {
+    const char* mode;
+    double snr_db;
+  };
+  for (const Row& row : {Row{"4539-3200-us", 7}, Row{"110d-600-us", 2}}) {
+    SCOPED_TRACE(row.mode);
+    sim::World world(8, {.mode = *modem::parse_mode(row.mode)},
+                     waves({.channel = modem::CableChannel::awgn, .snr_db = row.snr_db}));
+    auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::node);
+    world.add_client(1, SapId{5}, sis::Confirmation::node);
+    Bytes arrived;
+    world.take_primitive = [&](sim::Client&, const sis::Primitive& primitive) {
+      const auto* indication = std::get_if<sis::UnidataIndication>(&primitive);
+      if (indication) arrived = indication->updu;
+      return indication || std::holds_alternative<sis::UnidataRequestConfirm>(primitive);
+    };
+    world.run_for(10s);
+    const Bytes updu = updu_with_end_marks();
+    world.give(alpha, sis::UnidataRequest{5, SapId{5}, sim::World::address(1), {}, 1800, updu});
+    world.run_for(90s);
+    EXPECT_EQ(arrived, updu);
+    EXPECT_EQ(world.node(0).counters()[Counter::frames_sent_again], 0u);
   }
 }
 
