@@ -1,4 +1,6 @@
 // STANAG 4285 and 110D through channels.
+#include <algorithm>
+
 #include "modem/api/airtime.h"
 #include "modem/waveforms/ms110d/parameters.h"
 #include "tests/wave/modem_rig.h"
@@ -184,6 +186,31 @@ TEST(FramedWave, a_carrier_off_by_75_hz_either_way_does_no_harm) {
           mode_of(text), 200, {.channel = {.offset_hz = offset}, .snr_db = 22, .seed = 7});
       ASSERT_FALSE(bursts.empty());
       EXPECT_NEAR(bursts[0].acquired.offset_hz, offset, 1.5);
+    }
+  }
+}
+
+// As from a receiver whose squelch shuts. Nothing in it tells where the channel's paths lie.
+TEST(FramedWave, silence_without_any_noise_costs_what_it_lasts) {
+  for (const char* text : {"4539-3200-us", "4539-9600-us", "110d-3200-us"}) {
+    const Mode mode = mode_of(text);
+    for (const double seconds : {0.5, 0.7, 0.9}) {
+      for (const std::uint64_t seed : {1U, 2U}) {
+        SCOPED_TRACE(std::string(text) + ' ' + std::to_string(seconds));
+        const Bytes octets = random_octets(mode.rate_bps * 5 / 8, seed);
+        Tape tape;
+        const std::uint64_t from = tape.silence(0.4).burst(mode, octets) + 18000;
+        const auto begin = tape.samples().begin() + static_cast<std::ptrdiff_t>(from);
+        std::fill(begin, begin + static_cast<std::ptrdiff_t>(seconds * kSampleRate), 0.0F);
+        const auto bursts = listen_for(mode, tape.silence(1));
+        ASSERT_EQ(bursts.size(), 1u);
+        ASSERT_TRUE(bursts[0].ended);
+        EXPECT_EQ(bursts[0].ended->reason, CarrierDownReason::end_of_message);
+        const Bytes heard = bursts[0].octets();
+        ASSERT_EQ(heard.size(), octets.size());
+        const auto rest = static_cast<std::ptrdiff_t>((2.8 - seconds) * mode.rate_bps / 8);
+        EXPECT_EQ(Bytes(heard.end() - rest, heard.end()), Bytes(octets.end() - rest, octets.end()));
+      }
     }
   }
 }

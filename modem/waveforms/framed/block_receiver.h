@@ -7,6 +7,8 @@
 // interpolated. Then it equalises each run of data, which lies between known symbols.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -65,6 +67,8 @@ class BlockReceiver {
   /// The same over the block that is complete, tap l of phase p at [2 l + p].
   using Steps = FixedVector<float, dsp::kPhases * dsp::ChannelTracker::kTapsMax>;
   Steps block_profile() const;
+  /// How well its probes were foretold, on average.
+  float fit() const { return static_cast<float>(fit_sum_ / std::max(frames_, 1U)); }
   /// Between blocks, the window begins so many symbols later from now on.
   void move_window(int symbols);
   float doppler_hz() const { return static_cast<float>(doppler_.doppler_hz()); }

@@ -38,6 +38,8 @@ constexpr float kTiny = 1e-20F;
 constexpr double kCarrierGain = 0.1;
 /// The response has wandered in its window when it fits so much better so many symbols further on.
 constexpr float kMovedFit = 1.1F;
+/// Of a block whose probes fit worse the response is none.
+constexpr float kHeardFit = 0.1F;
 constexpr int kMovedMax = 3;
 
 // Samples so far apart are alike in a tone, but for their phase, and in nothing that is sent: no
@@ -313,6 +315,7 @@ ChannelEstimate BurstDemodulator::channel() const {
 // follows by whole symbols, between blocks. It is the place of the paths that tells, not where most
 // power is: that changes as they fade.
 void BurstDemodulator::follow_clock() {
+  if (block_.fit() < kHeardFit) return;
   const auto profile = block_.block_profile();
   const auto fit = [&](int moved) {
     const int steps = static_cast<int>(kPhases) * moved;
