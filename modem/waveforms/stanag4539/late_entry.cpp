@@ -283,7 +283,7 @@ std::size_t LateEntry::frames_heard(const Signs& signs) const {
     if (alike < kHeardMin * kStepsJudged) break;
     alike -= likeness(signs, frame + 1 - kStepsJudged);
   }
-  return frame + 1 < kStepsJudged ? 0 : frame;
+  return frame < kStepsJudged ? 0 : frame;
 }
 
 // The first block that was heard from its beginning.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <numbers>
 #include <optional>
 #include <span>
@@ -102,8 +103,7 @@ TEST(LateEntry, reads_every_mode_from_the_signs_of_thirty_probes) {
     if (mode.waveform != Waveform::stanag4539) continue;
     for (const unsigned first : {5U, 21U}) {
       SCOPED_TRACE(to_string(mode) + " from " + std::to_string(first));
-      const auto heard =
-          read(heard_from(transmission({.parameters = parameters(mode)}), first));
+      const auto heard = read(heard_from(transmission({.parameters = parameters(mode)}), first));
       ASSERT_TRUE(heard);
       EXPECT_EQ(heard->reading.mode, mode);
       EXPECT_TRUE(heard->reading.late);
@@ -159,6 +159,32 @@ TEST(LateEntry, begins_behind_a_second_that_was_not_heard) {
   }
 }
 
+// The signs of what was heard before tell the mode. Of the newest frames a path stays, and another
+// is in a new place by each probe: the responses are alike by the square of what the first one has
+// of the power.
+TEST(LateEntry, begins_in_no_frames_of_which_too_little_is_alike) {
+  constexpr unsigned kChanging = 40;  // the first of them
+  constexpr unsigned kEnd = kChanging + 9;
+  const Parameters p = parameters(kMode);
+  const auto still = transmission({.parameters = p, .frames = kEnd});
+  for (const float share : {0.42F, 0.48F}) {
+    SCOPED_TRACE(share);
+    auto samples = still;
+    for (unsigned frame = kChanging; frame < kEnd; ++frame) {
+      const float sign = probe_is_negative(p, frame) ? -1.0F : 1.0F;
+      const auto at = samples.begin() + start_of(frame) + 2 * kFrameData;
+      for (unsigned i = 0; i < kFrameProbe; ++i) {
+        const Complex symbol = std::sqrt(share) * phase(probe()[i]) +
+                               std::sqrt(1 - share) * phase(probe()[(i + 15 - frame % 9) % 16]);
+        at[2 * i] = at[2 * i + 1] = sign * symbol;
+      }
+    }
+    samples.resize(samples.size() + kHop);
+    const auto heard = read(samples, {.from = start_of(kEnd)});
+    EXPECT_EQ(heard.has_value(), share > 0.45F);
+  }
+}
+
 // What was delivered must not be delivered again.
 TEST(LateEntry, leaves_what_belongs_to_a_burst_that_was_received) {
   const auto samples = transmission({.parameters = parameters(kMode)});
@@ -177,9 +203,9 @@ TEST(LateEntry, leaves_what_belongs_to_a_burst_that_was_received) {
 TEST(LateEntry, reads_the_carrier_to_a_fraction_of_a_hertz) {
   for (const double offset_hz : {-75.0, -33.3, -4.2, -2.0, 2.2, 4.1, 8.4, 60.0, 75.0}) {
     SCOPED_TRACE(offset_hz);
-    const auto heard = read(
-        heard_from(transmission({.parameters = parameters(kMode), .offset_hz = offset_hz}), 8),
-        {.offset_hz = offset_hz > 0 ? 50.0F : -50.0F});
+    const auto heard =
+        read(heard_from(transmission({.parameters = parameters(kMode), .offset_hz = offset_hz}), 8),
+             {.offset_hz = offset_hz > 0 ? 50.0F : -50.0F});
     ASSERT_TRUE(heard);
     EXPECT_EQ(heard->reading.mode, kMode);
     EXPECT_NEAR(heard->reading.offset_hz, offset_hz, 0.3);
