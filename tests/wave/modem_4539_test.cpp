@@ -209,6 +209,31 @@ TEST(Stanag4539Wave, a_transmission_whose_preamble_was_missed_is_received_whole)
   }
 }
 
+// Where it is entered in the middle of a cycle, more preambles are inserted in what is left of it
+// than in as many blocks from the beginning.
+TEST(Stanag4539Wave, a_transmission_whose_start_was_missed_ends_where_it_was_sent_to) {
+  for (const char* text : {"4539-3200-us", "4539-4800-vs", "4539-3200-s", "4539-6400-m",
+                           "4539-3200-l", "4539-3200-vl"}) {
+    const Mode mode = mode_of(text);
+    const unsigned per_block = stanag4539::parameters(mode).frames_per_block;
+    for (const unsigned frames : {144U, 150U}) {
+      SCOPED_TRACE(std::string(text) + ' ' + std::to_string(frames));
+      const unsigned blocks = (frames + per_block - 1) / per_block;
+      Tape tape;
+      const auto start =
+          tape.silence(0.5).burst(mode, random_octets(blocks * block_bits(mode) / 8 - 12, frames));
+      const auto begin = tape.samples().begin() + static_cast<std::ptrdiff_t>(start);
+      std::fill(begin, begin + kSampleRate, 0.0F);
+      const auto end = static_cast<double>(tape.size());
+      const auto bursts = listen(tape.silence(1).noise(22, 3));
+      ASSERT_FALSE(bursts.empty());
+      ASSERT_TRUE(bursts.back().ended);
+      EXPECT_EQ(bursts.back().ended->reason, CarrierDownReason::end_of_message);
+      EXPECT_NEAR(static_cast<double>(bursts.back().ended->ended_sample), end, 12);
+    }
+  }
+}
+
 TEST(Stanag4539Wave, noise_is_no_burst) {
   Tape tape;
   EXPECT_TRUE(listen(tape.silence(120).noise(0, 4)).empty());

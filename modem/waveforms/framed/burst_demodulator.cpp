@@ -74,7 +74,9 @@ BurstDemodulator::BurstDemodulator(const PreambleReading& reading, Layout layout
           {.frames_per_block = layout.frames_per_block,
            .frames_at_once = layout.frames_per_block,
            .frames_ahead = layout.repeats ? 1U : 0U,
-           .frames_before = layout.lead_frames}),
+           .frames_before = layout.lead_frames,
+           .blocks_before = (layout.first_frame + layout.lead_frames) % layout.frames_in_cycle() /
+                            layout.frames_per_block}),
       layout_(std::move(layout)),
       noise_share_(noise_share),
       lead_frames_(layout_.lead_frames),

@@ -42,8 +42,10 @@ void EndWatch::look(MessageBits& message) {
     return;
   }
   const bool gone = heard <= gone_below || last_look;
-  ending_ =
-      Ending{.symbols = data_symbols(mode_, blocks), .certain = mark->filled || gone, .over = gone};
+  const std::uint64_t before = config_.blocks_before;
+  ending_ = Ending{.symbols = data_symbols(mode_, before + blocks) - data_symbols(mode_, before),
+                   .certain = mark->filled || gone,
+                   .over = gone};
 }
 
 float EndWatch::heard_since(std::uint64_t frame) const {

@@ -15,7 +15,7 @@ namespace s5066::modem {
 
 /// The end of a transmission, if it is one.
 struct Ending {
-  std::uint64_t symbols = 0;  // of the whole data part
+  std::uint64_t symbols = 0;  // of the whole data part, from the first block received on
   bool certain = false;       // as far as can be told by then
   bool over = false;          // and nothing of this signal is heard behind it
 };
@@ -27,6 +27,7 @@ class EndWatch {
     std::uint64_t frames_at_once = 1;  // that are decoded together
     unsigned frames_ahead = 0;         // a frame is heard by what is sent of so many behind it
     unsigned frames_before = 0;        // come before the first block
+    std::uint64_t blocks_before = 0;   // it, of a cycle that was entered in the middle
   };
 
   EndWatch(const Mode& mode, const Config& config) : mode_(mode), config_(config) {}
