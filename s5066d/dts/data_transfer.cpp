@@ -305,9 +305,11 @@ void DataTransfer::on_event(Instant now, const modem::CarrierDown& event) {
   trace_.on_trace(
       {.at = now, .kind = TraceKind::carrier_down, .a = static_cast<int>(event.reason)});
   if (heard_) {
-    if (heard_->start) left_off_ = LeftOff{heard_->mode, *heard_->start, heard_->bits_until};
-    scanner_.finish();
-    while (auto received = scanner_.poll()) on_received(now, std::move(*received));
+    if (heard_->start) {
+      left_off_ = LeftOff{heard_->mode, *heard_->start, heard_->bits_until};
+      scanner_.finish();
+      while (auto received = scanner_.poll()) on_received(now, std::move(*received));
+    }
     on_measured(now, event);
   }
   on_heard_over();

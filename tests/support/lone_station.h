@@ -51,8 +51,8 @@ class LoneStation {
     give(modem::CarrierDown{now_, now_, modem::CarrierDownReason::end_of_message});
   }
   /// Whose end a modem told after so many octets, although it went on, as it then told: behind a
-  /// pause, if there is one.
-  void hear_in_two(ByteSpan octets, std::size_t cut, Duration pause) {
+  /// pause, if there is one. So many carriers without a bit are told in between.
+  void hear_in_two(ByteSpan octets, std::size_t cut, Duration pause, unsigned joined = 0) {
     const Instant start = now_;
     const auto bits = [&](std::size_t from, std::size_t to, Instant first_bit_at) {
       give(modem::CarrierUp{now_, mode_, 20, 0});
@@ -64,6 +64,10 @@ class LoneStation {
       give(modem::CarrierDown{now_, now_, modem::CarrierDownReason::end_of_message});
     };
     bits(0, cut, start);
+    for (unsigned i = 0; i < joined; ++i) {
+      give(modem::CarrierUp{now_, mode_, 20, 0});
+      give(modem::CarrierDown{now_, now_, modem::CarrierDownReason::replaced});
+    }
     const double sent_s = 8.0 * static_cast<double>(cut) / mode_.rate_bps;
     bits(cut, octets.size(), start + from_seconds(sent_s) + pause);
   }
