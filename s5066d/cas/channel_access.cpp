@@ -58,6 +58,7 @@ Result<void> ChannelAccess::request_link(Instant now, Address peer, LinkType typ
     const bool full = *reason == RejectReason::unknown;
     return Error{full ? ErrorCode::queue_full : ErrorCode::refused, "no further physical link"};
   }
+  barred_.reset();
   if (link == nullptr) {
     call(now, peer, type);
   } else {

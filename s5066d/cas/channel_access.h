@@ -225,7 +225,7 @@ class ChannelAccess {
   LinkCensus census_without(Address peer) const;
   bool is_without_cas_1(Address peer) const;
   std::optional<RejectReason> refusal_after_displacing(Instant now, Address peer, LinkType type);
-  std::vector<Address> displaceable(Instant now, Address but, LinkType type) const;
+  std::deque<Address> displaceable(Instant now, Address but, LinkType type) const;
   void note_barred(Instant now);
   bool barred_for_long(Instant now) const;
   bool was_heard(Address peer) const;
@@ -280,7 +280,8 @@ class ChannelAccess {
   std::map<CpduId, Outstanding> outstanding_;
   /// Of those linked externally, the ones that warned us: CAS 1 makes the next link (B.3(3.1)).
   std::set<Address> warned_;
-  /// Our calls and those of known peers found Exclusive links in their way that no hard link has.
+  /// Our calls and those of known peers found Exclusive links in their way that no hard link has,
+  /// and none has made way since.
   struct Barred {
     Instant since{};
     Instant last{};

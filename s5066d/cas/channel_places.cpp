@@ -6,6 +6,12 @@
 #include "s5066d/cas/channel_access.h"
 
 namespace s5066::cas {
+namespace {
+
+/// Who is refused asks again sooner than this.
+constexpr Duration kBarMemory = std::chrono::minutes(2);
+
+}  // namespace
 
 // STANDARD: B.3.2(3),(4) say nothing of callers that never use their link, and REQUESTs from
 // addresses that nobody has would bar all others for the length of T_first, or with a little data
@@ -15,22 +21,22 @@ std::optional<RejectReason> ChannelAccess::refusal_after_displacing(Instant now,
                                                                     LinkType type) {
   LinkCensus census = census_without(peer);
   std::vector<Address> gone;
+  auto nonexclusive = displaceable(now, peer, LinkType::nonexclusive);
+  auto exclusive = displaceable(now, peer, LinkType::exclusive);
   for (auto reason = refusal(census, type); reason; reason = refusal(census, type)) {
     if (*reason == RejectReason::broadcast_only_node) return reason;
     const bool full = *reason == RejectReason::unknown;
-    auto victims = displaceable(now, peer, full ? LinkType::nonexclusive : LinkType::exclusive);
-    std::erase_if(victims, [&gone](Address victim) {
-      return std::find(gone.begin(), gone.end(), victim) != gone.end();
-    });
-    if (victims.empty()) {
+    auto& left = full ? nonexclusive : exclusive;
+    if (left.empty()) {
       if (!full) note_barred(now);
       return reason;
     }
-    gone.push_back(victims.front());
+    gone.push_back(left.front());
+    left.pop_front();
     --(full ? census.nonexclusive : census.exclusive_made);
   }
   for (const Address victim : gone) end(now, *find(victim), LinkEnd::displaced);
-  barred_.reset();
+  if (!gone.empty()) barred_.reset();
   return std::nullopt;
 }
 
@@ -40,18 +46,18 @@ void ChannelAccess::note_barred(Instant now) {
     return link.info.type == LinkType::exclusive && !link.info.we_called && !link.kept;
   });
   if (!unused) return barred_.reset();
-  if (!barred_ || now - barred_->last > config_.first_data_wait()) barred_ = Barred{now, now};
+  if (!barred_ || now - barred_->last > kBarMemory) barred_ = Barred{now, now};
   barred_->last = now;
 }
 
 // Who calls again and again earns no more time by it than another T_call.
 bool ChannelAccess::barred_for_long(Instant now) const {
-  return barred_ && now - barred_->last <= config_.first_data_wait() &&
+  return barred_ && now - barred_->last <= kBarMemory &&
          now - barred_->since >= 2 * config_.answer_wait();
 }
 
 /// Other than that one, the first to go first: strangers before known peers, then the oldest.
-std::vector<Address> ChannelAccess::displaceable(Instant now, Address but, LinkType type) const {
+std::deque<Address> ChannelAccess::displaceable(Instant now, Address but, LinkType type) const {
   std::vector<const Link*> found;
   for (const auto& [peer, link] : links_) {
     if (link.info.type != type || link.info.we_called || peer == but) continue;
@@ -67,10 +73,11 @@ std::vector<Address> ChannelAccess::displaceable(Instant now, Address but, LinkT
     if (known != was_heard(b->info.peer)) return !known;
     return a->info.since < b->info.since;
   });
-  std::vector<Address> peers;
+  std::deque<Address> peers;
   for (const Link* link : found) peers.push_back(link->info.peer);
   return peers;
 }
+
 bool ChannelAccess::was_heard(Address peer) const {
   return std::find(heard_.begin(), heard_.end(), peer) != heard_.end();
 }

@@ -31,6 +31,11 @@ struct PauseData {
   bool paused = false;
 };
 
+/// A hard link has this Exclusive link, which is to make way for no call.
+struct KeepLink {
+  Address peer;
+};
+
 /// S_MANAGEMENT_MSG_REQUEST of a client that may send one. The node answers it, because most of
 /// what can be asked is known to it alone.
 struct ManagementAsked {

@@ -26,8 +26,16 @@ bool ExclusiveLinks::any_made_by_us() const {
 }
 
 bool ExclusiveLinks::any_claimed() const {
-  return std::any_of(links_.begin(), links_.end(),
-                     [](const auto& entry) { return entry.second.claimed; });
+  return claimed() > 0;
+}
+
+bool ExclusiveLinks::any_unclaimed() const {
+  return claimed() < links_.size();
+}
+
+std::size_t ExclusiveLinks::claimed() const {
+  return static_cast<std::size_t>(std::count_if(
+      links_.begin(), links_.end(), [](const auto& entry) { return entry.second.claimed; }));
 }
 
 void ExclusiveLinks::call(Address peer) {
@@ -42,6 +50,7 @@ void ExclusiveLinks::on_made(Address peer, bool we_called) {
   link.state = State::made;
   link.we_called = we_called;
   link.adopted = false;
+  if (link.claimed) outbox_.push(KeepLink{peer});
 }
 
 void ExclusiveLinks::adopt(Address peer) {

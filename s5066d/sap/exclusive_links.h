@@ -23,13 +23,15 @@ class ExclusiveLinks {
 
   State state(Address peer) const;
   std::vector<Address> peers() const;
-  /// Whether one more may be called for without exceeding what there may be at a time.
-  bool has_room() const { return links_.size() < cas::kExclusiveLinksMax; }
+  /// Whether one more may be called for without exceeding what there may be at a time. Those that
+  /// no hard link has needed make way.
+  bool has_room() const { return claimed() < cas::kExclusiveLinksMax; }
   /// Whether we called for one that is made. B.3.2.1(19): no Nonexclusive link outlasts that.
   bool any_made_by_us() const;
 
   /// Other than of peers that called and have asked for nothing yet.
   bool any_claimed() const;
+  bool any_unclaimed() const;
 
   /// Where there is an adopted link, the channel access sublayer ends that first.
   void call(Address peer);
@@ -59,6 +61,7 @@ class ExclusiveLinks {
     bool claimed = false;  // a hard link has needed it
     std::optional<Instant> release_at;
   };
+  std::size_t claimed() const;
   void break_link(Address peer, Link& link, cas::BreakReason reason);
 
   const Duration release_wait_;

@@ -127,7 +127,7 @@ void HardLinks::proceed(Instant now, Session& session) {
     ask_peer(now, session);
   } else if (link == Physical::calling) {  // for a request that was withdrawn
     change_state(now, session, State::linking);
-  } else if (exclusive_.has_room()) {  // A.3.2.2.2(9)
+  } else if (!session.deadline && exclusive_.has_room()) {  // A.3.2.2.2(9)
     change_state(now, session, State::linking);
     exclusive_.call(peer);
   }
@@ -220,6 +220,7 @@ void HardLinks::on_session_deadline(Instant now, Session& session) {
       return say(now, session,
                  session.we_called ? Spdu{request_of(session)} : Spdu{HardLinkConfirm{}});
     case State::waiting:
+      return;  // goes on
     case State::linking:
     case State::closed:
       break;

@@ -12,6 +12,8 @@ using Physical = ExclusiveLinks::State;
 
 /// Calls for one request: a link that was still being left by the peer may break under it once.
 constexpr unsigned kCallsMax = 2;
+/// When an Exclusive link that may make way was in the way.
+constexpr Duration kCallAgainAfter = std::chrono::seconds(5);
 constexpr std::uint8_t kUndefinedType = 3;
 
 // STANDARD: the numbers of S_PDU type 6 and of S_HARD_LINK_TERMINATED are not mapped to each other.
@@ -169,8 +171,16 @@ bool HardLinks::on_link_rejected(Instant now, const cas::LinkRejected& rejected)
   return true;
 }
 
-// The channel access sublayer has no place for one more Exclusive link.
+// The channel access sublayer has no place for one more Exclusive link. One that no hard link has
+// taken makes way after a while.
 bool HardLinks::on_link_refused(Instant now, Address peer) {
+  Session* session = find(peer, State::linking, true);
+  if (session != nullptr && exclusive_.any_unclaimed()) {
+    exclusive_.on_call_failed(peer);
+    change_state(now, *session, State::waiting);
+    session->deadline = now + kCallAgainAfter;
+    return true;
+  }
   return on_link_rejected(now, {peer, cas::RejectReason::supporting_exclusive_link});
 }
 

@@ -26,11 +26,6 @@ struct RequestBreak {
   cas::BreakReason reason = cas::BreakReason::no_more_data;
 };
 
-/// A hard link has it.
-struct KeepLink {
-  Address peer;
-};
-
 /// What there is to do for one peer.
 struct PeerLoad {
   Address peer;

@@ -136,23 +136,41 @@ TEST_F(Strangers, a_call_said_again_earns_an_exclusive_link_no_more_time) {
 
 // B.3.2(4): a call after a BREAK is a new one each time.
 TEST_F(Strangers, who_ends_its_exclusive_links_and_calls_again_bars_us_for_two_answer_waits) {
-  const Instant start = now;
-  const auto refused = [&] { return !core->request_link(now, kPeer, LinkType::nonexclusive).ok(); };
-  hear_from(stranger(0), "11");
-  said();
-  leaves();
-  while (refused() && now - start < minutes(10)) {
-    wait(config.exchange_time);
-    for (const char* cpdu : {"44", "11"}) {
-      hear_from(stranger(0), cpdu);
-      answers();
+  for (const bool was_heard : {false, true}) {
+    SCOPED_TRACE(was_heard);
+    restart();
+    const Instant start = now;
+    const auto refused = [&] {
+      return !core->request_link(now, kPeer, LinkType::nonexclusive).ok();
+    };
+    exclusive_strangers_call(1);
+    if (was_heard) core->on_connection_heard(now, stranger(0));
+    while (refused() && now - start < minutes(10)) {
+      wait(config.exchange_time);
+      for (const char* cpdu : {"44", "11"}) {
+        hear_from(stranger(0), cpdu);
+        answers();
+      }
     }
+    EXPECT_EQ(now - start, 2 * config.answer_wait());
+    // The next one has its time again.
+    said();
+    exclusive_strangers_call(1);
+    EXPECT_FALSE(core->request_link(now, kOther, LinkType::nonexclusive).ok());
   }
-  EXPECT_EQ(now - start, 2 * config.answer_wait());
-  // The next one has its time again.
-  said();
+}
+
+// B.3.2(4)
+TEST_F(Strangers, a_bar_that_is_over_takes_no_time_from_the_next_exclusive_link) {
   exclusive_strangers_call(1);
-  EXPECT_FALSE(core->request_link(now, kOther, LinkType::nonexclusive).ok());
+  EXPECT_FALSE(core->request_link(now, kPeer, LinkType::nonexclusive).ok());
+  hear_from(stranger(0), "44");
+  answers();
+  make_by_us();
+  wait(2 * config.answer_wait());
+  hear_from(kOther, "11");
+  answers();
+  EXPECT_FALSE(core->request_link(now, stranger(1), LinkType::nonexclusive).ok());
 }
 
 // B.3.2(3): it has been told that it is accepted.

@@ -140,6 +140,27 @@ TEST_F(Strangers, exclusive_calls_that_go_on_keep_a_new_link_waiting_for_no_more
   }
 }
 
+// B.3.2(5): nor two of them a hard link of ours.
+TEST_F(Strangers, exclusive_calls_keep_a_hard_link_waiting_for_no_more_than_one_minute) {
+  for (const bool with_data : {false, true}) {
+    SCOPED_TRACE(with_data);
+    hear(calls(2, cas::LinkType::exclusive));
+    medium_.run_for(seconds(5));
+    if (with_data) {
+      hear(data_of_stranger(0));
+      hear(data_of_stranger(1));
+    }
+    sis::HardLinkEstablish ask;
+    ask.link = {sis::HardLinkType::link_reservation, 0, SapId{3}, Address{kBravo}};
+    medium_.send(alpha_, a_, ask);
+    medium_.run_for(minutes(1));
+    const auto& log = alpha_.clients.at(a_);
+    EXPECT_EQ(log.all<sis::HardLinkEstablished>().size(), with_data ? 2u : 1u);
+    medium_.send(alpha_, a_, sis::HardLinkTerminate{Address{kBravo}});
+    medium_.run_for(std::chrono::hours(1));
+  }
+}
+
 // Goal:   nor do they harm one that is there.
 TEST_F(Strangers, calls_leave_a_link_in_use_alone) {
   deliver(minutes(1));

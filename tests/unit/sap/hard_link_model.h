@@ -226,6 +226,7 @@ class Model {
 
   void end_line(Address peer, cas::LinkEnd how) {
     lines_[peer] = Line::none;
+    kept_.erase(peer);
     unheard_.erase(peer);
     const auto type = soft_.erase(peer) ? cas::LinkType::nonexclusive : cas::LinkType::exclusive;
     core_.on_link_broken(now_, {peer, how, type});
@@ -276,9 +277,7 @@ class Model {
         end_line(peer, event == broken ? cas::LinkEnd::by_peer : cas::LinkEnd::connection_lost);
         return true;
       case called: {
-        std::size_t lines = 0;
-        for (const auto& [other, state] : lines_) lines += is_exclusive(other);
-        if (line != Line::none || lines >= cas::kExclusiveLinksMax) return false;
+        if (line != Line::none || exclusive_lines() >= cas::kExclusiveLinksMax) return false;
         line = Line::made;
         core_.on_link_made(now_, {peer, false, cas::LinkType::exclusive});
         drain();
@@ -341,8 +340,7 @@ class Model {
         EXPECT_NE(send->client, gone_.value_or(ClientId{0})) << "told after it went:" << trail;
         tell(told_[send->client], send->primitive);
       } else if (const auto* call = std::get_if<RequestLink>(&*action)) {
-        EXPECT_TRUE(lines_[call->peer] == Line::none || lines_[call->peer] == Line::soft) << trail;
-        lines_[call->peer] = Line::calling;
+        begin_call(call->peer);
       } else if (const auto* end = std::get_if<RequestBreak>(&*action)) {
         Line& line = lines_[end->peer];
         EXPECT_NE(line, Line::none) << trail;
@@ -353,6 +351,7 @@ class Model {
         core_.on_link_broken(now_, {end->peer, cas::LinkEnd::by_us, cas::LinkType::exclusive});
       } else if (const auto* keep = std::get_if<KeepLink>(&*action)) {
         EXPECT_EQ(lines_[keep->peer], Line::made) << trail;
+        kept_.insert(keep->peer);
       } else {
         const auto& spdu = std::get<cas::SpduRequest>(*action);
         const Line line = lines_[spdu.destination];
@@ -421,9 +420,8 @@ class Model {
       EXPECT_TRUE(link.state != HardLinkState::linking || line == Line::calling) << trail;
     }
     EXPECT_LE(active, 1u) << trail;
-    std::size_t lines = 0;
+    const std::size_t lines = exclusive_lines();
     for (const auto& [peer, line] : lines_) {
-      lines += is_exclusive(peer);
       const bool orphan = line == Line::made && known.count(peer) == 0;
       EXPECT_TRUE(!orphan || core_.next_deadline().has_value()) << "an orphan link:" << trail;
       EXPECT_TRUE(line != Line::calling || known.count(peer) > 0) << "an orphan call:" << trail;
@@ -439,6 +437,27 @@ class Model {
     }
   }
 
+  /// Where there are as many as there may be, one that no hard link has makes way, or does not yet.
+  void begin_call(Address peer) {
+    const Line before = lines_[peer];
+    EXPECT_TRUE(before == Line::none || before == Line::soft) << trail;
+    lines_[peer] = Line::calling;
+    if (exclusive_lines() <= cas::kExclusiveLinksMax) return;
+    const auto is_free = [this](Address other) {
+      return is_exclusive(other) && lines_[other] != Line::calling && kept_.count(other) == 0;
+    };
+    const auto free = std::find_if(kPeers.begin(), kPeers.end(), is_free);
+    ASSERT_NE(free, kPeers.end()) << "a call that cannot succeed:" << trail;
+    if (trail.size() % 2 == 0) return end_line(*free, cas::LinkEnd::displaced);
+    lines_[peer] = before;
+    core_.on_link_refused(now_, peer);
+  }
+
+  std::size_t exclusive_lines() const {
+    std::size_t lines = 0;
+    for (const auto& [peer, line] : lines_) lines += is_exclusive(peer);
+    return lines;
+  }
   bool is_exclusive(Address peer) const {
     const auto line = lines_.find(peer);
     if (line == lines_.end() || line->second == Line::none) return false;
@@ -454,6 +473,7 @@ class Model {
   Outbox& outbox_;
   Instant now_{};
   std::map<Address, Line> lines_;
+  std::set<Address> kept_;          // whose link a hard link has
   std::set<Address> soft_;          // whose link is a Nonexclusive one
   std::map<Address, CpduId> sent_;  // the last S_PDU to each
   std::set<Address> unheard_;       // peers that something was sent to since they were last heard

@@ -105,6 +105,36 @@ TEST_F(HardLinksTest, a_failed_call_is_rejected_with_a_reason_that_fits) {
   EXPECT_FALSE(core->hold_calls());
 }
 
+// B.3.2(4): links of peers that called and asked for nothing make way after a while.
+TEST_F(HardLinksTest, a_call_with_such_links_in_its_way_is_made_again_soon) {
+  made(Address{5}, false);
+  made(Address{6}, false);
+  EXPECT_TRUE(ask(link(0)));
+  EXPECT_EQ(said(), "call-20");
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_TRUE(core->on_link_refused(now, kPeer));
+    EXPECT_EQ(state(), "waiting");
+    wait(std::chrono::seconds(5) - nanoseconds(1));
+    EXPECT_EQ(said(), "");
+    wait(nanoseconds(1));
+    EXPECT_EQ(said(), "call-20");
+  }
+  // The peer may be the one who calls.
+  EXPECT_TRUE(core->on_link_refused(now, kPeer));
+  made(kPeer, false);
+  EXPECT_EQ(said(), "20:30 30");
+}
+
+// B.3.2(4): whoever made the link in the end.
+TEST_F(HardLinksTest, a_link_that_was_called_for_is_kept_when_the_peer_makes_it) {
+  EXPECT_TRUE(ask(link(0)));
+  EXPECT_EQ(said(), "call-20");
+  EXPECT_TRUE(kept.empty());
+  made(kPeer, false);
+  said();
+  EXPECT_EQ(kept, std::vector{kPeer});
+}
+
 // A.3.2.2.2(13)
 TEST_F(HardLinksTest, the_peers_reason_is_passed_on_and_the_link_under_it_broken) {
   const auto answer = [&](const char* hex) {
