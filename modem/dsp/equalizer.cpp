@@ -12,6 +12,8 @@ namespace {
 /// Bounds on what is said about a symbol, so that nothing becomes infinite.
 constexpr float kVarianceMin = 1e-5F;
 constexpr float kVarianceMax = 1e5F;
+constexpr float kMatchedVarianceMin = 1e-3F;
+constexpr float kMatchedStep = 0.7F;
 using Band = std::array<float, ChannelTracker::kTapsMax>;
 
 }  // namespace
@@ -197,6 +199,19 @@ void BlockEqualizer::invert_diagonal() {
     z_re_[own * stride_ + own] = diagonal;
     z_im_[own * stride_ + own] = 0;
   }
+}
+
+BlockEqualizer::Estimate moment_matched(const BlockEqualizer::Estimate& before,
+                                        const BlockEqualizer::Estimate& estimate,
+                                        const BlockEqualizer::Estimate& symbol) {
+  const float sure = 1 / std::max(symbol.variance, kMatchedVarianceMin);
+  const float heard = 1 / estimate.variance;
+  if (sure <= heard) return before;
+  const float known = 1 / before.variance;
+  const float information = kMatchedStep * (sure - heard) + (1 - kMatchedStep) * known;
+  const Complex weighted = kMatchedStep * (sure * symbol.mean - heard * estimate.mean) +
+                           ((1 - kMatchedStep) * known) * before.mean;
+  return {(1 / information) * weighted, 1 / information};
 }
 
 }  // namespace s5066::modem::dsp

@@ -63,4 +63,13 @@ class BlockEqualizer {
   std::pmr::vector<Estimate> estimates_;
 };
 
+/// Expectation propagation (Minka, UAI 2001; as an equaliser: Santos, Murillo-Fuentes,
+/// Boloix-Tortosa, Arias-de-Reyna and Olmos, IEEE Trans. Commun. 2017): the prior, a little above
+/// 0 in variance, with which `estimate` comes to the mean and variance of `symbol`, which is what
+/// the points that are possible make of the estimate. It moves most of the way there from `before`,
+/// and stays where nothing Gaussian does it.
+BlockEqualizer::Estimate moment_matched(const BlockEqualizer::Estimate& before,
+                                        const BlockEqualizer::Estimate& estimate,
+                                        const BlockEqualizer::Estimate& symbol);
+
 }  // namespace s5066::modem::dsp

@@ -276,5 +276,65 @@ TEST(ModemWave, soft_quality_grows_with_the_ratio) {
   }
 }
 
+// Goal:   without a code the points that are possible mend much of what echoes leave: of 864,000
+//         bits 818 are wrong, and 1331 where the equaliser does not take them into account.
+// Method: three times 60 s through two paths that fade at 0.5 Hz.
+TEST(ModemWave, uncoded_symbols_are_told_by_what_is_possible) {
+  const Mode mode = mode_of("110a-4800-zero");
+  const Bytes octets = random_octets(12000, 5);
+  std::size_t errors = 0;
+  double doppler_hz = 0;
+  for (const std::uint64_t seed : {1U, 2U, 3U}) {
+    Tape tape;
+    for (int burst = 0; burst < 3; ++burst) {
+      tape.silence(0.5);
+      tape.burst(mode, octets);
+    }
+    tape.silence(1);
+    tape.through({.paths = {channel::Path{.spread_hz = 0.5},
+                            channel::Path{.delay_ms = 2, .spread_hz = 0.5}}},
+                 seed);
+    tape.noise(22, seed);
+    const auto bursts = listen_for(mode, tape);
+    ASSERT_EQ(bursts.size(), 3u);
+    for (const auto& burst : bursts) {
+      errors += bit_errors(burst.octets(), octets);
+      doppler_hz += burst.portions.back().channel.doppler_hz / 9;
+    }
+  }
+  EXPECT_GT(errors, 0u);
+  EXPECT_LT(errors, 1050u);
+  EXPECT_GT(doppler_hz, 0.25);
+  EXPECT_LT(doppler_hz, 0.75);
+}
+
+// Goal:   a channel that stood still for long and then fades is not lost: 314 wrong bits, and 732
+//         where its standing still is believed without a limit.
+// Method: eight times 15 s through two fixed paths, 5 s through two that fade at 1 Hz.
+TEST(ModemWave, uncoded_symbols_are_told_when_a_channel_that_stood_still_begins_to_fade) {
+  const Mode mode = mode_of("110a-4800-zero");
+  const Bytes octets = random_octets(12000, 5);
+  std::size_t errors = 0;
+  for (const std::uint64_t seed : {1U, 2U, 3U, 4U, 5U, 6U, 7U, 8U}) {
+    SCOPED_TRACE(seed);
+    Tape tape;
+    const auto start = tape.silence(0.5).burst(mode, octets);
+    tape.silence(1);
+    const std::size_t change = start + 15 * kSampleRate;
+    const auto through = [&](double spread_hz, std::size_t from, std::size_t until) {
+      channel::Watterson({.paths = {channel::Path{.spread_hz = spread_hz},
+                                    channel::Path{.delay_ms = 2, .spread_hz = spread_hz}}},
+                         Rng(seed))
+          .process(std::span(tape.samples()).subspan(from, until - from));
+    };
+    through(0, 0, change);
+    through(1, change, tape.size());
+    const auto bursts = listen_for(mode, tape.noise(30, 2));
+    ASSERT_EQ(bursts.size(), 1u);
+    errors += bit_errors(bursts[0].octets(), octets);
+  }
+  EXPECT_LT(errors, 500u);
+}
+
 }  // namespace
 }  // namespace s5066::modem

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "s5066d/base/assert.h"
 
@@ -19,12 +18,11 @@ constexpr std::size_t kStepsPerFrame = 2;
 /// A block whose least sure bit has this log-likelihood ratio is done.
 constexpr float kSure = 6;
 constexpr unsigned kPassesWithoutCode = 3;
+/// Where there is no code, the symbols are equalised again so often, from the points possible.
+constexpr unsigned kPassesOfOwn = 2;
 constexpr float kPriorVarianceMin = 2e-3F;
+/// Who expects still less change cannot follow when it comes.
 constexpr double kDopplerMinHz = 0.3;
-constexpr double kDopplerMaxHz = 15;
-/// Correlation of a tap with itself so far away that its fall measures the spread.
-constexpr double kCorrelationFallen = 0.8;
-constexpr double kCorrelationLost = 0.05;
 
 // Correlation of a tap over a time: first-order, set to the Gaussian spectrum's where that is 0.9.
 float memory_over(double seconds, double doppler_hz) {
@@ -104,6 +102,7 @@ void BlockRefiner::refine(const BlockDecoder& decoder, Estimates& estimates) {
       track(estimates);
       equalize(estimates.noise, false);
     }
+    learn_doppler(estimates);
     return;
   }
   float sure = decoder.feed_back(llr_, extrinsic_);
@@ -118,14 +117,14 @@ void BlockRefiner::refine(const BlockDecoder& decoder, Estimates& estimates) {
   } else {
     take_decisions();
     track(estimates);
-    estimates.doppler_hz = doppler();
+    learn_doppler(estimates);
     equalize(estimates.noise, true);
     return;
   }
   while (passes_ < config_.passes_max) {
     ++passes_;
     take_decisions();
-    if (passes_ == 2) estimates.doppler_hz = doppler();
+    if (passes_ == 2) learn_doppler(estimates);
     track(estimates);
     equalize(estimates.noise, true);
     if (sure >= kSure) break;
@@ -229,21 +228,19 @@ void BlockRefiner::equalize_frame(unsigned frame, float noise, bool with_priors)
       prior_mean_[i] = soft.mean;
       prior_variance_[i] = std::max(soft.variance, kPriorVarianceMin);
     }
-    symbols_[slot(first + i)] = prior_mean_[i];
   }
-  for (std::size_t row = 0; row < p_.frame_symbols(); ++row) {
-    const Complex* const s = &symbols_[slot(first + row)];
-    for (std::size_t p = 0; p < kPhases; ++p) {
-      Complex sum;
-      for (std::size_t l = 0; l < taps; ++l) sum += mul(response_[kPhases * l + p], s[l]);
-      remainder_[kPhases * row + p] = received_[kPhases * (first + row) + p] - sum;
+  auto estimates = solve(frame, noise);
+  for (unsigned pass = 0; !p_.coded && pass < kPassesOfOwn; ++pass) {
+    for (unsigned i = 0; i < p_.data_symbols; ++i) {
+      const auto soft = demap(p_.bits_per_symbol, estimates[i].mean, estimates[i].variance,
+                              scrambler(first + i), bits_of(llr_, i));
+      const auto prior = dsp::moment_matched({prior_mean_[i], prior_variance_[i]}, estimates[i],
+                                             {soft.mean, soft.variance});
+      prior_mean_[i] = prior.mean;
+      prior_variance_[i] = prior.variance;
     }
+    estimates = solve(frame, noise);
   }
-  const auto estimates = equalizer_.solve({.response = response_,
-                                           .remainder = remainder_,
-                                           .prior_mean = prior_mean_,
-                                           .prior_variance = prior_variance_,
-                                           .noise = (noise + error_) / config_.noise_share});
   std::array<float, 3> nothing{};
   float quality = 0;
   for (unsigned i = 0; i < p_.data_symbols; ++i) {
@@ -256,6 +253,26 @@ void BlockRefiner::equalize_frame(unsigned frame, float noise, bool with_priors)
     quality += 1 / (1 + estimates[i].variance);
   }
   quality_[frame] = quality / static_cast<float>(p_.data_symbols);
+}
+
+// With the priors as they are.
+std::span<const dsp::BlockEqualizer::Estimate> BlockRefiner::solve(unsigned frame, float noise) {
+  const std::size_t first = std::size_t{frame} * p_.frame_symbols();
+  const std::size_t taps = at_start_->taps();
+  for (unsigned i = 0; i < p_.data_symbols; ++i) symbols_[slot(first + i)] = prior_mean_[i];
+  for (std::size_t row = 0; row < p_.frame_symbols(); ++row) {
+    const Complex* const s = &symbols_[slot(first + row)];
+    for (std::size_t p = 0; p < kPhases; ++p) {
+      Complex sum;
+      for (std::size_t l = 0; l < taps; ++l) sum += mul(response_[kPhases * l + p], s[l]);
+      remainder_[kPhases * row + p] = received_[kPhases * (first + row) + p] - sum;
+    }
+  }
+  return equalizer_.solve({.response = response_,
+                           .remainder = remainder_,
+                           .prior_mean = prior_mean_,
+                           .prior_variance = prior_variance_,
+                           .noise = (noise + error_) / config_.noise_share});
 }
 
 float BlockRefiner::quality(std::size_t frames) const {
@@ -275,9 +292,8 @@ BlockRefiner::Profile BlockRefiner::profile() const {
   return power;
 }
 
-// From how fast the correlation of the response with its later self falls. The response is taken
-// raw, step by step, since a smoothed one would show what the smoother expects.
-float BlockRefiner::doppler() {
+// From the response of each step by itself, taken with the symbols as they look now.
+void BlockRefiner::learn_doppler(Estimates& estimates) {
   const std::size_t taps = at_start_->taps();
   const std::size_t steps = this->steps();
   const auto power = profile();
@@ -293,27 +309,8 @@ float BlockRefiner::doppler() {
       }
     }
   }
-  const auto correlation = [&](std::size_t lag) {
-    Complex sum;
-    for (std::size_t step = 0; step + lag < steps; ++step) {
-      const Complex* const a = &raw_[step * power.size()];
-      const Complex* const b = a + lag * power.size();
-      for (std::size_t k = 0; k < power.size(); ++k) sum += power[k] * mul_conj(a[k], b[k]);
-    }
-    return std::abs(sum) / static_cast<float>(steps - lag);
-  };
-  const double seconds = static_cast<double>(step_symbols_) / kSymbolRate;
-  const double near = correlation(1);
-  double doppler_hz = kDopplerMinHz;
-  for (std::size_t lag = 2; lag <= steps / 3; lag *= 2) {
-    const double ratio = correlation(lag) / std::max(near, 1e-30);
-    if (ratio > kCorrelationFallen && 2 * lag <= steps / 3) continue;
-    const double fall = -std::log(std::clamp(ratio, kCorrelationLost, 0.999));
-    const auto far = static_cast<double>(lag);
-    doppler_hz = std::sqrt(2 * fall / (far * far - 1)) / (std::numbers::pi * seconds);
-    break;
-  }
-  return static_cast<float>(std::clamp(doppler_hz, kDopplerMinHz, kDopplerMaxHz));
+  doppler_.add(raw_, power, static_cast<double>(step_symbols_) / kSymbolRate);
+  estimates.doppler_hz = static_cast<float>(std::max(doppler_.doppler_hz(), kDopplerMinHz));
 }
 
 }  // namespace s5066::modem::ms110a

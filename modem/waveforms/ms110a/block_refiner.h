@@ -2,7 +2,8 @@
 // channel is smoothed over the whole block with the symbols as far as they are known, the equaliser
 // starts from what the code says about each symbol, and the decoder decodes once more. Stops when
 // every bit is sure, or after some passes. Without an interleaver the code has nothing to say about
-// the symbols, and what is refined is the channel alone, over some frames.
+// the symbols, and what is refined is the channel alone, over some frames; without a code the
+// equaliser starts again from the points that are possible.
 #pragma once
 
 #include <memory_resource>
@@ -12,6 +13,7 @@
 
 #include "modem/dsp/channel_tracker.h"
 #include "modem/dsp/equalizer.h"
+#include "modem/waveforms/framed/doppler_meter.h"
 #include "modem/waveforms/ms110a/block_decoder.h"
 #include "modem/waveforms/ms110a/demapper.h"
 #include "s5066d/base/fixed_vector.h"
@@ -74,9 +76,10 @@ class BlockRefiner {
   void take_decisions();
   void track(Estimates& estimates);
   void equalize(float noise, bool with_priors);
+  std::span<const dsp::BlockEqualizer::Estimate> solve(unsigned frame, float noise);
   void equalize_frame(unsigned frame, float noise, bool with_priors);
   void respond_at(double row);
-  float doppler();
+  void learn_doppler(Estimates& estimates);
   std::size_t steps() const { return block_symbols_ / step_symbols_; }
   std::span<dsp::Complex> response_of(std::size_t step) {
     return std::span(responses_).subspan(step * response_.size(), response_.size());
@@ -93,7 +96,8 @@ class BlockRefiner {
   std::size_t first_symbol_ = 0;  // of the block, in its cycle
   unsigned frames_ = 0;
   unsigned passes_ = 0;
-  float error_ = 0;  // variance that the channel's error adds to a sample
+  framed::DopplerMeter doppler_{1};
+  float error_ = 0;                   // variance that the channel's error adds to a sample
 
   std::pmr::vector<dsp::Complex> received_;
   std::pmr::vector<dsp::Complex> symbols_;  // of the block and before it, newest first

@@ -110,6 +110,82 @@ TEST(BlockEqualizer, says_truly_how_unsure_it_is) {
   EXPECT_NEAR(squared / claimed, 1, 0.05);
 }
 
+/// What the points that are possible make of an estimate.
+BlockEqualizer::Estimate soft_symbol(const BlockEqualizer::Estimate& estimate) {
+  double total = 0;
+  std::complex<double> mean;
+  for (int k = 0; k < 8; ++k) {
+    const auto point = std::polar(1.0, k * 0.78539816);
+    const double weight =
+        std::exp(-std::norm(point - std::complex<double>(estimate.mean)) / estimate.variance);
+    total += weight;
+    mean += weight * point;
+  }
+  mean /= total;
+  return {Complex(mean), static_cast<float>(std::max(0.0, 1 - std::norm(mean)))};
+}
+
+TEST(MomentMatched, the_prior_and_the_estimate_make_the_symbol) {
+  const BlockEqualizer::Estimate estimate{{0.9F, 0.4F}, 0.2F};
+  const auto symbol = soft_symbol(estimate);
+  ASSERT_LT(symbol.variance, estimate.variance);
+  BlockEqualizer::Estimate prior{{}, 1};
+  const float first = moment_matched(prior, estimate, symbol).variance;
+  for (int i = 0; i < 40; ++i) prior = moment_matched(prior, estimate, symbol);
+  EXPECT_GT(first, prior.variance);  // it comes nearer step by step
+  EXPECT_NEAR(1 / prior.variance + 1 / estimate.variance, 1 / symbol.variance, 1e-3);
+  const Complex both =
+      symbol.variance * (prior.mean / prior.variance + estimate.mean / estimate.variance);
+  EXPECT_NEAR(std::abs(both - symbol.mean), 0, 1e-4);
+  // What is less sure than the estimate alone cannot be made by a prior.
+  const auto same = moment_matched(prior, estimate, {{}, 0.3F});
+  EXPECT_EQ(same.mean, prior.mean);
+  EXPECT_EQ(same.variance, prior.variance);
+}
+
+TEST(MomentMatched, the_points_that_are_possible_mend_what_echoes_leave) {
+  Rng rng(4);
+  BlockEqualizer equalizer({.symbols_max = 32, .taps_max = 16});
+  const std::vector<Complex> response = {0.8F, 0.3F, 0.0F, 0.0F, 0.0F, 0.0F, {0.0F, 0.7F}, 0.3F};
+  constexpr float kNoise = 0.06F;
+  const auto wrong_after = [&](int passes, std::span<const Complex> symbols,
+                               std::span<const Complex> samples) {
+    std::vector<Complex> mean(symbols.size());
+    std::vector<float> variance(symbols.size(), 1.0F);
+    for (int pass = 0;; ++pass) {
+      const auto known = convolve(mean, response);
+      std::vector<Complex> remainder(samples.begin(), samples.end());
+      for (std::size_t i = 0; i < remainder.size(); ++i) remainder[i] -= known[i];
+      const auto estimates = equalizer.solve({.response = response,
+                                              .remainder = remainder,
+                                              .prior_mean = mean,
+                                              .prior_variance = variance,
+                                              .noise = kNoise});
+      int wrong = 0;
+      for (std::size_t i = 0; i < symbols.size(); ++i) {
+        const Complex turned = estimates[i].mean * std::conj(symbols[i]);
+        wrong += std::abs(std::arg(turned)) > 0.3927F;
+        const auto prior =
+            moment_matched({mean[i], variance[i]}, estimates[i], soft_symbol(estimates[i]));
+        mean[i] = prior.mean;
+        variance[i] = prior.variance;
+      }
+      if (pass == passes) return wrong;
+    }
+  };
+  int linear = 0;
+  int mended = 0;
+  for (int trial = 0; trial < 300; ++trial) {
+    const auto symbols = random_symbols(rng, 32);
+    auto samples = convolve(symbols, response);
+    for (auto& y : samples) y += gaussian(rng, kNoise);
+    linear += wrong_after(0, symbols, samples);
+    mended += wrong_after(2, symbols, samples);
+  }
+  EXPECT_GT(linear, 100);
+  EXPECT_LT(mended, linear * 2 / 3);
+}
+
 TEST(ChannelTracker, learns_a_channel_from_known_symbols_down_to_the_noise) {
   Rng rng(3);
   const std::vector<Complex> response = {0.1F, 0.8F, {0.4F, 0.2F}, -0.1F, 0.0F, {0.3F, 0.1F}};
