@@ -2,20 +2,32 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "s5066d/base/assert.h"
 
 namespace s5066::modem::dsp {
 
+namespace {
+
+/// Of the power that the response is expected to have. With less noise the covariance is lost in
+/// rounding, and becomes anything.
+constexpr float kNoiseShareMin = 1e-5F;
+constexpr float kNoiseMin = 1e-25F;
+
+}  // namespace
+
 ChannelTracker::ChannelTracker(std::span<const float> profile) : count_(profile.size()) {
   S5066_ASSERT(count_ > 0 && count_ <= kTapsMax);
-  std::copy(profile.begin(), profile.end(), profile_.begin());
+  set_profile(profile);
   for (std::size_t i = 0; i < count_; ++i) p_re_[i][i] = profile_[i];
 }
 
 void ChannelTracker::set_profile(std::span<const float> profile) {
   S5066_ASSERT(profile.size() == count_);
   std::copy(profile.begin(), profile.end(), profile_.begin());
+  const float power = std::accumulate(profile.begin(), profile.end(), 0.0F);
+  noise_min_ = std::max(kNoiseShareMin * power, kNoiseMin);
 }
 
 void ChannelTracker::predict(float memory) {
@@ -54,14 +66,13 @@ float ChannelTracker::update(std::span<const Complex> newest_first,
       g_im[i] += re[i] * u_im - im[i] * u_re;
     }
   }
-  float expected = noise;
+  float expected = std::max(noise, noise_min_);
   for (std::size_t j = 0; j < n; ++j) {
     expected += newest_first[j].real() * g_re[j] - newest_first[j].imag() * g_im[j];
     const float energy = h_re_[0][j] * h_re_[0][j] + h_im_[0][j] * h_im_[0][j] +
                          h_re_[1][j] * h_re_[1][j] + h_im_[1][j] * h_im_[1][j];
     expected += 0.5F * variances[j] * energy;
   }
-  expected = std::max(expected, 1e-30F);
   const float scale = 1 / expected;
 
   const auto forecast = predicted(newest_first);

@@ -67,6 +67,7 @@ class ChannelTracker {
   void clear_tap(std::size_t index, float variance);
 
   std::size_t count_;
+  float noise_min_ = 0;
   alignas(32) Row profile_{};
   alignas(32) std::array<Row, kPhases> h_re_{};
   alignas(32) std::array<Row, kPhases> h_im_{};

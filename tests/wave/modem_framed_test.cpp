@@ -280,5 +280,42 @@ TEST(Stanag4285Wave, noise_is_no_burst) {
   EXPECT_TRUE(listen_for(mode_of("4285-600-short"), tape).empty());
 }
 
+// Behind a squelch, or from a virtual sound card, an end is followed by zeros.
+TEST(FramedWave, a_burst_cut_off_in_silence_without_any_noise_is_given_up) {
+  for (const char* text :
+       {"110d-150-us", "110d-600-s", "110d-1200-us", "110d-3200-us", "110d-9600-s", "4285-75-zero",
+        "4285-600-short", "4285-2400-short", "4285-3600-zero", "4539-3200-us", "4539-6400-s"}) {
+    for (const bool begun : {true, false}) {
+      for (const double seconds : {0.3, 0.5, 1.4, 3.1}) {
+        SCOPED_TRACE(std::string(text) + ' ' + std::to_string(seconds) + (begun ? "" : " late"));
+        const Mode mode = mode_of(text);
+        const Bytes octets = random_octets(capacity(mode, std::chrono::seconds(8)), 1);
+        Tape whole;
+        whole.burst(mode, octets);
+        auto& samples = whole.samples();
+        // So that the start is missed.
+        if (!begun) samples.erase(samples.begin(), samples.begin() + kSampleRate);
+        samples.resize(static_cast<std::size_t>(seconds * kSampleRate));
+        Tape tape;
+        tape.silence(0.3);
+        tape.samples().insert(tape.samples().end(), samples.begin(), samples.end());
+        tape.silence(8);
+        BurstReceiver receiver(must_be_told(mode) ? BurstReceiver::Config{.modes = {mode}}
+                                                  : BurstReceiver::Config{});
+        for (const auto& burst : listen(receiver, tape.samples())) {
+          EXPECT_TRUE(burst.ended);
+          for (const auto& portion : burst.portions) {
+            EXPECT_TRUE(std::isfinite(portion.soft_quality));
+            EXPECT_TRUE(std::isfinite(portion.channel.snr_db));
+            EXPECT_TRUE(std::isfinite(portion.channel.offset_hz));
+            EXPECT_TRUE(std::isfinite(portion.channel.doppler_hz));
+            EXPECT_TRUE(std::isfinite(portion.channel.multipath_ms));
+          }
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace s5066::modem
