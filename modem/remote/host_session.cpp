@@ -40,7 +40,8 @@ Result<void> HostSession::take(Instant now, UserMessage message) {
   }
   // Its octets may take long on the way; that it was meant to be said long ago shows in the line.
   const auto* send = std::get_if<Send>(&message);
-  const bool late = send != nullptr && send->not_before < now - config_.late_max;
+  const bool has_time = send != nullptr && send->not_before != Instant{};
+  const bool late = has_time && send->not_before < now - config_.late_max;
   waiting_.push_back({std::move(message), late});
   move_waiting();
   return {};

@@ -223,7 +223,9 @@ void ModemHost::give_commands() {
     }
     auto* const burst = std::get_if<TransmitBurst>(&*command);
     // That it was told in time is judged; its octets may have taken longer.
-    if (burst != nullptr) burst->not_before = std::max(burst->not_before, modem_->now());
+    if (burst != nullptr && burst->not_before != Instant{}) {
+      burst->not_before = std::max(burst->not_before, modem_->now());
+    }
     const auto taken = modem_->request(std::move(*command));
     if (taken || burst == nullptr) continue;
     static_cast<void>(user_->session.on_event(Fault{.at = modem_->now(),

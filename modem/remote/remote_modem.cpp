@@ -223,7 +223,8 @@ void RemoteModem::give_commands(Link& link) {
   const std::lock_guard lock(mutex_);
   for (; !commands_.empty(); commands_.pop_front()) {
     Command& command = commands_.front();
-    if (auto* burst = std::get_if<TransmitBurst>(&command)) {
+    auto* burst = std::get_if<TransmitBurst>(&command);
+    if (burst != nullptr && burst->not_before != Instant{}) {
       burst->not_before = link.clocks.to_theirs(burst->not_before);
     }
     link.session.request(command);

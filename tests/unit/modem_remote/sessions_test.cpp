@@ -79,6 +79,16 @@ TEST(HostSession, a_burst_is_late_when_its_line_is) {
   }
 }
 
+TEST(HostSession, a_burst_without_a_time_is_never_late) {
+  HostSession host = ready_host();
+  ASSERT_TRUE(host.on_control(Instant{std::chrono::hours(1)}, "SEND 3 110a-2400-short 0 1\n").ok());
+  ASSERT_TRUE(host.on_data(octets_of("x")).ok());
+  const auto command = host.poll_command();
+  ASSERT_TRUE(command);
+  EXPECT_EQ(std::get<TransmitBurst>(*command).not_before, Instant{});
+  EXPECT_FALSE(host.take_late());
+}
+
 TEST(HostSession, a_message_that_lacks_octets_moves_with_each_that_comes) {
   HostSession host = ready_host();
   EXPECT_FALSE(host.incomplete().has_value());
