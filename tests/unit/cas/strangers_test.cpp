@@ -10,20 +10,29 @@ class Strangers : public Link {
   void hear_from(Address peer, std::string_view hex) {
     core->on_cpdu(now, {Service::expedited_nonarq, peer, Address{1}, *from_hex(hex)});
   }
+  /// Answered, and the answer is out.
+  void call_of(Address peer, std::string_view request) {
+    hear_from(peer, request);
+    said();
+    leaves();
+  }
+  /// It has been heard on an ARQ link that is over.
+  void know_the_peer() {
+    make_by_peer();
+    core->on_connection_heard(now, kPeer);
+    core->on_connection_lost(now, {kPeer});
+    said();
+  }
   /// Each is answered before the next one calls.
   void strangers_call(std::size_t count) {
     for (std::uint32_t i = 0; i < count; ++i) {
       now += seconds(1);
-      hear_from(stranger(i), "10");
-      said();
-      leaves();
+      call_of(stranger(i), "10");
     }
   }
   void exclusive_strangers_call(std::uint32_t count) {
     for (std::uint32_t i = 0; i < count; ++i) {
-      hear_from(stranger(i), "11");
-      said();
-      leaves();
+      call_of(stranger(i), "11");
     }
   }
   /// ARQ data.
@@ -114,9 +123,7 @@ TEST_F(Strangers, no_exclusive_link_makes_way_for_a_call_that_finds_no_place_amo
   restart();
   strangers_call(1);
   core->on_connection_heard(now, stranger(0));
-  hear_from(kOther, "11");
-  said();
-  leaves();
+  call_of(kOther, "11");
   wait(config.answer_wait());
   EXPECT_FALSE(core->request_link(now, kPeer, LinkType::nonexclusive).ok());
   EXPECT_EQ(said(), "");
@@ -126,9 +133,7 @@ TEST_F(Strangers, no_exclusive_link_makes_way_for_a_call_that_finds_no_place_amo
 // B.3.2(4), B.3.2.1(15)
 TEST_F(Strangers, a_call_said_again_earns_an_exclusive_link_no_more_time) {
   for (Duration spent{}; spent < config.answer_wait(); spent += config.exchange_time) {
-    hear_from(stranger(0), "11");
-    said();
-    leaves();
+    call_of(stranger(0), "11");
     wait(config.exchange_time);
   }
   EXPECT_TRUE(core->request_link(now, kPeer, LinkType::nonexclusive).ok());
@@ -177,10 +182,7 @@ TEST_F(Strangers, a_bar_that_is_over_takes_no_time_from_the_next_exclusive_link)
 TEST_F(Strangers, a_known_peer_that_has_just_called_stays_and_strangers_go_first) {
   config.nonexclusive_links_max = 2;
   restart();
-  make_by_peer();
-  core->on_connection_heard(now, kPeer);
-  core->on_connection_lost(now, {kPeer});
-  said();
+  know_the_peer();
   make_by_peer();
   strangers_call(1);
   ASSERT_TRUE(core->request_link(now, kOther, LinkType::nonexclusive).ok());
@@ -199,10 +201,7 @@ TEST_F(Strangers, a_known_peer_that_has_just_called_stays_and_strangers_go_first
 TEST_F(Strangers, a_strangers_link_makes_way_before_an_older_one_of_a_known_peer) {
   config.nonexclusive_links_max = 2;
   restart();
-  make_by_peer();
-  core->on_connection_heard(now, kPeer);
-  core->on_connection_lost(now, {kPeer});
-  said();
+  know_the_peer();
   make_by_peer();
   wait(config.answer_wait());
   strangers_call(1);
@@ -213,10 +212,7 @@ TEST_F(Strangers, a_strangers_link_makes_way_before_an_older_one_of_a_known_peer
 
 // B.3.2.1(6)
 TEST_F(Strangers, a_peer_once_heard_displaces_them_and_another_stranger_does_not) {
-  make_by_peer();
-  core->on_connection_heard(now, kPeer);
-  core->on_connection_lost(now, {kPeer});
-  said();
+  know_the_peer();
   strangers_call(config.nonexclusive_links_max);
   hear_from(kOther, "10");
   EXPECT_EQ(answers(), "30");
@@ -269,10 +265,7 @@ TEST_F(Strangers, beside_a_call_of_ours_and_arq_data_there_is_one_answer_in_an_a
 }
 
 TEST_F(Strangers, who_is_known_is_answered_first_and_at_once) {
-  make_by_peer();
-  core->on_connection_heard(now, kPeer);
-  core->on_connection_lost(now, {kPeer});
-  said();
+  know_the_peer();
   ASSERT_TRUE(core->request_link(now, kOther, LinkType::nonexclusive).ok());
   said();
   for (std::uint32_t i = 0; i < 3; ++i) hear_from(stranger(i), "44");
