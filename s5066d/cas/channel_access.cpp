@@ -54,11 +54,10 @@ Result<void> ChannelAccess::request_link(Instant now, Address peer, LinkType typ
     actions_.push_back(LinkMade{peer, link->info.we_called, link->info.type});
     return {};
   }
-  if (const auto reason = refusal_after_displacing(now, peer, type)) {
+  if (const auto reason = refusal_after_displacing(now, config_.address, peer, type)) {
     const bool full = *reason == RejectReason::unknown;
     return Error{full ? ErrorCode::queue_full : ErrorCode::refused, "no further physical link"};
   }
-  barred_.reset();
   if (link == nullptr) {
     call(now, peer, type);
   } else {
@@ -282,8 +281,10 @@ void ChannelAccess::accept(Instant now, Address peer, LinkType type) {
     // Our call for an Exclusive link is pending (B.3.2(4)), and the peer will accept that one.
     return reject(now, peer, RejectReason::supporting_exclusive_link);
   }
-  const auto reason = was_heard(peer) || link != nullptr ? refusal_after_displacing(now, peer, type)
-                                                         : refusal(census_without(peer), type);
+  const Address caller = link == nullptr ? peer : config_.address;
+  const auto reason = was_heard(peer) || link != nullptr
+                          ? refusal_after_displacing(now, caller, peer, type)
+                          : refusal(census_without(peer), type);
   if (reason) return reject(now, peer, *reason);
   if (link == nullptr) link = &add_link(peer, type, false);
   link->info.we_called = link->info.we_called && link->info.type == type;

@@ -224,10 +224,12 @@ class ChannelAccess {
   Link& add_link(Address peer, LinkType type, bool we_called);
   LinkCensus census_without(Address peer) const;
   bool is_without_cas_1(Address peer) const;
-  std::optional<RejectReason> refusal_after_displacing(Instant now, Address peer, LinkType type);
-  std::deque<Address> displaceable(Instant now, Address but, LinkType type) const;
-  void note_barred(Instant now);
-  bool barred_for_long(Instant now) const;
+  /// `caller`: the peer, or our own address.
+  std::optional<RejectReason> refusal_after_displacing(Instant now, Address caller, Address peer,
+                                                       LinkType type);
+  std::deque<Address> displaceable(Instant now, Address but, LinkType type, bool long_barred) const;
+  void note_barred(Instant now, Address caller);
+  bool is_barred_for_long(Instant now, Address caller) const;
   bool was_heard(Address peer) const;
   void remember_heard(Link& link);
   void call(Instant now, Address peer, LinkType type);
@@ -280,13 +282,13 @@ class ChannelAccess {
   std::map<CpduId, Outstanding> outstanding_;
   /// Of those linked externally, the ones that warned us: CAS 1 makes the next link (B.3(3.1)).
   std::set<Address> warned_;
-  /// Our calls and those of known peers found Exclusive links in their way that no hard link has,
-  /// and none has made way since.
+  /// When the calls of this caller, us or a known peer, found Exclusive links in their way that no
+  /// hard link has, since it last found a place.
   struct Barred {
     Instant since{};
     Instant last{};
   };
-  std::optional<Barred> barred_;
+  std::map<Address, Barred> barred_;  // kept for minutes, and calls take seconds of air
   std::uint64_t next_control_id_ = kControlIds;
   std::deque<Address> heard_;   // on an ARQ link, the longest known first; kHeardPeersMax at most
   std::deque<Answer> answers_;  // waiting, the oldest first

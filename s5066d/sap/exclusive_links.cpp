@@ -33,6 +33,13 @@ bool ExclusiveLinks::any_unclaimed() const {
   return claimed() < links_.size();
 }
 
+bool ExclusiveLinks::has_room() const {
+  const bool one_ends = std::any_of(links_.begin(), links_.end(), [](const auto& entry) {
+    return entry.second.state == State::breaking;
+  });
+  return (one_ends ? links_.size() : claimed()) < cas::kExclusiveLinksMax;
+}
+
 std::size_t ExclusiveLinks::claimed() const {
   return static_cast<std::size_t>(std::count_if(
       links_.begin(), links_.end(), [](const auto& entry) { return entry.second.claimed; }));
@@ -40,8 +47,18 @@ std::size_t ExclusiveLinks::claimed() const {
 
 void ExclusiveLinks::call(Address peer) {
   S5066_ASSERT(state(peer) == State::none || is_adopted(peer));
-  links_[peer] = {.state = State::calling, .claimed = true};
+  Link& link = links_[peer];
+  link.state = State::calling;
+  link.claimed = true;
+  link.release_at.reset();
   outbox_.push(RequestLink{peer, cas::LinkType::exclusive});
+}
+
+bool ExclusiveLinks::on_call_refused(Address peer) {
+  const auto it = links_.find(peer);
+  if (it == links_.end() || !it->second.adopted) return on_call_failed(peer);
+  it->second.state = State::made;
+  return true;
 }
 
 void ExclusiveLinks::on_made(Address peer, bool we_called) {
@@ -73,7 +90,13 @@ bool ExclusiveLinks::on_call_failed(Address peer) {
 bool ExclusiveLinks::on_broken(const cas::LinkBroken& broken) {
   const auto it = links_.find(broken.peer);
   const bool adopted = it != links_.end() && it->second.adopted;
-  if (broken.type == cas::LinkType::nonexclusive && !adopted) return false;
+  if (broken.type == cas::LinkType::nonexclusive) {
+    if (!adopted) return false;
+    if (it->second.state == State::calling) {  // and now the peer is called
+      it->second.adopted = false;
+      return false;
+    }
+  }
   if (it != links_.end()) links_.erase(it);
   return true;
 }
@@ -98,6 +121,7 @@ void ExclusiveLinks::leave(Instant now, Address peer, bool ours_to_break) {
 }
 
 void ExclusiveLinks::break_link(Address peer, Link& link, cas::BreakReason reason) {
+  if (link.state == State::calling) link.adopted = false;
   link.state = State::breaking;
   link.release_at.reset();
   outbox_.push(RequestBreak{peer, reason});

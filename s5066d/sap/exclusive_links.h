@@ -24,8 +24,8 @@ class ExclusiveLinks {
   State state(Address peer) const;
   std::vector<Address> peers() const;
   /// Whether one more may be called for without exceeding what there may be at a time. Those that
-  /// no hard link has needed make way.
-  bool has_room() const { return claimed() < cas::kExclusiveLinksMax; }
+  /// no hard link has needed make way, but not while one is on its way out anyway.
+  bool has_room() const;
   /// Whether we called for one that is made. B.3.2.1(19): no Nonexclusive link outlasts that.
   bool any_made_by_us() const;
 
@@ -35,6 +35,8 @@ class ExclusiveLinks {
 
   /// Where there is an adopted link, the channel access sublayer ends that first.
   void call(Address peer);
+  /// Our own channel access refused that call: an adopted link is still there. False: as below.
+  bool on_call_refused(Address peer);
   void on_made(Address peer, bool we_called);
   /// The peer's hard link came over a link of the other type, and has it to itself now.
   void adopt(Address peer);
@@ -57,7 +59,7 @@ class ExclusiveLinks {
   struct Link {
     State state = State::none;
     bool we_called = false;
-    bool adopted = false;
+    bool adopted = false;  // of the other type, and there until the call has ended it
     bool claimed = false;  // a hard link has needed it
     std::optional<Instant> release_at;
   };

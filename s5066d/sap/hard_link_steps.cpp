@@ -93,8 +93,13 @@ void HardLinks::give_way(Instant now, Session& session) {
 
 // --- Steps ---------------------------------------------------------------------------------------
 
-/// After every event: what has ended leaves its physical link, and what waited goes on.
+/// After every event: what has ended leaves its physical link, and what waited goes on, but not in
+/// radio silence.
 void HardLinks::advance(Instant now) {
+  for (Session& session : sessions_) {
+    const bool would_call = session.is(State::waiting) && session.we_called;
+    if (silent_ && would_call) fail(now, session, RejectReason::remote_not_responding);
+  }
   const auto is_closed = [](const Session& session) { return session.is(State::closed); };
   for (const Session& session : sessions_) {
     if (is_closed(session) && !knows(session.peer())) {

@@ -65,6 +65,11 @@ void HardLinks::allow(Instant now, bool allowed) {
   advance(now);
 }
 
+void HardLinks::set_silent(Instant now, bool silent) {
+  silent_ = silent;
+  advance(now);
+}
+
 // --- From clients --------------------------------------------------------------------------------
 
 bool HardLinks::request_establish(Instant now, const Party& owner, const sis::HardLink& link) {
@@ -174,14 +179,16 @@ bool HardLinks::on_link_rejected(Instant now, const cas::LinkRejected& rejected)
 // The channel access sublayer has no place for one more Exclusive link. One that no hard link has
 // taken makes way after a while.
 bool HardLinks::on_link_refused(Instant now, Address peer) {
+  if (!exclusive_.on_call_refused(peer)) return false;
   Session* session = find(peer, State::linking, true);
   if (session != nullptr && exclusive_.any_unclaimed()) {
-    exclusive_.on_call_failed(peer);
     change_state(now, *session, State::waiting);
     session->deadline = now + kCallAgainAfter;
-    return true;
+  } else if (session != nullptr) {
+    fail(now, *session, reject_for(cas::RejectReason::supporting_exclusive_link));
   }
-  return on_link_rejected(now, {peer, cas::RejectReason::supporting_exclusive_link});
+  advance(now);
+  return true;
 }
 
 void HardLinks::on_link_broken(Instant now, const cas::LinkBroken& broken) {

@@ -66,7 +66,7 @@ class HardLinks {
   /// Not in a broadcast session (A.1.1.3(4)). What there is when one begins, ends.
   void allow(Instant now, bool allowed);
   /// EMCON: nothing is asked of a peer.
-  void set_silent(bool silent) { silent_ = silent; }
+  void set_silent(Instant now, bool silent);
 
   // From clients. False: a primitive that its client may not send now (an invalid primitive).
   [[nodiscard]] bool request_establish(Instant now, const Party& owner, const sis::HardLink& link);

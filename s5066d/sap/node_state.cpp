@@ -30,7 +30,7 @@ Result<void> SubnetworkInterface::request_broadcast_session(Instant now, bool on
 void SubnetworkInterface::request_silence(Instant now, bool on) {
   silent_ = on;
   sender_.set_silent(on);
-  hard_links_.set_silent(on);
+  hard_links_.set_silent(now, on);
   touch(now);
 }
 

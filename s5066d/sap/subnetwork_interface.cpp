@@ -46,7 +46,7 @@ SubnetworkInterface::SubnetworkInterface(const Config& config, Counters& counter
   sender_.allow_arq(now_, !broadcast_);
   sender_.set_silent(silent_);
   hard_links_.allow(now_, !broadcast_);
-  hard_links_.set_silent(silent_);
+  hard_links_.set_silent(now_, silent_);
   S5066_ASSERT(!config.address.group);
   S5066_ASSERT(config.attempts_max > 0);
   S5066_ASSERT(config.unbound_clients_max > 0);

@@ -165,6 +165,27 @@ TEST_F(Strangers, who_ends_its_exclusive_links_and_calls_again_bars_us_for_two_a
   }
 }
 
+// B.3.2(4): a known peer's call displaces the link of the one before, which had its time.
+TEST_F(Strangers, known_peers_that_displace_each_other_by_turns_bar_us_for_two_answer_waits) {
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    call_of(stranger(i), "10");
+    core->on_connection_heard(now, stranger(i));
+    core->on_connection_lost(now, {stranger(i)});
+  }
+  said();
+  const Instant start = now;
+  std::uint32_t turn = 0;
+  while (now - start < minutes(10)) {
+    if ((now - start) % config.answer_wait() == Duration::zero()) {
+      call_of(stranger(turn++ % 3), "11");
+    }
+    if (core->request_link(now, kPeer, LinkType::nonexclusive).ok()) break;
+    wait(config.exchange_time);
+  }
+  EXPECT_EQ(now - start, 2 * config.answer_wait());
+  EXPECT_GE(turn, 3u);
+}
+
 // B.3.2(4)
 TEST_F(Strangers, a_bar_that_is_over_takes_no_time_from_the_next_exclusive_link) {
   exclusive_strangers_call(1);

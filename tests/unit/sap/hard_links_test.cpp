@@ -66,12 +66,33 @@ TEST_F(HardLinksTest, a_broadcast_session_ends_what_there_is) {
 }
 
 TEST_F(HardLinksTest, a_silent_node_asks_nobody_for_one) {
-  core->set_silent(true);
+  core->set_silent(now, true);
   EXPECT_TRUE(ask(link(0)));
   EXPECT_EQ(said(), "c1:rejected-3");
-  core->set_silent(false);
+  core->set_silent(now, false);
   EXPECT_TRUE(ask(link(0)));
   EXPECT_EQ(said(), "call-20");
+}
+
+TEST_F(HardLinksTest, in_radio_silence_no_call_is_made_again) {
+  made(kOther, false);
+  EXPECT_TRUE(ask(link(0)));
+  EXPECT_TRUE(core->on_link_refused(now, kPeer));
+  EXPECT_EQ(said(), "call-20");
+  ASSERT_EQ(state(), "waiting");
+  core->set_silent(now, true);
+  EXPECT_EQ(said(), "c1:rejected-3");
+  wait(std::chrono::minutes(1));
+  EXPECT_EQ(said(), "");
+  // Nor when the peer leaves one under our request.
+  core->set_silent(now, false);
+  EXPECT_TRUE(ask(link(0)));
+  made();
+  EXPECT_EQ(said(), "call-20 20:30 30");
+  core->set_silent(now, true);
+  broken(cas::LinkEnd::by_peer);
+  EXPECT_EQ(said(), "c1:rejected-3");
+  EXPECT_EQ(state(), "");
 }
 
 // A.1.1.3(4)
@@ -123,6 +144,65 @@ TEST_F(HardLinksTest, a_call_with_such_links_in_its_way_is_made_again_soon) {
   EXPECT_TRUE(core->on_link_refused(now, kPeer));
   made(kPeer, false);
   EXPECT_EQ(said(), "20:30 30");
+}
+
+// B.3.2(4): a place is about to be free.
+TEST_F(HardLinksTest, no_link_has_to_make_way_while_another_ends) {
+  establish(0);
+  made(kOther, false);
+  EXPECT_TRUE(core->request_terminate(now, kClient, kPeer));
+  hear("70");
+  EXPECT_EQ(said(), "20:61 break-20");
+  EXPECT_TRUE(ask(link(0, 0, Address{6})));
+  EXPECT_EQ(said(), "");
+  broken(cas::LinkEnd::by_us);
+  EXPECT_EQ(said(), "call-6");
+}
+
+// B.3(5): a Nonexclusive link that the peer's hard link had is replaced, or kept.
+TEST_F(HardLinksTest, a_refused_call_leaves_the_link_that_it_was_to_replace) {
+  const auto break_nonexclusive = [&] {
+    core->on_link_broken(now, {kPeer, cas::LinkEnd::by_us, cas::LinkType::nonexclusive});
+  };
+  hear("30 70");
+  hear("60");
+  said();
+  EXPECT_TRUE(ask(link(0)));
+  EXPECT_EQ(said(), "call-20");
+  EXPECT_TRUE(core->on_link_refused(now, kPeer));
+  EXPECT_EQ(said(), "c1:rejected-1 break-20");
+  EXPECT_TRUE(core->governs(kPeer));
+  break_nonexclusive();
+  EXPECT_FALSE(core->governs(kPeer));
+
+  hear("30 70");
+  hear("60");
+  made(kOther, false);
+  said();
+  EXPECT_TRUE(ask(link(0)));
+  EXPECT_TRUE(core->on_link_refused(now, kPeer));
+  EXPECT_EQ(state(), "waiting");
+  EXPECT_TRUE(core->governs(kPeer));
+  wait(std::chrono::seconds(5));
+  EXPECT_EQ(said(), "call-20 call-20");
+  break_nonexclusive();
+  EXPECT_EQ(state(), "linking");
+  made();
+  EXPECT_EQ(said(), "20:30 30");
+}
+
+// B.3(5): the news of its end was on its way up when the call was withdrawn.
+TEST_F(HardLinksTest, a_withdrawn_call_outlasts_the_link_that_it_was_to_replace) {
+  hear("30 70");
+  hear("60");
+  EXPECT_TRUE(ask(link(0)));
+  said();
+  EXPECT_TRUE(core->request_terminate(now, kClient, kPeer));
+  EXPECT_EQ(said(), "c1:rejected-3 break-20");
+  core->on_link_broken(now, {kPeer, cas::LinkEnd::by_us, cas::LinkType::nonexclusive});
+  EXPECT_TRUE(core->governs(kPeer));
+  broken(cas::LinkEnd::by_us);
+  EXPECT_FALSE(core->governs(kPeer));
 }
 
 // B.3.2(4): whoever made the link in the end.
