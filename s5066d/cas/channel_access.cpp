@@ -264,14 +264,27 @@ void ChannelAccess::on_link_request(Instant now, Address peer, LinkType type) {
   } else if (link == nullptr || calling) {
     accept(now, peer, type);
   } else if (link->info.state == LinkState::breaking) {
-    end(now, *link, LinkEnd::by_us);   // the peer dropped it and its BREAK CONFIRM got lost
-    on_link_request(now, peer, type);  // a call of our own may have followed the BREAK
+    on_request_while_breaking(now, *link, type);
   } else if (link->peer_made_it || link->info.type != type) {
+    const auto reason = link->info.type == type ? std::nullopt : refusal_of_peer(now, peer, type);
+    if (reason) return reject(now, peer, *reason);  // what there is stays
     end(now, *link, LinkEnd::called_anew);
     accept(now, peer, type);
   } else {
     accept_again(now, *link);
   }
+}
+
+// The peer dropped it and its BREAK CONFIRM got lost. A link that was broken to make the last place
+// for another node has made it: whoever calls again at once would keep that node waiting for ever.
+void ChannelAccess::on_request_while_breaking(Instant now, Link& link, LinkType type) {
+  const Address peer = link.info.peer;
+  const bool made_way = link.break_reason == BreakReason::higher_layer_request &&
+                        type == LinkType::nonexclusive && link.info.type == type;
+  end(now, link, LinkEnd::by_us);
+  const bool last_place = census_without(peer).nonexclusive + 1 >= config_.nonexclusive_links_max;
+  if (made_way && last_place) return reject(now, peer, RejectReason::higher_priority_pending);
+  on_link_request(now, peer, type);  // a call of our own may have followed the BREAK
 }
 
 void ChannelAccess::accept(Instant now, Address peer, LinkType type) {
@@ -281,10 +294,8 @@ void ChannelAccess::accept(Instant now, Address peer, LinkType type) {
     // Our call for an Exclusive link is pending (B.3.2(4)), and the peer will accept that one.
     return reject(now, peer, RejectReason::supporting_exclusive_link);
   }
-  const Address caller = link == nullptr ? peer : config_.address;
-  const auto reason = was_heard(peer) || link != nullptr
-                          ? refusal_after_displacing(now, caller, peer, type)
-                          : refusal(census_without(peer), type);
+  const auto reason = link == nullptr ? refusal_of_peer(now, peer, type)
+                                      : refusal_after_displacing(now, config_.address, peer, type);
   if (reason) return reject(now, peer, *reason);
   if (link == nullptr) link = &add_link(peer, type, false);
   link->info.we_called = link->info.we_called && link->info.type == type;

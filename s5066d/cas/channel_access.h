@@ -227,6 +227,8 @@ class ChannelAccess {
   /// `caller`: the peer, or our own address.
   std::optional<RejectReason> refusal_after_displacing(Instant now, Address caller, Address peer,
                                                        LinkType type);
+  /// The call of a peer that we do not call ourselves.
+  std::optional<RejectReason> refusal_of_peer(Instant now, Address peer, LinkType type);
   std::deque<Address> displaceable(Instant now, Address but, LinkType type, bool long_barred) const;
   void note_barred(Instant now, Address caller);
   bool is_barred_for_long(Instant now, Address caller) const;
@@ -249,6 +251,7 @@ class ChannelAccess {
   void on_link_request(Instant now, Address peer, LinkType type);
   void accept(Instant now, Address peer, LinkType type);
   void accept_again(Instant now, Link& link);
+  void on_request_while_breaking(Instant now, Link& link, LinkType type);
   void on_link_accepted(Instant now, Address peer);
   void on_link_rejected(Instant now, Address peer, RejectReason reason);
   void on_link_break(Instant now, Address peer, BreakReason reason);

@@ -8,8 +8,8 @@
 namespace s5066::cas {
 namespace {
 
-/// Who is refused asks again sooner than this.
-constexpr Duration kBarMemory = std::chrono::minutes(2);
+/// Who is refused asks again sooner than this, as nodes that wait longer each time do in the end.
+constexpr Duration kBarMemory = std::chrono::minutes(15);
 
 }  // namespace
 
@@ -39,6 +39,12 @@ std::optional<RejectReason> ChannelAccess::refusal_after_displacing(Instant now,
   for (const Address victim : gone) end(now, *find(victim), LinkEnd::displaced);
   barred_.erase(caller);
   return std::nullopt;
+}
+
+std::optional<RejectReason> ChannelAccess::refusal_of_peer(Instant now, Address peer,
+                                                           LinkType type) {
+  return was_heard(peer) ? refusal_after_displacing(now, peer, peer, type)
+                         : refusal(census_without(peer), type);
 }
 
 void ChannelAccess::note_barred(Instant now, Address caller) {

@@ -66,6 +66,7 @@ void LinkManager::on_call_refused(Instant now, Address peer) {
 
 void LinkManager::on_link_broken(Instant now, Address peer, cas::LinkEnd end) {
   Session& session = sessions_[peer];
+  if (session.gives_way) ++places_made_;
   if (session.state != State::down) change_state(session, State::down);
   session.call_not_before = now + wait_after(session, end);
 }
@@ -149,13 +150,16 @@ void LinkManager::plan(Instant now, std::span<const PeerLoad> loads, bool may_ca
   if (!may_call) return;
 
   std::vector<const PeerLoad*> in_line;
+  // Peers that call us may have taken places meanwhile; one that was made for a node is its own.
   for (const PeerLoad* load : callable(now, loads)) {
-    if (sessions() < config_.soft_links_max) {
+    if (places_made_ > 0 || sessions() < config_.soft_links_max) {
+      if (places_made_ > 0) --places_made_;
       call(load->peer, sessions_[load->peer]);
     } else {
       in_line.push_back(load);
     }
   }
+  if (in_line.empty()) places_made_ = 0;
   // Each session on its way out makes one place.
   for (std::size_t i = leaving(); i < in_line.size(); ++i) {
     bool found = false;
@@ -253,6 +257,7 @@ bool LinkManager::give_way(Instant now, Address peer, Session& session, const Pe
     return false;
   }
   session.gave_way_at = now;
+  session.gives_way = true;
   if (load.outstanding) {
     change_state(session, State::draining);
   } else {
@@ -293,6 +298,7 @@ void LinkManager::close(Address peer, Session& session, cas::BreakReason reason)
 
 void LinkManager::change_state(Session& session, State next) {
   const State from = session.state;
+  if (next != State::draining && next != State::closing) session.gives_way = false;
   const bool in_session = from == State::up || from == State::draining;
   switch (next) {
     case State::calling:

@@ -92,6 +92,7 @@ class LinkManager {
     unsigned fruitless = 0;  // links that were forgotten in a row and got nothing through
     Instant call_not_before{};
     Instant gave_way_at{};                 // when it last began to make way for another node
+    bool gives_way = false;                // and has not ended since
     std::optional<Instant> waiting_since;  // for a session
   };
 
@@ -117,6 +118,8 @@ class LinkManager {
 
   const LinkConfig config_;
   std::map<Address, Session> sessions_;
+  /// Sessions that gave way and have ended, for which no other has been called yet.
+  std::size_t places_made_ = 0;
   std::optional<Instant> next_deadline_;
   std::deque<Action> actions_;
 };

@@ -199,6 +199,57 @@ TEST_F(Strangers, a_bar_that_is_over_takes_no_time_from_the_next_exclusive_link)
   EXPECT_FALSE(core->request_link(now, stranger(1), LinkType::nonexclusive).ok());
 }
 
+// B.3.2(3): by the reason of the BREAK.
+TEST_F(Strangers,
+       who_calls_again_when_its_link_was_broken_for_another_node_does_not_get_its_place) {
+  const auto call_again = [&](BreakReason reason) {
+    EXPECT_TRUE(core->request_break(now, stranger(0), reason).ok());
+    hear_from(stranger(0), "10");
+    const std::string all = answers();
+    return all.substr(all.find("terminate"));
+  };
+  strangers_call(config.nonexclusive_links_max);
+  EXPECT_EQ(call_again(BreakReason::no_more_data), "terminate broken-by_us make made-by-peer 20");
+  EXPECT_EQ(call_again(BreakReason::higher_layer_request), "terminate broken-by_us 32");
+  EXPECT_TRUE(core->request_link(now, kPeer, LinkType::nonexclusive).ok());
+  said();
+  // Where there is more than that place it may.
+  core->on_connection_lost(now, {stranger(1)});
+  core->on_connection_lost(now, {stranger(2)});
+  call_of(stranger(0), "10");
+  EXPECT_EQ(call_again(BreakReason::higher_layer_request),
+            "terminate broken-by_us make made-by-peer");  // our own call goes before the answer
+}
+
+// B.3.2(4): the link that there is could go on.
+TEST_F(Strangers, a_refused_call_for_the_other_type_of_link_ends_none) {
+  make_by_peer();
+  give_spdu(kPeer);
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    call_of(stranger(i), "11");
+    core->keep_link(stranger(i));
+  }
+  said();
+  hear("11");
+  EXPECT_EQ(answers(), "33");
+  EXPECT_EQ(core->state(kPeer), LinkState::made);
+}
+
+// B.3.2(4): as nodes do that wait longer after each refusal, up to ten minutes.
+TEST_F(Strangers, a_known_peer_that_calls_seldom_is_barred_no_longer_for_that) {
+  know_the_peer();
+  Duration waited{};
+  for (; waited < std::chrono::hours(2); waited += minutes(10)) {
+    hear_from(stranger(0), "44");
+    hear_from(stranger(0), "11");
+    answers();
+    hear("10");
+    if (answers() != "33") break;
+    wait(minutes(10));
+  }
+  EXPECT_EQ(waited, minutes(10));
+}
+
 // B.3.2(3): it has been told that it is accepted.
 TEST_F(Strangers, a_known_peer_that_has_just_called_stays_and_strangers_go_first) {
   config.nonexclusive_links_max = 2;

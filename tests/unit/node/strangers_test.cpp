@@ -1,6 +1,8 @@
 // A station that speaks in the names of many others, to a node with data of its own.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/unit/node/pair.h"
 
 namespace s5066::test {
@@ -16,18 +18,24 @@ pdu::Common from_stranger(std::uint32_t number) {
       .eot_half_s = 1, .destination = Address{kAlpha}, .source = Address{kFirstStranger + number}};
 }
 
-/// PHYSICAL LINK REQUESTs.
-Bytes calls(std::uint32_t strangers, cas::LinkType type = cas::LinkType::nonexclusive) {
+/// A PHYSICAL LINK REQUEST.
+Bytes call_of(std::uint32_t stranger, std::uint16_t cpdu_id,
+              cas::LinkType type = cas::LinkType::nonexclusive) {
   const std::uint8_t request = type == cas::LinkType::exclusive ? 0x11 : 0x10;
   Bytes octets;
-  for (std::uint32_t i = 0; i < strangers; ++i) {
-    pdu::encode(pdu::Nonarq{.common = from_stranger(i),
-                            .expedited = true,
-                            .cpdu_size = 1,
-                            .window_half_s = 20,
-                            .segment = {request}},
-                octets);
-  }
+  pdu::encode(pdu::Nonarq{.common = from_stranger(stranger),
+                          .expedited = true,
+                          .cpdu_id = cpdu_id,
+                          .cpdu_size = 1,
+                          .window_half_s = 20,
+                          .segment = {request}},
+              octets);
+  return octets;
+}
+
+Bytes calls(std::uint32_t strangers, cas::LinkType type = cas::LinkType::nonexclusive) {
+  Bytes octets;
+  for (std::uint32_t i = 0; i < strangers; ++i) append(octets, call_of(i, 0, type));
   return octets;
 }
 
@@ -80,6 +88,18 @@ class Strangers : public ::testing::Test {
       medium_.run_for(milliseconds(100));
     EXPECT_EQ(delivered(), before + 1);
     return medium_.now() - start;
+  }
+  /// Not in a link with us, as who called would know.
+  std::vector<std::uint32_t> without_link(std::uint32_t strangers) const {
+    std::vector<std::uint32_t> numbers;
+    for (std::uint32_t i = 0; i < strangers; ++i) {
+      const auto links = alpha_.node.status().links;
+      const bool there = std::any_of(links.begin(), links.end(), [i](const auto& link) {
+        return link.peer == Address{kFirstStranger + i} && link.state != cas::LinkState::breaking;
+      });
+      if (!there) numbers.push_back(i);
+    }
+    return numbers;
   }
   std::uint64_t count(Counter counter) const { return alpha_.node.counters()[counter]; }
 
@@ -134,6 +154,39 @@ TEST_F(Strangers, exclusive_calls_that_go_on_keep_a_new_link_waiting_for_no_more
         while (delivered() == before && medium_.now() < next) medium_.run_for(milliseconds(100));
         hear(calls(1, cas::LinkType::exclusive));
       }
+      EXPECT_EQ(delivered(), before + 1);
+      medium_.run_for(std::chrono::hours(1));
+    }
+  }
+}
+
+// Goal:   nor who keeps all Nonexclusive links in use, and calls again whenever one is broken.
+// Method: REQUESTs and a second later ARQ data of each address whose link is gone, every so often.
+TEST_F(Strangers, calls_with_data_that_go_on_keep_a_new_link_waiting_for_no_more_than_two_minutes) {
+  std::uint16_t cpdu_id = 0;
+  for (const std::uint32_t strangers : {8u, 12u}) {
+    for (const int period_s : {20, 45}) {
+      SCOPED_TRACE(strangers);
+      SCOPED_TRACE(period_s);
+      const auto call_again = [&] {
+        Bytes octets;
+        const auto gone = without_link(strangers);
+        if (gone.empty()) return;
+        for (const auto number : gone) append(octets, call_of(number, ++cpdu_id));
+        octets.resize(octets.size() + 400);
+        for (const auto number : gone) append(octets, data_of_stranger(number));
+        hear(octets);
+      };
+      call_again();
+      medium_.run_for(seconds(25));
+      const std::size_t before = delivered();
+      medium_.send(alpha_, a_, request_to(kBravo, 3, Bytes(200, 7)));
+      const Instant start = medium_.now();
+      while (delivered() == before && medium_.now() - start < minutes(10)) {
+        call_again();
+        medium_.run_for(seconds(period_s));
+      }
+      EXPECT_LE(medium_.now() - start, minutes(2));
       EXPECT_EQ(delivered(), before + 1);
       medium_.run_for(std::chrono::hours(1));
     }

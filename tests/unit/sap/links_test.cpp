@@ -81,6 +81,50 @@ TEST_F(Links, sessions_are_bounded_and_an_idle_one_makes_place) {
   EXPECT_EQ(calls, (std::vector{kPeer, kOther}));
 }
 
+// Peers that call us count as soon as they send something.
+TEST_F(Links, a_place_that_was_made_for_a_node_is_its_own) {
+  const Address caller{0x02000000};
+  config.links.soft_links_max = 1;
+  restart();
+  const ClientId client = bind(3, Confirmation::none);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    make(Address{caller.value + i}, false);
+    core->on_peer_active(now, Address{caller.value + i});
+  }
+  give(client, request(kPeer, Bytes{1}));
+  wait(config.links.called_minimum);
+  ASSERT_EQ(breaks, std::vector{caller});
+  EXPECT_TRUE(calls.empty());
+  make(Address{caller.value + 3}, false);
+  core->on_peer_active(now, Address{caller.value + 3});
+  EXPECT_TRUE(calls.empty());
+  lose(caller, cas::LinkEnd::by_us);
+  EXPECT_EQ(calls, std::vector{kPeer});
+  // It is one place.
+  give(client, request(kOther, Bytes{2}));
+  EXPECT_EQ(calls, std::vector{kPeer});
+}
+
+TEST_F(Links, a_place_that_nobody_waits_for_any_more_is_anybodys) {
+  config.links.soft_links_max = 1;
+  restart();
+  const ClientId client = bind(3, Confirmation::none);
+  give(client, request(kPeer, Bytes{1}));
+  make(kPeer);
+  confirm(0);
+  auto brief = request(kOther, Bytes{2});
+  brief.time_to_live = 1;
+  give(client, brief);
+  ASSERT_EQ(breaks, std::vector{kPeer});
+  wait(seconds(2));
+  lose(kPeer, cas::LinkEnd::by_us);
+  const Address caller{0x02000000};
+  make(caller, false);
+  core->on_peer_active(now, caller);
+  give(client, request(kOther, Bytes{3}));
+  EXPECT_EQ(calls, std::vector{kPeer});
+}
+
 TEST_F(Links, a_busy_session_gives_way_after_its_maximum_and_finishes_what_is_out) {
   config.links.soft_links_max = 1;
   config.link_outstanding_octets_max = 2100;
