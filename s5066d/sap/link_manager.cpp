@@ -151,19 +151,24 @@ void LinkManager::plan(Instant now, std::span<const PeerLoad> loads, bool may_ca
 
   std::vector<const PeerLoad*> in_line;
   // Peers that call us may have taken places meanwhile; one that was made for a node is its own.
+  // But as many as call us and give way, they make no room for more sessions of our own than there
+  // may be.
   for (const PeerLoad* load : callable(now, loads)) {
-    if (places_made_ > 0 || sessions() < config_.soft_links_max) {
+    if (sessions() < config_.soft_links_max ||
+        (places_made_ > 0 && own_sessions() < config_.soft_links_max)) {
       if (places_made_ > 0) --places_made_;
       call(load->peer, sessions_[load->peer]);
     } else {
       in_line.push_back(load);
     }
   }
-  if (in_line.empty()) places_made_ = 0;
+  places_made_ = 0;
+  const bool own_full = own_sessions() >= config_.soft_links_max;
   // Each session on its way out makes one place.
   for (std::size_t i = leaving(); i < in_line.size(); ++i) {
     bool found = false;
     for (auto& [peer, session] : sessions_) {
+      if (own_full && !session.we_called) continue;  // its place would not be ours
       const bool patient = !is_out_of_patience(now, sessions_[in_line[i]->peer]);
       const std::uint8_t priority = patient ? in_line[i]->priority : kAboveAll;
       found = give_way(now, peer, session, load_of(loads, peer), priority);
@@ -332,6 +337,13 @@ bool LinkManager::takes_place(const Session& session) {
 std::size_t LinkManager::sessions() const {
   return static_cast<std::size_t>(std::count_if(
       sessions_.begin(), sessions_.end(), [](const auto& s) { return takes_place(s.second); }));
+}
+
+std::size_t LinkManager::own_sessions() const {
+  return static_cast<std::size_t>(
+      std::count_if(sessions_.begin(), sessions_.end(), [](const auto& s) {
+        return takes_place(s.second) && (s.second.we_called || s.second.state == State::calling);
+      }));
 }
 
 std::size_t LinkManager::leaving() const {

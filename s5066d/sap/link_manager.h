@@ -113,6 +113,7 @@ class LinkManager {
   void forget_quiet_peers(Instant now, std::span<const PeerLoad> loads);
   static bool takes_place(const Session& session);
   std::size_t sessions() const;
+  std::size_t own_sessions() const;
   std::size_t leaving() const;
   void look_again_at(Instant at);
 

@@ -260,6 +260,7 @@ void SubnetworkInterface::on_request(Instant now, ClientId client,
 
 void SubnetworkInterface::on_link_made(Instant now, const cas::LinkMade& made) {
   if (made.type == cas::LinkType::exclusive) {
+    if (made.we_called) links_.end_all();  // B.3.2.1(19): they are being broken already
     hard_links_.on_link_made(now, made);
   } else {
     links_.on_link_made(now, made.peer, made.we_called);

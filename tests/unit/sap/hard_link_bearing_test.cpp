@@ -217,6 +217,22 @@ TEST_F(Bearing, a_soft_link_that_ends_for_a_hard_link_to_its_peer_uses_up_no_att
   }
 }
 
+// B.3.2.1(19): below they are being broken already. What is handed down would come back at once,
+// and so again and again.
+TEST_F(Bearing, an_exclusive_link_that_ends_in_the_moment_it_is_made_has_ended_the_soft_links) {
+  const ClientId client = bind(3, Confirmation::node);
+  give(client, request(kOther, Bytes{1}));
+  make(kOther);
+  confirm(0);
+  give(client, sis::HardLinkEstablish{link(0, kPeer)});
+  core->on_link_made(now, {kPeer, true, cas::LinkType::exclusive});
+  core->on_link_broken(now, {kPeer, cas::LinkEnd::by_peer, cas::LinkType::exclusive});
+  drain();
+  EXPECT_EQ(breaks, std::vector{kOther});
+  give(client, request(kOther, Bytes{2}));
+  EXPECT_EQ(data_for(kOther), 1u);
+}
+
 TEST_F(Bearing, silence_and_broadcast_sessions_reach_the_hard_links) {
   const ClientId owner = bind(3, Confirmation::none);
   core->request_silence(now, true);

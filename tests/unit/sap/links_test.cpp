@@ -105,6 +105,31 @@ TEST_F(Links, a_place_that_was_made_for_a_node_is_its_own) {
   EXPECT_EQ(calls, std::vector{kPeer});
 }
 
+// Nodes that call us and give way do not make room for more than that.
+TEST_F(Links, our_own_sessions_never_exceed_the_maximum) {
+  config.links.soft_links_max = 2;
+  restart();
+  const ClientId client = bind(3, Confirmation::none);
+  const auto address = [](std::uint32_t number) { return Address{0x02000000 + number}; };
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    make(address(i), false);
+    core->on_peer_active(now, address(i));
+  }
+  for (std::uint32_t i = 10; i < 13; ++i) give(client, request(address(i), Bytes{1}));
+  wait(config.links.called_minimum);
+  ASSERT_EQ(breaks, (std::vector{address(0), address(1), address(2)}));
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    lose(address(i), cas::LinkEnd::by_us);
+    EXPECT_EQ(calls.size(), std::min<std::size_t>(i + 1, 2));
+  }
+  // Nor has another that calls us to go for one that could not be called then.
+  for (const Address peer : calls) make(peer);
+  make(address(3), false);
+  core->on_peer_active(now, address(3));
+  wait(config.links.called_minimum);
+  EXPECT_EQ(std::count(breaks.begin(), breaks.end(), address(3)), 0);
+}
+
 TEST_F(Links, a_place_that_nobody_waits_for_any_more_is_anybodys) {
   config.links.soft_links_max = 1;
   restart();
