@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "modem/audio/file_rate.h"
 #include "s5066d/base/assert.h"
 
 namespace s5066::modem {
@@ -13,8 +14,6 @@ namespace {
 
 constexpr unsigned kBlocksPerSecond = 50;
 constexpr int kChannelsMax = 16;
-constexpr int kRateMin = 8000;
-constexpr int kRateMax = 192000;
 
 struct Closer {
   void operator()(SNDFILE* file) const { sf_close(file); }
@@ -41,8 +40,10 @@ Result<void> FileDevice::open() {
   if (!files->input) {
     return Error{ErrorCode::refused, config_.input_path + ": " + sf_strerror(nullptr)};
   }
+  if (auto good = check_file_rate(format.samplerate); !good) {
+    return Error{ErrorCode::refused, config_.input_path + ": " + good.error().detail};
+  }
   const bool usable = format.channels >= 1 && format.channels <= kChannelsMax &&
-                      format.samplerate >= kRateMin && format.samplerate <= kRateMax &&
                       format.samplerate % static_cast<int>(kBlocksPerSecond) == 0;
   if (!usable) {
     return Error{ErrorCode::refused, config_.input_path + ": rate or number of channels"};

@@ -7,22 +7,21 @@
 #include <utility>
 #include <vector>
 
+#include "modem/audio/file_rate.h"
+
 namespace s5066::modem {
 namespace {
 
-constexpr int kRateMin = 1000;
-constexpr unsigned kRateMax = 768000;
-constexpr unsigned kChannelsMax = 64;
+constexpr int kChannelsMax = 64;
 
 Error io_error(const std::string& path, const std::string& why) {
   return Error{ErrorCode::io, path + ": " + why};
 }
 
-Result<void> check_info(const std::string& path, const SF_INFO& info) {
-  if (info.samplerate < kRateMin || info.samplerate > static_cast<int>(kRateMax)) {
-    return io_error(path, "sample rate " + std::to_string(info.samplerate) + " is out of range");
-  }
-  if (info.channels < 1 || info.channels > static_cast<int>(kChannelsMax)) {
+// libsndfile counts both with int.
+Result<void> check_info(const std::string& path, long long rate, long long channels) {
+  if (auto good = check_file_rate(rate); !good) return io_error(path, good.error().detail);
+  if (channels < 1 || channels > kChannelsMax) {
     return io_error(path, "number of channels is out of range");
   }
   return {};
@@ -60,6 +59,7 @@ struct WavWriter::State {
 Result<WavWriter> WavWriter::open(const std::string& path, unsigned rate) {
   auto state = std::make_shared<State>();
   state->path = path;
+  if (auto good = check_file_rate(rate); !good) return io_error(path, good.error().detail);
   SF_INFO info{};
   info.samplerate = static_cast<int>(rate);
   info.channels = 1;
@@ -109,10 +109,10 @@ std::vector<std::string_view> raw_encodings() {
   return names;
 }
 
-Result<WavReader> WavReader::open(const std::string& path) {
+Result<WavReader> WavReader::open(const std::string& path, std::optional<unsigned> rate) {
   auto state = std::make_shared<State>();
   state->path = path;
-  return open(std::move(state));
+  return open(std::move(state), rate);
 }
 
 Result<WavReader> WavReader::open_raw(const std::string& path, const RawFormat& format) {
@@ -122,19 +122,20 @@ Result<WavReader> WavReader::open_raw(const std::string& path, const RawFormat& 
       std::find_if(kEncodings.begin(), kEncodings.end(),
                    [&](const Encoding& known) { return known.name == format.encoding; });
   if (encoding == kEncodings.end()) return io_error(path, "no encoding " + format.encoding);
-  // libsndfile takes int; what is far beyond it is out of range all the same.
-  state->info.samplerate = static_cast<int>(std::min(format.rate, kRateMax + 1U));
-  state->info.channels = static_cast<int>(std::min(format.channels, kChannelsMax + 1U));
+  if (auto good = check_info(path, format.rate, format.channels); !good) return good.error();
+  state->info.samplerate = static_cast<int>(format.rate);
+  state->info.channels = static_cast<int>(format.channels);
   state->info.format = SF_FORMAT_RAW | encoding->format;
-  if (auto checked = check_info(path, state->info); !checked) return checked.error();
-  return open(std::move(state));
+  return open(std::move(state), std::nullopt);
 }
 
-Result<WavReader> WavReader::open(std::shared_ptr<State> state) {
+Result<WavReader> WavReader::open(std::shared_ptr<State> state, std::optional<unsigned> rate) {
   const std::string& path = state->path;
   state->file = sf_open(path.c_str(), SFM_READ, &state->info);
   if (state->file == nullptr) return io_error(path, sf_strerror(nullptr));
-  if (auto checked = check_info(path, state->info); !checked) return checked.error();
+  const long long believed = rate ? static_cast<long long>(*rate) : state->info.samplerate;
+  if (auto good = check_info(path, believed, state->info.channels); !good) return good.error();
+  state->info.samplerate = static_cast<int>(believed);
   return WavReader(std::move(state));
 }
 

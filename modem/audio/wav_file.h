@@ -1,8 +1,10 @@
-// Sound files through libsndfile. Every failure is a Result that names the file and the reason.
+// Sound files through libsndfile. Every failure is a Result that names the file and the reason; a
+// rate that files cannot have (file_rate.h) is one.
 #pragma once
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,7 +44,8 @@ std::vector<std::string_view> raw_encodings();
 /// A sound file read in portions; of several channels the first is taken.
 class WavReader {
  public:
-  static Result<WavReader> open(const std::string& path);
+  /// `rate` is believed instead of the header, which may lie.
+  static Result<WavReader> open(const std::string& path, std::optional<unsigned> rate = {});
   /// Bare samples. "-" is standard input, which may be a pipe.
   static Result<WavReader> open_raw(const std::string& path, const RawFormat& format);
 
@@ -53,7 +56,7 @@ class WavReader {
  private:
   struct State;
   explicit WavReader(std::shared_ptr<State> state) : state_(std::move(state)) {}
-  static Result<WavReader> open(std::shared_ptr<State> state);
+  static Result<WavReader> open(std::shared_ptr<State> state, std::optional<unsigned> rate);
   std::shared_ptr<State> state_;
 };
 

@@ -51,12 +51,13 @@ Result<void> check(const SourceOptions& o) {
 }
 
 Result<SampleSource> SampleSource::open(const SourceOptions& o) {
+  const auto stated = o.rate == 0 ? std::nullopt : std::optional(o.rate);
   auto reader = o.raw.empty()
-                    ? WavReader::open(o.path)
+                    ? WavReader::open(o.path, stated)
                     : WavReader::open_raw(
                           o.path, {.encoding = o.raw, .rate = o.rate, .channels = o.channels});
   if (!reader) return reader.error();
-  const unsigned rate = o.rate == 0 ? reader->rate() : o.rate;
+  const unsigned rate = reader->rate();
   return SampleSource(std::move(*reader), rate);
 }
 

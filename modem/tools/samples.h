@@ -7,15 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "modem/audio/file_rate.h"
 #include "modem/audio/level_meter.h"
 #include "modem/audio/wav_file.h"
 #include "modem/dsp/resampler.h"
 #include "s5066d/base/result.h"
 
 namespace s5066::modem::tools {
-
-inline constexpr unsigned kFileRateMin = 8000;
-inline constexpr unsigned kFileRateMax = 192000;
 
 /// What a command line says about a file of samples.
 struct SourceOptions {

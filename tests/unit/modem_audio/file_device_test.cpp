@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 #include <sndfile.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
+
+#include "modem/audio/wav_file.h"
 
 namespace s5066::modem {
 namespace {
@@ -80,12 +83,59 @@ TEST_F(FileDeviceTest, what_is_no_recording_is_refused) {
   std::ofstream(path("text.wav")) << "this is no sound at all, but it is long enough to look";
   FileDevice text({.input_path = path("text.wav")});
   EXPECT_FALSE(text.open().ok());
-  write_wav("slow.wav", 7999, 1, {0.0F});
-  FileDevice slow({.input_path = path("slow.wav")});
-  EXPECT_FALSE(slow.open().ok());
-  write_wav("fine.wav", 8000, 1, {0.0F});
-  FileDevice fine({.input_path = path("fine.wav")});
-  EXPECT_TRUE(fine.open().ok());
+}
+
+struct FileRate {
+  int rate;
+  bool good;
+};
+constexpr std::array kFileRates = {FileRate{7999, false},  FileRate{8000, true},
+                                   FileRate{192000, true}, FileRate{192001, false},
+                                   FileRate{1000, false},  FileRate{768000, false}};
+
+TEST_F(FileDeviceTest, a_rate_that_no_file_may_have_is_named_with_the_range) {
+  for (const auto& [rate, good] : kFileRates) {
+    SCOPED_TRACE(rate);
+    write_wav("file.wav", rate, 1, {0.0F});
+    FileDevice device({.input_path = path("file.wav")});
+    const auto opened = device.open();
+    ASSERT_EQ(opened.ok(), good);
+    if (good) continue;
+    EXPECT_EQ(opened.error().code, ErrorCode::refused);
+    EXPECT_EQ(opened.error().detail, path("file.wav") + ": " + std::to_string(rate) +
+                                         " samples/s; 8000 to 192000 can be used");
+  }
+}
+
+TEST_F(FileDeviceTest, the_same_rates_are_read_and_written_in_portions) {
+  for (const auto& [rate, good] : kFileRates) {
+    SCOPED_TRACE(rate);
+    write_wav("file.wav", rate, 1, {0.0F});
+    const auto read = WavReader::open(path("file.wav"));
+    const auto written = WavWriter::open(path("out.wav"), static_cast<unsigned>(rate));
+    const auto raw = WavReader::open_raw(
+        path("file.wav"), {.encoding = "f32le", .rate = static_cast<unsigned>(rate)});
+    ASSERT_EQ(read.ok(), good);
+    ASSERT_EQ(written.ok(), good);
+    ASSERT_EQ(raw.ok(), good);
+    if (good) continue;
+    const std::string why = ": " + std::to_string(rate) + " samples/s; 8000 to 192000 can be used";
+    EXPECT_EQ(read.error().detail, path("file.wav") + why);
+    EXPECT_EQ(written.error().detail, path("out.wav") + why);
+    EXPECT_EQ(raw.error().detail, path("file.wav") + why);
+  }
+}
+
+TEST_F(FileDeviceTest, a_rate_that_is_stated_counts_instead_of_the_headers) {
+  for (const int lie : {1, 7999, 768000}) {
+    write_wav("file.wav", lie, 1, {0.0F});
+    const auto reader = WavReader::open(path("file.wav"), 9600);
+    ASSERT_TRUE(reader.ok()) << lie;
+    EXPECT_EQ(reader->rate(), 9600U);
+  }
+  write_wav("file.wav", 9600, 1, {0.0F});
+  EXPECT_FALSE(WavReader::open(path("file.wav"), 192001).ok());
+  EXPECT_FALSE(WavReader::open(path("file.wav"), 0xFFFFFFFF).ok());
 }
 
 }  // namespace

@@ -224,6 +224,14 @@ TEST_F(Channel, a_file_that_lies_about_its_rate_is_heard_at_the_true_one) {
   EXPECT_EQ(demod_heard(), 1);
   EXPECT_EQ(demod_heard("--rate 48000"), 0) << read("stderr");
   EXPECT_EQ(read("out"), "truth");
+  // Also where no file may have the rate of the header.
+  std::string header = read("heard");
+  header.replace(24, 4, std::string("\xE8\x03\0\0", 4));  // 1000
+  write("heard", header);
+  EXPECT_EQ(demod_heard(), 1);
+  EXPECT_TRUE(said("stderr", "1000 samples/s; 8000 to 192000 can be used")) << read("stderr");
+  EXPECT_EQ(demod_heard("--rate 48000"), 0) << read("stderr");
+  EXPECT_EQ(read("out"), "truth");
 }
 
 TEST_F(Channel, samples_that_are_no_numbers_are_counted_and_taken_for_silence) {
