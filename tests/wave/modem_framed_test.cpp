@@ -190,6 +190,37 @@ TEST(FramedWave, a_carrier_off_by_75_hz_either_way_does_no_harm) {
   }
 }
 
+// Goal:   what bounds the quality of blocks that are wrong leaves those that are right where they
+// are. Method: fading at ratios where one block of ten or twenty fails.
+TEST(FramedWave, blocks_that_come_right_through_fading_look_good) {
+  for (const Row& row :
+       {Row{"110d-3200-us", 12}, Row{"110d-6400-us", 20}, Row{"4539-4800-us", 14}}) {
+    SCOPED_TRACE(row.mode);
+    const Mode mode = mode_of(row.mode);
+    unsigned right = 0;
+    unsigned right_and_good = 0;
+    for (const std::uint64_t seed : {1U, 2U}) {
+      const Bytes octets = random_octets(mode.rate_bps * 10 / 8, seed);
+      Tape tape;
+      tape.silence(0.5).burst(mode, octets);
+      tape.silence(0.5).through({.paths = channel::paths_by_name("poor")}, seed);
+      for (const HeardBurst& burst : listen(tape.noise(row.snr_db, seed + 1))) {
+        auto expected = octets.begin();
+        for (const HeardBytes& portion : burst.portions) {
+          const auto count = static_cast<std::ptrdiff_t>(portion.bytes.size());
+          if (count == 0 || octets.end() - expected < count) break;
+          const bool same = std::equal(portion.bytes.begin(), portion.bytes.end(), expected);
+          expected += count;
+          right += same ? 1 : 0;
+          right_and_good += same && portion.soft_quality >= 0.7F ? 1 : 0;
+        }
+      }
+    }
+    EXPECT_GT(right, 30U);
+    EXPECT_GE(20 * right_and_good, 19 * right) << right_and_good << " of " << right;
+  }
+}
+
 // As from a receiver whose squelch shuts. Nothing in it tells where the channel's paths lie.
 TEST(FramedWave, silence_without_any_noise_costs_what_it_lasts) {
   for (const char* text : {"4539-3200-us", "4539-9600-us", "110d-3200-us"}) {

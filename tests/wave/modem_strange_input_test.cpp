@@ -211,5 +211,51 @@ TEST(ModemStrangeInput, two_stations_at_once) {
   }
 }
 
+// Goal:   where another station is heard below, the decoder may be sure of what neither has sent,
+//         and the block must not look good.
+// Method: pairs of waveforms, the second 4 to 12 dB below the first and up to half a second later.
+TEST(ModemStrangeInput, a_weaker_station_below_makes_no_wrong_block_look_good) {
+  struct Pair {
+    const char* louder;
+    const char* weaker;
+  };
+  constexpr std::size_t kOctets = 400;
+  unsigned wrong = 0;
+  unsigned good = 0;
+  for (const Pair& pair : {Pair{"110d-6400-us", "110d-1600-s"}, Pair{"110d-3200-us", "4539-3200-s"},
+                           Pair{"4539-4800-us", "110a-1200-short"}}) {
+    for (const double below_db : {4.0, 8.0, 12.0}) {
+      for (const std::size_t later : {25U, 1200U, 4800U}) {
+        SCOPED_TRACE(std::string(pair.louder) + ' ' + pair.weaker + ' ' + std::to_string(below_db) +
+                     ' ' + std::to_string(later));
+        const Bytes first = random_octets(kOctets, 1);
+        const Bytes second = random_octets(kOctets, 2);
+        Tape one, two;
+        one.silence(1).burst(mode_of(pair.louder), first);
+        two.silence(1);
+        two.samples().resize(two.size() + later);
+        two.burst(mode_of(pair.weaker), second, static_cast<float>(std::pow(10, -below_db / 20)));
+        const std::size_t size = std::max(one.size(), two.size()) + 3 * kSampleRate;
+        one.samples().resize(size);
+        two.samples().resize(size);
+        for (std::size_t i = 0; i < size; ++i) one.samples()[i] += two.samples()[i];
+        for (const HeardBurst& burst : listen(one.noise(25, 3))) {
+          for (const HeardBytes& portion : burst.portions) {
+            if (portion.bytes.empty()) continue;
+            if (is_part_of(first, portion.bytes) || is_part_of(second, portion.bytes)) {
+              good += portion.soft_quality >= kUnmixedQuality ? 1 : 0;
+            } else {
+              ++wrong;
+              EXPECT_LT(portion.soft_quality, kUnmixedQuality);
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(wrong, 20U);
+  EXPECT_GT(good, 50U);
+}
+
 }  // namespace
 }  // namespace s5066::modem

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "modem/dsp/surplus.h"
 #include "s5066d/base/assert.h"
 
 namespace s5066::modem::framed {
@@ -38,11 +39,12 @@ TailBitingCode::TailBitingCode(const TailBitingConfig& config, std::pmr::memory_
       pairs_(memory),
       extrinsic_(memory),
       information_(memory),
-      bits_(config.user_bits, memory) {
+      bits_(memory) {
+  bits_.resize(config.user_bits + tail_bits());
   if (!config.coded) return;
   if (config.generators.constraint == 9) siso_.emplace<dsp::SisoDecoderOf<9>>(memory);
   loaded_.resize(interleaver_.size());
-  information_.resize(bits_.size() + 2 * kWrap);
+  information_.resize(config.user_bits + 2 * kWrap);
   pairs_.resize(2 * information_.size());
   extrinsic_.resize(pairs_.size());
 }
@@ -57,12 +59,12 @@ float TailBitingCode::decode(std::span<const float> llr, std::span<float> extrin
   expected_errors_ = 0;
   if (!config_.coded) {
     std::fill(extrinsic.begin(), extrinsic.end(), 0.0F);
-    decide(llr.first(bits_.size()), 0);
+    decide(llr.first(config_.user_bits));
     return 0;
   }
   S5066_ASSERT(llr.size() == interleaver_.size());
   interleaver_.deinterleave<float>(llr, loaded_);
-  const std::size_t count = bits_.size();
+  const std::size_t count = config_.user_bits;
   float* const own = pairs_.data() + 2 * kWrap;
   std::fill_n(own, 2 * count, 0.0F);
   std::size_t from = 0;
@@ -94,16 +96,22 @@ float TailBitingCode::decode(std::span<const float> llr, std::span<float> extrin
     ++to;
   });
   interleaver_.interleave<float>(loaded_, extrinsic);
-  decide(std::span<const float>(information_).subspan(kWrap, count),
-         config_.generators.constraint - 1);
+  decide(std::span<const float>(information_).subspan(kWrap, count));
   return expected_errors_;
 }
 
+// Copies of a bit are one here, as they are for the decoder.
+float TailBitingCode::surplus() const {
+  if (!config_.coded) return 1;
+  const auto own = std::span<const float>(pairs_).subspan(2 * kWrap, 2 * config_.user_bits);
+  return dsp::surplus(config_.generators, own, bits_);
+}
+
 // The first pair belongs to the bit behind those that the encoder began with.
-void TailBitingCode::decide(std::span<const float> information, std::size_t tail) {
-  for (std::size_t i = 0; i < information.size(); ++i) {
-    bits_[(i + tail) % information.size()] = information[i] < 0 ? 1 : 0;
-  }
+void TailBitingCode::decide(std::span<const float> information) {
+  const std::size_t tail = tail_bits();
+  for (std::size_t i = 0; i < information.size(); ++i) bits_[i + tail] = information[i] < 0 ? 1 : 0;
+  std::copy_n(bits_.end() - static_cast<std::ptrdiff_t>(tail), tail, bits_.begin());
   expected_errors_ = dsp::expected_errors(information);
 }
 

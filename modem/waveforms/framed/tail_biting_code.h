@@ -43,6 +43,8 @@ class BlockCode {
   virtual std::span<const std::uint8_t> bits() const = 0;
   /// Of these, how many are probably wrong.
   virtual float error_share() const = 0;
+  /// How well the soft bits bear these out: see dsp::surplus(); 1 where that is not told.
+  virtual float surplus() const = 0;
 };
 
 class TailBitingCode final : public BlockCode {
@@ -50,11 +52,17 @@ class TailBitingCode final : public BlockCode {
   TailBitingCode(const TailBitingConfig& config, std::pmr::memory_resource* memory);
 
   float decode(std::span<const float> llr, std::span<float> extrinsic) override;
-  std::span<const std::uint8_t> bits() const override { return bits_; }
-  float error_share() const override { return expected_errors_ / static_cast<float>(bits_.size()); }
+  std::span<const std::uint8_t> bits() const override {
+    return std::span(bits_).first(config_.user_bits);
+  }
+  float error_share() const override {
+    return expected_errors_ / static_cast<float>(config_.user_bits);
+  }
+  float surplus() const override;
 
  private:
-  void decide(std::span<const float> information, std::size_t tail);
+  void decide(std::span<const float> information);
+  std::size_t tail_bits() const { return config_.coded ? config_.generators.constraint - 1 : 0; }
   bool is_sent(std::size_t pair, unsigned output) const;
 
   TailBitingConfig config_;
@@ -64,7 +72,7 @@ class TailBitingCode final : public BlockCode {
   std::pmr::vector<float> pairs_;        // with those not sent as 0, and the ends wrapped around
   std::pmr::vector<float> extrinsic_;    // of pairs_
   std::pmr::vector<float> information_;  // of each pair
-  std::pmr::vector<std::uint8_t> bits_;
+  std::pmr::vector<std::uint8_t> bits_;  // and the first ones again, as the encoder ends with them
   float expected_errors_ = 0;
 };
 

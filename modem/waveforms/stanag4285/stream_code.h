@@ -22,6 +22,8 @@ class StreamCode final : public framed::BlockCode {
   std::span<const std::uint8_t> bits() const override { return bits_; }
   /// Of these, or of those before where more of them are.
   float error_share() const override { return error_share_; }
+  /// Not told: a frame's bits are decided when those behind it have come.
+  float surplus() const override { return 1; }
 
  private:
   void judge(std::span<const float> pairs);
