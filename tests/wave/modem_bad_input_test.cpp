@@ -68,5 +68,62 @@ TEST(ModemBadInput, octets_made_of_noise_behind_a_preamble_have_no_quality) {
   EXPECT_GT(blocks, 100U);
 }
 
+// Goal:   what is made of noise behind a burst at 75 bit/s that was cut off does not look good,
+//         though there are no probes to tell.
+// Method: the carrier vanishes in mid-burst and the noise goes on.
+TEST(ModemBadInput, octets_made_of_noise_behind_a_burst_at_75_that_was_cut_off_do_not_look_good) {
+  unsigned blocks = 0;
+  for (const char* text : {"110d-75-s", "110a-75-short", "110a-75-zero"}) {
+    const Mode mode = mode_of(text);
+    for (const double snr_db : {20.0, -5.0}) {
+      for (const std::uint64_t seed : {1U, 2U, 3U, 4U, 5U}) {
+        SCOPED_TRACE(text + (" " + std::to_string(snr_db)) + " " + std::to_string(seed));
+        Tape tape;
+        const auto start = tape.silence(0.2).burst(mode, random_octets(40, seed));
+        const std::size_t cut = start + (tape.size() - start) * (50 + 3 * seed) / 100;
+        tape.samples().resize(cut);
+        tape.silence(8).noise(snr_db, seed + 10);
+        for (const HeardBurst& burst : must_be_told(mode) ? listen_for(mode, tape) : listen(tape)) {
+          EXPECT_TRUE(burst.ended);
+          for (const HeardBytes& portion : burst.portions) {
+            if (portion.first_bit_sample < cut) continue;
+            EXPECT_LT(portion.soft_quality, 0.4);
+            ++blocks;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(blocks, 15U);
+}
+
+// Goal:   that leaves the quality of blocks that are right at the lowest ratios.
+TEST(ModemBadInput, blocks_at_75_that_come_right_in_much_noise_look_good) {
+  for (const char* text : {"110d-75-s", "110d-75-m", "110d-75-l", "110a-75-long"}) {
+    SCOPED_TRACE(text);
+    const Mode mode = mode_of(text);
+    unsigned right = 0;
+    unsigned right_and_good = 0;
+    for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) {
+      const Bytes octets = random_octets(60, seed);
+      Tape tape;
+      tape.silence(0.2).burst(mode, octets);
+      for (const HeardBurst& burst : listen(tape.silence(0.3).noise(-9, seed + 10))) {
+        auto expected = octets.begin();
+        for (const HeardBytes& portion : burst.portions) {
+          const auto count = static_cast<std::ptrdiff_t>(portion.bytes.size());
+          if (count == 0 || octets.end() - expected < count) break;
+          const bool same = std::equal(portion.bytes.begin(), portion.bytes.end(), expected);
+          expected += count;
+          right += same ? 1 : 0;
+          right_and_good += same && portion.soft_quality >= 0.5F ? 1 : 0;
+        }
+      }
+    }
+    EXPECT_GE(right, 3U);
+    EXPECT_GE(10 * right_and_good, 9 * right) << right_and_good << " of " << right;
+  }
+}
+
 }  // namespace
 }  // namespace s5066::modem

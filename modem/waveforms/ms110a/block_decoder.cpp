@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "modem/dsp/surplus.h"
 #include "modem/waveforms/ms110a/symbols.h"
 #include "s5066d/base/assert.h"
 
@@ -13,11 +14,19 @@ namespace {
 /// Information bits at the end of a block that the next block makes sure.
 constexpr std::size_t kUnsureAtEnd = 24;
 
+/// Fewer decided bits tell little of how well they are borne out.
+constexpr std::size_t kJudgedMin = 64;
+/// Bits in the memory of the encoder.
+constexpr std::size_t kTail = dsp::kGenerators7.constraint - 1;
+
 std::size_t most_llr(const Parameters& p) {
   return p.interleaved ? p.block_coded_bits() : BlockDecoder::kLlrAtOnceMax;
 }
 std::size_t most_bits(const Parameters& p) {
   return p.coded ? most_llr(p) / (2 * p.repetition) : most_llr(p);
+}
+std::size_t bits_at_once(const Parameters& p) {
+  return most_bits(p) + dsp::ViterbiDecoder::kDepth;
 }
 
 }  // namespace
@@ -31,14 +40,21 @@ BlockDecoder::BlockDecoder(const Parameters& p, std::pmr::memory_resource* memor
       pairs_(memory),
       about_pairs_(memory),
       information_(memory),
-      bits_(memory) {
+      bits_(memory),
+      word_(memory),
+      pairs_of_word_(memory) {
+  if (p.walsh) {
+    word_.reserve(kTail + kJudgedMin + 2 * bits_at_once(p));
+    word_.resize(kTail);
+    pairs_of_word_.reserve(2 * (word_.capacity() + dsp::ViterbiDecoder::kDepth));
+  }
   if (p.coded) {
     loaded_.reserve(most_llr(p));
     pairs_.reserve(2 * most_bits(p));
     about_pairs_.reserve(2 * most_bits(p));
   }
   information_.reserve(most_bits(p));
-  bits_.reserve(most_bits(p) + dsp::ViterbiDecoder::kDepth);
+  bits_.reserve(bits_at_once(p));
   if (!p.interleaved) return;
   interleaver_.emplace(p.interleaver, memory);
   S5066_ASSERT(interleaver_->size() == p.block_coded_bits());
@@ -50,6 +66,7 @@ MessageBits::Portion BlockDecoder::take(std::span<const float> llr) {
     combine_repeated(llr);
     start_ = siso_.decode({pairs_, start_, about_pairs_, information_});
     viterbi_.decode(pairs_, bits_);
+    if (p_.walsh) judge_word();
   } else {
     information_.assign(llr.begin(), llr.end());
     for (const float value : llr) bits_.push_back(value < 0 ? 1 : 0);
@@ -64,6 +81,19 @@ MessageBits::Portion BlockDecoder::take(std::span<const float> llr) {
   const float wrong = share(mark ? mark->transmission : kAll);
   information_before_ += information_.size();
   return message_.take(wrong);
+}
+
+// Bits are decided when those behind them are there, soft bits wait for that.
+void BlockDecoder::judge_word() {
+  word_.insert(word_.end(), bits_.begin(), bits_.end());
+  pairs_of_word_.insert(pairs_of_word_.end(), pairs_.begin(), pairs_.end());
+  const std::size_t judged = std::max(bits_.size(), kJudgedMin);
+  const auto before = std::max(word_.size(), kTail + judged) - (kTail + judged);
+  word_.erase(word_.begin(), word_.begin() + static_cast<std::ptrdiff_t>(before));
+  pairs_of_word_.erase(pairs_of_word_.begin(),
+                       pairs_of_word_.begin() + static_cast<std::ptrdiff_t>(2 * before));
+  const auto decided = std::span<const float>(pairs_of_word_).first(2 * (word_.size() - kTail));
+  surplus_ = dsp::surplus(dsp::kGenerators7, decided, word_);
 }
 
 // Of the block's bits before that one, the last ones apart; where there are none, as it was.

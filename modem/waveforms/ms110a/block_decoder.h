@@ -33,9 +33,13 @@ class BlockDecoder {
   MessageBits& message() { return message_; }
   /// Bits that are probably wrong in the block taken last, as a share of all up to the mark.
   float error_share() const { return error_share_; }
+  /// At 75 bit/s: how well the soft bits bear out what was decided last, the bits of the last
+  /// take() and those before them up to a number that tells something. See dsp::surplus().
+  float surplus() const { return surplus_; }
 
  private:
   float wrong_share(std::size_t unsure, std::uint64_t to_bit) const;
+  void judge_word();
   void combine_repeated(std::span<const float> llr) const;
 
   Parameters p_;
@@ -44,6 +48,7 @@ class BlockDecoder {
   dsp::SisoDecoder::States start_ = dsp::SisoDecoder::zero_state();  // of the next block
   std::uint64_t information_before_ = 0;                             // bits of the blocks before
   float error_share_ = 0;
+  float surplus_ = 0;
   MessageBits message_;
   // Scratch of a call.
   mutable dsp::SisoDecoder siso_;
@@ -52,6 +57,10 @@ class BlockDecoder {
   mutable std::pmr::vector<float> about_pairs_;
   mutable std::pmr::vector<float> information_;
   std::pmr::vector<std::uint8_t> bits_;  // decoded by this call
+  /// At 75 bit/s: what was decided last, behind what was in the encoder's memory then, and the soft
+  /// bits from there on.
+  std::pmr::vector<std::uint8_t> word_;
+  std::pmr::vector<float> pairs_of_word_;
 };
 
 }  // namespace s5066::modem::ms110a

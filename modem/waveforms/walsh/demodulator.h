@@ -99,6 +99,7 @@ class WalshDemodulator final : public Demodulator {
   double doppler_hz_ = 1;
   double first_path_start_ = 0;
   float heard_ = 0;
+  float heard_in_block_ = 0;  // the steps of that, without its limits
   std::int64_t last_heard_ = 0;
   EndWatch end_;
 

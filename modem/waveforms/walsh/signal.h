@@ -32,6 +32,7 @@ class Signal {
   struct Taken {
     MessageBits::Portion portion;
     float error_share = 0;  // of the block's bits, how many are probably wrong
+    float surplus = 0;      // how well the soft bits bear out the block: see dsp::surplus()
   };
 
   virtual ~Signal() = default;
