@@ -69,6 +69,18 @@ TEST(Stanag4539Wave, slow_fading_is_followed_with_the_longest_interleaver) {
   }
 }
 
+// Where the response is left as the filter and its smoother give it, which takes each step by
+// itself, some blocks of these are lost.
+TEST(Stanag4539Wave, the_course_of_fading_is_evened_out) {
+  const Mode mode = mode_of("4539-4800-vl");
+  for (const unsigned seed : {7, 11}) {
+    expect_whole_through(mode, capacity(mode, std::chrono::seconds(27)),
+                         {.channel = {.paths = channel::paths_by_name("poor"), .offset_hz = -12},
+                          .snr_db = snr_for(mode, 13),
+                          .seed = seed});
+  }
+}
+
 TEST(Stanag4539Wave, waveforms_in_turn_are_told_apart) {
   Tape tape;
   const std::vector<const char*> texts = {"4539-6400-s", "110a-2400-short", "4539-12800-zero",

@@ -96,6 +96,7 @@ class BlockReceiver {
   float probe_fit(unsigned frame, std::size_t runs) const;
   void learn_profile(std::size_t from_step, std::size_t to_step);
   void learn_doppler();
+  void even_out();
 
   std::size_t first_symbol(unsigned frame) const {
     return inserted_ + frame * layout_.frame_symbols();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "modem/dsp/course.h"
 #include "s5066d/base/assert.h"
 
 namespace s5066::modem::ms110a {
@@ -186,11 +187,20 @@ void BlockRefiner::track(Estimates& estimates) {
     if (step + 1 < steps) tracked_[step].smooth(response_of(step + 1), memory);
     tracked_[step].response(response_of(step));
   }
+  even_out(estimates.doppler_hz);
   surprise /= static_cast<double>(block_symbols_);
   estimates.noise *= static_cast<float>(std::clamp(surprise, 0.5, 2.0));
   estimates.noise = std::max(estimates.noise, estimates.noise_min);
   // Smoothing halves it, about.
   error_ = static_cast<float>(0.5 * uncertainty / static_cast<double>(steps));
+}
+
+void BlockRefiner::even_out(double doppler_hz) {
+  const std::size_t half =
+      dsp::even_steps(doppler_hz, static_cast<double>(step_symbols_) / kSymbolRate);
+  if (half == 0) return;
+  raw_.assign(responses_.begin(), responses_.end());
+  dsp::even_out(raw_, response_.size(), half, responses_);
 }
 
 void BlockRefiner::respond_at(double row) {

@@ -78,6 +78,7 @@ class BlockRefiner {
   void equalize(float noise, bool with_priors);
   std::span<const dsp::BlockEqualizer::Estimate> solve(unsigned frame, float noise);
   void equalize_frame(unsigned frame, float noise, bool with_priors);
+  void even_out(double doppler_hz);
   void respond_at(double row);
   void learn_doppler(Estimates& estimates);
   std::size_t steps() const { return block_symbols_ / step_symbols_; }
@@ -97,7 +98,7 @@ class BlockRefiner {
   unsigned frames_ = 0;
   unsigned passes_ = 0;
   framed::DopplerMeter doppler_{1};
-  float error_ = 0;                   // variance that the channel's error adds to a sample
+  float error_ = 0;  // variance that the channel's error adds to a sample
 
   std::pmr::vector<dsp::Complex> received_;
   std::pmr::vector<dsp::Complex> symbols_;  // of the block and before it, newest first
