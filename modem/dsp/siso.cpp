@@ -188,9 +188,9 @@ auto SisoDecoderOf<kConstraint>::decode(const Block& block) -> States {
   return start;
 }
 
-float expected_errors(std::span<const float> llr) {
+float expected_errors(std::span<const float> llr, float overstated) {
   float wrong = 0;
-  for (const float value : llr) wrong += 1 / (1 + std::exp(std::abs(value)));
+  for (const float value : llr) wrong += 1 / (1 + std::exp(std::abs(value) / overstated));
   return wrong;
 }
 

@@ -43,8 +43,9 @@ class SisoDecoderOf {
   std::pmr::vector<States> forward_;  // of one window
 };
 
-/// How many of the bits, decided by their log-likelihood ratios, are probably wrong.
-float expected_errors(std::span<const float> llr);
+/// How many of the bits, decided by their log-likelihood ratios, are probably wrong when these
+/// claim so many times too much.
+float expected_errors(std::span<const float> llr, float overstated = 1);
 
 extern template class SisoDecoderOf<7>;
 extern template class SisoDecoderOf<9>;

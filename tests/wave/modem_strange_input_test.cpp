@@ -219,19 +219,22 @@ TEST(ModemStrangeInput, a_weaker_station_below_makes_no_wrong_block_look_good) {
     const char* louder;
     const char* weaker;
   };
-  constexpr std::size_t kOctets = 400;
+  constexpr std::size_t kOctetsMin = 400;
   unsigned wrong = 0;
   unsigned good = 0;
-  for (const Pair& pair : {Pair{"110d-6400-us", "110d-1600-s"}, Pair{"110d-3200-us", "4539-3200-s"},
-                           Pair{"4539-4800-us", "110a-1200-short"}}) {
+  for (const Pair& pair :
+       {Pair{"110d-6400-us", "110d-1600-s"}, Pair{"110d-3200-us", "4539-3200-s"},
+        Pair{"4539-4800-us", "110a-1200-short"}, Pair{"4539-12800-zero", "110d-1600-s"}}) {
+    const Mode mode = mode_of(pair.louder);
+    const std::size_t octets = std::max<std::size_t>(kOctetsMin, mode.rate_bps / 8);
     for (const double below_db : {4.0, 8.0, 12.0}) {
       for (const std::size_t later : {25U, 1200U, 4800U}) {
         SCOPED_TRACE(std::string(pair.louder) + ' ' + pair.weaker + ' ' + std::to_string(below_db) +
                      ' ' + std::to_string(later));
-        const Bytes first = random_octets(kOctets, 1);
-        const Bytes second = random_octets(kOctets, 2);
+        const Bytes first = random_octets(octets, 1);
+        const Bytes second = random_octets(octets, 2);
         Tape one, two;
-        one.silence(1).burst(mode_of(pair.louder), first);
+        one.silence(1).burst(mode, first);
         two.silence(1);
         two.samples().resize(two.size() + later);
         two.burst(mode_of(pair.weaker), second, static_cast<float>(std::pow(10, -below_db / 20)));

@@ -123,6 +123,7 @@ void BlockReceiver::begin(unsigned first_frame, bool inserted) {
   frames_ = 0;
   quality_sum_ = 0;
   fit_sum_ = 0;
+  wrong_bits_ = 0;
   first_frame_ = first_frame;
   inserted_ = inserted ? layout_.inserted.size() : 0;
   symbols_in_block_ = inserted_ + layout_.frames_per_block * layout_.frame_symbols();
@@ -200,9 +201,12 @@ BlockReceiver::Look BlockReceiver::add_frame(std::span<const Complex> received) 
   look.fit = probe_fit(frame, layout_.runs.size());
   fit_sum_ += layout_.runs.size() == 1 ? look.fit : probe_fit(frame, 1);
   follow(from, to, *tracker_);
+  // What is known last in a frame of several runs need not have been sent.
+  const double overstated = layout_.runs.size() == 1 ? std::max(surprise_, 1.0) : 1;
   equalize(frame, false);
   tracker_ = follow(from, to, *tracker_);
   look.quality = equalize(frame, false);
+  wrong_bits_ += dsp::expected_errors(llr_of(frame), static_cast<float>(overstated));
   quality_sum_ += look.quality;
   learn_profile(from, to);
   const auto first = response_of(from);
@@ -290,8 +294,9 @@ dsp::ChannelTracker BlockReceiver::follow(std::size_t from_step, std::size_t to_
     }
     tracked_[s].response(response_of(s));
   }
+  surprise_ = judged > 0 ? surprise / static_cast<double>(judged) : 1;
   if (judged > 0) {
-    const double mean = std::clamp(surprise / static_cast<double>(judged), 0.1, 10.0);
+    const double mean = std::clamp(surprise_, 0.1, 10.0);
     const auto gain = static_cast<float>(
         std::min(0.5, static_cast<double>(kNoiseGain) * static_cast<double>(judged) / 20));
     noise_ *= 1 + gain * (static_cast<float>(mean) - 1);
@@ -509,11 +514,16 @@ float BlockReceiver::finish() {
   // fit of f between forecast and reception is a share of f^2 of signal.
   const double fit = std::max(fit_sum_ / frames_, 0.0);
   const double borne_out = fit < kFitMin ? fit * fit : 1;
+  // Bits that no code checks are as sure as the noise is small, and what that is known by lags
+  // behind a station that begins: known symbols, foretold before this frame's decisions could fit
+  // the channel to them, tell how many times more there is.
+  const float wrong = code_->coded() ? code_->error_share()
+                                     : wrong_bits_ / static_cast<float>(layout_.block_bits());
   // Another station makes soft bits surer than they should be, and the passes then agree on a word
   // that neither has sent: the decoder is sure of it, but it hardly fits better than others would.
   const float told = std::max(0.0F, kQualityOfSurplus * (code_->surplus() - kSurplusOfChance));
   const float signal = static_cast<float>(std::min(quality_sum_ / frames_, borne_out));
-  return soft_quality(std::min(signal, told), code_->error_share());
+  return soft_quality(std::min(signal, told), wrong);
 }
 
 // The symbols by all that is known: the last look and what the code added.

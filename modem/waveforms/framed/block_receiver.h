@@ -102,6 +102,9 @@ class BlockReceiver {
     return inserted_ + frame * layout_.frame_symbols();
   }
   std::size_t first_step(unsigned frame) const;
+  std::span<float> llr_of(unsigned frame) {
+    return std::span(llr_).subspan(frame * layout_.frame_bits(), layout_.frame_bits());
+  }
   std::span<dsp::Complex> response_of(std::size_t step) {
     const std::size_t size = dsp::kPhases * profile_.size();
     return std::span(responses_).subspan(step * size, size);
@@ -129,7 +132,9 @@ class BlockReceiver {
   float error_ = 0;  // what the channel's error adds to it
   DopplerMeter doppler_;
   double quality_sum_ = 0;
-  double fit_sum_ = 0;  // of the first probe of each frame
+  double fit_sum_ = 0;    // of the first probe of each frame
+  double surprise_ = 1;   // of known symbols at the last look along the channel; 1 as expected
+  float wrong_bits_ = 0;  // to be expected by the first look at each frame
 
   std::optional<dsp::ChannelTracker> at_start_;
   std::optional<dsp::ChannelTracker> tracker_;

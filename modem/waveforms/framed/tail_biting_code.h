@@ -35,6 +35,8 @@ std::vector<std::uint8_t> encode_block(const TailBitingConfig& config,
 class BlockCode {
  public:
   virtual ~BlockCode() = default;
+  /// Else bits() are those received, and nothing checks them.
+  virtual bool coded() const = 0;
   /// `llr` and `extrinsic` hold a value for each bit of the block in the order sent, positive for
   /// 0; `extrinsic` is what the other bits say about a bit. Returns how many wrong bits are to be
   /// expected among bits(), if another look could make them fewer.
@@ -51,6 +53,7 @@ class TailBitingCode final : public BlockCode {
  public:
   TailBitingCode(const TailBitingConfig& config, std::pmr::memory_resource* memory);
 
+  bool coded() const override { return config_.coded; }
   float decode(std::span<const float> llr, std::span<float> extrinsic) override;
   std::span<const std::uint8_t> bits() const override {
     return std::span(bits_).first(config_.user_bits);

@@ -17,6 +17,7 @@ class StreamCode final : public framed::BlockCode {
  public:
   StreamCode(const Parameters& p, std::pmr::memory_resource* memory);
 
+  bool coded() const override { return p_.coded; }
   /// Of the next frame; `extrinsic` is left at 0, and no error is expected that would go away.
   float decode(std::span<const float> llr, std::span<float> extrinsic) override;
   std::span<const std::uint8_t> bits() const override { return bits_; }

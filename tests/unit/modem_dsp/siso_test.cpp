@@ -128,6 +128,12 @@ TEST(SisoDecoder, says_nothing_without_evidence) {
   for (const float value : out.information) EXPECT_NEAR(value, 0, 1e-3);
 }
 
+TEST(ExpectedErrors, are_more_where_ratios_claim_too_much) {
+  const std::vector<float> llr{std::log(9.0F), -std::log(99.0F)};
+  EXPECT_NEAR(expected_errors(llr), 0.11, 1e-5);
+  EXPECT_NEAR(expected_errors(llr, 2), 1 / (1 + 3.0) + 1 / (1 + std::sqrt(99.0)), 1e-5);
+}
+
 TEST(SisoDecoder, survives_absurd_and_contradictory_confidence) {
   Rng rng(5);
   std::vector<float> llr(8000);
