@@ -95,12 +95,12 @@ struct ReceivedBytes {
   /// Share of signal in what decided a symbol of the block that ended these octets: with a ratio of
   /// r between signal and noise behind the equaliser, r / (1 + r). It is no more than 1 - 16 p
   /// where the decoder expects a share of p of the bits to be wrong, and below 0.25 where a framed
-  /// waveform's probes do not agree with the channel, as in noise behind a preamble. Of STANAG 4539
-  /// and 110D, and at 75 bit/s where the signal seems gone, it is small where the soft bits bear
-  /// out what was decoded little more than they would any other word of the code, as with a weaker
-  /// station below; of uncoded 4539 where its probes surprise by more noise than was known of. Two
-  /// stations that begin within 10 ms of each other look like two paths of one: at 75 bit/s and
-  /// with STANAG 4285 it may be high then, and the octets neither's.
+  /// waveform's probes do not agree with the channel, as in noise behind a preamble. Of coded
+  /// STANAG 4539, 4285 and 110D, and at 75 bit/s where the signal seems gone, it is small where the
+  /// soft bits bear out what was decoded little more than they would any other word of the code, as
+  /// with a weaker station below; of uncoded 4539 where its probes surprise by more noise than was
+  /// known of. Two stations that begin within 10 ms of each other look like two paths of one: at 75
+  /// bit/s and with STANAG 4285 it may be high then, and the octets neither's.
   float soft_quality = 0;
   ChannelEstimate channel;  // of that block
 };

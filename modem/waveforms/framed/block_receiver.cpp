@@ -43,11 +43,6 @@ constexpr float kSmoothedShare = 0.3F;
 /// Probes that fit less, over a block, do not bear the channel out. Of blocks of one frame that
 /// were received at 25 dB through two paths that fade at 1 Hz, 2 % have less.
 constexpr double kFitMin = 0.5;
-/// What a word that is but the nearest attains after all passes, and what of the quality each
-/// surplus beyond that is worth. Of blocks through two paths that fade at 1 Hz one of three is
-/// wrong where the surplus is 0.35, one of a hundred where it is 0.55.
-constexpr float kSurplusOfChance = 0.1F;
-constexpr float kQualityOfSurplus = 2;
 
 // Correlation of a tap over a time: first-order, set to the Gaussian spectrum's where that is 0.9.
 float memory_over(std::size_t symbols, double doppler_hz) {
@@ -521,9 +516,8 @@ float BlockReceiver::finish() {
                                      : wrong_bits_ / static_cast<float>(layout_.block_bits());
   // Another station makes soft bits surer than they should be, and the passes then agree on a word
   // that neither has sent: the decoder is sure of it, but it hardly fits better than others would.
-  const float told = std::max(0.0F, kQualityOfSurplus * (code_->surplus() - kSurplusOfChance));
   const float signal = static_cast<float>(std::min(quality_sum_ / frames_, borne_out));
-  return soft_quality(std::min(signal, told), wrong);
+  return soft_quality(std::min(signal, code_->borne_out()), wrong);
 }
 
 // The symbols by all that is known: the last look and what the code added.

@@ -9,6 +9,11 @@ namespace s5066::modem::framed {
 namespace {
 /// After so many bits the decoder no longer cares where it began.
 constexpr std::size_t kWrap = 144;
+/// What a word that is but the nearest attains after all passes, and what of the quality each
+/// surplus beyond that is worth. Of blocks through two paths that fade at 1 Hz one of three is
+/// wrong where the surplus is 0.35, one of a hundred where it is 0.55.
+constexpr float kSurplusOfChance = 0.1F;
+constexpr float kQualityOfSurplus = 2;
 constexpr dsp::Interleaver::Steps kNone{.size = 1, .increment = 1};
 }  // namespace
 
@@ -98,6 +103,10 @@ float TailBitingCode::decode(std::span<const float> llr, std::span<float> extrin
   interleaver_.interleave<float>(loaded_, extrinsic);
   decide(std::span<const float>(information_).subspan(kWrap, count));
   return expected_errors_;
+}
+
+float TailBitingCode::borne_out() const {
+  return std::clamp(kQualityOfSurplus * (surplus() - kSurplusOfChance), 0.0F, 1.0F);
 }
 
 // Copies of a bit are one here, as they are for the decoder.

@@ -45,8 +45,9 @@ class BlockCode {
   virtual std::span<const std::uint8_t> bits() const = 0;
   /// Of these, how many are probably wrong.
   virtual float error_share() const = 0;
-  /// How well the soft bits bear these out: see dsp::surplus(); 1 where that is not told.
-  virtual float surplus() const = 0;
+  /// The most quality that these may have by how well the soft bits bear them out: 1 where that is
+  /// not told.
+  virtual float borne_out() const = 0;
 };
 
 class TailBitingCode final : public BlockCode {
@@ -61,7 +62,9 @@ class TailBitingCode final : public BlockCode {
   float error_share() const override {
     return expected_errors_ / static_cast<float>(config_.user_bits);
   }
-  float surplus() const override;
+  float borne_out() const override;
+  /// See dsp::surplus(); 1 without a code.
+  float surplus() const;
 
  private:
   void decide(std::span<const float> information);

@@ -23,8 +23,7 @@ class StreamCode final : public framed::BlockCode {
   std::span<const std::uint8_t> bits() const override { return bits_; }
   /// Of these, or of those before where more of them are.
   float error_share() const override { return error_share_; }
-  /// Not told: a frame's bits are decided when those behind it have come.
-  float surplus() const override { return 1; }
+  float borne_out() const override { return borne_out_; }
 
  private:
   void judge(std::span<const float> pairs);
@@ -44,6 +43,9 @@ class StreamCode final : public framed::BlockCode {
   std::pmr::vector<float> information_;
   float last_share_ = 0;  // of the bits of this frame
   float error_share_ = 0;
+  std::pmr::vector<std::uint8_t> word_;  // that the soft bits should bear out
+  float last_borne_out_ = 1;             // by this frame
+  float borne_out_ = 1;
 };
 
 }  // namespace s5066::modem::stanag4285
