@@ -18,25 +18,37 @@ std::size_t SlotOrder::members(Instant now) const {
                     [&](const auto& entry) { return there(now, entry.second); }));
 }
 
-std::size_t SlotOrder::others(Instant now) const {
+void SlotOrder::on_spoken_to(Instant now) {
+  spoken_to_at_ = now;
+  on_station(now, self_);
+}
+
+void SlotOrder::on_called(Instant now) {
+  if (spoken_to_at_ && there(now, *spoken_to_at_)) return;
+  called_at_ = now;
+  heard_at_.erase(self_);
+}
+
+bool SlotOrder::is_member(Instant now) const {
   const auto self = heard_at_.find(self_);
-  const bool member = self != heard_at_.end() && there(now, self->second);
-  return members(now) - (member ? 1 : 0);
+  return self != heard_at_.end() && there(now, self->second);
+}
+
+std::size_t SlotOrder::others(Instant now) const {
+  return members(now) - (is_member(now) ? 1 : 0);
 }
 
 std::uint32_t SlotOrder::slots(Instant now) const {
-  return static_cast<std::uint32_t>(members(now)) + kSpareSlots;
+  const bool counted = is_member(now) || (called_at_ && there(now, *called_at_));
+  return static_cast<std::uint32_t>(others(now)) + (counted ? 1 : 0) + kSpareSlots;
 }
 
-std::uint32_t SlotOrder::draw_slot(Instant now, Rng& rng) const {
-  const std::uint32_t spares_from = slots(now) - kSpareSlots;
-  const auto self = heard_at_.find(self_);
-  if (self == heard_at_.end() || !there(now, self->second)) {
-    return spares_from + rng.below(kSpareSlots);
-  }
+std::uint32_t SlotOrder::draw_slot(Instant now, Rng& rng, bool spares_first) const {
+  const std::uint32_t spares_from = spares_first ? 0 : slots(now) - kSpareSlots;
+  if (!is_member(now)) return spares_from + rng.below(kSpareSlots);
   // Members after the one that began, then those up to and with it.
   const Address began = began_last_.value_or(Address{});
-  std::uint32_t slot = 0;
+  std::uint32_t slot = spares_first ? kSpareSlots : 0;
   for (const auto& [address, heard_at] : heard_at_) {
     if (!there(now, heard_at) || address == self_) continue;
     const bool after = began < address;

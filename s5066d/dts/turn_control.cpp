@@ -17,6 +17,9 @@ constexpr Duration kRoundsMax = std::chrono::seconds(30);
 /// that they wait for too long.
 constexpr int kOwnRunGaps = 200;
 constexpr Duration kOwnRunMax = std::chrono::minutes(30);
+/// Among three and more these come first after so many times as long as they are: one to two
+/// percent of the time.
+constexpr int kSparesEvery = 64;
 /// So long the stations' clocks agree on slots much better than a turnaround.
 constexpr Duration kSlotsGoOn = std::chrono::minutes(2);
 /// In full duplex nobody tells when a transmission ends that has faded: the time for an answer
@@ -53,6 +56,7 @@ void TurnControl::on_carrier_up(Instant now) {
   if (carrier_since_) on_carrier_down(now, now);
   const Instant answered_until = quiet_since_ + config_.turnaround + reply_guard(now);
   if (now > answered_until + kClockSlack) asked_.reset();
+  if (!asked_) note_spares(now, now);
   // That power was its preamble's.
   if (held_since_ && now <= *held_since_ + preamble(now) + kPowerKnown) held_since_.reset();
   source_.reset();
@@ -144,6 +148,7 @@ void TurnControl::on_end_announced(Instant now, Instant earliest, Instant latest
 void TurnControl::on_station_heard(Instant now, Address source, Address destination, bool asks) {
   if (source_.value_or(source) != source) return;
   order_.on_station(now, source);
+  if (destination == config_.self) order_.on_spoken_to(now);
   accompanied_until_ = now + SlotOrder::kStationMemory;
   const bool for_one = !destination.group;
   if ((for_one && destination != config_.self) || order_.others(now) > 1) {
@@ -177,6 +182,7 @@ void TurnControl::on_transmit_started(Instant now, Duration preamble) {
   on_preamble(now, preamble);
   order_.on_station(now, config_.self);
   if (!takes_own_turn(now)) {
+    note_spares(now, now);
     order_.on_exchange_begun(config_.self);
     held_since_.reset();
   }
@@ -192,6 +198,8 @@ void TurnControl::on_transmit_started(Instant now, Duration preamble) {
 void TurnControl::on_transmit_done(Instant now, std::optional<Duration> reply_within,
                                    std::optional<Address> turn_given) {
   keyed_ = false;
+  // Nothing tells when the answer to a call is missing: that is left to the sublayer above.
+  if (turn_given && !reply_within) order_.on_called(now);
   longest_missed_ = std::max(longest_missed_, now - keyed_since_);
   quiet_since_ = std::max(quiet_since_, now);
   slots_since_ = quiet_since_;
@@ -295,6 +303,21 @@ bool TurnControl::slots_go_on(Instant now) const {
   return order_.others(now) > 1 && now < slots_since_ + kSlotsGoOn;
 }
 
+// Counted from what everybody has heard, so that all deal out the same slots. Of two stations the
+// one that goes on for long leaves a gap by itself.
+bool TurnControl::spares_first(Instant now) const {
+  return slots_go_on(now) &&
+         slots_since_ >= spares_at_ + kSparesEvery * SlotOrder::kSpareSlots * slot(now);
+}
+
+// Something begins that is no answer: did those who have not been heard have their chance before?
+// Nobody else begins around the middle of their slots, so that all come to the same view.
+void TurnControl::note_spares(Instant now, Instant began) {
+  const Instant middle = slots_since_ + config_.turnaround + reply_guard(now) +
+                         (order_.slots(now) - SlotOrder::kSpareSlots / 2) * slot(now);
+  if (order_.others(now) <= 1 || spares_first(now) || began >= middle) spares_at_ = began;
+}
+
 // Then whatever is on the air holds nobody back any more.
 std::optional<Instant> TurnControl::held_until(Instant now) const {
   if (!occupied_since_) return std::nullopt;
@@ -348,12 +371,12 @@ void TurnControl::draw_backoff(Instant now) {
   }
   // Two by themselves need no common count of the slots: whoever missed an answer goes on at once.
   if (replies_missed_ > 0 && order_.others(now) <= 1 && now >= shared_until_) {
-    backoff_ = Backoff{.from = now, .wait = (wait + order_.draw_slot(now, rng_)) * slot};
+    backoff_ = Backoff{.from = now, .wait = (wait + order_.draw_slot(now, rng_, false)) * slot};
     return;
   }
   backoff_ = Backoff{.from = now,
                      .wait = wait * slot,
-                     .to_slot = order_.draw_slot(now, rng_) * slot,
+                     .to_slot = order_.draw_slot(now, rng_, spares_first(now)) * slot,
                      .round = slots * slot};
 }
 

@@ -10,6 +10,8 @@
 //   third station was heard of late.
 // - Among three stations and more the slots go on after a transmission for as long as everybody
 //   knows when they began: whoever comes to want something while nobody sends takes his own, too.
+//   Where those for stations not heard yet are behind the slot of one that always has something to
+//   send, they come first now and then.
 // - After a transmission that asks for an answer, this station is silent until the answer has come
 //   or its time is up.
 // - What no receiver knows may be on the air, too. While it is, nobody begins of his own accord or
@@ -133,6 +135,8 @@ class TurnControl {
   bool goes_on(Instant now) const;
   bool run_is_long(Instant now) const;
   bool slots_go_on(Instant now) const;
+  bool spares_first(Instant now) const;
+  void note_spares(Instant now, Instant began);
   std::optional<Instant> held_until(Instant now) const;
   bool hold_is_used_up(Instant now) const;
   bool hold_is_stale(Instant now) const;
@@ -170,6 +174,7 @@ class TurnControl {
   Instant quiet_since_{};  // end of the last transmission, announced or seen, foreign or our own
   Instant own_ended_{};    // the last transmission of ours
   Instant slots_since_{};  // the same of the last one that everybody knows of
+  Instant spares_at_{};    // when the slots for stations not heard yet last had their time
   std::optional<Address> source_;  // of the transmission being heard, by its first D_PDU
   std::optional<Address> asked_;   // by the last transmission, and the next is its answer
 

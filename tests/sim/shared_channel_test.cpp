@@ -60,6 +60,39 @@ TEST(SharedChannel, two_that_do_not_hear_each_other_leave_each_other_gaps) {
   EXPECT_LE(10 * links_lost, 25 * worlds) << links_lost << " of " << worlds;
 }
 
+// Goal:   stations that nobody has heard yet get through where one always has something to send,
+// and
+//         so they do when they begin to want it at the same moment.
+// Method: one has data for two others all the time; two more have a message for it.
+// Accept: both have a link within twenty minutes.
+TEST(SharedChannel, stations_not_heard_yet_get_through_where_one_always_sends) {
+  for (const std::size_t octets : {200U, 2000U}) {
+    for (const sim::Seed seed : sim::seeds(10)) {
+      SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));
+      SCOPED_TRACE(octets);
+      sim::WorldOptions options{.stations = 5};
+      options.mode.rate_bps = 2400;
+      sim::World world(seed, options);
+      std::vector<sim::Client*> clients;
+      for (std::size_t i = 0; i < 5; ++i) {
+        clients.push_back(&world.add_client(i, SapId{5}, sis::Confirmation::node));
+      }
+      std::size_t sent = 0;
+      const auto run = [&](Duration duration) {
+        for (const Instant end = world.now() + duration; world.now() < end; world.run_for(5s)) {
+          while (world.unreported() < 8) world.send(*clients[0], 1 + sent++ % 2, octets, 72h);
+        }
+      };
+      run(5min);
+      world.send(*clients[3], 0, 200, 2h);
+      world.send(*clients[4], 0, 200, 2h);
+      run(20min);
+      EXPECT_GT(world.node(3).counters()[Counter::links_made], 0u);
+      EXPECT_GT(world.node(4).counters()[Counter::links_made], 0u);
+    }
+  }
+}
+
 // --- Four stations with the same load ------------------------------------------------------------
 
 // Goal:   at 60 % of what the channel carries nobody gets less than four fifths of what he offers,
