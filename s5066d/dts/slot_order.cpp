@@ -18,15 +18,20 @@ std::size_t SlotOrder::members(Instant now) const {
                     [&](const auto& entry) { return there(now, entry.second); }));
 }
 
-void SlotOrder::on_spoken_to(Instant now) {
-  spoken_to_at_ = now;
+void SlotOrder::on_sent(Instant now) {
+  new_ = !is_member(now);
   on_station(now, self_);
 }
 
 void SlotOrder::on_called(Instant now) {
-  if (spoken_to_at_ && there(now, *spoken_to_at_)) return;
+  if (!new_) return;
   called_at_ = now;
   heard_at_.erase(self_);
+}
+
+void SlotOrder::on_spoken_to(Instant now) {
+  const bool called = called_at_ && there(now, *called_at_);
+  if (called && !is_member(now)) on_station(*called_at_, self_);
 }
 
 bool SlotOrder::is_member(Instant now) const {
@@ -43,12 +48,12 @@ std::uint32_t SlotOrder::slots(Instant now) const {
   return static_cast<std::uint32_t>(others(now)) + (counted ? 1 : 0) + kSpareSlots;
 }
 
-std::uint32_t SlotOrder::draw_slot(Instant now, Rng& rng, bool spares_first) const {
-  const std::uint32_t spares_from = spares_first ? 0 : slots(now) - kSpareSlots;
+std::uint32_t SlotOrder::draw_slot(Instant now, Rng& rng) const {
+  const std::uint32_t spares_from = slots(now) - kSpareSlots;
   if (!is_member(now)) return spares_from + rng.below(kSpareSlots);
   // Members after the one that began, then those up to and with it.
   const Address began = began_last_.value_or(Address{});
-  std::uint32_t slot = spares_first ? kSpareSlots : 0;
+  std::uint32_t slot = 0;
   for (const auto& [address, heard_at] : heard_at_) {
     if (!there(now, heard_at) || address == self_) continue;
     const bool after = began < address;

@@ -4,8 +4,7 @@
 //
 // Whoever hears the same frames deals out the same slots: the next address after that of the
 // station which began the last exchange comes first, that station last, and behind it are a few
-// slots for stations that have not been heard yet; or before them all, where they have not been
-// reached for long.
+// slots for stations that have not been heard yet.
 #pragma once
 
 #include <cstdint>
@@ -24,17 +23,19 @@ class SlotOrder {
   static constexpr Duration kStationMemory = std::chrono::minutes(30);
   /// More are not remembered; the one heard longest ago makes room.
   static constexpr std::size_t kStationsMax = 32;
-  /// Beside those of the stations that are there, for others.
+  /// Behind those of the stations that are there, for others.
   static constexpr std::uint32_t kSpareSlots = 2;
 
   explicit SlotOrder(Address self) : self_(self) {}
 
-  /// A station was heard, or this one has transmitted.
+  /// Another station was heard.
   void on_station(Instant now, Address station);
-  /// Somebody knows of this one.
-  void on_spoken_to(Instant now);
-  /// This one has called another. Until it is spoken to it may be that nobody heard it.
+  /// This one transmits.
+  void on_sent(Instant now);
+  /// That was a call of another. Until it is answered it may be that nobody heard it.
   void on_called(Instant now);
+  /// Somebody asks this one.
+  void on_spoken_to(Instant now);
   /// This station has begun an exchange: what it sent was no answer.
   void on_exchange_begun(Address by) { began_last_ = by; }
   /// Others may have another view of who began: the order is that of the addresses until an
@@ -45,10 +46,10 @@ class SlotOrder {
   std::size_t others(Instant now) const;
   /// The slots of one round.
   std::uint32_t slots(Instant now) const;
-  /// The slot of this station in each round; one of the spare ones at random until it has sent, or
-  /// been spoken to if that was a call: two that called at once have not been heard, and would meet
+  /// The slot of this station in each round; one of the spare ones at random until it has sent, and
+  /// been answered if that was a call: two that called at once have not been heard, and would meet
   /// again and again in the slot that each takes for its own.
-  std::uint32_t draw_slot(Instant now, Rng& rng, bool spares_first) const;
+  std::uint32_t draw_slot(Instant now, Rng& rng) const;
 
  private:
   bool there(Instant now, Instant heard_at) const { return now < heard_at + kStationMemory; }
@@ -57,8 +58,8 @@ class SlotOrder {
 
   Address self_;
   std::map<Address, Instant> heard_at_;  // this station too, when it transmitted
-  std::optional<Instant> spoken_to_at_;
-  std::optional<Instant> called_at_;  // whoever heard it then counts it in
+  bool new_ = false;                     // with its last transmission it came to be there
+  std::optional<Instant> called_at_;     // whoever heard it then counts it in
   std::optional<Address> began_last_;
 };
 

@@ -17,8 +17,8 @@ constexpr Duration kRoundsMax = std::chrono::seconds(30);
 /// that they wait for too long.
 constexpr int kOwnRunGaps = 200;
 constexpr Duration kOwnRunMax = std::chrono::minutes(30);
-/// Among three and more these come first after so many times as long as they are: one to two
-/// percent of the time.
+/// Among three and more a station leaves a round to them after so many times as long as their slots
+/// are.
 constexpr int kSparesEvery = 64;
 /// So long the stations' clocks agree on slots much better than a turnaround.
 constexpr Duration kSlotsGoOn = std::chrono::minutes(2);
@@ -56,7 +56,9 @@ void TurnControl::on_carrier_up(Instant now) {
   if (carrier_since_) on_carrier_down(now, now);
   const Instant answered_until = quiet_since_ + config_.turnaround + reply_guard(now);
   if (now > answered_until + kClockSlack) asked_.reset();
-  if (!asked_) note_spares(now, now);
+  if (!asked_) note_spares(now);
+  // Once, or another that always has something to send as well would have the channel alone.
+  if (backoff_ && backoff_->leaves_spares) spares_at_ = now;
   // That power was its preamble's.
   if (held_since_ && now <= *held_since_ + preamble(now) + kPowerKnown) held_since_.reset();
   source_.reset();
@@ -148,7 +150,7 @@ void TurnControl::on_end_announced(Instant now, Instant earliest, Instant latest
 void TurnControl::on_station_heard(Instant now, Address source, Address destination, bool asks) {
   if (source_.value_or(source) != source) return;
   order_.on_station(now, source);
-  if (destination == config_.self) order_.on_spoken_to(now);
+  if (destination == config_.self && asks) order_.on_spoken_to(now);
   accompanied_until_ = now + SlotOrder::kStationMemory;
   const bool for_one = !destination.group;
   if ((for_one && destination != config_.self) || order_.others(now) > 1) {
@@ -177,12 +179,12 @@ void TurnControl::on_spoken_to(Instant now) {
 
 void TurnControl::on_transmit_started(Instant now, Duration preamble) {
   keyed_ = true;
+  if (!takes_own_turn(now)) note_spares(now);  // as all others see it, who have not heard us yet
   if (replies_missed_ == 0) longest_missed_ = {};
   keyed_since_ = now;
   on_preamble(now, preamble);
-  order_.on_station(now, config_.self);
+  order_.on_sent(now);
   if (!takes_own_turn(now)) {
-    note_spares(now, now);
     order_.on_exchange_begun(config_.self);
     held_since_.reset();
   }
@@ -303,19 +305,18 @@ bool TurnControl::slots_go_on(Instant now) const {
   return order_.others(now) > 1 && now < slots_since_ + kSlotsGoOn;
 }
 
-// Counted from what everybody has heard, so that all deal out the same slots. Of two stations the
-// one that goes on for long leaves a gap by itself.
-bool TurnControl::spares_first(Instant now) const {
-  return slots_go_on(now) &&
-         slots_since_ >= spares_at_ + kSparesEvery * SlotOrder::kSpareSlots * slot(now);
-}
-
 // Something begins that is no answer: did those who have not been heard have their chance before?
-// Nobody else begins around the middle of their slots, so that all come to the same view.
-void TurnControl::note_spares(Instant now, Instant began) {
+// Nobody else begins around the middle of their slots.
+void TurnControl::note_spares(Instant now) {
   const Instant middle = slots_since_ + config_.turnaround + reply_guard(now) +
                          (order_.slots(now) - SlotOrder::kSpareSlots / 2) * slot(now);
-  if (order_.others(now) <= 1 || spares_first(now) || began >= middle) spares_at_ = began;
+  if (order_.others(now) <= 1 || now >= middle) spares_at_ = now;
+}
+
+// Of two stations the one that goes on for long leaves a gap by itself.
+bool TurnControl::spares_are_due(Instant now) const {
+  return slots_go_on(now) &&
+         slots_since_ >= spares_at_ + kSparesEvery * SlotOrder::kSpareSlots * slot(now);
 }
 
 // Then whatever is on the air holds nobody back any more.
@@ -371,13 +372,14 @@ void TurnControl::draw_backoff(Instant now) {
   }
   // Two by themselves need no common count of the slots: whoever missed an answer goes on at once.
   if (replies_missed_ > 0 && order_.others(now) <= 1 && now >= shared_until_) {
-    backoff_ = Backoff{.from = now, .wait = (wait + order_.draw_slot(now, rng_, false)) * slot};
+    backoff_ = Backoff{.from = now, .wait = (wait + order_.draw_slot(now, rng_)) * slot};
     return;
   }
-  backoff_ = Backoff{.from = now,
-                     .wait = wait * slot,
-                     .to_slot = order_.draw_slot(now, rng_, spares_first(now)) * slot,
-                     .round = slots * slot};
+  const std::uint32_t own = order_.draw_slot(now, rng_);
+  backoff_ =
+      Backoff{.from = now, .wait = wait * slot, .to_slot = own * slot, .round = slots * slot};
+  backoff_->leaves_spares = spares_are_due(now) && own + SlotOrder::kSpareSlots < slots;
+  if (backoff_->leaves_spares) backoff_->wait += backoff_->round;
 }
 
 // The first time that is not before `earliest` in our slot of any round, and after what was drawn.

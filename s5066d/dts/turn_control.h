@@ -10,8 +10,8 @@
 //   third station was heard of late.
 // - Among three stations and more the slots go on after a transmission for as long as everybody
 //   knows when they began: whoever comes to want something while nobody sends takes his own, too.
-//   Where those for stations not heard yet are behind the slot of one that always has something to
-//   send, they come first now and then.
+//   One that always has something to send leaves a round now and then to those not heard yet, whose
+//   slots are behind its own.
 // - After a transmission that asks for an answer, this station is silent until the answer has come
 //   or its time is up.
 // - What no receiver knows may be on the air, too. While it is, nobody begins of his own accord or
@@ -135,8 +135,8 @@ class TurnControl {
   bool goes_on(Instant now) const;
   bool run_is_long(Instant now) const;
   bool slots_go_on(Instant now) const;
-  bool spares_first(Instant now) const;
-  void note_spares(Instant now, Instant began);
+  bool spares_are_due(Instant now) const;
+  void note_spares(Instant now);
   std::optional<Instant> held_until(Instant now) const;
   bool hold_is_used_up(Instant now) const;
   bool hold_is_stale(Instant now) const;
@@ -174,7 +174,7 @@ class TurnControl {
   Instant quiet_since_{};  // end of the last transmission, announced or seen, foreign or our own
   Instant own_ended_{};    // the last transmission of ours
   Instant slots_since_{};  // the same of the last one that everybody knows of
-  Instant spares_at_{};    // when the slots for stations not heard yet last had their time
+  Instant spares_at_{};    // when those not heard yet last had their chance, as far as we know
   std::optional<Address> source_;  // of the transmission being heard, by its first D_PDU
   std::optional<Address> asked_;   // by the last transmission, and the next is its answer
 
@@ -194,6 +194,7 @@ class TurnControl {
     Duration wait{};     // before the round begins, or to the slot where there are no rounds
     Duration to_slot{};  // from the beginning of a round
     Duration round{};    // zero: nobody else counts the same slots
+    bool leaves_spares = false;  // a round is left to stations not heard yet
   };
   std::optional<Backoff> backoff_;  // drawn once for each contention
   std::optional<Instant> attempt_at_;

@@ -33,13 +33,13 @@ TEST(SlotOrder, stations_that_heard_the_same_never_choose_the_same_slot) {
       std::set<std::uint32_t> slots;
       for (auto& order : orders) {
         order.on_exchange_begun(station(began));
-        slots.insert(order.draw_slot(kStart, rng, false));
+        slots.insert(order.draw_slot(kStart, rng));
         EXPECT_EQ(order.slots(kStart), n + SlotOrder::kSpareSlots);
       }
       EXPECT_EQ(slots.size(), n);
       EXPECT_EQ(*slots.rbegin(), n - 1);
-      EXPECT_EQ(orders[began].draw_slot(kStart, rng, false), n - 1);
-      EXPECT_EQ(orders[(began + 1) % n].draw_slot(kStart, rng, false), 0u);
+      EXPECT_EQ(orders[began].draw_slot(kStart, rng), n - 1);
+      EXPECT_EQ(orders[(began + 1) % n].draw_slot(kStart, rng), 0u);
     }
   }
 }
@@ -50,7 +50,7 @@ TEST(SlotOrder, all_are_first_equally_often_when_all_always_want_to_begin) {
   std::vector<int> firsts(5);
   for (int i = 0; i < 50; ++i) {
     for (std::uint32_t k = 0; k < 5; ++k) {
-      if (orders[k].draw_slot(kStart, rng, false) != 0) continue;
+      if (orders[k].draw_slot(kStart, rng) != 0) continue;
       ++firsts[k];
       for (auto& order : orders) order.on_exchange_begun(station(k));
       break;
@@ -66,7 +66,7 @@ TEST(SlotOrder, who_doubts_the_order_has_a_slot_of_its_own_among_others_that_dou
   for (auto& order : orders) {
     order.on_exchange_begun(station(3));
     order.on_order_doubted();
-    slots.insert(order.draw_slot(kStart, rng, false));
+    slots.insert(order.draw_slot(kStart, rng));
   }
   EXPECT_EQ(slots.size(), 6u);
 }
@@ -77,21 +77,8 @@ TEST(SlotOrder, a_station_not_heard_yet_takes_none_of_those_that_were) {
   for (std::uint32_t k = 0; k < 4; ++k) order.on_station(kStart, station(k));
   order.on_exchange_begun(station(2));
   std::set<std::uint32_t> slots;
-  for (int i = 0; i < 50; ++i) slots.insert(order.draw_slot(kStart, rng, false));
+  for (int i = 0; i < 50; ++i) slots.insert(order.draw_slot(kStart, rng));
   EXPECT_EQ(slots, (std::set<std::uint32_t>{4, 5}));
-}
-
-TEST(SlotOrder, the_spare_ones_come_first_where_they_were_not_reached_for_long) {
-  Rng rng(1);
-  auto orders = company(4);
-  std::set<std::uint32_t> slots;
-  for (auto& order : orders) slots.insert(order.draw_slot(kStart, rng, true));
-  EXPECT_EQ(slots, (std::set<std::uint32_t>{2, 3, 4, 5}));
-  SlotOrder other(station(9));
-  for (std::uint32_t k = 0; k < 4; ++k) other.on_station(kStart, station(k));
-  slots.clear();
-  for (int i = 0; i < 50; ++i) slots.insert(other.draw_slot(kStart, rng, true));
-  EXPECT_EQ(slots, (std::set<std::uint32_t>{0, 1}));
 }
 
 // Two that call in the same slot have heard neither each other nor an answer.
@@ -100,21 +87,34 @@ TEST(SlotOrder, who_has_called_has_no_slot_of_its_own_before_it_is_spoken_to) {
   std::vector<SlotOrder> callers{SlotOrder(station(8)), SlotOrder(station(9))};
   for (auto& caller : callers) {
     for (std::uint32_t k = 0; k < 4; ++k) caller.on_station(kStart, station(k));
-    caller.on_station(kStart, station(&caller == &callers[0] ? 8 : 9));
+    caller.on_sent(kStart);
     caller.on_called(kStart);
     std::set<std::uint32_t> slots;
-    for (int i = 0; i < 50; ++i) slots.insert(caller.draw_slot(kStart, rng, false));
+    for (int i = 0; i < 50; ++i) slots.insert(caller.draw_slot(kStart, rng));
     // Whoever did hear it has a slot for it before these.
     EXPECT_EQ(slots, (std::set<std::uint32_t>{5, 6}));
     EXPECT_EQ(caller.others(kStart), 4u);
     caller.on_spoken_to(kStart);
     slots.clear();
-    for (int i = 0; i < 50; ++i) slots.insert(caller.draw_slot(kStart, rng, false));
+    for (int i = 0; i < 50; ++i) slots.insert(caller.draw_slot(kStart, rng));
     EXPECT_EQ(slots.size(), 1u);
     EXPECT_LT(*slots.begin(), 5u);
+    // Of the next call it is known who makes it.
+    caller.on_sent(kStart);
     caller.on_called(kStart);
-    EXPECT_LT(caller.draw_slot(kStart, rng, false), 5u);
+    EXPECT_LT(caller.draw_slot(kStart, rng), 5u);
   }
+}
+
+// The others do not count it, and would begin in the same slot.
+TEST(SlotOrder, who_is_spoken_to_without_ever_having_sent_has_none_either) {
+  Rng rng(1);
+  SlotOrder order(station(9));
+  for (std::uint32_t k = 0; k < 4; ++k) order.on_station(kStart, station(k));
+  order.on_spoken_to(kStart);
+  std::set<std::uint32_t> slots;
+  for (int i = 0; i < 50; ++i) slots.insert(order.draw_slot(kStart, rng));
+  EXPECT_EQ(slots, (std::set<std::uint32_t>{4, 5}));
 }
 
 TEST(SlotOrder, a_station_is_forgotten_after_half_an_hour) {
