@@ -56,9 +56,11 @@ void TurnControl::on_carrier_up(Instant now) {
   if (carrier_since_) on_carrier_down(now, now);
   const Instant answered_until = quiet_since_ + config_.turnaround + reply_guard(now);
   if (now > answered_until + kClockSlack) asked_.reset();
-  if (!asked_) note_spares(now);
-  // Once, or another that always has something to send as well would have the channel alone.
-  if (backoff_ && backoff_->leaves_spares) spares_at_ = now;
+  if (!asked_) {
+    note_spares(now);
+    // Once, or another that always has something to send as well would have the channel alone.
+    if (backoff_ && backoff_->leaves_spares) spares_at_ = now;
+  }
   // That power was its preamble's.
   if (held_since_ && now <= *held_since_ + preamble(now) + kPowerKnown) held_since_.reset();
   source_.reset();
