@@ -137,12 +137,7 @@ class History {
       const auto kind = rng_.below(9);
       if (kind < 5) {
         const std::uint8_t octet = kind < 3 ? 0x11 : kind < 4 ? 0x10 : one_of(kControl);
-        pdu::encode(pdu::Nonarq{.common = common,
-                                .expedited = true,
-                                .cpdu_size = 1,
-                                .window_half_s = 20,
-                                .segment = {octet}},
-                    out);
+        append(out, link_control(common, octet));
       } else if (kind < 7) {
         const std::uint8_t octet = one_of(kHardLink);
         Bytes segment{0, octet};
@@ -248,15 +243,10 @@ TEST(ForgedControl, an_accepted_and_a_break_in_one_burst_leave_a_node_working) {
     medium.run_for(milliseconds(offset_ms));
     Bytes forged;
     for (const std::uint8_t octet : Bytes{0x20, 0x41}) {
-      pdu::encode(pdu::Nonarq{.common = {.eot_half_s = 1,
-                                         .destination = Address{kAlpha},
-                                         .source = Address{kBravo}},
-                              .expedited = true,
-                              .cpdu_id = octet,
-                              .cpdu_size = 1,
-                              .window_half_s = 20,
-                              .segment = {octet}},
-                  forged);
+      append(
+          forged,
+          link_control({.eot_half_s = 1, .destination = Address{kAlpha}, .source = Address{kBravo}},
+                       octet, octet));
     }
     medium.put_on_air(2, node_config(kAlpha).dts.mode, forged);
     medium.run_for(milliseconds(1200));

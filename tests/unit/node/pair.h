@@ -28,6 +28,19 @@ inline NodeConfig node_config(std::uint32_t address) {
   return config;
 }
 
+/// A C_PDU of one octet, as link control is, in type 8.
+inline Bytes link_control(const pdu::Common& common, std::uint8_t cpdu, std::uint16_t cpdu_id = 0) {
+  Bytes octets;
+  pdu::encode(pdu::Nonarq{.common = common,
+                          .expedited = true,
+                          .cpdu_id = cpdu_id,
+                          .cpdu_size = 1,
+                          .window_half_s = 20,
+                          .segment = {cpdu}},
+              octets);
+  return octets;
+}
+
 struct ClientLog {
   std::vector<sis::Primitive> received;
   std::vector<Bytes> frames;  // the same as it was sent

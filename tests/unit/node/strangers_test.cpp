@@ -21,16 +21,8 @@ pdu::Common from_stranger(std::uint32_t number) {
 /// A PHYSICAL LINK REQUEST.
 Bytes call_of(std::uint32_t stranger, std::uint16_t cpdu_id,
               cas::LinkType type = cas::LinkType::nonexclusive) {
-  const std::uint8_t request = type == cas::LinkType::exclusive ? 0x11 : 0x10;
-  Bytes octets;
-  pdu::encode(pdu::Nonarq{.common = from_stranger(stranger),
-                          .expedited = true,
-                          .cpdu_id = cpdu_id,
-                          .cpdu_size = 1,
-                          .window_half_s = 20,
-                          .segment = {request}},
-              octets);
-  return octets;
+  return link_control(from_stranger(stranger), type == cas::LinkType::exclusive ? 0x11 : 0x10,
+                      cpdu_id);
 }
 
 Bytes calls(std::uint32_t strangers, cas::LinkType type = cas::LinkType::nonexclusive) {
