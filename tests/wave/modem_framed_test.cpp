@@ -305,6 +305,24 @@ TEST(Stanag4285Wave, no_octet_of_a_faint_transmission_comes_twice) {
   }
 }
 
+// As an answer does that comes at the end of our own burst.
+TEST(Stanag4285Wave, a_burst_that_begins_when_the_receiver_does_is_received_once) {
+  for (const char* text : {"4285-75-zero", "4285-600-short", "4285-2400-zero", "4285-3600-zero"}) {
+    const Mode mode = mode_of(text);
+    const Bytes octets = random_octets(mode.rate_bps > 75 ? 300 : 40, 9);
+    for (const double silence : {0.0, 0.01, 0.03, 0.08, 0.15}) {
+      Tape tape;
+      tape.silence(silence).burst(mode, octets);
+      tape.silence(3).noise(30, 4);
+      SCOPED_TRACE(silence);
+      auto bursts = listen_for(mode, tape);
+      // That something is on the air may be noticed before it is known where it began.
+      if (bursts.size() > 1 && bursts[0].octets().empty()) bursts.erase(bursts.begin());
+      expect_whole(bursts, mode, octets);
+    }
+  }
+}
+
 TEST(Stanag4285Wave, noise_is_no_burst) {
   Tape tape;
   tape.silence(300).noise(0, 4);

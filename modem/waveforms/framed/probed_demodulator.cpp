@@ -53,7 +53,8 @@ bool ProbedDemodulator::covers(const PreambleReading& reading) const {
   const std::int64_t since = std::abs(reading.data_start + window_shift_ - origin_) % repeat_;
   const std::int64_t apart = std::min(since, repeat_ - since);
   const bool in_gap = reading.data_start > last_heard_ + kGap * repeat_;
-  const bool at_its_end = std::abs(reading.data_start - gap_until_) <= kGap * repeat_;
+  const bool at_its_end =
+      gap_until_ && std::abs(reading.data_start - *gap_until_) <= kGap * repeat_;
   // Where it is not known where it began, that says nothing.
   if (reading.begun_before || (!in_gap && !at_its_end)) return apart < kSameBurst;
   // Without an interleaver there is nothing to be lost by taking it for another.

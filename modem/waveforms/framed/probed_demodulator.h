@@ -63,7 +63,8 @@ class ProbedDemodulator : public Demodulator {
   float heard_;          // how well known symbols fit, on average
   float heard_now_ = 1;  // over a tenth of a second
   std::int64_t last_heard_;
-  std::int64_t gap_until_ = 0;  // in what was heard, where preambles repeat: the last one
+  /// Where preambles repeat: the end of the last gap in what was heard.
+  std::optional<std::int64_t> gap_until_;
 };
 
 }  // namespace s5066::modem::framed
