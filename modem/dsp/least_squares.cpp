@@ -173,7 +173,7 @@ int fullest_window(std::span<const float> profile, const WindowSought& sought) {
   return best;
 }
 
-void solve_hermitian(std::span<Wide> a, std::span<Wide> b, std::size_t size) {
+void factor_hermitian(std::span<Wide> a, std::size_t size) {
   for (std::size_t i = 0; i < size; ++i) {
     for (std::size_t j = 0; j <= i; ++j) {
       Wide sum = a[i * size + j];
@@ -184,6 +184,9 @@ void solve_hermitian(std::span<Wide> a, std::span<Wide> b, std::size_t size) {
           i == j ? Wide(std::sqrt(std::max(sum.real(), 1e-30))) : sum / a[j * size + j].real();
     }
   }
+}
+
+void solve_factored(std::span<const Wide> a, std::span<Wide> b, std::size_t size) {
   for (std::size_t i = 0; i < size; ++i) {
     for (std::size_t k = 0; k < i; ++k) b[i] -= product(a[i * size + k], b[k]);
     b[i] /= a[i * size + i].real();
@@ -192,6 +195,11 @@ void solve_hermitian(std::span<Wide> a, std::span<Wide> b, std::size_t size) {
     for (std::size_t k = i + 1; k < size; ++k) b[i] -= product_conj(a[k * size + i], b[k]);
     b[i] /= a[i * size + i].real();
   }
+}
+
+void solve_hermitian(std::span<Wide> a, std::span<Wide> b, std::size_t size) {
+  factor_hermitian(a, size);
+  solve_factored(a, b, size);
 }
 
 }  // namespace s5066::modem::dsp

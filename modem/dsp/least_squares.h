@@ -54,5 +54,10 @@ int fullest_window(std::span<const float> profile, const WindowSought& sought);
 /// Solves A x = b for a Hermitian positive A (lower triangle, row by row); both are overwritten.
 void solve_hermitian(std::span<std::complex<double>> a, std::span<std::complex<double>> b,
                      std::size_t size);
+/// The same in two steps: the triangular factor in the place of A, then as many solutions as there
+/// are right sides.
+void factor_hermitian(std::span<std::complex<double>> a, std::size_t size);
+void solve_factored(std::span<const std::complex<double>> factor, std::span<std::complex<double>> b,
+                    std::size_t size);
 
 }  // namespace s5066::modem::dsp

@@ -1,0 +1,73 @@
+// The response to known symbols by least squares where it changes while they are sent: each tap
+// runs along a polynomial in time, as far as a parabola. In a fade of every path the response may
+// turn around within a tenth of a second, and one that stands still fits nothing then.
+#pragma once
+
+#include <array>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "modem/dsp/channel_tracker.h"
+#include "modem/dsp/complex_math.h"
+#include "s5066d/base/fixed_vector.h"
+
+namespace s5066::modem::dsp {
+
+class CourseFit {
+ public:
+  static constexpr std::size_t kUnknownsMax = 88;
+
+  /// Taps are told by their delays in symbols, and of each so many terms are sought, 1 to 3, over
+  /// `rows` symbols.
+  CourseFit(std::span<const std::uint8_t> delays, std::size_t terms, std::size_t rows);
+
+  /// The terms of a tap, by its place among the delays, are expected to be small: the variance of
+  /// the noise over theirs.
+  void expect(std::size_t tap, double weight);
+
+  /// Rows are pairs of samples; row r meets symbols[r - delay]. What is known may be added in
+  /// parts, from one row up to another.
+  void add_symbols(std::span<const Complex> symbols, std::size_t from, std::size_t to);
+  /// The samples of a part.
+  void add_samples(std::span<const Complex> symbols, std::span<const Complex> samples,
+                   std::size_t from, std::size_t to);
+  /// Forgets all samples.
+  void clear_samples();
+
+  /// Returns the energy of the samples that the fit explains, what speaks against the courses taken
+  /// off. No symbols can be added any more.
+  double solve();
+
+  std::size_t unknowns() const { return delays_.size() * terms_; }
+
+  // Of the fit.
+  /// Mean power of a tap, by its place among the delays, over time and both phases.
+  double power(std::size_t tap) const;
+  /// By how many turns in a sample the response turns on average, its power counted.
+  double turn() const;
+  /// The energy of the samples of a part that it leaves.
+  double left_over(std::span<const Complex> symbols, std::span<const Complex> samples,
+                   std::size_t from, std::size_t to) const;
+
+ private:
+  using Wide = std::complex<double>;
+  using Column = FixedVector<Wide, kUnknownsMax>;
+  static constexpr std::size_t kTermsMax = 3;
+
+  std::array<double, kTermsMax> terms_at(std::size_t row) const;
+  const Wide& term(std::size_t phase, std::size_t tap, std::size_t order) const {
+    return solution_[phase][tap * terms_ + order];
+  }
+
+  FixedVector<std::uint8_t, kUnknownsMax> delays_;
+  std::size_t terms_;
+  double half_rows_;
+  bool factored_ = false;
+  FixedVector<Wide, kUnknownsMax * kUnknownsMax> matrix_;  // lower triangle, row by row
+  std::array<Column, kPhases> right_;
+  std::array<Column, kPhases> solution_;
+};
+
+}  // namespace s5066::modem::dsp
