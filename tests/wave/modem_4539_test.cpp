@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 
 #include "modem/api/airtime.h"
@@ -79,6 +80,23 @@ TEST(Stanag4539Wave, the_course_of_fading_is_evened_out) {
                           .snr_db = snr_for(mode, 13),
                           .seed = seed});
   }
+}
+
+/// Bursts whose preamble lies in a fade of both paths, with these seeds.
+void expect_whole_from_a_fade(std::initializer_list<unsigned> seeds) {
+  const Mode mode = mode_of("4539-4800-s");
+  for (const unsigned seed : seeds) {
+    SCOPED_TRACE(seed);
+    expect_whole_through(mode, capacity(mode, std::chrono::seconds(5)),
+                         {.channel = {.paths = channel::paths_by_name("poor"), .offset_hz = -12},
+                          .snr_db = 19,
+                          .seed = seed});
+  }
+}
+
+// By a response that stands still the announcement is not understood.
+TEST(Stanag4539Wave, a_preamble_is_read_though_the_response_turns_around_in_it) {
+  expect_whole_from_a_fade({485, 824, 1070});
 }
 
 TEST(Stanag4539Wave, waveforms_in_turn_are_told_apart) {

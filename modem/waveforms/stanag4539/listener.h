@@ -26,9 +26,6 @@ class Listener final : public PreambleListener {
   std::vector<TrafficPattern> traffic() const override;
 
  private:
-  std::optional<PreambleReading> read(const SampleHistory& history,
-                                      const framed::SearchCandidate& candidate) const;
-
   float noise_share_;
   framed::KnownSearch search_;
   LateEntry late_;
