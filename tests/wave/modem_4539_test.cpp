@@ -99,6 +99,12 @@ TEST(Stanag4539Wave, a_preamble_is_read_though_the_response_turns_around_in_it) 
   expect_whole_from_a_fade({485, 824, 1070});
 }
 
+// These are lost when the carrier that the preamble shows is followed as slowly as one that is
+// known.
+TEST(Stanag4539Wave, a_carrier_that_the_preamble_hardly_shows_is_found_behind_it) {
+  expect_whole_from_a_fade({92, 185, 336, 1040});
+}
+
 TEST(Stanag4539Wave, waveforms_in_turn_are_told_apart) {
   Tape tape;
   const std::vector<const char*> texts = {"4539-6400-s", "110a-2400-short", "4539-12800-zero",
