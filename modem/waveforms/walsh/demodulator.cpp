@@ -321,8 +321,8 @@ Demodulator::Output WalshDemodulator::end_block() {
     noise_ = measured_noise();
     if (pass < 2) choose_doppler();
     predict_taps();
-    if (sure) break;
     demap(interleaved, noise_share_);
+    if (sure) break;
     if (interleaved) sure = signal_->feed_back(llr_, extrinsic_);
   }
   advance_taps();
