@@ -5,6 +5,13 @@
 #include <variant>
 
 namespace s5066::modem::remote {
+namespace {
+
+bool is_late(const Send& send, Instant now, Duration late_max) {
+  return send.not_before != Instant{} && send.not_before < now - late_max;
+}
+
+}  // namespace
 
 Result<void> HostSession::on_control(Instant now, std::string_view octets) {
   if (auto added = lines_.add(octets); !added) return added;
@@ -38,12 +45,11 @@ Result<void> HostSession::take(Instant now, UserMessage message) {
   if (waiting_.size() == config_.waiting_max) {
     return Error{ErrorCode::queue_full, "too many commands before the octets of a SEND"};
   }
-  // Its octets may take long on the way; that it was meant to be said long ago shows in the line.
+  // Its octets may take a little longer; that it was meant to be said long ago shows in the line.
   const auto* send = std::get_if<Send>(&message);
-  const bool has_time = send != nullptr && send->not_before != Instant{};
-  const bool late = has_time && send->not_before < now - config_.late_max;
+  const bool late = send != nullptr && is_late(*send, now, config_.late_max);
   waiting_.push_back({std::move(message), late});
-  move_waiting();
+  move_waiting(now);
   return {};
 }
 
@@ -52,21 +58,22 @@ void HostSession::on_data_connected() {
   tell(Ready{});
 }
 
-Result<void> HostSession::on_data(ByteSpan octets) {
+Result<void> HostSession::on_data(Instant now, ByteSpan octets) {
   if (unclaimed_.size() + octets.size() > 2 * kOctetsMax) {
     return Error{ErrorCode::too_large, "octets that no SEND has announced"};
   }
   append(unclaimed_, octets);
-  move_waiting();
+  move_waiting(now);
   return {};
 }
 
 /// In the order they came: what follows a SEND waits for its octets.
-void HostSession::move_waiting() {
+void HostSession::move_waiting(Instant now) {
   while (!waiting_.empty()) {
     auto& [message, late] = waiting_.front();
     if (const auto* send = std::get_if<Send>(&message)) {
       if (unclaimed_.size() < send->octets) return;
+      late = late || is_late(*send, now, config_.octets_late_max);
       const auto end = unclaimed_.begin() + static_cast<std::ptrdiff_t>(send->octets);
       TransmitBurst command{.id = send->id,
                             .mode = send->mode,

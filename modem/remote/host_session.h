@@ -29,6 +29,8 @@ class HostSession {
     /// A burst that is told of so long after its time is aborted: the turn may be another's by
     /// then.
     Duration late_max = kBurstLateMax;
+    /// So is one whose octets are not all there by then, for they may take somewhat longer.
+    Duration octets_late_max = kOctetsLateMax;
     std::size_t waiting_max = 64;             // commands that wait for octets in front of them
     std::size_t unread_max = 4 * kOctetsMax;  // what the user has not taken
   };
@@ -40,7 +42,7 @@ class HostSession {
   Result<void> on_control(Instant now, std::string_view octets);
   /// The data connection has shown the token.
   void on_data_connected();
-  Result<void> on_data(ByteSpan octets);
+  Result<void> on_data(Instant now, ByteSpan octets);
   Result<void> on_event(const Event& event);
   void on_clock(Instant now) { tell(Clock{.now = now}); }
 
@@ -77,7 +79,7 @@ class HostSession {
   };
   Result<void> take(Instant now, UserMessage message);
   Result<void> check_unread() const;
-  void move_waiting();
+  void move_waiting(Instant now);
   void give(TransmitBurst command);
   void abort(const TransmitBurst& command);
   void tell(const HostMessage& message) { control_out_ += encode(message); }

@@ -3,6 +3,7 @@
 // docs/REMOTE_MODEM.md has the protocol in words.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -13,6 +14,7 @@
 
 #include "modem/api/port.h"
 #include "s5066d/base/result.h"
+#include "s5066d/base/time.h"
 
 namespace s5066::modem::remote {
 
@@ -31,6 +33,8 @@ inline constexpr unsigned kVersionOfOccupancy = 2;
 inline constexpr std::size_t kLineMax = 4096;
 /// Of one burst, and of what is received at a time: above what is sent in 140 s at 16 kbit/s.
 inline constexpr std::size_t kOctetsMax = 1U << 20;
+/// So long after its time the octets of a burst may be complete.
+inline constexpr Duration kOctetsLateMax = std::chrono::seconds(2);
 inline constexpr std::size_t kTokenLength = 16;
 inline constexpr std::size_t kListenModesMax = 128;
 

@@ -108,12 +108,13 @@ void ModemHost::accept_control() {
     return;
   }
   const Duration present = posix::monotonic_now();
-  user_.emplace(
-      User{.session = remote::HostSession(
-               {.token = token(), .first_burst = next_burst_, .late_max = config_.late_max}),
-           .control = std::move(accepted),
-           .came_at = present,
-           .heard_at = present});
+  user_.emplace(User{.session = remote::HostSession({.token = token(),
+                                                     .first_burst = next_burst_,
+                                                     .late_max = config_.late_max,
+                                                     .octets_late_max = config_.octets_late_max}),
+                     .control = std::move(accepted),
+                     .came_at = present,
+                     .heard_at = present});
 }
 
 void ModemHost::accept_data() {
@@ -165,8 +166,9 @@ Result<void> ModemHost::serve_user() {
     if (auto let = let_data_in(); !let) return let;
   }
   if (user.data) {
-    read = remote::read_all(user.data.get(),
-                            [&](ByteSpan octets) { return user.session.on_data(octets); });
+    read = remote::read_all(user.data.get(), [&](ByteSpan octets) {
+      return user.session.on_data(modem_->now(), octets);
+    });
     if (!read) return read;
   }
   give_commands();
@@ -222,7 +224,7 @@ void ModemHost::give_commands() {
       continue;
     }
     auto* const burst = std::get_if<TransmitBurst>(&*command);
-    // That it was told in time is judged; its octets may have taken longer.
+    // Whether it came in time is judged; its octets may have taken a little longer than its line.
     if (burst != nullptr && burst->not_before != Instant{}) {
       burst->not_before = std::max(burst->not_before, modem_->now());
     }

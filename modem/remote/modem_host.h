@@ -36,6 +36,7 @@ class ModemHost {
     Duration accept_retry = std::chrono::seconds(1);
     /// As in HostSession::Config.
     Duration late_max = kBurstLateMax;
+    Duration octets_late_max = remote::kOctetsLateMax;
   };
   using Factory = std::function<std::unique_ptr<Modem>(std::function<void()> notify)>;
 

@@ -63,6 +63,9 @@ Result<void> RemoteModem::request(Command command) {
     if (burst_) return refuse(ErrorCode::refused, "another burst is pending");
     if (burst->bytes.size() > remote::kOctetsMax) return refuse(ErrorCode::too_large, "burst");
     burst_ = burst->id;
+    started_ = aborting_ = false;
+  } else if (const auto* abort = std::get_if<AbortTransmit>(&command)) {
+    aborting_ = aborting_ || burst_ == abort->id;
   }
   commands_.push_back(std::move(command));
   wakeup_.wake();
@@ -255,10 +258,12 @@ Result<void> RemoteModem::take_event(const Link& link, Event event) {
   std::visit(Overloaded{
                  [&](TransmitStarted& e) {
                    stray = burst_ != e.id;
+                   started_ = true;
                    in_ours(e);
                  },
                  [&](TransmitFinished& e) {
                    stray = burst_ != e.id;
+                   if (!stray) log_if_not_sent(e.outcome);
                    if (!stray) burst_.reset();
                    in_ours(e);
                  },
@@ -296,6 +301,12 @@ Result<void> RemoteModem::take_event(const Link& link, Event event) {
   queue(std::move(event));
   notify_();
   return {};
+}
+
+/// Nobody asked for that: it was late, mostly.
+void RemoteModem::log_if_not_sent(TransmitOutcome outcome) const {
+  if (log_ == nullptr || outcome != TransmitOutcome::aborted || started_ || aborting_) return;
+  LogLine(*log_, LogLevel::warning, "modem_burst_not_sent").kv("address", config_.address);
 }
 
 void RemoteModem::on_lost(const Error& error) {

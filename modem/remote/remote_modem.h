@@ -83,6 +83,7 @@ class RemoteModem final : public Modem {
   void give_commands(Link& link);
   Result<void> take(Link& link, const remote::HostMessage& message);
   Result<void> take_event(const Link& link, Event event);
+  void log_if_not_sent(TransmitOutcome outcome) const;
   void on_lost(const Error& error);
   void queue(Event event);
 
@@ -101,6 +102,8 @@ class RemoteModem final : public Modem {
   std::deque<Command> commands_;
   std::deque<Event> events_;
   std::optional<BurstId> burst_;  // requested, and its end not told
+  bool started_ = false;          // it has
+  bool aborting_ = false;         // it was asked to end
   bool carrier_ = false;
   bool occupied_ = false;
   std::string lost_told_;           // why, until it is back

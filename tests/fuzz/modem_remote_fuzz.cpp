@@ -219,7 +219,7 @@ void strange_user(Script script) {
       case 3: {
         const ByteSpan octets = script.take_some(script.take());
         append(written, octets);
-        good = host.on_data(octets);
+        good = host.on_data(now, octets);
         break;
       }
       case 4:
@@ -356,7 +356,7 @@ class Joined {
       case 1: {
         if (!host_.ready()) return;
         const Bytes part = cut(user_.data_out(), count);
-        S5066_ASSERT(host_.on_data(part).ok());
+        S5066_ASSERT(host_.on_data(now_, part).ok());
         return;
       }
       case 2: {

@@ -347,7 +347,7 @@ TEST(ModemHost, goes_on_without_descriptors_and_accepts_again_when_there_are_som
 }
 
 TEST(ModemHost, a_burst_that_comes_too_late_is_not_sent_and_the_next_is) {
-  Lender lender({.silence_max = kPatience, .late_max = seconds(10)});
+  Lender lender({.silence_max = kPatience, .late_max = seconds(10), .octets_late_max = kNeverLate});
   Rude user(lender);
   ASSERT_NO_FATAL_FAILURE(user.become_ready());
   const Instant now = user.next_clock();

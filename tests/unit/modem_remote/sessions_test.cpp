@@ -64,25 +64,42 @@ TEST(HostSession, refuses_no_version_another_order_and_a_second_greeting) {
   EXPECT_FALSE(ready_host().on_control({}, "HELLO 1\n").ok());
 }
 
-// Its octets may be slow; late is what was said late.
-TEST(HostSession, a_burst_is_late_when_its_line_is) {
+// A turn that was somebody's when the burst was told of may be another's when its octets are there.
+TEST(HostSession, a_burst_is_late_by_its_line_or_by_the_last_of_its_octets) {
   constexpr Instant kNow{std::chrono::seconds(10)};
-  for (const bool late : {false, true}) {
+  struct Case {
+    const char* time;
+    Duration octets_take;
+    bool late;
+  };
+  for (const auto& [time, octets_take, late] :
+       {Case{"9500000000", Duration(1'500'000'000), false}, Case{"9499999999", Duration(0), true},
+        Case{"9500000000", Duration(1'500'000'001), true},
+        Case{"12000000000", Duration(4'000'000'000), false},
+        Case{"12000000000", Duration(4'000'000'001), true},
+        Case{"0", std::chrono::hours(1), false}}) {
+    SCOPED_TRACE(std::string(time) + " " + std::to_string(octets_take.count()));
     HostSession host = ready_host();
-    const std::string at = late ? "9499999999" : "9500000000";
-    ASSERT_TRUE(host.on_control(kNow, "SEND 3 110a-2400-short " + at + " 1\n").ok());
-    ASSERT_TRUE(host.on_control(kNow + std::chrono::seconds(9), "PING\n").ok());
-    ASSERT_TRUE(host.on_data(octets_of("x")).ok());
+    ASSERT_TRUE(host.on_control(kNow, std::string("SEND 3 110a-2400-short ") + time + " 2\n").ok());
+    ASSERT_TRUE(host.on_data(kNow, octets_of("x")).ok());
+    ASSERT_TRUE(host.on_data(kNow + octets_take, octets_of("y")).ok());
     EXPECT_EQ(host.poll_command().has_value(), !late);
     EXPECT_EQ(host.take_late(), late);
     EXPECT_EQ(host.control_out().find(" 3 aborted\n") != std::string::npos, late);
+    // The next one has what follows.
+    ASSERT_TRUE(host.on_data(kNow, octets_of("z")).ok());
+    ASSERT_TRUE(host.on_event(TransmitFinished{.id = host.burst().value_or(BurstId{})}).ok());
+    ASSERT_TRUE(host.on_control(kNow, "SEND 4 110a-2400-short 0 1\n").ok());
+    const auto next = host.poll_command();
+    ASSERT_TRUE(next);
+    EXPECT_EQ(std::get<TransmitBurst>(*next).bytes, octets_of("z"));
   }
 }
 
 TEST(HostSession, a_burst_without_a_time_is_never_late) {
   HostSession host = ready_host();
   ASSERT_TRUE(host.on_control(Instant{std::chrono::hours(1)}, "SEND 3 110a-2400-short 0 1\n").ok());
-  ASSERT_TRUE(host.on_data(octets_of("x")).ok());
+  ASSERT_TRUE(host.on_data({}, octets_of("x")).ok());
   const auto command = host.poll_command();
   ASSERT_TRUE(command);
   EXPECT_EQ(std::get<TransmitBurst>(*command).not_before, Instant{});
@@ -97,10 +114,10 @@ TEST(HostSession, a_message_that_lacks_octets_moves_with_each_that_comes) {
   using std::chrono::seconds;
   EXPECT_EQ(watches.look_at_incomplete(host.incomplete(), seconds(1)), seconds(0));
   EXPECT_EQ(watches.look_at_incomplete(host.incomplete(), seconds(3)), seconds(2));
-  ASSERT_TRUE(host.on_data(octets_of("x")).ok());
+  ASSERT_TRUE(host.on_data({}, octets_of("x")).ok());
   EXPECT_EQ(watches.look_at_incomplete(host.incomplete(), seconds(4)), seconds(0));
   EXPECT_EQ(watches.look_at_incomplete(host.incomplete(), seconds(5)), seconds(1));
-  ASSERT_TRUE(host.on_data(octets_of("yz")).ok());
+  ASSERT_TRUE(host.on_data({}, octets_of("yz")).ok());
   EXPECT_FALSE(host.incomplete().has_value());
 }
 
@@ -108,13 +125,13 @@ TEST(HostSession, sends_a_burst_once_its_octets_are_there_whichever_comes_first)
   for (const bool octets_first : {false, true}) {
     HostSession host = ready_host({.token = kToken, .first_burst = 70});
     if (octets_first) {
-      ASSERT_TRUE(host.on_data(octets_of("abcde")).ok());
+      ASSERT_TRUE(host.on_data({}, octets_of("abcde")).ok());
     }
     ASSERT_TRUE(host.on_control({}, "SEND 3 110a-2400-short 1000 5\n").ok());
     if (!octets_first) {
-      ASSERT_TRUE(host.on_data(octets_of("abc")).ok());
+      ASSERT_TRUE(host.on_data({}, octets_of("abc")).ok());
       EXPECT_FALSE(host.poll_command().has_value());
-      ASSERT_TRUE(host.on_data(octets_of("de")).ok());
+      ASSERT_TRUE(host.on_data({}, octets_of("de")).ok());
     }
     const auto command = host.poll_command();
     ASSERT_TRUE(command.has_value());
@@ -154,7 +171,7 @@ TEST(HostSession, aborts_and_listens_in_the_order_asked) {
                               "LISTEN 110a-75-long\nLISTEN\n")
                   .ok());
   EXPECT_FALSE(host.poll_command().has_value());
-  ASSERT_TRUE(host.on_data(octets_of("x")).ok());
+  ASSERT_TRUE(host.on_data({}, octets_of("x")).ok());
   EXPECT_TRUE(std::holds_alternative<TransmitBurst>(*host.poll_command()));
   EXPECT_EQ(std::get<AbortTransmit>(*host.poll_command()).id, *host.burst());
   EXPECT_EQ(std::get<SetReceiveModes>(*host.poll_command()).modes.size(), 1U);
@@ -171,8 +188,8 @@ TEST(HostSession, octets_received_go_by_the_data_connection) {
 
 TEST(HostSession, has_limits_for_a_user_who_floods_or_does_not_read) {
   HostSession flooded = ready_host();
-  EXPECT_TRUE(flooded.on_data(Bytes(2 * kOctetsMax)).ok());
-  EXPECT_FALSE(flooded.on_data(Bytes(1)).ok());
+  EXPECT_TRUE(flooded.on_data({}, Bytes(2 * kOctetsMax)).ok());
+  EXPECT_FALSE(flooded.on_data({}, Bytes(1)).ok());
 
   HostSession waiting = ready_host({.token = kToken, .waiting_max = 2});
   EXPECT_TRUE(waiting.on_control({}, "SEND 1 110a-2400-short 0 9\nLISTEN\n").ok());
@@ -275,7 +292,7 @@ TEST(Sessions, a_burst_goes_from_a_user_to_a_host_in_any_portions) {
       ASSERT_TRUE(host.on_control({}, control.substr(0, lines)).ok());
       control.erase(0, lines);
       const std::size_t octets = std::min(portion, data.size());
-      ASSERT_TRUE(host.on_data(ByteSpan(data).first(octets)).ok());
+      ASSERT_TRUE(host.on_data({}, ByteSpan(data).first(octets)).ok());
       data.erase(data.begin(), data.begin() + static_cast<std::ptrdiff_t>(octets));
     }
     EXPECT_EQ(std::get<TransmitBurst>(*host.poll_command()).bytes, octets_of("over the wire"));

@@ -233,6 +233,39 @@ TEST(RemoteModem, an_occupied_channel_is_told_once_and_free_when_the_host_is_gon
   EXPECT_FALSE(told->occupied);
 }
 
+TEST(RemoteModem, a_burst_that_the_host_did_not_send_is_logged) {
+  StrangeHost host;
+  Lines log;
+  RemoteModem modem(
+      host.for_user(), [] {}, &log);
+  ASSERT_TRUE(modem.start().ok());
+  ASSERT_NO_FATAL_FAILURE(host.greet(2));
+  const std::string_view line = "modem_burst_not_sent address=127.0.0.1";
+  const auto request = [&](std::uint64_t id) {
+    const Mode mode = *parse_mode("110a-2400-short");
+    return eventually([&] { return modem.request(TransmitBurst{.id = {id}, .mode = mode}).ok(); });
+  };
+  const auto is_told = [&](TransmitOutcome outcome) {
+    const auto finished = await<TransmitFinished>(modem);
+    return finished && finished->outcome == outcome;
+  };
+  ASSERT_TRUE(request(1));
+  host.say("STARTED 1 1\nFINISHED 2 1 aborted\n");
+  ASSERT_TRUE(is_told(TransmitOutcome::aborted));
+  ASSERT_TRUE(request(2));
+  ASSERT_TRUE(modem.request(AbortTransmit{.id = {2}}).ok());
+  host.say("FINISHED 3 2 aborted\n");
+  ASSERT_TRUE(is_told(TransmitOutcome::aborted));
+  ASSERT_TRUE(request(3));
+  host.say("STARTED 4 3\nFINISHED 5 3 sent\n");
+  ASSERT_TRUE(is_told(TransmitOutcome::sent));
+  EXPECT_FALSE(log.has(line));
+  ASSERT_TRUE(request(4));
+  host.say("FINISHED 6 4 aborted\n");
+  ASSERT_TRUE(is_told(TransmitOutcome::aborted));
+  EXPECT_TRUE(log.has(line));
+}
+
 TEST(RemoteModem, when_octets_began_and_a_transmission_ended_is_as_the_host_says) {
   using std::chrono::seconds;
   StrangeHost host;
