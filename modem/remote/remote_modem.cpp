@@ -63,9 +63,10 @@ Result<void> RemoteModem::request(Command command) {
     if (burst_) return refuse(ErrorCode::refused, "another burst is pending");
     if (burst->bytes.size() > remote::kOctetsMax) return refuse(ErrorCode::too_large, "burst");
     burst_ = burst->id;
-    started_ = aborting_ = false;
+    started_ = false;
+    abort_asked_at_.reset();
   } else if (const auto* abort = std::get_if<AbortTransmit>(&command)) {
-    aborting_ = aborting_ || burst_ == abort->id;
+    if (burst_ == abort->id && !abort_asked_at_) abort_asked_at_ = now();
   }
   commands_.push_back(std::move(command));
   wakeup_.wake();
@@ -182,14 +183,7 @@ Result<void> RemoteModem::exchange(Link& link) {
   }
   give_commands(link);
   const Instant present = now();
-  if (present - link.heard_at > config_.silence_max) {
-    return Error{ErrorCode::timed_out, "the modem's host is silent"};
-  }
-  const Duration lacking =
-      link.stalls.look_at_incomplete(session.incomplete(), posix::monotonic_now());
-  if (lacking > config_.stalled_max) {
-    return Error{ErrorCode::timed_out, "octets that the modem's host announced do not come"};
-  }
+  if (auto good = check(link, present); !good) return good;
   if (present - link.pinged_at >= config_.ping_interval && session.ready()) {
     link.pinged_at = present;
     session.ping();
@@ -199,6 +193,22 @@ Result<void> RemoteModem::exchange(Link& link) {
   if (!wrote || !link.data) return wrote;
   return remote::write_some(link.data.get(), session.data_out(), link.stalls.data_out,
                             config_.stalled_max);
+}
+
+Result<void> RemoteModem::check(Link& link, Instant present) {
+  if (present - link.heard_at > config_.silence_max) {
+    return Error{ErrorCode::timed_out, "the modem's host is silent"};
+  }
+  const Duration lacking =
+      link.stalls.look_at_incomplete(link.session.incomplete(), posix::monotonic_now());
+  if (lacking > config_.stalled_max) {
+    return Error{ErrorCode::timed_out, "octets that the modem's host announced do not come"};
+  }
+  const std::lock_guard lock(mutex_);
+  if (burst_ && abort_asked_at_ && present - *abort_asked_at_ > config_.abort_max) {
+    return Error{ErrorCode::timed_out, "the modem's host does not end a burst"};
+  }
+  return {};
 }
 
 /// Once the host's time is known; before the first of its events.
@@ -305,7 +315,7 @@ Result<void> RemoteModem::take_event(const Link& link, Event event) {
 
 /// Nobody asked for that: it was late, mostly.
 void RemoteModem::log_if_not_sent(TransmitOutcome outcome) const {
-  if (log_ == nullptr || outcome != TransmitOutcome::aborted || started_ || aborting_) return;
+  if (log_ == nullptr || outcome != TransmitOutcome::aborted || started_ || abort_asked_at_) return;
   LogLine(*log_, LogLevel::warning, "modem_burst_not_sent").kv("address", config_.address);
 }
 

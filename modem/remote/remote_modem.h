@@ -36,6 +36,8 @@ class RemoteModem final : public Modem {
     /// So long without one of the octets that it announced, or without taking any of what it is
     /// told.
     Duration stalled_max = std::chrono::seconds(3);
+    /// So long after it was told to end a burst without telling that it has.
+    Duration abort_max = std::chrono::seconds(3);
     Duration ping_interval = std::chrono::milliseconds(500);
     Duration connect_timeout = std::chrono::seconds(3);
     Duration reconnect_delay = std::chrono::milliseconds(200);  // doubled at each attempt …
@@ -79,6 +81,7 @@ class RemoteModem final : public Modem {
   void pause(Duration duration);
   Result<void> converse(unsigned version);
   Result<void> exchange(Link& link);
+  Result<void> check(Link& link, Instant present);
   void on_connected(Link& link);
   void give_commands(Link& link);
   Result<void> take(Link& link, const remote::HostMessage& message);
@@ -103,7 +106,7 @@ class RemoteModem final : public Modem {
   std::deque<Event> events_;
   std::optional<BurstId> burst_;  // requested, and its end not told
   bool started_ = false;          // it has
-  bool aborting_ = false;         // it was asked to end
+  std::optional<Instant> abort_asked_at_;
   bool carrier_ = false;
   bool occupied_ = false;
   std::string lost_told_;           // why, until it is back

@@ -139,6 +139,36 @@ TEST(RemoteModem, a_host_whose_octets_do_not_come_is_counted_as_lost) {
   EXPECT_NE(lost->detail.find("do not come"), std::string::npos) << lost->detail;
 }
 
+// It may have lost the end, and its clock goes on. Nothing else would be sent for ever.
+TEST(RemoteModem, a_host_that_does_not_end_a_burst_when_told_is_counted_as_lost) {
+  StrangeHost host;
+  RemoteModem::Config config = host.for_user();
+  config.silence_max = kPatience;
+  config.abort_max = std::chrono::milliseconds(300);
+  RemoteModem modem(config, [] {});
+  ASSERT_TRUE(modem.start().ok());
+  ASSERT_NO_FATAL_FAILURE(host.greet());
+  const Mode mode = *parse_mode("110a-2400-short");
+  const auto request = [&](std::uint64_t id) {
+    return eventually([&] { return modem.request(TransmitBurst{.id = {id}, .mode = mode}).ok(); });
+  };
+  ASSERT_TRUE(request(2));
+  host.say("STARTED 3 2\n");
+  ASSERT_TRUE(await<TransmitStarted>(modem).has_value());
+  ASSERT_TRUE(modem.request(AbortTransmit{.id = {2}}).ok());
+  const auto finished = await<TransmitFinished>(modem);
+  ASSERT_TRUE(finished.has_value());
+  EXPECT_EQ(finished->id.value, 2U);
+  EXPECT_EQ(finished->outcome, TransmitOutcome::aborted);
+  const auto lost = await<Fault>(modem);
+  ASSERT_TRUE(lost.has_value());
+  EXPECT_EQ(lost->kind, FaultKind::device_lost);
+  EXPECT_NE(lost->detail.find("does not end a burst"), std::string::npos) << lost->detail;
+  host.hang_up();
+  ASSERT_NO_FATAL_FAILURE(host.greet());
+  EXPECT_TRUE(request(3));
+}
+
 struct Lines final : LogSink {
   void write(LogLevel, std::string_view line) override {
     const std::lock_guard lock(mutex);
