@@ -54,7 +54,7 @@ Result<void> ModemHost::run() {
     wait();
     wakeup_.clear();
     take_events();
-    insist_on_aborting();
+    insist();
     accept_control();
     accept_data();
     if (!user_) continue;
@@ -206,10 +206,9 @@ void ModemHost::end_user(const Error& error) {
   out += encode(remote::HostMessage(remote::Refused{.why = error.detail}));
   static_cast<void>(remote::write_some(user_->control.get(), out));
   next_burst_ = user_->session.next_burst();
-  if (const auto burst = user_->session.burst()) to_abort_ = burst;
+  if (const auto burst = user_->session.burst()) abort(*burst);
   user_.reset();
-  insist_on_aborting();
-  static_cast<void>(modem_->request(SetReceiveModes{.modes = config_.receive_modes}));
+  listen_for(config_.receive_modes);
 }
 
 // --- The modem ---
@@ -217,28 +216,48 @@ void ModemHost::end_user(const Error& error) {
 void ModemHost::give_commands() {
   if (user_->session.take_late()) LogLine(log_, LogLevel::warning, "modem_burst_late");
   while (auto command = user_->session.poll_command()) {
-    const auto* abort = std::get_if<AbortTransmit>(&*command);
-    if (abort != nullptr) {
-      to_abort_ = abort->id;
-      insist_on_aborting();
+    if (const auto* aborted = std::get_if<AbortTransmit>(&*command)) {
+      abort(aborted->id);
       continue;
     }
-    auto* const burst = std::get_if<TransmitBurst>(&*command);
-    // Whether it came in time is judged; its octets may have taken a little longer than its line.
-    if (burst != nullptr && burst->not_before != Instant{}) {
-      burst->not_before = std::max(burst->not_before, modem_->now());
+    if (auto* modes = std::get_if<SetReceiveModes>(&*command)) {
+      listen_for(std::move(modes->modes));
+      continue;
     }
-    const auto taken = modem_->request(std::move(*command));
-    if (taken || burst == nullptr) continue;
-    static_cast<void>(user_->session.on_event(Fault{.at = modem_->now(),
-                                                    .kind = FaultKind::command_refused,
-                                                    .detail = to_string(taken.error())}));
+    auto& burst = std::get<TransmitBurst>(*command);
+    // Whether it came in time is judged; its octets may have taken a little longer than its line.
+    if (burst.not_before != Instant{}) burst.not_before = std::max(burst.not_before, modem_->now());
+    if (const auto given = give(std::move(burst)); !given) {
+      static_cast<void>(user_->session.on_event(Fault{.at = modem_->now(),
+                                                      .kind = FaultKind::command_refused,
+                                                      .detail = to_string(given.error())}));
+    }
   }
 }
 
-/// Whatever it takes: perhaps nobody is there any more to stop this burst.
-void ModemHost::insist_on_aborting() {
+/// Behind all that was said before it.
+Result<void> ModemHost::give(TransmitBurst burst) {
+  insist();
+  if (to_abort_ || to_listen_) return Error{ErrorCode::queue_full, "modem commands"};
+  return modem_->request(std::move(burst));
+}
+
+/// While one is waited for no other is given, so nothing that was is forgotten.
+void ModemHost::abort(BurstId burst) {
+  if (!to_abort_) to_abort_ = burst;
+  insist();
+}
+
+void ModemHost::listen_for(std::vector<Mode> modes) {
+  to_listen_ = std::move(modes);
+  insist();
+}
+
+/// Whatever it takes: perhaps nobody is there any more to stop a burst, and the next user is not to
+/// hear what the one before wanted.
+void ModemHost::insist() {
   if (to_abort_ && modem_->request(AbortTransmit{.id = *to_abort_})) to_abort_.reset();
+  if (to_listen_ && modem_->request(SetReceiveModes{.modes = *to_listen_})) to_listen_.reset();
 }
 
 void ModemHost::take_events() {

@@ -80,7 +80,10 @@ class ModemHost {
   void end_user(const Error& error);
   void give_commands();
   void take_events();
-  void insist_on_aborting();
+  Result<void> give(TransmitBurst burst);
+  void abort(BurstId burst);
+  void listen_for(std::vector<Mode> modes);
+  void insist();
   static std::string token();
 
   const Config config_;
@@ -93,7 +96,9 @@ class ModemHost {
   std::uint16_t data_port_ = 0;
   std::optional<User> user_;
   std::uint64_t next_burst_ = 1;
-  std::optional<BurstId> to_abort_;  // once the modem has room for the command
+  // Once the modem has room for the commands.
+  std::optional<BurstId> to_abort_;
+  std::optional<std::vector<Mode>> to_listen_;
   std::optional<CarrierUp> carrier_;
   std::optional<ChannelOccupancy> occupied_;
   std::optional<Fault> lost_;

@@ -8,6 +8,7 @@
 #include "modem/remote/modem_host.h"
 #include "modem/remote/remote_modem.h"
 #include "s5066d/posix/socket.h"
+#include "tests/unit/modem_remote/rude.h"
 #include "tests/unit/modem_worker/fakes.h"
 
 namespace s5066::modem {
@@ -17,7 +18,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 const Mode kMode = *parse_mode("110a-2400-short");
-constexpr Duration kConnectTimeout = seconds(10);
 constexpr Duration kNeverLate = std::chrono::hours(1);
 /// A busy machine that gives it no time has lost nothing.
 const Worker::Config kUnhurried{.late_max = kNeverLate,
@@ -130,68 +130,6 @@ struct Borrower {
 
   RemoteModem modem;
   Instant newest{};
-};
-
-/// Speaks the protocol by hand.
-struct Rude {
-  explicit Rude(const Lender& lender) : data_port(lender.data_port) {
-    auto made = posix::connect_tcp("127.0.0.1", lender.control_port, kConnectTimeout);
-    control = std::move(*made);
-  }
-  void say(const std::string& text) const { write(control, text); }
-  static void write(const posix::Fd& socket, const std::string& text) {
-    static_cast<void>(posix::send_all(socket.get(), Bytes(text.begin(), text.end()), kPatience));
-  }
-  /// Up to a line that holds this, or the end of the connection.
-  bool hears(const std::string& text) {
-    while (heard.find(text) == std::string::npos) {
-      if (!hears_more()) return false;
-    }
-    return true;
-  }
-  bool hears_more() {
-    Bytes part(4096);
-    const auto got = posix::receive_some(control.get(), part, kPatience);
-    if (!got) {
-      ended = got.error().code == ErrorCode::link_down;
-      return false;
-    }
-    heard.append(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(*got));
-    return true;
-  }
-  /// The host's clock, as it is told next.
-  Instant next_clock() {
-    const std::string verb = "CLOCK ";
-    heard.clear();
-    say("PING\n");
-    EXPECT_TRUE(hears(verb));
-    const auto at = heard.find(verb) + verb.size();
-    while (heard.find('\n', at) == std::string::npos && hears_more()) {
-    }
-    return Instant{Duration{std::stoll(heard.substr(at))}};
-  }
-  /// Not when there is nothing to hear for a long time.
-  bool is_thrown_out() {
-    while (hears_more()) {
-    }
-    return ended;
-  }
-  void become_ready() {
-    say("HELLO 1\n");
-    ASSERT_TRUE(hears("WELCOME 1 "));
-    while (heard.find('\n') == std::string::npos) ASSERT_TRUE(hears("\n"));
-    auto made = posix::connect_tcp("127.0.0.1", data_port, kConnectTimeout);
-    ASSERT_TRUE(made.ok());
-    data = std::move(*made);
-    write(data, "DATA " + heard.substr(10, remote::kTokenLength) + "\n");
-    ASSERT_TRUE(hears("READY"));
-  }
-
-  std::uint16_t data_port;
-  posix::Fd control;
-  posix::Fd data;
-  std::string heard;
-  bool ended = false;
 };
 
 TEST(RemoteModem, who_comes_while_the_channel_is_occupied_is_told_so) {
@@ -314,7 +252,7 @@ TEST(ModemHost, a_second_user_is_turned_away_and_the_first_goes_on) {
   Borrower node(lender.for_user());
   ASSERT_TRUE(node.send(1, 30000));
   ASSERT_TRUE(node.await<TransmitStarted>().has_value());
-  Rude second(lender);
+  Rude second(lender.control_port, lender.data_port);
   EXPECT_TRUE(second.hears("REFUSED in use"));
   EXPECT_TRUE(second.is_thrown_out());
   EXPECT_TRUE(lender.key->down);
@@ -348,7 +286,7 @@ TEST(ModemHost, goes_on_without_descriptors_and_accepts_again_when_there_are_som
 
 TEST(ModemHost, a_burst_that_comes_too_late_is_not_sent_and_the_next_is) {
   Lender lender({.silence_max = kPatience, .late_max = seconds(10), .octets_late_max = kNeverLate});
-  Rude user(lender);
+  Rude user(lender.control_port, lender.data_port);
   ASSERT_NO_FATAL_FAILURE(user.become_ready());
   const Instant now = user.next_clock();
   const auto say_send = [&](int id, Instant at) {
@@ -367,7 +305,7 @@ TEST(ModemHost, a_burst_that_comes_too_late_is_not_sent_and_the_next_is) {
 TEST(ModemHost, the_loss_of_either_connection_unkeys) {
   for (const bool control : {false, true}) {
     Lender lender;
-    Rude user(lender);
+    Rude user(lender.control_port, lender.data_port);
     ASSERT_NO_FATAL_FAILURE(user.become_ready());
     user.say("SEND 1 110a-2400-short 0 30000\n");
     Rude::write(user.data, std::string(30000, 'x'));
@@ -380,7 +318,7 @@ TEST(ModemHost, the_loss_of_either_connection_unkeys) {
 
 TEST(ModemHost, a_user_who_is_silent_loses_the_modem_and_the_key_goes_up) {
   Lender lender({.silence_max = milliseconds(300), .late_max = kNeverLate});
-  Rude user(lender);
+  Rude user(lender.control_port, lender.data_port);
   ASSERT_NO_FATAL_FAILURE(user.become_ready());
   user.say("SEND 1 110a-2400-short 0 30000\n");
   Rude::write(user.data, std::string(30000, 'x'));
@@ -395,7 +333,7 @@ TEST(ModemHost, a_user_who_is_silent_loses_the_modem_and_the_key_goes_up) {
 TEST(ModemHost, a_user_whose_octets_do_not_come_loses_the_modem) {
   Lender lender(
       {.silence_max = kPatience, .stalled_max = milliseconds(300), .late_max = kNeverLate});
-  Rude user(lender);
+  Rude user(lender.control_port, lender.data_port);
   ASSERT_NO_FATAL_FAILURE(user.become_ready());
   user.say("SEND 1 110a-2400-short 0 5\n");
   Rude::write(user.data, "four");
@@ -414,12 +352,12 @@ TEST(ModemHost, who_says_what_cannot_be_is_thrown_out_and_the_next_is_served) {
        {std::string("GET / HTTP/1.1\r\n"), std::string("PING\n"), std::string(5000, 'x'),
         std::string("HELLO 1\nHELLO 1\n"), std::string("HELLO 1\nSEND 1 110a-2400-short 0 1\n"),
         std::string("\0\0\0\0", 4)}) {
-    Rude user(lender);
+    Rude user(lender.control_port, lender.data_port);
     user.say(nonsense);
     EXPECT_TRUE(user.is_thrown_out()) << nonsense;
     EXPECT_NE(user.heard.find("REFUSED "), std::string::npos) << user.heard;
   }
-  Rude good(lender);
+  Rude good(lender.control_port, lender.data_port);
   ASSERT_NO_FATAL_FAILURE(good.become_ready());
   good.say("SEND 1 110a-2400-short 0 99999999\n");
   EXPECT_TRUE(good.hears("REFUSED line not understood"));
@@ -427,9 +365,9 @@ TEST(ModemHost, who_says_what_cannot_be_is_thrown_out_and_the_next_is_served) {
 
 TEST(ModemHost, a_greeting_that_does_not_come_ends_the_connection) {
   Lender lender({.greeting_max = milliseconds(100)});
-  Rude mute(lender);
+  Rude mute(lender.control_port, lender.data_port);
   EXPECT_TRUE(mute.hears("REFUSED no HELLO"));
-  Rude half(lender);
+  Rude half(lender.control_port, lender.data_port);
   half.say("HELLO 1\n");
   EXPECT_TRUE(half.hears("REFUSED no HELLO"));
 }
@@ -437,10 +375,10 @@ TEST(ModemHost, a_greeting_that_does_not_come_ends_the_connection) {
 TEST(ModemHost, a_data_connection_needs_the_token) {
   Lender lender(
       {.silence_max = seconds(1000), .greeting_max = seconds(1000), .late_max = kNeverLate});
-  Rude user(lender);
+  Rude user(lender.control_port, lender.data_port);
   user.say("HELLO 1\n");
   ASSERT_TRUE(user.hears("WELCOME 1 "));
-  const auto thief = posix::connect_tcp("127.0.0.1", lender.data_port, kConnectTimeout);
+  const auto thief = posix::connect_tcp("127.0.0.1", lender.data_port, kPatience);
   ASSERT_TRUE(thief.ok());
   Rude::write(*thief, "DATA 0123456789abcdef\n");
   Bytes part(16);
@@ -448,7 +386,7 @@ TEST(ModemHost, a_data_connection_needs_the_token) {
   ASSERT_FALSE(got.ok());
   EXPECT_EQ(got.error().code, ErrorCode::link_down);
   ASSERT_TRUE(user.hears("\n"));
-  const auto owner = posix::connect_tcp("127.0.0.1", lender.data_port, kConnectTimeout);
+  const auto owner = posix::connect_tcp("127.0.0.1", lender.data_port, kPatience);
   ASSERT_TRUE(owner.ok());
   EXPECT_EQ(user.heard.find("READY"), std::string::npos);
   Rude::write(*owner, "DATA " + user.heard.substr(10, remote::kTokenLength) + "\n");
