@@ -125,6 +125,8 @@ Result<void> HostSession::on_event(const Event& event) {
   } else if (std::holds_alternative<ChannelOccupancy>(happened.event)) {
     if (version_ < kVersionOfOccupancy) return {};
   } else if (const auto* fault = std::get_if<Fault>(&happened.event)) {
+    // Of somebody before; told to him, it would end the burst that is on its way to us.
+    if (fault->kind == FaultKind::command_refused && !burst_) return {};
     if (fault->kind == FaultKind::command_refused) burst_.reset();
   }
   tell(happened);

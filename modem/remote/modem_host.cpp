@@ -248,6 +248,12 @@ void ModemHost::abort(BurstId burst) {
   insist();
 }
 
+/// The modem does not say which burst it refused; it may be that of the user before.
+void ModemHost::abort_what_is_told_to_be_refused() {
+  if (!user_) return;
+  if (const auto burst = user_->session.burst()) abort(*burst);
+}
+
 void ModemHost::listen_for(std::vector<Mode> modes) {
   to_listen_ = std::move(modes);
   insist();
@@ -271,6 +277,7 @@ void ModemHost::take_events() {
       LogLine(log_, severity_of(fault->kind), "modem_fault")
           .kv("kind", to_string(fault->kind))
           .kv("detail", fault->detail);
+      if (fault->kind == FaultKind::command_refused) abort_what_is_told_to_be_refused();
       if (fault->kind == FaultKind::device_lost) lost_ = *fault;
       if (fault->kind == FaultKind::device_back) lost_.reset();
       if (fault->kind == FaultKind::ptt_failed) key_failed_ = *fault;

@@ -82,6 +82,7 @@ class ModemHost {
   void take_events();
   Result<void> give(TransmitBurst burst);
   void abort(BurstId burst);
+  void abort_what_is_told_to_be_refused();
   void listen_for(std::vector<Mode> modes);
   void insist();
   static std::string token();

@@ -390,6 +390,7 @@ class Joined {
     if (of_burst && (!running || (started != nullptr ? started->id : finished->id) != *running)) {
       return;
     }
+    if (ends && !running) return;  // a refusal of nobody's
     if (running && ends) {
       const auto burst = bursts_.find(running_);
       S5066_ASSERT(burst != bursts_.end());

@@ -1,6 +1,7 @@
 // What a host gives its modem, seen by a modem that a test plays.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -37,6 +38,13 @@ struct Script {
     const std::lock_guard lock(mutex);
     full_for_modes = true;
   }
+  void tell(Event event) {
+    {
+      const std::lock_guard lock(mutex);
+      events.push_back(std::move(event));
+    }
+    notify();
+  }
   bool was_refused_something() {
     return eventually([this] {
       const std::lock_guard lock(mutex);
@@ -51,6 +59,22 @@ struct Script {
         if (const auto* set = std::get_if<SetReceiveModes>(&command)) newest = set;
       }
       return newest != nullptr && newest->modes == modes;
+    });
+  }
+  bool was_given_burst(std::uint64_t id) {
+    return was_given<TransmitBurst>([id](const auto& burst) { return burst.id.value == id; });
+  }
+  bool was_told_to_abort(std::uint64_t id) {
+    return was_given<AbortTransmit>([id](const auto& abort) { return abort.id.value == id; });
+  }
+  template <typename C, typename Test>
+  bool was_given(Test test) {
+    return eventually([&] {
+      const std::lock_guard lock(mutex);
+      return std::any_of(taken.begin(), taken.end(), [&](const Command& command) {
+        const auto* given = std::get_if<C>(&command);
+        return given != nullptr && test(*given);
+      });
     });
   }
 
@@ -120,6 +144,17 @@ class PlayedHost : public ::testing::Test {
     user.become_ready();
     return user;
   }
+  /// When the one before is known to be gone.
+  Rude next_user() {
+    for (;;) {
+      Rude user(host_.control_port(), host_.data_port());
+      user.say("HELLO 1\n");
+      if (!user.hears("\n")) return user;
+      if (user.heard.find("WELCOME") == std::string::npos) continue;
+      user.open_data();
+      return user;
+    }
+  }
 
   const std::vector<Mode> usual_ = {*parse_mode("110a-2400-short")};
   const std::vector<Mode> slow_ = {*parse_mode("110a-75-long")};
@@ -157,6 +192,23 @@ TEST_F(PlayedHost, no_burst_overtakes_what_was_said_before_it) {
   EXPECT_TRUE(user.hears(" command_refused "));
   const std::lock_guard lock(modem_->mutex);
   EXPECT_TRUE(modem_->taken.empty());
+}
+
+// It is about the burst of the user before, of whom the modem knows as little as of this one.
+TEST_F(PlayedHost, a_burst_that_is_told_to_be_refused_is_not_sent) {
+  {
+    const Rude gone = user();
+    gone.say("SEND 7 110a-2400-short 0 0\n");
+    ASSERT_TRUE(modem_->was_given_burst(1));
+  }
+  Rude user = next_user();
+  user.say("SEND 7 110a-2400-short 0 0\n");
+  ASSERT_TRUE(modem_->was_given_burst(2));
+  modem_->tell(Fault{.at = Instant{posix::monotonic_now()},
+                     .kind = FaultKind::command_refused,
+                     .detail = "burst 1: its time is over"});
+  EXPECT_TRUE(user.hears(" command_refused "));
+  EXPECT_TRUE(modem_->was_told_to_abort(2));
 }
 
 }  // namespace

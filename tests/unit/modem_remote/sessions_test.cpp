@@ -155,6 +155,17 @@ TEST(HostSession, tells_a_user_of_his_own_bursts_by_his_own_numbers) {
   EXPECT_FALSE(host.burst().has_value());
 }
 
+TEST(HostSession, who_sends_nothing_is_not_told_that_it_was_refused) {
+  HostSession host = ready_host();
+  const Fault refused{.kind = FaultKind::command_refused, .detail = "burst 69"};
+  ASSERT_TRUE(host.on_event(refused).ok());
+  EXPECT_EQ(host.control_out(), "");
+  ASSERT_TRUE(host.on_control({}, "SEND 3 110a-2400-short 0 0\n").ok());
+  ASSERT_TRUE(host.on_event(refused).ok());
+  EXPECT_EQ(host.control_out(), "FAULT 0 command_refused burst 69\n");
+  EXPECT_FALSE(host.burst().has_value());
+}
+
 TEST(HostSession, a_second_burst_at_a_time_ends_at_once_and_the_first_goes_on) {
   HostSession host = ready_host();
   ASSERT_TRUE(host.on_control({}, "SEND 3 110a-2400-short 0 0\nSEND 4 110a-2400-short 8 0\n").ok());
