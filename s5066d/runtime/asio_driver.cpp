@@ -11,6 +11,7 @@ namespace {
 // The sample clock and the processor's differ a little: a timer that fires early is armed again,
 // and this keeps that from becoming a spin.
 constexpr Duration kTimerMin = std::chrono::milliseconds(1);
+constexpr Duration kAbortRetry = std::chrono::milliseconds(20);
 }  // namespace
 
 void AsioDriver::connect(ModemPort& modem, ClientPort& clients) {
@@ -24,6 +25,7 @@ void AsioDriver::stop() {
 }
 
 void AsioDriver::settle(Instant now) {
+  insist_on_aborting(now);
   while (auto action = node_.poll_action()) {
     std::visit([&](auto&& a) { perform(now, std::move(a)); }, std::move(*action));
   }
@@ -40,12 +42,28 @@ void AsioDriver::log_duplex() {
   LogLine(log_, LogLevel::warning, "full_duplex_off").kv("reason", dts::to_string(duplex));
 }
 
+void AsioDriver::refuse(Instant now, const Error& error) {
+  LogLine(log_, LogLevel::error, "modem_command_refused").kv("reason", to_string(error));
+  node_.on_modem_event(now, modem::Fault{now, modem::FaultKind::command_refused, to_string(error)});
+}
+
+/// A burst that radio silence is to end is not over because the modem was busy.
+void AsioDriver::insist_on_aborting(Instant now) {
+  if (!to_abort_) return;
+  const auto taken = modem_->request(modem::AbortTransmit{.id = *to_abort_});
+  if (!taken && taken.error().code == ErrorCode::queue_full) return;
+  to_abort_.reset();
+  if (!taken) refuse(now, taken.error());
+}
+
+/// While an abort waits no burst is given, so that there is never another to abort.
 void AsioDriver::perform(Instant now, modem::Command&& command) {
-  const auto accepted = modem_->request(std::move(command));
-  if (accepted) return;
-  LogLine(log_, LogLevel::error, "modem_command_refused").kv("reason", to_string(accepted.error()));
-  node_.on_modem_event(
-      now, modem::Fault{now, modem::FaultKind::command_refused, to_string(accepted.error())});
+  if (const auto* abort = std::get_if<modem::AbortTransmit>(&command)) {
+    if (!to_abort_) to_abort_ = abort->id;
+    return insist_on_aborting(now);
+  }
+  if (to_abort_) return refuse(now, {ErrorCode::queue_full, "modem commands"});
+  if (const auto taken = modem_->request(std::move(command)); !taken) refuse(now, taken.error());
 }
 
 void AsioDriver::perform(Instant now, SendToClient&& action) {
@@ -65,7 +83,8 @@ void AsioDriver::perform(Instant, PauseClient&& action) {
 // is cheaper than one that is set anew a thousand times before it fires.
 void AsioDriver::arm(Instant now) {
   if (stopped_ || modem_->lockstep()) return;
-  const auto deadline = node_.next_deadline();
+  auto deadline = node_.next_deadline();
+  if (to_abort_) deadline = std::min(deadline.value_or(now + kAbortRetry), now + kAbortRetry);
   if (!deadline || (armed_for_ && *armed_for_ <= *deadline)) return;
   armed_for_ = *deadline;
   timer_.expires_after(std::max(*deadline - now, kTimerMin));

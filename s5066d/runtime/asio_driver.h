@@ -67,6 +67,8 @@ class AsioDriver {
  private:
   void settle(Instant now);
   void log_duplex();
+  void refuse(Instant now, const Error& error);
+  void insist_on_aborting(Instant now);
   void perform(Instant now, modem::Command&& command);
   void perform(Instant now, SendToClient&& action);
   void perform(Instant now, CloseClient&& action);
@@ -76,7 +78,8 @@ class AsioDriver {
   Node& node_;
   LogSink& log_;
   boost::asio::steady_timer timer_;
-  std::optional<Instant> armed_for_;  // when the timer will fire; nothing is due before
+  std::optional<Instant> armed_for_;        // when the timer will fire; nothing is due before
+  std::optional<modem::BurstId> to_abort_;  // once the modem has room for the command
   ModemPort* modem_ = nullptr;
   ClientPort* clients_ = nullptr;
   bool stopped_ = false;
