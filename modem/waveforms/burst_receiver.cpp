@@ -34,7 +34,8 @@ constexpr float kReplaceStrength = 0.4F;
 constexpr std::int64_t kSamePlace = 64;
 /// Samples after which a transmission that was joined late is known to be over, about.
 constexpr std::uint64_t kTrafficLag = kSampleRate * 8U / 10;
-/// Blocks that wait for the signal to come back. More than end while a loss is being noticed.
+/// Blocks that wait for the signal to come back. Of modes with short ones, as 4539-9600-us and
+/// 4285-1200-long, more end while a loss is being noticed.
 constexpr std::size_t kHeldMax = 8;
 /// For the mode that needs most to receive a burst, 110D at 16000 bit/s with the long interleaver.
 constexpr std::size_t kBurstMemory = std::size_t{16} << 20;

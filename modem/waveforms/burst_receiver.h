@@ -13,8 +13,10 @@
 // told at once, and what follows is listened to until it is clear, for seconds at most; should the
 // burst go on, it does so as one of its own, without a bit lost.
 //
-// A block that ends while the signal is not heard is delivered when the signal comes back, and
-// never if it does not.
+// A block that ends while the signal is not heard waits, and is delivered when the signal comes
+// back. Of modes with short blocks more end before a loss is certain than can wait: then all that
+// wait are delivered, for in a fade they may be good, and behind the end of a burst they are noise
+// of next to no quality. What still waits when the loss is certain is never delivered.
 //
 // Samples may come in any portions; events do not depend on how they were portioned.
 //
