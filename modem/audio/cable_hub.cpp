@@ -120,8 +120,7 @@ Result<bool> CableHub::wait_for_sockets(std::optional<Duration> until) {
   // poll() passes over a negative descriptor.
   polls_.push_back({.fd = accept_again_ ? -1 : listener_.get(), .events = POLLIN, .revents = 0});
   for (const Seat& seat : seats_) {
-    const bool writing = seat.out_sent < seat.out.size();
-    const auto events = static_cast<short>(writing ? POLLIN | POLLOUT : POLLIN);
+    const auto events = static_cast<short>(seat.out.empty() ? POLLIN : POLLIN | POLLOUT);
     polls_.push_back({.fd = seat.socket.get(), .events = events, .revents = 0});
   }
   for (const Stranger& stranger : strangers_) {
@@ -275,17 +274,12 @@ bool CableHub::take_answer(Seat& seat) {
 }
 
 void CableHub::flush(Seat& seat) {
-  while (seat.out_sent < seat.out.size()) {
-    const auto rest = std::span(seat.out).subspan(seat.out_sent);
-    const ssize_t sent =
-        ::send(seat.socket.get(), rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent < 0 && errno == EAGAIN) return;
-    if (sent < 0) return lose(seat);
-    seat.out_sent += static_cast<std::size_t>(sent);
+  while (!seat.out.empty()) {
+    const auto sent = posix::send_some(seat.socket.get(), seat.out);
+    if (!sent) return lose(seat);
+    if (*sent == 0) return;
+    seat.out.erase(seat.out.begin(), seat.out.begin() + static_cast<std::ptrdiff_t>(*sent));
   }
-  seat.out.clear();
-  seat.out_sent = 0;
 }
 
 /// What it sent and nobody has heard yet is lost with it.
@@ -293,7 +287,6 @@ void CableHub::lose(Seat& seat) {
   seat.socket.reset();
   seat.held = 0;
   seat.out.clear();
-  seat.out_sent = 0;
   seat.newest_sent.reset();
   seat.newest_answered.reset();
   seat.late = 0;
@@ -305,6 +298,11 @@ void CableHub::lose(Seat& seat) {
 }
 
 void CableHub::send_block(Seat& seat, std::span<const float> samples) {
+  // It cannot have read what it answered.
+  if (seat.out.size() > config_.unanswered_blocks_max * seat.in.size()) {
+    count(&Stats::protocol_errors);
+    return lose(seat);
+  }
   cable::append_block(
       {.keyed = false, .count = config_.block_samples, .late = seat.late, .index = index_}, samples,
       seat.out);

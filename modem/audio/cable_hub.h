@@ -32,7 +32,9 @@ class CableHub {
     CableMixer::Config mixer;        // stations and rate too
     std::size_t strangers_max = 16;  // connections that have not said hello
     Duration hello_timeout = std::chrono::seconds(2);
-    std::size_t unanswered_blocks_max = 50;         // then a station misses blocks; pace `real`
+    /// Then a station misses blocks, at pace `real`. One that has left more than that unread, and
+    /// answers all the same, is cut off.
+    std::size_t unanswered_blocks_max = 50;
     Duration behind_max = std::chrono::seconds(1);  // a longer stall is not caught up; pace `real`
   };
 
@@ -69,10 +71,9 @@ class CableHub {
   };
   struct Seat {
     posix::Fd socket;
-    Bytes in;              // a block and …
-    std::size_t held = 0;  // … how much of it has come
-    Bytes out;
-    std::size_t out_sent = 0;
+    Bytes in;                   // a block and …
+    std::size_t held = 0;       // … how much of it has come
+    Bytes out;                  // what the socket has not taken yet
     std::vector<float> newest;  // samples of the block just read
     std::vector<Sent> answers;  // ring, by index
     std::uint32_t late = 0;     // to be told with the next block

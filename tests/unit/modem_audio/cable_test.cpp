@@ -461,6 +461,27 @@ TEST(CableHub, a_station_that_breaks_the_protocol_is_cut_off_and_may_come_again)
   exchange(*good, 10, true);
 }
 
+// What waits for it would grow for as long as it does so.
+TEST(CableHub, a_station_that_answers_what_it_has_not_read_is_cut_off) {
+  CableHub::Config config = lockstep(1);
+  config.unanswered_blocks_max = 5;
+  const Hub hub(config);
+  const posix::Fd socket = hub.raw_connection();
+  ASSERT_TRUE(posix::send_all(socket.get(), encode(cable::Hello{.station = 0}), kPatience).ok());
+  const std::vector<float> silence(192, 0.0F);
+  std::uint64_t index = 0;
+  for (; hub.stats().stations_lost == 0 && index < 5000; ++index) {
+    Bytes answer;
+    cable::append_block({.count = 192, .index = index}, silence, answer);
+    if (!posix::send_all(socket.get(), answer, kPatience)) break;
+    ASSERT_TRUE(
+        eventually([&] { return hub.stats().blocks > index || hub.stats().stations_lost > 0; }));
+  }
+  ASSERT_LT(index, 5000U);
+  EXPECT_TRUE(eventually([&] { return hub.stats().stations_lost == 1; }));
+  EXPECT_EQ(hub.stats().protocol_errors, 1U);
+}
+
 TEST(CableHub, half_a_block_followed_by_silence_is_only_a_pause) {
   const Hub hub(lockstep(1));
   {
