@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "s5066d/posix/ip_text.h"
 #include "s5066d/posix/socket.h"
 
 namespace s5066::modem {
@@ -104,7 +105,9 @@ void ModemHost::accept_control() {
   if (user_) {
     std::string line = encode(remote::HostMessage(remote::Refused{.why = remote::kInUse}));
     static_cast<void>(remote::write_some(accepted.get(), line));
-    LogLine(log_, LogLevel::warning, "modem_user_refused").kv("reason", remote::kInUse);
+    LogLine(log_, LogLevel::warning, "modem_user_refused")
+        .kv("peer", posix::peer_address(accepted.get()))
+        .kv("reason", remote::kInUse);
     return;
   }
   const Duration present = posix::monotonic_now();
@@ -112,6 +115,7 @@ void ModemHost::accept_control() {
                                                      .first_burst = next_burst_,
                                                      .late_max = config_.late_max,
                                                      .octets_late_max = config_.octets_late_max}),
+                     .peer = posix::peer_address(accepted.get()),
                      .control = std::move(accepted),
                      .came_at = present,
                      .heard_at = present});
@@ -144,7 +148,9 @@ Result<void> ModemHost::let_data_in() {
   user_->data = std::move(user_->knocking);
   user_->session.on_data_connected();
   user_->session.on_clock(modem_->now());
-  LogLine(log_, LogLevel::info, "modem_user_connected").kv("version", user_->session.version());
+  LogLine(log_, LogLevel::info, "modem_user_connected")
+      .kv("peer", user_->peer)
+      .kv("version", user_->session.version());
   for (const auto& standing : {lost_ ? std::optional<Event>(*lost_) : std::nullopt,
                                key_failed_ ? std::optional<Event>(*key_failed_) : std::nullopt,
                                occupied_ ? std::optional<Event>(*occupied_) : std::nullopt,
@@ -201,7 +207,9 @@ Result<void> ModemHost::check_user() {
 }
 
 void ModemHost::end_user(const Error& error) {
-  LogLine(log_, LogLevel::warning, "modem_user_gone").kv("reason", to_string(error));
+  LogLine(log_, LogLevel::warning, "modem_user_gone")
+      .kv("peer", user_->peer)
+      .kv("reason", to_string(error));
   std::string& out = user_->session.control_out();
   out += encode(remote::HostMessage(remote::Refused{.why = error.detail}));
   static_cast<void>(remote::write_some(user_->control.get(), out));

@@ -55,6 +55,7 @@ class ModemHost {
  private:
   struct User {
     remote::HostSession session;
+    std::string peer;  // its address
     posix::Fd control;
     posix::Fd data;
     posix::Fd knocking;  // a data connection that has not shown the token yet

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -116,8 +117,21 @@ class PlayedModem final : public Modem {
 
 class PlayedHost : public ::testing::Test {
  protected:
-  struct NoLog final : LogSink {
-    void write(LogLevel, std::string_view) override {}
+  struct Lines final : LogSink {
+    void write(LogLevel, std::string_view line) override {
+      const std::lock_guard lock(mutex);
+      lines.emplace_back(line);
+    }
+    bool come_to_have(std::string_view text) {
+      return eventually([&] {
+        const std::lock_guard lock(mutex);
+        return std::any_of(lines.begin(), lines.end(), [&](const std::string& line) {
+          return line.find(text) != std::string::npos;
+        });
+      });
+    }
+    std::mutex mutex;
+    std::vector<std::string> lines;
   };
 
   PlayedHost()
@@ -159,7 +173,7 @@ class PlayedHost : public ::testing::Test {
   const std::vector<Mode> usual_ = {*parse_mode("110a-2400-short")};
   const std::vector<Mode> slow_ = {*parse_mode("110a-75-long")};
   std::shared_ptr<Script> modem_ = std::make_shared<Script>();
-  NoLog log_;
+  Lines log_;
   ModemHost host_;
   std::thread thread_;
 };
@@ -209,6 +223,17 @@ TEST_F(PlayedHost, a_burst_that_is_told_to_be_refused_is_not_sent) {
                      .detail = "burst 1: its time is over"});
   EXPECT_TRUE(user.hears(" command_refused "));
   EXPECT_TRUE(modem_->was_told_to_abort(2));
+}
+
+TEST_F(PlayedHost, who_comes_and_goes_is_logged_with_his_address) {
+  {
+    const Rude first = user();
+    EXPECT_TRUE(log_.come_to_have("modem_user_connected peer=127.0.0.1 version=1"));
+    Rude second(host_.control_port(), host_.data_port());
+    EXPECT_TRUE(second.is_thrown_out());
+    EXPECT_TRUE(log_.come_to_have("modem_user_refused peer=127.0.0.1 reason="));
+  }
+  EXPECT_TRUE(log_.come_to_have("modem_user_gone peer=127.0.0.1 reason="));
 }
 
 }  // namespace
