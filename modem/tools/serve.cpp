@@ -14,6 +14,7 @@
 #include "modem/tools/subcommands.h"
 #include "modem/worker/worker.h"
 #include "s5066d/posix/end_hung.h"
+#include "s5066d/posix/ip_text.h"
 #include "s5066d/posix/log_limiter.h"
 #include "s5066d/posix/log_writer.h"
 
@@ -52,9 +53,10 @@ void describe(Arguments& given, po::options_description& description) {
 }
 
 Result<Worker::Config> check(Arguments& given, const KeyWay& way) {
-  for (const Result<void>& checked : {check_within("--control-port", given.control_port, 0, 65535),
-                                      check_within("--data-port", given.data_port, 0, 65535),
-                                      check(given.device), check(given.lead, way)}) {
+  for (const Result<void>& checked :
+       {check_within("--control-port", given.control_port, 0, 65535),
+        check_within("--data-port", given.data_port, 0, 65535),
+        posix::check_ip_address(given.host.address), check(given.device), check(given.lead, way)}) {
     if (!checked) return checked.error();
   }
   Worker::Config worker{.ptt_lead = given.lead.lead(),

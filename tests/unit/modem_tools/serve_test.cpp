@@ -15,12 +15,19 @@ TEST_F(Serve, refuses_figures_that_are_out_of_range) {
   }
 }
 
+TEST_F(Serve, refuses_an_address_that_is_none) {
+  for (const char* address : {"radio.example", "256.0.0.1", "::1::"}) {
+    EXPECT_EQ(run("serve --cable " + path("none") + " --listen " + address), 2);
+    EXPECT_NE(read("stderr").find(address), std::string::npos) << read("stderr");
+  }
+}
+
 TEST_F(Serve, says_what_is_not_there) {
   const std::string cable = "serve --control-port 0 --data-port 0 --cable " + path("none");
   EXPECT_EQ(run(cable), 1);
   EXPECT_NE(read("stderr").find(path("none")), std::string::npos) << read("stderr");
-  EXPECT_EQ(run(cable + " --listen radio.example"), 1);
-  EXPECT_NE(read("stderr").find("radio.example"), std::string::npos) << read("stderr");
+  EXPECT_EQ(run(cable + " --listen 192.0.2.1"), 1);  // of another machine
+  EXPECT_NE(read("stderr").find("192.0.2.1"), std::string::npos) << read("stderr");
 }
 
 }  // namespace
