@@ -32,6 +32,7 @@ class Listing {
   /// An error is one of the outputs', and there is no use in going on.
   Result<void> take(const BurstEvent& event) {
     if (const auto* acquired = std::get_if<BurstAcquired>(&event)) {
+      heard_ = true;
       burst_.emplace(*acquired);
     } else if (const auto* received = std::get_if<BurstBytes>(&event)) {
       if (burst_) burst_->take(*received);
@@ -54,6 +55,8 @@ class Listing {
     return file_ ? file_->close() : Result<void>{};
   }
 
+  bool heard() const { return heard_; }
+  /// That were listed.
   unsigned bursts() const { return bursts_; }
   /// Bursts of which the end or, with the preamble, everything was not heard.
   unsigned cut_off() const { return cut_off_; }
@@ -108,6 +111,7 @@ class Listing {
   std::optional<OctetFile> file_;
   std::optional<BurstRecord> burst_;  // that goes on
   std::optional<std::uint64_t> input_ended_;
+  bool heard_ = false;  // a burst
   unsigned bursts_ = 0;
   unsigned cut_off_ = 0;
 };
@@ -180,7 +184,7 @@ int run_demod(const std::vector<std::string>& arguments) {
   const auto done = demodulate(*source, *modes, listing);
   warn_of_level(in.path, source->take_level());
   if (!done) std::cerr << "hfmodem demod: " << done.error().detail << '\n';
-  if (listing.bursts() == 0) {
+  if (!listing.heard()) {
     std::cerr << "hfmodem demod: " << in.path << ": no burst found\n";
     return kExitFailed;
   }

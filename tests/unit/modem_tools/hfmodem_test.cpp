@@ -238,6 +238,14 @@ TEST_F(Hfmodem, fails_with_1_when_there_is_not_enough_memory) {
 }
 #endif
 
+TEST_F(Hfmodem, a_burst_that_cannot_be_written_was_found_all_the_same) {
+  write("in", "abc");
+  ASSERT_EQ(mod("110a-1200-short", 9600), 0);
+  EXPECT_EQ(run("demod --in " + path("wav") + " --out " + path("nowhere/out")), 1);
+  EXPECT_NE(read("stderr").find("nowhere/out"), std::string::npos) << read("stderr");
+  EXPECT_EQ(read("stderr").find("no burst found"), std::string::npos) << read("stderr");
+}
+
 TEST_F(Hfmodem, fails_with_1_when_there_is_no_burst_in_the_file) {
   std::vector<float> samples(96000, 0.0F);
   channel::Awgn(0.1, Rng(1)).process(samples);
