@@ -12,16 +12,21 @@ foreach(component IN ITEMS development programs)
 endforeach()
 foreach(file IN ITEMS bin/s5066d bin/hfmodem bin/s5066-relay bin/s5066-acp142 bin/sis_cat
                       lib/systemd/system/s5066d@.service lib/systemd/system/s5066-relay@.service
-                      lib/systemd/system/s5066-acp142@.service)
+                      lib/systemd/system/s5066-acp142@.service lib/systemd/system/hfmodem@.service)
   if(NOT EXISTS ${work}/prefix/${file})
     message(FATAL_ERROR "${file} is not installed")
   endif()
 endforeach()
-foreach(program IN ITEMS s5066d s5066-relay s5066-acp142)
+foreach(program IN ITEMS s5066d s5066-relay s5066-acp142 hfmodem)
   file(STRINGS ${work}/prefix/lib/systemd/system/${program}@.service starts REGEX "^ExecStart=")
   string(FIND "${starts}" "ExecStart=${work}/prefix/bin/${program} " at)
   if(NOT at EQUAL 0)
     message(FATAL_ERROR "the unit of ${program} does not start what was installed: ${starts}")
+  endif()
+  # What unkeys after a modem that died is not to be killed with it.
+  file(STRINGS ${work}/prefix/lib/systemd/system/${program}@.service modes REGEX "^KillMode=process")
+  if(program MATCHES "^(s5066d|hfmodem)$" AND NOT modes)
+    message(FATAL_ERROR "the unit of ${program} kills more than the program")
   endif()
 endforeach()
 
