@@ -1,5 +1,7 @@
 #include "modem/audio/portaudio_device.h"
 
+#include <alsa/asoundlib.h>
+#include <jack/jack.h>
 #include <portaudio.h>
 
 #include <algorithm>
@@ -12,6 +14,7 @@
 #include "modem/audio/sound_cards.h"
 #include "s5066d/base/assert.h"
 #include "s5066d/base/spsc_ring.h"
+#include "s5066d/posix/socket.h"
 
 namespace s5066::modem {
 namespace {
@@ -23,10 +26,22 @@ Error portaudio_error(const std::string& what, PaError error) {
   return Error{ErrorCode::io, what + ": " + Pa_GetErrorText(error)};
 }
 
+void say_nothing(const char*) {}
+void say_nothing_of_alsa(const char*, int, const char*, int, const char*, ...) {}
+
+/// What ALSA and JACK write to standard error of each name that leads to no card, and of each
+/// server that does not run, is dozens of lines each time.
+PaError initialise_quietly() {
+  snd_lib_error_set_handler(say_nothing_of_alsa);
+  jack_set_error_function(say_nothing);
+  jack_set_info_function(say_nothing);
+  return Pa_Initialize();
+}
+
 /// PortAudio counts how often it is initialised and terminated.
 class Library {
  public:
-  Library() : error_(Pa_Initialize()) {}
+  Library() : error_(initialise_quietly()) {}
   ~Library() {
     if (error_ == paNoError) Pa_Terminate();
   }
@@ -177,7 +192,8 @@ PortAudioDevice::PortAudioDevice(Config config)
       info_{.name = config_.input_name,
             .rate_hz = config_.rate_hz,
             .block_samples = config_.block_samples,
-            .has_level = true} {}
+            .has_level = true},
+      search_(config_.search) {}
 PortAudioDevice::~PortAudioDevice() = default;
 
 void PortAudioDevice::close() {
@@ -186,6 +202,19 @@ void PortAudioDevice::close() {
 
 Result<void> PortAudioDevice::open() {
   close();
+  const bool due = search_.due(posix::monotonic_now(), cards_present(),
+                               {config_.input_name, config_.output_name});
+  if (!due) return last_look_;
+  last_look_ = open_stream();
+  if (last_look_) {
+    search_.on_found();
+  } else {
+    search_.on_missing(posix::monotonic_now());
+  }
+  return last_look_;
+}
+
+Result<void> PortAudioDevice::open_stream() {
   auto stream = std::make_unique<Stream>(config_.ring_blocks * config_.block_samples);
   if (stream->library.error() != paNoError) {
     return portaudio_error("PortAudio", stream->library.error());

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "modem/audio/card_search.h"
 #include "modem/audio/device.h"
 #include "s5066d/base/result.h"
 
@@ -28,6 +29,7 @@ class PortAudioDevice final : public Device {
     /// (hfmodem doctor --loop); 0: what the card says of itself.
     Duration round_trip{};
     Duration receive_timeout = std::chrono::milliseconds(100);  // then receive says timed_out
+    CardSearch::Config search;                                  // where there is no such card
   };
 
   struct Listed {
@@ -47,6 +49,7 @@ class PortAudioDevice final : public Device {
   explicit PortAudioDevice(Config config);
   ~PortAudioDevice() override;
 
+  /// Where it was missing and it is not time for another look, the error of the last one.
   Result<void> open() override;
   void close() override;
   const Info& info() const override { return info_; }
@@ -57,8 +60,12 @@ class PortAudioDevice final : public Device {
  private:
   struct Stream;
 
+  Result<void> open_stream();
+
   Config config_;
   Info info_;
+  CardSearch search_;
+  Result<void> last_look_;
   std::unique_ptr<Stream> stream_;
 };
 

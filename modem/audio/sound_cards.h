@@ -16,6 +16,7 @@ struct SoundCard {
   unsigned number = 0;  // ALSA's, as in "hw:1,0"
   /// "usb:0000:00:14.0/1.2": the controller, and the ports from there on; empty for other cards.
   std::string usb_path;
+  friend bool operator==(const SoundCard&, const SoundCard&) = default;
 };
 
 /// What a name begins with that is a USB path and no part of a device's name.

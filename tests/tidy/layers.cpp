@@ -130,7 +130,7 @@ const std::vector<Library>& libraries() {
       {"asio", "boost/asio.*|boost/system/.*"},
       {"program_options", "boost/program_options.*"},
       {"liquid", "liquid/.*"},
-      {"portaudio", "portaudio\\.h"},
+      {"portaudio", "portaudio\\.h|alsa/asoundlib\\.h|jack/jack\\.h"},
       {"sndfile", "sndfile\\.(h|hh)"},
       {"sqlite", "sqlite3\\.h"},
       {"zlib", "zlib\\.h"},
