@@ -147,7 +147,8 @@ void Radio::on_clock_behind(std::uint64_t samples) {
 }
 
 void Radio::on_underrun(std::uint64_t samples) {
-  if (!keyed()) return;  // silence was late, and nobody misses it
+  // Before its first sample silence was late, and nobody misses it.
+  if (!burst_ || sound_begins() >= next_to_make()) return;
   if (burst_->outcome == TransmitOutcome::sent) {
     burst_->outcome = TransmitOutcome::underrun;
     fault(FaultKind::samples_dropped, std::to_string(samples) + " samples not sent in time");
@@ -288,6 +289,11 @@ std::optional<Event> Radio::poll_event() {
 
 // --- Transmitting
 // ---------------------------------------------------------------------------------
+
+/// Of a burst, or the tone before it.
+std::uint64_t Radio::sound_begins() const {
+  return config_.lead_tone ? burst_->key_at : burst_->first_at;
+}
 
 std::uint64_t Radio::next_to_make() const {
   return clock_ + config_.transmit_delay + (answered_ ? config_.block_samples : 0);

@@ -56,7 +56,8 @@ class Radio {
   /// The clock turns out to be so much behind: samples were lost before, and nobody told. Where it
   /// happened is not known, so what is being received goes on as it does. As to a burst: likewise.
   void on_clock_behind(std::uint64_t samples);
-  /// Samples of ours that came too late to be sent.
+  /// Samples of ours that came too late to be sent. A burst of which any were made has a hole, be
+  /// it keyed already or still on its way through the device.
   void on_underrun(std::uint64_t samples);
   /// So many samples from the next one on are too late already. A burst that was to begin with them
   /// is aborted, and none is begun before them.
@@ -119,6 +120,7 @@ class Radio {
   void stop_listening();
   void tell_occupancy(Instant at);
   void collect(const BurstEvent& event);
+  std::uint64_t sound_begins() const;
   std::uint64_t next_to_make() const;
 
   Config config_;

@@ -360,6 +360,23 @@ TEST(Radio, late_samples_make_an_underrun_only_while_keyed) {
   EXPECT_EQ(bench.all<TransmitFinished>().at(0).outcome, TransmitOutcome::underrun);
 }
 
+// As where the call that keys takes longer than the samples that lie ready.
+TEST(Radio, late_samples_are_missing_in_a_burst_that_is_made_and_not_yet_keyed) {
+  Radio::Config delayed = config();
+  delayed.transmit_delay = 8 * kBlock;
+  for (const bool made : {false, true}) {
+    Bench bench(delayed);
+    bench.radio.on_command(burst(1, sample_to_instant(20 * kBlock)));
+    bench.run(made ? 12 : 11);  // behind block n, the samples of block n + 8 are made
+    bench.radio.on_underrun(2000);
+    EXPECT_FALSE(bench.key.back());
+    bench.run(300);
+    EXPECT_EQ(bench.all<Fault>().size(), made ? 1U : 0U);
+    EXPECT_EQ(bench.all<TransmitFinished>().at(0).outcome,
+              made ? TransmitOutcome::underrun : TransmitOutcome::sent);
+  }
+}
+
 TEST(Radio, a_lost_device_ends_everything_and_bursts_are_refused_until_it_is_back) {
   Bench bench(config());
   bench.radio.on_command(burst(1));
