@@ -22,6 +22,8 @@ namespace {
 namespace po = boost::program_options;
 
 constexpr double kSecondsMax = 10;
+/// Of sound that says nothing yet.
+constexpr double kSettleSeconds = 2;
 /// A sound card that is further off has another rate than it says.
 constexpr double kRateErrorMax = 0.005;
 constexpr const char* kConfiguredMode = "110a-2400-short";
@@ -157,7 +159,9 @@ void examine(Arguments& given, const Mode& mode, Device& device, KeyWay way, Fin
   }
   Examination& examination = *begun;
   findings.step("device", {}, device.info().name);
-  const auto heard = examination.listen(given.seconds);
+  const auto settled = examination.settle(kSettleSeconds);
+  const auto heard =
+      settled ? examination.listen(given.seconds) : Result<Examination::Sound>(settled.error());
   if (heard) {
     findings.sound(*heard, device.info().rate_hz);
   } else {

@@ -114,6 +114,12 @@ void Examination::begin_exchanges(double seconds) {
   overdue_at_ = monotonic_() + from_seconds(2 * seconds + kOverdueSeconds);
 }
 
+Result<void> Examination::settle(double seconds) {
+  if (device_->info().lockstep) return {};
+  auto passed = listen(seconds);
+  return passed ? Result<void>{} : passed.error();
+}
+
 Result<Examination::Sound> Examination::listen(double seconds,
                                                const std::function<void(std::span<float>)>& made) {
   std::vector<float> block(adapter_.modem_block());

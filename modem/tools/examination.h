@@ -31,6 +31,9 @@ class Examination {
     double rate_hz = 0;        // measured; 0 in lockstep, where there is no other time
     double rate_doubt_hz = 0;  // three standard errors of that
   };
+  /// Lets so much sound pass unseen, in silence: some sound systems stand still for a while when
+  /// they have just begun. In lockstep none.
+  Result<void> settle(double seconds);
   /// `made` fills each block that is sent meanwhile, at kSampleRate; silence without it.
   Result<Sound> listen(double seconds, const std::function<void(std::span<float>)>& made = {});
   /// The same with a tone of the modem's own power, as a keyed transmitter has it.

@@ -146,6 +146,20 @@ void Radio::on_clock_behind(std::uint64_t samples) {
   pass_edges();
 }
 
+void Radio::on_pause(std::uint64_t samples) {
+  if (burst_ && burst_->key_at < next_to_make()) {
+    burst_->key_at += samples;
+    burst_->first_at += samples;
+    burst_->end_at += samples;
+    burst_->unkey_at += samples;
+  } else {
+    cut_what_begins_before(next_to_make() + samples);
+  }
+  clock_ += samples;
+  receiver_base_ += samples;
+  unplayable_until_ += samples;
+}
+
 void Radio::on_underrun(std::uint64_t samples) {
   // Before its first sample silence was late, and nobody misses it.
   if (!burst_ || sound_begins() >= next_to_make()) return;

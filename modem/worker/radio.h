@@ -56,6 +56,9 @@ class Radio {
   /// The clock turns out to be so much behind: samples were lost before, and nobody told. Where it
   /// happened is not known, so what is being received goes on as it does. As to a burst: likewise.
   void on_clock_behind(std::uint64_t samples);
+  /// The device has stood still for so long and lost nothing, so that what is on its way goes on
+  /// later. A burst that was to begin meanwhile is aborted.
+  void on_pause(std::uint64_t samples);
   /// Samples of ours that came too late to be sent. A burst of which any were made has a hole, be
   /// it keyed already or still on its way through the device.
   void on_underrun(std::uint64_t samples);

@@ -213,6 +213,7 @@ Result<void> Worker::exchange_block() {
   key_.alive();
   take_losses(*got);
   const bool heard = radio_->hears();
+  samples_heard_ += made_.size();
   radio_->on_received(adapter_->to_modem(received_));
   radio_->on_unplayable(to_modem_samples(got->unplayable));
   if (heard) watch_level();
@@ -424,6 +425,7 @@ void Worker::catch_up() {
   const std::uint64_t present = instant_to_sample(now());
   if (present > radio_->clock()) radio_->on_dropped(present - radio_->clock());
   sample_clock_ = ClockFollower(config_.sample_clock);
+  samples_heard_ = 0;
   clock_drift_.reset();
   publish();
 }
@@ -443,23 +445,24 @@ void Worker::set_clock() {
   stats_.clock_ppm = clock_drift_.ppm();
 }
 
-/// Over what passed without samples: until a device that was opened began, and where it or we stood
-/// still without its knowing.
+/// Over what passed without samples: until a device that was opened began for good, and where it or
+/// we stood still without its knowing.
 void Worker::step_clock(Duration now) {
-  const auto step = [this](Duration behind) {
-    const std::uint64_t samples = duration_to_samples(behind);
-    radio_->on_clock_behind(samples);
-    return samples;
-  };
   if (!sample_clock_.known()) {
-    step(now + clock_offset_ - radio_->now().time_since_epoch());
+    const Duration behind = now + clock_offset_ - radio_->now().time_since_epoch();
+    radio_->on_clock_behind(duration_to_samples(behind));
     sample_clock_.on_reading(now, radio_->now().time_since_epoch());
     return;
   }
+  const bool beginning = samples_to_duration(samples_heard_) < config_.beginning;
+  const Duration window = config_.sample_clock.loss_window;
+  sample_clock_.set_loss_window(beginning ? std::min(window, config_.beginning_window) : window);
   const Duration lost = sample_clock_.on_reading(now, radio_->now().time_since_epoch());
   if (lost == Duration::zero()) return;
   clock_drift_.reset();
-  const std::uint64_t samples = step(lost);
+  const std::uint64_t samples = duration_to_samples(lost);
+  if (beginning) return radio_->on_pause(samples);
+  radio_->on_clock_behind(samples);
   radio_->on_notice(
       FaultKind::samples_dropped,
       std::to_string(samples) + " received samples lost, of which the device knows nothing");

@@ -66,6 +66,10 @@ class Worker final : public Modem {
     Duration lost_repeat = std::chrono::minutes(1);  // of telling why it does not come; doubled …
     Duration lost_repeat_max = std::chrono::hours(1);  // … up to this
     ClockFollower::Config sample_clock;                // in real time; what is no hiccup but a loss
+    /// Of sound behind the opening of a device, in which one that stands still is no fault but has
+    /// only now begun, as PulseAudio does; the clock is set forward after so long.
+    Duration beginning = std::chrono::seconds(2);
+    Duration beginning_window = std::chrono::milliseconds(500);
     /// In real time: the thread is in a call of a device or key that does not return, so that
     /// neither stop() nor the destructor would. Called once, on another thread; nobody looks when
     /// empty.
@@ -150,6 +154,7 @@ class Worker final : public Modem {
   std::unique_ptr<Radio> radio_;
   std::optional<LevelWatch> level_watch_;  // of sound that has a level
   ClockFollower sample_clock_;             // since the device was opened
+  std::uint64_t samples_heard_ = 0;        // likewise, without those that were lost
   ClockDrift clock_drift_{{}};
   std::vector<float> received_;
   std::vector<float> made_;

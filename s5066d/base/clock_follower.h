@@ -26,6 +26,8 @@ class ClockFollower {
   /// whoever cannot calls fall_back().
   Duration on_reading(Duration ours, Duration theirs);
   void fall_back(Duration lost) { ahead_ -= lost; }
+  /// Of the configuration, from now on.
+  void set_loss_window(Duration window) { config_.loss_window = window; }
 
   bool known() const { return set_at_.has_value(); }
   /// Their clock, of ours.

@@ -113,6 +113,21 @@ TEST(Examination, says_how_exact_the_clock_of_a_device_with_late_blocks_can_be_k
   EXPECT_GT(examination->listen(0.2)->rate_doubt_hz, 10 * sound->rate_doubt_hz);
 }
 
+// PulseAudio gives two blocks, and then none for 0.8 s and more.
+TEST(Examination, a_sound_system_that_stands_still_when_it_has_just_begun_has_a_right_clock) {
+  EchoDevice device;
+  device.late = [](int block) { return from_seconds(block > 2 ? 0.8 : 0); };
+  auto examination = begin(device);
+  ASSERT_TRUE(examination.ok());
+  ASSERT_TRUE(examination->settle(2).ok());
+  EXPECT_EQ(device.blocks, 100);
+  EXPECT_EQ(device.keyed_blocks, 0U);
+  const auto sound = examination->listen(2);
+  ASSERT_TRUE(sound.ok());
+  EXPECT_NEAR(sound->rate_hz, 48000, 1);
+  EXPECT_NEAR(sound->rate_doubt_hz, 0, 1);
+}
+
 TEST(Examination, tells_clipping_and_what_is_no_number) {
   EchoDevice device;
   device.instead = 1;

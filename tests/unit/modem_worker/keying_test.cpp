@@ -222,6 +222,25 @@ TEST(Worker, a_burst_waits_for_samples_that_can_still_be_played) {
   EXPECT_EQ(Duration(started), milliseconds(6 * 20 + 100));
 }
 
+// PulseAudio stands still behind its first blocks, and goes on where it was.
+TEST(Worker, a_burst_on_its_way_when_a_device_pauses_that_has_just_begun_is_sent_whole) {
+  std::atomic<int> faults{0}, sent{0};
+  Station station(std::make_unique<NoPtt>(), [&](Station&, const Event& event) {
+    if (std::holds_alternative<Fault>(event)) ++faults;
+    const auto* end = std::get_if<TransmitFinished>(&event);
+    if (end != nullptr && end->outcome == TransmitOutcome::sent) ++sent;
+  });
+  ASSERT_TRUE(station.worker->start().ok());
+  station.block();
+  ASSERT_TRUE(station.send(1).ok());
+  for (int n = 0; n < 2; ++n) station.block();
+  station.clock += Duration(milliseconds(800)).count();
+  for (int n = 0; n < 300; ++n) station.block();
+  EXPECT_EQ(sent, 1);
+  EXPECT_EQ(faults, 0);
+  EXPECT_GT(station.worker->now(), Instant(milliseconds(303 * 20 + 790)));
+}
+
 // --- The level of what is received
 // ----------------------------------------------------------------------------------------
 

@@ -248,6 +248,27 @@ TEST(Radio, a_clock_found_behind_in_mid_burst_leaves_a_hole_and_no_slip) {
   expect_hole_and_no_slip(bench, modulated(command));
 }
 
+TEST(Radio, a_burst_goes_on_where_it_was_behind_a_pause_of_the_device) {
+  for (const bool in_lead : {false, true}) {
+    Radio::Config with_lead = config();
+    with_lead.ptt_lead = milliseconds(100);  // 5 blocks
+    Bench bench(with_lead);
+    const TransmitBurst command = burst(1, sample_to_instant(8 * kBlock));
+    bench.radio.on_command(command);
+    bench.run(in_lead ? 5 : 12);
+    bench.radio.on_pause(1000 * kBlock);
+    bench.run(200);
+    const auto whole = modulated(command);
+    EXPECT_TRUE(std::equal(whole.begin(), whole.end(), bench.sent.begin() + 7 * kBlock));
+    const std::uint64_t began = 8 + (in_lead ? 1000 : 0);
+    EXPECT_EQ(bench.all<TransmitStarted>().at(0).at, sample_to_instant(began * kBlock));
+    EXPECT_EQ(bench.all<TransmitFinished>().at(0).outcome, TransmitOutcome::sent);
+    EXPECT_EQ(bench.all<TransmitFinished>().at(0).at,
+              sample_to_instant(1008 * kBlock + whole.size()));
+    EXPECT_TRUE(bench.all<Fault>().empty());
+  }
+}
+
 TEST(Radio, a_burst_that_was_to_begin_when_the_clock_stood_still_is_aborted) {
   // Ten blocks have passed, and 21 more of which nobody knew.
   for (const std::uint64_t block : {10ULL, 11ULL, 30ULL, 31ULL}) {

@@ -505,6 +505,24 @@ TEST(Worker, a_device_that_began_late_has_lost_nothing_and_its_clock_is_right_at
   EXPECT_EQ(bench.worker->stats().samples_dropped, 0U);
 }
 
+// PulseAudio does, behind its first blocks.
+TEST(Worker, a_device_that_stands_still_when_it_has_just_begun_has_lost_nothing) {
+  RealTimeBench bench;
+  ASSERT_TRUE(bench.worker->start().ok());
+  for (int n = 0; n < 2; ++n) bench.block();
+  bench.block(milliseconds(820));
+  for (int n = 0; n < 30; ++n) bench.block();
+  const Duration ahead = bench.worker->now() - Instant(milliseconds(33 * 20 + 800));
+  EXPECT_LT(std::chrono::abs(ahead), milliseconds(2));
+  ASSERT_TRUE(bench.send(1).ok());
+  for (int n = 0; n < 300; ++n) bench.block();
+  // With the very next block: none waits for a clock that is ahead of the samples.
+  EXPECT_LE(bench.await<TransmitStarted>()->at, Instant(milliseconds(34 * 20 + 800)));
+  EXPECT_EQ(bench.await<TransmitFinished>()->outcome, TransmitOutcome::sent);
+  EXPECT_TRUE(faults_of(bench.events()).empty());
+  EXPECT_EQ(bench.worker->stats().samples_dropped, 0U);
+}
+
 // A frozen process, or a card that lost samples below the callback: it says nothing of it.
 TEST(Worker, a_loss_that_the_device_does_not_tell_is_noticed_within_seconds) {
   for (const Duration lost : {Duration(milliseconds(500)), Duration(seconds(60))}) {
