@@ -291,22 +291,36 @@ void Worker::move_key() {
   const Duration limit = std::min(radio_->keyed_limit(), config_.keyed_max);
   if (wanted && keyed_ && !same_burst && !lockstep_) key_.next_burst(limit);
   if (wanted == keyed_) return;
+  if (!wanted && !lockstep_ && config_.monotonic() < unkey_again_at_) return;
   Result<void> moved;
   if (wanted) {
     keyed_ = true;
+    unkey_again_at_ = {};
     moved = key_.key(lockstep_ ? std::nullopt : std::optional(limit));
   } else {
-    moved = key_.unkey();
-    if (moved) {
-      keyed_ = key_failing_ = trip_told_ = false;
-      radio_->on_unkeyed();
-    }
+    moved = unkey();
   }
   if (moved) return;
   count(&Stats::ptt_failures);
-  // A transmitter that did not unkey is told again with every block, but reported once.
+  // A transmitter that did not unkey is told again, but reported once.
   if (!key_failing_) radio_->on_key_failed(moved.error().detail);
   key_failing_ = true;
+}
+
+/// Where it failed it is tried again with the next block; but where that took longer than a block,
+/// as long is left to hearing first. If the key's own time is over, the watchdog insists meanwhile.
+Result<void> Worker::unkey() {
+  const Duration began = config_.monotonic();
+  auto unkeyed = key_.unkey();
+  if (unkeyed) {
+    keyed_ = key_failing_ = trip_told_ = false;
+    radio_->on_unkeyed();
+    return unkeyed;
+  }
+  const Duration now = config_.monotonic();
+  const bool slow = now - began > samples_to_duration(made_.size());
+  unkey_again_at_ = slow ? now + (now - began) : Duration{};
+  return unkeyed;
 }
 
 /// Not with every block: an attempt may take as long as the block does, and we are to hear.
@@ -351,6 +365,7 @@ bool Worker::recover(const Error& error) {
   set_down(true);
   // Closing a device that hangs may take for ever: unkey and tell the node first.
   radio_->on_device_lost(to_string(error));
+  unkey_again_at_ = {};
   move_key();
   publish();
   device_->close();

@@ -124,6 +124,7 @@ class Worker final : public Modem {
   bool wait_for_release();
   void take_commands();
   void move_key();
+  Result<void> unkey();
   void reach_key();
   void report_trip();
   void unkey_at_the_end();
@@ -163,6 +164,7 @@ class Worker final : public Modem {
   bool keyed_ = false;                         // or perhaps so
   std::uint64_t keyed_for_ = 0;                // number of the burst
   std::optional<Duration> key_missing_since_;  // was not there at the start; of the last attempt
+  Duration unkey_again_at_{};                  // not before
   bool trip_told_ = false;
   bool key_failing_ = false;
   bool carrier_unreported_ = false;    // its CarrierUp was lost, so the rest of it is dropped too

@@ -176,6 +176,52 @@ TEST(Worker, looks_for_a_missing_key_also_while_the_sound_card_is_away) {
   EXPECT_EQ(key->calls, 2);
 }
 
+/// A key that does not come up any more, and takes its time to say so.
+class StuckPtt final : public Ptt {
+ public:
+  explicit StuckPtt(std::function<void()> pass_time) : pass_time_(std::move(pass_time)) {}
+  Result<void> key(bool on) override {
+    if (on || !stuck) {
+      stuck = on;
+      return {};
+    }
+    ++attempts;
+    pass_time_();
+    return Error{ErrorCode::timed_out, "as told"};
+  }
+  Result<void> release() override { return {}; }
+
+  std::atomic<bool> stuck{false};
+  std::atomic<int> attempts{0};
+
+ private:
+  std::function<void()> pass_time_;
+};
+
+// As of a rigctld that does not answer. What comes in meanwhile waits 0.7 s, and is then lost.
+TEST(Worker, a_key_that_does_not_come_up_takes_no_more_than_half_of_the_time_to_hear) {
+  for (const auto& [takes, attempts] : {std::pair{20, 100}, {21, 50}, {500, 4}}) {
+    SCOPED_TRACE(takes);
+    Station* at = nullptr;
+    auto stuck = std::make_unique<StuckPtt>(
+        [&, length = takes] { at->clock += Duration(milliseconds(length)).count(); });
+    StuckPtt& key = *stuck;
+    Station station(std::move(stuck), [](Station&, const Event&) {});
+    at = &station;
+    ASSERT_TRUE(station.worker->start().ok());
+    ASSERT_TRUE(station.send(1).ok());
+    for (int n = 0; n < 5; ++n) station.block();
+    ASSERT_TRUE(station.worker->request(AbortTransmit{{1}}).ok());
+    for (int n = 0; n < 100; ++n) station.block();
+    EXPECT_GE(key.attempts, attempts);
+    if (takes > 20) {  // else also whenever the worker has waited for a block in vain
+      EXPECT_EQ(key.attempts, attempts);
+    }
+    key.stuck = false;
+    station.worker->stop();
+  }
+}
+
 // --- What comes too late
 // ----------------------------------------------------------------------------------------
 
