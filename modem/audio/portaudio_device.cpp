@@ -5,15 +5,14 @@
 #include <portaudio.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <optional>
 #include <string_view>
 #include <utility>
 
+#include "modem/audio/card_rings.h"
 #include "modem/audio/sound_cards.h"
 #include "s5066d/base/assert.h"
-#include "s5066d/base/spsc_ring.h"
 #include "s5066d/posix/socket.h"
 
 namespace s5066::modem {
@@ -112,9 +111,8 @@ std::size_t to_samples(double seconds, unsigned rate_hz) {
 
 }  // namespace
 
-/// What the callback touches. Rings count in samples; one producer and one consumer each.
 struct PortAudioDevice::Stream {
-  Stream(std::size_t ring_samples) : received(ring_samples), to_send(ring_samples) {}
+  Stream(std::size_t capacity, std::size_t ahead) : rings(capacity, ahead) {}
   ~Stream() {
     if (handle != nullptr) Pa_CloseStream(handle);
   }
@@ -123,37 +121,15 @@ struct PortAudioDevice::Stream {
 
   static int callback(const void* input, void* output, unsigned long frames,
                       const PaStreamCallbackTimeInfo*, PaStreamCallbackFlags flags, void* self) {
-    static_cast<Stream*>(self)->exchange(static_cast<const float*>(input),
-                                         static_cast<float*>(output), frames, flags);
+    static_cast<Stream*>(self)->rings.exchange(
+        static_cast<const float*>(input), static_cast<float*>(output), frames,
+        (flags & (paInputOverflow | paOutputUnderflow)) != 0);
     return paContinue;
   }
 
-  /// No allocation, lock, system call or log here.
-  void exchange(const float* input, float* output, std::size_t frames,
-                PaStreamCallbackFlags flags) {
-    const std::size_t kept = input == nullptr ? 0 : received.write({input, frames});
-    if (kept < frames) dropped.fetch_add(frames - kept, std::memory_order_relaxed);
-    const std::size_t had = to_send.read({output, frames});
-    std::fill(output + had, output + frames, 0.0F);
-    if (had < frames) late.fetch_add(frames - had, std::memory_order_relaxed);
-    if ((flags & (paInputOverflow | paOutputUnderflow)) != 0) {
-      card_losses.fetch_add(1, std::memory_order_relaxed);
-    }
-  }
-
   Library library;  // outlives the handle
-  SpscRing<float> received;
-  SpscRing<float> to_send;
-  std::atomic<std::uint64_t> dropped{0};  // received samples that found the ring full
-  std::atomic<std::uint64_t> late{0};     // zeros sent where a sample should have been ready
-  std::atomic<std::uint64_t> card_losses{0};
+  CardRings rings;
   PaStream* handle = nullptr;
-
-  // The worker's thread only.
-  std::uint64_t dropped_told = 0;
-  std::uint64_t late_told = 0;
-  std::uint64_t card_losses_told = 0;
-  std::uint64_t to_skip = 0;  // samples whose time is over, so that the rest is in time
 };
 
 Result<std::vector<PortAudioDevice::Listed>> PortAudioDevice::list() {
@@ -215,7 +191,8 @@ Result<void> PortAudioDevice::open() {
 }
 
 Result<void> PortAudioDevice::open_stream() {
-  auto stream = std::make_unique<Stream>(config_.ring_blocks * config_.block_samples);
+  const std::size_t ahead = config_.blocks_ahead * config_.block_samples;
+  auto stream = std::make_unique<Stream>(config_.ring_blocks * config_.block_samples, ahead);
   if (stream->library.error() != paNoError) {
     return portaudio_error("PortAudio", stream->library.error());
   }
@@ -238,8 +215,6 @@ Result<void> PortAudioDevice::open_stream() {
 
   const PaStreamInfo* latency = Pa_GetStreamInfo(stream->handle);
   if (latency == nullptr) return Error{ErrorCode::io, "sound card without latency figures"};
-  const std::size_t ahead = config_.blocks_ahead * config_.block_samples;
-  stream->to_send.write(std::vector<float>(ahead));
   const std::size_t said = ahead + to_samples(latency->inputLatency, config_.rate_hz) +
                            to_samples(latency->outputLatency, config_.rate_hz);
   const bool measured = config_.round_trip > Duration::zero();
@@ -261,40 +236,20 @@ Result<Device::Received> PortAudioDevice::receive(std::span<float> samples) {
   if (!stream_) return Error{ErrorCode::link_down, "sound card is not open"};
   // The callback must not wake anybody, so the ring is looked at a few times in each block.
   const auto step = from_seconds(static_cast<double>(samples.size()) / config_.rate_hz / 8);
-  for (Duration waited{}; stream_->received.size() < samples.size(); waited += step) {
+  for (Duration waited{}; stream_->rings.received() < samples.size(); waited += step) {
     if (Pa_IsStreamActive(stream_->handle) != 1) {
       return Error{ErrorCode::link_down, "sound card stopped"};
     }
     if (waited >= config_.receive_timeout) return Error{ErrorCode::timed_out, "no samples"};
     Pa_Sleep(static_cast<long>(std::max<Duration::rep>(1, step / std::chrono::milliseconds(1))));
   }
-  stream_->received.read(samples);
-
-  Received losses;
-  const std::uint64_t dropped = stream_->dropped.load(std::memory_order_relaxed);
-  losses.dropped = dropped - std::exchange(stream_->dropped_told, dropped);
-  const std::uint64_t late = stream_->late.load(std::memory_order_relaxed);
-  const std::uint64_t newly_late = late - std::exchange(stream_->late_told, late);
-  // The card does not say how much it lost; one sample stands for each time.
-  const std::uint64_t card = stream_->card_losses.load(std::memory_order_relaxed);
-  losses.underrun = newly_late + (card - std::exchange(stream_->card_losses_told, card));
-  stream_->to_skip += newly_late;
-  // Where received samples were dropped, the worker's time line jumps, and with it what it makes.
-  stream_->to_skip -= std::min(stream_->to_skip, losses.dropped);
-  losses.unplayable = stream_->to_skip;
-  return losses;
+  return stream_->rings.receive(samples);
 }
 
 Result<void> PortAudioDevice::transmit(bool, std::span<const float> samples) {
   S5066_ASSERT(samples.size() == config_.block_samples);
   if (!stream_) return Error{ErrorCode::link_down, "sound card is not open"};
-  // Zeros went out in the place of these, so their time is over.
-  const auto skipped =
-      static_cast<std::size_t>(std::min<std::uint64_t>(stream_->to_skip, samples.size()));
-  stream_->to_skip -= skipped;
-  const auto rest = samples.subspan(skipped);
-  // A ring that is full means that the card takes no samples; receive() finds out why.
-  static_cast<void>(stream_->to_send.write(rest));
+  stream_->rings.transmit(samples);
   return {};
 }
 

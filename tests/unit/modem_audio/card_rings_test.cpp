@@ -1,0 +1,148 @@
+#include "modem/audio/card_rings.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace s5066::modem {
+namespace {
+
+constexpr std::size_t kBlock = 16;
+constexpr std::size_t kAhead = 32;
+constexpr std::size_t kCapacity = 64;
+
+/// A card whose input counts its samples from 1, and a worker that counts likewise what it takes
+/// and loses, and sends `count + kAhead` in the place of each: that is when it is to be heard.
+struct Joined {
+  CardRings rings{kCapacity, kAhead};
+  std::uint64_t played = 0;  // and heard
+  std::uint64_t count = 0;
+  std::vector<float> heard;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> gaps;  // behind which sample, how long
+  std::uint64_t underrun = 0;
+  std::uint64_t unplayable = 0;
+
+  void card(std::size_t frames, bool has_input = true) {
+    std::vector<float> in(frames), out(frames);
+    for (float& sample : in) sample = static_cast<float>(++played);
+    rings.exchange(has_input ? in.data() : nullptr, out.data(), frames, false);
+    heard.insert(heard.end(), out.begin(), out.end());
+  }
+  /// With all blocks that are there.
+  void worker() {
+    while (rings.received() >= kBlock) {
+      std::vector<float> block(kBlock);
+      const auto losses = rings.receive(block);
+      if (losses.dropped > 0) gaps.emplace_back(count, losses.dropped);
+      underrun += losses.underrun;
+      unplayable = losses.unplayable;
+      count += losses.dropped;
+      for (const float sample : block) EXPECT_EQ(sample, static_cast<float>(++count));
+      for (std::size_t i = 0; i < kBlock; ++i) {
+        block[i] = static_cast<float>(count + kAhead + i - kBlock + 1);
+      }
+      rings.transmit(block);
+    }
+  }
+  void run(std::size_t blocks) {
+    for (std::size_t n = 0; n < blocks; ++n) {
+      card(kBlock);
+      worker();
+    }
+  }
+  /// What is heard in its place, and silence else.
+  void expect_in_time() const {
+    for (std::size_t i = 0; i < heard.size(); ++i) {
+      if (heard[i] == 0) continue;
+      EXPECT_EQ(heard[i], static_cast<float>(i + 1)) << i;
+    }
+  }
+};
+
+TEST(CardRings, what_is_sent_is_heard_when_it_should_be) {
+  Joined joined;
+  joined.run(20);
+  EXPECT_TRUE(joined.gaps.empty());
+  EXPECT_EQ(joined.underrun, 0U);
+  joined.expect_in_time();
+  EXPECT_EQ(joined.heard.back(), static_cast<float>(joined.heard.size()));
+}
+
+TEST(CardRings, samples_that_find_the_ring_full_are_missed_behind_those_in_it) {
+  Joined joined;
+  joined.run(2);
+  for (int n = 0; n < 3; ++n) joined.card(30);  // 64 of 90 fit
+  joined.worker();
+  joined.run(20);
+  // Those that were kept are 33 to 96; each is checked against its number.
+  EXPECT_EQ(joined.gaps, (std::vector<std::pair<std::uint64_t, std::uint64_t>>{{96, 26}}));
+}
+
+TEST(CardRings, a_gap_in_mid_block_is_told_with_the_next_one) {
+  Joined joined;
+  joined.run(2);
+  joined.card(8);
+  joined.card(8, false);
+  joined.card(8);
+  EXPECT_EQ(joined.rings.received(), kBlock);
+  std::vector<float> block(kBlock);
+  EXPECT_EQ(joined.rings.receive(block).dropped, 0U);
+  joined.rings.transmit(block);
+  joined.card(kBlock);
+  EXPECT_EQ(joined.rings.receive(block).dropped, 8U);
+}
+
+TEST(CardRings, what_is_late_is_skipped_and_the_rest_is_heard_when_it_should_be) {
+  // Of nine blocks five are lost, of which the worker learns behind the four that were kept; it is
+  // ahead of its time by then, and one more goes by.
+  for (const auto& [stands_still, late] :
+       {std::pair{2U, 0U}, {3U, 1U}, {4U, 2U}, {5U, 3U}, {9U, 8U}}) {
+    SCOPED_TRACE(stands_still);
+    Joined joined;
+    joined.run(5);
+    for (std::size_t n = 0; n < stands_still; ++n) joined.card(kBlock);
+    joined.worker();
+    joined.run(20);
+    const std::size_t lost = stands_still > 4 ? stands_still - 4 : 0;
+    EXPECT_EQ(joined.gaps.size(), lost > 0 ? 1U : 0U);
+    EXPECT_EQ(joined.underrun, late * kBlock);
+    EXPECT_EQ(joined.unplayable, 0U);
+    joined.expect_in_time();
+    EXPECT_EQ(joined.heard.back(), static_cast<float>(joined.heard.size()));
+  }
+}
+
+TEST(CardRings, what_is_not_received_for_want_of_input_is_made_up_for_in_what_is_sent) {
+  Joined joined;
+  joined.run(5);
+  joined.card(kBlock, false);
+  joined.run(20);
+  EXPECT_EQ(joined.gaps, (std::vector<std::pair<std::uint64_t, std::uint64_t>>{{80, kBlock}}));
+  joined.expect_in_time();
+  EXPECT_EQ(joined.heard.back(), static_cast<float>(joined.heard.size()));
+}
+
+TEST(CardRings, no_gap_is_forgotten_however_many_there_are) {
+  CardRings rings(1000, 0);
+  std::uint64_t offered = 0, told = 0;
+  const auto card = [&](bool has_input) {
+    float in = 0, out = 0;
+    rings.exchange(has_input ? &in : nullptr, &out, 1, false);
+    ++offered;
+  };
+  const auto take = [&](std::size_t samples) {
+    std::vector<float> block(samples);
+    told += rings.receive(block).dropped + samples;
+  };
+  for (int n = 0; n < 1600; ++n) card(n % 8 != 0);
+  take(rings.received());
+  EXPECT_LT(rings.received() + told, offered);
+  card(true);  // behind the last gap
+  take(1);
+  EXPECT_EQ(told, offered);
+}
+
+}  // namespace
+}  // namespace s5066::modem
