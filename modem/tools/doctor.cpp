@@ -14,6 +14,7 @@
 #include "modem/tools/key_trial.h"
 #include "modem/tools/options.h"
 #include "modem/tools/subcommands.h"
+#include "s5066d/posix/ending_signals.h"
 #include "s5066d/posix/socket.h"
 
 namespace s5066::modem::tools {
@@ -197,6 +198,7 @@ int run_doctor(const std::vector<std::string>& arguments) {
   auto way = key_way_of(given.key);
   if (!way) return usage_error("doctor", way.error());
   if (const auto good = check(given.lead, *way); !good) return usage_error("doctor", good.error());
+  posix::ignore_terminal_stops();
   const std::unique_ptr<Device> device = make_device(given.device);
   const std::string key_setting = way->setting;
   Findings findings;

@@ -10,6 +10,7 @@
 #include "modem/tools/options.h"
 #include "modem/tools/subcommands.h"
 #include "s5066d/base/time.h"
+#include "s5066d/posix/ending_signals.h"
 
 namespace s5066::modem::tools {
 namespace {
@@ -34,6 +35,7 @@ int run_key(const std::vector<std::string>& arguments) {
   if (!(seconds > 0 && seconds <= kSecondsMax)) {
     return usage_error("key", {ErrorCode::bad_field, "--seconds is above 0 and at most 10"});
   }
+  posix::ignore_terminal_stops();
   const auto tried = try_key(std::move(way->ptt), seconds,
                              [&] { std::this_thread::sleep_for(from_seconds(seconds)); });
   if (!tried) return failure("key", tried.error());

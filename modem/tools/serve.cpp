@@ -14,6 +14,7 @@
 #include "modem/tools/subcommands.h"
 #include "modem/worker/worker.h"
 #include "s5066d/posix/end_hung.h"
+#include "s5066d/posix/ending_signals.h"
 #include "s5066d/posix/ip_text.h"
 #include "s5066d/posix/log_limiter.h"
 #include "s5066d/posix/log_writer.h"
@@ -87,6 +88,7 @@ int run_serve(const std::vector<std::string>& arguments) {
   if (!worker) return usage_error("serve", worker.error());
   std::unique_ptr<Ptt> ptt = way->ptt ? std::move(way->ptt) : std::make_unique<NoPtt>();
 
+  posix::ignore_terminal_stops();
   block_signals();  // before the threads of the modem and the key begin
   posix::LogWriter writer;
   posix::LogLimiter log(writer);

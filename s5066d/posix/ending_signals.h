@@ -1,4 +1,4 @@
-// The signals that end our programs.
+// The signals that end our programs, and those that must not stop them.
 #pragma once
 
 #include <signal.h>
@@ -14,6 +14,12 @@ inline std::vector<int> ending_signals() {
   const bool known = ::sigaction(SIGHUP, nullptr, &hangup) == 0;
   if (!known || hangup.sa_handler != SIG_IGN) signals.push_back(SIGHUP);
   return signals;
+}
+
+/// Of a program that may have a transmitter keyed, which would stay so: those by which a terminal
+/// stops it, Ctrl-Z and what `stty tostop` does to a program in the background that writes.
+inline void ignore_terminal_stops() {
+  for (const int number : {SIGTSTP, SIGTTOU}) ::signal(number, SIG_IGN);
 }
 
 }  // namespace s5066::posix

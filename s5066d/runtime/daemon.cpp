@@ -101,6 +101,7 @@ Result<void> Daemon::run() {
 }
 
 Result<void> Daemon::start() {
+  posix::ignore_terminal_stops();
   error_code failure;
   for (const int number : posix::ending_signals()) {
     if (!failure) signals_.add(number, failure);

@@ -91,6 +91,19 @@ TEST(LiveStartup, the_command_line_asks_a_running_daemon) {
   EXPECT_NE(nobody.output.find("No such file or directory"), std::string::npos);
 }
 
+// With the key down it would stay so.
+TEST(LiveStartup, a_terminal_does_not_stop_it) {
+  Pair pair;
+  ASSERT_NO_FATAL_FAILURE(pair.start_node("alpha"));
+  const std::string status =
+      text_of("/proc/" + std::to_string(pair.process("alpha").id()) + "/status");
+  const std::string name = "SigIgn:\t";
+  const auto at = status.find(name);
+  ASSERT_NE(at, std::string::npos);
+  const auto ignored = std::stoull(status.substr(at + name.size()), nullptr, 16);
+  for (const int signal : {SIGTSTP, SIGTTOU}) EXPECT_NE(ignored >> (signal - 1) & 1, 0U) << signal;
+}
+
 TEST(LiveStartup, a_signal_in_mid_transmission_ends_it_cleanly_and_unkeys_the_transmitter) {
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
     const test::RigctldStandIn rig;
