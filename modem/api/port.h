@@ -59,7 +59,7 @@ struct TransmitStarted {
   BurstId id;
 };
 
-/// The transmitter is unkeyed.
+/// The burst is over. Unkeying follows at once; where it fails, so does a Fault{ptt_failed}.
 struct TransmitFinished {
   Instant at{};
   BurstId id;

@@ -222,6 +222,30 @@ TEST(Worker, a_key_that_does_not_come_up_takes_no_more_than_half_of_the_time_to_
   }
 }
 
+// So that the next burst can be given in time to keep the key down.
+TEST(Worker, tells_that_a_burst_is_over_before_it_unkeys_and_that_this_failed_behind_it) {
+  auto key = std::make_shared<KeyScript>();
+  std::atomic<int> finished{0}, failed{0};
+  Station station(std::make_unique<FakePtt>(key), [&](Station&, const Event& event) {
+    if (const auto* end = std::get_if<TransmitFinished>(&event)) {
+      EXPECT_EQ(end->outcome, TransmitOutcome::sent);
+      EXPECT_TRUE(key->down);
+      key->failures = 1;
+      ++finished;
+    }
+    const auto* fault = std::get_if<Fault>(&event);
+    if (fault == nullptr || fault->kind != FaultKind::ptt_failed) return;
+    EXPECT_EQ(finished, 1);
+    ++failed;
+  });
+  ASSERT_TRUE(station.worker->start().ok());
+  ASSERT_TRUE(station.send(1).ok());
+  while (finished == 0) station.block();
+  for (int n = 0; n < 2; ++n) station.block();
+  EXPECT_EQ(failed, 1);
+  EXPECT_FALSE(key->down);
+}
+
 // --- What comes too late
 // ----------------------------------------------------------------------------------------
 
