@@ -5,7 +5,8 @@
 // symbol. At 75 bit/s, where symbols are not decided one by one, there is no row.
 //
 // --only keeps the rows whose mode begins so, --seconds is the exposure (3 x 3000 s over the
-// Doppler spread, 3000 s where nothing fades), --below moves every ratio down by so many decibels.
+// Doppler spread, 3000 s where nothing fades), --below moves every ratio down by so many decibels,
+// --seed draws other fades.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -129,8 +130,9 @@ struct FramedScheme {
   unsigned frames_per_block;
 };
 
-Counts run_framed(const FramedScheme& s, const StandardRow& row, double snr_db, double seconds) {
-  Rng rng(1);
+Counts run_framed(const FramedScheme& s, const StandardRow& row, double snr_db, double seconds,
+                  std::uint64_t seed) {
+  Rng rng(seed);
   const framed::Demapper demapper(s.bits_per_symbol);
   KnownChannel channel(row, snr_db, mean_power(s.data, s.known, demapper.power()), rng);
   const auto points = framed::constellation(s.bits_per_symbol);
@@ -183,9 +185,9 @@ void demap_110a(unsigned bits_per_symbol, std::span<const KnownChannel::Seen> se
   }
 }
 
-Counts run_110a(const ms110a::Parameters& p, const StandardRow& row, double snr_db,
-                double seconds) {
-  Rng rng(1);
+Counts run_110a(const ms110a::Parameters& p, const StandardRow& row, double snr_db, double seconds,
+                std::uint64_t seed) {
+  Rng rng(seed);
   KnownChannel channel(row, snr_db, 1, rng);
   dsp::ConvolutionalEncoder encoder;
   const auto interleaver =
@@ -244,25 +246,26 @@ Counts run_110a(const ms110a::Parameters& p, const StandardRow& row, double snr_
 }
 
 /// None where symbols are not decided one by one, or where there is no code over blocks.
-std::optional<Counts> run(const StandardRow& row, double snr_db, double seconds) {
+std::optional<Counts> run(const StandardRow& row, double snr_db, double seconds,
+                          std::uint64_t seed) {
   const Mode mode = *parse_mode(row.mode);
   if (mode.waveform == Waveform::ms110a) {
     const ms110a::Parameters p = ms110a::parameters(mode);
     if (p.walsh) return std::nullopt;
-    return run_110a(p, row, snr_db, seconds);
+    return run_110a(p, row, snr_db, seconds, seed);
   }
   if (mode.waveform == Waveform::stanag4539) {
     const stanag4539::Parameters p = stanag4539::parameters(mode);
     if (!p.coded) return std::nullopt;
     const FramedScheme scheme{stanag4539::code_of(p), p.bits_per_symbol, stanag4539::kFrameData,
                               stanag4539::kFrameProbe, p.frames_per_block};
-    return run_framed(scheme, row, snr_db, seconds);
+    return run_framed(scheme, row, snr_db, seconds, seed);
   }
   const ms110d::Parameters p = ms110d::parameters(mode);
   if (p.walsh) return std::nullopt;
   const FramedScheme scheme{ms110d::code_of(p), p.bits_per_symbol, p.data_symbols, p.probe_symbols,
                             p.frames_per_block};
-  return run_framed(scheme, row, snr_db, seconds);
+  return run_framed(scheme, row, snr_db, seconds, seed);
 }
 
 }  // namespace
@@ -270,25 +273,28 @@ std::optional<Counts> run(const StandardRow& row, double snr_db, double seconds)
 
 int main(int argc, char** argv) {
   using namespace s5066::modem;
-  const s5066::bench::Arguments arguments(argc, argv, {"only", "seconds", "below"},
+  const s5066::bench::Arguments arguments(argc, argv, {"only", "seconds", "below", "seed"},
                                           {"json", "quick"});
   const std::string only = arguments.text("only", "");
   const double below_db = arguments.number("below", 0);
+  const auto seed = static_cast<std::uint64_t>(arguments.number("seed", 1));
   for (const StandardRow& row : kStandardRows) {
     if (!row.mode.starts_with(only) || row.snr_db >= 50) continue;
     const double full = row.doppler_hz > 0 ? 9000 / row.doppler_hz : 3000;
     const double seconds = arguments.number("seconds", arguments.has("quick") ? 100 : full);
     const double snr_db = row.sought_db - below_db;
-    const auto counts = run(row, snr_db, seconds);
+    const auto counts = run(row, snr_db, seconds, seed);
     if (!counts) continue;
     const double rate = static_cast<double>(counts->errors) / static_cast<double>(counts->bits);
     std::printf(arguments.has("json")
                     ? "{\"bench\":\"modem_bound\",\"mode\":\"%s\",\"delay_ms\":%g,"
-                      "\"doppler_hz\":%g,\"standard_snr_db\":%g,\"snr_db\":%g,\"bits\":%llu,"
-                      "\"errors\":%llu,\"ber\":%.3g,\"frames\":%llu,\"frame_errors\":%llu}\n"
-                    : "%-15s %g ms %g Hz, standard %g dB, at %g dB: %llu bits, %llu wrong, %.2g; "
-                      "%llu frames, %llu wrong\n",
+                      "\"doppler_hz\":%g,\"standard_snr_db\":%g,\"snr_db\":%g,\"seed\":%llu,"
+                      "\"bits\":%llu,\"errors\":%llu,\"ber\":%.3g,\"frames\":%llu,"
+                      "\"frame_errors\":%llu}\n"
+                    : "%-15s %g ms %g Hz, standard %g dB, at %g dB, seed %llu: %llu bits, %llu "
+                      "wrong, %.2g; %llu frames, %llu wrong\n",
                 std::string(row.mode).c_str(), row.delay_ms, row.doppler_hz, row.snr_db, snr_db,
+                static_cast<unsigned long long>(seed),
                 static_cast<unsigned long long>(counts->bits),
                 static_cast<unsigned long long>(counts->errors), rate,
                 static_cast<unsigned long long>(counts->frames),
