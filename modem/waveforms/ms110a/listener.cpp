@@ -6,7 +6,8 @@
 
 namespace s5066::modem::ms110a {
 namespace {
-/// So much stronger is another preamble, or this one after a false start.
+/// So much stronger is another preamble, or this one after a false start. Beside a preamble that is
+/// borne out, what is less may be noise: near the noise it comes to more than one segment does.
 constexpr float kStrongerBy = 1.5F;
 constexpr float kAnewBy = 4;
 /// The many sets of patterns fit to speech better than the probes do.
@@ -23,7 +24,8 @@ std::optional<PreambleReading> Listener::advance(const SampleHistory& history) {
   const auto candidate = search_.advance(history);
   // A stronger candidate ends the reading of a weak one, which may have been noise.
   if (candidate) {
-    const float by = decoder_ && decoder_->covers(*candidate) ? kAnewBy : kStrongerBy;
+    const bool anew = decoder_ && (decoder_->covers(*candidate) || decoder_->borne_out());
+    const float by = anew ? kAnewBy : kStrongerBy;
     if (!decoder_ || candidate->strength > by * decoder_->strength()) {
       decoder_.emplace(*candidate, noise_share_);
     }

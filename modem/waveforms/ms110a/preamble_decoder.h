@@ -5,6 +5,7 @@
 // over more than a channel symbol, so that fast fading does no harm.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <span>
@@ -23,14 +24,20 @@ class PreambleDecoder {
 
   /// Reads every segment that the history holds by now.
   Progress advance(const SampleHistory& history);
-  /// Part of the power that is this preamble's, in the segment last read.
-  float strength() const { return strength_now_; }
+  /// Part of the power that is this preamble's: in the segment last read, or in all of them if that
+  /// is more and it is borne out.
+  float strength() const {
+    return borne_out() ? std::max(strength_now_, strength_) : strength_now_;
+  }
+  /// Several segments were read, and nothing speaks against there being a preamble.
+  bool borne_out() const { return segments_read_ >= kSegmentsToBearOut && doubt_ == 0; }
   /// The candidate is a segment of the preamble that is being read.
   bool covers(const PreambleCandidate& candidate) const;
   /// Once decided.
   const PreambleReading& reading() const { return reading_; }
 
  private:
+  static constexpr unsigned kSegmentsToBearOut = 4;
   static constexpr int kReach = 56;  // of paths, in half-symbol samples: 11.7 ms either way
   static constexpr std::size_t kDelays = 2 * kReach + 1;
   static constexpr std::size_t kValues = 8;
