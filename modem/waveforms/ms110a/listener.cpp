@@ -9,6 +9,7 @@ namespace {
 /// So much stronger is another preamble, or this one after a false start. Beside a preamble that is
 /// borne out, what is less may be noise: near the noise it comes to more than one segment does.
 constexpr float kStrongerBy = 1.5F;
+constexpr float kStrongerThanBorneOutBy = 2;
 constexpr float kAnewBy = 4;
 /// The many sets of patterns fit to speech better than the probes do.
 constexpr float kWalshEnough = 15;
@@ -20,15 +21,18 @@ void Listener::restart() {
   refused_ = 0;
 }
 
+// Than the preamble that is being read.
+bool Listener::is_stronger(const PreambleCandidate& candidate) const {
+  float by = decoder_->borne_out() ? kStrongerThanBorneOutBy : kStrongerBy;
+  if (decoder_->covers(candidate)) by = kAnewBy;
+  return candidate.strength > by * decoder_->strength();
+}
+
 std::optional<PreambleReading> Listener::advance(const SampleHistory& history) {
   const auto candidate = search_.advance(history);
   // A stronger candidate ends the reading of a weak one, which may have been noise.
-  if (candidate) {
-    const bool anew = decoder_ && (decoder_->covers(*candidate) || decoder_->borne_out());
-    const float by = anew ? kAnewBy : kStrongerBy;
-    if (!decoder_ || candidate->strength > by * decoder_->strength()) {
-      decoder_.emplace(*candidate, noise_share_);
-    }
+  if (candidate && (!decoder_ || is_stronger(*candidate))) {
+    decoder_.emplace(*candidate, noise_share_);
   }
   if (!decoder_) return std::nullopt;
   const auto progress = decoder_->advance(history);

@@ -21,6 +21,8 @@ class Listener final : public PreambleListener {
   std::vector<TrafficPattern> traffic() const override;
 
  private:
+  bool is_stronger(const PreambleCandidate& candidate) const;
+
   float noise_share_;
   PreambleSearch search_;
   std::optional<PreambleDecoder> decoder_;
