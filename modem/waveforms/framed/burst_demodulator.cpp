@@ -35,7 +35,8 @@ constexpr unsigned kTrainings = 4;
 constexpr float kTiny = 1e-20F;
 
 // Following it.
-constexpr float kCarrierGainMin = 0.1F;
+constexpr float kCarrierGain = 0.1F;
+constexpr float kCarrierFrames = 1 / kCarrierGain;  // that it is known by, at least, before
 /// The response has wandered in its window when it fits so much better so many symbols further on.
 constexpr float kMovedFit = 1.1F;
 /// Of a block whose probes fit worse the response is none.
@@ -116,17 +117,17 @@ void BurstDemodulator::learn_channel(const SampleHistory& history) {
   block_.set_channel(choose_window(layout_.profile, threshold), std::max(layout_.noise, kTiny));
   const std::int64_t window =
       origin_ - (reading_.data_start - reading_.lead) + 2 * layout_.window_before;
-  // Frames by which the carrier is known, many where it was found by what comes again with each.
+  // Many where it was found by what comes again with each frame.
   const auto preamble = static_cast<float>(layout_.preamble.size());
-  const float frames = reading_.late || layout_.repeats
-                           ? 1 / kCarrierGainMin
-                           : std::max(1.0F, preamble / static_cast<float>(layout_.frame_symbols()));
+  carrier_frames_ = reading_.late || layout_.repeats
+                        ? kCarrierFrames
+                        : std::max(1.0F, preamble / static_cast<float>(layout_.frame_symbols()));
   for (std::size_t k = 0; k < home_.size(); ++k) {
     const std::int64_t at = window + static_cast<std::int64_t>(k);
     if (at < 0 || at >= static_cast<std::int64_t>(layout_.profile.size())) continue;
     const float power = layout_.profile[static_cast<std::size_t>(at)] - layout_.profile_error;
     home_[k] = std::sqrt(std::max(power, 0.0F));
-    carrier_heard_ += frames * std::max(power, 0.0F);
+    carrier_heard_ += carrier_frames_ * std::max(power, 0.0F);
   }
   train(history);
 }
@@ -301,9 +302,13 @@ void BurstDemodulator::end_block() {
 // preamble that lay in a fade of every path the carrier is off by two or three hertz.
 void BurstDemodulator::follow_carrier(Complex turn) {
   if (std::norm(turn) < kTiny) return;
-  const float power = std::abs(turn);
-  carrier_heard_ += power;
-  const float gain = std::max(kCarrierGainMin, power / carrier_heard_);
+  float gain = kCarrierGain;
+  if (carrier_frames_ < kCarrierFrames) {
+    const float power = std::abs(turn);
+    carrier_frames_ += 1;
+    carrier_heard_ += power;
+    gain = std::max(gain, power / carrier_heard_);
+  }
   offset_hz_ +=
       static_cast<double>(gain * std::arg(turn)) / (2 * std::numbers::pi * block_.turn_seconds());
 }

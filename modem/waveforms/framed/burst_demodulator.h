@@ -41,8 +41,9 @@ class BurstDemodulator final : public ProbedDemodulator {
   float noise_share_;
   /// Amplitudes of the response as it lay in its window at first.
   std::array<float, dsp::kPhases * dsp::ChannelTracker::kTapsMax> home_{};
-  float carrier_heard_ = 0;  // of what the carrier is known by: power, times its frames
-  unsigned lead_frames_;     // still to come before the first block
+  float carrier_frames_ = 0;  // that the carrier is known by, as far as they are counted
+  float carrier_heard_ = 0;   // their power
+  unsigned lead_frames_;      // still to come before the first block
   unsigned frame_in_cycle_;
   unsigned frame_in_block_ = 0;
   bool inserted_next_ = false;  // a preamble comes before the next frame
