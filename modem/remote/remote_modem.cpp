@@ -205,6 +205,8 @@ Result<void> RemoteModem::check(Link& link, Instant present) {
     return Error{ErrorCode::timed_out, "octets that the modem's host announced do not come"};
   }
   const std::lock_guard lock(mutex_);
+  // It is told of the abort behind the octets that are on their way.
+  if (abort_asked_at_ && !link.session.data_out().empty()) abort_asked_at_ = present;
   if (burst_ && abort_asked_at_ && present - *abort_asked_at_ > config_.abort_max) {
     return Error{ErrorCode::timed_out, "the modem's host does not end a burst"};
   }
