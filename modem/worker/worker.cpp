@@ -319,7 +319,7 @@ Result<void> Worker::unkey() {
   }
   const Duration now = config_.monotonic();
   const bool slow = now - began > samples_to_duration(made_.size());
-  unkey_again_at_ = slow ? now + (now - began) : Duration{};
+  unkey_again_at_ = slow ? now + std::min(now - began, config_.key_retry) : Duration{};
   return unkeyed;
 }
 
