@@ -26,7 +26,7 @@ bool CardSearch::due(Duration now, const CardsPresent& present,
   return !cannot_be && now - looked_at_ >= config_.pause;
 }
 
-void CardSearch::on_missing(Duration now) {
+void CardSearch::on_look(Duration now) {
   looks_ = std::min(looks_ + 1, config_.looks);
   looked_at_ = now;
 }

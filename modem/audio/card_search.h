@@ -38,8 +38,8 @@ class CardSearch {
 
   /// `names`: of the card; a USB path where there is none needs no look.
   bool due(Duration now, const CardsPresent& present, const std::vector<std::string>& names);
-  /// A look was in vain.
-  void on_missing(Duration now);
+  /// Looked, in vain unless on_found() follows: a card that opens may give no sound.
+  void on_look(Duration now);
   void on_found() { looks_ = 0; }
 
  private:

@@ -181,13 +181,10 @@ Result<void> PortAudioDevice::open() {
   const bool due = search_.due(posix::monotonic_now(), cards_present(),
                                {config_.input_name, config_.output_name});
   if (!due) return last_look_;
-  last_look_ = open_stream();
-  if (last_look_) {
-    search_.on_found();
-  } else {
-    search_.on_missing(posix::monotonic_now());
-  }
-  return last_look_;
+  auto opened = open_stream();
+  search_.on_look(posix::monotonic_now());
+  last_look_ = opened ? Error{ErrorCode::link_down, "sound card gives no sound"} : opened.error();
+  return opened;
 }
 
 Result<void> PortAudioDevice::open_stream() {
@@ -243,6 +240,7 @@ Result<Device::Received> PortAudioDevice::receive(std::span<float> samples) {
     if (waited >= config_.receive_timeout) return Error{ErrorCode::timed_out, "no samples"};
     Pa_Sleep(static_cast<long>(std::max<Duration::rep>(1, step / std::chrono::milliseconds(1))));
   }
+  search_.on_found();
   return stream_->rings.receive(samples);
 }
 

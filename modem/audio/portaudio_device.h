@@ -65,7 +65,7 @@ class PortAudioDevice final : public Device {
   Config config_;
   Info info_;
   CardSearch search_;
-  Result<void> last_look_;
+  Error last_look_{ErrorCode::link_down, "sound card was not looked for"};
   std::unique_ptr<Stream> stream_;
 };
 

@@ -29,7 +29,7 @@ struct Seeker {
       now += seconds(1);
       if (!search.due(now, present, names)) continue;
       ++looks;
-      search.on_missing(now);
+      search.on_look(now);
     }
     return looks;
   }
