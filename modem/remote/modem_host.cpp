@@ -7,7 +7,6 @@
 #include <utility>
 #include <variant>
 
-#include "s5066d/posix/ip_text.h"
 #include "s5066d/posix/socket.h"
 
 namespace s5066::modem {

@@ -15,9 +15,9 @@
 #include "modem/worker/worker.h"
 #include "s5066d/posix/end_hung.h"
 #include "s5066d/posix/ending_signals.h"
-#include "s5066d/posix/ip_text.h"
 #include "s5066d/posix/log_limiter.h"
 #include "s5066d/posix/log_writer.h"
+#include "s5066d/posix/socket.h"
 
 namespace s5066::modem::tools {
 namespace {

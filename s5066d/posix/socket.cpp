@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
@@ -124,6 +125,24 @@ Result<void> remove_dead_socket(const std::string& path, const sockaddr_un& addr
 }
 
 }  // namespace
+
+Result<void> check_ip_address(const std::string& text) {
+  const auto address = ip_address(text, 0);
+  return address ? Result<void>{} : address.error();
+}
+
+std::string peer_address(int socket) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  if (::getpeername(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0) return "?";
+  const void* const digits =
+      address.ss_family == AF_INET6
+          ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6*>(&address)->sin6_addr)
+          : &reinterpret_cast<const sockaddr_in*>(&address)->sin_addr;
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const char* const told = ::inet_ntop(address.ss_family, digits, text.data(), text.size());
+  return told == nullptr ? "?" : told;
+}
 
 Error errno_error(const std::string& what) {
   const std::error_code code(errno, std::generic_category());

@@ -20,6 +20,11 @@ Duration monotonic_now();
 Duration utc_now();
 UtcSeconds to_utc_seconds(Duration since_1970);
 
+/// bad_field for what is none of IPv4 or IPv6 in digits.
+Result<void> check_ip_address(const std::string& text);
+/// Of the other end of a TCP connection; "?" when it is gone already.
+std::string peer_address(int socket);
+
 /// All of these are non-blocking sockets, closed on exec.
 Result<Fd> connect_unix(const std::string& path, Duration timeout);
 Result<Fd> connect_loopback(std::uint16_t port, Duration timeout);

@@ -1,5 +1,3 @@
-#include "s5066d/posix/ip_text.h"
-
 #include <gtest/gtest.h>
 
 #include "s5066d/posix/socket.h"
@@ -8,7 +6,7 @@
 namespace s5066::posix {
 namespace {
 
-TEST(IpText, an_address_is_four_or_six_in_digits) {
+TEST(IpAddress, an_address_is_four_or_six_in_digits) {
   for (const char* good : {"127.0.0.1", "192.0.2.255", "::", "2001:db8::7", "::ffff:192.0.2.1"}) {
     EXPECT_TRUE(check_ip_address(good).ok()) << good;
   }
@@ -19,7 +17,7 @@ TEST(IpText, an_address_is_four_or_six_in_digits) {
   }
 }
 
-TEST(IpText, a_connection_has_the_address_of_its_other_end) {
+TEST(IpAddress, a_connection_has_the_address_of_its_other_end) {
   for (const char* address : {"127.0.0.1", "::1"}) {
     const auto listener = listen_tcp(address, 0, 1);
     if (!listener && std::string(address) == "::1") GTEST_SKIP() << "no IPv6 here";
