@@ -150,15 +150,8 @@ Problems check_banned_tokens(const SourceFile& file) {
 }
 
 Problems check_length(const SourceFile& file) {
-  if (!is_cpp(file.path) && !ends_with_any(file.path, {".proto", ".cmake", "CMakeLists.txt", ".sql",
-                                                       "/run", ".py", ".sh"})) {
-    return {};
-  }
+  if (!is_cpp(file.path)) return {};
   Problems problems;
-  if (const auto count = line_count(file.text); count > kFileLinesMax) {
-    problems.push_back({file.path, count, "longer than " + std::to_string(kFileLinesMax)});
-  }
-  if (!is_cpp(file.path)) return problems;
   const auto lines = lines_of(file.text);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (columns(lines[i]) > kColumnsMax) problems.push_back({file.path, i + 1, "line too long"});

@@ -9,7 +9,6 @@
 
 namespace s5066::tidy {
 
-inline constexpr std::size_t kFileLinesMax = 600;
 inline constexpr std::size_t kColumnsMax = 100;
 
 struct Problem {
@@ -28,6 +27,7 @@ Problems check_top_level(const std::vector<std::string>& names);
 Problems check_includes(const std::vector<SourceFile>& tree);
 /// Cores know no clock, thread, randomness, socket, file or exception.
 Problems check_banned_tokens(const SourceFile& file);
+/// A line of C++ has at most kColumnsMax columns.
 Problems check_length(const SourceFile& file);
 /// No absolute paths of one machine, no notes to do something later.
 Problems check_leftovers(const SourceFile& file);

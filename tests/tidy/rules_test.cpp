@@ -133,14 +133,6 @@ TEST(BannedTokens, are_no_matter_in_comments_literals_and_shells) {
   EXPECT_TRUE(banned("throw 1;", "tests/unit/x.cpp").empty());
 }
 
-TEST(Length, six_hundred_lines_pass_and_one_more_does_not) {
-  std::string text;
-  for (int i = 0; i < 600; ++i) text += "\n";
-  EXPECT_TRUE(check_length({"sis/x.cpp", text}).empty());
-  EXPECT_EQ(check_length({"sis/x.cpp", text + "x"}).size(), 1u);
-  EXPECT_EQ(check_length({"tests/run", text + "x"}).size(), 1u);
-}
-
 TEST(Length, a_hundred_columns_pass_and_one_more_does_not) {
   const std::string line(100, 'x');
   EXPECT_TRUE(check_length({"sis/x.cpp", line}).empty());

@@ -140,11 +140,6 @@ std::vector<Include> includes_of(std::string_view text) {
   return found;
 }
 
-std::size_t line_count(std::string_view text) {
-  const auto ends = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
-  return ends + (text.empty() || text.back() == '\n' ? 0 : 1);
-}
-
 bool ends_with_any(std::string_view text, std::initializer_list<std::string_view> endings) {
   return std::any_of(endings.begin(), endings.end(),
                      [text](std::string_view ending) { return text.ends_with(ending); });

@@ -27,7 +27,6 @@ std::vector<std::string> read_top_level(const std::string& root);
 /// The same text with comments and the insides of literals blank; lines keep their numbers.
 std::string code_only(std::string_view text);
 std::vector<Include> includes_of(std::string_view text);
-std::size_t line_count(std::string_view text);
 
 bool ends_with_any(std::string_view text, std::initializer_list<std::string_view> endings);
 bool is_cpp(std::string_view path);

@@ -32,7 +32,7 @@ TEST(Tree, keeps_clocks_threads_and_exceptions_out_of_cores) {
   for (const auto& file : tree()) expect_none(check_banned_tokens(file));
 }
 
-TEST(Tree, has_no_long_files_or_lines) {
+TEST(Tree, has_no_long_lines) {
   for (const auto& file : tree()) expect_none(check_length(file));
 }
 
