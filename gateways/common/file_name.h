@@ -9,11 +9,19 @@ namespace s5066::gateways {
 
 inline constexpr std::size_t kFileNameBytesMax = 255;
 
-/// The part after the last '/', '\' or ':', without control characters and leading dots, as valid
-/// UTF-8 of at most 255 octets. `fallback` when nothing remains.
+/// The name under which the inbox stores a file that came as `wire_name`: the part after the last
+/// '/' or '\\', and after a drive letter ("C:") at its start. Each control character, each
+/// character that turns the direction of text round, each of " * < > ? | and a dot at the start
+/// becomes '_'; each octet that is not UTF-8 becomes U+FFFD. A colon stays, as Linux takes it. At
+/// most 255 octets. `fallback` when no more than dots remains.
 std::string safe_file_name(std::string_view wire_name, std::string_view fallback);
 
-/// "name" for 0, "name.1" for 1 …, never longer than 255 octets.
+/// The same name for a file system that refuses colons (FAT, exFAT, NTFS): '_' in place of each.
+std::string without_colons(std::string_view name);
+
+/// "one.txt" for 0, "one.1.txt" for 1 …, never longer than 255 octets. The number goes in front of
+/// the ending (".gz", with ".tar" before it), or behind a name without one; what has a blank or no
+/// letter, as in "v1.2", is not an ending.
 std::string numbered_name(std::string_view name, unsigned number);
 
 }  // namespace s5066::gateways

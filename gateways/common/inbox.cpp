@@ -51,14 +51,19 @@ bool write_all(int fd, ByteSpan content) {
   return true;
 }
 
-// 0, or an errno. File systems without an exclusive rename get a link and an unlink instead; a
-// crash between the two leaves both names, and find_temporary then does the second step.
+// 0, or an errno; EINVAL for a name that the file system refuses. File systems without an exclusive
+// rename get a link and an unlink instead; a crash between the two leaves both names, and
+// find_temporary then does the second step.
 int rename_exclusive(const Folders& folders, const char* from, const char* to) {
   if (::renameat2(folders.temporary.get(), from, folders.inbox.get(), to, RENAME_NOREPLACE) == 0) {
     return 0;
   }
-  if (errno != EINVAL && errno != ENOSYS) return errno;
-  if (::linkat(folders.temporary.get(), from, folders.inbox.get(), to, 0) != 0) return errno;
+  const int renaming = errno;
+  if (renaming == EILSEQ) return EINVAL;
+  if (renaming != EINVAL && renaming != ENOSYS) return renaming;
+  if (::linkat(folders.temporary.get(), from, folders.inbox.get(), to, 0) != 0) {
+    return errno == EPERM ? renaming : errno;  // EPERM: a file system without links
+  }
   return ::unlinkat(folders.temporary.get(), from, 0) == 0 ? 0 : errno;
 }
 
@@ -114,14 +119,25 @@ Result<Inbox::Temporary> Inbox::find_temporary(const std::string& temporary_name
 }
 
 Result<std::string> Inbox::publish(const std::string& temporary_name, const std::string& name) {
+  if (auto may = step(Step::rename, "inbox " + directory_); !may) return may.error();
+  auto published = publish_as(temporary_name, name);
+  const bool refused = !published && published.error().code == ErrorCode::bad_field;
+  const std::string plain = without_colons(name);
+  return refused && plain != name ? publish_as(temporary_name, plain) : published;
+}
+
+Result<std::string> Inbox::publish_as(const std::string& temporary_name, const std::string& name) {
   auto folders = open_folders(directory_, false);
   if (!folders) return folders.error();
   const std::string what = "inbox " + directory_;
-  if (auto may = step(Step::rename, what); !may) return may.error();
   for (unsigned number = 0; number < kSameNameMax; ++number) {
     const std::string taken = numbered_name(name, number);
-    const int code = rename_exclusive(*folders, temporary_name.c_str(), taken.c_str());
+    const int injected = name_hook_ ? name_hook_(taken) : 0;
+    const int code = injected != 0
+                         ? injected
+                         : rename_exclusive(*folders, temporary_name.c_str(), taken.c_str());
     if (code == EEXIST) continue;
+    if (code == EINVAL) return Error{ErrorCode::bad_field, what + " refuses the name " + taken};
     if (code != 0) return os_error(what, code);
     if (auto durable = sync(); !durable) return durable.error();
     return taken;

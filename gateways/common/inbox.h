@@ -21,8 +21,13 @@ class Inbox {
   /// The hidden folder of temporary files; no received name can begin with a dot.
   static constexpr const char* kTemporaryFolder = ".incoming";
 
-  explicit Inbox(std::string directory, StepHook hook = {})
-      : directory_(std::move(directory)), hook_(std::move(hook)) {}
+  /// For tests: the errno with which the file system refuses a name; 0: it takes it.
+  using NameHook = std::function<int(const std::string& name)>;
+
+  explicit Inbox(std::string directory, StepHook hook = {}, NameHook name_hook = {})
+      : directory_(std::move(directory)),
+        hook_(std::move(hook)),
+        name_hook_(std::move(name_hook)) {}
 
   /// Writes and syncs the content under a fresh temporary name, and returns that name.
   Result<std::string> write_temporary(ByteSpan content);
@@ -31,8 +36,9 @@ class Inbox {
   /// Fails when the inbox or its hidden folder is not there: then nothing is known.
   Result<Temporary> find_temporary(const std::string& temporary_name);
 
-  /// Renames to `name`, or to the first of name.1, name.2 … that is free. Never overwrites, never
-  /// follows a link. Returns the name taken.
+  /// Renames to `name`, or to the first of its numbered names that is free (numbered_name()), with
+  /// '_' for ':' where the file system refuses colons. Never overwrites, never follows a link.
+  /// Returns the name taken.
   Result<std::string> publish(const std::string& temporary_name, const std::string& name);
 
   /// Makes earlier renames durable.
@@ -46,9 +52,11 @@ class Inbox {
 
  private:
   Result<void> step(Step step, const std::string& what);
+  Result<std::string> publish_as(const std::string& temporary_name, const std::string& name);
 
   std::string directory_;
   StepHook hook_;
+  NameHook name_hook_;
   unsigned next_number_ = 0;
 };
 

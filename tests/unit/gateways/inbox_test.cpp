@@ -16,20 +16,53 @@ using namespace std::string_literals;
 
 const Bytes kHello{'h', 'e', 'l', 'l', 'o'};
 
+TEST(FileName, a_name_with_colons_stays_whole) {
+  const auto safe = [](std::string_view name) { return safe_file_name(name, "unnamed"); };
+  EXPECT_EQ(safe("config-router-2026-06-30_18:55:00.xml"), "config-router-2026-06-30_18:55:00.xml");
+  EXPECT_EQ(safe("disk:file"), "disk:file");
+  EXPECT_EQ(safe("1:2"), "1:2");
+  EXPECT_EQ(safe(":"), ":");
+  EXPECT_EQ(safe("C:\\orders\\18:55.doc"), "18:55.doc");
+  EXPECT_EQ(safe("C:today.doc"), "today.doc");
+  EXPECT_EQ(safe("c:/today.doc"), "today.doc");
+  EXPECT_EQ(safe("C:"), "unnamed");
+  EXPECT_EQ(safe("C:.."), "unnamed");
+  EXPECT_EQ(without_colons("18:55:00.xml"), "18_55_00.xml");
+}
+
+TEST(FileName, what_cannot_stand_in_a_name_is_replaced_one_by_one) {
+  const auto safe = [](std::string_view name) { return safe_file_name(name, "unnamed"); };
+  EXPECT_EQ(safe("a\"b*c<d>e?f|g"), "a_b_c_d_e_f_g");
+  EXPECT_EQ(safe("two\nlines\x7F"), "two_lines_");
+  EXPECT_EQ(safe("a\0b"s), "a_b");
+  EXPECT_EQ(safe("\xC2\x85next"), "_next");              // a control character of two octets
+  EXPECT_EQ(safe("a\xE2\x80\xAEtxt.exe"), "a_txt.exe");  // right-to-left override
+  EXPECT_EQ(safe(".profile"), "_profile");
+  EXPECT_EQ(safe("..hidden"), "_.hidden");
+  EXPECT_EQ(safe("\x01.\x7F.bashrc"), "_._.bashrc");
+}
+
+TEST(FileName, a_number_goes_in_front_of_the_ending) {
+  EXPECT_EQ(numbered_name("one.txt", 0), "one.txt");
+  EXPECT_EQ(numbered_name("one.txt", 1), "one.1.txt");
+  EXPECT_EQ(numbered_name("archive.tar.gz", 12), "archive.12.tar.gz");
+  EXPECT_EQ(numbered_name("x.7z", 2), "x.2.7z");
+  EXPECT_EQ(numbered_name("18:55:00.xml", 1), "18:55:00.1.xml");
+  for (const char* whole : {"README", ".profile", "_profile", "v1.2", "a.", "Mr. Smith", ".tar",
+                            "name.too-long", "name.12345678901234567a"}) {
+    EXPECT_EQ(numbered_name(whole, 1), std::string(whole) + ".1");
+  }
+  EXPECT_EQ(numbered_name(".tar.gz", 1), ".tar.1.gz");
+}
+
 TEST(FileName, only_the_last_plain_component_remains) {
   const auto safe = [](std::string_view name) { return safe_file_name(name, "unnamed"); };
   EXPECT_EQ(safe("A.TXT"), "A.TXT");
   EXPECT_EQ(safe("../x"), "x");
   EXPECT_EQ(safe("/etc/passwd"), "passwd");
   EXPECT_EQ(safe("C:\\orders\\today.doc"), "today.doc");
-  EXPECT_EQ(safe("disk:file"), "file");
-  EXPECT_EQ(safe("..hidden"), "hidden");
-  EXPECT_EQ(safe("\x01.\x7F.bashrc"), "bashrc");
-  EXPECT_EQ(safe("a\0b"s), "ab");
-  EXPECT_EQ(safe("two\nlines"), "twolines");
   EXPECT_EQ(safe("a.b..c."), "a.b..c.");
-  EXPECT_EQ(safe("\xC2\x85next"), "next");  // a control character of two octets
-  for (const std::string& none : {""s, "."s, ".."s, "a/.."s, "a/"s, "\0"s, "...\\"s}) {
+  for (const std::string& none : {""s, "."s, ".."s, "a/.."s, "a/"s, "..."s, "...\\"s}) {
     EXPECT_EQ(safe(none), "unnamed") << none;
   }
 }
@@ -47,6 +80,9 @@ TEST(FileName, holds_255_octets_and_cuts_between_characters) {
   EXPECT_EQ(safe_file_name(std::string(256, 'a'), "u"), std::string(255, 'a'));
   EXPECT_EQ(safe_file_name(std::string(254, 'a') + "\xC3\xBC", "u"), std::string(254, 'a'));
   EXPECT_EQ(numbered_name(std::string(255, 'a'), 12), std::string(252, 'a') + ".12");
+  EXPECT_EQ(numbered_name(std::string(251, 'a') + ".txt", 12), std::string(248, 'a') + ".12.txt");
+  EXPECT_EQ(numbered_name(std::string(247, 'a') + "\xC3\xBC\xC3\xBC.txt", 12),
+            std::string(247, 'a') + ".12.txt");
 }
 
 TEST(FileName, no_octets_at_all_lead_out_of_the_folder) {
@@ -84,16 +120,16 @@ TEST_F(InboxTest, a_file_appears_whole_and_leaves_nothing_temporary) {
 
 TEST_F(InboxTest, an_existing_file_is_never_overwritten) {
   EXPECT_EQ(publish("a.txt", {1}), "a.txt");
-  EXPECT_EQ(publish("a.txt", {2}), "a.txt.1");
-  EXPECT_EQ(publish("a.txt", {3}), "a.txt.2");
+  EXPECT_EQ(publish("a.txt", {2}), "a.1.txt");
+  EXPECT_EQ(publish("a.txt", {3}), "a.2.txt");
   EXPECT_EQ(test::visible_files(directory),
-            (std::map<std::string, Bytes>{{"a.txt", {1}}, {"a.txt.1", {2}}, {"a.txt.2", {3}}}));
+            (std::map<std::string, Bytes>{{"a.1.txt", {2}}, {"a.2.txt", {3}}, {"a.txt", {1}}}));
 }
 
 TEST_F(InboxTest, a_planted_link_is_neither_followed_nor_replaced) {
   const fs::path outside = folder.path() / "outside";
   fs::create_symlink(outside, fs::path(directory) / "a.txt");
-  EXPECT_EQ(publish("a.txt"), "a.txt.1");
+  EXPECT_EQ(publish("a.txt"), "a.1.txt");
   EXPECT_FALSE(fs::exists(outside));
   EXPECT_TRUE(fs::is_symlink(fs::path(directory) / "a.txt"));
 }
@@ -102,6 +138,23 @@ TEST_F(InboxTest, a_link_in_place_of_the_temporary_folder_is_refused) {
   fs::create_symlink(folder.make("elsewhere"), fs::path(directory) / Inbox::kTemporaryFolder);
   EXPECT_FALSE(inbox.write_temporary(kHello));
   EXPECT_TRUE(fs::is_empty(folder.path() / "elsewhere"));
+}
+
+// A file that could not be named would be sent again for ever.
+TEST_F(InboxTest, a_file_system_without_colons_gets_another_character) {
+  Inbox fat(directory, {}, [](const std::string& name) {
+    return name.find(':') == std::string::npos ? 0 : EINVAL;
+  });
+  for (const char* expected : {"18_55.xml", "18_55.1.xml"}) {
+    const auto temporary = fat.write_temporary(kHello);
+    ASSERT_TRUE(temporary);
+    EXPECT_EQ(*fat.publish(*temporary, "18:55.xml"), expected);
+  }
+  Inbox none(directory, {}, [](const std::string&) { return EINVAL; });
+  const auto temporary = none.write_temporary(kHello);
+  const auto refused = none.publish(*temporary, "18:55.xml");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().detail, "inbox " + directory + " refuses the name 18_55.xml");
 }
 
 TEST_F(InboxTest, the_longest_name_fits_twice) {
