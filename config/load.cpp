@@ -4,6 +4,7 @@
 #include <cstring>
 #include <fstream>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "config/contradictions.h"
@@ -15,6 +16,8 @@
 
 namespace s5066::config {
 namespace {
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 std::optional<std::string> read_file(const std::string& path, Problems& problems) {
   errno = 0;
@@ -49,7 +52,13 @@ Loaded<Setup> load_text(const std::string& file, const std::string& text) {
     problems.add(0, 0, "larger than the limit of " + std::to_string(kFileOctetsMax) + " octets");
     return {std::nullopt, problems.sorted()};
   }
-  const Checked<Proto> checked(text, problems);
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
+    problems.add(1, 1, "this is UTF-16; save the file as UTF-8");
+    return {std::nullopt, problems.sorted()};
+  }
+  // Editors of Windows put it in front, and it takes no column there.
+  const bool marked = text.starts_with(kByteOrderMark);
+  const Checked<Proto> checked(marked ? text.substr(kByteOrderMark.size()) : text, problems);
   Setup setup = translate(checked.message);
   find_contradictions(checked.section, setup);
   if (!problems.empty()) return {std::nullopt, problems.sorted()};

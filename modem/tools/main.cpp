@@ -6,6 +6,7 @@
 
 #include "modem/tools/subcommands.h"
 #include "s5066d/base/version.h"
+#include "s5066d/posix/standard_streams.h"
 
 namespace {
 
@@ -66,9 +67,10 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  s5066::posix::open_standard_streams();
   std::signal(SIGPIPE, SIG_IGN);  // whoever reads our output may go while a transmitter is keyed
   try {
-    return run(argc, argv);
+    return s5066::posix::finish_standard_output("hfmodem", run(argc, argv));
   } catch (const std::exception& error) {  // the library's: no memory, for one
     std::fprintf(stderr, "hfmodem: %s\n", error.what());
     return s5066::modem::tools::kExitFailed;

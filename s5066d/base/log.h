@@ -12,6 +12,11 @@ enum class LogLevel : std::uint8_t { debug, info, warning, error };
 
 std::string_view to_string(LogLevel level);
 
+/// A value from outside as it may stand between quotes in a line: `"` and `\` have a `\` in front,
+/// and `\xNN` stands for each octet that is not UTF-8 or belongs to a control character, one that
+/// cannot be seen, or one that turns the direction of text.
+std::string escaped(std::string_view value);
+
 class LogSink {
  public:
   virtual void write(LogLevel level, std::string_view line) = 0;

@@ -39,7 +39,10 @@ std::string line_of(LogLevel level, std::string_view text) {
   std::snprintf(stamp + length, sizeof stamp - length, ".%03dZ ", millisecond);
   std::string line(stamp);
   line.append(to_string(level)).append(" ").append(text);
-  line.resize(std::min(line.size(), kLineMax - 1));
+  if (line.size() < kLineMax) return line.append("\n");
+  std::size_t end = kLineMax - 1;
+  while ((static_cast<unsigned char>(line[end]) & 0xC0) == 0x80) --end;  // whole UTF-8 characters
+  line.resize(end);
   return line.append("\n");
 }
 

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <exception>
 
+#include "s5066d/posix/standard_streams.h"
+
 namespace s5066::posix {
 
 inline constexpr int kExitOk = 0;
@@ -12,12 +14,14 @@ inline constexpr int kExitEnvironment = 1;  // a port, a device, a file, a disk
 inline constexpr int kExitUsage = 2;        // arguments or configuration
 
 /// The body of a main(). `UsageError` is what the parser of the arguments throws. A peer that goes
-/// away is an error of a write, not a signal.
+/// away is an error of a write, not a signal. Descriptors 0 to 2 are taken before `run` begins, and
+/// a standard output that could not be written makes the exit status kExitEnvironment.
 template <typename UsageError>
 int run_main(const char* program, int (*run)(int, char**), int argc, char** argv) {
+  open_standard_streams();
   std::signal(SIGPIPE, SIG_IGN);
   try {
-    return run(argc, argv);
+    return finish_standard_output(program, run(argc, argv));
   } catch (const UsageError& problem) {
     std::fprintf(stderr, "%s: %s\n", program, problem.what());
     return kExitUsage;

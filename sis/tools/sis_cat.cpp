@@ -14,6 +14,7 @@
 #include <string>
 #include <utility>
 
+#include "s5066d/posix/standard_streams.h"
 #include "sis/client.h"
 #include "sis/text.h"
 #include "sis/tools/sis_cat_options.h"
@@ -225,6 +226,7 @@ class Cat {
 }  // namespace
 
 int main(int argc, char** argv) {
+  s5066::posix::open_standard_streams();
   sis_cat::Instead instead;
   const auto options = sis_cat::read_command_line(argc, argv, instead);
   if (!instead.problem.empty()) {
@@ -233,7 +235,7 @@ int main(int argc, char** argv) {
   }
   if (!options) {
     std::cout << instead.help;
-    return kOk;
+    return s5066::posix::finish_standard_output("sis_cat", kOk);
   }
   asio::io_context io;
   Cat cat(io, *options);

@@ -91,6 +91,18 @@ TEST(LiveStartup, the_command_line_asks_a_running_daemon) {
   EXPECT_NE(nobody.output.find("No such file or directory"), std::string::npos);
 }
 
+TEST(LiveStartup, an_answer_that_could_not_be_printed_is_exit_status_1) {
+  Pair pair;
+  ASSERT_NO_FATAL_FAILURE(pair.start_node("alpha"));
+  for (const char* question : {"--status", "--counters"}) {
+    const std::string command =
+        std::string(S5066_S5066D) + " --control alpha.control " + question + " > /dev/full";
+    const auto outcome = run({"/bin/sh", "-c", command}, pair.options("s5066d"));
+    EXPECT_EQ(outcome.status, 1) << question;
+    EXPECT_NE(outcome.output.find("standard output could not be written"), std::string::npos);
+  }
+}
+
 // With the key down it would stay so.
 TEST(LiveStartup, a_terminal_does_not_stop_it) {
   Pair pair;

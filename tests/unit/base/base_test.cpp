@@ -178,5 +178,37 @@ TEST(LogLine, a_value_from_outside_cannot_forge_a_line) {
   EXPECT_EQ(sink.line, "file name=\"a b\\x0a\\\"x\\\"=1\" octets=5");
 }
 
+TEST(LogLine, text_in_another_alphabet_stays_as_it_is) {
+  for (const std::string text :
+       {"R\xC3\xB6ntgen", "\xD7\xA9\xD7\x9C\xD7\x95\xD7\x9D", "\xE2\x82\xAC", "\xF0\x9F\x93\xA1"}) {
+    EXPECT_EQ(escaped(text), text);
+  }
+}
+
+TEST(LogLine, octets_that_are_not_utf_8_are_escaped_one_by_one) {
+  EXPECT_EQ(escaped("a\xFF"), "a\\xff");
+  EXPECT_EQ(escaped("R\xF6ntgen"), "R\\xf6ntgen") << "ISO 8859-1";
+  EXPECT_EQ(escaped("\xC3"), "\\xc3") << "cut off";
+  EXPECT_EQ(escaped("\xE2\x82"), "\\xe2\\x82") << "cut off";
+  EXPECT_EQ(escaped("\xE2\x82x"), "\\xe2\\x82x");
+  EXPECT_EQ(escaped("\xC0\x8A"), "\\xc0\\x8a") << "an overlong line end";
+  EXPECT_EQ(escaped("\xE0\x80\x8A"), "\\xe0\\x80\\x8a") << "an overlong line end";
+  EXPECT_EQ(escaped("\xED\xA0\x80"), "\\xed\\xa0\\x80") << "a surrogate";
+  EXPECT_EQ(escaped("\xF4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80") << "beyond Unicode";
+  EXPECT_EQ(escaped("\x80"), "\\x80");
+}
+
+TEST(LogLine, characters_that_hide_or_turn_the_text_are_escaped) {
+  EXPECT_EQ(escaped("a\x1B[2J"), "a\\x1b[2J");
+  EXPECT_EQ(escaped("\xC2\x9B"), "\\xc2\\x9b") << "a C1 control, CSI";
+  EXPECT_EQ(escaped("\xC2\xA0"), "\xC2\xA0") << "behind the last C1 control";
+  EXPECT_EQ(escaped("fdp.\xE2\x80\xAEtxt"), "fdp.\\xe2\\x80\\xaetxt") << "right to left";
+  EXPECT_EQ(escaped("\xE2\x81\xA6x\xE2\x81\xA9"), "\\xe2\\x81\\xa6x\\xe2\\x81\\xa9");
+  EXPECT_EQ(escaped("\xE2\x80\xA8"), "\\xe2\\x80\\xa8") << "a line separator";
+  EXPECT_EQ(escaped("\xE2\x80\x8B"), "\\xe2\\x80\\x8b") << "no width";
+  EXPECT_EQ(escaped("\xE2\x80\x90"), "\xE2\x80\x90") << "a hyphen, the next behind them";
+  EXPECT_EQ(escaped("\xD8\x9C"), "\\xd8\\x9c") << "the Arabic letter mark";
+}
+
 }  // namespace
 }  // namespace s5066

@@ -56,6 +56,16 @@ class TemporaryFile {
 const std::string kGood =
     R"(address: "1.2.3.4" modem { mode: "110a-2400-short" cable { socket: "/tmp/cable" } })";
 
+TEST(ConfigLoad, a_byte_order_mark_in_front_of_a_configuration_does_no_harm) {
+  const std::string mark = "\xEF\xBB\xBF";
+  EXPECT_EQ(all_lines(parse_node("f", mark + kGood).problems), "");
+  EXPECT_EQ(all_lines(parse_node("f", mark + "adress: 1\n" + kGood).problems),
+            all_lines(parse_node("f", "adress: 1\n" + kGood).problems))
+      << "columns are those that an editor shows";
+  EXPECT_EQ(all_lines(parse_node("f", std::string("\xFF\xFE") + "a").problems),
+            "f:1:1: this is UTF-16; save the file as UTF-8\n");
+}
+
 TEST(ConfigLoad, every_node_configuration_we_ship_loads) {
   const auto files = shipped("Node");
   EXPECT_GE(files.size(), 4u);

@@ -5,11 +5,13 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <climits>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <stdexcept>
 #include <thread>
 
@@ -259,6 +261,22 @@ TEST(LogWriter, cuts_a_line_that_a_pipe_may_not_take_at_once) {
   EXPECT_TRUE(text.ends_with("x\n"));
 }
 
+TEST(LogWriter, cuts_a_line_between_characters) {
+  for (std::size_t before = 0; before < 3; ++before) {
+    LogWriter log;
+    std::string text;
+    {
+      ErrorsInPipe errors;
+      std::string euros(before, 'x');
+      for (int i = 0; i < PIPE_BUF; ++i) euros += "\xE2\x82\xAC";
+      LogLine(log, LogLevel::info, "long").kv("text", euros);
+      text = errors.read();
+    }
+    EXPECT_LE(text.size(), std::size_t{PIPE_BUF});
+    EXPECT_TRUE(text.ends_with("\xE2\x82\xAC\n")) << before;
+  }
+}
+
 struct BadUsage : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -276,6 +294,72 @@ TEST(MainTail, tells_bad_usage_from_a_failing_environment) {
           "program", [](int, char**) -> int { throw std::runtime_error("no disk"); }, 0, nullptr),
       kExitEnvironment);
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "program: what is --x\nprogram: no disk\n");
+}
+
+/// The exit status of a main() that runs in a process of its own.
+template <typename Main>
+int status_of_process(Main main) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(main());
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/// Of a run_main() that prints so many octets to standard output, which is `path`.
+int status_of_printing(std::size_t octets, const char* path, int status) {
+  static std::size_t to_print;
+  static int to_return;
+  to_print = octets;
+  to_return = status;
+  return status_of_process([path] {
+    ::dup2(::open(path, O_WRONLY), STDOUT_FILENO);
+    ::dup2(::open("/dev/null", O_WRONLY), STDERR_FILENO);
+    return run_main<BadUsage>(
+        "program",
+        [](int, char**) {
+          std::cout << std::string(to_print, 'x');
+          return to_return;
+        },
+        0, nullptr);
+  });
+}
+
+TEST(StandardStreams, an_output_that_could_not_be_written_is_a_failure) {
+  for (const std::size_t octets : {std::size_t{1}, std::size_t{1} << 20}) {
+    EXPECT_EQ(status_of_printing(octets, "/dev/full", kExitOk), kExitEnvironment) << octets;
+    EXPECT_EQ(status_of_printing(octets, "/dev/full", kExitUsage), kExitUsage) << octets;
+    EXPECT_EQ(status_of_printing(octets, "/dev/null", kExitOk), kExitOk) << octets;
+  }
+  EXPECT_EQ(status_of_printing(0, "/dev/full", kExitOk), kExitOk) << "nothing was lost";
+}
+
+TEST(StandardStreams, that_are_closed_are_taken_before_anything_else_is_opened) {
+  for (int closed = 0; closed < 8; ++closed) {
+    const int status = status_of_process([closed] {
+      for (int number = 0; number < 3; ++number) {
+        if ((closed >> number & 1) != 0) ::close(number);
+      }
+      return run_main<BadUsage>(
+          "program", [](int, char**) { return ::open("/dev/zero", O_RDONLY); }, 0, nullptr);
+    });
+    EXPECT_GT(status, STDERR_FILENO) << closed;
+  }
+}
+
+TEST(StandardStreams, an_output_that_is_closed_cannot_be_written) {
+  EXPECT_EQ(status_of_process([] {
+              ::dup2(::open("/dev/null", O_WRONLY), STDERR_FILENO);
+              ::close(STDOUT_FILENO);
+              return run_main<BadUsage>(
+                  "program",
+                  [](int, char**) {
+                    std::cout << "x";
+                    return kExitOk;
+                  },
+                  0, nullptr);
+            }),
+            kExitEnvironment);
 }
 
 }  // namespace
