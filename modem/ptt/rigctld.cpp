@@ -1,6 +1,7 @@
 #include "modem/ptt/rigctld.h"
 
 #include <array>
+#include <charconv>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -14,16 +15,60 @@ namespace {
 constexpr std::size_t kAnswerMax = 128;
 /// From one question whether the radio is unkeyed to the next.
 constexpr Duration kAskPause = std::chrono::milliseconds(20);
+constexpr std::string_view kRefusal = "RPRT ";
+
+/// Meaning of the negative numbers behind RPRT, from 1 on, as hamlib's rig_errcode_e has them.
+constexpr std::array<std::string_view, 20> kRefusals = {
+    "rigctld cannot do that with this radio; was it started without a way to key (option -P)?",
+    "the configuration of rigctld is not valid",
+    "rigctld has no memory left",
+    "hamlib has no such function for this radio",
+    "the radio did not answer in time",
+    "the port of the radio cannot be read or written",
+    "an internal error of hamlib",
+    "the radio answered something that hamlib does not understand",
+    "the radio refused it",
+    "an argument was cut off",
+    "this radio has no such function",
+    "this radio cannot do that on the VFO that was named",
+    "an error on the bus of the radio",
+    "the bus of the radio is busy",
+    "an argument is not valid",
+    "the VFO is not valid",
+    "a value is out of range",
+    "the function is no longer supported",
+    "rigctld wants a password",
+    "the radio is switched off",
+};
 
 }  // namespace
+
+std::string rigctld_words(std::string_view answer) {
+  std::string text(answer);
+  int code = 0;
+  if (!answer.starts_with(kRefusal)) return text;
+  const std::string_view number = answer.substr(kRefusal.size());
+  std::from_chars(number.data(), number.data() + number.size(), code);
+  const bool known = code < 0 && static_cast<std::size_t>(-code) <= kRefusals.size();
+  if (known) text.append(" (").append(kRefusals[static_cast<std::size_t>(-code) - 1]).append(")");
+  return text;
+}
 
 /// A connection, and how much of what was sent on it has had no answer. rigctld works off the lines
 /// of one connection in their order, those of two in any.
 class RigctldConnection {
  public:
-  RigctldConnection(posix::Fd socket, bool data_input)
-      : socket_(std::move(socket)), data_input_(data_input) {}
+  /// `vfo` is assumed until learn_vfo() has had an answer.
+  RigctldConnection(posix::Fd socket, bool data_input, bool vfo)
+      : socket_(std::move(socket)), data_input_(data_input), vfo_(vfo) {}
 
+  /// Asks whether each line has to name the VFO. Call it before anything else. An answer that comes
+  /// later than `timeout` is still taken for what it is.
+  Result<bool> learn_vfo(Duration timeout);
+  bool vfo_learned() const {
+    const std::lock_guard lock(mutex_);
+    return vfo_learned_;
+  }
   /// Sends a line and waits for every answer there is to come; the last one counts.
   Result<void> ask(bool on, Duration timeout) {
     if (auto sent = send(on); !sent) return sent;
@@ -41,6 +86,7 @@ class RigctldConnection {
  private:
   Result<void> send(bool on);
   Result<void> settle(Duration timeout);
+  Result<void> receive(Duration until);
   Result<void> take(std::string_view octets);
   void on_answer();
   void on_end();
@@ -50,18 +96,37 @@ class RigctldConnection {
   std::mutex reading_;  // of the thread that waits for answers, and of the line
   std::string line_;
   mutable std::mutex mutex_;  // guards all below; not held while waiting
-  unsigned unanswered_ = 0;
+  bool vfo_;
+  bool vfo_learned_ = false;
+  unsigned unanswered_ = 0;    // lines that move the key
   unsigned up_to_keying_ = 0;  // so many of them up to the answer to the newest keying
   Result<void> newest_answer_;
 };
 
-/// Does not wait. Where the line before was the same "T 0", and has had no answer, that one will
-/// do.
-Result<void> RigctldConnection::send(bool on) {
-  const std::string_view keys = data_input_ ? "T 3\n" : "T 1\n";
-  const std::string_view line = on ? keys : "T 0\n";
-  const Bytes octets(line.begin(), line.end());
+Result<bool> RigctldConnection::learn_vfo(Duration timeout) {
+  const std::string_view question = "\\chk_vfo\n";
+  const Bytes octets(question.begin(), question.end());
+  const std::lock_guard reading(reading_);
+  const Duration end = posix::monotonic_now() + timeout;
+  if (auto sent = posix::send_all(socket_.get(), octets, Duration::zero()); !sent) {
+    return sent.error();
+  }
+  while (!vfo_learned()) {
+    if (auto got = receive(end); !got) return got.error();
+  }
   const std::lock_guard lock(mutex_);
+  return vfo_;
+}
+
+/// Does not wait. If the line before was the same "T 0" and has had no answer, that one will do.
+Result<void> RigctldConnection::send(bool on) {
+  const std::lock_guard lock(mutex_);
+  const std::string line = std::string("T ") + (vfo_ ? "currVFO " : "") +
+                           (!on           ? "0"
+                            : data_input_ ? "3"
+                                          : "1") +
+                           "\n";
+  const Bytes octets(line.begin(), line.end());
   if (!on && unanswered_ > up_to_keying_) return {};
   if (auto sent = posix::send_all(socket_.get(), octets, Duration::zero()); !sent) return sent;
   ++unanswered_;
@@ -74,17 +139,22 @@ Result<void> RigctldConnection::settle(Duration timeout) {
   if (!reading) return Error{ErrorCode::timed_out, "rigctld: another thread waits for it"};
   const Duration end = posix::monotonic_now() + timeout;
   while (unanswered()) {
-    std::array<char, kAnswerMax> part;
-    const auto octets = std::as_writable_bytes(std::span(part));
-    const auto got = posix::receive_some(
-        socket_.get(), {reinterpret_cast<std::uint8_t*>(octets.data()), octets.size()},
-        end - posix::monotonic_now());
-    if (!got && got.error().code != ErrorCode::timed_out) on_end();
-    if (!got) return Error{got.error().code, "rigctld: " + got.error().detail};
-    if (auto taken = take({part.data(), *got}); !taken) return taken;
+    if (auto got = receive(end); !got) return got;
   }
   const std::lock_guard lock(mutex_);
   return newest_answer_;
+}
+
+/// Waits for the first octets and takes what there is.
+Result<void> RigctldConnection::receive(Duration until) {
+  std::array<char, kAnswerMax> part;
+  const auto octets = std::as_writable_bytes(std::span(part));
+  const auto got = posix::receive_some(
+      socket_.get(), {reinterpret_cast<std::uint8_t*>(octets.data()), octets.size()},
+      until - posix::monotonic_now());
+  if (!got && got.error().code != ErrorCode::timed_out) on_end();
+  if (!got) return Error{got.error().code, "rigctld: " + got.error().detail};
+  return take({part.data(), *got});
 }
 
 Result<void> RigctldConnection::take(std::string_view octets) {
@@ -103,10 +173,15 @@ Result<void> RigctldConnection::take(std::string_view octets) {
 void RigctldConnection::on_answer() {
   const std::string line = std::exchange(line_, {});
   const std::lock_guard lock(mutex_);
+  if (!std::exchange(vfo_learned_, true)) {
+    vfo_ = line == "1" || line == "CHKVFO 1";  // the second form is that of older ones
+    return;
+  }
   if (unanswered_ > 0) --unanswered_;
   if (up_to_keying_ > 0) --up_to_keying_;
   newest_answer_ = {};
-  if (line != "RPRT 0") newest_answer_ = Error{ErrorCode::refused, "rigctld: " + line};
+  if (line != "RPRT 0")
+    newest_answer_ = Error{ErrorCode::refused, "rigctld: " + rigctld_words(line)};
 }
 
 /// rigctld does no more of what came on a connection that it has closed.
@@ -132,10 +207,23 @@ void RigctldPtt::set_connection(std::shared_ptr<RigctldConnection> connection) {
   connection_ = std::move(connection);
 }
 
-Result<std::shared_ptr<RigctldConnection>> RigctldPtt::connect() const {
+std::optional<bool> RigctldPtt::wants_vfo() const {
+  const std::lock_guard lock(mutex_);
+  return wants_vfo_;
+}
+
+/// Returns a connection also if rigctld does not answer the question for the VFO: unkeying must be
+/// sent all the same, in the form that was right the last time.
+Result<std::shared_ptr<RigctldConnection>> RigctldPtt::connect() {
   auto socket = posix::connect_loopback(config_.port, config_.timeout);
   if (!socket) return socket.error();
-  return std::make_shared<RigctldConnection>(std::move(*socket), config_.data_input);
+  auto made = std::make_shared<RigctldConnection>(std::move(*socket), config_.data_input,
+                                                  wants_vfo().value_or(false));
+  const auto vfo = made->learn_vfo(config_.timeout);
+  if (!vfo && vfo.error().code != ErrorCode::timed_out) return vfo.error();
+  const std::lock_guard lock(mutex_);
+  if (vfo) wants_vfo_ = *vfo;
+  return made;
 }
 
 Result<void> RigctldPtt::key(bool on) {
@@ -147,6 +235,10 @@ Result<void> RigctldPtt::key(bool on) {
     if (!connected) return connected.error();
     to = *connected;
     set_connection(to);
+  }
+  if (on && !to->vfo_learned()) {
+    set_connection(nullptr);
+    return Error{ErrorCode::timed_out, "rigctld does not answer"};
   }
   Result<void> done;
   if (on && unknown) done = to->ask(false, config_.timeout);
@@ -186,9 +278,15 @@ Result<void> RigctldPtt::await_unkeyed() {
 
 /// "0" is unkeyed, "1" to "3" are ways to be keyed, and "RPRT" says that nobody knows.
 Result<Unkeyed> RigctldPtt::confirm_unkeyed() {
+  if (!wants_vfo()) {
+    if (const auto asked = connect(); !asked) return asked.error();
+  }
+  const auto vfo = wants_vfo();
+  if (!vfo) return Error{ErrorCode::timed_out, "rigctld does not answer"};
   const auto socket = posix::connect_loopback(config_.port, config_.timeout);
   if (!socket) return socket.error();
-  const Bytes question = {'t', '\n'};
+  const std::string_view words = *vfo ? "t currVFO\n" : "t\n";
+  const Bytes question(words.begin(), words.end());
   const auto sent = posix::send_all(socket->get(), question, Duration::zero());
   if (!sent) return sent.error();
   const Duration end = posix::monotonic_now() + config_.timeout;

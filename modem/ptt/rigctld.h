@@ -1,12 +1,16 @@
 // Keys through hamlib's rigctld, its text protocol over TCP on this machine: "T 1" keys, or "T 3"
 // with the data input of radios that have one; "T 0" unkeys, and "RPRT 0" says that it was done.
-// "t" asks the radio, of which many tell.
+// "t" asks the radio whether it is keyed; many radios can tell. rigctld started with --vfo wants
+// the VFO in each of these lines ("T currVFO 1") and does not answer the short form, so each new
+// connection asks "\chk_vfo" first.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "modem/ptt/ptt.h"
 #include "s5066d/base/time.h"
@@ -43,15 +47,20 @@ class RigctldPtt final : public Ptt {
  private:
   std::shared_ptr<RigctldConnection> connection() const;
   void set_connection(std::shared_ptr<RigctldConnection> connection);
-  Result<std::shared_ptr<RigctldConnection>> connect() const;
+  Result<std::shared_ptr<RigctldConnection>> connect();
+  std::optional<bool> wants_vfo() const;
   Result<void> await_unkeyed();
 
   Config config_;
   bool keyed_ = false;
   bool stuck_ = false;        // it said that it was keyed when it should not have been
-  mutable std::mutex mutex_;  // of the pointer
+  mutable std::mutex mutex_;  // guards all below
   std::shared_ptr<RigctldConnection> connection_;
+  std::optional<bool> wants_vfo_;  // the last answer to "\chk_vfo"
 };
+
+/// Returns what an answer of rigctld says, in words: "RPRT -5 (the radio did not answer in time)".
+std::string rigctld_words(std::string_view answer);
 
 /// The same for the same key.
 std::string key_name(const RigctldPtt::Config& rigctld);

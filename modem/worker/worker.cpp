@@ -290,21 +290,29 @@ void Worker::move_key() {
   keyed_for_ = radio_->burst_number();
   const Duration limit = std::min(radio_->keyed_limit(), config_.keyed_max);
   if (wanted && keyed_ && !same_burst && !lockstep_) key_.next_burst(limit);
-  if (wanted == keyed_) return;
+  const bool keyed_for_sure = keyed_ && !unkeying_since_;
+  if (wanted ? keyed_for_sure : !keyed_) return;
   if (!wanted && !lockstep_ && config_.monotonic() < unkey_again_at_) return;
   Result<void> moved;
   if (wanted) {
     keyed_ = true;
     unkey_again_at_ = {};
+    unkeying_since_.reset();
     moved = key_.key(lockstep_ ? std::nullopt : std::optional(limit));
   } else {
     moved = unkey();
   }
-  if (moved) return;
+  if (moved || is_within_grace(moved.error())) return;
   count(&Stats::ptt_failures);
   // A transmitter that did not unkey is told again, but reported once.
   if (!key_failing_) radio_->on_key_failed(moved.error().detail);
   key_failing_ = true;
+}
+
+/// True while a transmitter that was told to unkey may still say that it is keyed.
+bool Worker::is_within_grace(const Error& error) const {
+  if (!unkeying_since_ || error.code != ErrorCode::refused || lockstep_) return false;
+  return config_.monotonic() - *unkeying_since_ < config_.unkey_grace;
 }
 
 /// Where it failed it is tried again with the next block; but where that took longer than a block,
@@ -314,9 +322,11 @@ Result<void> Worker::unkey() {
   auto unkeyed = key_.unkey();
   if (unkeyed) {
     keyed_ = key_failing_ = trip_told_ = false;
+    unkeying_since_.reset();
     radio_->on_unkeyed();
     return unkeyed;
   }
+  if (!unkeying_since_) unkeying_since_ = began;
   const Duration now = config_.monotonic();
   const bool slow = now - began > samples_to_duration(made_.size());
   unkey_again_at_ = slow ? now + std::min(now - began, config_.key_retry) : Duration{};

@@ -48,9 +48,12 @@ class Worker final : public Modem {
     Duration key_retry = std::chrono::seconds(2);
     std::size_t command_queue_max = 16;
     std::size_t event_queue_max = 1024;  // kEventsReserved of them only for ends of bursts
-    Duration ptt_lead{};                 // key to first sample
-    Duration ptt_tail{};                 // last sample to unkey
-    std::vector<Mode> receive_modes;     // empty: all
+    /// An unkeyed transmitter that still says that it is keyed is a fault after that time: some
+    /// radios report it more than half a second late.
+    Duration unkey_grace = std::chrono::seconds(1);
+    Duration ptt_lead{};                              // key to first sample
+    Duration ptt_tail{};                              // last sample to unkey
+    std::vector<Mode> receive_modes;                  // empty: all
     Duration keyed_margin = std::chrono::seconds(2);  // watchdog: over the burst's own airtime
     Duration keyed_max = std::chrono::seconds(140);   // watchdog, and the longest burst taken
     /// After its time a burst is taken.
@@ -125,6 +128,7 @@ class Worker final : public Modem {
   void take_commands();
   void move_key();
   Result<void> unkey();
+  bool is_within_grace(const Error& error) const;
   void reach_key();
   void report_trip();
   void unkey_at_the_end();
@@ -165,6 +169,7 @@ class Worker final : public Modem {
   std::uint64_t keyed_for_ = 0;                // number of the burst
   std::optional<Duration> key_missing_since_;  // was not there at the start; of the last attempt
   Duration unkey_again_at_{};                  // not before
+  std::optional<Duration> unkeying_since_;     // told to unkey, and not confirmed yet
   bool trip_told_ = false;
   bool key_failing_ = false;
   bool carrier_unreported_ = false;    // its CarrierUp was lost, so the rest of it is dropped too

@@ -1,5 +1,6 @@
 // Stands in for hamlib's rigctld on a loopback port of its own: takes any number of connections and
-// gives each line the same answer, at once or later.
+// gives each line the same answer, at once or later. The question "\chk_vfo" is answered truly and
+// is not among the lines that heard() and done() return.
 #pragma once
 
 #include <arpa/inet.h>
@@ -12,6 +13,7 @@
 #include <list>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -56,6 +58,15 @@ class RigctldStandIn {
     const std::lock_guard lock(mutex_);
     for (Peer& peer : peers_) peer.hangs = true;
   }
+  /// Neither the connections there are nor new ones are served while `on`.
+  void hang_all(bool on) {
+    {
+      const std::lock_guard lock(mutex_);
+      hangs_ = on;
+    }
+    if (on) return hang();
+    resume();
+  }
   void resume() {
     const std::lock_guard lock(mutex_);
     for (Peer& peer : peers_) {
@@ -73,6 +84,12 @@ class RigctldStandIn {
     const std::lock_guard lock(mutex_);
     ignored_ = times;
   }
+  /// Behaves as rigctld --vfo does: each line has to name the VFO, and one that does not is taken
+  /// for half a line and has no answer.
+  void want_vfo() {
+    const std::lock_guard lock(mutex_);
+    wants_vfo_ = true;
+  }
   /// "t" has no answer.
   void tell_nothing(bool nothing) {
     const std::lock_guard lock(mutex_);
@@ -87,7 +104,12 @@ class RigctldStandIn {
   /// All that came so far: "T 1" keys the transmitter, "T 0" unkeys it.
   std::string heard() const {
     const std::lock_guard lock(mutex_);
-    return heard_;
+    std::string lines = heard_;
+    for (auto at = lines.find(kVfoQuestion); at != std::string::npos;
+         at = lines.find(kVfoQuestion)) {
+      lines.erase(at, kVfoQuestion.size());
+    }
+    return lines;
   }
   /// All that was done and answered, in this order.
   std::string done() const {
@@ -101,6 +123,7 @@ class RigctldStandIn {
 
  private:
   static constexpr Duration kPatience = std::chrono::seconds(20);
+  static constexpr std::string_view kVfoQuestion = "\\chk_vfo\n";
 
   struct Peer {
     posix::Fd socket;
@@ -115,6 +138,7 @@ class RigctldStandIn {
       if (!socket) return;
       const std::lock_guard lock(mutex_);
       Peer& peer = peers_.emplace_back();
+      peer.hangs = hangs_;
       peer.socket = std::move(socket);
       peer.thread = std::thread([this, &peer] { listen_to(peer); });
     }
@@ -134,7 +158,7 @@ class RigctldStandIn {
     for (auto end = peer.to_do.find('\n'); !peer.hangs && end != std::string::npos;
          end = peer.to_do.find('\n')) {
       const std::string line = peer.to_do.substr(0, end + 1);
-      done_ += line;
+      if (line != kVfoQuestion) done_ += line;
       peer.to_do.erase(0, end + 1);
       const std::string words = answer_to(line);
       const Bytes answer(words.begin(), words.end());
@@ -142,7 +166,13 @@ class RigctldStandIn {
     }
   }
 
-  std::string answer_to(const std::string& line) {
+  std::string answer_to(std::string line) {
+    if (line == kVfoQuestion) return wants_vfo_ ? "1\n" : "0\n";
+    if (wants_vfo_) {
+      const auto vfo = line.find(" currVFO");
+      if (vfo == std::string::npos) return {};
+      line.erase(vfo, std::string_view(" currVFO").size());
+    }
     if (line == "t\n" && tells_nothing_) return {};
     if (line == "t\n" && tells_key_) {
       if (keyed_) return "1\n";
@@ -167,6 +197,8 @@ class RigctldStandIn {
   std::string done_;
   bool tells_key_ = false;
   bool tells_nothing_ = false;
+  bool wants_vfo_ = false;
+  bool hangs_ = false;
   bool keyed_ = false;
   unsigned ignored_ = 0;
   unsigned late_ = 0;

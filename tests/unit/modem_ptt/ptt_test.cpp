@@ -141,6 +141,44 @@ TEST(RigctldPtt, a_connection_that_rigctld_closes_keys_no_more) {
   EXPECT_TRUE(eventually([&] { return ptt.key(false).ok(); }));
 }
 
+TEST(RigctldPtt, names_the_VFO_in_each_line_if_rigctld_wants_it) {
+  RigctldStandIn rig("RPRT 0\n");
+  rig.want_vfo();
+  rig.tell_key();
+  {
+    RigctldPtt ptt({.port = rig.port(), .timeout = kPatience, .data_input = true});
+    ASSERT_TRUE(ptt.key(true).ok());
+    ASSERT_TRUE(ptt.key(false).ok());
+    EXPECT_EQ(rig.done(), "T currVFO 0\nT currVFO 3\nT currVFO 0\nt currVFO\n");
+  }
+  RigctldPtt other({.port = rig.port(), .timeout = kPatience});
+  EXPECT_EQ(*other.confirm_unkeyed(), Unkeyed::confirmed);
+  ASSERT_TRUE(other.release().ok());
+  EXPECT_TRUE(rig.done().ends_with("t currVFO\nT currVFO 0\n")) << rig.done();
+}
+
+TEST(RigctldPtt, unkeys_in_the_right_form_behind_a_question_that_has_no_answer) {
+  RigctldStandIn rig("RPRT 0\n");
+  rig.want_vfo();
+  RigctldPtt ptt({.port = rig.port(), .timeout = kQuick});
+  EXPECT_TRUE(eventually([&] { return ptt.key(true).ok(); }));
+  rig.hang_all(true);
+  EXPECT_FALSE(ptt.release().ok());
+  EXPECT_TRUE(eventually([&] { return rig.heard().ends_with("T currVFO 0\n"); })) << rig.heard();
+  rig.hang_all(false);
+}
+
+TEST(RigctldPtt, a_refusal_is_told_in_words) {
+  RigctldStandIn rig("RPRT -1\n");
+  RigctldPtt ptt({.port = rig.port(), .timeout = kPatience});
+  EXPECT_NE(ptt.key(true).error().detail.find("started without a way to key"), std::string::npos);
+  EXPECT_EQ(rigctld_words("RPRT -5"), "RPRT -5 (the radio did not answer in time)");
+  EXPECT_EQ(rigctld_words("RPRT -20"), "RPRT -20 (the radio is switched off)");
+  for (const char* unknown : {"RPRT -21", "RPRT 0", "RPRT", "RPRT x", "", "RPRT -99999999999"}) {
+    EXPECT_EQ(rigctld_words(unknown), unknown);
+  }
+}
+
 TEST(RigctldPtt, says_that_the_transmitter_is_keyed_where_the_radio_tells) {
   RigctldStandIn rig("RPRT 0\n");
   RigctldPtt ptt({.port = rig.port(), .timeout = kPatience});

@@ -145,6 +145,9 @@ class FakeDevice final : public Device {
 struct KeyScript {
   std::atomic<bool> down{false};
   std::atomic<int> failures{0};  // so many calls fail from now on
+  std::atomic<ErrorCode> failure{ErrorCode::io};
+  std::atomic<bool> only_unkeying_fails{false};
+  std::atomic<int> keyings{0};
   std::atomic<int> calls{0};
   std::atomic<int> releases{0};
 };
@@ -154,9 +157,10 @@ class FakePtt final : public Ptt {
   explicit FakePtt(std::shared_ptr<KeyScript> script) : script_(std::move(script)) {}
   Result<void> key(bool on) override {
     ++script_->calls;
-    if (script_->failures > 0) {
+    if (on) ++script_->keyings;
+    if (script_->failures > 0 && !(on && script_->only_unkeying_fails)) {
       --script_->failures;
-      return Error{ErrorCode::io, "as told"};
+      return Error{script_->failure, "as told"};
     }
     script_->down = on;
     return {};

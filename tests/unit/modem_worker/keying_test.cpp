@@ -246,6 +246,55 @@ TEST(Worker, tells_that_a_burst_is_over_before_it_unkeys_and_that_this_failed_be
   EXPECT_FALSE(key->down);
 }
 
+/// Runs a burst whose key answers the next `failures` attempts to unkey with "still keyed", one in
+/// each block of 20 ms. Returns the number of ptt_failed faults once the key is up.
+int faults_of_a_late_key(int failures) {
+  auto key = std::make_shared<KeyScript>();
+  key->failure = ErrorCode::refused;
+  std::atomic<int> finished{0}, failed{0};
+  Station station(std::make_unique<FakePtt>(key), [&](Station&, const Event& event) {
+    if (std::holds_alternative<TransmitFinished>(event)) {
+      key->failures = failures;
+      ++finished;
+    }
+    const auto* fault = std::get_if<Fault>(&event);
+    if (fault != nullptr && fault->kind == FaultKind::ptt_failed) ++failed;
+  });
+  EXPECT_TRUE(station.worker->start().ok());
+  EXPECT_TRUE(station.send(1).ok());
+  while (finished == 0) station.block();
+  while (key->down) station.block();
+  for (int n = 0; n < 2; ++n) station.block();  // what the worker says of it has been published
+  return failed;
+}
+
+TEST(Worker, a_radio_that_reports_receive_late_is_a_fault_after_a_second_and_not_before) {
+  EXPECT_EQ(faults_of_a_late_key(30), 0);  // 0.6 s late
+  EXPECT_EQ(faults_of_a_late_key(49), 0);
+  EXPECT_EQ(faults_of_a_late_key(52), 1);
+}
+
+TEST(Worker, a_burst_that_follows_while_the_radio_still_reports_transmit_is_keyed_again) {
+  auto key = std::make_shared<KeyScript>();
+  key->failure = ErrorCode::refused;
+  key->only_unkeying_fails = true;
+  std::atomic<int> finished{0};
+  Station station(std::make_unique<FakePtt>(key), [&](Station&, const Event& event) {
+    if (const auto* fault = std::get_if<Fault>(&event)) ADD_FAILURE() << fault->detail;
+    if (std::holds_alternative<TransmitFinished>(event)) key->failures = ++finished == 1 ? 1000 : 0;
+  });
+  ASSERT_TRUE(station.worker->start().ok());
+  ASSERT_TRUE(station.send(1).ok());
+  while (finished == 0) station.block();
+  for (int n = 0; n < 3; ++n) station.block();
+  EXPECT_LT(key->failures, 1000);
+  ASSERT_TRUE(station.send(2).ok());
+  while (finished == 1) station.block();
+  EXPECT_EQ(key->keyings, 2);
+  station.block();
+  EXPECT_FALSE(key->down);
+}
+
 // --- What comes too late
 // ----------------------------------------------------------------------------------------
 
