@@ -3,10 +3,10 @@
 // time until its acknowledgement, and how long a small mail takes from one gateway's 250 until the
 // other hands it to its mail server, against the floor that the waveform sets.
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <set>
+#include <iterator>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -79,34 +79,50 @@ Outcome send_mail(const modem::Mode& mode, const std::string& mail) {
   return made;
 }
 
-/// Sentences of our own documents: no tables, headings or commands.
+/// Words of the mails, the frequent ones first.
+constexpr const char* kWords =
+    "the of to and a in is it that for at on was with by from not are this be has as or an which "
+    "but after when station message before time report they will there were one two all have more "
+    "been course wind sea ship position north south east west hours between about against morning "
+    "evening night day port sent received reply until over under again we our your he she their "
+    "its if than then no only first last next three five ten twenty second minutes frequency "
+    "channel antenna power signal noise weather pressure temperature visibility light heavy rain "
+    "cloud wave height speed knots degrees harbour coast island bridge engine fuel water supply "
+    "cargo crew passenger doctor medicine repair spare part arrived left expects needs asks "
+    "reports confirms carries turned stopped continued changed lost found saw heard called because "
+    "during without within since above below near far early late good poor fair strong weak clear "
+    "open closed ready request answer order plan exercise patrol convoy aircraft helicopter boat "
+    "buoy anchor rope cable pump valve battery charger generator radio operator captain officer "
+    "engineer watch deck cabin hold store list number name date month week year";
+
+/// The first octets of one fixed text: sentences of random words, so that no edit of a document
+/// moves the figures. Deflate makes about as much of it as of English prose: 1,000 octets become
+/// about 580, and 100,000 about 37,000.
 std::string prose(std::size_t octets) {
-  std::set<std::filesystem::path> files;
-  for (const char* folder : {"/docs", "/docs/decisions"}) {
-    for (const auto& entry :
-         std::filesystem::directory_iterator(S5066_SOURCE_DIR + std::string(folder))) {
-      if (entry.path().extension() == ".md") files.insert(entry.path());
-    }
-  }
+  constexpr std::size_t kColumns = 70;
+  std::istringstream in(kWords);
+  const std::vector<std::string> words{std::istream_iterator<std::string>(in), {}};
+  Rng rng(1);
   std::string text;
-  for (const auto& file : files) {
-    std::ifstream in(file);
-    bool code = false;
-    for (std::string line; std::getline(in, line);) {
-      if (line.starts_with("```")) code = !code;
-      if (code || line.empty() || std::string("|#`").find(line[0]) != std::string::npos) continue;
-      // As a mail program breaks lines.
-      std::size_t column = 0;
-      for (char& c : line) {
-        if (++column < 70 || c != ' ') continue;
-        c = '\n';
-        column = 0;
-      }
-      for (const char c : line + "\n\n")
-        text += c == '\n' ? std::string("\r\n") : std::string(1, c);
+  std::size_t column = 0;
+  while (text.size() < octets) {
+    const std::uint32_t length = 6 + rng.below(13);
+    for (std::uint32_t i = 0; i < length; ++i) {
+      const double rank = rng.uniform() * rng.uniform() * static_cast<double>(words.size());
+      std::string word = words[static_cast<std::size_t>(rank)];
+      if (rng.chance(0.06)) word = std::to_string(rng.below(10'000));
+      if (i == 0) word[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(word[0])));
+      if (i + 1 == length) word += '.';
+      const bool breaks = column + word.size() > kColumns;
+      if (column > 0) text += breaks ? "\r\n" : " ";
+      column = (breaks ? 0 : column + 1) + word.size();
+      text += word;
+    }
+    if (rng.chance(0.2)) {
+      text += "\r\n\r\n";
+      column = 0;
     }
   }
-  while (text.size() < octets) text += text;  // farther than deflate looks back
   text.resize(octets);
   return text;
 }
