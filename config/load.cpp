@@ -50,19 +50,19 @@ Loaded<Setup> load_text(const std::string& file, const std::string& text) {
   Problems problems(file);
   if (text.size() > kFileOctetsMax) {
     problems.add(0, 0, "larger than the limit of " + std::to_string(kFileOctetsMax) + " octets");
-    return {std::nullopt, problems.sorted()};
+    return {std::nullopt, problems.errors()};
   }
   if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
     problems.add(1, 1, "this is UTF-16; save the file as UTF-8");
-    return {std::nullopt, problems.sorted()};
+    return {std::nullopt, problems.errors()};
   }
   // Editors of Windows put it in front, and it takes no column there.
   const bool marked = text.starts_with(kByteOrderMark);
   const Checked<Proto> checked(marked ? text.substr(kByteOrderMark.size()) : text, problems);
   Setup setup = translate(checked.message);
   find_contradictions(checked.section, setup);
-  if (!problems.empty()) return {std::nullopt, problems.sorted()};
-  return {std::move(setup), {}};
+  if (!problems.usable()) return {std::nullopt, problems.errors(), problems.warnings()};
+  return {std::move(setup), {}, problems.warnings()};
 }
 
 template <typename Setup>
@@ -70,7 +70,7 @@ Loaded<Setup> load_file(const std::string& path,
                         Loaded<Setup> (*parse)(const std::string&, const std::string&)) {
   Problems problems(path);
   const auto text = read_file(path, problems);
-  if (!text) return {std::nullopt, problems.sorted()};
+  if (!text) return {std::nullopt, problems.errors()};
   return parse(path, *text);
 }
 

@@ -220,14 +220,21 @@ Section Section::nested(const std::string& name, int index) const {
 }
 
 void Section::complain(const std::string& name, const std::string& text, int index) const {
+  note(name, text, index, false);
+}
+
+void Section::warn(const std::string& name, const std::string& text, int index) const {
+  note(name, text, index, true);
+}
+
+void Section::note(const std::string& name, const std::string& text, int index,
+                   bool warning) const {
   const FieldDescriptor* f = field(name);
   const auto place = has(name) && places_ ? places_->GetLocation(f, index)
                                           : google::protobuf::TextFormat::ParseLocation{};
-  if (place.line >= 0) {
-    problems_->add(place.line + 1, place.column + 1, name + ": " + text);
-  } else {
-    complain_of_section(name + ": " + text);
-  }
+  const bool placed = place.line >= 0;
+  problems_->add(placed ? place.line + 1 : line_, placed ? place.column + 1 : column_,
+                 name + ": " + text, warning);
 }
 
 void Section::complain_of_section(const std::string& text) const {

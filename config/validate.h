@@ -23,10 +23,13 @@ class Section {
   Section nested(const std::string& field, int index = -1) const;
   /// A problem at the place of the field, or of this section if the file does not mention it.
   void complain(const std::string& field, const std::string& text, int index = -1) const;
-  /// The same for something that has no field of its own.
+  /// A warning at the same place: the configuration is used all the same.
+  void warn(const std::string& field, const std::string& text, int index = -1) const;
+  /// A problem of something that has no field of its own.
   void complain_of_section(const std::string& text) const;
 
  private:
+  void note(const std::string& field, const std::string& text, int index, bool warning) const;
   const google::protobuf::FieldDescriptor* field(const std::string& name) const;
 
   const google::protobuf::Message* message_;
