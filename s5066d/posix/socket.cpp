@@ -98,6 +98,9 @@ Result<Fd> connect_to(int family, const sockaddr* address, socklen_t size, Durat
   while (::connect(socket.get(), address, size) != 0) {
     if (errno == EINPROGRESS) return connected(std::move(socket), end, name);
     // A Unix socket whose listener has a full queue; nothing tells when it has not.
+    if (errno == ENOENT || errno == ECONNREFUSED) {  // nobody listens there
+      return Error{ErrorCode::link_down, errno_error("connect to " + name).detail};
+    }
     if (errno != EAGAIN) return errno_error("connect to " + name);
     if (monotonic_now() >= end) return Error{ErrorCode::timed_out, "connect to " + name};
     ::poll(nullptr, 0, kFullQueueWaitMs);

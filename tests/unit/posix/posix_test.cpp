@@ -362,5 +362,15 @@ TEST(StandardStreams, an_output_that_is_closed_cannot_be_written) {
             kExitEnvironment);
 }
 
+TEST_F(UnixSocket, where_nobody_listens_is_told_from_one_that_does_not_answer) {
+  EXPECT_EQ(ask_control(path_, "status", kPatience).error().code, ErrorCode::link_down);
+  { ASSERT_TRUE(listen_unix(path_, 1)); }  // left behind by a process that is gone
+  EXPECT_EQ(ask_control(path_, "status", kPatience).error().code, ErrorCode::link_down);
+  const auto listener = listen_unix(path_, 1);
+  ASSERT_TRUE(listener);
+  EXPECT_EQ(ask_control(path_, "status", std::chrono::milliseconds(1)).error().code,
+            ErrorCode::timed_out);
+}
+
 }  // namespace
 }  // namespace s5066::posix
