@@ -15,6 +15,8 @@ ErrorCode code_of(int sqlite_code) {
       return ErrorCode::timed_out;
     case SQLITE_CONSTRAINT:
       return ErrorCode::already_exists;
+    case SQLITE_FULL:
+      return ErrorCode::queue_full;
     case SQLITE_TOOBIG:
       return ErrorCode::too_large;
     case SQLITE_NOTADB:

@@ -51,7 +51,7 @@ struct PowerFileMethods {
 
   static int write(sqlite3_file* file, const void* from, int amount, sqlite3_int64 offset) {
     PowerVfs& owner = *self(file)->owner;
-    if (owner.full_) return SQLITE_FULL;
+    if (owner.is_full()) return SQLITE_FULL;
     const bool was_dead = owner.dead_;
     if (owner.spend()) {
       if (!was_dead && owner.unsynced_ == PowerVfs::Unsynced::torn) {
@@ -165,6 +165,12 @@ PowerVfs::PowerVfs(Unsynced unsynced) : vfs_(*below()), unsynced_(unsynced) {
 
 PowerVfs::~PowerVfs() {
   sqlite3_vfs_unregister(&vfs_);
+}
+
+bool PowerVfs::is_full() const {
+  std::error_code gone;
+  return full_ ||
+         (!full_beside_.empty() && std::filesystem::file_size(full_beside_, gone) > 0 && !gone);
 }
 
 bool PowerVfs::spend() {

@@ -33,6 +33,8 @@ class PowerVfs {
   bool spend();
   /// Every write finds the disk full until this is taken back.
   void set_full(bool full) { full_ = full; }
+  /// Every write finds the disk full as long as this file has octets.
+  void set_full_beside(std::string file) { full_beside_ = std::move(file); }
   /// The n-th read from now on fails, counted from 1; those after it do not.
   void fail_read(std::uint64_t read) { reads_left_ = read; }
   bool read_failed() const { return reads_left_ == 0; }
@@ -52,7 +54,9 @@ class PowerVfs {
   std::uint64_t reads_left_ = UINT64_MAX;  // 0: has failed
   std::pair<std::uint64_t, std::uint64_t> bad_{};
   bool dead_ = false;
+  bool is_full() const;
   bool full_ = false;
+  std::string full_beside_;
   std::map<std::string, Bytes> synced_;
   std::map<std::string, bool> seen_;
 };
