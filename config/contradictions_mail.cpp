@@ -5,6 +5,7 @@
 
 #include "config/contradictions.h"
 #include "gateways/acp142/address_table.h"
+#include "gateways/acp142/mail_types.h"
 
 namespace s5066::config {
 namespace {
@@ -109,6 +110,9 @@ void check_groups(const Section& gateway, const MailConfig& setup) {
     const MailConfig::Group& one = setup.groups[i];
     const Section section = gateway.nested("groups", static_cast<int>(i));
     check_names(section, one.stations, setup);
+    if (one.stations.empty()) {
+      section.warn("stations", "the group has no stations, so nothing is ever sent to it");
+    }
     if (section.has("rounds")) check_rounds(section.nested("rounds"), one.rounds, setup);
     const bool multicast = one.udp_address >> 28 == 0xE;
     if (setup.udp && !multicast) {
@@ -130,6 +134,50 @@ void check_routes(const Section& gateway, const MailConfig& setup) {
     const auto added = table.add({one.pattern, std::move(route)});
     if (!added) section.complain("pattern", to_string(added.error()));
   }
+  const bool own = std::any_of(setup.routes.begin(), setup.routes.end(),
+                               [](const MailConfig::RouteEntry& one) { return one.own; });
+  if (!own) {
+    gateway.warn("routes", "no route is `own`, so no mail from the air reaches the mail server",
+                 setup.routes.empty() ? -1 : 0);
+  }
+}
+
+/// True if a connection to the mail server would come out at our own SMTP port.
+bool is_own_port(const MailConfig& setup) {
+  const std::string& ours = setup.smtp.address;
+  const std::string& theirs = setup.mail_server.address;
+  const bool any = ours == "0.0.0.0" || ours == "::";
+  return setup.smtp.port == setup.mail_server.port &&
+         (ours == theirs || (any && is_loopback(theirs)));
+}
+
+void check_smtp(const Section& gateway, const MailConfig& setup) {
+  // A host name as SMTP greetings and addresses may carry it.
+  const bool named =
+      acp142::parse_path("<a@" + setup.hostname + ">", acp142::PathUse::forward).ok();
+  if (!named) gateway.complain("hostname", "is no host name: letters, digits, '-' and '.'");
+  if (!is_loopback(setup.smtp.address) && setup.smtp.allow.empty()) {
+    gateway.nested("smtp").complain("address", "beyond loopback needs `allow`");
+  }
+  if (const auto& tls = setup.smtp.tls; tls && !tls->ca_file.empty() && !tls->required) {
+    // A client that never says STARTTLS is not asked for a certificate.
+    gateway.nested("smtp").nested("tls").complain("ca_file", "needs `required`");
+  }
+  if (const auto& tls = setup.mail_server.tls; tls && tls->ca_file.empty()) {
+    const Section section = gateway.nested("mail_server").nested("tls");
+    if (!tls->server_name.empty()) section.complain("server_name", "is checked only with ca_file");
+  }
+  for (std::size_t i = 0; i < setup.smtp.precedence.size(); ++i) {
+    const std::string& from = setup.smtp.precedence[i].from;
+    if (from.empty() || acp142::is_pattern(from)) continue;
+    gateway.nested("smtp")
+        .nested("precedence", static_cast<int>(i))
+        .complain("from", "is no address pattern");
+  }
+  if (is_own_port(setup)) {
+    gateway.nested("mail_server")
+        .complain("port", "is the port where `smtp` of this gateway listens");
+  }
 }
 
 }  // namespace
@@ -138,18 +186,10 @@ void find_contradictions(const Section& gateway, const MailConfig& setup) {
   if (setup.node.value == 0 && gateway.has("node_id")) {
     gateway.complain("node_id", "is written like an IPv4 address, and not 0.0.0.0");
   }
-  if (!is_loopback(setup.smtp.address) && setup.smtp.allow.empty()) {
-    gateway.nested("smtp").complain("address", "beyond loopback needs `allow`");
-  }
-  if (const auto& tls = setup.smtp.tls; tls && !tls->ca_file.empty() && !tls->required) {
-    // Who never says STARTTLS is not asked for a certificate.
-    gateway.nested("smtp").nested("tls").complain("ca_file", "needs `required`");
-  }
-  if (const auto& tls = setup.mail_server.tls; tls && tls->ca_file.empty()) {
-    const Section section = gateway.nested("mail_server").nested("tls");
-    if (!tls->server_name.empty()) section.complain("server_name", "is checked only with ca_file");
-  }
+  check_smtp(gateway, setup);
   if (setup.udp) {
+    if (gateway.has("sis"))
+      gateway.complain("sis", "has no meaning with `udp`, which takes its place");
     const Section section = gateway.nested("udp");
     check_ipv4(section, "interface", setup.udp->interface);
     check_ipv4(section, "listen", setup.udp->listen);

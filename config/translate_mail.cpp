@@ -34,6 +34,14 @@ void translate_smtp(const proto::SmtpListen& from, acp142::MailConfig::Smtp& to)
   if (from.has_message_octets_max()) to.message_octets_max = from.message_octets_max();
   if (from.has_recipients_max()) to.recipients_max = from.recipients_max();
   if (from.has_connections_max()) to.connections_max = from.connections_max();
+  for (const proto::Precedence& one : from.precedence()) {
+    to.precedence.push_back(
+        {.client = one.client(), .from = one.from(), .mt_priority_max = one.mt_priority_max()});
+  }
+  for (const proto::PriorityField& one : from.priority_fields()) {
+    to.priority_fields.push_back(
+        {.name = one.name(), .value = one.value(), .mt_priority = one.mt_priority()});
+  }
   if (!from.has_tls()) return;
   to.tls = {.certificate_file = from.tls().certificate_file(),
             .key_file = from.tls().key_file(),
@@ -148,7 +156,8 @@ acp142::MailConfig translate(const proto::MailGateway& from) {
                            .node = node_id_of(one.node_id()),
                            .address = address_of(one.address()),
                            .silent = one.silent(),
-                           .udp_address = node_id_of(one.udp_address()).value});
+                           .udp_address = node_id_of(one.udp_address()).value,
+                           .explicit_tags = one.explicit_tags()});
   }
   translate_p_mul(from, to);
   for (const proto::MailRoute& one : from.routes()) {
@@ -166,6 +175,7 @@ acp142::MailConfig translate(const proto::MailGateway& from) {
   if (from.has_duplicate_window_s()) to.duplicate_window_s = from.duplicate_window_s();
   if (from.has_open_messages_max()) to.open_mails_max = from.open_messages_max();
   if (from.has_open_octets_max()) to.open_octets_max = from.open_octets_max();
+  if (from.has_spool_reserve_octets()) to.spool_reserve_octets = from.spool_reserve_octets();
   if (from.has_line_rate_bps()) to.line_rate_bps = from.line_rate_bps();
   to.start_in_emcon = from.emcon();
   if (from.has_log_level()) to.log_level = log_level_of(from.log_level());

@@ -5,7 +5,6 @@
 #include "gateways/acp142/mail_types.h"
 
 namespace s5066::acp142 {
-namespace {
 
 bool is_pattern(std::string_view text) {
   if (text == "*") return true;
@@ -16,7 +15,17 @@ bool is_pattern(std::string_view text) {
   return parse_path("<" + std::string(text) + ">", PathUse::forward).ok();
 }
 
-}  // namespace
+bool fits(std::string_view pattern, std::string_view address) {
+  if (pattern == "*") return true;
+  if (pattern.find('@') != std::string_view::npos) {
+    return pattern.size() == address.size() && same_but_for_case(pattern, address);
+  }
+  const std::string domain = domain_of(address);
+  const std::string wanted = lower_case(pattern);
+  if (wanted.rfind("*.", 0) != 0) return domain == wanted;
+  const std::string_view below = std::string_view(wanted).substr(1);
+  return domain.size() > below.size() && domain.ends_with(below);
+}
 
 Result<void> AddressTable::add(Entry entry) {
   if (!is_pattern(entry.pattern)) return Error{ErrorCode::bad_field, "address pattern"};

@@ -20,6 +20,11 @@ struct Route {
   friend bool operator==(const Route&, const Route&) = default;
 };
 
+/// Is this one of the patterns of AddressTable::Entry?
+bool is_pattern(std::string_view text);
+/// Does the pattern fit the address? Only "*" fits the empty address.
+bool fits(std::string_view pattern, std::string_view address);
+
 class AddressTable {
  public:
   struct Entry {

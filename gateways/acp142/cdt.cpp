@@ -42,6 +42,12 @@ Bytes wrap(std::uint8_t tag, ByteSpan inner) {
   return out;
 }
 
+Bytes short_form(CdtTags tags, std::uint8_t value) {
+  const Bytes number{value};
+  if (tags == CdtTags::implicit_) return wrap(kShortImplicit, number);
+  return wrap(kShortExplicit, wrap(kInteger, number));
+}
+
 struct Element {
   std::uint8_t tag = 0;
   ByteSpan content;
@@ -203,11 +209,10 @@ class Inflater {
 
 }  // namespace
 
-Bytes encode_cdt(ByteSpan content, std::uint8_t content_type) {
-  const Bytes compressed = wrap(kShortExplicit, wrap(kOctetString, deflated(content)));
-  Bytes info{kShortImplicit, 1, content_type};
-  append(info, compressed);
-  Bytes whole{kShortImplicit, 1, 0};
+Bytes encode_cdt(ByteSpan content, CdtTags tags) {
+  Bytes info = short_form(tags, kContentTypeMule);
+  append(info, wrap(kShortExplicit, wrap(kOctetString, deflated(content))));
+  Bytes whole = short_form(tags, 0);  // zlibCompress
   append(whole, wrap(kSequence, info));
   return wrap(kSequence, whole);
 }

@@ -12,6 +12,9 @@ namespace s5066::acp142 {
 
 inline constexpr std::uint8_t kContentTypeMule = 25;
 
+/// How the two short forms are tagged: 80 01 00, or A0 03 02 01 00.
+enum class CdtTags : std::uint8_t { implicit_, explicit_ };
+
 /// What a sender that means us no good can make of few octets.
 struct InflateLimits {
   std::size_t octets_max = 64u << 20;
@@ -20,8 +23,9 @@ struct InflateLimits {
 };
 
 /// Content that would exceed the ratio of InflateLimits{} is compressed less, so that it does not.
-/// With the short forms tagged implicitly, as dissectors and other implementations read them.
-Bytes encode_cdt(ByteSpan content, std::uint8_t content_type = kContentTypeMule);
+/// Wireshark reads implicit tags only; a decoder made from the ASN.1 module of RFC 8494 as
+/// published reads explicit tags only.
+Bytes encode_cdt(ByteSpan content, CdtTags tags = CdtTags::implicit_);
 
 /// Takes short forms with implicit and explicit tags, definite and indefinite lengths, octet
 /// strings in pieces, and anything behind the end. `unsupported` for another algorithm or content

@@ -35,26 +35,71 @@ std::string_view name_of(Action action) {
   return kNames[static_cast<std::size_t>(action)];
 }
 
-/// The worst that is reported.
-std::string_view subject_of(const std::vector<ReportedRecipient>& told) {
+/// What the user reads first: the worst that is reported, and of which message.
+std::string subject_of(const std::vector<ReportedRecipient>& told, ByteSpan content) {
   constexpr std::string_view kSubjects[] = {"Mail could not be delivered", "Mail is late",
                                             "Mail was handed on"};
   Action worst = Action::relayed;
   for (const ReportedRecipient& one : told) worst = std::min(worst, one.action);
-  return kSubjects[static_cast<std::size_t>(worst)];
+  const std::string subject(kSubjects[static_cast<std::size_t>(worst)]);
+  const std::string original = header_field(content, "Subject");
+  if (original.empty()) return subject;
+  // An encoded word that was cut could not be read, so a long subject ends with a whole word.
+  std::string shown = one_line(original);
+  if (original.size() > shown.size()) shown.resize(std::min(shown.rfind(' '), shown.size()));
+  return subject + ":\r\n " + shown;
+}
+
+/// What the user can do about it, by the status code of RFC 3463.
+std::string_view advice_for(const ReportedRecipient& one) {
+  if (one.action == Action::delayed) return "You need not send it again.";
+  if (one.action == Action::relayed) return "You get no confirmation from there.";
+  const std::string_view status = one.status;
+  const auto is = [&](std::string_view class_of) { return status.substr(1).starts_with(class_of); };
+  if (is(".4.7")) return "Nothing more is tried. Send it again if it is still of use.";
+  if (is(".4.4"))
+    return "Check the address, or ask the operator of your station for the way there.";
+  if (is(".4.6")) return "The stations on the way are set up wrongly; tell the operator of yours.";
+  if (is(".3.4")) return "Send it in smaller parts, or without attachments.";
+  if (is(".1.")) return "Check the address.";
+  return "Nothing more is tried.";
 }
 
 std::string sentence_for(const ReportedRecipient& one, const ReportOptions& options) {
+  const std::string who = one.smtp_code != 0 ? "the mail server there said: " : "";
   switch (one.action) {
     case Action::failed:
-      return "not delivered: " + one_line(one.text);
+      return "not delivered: " + who + one_line(one.text);
     case Action::delayed:
-      return "not delivered yet, tried until " + mail_date(options.retry_until) + ": " +
+      return "not delivered yet, and tried until " + mail_date(options.retry_until) + ": " + who +
              one_line(one.text);
     case Action::relayed:
       return "handed to a mail server that does not report delivery";
   }
   return {};
+}
+
+/// For people: of which message this is, and for each recipient what happened and what to do.
+std::string words_for(const std::vector<ReportedRecipient>& told, ByteSpan content,
+                      const ReportOptions& options) {
+  std::string text =
+      "The radio mail gateway " + options.hostname + " reports on your message\r\n\r\n";
+  for (const char* name : {"Subject", "Date", "Message-ID"}) {
+    const std::string value = header_field(content, name);
+    if (!value.empty()) text += std::string("    ") + name + ": " + one_line(value) + "\r\n";
+  }
+  text += "    Accepted here: " + mail_date(options.arrived) + "\r\n\r\n";
+  for (const ReportedRecipient& one : told) {
+    text += "<" + one.recipient.address + ">:\r\n    " + sentence_for(one, options) + "\r\n    ";
+    text.append(advice_for(one)).append("\r\n");
+  }
+  return text;
+}
+
+/// RFC 3464 2.3.6: "smtp" only for what a mail server said, with its code.
+std::string diagnostic_of(const ReportedRecipient& one) {
+  if (one.smtp_code == 0) return "X-ACP142; " + one_line(one.text);
+  return "smtp; " + std::to_string(one.smtp_code) + " " + one_line(one.text);
 }
 
 void put_recipient(std::string& out, const ReportedRecipient& one, const ReportOptions& options) {
@@ -66,7 +111,8 @@ void put_recipient(std::string& out, const ReportedRecipient& one, const ReportO
   out.append("Action: ").append(name_of(one.action)).append("\r\n");
   out += "Status: " + one.status + "\r\n";
   if (one.action != Action::relayed) {
-    out += "Diagnostic-Code: X-s5066; " + one_line(one.text) + "\r\n";
+    if (!one.remote.empty()) out += "Remote-MTA: " + one.remote + "\r\n";
+    out += "Diagnostic-Code: " + diagnostic_of(one) + "\r\n";
   }
   if (one.action == Action::delayed) {
     out += "Will-Retry-Until: " + mail_date(options.retry_until) + "\r\n";
@@ -89,15 +135,13 @@ std::optional<Mail> make_report(const Path& from, ByteSpan content,
   const std::string boundary = "report-" + options.id;
   std::string text =
       "Date: " + mail_date(options.now) + "\r\nFrom: Mail gateway <postmaster@" + options.hostname +
-      ">\r\nTo: <" + from.address + ">\r\nSubject: " + std::string(subject_of(told)) +
+      ">\r\nTo: <" + from.address + ">\r\nSubject: " + subject_of(told, content) +
       "\r\nMessage-ID: <report." + options.id + "@" + options.hostname +
       ">\r\nAuto-Submitted: auto-replied\r\nMIME-Version: 1.0\r\n"
       "Content-Type: multipart/report; report-type=delivery-status;\r\n\tboundary=\"" +
       boundary + "\"\r\n\r\n--" + boundary +
       "\r\nContent-Type: text/plain; charset=us-ascii\r\n\r\n";
-  for (const ReportedRecipient& one : told) {
-    text += "<" + one.recipient.address + ">: " + sentence_for(one, options) + "\r\n";
-  }
+  text += words_for(told, content, options);
   text += "\r\n--" + boundary + "\r\nContent-Type: message/delivery-status\r\n\r\n";
   if (const std::string* id = find_parameter(from.parameters, "ENVID")) {
     text += "Original-Envelope-Id: " + *id + "\r\n";

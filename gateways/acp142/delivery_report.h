@@ -18,6 +18,8 @@ struct ReportedRecipient {
   Action action = Action::failed;
   std::string status = "5.0.0";  // RFC 3463
   std::string text;              // why, in words
+  int smtp_code = 0;             // of the reply of a mail server that `text` is; 0: ours
+  std::string remote{};          // who said it: "dns; [127.0.0.1]"; empty: nobody but us
 };
 
 struct ReportOptions {

@@ -43,6 +43,17 @@ struct MailConfig {
     std::string server_name;  // that the certificate must be for; empty: the address
     bool required = false;    // no mail without TLS
   };
+  /// Who may use which precedence: the first that fits client and sender decides.
+  struct Precedence {
+    std::string client;  // network; empty: any
+    std::string from;    // pattern; empty: any
+    int mt_priority_max = 0;
+  };
+  struct PriorityField {
+    std::string name;
+    std::string value;
+    int mt_priority = 0;
+  };
   struct Smtp {
     std::string address = "127.0.0.1";
     std::uint16_t port = 2525;  // 0: any; the log says which
@@ -52,6 +63,8 @@ struct MailConfig {
     std::uint32_t recipients_max = 1000;
     std::uint32_t connections_max = 200;
     std::optional<SmtpTls> tls;
+    std::vector<Precedence> precedence;  // empty: everybody may use all
+    std::vector<PriorityField> priority_fields;
   };
   struct MailServer {
     std::string address = "127.0.0.1";
@@ -87,6 +100,7 @@ struct MailConfig {
     Address address;
     bool silent = false;            // in EMCON: takes messages and does not answer
     std::uint32_t udp_address = 0;  // IPv4; 0: that of its number
+    bool explicit_tags = false;     // in the compressed data type that is sent to it
   };
   struct Group {
     std::string name;
@@ -148,7 +162,8 @@ struct MailConfig {
   std::uint32_t duplicate_window_s = 2 * 86400;
   std::uint32_t open_mails_max = 200000;
   std::uint64_t open_octets_max = 4ull << 30;
-  Rounds rounds;  // but for what goes to a group
+  std::uint64_t spool_reserve_octets = 16u << 20;  // of the disk, for what is in the spool already
+  Rounds rounds;                                   // but for what goes to a group
   Receiving receiving;
   std::uint32_t nonarq_repeats = 0;   // of each PDU, by the node
   std::uint32_t line_rate_bps = 300;  // until one is measured

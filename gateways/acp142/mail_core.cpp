@@ -34,11 +34,12 @@ NextHops next_hops(const Envelope& envelope, const MailItem& item) {
 
 std::string_view to_string(MailNews::Kind kind) {
   constexpr std::array<std::string_view, static_cast<std::size_t>(Kind::count)> kNames = {
-      "mail_accepted",  "mail_repeated",       "mail_refused",       "mail_submitted",
-      "mail_delivered", "mail_deferred",       "mail_failed",        "mail_expired",
-      "mail_received",  "mail_received_again", "mail_not_for_us",    "mail_unreadable",
-      "mail_reported",  "mail_report_lost",    "station_dead",       "store_failed",
-      "mail_parked",    "mail_passed_over",    "spool_index_mended", "spool_table_left_out"};
+      "mail_accepted",        "mail_repeated",  "mail_queued",         "mail_refused",
+      "mail_submitted",       "mail_delivered", "mail_deferred",       "mail_failed",
+      "mail_expired",         "mail_received",  "mail_received_again", "mail_not_for_us",
+      "mail_unreadable",      "mail_reported",  "mail_report_lost",    "station_dead",
+      "store_failed",         "mail_parked",    "mail_passed_over",    "spool_index_mended",
+      "spool_table_left_out", "spool_disk_full"};
   S5066_ASSERT(kind < Kind::count);
   return kNames[static_cast<std::size_t>(kind)];
 }
@@ -84,35 +85,36 @@ void MailCore::on_store_result(Instant now, const MailResult& result) {
     ++stats_.tables_left_out;
     news(Kind::table_left_out, {}, {}, {}, table);
   }
+  if (result.reserve_used) {
+    news(Kind::disk_full, {}, {}, {}, "no new message is taken until there is room again");
+  }
   const bool ok = result.answer.ok();
-  if (!ok && result.answer.error().code != ErrorCode::queue_full) {
+  const bool is_new = pending.asked == Asked::mail || pending.asked == Asked::received;
+  if (!ok && !(is_new && result.answer.error().code == ErrorCode::queue_full)) {
     ++stats_.store_errors;
     news(Kind::store_failed, pending.id, {}, {}, to_string(result.answer.error()));
   }
   switch (pending.asked) {
     case Asked::mail: {
       --commits_;
-      CommitOutcome outcome = CommitOutcome::committed;
       if (ok) {
-        const auto& ids = std::get<MailKept>(*result.answer).ids;
-        for (const MailId id : ids) {
-          news(id.value != 0 ? Kind::accepted : Kind::repeated, id, {}, pending.address, {},
-               pending.octets);
-        }
-        ++stats_.accepted;
-      } else {
-        outcome = result.answer.error().code == ErrorCode::queue_full ? CommitOutcome::full
-                                                                      : CommitOutcome::failed;
-        news(Kind::refused, {}, {}, pending.address, to_string(result.answer.error()));
+        on_mail_kept(std::move(pending), std::get<MailKept>(*result.answer));
+        return on_new_mail(now);
       }
-      actions_.push_back(AnswerSession{pending.session, outcome});
-      if (ok) on_new_mail(now);
+      const bool full = result.answer.error().code == ErrorCode::queue_full;
+      news(Kind::refused, {}, {}, pending.address, to_string(result.answer.error()));
+      actions_.push_back(AnswerSession{
+          pending.session, full ? CommitOutcome::full : CommitOutcome::failed, {}, false});
       return;
     }
     case Asked::received:
       --receiving_;
       actions_.push_back(ConfirmReceived{pending.name, ok});
-      if (!ok) return;
+      if (!ok) {
+        pending.came.kind = Kind::refused;
+        pending.came.detail = to_string(result.answer.error());
+        return tell(std::move(pending.came));
+      }
       on_kept(std::move(pending), std::get<MailKept>(*result.answer));
       return on_new_mail(now);
     case Asked::take:
@@ -142,9 +144,7 @@ void MailCore::on_store_result(Instant now, const MailResult& result) {
     case Asked::delayed:
       --telling_;
       if (!ok) return;
-      told_all_ = std::get<TakenMail>(*result.answer).items.size() < kDelayedAtATime;
-      for (const MailItem& item : std::get<TakenMail>(*result.answer).items) tell_delay(now, item);
-      return;
+      return on_delayed(now, std::get<TakenMail>(*result.answer));
     case Asked::told:
       if (!ok) break;
       if (--telling_ == 0 && !told_all_) delay_at_ = now;
@@ -173,6 +173,52 @@ void MailCore::on_store_result(Instant now, const MailResult& result) {
       return;
   }
   retries_.emplace_back(now + config_.store_retry, std::move(pending));
+}
+
+/// One line names the message with its sender, recipients and Message-ID; all later lines have its
+/// number.
+void MailCore::on_mail_kept(Pending pending, const MailKept& kept) {
+  MailId first;
+  for (std::size_t i = 0; i < kept.ids.size(); ++i) {
+    MailNews one = std::move(pending.parts.at(i));
+    one.mail = kept.ids[i];
+    one.kind = one.mail.value == 0 ? Kind::repeated
+               : first.value == 0  ? Kind::accepted
+                                   : Kind::queued;
+    one.first = one.kind == Kind::queued ? first : MailId{};
+    if (one.mail.value == 0) one.mail = kept.repeat_of;
+    if (one.kind == Kind::accepted) first = one.mail;
+    tell(std::move(one));
+  }
+  ++stats_.accepted;
+  const bool repeated = first.value == 0;
+  actions_.push_back(AnswerSession{pending.session, CommitOutcome::committed,
+                                   repeated ? kept.repeat_of : first, repeated});
+}
+
+std::vector<MailNews> MailCore::parts_of(const std::vector<NewMail>& mails) {
+  std::vector<MailNews> parts;
+  for (const NewMail& mail : mails) {
+    MailNews one;
+    one.address = mail.from.address;
+    one.octets = mail.content->size();
+    one.label = mail.label;
+    for (const NewTarget& target : mail.targets) {
+      const std::string& address = target.recipient.address;
+      if (one.recipients.empty() || one.recipients.back() != address) {
+        one.recipients.push_back(address);
+      }
+    }
+    parts.push_back(std::move(one));
+  }
+  return parts;
+}
+
+MailId MailCore::under_way_as(std::uint32_t message_id) const {
+  for (const auto& [id, active] : active_) {
+    if (active.item.road == Road::air && active.item.message_id == message_id) return id;
+  }
+  return {};
 }
 
 void MailCore::on_spool_changed(Instant now) {
@@ -253,12 +299,24 @@ void MailCore::on_deadline(Instant now) {
   }
   if (started_ && delay_at_ <= now) {
     delay_at_ = now + config_.delay_poll;
-    if (telling_ > 0) return;  // else some would be told twice
+    if (telling_ > 0) {  // some would be told twice
+      told_all_ = false;
+      return;
+    }
     ++telling_;
     Pending pending;
     pending.asked = Asked::delayed;
     ask(TakeDelayed{utc(now), kDelayedAtATime}, std::move(pending));
   }
+}
+
+void MailCore::on_delayed(Instant now, const TakenMail& taken) {
+  told_all_ = taken.items.size() < kDelayedAtATime;
+  if (taken.next_delay) {
+    const Duration until = std::chrono::seconds(taken.next_delay->value - utc(now).value);
+    delay_at_ = std::min(delay_at_, now + until);
+  }
+  for (const MailItem& item : taken.items) tell_delay(now, item);
 }
 
 void MailCore::purge(Instant now, PurgeMail::Part part) {
@@ -295,13 +353,36 @@ void MailCore::on_mail(Instant now, SessionId session, SmtpServerCore::Commit co
   pending.asked = Asked::mail;
   pending.session = session;
   pending.address = commit.mail.envelope.from.address;
-  pending.octets = commit.mail.content.size();
   drop_next_hops(commit.mail.content);
+  settle_precedence(commit.mail, commit.mt_priority_max);
   add_trace(now, commit.mail.content, "from " + commit.client + " ",
             commit.secure ? "ESMTPS" : "ESMTP");
   AcceptMail accept{route(now, std::move(commit.mail), marks, p_mul_priority(0)), utc(now), {}, {}};
+  for (NewMail& one : accept.mails) {
+    one.came = commit.client + " [" + commit.peer + "]" + (commit.secure ? " with TLS" : "");
+  }
+  pending.parts = parts_of(accept.mails);
   ++commits_;
   ask(std::move(accept), std::move(pending));
+}
+
+/// The envelope comes first, then a field MT-Priority (RFC 6758), then the fields that are
+/// configured. Nothing said is 0.
+void MailCore::settle_precedence(Mail& mail, int most) const {
+  Parameters& said = mail.envelope.from.parameters;
+  if (!find_parameter(said, "MT-PRIORITY")) {
+    std::optional<int> level = mt_priority_field(mail.content);
+    for (const PriorityField& one : config_.priority_fields) {
+      if (level) break;
+      const std::string value = header_field(mail.content, one.name);
+      const std::string_view word = std::string_view(value).substr(0, value.find_first_of(" (;,"));
+      if (word.size() == one.value.size() && same_but_for_case(word, one.value)) {
+        level = one.mt_priority;
+      }
+    }
+    if (level.value_or(0) != 0) set_mt_priority(said, *level);
+  }
+  if (mt_priority(said) > most) set_mt_priority(said, most);
 }
 
 // Air and mail server are two roads, so a message for both becomes two in the spool. `priority` is
@@ -311,13 +392,13 @@ std::vector<NewMail> MailCore::route(Instant now, Mail mail, const std::vector<s
   NewMail air;
   if (!find_parameter(mail.envelope.from.parameters, "MT-PRIORITY")) {
     // RFC 6758: what a server without the extension handed on.
-    const Parameters said{{"MT-PRIORITY", header_field(mail.content, "MT-Priority")}};
-    if (mt_priority(said) != 0) mail.envelope.from.parameters.push_back(said[0]);
+    const int level = mt_priority_field(mail.content).value_or(0);
+    if (level != 0) set_mt_priority(mail.envelope.from.parameters, level);
   }
   const bool said = find_parameter(mail.envelope.from.parameters, "MT-PRIORITY") != nullptr;
   air.priority = said ? p_mul_priority(mt_priority(mail.envelope.from.parameters)) : priority;
   air.expiry = expiry_of(now, mail.envelope.from.parameters, air.priority);
-  air.label = header_field(mail.content, "Message-ID").substr(0, 200);
+  air.label = header_field(mail.content, "Message-ID").substr(0, kLabelOctetsMax);
   air.from = std::move(mail.envelope.from);
   air.content = std::make_shared<const Bytes>(std::move(mail.content));
   NewMail own = air;
@@ -340,14 +421,30 @@ std::vector<NewMail> MailCore::route(Instant now, Mail mail, const std::vector<s
     const bool wanted = std::any_of(
         one.targets.begin(), one.targets.end(),
         [](const NewTarget& target) { return notify_of(target.recipient.parameters).delay; });
-    if (wanted && !one.from.address.empty()) one.delay = utc(now + config_.delay_after);
+    if (!wanted || one.from.address.empty()) continue;
+    one.delay = utc(now + config_.delay_after);
+    delay_at_ = std::min(delay_at_, now + config_.delay_after);
+  }
+  return mails;
+}
+
+// Stations get a message by one transmission only if they are to get the same octets.
+std::vector<NewMail> MailCore::by_transmission(const NewMail& air) const {
+  std::vector<NewMail> mails;
+  for (const bool explicit_tags : {false, true}) {
+    NewMail part = air;
+    std::erase_if(part.targets, [&](const NewTarget& target) {
+      return config_.explicit_tags.contains(target.station) != explicit_tags;
+    });
+    if (part.targets.empty()) continue;
+    for (NewMail& one : by_group(part)) mails.push_back(std::move(one));
   }
   return mails;
 }
 
 // Several stations have a message by one transmission only where a group reaches them; those that
-// none does get it one by one. The group that reaches most goes first, of two the smaller.
-std::vector<NewMail> MailCore::by_transmission(const NewMail& air) const {
+// no group reaches get it one by one. The group that reaches most goes first, of two the smaller.
+std::vector<NewMail> MailCore::by_group(const NewMail& air) const {
   std::set<NodeId> left;
   for (const NewTarget& target : air.targets) left.insert(target.station);
   const auto has_all = [&left](const std::vector<NodeId>& group) {
@@ -453,8 +550,18 @@ bool MailCore::too_many_for_silent(const MailItem& item) const {
   return others >= config_.silent_active_max || (others > 0 && octets > config_.silent_octets_max);
 }
 
+/// A row has stations of one kind only, unless the configuration has changed since.
+CdtTags MailCore::tags_for(const MailItem& item) const {
+  const bool all = std::all_of(item.targets.begin(), item.targets.end(), [&](const auto& target) {
+    return config_.explicit_tags.contains(target.station);
+  });
+  return all ? CdtTags::explicit_ : CdtTags::implicit_;
+}
+
 void MailCore::begin_air(Instant now, Active& active) {
   MailItem& item = active.item;
+  if (item.tags != tags_for(item)) renumber(item);
+  item.tags = tags_for(item);
   if (too_many_for_silent(item)) {
     news(Kind::deferred, item.id, {}, item.from.address, "much waits for its silent stations");
     save(now,
@@ -514,13 +621,14 @@ void MailCore::begin_air(Instant now, Active& active) {
   const std::string field = next_hops_field(config_.node, next_hops(envelope, item));
   Bytes content(field.begin(), field.end());
   append(content, *item.content);
-  submission.content = encode_cdt(encode_mule(envelope, content));
+  submission.content = encode_cdt(encode_mule(envelope, content), item.tags);
   active.destinations = submission.destinations;
   active.waiting_for = submission.destinations.size();
   Pending pending;
   pending.asked = Asked::submission;
   pending.id = item.id;
-  ask(SaveSubmission{item.id, item.message_id, item.block_octets, submission.destinations},
+  ask(SaveSubmission{item.id, item.message_id, item.block_octets, submission.destinations,
+                     item.tags},
       std::move(pending));
 }
 
@@ -542,7 +650,7 @@ void MailCore::on_accepted(Instant, MessageKey key, const Accepted& accepted) {
   if (active.item.block_octets == accepted.block_octets) return;
   active.item.block_octets = accepted.block_octets;
   ask(SaveSubmission{active.item.id, active.item.message_id, accepted.block_octets,
-                     active.destinations},
+                     active.destinations, active.item.tags},
       {});
 }
 
@@ -564,6 +672,10 @@ void MailCore::news(Kind kind, MailId id, NodeId station, std::string address, s
 
 void MailCore::tell(MailNews one) {
   stats_.reports += one.kind == Kind::reported ? 1 : 0;
+  const auto active = active_.find(one.mail);
+  if (active != active_.end() && active->second.item.road == Road::air) {
+    one.name = {config_.node, active->second.item.message_id};
+  }
   actions_.emplace_back(std::move(one));
 }
 

@@ -33,6 +33,7 @@ struct MailNews {
   enum class Kind : std::uint8_t {
     accepted,   // from SMTP
     repeated,   // from SMTP, all of it known already
+    queued,     // another part of what was accepted or received, which goes another way
     refused,    // by the spool
     submitted,  // to P_MUL
     delivered,  // to a station, or to the mail server
@@ -51,6 +52,7 @@ struct MailNews {
     passed_over,  // what it cannot read now
     index_mended,
     table_left_out,  // of the spool, which is damaged: what it held is not known
+    disk_full,       // what is under way has got the room that was kept for it
     count
   };
   Kind kind = Kind::count;
@@ -59,11 +61,22 @@ struct MailNews {
   std::string address;
   std::string detail;
   std::uint64_t octets = 0;
+  MessageName name{};   // on the air; number 0: it has none
+  MailId first{};       // that has been accepted or received with it
+  std::string label{};  // Message-ID
+  std::vector<std::string> recipients{};
 };
 std::string_view to_string(MailNews::Kind kind);
 
 /// What our trace fields have in them and those of other stations do not: "(MULE 10.1.1.1)".
 std::string trace_mark(NodeId node, std::string_view with);
+
+/// A header field of user programs that gives a message a precedence where nothing else does.
+struct PriorityField {
+  std::string name;
+  std::string value;  // of which the first word counts, whatever its case
+  int mt_priority = 0;
+};
 
 /// Names an SMTP session between its commit and the answer.
 struct SessionId {
@@ -76,7 +89,8 @@ class MailCore {
   struct Config {
     NodeId node;
     std::string hostname = "localhost";
-    std::uint32_t air_active_max = 8;  // for stations of which one at least answers
+    std::string mail_server = "[127.0.0.1]";  // as reports name it
+    std::uint32_t air_active_max = 8;         // for stations of which one at least answers
     // Of what waits only for stations in EMCON, which may take as long as it lives; together with
     // the others less than P_MUL takes.
     std::uint32_t silent_active_max = 40;
@@ -93,12 +107,14 @@ class MailCore {
     Duration dead_min = std::chrono::minutes(5);    // a station that let a message expire
     Duration dead_max = std::chrono::hours(4);
     std::vector<std::vector<NodeId>> groups{};  // stations that one transmission reaches
-    bool any_group = false;  // one does any others, too: they join a group for it
+    bool any_group = false;            // one does any others, too: they join a group for it
+    std::set<NodeId> explicit_tags{};  // stations that get the compressed data type so tagged
+    std::vector<PriorityField> priority_fields{};  // the first that fits a message counts
     Duration spool_poll = std::chrono::seconds(2);
     Duration store_retry = std::chrono::seconds(5);
     Duration purge_every = std::chrono::hours(1);
-    Duration delay_after = std::chrono::hours(4);  // NOTIFY=DELAY: then the sender is told, once
-    Duration delay_poll = std::chrono::minutes(1);
+    Duration delay_after = std::chrono::hours(4);   // NOTIFY=DELAY: then the sender is told, once
+    Duration delay_poll = std::chrono::minutes(1);  // a look besides, as the clock may be set
     InflateLimits inflate{};
     MuleLimits mule{};
     std::size_t received_fields_max = 100;  // of what is relayed (RFC 5321 6.3)
@@ -120,6 +136,8 @@ class MailCore {
   struct AnswerSession {
     SessionId session;
     CommitOutcome outcome = CommitOutcome::failed;
+    MailId mail{};          // under which it is kept
+    bool repeated = false;  // it was, before
   };
   /// Hand it to PMulCore::request_cancel; each destination that has not ended ends by that.
   struct Cancel {
@@ -178,6 +196,8 @@ class MailCore {
   std::optional<Instant> next_deadline() const;
   const Stats& stats() const { return stats_; }
   std::size_t active() const { return active_.size(); }
+  /// The message that is under way under that number of ours; 0: none is.
+  MailId under_way_as(std::uint32_t message_id) const;
   enum class InHand : std::uint8_t {
     no,         // whatever the spool says is true
     under_way,  // to be changed with SqliteMailStore::change(…, under_way) and told on_operator
@@ -228,11 +248,14 @@ class MailCore {
     // From the air, to be told when it is kept.
     MailNews came{};
     std::vector<MailNews> more{};
+    std::vector<MailNews> parts{};  // in the order of AcceptMail
   };
 
   UtcSeconds utc(Instant now) const { return utc_.utc(now); }
   void ask(MailOperation operation, Pending pending);
   void on_kept(Pending pending, const MailKept& kept);
+  void on_mail_kept(Pending pending, const MailKept& kept);
+  static std::vector<MailNews> parts_of(const std::vector<NewMail>& mails);
   void on_new_mail(Instant now);
   void take_more(Instant now, Road road);
   void begin(Instant now, MailItem item);
@@ -241,6 +264,7 @@ class MailCore {
   bool too_many_for_silent(const MailItem& item) const;
   void begin_smtp(Active& active);
   void end_withdrawn(Instant now, MailId id);
+  void on_delayed(Instant now, const TakenMail& taken);
   void tell_delay(Instant now, const MailItem& item);
   std::vector<NewMail> report(Instant now, const MailItem& item,
                               const std::vector<ReportedRecipient>& recipients,
@@ -252,6 +276,9 @@ class MailCore {
   std::vector<NewMail> route(Instant now, Mail mail, const std::vector<std::string>& marks,
                              std::uint8_t priority);
   std::vector<NewMail> by_transmission(const NewMail& air) const;
+  std::vector<NewMail> by_group(const NewMail& air) const;
+  CdtTags tags_for(const MailItem& item) const;
+  void settle_precedence(Mail& mail, int most) const;
   UtcSeconds expiry_of(Instant now, const Parameters& from, std::uint8_t priority) const;
   Duties duties(const Received& received, Mail& mail) const;
   bool for_others(const Received& received) const;

@@ -1,7 +1,9 @@
 // What an operator asks of the running mail gateway, and what he gets to read.
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <charconv>
 #include <map>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -15,6 +17,9 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::uint32_t kRowsListed = 1000;
+constexpr std::uint32_t kMessagesTraced = 20;
+constexpr std::size_t kTraceOctetsMax = 1u << 20;
+constexpr std::size_t kTargetsShown = 1000;
 
 UtcSeconds utc_now() {
   return posix::to_utc_seconds(posix::utc_now());
@@ -92,23 +97,218 @@ std::string MailService::change(OperatorVerb verb, const std::string& word, Mail
   return "ok\n";
 }
 
+/// What a message waits for that is not over; empty for one that is.
+std::string MailService::waits_for(const MailItem& mail) const {
+  if (mail.state == SpoolState::held) return "waits for the operator, who holds it";
+  if (mail.state == SpoolState::corrupt) return "waits for the operator: it cannot be read";
+  if (gateways::is_final(mail.state)) return {};
+  const bool air = mail.road == Road::air;
+  if (air && silence_.silent()) return "waits for the end of EMCON";
+  std::string stations;
+  bool silent = air;
+  for (const MailTarget& target : mail.targets) {
+    if (!is_open(target) || target.station.value == 0) continue;
+    silent = silent && is_silent(target.station);
+    const std::string name = name_of(target.station);
+    if ((" " + stations + ",").find(" " + name + ",") != std::string::npos) continue;
+    stations += (stations.empty() ? "" : ", ") + name;
+  }
+  if (mail.state == SpoolState::active && !air) return "is being handed to the mail server";
+  if (mail.state == SpoolState::active) {
+    return (silent ? "is sent to silent stations: " : "waits for acknowledgements of ") + stations;
+  }
+  const std::string whom = air ? " to " + stations : " to the mail server";
+  if (mail.next_try > utc_now())
+    return "waits for the next try" + whom + " at " + mail_date(mail.next_try);
+  return "waits for its turn" + whom;
+}
+
+// "queue all=1 state=deferred station=NUMBER from=ADDRESS", each word where it is wanted.
+std::string MailService::queue(std::istringstream& words) {
+  MailFilter filter;
+  for (std::string word; words >> word;) {
+    const std::size_t equals = std::min(word.find('='), word.size());
+    const std::string key = word.substr(0, equals);
+    const std::string value = word.substr(std::min(equals + 1, word.size()));
+    if (key == "all") {
+      filter.finished = true;
+    } else if (key == "state") {
+      const auto state = gateways::parse_spool_state(value);
+      if (!state) return "error: no such state: " + printable(value) + "\n";
+      filter.state = *state;
+    } else if (key == "station") {
+      std::uint32_t node = 0;
+      std::from_chars(value.data(), value.data() + value.size(), node);
+      filter.station = NodeId{node};
+    } else if (key == "from") {
+      filter.from = value;
+    } else {
+      return "error: queue knows all, state, station and from\n";
+    }
+  }
+  const auto items = operator_store_->list(filter, kRowsListed + 1);
+  if (!items) return "error: " + to_string(items.error()) + "\n";
+  if (items->empty()) return none_listed(filter);
+  std::ostringstream text;
+  std::uint32_t rows = 0;
+  for (const MailItem& item : *items) {
+    if (++rows > kRowsListed) {
+      text << "there are more than " << kRowsListed << "; ask by state, station or sender\n";
+      break;
+    }
+    const std::string waits = waits_for(item);
+    text << item.id.value << "\t" << gateways::to_string(item.state) << "\t" << to_string(item.road)
+         << "\t" << unsigned{item.priority} << "\t" << item.size << "\t" << item.attempts << "\t<"
+         << printable(item.from.address) << ">\t" << printable(item.label) << "\t" << waits
+         << (waits.empty() || item.reason.empty() ? "" : "; last: ") << printable(item.reason)
+         << "\n";
+  }
+  return text.str();
+}
+
+std::string MailService::none_listed(const MailFilter& filter) {
+  const bool filtered = filter.state || filter.station || !filter.from.empty();
+  if (filtered) return "no message fits\n";
+  const auto any = operator_store_->list(1);
+  if (filter.finished || (any && any->empty())) return "the spool is empty\n";
+  return "nothing waits; `queue --all` lists what is over\n";
+}
+
+std::string MailService::show(MailId id) {
+  const auto item = operator_store_->find(id);
+  if (!item) return "error: " + to_string(item.error()) + "\n";
+  if (!item->has_value()) return "error: no such message\n";
+  const MailItem& mail = **item;
+  std::ostringstream text;
+  text << "mail " << mail.id.value << "\nstate " << gateways::to_string(mail.state) << "\nroad "
+       << to_string(mail.road) << "\npriority " << unsigned{mail.priority} << "\noctets "
+       << mail.size << "\nattempts " << mail.attempts << "\naccepted " << mail_date(mail.created);
+  const auto course = operator_store_->course(id);
+  if (course && !course->came.empty()) text << " by SMTP from " << printable(course->came);
+  if (course && course->heard.message_id != 0) {
+    text << " by air from " << name_of(course->heard.source) << ", msid "
+         << course->heard.message_id;
+  }
+  text << "\nexpires " << mail_date(mail.expiry) << "\nnext_try " << mail_date(mail.next_try)
+       << "\nfrom " << to_string(mail.from) << "\nmessage_id " << printable(mail.label) << "\n";
+  if (mail.message_id != 0) text << "msid " << mail.message_id << "\n";
+  if (mail.finished.value != 0) text << "finished " << mail_date(mail.finished) << "\n";
+  if (course && course->about.value != 0) text << "reports on " << course->about.value << "\n";
+  if (const std::string waits = waits_for(mail); !waits.empty()) text << waits << "\n";
+  std::size_t shown = 0;
+  for (const MailTarget& target : mail.targets) {
+    if (++shown > kTargetsShown) {
+      text << "and " << mail.targets.size() - kTargetsShown << " more\n";
+      break;
+    }
+    text << "to <" << printable(target.recipient.address) << "> "
+         << (target.station.value != 0 ? name_of(target.station) : "mail-server") << " "
+         << gateways::to_string(target.state) << " " << printable(target.reason) << "\n";
+  }
+  return text.str();
+}
+
+// All that was made of one message, and the reports on it, oldest first; of an address or a
+// Message-ID the youngest messages.
+std::string MailService::trace(const std::string& word) {
+  if (word.empty()) return "error: trace needs a number, a Message-ID or an address\n";
+  std::vector<MailId> found;
+  std::int64_t number = 0;
+  const auto [end, bad] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (bad == std::errc() && end == word.data() + word.size()) {
+    found.push_back({number});
+  } else {
+    auto ids = operator_store_->trace(word, kMessagesTraced);
+    if (!ids) return "error: " + to_string(ids.error()) + "\n";
+    found = std::move(ids).value();
+  }
+  std::set<MailId> all;
+  for (const MailId id : found) {
+    const auto ids = operator_store_->relatives(id);
+    if (!ids) return "error: " + to_string(ids.error()) + "\n";
+    all.insert(ids->begin(), ids->end());
+  }
+  std::string text;
+  for (const MailId id : all) {
+    if (text.size() > kTraceOctetsMax) return text + "\nthere is more; ask for one by its number\n";
+    const std::string shown = show(id);
+    if (shown.rfind("error: ", 0) != 0) text += (text.empty() ? "" : "\n") + shown;
+  }
+  return text.empty() ? "error: no such message in the spool\n" : text;
+}
+
+std::string MailService::stations() {
+  const auto rows = operator_store_->stations();
+  if (!rows) return "error: " + to_string(rows.error()) + "\n";
+  const auto waiting = operator_store_->waiting();
+  if (!waiting) return "error: " + to_string(waiting.error()) + "\n";
+  if (config_.stations.empty()) return "no stations are configured\n";
+  std::ostringstream text;
+  for (const auto& station : config_.stations) {
+    StationRow known;
+    for (const StationRow& row : *rows) {
+      if (row.station == station.node) known = row;
+    }
+    const bool dead = known.dead_until > utc_now();
+    text << station.name << "\t" << to_string(station.address) << "\t"
+         << (dead ? "dead until " + mail_date(known.dead_until) : std::string("ok")) << "\t"
+         << known.failures << "\t" << known.sequence << "\t" << printable(known.reason) << "\t"
+         << (is_silent(station.node) ? "silent" : "answering");
+    const auto heard = heard_.find(station.node);
+    text << "\theard " << (heard == heard_.end() ? "never" : mail_date(heard->second));
+    const auto open = waiting->find(station.node);
+    const WaitingMail mails = open == waiting->end() ? WaitingMail{} : open->second;
+    text << "\t" << mails.mails << " waiting\t" << mails.octets << " octets\t"
+         << (mails.mails == 0             ? "nothing to try"
+             : mails.next_try > utc_now() ? "next try " + mail_date(mails.next_try)
+                                          : "next try now")
+         << "\n";
+  }
+  return text.str();
+}
+
+std::string MailService::status() {
+  std::ostringstream text;
+  const auto& mail = mail_.stats();
+  const auto& smtp = listener_->stats();
+  text << "bound="
+       << (udp_               ? "udp"
+           : carrier_.bound() ? "yes"
+                              : "no")
+       << " emcon=" << silence_.reason() << " smtp_port=" << listener_->port()
+       << " active=" << mail_.active() << " accepted=" << mail.accepted
+       << " delivered=" << mail.delivered << " failed=" << mail.failed
+       << " expired=" << mail.expired << " received=" << mail.received
+       << " received_again=" << mail.received_again << " reports=" << mail.reports
+       << " unreadable=" << mail.unreadable << " store_errors=" << mail.store_errors
+       << " parked=" << mail.parked << " passed_over=" << mail.passed_over
+       << " spool_index=" << (operator_store_->missing_index().empty() ? "yes" : "no")
+       << " spool_reserve=" << (operator_store_->has_reserve() ? "yes" : "no")
+       << " indexes_mended=" << mail.indexes_mended << " tables_left_out=" << mail.tables_left_out
+       << " smtp_messages=" << smtp.messages << " smtp_bare_line_ends=" << smtp.bare_line_ends
+       << " smtp_timeouts=" << smtp.timeouts << " smtp_no_room=" << smtp.no_room
+       << " smtp_precedences_lowered=" << smtp.precedences_lowered
+       << " smtp_recipients_refused=" << smtp.recipients_refused << " smtp_tls=" << smtp.tls
+       << " smtp_tls_failed=" << smtp.tls_failed
+       << " smtp_connections_refused=" << listener_->refused() << "\n"
+       << air_counters() << "\n";
+  return text.str();
+}
+
 std::string MailService::answer(std::string_view request) {
   std::istringstream words{std::string(request)};
   std::string verb;
-  std::int64_t number = 0;
-  words >> verb >> number;
-  const std::map<std::string, OperatorVerb> verbs = {{"hold", OperatorVerb::hold},
-                                                     {"release", OperatorVerb::release},
-                                                     {"requeue", OperatorVerb::requeue},
-                                                     {"delete", OperatorVerb::remove}};
-  const auto waits = [this](const MailItem& item) {
-    return silence_.silent() && item.road == Road::air && !gateways::is_final(item.state) &&
-           item.state != SpoolState::held;
-  };
-  std::ostringstream text;
-  if (const auto found = verbs.find(verb); found != verbs.end()) {
-    return change(found->second, verb, {number});
+  words >> verb;
+  if (verb == "queue") return queue(words);
+  if (verb == "stations") return stations();
+  if (verb == "status") return status();
+  if (verb == "trace") {
+    std::string word;
+    std::getline(words >> std::ws, word);
+    return trace(word);
   }
+  std::int64_t number = 0;
+  words >> number;
   if (verb == "emcon" || verb == "station") {
     std::string word;
     words.clear();  // of the number that was none
@@ -116,78 +316,16 @@ std::string MailService::answer(std::string_view request) {
     return verb == "emcon" ? emcon(word)
                            : silence_station({static_cast<std::uint32_t>(number)}, word);
   }
-  if (verb == "queue") {
-    const auto items = operator_store_->list(kRowsListed);
-    if (!items) return "error: " + to_string(items.error()) + "\n";
-    for (const MailItem& item : *items) {
-      text << item.id.value << "\t" << gateways::to_string(item.state) << "\t"
-           << to_string(item.road) << "\t" << unsigned{item.priority} << "\t" << item.size << "\t"
-           << item.attempts << "\t<" << item.from.address << ">\t" << printable(item.label) << "\t"
-           << (waits(item) ? "EMCON " : "") << printable(item.reason) << "\n";
-    }
-    return text.str();
+  if (verb == "show") return show({number});
+  const std::map<std::string, OperatorVerb> verbs = {{"hold", OperatorVerb::hold},
+                                                     {"release", OperatorVerb::release},
+                                                     {"requeue", OperatorVerb::requeue},
+                                                     {"delete", OperatorVerb::remove}};
+  if (const auto found = verbs.find(verb); found != verbs.end()) {
+    return change(found->second, verb, {number});
   }
-  if (verb == "show") {
-    const auto item = operator_store_->find({number});
-    if (!item) return "error: " + to_string(item.error()) + "\n";
-    if (!item->has_value()) return "error: no such message\n";
-    const MailItem& mail = **item;
-    text << "mail " << mail.id.value << "\nstate " << gateways::to_string(mail.state) << "\nroad "
-         << to_string(mail.road) << "\npriority " << unsigned{mail.priority} << "\noctets "
-         << mail.size << "\nattempts " << mail.attempts << "\naccepted " << mail_date(mail.created)
-         << "\nexpires " << mail_date(mail.expiry) << "\nnext_try " << mail_date(mail.next_try)
-         << "\nfrom " << to_string(mail.from) << "\nmessage_id " << printable(mail.label) << "\n";
-    if (waits(mail)) text << "waits for the end of EMCON\n";
-    for (const MailTarget& target : mail.targets) {
-      text << "to <" << target.recipient.address << "> "
-           << (target.station.value != 0 ? name_of(target.station) : "mail-server") << " "
-           << gateways::to_string(target.state) << " " << printable(target.reason) << "\n";
-    }
-    return text.str();
-  }
-  if (verb == "stations") {
-    const auto rows = operator_store_->stations();
-    if (!rows) return "error: " + to_string(rows.error()) + "\n";
-    for (const auto& station : config_.stations) {
-      StationRow known;
-      for (const StationRow& row : *rows) {
-        if (row.station == station.node) known = row;
-      }
-      const bool dead = known.dead_until > utc_now();
-      text << station.name << "\t" << to_string(station.address) << "\t"
-           << (dead ? "dead until " + mail_date(known.dead_until) : std::string("ok")) << "\t"
-           << known.failures << "\t" << known.sequence << "\t" << printable(known.reason) << "\t"
-           << (is_silent(station.node) ? "silent" : "answering") << "\n";
-    }
-    return text.str();
-  }
-  if (verb == "status") {
-    const auto& mail = mail_.stats();
-    const auto& smtp = listener_->stats();
-    text << "bound="
-         << (udp_               ? "udp"
-             : carrier_.bound() ? "yes"
-                                : "no")
-         << " emcon=" << silence_.reason() << " smtp_port=" << listener_->port()
-         << " active=" << mail_.active() << " accepted=" << mail.accepted
-         << " delivered=" << mail.delivered << " failed=" << mail.failed
-         << " expired=" << mail.expired << " received=" << mail.received
-         << " received_again=" << mail.received_again << " reports=" << mail.reports
-         << " unreadable=" << mail.unreadable << " store_errors=" << mail.store_errors
-         << " parked=" << mail.parked << " passed_over=" << mail.passed_over
-         << " spool_index=" << (operator_store_->missing_index().empty() ? "yes" : "no")
-         << " indexes_mended=" << mail.indexes_mended << " tables_left_out=" << mail.tables_left_out
-         << " smtp_messages=" << smtp.messages << " smtp_bare_line_ends=" << smtp.bare_line_ends
-         << " smtp_timeouts=" << smtp.timeouts << " smtp_no_room=" << smtp.no_room
-         << " smtp_recipients_refused=" << smtp.recipients_refused << " smtp_tls=" << smtp.tls
-         << " smtp_tls_failed=" << smtp.tls_failed
-         << " smtp_connections_refused=" << listener_->refused() << "\n"
-         << air_counters() << "\n";
-    return text.str();
-  }
-  return "error: known are queue, show, hold, release, requeue, delete, stations, station, emcon "
-         "and "
-         "status\n";
+  return "error: known are queue, trace, show, hold, release, requeue, delete, stations, station, "
+         "emcon and status\n";
 }
 
 }  // namespace s5066::acp142

@@ -5,6 +5,7 @@
 
 #include "gateways/acp142/delivery_report.h"
 #include "gateways/acp142/mail_core.h"
+#include "gateways/acp142/next_hops.h"
 #include "s5066d/base/assert.h"
 
 namespace s5066::acp142 {
@@ -15,7 +16,8 @@ using Kind = MailNews::Kind;
 // there, which an operator may have made of what has ended here.
 
 // What P_MUL has, or may have, is ended by it; what it has not been given yet, here.
-void MailCore::on_operator(Instant, MailId id, OperatorVerb verb) {
+void MailCore::on_operator(Instant now, MailId id, OperatorVerb verb) {
+  if (verb == OperatorVerb::requeue) delay_at_ = now;  // its sender may have to be told of it again
   const auto found = active_.find(id);
   if (found == active_.end()) return;
   Active& active = found->second;
@@ -96,7 +98,8 @@ void MailCore::on_destination_ended(Instant now, const DestinationEnded& ended) 
     outcome.changes.push_back({target.number, state, ended.reason});
     if (state == SpoolState::expired || state == SpoolState::failed) {
       told.push_back({target.recipient, ReportedRecipient::Action::failed, "5.4.7",
-                      ended.reason.empty() ? "the station did not answer in time" : ended.reason});
+                      ended.reason.empty() ? "the station did not answer in time" : ended.reason, 0,
+                      "X-ACP142; " + dotted(ended.node)});
     }
   }
   if (outcome.changes.empty()) return;
@@ -186,7 +189,8 @@ void MailCore::on_delivered(Instant now, MailId id, const SmtpClientCore::Done& 
       told.push_back(
           {target.recipient,
            failed ? ReportedRecipient::Action::failed : ReportedRecipient::Action::relayed,
-           one.status, one.text});
+           one.status, one.text, one.code,
+           one.code != 0 ? "dns; " + config_.mail_server : std::string()});
     }
   }
   if (!removed) add_report(now, outcome, item, told);
@@ -233,6 +237,7 @@ std::vector<NewMail> MailCore::report(Instant now, const MailItem& item,
                    .retry_until = item.expiry});
   if (!report) return {};
   auto mails = route(now, *report, {}, item.priority);
+  for (NewMail& one : mails) one.about = item.id;
   const Kind kind = mails.empty() ? Kind::report_lost : Kind::reported;
   told.push_back({kind, item.id, {}, item.from.address, {}, 0});
   return mails;

@@ -5,7 +5,7 @@
 
 #include "gateways/acp142/mail_core.h"
 #include "gateways/acp142/next_hops.h"
-#include "gateways/common/sha256.h"
+#include "gateways/acp142/repeat_marks.h"
 
 namespace s5066::acp142 {
 
@@ -16,39 +16,9 @@ namespace {
 // Who forwards by hand may bring a message here again; what comes more often goes in circles, and
 // each circle is minutes of air time.
 constexpr std::size_t kOwnTracesMax = 1;
-constexpr std::size_t kMarkOctets = 16;
 
 bool has(const std::vector<NodeId>& nodes, NodeId node) {
   return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
-}
-
-/// Without what it begins with that is another on each way: trace fields, and next hops, which a
-/// relay of another make leaves between them.
-ByteSpan without_traces(ByteSpan content) {
-  const std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
-  std::size_t at = 0;
-  for (std::size_t octets = 1; octets != 0; at += octets) {
-    octets = std::max(field_octets(text.substr(at), "Received"),
-                      field_octets(text.substr(at), kNextHopsName));
-  }
-  return content.subspan(at);
-}
-
-/// By which a message that comes by another way, too, is known for each recipient. One without an
-/// identifier of its own may well be meant twice.
-std::vector<std::string> marks_of(const Mail& mail) {
-  const std::string id = header_field(mail.content, "Message-ID");
-  if (id.empty()) return {};
-  std::vector<std::string> marks;
-  for (const Path& recipient : mail.envelope.recipients) {
-    const std::string head =
-        "air\n" + id + "\n" + mail.envelope.from.address + "\n" + recipient.address + "\n";
-    Bytes known(head.begin(), head.end());
-    append(known, without_traces(mail.content));
-    const Bytes hash = gateways::sha256_of(known);
-    marks.emplace_back(hash.begin(), hash.begin() + kMarkOctets);
-  }
-  return marks;
 }
 
 }  // namespace
@@ -101,6 +71,7 @@ void MailCore::on_received(Instant now, const Received& received) {
   Pending pending;
   MailNews& came = pending.came;
   came.station = received.name.source;
+  came.name = received.name;
   if (!mail) {
     // It would be the same again; so it is taken, and dropped (RFC 8494 5.1).
     came.kind = Kind::unreadable;
@@ -109,9 +80,11 @@ void MailCore::on_received(Instant now, const Received& received) {
   } else {
     came.address = mail->envelope.from.address;
     came.octets = mail->content.size();
+    came.label = header_field(mail->content, "Message-ID").substr(0, kLabelOctetsMax);
+    for (const Path& one : mail->envelope.recipients) came.recipients.push_back(one.address);
     accept.mails = relay(now, received, *mail, pending.more);
     if (!mail->envelope.recipients.empty()) {
-      const auto marks = marks_of(*mail);
+      const auto marks = repeat_marks(*mail, "air");
       add_trace(now, mail->content, "", "MULE");
       for (NewMail& one : route(now, *std::move(mail), marks, received.priority)) {
         // Once here it has the time that a mail server has.
@@ -121,6 +94,8 @@ void MailCore::on_received(Instant now, const Received& received) {
     }
     came.kind = accept.mails.empty() && pending.more.empty() ? Kind::not_for_us : Kind::received;
   }
+  for (NewMail& one : accept.mails) one.heard = received.name;
+  pending.parts = parts_of(accept.mails);
   pending.asked = Asked::received;
   pending.name = received.name;
   ++receiving_;
@@ -143,7 +118,22 @@ void MailCore::on_kept(Pending pending, const MailKept& kept) {
   stats_.received += came.kind == Kind::received ? 1 : 0;
   stats_.received_again += came.kind == Kind::received_again ? 1 : 0;
   stats_.unreadable += came.kind == Kind::unreadable ? 1 : 0;
+  MailId first;
+  std::vector<MailNews> others;
+  for (std::size_t i = 0; came.kind == Kind::received && i < kept.ids.size(); ++i) {
+    if (none(kept.ids[i])) continue;
+    if (first.value == 0) {
+      first = kept.ids[i];
+      continue;
+    }
+    MailNews& other = others.emplace_back(std::move(pending.parts.at(i)));
+    other.kind = Kind::queued;
+    other.mail = kept.ids[i];
+    other.first = first;
+  }
+  came.mail = first;
   actions_.emplace_back(std::move(came));
+  for (MailNews& one : others) tell(std::move(one));
   for (MailNews& one : pending.more) tell(std::move(one));
 }
 

@@ -1,13 +1,13 @@
 #include "gateways/acp142/mail_service.h"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <csignal>
 #include <utility>
 
 #include "gateways/acp142/mail_setup.h"
+#include "gateways/acp142/next_hops.h"
+#include "gateways/acp142/repeat_marks.h"
 #include "gateways/common/spool_lock.h"
 #include "s5066d/posix/ending_signals.h"
 #include "s5066d/posix/socket.h"
@@ -22,6 +22,7 @@ namespace {
 constexpr std::size_t kStoreRequestsMax = 1024;
 constexpr auto kClockEvery = seconds(60);
 constexpr std::size_t kUdpReceivedMax = 256;
+constexpr std::size_t kRecipientsLogged = 20;
 
 UtcSeconds utc_now() {
   return posix::to_utc_seconds(posix::utc_now());
@@ -33,6 +34,7 @@ SqliteMailStore::Config store_config(const MailConfig& config) {
   store.open_mails_max = config.open_mails_max;
   store.open_octets_max = config.open_octets_max;
   store.duplicate_window_s = config.duplicate_window_s;
+  store.reserve_octets = config.spool_reserve_octets;
   return store;
 }
 
@@ -40,6 +42,8 @@ MailCore::Config mail_config(const MailConfig& config) {
   MailCore::Config mail;
   mail.node = config.node;
   mail.hostname = config.hostname;
+  const bool v6 = config.mail_server.address.find(':') != std::string::npos;
+  mail.mail_server = (v6 ? "[IPv6:" : "[") + config.mail_server.address + "]";
   mail.lifetime_s.assign(4, config.flash_lifetime_s);
   mail.lifetime_s.insert(mail.lifetime_s.end(), 2, config.immediate_lifetime_s);
   mail.lifetime_s.insert(mail.lifetime_s.end(), 2, config.priority_lifetime_s);
@@ -51,6 +55,12 @@ MailCore::Config mail_config(const MailConfig& config) {
   mail.delay_after = seconds(config.delay_report_s);
   mail.any_group = config.udp && !config.udp->pool.empty();
   for (const auto& group : config.groups) mail.groups.push_back(members_of(group, config));
+  for (const auto& one : config.smtp.priority_fields) {
+    mail.priority_fields.push_back({one.name, one.value, one.mt_priority});
+  }
+  for (const auto& station : config.stations) {
+    if (station.explicit_tags) mail.explicit_tags.insert(station.node);
+  }
   if (config.udp) {
     mail.air_active_max = kUdpActiveMax;
     mail.received_max = kUdpReceivedMax;
@@ -68,26 +78,14 @@ sis::Client::Config client_config(const MailConfig& config) {
   return client;
 }
 
-/// By which a repeat of this message for this recipient is known. A message without an identifier
-/// of its own may well be meant twice.
-std::vector<std::string> marks_of(const Mail& mail) {
-  const std::string id = header_field(mail.content, "Message-ID");
-  if (id.empty()) return {};
-  std::vector<std::string> marks;
-  for (const Path& recipient : mail.envelope.recipients) {
-    const std::string head =
-        id + "\n" + mail.envelope.from.address + "\n" + recipient.address + "\n";
-    std::string mark(32, '\0');
-    EVP_MD_CTX* context = EVP_MD_CTX_new();
-    EVP_DigestInit_ex(context, EVP_sha256(), nullptr);
-    EVP_DigestUpdate(context, head.data(), head.size());
-    EVP_DigestUpdate(context, mail.content.data(), mail.content.size());
-    EVP_DigestFinal_ex(context, reinterpret_cast<unsigned char*>(mark.data()), nullptr);
-    EVP_MD_CTX_free(context);
-    mark.resize(16);
-    marks.push_back(std::move(mark));
-  }
-  return marks;
+/// For one line of the log.
+std::string joined(const std::vector<std::string>& addresses) {
+  std::string text;
+  const std::size_t shown = std::min(addresses.size(), kRecipientsLogged);
+  for (std::size_t i = 0; i < shown; ++i) text += (i > 0 ? " " : "") + addresses[i];
+  if (shown < addresses.size())
+    text += " and " + std::to_string(addresses.size() - shown) + " more";
+  return text;
 }
 
 LogLevel level_of(MailNews::Kind kind) {
@@ -96,6 +94,7 @@ LogLevel level_of(MailNews::Kind kind) {
     case MailNews::Kind::expired:
     case MailNews::Kind::report_lost:
     case MailNews::Kind::store_failed:
+    case MailNews::Kind::disk_full:
     case MailNews::Kind::parked:
       return LogLevel::error;
     case MailNews::Kind::refused:
@@ -415,7 +414,7 @@ void MailService::drain() {
 }
 
 void MailService::on_commit(SessionId session, SmtpServerCore::Commit commit) {
-  const auto marks = marks_of(commit.mail);
+  const auto marks = repeat_marks(commit.mail, "smtp");
   mail_.on_mail(now(), session, std::move(commit), marks);
   // The session is in the middle of its own work; what follows from it comes after that.
   asio::post(io_, [this] { drain(); });
@@ -455,7 +454,11 @@ void MailService::carry_out(const MailCore::Known& known) {
 }
 
 void MailService::carry_out(const MailCore::AnswerSession& answer) {
-  listener_->answer(answer.session, answer.outcome);
+  const std::string id = std::to_string(answer.mail.value);
+  const std::string said = !answer.repeated         ? "queued as " + id
+                           : answer.mail.value != 0 ? "not sent again, it was queued as " + id
+                                                    : "not sent again, it was queued before";
+  listener_->answer(answer.session, answer.outcome, said);
 }
 
 // Not found: it has ended meanwhile, and the mail side was told.
@@ -476,9 +479,13 @@ void MailService::carry_out(const MailCore::Deliver& deliver) {
 void MailService::carry_out(const MailNews& news) {
   LogLine line(log_, level_of(news.kind), to_string(news.kind));
   if (news.mail.value != 0) line.kv("mail", news.mail.value);
+  if (news.first.value != 0) line.kv("first", news.first.value);
   if (news.station.value != 0) line.kv("station", std::string_view(name_of(news.station)));
   if (!news.address.empty()) line.kv("address", std::string_view(news.address));
   if (news.octets != 0) line.kv("octets", news.octets);
+  if (news.name.message_id != 0) line.kv("msid", std::uint64_t{news.name.message_id});
+  if (!news.label.empty()) line.kv("message_id", std::string_view(news.label));
+  if (!news.recipients.empty()) line.kv("to", joined(news.recipients));
   if (!news.detail.empty()) line.kv("detail", std::string_view(news.detail));
 }
 
@@ -487,8 +494,11 @@ void MailService::log_air(const MessageNews& news) {
       "round_started",     "round_sent",      "partly_received", "sequence_gap",
       "discarded_by_peer", "receive_expired", "left_silence"};
   LogLine line(log_, LogLevel::info, kNames[static_cast<std::size_t>(news.kind)]);
+  const bool ours = news.name.source == config_.node;
+  const MailId mail = ours ? mail_.under_way_as(news.name.message_id) : MailId{};
+  if (mail.value != 0) line.kv("mail", mail.value);
   line.kv("source", std::string_view(name_of(news.name.source)))
-      .kv("message_id", std::uint64_t{news.name.message_id});
+      .kv("msid", std::uint64_t{news.name.message_id});
   if (news.node.value != 0) line.kv("station", std::string_view(name_of(news.node)));
   if (news.octets != 0) line.kv("octets", news.octets);
 }
@@ -497,7 +507,7 @@ std::string MailService::name_of(NodeId node) const {
   for (const auto& station : config_.stations) {
     if (station.node == node) return station.name;
   }
-  return std::to_string(node.value);
+  return dotted(node);
 }
 
 }  // namespace s5066::acp142

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -72,6 +73,13 @@ class MailService {
   void log_air(const MessageNews& news);
   void offer_store_requests();
   std::string answer(std::string_view request);
+  std::string queue(std::istringstream& words);
+  std::string none_listed(const MailFilter& filter);
+  std::string show(MailId id);
+  std::string trace(const std::string& word);
+  std::string stations();
+  std::string status();
+  std::string waits_for(const MailItem& mail) const;
   std::string air_counters() const;
   std::string change(OperatorVerb verb, const std::string& word, MailId id);
   Result<void> load_silences();
@@ -98,7 +106,8 @@ class MailService {
   PMulCore p_mul_;
   CarrierUdopCore carrier_;
   OwnSilence silence_;
-  std::map<NodeId, bool> silences_;  // of stations, as the operator or they themselves have said
+  std::map<NodeId, bool> silences_;     // of stations, as the operator or they themselves have said
+  std::map<NodeId, UtcSeconds> heard_;  // stations, since the start
   bool draining_ = false;
   bool serving_ = false;
   bool stopping_ = false;

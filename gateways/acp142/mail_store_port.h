@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "gateways/acp142/cdt.h"
 #include "gateways/acp142/mail_types.h"
 #include "gateways/acp142/message_port.h"
 #include "gateways/common/store_port.h"
@@ -24,6 +25,8 @@ struct MailId {
   std::int64_t value = 0;
   friend auto operator<=>(const MailId&, const MailId&) = default;
 };
+
+inline constexpr std::size_t kLabelOctetsMax = 200;  // of a Message-ID that is kept
 
 enum class Road : std::uint8_t {
   air,   // to stations
@@ -46,7 +49,10 @@ struct NewMail {
   Path from;
   std::vector<NewTarget> targets;
   std::shared_ptr<const Bytes> content;
-  std::string label;  // for people: the Message-ID
+  std::string label;    // for people: the Message-ID
+  std::string came{};   // from which client by SMTP, for people
+  MessageName heard{};  // how it was called on the air, if it came from there
+  MailId about{};  // the message that it reports on; 0: it is no report, or on none in the spool
 };
 
 struct MailTarget {
@@ -73,11 +79,36 @@ struct MailItem {
   UtcSeconds created;
   UtcSeconds expiry;
   UtcSeconds next_try;
-  std::uint32_t message_id = 0;    // 0: not submitted
-  std::uint16_t block_octets = 0;  // with which it was
+  UtcSeconds finished;                // 0: it is not
+  std::uint32_t message_id = 0;       // 0: not submitted
+  std::uint16_t block_octets = 0;     // with which it was
+  CdtTags tags = CdtTags::implicit_;  // the same
   std::string reason;
   std::vector<MailTarget> targets;
   std::shared_ptr<const Bytes> content;  // null where it was not asked for
+};
+
+/// Where a message came from, and what belongs to it.
+struct MailCourse {
+  MailId first;  // of all that were made of one message, one for each way
+  MailId about;
+  MessageName heard;
+  std::string came;
+};
+
+/// Which messages an operator wants to see.
+struct MailFilter {
+  bool finished = false;  // those, too
+  std::optional<SpoolState> state{};
+  std::optional<NodeId> station{};  // something for it is open; with `finished`, or was
+  std::string from{};               // the address of the sender
+};
+
+/// What is open for a station.
+struct WaitingMail {
+  std::uint64_t mails = 0;
+  std::uint64_t octets = 0;
+  UtcSeconds next_try;  // the first
 };
 
 struct StationRow {
@@ -87,6 +118,13 @@ struct StationRow {
   UtcSeconds dead_until;
   std::string reason;
 };
+
+/// Its next submission has a number of its own, because its octets differ from those of the last.
+inline void renumber(MailItem& item) {
+  item.message_id = 0;
+  item.block_octets = 0;
+  for (MailTarget& target : item.targets) target.sequence = 0;
+}
 
 /// What an operator may do to a message.
 enum class OperatorVerb : std::uint8_t { hold, release, requeue, remove };
@@ -120,6 +158,7 @@ struct SaveSubmission {
   std::uint32_t message_id = 0;
   std::uint16_t block_octets = 0;
   std::vector<Destination> destinations;
+  CdtTags tags = CdtTags::implicit_;
 };
 /// The end of an attempt, or of a part of it. A message without open targets is finished; an active
 /// one waits for `next_try`, without that it stays active. What an operator has held stays held.
@@ -188,9 +227,12 @@ struct MailKept {
   };
   std::vector<MailId> ids;
   Repeat repeat = Repeat::none;
+  MailId
+      repeat_of{};  // where all of it was known: the message that was first, if it is still there
 };
 struct TakenMail {
   std::vector<MailItem> items;
+  std::optional<UtcSeconds> next_delay{};  // of TakeDelayed: when the next one is late
 };
 struct Resumed {
   std::uint32_t last_message_id = 0;
@@ -216,6 +258,7 @@ struct MailResult {
   std::vector<MailTrouble> troubles{};  // met meanwhile, whatever was asked
   std::vector<std::string> mended{};    // indexes
   std::vector<std::string> left_out{};  // damaged tables, from now on
+  bool reserve_used = false;            // the disk is full, and nothing new is taken
 };
 
 }  // namespace s5066::acp142

@@ -154,7 +154,7 @@ bool is_good(const Parameter& p, PathUse use) {
   if (p.keyword == "BODY") return one_of({"7BIT", "8BITMIME", "BINARYMIME", "BINARY"});
   if (p.keyword == "RET") return one_of({"FULL", "HDRS"});
   if (p.keyword == "ENVID") return !p.value.empty() && is_xtext(p.value, 100);
-  if (p.keyword == "MT-PRIORITY") return is_number(p.value, -9, 9);
+  if (p.keyword == "MT-PRIORITY") return is_number(p.value, kMtPriorityMin, kMtPriorityMax);
   if (p.keyword == "BY") return is_deliver_by(p.value);
   return p.keyword == "AUTH" && is_xtext(p.value, 500);
 }
@@ -265,11 +265,23 @@ bool same_but_for_case(std::string_view a, std::string_view b) {
 
 int mt_priority(const Parameters& from) {
   const std::string* text = find_parameter(from, "MT-PRIORITY");
-  if (text == nullptr || !is_number(*text, -9, 9)) return 0;
+  if (text == nullptr || !is_number(*text, kMtPriorityMin, kMtPriorityMax)) return 0;
   int value = 0;
   const char* begin = text->data() + (text->front() == '+' ? 1 : 0);
   std::from_chars(begin, text->data() + text->size(), value);
   return value;
+}
+
+std::optional<int> mt_priority_field(ByteSpan content) {
+  std::string value = header_field(content, "MT-Priority");
+  value.resize(std::min(value.find_first_of(" ("), value.size()));  // a comment may follow
+  if (!is_number(value, kMtPriorityMin, kMtPriorityMax)) return std::nullopt;
+  return mt_priority({{"MT-PRIORITY", value}});
+}
+
+void set_mt_priority(Parameters& from, int level) {
+  std::erase_if(from, [](const Parameter& one) { return one.keyword == "MT-PRIORITY"; });
+  from.push_back({"MT-PRIORITY", std::to_string(level)});
 }
 
 std::uint8_t p_mul_priority(int mt_priority) {
@@ -315,6 +327,36 @@ std::size_t header_octets(ByteSpan content) {
   if (text.rfind("\r\n", 0) == 0) return 2;
   const std::size_t end = text.find("\r\n\r\n");
   return end == std::string_view::npos ? text.size() : end + 4;
+}
+
+std::size_t field_octets(std::string_view text, std::string_view name) {
+  if (text.size() <= name.size() || text[name.size()] != ':') return 0;
+  if (!same_but_for_case(text.substr(0, name.size()), name)) return 0;
+  for (std::size_t at = text.find("\r\n"); at != std::string_view::npos;
+       at = text.find("\r\n", at + 2)) {
+    const bool goes_on = at + 2 < text.size() && (text[at + 2] == ' ' || text[at + 2] == '\t');
+    if (!goes_on) return at + 2;
+  }
+  return 0;
+}
+
+Bytes without_header_fields(ByteSpan content, std::initializer_list<std::string_view> names) {
+  const std::size_t header = header_octets(content);
+  const std::string_view text(reinterpret_cast<const char*>(content.data()), header);
+  Bytes kept;
+  kept.reserve(content.size());
+  for (std::size_t at = 0; at < header;) {
+    std::size_t dropped = 0;
+    for (const std::string_view name : names) {
+      dropped = std::max(dropped, field_octets(text.substr(at), name));
+    }
+    const std::size_t line = text.find("\r\n", at);
+    const std::size_t next = line == std::string_view::npos ? header : line + 2;
+    if (dropped == 0) append(kept, content.subspan(at, next - at));
+    at = dropped == 0 ? next : at + dropped;
+  }
+  append(kept, content.subspan(header));
+  return kept;
 }
 
 LineCheck check_lines(ByteSpan content) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,8 @@ inline constexpr std::size_t kAddressOctetsMax = 254;    // RFC 5321 4.5.3.1.3, 
 inline constexpr std::size_t kLocalPartOctetsMax = 64;   // RFC 5321 4.5.3.1.1
 inline constexpr std::size_t kPathLineOctetsMax = 2048;  // 512, and what the extensions add
 inline constexpr std::size_t kParametersMax = 16;
+inline constexpr int kMtPriorityMin = -9;  // RFC 6710
+inline constexpr int kMtPriorityMax = 9;
 
 /// "NOTIFY=NEVER"; the keyword is kept in capitals, the value is empty where there is none.
 struct Parameter {
@@ -67,6 +70,11 @@ bool same_but_for_case(std::string_view a, std::string_view b);
 
 /// MT-PRIORITY of a message (RFC 6710), -9..9; 0 when nobody said.
 int mt_priority(const Parameters& from);
+/// The level that a header field MT-Priority gives to a message (RFC 6758), nothing where there is
+/// none that makes sense.
+std::optional<int> mt_priority_field(ByteSpan content);
+/// Replaces the MT-PRIORITY of a message.
+void set_mt_priority(Parameters& from, int level);
 /// 6 - MT-PRIORITY, not below 0 (RFC 8494 3).
 std::uint8_t p_mul_priority(int mt_priority);
 
@@ -88,6 +96,12 @@ std::size_t count_header_fields_with(ByteSpan content, std::string_view name,
                                      std::string_view text);
 /// The octets up to and with the empty line that ends the header section.
 std::size_t header_octets(ByteSpan content);
+
+/// The octets of the header field that `text` begins with, if it is of that name, with the CRLF
+/// that ends it; else 0.
+std::size_t field_octets(std::string_view text, std::string_view name);
+/// The content without all header fields of these names.
+Bytes without_header_fields(ByteSpan content, std::initializer_list<std::string_view> names);
 
 /// What the lines of a content are like. SMTP's DATA may carry neither a CR nor an LF alone: such
 /// an end of line is read differently by different servers.

@@ -24,19 +24,25 @@ namespace options = boost::program_options;
 using namespace s5066;
 
 constexpr auto kControlTimeout = std::chrono::seconds(10);
+constexpr std::size_t kWordOctetsMax = 300;  // of a request
 
 constexpr const char* kSynopsis =
     "s5066-acp142 run      --config FILE       serve\n"
     "s5066-acp142 check    --config FILE       only check the configuration\n"
-    "s5066-acp142 queue    --config FILE       id, state, road, priority, octets, attempts, from, "
-    "Message-ID, reason\n"
+    "s5066-acp142 queue    --config FILE [--all] [--state STATE] [--station NAME] [--from "
+    "ADDRESS]\n"
+    "                                          id, state, road, priority, octets, attempts, from,\n"
+    "                                          Message-ID, what it waits for and why\n"
+    "s5066-acp142 trace    --config FILE ID|MESSAGE-ID|ADDRESS\n"
+    "                                          the whole course of a message\n"
     "s5066-acp142 show     --config FILE ID    one message and each of its recipients\n"
     "s5066-acp142 hold     --config FILE ID    keep it until it is released\n"
     "s5066-acp142 release  --config FILE ID\n"
     "s5066-acp142 requeue  --config FILE ID    try again at once, for as long as it had at first\n"
     "s5066-acp142 delete   --config FILE ID\n"
-    "s5066-acp142 stations --config FILE       name, address, state, failures, messages, reason, "
-    "whether it answers\n"
+    "s5066-acp142 stations --config FILE       name, address, state, failures, messages, reason,\n"
+    "                                          whether it answers, when it was heard, and what "
+    "waits\n"
     "s5066-acp142 station  --config FILE NAME silent|answering\n"
     "                                          whether that station is in EMCON\n"
     "s5066-acp142 emcon    --config FILE on|off|show\n"
@@ -63,7 +69,11 @@ int ask(const acp142::MailConfig& config, const std::string& request) {
   const auto answer =
       posix::ask_control(acp142::control_socket_path(config), request, kControlTimeout);
   if (!answer) {
-    std::cerr << "s5066-acp142: the gateway does not answer: " << answer.error().detail << "\n";
+    const bool absent = answer.error().code == ErrorCode::link_down;
+    std::cerr << "s5066-acp142: "
+              << (absent ? "no gateway runs with this configuration: "
+                         : "the gateway does not answer: ")
+              << answer.error().detail << "\n";
     return posix::kExitEnvironment;
   }
   const bool refused = answer->rfind("error: ", 0) == 0;
@@ -71,13 +81,48 @@ int ask(const acp142::MailConfig& config, const std::string& request) {
   return refused ? posix::kExitEnvironment : posix::kExitOk;
 }
 
+/// What can be a word of a request and break none.
+bool is_one_line(const std::string& word) {
+  return !word.empty() && word.size() <= kWordOctetsMax &&
+         std::all_of(word.begin(), word.end(), [](char c) { return c > 32 && c < 127; });
+}
+
+std::optional<std::string> queue_request(const acp142::MailConfig& config,
+                                         const options::variables_map& given) {
+  std::string request = "queue";
+  if (given.count("all")) request += " all=1";
+  for (const char* key : {"state", "from"}) {
+    if (!given.count(key)) continue;
+    const std::string value = given[key].as<std::string>();
+    if (!is_one_line(value)) {
+      std::cerr << "s5066-acp142: --" << key << " is one word in printable ASCII\n";
+      return std::nullopt;
+    }
+    request += std::string(" ") + key + "=" + value;
+  }
+  if (!given.count("station")) return request;
+  for (const auto& station : config.stations) {
+    if (station.name != given["station"].as<std::string>()) continue;
+    return request + " station=" + std::to_string(station.node.value);
+  }
+  std::cerr << "s5066-acp142: no station " << given["station"].as<std::string>() << "\n";
+  return std::nullopt;
+}
+
 /// A station is asked for by its number, however long its name is.
 std::optional<std::string> request_of(const acp142::MailConfig& config, const std::string& command,
-                                      const std::vector<std::string>& words) {
+                                      const std::vector<std::string>& words,
+                                      const options::variables_map& given) {
   const auto is_one_of = [&command](std::initializer_list<std::string_view> known) {
     return std::find(known.begin(), known.end(), command) != known.end();
   };
-  if (is_one_of({"queue", "stations", "status"}) && words.empty()) return command;
+  if (command == "queue" && words.empty()) return queue_request(config, given);
+  if (command == "trace" && words.size() == 1) {
+    if (is_one_line(words[0])) return command + " " + words[0];
+    std::cerr << "s5066-acp142: a number, a Message-ID or an address in printable ASCII\n";
+    return std::nullopt;
+  }
+  if (is_one_of({"stations", "status"}) && words.empty()) return command;
   if (command == "emcon" && words.size() == 1) return command + " " + words[0];
   if (is_one_of({"show", "hold", "release", "requeue", "delete"}) && words.size() == 1) {
     const bool number = !words[0].empty() && words[0].size() < 19 &&
@@ -99,6 +144,10 @@ int run(int argc, char** argv) {
   add("command", options::value<std::string>(), "see above");
   add("words", options::value<std::vector<std::string>>(), "what it needs besides");
   add("config", options::value<std::string>()->value_name("FILE"), "see config/examples");
+  add("all", "with queue: what is over, too");
+  add("state", options::value<std::string>()->value_name("STATE"), "with queue: only these");
+  add("station", options::value<std::string>()->value_name("NAME"), "with queue: only for it");
+  add("from", options::value<std::string>()->value_name("ADDRESS"), "with queue: only by it");
   add("version", "its version");
   add("help", "this text");
   options::positional_options_description positions;
@@ -121,15 +170,17 @@ int run(int argc, char** argv) {
   const auto loaded = config::load_mail(given["config"].as<std::string>());
   for (const auto& problem : loaded.problems) std::cerr << to_string(problem) << "\n";
   if (!loaded.value) return posix::kExitUsage;
-
   posix::LogWriter writer(loaded.value->log_level);
   posix::LogLimiter log(writer, LogLevel::warning);  // what is said of each message stays whole
   const std::string command = given["command"].as<std::string>();
+  if (command == "run" || command == "check") {
+    for (const auto& warning : loaded.warnings) std::cerr << to_string(warning) << "\n";
+  }
   std::vector<std::string> words;
   if (given.count("words")) words = given["words"].as<std::vector<std::string>>();
   if (command == "run" && words.empty()) return serve(*loaded.value, log);
   if (command == "check" && words.empty()) return posix::kExitOk;
-  const auto request = request_of(*loaded.value, command, words);
+  const auto request = request_of(*loaded.value, command, words, given);
   if (request) return ask(*loaded.value, *request);
   std::cerr << kSynopsis;
   return posix::kExitUsage;

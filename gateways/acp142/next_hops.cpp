@@ -80,17 +80,6 @@ std::optional<NextHops> read(NodeId sender, std::size_t recipients, std::string_
 
 }  // namespace
 
-std::size_t field_octets(std::string_view text, std::string_view name) {
-  if (text.size() <= name.size() || text[name.size()] != ':') return 0;
-  if (!same_but_for_case(text.substr(0, name.size()), name)) return 0;
-  for (std::size_t at = text.find("\r\n"); at != std::string_view::npos;
-       at = text.find("\r\n", at + 2)) {
-    const bool goes_on = at + 2 < text.size() && (text[at + 2] == ' ' || text[at + 2] == '\t');
-    if (!goes_on) return at + 2;
-  }
-  return 0;
-}
-
 std::string dotted(NodeId node) {
   const auto octet = [&](int shift) { return std::to_string(node.value >> shift & 0xFF); };
   return octet(24) + "." + octet(16) + "." + octet(8) + "." + octet(0);
@@ -135,18 +124,7 @@ std::optional<NextHops> take_next_hops(NodeId sender, std::size_t recipients, By
 
 void drop_next_hops(Bytes& content) {
   if (count_header_fields(content, kNextHopsName) == 0) return;
-  const std::size_t header = header_octets(content);
-  const std::string_view text(reinterpret_cast<const char*>(content.data()), header);
-  Bytes kept;
-  kept.reserve(content.size());
-  for (std::size_t at = 0; at < header;) {
-    const std::size_t octets = field_octets(text.substr(at), kNextHopsName);
-    const std::size_t line = std::min(text.find("\r\n", at), header - 2) + 2;
-    if (octets == 0) append(kept, ByteSpan(content).subspan(at, line - at));
-    at = octets == 0 ? line : at + octets;
-  }
-  append(kept, ByteSpan(content).subspan(header));
-  content = std::move(kept);
+  content = without_header_fields(content, {kNextHopsName});
 }
 
 }  // namespace s5066::acp142

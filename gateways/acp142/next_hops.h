@@ -35,10 +35,6 @@ std::optional<NextHops> take_next_hops(NodeId sender, std::size_t recipients, By
 /// Takes every such field out of the header of what is not from a gateway of ours.
 void drop_next_hops(Bytes& content);
 
-/// The octets of the header field that `text` begins with, if it is of that name, with the CRLF
-/// that ends it; else 0.
-std::size_t field_octets(std::string_view text, std::string_view name);
-
 /// "10.1.1.1"
 std::string dotted(NodeId node);
 

@@ -192,6 +192,7 @@ void SmtpClientCore::begin(Instant now) {
   if (lines_.eight_bit && !binary_ && !offers("8bitmime")) {
     return settle(Kind::failed, "5.6.3", "the server does not take 8-bit content");
   }
+  if (!offers("mt-priority")) keep_priority_in_header();
   phase_ = Phase::envelope;
   unsent_.push_back({Command::Kind::mail, 0});
   for (std::size_t i = 0; i < outcomes_.size(); ++i) {
@@ -199,6 +200,20 @@ void SmtpClientCore::begin(Instant now) {
   }
   if (!by_chunk_) unsent_.push_back({Command::Kind::data, 0});
   send_next(now);
+}
+
+// RFC 6758 3.3: what the envelope cannot carry goes on in the one field of that name.
+void SmtpClientCore::keep_priority_in_header() {
+  const Parameters& said = mail_->envelope.from.parameters;
+  const bool by_field = count_header_fields(mail_->content, "MT-Priority") > 0;
+  if (!find_parameter(said, "MT-PRIORITY") && !by_field) return;
+  const int level = find_parameter(said, "MT-PRIORITY")
+                        ? mt_priority(said)
+                        : mt_priority_field(mail_->content).value_or(0);
+  const std::string field = "MT-Priority: " + std::to_string(level) + "\r\n";
+  auto changed = std::make_shared<Mail>(Mail{mail_->envelope, Bytes(field.begin(), field.end())});
+  append(changed->content, without_header_fields(mail_->content, {"MT-Priority"}));
+  mail_ = std::move(changed);
 }
 
 // With PIPELINING all of it goes out in one piece, DATA last (RFC 2920).
@@ -256,7 +271,8 @@ void SmtpClientCore::on_envelope_reply(Instant now, const Reply& reply) {
         accepted_.push_back(command.recipient);
       } else {
         const Kind kind = reply.code / 100 == 5 ? Kind::failed : Kind::deferred;
-        outcomes_[command.recipient] = {kind, status_of(reply.code, reply.text), reply.text};
+        outcomes_[command.recipient] = {kind, status_of(reply.code, reply.text), reply.text,
+                                        reply.code};
       }
       break;
     case Command::Kind::data:
@@ -300,16 +316,17 @@ void SmtpClientCore::on_content_reply(const Reply& reply) {
   polite_ = answers_ <= 1;
   if (!config_.lmtp) return settle(reply);
   const std::size_t index = accepted_[accepted_.size() - answers_];
-  outcomes_[index] = {kind_of(reply.code), status_of(reply.code, reply.text), reply.text};
+  outcomes_[index] = {kind_of(reply.code), status_of(reply.code, reply.text), reply.text,
+                      reply.code};
   if (--answers_ == 0) finish();
 }
 
 // --- The end -------------------------------------------------------------------------------------
 
 /// For every recipient that has no outcome yet.
-void SmtpClientCore::settle(Kind kind, std::string status, const std::string& text) {
+void SmtpClientCore::settle(Kind kind, std::string status, const std::string& text, int code) {
   for (auto& outcome : outcomes_) {
-    if (!outcome) outcome = RecipientOutcome{kind, status, text};
+    if (!outcome) outcome = RecipientOutcome{kind, status, text, code};
   }
   finish();
 }
@@ -318,9 +335,9 @@ void SmtpClientCore::settle(const Reply& reply) {
   // Only the reply to the content says that something was delivered.
   const Kind kind = kind_of(reply.code);
   if (kind == Kind::delivered && phase_ != Phase::content) {
-    return settle(Kind::deferred, "4.5.0", reply.text);
+    return settle(Kind::deferred, "4.5.0", reply.text, reply.code);
   }
-  settle(kind, status_of(reply.code, reply.text), reply.text);
+  settle(kind, status_of(reply.code, reply.text), reply.text, reply.code);
 }
 
 void SmtpClientCore::finish() {

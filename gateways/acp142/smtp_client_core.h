@@ -28,6 +28,7 @@ struct RecipientOutcome {
   Kind kind = Kind::deferred;
   std::string status = "4.0.0";  // RFC 3463
   std::string text;              // what the server said, or what we know
+  int code = 0;                  // of the server's reply; 0: the server did not say that
 };
 
 class SmtpClientCore {
@@ -99,11 +100,13 @@ class SmtpClientCore {
   void on_envelope_reply(Instant now, const Reply& reply);
   void on_content_reply(const Reply& reply);
   void begin(Instant now);
+  void keep_priority_in_header();
   void send_next(Instant now);
   void send_content(Instant now);
   std::string filtered(const Path& path, bool recipient) const;
   bool offers(std::string_view keyword) const;
-  void settle(RecipientOutcome::Kind kind, std::string status, const std::string& text);
+  void settle(RecipientOutcome::Kind kind, std::string status, const std::string& text,
+              int code = 0);
   void settle(const Reply& reply);
   void finish();
   void send(Instant now, std::string text, Duration wait);

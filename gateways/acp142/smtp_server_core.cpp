@@ -53,13 +53,13 @@ void SmtpServerCore::on_bytes(Instant now, ByteSpan octets) {
   work(now);
 }
 
-void SmtpServerCore::on_committed(Instant now, CommitOutcome outcome) {
+void SmtpServerCore::on_committed(Instant now, CommitOutcome outcome, std::string_view said) {
   if (phase_ != Phase::committing) return;
   const std::size_t replies = std::exchange(replies_, 1);
   for (std::size_t i = 0; i < replies; ++i) {
     switch (outcome) {
       case CommitOutcome::committed:
-        reply("250 2.0.0 Accepted");
+        reply("250 2.0.0 " + std::string(said));
         break;
       case CommitOutcome::full:
         reply("452 4.3.1 The spool is full, try again later");
@@ -299,7 +299,7 @@ void SmtpServerCore::finish_message(Instant now) {
   enter(Phase::committing);
   actions_.push_back(
       Commit{Mail{Envelope{*std::move(from_), std::move(recipients_)}, std::move(content_)},
-             client_, secure_});
+             client_, config_.peer, secure_, mt_priority_max_});
 }
 
 // --- Commands ------------------------------------------------------------------------------------
@@ -389,7 +389,19 @@ void SmtpServerCore::on_mail(std::string_view rest) {
     return reply("452 4.3.1 No room for the message now, try again later");
   }
   from_ = std::move(path).value();
-  reply("250 2.1.0 Go on");
+  mt_priority_max_ = mt_priority_max_for(from_->address);
+  if (mt_priority(from_->parameters) <= mt_priority_max_) return reply("250 2.1.0 Go on");
+  set_mt_priority(from_->parameters, mt_priority_max_);
+  ++stats_.precedences_lowered;
+  reply("250 2.3.6 " + std::to_string(mt_priority_max_) +
+        " is the MT-PRIORITY of this message, the highest that you may use");
+}
+
+int SmtpServerCore::mt_priority_max_for(const std::string& sender) const {
+  for (const SenderPrecedence& one : config_.precedence) {
+    if (fits(one.from, sender)) return one.mt_priority_max;
+  }
+  return config_.mt_priority_max;
 }
 
 void SmtpServerCore::on_recipient(std::string_view rest) {

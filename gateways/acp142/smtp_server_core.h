@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "gateways/acp142/address_table.h"
 #include "gateways/acp142/mail_types.h"
@@ -26,6 +27,12 @@ struct IntakeRoom {
   std::size_t octets = 0;
 };
 
+/// Who may use which precedence; the client has been looked at already.
+struct SenderPrecedence {
+  std::string from;  // a pattern of AddressTable
+  int mt_priority_max = 0;
+};
+
 enum class CommitOutcome : std::uint8_t {
   committed,
   full,    // the spool has no room; try later
@@ -36,6 +43,7 @@ class SmtpServerCore {
  public:
   struct Config {
     std::string hostname = "localhost";
+    std::string peer{};  // address of the client
     bool lmtp = false;
     bool starttls = false;      // offered
     bool tls_required = false;  // no mail without it
@@ -47,7 +55,10 @@ class SmtpServerCore {
     std::size_t errors_max = 20;                   // in a session
     std::size_t commands_without_mail_max = 1000;  // between two messages
     std::size_t progress_octets = 1024;            // of content within idle_max
-    Duration idle_max = std::chrono::minutes(5);   // for a whole line, or that much content
+    // The first whose pattern fits the sender says the highest MT-PRIORITY that he may use.
+    std::vector<SenderPrecedence> precedence{};
+    int mt_priority_max = kMtPriorityMax;         // where none fits
+    Duration idle_max = std::chrono::minutes(5);  // for a whole line, or that much content
     Duration handshake_max = std::chrono::minutes(1);
   };
 
@@ -57,8 +68,10 @@ class SmtpServerCore {
   /// Answer with on_committed(); no input is looked at until then.
   struct Commit {
     Mail mail;
-    std::string client;   // as it named itself
-    bool secure = false;  // it came inside TLS
+    std::string client;                    // as it named itself
+    std::string peer;                      // its address
+    bool secure = false;                   // it came inside TLS
+    int mt_priority_max = kMtPriorityMax;  // that its sender may use
   };
   /// Shake hands, and answer with on_tls(); what fails is told by on_tls_failed().
   struct StartTls {};
@@ -78,6 +91,7 @@ class SmtpServerCore {
     std::uint64_t too_many_errors = 0;
     std::uint64_t timeouts = 0;
     std::uint64_t loops = 0;
+    std::uint64_t precedences_lowered = 0;  // of the envelope
     std::uint64_t tls = 0;
     std::uint64_t tls_failed = 0;
   };
@@ -90,7 +104,8 @@ class SmtpServerCore {
 
   void on_connected(Instant now);
   void on_bytes(Instant now, ByteSpan octets);
-  void on_committed(Instant now, CommitOutcome outcome);
+  /// `said`: what the client reads behind 250.
+  void on_committed(Instant now, CommitOutcome outcome, std::string_view said = "Accepted");
   void on_tls(Instant now);
   void on_tls_failed();
   void on_deadline(Instant now);
@@ -120,6 +135,7 @@ class SmtpServerCore {
   void on_command(Instant now, std::string_view line);
   void on_hello(std::string_view verb, std::string_view rest);
   void on_mail(std::string_view rest);
+  int mt_priority_max_for(const std::string& sender) const;
   void on_recipient(std::string_view rest);
   void on_data(std::string_view rest);
   void on_bdat(Instant now, std::string_view rest);
@@ -148,6 +164,7 @@ class SmtpServerCore {
   bool extended_ = false;
   bool secure_ = false;
   std::optional<Path> from_;
+  int mt_priority_max_ = kMtPriorityMax;  // of this sender
   std::vector<Path> recipients_;
   std::size_t recipients_tried_ = 0;
   Bytes content_;

@@ -19,6 +19,12 @@ constexpr auto kAcceptRetry = std::chrono::seconds(1);
 constexpr Duration kLastWord = std::chrono::minutes(1);  // to be taken by the other side
 constexpr std::size_t kReadOctets = 65536;
 
+/// A listener on "::" sees IPv4 clients as ::ffff:192.0.2.7.
+asio::ip::address without_mapping(const asio::ip::address& address) {
+  if (!address.is_v6() || !address.to_v6().is_v4_mapped()) return address;
+  return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
+}
+
 bool is_in(const asio::ip::address& address, const std::string& network) {
   error_code error;
   const std::size_t slash = network.find('/');
@@ -44,21 +50,21 @@ bool is_in(const asio::ip::address& address, const std::string& network) {
 // read gets no further.
 class SmtpListener::Session : public std::enable_shared_from_this<Session> {
  public:
-  Session(SmtpListener& listener, tcp::socket socket, SessionId id)
+  Session(SmtpListener& listener, const SmtpServerCore::Config& config, tcp::socket socket,
+          SessionId id)
       : listener_(&listener),
         stream_(std::move(socket)),
         timer_(stream_.socket().get_executor()),
         id_(id),
         now_(listener.now_),
-        core_(std::in_place, listener.core_config_, listener.table_, listener.room_,
-              listener.stats_) {}
+        core_(std::in_place, config, listener.table_, listener.room_, listener.stats_) {}
 
   void start() {
     core_->on_connected(now_());
     drain();
   }
-  void on_committed(CommitOutcome outcome) {
-    core_->on_committed(now_(), outcome);
+  void on_committed(CommitOutcome outcome, std::string_view said) {
+    core_->on_committed(now_(), outcome, said);
     drain();
   }
   void close() {
@@ -216,6 +222,18 @@ bool SmtpListener::allowed(const asio::ip::address& address) const {
                      [&](const std::string& network) { return is_in(address, network); });
 }
 
+/// With the rules of precedence that this client can meet.
+SmtpServerCore::Config SmtpListener::config_for(const asio::ip::address& client) const {
+  SmtpServerCore::Config core = core_config_;
+  core.peer = client.to_string();
+  if (!config_.smtp.precedence.empty()) core.mt_priority_max = 0;
+  for (const auto& one : config_.smtp.precedence) {
+    if (!one.client.empty() && !is_in(client, one.client)) continue;
+    core.precedence.push_back({one.from.empty() ? "*" : one.from, one.mt_priority_max});
+  }
+  return core;
+}
+
 void SmtpListener::accept() {
   acceptor_.async_accept([this](error_code error, tcp::socket socket) {
     if (error == asio::error::operation_aborted) return;
@@ -229,7 +247,8 @@ void SmtpListener::accept() {
     }
     error_code gone;
     const auto peer = socket.remote_endpoint(gone);
-    if (gone || !allowed(peer.address()) || sessions_.size() >= config_.smtp.connections_max) {
+    const auto client = without_mapping(peer.address());
+    if (gone || !allowed(client) || sessions_.size() >= config_.smtp.connections_max) {
       ++refused_;
       // What the socket does not take at once is not worth waiting for.
       const std::string_view text = "421 4.3.2 Not now\r\n";
@@ -240,7 +259,8 @@ void SmtpListener::accept() {
       // Else the answer to a message waits for the client to acknowledge those before it.
       socket.set_option(tcp::no_delay(true), gone);
       const SessionId id{++last_session_};
-      const auto session = std::make_shared<Session>(*this, std::move(socket), id);
+      const auto session =
+          std::make_shared<Session>(*this, config_for(client), std::move(socket), id);
       sessions_[id] = session;
       session->start();
     }
@@ -248,11 +268,11 @@ void SmtpListener::accept() {
   });
 }
 
-void SmtpListener::answer(SessionId session, CommitOutcome outcome) {
+void SmtpListener::answer(SessionId session, CommitOutcome outcome, std::string_view said) {
   const auto found = sessions_.find(session);
   if (found == sessions_.end()) return;
   const auto alive = found->second;
-  alive->on_committed(outcome);
+  alive->on_committed(outcome, said);
 }
 
 void SmtpListener::close() {
@@ -271,7 +291,7 @@ class Delivery : public std::enable_shared_from_this<Delivery> {
   Delivery(asio::io_context& io, const MailConfig& config, Clock now,
            std::shared_ptr<const Mail> mail,
            std::function<void(const SmtpClientCore::Done&)> on_done)
-      : stream_(tcp::socket(io)),
+      : stream_(io),
         timer_(io),
         server_(config.mail_server),
         now_(std::move(now)),

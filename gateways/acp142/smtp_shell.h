@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gateways/acp142/mail_config.h"
@@ -33,7 +34,8 @@ class SmtpListener {
   Result<void> open();
   void serve();
   std::uint16_t port() const;
-  void answer(SessionId session, CommitOutcome outcome);
+  /// `said`: what the client reads behind 250.
+  void answer(SessionId session, CommitOutcome outcome, std::string_view said = "Accepted");
   void close();
   const SmtpServerCore::Stats& stats() const { return stats_; }
   std::uint64_t refused() const { return refused_; }
@@ -42,6 +44,7 @@ class SmtpListener {
   class Session;
   void accept();
   bool allowed(const boost::asio::ip::address& address) const;
+  SmtpServerCore::Config config_for(const boost::asio::ip::address& client) const;
   TlsContext tls_context();
 
   const MailConfig& config_;

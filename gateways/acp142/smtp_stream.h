@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
@@ -23,6 +24,7 @@ Result<TlsContext> load_tls(const MailConfig::MailServerTls& config);
 
 class SmtpStream {
  public:
+  explicit SmtpStream(boost::asio::io_context& io) : socket_(io) {}
   explicit SmtpStream(boost::asio::ip::tcp::socket socket) : socket_(std::move(socket)) {}
 
   boost::asio::ip::tcp::socket& socket() { return socket_; }

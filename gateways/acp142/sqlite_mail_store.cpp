@@ -16,16 +16,27 @@ using gateways::Transaction;
 
 namespace {
 
+constexpr const char* kReserveSuffix = ".reserve";
+
 bool is_open(SpoolState state) {
   return !gateways::is_final(state) || state == SpoolState::held;
 }
 
 }  // namespace
 
+SqliteMailStore::SqliteMailStore(const Config& config, Database db)
+    : config_(config),
+      db_(std::move(db)),
+      reserve_(config.path + kReserveSuffix, config.reserve_octets) {}
+
 Result<SqliteMailStore> SqliteMailStore::open(const Config& config) {
   auto db = gateways::open_spool({.path = config.path, .vfs = config.vfs});
+  if (!db && gateways::DiskReserve(config.path + kReserveSuffix, config.reserve_octets).release()) {
+    db = gateways::open_spool({.path = config.path, .vfs = config.vfs});
+  }
   if (!db) return db.error();
   SqliteMailStore store(config, std::move(db).value());
+  static_cast<void>(store.reserve_.refill());  // else with the first message
   if (auto made = store.make_expiry_index(); !made) store.missing_index_ = made.error().detail;
   auto counted = store.count_open();
   const bool damaged = !counted && counted.error().code == ErrorCode::bad_checksum;
@@ -84,6 +95,7 @@ Result<void> SqliteMailStore::need_room(const std::vector<NewMail>& mails) {
 
 Result<MailAnswer> SqliteMailStore::run(const AcceptMail& operation) {
   if (auto sound = need_sound_spool({}); !sound) return sound.error();
+  if (!reserve_.refill()) return Error{ErrorCode::queue_full, "the disk of the spool is full"};
   if (auto room = need_room(operation.mails); !room) return room.error();
   if (operation.name) {
     const auto repeat = note_received(operation);
@@ -93,10 +105,18 @@ Result<MailAnswer> SqliteMailStore::run(const AcceptMail& operation) {
     }
   }
   MailKept kept;
+  MailId first;
   for (const NewMail& mail : operation.mails) {
-    auto id = insert(mail, operation.now, true);
+    auto id = insert(mail, operation.now, true, first);
     if (!id) return id.error();
     kept.ids.push_back(*id);
+    if (first.value == 0) first = *id;
+  }
+  if (first.value == 0 && !operation.mails.empty()) {
+    auto before = first_with(
+        operation.mails[0].targets.empty() ? std::string() : operation.mails[0].targets[0].mark);
+    if (!before) return before.error();
+    kept.repeat_of = *before;
   }
   return MailAnswer(std::move(kept));
 }
@@ -136,7 +156,9 @@ Result<MailKept::Repeat> SqliteMailStore::note_received(const AcceptMail& operat
   return repeat;
 }
 
-Result<MailId> SqliteMailStore::insert(const NewMail& mail, UtcSeconds now, bool check_marks) {
+/// `first`: the one that was made of the same message before; 0: none was.
+Result<MailId> SqliteMailStore::insert(const NewMail& mail, UtcSeconds now, bool check_marks,
+                                       MailId first) {
   std::vector<const NewTarget*> targets;
   for (const NewTarget& target : mail.targets) {
     const auto fresh = check_marks ? is_new(target.mark, now) : Result<bool>(true);
@@ -171,9 +193,20 @@ Result<MailId> SqliteMailStore::insert(const NewMail& mail, UtcSeconds now, bool
   }
   auto content = update("INSERT INTO mail_content VALUES (?, ?)", id.value, *mail.content);
   if (!content) return content.error();
+  if (auto noted = note_course(id, first.value == 0 ? id : first, mail); !noted) {
+    return noted.error();
+  }
   ++open_.mails;
   open_.octets += mail.content->size();
   return id;
+}
+
+Result<void> SqliteMailStore::note_course(MailId id, MailId first, const NewMail& mail) {
+  return unless_damaged("mail_course", [&] {
+    return update("INSERT OR REPLACE INTO mail_course VALUES (?, ?, ?, ?, ?, ?)", id.value,
+                  first.value, mail.about.value, std::int64_t{mail.heard.source.value},
+                  std::int64_t{mail.heard.message_id}, mail.came);
+  });
 }
 
 // --- Take ----------------------------------------------------------------------------------------
@@ -303,7 +336,7 @@ Result<MailAnswer> SqliteMailStore::run(const SaveSubmission& operation) {
   if (!done) return done.error();
   done = unless_damaged("mail_submitted", [&] {
     return update("INSERT OR REPLACE INTO mail_submitted VALUES (?, ?)", operation.id.value,
-                  kSubmittedForm);
+                  operation.tags == CdtTags::explicit_ ? kSubmittedFormExplicit : kSubmittedForm);
   });
   if (!done) return done.error();
   done = update("UPDATE mail_counter SET message_id = max(message_id, ?)",
@@ -382,8 +415,9 @@ Result<void> SqliteMailStore::finish(MailId id, UtcSeconds now) {
   }
   std::uint64_t size = 0;
   bool counted = false;
+  bool by_air = false;
   {
-    auto row = db_.prepare("SELECT size, state FROM mail WHERE id = ?");
+    auto row = db_.prepare("SELECT size, state, road FROM mail WHERE id = ?");
     if (!row) return row.error();
     const auto found = row->bind(id.value).step();
     if (!found) return found.error();
@@ -391,12 +425,17 @@ Result<void> SqliteMailStore::finish(MailId id, UtcSeconds now) {
     size = static_cast<std::uint64_t>(row->integer(0));
     const auto before = parse_spool_state(row->text(1));
     counted = before && is_open(*before);
+    by_air = row->text(2) == to_string(Road::air);
   }
   const auto state = failed    ? SpoolState::failed
                      : expired ? SpoolState::expired
                                : SpoolState::delivered;
   auto done = update("UPDATE mail SET state = ?, finished_utc = ?, delay_utc = 0 WHERE id = ?",
                      gateways::to_string(state), now.value, id.value);
+  // The sender is told that it has failed, and may hand the same message over once more.
+  if (done && by_air && state != SpoolState::delivered) {
+    done = unless_damaged("mail_mark", [&] { return release_marks(id); });
+  }
   if (!done) return done;
   if (counted) {
     open_.mails -= std::min<std::uint64_t>(open_.mails, 1);
@@ -443,6 +482,12 @@ Result<MailAnswer> SqliteMailStore::run(const TakeDelayed& operation) {
     auto done = update("UPDATE mail SET delay_utc = 0 WHERE id = ?", id.value);
     if (!done) return done.error();
   }
+  auto later =
+      db_.prepare("SELECT delay_utc FROM mail WHERE delay_utc > ? ORDER BY delay_utc LIMIT 1");
+  if (!later) return later.error();
+  const auto found = later->bind(operation.now.value).step();
+  if (!found) return found.error();
+  if (*found) taken.next_delay = UtcSeconds{later->integer(0)};
   return MailAnswer(std::move(taken));
 }
 

@@ -9,10 +9,12 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "gateways/acp142/mail_store_port.h"
+#include "gateways/common/disk_reserve.h"
 #include "gateways/common/sqlite_store_db.h"
 #include "s5066d/base/result.h"
 
@@ -29,12 +31,18 @@ class SqliteMailStore {
     std::uint64_t open_octets_max = 4ull << 30;   // of the content of open messages
     std::int64_t duplicate_window_s = 2 * 86400;  // marks are known for that long
     std::int64_t keep_finished_s = 7 * 86400;
+    // Kept free on the disk in a file beside the database, for what is under way; 0: nothing.
+    std::uint64_t reserve_octets = 0;
     const char* vfs = nullptr;  // for tests
   };
   static Result<SqliteMailStore> open(const Config& config);
 
   /// Why an index could not be made that finds quickly what is too late; empty where there is one.
   const std::string& missing_index() const { return missing_index_; }
+
+  /// False while the disk is too full for new messages; those that are there are served all the
+  /// same.
+  bool has_reserve() const { return reserve_.held(); }
 
   std::vector<MailResult> execute(const std::vector<MailRequest>& requests);
 
@@ -44,6 +52,14 @@ class SqliteMailStore {
   Result<void> change(OperatorVerb verb, MailId id, UtcSeconds now, bool under_way = false);
   /// The youngest first; no content.
   Result<std::vector<MailItem>> list(std::uint32_t items_max);
+  /// The same of what fits, with targets.
+  Result<std::vector<MailItem>> list(const MailFilter& filter, std::uint32_t items_max);
+  /// The youngest with this number, Message-ID, or address of sender or recipient.
+  Result<std::vector<MailId>> trace(std::string_view word, std::uint32_t items_max);
+  Result<MailCourse> course(MailId id);
+  /// All that were made of the same message, and the reports on them.
+  Result<std::vector<MailId>> relatives(MailId id);
+  Result<std::map<NodeId, WaitingMail>> waiting();
   Result<std::optional<MailItem>> find(MailId id);
   Result<std::vector<StationRow>> stations();
   /// Who is silent, or no longer, as has been said here; node 0 is this station.
@@ -51,8 +67,7 @@ class SqliteMailStore {
   Result<void> set_silence(NodeId node, bool silent);
 
  private:
-  SqliteMailStore(const Config& config, gateways::Database db)
-      : config_(config), db_(std::move(db)) {}
+  SqliteMailStore(const Config& config, gateways::Database db);
 
   Result<MailAnswer> run(const AcceptMail& operation);
   Result<MailAnswer> run(const TakeDue& operation);
@@ -94,6 +109,9 @@ class SqliteMailStore {
   };
 
   std::vector<MailResult> execute_together(const std::vector<MailRequest>& requests);
+  std::vector<MailResult> execute_with_reserve(const std::vector<MailRequest>& requests);
+  bool give_up_reserve();
+  bool needs_reserve(const Result<void>& done);
   Result<std::vector<MailResult>> run_mended(const std::vector<MailRequest>& requests);
   bool mend_indexes();
   Result<std::vector<Index>> indexes();
@@ -139,7 +157,10 @@ class SqliteMailStore {
   void forget_marks_apart(MailId id);
   void do_apart(const std::function<Result<void>()>& work);
   Result<void> restore_marks(MailId id);
-  Result<MailId> insert(const NewMail& mail, UtcSeconds now, bool check_marks);
+  Result<MailId> insert(const NewMail& mail, UtcSeconds now, bool check_marks, MailId first = {});
+  Result<void> note_course(MailId id, MailId first, const NewMail& mail);
+  Result<MailId> first_with(const std::string& mark);
+  Result<std::vector<MailId>> ids_of(gateways::Statement& rows);
   Result<bool> take_one(const TakeDue& operation, std::vector<MailItem>& items);
   Result<std::optional<MailId>> next_due(const TakeDue& operation);
   Result<std::optional<MailItem>> read_row(MailId id);
@@ -162,6 +183,8 @@ class SqliteMailStore {
 
   Config config_;
   gateways::Database db_;
+  gateways::DiskReserve reserve_;
+  bool reserve_used_ = false;  // and not told yet
   std::string missing_index_;
   Open open_;
   std::optional<Met> met_;           // by the last transaction

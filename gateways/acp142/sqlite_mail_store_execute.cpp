@@ -51,11 +51,13 @@ std::vector<MailResult> SqliteMailStore::execute(const std::vector<MailRequest>&
     const auto* purge = std::get_if<PurgeMail>(&request.operation);
     return purge != nullptr && purge->part == PurgeMail::Part::mails;
   };
-  if (std::none_of(requests.begin(), requests.end(), is_apart)) return execute_together(requests);
+  if (std::none_of(requests.begin(), requests.end(), is_apart)) {
+    return execute_with_reserve(requests);
+  }
   std::vector<MailResult> all;
   for (auto at = requests.begin(); at != requests.end();) {
     const auto apart = std::find_if(at, requests.end(), is_apart);
-    auto results = execute_together({at, apart});
+    auto results = execute_with_reserve({at, apart});
     all.insert(all.end(), std::move_iterator(results.begin()), std::move_iterator(results.end()));
     if (apart == requests.end()) break;
     all.push_back(purge_mails(apart->ticket, said_now(apart->operation)));
@@ -72,6 +74,37 @@ void SqliteMailStore::say_what_was_done(MailResult& result) {
   };
   say(result.mended, mended_);
   say(result.left_out, newly_left_out_);
+  result.reserve_used = std::exchange(reserve_used_, false) || result.reserve_used;
+}
+
+// What is under way comes before new messages: it gets the room that was kept for it.
+std::vector<MailResult> SqliteMailStore::execute_with_reserve(
+    const std::vector<MailRequest>& requests) {
+  auto results = execute_together(requests);
+  std::vector<MailRequest> again;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const auto& answer = results[i].answer;
+    const bool is_new = std::holds_alternative<AcceptMail>(requests[i].operation);
+    if (answer || answer.error().code != ErrorCode::queue_full || is_new) continue;
+    again.push_back(requests[i]);
+    places.push_back(i);
+  }
+  if (again.empty() || !give_up_reserve()) return results;
+  auto more = execute_together(again);
+  for (std::size_t i = 0; i < more.size(); ++i) results[places[i]] = std::move(more[i]);
+  return results;
+}
+
+bool SqliteMailStore::give_up_reserve() {
+  const bool given = reserve_.release();
+  reserve_used_ = reserve_used_ || given;
+  return given;
+}
+
+/// The work can be done again, with the room of the reserve.
+bool SqliteMailStore::needs_reserve(const Result<void>& done) {
+  return !done && done.error().code == ErrorCode::queue_full && give_up_reserve();
 }
 
 // A transaction that has met what cannot be read is begun anew without that message. One that some

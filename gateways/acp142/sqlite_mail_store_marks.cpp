@@ -23,6 +23,20 @@ Result<bool> SqliteMailStore::is_new(const std::string& mark, UtcSeconds now) {
   return db_.changes() > 0;
 }
 
+/// The message that has left this mark; 0 where it is not known any more.
+Result<MailId> SqliteMailStore::first_with(const std::string& mark) {
+  MailId id;
+  const auto done = unless_damaged("mail_mark", [&]() -> Result<void> {
+    auto row = db_.prepare("SELECT mail FROM mail_mark WHERE mark = ? ORDER BY mail DESC LIMIT 1");
+    if (!row) return row.error();
+    const auto found = row->bind_blob(std::string_view(mark)).step();
+    if (found && *found) id.value = row->integer(0);
+    return found ? Result<void>() : found.error();
+  });
+  if (!done) return done.error();
+  return id;
+}
+
 /// For release_marks().
 Result<void> SqliteMailStore::note_mark(MailId id, std::int64_t number, const std::string& mark,
                                         UtcSeconds now) {

@@ -13,6 +13,13 @@ using gateways::Transaction;
 
 namespace {
 
+constexpr std::uint32_t kRelativesMax = 1000;
+
+/// What is not over, and what an operator has to look at.
+std::string is_waiting(const std::string& column) {
+  return column + " IN ('incoming', 'active', 'deferred', 'held', 'corrupt')";
+}
+
 const Error kNoSuchMessage{ErrorCode::refused, "no such message in such a state"};
 
 }  // namespace
@@ -29,6 +36,7 @@ Result<void> SqliteMailStore::change(OperatorVerb verb, MailId id, UtcSeconds no
   for (const bool marks : {true, false}) {
     const auto change = [&] { done = change_once(verb, id, now, under_way, marks); };
     change();
+    if (needs_reserve(done)) change();
     if (is_damaged(done) && mend_indexes()) change();
     while (is_damaged(done) && std::exchange(left_out_now_, false)) change();
     if (!is_damaged(done)) break;
@@ -137,6 +145,110 @@ Result<std::vector<MailItem>> SqliteMailStore::list(std::uint32_t items_max) {
       db_, "SELECT id FROM mail INDEXED BY mail_open ORDER BY id DESC LIMIT ?", items_max, look_up);
 }
 
+// A filter by station looks for it among the targets of each message.
+Result<std::vector<MailItem>> SqliteMailStore::list(const MailFilter& filter,
+                                                    std::uint32_t items_max) {
+  std::string where = "WHERE (?1 = '' OR state = ?1)";
+  if (!filter.finished && !filter.state) where += " AND " + is_waiting("state");
+  where += " AND (?2 = '' OR instr(lower(reverse_path), ?2) = 1)";
+  if (filter.station) {
+    where += " AND EXISTS (SELECT 1 FROM mail_target t WHERE t.mail = id AND station = ?3";
+    if (!filter.finished && !filter.state) where += " AND " + is_waiting("t.state");
+    where += ")";
+  }
+  auto rows = db_.prepare(kItemColumns + where + " AND ?3 = ?3 ORDER BY id DESC LIMIT ?4");
+  if (!rows) return rows.error();
+  rows->bind_text(filter.state ? gateways::to_string(*filter.state) : "");
+  rows->bind_text(filter.from.empty() ? "" : "<" + lower_case(filter.from) + ">");
+  rows->bind(filter.station ? std::int64_t{filter.station->value} : 0);
+  rows->bind(std::int64_t{items_max});
+  std::vector<MailItem> items;
+  while (true) {
+    const auto row = rows->step();
+    if (!row) return row.error();
+    if (!*row) break;
+    auto item = read_item(*rows);
+    if (!item) return item.error();
+    items.push_back(std::move(item).value());
+  }
+  for (MailItem& item : items) {
+    if (auto read = read_targets(item); !read) return read.error();
+  }
+  return items;
+}
+
+Result<std::vector<MailId>> SqliteMailStore::ids_of(Statement& rows) {
+  std::vector<MailId> ids;
+  while (true) {
+    const auto row = rows.step();
+    if (!row) return row.error();
+    if (!*row) return ids;
+    ids.push_back({rows.integer(0)});
+  }
+}
+
+Result<std::vector<MailId>> SqliteMailStore::trace(std::string_view word, std::uint32_t items_max) {
+  const std::string id = word.find('<') == 0 ? std::string(word) : "<" + std::string(word) + ">";
+  const std::string address = lower_case(id);
+  auto rows = db_.prepare(
+      "SELECT id FROM mail WHERE label IN (?1, ?2) OR instr(lower(reverse_path), ?3) = 1 OR EXISTS "
+      "(SELECT 1 FROM mail_target WHERE mail = id AND instr(lower(recipient), ?3) = 1) "
+      "ORDER BY id DESC LIMIT ?4");
+  if (!rows) return rows.error();
+  rows->bind_text(word).bind_text(id).bind_text(address).bind(std::int64_t{items_max});
+  return ids_of(*rows);
+}
+
+Result<MailCourse> SqliteMailStore::course(MailId id) {
+  MailCourse course{.first = id, .about = {}, .heard = {}, .came = {}};
+  auto row =
+      db_.prepare("SELECT first, about, node, message_id, came FROM mail_course WHERE mail = ?");
+  if (!row) return row.error();
+  const auto found = row->bind(id.value).step();
+  if (!found) return found.error();
+  if (!*found) return course;  // it is older than this table
+  course.first.value = row->integer(0);
+  course.about.value = row->integer(1);
+  course.heard = {{static_cast<std::uint32_t>(row->integer(2))},
+                  static_cast<std::uint32_t>(row->integer(3))};
+  course.came = row->text(4);
+  return course;
+}
+
+// Messages that were made of one have numbers behind each other, and a report has a later one.
+Result<std::vector<MailId>> SqliteMailStore::relatives(MailId id) {
+  const auto own = course(id);
+  if (!own) return own.error();
+  auto rows = db_.prepare(
+      "SELECT mail FROM mail_course c WHERE mail >= ?1 AND (first = ?1 OR (about > 0 AND (SELECT "
+      "first FROM mail_course WHERE mail = c.about) = ?1)) ORDER BY mail LIMIT ?2");
+  if (!rows) return rows.error();
+  rows->bind(own->first.value).bind(std::int64_t{kRelativesMax});
+  auto ids = ids_of(*rows);
+  if (ids && ids->empty()) ids->push_back(id);
+  return ids;
+}
+
+Result<std::map<NodeId, WaitingMail>> SqliteMailStore::waiting() {
+  const std::string sql =
+      "SELECT station, count(*), total(size), min(next_try_utc) FROM (SELECT DISTINCT t.station, "
+      "m.id, m.size, m.next_try_utc FROM mail m JOIN mail_target t ON t.mail = m.id WHERE "
+      "t.station > 0 AND " +
+      is_waiting("m.state") + " AND " + is_waiting("t.state") + ") GROUP BY station";
+  auto rows = db_.prepare(sql);
+  if (!rows) return rows.error();
+  std::map<NodeId, WaitingMail> waiting;
+  while (true) {
+    const auto row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return waiting;
+    waiting[{static_cast<std::uint32_t>(rows->integer(0))}] = {
+        static_cast<std::uint64_t>(rows->integer(1)),
+        static_cast<std::uint64_t>(rows->integer(2)),
+        {rows->integer(3)}};
+  }
+}
+
 Result<std::optional<MailItem>> SqliteMailStore::find(MailId id) {
   auto row = db_.prepare(std::string(kItemColumns) + "WHERE id = ?");
   if (!row) return row.error();
@@ -162,8 +274,12 @@ Result<std::map<NodeId, bool>> SqliteMailStore::silences() {
 }
 
 Result<void> SqliteMailStore::set_silence(NodeId node, bool silent) {
-  return update("INSERT OR REPLACE INTO mail_emcon VALUES (?, ?)", std::int64_t{node.value},
-                std::int64_t{silent});
+  const auto set = [&] {
+    return update("INSERT OR REPLACE INTO mail_emcon VALUES (?, ?)", std::int64_t{node.value},
+                  std::int64_t{silent});
+  };
+  const auto done = set();
+  return needs_reserve(done) ? set() : done;
 }
 
 }  // namespace s5066::acp142

@@ -55,7 +55,9 @@ MailResult SqliteMailStore::purge_mails(StoreTicket ticket, UtcSeconds now) {
       removal.kept.begin(), removal.kept.end(),
       [](const Removal::Kept& one) { return one.error.code == ErrorCode::bad_checksum; });
   const bool again = std::exchange(left_out_now_, false);
-  if (damaged && (mend_indexes() || again)) removal = gateways::remove_each(db_, *finished, remove);
+  if ((damaged && (mend_indexes() || again)) || needs_reserve(removal.done)) {
+    removal = gateways::remove_each(db_, *finished, remove);
+  }
   for (const Removal::Kept& one : removal.kept) {
     const bool for_good = one.error.code == ErrorCode::bad_checksum;
     const auto [at, first] = undeletable_.insert({MailId{one.id}, for_good});
@@ -112,6 +114,10 @@ Result<void> SqliteMailStore::erase(MailId id) {
   if (done) {
     done =
         unless_damaged("mail_mark", [&] { return remove("DELETE FROM mail_mark WHERE mail = ?"); });
+  }
+  if (done) {
+    done = unless_damaged("mail_course",
+                          [&] { return remove("DELETE FROM mail_course WHERE mail = ?"); });
   }
   return done ? remove("DELETE FROM mail WHERE id = ?") : done;
 }

@@ -47,6 +47,7 @@ Result<MailItem> read_item(const Statement& row) {
   item.message_id = static_cast<std::uint32_t>(row.integer(11));
   item.block_octets = static_cast<std::uint16_t>(row.integer(12));
   item.reason = row.text(13);
+  item.finished.value = row.integer(14);
   return item;
 }
 
@@ -91,29 +92,29 @@ Result<void> SqliteMailStore::read_targets(MailItem& item) {
   }
 }
 
-// Under one number the octets are always the same: who has blocks of others puts both together. So
-// what was begun in another form, or in one that cannot be read, begins anew under another number.
-// The form of before differs only where there are several stations.
+// Under one number the octets are always the same, because a receiver that has blocks of others
+// puts both together. A message that was begun in another form, or in one that cannot be read,
+// begins anew under another number. The form from before there were any differs only for several
+// stations.
 Result<void> SqliteMailStore::forget_other_form(MailItem& item) {
-  const auto elsewhere = [&](const MailTarget& target) {
-    return target.station != item.targets.front().station;
-  };
-  if (item.message_id == 0 || std::none_of(item.targets.begin(), item.targets.end(), elsewhere)) {
-    return {};
-  }
-  bool same = false;
+  if (item.message_id == 0) return {};
+  std::int64_t form = 0;
   const auto known = unless_damaged("mail_submitted", [&]() -> Result<void> {
-    auto row = db_.prepare("SELECT 1 FROM mail_submitted WHERE mail = ? AND form = ?");
+    auto row = db_.prepare("SELECT form FROM mail_submitted WHERE mail = ?");
     if (!row) return row.error();
-    const auto found = row->bind(item.id.value).bind(kSubmittedForm).step();
-    if (found) same = *found;
+    const auto found = row->bind(item.id.value).step();
+    if (found && *found) form = row->integer(0);
     return found ? Result<void>() : found.error();
   });
   if (!known) return known;
-  if (same) return {};
-  item.message_id = 0;
-  item.block_octets = 0;
-  for (MailTarget& target : item.targets) target.sequence = 0;
+  const bool several = std::any_of(item.targets.begin(), item.targets.end(), [&](const auto& one) {
+    return one.station != item.targets.front().station;
+  });
+  if (form == kSubmittedFormExplicit) {
+    item.tags = CdtTags::explicit_;
+  } else if (form != kSubmittedForm && several) {
+    renumber(item);
+  }
   return {};
 }
 

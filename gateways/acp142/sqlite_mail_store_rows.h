@@ -10,7 +10,7 @@ namespace s5066::acp142 {
 
 inline constexpr const char* kItemColumns =
     "SELECT id, road, state, priority, reverse_path, label, size, attempts, created_utc, "
-    "expiry_utc, next_try_utc, message_id, block_octets, reason FROM mail ";
+    "expiry_utc, next_try_utc, message_id, block_octets, reason, finished_utc FROM mail ";
 
 inline constexpr const char* kOpenStates = "('incoming', 'active', 'deferred', 'held')";
 
@@ -21,6 +21,7 @@ inline constexpr std::int64_t kNumberLifeS = 30 * 86400;
 // Of the octets that a message is sent as: another number with each change of what is made of the
 // same row.
 inline constexpr std::int64_t kSubmittedForm = 1;
+inline constexpr std::int64_t kSubmittedFormExplicit = 2;  // the same with explicit tags
 
 /// A row of kItemColumns.
 Result<MailItem> read_item(const gateways::Statement& row);

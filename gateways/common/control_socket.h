@@ -21,7 +21,7 @@ class ControlSocket {
   /// Runs on the io_context.
   using Answer = std::function<std::string(std::string_view request)>;
 
-  static constexpr std::size_t kRequestOctetsMax = 64;
+  static constexpr std::size_t kRequestOctetsMax = 1024;
   static constexpr std::size_t kClientsMax = 8;
   static constexpr std::chrono::seconds kRequestTimeout{5};
   static constexpr std::chrono::seconds kAcceptRetry{1};

@@ -68,7 +68,10 @@ class MailCoreTest : public testing::Test {
       std::visit([this](auto& value) { take(value); }, *action);
     }
   }
-  void take(MailNews& news) { told.push_back(news.kind); }
+  void take(MailNews& one) {
+    told.push_back(one.kind);
+    news.push_back(std::move(one));
+  }
   void take(MailRequest& request) {
     std::vector<MailRequest> one(1);
     one[0].ticket = request.ticket;
@@ -93,7 +96,10 @@ class MailCoreTest : public testing::Test {
   void take(MailCore::Cancel& cancel) { cancelled.push_back(cancel.key); }
   void take(MailCore::ConfirmReceived& confirm) { confirmed.push_back(confirm.committed); }
   void take(MailCore::Known& one) { known.push_back(one.name); }
-  void take(MailCore::AnswerSession& answer) { answers.push_back(answer.outcome); }
+  void take(MailCore::AnswerSession& answer) {
+    answers.push_back(answer.outcome);
+    sessions.push_back(answer);
+  }
   void take(MailCore::Deliver& deliver) { deliveries.push_back(deliver); }
 
   void send(std::vector<std::string> to, const std::string& from = "<op@shore.example>",
@@ -171,6 +177,8 @@ class MailCoreTest : public testing::Test {
   int submissions_taken = 1'000'000;  // then the message is parked
   bool telling_fails = false;
   std::vector<MailNews::Kind> told;
+  std::vector<MailNews> news;
+  std::vector<MailCore::AnswerSession> sessions;
   std::vector<Submission> submissions;
   std::vector<MessageKey> cancelled;
   std::vector<bool> confirmed;

@@ -590,5 +590,139 @@ TEST_F(MailCoreTest, memory_holds_a_bounded_number_of_octets_and_a_message_besid
   EXPECT_EQ(submissions.size(), 5u);
 }
 
+TEST_F(MailCoreTest, stations_that_need_other_tags_get_a_transmission_of_their_own) {
+  config.explicit_tags = {kBoat};
+  start();
+  send({"<all@fleet.example>"});
+  ASSERT_EQ(submissions.size(), 2u);
+  EXPECT_EQ(submissions[0].destinations.at(0).node, kShip);
+  EXPECT_EQ(submissions[0].content[2 + (submissions[0].content[1] & 0x80 ? 1 : 0)], 0x80);
+  EXPECT_EQ(submissions[1].destinations.at(0).node, kBoat);
+  EXPECT_EQ(submissions[1].content[2 + (submissions[1].content[1] & 0x80 ? 1 : 0)], 0xA0);
+}
+
+// Under one number the octets are always the same.
+TEST_F(MailCoreTest, what_is_sent_with_other_tags_than_before_gets_a_number_of_its_own) {
+  send({"<a@ship.example>"});
+  start();
+  ASSERT_EQ(submissions.size(), 2u);
+  EXPECT_EQ(submissions[1].message_id, submissions[0].message_id);
+  config.explicit_tags = {kShip};
+  start();
+  ASSERT_EQ(submissions.size(), 3u);
+  EXPECT_NE(submissions[2].message_id, submissions[1].message_id);
+  EXPECT_NE(submissions[2].destinations[0].sequence, submissions[1].destinations[0].sequence);
+  start();
+  ASSERT_EQ(submissions.size(), 4u);
+  EXPECT_EQ(submissions[3].message_id, submissions[2].message_id);
+  EXPECT_EQ(submissions[3].content, submissions[2].content);
+}
+
+TEST_F(MailCoreTest, fields_of_user_programs_give_a_precedence_where_that_is_configured) {
+  config.priority_fields = {{"X-Priority", "1", 4}, {"Importance", "high", 2}};
+  start();
+  const auto priority = [&](const std::string& fields, int most = 9,
+                            const char* from = "<op@shore.example>") {
+    SmtpServerCore::Commit commit;
+    commit.mail.envelope.from = *parse_path(from, PathUse::reverse);
+    commit.mail.envelope.recipients.push_back(*parse_path("<a@ship.example>", PathUse::forward));
+    commit.mail.content = octets(fields + "\r\nhello\r\n");
+    commit.mt_priority_max = most;
+    core->on_mail(now, {1}, std::move(commit), {});
+    drain();
+    end(kShip, Outcome::delivered, submissions.size() - 1);
+    return int{submissions.back().priority};
+  };
+  EXPECT_EQ(priority(""), 6);
+  EXPECT_EQ(priority("X-Priority: 1 (Highest)\r\n"), 2);
+  EXPECT_EQ(priority("X-Priority: 10\r\n"), 6);
+  EXPECT_EQ(priority("Importance: High\r\n"), 4);
+  EXPECT_EQ(priority("Importance: high\r\nMT-Priority: -2\r\n"), 8);
+  EXPECT_EQ(priority("Importance: high\r\n", 9, "<op@shore.example> MT-PRIORITY=5"), 1);
+  // What the sender may not use he cannot have by a field, either.
+  EXPECT_EQ(priority("X-Priority: 1\r\n", 1), 5);
+  EXPECT_EQ(priority("MT-Priority: 6\r\n", 0), 6);
+  EXPECT_EQ(priority("", -2), 8);
+}
+
+TEST_F(MailCoreTest, a_delay_is_reported_when_its_time_has_come_and_not_at_the_next_look) {
+  send({"<a@ship.example> NOTIFY=DELAY"});
+  wait(minutes(3));
+  send({"<b@ship.example> NOTIFY=DELAY"});
+  wait(config.delay_after - minutes(3) - seconds(1));
+  EXPECT_EQ(core->stats().reports, 0u);
+  wait(seconds(2));
+  EXPECT_EQ(core->stats().reports, 1u);
+  wait(minutes(3) - seconds(2));
+  EXPECT_EQ(core->stats().reports, 1u);
+  wait(seconds(2));
+  EXPECT_EQ(core->stats().reports, 2u);
+}
+
+// RFC 3464 2.3.6
+TEST_F(MailCoreTest, a_report_says_who_said_what_of_which_message_in_words) {
+  receive("<b@ship.example>\r\n<x@shore.example>\r\n\r\nhi\r\n");
+  SmtpClientCore::Done done;
+  done.outcomes = {{RecipientOutcome::Kind::failed, "5.1.1", "5.1.1 no such user", 550}};
+  core->on_delivered(now, deliveries.back().id, done);
+  drain();
+  const std::string theirs = text_of(payload(0).content);
+  for (const char* part :
+       {"Subject: Mail could not be delivered\r\n",
+        "not delivered: the mail server there said: 5.1.1 no such user\r\n    Check the address.",
+        "Remote-MTA: dns; [127.0.0.1]\r\nDiagnostic-Code: smtp; 550 5.1.1 no such user\r\n"}) {
+    EXPECT_NE(theirs.find(part), theirs.npos) << part << theirs;
+  }
+  send({"<a@ship.example>"}, "<op@shore.example>", {},
+       "Message-ID: <1@x>\r\nSubject: Position report\r\n\r\nhello\r\n");
+  end(kShip, Outcome::expired, 1);
+  ASSERT_EQ(deliveries.size(), 2u);
+  const std::string ours = text_of(deliveries[1].mail->content);
+  for (const char* part :
+       {"Subject: Mail could not be delivered:\r\n Position report\r\n",
+        "    Subject: Position report\r\n    Message-ID: <1@x>\r\n",
+        "<a@ship.example>:\r\n    not delivered: why\r\n    Nothing more is tried. Send it again",
+        "Diagnostic-Code: X-ACP142; why\r\n", "Remote-MTA: X-ACP142; 0.0.0.2\r\n"}) {
+    EXPECT_NE(ours.find(part), ours.npos) << part << ours;
+  }
+}
+
+TEST_F(MailCoreTest, the_client_and_the_log_get_one_number_for_all_ways_of_a_message) {
+  config.groups.clear();
+  start();
+  send({"<all@fleet.example>"});
+  ASSERT_EQ(submissions.size(), 2u);
+  ASSERT_EQ(news.size(), 4u);
+  EXPECT_EQ(news[0].kind, MailNews::Kind::accepted);
+  EXPECT_EQ(news[0].mail.value, 1);
+  EXPECT_EQ(news[0].label, "<1@x>");
+  EXPECT_EQ(news[0].recipients, std::vector<std::string>{"all@fleet.example"});
+  EXPECT_EQ(news[1].kind, MailNews::Kind::queued);
+  EXPECT_EQ(news[1].mail.value, 2);
+  EXPECT_EQ(news[1].first.value, 1);
+  EXPECT_EQ(news[2].kind, MailNews::Kind::submitted);
+  EXPECT_EQ(news[2].name, (MessageName{config.node, submissions[0].message_id}));
+  ASSERT_EQ(sessions.size(), 1u);
+  EXPECT_EQ(sessions[0].mail.value, 1);
+  EXPECT_FALSE(sessions[0].repeated);
+  EXPECT_EQ(core->under_way_as(submissions[1].message_id).value, 2);
+  EXPECT_EQ(core->under_way_as(1).value, 0);
+  end(kBoat, Outcome::delivered, 1);
+  EXPECT_EQ(news.back().kind, MailNews::Kind::delivered);
+  EXPECT_EQ(news.back().mail.value, 2);
+  EXPECT_EQ(news.back().name.message_id, submissions[1].message_id);
+}
+
+TEST_F(MailCoreTest, what_comes_by_air_is_named_with_its_number_there) {
+  receive("<a@ship.example>\r\n<x@shore.example>\r\n\r\nMessage-ID: <5@y>\r\n\r\nhi\r\n", 77);
+  ASSERT_FALSE(news.empty());
+  EXPECT_EQ(news[0].kind, MailNews::Kind::received);
+  EXPECT_EQ(news[0].mail.value, 1);
+  EXPECT_EQ(news[0].name, (MessageName{kShip, 77}));
+  EXPECT_EQ(news[0].label, "<5@y>");
+  EXPECT_EQ(news[0].recipients, std::vector<std::string>{"x@shore.example"});
+  EXPECT_EQ(store->course({1})->heard, (MessageName{kShip, 77}));
+}
+
 }  // namespace
 }  // namespace s5066::acp142

@@ -149,8 +149,9 @@ class MailServiceTest : public testing::Test {
       std::array<char, 1000> part{};
       error_code none_yet;
       said.append(part.data(), client.read_some(asio::buffer(part), none_yet));
-      return said.find("2.0.0 Accepted") != std::string::npos;
+      return said.find("250 2.0.0 ") != std::string::npos;
     })) << said;
+    reply = said.substr(said.rfind("250 2.0.0 "));
   }
   /// After this a gateway that may send has sent.
   void let_it_send() {
@@ -162,6 +163,7 @@ class MailServiceTest : public testing::Test {
   SisServer server;
   MailConfig config;
   std::optional<MailService> service;
+  std::string reply;  // to the last message
 };
 
 // PM-132, PM-055
@@ -281,7 +283,7 @@ TEST_F(MailServiceTest, a_station_is_silent_until_the_operator_or_itself_says_ot
   EXPECT_NE(ask("station 7 silent").find("error: no such station"), std::string::npos);
   EXPECT_NE(ask("station " + ship + " dumb").find("error: "), std::string::npos);
   start();
-  EXPECT_NE(ask("stations").find("\tsilent\n"), std::string::npos);
+  EXPECT_NE(ask("stations").find("\tsilent\t"), std::string::npos);
   mail("1");
   ASSERT_TRUE(until([&] { return !server.sent.empty(); }));
   const auto pdu = decode(ByteSpan(server.sent[0].updu).subspan(gateways::kRcopHeaderBytes));
@@ -296,9 +298,81 @@ TEST_F(MailServiceTest, a_station_is_silent_until_the_operator_or_itself_says_ot
                                     .source = Address{0x01020002},
                                     .updu = updu});
   ASSERT_TRUE(until([&] { return log.has("mail_delivered"); }));
-  EXPECT_NE(ask("stations").find("\tanswering\n"), std::string::npos);
+  EXPECT_NE(ask("stations").find("\tanswering\t"), std::string::npos);
   start();
-  EXPECT_NE(ask("stations").find("\tanswering\n"), std::string::npos);
+  EXPECT_NE(ask("stations").find("\tanswering\t"), std::string::npos);
+}
+
+TEST_F(MailServiceTest, an_empty_spool_is_said_to_be_empty) {
+  start();
+  EXPECT_EQ(ask("queue"), "the spool is empty\n");
+  EXPECT_EQ(ask("queue all=1"), "the spool is empty\n");
+  EXPECT_EQ(ask("queue state=held"), "no message fits\n");
+  EXPECT_EQ(ask("queue state=lost"), "error: no such state: lost\n");
+  EXPECT_EQ(ask("trace 1"), "error: no such message in the spool\n");
+  EXPECT_EQ(ask("trace"), "error: trace needs a number, a Message-ID or an address\n");
+  EXPECT_NE(ask("stations")
+                .find("ship\t1.2.0.2\tok\t0\t0\t\tanswering\theard never\t0 waiting\t0 "
+                      "octets\tnothing to try\n"),
+            std::string::npos)
+      << ask("stations");
+  config.stations.clear();
+  config.routes.erase(config.routes.begin());
+  start();
+  EXPECT_EQ(ask("stations"), "no stations are configured\n");
+}
+
+TEST_F(MailServiceTest, one_number_leads_through_all_that_is_said_of_a_message) {
+  start();
+  mail("1@x");
+  EXPECT_EQ(reply, "250 2.0.0 queued as 1\r\n");
+  ASSERT_TRUE(until([&] { return log.has("round_started mail=1 "); })) << log.text;
+  EXPECT_TRUE(log.has("mail_accepted mail=1 address=a@shore.example")) << log.text;
+  EXPECT_TRUE(log.has("message_id=<1@x> to=x@ship.example")) << log.text;
+  EXPECT_TRUE(log.has("mail_submitted mail=1 ")) << log.text;
+  const auto number = std::to_string(name_in(server.sent.at(0))->message_id);
+  EXPECT_TRUE(log.has("msid=" + number)) << log.text;
+  const std::string course = ask("trace 1");
+  for (const std::string& part :
+       {std::string("mail 1\nstate active\n"), std::string(" by SMTP from me [127.0.0.1]\n"),
+        std::string("message_id <1@x>\n"), "msid " + number + "\n",
+        std::string("waits for acknowledgements of ship\n"),
+        std::string("to <x@ship.example> ship incoming")}) {
+    EXPECT_NE(course.find(part), std::string::npos) << part << "\n" << course;
+  }
+  for (const char* word : {"<1@x>", "1@x", "X@ship.example", "a@shore.example"}) {
+    EXPECT_EQ(ask(std::string("trace ") + word), course) << word;
+  }
+  EXPECT_EQ(ask("trace 2"), "error: no such message in the spool\n");
+  EXPECT_EQ(ask("trace <2@x>"), "error: no such message in the spool\n");
+  EXPECT_NE(ask("stations").find("\t1 waiting\t"), std::string::npos) << ask("stations");
+
+  mail("1@x");  // its Received field differs from the first
+  EXPECT_EQ(reply, "250 2.0.0 not sent again, it was queued as 1\r\n");
+  EXPECT_TRUE(log.has("mail_repeated mail=1 ")) << log.text;
+}
+
+TEST_F(MailServiceTest, the_queue_lists_what_is_asked_for_and_what_it_waits_for) {
+  start();
+  mail("1@x");
+  mail("2@x");
+  EXPECT_TRUE(until([&] { return ask("hold 2") == "ok\n"; }));  // its attempt may just begin
+  const auto has = [&](const std::string& request, const std::string& part) {
+    return ask(request).find(part) != std::string::npos;
+  };
+  EXPECT_TRUE(has("queue", "1\tactive\tair\t6\t")) << ask("queue");
+  EXPECT_TRUE(has("queue", "\t<a@shore.example>\t<1@x>\twaits for acknowledgements of ship\n"));
+  EXPECT_TRUE(has("queue", "\t<2@x>\twaits for the operator, who holds it\n")) << ask("queue");
+  EXPECT_FALSE(has("queue state=held", "<1@x>"));
+  EXPECT_TRUE(has("queue state=held", "<2@x>"));
+  const std::string ship = "station=" + std::to_string(kShip.value);
+  EXPECT_TRUE(has("queue " + ship + " from=A@shore.example", "<1@x>"));
+  EXPECT_EQ(ask("queue station=1"), "no message fits\n");
+  EXPECT_EQ(ask("queue from=b@shore.example"), "no message fits\n");
+  EXPECT_EQ(ask("queue from=a@shore.exampl"), "no message fits\n");
+  EXPECT_EQ(ask("delete 1"), "ok\n");
+  EXPECT_EQ(ask("delete 2"), "ok\n");
+  EXPECT_EQ(ask("queue"), "the spool is empty\n");
 }
 
 }  // namespace

@@ -463,5 +463,135 @@ TEST_F(MailStore, another_copy_of_what_was_parked_and_goes_on_is_not_taken) {
   EXPECT_EQ(keep(one), MailId{});
 }
 
+// Its sender has been told that it failed, and hands the same message over once more.
+TEST_F(MailStore, another_copy_of_what_failed_or_expired_is_taken) {
+  const NewMail one = mail_to({2}, 6, 100, "m");
+  for (const SpoolState end : {SpoolState::failed, SpoolState::expired}) {
+    const MailId id = keep(one);
+    ASSERT_NE(id, MailId{});
+    EXPECT_EQ(keep(one), MailId{});
+    take();
+    ASSERT_TRUE(ask(SaveOutcome{.id = id, .changes = {{0, end, ""}}, .now = kNow}));
+  }
+  const MailId last = keep(one);
+  take();
+  ASSERT_TRUE(
+      ask(SaveOutcome{.id = last, .changes = {{0, SpoolState::delivered, ""}}, .now = kNow}));
+  EXPECT_EQ(keep(one), MailId{});
+}
+
+TEST_F(MailStore, a_full_disk_takes_nothing_new_and_lets_go_what_is_there) {
+  test::PowerVfs vfs(test::PowerVfs::Unsynced::kept);
+  config.vfs = vfs.name();
+  config.reserve_octets = 64 << 10;
+  reopen();
+  ASSERT_TRUE(store->has_reserve());
+  const std::vector<MailId> ids = {keep(mail_to({2})), keep(mail_to({2})), keep(mail_to({2}))};
+  take();
+  const auto full = [&] {
+    const auto answer = accept(mail_to({3}));
+    return !answer && answer.error().code == ErrorCode::queue_full;
+  };
+  const auto end = [&](MailId id) {
+    return MailRequest{
+        {7}, SaveOutcome{.id = id, .changes = {{0, SpoolState::delivered, ""}}, .now = kNow}};
+  };
+  vfs.set_full_beside(config.path + ".reserve");
+  EXPECT_TRUE(full());
+  EXPECT_TRUE(store->has_reserve());  // new mail does not get it
+  const auto results =
+      store->execute({{{6}, AcceptMail{{mail_to({3})}, kNow, {}, {}}}, end(ids[0])});
+  EXPECT_EQ(results.at(0).answer.error().code, ErrorCode::queue_full);
+  EXPECT_TRUE(results.at(0).reserve_used || results.at(1).reserve_used);
+  EXPECT_TRUE(results.at(1).answer);
+  EXPECT_EQ(results.at(1).ticket.value, 7u);
+  EXPECT_EQ(state(ids[0]), SpoolState::delivered);
+  EXPECT_FALSE(store->has_reserve());
+  EXPECT_TRUE(full());  // the reserve is filled first, and the disk is as full as before
+  EXPECT_TRUE(store->change(OperatorVerb::remove, ids[1], kNow, true));
+  EXPECT_TRUE(full());
+  EXPECT_TRUE(store->execute({end(ids[2])}).at(0).answer);
+  EXPECT_TRUE(full());
+  EXPECT_TRUE(ask(PurgeMail{{kNow.value + config.keep_finished_s + 1}}));
+  EXPECT_TRUE(store->list(10)->empty());
+  vfs.set_full_beside("");
+  EXPECT_FALSE(full());
+  EXPECT_TRUE(store->has_reserve());
+  store.reset();
+}
+
+TEST_F(MailStore, a_disk_without_room_for_the_reserve_takes_nothing_new) {
+  config.reserve_octets = std::uint64_t{1} << 60;
+  reopen();
+  EXPECT_FALSE(store->has_reserve());
+  EXPECT_EQ(accept(mail_to({2})).error().code, ErrorCode::queue_full);
+  EXPECT_TRUE(take().empty());
+}
+
+TEST_F(MailStore, the_operator_sees_what_waits_and_what_is_over_only_when_asked_for) {
+  const MailId waits = keep(mail_to({2, 3}));
+  const MailId over = keep(mail_to({3}));
+  take(kNow, 2);
+  ASSERT_TRUE(
+      ask(SaveOutcome{.id = over, .changes = {{0, SpoolState::delivered, ""}}, .now = kNow}));
+  const auto listed = [&](const MailFilter& filter) {
+    std::vector<MailId> ids;
+    const auto items = store->list(filter, 10);
+    for (const MailItem& item : *items) ids.push_back(item.id);
+    return ids;
+  };
+  using Ids = std::vector<MailId>;
+  EXPECT_EQ(listed({}), Ids{waits});
+  EXPECT_EQ(listed({.finished = true}), (Ids{over, waits}));
+  EXPECT_EQ(listed({.state = SpoolState::delivered}), Ids{over});
+  EXPECT_EQ(listed({.station = NodeId{2}}), Ids{waits});
+  EXPECT_EQ(listed({.station = NodeId{3}}), Ids{waits});
+  EXPECT_EQ(listed({.finished = true, .station = NodeId{3}}), (Ids{over, waits}));
+  EXPECT_EQ(listed({.finished = true, .from = "A@B"}), (Ids{over, waits}));
+  EXPECT_EQ(listed({.finished = true, .from = "a@bc"}), Ids{});
+  ASSERT_TRUE(ask(SaveOutcome{.id = waits,
+                              .changes = {{0, SpoolState::delivered, ""}},
+                              .next_try = UtcSeconds{kNow.value + 60},
+                              .now = kNow}));
+  EXPECT_EQ(listed({.station = NodeId{2}}), Ids{});
+  const auto waiting = *store->waiting();
+  ASSERT_EQ(waiting.size(), 1u);
+  EXPECT_EQ(waiting.at({3}).mails, 1u);
+  EXPECT_EQ(waiting.at({3}).octets, 100u);
+  EXPECT_EQ(waiting.at({3}).next_try.value, kNow.value + 60);
+}
+
+TEST_F(MailStore, what_was_made_of_one_message_and_the_reports_on_it_belong_together) {
+  NewMail one = mail_to({2}, 6, 100, "m");
+  one.came = "mx [127.0.0.1]";
+  NewMail other = mail_to({3}, 6, 100, "n");
+  const auto both = std::get<MailKept>(*ask(AcceptMail{{one, other}, kNow, {}, {}})).ids;
+  const MailId alone = keep(mail_to({2}));
+  take();
+  NewMail report = mail_to({0});
+  report.road = Road::smtp;
+  report.about = both[1];
+  report.heard = {{5}, 9};
+  ASSERT_TRUE(ask(SaveOutcome{
+      .id = both[1], .changes = {{0, SpoolState::expired, ""}}, .now = kNow, .reports = {report}}));
+  const MailId about{alone.value + 1};
+  const std::vector<MailId> family = {both[0], both[1], about};
+  EXPECT_EQ(*store->relatives(both[0]), family);
+  EXPECT_EQ(*store->relatives(both[1]), family);
+  EXPECT_EQ(*store->relatives(alone), std::vector<MailId>{alone});
+  EXPECT_EQ(store->course(both[0])->came, "mx [127.0.0.1]");
+  EXPECT_EQ(store->course(both[1])->first, both[0]);
+  EXPECT_EQ(store->course(about)->about, both[1]);
+  EXPECT_EQ(store->course(about)->heard, (MessageName{{5}, 9}));
+  using Ids = std::vector<MailId>;
+  EXPECT_EQ(store->trace("<1@b>", 2)->size(), 2u);
+  EXPECT_EQ(store->trace("1@b", 9)->size(), 4u);
+  EXPECT_EQ(*store->trace("R3@x", 9), Ids{both[1]});
+  EXPECT_EQ(*store->trace("r3@", 9), Ids{});
+  const auto again = std::get<MailKept>(*ask(AcceptMail{{one}, kNow, {}, {}}));
+  EXPECT_EQ(again.ids, Ids{MailId{}});
+  EXPECT_EQ(again.repeat_of, both[0]);
+}
+
 }  // namespace
 }  // namespace s5066::acp142

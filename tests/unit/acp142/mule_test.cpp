@@ -89,6 +89,18 @@ TEST(Cdt, the_worked_example_is_written_with_implicit_tags_and_read_with_both) {
   EXPECT_EQ(*decode_cdt(kExplicit, {}), kPayload);
 }
 
+TEST(Cdt, the_worked_example_is_written_with_explicit_tags_where_that_is_asked_for) {
+  EXPECT_EQ(encode_cdt(kPayload, CdtTags::explicit_), kExplicit);
+  Rng rng(1);
+  for (const std::size_t octets : {0u, 1u, 100u, 127u, 128u, 70'000u}) {
+    Bytes content(octets);
+    for (auto& octet : content) octet = static_cast<std::uint8_t>(rng.next());
+    const auto decoded = decode_cdt(encode_cdt(content, CdtTags::explicit_), {});
+    ASSERT_TRUE(decoded) << to_string(decoded.error());
+    EXPECT_EQ(*decoded, content);
+  }
+}
+
 TEST(Cdt, indefinite_lengths_strings_in_pieces_and_octets_behind_the_end_are_taken) {
   const Bytes first(kZlib.begin(), kZlib.begin() + 20);
   const Bytes second(kZlib.begin() + 20, kZlib.end());

@@ -298,5 +298,24 @@ TEST_F(SmtpClient, a_handshake_without_end_defers_the_message) {
   EXPECT_TRUE(closed);
 }
 
+// RFC 6758 3.3
+TEST_F(SmtpClient, a_precedence_that_the_server_does_not_take_goes_on_in_the_header) {
+  const auto content = [&](const char* from, const std::string& header, const char* hello) {
+    begin(header + "S: x\r\n\r\nhi\r\n", from, 1);
+    hear("220 mx\r\n");
+    hear(hello);
+    return hear("250 ok\r\n250 ok\r\n354 go\r\n");
+  };
+  const char* offered = "250-mx\r\n250-PIPELINING\r\n250 MT-PRIORITY\r\n";
+  const std::string rest = "S: x\r\n\r\nhi\r\n.\r\n";
+  EXPECT_EQ(content("<a@b> MT-PRIORITY=4", "", kHello), "MT-Priority: 4\r\n" + rest);
+  EXPECT_EQ(content("<a@b> MT-PRIORITY=4", "mt-priority: 9\r\n", kHello),
+            "MT-Priority: 4\r\n" + rest);
+  EXPECT_EQ(content("<a@b>", "MT-Priority: -2 (routine)\r\nMT-Priority: 9\r\n", kHello),
+            "MT-Priority: -2\r\n" + rest);
+  EXPECT_EQ(content("<a@b>", "", kHello), rest);
+  EXPECT_EQ(content("<a@b> MT-PRIORITY=4", "", offered), rest);
+}
+
 }  // namespace
 }  // namespace s5066::acp142

@@ -383,5 +383,34 @@ TEST_F(SmtpServer, a_handshake_that_fails_or_takes_too_long_ends_the_session_wit
   EXPECT_EQ(stats.tls_failed, 2u);
 }
 
+// RFC 6710: the status code 2.3.6 says that the precedence is not what was asked for.
+TEST_F(SmtpServer, a_sender_gets_no_higher_precedence_than_the_first_rule_that_fits_him_allows) {
+  config.precedence = {{"chief@ops.example", 6}, {"ops.example", 2}, {"*.shore.example", -2}};
+  config.mt_priority_max = 0;
+  const auto said = [&](const std::string& from) {
+    greet();
+    const std::string answer = say("MAIL FROM:" + from + "\r\n");
+    say("RCPT TO:<x@far.example>\r\nBDAT 0 LAST\r\n");
+    return answer.substr(0, answer.find(' ', 10));
+  };
+  const auto kept = [&] { return mt_priority(commits.back().mail.envelope.from.parameters); };
+  EXPECT_EQ(said("<Chief@OPS.example> MT-PRIORITY=6"), "250 2.1.0 Go");
+  EXPECT_EQ(kept(), 6);
+  EXPECT_EQ(commits.back().mt_priority_max, 6);
+  EXPECT_EQ(said("<chief@ops.example> MT-PRIORITY=7"), "250 2.3.6 6");
+  EXPECT_EQ(kept(), 6);
+  EXPECT_EQ(said("<clerk@ops.example> MT-PRIORITY=6"), "250 2.3.6 2");
+  EXPECT_EQ(kept(), 2);
+  EXPECT_EQ(said("<a@b.shore.example> MT-PRIORITY=-1"), "250 2.3.6 -2");
+  EXPECT_EQ(kept(), -2);
+  EXPECT_EQ(said("<a@b> MT-PRIORITY=1"), "250 2.3.6 0");
+  EXPECT_EQ(kept(), 0);
+  EXPECT_EQ(said("<>"), "250 2.1.0 Go");
+  EXPECT_EQ(stats.precedences_lowered, 4u);
+  config = {};
+  EXPECT_EQ(said("<a@b> MT-PRIORITY=9"), "250 2.1.0 Go");
+  EXPECT_EQ(kept(), 9);
+}
+
 }  // namespace
 }  // namespace s5066::acp142

@@ -239,5 +239,68 @@ pool { first: "239.9.9.8" } wait_for_reject_ms: 100 announce_delay_ms: 200)");
   }
 }
 
+TEST(ConfigLoad, what_a_mail_gateway_could_not_work_with_is_refused) {
+  const auto problems = [](const std::string& text) {
+    return all_lines(parse_mail("f", kMail + "\n" + text).problems);
+  };
+  EXPECT_EQ(problems("sis { port: 5066 } udp { }"),
+            "f:2:1: sis: has no meaning with `udp`, which takes its place\n");
+  EXPECT_EQ(problems("hostname: \"gate way.example\""),
+            "f:2:1: hostname: is no host name: letters, digits, '-' and '.'\n");
+  EXPECT_EQ(problems("hostname: \"gateway.example\""), "");
+  EXPECT_EQ(problems("smtp { port: 25 }"),
+            "f:1:1: port: is the port where `smtp` of this gateway listens\n");
+  EXPECT_EQ(problems("smtp { address: \"0.0.0.0\" allow: \"10.0.0.0/8\" }\n"
+                     "mail_server { port: 2525 }"),
+            "f:3:15: port: is the port where `smtp` of this gateway listens\n");
+  EXPECT_EQ(problems("mail_server { address: \"10.0.0.1\" port: 2525 }"), "");
+  EXPECT_EQ(problems("smtp { precedence { from: \"a@\" mt_priority_max: 9 } }"),
+            "f:2:21: from: is no address pattern\n");
+  EXPECT_EQ(problems("smtp { precedence { mt_priority_max: 10 } }"),
+            "f:2:21: mt_priority_max: 10 is above its limit 9\n");
+  EXPECT_EQ(problems("smtp { priority_fields { name: \"Importance\" mt_priority: -10 } }"),
+            "f:2:8: value: missing\nf:2:45: mt_priority: -10 is below its limit -9\n");
+}
+
+TEST(ConfigLoad, what_is_probably_a_mistake_in_a_mail_gateway_is_a_warning) {
+  const std::string ship = R"(stations { name: "a" node_id: "10.1.1.2" address: "1.1.1.1" } )";
+  const auto doubtful =
+      parse_mail("f", kMail + ship + "\ngroups { name: \"g\" address: \"16.1.1.1\" }");
+  ASSERT_TRUE(doubtful.value) << all_lines(doubtful.problems);
+  EXPECT_EQ(all_lines(doubtful.warnings),
+            "f:1:1: warning: routes: no route is `own`, so no mail from the air reaches the mail "
+            "server\n"
+            "f:2:1: warning: stations: the group has no stations, so nothing is ever sent to it\n");
+  const auto good = parse_mail("f", kMail + ship + R"(
+groups { name: "g" address: "16.1.1.1" stations: "a" }
+routes { pattern: "shore.example" own: true }
+)");
+  ASSERT_TRUE(good.value) << all_lines(good.problems);
+  EXPECT_TRUE(good.warnings.empty());
+}
+
+TEST(ConfigLoad, precedence_and_tags_of_a_mail_gateway_are_what_is_configured) {
+  const auto loaded = parse_mail("f", kMail + R"(
+stations { name: "a" node_id: "10.1.1.2" address: "1.1.1.1" explicit_tags: true }
+stations { name: "b" node_id: "10.1.1.3" address: "1.1.1.2" }
+smtp {
+  precedence { client: "10.0.0.0/8" from: "*.ops.example" mt_priority_max: 6 }
+  precedence { mt_priority_max: -2 }
+  priority_fields { name: "Importance" value: "high" mt_priority: 2 }
+}
+)");
+  ASSERT_TRUE(loaded.value) << all_lines(loaded.problems);
+  EXPECT_TRUE(loaded.value->stations.at(0).explicit_tags);
+  EXPECT_FALSE(loaded.value->stations.at(1).explicit_tags);
+  const auto& smtp = loaded.value->smtp;
+  EXPECT_EQ(smtp.precedence.at(0).client, "10.0.0.0/8");
+  EXPECT_EQ(smtp.precedence.at(0).from, "*.ops.example");
+  EXPECT_EQ(smtp.precedence.at(0).mt_priority_max, 6);
+  EXPECT_EQ(smtp.precedence.at(1).mt_priority_max, -2);
+  EXPECT_EQ(smtp.priority_fields.at(0).name, "Importance");
+  EXPECT_EQ(smtp.priority_fields.at(0).value, "high");
+  EXPECT_EQ(smtp.priority_fields.at(0).mt_priority, 2);
+}
+
 }  // namespace
 }  // namespace s5066::config
