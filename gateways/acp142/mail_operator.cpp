@@ -88,7 +88,11 @@ std::string MailService::change(OperatorVerb verb, const std::string& word, Mail
   const MailCore::InHand in_hand = mail_.in_hand(id);
   if (in_hand == MailCore::InHand::ending) return "error: its attempt is just ending, ask again\n";
   const bool under_way = in_hand == MailCore::InHand::under_way;
+  const bool reserve = operator_store_->has_reserve();
   const auto done = operator_store_->change(verb, id, utc_now(), under_way);
+  if (reserve && !operator_store_->has_reserve()) {
+    LogLine(log_, LogLevel::error, "spool_disk_full").kv("by", word);
+  }
   if (!done) return "error: " + to_string(done.error()) + "\n";
   LogLine(log_, LogLevel::info, "mail_changed").kv("by", word).kv("mail", id.value);
   mail_.on_operator(now(), id, verb);

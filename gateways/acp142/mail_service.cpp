@@ -304,6 +304,7 @@ void MailService::on_sis(const sis::Event& event) {
   } else if (std::holds_alternative<in::FlowOn>(event)) {
     to_carrier(gateways::SisFlow{true});
   } else if (const auto* arrived = std::get_if<in::Indication>(&event)) {
+    note_heard(arrived->unidata.source);
     to_carrier(gateways::SisIndication{arrived->unidata.source, arrived->unidata.source_sap,
                                        arrived->unidata.updu});
   } else if (const auto* confirmed = std::get_if<in::Confirmed>(&event)) {
@@ -316,6 +317,13 @@ void MailService::on_sis(const sis::Event& event) {
     return;  // such as Sent, of what nobody confirms
   }
   drain();
+}
+
+/// Whatever a station sends to us shows that it can be heard.
+void MailService::note_heard(const Address& source) {
+  for (const auto& station : config_.stations) {
+    if (station.address == source) heard_[station.node] = utc_now();
+  }
 }
 
 void MailService::to_carrier(const gateways::SisEvent& event) {
@@ -378,11 +386,14 @@ void MailService::drain_air() {
     while (auto event = p_mul_.poll_event()) {
       more = true;
       if (const auto* ended = std::get_if<DestinationEnded>(&*event)) {
+        if (ended->outcome == Outcome::delivered) heard_[ended->node] = utc_now();
         mail_.on_destination_ended(now(), *ended);
       } else if (const auto* received = std::get_if<Received>(&*event)) {
+        heard_[received->name.source] = utc_now();
         mail_.on_received(now(), *received);
       } else {
         const MessageNews& news = std::get<MessageNews>(*event);
+        if (news.kind == MessageNews::Kind::partly_received) heard_[news.node] = utc_now();
         if (news.kind == MessageNews::Kind::left_silence) set_silence_of(news.node, false);
         log_air(news);
       }

@@ -58,6 +58,7 @@ class MailService {
   bool bearer_ready() const;
   void send(OutgoingPdu pdu);
   void to_carrier(const gateways::SisEvent& event);
+  void note_heard(const Address& source);
   void on_commit(SessionId session, SmtpServerCore::Commit commit);
   void drain();
   void drain_air();

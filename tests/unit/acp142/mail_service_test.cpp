@@ -292,12 +292,14 @@ TEST_F(MailServiceTest, a_station_is_silent_until_the_operator_or_itself_says_ot
   Bytes updu;
   gateways::encode(gateways::RcopHeader{.application_id = kPMulApplication}, updu);
   append(updu, encode(ack));
+  EXPECT_NE(ask("stations").find("\theard never\t1 waiting\t"), std::string::npos);
   server.say(sis::UnidataIndication{.destination_sap = kMmhsSap,
                                     .destination = Address{0x01020001},
                                     .source_sap = kMmhsSap,
                                     .source = Address{0x01020002},
                                     .updu = updu});
   ASSERT_TRUE(until([&] { return log.has("mail_delivered"); }));
+  EXPECT_EQ(ask("stations").find("\theard never\t"), std::string::npos);
   EXPECT_NE(ask("stations").find("\tanswering\t"), std::string::npos);
   start();
   EXPECT_NE(ask("stations").find("\tanswering\t"), std::string::npos);
