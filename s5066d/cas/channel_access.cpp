@@ -101,7 +101,7 @@ Result<void> ChannelAccess::request_break(Instant now, Address peer, BreakReason
   if (link->info.state != LinkState::breaking) {
     start_breaking(now, *link, reason);
   } else if (std::exchange(link->exclusive_afterwards, false)) {
-    actions_.push_back(LinkBroken{peer, LinkEnd::by_us, LinkType::exclusive});  // it never began
+    actions_.push_back(LinkRejected{peer, std::nullopt, LinkType::exclusive});
   }
   return {};
 }
@@ -352,9 +352,10 @@ void ChannelAccess::on_link_rejected(Instant now, Address peer, RejectReason rea
   if (link == nullptr || link->info.state != LinkState::calling) return;
   if (link->crossing) return;  // the peer prefers its own call
   change_state(now, *link, LinkState::idle);
+  const LinkType type = link->info.type;
   links_.erase(peer);
   counters_.add(Counter::links_rejected);
-  actions_.push_back(LinkRejected{peer, reason});
+  actions_.push_back(LinkRejected{peer, reason, type});
 }
 
 void ChannelAccess::make(Instant now, Link& link, LinkState next) {
@@ -382,6 +383,7 @@ void ChannelAccess::start_breaking(Instant now, Link& link, BreakReason reason) 
   change_state(now, link, LinkState::breaking);
   link.transmissions = 0;
   link.break_reason = reason;
+  actions_.push_back(LinkClosing{link.info.peer, link.info.type});
   send_and_wait(now, link);
 }
 
@@ -499,6 +501,11 @@ std::optional<Action> ChannelAccess::poll_action() {
 LinkState ChannelAccess::state(Address peer) const {
   const Link* link = find(peer);
   return link == nullptr ? LinkState::idle : link->info.state;
+}
+
+std::optional<LinkInfo> ChannelAccess::link(Address peer) const {
+  const Link* link = find(peer);
+  return link == nullptr ? std::nullopt : std::optional(link->info);
 }
 
 std::vector<LinkInfo> ChannelAccess::links() const {

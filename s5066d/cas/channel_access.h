@@ -107,6 +107,14 @@ struct LinkMade {  // C_PHYSICAL_LINK_MADE
 struct LinkRejected {  // C_PHYSICAL_LINK_REJECTED
   Address peer;
   std::optional<RejectReason> reason;
+  LinkType type = LinkType::nonexclusive;  // of the link that was called for
+};
+
+/// We have begun to break the link, whoever asked for that: it carries no further ARQ S_PDU. A
+/// LinkBroken follows when the peer has confirmed, or is given up.
+struct LinkClosing {
+  Address peer;
+  LinkType type = LinkType::nonexclusive;
 };
 
 struct LinkBroken {  // C_PHYSICAL_LINK_BROKEN
@@ -135,8 +143,9 @@ struct SpduRejected {
   CpduFailure why = CpduFailure::not_connected;
 };
 
-using Action = std::variant<dts::CpduRequest, MakeConnection, TerminateConnection, LinkMade,
-                            LinkRejected, LinkBroken, SpduIndication, SpduConfirm, SpduRejected>;
+using Action =
+    std::variant<dts::CpduRequest, MakeConnection, TerminateConnection, LinkMade, LinkRejected,
+                 LinkClosing, LinkBroken, SpduIndication, SpduConfirm, SpduRejected>;
 
 struct LinkInfo {
   Address peer;
@@ -156,7 +165,9 @@ class ChannelAccess {
   /// or `link_down` (Nonexclusive, and the link to this peer is just being broken). An Exclusive
   /// link first breaks a Nonexclusive one to this peer, which is reported as LinkBroken.
   Result<void> request_link(Instant now, Address peer, LinkType type);
-  /// C_PHYSICAL_LINK_BREAK; answered by LinkBroken. `not_found` when no link is made or being made.
+  /// C_PHYSICAL_LINK_BREAK; answered by LinkClosing and LinkBroken. While a Nonexclusive link is
+  /// being broken for an Exclusive one, it ends the call for that, with LinkRejected. `not_found`
+  /// when no link is made or being made.
   Result<void> request_break(Instant now, Address peer, BreakReason reason);
   /// A hard link has the Exclusive link to this peer, if there is one: it makes way for no other.
   void keep_link(Address peer);
@@ -182,6 +193,7 @@ class ChannelAccess {
   std::optional<Action> poll_action();
 
   LinkState state(Address peer) const;
+  std::optional<LinkInfo> link(Address peer) const;
   std::vector<LinkInfo> links() const;
 
  private:

@@ -37,19 +37,21 @@ void ChannelAccess::set_silent(Instant now, bool on) {
   }
 }
 
-// Also those that were to follow a BREAK.
+// Calls that were to follow a BREAK are given up, too.
 void ChannelAccess::give_up_calls(Instant now) {
   std::vector<Address> calling;
   for (auto& [peer, link] : links_) {
     if (link.info.state == LinkState::calling) calling.push_back(peer);
     if (std::exchange(link.exclusive_afterwards, false)) {
-      actions_.push_back(LinkRejected{peer, std::nullopt});
+      actions_.push_back(LinkRejected{peer, std::nullopt, LinkType::exclusive});
     }
   }
   for (const Address peer : calling) {
-    change_state(now, *find(peer), LinkState::idle);
+    Link& link = *find(peer);
+    const LinkType type = link.info.type;
+    change_state(now, link, LinkState::idle);
     links_.erase(peer);
-    actions_.push_back(LinkRejected{peer, std::nullopt});
+    actions_.push_back(LinkRejected{peer, std::nullopt, type});
   }
 }
 

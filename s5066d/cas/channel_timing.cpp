@@ -53,10 +53,11 @@ void ChannelAccess::on_no_answer(Instant now, Link& link) {
   }
   S5066_ASSERT(link.info.state == LinkState::calling);
   if (link.transmissions < config_.requests_max) return send_and_wait(now, link);
+  const LinkType type = link.info.type;
   change_state(now, link, LinkState::idle);
   links_.erase(peer);
   counters_.add(Counter::links_rejected);
-  actions_.push_back(LinkRejected{peer, std::nullopt});
+  actions_.push_back(LinkRejected{peer, std::nullopt, type});
 }
 
 std::optional<Instant> ChannelAccess::next_deadline() const {

@@ -1,10 +1,13 @@
 #include "s5066d/node/node.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "modem/api/airtime.h"
 #include "s5066d/base/deadline_table.h"
+#include "s5066d/base/overloaded.h"
+#include "s5066d/node/link_agreement.h"
 #include "s5066d/node/management.h"
 #include "sis/codec.h"
 
@@ -46,6 +49,19 @@ NodeConfig completed(NodeConfig config) {
   return config;
 }
 
+/// Actions that one event, or one primitive of a client, can lead to. The sublayers hold at most
+/// the U_PDUs counted here. At the worst event, the break of a link, each of them takes about 8
+/// actions: both lower sublayers reject it, its client is told or it is handed down again, through
+/// both, is refused for want of room and comes back, and its room lets its client go on.
+/// kStepsFactor is the distance from there to a spin, which reaches the limit within a few seconds.
+std::size_t steps_max(const NodeConfig& config) {
+  constexpr std::size_t kStepsOfUpdu = 8;
+  constexpr std::size_t kStepsFactor = 4;
+  return kStepsFactor * kStepsOfUpdu *
+         (config.sap.queue.updus_max + config.sap.queue.responses_max +
+          config.sap.awaiting_client_confirm_max + config.cas.spdus_outstanding_max);
+}
+
 /// Enough for nearly every primitive, so that writing it asks for memory once.
 std::size_t octets_hint(const sis::Primitive& primitive) {
   constexpr std::size_t kFields = 64;
@@ -77,7 +93,8 @@ Node::Node(const NodeConfig& config, Rng& rng, TraceSink& trace)
     : config_(completed(config)),
       dts_(config_.dts, rng, counters_, trace),
       cas_(config_.cas, rng, counters_, trace),
-      sap_(config_.sap, counters_, trace) {
+      sap_(config_.sap, counters_, trace),
+      steps_("Node::pump ends", steps_max(config_)) {
   if (sap_.in_broadcast_session()) {
     cas_.set_broadcast(now_, true);
     dts_.set_broadcast(true);
@@ -147,6 +164,7 @@ void Node::serve(Instant now, ClientId id) {
     const auto* frame = std::get_if<sis::Framer::Frame>(&*item);
     client->second.rate.take(now, sis::kHeaderOctets + (frame == nullptr ? 0 : frame->body.size()));
     note_deadline(client->second);
+    steps_.begin();
     take_frame(now, id, *item, now - client->second.held_since.value_or(now));
     pump(now);
   }
@@ -348,8 +366,8 @@ Result<std::vector<std::string>> Node::answer_to(Instant now, const sap::Managem
 
 // --- Between the sublayers -----------------------------------------------------------------------
 
-// What comes up goes first: when a link ends, the sublayer above must know before it is asked what
-// to send next.
+// Actions that go up go first: when a link ends, the sublayer above must know before it is asked
+// what to send next.
 void Node::pump(Instant now) {
   now_ = now;
   for (;;) {
@@ -362,12 +380,15 @@ void Node::pump(Instant now) {
     } else {
       return;
     }
+    steps_.count();
   }
 }
 
 void Node::drain(Instant now) {
+  steps_.begin();
   pump(now);
   while (!resumed_.empty()) {
+    steps_.count();
     const ClientId id = resumed_.back();
     resumed_.pop_back();
     serve(now, id);
@@ -375,83 +396,104 @@ void Node::drain(Instant now) {
 }
 
 void Node::from_dts(Instant now, dts::Action& action) {
-  if (auto* command = std::get_if<modem::Command>(&action)) {
-    actions_.push_back(std::move(*command));
-  } else if (const auto* confirm = std::get_if<dts::CpduConfirm>(&action)) {
-    cas_.on_cpdu_confirm(now, *confirm);
-  } else if (const auto* rejected = std::get_if<dts::CpduRejected>(&action)) {
-    cas_.on_cpdu_rejected(now, *rejected);
-  } else if (auto* indication = std::get_if<dts::CpduIndication>(&action)) {
-    cas_.on_cpdu(now, std::move(*indication));
-  } else if (const auto* lost = std::get_if<dts::ConnectionLost>(&action)) {
-    cas_.on_connection_lost(now, *lost);
-  } else if (const auto* active = std::get_if<dts::PeerActive>(&action)) {
-    if (active->frame) {
-      sap_.on_peer_active(now, active->peer);
-      cas_.on_connection_heard(now, active->peer);
-    } else {
-      sap_.on_peer_maybe_active(now, active->peer);
-    }
-  } else if (const auto* reset = std::get_if<dts::ConnectionReset>(&action)) {
-    sap_.on_connection_reset(reset->peer);
-  } else if (const auto* warning = std::get_if<dts::WarningReceived>(&action)) {
-    cas_.on_warning(now, *warning);
-  }  // warnings of ours, and how it arranges its modes, it traces and tells in its status
+  std::visit(
+      Overloaded{
+          [&](modem::Command& command) { actions_.push_back(std::move(command)); },
+          [&](const dts::CpduConfirm& confirm) { cas_.on_cpdu_confirm(now, confirm); },
+          [&](const dts::CpduRejected& rejected) { cas_.on_cpdu_rejected(now, rejected); },
+          [&](dts::CpduIndication& indication) { cas_.on_cpdu(now, std::move(indication)); },
+          [&](const dts::ConnectionLost& lost) { cas_.on_connection_lost(now, lost); },
+          [&](const dts::ConnectionReset& reset) { sap_.on_connection_reset(reset.peer); },
+          [&](const dts::PeerActive& active) { on_peer_active(now, active); },
+          [&](const dts::WarningReceived& warning) { cas_.on_warning(now, warning); },
+          // The data transfer sublayer has traced these itself, and its link_status() tells them.
+          [](const dts::WarningTransmitted&) {},
+          [](const dts::DataRateAdvised&) {},
+          [](const dts::TransmitModeChanged&) {},
+          [](const dts::DataRateRefused&) {},
+      },
+      action);
+}
+
+void Node::on_peer_active(Instant now, const dts::PeerActive& active) {
+  if (!active.frame) return sap_.on_peer_maybe_active(now, active.peer);
+  sap_.on_peer_active(now, active.peer);
+  cas_.on_connection_heard(now, active.peer);
 }
 
 void Node::from_cas(Instant now, cas::Action& action) {
-  if (auto* cpdu = std::get_if<dts::CpduRequest>(&action)) {
-    dts_.request_cpdu(now, std::move(*cpdu));
-  } else if (const auto* make = std::get_if<cas::MakeConnection>(&action)) {
-    dts_.on_connection_made(now, make->peer, make->reset);
-  } else if (const auto* terminate = std::get_if<cas::TerminateConnection>(&action)) {
-    dts_.on_connection_terminated(now, terminate->peer);
-  } else if (const auto* made = std::get_if<cas::LinkMade>(&action)) {
-    sap_.on_link_made(now, *made);
-  } else if (const auto* refused = std::get_if<cas::LinkRejected>(&action)) {
-    sap_.on_link_rejected(now, *refused);
-  } else if (const auto* broken = std::get_if<cas::LinkBroken>(&action)) {
-    sap_.on_link_broken(now, *broken);
-  } else if (auto* spdu = std::get_if<cas::SpduIndication>(&action)) {
-    sap_.on_spdu(now, std::move(*spdu));
-  } else if (const auto* confirm = std::get_if<cas::SpduConfirm>(&action)) {
-    sap_.on_spdu_confirm(now, *confirm);
-  } else {
-    sap_.on_spdu_rejected(now, std::get<cas::SpduRejected>(action));
-  }
+  std::visit(Overloaded{
+                 [&](dts::CpduRequest& cpdu) { dts_.request_cpdu(now, std::move(cpdu)); },
+                 [&](const cas::MakeConnection& make) {
+                   dts_.on_connection_made(now, make.peer, make.reset);
+                 },
+                 [&](const cas::TerminateConnection& end) {
+                   dts_.on_connection_terminated(now, end.peer);
+                 },
+                 [&](const cas::LinkMade& made) { sap_.on_link_made(now, made); },
+                 [&](const cas::LinkRejected& rejected) { sap_.on_link_rejected(now, rejected); },
+                 [&](const cas::LinkClosing& closing) { sap_.on_link_closing(now, closing); },
+                 [&](const cas::LinkBroken& broken) { sap_.on_link_broken(now, broken); },
+                 [&](cas::SpduIndication& spdu) { sap_.on_spdu(now, std::move(spdu)); },
+                 [&](const cas::SpduConfirm& confirm) { sap_.on_spdu_confirm(now, confirm); },
+                 [&](const cas::SpduRejected& rejected) { sap_.on_spdu_rejected(now, rejected); },
+             },
+             action);
 }
 
 void Node::from_sap(Instant now, sap::Action& action) {
-  if (const auto* send = std::get_if<sap::SendPrimitive>(&action)) {
-    SendToClient to{send->client, {}};
-    to.bytes.reserve(octets_hint(send->primitive));
-    sis::encode(send->primitive, to.bytes);
-    actions_.push_back(std::move(to));
-  } else if (const auto* close = std::get_if<sap::CloseClient>(&action)) {
-    const auto client = clients_.find(close->client);
-    const bool backlogged = client != clients_.end() && client->second.backlogged;
-    if (client != clients_.end()) clients_.erase(client);
-    actions_.push_back(CloseClient{close->client, close->discard_unsent || backlogged});
-  } else if (const auto* pause = std::get_if<sap::PauseData>(&action)) {
-    Client& client = clients_.at(pause->client);
-    client.data_paused = pause->paused;
-    tell_pause(now, pause->client, client);
-    if (!pause->paused) resumed_.push_back(pause->client);
-  } else if (const auto* link = std::get_if<sap::RequestLink>(&action)) {
-    if (!cas_.request_link(now, link->peer, link->type)) sap_.on_link_refused(now, link->peer);
-  } else if (const auto* keep = std::get_if<sap::KeepLink>(&action)) {
-    cas_.keep_link(keep->peer);
-  } else if (const auto* asked = std::get_if<sap::ManagementAsked>(&action)) {
-    manage(now, *asked);
-  } else if (const auto* end = std::get_if<sap::RequestBreak>(&action)) {
-    // Without such a link the news of its end is on its way up already.
-    static_cast<void>(cas_.request_break(now, end->peer, end->reason));
-  } else {
-    cas_.request_unidata(now, std::move(std::get<cas::SpduRequest>(action)));
-  }
+  std::visit(Overloaded{
+                 [&](const sap::SendPrimitive& send) { send_to_client(send); },
+                 [&](const sap::CloseClient& close) { close_client(close); },
+                 [&](const sap::PauseData& pause) { pause_client(now, pause); },
+                 [&](const sap::RequestLink& link) {
+                   const auto asked = cas_.request_link(now, link.peer, link.type);
+                   if (!asked) sap_.on_link_refused(now, link.peer);
+                 },
+                 [&](const sap::KeepLink& keep) { cas_.keep_link(keep.peer); },
+                 [&](const sap::ManagementAsked& asked) { manage(now, asked); },
+                 // If there is no such link, the news of its end is on its way up already.
+                 [&](const sap::RequestBreak& end) {
+                   static_cast<void>(cas_.request_break(now, end.peer, end.reason));
+                 },
+                 [&](cas::SpduRequest& spdu) { cas_.request_unidata(now, std::move(spdu)); },
+             },
+             action);
+}
+
+void Node::send_to_client(const sap::SendPrimitive& send) {
+  SendToClient to{send.client, {}};
+  to.bytes.reserve(octets_hint(send.primitive));
+  sis::encode(send.primitive, to.bytes);
+  actions_.push_back(std::move(to));
+}
+
+void Node::close_client(const sap::CloseClient& close) {
+  const auto client = clients_.find(close.client);
+  const bool backlogged = client != clients_.end() && client->second.backlogged;
+  if (client != clients_.end()) clients_.erase(client);
+  actions_.push_back(CloseClient{close.client, close.discard_unsent || backlogged});
+}
+
+void Node::pause_client(Instant now, const sap::PauseData& pause) {
+  Client& client = clients_.at(pause.client);
+  client.data_paused = pause.paused;
+  tell_pause(now, pause.client, client);
+  if (!pause.paused) resumed_.push_back(pause.client);
 }
 
 // --- For operators -------------------------------------------------------------------------------
+
+std::vector<Address> Node::links_in_disagreement() const {
+  std::set<Address> peers;
+  for (const cas::LinkInfo& link : cas_.links()) peers.insert(link.peer);
+  for (const Address peer : sap_.peers_with_links()) peers.insert(peer);
+  std::vector<Address> found;
+  for (const Address peer : peers) {
+    if (!link_views_agree(cas_.link(peer), sap_.link_view(peer))) found.push_back(peer);
+  }
+  return found;
+}
 
 NodeStatus Node::status() const {
   NodeStatus status{.address = config_.dts.address,

@@ -18,6 +18,7 @@
 #include "s5066d/base/metrics.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/rng.h"
+#include "s5066d/base/step_limit.h"
 #include "s5066d/base/time.h"
 #include "s5066d/base/trace.h"
 #include "s5066d/cas/channel_access.h"
@@ -139,6 +140,9 @@ class Node {
   std::optional<NodeAction> poll_action();
 
   NodeStatus status() const;
+  /// Peers of whose link the sublayers hold states that do not go together; none, unless there is a
+  /// fault in this program.
+  std::vector<Address> links_in_disagreement() const;
   dts::Duplex duplex() const { return dts_.duplex(); }
   const Counters& counters() const;
 
@@ -169,17 +173,21 @@ class Node {
   void pump(Instant now);
   void drain(Instant now);
 
-  // Going up, one for each action of a lower sublayer …
+  // What a sublayer wants done: up, up or down, and down.
   void from_dts(Instant now, dts::Action& action);
   void from_cas(Instant now, cas::Action& action);
-  // … and down.
   void from_sap(Instant now, sap::Action& action);
+  void on_peer_active(Instant now, const dts::PeerActive& active);
+  void send_to_client(const sap::SendPrimitive& send);
+  void close_client(const sap::CloseClient& close);
+  void pause_client(Instant now, const sap::PauseData& pause);
 
   const NodeConfig config_;
   Counters counters_;
   dts::DataTransfer dts_;
   cas::ChannelAccess cas_;
   sap::SubnetworkInterface sap_;
+  StepLimit steps_;
   std::map<ClientId, Client> clients_;
   /// None of them is due before; perhaps too early.
   std::optional<Instant> next_client_deadline_;

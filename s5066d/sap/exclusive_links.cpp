@@ -80,6 +80,15 @@ bool ExclusiveLinks::is_adopted(Address peer) const {
   return it != links_.end() && it->second.state == State::made && it->second.adopted;
 }
 
+// A Nonexclusive link that ends for our own call is expected to: the call goes on.
+void ExclusiveLinks::on_closing(const cas::LinkClosing& closing) {
+  const auto it = links_.find(closing.peer);
+  if (it == links_.end()) return;
+  if (closing.type == cas::LinkType::nonexclusive && !is_adopted(closing.peer)) return;
+  it->second.state = State::breaking;
+  it->second.release_at.reset();
+}
+
 bool ExclusiveLinks::on_call_failed(Address peer) {
   const auto it = links_.find(peer);
   if (it == links_.end() || it->second.state == State::made) return false;

@@ -42,9 +42,11 @@ class ExclusiveLinks {
   void adopt(Address peer);
   /// Ours needs an Exclusive one instead (A.3.2.2.2(9), B.3(5)).
   bool is_adopted(Address peer) const;
+  /// The channel access sublayer has begun to break a link, whoever asked for that.
+  void on_closing(const cas::LinkClosing& closing);
   /// A call that failed. False: it was not one of ours.
   bool on_call_failed(Address peer);
-  /// False: the link that is gone was no Exclusive one.
+  /// Returns false if the link that is gone was neither Exclusive nor adopted.
   bool on_broken(const cas::LinkBroken& broken);
 
   /// A hard link needs it.

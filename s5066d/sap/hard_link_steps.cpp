@@ -261,17 +261,14 @@ std::vector<Address> HardLinks::linked_peers() const {
   return linked;
 }
 
-bool HardLinks::governs(Address peer) const {
-  return exclusive_.state(peer) != Physical::none;
-}
-
 bool HardLinks::is_calling(Address peer) const {
   return exclusive_.state(peer) == Physical::calling;
 }
 
 bool HardLinks::carries(Address peer, SapId local, SapId remote) const {
   const Session* session = active_session();
-  return session != nullptr && session->peer() == peer && is_within(*session, local, remote);
+  return session != nullptr && session->peer() == peer && physical(peer) == Physical::made &&
+         is_within(*session, local, remote);
 }
 
 // STANDARD: what a hard link reserves is said of its own data only; the channel is one, so others'

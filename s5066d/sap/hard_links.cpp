@@ -168,7 +168,8 @@ void HardLinks::on_link_made(Instant now, const cas::LinkMade& made) {
 }
 
 bool HardLinks::on_link_rejected(Instant now, const cas::LinkRejected& rejected) {
-  if (!exclusive_.on_call_failed(rejected.peer)) return false;
+  if (rejected.type == cas::LinkType::nonexclusive) return false;
+  if (!exclusive_.on_call_failed(rejected.peer)) return true;
   if (Session* session = find(rejected.peer, State::linking, true)) {
     fail(now, *session, reject_for(rejected.reason));
   }
@@ -189,6 +190,18 @@ bool HardLinks::on_link_refused(Instant now, Address peer) {
   }
   advance(now);
   return true;
+}
+
+void HardLinks::on_link_closing(Instant now, const cas::LinkClosing& closing) {
+  exclusive_.on_closing(closing);
+  if (!governs(closing.peer)) {
+    for (Session& session : sessions_) {
+      const bool asked = session.is(State::indicated) || session.is(State::waiting);
+      if (session.peer() != closing.peer || session.we_called || !asked) continue;
+      on_session_broken(now, session, cas::LinkEnd::by_us);
+    }
+  }
+  advance(now);
 }
 
 void HardLinks::on_link_broken(Instant now, const cas::LinkBroken& broken) {

@@ -82,6 +82,8 @@ class HardLinks {
   /// False: no call of a hard link's failed.
   bool on_link_rejected(Instant now, const cas::LinkRejected& rejected);
   bool on_link_refused(Instant now, Address peer);
+  /// The link carries nothing any more. What the peer asked for over a soft link ends with that.
+  void on_link_closing(Instant now, const cas::LinkClosing& closing);
   void on_link_broken(Instant now, const cas::LinkBroken& broken);
   /// Something came from the peer over the link.
   void on_traffic(Instant now, Address peer);
@@ -109,7 +111,9 @@ class HardLinks {
   /// Peers whose Exclusive link is made.
   std::vector<Address> linked_peers() const;
   /// The link to the peer is, or is to be, a hard link's.
-  bool governs(Address peer) const;
+  bool governs(Address peer) const { return physical(peer) != ExclusiveLinks::State::none; }
+  ExclusiveLinks::State physical(Address peer) const { return exclusive_.state(peer); }
+  std::vector<Address> physical_peers() const { return exclusive_.peers(); }
   /// An Exclusive link to the peer is called for, and a soft link to it ends for that.
   bool is_calling(Address peer) const;
   /// Two clients' ARQ data to this peer goes over the active hard link.

@@ -43,8 +43,10 @@ void LinkManager::on_link_made(Instant now, Address peer, bool we_called) {
   session.failures = 0;
 }
 
+// A session whose break we have asked for while the call was failing ends with the call.
 void LinkManager::on_call_failed(Instant now, Address peer) {
   Session& session = sessions_[peer];
+  if (session.state == State::closing) change_state(session, State::down);
   if (session.state != State::calling) return;
   change_state(session, State::down);
   session.call_not_before = now + backoff(session.failures);
@@ -59,16 +61,27 @@ Duration LinkManager::backoff(unsigned failures) const {
 
 void LinkManager::on_call_refused(Instant now, Address peer) {
   Session& session = sessions_[peer];
-  if (session.state != State::calling) return;
+  if (session.state != State::calling && session.state != State::closing) return;
   change_state(session, State::down);
   session.call_not_before = now + config_.call_retry_wait;
 }
 
-void LinkManager::on_link_broken(Instant now, Address peer, cas::LinkEnd end) {
-  Session& session = sessions_[peer];
+void LinkManager::on_link_closing(Address peer) {
+  const auto it = sessions_.find(peer);
+  if (it == sessions_.end() || !is_in_use(it->second)) return;
+  it->second.progressed = true;
+  change_state(it->second, State::closing);
+}
+
+// While an Exclusive link ends that was only called for, a soft link to the peer may still be
+// there.
+void LinkManager::on_link_broken(Instant now, const cas::LinkBroken& broken) {
+  Session& session = sessions_[broken.peer];
+  const bool exclusive = broken.type == cas::LinkType::exclusive;
+  if (exclusive && session.state != State::down && session.state != State::taken) return;
   if (session.gives_way) ++places_made_;
   if (session.state != State::down) change_state(session, State::down);
-  session.call_not_before = now + wait_after(session, end);
+  session.call_not_before = now + wait_after(session, broken.end);
 }
 
 // A peer that ended the link or stopped answering is left alone for a while; one that forgot the
@@ -93,9 +106,7 @@ void LinkManager::on_taken(Instant now, Address peer) {
 
 void LinkManager::end_all() {
   for (auto& [peer, session] : sessions_) {
-    const bool in_use = session.state == State::calling || session.state == State::up ||
-                        session.state == State::draining;
-    if (!in_use) continue;
+    if (!is_in_use(session)) continue;
     session.progressed = true;
     close(peer, session, cas::BreakReason::higher_priority_pending);
   }
@@ -126,15 +137,19 @@ bool LinkManager::has_progressed(Address peer) const {
   return it != sessions_.end() && it->second.progressed;
 }
 
-bool LinkManager::may_send(Address peer) const {
+LinkManager::State LinkManager::state(Address peer) const {
   const auto it = sessions_.find(peer);
-  return it != sessions_.end() && it->second.state == State::up;
+  return it == sessions_.end() ? State::down : it->second.state;
+}
+
+std::vector<Address> LinkManager::peers() const {
+  std::vector<Address> all;
+  for (const auto& [peer, session] : sessions_) all.push_back(peer);
+  return all;
 }
 
 bool LinkManager::is_in_session(Address peer) const {
-  const auto it = sessions_.find(peer);
-  return it != sessions_.end() &&
-         (it->second.state == State::up || it->second.state == State::draining);
+  return state(peer) == State::up || state(peer) == State::draining;
 }
 
 // --- Decisions -----------------------------------------------------------------------------------
@@ -326,6 +341,12 @@ void LinkManager::change_state(Session& session, State next) {
       break;
   }
   session.state = next;
+}
+
+/// A session that has not been told to end.
+bool LinkManager::is_in_use(const Session& session) {
+  return session.state == State::calling || session.state == State::up ||
+         session.state == State::draining;
 }
 
 // Anybody can call us, and then be silent.

@@ -38,6 +38,14 @@ struct PeerLoad {
 class LinkManager {
  public:
   using Action = std::variant<RequestLink, RequestBreak>;
+  enum class State : std::uint8_t {
+    down,      // no session; kept while a wait before the next call runs
+    calling,   // link requested
+    up,        // data may be given to it
+    draining,  // another node's turn: what is outstanding is finished first, within drain_max
+    closing,   // the link is being broken, by our request or without it
+    taken,     // no session: the link is a hard link's
+  };
 
   explicit LinkManager(const LinkConfig& config) : config_(config) {}
 
@@ -46,7 +54,10 @@ class LinkManager {
   void on_call_failed(Instant now, Address peer);
   /// Our own channel access cannot call now; it was no attempt.
   void on_call_refused(Instant now, Address peer);
-  void on_link_broken(Instant now, Address peer, cas::LinkEnd end);
+  /// The channel access sublayer has begun to break a soft link: no data may be given to it. A
+  /// break that we did not ask for is no failed attempt.
+  void on_link_closing(Address peer);
+  void on_link_broken(Instant now, const cas::LinkBroken& broken);
   /// The physical link is a hard link's until it breaks. Repeated calls do no harm.
   void on_taken(Instant now, Address peer);
   /// Data came or went: the session is in use.
@@ -62,7 +73,10 @@ class LinkManager {
   /// A hard link needs the channel: no session outlasts that, and none has failed by it.
   void end_all();
 
-  bool may_send(Address peer) const;
+  State state(Address peer) const;
+  /// Those with a session, or with a wait before the next.
+  std::vector<Address> peers() const;
+  bool may_send(Address peer) const { return state(peer) == State::up; }
   /// There is a link, and we have not asked for its end.
   bool is_in_session(Address peer) const;
   /// The present or last session with it got something through.
@@ -72,14 +86,6 @@ class LinkManager {
   std::optional<Instant> next_deadline() const { return next_deadline_; }
 
  private:
-  enum class State : std::uint8_t {
-    down,      // no session; kept while a wait before the next call runs
-    calling,   // link requested
-    up,        // data may be given to it
-    draining,  // another node's turn: what is outstanding is finished first, within drain_max
-    closing,   // break requested
-    taken,     // no session: the link is a hard link's
-  };
   struct Session {
     State state = State::down;
     bool we_called = false;
@@ -111,6 +117,7 @@ class LinkManager {
   bool give_way(Instant now, Address peer, Session& session, const PeerLoad& load,
                 std::uint8_t priority);
   void forget_quiet_peers(Instant now, std::span<const PeerLoad> loads);
+  static bool is_in_use(const Session& session);
   static bool takes_place(const Session& session);
   std::size_t sessions() const;
   std::size_t own_sessions() const;

@@ -260,6 +260,7 @@ void SubnetworkInterface::on_request(Instant now, ClientId client,
 
 void SubnetworkInterface::on_link_made(Instant now, const cas::LinkMade& made) {
   if (made.type == cas::LinkType::exclusive) {
+    links_.on_taken(now, made.peer);
     if (made.we_called) links_.end_all();  // B.3.2.1(19): they are being broken already
     hard_links_.on_link_made(now, made);
   } else {
@@ -286,13 +287,19 @@ void SubnetworkInterface::on_link_refused(Instant now, Address peer) {
   if (!hard_links_.on_link_refused(now, peer)) links_.on_call_refused(now, peer);
 }
 
+void SubnetworkInterface::on_link_closing(Instant now, const cas::LinkClosing& closing) {
+  if (closing.type == cas::LinkType::nonexclusive) links_.on_link_closing(closing.peer);
+  hard_links_.on_link_closing(now, closing);
+  touch(now);
+}
+
 // A session that got something through was no failed attempt for what it left over, nor one that
 // ended because of something the peer said: it is there.
 void SubnetworkInterface::on_link_broken(Instant now, const cas::LinkBroken& broken) {
   sender_.on_link_ended(broken.peer,
                         links_.has_progressed(broken.peer) || is_no_failure_of_the_peer(broken));
   hard_links_.on_link_broken(now, broken);
-  links_.on_link_broken(now, broken.peer, broken.end);
+  links_.on_link_broken(now, broken);
   touch(now);
 }
 
@@ -399,8 +406,8 @@ void SubnetworkInterface::settle(Instant now) {
   sender_.expire(now);
   hard_links_.on_deadline(now);
   for (const Address peer : hard_links_.linked_peers()) links_.on_taken(now, peer);
-  if (hard_links_.end_soft_links()) links_.end_all();
   if (!silent_) {
+    if (hard_links_.end_soft_links()) links_.end_all();
     links_.plan(now, sender_.loads(), !hard_links_.hold_calls());
     while (auto action = links_.poll_action()) {
       std::visit([this](const auto& a) { outbox_.push(a); }, *action);
@@ -452,6 +459,12 @@ PeerInfo SubnetworkInterface::peer(Address address) const {
     info.received_octets = count->second.received;
   }
   return info;
+}
+
+std::vector<Address> SubnetworkInterface::peers_with_links() const {
+  std::vector<Address> all = links_.peers();
+  for (const Address peer : hard_links_.physical_peers()) all.push_back(peer);
+  return all;
 }
 
 std::vector<PeerInfo> SubnetworkInterface::peers() const {

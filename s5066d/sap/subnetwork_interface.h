@@ -43,6 +43,13 @@ struct PeerInfo {
   std::uint64_t received_octets = 0;
 };
 
+/// How far the link to one peer is usable, as its two users in this sublayer see it. Between events
+/// it agrees with the state in the channel access sublayer: see link_views_agree().
+struct LinkView {
+  LinkManager::State session = LinkManager::State::down;
+  ExclusiveLinks::State exclusive = ExclusiveLinks::State::none;
+};
+
 /// What is held for clients. All of it is 0 once everything has ended.
 struct Holdings {
   std::size_t updus_queued = 0;    // our own delivery confirmations included
@@ -91,6 +98,7 @@ class SubnetworkInterface {
   // From the channel access sublayer.
   void on_link_made(Instant now, const cas::LinkMade& made);
   void on_link_rejected(Instant now, const cas::LinkRejected& rejected);
+  void on_link_closing(Instant now, const cas::LinkClosing& closing);
   void on_link_broken(Instant now, const cas::LinkBroken& broken);
   /// A RequestLink could not even be tried.
   void on_link_refused(Instant now, Address peer);
@@ -116,6 +124,11 @@ class SubnetworkInterface {
   std::size_t updus_queued() const { return sender_.queue().size(); }
   std::vector<HardLinkInfo> hard_links() const { return hard_links_.links(); }
   Holdings holdings() const;
+  LinkView link_view(Address peer) const {
+    return {links_.state(peer), hard_links_.physical(peer)};
+  }
+  /// Those whose link_view() is not that of a peer without a link.
+  std::vector<Address> peers_with_links() const;
 
  private:
   // Primitives of clients.

@@ -247,7 +247,9 @@ void UnidataSender::on_spdu_rejected(Instant now, const cas::SpduRejected& rejec
   }
 }
 
-// A session that made way for a hard link to the same peer was no failed attempt either.
+// A session that made way for a hard link to the same peer was no failed attempt either. A U_PDU
+// that came back although nothing says that its link ends would be handed down again at once: that
+// is an attempt in any case, so that it cannot go on for ever.
 void UnidataSender::settle_returned(Instant now, const LinkManager& links,
                                     const HardLinks& hard_links) {
   for (UnidataItem& item : std::exchange(returned_, {})) {
@@ -259,7 +261,12 @@ void UnidataSender::settle_returned(Instant now, const LinkManager& links,
     const bool by_its_link =
         ended != ended_.end() ? ended->second : links.has_progressed(item.destination);
     const bool excused = by_its_link || hard_links.is_calling(item.destination) || silent_;
-    if (!excused) ++item.attempts;
+    const bool goes_down_again =
+        hard_links.governs(item.destination)
+            ? hard_links.carries(item.destination, item.local_sap(), item.remote_sap())
+            : links.may_send(item.destination);
+    const bool for_no_reason = ended == ended_.end() && goes_down_again;
+    if (!excused || for_no_reason) ++item.attempts;
     if (item.attempts >= config_.attempts_max) {
       reject(now, std::move(item), sis::RejectReason::destination_not_responding);
     } else {

@@ -76,5 +76,37 @@ TEST_F(Link, acknowledged_data_of_a_peer_whose_call_we_gave_up_is_dropped) {
   EXPECT_EQ(counters[Counter::cpdus_without_link], 1u);
 }
 
+// Or the layer above would hand data down to a link that carries none, and again when it comes
+// back.
+TEST_F(Link, the_layer_above_hears_at_once_when_a_link_begins_to_be_broken_whoever_wants_that) {
+  make_by_us();
+  EXPECT_TRUE(closing.empty());
+  core->set_broadcast(now, true);
+  said();
+  ASSERT_EQ(closing.size(), 1u);
+  EXPECT_EQ(closing[0].peer, kPeer);
+  EXPECT_EQ(closing[0].type, LinkType::nonexclusive);
+  core->set_broadcast(now, false);
+  leaves();
+  hear("50");
+  EXPECT_EQ(said(), "terminate broken-by_us");
+
+  make_by_us();
+  ASSERT_TRUE(core->request_link(now, kPeer, LinkType::exclusive).ok());  // the other makes way
+  said();
+  EXPECT_EQ(closing.size(), 2u);
+  leaves();
+  hear("50");
+  said();
+  leaves();
+  hear("20");
+  EXPECT_EQ(said(), "make made-by-us");
+  EXPECT_EQ(closing.size(), 2u);
+  ASSERT_TRUE(core->request_break(now, kPeer, BreakReason::no_more_data).ok());
+  said();
+  ASSERT_EQ(closing.size(), 3u);
+  EXPECT_EQ(closing[2].type, LinkType::exclusive);
+}
+
 }  // namespace
 }  // namespace s5066::cas

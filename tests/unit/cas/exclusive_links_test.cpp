@@ -66,7 +66,7 @@ TEST_F(Link, an_exclusive_link_that_waits_for_a_break_can_be_given_up) {
   said();
   leaves();
   ASSERT_TRUE(core->request_break(now, kPeer, BreakReason::higher_layer_request).ok());
-  EXPECT_EQ(said(), "broken-by_us");
+  EXPECT_EQ(said(), "no-answer");
   hear("50");
   EXPECT_EQ(said(), "terminate broken-by_us");
   EXPECT_EQ(core->state(kPeer), LinkState::idle);

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "s5066d/cas/channel_access.h"
 
@@ -35,10 +36,17 @@ class Link : public ::testing::Test {
   Link() { restart(); }
   void restart() { core.emplace(config, rng, counters, trace); }
 
-  /// Everything that came out since, as short words: what was sent to the peer as hex.
+  /// Everything that came out since, as short words: what was sent to the peer as hex. News of
+  /// links that are being broken is in `closing`.
   std::string said() {
     std::string all;
-    while (auto action = core->poll_action()) all += (all.empty() ? "" : " ") + word(*action);
+    while (auto action = core->poll_action()) {
+      if (const auto* link = std::get_if<LinkClosing>(&*action)) {
+        closing.push_back(*link);
+      } else {
+        all += (all.empty() ? "" : " ") + word(*action);
+      }
+    }
     return all;
   }
   std::string word(const Action& action) {
@@ -102,6 +110,7 @@ class Link : public ::testing::Test {
     core->on_deadline(now);
   }
 
+  std::vector<LinkClosing> closing;
   CpduId last_id;  // of the last C_PDU handed down, and whose it is
   Address last_peer;
 };

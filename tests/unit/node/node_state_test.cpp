@@ -121,6 +121,31 @@ TEST_F(NodeStates, a_broadcast_session_breaks_links_refuses_them_and_ends_withou
   EXPECT_EQ(indications(bravo, to), 2u);
 }
 
+// The channel access sublayer still waits for BREAK CONFIRM when the session is over, so the link
+// may carry nothing, and the U_PDU has to wait until it is broken and made again.
+TEST_F(NodeStates, a_broadcast_session_shorter_than_the_break_of_a_link_lets_later_data_through) {
+  for (const Duration on_for : {Duration::zero(), Duration(seconds(1)), Duration(seconds(2))}) {
+    const ClientId to = bind(bravo, bind_to(4, Confirmation::none));
+    const ClientId from = bind(alpha, bind_to(3, Confirmation::node));
+    medium.send(alpha, from, request_to(kBravo, 4, Bytes{1}));
+    medium.run_for(seconds(20));
+    ASSERT_EQ(alpha.node.status().links.at(0).state, cas::LinkState::made);
+
+    const ClientId boss = manager(alpha);
+    EXPECT_EQ(ask(alpha, boss, 7, "on=1"), "7 part=1/1\non=1\n");
+    medium.run_for(on_for);
+    EXPECT_EQ(ask(alpha, boss, 7, "on=0"), "7 part=1/1\non=0\n");
+    // The session has unbound the client, which was bound for ARQ.
+    medium.send(alpha, from, bind_to(3, Confirmation::node));
+    medium.send(alpha, from, request_to(kBravo, 4, Bytes{2}));
+    medium.run_for(minutes(2));
+    EXPECT_EQ(indications(bravo, to), 2u);
+    EXPECT_EQ(alpha.clients[from].all<sis::UnidataRequestConfirm>().size(), 2u);
+    for (const ClientId client : {from, boss}) medium.disconnect(alpha, client);
+    medium.disconnect(bravo, to);
+  }
+}
+
 TEST_F(NodeStates, a_node_may_start_in_silence_and_in_a_broadcast_session) {
   NodeConfig config = node_config(0x01020306);
   config.sap.emcon = true;

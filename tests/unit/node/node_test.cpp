@@ -524,5 +524,63 @@ TEST_F(SmallQueue, status_tells_what_is_queued_and_what_has_crossed) {
   EXPECT_EQ(bravo.node.status().links[0].received_octets, 2000u);
 }
 
+/// As many clients as may be bound, each with as many small U_PDUs as it may store. Node's pump has
+/// a limit of steps for one event; these are the events with the most.
+class FullStorage : public ::testing::Test {
+ protected:
+  static NodeConfig config() {
+    NodeConfig config = node_config(kAlpha);
+    config.client_rate = {.primitives_per_second_max = 0, .octets_per_second_max = 0};
+    return config;
+  }
+  FullStorage() {
+    for (std::uint8_t sap = 0; sap < 15; ++sap) {
+      const ClientId client = medium.connect(alpha);
+      medium.send(alpha, client,
+                  bind_to(static_cast<std::uint8_t>(sap + 1), sis::Confirmation::node));
+      clients.push_back(client);
+    }
+  }
+  std::size_t queued() { return alpha.node.status().holdings.updus_queued; }
+  std::size_t below() { return alpha.node.status().holdings.updus_below; }
+  void fill() {
+    for (const ClientId client : clients) {
+      const std::size_t share = 32768 / clients.size();
+      for (std::size_t i = 0; i < share && !alpha.clients.at(client).paused; ++i) {
+        medium.send(alpha, client, request_to(kBravo, 3, Bytes{1, 2, 3, 4}));
+      }
+    }
+  }
+
+  Medium medium;
+  Medium::Station& alpha = medium.add(config());
+  Medium::Station& bravo = medium.add(node_config(kBravo));
+  std::vector<ClientId> clients;
+};
+
+TEST_F(FullStorage, all_that_a_lost_link_gives_back_is_queued_again_within_the_limit_of_steps) {
+  fill();
+  const std::size_t stored = queued() + below();
+  ASSERT_GT(stored, 16000u);
+  medium.run_for(seconds(20));
+  ASSERT_GT(below(), 5000u);
+  const std::uint64_t lost = alpha.node.counters()[Counter::links_lost];
+  medium.silent = true;
+  for (int i = 0; i < 600 && alpha.node.counters()[Counter::links_lost] == lost; ++i) {
+    medium.run_for(seconds(1));
+  }
+  EXPECT_GT(alpha.node.counters()[Counter::links_lost], lost);
+  EXPECT_EQ(below(), 0u);
+  EXPECT_GT(alpha.node.counters()[Counter::updus_requeued], 5000u);
+}
+
+TEST_F(FullStorage, all_that_a_broadcast_session_rejects_ends_within_the_limit_of_steps) {
+  fill();
+  ASSERT_GT(queued() + below(), 16000u);
+  medium.with(
+      [&](Instant now) { EXPECT_TRUE(alpha.node.request_broadcast_session(now, true).ok()); });
+  EXPECT_EQ(queued(), 0u);
+}
+
 }  // namespace
 }  // namespace s5066::test

@@ -110,6 +110,8 @@ class Medium {
   bool silent = false;
   /// Sees each burst, by the number of its station, and may change what the others will hear.
   std::function<void(std::size_t from, Bytes& octets)> on_burst;
+  /// Called when the stations have done what an input led to.
+  std::function<void()> on_settled;
 
   void run_for(Duration duration) {
     const Instant end = now_ + duration;
@@ -148,6 +150,7 @@ class Medium {
     for (std::size_t i = 0; i < stations_.size(); ++i) {
       while (auto action = stations_[i]->node.poll_action()) take(i, *action);
     }
+    if (on_settled) on_settled();
   }
 
   void take(std::size_t from, const NodeAction& action) {

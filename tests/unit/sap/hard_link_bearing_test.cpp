@@ -164,8 +164,7 @@ TEST_F(Bearing, no_soft_link_is_called_for_while_there_is_an_exclusive_one) {
   EXPECT_EQ(calls, std::vector{kPeer});
   give(owner, request(kOther, Bytes{1}));
   EXPECT_EQ(calls, std::vector{kPeer});
-  core->on_link_rejected(now, {kPeer, std::nullopt});
-  drain();
+  no_answer(kPeer, std::nullopt, cas::LinkType::exclusive);
   EXPECT_EQ(sent<sis::HardLinkRejected>(owner), 1u);
   EXPECT_EQ(calls, (std::vector{kPeer, kOther}));
 }
@@ -211,7 +210,7 @@ TEST_F(Bearing, a_soft_link_that_ends_for_a_hard_link_to_its_peer_uses_up_no_att
     make(kPeer);
     give(client, sis::HardLinkEstablish{link(0, kPeer)});
     lose(kPeer, cas::LinkEnd::by_us);
-    no_answer(kPeer, cas::RejectReason::supporting_exclusive_link);
+    no_answer(kPeer, cas::RejectReason::supporting_exclusive_link, cas::LinkType::exclusive);
     ASSERT_EQ(sent<sis::HardLinkRejected>(client), i + 1);
     ASSERT_EQ(sent<sis::UnidataRequestRejected>(client), 0u);
   }
@@ -297,7 +296,7 @@ TEST_F(Bearing, a_request_that_crosses_our_call_of_its_peer_leaves_nothing_behin
   hear_from(kPeer, HardLinkRequest{0, 3, SapId{7}, SapId{}});
   EXPECT_EQ(spdus.size(), 1u);
   lose(kPeer, cas::LinkEnd::by_us);
-  no_answer(kPeer);
+  no_answer(kPeer, std::nullopt, cas::LinkType::exclusive);
   EXPECT_EQ(last<sis::HardLinkRejected>(owner).reason,
             sis::HardLinkRejectReason::remote_not_responding);
   EXPECT_TRUE(core->hard_links().empty());

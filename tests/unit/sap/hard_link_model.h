@@ -103,7 +103,7 @@ class Model {
         if (lines_[peer] == Line::calling) {
           lines_[peer] = Line::none;
           end_soft(peer);
-          core_.on_link_rejected(now_, {peer, std::nullopt});
+          core_.on_link_rejected(now_, {peer, std::nullopt, cas::LinkType::exclusive});
           moved = true;
         } else if (lines_[peer] == Line::soft) {
           end_line(peer, cas::LinkEnd::connection_lost);
@@ -268,7 +268,8 @@ class Model {
         line = event == made ? Line::made : Line::none;
         if (event == no_place) core_.on_link_refused(now_, peer);
         if (event == made) core_.on_link_made(now_, {peer, true, cas::LinkType::exclusive});
-        if (event == rejected) core_.on_link_rejected(now_, {peer, std::nullopt});
+        if (event == rejected)
+          core_.on_link_rejected(now_, {peer, std::nullopt, cas::LinkType::exclusive});
         drain();
         return true;
       case broken:
@@ -348,7 +349,7 @@ class Model {
         const bool never_began = line == Line::calling && soft_.count(end->peer) > 0;
         line = never_began ? Line::soft : Line::breaking;
         if (!never_began) continue;
-        core_.on_link_broken(now_, {end->peer, cas::LinkEnd::by_us, cas::LinkType::exclusive});
+        core_.on_link_rejected(now_, {end->peer, std::nullopt, cas::LinkType::exclusive});
       } else if (const auto* keep = std::get_if<KeepLink>(&*action)) {
         EXPECT_EQ(lines_[keep->peer], Line::made) << trail;
         kept_.insert(keep->peer);

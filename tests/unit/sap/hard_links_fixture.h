@@ -84,7 +84,7 @@ class HardLinksFixture : public ::testing::Test {
     core->on_link_broken(now, {peer, how, cas::LinkType::exclusive});
   }
   void rejected(std::optional<cas::RejectReason> reason) {
-    EXPECT_TRUE(core->on_link_rejected(now, {kPeer, reason}));
+    EXPECT_TRUE(core->on_link_rejected(now, {kPeer, reason, cas::LinkType::exclusive}));
   }
   /// An S_PDU from a peer. SAP 3 and 6 are bound here.
   void hear(std::string_view hex, Address peer = kPeer) {
@@ -142,7 +142,7 @@ class HardLinksFixture : public ::testing::Test {
   HardLinks::Options options{.config = {}, .own = kOwn};
   bool soft_link = true;  // with whom S_PDUs come from
   std::vector<Address> kept;
-  CpduId last_id;         // of the last S_PDU sent
+  CpduId last_id;  // of the last S_PDU sent
   std::uint8_t rank = 5;
   std::uint8_t second_rank = 5;
   Counters counters;

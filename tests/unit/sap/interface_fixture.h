@@ -81,8 +81,9 @@ class InterfaceFixture : public ::testing::Test {
     core->on_link_made(now, {peer, we_called, cas::LinkType::nonexclusive});
     drain();
   }
-  void no_answer(Address peer, std::optional<cas::RejectReason> reason = std::nullopt) {
-    core->on_link_rejected(now, {peer, reason});
+  void no_answer(Address peer, std::optional<cas::RejectReason> reason = std::nullopt,
+                 cas::LinkType type = cas::LinkType::nonexclusive) {
+    core->on_link_rejected(now, {peer, reason, type});
     drain();
   }
   /// All U_PDUs, then the link, or the other way round: the sublayers below do either.
