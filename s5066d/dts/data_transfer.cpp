@@ -195,6 +195,7 @@ void DataTransfer::on_event(Instant now, const modem::Fault& event) {
   if (event.kind == level_bad || event.kind == level_good) return;
   counters_.add(Counter::modem_faults);
   if (event.kind == modem::FaultKind::command_refused && burst_) {
+    turn_.on_transmit_refused(now);
     on_burst_over(now, modem::TransmitOutcome::aborted);
   }
 }

@@ -404,7 +404,11 @@ void TurnControl::plan_full_duplex(Instant now) {
 
 void TurnControl::plan(Instant now) {
   attempt_at_.reset();
-  if (config_.full_duplex) return plan_full_duplex(now);
+  config_.full_duplex ? plan_full_duplex(now) : plan_half_duplex(now);
+  if (attempt_at_) attempt_at_ = std::max(*attempt_at_, refused_until_);
+}
+
+void TurnControl::plan_half_duplex(Instant now) {
   if (!wanted_ || keyed_ || reply_until_) return;
   if (hold_is_stale(now)) held_since_.reset();
   const auto held_until = this->held_until(now);

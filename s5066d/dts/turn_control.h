@@ -69,6 +69,9 @@ class TurnControl {
   /// Nor does an occupied channel, nor several of them together in one contention.
   static constexpr Duration kOccupiedMax = kCarrierMax;
 
+  /// What a modem refuses it would refuse again in the same instant.
+  static constexpr Duration kRefusedWait = std::chrono::milliseconds(20);
+
   TurnControl(const Config& config, Rng& rng);
 
   /// Not while we send.
@@ -100,6 +103,9 @@ class TurnControl {
   /// `turn_given` was spoken to and has the turn.
   void on_transmit_done(Instant now, std::optional<Duration> reply_within,
                         std::optional<Address> turn_given);
+  /// The modem did not take the transmission; on_transmit_done() follows. The next attempt is no
+  /// sooner than kRefusedWait from now.
+  void on_transmit_refused(Instant now) { refused_until_ = now + kRefusedWait; }
   /// From now on an answer is awaited, in full duplex without keeping silence.
   void await_reply(Instant now, Duration within);
   bool reply_awaited() const { return reply_until_.has_value(); }
@@ -146,6 +152,7 @@ class TurnControl {
   void give_up_carrier(Instant now);
   void end_carrier(Instant now, Instant ended_at, bool end_heard);
   void plan(Instant now);
+  void plan_half_duplex(Instant now);
   void plan_full_duplex(Instant now);
   void expect_reply(Instant now, Duration within);
   void draw_backoff(Instant now);
@@ -173,6 +180,7 @@ class TurnControl {
   Instant announced_latest_{};
   Instant quiet_since_{};  // end of the last transmission, announced or seen, foreign or our own
   Instant own_ended_{};    // the last transmission of ours
+  Instant refused_until_{};
   Instant slots_since_{};  // the same of the last one that everybody knows of
   Instant spares_at_{};    // when those not heard yet last had their chance, as far as we know
   std::optional<Address> source_;  // of the transmission being heard, by its first D_PDU

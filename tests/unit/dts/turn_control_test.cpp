@@ -69,6 +69,26 @@ TEST_F(Turn, an_idle_channel_is_taken_at_once) {
   EXPECT_EQ(now_, t(60s));
 }
 
+// Without a turnaround a refused burst would be offered again and again in the same instant.
+TEST(TurnWithoutTurnaround, a_burst_that_the_modem_refused_is_offered_again_a_little_later) {
+  for (const bool full_duplex : {false, true}) {
+    Rng rng(5);
+    TurnControl turn({.self = Address{1}, .turnaround = {}, .full_duplex = full_duplex}, rng);
+    const Instant now{60s};
+    turn.on_transmit_wanted(now, true);
+    turn.on_deadline(now);
+    ASSERT_TRUE(turn.poll_action().has_value());
+    turn.on_transmit_started(now);
+    turn.on_transmit_refused(now);
+    turn.on_transmit_done(now, {}, std::nullopt);
+    turn.on_transmit_wanted(now, true);
+    ASSERT_TRUE(turn.next_deadline().has_value());
+    EXPECT_GE(*turn.next_deadline(), now + TurnControl::kRefusedWait);
+    turn.on_deadline(now + TurnControl::kRefusedWait - Duration(1));
+    EXPECT_FALSE(turn.poll_action().has_value());
+  }
+}
+
 // C.3(4)-(6)
 TEST_F(Turn, the_station_spoken_to_answers_after_the_turnaround) {
   turn_.on_carrier_up(t(10s));
