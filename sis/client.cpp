@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "s5066d/base/rng.h"
+#include "s5066d/base/step_limit.h"
 #include "sis/client_connection.h"
 
 namespace s5066::sis {
@@ -15,6 +16,10 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 
 namespace {
+
+/// One read brings some thousand primitives, and the end of a connection an event for each request
+/// that is under way, some tens of thousands. A loop that never ends reaches this within seconds.
+constexpr std::size_t kStepsMax = 4'000'000;
 
 Instant steady_now() {
   return Instant(std::chrono::steady_clock::now().time_since_epoch());
@@ -79,9 +84,9 @@ class Client::Shell : public std::enable_shared_from_this<Shell> {
   void drain() {
     if (draining_) return;
     draining_ = true;
+    steps_.begin();
     try {
-      while (!abandoned_ && do_one()) {
-      }
+      while (!abandoned_ && do_one()) steps_.count();
     } catch (...) {
       draining_ = false;
       if (!abandoned_) drain_later();
@@ -193,6 +198,7 @@ class Client::Shell : public std::enable_shared_from_this<Shell> {
   ConnectionPtr connection_;
   int finishing_ = 0;  // connections of before a stop
   std::optional<Instant> armed_for_;
+  StepLimit steps_{"sis::Client::drain ends", kStepsMax};
   bool draining_ = false;
   bool drain_posted_ = false;
   bool abandoned_ = false;

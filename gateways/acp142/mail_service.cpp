@@ -23,6 +23,10 @@ constexpr std::size_t kStoreRequestsMax = 1024;
 constexpr auto kClockEvery = seconds(60);
 constexpr std::size_t kUdpReceivedMax = 256;
 constexpr std::size_t kRecipientsLogged = 20;
+/// Every message that may be on the air at a time has at most some thousand PDUs, and the spool is
+/// asked for a page at a time. This is far above that, and a loop that never ends reaches it within
+/// seconds.
+constexpr std::size_t kStepsMax = 4'000'000;
 
 UtcSeconds utc_now() {
   return posix::to_utc_seconds(posix::utc_now());
@@ -139,7 +143,8 @@ MailService::MailService(const MailConfig& config, AddressTable table, std::uint
       rng_(seed),
       mail_(mail_config(config_), table_),
       p_mul_(p_mul_config(config_), rng_),
-      carrier_(carrier_config(config_)) {}
+      carrier_(carrier_config(config_)),
+      steps_("MailService::drain ends", kStepsMax) {}
 
 MailService::~MailService() = default;
 
@@ -147,6 +152,9 @@ MailService::~MailService() = default;
 
 Result<void> MailService::run() {
   if (auto started = start(); !started) return started;
+  watch_.emplace(log_);
+  watch_->turn_with(watch_timer_);
+  if (serving_) watch_->ready();
   io_.run();
   listener_.reset();
   client_.reset();
@@ -229,6 +237,8 @@ Result<void> MailService::open_carrier() {
 void MailService::stop() {
   LogLine(log_, LogLevel::info, "mail_gateway_stopping");
   stopping_ = true;
+  if (watch_) watch_->stopping();
+  watch_timer_.cancel();
   signals_.cancel();
   timer_.cancel();
   clock_timer_.cancel();
@@ -347,12 +357,14 @@ void MailService::send(OutgoingPdu pdu) {
 void MailService::drain_air() {
   bool more = true;
   while (more) {
+    steps_.count();
     more = false;
     while (auto datagram = carrier_.poll_datagram()) {
       more = true;
       p_mul_.on_datagram(now(), *datagram);
     }
     while (bearer_ready() && p_mul_.has_pdu()) {
+      steps_.count();
       auto pdu = p_mul_.poll_pdu(now());
       if (!pdu) break;
       more = true;
@@ -405,6 +417,7 @@ void MailService::drain_air() {
 void MailService::serve() {
   if (serving_ || !mail_.started()) return;
   serving_ = true;
+  if (watch_) watch_->ready();
   listener_->serve();
   if (client_) client_->start();
 }
@@ -413,7 +426,7 @@ void MailService::serve() {
 
 void MailService::drain() {
   if (std::exchange(draining_, true)) return;  // a client may report while it takes a request
-  while (!stopping_) {
+  for (steps_.begin(); !stopping_; steps_.count()) {
     drain_air();
     auto action = mail_.poll_action();
     if (!action) break;

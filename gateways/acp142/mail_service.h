@@ -26,7 +26,9 @@
 #include "gateways/common/store_thread.h"
 #include "s5066d/base/log.h"
 #include "s5066d/base/rng.h"
+#include "s5066d/base/step_limit.h"
 #include "s5066d/posix/fd.h"
+#include "s5066d/posix/main_loop_watch.h"
 #include "sis/client.h"
 
 namespace s5066::acp142 {
@@ -39,7 +41,8 @@ class MailService {
   MailService(const MailConfig& config, AddressTable table, std::uint64_t seed, LogSink& log);
   ~MailService();
 
-  /// Serves until SIGINT, SIGTERM or SIGHUP. An error when it cannot start.
+  /// Serves until SIGINT, SIGTERM or SIGHUP, with a watch over its loop. An error when it cannot
+  /// start.
   Result<void> run();
 
   // What run() does, for who has a loop of his own.
@@ -101,11 +104,14 @@ class MailService {
   boost::asio::steady_timer timer_{io_};
   boost::asio::steady_timer clock_timer_{io_};
   boost::asio::steady_timer word_timer_{io_};
+  boost::asio::steady_timer watch_timer_{io_};
+  std::optional<posix::MainLoopWatch> watch_;  // while run() does
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   posix::Fd spool_lock_;
   MailCore mail_;
   PMulCore p_mul_;
   CarrierUdopCore carrier_;
+  StepLimit steps_;
   OwnSilence silence_;
   std::map<NodeId, bool> silences_;     // of stations, as the operator or they themselves have said
   std::map<NodeId, UtcSeconds> heard_;  // stations, since the start

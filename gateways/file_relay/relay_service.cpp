@@ -19,6 +19,9 @@ using gateways::SisEvent;
 namespace {
 
 constexpr std::size_t kStoreRequestsMax = 64;
+/// The core has at most a spool's page of files and a window of U_PDUs under way, some thousands of
+/// actions. This is far above that, and a loop that never ends reaches it within seconds.
+constexpr std::size_t kStepsMax = 1'000'000;
 constexpr auto kClockEvery = std::chrono::seconds(60);
 
 UtcSeconds utc_now() {
@@ -48,7 +51,10 @@ LogLevel level_of(RelayEvent::Kind kind) {
 }  // namespace
 
 RelayService::RelayService(const RelayConfig& config, LogSink& log)
-    : config_(config), log_(log), core_(core_config(config)) {}
+    : config_(config),
+      log_(log),
+      core_(core_config(config)),
+      steps_("RelayService::drain ends", kStepsMax) {}
 
 RelayService::~RelayService() = default;
 
@@ -56,6 +62,9 @@ RelayService::~RelayService() = default;
 
 Result<void> RelayService::run() {
   if (auto started = start(); !started) return started;
+  watch_.emplace(log_);
+  watch_->ready();
+  watch_->turn_with(watch_timer_);
   io_.run();
   client_.reset();
   control_.reset();
@@ -112,6 +121,8 @@ Result<void> RelayService::start() {
 // The client unbinds and closes; then nothing is left for the io_context to do.
 void RelayService::stop() {
   LogLine(log_, LogLevel::info, "relay_stopping");
+  if (watch_) watch_->stopping();
+  watch_timer_.cancel();
   signals_.cancel();
   timer_.cancel();
   clock_timer_.cancel();
@@ -222,7 +233,7 @@ std::string RelayService::answer(std::string_view request) {
 
 void RelayService::drain() {
   if (std::exchange(draining_, true)) return;  // a client may report while it takes a request
-  while (true) {
+  for (steps_.begin();; steps_.count()) {
     if (auto action = core_.poll_action()) {
       std::visit([this](auto& value) { carry_out(std::move(value)); }, *action);
     } else if (!refused_.empty()) {

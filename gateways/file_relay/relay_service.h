@@ -19,7 +19,9 @@
 #include "gateways/file_relay/relay_core.h"
 #include "s5066d/base/log.h"
 #include "s5066d/base/result.h"
+#include "s5066d/base/step_limit.h"
 #include "s5066d/posix/fd.h"
+#include "s5066d/posix/main_loop_watch.h"
 #include "sis/client.h"
 
 namespace s5066::file_relay {
@@ -57,9 +59,12 @@ class RelayService {
   boost::asio::signal_set signals_{io_};
   boost::asio::steady_timer timer_{io_};
   boost::asio::steady_timer clock_timer_{io_};
+  boost::asio::steady_timer watch_timer_{io_};
+  std::optional<posix::MainLoopWatch> watch_;  // while it serves
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   posix::Fd spool_lock_;
   RelayCore core_;
+  StepLimit steps_;
   bool draining_ = false;
   std::deque<gateways::SisEvent> refused_;             // requests the client did not take
   std::deque<gateways::StoreRequest> store_requests_;  // for which the store had no room yet

@@ -52,6 +52,7 @@ void ModemHost::stop() {
 Result<void> ModemHost::run() {
   while (!stopping_ && !modem_->finished()) {
     wait();
+    if (config_.on_turn) config_.on_turn();
     wakeup_.clear();
     take_events();
     insist();

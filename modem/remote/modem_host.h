@@ -26,6 +26,7 @@ class ModemHost {
     std::uint16_t control_port = 5067;  // 0: any free one
     std::uint16_t data_port = 5068;
     std::vector<Mode> receive_modes;  // when nobody says otherwise
+    std::function<void()> on_turn;    // called in each turn of run(); may be empty
     /// Then the user is gone.
     Duration silence_max = std::chrono::seconds(3);
     /// So long without one of the octets that a SEND lacks, or without taking any of what is told.

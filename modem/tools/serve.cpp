@@ -1,6 +1,7 @@
 // hfmodem serve: lends this machine's modem to another process or machine over TCP.
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "s5066d/posix/ending_signals.h"
 #include "s5066d/posix/log_limiter.h"
 #include "s5066d/posix/log_writer.h"
+#include "s5066d/posix/main_loop_watch.h"
 #include "s5066d/posix/socket.h"
 
 namespace s5066::modem::tools {
@@ -93,6 +95,8 @@ int run_serve(const std::vector<std::string>& arguments) {
   posix::LogWriter writer;
   posix::LogLimiter log(writer);
   worker->on_hang = [&log] { posix::end_hung(log, "modem"); };
+  std::optional<posix::MainLoopWatch> watch;  // while it serves
+  given.host.on_turn = [&watch] { watch->turned(); };
   ModemHost host(
       given.host,
       [&](std::function<void()> notify) {
@@ -105,7 +109,15 @@ int run_serve(const std::vector<std::string>& arguments) {
       .kv("address", given.host.address)
       .kv("control_port", std::uint64_t{host.control_port()})
       .kv("data_port", std::uint64_t{host.data_port()});
-  const auto ended = run_until_signalled([&] { return host.run(); }, [&] { host.stop(); });
+  const auto ended = run_until_signalled(
+      [&] {
+        watch.emplace(log);
+        watch->ready();
+        auto served = host.run();
+        watch->stopping();
+        return served;
+      },
+      [&] { host.stop(); });
   return ended ? kExitOk : failure("serve", ended.error());
 }
 

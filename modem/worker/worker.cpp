@@ -70,7 +70,7 @@ Worker::~Worker() {
 Result<void> Worker::start() {
   S5066_ASSERT(!thread_.joinable());
   if (config_.on_hang) {
-    hang_watch_ = std::make_unique<HangWatch>(config_.hang_watch, config_.on_hang);
+    hang_watch_ = std::make_unique<posix::HangWatch>(config_.hang_watch, config_.on_hang);
   }
   // Whatever held the key before; and a key that does not work is found now, not in mid-traffic.
   const auto unkeyed = key_.unkey();

@@ -22,11 +22,11 @@
 #include "modem/ptt/ptt.h"
 #include "modem/waveforms/burst_symbols.h"
 #include "modem/worker/clock_drift.h"
-#include "modem/worker/hang_watch.h"
 #include "s5066d/base/bounded_queue.h"
 #include "s5066d/base/clock_follower.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/time.h"
+#include "s5066d/posix/hang_watch.h"
 
 namespace s5066::modem {
 
@@ -77,7 +77,7 @@ class Worker final : public Modem {
     /// neither stop() nor the destructor would. Called once, on another thread; nobody looks when
     /// empty.
     std::function<void()> on_hang;
-    HangWatch::Config hang_watch;
+    posix::HangWatch::Config hang_watch;
     /// Time for the watchdog and the clock between blocks; std::chrono::steady_clock when empty.
     std::function<Duration()> monotonic;
   };
@@ -152,7 +152,7 @@ class Worker final : public Modem {
   bool lockstep_ = false;
   std::thread thread_;
 
-  std::unique_ptr<HangWatch> hang_watch_;  // in real time, if anybody wants to know
+  std::unique_ptr<posix::HangWatch> hang_watch_;  // in real time, if anybody wants to know
 
   // The thread's own.
   std::unique_ptr<RateAdapter> adapter_;

@@ -26,8 +26,10 @@ void AsioDriver::stop() {
 
 void AsioDriver::settle(Instant now) {
   insist_on_aborting(now);
+  steps_.begin();
   while (auto action = node_.poll_action()) {
     std::visit([&](auto&& a) { perform(now, std::move(a)); }, std::move(*action));
+    steps_.count();
   }
   log_duplex();
   arm(now);

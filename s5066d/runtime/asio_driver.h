@@ -10,6 +10,7 @@
 
 #include "modem/api/port.h"
 #include "s5066d/base/log.h"
+#include "s5066d/base/step_limit.h"
 #include "s5066d/node/node.h"
 
 namespace s5066::runtime {
@@ -42,7 +43,7 @@ class ClientPort {
 class AsioDriver {
  public:
   AsioDriver(boost::asio::io_context& io, Node& node, LogSink& log)
-      : node_(node), log_(log), timer_(io) {}
+      : node_(node), log_(log), timer_(io), steps_("AsioDriver::settle ends", kStepsMax) {}
 
   /// Before the first input.
   void connect(ModemPort& modem, ClientPort& clients);
@@ -65,6 +66,10 @@ class AsioDriver {
   void stop();
 
  private:
+  /// One event leads to fewer actions of the node than its own pump may take (Node::steps_max, some
+  /// 1.7 million with the limits of QueueConfig as they are).
+  static constexpr std::size_t kStepsMax = 8'000'000;
+
   void settle(Instant now);
   void log_duplex();
   void refuse(Instant now, const Error& error);
@@ -78,6 +83,7 @@ class AsioDriver {
   Node& node_;
   LogSink& log_;
   boost::asio::steady_timer timer_;
+  StepLimit steps_;
   std::optional<Instant> armed_for_;        // when the timer will fire; nothing is due before
   std::optional<modem::BurstId> to_abort_;  // once the modem has room for the command
   ModemPort* modem_ = nullptr;

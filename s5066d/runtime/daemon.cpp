@@ -78,6 +78,7 @@ Daemon::Daemon(const config::NodeSetup& setup, std::uint64_t seed, LogSink& log)
       log_(log),
       signals_(io_),
       utc_timer_(io_),
+      watch_timer_(io_),
       trace_(log),
       rng_(seed),
       node_(setup.node, rng_, trace_),
@@ -96,6 +97,9 @@ Daemon::~Daemon() {
 
 Result<void> Daemon::run() {
   if (auto started = start(); !started) return started;
+  watch_.emplace(log_);
+  watch_->ready();
+  watch_->turn_with(watch_timer_);
   io_.run();
   return outcome_;
 }
@@ -184,6 +188,8 @@ void Daemon::on_modem_progress() {
 // air, and nobody would send it again.
 void Daemon::stop() {
   if (std::exchange(stopping_, true)) return;
+  if (watch_) watch_->stopping();
+  watch_timer_.cancel();
   modem_->stop();
   driver_.stop();
   utc_timer_.cancel();

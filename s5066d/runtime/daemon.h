@@ -16,6 +16,7 @@
 #include "s5066d/base/rng.h"
 #include "s5066d/node/node.h"
 #include "s5066d/posix/log_limiter.h"
+#include "s5066d/posix/main_loop_watch.h"
 #include "s5066d/runtime/asio_driver.h"
 #include "s5066d/runtime/control_endpoint.h"
 #include "s5066d/runtime/modem_bridge.h"
@@ -47,6 +48,8 @@ class Daemon {
   boost::asio::io_context io_;
   boost::asio::signal_set signals_;
   boost::asio::steady_timer utc_timer_;
+  boost::asio::steady_timer watch_timer_;
+  std::optional<posix::MainLoopWatch> watch_;  // while it serves
   TraceWriter trace_;
   Rng rng_;
   Node node_;

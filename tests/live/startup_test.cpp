@@ -3,9 +3,15 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include <cstdlib>
 #include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
 
 #include "tests/live/pair.h"
+#include "tests/support/fake_service_manager.h"
 #include "tests/support/rigctld_stand_in.h"
 
 namespace s5066::live {
@@ -207,6 +213,42 @@ TEST(LiveStartup, a_cable_that_comes_back_is_taken_up_again) {
   Process send = pair.send("noise.bin");
   EXPECT_EQ(send.wait(), 0) << pair.log("send");
   EXPECT_EQ(pair.received("noise.bin"), noise(2'000, 6));
+}
+
+TEST(LiveStartup, every_program_tells_its_service_manager_that_it_serves_lives_and_ends) {
+  Pair pair({}, "real");
+  std::map<std::string, std::unique_ptr<test::FakeServiceManager>> managers;
+  const auto as_service = [&](const std::string& name, const std::function<void()>& start) {
+    SCOPED_TRACE(name);
+    auto& manager = *(managers[name] = std::make_unique<test::FakeServiceManager>(name));
+    ::setenv("NOTIFY_SOCKET", manager.socket_name().c_str(), 1);
+    ::setenv("WATCHDOG_USEC", "2000000", 1);
+    start();
+    for (const char* variable : {"NOTIFY_SOCKET", "WATCHDOG_USEC"}) ::unsetenv(variable);
+    EXPECT_TRUE(await([&] { return manager.count("READY=1") == 1; }));
+    EXPECT_TRUE(await([&] { return manager.count("WATCHDOG=1") >= 2; }));
+    EXPECT_EQ(manager.count("STOPPING=1"), 0u);
+  };
+  const auto expect_ending = [&](const std::string& name, Process& process) {
+    managers.at(name)->heard();  // or there is no room for more
+    EXPECT_EQ(process.stop(), 0) << pair.log(name);
+    EXPECT_EQ(managers.at(name)->count("STOPPING=1"), 1u) << name;
+  };
+  as_service("alpha-modem", [&] { pair.lend_modem("alpha"); });
+  as_service("alpha", [&] { pair.start_node("alpha"); });
+  as_service("alpha-relay", [&] { pair.start_relay("alpha"); });
+  pair.folder().write("mail.textproto",
+                      text_of(S5066_SOURCE_DIR "/config/back-to-back/alpha-mail.textproto"));
+  std::filesystem::create_directory(pair.folder() / "alpha-mail");
+  std::optional<Process> mail;
+  as_service("alpha-mail", [&] {
+    mail.emplace(std::vector<std::string>{S5066_ACP142, "run", "--config", "mail.textproto"},
+                 pair.options("alpha-mail"));
+  });
+  expect_ending("alpha-mail", *mail);
+  for (const char* name : {"alpha-relay", "alpha", "alpha-modem"}) {
+    expect_ending(name, pair.process(name));
+  }
 }
 
 }  // namespace

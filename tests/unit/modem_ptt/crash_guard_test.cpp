@@ -9,6 +9,9 @@
 
 #include "modem/ptt/cm108.h"
 #include "modem/ptt/rigctld.h"
+#include "s5066d/posix/log_writer.h"
+#include "s5066d/posix/main_loop_watch.h"
+#include "s5066d/posix/main_tail.h"
 #include "tests/support/patience.h"
 #include "tests/support/rigctld_stand_in.h"
 #include "tests/unit/modem_ptt/fifo.h"
@@ -120,6 +123,33 @@ TEST(CrashGuardedPtt, unkeys_until_the_radio_itself_says_that_it_is_unkeyed) {
   ASSERT_EQ(::kill(child, SIGKILL), 0);
   EXPECT_TRUE(eventually([&] { return count_of(rig.done(), "T 0\nt\n") == 6; })) << rig.done();
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+}
+
+// The program ends itself without a destructor: see posix::end_hung().
+TEST(CrashGuardedPtt, unkeys_for_a_program_that_ends_because_its_main_loop_hangs) {
+  RigctldStandIn rig;
+  rig.tell_key();
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    CrashGuardedPtt ptt(
+        {.key = key_at(rig.port()), .confirmations = 1, .retry = std::chrono::milliseconds(1)},
+        std::make_unique<RigctldPtt>(
+            RigctldPtt::Config{.port = rig.port(), .timeout = test::kPatience}));
+    if (!ptt.key(true)) ::_exit(99);
+    posix::LogWriter log;
+    posix::MainLoopWatch watch(
+        {.service = {}, .hang = {.wait = std::chrono::milliseconds(1), .waits_max = 100}}, log);
+    for (volatile bool spins = true; spins;) {
+    }
+  }
+  EXPECT_TRUE(eventually([&] { return rig.done().find("T 1\nT 0\n") != std::string::npos; }))
+      << rig.done();
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), posix::kExitEnvironment);
 }
 
 // rigctld works off the lines of two connections in any order.

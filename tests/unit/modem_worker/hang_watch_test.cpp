@@ -1,4 +1,4 @@
-#include "modem/worker/hang_watch.h"
+#include "s5066d/posix/hang_watch.h"
 
 #include <gtest/gtest.h>
 
@@ -7,6 +7,7 @@
 namespace s5066::modem {
 namespace {
 
+using posix::HangWatch;
 using std::chrono::milliseconds;
 
 constexpr HangWatch::Config kQuick{.wait = milliseconds(1), .waits_max = 20};

@@ -1,8 +1,8 @@
-#include "modem/worker/hang_watch.h"
+#include "s5066d/posix/hang_watch.h"
 
 #include <utility>
 
-namespace s5066::modem {
+namespace s5066::posix {
 
 HangWatch::HangWatch(const Config& config, std::function<void()> on_hang)
     : config_(config), on_hang_(std::move(on_hang)), thread_([this] { run(); }) {}
@@ -29,4 +29,4 @@ void HangWatch::run() {
   }
 }
 
-}  // namespace s5066::modem
+}  // namespace s5066::posix

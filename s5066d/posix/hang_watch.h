@@ -10,15 +10,15 @@
 
 #include "s5066d/base/time.h"
 
-namespace s5066::modem {
+namespace s5066::posix {
 
-/// Looks on in a thread of its own. Silence is counted in its own waits, not by a clock: a process
-/// that was stopped or a machine that slept has not waited.
+/// Watches from a thread of its own. Silence is counted in the watch's own waits, not by a clock: a
+/// process that was stopped, or a machine that slept, has not waited.
 class HangWatch {
  public:
   struct Config {
     Duration wait = std::chrono::seconds(1);
-    unsigned waits_max = 120;  // so many without alive() are a hang
+    unsigned waits_max = 120;  // this many waits without alive() are a hang
   };
 
   /// `on_hang` is called once, on the watch's thread.
@@ -27,7 +27,7 @@ class HangWatch {
   HangWatch(const HangWatch&) = delete;
   HangWatch& operator=(const HangWatch&) = delete;
 
-  /// The watched thread goes on.
+  /// Call from the watched thread as long as it goes on.
   void alive() { ++signs_; }
 
  private:
@@ -42,4 +42,4 @@ class HangWatch {
   std::thread thread_;  // last: reads all above
 };
 
-}  // namespace s5066::modem
+}  // namespace s5066::posix
