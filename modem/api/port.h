@@ -67,8 +67,8 @@ struct TransmitFinished {
 };
 
 /// A preamble was recognised, or a transmission in progress whose preamble was missed; `at` is when
-/// that happened, not when it began. In the latter case no octets follow, and the mode is only one
-/// of those that look alike.
+/// that happened, not when it began. In the latter case no octets follow, of the mode the waveform
+/// alone is known, and ratio and offset are 0.
 struct CarrierUp {
   Instant at{};
   Mode mode;
@@ -107,9 +107,10 @@ struct ReceivedBytes {
 
 enum class CarrierDownReason : std::uint8_t { end_of_message, lost, replaced };
 
-/// The transmission ended at `ended_at` (known exactly after an end-of-message mark). Should the
+/// The transmission ended at `ended_at` (known exactly after an end-of-message mark). Its
+/// transmitter may go on behind that for a while, with zeros: ChannelOccupancy tells. Should the
 /// user's own bits have been taken for the mark and the zeros behind it, another CarrierUp follows
-/// at once, and bits that go on where these left off.
+/// once a block with something else has come, and bits that go on where these left off.
 struct CarrierDown {
   Instant at{};
   Instant ended_at{};

@@ -22,7 +22,9 @@ struct BurstAcquired {
   Mode mode;
   float snr_db = 0;     // in 3 kHz
   float offset_hz = 0;  // carrier offset
-  bool joined = false;  // no octets follow, and the mode is only one of those it may be
+  /// No octets follow. Of the mode the waveform alone is known, and neither ratio nor offset.
+  bool joined = false;
+  bool late = false;  // octets follow, but not all of those before: its preamble was missed
 };
 
 /// Octets decoded; `first_bit_sample` is data start + bit index x samples per bit. The octets lie
@@ -40,6 +42,9 @@ struct BurstEnded {
   std::uint64_t at_sample = 0;
   std::uint64_t ended_sample = 0;  // last sample of the transmission, as far as is known
   CarrierDownReason reason = CarrierDownReason::end_of_message;
+  /// Of a joined one that is replaced: what replaces it is the same transmission, whose preamble or
+  /// data could be read after all.
+  bool same_signal = false;
 };
 
 using BurstEvent = std::variant<BurstAcquired, BurstBytes, BurstEnded>;

@@ -34,6 +34,9 @@ constexpr float kReplaceStrength = 0.4F;
 constexpr std::int64_t kSamePlace = 64;
 /// Samples after which a transmission that was joined late is known to be over, about.
 constexpr std::uint64_t kTrafficLag = kSampleRate * 8U / 10;
+/// A transmission is noticed by what repeats in it before STANAG 4285 is acquired by the same, and
+/// told of when so many samples have brought no preamble.
+constexpr std::uint64_t kNoticeLag = kSampleRate / 5U;
 /// Blocks that wait for the signal to come back. Of modes with short ones, as 4539-9600-us and
 /// 4285-1200-long, more end while a loss is being noticed.
 constexpr std::size_t kHeldMax = 8;
@@ -45,6 +48,9 @@ constexpr double kPulseCentre = 1.5;
 // Input sample that a half-symbol sample stands for.
 double input_sample(double half_symbol) {
   return 2 * half_symbol + 1 - static_cast<double>(dsp::Downconverter::kDelay);
+}
+std::int64_t half_symbol_of(std::uint64_t input) {
+  return (static_cast<std::int64_t>(input + dsp::Downconverter::kDelay) - 1) / 2;
 }
 
 }  // namespace
@@ -86,6 +92,7 @@ class BurstReceiver::Impl {
     memory_.release();
     listening_on_ = false;
     traffic_->restart();
+    noticed_at_.reset();
     joined_at_.reset();
     while (held_.pop()) continue;
     while (events_.pop()) continue;
@@ -153,22 +160,24 @@ class BurstReceiver::Impl {
   // A burst is being received whose end has not been told.
   bool receiving() const { return demodulator_ != nullptr && !listening_on_; }
 
-  // A transmission whose preamble was missed keeps the channel busy, too.
+  // A transmission whose preamble was missed keeps the channel busy, too. What follows a burst
+  // without a pause is none.
   void watch() {
-    if (receiving()) return;
+    if (demodulator_) return;
     traffic_->advance(history_);
     const auto& found = traffic_->finding();
-    if (found && !joined_at_) {
+    if (!found) {
+      noticed_at_.reset();
+      if (joined_at_) leave(CarrierDownReason::lost);
+      return;
+    }
+    if (!noticed_at_) noticed_at_ = at_sample_;
+    if (!joined_at_ && at_sample_ >= *noticed_at_ + kNoticeLag) {
       joined_at_ = at_sample_;
       ++stats_.joined;
-      emit(BurstAcquired{.at_sample = at_sample_,
-                         .mode = found->mode,
-                         .snr_db = found->snr_db,
-                         .offset_hz = found->offset_hz,
-                         .joined = true});
+      emit(BurstAcquired{.at_sample = at_sample_, .mode = found->mode, .joined = true});
     }
-    if (!found && joined_at_) leave(CarrierDownReason::lost);
-    if (found) enter(*found);
+    enter(*found);
   }
 
   void enter(const Traffic& traffic) {
@@ -180,13 +189,22 @@ class BurstReceiver::Impl {
     }
   }
 
-  void leave(CarrierDownReason reason) {
+  void leave(CarrierDownReason reason, bool same_signal = false) {
     const std::uint64_t ended = at_sample_ - std::min(at_sample_, kTrafficLag);
     emit(BurstEnded{.at_sample = at_sample_,
                     .ended_sample = reason == CarrierDownReason::lost ? std::max(ended, *joined_at_)
                                                                       : at_sample_,
-                    .reason = reason});
+                    .reason = reason,
+                    .same_signal = same_signal});
     joined_at_.reset();
+  }
+
+  // It was on the air when the one that was joined was noticed.
+  bool is_joined_one(const PreambleReading& reading) const {
+    if (!noticed_at_) return false;
+    const auto preamble = static_cast<double>(dsp::kPhases * preamble_symbols(reading.mode));
+    const double began = input_sample(static_cast<double>(reading.data_start) - preamble);
+    return reading.late || began < static_cast<double>(*noticed_at_);
   }
 
   void listen() {
@@ -232,23 +250,25 @@ class BurstReceiver::Impl {
       }
       end_burst(CarrierDownReason::replaced, heard_until());
     }
-    if (joined_at_) leave(CarrierDownReason::replaced);
+    if (joined_at_) leave(CarrierDownReason::replaced, is_joined_one(reading));
     if (listening_on_) give_up();
-    traffic_->reset();
+    forget_traffic();
     ++stats_.bursts;
     demodulator_ = listener.demodulator(reading, memory_);
     reading_ = reading;
     emit(BurstAcquired{.at_sample = at_sample_,
                        .mode = reading.mode,
                        .snr_db = reading.snr_db,
-                       .offset_hz = static_cast<float>(reading.offset_hz)});
+                       .offset_hz = static_cast<float>(reading.offset_hz),
+                       .late = reading.late});
   }
 
   // Where a preamble repeats all along, it may be that of the burst whose end was told: it began
-  // before that.
+  // before that, or goes back further than was looked.
   bool goes_on_by(const PreambleReading& reading) const {
     const auto end = ends_at();
-    return end && demodulator_->covers(reading) &&
+    if (!end || !demodulator_->covers(reading)) return false;
+    return reading.begun_before ||
            input_sample(static_cast<double>(reading.data_start)) < static_cast<double>(*end);
   }
 
@@ -275,7 +295,7 @@ class BurstReceiver::Impl {
     while (auto output = demodulator_->advance(history_)) {
       hold(*output);
       if (demodulator_->ending() || demodulator_->healthy() || held_.full()) release();
-      if (ended()) return;
+      if (!output->more && ended()) return;
     }
     if (ended()) return;
     if (demodulator_->healthy()) release();
@@ -317,11 +337,13 @@ class BurstReceiver::Impl {
       goes_on = !output->bytes.empty();
     }
     if (const auto& ending = demodulator_->ending(); ending && !goes_on) {
-      if (ending->over) give_up();
+      if (!ending->over && !demodulator_->lost()) return;
+      begin_at(ending->followed ? heard_until() : *ends_at());
+      if (ending->followed) forget();
+      give_up();
+      forget_traffic();
       return;
     }
-    if (joined_at_) leave(CarrierDownReason::replaced);
-    traffic_->reset();
     listening_on_ = false;
     emit(BurstAcquired{.at_sample = at_sample_,
                        .mode = reading_.mode,
@@ -367,8 +389,21 @@ class BurstReceiver::Impl {
   void end_burst(CarrierDownReason reason, std::uint64_t ended_sample) {
     listening_on_ = reason == CarrierDownReason::end_of_message && !demodulator_->ending()->over;
     if (!listening_on_) give_up();
-    for (const auto& listener : listeners_) listener->forget();
+    if (!listening_on_) begin_at(ended_sample);
+    forget();
     emit(BurstEnded{.at_sample = at_sample_, .ended_sample = ended_sample, .reason = reason});
+  }
+
+  void forget() {
+    for (const auto& listener : listeners_) listener->forget();
+  }
+  void begin_at(std::uint64_t sample) {
+    for (const auto& listener : listeners_) listener->begin_at(half_symbol_of(sample));
+  }
+
+  void forget_traffic() {
+    traffic_->reset();
+    noticed_at_.reset();
   }
 
   void give_up() {
@@ -413,7 +448,9 @@ class BurstReceiver::Impl {
   std::uint64_t polled_until_ = 0;     // of them; what lies before is no longer looked at
   BoundedQueue<Held> held_{kHeldMax};  // not empty only while the probes are not heard
   std::optional<TrafficDetector> traffic_;
-  std::optional<std::uint64_t> joined_at_;  // a transmission is on the air that is not received
+  /// A transmission is on the air that is not received, and has been told of.
+  std::optional<std::uint64_t> noticed_at_;
+  std::optional<std::uint64_t> joined_at_;
   BoundedQueue<Waiting> events_;
 };
 

@@ -3,15 +3,18 @@
 // burst begins, and works on while one is being received: the next preamble replaces a lost burst.
 //
 // A transmission whose preamble was missed is noticed by its probes and acquired without being
-// received: no octets come, the mode is only one of those it may be, and the end is by loss. One of
+// received: no octets come, no more than the waveform is known, and the end is by loss. It is told
+// of a fifth of a second after it was noticed, since the preamble may be about to be read. One of
 // STANAG 4539 is then received once the signs of its probes were read, which takes two to four
 // seconds, as a burst of its own that replaces the other: whole octets, from the first block on
 // that was heard from its beginning.
 //
-// A burst ends with the end-of-message mark. The user's bits may look like it: what the last block
-// is filled with behind it, and nothing behind that, tell. Where a block says enough, the end is
-// told at once, and what follows is listened to until it is clear, for seconds at most; should the
-// burst go on, it does so as one of its own, without a bit lost.
+// A burst ends with the end-of-message mark. The user's bits may look like it: the zeros that its
+// last block is filled with, and nothing or zeros behind them, tell. Where a block says enough, the
+// end is told at once. What follows without a pause is listened to: zeros, and what breaks off
+// within a block, belong to the burst that ended, and make neither octets nor a burst; should
+// something else be decoded, the burst goes on as one of its own, without a bit lost. A preamble is
+// found meanwhile as at any time.
 //
 // A block that ends while the signal is not heard waits, and is delivered when the signal comes
 // back. Of modes with short blocks more end before a loss is certain than can wait: then all that

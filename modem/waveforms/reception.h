@@ -64,6 +64,7 @@ class Demodulator {
     std::uint64_t first_bit = 0;  // of these octets, counted from the start of the data
     float soft_quality = 0;       // 0 useless .. 1 noise-free; see ReceivedBytes
     ChannelEstimate channel;      // in this block
+    bool more = false;            // of the octets that it brought; the next advance() has them
   };
 
   virtual ~Demodulator() = default;
@@ -109,8 +110,7 @@ struct TrafficPattern {
 
 /// A transmission on the air, noticed by what repeats in it.
 struct Traffic {
-  Mode mode;  // the likeliest of those that look alike
-  float snr_db = 0;
+  Mode mode;                     // stands for all that look alike
   float offset_hz = 0;           // to 25 Hz
   std::int64_t cycle_start = 0;  // half-symbol sample; others are whole cycles away
 };
@@ -128,6 +128,8 @@ class PreambleListener {
   virtual void restart() = 0;
   /// The burst that was being received is over; what was heard of it counts no more.
   virtual void forget() {}
+  /// No other burst began before that half-symbol sample.
+  virtual void begin_at(std::int64_t sample) { static_cast<void>(sample); }
   /// Preambles that were found and then not understood: reserved, or too unclear.
   virtual std::uint64_t refused() const = 0;
   /// What can be read by now of a transmission that was noticed without its preamble.

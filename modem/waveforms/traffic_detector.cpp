@@ -21,6 +21,9 @@ constexpr float kStepMax = 8;
 /// The transmission is over when the sum has fallen to this part of what it was.
 constexpr float kOver = 0.15F;
 constexpr std::size_t kHopsBetweenJudgements = 5;
+/// Of the power in the strongest lines of the spectrum: a waveform's symbols are scrambled, and
+/// have less than half as much there, whatever the data.
+constexpr float kShareOfTones = 0.6F;
 constexpr float kTiny = 1e-18F;
 
 }  // namespace
@@ -31,19 +34,14 @@ TrafficDetector::TrafficDetector(const std::vector<TrafficPattern>& patterns) {
     const double in_memory = pattern.memory_s * static_cast<double>(kSymbolRate) /
                              static_cast<double>(pattern.cycle) *
                              static_cast<double>(pattern.parts.size());
-    std::size_t symbols = 0;
     for (const TrafficPattern::Part& part : pattern.parts) {
       S5066_ASSERT(!part.chips.empty() && part.chips.size() <= kLongest);
-      symbols += part.chips.size();
       templates_.push_back({.kind = kinds_.size(), .start = 2 * part.start, .chips = part.chips});
     }
-    kinds_.push_back(
-        {.mode = pattern.mode,
-         .cells = 2 * pattern.cycle,
-         .alternatives = pattern.alternatives,
-         .symbols = static_cast<float>(symbols) / static_cast<float>(pattern.parts.size()),
-         .kept = static_cast<float>(1 - 1 / in_memory),
-         .enough = pattern.enough * static_cast<float>(std::sqrt(in_memory / 2))});
+    kinds_.push_back({.mode = pattern.mode,
+                      .cells = 2 * pattern.cycle,
+                      .kept = static_cast<float>(1 - 1 / in_memory),
+                      .enough = pattern.enough * static_cast<float>(std::sqrt(in_memory / 2))});
   }
   sums_.resize(kinds_.size());
   reset();
@@ -76,7 +74,7 @@ void TrafficDetector::advance(const SampleHistory& history) {
     energy = std::max(energy, 0.0);
   }
   for (const Template& pattern : templates_) add(pattern, history, from);
-  if (++hops_ % kHopsBetweenJudgements == 0) judge();
+  if (++hops_ % kHopsBetweenJudgements == 0) judge(history);
 }
 
 void TrafficDetector::add(const Template& pattern, const SampleHistory& history,
@@ -130,7 +128,7 @@ void TrafficDetector::add(const Template& pattern, const SampleHistory& history,
 
 // The highest sum against the mean of all: what does not depend on the position in the cycle, as a
 // carrier or a vowel, raises all alike.
-void TrafficDetector::judge() {
+void TrafficDetector::judge(const SampleHistory& history) {
   float best = 0;
   std::size_t kind = 0;
   std::size_t offset = 0;
@@ -151,7 +149,7 @@ void TrafficDetector::judge() {
   }
   if (finding_) {
     peak_ = std::max(peak_, best);
-    if (best < std::max(0.5F, kOver * peak_)) {
+    if (best < std::max(0.5F, kOver * peak_) || is_tones(history)) {
       reset();
     } else if (kinds_[kind].mode == finding_->mode) {
       // Something inserted moves all that comes behind it.
@@ -160,15 +158,22 @@ void TrafficDetector::judge() {
     return;
   }
   if (best < 1) return;
+  if (is_tones(history)) {
+    reset();
+    return;
+  }
   peak_ = best;
-  // A template's mean ratio above noise is its length times the share of signal in the power.
-  const Kind& k = kinds_[kind];
-  const float per_template = best * k.enough * (1 - k.kept) * static_cast<float>(k.alternatives);
-  const float share = std::clamp(per_template / k.symbols, 0.01F, 0.9F);
-  finding_ = Traffic{.mode = k.mode,
-                     .snr_db = 10 * std::log10(share / (1 - share)),
+  finding_ = Traffic{.mode = kinds_[kind].mode,
                      .offset_hz = static_cast<float>(kOffsetsHz[offset]),
                      .cycle_start = static_cast<std::int64_t>(cell)};
+}
+
+// Tones whose differences fit the cycle come again at the same places of it.
+bool TrafficDetector::is_tones(const SampleHistory& history) {
+  const auto count = static_cast<std::int64_t>(dsp::SpectralLines::kSamples);
+  const std::int64_t from = history.end() - count;
+  if (from < std::max<std::int64_t>(history.begin(), 0)) return false;
+  return lines_.share(history.window(from, dsp::SpectralLines::kSamples)) > kShareOfTones;
 }
 
 }  // namespace s5066::modem

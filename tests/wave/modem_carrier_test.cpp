@@ -2,6 +2,8 @@
 // once, and sounds that are no transmissions at all.
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "modem/api/airtime.h"
 #include "tests/wave/modem_rig.h"
 
@@ -30,7 +32,8 @@ TEST(ModemCarrier, a_station_that_missed_the_preamble_knows_that_the_channel_is_
     const bool entered = mode.waveform == Waveform::stanag4539;
     ASSERT_EQ(bursts.size(), entered ? 2u : 1u);
     EXPECT_LT(bursts[0].acquired.at_sample, 2.5 * kSampleRate);
-    EXPECT_NEAR(bursts[0].acquired.offset_hz, 33, 45);
+    EXPECT_TRUE(bursts[0].acquired.joined);
+    EXPECT_EQ(bursts[0].acquired.mode.waveform, mode.waveform);
     EXPECT_TRUE(bursts[0].portions.empty());
     ASSERT_TRUE(bursts[0].ended);
     const HeardBurst& last = bursts.back();
@@ -96,6 +99,30 @@ TEST(ModemCarrier, speech_does_not_make_the_channel_busy) {
     ADD_FAILURE() << to_string(burst.acquired.mode) << " at "
                   << burst.acquired.at_sample / kSampleRate << " s, " << burst.acquired.snr_db
                   << " dB";
+  }
+}
+
+// Their differences fit the cycles of some waveforms.
+TEST(ModemCarrier, two_steady_tones_and_a_square_wave_are_no_transmission) {
+  const auto expect_nothing = [](const std::string& name, auto&& sound) {
+    SCOPED_TRACE(name);
+    Tape tape;
+    tape.silence(12);
+    for (std::size_t i = 0; i < tape.size(); ++i) {
+      const double seconds = static_cast<double>(i) / kSampleRate;
+      tape.samples()[i] = static_cast<float>(0.2 * sound(2 * std::numbers::pi * seconds));
+    }
+    const auto bursts = listen(tape.noise(30, 3));
+    EXPECT_TRUE(bursts.empty()) << to_string(bursts[0].acquired.mode);
+  };
+  for (const double apart : {300.0, 150.0, 75.0}) {
+    expect_nothing("tones " + std::to_string(apart), [apart](double turns) {
+      return std::sin(turns * (1800 - apart / 2)) + std::sin(turns * (1800 + apart / 2));
+    });
+  }
+  for (const double hz : {50.0, 75.0, 100.0, 150.0, 200.0, 300.0}) {
+    expect_nothing("square " + std::to_string(hz),
+                   [hz](double turns) { return std::sin(turns * hz) > 0 ? 1.0 : -1.0; });
   }
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "modem/api/airtime.h"
@@ -174,6 +175,143 @@ TEST(ModemEnd, zeros_behind_the_mark_may_go_on_over_whole_blocks) {
                 static_cast<double>(last.first_bit_sample) + sent_s * kSampleRate, 2);
   }
   EXPECT_GE(ended_early, 12u);
+}
+
+// --- A transmitter that goes on ------------------------------------------------------------------
+
+/// A burst whose transmitter goes on behind the end of the message: zeros for so many blocks, the
+/// last of which it does not finish.
+struct GoingOn {
+  Tape tape;
+  std::uint64_t end = 0;  // sample behind the last block of the message
+};
+GoingOn going_on(const Mode& mode, const Bytes& octets, double blocks) {
+  Bytes sent = octets;
+  const std::size_t message = 8 * octets.size();
+  const auto more = static_cast<std::size_t>(std::ceil(blocks + 2)) * block_bits(mode);
+  sent.resize(octets.size() + (trailer_bits(mode) + block_bits(mode) + more) / 8 + 1);
+  put_mark(sent, message);
+  GoingOn made;
+  const auto start = made.tape.silence(0.4).burst(mode, sent);
+  const std::uint64_t count = block_count(mode, octets.size());
+  made.end = start + 4 * (preamble_symbols(mode) + data_symbols(mode, count));
+  const std::uint64_t later =
+      start + 4 * (preamble_symbols(mode) + data_symbols(mode, count + 1)) - made.end;
+  made.tape.samples().resize(made.end +
+                             static_cast<std::size_t>(blocks * static_cast<double>(later)));
+  return made;
+}
+
+void expect_ended(const HeardBurst& burst, const Bytes& octets, std::uint64_t end) {
+  EXPECT_EQ(bit_errors(burst.octets(), octets), 0u);
+  ASSERT_TRUE(burst.ended);
+  EXPECT_EQ(burst.ended->reason, CarrierDownReason::end_of_message);
+  EXPECT_NEAR(static_cast<double>(burst.ended->ended_sample), static_cast<double>(end), 40);
+}
+
+// What follows the mark belongs to the burst that ended.
+TEST(ModemEnd, the_mark_stands_when_zeros_and_an_unfinished_block_follow) {
+  for (const char* text : kModes) {
+    const Mode mode = mode_of(text);
+    for (const double blocks : {0.4, 1.0, 2.6}) {
+      SCOPED_TRACE(std::string(text) + ' ' + std::to_string(blocks));
+      const Bytes octets = random_octets(54, 8);
+      GoingOn sent = going_on(mode, octets, blocks);
+      sent.tape.silence(7).noise(snr_for(mode), 5);
+      const auto bursts = listen_for(mode, sent.tape);
+      ASSERT_EQ(bursts.size(), 1u);
+      expect_ended(bursts[0], octets, sent.end);
+    }
+  }
+}
+
+// A receiver of several modes notices transmissions without their preamble, too.
+TEST(ModemEnd, what_follows_the_mark_is_no_transmission_without_a_preamble) {
+  for (const char* text : {"110a-75-short", "110a-600-short", "110a-2400-short", "4539-3200-us",
+                           "110d-75-s", "110d-600-s"}) {
+    SCOPED_TRACE(text);
+    const Mode mode = mode_of(text);
+    const Bytes octets = random_octets(54, 8);
+    GoingOn sent = going_on(mode, octets, 3000.0 / static_cast<double>(block_bits(mode)));
+    sent.tape.silence(7).noise(snr_for(mode), 5);
+    const auto bursts = listen(sent.tape);
+    ASSERT_EQ(bursts.size(), 1u);
+    expect_ended(bursts[0], octets, sent.end);
+  }
+}
+
+TEST(ModemEnd, the_mark_stands_wherever_it_lies_before_the_end_of_a_block) {
+  for (const char* text : {"110a-2400-short", "4539-3200-us", "110d-600-us"}) {
+    const Mode mode = mode_of(text);
+    const std::size_t block = block_bits(mode);
+    const std::size_t last = (3 * block - kEndOfMessageBits) / 8;
+    for (std::size_t count = last - 6; count <= last + 4; ++count) {
+      SCOPED_TRACE(std::string(text) + ' ' + std::to_string(count));
+      const Bytes octets = random_octets(count, count);
+      GoingOn sent = going_on(mode, octets, 1.5);
+      sent.tape.silence(5).noise(snr_for(mode), 5);
+      const auto bursts = listen_for(mode, sent.tape);
+      ASSERT_EQ(bursts.size(), 1u);
+      expect_ended(bursts[0], octets, sent.end);
+    }
+  }
+}
+
+TEST(ModemEnd, a_preamble_directly_behind_an_unfinished_block_is_found) {
+  for (const char* text : kModes) {
+    SCOPED_TRACE(text);
+    const Mode mode = mode_of(text);
+    const Bytes first = random_octets(54, 8);
+    const Bytes second = random_octets(60, 9);
+    GoingOn sent = going_on(mode, first, 1.7);
+    sent.tape.burst(mode, second);
+    const std::uint64_t end = sent.tape.size();
+    sent.tape.silence(5).noise(snr_for(mode), 5);
+    const auto bursts = listen_for(mode, sent.tape);
+    ASSERT_EQ(bursts.size(), 2u);
+    expect_ended(bursts[0], first, sent.end);
+    expect_ended(bursts[1], second, end);
+  }
+}
+
+TEST(ModemEnd, a_burst_directly_behind_another_is_found) {
+  for (const char* text : kModes) {
+    SCOPED_TRACE(text);
+    const Mode mode = mode_of(text);
+    const Bytes first = random_octets(54, 8);
+    const Bytes second = random_octets(60, 9);
+    Tape tape;
+    tape.silence(0.4).burst(mode, first);
+    tape.burst(mode, second);
+    tape.silence(5).noise(snr_for(mode), 5);
+    const auto bursts = listen_for(mode, tape);
+    ASSERT_EQ(bursts.size(), 2u);
+    EXPECT_EQ(bursts[0].octets(), first);
+    Bytes heard = bursts[1].octets();
+    ASSERT_GE(heard.size(), second.size());
+    // Frames of STANAG 4285 that stand in the same grid may be more of the first burst, whose mark
+    // was the user's then.
+    if (mode.waveform == Waveform::stanag4285) {
+      heard.erase(heard.begin(), heard.end() - static_cast<std::ptrdiff_t>(second.size()));
+    }
+    EXPECT_EQ(heard, second);
+  }
+}
+
+// What was kept of them comes in several portions, all of it before the end is told.
+TEST(ModemEnd, octets_behind_thousands_of_zeros_come_though_the_burst_ends_with_them) {
+  for (const char* text : {"110a-2400-short", "4539-9600-vs", "4285-2400-zero", "110d-2400-s"}) {
+    SCOPED_TRACE(text);
+    const Mode mode = mode_of(text);
+    Bytes octets = random_octets(54, 8);
+    octets.resize(54 + 4000);
+    put_mark(octets, std::size_t{8} * 54);
+    octets.push_back(0x55);
+    const Sent sent = send(mode, octets, 9);
+    EXPECT_EQ(octets_of(sent.bursts), octets);
+    ASSERT_FALSE(sent.bursts.empty());
+    expect_ended(sent.bursts.back(), sent.bursts.back().octets(), sent.end);
+  }
 }
 
 // A frame alone does not tell there that it is sent.

@@ -1,5 +1,7 @@
 // STANAG 4285 and 110D through channels.
 #include <algorithm>
+#include <complex>
+#include <string>
 
 #include "modem/api/airtime.h"
 #include "modem/waveforms/ms110d/parameters.h"
@@ -242,6 +244,67 @@ TEST(FramedWave, silence_without_any_noise_costs_what_it_lasts) {
         const auto rest = static_cast<std::ptrdiff_t>((2.8 - seconds) * mode.rate_bps / 8);
         EXPECT_EQ(Bytes(heard.end() - rest, heard.end()), Bytes(octets.end() - rest, octets.end()));
       }
+    }
+  }
+}
+
+/// Up to two bursts of up to 45 octets, with any carrier phase and offset, and any pause up to two
+/// seconds between them.
+struct Drawn {
+  std::vector<Bytes> octets;
+  std::vector<HeardBurst> bursts;
+};
+Drawn draw(const Mode& mode, std::uint64_t seed, unsigned count, double snr_db) {
+  Rng rng(seed);
+  Drawn drawn;
+  for (unsigned i = 0; i < 2; ++i) {
+    drawn.octets.push_back(random_octets(1 + rng.below(45), 2 * seed + i));
+  }
+  drawn.octets.resize(count);
+  Tape tape;
+  tape.silence(0.3 + 0.2 * rng.uniform());
+  const double phase = 2 * std::numbers::pi * rng.uniform();
+  for (unsigned i = 0; i < count; ++i) {
+    if (i > 0) tape.silence(2 * rng.uniform());
+    auto symbols = make_symbols(mode, drawn.octets[i]);
+    const double angle = phase * (i + 1);
+    for (auto& symbol : symbols) symbol *= dsp::Complex(std::polar(1.0, angle));
+    tape.burst(std::move(symbols));
+  }
+  const double offset_hz = 75 * (2 * rng.uniform() - 1);
+  const double delay_ms = 0.2 * rng.uniform();
+  tape.silence(2.5)
+      .through({.paths = {{.delay_ms = delay_ms}}, .offset_hz = offset_hz}, seed)
+      .noise(snr_db, seed);
+  drawn.bursts = must_be_told(mode) ? listen_for(mode, tape) : listen(tape);
+  return drawn;
+}
+
+void expect_all_drawn(const Drawn& drawn) {
+  ASSERT_EQ(drawn.bursts.size(), drawn.octets.size());
+  for (std::size_t i = 0; i < drawn.bursts.size(); ++i) {
+    EXPECT_FALSE(drawn.bursts[i].acquired.joined);
+    EXPECT_EQ(drawn.bursts[i].octets(), drawn.octets[i]);
+    ASSERT_TRUE(drawn.bursts[i].ended);
+    EXPECT_EQ(drawn.bursts[i].ended->reason, CarrierDownReason::end_of_message);
+  }
+}
+
+// Noise in front of the first frame is no frame, and its synchronisation is not found 31 symbols
+// early, where part of it looks like the whole.
+TEST(Stanag4285Wave, a_clean_burst_begins_with_its_first_frame) {
+  for (const std::uint64_t seed : {537U, 606U, 621U, 629U, 631U, 1U, 2U, 3U}) {
+    SCOPED_TRACE(seed);
+    expect_all_drawn(draw(mode_of("4285-600-zero"), seed, 1, 40));
+  }
+}
+
+// What is noticed by its synchronisation is about to be acquired by the same.
+TEST(Stanag4285Wave, a_burst_behind_another_is_not_noticed_as_one_without_a_preamble) {
+  for (const char* text : {"4285-300-short", "4285-600-zero", "4285-2400-short"}) {
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+      SCOPED_TRACE(std::string(text) + ' ' + std::to_string(seed));
+      expect_all_drawn(draw(mode_of(text), seed, 2, 40));
     }
   }
 }

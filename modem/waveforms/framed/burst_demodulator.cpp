@@ -92,6 +92,7 @@ BurstDemodulator::BurstDemodulator(const PreambleReading& reading, Layout layout
 }
 
 std::optional<Demodulator::Output> BurstDemodulator::receive(const SampleHistory& history) {
+  if (message_.more()) return more();
   while (!end_.over()) {
     const std::size_t symbols =
         layout_.frame_symbols() + (inserted_next_ ? layout_.inserted.size() : 0);
@@ -278,14 +279,19 @@ void BurstDemodulator::receive_frame(const SampleHistory& history) {
 Demodulator::Output BurstDemodulator::finish_block() {
   const float quality = block_.finish();
   message_.push(block_.bits());
-  const MessageBits::Portion portion = message_.take(block_.wrong_share());
+  message_.judge(block_.wrong_share());
   end_.look(message_);
-  const Output output{.bytes = portion.bytes,
-                      .first_bit = portion.first_bit,
-                      .soft_quality = quality,
-                      .channel = channel()};
+  newest_ = {.soft_quality = quality, .channel = channel()};
   end_block();
-  return output;
+  return more();
+}
+
+Demodulator::Output BurstDemodulator::more() {
+  const MessageBits::Portion portion = message_.take();
+  newest_.bytes = portion.bytes;
+  newest_.first_bit = portion.first_bit;
+  newest_.more = message_.more();
+  return newest_;
 }
 
 void BurstDemodulator::end_block() {

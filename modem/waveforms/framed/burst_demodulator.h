@@ -34,6 +34,7 @@ class BurstDemodulator final : public ProbedDemodulator {
   void receive_frame(const SampleHistory& history);
   void end_block();
   Output finish_block();
+  Output more();
   void follow_carrier(dsp::Complex turn);
   void follow_clock();
 
@@ -49,6 +50,7 @@ class BurstDemodulator final : public ProbedDemodulator {
   bool inserted_next_ = false;  // a preamble comes before the next frame
   BlockReceiver block_;
   MessageBits message_;
+  Output newest_;  // what was decoded last
   std::pmr::vector<dsp::Complex> samples_;
   std::pmr::vector<dsp::Complex> newest_first_;  // of the preamble
 };

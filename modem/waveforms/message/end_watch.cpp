@@ -30,22 +30,53 @@ void EndWatch::look(MessageBits& message) {
   const auto& mark = message.mark();
   if (!mark) return;
   const std::uint64_t blocks = mark->transmission / block_bits(mode_);
-  const std::uint64_t frames = blocks * config_.frames_per_block;
-  const float heard = heard_since(frames - config_.frames_ahead);
-  // Before more is decoded it must be decided, or soon after: what is decoded waits meanwhile.
-  const std::uint64_t waited = std::max(mark->filled ? kFramesWaited : 0, config_.frames_at_once);
-  const bool last_look = frames_ >= frames + waited;
-  const float gone_below = mark->doubted || mark->filled ? kGoneThoughDoubted : kGone;
-  const float heard_least = mark->doubted ? gone_below : 0;
-  if (heard >= kHeard || (last_look && !mark->filled && heard > heard_least)) {
+  const Verdict verdict =
+      mark->bare ? by_blocks(*mark) : by_frames(*mark, frames_in(mark->transmission));
+  if (verdict == Verdict::goes_on) {
     message.go_on();
     return;
   }
-  const bool gone = heard <= gone_below || last_look;
+  const bool over = verdict == Verdict::over;
   const std::uint64_t before = config_.blocks_before;
   ending_ = Ending{.symbols = data_symbols(mode_, before + blocks) - data_symbols(mode_, before),
-                   .certain = mark->filled || gone,
-                   .over = gone};
+                   .certain = mark->filled || over,
+                   .over = over,
+                   .followed = followed_ == mark->end};
+}
+
+// Some ones stand behind the mark in its own block: no transmitter that goes on sends those, so it
+// is the user's if anything is heard behind that block. Before more is decoded it must be decided.
+EndWatch::Verdict EndWatch::by_frames(const MessageBits::Mark& mark, std::uint64_t frames) const {
+  const float heard = heard_since(frames - config_.frames_ahead);
+  const bool last_look = frames_ >= frames + config_.frames_at_once;
+  const float gone_below = mark.doubted ? kGoneThoughDoubted : kGone;
+  const float heard_least = mark.doubted ? gone_below : 0;
+  if (heard >= kHeard || (last_look && heard > heard_least)) return Verdict::goes_on;
+  return heard <= gone_below || last_look ? Verdict::over : Verdict::open;
+}
+
+EndWatch::Verdict EndWatch::by_blocks(const MessageBits::Mark& mark) {
+  const std::uint64_t frames = frames_in(mark.idle_until);
+  const float heard = heard_since(frames - config_.frames_ahead);
+  if (heard >= kHeard) followed_ = mark.end;
+  const bool followed = followed_ == mark.end;
+  const std::uint64_t waited = std::max(mark.filled ? kFramesWaited : 0, config_.frames_at_once);
+  const bool last_look = frames_ >= frames + waited;
+  if (mark.denied) {
+    // A block that the transmitter did not finish is noise from there on, and the signal is gone.
+    if (heard_least_lately() <= kGoneThoughDoubted) return Verdict::over;
+    const bool heard_enough = mark.filled ? heard >= kHeard : heard > 0;
+    if (heard_enough && heard_least_lately() > kGone) return Verdict::goes_on;
+    return last_look && !followed ? Verdict::over : Verdict::open;
+  }
+  if (followed) return Verdict::open;
+  if (heard <= (mark.filled ? kGoneThoughDoubted : kGone)) return Verdict::over;
+  // What has been told must be decided soon. What has not is decoded if anything is heard.
+  return last_look && (mark.filled || heard <= 0) ? Verdict::over : Verdict::open;
+}
+
+std::uint64_t EndWatch::frames_in(std::uint64_t bits) const {
+  return bits / block_bits(mode_) * config_.frames_per_block;
 }
 
 float EndWatch::heard_since(std::uint64_t frame) const {
@@ -55,6 +86,18 @@ float EndWatch::heard_since(std::uint64_t frame) const {
     sum += evidence_[f % kFrames];
   }
   return sum;
+}
+
+// Of the last frames, be they few or many: what speaks most against the signal.
+float EndWatch::heard_least_lately() const {
+  const std::uint64_t remembered = frames_ - std::min<std::uint64_t>(frames_, kFrames);
+  float sum = 0;
+  float least = 0;
+  for (std::uint64_t f = frames_; f > remembered; --f) {
+    sum += evidence_[(f - 1) % kFrames];
+    least = std::min(least, sum);
+  }
+  return least;
 }
 
 }  // namespace s5066::modem

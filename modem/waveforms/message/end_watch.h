@@ -1,7 +1,9 @@
 // Tells whether a mark ends the transmission: by the bits behind it, where there are enough of them
-// in its last block, and else by whether the signal goes on where the next block belongs. Where
-// those bits have told the end and the signal is too weak to tell at once that it goes on, it is
-// listened to for some frames more.
+// in its last block, and else by whether the signal goes on where the next block belongs.
+//
+// A transmitter may go on behind the end of its message, with zeros in further blocks and a last
+// one that it does not finish. So a signal that goes on is listened to until a block has been
+// decoded: zeros leave the end where it is, and anything else takes it back.
 #pragma once
 
 #include <array>
@@ -17,7 +19,8 @@ namespace s5066::modem {
 struct Ending {
   std::uint64_t symbols = 0;  // of the whole data part, from the first block received on
   bool certain = false;       // as far as can be told by then
-  bool over = false;          // and nothing of this signal is heard behind it
+  bool over = false;          // and nothing more of this signal is waited for
+  bool followed = false;      // the signal went on behind it, or does
 };
 
 class EndWatch {
@@ -34,7 +37,7 @@ class EndWatch {
 
   /// How much in the next frame speaks for the signal and against noise alone, in nats.
   void note_frame(float evidence);
-  /// Looks again, after each frame, and after each take.
+  /// Looks again, after each frame, and when a block has been judged.
   void look(MessageBits& message);
 
   const std::optional<Ending>& ending() const { return ending_; }
@@ -46,12 +49,18 @@ class EndWatch {
   static constexpr std::size_t kFrames = 32;
   static constexpr std::uint64_t kFramesWaited = 30;
 
+  enum class Verdict : std::uint8_t { open, over, goes_on };
+  Verdict by_frames(const MessageBits::Mark& mark, std::uint64_t frames) const;
+  Verdict by_blocks(const MessageBits::Mark& mark);
+  std::uint64_t frames_in(std::uint64_t bits) const;
   float heard_since(std::uint64_t frame) const;
+  float heard_least_lately() const;
 
   Mode mode_;
   Config config_;
   std::uint64_t frames_ = 0;
   std::array<float, kFrames> evidence_{};  // of the last ones
+  std::uint64_t followed_ = 0;             // the mark behind which the signal goes on, by its end
   std::optional<Ending> ending_;
 };
 

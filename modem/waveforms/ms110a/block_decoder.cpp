@@ -60,7 +60,7 @@ BlockDecoder::BlockDecoder(const Parameters& p, std::pmr::memory_resource* memor
   S5066_ASSERT(interleaver_->size() == p.block_coded_bits());
 }
 
-MessageBits::Portion BlockDecoder::take(std::span<const float> llr) {
+void BlockDecoder::take(std::span<const float> llr) {
   bits_.clear();
   if (p_.coded) {
     combine_repeated(llr);
@@ -76,11 +76,13 @@ MessageBits::Portion BlockDecoder::take(std::span<const float> llr) {
   const std::size_t unsure = p_.coded ? std::min(kUnsureAtEnd, information_.size() / 2) : 0;
   const auto& mark = message_.mark();
   const auto share = [&](std::uint64_t to_bit) { return wrong_share(unsure, to_bit); };
+  // A block behind either counts as a whole: the mark may prove to be the user's.
   constexpr auto kAll = std::numeric_limits<std::uint64_t>::max();
-  error_share_ = share(mark ? mark->end : kAll);
-  const float wrong = share(mark ? mark->transmission : kAll);
+  const auto up_to = [&](std::uint64_t bit) { return information_before_ < bit ? bit : kAll; };
+  error_share_ = share(mark ? up_to(mark->end) : kAll);
+  const float wrong = share(mark ? up_to(mark->transmission) : kAll);
   information_before_ += information_.size();
-  return message_.take(wrong);
+  message_.judge(wrong);
 }
 
 // Bits are decided when those behind them are there, soft bits wait for that.

@@ -28,8 +28,9 @@ class BlockDecoder {
   /// of them beyond itself, and returns how sure the least sure of its information bits is, the
   /// last ones apart, which need the next block. A log-likelihood ratio.
   float feed_back(std::span<const float> llr, std::span<float> extrinsic) const;
-  /// Decodes whole blocks for good: one with an interleaver, any number without.
-  MessageBits::Portion take(std::span<const float> llr);
+  /// Decodes whole blocks for good: one with an interleaver, any number without. Their bits are
+  /// then in the message, and have been judged.
+  void take(std::span<const float> llr);
   MessageBits& message() { return message_; }
   /// Bits that are probably wrong in the block taken last, as a share of all up to the mark.
   float error_share() const { return error_share_; }

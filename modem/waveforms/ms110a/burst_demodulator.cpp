@@ -23,6 +23,9 @@ using dsp::mul_conj;
 
 // Learning the channel from the preamble.
 constexpr unsigned kProfileSegmentsMax = 6;
+/// A segment whose ratio of signal to noise is this part of the next one's was not heard from its
+/// beginning.
+constexpr float kCutRatio = 0.05F;
 constexpr unsigned kTrainingSymbolsMax = 2 * kSegmentSymbols;
 constexpr unsigned kTrainingStep = 48;    // symbols between two predictions
 constexpr float kTapSignificant = 0.02F;  // of the strongest
@@ -115,6 +118,7 @@ BurstDemodulator::BurstDemodulator(const PreambleReading& reading, float noise_s
       llr_(std::size_t{p_.data_symbols} * p_.bits_per_symbol, &memory) {}
 
 std::optional<Demodulator::Output> BurstDemodulator::receive(const SampleHistory& history) {
+  if (decoder_.message().more()) return more();
   while (!end_.over() &&
          history.end() >= origin_ + static_cast<std::int64_t>(kPhases * frame_symbols_)) {
     receive_frame(history);
@@ -145,19 +149,26 @@ Demodulator::Output BurstDemodulator::end_block() {
   const auto profile = refiner_.profile();
   follow_clock(profile);
 
-  const auto portion = decoder_.take(refiner_.llr());
+  decoder_.take(refiner_.llr());
   end_.look(decoder_.message());
-  Output output{.bytes = portion.bytes, .first_bit = portion.first_bit, .soft_quality = 0};
   // What lies behind the end of the burst does not count.
   std::uint64_t end = frames_taken_ + refiner_.frames();
   if (ending()) end = std::min<std::uint64_t>(end, ending()->symbols / frame_symbols_);
   const std::uint64_t counted = std::max(end, frames_taken_ + 1) - frames_taken_;
-  output.soft_quality =
-      soft_quality(refiner_.quality(static_cast<std::size_t>(counted)), decoder_.error_share());
-  output.channel = channel(profile);
+  newest_ = {.soft_quality = soft_quality(refiner_.quality(static_cast<std::size_t>(counted)),
+                                          decoder_.error_share()),
+             .channel = channel(profile)};
   frames_taken_ += refiner_.frames();
   begin_block();
-  return output;
+  return more();
+}
+
+Demodulator::Output BurstDemodulator::more() {
+  const MessageBits::Portion portion = decoder_.message().take();
+  newest_.bytes = portion.bytes;
+  newest_.first_bit = portion.first_bit;
+  newest_.more = decoder_.message().more();
+  return newest_;
 }
 
 ChannelEstimate BurstDemodulator::channel(std::span<const float> profile) const {
@@ -176,9 +187,10 @@ ChannelEstimate BurstDemodulator::channel(std::span<const float> profile) const 
 void BurstDemodulator::learn_channel(const SampleHistory& history) {
   // Only what the history still holds, and what was sent.
   const auto held = (reading_.data_start - 2 * kWindowBefore - history.begin()) / kSegmentSamples;
-  const auto segments = static_cast<unsigned>(
+  auto segments = static_cast<unsigned>(
       std::min<std::int64_t>({held, p_.segments, std::int64_t{kProfileSegmentsMax}}));
   S5066_ASSERT(segments > 0);
+  while (segments > 1 && is_cut(history, segments)) --segments;
   const Profile profile = delay_profile(history, segments);
   constexpr auto kRows = static_cast<float>(kSegmentSymbols - kWindowTaps + 1);
   choose_window(profile, noise_ / (kRows * static_cast<float>(segments)));
@@ -190,20 +202,34 @@ void BurstDemodulator::learn_channel(const SampleHistory& history) {
   begin_block();
 }
 
+// Of a segment that so many follow, and the data; the preamble says the same over and over.
+dsp::WideResponse BurstDemodulator::estimate_segment(const SampleHistory& history,
+                                                     unsigned follow) {
+  std::array<Complex, kSegmentSamples> samples;
+  const std::int64_t from = reading_.data_start - (follow + 1) * kSegmentSamples -
+                            2 * static_cast<std::int64_t>(kWindowBefore);
+  dsp::turn_back(history.window(from, kSegmentSamples), from, offset_hz_ / kHalfSymbolRate,
+                 samples);
+  return dsp::estimate_response(segment_points(p_, follow), samples, kWindowTaps);
+}
+
+// Whether the oldest of so many was not heard as a whole: what is missing would be taken for noise.
+bool BurstDemodulator::is_cut(const SampleHistory& history, unsigned segments) {
+  const auto oldest = estimate_segment(history, segments - 1);
+  const auto next = estimate_segment(history, segments - 2);
+  return oldest.signal_power * next.noise_power <
+         kCutRatio * next.signal_power * oldest.noise_power;
+}
+
 // Mean power of each tap over the last segments. On the way, refines offset and noise.
 BurstDemodulator::Profile BurstDemodulator::delay_profile(const SampleHistory& history,
                                                           unsigned segments) {
   Profile profile{};
-  std::array<Complex, kSegmentSamples> samples;
   double noise = 0;
   double correction = 0;
   const double share = 1.0 / segments;
   for (unsigned s = segments; s > 0; --s) {
-    const std::int64_t from =
-        reading_.data_start - s * kSegmentSamples - 2 * static_cast<std::int64_t>(kWindowBefore);
-    dsp::turn_back(history.window(from, kSegmentSamples), from, offset_hz_ / kHalfSymbolRate,
-                   samples);
-    const auto response = dsp::estimate_response(segment_points(p_, s - 1), samples, kWindowTaps);
+    const auto response = estimate_segment(history, s - 1);
     for (std::size_t k = 0; k < profile.size(); ++k) {
       profile[k] += std::norm(response.taps[k]) * static_cast<float>(share);
     }

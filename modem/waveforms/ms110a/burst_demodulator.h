@@ -10,6 +10,7 @@
 
 #include "modem/dsp/channel_tracker.h"
 #include "modem/dsp/equalizer.h"
+#include "modem/dsp/least_squares.h"
 #include "modem/waveforms/burst_memory.h"
 #include "modem/waveforms/framed/probed_demodulator.h"
 #include "modem/waveforms/ms110a/block_decoder.h"
@@ -28,6 +29,8 @@ class BurstDemodulator final : public framed::ProbedDemodulator {
   std::optional<Output> receive(const SampleHistory& history) override;
   using Profile = std::array<float, dsp::kPhases * framed::kWindowTaps>;
   using Response = FixedVector<dsp::Complex, dsp::kPhases * dsp::ChannelTracker::kTapsMax>;
+  dsp::WideResponse estimate_segment(const SampleHistory& history, unsigned follow);
+  bool is_cut(const SampleHistory& history, unsigned segments);
   Profile delay_profile(const SampleHistory& history, unsigned segments);
   void measure_doppler(const SampleHistory& history, std::span<const float> profile,
                        unsigned segments);
@@ -36,6 +39,7 @@ class BurstDemodulator final : public framed::ProbedDemodulator {
 
   void begin_block();
   Output end_block();
+  Output more();
   ChannelEstimate channel(std::span<const float> profile) const;
   void receive_frame(const SampleHistory& history);
   void load_frame(const SampleHistory& history);
@@ -77,6 +81,7 @@ class BurstDemodulator final : public framed::ProbedDemodulator {
   std::optional<dsp::ChannelTracker> tracker_;
   dsp::BlockEqualizer equalizer_;
   BlockDecoder decoder_;
+  Output newest_;  // what was decoded last
   BlockRefiner refiner_;
   std::uint64_t frames_taken_ = 0;
 

@@ -51,8 +51,8 @@ bool WalshSignal::feed_back(std::span<const float> llr, std::span<float> extrins
 }
 
 walsh::Signal::Taken WalshSignal::take(std::span<const float> llr) {
-  const auto portion = decoder_.take(llr);
-  return {.portion = portion, .error_share = decoder_.error_share(), .surplus = decoder_.surplus()};
+  decoder_.take(llr);
+  return {.error_share = decoder_.error_share(), .surplus = decoder_.surplus()};
 }
 
 }  // namespace s5066::modem::ms110a

@@ -44,9 +44,8 @@ bool WalshSignal::feed_back(std::span<const float> llr, std::span<float> extrins
 walsh::Signal::Taken WalshSignal::take(std::span<const float> llr) {
   code_.decode(llr, extrinsic_);
   message_.push(code_.bits());
-  return {.portion = message_.take(code_.error_share()),
-          .error_share = code_.error_share(),
-          .surplus = code_.surplus()};
+  message_.judge(code_.error_share());
+  return {.error_share = code_.error_share(), .surplus = code_.surplus()};
 }
 
 }  // namespace s5066::modem::ms110d

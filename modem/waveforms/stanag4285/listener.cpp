@@ -4,7 +4,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "modem/dsp/least_squares.h"
 #include "modem/dsp/turn_back.h"
 #include "modem/waveforms/framed/burst_demodulator.h"
 #include "modem/waveforms/framed/constellation.h"
@@ -20,11 +19,21 @@ using dsp::mul_conj;
 constexpr float kTiny = 1e-18F;
 /// Sums fade out over four frames.
 constexpr float kKept = 0.75F;
-/// In noise a sum reaches this less than once in ten hours; it must still do so a frame later.
+/// In noise a sum reaches this less than once in ten hours; it must still do so later, when every
+/// place has been passed in the second frame, too. The synchronisation comes again after 31 symbols
+/// in itself: in front of the first frame, where nothing is sent, a sum takes part of it for the
+/// whole, and a frame later has had two when the right place has had one.
 constexpr float kEnough = 25;
-constexpr unsigned kHopsToConfirm = 12;  // a frame and more
-/// A frame before is there when its synchronisation stands out by this, and one may be missing.
+constexpr std::size_t kSyncPeriod = 31;  // symbols
+constexpr unsigned kHopsToConfirm = 2 + (2 * (kFrameSymbols + kSyncPeriod) + kHop - 1) / kHop;
+/// A frame before is there when its synchronisation stands out by this, which noise does in one of
+/// 400. One may be missing; the next one counts only if it stands out by more.
 constexpr float kFrameBefore = 6;
+constexpr float kFrameBehindGap = 10;
+/// It is no noise, either, by the noise that is heard beside those found before; where they stand
+/// out less from it themselves, a part of that must do.
+constexpr float kNoNoise = 20;
+constexpr float kPowerBefore = 0.3F;
 constexpr int kFramesBackMax = 16;
 constexpr int kWindowBefore = 8;  // symbols around the found position
 constexpr unsigned kWindowTaps = 24;
@@ -88,6 +97,7 @@ void Listener::forget() {
 
 void Listener::restart() {
   forget();
+  heard_from_ = 0;
   top_ = 0;
 }
 
@@ -153,11 +163,9 @@ void Listener::add(const SampleHistory& history, std::int64_t from) {
   }
 }
 
-// How far a synchronisation stands out at a position, 1 being noise; `halves` tells how far its
-// second half is turned against its first.
-float Listener::ratio_at(const SampleHistory& history, std::int64_t position, double offset_hz,
-                         Complex& halves) const {
-  if (position < std::max<std::int64_t>(history.begin(), 0)) return 0;
+Listener::Sync Listener::sync_at(const SampleHistory& history, std::int64_t position,
+                                 double offset_hz) const {
+  if (position < std::max<std::int64_t>(history.begin(), 0)) return {};
   std::array<Complex, 2 * kSyncSymbols> samples;
   dsp::turn_back(history.window(position, samples.size()), position, offset_hz / kHalfSymbolRate,
                  samples);
@@ -167,8 +175,50 @@ float Listener::ratio_at(const SampleHistory& history, std::int64_t position, do
     sums[c / (kSyncSymbols / 2)] += mul_conj(sync_[c], samples[2 * c]);
     energy += std::norm(samples[2 * c]);
   }
-  halves = mul_conj(sums[0], sums[1]);
-  return std::norm(sums[0] + sums[1]) / energy;
+  const float power = std::norm(sums[0] + sums[1]);
+  return {.power = power, .ratio = power / energy, .halves = mul_conj(sums[0], sums[1])};
+}
+
+dsp::WideResponse Listener::response_at(const SampleHistory& history, std::int64_t position,
+                                        double offset_hz) const {
+  const std::int64_t start = position - 2 * kWindowBefore;
+  std::array<Complex, 2 * kSyncSymbols> samples;
+  dsp::turn_back(history.window(start, samples.size()), start, offset_hz / kHalfSymbolRate,
+                 samples);
+  return dsp::estimate_response(sync_, samples, kWindowTaps);
+}
+
+// Back from the last one, frame by frame. `noise` is the power of a sample.
+Listener::Beginning Listener::begin_of(const SampleHistory& history, std::int64_t last,
+                                       double offset_hz, float noise) const {
+  constexpr auto kFrame = static_cast<std::int64_t>(kCells);
+  const Sync newest = sync_at(history, last, offset_hz);
+  Beginning begin{
+      .position = last, .begun_before = true, .ratio_now = newest.ratio, .turn = newest.halves};
+  float power = newest.power;
+  float frames = 1;
+  for (int back = 1; back <= kFramesBackMax; ++back) {
+    const std::int64_t before = last - back * kFrame;
+    const bool behind_gap = begin.position - before > kFrame;
+    if (before < heard_from_) {
+      begin.begun_before = false;
+      break;
+    }
+    const Sync sync = sync_at(history, before, offset_hz);
+    const bool there =
+        sync.ratio >= (behind_gap ? kFrameBehindGap : kFrameBefore) &&
+        sync.power >= std::min(kNoNoise * kSyncSymbols * noise, kPowerBefore * power / frames);
+    if (!there) {
+      begin.begun_before = !behind_gap;
+      if (behind_gap) break;
+      continue;
+    }
+    begin.position = before;
+    begin.turn += sync.halves;
+    power += sync.power;
+    frames += 1;
+  }
+  return begin;
 }
 
 std::optional<PreambleReading> Listener::found(const SampleHistory& history, std::int64_t from) {
@@ -188,40 +238,33 @@ std::optional<PreambleReading> Listener::found(const SampleHistory& history, std
   constexpr auto kFrame = static_cast<std::int64_t>(kCells);
   const std::int64_t newest = from + static_cast<std::int64_t>(kHop) - 1;
   const std::int64_t last = newest - (newest - static_cast<std::int64_t>(cell) + kFrame) % kFrame;
-  std::int64_t position = last;
-  Complex halves;
-  Complex turn;
-  const float ratio_now = ratio_at(history, last, offset_hz, turn);
-  bool begun_before = true;
-  for (int back = 1; back <= kFramesBackMax; ++back) {
-    const std::int64_t before = last - back * kFrame;
-    if (ratio_at(history, before, offset_hz, halves) < kFrameBefore) {
-      begun_before = position - before <= kFrame;
-      if (!begun_before) break;
-      continue;
-    }
-    position = before;
-    turn += halves;
+  // What is heard there may be behind the end of a short burst.
+  Sync surest = sync_at(history, last, offset_hz);
+  std::int64_t place = last;
+  if (const Sync earlier = sync_at(history, last - kFrame, offset_hz);
+      earlier.power > surest.power) {
+    surest = earlier;
+    place = last - kFrame;
   }
-  offset_hz +=
-      static_cast<double>(std::arg(turn)) / (2 * std::numbers::pi) * kHalfSymbolRate / kSyncSymbols;
-
-  const std::int64_t start = last - 2 * kWindowBefore;
-  if (start < std::max<std::int64_t>(history.begin(), 0)) return std::nullopt;
-  std::array<Complex, 2 * kSyncSymbols> samples;
-  dsp::turn_back(history.window(start, samples.size()), start, offset_hz / kHalfSymbolRate,
-                 samples);
-  const auto response = dsp::estimate_response(sync_, samples, kWindowTaps);
+  if (place - 2 * kWindowBefore < std::max<std::int64_t>(history.begin(), 0)) return std::nullopt;
+  const auto offset_of = [](Complex halves) {
+    return static_cast<double>(std::arg(halves)) / (2 * std::numbers::pi) * kHalfSymbolRate /
+           kSyncSymbols;
+  };
+  const float noise = response_at(history, place, offset_hz + offset_of(surest.halves)).noise_power;
+  const Beginning begin = begin_of(history, last, offset_hz, noise);
+  offset_hz += offset_of(begin.turn);
+  const auto response = response_at(history, place, offset_hz);
   const double noise_in_3_khz =
       static_cast<double>(response.noise_power / noise_share_) * 3000 / kHalfSymbolRate;
   const double ratio = static_cast<double>(response.signal_power) / std::max(noise_in_3_khz, 1e-30);
   return PreambleReading{
       .mode = *mode_,
-      .data_start = position + 2 * static_cast<std::int64_t>(kSyncSymbols),
+      .data_start = begin.position + 2 * static_cast<std::int64_t>(kSyncSymbols),
       .offset_hz = offset_hz,
       .snr_db = static_cast<float>(std::max<double>(kSnrMinDb, 10 * std::log10(ratio + 1e-9))),
-      .strength = std::min(1.0F, ratio_now / kSyncSymbols),
-      .begun_before = begun_before};
+      .strength = std::min(1.0F, begin.ratio_now / kSyncSymbols),
+      .begun_before = begin.begun_before};
 }
 
 InMemory<Demodulator> Listener::demodulator(const PreambleReading& reading,

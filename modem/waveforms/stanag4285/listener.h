@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "modem/dsp/least_squares.h"
 #include "modem/waveforms/reception.h"
 #include "modem/waveforms/stanag4285/parameters.h"
 
@@ -21,12 +22,15 @@ class Listener final : public PreambleListener {
   std::optional<PreambleReading> advance(const SampleHistory& history) override;
   void restart() override;
   void forget() override;
+  void begin_at(std::int64_t sample) override { heard_from_ = sample - kEndSlack; }
   std::uint64_t refused() const override { return 0; }
   InMemory<Demodulator> demodulator(const PreambleReading& reading,
                                     BurstMemory& memory) const override;
   std::vector<TrafficPattern> traffic() const override;
 
  private:
+  /// Another burst may come by another path: half-symbol samples.
+  static constexpr std::int64_t kEndSlack = 32;
   static constexpr std::size_t kOffsets = 15;
   static constexpr double kOffsetStepHz = 12;
   static constexpr std::size_t kPart = 8;  // symbols over which the carrier is taken as still
@@ -36,16 +40,33 @@ class Listener final : public PreambleListener {
 
   void add(const SampleHistory& history, std::int64_t from);
   std::optional<PreambleReading> found(const SampleHistory& history, std::int64_t from);
-  float ratio_at(const SampleHistory& history, std::int64_t position, double offset_hz,
-                 dsp::Complex& halves) const;
+  /// A synchronisation at a position: its power, how far it stands out from what else is heard
+  /// there, 1 being noise, and how far its second half is turned against its first.
+  struct Sync {
+    float power = 0;
+    float ratio = 0;
+    dsp::Complex halves;
+  };
+  Sync sync_at(const SampleHistory& history, std::int64_t position, double offset_hz) const;
+  struct Beginning {
+    std::int64_t position = 0;  // of the first synchronisation, half-symbol samples
+    bool begun_before = false;  // there may be others before it
+    float ratio_now = 0;        // of the last one
+    dsp::Complex turn;          // from half to half, of all of them
+  };
+  Beginning begin_of(const SampleHistory& history, std::int64_t last, double offset_hz,
+                     float noise) const;
+  dsp::WideResponse response_at(const SampleHistory& history, std::int64_t position,
+                                double offset_hz) const;
 
   float noise_share_;
   std::optional<Mode> mode_;
   std::vector<dsp::Complex> sync_;
   std::array<std::array<dsp::Complex, kParts>, kOffsets> turns_{};
   std::array<std::array<float, kCells>, kOffsets> sums_{};
-  float top_ = 0;            // of the sums that the last hop changed
-  unsigned confirm_in_ = 0;  // hops
+  std::int64_t heard_from_ = 0;  // no frame before is of a burst that is yet to be found
+  float top_ = 0;                // of the sums that the last hop changed
+  unsigned confirm_in_ = 0;      // hops
 };
 
 }  // namespace s5066::modem::stanag4285

@@ -121,6 +121,7 @@ std::optional<Demodulator::Output> WalshDemodulator::advance(const SampleHistory
     learn_channel(history);
     learned_ = true;
   }
+  if (signal_->message().more()) return more();
   while (!end_.over() && history.end() >= origin_ + kFrameSamples + kReach) {
     receive_frame(history);
     judge_frame();
@@ -340,10 +341,17 @@ Demodulator::Output WalshDemodulator::end_block() {
   const float told = heard > kSpeaksAgainst
                          ? 1
                          : std::max(0.0F, kQualityOfSurplus * (block.surplus - kSurplusOfNoise));
-  return {.bytes = block.portion.bytes,
-          .first_bit = block.portion.first_bit,
-          .soft_quality = soft_quality(std::min(quality(), told), block.error_share),
-          .channel = channel()};
+  newest_ = {.soft_quality = soft_quality(std::min(quality(), told), block.error_share),
+             .channel = channel()};
+  return more();
+}
+
+Demodulator::Output WalshDemodulator::more() {
+  const MessageBits::Portion portion = signal_->message().take();
+  newest_.bytes = portion.bytes;
+  newest_.first_bit = portion.first_bit;
+  newest_.more = signal_->message().more();
+  return newest_;
 }
 
 // Share of signal in a set of symbols: of what the taps heard, half is of the other phase.

@@ -54,6 +54,7 @@ class WalshDemodulator final : public Demodulator {
   void receive_frame(const SampleHistory& history);
   void judge_frame();
   Output end_block();
+  Output more();
 
   /// How likely each pattern was sent.
   struct Belief {
@@ -102,6 +103,7 @@ class WalshDemodulator final : public Demodulator {
   float heard_in_block_ = 0;  // the steps of that, without its limits
   std::int64_t last_heard_ = 0;
   EndWatch end_;
+  Output newest_;  // what was decoded last
 
   std::size_t frame_ = 0;     // of the block
   std::uint64_t frames_ = 0;  // in all

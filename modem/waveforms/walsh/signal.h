@@ -30,7 +30,6 @@ Set scrambled(const Pattern& pattern, const Scrambling& scrambling, std::size_t 
 class Signal {
  public:
   struct Taken {
-    MessageBits::Portion portion;
     float error_share = 0;  // of the block's bits, how many are probably wrong
     float surplus = 0;      // how well the soft bits bear out the block: see dsp::surplus()
   };
@@ -54,7 +53,7 @@ class Signal {
 
   /// Writes what the code says about each bit beyond itself; true when every bit is sure.
   virtual bool feed_back(std::span<const float> llr, std::span<float> extrinsic) = 0;
-  /// Decodes a block for good.
+  /// Decodes a block for good. Its bits are then in the message, and have been judged.
   virtual Taken take(std::span<const float> llr) = 0;
   virtual MessageBits& message() = 0;
 };

@@ -231,8 +231,8 @@ Counts run_110a(const ms110a::Parameters& p, const StandardRow& row, double snr_
       decoder.feed_back(llr, extrinsic);
       demap_110a(p.bits_per_symbol, seen, extrinsic, llr);
     }
-    const auto taken = decoder.take(llr);
-    for (const std::uint8_t octet : taken.bytes) {
+    decoder.take(llr);
+    for (const std::uint8_t octet : decoder.message().take().bytes) {
       for (unsigned b = 0; b < 8; ++b) got.push_back(octet >> b & 1);
     }
   }

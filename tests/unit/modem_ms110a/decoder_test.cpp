@@ -114,7 +114,8 @@ TEST(BlockDecoder, gives_every_octet_once_and_stops_at_the_mark) {
       BlockDecoder decoder(parameters(mode));
       Bytes got;
       for (const auto& llr : blocks_of(mode, octets)) {
-        const auto portion = decoder.take(llr);
+        decoder.take(llr);
+        const auto portion = decoder.message().take();
         EXPECT_EQ(portion.first_bit, 8 * got.size());
         append(got, portion.bytes);
       }

@@ -33,8 +33,10 @@ class EndOfBurst : public ::testing::Test {
     watch_->look(*message_);
     if (watch_->over()) return;
     message_->push(bits);
-    octets_ += message_->take(0).bytes.size();
+    message_->judge(0);
     watch_->look(*message_);
+    do octets_ += message_->take().bytes.size();
+    while (message_->more());
   }
 
   Bits random_bits(std::uint64_t seed) const {
@@ -91,6 +93,44 @@ TEST_F(EndOfBurst, told_by_zeros_stands_after_thirty_frames_that_say_little) {
   }
   frame(-5, random_bits(30));
   EXPECT_TRUE(watch_->over());
+}
+
+// A transmitter that goes on with nothing to say.
+TEST_F(EndOfBurst, stands_though_the_signal_goes_on_with_zeros) {
+  begin(40);
+  const std::size_t octets = octets_;
+  for (unsigned i = 0; i < 200; ++i) {
+    frame(13, Bits(block_));
+    ASSERT_TRUE(watch_->ending());
+    ASSERT_FALSE(watch_->over()) << i;
+    ASSERT_EQ(watch_->ending()->symbols, data_symbols(mode_, 2));
+  }
+  EXPECT_TRUE(watch_->ending()->followed);
+  // It stops within a block, which decodes to anything.
+  frame(-13, random_bits(3));
+  ASSERT_TRUE(watch_->ending());
+  frame(-13, random_bits(4));
+  EXPECT_TRUE(watch_->over());
+  EXPECT_EQ(octets_, octets);
+}
+
+TEST_F(EndOfBurst, is_taken_back_by_a_later_block_that_is_not_zeros_and_no_bit_is_lost) {
+  begin(40);
+  for (unsigned i = 0; i < 200; ++i) frame(13, Bits(block_));
+  frame(13, random_bits(3));
+  EXPECT_FALSE(watch_->ending());
+  EXPECT_EQ(octets_, (203 * block_ - kEndOfMessageBits + 1) / 8);
+}
+
+// Where less than enough of them stand behind the mark in its block, the next block may bring more.
+TEST_F(EndOfBurst, is_told_by_zeros_of_the_next_block_where_the_signal_goes_on) {
+  begin(3);
+  EXPECT_FALSE(watch_->ending()->certain);
+  frame(13, Bits(block_));
+  ASSERT_TRUE(watch_->ending());
+  EXPECT_TRUE(watch_->ending()->certain);
+  EXPECT_FALSE(watch_->over());
+  EXPECT_EQ(watch_->ending()->symbols, data_symbols(mode_, 2));
 }
 
 // Nobody has been told, and waits.

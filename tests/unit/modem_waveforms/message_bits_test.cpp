@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory_resource>
 
 #include "s5066d/base/rng.h"
 
@@ -44,9 +45,12 @@ class Reader {
   const Bytes& octets() const { return octets_; }
   void take(std::span<const std::uint8_t> bits, float wrong_share = 0) {
     message_.push(bits);
-    const auto portion = message_.take(wrong_share);
-    EXPECT_EQ(portion.first_bit, 8 * octets_.size());
-    append(octets_, portion.bytes);
+    message_.judge(wrong_share);
+    do {
+      const auto portion = message_.take();
+      EXPECT_EQ(portion.first_bit, 8 * octets_.size());
+      append(octets_, portion.bytes);
+    } while (message_.more());
   }
 
  private:
@@ -192,6 +196,55 @@ TEST(MessageBits, the_rest_of_a_flush_may_come_block_by_block) {
   EXPECT_FALSE(reader.message().mark());
   reader.take(std::span(bits).subspan(225));
   EXPECT_EQ(reader.octets(), octets_of(bits, 450 - 31));
+}
+
+TEST(MessageBits, zeros_behind_the_last_block_leave_the_mark_and_others_deny_it) {
+  Bits bits = random_bits(500, 6);
+  put(bits, 500 - 32 - 5, 5);
+  Reader reader(kTail);
+  reader.take(bits);
+  ASSERT_TRUE(reader.message().mark());
+  EXPECT_FALSE(reader.message().mark()->filled);
+  reader.take(Bits(500));
+  ASSERT_TRUE(reader.message().mark());
+  EXPECT_TRUE(reader.message().mark()->filled);
+  EXPECT_EQ(reader.message().mark()->transmission, 500u);
+  EXPECT_EQ(reader.message().mark()->idle_until, 1000u);
+  Bits others(500);
+  std::fill_n(others.begin() + 100, 7, std::uint8_t{1});
+  reader.take(others);
+  EXPECT_FALSE(reader.message().mark()->denied);
+  EXPECT_EQ(reader.message().mark()->idle_until, 1500u);
+  reader.take(others);
+  EXPECT_TRUE(reader.message().mark()->denied);
+  EXPECT_EQ(reader.message().mark()->idle_until, 1500u);
+  EXPECT_EQ(reader.octets().size(), (500u - 32 - 5) / 8);
+}
+
+// However long a transmitter goes on with nothing to say, it takes no memory, and no bit is lost.
+TEST(MessageBits, a_million_zeros_are_counted_and_come_after_all) {
+  Bits all = random_bits(500, 7);
+  put(all, 400, 68);
+  all.resize(1'000'500);
+  const Bits rest = random_bits(1000, 8);
+  all.insert(all.end(), rest.begin(), rest.end());
+  std::array<std::byte, std::size_t{512} << 10> room;
+  std::pmr::monotonic_buffer_resource memory(room.data(), room.size(),
+                                             std::pmr::null_memory_resource());
+  MessageBits message(kTail, 500, &memory);
+  Bytes octets;
+  for (std::size_t at = 0; at < all.size(); at += 500) {
+    message.push(std::span(all).subspan(at, 500));
+    message.judge(0);
+    if (at == all.size() - 500) {
+      EXPECT_TRUE(message.mark() && message.mark()->denied);
+      message.go_on();
+    }
+    do append(octets, message.take().bytes);
+    while (message.more());
+    ASSERT_TRUE(at == all.size() - 500 || octets.size() <= 400 / 8);
+  }
+  EXPECT_EQ(octets, octets_of(all, all.size() - 31));
 }
 
 }  // namespace

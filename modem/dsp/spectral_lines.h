@@ -1,0 +1,35 @@
+// How much of the power of a sound lies in a few lines of its spectrum: nearly all of it with
+// steady tones, also with many of them, as in a square wave, and little with noise, speech and
+// data.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "modem/dsp/complex_math.h"
+
+namespace s5066::modem::dsp {
+
+class SpectralLines {
+ public:
+  /// Of half-symbol samples, 0.43 s: a line is 2.3 Hz wide.
+  static constexpr std::size_t kSamples = 2048;
+  /// The strongest ones; each tone fills four.
+  static constexpr std::size_t kLines = 64;
+
+  SpectralLines();
+
+  /// Of kSamples samples, 0 to 1; 0 in silence.
+  float share(std::span<const Complex> samples);
+
+ private:
+  void transform();
+
+  std::vector<float> window_;
+  std::vector<Complex> turns_;  // roots of unity
+  std::vector<Complex> spectrum_;
+  std::vector<float> powers_;
+};
+
+}  // namespace s5066::modem::dsp
