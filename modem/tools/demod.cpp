@@ -58,7 +58,7 @@ class Listing {
   bool heard() const { return heard_; }
   /// That were listed.
   unsigned bursts() const { return bursts_; }
-  /// Bursts of which the end or, with the preamble, everything was not heard.
+  /// Bursts of which the end, or the beginning with the preamble, was not heard.
   unsigned cut_off() const { return cut_off_; }
 
  private:
@@ -78,31 +78,48 @@ class Listing {
                                                              : to_string(ended->reason);
   }
   Result<void> print() {
-    ++bursts_;
-    if (!burst_->whole()) ++cut_off_;
     const std::string how(how_it_ended());
     const BurstRecord burst = *std::exchange(burst_, std::nullopt);
-    const BurstAcquired& acquired = burst.acquired();
-    const std::uint64_t end =
-        burst.ended() ? burst.ended()->ended_sample : input_ended_.value_or(0);
-    const char* const mode_known = acquired.joined ? "false" : "true";
+    if (burst.is_next()) return {};
+    ++bursts_;
+    if (!burst.whole()) ++cut_off_;
+    if (burst.acquired().joined) {
+      print_joined(burst, how);
+    } else {
+      print_received(burst, how);
+    }
+    if (std::fflush(stdout) != 0) return posix::errno_error("standard output");
+    return {};
+  }
+  double end_of(const BurstRecord& burst) const {
+    return seconds(burst.ended() ? burst.ended()->ended_sample : input_ended_.value_or(0));
+  }
+  void print_received(const BurstRecord& burst, const std::string& how) const {
     const char* const format =
-        json_ ? "{\"mode\":\"%s\",\"mode_known\":%s,\"acquired_s\":%.3f,\"ended_s\":%.3f,"
+        json_ ? "{\"mode\":\"%s\",\"mode_known\":true,\"acquired_s\":%.3f,\"ended_s\":%.3f,"
                 "\"snr_db\":%.1f,\"offset_hz\":%.2f,\"multipath_ms\":%.1f,\"doppler_hz\":%.1f,"
                 "\"octets\":%zu,\"soft_quality\":%.3f,\"soft_quality_min\":%.3f,"
                 "\"reason\":\"%s\"}\n"
-              : "%s%s  acquired %.3f s  ended %.3f s  SNR %.1f dB  offset %.2f Hz  multipath %.1f "
+              : "%s  acquired %.3f s  ended %.3f s  SNR %.1f dB  offset %.2f Hz  multipath %.1f "
                 "ms  Doppler %.1f Hz  %zu octets  quality %.3f, at least %.3f  %s\n";
-    std::printf(format, modem::to_string(burst.mode()).c_str(),
-                json_ ? mode_known : (acquired.joined ? " or alike" : ""),
-                seconds(acquired.at_sample), seconds(end), static_cast<double>(acquired.snr_db),
-                static_cast<double>(acquired.offset_hz),
-                static_cast<double>(burst.channel().multipath_ms),
-                static_cast<double>(burst.channel().doppler_hz), burst.octets(),
+    const ChannelEstimate& channel = burst.channel();
+    std::printf(format, modem::to_string(burst.mode()).c_str(), seconds(burst.acquired().at_sample),
+                end_of(burst), static_cast<double>(burst.snr_db()),
+                static_cast<double>(channel.offset_hz), static_cast<double>(channel.multipath_ms),
+                static_cast<double>(channel.doppler_hz), burst.octets(),
                 static_cast<double>(burst.quality()), static_cast<double>(burst.worst_quality()),
                 how.c_str());
-    if (std::fflush(stdout) != 0) return posix::errno_error("standard output");
-    return {};
+  }
+  /// Nothing is known but that it was there.
+  void print_joined(const BurstRecord& burst, const std::string& how) const {
+    const char* const format =
+        json_ ? "{\"mode\":\"%s\",\"mode_known\":false,\"acquired_s\":%.3f,\"ended_s\":%.3f,"
+                "\"snr_db\":null,\"offset_hz\":null,\"multipath_ms\":null,\"doppler_hz\":null,"
+                "\"octets\":0,\"soft_quality\":null,\"soft_quality_min\":null,"
+                "\"reason\":\"%s\"}\n"
+              : "%s of an unknown mode  noticed %.3f s  ended %.3f s  0 octets  %s\n";
+    std::printf(format, waveform_name(burst.mode()).c_str(), seconds(burst.acquired().at_sample),
+                end_of(burst), how.c_str());
   }
   static double seconds(std::uint64_t sample) { return static_cast<double>(sample) / kSampleRate; }
 
@@ -191,7 +208,8 @@ int run_demod(const std::vector<std::string>& arguments) {
   if (listing.cut_off() > 0) {
     std::cerr << "hfmodem demod: " << in.path << ": " << listing.cut_off() << " of "
               << listing.bursts()
-              << " bursts ended before their end of message; octets are missing\n";
+              << " bursts were not heard from their beginning to their end of message; octets are "
+                 "missing\n";
   }
   return done && listing.cut_off() == 0 ? kExitOk : kExitFailed;
 }

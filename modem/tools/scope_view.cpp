@@ -20,17 +20,21 @@ std::string bar(double db) {
 
 std::string text_of(const BurstRecord& burst) {
   const auto& ended = burst.ended();
+  const std::string how = ended ? "  ended: " + std::string(to_string(ended->reason)) : "";
+  if (burst.acquired().joined) {
+    return "  " + waveform_name(burst.mode()) + " of an unknown mode" + how;
+  }
   const ChannelEstimate& channel = burst.channel();
   std::array<char, 256> text{};
   std::snprintf(text.data(), text.size(),
-                "  %s%s  SNR %.1f dB  offset %.1f Hz  multipath %.1f ms  Doppler %.1f Hz  quality "
-                "%.2f  %zu octets%s",
-                modem::to_string(burst.mode()).c_str(), burst.acquired().joined ? " or alike" : "",
-                static_cast<double>(channel.snr_db), static_cast<double>(channel.offset_hz),
-                static_cast<double>(channel.multipath_ms), static_cast<double>(channel.doppler_hz),
+                "  %s  SNR %.1f dB  offset %.1f Hz  multipath %.1f ms  Doppler %.1f Hz  quality "
+                "%.2f  %zu octets",
+                modem::to_string(burst.mode()).c_str(), static_cast<double>(channel.snr_db),
+                static_cast<double>(channel.offset_hz), static_cast<double>(channel.multipath_ms),
+                static_cast<double>(channel.doppler_hz),
                 static_cast<double>(ended ? burst.quality() : burst.newest_quality()),
-                burst.octets(), ended ? "  ended: " : "");
-  return text.data() + (ended ? std::string(to_string(ended->reason)) : "");
+                burst.octets());
+  return text.data() + how;
 }
 
 }  // namespace
@@ -41,7 +45,7 @@ void ScopeView::take(const BurstEvent& event, const LevelMeter::Reading& level) 
   if (const auto* bytes = std::get_if<BurstBytes>(&event)) burst_->take(*bytes);
   if (const auto* ended = std::get_if<BurstEnded>(&event)) {
     burst_->take(*ended);
-    print(level);
+    if (!burst_->is_next()) print(level);
     burst_.reset();
   }
 }

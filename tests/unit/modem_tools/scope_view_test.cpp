@@ -62,11 +62,21 @@ TEST(ScopeView, two_bursts_between_two_lines_have_one_each_that_says_how_it_ende
   }
 }
 
-TEST(ScopeView, a_mode_that_is_a_guess_is_called_so) {
+TEST(ScopeView, of_a_transmission_without_its_preamble_the_waveform_alone_is_told) {
   Screen screen(false);
   screen.take(BurstAcquired{.mode = kMode, .joined = true});
   screen.print();
-  EXPECT_TRUE(has(screen.lines()[0], "110a-2400-short or alike")) << screen.lines()[0];
+  EXPECT_TRUE(has(screen.lines()[0], "110a of an unknown mode")) << screen.lines()[0];
+  EXPECT_FALSE(has(screen.lines()[0], "SNR")) << screen.lines()[0];
+}
+
+TEST(ScopeView, what_was_noticed_before_the_same_transmission_was_acquired_has_no_line) {
+  Screen screen(false);
+  screen.take(BurstAcquired{.mode = kMode, .joined = true});
+  screen.take(BurstEnded{.reason = CarrierDownReason::replaced, .same_signal = true});
+  screen.take(BurstAcquired{.mode = kMode});
+  screen.take(BurstEnded{.reason = CarrierDownReason::end_of_message});
+  EXPECT_EQ(screen.lines().size(), 2U);
 }
 
 TEST(ScopeView, one_line_is_kept_up_to_date_and_that_of_a_burst_stays_at_the_end) {
