@@ -197,7 +197,7 @@ void MailWorld::take(Station& station, MailCore::Deliver& deliver) {
 
 void MailWorld::note(const Station& station, const acp142::Mail& mail) {
   const std::string text = text_of(mail.content);
-  const auto numbers = all_behind(text, "Message-ID: <m", "@");
+  const auto numbers = all_behind(text, "\nMessage-ID: <m", "@");
   if (numbers.size() != 1) {
     strange_ = text;
     return;
