@@ -24,6 +24,19 @@ bool is_reserved(unsigned sap) {
   return sap == 10 || sap == 11;  // Table F-1
 }
 
+/// Of an entry of the allow list, or of the local socket.
+void check_saps(const Section& access, const NodeSetup& setup) {
+  const auto& message = access.message();
+  const auto* saps = message.GetDescriptor()->FindFieldByName("saps");
+  for (int i = 0; i < message.GetReflection()->FieldSize(message, saps); ++i) {
+    const unsigned sap = message.GetReflection()->GetRepeatedUInt32(message, saps, i);
+    if (is_reserved(sap) && !setup.node.sap.bind.allow_reserved_saps) {
+      access.complain("saps", std::to_string(sap) + " needs subnet_access.bind.allow_reserved_saps",
+                      0);
+    }
+  }
+}
+
 void check_allow(const Section& allow, const runtime::AllowEntry& entry, const NodeSetup& setup) {
   if (entry.address.empty() && entry.certificate.empty()) {
     allow.complain_of_section("allow: needs address, certificate or both");
@@ -31,18 +44,10 @@ void check_allow(const Section& allow, const runtime::AllowEntry& entry, const N
   if (!entry.certificate.empty() && !setup.sis.tls) {
     allow.complain("certificate", "only with tls");
   }
-  const auto& message = allow.message();
-  const auto* saps = message.GetDescriptor()->FindFieldByName("saps");
   if (!is_loopback(setup.sis.address) && !allow.has("saps")) {
     allow.complain_of_section("allow: beyond loopback needs `saps`, those its clients may bind to");
   }
-  for (int i = 0; i < message.GetReflection()->FieldSize(message, saps); ++i) {
-    const unsigned sap = message.GetReflection()->GetRepeatedUInt32(message, saps, i);
-    if (is_reserved(sap) && !setup.node.sap.bind.allow_reserved_saps) {
-      allow.complain("saps", std::to_string(sap) + " needs subnet_access.bind.allow_reserved_saps",
-                     0);
-    }
-  }
+  check_saps(allow, setup);
 }
 
 void check_sis(const Section& sis, const NodeSetup& setup) {
@@ -52,6 +57,7 @@ void check_sis(const Section& sis, const NodeSetup& setup) {
   for (std::size_t i = 0; i < setup.sis.allow.size(); ++i) {
     check_allow(sis.nested("allow", static_cast<int>(i)), setup.sis.allow[i], setup);
   }
+  if (setup.sis.local) check_saps(sis.nested("local"), setup);
   if (setup.sis.connections_per_address_max > setup.sis.connections_max) {
     const Section limits = sis.nested("limits");
     if (limits.has("connections_per_address_max")) {
@@ -164,7 +170,14 @@ void find_contradictions(const Section& node, const NodeSetup& setup) {
   check_subnet_access(node.nested("subnet_access"), setup.node);
 }
 
+void check_sis_server(const Section& sis) {
+  if (sis.has("socket") && (sis.has("address") || sis.has("port"))) {
+    sis.complain("socket", "instead of address and port, not beside them");
+  }
+}
+
 void find_contradictions(const Section& relay, const file_relay::RelayConfig& setup) {
+  check_sis_server(relay.nested("sis"));
   if (setup.retry_delay_min_s > setup.retry_delay_max_s) {
     relay.complain("retry_delay_min_s", "above retry_delay_max_s");
   }

@@ -8,6 +8,9 @@
 
 namespace s5066::config {
 
+/// Of a gateway's `sis`.
+void check_sis_server(const Section& sis);
+
 /// The section is the message, `setup` what it means.
 void find_contradictions(const Section& node, const NodeSetup& setup);
 void find_contradictions(const Section& relay, const file_relay::RelayConfig& setup);

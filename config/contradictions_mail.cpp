@@ -183,6 +183,7 @@ void check_smtp(const Section& gateway, const MailConfig& setup) {
 }  // namespace
 
 void find_contradictions(const Section& gateway, const MailConfig& setup) {
+  check_sis_server(gateway.nested("sis"));
   if (setup.node.value == 0 && gateway.has("node_id")) {
     gateway.complain("node_id", "is written like an IPv4 address, and not 0.0.0.0");
   }

@@ -29,7 +29,7 @@ void fill(const LinkStatus& from, Instant now, proto::LinkStatus& to) {
   to.set_peer(to_string(from.peer));
   to.set_state(std::string(cas::to_string(from.state)));
   to.set_we_called(from.we_called);
-  to.set_in_state_s(to_seconds(now - from.since));
+  if (from.since) to.set_in_state_s(to_seconds(now - *from.since));
   to.set_queued_octets(number(from.queued_octets));
   to.set_outstanding_octets(number(from.outstanding_octets));
   to.set_acknowledged_octets(number(from.acknowledged_octets));
@@ -42,6 +42,7 @@ void fill(const LinkStatus& from, Instant now, proto::LinkStatus& to) {
 
 void fill(const ClientStatus& from, proto::ClientStatus& to) {
   to.set_id(from.id.value);
+  to.set_origin(from.origin);
   to.set_bound(from.bound);
   to.set_sap(from.sap.value);
   to.set_rank(from.rank);
@@ -112,6 +113,8 @@ std::string to_json(const DaemonStatus& from) {
   to.set_channel_busy(from.node.channel_busy);
   to.set_duplex(std::string(dts::to_string(from.node.duplex)));
   to.set_channel_occupied(from.node.channel_occupied);
+  to.set_emcon(from.node.emcon);
+  to.set_broadcast_session(from.node.broadcast_session);
   for (const LinkStatus& link : from.node.links) fill(link, from.now, *to.add_links());
   for (const ClientStatus& client : from.node.clients) fill(client, *to.add_clients());
   for (const auto& link : from.node.hard_links) {
@@ -121,25 +124,77 @@ std::string to_json(const DaemonStatus& from) {
   return json_of(to);
 }
 
-std::optional<Result<ModeAsked>> read_mode_request(std::string_view request) {
-  constexpr std::string_view kWord = "mode ";
-  if (request.substr(0, kWord.size()) != kWord) return std::nullopt;
-  request.remove_prefix(kWord.size());
-  const auto space = request.find(' ');
-  if (space == std::string_view::npos) {
-    return Error{ErrorCode::bad_field, "the request is `mode ADDRESS MODE`"};
-  }
-  const auto peer = parse_address(request.substr(0, space));
-  if (!peer) return peer.error();
-  const auto mode = modem::parse_mode(request.substr(space + 1));
-  if (!mode) return mode.error();
-  return ModeAsked{*peer, *mode};
-}
-
 std::string to_json(const ModeAsked& from) {
   proto::ModeAsked to;
   to.set_peer(to_string(from.peer));
   to.set_mode(modem::to_string(from.mode));
+  return json_of(to);
+}
+
+std::string to_json(const EmconAsked& asked) {
+  proto::Emcon to;
+  to.set_on(asked.on);
+  return json_of(to);
+}
+
+std::string to_json(const BroadcastAsked& asked) {
+  proto::BroadcastSession to;
+  to.set_on(asked.on);
+  return json_of(to);
+}
+
+std::string to_json(const SapAsked& asked) {
+  proto::SapOpen to;
+  to.set_sap(asked.sap.value);
+  to.set_open(asked.open);
+  return json_of(to);
+}
+
+std::string to_json(const DisconnectAsked& asked) {
+  proto::Disconnected to;
+  to.set_client(asked.client.value);
+  return json_of(to);
+}
+
+std::string to_json(const BreakAsked& asked) {
+  proto::LinkBreaking to;
+  to.set_peer(to_string(asked.peer));
+  return json_of(to);
+}
+
+std::string to_json(const sap::UpduList& list) {
+  proto::UpduQueue to;
+  to.set_total(number(list.total));
+  for (const sap::UpduInfo& updu : list.updus) {
+    proto::QueuedUpdu& row = *to.add_updus();
+    row.set_id(number(updu.id.value));
+    if (updu.client) row.set_client(updu.client->value);
+    row.set_destination(to_string(updu.destination));
+    row.set_source_sap(updu.source_sap.value);
+    row.set_destination_sap(updu.destination_sap.value);
+    row.set_priority(updu.priority);
+    row.set_octets(number(updu.octets));
+    row.set_age_s(to_seconds(updu.age));
+    row.set_time_left_s(to_seconds(updu.time_left));
+    row.set_attempts(updu.attempts);
+    row.set_queued(updu.queued);
+    row.set_waits_for(std::string(updu.waits_for));
+  }
+  return json_of(to);
+}
+
+std::string to_json(const PurgeDone& done) {
+  proto::Purged to;
+  to.set_updus(number(done.purged));
+  to.set_in_transit(number(done.in_transit));
+  return json_of(to);
+}
+
+std::string to_json(const NodeChanges& changes, bool certificates) {
+  proto::Reloaded to;
+  for (const std::string& name : changes.at_once) to.add_at_once(name);
+  for (const std::string& name : changes.after_restart) to.add_after_restart(name);
+  to.set_certificates(certificates);
   return json_of(to);
 }
 

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <string_view>
 
+#include "config/control_request.h"
+#include "config/node_changes.h"
 #include "modem/api/modem.h"
 #include "s5066d/base/metrics.h"
 #include "s5066d/base/result.h"
@@ -21,17 +21,21 @@ struct DaemonStatus {
   std::uint16_t sis_port = 0;
 };
 
-/// Of a link, for what we send.
-struct ModeAsked {
-  Address peer;
-  modem::Mode mode;
+struct PurgeDone {
+  std::size_t purged = 0;
+  std::size_t in_transit = 0;
 };
-
-/// The request line `mode ADDRESS MODE`; none where it begins with another word.
-std::optional<Result<ModeAsked>> read_mode_request(std::string_view request);
 
 std::string to_json(const DaemonStatus& status);
 std::string to_json(const ModeAsked& asked);
+std::string to_json(const EmconAsked& asked);
+std::string to_json(const BroadcastAsked& asked);
+std::string to_json(const SapAsked& asked);
+std::string to_json(const DisconnectAsked& asked);
+std::string to_json(const BreakAsked& asked);
+std::string to_json(const sap::UpduList& list);
+std::string to_json(const PurgeDone& done);
+std::string to_json(const NodeChanges& changes, bool certificates);
 std::string to_json(const Counters& counters);
 
 }  // namespace s5066::config

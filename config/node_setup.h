@@ -34,6 +34,7 @@ struct NodeSetup {
   std::optional<runtime::ControlConfig> control;
   std::optional<runtime::CaptureConfig> capture;
   LogLevel log_level = LogLevel::info;
+  std::string source;  // the configuration that this was made of, for node_changes.h
 };
 
 }  // namespace s5066::config

@@ -2,6 +2,8 @@
 // leaves out keeps the default of its struct.
 #pragma once
 
+#include <string>
+
 #include "config/node_setup.h"
 #include "config/proto/gateway.pb.h"
 #include "config/proto/node.pb.h"
@@ -15,6 +17,9 @@ namespace s5066::config {
 NodeSetup translate(const proto::Node& node);
 file_relay::RelayConfig translate(const proto::Relay& relay);
 acp142::MailConfig translate(const proto::MailGateway& gateway);
+
+/// What a gateway gives its SIS client as host: the path of the socket if there is one.
+std::string sis_host_of(const proto::SisServer& server, const std::string& otherwise);
 
 LogLevel log_level_of(proto::LogLevel level);
 

@@ -142,7 +142,7 @@ void translate_lifetimes(const proto::MailLifetimes& from, acp142::MailConfig& t
 
 acp142::MailConfig translate(const proto::MailGateway& from) {
   acp142::MailConfig to;
-  if (from.sis().has_address()) to.sis_host = from.sis().address();
+  to.sis_host = sis_host_of(from.sis(), to.sis_host);
   if (from.sis().has_port()) to.sis_port = static_cast<std::uint16_t>(from.sis().port());
   if (from.sis().has_rank()) to.rank = static_cast<std::uint8_t>(from.sis().rank());
   to.spool_directory = from.spool_directory();

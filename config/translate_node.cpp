@@ -97,22 +97,44 @@ void translate_modem(const proto::Modem& from, NodeSetup& to) {
   to.key = key_of(from);
 }
 
-runtime::AllowEntry allow_entry_of(const proto::Sis::Allow& from) {
-  runtime::AllowEntry entry{.address = from.address(), .certificate = from.certificate()};
-  if (from.saps().empty() && !from.has_rank_max()) return entry;
-  entry.access.emplace();
-  if (!from.saps().empty()) entry.access->saps = 0;
+/// Of a message with `saps` and `rank_max`.
+template <typename Proto>
+std::optional<sap::ClientAccess> access_of(const Proto& from) {
+  if (from.saps().empty() && !from.has_rank_max()) return std::nullopt;
+  sap::ClientAccess access;
+  if (!from.saps().empty()) access.saps = 0;
   for (const std::uint32_t sap : from.saps()) {
-    entry.access->saps |= static_cast<std::uint16_t>(1u << (sap & 15));
+    access.saps |= static_cast<std::uint16_t>(1u << (sap & 15));
   }
-  if (from.has_rank_max()) entry.access->rank_max = static_cast<std::uint8_t>(from.rank_max());
-  return entry;
+  if (from.has_rank_max()) access.rank_max = static_cast<std::uint8_t>(from.rank_max());
+  return access;
+}
+
+runtime::LocalListenerConfig local_of(const proto::Sis::Local& from) {
+  runtime::LocalListenerConfig to{
+      .socket_path = from.socket(), .group_too = from.group_too(), .access = access_of(from)};
+  if (from.has_connections_per_process_max()) {
+    to.connections_per_process_max = from.connections_per_process_max();
+  }
+  if (from.has_connections_per_user_max()) {
+    to.connections_per_user_max = from.connections_per_user_max();
+  }
+  if (from.has_connects_per_process_second_max()) {
+    to.connects_per_process_second_max = from.connects_per_process_second_max();
+  }
+  if (from.has_connects_per_user_second_max()) {
+    to.connects_per_user_second_max = from.connects_per_user_second_max();
+  }
+  return to;
 }
 
 void translate_sis(const proto::Sis& from, runtime::SisListenerConfig& to) {
   if (from.has_listen()) to.address = from.listen();
   if (from.has_port()) to.port = static_cast<std::uint16_t>(from.port());
-  for (const auto& allow : from.allow()) to.allow.push_back(allow_entry_of(allow));
+  for (const auto& allow : from.allow()) {
+    to.allow.push_back({allow.address(), allow.certificate(), access_of(allow)});
+  }
+  if (from.has_local()) to.local = local_of(from.local());
   if (from.has_tls()) {
     to.tls.emplace();
     to.tls->certificate_file = from.tls().certificate_file();
@@ -281,6 +303,7 @@ LogLevel log_level_of(proto::LogLevel level) {
 
 NodeSetup translate(const proto::Node& from) {
   NodeSetup to;
+  to.source = from.SerializePartialAsString();
   translate_modem(from.modem(), to);
   translate_sis(from.sis(), to.sis);
   translate_data_transfer(from.data_transfer(), to.node.dts);

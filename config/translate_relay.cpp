@@ -16,13 +16,20 @@ file_relay::AckMode ack_mode_of(proto::Relay::Acknowledgement from) {
 }
 
 void translate_sis_server(const proto::SisServer& from, file_relay::RelayConfig& to) {
-  if (from.has_address()) to.sis_host = from.address();
+  to.sis_host = sis_host_of(from, to.sis_host);
   if (from.has_port()) to.sis_port = static_cast<std::uint16_t>(from.port());
   if (from.has_rank()) to.rank = static_cast<std::uint8_t>(from.rank());
   if (from.has_priority()) to.priority = static_cast<std::uint8_t>(from.priority());
 }
 
 }  // namespace
+
+// A client knows a path by its slash.
+std::string sis_host_of(const proto::SisServer& server, const std::string& otherwise) {
+  if (!server.has_socket()) return server.has_address() ? server.address() : otherwise;
+  const bool slash = server.socket().find('/') != std::string::npos;
+  return slash ? server.socket() : "./" + server.socket();
+}
 
 file_relay::RelayConfig translate(const proto::Relay& from) {
   file_relay::RelayConfig to;

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "config/control_request.h"
 #include "config/load.h"
 #include "config/node_setup.h"
 #include "modem/audio/portaudio_device.h"
@@ -47,7 +48,18 @@ options::options_description known_options() {
   return known;
 }
 
+/// What is asked of a running daemon, a word each.
+options::options_description hidden_options() {
+  options::options_description hidden;
+  hidden.add_options()("request", options::value<std::vector<std::string>>());
+  return hidden;
+}
+
 int ask(const std::string& socket_path, const std::string& request) {
+  if (const auto understood = config::parse_control_request(request); !understood) {
+    std::cerr << "s5066d: " << understood.error().detail << "\n";
+    return posix::kExitUsage;
+  }
   const auto answer = posix::ask_control(socket_path, request, kControlTimeout);
   if (!answer) {
     std::cerr << "s5066d: " << answer.error().detail << "\n";
@@ -58,16 +70,24 @@ int ask(const std::string& socket_path, const std::string& request) {
   return refused ? posix::kExitEnvironment : posix::kExitOk;
 }
 
-/// Of what a running daemon can be asked, the one that was given.
+/// The one line that is asked of a running daemon; nothing where none or more than one is given.
 std::optional<std::string> control_request(const options::variables_map& given) {
-  if (given.count("status") + given.count("counters") + given.count("ask-mode") != 1) {
-    return std::nullopt;
+  std::vector<std::string> requests;
+  if (given.count("status")) requests.push_back("status");
+  if (given.count("counters")) requests.push_back("counters");
+  const auto joined = [](const std::vector<std::string>& words) {
+    std::string line;
+    for (const std::string& word : words) line.append(line.empty() ? "" : " ").append(word);
+    return line;
+  };
+  if (given.count("ask-mode")) {
+    requests.push_back("mode " + joined(given["ask-mode"].as<std::vector<std::string>>()));
   }
-  if (given.count("status")) return "status";
-  if (given.count("counters")) return "counters";
-  const auto& wish = given["ask-mode"].as<std::vector<std::string>>();
-  if (wish.size() != 2) return std::nullopt;
-  return "mode " + wish[0] + " " + wish[1];
+  if (given.count("request")) {
+    requests.push_back(joined(given["request"].as<std::vector<std::string>>()));
+  }
+  if (requests.size() != 1) return std::nullopt;
+  return requests.front();
 }
 
 std::uint64_t seed_of(const options::variables_map& given) {
@@ -100,7 +120,10 @@ int serve(const options::variables_map& given) {
   }
 
   posix::LogWriter log(loaded.value->log_level);
-  runtime::Daemon daemon(*loaded.value, seed_of(given), log);
+  runtime::Daemon daemon(
+      *loaded.value, seed_of(given), log,
+      {.load = [path = given["config"].as<std::string>()] { return config::load_node(path); },
+       .set_log_level = [&log](LogLevel level) { log.set_least(level); }});
   const auto outcome = daemon.run();
   if (outcome) return posix::kExitOk;
   std::cerr << "s5066d: " << outcome.error().detail << "\n";
@@ -110,11 +133,15 @@ int serve(const options::variables_map& given) {
 int run(int argc, char** argv) {
   const auto known = known_options();
   options::variables_map given;
-  const options::positional_options_description none;  // refuses what is not an option
-  options::store(options::command_line_parser(argc, argv).options(known).positional(none).run(),
+  options::options_description all;
+  all.add(known).add(hidden_options());
+  options::positional_options_description words;
+  words.add("request", -1);
+  options::store(options::command_line_parser(argc, argv).options(all).positional(words).run(),
                  given);
   if (given.count("help")) {
-    std::cout << known;
+    std::cout << known << "\nRequests, with --control SOCKET REQUEST:\n"
+              << config::control_synopsis();
     return posix::kExitOk;
   }
   if (given.count("version")) {
@@ -123,9 +150,9 @@ int run(int argc, char** argv) {
   }
   const auto request = control_request(given);
   if (given.count("control") && request) return ask(given["control"].as<std::string>(), *request);
-  if (given.count("config") && !given.count("control")) return serve(given);
-  std::cerr << "s5066d: give --config FILE, or --control SOCKET with --status, --counters or "
-               "--ask-mode ADDRESS MODE\n";
+  if (given.count("config") && !given.count("control") && !request) return serve(given);
+  std::cerr << "s5066d: give --config FILE, or --control SOCKET and one request; --help lists "
+               "them\n";
   return posix::kExitUsage;
 }
 

@@ -47,6 +47,27 @@ std::optional<Framer::Item> Framer::poll() {
   return Frame{frame.subspan(kHeaderOctets, size)};
 }
 
+// A client begins with S_BIND_REQUEST. One that fits its frame when the octets of the size are
+// exchanged, and leaves most of the frame missing as they are, was written the wrong way round.
+std::optional<Framer::Mistake> Framer::mistake() const {
+  const ByteSpan octets = pending();
+  constexpr std::uint8_t kTlsHandshake = 22;
+  constexpr std::uint8_t kTlsMajor = 3;
+  if (octets.size() < 2) return std::nullopt;
+  if (octets[0] == kTlsHandshake && octets[1] == kTlsMajor) return Mistake::tls;
+  if (octets[0] == kPreamble1 && octets[1] == kPreamble0) return Mistake::octet_order;
+  if (octets[0] != kPreamble0 || octets[1] != kPreamble1 || octets.size() <= kHeaderOctets) {
+    return std::nullopt;
+  }
+  const std::size_t size = get_u16(octets, 3);
+  const std::size_t exchanged = (size >> 8) | (size & 0xFF) << 8;
+  const ByteSpan body = octets.subspan(kHeaderOctets);
+  if (body.size() >= size || body.size() < exchanged || exchanged == 0) return std::nullopt;
+  const auto primitive = decode(body.first(exchanged));
+  if (!primitive || type_of(*primitive) != Type::bind_request) return std::nullopt;
+  return Mistake::octet_order;
+}
+
 std::optional<std::uint8_t> Framer::next_type() const {
   if (skip_ >= buffered()) return std::nullopt;
   const ByteSpan octets = pending().subspan(skip_);

@@ -32,6 +32,15 @@ class Framer {
   /// incomplete frame, less than kHeaderOctets + kBodyOctetsMax octets, stays in memory.
   void push(ByteSpan octets);
 
+  /// What the other side speaks instead of this, as far as its first octets tell.
+  enum class Mistake {
+    tls,          // the beginning of a TLS handshake
+    octet_order,  // a preamble with its octets exchanged, or a size with the low octet first
+  };
+  /// Looks at what has been pushed and is not used up; of use before the first frame. Call it
+  /// before poll().
+  std::optional<Mistake> mistake() const;
+
   /// The next frame or problem; nothing until more octets come.
   std::optional<Item> poll();
 

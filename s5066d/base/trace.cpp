@@ -13,17 +13,19 @@ constexpr std::array<TraceKindInfo, static_cast<std::size_t>(TraceKind::count)> 
     {"carrier_down", "reason", ""},
     {"dpdu_sent", "type", "number"},
     {"dpdu_received", "type", "number"},
-    {"link_state", "old", "new"},
-    {"hard_link_state", "old", "new"},
+    {"link_state", "old", "state"},
+    {"hard_link_state", "old", "state"},
     {"cpdu_sent", "type", "octets"},
     {"cpdu_received", "type", "octets"},
     {"client_bound", "sap", "rank"},
-    {"client_unbound", "sap", "reason"},
-    {"invalid_primitive", "client", "type"},
+    {"bind_rejected", "sap", "rank"},
+    {"client_unbound", "", ""},
+    {"client_closed", "", ""},
+    {"invalid_primitive", "type", ""},
     {"updu_accepted", "updu", "octets"},
     {"updu_ended", "updu", "outcome"},
     {"reply_timeout", "in_a_row", ""},
-    {"link_lost", "reason", ""},
+    {"link_lost", "", ""},
     {"updu_discarded", "updu", ""},
     {"answer_discarded", "", ""},
     {"spdu_discarded", "", ""},
@@ -37,8 +39,44 @@ constexpr std::array<TraceKindInfo, static_cast<std::size_t>(TraceKind::count)> 
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(DiscardReason::count)> kReasons = {
     "expired",     "not_bound", "not_responding", "no_arq",    "too_large",   "no_room", "refused",
-    "client_gone", "damaged",   "repeated",       "malformed", "unsupported", "no_link"};
+    "client_gone", "damaged",   "repeated",       "malformed", "unsupported", "no_link", "purged"};
 static_assert(!kReasons.back().empty());
+
+constexpr std::array<std::string_view, static_cast<std::size_t>(UpduOutcome::count)> kOutcomes = {
+    "confirmed", "rejected", "expired", "dropped", "purged"};
+static_assert(!kOutcomes.back().empty());
+
+constexpr std::array<std::string_view, static_cast<std::size_t>(ClientEnd::count)> kClientEnds = {
+    "the client unbound itself",
+    "the client closed its connection",
+    "the client's machine does not answer",
+    "it did not bind in time",
+    "it did not answer a keep-alive",
+    "a primitive stayed incomplete",
+    "it left too much unread",
+    "it sent too much while it was not read",
+    "too many invalid primitives",
+    "too many expedited requests",
+    "a client of higher rank took its place",
+    "its SAP was shut",
+    "a broadcast session began and it is bound for ARQ",
+    "it had not bound and another client connected",
+    "an operator disconnected it",
+    "it speaks TLS and this port is plain",
+    "it sends the low octet of a number first"};
+static_assert(!kClientEnds.back().empty());
+
+constexpr std::array<std::string_view, static_cast<std::size_t>(BindRefusal::count)> kRefusals = {
+    "as many clients are bound as may be and none of lower rank",
+    "the client is bound already",
+    "the SAP is not allowed to this client",
+    "SAPs 10 and 11 are reserved",
+    "the SAP is shut",
+    "another client has the SAP",
+    "no ARQ in a broadcast session",
+    "a service that the standard does not have",
+    "the rank is not allowed to this client"};
+static_assert(!kRefusals.back().empty());
 }  // namespace
 
 const TraceKindInfo& info(TraceKind kind) {
@@ -49,6 +87,24 @@ const TraceKindInfo& info(TraceKind kind) {
 
 std::string_view to_string(TraceKind kind) {
   return info(kind).name;
+}
+
+std::string_view to_string(UpduOutcome outcome) {
+  const auto i = static_cast<std::size_t>(outcome);
+  S5066_ASSERT(i < kOutcomes.size());
+  return kOutcomes[i];
+}
+
+std::string_view to_string(ClientEnd end) {
+  const auto i = static_cast<std::size_t>(end);
+  S5066_ASSERT(i < kClientEnds.size());
+  return kClientEnds[i];
+}
+
+std::string_view to_string(BindRefusal refusal) {
+  const auto i = static_cast<std::size_t>(refusal);
+  S5066_ASSERT(i < kRefusals.size());
+  return kRefusals[i];
 }
 
 std::string_view to_string(DiscardReason reason) {
@@ -65,6 +121,10 @@ std::string to_string(const TraceEvent& event) {
   const TraceKindInfo& kind = info(event.kind);
   if (!kind.a.empty()) text.append(" ").append(kind.a).append("=").append(std::to_string(event.a));
   if (!kind.b.empty()) text.append(" ").append(kind.b).append("=").append(std::to_string(event.b));
+  if (const auto& client = event.client) {
+    text.append(" client=").append(std::to_string(client->id.value));
+    if (!client->reason.empty()) text.append(" reason=\"").append(client->reason).append("\"");
+  }
   if (const auto& data = event.discarded) {
     text.append(" reason=").append(to_string(data->reason));
     text.append(" octets=").append(std::to_string(data->octets));
@@ -81,6 +141,7 @@ void TraceRing::on_trace(const TraceEvent& event) {
   TraceEvent& slot = events_[written_++ % events_.size()];
   slot = event;
   slot.octets = {};
+  if (slot.client) slot.client->origin = {};
 }
 
 std::vector<TraceEvent> TraceRing::events() const {

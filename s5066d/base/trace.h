@@ -27,13 +27,15 @@ enum class TraceKind : std::uint8_t {
   hard_link_state,      // a = old, b = new state of the hard link
   cpdu_sent,            // a = C_PDU type, b = octets
   cpdu_received,        // a = C_PDU type, b = octets
-  client_bound,         // a = SAP, b = rank
-  client_unbound,       // a = SAP, b = reason
-  invalid_primitive,    // a = client, b = type
+  client_bound,         // a = SAP, b = rank; `client`
+  bind_rejected,        // a = SAP, b = rank; `client`
+  client_unbound,       // a = SAP; its connection stays; `client`
+  client_closed,        // by the node; `client`
+  invalid_primitive,    // a = type; `client`
   updu_accepted,        // a = U_PDU id, b = octets
   updu_ended,           // a = U_PDU id, b = outcome
   reply_timeout,        // a = consecutive time-outs
-  link_lost,            // a = reason
+  link_lost,            // the peer stopped answering
   updu_discarded,       // of a client of ours: a = U_PDU id or 0; `discarded`
   answer_discarded,     // a delivery confirmation that we owe; `discarded`
   spdu_discarded,       // that came; `discarded`
@@ -71,9 +73,14 @@ enum class DiscardReason : std::uint8_t {
   malformed,
   unsupported,
   no_link,
+  purged,  // by an operator
   count
 };
 std::string_view to_string(DiscardReason reason);
+
+/// How an accepted U_PDU ended.
+enum class UpduOutcome : std::uint8_t { confirmed, rejected, expired, dropped, purged, count };
+std::string_view to_string(UpduOutcome outcome);
 
 /// Data that got no further, as far as it is known where that was decided.
 struct Discarded {
@@ -89,6 +96,55 @@ struct Discarded {
   friend bool operator==(const Discarded&, const Discarded&) = default;
 };
 
+/// How the bind or the connection of a client ended.
+enum class ClientEnd : std::uint8_t {
+  unbound,             // the client asked for it
+  left,                // the client closed its connection
+  dead_peer,           // its machine does not answer any more
+  idle,                // it did not bind in time
+  inactive,            // it did not answer a keep-alive
+  partial_primitive,   // a primitive stayed incomplete
+  unread,              // it left too much unread
+  unpaused,            // more came in than may wait while it is not read
+  invalid_primitives,  // too many
+  expedited_requests,  // too many
+  preempted,           // by a client of higher rank
+  sap_shut,            // by a manager or an operator
+  broadcast,           // a session without ARQ began, and it was bound for ARQ
+  displaced,           // without a bind, by another one that connected
+  by_operator,
+  tls,          // it began a TLS handshake where there is none
+  octet_order,  // it sends the low octet first
+  count
+};
+/// In words.
+std::string_view to_string(ClientEnd end);
+
+/// Why a bind was refused. The standard has four reasons for a client; an operator needs more.
+enum class BindRefusal : std::uint8_t {
+  no_room,  // as many are bound as may be, and none of lower rank
+  bound_already,
+  sap_not_allowed,   // to this client
+  sap_reserved,      // 10 and 11
+  sap_shut,          // by a manager or an operator
+  sap_taken,         // another client has it
+  no_arq,            // in a broadcast session
+  illegal_service,   // that the standard does not have
+  rank_not_allowed,  // to this client
+  count
+};
+/// In words.
+std::string_view to_string(BindRefusal refusal);
+
+/// The client that an event is about.
+struct TracedClient {
+  ClientId id;
+  std::string_view origin;     // valid only during the call
+  std::optional<SapId> sap{};  // that it holds
+  std::string_view reason{};   // in words, of a lasting text
+  bool ended_by_node = false;  // or refused
+};
+
 struct TraceEvent {
   Instant at{};
   TraceKind kind = TraceKind::count;
@@ -97,6 +153,7 @@ struct TraceEvent {
   std::int64_t b = 0;
   ByteSpan octets{};  // valid only during the call
   std::optional<Discarded> discarded{};
+  std::optional<TracedClient> client{};
 };
 
 /// "12.345 dpdu_sent peer=1.2.3.4 type=0 number=17"

@@ -132,7 +132,7 @@ void Node::take_bytes(Instant now, ClientId id, ByteSpan bytes) {
     bytes = bytes.subspan(slice.size());
     // Only a driver that goes on reading in spite of PauseClient gets here.
     const std::size_t held = client->second.framer.buffered() + slice.size();
-    if (held > config_.client_input_octets_max) return fail(now, id);
+    if (held > config_.client_input_octets_max) return fail(now, id, ClientEnd::unpaused);
     // Of a driver that was reading already when it was told to pause.
     if (client->second.held_since && client->second.framer.buffered() == 0) {
       client->second.held_since = now;
@@ -151,6 +151,7 @@ void Node::serve(Instant now, ClientId id) {
     client->second.rate.refill(now);
     tell_pause(now, id, client->second);
     if (client->second.told_to_pause) return;
+    if (!client->second.understood && refuse_mistaken(now, id, client->second)) return;
     const auto item = client->second.framer.poll();
     if (!item) {
       client->second.held_since.reset();
@@ -162,6 +163,7 @@ void Node::serve(Instant now, ClientId id) {
     }
     client->second.partial_since.reset();
     const auto* frame = std::get_if<sis::Framer::Frame>(&*item);
+    client->second.understood |= frame != nullptr;
     client->second.rate.take(now, sis::kHeaderOctets + (frame == nullptr ? 0 : frame->body.size()));
     note_deadline(client->second);
     steps_.begin();
@@ -194,9 +196,23 @@ void Node::take_frame(Instant now, ClientId id, const sis::Framer::Item& item, D
   }
 }
 
-void Node::on_client_closed(Instant now, ClientId id) {
+// Otherwise it would wait for an answer, and we for the rest of its primitive, until a time is
+// over. A TLS client gets the alert protocol_version, which its library has words for.
+bool Node::refuse_mistaken(Instant now, ClientId id, const Client& client) {
+  static const Bytes kTlsAlert = {21, 3, 1, 0, 2, 2, 70};  // RFC 8446, 6: fatal, protocol_version
+  const auto mistake = client.framer.mistake();
+  if (!mistake) return false;
+  const bool tls = *mistake == sis::Framer::Mistake::tls;
+  SendToClient refusal{id, tls ? kTlsAlert : Bytes{}};
+  if (!tls) sis::encode(sis::BindRejected{}, refusal.bytes);
+  actions_.push_back(std::move(refusal));
+  fail(now, id, tls ? ClientEnd::tls : ClientEnd::octet_order);
+  return true;
+}
+
+void Node::on_client_closed(Instant now, ClientId id, ClientEnd why) {
   clients_.erase(id);
-  sap_.on_client_closed(now, id);
+  sap_.on_client_closed(now, id, why);
   drain(now);
 }
 
@@ -204,11 +220,11 @@ void Node::on_client_backlog(Instant now, ClientId id, std::size_t unsent_octets
   const auto client = clients_.find(id);
   if (client == clients_.end() || unsent_octets <= config_.client_output_octets_max) return;
   client->second.backlogged = true;
-  fail(now, id);
+  fail(now, id, ClientEnd::unread);
 }
 
-void Node::fail(Instant now, ClientId id) {
-  sap_.on_client_failed(now, id);
+void Node::fail(Instant now, ClientId id, ClientEnd why) {
+  sap_.on_client_failed(now, id, why);
   drain(now);
 }
 
@@ -253,7 +269,7 @@ void Node::on_client_deadline(Instant now) {
       note_deadline(client);
     }
   }
-  for (const ClientId id : stuck) fail(now, id);
+  for (const ClientId id : stuck) fail(now, id, ClientEnd::partial_primitive);
   drain(now);
 }
 
@@ -315,6 +331,30 @@ Result<void> Node::request_mode(Instant now, Address peer, const modem::Mode& mo
   const auto done = dts_.request_data_rate(now, peer, mode);
   drain(now);
   return done;
+}
+
+Result<void> Node::request_sap_open(Instant now, SapId sap, bool open) {
+  const auto done = sap_.request_sap_open(now, sap, open);
+  drain(now);
+  return done;
+}
+
+Result<void> Node::request_disconnect(Instant now, ClientId client) {
+  const auto done = sap_.request_disconnect(now, client);
+  drain(now);
+  return done;
+}
+
+Result<void> Node::request_break(Instant now, Address peer) {
+  const auto done = sap_.request_break(now, peer);
+  drain(now);
+  return done;
+}
+
+std::size_t Node::request_purge(Instant now, const sap::UpduFilter& filter) {
+  const std::size_t purged = sap_.request_purge(now, filter);
+  drain(now);
+  return purged;
 }
 
 void Node::manage(Instant now, const sap::ManagementAsked& asked) {
@@ -430,15 +470,33 @@ void Node::from_cas(Instant now, cas::Action& action) {
                  [&](const cas::TerminateConnection& end) {
                    dts_.on_connection_terminated(now, end.peer);
                  },
-                 [&](const cas::LinkMade& made) { sap_.on_link_made(now, made); },
-                 [&](const cas::LinkRejected& rejected) { sap_.on_link_rejected(now, rejected); },
+                 [&](const cas::LinkMade& made) {
+                   idle_since_.erase(made.peer);
+                   sap_.on_link_made(now, made);
+                 },
+                 [&](const cas::LinkRejected& rejected) {
+                   note_idle(now, rejected.peer);
+                   sap_.on_link_rejected(now, rejected);
+                 },
                  [&](const cas::LinkClosing& closing) { sap_.on_link_closing(now, closing); },
-                 [&](const cas::LinkBroken& broken) { sap_.on_link_broken(now, broken); },
+                 [&](const cas::LinkBroken& broken) {
+                   note_idle(now, broken.peer);
+                   sap_.on_link_broken(now, broken);
+                 },
                  [&](cas::SpduIndication& spdu) { sap_.on_spdu(now, std::move(spdu)); },
                  [&](const cas::SpduConfirm& confirm) { sap_.on_spdu_confirm(now, confirm); },
                  [&](const cas::SpduRejected& rejected) { sap_.on_spdu_rejected(now, rejected); },
              },
              action);
+}
+
+// As many as peers are counted; the one that has been idle longest is forgotten.
+void Node::note_idle(Instant now, Address peer) {
+  idle_since_[peer] = now;
+  if (idle_since_.size() <= config_.sap.peers_counted_max) return;
+  idle_since_.erase(
+      std::min_element(idle_since_.begin(), idle_since_.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; }));
 }
 
 void Node::from_sap(Instant now, sap::Action& action) {
@@ -510,6 +568,7 @@ NodeStatus Node::status() const {
   for (const sap::ClientInfo& client : sap_.clients()) {
     ClientStatus& entry = status.clients.emplace_back();
     entry.id = client.id;
+    entry.origin = client.origin;
     entry.bound = client.binding.has_value();
     if (client.binding) entry.sap = client.binding->sap;
     if (client.binding) entry.rank = client.binding->rank;
@@ -540,6 +599,8 @@ NodeStatus Node::status() const {
   }
   for (auto& [peer, entry] : links) {
     entry.peer = peer;
+    const auto idle = idle_since_.find(peer);
+    if (!entry.since && idle != idle_since_.end()) entry.since = idle->second;
     status.links.push_back(entry);
   }
   return status;

@@ -65,6 +65,7 @@ using NodeAction = std::variant<modem::Command, SendToClient, CloseClient, Pause
 
 struct ClientStatus {
   ClientId id;
+  std::string origin;
   bool bound = false;
   SapId sap;
   std::uint8_t rank = 0;
@@ -78,7 +79,7 @@ struct LinkStatus {
   cas::LinkState state = cas::LinkState::idle;
   cas::LinkType type = cas::LinkType::nonexclusive;  // unless idle
   bool we_called = false;
-  Instant since{};
+  std::optional<Instant> since;        // none: idle since the node started, or for very long
   std::size_t queued_octets = 0;       // U_PDU octets accepted for this peer and not acknowledged
   std::size_t outstanding_octets = 0;  // the part of them that the sublayers below hold
   std::uint64_t acknowledged_octets = 0;  // U_PDU octets since the node started
@@ -115,7 +116,10 @@ class Node {
   /// At the limit of those that are not bound, another is closed for it.
   ClientId on_client_connected(Instant now, const sap::ClientOrigin& origin = {});
   void on_client_bytes(Instant now, ClientId client, ByteSpan bytes);
-  void on_client_closed(Instant now, ClientId client);
+  /// `left`, or `dead_peer` where the system ended the connection.
+  void on_client_closed(Instant now, ClientId client, ClientEnd why = ClientEnd::left);
+  /// One that was not let in is counted.
+  void on_client_refused() { counters_.add(Counter::clients_refused); }
   /// What the socket has not taken yet; call it when that has grown.
   void on_client_backlog(Instant now, ClientId client, std::size_t unsent_octets);
   void on_modem_event(Instant now, const modem::Event& event);
@@ -134,6 +138,15 @@ class Node {
   /// under way; `unsupported` where the peer cannot change that or where no transmission would hold
   /// a frame.
   Result<void> request_mode(Instant now, Address peer, const modem::Mode& mode);
+
+  // For an operator; see the methods of the same name in sap::SubnetworkInterface.
+  Result<void> request_sap_open(Instant now, SapId sap, bool open);
+  Result<void> request_disconnect(Instant now, ClientId client);
+  Result<void> request_break(Instant now, Address peer);
+  std::size_t request_purge(Instant now, const sap::UpduFilter& filter);
+  sap::UpduList updus(const sap::UpduFilter& filter, std::size_t listed_max) const {
+    return sap_.updus(filter, listed_max);
+  }
 
   void on_deadline(Instant now);
   std::optional<Instant> next_deadline() const;
@@ -154,6 +167,7 @@ class Node {
     bool data_paused = false;  // by the subnetwork interface
     bool told_to_pause = false;
     bool backlogged = false;
+    bool understood = false;  // a whole frame has come
     std::optional<Instant> partial_since;
     std::optional<Instant> held_since;  // what the framer holds was here then
   };
@@ -164,7 +178,9 @@ class Node {
   std::optional<Instant> fails_at_of(const Client& client) const;
   void note_deadline(const Client& client);
   void take_frame(Instant now, ClientId id, const sis::Framer::Item& item, Duration held);
-  void fail(Instant now, ClientId id);
+  void fail(Instant now, ClientId id, ClientEnd why);
+  bool refuse_mistaken(Instant now, ClientId id, const Client& client);
+  void note_idle(Instant now, Address peer);
   Result<void> switch_broadcast(Instant now, bool on);
   void switch_silence(Instant now, bool on);
   void manage(Instant now, const sap::ManagementAsked& asked);
@@ -193,6 +209,7 @@ class Node {
   std::optional<Instant> next_client_deadline_;
   std::vector<ClientId> resumed_;  // may have frames that arrived before their pause
   std::uint32_t last_client_id_ = 0;
+  std::map<Address, Instant> idle_since_;  // peers whose link or call has ended
   bool modem_working_ = true;
   Instant now_{};
   std::deque<NodeAction> actions_;

@@ -1,6 +1,7 @@
 // Log lines on standard error: UTC, level, event, key=value.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 
@@ -13,11 +14,12 @@ namespace s5066::posix {
 class LogWriter final : public LogSink {
  public:
   explicit LogWriter(LogLevel least = LogLevel::info) : least_(least) {}
+  /// At any time, from any thread.
   void set_least(LogLevel least) { least_ = least; }
   void write(LogLevel level, std::string_view line) override;
 
  private:
-  LogLevel least_;
+  std::atomic<LogLevel> least_;
   std::mutex mutex_;  // guards all below
   std::uint64_t left_out_ = 0;
   bool patient_ = true;

@@ -226,7 +226,7 @@ Result<std::optional<Fd>> accept_tcp(int listener) {
   return errno_error("accept");
 }
 
-Result<Fd> listen_unix(const std::string& path, int backlog) {
+Result<Fd> listen_unix(const std::string& path, int backlog, LocalAccess access) {
   const auto address = unix_address(path);
   if (!address) return address.error();
   if (auto removed = remove_dead_socket(path, *address); !removed) return removed.error();
@@ -238,7 +238,10 @@ Result<Fd> listen_unix(const std::string& path, int backlog) {
   if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) {
     return errno_error(path);
   }
-  if (::listen(socket.get(), backlog) != 0) {
+  // Not before: the umask would take from it.
+  constexpr mode_t kGroupToo = S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP;
+  const bool open = access == LocalAccess::owner || ::chmod(path.c_str(), kGroupToo) == 0;
+  if (!open || ::listen(socket.get(), backlog) != 0) {
     const Error failed = errno_error(path);
     ::unlink(path.c_str());
     return failed;

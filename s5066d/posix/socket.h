@@ -35,9 +35,11 @@ Result<Fd> listen_tcp(const std::string& address, std::uint16_t port, int backlo
 Result<std::uint16_t> local_port(int socket);
 /// Of a listener; no value when nobody waits.
 Result<std::optional<Fd>> accept_tcp(int listener);
-/// Only for the owner of the process. Takes over what a dead process left behind: not the socket of
-/// a living one, and no other file.
-Result<Fd> listen_unix(const std::string& path, int backlog);
+/// Who may connect to a local socket.
+enum class LocalAccess { owner, owner_and_group };
+/// Takes over what a dead process left behind: not the socket of a living one, and no other file.
+Result<Fd> listen_unix(const std::string& path, int backlog,
+                       LocalAccess access = LocalAccess::owner);
 
 /// The system ends a TCP connection whose peer has not answered for so long, whether we have
 /// something to send or not.

@@ -10,7 +10,8 @@ namespace s5066::runtime {
 namespace {
 namespace ip = boost::asio::ip;
 
-/// Addresses remembered for the sake of their rate; above it those that are quiet are forgotten.
+/// Addresses, processes and users remembered for the sake of their rate; above it those that are
+/// quiet are forgotten.
 constexpr std::size_t kSourcesMax = 1024;
 constexpr unsigned kHouseholdBits = 64;
 
@@ -37,7 +38,18 @@ ip::address source_of(const ip::address& peer) {
   return ip::address_v6(octets);
 }
 
+/// Time that one connection takes of a second.
+std::chrono::nanoseconds cost_of(std::uint32_t connects_per_second_max) {
+  return std::chrono::nanoseconds(std::chrono::seconds(1)) / std::max(connects_per_second_max, 1u);
+}
+
 }  // namespace
+
+std::string to_string(const Peer& peer) {
+  if (const auto* address = std::get_if<ip::address>(&peer)) return address->to_string();
+  const LocalPeer& local = std::get<LocalPeer>(peer);
+  return "pid " + std::to_string(local.process) + " uid " + std::to_string(local.user);
+}
 
 Result<void> ConnectionGate::open() {
   networks_.clear();
@@ -62,42 +74,89 @@ Result<void> ConnectionGate::open() {
   return {};
 }
 
-Result<void> ConnectionGate::admit(Time now, const ip::address& peer) {
-  if (!is_named(peer)) return Error{ErrorCode::refused, "address not allowed"};
+Result<void> ConnectionGate::change(const SisListenerConfig& config) {
+  const auto before = std::exchange(config_, config);
+  const auto networks = networks_;
+  auto opened = open();
+  if (opened) return opened;
+  config_ = before;
+  networks_ = networks;
+  return opened;
+}
+
+Result<void> ConnectionGate::admit(Time now, const Peer& peer) {
+  const auto* address = std::get_if<ip::address>(&peer);
+  if (address != nullptr && !is_named(*address)) {
+    return Error{ErrorCode::refused, "address not allowed"};
+  }
   if (connections_ >= config_.connections_max) {
     return Error{ErrorCode::queue_full, "too many connections"};
   }
-  if (sources_.size() >= kSourcesMax) forget_the_quiet(now);
-  const ip::address key = source_of(peer);
-  if (sources_.count(key) == 0 && sources_.size() >= kSourcesMax) {
-    return Error{ErrorCode::queue_full, "connections from too many addresses"};
-  }
-  Source& source = sources_[key];
-  if (source.connections >= config_.connections_per_address_max) {
-    return Error{ErrorCode::queue_full, "too many connections from this address"};
+  const std::vector<Share> shares = shares_of(peer);
+  if (sources_.size() + shares.size() > kSourcesMax) forget_the_quiet(now);
+  for (const Share& share : shares) {
+    const auto found = sources_.find(share.key);
+    if (found == sources_.end()) {
+      if (sources_.size() + shares.size() <= kSourcesMax) continue;
+      return Error{ErrorCode::queue_full, "connections from too many places"};
+    }
+    const Source& source = found->second;
+    const std::string whose(share.whose);
+    if (source.connections >= share.connections_max) {
+      return Error{ErrorCode::queue_full, "too many connections " + whose};
+    }
+    if (std::max(source.paid_until, now) + cost_of(share.connects_per_second_max) - now >
+        std::chrono::seconds(1)) {
+      return Error{ErrorCode::queue_full, "too many connections a second " + whose};
+    }
   }
   // As many as a second allows may come at once; a refused one costs nothing.
-  const auto cost = std::chrono::nanoseconds(std::chrono::seconds(1)) /
-                    std::max(config_.connects_per_second_max, 1u);
-  const Time paid_until = std::max(source.paid_until, now) + cost;
-  if (paid_until - now > std::chrono::seconds(1)) {
-    return Error{ErrorCode::queue_full, "too many connections a second from this address"};
+  for (const Share& share : shares) {
+    Source& source = sources_[share.key];
+    source.paid_until = std::max(source.paid_until, now) + cost_of(share.connects_per_second_max);
+    ++source.connections;
   }
-  source.paid_until = paid_until;
-  ++source.connections;
   ++connections_;
   return {};
 }
 
-void ConnectionGate::on_closed(const ip::address& peer) {
-  const auto source = sources_.find(source_of(peer));
-  S5066_ASSERT(source != sources_.end() && source->second.connections > 0 && connections_ > 0);
-  --source->second.connections;
+void ConnectionGate::on_closed(const Peer& peer) {
+  for (const Share& share : shares_of(peer)) {
+    const auto source = sources_.find(share.key);
+    S5066_ASSERT(source != sources_.end() && source->second.connections > 0);
+    --source->second.connections;
+  }
+  S5066_ASSERT(connections_ > 0);
   --connections_;
 }
 
-std::uint64_t ConnectionGate::household_of(const ip::address& peer) {
-  const ip::address source = source_of(peer);
+std::vector<ConnectionGate::Share> ConnectionGate::shares_of(const Peer& peer) const {
+  if (const auto* address = std::get_if<ip::address>(&peer)) {
+    return {{{'a', source_of(*address).to_string()},
+             config_.connections_per_address_max,
+             config_.connects_per_second_max,
+             "from this address"}};
+  }
+  const LocalPeer& local = std::get<LocalPeer>(peer);
+  const LocalListenerConfig limits = config_.local.value_or(LocalListenerConfig{});
+  std::vector<Share> shares{{{'u', std::to_string(local.user)},
+                             limits.connections_per_user_max,
+                             limits.connects_per_user_second_max,
+                             "of this user"}};
+  if (local.process == 0) return shares;
+  shares.push_back({{'p', std::to_string(local.process)},
+                    limits.connections_per_process_max,
+                    limits.connects_per_process_second_max,
+                    "of this process"});
+  return shares;
+}
+
+std::uint64_t ConnectionGate::household_of(const Peer& peer) {
+  constexpr std::uint64_t kLocal = std::uint64_t{1} << 63;
+  if (const auto* local = std::get_if<LocalPeer>(&peer)) {
+    return kLocal | static_cast<std::uint64_t>(local->process);
+  }
+  const ip::address source = source_of(std::get<ip::address>(peer));
   if (source.is_v4()) return source.to_v4().to_uint();
   std::uint64_t number = 0;
   for (std::size_t i = 0; i < kHouseholdBits / 8; ++i) {
@@ -107,11 +166,15 @@ std::uint64_t ConnectionGate::household_of(const ip::address& peer) {
 }
 
 std::optional<ConnectionGate::Permission> ConnectionGate::permission_of(
-    const ip::address& peer, const std::vector<std::string>& names) const {
+    const Peer& peer, const std::vector<std::string>& names) const {
+  if (std::holds_alternative<LocalPeer>(peer)) {  // the mode of the socket says who may connect
+    return Permission{config_.local ? config_.local->access : std::nullopt};
+  }
   if (config_.allow.empty()) return Permission{};
+  const ip::address& address = std::get<ip::address>(peer);
   for (std::size_t i = 0; i < config_.allow.size(); ++i) {
     const AllowEntry& entry = config_.allow[i];
-    if (networks_[i] && !contains(*networks_[i], peer)) continue;
+    if (networks_[i] && !contains(*networks_[i], address)) continue;
     const bool known = entry.certificate.empty() ||
                        std::find(names.begin(), names.end(), entry.certificate) != names.end();
     if (known) return Permission{entry.access};

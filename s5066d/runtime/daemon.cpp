@@ -25,6 +25,8 @@ using boost::system::error_code;
 
 /// The node extrapolates in between; the wall clock may be set meanwhile.
 constexpr auto kUtcInterval = std::chrono::minutes(1);
+/// U_PDUs in one answer of the control socket.
+constexpr std::size_t kUpdusListedMax = 1000;
 
 std::unique_ptr<modem::Device> make(const modem::CableDevice::Config& cable) {
   return std::make_unique<modem::CableDevice>(cable);
@@ -73,8 +75,10 @@ std::unique_ptr<modem::Modem> modem_of(const config::NodeSetup& setup, std::func
 
 }  // namespace
 
-Daemon::Daemon(const config::NodeSetup& setup, std::uint64_t seed, LogSink& log)
+Daemon::Daemon(const config::NodeSetup& setup, std::uint64_t seed, LogSink& log,
+               Reloading reloading)
     : setup_(setup),
+      reloading_(std::move(reloading)),
       log_(log),
       signals_(io_),
       utc_timer_(io_),
@@ -140,7 +144,12 @@ Result<void> Daemon::start() {
 void Daemon::await_signal() {
   signals_.async_wait([this](error_code cancelled, int signal) {
     if (cancelled) return;
-    LogLine(log_, LogLevel::info, "stopping").kv("signal", signal);
+    if (signal == SIGHUP) {
+      static_cast<void>(perform(config::ReloadAsked{}));  // the log tells
+      return await_signal();
+    }
+    LogLine(log_, LogLevel::info, "stopping")
+        .kv("signal", signal == SIGTERM ? "SIGTERM" : "SIGINT");
     if (stopping_) return io_.stop();
     stop();
     await_signal();
@@ -197,25 +206,119 @@ void Daemon::stop() {
   listener_.finish([this] { io_.stop(); });
 }
 
+// --- For an operator -----------------------------------------------------------------------------
+
 Result<std::string> Daemon::answer(std::string_view request) {
-  if (request == "status") {
-    return config::to_json(config::DaemonStatus{.node = node_.status(),
-                                                .modem = modem_->stats(),
-                                                .now = modem_->now(),
-                                                .lockstep = modem_->lockstep(),
-                                                .sis_port = listener_.port()});
+  const auto asked = config::parse_control_request(request);
+  if (!asked) return asked.error();
+  return std::visit([this](const auto& what) { return perform(what); }, *asked);
+}
+
+Result<std::string> Daemon::perform(const config::StatusAsked&) {
+  return config::to_json(config::DaemonStatus{.node = node_.status(),
+                                              .modem = modem_->stats(),
+                                              .now = modem_->now(),
+                                              .lockstep = modem_->lockstep(),
+                                              .sis_port = listener_.port()});
+}
+
+Result<std::string> Daemon::perform(const config::CountersAsked&) {
+  return config::to_json(node_.counters());
+}
+
+/// Runs a change of the node's; the log says who was answered what.
+template <typename Asked, typename Change>
+Result<std::string> Daemon::change(std::string_view verb, const Asked& asked, Change&& change) {
+  if (stopping_) return Error{ErrorCode::refused, "stopping"};
+  const Result<void> done = driver_.drive(std::forward<Change>(change));
+  LogLine line(log_, LogLevel::info, "operator_asked");
+  line.kv("request", verb).kv("outcome", done ? "done" : to_string(done.error()));
+  if (!done) return done.error();
+  return config::to_json(asked);
+}
+
+Result<std::string> Daemon::perform(const config::ModeAsked& asked) {
+  return change("mode", asked, [&asked](Node& node, Instant now) {
+    return node.request_mode(now, asked.peer, asked.mode);
+  });
+}
+
+Result<std::string> Daemon::perform(const config::EmconAsked& asked) {
+  return change(asked.on ? "emcon on" : "emcon off", asked, [&asked](Node& node, Instant now) {
+    node.request_silence(now, asked.on);
+    return Result<void>{};
+  });
+}
+
+Result<std::string> Daemon::perform(const config::BroadcastAsked& asked) {
+  return change(
+      asked.on ? "broadcast on" : "broadcast off", asked,
+      [&asked](Node& node, Instant now) { return node.request_broadcast_session(now, asked.on); });
+}
+
+Result<std::string> Daemon::perform(const config::SapAsked& asked) {
+  const std::string verb =
+      "sap " + std::to_string(asked.sap.value) + (asked.open ? " open" : " shut");
+  return change(verb, asked, [&asked](Node& node, Instant now) {
+    return node.request_sap_open(now, asked.sap, asked.open);
+  });
+}
+
+Result<std::string> Daemon::perform(const config::DisconnectAsked& asked) {
+  return change(
+      "disconnect " + std::to_string(asked.client.value), asked,
+      [&asked](Node& node, Instant now) { return node.request_disconnect(now, asked.client); });
+}
+
+Result<std::string> Daemon::perform(const config::BreakAsked& asked) {
+  return change("break " + s5066::to_string(asked.peer), asked,
+                [&asked](Node& node, Instant now) { return node.request_break(now, asked.peer); });
+}
+
+Result<std::string> Daemon::perform(const config::QueueAsked& asked) {
+  return config::to_json(node_.updus(asked.filter, kUpdusListedMax));
+}
+
+Result<std::string> Daemon::perform(const config::PurgeAsked& asked) {
+  if (stopping_) return Error{ErrorCode::refused, "stopping"};
+  config::PurgeDone done;
+  done.purged = driver_.drive(
+      [&asked](Node& node, Instant now) { return node.request_purge(now, asked.filter); });
+  done.in_transit = node_.updus(asked.filter, 0).total;
+  LogLine(log_, LogLevel::info, "operator_asked")
+      .kv("request", "purge")
+      .kv("purged", std::uint64_t{done.purged})
+      .kv("in_transit", std::uint64_t{done.in_transit});
+  return config::to_json(done);
+}
+
+// One that has errors changes nothing.
+Result<std::string> Daemon::perform(const config::ReloadAsked&) {
+  if (stopping_) return Error{ErrorCode::refused, "stopping"};
+  const auto loaded = reloading_.load();
+  std::string problems;
+  for (const auto& problem : loaded.problems) {
+    problems.append(problems.empty() ? "" : "\n").append(config::to_string(problem));
   }
-  if (request == "counters") return config::to_json(node_.counters());
-  if (const auto asked = config::read_mode_request(request)) {
-    if (!*asked) return asked->error();
-    if (stopping_) return Error{ErrorCode::refused, "stopping"};
-    const config::ModeAsked& wish = **asked;
-    const auto done = driver_.drive(
-        [&wish](Node& node, Instant now) { return node.request_mode(now, wish.peer, wish.mode); });
-    if (!done) return done.error();
-    return config::to_json(wish);
+  Result<void> done;
+  if (!loaded.value) done = Error{ErrorCode::bad_field, problems};
+  if (done) done = listener_.change(loaded.value->sis);
+  if (!done) {
+    LogLine(log_, LogLevel::error, "reload_failed").kv("reason", done.error().detail);
+    return done.error();
   }
-  return Error{ErrorCode::unsupported, "requests are status, counters and mode ADDRESS MODE"};
+  const auto changes = config::changes_to(setup_.source, *loaded.value);
+  setup_.source = changes.running;
+  reloading_.set_log_level(loaded.value->log_level);
+  const auto names = [](const std::vector<std::string>& settings) {
+    std::string all;
+    for (const std::string& name : settings) all.append(all.empty() ? "" : " ").append(name);
+    return all;
+  };
+  LogLine(log_, LogLevel::info, "reloaded")
+      .kv("changed", names(changes.at_once))
+      .kv("after_restart", names(changes.after_restart));
+  return config::to_json(changes, setup_.sis.tls.has_value());
 }
 
 }  // namespace s5066::runtime

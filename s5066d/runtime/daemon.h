@@ -6,12 +6,15 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "config/control_request.h"
 #include "config/node_setup.h"
+#include "config/problem.h"
 #include "s5066d/base/log.h"
 #include "s5066d/base/rng.h"
 #include "s5066d/node/node.h"
@@ -25,14 +28,20 @@
 
 namespace s5066::runtime {
 
+/// How a running daemon reads its configuration again.
+struct Reloading {
+  std::function<config::Loaded<config::NodeSetup>()> load;
+  std::function<void(LogLevel)> set_log_level;
+};
+
 class Daemon {
  public:
-  Daemon(const config::NodeSetup& setup, std::uint64_t seed, LogSink& log);
+  Daemon(const config::NodeSetup& setup, std::uint64_t seed, LogSink& log, Reloading reloading);
   ~Daemon();
 
-  /// Returns after SIGINT, SIGTERM or SIGHUP with the transmitter unkeyed and everything closed,
-  /// when clients have had a few seconds to take what was theirs; an error is what the environment
-  /// did to us.
+  /// SIGHUP makes it read its configuration again. Returns after SIGINT or SIGTERM with the
+  /// transmitter unkeyed and everything closed, when clients have had a few seconds to take what
+  /// was theirs; an error is what the environment did to us.
   Result<void> run();
 
  private:
@@ -42,8 +51,23 @@ class Daemon {
   void on_modem_progress();
   void tell_utc();
   Result<std::string> answer(std::string_view request);
+  template <typename Asked, typename Change>
+  Result<std::string> change(std::string_view verb, const Asked& asked, Change&& change);
+  /// What a request that has been understood does, one for each.
+  Result<std::string> perform(const config::StatusAsked& asked);
+  Result<std::string> perform(const config::CountersAsked& asked);
+  Result<std::string> perform(const config::ModeAsked& asked);
+  Result<std::string> perform(const config::EmconAsked& asked);
+  Result<std::string> perform(const config::BroadcastAsked& asked);
+  Result<std::string> perform(const config::SapAsked& asked);
+  Result<std::string> perform(const config::DisconnectAsked& asked);
+  Result<std::string> perform(const config::BreakAsked& asked);
+  Result<std::string> perform(const config::QueueAsked& asked);
+  Result<std::string> perform(const config::PurgeAsked& asked);
+  Result<std::string> perform(const config::ReloadAsked& asked);
 
   config::NodeSetup setup_;
+  Reloading reloading_;
   posix::LogLimiter log_;
   boost::asio::io_context io_;
   boost::asio::signal_set signals_;

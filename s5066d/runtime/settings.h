@@ -29,12 +29,25 @@ struct TlsConfig {
   Duration handshake_timeout = std::chrono::seconds(10);
 };
 
+/// A Unix socket for clients on this machine.
+struct LocalListenerConfig {
+  std::string socket_path;
+  bool group_too = false;  // members of the process's group may connect, besides its user
+  /// None: what the node's bind policy says.
+  std::optional<sap::ClientAccess> access;
+  std::size_t connections_per_process_max = 16;
+  std::size_t connections_per_user_max = 32;
+  std::uint32_t connects_per_process_second_max = 20;  // as many may come at once
+  std::uint32_t connects_per_user_second_max = 60;     // likewise
+};
+
 struct SisListenerConfig {
   std::string address = "127.0.0.1";
   std::uint16_t port = sis::kDefaultPort;
   /// Empty: every client that can reach the address.
   std::vector<AllowEntry> allow;
   std::optional<TlsConfig> tls;  // none: plain TCP
+  std::optional<LocalListenerConfig> local;
   /// Of which the node serves as many as it likes; the others are in their handshake or on their
   /// way out. An IPv6 network of 64 bits counts as one address.
   std::size_t connections_max = 64;
@@ -50,7 +63,7 @@ struct SisListenerConfig {
 struct ControlConfig {
   std::string socket_path;
   std::size_t clients_max = 8;
-  std::size_t request_octets_max = 64;
+  std::size_t request_octets_max = 256;
   Duration request_timeout = std::chrono::seconds(5);
 };
 

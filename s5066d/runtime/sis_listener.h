@@ -1,9 +1,10 @@
-// The TCP side of the subnet interface service (F.16): accepts clients, plain or with TLS, and
-// carries octets between their connections and the node.
+// The subnet interface service (F.16) at its sockets: accepts clients over TCP, plain or with TLS,
+// and over a local socket, and carries octets between their connections and the node.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cstdint>
@@ -26,8 +27,9 @@ class SisListener final : public ClientPort, private SisSessionOwner {
  public:
   SisListener(boost::asio::io_context& io, const SisListenerConfig& config, AsioDriver& driver,
               LogSink& log);
+  ~SisListener();
 
-  /// Binds the port; clients are not accepted before accept().
+  /// Binds the port and the local socket; clients are not accepted before accept().
   Result<void> open();
   void accept();
   /// After open(): the port asked for, or the free one that was found for 0.
@@ -35,6 +37,10 @@ class SisListener final : public ClientPort, private SisSessionOwner {
   /// Accepts nobody any more. What was sent to clients still leaves, within a few seconds; `done`
   /// is called when the last of them has gone, and the node hears no more of any.
   void finish(std::function<void()> done);
+  /// Takes over allow list, limits of connections and their times, and reads the certificates
+  /// again. Clients that may not be connected any more are disconnected; what a client may bind
+  /// holds from its next connection on. With an error everything stays as it was.
+  Result<void> change(const SisListenerConfig& config);
   /// At once; what was not taken is lost.
   void stop();
 
@@ -43,24 +49,33 @@ class SisListener final : public ClientPort, private SisSessionOwner {
   void pause(ClientId client, bool paused) override;
 
  private:
-  using Peer = boost::asio::ip::address;
+  /// The other end, and its certificate's names if it has one.
+  struct Caller {
+    Peer peer;
+    std::string origin;  // for operators
+    std::vector<std::string> names{};
+  };
   struct Entry {
     std::shared_ptr<SisSession> session;
-    Peer peer;
+    Caller caller;
     bool known_to_node = true;  // false: the node has closed it, and its last octets are leaving
   };
 
+  template <typename Acceptor>
+  void accept_at(Acceptor& acceptor, boost::asio::steady_timer& retry);
   void on_accepted(boost::asio::ip::tcp::socket socket);
-  void on_accept_failed(boost::system::error_code failure);
-  void shake_hands(boost::asio::ip::tcp::socket socket, const Peer& peer);
-  void on_handshake_over(std::uint64_t number, const Peer& peer, std::unique_ptr<TlsStream> stream,
+  void on_accepted(LocalStream socket);
+  Result<void> open_local();
+  bool admit(const Caller& caller);
+  void shake_hands(boost::asio::ip::tcp::socket socket, const Caller& caller);
+  void on_handshake_over(std::uint64_t number, Caller caller, std::unique_ptr<TlsStream> stream,
                          const std::string& failure);
   template <typename Stream>
-  void serve(Stream stream, const Peer& peer, const std::vector<std::string>& names);
-  void refuse(const Peer& peer, const std::string& reason);
+  void serve(Stream stream, const Caller& caller);
+  void refuse(const Caller& caller, const std::string& reason);
   void accept_no_more();
   void on_session_bytes(ClientId client, ByteSpan bytes) override;
-  void on_session_over(ClientId client) override;
+  void on_session_over(ClientId client, boost::system::error_code why) override;
 
   SisListenerConfig config_;
   AsioDriver& driver_;
@@ -68,7 +83,10 @@ class SisListener final : public ClientPort, private SisSessionOwner {
   ConnectionGate gate_;
   std::unique_ptr<boost::asio::ssl::context> tls_;  // none: plain TCP
   boost::asio::ip::tcp::acceptor acceptor_;
+  boost::asio::local::stream_protocol::acceptor local_acceptor_;
   boost::asio::steady_timer retry_;
+  boost::asio::steady_timer local_retry_;
+  bool local_bound_ = false;
   std::uint16_t port_ = 0;
   std::map<ClientId, Entry> sessions_;
   std::uint64_t handshakes_begun_ = 0;

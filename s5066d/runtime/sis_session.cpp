@@ -2,6 +2,7 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -32,12 +33,19 @@ tcp::socket& socket_of(PlainStream& stream) {
 tcp::socket& socket_of(TlsStream& stream) {
   return stream.next_layer();
 }
+LocalStream& socket_of(LocalStream& stream) {
+  return stream;
+}
 
 /// That nothing more will be sent. What comes of it is of no use, since inside TLS it fails as soon
 /// as the other side sends more; the end of what that sends tells that it has heard it.
 void say_goodbye(PlainStream& stream, const std::shared_ptr<void>&) {
   error_code ignored;
   stream.shutdown(tcp::socket::shutdown_send, ignored);
+}
+void say_goodbye(LocalStream& stream, const std::shared_ptr<void>&) {
+  error_code ignored;
+  stream.shutdown(LocalStream::shutdown_send, ignored);
 }
 void say_goodbye(TlsStream& stream, const std::shared_ptr<void>& owner) {
   stream.async_shutdown([owner](error_code) {});
@@ -54,6 +62,9 @@ std::size_t segment_octets(PlainStream& stream) {
 std::size_t segment_octets(TlsStream&) {
   return kWriteOctetsMax;
 }
+std::size_t segment_octets(LocalStream&) {
+  return kWriteOctetsMax;
+}
 
 /// The other side has closed or reset the connection, whatever is still to be read.
 bool has_left(tcp::socket& socket) {
@@ -61,6 +72,11 @@ bool has_left(tcp::socket& socket) {
   socklen_t size = sizeof info;
   if (::getsockopt(socket.native_handle(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return true;
   return info.tcpi_state == TCP_CLOSE_WAIT || info.tcpi_state == TCP_CLOSE;
+}
+
+bool has_left(LocalStream& socket) {
+  pollfd look{.fd = socket.native_handle(), .events = POLLRDHUP, .revents = 0};
+  return ::poll(&look, 1, 0) != 0;
 }
 
 /// What the socket takes at once; it spares the way through the event loop that an asynchronous
@@ -72,6 +88,12 @@ std::size_t write_at_once(PlainStream& stream, ByteSpan octets, error_code& fail
   if (failure == boost::asio::error::would_block) failure = {};
   return written;
 }
+std::size_t write_at_once(LocalStream& stream, ByteSpan octets, error_code& failure) {
+  const std::size_t written =
+      stream.send(boost::asio::buffer(octets.data(), octets.size()), 0, failure);
+  if (failure == boost::asio::error::would_block) failure = {};
+  return written;
+}
 std::size_t write_at_once(TlsStream&, ByteSpan, error_code&) {
   return 0;
 }
@@ -80,6 +102,11 @@ std::size_t write_at_once(TlsStream&, ByteSpan, error_code&) {
 template <typename Done>
 void write_later(PlainStream& stream, ByteSpan, Done&& done) {
   stream.async_wait(tcp::socket::wait_write,
+                    [done = std::forward<Done>(done)](error_code failure) { done(failure, 0); });
+}
+template <typename Done>
+void write_later(LocalStream& stream, ByteSpan, Done&& done) {
+  stream.async_wait(LocalStream::wait_write,
                     [done = std::forward<Done>(done)](error_code failure) { done(failure, 0); });
 }
 template <typename Done>
@@ -163,7 +190,7 @@ class SessionOver final : public SisSession,
     look_.expires_after(kLookEvery);
     look_.async_wait([self = this->shared_from_this()](error_code cancelled) {
       if (cancelled || !self->paused_ || !self->is_open()) return;
-      if (has_left(socket_of(*self->stream_))) return self->end();
+      if (has_left(socket_of(*self->stream_))) return self->end(boost::asio::error::eof);
       self->look_whether_it_is_there();
     });
   }
@@ -174,7 +201,7 @@ class SessionOver final : public SisSession,
       if (said_goodbye_ && failure != boost::asio::error::eof) return hear_out();
       input_over_ = true;
       const bool last_octets_leaving = finishing_ && failure == boost::asio::error::eof;
-      if (!last_octets_leaving || unsent_octets() == 0) end();
+      if (!last_octets_leaving || unsent_octets() == 0) end(failure);
       return;
     }
     if (owner_ && !finishing_) owner_->on_session_bytes(id_, ByteSpan(input_.data(), count));
@@ -225,7 +252,7 @@ class SessionOver final : public SisSession,
 
   void on_written(error_code failure, std::size_t octets) {
     if (failure) {
-      end();
+      end(failure);
       return;
     }
     written_ += octets;
@@ -250,13 +277,13 @@ class SessionOver final : public SisSession,
                                         });
   }
 
-  void end() {
+  void end(error_code why = {}) {
     error_code ignored;
     socket_of(*stream_).close(ignored);
     linger_.cancel();
     look_.cancel();
     SisSessionOwner* owner = std::exchange(owner_, nullptr);
-    if (owner) owner->on_session_over(id_);
+    if (owner) owner->on_session_over(id_, why);
   }
 
   std::unique_ptr<Stream> stream_;
@@ -286,6 +313,11 @@ class SessionOver final : public SisSession,
 std::shared_ptr<SisSession> make_session(PlainStream stream, const SisSessionSetup& setup) {
   return std::make_shared<SessionOver<PlainStream>>(
       std::make_unique<PlainStream>(std::move(stream)), setup);
+}
+
+std::shared_ptr<SisSession> make_session(LocalStream stream, const SisSessionSetup& setup) {
+  return std::make_shared<SessionOver<LocalStream>>(
+      std::make_unique<LocalStream>(std::move(stream)), setup);
 }
 
 std::shared_ptr<SisSession> make_session(std::unique_ptr<TlsStream> stream,

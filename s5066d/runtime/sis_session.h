@@ -1,8 +1,9 @@
-// One client's connection, plain or inside TLS: reads when the node allows it, and writes in one go
-// what has come together since it wrote last.
+// One client's connection, over TCP, inside TLS or over a local socket: reads when the node allows
+// it, and writes in one go what has come together since it wrote last.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -15,13 +16,15 @@
 namespace s5066::runtime {
 
 using PlainStream = boost::asio::ip::tcp::socket;
+using LocalStream = boost::asio::local::stream_protocol::socket;
 using TlsStream = boost::asio::ssl::stream<boost::asio::ip::tcp::socket>;
 
 /// What the listener wants to hear. A session makes no call after on_session_over.
 class SisSessionOwner {
  public:
   virtual void on_session_bytes(ClientId client, ByteSpan bytes) = 0;
-  virtual void on_session_over(ClientId client) = 0;
+  /// `why` is what the system said of the end; success where we ended it.
+  virtual void on_session_over(ClientId client, boost::system::error_code why) = 0;
 
  protected:
   ~SisSessionOwner() = default;
@@ -50,6 +53,7 @@ struct SisSessionSetup {
 };
 
 std::shared_ptr<SisSession> make_session(PlainStream stream, const SisSessionSetup& setup);
+std::shared_ptr<SisSession> make_session(LocalStream stream, const SisSessionSetup& setup);
 /// After its handshake.
 std::shared_ptr<SisSession> make_session(std::unique_ptr<TlsStream> stream,
                                          const SisSessionSetup& setup);

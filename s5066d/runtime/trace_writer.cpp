@@ -7,9 +7,17 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <string>
 
+#include "modem/api/modes.h"
+#include "modem/api/port.h"
 #include "s5066d/base/assert.h"
+#include "s5066d/cas/cpdu.h"
+#include "s5066d/cas/link_state.h"
 #include "s5066d/pdu/capture.h"
+#include "s5066d/pdu/eow.h"
+#include "s5066d/sap/hard_links.h"
+#include "sis/text.h"
 
 namespace s5066::runtime {
 
@@ -47,6 +55,98 @@ bool is_dpdu(TraceKind kind) {
   return kind == TraceKind::dpdu_sent || kind == TraceKind::dpdu_received;
 }
 
+std::string_view word_of(modem::TransmitOutcome outcome) {
+  switch (outcome) {
+    case modem::TransmitOutcome::sent:
+      return "sent";
+    case modem::TransmitOutcome::aborted:
+      return "aborted";
+    case modem::TransmitOutcome::underrun:
+      return "underrun";
+  }
+  return "unknown";
+}
+
+std::string_view word_of(modem::CarrierDownReason reason) {
+  switch (reason) {
+    case modem::CarrierDownReason::end_of_message:
+      return "end_of_message";
+    case modem::CarrierDownReason::lost:
+      return "lost";
+    case modem::CarrierDownReason::replaced:
+      return "replaced";
+  }
+  return "unknown";
+}
+
+std::string_view word_of(modem::Interleaver interleaver) {
+  switch (interleaver) {
+    case modem::Interleaver::zero:
+      return "zero";
+    case modem::Interleaver::ultra_short:
+      return "ultra_short";
+    case modem::Interleaver::very_short:
+      return "very_short";
+    case modem::Interleaver::short_:
+      return "short";
+    case modem::Interleaver::medium:
+      return "medium";
+    case modem::Interleaver::long_:
+      return "long";
+    case modem::Interleaver::very_long:
+      return "very_long";
+  }
+  return "unknown";
+}
+
+/// C_PDU types (B.3.1).
+std::string_view word_of_cpdu(std::int64_t type) {
+  constexpr std::string_view kTypes[] = {"data",          "link_request", "link_accepted",
+                                         "link_rejected", "link_break",   "link_break_confirm"};
+  const auto i = static_cast<std::size_t>(type);
+  return i < std::size(kTypes) ? kTypes[i] : "unknown";
+}
+
+/// Reasons of a WARNING (C.3.12).
+std::string_view word_of_warning(std::int64_t reason) {
+  constexpr std::string_view kReasons[] = {"unrecognised_type", "no_link", "invalid_type",
+                                           "invalid_in_state"};
+  const auto i = static_cast<std::size_t>(reason);
+  return i < std::size(kReasons) ? kReasons[i] : "unknown";
+}
+
+/// What a number of an event stands for; empty where it is a number and nothing else. `first`: of
+/// the two the event has.
+std::string_view word_for(const TraceEvent& event, bool first) {
+  const std::int64_t value = first ? event.a : event.b;
+  switch (event.kind) {
+    case TraceKind::link_state:
+      return cas::to_string(static_cast<cas::LinkState>(value));
+    case TraceKind::hard_link_state:
+      return sap::to_string(static_cast<sap::HardLinkState>(value));
+    case TraceKind::burst_finished:
+      return word_of(static_cast<modem::TransmitOutcome>(value));
+    case TraceKind::carrier_down:
+      return word_of(static_cast<modem::CarrierDownReason>(value));
+    case TraceKind::cpdu_sent:
+    case TraceKind::cpdu_received:
+      return first ? word_of_cpdu(value) : "";
+    case TraceKind::invalid_primitive:
+      return sis::to_string(static_cast<sis::Type>(value));
+    case TraceKind::updu_ended:
+      return first ? "" : to_string(static_cast<UpduOutcome>(value));
+    case TraceKind::mode_changed:
+    case TraceKind::mode_advised:
+      return first ? "" : word_of(static_cast<modem::Interleaver>(value));
+    case TraceKind::mode_refused:
+      return pdu::to_string(static_cast<pdu::DrcReason>(value));
+    case TraceKind::warning_sent:
+      return first ? "" : word_of_warning(value);
+    default:
+      return {};
+  }
+}
+
 /// Data that is lost to somebody. What comes for nobody here, or once more, is no loss.
 bool is_loss(const TraceEvent& event) {
   if (event.kind == TraceKind::updu_discarded) return true;
@@ -56,6 +156,7 @@ bool is_loss(const TraceEvent& event) {
 LogLevel level_of(const TraceEvent& event) {
   if (is_dpdu(event.kind)) return LogLevel::debug;
   if (event.kind == TraceKind::sent_while_occupied || is_loss(event)) return LogLevel::warning;
+  if (event.client && event.client->ended_by_node) return LogLevel::warning;
   return LogLevel::info;
 }
 
@@ -125,8 +226,19 @@ void TraceWriter::log_event(const TraceEvent& event) {
   line.kv("t", to_seconds(event.at.time_since_epoch()));
   if (event.peer != Address{}) line.kv("peer", to_string(event.peer));
   const TraceKindInfo& kind = info(event.kind);
-  if (!kind.a.empty()) line.kv(kind.a, event.a);
-  if (!kind.b.empty()) line.kv(kind.b, event.b);
+  if (const auto& client = event.client) {
+    line.kv("client", client->id.value);
+    if (!client->origin.empty()) line.kv("origin", client->origin);
+    if (client->sap) line.kv("sap", client->sap->value);
+  }
+  const auto number = [&](std::string_view name, bool first) {
+    if (name.empty()) return;
+    const std::string_view word = word_for(event, first);
+    word.empty() ? line.kv(name, first ? event.a : event.b) : line.kv(name, word);
+  };
+  number(kind.a, true);
+  number(kind.b, false);
+  if (event.client && !event.client->reason.empty()) line.kv("reason", event.client->reason);
   if (!event.discarded) return;
   line.kv("reason", to_string(event.discarded->reason));
   line.kv("octets", std::uint64_t{event.discarded->octets});

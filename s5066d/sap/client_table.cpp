@@ -12,6 +12,72 @@ namespace {
 constexpr sis::SubnetAvailability kShutOut{sis::NodeStatus::receive_only,
                                            sis::AvailabilityReason::higher_priority_link};
 
+/// Of ends that come from the node.
+std::optional<Counter> counter_of(ClientEnd end) {
+  switch (end) {
+    case ClientEnd::dead_peer:
+      return Counter::clients_ended_dead_peer;
+    case ClientEnd::idle:
+      return Counter::clients_ended_idle;
+    case ClientEnd::inactive:
+      return Counter::clients_ended_inactive;
+    case ClientEnd::partial_primitive:
+      return Counter::clients_ended_partial_primitive;
+    case ClientEnd::unread:
+      return Counter::clients_ended_unread;
+    case ClientEnd::unpaused:
+      return Counter::clients_ended_unpaused;
+    case ClientEnd::invalid_primitives:
+      return Counter::clients_ended_invalid_primitives;
+    case ClientEnd::expedited_requests:
+      return Counter::clients_ended_expedited_requests;
+    case ClientEnd::preempted:
+      return Counter::clients_ended_preempted;
+    case ClientEnd::sap_shut:
+      return Counter::clients_ended_sap_shut;
+    case ClientEnd::broadcast:
+      return Counter::clients_ended_broadcast;
+    case ClientEnd::displaced:
+      return Counter::clients_ended_displaced;
+    case ClientEnd::by_operator:
+      return Counter::clients_ended_by_operator;
+    case ClientEnd::tls:
+      return Counter::clients_ended_tls;
+    case ClientEnd::octet_order:
+      return Counter::clients_ended_octet_order;
+    case ClientEnd::unbound:
+    case ClientEnd::left:
+    case ClientEnd::count:
+      break;
+  }
+  return std::nullopt;
+}
+
+Counter counter_of(BindRefusal refusal) {
+  switch (refusal) {
+    case BindRefusal::bound_already:
+      return Counter::binds_rejected_bound_already;
+    case BindRefusal::sap_not_allowed:
+      return Counter::binds_rejected_sap_not_allowed;
+    case BindRefusal::sap_reserved:
+      return Counter::binds_rejected_sap_reserved;
+    case BindRefusal::sap_shut:
+      return Counter::binds_rejected_sap_shut;
+    case BindRefusal::sap_taken:
+      return Counter::binds_rejected_sap_taken;
+    case BindRefusal::no_arq:
+      return Counter::binds_rejected_no_arq;
+    case BindRefusal::illegal_service:
+      return Counter::binds_rejected_illegal_service;
+    case BindRefusal::rank_not_allowed:
+      return Counter::binds_rejected_rank_not_allowed;
+    case BindRefusal::no_room:
+    case BindRefusal::count:
+      break;
+  }
+  return Counter::binds_rejected_no_room;
+}
+
 }  // namespace
 
 ClientTable::ClientTable(const Config& config, Outbox& outbox, Counters& counters, TraceSink& trace)
@@ -38,8 +104,11 @@ std::optional<ClientId> ClientTable::victim_of_connect() const {
 }
 
 void ClientTable::connect(Instant now, ClientId client, const ClientOrigin& origin) {
-  const bool is_new =
-      clients_.emplace(client, Client{ClientWatch(config_, now), origin.household}).second;
+  const bool is_new = clients_
+                          .emplace(client, Client{.watch = ClientWatch(config_, now),
+                                                  .household = origin.household,
+                                                  .origin = origin.name})
+                          .second;
   S5066_ASSERT(is_new);
   watch_changed_ = true;
   if (origin.access) saps_.grant(client, *origin.access);
@@ -54,24 +123,62 @@ void ClientTable::forget(ClientId client) {
 
 bool ClientTable::bind(Instant now, ClientId client, const sis::BindRequest& request) {
   const bool bound_before = binding(client) != nullptr;
-  if (const auto reason = saps_.bind(client, request)) {
-    outbox_.send(client, sis::BindRejected{*reason});
+  if (const auto refusal = saps_.bind(client, request)) {
+    counters_.add(counter_of(*refusal));
+    TracedClient refused = traced(client, to_string(*refusal));
+    refused.sap.reset();  // the SAP and the rank are those asked for
+    refused.ended_by_node = true;
+    trace_.on_trace({.at = now,
+                     .kind = TraceKind::bind_rejected,
+                     .a = request.sap.value,
+                     .b = request.rank,
+                     .client = refused});
+    outbox_.send(client, sis::BindRejected{reject_reason_of(*refusal)});
     return !bound_before;
   }
   watch(client).on_bound(now);
   news_for_some_ = true;
   counters_.add(Counter::clients_bound);
-  trace_.on_trace(
-      {now, TraceKind::client_bound, config_.address, request.sap.value, request.rank, {}});
+  TracedClient bound = traced(client, {});
+  bound.sap.reset();  // it is one of the event's own numbers
+  trace_.on_trace({.at = now,
+                   .kind = TraceKind::client_bound,
+                   .a = request.sap.value,
+                   .b = request.rank,
+                   .client = bound});
   outbox_.send(client, sis::BindAccepted{request.sap, config_.mtu});
   return true;
 }
 
-void ClientTable::unbind(Instant now, ClientId client, std::uint8_t reason) {
-  const Binding* bound = binding(client);
-  if (bound == nullptr) return;
-  trace_.on_trace({now, TraceKind::client_unbound, config_.address, bound->sap.value, reason, {}});
+void ClientTable::unbind(Instant now, ClientId client, ClientEnd why) {
+  if (binding(client) == nullptr) return;
+  const auto counter = counter_of(why);
+  if (counter) counters_.add(*counter);
+  TracedClient unbound = traced(client, to_string(why));
+  unbound.ended_by_node = counter.has_value();
+  trace_.on_trace({.at = now, .kind = TraceKind::client_unbound, .client = unbound});
   saps_.unbind(client);
+}
+
+void ClientTable::close(Instant now, ClientId client, ClientEnd why) {
+  counters_.add(Counter::clients_dropped);
+  if (const auto counter = counter_of(why)) counters_.add(*counter);
+  TracedClient closed = traced(client, to_string(why));
+  closed.ended_by_node = true;
+  trace_.on_trace({.at = now, .kind = TraceKind::client_closed, .client = closed});
+  saps_.unbind(client);
+  forget(client);
+}
+
+void ClientTable::trace_invalid(Instant now, ClientId client, std::uint8_t type) const {
+  trace_.on_trace(
+      {.at = now, .kind = TraceKind::invalid_primitive, .a = type, .client = traced(client, {})});
+}
+
+TracedClient ClientTable::traced(ClientId client, std::string_view reason) const {
+  TracedClient traced{.id = client, .origin = clients_.at(client).origin, .reason = reason};
+  if (const Binding* bound = binding(client)) traced.sap = bound->sap;
+  return traced;
 }
 
 void ClientTable::rest(Instant now, ClientId client) {

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "s5066d/base/ids.h"
@@ -25,6 +26,7 @@ class ClientTable {
   struct Client {
     ClientWatch watch;
     std::uint64_t household = 0;
+    std::string origin;  // for operators
     bool flow_off = false;
     bool paused = false;
     sis::SubnetAvailability told = kNormal;
@@ -40,11 +42,14 @@ class ClientTable {
   std::optional<ClientId> victim_of_connect() const;
   /// After that one has gone.
   void connect(Instant now, ClientId client, const ClientOrigin& origin);
-  /// The SAP is free at once. `reason` is for the trace.
-  void unbind(Instant now, ClientId client, std::uint8_t reason);
+  /// The SAP is free at once; the connection stays.
+  void unbind(Instant now, ClientId client, ClientEnd why);
   /// After unbind() the connection stays, and its next bind starts afresh.
   void rest(Instant now, ClientId client);
   void forget(ClientId client);
+  /// The node ends the connection: traced, counted, and forgotten.
+  void close(Instant now, ClientId client, ClientEnd why);
+  void trace_invalid(Instant now, ClientId client, std::uint8_t type) const;
 
   bool knows(ClientId client) const { return clients_.count(client) > 0; }
   /// For anything but on_heard().
@@ -82,6 +87,7 @@ class ClientTable {
   std::optional<Instant> next_deadline() const { return watch_changed_ ? earliest() : next_watch_; }
 
  private:
+  TracedClient traced(ClientId client, std::string_view reason) const;
   std::optional<Instant> earliest() const;
   void control_flow(Instant now, ClientId id, Client& client, const StorageLedger& ledger);
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "s5066d/base/ids.h"
@@ -77,6 +78,7 @@ struct ClientOrigin {
   /// Without it the client may do what the bind policy says.
   std::optional<ClientAccess> access;
   std::uint64_t household = 0;  // equal for connections that one host may have made
+  std::string name{};           // for operators: "192.0.2.7:43210", "pid 711 uid 1000"
 };
 
 /// Which binds are allowed (A.2.1.1, Table F-1).

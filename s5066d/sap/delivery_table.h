@@ -54,6 +54,15 @@ class DeliveryTable {
   /// Settles what is below and takes out what awaits a confirmation. Returns both, as ids.
   std::vector<UpduId> forget_client(ClientId client);
 
+  /// `visit(item, acknowledged)` for each U_PDU of a client that has not ended.
+  template <typename Visit>
+  void for_each(const Visit& visit) const {
+    for (const auto& [id, below] : below_) {
+      if (!below.settled && !below.item.own) visit(below.item, false);
+    }
+    for (const auto& [id, awaiting] : awaiting_) visit(awaiting.item, true);
+  }
+
   std::size_t octets_below(const Lane& lane) const;
   /// By ARQ, expedited or not.
   std::size_t octets_below(Address peer) const;

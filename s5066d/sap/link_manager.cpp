@@ -81,7 +81,9 @@ void LinkManager::on_link_broken(Instant now, const cas::LinkBroken& broken) {
   if (exclusive && session.state != State::down && session.state != State::taken) return;
   if (session.gives_way) ++places_made_;
   if (session.state != State::down) change_state(session, State::down);
-  session.call_not_before = now + wait_after(session, broken.end);
+  const bool by_operator = std::exchange(session.ended_by_operator, false);
+  session.call_not_before =
+      now + (by_operator ? config_.call_retry_wait : wait_after(session, broken.end));
 }
 
 // A peer that ended the link or stopped answering is left alone for a while; one that forgot the
@@ -110,6 +112,39 @@ void LinkManager::end_all() {
     session.progressed = true;
     close(peer, session, cas::BreakReason::higher_priority_pending);
   }
+}
+
+bool LinkManager::request_end(Address peer) {
+  const auto it = sessions_.find(peer);
+  if (it == sessions_.end()) return false;
+  Session& session = it->second;
+  const bool ends = session.state == State::calling || session.state == State::up ||
+                    session.state == State::draining;
+  if (!ends) return false;
+  session.progressed = true;
+  session.ended_by_operator = true;
+  close(peer, session, cas::BreakReason::higher_layer_request);
+  return true;
+}
+
+std::string_view LinkManager::waits_for(Instant now, Address peer) const {
+  const auto it = sessions_.find(peer);
+  if (it == sessions_.end()) return "a session with the station";
+  switch (it->second.state) {
+    case State::down:
+      if (now < it->second.call_not_before) return "the time of the next call";
+      return "a session with the station";
+    case State::calling:
+      return "an answer to the call";
+    case State::up:
+      return "its turn";
+    case State::draining:
+    case State::closing:
+      return "the end of a session";
+    case State::taken:
+      return "a hard link";
+  }
+  return "its turn";
 }
 
 void LinkManager::on_traffic(Instant now, Address peer) {

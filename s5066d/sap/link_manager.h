@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -73,6 +74,12 @@ class LinkManager {
   /// A hard link needs the channel: no session outlasts that, and none has failed by it.
   void end_all();
 
+  /// An operator ends the session, or the call for one. What waits for the peer is no failed
+  /// attempt, and calls again after `call_retry_wait`. False where there is neither.
+  [[nodiscard]] bool request_end(Address peer);
+  /// What a U_PDU for this peer waits for, in words.
+  std::string_view waits_for(Instant now, Address peer) const;
+
   State state(Address peer) const;
   /// Those with a session, or with a wait before the next.
   std::vector<Address> peers() const;
@@ -97,8 +104,9 @@ class LinkManager {
     unsigned failures = 0;   // calls that failed in a row
     unsigned fruitless = 0;  // links that were forgotten in a row and got nothing through
     Instant call_not_before{};
-    Instant gave_way_at{};                 // when it last began to make way for another node
-    bool gives_way = false;                // and has not ended since
+    Instant gave_way_at{};   // when it last began to make way for another node
+    bool gives_way = false;  // and has not ended since
+    bool ended_by_operator = false;
     std::optional<Instant> waiting_since;  // for a session
   };
 

@@ -19,7 +19,7 @@ Result<void> SubnetworkInterface::request_broadcast_session(Instant now, bool on
     if (on && arq) bound_for_arq.push_back(id);
   }
   for (const ClientId id : bound_for_arq) {
-    unbind_client(now, id, sis::UnbindReason::arq_unsupportable_in_broadcast);
+    unbind_client(now, id, ClientEnd::broadcast);
   }
   hard_links_.allow(now, !on);
   sender_.allow_arq(now, !on);
@@ -68,10 +68,88 @@ Result<void> SubnetworkInterface::request_sap_open(Instant now, SapId sap, bool 
   if (sap.value > SapId::kMax) return Error{ErrorCode::not_found, "no such SAP"};
   clients_.open(sap, open);
   const auto holder = clients_.client_at(sap);
-  // STANDARD: no reason is given for this; a manager's rank is the highest there is.
-  if (!open && holder) unbind_client(now, *holder, sis::UnbindReason::preempted);
+  if (!open && holder) unbind_client(now, *holder, ClientEnd::sap_shut);
   touch(now);
   return {};
+}
+
+// --- For an operator -----------------------------------------------------------------------------
+
+Result<void> SubnetworkInterface::request_disconnect(Instant now, ClientId client) {
+  if (!clients_.knows(client)) {
+    return Error{ErrorCode::not_found, "no client " + std::to_string(client.value)};
+  }
+  close_client(now, client, ClientEnd::by_operator);
+  touch(now);
+  return {};
+}
+
+Result<void> SubnetworkInterface::request_break(Instant now, Address peer) {
+  for (const HardLinkInfo& link : hard_links_.links()) {
+    if (link.peer != peer || link.state == HardLinkState::closed) continue;
+    return Error{ErrorCode::refused, "a client has a hard link with " + to_string(peer) +
+                                         "; disconnect the client to end it"};
+  }
+  if (!links_.request_end(peer)) {
+    return Error{ErrorCode::not_found, "no link with " + to_string(peer) + ", and no call for one"};
+  }
+  touch(now);
+  return {};
+}
+
+UpduList SubnetworkInterface::updus(const UpduFilter& filter, std::size_t listed_max) const {
+  UpduList list;
+  const auto add = [&](const UnidataItem& item, bool queued, std::string_view waits_for) {
+    if (item.own || !filter.fits(item)) return;
+    list.updus.push_back({.id = item.id,
+                          .client = item.client,
+                          .destination = item.destination,
+                          .source_sap = item.local_sap(),
+                          .destination_sap = item.remote_sap(),
+                          .priority = item.priority,
+                          .octets = item.octets(),
+                          .age = now_ - item.accepted_at,
+                          .time_left = item.time_to_die - now_,
+                          .attempts = item.attempts,
+                          .queued = queued,
+                          .waits_for = waits_for});
+  };
+  sender_.queue().for_each([&](const UnidataItem& item) { add(item, true, waits_for(item)); });
+  sender_.deliveries().for_each([&](const UnidataItem& item, bool acknowledged) {
+    add(item, false,
+        acknowledged ? "the other client"
+        : item.arq() ? "its acknowledgement"
+                     : "its transmission");
+  });
+  list.total = list.updus.size();
+  const auto listed =
+      list.updus.begin() + static_cast<std::ptrdiff_t>(std::min(list.total, listed_max));
+  std::partial_sort(list.updus.begin(), listed, list.updus.end(),
+                    [](const UpduInfo& a, const UpduInfo& b) { return a.id < b.id; });
+  list.updus.erase(listed, list.updus.end());
+  return list;
+}
+
+std::string_view SubnetworkInterface::waits_for(const UnidataItem& item) const {
+  if (!modem_works_) return "the modem";
+  if (silent_) return "the end of EMCON";
+  const Address peer = item.destination;
+  if (!item.arq()) {
+    const bool allowed = hard_links_.allows_nonarq(peer, item.local_sap(), item.remote_sap());
+    return allowed ? "its turn" : "the end of a hard link";
+  }
+  if (hard_links_.governs(peer)) {
+    const bool carried = hard_links_.carries(peer, item.local_sap(), item.remote_sap());
+    return carried ? "its turn" : "the end of a hard link";
+  }
+  if (!links_.is_in_session(peer) && hard_links_.hold_calls()) return "the end of a hard link";
+  return links_.waits_for(now_, peer);
+}
+
+std::size_t SubnetworkInterface::request_purge(Instant now, const UpduFilter& filter) {
+  const std::size_t purged = sender_.purge(now, filter);
+  touch(now);
+  return purged;
 }
 
 void SubnetworkInterface::on_management_answer(Instant now, ClientId client,

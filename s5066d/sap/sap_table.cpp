@@ -20,18 +20,38 @@ bool is_legal_service(const sis::DeliveryMode& service) {
          service.confirmation == sis::Confirmation::none;
 }
 
-std::optional<sis::BindRejectReason> SapTable::refusal(ClientId client,
-                                                       const sis::BindRequest& request) const {
+// STANDARD: no reason fits an illegal service type or a rank one may not have; 1 is the closest.
+sis::BindRejectReason reject_reason_of(BindRefusal refusal) {
   using Reason = sis::BindRejectReason;
-  if (binding(client) != nullptr) return Reason::sap_already_allocated;
-  if (is_barred(client, request.sap)) return Reason::invalid_sap;
-  if (client_at(request.sap)) return Reason::sap_already_allocated;
-  if (!arq_allowed_ && request.service.mode == sis::TransmissionMode::arq) {
-    return Reason::arq_unsupportable_in_broadcast;
+  switch (refusal) {
+    case BindRefusal::bound_already:
+    case BindRefusal::sap_taken:
+      return Reason::sap_already_allocated;
+    case BindRefusal::sap_not_allowed:
+    case BindRefusal::sap_reserved:
+    case BindRefusal::sap_shut:
+      return Reason::invalid_sap;
+    case BindRefusal::no_arq:
+      return Reason::arq_unsupportable_in_broadcast;
+    case BindRefusal::no_room:
+    case BindRefusal::illegal_service:
+    case BindRefusal::rank_not_allowed:
+    case BindRefusal::count:
+      break;
   }
-  // STANDARD: no reason fits an illegal service type or a rank one may not have; 1 is the closest.
-  if (!policy_.lenient && !is_legal_service(request.service)) return Reason::not_enough_resources;
-  if (request.rank > access_of(client).rank_max) return Reason::not_enough_resources;
+  return Reason::not_enough_resources;
+}
+
+std::optional<BindRefusal> SapTable::refusal(ClientId client,
+                                             const sis::BindRequest& request) const {
+  if (binding(client) != nullptr) return BindRefusal::bound_already;
+  if (const auto bar = bar_on(client, request.sap)) return bar;
+  if (client_at(request.sap)) return BindRefusal::sap_taken;
+  if (!arq_allowed_ && request.service.mode == sis::TransmissionMode::arq) {
+    return BindRefusal::no_arq;
+  }
+  if (!policy_.lenient && !is_legal_service(request.service)) return BindRefusal::illegal_service;
+  if (request.rank > access_of(client).rank_max) return BindRefusal::rank_not_allowed;
   return std::nullopt;
 }
 
@@ -49,10 +69,9 @@ std::optional<ClientId> SapTable::victim_of(ClientId client,
   return victim;
 }
 
-std::optional<sis::BindRejectReason> SapTable::bind(ClientId client,
-                                                    const sis::BindRequest& request) {
+std::optional<BindRefusal> SapTable::bind(ClientId client, const sis::BindRequest& request) {
   if (const auto reason = refusal(client, request)) return reason;
-  if (bindings_.size() >= bound_max_) return sis::BindRejectReason::not_enough_resources;
+  if (bindings_.size() >= bound_max_) return BindRefusal::no_room;
   bindings_.emplace(client, Binding{request.sap, request.rank, request.service});
   return std::nullopt;
 }
@@ -79,11 +98,14 @@ std::optional<ClientId> SapTable::client_at(SapId sap) const {
   return std::nullopt;
 }
 
-bool SapTable::is_barred(ClientId client, SapId sap) const {
-  if (sap.value > SapId::kMax || (access_of(client).saps >> sap.value & 1) == 0) return true;
-  if ((shut_ >> sap.value & 1U) != 0) return true;
+std::optional<BindRefusal> SapTable::bar_on(ClientId client, SapId sap) const {
+  if (sap.value > SapId::kMax || (access_of(client).saps >> sap.value & 1) == 0) {
+    return BindRefusal::sap_not_allowed;
+  }
+  if ((shut_ >> sap.value & 1U) != 0) return BindRefusal::sap_shut;
   const bool reserved = sap.value >= kReservedSapFirst && sap.value <= kReservedSapLast;
-  return reserved && !policy_.allow_reserved_saps;
+  if (reserved && !policy_.allow_reserved_saps) return BindRefusal::sap_reserved;
+  return std::nullopt;
 }
 
 ClientAccess SapTable::access_of(ClientId client) const {

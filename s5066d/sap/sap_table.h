@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "s5066d/base/ids.h"
+#include "s5066d/base/trace.h"
 #include "s5066d/sap/config.h"
 #include "sis/primitives.h"
 
@@ -31,7 +32,7 @@ class SapTable {
   /// room, that of the lowest rank, which must be below the rank asked for.
   std::optional<ClientId> victim_of(ClientId client, const sis::BindRequest& request) const;
   /// Nothing when the client is bound now, else why not. A client that is bound stays as it was.
-  std::optional<sis::BindRejectReason> bind(ClientId client, const sis::BindRequest& request);
+  std::optional<BindRefusal> bind(ClientId client, const sis::BindRequest& request);
   void unbind(ClientId client);
 
   /// For the time of its connection; without it the client may do what the policy says.
@@ -43,11 +44,10 @@ class SapTable {
   std::optional<ClientId> client_at(SapId sap) const;
 
  private:
-  bool is_barred(ClientId client, SapId sap) const;
+  std::optional<BindRefusal> bar_on(ClientId client, SapId sap) const;
   ClientAccess access_of(ClientId client) const;
   /// Room left out of account.
-  std::optional<sis::BindRejectReason> refusal(ClientId client,
-                                               const sis::BindRequest& request) const;
+  std::optional<BindRefusal> refusal(ClientId client, const sis::BindRequest& request) const;
 
   const BindPolicy policy_;
   const std::size_t bound_max_;
@@ -56,6 +56,9 @@ class SapTable {
   std::map<ClientId, Binding> bindings_;
   std::map<ClientId, ClientAccess> access_;
 };
+
+/// What the client is told of a refusal.
+sis::BindRejectReason reject_reason_of(BindRefusal refusal);
 
 /// A service type the standard allows at a bind (A.2.2.3(7), (9), (11)).
 bool is_legal_service(const sis::DeliveryMode& service);

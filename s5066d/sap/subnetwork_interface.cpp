@@ -10,7 +10,30 @@ namespace s5066::sap {
 namespace {
 
 constexpr std::uint8_t kRankOfManagers = 15;
-constexpr std::uint8_t kUnbindRequested = 0;  // for the trace: no S_UNBIND_INDICATION was sent
+
+/// What a bound client is told of an end that comes from here; nothing where the standard has no
+/// words for it.
+std::optional<sis::UnbindReason> told_reason_of(ClientEnd end) {
+  using Reason = sis::UnbindReason;
+  switch (end) {
+    case ClientEnd::inactive:
+      return Reason::inactivity;
+    case ClientEnd::invalid_primitives:
+      return Reason::too_many_invalid_primitives;
+    case ClientEnd::expedited_requests:
+      return Reason::too_many_expedited_requests;
+    case ClientEnd::broadcast:
+      return Reason::arq_unsupportable_in_broadcast;
+    // STANDARD: no reason is given for what a manager or an operator does; both have the highest
+    // rank there is.
+    case ClientEnd::preempted:
+    case ClientEnd::sap_shut:
+    case ClientEnd::by_operator:
+      return Reason::preempted;
+    default:
+      return std::nullopt;
+  }
+}
 
 /// Only a U_PDU may be damaged, and only behind the octets that say what it is.
 bool has_whole_header(const cas::SpduIndication& indication, const Spdu& spdu) {
@@ -58,8 +81,7 @@ SubnetworkInterface::SubnetworkInterface(const Config& config, Counters& counter
 void SubnetworkInterface::on_client_connected(Instant now, ClientId client,
                                               const ClientOrigin& origin) {
   if (const auto victim = clients_.victim_of_connect()) {
-    clients_.forget(*victim);
-    counters_.add(Counter::clients_dropped);
+    clients_.close(now, *victim, ClientEnd::displaced);
     outbox_.push(CloseClient{*victim, true});
   }
   clients_.connect(now, client, origin);
@@ -67,44 +89,50 @@ void SubnetworkInterface::on_client_connected(Instant now, ClientId client,
 }
 
 // Closing the connection unbinds (A.2.1.2).
-void SubnetworkInterface::on_client_closed(Instant now, ClientId client) {
+void SubnetworkInterface::on_client_closed(Instant now, ClientId client, ClientEnd why) {
   if (!clients_.knows(client)) return;
-  release(now, client, kUnbindRequested);
+  const bool bound = clients_.binding(client) != nullptr;
+  if (!bound && why != ClientEnd::left) return close_client(now, client, why);
+  if (bound) {
+    end_service(now, client);
+    clients_.unbind(now, client, why);
+  }
   clients_.forget(client);
   touch(now);
 }
 
-void SubnetworkInterface::on_client_failed(Instant now, ClientId client) {
+void SubnetworkInterface::on_client_failed(Instant now, ClientId client, ClientEnd why) {
   if (!clients_.knows(client)) return;
-  close_client(now, client, std::nullopt);
+  close_client(now, client, why);
   touch(now);
 }
 
-void SubnetworkInterface::close_client(Instant now, ClientId client,
-                                       std::optional<sis::UnbindReason> reason) {
-  if (clients_.binding(client) != nullptr && reason)
-    outbox_.send(client, sis::UnbindIndication{*reason});
-  release(now, client, reason ? static_cast<std::uint8_t>(*reason) : kUnbindRequested);
-  clients_.forget(client);
-  counters_.add(Counter::clients_dropped);
+void SubnetworkInterface::close_client(Instant now, ClientId client, ClientEnd why) {
+  const auto told = told_reason_of(why);
+  if (clients_.binding(client) != nullptr) {
+    if (told) outbox_.send(client, sis::UnbindIndication{*told});
+    end_service(now, client);
+  }
+  clients_.close(now, client, why);
   outbox_.push(CloseClient{client});
 }
 
 // The connection stays, so that the client may bind again. S_UNBIND_INDICATION is the one report of
 // all that it had not been told the end of.
-void SubnetworkInterface::unbind_client(Instant now, ClientId client, sis::UnbindReason reason) {
+void SubnetworkInterface::unbind_client(Instant now, ClientId client, ClientEnd why) {
   S5066_ASSERT(clients_.binding(client) != nullptr);
-  outbox_.send(client, sis::UnbindIndication{reason});
-  release(now, client, static_cast<std::uint8_t>(reason));
+  const auto told = told_reason_of(why);
+  S5066_ASSERT(told);
+  outbox_.send(client, sis::UnbindIndication{*told});
+  end_service(now, client);
+  clients_.unbind(now, client, why);
   clients_.rest(now, client);
 }
 
-// The SAP is free at once; what the client left behind is dropped without reports, and C_PDUs that
-// the sublayers below hold run to their end.
-void SubnetworkInterface::release(Instant now, ClientId client, std::uint8_t reason) {
-  if (clients_.binding(client) == nullptr) return;
+// What the client left behind is dropped without reports, and C_PDUs that the sublayers below hold
+// run to their end.
+void SubnetworkInterface::end_service(Instant now, ClientId client) {
   hard_links_.on_client_gone(now, client);
-  clients_.unbind(now, client, reason);
   sender_.forget_client(now, client);
 }
 
@@ -138,9 +166,9 @@ void SubnetworkInterface::on_invalid_primitive(Instant now, ClientId client, std
 // The procedure for invalid primitives: discard, count, and end a client that does it too often.
 void SubnetworkInterface::invalid(Instant now, ClientId client, std::uint8_t type) {
   counters_.add(Counter::primitives_invalid);
-  trace_.on_trace({now, TraceKind::invalid_primitive, config_.address, client.value, type, {}});
+  clients_.trace_invalid(now, client, type);
   if (clients_.watch(client).on_invalid(now)) return;
-  close_client(now, client, sis::UnbindReason::too_many_invalid_primitives);
+  close_client(now, client, ClientEnd::invalid_primitives);
 }
 
 template <typename NotForServers>
@@ -151,7 +179,7 @@ void SubnetworkInterface::on_request(Instant now, ClientId client, const NotForS
 void SubnetworkInterface::on_request(Instant now, ClientId client,
                                      const sis::BindRequest& request) {
   if (const auto victim = clients_.victim_of(client, request)) {
-    unbind_client(now, *victim, sis::UnbindReason::preempted);
+    unbind_client(now, *victim, ClientEnd::preempted);
   }
   if (clients_.bind(now, client, request)) return;
   invalid(now, client, static_cast<std::uint8_t>(sis::Type::bind_request));
@@ -167,7 +195,10 @@ void SubnetworkInterface::on_request(Instant now, ClientId client,
 
 // No answer is defined (A.2.1.2); the connection stays and the client may bind again.
 void SubnetworkInterface::on_request(Instant now, ClientId client, const sis::UnbindRequest&) {
-  release(now, client, kUnbindRequested);
+  if (clients_.binding(client) != nullptr) {
+    end_service(now, client);
+    clients_.unbind(now, client, ClientEnd::unbound);
+  }
   clients_.rest(now, client);
 }
 
@@ -183,7 +214,7 @@ void SubnetworkInterface::on_request(Instant now, ClientId client,
                                      sis::ExpeditedUnidataRequest& request) {
   if (!clients_.watch(client).on_expedited_request(now)) {
     counters_.add(Counter::updus_refused);
-    return unbind_client(now, client, sis::UnbindReason::too_many_expedited_requests);
+    return unbind_client(now, client, ClientEnd::expedited_requests);
   }
   submit(now, client, submission_of(std::move(request)));
 }
@@ -400,7 +431,8 @@ void SubnetworkInterface::touch(Instant now) {
 
 void SubnetworkInterface::settle(Instant now) {
   for (const ClientId id : clients_.watch_all(now)) {
-    close_client(now, id, sis::UnbindReason::inactivity);
+    const bool bound = clients_.binding(id) != nullptr;
+    close_client(now, id, bound ? ClientEnd::inactive : ClientEnd::idle);
   }
   sender_.settle_returned(now, links_, hard_links_);
   sender_.expire(now);
@@ -435,6 +467,7 @@ std::vector<ClientInfo> SubnetworkInterface::clients() const {
   std::vector<ClientInfo> all;
   for (const auto& [id, client] : clients_.all()) {
     ClientInfo info{.id = id, .flow_off = client.flow_off, .stored = sender_.ledger().usage(id)};
+    info.origin = client.origin;
     if (const Binding* binding = clients_.binding(id)) info.binding = *binding;
     all.push_back(info);
   }

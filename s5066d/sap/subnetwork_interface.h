@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "s5066d/base/metrics.h"
@@ -30,9 +31,32 @@ namespace s5066::sap {
 
 struct ClientInfo {
   ClientId id;
+  std::string origin;
   std::optional<Binding> binding;
   bool flow_off = false;
   StorageLedger::Usage stored;  // accepted and not ended
+};
+
+/// A U_PDU that was accepted and has not ended.
+struct UpduInfo {
+  UpduId id;
+  std::optional<ClientId> client;  // none: it has gone
+  Address destination;
+  SapId source_sap;
+  SapId destination_sap;
+  std::uint8_t priority = 0;
+  std::size_t octets = 0;
+  Duration age{};
+  Duration time_left{};  // until its time to die; negative where only a confirmation is awaited
+  unsigned attempts = 0;
+  bool queued = false;  // not handed down: it can be purged
+  std::string_view waits_for;
+};
+
+/// The oldest ones that fit a filter, and how many there are.
+struct UpduList {
+  std::vector<UpduInfo> updus;
+  std::size_t total = 0;
 };
 
 struct PeerInfo {
@@ -68,10 +92,11 @@ class SubnetworkInterface {
   // From clients.
   /// Where there are too many that are not bound, another of them is closed for it.
   void on_client_connected(Instant now, ClientId client, const ClientOrigin& origin = {});
-  void on_client_closed(Instant now, ClientId client);
-  /// Its connection is of no more use: half a primitive that stays half, or output it does not
-  /// read.
-  void on_client_failed(Instant now, ClientId client);
+  /// `left`, or `dead_peer` where the system ended the connection.
+  void on_client_closed(Instant now, ClientId client, ClientEnd why = ClientEnd::left);
+  /// Its connection is of no more use: half a primitive that stays half, output it does not read,
+  /// or another protocol.
+  void on_client_failed(Instant now, ClientId client, ClientEnd why);
   /// It has been here for at least `held`.
   void on_primitive(Instant now, ClientId client, sis::Primitive primitive, Duration held = {});
   /// What the framer or the decoder refused; `type` is 0 when not known.
@@ -94,6 +119,15 @@ class SubnetworkInterface {
   bool holds(ClientId client, SapId sap) const { return clients_.client_at(sap) == client; }
   /// Ends the bind of that SAP and bars it, or lets it be bound again. `not_found` above 15.
   Result<void> request_sap_open(Instant now, SapId sap, bool open);
+
+  // For an operator.
+  /// `not_found` where there is none; a bound one gets S_UNBIND_INDICATION.
+  Result<void> request_disconnect(Instant now, ClientId client);
+  /// `not_found` without a soft link or a call for one, `refused` where the link is a hard link's.
+  Result<void> request_break(Instant now, Address peer);
+  UpduList updus(const UpduFilter& filter, std::size_t listed_max) const;
+  /// Rejects what fits and is not handed down yet. Returns how many that were.
+  std::size_t request_purge(Instant now, const UpduFilter& filter);
 
   // From the channel access sublayer.
   void on_link_made(Instant now, const cas::LinkMade& made);
@@ -147,10 +181,11 @@ class SubnetworkInterface {
   void submit(Instant now, ClientId client, Submission submission);
   void deliver_to_ourselves(Instant now, UnidataItem item);
   void invalid(Instant now, ClientId client, std::uint8_t type);
-  void close_client(Instant now, ClientId client, std::optional<sis::UnbindReason> reason);
-  void unbind_client(Instant now, ClientId client, sis::UnbindReason reason);
-  void release(Instant now, ClientId client, std::uint8_t reason);
+  void close_client(Instant now, ClientId client, ClientEnd why);
+  void unbind_client(Instant now, ClientId client, ClientEnd why);
+  void end_service(Instant now, ClientId client);
 
+  std::string_view waits_for(const UnidataItem& item) const;
   void trace_discarded(Instant now, const cas::SpduIndication& from, DiscardReason why);
   void on_hard_link_spdu(Instant now, Address peer, const Spdu& spdu);
   std::optional<HardLinks::Party> party_at(SapId sap) const;

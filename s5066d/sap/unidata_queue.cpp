@@ -12,6 +12,11 @@ const Bytes& UnidataItem::updu() const {
   return data == nullptr ? kNone : data->updu;
 }
 
+bool UpduFilter::fits(const UnidataItem& item) const {
+  return (!id || item.id == *id) && (!client || item.client == client) &&
+         (!destination || item.destination == *destination);
+}
+
 // An answer names the SAPs of what it answers.
 SapId UnidataItem::local_sap() const {
   if (const auto* data = std::get_if<DataSpdu>(&spdu)) return data->source_sap;
@@ -145,6 +150,10 @@ std::vector<UnidataItem> UnidataQueue::take_after_failure(Address peer, unsigned
 
 std::vector<UnidataItem> UnidataQueue::take_of_client(ClientId client) {
   return take_if([client](const UnidataItem& item) { return item.client == client; });
+}
+
+std::vector<UnidataItem> UnidataQueue::take_fitting(const UpduFilter& filter) {
+  return take_if([&filter](const UnidataItem& item) { return !item.own && filter.fits(item); });
 }
 
 std::vector<UnidataItem> UnidataQueue::take_arq() {

@@ -45,6 +45,7 @@ struct UnidataItem {
   bool with_errors = false;
   std::uint8_t repeats = 0;
   sis::Confirmation confirmation = sis::Confirmation::none;
+  Instant accepted_at{};
   Instant time_to_die{};
   bool send_time_to_die = true;
   Spdu spdu;
@@ -60,6 +61,14 @@ struct UnidataItem {
   Lane lane() const { return {expedited(), arq() ? std::optional(destination) : std::nullopt}; }
   const Bytes& updu() const;
   std::size_t octets() const { return updu().size(); }
+};
+
+/// Which U_PDUs an operator means; those that fit all that is given.
+struct UpduFilter {
+  std::optional<UpduId> id;
+  std::optional<ClientId> client;
+  std::optional<Address> destination;
+  bool fits(const UnidataItem& item) const;
 };
 
 /// The first octets agree with what a delivery S_PDU copied from the U_PDU (none: always).
@@ -116,6 +125,14 @@ class UnidataQueue {
   /// Counts one more failed attempt for all that waits for this peer; returns what has had enough.
   std::vector<UnidataItem> take_after_failure(Address peer, unsigned attempts_max);
   std::vector<UnidataItem> take_of_client(ClientId client);
+  /// Of clients, not our own.
+  std::vector<UnidataItem> take_fitting(const UpduFilter& filter);
+  template <typename Visit>
+  void for_each(const Visit& visit) const {
+    for (const auto& [lane, line] : lines_) {
+      for (const auto& [key, item] : line.items) visit(item);
+    }
+  }
   /// Everything that needs a link.
   std::vector<UnidataItem> take_arq();
 

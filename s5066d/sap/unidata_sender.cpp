@@ -51,6 +51,7 @@ UnidataItem UnidataSender::accept(Instant now, ClientId client, const Binding& b
   const std::uint32_t units = std::min(submission.time_to_live, sis::kTimeToLiveMax);
   UnidataItem item;
   item.id = UpduId{++last_updu_id_};
+  item.accepted_at = now;
   item.client = client;
   item.priority = submission.priority;
   item.rank = binding.rank;
@@ -349,7 +350,7 @@ ReportSubject UnidataSender::subject_of(const UnidataItem& item) const {
 }
 
 void UnidataSender::confirm(Instant now, UnidataItem item) {
-  finish(now, item, Outcome::confirmed);
+  finish(now, item, UpduOutcome::confirmed);
   if (!item.client || item.confirmation == sis::Confirmation::none) return;
   outbox_.send(*item.client, confirm_of(subject_of(item)));
 }
@@ -357,9 +358,22 @@ void UnidataSender::confirm(Instant now, UnidataItem item) {
 void UnidataSender::reject(Instant now, UnidataItem item, sis::RejectReason reason) {
   trace_discarded(now, item, reason_of(reason));
   const bool expired = reason == sis::RejectReason::ttl_expired;
-  finish(now, item, expired ? Outcome::expired : Outcome::rejected);
+  finish(now, item, expired ? UpduOutcome::expired : UpduOutcome::rejected);
   if (!item.client || item.confirmation == sis::Confirmation::none) return;
   outbox_.send(*item.client, rejection_of(subject_of(item), reason));
+}
+
+// STANDARD: no reason fits. With this one a client does not send the U_PDU again at once: its time
+// was ended.
+std::size_t UnidataSender::purge(Instant now, const UpduFilter& filter) {
+  std::vector<UnidataItem> purged = queue_.take_fitting(filter);
+  for (UnidataItem& item : purged) {
+    trace_discarded(now, item, DiscardReason::purged);
+    finish(now, item, UpduOutcome::purged);
+    if (!item.client || item.confirmation == sis::Confirmation::none) continue;
+    outbox_.send(*item.client, rejection_of(subject_of(item), sis::RejectReason::ttl_expired));
+  }
+  return purged.size();
 }
 
 void UnidataSender::trace_discarded(Instant now, const UnidataItem& item, DiscardReason why) {
@@ -373,7 +387,7 @@ void UnidataSender::trace_discarded(Instant now, const UnidataItem& item, Discar
                               .clients = {{item.local_sap(), item.remote_sap(), item.priority}}}});
 }
 
-void UnidataSender::finish(Instant now, UnidataItem& item, Outcome outcome) {
+void UnidataSender::finish(Instant now, UnidataItem& item, UpduOutcome outcome) {
   if (item.own) return;
   if (item.client && item.charged > 0) ledger_.give_back(*item.client, item.charged);
   item.charged = 0;
@@ -384,26 +398,30 @@ void UnidataSender::finish(Instant now, UnidataItem& item, Outcome outcome) {
                    static_cast<std::int64_t>(outcome),
                    {}});
   switch (outcome) {
-    case Outcome::confirmed:
+    case UpduOutcome::confirmed:
       return counters_.add(Counter::updus_confirmed);
-    case Outcome::rejected:
+    case UpduOutcome::rejected:
       return counters_.add(Counter::updus_rejected);
-    case Outcome::expired:
+    case UpduOutcome::expired:
       return counters_.add(Counter::updus_expired);
-    case Outcome::dropped:
+    case UpduOutcome::dropped:
       return counters_.add(Counter::updus_dropped);
+    case UpduOutcome::purged:
+      return counters_.add(Counter::updus_purged);
+    case UpduOutcome::count:
+      break;
   }
 }
 
 void UnidataSender::forget_client(Instant now, ClientId client) {
   for (UnidataItem& item : queue_.take_of_client(client)) {
     trace_discarded(now, item, DiscardReason::client_gone);
-    finish(now, item, Outcome::dropped);
+    finish(now, item, UpduOutcome::dropped);
   }
   for (const UpduId id : deliveries_.forget_client(client)) {
     UnidataItem gone;
     gone.id = id;
-    finish(now, gone, Outcome::dropped);
+    finish(now, gone, UpduOutcome::dropped);
   }
   ledger_.forget(client);
 }

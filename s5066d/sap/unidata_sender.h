@@ -64,6 +64,8 @@ class UnidataSender {
   void on_call_failed(Instant now, Address peer);
   void confirm(Instant now, UnidataItem item);
   void reject(Instant now, UnidataItem item, sis::RejectReason reason);
+  /// Takes clients' U_PDUs that fit out of the queue. Each is rejected. Returns how many.
+  std::size_t purge(Instant now, const UpduFilter& filter);
   /// Drops all of the client's U_PDUs without reports; what the sublayers below hold runs to its
   /// end.
   void forget_client(Instant now, ClientId client);
@@ -87,13 +89,11 @@ class UnidataSender {
   const DeliveryTable& deliveries() const { return deliveries_; }
 
  private:
-  enum class Outcome : std::uint8_t { confirmed, rejected, expired, dropped };
-
   template <typename Allowed>
   bool feed_lane(Instant now, const Lane& lane, const Allowed& allowed);
   void hand_down(Instant now, UnidataItem item);
   void await_client(Instant now, UnidataItem item);
-  void finish(Instant now, UnidataItem& item, Outcome outcome);
+  void finish(Instant now, UnidataItem& item, UpduOutcome outcome);
   void trace_discarded(Instant now, const UnidataItem& item, DiscardReason why);
   Bytes response_part(const Bytes& updu) const;
   ReportSubject subject_of(const UnidataItem& item) const;

@@ -80,24 +80,5 @@ TEST(ControlJson, a_link_shows_what_was_said_of_its_mode) {
   EXPECT_EQ(read.links(1).capabilities(), 0xB0u);
 }
 
-TEST(ControlJson, a_request_for_a_mode_is_read_and_answered) {
-  EXPECT_FALSE(read_mode_request("status"));
-  EXPECT_FALSE(read_mode_request("modes"));
-  const auto good = read_mode_request("mode 1.2.3.4 110a-600-long");
-  ASSERT_TRUE(good && good->ok());
-  EXPECT_EQ((*good)->peer, Address{0x01020304});
-  EXPECT_EQ(modem::to_string((*good)->mode), "110a-600-long");
-  proto::ModeAsked told;
-  ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(to_json(**good), &told).ok());
-  EXPECT_EQ(told.peer(), "1.2.3.4");
-  EXPECT_EQ(told.mode(), "110a-600-long");
-  for (const char* bad : {"mode ", "mode 1.2.3.4", "mode 1.2.3 110a-600-long", "mode 1.2.3.4 ",
-                          "mode 1.2.3.4 110a-601-long", "mode 1.2.3.4 110a-600-long x"}) {
-    const auto request = read_mode_request(bad);
-    ASSERT_TRUE(request.has_value()) << bad;
-    EXPECT_FALSE(request->ok()) << bad;
-  }
-}
-
 }  // namespace
 }  // namespace s5066::config

@@ -216,6 +216,45 @@ TEST(ConfigLoad, rate_change_and_the_retries_of_messages_and_resets_arrive) {
   EXPECT_EQ(defaults.value->node.dts.resets_missed_max, 3u);
 }
 
+TEST(ConfigLoad, a_local_socket_for_clients_arrives_with_its_limits) {
+  const auto given = parse_node(
+      "f", kGood +
+               " sis { local { socket: \"/run/sis\" group_too: true saps: [3, 5] rank_max: 9 "
+               "connections_per_process_max: 1 connections_per_user_max: 2 "
+               "connects_per_process_second_max: 3 connects_per_user_second_max: 4 } }");
+  ASSERT_TRUE(given.value.has_value()) << all_lines(given.problems);
+  const auto& local = given.value->sis.local;
+  ASSERT_TRUE(local);
+  EXPECT_EQ(local->socket_path, "/run/sis");
+  EXPECT_TRUE(local->group_too);
+  EXPECT_EQ(local->access, (sap::ClientAccess{.saps = 1u << 3 | 1u << 5, .rank_max = 9}));
+  EXPECT_EQ(local->connections_per_process_max, 1u);
+  EXPECT_EQ(local->connections_per_user_max, 2u);
+  EXPECT_EQ(local->connects_per_process_second_max, 3u);
+  EXPECT_EQ(local->connects_per_user_second_max, 4u);
+  EXPECT_EQ(parse_node("f", kGood).value->sis.local, std::nullopt);
+  EXPECT_EQ(all_lines(parse_node("f", kGood + "\nsis { local {} }").problems),
+            "f:2:7: socket: missing\n");
+  EXPECT_EQ(
+      all_lines(parse_node("f", kGood + "\nsis { local { socket: \"s\" saps: 10 } }").problems),
+      "f:2:27: saps: 10 needs subnet_access.bind.allow_reserved_saps\n");
+}
+
+TEST(ConfigLoad, a_gateway_reaches_its_server_by_address_or_by_local_socket) {
+  const std::string relay = "spool_directory: \"s\" inbox_directory: \"i\" sis { ";
+  const auto host = [&](const std::string& sis) {
+    const auto loaded = parse_relay("f", relay + sis + " }");
+    EXPECT_TRUE(loaded.value.has_value()) << all_lines(loaded.problems);
+    return loaded.value ? loaded.value->sis_host : "";
+  };
+  EXPECT_EQ(host(""), "127.0.0.1");
+  EXPECT_EQ(host("address: \"192.0.2.7\""), "192.0.2.7");
+  EXPECT_EQ(host("socket: \"/run/sis\""), "/run/sis");
+  EXPECT_EQ(host("socket: \"sis\""), "./sis") << "a client knows a path by its slash";
+  EXPECT_EQ(all_lines(parse_relay("f", relay + "\nsocket: \"/s\" port: 5066 }").problems),
+            "f:2:1: socket: instead of address and port, not beside them\n");
+}
+
 NodeSetup keyed_by(const std::string& key) {
   const auto loaded = parse_node("f", R"(address: "1.2.3.4" modem { mode: "110a-2400-short" )"
                                       R"(cable { socket: "/tmp/cable" } )" +

@@ -51,6 +51,52 @@ TEST(ConnectionGate, a_household_is_an_address_of_ipv4_and_a_network_of_64_bits_
   EXPECT_NE(household("2001:db8::1"), household("2001:db8:0:1::1"));
 }
 
+TEST(ConnectionGate, counts_local_connections_by_process_and_by_user) {
+  SisListenerConfig config;
+  config.local =
+      LocalListenerConfig{.connections_per_process_max = 2, .connections_per_user_max = 3};
+  ConnectionGate gate = opened(config);
+  const auto admit = [&](pid_t process, uid_t user) {
+    return gate.admit(time_of({}), LocalPeer{process, user}).ok();
+  };
+  EXPECT_TRUE(admit(10, 1));
+  EXPECT_TRUE(admit(10, 1));
+  EXPECT_FALSE(admit(10, 1)) << "a third of one process";
+  EXPECT_TRUE(admit(11, 1));
+  EXPECT_FALSE(admit(12, 1)) << "a fourth of one user";
+  EXPECT_TRUE(admit(12, 2));
+  EXPECT_TRUE(gate.admit(time_of({}), at("127.0.0.1")).ok());
+  gate.on_closed(LocalPeer{11, 1});
+  EXPECT_TRUE(admit(12, 1));
+}
+
+TEST(ConnectionGate, a_process_that_cannot_be_seen_is_limited_by_its_user) {
+  SisListenerConfig config;
+  config.local =
+      LocalListenerConfig{.connections_per_process_max = 1, .connections_per_user_max = 2};
+  ConnectionGate gate = opened(config);
+  const LocalPeer unseen{.process = 0, .user = 7};
+  EXPECT_TRUE(gate.admit(time_of({}), unseen).ok());
+  EXPECT_TRUE(gate.admit(time_of({}), unseen).ok());
+  EXPECT_FALSE(gate.admit(time_of({}), unseen).ok());
+}
+
+TEST(ConnectionGate, takes_over_other_limits_and_keeps_what_it_has_counted) {
+  SisListenerConfig config;
+  config.connections_max = 1;
+  ConnectionGate gate = opened(config);
+  EXPECT_TRUE(gate.admit(time_of({}), at("192.0.2.7")).ok());
+  EXPECT_FALSE(gate.admit(time_of({}), at("192.0.2.7")).ok());
+  config.connections_max = 2;
+  ASSERT_TRUE(gate.change(config));
+  EXPECT_TRUE(gate.admit(time_of({}), at("192.0.2.7")).ok());
+  EXPECT_FALSE(gate.admit(time_of({}), at("192.0.2.7")).ok());
+  config.allow = {{.address = "x"}};
+  EXPECT_FALSE(gate.change(config));
+  gate.on_closed(at("192.0.2.7"));
+  EXPECT_TRUE(gate.admit(time_of({}), at("192.0.2.7")).ok()) << "the list is as it was";
+}
+
 TEST(ConnectionGate, refuses_an_allow_list_that_it_cannot_read) {
   for (const char* bad : {"192.0.2", "192.0.2.0/33", "192.0.2.0/", "::/129", "::/x", "localhost"}) {
     ConnectionGate gate({.allow = {{.address = bad}}});

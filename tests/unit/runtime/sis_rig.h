@@ -17,6 +17,7 @@
 #include "s5066d/node/node.h"
 #include "s5066d/runtime/asio_driver.h"
 #include "s5066d/runtime/sis_listener.h"
+#include "s5066d/runtime/trace_writer.h"
 #include "sis/codec.h"
 #include "sis/framer.h"
 
@@ -84,15 +85,10 @@ class SisPort : public testing::Test {
     driver_->drive([](Node& node, Instant now) { node.on_deadline(now); });
   }
 
-  class NoTrace final : public TraceSink {
-   public:
-    void on_trace(const TraceEvent&) override {}
-  };
-
   NodeConfig node_config_;
   SisListenerConfig config_;
   TestLog log_;
-  NoTrace trace_;
+  TraceWriter trace_{log_};
   Rng rng_{1};
   boost::asio::io_context io_;
   ModemClock modem_;

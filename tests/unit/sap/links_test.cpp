@@ -391,7 +391,7 @@ TEST_F(Departure, unbinding_drops_all_and_a_new_bind_starts_clean) {
 
 TEST_F(Departure, a_link_break_after_it_requeues_nothing) {
   const ClientId client = client_with_data_in_every_stage();
-  core->on_client_failed(now, client);
+  core->on_client_failed(now, client, ClientEnd::unread);
   drain();
   EXPECT_TRUE(closed.count(client));
   lose(kPeer);

@@ -220,11 +220,10 @@ sis::BindRequest bind_request(std::uint8_t sap, std::uint8_t rank = 0) {
 }
 
 TEST(SapTable, a_sap_belongs_to_one_client) {
-  using Reason = sis::BindRejectReason;
   SapTable table({}, 16);
   EXPECT_EQ(table.bind(kA, bind_request(3)), std::nullopt);
-  EXPECT_EQ(table.bind(kB, bind_request(3)), Reason::sap_already_allocated);
-  EXPECT_EQ(table.bind(kA, bind_request(4)), Reason::sap_already_allocated);
+  EXPECT_EQ(table.bind(kB, bind_request(3)), BindRefusal::sap_taken);
+  EXPECT_EQ(table.bind(kA, bind_request(4)), BindRefusal::bound_already);
   EXPECT_EQ(table.client_at(SapId{3}), kA);
   EXPECT_EQ(table.client_at(SapId{4}), std::nullopt);
   table.unbind(kA);
@@ -232,11 +231,12 @@ TEST(SapTable, a_sap_belongs_to_one_client) {
 }
 
 TEST(SapTable, policy_bars_reserved_saps_management_and_rank_15) {
-  using Reason = sis::BindRejectReason;
   for (const int sap : {0, 10, 11}) {
     const auto barred = static_cast<std::uint8_t>(sap);
     SapTable table({}, 16);
-    EXPECT_EQ(table.bind(kA, bind_request(barred)), Reason::invalid_sap) << sap;
+    EXPECT_EQ(table.bind(kA, bind_request(barred)),
+              sap == 0 ? BindRefusal::sap_not_allowed : BindRefusal::sap_reserved)
+        << sap;
   }
   for (const int sap : {1, 9, 12, 15}) {
     const auto open = static_cast<std::uint8_t>(sap);
@@ -244,7 +244,7 @@ TEST(SapTable, policy_bars_reserved_saps_management_and_rank_15) {
     EXPECT_EQ(table.bind(kA, bind_request(open, 14)), std::nullopt) << sap;
   }
   SapTable strict({}, 16);
-  EXPECT_EQ(strict.bind(kA, bind_request(1, 15)), Reason::not_enough_resources);
+  EXPECT_EQ(strict.bind(kA, bind_request(1, 15)), BindRefusal::rank_not_allowed);
   SapTable open({.allow_reserved_saps = true, .allow_management_sap = true, .allow_rank_15 = true},
                 16);
   EXPECT_EQ(open.bind(kA, bind_request(0, 15)), std::nullopt);
@@ -253,33 +253,32 @@ TEST(SapTable, policy_bars_reserved_saps_management_and_rank_15) {
 
 // [A.2.1.1(6)]
 TEST(SapTable, access_granted_to_a_client_stands_above_what_is_open_to_all) {
-  using Reason = sis::BindRejectReason;
   SapTable table({.allow_management_sap = true, .allow_rank_15 = true}, 16);
   table.grant(kA, {.saps = 1u << 3 | 1u << 5, .rank_max = 9});
   for (const int sap : {0, 2, 4, 6, 10, 15}) {
-    EXPECT_EQ(table.bind(kA, bind_request(static_cast<std::uint8_t>(sap), 9)), Reason::invalid_sap)
+    EXPECT_EQ(table.bind(kA, bind_request(static_cast<std::uint8_t>(sap), 9)),
+              BindRefusal::sap_not_allowed)
         << sap;
   }
-  EXPECT_EQ(table.bind(kA, bind_request(3, 10)), Reason::not_enough_resources);
+  EXPECT_EQ(table.bind(kA, bind_request(3, 10)), BindRefusal::rank_not_allowed);
   EXPECT_EQ(table.bind(kA, bind_request(3, 9)), std::nullopt);
   EXPECT_EQ(table.bind(kB, bind_request(0, 15)), std::nullopt) << "another client's";
   table.unbind(kA);
-  EXPECT_EQ(table.bind(kA, bind_request(2, 1)), Reason::invalid_sap) << "a bind used it up";
+  EXPECT_EQ(table.bind(kA, bind_request(2, 1)), BindRefusal::sap_not_allowed)
+      << "a bind used it up";
   table.revoke(kA);
   EXPECT_EQ(table.bind(kA, bind_request(2, 15)), std::nullopt);
 }
 
 TEST(SapTable, sap_0_and_rank_15_can_be_granted_to_one_client) {
-  using Reason = sis::BindRejectReason;
   SapTable table({}, 16);
   table.grant(kA, {.saps = 1u << 0, .rank_max = 15});
-  EXPECT_EQ(table.bind(kB, bind_request(0, 1)), Reason::invalid_sap);
-  EXPECT_EQ(table.bind(kB, bind_request(1, 15)), Reason::not_enough_resources);
+  EXPECT_EQ(table.bind(kB, bind_request(0, 1)), BindRefusal::sap_not_allowed);
+  EXPECT_EQ(table.bind(kB, bind_request(1, 15)), BindRefusal::rank_not_allowed);
   EXPECT_EQ(table.bind(kA, bind_request(0, 15)), std::nullopt);
 }
 
 TEST(SapTable, forbidden_service_types_are_refused_unless_lenient) {
-  using Reason = sis::BindRejectReason;
   std::vector<sis::DeliveryMode> bad(5);
   bad[1].mode = static_cast<sis::TransmissionMode>(4);
   bad[2].mode = sis::TransmissionMode::arq;
@@ -292,7 +291,7 @@ TEST(SapTable, forbidden_service_types_are_refused_unless_lenient) {
     sis::BindRequest request = bind_request(3);
     request.service = service;
     SapTable strict({}, 16);
-    EXPECT_EQ(strict.bind(kA, request), Reason::not_enough_resources);
+    EXPECT_EQ(strict.bind(kA, request), BindRefusal::illegal_service);
     SapTable lenient({.lenient = true}, 16);
     EXPECT_EQ(lenient.bind(kA, request), std::nullopt);
   }
@@ -301,7 +300,7 @@ TEST(SapTable, forbidden_service_types_are_refused_unless_lenient) {
 TEST(SapTable, a_broadcast_only_node_takes_no_arq_clients) {
   SapTable table({}, 16);
   table.allow_arq(false);
-  EXPECT_EQ(table.bind(kA, bind_request(3)), sis::BindRejectReason::arq_unsupportable_in_broadcast);
+  EXPECT_EQ(table.bind(kA, bind_request(3)), BindRefusal::no_arq);
   sis::BindRequest nonarq = bind_request(3);
   nonarq.service.mode = sis::TransmissionMode::nonarq;
   EXPECT_EQ(table.bind(kA, nonarq), std::nullopt);
@@ -321,10 +320,21 @@ TEST(SapTable, without_room_only_a_strictly_higher_rank_pushes_out_the_youngest_
   ASSERT_EQ(table.bind(low_too, ranked(3, 3)), std::nullopt);
   EXPECT_EQ(table.victim_of(next, ranked(4, 4)), low_too);
   EXPECT_EQ(table.victim_of(next, ranked(4, 3)), std::nullopt);
-  EXPECT_EQ(table.bind(next, ranked(4, 3)), sis::BindRejectReason::not_enough_resources);
+  EXPECT_EQ(table.bind(next, ranked(4, 3)), BindRefusal::no_room);
   // What would be refused anyway costs nobody his place.
   EXPECT_EQ(table.victim_of(next, ranked(1, 9)), std::nullopt);
-  EXPECT_EQ(table.bind(next, ranked(1, 9)), sis::BindRejectReason::sap_already_allocated);
+  EXPECT_EQ(table.bind(next, ranked(1, 9)), BindRefusal::sap_taken);
+}
+
+TEST(SapTable, each_refusal_has_its_reason_in_words_and_one_that_the_standard_knows) {
+  using Reason = sis::BindRejectReason;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(BindRefusal::count); ++i) {
+    EXPECT_FALSE(to_string(static_cast<BindRefusal>(i)).empty()) << i;
+  }
+  EXPECT_EQ(reject_reason_of(BindRefusal::sap_shut), Reason::invalid_sap);
+  EXPECT_EQ(reject_reason_of(BindRefusal::sap_taken), Reason::sap_already_allocated);
+  EXPECT_EQ(reject_reason_of(BindRefusal::no_arq), Reason::arq_unsupportable_in_broadcast);
+  EXPECT_EQ(reject_reason_of(BindRefusal::rank_not_allowed), Reason::not_enough_resources);
 }
 
 // --- Watching a client ---

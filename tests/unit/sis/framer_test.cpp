@@ -237,5 +237,47 @@ TEST(Framer, any_cut_of_any_stream_gives_the_same_items) {
   }
 }
 
+std::optional<Framer::Mistake> mistake_in(std::string_view hex) {
+  Framer framer;
+  framer.push(*from_hex(hex));
+  return framer.mistake();
+}
+
+TEST(Framer, notices_a_client_that_sends_the_low_octet_first_by_its_bind_request) {
+  Bytes bind;
+  encode(BindRequest{.sap = SapId{3}}, bind);
+  const auto mistake = [](const Bytes& octets) {
+    Framer framer;
+    framer.push(octets);
+    return framer.mistake();
+  };
+  EXPECT_EQ(mistake(bind), std::nullopt);
+  Bytes swapped = bind;
+  std::swap(swapped[3], swapped[4]);
+  EXPECT_EQ(mistake(swapped), Framer::Mistake::octet_order);
+  swapped.pop_back();
+  EXPECT_EQ(mistake(swapped), std::nullopt) << "the rest may show that it is right";
+  EXPECT_EQ(mistake_in("EB90"), Framer::Mistake::octet_order);
+  EXPECT_EQ(mistake_in("EB"), std::nullopt);
+}
+
+TEST(Framer, notices_a_tls_handshake) {
+  EXPECT_EQ(mistake_in("160301"), Framer::Mistake::tls);
+  EXPECT_EQ(mistake_in("16"), std::nullopt);
+  EXPECT_EQ(mistake_in("1604"), std::nullopt);
+  EXPECT_EQ(mistake_in("1703"), std::nullopt) << "no handshake";
+}
+
+TEST(Framer, takes_no_right_stream_for_a_mistake) {
+  for (const Vector& vector : vectors()) {
+    const Bytes frame = *from_hex(vector.hex);
+    for (std::size_t octets = 0; octets <= frame.size(); ++octets) {
+      Framer framer;
+      framer.push(ByteSpan(frame).first(octets));
+      EXPECT_EQ(framer.mistake(), std::nullopt) << vector.hex << " cut at " << octets;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace s5066::sis
