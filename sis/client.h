@@ -1,5 +1,5 @@
-// A SIS client on a Boost.Asio io_context: ClientCore with a TCP socket, TLS if wanted, and a timer
-// (F.16).
+// A SIS client on a Boost.Asio io_context: ClientCore with a TCP socket, TLS if wanted, or a local
+// socket, and a timer (F.16).
 #pragma once
 
 #include <boost/asio/associated_executor.hpp>
@@ -38,7 +38,8 @@ class Client {
     std::string server_name{};       // that the server's certificate must be for; empty: the host
   };
   struct Config {
-    std::string host = "localhost";  // a name or an address
+    std::string host = "localhost";  // a name, an address, or the path of a local socket,
+                                     // which is known by a / in it
     std::uint16_t port = kDefaultPort;
     std::optional<Tls> tls{};  // files are read anew for each connection
     ClientCore::Config core{};

@@ -3,8 +3,10 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include <boost/asio/connect.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 #include <utility>
@@ -45,16 +47,35 @@ ClientConnection::ClientConnection(asio::io_context& io, const Client::Config& c
 
 void ClientConnection::open(OnDone on_done) {
   on_open_ = std::move(on_done);
-  if (auto error = config_.tls ? prepare_tls() : std::nullopt) {
+  const bool local = config_.host.find('/') != std::string::npos;
+  std::optional<Error> error;
+  if (local) {
+    error = connect_locally();
+  } else if (config_.tls) {
+    error = prepare_tls();
+  }
+  if (error) {
     asio::post(io_, [self = shared_from_this(), error] { self->opened(error); });
     return;
   }
+  if (local) return;
   resolver_.async_resolve(config_.host, std::to_string(config_.port),
                           [self = shared_from_this()](const error_code& code,
                                                       const tcp::resolver::results_type& found) {
                             if (code) return self->opened(error_of(code));
-                            self->connect(found);
+                            Endpoints endpoints;
+                            for (const auto& one : found) endpoints.emplace_back(one.endpoint());
+                            self->connect(endpoints);
                           });
+}
+
+std::optional<Error> ClientConnection::connect_locally() {
+  if (config_.tls) return Error{ErrorCode::bad_field, "TLS is not for a local socket"};
+  if (config_.host.size() >= sizeof(sockaddr_un::sun_path)) {
+    return Error{ErrorCode::bad_field, config_.host + ": the path is too long"};
+  }
+  connect({asio::local::stream_protocol::endpoint(config_.host)});
+  return std::nullopt;
 }
 
 std::optional<Error> ClientConnection::prepare_tls() {
@@ -90,10 +111,10 @@ std::optional<Error> ClientConnection::prepare_tls() {
   return std::nullopt;
 }
 
-void ClientConnection::connect(const tcp::resolver::results_type& endpoints) {
+void ClientConnection::connect(const Endpoints& endpoints) {
   if (closed_) return;
   asio::async_connect(socket(), endpoints,
-                      [self = shared_from_this()](const error_code& code, const tcp::endpoint&) {
+                      [self = shared_from_this()](const error_code& code, const auto&) {
                         if (self->closed_ || code) return self->opened(error_of(code));
                         error_code ignored;  // without them it works as well, only slower
                         self->socket().set_option(tcp::no_delay(true), ignored);
@@ -192,7 +213,7 @@ void ClientConnection::finish(std::function<void()> on_closed) {
     tls_->async_shutdown([self = shared_from_this()](const error_code&) {});
   } else {
     error_code ignored;  // the read tells as well
-    plain_.shutdown(tcp::socket::shutdown_send, ignored);
+    plain_.shutdown(Socket::shutdown_send, ignored);
   }
 }
 
@@ -207,7 +228,7 @@ void ClientConnection::close() {
   finish_by_.cancel();
   error_code ignored;  // it may be closed already
   resolver_.cancel();
-  socket().shutdown(tcp::socket::shutdown_both, ignored);
+  socket().shutdown(Socket::shutdown_both, ignored);
   socket().close(ignored);
 }
 

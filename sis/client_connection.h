@@ -1,6 +1,7 @@
-// One TCP connection of a SIS client, plain or TLS, or the attempt at one.
+// One connection of a SIS client, by TCP, TLS or a local socket, or the attempt at one.
 #pragma once
 
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl.hpp>
@@ -10,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "s5066d/base/bytes.h"
 #include "s5066d/base/result.h"
@@ -38,14 +40,16 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   void close();
 
  private:
-  using Socket = boost::asio::ip::tcp::socket;
+  using Socket = boost::asio::generic::stream_protocol::socket;
+  using Endpoints = std::vector<Socket::endpoint_type>;
   using TlsStream = boost::asio::ssl::stream<Socket>;
 
   class ReadsOn;
   void read_on();
   Socket& socket() { return tls_ ? tls_->next_layer() : plain_; }
   std::optional<Error> prepare_tls();
-  void connect(const boost::asio::ip::tcp::resolver::results_type& endpoints);
+  std::optional<Error> connect_locally();
+  void connect(const Endpoints& endpoints);
   void notice_dead_server();
   void shake_hands();
   void opened(const std::optional<Error>& error);

@@ -56,7 +56,7 @@ enum { S5066_SIS_CONFIRM_NONE = 0, S5066_SIS_CONFIRM_NODE = 1, S5066_SIS_CONFIRM
 
 // Strings may be NULL where a default is named. They are copied.
 typedef struct s5066_sis_config {
-  const char* host;              // "localhost"
+  const char* host;              // "localhost"; with a / in it the path of a local socket
   uint16_t port;                 // 0: 5066
   uint8_t sap;                   // 0..15
   uint8_t rank;                  // 0..15

@@ -34,7 +34,8 @@ std::string text(const po::variables_map& given, const char* name) {
 po::options_description connection_options() {
   po::options_description options("Connection");
   auto add = options.add_options();
-  add("host,H", po::value<std::string>()->default_value("localhost"), "SIS server");
+  add("host,H", po::value<std::string>()->default_value("localhost"),
+      "SIS server; with a / in it the path of a local socket");
   add("port,p", po::value<std::uint16_t>()->default_value(sis::kDefaultPort), "its TCP port");
   add("sap,s", po::value<int>()->default_value(15), "SAP to bind to, 0..15");
   add("rank,r", po::value<int>()->default_value(0), "rank of the client, 0..15");

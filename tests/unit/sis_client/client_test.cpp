@@ -3,12 +3,14 @@
 #include "sis/client.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_future.hpp>
 #include <boost/asio/write.hpp>
@@ -545,6 +547,51 @@ TEST_F(ClientTest, a_handler_may_request_and_stop) {
   io.run();
   ASSERT_EQ(events.size(), 2u);
   EXPECT_TRUE(std::holds_alternative<event::Unresolved>(events[1]));
+}
+
+// A host with a slash in it.
+TEST(LocalClient, binds_over_a_local_socket_and_says_what_is_wrong_with_a_path) {
+  using asio::local::stream_protocol;
+  const std::string path = "/tmp/s5066-client-" + std::to_string(::getpid());
+  ::unlink(path.c_str());
+  asio::io_context io;
+  stream_protocol::acceptor acceptor(io, stream_protocol::endpoint(path));
+  stream_protocol::socket server(io);
+  std::array<std::uint8_t, 64> request{};
+  acceptor.async_accept(server, [&](const error_code& code) {
+    ASSERT_FALSE(code) << code.message();
+    server.async_read_some(asio::buffer(request), [&](const error_code&, std::size_t) {
+      Bytes accepted;
+      encode(BindAccepted{.sap = SapId{6}, .mtu = kMtu}, accepted);
+      asio::write(server, asio::buffer(accepted));
+    });
+  });
+  bool bound = false;
+  std::vector<std::string> lost;
+  const auto config = [](const std::string& host, bool tls) {
+    Client::Config made;
+    made.host = host;
+    made.core.sap = SapId{6};
+    if (tls) made.tls = Client::Tls{};
+    return made;
+  };
+  const auto note = [&](const Event& what) {
+    if (std::holds_alternative<event::Bound>(what)) bound = true;
+    if (const auto* loss = std::get_if<event::Lost>(&what)) lost.push_back(loss->why.detail);
+  };
+  Client client(io, config(path, false), 1, note);
+  Client with_tls(io, config(path, true), 2, note);
+  Client too_long(io, config("/" + std::string(200, 'x'), false), 3, note);
+  for (Client* one : {&client, &with_tls, &too_long}) one->start();
+  asio::steady_timer watchdog(io, seconds(20));
+  watchdog.async_wait([&](const error_code&) { io.stop(); });
+  while (!(bound && lost.size() >= 2) && io.run_one() > 0) {
+  }
+  EXPECT_TRUE(bound);
+  ASSERT_GE(lost.size(), 2u);
+  EXPECT_NE((lost[0] + lost[1]).find("TLS is not for a local socket"), std::string::npos);
+  EXPECT_NE((lost[0] + lost[1]).find("the path is too long"), std::string::npos);
+  ::unlink(path.c_str());
 }
 
 }  // namespace
