@@ -8,6 +8,7 @@
 
 #include "gateways/acp142/next_hops.h"
 #include "s5066d/base/assert.h"
+#include "s5066d/base/duration_text.h"
 
 namespace s5066::acp142 {
 
@@ -34,12 +35,29 @@ NextHops next_hops(const Envelope& envelope, const MailItem& item) {
 
 std::string_view to_string(MailNews::Kind kind) {
   constexpr std::array<std::string_view, static_cast<std::size_t>(Kind::count)> kNames = {
-      "mail_accepted",        "mail_repeated",  "mail_queued",         "mail_refused",
-      "mail_submitted",       "mail_delivered", "mail_deferred",       "mail_failed",
-      "mail_expired",         "mail_received",  "mail_received_again", "mail_not_for_us",
-      "mail_unreadable",      "mail_reported",  "mail_report_lost",    "station_dead",
-      "store_failed",         "mail_parked",    "mail_passed_over",    "spool_index_mended",
-      "spool_table_left_out", "spool_disk_full"};
+      "mail_accepted",
+      "mail_repeated",
+      "mail_queued",
+      "mail_refused",
+      "mail_submitted",
+      "mail_delivered",
+      "mail_deferred",
+      "mail_failed",
+      "mail_expired",
+      "mail_received",
+      "mail_received_again",
+      "mail_not_for_us",
+      "mail_unreadable",
+      "mail_reported",
+      "mail_report_lost",
+      "station_dead",
+      "store_failed",
+      "mail_parked",
+      "mail_passed_over",
+      "spool_index_mended",
+      "spool_table_left_out",
+      "spool_disk_full",
+      "clock_set"};
   S5066_ASSERT(kind < Kind::count);
   return kNames[static_cast<std::size_t>(kind)];
 }
@@ -57,13 +75,41 @@ void MailCore::on_start(Instant now) {
   delay_at_ = now + config_.delay_poll;
 }
 
+void MailCore::on_clock(Instant now, UtcSeconds utc) {
+  const std::chrono::seconds step = utc_.set(now, utc);
+  if (step.count() != 0) {
+    stepped_ += step;
+    for (auto& [node, station] : stations_) {
+      if (station.dead_until.value == 0) continue;
+      station.dead_until.value = std::max<std::int64_t>(0, station.dead_until.value + step.count());
+    }
+    for (auto& [id, active] : active_) move_times(active.item, step);
+    news(Kind::clock_set, {}, {}, {},
+         (step.count() > 0 ? "forward by " : "back by ") + duration_text(step));
+  }
+  unnoted_ += step;
+  if (!started_) return;
+  Pending pending;
+  pending.asked = Asked::clock;
+  pending.step = std::exchange(unnoted_, std::chrono::seconds(0));
+  ask(NoteClock{utc, pending.step}, std::move(pending));
+}
+
+void MailCore::move_times(MailItem& item, std::chrono::seconds step) {
+  item.created.value += step.count();
+  item.expiry.value += step.count();
+  item.next_try.value += step.count();
+}
+
 // What must not be given up is kept beside its ticket and asked again after a while.
 void MailCore::ask(MailOperation operation, Pending pending) {
   const StoreTicket ticket{++last_ticket_};
   const bool once = pending.asked == Asked::mail || pending.asked == Asked::received ||
                     pending.asked == Asked::take || pending.asked == Asked::delayed ||
-                    pending.asked == Asked::station || pending.asked == Asked::purge;
+                    pending.asked == Asked::station || pending.asked == Asked::purge ||
+                    pending.asked == Asked::clock;
   if (!once) pending.again = operation;
+  pending.stepped = stepped_;
   pending_.emplace(ticket, std::move(pending));
   actions_.push_back(MailRequest{ticket, std::move(operation)});
 }
@@ -121,6 +167,7 @@ void MailCore::on_store_result(Instant now, const MailResult& result) {
       taking_[static_cast<std::size_t>(pending.road)] = false;
       if (ok) {
         auto items = std::get<TakenMail>(*result.answer).items;
+        for (MailItem& item : items) move_times(item, stepped_ - pending.stepped);
         return on_taken(now, pending.road, std::move(items));
       }
       poll_at_ = now + config_.store_retry;
@@ -152,6 +199,9 @@ void MailCore::on_store_result(Instant now, const MailResult& result) {
     case Asked::station:
       // It is in memory; only a start needs the row.
       if (!ok) unsaved_stations_.insert(pending.node);
+      return;
+    case Asked::clock:
+      if (!ok) unnoted_ += pending.step;
       return;
     case Asked::purge:
       // Its time comes again, unless there is more of it.

@@ -53,6 +53,7 @@ struct MailNews {
     index_mended,
     table_left_out,  // of the spool, which is damaged: what it held is not known
     disk_full,       // what is under way has got the room that was kept for it
+    clock_set,       // the time of day was set while we ran
     count
   };
   Kind kind = Kind::count;
@@ -170,7 +171,8 @@ class MailCore {
   MailCore(const Config& config, const AddressTable& table);
 
   // Events in. `now` never goes backwards.
-  void on_clock(Instant now, UtcSeconds utc) { utc_.set(now, utc); }
+  /// At the start and every minute or so: a clock that was set meanwhile moves all that waits.
+  void on_clock(Instant now, UtcSeconds utc);
   void on_start(Instant now);
   /// A session's message; `mark_of` are the hashes by which a repeat of a recipient is known.
   void on_mail(Instant now, SessionId session, SmtpServerCore::Commit commit,
@@ -227,6 +229,7 @@ class MailCore {
     told,
     station,
     purge,
+    clock,
     other
   };
   /// Which recipients of what came over the air are ours to deliver or to pass on.
@@ -242,7 +245,9 @@ class MailCore {
     NodeId node;
     Road road = Road::air;
     PurgeMail::Part part = PurgeMail::Part::mails;
-    MailOperation again{};  // for what must not be given up
+    MailOperation again{};           // for what must not be given up
+    std::chrono::seconds stepped{};  // by how much the clock had been set when this was asked
+    std::chrono::seconds step{};     // of NoteClock
     std::string address;
     std::uint64_t octets = 0;
     // From the air, to be told when it is kept.
@@ -269,6 +274,7 @@ class MailCore {
   std::vector<NewMail> report(Instant now, const MailItem& item,
                               const std::vector<ReportedRecipient>& recipients,
                               std::vector<MailNews>& told);
+  static void move_times(MailItem& item, std::chrono::seconds step);
   bool expire(Instant now, const MailItem& item);
   void save(Instant now, SaveOutcome outcome, const MailItem& item);
   void add_report(Instant now, SaveOutcome& outcome, const MailItem& item,
@@ -297,6 +303,8 @@ class MailCore {
   const Config config_;
   const AddressTable& table_;
   gateways::UtcReference utc_;
+  std::chrono::seconds stepped_{};  // by how much the clock has been set since the start
+  std::chrono::seconds unnoted_{};  // of that, what the spool has still to be told
   Stats stats_;
   bool started_ = false;
   std::deque<Action> actions_;

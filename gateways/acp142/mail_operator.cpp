@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "gateways/acp142/mail_service.h"
+#include "s5066d/base/duration_text.h"
 #include "s5066d/posix/socket.h"
 
 namespace s5066::acp142 {
@@ -64,6 +65,8 @@ std::string MailService::air_counters() const {
       {"messages_repeated", got.repeated},
       {"messages_discarded", got.discarded},
       {"messages_expired", got.expired},
+      {"messages_clock_apart", got.clock_apart},
+      {"messages_without_expiry", got.without_expiry},
       {"orphans_dropped", got.orphans_dropped},
       {"sequence_gaps", got.sequence_gaps},
       {"crowded_out", got.crowded_out},
@@ -296,6 +299,11 @@ std::string MailService::status() {
        << " smtp_tls_failed=" << smtp.tls_failed
        << " smtp_connections_refused=" << listener_->refused() << "\n"
        << air_counters() << "\n";
+  for (const auto& [node, clock] : p_mul_.receiver().clocks_apart()) {
+    text << "clock_apart station=" << name_of(node) << " at_least=\""
+         << duration_text(clock.at_least)
+         << "\" seen_s=" << static_cast<std::int64_t>(to_seconds(now() - clock.seen_at)) << "\n";
+  }
   return text.str();
 }
 

@@ -9,6 +9,7 @@
 #include "gateways/acp142/next_hops.h"
 #include "gateways/acp142/repeat_marks.h"
 #include "gateways/common/spool_lock.h"
+#include "s5066d/base/duration_text.h"
 #include "s5066d/posix/ending_signals.h"
 #include "s5066d/posix/socket.h"
 
@@ -108,6 +109,7 @@ LogLevel level_of(MailNews::Kind kind) {
     case MailNews::Kind::passed_over:
     case MailNews::Kind::index_mended:
     case MailNews::Kind::table_left_out:
+    case MailNews::Kind::clock_set:
       return LogLevel::warning;
     default:
       return LogLevel::info;
@@ -264,6 +266,7 @@ void MailService::arm_clock() {
   clock_timer_.async_wait([this](boost::system::error_code error) {
     if (error) return;
     set_clock();
+    drain();
     arm_clock();
   });
 }
@@ -516,8 +519,10 @@ void MailService::carry_out(const MailNews& news) {
 void MailService::log_air(const MessageNews& news) {
   static constexpr std::string_view kNames[] = {
       "round_started",     "round_sent",      "partly_received", "sequence_gap",
-      "discarded_by_peer", "receive_expired", "left_silence"};
-  LogLine line(log_, LogLevel::info, kNames[static_cast<std::size_t>(news.kind)]);
+      "discarded_by_peer", "receive_expired", "left_silence",    "clock_apart"};
+  const bool clock = news.kind == MessageNews::Kind::clock_apart;
+  LogLine line(log_, clock ? LogLevel::warning : LogLevel::info,
+               kNames[static_cast<std::size_t>(news.kind)]);
   const bool ours = news.name.source == config_.node;
   const MailId mail = ours ? mail_.under_way_as(news.name.message_id) : MailId{};
   if (mail.value != 0) line.kv("mail", mail.value);
@@ -525,6 +530,7 @@ void MailService::log_air(const MessageNews& news) {
       .kv("msid", std::uint64_t{news.name.message_id});
   if (news.node.value != 0) line.kv("station", std::string_view(name_of(news.node)));
   if (news.octets != 0) line.kv("octets", news.octets);
+  if (clock) line.kv("at_least", duration_text(news.apart));
 }
 
 std::string MailService::name_of(NodeId node) const {

@@ -2,6 +2,7 @@
 // and what a result calls done survives a power cut.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -192,9 +193,17 @@ struct SaveDelayed {
 struct SaveStation {
   StationRow row;  // but for the sequence
 };
-/// At the start: what was active waits again. Answer: Resumed.
+/// At the start: what was active waits again. If the clock has been put back since NoteClock, what
+/// waits for a time is moved with it. Answer: Resumed.
 struct Resume {
   UtcSeconds now;
+};
+/// Now and then. `step` is by how much the clock was set since the last: all that waits for a time,
+/// or was done at one, is moved with it, so that it waits for as long as it would have. Answer:
+/// Done.
+struct NoteClock {
+  UtcSeconds now;
+  std::chrono::seconds step{};
 };
 /// Forgets what has been finished, or known, for long enough: each part apart, so that damage to
 /// one does not keep the others. A message that cannot be deleted is passed over. Answer: Done, or
@@ -209,7 +218,7 @@ struct PurgeMail {
   Part part = Part::mails;
 };
 using MailOperation = std::variant<AcceptMail, TakeDue, SaveSubmission, SaveOutcome, TakeDelayed,
-                                   SaveDelayed, SaveStation, Resume, PurgeMail>;
+                                   SaveDelayed, SaveStation, Resume, PurgeMail, NoteClock>;
 
 struct MailRequest {
   StoreTicket ticket;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -120,11 +121,13 @@ struct MessageNews {
     discarded_by_peer,  // a half-received message was withdrawn
     receive_expired,    // a half-received message was not completed in time
     left_silence,       // a node in EMCON spoke
+    clock_apart,        // a message of the node had expired by our clock when it came
   };
   Kind kind = Kind::round_started;
   MessageName name;
   NodeId node;
   std::uint64_t octets = 0;
+  std::chrono::seconds apart{};  // our clock is ahead of the node's by at least this
 };
 
 using MessageEvent = std::variant<DestinationEnded, Received, MessageNews>;

@@ -154,8 +154,11 @@ void PMulGroups::on_announce(Instant now, const AnnouncePdu& announce) {
     if (listed) ++stats_.not_in_pool;
     return;
   }
-  const Instant until = std::min(utc_.instant(announce.expiry) + config_.expiry_margin,
-                                 now + config_.joined_time_max);
+  // Nobody announces what has expired by his own clock, so if it has by ours the clocks are apart.
+  const Instant stated = utc_.instant(announce.expiry) + config_.expiry_margin;
+  const Instant most = now + config_.joined_time_max;
+  const bool by_our_clock = announce.expiry.value != 0 && stated <= now;
+  const Instant until = by_our_clock ? most : std::min(stated, most);
   if (until > now) used_[announce.group_address] = {announce.name, until};
   if (!listed) return;
   const auto known = joined_.find(announce.name);

@@ -47,6 +47,29 @@ PMulReceiver::Place PMulReceiver::place(const AddressPdu& address) const {
   return {absent ? Listing::absent : Listing::unknown};
 }
 
+PMulReceiver::Life PMulReceiver::life_of(Instant now, UtcSeconds expiry) const {
+  const Instant stated = utc_.instant(expiry) + config_.expiry_margin;
+  if (stated > now) return {expiry, stated};
+  const Instant kept = now + config_.life_by_our_clock;
+  return {utc_.utc(kept), kept, true};
+}
+
+void PMulReceiver::note_clock(Instant now, const AddressPdu& address) {
+  ++stats_.clock_apart;
+  const NodeId source = address.name.source;
+  const std::chrono::seconds apart(utc_.utc(now).value - address.expiry.value);
+  clocks_apart_[source] = {apart, now};
+  if (clocks_apart_.size() > kSourcesMax) {
+    clocks_apart_.erase(std::min_element(
+        clocks_apart_.begin(), clocks_apart_.end(),
+        [](const auto& a, const auto& b) { return a.second.seen_at < b.second.seen_at; }));
+  }
+  events_.emplace_back(MessageNews{.kind = MessageNews::Kind::clock_apart,
+                                   .name = address.name,
+                                   .node = source,
+                                   .apart = apart});
+}
+
 void PMulReceiver::note_addressed(Message& message, const AddressPdu& address) {
   for (const Destination& entry : address.destinations) {
     if (message.addressed.size() < kAddressedMax) message.addressed.insert(entry.node);
@@ -75,10 +98,10 @@ void PMulReceiver::on_address(Instant now, const AddressPdu& address) {
       settled_.push_back(address.name);
     } else if (at.listing == Listing::listed) {
       ++stats_.repeated;
+      const Instant expires = life_of(now, address.expiry).expires;
       known->second.expires = std::max(known->second.expires, utc_.instant(address.expiry));
-      know_until(
-          address.name, known->second,
-          std::max(known->second.until, utc_.instant(address.expiry) + config_.memory_margin));
+      know_until(address.name, known->second,
+                 std::max(known->second.until, expires + config_.memory_margin));
       unreleased_.insert(address.name);
       known->second.owing.slot = at.slot;
       known->second.owing.alone = at.alone;
@@ -108,8 +131,9 @@ void PMulReceiver::repeat(Instant now, const Place& place, Message& message,
     return;
   }
   note_addressed(message, address);
-  message.expiry = address.expiry;
-  message.expires = utc_.instant(address.expiry) + config_.expiry_margin;
+  const Life life = life_of(now, address.expiry);
+  message.expiry = life.expiry;
+  message.expires = life.expires;
   if (place.listing == Listing::listed) {
     message.owing.slot = place.slot;
     message.owing.alone = place.alone;
@@ -120,20 +144,21 @@ void PMulReceiver::repeat(Instant now, const Place& place, Message& message,
 }
 
 void PMulReceiver::adopt(Instant now, const Place& place, const AddressPdu& address) {
-  const Instant expires = utc_.instant(address.expiry) + config_.expiry_margin;
-  if (address.expiry.value == 0 || expires <= now) {
-    ++stats_.expired_address;
+  if (address.expiry.value == 0) {
+    ++stats_.without_expiry;
     return;
   }
+  const Life life = life_of(now, address.expiry);
   ignored_.erase(address.name);
   Message* message = message_for(now, address.name, 0, address.priority);
   if (message == nullptr) return;
   message->state = State::receiving;
+  if (life.by_our_clock) note_clock(now, address);
   note_addressed(*message, address);
   message->priority = address.priority;
   message->total = address.total;
-  message->expiry = address.expiry;
-  message->expires = expires;
+  message->expiry = life.expiry;
+  message->expires = life.expires;
   message->owing = {.slot = place.slot,
                     .alone = place.alone,
                     .ack_at = now + config_.ack_again + spread(place.slot),

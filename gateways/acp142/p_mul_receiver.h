@@ -55,8 +55,11 @@ class PMulReceiver {
     Duration ack_again_max = std::chrono::minutes(30);  // or ack_again, if that is more
     Duration orphan_max = std::chrono::minutes(30);     // blocks without an Address_PDU
     Duration expiry_margin = std::chrono::seconds(60);  // how far clocks may be apart
-    Duration memory_margin = std::chrono::hours(1);     // completed ones are known past the expiry
-    Duration offer_again = std::chrono::seconds(10);    // what could not be committed
+    /// A transmitter sends nothing that has expired by its own clock. So what has expired by ours
+    /// when it comes shows that the clocks are apart; it is taken, and kept for so long.
+    Duration life_by_our_clock = std::chrono::hours(2);
+    Duration memory_margin = std::chrono::hours(1);   // completed ones are known past the expiry
+    Duration offer_again = std::chrono::seconds(10);  // what could not be committed
   };
   struct Stats {
     std::uint64_t data_pdus = 0;
@@ -64,13 +67,14 @@ class PMulReceiver {
     std::uint64_t duplicates = 0;
     std::uint64_t contradictions = 0;  // another block under the same number
     std::uint64_t not_for_us = 0;
-    std::uint64_t bad_number = 0;       // above the total
-    std::uint64_t changed_total = 0;    // an Address_PDU that does not fit the first
-    std::uint64_t expired_address = 0;  // the expiry is past, or 0
-    std::uint64_t too_large = 0;        // over the limits
-    std::uint64_t crowded_out = 0;      // gave way to others
-    std::uint64_t no_room = 0;          // PDUs not kept: nothing gave way
-    std::uint64_t recovered = 0;        // blocks made from parity
+    std::uint64_t bad_number = 0;      // above the total
+    std::uint64_t changed_total = 0;   // an Address_PDU that does not fit the first
+    std::uint64_t without_expiry = 0;  // the expiry is 0
+    std::uint64_t clock_apart = 0;     // messages that had expired by our clock when they came
+    std::uint64_t too_large = 0;       // over the limits
+    std::uint64_t crowded_out = 0;     // gave way to others
+    std::uint64_t no_room = 0;         // PDUs not kept: nothing gave way
+    std::uint64_t recovered = 0;       // blocks made from parity
     std::uint64_t acks = 0;
     std::uint64_t received = 0;   // complete, handed up
     std::uint64_t repeated = 0;   // acknowledged again, not handed up again
@@ -106,6 +110,12 @@ class PMulReceiver {
   std::size_t messages() const { return messages_.size(); }
   std::size_t octets() const { return octets_; }
   std::size_t known() const { return known_.size(); }
+  /// Our clock is ahead of that of a node by at least so much.
+  struct ClockApart {
+    std::chrono::seconds at_least{};
+    Instant seen_at{};
+  };
+  const std::map<NodeId, ClockApart>& clocks_apart() const { return clocks_apart_; }
   const Stats& stats() const { return stats_; }
 
  private:
@@ -174,6 +184,14 @@ class PMulReceiver {
     std::uint16_t parity = 0;
   };
 
+  /// Until when a message that is announced now is of use, as far as its expiry can be believed.
+  struct Life {
+    UtcSeconds expiry;
+    Instant expires{};          // with the margin
+    bool by_our_clock = false;  // the expiry had passed
+  };
+  Life life_of(Instant now, UtcSeconds expiry) const;
+  void note_clock(Instant now, const AddressPdu& address);
   Place place(const AddressPdu& address) const;
   static void note_addressed(Message& message, const AddressPdu& address);
   void adopt(Instant now, const Place& place, const AddressPdu& address);
@@ -219,6 +237,7 @@ class PMulReceiver {
   Instant purge_at_{};
   std::map<MessageName, Instant> ignored_;     // not for us, or too large; until when
   std::map<NodeId, std::uint32_t> sequences_;  // the last from each transmitter
+  std::map<NodeId, ClockApart> clocks_apart_;
   std::size_t octets_ = 0;
   std::deque<MessageName> acks_;  // due; each at most once
   std::deque<MessageEvent> events_;

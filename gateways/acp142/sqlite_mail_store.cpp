@@ -531,6 +531,7 @@ Result<MailAnswer> SqliteMailStore::run(const SaveStation& operation) {
 Result<MailAnswer> SqliteMailStore::run(const Resume& operation) {
   Resumed resumed;
   if (auto noted = note_active(); !noted) return noted.error();
+  if (auto followed = follow_clock_put_back(operation.now); !followed) return followed.error();
   if (auto done = resume_stranded(operation.now); !done) return done.error();
   auto done = unless_damaged("mail_counter", [&] { return read_counter(resumed); });
   if (done) done = unless_damaged("mail_station", [&] { return read_stations(resumed); });
@@ -539,6 +540,94 @@ Result<MailAnswer> SqliteMailStore::run(const Resume& operation) {
   }
   if (!done) return done.error();
   return MailAnswer(std::move(resumed));
+}
+
+Result<MailAnswer> SqliteMailStore::run(const NoteClock& operation) {
+  if (auto done = move_times(operation.step, operation.now); !done) return done.error();
+  auto done = unless_damaged("mail_clock", [&] {
+    return update("INSERT OR REPLACE INTO mail_clock VALUES (1, ?)", operation.now.value);
+  });
+  if (!done) return done.error();
+  return MailAnswer(Done{});
+}
+
+// A clock that is ahead of the last note may be right: the gateway was away. One that is behind it
+// has been put back, and then what waits has as long to wait as when the gateway stopped.
+Result<void> SqliteMailStore::follow_clock_put_back(UtcSeconds now) {
+  std::int64_t noted = 0;
+  auto done = unless_damaged("mail_clock", [&]() -> Result<void> {
+    auto row = db_.prepare("SELECT utc FROM mail_clock");
+    if (!row) return row.error();
+    const auto found = row->step();
+    if (!found) return found.error();
+    if (*found) noted = row->integer(0);
+    return {};
+  });
+  if (!done) return done;
+  if (noted > now.value) done = move_times(std::chrono::seconds(now.value - noted), now);
+  if (!done) return done;
+  return unless_damaged("mail_clock", [&] {
+    return update("INSERT OR REPLACE INTO mail_clock VALUES (1, ?)", now.value);
+  });
+}
+
+Result<void> SqliteMailStore::move_times(std::chrono::seconds step, UtcSeconds now) {
+  if (step.count() == 0) return {};
+  if (auto done = move_times_of_mails(step, now); !done) return done;
+  const std::int64_t by = step.count();
+  auto done = unless_damaged("mail_station", [&] {
+    return update(
+        "UPDATE mail_station SET dead_until_utc = max(0, dead_until_utc + ?) WHERE dead_until_utc "
+        "> 0",
+        by);
+  });
+  if (!done) return done;
+  done = unless_damaged("mail_seen",
+                        [&] { return update("UPDATE mail_seen SET seen_utc = seen_utc + ?", by); });
+  if (!done) return done;
+  return unless_damaged("mail_mark",
+                        [&] { return update("UPDATE mail_mark SET seen_utc = seen_utc + ?", by); });
+}
+
+// Message by message: what the disk cannot read keeps its times, and the others go on.
+Result<void> SqliteMailStore::move_times_of_mails(std::chrono::seconds step, UtcSeconds now) {
+  std::vector<MailId> waiting;
+  for (const Road road : {Road::air, Road::smtp}) {
+    auto rows = db_.prepare(
+        "SELECT id FROM mail INDEXED BY mail_due WHERE road = ? AND state IN ('incoming', "
+        "'active', 'deferred', 'held')");
+    if (!rows) return rows.error();
+    rows->bind_text(to_string(road));
+    while (true) {
+      const auto row = rows->step();
+      if (!row) return row.error();
+      if (!*row) break;
+      waiting.push_back({rows->integer(0)});
+    }
+  }
+  for (const MailId id : waiting) {
+    if (is_passed_over(id, now)) continue;
+    auto done = update(
+        "UPDATE mail SET created_utc = created_utc + ?1, expiry_utc = expiry_utc + ?1, "
+        "next_try_utc = next_try_utc + ?1, delay_utc = iif(delay_utc > 0, max(1, delay_utc + ?1), "
+        "0) WHERE id = ?2",
+        std::int64_t{step.count()}, id.value);
+    if (!done) return meet(Met::During::take, id, done.error(), now);
+  }
+  return {};
+}
+
+void SqliteMailStore::move_times_in_memory(std::chrono::seconds step) {
+  for (auto& [id, unread] : unread_) {
+    if (unread.again.value < std::numeric_limits<std::int64_t>::max()) {
+      unread.since.value += step.count();
+      unread.again.value += step.count();
+    }
+  }
+  for (auto& [id, again] : untold_) again.value += step.count();
+  for (auto& [index, again] : mend_again_) again.value += step.count();
+  look_again_.value += step.count();
+  now_.value += step.count();
 }
 
 Result<void> SqliteMailStore::read_counter(Resumed& resumed) {

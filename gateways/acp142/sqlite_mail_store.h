@@ -139,6 +139,11 @@ class SqliteMailStore {
   Result<void> read_counter(Resumed& resumed);
   Result<void> read_stations(Resumed& resumed);
   Result<void> read_received(UtcSeconds now, Resumed& resumed);
+  Result<void> follow_clock_put_back(UtcSeconds now);
+  Result<void> move_times(std::chrono::seconds step, UtcSeconds now);
+  Result<void> move_times_of_mails(std::chrono::seconds step, UtcSeconds now);
+  void move_times_in_memory(std::chrono::seconds step);
+  Result<MailAnswer> run(const NoteClock& operation);
   Result<void> change_once(OperatorVerb verb, MailId id, UtcSeconds now, bool under_way,
                            bool marks);
   Result<void> requeue(MailId id, UtcSeconds now, bool under_way);

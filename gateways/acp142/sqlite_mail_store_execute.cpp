@@ -116,6 +116,8 @@ std::vector<MailResult> SqliteMailStore::execute_together(
   left_out_now_ = false;
   std::map<MailId, Unread> before = unread_;
   for (const MailRequest& request : requests) {
+    const auto* clock = std::get_if<NoteClock>(&request.operation);
+    if (clock != nullptr) move_times_in_memory(clock->step);
     now_ = std::max(now_, said_now(request.operation));
     if (std::holds_alternative<Resume>(request.operation)) look_at_indexes();
   }

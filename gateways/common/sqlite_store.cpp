@@ -396,6 +396,20 @@ Result<StoreAnswer> SqliteStore::run(const Purge& operation) {
   return StoreAnswer(Saved{});
 }
 
+Result<StoreAnswer> SqliteStore::run(const MoveTimes& operation) {
+  for (const char* sql :
+       {"UPDATE outgoing SET created_utc = created_utc + ?1, next_try_utc = next_try_utc + ?1, "
+        "finished_utc = iif(finished_utc > 0, max(1, finished_utc + ?1), 0)",
+        "UPDATE received SET received_utc = received_utc + ?1"}) {
+    auto rows = db_.prepare(sql);
+    if (!rows) return rows.error();
+    if (auto done = rows->bind(std::int64_t{operation.step.count()}).run(); !done) {
+      return done.error();
+    }
+  }
+  return StoreAnswer(Saved{});
+}
+
 Result<void> SqliteStore::purge(const char* select,
                                 const std::vector<const char*>& remove_if_before,
                                 std::int64_t before) {

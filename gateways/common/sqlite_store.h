@@ -70,6 +70,7 @@ class SqliteStore {
   Result<StoreAnswer> run(const SaveItem& operation);
   Result<StoreAnswer> run(const StoreFile& operation);
   Result<StoreAnswer> run(const Purge& operation);
+  Result<StoreAnswer> run(const MoveTimes& operation);
 
   struct ReceivedRow {
     std::int64_t id = 0;

@@ -2,6 +2,7 @@
 // a request has exactly one result, and what a result calls saved survives a power cut.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -91,7 +92,12 @@ struct StoreFile {
 struct Purge {
   UtcSeconds now;
 };
-using StoreOperation = std::variant<ListOpen, ReadContent, SaveItem, StoreFile, Purge>;
+/// The clock was set by so much: every stored time is moved with it, so that what waits, lives or
+/// is remembered for a time does so for as long as before. Answer: Saved.
+struct MoveTimes {
+  std::chrono::seconds step{};
+};
+using StoreOperation = std::variant<ListOpen, ReadContent, SaveItem, StoreFile, Purge, MoveTimes>;
 
 struct StoreRequest {
   StoreTicket ticket;

@@ -8,9 +8,15 @@ namespace s5066::gateways {
 class UtcReference {
  public:
   /// The shell calls this at the start and now and then, so that a corrected clock is noticed.
-  void set(Instant now, UtcSeconds utc) {
+  /// Returns by how much the clock was set since the last call: nothing at the first, nor for the
+  /// small corrections of a clock that is followed.
+  std::chrono::seconds set(Instant now, UtcSeconds utc) {
+    constexpr std::int64_t kStepMinS = 5;
+    const std::int64_t off = known_ ? utc.value - this->utc(now).value : 0;
+    known_ = true;
     now_ = now;
     utc_ = utc;
+    return std::chrono::seconds(off <= -kStepMinS || off >= kStepMinS ? off : 0);
   }
   UtcSeconds utc(Instant at) const {
     return {utc_.value + std::chrono::duration_cast<std::chrono::seconds>(at - now_).count()};
@@ -25,6 +31,7 @@ class UtcReference {
   }
 
  private:
+  bool known_ = false;
   Instant now_{};
   UtcSeconds utc_{};
 };

@@ -4,6 +4,7 @@
 
 #include "s5066d/base/assert.h"
 #include "s5066d/base/deadline_table.h"
+#include "s5066d/base/duration_text.h"
 
 namespace s5066::file_relay {
 namespace {
@@ -41,7 +42,11 @@ RelayCore::RelayCore(const Config& config)
 }
 
 void RelayCore::on_clock(Instant now, UtcSeconds utc) {
-  utc_.set(now, utc);
+  const std::chrono::seconds step = utc_.set(now, utc);
+  if (step.count() == 0) return;
+  emit(RelayEvent::Kind::clock_set, {},
+       (step.count() > 0 ? "forward by " : "back by ") + duration_text(step));
+  sender_.on_clock_set(now, step);
 }
 
 void RelayCore::on_sis(Instant now, const gateways::SisEvent& event) {

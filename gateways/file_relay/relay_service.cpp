@@ -42,6 +42,7 @@ LogLevel level_of(RelayEvent::Kind kind) {
     case RelayEvent::Kind::acknowledgement_failed:
     case RelayEvent::Kind::acknowledgement_unmatched:
     case RelayEvent::Kind::unknown_application:
+    case RelayEvent::Kind::clock_set:
       return LogLevel::warning;
     default:
       return LogLevel::info;
@@ -145,6 +146,7 @@ void RelayService::arm_clock() {
   clock_timer_.async_wait([this](boost::system::error_code error) {
     if (error) return;
     set_clock();
+    drain();
     arm_clock();
   });
 }

@@ -27,7 +27,8 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(RelayEvent::Kind
                    "acknowledgement_unmatched",
                    "unknown_application",
                    "store_failed",
-                   "store_works"};
+                   "store_works",
+                   "clock_set"};
 
 }  // namespace
 

@@ -52,6 +52,7 @@ struct RelayEvent {
     unknown_application,
     store_failed,
     store_works,
+    clock_set,  // the time of day was set while we ran
     count
   };
   Kind kind = Kind::count;

@@ -337,8 +337,17 @@ StoreTicket SenderCore::ask(gateways::StoreOperation operation) {
   return ticket;
 }
 
+void SenderCore::on_clock_set(Instant now, std::chrono::seconds step) {
+  note(now);
+  clock_tickets_.insert(ask(gateways::MoveTimes{step}));
+}
+
 bool SenderCore::on_store_result(Instant now, const StoreResult& result) {
   note(now);
+  if (clock_tickets_.erase(result.ticket) > 0) {
+    if (!result.answer) store_failed(result.answer.error());
+    return true;
+  }
   if (result.ticket == list_ticket_) {
     list_ticket_.reset();
     if (const auto* open =

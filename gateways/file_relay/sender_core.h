@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "gateways/common/sis_port.h"
@@ -74,6 +75,8 @@ class SenderCore {
   /// False when the ticket is not one of ours.
   bool on_store_result(Instant now, const gateways::StoreResult& result);
   void on_deadline(Instant now);
+  /// The time of day was set by so much. What is in memory goes by `now`; the spool is told.
+  void on_clock_set(Instant now, std::chrono::seconds step);
 
   // Actions out. The next U_PDU is asked for only when the subnet takes one.
   std::optional<RelayEvent> poll_event();
@@ -150,6 +153,7 @@ class SenderCore {
   std::optional<gateways::StoreTicket> list_ticket_;
   bool list_again_ = false;
   std::optional<gateways::StoreTicket> purge_ticket_;
+  std::set<gateways::StoreTicket> clock_tickets_;
   std::optional<Instant> list_at_;
   std::optional<Instant> purge_at_;
   bool prefer_new_ = true;

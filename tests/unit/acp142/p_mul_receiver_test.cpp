@@ -104,14 +104,52 @@ TEST(PMulReceiver, the_moment_of_an_answer_is_random_and_it_goes_to_the_transmit
 }
 
 // PM-023
-TEST(PMulReceiver, what_has_expired_by_more_than_clocks_may_be_apart_is_not_taken) {
+TEST(PMulReceiver, a_message_without_an_expiry_is_not_taken) {
   Station bravo({2});
   bravo.hear(encode(AddressPdu{.name = kName, .destinations = {{{2}, 1}}}));  // 0
-  bravo.hear(address_of({kSender, 8}, 1, -60));
   EXPECT_EQ(bravo.core->receiver().messages(), 0u);
-  EXPECT_EQ(bravo.core->receiver().stats().expired_address, 2u);
+  EXPECT_EQ(bravo.core->receiver().stats().without_expiry, 1u);
+}
+
+// PM-023: nobody sends what has expired by his own clock.
+TEST(PMulReceiver, a_message_that_has_expired_by_our_clock_is_delivered_once_and_acknowledged) {
+  for (const std::int64_t apart : {60L, 7200L, 3L * 86400, 30L * 366 * 86400}) {
+    Station bravo({2});
+    const MessageName name{kSender, 8};
+    const Bytes address = address_of(name, 1, -apart);
+    bravo.hear(address);
+    bravo.hear(block_of(name, 1));
+    ASSERT_EQ(bravo.received.size(), 1u) << apart;
+    EXPECT_GT(bravo.received[0].expiry.value, kUtc.value);
+    ASSERT_TRUE(bravo.core->next_deadline());
+    bravo.advance(at(2min));
+    EXPECT_FALSE(bravo.pdus().empty()) << apart;
+    // It goes on for hours, because the acknowledgements are not heard.
+    for (int i = 1; i <= 12; ++i) {
+      bravo.advance(at(i * 30min));
+      bravo.pdus();
+      bravo.hear(address);
+      bravo.hear(block_of(name, 1));
+      bravo.advance(at(i * 30min + 3min));
+      EXPECT_FALSE(bravo.pdus().empty()) << apart << " " << i;
+    }
+    EXPECT_EQ(bravo.received.size(), 1u) << apart;
+    EXPECT_EQ(bravo.core->receiver().stats().clock_apart, 1u);
+    const auto& clocks = bravo.core->receiver().clocks_apart();
+    ASSERT_EQ(clocks.count(kSender), 1u);
+    EXPECT_EQ(clocks.at(kSender).at_least, std::chrono::seconds(apart));
+  }
+}
+
+// PM-023
+TEST(PMulReceiver, within_the_tolerance_of_clocks_nothing_is_said_of_them) {
+  Station bravo({2});
   bravo.hear(address_of({kSender, 9}, 1, -59));
   EXPECT_EQ(bravo.core->receiver().messages(), 1u);
+  EXPECT_EQ(bravo.core->receiver().stats().clock_apart, 0u);
+  bravo.hear(address_of({kSender, 10}, 1, -60));
+  EXPECT_EQ(bravo.core->receiver().messages(), 2u);
+  EXPECT_EQ(bravo.core->receiver().stats().clock_apart, 1u);
 }
 
 // PM-052: after the last block, and after the last of a repair, whatever is missing.

@@ -197,6 +197,25 @@ TEST(Relay, a_clock_that_is_years_behind_at_the_start_holds_nothing_up) {
   EXPECT_EQ(world.item(kLeft, id).state, SpoolState::expired);
 }
 
+TEST(Relay, a_clock_that_is_put_right_costs_no_file_its_lifetime_over_a_restart) {
+  for (const Duration step : {Duration(-std::chrono::days(3)), Duration(-hours(1)),
+                              Duration(hours(1)), Duration(std::chrono::days(3))}) {
+    RelayWorld world(1);
+    world.kill(RelayWorld::kRight);
+    const auto id = world.send(RelayWorld::kLeft, "a.txt", Bytes(100, 1));
+    world.run_for(minutes(5));
+    world.set_clock(RelayWorld::kLeft, step);
+    EXPECT_EQ(world.events(RelayWorld::kLeft, RelayEvent::Kind::clock_set), 1u);
+    world.run_for(seconds(10));
+    world.kill(RelayWorld::kLeft);
+    world.start(RelayWorld::kLeft);
+    world.run_for(hours(2));
+    world.start(RelayWorld::kRight);
+    EXPECT_TRUE(world.run_until_delivered(hours(3))) << to_seconds(step);
+    EXPECT_EQ(world.item(RelayWorld::kLeft, id).state, gateways::SpoolState::delivered);
+  }
+}
+
 TEST(Relay, the_last_allowed_attempt_is_made_and_no_other) {
   RelayWorld world(1);
   world.core_config.sender.attempts_max = 3;

@@ -51,6 +51,12 @@ void RelayWorld::start(Side side) {
   });
 }
 
+void RelayWorld::set_clock(Side side, Duration step) {
+  clock_ahead += step;
+  station(side).core->on_clock(now_, utc());
+  pump(side);
+}
+
 void RelayWorld::kill(Side side) {
   Station& s = station(side);
   ++s.incarnation;

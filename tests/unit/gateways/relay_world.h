@@ -47,6 +47,8 @@ class RelayWorld {
   gateways::SpoolId send(Side from, const std::string& name, const Bytes& content);
   gateways::SpoolItem item(Side side, gateways::SpoolId id);
 
+  /// The clock is put forward, or back, while the relay runs.
+  void set_clock(Side side, Duration step);
   void lose_connection(Side side, Duration outage);
   /// errno of every step of storing into the inbox; 0: it works.
   void set_inbox_errno(Side side, int code) { station(side).inbox_errno = code; }

@@ -1,0 +1,5 @@
+-- The time of day when the gateway ran last, so that a clock that was put back meanwhile is noticed.
+CREATE TABLE IF NOT EXISTS mail_clock (
+  only INTEGER PRIMARY KEY CHECK (only = 1),
+  utc INTEGER NOT NULL
+) STRICT;
