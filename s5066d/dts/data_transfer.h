@@ -103,6 +103,8 @@ using Action =
 
 /// Types 7 and 15 ask whoever they are for for no answer; of all others he has the next turn.
 bool asks_for_answer(const pdu::Dpdu& dpdu);
+/// True if the D_PDU is sent over a connection only, so that both ends have heard each other.
+bool needs_connection(const pdu::Dpdu& dpdu);
 
 /// Whether both stations send at the same time, and where that is configured, why they do not.
 enum class Duplex : std::uint8_t {

@@ -23,6 +23,12 @@ bool asks_for_answer(const pdu::Dpdu& dpdu) {
   return type != pdu::DpduType::nonarq && type != pdu::DpduType::warning;
 }
 
+bool needs_connection(const pdu::Dpdu& dpdu) {
+  using enum pdu::DpduType;
+  const auto type = static_cast<pdu::DpduType>(pdu::type_of(dpdu));
+  return type != management && type != nonarq && type != expedited_nonarq && type != warning;
+}
+
 void DataTransfer::on_event(Instant now, const modem::ChannelOccupancy& event) {
   channel_occupied_ = event.occupied;
   if (config_.wait_while_occupied) turn_.on_occupancy(now, event.occupied);
@@ -59,7 +65,7 @@ void DataTransfer::on_received(Instant now, pdu::Received received) {
   const Address to = common.destination;
   const bool asks = asks_for_answer(received.dpdu);
   turn_.on_preamble(now, modem::preamble_duration(heard_->mode));
-  turn_.on_station_heard(now, common.source, to, asks);
+  turn_.on_station_heard(now, common.source, to, asks, needs_connection(received.dpdu));
   const bool for_us =
       to == config_.address || to == Address::all_stations() ||
       std::find(config_.groups.begin(), config_.groups.end(), to) != config_.groups.end();

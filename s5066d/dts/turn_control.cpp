@@ -149,13 +149,15 @@ void TurnControl::on_end_announced(Instant now, Instant earliest, Instant latest
 
 // A transmission is of one station, or a single one with many addresses in it would make
 // everybody's round long.
-void TurnControl::on_station_heard(Instant now, Address source, Address destination, bool asks) {
+void TurnControl::on_station_heard(Instant now, Address source, Address destination, bool asks,
+                                   bool linked) {
   if (source_.value_or(source) != source) return;
   order_.on_station(now, source);
   if (destination == config_.self && asks) order_.on_spoken_to(now);
   accompanied_until_ = now + SlotOrder::kStationMemory;
   const bool for_one = !destination.group;
-  if ((for_one && destination != config_.self) || order_.others(now) > 1) {
+  const bool for_another = for_one && linked && destination != config_.self;
+  if (for_another || order_.others(now) > 1) {
     shared_until_ = accompanied_until_;
   }
   if (!source_ && asked_ != source) {
@@ -191,7 +193,9 @@ void TurnControl::on_transmit_started(Instant now, Duration preamble) {
     held_since_.reset();
   }
   if (!run_since_ || !(takes_own_turn(now) || goes_on(now))) run_since_ = now;
-  own_turns_ = takes_own_turn(now) ? own_turns_ + 1 : 0;
+  // An answer that is owed when the run is over asks for nothing. A station that goes on all the
+  // same does not know of the others, and would else never get our data: its exchange is a new one.
+  own_turns_ = takes_own_turn(now) && !run_is_over(now) ? own_turns_ + 1 : 0;
   own_turn_ = false;
   backoff_.reset();
   // Half duplex: our own transmitter drowns whatever was there.

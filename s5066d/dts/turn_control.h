@@ -92,8 +92,10 @@ class TurnControl {
   /// between `earliest` and `latest`.
   void on_end_announced(Instant now, Instant earliest, Instant latest);
   /// A D_PDU of the transmission being heard says whose it is; `asks` when its destination is to
-  /// answer. The first one is believed.
-  void on_station_heard(Instant now, Address source, Address destination, bool asks);
+  /// answer. The first one is believed. `linked` when the D_PDU belongs to a connection: only then
+  /// is its destination known to be there, because a call may be for a station that is switched
+  /// off.
+  void on_station_heard(Instant now, Address source, Address destination, bool asks, bool linked);
   /// Transmissions begin with a preamble as long as that, or may from now on.
   void on_preamble(Instant now, Duration preamble);
   /// The transmission being heard speaks to this station, so the next turn is ours.
@@ -166,7 +168,7 @@ class TurnControl {
   bool own_turn_ = false;  // the last transmission heard spoke to us
   Instant heard_until_{};  // then its end was known here
   bool answer_owed_ = false;
-  unsigned own_turns_ = 0;  // taken in a row, in one exchange
+  unsigned own_turns_ = 0;  // taken in a row, in one exchange, since an answer that asked for none
   bool own_last_ = false;   // the last transmission was ours, and the next turn is nobody's
   std::optional<Instant> run_since_;  // since then we took every turn, and left none
   Instant accompanied_until_{};       // others are there

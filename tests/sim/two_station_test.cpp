@@ -257,5 +257,51 @@ TEST(TwoStations, a_client_that_vanishes_leaves_no_link) {
   }
 }
 
+// Goal:   the data of a station goes while its peer has much to send, also where the peer has
+// called
+//         a station that is not there, and where the station hears a third one that the peer does
+//         not.
+// Method: the peer has data for a quarter of an hour or more; the station has a little that comes
+//         when it is on its way.
+// Accept: the little is acknowledged after at most three of the peer's transmissions.
+TEST(TwoStations, data_against_a_long_stream_goes_whoever_else_was_called_or_heard) {
+  for (const bool hidden : {false, true}) {
+    for (const std::uint32_t rate_bps : {600u, 2400u}) {
+      for (const sim::Seed seed : sim::seeds(20)) {
+        SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));
+        SCOPED_TRACE(std::to_string(rate_bps) + (hidden ? " hidden" : " absent"));
+        sim::WorldOptions options{.stations = hidden ? 4u : 2u};
+        if (hidden) {
+          options.medium.deaf = {{0, 2}, {2, 0}, {0, 3}, {3, 0}};
+        }
+        options.mode.rate_bps = rate_bps;
+        sim::World world(seed, options);
+        auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::node);
+        auto& bravo = world.add_client(1, SapId{5}, sis::Confirmation::node);
+        world.run_for(10s);
+        if (hidden) {
+          auto& charlie = world.add_client(2, SapId{5}, sis::Confirmation::node);
+          world.add_client(3, SapId{5}, sis::Confirmation::node);
+          world.send(charlie, 3, 200, 1h);
+        } else {
+          world.send(alpha, 2, 200, 1h);
+        }
+        world.run_for(10min);
+        for (std::size_t sent = 0; sent < 270'000; sent += 2000) {
+          world.send(alpha, 1, 2000, 24h);
+        }
+        world.run_for(5min);
+        world.send(bravo, 0, 500, 24h);
+        world.run_for(3 * (dts::kTransmissionMax + 10s));
+        EXPECT_EQ(bravo.sent()[0].confirms, 1u);
+        world.run_for(3h);
+        EXPECT_EQ(world.unreported(), 0u);
+        EXPECT_EQ(world.delivery_faults(), "");
+        expect_rules_of_the_air(world);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace s5066

@@ -34,7 +34,7 @@ class OccupiedChannel : public ::testing::Test {
   /// Two that spoke to each other until then.
   void exchange(Instant end, bool spoken_to) {
     turn_.on_carrier_up(end - 5s);
-    turn_.on_station_heard(end - 4s, kPeer, spoken_to ? kUs : kThird, true);
+    turn_.on_station_heard(end - 4s, kPeer, spoken_to ? kUs : kThird, true, true);
     if (spoken_to) turn_.on_spoken_to(end - 4s);
     turn_.on_carrier_down(end, end);
   }
@@ -166,7 +166,7 @@ TEST_F(OccupiedChannel, answers_given_meanwhile_prolong_no_wait) {
   for (Instant at = t(110s); at < t(220s); at += 30s) {
     turn_.on_transmit_wanted(at, true);
     turn_.on_carrier_up(at);
-    turn_.on_station_heard(at + 1s, kPeer, kUs, true);
+    turn_.on_station_heard(at + 1s, kPeer, kUs, true, true);
     turn_.on_spoken_to(at + 1s);
     turn_.on_carrier_down(at + 5s, at + 5s);
     turn_.on_transmit_wanted(at + 5s, true, true);
@@ -191,7 +191,7 @@ TEST_F(OccupiedChannel, a_long_exchange_ends_what_was_held_before_it) {
   turn_.on_occupancy(t(109s), false);
   for (Instant at = t(110s); at < t(600s); at += 10s) {
     turn_.on_carrier_up(at);
-    turn_.on_station_heard(at + 1s, kPeer, kUs, true);
+    turn_.on_station_heard(at + 1s, kPeer, kUs, true, true);
     turn_.on_spoken_to(at + 1s);
     turn_.on_carrier_down(at + 5s, at + 5s);
     now_ = at + 5s;
@@ -253,7 +253,7 @@ TEST_F(OccupiedChannel, the_power_of_a_known_transmission_changes_no_slot) {
       if (with_power) turn.on_occupancy(begin + 260ms, true);
       turn.on_carrier_up(begin + 600ms);
       turn.on_transmit_wanted(begin + 650ms, true);
-      turn.on_station_heard(begin + 700ms, kPeer, kThird, true);
+      turn.on_station_heard(begin + 700ms, kPeer, kThird, true, true);
       turn.on_carrier_down(begin + 9s, begin + 9s);
       if (with_power) turn.on_occupancy(begin + 9340ms, false);
       at.push_back(turn.next_deadline().value_or(Instant{}));
@@ -317,7 +317,7 @@ TEST_F(OccupiedChannel, two_that_waited_for_the_same_end_choose_slots_of_their_o
         turn.on_transmit_done(at + 5s, {}, {});
       } else {
         turn.on_carrier_up(at);
-        turn.on_station_heard(at + 1s, sender, Address{.value = 0, .group = true}, false);
+        turn.on_station_heard(at + 1s, sender, Address{.value = 0, .group = true}, false, false);
         turn.on_carrier_down(at + 5s, at + 5s);
       }
       at += 20s;
@@ -382,7 +382,7 @@ class FlappingDetector : public OccupiedChannel {
     const Address group{.value = 0, .group = true};
     for (unsigned i = 0; i < others; ++i) {
       turn_.on_carrier_up(t(10s * (i + 1)));
-      turn_.on_station_heard(t(10s * (i + 1) + 1s), Address{kPeer.value + i}, group, false);
+      turn_.on_station_heard(t(10s * (i + 1) + 1s), Address{kPeer.value + i}, group, false, false);
       turn_.on_carrier_down(t(10s * (i + 1) + 5s), t(10s * (i + 1) + 5s));
     }
   }
@@ -429,7 +429,7 @@ TEST_F(FlappingDetector, a_slot_more_than_140_s_away_is_put_off_no_more) {
       const Address group{.value = 0, .group = true};
       for (unsigned i = 0; i < others; ++i) {
         turn.on_carrier_up(t(10s * (i + 1)));
-        turn.on_station_heard(t(10s * (i + 1) + 1s), Address{kPeer.value + i}, group, false);
+        turn.on_station_heard(t(10s * (i + 1) + 1s), Address{kPeer.value + i}, group, false, false);
         turn.on_carrier_down(t(10s * (i + 1) + 5s), t(10s * (i + 1) + 5s));
       }
       const Instant wanted = t(600s);

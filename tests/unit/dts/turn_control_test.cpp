@@ -143,7 +143,7 @@ TEST_F(Turn, others_leave_the_answering_station_its_turn) {
 }
 
 TEST_F(Turn, after_several_own_turns_the_others_get_their_chance_unless_an_answer_is_owed) {
-  turn_.on_station_heard(t(0s), kPeer, kThird, true);
+  turn_.on_station_heard(t(0s), kPeer, kThird, true, true);
   const auto wait_of_next_turn = [&](bool answer_owed) {
     const Instant begin = now_ + 1s;
     turn_.on_carrier_up(begin);
@@ -157,14 +157,14 @@ TEST_F(Turn, after_several_own_turns_the_others_get_their_chance_unless_an_answe
     now_ += 1s;
     return waited;
   };
-  for (int i = 0; i < 6; ++i) EXPECT_EQ(wait_of_next_turn(true), kTurnaround);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(wait_of_next_turn(true), kTurnaround);
   EXPECT_GE(wait_of_next_turn(false), kTurnaround + kGuard);
   for (int i = 0; i < 2; ++i) EXPECT_EQ(wait_of_next_turn(false), kTurnaround);
   EXPECT_GE(wait_of_next_turn(false), kTurnaround + kGuard);
 }
 
 TEST_F(Turn, a_pair_that_hears_nobody_else_goes_on_for_a_quarter_of_an_hour_and_then_waits) {
-  turn_.on_station_heard(t(0s), kPeer, kUs, true);
+  turn_.on_station_heard(t(0s), kPeer, kUs, true, true);
   std::optional<Instant> first;
   for (int i = 0; i < 40; ++i) {
     const Duration waited = wait_in_a_pair();
@@ -181,7 +181,7 @@ TEST_F(Turn, a_lone_broadcaster_goes_on_before_the_slots_and_leaves_them_open_no
   for (int i = 0; i < 14; ++i) EXPECT_LT(wait_after_a_broadcast(), kTurnaround + kGuard);
   EXPECT_EQ(wait_after_a_broadcast(), kTurnaround + kGuard + 4 * kSlot);
   for (int i = 0; i < 14; ++i) EXPECT_LT(wait_after_a_broadcast(), kTurnaround + kGuard);
-  turn_.on_station_heard(now_, kPeer, kUs, true);
+  turn_.on_station_heard(now_, kPeer, kUs, true, true);
   EXPECT_GE(wait_after_a_broadcast(), kTurnaround + kGuard);
 }
 
@@ -200,12 +200,12 @@ class DedicatedTurn : public Turn {
 // Goal:   two that have a frequency to themselves lose nothing to others; one who is heard there
 //         nevertheless gets the same chances as anywhere.
 TEST_F(DedicatedTurn, a_pair_leaves_no_slots_before_it_has_heard_a_third_station) {
-  turn_.on_station_heard(now_, kPeer, kUs, true);
+  turn_.on_station_heard(now_, kPeer, kUs, true, true);
   for (int i = 0; i < 40; ++i) {
-    turn_.on_station_heard(now_, kPeer, kUs, true);
+    turn_.on_station_heard(now_, kPeer, kUs, true, true);
     EXPECT_EQ(wait_in_a_pair(), kTurnaround);
   }
-  turn_.on_station_heard(now_, kThird, kPeer, true);
+  turn_.on_station_heard(now_, kThird, kPeer, true, true);
   EXPECT_EQ(wait_in_a_pair(), kTurnaround);
   EXPECT_EQ(wait_in_a_pair(), kTurnaround);
   EXPECT_GE(wait_in_a_pair(), kTurnaround + kGuard);
@@ -231,10 +231,10 @@ TEST_F(Turn, among_three_an_idle_channel_is_taken_in_the_own_slot) {
   turn_.on_transmit_started(t(1s));
   turn_.on_transmit_done(t(2s), {}, kPeer);
   turn_.on_carrier_up(t(3s));
-  turn_.on_station_heard(t(4s), kPeer, kUs, true);  // the answer: we began this exchange
+  turn_.on_station_heard(t(4s), kPeer, kUs, true, true);  // the answer: we began this exchange
   turn_.on_carrier_down(t(5s), t(5s));
   turn_.on_carrier_up(t(10s));
-  turn_.on_station_heard(t(11s), kThird, Address::all_stations(), false);
+  turn_.on_station_heard(t(11s), kThird, Address::all_stations(), false, false);
   turn_.on_carrier_down(t(20s), t(20s));
   const Instant slots = t(20s + kTurnaround + kGuard);
   for (const Duration later : {0s, 7s, 30s, 119s}) {
@@ -257,7 +257,7 @@ TEST_F(Turn, a_longer_preamble_once_heard_lengthens_guard_and_slots) {
   const auto first_slot = [&] {
     turn_.on_transmit_started(now_);
     turn_.on_carrier_up(now_ + 1s);
-    turn_.on_station_heard(now_ + 1s, kPeer, Address::all_stations(), false);
+    turn_.on_station_heard(now_ + 1s, kPeer, Address::all_stations(), false, false);
     turn_.on_carrier_down(now_ + 9s, now_ + 9s);
     turn_.on_transmit_done(now_ + 10s, {}, std::nullopt);
     const Instant end = now_ += 10s;
@@ -278,11 +278,11 @@ TEST_F(Turn, a_longer_preamble_once_heard_lengthens_guard_and_slots) {
 
 // Goal:   who was spoken to and had nothing to say does not key into the slots of others later.
 TEST_F(Turn, an_own_turn_that_was_not_taken_lapses) {
-  turn_.on_station_heard(t(1s), kThird, kPeer, true);
+  turn_.on_station_heard(t(1s), kThird, kPeer, true, true);
   const auto key_after = [&](Duration pause) {
     const Instant begin = now_ + 1min;
     turn_.on_carrier_up(begin);
-    turn_.on_station_heard(begin, kPeer, kUs, true);
+    turn_.on_station_heard(begin, kPeer, kUs, true, true);
     turn_.on_spoken_to(begin);
     turn_.on_carrier_down(begin + 5s, begin + 5s);
     turn_.on_transmit_wanted(begin + 5s + pause, true);
@@ -296,11 +296,11 @@ TEST_F(Turn, an_own_turn_that_was_not_taken_lapses) {
 }
 
 TEST_F(Turn, turns_are_counted_anew_when_an_exchange_begins) {
-  turn_.on_station_heard(t(0s), kPeer, kThird, true);
+  turn_.on_station_heard(t(0s), kPeer, kThird, true, true);
   const auto spoken_to = [&](Duration pause) {
     const Instant begin = now_ + pause;
     turn_.on_carrier_up(begin);
-    turn_.on_station_heard(begin, kPeer, kUs, true);
+    turn_.on_station_heard(begin, kPeer, kUs, true, true);
     turn_.on_spoken_to(begin);
     turn_.on_carrier_down(begin + 5s, begin + 5s);
     turn_.on_transmit_wanted(begin + 5s, true, true);
@@ -313,10 +313,58 @@ TEST_F(Turn, turns_are_counted_anew_when_an_exchange_begins) {
   EXPECT_FALSE(turn_.run_is_over(now_));
   spoken_to(1s);
   EXPECT_TRUE(turn_.run_is_over(now_));
-  spoken_to(1s);
-  EXPECT_TRUE(turn_.run_is_over(now_));
   spoken_to(30s);  // no answer to us: it has begun again
   EXPECT_FALSE(turn_.run_is_over(now_));
+}
+
+// Goal:   a peer that knows of no third station does not keep us from sending data for ever.
+// Method: it asks for the next answer again and again, also after one of ours that asked for none.
+TEST_F(Turn, one_answer_in_three_asks_for_nothing_where_the_peer_goes_on_all_the_same) {
+  turn_.on_station_heard(t(0s), kThird, kPeer, true, true);
+  std::string answers;
+  for (int i = 0; i < 9; ++i) {
+    const Instant begin = now_ + 1s;
+    turn_.on_carrier_up(begin);
+    turn_.on_station_heard(begin, kPeer, kUs, true, true);
+    turn_.on_spoken_to(begin);
+    turn_.on_carrier_down(begin + 5s, begin + 5s);
+    turn_.on_transmit_wanted(begin + 5s, true, true);
+    EXPECT_EQ(step(), "key");
+    answers += turn_.run_is_over(now_) ? 'a' : 'd';
+    turn_.on_transmit_started(now_);
+    turn_.on_transmit_done(now_ + 1s, {}, kPeer);
+    now_ += 1s;
+  }
+  EXPECT_EQ(answers, "ddaddadda");
+}
+
+// Goal:   a call to a station that nobody has heard is no sign that it is there.
+// Method: a peer calls it; afterwards it sends to it over a connection.
+TEST_F(Turn, the_destination_of_a_call_does_not_share_the_channel_and_that_of_data_does) {
+  turn_.on_station_heard(t(0s), kPeer, kThird, true, false);
+  const auto answer = [&] {
+    const Instant begin = now_ + 1s;
+    turn_.on_carrier_up(begin);
+    turn_.on_station_heard(begin, kPeer, kUs, true, true);
+    turn_.on_spoken_to(begin);
+    turn_.on_carrier_down(begin + 5s, begin + 5s);
+    turn_.on_transmit_wanted(begin + 5s, true, true);
+    EXPECT_EQ(step(), "key");
+    turn_.on_transmit_started(now_);
+    turn_.on_transmit_done(now_ + 1s, {}, kPeer);
+    now_ += 1s;
+  };
+  for (int i = 0; i < 6; ++i) {
+    answer();
+    EXPECT_FALSE(turn_.run_is_over(now_));
+  }
+  turn_.on_carrier_up(now_ + 1min);
+  turn_.on_station_heard(now_ + 1min, kPeer, kThird, true, true);
+  turn_.on_carrier_down(now_ + 2min, now_ + 2min);
+  now_ += 2min;
+  answer();
+  answer();
+  EXPECT_TRUE(turn_.run_is_over(now_));
 }
 
 // C.3.2.3(6)
@@ -362,7 +410,7 @@ TEST_F(Turn, missing_answers_spread_the_next_attempts) {
 TEST_F(Turn, one_of_two_that_missed_an_answer_goes_on_at_once) {
   now_ = t(1s);
   turn_.on_carrier_up(now_);
-  turn_.on_station_heard(now_, kPeer, kUs, false);
+  turn_.on_station_heard(now_, kPeer, kUs, false, false);
   turn_.on_carrier_down(now_ + 1s, now_ + 1s);
   turn_.on_transmit_started(t(10s));
   turn_.on_transmit_done(t(12s), 2s, kPeer);
@@ -384,7 +432,7 @@ TEST_F(Turn, among_three_the_silence_after_misses_covers_a_long_transmission) {
                       .reply_guard = kGuard,
                       .slot = kSlot},
                      rng_);
-    turn.on_station_heard(t(0s), kPeer, third ? kThird : kUs, false);
+    turn.on_station_heard(t(0s), kPeer, third ? kThird : kUs, false, true);
     Duration widest{};
     Instant now = t(1s);
     for (int i = 0; i < 20; ++i) {
