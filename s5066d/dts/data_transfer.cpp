@@ -34,6 +34,17 @@ TurnControl::Config turn_config(const Config& config) {
           .dedicated = config.dedicated_frequency};
 }
 
+/// Octets that a receiver has when the data part of a burst is cut off after so long: those of
+/// whole blocks. In STANAG 4285 octets leave the interleaver as long after they entered it as a
+/// burst needs to empty it.
+std::size_t octets_within(const modem::Mode& mode, Duration data_time) {
+  const std::size_t with_trailer = modem::capacity(mode, data_time);
+  if (mode.waveform == modem::Waveform::stanag4285) return with_trailer;
+  std::uint64_t blocks = with_trailer > 0 ? modem::block_count(mode, with_trailer) : 0;
+  while (modem::data_duration_of_blocks(mode, blocks + 1) <= data_time) ++blocks;
+  return static_cast<std::size_t>(blocks) * modem::block_bits(mode) / 8;
+}
+
 TransferEvent event_of(Service service) {
   switch (service) {
     case Service::arq:
@@ -183,10 +194,14 @@ void DataTransfer::on_modem_event(Instant now, const modem::Event& event) {
   settle(now);
 }
 
-void DataTransfer::on_event(Instant, const modem::TransmitStarted&) {}
+void DataTransfer::on_event(Instant, const modem::TransmitStarted& event) {
+  if (burst_ && burst_->id == event.id) burst_->began = event.at;
+}
 
 void DataTransfer::on_event(Instant now, const modem::TransmitFinished& event) {
-  if (burst_ && burst_->id == event.id) on_burst_over(now, event.outcome);
+  if (!burst_ || burst_->id != event.id) return;
+  const bool cut = event.outcome == modem::TransmitOutcome::aborted;
+  on_burst_over(now, event.outcome, cut ? std::optional(event.at) : std::nullopt);
 }
 
 void DataTransfer::on_event(Instant now, const modem::Fault& event) {
@@ -204,7 +219,17 @@ Duration DataTransfer::reply_time(Instant now) const {
   return config_.turnaround + kHalfSecond + turn_.preamble(now) + config_.reply_margin;
 }
 
-void DataTransfer::on_burst_over(Instant now, modem::TransmitOutcome outcome) {
+// D_PDUs of a transmission that was cut off which a receiver has whole.
+std::size_t DataTransfer::dpdus_left(const OwnBurst& burst, Instant cut_at) {
+  if (!burst.began) return 0;
+  const std::size_t octets =
+      octets_within(burst.mode, cut_at - *burst.began - modem::preamble_duration(burst.mode));
+  const auto end = std::upper_bound(burst.ends.begin(), burst.ends.end(), octets);
+  return static_cast<std::size_t>(end - burst.ends.begin());
+}
+
+void DataTransfer::on_burst_over(Instant now, modem::TransmitOutcome outcome,
+                                 std::optional<Instant> cut_at) {
   const OwnBurst burst = *std::exchange(burst_, std::nullopt);
   const bool sent = outcome == modem::TransmitOutcome::sent;
   trace_.on_trace({.at = now,
@@ -215,7 +240,7 @@ void DataTransfer::on_burst_over(Instant now, modem::TransmitOutcome outcome) {
     counters_.add(Counter::bursts_sent);
     nonarq_tx_.on_sent();
   } else {
-    nonarq_tx_.on_not_sent();
+    nonarq_tx_.on_not_sent(cut_at ? dpdus_left(burst, *cut_at) : 0);
   }
   for (const auto& told : burst.told) {
     const auto peer = peers_.find(told.peer);
@@ -484,6 +509,7 @@ void DataTransfer::transmit(Instant now) {
     if (!to.group && asks_for_answer(dpdu)) burst_->turn_given = to;
   }
   nonarq_tx_.note_windows(now + airtime);
+  burst_->ends = std::move(encoded.ends);
   burst_->give_up_at = now + airtime + kModemPatience;
   own_began_ = now;
   actions_.push_back(

@@ -196,8 +196,10 @@ class DataTransfer {
       Address peer;
       std::optional<modem::Mode> advice;
     };
-    std::vector<Told> told;             // by the headers
-    std::optional<Address> turn_given;  // spoken to
+    std::vector<Told> told;              // by the headers
+    std::optional<Address> turn_given;   // spoken to
+    std::vector<std::size_t> ends = {};  // of its D_PDUs, in octets
+    std::optional<Instant> began = {};   // at the antenna
     Instant give_up_at{};
   };
   /// Told to a peer that has not shown yet what it makes of advice: harmless if it just follows.
@@ -283,7 +285,9 @@ class DataTransfer {
   void on_event(Instant now, const modem::ChannelOccupancy& event);
   void on_event(Instant now, const modem::Fault& event);
   void note_held(Instant now, const TurnControl::KeyTransmitter& turn);
-  void on_burst_over(Instant now, modem::TransmitOutcome outcome);
+  void on_burst_over(Instant now, modem::TransmitOutcome outcome,
+                     std::optional<Instant> cut_at = std::nullopt);
+  static std::size_t dpdus_left(const OwnBurst& burst, Instant cut_at);
   void on_heard_over();
   void lose_hopeless(Instant now);
   Duration reply_time(Instant now) const;

@@ -119,6 +119,7 @@ void NonarqSender::note() {
     for (Transfer& t : *transfers) {
       t.sent_before = t.sent;
       t.copies_before = t.copies_left;
+      t.copies.clear();
     }
   }
 }
@@ -226,11 +227,17 @@ void NonarqSender::fill(bool expedited, Address source, const Share& share, Inte
       dpdu.segment.assign(from, from + static_cast<std::ptrdiff_t>(n));
       t.sent += n;
       burst.add(std::move(dpdu));
+      if (t.sent == cpdu.size()) t.copies.push_back({burst.dpdus().size(), t.copies_left});
     }
   }
 }
 
 void NonarqSender::on_sent() {
+  report_done();
+  note();  // nothing is on the air
+}
+
+void NonarqSender::report_done() {
   for (auto* transfers : {&expedited_, &regular_}) {
     std::erase_if(*transfers, [&](const Transfer& t) {
       if (!done(t)) return false;
@@ -239,16 +246,22 @@ void NonarqSender::on_sent() {
       return true;
     });
   }
-  note();  // nothing is on the air
 }
 
-void NonarqSender::on_not_sent() {
+void NonarqSender::on_not_sent(std::size_t dpdus_left) {
   for (auto* transfers : {&expedited_, &regular_}) {
     for (Transfer& t : *transfers) {
       t.sent = t.sent_before;
       t.copies_left = t.copies_before;
+      for (const Copy& copy : t.copies) {
+        if (copy.ends > dpdus_left) break;
+        t.sent = t.request.cpdu.size();
+        t.copies_left = copy.copies_left;
+      }
     }
   }
+  report_done();
+  note();
 }
 
 std::optional<NonarqSender::Outcome> NonarqSender::poll_outcome() {

@@ -70,9 +70,11 @@ class NonarqSender {
   void note_windows(Instant end);
   /// The last fill has left the antenna: C_PDUs whose last copy was in it are reported.
   void on_sent();
-  /// The last fill did not leave, or only in part: it goes again from the beginning of what was
-  /// unfinished, and what would come after its window anew.
-  void on_not_sent();
+  /// The last fill did not leave, or only its first `dpdus_left` D_PDUs, counted over the whole
+  /// transmission. A copy that has left counts as sent, so that nobody who has it is given it
+  /// twice. Anything else goes again from the beginning of what was unfinished, and what would come
+  /// after its window anew.
+  void on_not_sent(std::size_t dpdus_left = 0);
   /// When an ID is free again, if one was wanted and all were held.
   std::optional<Instant> next_deadline() const;
 
@@ -83,6 +85,10 @@ class NonarqSender {
   std::optional<Outcome> poll_outcome();
 
  private:
+  struct Copy {
+    std::size_t ends = 0;  // so many D_PDUs of the transmission are needed for it
+    unsigned copies_left = 0;
+  };
   struct Transfer {
     CpduRequest request;
     std::optional<std::uint16_t> cpdu_id;  // from its first segment on
@@ -94,6 +100,7 @@ class NonarqSender {
     unsigned copies_left = 0;              // after the current one
     std::size_t sent_before = 0;           // both as they were before the last fill
     unsigned copies_before = 0;
+    std::vector<Copy> copies;  // that end in the last fill
   };
   /// C_PDU IDs of one type. None is given again before all windows of its last use have ended.
   struct Ids {
@@ -105,6 +112,7 @@ class NonarqSender {
   std::optional<std::uint16_t> new_id(bool expedited);
   void note();
   void drop(const Transfer& transfer);
+  void report_done();
   std::size_t segment_octets(const Transfer& transfer, const modem::Mode& mode) const;
   std::size_t octets_on_air(const Transfer& transfer, const modem::Mode& mode) const;
   bool waits_for_next(Transfer& transfer, const Share& share, const IntervalBudget& budget,

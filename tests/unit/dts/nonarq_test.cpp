@@ -305,6 +305,36 @@ TEST_F(Nonarq, what_was_aborted_goes_anew_under_another_id) {
   EXPECT_FALSE(sender_.poll_outcome()->expired);
 }
 
+// Goal:   a C_PDU of which a whole copy has left before an abort is not sent anew: a receiver that
+//         has it would take it for another one. One of which less has left is.
+TEST_F(Nonarq, a_copy_that_left_before_an_abort_counts_as_sent) {
+  for (std::size_t left = 0; left <= 6; ++left) {
+    SCOPED_TRACE(left);
+    NonarqSender sender(
+        {.segment_octets = 200, .segment_octets_once = 200, .queue_octets_max = 5000}, rng_);
+    ASSERT_TRUE(sender.request(request(1, 400, 1)));  // D_PDUs 1 and 2, 3 and 4
+    ASSERT_TRUE(sender.request(request(2, 400)));     // D_PDUs 5 and 6
+    IntervalBudget budget({}, 60s);
+    BurstBuilder burst;
+    sender.begin_burst(now_, now_ + 60s);
+    sender.fill(false, kSender, {}, budget, burst);
+    ASSERT_EQ(burst.dpdus().size(), 6u);
+    sender.set_windows(500s, burst);
+    sender.note_windows(now_ + 60s);
+    sender.on_not_sent(left);
+    now_ += 10min;
+    sender.drop_expired(now_);
+    sender.begin_burst(now_, now_ + 60s);
+    BurstBuilder again;
+    IntervalBudget anew({}, 60s);
+    sender.fill(false, kSender, {}, anew, again);
+    std::size_t confirmed = 0;
+    while (const auto outcome = sender.poll_outcome()) confirmed += outcome->expired ? 0 : 1;
+    EXPECT_EQ(confirmed, left >= 6 ? 2u : left >= 2 ? 1u : 0u);
+    EXPECT_EQ(again.dpdus().size(), left >= 6 ? 0u : left >= 2 ? 2u : 6u);
+  }
+}
+
 // Goal:   where others have their turns, no C_PDU is spread over two that one would hold; but it is
 //         put off only once.
 TEST_F(Nonarq, what_fits_whole_into_the_next_transmission_is_put_off_once) {

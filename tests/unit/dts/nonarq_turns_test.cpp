@@ -100,6 +100,42 @@ TEST(NonarqTurns, what_is_confirmed_arrives_whole_behind_an_aborted_transmission
   }
 }
 
+// Goal:   what the modem aborts is delivered whole once, however much of it had left.
+// Method: four C_PDUs, the second twice; the transmission is aborted at any time, for a time in
+//         which a receiver forgets what it had.
+TEST(NonarqTurns, what_was_on_the_air_before_an_abort_is_delivered_once) {
+  for (const auto interleaver : {modem::Interleaver::short_, modem::Interleaver::long_}) {
+    for (const auto service : {Service::nonarq, Service::expedited_nonarq}) {
+      Config config;
+      config.mode.rate_bps = 300;
+      config.mode.interleaver = interleaver;
+      for (Duration abort_after = 500ms; abort_after < 40s; abort_after += 500ms) {
+        SCOPED_TRACE(to_seconds(abort_after));
+        DtsWorld w(2, {}, 1, config);
+        std::vector<Bytes> cpdus;
+        for (const std::uint64_t id : {0u, 1u, 2u, 3u}) {
+          cpdus.push_back(pattern(150, id + 1));
+          w.request(0, {.id = {id},
+                        .service = service,
+                        .destination = DtsWorld::address(1),
+                        .cpdu = cpdus.back(),
+                        .repeats = static_cast<std::uint8_t>(id == 1)});
+        }
+        w.run_for(abort_after);
+        w.silence(0, true);
+        w.run_for(20min);
+        w.silence(0, false);
+        w.run_for(10min);
+        EXPECT_EQ(w[0].confirmed.size(), 4u);
+        for (const Bytes& cpdu : cpdus) {
+          const auto is_it = [&](const auto& r) { return r.intact() && r.cpdu == cpdu; };
+          EXPECT_EQ(std::count_if(w[1].received.begin(), w[1].received.end(), is_it), 1);
+        }
+      }
+    }
+  }
+}
+
 // Goal:   what is past its window is delivered while a carrier lasts, too, once nothing of it can
 // be
 //         on its way through an interleaver any more.
