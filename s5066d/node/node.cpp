@@ -358,13 +358,20 @@ std::size_t Node::request_purge(Instant now, const sap::UpduFilter& filter) {
 }
 
 void Node::manage(Instant now, const sap::ManagementAsked& asked) {
-  const auto lines = answer_to(now, asked);
-  if (lines) return sap_.on_management_answer(now, asked.client, asked.message_type, *lines);
-  sap_.on_management_answer(now, asked.client, static_cast<std::uint8_t>(ManagementType::error),
-                            error_lines(asked.message_type, lines.error()));
+  std::function<void()> then;
+  const auto lines = answer_to(now, asked, then);
+  if (lines) {
+    sap_.on_management_answer(now, asked.client, asked.message_type, *lines);
+  } else {
+    sap_.on_management_answer(now, asked.client, static_cast<std::uint8_t>(ManagementType::error),
+                              error_lines(asked.message_type, lines.error()));
+  }
+  if (then) then();
 }
 
-Result<std::vector<std::string>> Node::answer_to(Instant now, const sap::ManagementAsked& asked) {
+// `then` is what has to wait for the answer, because it may end the bind of the manager.
+Result<std::vector<std::string>> Node::answer_to(Instant now, const sap::ManagementAsked& asked,
+                                                 std::function<void()>& then) {
   switch (static_cast<ManagementType>(asked.message_type)) {
     case ManagementType::status:
       return status_lines(status());
@@ -389,7 +396,11 @@ Result<std::vector<std::string>> Node::answer_to(Instant now, const sap::Managem
     case ManagementType::broadcast_session: {
       const auto on = number_in(asked.body, "on", 1);
       if (!on) return on.error();
-      if (const auto done = switch_broadcast(now, *on != 0); !done) return done.error();
+      if (const auto done = sap_.check_broadcast_session(*on != 0); !done) return done.error();
+      then = [this, now, begin = *on != 0] {
+        const auto done = switch_broadcast(now, begin);
+        S5066_ASSERT(done.ok());
+      };
       return ManagementLines{"on=" + std::to_string(*on)};
     }
     case ManagementType::emcon: {

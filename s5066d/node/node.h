@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -184,7 +185,8 @@ class Node {
   Result<void> switch_broadcast(Instant now, bool on);
   void switch_silence(Instant now, bool on);
   void manage(Instant now, const sap::ManagementAsked& asked);
-  Result<std::vector<std::string>> answer_to(Instant now, const sap::ManagementAsked& asked);
+  Result<std::vector<std::string>> answer_to(Instant now, const sap::ManagementAsked& asked,
+                                             std::function<void()>& then);
   void take_bytes(Instant now, ClientId id, ByteSpan bytes);
   void pump(Instant now);
   void drain(Instant now);

@@ -7,8 +7,13 @@
 
 namespace s5066::sap {
 
-Result<void> SubnetworkInterface::request_broadcast_session(Instant now, bool on) {
+Result<void> SubnetworkInterface::check_broadcast_session(bool on) const {
   if (!on && config_.broadcast_only) return Error{ErrorCode::refused, "a broadcast-only node"};
+  return {};
+}
+
+Result<void> SubnetworkInterface::request_broadcast_session(Instant now, bool on) {
+  if (const auto allowed = check_broadcast_session(on); !allowed) return allowed;
   if (on == broadcast_) return {};
   broadcast_ = on;
   clients_.allow_arq(!on);

@@ -106,6 +106,8 @@ class SubnetworkInterface {
   /// An exclusive broadcast session begins or ends (A.3.2.3). `refused` when a broadcast-only node
   /// is to end it.
   Result<void> request_broadcast_session(Instant now, bool on);
+  /// What that would return.
+  Result<void> check_broadcast_session(bool on) const;
   /// EMCON: U_PDUs are held, and their time to live runs.
   void request_silence(Instant now, bool on);
   void on_modem_state(Instant now, bool working);

@@ -146,6 +146,30 @@ TEST_F(NodeStates, a_broadcast_session_shorter_than_the_break_of_a_link_lets_lat
   }
 }
 
+// Goal:   a manager that is bound with ARQ, and so loses its bind by what it asks for, gets its
+//         answer first; it may bind again for non-ARQ and end the session.
+TEST_F(NodeStates, a_manager_bound_with_arq_is_answered_before_broadcast_ends_its_bind) {
+  sis::BindRequest with_arq = bind_to(1, Confirmation::none);
+  with_arq.rank = 15;
+  const ClientId boss = bind(bravo, with_arq);
+  EXPECT_EQ(ask(bravo, boss, 7, "on=1"), "7 part=1/1\non=1\n");
+  EXPECT_TRUE(bravo.node.status().broadcast_session);
+  const auto& received = bravo.clients[boss].received;
+  ASSERT_GE(received.size(), 3u);
+  EXPECT_TRUE(std::holds_alternative<sis::ManagementIndication>(received[1]));
+  ASSERT_TRUE(std::holds_alternative<sis::UnbindIndication>(received[2]));
+  EXPECT_EQ(std::get<sis::UnbindIndication>(received[2]).reason,
+            sis::UnbindReason::arq_unsupportable_in_broadcast);
+  medium.send(bravo, boss, [] {
+    sis::BindRequest again = bind_to(1, Confirmation::none);
+    again.rank = 15;
+    again.service.mode = sis::TransmissionMode::nonarq;
+    return again;
+  }());
+  EXPECT_EQ(ask(bravo, boss, 7, "on=0"), "7 part=1/1\non=0\n");
+  EXPECT_FALSE(bravo.node.status().broadcast_session);
+}
+
 TEST_F(NodeStates, a_node_may_start_in_silence_and_in_a_broadcast_session) {
   NodeConfig config = node_config(0x01020306);
   config.sap.emcon = true;
