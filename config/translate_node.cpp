@@ -132,7 +132,13 @@ void translate_sis(const proto::Sis& from, runtime::SisListenerConfig& to) {
   if (from.has_listen()) to.address = from.listen();
   if (from.has_port()) to.port = static_cast<std::uint16_t>(from.port());
   for (const auto& allow : from.allow()) {
-    to.allow.push_back({allow.address(), allow.certificate(), access_of(allow)});
+    runtime::AllowEntry entry{.address = allow.address(),
+                              .certificate = allow.certificate(),
+                              .access = access_of(allow)};
+    if (allow.has_priority_max()) {
+      entry.priority_max = static_cast<std::uint8_t>(allow.priority_max());
+    }
+    to.allow.push_back(entry);
   }
   if (from.has_local()) to.local = local_of(from.local());
   if (from.has_tls()) {

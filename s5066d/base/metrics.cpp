@@ -52,6 +52,8 @@ constexpr std::array<CounterInfo, static_cast<std::size_t>(Counter::count)> kTab
     {"updus_dropped", "U_PDUs", "accepted U_PDUs whose client left before their end"},
     {"updus_purged", "U_PDUs", "accepted U_PDUs that an operator purged"},
     {"updus_refused", "U_PDUs", "U_PDUs not accepted: too large, illegal mode, no room"},
+    {"updus_lowered", "U_PDUs",
+     "U_PDUs accepted above the priority_max of their client, and lowered to it"},
     {"updus_requeued", "U_PDUs", "times that a U_PDU outlived a link and was queued again"},
     {"updus_indicated", "U_PDUs", "U_PDUs handed to local clients"},
     {"updus_repeated", "U_PDUs", "U_PDUs received again after a broken link, not handed on"},

@@ -55,6 +55,7 @@ enum class Counter : std::uint8_t {
   updus_dropped,
   updus_purged,
   updus_refused,
+  updus_lowered,
   updus_requeued,
   updus_indicated,
   updus_repeated,

@@ -177,7 +177,7 @@ std::optional<ConnectionGate::Permission> ConnectionGate::permission_of(
     if (networks_[i] && !contains(*networks_[i], address)) continue;
     const bool known = entry.certificate.empty() ||
                        std::find(names.begin(), names.end(), entry.certificate) != names.end();
-    if (known) return Permission{entry.access};
+    if (known) return Permission{entry.access, entry.priority_max};
   }
   return std::nullopt;
 }

@@ -55,6 +55,7 @@ class ConnectionGate {
   struct Permission {
     /// None: what the node's bind policy says.
     std::optional<sap::ClientAccess> access;
+    std::uint8_t priority_max = sap::kPriorityMax;
   };
   /// By the first entry that fits; nothing when none does. `names` are those in the certificate.
   std::optional<Permission> permission_of(const Peer& peer,

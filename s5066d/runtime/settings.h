@@ -19,6 +19,7 @@ struct AllowEntry {
   std::string certificate;  // a name in the client's certificate; empty: any
   /// None: what the node's bind policy says.
   std::optional<sap::ClientAccess> access;
+  std::uint8_t priority_max = sap::kPriorityMax;  // U_PDUs above it are lowered to it
 };
 
 /// Files in PEM.

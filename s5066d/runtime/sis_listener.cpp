@@ -212,6 +212,7 @@ void SisListener::serve(Stream stream, const Caller& caller) {
   }
   const sap::ClientOrigin origin{.access = permission->access,
                                  .household = ConnectionGate::household_of(caller.peer),
+                                 .priority_max = permission->priority_max,
                                  .name = caller.origin};
   const ClientId id =
       driver_.drive([&](Node& node, Instant now) { return node.on_client_connected(now, origin); });

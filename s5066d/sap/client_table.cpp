@@ -107,6 +107,7 @@ void ClientTable::connect(Instant now, ClientId client, const ClientOrigin& orig
   const bool is_new = clients_
                           .emplace(client, Client{.watch = ClientWatch(config_, now),
                                                   .household = origin.household,
+                                                  .priority_max = origin.priority_max,
                                                   .origin = origin.name})
                           .second;
   S5066_ASSERT(is_new);

@@ -26,6 +26,7 @@ class ClientTable {
   struct Client {
     ClientWatch watch;
     std::uint64_t household = 0;
+    std::uint8_t priority_max = kPriorityMax;
     std::string origin;  // for operators
     bool flow_off = false;
     bool paused = false;
@@ -59,6 +60,7 @@ class ClientTable {
   }
   void on_heard(Instant now, ClientId client) { clients_.at(client).watch.on_heard(now); }
   const Binding* binding(ClientId client) const { return saps_.binding(client); }
+  std::uint8_t priority_max(ClientId client) const { return clients_.at(client).priority_max; }
   std::optional<ClientId> client_at(SapId sap) const { return saps_.client_at(sap); }
   const std::map<ClientId, Client>& all() const { return clients_; }
 

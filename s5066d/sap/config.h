@@ -18,6 +18,8 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
+inline constexpr std::uint8_t kPriorityMax = 15;  // of a U_PDU (A.2.1.6(2))
+
 /// Soft link sessions (A.1.1.1, A.3.2.1).
 struct LinkConfig {
   std::size_t soft_links_max = 4;       // sessions at a time before one more is called for
@@ -77,8 +79,9 @@ struct ClientAccess {
 struct ClientOrigin {
   /// Without it the client may do what the bind policy says.
   std::optional<ClientAccess> access;
-  std::uint64_t household = 0;  // equal for connections that one host may have made
-  std::string name{};           // for operators: "192.0.2.7:43210", "pid 711 uid 1000"
+  std::uint64_t household = 0;               // equal for connections that one host may have made
+  std::uint8_t priority_max = kPriorityMax;  // U_PDUs that ask for more are sent with this one
+  std::string name{};                        // for operators: "192.0.2.7:43210", "pid 711 uid 1000"
 };
 
 /// Which binds are allowed (A.2.1.1, Table F-1).

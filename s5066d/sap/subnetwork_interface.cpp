@@ -221,6 +221,9 @@ void SubnetworkInterface::on_request(Instant now, ClientId client,
 
 void SubnetworkInterface::submit(Instant now, ClientId client, Submission submission) {
   const Binding binding = *clients_.binding(client);
+  const std::uint8_t asked_priority = submission.priority;
+  submission.priority = std::min(asked_priority, clients_.priority_max(client));
+  const bool lowered = submission.priority < asked_priority;
   const auto type =
       submission.expedited ? sis::Type::expedited_request : sis::Type::unidata_request;
   const auto verdict = judge(submission, binding.service,
@@ -245,6 +248,7 @@ void SubnetworkInterface::submit(Instant now, ClientId client, Submission submis
         tell ? std::optional(sis::RejectReason::destination_not_responding) : std::nullopt,
         DiscardReason::no_room);
   }
+  if (lowered) counters_.add(Counter::updus_lowered);
   UnidataItem item = sender_.accept(now, client, binding, verdict.delivery, std::move(submission));
   if (item.destination == config_.address) {
     deliver_to_ourselves(now, std::move(item));

@@ -341,9 +341,9 @@ TEST(ConfigLoad, what_clients_may_do_arrives_as_it_was_written) {
   const auto loaded = parse_node("f", kGood + R"(
 sis {
   allow { address: "192.0.2.7" saps: [3, 5] rank_max: 9 }
-  allow { address: "192.0.2.8" saps: 0 }
+  allow { address: "192.0.2.8" saps: 0 priority_max: 0 }
   allow { certificate: "mail.example" rank_max: 15 }
-  allow { address: "192.0.2.0/24" }
+  allow { address: "192.0.2.0/24" priority_max: 11 }
   tls { certificate_file: "/c" key_file: "/k" ca_file: "/a" handshake_timeout_s: 3 }
   limits {
     connections_max: 7 connections_per_address_max: 6 connects_per_second_max: 5
@@ -360,6 +360,9 @@ sis {
   EXPECT_EQ(sis.allow[2].access, (sap::ClientAccess{.saps = 0xfffe, .rank_max = 15}));
   EXPECT_EQ(sis.allow[2].certificate, "mail.example");
   EXPECT_EQ(sis.allow[3].access, std::nullopt);
+  EXPECT_EQ(sis.allow[0].priority_max, 15);
+  EXPECT_EQ(sis.allow[1].priority_max, 0);
+  EXPECT_EQ(sis.allow[3].priority_max, 11);
   EXPECT_EQ(sis.allow[3].address, "192.0.2.0/24");
   ASSERT_TRUE(sis.tls);
   EXPECT_EQ(sis.tls->certificate_file + sis.tls->key_file + sis.tls->ca_file, "/c/k/a");

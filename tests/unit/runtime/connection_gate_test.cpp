@@ -111,7 +111,7 @@ TEST(ConnectionGate, the_first_entry_that_fits_says_what_a_client_may_do) {
   const ConnectionGate gate =
       opened({.allow = {{.address = "192.0.2.7", .certificate = "mail", .access = mail},
                         {.certificate = "manager", .access = manager},
-                        {.address = "192.0.2.0/24", .access = others}}});
+                        {.address = "192.0.2.0/24", .access = others, .priority_max = 4}}});
   const auto access = [&](const char* peer, const std::vector<std::string>& names) {
     const auto permission = gate.permission_of(at(peer), names);
     return permission ? permission->access : std::nullopt;
@@ -120,6 +120,8 @@ TEST(ConnectionGate, the_first_entry_that_fits_says_what_a_client_may_do) {
   EXPECT_EQ(access("192.0.2.8", {"mail"}), others);
   EXPECT_EQ(access("203.0.113.1", {"manager"}), manager);
   EXPECT_EQ(access("192.0.2.7", {}), others);
+  EXPECT_EQ(gate.permission_of(at("192.0.2.7"), {})->priority_max, 4);
+  EXPECT_EQ(gate.permission_of(at("192.0.2.7"), {"mail"})->priority_max, 15);
   EXPECT_FALSE(gate.permission_of(at("203.0.113.1"), {"mail"}));
   EXPECT_FALSE(gate.permission_of(at("203.0.113.1"), {}));
 }

@@ -566,5 +566,26 @@ TEST_F(Interface, what_a_connection_was_granted_ends_with_it) {
   bind(3, sis::Confirmation::none);
 }
 
+// Goal:   a client sends no U_PDU with more than its highest priority, here and on the air.
+TEST_F(Interface, a_u_pdu_above_the_priority_max_of_its_client_is_sent_with_that) {
+  const ClientId low{++last_client};
+  core->on_client_connected(now, low, {.priority_max = 9});
+  give(low, bind_to(3, sis::Confirmation::none));
+  const ClientId high = bind(5, sis::Confirmation::none);
+  make(kPeer);
+  std::vector<unsigned> priorities;
+  for (const ClientId client : {low, high}) {
+    for (const auto wish : {std::uint8_t{9}, std::uint8_t{10}, std::uint8_t{15}}) {
+      auto urgent = request(kPeer, Bytes{1});
+      urgent.priority = wish;
+      give(client, urgent);
+      EXPECT_EQ(std::get<DataSpdu>(*decode(spdus.back().spdu)).priority, spdus.back().priority);
+      priorities.push_back(spdus.back().priority);
+    }
+  }
+  EXPECT_EQ(priorities, (std::vector<unsigned>{9, 9, 9, 9, 10, 15}));
+  EXPECT_EQ(counters[Counter::updus_lowered], 2u);
+}
+
 }  // namespace
 }  // namespace s5066::sap
