@@ -131,6 +131,7 @@ void ChannelAccess::request_unidata(Instant now, SpduRequest request) {
                         .in_order = request.in_order,
                         .with_errors = request.with_errors,
                         .priority = request.priority,
+                        .flow = request.flow,
                         .repeats = request.repeats,
                         .time_to_die = request.time_to_die};
   if (arq && link->info.state == LinkState::made_wait && link->leaving) {

@@ -72,6 +72,7 @@ struct SpduRequest {
   bool in_order = true;
   bool with_errors = false;  // non-ARQ: what is damaged is of use, too
   std::uint8_t priority = 0;
+  std::uint64_t flow = 0;    // see dts::CpduRequest
   std::uint8_t repeats = 0;  // non-ARQ: transmissions after the first
   std::optional<Instant> time_to_die;
 };

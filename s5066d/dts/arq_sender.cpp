@@ -73,14 +73,24 @@ ArqSender::ArqSender(const Config& config, Counters& counters)
 
 Result<void> ArqSender::request(CpduRequest request) {
   S5066_ASSERT(!request.cpdu.empty() && request.cpdu.size() <= kCpduOctetsMax);
-  S5066_ASSERT(request.priority < waiting_.size());
+  S5066_ASSERT(request.priority < kFirstLine);
   if (queued_octets_ + request.cpdu.size() > config_.queue_octets_max) {
     return Error{ErrorCode::queue_full, "ARQ queue"};
   }
   queued_octets_ += request.cpdu.size();
   if (request.time_to_die) deadlines_.emplace(*request.time_to_die, request.id);
+  note_waiting(request.flow);
   waiting_[request.priority].push_back(std::move(request));
   return {};
+}
+
+void ArqSender::note_waiting(std::uint64_t flow) {
+  ++flows_.try_emplace(flow, Flow{.served = started_}).first->second.waiting;
+}
+
+void ArqSender::note_gone(std::uint64_t flow) {
+  const auto found = flows_.find(flow);
+  if (--found->second.waiting == 0) flows_.erase(found);
 }
 
 bool ArqSender::nothing_waits() const {
@@ -290,11 +300,27 @@ pdu::Dpdu ArqSender::frame_dpdu(TxFrame& frame, const pdu::Common& common, const
   return pdu::Data{common, flags, number, frame.segment};
 }
 
-const CpduRequest& ArqSender::next_waiting() const {
-  const auto queue =
-      std::find_if(waiting_.rbegin(), waiting_.rend(), [](const auto& q) { return !q.empty(); });
-  S5066_ASSERT(queue != waiting_.rend());
-  return queue->front();
+// A fair turn takes the next C_PDU of a flow as its priorities have it, so that those of one flow
+// and priority keep their order.
+ArqSender::Place ArqSender::next_waiting() const {
+  const auto first =
+      std::find_if(waiting_.rbegin(), waiting_.rend(), [](const Line& l) { return !l.empty(); });
+  S5066_ASSERT(first != waiting_.rend());
+  const auto best = static_cast<std::size_t>(waiting_.rend() - first) - 1;
+  const bool fair = config_.fair_turn > 0 && started_ % config_.fair_turn == config_.fair_turn - 1;
+  if (!fair || best == kFirstLine || flows_.size() < 2) return {best, 0};
+  const auto longest = std::min_element(
+      flows_.begin(), flows_.end(),
+      [](const auto& a, const auto& b) { return a.second.served < b.second.served; });
+  for (std::size_t priority = best + 1; priority-- > 0;) {
+    const Line& line = waiting_[priority];
+    const auto next = std::find_if(line.begin(), line.end(), [&](const CpduRequest& request) {
+      return request.flow == longest->first;
+    });
+    if (next != line.end()) return {priority, static_cast<std::size_t>(next - line.begin())};
+  }
+  S5066_ASSERT(false);
+  return {best, 0};
 }
 
 // A fewest-frames cut into equal parts; where few of them make a transmission, the cut that fills
@@ -314,22 +340,28 @@ std::size_t ArqSender::piece_octets(std::size_t cpdu, const IntervalBudget& budg
 }
 
 void ArqSender::start_next_transfer(std::size_t segment_octets) {
-  auto& queue = waiting_[next_waiting().priority];
-  current_ = queue.front().id;
+  const Place place = next_waiting();
+  Line& line = waiting_[place.line];
+  const auto next = line.begin() + static_cast<std::ptrdiff_t>(place.at);
+  current_ = next->id;
   if (config_.expedited) {  // C.6.1.3(7)(8)
     window_ = TxWindow(window_frames_max());
     cpdu_id_ = (cpdu_id_ + 1) & 0x0F;
     answered_from_.reset();
     repeated_ = false;
   }
-  open_.emplace(*current_, Transfer{.request = std::move(queue.front()),
+  open_.emplace(*current_, Transfer{.request = std::move(*next),
                                     .segment_octets = segment_octets,
                                     .started = started_++});
-  queue.pop_front();
+  line.erase(next);
+  const std::uint64_t flow = open_.at(*current_).request.flow;
+  flows_.at(flow).served = started_;
+  note_gone(flow);
 }
 
 std::size_t ArqSender::next_segment_octets(const IntervalBudget& budget) const {
-  if (!current_) return piece_octets(next_waiting().cpdu.size(), budget);
+  const Place place = current_ ? Place{} : next_waiting();
+  if (!current_) return piece_octets(waiting_[place.line][place.at].cpdu.size(), budget);
   const Transfer& transfer = open_.at(*current_);
   // An expired C_PDU ends with an empty DROP frame that tells the receiver where.
   if (is_dropped(transfer)) return 0;
@@ -423,8 +455,10 @@ bool ArqSender::is_delivered(const Transfer& transfer) const {
 
 void ArqSender::finish_delivered() {
   for (auto it = open_.begin(); it != open_.end();) {
-    const auto& [id, transfer] = *it;
+    auto& [id, transfer] = *it;
     if (!is_delivered(transfer)) {
+      const bool held = transfer.last && transfer.unacknowledged == 0 && !transfer.expired;
+      if (held && !std::exchange(transfer.arrived, true)) arrived_.push_back({id});
       ++it;
       continue;
     }
@@ -451,6 +485,7 @@ void ArqSender::expire(CpduId id) {
     if (found == queue.end()) continue;
     const std::size_t octets = found->cpdu.size();
     deadlines_.erase({*found->time_to_die, id});
+    note_gone(found->flow);
     queue.erase(found);
     report(id, octets, CpduRejected{id, CpduFailure::expired});
     return;
@@ -485,7 +520,8 @@ void ArqSender::restart(LongFrameNumber lwe) {
   std::sort(begun.begin(), begun.end(),
             [](const Transfer& a, const Transfer& b) { return a.started > b.started; });
   for (Transfer& transfer : begun) {
-    waiting_[transfer.request.priority].push_front(std::move(transfer.request));
+    note_waiting(transfer.request.flow);
+    waiting_[kFirstLine].push_front(std::move(transfer.request));  // they had their turn
   }
   open_.clear();
   current_.reset();
@@ -504,11 +540,19 @@ void ArqSender::on_terminated() {
     queue->clear();
   }
   open_.clear();
+  flows_.clear();
   current_.reset();
   deadlines_.clear();
   queued_octets_ = 0;
   window_ = TxWindow(window_frames_max());
   in_doubt_ = polled_ = false;
+}
+
+std::optional<CpduArrived> ArqSender::poll_arrived() {
+  if (arrived_.empty()) return std::nullopt;
+  const CpduArrived arrived = arrived_.front();
+  arrived_.pop_front();
+  return arrived;
 }
 
 std::optional<ArqSender::Outcome> ArqSender::poll_outcome() {

@@ -37,6 +37,7 @@ class ArqSender {
     bool expedited = false;        // type 4 instead of types 0 and 2, one C_PDU at a time
     std::size_t segment_octets_max = 0;  // to grow to where few are lost; 0: segment_octets stays
     unsigned large_window = 0;  // with a peer that knows types 9 and 10; up to kLargeWindowMax
+    unsigned fair_turn = 0;     // of so many C_PDUs begun one is of the flow served longest ago
   };
   /// What the receiving side has to say, in the form that the peer will understand.
   using Acknowledgement = std::variant<pdu::Ack, pdu::LongAck>;
@@ -46,6 +47,8 @@ class ArqSender {
   ArqSender(const Config& config, Counters& counters);
 
   /// Takes the C_PDU over; on success exactly one Outcome follows.
+  /// Order: what has been segmented, then larger priority, then what was requested first; now and
+  /// then, as a fair turn, the next of the flow that was served longest ago.
   Result<void> request(CpduRequest request);
 
   /// Something could go into a transmission now.
@@ -125,6 +128,7 @@ class ArqSender {
   /// So many have been, since the connection was made.
   std::uint64_t frames_acknowledged() const { return frames_acknowledged_; }
   std::optional<Outcome> poll_outcome();
+  std::optional<CpduArrived> poll_arrived();
 
   /// What the last answer said of the frames sent since the one before.
   struct Answer {
@@ -142,16 +146,34 @@ class ArqSender {
     unsigned unacknowledged = 0;
     std::optional<LongFrameNumber> last;  // its END frame, once that exists
     std::uint64_t started = 0;            // counts up
+    bool arrived = false;                 // told already
     bool expired = false;                 // reported already
   };
 
+  /// Lines of C_PDUs that wait: one for each priority, and one for those that had begun and go
+  /// first.
+  static constexpr std::size_t kFirstLine = 16;
+  using Line = std::deque<CpduRequest>;
+
+  /// Those that wait of one flow.
+  struct Flow {
+    std::size_t waiting = 0;
+    std::uint64_t served = 0;  // when one was begun last or the first came, in C_PDUs begun
+  };
+  struct Place {
+    std::size_t line = 0;
+    std::size_t at = 0;
+  };
+
   bool nothing_waits() const;
+  Place next_waiting() const;
+  void note_waiting(std::uint64_t flow);
+  void note_gone(std::uint64_t flow);
   bool anything_left() const;
   void on_off_air(Instant until);
   bool can_segment() const;
   bool is_dropped(const Transfer& transfer) const;
   TxFrame& next_segment(std::size_t octets);
-  const CpduRequest& next_waiting() const;
   std::size_t next_segment_octets(const IntervalBudget& budget) const;
   std::size_t piece_octets(std::size_t cpdu, const IntervalBudget& budget) const;
   void start_next_transfer(std::size_t segment_octets);
@@ -179,14 +201,16 @@ class ArqSender {
   bool rests_ = false;
   Instant sent_until_{};  // the last time
 
-  std::array<std::deque<CpduRequest>, 16> waiting_;  // by priority; not yet segmented
-  std::map<CpduId, Transfer> open_;                  // segmented in part or in full
-  std::optional<CpduId> current_;                    // the one being segmented
+  std::array<Line, kFirstLine + 1> waiting_;  // not yet segmented
+  std::map<std::uint64_t, Flow> flows_;       // of which some wait
+  std::map<CpduId, Transfer> open_;           // segmented in part or in full
+  std::optional<CpduId> current_;             // the one being segmented
   std::set<std::pair<Instant, CpduId>> deadlines_;
   std::uint64_t started_ = 0;
   std::size_t queued_octets_ = 0;
   std::uint64_t frames_acknowledged_ = 0;
   std::deque<Outcome> outcomes_;
+  std::deque<CpduArrived> arrived_;
   std::optional<Answer> answer_;
 };
 

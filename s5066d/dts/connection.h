@@ -147,6 +147,7 @@ class Connection {
   std::optional<Instant> next_deadline() const;
 
   std::optional<ArqSender::Outcome> poll_outcome();
+  std::optional<CpduArrived> poll_arrived() { return regular_tx_.poll_arrived(); }
   /// Of regular data.
   std::optional<ArqSender::Answer> take_answer() { return regular_tx_.take_answer(); }
   std::optional<CpduIndication> poll_cpdu();

@@ -119,7 +119,8 @@ void DataTransfer::on_connection_made(Instant now, Address peer, bool reset) {
   const Connection::Config config{
       .self = config_.address,
       .regular = {segment, config_.window, config_.link_queue_octets_max, false,
-                  segment_octets_max(config_), knows_long(*record, now) ? config_.large_window : 0},
+                  segment_octets_max(config_), knows_long(*record, now) ? config_.large_window : 0,
+                  config_.fair_turn},
       .expedited = {segment, config_.window, config_.expedited_queue_octets_max, true},
       .out_of_sync_max = kOutOfSyncMax,
       .resyncs_max = config_.resyncs_max,

@@ -49,6 +49,9 @@ struct Config {
   std::size_t link_queue_octets_max = 2 * 1024 * 1024;
   std::size_t expedited_queue_octets_max = 64 * 1024;  // of each link
   std::size_t nonarq_queue_octets_max = 256 * 1024;
+  /// Of so many C_PDUs begun on a link one is of the flow served longest ago; 0: never. As in the
+  /// queue of the sublayer above, whose choice has to hold at the antenna.
+  unsigned fair_turn = 0;
   bool offer_extensions = true;  // to peers; they are used only with those that offer them too
   /// Data rate change is offered and advertised, and advice followed (C.6.4): without a word where
   /// a receiver finds the mode by itself, else by agreement.
@@ -97,9 +100,9 @@ std::vector<modem::Mode> modes_in_use(const Config& config);
 bool holds_segment(const Config& config, const modem::Mode& mode, std::size_t segment_octets);
 
 using Action =
-    std::variant<modem::Command, CpduConfirm, CpduRejected, CpduIndication, ConnectionLost,
-                 ConnectionReset, PeerActive, WarningReceived, WarningTransmitted, DataRateAdvised,
-                 TransmitModeChanged, DataRateRefused>;
+    std::variant<modem::Command, CpduArrived, CpduConfirm, CpduRejected, CpduIndication,
+                 ConnectionLost, ConnectionReset, PeerActive, WarningReceived, WarningTransmitted,
+                 DataRateAdvised, TransmitModeChanged, DataRateRefused>;
 
 /// Types 7 and 15 ask whoever they are for for no answer; of all others he has the next turn.
 bool asks_for_answer(const pdu::Dpdu& dpdu);

@@ -307,6 +307,7 @@ void DataTransfer::collect(Connection& connection) {
     actions_.push_back(PeerActive{connection.peer(), connection.take_frame()});
   }
   if (connection.take_restarted()) actions_.push_back(ConnectionReset{connection.peer()});
+  while (auto arrived = connection.poll_arrived()) actions_.push_back(*arrived);
   while (auto outcome = connection.poll_outcome()) {
     std::visit([&](const auto& o) { actions_.push_back(o); }, *outcome);
   }

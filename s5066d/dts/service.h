@@ -38,17 +38,24 @@ struct CpduRequest {
   CpduId id;
   Service service = Service::arq;
   Address destination;
-  Bytes cpdu;                          // 1..kCpduOctetsMax octets
-  bool in_order = true;                // DELIVER IN ORDER
-  bool with_errors = false;            // non-ARQ only: what is damaged is of use, too
-  std::uint8_t priority = 0;           // 0..15, larger first among what has not been segmented
-  std::uint8_t repeats = 0;            // non-ARQ only: transmissions after the first
+  Bytes cpdu;                 // 1..kCpduOctetsMax octets
+  bool in_order = true;       // DELIVER IN ORDER
+  bool with_errors = false;   // non-ARQ only: what is damaged is of use, too
+  std::uint8_t priority = 0;  // 0..15, larger first among what has not been segmented
+  std::uint64_t flow = 0;     // the sender; its C_PDUs of one priority and service keep their order
+  std::uint8_t repeats = 0;   // non-ARQ only: transmissions after the first
   std::optional<Instant> time_to_die;  // unsent parts are dropped then
 };
 
 /// ARQ: every segment was acknowledged. Non-ARQ: the last copy has left the antenna, or one has and
 /// the rest died.
 struct CpduConfirm {
+  CpduId id;
+};
+
+/// ARQ, before the CpduConfirm: every segment was acknowledged, and the receiver holds the C_PDU
+/// back until older ones have come. None of it has to be sent again, unless the windows begin anew.
+struct CpduArrived {
   CpduId id;
 };
 

@@ -35,6 +35,7 @@ NodeConfig completed(NodeConfig config) {
   config.sap.links.soft_links_max =
       std::min(config.sap.links.soft_links_max, config.cas.nonexclusive_links_max);
   config.sap.broadcast_only = config.cas.broadcast_only;
+  config.dts.fair_turn = config.sap.queue.fair_turn;
   config.sap.address = config.dts.address;
   config.sap.bound_clients_max = config.clients_max;
   config.sap.unbound_clients_max = config.clients_unbound_max;
@@ -450,6 +451,7 @@ void Node::from_dts(Instant now, dts::Action& action) {
   std::visit(
       Overloaded{
           [&](modem::Command& command) { actions_.push_back(std::move(command)); },
+          [&](const dts::CpduArrived& arrived) { sap_.on_spdu_arrived(now, arrived.id); },
           [&](const dts::CpduConfirm& confirm) { cas_.on_cpdu_confirm(now, confirm); },
           [&](const dts::CpduRejected& rejected) { cas_.on_cpdu_rejected(now, rejected); },
           [&](dts::CpduIndication& indication) { cas_.on_cpdu(now, std::move(indication)); },
@@ -457,10 +459,12 @@ void Node::from_dts(Instant now, dts::Action& action) {
           [&](const dts::ConnectionReset& reset) { sap_.on_connection_reset(reset.peer); },
           [&](const dts::PeerActive& active) { on_peer_active(now, active); },
           [&](const dts::WarningReceived& warning) { cas_.on_warning(now, warning); },
+          [&](const dts::TransmitModeChanged& changed) {
+            if (dts_.link_status(changed.peer)) tell_capacity(now, changed.peer);
+          },
           // The data transfer sublayer has traced these itself, and its link_status() tells them.
           [](const dts::WarningTransmitted&) {},
           [](const dts::DataRateAdvised&) {},
-          [](const dts::TransmitModeChanged&) {},
           [](const dts::DataRateRefused&) {},
       },
       action);
@@ -470,6 +474,11 @@ void Node::on_peer_active(Instant now, const dts::PeerActive& active) {
   if (!active.frame) return sap_.on_peer_maybe_active(now, active.peer);
   sap_.on_peer_active(now, active.peer);
   cas_.on_connection_heard(now, active.peer);
+}
+
+void Node::tell_capacity(Instant now, Address peer) {
+  sap_.on_link_capacity(now, peer,
+                        modem::capacity(dts_.mode_to(peer), config_.dts.transmission_max));
 }
 
 void Node::from_cas(Instant now, cas::Action& action) {
@@ -483,6 +492,7 @@ void Node::from_cas(Instant now, cas::Action& action) {
                  },
                  [&](const cas::LinkMade& made) {
                    idle_since_.erase(made.peer);
+                   tell_capacity(now, made.peer);
                    sap_.on_link_made(now, made);
                  },
                  [&](const cas::LinkRejected& rejected) {

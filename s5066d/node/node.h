@@ -190,6 +190,7 @@ class Node {
   void take_bytes(Instant now, ClientId id, ByteSpan bytes);
   void pump(Instant now);
   void drain(Instant now);
+  void tell_capacity(Instant now, Address peer);
 
   // What a sublayer wants done: up, up or down, and down.
   void from_dts(Instant now, dts::Action& action);

@@ -114,11 +114,15 @@ struct Config {
 
   std::size_t response_octets_local = 2048;  // copied part of a U_PDU in types 22 and 23
   std::size_t response_octets_air = 32;      // the same in S_PDU types 1 and 2
-  /// Octets given to the sublayers below and not yet answered: two transmissions of full length at
-  /// 9600 bit/s, and one that nobody acknowledges. Rank, fair turns and the priority of a session
-  /// count only for what is not handed down yet, so at low rates much would be too much. Without
-  /// ARQ the last U_PDU may be over it, so that two transmissions at a low rate are full.
+  /// Octets given to the sublayers below and not yet answered, of each link. Rank, fair turns and
+  /// the priority of a session count only for what is not handed down yet, so a U_PDU is handed
+  /// down only while those below that go before it, and have not all arrived, are less than
+  /// `link_transmissions_max` transmissions of full length at the rate of the link: the one on the
+  /// air, the next, and as much for what has to be repeated. A fair turn, and the last U_PDU, may
+  /// be over that. Without ARQ the last U_PDU may be over the octets, so that two transmissions at
+  /// a low rate are full.
   std::size_t link_outstanding_octets_max = 320'000;
+  unsigned link_transmissions_max = 3;
   std::size_t expedited_outstanding_octets_max = 64'000;
   std::size_t nonarq_outstanding_octets_max = 160'000;
   /// Link breaks and failed calls a U_PDU survives before it is rejected as "not responding".

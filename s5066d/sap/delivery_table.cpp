@@ -1,6 +1,7 @@
 #include "s5066d/sap/delivery_table.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "s5066d/base/assert.h"
@@ -21,11 +22,19 @@ void DeliveryTable::hand_down(CpduId id, UnidataItem item, std::size_t octets,
   if (report_by) report_by_.insert({*report_by, id});
   Lot& lot = lots_[item.lane()];
   lot.octets += octets;
+  lot.to_send.at(item.priority) += octets;
   ++lot.updus.at(item.priority);
   expect_client(item, id);
   const bool is_new =
-      below_.emplace(id, Below{std::move(item), octets, false, false, report_by}).second;
+      below_.emplace(id, Below{std::move(item), octets, false, false, false, report_by}).second;
   S5066_ASSERT(is_new);
+}
+
+void DeliveryTable::on_arrived(CpduId id) {
+  const auto found = below_.find(id);
+  if (found == below_.end() || std::exchange(found->second.arrived, true)) return;
+  const Below& below = found->second;
+  lots_.at(below.item.lane()).to_send.at(below.item.priority) -= below.octets;
 }
 
 std::optional<DeliveryTable::Below> DeliveryTable::take(CpduId id) {
@@ -36,6 +45,7 @@ std::optional<DeliveryTable::Below> DeliveryTable::take(CpduId id) {
   const auto lot = lots_.find(below.item.lane());
   S5066_ASSERT(lot != lots_.end() && lot->second.octets >= below.octets);
   lot->second.octets -= below.octets;
+  if (!below.arrived) lot->second.to_send.at(below.item.priority) -= below.octets;
   --lot->second.updus.at(below.item.priority);
   if (lot->second.octets == 0) lots_.erase(lot);
   expect_client_no_more(below.item);
@@ -155,6 +165,13 @@ std::vector<UpduId> DeliveryTable::forget_client(ClientId client) {
 std::size_t DeliveryTable::octets_below(const Lane& lane) const {
   const auto it = lots_.find(lane);
   return it == lots_.end() ? 0 : it->second.octets;
+}
+
+std::size_t DeliveryTable::octets_to_send(const Lane& lane, std::uint8_t priority) const {
+  const auto it = lots_.find(lane);
+  if (it == lots_.end()) return 0;
+  const auto& octets = it->second.to_send;
+  return std::accumulate(octets.begin() + priority, octets.end(), std::size_t{0});
 }
 
 std::size_t DeliveryTable::octets_below(Address peer) const {

@@ -24,12 +24,15 @@ class DeliveryTable {
     std::size_t octets = 0;         // of the S_PDU
     bool client_confirmed = false;  // its S_PDU type 1 came before the acknowledgement
     bool settled = false;           // reported already, or nobody is left to report to
+    bool arrived = false;           // at the peer, which waits for older ones
     std::optional<Instant> report_by = std::nullopt;
   };
 
   /// `report_by`: when its client is to be told that it failed, though it still is below.
   void hand_down(CpduId id, UnidataItem item, std::size_t octets,
                  std::optional<Instant> report_by = std::nullopt);
+  /// None of it has to be sent again. Harmless when repeated, and for one that is not here.
+  void on_arrived(CpduId id);
   std::optional<Below> take(CpduId id);
   void await_client(UnidataItem item, Instant until);
 
@@ -64,6 +67,8 @@ class DeliveryTable {
   }
 
   std::size_t octets_below(const Lane& lane) const;
+  /// The part of them that has to be sent, now or again, of U_PDUs whose priority is at least that.
+  std::size_t octets_to_send(const Lane& lane, std::uint8_t priority) const;
   /// By ARQ, expedited or not.
   std::size_t octets_below(Address peer) const;
   /// The most urgent of those octets; 0 where there are none.
@@ -86,7 +91,8 @@ class DeliveryTable {
   /// What the sublayers below hold of one line.
   struct Lot {
     std::size_t octets = 0;
-    std::array<std::size_t, kExpeditedUrgency> updus{};  // by priority
+    std::array<std::size_t, kExpeditedUrgency> to_send{};  // octets by priority
+    std::array<std::size_t, kExpeditedUrgency> updus{};    // by priority
   };
   /// A peer, and the SAPs here and there between which a U_PDU goes.
   using Between = std::tuple<Address, SapId, SapId>;

@@ -305,6 +305,11 @@ void SubnetworkInterface::on_link_made(Instant now, const cas::LinkMade& made) {
   touch(now);
 }
 
+void SubnetworkInterface::on_link_capacity(Instant now, Address peer, std::size_t octets) {
+  sender_.on_link_capacity(peer, octets);
+  touch(now);
+}
+
 void SubnetworkInterface::on_link_rejected(Instant now, const cas::LinkRejected& rejected) {
   using cas::RejectReason;
   touch(now);
@@ -403,6 +408,11 @@ std::optional<HardLinks::Party> SubnetworkInterface::party_at(SapId sap) const {
   const auto client = clients_.client_at(sap);
   if (!client) return std::nullopt;
   return HardLinks::Party{*client, sap, clients_.binding(*client)->rank};
+}
+
+void SubnetworkInterface::on_spdu_arrived(Instant now, CpduId id) {
+  touch(now);
+  sender_.on_spdu_arrived(id);
 }
 
 void SubnetworkInterface::on_spdu_confirm(Instant now, const cas::SpduConfirm& confirm) {

@@ -136,6 +136,9 @@ class SubnetworkInterface {
   void on_link_rejected(Instant now, const cas::LinkRejected& rejected);
   void on_link_closing(Instant now, const cas::LinkClosing& closing);
   void on_link_broken(Instant now, const cas::LinkBroken& broken);
+  /// A transmission of full length over the link to this peer holds so many octets, as long as the
+  /// link lasts or until told otherwise.
+  void on_link_capacity(Instant now, Address peer, std::size_t octets);
   /// A RequestLink could not even be tried.
   void on_link_refused(Instant now, Address peer);
   /// Data is coming in over the link, although no S_PDU is complete yet: the session is not idle.
@@ -145,6 +148,8 @@ class SubnetworkInterface {
   /// S_PDUs of the peer may come again, as after a broken link.
   void on_connection_reset(Address peer) { receiver_.on_link_made(peer); }
   void on_spdu(Instant now, cas::SpduIndication indication);
+  /// The peer has it and waits for older ones: none of it is to be sent again.
+  void on_spdu_arrived(Instant now, CpduId id);
   void on_spdu_confirm(Instant now, const cas::SpduConfirm& confirm);
   void on_spdu_rejected(Instant now, const cas::SpduRejected& rejected);
 

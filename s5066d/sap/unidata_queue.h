@@ -80,6 +80,11 @@ class UnidataQueue {
 
   void put(UnidataItem item);
   std::optional<UnidataItem> take(const Lane& lane);
+  /// The next one taken from this line is of the client served longest ago.
+  bool is_fair_turn(const Lane& lane) const {
+    const auto line = lines_.find(lane);
+    return line != lines_.end() && is_fair_turn(line->second);
+  }
   /// One that is there, as first() shows it.
   UnidataItem take_this(const UnidataItem& item);
   /// One that was taken and could not go: as if it had never been taken, its turn included.
@@ -92,7 +97,7 @@ class UnidataQueue {
     const auto found = lines_.find(lane);
     if (found == lines_.end()) return nullptr;
     const Line& line = found->second;
-    const bool fair = fair_turn_ > 0 && line.takes % fair_turn_ == fair_turn_ - 1;
+    const bool fair = is_fair_turn(line);
     const UnidataItem& front = line.items.begin()->second;
     if (!fair && allowed(front)) return &front;
     const UnidataItem* best = nullptr;
@@ -182,6 +187,9 @@ class UnidataQueue {
     }
   };
 
+  bool is_fair_turn(const Line& line) const {
+    return fair_turn_ > 0 && line.takes % fair_turn_ == fair_turn_ - 1;
+  }
   static Key key_of(const UnidataItem& item);
   static Route route_of(const UnidataItem& item);
   UnidataItem remove(const Lane& lane, const Key& key);

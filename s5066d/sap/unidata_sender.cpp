@@ -136,16 +136,28 @@ void UnidataSender::answer(Instant now, const cas::SpduIndication& to, const Dat
 
 // --- Down to the links ---------------------------------------------------------------------------
 
-// Never less than one U_PDU, and not so much that a more urgent one has to wait long. Whether there
-// is anything left of this lane, here or below.
+// Of what goes before a U_PDU. Not known for a link: as much as it may hold.
+std::size_t UnidataSender::enough_below(const Lane& lane) const {
+  const auto octets =
+      lane.peer ? transmission_octets_.find(*lane.peer) : transmission_octets_.end();
+  if (octets == transmission_octets_.end()) return SIZE_MAX;
+  return config_.link_transmissions_max * octets->second;
+}
+
+// Never less than one U_PDU, and not so much that a more urgent one has to wait long. A fair turn
+// that had to wait for room among more urgent U_PDUs would be none. Whether there is anything left
+// of this lane, here or below.
 template <typename Allowed>
 bool UnidataSender::feed_lane(Instant now, const Lane& lane, const Allowed& allowed) {
   const std::size_t limit = !lane.peer       ? config_.nonarq_outstanding_octets_max
                             : lane.expedited ? std::min(config_.expedited_outstanding_octets_max,
                                                         config_.link_outstanding_octets_max)
                                              : config_.link_outstanding_octets_max;
+  const std::size_t enough = enough_below(lane);
   const UnidataItem* front = queue_.first(lane, allowed);
   while (front != nullptr && refused_below_.count(lane) == 0) {
+    const bool fair_turn = config_.queue.fair_turn > 1 && queue_.is_fair_turn(lane);
+    if (!fair_turn && deliveries_.octets_to_send(lane, front->priority) >= enough) break;
     const std::size_t used = deliveries_.octets_below(lane);
     const std::size_t next = lane.peer ? front->octets() + kSpciOctetsMax : 1;
     if (used > 0 && used + next > limit) break;
@@ -195,6 +207,7 @@ void UnidataSender::hand_down(Instant now, UnidataItem item) {
   request.in_order = item.in_order;
   request.with_errors = item.with_errors;
   request.priority = item.priority;
+  request.flow = item.client ? item.client->value : 0;
   request.repeats = item.repeats;
   request.time_to_die = item.time_to_die;
   const std::size_t cpdu_octets = request.spdu.size() + 1;  // as the sublayers below count it

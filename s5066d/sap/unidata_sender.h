@@ -51,11 +51,17 @@ class UnidataSender {
   void answer(Instant now, const cas::SpduIndication& to, const DataSpdu& data, bool delivered);
 
   // What became of it.
+  void on_spdu_arrived(CpduId id) { deliveries_.on_arrived(id); }
   void on_spdu_confirm(Instant now, const cas::SpduConfirm& confirm, LinkManager& links);
   void on_spdu_rejected(Instant now, const cas::SpduRejected& rejected);
   /// The link to this peer has ended. `excused`: that was no failed attempt for what it left over.
   /// Which U_PDUs those are is said before or after this, by on_spdu_rejected().
-  void on_link_ended(Address peer, bool excused) { ended_[peer] |= excused; }
+  void on_link_ended(Address peer, bool excused) {
+    ended_[peer] |= excused;
+    transmission_octets_.erase(peer);
+  }
+  /// A transmission of full length over the link to this peer holds so many octets.
+  void on_link_capacity(Address peer, std::size_t octets) { transmission_octets_[peer] = octets; }
   /// Call when all news of an event are there: what came back is queued again, or has had enough.
   void settle_returned(Instant now, const LinkManager& links, const HardLinks& hard_links);
   void on_answer(Instant now, Address peer, SapId source, SapId destination, ByteSpan part,
@@ -89,6 +95,7 @@ class UnidataSender {
   const DeliveryTable& deliveries() const { return deliveries_; }
 
  private:
+  std::size_t enough_below(const Lane& lane) const;
   template <typename Allowed>
   bool feed_lane(Instant now, const Lane& lane, const Allowed& allowed);
   void hand_down(Instant now, UnidataItem item);
@@ -109,6 +116,7 @@ class UnidataSender {
   DeliveryTable deliveries_;
   std::vector<UnidataItem> returned_;  // since the last settle_returned()
   std::map<Address, bool> ended_;      // links, since then; whether that is excused
+  std::map<Address, std::size_t> transmission_octets_;  // of links
   RepeatMarker repeat_marker_;
   /// Lanes whose S_PDU was refused for want of room below; they wait until
   /// something there has ended.

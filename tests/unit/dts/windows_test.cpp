@@ -202,6 +202,81 @@ TEST_F(Sending, an_as_they_arrive_c_pdu_is_confirmed_with_its_last_frame) {
   EXPECT_EQ(confirmed(), (std::vector<std::uint64_t>{2}));
 }
 
+// Goal:   the sublayer above knows what need not be sent again, though it is not confirmed yet.
+TEST_F(Sending, what_the_receiver_holds_back_is_told_once) {
+  request(1, true);
+  request(2, true);
+  request(3, false);
+  send();
+  EXPECT_TRUE(sender_.on_ack(ack_of(0, {1, 2})));
+  EXPECT_TRUE(sender_.on_ack(ack_of(0, {1, 2})));
+  EXPECT_EQ(sender_.poll_arrived().value().id, CpduId{2});  // 3 is confirmed
+  EXPECT_FALSE(sender_.poll_arrived());
+}
+
+// --- In which order C_PDUs that wait are begun ---
+
+class Order : public ::testing::Test {
+ protected:
+  void request(int number, std::uint8_t priority, std::uint64_t flow,
+               std::optional<Instant> time_to_die = {}) {
+    const auto id = static_cast<std::uint8_t>(number);
+    ASSERT_TRUE(sender_.request({.id = {id},
+                                 .cpdu = Bytes(10, id),
+                                 .priority = priority,
+                                 .flow = flow,
+                                 .time_to_die = time_to_die}));
+  }
+  /// The C_PDUs of a transmission by their ids, each of one segment.
+  std::vector<unsigned> sent() {
+    IntervalBudget budget({}, std::chrono::seconds(60));
+    BurstBuilder burst;
+    sender_.fill({}, std::nullopt, budget, burst);
+    sender_.on_sent();
+    std::vector<unsigned> ids;
+    for (const auto& dpdu : burst.dpdus()) ids.push_back(std::get<pdu::Data>(dpdu).segment.at(0));
+    return ids;
+  }
+  Counters counters_;
+  ArqSender sender_{
+      {.segment_octets = 100, .window = 128, .queue_octets_max = 1000, .fair_turn = 3}, counters_};
+};
+
+// Accept: the flows are served in turn; of the last the more urgent C_PDU first.
+TEST_F(Order, one_c_pdu_in_so_many_is_of_the_flow_served_longest_ago) {
+  for (const int id : {1, 2, 3, 4, 5, 6, 7, 8}) request(id, 15, 7);
+  for (const int id : {11, 12}) request(id, 0, 8);
+  request(21, 3, 9);
+  request(22, 9, 9);
+  EXPECT_EQ(sent(), (std::vector<unsigned>{1, 2, 11, 3, 4, 22, 5, 6, 12, 7, 8, 21}));
+}
+
+TEST_F(Order, of_a_single_flow_priority_and_age_decide) {
+  request(1, 0, 7);
+  request(2, 5, 7);
+  request(3, 5, 7);
+  request(4, 0, 7);
+  EXPECT_EQ(sent(), (std::vector<unsigned>{2, 3, 1, 4}));
+}
+
+TEST_F(Order, what_had_begun_goes_first_after_a_restart) {
+  request(1, 0, 8);
+  request(2, 0, 8);
+  EXPECT_EQ(sent(), (std::vector<unsigned>{1, 2}));
+  request(3, 15, 7);
+  request(4, 0, 8);
+  sender_.restart({0});
+  EXPECT_EQ(sent(), (std::vector<unsigned>{1, 2, 3, 4}));
+}
+
+TEST_F(Order, what_has_expired_has_no_turn) {
+  const Instant soon(std::chrono::seconds(1));
+  request(1, 0, 8, soon);
+  for (const int id : {2, 3, 4, 5}) request(id, 15, 7);
+  sender_.on_deadline(soon);
+  EXPECT_EQ(sent(), (std::vector<unsigned>{2, 3, 4, 5}));
+}
+
 // --- Full duplex: an answer may have been formed before all that was sent had arrived ---
 
 class SendingInFullDuplex : public Sending {

@@ -80,6 +80,71 @@ TEST_F(Fairness, without_fair_turns_priority_alone_decides) {
   EXPECT_EQ(source_of(12), 5);
 }
 
+// --- What is handed down -------------------------------------------------------------------------
+
+// Goal:   no more goes down than the rate of the link will soon take, so that what comes later and
+//         is to go first does.
+// Method: transmissions of 1,000 octets; what arrives at the peer counts no more, what is confirmed
+//         neither.
+TEST_F(Fairness, three_transmissions_are_handed_down_at_the_rate_of_the_link) {
+  config.queue.fair_turn = 0;
+  restart();
+  const ClientId client = bind(3, Confirmation::none);
+  for (int i = 0; i < 100; ++i) give(client, request(kPeer, Bytes(100)));
+  core->on_link_capacity(now, kPeer, 1000);
+  make(kPeer);
+  const std::size_t full = spdus.size();
+  EXPECT_GE(full * (100 + 6), 3000u);
+  EXPECT_LT((full - 1) * (100 + 6), 3000u + 106u);
+  core->on_spdu_arrived(now, spdus[1].id);
+  core->on_spdu_arrived(now, spdus[1].id);
+  drain();
+  EXPECT_EQ(spdus.size(), full + 1);
+  confirm(1);  // it had made room before
+  EXPECT_EQ(spdus.size(), full + 1);
+  confirm(0);
+  EXPECT_EQ(spdus.size(), full + 2);
+  core->on_link_capacity(now, kPeer, 2000);
+  drain();
+  EXPECT_GE(spdus.size(), 2 * full);
+}
+
+TEST_F(Fairness, an_urgent_u_pdu_is_handed_down_although_others_fill_the_link) {
+  const ClientId bulk = bind(3, Confirmation::none);
+  const ClientId urgent = bind(5, Confirmation::none);
+  for (int i = 0; i < 100; ++i) give(bulk, request(kPeer, Bytes(100)));
+  core->on_link_capacity(now, kPeer, 1000);
+  make(kPeer);
+  const std::size_t full = spdus.size();
+  auto flash = request(kPeer, Bytes(100));
+  flash.priority = 9;
+  give(urgent, flash);
+  ASSERT_GE(spdus.size(), full + 1);
+  EXPECT_EQ(source_of(spdus.size() - 1), 5);
+}
+
+TEST_F(Fairness, a_fair_turn_is_handed_down_although_more_urgent_ones_fill_the_link) {
+  config.queue.fair_turn = 4;
+  restart();
+  const ClientId greedy = bind(3, Confirmation::none);
+  const ClientId modest = bind(5, Confirmation::none);
+  auto urgent = request(kPeer, Bytes(100));
+  urgent.priority = 15;
+  for (int i = 0; i < 100; ++i) give(greedy, urgent);
+  for (int i = 0; i < 3; ++i) give(modest, request(kPeer, Bytes(100)));
+  core->on_link_capacity(now, kPeer, 200);
+  make(kPeer);
+  std::size_t confirmed = 0;
+  for (; confirmed < 12; ++confirmed) confirm(confirmed);
+  std::vector<std::size_t> turns_of_modest;
+  for (std::size_t i = 0; i < spdus.size(); ++i) {
+    if (source_of(i) != 5) continue;
+    turns_of_modest.push_back(i);
+    EXPECT_NE(spdus[i].flow, spdus[0].flow);
+  }
+  EXPECT_EQ(turns_of_modest, (std::vector<std::size_t>{3, 7, 11}));
+}
+
 // Goal:   an honest client gets through beside a client that floods at priority 15, one that sends
 //         garbage and one that asks for confirmations which never come.
 // Method: one link, U_PDUs acknowledged one by one; the flood is kept up.
