@@ -29,14 +29,20 @@ std::size_t rcop_segment_count(std::size_t application_octets, std::size_t mtu) 
   return std::max<std::size_t>(1, (application_octets + per_segment - 1) / per_segment);
 }
 
-Bytes rcop_segment(const RcopHeader& header, ByteSpan application_pdu, std::size_t mtu) {
-  S5066_ASSERT(header.segment < rcop_segment_count(application_pdu.size(), mtu));
+Bytes rcop_segment(const RcopHeader& header, const RcopPart& part, std::size_t mtu) {
+  S5066_ASSERT(header.segment < rcop_segment_count(part.pdu_octets, mtu));
   const std::size_t per_segment = mtu - kRcopHeaderBytes;
-  const ByteSpan rest = application_pdu.subspan(header.segment * per_segment);
+  const std::size_t begin = header.segment * per_segment;
+  const std::size_t octets = std::min(per_segment, part.pdu_octets - begin);
+  S5066_ASSERT(part.at <= begin && begin + octets <= part.at + part.octets.size());
   Bytes updu;
   encode(header, updu);
-  append(updu, rest.first(std::min(per_segment, rest.size())));
+  append(updu, part.octets.subspan(begin - part.at, octets));
   return updu;
+}
+
+Bytes rcop_segment(const RcopHeader& header, ByteSpan application_pdu, std::size_t mtu) {
+  return rcop_segment(header, {application_pdu, 0, application_pdu.size()}, mtu);
 }
 
 RcopReassembler::RcopReassembler(const Config& config) : config_(config) {
@@ -151,7 +157,7 @@ bool RcopReassembler::make_room(const Key& key, std::size_t octets) {
   const std::size_t own_octets = own == contexts_.end() ? 0 : own->second.octets();
   if (own_octets + octets > config_.pdu_octets_max) return false;
   if (own == contexts_.end() && contexts_.size() >= config_.contexts_max) {
-    evict_oldest(std::nullopt, key);
+    evict_oldest(busiest_source(), key);
   }
   while (octets_held(key.source) + octets > config_.source_octets_max) {
     evict_oldest(key.source, key);
@@ -159,10 +165,19 @@ bool RcopReassembler::make_room(const Key& key, std::size_t octets) {
   return true;
 }
 
-void RcopReassembler::evict_oldest(std::optional<Address> source, const Key& keep) {
+// A source with many PDUs under way loses one of its own, not one of a source with few.
+Address RcopReassembler::busiest_source() const {
+  std::map<Address, std::size_t> counts;
+  for (const auto& [key, context] : contexts_) ++counts[key.source];
+  return std::max_element(counts.begin(), counts.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
+}
+
+void RcopReassembler::evict_oldest(Address source, const Key& keep) {
   auto oldest = contexts_.end();
   for (auto at = contexts_.begin(); at != contexts_.end(); ++at) {
-    if (at->first == keep || (source && at->first.source != *source)) continue;
+    if (at->first == keep || at->first.source != source) continue;
     const bool older =
         oldest == contexts_.end() || at->second.last_progress < oldest->second.last_progress;
     if (older) oldest = at;

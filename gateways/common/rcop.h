@@ -40,7 +40,14 @@ Result<RcopPdu> decode_rcop(ByteSpan updu);
 /// How many U_PDUs carry an application PDU; an empty one takes one. The MTU must exceed the
 /// header.
 std::size_t rcop_segment_count(std::size_t application_octets, std::size_t mtu);
-/// The U_PDU of segment `header.segment`.
+/// Part of an application PDU: the octets from `at` on.
+struct RcopPart {
+  ByteSpan octets;
+  std::size_t at = 0;
+  std::size_t pdu_octets = 0;  // of the whole PDU
+};
+/// The U_PDU of segment `header.segment`, which the part must hold.
+Bytes rcop_segment(const RcopHeader& header, const RcopPart& part, std::size_t mtu);
 Bytes rcop_segment(const RcopHeader& header, ByteSpan application_pdu, std::size_t mtu);
 
 /// Collects segments in any order, with repeats, from many senders. Nothing on the air says where
@@ -112,7 +119,8 @@ class RcopReassembler {
   std::optional<Complete> try_complete(Contexts::iterator at);
   void close(Context& context);
   bool make_room(const Key& key, std::size_t octets);
-  void evict_oldest(std::optional<Address> source, const Key& keep);
+  Address busiest_source() const;
+  void evict_oldest(Address source, const Key& keep);
 
   Config config_;
   Contexts contexts_;

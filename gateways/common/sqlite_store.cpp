@@ -15,10 +15,19 @@ constexpr std::size_t kUpduIds = 256;
 
 constexpr std::size_t kSparesMax = 64;
 
+/// After so many other files from the same station, a U_PDU_ID that comes again with the same file
+/// is a file that was sent anew (decision 0001).
+constexpr std::int64_t kFilesUntilIdIsNew = 128;
+/// The sender lets more files arrive before it gives the same file the same U_PDU_ID.
+constexpr std::int64_t kFilesUntilIdIsReused = kFilesUntilIdIsNew + 32;
+
+constexpr std::uint8_t kPriorityMax = 15;
+
 /// The columns read_item() expects, in its order.
 std::string select_items(std::string_view rest) {
   return "SELECT id, destination, name, size, updu_id, state, attempts, created_utc, "
-         "next_try_utc, reason FROM outgoing " +
+         "next_try_utc, reason, coalesce(priority, -1) FROM outgoing LEFT JOIN outgoing_priority "
+         "ON item = id " +
          std::string(rest);
 }
 
@@ -31,6 +40,7 @@ Result<SpoolItem> read_item(const Statement& row) {
   const std::int64_t size = row.integer(3);
   const std::int64_t updu_id = row.integer(4);
   const std::int64_t attempts = row.integer(6);
+  const std::int64_t priority = row.integer(10);
   item.name = row.octets(2);
   item.created.value = row.integer(7);
   item.next_try.value = row.integer(8);
@@ -40,6 +50,8 @@ Result<SpoolItem> read_item(const Statement& row) {
   if (updu_id < 0 || updu_id > 255) return Error{ErrorCode::bad_field, "U_PDU_ID"};
   if (attempts < 0 || attempts > UINT32_MAX) return Error{ErrorCode::bad_field, "attempts"};
   if (item.name.size() > kFileNameBytesMax) return Error{ErrorCode::bad_field, "name"};
+  if (priority > kPriorityMax) return Error{ErrorCode::bad_field, "priority"};
+  if (priority >= 0) item.priority = static_cast<std::uint8_t>(priority);
   item.destination = *destination;
   item.state = *state;
   item.size = static_cast<std::uint32_t>(size);
@@ -69,21 +81,22 @@ Result<SpoolId> SqliteStore::enqueue(const NewItem& item) {
     return Error{ErrorCode::bad_field, "file name"};
   }
   if (item.destination.group) return Error{ErrorCode::bad_field, "destination is a group"};
+  if (item.priority && *item.priority > kPriorityMax) {
+    return Error{ErrorCode::bad_field, "priority is 0 to 15"};
+  }
   const Bytes sha256 = sha256_of(item.content);
 
   auto transaction = Transaction::begin(db_);
   if (!transaction) return transaction.error();
-  const auto updu_id = choose_updu_id(item, sha256);
-  if (!updu_id) return updu_id.error();
+  if (auto room = check_room(item.destination); !room) return room.error();
   auto insert = db_.prepare(
       "INSERT INTO outgoing (destination, name, size, sha256, updu_id, state, created_utc, "
-      "next_try_utc) VALUES (?, ?, ?, ?, ?, 'incoming', ?, ?)");
+      "next_try_utc) VALUES (?, ?, ?, ?, 0, 'incoming', ?, ?)");
   if (!insert) return insert.error();
   insert->bind_text(to_string(item.destination))
       .bind_blob(std::string_view(item.name))
       .bind(static_cast<std::int64_t>(item.content.size()))
       .bind_blob(sha256)
-      .bind(*updu_id)
       .bind(item.now.value)
       .bind(item.now.value);
   if (auto done = insert->run(); !done) return done.error();
@@ -91,43 +104,83 @@ Result<SpoolId> SqliteStore::enqueue(const NewItem& item) {
   auto content = db_.prepare("INSERT INTO outgoing_content (id, content) VALUES (?, ?)");
   if (!content) return content.error();
   if (auto done = content->bind(id.value).bind_blob(item.content).run(); !done) return done.error();
+  if (item.priority) {
+    auto priority = db_.prepare("INSERT INTO outgoing_priority (item, priority) VALUES (?, ?)");
+    if (!priority) return priority.error();
+    if (auto done = priority->bind(id.value).bind(*item.priority).run(); !done) return done.error();
+  }
   if (auto done = transaction->commit(); !done) return done.error();
   return id;
 }
 
-// Every attempt of an item carries the same U_PDU_ID, and by it the receiver knows a repeat. So an
-// ID is free for an item only if the receiver could not mistake the item for an earlier one, and
-// if an acknowledgement could not be taken for that of another waiting item (decision 0001).
-Result<std::uint8_t> SqliteStore::choose_updu_id(const NewItem& item, ByteSpan sha256) {
+// Files for a station that is away do not take the room of files for others.
+Result<void> SqliteStore::check_room(Address destination) {
   auto count = db_.prepare(
-      "SELECT count(*) FROM outgoing WHERE state IN ('incoming', 'active', 'deferred', 'held')");
+      "SELECT count(*), count(*) FILTER (WHERE destination = ?) FROM outgoing WHERE state IN "
+      "('incoming', 'active', 'deferred', 'held')");
   if (!count) return count.error();
+  count->bind_text(to_string(destination));
   if (auto row = count->step(); !row) return row.error();
   if (count->integer(0) >= static_cast<std::int64_t>(config_.open_items_max)) {
-    return Error{ErrorCode::queue_full, "too many files wait to be sent"};
+    return Error{ErrorCode::queue_full,
+                 std::to_string(count->integer(0)) + " files wait to be sent, which is the limit"};
   }
+  if (count->integer(1) >= static_cast<std::int64_t>(config_.station_items_max)) {
+    return Error{ErrorCode::queue_full, std::to_string(count->integer(1)) + " files for " +
+                                            to_string(destination) +
+                                            " wait to be sent, which is the limit"};
+  }
+  return {};
+}
 
+Result<std::uint8_t> SqliteStore::begin_first_attempt(const SaveItem& operation) {
+  auto row = db_.prepare("SELECT destination, name, size, sha256 FROM outgoing WHERE id = ?");
+  if (!row) return row.error();
+  const auto found = row->bind(operation.id.value).step();
+  if (!found) return found.error();
+  if (!*found) return Error{ErrorCode::not_found, "no such file in the spool"};
+  const auto id = choose_updu_id(row->text(0), *row, operation.now);
+  if (!id) return id.error();
+  auto set = db_.prepare("UPDATE outgoing SET updu_id = ? WHERE id = ?");
+  if (!set) return set.error();
+  if (auto done = set->bind(*id).bind(operation.id.value).run(); !done) return done.error();
+  auto number = db_.prepare("INSERT OR IGNORE INTO outgoing_try (item) VALUES (?)");
+  if (!number) return number.error();
+  if (auto done = number->bind(operation.id.value).run(); !done) return done.error();
+  return *id;
+}
+
+// Every attempt of an item carries the same U_PDU_ID, and by it the receiver knows a repeat. An ID
+// is free for an item only if the receiver cannot mistake the item for an earlier one, and if an
+// acknowledgement cannot be taken for that of another item that is under way (decision 0001).
+Result<std::uint8_t> SqliteStore::choose_updu_id(std::string_view destination, const Statement& row,
+                                                 UtcSeconds now) {
+  const auto since = try_since_which_enough_arrived(destination);
+  if (!since) return since.error();
   auto used = db_.prepare(
-      "SELECT DISTINCT updu_id FROM outgoing WHERE destination = ? AND ("
+      "SELECT DISTINCT updu_id FROM outgoing LEFT JOIN outgoing_try ON item = id WHERE "
+      "destination = ? AND attempts > 0 AND ("
       "state IN ('incoming', 'active', 'deferred', 'held') OR "
-      "(name = ? AND size = ? AND sha256 = ? AND max(created_utc, finished_utc) > ?))");
+      "(name = ? AND size = ? AND sha256 = ? AND max(created_utc, finished_utc) > ? AND "
+      "NOT (coalesce(last, 0) > 0 AND last < ?)))");
   if (!used) return used.error();
-  used->bind_text(to_string(item.destination))
-      .bind_blob(std::string_view(item.name))
-      .bind(static_cast<std::int64_t>(item.content.size()))
-      .bind_blob(sha256)
-      .bind(item.now.value - config_.duplicate_window_s);
+  used->bind_text(destination)
+      .bind_blob(row.blob(1))
+      .bind(row.integer(2))
+      .bind_blob(row.blob(3))
+      .bind(now.value - config_.duplicate_window_s)
+      .bind(*since);
   std::vector<bool> taken(kUpduIds);
   while (true) {
-    const auto row = used->step();
-    if (!row) return row.error();
-    if (!*row) break;
+    const auto next = used->step();
+    if (!next) return next.error();
+    if (!*next) break;
     taken[static_cast<std::size_t>(used->integer(0)) % kUpduIds] = true;
   }
 
   auto counter = db_.prepare("SELECT next FROM updu_counter");
   if (!counter) return counter.error();
-  if (auto row = counter->step(); !row) return row.error();
+  if (auto read = counter->step(); !read) return read.error();
   const std::int64_t first = counter->integer(0);
   for (std::size_t i = 0; i < kUpduIds; ++i) {
     const auto id = static_cast<std::uint8_t>(first + static_cast<std::int64_t>(i));
@@ -137,8 +190,19 @@ Result<std::uint8_t> SqliteStore::choose_updu_id(const NewItem& item, ByteSpan s
     if (auto done = advance->bind((id + 1) % kUpduIds).run(); !done) return done.error();
     return id;
   }
-  return Error{ErrorCode::queue_full, "256 files for " + to_string(item.destination) +
-                                          " wait or were sent before the same way"};
+  return Error{ErrorCode::queue_full, "256 files for " + std::string(destination) +
+                                          " were tried and are not over; the next one waits"};
+}
+
+// A file that was over before this try is no longer known to the receiver by its U_PDU_ID. 0: none.
+Result<std::int64_t> SqliteStore::try_since_which_enough_arrived(std::string_view destination) {
+  auto row = db_.prepare(
+      "SELECT number FROM outgoing_try JOIN outgoing ON item = id WHERE destination = ? AND "
+      "state = 'delivered' ORDER BY number DESC LIMIT 1 OFFSET ?");
+  if (!row) return row.error();
+  const auto found = row->bind_text(destination).bind(kFilesUntilIdIsReused - 1).step();
+  if (!found) return found.error();
+  return *found ? row->integer(0) : 0;
 }
 
 std::vector<StoreResult> SqliteStore::execute(const std::vector<StoreRequest>& requests) {
@@ -194,7 +258,14 @@ Result<StoreAnswer> SqliteStore::run(const ReadContent& operation) {
                row->blob(1) == sha256_of(octets);
     }
   }
-  if (intact) return StoreAnswer(Content{std::move(octets)});
+  if (intact) {
+    const auto begin =
+        static_cast<std::size_t>(std::min<std::uint64_t>(operation.offset, octets.size()));
+    const std::size_t piece = std::min(operation.octets_max, octets.size() - begin);
+    if (piece == octets.size()) return StoreAnswer(Content{std::move(octets)});
+    const auto from = octets.begin() + static_cast<std::ptrdiff_t>(begin);
+    return StoreAnswer(Content{Bytes(from, from + static_cast<std::ptrdiff_t>(piece))});
+  }
   const std::string reason = "content is not what was accepted";
   if (auto parked = park(operation.id, reason); !parked) return parked.error();
   return Error{ErrorCode::bad_checksum, reason};
@@ -209,6 +280,12 @@ Result<void> SqliteStore::park(SpoolId id, std::string_view reason) {
 Result<StoreAnswer> SqliteStore::run(const SaveItem& operation) {
   auto transaction = Transaction::begin(db_);
   if (!transaction) return transaction.error();
+  Saved saved;
+  if (operation.state == SpoolState::active && operation.attempts == 1) {
+    const auto updu_id = begin_first_attempt(operation);
+    if (!updu_id) return updu_id.error();
+    saved.updu_id = *updu_id;
+  }
   auto update = db_.prepare(
       "UPDATE outgoing SET state = ?, attempts = ?, next_try_utc = ?, reason = ?, "
       "finished_utc = ? WHERE id = ?");
@@ -225,8 +302,14 @@ Result<StoreAnswer> SqliteStore::run(const SaveItem& operation) {
     if (!remove) return remove.error();
     if (auto done = remove->bind(operation.id.value).run(); !done) return done.error();
   }
+  if (is_final(operation.state)) {
+    auto over = db_.prepare(
+        "UPDATE outgoing_try SET last = (SELECT max(number) FROM outgoing_try) WHERE item = ?");
+    if (!over) return over.error();
+    if (auto done = over->bind(operation.id.value).run(); !done) return done.error();
+  }
   if (auto done = transaction->commit(); !done) return done.error();
-  return StoreAnswer(Saved{});
+  return StoreAnswer(saved);
 }
 
 Result<StoreAnswer> SqliteStore::run(const StoreFile& file) {
@@ -267,10 +350,28 @@ Result<std::optional<SqliteStore::ReceivedRow>> SqliteStore::find_received(const
   const auto row = select->step();
   if (!row) return row.error();
   if (!*row) return std::optional<ReceivedRow>();
-  return std::optional<ReceivedRow>(ReceivedRow{.id = select->integer(0),
-                                                .delivered = select->text(1) == "delivered",
-                                                .temporary_name = select->text(2),
-                                                .inbox_name = select->octets(3)});
+  ReceivedRow found{.id = select->integer(0),
+                    .delivered = select->text(1) == "delivered",
+                    .temporary_name = select->text(2),
+                    .inbox_name = select->octets(3)};
+  if (found.delivered) {
+    const auto come_round = has_id_come_round(file, found.id);
+    if (!come_round) return come_round.error();
+    if (*come_round) return std::optional<ReceivedRow>();
+  }
+  return std::optional<ReceivedRow>(std::move(found));
+}
+
+// A station has 256 U_PDU_IDs. It tries a file again before so many others have arrived, and gives
+// the ID to the same file anew only after that.
+Result<bool> SqliteStore::has_id_come_round(const StoreFile& file, std::int64_t row) {
+  auto later =
+      db_.prepare("SELECT count(*) FROM received WHERE source = ? AND source_sap = ? AND id > ?");
+  if (!later) return later.error();
+  const auto counted =
+      later->bind_text(to_string(file.source)).bind(file.source_sap.value).bind(row).step();
+  if (!counted) return counted.error();
+  return later->integer(0) >= kFilesUntilIdIsNew;
 }
 
 Result<SqliteStore::ReceivedRow> SqliteStore::insert_received(const StoreFile& file,
@@ -385,6 +486,10 @@ Result<StoreAnswer> SqliteStore::run(const Purge& operation) {
       "'expired')",
       {"DELETE FROM outgoing_content WHERE id = ?1 AND EXISTS (SELECT 1 FROM outgoing WHERE id = "
        "?1 AND finished_utc < ?2 AND state IN ('delivered', 'failed', 'expired'))",
+       "DELETE FROM outgoing_try WHERE item = ?1 AND EXISTS (SELECT 1 FROM outgoing WHERE id = ?1 "
+       "AND finished_utc < ?2 AND state IN ('delivered', 'failed', 'expired'))",
+       "DELETE FROM outgoing_priority WHERE item = ?1 AND EXISTS (SELECT 1 FROM outgoing WHERE id "
+       "= ?1 AND finished_utc < ?2 AND state IN ('delivered', 'failed', 'expired'))",
        "DELETE FROM outgoing WHERE id = ?1 AND finished_utc < ?2 AND state IN ('delivered', "
        "'failed', 'expired')"},
       before);

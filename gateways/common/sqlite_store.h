@@ -21,6 +21,7 @@ struct NewItem {
   std::string name;
   Bytes content;
   UtcSeconds now;
+  std::optional<std::uint8_t> priority = std::nullopt;  // 0..15
 };
 
 class SqliteStore {
@@ -29,7 +30,8 @@ class SqliteStore {
     std::string path;   // of the database file
     std::string inbox;  // directory; may be empty for a user that only hands over and looks
     std::size_t file_octets_max = 16u << 20;
-    std::size_t open_items_max = 10000;
+    std::size_t open_items_max = 20000;
+    std::size_t station_items_max = 2000;         // of these for one station
     std::int64_t duplicate_window_s = 2 * 86400;  // decision 0001
     std::int64_t keep_finished_s = 30 * 86400;
     std::uint8_t first_updu_id = 0;  // of a new spool: random, or peers take new for old
@@ -63,7 +65,11 @@ class SqliteStore {
   SqliteStore(const Config& config, Database db)
       : config_(config), db_(std::move(db)), inbox_(config.inbox, config.inbox_hook) {}
 
-  Result<std::uint8_t> choose_updu_id(const NewItem& item, ByteSpan sha256);
+  Result<void> check_room(Address destination);
+  Result<std::uint8_t> begin_first_attempt(const SaveItem& operation);
+  Result<std::uint8_t> choose_updu_id(std::string_view destination, const Statement& row,
+                                      UtcSeconds now);
+  Result<std::int64_t> try_since_which_enough_arrived(std::string_view destination);
 
   Result<StoreAnswer> run(const ListOpen& operation);
   Result<StoreAnswer> run(const ReadContent& operation);
@@ -79,6 +85,7 @@ class SqliteStore {
     std::string inbox_name;
   };
   Result<std::optional<ReceivedRow>> find_received(const StoreFile& file, ByteSpan sha256);
+  Result<bool> has_id_come_round(const StoreFile& file, std::int64_t row);
   Result<ReceivedRow> insert_received(const StoreFile& file, ByteSpan sha256);
   Result<std::string> take_temporary(ByteSpan content, ByteSpan sha256);
   Result<std::string> finish_received(const ReceivedRow& row);

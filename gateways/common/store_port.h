@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -45,12 +46,13 @@ struct SpoolItem {
   Address destination;
   std::string name;
   std::uint32_t size = 0;
-  std::uint8_t updu_id = 0;  // the same for every attempt: decision 0001
+  std::uint8_t updu_id = 0;  // from the first attempt on, and the same for all: decision 0001
   SpoolState state = SpoolState::incoming;
   std::uint32_t attempts = 0;  // started so far
   UtcSeconds created;
   UtcSeconds next_try;
-  std::string reason;  // of the last failure, for people
+  std::string reason;                    // of the last failure, for people
+  std::optional<std::uint8_t> priority;  // 0..15; none: that of the relay
 };
 
 struct StoreTicket {
@@ -65,11 +67,16 @@ struct ListOpen {
   SpoolId after;
   std::uint32_t items_max = 0;
 };
-/// Answer: Content; `bad_checksum` when it is not what was accepted, and the row is then parked.
+/// A piece of a file, which is checked as a whole. Answer: Content; `bad_checksum` when the file is
+/// not what was accepted, and the row is then parked.
 struct ReadContent {
   SpoolId id;
+  std::uint64_t offset = 0;
+  std::size_t octets_max = SIZE_MAX;
 };
-/// Changes a row. Answer: Saved. A delivered row gives up its content.
+/// Changes a row. Answer: Saved. A delivered row gives up its content. When the first attempt of a
+/// file becomes active, the file gets its U_PDU_ID; `queue_full` when none is free, because too
+/// many files for the station have been tried and are not over.
 struct SaveItem {
   SpoolId id;
   SpoolState state = SpoolState::deferred;
@@ -112,7 +119,9 @@ struct OpenItems {
 struct Content {
   Bytes octets;
 };
-struct Saved {};
+struct Saved {
+  std::uint8_t updu_id = 0;  // of a file that became active
+};
 struct FileStored {
   bool repeated = false;   // it was there already; nothing was written
   std::string inbox_name;  // file name in the inbox

@@ -1,6 +1,7 @@
 #include "gateways/file_relay/receiver_core.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "s5066d/base/assert.h"
@@ -104,7 +105,8 @@ void ReceiverCore::acknowledge(const File& file) {
       acknowledgements_.begin(), acknowledgements_.end(),
       [&](const Pending& p) { return p.key == file.key && p.header == file.header && !p.request; });
   if (queued) return;
-  if (acknowledgements_.size() >= config_.acknowledgements_max) {
+  if (acknowledgements_.size() >= config_.acknowledgements_max ||
+      acknowledgements_to(file.key.source) >= config_.station_acknowledgements_max) {
     ++stats_.acknowledgements_failed;  // the sender will send the file again, and be told then
     emit(RelayEvent::Kind::acknowledgement_failed, file.key, file.header, "too many wait");
     return;
@@ -113,9 +115,26 @@ void ReceiverCore::acknowledge(const File& file) {
       {.key = file.key, .header = file.header, .attempts = 0, .request = {}, .send_again = {}});
 }
 
+std::size_t ReceiverCore::acknowledgements_to(Address station) const {
+  return static_cast<std::size_t>(
+      std::count_if(acknowledgements_.begin(), acknowledgements_.end(),
+                    [&](const Pending& p) { return p.key.source == station; }));
+}
+
+// What a silent station is to have does not fill the queue of the node.
+std::list<ReceiverCore::Pending>::iterator ReceiverCore::next_acknowledgement() {
+  std::map<Address, std::size_t> outstanding;
+  for (const Pending& pending : acknowledgements_) {
+    if (pending.request) ++outstanding[pending.key.source];
+  }
+  return std::find_if(acknowledgements_.begin(), acknowledgements_.end(), [&](const Pending& p) {
+    return !p.request && !p.send_again &&
+           outstanding[p.key.source] < config_.station_outstanding_max;
+  });
+}
+
 std::optional<SisUnidata> ReceiverCore::poll_updu() {
-  const auto next = std::find_if(acknowledgements_.begin(), acknowledgements_.end(),
-                                 [](const Pending& p) { return !p.request && !p.send_again; });
+  const auto next = next_acknowledgement();
   if (next == acknowledgements_.end()) return std::nullopt;
   next->request = ids_.next_request();
   ++next->attempts;

@@ -25,9 +25,11 @@ class ReceiverCore {
     AckMode acknowledgement = AckMode::frap_v2;
     std::uint8_t priority = 4;
     std::uint32_t updu_lifetime_s = 3600;
-    std::size_t files_max = 16;              // complete and not yet stored
-    std::size_t octets_max = 48u << 20;      // of their contents
-    std::size_t acknowledgements_max = 256;  // not yet confirmed by the subnet
+    std::size_t files_max = 16;                      // complete and not yet stored
+    std::size_t octets_max = 48u << 20;              // of their contents
+    std::size_t acknowledgements_max = 1024;         // not yet confirmed by the subnet
+    std::size_t station_acknowledgements_max = 128;  // of these to one station
+    std::size_t station_outstanding_max = 16;        // of these at the node
     std::uint32_t acknowledgement_attempts_max = 3;
     Duration acknowledgement_retry = std::chrono::seconds(30);
     Duration store_retry_min = std::chrono::seconds(10);
@@ -81,6 +83,8 @@ class ReceiverCore {
   };
 
   bool has_room_for(std::size_t octets) const;
+  std::size_t acknowledgements_to(Address station) const;
+  std::list<Pending>::iterator next_acknowledgement();
   void request_store(File& file, Instant now);
   gateways::StoreTicket ask(gateways::StoreOperation operation);
   void acknowledge(const File& file);

@@ -35,7 +35,7 @@ struct RelayConfig {
   // air; then the file is sent again.
   std::uint32_t ack_wait_s = 180;
   std::uint32_t line_rate_bps = 2400;  // a hint, for that way
-  std::uint32_t active_max = 4;        // files under way at a time
+  std::uint32_t active_max = 4;  // files under way to one station: small, and as many large ones
   std::uint32_t file_octets_max = 16u << 20;
   std::uint32_t duplicate_window_s = 2 * 86400;  // not shorter than the sender's lifetime_s
 

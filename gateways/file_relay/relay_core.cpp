@@ -37,7 +37,6 @@ RelayCore::RelayCore(const Config& config)
       reassembler_(with_length_hook(config.reassembler)),
       sender_(config.sender, ids_, utc_),
       receiver_(config.receiver, ids_, utc_) {
-  S5066_ASSERT(config.outstanding_max > 0);
   S5066_ASSERT(config.mtu_min > gateways::kRcopHeaderBytes);
 }
 
@@ -77,6 +76,7 @@ void RelayCore::on(Instant, const gateways::SisFlow& event) {
 }
 
 void RelayCore::on(Instant now, const gateways::SisIndication& event) {
+  sender_.on_heard(now, event.source);
   if (const auto pdu = reassembler_.on_updu(now, event.source, event.source_sap, event.updu)) {
     take(now, *pdu);
   }
@@ -147,9 +147,6 @@ std::optional<RelayCore::Action> RelayCore::poll_action() {
   if (auto request = receiver_.poll_store()) return std::move(*request);
   if (auto request = sender_.poll_store()) return std::move(*request);
   if (!bound_ || !flow_on_) return std::nullopt;
-  if (receiver_.outstanding() + sender_.outstanding() >= config_.outstanding_max) {
-    return std::nullopt;
-  }
   if (auto updu = receiver_.poll_updu()) return std::move(*updu);
   if (auto updu = sender_.poll_updu()) return std::move(*updu);
   return std::nullopt;

@@ -24,8 +24,7 @@ class RelayCore {
     SenderCore::Config sender;
     ReceiverCore::Config receiver;
     gateways::RcopReassembler::Config reassembler;
-    std::size_t outstanding_max = 64;  // U_PDUs handed to the subnet and not yet reported on
-    std::size_t mtu_min = 300;         // a FRAPv2 with the longest name fits
+    std::size_t mtu_min = 300;  // a FRAPv2 with the longest name fits
   };
   using Action = std::variant<RelayEvent, gateways::StoreRequest, gateways::SisUnidata>;
 

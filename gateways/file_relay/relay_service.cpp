@@ -38,6 +38,7 @@ LogLevel level_of(RelayEvent::Kind kind) {
       return LogLevel::error;
     case RelayEvent::Kind::lost:
     case RelayEvent::Kind::attempt_failed:
+    case RelayEvent::Kind::station_silent:
     case RelayEvent::Kind::file_dropped:
     case RelayEvent::Kind::acknowledgement_failed:
     case RelayEvent::Kind::acknowledgement_unmatched:
@@ -227,6 +228,15 @@ std::string RelayService::answer(std::string_view request) {
             " attempt=" + std::to_string(transfer.attempt) +
             " octets=" + std::to_string(transfer.octets) +
             " confirmed=" + std::to_string(transfer.octets_confirmed) + "\n";
+  }
+  const auto whole_s = [](Duration d) {
+    return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(d).count());
+  };
+  for (const SilentStation& station : core_.sender().silent_stations(now())) {
+    text += "silent station=" + to_string(station.address) +
+            " for_s=" + whole_s(station.silent_for) +
+            " tried_again_in_s=" + whole_s(station.tried_again_in) +
+            " files=" + std::to_string(station.files) + " reason=" + station.reason + "\n";
   }
   return text;
 }

@@ -28,7 +28,9 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(RelayEvent::Kind
                    "unknown_application",
                    "store_failed",
                    "store_works",
-                   "clock_set"};
+                   "clock_set",
+                   "station_silent",
+                   "station_answering"};
 
 }  // namespace
 

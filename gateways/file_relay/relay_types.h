@@ -9,6 +9,7 @@
 #include "gateways/common/store_port.h"
 #include "s5066d/base/ids.h"
 #include "s5066d/base/result.h"
+#include "s5066d/base/time.h"
 
 namespace s5066::file_relay {
 
@@ -53,6 +54,8 @@ struct RelayEvent {
     store_failed,
     store_works,
     clock_set,  // the time of day was set while we ran
+    station_silent,     // the node cannot reach it
+    station_answering,  // it was silent and has been heard
     count
   };
   Kind kind = Kind::count;
@@ -64,6 +67,15 @@ struct RelayEvent {
   std::string detail;
 };
 std::string_view to_string(RelayEvent::Kind kind);
+
+/// A station that does not answer.
+struct SilentStation {
+  Address address;
+  Duration silent_for{};
+  Duration tried_again_in{};  // one file is
+  std::size_t files = 0;      // for it
+  std::string reason;
+};
 
 /// How far a file under way has come.
 struct TransferStatus {

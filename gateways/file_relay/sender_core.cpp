@@ -19,6 +19,13 @@ using gateways::StoreTicket;
 namespace {
 
 constexpr std::uint32_t kConnectionIds = 16;
+/// Of so many U_PDUs to a station, one is of the file served longest ago.
+constexpr std::uint64_t kFairTurn = 4;
+/// A file whose acknowledgement may be lost goes again before so many others have arrived, because
+/// the receiver takes its U_PDU_ID for a new file after twice as many (decision 0001).
+constexpr unsigned kOvertakenMax = 64;
+constexpr std::uint64_t kUpduLifetimeMinS = 60;
+constexpr const char* kNoAcknowledgement = "no acknowledgement";
 constexpr Duration kTransmissionMax = std::chrono::milliseconds(127500);  // by the EOT field
 
 // The U_PDU_ID names the item, the CONNECTION_ID the attempt: segments of two attempts never mix,
@@ -39,6 +46,8 @@ SenderCore::SenderCore(const Config& config, IdSource& ids, const gateways::UtcR
   S5066_ASSERT(config.active_max > 0 && config.items_max > 0);
   S5066_ASSERT(config.line_rate_bps > 0);
   S5066_ASSERT(config.priority < 16);
+  S5066_ASSERT(config.unheard_outstanding_max > 0 && config.station_outstanding_max > 0);
+  S5066_ASSERT(config.outstanding_max > 0 && config.piece_octets > 1);
 }
 
 // --- The subnet ----------------------------------------------------------------------------------
@@ -61,25 +70,38 @@ void SenderCore::on_lost(Instant now) {
   note(now);
   mtu_.reset();
   outstanding_.clear();
-  for (auto& [id, item] : items_) {
+  octets_outstanding_ = 0;
+  for (auto& [address, station] : stations_) station.outstanding = 0;
+  for (const SpoolId id : active_) {
+    Item& item = items_.at(id);
     if (item.phase == Phase::sending && item.segments_confirmed < item.segments) {
       fail_attempt(item, "connection to the node lost", true);
     }
   }
 }
 
+SenderCore::Outstanding SenderCore::end_outstanding(
+    std::map<SisRequestId, Outstanding>::iterator at) {
+  Outstanding ended = at->second;
+  outstanding_.erase(at);
+  octets_outstanding_ -= ended.octets;
+  --stations_.at(ended.station).outstanding;
+  return ended;
+}
+
 bool SenderCore::on_confirmed(Instant now, SisRequestId id) {
   const auto found = outstanding_.find(id);
   if (found == outstanding_.end()) return false;
   note(now);
-  const Outstanding done = found->second;
-  outstanding_.erase(found);
+  const Outstanding done = end_outstanding(found);
+  on_heard(now, done.station);
   const auto at = items_.find(done.item);
   if (at == items_.end()) return true;
   Item& item = at->second;
   if (item.phase != Phase::sending || item.row.attempts != done.attempt) return true;
   ++item.segments_confirmed;
   item.octets_confirmed += done.octets;
+  item.progress_at = now;
   if (item.next_segment == item.segments) arm_ack_deadline(item);
   if (item.segments_confirmed == item.segments && config_.acknowledgement == AckMode::none) {
     item.acknowledged = true;
@@ -92,12 +114,12 @@ bool SenderCore::on_refused(Instant now, SisRequestId id, std::string reason) {
   const auto found = outstanding_.find(id);
   if (found == outstanding_.end()) return false;
   note(now);
-  const Outstanding refused = found->second;
-  outstanding_.erase(found);
+  const Outstanding refused = end_outstanding(found);
   const auto at = items_.find(refused.item);
   if (at == items_.end()) return true;
   Item& item = at->second;
   if (item.phase != Phase::sending || item.row.attempts != refused.attempt) return true;
+  on_station_failed(item, reason);
   fail_attempt(item, reason, false);
   return true;
 }
@@ -159,102 +181,379 @@ void SenderCore::add_listed(const gateways::OpenItems& open) {
     last_listed_ = std::max(last_listed_, row.id);
     Item item;
     item.row = row;
+    item.listed = now_;
+    item.pdu_octets = encoded_bytes({row.name, row.size}) + row.size;
     // An attempt that was running when the power went is simply over. Where the clock is or was
     // wrong by years, nothing waits for longer than one that begins now.
     item.next_try = now_;
     if (row.state == SpoolState::deferred) {
       item.next_try = std::min(utc_.instant(row.next_try), now_ + config_.retry_delay_max);
+      item.station_failed = row.reason != kNoAcknowledgement;
     }
     item.expires = std::min(utc_.instant(row.created), now_) + config_.lifetime_max;
+    stations_.try_emplace(row.destination);
     items_.emplace(row.id, std::move(item));
   }
 }
 
-std::uint32_t SenderCore::active() const {
-  return static_cast<std::uint32_t>(std::count_if(items_.begin(), items_.end(), [](const auto& at) {
-    return at.second.phase != Phase::waiting;
-  }));
+void SenderCore::set_phase(Item& item, Phase phase) {
+  item.phase = phase;
+  if (phase == Phase::waiting) {
+    active_.erase(item.row.id);
+  } else {
+    active_.insert(item.row.id);
+  }
 }
 
-// Expired items are finished whether or not there is a subnet. Then the free places are filled, a
-// fresh item and a deferred one in turn, so that neither kind starves the other.
-void SenderCore::admit() {
+// Expiry needs no subnet and no place.
+void SenderCore::expire_waiting() {
   for (auto& [id, item] : items_) {
-    if (item.phase == Phase::waiting && item.expires <= now_) {
-      save(item, SpoolState::expired, now_,
-           item.row.reason.empty() ? "its time was up" : item.row.reason);
+    if (item.phase != Phase::waiting || item.expires > now_) continue;
+    save(item, SpoolState::expired, now_, expiry_reason(item));
+  }
+}
+
+std::string SenderCore::expiry_reason(const Item& item) const {
+  if (item.phase == Phase::sending && item.segments_confirmed > 0) {
+    return "its time was up before all of it had arrived";
+  }
+  if (!item.row.reason.empty()) return item.row.reason;
+  if (!is_silent(item.row.destination)) return "its time was up";
+  return "station silent: " + stations_.at(item.row.destination).reason;
+}
+
+/// When the item may be tried next. A silent station is tried with one file at growing intervals; a
+/// file that was accepted since then need not wait for the whole of such an interval.
+Instant SenderCore::due_at(const Item& item) const {
+  const Station& station = stations_.at(item.row.destination);
+  if (!station.silent_since) return item.next_try;
+  const bool newer = item.listed > station.failed_at;
+  const Instant probe =
+      newer ? std::min(station.probe_at, station.failed_at + config_.retry_delay_min)
+            : station.probe_at;
+  return std::max(item.next_try, probe);
+}
+
+void SenderCore::take_place(const Item& item, Places& places) const {
+  const bool large = is_large(item);
+  ++places.taken[large];
+  places.priority_max[large] = std::max(places.priority_max[large], priority_of(item));
+}
+
+bool SenderCore::has_place(const Item& item, const Places& places, std::size_t active) const {
+  const std::uint32_t both = places.taken[0] + places.taken[1];
+  if (both == 0) return true;
+  if (is_silent(item.row.destination) || active >= config_.active_total_max) return false;
+  const bool large = is_large(item);
+  if (places.taken[large] < config_.active_max) return true;
+  return priority_of(item) > places.priority_max[large] &&
+         places.taken[large] < 2 * config_.active_max;
+}
+
+void SenderCore::admit() {
+  expire_waiting();
+  std::map<Address, Places> places;
+  std::size_t active = 0;
+  for (const SpoolId id : active_) {
+    const Item& item = items_.at(id);
+    if (item.phase == Phase::finishing) continue;
+    take_place(item, places[item.row.destination]);
+    ++active;
+  }
+  waiting_deadline_.reset();
+  std::vector<Item*> due;
+  for (auto& [id, item] : items_) {
+    if (item.phase != Phase::waiting) continue;
+    waiting_deadline_ = earlier(waiting_deadline_, item.expires);
+    if (!mtu_) continue;
+    const Instant at = due_at(item);
+    if (at <= now_) {
+      due.push_back(&item);
+    } else {
+      waiting_deadline_ = earlier(waiting_deadline_, at);
     }
   }
-  if (!mtu_) return;
-  while (active() < config_.active_max) {
-    Item* item = choose_waiting();
-    if (item == nullptr) return;
-    item->phase = Phase::reading;
-    item->ticket = ask(gateways::ReadContent{item->row.id});
+  std::stable_sort(due.begin(), due.end(), [&](const Item* a, const Item* b) {
+    const auto first = priority_of(*a);
+    const auto second = priority_of(*b);
+    return first != second ? first > second : a->next_try < b->next_try;
+  });
+  for (Item* item : due) {
+    Places& of_station = places[item->row.destination];
+    if (!has_place(*item, of_station, active)) continue;
+    take_place(*item, of_station);
+    ++active;
+    set_phase(*item, Phase::reading);
+    item->admitted = now_;
+    item->ticket = ask(gateways::ReadContent{item->row.id, 0, config_.piece_octets});
+    tickets_[*item->ticket] = item->row.id;
   }
 }
 
-SenderCore::Item* SenderCore::choose_waiting() {
-  Item* fresh = nullptr;
-  Item* deferred = nullptr;
-  for (auto& [id, item] : items_) {
-    if (item.phase != Phase::waiting || item.next_try > now_) continue;
-    Item*& best = item.row.attempts == 0 ? fresh : deferred;
-    if (best == nullptr || item.next_try < best->next_try) best = &item;
+// --- Stations ------------------------------------------------------------------------------------
+
+bool SenderCore::is_silent(Address station) const {
+  const auto at = stations_.find(station);
+  return at != stations_.end() && at->second.silent_since.has_value();
+}
+
+// A refusal between confirmations is about one file, not about the station. Otherwise files of
+// which the node has nothing go back, too; of the others it will tell.
+void SenderCore::on_station_failed(Item& item, const std::string& reason) {
+  Station& station = stations_.at(item.row.destination);
+  if (station.heard_at && now_ - *station.heard_at < config_.retry_delay_min) return;
+  item.station_failed = true;
+  if (!station.silent_since) {
+    station.silent_since = now_;
+    emit(RelayEvent::Kind::station_silent, item.row.destination, reason);
   }
-  Item* chosen = prefer_new_ ? (fresh ? fresh : deferred) : (deferred ? deferred : fresh);
-  if (chosen != nullptr) prefer_new_ = chosen == deferred;
-  return chosen;
+  station.failed_at = now_;
+  station.probe_at = now_ + retry_delay(now_ - *station.silent_since);
+  station.reason = reason;
+  for (const SpoolId id : active_) {
+    Item& other = items_.at(id);
+    if (&other == &item || other.row.destination != item.row.destination) continue;
+    if (!has_segments_left(other) || other.next_segment > other.segments_confirmed) continue;
+    other.station_failed = true;
+    fail_attempt(other, reason, false);
+  }
+}
+
+/// Its station has failed since it was admitted.
+bool SenderCore::failed_meanwhile(const Item& item) const {
+  const Station& station = stations_.at(item.row.destination);
+  return station.silent_since && item.admitted <= station.failed_at;
+}
+
+// Files that were refused while it was silent go again at once, but not within a minute.
+void SenderCore::on_heard(Instant now, Address address) {
+  note(now);
+  const auto at = stations_.find(address);
+  if (at == stations_.end()) return;
+  Station& station = at->second;
+  station.heard_at = now;
+  if (!station.silent_since) return;
+  station.silent_since.reset();
+  emit(RelayEvent::Kind::station_answering, address, {});
+  const Instant again = std::max(now, station.failed_at + config_.retry_delay_min);
+  for (auto& [id, item] : items_) {
+    if (item.row.destination != address || !item.station_failed) continue;
+    item.next_try = std::min(item.next_try, again);
+  }
+  admit();
+}
+
+Duration SenderCore::retry_delay(Duration since) const {
+  return std::clamp(since, config_.retry_delay_min, config_.retry_delay_max);
 }
 
 // --- One attempt ---------------------------------------------------------------------------------
 
 void SenderCore::start_attempt(Item& item, Bytes content) {
-  item.pdu = bftp_pdu({item.row.name, item.row.size}, content);
   item.mtu = *mtu_;
-  item.segments = gateways::rcop_segment_count(item.pdu.size(), item.mtu);
+  item.segments = gateways::rcop_segment_count(item.pdu_octets, item.mtu);
   if (item.segments > gateways::kRcopSegmentsMax) {
     save(item, SpoolState::failed, now_, "too large for the MTU of the node");
     return;
   }
+  item.piece.clear();
+  encode(BftpHeader{item.row.name, item.row.size}, item.piece);
+  append(item.piece, content);
+  item.piece_at = 0;
   item.next_segment = 0;
   item.segments_confirmed = 0;
   item.octets_confirmed = 0;
+  item.progress_at = now_;
+  item.station_failed = false;
+  item.overtaken = 0;
   ++item.row.attempts;
   save(item, SpoolState::active, now_, item.row.reason);
-  item.phase = Phase::starting;
+  set_phase(item, Phase::starting);
+}
+
+std::uint8_t SenderCore::priority_of(const Item& item) const {
+  return item.row.priority.value_or(config_.priority);
+}
+
+std::uint8_t SenderCore::updu_priority(const Item& item) const {
+  const std::uint8_t priority = priority_of(item);
+  const bool stalled = now_ - item.progress_at >= config_.stalled_after;
+  return is_large(item) && !stalled && priority > 0 ? priority - 1 : priority;
+}
+
+bool SenderCore::has_segments_left(const Item& item) {
+  return item.phase == Phase::sending && item.next_segment < item.segments;
+}
+
+std::size_t SenderCore::octets_left(const Item& item) const {
+  return item.pdu_octets - item.next_segment * (item.mtu - gateways::kRcopHeaderBytes);
+}
+
+std::size_t SenderCore::outstanding_max(const Station& station) const {
+  if (station.silent_since) return 1;
+  const bool heard = station.heard_at && now_ - *station.heard_at < config_.heard_for;
+  return heard ? config_.station_outstanding_max : config_.unheard_outstanding_max;
+}
+
+// A quarter of what a station may have is for small files and those of higher priority, and a
+// quarter of all for stations that have no U_PDU at the node.
+bool SenderCore::has_room(const Item& item, const Station& station) const {
+  std::size_t most = outstanding_max(station);
+  if (is_large(item) && priority_of(item) <= config_.priority) most -= most / 4;
+  if (station.outstanding >= most) return false;
+  const std::size_t kept = station.outstanding == 0 ? 0 : config_.outstanding_max / 4;
+  return outstanding_.size() + kept < config_.outstanding_max;
+}
+
+// The receiver keeps what has arrived of each large file in memory.
+bool SenderCore::may_begin(const Item& item) const {
+  if (item.next_segment > 0 || !is_large(item)) return true;
+  std::size_t begun = 0;
+  for (const SpoolId id : active_) {
+    const Item& other = items_.at(id);
+    if (other.row.destination != item.row.destination || other.phase != Phase::sending) continue;
+    const bool arrives = other.next_segment > 0 && other.segments_confirmed < other.segments;
+    if (arrives && is_large(other)) begun += other.pdu_octets;
+  }
+  return begun == 0 || begun + item.pdu_octets <= config_.begun_octets_max;
+}
+
+bool SenderCore::goes_before(const Item& a, const Item& b, bool fair) const {
+  if (fair) return a.served < b.served;
+  const auto first = priority_of(a);
+  const auto second = priority_of(b);
+  return first != second ? first > second : octets_left(a) < octets_left(b);
+}
+
+SenderCore::Item* SenderCore::choose_item_for(Address address, const Station& station) {
+  const bool fair = station.turns % kFairTurn == kFairTurn - 1;
+  Item* best = nullptr;
+  for (const SpoolId id : active_) {
+    Item& item = items_.at(id);
+    if (item.row.destination != address || !has_segments_left(item)) continue;
+    if (!has_room(item, station) || !may_begin(item)) continue;
+    if (!has_next_segment(item)) {
+      ask_for_piece(item);
+    } else if (best == nullptr || goes_before(item, *best, fair)) {
+      best = &item;
+    }
+  }
+  return best;
+}
+
+/// Of the station served longest ago that has something to send and room at the node.
+SenderCore::Item* SenderCore::choose_item() {
+  std::vector<std::pair<std::uint64_t, Address>> stations;
+  for (const SpoolId id : active_) {
+    const Item& item = items_.at(id);
+    if (!has_segments_left(item)) continue;
+    stations.emplace_back(stations_.at(item.row.destination).served, item.row.destination);
+  }
+  std::sort(stations.begin(), stations.end());
+  stations.erase(std::unique(stations.begin(), stations.end()), stations.end());
+  for (const auto& [served, address] : stations) {
+    if (Item* item = choose_item_for(address, stations_.at(address))) return item;
+  }
+  return nullptr;
 }
 
 std::optional<SisUnidata> SenderCore::poll_updu() {
-  if (!mtu_) return std::nullopt;
-  const auto at = std::find_if(items_.begin(), items_.end(), [](const auto& entry) {
-    return entry.second.phase == Phase::sending &&
-           entry.second.next_segment < entry.second.segments;
-  });
-  if (at == items_.end()) return std::nullopt;
-  Item& item = at->second;
+  if (!mtu_ || outstanding_.size() >= config_.outstanding_max) return std::nullopt;
+  Item* chosen = choose_item();
+  if (chosen == nullptr) return std::nullopt;
+  Item& item = *chosen;
+  Station& station = stations_.at(item.row.destination);
+  SisUnidata updu{
+      .id = ids_.next_request(),
+      .priority = updu_priority(item),
+      .destination = item.row.destination,
+      .destination_sap = gateways::kRcopSap,
+      .delivery = {.mode = sis::TransmissionMode::arq, .confirmation = sis::Confirmation::client},
+      .time_to_live_s = time_to_live_s(item),
+      .updu = next_updu(item)};
+  const std::size_t octets = updu.updu.size() - gateways::kRcopHeaderBytes;
+  outstanding_[updu.id] = {.item = item.row.id,
+                           .station = item.row.destination,
+                           .attempt = item.row.attempts,
+                           .octets = octets};
+  octets_outstanding_ += octets;
+  ++station.outstanding;
+  ++station.turns;
+  station.served = item.served = ++turn_;
+  if (item.next_segment == item.segments) {
+    item.piece = {};
+    arm_ack_deadline(item);
+  } else if (item.piece_at + item.piece.size() <
+             item.next_segment * (item.mtu - gateways::kRcopHeaderBytes) +
+                 config_.piece_octets / 2) {
+    ask_for_piece(item);
+  }
+  return updu;
+}
+
+Bytes SenderCore::next_updu(Item& item) {
   const gateways::RcopHeader header{.connection_id = connection_of(item.row.attempts),
                                     .updu_id = item.row.updu_id,
                                     .segment = static_cast<std::uint16_t>(item.next_segment),
                                     .application_id = kBftpApplication};
-  const auto air_s = static_cast<std::uint64_t>(to_seconds(time_on_air(item.pdu.size())));
-  const std::uint64_t lifetime_s = config_.updu_lifetime_s + 2 * air_s;
-  SisUnidata updu{
-      .id = ids_.next_request(),
-      .priority = config_.priority,
-      .destination = item.row.destination,
-      .destination_sap = gateways::kRcopSap,
-      .delivery = {.mode = sis::TransmissionMode::arq, .confirmation = sis::Confirmation::client},
-      .time_to_live_s = static_cast<std::uint32_t>(
-          std::min<std::uint64_t>(lifetime_s, std::uint64_t{2} * sis::kTimeToLiveMax)),
-      .updu = gateways::rcop_segment(header, item.pdu, item.mtu)};
-  outstanding_[updu.id] = {.item = item.row.id,
-                           .attempt = item.row.attempts,
-                           .octets = updu.updu.size() - gateways::kRcopHeaderBytes};
   ++item.next_segment;
-  if (item.next_segment == item.segments) arm_ack_deadline(item);
-  return updu;
+  return gateways::rcop_segment(header, {item.piece, item.piece_at, item.pdu_octets}, item.mtu);
 }
+
+// For what is in front of it at the node and its own file; not longer than the file has.
+std::uint32_t SenderCore::time_to_live_s(const Item& item) const {
+  const Duration air = time_on_air(item.pdu_octets + octets_outstanding_);
+  const std::uint64_t wanted_s =
+      config_.updu_lifetime_s + 2 * static_cast<std::uint64_t>(to_seconds(air));
+  const Duration left = std::max(item.expires - now_, Duration::zero());
+  const auto left_s = std::max(static_cast<std::uint64_t>(to_seconds(left)), kUpduLifetimeMinS);
+  return static_cast<std::uint32_t>(
+      std::min({wanted_s, left_s, std::uint64_t{2} * sis::kTimeToLiveMax}));
+}
+
+// --- Pieces of the content -----------------------------------------------------------------------
+
+bool SenderCore::has_next_segment(const Item& item) const {
+  const std::size_t per_segment = item.mtu - gateways::kRcopHeaderBytes;
+  const std::size_t end = std::min((item.next_segment + 1) * per_segment, item.pdu_octets);
+  return end <= item.piece_at + item.piece.size();
+}
+
+void SenderCore::ask_for_piece(Item& item) {
+  const std::size_t end = item.piece_at + item.piece.size();
+  if (item.piece_ticket || end == item.pdu_octets) return;
+  const std::size_t header = item.pdu_octets - item.row.size;
+  item.piece_ticket = ask(gateways::ReadContent{item.row.id, end - header, config_.piece_octets});
+  tickets_[*item.piece_ticket] = item.row.id;
+}
+
+void SenderCore::on_piece(Item& item, const StoreResult& result) {
+  if (is_corrupt(item, result)) return;
+  if (!result.answer) {
+    store_failed(result.answer.error());
+    fail_attempt(item, "its content cannot be read now", false);
+    return;
+  }
+  store_works();
+  const auto* content = std::get_if<gateways::Content>(&*result.answer);
+  S5066_ASSERT(content != nullptr && !content->octets.empty());
+  const std::size_t sent =
+      item.next_segment * (item.mtu - gateways::kRcopHeaderBytes) - item.piece_at;
+  item.piece.erase(item.piece.begin(), item.piece.begin() + static_cast<std::ptrdiff_t>(sent));
+  item.piece_at += sent;
+  append(item.piece, content->octets);
+}
+
+bool SenderCore::is_corrupt(Item& item, const StoreResult& result) {
+  if (result.answer || result.answer.error().code != ErrorCode::bad_checksum) return false;
+  item.row.state = SpoolState::corrupt;  // the store has parked it
+  ++stats_.corrupt;
+  emit(RelayEvent::Kind::corrupt, item, result.answer.error().detail);
+  return true;
+}
+
+// --- Acknowledgements and the end of an attempt
+// ---------------------------------------------------
 
 Duration SenderCore::time_on_air(std::uint64_t octets) const {
   return from_seconds(static_cast<double>(octets) * 8 / config_.line_rate_bps);
@@ -267,23 +566,20 @@ void SenderCore::arm_ack_deadline(Item& item) {
   if (item.segments_confirmed == item.segments) {
     item.ack_deadline = now_ + config_.ack_wait + 2 * way_of_acknowledgement(item);
   } else {
-    item.ack_deadline = now_ + config_.confirm_wait + 2 * time_on_air(octets_outstanding());
+    item.ack_deadline = now_ + config_.confirm_wait + 2 * time_on_air(octets_outstanding_);
   }
 }
 
 // Other files may be sent before the line turns round, but no transmission takes longer than its
 // announced end can be away (C.3.2.3).
 Duration SenderCore::way_of_acknowledgement(const Item& item) const {
-  const Duration others = time_on_air(octets_outstanding());
-  const std::size_t octets =
-      gateways::kRcopHeaderBytes + encoded_bytes({item.row.name, item.row.size});
-  return std::min(others, kTransmissionMax) + time_on_air(octets);
-}
-
-std::uint64_t SenderCore::octets_outstanding() const {
-  std::uint64_t octets = 0;
-  for (const auto& [id, outstanding] : outstanding_) octets += outstanding.octets;
-  return octets;
+  std::uint64_t others = octets_outstanding_;
+  for (const SpoolId id : active_) {
+    const Item& other = items_.at(id);
+    if (has_segments_left(other)) others += octets_left(other);
+  }
+  const std::size_t octets = gateways::kRcopHeaderBytes + item.pdu_octets - item.row.size;
+  return std::min(time_on_air(others), kTransmissionMax) + time_on_air(octets);
 }
 
 // The next attempt waits as long as the item is old: 1, 1, 2, 4 … minutes, up to an hour.
@@ -295,18 +591,18 @@ void SenderCore::fail_attempt(Item& item, const std::string& reason, bool retry_
   } else if (item.row.attempts >= config_.attempts_max) {
     save(item, SpoolState::failed, now_, reason);
   } else {
-    const Duration age = now_ - (item.expires - config_.lifetime_max);
-    const Duration delay = std::clamp(age, config_.retry_delay_min, config_.retry_delay_max);
+    const Duration delay = retry_delay(now_ - (item.expires - config_.lifetime_max));
     save(item, SpoolState::deferred, retry_at_once ? now_ : now_ + delay, reason);
   }
 }
 
 void SenderCore::save(Item& item, SpoolState state, Instant next_try, const std::string& reason) {
-  item.phase = Phase::finishing;
+  set_phase(item, Phase::finishing);
   item.next_try = next_try;
   item.row.reason = reason;
   item.ack_deadline.reset();
-  if (state != SpoolState::active) item.pdu = {};
+  if (state != SpoolState::active) item.piece = {};
+  item.piece_ticket.reset();  // its answer will be ignored
   item.save = {.id = item.row.id,
                .state = state,
                .attempts = item.row.attempts,
@@ -319,6 +615,7 @@ void SenderCore::save(Item& item, SpoolState state, Instant next_try, const std:
 void SenderCore::request_save(Item& item) {
   item.save_again.reset();
   item.ticket = ask(item.save);
+  tickets_[*item.ticket] = item.row.id;
 }
 
 /// Goes on with an item that is not waiting for the store.
@@ -366,30 +663,41 @@ bool SenderCore::on_store_result(Instant now, const StoreResult& result) {
     if (!result.answer) store_failed(result.answer.error());
     return true;
   }
-  const auto at = std::find_if(items_.begin(), items_.end(), [&](const auto& entry) {
-    return entry.second.ticket == result.ticket;
-  });
-  if (at == items_.end()) return false;
-  at->second.ticket.reset();
-  if (at->second.phase == Phase::reading) {
-    on_content(at->second, result);
-  } else {
-    on_saved(at->second, result);
-  }
-  std::erase_if(items_,
-                [](const auto& entry) { return gateways::is_final(entry.second.row.state); });
-  admit();
+  const auto ticket = tickets_.find(result.ticket);
+  if (ticket == tickets_.end()) return false;
+  const SpoolId id = ticket->second;
+  tickets_.erase(ticket);
+  const auto at = items_.find(id);
+  if (at != items_.end()) on_item_result(at->second, result);
   return true;
 }
 
-void SenderCore::on_content(Item& item, const StoreResult& result) {
-  if (!result.answer && result.answer.error().code == ErrorCode::bad_checksum) {
-    item.row.state = SpoolState::corrupt;  // the store has parked it
-    ++stats_.corrupt;
-    emit(RelayEvent::Kind::corrupt, item, result.answer.error().detail);
-    return;
+void SenderCore::on_item_result(Item& item, const StoreResult& result) {
+  if (item.piece_ticket == result.ticket) {
+    item.piece_ticket.reset();
+    on_piece(item, result);
+    if (!gateways::is_final(item.row.state)) return;
+  } else if (item.ticket == result.ticket) {
+    item.ticket.reset();
+    if (item.phase == Phase::reading) {
+      on_content(item, result);
+    } else {
+      on_saved(item, result);
+    }
+  } else {
+    return;  // a piece of an attempt that is over
   }
-  item.phase = Phase::waiting;
+  if (gateways::is_final(item.row.state)) {
+    const SpoolId id = item.row.id;
+    active_.erase(id);
+    items_.erase(id);
+  }
+  admit();
+}
+
+void SenderCore::on_content(Item& item, const StoreResult& result) {
+  if (is_corrupt(item, result)) return;
+  set_phase(item, Phase::waiting);
   if (!result.answer) {
     store_failed(result.answer.error());
     item.next_try = now_ + config_.store_retry;
@@ -397,13 +705,22 @@ void SenderCore::on_content(Item& item, const StoreResult& result) {
   }
   store_works();
   if (item.acknowledged) return settle(item);
-  if (!mtu_) return;
+  if (!mtu_ || failed_meanwhile(item)) return;
   const auto* content = std::get_if<gateways::Content>(&*result.answer);
   S5066_ASSERT(content != nullptr);
   start_attempt(item, content->octets);
 }
 
 void SenderCore::on_saved(Item& item, const StoreResult& result) {
+  const bool starts = item.save.state == SpoolState::active;
+  if (starts && !result.answer && result.answer.error().code == ErrorCode::queue_full) {
+    --item.row.attempts;  // no U_PDU_ID is free
+    item.piece = {};
+    item.next_try = now_ + config_.retry_delay_min;
+    set_phase(item, Phase::waiting);
+    if (item.acknowledged) settle(item);
+    return;
+  }
   if (!result.answer) {
     store_failed(result.answer.error());
     item.save_again = now_ + config_.store_retry;
@@ -418,14 +735,22 @@ void SenderCore::on_saved(Item& item, const StoreResult& result) {
   item.row.state = item.save.state;
   switch (item.save.state) {
     case SpoolState::active:
-      item.phase = Phase::sending;
+      if (item.row.attempts == 1)
+        item.row.updu_id = std::get<gateways::Saved>(*result.answer).updu_id;
+      set_phase(item, Phase::sending);
       ++stats_.attempts;
       emit(RelayEvent::Kind::attempt_started, item);
-      if (!mtu_) fail_attempt(item, "connection to the node lost", true);
+      if (!mtu_) {
+        fail_attempt(item, "connection to the node lost", true);
+      } else if (failed_meanwhile(item)) {
+        item.station_failed = true;
+        fail_attempt(item, stations_.at(item.row.destination).reason, false);
+      }
       break;
     case SpoolState::delivered:
       ++stats_.delivered;
       emit(RelayEvent::Kind::delivered, item);
+      note_delivered(item);
       return;
     case SpoolState::failed:
       ++stats_.failed;
@@ -436,8 +761,16 @@ void SenderCore::on_saved(Item& item, const StoreResult& result) {
       emit(RelayEvent::Kind::expired, item, item.row.reason);
       return;
     default:
-      item.phase = Phase::waiting;
+      set_phase(item, Phase::waiting);
       break;
+  }
+}
+
+void SenderCore::note_delivered(const Item& item) {
+  for (auto& [id, other] : items_) {
+    if (other.row.destination != item.row.destination || other.phase != Phase::waiting) continue;
+    if (other.row.attempts == 0 || ++other.overtaken < kOvertakenMax) continue;
+    other.next_try = Instant{};  // before all others
   }
 }
 
@@ -470,25 +803,32 @@ void SenderCore::on_deadline(Instant now) {
     purge_at_ = now + config_.purge_every;
     if (!purge_ticket_) purge_ticket_ = ask(gateways::Purge{utc_.utc(now)});
   }
-  for (auto& [id, item] : items_) {
+  for (const SpoolId id : active_) {
+    Item& item = items_.at(id);
     if (item.save_again && *item.save_again <= now) {
       request_save(item);
     } else if (item.ack_deadline && *item.ack_deadline <= now) {
-      fail_attempt(item, "no acknowledgement", false);
+      fail_attempt(item, kNoAcknowledgement, false);
+    } else if (expires_under_way(item) && item.expires <= now) {
+      fail_attempt(item, expiry_reason(item), false);
     }
   }
   admit();
 }
 
+// A file of which only the acknowledgement is missing gets the time for that.
+bool SenderCore::expires_under_way(const Item& item) {
+  return item.phase == Phase::sending && item.segments_confirmed < item.segments;
+}
+
 std::optional<Instant> SenderCore::next_deadline() const {
   std::optional<Instant> next = earlier(list_at_, purge_at_);
-  const bool may_start = mtu_ && active() < config_.active_max;
-  for (const auto& [id, item] : items_) {
+  next = earlier(next, waiting_deadline_);
+  for (const SpoolId id : active_) {
+    const Item& item = items_.at(id);
     next = earlier(next, item.save_again);
     next = earlier(next, item.ack_deadline);
-    if (item.phase != Phase::waiting) continue;
-    next = earlier(next, item.expires);
-    if (may_start) next = earlier(next, item.next_try);
+    if (expires_under_way(item)) next = earlier(next, item.expires);
   }
   return next;
 }
@@ -507,18 +847,49 @@ std::optional<StoreRequest> SenderCore::poll_store() {
   return request;
 }
 
+std::size_t SenderCore::octets_held() const {
+  std::size_t octets = 0;
+  for (const SpoolId id : active_) octets += items_.at(id).piece.size();
+  return octets;
+}
+
 std::vector<TransferStatus> SenderCore::transfers() const {
   std::vector<TransferStatus> transfers;
-  for (const auto& [id, item] : items_) {
+  for (const SpoolId id : active_) {
+    const Item& item = items_.at(id);
     if (item.phase != Phase::sending) continue;
     transfers.push_back({.item = id,
                          .destination = item.row.destination,
                          .name = item.row.name,
                          .attempt = item.row.attempts,
-                         .octets = item.pdu.size(),
+                         .octets = item.pdu_octets,
                          .octets_confirmed = item.octets_confirmed});
   }
   return transfers;
+}
+
+std::vector<SilentStation> SenderCore::silent_stations(Instant now) const {
+  std::vector<SilentStation> silent;
+  for (const auto& [address, station] : stations_) {
+    if (!station.silent_since) continue;
+    SilentStation& status = silent.emplace_back();
+    status.address = address;
+    status.silent_for = now - *station.silent_since;
+    status.tried_again_in = std::max(station.probe_at - now, Duration::zero());
+    status.files = static_cast<std::size_t>(std::count_if(
+        items_.begin(), items_.end(),
+        [&](const auto& entry) { return entry.second.row.destination == status.address; }));
+    status.reason = station.reason;
+  }
+  return silent;
+}
+
+void SenderCore::emit(RelayEvent::Kind kind, Address station, std::string detail) {
+  RelayEvent event;
+  event.kind = kind;
+  event.peer = station;
+  event.detail = std::move(detail);
+  events_.push_back(std::move(event));
 }
 
 void SenderCore::emit(RelayEvent::Kind kind, const Item& item, std::string detail) {

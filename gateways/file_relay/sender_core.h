@@ -1,6 +1,13 @@
 // The sending half of the file relay (F.8.3, F.10.2): takes files from the spool, sends each as one
 // BFTP PDU over RCOP, and keeps at it until the far relay acknowledges the file or its time is up.
 // Every state that matters is in the store before anything is done about it.
+//
+// Nothing waits for a station that does not answer. Limits are per station: files under way, U_PDUs
+// at the node, of which a station that has not been heard gets few, and a silent station one file
+// at growing intervals. Of the files for one station the one with the higher priority goes first,
+// then the one with the fewest octets left; every kFairTurn-th U_PDU is of the file served longest
+// ago. U_PDUs of large files have one priority less, so that a small file also overtakes what the
+// node has already taken of a large one. Of each file only a piece is in memory.
 #pragma once
 
 #include <cstddef>
@@ -24,10 +31,22 @@ class SenderCore {
  public:
   struct Config {
     AckMode acknowledgement = AckMode::frap_v2;  // none: all segments confirmed is enough
-    bool frap_v2_needs_ids = true;   // false for a peer that copies the header but not the IDs
-    std::uint8_t priority = 4;       // 0..15
-    std::uint32_t items_max = 1024;  // known; the rest stays in the store
-    std::uint32_t active_max = 4;    // with their content in memory
+    bool frap_v2_needs_ids = true;    // false for a peer that copies the header but not the IDs
+    std::uint8_t priority = 4;        // 0..15; of files without one of their own
+    std::uint32_t items_max = 20000;  // known; as many as the store takes
+    // Files under way to one station: small ones, and as many large ones. Files with a higher
+    // priority than all of these have as many places again.
+    std::uint32_t active_max = 4;
+    // Files under way to all stations. Beyond it each station keeps one.
+    std::uint32_t active_total_max = 512;
+    std::size_t small_octets_max = 8192;       // larger files are large ones
+    std::size_t piece_octets = 128u << 10;     // read at a time; a file has up to 1.5 in memory
+    std::size_t begun_octets_max = 16u << 20;  // large files begun to one station, or one file
+    std::size_t outstanding_max = 160;         // U_PDUs at the node and not yet reported on
+    std::size_t station_outstanding_max = 64;  // of these for one station
+    std::size_t unheard_outstanding_max = 8;   // the same while it has not been heard
+    Duration heard_for = std::chrono::minutes(30);
+    Duration stalled_after = std::chrono::minutes(10);  // large files then have the full priority
     std::uint32_t attempts_max = 32;
     Duration lifetime_max = std::chrono::hours(24);  // from acceptance
     Duration retry_delay_min = std::chrono::seconds(60);
@@ -72,6 +91,8 @@ class SenderCore {
   bool on_confirmed(Instant now, gateways::SisRequestId id);
   bool on_refused(Instant now, gateways::SisRequestId id, std::string reason);
   void on_acknowledgement(Instant now, const Acknowledgement& acknowledgement);
+  /// The relay of this station has sent something.
+  void on_heard(Instant now, Address station);
   /// False when the ticket is not one of ours.
   bool on_store_result(Instant now, const gateways::StoreResult& result);
   void on_deadline(Instant now);
@@ -85,13 +106,16 @@ class SenderCore {
   std::optional<Instant> next_deadline() const;
 
   std::size_t outstanding() const { return outstanding_.size(); }
+  /// Content in memory, of all files under way.
+  std::size_t octets_held() const;
   std::vector<TransferStatus> transfers() const;
+  std::vector<SilentStation> silent_stations(Instant now) const;
   const Stats& stats() const { return stats_; }
 
  private:
   enum class Phase : std::uint8_t {
     waiting,   // for its time, or for a place among the active
-    reading,   // its content comes from the store
+    reading,   // its first piece comes from the store
     starting,  // the attempt is being noted in the store
     sending,   // segments are on their way, or the acknowledgement is
     finishing  // the outcome is being noted in the store
@@ -101,7 +125,16 @@ class SenderCore {
     Phase phase = Phase::waiting;
     Instant next_try{};
     Instant expires{};
-    Bytes pdu;
+    Instant listed{};            // since when this core knows it
+    std::size_t pdu_octets = 0;  // of the whole BFTP PDU
+    Instant admitted{};
+    bool station_failed = false;  // the last attempt ended because the station did not answer
+    unsigned overtaken = 0;       // files delivered to its station since its last attempt
+    Bytes piece;                  // of the BFTP PDU, from `piece_at`
+    std::size_t piece_at = 0;
+    std::optional<gateways::StoreTicket> piece_ticket;
+    std::uint64_t served = 0;  // turn in which it was served last
+    Instant progress_at{};
     std::size_t mtu = 0;
     std::size_t segments = 0;
     std::size_t next_segment = 0;
@@ -115,31 +148,78 @@ class SenderCore {
   };
   struct Outstanding {
     SpoolId item;
+    Address station;
     std::uint32_t attempt = 0;
     std::size_t octets = 0;
+  };
+  /// What is known of a station that files are for.
+  struct Station {
+    std::size_t outstanding = 0;
+    std::uint64_t served = 0;  // turn in which it was served last
+    std::uint64_t turns = 0;
+    std::optional<Instant> heard_at;
+    std::optional<Instant> silent_since;  // the node could not reach it
+    Instant failed_at{};
+    Instant probe_at{};
+    std::string reason;
+  };
+  /// Files under way to one station, in admit(): [0] small ones, [1] large ones.
+  struct Places {
+    std::uint32_t taken[2] = {};
+    std::uint8_t priority_max[2] = {};
   };
 
   void note(Instant now) { now_ = now; }
   void list(Instant now);
   void add_listed(const gateways::OpenItems& open);
+  void expire_waiting();
+  std::string expiry_reason(const Item& item) const;
   void admit();
-  Item* choose_waiting();
-  std::uint32_t active() const;
+  void take_place(const Item& item, Places& places) const;
+  bool has_place(const Item& item, const Places& places, std::size_t active) const;
+  Instant due_at(const Item& item) const;
+  void set_phase(Item& item, Phase phase);
+
+  std::size_t octets_left(const Item& item) const;
+  bool is_large(const Item& item) const { return item.pdu_octets > config_.small_octets_max; }
+  bool is_silent(Address station) const;
+  std::uint8_t priority_of(const Item& item) const;
+  std::uint8_t updu_priority(const Item& item) const;
+  static bool has_segments_left(const Item& item);
+  Item* choose_item();
+  Item* choose_item_for(Address address, const Station& station);
+  bool goes_before(const Item& a, const Item& b, bool fair) const;
+  std::size_t outstanding_max(const Station& station) const;
+  bool has_room(const Item& item, const Station& station) const;
+  bool may_begin(const Item& item) const;
+  bool has_next_segment(const Item& item) const;
+  static bool expires_under_way(const Item& item);
+  Bytes next_updu(Item& item);
+  void ask_for_piece(Item& item);
+  bool is_corrupt(Item& item, const gateways::StoreResult& result);
+  void on_piece(Item& item, const gateways::StoreResult& result);
+  void on_station_failed(Item& item, const std::string& reason);
+  bool failed_meanwhile(const Item& item) const;
+  void on_item_result(Item& item, const gateways::StoreResult& result);
+  void note_delivered(const Item& item);
   void start_attempt(Item& item, Bytes content);
   void on_content(Item& item, const gateways::StoreResult& result);
   void on_saved(Item& item, const gateways::StoreResult& result);
   void fail_attempt(Item& item, const std::string& reason, bool retry_at_once);
+  Duration retry_delay(Duration since) const;
   void save(Item& item, SpoolState state, Instant next_try, const std::string& reason);
   void request_save(Item& item);
   void settle(Item& item);
   void arm_ack_deadline(Item& item);
   Duration way_of_acknowledgement(const Item& item) const;
-  std::uint64_t octets_outstanding() const;
+  Outstanding end_outstanding(std::map<gateways::SisRequestId, Outstanding>::iterator at);
+  std::uint32_t time_to_live_s(const Item& item) const;
   Duration time_on_air(std::uint64_t octets) const;
   Item* match(const Acknowledgement& acknowledgement);
   void store_failed(const Error& error);
   void store_works();
   void emit(RelayEvent::Kind kind, const Item& item, std::string detail = {});
+  void emit(RelayEvent::Kind kind, Address station, std::string detail);
   gateways::StoreTicket ask(gateways::StoreOperation operation);
 
   Config config_;
@@ -148,7 +228,13 @@ class SenderCore {
   Instant now_{};
   std::optional<std::size_t> mtu_;  // while bound
   std::map<SpoolId, Item> items_;
+  std::set<SpoolId> active_;  // items that are not waiting
+  std::map<Address, Station> stations_;
+  std::map<gateways::StoreTicket, SpoolId> tickets_;
   std::map<gateways::SisRequestId, Outstanding> outstanding_;
+  std::uint64_t octets_outstanding_ = 0;
+  std::uint64_t turn_ = 0;
+  std::optional<Instant> waiting_deadline_;  // of the waiting items, as of the last admit()
   SpoolId last_listed_;
   std::optional<gateways::StoreTicket> list_ticket_;
   bool list_again_ = false;
@@ -156,9 +242,8 @@ class SenderCore {
   std::set<gateways::StoreTicket> clock_tickets_;
   std::optional<Instant> list_at_;
   std::optional<Instant> purge_at_;
-  bool prefer_new_ = true;
   bool store_failing_ = false;
-  std::deque<gateways::StoreRequest> requests_;  // at most one per item, and two
+  std::deque<gateways::StoreRequest> requests_;  // at most two per item, and two
   std::deque<RelayEvent> events_;                // drained after every input
   Stats stats_;
 };

@@ -205,6 +205,17 @@ TEST_F(Reassembly, a_newer_file_crowds_out_the_stalest_one) {
   EXPECT_FALSE(feed(segments("f", counting(3000), 0, 0)[1]));
 }
 
+TEST_F(Reassembly, a_source_with_many_files_under_way_crowds_out_its_own) {
+  const Address other{kPeer.value + 1};
+  EXPECT_FALSE(feed(segments("f", counting(3000), 0, 9)[0], other));
+  for (std::uint8_t id = 0; id < 5; ++id) {
+    now += std::chrono::seconds(1);
+    EXPECT_FALSE(feed(segments("f", counting(3000), 0, id)[0]));
+  }
+  EXPECT_EQ(reassembler.stats().crowded_out, 2u);
+  EXPECT_TRUE(feed(segments("f", counting(3000), 0, 9)[1], other));
+}
+
 TEST_F(Reassembly, one_source_cannot_hold_more_than_its_share) {
   for (std::uint8_t id = 0; id < 3; ++id) {
     const auto updus = segments("f", counting(9000), 0, id);

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 
+#include "tests/unit/gateways/relay_stations.h"
 #include "tests/unit/gateways/relay_world.h"
 
 namespace s5066::file_relay {
@@ -53,12 +54,12 @@ TEST(Relay, a_restart_never_sends_a_delivered_file_again) {
 
 TEST(Relay, segments_are_not_sent_one_by_one) {
   RelayWorld world(1);
-  world.core_config.outstanding_max = 16;
+  world.core_config.sender.outstanding_max = 16;
   world.kill(kLeft);
   world.start(kLeft);
   world.send(kLeft, "f", content_of(100000));
   EXPECT_TRUE(world.run_until_delivered(hours(1)));
-  EXPECT_EQ(world.outstanding_peak(kLeft), 16u);
+  EXPECT_EQ(world.outstanding_peak(kLeft), 12u);  // a quarter is for other stations
 }
 
 TEST(Relay, nothing_is_sent_while_the_flow_is_off) {
@@ -239,6 +240,86 @@ TEST(Relay, many_files_for_a_dead_peer_keep_to_the_active_set) {
   world.start(kRight);
   EXPECT_TRUE(world.run_until_delivered(hours(12)));
   EXPECT_EQ(world.inbox(kRight).size(), 40u);
+}
+
+TEST(Relay, of_files_under_way_only_pieces_are_in_memory) {
+  test::RelayStations world;
+  constexpr unsigned kStations = 5;
+  for (unsigned to = 1; to <= kStations; ++to) {
+    world.send(to, "large", 1'000'000);
+    world.send(to, "larger", 1'000'000 + to);
+  }
+  const std::size_t piece = SenderCore::Config{}.piece_octets;
+  std::size_t most = 0;
+  for (int i = 0; i < 1000; ++i) {
+    world.run_for(seconds(20));
+    most = std::max(most, world.core().sender().octets_held());
+  }
+  EXPECT_GT(most, 0u);
+  EXPECT_LE(most, 2 * kStations * (piece + piece / 2 + 2048));
+  world.run_for(hours(10));
+  for (unsigned to = 1; to <= kStations; ++to) EXPECT_EQ(world.files_at(to), 2u);
+}
+
+TEST(Relay, a_piece_that_was_damaged_meanwhile_parks_the_file) {
+  test::RelayStations world;
+  const auto id = world.send(1, "large", 1'000'000);
+  const auto other = world.send(1, "other", 100'000);
+  world.run_for(minutes(3));
+  ASSERT_EQ(world.core().transfers().size(), 2u);
+  world.damage(id);
+  world.run_for(hours(2));
+  EXPECT_EQ(world.item(id).state, SpoolState::corrupt);
+  EXPECT_EQ(world.item(other).state, SpoolState::delivered);
+  EXPECT_FALSE(world.arrived_at(1, "large"));
+}
+
+TEST(Relay, a_higher_priority_goes_first_and_has_places_of_its_own) {
+  test::RelayStations world;
+  for (int i = 0; i < 8; ++i) world.send(1, "routine" + std::to_string(i), 200'000);
+  world.run_for(minutes(10));
+  world.send(1, "flash", 20'000, 14);
+  const auto took = world.time_until_arrival(1, "flash", hours(2));
+  ASSERT_TRUE(took);
+  EXPECT_LE(*took, 3 * (test::RelayStations::kTransmission + test::RelayStations::kTurn));
+}
+
+TEST(Relay, more_files_than_there_are_ids_wait_and_all_arrive) {
+  test::RelayStations world({}, 1e6);
+  for (int i = 0; i < 1000; ++i) world.send(1, "f" + std::to_string(i), 10);
+  world.run_for(hours(8));
+  EXPECT_EQ(world.files_at(1), 1000u);
+}
+
+// Goal:   the same file sent again and again arrives each time, however often.
+TEST(Relay, a_thousand_identical_files_arrive_a_thousand_times) {
+  RelayWorld world(1, {.per_updu = milliseconds(20)});
+  for (int i = 0; i < 1000; ++i) world.send(kLeft, "f", content_of(3));
+  EXPECT_TRUE(world.run_until_delivered(hours(20)));
+  EXPECT_EQ(world.inbox(kRight).size(), 1000u);
+}
+
+TEST(Relay, acknowledgements_to_a_silent_station_leave_room_for_others) {
+  ReceiverCore::Config config;
+  IdSource ids;
+  gateways::UtcReference utc;
+  ReceiverCore core(config, ids, utc);
+  const auto receive = [&](Address from, std::uint8_t updu_id) {
+    gateways::RcopReassembler::Complete pdu{.key = {from, gateways::kRcopSap, 0, updu_id},
+                                            .application_id = kBftpApplication};
+    pdu.data = bftp_pdu({"f", 0}, {});
+    core.on_file({}, pdu);
+    const auto request = core.poll_store();
+    core.on_store_result({}, {request->ticket, gateways::StoreAnswer(gateways::FileStored{})});
+  };
+  for (int i = 0; i < 200; ++i) receive(Address{1}, static_cast<std::uint8_t>(i));
+  for (std::size_t i = 0; i < config.station_outstanding_max; ++i) ASSERT_TRUE(core.poll_updu());
+  EXPECT_FALSE(core.poll_updu());
+  EXPECT_EQ(core.stats().acknowledgements_failed, 200 - config.station_acknowledgements_max);
+  receive(Address{2}, 0);
+  const auto updu = core.poll_updu();
+  ASSERT_TRUE(updu);
+  EXPECT_EQ(updu->destination, Address{2});
 }
 
 TEST(Relay, a_broken_inbox_holds_the_acknowledgement_back_until_it_is_mended) {
