@@ -12,6 +12,7 @@
 
 #include "config/load.h"
 #include "gateways/acp142/mail_service.h"
+#include "gateways/common/spool_lock.h"
 #include "s5066d/base/version.h"
 #include "s5066d/posix/log_limiter.h"
 #include "s5066d/posix/log_writer.h"
@@ -55,14 +56,20 @@ int serve(const acp142::MailConfig& config, LogSink& log) {
     std::cerr << "s5066-acp142: " << to_string(table.error()) << "\n";
     return posix::kExitUsage;
   }
+  const auto fail = [&](const Error& error, int status) {
+    LogLine(log, LogLevel::error, "mail_gateway_failed").kv("reason", to_string(error));
+    std::cerr << "s5066-acp142: " << error.detail << "\n";
+    return status;
+  };
+  // No restart mends the owner of a file.
+  if (auto may = gateways::check_spool_writable(config.spool_directory); !may) {
+    return fail(may.error(), posix::kExitUsage);
+  }
   std::random_device random;
   acp142::MailService service(config, std::move(table).value(),
                               std::uint64_t{random()} << 32 | random(), log);
   const auto served = service.run();
-  if (served) return posix::kExitOk;
-  LogLine(log, LogLevel::error, "mail_gateway_failed").kv("reason", to_string(served.error()));
-  std::cerr << "s5066-acp142: " << served.error().detail << "\n";
-  return posix::kExitEnvironment;
+  return served ? posix::kExitOk : fail(served.error(), posix::kExitEnvironment);
 }
 
 int ask(const acp142::MailConfig& config, const std::string& request) {

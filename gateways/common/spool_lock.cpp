@@ -1,12 +1,26 @@
 #include "gateways/common/spool_lock.h"
 
 #include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
 #include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
 namespace s5066::gateways {
+namespace {
+
+constexpr mode_t kUmask = 0027;  // as in the units of the gateways
+
+std::string user_name(uid_t user) {
+  const passwd* entry = ::getpwuid(user);
+  return entry != nullptr ? entry->pw_name : std::to_string(user);
+}
+
+}  // namespace
 
 Result<posix::Fd> lock_spool(const std::string& directory, const std::string& other) {
   const std::string path = directory + "/lock";
@@ -17,6 +31,45 @@ Result<posix::Fd> lock_spool(const std::string& directory, const std::string& ot
                  "spool " + directory + " is in use by another " + other};
   }
   return lock;
+}
+
+Result<void> check_spool_writable(const std::string& directory) {
+  for (const char* name : {"", "/spool.db", "/spool.db-wal", "/spool.db-shm", "/lock"}) {
+    const std::string path = directory + name;
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) continue;
+    const int wanted = S_ISDIR(status.st_mode) ? W_OK | X_OK : W_OK | R_OK;
+    if (::faccessat(AT_FDCWD, path.c_str(), wanted, AT_EACCESS) == 0) continue;
+    const std::string user = user_name(::geteuid());
+    return Error{ErrorCode::refused, "spool " + path + " belongs to " + user_name(status.st_uid) +
+                                         " and cannot be written by " + user + ": chown -R " +
+                                         user + ": " + directory};
+  }
+  return {};
+}
+
+Result<void> act_as_spool_owner(const std::string& directory) {
+  struct stat status {};
+  if (::geteuid() != 0 || ::stat(directory.c_str(), &status) != 0 || status.st_uid == 0) return {};
+  const passwd* owner = ::getpwuid(status.st_uid);
+  const bool grouped = owner != nullptr ? ::initgroups(owner->pw_name, status.st_gid) == 0
+                                        : ::setgroups(0, nullptr) == 0;
+  if (!grouped || ::setresgid(status.st_gid, status.st_gid, status.st_gid) != 0 ||
+      ::setresuid(status.st_uid, status.st_uid, status.st_uid) != 0) {
+    return Error{ErrorCode::io, "cannot act as " + user_name(status.st_uid) +
+                                    ", the owner of the spool: " + std::strerror(errno)};
+  }
+  ::umask(kUmask);
+  return {};
+}
+
+Result<void> check_may_make_spool(const std::string& directory) {
+  struct stat status {};
+  if (::stat((directory + "/spool.db").c_str(), &status) == 0) return {};
+  if (::stat(directory.c_str(), &status) != 0 || status.st_uid == ::geteuid()) return {};
+  return Error{ErrorCode::refused, "there is no spool in " + directory +
+                                       " yet: start the service first, or do this as " +
+                                       user_name(status.st_uid)};
 }
 
 }  // namespace s5066::gateways

@@ -1,4 +1,5 @@
-// Keeps a spool to one process: two gateways on one spool would send everything twice.
+// Who may use a spool: one service at a time, because two on one spool would send everything twice,
+// and only as its owner, because another user's files would be closed to the service.
 #pragma once
 
 #include <string>
@@ -11,5 +12,17 @@ namespace s5066::gateways {
 /// Locks the spool in `directory` as long as the descriptor lives. Fails with already_exists when
 /// another process has it, whom the error calls `other`, and with io when there is no such folder.
 Result<posix::Fd> lock_spool(const std::string& directory, const std::string& other);
+
+/// Fails with refused, and says which file and what to do, when the folder, the database in it or
+/// the lock is there but cannot be written by this process.
+Result<void> check_spool_writable(const std::string& directory);
+
+/// Makes root's process one of the owner of the folder, for good. Does nothing for any other user,
+/// nor where root is the owner or there is no such folder.
+Result<void> act_as_spool_owner(const std::string& directory);
+
+/// Fails with refused when there is no database in the folder yet and this user is not the owner:
+/// what he would make the service could not write.
+Result<void> check_may_make_spool(const std::string& directory);
 
 }  // namespace s5066::gateways

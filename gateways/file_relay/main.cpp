@@ -1,10 +1,12 @@
 // s5066-relay, the file relay of STANAG 5066 Annex F: arguments, configuration, exit status.
 #include <boost/program_options.hpp>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "config/load.h"
+#include "gateways/common/spool_lock.h"
 #include "gateways/file_relay/relay_commands.h"
 #include "gateways/file_relay/relay_service.h"
 #include "s5066d/base/version.h"
@@ -21,7 +23,7 @@ constexpr std::uint32_t kRowsListed = 1000;
 
 constexpr const char* kSynopsis =
     "s5066-relay run  --config FILE                 serve\n"
-    "s5066-relay send --config FILE --to ADDRESS FILE [--wait] [--progress]\n"
+    "s5066-relay send --config FILE --to ADDRESS [--priority N] FILE [--wait] [--progress]\n"
     "s5066-relay list --config FILE                 id, state, destination, octets, attempts, "
     "name\n"
     "s5066-relay check --config FILE                only check the configuration\n";
@@ -33,6 +35,8 @@ options::options_description known_options() {
   add("file", options::value<std::string>(), "the file to send");
   add("config", options::value<std::string>()->value_name("FILE"), "see config/examples");
   add("to", options::value<std::string>()->value_name("ADDRESS"), "station, such as 1.2.3.4");
+  add("priority", options::value<unsigned>()->value_name("N"),
+      "0 to 15, larger goes first; left out it is that of the configuration");
   add("wait", "until the file is delivered or given up");
   add("progress", "with --wait: show how far it is");
   add("version", "its version");
@@ -41,12 +45,18 @@ options::options_description known_options() {
 }
 
 int serve(const file_relay::RelayConfig& config, LogSink& log) {
+  const auto fail = [&](const Error& error, int status) {
+    LogLine(log, LogLevel::error, "relay_failed").kv("reason", to_string(error));
+    std::cerr << "s5066-relay: " << error.detail << "\n";
+    return status;
+  };
+  // No restart mends the owner of a file.
+  if (auto may = gateways::check_spool_writable(config.spool_directory); !may) {
+    return fail(may.error(), posix::kExitUsage);
+  }
   file_relay::RelayService service(config, log);
   const auto served = service.run();
-  if (served) return posix::kExitOk;
-  LogLine(log, LogLevel::error, "relay_failed").kv("reason", to_string(served.error()));
-  std::cerr << "s5066-relay: " << served.error().detail << "\n";
-  return posix::kExitEnvironment;
+  return served ? posix::kExitOk : fail(served.error(), posix::kExitEnvironment);
 }
 
 int send(const file_relay::RelayConfig& config, const options::variables_map& given, LogSink& log) {
@@ -59,9 +69,19 @@ int send(const file_relay::RelayConfig& config, const options::variables_map& gi
     std::cerr << "s5066-relay: " << given["to"].as<std::string>() << " is not a station address\n";
     return posix::kExitUsage;
   }
+  std::optional<std::uint8_t> priority;
+  if (given.count("priority")) {
+    const unsigned value = given["priority"].as<unsigned>();
+    if (value > 15) {
+      std::cerr << "s5066-relay: --priority is 0 to 15\n";
+      return posix::kExitUsage;
+    }
+    priority = static_cast<std::uint8_t>(value);
+  }
   return file_relay::send_file(config,
                                {.destination = *destination,
                                 .file = given["file"].as<std::string>(),
+                                .priority = priority,
                                 .wait = given.count("wait") > 0 || given.count("progress") > 0,
                                 .progress = given.count("progress") > 0},
                                log);

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "gateways/common/control_socket.h"
+#include "gateways/common/spool_lock.h"
 #include "gateways/common/sqlite_store.h"
 #include "gateways/file_relay/relay_setup.h"
 #include "s5066d/posix/socket.h"
@@ -52,6 +53,9 @@ std::string printable(std::string_view text) {
 }
 
 Result<SqliteStore> open_spool(const RelayConfig& config) {
+  if (auto acts = gateways::act_as_spool_owner(config.spool_directory); !acts) return acts.error();
+  if (auto may = gateways::check_may_make_spool(config.spool_directory); !may) return may.error();
+  if (auto may = gateways::check_spool_writable(config.spool_directory); !may) return may.error();
   std::random_device random;
   auto store_setup = store_config(config, static_cast<std::uint8_t>(random() & 0xFF));
   store_setup.inbox.clear();  // the relay's own business
@@ -177,7 +181,8 @@ int send_file(const RelayConfig& config, const SendOptions& options, LogSink& lo
   const auto id = store->enqueue({.destination = options.destination,
                                   .name = std::filesystem::path(options.file).filename().string(),
                                   .content = std::move(content).value(),
-                                  .now = posix::to_utc_seconds(posix::utc_now())});
+                                  .now = posix::to_utc_seconds(posix::utc_now()),
+                                  .priority = options.priority});
   if (!id) return complain(log, options.file, id.error());
   std::cout << "accepted item=" << id->value << std::endl;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "gateways/file_relay/relay_config.h"
@@ -13,11 +14,14 @@ namespace s5066::file_relay {
 struct SendOptions {
   Address destination;
   std::string file;
-  bool wait = false;      // until delivered, or given up
-  bool progress = false;  // a line about how far it is
+  std::optional<std::uint8_t> priority = std::nullopt;  // 0..15; none: as configured
+  bool wait = false;                                    // until delivered, or given up
+  bool progress = false;                                // a line about how far it is
 };
 
-/// Both return the exit status: 0 done, 1 not. Problems go to standard error and to the log.
+/// Both return the exit status: 0 done, 1 not. Problems go to standard error and to the log. Run by
+/// root, both go on as the owner of the spool folder once the file has been read, so that
+/// everything that they leave in the spool is the service's own.
 int send_file(const RelayConfig& config, const SendOptions& options, LogSink& log);
 int list_spool(const RelayConfig& config, std::uint32_t rows_max);
 

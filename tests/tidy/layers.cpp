@@ -130,7 +130,8 @@ const std::vector<Library>& libraries() {
       {"stdio", "cstdio"},
       {"system",
        "(sys|arpa|netinet|net|linux)/.*|unistd\\.h|fcntl\\.h|termios\\.h|poll\\.h|netdb\\.h|"
-       "dirent\\.h|pthread\\.h|sched\\.h|csignal|signal\\.h|cerrno|errno\\.h|spawn\\.h"},
+       "dirent\\.h|grp\\.h|pwd\\.h|pthread\\.h|sched\\.h|csignal|signal\\.h|cerrno|errno\\.h|"
+       "spawn\\.h"},
       {"asio", "boost/asio.*|boost/system/.*"},
       {"program_options", "boost/program_options.*"},
       {"liquid", "liquid/.*"},

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <boost/asio/io_context.hpp>
 #include <fstream>
@@ -120,6 +122,42 @@ TEST(RelayProgress, shows_state_octets_rate_and_time_left) {
             "link made, 6000 of 20000 octets acknowledged (30 %), 4000 bit/s, 28 s left");
   EXPECT_EQ(progress_text("", 20000, {10, 1000}, {20, 20000}),
             "20000 of 20000 octets acknowledged (100 %), 15200 bit/s, 0 s left");
+}
+
+TEST_F(RelayCommands, an_empty_spool_is_listed_as_empty_and_that_is_no_error) {
+  for (int i = 0; i < 2; ++i) {  // without a database, and with an empty one
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(list_spool(config, 10), 0);
+    EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  }
+}
+
+// Goal:   a service that is not root can use the spool into which root's `send` came first.
+TEST_F(RelayCommands, a_file_that_root_sends_first_leaves_a_spool_that_the_service_can_write) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  constexpr uid_t kService = 61234;
+  const std::string file = make_file("f", 10);
+  ASSERT_EQ(::chmod(file.c_str(), 0600), 0);  // only root may read it
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
+  ASSERT_EQ(::chown(config.spool_directory.c_str(), kService, kService), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::_exit(send_file(config, {.destination = Address{0x01020304}, .file = file}, log));
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(config.spool_directory)) {
+    struct stat made {};
+    ASSERT_EQ(::stat(entry.path().c_str(), &made), 0);
+    EXPECT_EQ(made.st_uid, kService) << entry.path();
+    ++files;
+  }
+  EXPECT_GE(files, 1u);
+  EXPECT_EQ(rows(), 1u);
 }
 
 TEST(RelayProgress, finds_its_own_line_in_the_status) {

@@ -1,9 +1,11 @@
 #include "gateways/common/spool_lock.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "gateways/common/sqlite_store.h"
 #include "tests/unit/gateways/temporary_folder.h"
 
 namespace s5066::gateways {
@@ -55,6 +57,84 @@ TEST(SpoolLock, keeps_spools_apart_and_wants_a_folder) {
   EXPECT_TRUE(first.ok());
   EXPECT_TRUE(lock_spool(folder.make("second"), "relay").ok());
   EXPECT_EQ(lock_spool(folder.path() / "none", "relay").error().code, ErrorCode::io);
+}
+
+constexpr uid_t kService = 61234;  // some user that is not root
+
+/// Exit status of a process of its own that runs `body` as this user.
+template <typename Body>
+int status_of(uid_t user, const Body& body) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool became = user == 0 || (::setgid(user) == 0 && ::setuid(user) == 0);
+    ::_exit(became ? body() : 99);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 98;
+}
+
+class SpoolOwner : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+    std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
+    ASSERT_EQ(::chown(spool.c_str(), kService, kService), 0);
+  }
+  static uid_t owner_of(const std::string& path) {
+    struct stat status {};
+    EXPECT_EQ(::stat(path.c_str(), &status), 0) << path;
+    return status.st_uid;
+  }
+  test::TemporaryFolder folder;
+  std::string spool = folder.make("spool");
+};
+
+TEST_F(SpoolOwner, what_root_makes_belongs_to_the_owner_of_the_folder) {
+  EXPECT_EQ(status_of(0,
+                      [&] {
+                        if (!act_as_spool_owner(spool)) return 1;
+                        return SqliteStore::open({.path = spool + "/spool.db"}) ? 0 : 2;
+                      }),
+            0);
+  EXPECT_EQ(owner_of(spool + "/spool.db"), kService);
+  EXPECT_EQ(status_of(kService,
+                      [&] {
+                        auto store = SqliteStore::open({.path = spool + "/spool.db"});
+                        return check_spool_writable(spool) && store &&
+                                       store->enqueue({Address{1}, "f", Bytes{1}, UtcSeconds{1}})
+                                   ? 0
+                                   : 1;
+                      }),
+            0);
+}
+
+TEST_F(SpoolOwner, a_spool_that_the_service_cannot_write_is_named_with_its_owner) {
+  ASSERT_TRUE(SqliteStore::open({.path = spool + "/spool.db"}));
+  EXPECT_EQ(owner_of(spool + "/spool.db"), 0u);
+  EXPECT_EQ(status_of(kService,
+                      [&] {
+                        const auto may = check_spool_writable(spool);
+                        if (may || may.error().code != ErrorCode::refused) return 1;
+                        return may.error().detail ==
+                                       "spool " + spool +
+                                           "/spool.db belongs to root and cannot be written by "
+                                           "61234: chown -R 61234: " +
+                                           spool
+                                   ? 0
+                                   : 2;
+                      }),
+            0);
+  EXPECT_TRUE(check_spool_writable(spool));  // root can write it
+}
+
+TEST_F(SpoolOwner, another_user_makes_no_spool_but_uses_one) {
+  std::filesystem::permissions(spool, std::filesystem::perms(0777));
+  const auto other = [&] { return check_may_make_spool(spool) ? 0 : 1; };
+  EXPECT_EQ(status_of(kService + 1, other), 1);
+  EXPECT_EQ(status_of(kService, other), 0);
+  ASSERT_TRUE(SqliteStore::open({.path = spool + "/spool.db"}));
+  EXPECT_EQ(status_of(kService + 1, other), 0);
 }
 
 }  // namespace
