@@ -163,6 +163,11 @@ void DataTransfer::set_silent(Instant now, bool on) {
   settle(now);
 }
 
+void DataTransfer::set_modem_works(Instant now, bool works) {
+  modem_works_ = works;
+  settle(now);
+}
+
 // Everything accepted for the peer is reported before its state goes.
 void DataTransfer::end_link(Address peer) {
   const auto connection = connections_.find(peer);
@@ -545,8 +550,8 @@ void DataTransfer::want_transmit(Instant now) {
   for (const auto& [peer, connection] : connections_) {
     answer_owed = answer_owed || (connection.answer_owed() && may_serve(connection));
   }
-  const bool wanted = !silent_ && !burst_ && anything_to_send();
-  turn_.on_transmit_wanted(now, wanted, answer_owed && !silent_);
+  const bool wanted = may_send() && !burst_ && anything_to_send();
+  turn_.on_transmit_wanted(now, wanted, answer_owed && may_send());
 }
 
 // Runs after every input: hands results up, tells the turn control what is wanted, and does what it

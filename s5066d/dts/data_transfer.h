@@ -145,6 +145,9 @@ class DataTransfer {
   /// in progress is aborted. What was accepted stays, and its time to die runs.
   void set_silent(Instant now, bool on);
 
+  /// While the modem has lost its device no transmission begins: it would refuse each of them.
+  void set_modem_works(Instant now, bool works);
+
   /// An exclusive broadcast session: who asks for an answer is told that there is none (C.3.12(9)).
   void set_broadcast(bool on) { broadcast_ = on; }
 
@@ -379,6 +382,7 @@ class DataTransfer {
   Connection* choose_connection();
   std::optional<Address> choose_audience(const PeerControl* control, Connection*& connection);
   bool anything_to_send() const;
+  bool may_send() const { return !silent_ && modem_works_; }
   void want_transmit(Instant now);
   void on_reply_missing(Instant now);
   void lose(Instant now, Address peer);
@@ -414,6 +418,7 @@ class DataTransfer {
   unsigned passed_over_ = 0;  // transmissions in a row that owed answers took from others
   unsigned put_off_ = 0;      // that type 8 for others took from a connection since it was served
   bool silent_ = false;
+  bool modem_works_ = true;  // else each transmission would be refused
   bool gathering_ = false;
   bool broadcast_ = false;
   Duplex duplex_ = Duplex::half;

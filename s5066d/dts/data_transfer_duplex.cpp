@@ -145,7 +145,7 @@ void DataTransfer::end_expedited_rests(Instant now) {
 // While we go on, answers are awaited to what has left. Who may not send cannot ask for one that is
 // missing.
 void DataTransfer::await_answers(Instant now) {
-  if (!config_.full_duplex || silent_ || burst_ || turn_.reply_awaited()) return;
+  if (!config_.full_duplex || !may_send() || burst_ || turn_.reply_awaited()) return;
   const auto waits = std::find_if(connections_.begin(), connections_.end(), [&](const auto& entry) {
     return entry.second.awaits_answer() && !peers_.at(entry.first).control.open();
   });

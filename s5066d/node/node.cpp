@@ -235,6 +235,7 @@ void Node::on_modem_event(Instant now, const modem::Event& event) {
   if (const auto working = modem_works(event); working && *working != modem_working_) {
     modem_working_ = *working;
     sap_.on_modem_state(now, modem_working_);
+    dts_.set_modem_works(now, modem_working_);
   }
   dts_.on_modem_event(now, event);
   drain(now);

@@ -202,6 +202,20 @@ TEST_F(NodeStates, clients_hear_that_the_modem_is_gone_and_back) {
             sis::NodeStatus::on);
 }
 
+TEST_F(NodeStates, nothing_is_given_to_a_modem_that_is_gone_until_it_is_back) {
+  const ClientId from = bind(alpha, bind_to(3, Confirmation::node));
+  const auto tell = [&](modem::FaultKind kind) {
+    medium.with([&](Instant now) { alpha.node.on_modem_event(now, modem::Fault{now, kind, ""}); });
+  };
+  tell(modem::FaultKind::device_lost);
+  medium.send(alpha, from, request_to(kBravo, 4, Bytes{1}));
+  medium.run_for(minutes(2));
+  EXPECT_EQ(bursts[0], 0);
+  tell(modem::FaultKind::device_back);
+  medium.run_for(minutes(2));
+  EXPECT_GT(bursts[0], 0);
+}
+
 TEST_F(NodeStates, a_manager_asks_for_state_numbers_links_and_clients) {
   const ClientId boss = manager(alpha);
   const ClientId from = bind(alpha, bind_to(3, Confirmation::node));
