@@ -38,6 +38,7 @@ DeviceSetup device_of(const proto::Modem& from) {
     modem::PortAudioDevice::Config card;
     card.input_name = from.sound_card().input();
     card.output_name = from.sound_card().output();
+    card.input_channel = from.sound_card().input_channel();
     if (from.sound_card().has_rate_hz()) card.rate_hz = from.sound_card().rate_hz();
     card.block_samples = card.rate_hz / 50;
     card.round_trip = std::chrono::milliseconds(from.sound_card().round_trip_ms());

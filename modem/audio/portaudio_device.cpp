@@ -5,6 +5,8 @@
 #include <portaudio.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cmath>
 #include <optional>
 #include <string_view>
@@ -20,6 +22,11 @@ namespace {
 
 /// That an error lists.
 constexpr PaDeviceIndex kNamesMax = 16;
+constexpr unsigned kInputChannelsMax = 2;
+/// Smaller samples are no sound; -60 dB of full scale.
+constexpr float kSoundMin = 0.001F;
+/// How long a channel has to be silent before another one is heard.
+constexpr Duration kChannelWindow = std::chrono::seconds(1);
 
 Error portaudio_error(const std::string& what, PaError error) {
   return Error{ErrorCode::io, what + ": " + Pa_GetErrorText(error)};
@@ -70,6 +77,17 @@ std::string names_of(Direction direction) {
   return names.empty() ? "; there is none at all" : "; there are: " + names;
 }
 
+/// True if all of them are parts of one card of ALSA, or have one name. To take the first of
+/// several cards could key another radio's transmitter.
+bool are_one_card(const std::vector<PaDeviceIndex>& devices) {
+  const std::string_view first = Pa_GetDeviceInfo(devices.front())->name;
+  return std::all_of(devices.begin(), devices.end(), [&](PaDeviceIndex index) {
+    const std::string_view name = Pa_GetDeviceInfo(index)->name;
+    const auto card = card_number_of(name);
+    return name == first || (card && card == card_number_of(first));
+  });
+}
+
 Result<PaDeviceIndex> find_device(const std::string& name, Direction direction) {
   const char* const word = direction == Direction::input ? "input" : "output";
   if (name.empty()) {
@@ -87,15 +105,25 @@ Result<PaDeviceIndex> find_device(const std::string& name, Direction direction) 
     if (!found) return Error{found.error().code, found.error().detail + names_of(direction)};
     card = *found;
   }
+  std::vector<PaDeviceIndex> matching;
   for (PaDeviceIndex index = 0; index < Pa_GetDeviceCount(); ++index) {
     const PaDeviceInfo* info = Pa_GetDeviceInfo(index);
     if (info == nullptr || channels(*info, direction) == 0) continue;
+    if (info->name == name) return index;
     const bool matches = card ? card_number_of(info->name) == card
                               : std::string(info->name).find(name) != std::string::npos;
-    if (matches) return index;
+    if (matches) matching.push_back(index);
   }
-  return Error{ErrorCode::not_found,
-               std::string("no audio ") + word + " named " + name + names_of(direction)};
+  if (matching.empty()) {
+    return Error{ErrorCode::not_found,
+                 std::string("no audio ") + word + " named " + name + names_of(direction)};
+  }
+  if (!are_one_card(matching)) {
+    return Error{ErrorCode::already_exists,
+                 std::string("several audio ") + word + "s fit the name " + name +
+                     ", give more of it or a USB path" + names_of(direction)};
+  }
+  return matching.front();
 }
 
 std::string usb_path_of(std::string_view device_name, const std::vector<SoundCard>& cards) {
@@ -121,12 +149,44 @@ struct PortAudioDevice::Stream {
 
   static int callback(const void* input, void* output, unsigned long frames,
                       const PaStreamCallbackTimeInfo*, PaStreamCallbackFlags flags, void* self) {
-    static_cast<Stream*>(self)->rings.exchange(
-        static_cast<const float*>(input), static_cast<float*>(output), frames,
-        (flags & (paInputOverflow | paOutputUnderflow)) != 0);
+    static_cast<Stream*>(self)->exchange(static_cast<const float*>(input),
+                                         static_cast<float*>(output), frames,
+                                         (flags & (paInputOverflow | paOutputUnderflow)) != 0);
     return paContinue;
   }
+  void exchange(const float* input, float* output, std::size_t frames, bool card_loss) {
+    if (input == nullptr) return rings.exchange(nullptr, output, frames, card_loss);
+    std::array<float, kPortion> one;
+    const unsigned channel = channel_heard.load(std::memory_order_relaxed);
+    for (std::size_t done = 0; done < frames;) {
+      const std::size_t count = std::min(frames - done, one.size());
+      for (std::size_t i = 0; i < count; ++i) {
+        const float* const frame = input + (done + i) * input_channels;
+        one[i] = frame[channel];
+        for (unsigned c = 0; c < input_channels; ++c) raise(peaks[c], std::abs(frame[c]));
+      }
+      rings.exchange(one.data(), output + done, count, card_loss);
+      card_loss = false;
+      done += count;
+    }
+  }
+  static void raise(std::atomic<float>& peak, float to) {
+    if (to > peak.load(std::memory_order_relaxed)) peak.store(to, std::memory_order_relaxed);
+  }
+  /// Hears the other channel if the one that is heard has been silent and that one has not. Call
+  /// it after each `kChannelWindow`.
+  void choose_channel() {
+    const unsigned now = channel_heard.load(std::memory_order_relaxed);
+    const std::array peak = {peaks[0].exchange(0), peaks[1].exchange(0)};
+    if (input_channels < 2 || peak[now] >= kSoundMin || peak[1 - now] < kSoundMin) return;
+    channel_heard.store(1 - now, std::memory_order_relaxed);
+  }
 
+  static constexpr std::size_t kPortion = 256;
+
+  unsigned input_channels = 1;
+  std::atomic<unsigned> channel_heard{0};
+  std::array<std::atomic<float>, kInputChannelsMax> peaks{};
   Library library;  // outlives the handle
   CardRings rings;
   PaStream* handle = nullptr;
@@ -203,8 +263,19 @@ Result<void> PortAudioDevice::open_stream() {
   parameters.suggestedLatency = to_seconds(config_.latency);
   PaStreamParameters in = parameters;
   in.device = *input;
+  stream->input_channels = std::min(
+      kInputChannelsMax, static_cast<unsigned>(Pa_GetDeviceInfo(*input)->maxInputChannels));
+  if (config_.input_channel > stream->input_channels) {
+    return Error{ErrorCode::bad_field, std::string(Pa_GetDeviceInfo(*input)->name) +
+                                           " has no input channel " +
+                                           std::to_string(config_.input_channel)};
+  }
+  if (config_.input_channel > 0) stream->channel_heard = config_.input_channel - 1;
+  in.channelCount = static_cast<int>(stream->input_channels);
+  channel_looked_at_ = posix::monotonic_now();
   PaStreamParameters out = parameters;
   out.device = *output;
+  watch_.expect_streams();
   PaError error =
       Pa_OpenStream(&stream->handle, &in, &out, config_.rate_hz, paFramesPerBufferUnspecified,
                     paNoFlag, &Stream::callback, stream.get());
@@ -239,6 +310,11 @@ Result<Device::Received> PortAudioDevice::receive(std::span<float> samples) {
     }
     if (waited >= config_.receive_timeout) return Error{ErrorCode::timed_out, "no samples"};
     Pa_Sleep(static_cast<long>(std::max<Duration::rep>(1, step / std::chrono::milliseconds(1))));
+  }
+  if (const auto misplaced = watch_.misplaced()) return Error{ErrorCode::link_down, *misplaced};
+  if (config_.input_channel == 0 && posix::monotonic_now() - channel_looked_at_ >= kChannelWindow) {
+    stream_->choose_channel();
+    channel_looked_at_ = posix::monotonic_now();
   }
   search_.on_found();
   return stream_->rings.receive(samples);

@@ -9,6 +9,7 @@
 
 #include "modem/audio/card_search.h"
 #include "modem/audio/device.h"
+#include "modem/audio/sound_server_watch.h"
 #include "s5066d/base/result.h"
 
 namespace s5066::modem {
@@ -19,6 +20,9 @@ class PortAudioDevice final : public Device {
     /// Part of the name of a device, or a USB path (sound_cards.h); empty: the system's default.
     std::string input_name;
     std::string output_name;
+    /// Channel of the input that is heard, 1 or 2. 0: the first, until it has been silent for a
+    /// while and the second has not.
+    unsigned input_channel = 0;
     unsigned rate_hz = 48000;
     std::size_t block_samples = 960;
     /// Blocks that lie ready for the card, so that a busy machine leaves no hole in what is sent.
@@ -65,8 +69,10 @@ class PortAudioDevice final : public Device {
   Config config_;
   Info info_;
   CardSearch search_;
+  SoundServerWatch watch_;
   Error last_look_{ErrorCode::link_down, "sound card was not looked for"};
   std::unique_ptr<Stream> stream_;
+  Duration channel_looked_at_{};
 };
 
 }  // namespace s5066::modem

@@ -10,7 +10,9 @@ namespace po = boost::program_options;
 void describe(DeviceOptions& o, po::options_description& description) {
   description.add_options()  //
       ("input", po::value(&o.card.input_name),
-       "sound card to hear: part of its name, or usb:PATH")                        //
+       "sound card to hear: part of its name, or usb:PATH")  //
+      ("input-channel", po::value(&o.card.input_channel)->default_value(0),
+       "channel that is heard, 1 or 2; 0: the one with sound")                     //
       ("output", po::value(&o.card.output_name), "... and of the one to send by")  //
       ("round-trip-ms", po::value(&o.round_trip_ms)->default_value(0),
        "of the sound card, as `doctor --loop` measures it; 0: what it says of itself")  //
@@ -22,6 +24,7 @@ void describe(DeviceOptions& o, po::options_description& description) {
 
 Result<void> check(DeviceOptions& o) {
   if (auto good = check_within("--rate", o.card.rate_hz, 8000, 192000); !good) return good;
+  if (auto good = check_within("--input-channel", o.card.input_channel, 0, 2); !good) return good;
   if (auto good = check_within("--station", o.station, -1, 15); !good) return good;
   if (auto good = check_within("--round-trip-ms", o.round_trip_ms, 0, 2000); !good) return good;
   o.card.block_samples = o.card.rate_hz / 50;
@@ -46,6 +49,8 @@ std::string setting_of(const DeviceOptions& o) {
     return name.empty() ? "" : std::string(field) + ": \"" + name + "\" ";
   };
   return "sound_card { " + named("input", o.card.input_name) + named("output", o.card.output_name) +
+         (o.card.input_channel > 0 ? "input_channel: " + std::to_string(o.card.input_channel) + " "
+                                   : "") +
          "rate_hz: " + std::to_string(o.card.rate_hz) +
          (o.round_trip_ms > 0 ? " round_trip_ms: " + std::to_string(o.round_trip_ms) : "") + " }";
 }

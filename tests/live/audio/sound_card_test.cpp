@@ -2,11 +2,18 @@
 // Method: a PulseAudio of our own; its cards are two stations with a crossed pair of wires.
 #include <gtest/gtest.h>
 
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "modem/audio/portaudio_device.h"
 #include "modem/ptt/ptt.h"
@@ -94,6 +101,76 @@ TEST(SoundCard, the_way_around_is_what_was_measured_of_it_or_else_what_the_card_
   PortAudioDevice measured(config);
   ASSERT_TRUE(measured.open());
   EXPECT_EQ(measured.info().transmit_delay, 123U * 48);
+}
+
+/// Runs blocks until `done` says so, or an error comes; an error after `kPatience`.
+template <typename Done>
+Result<void> run_until(PortAudioDevice& device, Done done) {
+  const std::size_t count = device.info().block_samples;
+  std::vector<float> heard(count), silence(count);
+  const Duration end = posix::monotonic_now() + kPatience;
+  while (posix::monotonic_now() < end) {
+    const auto received = device.receive(heard);
+    if (!received && received.error().code == ErrorCode::timed_out) continue;
+    if (!received) return received.error();
+    if (auto sent = device.transmit(false, silence); !sent) return sent;
+    if (done(heard)) return {};
+  }
+  return Error{ErrorCode::timed_out, "patience"};
+}
+
+TEST(SoundCard, a_stream_that_the_sound_server_moves_is_the_loss_of_the_card) {
+  test::SoundServer server;
+  if (!server.start()) GTEST_SKIP() << "no PulseAudio here";
+  PortAudioDevice device({.input_name = "s5066alpha", .output_name = "s5066alpha"});
+  unsigned blocks = 0;
+  const auto some = [&](const std::vector<float>&) { return ++blocks % 50 == 0; };
+  for (const char* move : {"sink-input", "source-output"}) {
+    ASSERT_TRUE(device.open().ok());
+    ASSERT_TRUE(run_until(device, some).ok());
+    const std::string kind = move;
+    const std::string to = kind == "sink-input" ? "loop_out" : "loop_out.monitor";
+    const std::string command = "pactl list short " + kind +
+                                "s | while read number rest; do pactl move-" + kind + " $number " +
+                                to + "; done";
+    ASSERT_EQ(std::system(command.c_str()), 0);
+    const auto lost = run_until(device, [](const std::vector<float>&) { return false; });
+    EXPECT_EQ(lost.error().code, ErrorCode::link_down) << to_string(lost.error());
+    EXPECT_NE(lost.error().detail.find(to), std::string::npos) << to_string(lost.error());
+  }
+  ASSERT_TRUE(device.open().ok());
+  EXPECT_TRUE(run_until(device, some).ok());
+}
+
+TEST(SoundCard, sound_in_the_second_channel_alone_is_heard) {
+  test::SoundServer server;
+  if (!server.start()) GTEST_SKIP() << "no PulseAudio here";
+  std::string pattern = "/tmp/s5066-stereo-XXXXXX";
+  const posix::Fd made(::mkstemp(pattern.data()));
+  std::vector<float> samples;  // 20 s of sound on the right
+  for (int i = 0; i < 20 * 48000; ++i) {
+    samples.push_back(0);
+    samples.push_back(i / 24 % 2 == 0 ? 0.5F : -0.5F);
+  }
+  std::ofstream(pattern, std::ios::binary)
+      .write(reinterpret_cast<const char*>(samples.data()),
+             static_cast<std::streamsize>(samples.size() * sizeof(float)));
+  const std::string play =
+      "timeout 60 pacat --raw --device=loop_out --format=float32le --channels=2 --rate=48000 " +
+      pattern + " >/dev/null 2>&1 &";
+  ASSERT_EQ(std::system(play.c_str()), 0);
+  const auto loud = [](const std::vector<float>& heard) {
+    return std::any_of(heard.begin(), heard.end(), [](float sample) { return sample > 0.2F; });
+  };
+  PortAudioDevice either({.input_name = "s5066loop", .output_name = "s5066loop"});
+  ASSERT_TRUE(either.open().ok());
+  EXPECT_TRUE(run_until(either, loud).ok());
+  either.close();
+  PortAudioDevice second(
+      {.input_name = "s5066loop", .output_name = "s5066loop", .input_channel = 2});
+  ASSERT_TRUE(second.open().ok());
+  EXPECT_TRUE(run_until(second, loud).ok());
+  std::filesystem::remove(pattern);
 }
 
 TEST(SoundCard, a_card_that_is_not_there_is_an_error_that_names_it) {
