@@ -4,15 +4,21 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <cmath>
+#include <filesystem>
 #include <utility>
 #include <vector>
 
 #include "modem/audio/file_rate.h"
+#include "modem/audio/repaired_file.h"
 
 namespace s5066::modem {
 namespace {
 
 constexpr int kChannelsMax = 64;
+/// A channel whose samples are all smaller has no sound; -60 dB of full scale.
+constexpr float kSoundMin = 0.001F;
 
 Error io_error(const std::string& path, const std::string& why) {
   return Error{ErrorCode::io, path + ": " + why};
@@ -42,7 +48,40 @@ constexpr std::array kEncodings = {
     Encoding{"f64le", SF_FORMAT_DOUBLE | SF_ENDIAN_LITTLE},
 };
 
+struct Ending {
+  std::string_view name;
+  int format;
+};
+constexpr std::array kEndings = {
+    Ending{"", SF_FORMAT_WAV | SF_FORMAT_PCM_16},
+    Ending{".wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16},
+    Ending{".flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_16},
+    Ending{".au", SF_FORMAT_AU | SF_FORMAT_PCM_16},
+    Ending{".aiff", SF_FORMAT_AIFF | SF_FORMAT_PCM_16},
+    Ending{".aif", SF_FORMAT_AIFF | SF_FORMAT_PCM_16},
+    Ending{".w64", SF_FORMAT_W64 | SF_FORMAT_PCM_16},
+    Ending{".raw", SF_FORMAT_RAW | SF_FORMAT_PCM_16 | SF_ENDIAN_LITTLE},
+};
+
+Result<int> format_of(const std::string& path) {
+  std::string ending = path == "-" ? ".raw" : std::filesystem::path(path).extension().string();
+  std::transform(ending.begin(), ending.end(), ending.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  const auto* const found = std::find_if(kEndings.begin(), kEndings.end(),
+                                         [&](const Ending& known) { return known.name == ending; });
+  if (found != kEndings.end()) return found->format;
+  std::string known;
+  for (const Ending& each : kEndings) known.append(" ").append(each.name);
+  return Error{ErrorCode::bad_field,
+               path + ": no sound file is written by that ending; use one of" + known.substr(1)};
+}
+
 }  // namespace
+
+Result<void> check_sound_file_name(const std::string& path) {
+  const auto format = format_of(path);
+  return format ? Result<void>{} : format.error();
+}
 
 struct WavWriter::State {
   State() = default;
@@ -60,10 +99,12 @@ Result<WavWriter> WavWriter::open(const std::string& path, unsigned rate) {
   auto state = std::make_shared<State>();
   state->path = path;
   if (auto good = check_file_rate(rate); !good) return io_error(path, good.error().detail);
+  const auto format = format_of(path);
+  if (!format) return format.error();
   SF_INFO info{};
   info.samplerate = static_cast<int>(rate);
   info.channels = 1;
-  info.format = SF_FORMAT_WAV | SF_FORMAT_PCM_16;
+  info.format = *format;
   state->file = sf_open(path.c_str(), SFM_WRITE, &info);
   if (state->file == nullptr) return io_error(path, sf_strerror(nullptr));
   sf_command(state->file, SFC_SET_CLIPPING, nullptr, SF_TRUE);
@@ -100,8 +141,32 @@ struct WavReader::State {
   SNDFILE* file = nullptr;
   SF_INFO info{};
   std::string path;
+  std::optional<RepairedFile> repaired;  // of a file that is not raw
+  std::size_t channel = 0;
   std::vector<float> interleaved;
+  std::vector<float> peaks;  // by channel
 };
+
+namespace {
+
+// What libsndfile reads a RepairedFile by.
+RepairedFile& of(void* user) {
+  return *static_cast<RepairedFile*>(user);
+}
+sf_count_t virtual_length(void* user) {
+  return of(user).length();
+}
+sf_count_t virtual_tell(void* user) {
+  return of(user).tell();
+}
+sf_count_t virtual_seek(sf_count_t offset, int whence, void* user) {
+  return of(user).seek(offset, whence);
+}
+sf_count_t virtual_read(void* to, sf_count_t count, void* user) {
+  return of(user).read({static_cast<std::uint8_t*>(to), static_cast<std::size_t>(count)});
+}
+
+}  // namespace
 
 std::vector<std::string_view> raw_encodings() {
   std::vector<std::string_view> names;
@@ -109,13 +174,19 @@ std::vector<std::string_view> raw_encodings() {
   return names;
 }
 
-Result<WavReader> WavReader::open(const std::string& path, std::optional<unsigned> rate) {
+Result<WavReader> WavReader::open(const std::string& path, const SoundFileChoice& choice) {
   auto state = std::make_shared<State>();
   state->path = path;
-  return open(std::move(state), rate);
+  if (path != "-") {
+    auto repaired = RepairedFile::open(path, choice.rate);
+    if (!repaired) return repaired.error();
+    state->repaired.emplace(std::move(*repaired));
+  }
+  return open(std::move(state), choice);
 }
 
-Result<WavReader> WavReader::open_raw(const std::string& path, const RawFormat& format) {
+Result<WavReader> WavReader::open_raw(const std::string& path, const RawFormat& format,
+                                      unsigned channel) {
   auto state = std::make_shared<State>();
   state->path = path;
   const auto* const encoding =
@@ -126,16 +197,36 @@ Result<WavReader> WavReader::open_raw(const std::string& path, const RawFormat& 
   state->info.samplerate = static_cast<int>(format.rate);
   state->info.channels = static_cast<int>(format.channels);
   state->info.format = SF_FORMAT_RAW | encoding->format;
-  return open(std::move(state), std::nullopt);
+  return open(std::move(state), {.rate = std::nullopt, .channel = channel});
 }
 
-Result<WavReader> WavReader::open(std::shared_ptr<State> state, std::optional<unsigned> rate) {
+Result<WavReader> WavReader::open(std::shared_ptr<State> state, const SoundFileChoice& choice) {
   const std::string& path = state->path;
-  state->file = sf_open(path.c_str(), SFM_READ, &state->info);
+  SF_VIRTUAL_IO by{.get_filelen = virtual_length,
+                   .seek = virtual_seek,
+                   .read = virtual_read,
+                   .write = nullptr,
+                   .tell = virtual_tell};
+  state->file = state->repaired ? sf_open_virtual(&by, SFM_READ, &state->info, &*state->repaired)
+                                : sf_open(path.c_str(), SFM_READ, &state->info);
+  if (state->file == nullptr && state->repaired) {
+    if (state->repaired->is_text()) return io_error(path, "this is text, not sound");
+    const std::string reason = sf_strerror(nullptr);
+    return io_error(path, "not a sound file that can be read (" + reason +
+                              "); if it holds bare samples, give --raw and --rate");
+  }
   if (state->file == nullptr) return io_error(path, sf_strerror(nullptr));
-  const long long believed = rate ? static_cast<long long>(*rate) : state->info.samplerate;
+  const long long believed =
+      choice.rate ? static_cast<long long>(*choice.rate) : state->info.samplerate;
   if (auto good = check_info(path, believed, state->info.channels); !good) return good.error();
   state->info.samplerate = static_cast<int>(believed);
+  const auto channels = static_cast<unsigned>(state->info.channels);
+  if (choice.channel < 1 || choice.channel > channels) {
+    return io_error(path, "no channel " + std::to_string(choice.channel) + ", there are " +
+                              std::to_string(channels));
+  }
+  state->channel = choice.channel - 1;
+  state->peaks.resize(channels);
   return WavReader(std::move(state));
 }
 
@@ -153,8 +244,23 @@ Result<std::size_t> WavReader::read(std::span<float> out) {
     return io_error(s.path, sf_strerror(s.file));
   }
   const auto count = static_cast<std::size_t>(frames);
-  for (std::size_t i = 0; i < count; ++i) out[i] = s.interleaved[i * channels];
+  for (std::size_t i = 0; i < count; ++i) out[i] = s.interleaved[i * channels + s.channel];
+  for (std::size_t i = 0; i < count * channels; ++i) {
+    float& peak = s.peaks[i % channels];
+    peak = std::max(peak, std::abs(s.interleaved[i]));
+  }
   return count;
+}
+
+bool WavReader::unfinished() const {
+  return state_->repaired && state_->repaired->unfinished();
+}
+
+std::optional<unsigned> WavReader::channel_with_sound() const {
+  const auto& peaks = state_->peaks;
+  const auto loudest = std::max_element(peaks.begin(), peaks.end());
+  if (peaks[state_->channel] >= kSoundMin || *loudest < kSoundMin) return std::nullopt;
+  return static_cast<unsigned>(loudest - peaks.begin()) + 1;
 }
 
 }  // namespace s5066::modem

@@ -14,7 +14,12 @@
 
 namespace s5066::modem {
 
-/// Mono, 16 bits, written in portions.
+/// bad_field if the ending of the name stands for no format that we write: .wav, .flac, .au,
+/// .aiff, .aif, .w64 and .raw (bare samples, s16le) do. A name without an ending means WAV, and "-"
+/// bare samples on standard output.
+Result<void> check_sound_file_name(const std::string& path);
+
+/// Mono, 16 bits, written in portions; the name says the format.
 class WavWriter {
  public:
   static Result<WavWriter> open(const std::string& path, unsigned rate);
@@ -41,22 +46,33 @@ struct RawFormat {
 /// "s16le": signed, 16 bits, least significant octet first; f is for floating point.
 std::vector<std::string_view> raw_encodings();
 
-/// A sound file read in portions; of several channels the first is taken.
+/// How a sound file is read.
+struct SoundFileChoice {
+  std::optional<unsigned> rate;  // believed instead of the header, which may lie
+  unsigned channel = 1;          // the first is 1
+};
+
+/// A sound file read in portions, one channel of it. "-" is standard input, which may be a pipe.
 class WavReader {
  public:
-  /// `rate` is believed instead of the header, which may lie.
-  static Result<WavReader> open(const std::string& path, std::optional<unsigned> rate = {});
-  /// Bare samples. "-" is standard input, which may be a pipe.
-  static Result<WavReader> open_raw(const std::string& path, const RawFormat& format);
+  static Result<WavReader> open(const std::string& path, const SoundFileChoice& choice = {});
+  /// Bare samples.
+  static Result<WavReader> open_raw(const std::string& path, const RawFormat& format,
+                                    unsigned channel = 1);
 
   unsigned rate() const;
+  /// True if the header had no number of samples, as a recorder leaves it that was killed; they are
+  /// read all the same.
+  bool unfinished() const;
+  /// Returns a channel with sound if the one that is read has had none so far.
+  std::optional<unsigned> channel_with_sound() const;
   /// Fewer than asked for at the end of the file, then none.
   Result<std::size_t> read(std::span<float> out);
 
  private:
   struct State;
   explicit WavReader(std::shared_ptr<State> state) : state_(std::move(state)) {}
-  static Result<WavReader> open(std::shared_ptr<State> state, std::optional<unsigned> rate);
+  static Result<WavReader> open(std::shared_ptr<State> state, const SoundFileChoice& choice);
   std::shared_ptr<State> state_;
 };
 

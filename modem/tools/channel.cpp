@@ -134,6 +134,7 @@ Result<void> check(const Arguments& given) {
   if (given.in.path == "-" && !given.signal_given) {
     return Error{ErrorCode::bad_field, "standard input is read once only: give --signal-db"};
   }
+  if (auto good = check_sound_file_name(given.out); !good) return good;
   return check_apart(given.in.path, given.out);
 }
 
@@ -143,15 +144,18 @@ int run_channel(const std::vector<std::string>& arguments) {
   Arguments given;
   po::options_description description;
   describe(given.in, description);
-  description.add_options()                                            //
-      ("out", po::value(&given.out)->required(), "WAV file to write")  //
+  description.add_options()                                                              //
+      ("in", po::value(&given.in.path)->required(), "sound file; - for standard input")  //
+      ("out", po::value(&given.out)->required(),
+       "sound file to write; - for bare samples, s16le, on standard output")  //
       ("out-rate", po::value(&given.out_rate)->default_value(0),
        "its samples per second; those of the input unless stated")  //
       ("signal-db", po::value(&given.signal_db)->default_value(0),
        "power of the clean signal, 0 being full scale; measured unless stated")  //
       ("gain-db", po::value(&given.gain_db)->default_value(0), "of what is written");
   describe(given.channel, description);
-  const ParsedOptions parsed = parse_options("channel", description, arguments);
+  const PlainArguments plain{.option = "in", .count_max = 1, .words = "FILE"};
+  const ParsedOptions parsed = parse_options("channel", description, arguments, plain);
   if (parsed.exit_code) return *parsed.exit_code;
   given.signal_given = !parsed.values["signal-db"].defaulted();
   if (const auto good = check(given); !good) return usage_error("channel", good.error());
@@ -163,9 +167,10 @@ int run_channel(const std::vector<std::string>& arguments) {
   const auto config = channel_of(given.channel, *power);
   const auto done = pass(given, *config);
   if (!done) return failure("channel", done.error());
-  std::printf("%s  %g dB  signal %.1f dB of full scale  seed %llu\n",
-              name_of(given.channel).c_str(), given.channel.snr_db, power_db(*power),
-              static_cast<unsigned long long>(given.channel.seed));
+  std::fprintf(given.out == "-" ? stderr : stdout,
+               "%s  %g dB  signal %.1f dB of full scale  seed %llu\n",
+               name_of(given.channel).c_str(), given.channel.snr_db, power_db(*power),
+               static_cast<unsigned long long>(given.channel.seed));
   if (done->in.not_numbers > 0) {
     std::fprintf(stderr, "hfmodem channel: %s: %llu samples are no numbers, taken for silence\n",
                  given.in.path.c_str(), static_cast<unsigned long long>(done->in.not_numbers));

@@ -1,5 +1,7 @@
 #include "modem/tools/files.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -26,7 +28,8 @@ Result<void> check_apart(const std::string& in, const std::string& out) {
 }
 
 Result<Bytes> read_octets(const std::string& path) {
-  const File file(std::fopen(path.c_str(), "rb"));
+  const File file(path == "-" ? ::fdopen(::dup(STDIN_FILENO), "rb")
+                              : std::fopen(path.c_str(), "rb"));
   if (!file) return posix::errno_error(path);
   Bytes bytes;
   Bytes portion(1U << 16);
@@ -43,7 +46,8 @@ Result<Bytes> read_octets(const std::string& path) {
 }
 
 Result<OctetFile> OctetFile::create(const std::string& path) {
-  std::FILE* const file = std::fopen(path.c_str(), "wb");
+  std::FILE* const file =
+      path == "-" ? ::fdopen(::dup(STDOUT_FILENO), "wb") : std::fopen(path.c_str(), "wb");
   if (file == nullptr) return posix::errno_error(path);
   return OctetFile(path, file);
 }

@@ -19,12 +19,13 @@ inline constexpr std::size_t kOctetsMax = 16U << 20;
 /// it is read. "-" to read is standard input.
 Result<void> check_apart(const std::string& in, const std::string& out);
 
+/// "-" is standard input.
 Result<Bytes> read_octets(const std::string& path);
 
 /// A file that holds all it was given, as soon as it was given; it may be a pipe.
 class OctetFile {
  public:
-  /// Empties what is there.
+  /// Empties what is there. "-" is standard output.
   static Result<OctetFile> create(const std::string& path);
   Result<void> write(ByteSpan bytes);
   Result<void> close();

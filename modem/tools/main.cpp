@@ -22,6 +22,7 @@ constexpr Row kSubcommands[] = {
     {"mod", s5066::modem::tools::run_mod, "turn a file of bytes into a WAV file"},
     {"demod", s5066::modem::tools::run_demod,
      "find the bursts in a file of samples and write their bytes"},
+    {"modes", s5066::modem::tools::run_modes, "list the modes and what each of them takes"},
     {"channel", s5066::modem::tools::run_channel, "bring a WAV file through a simulated channel"},
     {"ber", s5066::modem::tools::run_ber, "measure the bit error rate over a simulated channel"},
     {"cable", s5066::modem::tools::run_cable, "join modem processes by an audio cable"},

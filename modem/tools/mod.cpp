@@ -1,4 +1,4 @@
-// hfmodem mod: octets to a WAV file.
+// hfmodem mod: octets to a sound file.
 #include <utility>
 
 #include "modem/api/airtime.h"
@@ -64,12 +64,15 @@ int run_mod(const std::vector<std::string>& arguments) {
   po::options_description description;
   description.add_options()  //
       ("mode", po::value(&mode_text)->required(),
-       "waveform, rate, interleaver: 110a-2400-short")             //
-      ("in", po::value(&in)->required(), "file of bytes to send")  //
-      ("out", po::value(&out)->required(), "WAV file to write")    //
+       "waveform, rate, interleaver: 110a-2400-short")                                   //
+      ("in", po::value(&in)->required(), "file of bytes to send; - for standard input")  //
+      ("out", po::value(&out)->required(),
+       "sound file to write, .wav or .flac or alike; - for bare samples, s16le, on standard "
+       "output")  //
       ("rate", po::value(&rate)->default_value(48000), "samples per second");
   describe(choice, description);
-  const ParsedOptions parsed = parse_options("mod", description, arguments);
+  const PlainArguments plain{.option = "in", .count_max = 1, .words = "FILE"};
+  const ParsedOptions parsed = parse_options("mod", description, arguments, plain);
   if (parsed.exit_code) return *parsed.exit_code;
 
   const auto mode = parse_mode(mode_text);
@@ -80,7 +83,9 @@ int run_mod(const std::vector<std::string>& arguments) {
   if (const auto good = check_within("--rate", rate, kFileRateMin, kFileRateMax); !good) {
     return usage_error("mod", good.error());
   }
-  if (const auto good = check_apart(in, out); !good) return usage_error("mod", good.error());
+  for (const Result<void>& good : {check_sound_file_name(out), check_apart(in, out)}) {
+    if (!good) return usage_error("mod", good.error());
+  }
   const auto done = mod(*mode, in, out, rate, choice);
   return done ? kExitOk : failure("mod", done.error());
 }

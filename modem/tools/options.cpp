@@ -1,5 +1,7 @@
 #include "modem/tools/options.h"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -34,16 +36,20 @@ Result<void> check_signs(const po::parsed_options& parsed, const po::options_des
 }  // namespace
 
 ParsedOptions parse_options(const std::string& subcommand, po::options_description description,
-                            const std::vector<std::string>& arguments) {
+                            const std::vector<std::string>& arguments,
+                            const PlainArguments& plain) {
   description.add_options()("help,h", "list the options");
   ParsedOptions parsed;
   try {
-    const po::positional_options_description none;
+    po::positional_options_description positional;
+    if (plain.count_max != 0) positional.add(plain.option.c_str(), plain.count_max);
     const auto read =
-        po::command_line_parser(arguments).options(description).positional(none).run();
+        po::command_line_parser(arguments).options(description).positional(positional).run();
     po::store(read, parsed.values);
     if (parsed.values.count("help") > 0) {
-      std::cout << "usage: hfmodem " << subcommand << " [OPTIONS]\n" << description;
+      std::cout << "usage: hfmodem " << subcommand << " [OPTIONS]"
+                << (plain.words.empty() ? "" : " ") << plain.words << '\n'
+                << description;
       parsed.exit_code = kExitOk;
       return parsed;
     }
@@ -69,11 +75,24 @@ Result<void> check_within(const std::string& option, double value, double low, d
 Result<std::vector<Mode>> modes_of(const std::vector<std::string>& names) {
   std::vector<Mode> modes;
   for (const std::string& name : names) {
-    const auto mode = parse_mode(name);
-    if (!mode) return Error{ErrorCode::bad_field, "--mode " + name + ": one of " + mode_names()};
-    modes.push_back(*mode);
+    bool any = false;
+    for (const Mode& mode : all_modes()) {
+      const std::string full = to_string(mode);
+      const bool fits = ::fnmatch(name.c_str(), full.c_str(), 0) == 0 ||
+                        ::fnmatch((name + "-*").c_str(), full.c_str(), 0) == 0;
+      if (!fits) continue;
+      any = true;
+      if (std::find(modes.begin(), modes.end(), mode) == modes.end()) modes.push_back(mode);
+    }
+    if (!any) return Error{ErrorCode::bad_field, "--mode " + name + ": one of " + mode_names()};
   }
-  if (const auto good = check_receive_modes(modes); !good) {
+  return modes;
+}
+
+Result<std::vector<Mode>> modes_of_one_receiver(const std::vector<std::string>& names) {
+  auto modes = modes_of(names);
+  if (!modes) return modes;
+  if (const auto good = check_receive_modes(*modes); !good) {
     return Error{good.error().code, "--mode: " + good.error().detail};
   }
   return modes;

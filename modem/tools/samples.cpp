@@ -26,14 +26,13 @@ std::string known_encodings() {
 
 void describe(SourceOptions& o, po::options_description& description) {
   description.add_options()  //
-      ("in", po::value(&o.path)->required(),
-       "sound file; - for raw samples on standard input")  //
       ("raw", po::value(&o.raw),
        ("the file has bare samples of this encoding:" + known_encodings()).c_str())  //
       ("rate", po::value(&o.rate)->default_value(0),
        "samples per second of a raw file, or of one whose header is wrong")  //
       ("channels", po::value(&o.channels)->default_value(1),
-       "channels of a raw file; the first is taken");
+       "channels of a raw file")  //
+      ("take-channel", po::value(&o.channel)->default_value(1), "channel that is read, from 1");
 }
 
 Result<void> check(const SourceOptions& o) {
@@ -41,10 +40,9 @@ Result<void> check(const SourceOptions& o) {
     if (auto good = check_within("--rate", o.rate, kFileRateMin, kFileRateMax); !good) return good;
   }
   if (auto good = check_within("--channels", o.channels, 1, 64); !good) return good;
-  if (o.raw.empty()) {
-    if (o.path == "-") return Error{ErrorCode::bad_field, "standard input needs --raw"};
-    return {};
-  }
+  const unsigned channels_max = o.raw.empty() ? 64 : o.channels;
+  if (auto good = check_within("--take-channel", o.channel, 1, channels_max); !good) return good;
+  if (o.raw.empty()) return {};
   const auto known = raw_encodings();
   if (std::find(known.begin(), known.end(), o.raw) != known.end()) return {};
   return Error{ErrorCode::bad_field, "--raw is one of" + known_encodings()};
@@ -52,10 +50,11 @@ Result<void> check(const SourceOptions& o) {
 
 Result<SampleSource> SampleSource::open(const SourceOptions& o) {
   const auto stated = o.rate == 0 ? std::nullopt : std::optional(o.rate);
-  auto reader = o.raw.empty()
-                    ? WavReader::open(o.path, stated)
-                    : WavReader::open_raw(
-                          o.path, {.encoding = o.raw, .rate = o.rate, .channels = o.channels});
+  auto reader =
+      o.raw.empty()
+          ? WavReader::open(o.path, {.rate = stated, .channel = o.channel})
+          : WavReader::open_raw(o.path, {.encoding = o.raw, .rate = o.rate, .channels = o.channels},
+                                o.channel);
   if (!reader) return reader.error();
   const unsigned rate = reader->rate();
   return SampleSource(std::move(*reader), rate);

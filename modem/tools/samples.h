@@ -21,6 +21,7 @@ struct SourceOptions {
   std::string raw;        // empty: the file says by itself what it holds
   unsigned rate = 0;      // 0: as the file says
   unsigned channels = 1;  // of a raw file
+  unsigned channel = 1;   // that is read; the first is 1
 };
 void describe(SourceOptions& options, boost::program_options::options_description& description);
 /// What makes no sense, whatever the file holds.
@@ -37,6 +38,7 @@ class SampleSource {
   Result<std::span<const float>> read();
   /// Of everything read so far, in the file's own samples.
   LevelMeter::Reading take_level() { return meter_.take(); }
+  const WavReader& file() const { return reader_; }
 
  private:
   SampleSource(WavReader reader, unsigned rate);

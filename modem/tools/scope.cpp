@@ -33,7 +33,7 @@ Result<std::vector<Mode>> check(Arguments& given) {
         check_within("--seconds", given.seconds, 0, 1e7)}) {
     if (!checked) return checked.error();
   }
-  return modes_of(given.modes);
+  return modes_of_one_receiver(given.modes);
 }
 
 Result<void> follow(Device& device, const std::vector<Mode>& modes, const Arguments& given) {

@@ -67,7 +67,7 @@ Result<Worker::Config> check(Arguments& given, const KeyWay& way) {
                         .full_duplex = given.full_duplex,
                         .lead_tone = given.lead.vox,
                         .ms110d = given.ms110d};
-  auto modes = modes_of(given.modes);
+  auto modes = modes_of_one_receiver(given.modes);
   if (!modes) return modes.error();
   worker.receive_modes = std::move(*modes);
   given.host.control_port = static_cast<std::uint16_t>(given.control_port);

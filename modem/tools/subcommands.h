@@ -23,6 +23,7 @@ int run_serve(const std::vector<std::string>& arguments);
 int run_doctor(const std::vector<std::string>& arguments);
 int run_scope(const std::vector<std::string>& arguments);
 int run_key(const std::vector<std::string>& arguments);
+int run_modes(const std::vector<std::string>& arguments);
 int run_devices(const std::vector<std::string>& arguments);
 
 }  // namespace s5066::modem::tools

@@ -129,13 +129,13 @@ TEST_F(FileDeviceTest, the_same_rates_are_read_and_written_in_portions) {
 TEST_F(FileDeviceTest, a_rate_that_is_stated_counts_instead_of_the_headers) {
   for (const int lie : {1, 7999, 768000}) {
     write_wav("file.wav", lie, 1, {0.0F});
-    const auto reader = WavReader::open(path("file.wav"), 9600);
+    const auto reader = WavReader::open(path("file.wav"), {.rate = 9600});
     ASSERT_TRUE(reader.ok()) << lie;
     EXPECT_EQ(reader->rate(), 9600U);
   }
   write_wav("file.wav", 9600, 1, {0.0F});
-  EXPECT_FALSE(WavReader::open(path("file.wav"), 192001).ok());
-  EXPECT_FALSE(WavReader::open(path("file.wav"), 0xFFFFFFFF).ok());
+  EXPECT_FALSE(WavReader::open(path("file.wav"), {.rate = 192001}).ok());
+  EXPECT_FALSE(WavReader::open(path("file.wav"), {.rate = 0xFFFFFFFF}).ok());
 }
 
 }  // namespace
