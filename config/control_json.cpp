@@ -6,6 +6,7 @@
 
 #include "config/proto/control.pb.h"
 #include "s5066d/base/assert.h"
+#include "s5066d/base/duration_text.h"
 
 namespace s5066::config {
 namespace {
@@ -119,6 +120,13 @@ std::string to_json(const DaemonStatus& from) {
   for (const ClientStatus& client : from.node.clients) fill(client, *to.add_clients());
   for (const auto& link : from.node.hard_links) {
     fill(link, from.node.clients, *to.add_hard_links());
+  }
+  for (const auto& difference : from.node.clocks_apart) {
+    proto::ClockStatus& clock = *to.add_clocks_apart();
+    clock.set_peer(to_string(difference.peer));
+    clock.set_at_least(duration_text(difference.at_least));
+    clock.set_at_least_s(number(static_cast<std::uint64_t>(difference.at_least.count())));
+    clock.set_seen_s(to_seconds(from.now - difference.at));
   }
   fill(from.modem, *to.mutable_modem());
   return json_of(to);

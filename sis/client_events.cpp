@@ -91,6 +91,20 @@ std::string text(const event::Management& e) {
 
 }  // namespace
 
+event::Reach event::reach_of(RejectReason reason) {
+  switch (reason) {
+    case RejectReason::larger_than_mtu:
+    case RejectReason::mode_not_specified:
+      return Reach::never_left;
+    case RejectReason::destination_sap_not_bound:
+      return Reach::refused_there;
+    case RejectReason::ttl_expired:
+    case RejectReason::destination_not_responding:
+      break;
+  }
+  return Reach::unknown;
+}
+
 std::string to_string(const Event& event) {
   return std::visit([](const auto& e) { return text(e); }, event);
 }

@@ -59,10 +59,23 @@ struct Confirmed {
   RequestId id;
 };
 
-/// Not delivered (A.2.1.8).
+/// How far a rejected U_PDU came, as far as the reason tells. SIS has no field for it.
+enum class Reach : std::uint8_t {
+  /// Larger than the MTU, or no transmission mode: it never left our node.
+  never_left,
+  /// The other node had it and says that no client took it.
+  refused_there,
+  /// It may never have left, have been on the air, or have been delivered without our node learning
+  /// of it. To send it again may deliver it twice.
+  unknown,
+};
+Reach reach_of(RejectReason reason);
+
+/// Not known to be delivered (A.2.1.8).
 struct Rejected {
   RequestId id;
   RejectReason reason{};
+  Reach reach() const { return reach_of(reason); }
 };
 
 /// On its way to the server; without a confirmation nothing more can be known.

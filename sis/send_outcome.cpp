@@ -29,7 +29,7 @@ std::optional<SendOutcome> outcome_of(const Event& event) {
     return SendOutcome{.end = End::sent, .id = e->id};
   }
   if (const auto* e = std::get_if<event::Rejected>(&event)) {
-    return SendOutcome{.end = End::rejected, .id = e->id, .reason = e->reason};
+    return SendOutcome{.end = End::rejected, .id = e->id, .reason = e->reason, .reach = e->reach()};
   }
   if (const auto* e = std::get_if<event::Unresolved>(&event)) {
     return SendOutcome{.end = End::unresolved, .id = e->id};

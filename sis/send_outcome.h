@@ -14,7 +14,7 @@ struct SendOutcome {
   enum class End : std::uint8_t {
     confirmed,   // delivered, as far as the requested confirmation says
     sent,        // handed to the server; without a confirmation this is all that can be known
-    rejected,    // not delivered: `reason`
+    rejected,    // not known to be delivered: `reason`, and `reach` for how far it came
     unresolved,  // nobody knows; see event::Unresolved
     refused,     // never accepted by the client: `error`
   };
@@ -22,6 +22,7 @@ struct SendOutcome {
   End end = End::refused;
   std::optional<RequestId> id;         // of what was accepted
   std::optional<RejectReason> reason;  // of `rejected`
+  std::optional<event::Reach> reach;   // of `rejected`
   std::optional<Error> error;          // of `refused`
 
   /// As good as was asked for.

@@ -57,6 +57,7 @@ constexpr std::array<CounterInfo, static_cast<std::size_t>(Counter::count)> kTab
     {"updus_requeued", "U_PDUs", "times that a U_PDU outlived a link and was queued again"},
     {"updus_indicated", "U_PDUs", "U_PDUs handed to local clients"},
     {"updus_repeated", "U_PDUs", "U_PDUs received again after a broken link, not handed on"},
+    {"updus_untaken", "U_PDUs", "U_PDUs whose client's connection ended before it had taken them"},
     {"user_octets_sent", "octets", "C_PDU octets in new ARQ segments"},
     {"user_octets_acknowledged", "octets", "C_PDU octets acknowledged by peers"},
     {"user_octets_received", "octets", "C_PDU octets received without error"},

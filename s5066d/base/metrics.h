@@ -59,6 +59,7 @@ enum class Counter : std::uint8_t {
   updus_requeued,
   updus_indicated,
   updus_repeated,
+  updus_untaken,
   user_octets_sent,
   user_octets_acknowledged,
   user_octets_received,

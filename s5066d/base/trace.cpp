@@ -26,7 +26,7 @@ constexpr std::array<TraceKindInfo, static_cast<std::size_t>(TraceKind::count)> 
     {"updu_ended", "updu", "outcome"},
     {"reply_timeout", "in_a_row", ""},
     {"link_lost", "", ""},
-    {"updu_discarded", "updu", ""},
+    {"updu_discarded", "updu", "sent"},
     {"answer_discarded", "", ""},
     {"spdu_discarded", "", ""},
     {"cpdu_discarded", "", ""},
@@ -35,6 +35,7 @@ constexpr std::array<TraceKindInfo, static_cast<std::size_t>(TraceKind::count)> 
     {"mode_advised", "rate_bps", "interleaver"},
     {"mode_refused", "reason", ""},
     {"warning_sent", "type", "reason"},
+    {"clocks_apart", "at_least_s", ""},
 }};
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(DiscardReason::count)> kReasons = {

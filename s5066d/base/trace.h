@@ -36,7 +36,8 @@ enum class TraceKind : std::uint8_t {
   updu_ended,           // a = U_PDU id, b = outcome
   reply_timeout,        // a = consecutive time-outs
   link_lost,            // the peer stopped answering
-  updu_discarded,       // of a client of ours: a = U_PDU id or 0; `discarded`
+  updu_discarded,       // of a client of ours: a = U_PDU id or 0, b = 1 if it may have been on the
+                        // air; `discarded`
   answer_discarded,     // a delivery confirmation that we owe; `discarded`
   spdu_discarded,       // that came; `discarded`
   cpdu_discarded,       // that came; `discarded`
@@ -45,6 +46,7 @@ enum class TraceKind : std::uint8_t {
   mode_advised,         // by the peer, for the same: a = bit/s, b = interleaver
   mode_refused,         // that we asked of the peer: a = reason (Table C-8)
   warning_sent,         // a = type that it is for, b = reason
+  clocks_apart,         // ours is ahead of the peer's: a = by at least so many seconds
   count
 };
 

@@ -211,7 +211,33 @@ bool Node::refuse_mistaken(Instant now, ClientId id, const Client& client) {
   return true;
 }
 
-void Node::on_client_closed(Instant now, ClientId id, ClientEnd why) {
+void Node::on_client_taken(Instant now, ClientId id, std::size_t octets) {
+  const auto found = clients_.find(id);
+  if (found == clients_.end()) return;
+  Client& client = found->second;
+  client.taken_octets += octets;
+  while (!client.receipts.empty() && client.receipts.front().end <= client.taken_octets) {
+    sap_.on_indication_taken(now, client.receipts.front().id);
+    client.receipts.pop_front();
+  }
+  drain(now);
+}
+
+/// Reports what was certainly not written. The client may have read the rest, so nothing is said
+/// of that.
+void Node::lose_unwritten(Instant now, ClientId id, std::size_t unwritten) {
+  const auto found = clients_.find(id);
+  if (found == clients_.end()) return;
+  Client& client = found->second;
+  const std::uint64_t written =
+      client.sent_octets - std::min<std::uint64_t>(client.sent_octets, unwritten);
+  for (const Client::Receipt& receipt : std::exchange(client.receipts, {})) {
+    if (receipt.end > written) sap_.on_indication_lost(now, receipt.id);
+  }
+}
+
+void Node::on_client_closed(Instant now, ClientId id, ClientEnd why, std::size_t unwritten) {
+  lose_unwritten(now, id, unwritten);
   clients_.erase(id);
   sap_.on_client_closed(now, id, why);
   drain(now);
@@ -221,6 +247,7 @@ void Node::on_client_backlog(Instant now, ClientId id, std::size_t unsent_octets
   const auto client = clients_.find(id);
   if (client == clients_.end() || unsent_octets <= config_.client_output_octets_max) return;
   client->second.backlogged = true;
+  lose_unwritten(now, id, unsent_octets);
   fail(now, id, ClientEnd::unread);
 }
 
@@ -545,6 +572,12 @@ void Node::send_to_client(const sap::SendPrimitive& send) {
   SendToClient to{send.client, {}};
   to.bytes.reserve(octets_hint(send.primitive));
   sis::encode(send.primitive, to.bytes);
+  if (const auto client = clients_.find(send.client); client != clients_.end()) {
+    client->second.sent_octets += to.bytes.size();
+    if (send.receipt) {
+      client->second.receipts.push_back({client->second.sent_octets, *send.receipt});
+    }
+  }
   actions_.push_back(std::move(to));
 }
 
@@ -586,7 +619,8 @@ NodeStatus Node::status() const {
                     .broadcast_session = sap_.in_broadcast_session(),
                     .emcon = sap_.is_silent(),
                     .holdings = sap_.holdings(),
-                    .hard_links = sap_.hard_links()};
+                    .hard_links = sap_.hard_links(),
+                    .clocks_apart = sap_.clocks_apart()};
   for (const sap::ClientInfo& client : sap_.clients()) {
     ClientStatus& entry = status.clients.emplace_back();
     entry.id = client.id;

@@ -106,6 +106,7 @@ struct NodeStatus {
   std::vector<ClientStatus> clients;
   std::vector<LinkStatus> links;  // peers with a link, or with data that waits for one
   std::vector<sap::HardLinkInfo> hard_links;
+  std::vector<sap::PeerClocks::Difference> clocks_apart;
 };
 
 class Node {
@@ -117,8 +118,15 @@ class Node {
   /// At the limit of those that are not bound, another is closed for it.
   ClientId on_client_connected(Instant now, const sap::ClientOrigin& origin = {});
   void on_client_bytes(Instant now, ClientId client, ByteSpan bytes);
-  /// `left`, or `dead_peer` where the system ended the connection.
-  void on_client_closed(Instant now, ClientId client, ClientEnd why = ClientEnd::left);
+  /// The client's connection has taken so many octets more, in the order of SendToClient. For TCP,
+  /// call it when the other end has acknowledged them, not when they are written: an acknowledged
+  /// octet can still be read when the connection is reset. Nothing is confirmed to the sender of a
+  /// U_PDU before.
+  void on_client_taken(Instant now, ClientId client, std::size_t octets);
+  /// `left`, or `dead_peer` where the system ended the connection. The last `unwritten` octets of
+  /// what was sent have certainly not reached the client.
+  void on_client_closed(Instant now, ClientId client, ClientEnd why = ClientEnd::left,
+                        std::size_t unwritten = 0);
   /// One that was not let in is counted.
   void on_client_refused() { counters_.add(Counter::clients_refused); }
   /// What the socket has not taken yet; call it when that has grown.
@@ -171,6 +179,13 @@ class Node {
     bool understood = false;  // a whole frame has come
     std::optional<Instant> partial_since;
     std::optional<Instant> held_since;  // what the framer holds was here then
+    std::uint64_t sent_octets = 0;
+    std::uint64_t taken_octets = 0;
+    struct Receipt {
+      std::uint64_t end = 0;  // of the indication, in octets sent
+      sap::ReceiptId id;
+    };
+    std::deque<Receipt> receipts;  // what the subnetwork interface wants to know to be taken
   };
 
   void serve(Instant now, ClientId id);
@@ -182,6 +197,7 @@ class Node {
   void fail(Instant now, ClientId id, ClientEnd why);
   bool refuse_mistaken(Instant now, ClientId id, const Client& client);
   void note_idle(Instant now, Address peer);
+  void lose_unwritten(Instant now, ClientId id, std::size_t unwritten);
   Result<void> switch_broadcast(Instant now, bool on);
   void switch_silence(Instant now, bool on);
   void manage(Instant now, const sap::ManagementAsked& asked);

@@ -272,7 +272,7 @@ void SisListener::close(ClientId client, bool discard_unsent) {
   found->second.known_to_node = false;
   if (!discard_unsent) return found->second.session->finish();
   found->second.session->abandon();
-  on_session_over(client, {});
+  on_session_over(client, {}, 0);
 }
 
 void SisListener::pause(ClientId client, bool paused) {
@@ -284,7 +284,13 @@ void SisListener::on_session_bytes(ClientId client, ByteSpan bytes) {
   driver_.drive([&](Node& node, Instant now) { node.on_client_bytes(now, client, bytes); });
 }
 
-void SisListener::on_session_over(ClientId client, error_code why) {
+void SisListener::on_session_taken(ClientId client, std::size_t octets) {
+  const auto found = sessions_.find(client);
+  if (found == sessions_.end() || !found->second.known_to_node) return;
+  driver_.drive([&](Node& node, Instant now) { node.on_client_taken(now, client, octets); });
+}
+
+void SisListener::on_session_over(ClientId client, error_code why, std::size_t unwritten) {
   const auto found = sessions_.find(client);
   if (found == sessions_.end()) return;
   const bool known_to_node = found->second.known_to_node;
@@ -297,7 +303,8 @@ void SisListener::on_session_over(ClientId client, error_code why) {
   if (known_to_node) {
     const bool dead = why == boost::asio::error::timed_out;
     const ClientEnd end = dead ? ClientEnd::dead_peer : ClientEnd::left;
-    driver_.drive([&](Node& node, Instant now) { node.on_client_closed(now, client, end); });
+    driver_.drive(
+        [&](Node& node, Instant now) { node.on_client_closed(now, client, end, unwritten); });
   }
   if (on_finished_ && sessions_.empty()) std::exchange(on_finished_, nullptr)();
 }

@@ -75,7 +75,9 @@ class SisListener final : public ClientPort, private SisSessionOwner {
   void refuse(const Caller& caller, const std::string& reason);
   void accept_no_more();
   void on_session_bytes(ClientId client, ByteSpan bytes) override;
-  void on_session_over(ClientId client, boost::system::error_code why) override;
+  void on_session_taken(ClientId client, std::size_t octets) override;
+  void on_session_over(ClientId client, boost::system::error_code why,
+                       std::size_t unwritten) override;
 
   SisListenerConfig config_;
   AsioDriver& driver_;

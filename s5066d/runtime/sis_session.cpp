@@ -13,8 +13,10 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <chrono>
+#include <deque>
 #include <utility>
 
+#include "s5066d/posix/tcp_progress.h"
 #include "s5066d/runtime/gather.h"
 
 namespace s5066::runtime {
@@ -26,6 +28,12 @@ using tcp = boost::asio::ip::tcp;
 /// How soon it is noticed that a client whose connection is not read has left.
 constexpr auto kLookEvery = std::chrono::seconds(2);
 constexpr std::size_t kWriteOctetsMax = 64 * 1024;
+/// Nothing tells when the other end's TCP acknowledges what was written, so it is looked at, soon
+/// after it was written and then less and less often.
+constexpr auto kTakenFirstLook = std::chrono::milliseconds(1);
+constexpr auto kTakenLookMax = std::chrono::milliseconds(500);
+/// Writes that are told apart while they are not acknowledged; later ones count with the last.
+constexpr std::size_t kUntakenWritesMax = 1024;
 
 tcp::socket& socket_of(PlainStream& stream) {
   return stream;
@@ -123,6 +131,7 @@ class SessionOver final : public SisSession,
       : stream_(std::move(stream)),
         linger_(stream_->get_executor()),
         look_(stream_->get_executor()),
+        taken_look_(stream_->get_executor()),
         id_(setup.id),
         owner_(&setup.owner),
         input_(setup.read_octets_max),
@@ -234,6 +243,44 @@ class SessionOver final : public SisSession,
                     self->write();
                   });
     }
+    tell_what_was_taken();
+  }
+
+  /// If the system counts no progress, written octets count as taken.
+  void note_written(std::size_t octets) {
+    if (octets == 0) return;
+    written_total_ += octets;
+    const auto progress = posix::tcp_progress(socket_of(*stream_).native_handle());
+    const Write write{progress ? progress->written : 0, written_total_};
+    if (untaken_.size() >= kUntakenWritesMax) {
+      untaken_.back() = write;
+    } else {
+      untaken_.push_back(write);
+    }
+    if (!taken_look_is_due_) taken_wait_ = kTakenFirstLook;
+  }
+
+  void tell_what_was_taken() {
+    if (untaken_.empty() || !is_open()) return;
+    const auto progress = posix::tcp_progress(socket_of(*stream_).native_handle());
+    std::uint64_t taken = taken_total_;
+    while (!untaken_.empty() && (!progress || untaken_.front().on_wire <= progress->acknowledged)) {
+      taken = untaken_.front().octets;
+      untaken_.pop_front();
+    }
+    const std::uint64_t more = taken - std::exchange(taken_total_, taken);
+    if (!untaken_.empty()) look_again_what_was_taken(more > 0);
+    if (more > 0 && owner_) owner_->on_session_taken(id_, more);
+  }
+
+  void look_again_what_was_taken(bool progressed) {
+    if (std::exchange(taken_look_is_due_, true)) return;
+    taken_wait_ = progressed ? kTakenFirstLook : std::min(2 * taken_wait_, kTakenLookMax);
+    taken_look_.expires_after(taken_wait_);
+    taken_look_.async_wait([self = this->shared_from_this()](error_code cancelled) {
+      self->taken_look_is_due_ = false;
+      if (!cancelled) self->tell_what_was_taken();
+    });
   }
 
   /// The rest of what has begun to leave, or whole primitives.
@@ -256,6 +303,7 @@ class SessionOver final : public SisSession,
       return;
     }
     written_ += octets;
+    note_written(octets);
     if (unsent_octets() == 0) {
       written_ = write_to_ = 0;
       writing_.clear();
@@ -279,16 +327,19 @@ class SessionOver final : public SisSession,
 
   void end(error_code why = {}) {
     error_code ignored;
+    tell_what_was_taken();
     socket_of(*stream_).close(ignored);
     linger_.cancel();
     look_.cancel();
+    taken_look_.cancel();
     SisSessionOwner* owner = std::exchange(owner_, nullptr);
-    if (owner) owner->on_session_over(id_, why);
+    if (owner) owner->on_session_over(id_, why, unsent_octets());
   }
 
   std::unique_ptr<Stream> stream_;
   boost::asio::steady_timer linger_;
-  boost::asio::steady_timer look_;  // while paused
+  boost::asio::steady_timer look_;        // while paused
+  boost::asio::steady_timer taken_look_;  // while `untaken_` has any
   const ClientId id_;
   SisSessionOwner* owner_;  // null once it need not hear of us
   Bytes input_;
@@ -299,6 +350,15 @@ class SessionOver final : public SisSession,
   std::size_t segment_octets_ = kWriteOctetsMax;
   std::size_t write_to_ = 0;  // of `writing_`, at a time
   Bytes waiting_;             // goes next
+  struct Write {
+    std::uint64_t on_wire = 0;  // octets of the connection up to its end
+    std::uint64_t octets = 0;   // of send() up to its end
+  };
+  std::deque<Write> untaken_;  // written, and not acknowledged by the other end
+  std::uint64_t written_total_ = 0;
+  std::uint64_t taken_total_ = 0;
+  std::chrono::milliseconds taken_wait_ = kTakenFirstLook;
+  bool taken_look_is_due_ = false;
   bool write_is_due_ = false;
   bool writing_now_ = false;  // asynchronously
   bool paused_ = false;

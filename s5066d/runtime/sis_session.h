@@ -23,8 +23,12 @@ using TlsStream = boost::asio::ssl::stream<boost::asio::ip::tcp::socket>;
 class SisSessionOwner {
  public:
   virtual void on_session_bytes(ClientId client, ByteSpan bytes) = 0;
-  /// `why` is what the system said of the end; success where we ended it.
-  virtual void on_session_over(ClientId client, boost::system::error_code why) = 0;
+  /// The client's TCP has acknowledged so many octets more, in the order of send().
+  virtual void on_session_taken(ClientId client, std::size_t octets) = 0;
+  /// `why` is what the system said of the end; success where we ended it. The last
+  /// `unwritten` octets of send() were never given to the connection.
+  virtual void on_session_over(ClientId client, boost::system::error_code why,
+                               std::size_t unwritten) = 0;
 
  protected:
   ~SisSessionOwner() = default;

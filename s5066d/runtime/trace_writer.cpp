@@ -12,6 +12,7 @@
 #include "modem/api/modes.h"
 #include "modem/api/port.h"
 #include "s5066d/base/assert.h"
+#include "s5066d/base/duration_text.h"
 #include "s5066d/cas/cpdu.h"
 #include "s5066d/cas/link_state.h"
 #include "s5066d/pdu/capture.h"
@@ -155,6 +156,7 @@ bool is_loss(const TraceEvent& event) {
 
 LogLevel level_of(const TraceEvent& event) {
   if (is_dpdu(event.kind)) return LogLevel::debug;
+  if (event.kind == TraceKind::clocks_apart) return LogLevel::warning;
   if (event.kind == TraceKind::sent_while_occupied || is_loss(event)) return LogLevel::warning;
   if (event.client && event.client->ended_by_node) return LogLevel::warning;
   return LogLevel::info;
@@ -239,6 +241,9 @@ void TraceWriter::log_event(const TraceEvent& event) {
   number(kind.a, true);
   number(kind.b, false);
   if (event.client && !event.client->reason.empty()) line.kv("reason", event.client->reason);
+  if (event.kind == TraceKind::clocks_apart) {
+    line.kv("at_least", duration_text(std::chrono::seconds(event.a)));
+  }
   if (!event.discarded) return;
   line.kv("reason", to_string(event.discarded->reason));
   line.kv("octets", std::uint64_t{event.discarded->octets});

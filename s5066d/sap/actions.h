@@ -1,6 +1,7 @@
 // What the subnetwork interface sublayer wants done, and the one queue in which its parts put it.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -16,9 +17,17 @@
 
 namespace s5066::sap {
 
+/// An indication whose sender waits to hear that its client has taken it.
+struct ReceiptId {
+  std::uint64_t value = 0;
+  friend auto operator<=>(const ReceiptId&, const ReceiptId&) = default;
+};
+
 struct SendPrimitive {
   ClientId client;
   sis::Primitive primitive;
+  /// Tell on_indication_taken() when the client has taken all octets of the primitive.
+  std::optional<ReceiptId> receipt = std::nullopt;
 };
 /// After what was sent before, or at once; the client is forgotten already.
 struct CloseClient {
@@ -51,9 +60,10 @@ class Outbox {
  public:
   explicit Outbox(Counters& counters) : counters_(counters) {}
 
-  void send(ClientId client, sis::Primitive primitive) {
+  void send(ClientId client, sis::Primitive primitive,
+            std::optional<ReceiptId> receipt = std::nullopt) {
     counters_.add(Counter::primitives_sent);
-    push(SendPrimitive{client, std::move(primitive)});
+    push(SendPrimitive{client, std::move(primitive), receipt});
   }
   /// For an SpduRequest of any part.
   CpduId new_cpdu_id() { return CpduId{++last_cpdu_id_}; }

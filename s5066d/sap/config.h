@@ -111,6 +111,9 @@ struct Config {
   bool send_default_time_to_die = true;  // put a TTD on the air also where the client set none
   bool enforce_received_time_to_die = true;
   Duration time_to_die_tolerance = seconds(5);
+  /// An S_PDU that came longer than this after its time to die was alive when sent: the clocks are
+  /// apart. It covers the longest transmission and the wait for frames before it (PeerClocks).
+  Duration on_its_way_max = minutes(10);
 
   std::size_t response_octets_local = 2048;  // copied part of a U_PDU in types 22 and 23
   std::size_t response_octets_air = 32;      // the same in S_PDU types 1 and 2
@@ -131,6 +134,9 @@ struct Config {
   /// many as eight links can have on their way.
   std::size_t repeats_remembered_max = 16384;
   std::size_t awaiting_client_confirm_max = 4096;  // acknowledged U_PDUs, all clients together
+  /// Indications that one client has not taken and whose senders asked for its confirmation. A
+  /// client with more of them is dropped, as one with too many unread octets is.
+  std::size_t untaken_confirms_max = 16384;
   Duration node_confirm_wait_max = hours(24);  // from when it was handed down, if the TTD allows
   Duration client_confirm_wait_max = hours(1);
   Duration client_confirm_grace = minutes(2);  // for the way back, after the TTD

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 namespace s5066::sap {
@@ -30,7 +31,7 @@ std::uint64_t content_of(const DataSpdu& data, Address peer) {
   return mix(hash, word);
 }
 
-std::uint64_t key_of(const DataSpdu& data, Address peer) {
+std::uint64_t key_with_date(const DataSpdu& data, Address peer) {
   const TimeToDie& ttd = *data.time_to_die;
   return mix(content_of(data, peer), std::uint64_t{ttd.day} << 16 | ttd.half_of_second);
 }
@@ -83,14 +84,38 @@ void RepeatFilter::on_link_made(Address peer) {
 
 bool RepeatFilter::is_repeat(Instant now, Address peer, const DataSpdu& data) const {
   if (known_.empty() || !data.time_to_die) return false;
-  const auto [first, last] = known_.equal_range(key_of(data, peer));
+  const auto [first, last] = known_.equal_range(key_with_date(data, peer));
   return std::any_of(first, last, [now](const auto& known) { return now <= known.second; });
 }
 
 void RepeatFilter::on_delivered(Address peer, const DataSpdu& data, Instant last_repeat) {
   if (!data.time_to_die) return;
-  delivered_[peer].push_back(Entry{key_of(data, peer), numbers_++, last_repeat});
+  delivered_[peer].push_back(Entry{key_with_date(data, peer), numbers_++, last_repeat});
   if (++remembered_ > remembered_max_) forget_one();
+}
+
+std::optional<std::uint64_t> RepeatFilter::key_of(Address peer, const DataSpdu& data) {
+  if (!data.time_to_die) return std::nullopt;
+  return key_with_date(data, peer);
+}
+
+void RepeatFilter::forget(const std::unordered_set<std::uint64_t>& keys) {
+  if (keys.empty()) return;
+  for (auto of_peer = delivered_.begin(); of_peer != delivered_.end();) {
+    remembered_ -= std::erase_if(of_peer->second, [&](const Entry& entry) {
+      if (keys.count(entry.key) == 0) return false;
+      forget_known(entry);
+      return true;
+    });
+    of_peer = of_peer->second.empty() ? delivered_.erase(of_peer) : std::next(of_peer);
+  }
+}
+
+void RepeatFilter::forget_known(const Entry& entry) {
+  if (!entry.earlier_link) return;
+  const auto [first, last] = known_.equal_range(entry.key);
+  known_.erase(std::find_if(first, last,
+                            [&](const auto& known) { return known.second == entry.last_repeat; }));
 }
 
 // Of those that have most the one whose oldest is the oldest of all.
@@ -101,11 +126,7 @@ void RepeatFilter::forget_one() {
   };
   const auto most = std::min_element(delivered_.begin(), delivered_.end(), gives);
   const Entry& oldest = most->second.front();
-  if (oldest.earlier_link) {
-    const auto [first, last] = known_.equal_range(oldest.key);
-    known_.erase(std::find_if(
-        first, last, [&](const auto& known) { return known.second == oldest.last_repeat; }));
-  }
+  forget_known(oldest);
   most->second.pop_front();
   if (most->second.empty()) delivered_.erase(most);
   --remembered_;

@@ -11,7 +11,9 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "s5066d/base/bytes.h"
 #include "s5066d/base/ids.h"
@@ -51,6 +53,10 @@ class RepeatFilter {
   void on_link_made(Address peer);
   /// S_PDUs without a TIME TO DIE have nothing to be known by and never count as repeated.
   bool is_repeat(Instant now, Address peer, const DataSpdu& data) const;
+  /// Returns what such an S_PDU is known by; nothing without a TIME TO DIE.
+  static std::optional<std::uint64_t> key_of(Address peer, const DataSpdu& data);
+  /// These were not delivered after all, so that they are new if they come again.
+  void forget(const std::unordered_set<std::uint64_t>& keys);
   /// It may be sent again up to `last_repeat`.
   void on_delivered(Address peer, const DataSpdu& data, Instant last_repeat);
 
@@ -62,6 +68,7 @@ class RepeatFilter {
     bool earlier_link = false;
   };
   void forget_one();
+  void forget_known(const Entry& entry);
 
   std::size_t remembered_max_;
   std::size_t remembered_ = 0;

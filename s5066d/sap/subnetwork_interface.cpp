@@ -81,6 +81,7 @@ SubnetworkInterface::SubnetworkInterface(const Config& config, Counters& counter
 void SubnetworkInterface::on_client_connected(Instant now, ClientId client,
                                               const ClientOrigin& origin) {
   if (const auto victim = clients_.victim_of_connect()) {
+    receiver_.on_client_gone(*victim);
     clients_.close(now, *victim, ClientEnd::displaced);
     outbox_.push(CloseClient{*victim, true});
   }
@@ -97,6 +98,7 @@ void SubnetworkInterface::on_client_closed(Instant now, ClientId client, ClientE
     end_service(now, client);
     clients_.unbind(now, client, why);
   }
+  receiver_.on_client_gone(client);
   clients_.forget(client);
   touch(now);
 }
@@ -107,14 +109,44 @@ void SubnetworkInterface::on_client_failed(Instant now, ClientId client, ClientE
   touch(now);
 }
 
-void SubnetworkInterface::close_client(Instant now, ClientId client, ClientEnd why) {
+void SubnetworkInterface::on_indication_taken(Instant now, ReceiptId receipt) {
+  const auto subject = receiver_.on_taken(receipt);
+  if (!subject) return;
+  answer(now, *subject, true);
+  touch(now);
+}
+
+// STANDARD: a delivery S_PDU has one reason, "destination SAP not bound". The client that was bound
+// has gone without the U_PDU, so that holds here too.
+void SubnetworkInterface::on_indication_lost(Instant now, ReceiptId receipt) {
+  const auto subject = receiver_.on_lost(receipt);
+  if (!subject) return;
+  counters_.add(Counter::updus_untaken);
+  answer(now, *subject, false);
+  touch(now);
+}
+
+void SubnetworkInterface::answer(Instant now, const UntakenIndications::Subject& subject,
+                                 bool delivered) {
+  const DataSpdu& data = subject.data;
+  if (subject.source == config_.address) {
+    sender_.on_answer(now, subject.source, data.source_sap, data.destination_sap, data.updu,
+                      delivered);
+  } else {
+    sender_.answer(now, subject.source, subject.service, data, delivered);
+  }
+}
+
+void SubnetworkInterface::close_client(Instant now, ClientId client, ClientEnd why,
+                                       bool discard_unsent) {
   const auto told = told_reason_of(why);
   if (clients_.binding(client) != nullptr) {
     if (told) outbox_.send(client, sis::UnbindIndication{*told});
     end_service(now, client);
   }
+  receiver_.on_client_gone(client);
   clients_.close(now, client, why);
-  outbox_.push(CloseClient{client});
+  outbox_.push(CloseClient{client, discard_unsent});
 }
 
 // The connection stays, so that the client may bind again. S_UNBIND_INDICATION is the one report of
@@ -261,6 +293,8 @@ void SubnetworkInterface::deliver_to_ourselves(Instant now, UnidataItem item) {
   const bool delivered = receiver_.on_local(now, item);
   if (!delivered && item.confirmation == sis::Confirmation::client) {
     sender_.reject(now, std::move(item), sis::RejectReason::destination_sap_not_bound);
+  } else if (item.confirmation == sis::Confirmation::client) {
+    sender_.await_client(now, std::move(item));
   } else {
     sender_.confirm(now, std::move(item));
   }
@@ -301,7 +335,7 @@ void SubnetworkInterface::on_link_made(Instant now, const cas::LinkMade& made) {
   } else {
     links_.on_link_made(now, made.peer, made.we_called);
   }
-  receiver_.on_link_made(made.peer);
+  receiver_.on_link_made(now, made.peer);
   touch(now);
 }
 
@@ -365,7 +399,9 @@ void SubnetworkInterface::on_spdu(Instant now, cas::SpduIndication indication) {
   }
   if (auto* data = std::get_if<DataSpdu>(&*spdu)) {
     const auto delivered = receiver_.on_data(now, indication, *data);
-    if (delivered) sender_.answer(now, indication, *data, *delivered);
+    if (delivered) {
+      sender_.answer(now, indication.source, indication.service, *data, *delivered);
+    }
   } else if (const auto* confirmed = std::get_if<DeliveryConfirm>(&*spdu)) {
     sender_.on_answer(now, indication.source, confirmed->source_sap, confirmed->destination_sap,
                       confirmed->updu_part, true);
@@ -444,6 +480,9 @@ void SubnetworkInterface::touch(Instant now) {
 }
 
 void SubnetworkInterface::settle(Instant now) {
+  if (const auto client = receiver_.take_overfull(); client && clients_.knows(*client)) {
+    close_client(now, *client, ClientEnd::unread, true);
+  }
   for (const ClientId id : clients_.watch_all(now)) {
     const bool bound = clients_.binding(id) != nullptr;
     close_client(now, id, bound ? ClientEnd::inactive : ClientEnd::idle);
@@ -492,7 +531,8 @@ Holdings SubnetworkInterface::holdings() const {
   return {.updus_queued = sender_.queue().size(),
           .updus_below = sender_.deliveries().below(),
           .updus_awaiting = sender_.deliveries().awaiting(),
-          .octets_charged = sender_.ledger().octets_charged()};
+          .octets_charged = sender_.ledger().octets_charged(),
+          .untaken = receiver_.untaken()};
 }
 
 PeerInfo SubnetworkInterface::peer(Address address) const {

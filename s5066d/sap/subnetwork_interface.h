@@ -80,6 +80,7 @@ struct Holdings {
   std::size_t updus_below = 0;     // handed to the sublayers below, without an end yet
   std::size_t updus_awaiting = 0;  // acknowledged, and their client's confirmation is to come
   std::size_t octets_charged = 0;  // to the accounts of clients
+  std::size_t untaken = 0;         // indications that a client has not taken and should confirm
   friend bool operator==(const Holdings&, const Holdings&) = default;
 };
 
@@ -97,6 +98,10 @@ class SubnetworkInterface {
   /// Its connection is of no more use: half a primitive that stays half, output it does not read,
   /// or another protocol.
   void on_client_failed(Instant now, ClientId client, ClientEnd why);
+  /// The client has taken all octets of the indication with this receipt (SendPrimitive).
+  void on_indication_taken(Instant now, ReceiptId receipt);
+  /// The client's connection has ended, and not all octets of the indication were written to it.
+  void on_indication_lost(Instant now, ReceiptId receipt);
   /// It has been here for at least `held`.
   void on_primitive(Instant now, ClientId client, sis::Primitive primitive, Duration held = {});
   /// What the framer or the decoder refused; `type` is 0 when not known.
@@ -146,7 +151,7 @@ class SubnetworkInterface {
   /// Somebody transmits, perhaps this peer, perhaps over the link.
   void on_peer_maybe_active(Instant now, Address peer) { links_.on_maybe_traffic(now, peer); }
   /// S_PDUs of the peer may come again, as after a broken link.
-  void on_connection_reset(Address peer) { receiver_.on_link_made(peer); }
+  void on_connection_reset(Address peer) { receiver_.on_connection_reset(peer); }
   void on_spdu(Instant now, cas::SpduIndication indication);
   /// The peer has it and waits for older ones: none of it is to be sent again.
   void on_spdu_arrived(Instant now, CpduId id);
@@ -170,6 +175,10 @@ class SubnetworkInterface {
   }
   /// Those whose link_view() is not that of a peer without a link.
   std::vector<Address> peers_with_links() const;
+  /// Peers whose clock is known to be behind ours.
+  std::vector<PeerClocks::Difference> clocks_apart() const {
+    return receiver_.clocks().differences();
+  }
 
  private:
   // Primitives of clients.
@@ -187,8 +196,9 @@ class SubnetworkInterface {
   void on_keep_alive(Instant now, ClientId client, Duration held);
   void submit(Instant now, ClientId client, Submission submission);
   void deliver_to_ourselves(Instant now, UnidataItem item);
+  void answer(Instant now, const UntakenIndications::Subject& subject, bool delivered);
   void invalid(Instant now, ClientId client, std::uint8_t type);
-  void close_client(Instant now, ClientId client, ClientEnd why);
+  void close_client(Instant now, ClientId client, ClientEnd why, bool discard_unsent = false);
   void unbind_client(Instant now, ClientId client, ClientEnd why);
   void end_service(Instant now, ClientId client);
 

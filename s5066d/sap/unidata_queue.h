@@ -50,6 +50,7 @@ struct UnidataItem {
   bool send_time_to_die = true;
   Spdu spdu;
   std::size_t charged = 0;          // to the client's account
+  bool handed_down = false;         // the sublayers below had it, so it may have been on the air
   unsigned attempts = 0;            // failed calls and link breaks survived
   std::uint64_t served_before = 0;  // when its client had its last turn before this one's
 

@@ -17,7 +17,8 @@ UnidataReceiver::UnidataReceiver(const Config& config, const ClientTable& client
       outbox_(outbox),
       counters_(counters),
       trace_(trace),
-      repeat_filter_(config.repeats_remembered_max) {}
+      repeat_filter_(config.repeats_remembered_max),
+      clocks_({config.time_to_die_tolerance, config.on_its_way_max, config.peers_counted_max}) {}
 
 // STANDARD: nothing on the air tells "non-ARQ" and "non-ARQ with errors" apart, so it is the
 // receiving client's bind that decides: a U_PDU without errors is delivered as non-ARQ to everyone,
@@ -29,7 +30,7 @@ std::optional<bool> UnidataReceiver::on_data(Instant now, const cas::SpduIndicat
     counters_.add(Counter::spdus_not_for_us);
     return std::nullopt;
   }
-  if (has_died(now, data)) {
+  if (has_died(now, from.source, data)) {
     // No answer has a reason for this; the sender times out.
     discard(now, from.source, data, Counter::spdus_expired, DiscardReason::expired);
     return std::nullopt;
@@ -49,17 +50,23 @@ std::optional<bool> UnidataReceiver::on_data(Instant now, const cas::SpduIndicat
     Origin origin{.expedited = is_expedited(from.service),
                   .mode = arq ? sis::TransmissionMode::arq : sis::TransmissionMode::nonarq,
                   .source = from.source,
-                  .destination = from.destination};
+                  .destination = from.destination,
+                  .service = from.service};
     if (!from.intact()) {
       const std::size_t header = from.spdu.size() - data.updu.size();
       origin.mode = sis::TransmissionMode::nonarq_with_errors;
       origin.errored = within_updu(from.errored, header, data.updu.size());
       origin.missing = within_updu(from.missing, header, data.updu.size());
     }
+    const bool confirmed_later = data.client_confirm_required && arq;
     Bytes updu = data.client_confirm_required ? data.updu : std::move(data.updu);
     indicate(*client, data, std::move(updu), std::move(origin));
+    if (confirmed_later) return std::nullopt;
   }
   if (!data.client_confirm_required || !arq) return std::nullopt;
+  if (const auto key = RepeatFilter::key_of(from.source, data); key && untaken_.awaits(*key)) {
+    return std::nullopt;  // a repetition of what its client has not taken yet
+  }
   return client.has_value();
 }
 
@@ -74,12 +81,48 @@ bool UnidataReceiver::on_local(Instant now, const UnidataItem& item) {
            {.expedited = item.expedited(),
             .mode = item.arq() ? sis::TransmissionMode::arq : sis::TransmissionMode::nonarq,
             .source = config_.address,
-            .destination = item.destination});
+            .destination = item.destination,
+            .service = item.service});
   return true;
+}
+
+std::optional<UntakenIndications::Subject> UnidataReceiver::on_lost(ReceiptId receipt) {
+  auto subject = untaken_.take(receipt);
+  if (subject && subject->repeat_key) repeat_filter_.forget({*subject->repeat_key});
+  return subject;
+}
+
+void UnidataReceiver::on_client_gone(ClientId client) {
+  std::unordered_set<std::uint64_t> keys;
+  for (const auto& subject : untaken_.take_of(client)) {
+    if (subject.repeat_key) keys.insert(*subject.repeat_key);
+  }
+  repeat_filter_.forget(keys);
+}
+
+std::optional<ReceiptId> UnidataReceiver::receipt_for(ClientId client, const DataSpdu& data,
+                                                      Origin& origin) {
+  if (!data.client_confirm_required || !is_arq(origin.service)) return std::nullopt;
+  UntakenIndications::Subject subject{.source = origin.source,
+                                      .service = origin.service,
+                                      .data = {.priority = data.priority,
+                                               .source_sap = data.source_sap,
+                                               .destination_sap = data.destination_sap,
+                                               .client_confirm_required = true,
+                                               .time_to_die = data.time_to_die,
+                                               .updu = {}},
+                                      .repeat_key = RepeatFilter::key_of(origin.source, data)};
+  const std::size_t part = std::min(data.updu.size(), config_.response_octets_air);
+  subject.data.updu.assign(data.updu.begin(),
+                           data.updu.begin() + static_cast<std::ptrdiff_t>(part));
+  const ReceiptId receipt = untaken_.add(client, std::move(subject));
+  if (untaken_.count(client) > config_.untaken_confirms_max) overfull_ = client;
+  return receipt;
 }
 
 void UnidataReceiver::indicate(ClientId client, const DataSpdu& data, Bytes updu, Origin origin) {
   counters_.add(Counter::updus_indicated);
+  const auto receipt = receipt_for(client, data, origin);
   if (origin.expedited) {
     sis::ExpeditedUnidataIndication indication;
     indication.destination_sap = data.destination_sap;
@@ -90,7 +133,7 @@ void UnidataReceiver::indicate(ClientId client, const DataSpdu& data, Bytes updu
     indication.errored = std::move(origin.errored);
     indication.missing = std::move(origin.missing);
     indication.updu = std::move(updu);
-    return outbox_.send(client, std::move(indication));
+    return outbox_.send(client, std::move(indication), receipt);
   }
   sis::UnidataIndication indication;
   indication.priority = data.priority;
@@ -102,7 +145,7 @@ void UnidataReceiver::indicate(ClientId client, const DataSpdu& data, Bytes updu
   indication.errored = std::move(origin.errored);
   indication.missing = std::move(origin.missing);
   indication.updu = std::move(updu);
-  outbox_.send(client, std::move(indication));
+  outbox_.send(client, std::move(indication), receipt);
 }
 
 void UnidataReceiver::discard(Instant now, Address from, const DataSpdu& data, Counter counter,
@@ -123,12 +166,19 @@ bool UnidataReceiver::is_for_us(Address destination) const {
              config_.groups.end();
 }
 
-bool UnidataReceiver::has_died(Instant now, const DataSpdu& data) const {
+bool UnidataReceiver::has_died(Instant now, Address from, const DataSpdu& data) {
   const auto utc_now = utc_.at(now);
   if (!config_.enforce_received_time_to_die || !data.time_to_die || !utc_now) return false;
   const auto died_at = decode_time_to_die(*utc_now, *data.time_to_die);
-  const auto tolerance = std::chrono::duration_cast<seconds>(config_.time_to_die_tolerance).count();
-  return died_at && died_at->value + tolerance < utc_now->value;
+  if (!died_at) return false;
+  const bool died = clocks_.has_died(now, from, seconds(utc_now->value - died_at->value));
+  if (const auto news = clocks_.take_news()) {
+    trace_.on_trace({.at = now,
+                     .kind = TraceKind::clocks_apart,
+                     .peer = news->peer,
+                     .a = news->at_least.count()});
+  }
+  return died;
 }
 
 // The sender repeats nothing that has died, by its own clock.

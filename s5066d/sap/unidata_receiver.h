@@ -2,7 +2,9 @@
 // confirmation (A.3.2.4(20) to (27)).
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "s5066d/base/ids.h"
@@ -13,10 +15,12 @@
 #include "s5066d/sap/actions.h"
 #include "s5066d/sap/client_table.h"
 #include "s5066d/sap/config.h"
+#include "s5066d/sap/peer_clocks.h"
 #include "s5066d/sap/peer_counts.h"
 #include "s5066d/sap/repeats.h"
 #include "s5066d/sap/spdu.h"
 #include "s5066d/sap/unidata_queue.h"
+#include "s5066d/sap/untaken.h"
 #include "s5066d/sap/utc_clock.h"
 
 namespace s5066::sap {
@@ -26,13 +30,33 @@ class UnidataReceiver {
   UnidataReceiver(const Config& config, const ClientTable& clients, const UtcClock& utc,
                   PeerCounts& counts, Outbox& outbox, Counters& counters, TraceSink& trace);
 
-  void on_link_made(Address peer) { repeat_filter_.on_link_made(peer); }
+  void on_link_made(Instant now, Address peer) {
+    clocks_.on_link_made(now, peer);
+    repeat_filter_.on_link_made(peer);
+  }
+  /// S_PDUs of the peer may come again over the same link.
+  void on_connection_reset(Address peer) { repeat_filter_.on_link_made(peer); }
 
-  /// Whether the U_PDU was delivered, where the sender asked to be told; else nothing. Of a damaged
-  /// S_PDU the header is whole. Takes the U_PDU out of `data` unless an answer will quote it.
+  /// Returns whether the U_PDU was delivered if its sender asked to be told and that is known
+  /// already; else nothing. Of a damaged S_PDU the header is whole. Takes the U_PDU out of `data`
+  /// unless an answer will quote it.
   std::optional<bool> on_data(Instant now, const cas::SpduIndication& from, DataSpdu& data);
-  /// A U_PDU from one of our own clients. False when nobody is bound to its SAP.
+  /// A U_PDU from one of our own clients. Returns false if nobody is bound to its SAP.
   bool on_local(Instant now, const UnidataItem& item);
+
+  /// Returns what is to be confirmed to its sender, because the client has taken it all.
+  std::optional<UntakenIndications::Subject> on_taken(ReceiptId receipt) {
+    return untaken_.take(receipt);
+  }
+  /// The client's connection ended before all of it was written: its sender is told so, and it is
+  /// new if it comes again.
+  std::optional<UntakenIndications::Subject> on_lost(ReceiptId receipt);
+  /// Nobody will know whether the client took what is left, so nobody is told anything.
+  void on_client_gone(ClientId client);
+  /// Returns the client that has more untaken indications than it may, if there is one.
+  std::optional<ClientId> take_overfull() { return std::exchange(overfull_, std::nullopt); }
+  std::size_t untaken() const { return untaken_.size(); }
+  const PeerClocks& clocks() const { return clocks_; }
 
  private:
   /// What an indication says besides the U_PDU's own fields.
@@ -41,13 +65,15 @@ class UnidataReceiver {
     sis::TransmissionMode mode = sis::TransmissionMode::arq;
     Address source;
     Address destination;
+    cas::Service service = cas::Service::arq;
     std::vector<OctetRange> errored;
     std::vector<OctetRange> missing;
   };
   void indicate(ClientId client, const DataSpdu& data, Bytes updu, Origin origin);
+  std::optional<ReceiptId> receipt_for(ClientId client, const DataSpdu& data, Origin& origin);
   void discard(Instant now, Address from, const DataSpdu& data, Counter counter, DiscardReason why);
   bool is_for_us(Address destination) const;
-  bool has_died(Instant now, const DataSpdu& data) const;
+  bool has_died(Instant now, Address from, const DataSpdu& data);
   Instant last_repeat(Instant now, const DataSpdu& data) const;
 
   const Config& config_;
@@ -58,6 +84,9 @@ class UnidataReceiver {
   Counters& counters_;
   TraceSink& trace_;
   RepeatFilter repeat_filter_;
+  PeerClocks clocks_;
+  UntakenIndications untaken_;
+  std::optional<ClientId> overfull_;
 };
 
 }  // namespace s5066::sap

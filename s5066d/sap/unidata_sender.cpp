@@ -110,7 +110,7 @@ void UnidataSender::allow_arq(Instant now, bool allowed) {
   }
 }
 
-void UnidataSender::answer(Instant now, const cas::SpduIndication& to, const DataSpdu& data,
+void UnidataSender::answer(Instant now, Address source, cas::Service service, const DataSpdu& data,
                            bool delivered) {
   const std::size_t octets = std::min(data.updu.size(), config_.response_octets_air);
   Bytes part(data.updu.begin(), data.updu.begin() + static_cast<std::ptrdiff_t>(octets));
@@ -118,8 +118,8 @@ void UnidataSender::answer(Instant now, const cas::SpduIndication& to, const Dat
   item.id = UpduId{++last_updu_id_};
   item.own = true;
   item.priority = data.priority;
-  item.service = to.service;
-  item.destination = to.source;
+  item.service = service;
+  item.destination = source;
   item.in_order = false;
   item.time_to_die = now + config_.client_confirm_wait_max;
   if (delivered) {
@@ -190,6 +190,7 @@ void UnidataSender::feed(Instant now, const LinkManager& links, const HardLinks&
 
 void UnidataSender::hand_down(Instant now, UnidataItem item) {
   auto* data = std::get_if<DataSpdu>(&item.spdu);
+  item.handed_down = true;
   // Once given, the date stays: the receiver knows a repetition by it.
   if (data != nullptr && item.send_time_to_die && !data->time_to_die) {
     const auto utc_now = utc_.at(now);
@@ -368,7 +369,11 @@ void UnidataSender::confirm(Instant now, UnidataItem item) {
   outbox_.send(*item.client, confirm_of(subject_of(item)));
 }
 
+// "Mode not specified" tells a client that nothing left the node.
 void UnidataSender::reject(Instant now, UnidataItem item, sis::RejectReason reason) {
+  if (reason == sis::RejectReason::mode_not_specified && item.handed_down) {
+    reason = sis::RejectReason::destination_not_responding;
+  }
   trace_discarded(now, item, reason_of(reason));
   const bool expired = reason == sis::RejectReason::ttl_expired;
   finish(now, item, expired ? UpduOutcome::expired : UpduOutcome::rejected);
@@ -395,6 +400,7 @@ void UnidataSender::trace_discarded(Instant now, const UnidataItem& item, Discar
        .kind = item.own ? TraceKind::answer_discarded : TraceKind::updu_discarded,
        .peer = item.destination,
        .a = item.own ? 0 : static_cast<std::int64_t>(item.id.value),
+       .b = item.handed_down ? 1 : 0,
        .discarded = Discarded{.reason = why,
                               .octets = item.octets(),
                               .clients = {{item.local_sap(), item.remote_sap(), item.priority}}}});
@@ -462,7 +468,8 @@ std::vector<PeerLoad> UnidataSender::loads() const {
                      .expects_answer = deliveries_.awaits_answer_of(peer)});
   }
   for (const auto& [peer, count] : deliveries_.peers_awaited()) {
-    if (!is_listed(peer)) loads.push_back({.peer = peer, .expects_answer = true});
+    if (is_listed(peer) || peer == config_.address) continue;
+    loads.push_back({.peer = peer, .expects_answer = true});
   }
   return loads;
 }

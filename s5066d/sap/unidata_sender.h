@@ -47,8 +47,11 @@ class UnidataSender {
               std::optional<sis::RejectReason> report, DiscardReason why);
   void queue(UnidataItem item) { queue_.put(std::move(item)); }
   /// S_PDU types 1 and 2: U_PDUs of our own, queued with the priority of what they answer and sent
-  /// by the service in which that came.
-  void answer(Instant now, const cas::SpduIndication& to, const DataSpdu& data, bool delivered);
+  /// to `source` by the service in which that came.
+  void answer(Instant now, Address source, cas::Service service, const DataSpdu& data,
+              bool delivered);
+  /// The U_PDU is with the node of its destination, and the client there has still to confirm it.
+  void await_client(Instant now, UnidataItem item);
 
   // What became of it.
   void on_spdu_arrived(CpduId id) { deliveries_.on_arrived(id); }
@@ -99,7 +102,6 @@ class UnidataSender {
   template <typename Allowed>
   bool feed_lane(Instant now, const Lane& lane, const Allowed& allowed);
   void hand_down(Instant now, UnidataItem item);
-  void await_client(Instant now, UnidataItem item);
   void finish(Instant now, UnidataItem& item, UpduOutcome outcome);
   void trace_discarded(Instant now, const UnidataItem& item, DiscardReason why);
   Bytes response_part(const Bytes& updu) const;

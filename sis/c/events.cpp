@@ -59,8 +59,20 @@ void fill(StoredEvent& out, const event::Confirmed& e) {
   out.event.kind = S5066_SIS_CONFIRMED;
   out.event.request = e.id.value;
 }
+std::uint8_t number_of(event::Reach reach) {
+  switch (reach) {
+    case event::Reach::never_left:
+      return S5066_SIS_REACH_NEVER_LEFT;
+    case event::Reach::refused_there:
+      return S5066_SIS_REACH_REFUSED_THERE;
+    case event::Reach::unknown:
+      break;
+  }
+  return S5066_SIS_REACH_UNKNOWN;
+}
 void fill(StoredEvent& out, const event::Rejected& e) {
   out.event.kind = S5066_SIS_REJECTED;
+  out.event.reach = number_of(e.reach());
   out.event.request = e.id.value;
   out.event.reason = static_cast<int>(e.reason);
 }

@@ -105,7 +105,7 @@ enum {
   S5066_SIS_FLOW_ON = 6,            //
   S5066_SIS_DATA = 7,               // a U_PDU: expedited to errored and missing
   S5066_SIS_CONFIRMED = 8,          // request
-  S5066_SIS_REJECTED = 9,           // request, reason of A.2.1.8
+  S5066_SIS_REJECTED = 9,           // request, reason of A.2.1.8, reach: not known to be delivered
   S5066_SIS_SENT = 10,              // request: on its way to the server, no confirmation asked for
   S5066_SIS_UNRESOLVED = 11,        // request: nobody knows what became of it
   S5066_SIS_LINK_ESTABLISHED = 12,  // link, status
@@ -116,6 +116,13 @@ enum {
   S5066_SIS_AVAILABILITY = 17,      // status and reason of A.2.1.26
   S5066_SIS_MANAGEMENT = 18,        // message_type, data
   S5066_SIS_OVERFLOW = 19           // events were not fetched; the client has stopped
+};
+
+// How far a rejected U_PDU came, as far as the reason tells.
+enum {
+  S5066_SIS_REACH_UNKNOWN = 0,       // it may even have been delivered
+  S5066_SIS_REACH_NEVER_LEFT = 1,    // our node did not take it
+  S5066_SIS_REACH_REFUSED_THERE = 2  // the other node says that no client there took it
 };
 
 typedef struct s5066_sis_block {
@@ -140,7 +147,8 @@ typedef struct s5066_sis_event {
   uint8_t source_sap;
   uint8_t destination_sap;
   uint8_t mode;
-  uint8_t reserved[7];
+  uint8_t reach;  // of S5066_SIS_REJECTED
+  uint8_t reserved[6];
   const uint8_t* data;
   size_t size;
   const s5066_sis_block* errored;  // with S5066_SIS_MODE_NONARQ_WITH_ERRORS

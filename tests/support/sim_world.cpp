@@ -125,6 +125,8 @@ void World::drain(Station& station) {
       const auto client = client_by_id_.find({station.index, send->client.value});
       if (client == client_by_id_.end()) continue;
       client->second->framer_.push(send->bytes);
+      station.node->on_client_taken(station.clock.local(heap_.now()), send->client,
+                                    send->bytes.size());
       while (auto item = client->second->framer_.poll()) {
         const auto* frame = std::get_if<sis::Framer::Frame>(&*item);
         const auto primitive = frame ? sis::decode(frame->body)

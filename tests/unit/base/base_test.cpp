@@ -151,7 +151,7 @@ TEST(TraceRing, keeps_the_newest_events) {
 TEST(TraceEvent, says_what_is_known_of_discarded_data) {
   TraceEvent event{.kind = TraceKind::updu_discarded, .a = 17};
   event.discarded = Discarded{.reason = DiscardReason::expired, .octets = 300, .clients = {}};
-  EXPECT_NE(to_string(event).find(" updu=17 reason=expired octets=300"), std::string::npos);
+  EXPECT_NE(to_string(event).find(" updu=17 sent=0 reason=expired octets=300"), std::string::npos);
   event.discarded->clients = {{SapId{3}, SapId{4}, 7}};
   EXPECT_NE(to_string(event).find(" octets=300 source_sap=3 destination_sap=4 priority=7"),
             std::string::npos);

@@ -47,8 +47,11 @@ TEST_F(AnnexAData, what_arrives_after_its_time_to_die_is_discarded) {
   HexClient a = bind(alpha, 3, "10 00");
   HexClient b = bind(bravo, 3, "10 00");
   alpha->node.on_utc(medium->now(), UtcSeconds{1772409540});
-  bravo->node.on_utc(medium->now(), UtcSeconds{1772409540 + 3600});  // an hour later there
-  a.give("14 53 E1020305 00 00003C 0001 41");
+  bravo->node.on_utc(medium->now(), UtcSeconds{1772409540 + 40});
+  a.give("14 53 E1020305 00 000E10 0001 40");
+  run(seconds(60));
+  b.got();
+  a.give("14 53 E1020305 00 00000F 0001 41");  // 30 s, and the link is older than what is left
   run(seconds(20));
   EXPECT_EQ(b.got(), "");
   a.give("14 53 E1020305 00 000E10 0001 42");  // two hours

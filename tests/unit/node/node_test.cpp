@@ -326,6 +326,54 @@ TEST_F(NodePair, a_client_that_does_not_read_is_dropped_at_the_limit) {
   expect_the_transfer_is_whole();
 }
 
+// A.3.2.4(25)
+TEST_F(NodePair, a_client_delivery_is_confirmed_when_the_last_octet_is_taken_and_not_before) {
+  const ClientId from = bind(alpha, 3, sis::Confirmation::client);
+  const ClientId to = bind(bravo, 3, sis::Confirmation::none);
+  log(bravo, to).reads = false;
+  medium.send(alpha, from, request_to(kBravo, 3, message(1, 500)));
+  medium.send(alpha, from, request_to(kBravo, 3, message(2, 500)));
+  medium.run_for(minutes(5));
+  ASSERT_EQ(log(bravo, to).all<sis::UnidataIndication>().size(), 2u);
+  EXPECT_TRUE(log(alpha, from).all<sis::UnidataRequestConfirm>().empty());
+
+  const std::size_t octets = log(bravo, to).frames.back().size();
+  medium.with([&](Instant now) { bravo.node.on_client_taken(now, to, octets - 1); });
+  medium.run_for(minutes(5));
+  EXPECT_TRUE(log(alpha, from).all<sis::UnidataRequestConfirm>().empty());
+  medium.with([&](Instant now) { bravo.node.on_client_taken(now, to, 1); });
+  medium.run_for(minutes(5));
+  const auto confirmed = log(alpha, from).all<sis::UnidataRequestConfirm>();
+  ASSERT_EQ(confirmed.size(), 1u);
+  EXPECT_EQ(confirmed[0].updu_part, message(1, 500));
+  EXPECT_TRUE(log(alpha, from).all<sis::UnidataRequestRejected>().empty());
+}
+
+TEST_F(NodePair, what_was_never_written_to_a_client_that_left_is_reported_to_its_sender) {
+  const ClientId from = bind(alpha, 3, sis::Confirmation::client);
+  const ClientId to = bind(bravo, 3, sis::Confirmation::none);
+  log(bravo, to).reads = false;
+  for (std::size_t i = 0; i < 3; ++i) {
+    medium.send(alpha, from, request_to(kBravo, 3, message(i, 500)));
+  }
+  medium.run_for(minutes(5));
+  const std::size_t octets = log(bravo, to).frames.back().size();
+  // The first is taken, the second written and perhaps read, one octet of the third is not written.
+  medium.with([&](Instant now) {
+    bravo.node.on_client_taken(now, to, octets);
+    bravo.node.on_client_closed(now, to, ClientEnd::left, 1);
+  });
+  medium.run_for(minutes(5));
+  const auto rejected = log(alpha, from).all<sis::UnidataRequestRejected>();
+  ASSERT_EQ(rejected.size(), 1u);
+  EXPECT_EQ(rejected[0].updu_part, message(2, 500));
+  EXPECT_EQ(rejected[0].reason, sis::RejectReason::destination_sap_not_bound);
+  EXPECT_EQ(log(alpha, from).all<sis::UnidataRequestConfirm>().size(), 1u);
+  medium.run_for(hours(2));
+  EXPECT_EQ(log(alpha, from).all<sis::UnidataRequestRejected>().size(), 2u);
+  EXPECT_EQ(bravo.node.status().holdings.untaken, 0u);
+}
+
 TEST_F(NodePair, a_client_killed_in_mid_transfer_leaves_the_link_in_order) {
   start_a_transfer();
   const ClientId other = bind(alpha, 4, sis::Confirmation::node);

@@ -47,6 +47,7 @@ struct ClientLog {
   bool closed = false;
   bool discarded = false;
   bool paused = false;
+  bool reads = true;
 
   template <typename T>
   std::vector<T> all() const {
@@ -160,6 +161,9 @@ class Medium {
       S5066_ASSERT(primitive.ok());
       clients[send->client].received.push_back(*primitive);
       clients[send->client].frames.push_back(send->bytes);
+      if (clients[send->client].reads) {
+        stations_[from]->node.on_client_taken(now_, send->client, send->bytes.size());
+      }
     } else if (const auto* close = std::get_if<CloseClient>(&action)) {
       clients[close->client].closed = true;
       clients[close->client].discarded = close->discard_unsent;

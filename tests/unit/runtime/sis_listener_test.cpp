@@ -79,6 +79,74 @@ TEST_F(PlainPort, resets_a_client_whose_output_is_to_be_discarded) {
   EXPECT_TRUE(client.received.empty());
 }
 
+TEST_F(PlainPort, no_more_is_confirmed_than_a_client_that_was_reset_can_read) {
+  // Room for what the kernel takes, and for the rejections of what it has not passed on.
+  constexpr std::size_t kUpdus = 5000;
+  node_config_.client_output_octets_max = 4 * 1024 * 1024;
+  node_config_.client_rate = {0, 0};
+  ASSERT_TRUE(open());
+  Client& sender = connected();
+  auto bind = bind_to(3);
+  bind.service.confirmation = sis::Confirmation::client;
+  sender.send(bind);
+  boost::asio::ip::tcp::socket deaf(io_, boost::asio::ip::tcp::v4());
+  deaf.set_option(boost::asio::socket_base::receive_buffer_size(4096));
+  deaf.connect({boost::asio::ip::address_v4::loopback(), listener_->port()});
+  Bytes asked;
+  sis::encode(bind_to(4), asked);
+  boost::asio::write(deaf, boost::asio::buffer(asked));
+  run_until(
+      [&] { return node_->status().clients.size() == 2 && node_->status().clients.back().bound; });
+  std::size_t given = 0;
+  while (node_->status().clients.size() == 2 && given < kUpdus) {
+    sis::UnidataRequest request;
+    request.destination = Address{kOwn};
+    request.destination_sap = SapId{4};
+    request.updu = Bytes(2000, static_cast<std::uint8_t>(given++));
+    sender.send(request);
+    run_until([&] { return sender.all_sent(); });
+    io_.poll();
+  }
+  run_until([&] { return node_->status().clients.size() == 1; });  // too much was unread
+  std::size_t read = 0;
+  sis::Framer framer;
+  std::array<std::uint8_t, 4096> input{};
+  for (boost::system::error_code end; !end;) {
+    framer.push(ByteSpan(input.data(), deaf.read_some(boost::asio::buffer(input), end)));
+    while (const auto item = framer.poll()) {
+      const auto* frame = std::get_if<sis::Framer::Frame>(&*item);
+      ASSERT_NE(frame, nullptr);
+      read += std::holds_alternative<sis::UnidataIndication>(*sis::decode(frame->body)) ? 1 : 0;
+    }
+  }
+  const auto ended = [&] {
+    return sender.all<sis::UnidataRequestConfirm>().size() +
+           sender.all<sis::UnidataRequestRejected>().size();
+  };
+  pass(std::chrono::hours(2));
+  run_until([&] { return ended() == given; });
+  EXPECT_GT(read, 0u);
+  EXPECT_LE(sender.all<sis::UnidataRequestConfirm>().size(), read);
+}
+
+TEST_F(PlainPort, a_client_that_reads_has_everything_confirmed) {
+  ASSERT_TRUE(open());
+  Client& client = connected();
+  auto bind = bind_to(3);
+  bind.service.confirmation = sis::Confirmation::client;
+  client.send(bind);
+  for (int i = 0; i < 300; ++i) {
+    sis::UnidataRequest request;
+    request.destination = Address{kOwn};
+    request.destination_sap = SapId{3};
+    request.updu = Bytes(2000, static_cast<std::uint8_t>(i));
+    client.send(request);
+  }
+  run_until([&] { return client.all<sis::UnidataRequestConfirm>().size() == 300 || client.end; });
+  EXPECT_EQ(client.all<sis::UnidataRequestConfirm>().size(), 300u);
+  EXPECT_EQ(node_->status().holdings.untaken, 0u);
+}
+
 TEST_F(PlainPort, sends_what_waits_before_it_closes_otherwise) {
   node_config_.sap.invalid_primitives_max = 1;
   ASSERT_TRUE(open());

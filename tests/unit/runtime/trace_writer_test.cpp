@@ -135,8 +135,14 @@ TEST(TraceWriter, tells_of_data_that_got_no_further_what_is_known_of_it) {
   const std::string peer = " t=2.000 peer=" + to_string(Address{0x01020304});
   const std::string known = " reason=expired octets=300 source_sap=3 destination_sap=4 priority=7";
   EXPECT_EQ(told(TraceKind::updu_discarded, data, 17),
-            "warning updu_discarded" + peer + " updu=17" + known);
+            "warning updu_discarded" + peer + " updu=17 sent=0" + known);
   EXPECT_EQ(told(TraceKind::spdu_discarded, data), "warning spdu_discarded" + peer + known);
+  writer.on_trace({.at = Instant(std::chrono::seconds(2)),
+                   .kind = TraceKind::clocks_apart,
+                   .peer = Address{0x01020304},
+                   .a = 7200});
+  EXPECT_EQ(log.lines.back(),
+            "warning clocks_apart" + peer + " at_least_s=7200 at_least=\"2 h 0 min\"");
   // What is no loss to anybody here.
   EXPECT_EQ(told(TraceKind::spdu_discarded, {.reason = DiscardReason::not_bound, .octets = 9}),
             "info spdu_discarded" + peer + " reason=not_bound octets=9");

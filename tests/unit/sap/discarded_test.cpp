@@ -125,8 +125,10 @@ TEST_F(DiscardedData, what_comes_after_its_time_to_die) {
   bind(4, Confirmation::none);
   const UtcSeconds utc{1772409540};
   core->on_utc(now, utc);
+  make(kPeer, false);
+  wait(seconds(6));
   DataSpdu data = data_for_4(50);
-  data.time_to_die = encode_time_to_die(utc, {utc.value - 6});
+  data.time_to_die = encode_time_to_die(utc, utc);
   hear(data);
   expect(TraceKind::spdu_discarded, kPeer, of_3_to_4(DiscardReason::expired, 50));
 }

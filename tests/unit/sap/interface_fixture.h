@@ -71,6 +71,13 @@ class InterfaceFixture : public ::testing::Test {
     core->on_primitive(now, client, std::move(primitive));
     drain();
   }
+  /// A client that did not read takes all that waits for it.
+  void take_all(ClientId client) {
+    for (const ReceiptId receipt : std::exchange(untaken[client], {})) {
+      core->on_indication_taken(now, receipt);
+    }
+    drain();
+  }
   void wait(Duration duration) {
     now += duration;
     core->on_deadline(now);
@@ -124,6 +131,11 @@ class InterfaceFixture : public ::testing::Test {
       if (auto* send = std::get_if<SendPrimitive>(&*action)) {
         EXPECT_FALSE(closed.count(send->client));
         log[send->client].push_back(std::move(send->primitive));
+        if (send->receipt && unread.count(send->client) > 0) {
+          untaken[send->client].push_back(*send->receipt);
+        } else if (send->receipt) {
+          core->on_indication_taken(now, *send->receipt);
+        }
       } else if (const auto* close = std::get_if<CloseClient>(&*action)) {
         closed.insert(close->client);
       } else if (const auto* pause = std::get_if<PauseData>(&*action)) {
@@ -174,6 +186,8 @@ class InterfaceFixture : public ::testing::Test {
   std::map<ClientId, std::vector<sis::Primitive>> log;
   std::map<ClientId, bool> paused;
   std::set<ClientId> closed;
+  std::set<ClientId> unread;  // clients that take nothing before take_all()
+  std::map<ClientId, std::vector<ReceiptId>> untaken;
   std::vector<Address> calls;
   std::vector<Address> breaks;
   std::vector<Address> kept;

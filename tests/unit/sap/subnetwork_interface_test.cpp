@@ -465,6 +465,110 @@ TEST_F(Interface, what_is_handed_down_for_a_link_is_bounded_but_never_one_by_one
   EXPECT_EQ(spdus.size(), 11u);
 }
 
+// --- Clocks that are apart ----------------------------------------------------------------------
+
+class ClocksApart : public Interface {
+ protected:
+  static constexpr UtcSeconds kUtc{1'790'000'000};
+
+  ClocksApart() {
+    core->on_utc(now, kUtc);
+    client = bind(4, Confirmation::none);
+  }
+  /// Data whose sender's clock is `behind` ours, sent now with so much time to live.
+  bool arrives(Duration time_to_live, std::chrono::seconds behind,
+               cas::Service service = cas::Service::arq) {
+    const auto gone = std::chrono::duration_cast<seconds>(now.time_since_epoch());
+    const UtcSeconds there{(kUtc.value + gone.count() - behind.count())};
+    const auto lives = std::chrono::duration_cast<seconds>(time_to_live).count();
+    const std::size_t before = sent<sis::UnidataIndication>(client);
+    hear(DataSpdu{.source_sap = SapId{3},
+                  .destination_sap = SapId{4},
+                  .time_to_die = encode_time_to_die(there, {there.value + lives}),
+                  .updu = Bytes{++number}},
+         service);
+    return sent<sis::UnidataIndication>(client) > before;
+  }
+  ClientId client;
+  std::uint8_t number = 0;
+};
+
+TEST_F(ClocksApart, two_hours_lose_nothing_on_a_link_that_lasts_for_hours) {
+  for (int link = 0; link < 2; ++link) {
+    make(kPeer, false);
+    wait(seconds(8));
+    for (int i = 0; i < 20; ++i) {
+      EXPECT_TRUE(arrives(minutes(2), hours(2))) << i;
+      EXPECT_TRUE(arrives(minutes(115), hours(2))) << i;
+      EXPECT_TRUE(arrives(hours(24), hours(2))) << i;
+      EXPECT_TRUE(arrives(minutes(1), hours(2))) << i;
+      wait(minutes(12));
+    }
+    lose(kPeer);
+  }
+  EXPECT_EQ(counters[Counter::spdus_expired], 0u);
+  const auto apart = core->clocks_apart();
+  ASSERT_EQ(apart.size(), 1u);
+  EXPECT_EQ(apart[0].peer, kPeer);
+  EXPECT_EQ(apart[0].at_least, hours(2) - minutes(1));
+}
+
+TEST_F(ClocksApart, the_operator_is_told_at_most_once_an_hour) {
+  const auto told = [this] {
+    const auto events = trace.events();
+    return std::count_if(events.begin(), events.end(), [](const TraceEvent& event) {
+      return event.kind == TraceKind::clocks_apart;
+    });
+  };
+  make(kPeer, false);
+  EXPECT_TRUE(arrives(minutes(60), hours(2)));
+  EXPECT_EQ(told(), 1);
+  EXPECT_TRUE(arrives(minutes(30), hours(2)));
+  wait(hours(1) - nanoseconds(1));
+  EXPECT_TRUE(arrives(minutes(20), hours(2)));
+  EXPECT_EQ(told(), 1);
+  wait(nanoseconds(1));
+  EXPECT_TRUE(arrives(minutes(1), hours(2)));
+  EXPECT_EQ(told(), 2);
+}
+
+TEST_F(ClocksApart, a_short_time_to_live_survives_a_minute_when_the_link_is_new) {
+  make(kPeer, false);
+  wait(seconds(29));
+  EXPECT_TRUE(arrives(seconds(30), minutes(1)));
+}
+
+TEST_F(ClocksApart, what_died_since_the_link_was_made_is_discarded) {
+  make(kPeer, false);
+  wait(seconds(30));
+  EXPECT_FALSE(arrives(seconds(30), minutes(1)));
+  EXPECT_EQ(counters[Counter::spdus_expired], 1u);
+  EXPECT_TRUE(core->clocks_apart().empty());
+}
+
+TEST_F(ClocksApart, without_a_link_what_is_late_by_more_than_the_longest_way_is_delivered) {
+  const auto way = std::chrono::duration_cast<seconds>(config.on_its_way_max);
+  EXPECT_FALSE(arrives(seconds(60), seconds(60) + way, cas::Service::nonarq));
+  EXPECT_TRUE(arrives(seconds(60), seconds(61) + way, cas::Service::nonarq));
+}
+
+TEST_F(ClocksApart, a_clock_that_is_behind_loses_nothing) {
+  make(kPeer, false);
+  EXPECT_TRUE(arrives(minutes(1), -hours(2)));
+  EXPECT_TRUE(arrives(minutes(1), -hours(72)));
+  EXPECT_TRUE(core->clocks_apart().empty());
+}
+
+TEST_F(ClocksApart, peers_are_bounded) {
+  PeerClocks clocks({seconds(5), minutes(10), 2});
+  for (std::uint32_t peer = 1; peer < 5; ++peer) {
+    now += seconds(1);
+    EXPECT_FALSE(clocks.has_died(now, Address{peer}, hours(2)));
+  }
+  ASSERT_EQ(clocks.differences().size(), 2u);
+  EXPECT_EQ(clocks.differences()[0].peer, Address{3});
+}
+
 // --- From the air --------------------------------------------------------------------------------
 
 TEST_F(Interface, data_is_indicated_whatever_its_size) {
@@ -478,6 +582,103 @@ TEST_F(Interface, data_is_indicated_whatever_its_size) {
   EXPECT_EQ(indication.source_sap, SapId{3});
   EXPECT_EQ(indication.destination, kOwn);
   EXPECT_TRUE(spdus.empty());
+}
+
+// A.3.2.4(25)
+TEST_F(Interface, nothing_is_confirmed_before_the_client_has_taken_it) {
+  const ClientId client = bind(4, Confirmation::none);
+  unread.insert(client);
+  const DataSpdu data{.source_sap = SapId{3},
+                      .destination_sap = SapId{4},
+                      .client_confirm_required = true,
+                      .updu = Bytes(40, 7)};
+  make(kPeer, false);
+  hear(data);
+  EXPECT_EQ(sent<sis::UnidataIndication>(client), 1u);
+  EXPECT_TRUE(spdus.empty());
+  EXPECT_EQ(core->holdings().untaken, 1u);
+  take_all(client);
+  ASSERT_EQ(spdus.size(), 1u);
+  EXPECT_EQ(*decode(spdus[0].spdu), Spdu(DeliveryConfirm{SapId{3}, SapId{4}, Bytes(32, 7)}));
+  EXPECT_EQ(core->holdings().untaken, 0u);
+}
+
+TEST_F(Interface, what_was_lost_with_a_connection_is_denied_and_is_new_when_it_comes_again) {
+  core->on_utc(now, UtcSeconds{1'790'000'000});
+  const ClientId client = bind(4, Confirmation::none);
+  unread.insert(client);
+  const DataSpdu data{.source_sap = SapId{3},
+                      .destination_sap = SapId{4},
+                      .client_confirm_required = true,
+                      .time_to_die = encode_time_to_die({1'790'000'000}, {1'790'000'000 + 3600}),
+                      .updu = Bytes(40, 7)};
+  make(kPeer, false);
+  hear(data);
+  core->on_indication_lost(now, untaken[client].front());
+  core->on_client_closed(now, client);
+  drain();
+  ASSERT_EQ(spdus.size(), 1u);
+  EXPECT_EQ(*decode(spdus[0].spdu), Spdu(DeliveryFail{1, SapId{3}, SapId{4}, Bytes(32, 7)}));
+  EXPECT_EQ(counters[Counter::updus_untaken], 1u);
+
+  make(kPeer, false);
+  const ClientId next = bind(4, Confirmation::none);
+  hear(data);
+  EXPECT_EQ(sent<sis::UnidataIndication>(next), 1u);
+  EXPECT_EQ(counters[Counter::updus_repeated], 0u);
+}
+
+TEST_F(Interface, a_repetition_of_what_is_not_taken_yet_is_answered_once_it_is) {
+  core->on_utc(now, UtcSeconds{1'790'000'000});
+  const ClientId client = bind(4, Confirmation::none);
+  unread.insert(client);
+  const DataSpdu data{.source_sap = SapId{3},
+                      .destination_sap = SapId{4},
+                      .client_confirm_required = true,
+                      .time_to_die = encode_time_to_die({1'790'000'000}, {1'790'000'000 + 3600}),
+                      .updu = Bytes(40, 7)};
+  make(kPeer, false);
+  hear(data);
+  make(kPeer, false);
+  hear(data);
+  EXPECT_EQ(counters[Counter::updus_repeated], 1u);
+  EXPECT_TRUE(spdus.empty());
+  take_all(client);
+  EXPECT_EQ(spdus.size(), 1u);
+  hear(data);  // taken by now, so its sender has missed the answer
+  EXPECT_EQ(spdus.size(), 2u);
+}
+
+TEST_F(Interface, a_client_with_too_much_to_take_is_dropped_and_nothing_is_said_of_it) {
+  config.untaken_confirms_max = 2;
+  restart();
+  const ClientId client = bind(4, Confirmation::none);
+  unread.insert(client);
+  make(kPeer, false);
+  const DataSpdu data{.destination_sap = SapId{4}, .client_confirm_required = true};
+  hear(data);
+  hear(data);
+  EXPECT_EQ(closed.count(client), 0u);
+  hear(data);
+  EXPECT_EQ(closed.count(client), 1u);
+  EXPECT_EQ(core->holdings().untaken, 0u);
+  EXPECT_TRUE(spdus.empty());
+}
+
+TEST_F(Interface, delivery_to_a_client_of_the_same_node_is_confirmed_when_it_is_taken) {
+  const ClientId from = bind(3, Confirmation::client);
+  const ClientId to = bind(4, Confirmation::none);
+  unread.insert(to);
+  give(from, request(kOwn, Bytes(2000, 1)));
+  EXPECT_EQ(sent<sis::UnidataRequestConfirm>(from), 0u);
+  take_all(to);
+  EXPECT_EQ(sent<sis::UnidataRequestConfirm>(from), 1u);
+  give(from, request(kOwn, Bytes(2000, 2)));
+  core->on_indication_lost(now, untaken[to].front());
+  drain();
+  EXPECT_EQ(sent<sis::UnidataRequestRejected>(from), 1u);
+  EXPECT_EQ(core->holdings(), Holdings{});
+  EXPECT_TRUE(calls.empty());
 }
 
 TEST_F(Interface, delivery_is_confirmed_or_denied_where_that_is_asked_for) {

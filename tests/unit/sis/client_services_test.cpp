@@ -2,6 +2,7 @@
 // them.
 #include <gtest/gtest.h>
 
+#include "sis/send_outcome.h"
 #include "sis/text.h"
 #include "tests/unit/sis/fake_server.h"
 
@@ -104,6 +105,27 @@ TEST_F(ClientServices, a_rejected_expedited_request_says_why) {
   server.say(rejected);
   EXPECT_EQ(server.last<event::Rejected>().id, id);
   EXPECT_EQ(server.last<event::Rejected>().reason, RejectReason::destination_sap_not_bound);
+}
+
+TEST_F(ClientServices, a_rejection_says_how_far_a_updu_came_where_the_reason_tells) {
+  using event::Reach;
+  const std::pair<RejectReason, Reach> cases[] = {
+      {RejectReason::ttl_expired, Reach::unknown},
+      {RejectReason::destination_sap_not_bound, Reach::refused_there},
+      {RejectReason::destination_not_responding, Reach::unknown},
+      {RejectReason::larger_than_mtu, Reach::never_left},
+      {RejectReason::mode_not_specified, Reach::never_left},
+      {static_cast<RejectReason>(9), Reach::unknown},
+  };
+  server.bring_up();
+  for (const auto& [reason, reach] : cases) {
+    ASSERT_TRUE(expedite(urgent("now")).ok());
+    auto rejected = answer<ExpeditedUnidataRequestRejected>("now");
+    rejected.reason = reason;
+    server.say(rejected);
+    EXPECT_EQ(server.last<event::Rejected>().reach(), reach);
+    EXPECT_EQ(outcome_of(Event{server.last<event::Rejected>()})->reach, reach);
+  }
 }
 
 TEST_F(ClientServices, expedited_data_counts_against_the_same_limit_and_rules) {

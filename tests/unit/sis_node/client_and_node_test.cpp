@@ -124,7 +124,10 @@ class Site {
 
   void perform(const modem::Command&) {}
   void perform(const SendToClient& send) {
-    if (Peer* peer = find(send.client)) peer->core.on_bytes(now, send.bytes);
+    Peer* peer = find(send.client);
+    if (peer == nullptr) return;
+    peer->core.on_bytes(now, send.bytes);
+    node.on_client_taken(now, send.client, send.bytes.size());
   }
   void perform(const CloseClient& close) {
     Peer* peer = find(close.client);
