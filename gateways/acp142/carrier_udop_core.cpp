@@ -71,8 +71,18 @@ CarrierUdopCore::CarrierUdopCore(const Config& config) : config_(config), drain_
 }
 
 bool CarrierUdopCore::ready() const {
-  return bound_ && flow_on_ && !silent_ && requests_.empty() &&
-         arq_.size() < config_.arq_outstanding_max;
+  return bound_ && flow_on_ && !silent_ && requests_.empty();
+}
+
+// One node that does not answer its link keeps no other from being sent to.
+std::set<NodeId> CarrierUdopCore::arq_full() const {
+  std::map<NodeId, std::size_t> counts;
+  for (const auto& [id, pdu] : arq_) ++counts[std::get<NodeId>(pdu.target)];
+  std::set<NodeId> full;
+  for (const auto& [node, count] : counts) {
+    if (count >= config_.arq_outstanding_max) full.insert(node);
+  }
+  return full;
 }
 
 Instant CarrierUdopCore::clear_at(Instant now) const {
@@ -101,6 +111,9 @@ bool CarrierUdopCore::may_use_arq(const OutgoingPdu& pdu) const {
 Result<void> CarrierUdopCore::request_send(Instant now, OutgoingPdu pdu) {
   if (!ready()) return Error{ErrorCode::queue_full, "carrier"};
   if (pdu.octets.size() > pdu_octets_max()) return Error{ErrorCode::too_large, "P_MUL PDU"};
+  if (may_use_arq(pdu) && arq_full().contains(std::get<NodeId>(pdu.target))) {
+    return Error{ErrorCode::queue_full, "PDUs by ARQ to the node"};
+  }
   if (!address_of(pdu.target)) {
     ++stats_.unknown_target;
     return Error{ErrorCode::not_found, "address of the node or group"};

@@ -13,6 +13,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "gateways/acp142/carrier.h"
 #include "gateways/common/rcop.h"
@@ -61,10 +62,10 @@ class CarrierUdopCore {
     SapId sap = kMmhsSap;             // of ours and theirs
     std::map<NodeId, Address> nodes;  // also: who may speak for a node
     std::map<GroupId, Address> groups;
-    std::uint8_t repeats = 0;  // 0..15: non-ARQ data is sent 1 + this often
-    double rate_bps = 300;     // until one is measured; see above
-    std::size_t arq_outstanding_max = 16;
-    std::size_t learned_max = 1024;  // addresses of nodes that are in no table
+    std::uint8_t repeats = 0;              // 0..15: non-ARQ data is sent 1 + this often
+    double rate_bps = 300;                 // until one is measured; see above
+    std::size_t arq_outstanding_max = 16;  // to one node
+    std::size_t learned_max = 1024;        // addresses of nodes that are in no table
     Duration lifetime_max = std::chrono::hours(24);
   };
   struct Stats {
@@ -90,8 +91,10 @@ class CarrierUdopCore {
   Result<void> request_send(Instant now, OutgoingPdu pdu);
 
   // Out.
-  /// Room for one more PDU.
+  /// Room for one more PDU, but for one by ARQ to a node of arq_full().
   bool ready() const;
+  /// Nodes to which so many PDUs by ARQ are on their way that no more are taken.
+  std::set<NodeId> arq_full() const;
   std::optional<gateways::SisUnidata> poll_unidata();
   std::optional<Bytes> poll_datagram();
   Instant clear_at(Instant now) const;

@@ -18,6 +18,9 @@ namespace s5066::acp142 {
 inline constexpr std::size_t kPoolMax = 256;
 /// On a LAN it is commits that take time, and many can be made at once.
 inline constexpr std::uint32_t kUdpActiveMax = 64;
+inline constexpr std::uint32_t kUdpActiveReserve = 8;  // for each step of precedence above routine
+inline constexpr std::uint32_t kUdpStationActiveMax = 16;
+inline constexpr std::uint32_t kUdpStationActiveReserve = 4;
 /// Of a PDU where nothing is configured: over HF its block fills two frames, on a LAN one datagram
 /// that is not divided. And at most.
 inline constexpr std::uint32_t kPduOctets = 2034;

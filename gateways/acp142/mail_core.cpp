@@ -16,7 +16,9 @@ using Kind = MailNews::Kind;
 
 namespace {
 
-constexpr std::uint32_t kDelayedAtATime = 4;  // each is in memory with its content
+constexpr std::uint32_t kDelayedAtATime = 4;          // each is in memory with its content
+constexpr std::uint64_t kTakenOctetsMax = 64u << 20;  // of one request
+constexpr std::uint8_t kFlashPriorityMax = 3;         // of P_MUL; 0 is the most urgent
 
 NextHops next_hops(const Envelope& envelope, const MailItem& item) {
   std::map<std::string_view, std::set<NodeId>> stations;
@@ -35,29 +37,12 @@ NextHops next_hops(const Envelope& envelope, const MailItem& item) {
 
 std::string_view to_string(MailNews::Kind kind) {
   constexpr std::array<std::string_view, static_cast<std::size_t>(Kind::count)> kNames = {
-      "mail_accepted",
-      "mail_repeated",
-      "mail_queued",
-      "mail_refused",
-      "mail_submitted",
-      "mail_delivered",
-      "mail_deferred",
-      "mail_failed",
-      "mail_expired",
-      "mail_received",
-      "mail_received_again",
-      "mail_not_for_us",
-      "mail_unreadable",
-      "mail_reported",
-      "mail_report_lost",
-      "station_dead",
-      "store_failed",
-      "mail_parked",
-      "mail_passed_over",
-      "spool_index_mended",
-      "spool_table_left_out",
-      "spool_disk_full",
-      "clock_set"};
+      "mail_accepted",      "mail_repeated",        "mail_queued",         "mail_refused",
+      "mail_submitted",     "mail_delivered",       "mail_deferred",       "mail_failed",
+      "mail_expired",       "mail_received",        "mail_received_again", "mail_not_for_us",
+      "mail_unreadable",    "mail_reported",        "mail_report_lost",    "station_dead",
+      "station_heard",      "store_failed",         "mail_parked",         "mail_passed_over",
+      "spool_index_mended", "spool_table_left_out", "spool_disk_full",     "clock_set"};
   S5066_ASSERT(kind < Kind::count);
   return kNames[static_cast<std::size_t>(kind)];
 }
@@ -106,8 +91,8 @@ void MailCore::ask(MailOperation operation, Pending pending) {
   const StoreTicket ticket{++last_ticket_};
   const bool once = pending.asked == Asked::mail || pending.asked == Asked::received ||
                     pending.asked == Asked::take || pending.asked == Asked::delayed ||
-                    pending.asked == Asked::station || pending.asked == Asked::purge ||
-                    pending.asked == Asked::clock;
+                    pending.asked == Asked::station || pending.asked == Asked::wake ||
+                    pending.asked == Asked::purge || pending.asked == Asked::clock;
   if (!once) pending.again = operation;
   pending.stepped = stepped_;
   pending_.emplace(ticket, std::move(pending));
@@ -164,11 +149,11 @@ void MailCore::on_store_result(Instant now, const MailResult& result) {
       on_kept(std::move(pending), std::get<MailKept>(*result.answer));
       return on_new_mail(now);
     case Asked::take:
-      taking_[static_cast<std::size_t>(pending.road)] = false;
+      (pending.late ? taking_late_ : taking_)[static_cast<std::size_t>(pending.road)] = false;
       if (ok) {
         auto items = std::get<TakenMail>(*result.answer).items;
         for (MailItem& item : items) move_times(item, stepped_ - pending.stepped);
-        return on_taken(now, pending.road, std::move(items));
+        return on_taken(now, pending, std::move(items));
       }
       poll_at_ = now + config_.store_retry;
       return;
@@ -203,6 +188,9 @@ void MailCore::on_store_result(Instant now, const MailResult& result) {
     case Asked::clock:
       if (!ok) unnoted_ += pending.step;
       return;
+    case Asked::wake:
+      // A request that failed is not repeated: the messages still wait for their own next try.
+      return on_spool_changed(now);
     case Asked::purge:
       // Its time comes again, unless there is more of it.
       if (ok && std::holds_alternative<PurgedInPart>(*result.answer)) purge(now, pending.part);
@@ -212,13 +200,7 @@ void MailCore::on_store_result(Instant now, const MailResult& result) {
       if (!ok && result.answer.error().code == ErrorCode::refused) return;
       if (!ok) break;
       if (const auto* resumed = std::get_if<Resumed>(&*result.answer)) {
-        last_message_id_ = resumed->last_message_id;
-        for (const StationRow& row : resumed->stations) stations_[row.station] = row;
-        for (const auto& [name, expiry] : resumed->received) {
-          actions_.push_back(Known{name, expiry});
-        }
-        started_ = true;
-        on_spool_changed(now);
+        on_resumed(now, *resumed);
       }
       return;
   }
@@ -271,9 +253,49 @@ MailId MailCore::under_way_as(std::uint32_t message_id) const {
   return {};
 }
 
+// A restart ends the time for which a station is left alone: nobody knows how long we were away.
+void MailCore::on_resumed(Instant now, const Resumed& resumed) {
+  last_message_id_ = resumed.last_message_id;
+  for (const StationRow& row : resumed.stations) {
+    StationRow& station = stations_[row.station] = row;
+    if (row.dead_until.value == 0) continue;
+    station.dead_until = {};
+    save_station(row.station);
+  }
+  for (const auto& [name, expiry] : resumed.received) actions_.push_back(Known{name, expiry});
+  started_ = true;
+  wake(now, {});
+  on_spool_changed(now);
+}
+
+void MailCore::wake(Instant now, NodeId station) {
+  Pending pending;
+  pending.asked = Asked::wake;
+  pending.node = station;
+  ask(WakeMail{station, utc(now)}, std::move(pending));
+}
+
+void MailCore::on_heard(Instant now, NodeId node) {
+  const auto found = stations_.find(node);
+  if (found == stations_.end()) return;
+  heard_at_[node] = now;
+  for (auto& [id, active] : active_) active.unanswered.erase(node);
+  if (suspended_stations_.erase(node) > 0) wake(now, node);
+  StationRow& station = found->second;
+  if (station.dead_until.value == 0) return;
+  const bool waited = station.dead_until > utc(now);
+  station.dead_until = {};
+  save_station(node);
+  if (!waited) return;
+  news(Kind::station_heard, {}, node);
+  wake(now, node);
+}
+
 void MailCore::on_spool_changed(Instant now) {
-  take_more(now, Road::air);
-  take_more(now, Road::smtp);
+  for (const Road road : {Road::air, Road::smtp}) {
+    take_late(now, road);
+    take_more(now, road);
+  }
 }
 
 // While we are silent the spool is asked for what is too late only now and then: it looks at all
@@ -283,29 +305,90 @@ void MailCore::on_new_mail(Instant now) {
   take_more(now, Road::smtp);
 }
 
-void MailCore::take_more(Instant now, Road road) {
-  bool& taking = taking_[static_cast<std::size_t>(road)];
-  std::uint32_t used = 0;
-  std::uint64_t octets = 0;
-  for (const auto& [id, active] : active_) {
-    if (active.item.road != road || waits_for_silent(active.item)) continue;
-    ++used;
-    octets += active.item.size;
-  }
-  const std::uint32_t max = road == Road::air ? config_.air_active_max : config_.smtp_active_max;
-  const bool expired_only = silent_ && road == Road::air;  // none of these becomes active
-  const bool full = used >= max || octets >= config_.active_octets_max;
-  if (!started_ || taking || (full && !expired_only)) return;
+// Messages that are too late end and are reported whatever else is under way.
+void MailCore::take_late(Instant now, Road road) {
+  bool& taking = taking_late_[static_cast<std::size_t>(road)];
+  if (!started_ || taking) return;
   taking = true;
   Pending pending;
   pending.asked = Asked::take;
   pending.road = road;
-  TakeDue due{road, utc(now), max, expired_only, config_.active_octets_max};
-  if (!expired_only) {
-    due.items_max -= used;
-    due.octets_max -= octets;
-  }
+  pending.late = true;
+  ask(TakeDue{.road = road, .now = utc(now), .items_max = config_.late_max, .expired_only = true},
+      std::move(pending));
+}
+
+void MailCore::take_more(Instant now, Road road) {
+  bool& taking = taking_[static_cast<std::size_t>(road)];
+  if (!started_ || taking || (silent_ && road == Road::air)) return;
+  DeliveryRoom there = room(road);
+  if (!there.admits_some()) return;
+  taking = true;
+  Pending pending;
+  pending.asked = Asked::take;
+  pending.road = road;
+  TakeDue due{.road = road, .now = utc(now), .items_max = config_.taken_max};
+  due.octets_max = kTakenOctetsMax;
+  due.room = std::move(there);
   ask(std::move(due), std::move(pending));
+}
+
+std::vector<NodeId> MailCore::open_stations(const MailItem& item) {
+  std::set<NodeId> stations;
+  for (const MailTarget& target : item.targets) {
+    if (is_open(target)) stations.insert(target.station);
+  }
+  return {stations.begin(), stations.end()};
+}
+
+bool MailCore::gives_way(const Active& active) {
+  if (!active.submitted) return false;
+  return std::all_of(active.item.targets.begin(), active.item.targets.end(),
+                     [&](const MailTarget& target) {
+                       return !is_open(target) || active.unanswered.contains(target.station);
+                     });
+}
+
+DeliveryRoom MailCore::room(Road road) const {
+  const bool air = road == Road::air;
+  DeliveryRoom room(air ? config_.air : config_.smtp,
+                    air ? config_.silent : DeliveryRoom::Limits{});
+  room.set_silent(silent_stations_);
+  std::set<NodeId> unanswering = suspended_stations_;
+  for (const auto& [id, active] : active_) {
+    unanswering.insert(active.unanswered.begin(), active.unanswered.end());
+  }
+  room.set_unanswering(std::move(unanswering));
+  for (const auto& [id, active] : active_) {
+    if (active.item.road != road || active.suspended) continue;
+    const MailItem& item = active.item;
+    room.add({item.priority, item.size, open_stations(item)}, gives_way(active));
+  }
+  return room;
+}
+
+// The least urgent goes first, of those the one that has waited longest.
+void MailCore::make_room(Instant now) {
+  while (true) {
+    const DeliveryRoom there = room(Road::air);
+    Active* least = nullptr;
+    for (auto& [id, active] : active_) {
+      if (active.item.road != Road::air || active.suspended || active.withdrawn) continue;
+      if (!gives_way(active)) continue;
+      if (!there.is_over(there.is_for_silent(open_stations(active.item)))) continue;
+      if (least == nullptr || active.item.priority > least->item.priority) least = &active;
+    }
+    if (least == nullptr) return;
+    suspend(now, *least);
+  }
+}
+
+void MailCore::suspend(Instant, Active& active) {
+  active.suspended = true;
+  for (const NodeId station : open_stations(active.item)) suspended_stations_.insert(station);
+  news(Kind::deferred, active.item.id, {}, active.item.from.address,
+       "other mail goes first while its stations do not answer");
+  actions_.emplace_back(Suspend{{static_cast<std::uint64_t>(active.item.id.value)}});
 }
 
 void MailCore::on_own_silence(Instant now, bool silent) {
@@ -321,11 +404,13 @@ void MailCore::on_silence_of(NodeId station, bool silent) {
   }
 }
 
-void MailCore::on_taken(Instant now, Road road, std::vector<MailItem> items) {
+void MailCore::on_taken(Instant now, const Pending& pending, std::vector<MailItem> items) {
   const bool some = !items.empty();
   for (MailItem& item : items) begin(now, std::move(item));
   poll_at_ = now + config_.spool_poll;
-  if (some) take_more(now, road);
+  if (!some) return;
+  make_room(now);
+  pending.late ? take_late(now, pending.road) : take_more(now, pending.road);
 }
 
 void MailCore::on_deadline(Instant now) {
@@ -438,7 +523,7 @@ void MailCore::settle_precedence(Mail& mail, int most) const {
 // Air and mail server are two roads, so a message for both becomes two in the spool. `priority` is
 // of P_MUL, where nobody has said MT-PRIORITY.
 std::vector<NewMail> MailCore::route(Instant now, Mail mail, const std::vector<std::string>& marks,
-                                     std::uint8_t priority) {
+                                     std::uint8_t priority, Unrouted unrouted) {
   NewMail air;
   if (!find_parameter(mail.envelope.from.parameters, "MT-PRIORITY")) {
     // RFC 6758: what a server without the extension handed on.
@@ -456,7 +541,10 @@ std::vector<NewMail> MailCore::route(Instant now, Mail mail, const std::vector<s
   for (std::size_t i = 0; i < mail.envelope.recipients.size(); ++i) {
     const Path& recipient = mail.envelope.recipients[i];
     const Route* route = table_.find(recipient.address);
-    if (route == nullptr) continue;
+    if (route == nullptr) {
+      if (unrouted == Unrouted::to_mail_server) own.targets.push_back({recipient, {}, {}});
+      continue;
+    }
     const std::string mark = i < marks.size() ? marks[i] : std::string();
     if (route->own) own.targets.push_back({recipient, {}, mark});
     for (const NodeId station : route->stations) {
@@ -555,6 +643,7 @@ void MailCore::begin(Instant now, MailItem item) {
   Active& active = active_[id];
   active = Active{};
   active.item = std::move(item);
+  active.begun = now;
   if (active.item.road == Road::air) {
     begin_air(now, active);
   } else {
@@ -580,24 +669,13 @@ bool MailCore::expire(Instant now, const MailItem& item) {
   return true;
 }
 
-// Nobody is in the way of others because he may not answer.
-bool MailCore::waits_for_silent(const MailItem& item) const {
-  if (item.road != Road::air || silent_stations_.empty()) return false;
-  return std::all_of(item.targets.begin(), item.targets.end(), [this](const MailTarget& target) {
-    return !is_open(target) || silent_stations_.contains(target.station);
-  });
-}
-
-bool MailCore::too_many_for_silent(const MailItem& item) const {
-  if (!waits_for_silent(item)) return false;
-  std::uint32_t others = 0;
-  std::uint64_t octets = item.size;
-  for (const auto& [id, active] : active_) {
-    if (id == item.id || !waits_for_silent(active.item)) continue;
-    ++others;
-    octets += active.item.size;
-  }
-  return others >= config_.silent_active_max || (others > 0 && octets > config_.silent_octets_max);
+// Mail for a station that did not answer waits, so that the air is free for those who answer. Flash
+// goes all the same, and so does what would have little time left when the wait is over.
+bool MailCore::is_held_back(Instant now, const MailItem& item, const StationRow& station) const {
+  if (station.dead_until <= utc(now) || silent_stations_.contains(station.station)) return false;
+  const auto margin = std::chrono::duration_cast<std::chrono::seconds>(config_.dead_min).count();
+  const bool in_time = item.expiry.value > station.dead_until.value + margin;
+  return item.message_id == 0 && item.priority > kFlashPriorityMax && in_time;
 }
 
 /// A row has stations of one kind only, unless the configuration has changed since.
@@ -612,25 +690,13 @@ void MailCore::begin_air(Instant now, Active& active) {
   MailItem& item = active.item;
   if (item.tags != tags_for(item)) renumber(item);
   item.tags = tags_for(item);
-  if (too_many_for_silent(item)) {
-    news(Kind::deferred, item.id, {}, item.from.address, "much waits for its silent stations");
-    save(now,
-         SaveOutcome{.id = item.id,
-                     .changes = {},
-                     .next_try = utc(now + config_.silent_retry),
-                     .now = utc(now)},
-         item);
-    active_.erase(item.id);
-    return;
-  }
   Submission& submission = active.submission;
   std::optional<UtcSeconds> dead_until;
   for (const MailTarget& target : item.targets) {
     if (!is_open(target)) continue;
     StationRow& station = stations_[target.station];
     station.station = target.station;
-    const bool dead = station.dead_until > utc(now) && !silent_stations_.contains(target.station);
-    if (item.message_id == 0 && dead) {
+    if (is_held_back(now, item, station)) {
       dead_until = dead_until ? std::min(*dead_until, station.dead_until) : station.dead_until;
       continue;
     }

@@ -45,8 +45,9 @@ struct MailNews {
     not_for_us,   // from the air, no recipient of ours
     unreadable,   // from the air
     reported,     // a delivery report was made
-    report_lost,  // and nobody is behind the address it is for
+    report_lost,  // a message without a return path, such as a report, ended undelivered
     station_dead,
+    station_heard,  // a station that was dead, or the operator says that it answers
     store_failed,
     parked,       // what the spool cannot read, or not as it was accepted
     passed_over,  // what it cannot read now
@@ -85,22 +86,48 @@ struct SessionId {
   friend auto operator<=>(const SessionId&, const SessionId&) = default;
 };
 
+/// For what is to be handed to the mail server, whatever time it had on the air.
+inline constexpr std::int64_t kMailServerLifetimeS = 2 * 86400;
+
 class MailCore {
  public:
   struct Config {
     NodeId node;
     std::string hostname = "localhost";
     std::string mail_server = "[127.0.0.1]";  // as reports name it
-    std::uint32_t air_active_max = 8;         // for stations of which one at least answers
-    // Of what waits only for stations in EMCON, which may take as long as it lives; together with
-    // the others less than P_MUL takes.
-    std::uint32_t silent_active_max = 40;
-    std::uint64_t silent_octets_max = 32u << 20;
-    Duration silent_retry = std::chrono::minutes(10);  // what is more than that
-    std::uint32_t smtp_active_max = 8;
-    std::uint64_t active_octets_max = 128u << 20;  // of either, and one message
-    std::size_t commits_max = 512;                 // SMTP sessions that wait for the spool
-    std::size_t received_max = 32;                 // messages from the air that do
+    // Limits of what is under way to stations, to stations in EMCON, where a message may take as
+    // long as it lives, and to the mail server. P_MUL takes the first two together.
+    DeliveryRoom::Limits air{.items_max = 48,
+                             .items_reserve = 4,
+                             .octets_max = 96u << 20,
+                             .octets_reserve = 8u << 20,
+                             .station_items_max = 4,
+                             .station_items_reserve = 1,
+                             .station_octets_max = 32u << 20,
+                             .station_octets_reserve = 8u << 20};
+    DeliveryRoom::Limits silent{.items_max = 40,
+                                .items_reserve = 4,
+                                .octets_max = 24u << 20,
+                                .octets_reserve = 4u << 20,
+                                .station_items_max = 16,
+                                .station_items_reserve = 4,
+                                .station_octets_max = 16u << 20,
+                                .station_octets_reserve = 2u << 20};
+    DeliveryRoom::Limits smtp{.items_max = 8,
+                              .items_reserve = 2,
+                              .octets_max = 128u << 20,
+                              .octets_reserve = 8u << 20,
+                              .station_items_max = 8,
+                              .station_items_reserve = 2,
+                              .station_octets_max = 128u << 20,
+                              .station_octets_reserve = 8u << 20};
+    std::uint32_t taken_max = 32;  // messages from the spool in one request
+    std::uint32_t late_max = 4;    // of these, such as are too late, each with its content
+    // Until a message goes on that gave way to others because its stations did not answer. One
+    // that waits for the end of EMCON goes on when the station is heard.
+    Duration suspended_for = std::chrono::minutes(10);
+    std::size_t commits_max = 512;           // SMTP sessions that wait for the spool
+    std::size_t received_max = 32;           // messages from the air that do
     std::vector<std::uint32_t> lifetime_s =  // by P_MUL priority, where DELIVERBY says nothing
         {3600, 3600, 3600, 3600, 14400, 14400, 43200, 43200, 172800};
     Duration retry_min = std::chrono::seconds(30);  // to the mail server, doubled each time …
@@ -140,6 +167,10 @@ class MailCore {
     MailId mail{};          // under which it is kept
     bool repeated = false;  // it was, before
   };
+  /// Hand it to PMulCore::request_suspend, which answers likewise.
+  struct Suspend {
+    MessageKey key;
+  };
   /// Hand it to PMulCore::request_cancel; each destination that has not ended ends by that.
   struct Cancel {
     MessageKey key;
@@ -150,7 +181,7 @@ class MailCore {
     std::shared_ptr<const Mail> mail;
   };
   using Action = std::variant<MailNews, MailRequest, Submit, ConfirmReceived, Known, AnswerSession,
-                              Cancel, Deliver>;
+                              Cancel, Suspend, Deliver>;
 
   struct Stats {
     std::uint64_t accepted = 0;
@@ -179,6 +210,7 @@ class MailCore {
                const std::vector<std::string>& marks);
   void on_received(Instant now, const Received& received);
   void on_destination_ended(Instant now, const DestinationEnded& ended);
+  void on_unanswered(const Unanswered& unanswered);
   void on_accepted(Instant now, MessageKey key, const Accepted& accepted);
   void on_submit_refused(Instant now, MessageKey key, const Error& why);
   void on_delivered(Instant now, MailId id, const SmtpClientCore::Done& done);
@@ -191,6 +223,9 @@ class MailCore {
   void on_own_silence(Instant now, bool silent);
   /// A station in EMCON takes messages and does not answer; nobody gives it up for that.
   void on_silence_of(NodeId station, bool silent);
+  /// Call for each PDU of a station, and when the operator says that it answers: mail that waits
+  /// because the station was dead is tried at once.
+  void on_heard(Instant now, NodeId station);
   void on_store_result(Instant now, const MailResult& result);
   void on_deadline(Instant now);
 
@@ -206,18 +241,23 @@ class MailCore {
     ending,     // its attempt is over and not saved yet: nothing may be changed
   };
   InHand in_hand(MailId id) const;
+  /// Returns the stations that a message under way waits for; empty for any other message.
+  std::vector<NodeId> waits_for(MailId id) const;
   /// The spool has said what it knows; before that nothing is taken from anybody.
   bool started() const { return started_; }
 
  private:
   struct Active {
     MailItem item;
+    Instant begun{};
     std::size_t waiting_for = 0;  // destinations that have not ended
     std::vector<Destination> destinations;
-    Submission submission;   // until it is saved
-    bool submitted = false;  // P_MUL has it, or the action that hands it over is out
-    bool withdrawn = false;  // by the operator: no further attempt of its own accord
-    bool removed = false;    // its sender is told nothing more
+    Submission submission;          // until it is saved
+    bool submitted = false;         // P_MUL has it, or the action that hands it over is out
+    bool withdrawn = false;         // by the operator: no further attempt of its own accord
+    bool removed = false;           // its sender is told nothing more
+    bool suspended = false;         // it gives way to others
+    std::set<NodeId> unanswered{};  // stations, since they were heard last
   };
   enum class Asked : std::uint8_t {
     mail,
@@ -228,6 +268,7 @@ class MailCore {
     delayed,
     told,
     station,
+    wake,
     purge,
     clock,
     other
@@ -244,6 +285,7 @@ class MailCore {
     MailId id;
     NodeId node;
     Road road = Road::air;
+    bool late = false;  // asked for what is too late
     PurgeMail::Part part = PurgeMail::Part::mails;
     MailOperation again{};           // for what must not be given up
     std::chrono::seconds stepped{};  // by how much the clock had been set when this was asked
@@ -263,13 +305,18 @@ class MailCore {
   static std::vector<MailNews> parts_of(const std::vector<NewMail>& mails);
   void on_new_mail(Instant now);
   void take_more(Instant now, Road road);
+  void take_late(Instant now, Road road);
+  DeliveryRoom room(Road road) const;
+  static std::vector<NodeId> open_stations(const MailItem& item);
+  static bool gives_way(const Active& active);
+  void make_room(Instant now);
+  void suspend(Instant now, Active& active);
   void begin(Instant now, MailItem item);
   void begin_air(Instant now, Active& active);
-  bool waits_for_silent(const MailItem& item) const;
-  bool too_many_for_silent(const MailItem& item) const;
   void begin_smtp(Active& active);
   void end_withdrawn(Instant now, MailId id);
   void on_delayed(Instant now, const TakenMail& taken);
+  void end_suspended(Instant now, MailId id);
   void tell_delay(Instant now, const MailItem& item);
   std::vector<NewMail> report(Instant now, const MailItem& item,
                               const std::vector<ReportedRecipient>& recipients,
@@ -279,8 +326,9 @@ class MailCore {
   void save(Instant now, SaveOutcome outcome, const MailItem& item);
   void add_report(Instant now, SaveOutcome& outcome, const MailItem& item,
                   const std::vector<ReportedRecipient>& recipients);
+  enum class Unrouted : std::uint8_t { left_out, to_mail_server };
   std::vector<NewMail> route(Instant now, Mail mail, const std::vector<std::string>& marks,
-                             std::uint8_t priority);
+                             std::uint8_t priority, Unrouted unrouted = Unrouted::left_out);
   std::vector<NewMail> by_transmission(const NewMail& air) const;
   std::vector<NewMail> by_group(const NewMail& air) const;
   CdtTags tags_for(const MailItem& item) const;
@@ -291,8 +339,11 @@ class MailCore {
   std::vector<NewMail> relay(Instant now, const Received& received, Mail& mail,
                              std::vector<MailNews>& told);
   void add_trace(Instant now, Bytes& content, const std::string& from, const char* with);
-  void on_taken(Instant now, Road road, std::vector<MailItem> items);
-  void note_station(Instant now, NodeId node, bool reached, const std::string& reason);
+  void on_taken(Instant now, const Pending& pending, std::vector<MailItem> items);
+  void on_resumed(Instant now, const Resumed& resumed);
+  void wake(Instant now, NodeId station);
+  bool is_held_back(Instant now, const MailItem& item, const StationRow& station) const;
+  void note_station(Instant now, const DestinationEnded& ended, Instant begun);
   void save_station(NodeId node);
   void purge(Instant now, PurgeMail::Part part);
   Duration back_off(std::uint32_t attempts, Duration min, Duration max) const;
@@ -313,7 +364,8 @@ class MailCore {
   std::deque<std::pair<Instant, Pending>> retries_;
   std::map<MailId, Active> active_;
   std::map<NodeId, StationRow> stations_;
-  std::set<NodeId> unsaved_stations_;  // whose row could not be written as it is
+  std::set<NodeId> unsaved_stations_;   // whose row could not be written as it is
+  std::map<NodeId, Instant> heard_at_;  // of stations in `stations_`
   bool silent_ = false;
   std::set<NodeId> silent_stations_;
   std::uint32_t last_message_id_ = 0;
@@ -321,6 +373,8 @@ class MailCore {
   std::size_t commits_ = 0;
   std::size_t receiving_ = 0;
   bool taking_[2] = {false, false};
+  bool taking_late_[2] = {false, false};
+  std::set<NodeId> suspended_stations_;  // that mail waits for which gave way, till they are heard
   std::optional<Instant> poll_at_;
   Instant purge_at_{};
   Instant delay_at_{};

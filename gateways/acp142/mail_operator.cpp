@@ -56,6 +56,9 @@ std::string MailService::air_counters() const {
       {"octets_sent", sent.octets},
       {"acks_received", sent.acks},
       {"acks_not_addressed", sent.acks_not_addressed},
+      {"acks_of_others", sent.acks_of_others},
+      {"acks_nonsense", sent.acks_nonsense},
+      {"acks_other_form", sent.acks_other_form},
       {"destinations_expired", sent.expired},
       {"data_pdus_received", got.data_pdus},
       {"duplicates", got.duplicates},
@@ -86,6 +89,16 @@ std::string MailService::air_counters() const {
   return text.str();
 }
 
+// Empty where the stations hear all groups that they are sent to by.
+std::string MailService::unheard_groups(const std::vector<NodeId>& stations) const {
+  std::string text;
+  for (const auto& [group, node] : p_mul_.sender().unheard(now())) {
+    if (std::find(stations.begin(), stations.end(), node) == stations.end()) continue;
+    text += (text.empty() ? "" : "; ") + name_of(node) + " does not hear group " + name_of(group);
+  }
+  return text;
+}
+
 // The spool has it before "ok" is said; what is under way follows.
 std::string MailService::change(OperatorVerb verb, const std::string& word, MailId id) {
   const MailCore::InHand in_hand = mail_.in_hand(id);
@@ -99,6 +112,13 @@ std::string MailService::change(OperatorVerb verb, const std::string& word, Mail
   if (!done) return "error: " + to_string(done.error()) + "\n";
   LogLine(log_, LogLevel::info, "mail_changed").kv("by", word).kv("mail", id.value);
   mail_.on_operator(now(), id, verb);
+  if (verb == OperatorVerb::requeue) {
+    // The operator wants it tried now, so its stations are not left alone any longer.
+    const auto item = operator_store_->find(id);
+    if (item && *item) {
+      for (const MailTarget& target : (*item)->targets) mail_.on_heard(now(), target.station);
+    }
+  }
   mail_.on_spool_changed(now());
   asio::post(io_, [this] { drain(); });
   return "ok\n";
@@ -164,11 +184,12 @@ std::string MailService::queue(std::istringstream& words) {
       break;
     }
     const std::string waits = waits_for(item);
+    const std::string unheard = printable(unheard_groups(mail_.waits_for(item.id)));
     text << item.id.value << "\t" << gateways::to_string(item.state) << "\t" << to_string(item.road)
          << "\t" << unsigned{item.priority} << "\t" << item.size << "\t" << item.attempts << "\t<"
          << printable(item.from.address) << ">\t" << printable(item.label) << "\t" << waits
          << (waits.empty() || item.reason.empty() ? "" : "; last: ") << printable(item.reason)
-         << "\n";
+         << (unheard.empty() ? "" : "; ") << unheard << "\n";
   }
   return text.str();
 }
@@ -257,6 +278,7 @@ std::string MailService::stations() {
       if (row.station == station.node) known = row;
     }
     const bool dead = known.dead_until > utc_now();
+    const std::string unheard = printable(unheard_groups({station.node}));
     text << station.name << "\t" << to_string(station.address) << "\t"
          << (dead ? "dead until " + mail_date(known.dead_until) : std::string("ok")) << "\t"
          << known.failures << "\t" << known.sequence << "\t" << printable(known.reason) << "\t"
@@ -269,7 +291,7 @@ std::string MailService::stations() {
          << (mails.mails == 0             ? "nothing to try"
              : mails.next_try > utc_now() ? "next try " + mail_date(mails.next_try)
                                           : "next try now")
-         << "\n";
+         << (unheard.empty() ? "" : "\t" + unheard) << "\n";
   }
   return text.str();
 }

@@ -36,6 +36,29 @@ void MailCore::end_withdrawn(Instant now, MailId id) {
   save(now, SaveOutcome{.id = id, .changes = {}, .next_try = utc(now), .now = utc(now)}, item);
 }
 
+void MailCore::end_suspended(Instant now, MailId id) {
+  const auto found = active_.find(id);
+  S5066_ASSERT(found != active_.end());
+  const MailItem item = std::move(found->second.item);
+  active_.erase(found);
+  const auto stations = open_stations(item);
+  const bool silent = std::all_of(stations.begin(), stations.end(), [this](NodeId station) {
+    return silent_stations_.contains(station);
+  });
+  const bool heard = std::any_of(stations.begin(), stations.end(), [this](NodeId station) {
+    return !suspended_stations_.contains(station);
+  });
+  const UtcSeconds again = heard    ? utc(now)
+                           : silent ? item.expiry
+                                    : utc(now + config_.suspended_for);
+  save(now, SaveOutcome{.id = id, .changes = {}, .next_try = again, .now = utc(now)}, item);
+}
+
+void MailCore::on_unanswered(const Unanswered& unanswered) {
+  const auto found = active_.find(MailId{static_cast<std::int64_t>(unanswered.key.value)});
+  if (found != active_.end()) found->second.unanswered.insert(unanswered.node);
+}
+
 MailCore::InHand MailCore::in_hand(MailId id) const {
   if (active_.contains(id)) return InHand::under_way;
   const auto ends = [id](const Pending& one) {
@@ -46,6 +69,11 @@ MailCore::InHand MailCore::in_hand(MailId id) const {
                       std::any_of(retries_.begin(), retries_.end(),
                                   [&](const auto& entry) { return ends(entry.second); });
   return ending ? InHand::ending : InHand::no;
+}
+
+std::vector<NodeId> MailCore::waits_for(MailId id) const {
+  const auto found = active_.find(id);
+  return found == active_.end() ? std::vector<NodeId>() : open_stations(found->second.item);
 }
 
 void MailCore::on_submit_refused(Instant now, MessageKey key, const Error& why) {
@@ -79,10 +107,10 @@ void MailCore::on_destination_ended(Instant now, const DestinationEnded& ended) 
   if (found == active_.end()) return;
   Active& active = found->second;
   MailItem& item = active.item;
-  if (ended.outcome == Outcome::cancelled) {
+  if (ended.outcome == Outcome::cancelled || ended.outcome == Outcome::suspended) {
     active.waiting_for -= std::min<std::size_t>(active.waiting_for, 1);
-    if (active.waiting_for == 0) end_withdrawn(now, item.id);
-    return;
+    if (active.waiting_for > 0) return;
+    return active.withdrawn ? end_withdrawn(now, item.id) : end_suspended(now, item.id);
   }
   SaveOutcome outcome{.id = item.id, .changes = {}, .now = utc(now)};
   std::vector<ReportedRecipient> told;
@@ -111,7 +139,7 @@ void MailCore::on_destination_ended(Instant now, const DestinationEnded& ended) 
        item.id, ended.node, item.from.address, ended.reason, item.size);
   stats_.delivered += reached ? 1 : 0;
   stats_.expired += state == SpoolState::expired ? 1 : 0;
-  note_station(now, ended.node, reached, ended.reason);
+  note_station(now, ended, active.begun);
   if (!active.removed) add_report(now, outcome, item, told);
   const bool last = active.waiting_for == 0;
   const bool open = std::any_of(item.targets.begin(), item.targets.end(), is_open);
@@ -129,18 +157,25 @@ void MailCore::on_destination_ended(Instant now, const DestinationEnded& ended) 
 }
 
 // A station that let a message expire is asked again only now and then, so that the air is free
-// for those who answer. It is not to blame while it, or we, may not transmit.
-void MailCore::note_station(Instant now, NodeId node, bool reached, const std::string& reason) {
+// for those who answer. That needs a question that it could have answered: something was sent to
+// it, the time for its answer has passed, and no PDU of it has come since. A station in EMCON, or a
+// time when we may not transmit, does not count.
+void MailCore::note_station(Instant now, const DestinationEnded& ended, Instant begun) {
+  const NodeId node = ended.node;
+  const bool reached = ended.outcome == Outcome::delivered || ended.outcome == Outcome::sent;
   if (!reached && (silent_ || silent_stations_.contains(node))) return;
+  const auto heard = heard_at_.find(node);
+  const bool heard_since = heard != heard_at_.end() && heard->second > begun;
+  if (!reached && (!ended.unanswered || heard_since)) return;
   StationRow& row = stations_[node];
   row.station = node;
   if (reached && row.failures == 0) return;
   row.failures = reached ? 0 : row.failures + 1;
-  row.reason = reached ? std::string() : reason;
+  row.reason = reached ? std::string() : ended.reason;
   row.dead_until = {};
   if (!reached) {
     row.dead_until = utc(now + back_off(row.failures - 1, config_.dead_min, config_.dead_max));
-    news(Kind::station_dead, {}, node, {}, reason);
+    news(Kind::station_dead, {}, node, {}, ended.reason);
   }
   save_station(node);
 }
@@ -227,7 +262,16 @@ void MailCore::tell_delay(Instant now, const MailItem& item) {
 std::vector<NewMail> MailCore::report(Instant now, const MailItem& item,
                                       const std::vector<ReportedRecipient>& recipients,
                                       std::vector<MailNews>& told) {
-  if (item.from.address.empty() || recipients.empty()) return {};
+  if (recipients.empty()) return {};
+  if (item.from.address.empty()) {
+    const auto failed = [](const auto& one) {
+      return one.action == ReportedRecipient::Action::failed;
+    };
+    if (std::any_of(recipients.begin(), recipients.end(), failed)) {
+      told.push_back({Kind::report_lost, item.id, {}, recipients[0].recipient.address, {}, 0});
+    }
+    return {};
+  }
   const auto report =
       make_report(item.from, *item.content, recipients,
                   {.hostname = config_.hostname,
@@ -236,10 +280,13 @@ std::vector<NewMail> MailCore::report(Instant now, const MailItem& item,
                    .now = utc(now),
                    .retry_until = item.expiry});
   if (!report) return {};
-  auto mails = route(now, *report, {}, item.priority);
-  for (NewMail& one : mails) one.about = item.id;
-  const Kind kind = mails.empty() ? Kind::report_lost : Kind::reported;
-  told.push_back({kind, item.id, {}, item.from.address, {}, 0});
+  // The mail server of this station knows the way to senders that have no route here.
+  auto mails = route(now, *report, {}, item.priority, Unrouted::to_mail_server);
+  for (NewMail& one : mails) {
+    one.about = item.id;
+    if (one.road == Road::smtp) one.expiry.value = utc(now).value + kMailServerLifetimeS;
+  }
+  told.push_back({Kind::reported, item.id, {}, item.from.address, {}, 0});
   return mails;
 }
 

@@ -88,7 +88,7 @@ void MailCore::on_received(Instant now, const Received& received) {
       add_trace(now, mail->content, "", "MULE");
       for (NewMail& one : route(now, *std::move(mail), marks, received.priority)) {
         // Once here it has the time that a mail server has.
-        one.expiry.value = accept.now.value + 2 * 86400;
+        one.expiry.value = accept.now.value + kMailServerLifetimeS;
         accept.mails.push_back(std::move(one));
       }
     }

@@ -21,8 +21,8 @@ using std::chrono::seconds;
 namespace {
 
 constexpr std::size_t kStoreRequestsMax = 1024;
+constexpr std::uint32_t kSpoolReservePercent = 3;  // for each step of precedence above routine
 constexpr auto kClockEvery = seconds(60);
-constexpr std::size_t kUdpReceivedMax = 256;
 constexpr std::size_t kRecipientsLogged = 20;
 /// Every message that may be on the air at a time has at most some thousand PDUs, and the spool is
 /// asked for a page at a time. This is far above that, and a loop that never ends reaches it within
@@ -38,39 +38,10 @@ SqliteMailStore::Config store_config(const MailConfig& config) {
   store.path = config.spool_directory + "/spool.db";
   store.open_mails_max = config.open_mails_max;
   store.open_octets_max = config.open_octets_max;
+  store.reserve_percent = kSpoolReservePercent;
   store.duplicate_window_s = config.duplicate_window_s;
   store.reserve_octets = config.spool_reserve_octets;
   return store;
-}
-
-MailCore::Config mail_config(const MailConfig& config) {
-  MailCore::Config mail;
-  mail.node = config.node;
-  mail.hostname = config.hostname;
-  const bool v6 = config.mail_server.address.find(':') != std::string::npos;
-  mail.mail_server = (v6 ? "[IPv6:" : "[") + config.mail_server.address + "]";
-  mail.lifetime_s.assign(4, config.flash_lifetime_s);
-  mail.lifetime_s.insert(mail.lifetime_s.end(), 2, config.immediate_lifetime_s);
-  mail.lifetime_s.insert(mail.lifetime_s.end(), 2, config.priority_lifetime_s);
-  mail.lifetime_s.push_back(config.routine_lifetime_s);
-  mail.retry_min = seconds(config.retry_min_s);
-  mail.retry_max = seconds(config.retry_max_s);
-  mail.dead_min = seconds(config.dead_min_s);
-  mail.dead_max = seconds(config.dead_max_s);
-  mail.delay_after = seconds(config.delay_report_s);
-  mail.any_group = config.udp && !config.udp->pool.empty();
-  for (const auto& group : config.groups) mail.groups.push_back(members_of(group, config));
-  for (const auto& one : config.smtp.priority_fields) {
-    mail.priority_fields.push_back({one.name, one.value, one.mt_priority});
-  }
-  for (const auto& station : config.stations) {
-    if (station.explicit_tags) mail.explicit_tags.insert(station.node);
-  }
-  if (config.udp) {
-    mail.air_active_max = kUdpActiveMax;
-    mail.received_max = kUdpReceivedMax;
-  }
-  return mail;
 }
 
 sis::Client::Config client_config(const MailConfig& config) {
@@ -347,6 +318,11 @@ bool MailService::bearer_ready() const {
   return udp_ ? serving_ && udp_->core().ready(now()) : carrier_.ready();
 }
 
+bool MailService::has_pdu() {
+  p_mul_.on_arq_full(carrier_.arq_full());
+  return p_mul_.has_pdu();
+}
+
 void MailService::send(OutgoingPdu pdu) {
   const auto sent =
       udp_ ? udp_->core().request_send(now(), pdu) : carrier_.request_send(now(), std::move(pdu));
@@ -366,7 +342,7 @@ void MailService::drain_air() {
       more = true;
       p_mul_.on_datagram(now(), *datagram);
     }
-    while (bearer_ready() && p_mul_.has_pdu()) {
+    while (bearer_ready() && has_pdu()) {
       steps_.count();
       auto pdu = p_mul_.poll_pdu(now());
       if (!pdu) break;
@@ -398,17 +374,20 @@ void MailService::drain_air() {
         to_carrier(gateways::SisUnresolved{id});
       }
     }
+    while (const auto node = p_mul_.poll_heard()) {
+      heard_[*node] = utc_now();
+      mail_.on_heard(now(), *node);
+    }
     while (auto event = p_mul_.poll_event()) {
       more = true;
       if (const auto* ended = std::get_if<DestinationEnded>(&*event)) {
-        if (ended->outcome == Outcome::delivered) heard_[ended->node] = utc_now();
         mail_.on_destination_ended(now(), *ended);
       } else if (const auto* received = std::get_if<Received>(&*event)) {
-        heard_[received->name.source] = utc_now();
         mail_.on_received(now(), *received);
+      } else if (const auto* unanswered = std::get_if<Unanswered>(&*event)) {
+        mail_.on_unanswered(*unanswered);
       } else {
         const MessageNews& news = std::get<MessageNews>(*event);
-        if (news.kind == MessageNews::Kind::partly_received) heard_[news.node] = utc_now();
         if (news.kind == MessageNews::Kind::left_silence) set_silence_of(news.node, false);
         log_air(news);
       }
@@ -493,6 +472,10 @@ void MailService::carry_out(const MailCore::Cancel& cancel) {
   static_cast<void>(p_mul_.request_cancel(now(), cancel.key));
 }
 
+void MailService::carry_out(const MailCore::Suspend& suspend) {
+  static_cast<void>(p_mul_.request_suspend(now(), suspend.key));
+}
+
 void MailService::carry_out(const MailCore::Deliver& deliver) {
   deliver_by_smtp(
       io_, config_, [this] { return now(); }, deliver.mail,
@@ -519,9 +502,13 @@ void MailService::carry_out(const MailNews& news) {
 void MailService::log_air(const MessageNews& news) {
   static constexpr std::string_view kNames[] = {
       "round_started",     "round_sent",      "partly_received", "sequence_gap",
-      "discarded_by_peer", "receive_expired", "left_silence",    "clock_apart"};
-  const bool clock = news.kind == MessageNews::Kind::clock_apart;
-  LogLine line(log_, clock ? LogLevel::warning : LogLevel::info,
+      "discarded_by_peer", "receive_expired", "left_silence",    "clock_apart",
+      "ack_refused",       "pdu_refused",     "group_unheard"};
+  using Kind = MessageNews::Kind;
+  const bool clock = news.kind == Kind::clock_apart;
+  const bool unheard = news.kind == Kind::group_unheard;
+  const bool refused = news.kind == Kind::ack_refused || news.kind == Kind::pdu_refused;
+  LogLine line(log_, clock || refused || unheard ? LogLevel::warning : LogLevel::info,
                kNames[static_cast<std::size_t>(news.kind)]);
   const bool ours = news.name.source == config_.node;
   const MailId mail = ours ? mail_.under_way_as(news.name.message_id) : MailId{};
@@ -531,6 +518,17 @@ void MailService::log_air(const MessageNews& news) {
   if (news.node.value != 0) line.kv("station", std::string_view(name_of(news.node)));
   if (news.octets != 0) line.kv("octets", news.octets);
   if (clock) line.kv("at_least", duration_text(news.apart));
+  if (!news.detail.empty()) line.kv("detail", std::string_view(news.detail));
+  if (!unheard) return;
+  line.kv("group", std::string_view(name_of(news.group)))
+      .kv("detail", std::string_view("the station answers by its own address only; does its s5066d "
+                                     "have the group in subnet_access.groups?"));
+}
+
+std::string MailService::name_of(GroupId group) const {
+  const std::size_t number = group.value;
+  if (number == 0 || number > config_.groups.size()) return "dynamic";
+  return config_.groups[number - 1].name;
 }
 
 std::string MailService::name_of(NodeId node) const {

@@ -59,6 +59,7 @@ class MailService {
   void make_client();
   Result<void> open_carrier();
   bool bearer_ready() const;
+  bool has_pdu();
   void send(OutgoingPdu pdu);
   void to_carrier(const gateways::SisEvent& event);
   void note_heard(const Address& source);
@@ -73,6 +74,7 @@ class MailService {
   void carry_out(const MailCore::Known& known);
   void carry_out(const MailCore::AnswerSession& answer);
   void carry_out(const MailCore::Cancel& cancel);
+  void carry_out(const MailCore::Suspend& suspend);
   void carry_out(const MailCore::Deliver& deliver);
   void log_air(const MessageNews& news);
   void offer_store_requests();
@@ -85,6 +87,8 @@ class MailService {
   std::string status();
   std::string waits_for(const MailItem& mail) const;
   std::string air_counters() const;
+  std::string unheard_groups(const std::vector<NodeId>& stations) const;
+  std::string name_of(GroupId group) const;
   std::string change(OperatorVerb verb, const std::string& word, MailId id);
   Result<void> load_silences();
   bool is_silent(NodeId station) const;

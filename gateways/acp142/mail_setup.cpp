@@ -55,6 +55,20 @@ PMulReceiver::Config receiver_config(const MailConfig& config) {
   return receiver;
 }
 
+constexpr std::size_t kUdpReceivedMax = 256;
+constexpr std::size_t kEnvelopeOctetsAllowed = 64u << 10;
+constexpr std::size_t kSteps = 3;  // of precedence above routine, see DeliveryRoom
+
+std::size_t most_items(const DeliveryRoom::Limits& limits) {
+  return limits.items_max + kSteps * limits.items_reserve;
+}
+
+/// One message is taken while there is any room, and its envelope comes on top of it.
+std::size_t most_octets(const DeliveryRoom::Limits& limits) {
+  return limits.octets_max + kSteps * limits.octets_reserve + kMessageOctetsMax +
+         most_items(limits) * kEnvelopeOctetsAllowed;
+}
+
 }  // namespace
 
 std::vector<NodeId> members_of(const MailConfig::Group& group, const MailConfig& config) {
@@ -65,6 +79,39 @@ std::vector<NodeId> members_of(const MailConfig::Group& group, const MailConfig&
     }
   }
   return members;
+}
+
+MailCore::Config mail_config(const MailConfig& config) {
+  MailCore::Config mail;
+  mail.node = config.node;
+  mail.hostname = config.hostname;
+  const bool v6 = config.mail_server.address.find(':') != std::string::npos;
+  mail.mail_server = (v6 ? "[IPv6:" : "[") + config.mail_server.address + "]";
+  mail.lifetime_s.assign(4, config.flash_lifetime_s);
+  mail.lifetime_s.insert(mail.lifetime_s.end(), 2, config.immediate_lifetime_s);
+  mail.lifetime_s.insert(mail.lifetime_s.end(), 2, config.priority_lifetime_s);
+  mail.lifetime_s.push_back(config.routine_lifetime_s);
+  mail.retry_min = seconds(config.retry_min_s);
+  mail.retry_max = seconds(config.retry_max_s);
+  mail.dead_min = seconds(config.dead_min_s);
+  mail.dead_max = seconds(config.dead_max_s);
+  mail.delay_after = seconds(config.delay_report_s);
+  mail.any_group = config.udp && !config.udp->pool.empty();
+  for (const auto& group : config.groups) mail.groups.push_back(members_of(group, config));
+  for (const auto& one : config.smtp.priority_fields) {
+    mail.priority_fields.push_back({one.name, one.value, one.mt_priority});
+  }
+  for (const auto& station : config.stations) {
+    if (station.explicit_tags) mail.explicit_tags.insert(station.node);
+  }
+  if (config.udp) {
+    mail.air.items_max = kUdpActiveMax;
+    mail.air.items_reserve = kUdpActiveReserve;
+    mail.air.station_items_max = kUdpStationActiveMax;
+    mail.air.station_items_reserve = kUdpStationActiveReserve;
+    mail.received_max = kUdpReceivedMax;
+  }
+  return mail;
 }
 
 PMulCore::Config p_mul_config(const MailConfig& config) {
@@ -84,8 +131,10 @@ PMulCore::Config p_mul_config(const MailConfig& config) {
                                    .members = members_of(config.groups[i], config),
                                    .rules = round_rules(config.groups[i].rounds)});
   }
+  const MailCore::Config mail = mail_config(config);
+  p_mul.sender.messages_max = most_items(mail.air) + most_items(mail.silent);
+  p_mul.sender.content_octets_max = most_octets(mail.air) + most_octets(mail.silent);
   if (!config.udp) return p_mul;
-  p_mul.sender.messages_max = kUdpActiveMax + MailCore::Config{}.silent_active_max;
   p_mul.groups.pool = config.udp->pool;
   p_mul.groups.wait_for_reject = milliseconds(config.udp->wait_for_reject_ms);
   p_mul.groups.announce_delay = milliseconds(config.udp->announce_delay_ms);

@@ -6,11 +6,13 @@
 #include "gateways/acp142/carrier_udop_core.h"
 #include "gateways/acp142/carrier_udp.h"
 #include "gateways/acp142/mail_config.h"
+#include "gateways/acp142/mail_core.h"
 #include "gateways/acp142/p_mul_core.h"
 
 namespace s5066::acp142 {
 
 std::vector<NodeId> members_of(const MailConfig::Group& group, const MailConfig& config);
+MailCore::Config mail_config(const MailConfig& config);
 PMulCore::Config p_mul_config(const MailConfig& config);
 /// Where `udp` is there.
 CarrierUdp::Config udp_config(const MailConfig& config);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "gateways/acp142/cdt.h"
+#include "gateways/acp142/delivery_room.h"
 #include "gateways/acp142/mail_types.h"
 #include "gateways/acp142/message_port.h"
 #include "gateways/common/store_port.h"
@@ -143,7 +144,8 @@ struct AcceptMail {
   UtcSeconds name_expiry;
   Bytes name_content{};  // as it came, but for compression
 };
-/// The most urgent that are due, with content; they become active. Answer: TakenMail.
+/// The most urgent that are due and that `room` admits, with content; they become active. Answer:
+/// TakenMail.
 struct TakeDue {
   Road road = Road::air;
   UtcSeconds now;
@@ -151,6 +153,7 @@ struct TakeDue {
   bool expired_only = false;  // of these only what is too late by now
   // Of content. The first is taken whatever its size.
   std::uint64_t octets_max = std::numeric_limits<std::uint64_t>::max();
+  std::optional<DeliveryRoom> room{};  // none: for all
 };
 /// Before a message is handed to P_MUL. Running numbers of another submission are forgotten.
 /// Answer: Done; `refused` where the message had to be parked.
@@ -193,6 +196,12 @@ struct SaveDelayed {
 struct SaveStation {
   StationRow row;  // but for the sequence
 };
+/// Mail by air that waits for its next try is due now: that for one station, or all of it for
+/// station 0. Answer: Done.
+struct WakeMail {
+  NodeId station;
+  UtcSeconds now;
+};
 /// At the start: what was active waits again. If the clock has been put back since NoteClock, what
 /// waits for a time is moved with it. Answer: Resumed.
 struct Resume {
@@ -217,8 +226,9 @@ struct PurgeMail {
   UtcSeconds now;
   Part part = Part::mails;
 };
-using MailOperation = std::variant<AcceptMail, TakeDue, SaveSubmission, SaveOutcome, TakeDelayed,
-                                   SaveDelayed, SaveStation, Resume, PurgeMail, NoteClock>;
+using MailOperation =
+    std::variant<AcceptMail, TakeDue, SaveSubmission, SaveOutcome, TakeDelayed, SaveDelayed,
+                 SaveStation, WakeMail, Resume, PurgeMail, NoteClock>;
 
 struct MailRequest {
   StoreTicket ticket;

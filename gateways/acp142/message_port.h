@@ -81,6 +81,8 @@ struct Accepted {
 };
 
 /// Asked by request_cancel(now, MessageKey): its destinations end as `cancelled`.
+/// Asked by request_suspend(now, MessageKey): its destinations end as `suspended`, and what they
+/// have of it stays there.
 
 // --- Up ------------------------------------------------------------------------------------------
 
@@ -89,6 +91,7 @@ enum class Outcome : std::uint8_t {
   sent,       // without acknowledgement, as often as configured
   expired,    // the time was up before the node said anything final
   cancelled,  // by request
+  suspended,  // by request; the same submission comes again
   failed,     // see the reason
 };
 
@@ -97,7 +100,8 @@ struct DestinationEnded {
   MessageKey key;
   NodeId node;
   Outcome outcome = Outcome::failed;
-  std::string reason{};  // for people; empty when delivered
+  std::string reason{};     // for people; empty when delivered
+  bool unanswered = false;  // something was sent to the node, and it said nothing in its time
 };
 
 /// A message is complete. Nothing is acknowledged over the air until on_committed(now, name). After
@@ -122,15 +126,27 @@ struct MessageNews {
     receive_expired,    // a half-received message was not completed in time
     left_silence,       // a node in EMCON spoke
     clock_apart,        // a message of the node had expired by our clock when it came
+    ack_refused,        // an acknowledgement by `node` does not count; see the detail
+    pdu_refused,        // a PDU by `node` cannot be read; see the detail
+    group_unheard,      // `node` answers by its own address, and not what goes to its group
   };
   Kind kind = Kind::round_started;
   MessageName name;
   NodeId node;
   std::uint64_t octets = 0;
   std::chrono::seconds apart{};  // our clock is ahead of the node's by at least this
+  std::string detail{};
+  GroupId group{};  // of group_unheard; 0: any dynamic one
 };
 
-using MessageEvent = std::variant<DestinationEnded, Received, MessageNews>;
+/// A destination has not answered what was sent to it, or is in EMCON and has been sent the message
+/// as often as configured. Its message is the first to be suspended when others need the room.
+struct Unanswered {
+  MessageKey key;
+  NodeId node;
+};
+
+using MessageEvent = std::variant<DestinationEnded, Received, MessageNews, Unanswered>;
 
 /// Handed in at the start, for each message that the spool remembers as received:
 /// on_known(now, MessageName, expiry). It is acknowledged again, not delivered again.

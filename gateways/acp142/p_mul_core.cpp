@@ -9,6 +9,9 @@ namespace s5066::acp142 {
 
 namespace {
 
+constexpr std::size_t kSourceAt = 8;  // of Source_ID in a PDU
+constexpr std::size_t kHeardMax = 4096;
+
 PMulSender::Config sender_config(const PMulCore::Config& config) {
   PMulSender::Config sender = config.sender;
   sender.dynamic_groups = !config.groups.pool.empty();
@@ -40,6 +43,13 @@ void PMulCore::on_datagram(Instant now, ByteSpan octets) {
     std::visit([&](const auto& value) { on(now, value); }, *pdu);
     return join_up(now);
   }
+  const NodeId source{octets.size() >= kSourceAt + 4 ? get_u32(octets, kSourceAt) : 0};
+  if (is_source(source) && refusals_.due(now, source)) {
+    events_.emplace_back(MessageNews{.kind = MessageNews::Kind::pdu_refused,
+                                     .name = {},
+                                     .node = source,
+                                     .detail = to_string(pdu.error())});
+  }
   switch (pdu.error().code) {
     case ErrorCode::bad_checksum:
       ++stats_.bad_checksum;
@@ -52,9 +62,14 @@ void PMulCore::on_datagram(Instant now, ByteSpan octets) {
   }
 }
 
-bool PMulCore::believed(NodeId source) {
+bool PMulCore::is_source(NodeId node) const {
   const auto& sources = config_.sources;
-  if (sources.empty() || std::find(sources.begin(), sources.end(), source) != sources.end()) {
+  return sources.empty() || std::find(sources.begin(), sources.end(), node) != sources.end();
+}
+
+bool PMulCore::believed(NodeId source) {
+  if (is_source(source)) {
+    if (heard_.size() < kHeardMax) heard_.insert(source);
     return true;
   }
   ++stats_.source_refused;
@@ -65,7 +80,9 @@ void PMulCore::on(Instant now, const DataPdu& pdu) {
   if (believed(pdu.name.source)) receiver_.on_data(now, pdu);
 }
 void PMulCore::on(Instant now, const AckPdu& pdu) {
-  sender_.on_ack(now, pdu);
+  for (const NodeId node : sender_.on_ack(now, pdu)) {
+    if (is_source(node) && heard_.size() < kHeardMax) heard_.insert(node);
+  }
 }
 void PMulCore::on(Instant now, const AddressPdu& pdu) {
   if (believed(pdu.name.source)) receiver_.on_address(now, pdu);
@@ -113,6 +130,12 @@ Result<void> PMulCore::request_cancel(Instant now, MessageKey key) {
   return cancelled;
 }
 
+Result<void> PMulCore::request_suspend(Instant now, MessageKey key) {
+  auto suspended = sender_.request_suspend(now, key);
+  join_up(now);
+  return suspended;
+}
+
 void PMulCore::on_own_silence(Instant now, bool silent, bool listened) {
   silent_ = silent;
   receiver_.on_silent(now, silent, listened);
@@ -132,8 +155,18 @@ std::optional<Instant> PMulCore::next_deadline() const {
 }
 
 std::optional<MessageEvent> PMulCore::poll_event() {
+  if (!events_.empty()) {
+    MessageEvent event = std::move(events_.front());
+    events_.pop_front();
+    return event;
+  }
   if (auto event = receiver_.poll_event()) return event;
   return sender_.poll_event();
+}
+
+std::optional<NodeId> PMulCore::poll_heard() {
+  if (heard_.empty()) return std::nullopt;
+  return heard_.extract(heard_.begin()).value();
 }
 
 // Acknowledgements go first: they are short, and somebody waits for them.

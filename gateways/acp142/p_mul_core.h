@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "gateways/acp142/carrier.h"
@@ -13,6 +14,7 @@
 #include "gateways/acp142/p_mul_pdu.h"
 #include "gateways/acp142/p_mul_receiver.h"
 #include "gateways/acp142/p_mul_sender.h"
+#include "gateways/acp142/seldom.h"
 #include "gateways/common/utc_reference.h"
 #include "s5066d/base/result.h"
 #include "s5066d/base/rng.h"
@@ -51,6 +53,8 @@ class PMulCore {
   }
   void on_datagram(Instant now, ByteSpan octets);
   void on_clear_at(Instant now, Instant clear_at) { sender_.on_clear_at(now, clear_at); }
+  /// Nodes to which the bearer takes no more by ARQ for now.
+  void on_arq_full(std::set<NodeId> nodes) { sender_.on_arq_full(std::move(nodes)); }
   void on_committed(Instant now, const MessageName& name) { receiver_.on_committed(now, name); }
   void on_not_committed(Instant now, const MessageName& name) {
     receiver_.on_not_committed(now, name);
@@ -67,9 +71,12 @@ class PMulCore {
   void on_deadline(Instant now);
   Result<Accepted> request_submit(Instant now, Submission submission);
   Result<void> request_cancel(Instant now, MessageKey key);
+  Result<void> request_suspend(Instant now, MessageKey key);
 
   // Actions out. Drain the events after every input; take PDUs as the bearer has room.
   std::optional<MessageEvent> poll_event();
+  /// Nodes that are believed and of which a PDU has come since this was asked last.
+  std::optional<NodeId> poll_heard();
   std::optional<OutgoingPdu> poll_pdu(Instant now);
   bool has_pdu() const {
     return !silent_ && (receiver_.has_pdu() || groups_.has_pdu() || sender_.has_pdu());
@@ -85,6 +92,7 @@ class PMulCore {
 
  private:
   bool believed(NodeId source);
+  bool is_source(NodeId node) const;
   void join_up(Instant now);
   void on(Instant now, const DataPdu& pdu);
   void on(Instant now, const AckPdu& pdu);
@@ -100,6 +108,9 @@ class PMulCore {
   PMulSender sender_;
   PMulReceiver receiver_;
   PMulGroups groups_;
+  std::set<NodeId> heard_;  // of config_.sources, if that is not empty
+  std::deque<MessageEvent> events_;
+  Seldom refusals_;
   Stats stats_;
 };
 

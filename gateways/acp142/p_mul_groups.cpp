@@ -221,6 +221,7 @@ void PMulGroups::on_deadline(Instant now) {
     if (own.due || own.state == State::ready || own.at > now) continue;
     if (own.state == State::choosing) {
       choose(now, own);
+      if (own.state == State::choosing) ready_.push_back({message_id, 0});
     } else if (own.state == State::requesting) {
       announce(now, own);
     } else if (own.announcements > 0) {

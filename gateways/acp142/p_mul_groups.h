@@ -63,7 +63,7 @@ class PMulGroups {
   /// The destinations have had time to join.
   struct Ready {
     std::uint32_t message_id = 0;
-    std::uint32_t address = 0;
+    std::uint32_t address = 0;  // 0: none is free, and it is not asked for any longer
   };
 
   PMulGroups(const Config& config, Rng& rng, const gateways::UtcReference& utc);

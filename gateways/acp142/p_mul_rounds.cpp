@@ -12,6 +12,10 @@ namespace {
 constexpr std::size_t kExtraFrom = 3;  // PDUs of a round to one node that make its end worth a mark
 constexpr std::size_t kExtraShare = 50;  // of the octets of a round goes to such marks
 constexpr std::size_t kExtrasMax = 3;
+constexpr unsigned kByGroupInVain = 2;     // rounds, before a node is asked by its own address
+constexpr unsigned kByGroupInVainAll = 4;  // the same where each round has everything again
+// A node that does not hear a group is tried by it again after so long.
+constexpr Duration kGroupAgain = std::chrono::hours(6);
 constexpr Duration kFarewell =
     std::chrono::seconds(60);  // the last word on a message is worth that
 
@@ -21,35 +25,138 @@ std::size_t count(const std::vector<bool>& blocks) {
 
 }  // namespace
 
-void PMulSender::start_round(Instant, Message& message, For whom) {
+void PMulSender::start_round(Instant now, Message& message, For whom) {
   S5066_ASSERT(!message.round);
-  Round round;
   for (Node& node : message.nodes) {
-    if (!node.ended) round.destinations.push_back(node.address);
     const bool said_something = node.answered || node.early;
     node.unanswered = said_something || message.rounds == 0 ? 0 : node.unanswered + 1;
-    node.answered = node.early = false;
+    if (node.unanswered == 1 && !node.ended && !node.silent) say_unanswered(message, node);
+    node.answered = node.early = node.left = false;
     node.before = node.missing;
+    node.coded = false;
+    node.last_block = 0;
   }
+  choose_addresses(now, message);
   const bool for_silent = std::any_of(message.nodes.begin(), message.nodes.end(),
                                       [](const Node& n) { return !n.ended && n.silent; });
   if (whom == For::everybody && for_silent) ++message.silent_rounds;
-  choose_blocks(message, whom, round);
-  round.extras = choose_extras(message, round);
-  round.address_done = round.blocks.empty() && round.parity.empty() && round.extras > 0;
-  if (round.destinations.size() == 1 && !for_silent && message.submission.acknowledged) {
-    const auto loss = loss_.find(round.destinations[0].node);
-    round.reliable = loss != loss_.end() && loss->second >= config_.reliable_from;
-  }
-  message.coded_round = !round.parity.empty();
-  message.last_block = round.blocks.empty() ? std::uint16_t{0} : round.blocks.back();
+  message.round_for = whom;
+  make_legs(message);
   message.put_off = false;
   ++message.rounds;
   ++stats_.rounds;
-  news(MessageNews::Kind::round_started, message, {},
-       (round.blocks.size() + round.parity.size()) * message.submission.block_octets);
-  message.round = std::move(round);
-  if (is_dynamic(message)) ask_for_group(message);
+  std::size_t pdus = message.round->blocks.size() + message.round->parity.size();
+  for (const Round& leg : message.legs) pdus += leg.blocks.size() + leg.parity.size();
+  news(MessageNews::Kind::round_started, message, {}, pdus * message.submission.block_octets);
+  if (is_dynamic(message) && !message.round->only) ask_for_group(message);
+}
+
+// One transmission for all nodes that the message's target reaches, then one for each of the rest.
+void PMulSender::make_legs(Message& message) {
+  std::deque<Round> legs;
+  const bool by_group = std::any_of(message.nodes.begin(), message.nodes.end(),
+                                    [](const Node& n) { return !n.ended && !n.alone; });
+  if (by_group) legs.push_back(make_leg(message, {}));
+  for (const Node& node : message.nodes) {
+    if (!node.ended && node.alone) legs.push_back(make_leg(message, node.address.node));
+  }
+  S5066_ASSERT(!legs.empty());
+  message.round = std::move(legs.front());
+  legs.pop_front();
+  message.legs = std::move(legs);
+}
+
+// No group can be had for the round that waits for one.
+void PMulSender::send_alone(Message& message) {
+  for (Node& node : message.nodes) node.alone = true;
+  const unsigned rounds = message.rounds--;
+  make_legs(message);
+  message.rounds = rounds;
+}
+
+std::optional<GroupId> PMulSender::group_of(const Message& message) const {
+  if (const auto* group = std::get_if<GroupId>(&message.target)) return *group;
+  return is_dynamic(message) ? std::optional(GroupId{}) : std::nullopt;
+}
+
+bool PMulSender::is_unheard(Instant now, const Message& message, NodeId node) const {
+  const auto group = group_of(message);
+  const auto at = group ? unheard_.find({*group, node}) : unheard_.end();
+  return at != unheard_.end() && now < at->second + kGroupAgain;
+}
+
+void PMulSender::note_unheard(Instant now, const Message& message, NodeId node) {
+  if (unheard_.size() >= config_.destinations_known_max) unheard_.erase(unheard_.begin());
+  unheard_[{*group_of(message), node}] = now;
+  say_unheard(message, node);
+}
+
+void PMulSender::say_unheard(const Message& message, NodeId node) {
+  events_.emplace_back(MessageNews{.kind = MessageNews::Kind::group_unheard,
+                                   .name = message.name,
+                                   .node = node,
+                                   .group = *group_of(message)});
+}
+
+std::vector<std::pair<GroupId, NodeId>> PMulSender::unheard(Instant now) const {
+  std::vector<std::pair<GroupId, NodeId>> all;
+  for (const auto& [who, since] : unheard_) {
+    if (now < since + kGroupAgain) all.push_back(who);
+  }
+  return all;
+}
+
+// A node whose subnetwork does not know the group never answers what is sent to it. A node that has
+// not answered is asked by its own address, too, and if it answers there, it is sent the next round
+// by the group once more. If it has nothing of that, its answer by its own address shows that the
+// group does not reach it: from then on it is sent everything by its own address.
+void PMulSender::choose_addresses(Instant now, Message& message) {
+  if (!group_of(message)) return;
+  for (Node& node : message.nodes) {
+    if (node.ended) continue;
+    const bool known = is_unheard(now, message, node.address.node);
+    if (known && message.rounds == 0) {
+      say_unheard(message, node.address.node);
+    }
+    const unsigned rounds = message.rules.resend_all ? kByGroupInVainAll : kByGroupInVain;
+    const unsigned in_vain = node.answered_alone ? 1 : rounds;
+    node.alone = known || (!node.silent && node.unanswered >= in_vain);
+  }
+}
+
+PMulSender::Round PMulSender::make_leg(Message& message, std::optional<NodeId> only) {
+  Round round;
+  round.only = only;
+  bool for_silent = false;
+  bool tries_group = false;  // the round is to show whether a node hears it
+  for (const Node& node : message.nodes) {
+    // The list of a group names those that are sent to alone, too: who is not in it takes the
+    // message for one that is over.
+    if (node.ended || (only && node.address.node != *only)) continue;
+    round.destinations.push_back(node.address);
+    for_silent = for_silent || node.silent;
+    tries_group = tries_group || (!only && node.answered_alone && !node.group_tried);
+  }
+  choose_blocks(message, message.round_for, round);
+  round.extras = choose_extras(message, round);
+  round.address_done = round.blocks.empty() && round.parity.empty() && round.extras > 0;
+  const bool to_one = round.destinations.size() == 1 && !for_silent && !tries_group;
+  if (to_one && message.submission.acknowledged) {
+    const auto loss = loss_.find(round.destinations[0].node);
+    round.reliable = loss != loss_.end() && loss->second >= config_.reliable_from;
+  }
+  for (Node& node : message.nodes) {
+    if (!is_in(round, node)) continue;
+    node.coded = !round.parity.empty();
+    node.last_block = round.blocks.empty() ? std::uint16_t{0} : round.blocks.back();
+    node.group_tried = node.group_tried || (!only && node.answered_alone && !round.blocks.empty());
+  }
+  return round;
+}
+
+bool PMulSender::is_in(const Round& round, const Node& node) {
+  if (node.ended) return false;
+  return round.only ? node.address.node == *round.only : !node.alone;
 }
 
 // STANDARD: who has never acknowledged gets all blocks again. On HF that is minutes of air time for
@@ -62,7 +169,7 @@ void PMulSender::choose_blocks(Message& message, For whom, Round& round) {
   bool probe = false;
   std::vector<Node*> heard;
   for (Node& node : message.nodes) {
-    if (node.ended) continue;
+    if (!is_in(round, node)) continue;
     if (node.silent) {
       all = all || whom == For::everybody;
     } else if (first) {
@@ -81,7 +188,7 @@ void PMulSender::choose_blocks(Message& message, For whom, Round& round) {
       round.blocks.push_back(static_cast<std::uint16_t>(n));
     }
     const bool ask_again = std::none_of(message.nodes.begin(), message.nodes.end(),
-                                        [](const Node& n) { return !n.ended && n.silent; });
+                                        [&](const Node& n) { return is_in(round, n) && n.silent; });
     if (message.rules.coded && !ask_again) {
       for (std::size_t group = 0; group < message.groups.count(); ++group) {
         const double rows =
@@ -103,7 +210,7 @@ unsigned PMulSender::choose_extras(const Message& message, const Round& round) c
   if (!message.rules.extra_address) return 0;
   const std::size_t pdus = round.blocks.size() + round.parity.size();
   if (pdus == 0) return 1;
-  if (pdus < kExtraFrom && message.nodes.size() == 1) return 0;
+  if (pdus < kExtraFrom && (round.only || message.nodes.size() == 1)) return 0;
   const std::size_t own = kAddressHeaderOctets + kAddressEntryOctets * round.destinations.size();
   const std::size_t affordable = pdus * message.submission.block_octets / (kExtraShare * own);
   return static_cast<unsigned>(std::clamp<std::size_t>(affordable, 1, kExtrasMax));
@@ -161,6 +268,7 @@ OutgoingPdu PMulSender::next_of(Instant now, Message& message) {
                   .priority = message.submission.priority,
                   .lifetime = message.expires - now,
                   .reliable = round.reliable};
+  if (round.only) pdu.target = *round.only;
   if (round.reliable) pdu.target = round.destinations[0].node;  // a group has no ARQ
   // A Discard_PDU is sent when the time is up, and the same goes for the last word on a message.
   if (round.closes) pdu.lifetime = std::max<Duration>(pdu.lifetime, kFarewell);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "s5066d/base/assert.h"
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::size_t kAnswersMax = 32;
 constexpr std::size_t kAnsweredMax = 256;
+constexpr std::size_t kSuspendedMax = 4096;
 constexpr Duration kAnswerAgain = std::chrono::seconds(60);
 
 std::size_t count(const std::vector<bool>& blocks) {
@@ -48,6 +50,7 @@ Result<Accepted> PMulSender::request_submit(Instant now, Submission submission) 
   if (leaving != messages_.end() && leaving->second.round && leaving->second.round->closes) {
     forget(leaving);
   }
+  if (messages_.size() >= config_.messages_max) forget_one_that_is_over();
   if (messages_.size() >= config_.messages_max) return Error{ErrorCode::queue_full, "messages"};
   if (submission.content.size() > config_.content_octets_max - content_octets_) {
     return Error{ErrorCode::queue_full, "octets of messages"};
@@ -101,6 +104,7 @@ Result<Accepted> PMulSender::request_submit(Instant now, Submission submission) 
         {.address = destination, .silent = silent || !message.submission.acknowledged});
   }
   content_octets_ += message.submission.content.size();
+  suspended_.erase(message.submission.message_id);
   ++stats_.messages;
   start_round(now, messages_.emplace(key, std::move(message)).first->second, For::everybody);
   return Accepted{octets};
@@ -144,16 +148,20 @@ bool PMulSender::is_dynamic(const Message& message) {
   return std::holds_alternative<MulticastAddress>(message.target);
 }
 
-bool PMulSender::can_leave(const Message& message) {
+bool PMulSender::can_leave(const Message& message) const {
   const auto* group = std::get_if<MulticastAddress>(&message.target);
-  return message.round && !message.awaits_group && (group == nullptr || group->value != 0);
+  if (!message.round || message.awaits_group) return false;
+  const Round& round = *message.round;
+  if (round.reliable && arq_full_.contains(round.destinations[0].node)) return false;
+  return message.round->only || group == nullptr || group->value != 0;
 }
 
 // Whoever has not answered may not have heard of the group, or have been restarted since.
 void PMulSender::ask_for_group(Message& message) {
-  const bool needed = std::any_of(message.nodes.begin(), message.nodes.end(), [](const Node& n) {
-    return !n.ended && (!n.heard || n.unanswered > 0);
-  });
+  const bool none = std::get<MulticastAddress>(message.target).value == 0;
+  const bool needed =
+      none || std::any_of(message.nodes.begin(), message.nodes.end(),
+                          [](const Node& n) { return !n.ended && (!n.heard || n.unanswered > 0); });
   if (!needed) return;
   GroupWish wish{.message_id = message.name.message_id, .expiry = message.submission.expiry};
   for (const Destination& one : message.round->destinations) wish.destinations.push_back(one.node);
@@ -164,8 +172,15 @@ void PMulSender::ask_for_group(Message& message) {
 void PMulSender::on_group(Instant, std::uint32_t message_id, std::uint32_t address) {
   Message* message = find(message_id);
   if (message == nullptr || !is_dynamic(*message) || !message->awaits_group) return;
-  message->target = MulticastAddress{address};
   message->awaits_group = false;
+  if (address != 0) {
+    message->target = MulticastAddress{address};
+    return;
+  }
+  // Other messages may hold all addresses for as long as they live.
+  wishes_.push_back({.message_id = message_id});
+  message->target = MulticastAddress{};
+  send_alone(*message);
 }
 
 std::optional<PMulSender::GroupWish> PMulSender::poll_group_wish() {
@@ -181,6 +196,14 @@ void PMulSender::forget(Messages::iterator at) {
   messages_.erase(at);
 }
 
+// The Discard_PDUs of a message that is over wait for the bearer, which may be away for hours; no
+// message that is to be sent waits for that.
+void PMulSender::forget_one_that_is_over() {
+  const auto over = [](const auto& one) { return one.second.round && one.second.round->closes; };
+  const auto at = std::find_if(messages_.begin(), messages_.end(), over);
+  if (at != messages_.end()) forget(at);
+}
+
 void PMulSender::forget_unsaid() {
   if (!std::exchange(unsaid_, false)) return;
   for (auto at = messages_.begin(); at != messages_.end();) {
@@ -190,13 +213,27 @@ void PMulSender::forget_unsaid() {
   }
 }
 
-Result<void> PMulSender::request_cancel(Instant, MessageKey key) {
+Result<void> PMulSender::request_cancel(Instant now, MessageKey key) {
   const auto at = messages_.find(key);
   if (at == messages_.end()) return Error{ErrorCode::not_found, "message"};
   if (at->second.round && at->second.round->closes) return {};
-  end_all(at->second, Outcome::cancelled);
+  end_all(now, at->second, Outcome::cancelled);
   close(at->second, config_.discards);
   forget_unsaid();
+  return {};
+}
+
+// The nodes are told nothing and keep what they have of the message. Their acknowledgements of it
+// are not answered with a Discard_PDU, because it comes again.
+Result<void> PMulSender::request_suspend(Instant now, MessageKey key) {
+  const auto at = messages_.find(key);
+  if (at == messages_.end()) return Error{ErrorCode::not_found, "message"};
+  if (at->second.round && at->second.round->closes) return {};
+  std::erase_if(suspended_, [now](const auto& one) { return one.second <= now; });
+  if (suspended_.size() >= kSuspendedMax) suspended_.erase(suspended_.begin());
+  suspended_[at->second.name.message_id] = at->second.expires;
+  end_all(now, at->second, Outcome::suspended);
+  forget(at);
   return {};
 }
 
@@ -209,44 +246,80 @@ PMulSender::Message* PMulSender::find(std::uint32_t message_id) {
   return nullptr;
 }
 
-void PMulSender::on_ack(Instant now, const AckPdu& ack) {
+std::vector<NodeId> PMulSender::on_ack(Instant now, const AckPdu& ack) {
   ++stats_.acks;
-  for (const AckEntry& entry : ack.entries) on_entry(now, ack, entry);
+  std::set<NodeId> nodes;
+  if (ack.sender != config_.node) nodes.insert(ack.sender);
+  for (const AckEntry& entry : ack.entries) {
+    if (const auto node = on_entry(now, ack, entry)) nodes.insert(*node);
+  }
   forget_unsaid();
+  return {nodes.begin(), nodes.end()};
 }
 
-void PMulSender::on_entry(Instant now, const AckPdu& ack, const AckEntry& entry) {
-  if (entry.name.source != config_.node) {
-    ++stats_.acks_of_others;
-    return;
-  }
+// The entry is to name the transmitter of the message. libjpmul names the node that acknowledges
+// there, too; others may swap the two IDs, or leave the entry's empty. What else an entry can name
+// is the message of another transmitter that happens to have the same number.
+std::optional<NodeId> PMulSender::sender_of(const AckPdu& ack, const AckEntry& entry) const {
+  const NodeId named = entry.name.source;
+  if (ack.sender == config_.node) return named;
+  if (named == config_.node || named == ack.sender || named.value == 0) return ack.sender;
+  return std::nullopt;
+}
+
+std::optional<NodeId> PMulSender::on_entry(Instant now, const AckPdu& ack, const AckEntry& entry) {
+  const bool usual = entry.name.source == config_.node && ack.sender != config_.node;
   Message* message = find(entry.name.message_id);
+  const auto sender = sender_of(ack, entry);
+  if (!sender || (message == nullptr && !usual)) {
+    ++stats_.acks_of_others;
+    refuse(now, ack, entry, "its acknowledgement names another transmitter");
+    return std::nullopt;
+  }
   if (message == nullptr) {
     ++stats_.acks_unknown;
-    discard_unknown(now, ack.sender, entry.name, ack.priority);
-    return;
+    discard_unknown(now, *sender, entry.name, ack.priority);
+    return sender;
   }
   const auto node = std::find_if(message->nodes.begin(), message->nodes.end(),
-                                 [&](const Node& n) { return n.address.node == ack.sender; });
+                                 [&](const Node& n) { return n.address.node == *sender; });
   if (node == message->nodes.end()) {
     ++stats_.acks_not_addressed;
-    return;
+    refuse(now, ack, entry, "it acknowledges a message that is not for it");
+    return std::nullopt;
   }
+  if (!usual) ++stats_.acks_other_form;
   if (node->ended) {
     ++stats_.acks_repeated;
-    return;
+    return sender;
   }
   if (node->silent && message->submission.acknowledged) {
-    on_silent(now, ack.sender, false);
-    news(MessageNews::Kind::left_silence, *message, ack.sender, 0);
+    on_silent(now, *sender, false);
+    news(MessageNews::Kind::left_silence, *message, *sender, 0);
   }
   if (entry.missing.empty()) {
-    end(*message, *node, Outcome::delivered);
+    end(now, *message, *node, Outcome::delivered);
   } else if (!take_list(now, *message, *node, entry)) {
     ++stats_.acks_nonsense;
-    return;
+    refuse(now, ack, entry, "its acknowledgement lists blocks that the message does not have");
+    return sender;
   }
   after_answer(now, *message);
+  return sender;
+}
+
+// The node answers, so nobody is told that it did not.
+void PMulSender::refuse(Instant now, const AckPdu& ack, const AckEntry& entry, const char* why) {
+  if (Message* message = find(entry.name.message_id)) {
+    for (Node& node : message->nodes) {
+      if (node.address.node == ack.sender) node.refused = why;
+    }
+  }
+  if (!refusals_.due(now, ack.sender)) return;
+  events_.emplace_back(MessageNews{.kind = MessageNews::Kind::ack_refused,
+                                   .name = entry.name,
+                                   .node = ack.sender,
+                                   .detail = why});
 }
 
 // The newest list counts: a receiver that was restarted may have lost what it once had. Where a
@@ -267,16 +340,24 @@ bool PMulSender::take_list(Instant now, Message& message, Node& node, const AckE
   }
   const std::size_t missing = count(node.missing);
   if (!message.round && message.rounds > 0 && now < message.left_at) {
-    if (shows_end_of_round(message, node, end)) {
+    if (shows_end_of_round(node, end)) {
       if (last_ == message.submission.key) clear_at_ = std::min(clear_at_, now);
       arm(message, now);
     } else {
       node.early = true;
     }
   }
-  const bool settled = !message.round && message.rounds > 0 && now >= message.left_at;
+  const bool settled = node.left && (message.round || now >= message.left_at);
   if (settled) node.answered = true;
-  if (settled && message.coded_round) node.parity_in_vain = node.missing == node.before;
+  if (settled && node.coded) node.parity_in_vain = node.missing == node.before;
+  if (settled && node.alone && group_of(message)) {
+    const bool in_vain = node.group_tried && node.missing == node.before;
+    if (in_vain && !is_unheard(now, message, node.address.node)) {
+      note_unheard(now, message, node.address.node);
+    }
+    node.answered_alone = true;
+    node.group_tried = false;
+  }
   if (first && !message.probing) {
     const double share = static_cast<double>(missing) / message.total;
     const auto [known, fresh] = loss_.try_emplace(node.address.node, share);
@@ -291,10 +372,9 @@ bool PMulSender::take_list(Instant now, Message& message, Node& node, const AckE
 // The bearer only guesses when a round has left, and keeps order: who has the last block of it has
 // been sent all of it. A list may be one from before the round, said again, where it misses that
 // block, or does not reach it.
-bool PMulSender::shows_end_of_round(const Message& message, const Node& node,
-                                    std::size_t listed) const {
-  if (message.coded_round || message.last_block > listed) return false;
-  return message.last_block == 0 || !node.missing[message.last_block - 1u];
+bool PMulSender::shows_end_of_round(const Node& node, std::size_t listed) {
+  if (node.coded || node.last_block > listed) return false;
+  return node.last_block == 0 || !node.missing[node.last_block - 1u];
 }
 
 void PMulSender::after_answer(Instant now, Message& message) {
@@ -305,6 +385,7 @@ void PMulSender::after_answer(Instant now, Message& message) {
     return;
   }
   if (message.round || now < message.left_at) return;
+  const bool too_late = now >= message.expires;
   bool somebody = false;
   for (const Node& node : nodes) {
     if (node.ended || node.silent) continue;
@@ -312,6 +393,10 @@ void PMulSender::after_answer(Instant now, Message& message) {
     somebody = true;
   }
   if (!somebody) return;
+  if (too_late) {
+    end_all(now, message, Outcome::expired);
+    return close(message, config_.discards);
+  }
   message.wait = message.rules.ack_wait;  // answers come: the channel is good
   start_round(now, message, For::answering);
 }
@@ -320,16 +405,22 @@ void PMulSender::after_answer(Instant now, Message& message) {
 void PMulSender::discard_unknown(Instant now, NodeId node, const MessageName& name,
                                  std::uint8_t priority) {
   if (now < started_ + config_.discard_unknown_after) return;
+  if (suspended_.contains(name.message_id)) return;  // it comes again
   const auto at = answered_at_.find(name);
   if (at != answered_at_.end() && now < at->second + kAnswerAgain) return;
   if (answers_.size() >= kAnswersMax) return;
   if (answered_at_.size() >= kAnsweredMax) answered_at_.erase(answered_at_.begin());
   answered_at_[name] = now;
-  answers_.push_back({.target = node,
-                      .priority = priority,
-                      .lifetime = kAnswerAgain,
-                      .octets = encode(DiscardPdu{.priority = priority, .name = name},
-                                       {.checksum = config_.checksum})});
+  answers_.push_back(discard_to(node, name, priority));
+}
+
+OutgoingPdu PMulSender::discard_to(NodeId node, const MessageName& name,
+                                   std::uint8_t priority) const {
+  return {.target = node,
+          .priority = priority,
+          .lifetime = kAnswerAgain,
+          .octets = encode(DiscardPdu{.priority = priority, .name = name},
+                           {.checksum = config_.checksum})};
 }
 
 void PMulSender::on_silent(Instant now, NodeId node, bool silent) {
@@ -340,6 +431,7 @@ void PMulSender::on_silent(Instant now, NodeId node, bool silent) {
     for (Node& member : message.nodes) {
       if (member.address.node != node || member.silent == silent) continue;
       member.silent = silent;
+      message.silent_done = false;
       changed = true;
     }
     if (changed && !message.round) arm(message, std::max(now, message.left_at));
@@ -360,7 +452,7 @@ std::optional<Instant> PMulSender::next_deadline() const {
   std::optional<Instant> next;
   for (const auto& [key, message] : messages_) {
     if (message.round && message.round->closes) continue;
-    next = earlier(next, message.expires);
+    next = earlier(next, verdict_at(message));
     if (message.round) continue;
     next = earlier(next, earlier(message.ack_deadline, message.silent_deadline));
   }
@@ -371,7 +463,14 @@ void PMulSender::on_deadline(Instant now) {
   for (auto& [key, message] : messages_) {
     if (message.round && message.round->closes) continue;
     if (message.expires <= now) {
-      end_all(message, Outcome::expired);
+      // A round whose blocks are all sent counts as sent: the PDUs left only mark its end.
+      if (message.round && message.legs.empty() && !sends_blocks(message)) {
+        message.round->extras = 0;
+        end_round(now, message);
+        if (message.round) continue;  // nobody is to answer, so it has ended with its round
+      }
+      if (verdict_at(message) > now) continue;
+      end_all(now, message, Outcome::expired);
       close(message, config_.discards);
     }
     if (message.round) continue;
@@ -392,6 +491,19 @@ void PMulSender::on_deadline(Instant now) {
   forget_unsaid();
 }
 
+bool PMulSender::sends_blocks(const Message& message) const {
+  const Round& round = *message.round;
+  return !round.address_done || round.next_block < round.blocks.size() ||
+         round.next_parity < round.parity.size();
+}
+
+// A message that has left in time and that its nodes may have is not called lost before they have
+// had the time to say so.
+Instant PMulSender::verdict_at(const Message& message) const {
+  if (message.round || !message.ack_deadline) return message.expires;
+  return std::clamp(message.answers_by, message.expires, message.expires + config_.ack_wait_max);
+}
+
 void PMulSender::arm(Message& message, Instant left_at) {
   message.left_at = left_at;
   message.ack_deadline.reset();
@@ -407,17 +519,27 @@ void PMulSender::arm(Message& message, Instant left_at) {
     }
   }
   if (answering > 0) {
-    message.ack_deadline =
-        left_at + message.wait + config_.ack_slot * static_cast<Duration::rep>(answering);
+    const Duration slots = config_.ack_slot * static_cast<Duration::rep>(answering);
+    message.ack_deadline = left_at + message.wait + slots;
+    message.answers_by = left_at + message.rules.ack_wait + slots;
   }
   const unsigned repeats = message.submission.acknowledged ? message.rules.emcon_repeats_max
                                                            : config_.unacknowledged_repeats;
   if (silent && message.silent_rounds <= repeats) {
     message.silent_deadline = left_at + message.rules.emcon_interval;
+  } else if (silent && !std::exchange(message.silent_done, true)) {
+    for (const Node& node : message.nodes) {
+      if (node.silent && !node.ended) say_unanswered(message, node);
+    }
   }
 }
 
 void PMulSender::close(Message& message, unsigned discards) {
+  for (const Node& node : message.nodes) {
+    if (discards == 0 || !node.alone || answers_.size() >= kAnswersMax) continue;
+    answers_.push_back(discard_to(node.address.node, message.name, message.submission.priority));
+  }
+  message.legs.clear();
   message.round = Round{};
   message.round->closes = true;
   message.round->discards = discards;
@@ -426,22 +548,39 @@ void PMulSender::close(Message& message, unsigned discards) {
   unsaid_ = unsaid_ || !can_leave(message);
 }
 
-void PMulSender::end(Message& message, Node& node, Outcome outcome) {
+void PMulSender::say_why(Instant now, const Message& message, const Node& node,
+                         DestinationEnded& ended) const {
+  if (node.heard) {
+    ended.reason = "only a part had been received";
+  } else if (node.refused != nullptr) {
+    ended.reason = node.refused;
+  } else if (!node.sent) {
+    ended.reason = "nothing could be sent to the node in time";
+  } else if (node.silent) {
+    ended.reason = "the node is in EMCON and has not acknowledged it";
+  } else if (node.unanswered > 0 || now >= message.answers_by) {
+    ended.reason = "the node did not answer";
+    ended.unanswered = true;
+  } else {
+    ended.reason = "its time was up before the node could answer";
+  }
+}
+
+void PMulSender::end(Instant now, Message& message, Node& node, Outcome outcome) {
   S5066_ASSERT(!node.ended);
   node.ended = true;
+  std::erase_if(message.legs, [&](const Round& leg) { return leg.only == node.address.node; });
   if (outcome == Outcome::delivered) ++stats_.delivered;
   if (outcome == Outcome::expired) ++stats_.expired;
   DestinationEnded ended{
       .key = message.submission.key, .node = node.address.node, .outcome = outcome};
-  if (outcome == Outcome::expired) {
-    ended.reason = node.heard ? "only a part had been received" : "the node did not answer";
-  }
+  if (outcome == Outcome::expired) say_why(now, message, node, ended);
   events_.emplace_back(std::move(ended));
 }
 
-void PMulSender::end_all(Message& message, Outcome outcome) {
+void PMulSender::end_all(Instant now, Message& message, Outcome outcome) {
   for (Node& node : message.nodes) {
-    if (!node.ended) end(message, node, outcome);
+    if (!node.ended) end(now, message, node, outcome);
   }
 }
 
@@ -451,10 +590,18 @@ void PMulSender::end_round(Instant now, Message& message) {
     forget(messages_.find(key));
     return;
   }
+  for (Node& node : message.nodes) {
+    if (is_in(*message.round, node)) node.sent = node.left = true;
+  }
   message.round.reset();
+  if (!message.legs.empty()) {
+    message.round = std::move(message.legs.front());
+    message.legs.pop_front();
+    return;
+  }
   news(MessageNews::Kind::round_sent, message, {}, 0);
   if (!message.submission.acknowledged && message.silent_rounds > config_.unacknowledged_repeats) {
-    end_all(message, Outcome::sent);
+    end_all(now, message, Outcome::sent);
     close(message, 0);
     return;
   }
@@ -467,17 +614,49 @@ void PMulSender::end_round(Instant now, Message& message) {
 bool PMulSender::has_pdu() const {
   if (!answers_.empty()) return true;
   return std::any_of(messages_.begin(), messages_.end(),
-                     [](const auto& entry) { return can_leave(entry.second); });
+                     [this](const auto& entry) { return can_leave(entry.second); });
 }
 
-PMulSender::Message* PMulSender::most_urgent() {
+// Among messages of one priority the target that has waited longest for its turn goes first, and
+// among messages to one target the oldest one. A turn that is not over is interrupted by a higher
+// priority only.
+bool PMulSender::takes_turn(const Message& message, const Message& other) const {
+  const auto turn = [this](const Message& m) {
+    const auto at = turns_.find(m.target);
+    return at == turns_.end() ? 0 : at->second;
+  };
+  const auto rank = [&](const Message& m) {
+    return std::tuple(m.submission.priority, turn(m), m.order);
+  };
+  return rank(message) < rank(other);
+}
+
+PMulSender::Message* PMulSender::most_urgent(Instant now) {
   Message* best = nullptr;
+  Message* has_turn = nullptr;
+  const bool over =
+      now >= turn_began_ + config_.turn_max || turn_octets_ >= config_.turn_octets_max;
   for (auto& [key, message] : messages_) {
     if (!can_leave(message)) continue;
-    const auto rank = [](const Message& m) { return std::pair(m.submission.priority, m.order); };
-    if (best == nullptr || rank(message) < rank(*best)) best = &message;
+    if (last_ == key && !over) has_turn = &message;
+    if (best == nullptr || takes_turn(message, *best)) best = &message;
   }
-  return best;
+  if (has_turn == nullptr || best->submission.priority < has_turn->submission.priority) return best;
+  return has_turn;
+}
+
+// A target's turn counts from its end, so that the one that has just had it is the last.
+void PMulSender::note_turn(Instant now, const Message& message, std::size_t octets) {
+  const bool same = last_ == message.submission.key;
+  const bool over =
+      now >= turn_began_ + config_.turn_max || turn_octets_ >= config_.turn_octets_max;
+  if (!same || over) {
+    turn_began_ = now;
+    turn_octets_ = 0;
+    if (turns_.size() >= config_.destinations_known_max) turns_.clear();
+    turns_[message.target] = ++last_turn_;
+  }
+  turn_octets_ += octets;
 }
 
 std::optional<OutgoingPdu> PMulSender::poll_pdu(Instant now) {
@@ -488,8 +667,9 @@ std::optional<OutgoingPdu> PMulSender::poll_pdu(Instant now) {
     stats_.octets += answer.octets.size();
     return answer;
   }
-  Message* message = most_urgent();
+  Message* message = most_urgent(now);
   if (message == nullptr) return std::nullopt;
+  note_turn(now, *message, message->submission.block_octets);
   const MessageKey key = message->submission.key;
   if (last_ && *last_ != key) {
     const auto at = messages_.find(*last_);
@@ -507,6 +687,10 @@ std::optional<MessageEvent> PMulSender::poll_event() {
   MessageEvent event = std::move(events_.front());
   events_.pop_front();
   return event;
+}
+
+void PMulSender::say_unanswered(const Message& message, const Node& node) {
+  events_.emplace_back(Unanswered{message.submission.key, node.address.node});
 }
 
 void PMulSender::news(MessageNews::Kind kind, const Message& message, NodeId node,

@@ -1,6 +1,7 @@
 #include "gateways/acp142/sqlite_mail_store.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -85,9 +86,14 @@ Result<void> SqliteMailStore::recount_if_stale() {
 Result<void> SqliteMailStore::need_room(const std::vector<NewMail>& mails) {
   if (auto counted = recount_if_stale(); !counted) return counted;
   std::uint64_t octets = 0;
-  for (const NewMail& mail : mails) octets += mail.content->size();
-  if (open_.mails + mails.size() <= config_.open_mails_max &&
-      open_.octets + octets <= config_.open_octets_max) {
+  std::uint32_t below = 0;  // steps of precedence below flash
+  for (const NewMail& mail : mails) {
+    octets += mail.content->size();
+    below = std::max(below, DeliveryRoom::kStepsMax - DeliveryRoom::steps_of(mail.priority));
+  }
+  const std::uint64_t percent = 100 - config_.reserve_percent * below;
+  if (open_.mails + mails.size() <= config_.open_mails_max * percent / 100 &&
+      open_.octets + octets <= config_.open_octets_max * percent / 100) {
     return {};
   }
   return Error{ErrorCode::queue_full, "the spool is full"};
@@ -215,8 +221,10 @@ Result<MailAnswer> SqliteMailStore::run(const TakeDue& operation) {
   if (auto sound = need_sound_spool(operation.road); !sound) return sound.error();
   if (auto done = resume_stranded(operation.now); !done) return done.error();
   TakenMail taken;
+  Search search;
+  search.room = operation.room;
   while (taken.items.size() < operation.items_max) {
-    const auto more = take_one(operation, taken.items);
+    const auto more = take_one(operation, search, taken.items);
     if (!more) return more.error();
     if (!*more) break;
   }
@@ -225,8 +233,9 @@ Result<MailAnswer> SqliteMailStore::run(const TakeDue& operation) {
 
 /// False when nothing is due, or there is no room for it. A row that cannot be understood is
 /// parked, and not among the items.
-Result<bool> SqliteMailStore::take_one(const TakeDue& operation, std::vector<MailItem>& items) {
-  const auto next = next_due(operation);
+Result<bool> SqliteMailStore::take_one(const TakeDue& operation, Search& search,
+                                       std::vector<MailItem>& items) {
+  const auto next = operation.expired_only ? next_late(operation) : next_due(operation, search);
   if (!next) return next.error();
   if (!*next) return false;
   const MailId id = **next;
@@ -257,45 +266,82 @@ Result<bool> SqliteMailStore::take_one(const TakeDue& operation, std::vector<Mai
   unread_.erase(id);
   unwritable_.erase(id);  // the operator has asked for it again
   (*item)->state = SpoolState::active;
+  if (search.room) search.room->add({(*item)->priority, (*item)->size, search.stations});
   items.push_back(**std::move(item));
   return true;
 }
 
-// All by indexes that hold all that is asked for, so that a row that cannot be read does not end
-// the search, and what is not due costs nothing.
-Result<std::optional<MailId>> SqliteMailStore::next_due(const TakeDue& operation) {
-  const auto first_of = [&](Statement& rows) -> Result<std::optional<MailId>> {
-    while (true) {
-      const auto row = rows.step();
-      if (!row) return row.error();
-      if (!*row) return std::optional<MailId>();
-      const MailId id{rows.integer(0)};
-      if (is_passed_over(id, operation.now)) continue;
-      if (!is_stray(operation.road, id)) return std::optional<MailId>(id);
-    }
-  };
-  if (operation.expired_only && !missing_index_.empty()) return next_expired(operation);
-  if (operation.expired_only) {
-    auto rows = db_.prepare(
-        "SELECT id FROM mail WHERE road = ? AND state IN ('deferred', 'incoming') AND expiry_utc "
-        "<= ? ORDER BY expiry_utc");
-    if (!rows) return rows.error();
-    rows->bind_text(to_string(operation.road)).bind(operation.now.value);
-    return first_of(*rows);
+// The stations of recipients that have not ended; the mail server is station 0.
+Result<std::vector<NodeId>> SqliteMailStore::open_stations(MailId id) {
+  auto rows = db_.prepare(
+      "SELECT DISTINCT station FROM mail_target WHERE mail = ? AND state IN ('incoming', "
+      "'deferred')");
+  if (!rows) return rows.error();
+  rows->bind(id.value);
+  std::vector<NodeId> stations;
+  while (true) {
+    const auto row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return stations;
+    stations.push_back({static_cast<std::uint32_t>(rows->integer(0))});
   }
-  for (int priority = 0; priority < 16; ++priority) {
-    for (const char* state : {"deferred", "incoming"}) {
+}
+
+// By an index that holds all that is asked for, so that a row that cannot be read does not end the
+// search, and what is not due costs nothing. What there is no room for is looked at once a request.
+// The search looks again at the message that it found last, because a damaged index may have a
+// second entry of it.
+Result<std::optional<MailId>> SqliteMailStore::next_due(const TakeDue& operation, Search& search) {
+  constexpr const char* kStates[] = {"deferred", "incoming"};
+  for (; search.priority < 16; ++search.priority) {
+    for (; search.state < std::size(kStates); ++search.state) {
       auto rows = db_.prepare(
-          "SELECT id FROM mail WHERE road = ? AND state = ? AND priority = ? AND next_try_utc <= ? "
-          "ORDER BY next_try_utc");
+          "SELECT id, next_try_utc FROM mail WHERE road = ?1 AND state = ?2 AND priority = ?3 AND "
+          "next_try_utc BETWEEN ?4 AND ?5 AND (next_try_utc > ?4 OR id >= ?6) ORDER BY "
+          "next_try_utc, id");
       if (!rows) return rows.error();
-      rows->bind_text(to_string(operation.road)).bind_text(state).bind(priority);
-      rows->bind(operation.now.value);
-      auto found = first_of(*rows);
-      if (!found || *found) return found;
+      rows->bind_text(to_string(operation.road)).bind_text(kStates[search.state]);
+      rows->bind(search.priority).bind(search.next_try).bind(operation.now.value).bind(search.id);
+      while (true) {
+        const auto row = rows->step();
+        if (!row) return row.error();
+        if (!*row) break;
+        const MailId id{rows->integer(0)};
+        search.id = id.value;
+        search.next_try = rows->integer(1);
+        if (is_passed_over(id, operation.now) || is_stray(operation.road, id)) continue;
+        if (!search.room) return std::optional<MailId>(id);
+        auto stations = open_stations(id);
+        if (!stations) return meet(Met::During::take, id, stations.error(), operation.now);
+        const auto priority = static_cast<std::uint8_t>(search.priority);
+        if (!search.room->admits(priority, *stations)) continue;
+        search.stations = *std::move(stations);
+        return std::optional<MailId>(id);
+      }
+      search.next_try = std::numeric_limits<std::int64_t>::min();
+      search.id = 0;
     }
+    search.state = 0;
   }
   return std::optional<MailId>();
+}
+
+/// Finds a message that is too late, whatever there is room for.
+Result<std::optional<MailId>> SqliteMailStore::next_late(const TakeDue& operation) {
+  if (!missing_index_.empty()) return next_expired(operation);
+  auto rows = db_.prepare(
+      "SELECT id FROM mail WHERE road = ? AND state IN ('deferred', 'incoming') AND expiry_utc "
+      "<= ? ORDER BY expiry_utc");
+  if (!rows) return rows.error();
+  rows->bind_text(to_string(operation.road)).bind(operation.now.value);
+  while (true) {
+    const auto row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return std::optional<MailId>();
+    const MailId id{rows->integer(0)};
+    if (is_passed_over(id, operation.now)) continue;
+    if (!is_stray(operation.road, id)) return std::optional<MailId>(id);
+  }
 }
 
 /// The same without its index.
@@ -521,6 +567,44 @@ Result<MailAnswer> SqliteMailStore::run(const SaveStation& operation) {
         operation.row.dead_until.value, operation.row.reason);
   });
   if (!done) return done.error();
+  return MailAnswer(Done{});
+}
+
+/// Is there a recipient behind the station that has not ended?
+Result<bool> SqliteMailStore::is_open_for(MailId id, NodeId station) {
+  auto row = db_.prepare(
+      "SELECT 1 FROM mail_target WHERE mail = ? AND station = ? AND state IN ('incoming', "
+      "'deferred')");
+  if (!row) return row.error();
+  return row->bind(id.value).bind(std::int64_t{station.value}).step();
+}
+
+// The index has all that is asked for, so that a row that cannot be read does not end the search.
+Result<MailAnswer> SqliteMailStore::run(const WakeMail& operation) {
+  std::vector<MailId> waiting;
+  {
+    auto rows = db_.prepare(
+        "SELECT id FROM mail INDEXED BY mail_due WHERE road = 'air' AND state = 'deferred' AND "
+        "next_try_utc > ?");
+    if (!rows) return rows.error();
+    rows->bind(operation.now.value);
+    while (true) {
+      const auto row = rows->step();
+      if (!row) return row.error();
+      if (!*row) break;
+      const MailId id{rows->integer(0)};
+      if (!is_passed_over(id, operation.now)) waiting.push_back(id);
+    }
+  }
+  for (const MailId id : waiting) {
+    const auto concerned =
+        operation.station.value == 0 ? Result<bool>(true) : is_open_for(id, operation.station);
+    if (!concerned) return meet(Met::During::take, id, concerned.error(), operation.now);
+    if (!*concerned) continue;
+    auto done = update("UPDATE mail SET next_try_utc = ? WHERE id = ? AND state = 'deferred'",
+                       operation.now.value, id.value);
+    if (!done) return meet(Met::During::take, id, done.error(), operation.now);
+  }
   return MailAnswer(Done{});
 }
 

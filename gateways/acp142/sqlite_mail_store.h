@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -28,7 +29,8 @@ class SqliteMailStore {
   struct Config {
     std::string path;  // of the database file
     std::uint64_t open_mails_max = 200000;
-    std::uint64_t open_octets_max = 4ull << 30;   // of the content of open messages
+    std::uint64_t open_octets_max = 4ull << 30;  // of the content of open messages
+    std::uint32_t reserve_percent = 0;  // of both, for each step of precedence above routine
     std::int64_t duplicate_window_s = 2 * 86400;  // marks are known for that long
     std::int64_t keep_finished_s = 7 * 86400;
     // Kept free on the disk in a file beside the database, for what is under way; 0: nothing.
@@ -76,6 +78,7 @@ class SqliteMailStore {
   Result<MailAnswer> run(const TakeDelayed& operation);
   Result<MailAnswer> run(const SaveDelayed& operation);
   Result<MailAnswer> run(const SaveStation& operation);
+  Result<MailAnswer> run(const WakeMail& operation);
   Result<MailAnswer> run(const Resume& operation);
   Result<MailAnswer> run(const PurgeMail& operation);
 
@@ -134,6 +137,7 @@ class SqliteMailStore {
   bool is_readable(MailId id);
   Result<void> need_sound_spool(std::optional<Road> road) const;
   bool park_apart(MailId id, const std::string& reason);
+  Result<bool> is_open_for(MailId id, NodeId station);
   Result<void> note_active();
   Result<void> resume_stranded(UtcSeconds now);
   Result<void> read_counter(Resumed& resumed);
@@ -166,8 +170,20 @@ class SqliteMailStore {
   Result<void> note_course(MailId id, MailId first, const NewMail& mail);
   Result<MailId> first_with(const std::string& mark);
   Result<std::vector<MailId>> ids_of(gateways::Statement& rows);
-  Result<bool> take_one(const TakeDue& operation, std::vector<MailItem>& items);
-  Result<std::optional<MailId>> next_due(const TakeDue& operation);
+  /// How far the search for what is due has come within one request: what is before it is taken, or
+  /// cannot be.
+  struct Search {
+    int priority = 0;
+    std::size_t state = 0;
+    std::int64_t next_try = std::numeric_limits<std::int64_t>::min();
+    std::int64_t id = 0;
+    std::optional<DeliveryRoom> room{};
+    std::vector<NodeId> stations{};  // of what was found
+  };
+  Result<bool> take_one(const TakeDue& operation, Search& search, std::vector<MailItem>& items);
+  Result<std::optional<MailId>> next_due(const TakeDue& operation, Search& search);
+  Result<std::optional<MailId>> next_late(const TakeDue& operation);
+  Result<std::vector<NodeId>> open_stations(MailId id);
   Result<std::optional<MailItem>> read_row(MailId id);
   Result<bool> read_rest(MailItem& item);
   Result<void> read_targets(MailItem& item);

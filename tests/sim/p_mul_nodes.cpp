@@ -118,7 +118,9 @@ void PMulNodes::serve(std::size_t index) {
   // As a client does: what there is to say goes in one write, as long as the flow is on.
   Bytes requests;
   hand_down(station, requests);  // what ARQ could not deliver
-  while (station.carrier->ready() && core.has_pdu()) {
+  while (station.carrier->ready()) {
+    core.on_arq_full(station.carrier->arq_full());
+    if (!core.has_pdu()) break;
     auto pdu = core.poll_pdu(now);
     if (!pdu) break;
     S5066_ASSERT(station.carrier->request_send(now, std::move(*pdu)).ok());

@@ -87,7 +87,8 @@ const std::vector<Layer>& layers() {
        true},
       {"gateway core",
        "gateways/(.*_core\\.(h|cpp)|.*_(port|types)\\.(h|cpp)|.*/"
-       "(rcop|bftp|utc_reference|mule|next_hops|delivery_report|address_table|p_mul_[a-z_]*|"
+       "(rcop|bftp|utc_reference|mule|delivery_room|seldom|next_hops|delivery_report|address_table|"
+       "p_mul_[a-z_]*|"
        "erasure_code|carrier)\\.(h|cpp))",
        {"gateway compression", "sis core", "base"},
        {},

@@ -223,12 +223,17 @@ void MailWorld::drain(Station& station) {
   bool more = true;
   while (more && !station.cut) {
     more = false;
+    while (const auto node = station.air->poll_heard()) {
+      station.mail->on_heard(heap_.now(), *node);
+    }
     while (auto event = station.air->poll_event()) {
       more = true;
       if (const auto* ended = std::get_if<acp142::DestinationEnded>(&*event)) {
         station.mail->on_destination_ended(heap_.now(), *ended);
       } else if (const auto* received = std::get_if<acp142::Received>(&*event)) {
         station.mail->on_received(heap_.now(), *received);
+      } else if (const auto* unanswered = std::get_if<acp142::Unanswered>(&*event)) {
+        station.mail->on_unanswered(*unanswered);
       }
     }
     auto action = station.mail->poll_action();
@@ -303,6 +308,10 @@ void MailWorld::take(Station& station, MailCore::Known& known) {
 
 void MailWorld::take(Station& station, MailCore::Cancel& cancel) {
   (void)station.air->request_cancel(heap_.now(), cancel.key);
+}
+
+void MailWorld::take(Station& station, MailCore::Suspend& suspend) {
+  (void)station.air->request_suspend(heap_.now(), suspend.key);
 }
 
 // --- The air -------------------------------------------------------------------------------------

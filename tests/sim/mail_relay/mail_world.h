@@ -100,6 +100,7 @@ class MailWorld {
   void take(Station& station, acp142::MailCore::Known& known);
   void take(Station& station, acp142::MailCore::AnswerSession& answer);
   void take(Station& station, acp142::MailCore::Cancel& cancel);
+  void take(Station& station, acp142::MailCore::Suspend& suspend);
   void take(Station& station, acp142::MailCore::Deliver& deliver);
   void note(const Station& station, const acp142::Mail& mail);
   bool idle();

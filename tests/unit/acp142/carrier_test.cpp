@@ -158,6 +158,29 @@ TEST(CarrierUdop, uses_arq_where_it_may) {
   EXPECT_EQ(mode_of(kUdopSap, pdu_to(kBravo, 40, true)), TransmissionMode::nonarq);
 }
 
+TEST(CarrierUdop, a_node_that_does_not_answer_its_link_keeps_no_other_from_being_sent_to) {
+  auto config = udop(kMmhsSap);
+  config.arq_outstanding_max = 2;
+  CarrierUdopCore carrier(config);
+  carrier.on_sis(at(0s), SisBound{});
+  std::vector<gateways::SisRequestId> ids;
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(carrier.arq_full().empty());
+    ASSERT_TRUE(carrier.request_send(at(0s), pdu_to(kBravo, 40, true)).ok());
+    ids.push_back(carrier.poll_unidata()->id);
+  }
+  EXPECT_EQ(carrier.arq_full(), std::set{kBravo});
+  EXPECT_EQ(carrier.request_send(at(0s), pdu_to(kBravo, 40, true)).error().code,
+            ErrorCode::queue_full);
+  ASSERT_TRUE(carrier.ready());
+  EXPECT_TRUE(carrier.request_send(at(0s), pdu_to(kGroup)).ok());
+  EXPECT_TRUE(carrier.poll_unidata().has_value());
+  EXPECT_TRUE(carrier.request_send(at(0s), pdu_to(kBravo)).ok());
+  EXPECT_TRUE(carrier.poll_unidata().has_value());
+  carrier.on_sis(at(1s), SisConfirmed{.id = ids[0]});
+  EXPECT_TRUE(carrier.arq_full().empty());
+}
+
 TEST(CarrierUdop, a_pdu_that_arq_cannot_deliver_goes_once_without) {
   CarrierUdopCore carrier(udop(kMmhsSap));
   carrier.on_sis(at(0s), SisBound{});

@@ -23,6 +23,9 @@ using std::chrono::seconds;
 inline constexpr NodeId kShip{2};
 inline constexpr NodeId kBoat{3};
 
+inline constexpr const char* kRoutine = "<op@shore.example> MT-PRIORITY=-2";
+inline constexpr const char* kFlash = "<op@shore.example> MT-PRIORITY=4";
+
 inline AddressTable table() {
   AddressTable table;
   EXPECT_TRUE(table.add({"shore.example", {.own = true, .stations = {}}}));
@@ -94,6 +97,7 @@ class MailCoreTest : public testing::Test {
     core->on_accepted(now, submit.submission.key, {1000});
   }
   void take(MailCore::Cancel& cancel) { cancelled.push_back(cancel.key); }
+  void take(MailCore::Suspend& suspend) { suspended.push_back(suspend.key); }
   void take(MailCore::ConfirmReceived& confirm) { confirmed.push_back(confirm.committed); }
   void take(MailCore::Known& one) { known.push_back(one.name); }
   void take(MailCore::AnswerSession& answer) {
@@ -120,12 +124,20 @@ class MailCoreTest : public testing::Test {
     drain();
   }
   void end(NodeId node, Outcome outcome, std::size_t submission = 0) {
-    core->on_destination_ended(now, {submissions.at(submission).key, node, outcome, "why"});
+    const bool unanswered = outcome == Outcome::expired;
+    core->on_destination_ended(now,
+                               {submissions.at(submission).key, node, outcome, "why", unanswered});
     drain();
   }
-  /// As the service does it, to the youngest message.
-  Result<void> operate(OperatorVerb verb) {
-    const MailId id = (*store->list(1)).at(0).id;
+  /// The limits of a station that other tests fill with a few messages.
+  void limit_active(std::uint32_t all, std::uint32_t of_a_station) {
+    config.air.items_max = all;
+    config.air.station_items_max = of_a_station;
+    config.air.items_reserve = config.air.station_items_reserve = 0;
+  }
+  /// As the service does it, to the youngest message, or to another.
+  Result<void> operate(OperatorVerb verb, std::optional<MailId> which = {}) {
+    const MailId id = which ? *which : (*store->list(1)).at(0).id;
     const auto in_hand = core->in_hand(id);
     EXPECT_NE(in_hand, MailCore::InHand::ending);
     const UtcSeconds utc{kUtc.value + now.time_since_epoch() / seconds(1)};
@@ -181,6 +193,7 @@ class MailCoreTest : public testing::Test {
   std::vector<MailCore::AnswerSession> sessions;
   std::vector<Submission> submissions;
   std::vector<MessageKey> cancelled;
+  std::vector<MessageKey> suspended;
   std::vector<bool> confirmed;
   std::vector<MessageName> known;
   std::vector<CommitOutcome> answers;

@@ -140,12 +140,13 @@ TEST_F(MailCoreTest, what_is_requeued_after_it_failed_is_late_again_after_the_sa
   send({"<a@ship.example> NOTIFY=DELAY,FAILURE"}, "<op@nowhere.example> BY=20000;R");
   end(kShip, Outcome::expired);
   wait(config.delay_after + minutes(2));
-  ASSERT_EQ(count(MailNews::Kind::report_lost), 1u);  // of the failure
-  ASSERT_TRUE(operate(OperatorVerb::requeue));
+  ASSERT_EQ(count(MailNews::Kind::reported), 1u);  // of the failure
+  finish_delivery(RecipientOutcome::Kind::delivered);
+  ASSERT_TRUE(operate(OperatorVerb::requeue, MailId{1}));
   wait(config.delay_after - minutes(2));
-  EXPECT_EQ(count(MailNews::Kind::report_lost), 1u);
+  EXPECT_EQ(count(MailNews::Kind::reported), 1u);
   wait(minutes(4));
-  EXPECT_EQ(count(MailNews::Kind::report_lost), 2u);  // and it is late
+  EXPECT_EQ(count(MailNews::Kind::reported), 2u);  // and it is late
 }
 
 TEST_F(MailCoreTest, what_is_held_before_its_number_is_saved_is_not_submitted) {

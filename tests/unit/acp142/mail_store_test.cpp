@@ -84,6 +84,83 @@ TEST_F(MailStore, no_more_octets_are_taken_than_wanted_but_one_message_always_is
   EXPECT_EQ(take_octets(200), 2u);
 }
 
+DeliveryRoom room_for(std::uint32_t items_of_a_station) {
+  DeliveryRoom::Limits limits{.items_max = 100,
+                              .octets_max = 1'000'000,
+                              .station_items_max = items_of_a_station,
+                              .station_octets_max = 1'000'000};
+  return {limits, {}};
+}
+
+TEST_F(MailStore, what_there_is_no_room_for_is_left_and_what_is_behind_it_is_taken) {
+  for (int i = 0; i < 5; ++i) keep(mail_to({2}, 2));
+  const MailId other = keep(mail_to({3}, 8));
+  const MailId both = keep(mail_to({2, 3}, 8));
+  keep(mail_to({3}, 8));
+  TakeDue due{Road::air, kNow, 9};
+  due.room = room_for(2);
+  const auto items = std::get<TakenMail>(*ask(due)).items;
+  ASSERT_EQ(items.size(), 4u);
+  EXPECT_EQ(items[2].id, other);
+  EXPECT_EQ(items[3].id, both);
+  EXPECT_EQ(take().size(), 4u);
+}
+
+TEST_F(MailStore, a_station_counts_only_while_its_recipients_are_open) {
+  const MailId both = keep(mail_to({2, 3}));
+  take();
+  ASSERT_TRUE(ask(SaveOutcome{
+      .id = both, .changes = {{1, SpoolState::delivered, ""}}, .next_try = kNow, .now = kNow}));
+  TakeDue due{Road::air, kNow, 9};
+  due.room = room_for(1);
+  due.room->add({6, 1, {NodeId{2}}});
+  EXPECT_TRUE(std::get<TakenMail>(*ask(due)).items.empty());
+}
+
+TEST_F(MailStore, what_is_too_late_is_taken_whatever_there_is_room_for) {
+  keep(mail_to({2}));
+  TakeDue due{Road::air, {kNow.value + 1000}, 9, true};
+  due.room = room_for(0);
+  EXPECT_EQ(std::get<TakenMail>(*ask(due)).items.size(), 1u);
+}
+
+TEST_F(MailStore, many_that_there_is_no_room_for_at_the_same_time_hide_nothing) {
+  config.open_mails_max = 1000;
+  config.open_octets_max = 1'000'000;
+  reopen();
+  for (int i = 0; i < 300; ++i) keep(mail_to({2}));
+  for (int i = 0; i < 5; ++i) keep(mail_to({3}));
+  TakeDue due{Road::air, kNow, 9};
+  due.room = room_for(5);
+  due.room->add({6, 1, {NodeId{2}}});
+  EXPECT_EQ(std::get<TakenMail>(*ask(due)).items.size(), 9u);
+}
+
+TEST_F(MailStore, mail_for_a_station_that_is_heard_is_due_at_once) {
+  const auto defer = [&](MailId id) {
+    ASSERT_TRUE(ask(SaveOutcome{.id = id, .next_try = UtcSeconds{kNow.value + 500}, .now = kNow}));
+  };
+  const MailId ship = keep(mail_to({2}));
+  const MailId boat = keep(mail_to({3}));
+  const MailId both = keep(mail_to({2, 3}));
+  take();
+  for (const MailId id : {ship, boat, both}) defer(id);
+  ASSERT_TRUE(ask(WakeMail{{2}, kNow}));
+  auto items = take();
+  ASSERT_EQ(items.size(), 2u);
+  EXPECT_EQ(items[0].id, ship);
+  EXPECT_EQ(items[1].id, both);
+  ASSERT_TRUE(ask(WakeMail{{}, kNow}));
+  EXPECT_EQ(take().at(0).id, boat);
+}
+
+TEST_F(MailStore, what_an_operator_holds_is_not_woken) {
+  const MailId id = keep(mail_to({2}));
+  ASSERT_TRUE(store->change(OperatorVerb::hold, id, kNow));
+  ASSERT_TRUE(ask(WakeMail{{}, kNow}));
+  EXPECT_TRUE(take().empty());
+}
+
 TEST_F(MailStore, a_deferred_message_waits_for_its_time_and_at_most_until_it_expires) {
   const MailId id = keep(mail_to({2}));
   take();
@@ -239,6 +316,16 @@ TEST_F(MailStore, takes_its_limits_and_no_more_until_something_is_finished) {
   EXPECT_FALSE(accept(mail_to({2}, 6, 1)));
   reopen();
   EXPECT_FALSE(accept(mail_to({2}, 6, 1)));
+}
+
+TEST_F(MailStore, a_spool_that_routine_mail_has_filled_takes_more_urgent_mail) {
+  config.reserve_percent = 10;
+  reopen();
+  for (const auto& [priority, more] : {std::pair{8, 14}, {6, 2}, {4, 2}, {2, 2}}) {
+    const auto one = mail_to({2}, static_cast<std::uint8_t>(priority), 1);
+    for (int i = 0; i < more; ++i) EXPECT_TRUE(accept(one)) << priority;
+    EXPECT_EQ(accept(one).error().code, ErrorCode::queue_full) << priority;
+  }
 }
 
 TEST_F(MailStore, takes_as_many_octets_as_it_may_and_knows_what_an_operator_removed) {
