@@ -56,7 +56,7 @@ def start_sink(address):
 
 
 class Station:
-    def __init__(self, number, folder, program):
+    def __init__(self, number, folder, program, more=""):
         self.name = NAMES[number]
         self.program = program
         self.sink = start_sink("127.0.0.1")
@@ -79,7 +79,7 @@ routes {{ pattern: "{self.name}.example" own: true }}\n"""
         for n in range(len(NAMES)):
             route = names if n == number else "own: true"
             text += f'routes {{ pattern: "from-{NAMES[n]}.example" {route} }}\n'
-        (self.folder / "config").write_text(text)
+        (self.folder / "config").write_text(text + more)
         self.start()
 
     def start(self):

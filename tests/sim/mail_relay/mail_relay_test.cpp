@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "tests/sim/mail_relay/mail_world.h"
 #include "tests/support/sim_world.h"
@@ -338,6 +341,53 @@ TEST(RandomRelays, every_message_is_delivered_once_or_reported) {
       static_cast<unsigned long long>(all.delivered), static_cast<unsigned long long>(all.reported),
       static_cast<unsigned long long>(all.suppressed),
       static_cast<unsigned long long>(all.restarts), static_cast<unsigned long long>(all.pdus));
+}
+
+// Station 2 is switched off for 20 hours. Lifetimes are 1 h for flash, 48 h for routine.
+TEST(AbsentStation, holds_up_no_mail_for_the_others_and_all_that_expires_is_reported_in_time) {
+  MailWorld world(1, {.stations = 3});
+  all_hear(world, {0, 1, 2});
+  for (const std::size_t other : {1u, 2u}) {
+    world.route(0, MailWorld::domain(other), {other}, false);
+    world.route(other, MailWorld::domain(0), {0}, false);
+  }
+  world.group(0, {1, 2});
+  bool off = true;
+  world.lose = [&](std::size_t listener, std::size_t speaker, const acp142::OutgoingPdu&) {
+    return off && (listener == 2 || speaker == 2);
+  };
+  world.start();
+  std::map<int, std::vector<int>> absent;  // message numbers, by MT-PRIORITY
+  for (int i = 0; i < 15; ++i) {
+    for (const int priority : {-4, -2, 0, 2, 4}) {
+      const std::string parameters = " MT-PRIORITY=" + std::to_string(priority);
+      absent[priority].push_back(world.send(0, {"a@s2.example"}, parameters));
+    }
+  }
+  std::vector<int> direct, both;
+  for (const int priority : {-4, -2, 0, 2, 4}) {
+    const std::string parameters = " MT-PRIORITY=" + std::to_string(priority);
+    direct.push_back(world.send(0, {"b@s1.example"}, parameters));
+    both.push_back(world.send(0, {"c@s1.example", "c@s2.example"}, parameters));
+  }
+  world.at(30min, [&] {
+    for (const int one : direct) EXPECT_EQ(world.copies(one, "b@s1.example", 1), 1u) << one;
+    for (const int one : both) EXPECT_EQ(world.copies(one, "c@s1.example", 1), 1u) << one;
+    EXPECT_EQ(world.counts().reported, 0u);
+  });
+  world.at(1h + 10min, [&] {
+    for (const int one : absent[4]) EXPECT_TRUE(world.reported(one, "a@s2.example")) << one;
+  });
+  world.at(20h, [&] { off = false; });
+  EXPECT_TRUE(world.run_until_idle(kPatience));
+  EXPECT_EQ(world.faults(), "");
+  for (const int priority : {-4, -2}) {
+    for (const int one : absent[priority]) {
+      EXPECT_EQ(world.copies(one, "a@s2.example", 2), 1u) << one;
+      EXPECT_FALSE(world.reported(one, "a@s2.example")) << one;
+    }
+  }
+  for (const int one : both) EXPECT_FALSE(world.reported(one, "c@s1.example")) << one;
 }
 
 }  // namespace
