@@ -99,11 +99,7 @@ TEST_P(MailClock, over_a_restart_nothing_waits_longer_than_before) {
   wait(minutes(1));
   look_at_clock();
   off += step();
-  restart();
-  if (step().count() < 0) {
-    wait(minutes(7));
-    EXPECT_EQ(submissions.size(), 1u);
-  }
+  restart();  // ends the wait for a station that did not answer
   wait(minutes(3));
   EXPECT_EQ(submissions.size(), step() > days(1) ? 1u : 2u);  // else its lifetime is over
 }

@@ -530,7 +530,7 @@ TEST(CableDevice, without_a_hub_it_says_so_and_does_not_hang) {
   CableDevice device({.socket_path = "/tmp/s5066-no-such-cable"});
   const auto opened = device.open();
   ASSERT_FALSE(opened.ok());
-  EXPECT_EQ(opened.error().code, ErrorCode::io);
+  EXPECT_EQ(opened.error().code, ErrorCode::link_down);
   std::vector<float> block(device.info().block_samples);
   EXPECT_FALSE(device.receive(block).ok());
 }
