@@ -206,7 +206,7 @@ TEST(LiveClients, one_whose_network_has_vanished_loses_its_sap) {
       honest.send(
           sis::UnidataRequest{.destination_sap = sap, .destination = kAlpha, .updu = {1, 2, 3}});
     }
-    const std::string gone = "sis_client_gone client=" + number + "\n";
+    const std::string gone = "sis_client_gone client=" + number + " ";
     EXPECT_TRUE(await([&] { return pair.log("alpha").find(gone) != std::string::npos; }))
         << pair.log("alpha");
     bind_next();

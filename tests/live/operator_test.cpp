@@ -101,20 +101,20 @@ TEST_F(LiveOperator, lists_and_purges_what_waits_and_disconnects_its_client) {
 
 TEST_F(LiveOperator, a_hangup_or_a_request_reads_the_configuration_again) {
   ASSERT_NO_FATAL_FAILURE(pair.start_node("alpha"));
-  const std::string file = pair.folder() / "alpha.textproto";
+  const std::string file = pair.folder() / "alpha-node.textproto";
   const std::string before = text_of(file);
-  pair.folder().write("alpha.textproto", "log_level: DEBUG\n" + before);
+  pair.folder().write("alpha-node.textproto", "log_level: DEBUG\n" + before);
   const auto reloaded = ask({"reload"});
   EXPECT_EQ(reloaded.status, 0) << reloaded.output;
   EXPECT_NE(reloaded.output.find("\"log_level\""), std::string::npos) << reloaded.output;
 
-  pair.folder().write("alpha.textproto", before + "\nadress: 1\n");
+  pair.folder().write("alpha-node.textproto", before + "\nadress: 1\n");
   const auto wrong = ask({"reload"});
   EXPECT_EQ(wrong.status, 1);
-  EXPECT_NE(wrong.output.find("alpha.textproto:"), std::string::npos) << wrong.output;
+  EXPECT_NE(wrong.output.find("alpha-node.textproto:"), std::string::npos) << wrong.output;
   EXPECT_NE(wrong.output.find(":1: adress: unknown field"), std::string::npos) << wrong.output;
 
-  pair.folder().write("alpha.textproto", before + "\ndata_transfer { window: 64 }\n");
+  pair.folder().write("alpha-node.textproto", before + "\ndata_transfer { window: 64 }\n");
   pair.process("alpha").signal(SIGHUP);
   ASSERT_TRUE(await([&] {
     return pair.log("alpha").find("after_restart=data_transfer") != std::string::npos;

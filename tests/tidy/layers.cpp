@@ -130,7 +130,8 @@ const std::vector<Library>& libraries() {
       {"clocks", "ctime|time\\.h"},
       {"stdio", "cstdio"},
       {"system",
-       "(sys|arpa|netinet|net|linux)/.*|unistd\\.h|fnmatch\\.h|fcntl\\.h|termios\\.h|poll\\.h|netdb\\.h|"
+       "(sys|arpa|netinet|net|linux)/"
+       ".*|unistd\\.h|fnmatch\\.h|fcntl\\.h|termios\\.h|poll\\.h|netdb\\.h|"
        "dirent\\.h|grp\\.h|pwd\\.h|pthread\\.h|sched\\.h|csignal|signal\\.h|cerrno|errno\\.h|"
        "spawn\\.h"},
       {"asio", "boost/asio.*|boost/system/.*"},

@@ -54,7 +54,7 @@ def play(alpha, bravo, charlie):
     if reports(alpha):
         sys.exit("mail for the station that is on came only after some had expired")
     for words in (["queue"], ["stations"], ["status"]):
-        if not alpha.ask(*words) or "error" in alpha.ask(*words):
+        if not alpha.ask(*words) or alpha.ask(*words).startswith("error"):
             sys.exit(f"no answer to {words}")
     until(lambda: len(reports(alpha)) >= late, alpha)
     if len(reports(alpha)) != late:

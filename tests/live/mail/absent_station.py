@@ -94,7 +94,7 @@ class World:
 
     def start_station(self, name):
         number = STATIONS.index(name) + 1
-        for kind in ["spool", "inbox", "mail"]:
+        for kind in ["spool", "inbox", "mail", "box"]:
             (self.folder / f"{name}-{kind}").mkdir()
         self.write(f"{name}-node", f"""
             address: "1.2.0.{number}"

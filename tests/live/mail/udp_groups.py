@@ -124,7 +124,7 @@ def releases(path):
 def check_capture(path):
     fields = ["p_mul.pdu_type", "p_mul.checksum_good", "p_mul.checksum_bad", "ip.src", "ip.dst",
               "_ws.malformed", "udp.dstport"]
-    command = ["tshark", "-r", path, "-d", "udp.port==2751-2754,p_mul", "-Y", "p_mul",
+    command = ["tshark", "-r", path, "-d", "udp.port==2751-2754,p_mul", "-Y", "p_mul && !icmp",
                "-T", "fields"]
     for field in fields:
         command += ["-e", field]
