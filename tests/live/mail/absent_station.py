@@ -191,7 +191,8 @@ class World:
         return sorted(str(message["Subject"]) for message in self.box(name))
 
     def inbox(self, name):
-        return sorted(path.name for path in (self.folder / f"{name}-inbox").iterdir())
+        inbox = self.folder / f"{name}-inbox"
+        return sorted(path.name for path in inbox.iterdir() if path.is_file())
 
     def look(self):
         """Asks everything that an operator asks."""
@@ -206,7 +207,7 @@ def reports(world):
     found = []
     for message in world.box("alpha"):
         check(message.get_content_type() == "multipart/report", f"not a report: {message['Subject']}")
-        found += re.findall(r"<([^<>@\s]+)@alpha\.example>", message.as_string())
+        found += re.findall(r"<((?:absent|present)[^<>@\s]*)@alpha\.example>", message.as_string())
     return sorted(set(found))
 
 
