@@ -119,8 +119,8 @@ class Lan {
     ASSERT_TRUE(decoded);
     const auto* group = std::get_if<MulticastAddress>(&pdu.target);
     const auto* data = std::get_if<DataPdu>(&*decoded);
-    // Data without a group is for a single node: the last one left, one that has not answered at the
-    // group's address, or each node if no address of the pool was free.
+    // Data without a group is for a single node: the last one left, one that has not answered at
+    // the group's address, or each node if no address of the pool was free.
     if (data != nullptr && group != nullptr) {
       const auto [at, fresh] = users_.try_emplace(group->value, data->name);
       shared = shared || at->second != data->name;
