@@ -24,7 +24,7 @@ bool is_reserved(unsigned sap) {
   return sap == 10 || sap == 11;  // Table F-1
 }
 
-/// Of an entry of the allow list, or of the local socket.
+/// Checks an entry of the allow list, or the local socket.
 void check_saps(const Section& access, const NodeSetup& setup) {
   const auto& message = access.message();
   const auto* saps = message.GetDescriptor()->FindFieldByName("saps");

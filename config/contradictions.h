@@ -8,7 +8,7 @@
 
 namespace s5066::config {
 
-/// Of a gateway's `sis`.
+/// Checks the section `sis` of a gateway.
 void check_sis_server(const Section& sis);
 
 /// The section is the message, `setup` what it means.

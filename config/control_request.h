@@ -1,4 +1,4 @@
-// What an operator can ask of a running s5066d on its control socket: one line of words.
+// Requests of an operator to a running s5066d on its control socket: one line of words.
 #pragma once
 
 #include <string>

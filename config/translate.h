@@ -18,7 +18,7 @@ NodeSetup translate(const proto::Node& node);
 file_relay::RelayConfig translate(const proto::Relay& relay);
 acp142::MailConfig translate(const proto::MailGateway& gateway);
 
-/// What a gateway gives its SIS client as host: the path of the socket if there is one.
+/// Returns the host for a gateway's SIS client: the path of the socket if there is one.
 std::string sis_host_of(const proto::SisServer& server, const std::string& otherwise);
 
 LogLevel log_level_of(proto::LogLevel level);

@@ -98,7 +98,7 @@ void translate_modem(const proto::Modem& from, NodeSetup& to) {
   to.key = key_of(from);
 }
 
-/// Of a message with `saps` and `rank_max`.
+/// Returns the access that a message with `saps` and `rank_max` states.
 template <typename Proto>
 std::optional<sap::ClientAccess> access_of(const Proto& from) {
   if (from.saps().empty() && !from.has_rank_max()) return std::nullopt;

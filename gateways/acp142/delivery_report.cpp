@@ -35,7 +35,7 @@ std::string_view name_of(Action action) {
   return kNames[static_cast<std::size_t>(action)];
 }
 
-/// What the user reads first: the worst that is reported, and of which message.
+/// Returns the subject: the worst that is reported, and of which message.
 std::string subject_of(const std::vector<ReportedRecipient>& told, ByteSpan content) {
   constexpr std::string_view kSubjects[] = {"Mail could not be delivered", "Mail is late",
                                             "Mail was handed on"};
@@ -50,7 +50,7 @@ std::string subject_of(const std::vector<ReportedRecipient>& told, ByteSpan cont
   return subject + ":\r\n " + shown;
 }
 
-/// What the user can do about it, by the status code of RFC 3463.
+/// Returns what the user can do about it, by the status code of RFC 3463.
 std::string_view advice_for(const ReportedRecipient& one) {
   if (one.action == Action::delayed) return "You need not send it again.";
   if (one.action == Action::relayed) return "You get no confirmation from there.";

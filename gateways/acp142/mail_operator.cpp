@@ -124,7 +124,7 @@ std::string MailService::change(OperatorVerb verb, const std::string& word, Mail
   return "ok\n";
 }
 
-/// What a message waits for that is not over; empty for one that is.
+/// Returns what a message waits for; empty for one that is over.
 std::string MailService::waits_for(const MailItem& mail) const {
   if (mail.state == SpoolState::held) return "waits for the operator, who holds it";
   if (mail.state == SpoolState::corrupt) return "waits for the operator: it cannot be read";

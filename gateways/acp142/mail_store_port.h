@@ -90,7 +90,7 @@ struct MailItem {
   std::shared_ptr<const Bytes> content;  // null where it was not asked for
 };
 
-/// Where a message came from, and what belongs to it.
+/// The origin of a message, and what belongs to it.
 struct MailCourse {
   MailId first;  // of all that were made of one message, one for each way
   MailId about;
@@ -98,7 +98,7 @@ struct MailCourse {
   std::string came;
 };
 
-/// Which messages an operator wants to see.
+/// The messages that an operator wants to see.
 struct MailFilter {
   bool finished = false;  // those, too
   std::optional<SpoolState> state{};
@@ -106,7 +106,7 @@ struct MailFilter {
   std::string from{};               // the address of the sender
 };
 
-/// What is open for a station.
+/// The messages that are open for a station.
 struct WaitingMail {
   std::uint64_t mails = 0;
   std::uint64_t octets = 0;

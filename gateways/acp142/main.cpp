@@ -88,7 +88,7 @@ int ask(const acp142::MailConfig& config, const std::string& request) {
   return refused ? posix::kExitEnvironment : posix::kExitOk;
 }
 
-/// What can be a word of a request and break none.
+/// True if the text can be one word of a request.
 bool is_one_line(const std::string& word) {
   return !word.empty() && word.size() <= kWordOctetsMax &&
          std::all_of(word.begin(), word.end(), [](char c) { return c > 32 && c < 127; });

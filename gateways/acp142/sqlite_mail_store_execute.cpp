@@ -77,7 +77,7 @@ void SqliteMailStore::say_what_was_done(MailResult& result) {
   result.reserve_used = std::exchange(reserve_used_, false) || result.reserve_used;
 }
 
-// What is under way comes before new messages: it gets the room that was kept for it.
+// Messages under way come before new ones: they get the room that was kept for them.
 std::vector<MailResult> SqliteMailStore::execute_with_reserve(
     const std::vector<MailRequest>& requests) {
   auto results = execute_together(requests);

@@ -13,7 +13,7 @@ namespace {
 std::uint64_t octets_of(const std::string& path) {
   struct stat known {};
   if (::stat(path.c_str(), &known) != 0) return 0;
-  // What is allocated counts: a file with holes keeps no room.
+  // Only allocated blocks count, because a file with holes keeps no room.
   return static_cast<std::uint64_t>(known.st_blocks) * 512;
 }
 

@@ -11,7 +11,7 @@ namespace s5066::gateways {
 /// All of its state is the file, so that several connections to one spool can share it.
 class DiskReserve {
  public:
-  /// Of 0 octets it does nothing, and is always held.
+  /// A reserve of 0 octets does nothing, and is always held.
   DiskReserve(std::string path, std::uint64_t octets) : path_(std::move(path)), octets_(octets) {}
 
   bool held() const;

@@ -60,7 +60,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// Where the ending of a name begins, at its dot; the length of the name when it has no ending.
+/// Returns the place of the dot before the ending; the length of the name if it has no ending.
 std::size_t ending_of(std::string_view name) {
   const std::size_t dot = name.find_last_of('.');
   if (dot == std::string_view::npos || dot == 0) return name.size();

@@ -121,7 +121,7 @@ std::size_t ReceiverCore::acknowledgements_to(Address station) const {
                     [&](const Pending& p) { return p.key.source == station; }));
 }
 
-// What a silent station is to have does not fill the queue of the node.
+// Acknowledgements for a silent station do not fill the queue of the node.
 std::list<ReceiverCore::Pending>::iterator ReceiverCore::next_acknowledgement() {
   std::map<Address, std::size_t> outstanding;
   for (const Pending& pending : acknowledgements_) {

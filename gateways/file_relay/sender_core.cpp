@@ -19,7 +19,7 @@ using gateways::StoreTicket;
 namespace {
 
 constexpr std::uint32_t kConnectionIds = 16;
-/// Of so many U_PDUs to a station, one is of the file served longest ago.
+/// One of so many U_PDUs to a station belongs to the file served longest ago.
 constexpr std::uint64_t kFairTurn = 4;
 /// A file whose acknowledgement may be lost goes again before so many others have arrived, because
 /// the receiver takes its U_PDU_ID for a new file after twice as many (decision 0001).
@@ -441,7 +441,7 @@ SenderCore::Item* SenderCore::choose_item_for(Address address, const Station& st
   return best;
 }
 
-/// Of the station served longest ago that has something to send and room at the node.
+/// Returns an item of the station served longest ago that has one to send and room at the node.
 SenderCore::Item* SenderCore::choose_item() {
   std::vector<std::pair<std::uint64_t, Address>> stations;
   for (const SpoolId id : active_) {

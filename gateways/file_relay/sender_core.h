@@ -152,7 +152,7 @@ class SenderCore {
     std::uint32_t attempt = 0;
     std::size_t octets = 0;
   };
-  /// What is known of a station that files are for.
+  /// Facts about a station that files are for.
   struct Station {
     std::size_t outstanding = 0;
     std::uint64_t served = 0;  // turn in which it was served last

@@ -28,7 +28,7 @@ class RepairedFile {
   /// True if the file begins like text, which is what people give by mistake.
   bool is_text() const;
 
-  // What SF_VIRTUAL_IO asks for, in octets; -1 for an error.
+  // SF_VIRTUAL_IO calls these; counts are in octets, and -1 is an error.
   std::int64_t length() const { return size_; }
   std::int64_t tell() const { return at_; }
   std::int64_t seek(std::int64_t offset, int whence);

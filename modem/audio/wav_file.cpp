@@ -149,7 +149,7 @@ struct WavReader::State {
 
 namespace {
 
-// What libsndfile reads a RepairedFile by.
+// libsndfile reads a RepairedFile through these.
 RepairedFile& of(void* user) {
   return *static_cast<RepairedFile*>(user);
 }

@@ -14,7 +14,7 @@ namespace s5066::modem::tools {
 /// Words for the ways in which a burst ends.
 std::string_view to_string(CarrierDownReason reason);
 
-/// What is known of the mode of a transmission whose preamble was missed: "4285", "110a".
+/// Returns all that is known of a mode whose preamble was missed: "4285", "110a".
 std::string waveform_name(const Mode& mode);
 
 class BurstRecord {
