@@ -32,6 +32,7 @@ ChannelAccess::ChannelAccess(const Config& config, Rng& rng, Counters& counters,
       rng_(rng),
       counters_(counters),
       trace_(trace),
+      answers_(config.answer_wait()),
       broadcast_(config.broadcast_only) {
   S5066_ASSERT(config.exchange_time > Duration::zero());
   S5066_ASSERT(config.requests_max > 0);
@@ -203,7 +204,8 @@ void ChannelAccess::on_cpdu_rejected(Instant now, const dts::CpduRejected& rejec
         break;
       }
     }
-    return on_answer_gone(now, rejected.id);
+    if (answers_.on_gone(now, rejected.id)) hand_down_answer(now);
+    return;
   }
   if (outstanding_.erase(rejected.id) == 0) return;
   actions_.push_back(SpduRejected{rejected.id, rejected.reason});
@@ -431,6 +433,322 @@ void ChannelAccess::break_nonexclusive_links(Instant now) {
   }
 }
 
+// --- Places for calls (B.3.2(3), (4)) ------------------------------------------------------------
+
+// STANDARD: B.3.2(3),(4) say nothing of callers that never use their link, and REQUESTs from
+// addresses that nobody has would bar all others for the length of T_first, or with a little data
+// for as long as they like. Such a link makes way without a word: if its peer is real after all,
+// its data draws a WARNING and it calls again. None makes way in vain.
+std::optional<RejectReason> ChannelAccess::refusal_after_displacing(Instant now, Address caller,
+                                                                    Address peer, LinkType type) {
+  LinkCensus census = census_without(peer);
+  std::vector<Address> gone;
+  // Callers that displace each other by turns gain no more time by it than another T_call.
+  const bool long_blocked = blocked_.is_blocked_for(now, caller, 2 * config_.answer_wait());
+  auto nonexclusive = displaceable(now, peer, LinkType::nonexclusive, long_blocked);
+  auto exclusive = displaceable(now, peer, LinkType::exclusive, long_blocked);
+  for (auto reason = refusal(census, type); reason; reason = refusal(census, type)) {
+    if (*reason == RejectReason::broadcast_only_node) return reason;
+    const bool full = *reason == RejectReason::unknown;
+    auto& left = full ? nonexclusive : exclusive;
+    if (left.empty()) {
+      if (!full) note_blocked(now, caller);
+      return reason;
+    }
+    gone.push_back(left.front());
+    left.pop_front();
+    --(full ? census.nonexclusive : census.exclusive_made);
+  }
+  for (const Address victim : gone) end(now, *find(victim), LinkEnd::displaced);
+  blocked_.forget(caller);
+  return std::nullopt;
+}
+
+std::optional<RejectReason> ChannelAccess::refusal_of_peer(Instant now, Address peer,
+                                                           LinkType type) {
+  return known_.contains(peer) ? refusal_after_displacing(now, peer, peer, type)
+                               : refusal(census_without(peer), type);
+}
+
+void ChannelAccess::note_blocked(Instant now, Address caller) {
+  const bool unused = std::any_of(links_.begin(), links_.end(), [](const auto& entry) {
+    const Link& link = entry.second;
+    return link.info.type == LinkType::exclusive && !link.info.we_called && !link.kept;
+  });
+  if (!unused) return blocked_.clear();
+  blocked_.on_refused(now, caller);
+}
+
+/// Other than that one, the first to go first: strangers before known peers, then the oldest.
+std::deque<Address> ChannelAccess::displaceable(Instant now, Address but, LinkType type,
+                                                bool long_blocked) const {
+  std::vector<const Link*> found;
+  for (const auto& [peer, link] : links_) {
+    if (link.info.type != type || link.info.we_called || peer == but) continue;
+    const bool had_its_time = link.accepted_at && now - *link.accepted_at >= config_.answer_wait();
+    const bool unheard = link.info.state == LinkState::made_wait && !link.heard;
+    const bool free = type == LinkType::exclusive
+                          ? !link.kept && (had_its_time || long_blocked)
+                          : unheard && (had_its_time || !known_.contains(peer));
+    if (free) found.push_back(&link);
+  }
+  std::stable_sort(found.begin(), found.end(), [this](const Link* a, const Link* b) {
+    const bool known = known_.contains(a->info.peer);
+    if (known != known_.contains(b->info.peer)) return !known;
+    return a->info.since < b->info.since;
+  });
+  std::deque<Address> peers;
+  for (const Link* link : found) peers.push_back(link->info.peer);
+  return peers;
+}
+
+void ChannelAccess::remember_heard(Link& link) {
+  if (std::exchange(link.heard, true)) return;
+  known_.add(link.info.peer);
+}
+
+void ChannelAccess::keep_link(Address peer) {
+  Link* link = find(peer);
+  if (link == nullptr || link->info.type != LinkType::exclusive) return;
+  link->kept = true;
+  blocked_.clear();
+}
+
+// --- Broadcast sessions and radio silence --------------------------------------------------------
+
+// No handshake starts or ends the session; the peers of our links are told why those end
+// (A.3.2.3(1), B.3.1.5).
+void ChannelAccess::set_broadcast(Instant now, bool on) {
+  broadcast_ = on || config_.broadcast_only;
+  if (!broadcast_) return;
+  give_up_calls(now);
+  std::vector<Address> leaving;
+  for (const auto& [peer, link] : links_) {
+    if (link.info.state != LinkState::breaking) leaving.push_back(peer);
+  }
+  for (const Address peer : leaving) {
+    start_breaking(now, *find(peer), BreakReason::switching_to_broadcast);
+  }
+}
+
+// Nothing can be asked or answered: calls are given up, and so are links whose BREAK would still
+// wait for an answer. A link that is made stays until its peer is heard to end it.
+void ChannelAccess::set_silent(Instant now, bool on) {
+  silent_ = on;
+  if (!silent_) return;
+  drop_waiting_answers(now);
+  give_up_calls(now);
+  std::vector<Address> leaving;
+  for (const auto& [peer, link] : links_) {
+    if (link.info.state == LinkState::breaking) leaving.push_back(peer);
+  }
+  for (const Address peer : leaving) {
+    if (Link* link = find(peer)) end(now, *link, LinkEnd::by_us);
+  }
+}
+
+// Calls that were to follow a BREAK are given up, too.
+void ChannelAccess::give_up_calls(Instant now) {
+  std::vector<Address> calling;
+  for (auto& [peer, link] : links_) {
+    if (link.info.state == LinkState::calling) calling.push_back(peer);
+    if (std::exchange(link.exclusive_afterwards, false)) {
+      actions_.push_back(LinkRejected{peer, std::nullopt, LinkType::exclusive});
+    }
+  }
+  for (const Address peer : calling) {
+    Link& link = *find(peer);
+    const LinkType type = link.info.type;
+    change_state(now, link, LinkState::idle);
+    links_.erase(peer);
+    actions_.push_back(LinkRejected{peer, std::nullopt, type});
+  }
+}
+
+// --- Timers (B.3.2.1(2)-(4), (22)-(24), B.3.2.2(2), (3), (6), (7)) -------------------------------
+
+void ChannelAccess::on_deadline(Instant now) {
+  std::vector<Address> due;
+  for (const auto& [peer, link] : links_) {
+    const auto at = link.timers.next();
+    if (at && *at <= now) due.push_back(peer);
+  }
+  for (const Address peer : due) {
+    // A timer may end the link, so look it up again each time.
+    for (Link* link = find(peer); link != nullptr; link = find(peer)) {
+      const auto timer = link->timers.pop_due(now);
+      if (!timer) break;
+      on_link_deadline(now, *link, *timer);
+    }
+  }
+  hand_down_answer(now);
+}
+
+void ChannelAccess::on_link_deadline(Instant now, Link& link, LinkTimer timer) {
+  switch (timer) {
+    case LinkTimer::leaving:
+      on_never_left(now, link);
+      return;
+    case LinkTimer::answer:
+      on_no_answer(now, link);
+      return;
+    case LinkTimer::first_data:
+      S5066_ASSERT(link.info.state == LinkState::made_wait);
+      end(now, link, LinkEnd::no_first_data);
+      return;
+    case LinkTimer::count:
+      break;
+  }
+  S5066_ASSERT(false);
+}
+
+void ChannelAccess::on_no_answer(Instant now, Link& link) {
+  const Address peer = link.info.peer;
+  if (link.info.state == LinkState::breaking) {
+    if (link.transmissions < config_.breaks_max) return send_and_wait(now, link);
+    return end(now, link, LinkEnd::by_us);
+  }
+  S5066_ASSERT(link.info.state == LinkState::calling);
+  if (link.transmissions < config_.requests_max) return send_and_wait(now, link);
+  const LinkType type = link.info.type;
+  change_state(now, link, LinkState::idle);
+  links_.erase(peer);
+  counters_.add(Counter::links_rejected);
+  actions_.push_back(LinkRejected{peer, std::nullopt, type});
+}
+
+std::optional<Instant> ChannelAccess::next_deadline() const {
+  std::optional<Instant> next;
+  for (const auto& [peer, link] : links_) next = earlier(next, link.timers.next());
+  return earlier(next, answers_.next_at());
+}
+
+// --- Control C_PDUs on their way -----------------------------------------------------------------
+
+// Sends REQUEST or BREAK, whichever fits the state. The answer is awaited from when it left.
+void ChannelAccess::send_and_wait(Instant now, Link& link) {
+  ++link.transmissions;
+  link.leaving = link.info.state == LinkState::breaking
+                     ? send_control(now, link.info.peer, PhysicalLinkBreak{link.break_reason})
+                     : send_control(now, link.info.peer, PhysicalLinkRequest{link.info.type});
+  link.timers.set(LinkTimer::leaving, now + config_.control_wait_max);
+}
+
+CpduId ChannelAccess::send_control(Instant now, Address peer, const Cpdu& cpdu) {
+  const CpduId id{next_control_id_++};
+  hand_down_control(now, id, peer, cpdu);
+  return id;
+}
+
+void ChannelAccess::hand_down_control(Instant now, CpduId id, Address peer, const Cpdu& cpdu) {
+  trace_.on_trace({now, TraceKind::cpdu_sent, peer, type_of(cpdu), 1, {}});
+  dts::CpduRequest request;
+  request.id = id;
+  request.service = Service::expedited_nonarq;
+  request.destination = peer;
+  request.cpdu = encode(cpdu);
+  request.in_order = false;  // it would wait at the peer for a damaged one before it
+  request.time_to_die = now + config_.control_wait_max;  // then we have given it up as well
+  actions_.push_back(std::move(request));
+}
+
+void ChannelAccess::on_control_left(Instant now, CpduId id) {
+  for (auto& [peer, link] : links_) {
+    if (link.leaving == id) {
+      on_left(now, link);
+      break;
+    }
+  }
+  if (answers_.on_gone(now, id)) hand_down_answer(now);
+}
+
+// STANDARD: T_first of B.3.2.1(16) runs to the first C_PDU, which under losses can take longer than
+// any fixed time while its segments arrive; a peer that sends them has not gone.
+void ChannelAccess::on_connection_heard(Instant now, Address peer) {
+  Link* link = find(peer);
+  if (link == nullptr || !link->connected) return;
+  remember_heard(*link);
+  if (link->info.state != LinkState::made_wait || link->leaving) return;
+  link->timers.set(LinkTimer::first_data, now + config_.first_data_wait());
+}
+
+// As if it had been lost on the air: the timer repeats it. An ACCEPTED that came cannot be for it.
+void ChannelAccess::on_never_left(Instant now, Link& link) {
+  answers_.forget(*link.leaving);
+  link.accepted = false;
+  on_left(now, link);
+}
+
+// The REQUEST, ACCEPTED or BREAK is out, or as good as lost.
+void ChannelAccess::on_left(Instant now, Link& link) {
+  link.leaving.reset();
+  link.timers.clear(LinkTimer::leaving);
+  if (link.info.state == LinkState::made_wait) {
+    link.timers.set(LinkTimer::first_data, now + config_.first_data_wait());
+    if (!link.accepted_at) link.accepted_at = now;
+    for (auto& cpdu : link.held) actions_.push_back(std::move(cpdu));
+    link.held.clear();
+  } else if (link.info.state == LinkState::calling && link.crossing) {
+    const Address peer = link.info.peer;
+    const bool accepted = link.accepted;
+    const LinkType crossing = *std::exchange(link.crossing, std::nullopt);
+    link.timers.set(LinkTimer::answer, now + jittered_answer_wait(link));  // if it is refused
+    accept(now, peer, crossing);
+    if (accepted) on_link_accepted(now, peer);
+  } else if (link.info.state == LinkState::calling && link.accepted) {
+    if (link.info.type == LinkType::exclusive) break_nonexclusive_links(now);
+    make(now, link, LinkState::made);
+  } else {
+    link.timers.set(LinkTimer::answer, now + jittered_answer_wait(link));
+  }
+}
+
+// Two nodes that call each other at the same time drown each other's REQUESTs, and must not do so
+// again: of the two the one with the larger address waits until the other has had its time. Others
+// may call as well, so there is chance in it, and more of it each time (B.3.2.1(4), (22)).
+Duration ChannelAccess::jittered_answer_wait(const Link& link) {
+  const bool calling = link.info.state == LinkState::calling;
+  if (link.transmissions >= (calling ? config_.requests_max : config_.breaks_max)) {
+    return config_.answer_wait();  // nothing follows
+  }
+  const Duration span = config_.exchange_time * (1 << std::min(link.transmissions - 1, 4u));
+  const Duration others_first =
+      calling && link.info.peer < config_.address ? span : Duration::zero();
+  return config_.answer_wait() + others_first +
+         Duration(static_cast<Duration::rep>(static_cast<double>(span.count()) * rng_.uniform()));
+}
+
+// --- Answers -------------------------------------------------------------------------------------
+
+CpduId ChannelAccess::send_answer(Instant now, Address peer, const Cpdu& cpdu) {
+  if (const auto same = answers_.find(peer, cpdu)) return *same;
+  const CpduId id{next_control_id_++};
+  answers_.add({peer, cpdu, id});
+  hand_down_answer(now);
+  if (answers_.make_room(known_)) counters_.add(Counter::link_answers_dropped);
+  return id;
+}
+
+void ChannelAccess::hand_down_answer(Instant now) {
+  if (const auto answer = answers_.take(now, known_, has_own_business())) {
+    hand_down_control(now, answer->id, answer->peer, answer->cpdu);
+  }
+}
+
+bool ChannelAccess::has_own_business() const {
+  const auto calls = [](const auto& link) { return link.second.info.state == LinkState::calling; };
+  const auto is_arq = [](const auto& outstanding) { return outstanding.second.arq; };
+  return std::any_of(links_.begin(), links_.end(), calls) ||
+         std::any_of(outstanding_.begin(), outstanding_.end(), is_arq);
+}
+
+void ChannelAccess::drop_waiting_answers(Instant now) {
+  for (const Answer& answer : answers_.drop_all()) {
+    Link* link = find(answer.peer);
+    if (link != nullptr && link->leaving == answer.id) on_never_left(now, *link);
+  }
+}
+
 // --- Common parts --------------------------------------------------------------------------------
 
 void ChannelAccess::change_state(Instant now, Link& link, LinkState next) {
@@ -445,7 +763,7 @@ void ChannelAccess::change_state(Instant now, Link& link, LinkState next) {
   link.info.since = now;
   link.accepted = false;
   link.crossing.reset();
-  if (link.leaving) forget_waiting_answer(*std::exchange(link.leaving, std::nullopt));
+  if (link.leaving) answers_.forget(*std::exchange(link.leaving, std::nullopt));
   link.timers = {};
   const bool usable = next == LinkState::made;
   for (auto& cpdu : std::exchange(link.held, {})) {

@@ -20,7 +20,10 @@
 #include "s5066d/base/time.h"
 #include "s5066d/base/trace.h"
 #include "s5066d/cas/accept_rules.h"
+#include "s5066d/cas/answer_queue.h"
+#include "s5066d/cas/blocked_callers.h"
 #include "s5066d/cas/cpdu.h"
+#include "s5066d/cas/known_peers.h"
 #include "s5066d/cas/link_state.h"
 #include "s5066d/dts/service.h"
 
@@ -76,12 +79,6 @@ struct SpduRequest {
   std::uint8_t repeats = 0;  // non-ARQ: transmissions after the first
   std::optional<Instant> time_to_die;
 };
-
-/// Peers remembered as heard on an ARQ link: their calls displace those of strangers.
-inline constexpr std::size_t kHeardPeersMax = 64;
-
-/// REJECTED and BREAK CONFIRM that wait for their turn. Of ACCEPTED there is one to a link.
-inline constexpr std::size_t kAnswersWaitingMax = 8;
 
 /// Ids of our own control C_PDUs start here.
 inline constexpr std::uint64_t kControlIds = std::uint64_t{1} << 63;
@@ -225,12 +222,6 @@ class ChannelAccess {
     Address peer;
     bool arq = false;
   };
-  /// ACCEPTED, REJECTED or BREAK CONFIRM that has not left the antenna.
-  struct Answer {
-    Address peer;
-    Cpdu cpdu;
-    CpduId id;
-  };
 
   Link* find(Address peer);
   const Link* find(Address peer) const;
@@ -242,10 +233,9 @@ class ChannelAccess {
                                                        LinkType type);
   /// The call of a peer that we do not call ourselves.
   std::optional<RejectReason> refusal_of_peer(Instant now, Address peer, LinkType type);
-  std::deque<Address> displaceable(Instant now, Address but, LinkType type, bool long_barred) const;
-  void note_barred(Instant now, Address caller);
-  bool is_barred_for_long(Instant now, Address caller) const;
-  bool was_heard(Address peer) const;
+  std::deque<Address> displaceable(Instant now, Address but, LinkType type,
+                                   bool long_blocked) const;
+  void note_blocked(Instant now, Address caller);
   void remember_heard(Link& link);
   void call(Instant now, Address peer, LinkType type);
   void make_way_for_exclusive(Instant now, Link& link);
@@ -279,12 +269,8 @@ class ChannelAccess {
   CpduId send_control(Instant now, Address peer, const Cpdu& cpdu);
   void hand_down_control(Instant now, CpduId id, Address peer, const Cpdu& cpdu);
   CpduId send_answer(Instant now, Address peer, const Cpdu& cpdu);
-  void make_room_for_answers();
   void hand_down_answer(Instant now);
-  std::optional<Instant> next_answer_at() const;
   bool has_own_business() const;
-  void on_answer_gone(Instant now, CpduId id);
-  void forget_waiting_answer(CpduId id);
   void drop_waiting_answers(Instant now);
   void send_and_wait(Instant now, Link& link);
   void send_accepted(Instant now, Link& link);
@@ -298,18 +284,10 @@ class ChannelAccess {
   std::map<CpduId, Outstanding> outstanding_;
   /// Of those linked externally, the ones that warned us: CAS 1 makes the next link (B.3(3.1)).
   std::set<Address> warned_;
-  /// When the calls of this caller, us or a known peer, found Exclusive links in their way that no
-  /// hard link has, since it last found a place.
-  struct Barred {
-    Instant since{};
-    Instant last{};
-  };
-  std::map<Address, Barred> barred_;  // kept for minutes, and calls take seconds of air
+  BlockedCallers blocked_;
   std::uint64_t next_control_id_ = kControlIds;
-  std::deque<Address> heard_;   // on an ARQ link, the longest known first; kHeardPeersMax at most
-  std::deque<Answer> answers_;  // waiting, the oldest first
-  std::vector<Answer> answers_below_;  // those that the data transfer sublayer has
-  std::optional<Instant> answer_at_;   // when one was last handed down, or left the antenna
+  KnownPeers known_;
+  AnswerQueue answers_;
   bool broadcast_ = false;
   bool silent_ = false;
   std::deque<Action> actions_;
