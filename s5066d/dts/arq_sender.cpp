@@ -8,10 +8,11 @@
 namespace s5066::dts {
 namespace {
 
-/// Where four of five frames are lost, one of so many still gets through in most polls.
+/// Largest number of frames in a poll. With four of five frames lost, at least one of so many gets
+/// through in most polls.
 constexpr std::size_t kPollFramesMax = 8;
 
-/// With fewer segments than these in a transmission their length decides how well it is filled.
+/// If a transmission holds fewer segments than this, their length decides how well it is filled.
 constexpr std::size_t kSegmentsToFitMax = 20;
 
 SegmentSize::Config size_config(const ArqSender::Config& config) {
@@ -23,8 +24,8 @@ SegmentSize::Config size_config(const ArqSender::Config& config) {
       .max = max};
 }
 
-/// What would go out in the time that a transmission costs beside its own octets: two preambles,
-/// an acknowledgement, two turnarounds of the usual length.
+/// Returns how many octets could be sent in the time that a transmission costs beside its own
+/// octets: two preambles, an acknowledgement, and two turnarounds of 200 ms.
 std::size_t overhead_octets(const modem::Mode& mode) {
   const double seconds =
       to_seconds(modem::preamble_duration(mode) + modem::airtime(mode, pdu::ack_only_octets(0)) +
@@ -34,13 +35,13 @@ std::size_t overhead_octets(const modem::Mode& mode) {
 
 struct LastSegment {
   std::size_t payload;  // octets in the transmission before it
-  std::size_t header;   // of its own
-  std::size_t most;     // octets that it could have
+  std::size_t header;   // octets of its own header
+  std::size_t most;     // largest length that it could have
 };
 
-/// The length of a segment that ends where a block or the transmission does, so that the
-/// transmission has the largest share of payload; 0 where it is better without. Such a segment
-/// costs its C_PDU one header more, and the rest of a block that is begun costs no time.
+/// Returns the length of a segment that ends with a block or with the transmission, so that the
+/// payload has the largest share; 0 if the transmission is better without it. Such a segment costs
+/// its C_PDU one more header. The rest of a block that is begun costs no time.
 std::size_t last_segment_octets(const IntervalBudget& budget, const LastSegment& segment) {
   const std::size_t overhead = overhead_octets(budget.mode());
   const std::size_t block_left = budget.left_in_block();
@@ -105,8 +106,8 @@ bool ArqSender::can_segment() const {
   return !nothing_waits();
 }
 
-// Type 4 knows no DROP: an expired expedited C_PDU goes out to its end all the same, because no
-// other may begin before it is acknowledged (C.6.1.3(6)).
+// Type 4 has no DROP. An expired expedited C_PDU is sent to its end all the same, because no other
+// may begin before it is acknowledged (C.6.1.3(6)).
 bool ArqSender::is_dropped(const Transfer& transfer) const {
   return transfer.expired && !config_.expedited;
 }
@@ -148,7 +149,8 @@ bool ArqSender::fill(const pdu::Common& common, const std::optional<Acknowledgem
   bool rides = riding && !long_numbers;
   std::vector<LongFrameNumber> chosen;
   std::size_t payload = 0;
-  // The acknowledgement rides on the first frame; room for its copy on the last is kept too.
+  // The acknowledgement is carried by the first frame; room for its copy on the last one is
+  // reserved too.
   const auto header = [&] {
     return (long_numbers ? pdu::long_data_octets(0) : pdu::data_octets(0)) +
            (rides && chosen.size() < 2 ? ack_extra : 0);
@@ -172,7 +174,8 @@ bool ArqSender::fill(const pdu::Common& common, const std::optional<Acknowledgem
   }
   while (!in_doubt_ && can_segment()) {
     if (!long_numbers && window_.frames().size() >= kWindowMax) {
-      // With one frame more all have longer headers, and no acknowledgement rides on them.
+      // One more frame makes all headers longer, and the acknowledgement can no longer be part of a
+      // frame.
       const std::size_t more =
           chosen.size() +
           (rides ? 2 * apart - std::min<std::size_t>(2, chosen.size()) * ack_extra : 0);
@@ -181,7 +184,7 @@ bool ArqSender::fill(const pdu::Common& common, const std::optional<Acknowledgem
       long_numbers = true;
       rides = false;
     }
-    // Only what fits may be bound to a frame number, so look before segmenting.
+    // Check the room before segmenting, because a segment with a frame number must fit.
     if (!budget.fits(header())) break;
     const std::size_t left = budget.left() - header();
     std::size_t n = next_segment_octets(budget);
@@ -216,8 +219,8 @@ void ArqSender::set_large_window(bool large) {
 
 unsigned ArqSender::window_frames_max() const {
   if (!large_window_) return config_.window;
-  // An acknowledgement has a bit for each frame that is out. Where only short segments get through,
-  // one that is longer than they are would not.
+  // An acknowledgement has one bit for each frame that is out. If only short segments get through,
+  // an acknowledgement longer than a segment would not.
   const auto told = static_cast<unsigned>(8 * segment_size_.octets());
   return std::max(config_.window, std::min(config_.large_window, told));
 }
@@ -300,8 +303,8 @@ pdu::Dpdu ArqSender::frame_dpdu(TxFrame& frame, const pdu::Common& common, const
   return pdu::Data{common, flags, number, frame.segment};
 }
 
-// A fair turn takes the next C_PDU of a flow as its priorities have it, so that those of one flow
-// and priority keep their order.
+// A fair turn takes the next C_PDU of a flow by priority, so that C_PDUs of one flow and priority
+// keep their order.
 ArqSender::Place ArqSender::next_waiting() const {
   const auto first =
       std::find_if(waiting_.rbegin(), waiting_.rend(), [](const Line& l) { return !l.empty(); });
@@ -323,8 +326,8 @@ ArqSender::Place ArqSender::next_waiting() const {
   return {best, 0};
 }
 
-// A fewest-frames cut into equal parts; where few of them make a transmission, the cut that fills
-// it best.
+// Cuts the C_PDU into the fewest equal parts. If only few of them fill a transmission, up to 3 more
+// parts are tried and the cut that fills it best is taken.
 std::size_t ArqSender::piece_octets(std::size_t cpdu, const IntervalBudget& budget) const {
   const std::size_t fewest = pieces_of(cpdu, segment_size_.octets());
   std::size_t best = pieces_of(cpdu, fewest);
@@ -363,7 +366,7 @@ std::size_t ArqSender::next_segment_octets(const IntervalBudget& budget) const {
   const Place place = current_ ? Place{} : next_waiting();
   if (!current_) return piece_octets(waiting_[place.line][place.at].cpdu.size(), budget);
   const Transfer& transfer = open_.at(*current_);
-  // An expired C_PDU ends with an empty DROP frame that tells the receiver where.
+  // An expired C_PDU ends with an empty DROP frame, so that the receiver knows its end.
   if (is_dropped(transfer)) return 0;
   const std::size_t left = transfer.request.cpdu.size() - transfer.segmented;
   return any_length_ ? piece_octets(left, budget) : std::min(left, transfer.segment_octets);
@@ -405,13 +408,13 @@ bool ArqSender::on_ack(const pdu::Ack& ack, std::optional<Instant> formed_at) {
 
 bool ArqSender::on_ack(const pdu::LongAck& ack, std::optional<Instant> formed_at) {
   if (!window_.in_sync(ack)) return false;
-  // Half duplex: the answer was formed after all of our transmission, so what it does not name is
-  // missing.
+  // In half duplex the peer formed the answer after all of our transmission, so a frame that it
+  // does not name is missing.
   const auto speaks_of = [&](const TxFrame& frame) {
     return !formed_at || (frame.sent_until && *frame.sent_until <= *formed_at);
   };
   std::size_t octets = 0;
-  std::vector<LongFrameNumber> last;  // of the last transmission
+  std::vector<LongFrameNumber> last;  // frames of the last transmission
   for (const TxFrame& frame : window_.frames()) {
     if (frame.due || frame.acknowledged || !speaks_of(frame)) continue;
     last.push_back(frame.number);
@@ -434,7 +437,7 @@ bool ArqSender::on_ack(const pdu::LongAck& ack, std::optional<Instant> formed_at
   if (!last.empty()) answer_ = Answer{last.size(), lost_count, octets};
   window_.set_frames_max(window_frames_max());
   finish_delivered();
-  // Each transmission of it draws an answer, and none says which C_PDU it is about.
+  // Each repetition draws an answer of its own, and an answer does not name its C_PDU.
   if (formed_at && config_.expedited && window_.empty() && !current_) {
     rests_ = std::exchange(repeated_, false) || rests_;
   }
@@ -445,8 +448,8 @@ bool ArqSender::on_ack(const pdu::LongAck& ack, std::optional<Instant> formed_at
   return true;
 }
 
-// The receiver holds an in-order C_PDU back until all before it has come. Were the link to break in
-// that time, it would never be delivered; so it counts as delivered only when TX LWE has passed it.
+// The receiver holds an in-order C_PDU until all older ones have come. If the link broke in that
+// time, it would never be delivered; so it counts as delivered only when TX LWE has passed it.
 bool ArqSender::is_delivered(const Transfer& transfer) const {
   if (!transfer.last || transfer.unacknowledged > 0) return false;
   const bool passed = distance(window_.lwe(), *transfer.last) >= window_.frames().size();
@@ -502,7 +505,7 @@ void ArqSender::expire(CpduId id) {
   }
 }
 
-// `octets` leave the queue; the entry in deadlines_ goes with them.
+// `octets` leave the queue, and the entry in deadlines_ is removed.
 void ArqSender::report(CpduId id, std::size_t octets, Outcome outcome) {
   const auto transfer = open_.find(id);
   if (transfer != open_.end() && transfer->second.request.time_to_die) {
@@ -521,7 +524,7 @@ void ArqSender::restart(LongFrameNumber lwe) {
             [](const Transfer& a, const Transfer& b) { return a.started > b.started; });
   for (Transfer& transfer : begun) {
     note_waiting(transfer.request.flow);
-    waiting_[kFirstLine].push_front(std::move(transfer.request));  // they had their turn
+    waiting_[kFirstLine].push_front(std::move(transfer.request));  // these had their turn before
   }
   open_.clear();
   current_.reset();

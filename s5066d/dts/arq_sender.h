@@ -1,7 +1,7 @@
-// Sends the C_PDUs of one connection by selective-repeat ARQ (C.4.1, C.6.2): segments them as the
-// window allows, repeats what was not acknowledged, reports how each ended. Expedited data has a
-// sender of its own that takes the next C_PDU only when all of the one before is acknowledged
-// (C.6.1.3).
+// Sends the C_PDUs of one connection by selective-repeat ARQ (C.4.1, C.6.2). It segments them as
+// the window allows, repeats frames that were not acknowledged, and reports how each C_PDU ended.
+// Expedited data has a sender of its own, which begins the next C_PDU only when the one before is
+// acknowledged completely (C.6.1.3).
 #pragma once
 
 #include <array>
@@ -23,114 +23,123 @@
 
 namespace s5066::dts {
 
-/// C_PDUs segmented in part or in full and not yet reported: the receiver remembers a multiple of
-/// that, so that none is delivered twice when the link breaks. More than the longest transmission
-/// at 9600 bit/s holds of 64 octets.
+/// Largest number of C_PDUs that are segmented in part or in full and not yet reported. The
+/// receiver remembers a multiple of it, so that no C_PDU is delivered twice when the link breaks.
+/// It exceeds the number of 64-octet C_PDUs that the longest transmission at 9600 bit/s holds.
 inline constexpr std::size_t kCpdusOutMax = 2048;
 
 class ArqSender {
  public:
   struct Config {
-    std::size_t segment_octets;    // 1..kSegmentOctetsMax; of the first segments at most so many
-    unsigned window;               // 1..kWindowMax, and such that the peer may have it
-    std::size_t queue_octets_max;  // C_PDU octets accepted and not yet reported
-    bool expedited = false;        // type 4 instead of types 0 and 2, one C_PDU at a time
-    std::size_t segment_octets_max = 0;  // to grow to where few are lost; 0: segment_octets stays
-    unsigned large_window = 0;  // with a peer that knows types 9 and 10; up to kLargeWindowMax
-    unsigned fair_turn = 0;     // of so many C_PDUs begun one is of the flow served longest ago
+    std::size_t segment_octets;          // 1..kSegmentOctetsMax; upper bound of the first segments
+    unsigned window;                     // 1..kWindowMax, and no more than the peer may have out
+    std::size_t queue_octets_max;        // C_PDU octets accepted and not yet reported
+    bool expedited = false;              // use type 4 instead of types 0 and 2, one C_PDU at a time
+    std::size_t segment_octets_max = 0;  // size to grow to if few are lost; 0: keep segment_octets
+    unsigned large_window = 0;  // for a peer that knows types 9 and 10; at most kLargeWindowMax
+    unsigned fair_turn = 0;     // one in so many C_PDUs is of the flow served longest ago
   };
-  /// What the receiving side has to say, in the form that the peer will understand.
+  /// Acknowledgement of the receiving side, in the form that the peer understands.
   using Acknowledgement = std::variant<pdu::Ack, pdu::LongAck>;
   static pdu::Dpdu ack_dpdu(const pdu::Common& common, const Acknowledgement& ack);
   using Outcome = std::variant<CpduConfirm, CpduRejected>;
 
   ArqSender(const Config& config, Counters& counters);
 
-  /// Takes the C_PDU over; on success exactly one Outcome follows.
-  /// Order: what has been segmented, then larger priority, then what was requested first; now and
-  /// then, as a fair turn, the next of the flow that was served longest ago.
+  /// Takes over the C_PDU; on success exactly one Outcome follows. Segmented C_PDUs go first, then
+  /// larger priority, then the earlier request. One in `fair_turn` C_PDUs is the next one of the
+  /// flow that was served longest ago.
   Result<void> request(CpduRequest request);
 
-  /// Something could go into a transmission now.
+  /// True if a frame or poll could go into a transmission now.
   bool has_work() const;
-  /// The longest segment that must fit for nothing to be held up.
+  /// Returns the length of the longest waiting segment; a transmission must have room for it so
+  /// that nothing is held up.
   std::size_t longest_waiting() const;
-  /// Nothing is waiting, and nothing is out that was not acknowledged.
+  /// True if no C_PDU waits and every frame sent was acknowledged.
   bool idle() const { return window_.empty() && !current_ && nothing_waits(); }
   std::size_t queued_octets() const { return queued_octets_; }
-  /// Frames have numbers and are not all acknowledged.
+  /// True if frames have numbers and are not all acknowledged.
   bool has_frames_out() const { return !window_.empty(); }
 
-  /// Adds frames: due ones oldest first, then new ones while the window is open. When in doubt, a
-  /// short poll instead: the oldest frames as far as one interleaver block goes, because a lost
-  /// acknowledgement is as likely as a lost transmission; with each poll that is not answered twice
-  /// as many frames, because a single one may well be lost again and again. With `ack`, the first
-  /// frame and, in a longer run, the last one carry it as DATA-ACK; where the numbers of either are
-  /// long, it goes before and after them. Tells whether it did.
+  /// Adds frames: due ones oldest first, then new ones while the window is open. If we are in doubt
+  /// whether the last transmission arrived, it adds a short poll instead: the oldest frames that
+  /// fit one interleaver block, because a lost acknowledgement is as likely as a lost transmission.
+  /// The frame count doubles with each unanswered poll, because a single frame may be lost again
+  /// and again.
+  /// With `ack`, the first frame and, in a longer run, the last one carry it as DATA-ACK. If the
+  /// numbers of either are long, the acknowledgement goes before and after the frames. Returns true
+  /// if the acknowledgement was added.
   bool fill(const pdu::Common& common, const std::optional<Acknowledgement>& ack,
             IntervalBudget& budget, BurstBuilder& burst);
 
-  /// From now on segments may end anywhere, so that a transmission is filled to its end. Otherwise
-  /// those of one C_PDU have one length and only the last is shorter (C.4.1(5)(6)).
+  /// If `any` is true, segments may end anywhere from now on, so that a transmission is filled to
+  /// its end. Otherwise the segments of one C_PDU have one length and only the last is shorter
+  /// (C.4.1(5)(6)).
   void set_any_segment_length(bool any) { any_length_ = any; }
 
-  /// The rate is another: what was learnt of the length of segments does not hold there. Those that
-  /// have numbers stay as they are.
+  /// Call when the data rate has changed, because the segment length learnt at the old rate does
+  /// not apply. Frames that have numbers keep their segments.
   void on_rate(std::size_t segment_octets_first);
 
-  /// The peer knows types 9 and 10, or does not. Frames that are out stay out.
+  /// Tells whether the peer knows types 9 and 10. Frames that are out stay out.
   void set_large_window(bool large);
-  /// Type 9 has been sent, or will be.
+  /// True if type 9 has been sent, or will be.
   bool uses_long_numbers() const { return window_.needs_long_numbers(); }
 
-  /// A transmission with frames of ours has left: until an answer comes, we are in doubt. Where the
-  /// peer is heard while we send, `until` is when it ended; unless turns are taken all the same,
-  /// doubt begins only where an answer is missing.
+  /// Call when a transmission with our frames has left. We are in doubt until an answer comes. If
+  /// the peer is heard while we send, `until` is the end of the transmission, and doubt begins only
+  /// when an answer is missing; with `in_turn` turns are taken all the same and doubt begins at
+  /// once.
   void on_sent(std::optional<Instant> until = std::nullopt, bool in_turn = false);
 
-  /// False when it cannot belong to our window: nothing is changed then. In full duplex `formed_at`
-  /// is when the peer wrote it: what was still on its way is no part of it.
+  /// Returns false and changes nothing if the acknowledgement cannot belong to our window. In full
+  /// duplex `formed_at` is when the peer wrote it: it does not cover frames that were still on
+  /// their way.
   bool on_ack(const pdu::Ack& ack, std::optional<Instant> formed_at = std::nullopt);
   bool on_ack(const pdu::LongAck& ack, std::optional<Instant> formed_at = std::nullopt);
 
   // --- Full duplex only ---
-  /// It has not left: its frames are due again, and what is in doubt is still to be asked for.
+  /// Call when the transmission did not leave: its frames are due again, and a poll in doubt is
+  /// still to be sent.
   void on_not_sent(Instant until);
-  /// Frames have left of which no answer has spoken, and a poll is not about to ask for it.
+  /// True if frames have left that no answer covers, and no poll is about to ask for them.
   bool awaits_answer() const;
-  /// Such an answer is missing.
+  /// Call when such an answer is missing.
   void doubt();
 
-  /// What the last fill added is on the air: the peer answers it from `answered_from` on.
+  /// Call when the last fill is on the air; the peer can answer it from `answered_from` on.
   void on_keyed(Instant answered_from);
-  /// Expedited: the answer was formed before the C_PDU that is out could draw one.
+  /// Expedited: true if the peer formed the answer before it could answer the C_PDU that is out.
   bool is_late(Instant formed_at) const;
-  /// Expedited: since when no C_PDU begins, because a second answer to the last one may come.
+  /// Expedited: returns since when no C_PDU begins, because a second answer to the last one may
+  /// come.
   std::optional<Instant> rests_since() const;
-  /// That has come, if there is one: of the peer was heard what it formed then.
+  /// Call when a transmission of the peer that it formed at `formed_at` was heard; that ends the
+  /// rest if the second answer would have come by then.
   void on_heard(Instant formed_at);
-  /// Nor will it come.
+  /// Ends the rest because no second answer will come.
   void end_rest() { rests_ = false; }
 
-  /// Drops what has passed its time to die (C.3.6, implementation note).
+  /// Drops C_PDUs that have passed their time to die (C.3.6, implementation note).
   void on_deadline(Instant now);
   std::optional<Instant> next_deadline() const;
 
-  /// TX LWE becomes `lwe` and nothing is out: C_PDUs that had been sent in part begin again.
+  /// Sets TX LWE to `lwe` with no frame out. C_PDUs that had been sent in part begin again.
   void restart(LongFrameNumber lwe);
-  /// Where a restart leaves out nothing but what was sent.
+  /// Returns the frame number at which a restart skips only numbers that were sent.
   LongFrameNumber next_number() const { return window_.uwe() + 1; }
   LongFrameNumber lwe() const { return window_.lwe(); }
 
-  /// The connection is gone: everything accepted is rejected.
+  /// Rejects every accepted C_PDU because the connection has ended.
   void on_terminated();
 
-  /// So many have been, since the connection was made.
+  /// Returns the number of frames acknowledged since the connection was made.
   std::uint64_t frames_acknowledged() const { return frames_acknowledged_; }
   std::optional<Outcome> poll_outcome();
   std::optional<CpduArrived> poll_arrived();
 
-  /// What the last answer said of the frames sent since the one before.
+  /// Result of the last answer for the frames sent since the answer before.
   struct Answer {
     std::size_t frames = 0;
     std::size_t lost = 0;
@@ -142,23 +151,24 @@ class ArqSender {
   struct Transfer {
     CpduRequest request;
     std::size_t segmented = 0;       // octets given to frames
-    std::size_t segment_octets = 0;  // of all its segments but the last, unless any length goes
+    std::size_t segment_octets = 0;  // of each segment but the last, unless any length is allowed
     unsigned unacknowledged = 0;
-    std::optional<LongFrameNumber> last;  // its END frame, once that exists
-    std::uint64_t started = 0;            // counts up
-    bool arrived = false;                 // told already
-    bool expired = false;                 // reported already
+    std::optional<LongFrameNumber> last;  // number of its END frame, once that exists
+    std::uint64_t started = 0;            // counts up with each transfer begun
+    bool arrived = false;                 // CpduArrived was reported
+    bool expired = false;                 // its expiry was reported
   };
 
-  /// Lines of C_PDUs that wait: one for each priority, and one for those that had begun and go
+  /// Queues of waiting C_PDUs: one for each priority, and one for C_PDUs that had begun, which go
   /// first.
   static constexpr std::size_t kFirstLine = 16;
   using Line = std::deque<CpduRequest>;
 
-  /// Those that wait of one flow.
+  /// Waiting C_PDUs of one flow.
   struct Flow {
     std::size_t waiting = 0;
-    std::uint64_t served = 0;  // when one was begun last or the first came, in C_PDUs begun
+    // Value of `started_` when the flow was last served, or when its first C_PDU came.
+    std::uint64_t served = 0;
   };
   struct Place {
     std::size_t line = 0;
@@ -191,20 +201,20 @@ class ArqSender {
   bool any_length_ = false;
   bool large_window_ = false;
   bool in_doubt_ = false;
-  bool polled_ = false;          // full duplex: in doubt, and the poll is on its way
-  std::size_t poll_frames_ = 1;  // in a poll; more where the block has room
-  std::uint8_t cpdu_id_ = 0;     // of the expedited C_PDU being sent; 4 bits
+  bool polled_ = false;          // full duplex: we are in doubt, and the poll is on its way
+  std::size_t poll_frames_ = 1;  // frames in a poll; more if the block has room
+  std::uint8_t cpdu_id_ = 0;     // C_PDU ID of the expedited C_PDU being sent; 4 bits
   // Full duplex, expedited:
-  std::optional<Instant> answered_from_;  // the C_PDU being sent
-  bool repeated_ = false;                 // something of it
-  bool on_air_ = false;                   // what was filled
+  std::optional<Instant> answered_from_;  // earliest answer to the C_PDU being sent
+  bool repeated_ = false;                 // some frame of that C_PDU was repeated
+  bool on_air_ = false;                   // the last fill is on the air
   bool rests_ = false;
-  Instant sent_until_{};  // the last time
+  Instant sent_until_{};  // end of the last transmission
 
   std::array<Line, kFirstLine + 1> waiting_;  // not yet segmented
-  std::map<std::uint64_t, Flow> flows_;       // of which some wait
+  std::map<std::uint64_t, Flow> flows_;       // flows with waiting C_PDUs
   std::map<CpduId, Transfer> open_;           // segmented in part or in full
-  std::optional<CpduId> current_;             // the one being segmented
+  std::optional<CpduId> current_;             // the C_PDU being segmented
   std::set<std::pair<Instant, CpduId>> deadlines_;
   std::uint64_t started_ = 0;
   std::size_t queued_octets_ = 0;

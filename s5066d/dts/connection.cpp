@@ -9,14 +9,14 @@
 
 namespace s5066::dts {
 namespace {
-/// An acknowledgement alone in its block is repeated while the block has room: it costs nothing,
-/// and under heavy losses one of them must get through.
+/// Copies of an acknowledgement alone in its block, while the block has room. They cost no time,
+/// and under heavy losses at least one of them must get through.
 constexpr int kAckCopiesMax = 8;
-/// So many transmissions of a new link offer our extensions, unasked and in answer to an offer: a
-/// peer that knows none is not bothered for long.
+/// Transmissions of a new link that offer our extensions unasked, and that answer an offer. The
+/// limit keeps the offers short for a peer that does not know them.
 constexpr unsigned kOffers = 3;
 constexpr unsigned kOffersAnsweredMax = 8;
-/// A long acknowledgement names no more frames than fit this part of a transmission.
+/// A long acknowledgement may fill one part in so many of a transmission.
 constexpr std::size_t kLongAckShare = 4;
 
 bool add_copies(const pdu::Dpdu& dpdu, int copies_min, int copies_max, IntervalBudget& budget,
@@ -86,10 +86,10 @@ template Connection::Verdict Connection::on_data(LongFrameNumber, const pdu::Dat
 
 template <typename Ack>
 Connection::Verdict Connection::on_ack(const Ack& ack, std::optional<Instant> formed_at) {
-  if (resync_.open()) return Verdict::out_of_sync;  // it speaks of the windows before
+  if (resync_.open()) return Verdict::out_of_sync;  // it belongs to the windows before the reset
   const std::uint64_t before = regular_tx_.frames_acknowledged();
   const Verdict verdict = take_ack(regular_tx_, ack, formed_at);
-  // With nothing out there is nothing that it could be about.
+  // If no frame is out, there is nothing that the acknowledgement could be for.
   if (verdict == Verdict::out_of_sync && regular_tx_.has_frames_out()) {
     tx_verification_.on_disagrees();
   }
@@ -104,9 +104,9 @@ Connection::Verdict Connection::on_ack(const Ack& ack, std::optional<Instant> fo
 template Connection::Verdict Connection::on_ack(const pdu::Ack&, std::optional<Instant>);
 template Connection::Verdict Connection::on_ack(const pdu::LongAck&, std::optional<Instant>);
 
-// Another C_PDU ID begins a new window, and ends what was incomplete: its sender has given it up.
-// The standard counts each C_PDU's frames from 0; a peer that lets them run on shows so by the
-// number of the first (C.6.1.3(7)).
+// Another C_PDU ID begins a new window. It also discards an incomplete C_PDU, because its sender
+// has given it up. The standard counts the frames of each C_PDU from 0. A peer that lets them run
+// on shows it by the number of the first frame (C.6.1.3(7)).
 void Connection::on_expedited_data(pdu::ExpeditedData& data, bool ok) {
   heard_ = active_ = frame_ = true;
   if (resync_.discards_data()) return;  // the peer will begin anew
@@ -120,8 +120,8 @@ void Connection::on_expedited_data(pdu::ExpeditedData& data, bool ok) {
   }
 }
 
-// Type 5 does not say which C_PDU it is about, so it counts only for the one in flight; a copy of
-// the one that ended it changes nothing. In full duplex one to the C_PDU before may come when the
+// Type 5 does not name its C_PDU, so it counts only for the C_PDU in flight. A copy of the one that
+// ended that C_PDU changes nothing. In full duplex a type 5 for the C_PDU before may come when the
 // next is on the air.
 Connection::Verdict Connection::on_expedited_ack(const pdu::Ack& ack,
                                                  std::optional<Instant> formed_at) {
@@ -159,12 +159,12 @@ void Connection::on_extensions(std::uint8_t bits) {
   regular_tx_.set_any_segment_length((common & pdu::extension::kAnySegmentLength) != 0);
   const bool large_window = (common & pdu::extension::kLargeWindow) != 0;
   regular_tx_.set_large_window(large_window && !long_data_refused_);
-  // What is out cannot be sent in another form while the numbers stay as they are.
+  // Frames that are out cannot be sent in another form while the numbers stay as they are.
   if (was_large && !large_window && regular_tx_.uses_long_numbers() && !resync_.open()) {
     begin_with_reset();
   }
   if (common == 0 || offers_left_ > 0 || offers_answered_ >= kOffersAnsweredMax) return;
-  ++offers_answered_;  // the peer may have missed ours
+  ++offers_answered_;  // the peer may have missed our offer
   offers_left_ = 1;
 }
 
@@ -176,14 +176,15 @@ bool Connection::on_long_data_refused() {
   return true;
 }
 
-// Type 3 tells the lower octet of a number; both sides take the upper one to be 0.
+// Type 3 carries the lower octet of a number; both sides take the upper one as 0.
 void Connection::restart_tx() {
   regular_tx_.restart({short_number(regular_tx_.next_number()).value});
 }
 
-// Expedited data has its own numbers and goes on (C.3.6(1)), but for a full reset, which leaves
-// nothing of what came in part (C.6.5(6)-(18)): the peer may have restarted, and its next C_PDU may
-// have the ID of the last. Better twice than not at all.
+// Expedited data has its own numbers and goes on (C.3.6(1)). A full reset is the exception: it
+// discards every C_PDU received in part (C.6.5(6)-(18)), because the peer may have restarted, and
+// its next C_PDU may have the ID of the last one. A C_PDU that comes twice is better than a lost
+// one.
 void Connection::restart(const Resync::Effects& effects) {
   if (effects.restart_all) {
     regular_tx_.restart({0});
@@ -203,9 +204,10 @@ void Connection::restart(const Resync::Effects& effects) {
   }
 }
 
-// After so many transmissions that disagree about one direction its windows are made to agree,
-// however well the other one goes; if that did not help, or both disagree, both begin anew. A peer
-// that answers each time and never agrees would hold what is queued for it for ever.
+// After `out_of_sync_max` transmissions that disagree about one direction, its windows are made to
+// agree, however well the other direction works. If that did not help, or both disagree, both are
+// reset. After `resyncs_max` resyncs in vain the link is hopeless, because a peer that answers each
+// time and never agrees would hold its queue for ever.
 void Connection::on_heard_over() {
   ack_ripe_ = ack_owed_;
   rx_verification_.on_heard_over();
@@ -235,8 +237,8 @@ bool Connection::fill(bool answer_only, IntervalBudget& budget, BurstBuilder& bu
   filled_ = {};
   fill_all(answer_only, budget, burst);
   if (burst.dpdus().size() == before) return false;
-  // The last header has it, so that advice of a rate keeps the first; where there is but one they
-  // take turns.
+  // The last header carries the offer, so that rate advice keeps the first. If there is only one
+  // header, they alternate.
   const bool alone = burst.dpdus().size() == before + 1;
   offer_next_ = !alone || !offer_next_;
   filled_.offer = offers_left_ > 0 && (!alone || !offer_next_);

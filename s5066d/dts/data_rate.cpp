@@ -12,7 +12,7 @@ using modem::Interleaver;
 using modem::Mode;
 using modem::Waveform;
 
-/// Table C-6.
+/// Returns the interleaver code of Table C-6.
 std::optional<std::uint8_t> interleaver_code(Interleaver interleaver) {
   switch (interleaver) {
     case Interleaver::zero:
@@ -26,7 +26,7 @@ std::optional<std::uint8_t> interleaver_code(Interleaver interleaver) {
   }
 }
 
-/// Hundredths of a second, as the standards of the waveforms name them.
+/// Returns the interleaver length in hundredths of a second, as the waveform standards state it.
 std::uint16_t interleaver_cs(const Mode& mode) {
   if (mode.waveform == Waveform::stanag4285) {
     return mode.interleaver == Interleaver::zero     ? 0
@@ -59,7 +59,8 @@ std::uint16_t interleaver_cs(const Mode& mode) {
   return 0;
 }
 
-/// Table C-9-1. STANDARD: it is older than 110D, which gets the first of the numbers for users.
+/// Returns the code of Table C-9-1. STANDARD: it is older than 110D, which gets the first of the
+/// numbers for users.
 std::uint8_t waveform_code(Waveform waveform) {
   switch (waveform) {
     case Waveform::ms110a:
@@ -74,7 +75,7 @@ std::uint8_t waveform_code(Waveform waveform) {
   return 0;
 }
 
-/// A receiver that is set to one of them finds the other as well.
+/// True if a receiver that is set to one of them detects the other as well.
 bool heard_together(Waveform a, Waveform b) {
   const auto preamble_tells = [](Waveform w) {
     return w == Waveform::ms110a || w == Waveform::stanag4539;

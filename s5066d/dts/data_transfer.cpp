@@ -11,17 +11,18 @@ namespace s5066::dts {
 namespace {
 
 constexpr Duration kHalfSecond = std::chrono::milliseconds(500);
-/// Bits of one burst lie no further apart than that from where they belong.
+/// Largest deviation between the expected and the reported time of a bit within one burst.
 constexpr Duration kBitSlack = std::chrono::milliseconds(2);
-/// A modem that has not reported the end of a burst by then is taken to have failed.
+/// Time after the planned end of a burst at which a modem that has not reported the end counts as
+/// failed.
 constexpr Duration kModemPatience = std::chrono::seconds(10);
-/// This part of a transmission is kept for waiting non-ARQ data before ARQ fills it.
+/// One part in so many of a transmission is kept for waiting non-ARQ data before ARQ fills it.
 constexpr std::size_t kNonarqShare = 4;
-/// Whatever the interleaver, octets come sooner than that after they were on the air.
+/// Longest time from the antenna to the decoded octet, with any interleaver.
 constexpr Duration kDecodingMax = std::chrono::seconds(20);
-/// More than a type 6 takes.
+/// Upper bound of the octets of a type 6 D_PDU.
 constexpr std::size_t kControlOctets = 40;
-/// A short expedited C_PDU, link control above all, is repeated while its block has room.
+/// Copies of a short expedited C_PDU, link control above all, while its block has room.
 constexpr int kControlCopiesMax = 8;
 
 TurnControl::Config turn_config(const Config& config) {
@@ -34,9 +35,9 @@ TurnControl::Config turn_config(const Config& config) {
           .dedicated = config.dedicated_frequency};
 }
 
-/// Octets that a receiver has when the data part of a burst is cut off after so long: those of
-/// whole blocks. In STANAG 4285 octets leave the interleaver as long after they entered it as a
-/// burst needs to empty it.
+/// Returns how many octets a receiver has when the data part of a burst is cut off after
+/// `data_time`. Only whole blocks count. In STANAG 4285 the delay of an octet in the interleaver
+/// equals the time that a burst needs to empty it.
 std::size_t octets_within(const modem::Mode& mode, Duration data_time) {
   const std::size_t with_trailer = modem::capacity(mode, data_time);
   if (mode.waveform == modem::Waveform::stanag4285) return with_trailer;
@@ -168,7 +169,7 @@ void DataTransfer::set_modem_works(Instant now, bool works) {
   settle(now);
 }
 
-// Everything accepted for the peer is reported before its state goes.
+// Every C_PDU accepted for the peer is reported before its state is deleted.
 void DataTransfer::end_link(Address peer) {
   const auto connection = connections_.find(peer);
   if (connection == connections_.end()) return;
@@ -225,7 +226,7 @@ Duration DataTransfer::reply_time(Instant now) const {
   return config_.turnaround + kHalfSecond + turn_.preamble(now) + config_.reply_margin;
 }
 
-// D_PDUs of a transmission that was cut off which a receiver has whole.
+// Returns how many D_PDUs of the cut-off transmission a receiver has complete.
 std::size_t DataTransfer::dpdus_left(const OwnBurst& burst, Instant cut_at) {
   if (!burst.began) return 0;
   const std::size_t octets =
@@ -266,7 +267,7 @@ void DataTransfer::on_burst_over(Instant now, modem::TransmitOutcome outcome,
     PeerControl& control = managed->second.control;
     if (sent && control.wants_reply()) wait = reply_time(now);
     control.on_transmitted(sent);
-    // The peer repeats itself and is answered before we do the same.
+    // The peer repeats its own message first, and we answer that before we repeat ours.
     if (wait && control.waits_longer()) {
       *wait += reply_time(now) + modem::airtime(burst.mode, kControlOctets);
     }
@@ -312,8 +313,8 @@ void DataTransfer::on_event(Instant now, const modem::ReceivedBytes& event) {
   note_activity();
 }
 
-// A modem may take the user's bits for the end of a burst, and tell of what follows as of another:
-// then bits go on where they left off.
+// A modem may mistake user bits for the end of a burst and report the rest as another burst. If the
+// new bits follow those before without a gap, they continue the same burst.
 void DataTransfer::begin_bits(const modem::ReceivedBytes& event) {
   heard_->start = event.first_bit_at;
   if (!left_off_ || left_off_->mode != event.mode) return;
@@ -323,7 +324,8 @@ void DataTransfer::begin_bits(const modem::ReceivedBytes& event) {
   scanner_.resume();
 }
 
-// At low rates one frame takes minutes: until it is complete, whoever transmits may be any peer.
+// At low rates one frame takes minutes. Until it is complete, the transmitting station may be any
+// peer.
 void DataTransfer::note_activity() {
   if (is_own_echo()) return;
   for (auto& [peer, connection] : connections_) {
@@ -355,7 +357,8 @@ void DataTransfer::on_heard_over() {
   for (auto& [peer, connection] : connections_) connection.on_heard_over();
 }
 
-// A link whose windows cannot be made to agree from here is given up and made again.
+// Gives up links whose windows cannot be brought into agreement from here, so that they are made
+// again.
 void DataTransfer::lose_hopeless(Instant now) {
   std::vector<Address> hopeless;
   for (const auto& [peer, connection] : connections_) {
@@ -386,7 +389,7 @@ void DataTransfer::on_reply_missing(Instant now) {
   lose_hopeless(now);
 }
 
-// Each D_PDU must be one that the state of its destination allows.
+// Asserts that the state of each destination allows its D_PDU.
 void DataTransfer::on_sent_to_air(const BurstBuilder& burst) {
   for (const auto& dpdu : burst.dpdus()) {
     const Address to = pdu::common_of(dpdu).destination;
@@ -395,8 +398,9 @@ void DataTransfer::on_sent_to_air(const BurstBuilder& burst) {
   }
 }
 
-// A transmission asks one station for an answer, or two would answer at once. It is in the mode of
-// that station, and what is for others waits while that is not the mode for all.
+// Fills one transmission. It asks one station at most for an answer, because two would answer at
+// once. The transmission is in the mode of that station. Data for others waits if the mode differs
+// from the common one.
 void DataTransfer::fill(Instant now, BurstBuilder& burst) {
   const bool others_wait = nonarq_tx_.has_work(true) || nonarq_tx_.has_work(false);
   PeerControl* control = choose_control();
@@ -437,7 +441,7 @@ void DataTransfer::fill(Instant now, BurstBuilder& burst) {
     warnings_.pop_front();
   }
   nonarq_tx_.begin_burst(now, now + modem::preamble_duration(own.mode) + max);
-  if (control) {  // of all other types only 8 and 15 may go with it (C.6.1.2(1))
+  if (control) {  // with type 6 only types 8 and 15 may go (C.6.1.2(1))
     own.managed = control->fill(budget, burst);
     own.peer = last_served_ = served;
     if (!control->connected()) return;
@@ -448,8 +452,8 @@ void DataTransfer::fill(Instant now, BurstBuilder& burst) {
   const auto only_to = for_all ? std::nullopt : served;
   NonarqSender::Share share{.only_to = audience ? audience : only_to, .resting = resting(true)};
   nonarq_tx_.fill(true, config_.address, share, budget, burst);
-  // Bulk data must not keep unacknowledged data off the air. The next turn may be far away where
-  // others have theirs.
+  // Bulk data must not keep unacknowledged data off the air. If third stations take turns, our next
+  // turn may be far away.
   const std::size_t whole = turn_.third_stations(now) ? budget.whole() : 0;
   share = {.only_to = only_to,
            .octets_max = budget.left() / kNonarqShare,
@@ -466,8 +470,8 @@ void DataTransfer::fill(Instant now, BurstBuilder& burst) {
   add_copies(budget, burst);
 }
 
-// A block is sent whole. Who hears several copies of a type 8 takes the first; the others have its
-// C_PDU ID (C.3.10(4)).
+// The modem sends a block whole, so copies cost no time. A receiver of several copies of a type 8
+// takes the first, because the others have its C_PDU ID (C.3.10(4)).
 void DataTransfer::add_copies(IntervalBudget& budget, BurstBuilder& burst) {
   if (burst.dpdus().size() != 1) return;
   const auto* nonarq = std::get_if<pdu::Nonarq>(&burst.dpdus().front());
@@ -482,13 +486,13 @@ void DataTransfer::add_copies(IntervalBudget& budget, BurstBuilder& burst) {
 
 void DataTransfer::transmit(Instant now) {
   S5066_ASSERT(!burst_);
-  if (!in_full_duplex()) on_heard_over();  // our own transmitter drowns whatever was there
+  if (!in_full_duplex()) on_heard_over();  // our transmitter covers any signal being received
   tell_advice(now);
   BurstBuilder burst;
   burst_ = OwnBurst{.id = {++bursts_made_}, .mode = config_.mode};
   fill(now, burst);
-  if (burst.empty()) fill(now, burst);  // those whose turn it was must rest
-  if (burst.empty()) {                  // nothing of it fits
+  if (burst.empty()) fill(now, burst);  // the chosen connections must rest
+  if (burst.empty()) {                  // no D_PDU fits
     burst_.reset();
     return;
   }
@@ -543,7 +547,7 @@ void DataTransfer::want_transmit(Instant now) {
   for (auto& [peer, record] : peers_) {
     PeerControl& control = record.control;
     if (control.open() && !control.has_work() && !burst_ && reply_awaited_from_ != peer) {
-      control.make_due();  // what it was waiting for has been overtaken
+      control.make_due();  // another transmission has overtaken the wait
     }
     answer_owed = answer_owed || control.answer_owed();
   }
@@ -554,8 +558,8 @@ void DataTransfer::want_transmit(Instant now) {
   turn_.on_transmit_wanted(now, wanted, answer_owed && may_send());
 }
 
-// Runs after every input: hands results up, tells the turn control what is wanted, and does what it
-// decides.
+// Runs after every input: hands results up, tells the turn control whether we want to send, and
+// carries out its actions.
 void DataTransfer::settle(Instant now) {
   now_ = now;
   nonarq_tx_.drop_expired(now);
@@ -580,7 +584,8 @@ void DataTransfer::settle(Instant now) {
   }
 }
 
-// While something is heard, segments that passed the antenna in time may still be on their way.
+// While a transmission is being heard, segments that were on the air in time may still be in the
+// decoder.
 Duration DataTransfer::nonarq_delay() const {
   return heard_ ? kDecodingMax : Duration::zero();
 }

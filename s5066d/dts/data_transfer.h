@@ -1,5 +1,5 @@
 // The data transfer sublayer of one node (Annex C): ARQ connections, unacknowledged delivery and
-// the half-duplex discipline over one modem.
+// half-duplex turn taking over one modem.
 #pragma once
 
 #include <cstdint>
@@ -30,73 +30,74 @@ struct Config {
   Address address;
   std::vector<Address> groups;  // subscribed, besides all stations
   modem::Mode mode;
-  /// What our receiver listens for, as modem::listen_modes completes it.
+  /// Modes that our receiver listens for, as modem::listen_modes completes them.
   std::vector<modem::Mode> receive_modes = {};
-  /// At most so long; 0: what the losses call for, beginning with 200 up to 300 bit/s, 400 up to
-  /// 2400 and 800 above; of unacknowledged data that is sent once, as long as they can be, and
-  /// where parts of such data are of use no longer than a quarter of a minute takes.
+  /// Largest segment. 0 adapts it to the losses, beginning with 200 octets up to 300 bit/s, 400 up
+  /// to 2400 bit/s and 800 above. Unacknowledged data that is sent once uses the longest possible
+  /// segments. If parts of such data are useful one by one, a segment lasts 15 s at most.
   std::size_t segment_octets = 0;
   unsigned window = kWindowMax;
   unsigned large_window = kLargeWindowMax;               // with peers that offer it
   Duration transmission_max = kTransmissionMax;          // of the data part
   Duration turnaround = std::chrono::milliseconds(200);  // end of a burst to our own key-down
   Duration reply_margin = std::chrono::seconds(1);       // slack for an answer to be detected
-  unsigned replies_missed_max = 8;                       // in a row, then the link is lost
-  unsigned resyncs_max = 4;                              // in a row in vain, then the link is lost
-  unsigned resets_missed_max = 3;  // resets without an answer, then the link is lost
+  unsigned replies_missed_max = 8;  // missing replies in a row until the link is lost
+  unsigned resyncs_max = 4;         // resyncs in a row in vain until the link is lost
+  unsigned resets_missed_max = 3;   // resets without an answer until the link is lost
   std::size_t links_max = 16;
-  std::size_t held_octets_max = 2 * 1024 * 1024;  // of each link: received, but not yet in order
+  std::size_t held_octets_max = 2 * 1024 * 1024;  // for each link: received, but not yet in order
   std::size_t link_queue_octets_max = 2 * 1024 * 1024;
-  std::size_t expedited_queue_octets_max = 64 * 1024;  // of each link
+  std::size_t expedited_queue_octets_max = 64 * 1024;  // for each link
   std::size_t nonarq_queue_octets_max = 256 * 1024;
-  /// Of so many C_PDUs begun on a link one is of the flow served longest ago; 0: never. As in the
-  /// queue of the sublayer above, whose choice has to hold at the antenna.
+  /// One in so many C_PDUs begun on a link is of the flow served longest ago; 0: never. The queue
+  /// of the sublayer above does the same, and its choice must hold at the antenna.
   unsigned fair_turn = 0;
-  bool offer_extensions = true;  // to peers; they are used only with those that offer them too
-  /// Data rate change is offered and advertised, and advice followed (C.6.4): without a word where
-  /// a receiver finds the mode by itself, else by agreement.
+  bool offer_extensions = true;  // to peers; used only with peers that offer them too
+  /// Offers and advertises data rate change, and follows advice (C.6.4): without a message if the
+  /// receiver detects the mode by itself, else by agreement.
   bool rate_change = true;
-  /// Each of two stations sends on a frequency of its own, and hears the other meanwhile: while
-  /// there is a link, and the other says so too.
+  /// Each of two stations sends on a frequency of its own and hears the other meanwhile. In force
+  /// while there is a link and the other station says so too.
   bool full_duplex = false;
-  /// Two stations have the frequency to themselves: when the other has been heard, third ones have
-  /// a chance to begin only once they have been, too.
+  /// Two stations have the frequency to themselves. Once the other has been heard, third stations
+  /// get slots only after they have been heard, too.
   bool dedicated_frequency = false;
-  /// Nothing is begun where others may begin as well while something that no receiver knows is on
-  /// the air, for up to TurnControl::kOccupiedMax; wherever turns are taken.
+  /// While undecodable energy is on the air, begin no exchange in which others may begin as well,
+  /// for up to TurnControl::kOccupiedMax. Applies whenever stations take turns.
   bool wait_while_occupied = true;
-  /// Advises peers by what is heard of them, and heeds their advice without a word only where both
-  /// have offered that, else by agreement. `mode` is where a connection begins.
+  /// Advises peers by the quality of their transmissions. Follows their advice without a message
+  /// only if both have offered that, else by agreement. A connection begins in `mode`.
   std::optional<RateLimits> adaptation;
-  /// Of a type 6 without an answer; then its procedure and its link end (C.6.4.2(11)).
+  /// Repetitions of a type 6 without an answer; then its procedure and its link end (C.6.4.2(11)).
   unsigned management_repeats_max = 3;
-  std::size_t peers_max = 64;  // with or without a connection; more are not answered
+  std::size_t peers_max = 64;  // with or without a connection; further stations get no answer
 };
 
-/// So many bursts in a row disagree about a window, then it is made to agree.
+/// Bursts in a row that disagree about a window before it is made to agree.
 inline constexpr unsigned kOutOfSyncMax = 3;
-/// That wait to be sent.
+/// Largest number of WARNINGs that wait to be sent.
 inline constexpr std::size_t kWarningsMax = 8;
-/// The segment size to begin with, configured or by rate.
+/// Returns the segment size to begin with, configured or by rate.
 std::size_t segment_octets(const Config& config, const modem::Mode& mode);
-/// Whoever answered nothing to type 9 on so many links in a row is sent no more for so long, and
-/// whoever warned of it for good, until one of its own is heard.
+/// A peer that ignored type 9 on `kLongUnansweredMax` consecutive links gets no type 9 for
+/// `kLongUnansweredWait`. A peer that warned of type 9 gets none until a type 9 of its own is
+/// heard.
 inline constexpr unsigned kLongUnansweredMax = 2;
 inline constexpr Duration kLongUnansweredWait = std::chrono::hours(1);
 inline std::size_t segment_octets(const Config& config) {
   return segment_octets(config, config.mode);
 }
-/// By our receiver.
+/// True if our receiver decodes this mode.
 bool hears(const Config& config, const modem::Mode& mode);
-/// That are offered to peers.
+/// Returns the extension bits that we offer to peers (EOW type 14).
 std::uint8_t extensions(const Config& config);
-/// The longest that segments may become: so that one fits the longest transmission in each of
+/// Returns the largest segment size: one segment must fit the longest transmission in each of
 /// `modes_in_use`, whichever of them it was cut for.
 std::size_t segment_octets_max(const Config& config);
-/// Where connections begin, and where adaptation may lead them.
+/// Returns the mode in which connections begin and the modes that adaptation may choose.
 std::vector<modem::Mode> modes_in_use(const Config& config);
-/// A transmission in that mode may be long enough for a frame with so much user data. No other is
-/// ever changed to: transmissions are never longer than they may be.
+/// True if a transmission in that mode may be long enough for a frame with so much user data. We
+/// never change to another mode, because transmissions are never longer than configured.
 bool holds_segment(const Config& config, const modem::Mode& mode, std::size_t segment_octets);
 
 using Action =
@@ -104,21 +105,21 @@ using Action =
                  ConnectionLost, ConnectionReset, PeerActive, WarningReceived, WarningTransmitted,
                  DataRateAdvised, TransmitModeChanged, DataRateRefused>;
 
-/// Types 7 and 15 ask whoever they are for for no answer; of all others he has the next turn.
+/// True unless the type is 7 or 15; the destination of every other type has the next turn.
 bool asks_for_answer(const pdu::Dpdu& dpdu);
 /// True if the D_PDU is sent over a connection only, so that both ends have heard each other.
 bool needs_connection(const pdu::Dpdu& dpdu);
 
-/// Whether both stations send at the same time, and where that is configured, why they do not.
+/// Tells whether both stations send at the same time, and if that is configured, why they do not.
 enum class Duplex : std::uint8_t {
   half,     // as configured
   full,     // both send at the same time
-  no_link,  // turns are taken until there is one
-  untold,   // the other has not been heard on the link, nor said what it can do
-  // From here on it should not have been configured, here or there:
-  peer_is_half,   // the other does not say that it hears while it sends
-  hears_itself,   // what we send is heard here: both frequencies are one
-  third_station,  // that was heard of late
+  no_link,  // turns are taken until there is a link
+  untold,   // the other has not been heard on the link, nor told what it can do
+  // Full duplex should not have been configured, here or there, in these states:
+  peer_is_half,   // the other does not announce that it hears while it sends
+  hears_itself,   // we hear our own transmission: both frequencies are one
+  third_station,  // a third station was heard in the last 30 minutes
 };
 std::string_view to_string(Duplex duplex);
 
@@ -128,40 +129,42 @@ class DataTransfer {
 
   // --- From the channel access sublayer ---
 
-  /// Answered by exactly one CpduConfirm or CpduRejected.
+  /// Accepts a C_PDU; exactly one CpduConfirm or CpduRejected answers it.
   void request_cpdu(Instant now, CpduRequest request);
-  /// D_CONNECTION_MADE: a fresh ARQ machine (C.6.3.1). Repeated before data was heard on the
-  /// connection, no data is lost: the peer may have missed our answer and called again. `reset`
-  /// when the peer may still hold an older connection: no data goes before a full reset is
-  /// acknowledged (C.6.3.1(2)).
+  /// D_CONNECTION_MADE: starts a fresh ARQ machine (C.6.3.1). If it is repeated before data was
+  /// heard on the connection, no data is lost: the peer may have missed our answer and called
+  /// again. Set `reset` if the peer may still hold an older connection: no data goes before a full
+  /// reset is acknowledged (C.6.3.1(2)).
   void on_connection_made(Instant now, Address peer, bool reset = false);
-  /// D_CONNECTION_TERMINATED: what was not acknowledged is rejected.
+  /// D_CONNECTION_TERMINATED: rejects C_PDUs that were not acknowledged.
   void on_connection_terminated(Instant now, Address peer);
 
-  /// While on, no transmission begins: more to send is about to come, at this very moment.
+  /// While on, no transmission begins, because the caller is about to hand over more data.
   void gather(Instant now, bool on);
 
-  /// EMCON: while it lasts nothing keys the transmitter, acknowledgements included; a transmission
-  /// in progress is aborted. What was accepted stays, and its time to die runs.
+  /// EMCON: while on, nothing keys the transmitter, acknowledgements included, and a transmission
+  /// in progress is aborted. Accepted C_PDUs stay, and their time to die runs.
   void set_silent(Instant now, bool on);
 
-  /// While the modem has lost its device no transmission begins: it would refuse each of them.
+  /// While the modem has lost its device, no transmission begins, because the modem would refuse
+  /// it.
   void set_modem_works(Instant now, bool works);
 
-  /// An exclusive broadcast session: who asks for an answer is told that there is none (C.3.12(9)).
+  /// Exclusive broadcast session: a station that asks for an answer gets a warning that there is
+  /// none (C.3.12(9)).
   void set_broadcast(bool on) { broadcast_ = on; }
 
   // --- Modes ---
-  /// Of our transmissions to the peer; in `Config::mode` go link control and what is for nobody in
-  /// particular.
+  /// Returns the mode of our transmissions to the peer. Link control and data for no single peer
+  /// use `Config::mode`.
   modem::Mode mode_to(Address peer) const;
   /// Asks the peer to agree on another mode by the procedure of C.6.4; ends with
-  /// TransmitModeChanged or DataRateRefused. Refused at once as `link_down`, `refused` (another
-  /// change is under way, or the peer has no such procedure) or `unsupported` (it has said that it
-  /// cannot change that, or see `holds_segment`).
+  /// TransmitModeChanged or DataRateRefused. Fails at once with `link_down`, `refused` (another
+  /// change is under way, or the peer has no such procedure) or `unsupported` (the peer has told
+  /// that it cannot change that, or see `holds_segment`).
   Result<void> request_data_rate(Instant now, Address peer, const modem::Mode& mode);
-  /// Without a word to the peer, whose receiver finds rate and interleaver by itself; reported by
-  /// TransmitModeChanged. Nothing happens where `holds_segment` forbids it.
+  /// Changes the mode without a message to the peer, whose receiver detects rate and interleaver by
+  /// itself; reported by TransmitModeChanged. Does nothing if `holds_segment` forbids the mode.
   void set_data_rate(Instant now, Address peer, const modem::Mode& mode);
 
   // --- From the modem ---
@@ -175,105 +178,107 @@ class DataTransfer {
   struct LinkStatus {
     std::size_t octets_queued = 0;  // C_PDU octets accepted and not yet reported
     std::uint64_t octets_acknowledged = 0;
-    modem::Mode mode;                               // of our transmissions
-    std::optional<modem::Mode> advised = {};        // the peer would like to have
-    std::optional<pdu::DrcReason> refused = {};     // the mode that we asked for last
-    std::optional<std::uint8_t> capabilities = {};  // of the peer, bits of EOW type 4
+    modem::Mode mode;                         // of our transmissions
+    std::optional<modem::Mode> advised = {};  // the peer's advice for our transmissions
+    // why the peer refused the mode that we asked for last
+    std::optional<pdu::DrcReason> refused = {};
+    std::optional<std::uint8_t> capabilities = {};  // the peer's, bits of EOW type 4
   };
   std::optional<LinkStatus> link_status(Address peer) const;
   std::size_t queued_octets(Address peer) const;
   bool transmitting() const { return burst_.has_value(); }
   TransferState transfer_state(Address peer) const;
-  /// Stations of which anything is known; at most Config::peers_max.
+  /// Returns the number of stations with a record; at most Config::peers_max.
   std::size_t peers_known() const { return peers_.size(); }
   bool channel_busy(Instant now) const { return turn_.channel_busy(now); }
   Duplex duplex() const { return duplex_; }
-  /// By anything, known or not, whatever follows from it.
+  /// True if any signal, decodable or not, is on the channel, whether or not we wait for it.
   bool channel_occupied() const { return channel_occupied_; }
 
  private:
-  /// The transmission we have handed to the modem.
+  /// The transmission that we have handed to the modem.
   struct OwnBurst {
     modem::BurstId id;
     modem::Mode mode;
-    std::optional<Address> peer;  // whose connection it serves
-    bool managed = false;         // with type 6 instead of data
+    std::optional<Address> peer;  // peer whose connection it serves
+    bool managed = false;         // it carries type 6 instead of data
     struct Told {
       Address peer;
       std::optional<modem::Mode> advice;
     };
-    std::vector<Told> told;              // by the headers
-    std::optional<Address> turn_given;   // spoken to
-    std::vector<std::size_t> ends = {};  // of its D_PDUs, in octets
-    std::optional<Instant> began = {};   // at the antenna
+    std::vector<Told> told;              // EOWs in its headers
+    std::optional<Address> turn_given;   // station that was asked for an answer
+    std::vector<std::size_t> ends = {};  // end of each of its D_PDUs, in octets
+    std::optional<Instant> began = {};   // when it began at the antenna
     Instant give_up_at{};
   };
-  /// Told to a peer that has not shown yet what it makes of advice: harmless if it just follows.
+  /// Advice to a peer whose reaction to advice is unknown; harmless if the peer just follows it.
   struct Probe {
     modem::Mode told;
     modem::Mode before;
-    bool followed = false;  // without having asked
+    bool followed = false;  // it changed without having asked
   };
-  /// A mode that the peer wished for and did not answer to.
+  /// A mode that the peer advised but in which it answered nothing.
   struct Unanswered {
     modem::Mode mode;
     unsigned times = 0;
-    Instant until{};  // not again before then, nor what is less robust
+    Instant until{};  // until then neither this mode nor a less robust one is used
   };
   struct Sent {
     Instant until{};
     modem::Mode mode;
   };
-  /// All that is said to another station beside data.
+  /// Record of another station, apart from its data.
   struct Peer {
     PeerControl control;
     TransferMachine state;
-    std::uint64_t heard = 0;                  // counts up
-    std::optional<RateSelector> selector;     // of its transmissions to us
-    std::optional<RateSelector> guess;        // of ours, while it advises nothing
-    std::optional<modem::Mode> heard_in;      // its last transmission
-    std::uint32_t heard_max_bps = 0;          // the fastest of which anything came
-    std::optional<modem::Mode> advice_out;    // told since then
-    Instant advice_at{};                      // the last time
-    std::optional<modem::Mode> agreed_heard;  // in which it came, as agreed
-    std::optional<Probe> probe;               // of whether it changes by the procedure
-    std::vector<Unanswered> unanswered;       // modes of ours
-    std::optional<modem::Mode> answered_in;   // the last data that was
-    std::vector<modem::Mode> answered;        // all on this connection in which data was
-    std::optional<modem::Mode> asked;         // of the peer, by data rate change
-    std::optional<modem::Mode> refused;       // by the peer
-    std::optional<pdu::DrcReason> refusal;    // of the last request that came to nothing
-    std::optional<modem::Mode> followed;      // its advice, where we do not adapt
-    std::vector<modem::Mode> proven;          // of ours: more than half came the last time
-    std::optional<modem::Mode> sent_in;       // the last data to it
-    std::deque<Sent> sent;                    // full duplex: data that an answer may speak of
-    unsigned feelers = 0;                     // transmissions on this connection
-    unsigned long_unanswered = 0;          // links in a row that ended after type 9 went unanswered
-    std::optional<Instant> long_again_at;  // after too many of them
+    std::uint64_t heard = 0;                  // counter value when it was heard last
+    std::optional<RateSelector> selector;     // for its transmissions to us
+    std::optional<RateSelector> guess;        // for ours, while it advises nothing
+    std::optional<modem::Mode> heard_in;      // mode of its last transmission
+    std::uint32_t heard_max_bps = 0;          // fastest rate of which anything was received
+    std::optional<modem::Mode> advice_out;    // advice sent since its last transmission
+    Instant advice_at{};                      // when that advice was sent
+    std::optional<modem::Mode> agreed_heard;  // mode of a transmission received as agreed
+    std::optional<Probe> probe;               // tests whether it changes by the procedure
+    std::vector<Unanswered> unanswered;       // our modes that it did not answer
+    std::optional<modem::Mode> answered_in;   // mode of the last data that it answered
+    std::vector<modem::Mode> answered;   // all modes in which it answered data on this connection
+    std::optional<modem::Mode> asked;    // mode that we asked the peer for by data rate change
+    std::optional<modem::Mode> refused;  // mode that the peer refused
+    std::optional<pdu::DrcReason> refusal;  // reason for the last request that failed
+    std::optional<modem::Mode> followed;    // its advice that we follow, if we do not adapt
+    std::vector<modem::Mode> proven;     // our modes of which it received more than half last time
+    std::optional<modem::Mode> sent_in;  // mode of the last data to it
+    std::deque<Sent> sent;               // full duplex: data transmissions that an answer may cover
+    unsigned feelers = 0;                // transmissions on this connection
+    unsigned long_unanswered = 0;        // links in a row that ended after type 9 went unanswered
+    std::optional<Instant> long_again_at;  // time at which type 9 is tried again
   };
   /// The transmission being heard.
   struct HeardBurst {
     modem::Mode mode;
-    std::optional<Instant> start;  // of bit 0
-    Instant bits_until{};          // where the next bit belongs
+    std::optional<Instant> start;  // time of bit 0
+    Instant bits_until{};          // expected time of the next bit
     std::optional<Address> source;
     ReceptionMeter meter{mode};
-    std::optional<Instant> announced;  // its end
-    bool beside_own = false;           // began while we sent
-    bool managed = false;              // with a type 6
+    std::optional<Instant> announced;  // its announced end
+    bool beside_own = false;           // it began while we sent
+    bool managed = false;              // it carried a type 6
   };
-  /// The burst heard last.
+  /// Timing of the burst heard last.
   struct LeftOff {
     modem::Mode mode;
     Instant start{};
     Instant bits_until{};
   };
-  /// A D_PDU being dealt with.
+  /// A received D_PDU while it is handled.
   struct Arrival {
     Instant now{};
     Instant first_bit_at{};
     bool segment_ok = true;
-    std::optional<Instant> formed_at;  // full duplex: nothing that came later is in it
+    // full duplex: when the sender formed it; it covers nothing later
+    std::optional<Instant> formed_at;
     TransferAction action = TransferAction::process;
   };
   struct PendingWarning {
@@ -394,7 +399,7 @@ class DataTransfer {
   void trace_dpdu(Instant now, TraceKind kind, const pdu::Dpdu& dpdu, Address peer, bool intact);
 
   Config config_;
-  std::vector<modem::Mode> modes_;  // to choose from
+  std::vector<modem::Mode> modes_;  // modes that adaptation may choose
   Counters& counters_;
   TraceSink& trace_;
   TurnControl turn_;
@@ -407,29 +412,29 @@ class DataTransfer {
   std::map<Address, Peer> peers_;
   std::uint64_t heard_count_ = 0;
   std::optional<Address> last_served_;
-  bool arq_turn_over_ = false;  // the next transmission is for what is not in the mode of the last
+  bool arq_turn_over_ = false;  // the next transmission is for data in another mode than the last
   std::deque<PendingWarning> warnings_;
   std::optional<OwnBurst> burst_;
   std::optional<HeardBurst> heard_;
   std::optional<Address> reply_awaited_from_;
   std::uint64_t bursts_made_ = 0;
-  /// Transmissions in a row that answers may take from those who wait.
+  /// Largest number of transmissions in a row that answers may take from waiting connections.
   static constexpr unsigned kPassedOverMax = 2;
   unsigned passed_over_ = 0;  // transmissions in a row that owed answers took from others
-  unsigned put_off_ = 0;      // that type 8 for others took from a connection since it was served
+  unsigned put_off_ = 0;  // transmissions of type 8 for others that a connection has waited through
   bool silent_ = false;
-  bool modem_works_ = true;  // else each transmission would be refused
+  bool modem_works_ = true;  // else the modem would refuse each transmission
   bool gathering_ = false;
   bool broadcast_ = false;
   Duplex duplex_ = Duplex::half;
   bool hears_itself_ = false;
-  unsigned own_unheard_ = 0;  // transmissions of ours in a row
-  Instant own_began_{};       // the last one
+  unsigned own_unheard_ = 0;  // our transmissions in a row that we did not hear
+  Instant own_began_{};       // our last transmission
   Instant own_ended_{};
-  /// Full duplex: the last transmission that acknowledged ended, or one began to be heard.
+  /// Full duplex: end of the last transmission that acknowledged, or begin of the last reception.
   Instant answered_at_{};
-  Instant heard_until_{};  // the last transmission heard
-  Instant now_{};          // of the last event
+  Instant heard_until_{};  // end of the last reception
+  Instant now_{};          // time of the last event
   std::deque<Action> actions_;
 };
 

@@ -1,5 +1,5 @@
-// How DataTransfer adapts its modes: what it measures of transmissions, what it advises by that,
-// and what it does with the advice of others (C.6.4.2; docs/RATE_CONTROL.md).
+// DataTransfer: mode adaptation. It measures transmissions, derives advice from them, and follows
+// the advice of others (C.6.4.2; docs/RATE_CONTROL.md).
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -13,27 +13,28 @@
 namespace s5066::dts {
 namespace {
 
-/// A connection begins with short transmissions, until its receiver has said what it can take, and
-/// so does a mode, until something came in it.
+/// Longest trial transmission. A connection begins with trial transmissions until its receiver has
+/// told what it can receive, and so does a mode until something was received in it.
 constexpr Duration kFeeler = std::chrono::seconds(13);
 constexpr unsigned kFeelersMax = 2;
-/// From then on the channel may be such that only a long interleaver helps.
+/// Missing replies from which on the channel may be such that only a long interleaver helps.
 constexpr unsigned kMissesForLong = 3;
-/// A single one may have been missed.
+/// Missing replies that count; a single one may be a chance loss.
 constexpr unsigned kMissesUnheard = 2;
-/// Type 6 messages of a change by agreement, and more than one of them takes.
+/// Number of type 6 messages of a change by agreement, and an upper bound of the octets of one.
 constexpr int kMessagesOfChange = 5;
 constexpr std::size_t kControlOctets = 40;
-/// Of rates: one cannot be heard although another of a fourth can, but seldom.
+/// Largest factor of a rate step. It is rare that a rate cannot be received although a quarter of
+/// it can.
 constexpr std::uint32_t kStepMax = 4;
-/// What was not answered is not tried again for so long, and twice as long each further time.
+/// Time for which an unanswered mode is not tried again; it doubles each further time.
 constexpr Duration kUnansweredWait = std::chrono::minutes(10);
 constexpr unsigned kUnansweredDoublingsMax = 5;
-constexpr Duration kUnansweredMemory = std::chrono::hours(1);  // after that
-/// No transmission is longer while others wait for theirs.
+constexpr Duration kUnansweredMemory = std::chrono::hours(1);  // after the end of that time
+/// Longest transmission while others wait for theirs.
 constexpr Duration kTransmissionShared = std::chrono::seconds(60);
 
-/// Both ends follow advice without a word.
+/// True if both ends follow advice without a message.
 bool adapts(const Connection& connection) {
   return (connection.extensions() & pdu::extension::kAdapts) != 0;
 }
@@ -43,7 +44,7 @@ std::size_t usual_segment_octets(const modem::Mode& mode) {
   return mode.rate_bps <= 2400 ? 400 : 800;
 }
 
-/// What the longest transmission holds beside an acknowledgement.
+/// Returns the octets that the longest transmission holds beside an acknowledgement.
 std::size_t room_for_segment(const Config& config, const modem::Mode& mode) {
   const std::size_t holds = modem::capacity(mode, config.transmission_max);
   return holds - std::min(holds, pdu::data_ack_octets(0, pdu::kSelectiveOctetsMax));
@@ -92,13 +93,14 @@ bool holds_segment(const Config& config, const modem::Mode& mode, std::size_t oc
   return room_for_segment(config, mode) >= octets;
 }
 
-// Bulk fills what the standard allows: preamble and turnaround cost the same for any length.
+// Bulk data uses the longest transmission of the standard, because preamble and turnaround cost the
+// same for any length.
 Duration DataTransfer::transmission_max(const modem::Mode& mode) const {
   const auto busy = std::count_if(connections_.begin(), connections_.end(),
                                   [](const auto& entry) { return entry.second.has_work(); });
   const Duration max =
       busy > 1 ? std::min(config_.transmission_max, kTransmissionShared) : config_.transmission_max;
-  // A frame that was cut for another mode must fit all the same.
+  // A frame that was cut for another mode must fit, too.
   const std::size_t longest =
       pdu::data_ack_octets(segment_octets_max(config_), pdu::kSelectiveOctetsMax);
   return modem::capacity(mode, max) < longest ? config_.transmission_max : max;
@@ -106,15 +108,16 @@ Duration DataTransfer::transmission_max(const modem::Mode& mode) const {
 
 // --- What is measured ----------------------------------------------------------------------------
 
-// What came counts where the ratio is no number, too.
+// Received octets count even if the SNR is not a number.
 void DataTransfer::note_quality(const modem::ReceivedBytes& event) {
   const double snr_db = event.channel.snr_db;
   heard_->meter.on_bytes(event.bytes.size(),
                          std::isfinite(snr_db) ? std::optional(snr_db) : std::nullopt);
 }
 
-/// Whose transmission it was. One of which no header came whole can be told only by elimination:
-/// where there are others it is the peer's if that had been asked and answered in time.
+/// Returns the peer that sent the transmission. If no header was received intact, only elimination
+/// can tell: if other stations are on the air, it is the peer's only if that peer had been asked
+/// and answered in time.
 DataTransfer::Peer* DataTransfer::heard_peer(Instant now) {
   if (is_own_echo()) return nullptr;
   if (heard_->source) {
@@ -129,7 +132,7 @@ DataTransfer::Peer* DataTransfer::heard_peer(Instant now) {
   return expected ? &record : nullptr;
 }
 
-// Nothing is wished for where nothing that may be chosen would be heard.
+// If our receiver can decode none of the modes that adaptation may use, give no advice.
 std::optional<RateSelector> DataTransfer::new_selector() const {
   std::vector<modem::Mode> modes;
   std::copy_if(modes_.begin(), modes_.end(), std::back_inserter(modes),
@@ -146,8 +149,9 @@ void DataTransfer::on_measured(Instant now, const modem::CarrierDown& event) {
   if (!record) return;
   if (!record->selector) record->selector = new_selector();
   if (!record->selector) return;
-  // Slower than it was told to be, and than before or too late for an answer to that: what came
-  // between was not heard. Who asks for a change first is slower until it is agreed.
+  // The transmission is slower than advised. If it is also slower than the one before, or too late
+  // for an answer to our advice, a transmission between was not heard. A peer that asks for a
+  // change first stays slower until the change is agreed.
   const bool slower = record->advice_out && less_robust(*record->advice_out, heard_->mode);
   const Instant began = *heard_->start - modem::preamble_duration(heard_->mode);
   const bool late = began > record->advice_at + reply_time(now);
@@ -169,8 +173,8 @@ void DataTransfer::on_measured(Instant now, const modem::CarrierDown& event) {
     const double unheard = to_seconds(*heard_->announced - now) * heard_->mode.rate_bps / 8;
     heard_->meter.on_cut(static_cast<std::size_t>(unheard));
   }
-  // Where each change takes an agreement, and one that fails costs a link, a step must not lead far
-  // from what works: the ratio promises what may not be heard at all.
+  // If each change needs an agreement, and a failed one costs a link, a step must stay near a
+  // working mode, because a mode may not be received at all although the SNR suffices.
   const auto connection = connections_.find(record->control.peer());
   const bool free = connection != connections_.end() && adapts(connection->second);
   const std::uint32_t most = std::max(record->heard_max_bps, config_.mode.rate_bps);
@@ -193,16 +197,16 @@ void DataTransfer::tell_advice(Instant now) {
     const auto told = free ? wish : advice_for(record, wish);
     record.control.advise(wish, told);
     record.control.advise_with_data(free);
-    turn_.on_preamble(now, modem::preamble_duration(wish));  // it may ask for that
+    turn_.on_preamble(now, modem::preamble_duration(wish));  // the peer may ask for that mode
     if (told) turn_.on_preamble(now, modem::preamble_duration(*told));
   }
 }
 
-// Edition 3 lets a station that is advised change without a word where receivers find the mode by
-// themselves (C.6.4.2), and says nothing of a way back. So a peer that is none of ours, which go
-// back by themselves, is told what we wish only when it has been seen to ask first. Until then it
-// is told the longer interleaver at the rate it has, which can always be heard; who goes there
-// without asking is told what we wish as well, but nothing less robust than what it had.
+// Edition 3 lets an advised station change without a message if receivers detect the mode by
+// themselves (C.6.4.2), and defines no way back. Our own stations go back by themselves. A peer of
+// another make is told what we wish only when it has been seen to ask first. Until then it is told
+// the longer interleaver at its present rate, which can always be received. A peer that changes to
+// it without asking is told what we wish as well, but nothing less robust than its mode before.
 std::optional<modem::Mode> DataTransfer::advice_for(Peer& record, const modem::Mode& wish) const {
   const PeerControl& control = record.control;
   if (control.asks_for_changes()) return wish;
@@ -213,7 +217,7 @@ std::optional<modem::Mode> DataTransfer::advice_for(Peer& record, const modem::M
   if (!record.heard_in) return std::nullopt;
   const modem::Mode& heard = *record.heard_in;
   auto& probe = record.probe;
-  // It has changed by its own will, and what it came from says nothing any more.
+  // It has changed on its own, so its earlier mode tells nothing any more.
   if (probe && !probe->followed && heard != probe->told && heard != probe->before) probe.reset();
   if (!probe) {
     const auto safer = std::find_if(modes_.begin(), modes_.end(), [&](const modem::Mode& mode) {
@@ -229,7 +233,8 @@ std::optional<modem::Mode> DataTransfer::advice_for(Peer& record, const modem::M
   return less_robust(wish, probe->before) ? probe->before : wish;
 }
 
-// The peer was to use a mode by agreement, and its link ended before anything came in it.
+// Call when the link ended before anything was received in the mode that the peer was to use by
+// agreement.
 void DataTransfer::note_never_heard(Peer& record) {
   const auto agreed = record.control.peer_mode();
   if (!record.selector || !agreed || record.agreed_heard == agreed) return;
@@ -238,8 +243,8 @@ void DataTransfer::note_never_heard(Peer& record) {
 
 // --- What is done with advice --------------------------------------------------------------------
 
-// Told in every D_PDU and heeded each time: meanwhile a missing answer may have made us slower. It
-// may also have waited for what the peer offers.
+// Every D_PDU carries the advice, and it is followed each time, because a missing answer may have
+// made us slower meanwhile. It may also have waited for the peer's offer.
 void DataTransfer::heed_advice(Address source, const pdu::Eow& eow) {
   const bool told = eow.type == static_cast<std::uint8_t>(pdu::EowType::drc_request) ||
                     eow.type == static_cast<std::uint8_t>(pdu::EowType::extensions);
@@ -247,7 +252,8 @@ void DataTransfer::heed_advice(Address source, const pdu::Eow& eow) {
   Peer& record = peers_.at(source);
   const auto advised = record.control.advised();
   if (!advised) return;
-  // What we may send that is no less robust; if nothing is, the most robust there is.
+  // Choose the least robust of our modes that is no less robust than advised; if there is none, the
+  // most robust one.
   const modem::Mode* nearest = nullptr;
   for (const modem::Mode& mode : modes_) {
     const bool suits = !less_robust(mode, *advised);
@@ -261,14 +267,14 @@ void DataTransfer::go_to(Peer& record, const modem::Mode& mode) {
   if (mode == control.mode() || mode == record.refused || is_unanswered(record, mode)) return;
   record.refused.reset();
   const Connection& connection = connections_.at(control.peer());
-  // Whoever advises can be asked, unless he says that he cannot.
+  // A peer that advises can be asked, unless it tells that it cannot change.
   const std::uint8_t unsaid = control.advised() ? pdu::capability::kDrc : 0;
   if (adapts(connection)) {
     control.set_mode(mode);
   } else if (extensions(config_) != 0 && record.feelers <= kFeelersMax) {
-    return;  // it may not have said yet that it needs no agreement
+    return;  // the peer may not have told yet that it needs no agreement
   } else if ((control.capabilities().value_or(unsaid) & pdu::capability::kDrc) != 0) {
-    // Refused while another change is under way; what counts then is its answer.
+    // The request is refused while another change is under way; the answer to that one counts.
     if (control.request_mode(mode).ok()) record.asked = mode;
   }
   collect(control);
@@ -278,7 +284,7 @@ bool DataTransfer::was_answered(const Peer& record, const modem::Mode& mode) {
   return std::find(record.answered.begin(), record.answered.end(), mode) != record.answered.end();
 }
 
-// A receiver that advises nothing is judged by its acknowledgements.
+// If a receiver advises nothing, we judge its reception by its acknowledgements.
 void DataTransfer::note_answer(Connection& connection, std::optional<Instant> formed_at) {
   const auto answer = connection.take_answer();
   if (!answer) return;
@@ -311,7 +317,7 @@ void DataTransfer::note_answer(Connection& connection, std::optional<Instant> fo
                                   .octets_intact = answer->octets - lost,
                                   .blocks = static_cast<unsigned>(answer->frames)});
   const modem::Mode& wanted = record.guess->mode();
-  // By agreement it costs five transmissions, which what waits must make up for.
+  // A change by agreement costs five transmissions, which the waiting data must make up for.
   const double waits_bits = 8.0 * static_cast<double>(connection.queued_octets());
   const double saves = waits_bits / mode.rate_bps - waits_bits / wanted.rate_bps;
   const double costs =
@@ -320,8 +326,8 @@ void DataTransfer::note_answer(Connection& connection, std::optional<Instant> fo
   if (!faster || saves > costs) go_to(record, wanted);
 }
 
-// Whoever hears nothing of us any more can advise nothing. The next words of the peer say how fast
-// we may be again.
+// A peer that no longer hears us cannot advise, so we go slower. The next advice of the peer tells
+// how fast we may send again.
 void DataTransfer::fall_back(Peer& record, unsigned missed) {
   const auto connection = connections_.find(record.control.peer());
   if (connection == connections_.end()) return;
@@ -338,7 +344,7 @@ void DataTransfer::fall_back(Peer& record, unsigned missed) {
     const bool is_long = mode.interleaver == modem::Interleaver::long_;
     if (slow_enough && is_long == to_long && less_robust(now, mode)) slower = &mode;
   }
-  // From modes that may not be heard at all to the last that was.
+  // Go back from modes that may not be received at all to the last one that was answered.
   const auto& heard = record.answered_in;
   if (missed >= kMissesUnheard && !was_answered(record, now) && heard &&
       less_robust(slower ? *slower : now, *heard)) {
@@ -350,7 +356,7 @@ void DataTransfer::fall_back(Peer& record, unsigned missed) {
   collect(record.control);
 }
 
-// What was followed without agreement can be left without.
+// A mode that was followed without agreement can be left without one.
 void DataTransfer::fall_back_from_advice(Peer& record, unsigned missed) {
   PeerControl& control = record.control;
   if (missed < kMissesForLong || record.followed != control.mode()) return;
@@ -362,9 +368,9 @@ void DataTransfer::fall_back_from_advice(Peer& record, unsigned missed) {
   collect(control);
 }
 
-// A mode that the peer wished for, or agreed to, and in which it answered nothing: it may not hear
-// that, and would wish for it again as soon as it hears anything else. It is tried a second time at
-// once where it has not cost a link.
+// Notes a mode that the peer advised or agreed to, but in which it answered nothing. The peer may
+// not receive that mode, and would advise it again as soon as it hears anything else. The mode is
+// tried a second time at once if it has not cost a link.
 void DataTransfer::note_unanswered(Peer& record, bool lost) {
   const modem::Mode& mode = record.control.mode();
   if (mode == config_.mode || was_answered(record, mode)) return;
@@ -390,7 +396,7 @@ bool DataTransfer::is_unanswered(const Peer& record, const modem::Mode& mode) co
   });
 }
 
-// What is shorter than its longest frame would hold that up.
+// A transmission shorter than its longest frame would hold up that frame.
 Duration DataTransfer::feeler_max(Address peer, const modem::Mode& mode, Duration otherwise) const {
   const Peer& record = peers_.at(peer);
   if (!config_.adaptation) return otherwise;

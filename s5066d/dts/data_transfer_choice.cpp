@@ -1,4 +1,4 @@
-// Whose turn the next transmission of DataTransfer is.
+// Chooses which connection or procedure of DataTransfer gets the next transmission.
 #include <algorithm>
 
 #include "s5066d/dts/data_transfer.h"
@@ -18,7 +18,7 @@ bool DataTransfer::anything_to_send() const {
                      [this](const auto& entry) { return may_serve(entry.second); });
 }
 
-// Type 6 goes before all else (C.3.9(3)).
+// Type 6 goes before all other types (C.3.9(3)).
 PeerControl* DataTransfer::choose_control() {
   PeerControl* chosen = nullptr;
   for (auto& [peer, record] : peers_) {
@@ -30,10 +30,10 @@ PeerControl* DataTransfer::choose_control() {
   return chosen;
 }
 
-// An owed acknowledgement first; then the connections take turns.
+// Serves an owed acknowledgement first; then the connections take turns.
 //
-// Two stations with much to say to each other owe each other an answer all the time. While others
-// wait, who was served last gets its answer without being asked for another one; if it goes on all
+// Two stations with much data for each other always owe each other an answer. If others wait, the
+// peer served last gets its answer without a new request for an answer. If it goes on sending all
 // the same, the others go first.
 Connection* DataTransfer::choose_connection() {
   const auto next = [this](bool owed) {
@@ -53,8 +53,9 @@ Connection* DataTransfer::choose_connection() {
   return passed_over_ < kPassedOverMax ? owed : other;
 }
 
-// Whom type 8 is for in the transmission: he may answer it, so no connection with another goes with
-// it. While one waits, what is for others takes no more than a few transmissions in a row.
+// Chooses the destination of type 8 in this transmission. That station may answer, so no connection
+// with another station shares the transmission. While a connection waits, type 8 for others takes
+// at most kPassedOverMax transmissions in a row.
 std::optional<Address> DataTransfer::choose_audience(const PeerControl* control,
                                                      Connection*& connection) {
   const auto audience = nonarq_tx_.expedited_audience(resting(true));
@@ -71,11 +72,12 @@ std::optional<Address> DataTransfer::choose_audience(const PeerControl* control,
   return connection->peer();
 }
 
-// Each other station may have two turns before our next, and what no receiver knows holds that up;
-// in one of ours something else may go first. All of them may be of the longest. What that takes
-// beside the transmissions themselves is much less than one more.
+// Returns the longest time until our next turn. Each other station may have two turns before ours,
+// an occupied channel may hold them up, and in one of our own turns something else may go first.
+// Every one of those transmissions may have the longest duration. The time between them is much
+// less than one further transmission, which the sum includes.
 Duration DataTransfer::next_turn_max(Instant now) const {
-  constexpr std::size_t kOthersMax = 4;  // more do not all have that much to say
+  constexpr std::size_t kOthersMax = 4;  // more stations rarely all have that much to send
   const auto others = static_cast<int>(std::min(turn_.others(now), kOthersMax));
   return TurnControl::kOccupiedMax + (2 * others + 3) * kTransmissionMax;
 }

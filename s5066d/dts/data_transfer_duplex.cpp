@@ -1,5 +1,5 @@
-// What DataTransfer does otherwise in full duplex: nobody waits for a turn, so answers say when
-// they were formed, and go out while what they answer goes on.
+// DataTransfer in full duplex: no station waits for a turn. Answers tell when they were formed, and
+// go out while the transmission that they answer continues.
 #include <algorithm>
 #include <utility>
 
@@ -10,14 +10,14 @@
 namespace s5066::dts {
 namespace {
 
-/// So long after the last one a transmission begins that only acknowledges, while the one that it
-/// acknowledges goes on.
+/// Interval between transmissions that only acknowledge, while the transmission that they
+/// acknowledge goes on.
 constexpr Duration kAcknowledgedEach = std::chrono::seconds(15);
-/// The clocks of receiver and transmitter agree to better than this.
+/// Largest difference between the clocks of receiver and transmitter.
 constexpr Duration kClockSlack = std::chrono::milliseconds(50);
-/// Where more transmissions of ours in a row are not heard here, frequencies are apart again.
+/// If more of our transmissions in a row are not heard here, the frequencies are separate again.
 constexpr unsigned kOwnUnheardMax = 5;
-/// More transmissions in a row than may go without an answer to any.
+/// Largest number of remembered transmissions; more in a row than may go without an answer.
 constexpr std::size_t kSentMax = 64;
 
 }  // namespace
@@ -44,12 +44,12 @@ std::string_view to_string(Duplex duplex) {
 
 // --- Whether both may send at the same time ------------------------------------------------------
 
-// What peers are told. Two stations with a frequency each are heard by nobody else.
+// Returns what we announce to peers. No third station hears two stations with a frequency each.
 bool DataTransfer::may_hear_while_sending(Instant now) const {
   return config_.full_duplex && !hears_itself_ && !turn_.third_stations(now);
 }
 
-// Of another make that says nothing nobody knows whether it hears us while it sends.
+// A peer of another make that announces nothing may not hear us while it sends.
 Duplex DataTransfer::duplex_now(Instant now) const {
   if (!config_.full_duplex) return Duplex::half;
   if (hears_itself_) return Duplex::hears_itself;
@@ -65,8 +65,9 @@ Duplex DataTransfer::duplex_now(Instant now) const {
   return Duplex::full;
 }
 
-// Both know of the other from the first transmission that each has heard, REQUEST and ACCEPTED of a
-// link mostly. A change while we send would leave half a transmission without its end told.
+// Each station knows of the other from the first transmission that it has heard, mostly REQUEST and
+// ACCEPTED of a link. The state does not change while we send, because half a transmission would
+// then have no end announced.
 void DataTransfer::settle_duplex(Instant now) {
   if (burst_) return;
   const Duplex before = std::exchange(duplex_, duplex_now(now));
@@ -80,7 +81,7 @@ void DataTransfer::settle_duplex(Instant now) {
   }
 }
 
-// Of our last transmission; else somebody has our address.
+// True if the D_PDU is of our last transmission; otherwise another station uses our address.
 bool DataTransfer::is_own(Instant first_bit_at) const {
   return config_.full_duplex && first_bit_at >= own_began_ &&
          (burst_ || first_bit_at <= own_ended_);
@@ -98,9 +99,9 @@ void DataTransfer::note_own_ended(Instant now, bool sent) {
 
 // --- What was written when -----------------------------------------------------------------------
 
-// The transmission being heard was put together when its sender keyed, a little before its first
-// symbol; he leaves a turnaround after what he has heard. Where turns are taken, who keyed behind
-// our transmission has heard it, however soon he did.
+// Returns when the transmission being heard was formed: when its sender keyed, a little before its
+// first symbol. The sender leaves a turnaround after a transmission that it has heard. If turns are
+// taken, a station that keyed after our transmission has heard it, however soon it keyed.
 std::optional<Instant> DataTransfer::formed_at() const {
   if (!config_.full_duplex) return std::nullopt;
   const Instant keyed = *heard_->start - modem::preamble_duration(heard_->mode);
@@ -109,8 +110,8 @@ std::optional<Instant> DataTransfer::formed_at() const {
   return in_turn ? std::max(formed, own_ended_) : formed;
 }
 
-// Each D_PDU owes an acknowledgement, and more of them are to come. What has ended is acknowledged
-// at once: its sender awaits that.
+// Each D_PDU draws an acknowledgement, and more D_PDUs follow, so the acknowledgement may wait. A
+// transmission that has ended is acknowledged at once, because its sender waits for that.
 bool DataTransfer::may_rest(const Connection& connection) const {
   return in_full_duplex() && heard_ && connection.owes_only_ack() && !connection.ack_is_ripe() &&
          now_ < answered_at_ + kAcknowledgedEach;
@@ -126,8 +127,8 @@ std::optional<Instant> DataTransfer::rest_ends() const {
   return ends;
 }
 
-// A second answer to the last C_PDU comes within the time for one, or when the transmission being
-// heard has ended.
+// A second answer to the last C_PDU comes within the time for an answer, or when the transmission
+// being heard has ended.
 std::optional<Instant> DataTransfer::expedited_rest_ends(const Connection& connection) const {
   const auto since = connection.expedited_rests_since();
   if (!since) return std::nullopt;
@@ -142,8 +143,8 @@ void DataTransfer::end_expedited_rests(Instant now) {
   }
 }
 
-// While we go on, answers are awaited to what has left. Who may not send cannot ask for one that is
-// missing.
+// Waits for answers to frames that have left while we go on sending. If we may not send, we do not
+// wait, because we could not ask for a missing answer.
 void DataTransfer::await_answers(Instant now) {
   if (!config_.full_duplex || !may_send() || burst_ || turn_.reply_awaited()) return;
   const auto waits = std::find_if(connections_.begin(), connections_.end(), [&](const auto& entry) {
@@ -154,8 +155,8 @@ void DataTransfer::await_answers(Instant now) {
   turn_.await_reply(now, reply_time(now));
 }
 
-// What asks for an answer of its own has its own time for it, from its end on: that for data is not
-// to run out meanwhile.
+// Type 6 and resets have their own time for an answer, from their end on; the time for data must
+// not run out meanwhile.
 void DataTransfer::note_keyed(Instant now) {
   if (!config_.full_duplex || !burst_->peer) return;
   const Instant answered_from = now + modem::preamble_duration(burst_->mode);
@@ -177,8 +178,8 @@ void DataTransfer::note_sent(Peer& record, Instant until, const modem::Mode& mod
   if (record.sent.size() > kSentMax) record.sent.pop_front();
 }
 
-// Of the last transmission that had ended when the answer was formed; in half duplex that is the
-// last there was.
+// Returns the mode of the last transmission that had ended when the answer was formed; in half
+// duplex that is our last transmission.
 std::optional<modem::Mode> DataTransfer::mode_answered(Peer& record,
                                                        std::optional<Instant> formed_at) {
   if (!formed_at) return record.sent_in;

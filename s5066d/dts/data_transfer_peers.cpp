@@ -1,5 +1,4 @@
-// What DataTransfer knows of other stations, and says to them, beside data: modes, capabilities,
-// states.
+// DataTransfer: records of other stations apart from their data: modes, capabilities and states.
 #include <algorithm>
 
 #include "modem/api/airtime.h"
@@ -51,7 +50,8 @@ std::size_t DataTransfer::queued_octets(Address peer) const {
   return status ? status->octets_queued : 0;
 }
 
-// The one without a connection that was quiet for longest makes room, whatever it is owed.
+// Returns the record of a peer. If there is no room, the station without a connection that was
+// quiet longest makes room, even if an answer to it is owed.
 DataTransfer::Peer* DataTransfer::peer_record(Address peer) {
   const auto known = peers_.find(peer);
   if (known != peers_.end()) {
@@ -81,8 +81,8 @@ DataTransfer::Peer* DataTransfer::peer_record(Address peer) {
               .first->second;
 }
 
-// Two links lost in a row may be chance all the same, so silence does not count for ever; one link
-// more that ends so begins the wait anew.
+// Two lost links in a row may be chance, so silence does not count for ever. One further link that
+// ends so begins the wait anew.
 bool DataTransfer::knows_long(Peer& record, Instant now) {
   if (record.long_again_at && now >= *record.long_again_at) {
     record.long_again_at.reset();
@@ -91,7 +91,7 @@ bool DataTransfer::knows_long(Peer& record, Instant now) {
   return record.long_unanswered < kLongUnansweredMax;
 }
 
-// A station that uses EOW 14 for something else may neither know type 9 nor warn of it. One link
+// A station that uses EOW 14 for another purpose may neither know type 9 nor warn of it. One link
 // may end so by chance.
 void DataTransfer::note_long_unanswered(Peer& record, Instant now) {
   const auto connection = connections_.find(record.control.peer());
@@ -134,20 +134,22 @@ void DataTransfer::collect(PeerControl& control) {
     }
     if (const auto* advised = std::get_if<DataRateAdvised>(&*event)) {
       trace_mode(TraceKind::mode_advised, advised->mode);
-      if (!config_.adaptation) follow(*advised);  // else heeded where it is heard
+      if (!config_.adaptation) follow(*advised);  // with adaptation heed_advice() handles it
     }
   }
 }
 
-// Without a word where receivers find the mode by themselves, else by agreement (C.6.4.2).
+// Changes without a message if receivers detect the mode by themselves, else by agreement
+// (C.6.4.2).
 void DataTransfer::follow(const DataRateAdvised& advised) {
   Peer& record = peers_.at(advised.peer);
   PeerControl& control = record.control;
   const modem::Mode& mode = advised.mode;
   if (!config_.rate_change || mode == control.mode() || !may_use(mode)) return;
-  if (advised.equal && !hears(config_, mode)) return;  // it would then send in it itself
+  // the peer would then send in a mode that we do not decode
+  if (advised.equal && !hears(config_, mode)) return;
   if (!modem::tells_itself(mode)) {
-    // Refused when one is under way already; the advice that counts is then its answer.
+    // The request is refused if a change is already under way; its answer then settles the advice.
     static_cast<void>(control.request_mode(mode));
   } else if (is_unanswered(record, mode)) {
     control.forget_advice();
@@ -177,7 +179,7 @@ TransferWork DataTransfer::work_of(Address peer) const {
   return work;
 }
 
-/// The stations to which no type 7, or no type 8, may go in their present states.
+/// Returns the stations to which no type 7, or no type 8, may go in their present states.
 std::vector<Address> DataTransfer::resting(bool expedited) const {
   std::vector<Address> list;
   for (const auto& [peer, record] : peers_) {
@@ -190,7 +192,7 @@ std::vector<Address> DataTransfer::resting(bool expedited) const {
   return list;
 }
 
-// What is said in headers costs nothing (C.3.2.2).
+// An EOW in a header costs no air time (C.3.2.2).
 void DataTransfer::add_eows(BurstBuilder& burst) {
   for (auto& dpdu : burst.dpdus()) {
     const Address to = pdu::common_of(dpdu).destination;
@@ -200,7 +202,7 @@ void DataTransfer::add_eows(BurstBuilder& burst) {
       continue;
     }
     const pdu::Eow eow = peer->second.control.eow_for(type);
-    // What the connection has put there comes first.
+    // An EOW that the connection has placed takes precedence.
     const bool placed = std::visit(
         [&eow](auto& d) {
           if (d.common.eow.type != 0) return false;

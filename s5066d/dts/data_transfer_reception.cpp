@@ -1,4 +1,4 @@
-// What DataTransfer does with the D_PDUs it hears.
+// DataTransfer: handling of received D_PDUs.
 #include <algorithm>
 #include <utility>
 
@@ -13,7 +13,7 @@ constexpr std::uint8_t kReasonUnrecognised = 0;
 constexpr std::uint8_t kReasonNotConnected = 1;
 constexpr std::uint8_t kReasonInvalid = 2;
 constexpr std::uint8_t kReasonWrongState = 3;
-/// So many stations without a connection are owed an answer in type 6 at a time.
+/// Largest number of stations without a connection that are owed a type 6 answer at the same time.
 constexpr int kStrangersMax = 8;
 
 }  // namespace
@@ -51,7 +51,8 @@ void DataTransfer::on_received(Instant now, pdu::Received received) {
   const Instant first_bit_at = *heard_->start + Duration(bit_time);
   trace_dpdu(now, TraceKind::dpdu_received, received.dpdu, common.source, received.segment_ok);
   if (common.source == config_.address && is_own(first_bit_at)) return note_own_heard();
-  if (common.eot_half_s > 0 && !in_full_duplex()) {  // 0: not known on a half-duplex channel
+  // 0: the sender does not know its end, on a half-duplex channel
+  if (common.eot_half_s > 0 && !in_full_duplex()) {
     const Instant latest = first_bit_at + common.eot_half_s * kHalfSecond;
     turn_.on_end_announced(now, latest - kHalfSecond, latest);
     heard_->announced = latest;
@@ -59,7 +60,7 @@ void DataTransfer::on_received(Instant now, pdu::Received received) {
   if (received.segment_ok && !std::holds_alternative<pdu::Unsupported>(received.dpdu)) {
     heard_->meter.on_intact(pdu::encoded_size(received.dpdu));
   }
-  if (common.source == config_.address) return;  // somebody else has our address
+  if (common.source == config_.address) return;  // another station uses our address
   heard_->source = common.source;
   heard_->managed = heard_->managed || std::holds_alternative<pdu::Management>(received.dpdu);
   const Address to = common.destination;
@@ -73,7 +74,8 @@ void DataTransfer::on_received(Instant now, pdu::Received received) {
     counters_.add(Counter::dpdus_for_others);
     return;
   }
-  // Who speaks to us while we send, where turns are taken, awaits no answer right after it.
+  // If turns are taken, a station that addresses us while we send expects no answer right after its
+  // transmission.
   const bool beside_own = config_.full_duplex && burst_ && !in_full_duplex();
   if (!to.group && asks && !beside_own) turn_.on_spoken_to(now);
   Arrival arrival{.now = now,
@@ -90,13 +92,13 @@ void DataTransfer::on_received(Instant now, pdu::Received received) {
   }
   if (arrival.action == TransferAction::ignore) return;
   std::visit([&](auto& dpdu) { on_dpdu(arrival, dpdu); }, received.dpdu);
-  // After it: while we ask for a change nothing else is taken.
+  // Advice is handled after the D_PDU, because while we ask for a change nothing else is accepted.
   if (!to.group && !std::holds_alternative<pdu::Management>(received.dpdu)) {
     heed_advice(common.source, common.eow);
   }
 }
 
-// Types 9 and 10 are ours, and known where they are offered.
+// Types 9 and 10 are our extensions. We know them only if we offer them.
 bool DataTransfer::is_unrecognised(const pdu::Dpdu& dpdu) const {
   if (std::holds_alternative<pdu::Unsupported>(dpdu)) return true;
   const bool ours =
@@ -104,7 +106,8 @@ bool DataTransfer::is_unrecognised(const pdu::Dpdu& dpdu) const {
   return ours && !config_.offer_extensions;
 }
 
-// What the tables of C.6.1 say to a D_PDU for us alone. Warnings are owed here; `ignore` then.
+// Applies the tables of C.6.1 to a D_PDU for us alone. If a warning is due, it is queued here and
+// the result is `ignore`.
 TransferAction DataTransfer::take(const pdu::Dpdu& dpdu) {
   const Address source = pdu::common_of(dpdu).source;
   const std::uint8_t type = pdu::type_of(dpdu);
@@ -113,7 +116,7 @@ TransferAction DataTransfer::take(const pdu::Dpdu& dpdu) {
     return TransferAction::ignore;
   }
   const TransferEvent event = event_of(type);
-  // What is said to us in type 6 without a connection is answered only to so many at a time.
+  // Without a connection, type 6 messages are answered only for kStrangersMax stations at a time.
   const auto is_owed = [](const auto& peer) {
     return !peer.second.control.connected() && peer.second.control.open();
   };
@@ -146,7 +149,7 @@ TransferAction DataTransfer::take(const pdu::Dpdu& dpdu) {
   return action;
 }
 
-// A station that says nothing in its headers needs no record.
+// A station without an EOW message in its headers needs no record.
 void DataTransfer::on_eow(Address source, const pdu::Eow& eow) {
   if (eow.type == 0) return;
   const auto connection = connections_.find(source);
@@ -167,7 +170,7 @@ Connection& DataTransfer::connection_to(const pdu::Common& common) {
   return connections_.at(common.source);
 }
 
-// Link control from that station came in the same piece and has not been acted on yet.
+// True if link control from that station came in the same piece and has not been handled yet.
 bool DataTransfer::link_may_be_coming(Address peer) const {
   return std::any_of(actions_.begin(), actions_.end(), [peer](const Action& action) {
     const auto* indication = std::get_if<CpduIndication>(&action);
@@ -176,7 +179,7 @@ bool DataTransfer::link_may_be_coming(Address peer) const {
   });
 }
 
-// Results go up in the order in which the frames came, so each D_PDU is followed by a collect.
+// Each D_PDU is followed by a collect, so that results go up in the order in which the frames came.
 template <typename Data>
 void DataTransfer::on_data(const Arrival& arrival, Data& data) {
   Connection& connection = connection_to(data.common);
@@ -216,7 +219,7 @@ void DataTransfer::on_dpdu(const Arrival& arrival, pdu::AckOnly& ack) {
   on_acknowledgement(arrival, ack, pdu::DpduType::ack_only);
 }
 
-// What a damaged one names cannot be told; a copy may follow.
+// A damaged one may name the wrong frames, so it is ignored; a copy may follow.
 void DataTransfer::on_dpdu(const Arrival& arrival, pdu::LongAckOnly& ack) {
   if (arrival.segment_ok) on_acknowledgement(arrival, ack, pdu::DpduType::long_ack);
 }
@@ -257,7 +260,7 @@ void DataTransfer::on_dpdu(const Arrival& arrival, pdu::Nonarq& nonarq) {
   collect_nonarq();
 }
 
-// Never answered (C.3.12(10)).
+// A WARNING is never answered (C.3.12(10)).
 void DataTransfer::on_dpdu(const Arrival& arrival, pdu::Warning& warning) {
   const Address source = warning.common.source;
   counters_.add(Counter::warnings_received);
@@ -285,7 +288,7 @@ void DataTransfer::on_dpdu(const Arrival& arrival, pdu::Warning& warning) {
   actions_.push_back(WarningReceived{source, warning.received_type, warning.reason});
 }
 
-void DataTransfer::on_dpdu(const Arrival&, pdu::Unsupported&) {}  // warned of in take()
+void DataTransfer::on_dpdu(const Arrival&, pdu::Unsupported&) {}  // take() has queued the warning
 
 void DataTransfer::on_answer(const Arrival& arrival, Connection& connection,
                              Connection::Verdict verdict, pdu::DpduType type) {
@@ -318,7 +321,8 @@ void DataTransfer::collect_nonarq() {
   while (auto cpdu = nonarq_rx_.poll_cpdu()) actions_.push_back(std::move(*cpdu));
 }
 
-// One WARNING for each peer, type and reason until it has been sent, however many frames drew it.
+// Queues one WARNING for each peer, type and reason until it has been sent, however many frames
+// caused it.
 void DataTransfer::owe_warning(Address peer, std::uint8_t received_type, std::uint8_t reason) {
   const PendingWarning warning{peer, received_type, reason};
   if (std::find(warnings_.begin(), warnings_.end(), warning) != warnings_.end()) return;

@@ -7,10 +7,11 @@
 namespace s5066::dts {
 namespace {
 
-// Rounded up, so that nobody keys before the last bit is out (C.3.2.3(5)). In whole numbers: most
-// symbols and bits are no whole number of nanoseconds, and one too many would make an end at an
-// exact half second another half second away. At least 1: where the rate counts pauses in, bits run
-// a little behind the burst, and an end that is not known would be 0.
+// Returns the half seconds until the end, rounded up, so that no station keys before the last bit
+// is out (C.3.2.3(5)). It computes in whole numbers: most symbols and bits are no whole number of
+// nanoseconds, and one nanosecond too many would move an end at an exact half second by another
+// half second. The result is at least 1, because 0 means an unknown end: if the rate includes
+// pauses, bits run a little behind the burst.
 std::uint64_t half_seconds_left(const modem::Mode& mode, std::uint64_t symbols,
                                 std::uint64_t bits_sent) {
   const std::uint64_t whole = symbols * mode.rate_bps;

@@ -1,5 +1,5 @@
-// Packs one transmission: what fits, in which order it goes, and the END OF TRANSMISSION field of
-// each D_PDU, exact because the whole transmission is planned before the first octet is encoded
+// Packs one transmission: which D_PDUs fit, their order, and the END OF TRANSMISSION field of each.
+// The field is exact, because the whole transmission is planned before the first octet is encoded
 // (C.3.2.3).
 #pragma once
 
@@ -15,19 +15,19 @@
 
 namespace s5066::dts {
 
-/// Octets left of a transmission whose data part may last so long.
+/// The octets left in a transmission with a limited data part.
 class IntervalBudget {
  public:
-  /// `data_time_max` at most kTransmissionMax.
+  /// `data_time_max` is at most kTransmissionMax.
   IntervalBudget(const modem::Mode& mode, Duration data_time_max);
 
   const modem::Mode& mode() const { return mode_; }
-  /// Octets that the whole transmission can hold.
+  /// Returns the octets that the whole transmission can hold.
   std::size_t whole() const { return taken_ + left_; }
   std::size_t left() const { return left_; }
   bool fits(std::size_t octets) const { return octets <= left_; }
   void take(std::size_t octets);
-  /// Octets that still fit without the transmission growing by another interleaver block.
+  /// Returns the octets that still fit without another interleaver block.
   std::size_t left_in_block() const;
 
  private:
@@ -36,7 +36,7 @@ class IntervalBudget {
   std::size_t taken_ = 0;
 };
 
-/// The D_PDUs of one transmission in the order they go out.
+/// The D_PDUs of one transmission in the order of sending.
 class BurstBuilder {
  public:
   void add(pdu::Dpdu dpdu) { dpdus_.push_back(std::move(dpdu)); }
@@ -46,10 +46,11 @@ class BurstBuilder {
 
   struct Encoded {
     Bytes octets;
-    std::vector<std::size_t> ends;  // where each D_PDU ends in `octets`
+    std::vector<std::size_t> ends;  // the offset in `octets` at which each D_PDU ends
   };
-  /// Sets every EOT, or none (0) in full duplex (C.3.2.3(9)), and the reception windows of types 7
-  /// and 8 so far past the end of this transmission as they say (C.3.10(25)), then encodes.
+  /// Sets every EOT, or 0 in full duplex (C.3.2.3(9)). Converts the reception windows of types 7
+  /// and 8 from times after the end of this transmission to times after each D_PDU (C.3.10(25)),
+  /// then encodes.
   Encoded encode(const modem::Mode& mode, bool tells_end = true);
 
  private:

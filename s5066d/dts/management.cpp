@@ -5,10 +5,10 @@
 
 namespace s5066::dts {
 namespace {
-/// More than so many copies of a frame that short add nothing.
+/// Largest number of copies; more of so short a frame add nothing.
 constexpr int kCopiesMax = 8;
 
-/// Types 1, 2 and 7 are steps of a change that both follow.
+/// True for types 1, 2 and 7, which are steps of a change that both stations follow.
 bool is_of_rate_change(const Management::Message& message) {
   const auto type = static_cast<pdu::EowType>(message.eow.type);
   return type == pdu::EowType::drc_request || type == pdu::EowType::drc_response ||
@@ -19,7 +19,7 @@ bool is_of_rate_change(const Management::Message& message) {
 void Management::send(Message message, Until until) {
   S5066_ASSERT(message.extension.size() <= pdu::kExtensionOctetsMax);
   out_ = Outgoing{.message = std::move(message), .frame_id = next_id_++, .until = until};
-  out_filled_ = false;  // what is on the air is another
+  out_filled_ = false;  // the message on the air is another one
 }
 
 bool Management::outstanding() const {
@@ -27,20 +27,20 @@ bool Management::outstanding() const {
 }
 
 // STANDARD: which ID an acknowledgement without a message carries is not said, and some stations
-// repeat ours. So the ID of such a one is not looked at: it numbers no message that could be new.
+// repeat ours. Such an ID is therefore ignored: it numbers no message that could be new.
 Management::Heard Management::on_management(const pdu::Management& dpdu,
                                             std::optional<Instant> formed_at) {
   Heard heard;
   bool fresh_ack = dpdu.ack;
   if (dpdu.valid) {
-    // STANDARD: C.3.9(21)-(25) take each message with the ID of the last for a repetition. But
-    // without a connection nothing tells that the peer has begun anew, and its IDs from 0 with it:
-    // here another message is a new one even with that ID. A step of a rate change is not, for it
-    // would be followed.
+    // STANDARD: C.3.9(21)-(25) treat each message with the ID of the last one as a repetition.
+    // Without a connection, however, nothing tells that the peer has restarted and counts its IDs
+    // from 0 again. Here a different message is a new one even with that ID. A step of a rate
+    // change is not, because it would be followed.
     Message message{dpdu.common.eow, dpdu.extension};
     heard.repeated =
         rx_id_ == dpdu.frame_id && (rx_message_ == message || is_of_rate_change(message));
-    // A copy acknowledges once, or it would acknowledge our next message as well.
+    // A copy acknowledges only once, or it would acknowledge our next message as well.
     if (heard.repeated && rx_had_ack_) fresh_ack = false;
     rx_had_ack_ = dpdu.ack || (heard.repeated && rx_had_ack_);
     rx_id_ = dpdu.frame_id;
@@ -55,8 +55,8 @@ Management::Heard Management::on_management(const pdu::Management& dpdu,
   return heard;
 }
 
-// In full duplex the answer may come while the transmission still goes on, and one to the message
-// before may come after it.
+// In full duplex the answer may come while our transmission still goes on, and an answer to the
+// message before may come after its end.
 bool Management::may_be_answered(std::optional<Instant> formed_at) const {
   if (!out_) return false;
   return formed_at ? out_->answered_from && *out_->answered_from <= *formed_at : out_->sent;
@@ -92,7 +92,7 @@ bool Management::fill(const pdu::Common& common, IntervalBudget& budget, BurstBu
   if (with_message) {
     out_->due = false;
   } else {
-    ++next_id_;  // C.3.9(18): each that is not a copy has the next ID
+    ++next_id_;  // C.3.9(18): each one that is not a copy has the next ID
   }
   return true;
 }

@@ -1,5 +1,5 @@
 // The handshake of type 6 D_PDUs with one peer (C.3.9): one message at a time, each with an ID of
-// its own, repeated until the peer acknowledges it. What the messages say is for others.
+// its own, repeated until the peer acknowledges it. Callers decide what the messages say.
 #pragma once
 
 #include <cstdint>
@@ -17,45 +17,46 @@ class Management {
     Bytes extension = {};  // 0..kExtensionOctetsMax octets
     friend bool operator==(const Message&, const Message&) = default;
   };
-  /// What a type 6 of the peer was.
+  /// Result of a type 6 of the peer.
   struct Heard {
     bool acknowledged = false;         // our message has arrived, which ends it
-    bool repeated = false;             // a message that was there before
-    std::optional<Message> message{};  // a new one
+    bool repeated = false;             // it carried a message received before
+    std::optional<Message> message{};  // the new message, if it carried one
   };
 
-  /// What ends a message, besides another one and `stop`.
+  /// Event that ends a message, besides another message and `stop`.
   enum class Until : std::uint8_t {
     acknowledged,
-    stopped,  // its answer is a message itself; whoever reads that knows it
-    sent,     // nothing is waited for; it goes out again when what it answers is repeated
+    stopped,  // the peer answers with a message; its reader calls stop()
+    sent,     // no answer is expected; sent again if the peer repeats its own
   };
 
-  /// Takes the message to be sent, in place of the one before.
+  /// Takes a message to be sent; it replaces the one before.
   void send(Message message, Until until = Until::acknowledged);
-  /// The message sent last needs no acknowledgement any more.
+  /// Ends the last message, which needs no acknowledgement any more.
   void stop() { out_.reset(); }
-  /// In full duplex `formed_at` is when the peer wrote it.
+  /// Handles a type 6 of the peer. In full duplex `formed_at` is when the peer wrote it.
   Heard on_management(const pdu::Management& dpdu, std::optional<Instant> formed_at = std::nullopt);
-  /// An acknowledgement goes out even if the peer's message has been acknowledged before.
+  /// Queues an acknowledgement even if the peer's message has been acknowledged before.
   void owe_ack() { ack_owed_ = true; }
-  /// Sent with the next acknowledgement that carries no message of its own (C.3.9(7)).
+  /// Sets the EOW for the next acknowledgement that carries no message of its own (C.3.9(7)).
   void attach(const pdu::Eow& eow) { attached_ = eow; }
 
-  /// A message of the peer's has come.
+  /// True if a message of the peer has come.
   bool heard() const { return rx_id_.has_value(); }
   bool outstanding() const;
-  /// The outstanding message was acknowledged, yet not answered.
+  /// True if the outstanding message was acknowledged but not answered.
   bool acknowledged_only() const { return out_ && out_->acknowledged; }
   bool answer_owed() const { return ack_owed_; }
   bool has_work() const { return ack_owed_ || (out_ && out_->due); }
-  /// Adds what is due; copies fill the rest of a block (C.6.4.2). False when it does not fit.
+  /// Adds due messages; copies fill the rest of a block (C.6.4.2). Returns false if it does not
+  /// fit.
   bool fill(const pdu::Common& common, IntervalBudget& budget, BurstBuilder& burst);
-  /// What the last fill added is on the air: the peer answers it from `answered_from` on, if it
+  /// Call when the last fill is on the air. The peer answers it from `answered_from` on, if it
   /// hears us while it sends.
   void on_keyed(Instant answered_from);
   void on_transmitted(bool sent);
-  /// What was sent last has not been answered, or has no answer coming: it is due again.
+  /// Makes the last message due again, because it has not been answered or no answer will come.
   void make_due();
 
  private:
@@ -74,12 +75,12 @@ class Management {
 
   std::optional<Outgoing> out_;
   std::uint8_t next_id_ = 0;           // TX MANAGEMENT FRAME ID (C.3.9(16))
-  std::optional<std::uint8_t> rx_id_;  // none: the "out of range" of C.3.9(17)
-  Message rx_message_;                 // the one with rx_id_
+  std::optional<std::uint8_t> rx_id_;  // empty: the "out of range" of C.3.9(17)
+  Message rx_message_;                 // the message with rx_id_
   bool rx_had_ack_ = false;            // the message with rx_id_ acknowledged ours
   bool ack_owed_ = false;
   pdu::Eow attached_;
-  bool ack_filled_ = false;  // by the last fill
+  bool ack_filled_ = false;  // added by the last fill
   bool out_filled_ = false;
 };
 

@@ -11,16 +11,17 @@ namespace {
 
 using modem::Mode;
 
-/// Expected of any mode before anything was learnt.
+/// Expected offset of any mode before an observation (dB).
 constexpr double kOffsetDb = 1.5;
-/// How that varies from link to link (dB squared): alike for all modes, the more alike the closer
-/// their needs are, alike with the same interleaver, and each by itself.
+/// Variance of the offset from link to link (dB squared). It has a part common to all modes, a part
+/// that is the more alike the closer the needed SNRs are (kNearDb), a part common to modes with the
+/// same interleaver, and a part of each mode alone.
 constexpr double kVarianceAll = 2.5 * 2.5;
 constexpr double kVarianceNear = 1.5 * 1.5;
 constexpr double kNearDb = 6;
 constexpr double kVarianceKind = 1;
 constexpr double kVarianceOwn = 0.5 * 0.5;
-/// Nothing is as unlikely as that.
+/// Largest deviation in standard deviations that a bound observation may have.
 constexpr double kBoundMax = 4;
 
 }  // namespace
@@ -62,8 +63,8 @@ void ModeOffsets::expect(double offset_db) {
   std::fill(expected_db_.begin(), expected_db_.end(), offset_db);
 }
 
-// One receiver and one channel: what they need beyond the table is much the same for all modes,
-// more so for those next to each other and for those with the same interleaver.
+// Given one receiver and one channel, the offset is much the same for all modes, and more so for
+// modes with close SNR needs and for modes with the same interleaver.
 double ModeOffsets::prior(std::size_t a, std::size_t b) const {
   const Mode& one = modes_[a];
   const Mode& other = modes_[b];
@@ -72,7 +73,7 @@ double ModeOffsets::prior(std::size_t a, std::size_t b) const {
          (kind(one) == kind(other) ? kVarianceKind : 0) + (a == b ? kVarianceOwn : 0);
 }
 
-// What is known wears off, to what was known at first.
+// Moves the covariance back towards its value before any observation.
 void ModeOffsets::forget(double share) {
   for (std::size_t i = 0; i < covariance_.size(); ++i) {
     covariance_[i] += share * (prior_[i] - covariance_[i]);
@@ -84,7 +85,7 @@ void ModeOffsets::observe(std::size_t at, double offset_db, double variance) {
   move(at, (offset_db - expected_db_[at]) / whole, 1 / whole);
 }
 
-// The mean and the variance of what is left of the normal distribution on that side of it.
+// Uses the mean and the variance of the normal distribution truncated at the bound.
 void ModeOffsets::observe_bound(std::size_t at, double bound_db, double variance, bool below) {
   const double whole = std::sqrt(covariance(at, at) + variance);
   const double sign = below ? 1 : -1;
@@ -93,7 +94,7 @@ void ModeOffsets::observe_bound(std::size_t at, double bound_db, double variance
   move(at, -sign * r / whole, r * (r + b) / (whole * whole));
 }
 
-// What is learnt of one mode moves all that vary with it.
+// An observation of one mode moves all modes that correlate with it.
 void ModeOffsets::move(std::size_t at, double by, double shrink) {
   const std::size_t n = expected_db_.size();
   std::vector<double> with(n);

@@ -8,11 +8,12 @@
 namespace s5066::dts {
 namespace {
 constexpr std::uint16_t kIdMask = 0x0FFF;
-/// At 75 bit/s a segment of full length lasts for two minutes, and one of 200 octets for 24 s.
+/// Longest duration of a segment whose parts are useful one by one. At 75 bit/s a segment of full
+/// length lasts two minutes, and one of 200 octets 24 s.
 constexpr std::size_t kPartSeconds = 15;
 constexpr Duration kHalfSecond = std::chrono::milliseconds(500);
 constexpr int kWindowHalfSecondsMax = 65535;
-/// Beside its octets, what a C_PDU takes that is only known.
+/// Memory of a remembered C_PDU beside its octets.
 constexpr std::size_t kKnownOctets = 256;
 }  // namespace
 
@@ -25,9 +26,9 @@ NonarqSender::NonarqSender(const Config& config, Rng& rng) : config_(config) {
   }
 }
 
-// Several copies make up for each other's lost segments, and who takes damaged data loses as much
-// as is damaged, so there segments must not be too long. A single copy is else lost with any of its
-// segments, however short, and then each header is only more to lose.
+// Several copies make up for each other's lost segments, and a client that accepts damaged data
+// loses only the damaged part; for both a segment must not be too long. A single copy is otherwise
+// lost with any of its segments, however short, and more headers only add to the loss.
 std::size_t NonarqSender::segment_octets(const Transfer& transfer, const modem::Mode& mode) const {
   const bool in_parts = transfer.request.repeats > 0 || transfer.request.with_errors;
   if (!in_parts) return config_.segment_octets_once;
@@ -54,7 +55,7 @@ bool NonarqSender::waits_for(Address destination, bool expedited) const {
   return waiting_[expedited].count(destination) > 0;
 }
 
-/// What goes with a C_PDU that leaves its queue.
+/// Updates the counts when a C_PDU leaves its queue.
 void NonarqSender::drop(const Transfer& transfer) {
   queued_octets_ -= transfer.request.cpdu.size();
   auto& waiting = waiting_[transfer.request.service == Service::expedited_nonarq];
@@ -97,7 +98,7 @@ void NonarqSender::begin_burst(Instant now, Instant ends_by) {
   for (auto* transfers : {&expedited_, &regular_}) {
     std::erase_if(*transfers, [&](Transfer& t) {
       if (!t.window_end || *t.window_end >= ends_by) return false;
-      // Where nothing of it has left, the modem failed, and no turn of ours came too late.
+      // If no octet of it has left, the modem failed; our turn did not come too late.
       const bool anew = !first_copy_done(t) && (t.sent == 0 || t.renewals < kRenewalsMax);
       if (!anew) {
         drop(t);
@@ -161,14 +162,14 @@ void NonarqSender::set_windows(Duration past_end, BurstBuilder& burst) {
   }
 }
 
-// Whoever heard an earlier window and not the last one keeps to that.
+// A receiver that heard an earlier window and not the last one goes by the earlier one.
 void NonarqSender::note_windows(Instant end) {
   for (auto* transfers : {&expedited_, &regular_}) {
     for (Transfer& t : *transfers) {
       if (!on_air(t)) continue;
       t.window_end = end + t.past_end;
       Instant& held = ids_[transfers == &expedited_].held[*t.cpdu_id];
-      held = std::max(held, *t.window_end + kHalfSecond);  // what is told is rounded up
+      held = std::max(held, *t.window_end + kHalfSecond);  // the announced window is rounded up
     }
   }
 }
@@ -180,7 +181,7 @@ std::size_t NonarqSender::octets_on_air(const Transfer& t, const modem::Mode& mo
   return (t.request.repeats + std::size_t{1}) * (size + segments * pdu::nonarq_octets(0));
 }
 
-/// `t` is not begun.
+/// True if `t`, which is not begun, should wait for the next transmission.
 bool NonarqSender::waits_for_next(Transfer& t, const Share& share, const IntervalBudget& budget,
                                   std::size_t octets_left) const {
   const std::size_t octets = octets_on_air(t, budget.mode());
@@ -205,7 +206,7 @@ void NonarqSender::fill(bool expedited, Address source, const Share& share, Inte
       const std::size_t left = std::min(budget.left(), octets_left);
       const std::size_t piece =
           std::min(segment_octets(t, budget.mode()), cpdu.size() - from_octet);
-      // What is left of the transmission takes the beginning of a segment.
+      // The rest of the transmission takes the first part of a segment.
       const std::size_t n = std::min(piece, left - std::min(left, pdu::nonarq_octets(0)));
       if (n < std::min(piece, kSegmentOctetsUseful)) return;
       const std::size_t octets = pdu::nonarq_octets(n);
@@ -285,7 +286,7 @@ void NonarqReceiver::on_nonarq(Instant first_bit_at, const pdu::Nonarq& dpdu, bo
   if (is_known(key, first_bit_at, first_bit_at + window, dpdu, segment_ok)) return;
   auto found = contexts_.find(key);
   if (found != contexts_.end() && contradicts(found->second, dpdu, segment_ok)) {
-    contexts_.erase(found);  // the number was used again: the peer has restarted
+    contexts_.erase(found);  // the ID was used again: the peer has restarted
     found = contexts_.end();
   }
   if (found == contexts_.end()) {
@@ -298,12 +299,13 @@ void NonarqReceiver::on_nonarq(Instant first_bit_at, const pdu::Nonarq& dpdu, bo
     context.arrival = arrivals_++;
     found = contexts_.emplace(key, std::move(context)).first;
   }
-  found->second.window_end = first_bit_at + window;  // computed anew for each (C.3.10(25))
+  // the window is computed anew for each D_PDU (C.3.10(25))
+  found->second.window_end = first_bit_at + window;
   place(found->second, dpdu, segment_ok);
   release(key);
 }
 
-/// A repetition of what was delivered, which is not delivered again.
+/// True for a repetition of a delivered C_PDU, which is not delivered again.
 bool NonarqReceiver::is_known(const Key& key, Instant first_bit_at, Instant window_end,
                               const pdu::Nonarq& dpdu, bool segment_ok) {
   const auto known = known_.find(key);
@@ -340,15 +342,15 @@ void NonarqReceiver::place(Context& context, const pdu::Nonarq& dpdu, bool segme
   }
 }
 
-// Delivers what is complete or past its window, in the order of the numbers. An in-order C_PDU
-// waits for older ones of the same source and service that may still come (C.4.2(15)).
+// Delivers C_PDUs that are complete or past their window, in the order of their IDs. An in-order
+// C_PDU waits for older ones of the same source and service that may still come (C.4.2(15)).
 void NonarqReceiver::release(const Key& like) {
   std::vector<Contexts::iterator> candidates;
   for (auto it = contexts_.begin(); it != contexts_.end(); ++it) {
     const bool same = it->first.source == like.source && it->first.expedited == like.expedited;
     if (same) candidates.push_back(it);
   }
-  // Numbers wrap; counted from half their space before the one at hand they do not.
+  // IDs wrap; counted from half their range before the current one they do not.
   const auto age = [&like](auto it) {
     const unsigned ahead = (it->first.cpdu_id - like.cpdu_id + (kIdMask + 1u) / 2) & kIdMask;
     return std::pair(ahead, it->second.arrival);
@@ -394,8 +396,8 @@ std::vector<OctetRange> NonarqReceiver::ranges(const Context& context, Octet kin
   return out;
 }
 
-// The station that has most of them gives one up, so that nobody crowds out what others have begun:
-// it is delivered as it is.
+// The station that holds the most contexts loses its oldest one, so that no station crowds out the
+// C_PDUs of others. The C_PDU is delivered as it is.
 void NonarqReceiver::make_room(Address source) {
   if (contexts_.size() < config_.contexts_max) return;
   std::map<Address, std::size_t> held{{source, 1}};
@@ -425,8 +427,8 @@ void NonarqReceiver::forget_old() {
   });
 }
 
-// Of the station that takes most memory the one whose window ends first, so that nobody has what
-// others sent come twice.
+// Forgets a C_PDU of the station that takes most memory, the one whose window ends first, so that
+// no station makes us deliver repetitions of others.
 void NonarqReceiver::forget_one() {
   auto chosen = known_.end();
   std::size_t most = 0;
@@ -446,7 +448,8 @@ void NonarqReceiver::forget_one() {
   known_.erase(chosen);
 }
 
-// What was delivered is known for a while past its window: a late copy must not be delivered again.
+// A delivered C_PDU is remembered for a while past its window, because a late copy must not be
+// delivered again.
 void NonarqReceiver::on_deadline(Instant now) {
   now_ = std::max(now_, now);
   if (now_ >= forgot_at_ + config_.memory) forget_old();
@@ -462,7 +465,7 @@ void NonarqReceiver::on_deadline(Instant now) {
 std::optional<Instant> NonarqReceiver::next_deadline() const {
   std::optional<Instant> next;
   for (const auto& [key, context] : contexts_) {
-    if (context.expired) continue;  // waits for an older one
+    if (context.expired) continue;  // it waits for an older one
     if (!next || context.window_end < *next) next = context.window_end;
   }
   return next;

@@ -1,6 +1,7 @@
-// Unacknowledged delivery by types 7 and 8 (C.3.10, C.3.11, C.4.2): segments with offsets, whole
-// C_PDUs repeated so that copies fall in different interleaver blocks. What has not arrived well
-// when its reception window ends is delivered with a note of what is wrong.
+// Unacknowledged delivery by types 7 and 8 (C.3.10, C.3.11, C.4.2): segments with offsets. Whole
+// C_PDUs are repeated so that copies fall in different interleaver blocks. A C_PDU that has not
+// arrived intact when its reception window ends is delivered with a list of its damaged and missing
+// octets.
 #pragma once
 
 #include <cstdint>
@@ -21,92 +22,94 @@ namespace s5066::dts {
 class NonarqSender {
  public:
   struct Config {
-    /// 1..kSegmentOctetsMax; where the parts of a C_PDU are of use each for itself no longer than
-    /// what takes a quarter of a minute.
+    /// 1..kSegmentOctetsMax. If the parts of a C_PDU are useful one by one, a segment lasts 15 s at
+    /// most.
     std::size_t segment_octets;
-    std::size_t segment_octets_once;  // of what is of use only whole, and sent only once
+    std::size_t segment_octets_once;  // for a C_PDU that is useful only whole and sent only once
     std::size_t queue_octets_max;     // C_PDU octets accepted and not yet sent
   };
 
   /// C_PDU IDs start at random, so that a restarted station does not repeat recent ones.
   NonarqSender(const Config& config, Rng& rng);
 
-  /// Takes the C_PDU over; on success exactly one outcome follows.
+  /// Takes over the C_PDU; on success exactly one outcome follows.
   Result<void> request(CpduRequest request);
 
   bool has_work(bool expedited) const { return !queue(expedited).empty(); }
-  /// A C_PDU for that destination waits or is on the air.
+  /// True if a C_PDU for that destination waits or is on the air.
   bool waits_for(Address destination, bool expedited) const;
-  /// Something remains to be sent after the last fill.
+  /// True if something remains to be sent after the last fill.
   bool has_unfinished() const;
-  /// Whom the oldest expedited C_PDU is for, of those that may go now.
+  /// Returns the destination of the oldest expedited C_PDU that may go now.
   std::optional<Address> expedited_audience(const std::vector<Address>& resting) const;
 
-  /// What is on the air stays until that transmission is over.
+  /// Drops expired C_PDUs. A C_PDU that is on the air stays until that transmission is over.
   void drop_expired(Instant now);
 
-  /// Before the first fill of a transmission that is over by `ends_by`. A C_PDU begun before whose
-  /// reception window ends sooner goes anew, whole, under another ID and with a window of twice the
-  /// length, but only kRenewalsMax times; further copies of one of which a copy has left do not
-  /// (C.3.10(24)-(27)).
+  /// Call before the first fill of a transmission that is over by `ends_by`. If the reception
+  /// window of a C_PDU already begun ends sooner, the C_PDU is sent anew and whole, under another
+  /// ID and with a window of twice the length, at most kRenewalsMax times. If one copy of it has
+  /// left, its further copies are dropped instead (C.3.10(24)-(27)).
   void begin_burst(Instant now, Instant ends_by);
   static constexpr unsigned kRenewalsMax = 2;
-  /// Adds the next segments of one of the two services, in order of request; with `only_to` those
-  /// for one destination, and of no more than `octets_max`.
+  /// Adds the next segments of one of the two services in order of request. With `only_to` it adds
+  /// only those for that destination; it adds no more than `octets_max`.
   struct Share {
     std::optional<Address> only_to;
     std::size_t octets_max = SIZE_MAX;
-    std::vector<Address> resting = {};  // nothing for these now
-    /// So much the next transmission may take: what fits whole into it waits for it, once, rather
-    /// than be begun in what is left of this one.
+    std::vector<Address> resting = {};  // destinations that get nothing now
+    /// Octets that the next transmission may hold. A C_PDU that fits there whole waits for it once,
+    /// instead of beginning in the rest of this one.
     std::size_t whole_octets = 0;
   };
   void fill(bool expedited, Address source, const Share& share, IntervalBudget& budget,
             BurstBuilder& burst);
-  /// After the last fill: sets the windows of what will go on in another transmission so far past
-  /// the end of this one, and of all others to 0 past it, for BurstBuilder::encode.
+  /// Call after the last fill. Sets the windows for BurstBuilder::encode: `past_end` after the end
+  /// of this transmission for C_PDUs that go on in another one, and 0 for all others.
   void set_windows(Duration past_end, BurstBuilder& burst);
-  /// The transmission with the windows so set ends then, if nothing aborts it.
+  /// Call with the end of that transmission, if nothing aborts it.
   void note_windows(Instant end);
-  /// The last fill has left the antenna: C_PDUs whose last copy was in it are reported.
+  /// Call when the last fill has left the antenna: C_PDUs whose last copy was in it are reported.
   void on_sent();
-  /// The last fill did not leave, or only its first `dpdus_left` D_PDUs, counted over the whole
-  /// transmission. A copy that has left counts as sent, so that nobody who has it is given it
-  /// twice. Anything else goes again from the beginning of what was unfinished, and what would come
-  /// after its window anew.
+  /// Call when the last fill did not leave, or only its first `dpdus_left` D_PDUs, counted over the
+  /// whole transmission. A copy that has left counts as sent, so that no receiver gets it twice.
+  /// Everything else is sent again from the beginning of the unfinished copy. A C_PDU whose window
+  /// would be over by then begins anew.
   void on_not_sent(std::size_t dpdus_left = 0);
-  /// When an ID is free again, if one was wanted and all were held.
+  /// Returns when an ID becomes free, if one was needed and all were held.
   std::optional<Instant> next_deadline() const;
 
   struct Outcome {
     CpduId id;
-    bool expired = false;  // before its first copy had left, or no turn came within its windows
+    // expired before its first copy had left, or no turn came within its windows
+    bool expired = false;
   };
   std::optional<Outcome> poll_outcome();
 
  private:
   struct Copy {
-    std::size_t ends = 0;  // so many D_PDUs of the transmission are needed for it
+    std::size_t ends = 0;  // number of D_PDUs of the transmission up to the end of this copy
     unsigned copies_left = 0;
   };
   struct Transfer {
     CpduRequest request;
     std::optional<std::uint16_t> cpdu_id;  // from its first segment on
-    std::optional<Instant> window_end;     // that was told last under this ID
-    Duration past_end{};                   // so far past its transmission
-    unsigned renewals = 0;                 // because its window was over too soon
-    std::optional<std::uint64_t> put_off;  // in that transmission, because the next one holds it
-    std::size_t sent = 0;                  // octets of the current copy
-    unsigned copies_left = 0;              // after the current one
-    std::size_t sent_before = 0;           // both as they were before the last fill
+    std::optional<Instant> window_end;     // window announced last under this ID
+    Duration past_end{};    // time between the end of its transmission and the end of its window
+    unsigned renewals = 0;  // restarts because its window was over too soon
+    // transmission in which it was put off, because the next one holds it
+    std::optional<std::uint64_t> put_off;
+    std::size_t sent = 0;         // octets of the current copy
+    unsigned copies_left = 0;     // after the current one
+    std::size_t sent_before = 0;  // both values as they were before the last fill
     unsigned copies_before = 0;
-    std::vector<Copy> copies;  // that end in the last fill
+    std::vector<Copy> copies;  // copies that end in the last fill
   };
-  /// C_PDU IDs of one type. None is given again before all windows of its last use have ended.
+  /// C_PDU IDs of one type. An ID is not used again before all windows of its last use have ended.
   struct Ids {
     std::uint16_t next = 0;
-    std::size_t given = 0;  // for this transmission
-    bool out = false;       // none was free
+    std::size_t given = 0;  // given in this transmission
+    bool out = false;       // no ID was free
     std::map<std::uint16_t, Instant> held = {};
   };
   std::optional<std::uint16_t> new_id(bool expedited);
@@ -145,17 +148,19 @@ class NonarqReceiver {
   struct Config {
     std::size_t contexts_max = 64;  // C_PDUs begun and not delivered
     std::size_t cpdu_octets_max = kCpduOctetsMax;
-    std::size_t known_octets_max = 4 << 20;              // of memory, for those delivered
-    Duration window_default = std::chrono::seconds(60);  // where a sender gives none
-    Duration memory = std::chrono::seconds(60);          // a C_PDU is known so long past its window
+    std::size_t known_octets_max = 4 << 20;              // memory for delivered C_PDUs
+    Duration window_default = std::chrono::seconds(60);  // if the sender gives no window
+    // a C_PDU is remembered for so long past its window
+    Duration memory = std::chrono::seconds(60);
   };
   NonarqReceiver(const Config& config, Counters& counters) : config_(config), counters_(counters) {}
 
-  /// `first_bit_at` is when the sync of this D_PDU began. Of all its copies an octet is taken from
-  /// a good segment if there is one, else from the first damaged one.
+  /// `first_bit_at` is when the sync of this D_PDU began. Each octet is taken from an intact
+  /// segment of any copy if there is one, else from the first damaged one.
   void on_nonarq(Instant first_bit_at, const pdu::Nonarq& dpdu, bool segment_ok);
 
-  /// Delivers what is past its reception window as it is, and in-order C_PDUs that waited for it.
+  /// Delivers C_PDUs past their reception window as they are, and in-order C_PDUs that waited for
+  /// them.
   void on_deadline(Instant now);
   std::optional<Instant> next_deadline() const;
 
@@ -172,7 +177,7 @@ class NonarqReceiver {
   enum class Octet : std::uint8_t { missing, errored, good };
   struct Context {
     Bytes cpdu;
-    std::vector<Octet> octets;   // what is known of each octet of `cpdu`; none: all are good
+    std::vector<Octet> octets;   // state of each octet of `cpdu`; empty: all are good
     std::size_t octets_bad = 0;  // missing or errored
     bool in_order = false;
     bool expired = false;  // the reception window is over
@@ -197,9 +202,9 @@ class NonarqReceiver {
   Config config_;
   Counters& counters_;
   Contexts contexts_;  // not delivered
-  Contexts known_;     // delivered: all they still do is to recognise repetitions
+  Contexts known_;     // delivered; kept only to recognise repetitions
   std::size_t known_octets_ = 0;
-  Instant now_{};  // at least
+  Instant now_{};  // the time is at least this
   Instant forgot_at_{};
   std::uint64_t arrivals_ = 0;
   std::deque<CpduIndication> complete_;

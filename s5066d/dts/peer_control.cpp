@@ -11,14 +11,14 @@ namespace {
 using pdu::DpduType;
 using pdu::EowType;
 
-/// So many transmissions tell a change of ours.
+/// Number of transmissions that announce a change of our capabilities.
 constexpr unsigned kCapabilityTold = 3;
 
 constexpr std::uint8_t to_number(EowType type) {
   return static_cast<std::uint8_t>(type);
 }
 
-/// What a request of either kind asks for.
+/// Returns the mode that a request of either type asks for.
 std::optional<modem::Mode> requested_mode(const Management::Message& message,
                                           modem::Waveform in_use) {
   if (message.eow.type == to_number(EowType::drc_request)) {
@@ -28,7 +28,7 @@ std::optional<modem::Mode> requested_mode(const Management::Message& message,
   return request ? mode_of(*request, in_use) : std::nullopt;
 }
 
-/// All we know of frequency changes (Annex I) is how to decline them.
+/// Returns the refusal of a frequency change (Annex I), which we do not support.
 pdu::Eow frequency_refusal() {
   return pdu::make_eow(
       EowType::frequency_response,
@@ -63,7 +63,7 @@ void PeerControl::on_connected(bool connected) {
   misses_ = 0;
   wants_reply_ = false;
   frequency_refused_ = false;
-  told_mode_ = rate_.mode();  // whoever hears of the connection knows where it begins
+  told_mode_ = rate_.mode();  // a peer that knows of the connection knows its first mode
 }
 
 void PeerControl::on_restarted() {
@@ -124,7 +124,7 @@ bool PeerControl::on_management(const pdu::Management& dpdu, std::optional<Insta
     management_.make_due();  // our answer was lost
   }
   say_what_waits();
-  if (waits_for_nothing()) rate_.abandon();  // it would keep data off for good
+  if (waits_for_nothing()) rate_.abandon();  // else it would hold back data for ever
   collect();
   const bool progress = heard.message || heard.acknowledged || heard.repeated;
   if (!progress) return false;
@@ -137,8 +137,8 @@ void PeerControl::on_message(const Management::Message& message, bool acknowledg
   const RateChange::Step before = rate_.step();
   auto answer = answer_to(message);
   if (!answer && rate_.step() != before) {
-    management_.stop();  // what the peer has answered needs no repetition, acknowledged or not
-  } else if (!answer && acknowledged) {  // whatever else it says
+    management_.stop();                  // the peer's answer ends repetitions, acknowledged or not
+  } else if (!answer && acknowledged) {  // whatever else the message says
     answer = rate_.on_acknowledged();
   }
   say(std::move(answer));
@@ -166,7 +166,8 @@ std::optional<Management::Message> PeerControl::answer_to(const Management::Mess
     management_.attach(pdu::make_unrecognised(eow.type));
     return std::nullopt;
   }
-  // A change belongs to a connection (C.6.4.2(4)); nobody else's is held up for one.
+  // A change belongs to a connection (C.6.4.2(4)); a station without one is refused at once, so
+  // that no other is held up.
   if (request && !connected_) {
     const auto reason = pdu::DrcReason::cannot_change_either;
     return Management::Message{
@@ -179,8 +180,8 @@ std::optional<Management::Message> PeerControl::answer_to(const Management::Mess
   return rate_.on_message(message);
 }
 
-// Without a connection nothing is repeated but on demand: whoever asks may never be heard again,
-// and may ask under many addresses.
+// Without a connection a message is repeated only on demand, because the station may never be heard
+// again, and may ask under many addresses.
 void PeerControl::say(std::optional<Management::Message> message) {
   using Until = Management::Until;
   if (message)
@@ -211,11 +212,11 @@ void PeerControl::on_eow(const pdu::Eow& eow) {
       owed_ = frequency_refusal();
       return;
     case EowType::none:
-    case EowType::drc_response:  // says nothing outside a procedure
+    case EowType::drc_response:  // has no meaning outside a procedure
     case EowType::frequency_response:
       return;
     case EowType::hdr_request:  // only in a type 6, with its extension (C.5.5)
-    case EowType::extensions:   // only where we offer some ourselves
+    case EowType::extensions:   // only if we offer some ourselves
       break;
   }
   counters_.add(Counter::eows_unrecognised);
@@ -230,15 +231,15 @@ void PeerControl::on_warning() {
   collect();
 }
 
-// A repeated acknowledgement of the master's can end the slave's procedure before its confirmation
-// was heard, and the last acknowledgement can be lost. Either way data follows.
+// A repeated acknowledgement of the master can end the slave's procedure before its confirmation
+// was heard, and the last acknowledgement can be lost. In both cases data follows.
 void PeerControl::on_data() {
   if (!rate_.on_data()) return;
   management_.stop();
   misses_ = 0;
 }
 
-// Told in every acknowledgement, and news only when it changes.
+// Every acknowledgement carries the advice, so it is reported only when it changes.
 void PeerControl::on_advisory(const pdu::DrcRequest& advice) {
   const auto mode = mode_of(advice, rate_.mode().waveform);
   if (!connected_ || !mode || std::exchange(advised_, advice) == advice) return;
@@ -299,7 +300,7 @@ PeerControl::Missed PeerControl::on_reply_missing() {
     return Missed::again;
   }
   misses_ = 0;
-  // A peer that is there but has no answer has not been lost.
+  // A peer that acknowledged but has no answer is not lost.
   const bool lost =
       connected_ && rate_.step() != RateChange::Step::idle && !management_.acknowledged_only();
   management_.stop();

@@ -37,7 +37,7 @@ void RateChange::change() {
   mode_ = wanted_;
 }
 
-// Not confirmed, not changed.
+// Goes back to the old mode, because the change was not confirmed.
 void RateChange::break_off() {
   mode_ = before_.value_or(mode_);
   go(Step::idle);
@@ -88,7 +88,7 @@ std::optional<Message> RateChange::on_message(const Message& message) {
 std::optional<Message> RateChange::on_request(const std::optional<modem::Mode>& mode,
                                               DrcReason why_not, bool equal) {
   if (step_ == Step::requesting) {
-    if (config_.outranks) return std::nullopt;  // the peer will find ours in its way
+    if (config_.outranks) return std::nullopt;  // ours stands, and the peer answers it
     refused(DrcReason::none);
   }
   if (!config_.capable || !mode || !modem::is_heard(*mode, config_.listened)) {
@@ -110,7 +110,8 @@ std::optional<Message> RateChange::on_request(const std::optional<modem::Mode>& 
   return response(DrcAnswer::accept);
 }
 
-// Who can only send in the mode in which it receives is not let do so where nobody would hear it.
+// If a peer can only send in the mode in which it receives, it must not change to a mode that we do
+// not decode.
 pdu::DrcResponse RateChange::as_far_as_heard(const pdu::DrcResponse& said) const {
   const bool both = said.answer == DrcAnswer::accept && said.reason == DrcReason::must_be_equal;
   if (!both || modem::is_heard(wanted_, config_.listened)) return said;
@@ -128,13 +129,13 @@ std::optional<Message> RateChange::on_response(const pdu::DrcResponse& said) {
   return std::nullopt;
 }
 
-// To our request (Table C-27). What is neither yes nor no fixes nothing, and is taken back like a
-// no.
+// Handles the answer to our request (Table C-27). An answer that neither accepts nor refuses fixes
+// no parameter, and the request is withdrawn as after a refusal.
 std::optional<Message> RateChange::on_answer(const pdu::DrcResponse& said) {
   if (said.answer == DrcAnswer::accept) {
     both_ = both_ || said.reason == DrcReason::must_be_equal;
     go(Step::awaiting_confirm);
-    return std::nullopt;  // the bare acknowledgement is what lets both change (C.6.4.2(28))
+    return std::nullopt;  // both change after the bare acknowledgement (C.6.4.2(28))
   }
   go(Step::cancelling);
   const bool refuses = said.answer == DrcAnswer::refuse;
@@ -188,7 +189,8 @@ bool RateChange::on_data() {
   return true;
 }
 
-// The master missed our confirmation, took its own acknowledgement for lost, and repeats it.
+// The master missed our confirmation, assumes that its own acknowledgement was lost, and repeats
+// it.
 void RateChange::on_stray_ack() {
   if (step_ == Step::idle && confirmed_) closing_ = true;
 }

@@ -1,7 +1,8 @@
 // The data rate change procedure with one peer (C.6.4, C.5.1, C.5.2, C.5.5), in both roles. The
-// master asks at which rate and interleaver it may transmit, the slave accepts or refuses; after
-// the master's acknowledgement both change, the slave confirms, the master acknowledges that. It
-// only decides what is said: Management says it, and repeats it.
+// master asks at which rate and interleaver it may transmit, and the slave accepts or refuses.
+// After the master's acknowledgement both change, the slave confirms, and the master acknowledges
+// the confirmation. RateChange only decides which message comes next; Management sends and repeats
+// it.
 #pragma once
 
 #include <cstdint>
@@ -19,63 +20,68 @@ namespace s5066::dts {
 class RateChange {
  public:
   struct Config {
-    modem::Mode mode;                        // of our transmissions at the beginning
-    bool capable = true;                     // without it every request is refused (C.6.4(2))
-    bool outranks = true;                    // of two requests that cross, ours stands
-    std::vector<modem::Mode> unusable = {};  // we cannot transmit in them
-    std::vector<modem::Mode> listened = {};  // of our receiver; see modem::is_heard
+    modem::Mode mode;                        // mode of our transmissions at the beginning
+    bool capable = true;                     // if false, every request is refused (C.6.4(2))
+    bool outranks = true;                    // if two requests cross, ours stands
+    std::vector<modem::Mode> unusable = {};  // modes in which we cannot transmit
+    std::vector<modem::Mode> listened = {};  // modes that our receiver decodes; see modem::is_heard
   };
   enum class Step : std::uint8_t {
     idle,
     requesting,        // master: a request is out
-    awaiting_confirm,  // master: accepted; our acknowledgement lets both change
-    cancelling,        // master: refused, and we take the request back
-    accepting,         // slave: change when our response is acknowledged
+    awaiting_confirm,  // master: accepted; both change when we have acknowledged
+    cancelling,        // master: refused, and we withdraw the request
+    accepting,         // slave: we change when our response is acknowledged
     refusing,          // slave
-    confirming,        // slave: changed
+    confirming,        // slave: we have changed
   };
 
   explicit RateChange(const Config& config) : config_(config), mode_(config.mode) {}
 
   Step step() const { return step_; }
-  /// Of our transmissions to the peer.
+  /// Returns the mode of our transmissions to the peer.
   const modem::Mode& mode() const { return mode_; }
-  /// Of the next transmission. A slave whose acceptance we have acknowledged may have missed that:
-  /// it still listens in the old mode then, and not every receiver finds the mode by itself. So
-  /// what is repeated goes in the old and the new mode in turn.
+  /// Returns the mode of the next transmission. A slave may have missed our acknowledgement of its
+  /// acceptance. It then still listens in the old mode, and not every receiver detects the mode by
+  /// itself. Repetitions therefore alternate between the old and the new mode.
   const modem::Mode& next_mode() const { return in_old_mode_ && before_ ? *before_ : mode_; }
-  /// Without a word to the peer, which finds rate and interleaver by itself.
+  /// Changes the mode without a message to the peer, whose receiver detects rate and interleaver by
+  /// itself.
   void set_mode(const modem::Mode& mode) {
     mode_ = mode;
     before_.reset();
   }
-  /// Of the peer's transmissions to us, where they are what was agreed on with us as the slave.
+  /// Returns the mode of the peer's transmissions to us if it was agreed on with us as the slave.
   const std::optional<modem::Mode>& peer_mode() const { return peer_mode_; }
-  /// What we can take from the peer.
+  /// Sets the mode that we can receive from the peer.
   void set_advice(const std::optional<modem::Mode>& mode) { advice_ = mode; }
 
-  /// The request to send, which only an answer ends. `refused` while another change is under way
-  /// or when the peer has no data rate change, `unsupported` when it cannot change what this asks.
+  /// Returns the request to send; only an answer ends it. Fails with `refused` while another change
+  /// is under way or when the peer has no data rate change, and with `unsupported` when the peer
+  /// cannot change what the request asks.
   Result<Management::Message> request(const modem::Mode& mode);
 
-  /// A new message of a type 6; the answer to send, if it has one.
+  /// Handles a new type 6 message; returns the answer to send, if there is one.
   std::optional<Management::Message> on_message(const Management::Message& message);
-  /// Our message was acknowledged, and nothing said to it; the next one to send.
+  /// Call when our message was acknowledged without a message in return. Returns the next message
+  /// to send.
   std::optional<Management::Message> on_acknowledged();
-  /// An acknowledgement without a message, while none of ours waits for one.
+  /// Call for an acknowledgement without a message that arrives while none of our messages waits
+  /// for one.
   void on_stray_ack();
-  /// An acknowledgement of ours without a message has left the antenna.
+  /// Call when our acknowledgement without a message has left the antenna.
   void on_ack_sent();
-  /// The peer sends data; tells whether that ends a procedure.
+  /// Call when the peer sends data. Returns true if that ends a procedure.
   bool on_data();
-  /// The peer does not know messages of this type (C.5.3), wherever it said so.
+  /// Call when the peer reports that it does not know messages of this type (C.5.3), by whatever
+  /// message.
   void on_unrecognised(std::uint8_t type);
-  /// The change ends here: no answer came.
+  /// Ends the change because no answer came.
   void abandon();
 
-  /// A request of ours came to nothing since the last call.
+  /// Returns why a request of ours failed since the last call, if one did.
   std::optional<pdu::DrcReason> take_refusal() { return std::exchange(refusal_, std::nullopt); }
-  /// The slave shows that the link is alive (C.6.4.2(31)(33)(34)).
+  /// True if we are the slave and should show that the link is alive (C.6.4.2(31)(33)(34)).
   bool take_closing() { return std::exchange(closing_, false); }
 
  private:
@@ -92,19 +98,19 @@ class RateChange {
   Config config_;
   Step step_ = Step::idle;
   modem::Mode mode_;
-  modem::Mode wanted_;                 // what is being talked about
-  std::optional<modem::Mode> before_;  // until the change is confirmed
-  bool in_old_mode_ = false;           // the next acknowledgement of the acceptance
-  bool both_ = false;                  // for both directions
-  std::optional<modem::Mode> advice_;  // of ours
+  modem::Mode wanted_;                 // mode that the procedure is about
+  std::optional<modem::Mode> before_;  // old mode, until the change is confirmed
+  bool in_old_mode_ = false;           // mode of the next acknowledgement of the acceptance
+  bool both_ = false;                  // the change is for both directions
+  std::optional<modem::Mode> advice_;  // our advice
   std::optional<modem::Mode> peer_mode_;
-  bool hdr_ = false;  // a request of type 7: its reasons mean other things
+  bool hdr_ = false;  // the request is of type 7, whose reasons have other meanings
   bool peer_incapable_ = false;
-  bool rate_fixed_ = false;  // the peer cannot change it as long as the link lasts (C.6.4.2)
+  bool rate_fixed_ = false;  // the peer cannot change its rate while the link lasts (C.6.4.2)
   bool interleaver_fixed_ = false;
   std::optional<pdu::DrcReason> refusal_;
   bool closing_ = false;
-  bool confirmed_ = false;  // the last procedure ended with a confirmation of ours
+  bool confirmed_ = false;  // the last procedure ended with our confirmation
 };
 
 }  // namespace s5066::dts

@@ -14,68 +14,72 @@ namespace {
 using modem::Interleaver;
 using modem::Mode;
 
-/// Needed besides, with the short interleaver, where the long one would even out all.
+/// Additional SNR (dB) for the short interleaver on a channel on which the long one evens out all
+/// fading.
 constexpr double kExtraShortDb = 3;
-/// Of what a single reception says, besides that it is a small sample.
+/// Variance of a single reception (dB squared), in addition to its small sample size.
 constexpr double kVarianceSeen = 0.7 * 0.7;
-/// So much of what is known wears off with each reception, and when the channel is another.
+/// Share of what was learnt that is lost with each reception, and when the channel has changed.
 constexpr double kForget = 0.015;
 constexpr double kForgetStep = 0.5;
-/// Of the ratio: dB squared in a second, and of a reading.
+/// Drift variance of the SNR (dB squared per second), and variance of one reading.
 constexpr double kDriftPerSecond = 0.01;
 constexpr double kVarianceRead = 0.1;
-/// Of what is not known, so much is taken to be in favour of a mode: who never tries never knows.
+/// Standard deviations by which an uncertain mode is judged better than expected, because a mode
+/// that is never tried is never known.
 constexpr double kHope = 0.5;
-/// A change must bring so much, and one by agreement more.
+/// Factor in yield that a change must bring, and that a change by agreement must bring.
 constexpr double kGain = 1.1;
 constexpr double kGainByAgreement = 1.3;
-/// The short interleaver at the same rate only so much, where its variance is so many times that of
-/// the long one: little is at stake, one transmission tells, and so all is taken in its favour.
+/// Factor for the short interleaver at the same rate, if the variance of its offset is more than
+/// kLessKnown times that of the long one. The factor is small and kHopeShort is 1, because little
+/// is at stake and one transmission settles the question.
 constexpr double kGainShort = 1.02;
 constexpr double kLessKnown = 1.5;
 constexpr double kHopeShort = 1;
-/// Of blocks, until it is measured.
+/// Spread of blocks and their correlation, until they are measured.
 constexpr double kSpreadShortDb = 2.5;
 constexpr double kSpreadLongDb = 1.2;
 constexpr double kCorrelation = 0.3;
-/// With fewer blocks they say nothing of their correlation; so many say as much as all before.
+/// Fewer blocks tell nothing about their correlation; kCorrelationBlocks weigh as much as all
+/// before.
 constexpr unsigned kCorrelationBlocksMin = 8;
 constexpr double kCorrelationBlocks = 20;
-/// Of the transition between nothing and all, where there is no fading.
+/// Width of the transition between nothing and all received, without fading.
 constexpr double kWidthDb = 1;
-/// Silence between two transmissions, and the answer.
+/// Seconds between two bulk transmissions, including the answer.
 constexpr double kBulkReplySeconds = 3;
-/// What a short transmission that was lost costs besides itself: waiting, and asking again.
+/// Seconds that a lost short transmission costs besides itself: waiting, and asking again.
 constexpr double kShortReplySeconds = 9;
-/// So long a transmission is no single short message.
+/// A transmission of this length is no single short message.
 constexpr double kBulkSeconds = 8;
-/// A preamble shorter than most fades is missed when it lies in one.
+/// Width of preamble detection: a preamble is shorter than most fades and is missed in one.
 constexpr double kPreambleWidthDb = 3.5;
-/// A ratio this many widths away is another channel, not the same one measured again.
+/// An SNR this many widths away is another channel, not the same one measured again.
 constexpr double kStepWidths = 3;
-/// What a transmission says is as much as so many independent blocks do; at most one a second.
+/// A transmission weighs as much as so many independent blocks, at most one in a second.
 constexpr double kLooksMin = 0.2;
 constexpr double kLooksMax = 30;
-/// A mode of which so much is lost so often in a row is left alone, for so many receptions at
-/// first, unless there is so much more signal.
+/// If more than kEmptyLoss of a mode is lost kEmptyMax times in a row, it is not chosen for
+/// kWaitsFirst receptions, unless the SNR rises by kFailureReachDb.
 constexpr double kEmptyLoss = 0.95;
 constexpr unsigned kEmptyMax = 2;
-/// Once is enough where the ratio makes it less likely than that, and of so many octets: fewer are
-/// in so few D_PDUs that single blocks may have hit them all.
+/// One loss is enough if its probability by the SNR is below kUnlikely and it has at least
+/// kManyOctets; fewer octets are in so few D_PDUs that single blocks may have hit them all.
 constexpr double kUnlikely = 0.05;
 constexpr std::size_t kManyOctets = 2500;
 constexpr int kWaitsFirst = 4;
 constexpr int kWaitsMax = 96;
 constexpr double kFailureReachDb = 5;
-/// It has cost a link.
+/// Receptions for which a mode is not chosen that has cost a link.
 constexpr int kWaitsNeverHeard = 32;
-/// Transmissions in a row of a mode that was never heard, of which a single one may have been
-/// missed; and of one that was.
+/// Missed transmissions in a row in a mode that was never heard, of which a single one may be
+/// chance, and in a mode that was heard before.
 constexpr unsigned kUnheardMax = 2;
 constexpr unsigned kUnheardAgainMax = 6;
 constexpr Duration kForgottenAfter = std::chrono::minutes(10);
 
-/// So many blocks of the short interleaver have the length of one of the long one.
+/// Returns how many blocks of the short interleaver have the length of one of the long one.
 int blocks_in_long(const Mode& mode) {
   return mode.waveform == modem::Waveform::ms110a ? 8 : 4;
 }
@@ -84,7 +88,8 @@ double share_lost(std::size_t octets, std::size_t octets_intact) {
   return 1 - static_cast<double>(std::min(octets_intact, octets)) / static_cast<double>(octets);
 }
 
-/// As many independent blocks say as much; one of the same fade says nothing new.
+/// Returns the number of independent blocks with the same weight; blocks of one fade are not
+/// independent.
 double looks_of(const Reception& reception) {
   if (!reception.snr_db) return std::clamp<double>(reception.blocks, 1, kLooksMax);
   const double bits = 8.0 * static_cast<double>(reception.octets);
@@ -92,13 +97,13 @@ double looks_of(const Reception& reception) {
   return std::clamp(std::min(bits / reception.mode.rate_bps, blocks), kLooksMin, kLooksMax);
 }
 
-/// Where a preamble can just be made out.
+/// Returns the SNR (dB) at which a preamble can just be detected.
 double preamble_needed_db(const Mode& mode) {
   if (mode.waveform != modem::Waveform::ms110a) return 3;
   return mode.interleaver == Interleaver::long_ ? -10 : -5;
 }
 
-/// The inverse of `normal` by bisection; `p` between 0.001 and 0.999.
+/// Computes the inverse of `normal` by bisection; `p` between 0.001 and 0.999.
 double quantile(double p) {
   double low = -4;
   double high = 4;
@@ -135,7 +140,8 @@ RateSelector::RateSelector(const Config& config)
 
 // --- What is expected of a mode ------------------------------------------------------------------
 
-// Of the spread between blocks of the short interleaver, what the long one leaves.
+// Returns the share of the spread between blocks of the short interleaver that remains with the
+// long one.
 double RateSelector::evened_out(const Mode& mode) const {
   const double c = correlation_.value_or(kCorrelation);
   const int n = blocks_in_long(mode);
@@ -145,8 +151,9 @@ double RateSelector::evened_out(const Mode& mode) const {
   return std::sqrt(sum / n);
 }
 
-// A block is lost when its own ratio is too low; the ratios of blocks differ by the fading that the
-// interleaver does not even out. What one interleaver shows tells what the other will.
+// Returns the width of the transition. A block is lost when its own SNR is too low, and the SNRs of
+// blocks differ by the fading that the interleaver does not even out. The spread of one interleaver
+// predicts that of the other.
 double RateSelector::width_db(const Mode& mode) const {
   const auto& own = spread_db_[kind(mode)];
   const auto& other = spread_db_[1 - kind(mode)];
@@ -164,7 +171,7 @@ double RateSelector::needed_db(std::size_t at) const {
   return snr_needed_db(mode) + offsets_.expected_db(at) + extra_db(mode);
 }
 
-// Where the long interleaver evens out much, the short one is hit by what it does not.
+// The more the long interleaver evens out, the more the remaining fading hits the short one.
 double RateSelector::extra_db(const Mode& mode) const {
   return kind(mode) == 0 ? kExtraShortDb * (1 - evened_out(mode)) : 0;
 }
@@ -173,7 +180,7 @@ double RateSelector::hoped_db(std::size_t at) const {
   return needed_db(at) - kHope * std::sqrt(offsets_.variance(at));
 }
 
-// With all that is not known.
+// Returns the width including all uncertainty.
 double RateSelector::full_width_db(std::size_t at) const {
   const double blocks = width_db(config_.modes[at]);
   return std::sqrt(blocks * blocks + offsets_.variance(at) + snr_variance_);
@@ -183,14 +190,14 @@ double RateSelector::arrives(std::size_t at) const {
   return normal((snr_db_.value_or(0) - hoped_db(at)) / full_width_db(at));
 }
 
-// If the mode needs no more than may well be.
+// Returns the arriving share if the mode needs as little SNR as may well be.
 double RateSelector::arrives_at_best(std::size_t at) const {
   const double needed = needed_db(at) - kHopeShort * std::sqrt(offsets_.variance(at));
   const double width = std::hypot(width_db(config_.modes[at]), std::sqrt(snr_variance_));
   return normal((snr_db_.value_or(0) - needed) / width);
 }
 
-// Octets in a second, if that share of them arrives.
+// Returns the octets per second, if that share of them arrives.
 double RateSelector::yield(std::size_t at, double arrives) const {
   const Mode& mode = config_.modes[at];
   const auto largest = *std::max_element(octets_.begin(), octets_.end());
@@ -208,7 +215,7 @@ double RateSelector::yield(std::size_t at, double arrives) const {
 void RateSelector::on_reception(Instant now, const Reception& reception) {
   if (now - heard_at_ > kForgottenAfter) snr_stale_ = true;
   if (blind_ && !reception.snr_db && !snr_db_) {
-    // Without a ratio the offsets are all there is: they begin where the present mode just works.
+    // Without an SNR only the offsets are known; they begin where the present mode just works.
     snr_db_ = 0;
     offsets_.expect(-snr_needed_db(mode_) - 2 * kWidthDb);
   }
@@ -254,7 +261,7 @@ void RateSelector::measure_snr(Instant now, const Reception& reception) {
   }
   const double change = *reception.snr_db - snr_db_.value_or(0);
   if (reception.blocks < 4 && snr_db_ && !snr_stale_ && !blind_) {
-    // Short transmissions tell it by how they differ.
+    // Short transmissions tell the spread by how they differ.
     const double before =
         spread.value_or(kind(reception.mode) == 0 ? kSpreadShortDb : kSpreadLongDb);
     const double bounded = std::min(std::abs(change), 2 * width_db(reception.mode));
@@ -285,7 +292,7 @@ RateSelector::Seen RateSelector::seen_in(const Reception& reception) const {
   const double share = std::clamp(lost, 1 - sure, sure);
   const double width = width_db(reception.mode);
   const double z = quantile(share);
-  const double density = bell(z);  // of the ratios of blocks, at what is needed
+  const double density = bell(z);  // density of the block SNRs at the needed SNR
   const double ratio = reception.snr_db.value_or(snr_db_.value_or(0));
   return {
       .at = offsets_.nearest(reception.mode),
@@ -295,7 +302,7 @@ RateSelector::Seen RateSelector::seen_in(const Reception& reception) const {
       .bound = lost < 1 - sure || lost > sure};
 }
 
-// That the mode needs as much as would explain what was lost of it.
+// True if it is unlikely that the mode needs as much SNR as would explain the loss.
 bool RateSelector::is_unlikely(const Reception& reception) const {
   if (!reception.snr_db || reception.octets == 0) return false;
   const Seen seen = seen_in(reception);
@@ -315,14 +322,14 @@ void RateSelector::learn(const Reception& reception) {
   }
 }
 
-/// None of a mode that cannot be chosen.
+/// Returns nullptr for a mode that cannot be chosen.
 RateSelector::Failure* RateSelector::failure_of(const Mode& mode) {
   const auto found = std::find(config_.modes.begin(), config_.modes.end(), mode);
   return found == config_.modes.end() ? nullptr : &failures_[found - config_.modes.begin()];
 }
 
-// Something else than the ratio may be in the way of a mode, an echo that is too long for it. Then
-// what was lost says nothing of what the others need.
+// Another cause than the SNR may make a mode fail, for example an echo that is too long for it.
+// Then its losses tell nothing about the other modes.
 void RateSelector::note_outcome(Failure& mode, double lost, bool unlikely) {
   if (lost < 0.5) {
     mode.empty = 0;
@@ -350,8 +357,8 @@ bool RateSelector::is_barred(std::size_t at) const {
   return false;
 }
 
-// It may be the ratio that fell; until it is measured again, it counts as just too low. When it
-// turns out not to have fallen, twice, this mode needs more than was thought.
+// The SNR may have fallen; until it is measured again, it counts as just too low. If it turns out
+// twice not to have fallen, this mode needs more SNR than assumed.
 void RateSelector::on_lost(const Mode& mode) {
   if (!snr_db_) return;
   if (++lost_in_row_ >= 2 || blind_) {
@@ -363,7 +370,7 @@ void RateSelector::on_lost(const Mode& mode) {
   choose();
 }
 
-// What comes in other modes says nothing for one in which nothing does.
+// Receptions in other modes tell nothing about a mode in which nothing is received.
 void RateSelector::on_missed(const Mode& mode) {
   Failure* failure = failure_of(mode);
   if (!failure) return;
@@ -371,7 +378,8 @@ void RateSelector::on_missed(const Mode& mode) {
   if (++failure->times >= most && failure->waits == 0) bar(*failure, kWaitsFirst);
 }
 
-// With either interleaver: a link that is lost costs more than a rate that is not tried.
+// Excludes both interleavers at the rate, because a lost link costs more than a rate that is not
+// tried.
 void RateSelector::on_never_heard(const Mode& mode) {
   for (std::size_t i = 0; i < failures_.size(); ++i) {
     if (config_.modes[i].rate_bps == mode.rate_bps) bar(failures_[i], kWaitsNeverHeard);
@@ -407,7 +415,7 @@ void RateSelector::choose() {
     best = i;
     most = brings;
   }
-  if (!best) {  // all are left alone: what needs least may come
+  if (!best) {  // all modes are excluded: take the most robust one
     best = offsets_.nearest(
         *std::max_element(config_.modes.begin(), config_.modes.end(), less_robust));
     present = 0;
@@ -417,7 +425,7 @@ void RateSelector::choose() {
   if (!config_.by_agreement && bulk_ && !blind_) try_short_interleaver();
 }
 
-// Back to the long one is a change like any other, so that they do not alternate.
+// The change back to the long interleaver needs the normal gain, so that they do not alternate.
 void RateSelector::try_short_interleaver() {
   const auto present = std::find(config_.modes.begin(), config_.modes.end(), mode_);
   if (present == config_.modes.end()) return;

@@ -19,8 +19,8 @@ void Reassembler::on_segment(const RxWindow& window, LongFrameNumber number,
   if (!flags.in_order) deliver_early(window, number);
 }
 
-// A C_PDU whose frames have all come is delivered although older frames are missing. One that began
-// before RX LWE needs no such help: RX LWE is about to run through it.
+// Delivers a C_PDU whose frames have all come, although older frames are missing. A C_PDU that
+// began before RX LWE is left alone, because RX LWE is about to pass through it.
 void Reassembler::deliver_early(const RxWindow& window, LongFrameNumber number) {
   LongFrameNumber first = number;
   while (!slots_[first.value].flags.start) {
@@ -56,12 +56,12 @@ void Reassembler::on_passed(LongFrameNumber number) {
   octets_held_ -= slot.segment.size();
   if (slot.delivered) return;
   if (slot.flags.start) {
-    if (open_) counters_.add(Counter::cpdus_malformed);  // the one before never ended
+    if (open_) counters_.add(Counter::cpdus_malformed);  // the C_PDU before never ended
     assembly_.clear();
     open_ = true;
     discarding_ = false;
   } else if (!open_) {
-    // A segment without a beginning: the sender's fault, unless it is the tail of a drop.
+    // A segment without a beginning is the sender's fault, unless it is the tail of a drop.
     if (!slot.flags.drop) counters_.add(Counter::cpdus_malformed);
     return;
   }

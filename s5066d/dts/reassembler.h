@@ -1,5 +1,5 @@
-// Puts ARQ segments together to C_PDUs (C.4.1(9)-(14)) and delivers them in order, or as they
-// arrive, as each was flagged (C.3.3(7)(8)). Segments of a dropped C_PDU are discarded (C.3.3(9)).
+// Joins ARQ segments into C_PDUs (C.4.1(9)-(14)). Delivers each C_PDU in order or as it arrives, as
+// it was flagged (C.3.3(7)(8)). Segments of a dropped C_PDU are discarded (C.3.3(9)).
 #pragma once
 
 #include <cstddef>
@@ -20,17 +20,17 @@ class Reassembler {
   Reassembler(std::size_t cpdu_octets_max, Counters& counters)
       : cpdu_octets_max_(cpdu_octets_max), counters_(counters) {}
 
-  /// Discards what is not complete.
+  /// Discards incomplete C_PDUs.
   void restart();
-  /// A frame that `window` has just marked as received.
+  /// Takes a frame that `window` has just marked as received.
   void on_segment(const RxWindow& window, LongFrameNumber number, const pdu::DataFlags& flags,
                   Bytes segment);
-  /// RX LWE has passed this frame: everything before it has arrived.
+  /// Call when RX LWE has passed this frame, so that everything before it has arrived.
   void on_passed(LongFrameNumber number);
 
-  /// Of segments beyond RX LWE that wait for others.
+  /// Returns the octets of segments beyond RX LWE that wait for others.
   std::size_t octets_held() const { return octets_held_; }
-  /// Complete C_PDUs in the order of delivery.
+  /// Returns the next complete C_PDU, in the order of delivery.
   std::optional<Bytes> poll();
 
  private:
@@ -44,10 +44,10 @@ class Reassembler {
 
   std::size_t cpdu_octets_max_;
   Counters& counters_;
-  std::map<std::uint16_t, Slot> slots_;  // by frame number; of received frames from RX LWE on
+  std::map<std::uint16_t, Slot> slots_;  // received frames from RX LWE on, by frame number
   std::size_t octets_held_ = 0;
 
-  // The C_PDU that RX LWE is inside of. `open_` from its first segment on.
+  // The C_PDU that contains RX LWE; `open_` is true from its first segment on.
   Bytes assembly_;
   bool open_ = false;
   bool discarding_ = false;

@@ -9,13 +9,15 @@
 namespace s5066::dts {
 namespace {
 
-/// The longest transmission has not more; what comes beyond counts for the last.
+/// Largest number of pieces; the longest transmission has no more, and later octets count for the
+/// last piece.
 constexpr std::size_t kPiecesMax = 256;
-/// So many spreads apart, with so many blocks and pieces on either side, is another channel.
+/// If the means of two parts differ by so many spreads, with at least so many blocks and pieces in
+/// each part, the channel has changed.
 constexpr double kStepSpreads = 3;
 constexpr unsigned kBlocksMin = 3;
 constexpr std::size_t kPiecesMin = 3;
-/// Of a reading, besides the spread.
+/// Error of one SNR reading (dB), in addition to the spread.
 constexpr double kReadDb = 1;
 
 }  // namespace
@@ -53,7 +55,8 @@ void ReceptionMeter::on_bytes(std::size_t octets, std::optional<double> snr_db) 
   piece.squares_db += *snr_db * *snr_db;
 }
 
-// It ends in the last piece, and is as long as it is: what came before is whole as well.
+// The D_PDU ends in the last piece and reaches back by its length, so the octets before it are
+// intact as well.
 void ReceptionMeter::on_intact(std::size_t octets) {
   intact_ += octets;
   for (auto piece = pieces_.rbegin(); piece != pieces_.rend() && octets > 0; ++piece) {
@@ -80,7 +83,7 @@ Reception ReceptionMeter::reception(const Piece& piece, bool managed) const {
           .correlation = variance > 0 ? std::clamp(together / variance, 0.0, 1.0) : 0};
 }
 
-// Where the blocks differ least from the means of the two parts.
+// Splits the transmission where the blocks differ least from the means of the two parts.
 std::vector<Reception> ReceptionMeter::receptions(bool managed) const {
   S5066_ASSERT(measured());
   Piece all;

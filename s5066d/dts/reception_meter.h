@@ -1,6 +1,6 @@
-// What one transmission that is being heard says of the link (C.6.4.2): how much of it came, and
-// the ratio of its blocks. Where the ratio changed within it, it says two things, one after the
-// other: the channel of its beginning is gone.
+// Measures one transmission being heard (C.6.4.2): how much of it was received, and the SNR of its
+// blocks. If the SNR changed within it, the meter returns two receptions, one for each part,
+// because the channel of the beginning no longer exists.
 #pragma once
 
 #include <cstddef>
@@ -15,30 +15,32 @@ class ReceptionMeter {
  public:
   explicit ReceptionMeter(const modem::Mode& mode) : mode_(mode) {}
 
-  /// A block came, whether or not its ratio is known.
+  /// Call for each received block, with its SNR if that is known.
   void on_bytes(std::size_t octets, std::optional<double> snr_db);
-  /// Of D_PDUs without error.
+  /// Call for the octets of D_PDUs received without error.
   void on_intact(std::size_t octets);
-  /// The end was not heard.
+  /// Call for octets that were announced but not heard, because the end was lost.
   void on_cut(std::size_t octets) { present().octets += octets; }
 
   bool measured() const { return blocks_ > 0; }
   bool any_intact() const { return intact_ > 0; }
 
-  /// One, or two of which the first is not the last; with `measured()` only.
+  /// Returns one reception, or two parts of which the first has `more_follows` set. Call only if
+  /// `measured()`.
   std::vector<Reception> receptions(bool managed) const;
 
  private:
-  /// About a second of it, and sums of such.
+  /// Sums over about one second of the transmission, or over several such pieces.
   struct Piece {
     std::size_t octets = 0;
     std::size_t octets_intact = 0;
     unsigned blocks = 0;
     double sum_db = 0;
     double squares_db = 0;
-    double products_db = 0;                // of each block with the one before
-    unsigned products = 0;                 // so many of them
-    std::optional<double> product_before;  // of its first block with one of the piece before
+    double products_db = 0;  // products of each block with the block before
+    unsigned products = 0;   // number of products
+    // product of its first block with the last one of the piece before
+    std::optional<double> product_before;
     double deviations() const { return blocks > 0 ? squares_db - sum_db * sum_db / blocks : 0; }
     void add(const Piece& other);
   };

@@ -13,7 +13,7 @@ void Resync::start(Kind kind) {
 
 Resync::Effects Resync::on_reset(const pdu::Reset& reset) {
   Effects effects;
-  // An acknowledgement says nothing of which command it is for: that of a full reset is all zeros.
+  // An acknowledgement does not name its command: that of a full reset is all zeros.
   const bool acknowledged = reset.ack && asked_ && *asked_ != Kind::tx_window;
   if (acknowledged) {
     effects.restart_all = *asked_ == Kind::full;
@@ -79,7 +79,8 @@ bool Resync::fill(const pdu::Common& common, FrameNumber tx_lwe, IntervalBudget&
     }
     return copies > 0;
   };
-  // The acknowledgement of a full reset is zero but for its one bit, so it goes alone (C.6.5(14)).
+  // The acknowledgement of a full reset is zero except for its one bit, so it goes alone
+  // (C.6.5(14)).
   if (full_ack_owed_) full_ack_filled_ = add({.common = common, .ack = true});
   if (asked_) {
     pdu::Reset reset = request(common, tx_lwe);

@@ -1,5 +1,5 @@
 // Brings the windows of two stations into agreement again by type 3 D_PDUs, stop and wait (C.3.6,
-// C.6.3, C.6.5). It only talks; what the windows do is told by Effects.
+// C.6.3, C.6.5). It exchanges the D_PDUs only; Effects tell the caller what to do with the windows.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ class Resync {
   enum class Kind : std::uint8_t {
     rx_window,  // RESET RX WIN CMND: the peer's RX LWE becomes our TX LWE
     tx_window,  // RESET TX WIN RQST: the peer answers with that command
-    full,       // FULL RESET CMD: both directions begin anew
+    full,       // FULL RESET CMD: both directions are reset
   };
-  /// What a type 3 D_PDU asks of our windows.
+  /// Changes of our windows that a type 3 D_PDU asks for.
   struct Effects {
-    bool restart_all = false;                    // all pointers at their initial values
-    bool restart_tx = false;                     // before our TX LWE is told
-    std::optional<FrameNumber> restart_rx = {};  // RX LWE
+    bool restart_all = false;                    // set all pointers to their initial values
+    bool restart_tx = false;                     // before we announce our TX LWE
+    std::optional<FrameNumber> restart_rx = {};  // new RX LWE
     bool answered = false;                       // the exchange that we began is complete
   };
 
@@ -30,17 +30,18 @@ class Resync {
   bool answer_owed() const { return ack_owed_ || full_ack_owed_; }
   bool has_work() const { return open() || answer_owed(); }
 
-  /// Begins an exchange, in place of one that is open.
+  /// Begins an exchange; it replaces an open one.
   void start(Kind kind);
   Effects on_reset(const pdu::Reset& reset);
-  /// A type 0 or 2 came: from now on a frame ID met before is a new one.
+  /// Call for a type 0 or 2: a frame ID met before is a new one from now on.
   void on_data() { executed_.reset(); }
 
-  /// Adds what is owed and what was asked; copies fill the rest of a block. Tells whether it asks.
+  /// Adds owed acknowledgements and our request; copies fill the rest of a block. Returns true if
+  /// our request was added.
   bool fill(const pdu::Common& common, FrameNumber tx_lwe, IntervalBudget& budget,
             BurstBuilder& burst);
   void on_transmitted(bool sent);
-  /// Transmissions of the open exchange that had no answer.
+  /// Returns how many transmissions of the open exchange had no answer.
   unsigned tries() const { return tries_; }
 
  private:
@@ -52,7 +53,7 @@ class Resync {
   std::optional<std::uint8_t> executed_;  // frame ID of the peer's last command
   bool ack_owed_ = false;
   bool full_ack_owed_ = false;
-  bool ack_filled_ = false;  // by the last fill
+  bool ack_filled_ = false;  // added by the last fill
   bool full_ack_filled_ = false;
   bool request_filled_ = false;
 };

@@ -7,7 +7,7 @@
 namespace s5066::dts {
 namespace {
 
-/// How far `number` is ahead of `from`; negative when it is behind.
+/// Returns how far `number` is ahead of `from`; negative if it is behind.
 int ahead(LongFrameNumber from, LongFrameNumber number) {
   return static_cast<std::int16_t>(distance(from, number));
 }
@@ -18,8 +18,8 @@ LongFrameNumber RxWindow::lengthened(FrameNumber number) const {
   return lwe_ + static_cast<std::int8_t>(distance(short_number(lwe_), number));
 }
 
-// W is 128 where one octet counts, whatever the peer has configured: a smaller window is not told,
-// and needs not be (C.6.3.2).
+// W is 128 for numbers of one octet, whatever the peer has configured. A smaller window is not
+// announced, and need not be (C.6.3.2).
 RxWindow::Place RxWindow::place(LongFrameNumber number, const pdu::DataFlags& flags,
                                 unsigned frames_max) const {
   const int n = ahead(lwe_, number);  // all counted from RX LWE

@@ -1,6 +1,6 @@
-// The receive side of one selective-ARQ connection: which frames have come, what to acknowledge
-// (C.3.4, C.6.2, C.6.3.2). What the frames hold is the reassembler's business. Frames have long
-// numbers here; types 0 to 5 carry their lower octet.
+// The receive side of one selective-ARQ connection: which frames have come, and what to acknowledge
+// (C.3.4, C.6.2, C.6.3.2). The reassembler handles their contents. Frames have long numbers here;
+// types 0 to 5 carry their lower octet.
 #pragma once
 
 #include <cstddef>
@@ -24,33 +24,34 @@ class RxWindow {
   LongFrameNumber lwe() const { return lwe_; }
   LongFrameNumber uwe() const { return uwe_; }
 
-  /// The long number meant by one octet: of the 128 frames from RX LWE on or of those before.
+  /// Returns the long number for one octet: of the 128 frames from RX LWE on or of the 128 before.
   LongFrameNumber lengthened(FrameNumber number) const;
 
-  /// Where a frame falls; applies the synchronisation tests 1 to 3 of C.6.3.2 before anything
-  /// moves. `frames_max` is the largest window that its sender may have.
+  /// Returns the place of a frame. Applies the synchronisation tests 1 to 3 of C.6.3.2 before
+  /// anything moves. `frames_max` is the largest window that its sender may have.
   Place place(LongFrameNumber number, const pdu::DataFlags& flags, unsigned frames_max) const;
 
-  /// A fresh frame's header was heard: RX UWE may advance, so that an acknowledgement shows a lost
-  /// segment as an explicit 0.
+  /// Call when the header of a fresh frame was heard: RX UWE may advance, so that an
+  /// acknowledgement shows a lost segment as an explicit 0.
   void on_heard(LongFrameNumber number);
 
-  /// A fresh frame was received in full. RX LWE stays until advance().
+  /// Call when a fresh frame was received in full. RX LWE stays until advance().
   void on_received(LongFrameNumber number);
 
   bool is_received(LongFrameNumber number) const;
 
-  /// Steps RX LWE over one received frame and tells which; nothing when it is missing.
+  /// Moves RX LWE over one received frame and tells which; returns false if that frame is missing.
   bool advance(LongFrameNumber& passed);
 
-  /// RX LWE and the bits up to RX UWE (C.3.4(3)-(14)), or for as many frames as there is room for.
+  /// Returns RX LWE and the bits up to RX UWE (C.3.4(3)-(14)), or as many bits as there is room
+  /// for.
   pdu::Ack ack() const;
   pdu::LongAck long_ack(std::size_t selective_octets_max) const;
 
  private:
   LongFrameNumber lwe_;
   LongFrameNumber uwe_;
-  std::deque<bool> received_;  // from RX LWE on, as far as anything was received
+  std::deque<bool> received_;  // from RX LWE up to the last received frame
 };
 
 }  // namespace s5066::dts

@@ -8,13 +8,14 @@
 
 namespace s5066::dts {
 namespace {
-/// What a transmission says counts so much less with each that follows.
+/// Weight of a transmission after each one that follows it.
 constexpr double kForget = 0.7;
-/// A transmission of which next to nothing came says no more than this about single bits.
+/// Largest loss that counts; a transmission that is lost almost completely tells no more about
+/// single bits.
 constexpr double kLossMax = 0.95;
 }  // namespace
 
-// The maximum of n / (n + header) * (1 - b)^(8 (n + header)) over n.
+// Returns the maximum of n / (n + header) * (1 - b)^(8 (n + header)) over n.
 std::size_t best_segment_octets(double errors_per_bit, std::size_t header) {
   if (errors_per_bit <= 0) return pdu::kSegmentOctetsMax;
   const auto h = static_cast<double>(header);
@@ -27,8 +28,8 @@ SegmentSize::SegmentSize(const Config& config) : config_(config), octets_(config
   S5066_ASSERT(config.max <= pdu::kSegmentOctetsMax);
 }
 
-// A frame that is lost behind another lost one may have been hit by the same burst, which does not
-// get shorter with the frames; so only those behind one that came are counted.
+// A frame lost right after another lost one may have been hit by the same error burst, whose length
+// does not depend on the frames. So only frames after a received one are counted.
 void SegmentSize::on_answer(const std::vector<bool>& lost, std::size_t octets) {
   if (lost.empty()) return;
   double looks = 0;
@@ -44,7 +45,7 @@ void SegmentSize::on_answer(const std::vector<bool>& lost, std::size_t octets) {
   errors_ = kForget * errors_ - std::log1p(-loss) * looks;
   bits_ = kForget * bits_ + 8 * octets_each * looks;
   const std::size_t best = best_segment_octets(errors_ / bits_, pdu::data_octets(0));
-  // Half or twice at a time: one transmission is a small sample.
+  // Changes by a factor of 2 at most, because one transmission is a small sample.
   octets_ =
       std::clamp(best, std::max(config_.min, octets_ / 2), std::min(config_.max, 2 * octets_));
 }

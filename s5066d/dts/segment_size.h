@@ -1,6 +1,6 @@
-// How long segments should be, from what became of those sent (C.4.1(2) leaves it to us): on a
-// channel with random bit errors the length with the best yield follows from the error rate that
-// the lost frames imply; docs/RATE_CONTROL.md derives it.
+// Chooses the segment length from the losses of the frames sent (C.4.1(2) leaves it to the
+// station). On a channel with random bit errors the length with the best yield follows from the
+// error rate that the lost frames imply; docs/RATE_CONTROL.md derives it.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,12 @@
 
 namespace s5066::dts {
 
-/// What is shorter wins next to nothing of the air, and costs a header and, with ARQ, a frame
-/// number.
+/// Shortest useful segment. A shorter one gains next to no air time, and costs a header and, with
+/// ARQ, a frame number.
 inline constexpr std::size_t kSegmentOctetsUseful = 50;
 
-/// The length that yields most at `errors_per_bit`, independent of each other, with `header` octets
-/// lost to each frame. At least 1.
+/// Returns the length (at least 1) with the best yield at `errors_per_bit` independent errors, if
+/// each frame loses `header` octets to its header.
 std::size_t best_segment_octets(double errors_per_bit, std::size_t header);
 
 class SegmentSize {
@@ -21,22 +21,22 @@ class SegmentSize {
   struct Config {
     std::size_t start;
     std::size_t min;
-    std::size_t max;  // with `min` = `max` it stays as it is
+    std::size_t max;  // if equal to `min`, the length is fixed
   };
   explicit SegmentSize(const Config& config);
 
   std::size_t octets() const { return octets_; }
 
-  /// Which frames of a transmission, in its order, were not received; `octets` of them all, headers
-  /// included.
+  /// Takes the result of a transmission: which frames, in order, were not received; `octets` is the
+  /// sum of all, headers included.
   void on_answer(const std::vector<bool>& lost, std::size_t octets);
-  /// Forgets what was learnt: the channel looks different from another mode.
+  /// Forgets the losses, because another mode sees another channel.
   void begin_with(std::size_t octets);
 
  private:
   Config config_;
   std::size_t octets_;
-  double errors_ = 0;  // recent ones, older ones counting less
+  double errors_ = 0;  // recent errors; older ones weigh less
   double bits_ = 0;
 };
 

@@ -51,7 +51,7 @@ std::uint32_t SlotOrder::slots(Instant now) const {
 std::uint32_t SlotOrder::draw_slot(Instant now, Rng& rng) const {
   const std::uint32_t spares_from = slots(now) - kSpareSlots;
   if (!is_member(now)) return spares_from + rng.below(kSpareSlots);
-  // Members after the one that began, then those up to and with it.
+  // Counts members after the station that began first, then those up to and including it.
   const Address began = began_last_.value_or(Address{});
   std::uint32_t slot = 0;
   for (const auto& [address, heard_at] : heard_at_) {

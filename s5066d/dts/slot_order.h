@@ -1,10 +1,11 @@
-// In which order stations may begin an exchange when a shared channel falls free: round robin over
-// the stations that are there, by minislots (MSRR: L. Kleinrock and M. Scholl, "Packet switching in
-// radio channels: new conflict-free multiple access schemes", IEEE Trans. Commun. 28(7), 1980).
+// Order in which stations may begin an exchange when a shared channel falls free: round robin over
+// the stations that are on the air, by minislots (MSRR: L. Kleinrock and M. Scholl, "Packet
+// switching in radio channels: new conflict-free multiple access schemes", IEEE Trans. Commun.
+// 28(7), 1980).
 //
-// Whoever hears the same frames deals out the same slots: the next address after that of the
-// station which began the last exchange comes first, that station last, and behind it are a few
-// slots for stations that have not been heard yet.
+// Stations that hear the same frames compute the same slots. The next address after that of the
+// station which began the last exchange comes first, and that station comes last. Behind it are
+// kSpareSlots slots for stations that have not been heard yet.
 #pragma once
 
 #include <cstdint>
@@ -19,36 +20,37 @@ namespace s5066::dts {
 
 class SlotOrder {
  public:
-  /// So long after a station was heard it counts as being there.
+  /// Time for which a station counts as on the air after it was heard.
   static constexpr Duration kStationMemory = std::chrono::minutes(30);
-  /// More are not remembered; the one heard longest ago makes room.
+  /// Largest number of remembered stations; the one heard longest ago makes room.
   static constexpr std::size_t kStationsMax = 32;
-  /// Behind those of the stations that are there, for others.
+  /// Slots for unknown stations, behind those of the stations that are on the air.
   static constexpr std::uint32_t kSpareSlots = 2;
 
   explicit SlotOrder(Address self) : self_(self) {}
 
-  /// Another station was heard.
+  /// Call when another station was heard.
   void on_station(Instant now, Address station);
-  /// This one transmits.
+  /// Call when this station transmits.
   void on_sent(Instant now);
-  /// That was a call of another. Until it is answered it may be that nobody heard it.
+  /// Call when that transmission was a call of another station. Until the call is answered, perhaps
+  /// nobody has heard it.
   void on_called(Instant now);
-  /// Somebody asks this one.
+  /// Call when another station asks this one for an answer.
   void on_spoken_to(Instant now);
-  /// This station has begun an exchange: what it sent was no answer.
+  /// Call when `by` has begun an exchange: its transmission was no answer.
   void on_exchange_begun(Address by) { began_last_ = by; }
-  /// Others may have another view of who began: the order is that of the addresses until an
+  /// Call when others may differ about who began. The order is then that of the addresses until an
   /// exchange begins.
   void on_order_doubted() { began_last_.reset(); }
 
-  /// Others that were heard of late.
+  /// Returns the number of other stations that were heard in the last kStationMemory.
   std::size_t others(Instant now) const;
-  /// The slots of one round.
+  /// Returns the number of slots of one round.
   std::uint32_t slots(Instant now) const;
-  /// The slot of this station in each round; one of the spare ones at random until it has sent, and
-  /// been answered if that was a call: two that called at once have not been heard, and would meet
-  /// again and again in the slot that each takes for its own.
+  /// Returns the slot of this station in each round. Until it has sent, and a call of it has been
+  /// answered, this is one of the spare slots at random. Two stations that called at once have not
+  /// been heard, and would collide again and again in the slot that each computes for itself.
   std::uint32_t draw_slot(Instant now, Rng& rng) const;
 
  private:
@@ -57,9 +59,9 @@ class SlotOrder {
   bool is_member(Instant now) const;
 
   Address self_;
-  std::map<Address, Instant> heard_at_;  // this station too, when it transmitted
-  bool new_ = false;                     // with its last transmission it came to be there
-  std::optional<Instant> called_at_;     // whoever heard it then counts it in
+  std::map<Address, Instant> heard_at_;  // includes this station, when it transmitted
+  bool new_ = false;                     // its last transmission made it count as on the air
+  std::optional<Instant> called_at_;     // stations that heard the call count it
   std::optional<Address> began_last_;
 };
 

@@ -10,7 +10,7 @@ TransferEvent event_of(std::uint8_t dpdu_type) {
   return type == kWarning ? TransferEvent::warning : static_cast<TransferEvent>(type);
 }
 
-/// The connected state of the same name, if connected.
+/// Returns the connected state of the same name if we are connected, else the unconnected one.
 TransferState TransferMachine::same_side(TransferState unconnected) const {
   constexpr auto kSide = static_cast<std::uint8_t>(TransferState::idle_connected);
   const auto side = is_connected(state_) ? kSide : std::uint8_t{0};
@@ -40,7 +40,7 @@ void TransferMachine::on_sent(std::uint8_t dpdu_type, const TransferWork& work) 
   if (may_send(state_, dpdu_type)) return;
   settle(work);
   if (may_send(state_, dpdu_type)) return;
-  // Of types 7 and 8, which nobody answers, either may go first.
+  // Types 7 and 8 have no answer, so either of them may go first.
   const bool expediting = state_ == same_side(TransferState::expedited_unconnected);
   S5066_ASSERT(!work.management && !work.expedited);
   S5066_ASSERT(expediting ? work.data : work.expedited_nonarq);

@@ -1,6 +1,6 @@
 // The data-transfer states of one remote station (C.6.1, Fig. C-42): what a received D_PDU or a
-// word from the channel access sublayer does in each (Tables C-10 to C-25), and which types may be
-// sent (C.6.1.2). The tables are here; DataTransfer does what they say.
+// primitive of the channel access sublayer does in each (Tables C-10 to C-25), and which types may
+// be sent (C.6.1.2). This file has the tables; DataTransfer carries out the actions.
 #pragma once
 
 #include <array>
@@ -44,15 +44,15 @@ enum class TransferEvent : std::uint8_t {
 };
 
 enum class TransferAction : std::uint8_t {
-  process,             // acknowledge what asks for it, go on sending what is allowed
+  process,             // acknowledge if it asks for that, go on sending what is allowed
   warn_not_connected,  // WARNING with reason 1
   warn_wrong_state,    // WARNING with reason 3, without processing
-  warn_unless_known,   // the same, but for a copy of an acknowledgement that came before
-  initialise,          // a fresh ARQ machine
-  clear,               // everything of the connection goes
+  warn_unless_known,   // the same, except for a copy of an acknowledgement received before
+  initialise,          // start a fresh ARQ machine
+  clear,               // delete all state of the connection
   ignore,
   reject,
-  send,  // as soon as what this state is for lets it out
+  send,  // as soon as the work of this state allows it
 };
 
 struct TransferStep {
@@ -64,7 +64,7 @@ namespace transfer_table {
 
 using Row = std::array<TransferStep, static_cast<std::size_t>(TransferState::count)>;
 
-// As short as the columns of a table want to be.
+// Short names, so that the table columns stay narrow.
 inline constexpr auto kP = TransferAction::process;
 inline constexpr auto kW1 = TransferAction::warn_not_connected;
 inline constexpr auto kW3 = TransferAction::warn_wrong_state;
@@ -83,11 +83,12 @@ inline constexpr auto Dc = TransferState::data_connected;
 inline constexpr auto Ec = TransferState::expedited_connected;
 inline constexpr auto Mc = TransferState::management_connected;
 
-// STANDARD: a type 5 outside of Ec moves to Ec by the letter, where regular data would rest for
-// nothing; here it draws the warning and moves nothing. So does a type 1 in Ic, after which no data
-// is under way. A late copy of an acknowledgement is no fault of the peer and draws none.
-// STANDARD: a type 3 in Ec that is no FULL RESET leads to Dc by the letter, although expedited data
-// may be under way, which it does not concern (C.3.6(1)); here Ec stays as long as it is.
+// STANDARD: by the letter, a type 5 outside of Ec moves to Ec, where regular data would rest for
+// nothing; here it draws the warning and moves nothing. A type 1 in Ic is treated alike, because no
+// data is under way after it. A late copy of an acknowledgement is no fault of the peer and draws
+// no warning.
+// STANDARD: by the letter, a type 3 in Ec that is no FULL RESET leads to Dc, although expedited
+// data may be under way, which it does not concern (C.3.6(1)); here the state stays Ec.
 // clang-format off
 inline constexpr std::array<Row, static_cast<std::size_t>(TransferEvent::count)> kSteps = {{
     {{{kW1, Iu}, {kW1, Du}, {kW1, Eu}, {kW1, Mu}, {kP, Dc},   {kP, Dc},   {kP, Ec},   {kP, Mc}}},
@@ -115,7 +116,7 @@ constexpr std::uint16_t types(std::initializer_list<unsigned> list) {
   return mask;
 }
 
-// STANDARD: C.6.1.2(1) knows no type 3 in Ic and Ec, where Tables C-19 and C-23 ask for one.
+// STANDARD: C.6.1.2(1) allows no type 3 in Ic and Ec, but Tables C-19 and C-23 ask for one.
 inline constexpr std::array<std::uint16_t, static_cast<std::size_t>(TransferState::count)> kSends =
     {types({15}),
      types({7, 15}),
@@ -131,14 +132,15 @@ inline constexpr std::array<std::uint16_t, static_cast<std::size_t>(TransferStat
 constexpr const TransferStep& step_of(TransferState state, TransferEvent event) {
   return transfer_table::kSteps[static_cast<std::size_t>(event)][static_cast<std::size_t>(state)];
 }
-/// The type of the standard that stands for this one in the tables: ours go as those they extend.
+/// Returns the standard's type that stands for this one in the tables. Our types 9 and 10 count as
+/// the types 0 and 1 that they extend.
 constexpr std::uint8_t table_type(std::uint8_t dpdu_type) {
   constexpr std::uint8_t kLongData = 9;
   constexpr std::uint8_t kLongAck = 10;
   if (dpdu_type == kLongData) return 0;
   return dpdu_type == kLongAck ? 1 : dpdu_type;
 }
-/// Whether a D_PDU of this type may be sent in that state.
+/// True if a D_PDU of this type may be sent in that state.
 constexpr bool may_send(TransferState state, std::uint8_t dpdu_type) {
   return (transfer_table::kSends[static_cast<std::size_t>(state)] >> table_type(dpdu_type) & 1) !=
          0;
@@ -146,11 +148,11 @@ constexpr bool may_send(TransferState state, std::uint8_t dpdu_type) {
 constexpr bool is_connected(TransferState state) {
   return state >= TransferState::idle_connected;
 }
-/// Types 11 to 14 are no events.
+/// Returns the event of a received D_PDU. Types 11 to 14 are no events.
 TransferEvent event_of(std::uint8_t dpdu_type);
 
-/// What is under way with the station. STANDARD: Fig. C-42 draws the ways back to the idle states,
-/// no table has them; a state is left when nothing of what it is for remains.
+/// The work under way with the station. STANDARD: Fig. C-42 draws the transitions back to the idle
+/// states, but no table has them; here a state is left when none of its work remains.
 struct TransferWork {
   bool management = false;
   bool expedited = false;         // types 4 and 5, to be sent or waited for
@@ -158,15 +160,16 @@ struct TransferWork {
   bool data = false;              // types 0 to 3 and 7
 };
 
-/// The state of one station.
+/// The data-transfer state of one station.
 class TransferMachine {
  public:
   TransferState state() const { return state_; }
-  /// What to do, in the state that the work has left; the next one is taken.
+  /// Settles the state by `work`, moves to the next state and returns what to do.
   TransferAction on(TransferEvent event, const TransferWork& work);
-  /// To where the work is.
+  /// Moves to the state that the remaining work calls for.
   void settle(const TransferWork& work);
-  /// A D_PDU of this type goes out. It must be allowed in a state that the work can be in.
+  /// Call when a D_PDU of this type goes out. It must be allowed in a state that the work can be
+  /// in.
   void on_sent(std::uint8_t dpdu_type, const TransferWork& work);
 
  private:

@@ -6,26 +6,27 @@
 
 namespace s5066::dts {
 namespace {
-// The receiver's clock and the air agree to better than this.
+// Largest difference between the receiver's clock and the time on the air.
 constexpr Duration kClockSlack = std::chrono::milliseconds(50);
-/// Rounds to wait double up to that, whatever the slots last, but at least once: links end where
-/// nothing is heard for two minutes. Among three and more they go on until they are as long as our
-/// transmission that was not answered: whoever does not hear us may send as long, and else neither
-/// of the two leaves the other a gap.
+/// The rounds to wait double up to this duration, but at least once, because links end when nothing
+/// is heard for two minutes. Among three stations and more they double until they are as long as
+/// our transmission that was not answered. A station that does not hear us may send as long, and
+/// otherwise neither of the two leaves the other a gap.
 constexpr Duration kRoundsMax = std::chrono::seconds(30);
-/// A half of a percent of the time is left to stations not heard yet; more where that would mean
-/// that they wait for too long.
+/// A station that sends without a break leaves 0.5 % of the time to stations not heard yet, and
+/// more if they would wait longer than kOwnRunMax.
 constexpr int kOwnRunGaps = 200;
 constexpr Duration kOwnRunMax = std::chrono::minutes(30);
-/// Among three and more a station leaves a round to them after so many times as long as their slots
-/// are.
+/// Among three stations and more, one round is left to them after this many times the length of
+/// their slots.
 constexpr int kSparesEvery = 64;
-/// So long the stations' clocks agree on slots much better than a turnaround.
+/// For this time the stations' clocks agree on slots much better than a turnaround.
 constexpr Duration kSlotsGoOn = std::chrono::minutes(2);
-/// In full duplex nobody tells when a transmission ends that has faded: the time for an answer
-/// doubles at each that is missing, up to this.
+/// In full duplex no announcement tells the end of a transmission that has faded. The time for an
+/// answer therefore doubles at each missing one, up to this.
 constexpr Duration kReplyWithinMax = std::chrono::minutes(1);
-/// So long after a transmission that a receiver knew, its own power is what was heard.
+/// For this time after a transmission that a receiver decoded, measured power counts as that
+/// transmission.
 constexpr Duration kPowerKnown = std::chrono::milliseconds(500);
 }  // namespace
 
@@ -47,7 +48,8 @@ void TurnControl::on_transmit_wanted(Instant now, bool wanted, bool answer_owed)
   answer_owed_ = answer_owed;
   if (!wanted) {
     backoff_.reset();
-    if (!keyed_) held_since_.reset();  // else what was held may still wait behind this
+    // else data that was held may still wait behind this transmission
+    if (!keyed_) held_since_.reset();
   }
   plan(now);
 }
@@ -58,10 +60,11 @@ void TurnControl::on_carrier_up(Instant now) {
   if (now > answered_until + kClockSlack) asked_.reset();
   if (!asked_) {
     note_spares(now);
-    // Once, or another that always has something to send as well would have the channel alone.
+    // This counts once, or another station that always has something to send would have the channel
+    // alone.
     if (backoff_ && backoff_->leaves_spares) spares_at_ = now;
   }
-  // That power was its preamble's.
+  // The power before was the preamble of this transmission.
   if (held_since_ && now <= *held_since_ + preamble(now) + kPowerKnown) held_since_.reset();
   source_.reset();
   carrier_since_ = now;
@@ -73,11 +76,12 @@ void TurnControl::on_carrier_up(Instant now) {
 
 void TurnControl::on_carrier_down(Instant now, Instant ended_at, bool end_heard) {
   if (!carrier_since_) return;
-  if (occupied_since_) occupied_since_ = now;  // by something else, if at all
+  if (occupied_since_) occupied_since_ = now;  // occupied by another signal, if at all
   end_carrier(now, ended_at, end_heard);
 }
 
-// What holds nobody back any more as a carrier does not as power, however it fades.
+// A signal that no longer holds us back as a carrier does not hold us back as power either, however
+// it fades.
 void TurnControl::give_up_carrier(Instant now) {
   if (occupied_since_) {
     occupied_since_ = carrier_since_;
@@ -98,7 +102,8 @@ void TurnControl::end_carrier(Instant now, Instant ended_at, bool end_heard) {
   announced_ = false;
   backoff_.reset();
   if (config_.full_duplex) {
-    // One that began before its sender could know of ours is no answer, but the next one is.
+    // A transmission that began before its sender could know of ours is no answer, but the next one
+    // is.
     const bool told = began - preamble(now) >= reply_awaited_since_ + config_.turnaround / 2;
     if (reply_until_) reply_until_ = told ? now : std::max(*reply_until_, now + reply_within_);
   } else if (own_turn_ && reply_until_) {
@@ -117,11 +122,12 @@ void TurnControl::on_occupancy(Instant now, bool occupied) {
     if (held_since_ && now < *held_since_) held_since_.reset();
     const bool known = keyed_ || carrier_since_ || now <= quiet_since_ + kPowerKnown;
     if (!known && hold_is_used_up(now)) {
-      // What comes and goes faster than our slot is reached would else put it off for ever; and
-      // neither is the slot reached any sooner, or all who waited would begin in the same gap.
+      // A signal that comes and goes faster than our slot is reached would otherwise put it off for
+      // ever. The slot must not come sooner either, or all waiting stations would begin in the same
+      // gap.
       free_since_ = std::max(free_since_, until - config_.turnaround - reply_guard(now));
     } else if (!known) {
-      // All noticed the end alike, if not as exactly as that of a transmission.
+      // All stations noticed the end alike, though less exactly than the end of a transmission.
       free_since_ = now;
       if (now >= slots_since_ + kSlotsGoOn) slots_since_ = now;
     }
@@ -139,7 +145,7 @@ void TurnControl::on_end_announced(Instant now, Instant earliest, Instant latest
   } else if (earliest <= announced_latest_ && announced_earliest_ <= latest) {
     announced_earliest_ = std::max(announced_earliest_, earliest);
     announced_latest_ = std::min(announced_latest_, latest);
-  } else {  // the sender does not count properly: believe the later end
+  } else {  // the sender counts wrongly: believe the later end
     announced_earliest_ = std::max(announced_earliest_, earliest);
     announced_latest_ = std::max(announced_latest_, latest);
   }
@@ -147,8 +153,8 @@ void TurnControl::on_end_announced(Instant now, Instant earliest, Instant latest
   plan(now);
 }
 
-// A transmission is of one station, or a single one with many addresses in it would make
-// everybody's round long.
+// A transmission has one sender. D_PDUs with other source addresses are ignored, because a faulty
+// transmission with many addresses would make every station's round long.
 void TurnControl::on_station_heard(Instant now, Address source, Address destination, bool asks,
                                    bool linked) {
   if (source_.value_or(source) != source) return;
@@ -163,7 +169,7 @@ void TurnControl::on_station_heard(Instant now, Address source, Address destinat
   if (!source_ && asked_ != source) {
     order_.on_exchange_begun(source);
     own_turns_ = 0;
-    run_since_.reset();  // somebody else took one
+    run_since_.reset();  // another station took a turn
   }
   source_ = source;
   if (for_one && asks) asked_ = destination;
@@ -183,7 +189,7 @@ void TurnControl::on_spoken_to(Instant now) {
 
 void TurnControl::on_transmit_started(Instant now, Duration preamble) {
   keyed_ = true;
-  if (!takes_own_turn(now)) note_spares(now);  // as all others see it, who have not heard us yet
+  if (!takes_own_turn(now)) note_spares(now);  // as all stations see it that have not heard us yet
   if (replies_missed_ == 0) longest_missed_ = {};
   keyed_since_ = now;
   on_preamble(now, preamble);
@@ -193,12 +199,13 @@ void TurnControl::on_transmit_started(Instant now, Duration preamble) {
     held_since_.reset();
   }
   if (!run_since_ || !(takes_own_turn(now) || goes_on(now))) run_since_ = now;
-  // An answer that is owed when the run is over asks for nothing. A station that goes on all the
-  // same does not know of the others, and would else never get our data: its exchange is a new one.
+  // An owed answer at the end of a run asks for nothing. A station that goes on all the same does
+  // not know of the others, and would otherwise never get our data; so its exchange counts as a new
+  // one.
   own_turns_ = takes_own_turn(now) && !run_is_over(now) ? own_turns_ + 1 : 0;
   own_turn_ = false;
   backoff_.reset();
-  // Half duplex: our own transmitter drowns whatever was there.
+  // In half duplex our own transmitter covers any signal.
   if (carrier_since_ && !config_.full_duplex) on_carrier_down(now, now);
   plan(now);
 }
@@ -206,7 +213,7 @@ void TurnControl::on_transmit_started(Instant now, Duration preamble) {
 void TurnControl::on_transmit_done(Instant now, std::optional<Duration> reply_within,
                                    std::optional<Address> turn_given) {
   keyed_ = false;
-  // Nothing tells when the answer to a call is missing: that is left to the sublayer above.
+  // Nothing here tells when the answer to a call is missing; the sublayer above detects that.
   if (turn_given && !reply_within) order_.on_called(now);
   longest_missed_ = std::max(longest_missed_, now - keyed_since_);
   quiet_since_ = std::max(quiet_since_, now);
@@ -291,7 +298,7 @@ bool TurnControl::run_is_long(Instant now) const {
 }
 
 bool TurnControl::takes_own_turn(Instant now) const {
-  // Whoever comes to want something later finds the slots of the others begun.
+  // A station that has data later finds the slots of the others already running.
   const Instant lapses = std::max(quiet_since_, heard_until_) + config_.turnaround +
                          (config_.reply_guard - config_.preamble);
   if (!own_turn_ || (!carrier_since_ && now > lapses)) return false;
@@ -299,33 +306,35 @@ bool TurnControl::takes_own_turn(Instant now) const {
   return answer_owed_ || !enough;
 }
 
-// Who sends without being answered and has heard nobody goes on before the earliest slot of any
-// other, so that nobody is met; now and then the slots are left to whoever came meanwhile.
+// A station that sends without being answered and has heard nobody goes on before the earliest slot
+// of any other, so that it collides with none. Now and then it leaves the slots to stations that
+// have come meanwhile.
 bool TurnControl::goes_on(Instant now) const {
   if (occupied_since_ || free_since_ > own_ended_) return false;
   return own_last_ && now >= accompanied_until_ && replies_missed_ == 0 && !run_is_long(now);
 }
 
-// Where three or more share the channel and counted the same slots, nobody need guess.
+// If three or more stations share the channel and counted the same slots, none of them has to
+// guess.
 bool TurnControl::slots_go_on(Instant now) const {
   return order_.others(now) > 1 && now < slots_since_ + kSlotsGoOn;
 }
 
-// Something begins that is no answer: did those who have not been heard have their chance before?
-// Nobody else begins around the middle of their slots.
+// An exchange begins that is no answer. This notes whether stations that have not been heard had
+// their chance before it. No known station begins around the middle of their slots.
 void TurnControl::note_spares(Instant now) {
   const Instant middle = slots_since_ + config_.turnaround + reply_guard(now) +
                          (order_.slots(now) - SlotOrder::kSpareSlots / 2) * slot(now);
   if (order_.others(now) <= 1 || now >= middle) spares_at_ = now;
 }
 
-// Of two stations the one that goes on for long leaves a gap by itself.
+// If there are only two stations, the one that goes on for long leaves a gap by itself.
 bool TurnControl::spares_are_due(Instant now) const {
   return slots_go_on(now) &&
          slots_since_ >= spares_at_ + kSparesEvery * SlotOrder::kSpareSlots * slot(now);
 }
 
-// Then whatever is on the air holds nobody back any more.
+// Returns when the occupied channel no longer holds anybody back.
 std::optional<Instant> TurnControl::held_until(Instant now) const {
   if (!occupied_since_) return std::nullopt;
   return std::min(*occupied_since_, held_since_.value_or(now)) + kOccupiedMax;
@@ -335,8 +344,8 @@ bool TurnControl::hold_is_used_up(Instant now) const {
   return held_since_ && now >= *held_since_ + kOccupiedMax;
 }
 
-// An exchange has gone on since. A slot that is waited for may be further away than that; it is put
-// off no more.
+// True if an exchange has gone on since. A slot that we wait for may be further away; it is not put
+// off any more.
 bool TurnControl::hold_is_stale(Instant now) const {
   return held_since_ && !backoff_ && now >= *held_since_ + 2 * kOccupiedMax;
 }
@@ -358,7 +367,7 @@ void TurnControl::draw_backoff(Instant now) {
   const Duration slot = this->slot(now);
   const bool alone = order_.others(now) == 0;
   const std::uint32_t slots = alone ? config_.slots_min : order_.slots(now);
-  // After a long run of our own whoever waits has his chance first, whatever slot he drew.
+  // After a long run of our own, a waiting station has its chance first, whatever slot it drew.
   if (run_is_long(now)) {
     backoff_ = Backoff{.from = now, .wait = std::max(slots, config_.slots_min) * slot};
     return;
@@ -376,7 +385,8 @@ void TurnControl::draw_backoff(Instant now) {
     backoff_ = Backoff{.from = now, .wait = (wait + rng_.below(slots)) * slot};
     return;
   }
-  // Two by themselves need no common count of the slots: whoever missed an answer goes on at once.
+  // Two stations alone need no common count of the slots: the one that missed an answer goes on at
+  // once.
   if (replies_missed_ > 0 && order_.others(now) <= 1 && now >= shared_until_) {
     backoff_ = Backoff{.from = now, .wait = (wait + order_.draw_slot(now, rng_)) * slot};
     return;
@@ -388,7 +398,8 @@ void TurnControl::draw_backoff(Instant now) {
   if (backoff_->leaves_spares) backoff_->wait += backoff_->round;
 }
 
-// The first time that is not before `earliest` in our slot of any round, and after what was drawn.
+// Returns the first time at or after `earliest` that lies in our slot of any round, plus the wait
+// that was drawn.
 Instant TurnControl::slot_at(Instant earliest) const {
   if (backoff_->round == Duration::zero()) return earliest + backoff_->wait;
   Instant at = slots_since_ + config_.turnaround + reply_guard(backoff_->from) + backoff_->to_slot;
@@ -402,7 +413,7 @@ Instant TurnControl::slot_at(Instant earliest) const {
 void TurnControl::plan_full_duplex(Instant now) {
   const bool silent = reply_until_ && silent_until_reply_;
   if (!wanted_ || keyed_ || silent) return;
-  // What ended last has been heard whole when we answer, and so it is with the other station.
+  // After the turnaround both stations have heard the end of the last transmission completely.
   attempt_at_ = std::max({now, own_ended_ + config_.turnaround, quiet_since_ + config_.turnaround});
 }
 

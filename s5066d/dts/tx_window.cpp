@@ -29,7 +29,7 @@ std::optional<pdu::LongAck> TxWindow::lengthened(const pdu::Ack& ack) const {
 bool TxWindow::in_sync(const pdu::LongAck& ack) const {
   const unsigned ahead = distance(lwe_, ack.rx_lwe);
   if (ahead > frames_.size()) return false;  // test 4
-  // Test 5: nothing behind the last frame sent may be acknowledged.
+  // Test 5: no frame after the last one sent may be acknowledged.
   for (int i = 1; i <= static_cast<int>(8 * ack.selective.size()); ++i) {
     const bool sent = ahead + static_cast<unsigned>(i) < frames_.size();
     if (!sent && pdu::is_acknowledged(ack, ack.rx_lwe + i)) return false;

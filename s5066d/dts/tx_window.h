@@ -1,5 +1,6 @@
-// The transmit side of one selective-ARQ connection: which frames are out, which are acknowledged
-// (C.6.2, C.6.3.2). Frames have long numbers here; types 0 to 5 carry their lower octet.
+// The transmit side of one selective-ARQ connection: which frames are out, and which are
+// acknowledged (C.6.2, C.6.3.2). Frames have long numbers here; types 0 to 5 carry their lower
+// octet.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace s5066::dts {
 
-/// Largest window the standard knows (C.6.2(7)): half the frame number space.
+/// Largest window of the standard (C.6.2(7)): half the frame number space.
 inline constexpr unsigned kWindowMax = 128;
 /// Largest window with types 9 and 10: RX LWE, and a bit for each frame after it.
 inline constexpr unsigned kLargeWindowMax = 8 * pdu::kLongSelectiveOctetsMax;
@@ -27,7 +28,7 @@ struct TxFrame {
   Bytes segment;
   bool acknowledged = false;
   bool due = true;  // to be sent in the next transmission
-  /// Full duplex: an answer formed later speaks of it.
+  /// Full duplex: end of its transmission; an answer formed later covers the frame.
   std::optional<Instant> sent_until;
   std::uint32_t transmissions = 0;
 };
@@ -38,9 +39,9 @@ class TxWindow {
 
   bool empty() const { return frames_.empty(); }
   bool full() const { return frames_.size() >= frames_max_; }
-  /// From now on; frames that are out stay.
+  /// Sets the limit for new frames; frames that are out stay.
   void set_frames_max(unsigned frames_max);
-  /// So many frames are out that a number of one octet does not tell which is meant.
+  /// True if so many frames are out that a number of one octet is ambiguous.
   bool needs_long_numbers() const { return frames_.size() > kWindowMax; }
   LongFrameNumber lwe() const { return lwe_; }
   LongFrameNumber uwe() const { return lwe_ + static_cast<int>(frames_.size()) - 1; }
@@ -52,18 +53,18 @@ class TxWindow {
   /// Gives the frame the next number. The window must not be full.
   TxFrame& push(TxFrame frame);
 
-  /// The same acknowledgement with the one long number that it can mean: who sends type 1 or 2 is
-  /// at most 128 frames ahead of TX LWE. None when it is further.
+  /// Returns the same acknowledgement with the long number that it means. The sender of type 1 or 2
+  /// is at most 128 frames ahead of TX LWE; if it is further, returns nothing.
   std::optional<pdu::LongAck> lengthened(const pdu::Ack& ack) const;
 
-  /// Tests 4 and 5 of C.6.3.2: whether the acknowledgement can belong to this window.
+  /// True if the acknowledgement can belong to this window (tests 4 and 5 of C.6.3.2).
   bool in_sync(const pdu::LongAck& ack) const;
 
   struct Acknowledged {
     CpduId cpdu;
     std::size_t octets = 0;
   };
-  /// Marks frames, advances TX LWE, returns what was not acknowledged before. Needs in_sync().
+  /// Marks frames, advances TX LWE, and returns frames not acknowledged before. Requires in_sync().
   std::vector<Acknowledged> acknowledge(const pdu::LongAck& ack);
 
  private:

@@ -1,5 +1,5 @@
-// Whether the two stations agree about the windows of one direction, as the D_PDUs of that
-// direction tell it, transmission by transmission (C.6.3.2).
+// Tracks whether the two stations agree about the windows of one direction, from the D_PDUs of that
+// direction, transmission by transmission (C.6.3.2).
 #pragma once
 
 #include <utility>
@@ -8,15 +8,16 @@ namespace s5066::dts {
 
 class WindowVerification {
  public:
-  /// A D_PDU fits our window; `moved` when it told something new.
+  /// Call for a D_PDU that fits our window; `moved` if it brought something new.
   void on_fits(bool moved) {
     fits_ = true;
     moved_ = moved_ || moved;
   }
   void on_disagrees() { disagrees_ = true; }
-  /// A transmission of the peer has ended. One without D_PDUs of this direction changes nothing. In
-  /// windows that disagree some numbers fit as well, mostly as copies, so one that does not tells
-  /// more than they do; but where something moves nothing needs to be made to agree.
+  /// Call at the end of a transmission of the peer. A transmission without D_PDUs of this direction
+  /// changes nothing. If windows disagree, some numbers fit all the same, mostly as copies. A
+  /// number that does not fit therefore weighs more than those that do. If something moves, the
+  /// windows need no resync.
   void on_heard_over() {
     const bool fits = std::exchange(fits_, false);
     const bool moved = std::exchange(moved_, false);
@@ -29,23 +30,23 @@ class WindowVerification {
     }
   }
 
-  /// The last transmission disagreed.
+  /// True if the last transmission disagreed.
   bool disagrees() const { return last_disagrees_; }
-  /// So many disagreed, and none between them agreed.
+  /// Returns how many transmissions disagreed since the last one that agreed.
   unsigned in_a_row() const { return in_a_row_; }
-  /// It is being made to agree. Returns how often it was before, and nothing has moved since.
+  /// Call when a resync begins. Returns how many there were before without anything moving since.
   unsigned mend() {
     in_a_row_ = 0;
     return mended_++;
   }
-  /// Our window begins anew.
+  /// Call when our window is reset.
   void restart() {
     fits_ = moved_ = disagrees_ = last_disagrees_ = false;
     in_a_row_ = 0;
   }
 
  private:
-  bool fits_ = false;  // in the transmission being heard
+  bool fits_ = false;  // in the transmission being heard, as are the next two
   bool moved_ = false;
   bool disagrees_ = false;
   bool last_disagrees_ = false;
