@@ -100,8 +100,8 @@ class RateChange {
   modem::Mode mode_;
   modem::Mode wanted_;                 // mode that the procedure is about
   std::optional<modem::Mode> before_;  // old mode, until the change is confirmed
-  bool in_old_mode_ = false;           // mode of the next acknowledgement of the acceptance
-  bool both_ = false;                  // the change is for both directions
+  bool in_old_mode_ = false;  // the next acknowledgement of the acceptance goes in the old mode
+  bool both_ = false;         // the change is for both directions
   std::optional<modem::Mode> advice_;  // our advice
   std::optional<modem::Mode> peer_mode_;
   bool hdr_ = false;  // the request is of type 7, whose reasons have other meanings

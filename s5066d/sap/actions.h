@@ -1,4 +1,4 @@
-// What the subnetwork interface sublayer wants done, and the one queue in which its parts put it.
+// Actions that the subnetwork interface sublayer asks for, and the one queue for all its parts.
 #pragma once
 
 #include <compare>
@@ -17,7 +17,7 @@
 
 namespace s5066::sap {
 
-/// An indication whose sender waits to hear that its client has taken it.
+/// Names an indication whose sender waits to hear that its client has taken it.
 struct ReceiptId {
   std::uint64_t value = 0;
   friend auto operator<=>(const ReceiptId&, const ReceiptId&) = default;
@@ -26,27 +26,28 @@ struct ReceiptId {
 struct SendPrimitive {
   ClientId client;
   sis::Primitive primitive;
-  /// Tell on_indication_taken() when the client has taken all octets of the primitive.
+  /// If set, call on_indication_taken() when the client has taken all octets of the primitive.
   std::optional<ReceiptId> receipt = std::nullopt;
 };
-/// After what was sent before, or at once; the client is forgotten already.
+/// Close the connection after earlier primitives were sent, or at once. The client is already
+/// forgotten here.
 struct CloseClient {
   ClientId client;
   bool discard_unsent = false;
 };
-/// Take no further U_PDU from the client until told otherwise; other primitives are served.
+/// Take no further U_PDU from the client until told otherwise; serve its other primitives.
 struct PauseData {
   ClientId client;
   bool paused = false;
 };
 
-/// A hard link has this Exclusive link, which is to make way for no call.
+/// A hard link uses this Exclusive link, which must not make way for any call.
 struct KeepLink {
   Address peer;
 };
 
-/// S_MANAGEMENT_MSG_REQUEST of a client that may send one. The node answers it, because most of
-/// what can be asked is known to it alone.
+/// S_MANAGEMENT_MSG_REQUEST of a client that may send one. The node answers it, because only the
+/// node has most of the information.
 struct ManagementAsked {
   ClientId client;
   std::uint8_t message_type = 0;
@@ -65,7 +66,7 @@ class Outbox {
     counters_.add(Counter::primitives_sent);
     push(SendPrimitive{client, std::move(primitive), receipt});
   }
-  /// For an SpduRequest of any part.
+  /// Returns an ID for an SpduRequest of any part.
   CpduId new_cpdu_id() { return CpduId{++last_cpdu_id_}; }
   void push(Action action) { actions_.push_back(std::move(action)); }
 

@@ -12,7 +12,7 @@ namespace {
 constexpr sis::SubnetAvailability kShutOut{sis::NodeStatus::receive_only,
                                            sis::AvailabilityReason::higher_priority_link};
 
-/// Of ends that come from the node.
+/// Returns the counter of an end that the node caused.
 std::optional<Counter> counter_of(ClientEnd end) {
   switch (end) {
     case ClientEnd::dead_peer:
@@ -95,7 +95,7 @@ std::optional<ClientId> ClientTable::victim_of_connect() const {
   for (const auto& [id, client] : clients_) {
     if (binding(id) == nullptr) unbound[client.household].push_back(id);
   }
-  // Where several have as many, the one that was here first.
+  // Among hosts with equally many, the one with the oldest connection is chosen.
   const auto before = [](const auto& a, const auto& b) {
     if (a.second.size() != b.second.size()) return a.second.size() > b.second.size();
     return a.second.front() < b.second.front();
@@ -127,7 +127,7 @@ bool ClientTable::bind(Instant now, ClientId client, const sis::BindRequest& req
   if (const auto refusal = saps_.bind(client, request)) {
     counters_.add(counter_of(*refusal));
     TracedClient refused = traced(client, to_string(*refusal));
-    refused.sap.reset();  // the SAP and the rank are those asked for
+    refused.sap.reset();  // the traced SAP and rank are those asked for
     refused.ended_by_node = true;
     trace_.on_trace({.at = now,
                      .kind = TraceKind::bind_rejected,
@@ -141,7 +141,7 @@ bool ClientTable::bind(Instant now, ClientId client, const sis::BindRequest& req
   news_for_some_ = true;
   counters_.add(Counter::clients_bound);
   TracedClient bound = traced(client, {});
-  bound.sap.reset();  // it is one of the event's own numbers
+  bound.sap.reset();  // the event has it as a number of its own
   trace_.on_trace({.at = now,
                    .kind = TraceKind::client_bound,
                    .a = request.sap.value,
@@ -221,10 +221,11 @@ void ClientTable::control_flow(Instant now, StorageLedger& ledger) {
   ledger.changes_seen();
 }
 
-// S_DATA_FLOW_OFF and ON with a gap between them (A.2.1.14); of a client that goes on all the same,
-// or has much in flight, no further U_PDU is taken. Others may borrow the last of the room, so that
-// this comes without its doing, and its other primitives have to be served: a keep-alive has 10 s
-// (A.2.1.17(1)), a hard link is ended always (A.2.1.19(4)).
+// Sends S_DATA_FLOW_OFF and ON with a gap between their limits (A.2.1.14). If a client goes on all
+// the same, or has much in flight, no further U_PDU of it is taken. Other clients may borrow the
+// last of the room, so a client can be paused without its own doing. Its other primitives must
+// still be served: a keep-alive within 10 s (A.2.1.17(1)), and the end of a hard link always
+// (A.2.1.19(4)).
 void ClientTable::control_flow(Instant now, ClientId id, Client& client,
                                const StorageLedger& ledger) {
   if (binding(id) == nullptr) return;

@@ -1,6 +1,5 @@
-// The connections of SIS clients: who is bound to what, who is watched for silence and invalid
-// primitives, and who is told to hold back (A.2.1.1 to A.2.1.5, A.2.1.14, A.2.1.17). What becomes
-// of a client's U_PDUs is not its business.
+// The connections of SIS clients: their binds, the watch for silence and invalid primitives, and
+// flow control (A.2.1.1 to A.2.1.5, A.2.1.14, A.2.1.17). Their U_PDUs are handled elsewhere.
 #pragma once
 
 #include <map>
@@ -32,28 +31,29 @@ class ClientTable {
     bool paused = false;
     sis::SubnetAvailability told = kNormal;
   };
-  /// What a client may take for granted when it binds.
+  /// Availability that a client may assume when it binds.
   static constexpr sis::SubnetAvailability kNormal{sis::NodeStatus::on,
                                                    sis::AvailabilityReason::unspecified};
 
   ClientTable(const Config& config, Outbox& outbox, Counters& counters, TraceSink& trace);
 
-  /// Who has to go before one more is connected: of the household that has most connections without
-  /// a bind, the oldest of them. So nobody who only connects can keep others out.
+  /// Returns the connection to close before one more is connected. It is the oldest one without a
+  /// bind of the host that has most of them, so that a host that only connects cannot keep others
+  /// out.
   std::optional<ClientId> victim_of_connect() const;
-  /// After that one has gone.
+  /// Adds a connection; call after the one of victim_of_connect() has been closed.
   void connect(Instant now, ClientId client, const ClientOrigin& origin);
-  /// The SAP is free at once; the connection stays.
+  /// Frees the SAP at once; the connection stays.
   void unbind(Instant now, ClientId client, ClientEnd why);
-  /// After unbind() the connection stays, and its next bind starts afresh.
+  /// Prepares the connection for another bind after unbind().
   void rest(Instant now, ClientId client);
   void forget(ClientId client);
-  /// The node ends the connection: traced, counted, and forgotten.
+  /// Closes a connection from the node's side: traces, counts and forgets it.
   void close(Instant now, ClientId client, ClientEnd why);
   void trace_invalid(Instant now, ClientId client, std::uint8_t type) const;
 
   bool knows(ClientId client) const { return clients_.count(client) > 0; }
-  /// For anything but on_heard().
+  /// Returns the watch for any call except on_heard().
   ClientWatch& watch(ClientId client) {
     watch_changed_ = true;
     return clients_.at(client).watch;
@@ -69,23 +69,24 @@ class ClientTable {
   }
   void allow_arq(bool allowed) { saps_.allow_arq(allowed); }
   void open(SapId sap, bool open) { saps_.open(sap, open); }
-  /// S_BIND_REQUEST, answered. False when it counts as invalid.
+  /// Answers S_BIND_REQUEST. Returns false if the request counts as an invalid primitive.
   [[nodiscard]] bool bind(Instant now, ClientId client, const sis::BindRequest& request);
 
-  /// Sends the probes that are due; returns the clients that are to be closed as inactive.
+  /// Sends due probes; returns the clients to be closed as inactive.
   std::vector<ClientId> watch_all(Instant now);
-  /// For those whose room has changed since the last call.
+  /// Sends flow control to clients whose room has changed since the last call.
   void control_flow(Instant now, StorageLedger& ledger);
-  /// What the clients are to know of the node's state.
+  /// State of the node as clients are to know it.
   struct Availability {
     sis::SubnetAvailability node = kNormal;
-    /// A hard link of this SAP's holds the channel, and others can only receive.
+    /// SAP of our client whose hard link holds the channel; others can only receive.
     std::optional<SapId> reserved_for;
     friend bool operator==(const Availability&, const Availability&) = default;
   };
-  /// S_SUBNET_AVAILABILITY to each bound client that was told otherwise before (A.2.1.26).
+  /// Sends S_SUBNET_AVAILABILITY to each bound client that was told another state before
+  /// (A.2.1.26).
   void announce(const Availability& availability);
-  /// Perhaps too early, where a client has been heard since it was computed.
+  /// Returns the next deadline. It may be early if a client has been heard since it was computed.
   std::optional<Instant> next_deadline() const { return watch_changed_ ? earliest() : next_watch_; }
 
  private:
@@ -99,12 +100,12 @@ class ClientTable {
   TraceSink& trace_;
   std::map<ClientId, Client> clients_;
   SapTable saps_;
-  // Events come by the thousand in a second, and few of them are anything to all clients, so what
-  // concerns all is kept from the last time.
+  // Thousands of events come in a second, and few of them concern all clients, so the deadline for
+  // all clients is kept from the last time.
   std::optional<Instant> next_watch_;  // no client is due before
-  bool watch_changed_ = false;         // … unless one has changed
+  bool watch_changed_ = false;         // the value above is out of date because a client changed
   Availability announced_;
-  bool news_for_some_ = false;  // a client is bound that was not told of it
+  bool news_for_some_ = false;  // a client is bound that was not told of `announced_`
 };
 
 }  // namespace s5066::sap

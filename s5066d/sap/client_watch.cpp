@@ -8,9 +8,9 @@
 namespace s5066::sap {
 namespace {
 
-/// Nobody sends S_KEEP_ALIVE to the same peer more often (A.2.1.17(3)).
+/// Shortest interval of S_KEEP_ALIVE to the same peer (A.2.1.17(3)).
 constexpr Duration kKeepAliveSpacing = seconds(120);
-/// Nor answers it later (A.2.1.17(2)).
+/// Latest answer to S_KEEP_ALIVE (A.2.1.17(2)).
 constexpr Duration kKeepAliveAnswerMax = seconds(10);
 
 }  // namespace
@@ -26,8 +26,9 @@ ClientWatch::ClientWatch(const Config& config, Instant now)
   S5066_ASSERT(probe_interval_ == Duration::zero() || probe_interval_ >= kKeepAliveSpacing);
 }
 
-// STANDARD: taken literally, 120 s between keep-alives would forbid to answer a client that answers
-// our probe late or probes right after it; an answered probe does not count against an answer.
+// STANDARD: taken literally, 120 s between keep-alives would forbid an answer to a client that
+// answers our probe late or probes right after it. Here an answered probe does not count against an
+// answer.
 bool ClientWatch::on_keep_alive(Instant now, Duration held) {
   on_heard(now);
   if (probe_answer_until_) {
@@ -54,7 +55,7 @@ void ClientWatch::on_unbound(Instant now) {
   paused_ = false;
 }
 
-// What came in the meantime is still to be read, the answer to a probe perhaps among it.
+// Primitives that came meanwhile are still to be read, perhaps with the answer to a probe.
 void ClientWatch::on_resumed(Instant now) {
   paused_ = false;
   heard_at_ = now;

@@ -20,14 +20,16 @@ class ClientWatch {
 
   ClientWatch(const Config& config, Instant now);
 
-  /// A valid primitive came. Only S_KEEP_ALIVE answers a probe.
+  /// Call for a valid primitive. Only S_KEEP_ALIVE answers a probe.
   void on_heard(Instant now) { heard_at_ = now; }
-  /// False when this was one too many.
+  /// Returns false if this one exceeds the limit.
   [[nodiscard]] bool on_invalid(Instant now) { return invalid_.admit(now); }
   [[nodiscard]] bool on_expedited_request(Instant now) { return expedited_.admit(now); }
-  /// True when it has to be answered with one of our own. It has been here for at least `held`.
+  /// Returns true if an S_KEEP_ALIVE of our own must answer. The primitive has waited here for at
+  /// least `held`.
   [[nodiscard]] bool on_keep_alive(Instant now, Duration held = {});
-  /// What it says may wait behind a U_PDU that is not taken: no probe, and no answer is waited for.
+  /// Call when no U_PDU of the client is taken. Its other primitives may wait behind one, so that
+  /// no probe is sent and no answer is waited for.
   void on_paused() { paused_ = true; }
   void on_resumed(Instant now);
   void on_bound(Instant now);

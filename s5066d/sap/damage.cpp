@@ -15,7 +15,7 @@ std::vector<OctetRange> within_updu(std::vector<OctetRange> ranges, std::size_t 
   std::sort(ranges.begin(), ranges.end(),
             [](const OctetRange& a, const OctetRange& b) { return a.offset < b.offset; });
   std::vector<OctetRange> kept;
-  std::size_t done = 0;  // octets of the U_PDU before it are dealt with
+  std::size_t done = 0;  // octets of the U_PDU before this one are done
   for (const OctetRange& range : ranges) {
     const std::size_t first = std::max<std::size_t>(range.offset, header_octets) - header_octets;
     const std::size_t end =

@@ -1,4 +1,4 @@
-// What of a U_PDU that came by non-ARQ is damaged or missing (A.2.1.9(9) to (15)).
+// Damaged and missing parts of a U_PDU received by non-ARQ (A.2.1.9(9) to (15)).
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,11 @@
 
 namespace s5066::sap {
 
-/// True when one of the first octets is in one of the ranges.
+/// True if one of the first `header_octets` octets is in one of the ranges.
 bool touches_header(const std::vector<OctetRange>& ranges, std::size_t header_octets);
 
-/// Ranges of an S_PDU as ranges of the U_PDU behind its header: sorted, those that meet joined, and
-/// cut where the U_PDU begins and ends.
+/// Converts ranges of an S_PDU to ranges of the U_PDU after its header: sorted, adjacent ones
+/// joined, and cut at both ends of the U_PDU.
 std::vector<OctetRange> within_updu(std::vector<OctetRange> ranges, std::size_t header_octets,
                                     std::size_t updu_octets);
 

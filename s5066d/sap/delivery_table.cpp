@@ -131,7 +131,7 @@ std::vector<DeliveryTable::Overdue> DeliveryTable::settle_overdue(Instant now) {
     below.report_by.reset();
     if (std::exchange(below.settled, true)) continue;
     overdue.push_back({below.item, below.client_confirmed});
-    below.item.charged = 0;  // the copy gives it back
+    below.item.charged = 0;  // the copy returns the charge
   }
   return overdue;
 }

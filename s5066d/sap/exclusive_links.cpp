@@ -63,7 +63,7 @@ bool ExclusiveLinks::on_call_refused(Address peer) {
 
 void ExclusiveLinks::on_made(Address peer, bool we_called) {
   Link& link = links_[peer];
-  if (link.state == State::breaking) return;  // its end is on its way up
+  if (link.state == State::breaking) return;  // its end is already on its way up
   link.state = State::made;
   link.we_called = we_called;
   link.adopted = false;
@@ -80,7 +80,7 @@ bool ExclusiveLinks::is_adopted(Address peer) const {
   return it != links_.end() && it->second.state == State::made && it->second.adopted;
 }
 
-// A Nonexclusive link that ends for our own call is expected to: the call goes on.
+// A Nonexclusive link that ends because of our own call is expected to end, and the call goes on.
 void ExclusiveLinks::on_closing(const cas::LinkClosing& closing) {
   const auto it = links_.find(closing.peer);
   if (it == links_.end()) return;
@@ -101,7 +101,7 @@ bool ExclusiveLinks::on_broken(const cas::LinkBroken& broken) {
   const bool adopted = it != links_.end() && it->second.adopted;
   if (broken.type == cas::LinkType::nonexclusive) {
     if (!adopted) return false;
-    if (it->second.state == State::calling) {  // and now the peer is called
+    if (it->second.state == State::calling) {  // the peer is called now
       it->second.adopted = false;
       return false;
     }

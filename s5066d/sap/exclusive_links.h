@@ -1,5 +1,5 @@
-// The Exclusive physical links under the hard links (B.3(5), B.3(7)): called for, kept for as long
-// as a hard link needs them, and broken afterwards, by whoever owes it.
+// The Exclusive physical links under the hard links (B.3(5), B.3(7)). They are called for, kept
+// while a hard link needs them, and then broken by the side that has to.
 #pragma once
 
 #include <map>
@@ -17,42 +17,45 @@ class ExclusiveLinks {
  public:
   enum class State : std::uint8_t { none, calling, made, breaking };
 
-  /// `release_wait`: how long a link without a hard link waits for the peer to break it.
+  /// `release_wait` is the time that a link without a hard link waits for the peer to break it.
   ExclusiveLinks(Duration release_wait, Outbox& outbox)
       : release_wait_(release_wait), outbox_(outbox) {}
 
   State state(Address peer) const;
   std::vector<Address> peers() const;
-  /// Whether one more may be called for without exceeding what there may be at a time. Those that
-  /// no hard link has needed make way, but not while one is on its way out anyway.
+  /// True if one more link may be called for within the limit. Links that no hard link has needed
+  /// make way, but not while one is being broken anyway.
   bool has_room() const;
-  /// Whether we called for one that is made. B.3.2.1(19): no Nonexclusive link outlasts that.
+  /// True if a link that we called for is made. B.3.2.1(19): no Nonexclusive link stays beside it.
   bool any_made_by_us() const;
 
-  /// Other than of peers that called and have asked for nothing yet.
+  /// True if a hard link has needed a link. any_unclaimed() is true if a peer called and has asked
+  /// for nothing yet.
   bool any_claimed() const;
   bool any_unclaimed() const;
 
-  /// Where there is an adopted link, the channel access sublayer ends that first.
+  /// Calls for a link. If there is an adopted link, the channel access sublayer ends that first.
   void call(Address peer);
-  /// Our own channel access refused that call: an adopted link is still there. False: as below.
+  /// Call when our own channel access refused the call; an adopted link is still there. Returns
+  /// false as on_call_failed() does.
   bool on_call_refused(Address peer);
   void on_made(Address peer, bool we_called);
-  /// The peer's hard link came over a link of the other type, and has it to itself now.
+  /// Call when the peer's hard link came over a Nonexclusive link, which it now has to itself.
   void adopt(Address peer);
-  /// Ours needs an Exclusive one instead (A.3.2.2.2(9), B.3(5)).
+  /// True if the link is adopted; a hard link of ours needs an Exclusive one instead (A.3.2.2.2(9),
+  /// B.3(5)).
   bool is_adopted(Address peer) const;
-  /// The channel access sublayer has begun to break a link, whoever asked for that.
+  /// Call when the channel access sublayer has begun to break a link, for whatever reason.
   void on_closing(const cas::LinkClosing& closing);
-  /// A call that failed. False: it was not one of ours.
+  /// Call when a call has failed. Returns false if it was not one of ours.
   bool on_call_failed(Address peer);
-  /// Returns false if the link that is gone was neither Exclusive nor adopted.
+  /// Returns false if the broken link was neither Exclusive nor adopted.
   bool on_broken(const cas::LinkBroken& broken);
 
-  /// A hard link needs it.
+  /// Marks the link as needed by a hard link.
   void keep(Address peer);
-  /// No hard link needs it now. We break it when that was our doing; otherwise the peer does, or
-  /// after a while we do it all the same.
+  /// Call when no hard link needs the link any more. We break it if that is our task; otherwise the
+  /// peer does, and after `release_wait` we do.
   void leave(Instant now, Address peer, bool ours_to_break);
   void on_deadline(Instant now);
   std::optional<Instant> next_deadline() const;
@@ -61,7 +64,7 @@ class ExclusiveLinks {
   struct Link {
     State state = State::none;
     bool we_called = false;
-    bool adopted = false;  // of the other type, and there until the call has ended it
+    bool adopted = false;  // Nonexclusive, and there until the call has ended it
     bool claimed = false;  // a hard link has needed it
     std::optional<Instant> release_at;
   };

@@ -13,9 +13,9 @@ bool equal_in_rank_and_priority(const HardLinkClaim& a, const HardLinkClaim& b) 
   return a.rank == b.rank && a.priority == b.priority;
 }
 
-// STANDARD: of crossing requests the text says nothing. Neither node knows the rank of the other's
-// client, so a comparison by rank can make both give way, or neither. What both know is compared:
-// priority, type, and at last the address.
+// STANDARD: the text does not cover crossing requests. Neither node knows the rank of the other's
+// client, so a comparison by rank can make both give way, or neither. The comparison uses what both
+// know: priority, then type, then address.
 bool wins_crossing(const HardLinkClaim& ours, const HardLinkClaim& theirs, Address own) {
   if (ours.priority != theirs.priority) return ours.priority > theirs.priority;
   if (ours.type != theirs.type) return ours.type > theirs.type;

@@ -1,4 +1,4 @@
-// Which of two hard links has to give way (A.3.2.2.1), and which of two requests that cross.
+// Decides which of two hard links gives way (A.3.2.2.1), and which of two crossing requests.
 #pragma once
 
 #include <cstdint>
@@ -8,23 +8,23 @@
 
 namespace s5066::sap {
 
-/// What a hard link is weighed by. One of its nodes is always ourselves.
+/// Fields by which hard links are compared. One node of a hard link is always ours.
 struct HardLinkClaim {
-  std::uint8_t rank = 0;  // of the client; for a peer's client, what we take it to be
+  std::uint8_t rank = 0;  // of the client; for a peer's client, the rank that we assume
   std::uint8_t priority = 0;
   Address peer;
   sis::HardLinkType type = sis::HardLinkType::link_reservation;
 };
 
-/// Whether the new link wins against the existing one; the first difference decides, and a tie
-/// leaves the existing one (A.3.2.2.1(1)-(6)).
+/// True if the new link wins against the existing one. The first difference decides, and a tie
+/// keeps the existing one (A.3.2.2.1(1)-(6)).
 bool takes_precedence(const HardLinkClaim& fresh, const HardLinkClaim& existing);
 
-/// Both say nothing about who of the two is the more important.
+/// True if rank and priority do not decide between the two.
 bool equal_in_rank_and_priority(const HardLinkClaim& a, const HardLinkClaim& b);
 
-/// Whether ours stands of two requests that two nodes made of each other at the same time. Both
-/// nodes come to the same answer.
+/// True if our request stands when two nodes asked each other at the same time. Both nodes come to
+/// the same answer.
 bool wins_crossing(const HardLinkClaim& ours, const HardLinkClaim& theirs, Address own);
 
 }  // namespace s5066::sap

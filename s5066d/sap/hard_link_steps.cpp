@@ -1,4 +1,5 @@
-// What hard_links.cpp decides is carried out here: changes of state, timers, and what others see.
+// HardLinks: carries out the decisions of hard_links.cpp: state changes, timers, and the state for
+// other parts.
 #include <algorithm>
 #include <utility>
 
@@ -76,7 +77,7 @@ const HardLinks::Session* HardLinks::blocker(const HardLinkClaim& claim) const {
   return nullptr;
 }
 
-/// To one of higher precedence.
+/// Ends a link for one of higher precedence.
 void HardLinks::give_way(Instant now, Session& session) {
   if (!session.is_live()) return;
   if (session.is(State::active)) {
@@ -93,8 +94,8 @@ void HardLinks::give_way(Instant now, Session& session) {
 
 // --- Steps ---------------------------------------------------------------------------------------
 
-/// After every event: what has ended leaves its physical link, and what waited goes on, but not in
-/// radio silence.
+/// Runs after every event: ended links leave their physical link, and waiting ones go on, except in
+/// EMCON.
 void HardLinks::advance(Instant now) {
   for (Session& session : sessions_) {
     const bool would_call = session.is(State::waiting) && session.we_called;
@@ -114,7 +115,7 @@ void HardLinks::advance(Instant now) {
       exclusive_.leave(now, peer, false);
     }
   }
-  // One at a time: what is in the way of another was told to end before that was added.
+  // Only one goes on at a time; a link in its way was told to end before it was added.
   if (sessions_.size() == 1 && sessions_.front().is(State::waiting)) {
     proceed(now, sessions_.front());
   }
@@ -130,7 +131,8 @@ void HardLinks::proceed(Instant now, Session& session) {
     say(now, session, HardLinkConfirm{});
   } else if (link == Physical::made && !exclusive_.is_adopted(peer)) {
     ask_peer(now, session);
-  } else if (link == Physical::calling) {  // for a request that was withdrawn
+    // a link is already being called for, for a request that was withdrawn
+  } else if (link == Physical::calling) {
     change_state(now, session, State::linking);
   } else if (!session.deadline && exclusive_.has_room()) {  // A.3.2.2.2(9)
     change_state(now, session, State::linking);
@@ -138,7 +140,7 @@ void HardLinks::proceed(Instant now, Session& session) {
   }
 }
 
-// A.3.2.2.2(10) to (12).
+// Sends the request to the peer: A.3.2.2.2(10) to (12).
 void HardLinks::ask_peer(Instant now, Session& session) {
   change_state(now, session, State::requesting);
   ++session.calls;
@@ -153,8 +155,8 @@ void HardLinks::activate(Instant now, Session& session) {
   counters_.add(Counter::hard_links_established);
 }
 
-/// Silence may mean that the peer has gone, and nothing else would show it. The called side leaves
-/// it to the caller to find out first.
+/// Returns when to probe the peer. Silence may mean that the peer has gone, and nothing else would
+/// show it. The called side waits twice as long, so that the caller finds out first.
 std::optional<Instant> HardLinks::probe_at(Instant now, const Session& session) const {
   const Duration interval = options_.config.probe_interval;
   if (interval == Duration::zero()) return std::nullopt;
@@ -167,7 +169,7 @@ HardLinkRequest HardLinks::request_of(const Session& session) {
           full ? session.remote_sap : SapId{}};
 }
 
-// A.3.2.2.3(2), (4).
+// Sends S_PDU type 6: A.3.2.2.3(2), (4).
 void HardLinks::terminate(Instant now, Session& session, HardLinkEnd reason,
                           std::optional<EndReason> heard) {
   change_state(now, session, State::terminating);
@@ -176,7 +178,7 @@ void HardLinks::terminate(Instant now, Session& session, HardLinkEnd reason,
   say(now, session, HardLinkTerminate{reason});
 }
 
-/// A request of our own that is not to be pursued.
+/// Ends a request of our own that is not to be pursued.
 void HardLinks::withdraw(Instant now, Session& session, HardLinkEnd why, RejectReason reason) {
   if (!session.is(State::requesting)) return fail(now, session, reason);
   tell_rejected(session, reason);
@@ -225,7 +227,7 @@ void HardLinks::on_session_deadline(Instant now, Session& session) {
       return say(now, session,
                  session.we_called ? Spdu{request_of(session)} : Spdu{HardLinkConfirm{}});
     case State::waiting:
-      return;  // goes on
+      return;  // advance() goes on with it
     case State::linking:
     case State::closed:
       break;
@@ -233,8 +235,8 @@ void HardLinks::on_session_deadline(Instant now, Session& session) {
   S5066_ASSERT(false);
 }
 
-/// What the peer had to hear did not go out, and the physical link has not ended for that: without
-/// it the two nodes would not agree on what there is (A.3.2.2.3(7), (8)).
+/// Ends a session whose last S_PDU did not go out although the physical link is still there.
+/// Without it the two nodes would disagree about the hard link (A.3.2.2.3(7), (8)).
 void HardLinks::on_session_unsent(Instant now, Session& session) {
   session.unsent = false;
   if (session.is(State::requesting)) return fail(now, session, RejectReason::remote_not_responding);
@@ -271,8 +273,8 @@ bool HardLinks::carries(Address peer, SapId local, SapId remote) const {
          is_within(*session, local, remote);
 }
 
-// STANDARD: what a hard link reserves is said of its own data only; the channel is one, so others'
-// non-ARQ data waits as well.
+// STANDARD: a hard link reserves the channel in the text for its own data only. There is only one
+// channel, so non-ARQ data of others waits as well.
 bool HardLinks::allows_nonarq(Address destination, SapId local, SapId remote) const {
   const Session* session = active_session();
   if (session == nullptr || session->claim.type == sis::HardLinkType::link_reservation) return true;
@@ -281,7 +283,7 @@ bool HardLinks::allows_nonarq(Address destination, SapId local, SapId remote) co
   return (owner_shares || session->peer() == destination) && is_within(*session, local, remote);
 }
 
-/// A.1.1.2.1 to A.1.1.2.3: who may use it.
+/// True if data between the two SAPs may use the link (A.1.1.2.1 to A.1.1.2.3).
 bool HardLinks::is_within(const Session& session, SapId local, SapId remote) {
   switch (session.claim.type) {
     case sis::HardLinkType::link_reservation:
@@ -325,7 +327,7 @@ HardLinks::Session* HardLinks::find(Address peer, State state, std::optional<boo
   return nullptr;
 }
 
-/// The client's link, one that is not on its way out if there is such.
+/// Returns the client's link with the peer; one that is not ending takes precedence.
 HardLinks::Session* HardLinks::find_of(ClientId client, Address peer) {
   Session* found = nullptr;
   for (Session& session : sessions_) {
@@ -368,8 +370,8 @@ void HardLinks::tell_rejected(const Session& session, RejectReason reason) {
   if (session.client) outbox_.send(*session.client, sis::HardLinkRejected{reason, session.link});
 }
 
-/// Only the requesting client, and the called one of a Type 2 (A.2.1.22(2), (3)); others who use
-/// the link hear nothing.
+/// Tells only the requesting client and the called client of a Type 2 (A.2.1.22(2), (3)). Others
+/// that use the link are told nothing.
 void HardLinks::tell_terminated(Session& session, EndReason reason) {
   if (!std::exchange(session.begun, false) || !session.client) return;
   outbox_.send(*session.client, sis::HardLinkTerminated{reason, session.link});

@@ -10,9 +10,9 @@ using RejectReason = sis::HardLinkRejectReason;
 using State = HardLinkState;
 using Physical = ExclusiveLinks::State;
 
-/// Calls for one request: a link that was still being left by the peer may break under it once.
+/// Calls for one request. A link that the peer was still leaving may break under the first one.
 constexpr unsigned kCallsMax = 2;
-/// When an Exclusive link that may make way was in the way.
+/// Wait before the next call if an Exclusive link that may make way took the place.
 constexpr Duration kCallAgainAfter = std::chrono::seconds(5);
 constexpr std::uint8_t kUndefinedType = 3;
 
@@ -28,7 +28,7 @@ EndReason heard_for(HardLinkEnd reason) {
   }
 }
 
-// STANDARD: nor are the reasons of C_PDUs and of S_HARD_LINK_REJECTED.
+// STANDARD: the reasons of C_PDUs and of S_HARD_LINK_REJECTED are not mapped to each other either.
 RejectReason reject_for(std::optional<cas::RejectReason> reason) {
   if (reason == cas::RejectReason::higher_priority_pending) {
     return RejectReason::higher_priority_existing;
@@ -99,7 +99,7 @@ bool HardLinks::request_establish(Instant now, const Party& owner, const sis::Ha
   return true;
 }
 
-// Always carried out (A.2.1.19(4)), also before the peer has answered.
+// Always ends the link (A.2.1.19(4)), also before the peer has answered.
 bool HardLinks::request_terminate(Instant now, ClientId client, Address remote) {
   Session* session = find_of(client, remote);
   if (session == nullptr || session->is(State::indicated)) return false;
@@ -109,7 +109,7 @@ bool HardLinks::request_terminate(Instant now, ClientId client, Address remote) 
   } else if (!session->we_called) {
     refuse(now, *session, HardLinkRefusal::remote_busy);
   } else {
-    // STANDARD: ESTABLISH is owed an answer, and no reason fits a request that was withdrawn.
+    // STANDARD: ESTABLISH must be answered, and no reason fits a request that was withdrawn.
     withdraw(now, *session, HardLinkEnd::client_request, RejectReason::remote_not_responding);
   }
   advance(now);
@@ -177,8 +177,8 @@ bool HardLinks::on_link_rejected(Instant now, const cas::LinkRejected& rejected)
   return true;
 }
 
-// The channel access sublayer has no place for one more Exclusive link. One that no hard link has
-// taken makes way after a while.
+// The channel access sublayer has no place for one more Exclusive link. A link that no hard link
+// has needed makes way after a while.
 bool HardLinks::on_link_refused(Instant now, Address peer) {
   if (!exclusive_.on_call_refused(peer)) return false;
   Session* session = find(peer, State::linking, true);
@@ -215,24 +215,26 @@ void HardLinks::on_link_broken(Instant now, const cas::LinkBroken& broken) {
   advance(now);
 }
 
-// Carried out with the next deadline: usually the news that the physical link broke comes next.
+// The session ends with the next deadline, because the report that the physical link broke usually
+// comes next.
 void HardLinks::on_spdu_rejected(const cas::SpduRejected& rejected) {
   for (Session& session : sessions_) {
-    // For a probe there was no room: the next one will do.
+    // There was no room for a probe; the next one will do.
     const bool can_wait = session.is(State::active) && session.we_called &&
                           rejected.why == cas::CpduFailure::queue_full;
     if (session.sent == rejected.id && !can_wait) session.unsent = true;
   }
 }
 
-// A.3.2.2.3(7), (8).
+// Handles the break of a session's physical link: A.3.2.2.3(7), (8).
 void HardLinks::on_session_broken(Instant now, Session& session, cas::LinkEnd how) {
   switch (session.state) {
     case State::linking:
       change_state(now, session, State::waiting);
       return;
     case State::requesting:
-      // The peer was leaving an earlier hard link, or had forgotten this one: it is there.
+      // The peer was leaving an earlier hard link, or had forgotten this one, so it is still on the
+      // air.
       if (how != cas::LinkEnd::connection_lost && session.calls < kCallsMax) {
         change_state(now, session, State::waiting);
       } else {
@@ -240,7 +242,7 @@ void HardLinks::on_session_broken(Instant now, Session& session, cas::LinkEnd ho
       }
       return;
     case State::waiting:
-      if (session.we_called) return;  // it is to be made yet
+      if (session.we_called) return;  // the link is still to be made
       [[fallthrough]];
     case State::indicated:
     case State::active:
@@ -268,7 +270,7 @@ void HardLinks::on_spdu(Instant now, Address peer, const HardLinkRequest& reques
   const auto type = static_cast<sis::HardLinkType>(request.link_type);
   const bool full = type == sis::HardLinkType::full_bandwidth;
   const Physical link = exclusive_.state(peer);
-  // Where the link it came over is on its way out, the peer will see it end.
+  // If the link that carried the request is being broken, the peer will see it end.
   if (link != Physical::made && (link != Physical::none || !by_soft_link)) return;
   if (!allowed_ || request.link_type >= kUndefinedType) {
     return send(now, peer, HardLinkRefused{HardLinkRefusal::remote_busy});
@@ -279,7 +281,8 @@ void HardLinks::on_spdu(Instant now, Address peer, const HardLinkRequest& reques
                       session.remote_sap == request.requesting_sap &&
                       (!full || session.local_sap == request.remote_sap);
     if (!same || !session.is_live()) continue;
-    // Said again, or asked whether it is still there; before it is active the answer is to come.
+    // The request is a repetition or a probe. Before the link is active, the answer is still to
+    // come.
     if (session.is(State::active)) say(now, session, HardLinkConfirm{});
     return;
   }
@@ -297,7 +300,7 @@ void HardLinks::on_spdu(Instant now, Address peer, const HardLinkRequest& reques
   if (crossing != nullptr && wins_crossing(crossing->claim, session.claim, options_.own)) {
     return send(now, peer, HardLinkRefused{HardLinkRefusal::higher_priority_existing});
   }
-  if (crossing != nullptr) {  // which the peer refuses for the same reason
+  if (crossing != nullptr) {  // the peer refuses it for the same reason
     tell_rejected(*crossing, RejectReason::higher_priority_existing);
     close(now, *crossing, Breaks::peer_does);
   }
@@ -308,7 +311,7 @@ void HardLinks::on_spdu(Instant now, Address peer, const HardLinkRequest& reques
                               : HardLinkRefusal::higher_priority_existing});
   } else {
     for (Session& other : sessions_) {
-      // What is active stays until the client has accepted.
+      // The active link stays until the client has accepted.
       if (!full || !other.is(State::active)) give_way(now, other);
     }
     Session& added = add(now, full ? State::indicated : State::waiting, std::move(session));
@@ -330,7 +333,8 @@ void HardLinks::on_spdu(Instant now, Address peer, const HardLinkConfirm&) {
     // The peer takes itself for the called side, too.
     terminate(now, *called, HardLinkEnd::client_request, EndReason::by_remote);
   } else if (!knows(peer) && exclusive_.state(peer) == Physical::made) {
-    send(now, peer, HardLinkTerminate{HardLinkEnd::client_request});  // it keeps what we have not
+    // the peer keeps a link that we do not have
+    send(now, peer, HardLinkTerminate{HardLinkEnd::client_request});
   }
   advance(now);
 }
@@ -342,7 +346,7 @@ void HardLinks::on_spdu(Instant now, Address peer, const HardLinkRefused& refuse
          is_assigned(number) ? static_cast<RejectReason>(number) : RejectReason::remote_busy);
   } else if (refused.reason == HardLinkRefusal::remote_busy) {
     // STANDARD: a repeated request is not provided for. A peer that compares our probe with the
-    // link it asks about finds them equal and keeps the existing one (A.3.2.2.1(6), A.3.2.2.2(21)).
+    // same link finds them equal and keeps the existing one (A.3.2.2.1(6), A.3.2.2.2(21)).
   } else if (Session* probed = find(peer, State::active, true)) {
     tell_terminated(*probed, EndReason::by_remote);
     close(now, *probed, Breaks::we_do);
@@ -350,7 +354,7 @@ void HardLinks::on_spdu(Instant now, Address peer, const HardLinkRefused& refuse
   advance(now);
 }
 
-// Answered even when there is no such link: the peer waits for it (A.3.2.2.3(3)).
+// Answers even if there is no such link, because the peer waits for the answer (A.3.2.2.3(3)).
 void HardLinks::on_spdu(Instant now, Address peer, const HardLinkTerminate& terminate) {
   send(now, peer, HardLinkTerminateConfirm{});
   if (Session* crossing = find(peer, State::terminating)) {

@@ -1,9 +1,10 @@
-// Hard links (A.1.1.2, A.3.2.2): asked for by a client, agreed with the peer by S_PDU types 3 to 7,
-// and ended by either. At most one is active; one more may be under negotiation to take its place.
+// Hard links (A.1.1.2, A.3.2.2): a client asks for them, S_PDU types 3 to 7 agree them with the
+// peer, and either side ends them. At most one is active; one more may be under negotiation to
+// replace it.
 //
-// Every S_HARD_LINK_ESTABLISH is answered once, by ESTABLISHED or REJECTED. A link that was
-// ESTABLISHED or INDICATED to a client ends for it with one S_HARD_LINK_TERMINATED, unless it ended
-// the link itself (A.2.1.19, A.2.1.22).
+// Every S_HARD_LINK_ESTABLISH gets one answer, ESTABLISHED or REJECTED. A client to which a link
+// was ESTABLISHED or INDICATED gets one S_HARD_LINK_TERMINATED when it ends, unless the client
+// ended the link itself (A.2.1.19, A.2.1.22).
 #pragma once
 
 #include <cstdint>
@@ -28,9 +29,9 @@ namespace s5066::sap {
 
 enum class HardLinkState : std::uint8_t {
   waiting,     // accepted so far; a link of lower precedence is being ended first
-  linking,     // caller: an Exclusive link is being made
+  linking,     // caller: the Exclusive link is being made
   requesting,  // caller: type 3 sent
-  indicated,   // called, Type 2: the client is asked
+  indicated,   // called, Type 2: waiting for the client's answer
   active,
   terminating,  // type 6 sent
   closed,
@@ -44,8 +45,8 @@ struct HardLinkInfo {
   std::uint8_t priority = 0;
   bool we_called = false;
   std::optional<ClientId> client;  // the owner here, or the called client of a Type 2
-  SapId local_sap;                 // of the owner here, or of the called client of a Type 2
-  SapId remote_sap;  // of the owner there, or of the client that a Type 2 was asked for
+  SapId local_sap;                 // of our owner, or of our called client of a Type 2
+  SapId remote_sap;  // of the peer's owner, or of the peer's client that a Type 2 names
 };
 
 class HardLinks {
@@ -54,7 +55,7 @@ class HardLinks {
     HardLinkConfig config;
     Address own;
   };
-  /// A bound client that asks, or that a Type 2 is asked for.
+  /// A bound client that asks for a hard link, or that a Type 2 names.
   struct Party {
     ClientId client;
     SapId sap;
@@ -63,36 +64,39 @@ class HardLinks {
 
   HardLinks(const Options& options, Outbox& outbox, Counters& counters, TraceSink& trace);
 
-  /// Not in a broadcast session (A.1.1.3(4)). What there is when one begins, ends.
+  /// Forbids hard links in a broadcast session (A.1.1.3(4)). Those that exist when one begins are
+  /// ended.
   void allow(Instant now, bool allowed);
-  /// EMCON: nothing is asked of a peer.
+  /// EMCON: asks no peer for anything while on.
   void set_silent(Instant now, bool silent);
 
-  // From clients. False: a primitive that its client may not send now (an invalid primitive).
+  // Calls from clients. They return false if the client may not send the primitive now, which makes
+  // it invalid.
   [[nodiscard]] bool request_establish(Instant now, const Party& owner, const sis::HardLink& link);
   [[nodiscard]] bool request_terminate(Instant now, ClientId client, Address remote);
   [[nodiscard]] bool request_accept(Instant now, ClientId client, const sis::HardLink& link);
   [[nodiscard]] bool request_reject(Instant now, ClientId client,
                                     const sis::HardLinkReject& reject);
-  /// It unbound or its connection is closed; it is told nothing any more.
+  /// Call when the client has unbound or its connection is closed. It is told nothing any more.
   void on_client_gone(Instant now, ClientId client);
 
-  // From the channel access sublayer.
+  // Events of the channel access sublayer.
   void on_link_made(Instant now, const cas::LinkMade& made);
-  /// False: no call of a hard link's failed.
+  /// Returns false if the failed call was not that of a hard link.
   bool on_link_rejected(Instant now, const cas::LinkRejected& rejected);
   bool on_link_refused(Instant now, Address peer);
-  /// The link carries nothing any more. What the peer asked for over a soft link ends with that.
+  /// Call when the link carries no more data. A request of the peer over a soft link ends with that
+  /// link.
   void on_link_closing(Instant now, const cas::LinkClosing& closing);
   void on_link_broken(Instant now, const cas::LinkBroken& broken);
-  /// Something came from the peer over the link.
+  /// Call when anything came from the peer over the link.
   void on_traffic(Instant now, Address peer);
 
-  /// One of the sublayers below could not send an S_PDU; only our own count.
+  /// Call when a sublayer below could not send an S_PDU. S_PDUs of other parts are ignored.
   void on_spdu_rejected(const cas::SpduRejected& rejected);
 
-  // S_PDU types 3 to 7. `called` is who is bound to the REMOTE SAP; `by_soft_link`: there is a
-  // session with the peer that is not being ended.
+  // S_PDU types 3 to 7. `called` is the client bound to the REMOTE SAP. `by_soft_link` is true if
+  // there is a session with the peer that is not being ended.
   void on_spdu(Instant now, Address peer, const HardLinkRequest& request,
                const std::optional<Party>& called, bool by_soft_link);
   void on_spdu(Instant now, Address peer, const HardLinkConfirm& confirm);
@@ -103,27 +107,28 @@ class HardLinks {
   void on_deadline(Instant now);
   std::optional<Instant> next_deadline() const;
 
-  // What there is for others.
-  /// No soft link may be called for.
+  // State for the other parts of the sublayer.
+  /// True if no soft link may be called for.
   bool hold_calls() const { return !sessions_.empty() || exclusive_.any_claimed(); }
-  /// Soft links have to end now.
+  /// True if soft links have to end now.
   bool end_soft_links() const;
-  /// Peers whose Exclusive link is made.
+  /// Returns the peers whose Exclusive link is made.
   std::vector<Address> linked_peers() const;
-  /// The link to the peer is, or is to be, a hard link's.
+  /// True if the link to the peer belongs to a hard link, or will.
   bool governs(Address peer) const { return physical(peer) != ExclusiveLinks::State::none; }
   ExclusiveLinks::State physical(Address peer) const { return exclusive_.state(peer); }
   std::vector<Address> physical_peers() const { return exclusive_.peers(); }
-  /// An Exclusive link to the peer is called for, and a soft link to it ends for that.
+  /// True if an Exclusive link to the peer is being called for, which ends a soft link to it.
   bool is_calling(Address peer) const;
-  /// Two clients' ARQ data to this peer goes over the active hard link.
+  /// True if ARQ data between the two clients goes over the active hard link to this peer.
   bool carries(Address peer, SapId local, SapId remote) const;
-  /// Non-ARQ data between these, now that a hard link may have reserved the channel.
+  /// True if non-ARQ data may go between the two clients, although a hard link may have reserved
+  /// the channel.
   bool allows_nonarq(Address destination, SapId local, SapId remote) const;
   std::vector<HardLinkInfo> links() const;
 
  private:
-  /// Who breaks the physical link when the hard link is over.
+  /// The side that breaks the physical link when the hard link is over.
   enum class Breaks : std::uint8_t { we_do, peer_does };
   struct Session {
     HardLinkState state = HardLinkState::closed;
@@ -131,16 +136,17 @@ class HardLinks {
     HardLinkClaim claim;
     SapId local_sap;
     SapId remote_sap;
-    std::optional<ClientId> client;  // whom to tell
-    sis::HardLink link;              // as the client knows it
-    bool begun = false;              // ESTABLISHED or INDICATED
-    /// What the client hears when the peer confirms the end; nothing when it asked for it.
+    std::optional<ClientId> client;  // the client to tell
+    sis::HardLink link;              // in the client's terms
+    bool begun = false;              // ESTABLISHED or INDICATED was sent
+    /// Reason that the client is told when the peer confirms the end; empty if the client asked for
+    /// it.
     std::optional<sis::HardLinkEndReason> heard_on_confirm;
     unsigned calls = 0;
     Breaks breaks = Breaks::we_do;
     std::optional<Instant> deadline;
-    std::optional<CpduId> sent;  // the last S_PDU in this state
-    bool unsent = false;         // it came back
+    std::optional<CpduId> sent;  // last S_PDU in this state
+    bool unsent = false;         // that S_PDU came back
 
     Address peer() const { return claim.peer; }
     bool is(HardLinkState s) const { return state == s; }
@@ -177,7 +183,7 @@ class HardLinks {
 
   void tell_rejected(const Session& session, sis::HardLinkRejectReason reason);
   void tell_terminated(Session& session, sis::HardLinkEndReason reason);
-  /// Of this session, whose end it is when it cannot be sent.
+  /// Sends an S_PDU of this session. If it cannot be sent, the session ends.
   void say(Instant now, Session& session, const Spdu& spdu);
   void send(Instant now, Address peer, const Spdu& spdu);
   CpduId hand_down(Instant now, Address peer, const Spdu& spdu);

@@ -18,8 +18,8 @@ PeerLoad load_of(std::span<const PeerLoad> loads, Address peer) {
 
 constexpr std::uint8_t kAboveAll = 255;
 
-/// While a transmission goes on, the modem has something more of it sooner than this: the longest
-/// interleaver block takes 8.64 s.
+/// Longest gap between two pieces of one transmission from the modem: the longest interleaver block
+/// takes 8.64 s.
 constexpr Duration kBlockMax = std::chrono::seconds(10);
 
 bool has_data(const PeerLoad& load) {
@@ -43,7 +43,7 @@ void LinkManager::on_link_made(Instant now, Address peer, bool we_called) {
   session.failures = 0;
 }
 
-// A session whose break we have asked for while the call was failing ends with the call.
+// A session whose break we asked for while the call was failing ends with the call.
 void LinkManager::on_call_failed(Instant now, Address peer) {
   Session& session = sessions_[peer];
   if (session.state == State::closing) change_state(session, State::down);
@@ -73,8 +73,7 @@ void LinkManager::on_link_closing(Address peer) {
   change_state(it->second, State::closing);
 }
 
-// While an Exclusive link ends that was only called for, a soft link to the peer may still be
-// there.
+// An Exclusive link may end that was only called for, while a soft link to the peer is still there.
 void LinkManager::on_link_broken(Instant now, const cas::LinkBroken& broken) {
   Session& session = sessions_[broken.peer];
   const bool exclusive = broken.type == cas::LinkType::exclusive;
@@ -86,8 +85,9 @@ void LinkManager::on_link_broken(Instant now, const cas::LinkBroken& broken) {
       now + (by_operator ? config_.call_retry_wait : wait_after(session, broken.end));
 }
 
-// A peer that ended the link or stopped answering is left alone for a while; one that forgot the
-// link, or never heard that it was made, is called again at once, but not again and again.
+// Returns the wait before the next call. A peer that ended the link or stopped answering is not
+// called for a while. One that forgot the link, or never heard that it was made, is called again at
+// once, but only the first time.
 Duration LinkManager::wait_after(Session& session, cas::LinkEnd end) const {
   if (end == cas::LinkEnd::by_peer || end == cas::LinkEnd::connection_lost) {
     return config_.call_retry_wait;
@@ -200,9 +200,9 @@ void LinkManager::plan(Instant now, std::span<const PeerLoad> loads, bool may_ca
   if (!may_call) return;
 
   std::vector<const PeerLoad*> in_line;
-  // Peers that call us may have taken places meanwhile; one that was made for a node is its own.
-  // But as many as call us and give way, they make no room for more sessions of our own than there
-  // may be.
+  // Peers that call us may have taken places meanwhile. A place that was made for a node stays
+  // reserved for it. Peers that call and give way do not raise the number of our own sessions above
+  // the limit.
   for (const PeerLoad* load : callable(now, loads)) {
     if (sessions() < config_.soft_links_max ||
         (places_made_ > 0 && own_sessions() < config_.soft_links_max)) {
@@ -214,7 +214,7 @@ void LinkManager::plan(Instant now, std::span<const PeerLoad> loads, bool may_ca
   }
   places_made_ = 0;
   const bool own_full = own_sessions() >= config_.soft_links_max;
-  // Each session on its way out makes one place.
+  // Each session that is ending makes one place.
   for (std::size_t i = leaving(); i < in_line.size(); ++i) {
     bool found = false;
     for (auto& [peer, session] : sessions_) {
@@ -241,8 +241,8 @@ bool LinkManager::is_out_of_patience(Instant now, const Session& session) const 
   return session.waiting_since && now - *session.waiting_since >= config_.patience;
 }
 
-// Who is out of patience first, then larger priority; among equals a node that has just made place
-// for others goes to the end.
+// Sorts nodes that have waited longer than `patience` first, then by priority. Among equals a node
+// that has just made way for others goes to the end.
 std::vector<const PeerLoad*> LinkManager::callable(Instant now, std::span<const PeerLoad> loads) {
   std::vector<const PeerLoad*> found;
   for (const PeerLoad& load : loads) {
@@ -280,22 +280,23 @@ void LinkManager::close_idle(Instant now, Address peer, Session& session, const 
   }
 }
 
-// The called side waits longer, so that it is normally the caller who breaks, and only one of them.
+// The called side waits longer, so that normally the caller breaks the link, and only one of them.
 Instant LinkManager::idle_ends_at(const Session& session) const {
   return silence_ends_at(
       session,
       config_.idle_timeout + (session.we_called ? Duration::zero() : config_.called_minimum));
 }
 
-// By its end a transmission has shown whose it is.
+// A transmission has shown its sender by its end, so a possible one extends the wait by its length
+// at most.
 Instant LinkManager::silence_ends_at(const Session& session, Duration wait) {
   const Instant silent = session.used_at + wait;
   if (!session.maybe_used_until) return silent;
   return std::max(silent, std::min(*session.maybe_used_until, silent + cas::kTransmissionMax));
 }
 
-// A.1.1.1(5), (6), A.3.2.1.2(3): whether this session makes place for another node's data of that
-// priority.
+// A.1.1.1(5), (6), A.3.2.1.2(3): decides whether this session makes way for another node's data of
+// that priority.
 bool LinkManager::give_way(Instant now, Address peer, Session& session, const PeerLoad& load,
                            std::uint8_t priority) {
   if (session.state != State::up || !takes_place(session)) return false;
@@ -321,8 +322,8 @@ bool LinkManager::give_way(Instant now, Address peer, Session& session, const Pe
   return true;
 }
 
-// A.1.1.1(5), (6): at a low rate what was handed down would take hours. What the peer has not
-// acknowledged by then comes back and is queued again, and it was no failed attempt.
+// A.1.1.1(5), (6): at a low rate the data handed down would take hours. Data that the peer has not
+// acknowledged by then comes back and is queued again, and counts no failed attempt.
 void LinkManager::end_long_drain(Instant now, Address peer, Session& session) {
   const Instant ends_at = session.gave_way_at + config_.drain_max;
   if (now < ends_at) return look_again_at(ends_at);
@@ -330,7 +331,7 @@ void LinkManager::end_long_drain(Instant now, Address peer, Session& session) {
   close(peer, session, cas::BreakReason::higher_layer_request);
 }
 
-// What is left of a session without link or data is the wait before the next call.
+// A session without link or data only holds the wait before the next call.
 void LinkManager::forget_quiet_peers(Instant now, std::span<const PeerLoad> loads) {
   for (auto it = sessions_.begin(); it != sessions_.end();) {
     const bool quiet = it->second.state == State::down && now >= it->second.call_not_before &&
@@ -378,13 +379,13 @@ void LinkManager::change_state(Session& session, State next) {
   session.state = next;
 }
 
-/// A session that has not been told to end.
+/// True if the session has not been told to end.
 bool LinkManager::is_in_use(const Session& session) {
   return session.state == State::calling || session.state == State::up ||
          session.state == State::draining;
 }
 
-// Anybody can call us, and then be silent.
+// A session of a peer that called us and is silent takes no place, because any station can call.
 bool LinkManager::takes_place(const Session& session) {
   if (session.state == State::up) return session.we_called || session.used || session.progressed;
   return session.state != State::down && session.state != State::taken;

@@ -1,5 +1,5 @@
-// Soft link sessions (A.1.1.1, A.3.2.1): when to call a node that data waits for, when to let it
-// go, and whose turn it is when more nodes want a session than there may be at a time.
+// Soft link sessions (A.1.1.1, A.3.2.1): when to call a node that data waits for, when to end the
+// session, and which node is next if more want a session than there may be.
 #pragma once
 
 #include <cstdint>
@@ -27,69 +27,72 @@ struct RequestBreak {
   cas::BreakReason reason = cas::BreakReason::no_more_data;
 };
 
-/// What there is to do for one peer.
+/// Load for one peer.
 struct PeerLoad {
   Address peer;
-  bool waiting = false;         // ARQ U_PDUs are queued
-  std::uint8_t priority = 0;    // of the best, handed down or not; expedited data is above all
-  bool outstanding = false;     // the sublayers below hold some
-  bool expects_answer = false;  // its client has still to confirm some
+  bool waiting = false;  // ARQ U_PDUs are queued
+  // of the most urgent U_PDU, handed down or not; expedited data is above all
+  std::uint8_t priority = 0;
+  bool outstanding = false;     // the sublayers below hold some of its U_PDUs
+  bool expects_answer = false;  // its client has U_PDUs to confirm
 };
 
 class LinkManager {
  public:
   using Action = std::variant<RequestLink, RequestBreak>;
   enum class State : std::uint8_t {
-    down,      // no session; kept while a wait before the next call runs
+    down,      // no session; kept while the wait before the next call runs
     calling,   // link requested
-    up,        // data may be given to it
-    draining,  // another node's turn: what is outstanding is finished first, within drain_max
-    closing,   // the link is being broken, by our request or without it
-    taken,     // no session: the link is a hard link's
+    up,        // data may be given to the session
+    draining,  // it is another node's turn: outstanding data is finished first, within drain_max
+    closing,   // the link is being broken, at our request or not
+    taken,     // no session: a hard link uses the link
   };
 
   explicit LinkManager(const LinkConfig& config) : config_(config) {}
 
   void on_link_made(Instant now, Address peer, bool we_called);
-  /// The peer did not answer or said no: wait longer each time before calling again.
+  /// Call when the peer did not answer or refused. The wait before the next call grows each time.
   void on_call_failed(Instant now, Address peer);
-  /// Our own channel access cannot call now; it was no attempt.
+  /// Call when our own channel access cannot call now. It does not count as an attempt.
   void on_call_refused(Instant now, Address peer);
-  /// The channel access sublayer has begun to break a soft link: no data may be given to it. A
-  /// break that we did not ask for is no failed attempt.
+  /// Call when the channel access sublayer has begun to break a soft link: no data may be given to
+  /// it. A break that we did not ask for is no failed attempt.
   void on_link_closing(Address peer);
   void on_link_broken(Instant now, const cas::LinkBroken& broken);
-  /// The physical link is a hard link's until it breaks. Repeated calls do no harm.
+  /// Call when the physical link belongs to a hard link until it breaks. Repeated calls are
+  /// harmless.
   void on_taken(Instant now, Address peer);
-  /// Data came or went: the session is in use.
+  /// Call when data came or went: the session is in use.
   void on_traffic(Instant now, Address peer);
-  /// Somebody transmits who may turn out to be this peer; for a while no session ends under that.
+  /// Call when a station transmits that may turn out to be this peer. For a while no session ends
+  /// because of silence.
   void on_maybe_traffic(Instant now, Address peer);
-  /// The peer acknowledged something.
+  /// Call when the peer acknowledged data.
   void on_progress(Instant now, Address peer);
 
-  /// Call after every event, with all peers that have any load, the most urgent first.
-  /// `may_call`: no hard link stands in the way of new sessions.
+  /// Call after every event, with all peers that have any load, the most urgent first. `may_call`
+  /// is false if a hard link forbids new sessions.
   void plan(Instant now, std::span<const PeerLoad> loads, bool may_call = true);
-  /// A hard link needs the channel: no session outlasts that, and none has failed by it.
+  /// Ends all sessions because a hard link needs the channel. None of them counts as failed.
   void end_all();
 
-  /// An operator ends the session, or the call for one. What waits for the peer is no failed
-  /// attempt, and calls again after `call_retry_wait`. False where there is neither.
+  /// Ends the session, or the call for one, for an operator. Data that waits for the peer counts no
+  /// failed attempt, and calls again after `call_retry_wait`. Returns false if there is neither.
   [[nodiscard]] bool request_end(Address peer);
-  /// What a U_PDU for this peer waits for, in words.
+  /// Returns what a U_PDU for this peer waits for, as text.
   std::string_view waits_for(Instant now, Address peer) const;
 
   State state(Address peer) const;
-  /// Those with a session, or with a wait before the next.
+  /// Returns the peers with a session, or with a wait before the next one.
   std::vector<Address> peers() const;
   bool may_send(Address peer) const { return state(peer) == State::up; }
-  /// There is a link, and we have not asked for its end.
+  /// True if there is a link and we have not asked for its end.
   bool is_in_session(Address peer) const;
-  /// The present or last session with it got something through.
+  /// True if the peer acknowledged data in the present or last session.
   bool has_progressed(Address peer) const;
   std::optional<Action> poll_action();
-  /// When plan() may decide otherwise with the same loads.
+  /// Returns when plan() may decide otherwise with the same loads.
   std::optional<Instant> next_deadline() const { return next_deadline_; }
 
  private:
@@ -102,12 +105,12 @@ class LinkManager {
     Instant used_at{};
     std::optional<Instant> maybe_used_until;
     unsigned failures = 0;   // calls that failed in a row
-    unsigned fruitless = 0;  // links that were forgotten in a row and got nothing through
+    unsigned fruitless = 0;  // links in a row that the peer forgot and that carried nothing
     Instant call_not_before{};
     Instant gave_way_at{};   // when it last began to make way for another node
-    bool gives_way = false;  // and has not ended since
+    bool gives_way = false;  // it has made way and not ended since
     bool ended_by_operator = false;
-    std::optional<Instant> waiting_since;  // for a session
+    std::optional<Instant> waiting_since;  // since when data waits for a session
   };
 
   void change_state(Session& session, State next);
@@ -117,7 +120,8 @@ class LinkManager {
   void close(Address peer, Session& session, cas::BreakReason reason);
   void close_idle(Instant now, Address peer, Session& session, const PeerLoad& load);
   Instant idle_ends_at(const Session& session) const;
-  /// When nothing came for that long, nor may be coming.
+  /// Returns when the session has been silent for `wait`, with no possible transmission of the peer
+  /// going on.
   static Instant silence_ends_at(const Session& session, Duration wait);
   std::vector<const PeerLoad*> callable(Instant now, std::span<const PeerLoad> loads);
   bool is_out_of_patience(Instant now, const Session& session) const;
@@ -134,7 +138,7 @@ class LinkManager {
 
   const LinkConfig config_;
   std::map<Address, Session> sessions_;
-  /// Sessions that gave way and have ended, for which no other has been called yet.
+  /// Sessions that made way and have ended, for which no other has been called yet.
   std::size_t places_made_ = 0;
   std::optional<Instant> next_deadline_;
   std::deque<Action> actions_;

@@ -1,5 +1,5 @@
-// What the whole node may do, and what a manager may ask of it: broadcast sessions (A.1.1.3,
-// A.3.2.3), radio silence, availability (A.2.1.26), management messages (A.2.1.15, A.2.1.16).
+// SubnetworkInterface: state of the whole node and requests of managers: broadcast sessions
+// (A.1.1.3, A.3.2.3), EMCON, availability (A.2.1.26), management messages (A.2.1.15, A.2.1.16).
 #include <algorithm>
 #include <utility>
 
@@ -44,9 +44,9 @@ void SubnetworkInterface::on_modem_state(Instant now, bool working) {
   touch(now);
 }
 
-// STANDARD: the contents are implementation-dependent. In a broadcast session nothing that a peer
-// sends acknowledges anything, so clients are told that the node only transmits, although it still
-// hears non-ARQ data. Of a broadcast-only node that is the ordinary state and no news.
+// STANDARD: the contents are implementation-dependent. In a broadcast session no peer acknowledges
+// anything, so clients are told that the node only transmits, although it still receives non-ARQ
+// data. A broadcast-only node is always in that state and does not announce it.
 sis::SubnetAvailability SubnetworkInterface::node_availability() const {
   using sis::AvailabilityReason;
   using sis::NodeStatus;
@@ -57,8 +57,8 @@ sis::SubnetAvailability SubnetworkInterface::node_availability() const {
   return ClientTable::kNormal;
 }
 
-// A.2.1.26, A.1.1.2.2, A.1.1.2.3: only Types 1 and 2 shut anybody out, and a Type 1 of the peer's
-// is for all clients here.
+// A.2.1.26, A.1.1.2.2, A.1.1.2.3: only Types 1 and 2 block other clients. A Type 1 of the peer is
+// for all clients here.
 ClientTable::Availability SubnetworkInterface::availability() const {
   ClientTable::Availability now{.node = node_availability(), .reserved_for = std::nullopt};
   for (const HardLinkInfo& link : hard_links_.links()) {

@@ -17,7 +17,7 @@ PeerClocks::Peer& PeerClocks::peer_of(Instant now, Address peer) {
   return found;
 }
 
-// Somebody may have put a clock right since the link before.
+// Starts without a known difference, because a clock may have been set since the link before.
 void PeerClocks::on_link_made(Instant now, Address peer) {
   Peer& of = peer_of(now, peer);
   of.link_made = now;

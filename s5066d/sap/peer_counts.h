@@ -1,5 +1,5 @@
-// U_PDU octets exchanged with each other node. Addresses come from the air, so their number is
-// bounded: the node that was counted longest ago goes.
+// Counts U_PDU octets exchanged with each other node. Addresses come from the air, so their number
+// is bounded: a new node replaces the one that was counted longest ago.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class PeerCounts {
   struct Count {
     std::uint64_t acknowledged = 0;
     std::uint64_t received = 0;
-    std::uint64_t used = 0;  // when, in additions
+    std::uint64_t used = 0;  // value of `additions_` when it was counted last
   };
   void add_acknowledged(Address peer, std::size_t octets) { touch(peer).acknowledged += octets; }
   void add_received(Address peer, std::size_t octets) { touch(peer).received += octets; }

@@ -1,4 +1,4 @@
-// At most so many events within a window of time: a bucket that fills with each event and leaks.
+// Limits events to a maximum number in a window of time, as a leaky bucket.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ class RateLimit {
   RateLimit(unsigned events_max, Duration window)
       : window_(window), cost_(window / std::max(events_max, 1u)) {}
 
-  /// False when this event was one too many. It counts all the same.
+  /// Returns false if this event exceeds the limit. It counts all the same.
   [[nodiscard]] bool admit(Instant now) {
     empty_at_ = std::max(empty_at_, now) + cost_;
     return empty_at_ - now <= window_;

@@ -28,7 +28,7 @@ void RecentKeys::add(std::uint64_t key) {
   table_[slot_of(key)] = named(key);
 }
 
-// What stands behind the gap moves into it where its own place is not behind it.
+// Entries after the gap move into it unless their own place is after it.
 void RecentKeys::remove(std::uint64_t named_key) {
   std::size_t gap = slot_of(named_key);
   for (std::size_t slot = home(gap + 1); table_[slot] != kFree; slot = home(slot + 1)) {

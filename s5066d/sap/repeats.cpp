@@ -48,8 +48,8 @@ UtcSeconds RepeatMarker::distinct(Address destination, const DataSpdu& data, Utc
   return UtcSeconds{std::max(wanted.value, 2 * unit)};
 }
 
-// Equal U_PDUs take one unit after the other, so the first free one is found by doubling the step
-// and halving what is between the last taken one and a free one.
+// Equal U_PDUs take one unit after the other. The first free unit is found by doubling the step and
+// then halving the distance between the last taken unit and a free one.
 std::int64_t RepeatMarker::free_unit(std::uint64_t content, std::int64_t first) const {
   const auto taken = [&](std::int64_t unit) {
     return given_.contains(mix(content, static_cast<std::uint64_t>(unit)));
@@ -59,7 +59,7 @@ std::int64_t RepeatMarker::free_unit(std::uint64_t content, std::int64_t first) 
   std::int64_t low = 0;
   std::int64_t high = 1;
   while (high < remembered && taken(first + high)) low = std::exchange(high, 2 * high);
-  // One more than are remembered, so one of them is free.
+  // The range is one more than the remembered number, so one unit in it is free.
   high = std::min(high, remembered);
   if (taken(first + high)) {
     for (high = 1; taken(first + high);) ++high;
@@ -118,7 +118,7 @@ void RepeatFilter::forget_known(const Entry& entry) {
                             [&](const auto& known) { return known.second == entry.last_repeat; }));
 }
 
-// Of those that have most the one whose oldest is the oldest of all.
+// Forgets one entry of the senders that have most: the oldest of all.
 void RepeatFilter::forget_one() {
   const auto gives = [](const auto& a, const auto& b) {
     if (a.second.size() != b.second.size()) return a.second.size() > b.second.size();

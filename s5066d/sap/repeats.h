@@ -1,10 +1,10 @@
 // Keeps a U_PDU that is sent again after a broken link from being delivered twice.
 //
-// STANDARD: silent. When a link breaks, the sender cannot know whether what it has no
-// acknowledgement for was delivered; it queues it again. Its S_PDU then is the same to the octet,
-// TIME TO DIE included, so the receiver can know it. To that end the sender never lets two U_PDUs
-// share all octets of their S_PDUs: the second one's TIME TO DIE moves on by its unit of two
-// seconds.
+// STANDARD: silent. When a link breaks, the sender cannot know whether U_PDUs without an
+// acknowledgement were delivered, and queues them again. A repeated S_PDU is identical to the
+// octet, TIME TO DIE included, so the receiver can recognise it. For that, the sender never lets
+// the S_PDUs of two U_PDUs be identical: it moves the TIME TO DIE of the second one on by its unit
+// of two seconds.
 #pragma once
 
 #include <cstddef>
@@ -23,41 +23,42 @@
 
 namespace s5066::sap {
 
-/// Sender: makes S_PDUs of equal content differ in their TIME TO DIE.
+/// Sender: makes the TIME TO DIE of S_PDUs with equal content differ.
 class RepeatMarker {
  public:
-  /// `receiver_remembers`: what a RepeatFilter is given. Here twice as many are remembered, since
-  /// what may arrive as it comes overtakes others.
+  /// `receiver_remembers` is the size of the peer's RepeatFilter. The marker remembers twice as
+  /// many, because U_PDUs that may arrive out of order overtake others.
   explicit RepeatMarker(std::size_t receiver_remembers);
 
-  /// The time to die to put on the air: not before `wanted`, and later by no more units than are
-  /// remembered.
+  /// Returns the time to die to put on the air: not before `wanted`, and later by no more units
+  /// than the marker remembers.
   UtcSeconds distinct(Address destination, const DataSpdu& data, UtcSeconds wanted);
 
  private:
   std::int64_t free_unit(std::uint64_t content, std::int64_t first) const;
 
   std::size_t remembered_max_;
-  RecentKeys given_;  // content and unit of two seconds
+  RecentKeys given_;  // key: content and unit of two seconds
 };
 
-/// Receiver: knows S_PDUs that were delivered before the present link with their sender was made.
-/// Where more came than are remembered, the sender that has most of them loses its oldest, so that
-/// nobody pushes out what others have sent. A TIME TO DIE tells the day modulo 16, so another
-/// S_PDU may be the same to the octet from 13 days on (around New Year); each is known only for as
-/// long as its sender may send it again.
+/// Receiver: recognises S_PDUs that were delivered before the present link with their sender was
+/// made. If more come than it remembers, the sender that has most of them loses its oldest one, so
+/// that no sender pushes out those of others. A TIME TO DIE gives the day modulo 16, so another
+/// S_PDU may be identical from 13 days on (around New Year). Each is therefore remembered only for
+/// as long as its sender may send it again.
 class RepeatFilter {
  public:
   explicit RepeatFilter(std::size_t remembered_max) : remembered_max_(remembered_max) {}
 
   void on_link_made(Address peer);
-  /// S_PDUs without a TIME TO DIE have nothing to be known by and never count as repeated.
+  /// True if the S_PDU repeats one of an earlier link. S_PDUs without a TIME TO DIE cannot be
+  /// recognised and never count as repeated.
   bool is_repeat(Instant now, Address peer, const DataSpdu& data) const;
-  /// Returns what such an S_PDU is known by; nothing without a TIME TO DIE.
+  /// Returns the key that identifies such an S_PDU; nothing without a TIME TO DIE.
   static std::optional<std::uint64_t> key_of(Address peer, const DataSpdu& data);
-  /// These were not delivered after all, so that they are new if they come again.
+  /// Forgets S_PDUs that were not delivered after all, so that they are new if they come again.
   void forget(const std::unordered_set<std::uint64_t>& keys);
-  /// It may be sent again up to `last_repeat`.
+  /// Remembers a delivered S_PDU, which may be sent again until `last_repeat`.
   void on_delivered(Address peer, const DataSpdu& data, Instant last_repeat);
 
  private:
@@ -73,8 +74,8 @@ class RepeatFilter {
   std::size_t remembered_max_;
   std::size_t remembered_ = 0;
   std::uint64_t numbers_ = 0;
-  std::map<Address, std::deque<Entry>> delivered_;  // the oldest first
-  /// Of those of earlier links key and last repeat.
+  std::map<Address, std::deque<Entry>> delivered_;  // oldest first
+  /// Key and last repeat of those of earlier links.
   std::unordered_multimap<std::uint64_t, Instant> known_;
 };
 

@@ -20,7 +20,7 @@ bool is_legal_service(const sis::DeliveryMode& service) {
          service.confirmation == sis::Confirmation::none;
 }
 
-// STANDARD: no reason fits an illegal service type or a rank one may not have; 1 is the closest.
+// STANDARD: no reason fits an illegal service type or a rank that is not allowed; 1 is the closest.
 sis::BindRejectReason reject_reason_of(BindRefusal refusal) {
   using Reason = sis::BindRejectReason;
   switch (refusal) {
@@ -55,7 +55,7 @@ std::optional<BindRefusal> SapTable::refusal(ClientId client,
   return std::nullopt;
 }
 
-// The youngest of those with the lowest rank has least to lose.
+// Among those with the lowest rank, the youngest has least to lose.
 std::optional<ClientId> SapTable::victim_of(ClientId client,
                                             const sis::BindRequest& request) const {
   if (bindings_.size() < bound_max_ || refusal(client, request)) return std::nullopt;

@@ -1,4 +1,4 @@
-// Which client holds which service access point (A.2.1.1 to A.2.1.5), and which binds are refused.
+// Tells which client holds which service access point (A.2.1.1 to A.2.1.5), and refuses binds.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ namespace s5066::sap {
 struct Binding {
   SapId sap;
   std::uint8_t rank = 0;
-  sis::DeliveryMode service;  // of every U_PDU that names none of its own
+  sis::DeliveryMode service;  // for every U_PDU that names no service itself
 };
 
 class SapTable {
@@ -22,20 +22,22 @@ class SapTable {
   SapTable(const BindPolicy& policy, std::size_t bound_max)
       : policy_(policy), bound_max_(bound_max) {}
 
-  /// Whether ARQ can be bound for; while a broadcast session lasts it cannot (A.3.2.3(3)).
+  /// Sets whether a bind may ask for ARQ; in a broadcast session it may not (A.3.2.3(3)).
   void allow_arq(bool allowed) { arq_allowed_ = allowed; }
 
-  /// Whether the SAP can be bound; one that is bound stays so (management).
+  /// Opens the SAP for binding or shuts it (management). A client already bound to it stays bound.
   void open(SapId sap, bool open);
 
-  /// Whose bind would have to end for this one, if nothing else speaks against it: when there is no
-  /// room, that of the lowest rank, which must be below the rank asked for.
+  /// Returns the client whose bind must end for this one, if nothing else forbids the bind. If
+  /// there is no room, that is a client with the lowest rank, which must be below the rank asked
+  /// for.
   std::optional<ClientId> victim_of(ClientId client, const sis::BindRequest& request) const;
-  /// Nothing when the client is bound now, else why not. A client that is bound stays as it was.
+  /// Returns nothing if the client is bound now, else why not. A client that was already bound
+  /// stays bound as before.
   std::optional<BindRefusal> bind(ClientId client, const sis::BindRequest& request);
   void unbind(ClientId client);
 
-  /// For the time of its connection; without it the client may do what the policy says.
+  /// Sets the client's rights for the time of its connection. Without them the policy decides.
   void grant(ClientId client, const ClientAccess& access) { access_[client] = access; }
   void revoke(ClientId client) { access_.erase(client); }
 
@@ -46,7 +48,7 @@ class SapTable {
  private:
   std::optional<BindRefusal> bar_on(ClientId client, SapId sap) const;
   ClientAccess access_of(ClientId client) const;
-  /// Room left out of account.
+  /// Returns why the bind is refused, apart from lack of room.
   std::optional<BindRefusal> refusal(ClientId client, const sis::BindRequest& request) const;
 
   const BindPolicy policy_;
@@ -57,10 +59,10 @@ class SapTable {
   std::map<ClientId, ClientAccess> access_;
 };
 
-/// What the client is told of a refusal.
+/// Returns the reason that the client is told for a refusal.
 sis::BindRejectReason reject_reason_of(BindRefusal refusal);
 
-/// A service type the standard allows at a bind (A.2.2.3(7), (9), (11)).
+/// True if the standard allows the service type at a bind (A.2.2.3(7), (9), (11)).
 bool is_legal_service(const sis::DeliveryMode& service);
 
 }  // namespace s5066::sap

@@ -1,5 +1,5 @@
-// S_PDUs, what two subnetwork interface sublayers say to each other (A.3.1): U_PDUs and their
-// delivery confirmations, and the five of the hard link protocol. Fields keep what was on the air.
+// S_PDUs exchanged between two subnetwork interface sublayers (A.3.1): U_PDUs and their delivery
+// confirmations, and the five of the hard link protocol. Fields keep the values received.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,14 @@ struct TimeToDie {
   friend bool operator==(const TimeToDie&, const TimeToDie&) = default;
 };
 
-/// Further ahead than this the day field may mean two dates around New Year, because 365 and 366
-/// modulo 16 jump to 1.
+/// Largest number of days ahead. Beyond it the day field may mean two dates around New Year,
+/// because 365 and 366 modulo 16 jump to 1.
 inline constexpr int kTimeToDieDaysMax = 11;
 
-/// Nothing when the date is too far ahead of `now` to be told apart.
+/// Returns nothing if the date is too far ahead of `now` to be unambiguous.
 std::optional<TimeToDie> encode_time_to_die(UtcSeconds now, UtcSeconds time_to_die);
-/// Nothing when no date from yesterday to kTimeToDieDaysMax ahead fits: do not discard by it then.
+/// Returns nothing if no date from yesterday to kTimeToDieDaysMax ahead fits; the S_PDU must then
+/// not be discarded by its date.
 std::optional<UtcSeconds> decode_time_to_die(UtcSeconds now, TimeToDie field);
 
 struct DataSpdu {             // type 0
@@ -60,7 +61,7 @@ struct HardLinkRequest {       // type 3
   std::uint8_t link_type = 0;  // 2 bits; 3 is undefined
   std::uint8_t priority = 0;   // 2 bits
   SapId requesting_sap;
-  SapId remote_sap;  // means something for link type 2 only
+  SapId remote_sap;  // used for link type 2 only
   friend bool operator==(const HardLinkRequest&, const HardLinkRequest&) = default;
 };
 
@@ -69,7 +70,7 @@ struct HardLinkConfirm {  // type 4
   friend bool operator==(const HardLinkConfirm&, const HardLinkConfirm&) = default;
 };
 
-/// Why a hard link was refused over the air (A.3.1.6); others are unassigned or reserved.
+/// Reason for refusing a hard link over the air (A.3.1.6); other values are unassigned or reserved.
 enum class HardLinkRefusal : std::uint8_t {
   remote_busy = 1,
   higher_priority_existing = 2,
@@ -82,7 +83,7 @@ struct HardLinkRefused {                                  // type 5
   friend bool operator==(const HardLinkRefused&, const HardLinkRefused&) = default;
 };
 
-/// Why a hard link is ended over the air (A.3.1.7); others are unassigned or reserved.
+/// Reason for ending a hard link over the air (A.3.1.7); other values are unassigned or reserved.
 enum class HardLinkEnd : std::uint8_t {
   client_request = 1,
   higher_priority_requested = 2,
@@ -100,7 +101,7 @@ struct HardLinkTerminateConfirm {  // type 7
                          const HardLinkTerminateConfirm&) = default;
 };
 
-/// In order of their type numbers.
+/// S_PDUs in the order of their type numbers.
 using Spdu = std::variant<DataSpdu, DeliveryConfirm, DeliveryFail, HardLinkRequest, HardLinkConfirm,
                           HardLinkRefused, HardLinkTerminate, HardLinkTerminateConfirm>;
 
@@ -109,8 +110,8 @@ inline constexpr std::size_t kSpciOctetsMax = 5;
 
 Bytes encode(const Spdu& spdu);
 
-/// Any input is safe; `unsupported` is a type above 7. NOT USED bits and octets behind types 3 to 7
-/// are ignored.
+/// Decodes any input safely; `unsupported` means a type above 7. NOT USED bits and octets after
+/// types 3 to 7 are ignored.
 Result<Spdu> decode(ByteSpan octets);
 
 }  // namespace s5066::sap

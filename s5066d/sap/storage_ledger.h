@@ -1,5 +1,6 @@
-// Who may store how much: each client owns a reserved share that no other can take, and what is
-// above the shares is lent out in order of arrival. So one client cannot starve another.
+// Limits how much each client may store. Each client owns a reserved share that no other can take,
+// and the storage above the shares is lent in order of arrival, so that one client cannot starve
+// another.
 #pragma once
 
 #include <cstddef>
@@ -13,21 +14,21 @@ namespace s5066::sap {
 
 class StorageLedger {
  public:
-  /// Of so many clients each has its share; their shares must fit into the limits.
+  /// `clients_max` clients have a share each; their shares must fit the limits.
   StorageLedger(const QueueConfig& config, std::size_t clients_max);
 
-  /// What a U_PDU of that size costs, its bookkeeping included.
+  /// Returns the cost of a U_PDU of that size, its bookkeeping included.
   static constexpr std::size_t charge(std::size_t updu_octets) { return updu_octets + 128; }
 
-  /// False, and nothing stored, when it does not fit.
+  /// Returns false and stores nothing if it does not fit.
   [[nodiscard]] bool take(ClientId client, std::size_t charged);
   void give_back(ClientId client, std::size_t charged);
-  /// The client is gone, and what it stored with it.
+  /// Frees all that a client stored which has gone.
   void forget(ClientId client);
 
-  /// Whose room may be another than at the last call.
+  /// Clients whose room may have changed since changes_seen().
   struct Changed {
-    bool all = false;  // what is lent has changed, and with it everybody's room
+    bool all = false;  // the lent storage changed, and with it every client's room
     std::vector<ClientId> clients;
   };
   const Changed& changed() const { return changed_; }
@@ -42,9 +43,10 @@ class StorageLedger {
   std::size_t octets_charged() const;  // to all clients together
   std::size_t octets_left(ClientId client) const;
   std::size_t updus_left(ClientId client) const;
-  /// Percent of what the client may use now, in octets or in number, whichever is more.
+  /// Returns the percentage of its present room that the client uses, in octets or in U_PDUs,
+  /// whichever is more.
   unsigned percent_used(ClientId client) const;
-  /// The three of them at once.
+  /// The three values above in one.
   struct Room {
     std::size_t octets_left = 0;
     std::size_t updus_left = 0;
@@ -53,7 +55,7 @@ class StorageLedger {
   Room room(ClientId client) const;
 
  private:
-  /// Of what a client stores, the part above its share.
+  /// Returns the part of a client's storage above its share.
   Usage borrowed(const Usage& used) const;
   void change(ClientId client, const Usage& before, const Usage& after);
 

@@ -1,5 +1,5 @@
-// What a client asks for with S_UNIDATA_REQUEST (A.2.1.6, type 20) and S_EXPEDITED_UNIDATA_REQUEST
-// (A.2.1.10, type 24), the checks that both have to pass, and the reports that each is owed.
+// Requests of clients by S_UNIDATA_REQUEST (A.2.1.6, type 20) and S_EXPEDITED_UNIDATA_REQUEST
+// (A.2.1.10, type 24), the checks for both, and the reports on each.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace s5066::sap {
 
 struct Submission {
   bool expedited = false;
-  std::uint8_t priority = 0;  // of expedited data: 0
+  std::uint8_t priority = 0;  // 0 for expedited data
   SapId destination_sap;
   Address destination;
   sis::DeliveryMode delivery;
@@ -24,34 +24,34 @@ struct Submission {
 Submission submission_of(sis::UnidataRequest&& request);
 Submission submission_of(sis::ExpeditedUnidataRequest&& request);
 
-/// What of the node's configuration and state bears on a submission.
+/// Configuration and state of the node that affect a submission.
 struct SubmissionRules {
   std::size_t mtu = 0;
   Address own;
   bool loopback = true;
-  bool arq_allowed = true;  // not in a broadcast session
+  bool arq_allowed = true;  // false in a broadcast session
 };
 
 struct SubmissionVerdict {
   bool accepted = false;
-  bool invalid = false;                     // to be counted as an invalid primitive
-  std::optional<sis::RejectReason> report;  // the client is to be told
-  sis::DeliveryMode delivery;               // in force for the U_PDU, where it was accepted
+  bool invalid = false;                     // counts as an invalid primitive
+  std::optional<sis::RejectReason> report;  // reason to tell the client
+  sis::DeliveryMode delivery;               // service of the accepted U_PDU
 };
 /// `bound` is the service type of the client's bind.
 SubmissionVerdict judge(const Submission& submission, const sis::DeliveryMode& bound,
                         const SubmissionRules& rules);
 
-/// Which U_PDU a report is about.
+/// The U_PDU that a report is about.
 struct ReportSubject {
   bool expedited = false;
   SapId destination_sap;
   Address destination;
   Bytes updu_part;
 };
-/// Type 22 or 26.
+/// Returns a primitive of type 22 or 26.
 sis::Primitive confirm_of(ReportSubject subject);
-/// Type 23 or 27.
+/// Returns a primitive of type 23 or 27.
 sis::Primitive rejection_of(ReportSubject subject, sis::RejectReason reason);
 
 }  // namespace s5066::sap

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::uint8_t kRankOfManagers = 15;
 
-/// What a bound client is told of an end that comes from here; nothing where the standard has no
-/// words for it.
+/// Returns the reason that a bound client is told when the node ends its bind; nothing if the
+/// standard has none.
 std::optional<sis::UnbindReason> told_reason_of(ClientEnd end) {
   using Reason = sis::UnbindReason;
   switch (end) {
@@ -24,8 +24,8 @@ std::optional<sis::UnbindReason> told_reason_of(ClientEnd end) {
       return Reason::too_many_expedited_requests;
     case ClientEnd::broadcast:
       return Reason::arq_unsupportable_in_broadcast;
-    // STANDARD: no reason is given for what a manager or an operator does; both have the highest
-    // rank there is.
+    // STANDARD: no reason is given for the actions of a manager or an operator; both have the
+    // highest rank, so the client is told that it was pre-empted.
     case ClientEnd::preempted:
     case ClientEnd::sap_shut:
     case ClientEnd::by_operator:
@@ -35,7 +35,7 @@ std::optional<sis::UnbindReason> told_reason_of(ClientEnd end) {
   }
 }
 
-/// Only a U_PDU may be damaged, and only behind the octets that say what it is.
+/// True if the header is intact. Only the U_PDU after it may be damaged.
 bool has_whole_header(const cas::SpduIndication& indication, const Spdu& spdu) {
   const auto* data = std::get_if<DataSpdu>(&spdu);
   if (data == nullptr) return false;
@@ -43,8 +43,8 @@ bool has_whole_header(const cas::SpduIndication& indication, const Spdu& spdu) {
   return !touches_header(indication.errored, header) && !touches_header(indication.missing, header);
 }
 
-/// The peer had forgotten the link, or broke it for something more important, so it does respond;
-/// or it called, and we let the link make way before anything came.
+/// True if the peer does respond: it had forgotten the link, or broke it for something more
+/// important, or it called and we let the link make way before anything came.
 bool is_no_failure_of_the_peer(const cas::LinkBroken& broken) {
   return broken.end == cas::LinkEnd::not_connected || broken.end == cas::LinkEnd::called_anew ||
          broken.end == cas::LinkEnd::displaced ||
@@ -89,7 +89,7 @@ void SubnetworkInterface::on_client_connected(Instant now, ClientId client,
   touch(now);
 }
 
-// Closing the connection unbinds (A.2.1.2).
+// Closing the connection unbinds the client (A.2.1.2).
 void SubnetworkInterface::on_client_closed(Instant now, ClientId client, ClientEnd why) {
   if (!clients_.knows(client)) return;
   const bool bound = clients_.binding(client) != nullptr;
@@ -116,8 +116,8 @@ void SubnetworkInterface::on_indication_taken(Instant now, ReceiptId receipt) {
   touch(now);
 }
 
-// STANDARD: a delivery S_PDU has one reason, "destination SAP not bound". The client that was bound
-// has gone without the U_PDU, so that holds here too.
+// STANDARD: a delivery S_PDU has one reason, "destination SAP not bound". It fits here too, because
+// the client that was bound has gone without the U_PDU.
 void SubnetworkInterface::on_indication_lost(Instant now, ReceiptId receipt) {
   const auto subject = receiver_.on_lost(receipt);
   if (!subject) return;
@@ -149,8 +149,8 @@ void SubnetworkInterface::close_client(Instant now, ClientId client, ClientEnd w
   outbox_.push(CloseClient{client, discard_unsent});
 }
 
-// The connection stays, so that the client may bind again. S_UNBIND_INDICATION is the one report of
-// all that it had not been told the end of.
+// Ends the bind but not the connection, so that the client may bind again. S_UNBIND_INDICATION is
+// the only report for U_PDUs whose end it had not been told.
 void SubnetworkInterface::unbind_client(Instant now, ClientId client, ClientEnd why) {
   S5066_ASSERT(clients_.binding(client) != nullptr);
   const auto told = told_reason_of(why);
@@ -161,8 +161,8 @@ void SubnetworkInterface::unbind_client(Instant now, ClientId client, ClientEnd 
   clients_.rest(now, client);
 }
 
-// What the client left behind is dropped without reports, and C_PDUs that the sublayers below hold
-// run to their end.
+// Drops the client's U_PDUs without reports. C_PDUs that the sublayers below hold go on to their
+// end.
 void SubnetworkInterface::end_service(Instant now, ClientId client) {
   hard_links_.on_client_gone(now, client);
   sender_.forget_client(now, client);
@@ -195,7 +195,7 @@ void SubnetworkInterface::on_invalid_primitive(Instant now, ClientId client, std
   touch(now);
 }
 
-// The procedure for invalid primitives: discard, count, and end a client that does it too often.
+// Handles an invalid primitive: discards and counts it, and closes a client that sends too many.
 void SubnetworkInterface::invalid(Instant now, ClientId client, std::uint8_t type) {
   counters_.add(Counter::primitives_invalid);
   clients_.trace_invalid(now, client, type);
@@ -225,7 +225,7 @@ void SubnetworkInterface::on_request(Instant now, ClientId client,
   outbox_.push(ManagementAsked{client, request.message_type, std::move(request.body)});
 }
 
-// No answer is defined (A.2.1.2); the connection stays and the client may bind again.
+// The standard defines no answer (A.2.1.2); the connection stays and the client may bind again.
 void SubnetworkInterface::on_request(Instant now, ClientId client, const sis::UnbindRequest&) {
   if (clients_.binding(client) != nullptr) {
     end_service(now, client);
@@ -273,7 +273,8 @@ void SubnetworkInterface::submit(Instant now, ClientId client, Submission submis
     return;
   }
   if (!sender_.book(client, submission.updu.size())) {
-    // Only a client that goes on after S_DATA_FLOW_OFF and whose connection is not paused.
+    // Only a client comes here that goes on after S_DATA_FLOW_OFF and whose connection is not
+    // paused.
     const bool tell = verdict.delivery.confirmation != sis::Confirmation::none;
     return sender_.refuse(
         now, client, binding.sap, submission,
@@ -330,7 +331,7 @@ void SubnetworkInterface::on_request(Instant now, ClientId client,
 void SubnetworkInterface::on_link_made(Instant now, const cas::LinkMade& made) {
   if (made.type == cas::LinkType::exclusive) {
     links_.on_taken(now, made.peer);
-    if (made.we_called) links_.end_all();  // B.3.2.1(19): they are being broken already
+    if (made.we_called) links_.end_all();  // B.3.2.1(19): they are already being broken
     hard_links_.on_link_made(now, made);
   } else {
     links_.on_link_made(now, made.peer, made.we_called);
@@ -350,8 +351,8 @@ void SubnetworkInterface::on_link_rejected(Instant now, const cas::LinkRejected&
   if (hard_links_.on_link_rejected(now, rejected)) return;
   if (silent_) return links_.on_call_refused(now, rejected.peer);
   links_.on_call_failed(now, rejected.peer);
-  // A peer that refuses for now has responded: the data waits for its time to die. Its links may be
-  // at their maximum, for which it has no reason but "unknown" (B.3.1.4).
+  // A peer that refuses for now has responded, so the data waits for its time to die. Its links may
+  // be at their maximum, for which it has no reason but "unknown" (B.3.1.4).
   const bool hopeless = !rejected.reason || rejected.reason == RejectReason::broadcast_only_node;
   if (hopeless) sender_.on_call_failed(now, rejected.peer);
 }
@@ -367,8 +368,8 @@ void SubnetworkInterface::on_link_closing(Instant now, const cas::LinkClosing& c
   touch(now);
 }
 
-// A session that got something through was no failed attempt for what it left over, nor one that
-// ended because of something the peer said: it is there.
+// A session in which the peer acknowledged data is no failed attempt for the rest of its data. Nor
+// is one that ended because of a message of the peer, because the peer is on the air.
 void SubnetworkInterface::on_link_broken(Instant now, const cas::LinkBroken& broken) {
   sender_.on_link_ended(broken.peer,
                         links_.has_progressed(broken.peer) || is_no_failure_of_the_peer(broken));
@@ -384,7 +385,7 @@ void SubnetworkInterface::on_peer_active(Instant now, Address peer) {
 
 void SubnetworkInterface::on_spdu(Instant now, cas::SpduIndication indication) {
   touch(now);
-  // What comes without ARQ says nothing of a link: its sender may have forgotten it.
+  // Non-ARQ data tells nothing about a link, because its sender may have forgotten the link.
   if (is_arq(indication.service)) on_peer_active(now, indication.source);
   auto spdu = decode(indication.spdu);
   if (!indication.intact() && (!spdu.ok() || !has_whole_header(indication, *spdu))) {

@@ -1,6 +1,6 @@
 // Subnetwork interface sublayer (Annex A): serves the clients of one node and exchanges S_PDUs with
-// other nodes over the links that the channel access sublayer makes. Here its parts meet: clients,
-// U_PDUs going out, U_PDUs coming in, soft link sessions and hard links.
+// other nodes over the links that the channel access sublayer makes. It joins its parts: clients,
+// outgoing U_PDUs, incoming U_PDUs, soft link sessions and hard links.
 #pragma once
 
 #include <cstddef>
@@ -40,20 +40,20 @@ struct ClientInfo {
 /// A U_PDU that was accepted and has not ended.
 struct UpduInfo {
   UpduId id;
-  std::optional<ClientId> client;  // none: it has gone
+  std::optional<ClientId> client;  // empty: it has gone
   Address destination;
   SapId source_sap;
   SapId destination_sap;
   std::uint8_t priority = 0;
   std::size_t octets = 0;
   Duration age{};
-  Duration time_left{};  // until its time to die; negative where only a confirmation is awaited
+  Duration time_left{};  // until its time to die; negative if only a confirmation is awaited
   unsigned attempts = 0;
-  bool queued = false;  // not handed down: it can be purged
+  bool queued = false;  // not handed down, so it can be purged
   std::string_view waits_for;
 };
 
-/// The oldest ones that fit a filter, and how many there are.
+/// The oldest U_PDUs that fit a filter, and the number of all that fit.
 struct UpduList {
   std::vector<UpduInfo> updus;
   std::size_t total = 0;
@@ -67,20 +67,20 @@ struct PeerInfo {
   std::uint64_t received_octets = 0;
 };
 
-/// How far the link to one peer is usable, as its two users in this sublayer see it. Between events
-/// it agrees with the state in the channel access sublayer: see link_views_agree().
+/// State of the link to one peer, as its two users in this sublayer see it. Between events it
+/// agrees with the state in the channel access sublayer: see link_views_agree().
 struct LinkView {
   LinkManager::State session = LinkManager::State::down;
   ExclusiveLinks::State exclusive = ExclusiveLinks::State::none;
 };
 
-/// What is held for clients. All of it is 0 once everything has ended.
+/// Data held for clients. All values are 0 once everything has ended.
 struct Holdings {
-  std::size_t updus_queued = 0;    // our own delivery confirmations included
-  std::size_t updus_below = 0;     // handed to the sublayers below, without an end yet
-  std::size_t updus_awaiting = 0;  // acknowledged, and their client's confirmation is to come
-  std::size_t octets_charged = 0;  // to the accounts of clients
-  std::size_t untaken = 0;         // indications that a client has not taken and should confirm
+  std::size_t updus_queued = 0;    // includes our own delivery confirmations
+  std::size_t updus_below = 0;     // handed to the sublayers below and not ended
+  std::size_t updus_awaiting = 0;  // acknowledged; their client's confirmation is to come
+  std::size_t octets_charged = 0;  // charged to the accounts of clients
+  std::size_t untaken = 0;         // indications that a client has not taken and is to confirm
   friend bool operator==(const Holdings&, const Holdings&) = default;
 };
 
@@ -90,28 +90,29 @@ class SubnetworkInterface {
   SubnetworkInterface(const SubnetworkInterface&) = delete;
   SubnetworkInterface& operator=(const SubnetworkInterface&) = delete;
 
-  // From clients.
-  /// Where there are too many that are not bound, another of them is closed for it.
+  // Calls from clients.
+  /// Adds a connection. If there are too many without a bind, another of them is closed for it.
   void on_client_connected(Instant now, ClientId client, const ClientOrigin& origin = {});
-  /// `left`, or `dead_peer` where the system ended the connection.
+  /// `why` is `left`, or `dead_peer` if the operating system ended the connection.
   void on_client_closed(Instant now, ClientId client, ClientEnd why = ClientEnd::left);
-  /// Its connection is of no more use: half a primitive that stays half, output it does not read,
-  /// or another protocol.
+  /// Call when the connection is of no more use: a primitive stays incomplete, the client does not
+  /// read its output, or it speaks another protocol.
   void on_client_failed(Instant now, ClientId client, ClientEnd why);
-  /// The client has taken all octets of the indication with this receipt (SendPrimitive).
+  /// Call when the client has taken all octets of the indication with this receipt (SendPrimitive).
   void on_indication_taken(Instant now, ReceiptId receipt);
-  /// The client's connection has ended, and not all octets of the indication were written to it.
+  /// Call when the client's connection has ended before all octets of the indication were written
+  /// to it.
   void on_indication_lost(Instant now, ReceiptId receipt);
-  /// It has been here for at least `held`.
+  /// Handles a primitive that has waited here for at least `held`.
   void on_primitive(Instant now, ClientId client, sis::Primitive primitive, Duration held = {});
-  /// What the framer or the decoder refused; `type` is 0 when not known.
+  /// Call for input that the framer or the decoder refused; `type` is 0 if it is not known.
   void on_invalid_primitive(Instant now, ClientId client, std::uint8_t type);
 
-  // What the whole node may do.
-  /// An exclusive broadcast session begins or ends (A.3.2.3). `refused` when a broadcast-only node
-  /// is to end it.
+  // State of the whole node.
+  /// Begins or ends an exclusive broadcast session (A.3.2.3). Fails with `refused` if a
+  /// broadcast-only node is to end it.
   Result<void> request_broadcast_session(Instant now, bool on);
-  /// What that would return.
+  /// Returns what request_broadcast_session() would return.
   Result<void> check_broadcast_session(bool on) const;
   /// EMCON: U_PDUs are held, and their time to live runs.
   void request_silence(Instant now, bool on);
@@ -120,40 +121,42 @@ class SubnetworkInterface {
   bool is_silent() const { return silent_; }
 
   // Management by a client of rank 15 (A.2.1.15, A.2.1.16).
-  /// Lines of text, in as many S_MANAGEMENT_MSG_INDICATIONs as it takes.
+  /// Sends lines of text, in as many S_MANAGEMENT_MSG_INDICATIONs as they need.
   void on_management_answer(Instant now, ClientId client, std::uint8_t message_type,
                             const std::vector<std::string>& lines);
   bool holds(ClientId client, SapId sap) const { return clients_.client_at(sap) == client; }
-  /// Ends the bind of that SAP and bars it, or lets it be bound again. `not_found` above 15.
+  /// Ends the bind of that SAP and shuts it, or opens it again. Fails with `not_found` above 15.
   Result<void> request_sap_open(Instant now, SapId sap, bool open);
 
   // For an operator.
-  /// `not_found` where there is none; a bound one gets S_UNBIND_INDICATION.
+  /// Fails with `not_found` if there is no such client. A bound one gets S_UNBIND_INDICATION.
   Result<void> request_disconnect(Instant now, ClientId client);
-  /// `not_found` without a soft link or a call for one, `refused` where the link is a hard link's.
+  /// Fails with `not_found` without a soft link or a call for one, and with `refused` if a hard
+  /// link uses the link.
   Result<void> request_break(Instant now, Address peer);
   UpduList updus(const UpduFilter& filter, std::size_t listed_max) const;
-  /// Rejects what fits and is not handed down yet. Returns how many that were.
+  /// Rejects U_PDUs that fit and are not handed down yet. Returns their number.
   std::size_t request_purge(Instant now, const UpduFilter& filter);
 
-  // From the channel access sublayer.
+  // Events of the channel access sublayer.
   void on_link_made(Instant now, const cas::LinkMade& made);
   void on_link_rejected(Instant now, const cas::LinkRejected& rejected);
   void on_link_closing(Instant now, const cas::LinkClosing& closing);
   void on_link_broken(Instant now, const cas::LinkBroken& broken);
-  /// A transmission of full length over the link to this peer holds so many octets, as long as the
-  /// link lasts or until told otherwise.
+  /// Sets how many octets a transmission of full length over the link to this peer holds. The value
+  /// holds while the link lasts or until the next call.
   void on_link_capacity(Instant now, Address peer, std::size_t octets);
-  /// A RequestLink could not even be tried.
+  /// Call when a RequestLink could not even be tried.
   void on_link_refused(Instant now, Address peer);
-  /// Data is coming in over the link, although no S_PDU is complete yet: the session is not idle.
+  /// Call when data comes in over the link although no S_PDU is complete yet: the session is not
+  /// idle.
   void on_peer_active(Instant now, Address peer);
-  /// Somebody transmits, perhaps this peer, perhaps over the link.
+  /// Call when a station transmits, perhaps this peer over the link.
   void on_peer_maybe_active(Instant now, Address peer) { links_.on_maybe_traffic(now, peer); }
-  /// S_PDUs of the peer may come again, as after a broken link.
+  /// Call when S_PDUs of the peer may come again, as after a broken link.
   void on_connection_reset(Address peer) { receiver_.on_connection_reset(peer); }
   void on_spdu(Instant now, cas::SpduIndication indication);
-  /// The peer has it and waits for older ones: none of it is to be sent again.
+  /// Call when the peer has the S_PDU and waits for older ones: no part of it is to be sent again.
   void on_spdu_arrived(Instant now, CpduId id);
   void on_spdu_confirm(Instant now, const cas::SpduConfirm& confirm);
   void on_spdu_rejected(Instant now, const cas::SpduRejected& rejected);
@@ -173,9 +176,9 @@ class SubnetworkInterface {
   LinkView link_view(Address peer) const {
     return {links_.state(peer), hard_links_.physical(peer)};
   }
-  /// Those whose link_view() is not that of a peer without a link.
+  /// Returns the peers whose link_view() differs from that of a peer without a link.
   std::vector<Address> peers_with_links() const;
-  /// Peers whose clock is known to be behind ours.
+  /// Returns the peers whose clock is known to be behind ours.
   std::vector<PeerClocks::Difference> clocks_apart() const {
     return receiver_.clocks().differences();
   }
@@ -207,8 +210,8 @@ class SubnetworkInterface {
   void on_hard_link_spdu(Instant now, Address peer, const Spdu& spdu);
   std::optional<HardLinks::Party> party_at(SapId sap) const;
 
-  // Before actions are handed out. Not with each event: when a link ends, its U_PDUs come back one
-  // by one and the news about the link among them.
+  // settle() runs before actions are handed out, not with each event: when a link ends, its U_PDUs
+  // come back one by one, with the report about the link among them.
   sis::SubnetAvailability node_availability() const;
   ClientTable::Availability availability() const;
   void touch(Instant now);
@@ -228,7 +231,7 @@ class SubnetworkInterface {
   bool broadcast_;
   bool silent_;
   bool modem_works_ = true;
-  Instant now_{};  // of the last event
+  Instant now_{};  // time of the last event
   bool unsettled_ = false;
 };
 

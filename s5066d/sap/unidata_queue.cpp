@@ -17,7 +17,7 @@ bool UpduFilter::fits(const UnidataItem& item) const {
          (!destination || item.destination == *destination);
 }
 
-// An answer names the SAPs of what it answers.
+// An answer carries the SAPs of the S_PDU that it answers, so they are swapped here.
 SapId UnidataItem::local_sap() const {
   if (const auto* data = std::get_if<DataSpdu>(&spdu)) return data->source_sap;
   if (const auto* fail = std::get_if<DeliveryFail>(&spdu)) return fail->destination_sap;
@@ -49,7 +49,7 @@ void UnidataQueue::put(UnidataItem item) {
   if (item.own) ++own_items_;
   Line& line = lines_[lane];
   line.octets += item.octets();
-  // Who comes now and then goes behind those who have waited in the meantime.
+  // A client that comes now and then goes behind those that have waited meanwhile.
   Share& share =
       line.shares.try_emplace(item.client, Share{.routes = {}, .served = line.takes}).first->second;
   const Route route = route_of(item);
@@ -98,7 +98,7 @@ void UnidataQueue::put_back(UnidataItem item) {
   const std::uint64_t before = item.served_before;
   put(std::move(item));
   Line& line = lines_.at(lane);
-  if (line.takes > 0) --line.takes;  // none where the line was empty in between
+  if (line.takes > 0) --line.takes;  // 0 if the line was empty meanwhile
   Share& share = line.shares.at(client);
   share.served = std::min(share.served, before);
 }

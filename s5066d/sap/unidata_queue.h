@@ -1,6 +1,6 @@
-// U_PDUs that wait for their turn: per destination for ARQ, in one line for non-ARQ, expedited data
-// in lines of its own; larger priority first, then larger rank, then age (A.2.1.6, A.2.1.10). Each
-// has a time to die.
+// U_PDUs that wait for their turn: one line for each destination for ARQ, one line for non-ARQ, and
+// separate lines for expedited data. Larger priority goes first, then larger rank, then age
+// (A.2.1.6, A.2.1.10). Each U_PDU has a time to die.
 #pragma once
 
 #include <algorithm>
@@ -20,22 +20,22 @@
 
 namespace s5066::sap {
 
-/// Lines for destinations with expedited data come before those for any priority of other data.
+/// Urgency of destinations with expedited data, above any priority of other data.
 inline constexpr std::uint8_t kExpeditedUrgency = 16;
 
-/// Where a U_PDU stands in line.
+/// The line in which a U_PDU waits.
 struct Lane {
   bool expedited = false;
-  std::optional<Address> peer;  // none: non-ARQ
+  std::optional<Address> peer;  // empty: non-ARQ
   friend bool operator<(const Lane& a, const Lane& b) {
     return a.expedited != b.expedited ? a.expedited : a.peer < b.peer;
   }
 };
 
-/// A U_PDU on its way out, or a delivery confirmation of our own for another node's U_PDU.
+/// An outgoing U_PDU, or a delivery confirmation of our own for another node's U_PDU.
 struct UnidataItem {
   UpduId id;                       // grows with arrival
-  std::optional<ClientId> client;  // none: our own, or its client has gone
+  std::optional<ClientId> client;  // empty: our own, or its client has gone
   bool own = false;                // a delivery confirmation
   std::uint8_t priority = 0;
   std::uint8_t rank = 0;
@@ -49,12 +49,12 @@ struct UnidataItem {
   Instant time_to_die{};
   bool send_time_to_die = true;
   Spdu spdu;
-  std::size_t charged = 0;          // to the client's account
+  std::size_t charged = 0;          // charged to the client's account
   bool handed_down = false;         // the sublayers below had it, so it may have been on the air
   unsigned attempts = 0;            // failed calls and link breaks survived
-  std::uint64_t served_before = 0;  // when its client had its last turn before this one's
+  std::uint64_t served_before = 0;  // value of `served` of its client before this turn
 
-  /// The clients it is between: here, and at the other node.
+  /// SAPs of the clients here and at the other node.
   SapId local_sap() const;
   SapId remote_sap() const;
   bool arq() const { return is_arq(service); }
@@ -64,7 +64,7 @@ struct UnidataItem {
   std::size_t octets() const { return updu().size(); }
 };
 
-/// Which U_PDUs an operator means; those that fit all that is given.
+/// Selects U_PDUs for an operator: those that fit every given field.
 struct UpduFilter {
   std::optional<UpduId> id;
   std::optional<ClientId> client;
@@ -72,7 +72,8 @@ struct UpduFilter {
   bool fits(const UnidataItem& item) const;
 };
 
-/// The first octets agree with what a delivery S_PDU copied from the U_PDU (none: always).
+/// True if the first octets agree with the part that a delivery S_PDU copied from the U_PDU; always
+/// if it copied none.
 bool starts_with(const Bytes& updu, ByteSpan part);
 
 class UnidataQueue {
@@ -81,18 +82,20 @@ class UnidataQueue {
 
   void put(UnidataItem item);
   std::optional<UnidataItem> take(const Lane& lane);
-  /// The next one taken from this line is of the client served longest ago.
+  /// True if the next item taken from this line is of the client served longest ago.
   bool is_fair_turn(const Lane& lane) const {
     const auto line = lines_.find(lane);
     return line != lines_.end() && is_fair_turn(line->second);
   }
-  /// One that is there, as first() shows it.
+  /// Takes an item of the queue, as first() returned it.
   UnidataItem take_this(const UnidataItem& item);
-  /// One that was taken and could not go: as if it had never been taken, its turn included.
+  /// Puts back an item that was taken and could not go, as if it had never been taken, its turn
+  /// included.
   void put_back(UnidataItem item);
-  /// The first that may go, or null: by priority, rank and age, or, where it is a fair turn, of the
-  /// client that has waited longest since it was served, or since it came to this line. `allowed`
-  /// is asked about one of each route, since a hard link may hold back thousands.
+  /// Returns the first item that may go, or null. The order is priority, rank and age. In a fair
+  /// turn it is the client that has waited longest since it was served, or since it came to this
+  /// line. `allowed` is asked about one item of each route, because a hard link may hold back
+  /// thousands.
   template <typename Allowed>
   const UnidataItem* first(const Lane& lane, const Allowed& allowed) const {
     const auto found = lines_.find(lane);
@@ -117,7 +120,7 @@ class UnidataQueue {
     return best;
   }
 
-  /// Destinations with ARQ U_PDUs, the one with the best first.
+  /// Destination with ARQ U_PDUs; waiting() sorts by the best U_PDU.
   struct Waiting {
     Address peer;
     std::uint8_t urgency = 0;  // its priority, or kExpeditedUrgency
@@ -128,10 +131,11 @@ class UnidataQueue {
 
   std::vector<UnidataItem> take_expired(Instant now);
   std::optional<Instant> next_expiry() const;
-  /// Counts one more failed attempt for all that waits for this peer; returns what has had enough.
+  /// Counts one more failed attempt for every item that waits for this peer; returns those that
+  /// have reached `attempts_max`.
   std::vector<UnidataItem> take_after_failure(Address peer, unsigned attempts_max);
   std::vector<UnidataItem> take_of_client(ClientId client);
-  /// Of clients, not our own.
+  /// Takes items of clients that fit, not our own.
   std::vector<UnidataItem> take_fitting(const UpduFilter& filter);
   template <typename Visit>
   void for_each(const Visit& visit) const {
@@ -139,7 +143,7 @@ class UnidataQueue {
       for (const auto& [key, item] : line.items) visit(item);
     }
   }
-  /// Everything that needs a link.
+  /// Takes every item that needs a link.
   std::vector<UnidataItem> take_arq();
 
   bool empty() const { return lines_.empty(); }
@@ -154,24 +158,25 @@ class UnidataQueue {
     std::uint8_t rank = 0;
     UpduId id;
     friend bool operator==(const Key&, const Key&) = default;
-    /// True: a goes first.
+    /// True if `a` goes first.
     friend bool operator<(const Key& a, const Key& b) {
       if (a.priority != b.priority) return a.priority > b.priority;
       if (a.rank != b.rank) return a.rank > b.rank;
       return a.id < b.id;
     }
   };
-  /// What a hard link tells apart.
+  /// Fields by which a hard link distinguishes data.
   struct Route {
     Address destination;
     SapId local;
     SapId remote;
     friend auto operator<=>(const Route&, const Route&) = default;
   };
-  /// What one client has in a line; our own count as a client.
+  /// Items of one client in a line; our own count as a client.
   struct Share {
     std::map<Route, std::map<Key, const UnidataItem*>> routes;
-    std::uint64_t served = 0;  // when one was taken last or the first came, in takes of the line
+    // Value of `takes` when an item was taken last, or when the first came.
+    std::uint64_t served = 0;
   };
   struct Line {
     std::map<Key, UnidataItem> items;

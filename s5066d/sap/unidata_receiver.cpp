@@ -20,9 +20,9 @@ UnidataReceiver::UnidataReceiver(const Config& config, const ClientTable& client
       repeat_filter_(config.repeats_remembered_max),
       clocks_({config.time_to_die_tolerance, config.on_its_way_max, config.peers_counted_max}) {}
 
-// STANDARD: nothing on the air tells "non-ARQ" and "non-ARQ with errors" apart, so it is the
-// receiving client's bind that decides: a U_PDU without errors is delivered as non-ARQ to everyone,
-// one with errors only to a client bound with them (A.2.1.9(9)).
+// STANDARD: nothing on the air tells "non-ARQ" and "non-ARQ with errors" apart, so the receiving
+// client's bind decides. A U_PDU without errors is delivered as non-ARQ to every client; one with
+// errors is delivered only to a client bound with them (A.2.1.9(9)).
 std::optional<bool> UnidataReceiver::on_data(Instant now, const cas::SpduIndication& from,
                                              DataSpdu& data) {
   const bool arq = is_arq(from.service);
@@ -31,7 +31,7 @@ std::optional<bool> UnidataReceiver::on_data(Instant now, const cas::SpduIndicat
     return std::nullopt;
   }
   if (has_died(now, from.source, data)) {
-    // No answer has a reason for this; the sender times out.
+    // No answer has a reason for this, so the sender times out.
     discard(now, from.source, data, Counter::spdus_expired, DiscardReason::expired);
     return std::nullopt;
   }
@@ -65,7 +65,7 @@ std::optional<bool> UnidataReceiver::on_data(Instant now, const cas::SpduIndicat
   }
   if (!data.client_confirm_required || !arq) return std::nullopt;
   if (const auto key = RepeatFilter::key_of(from.source, data); key && untaken_.awaits(*key)) {
-    return std::nullopt;  // a repetition of what its client has not taken yet
+    return std::nullopt;  // a repetition that its client has not taken yet
   }
   return client.has_value();
 }
@@ -181,7 +181,8 @@ bool UnidataReceiver::has_died(Instant now, Address from, const DataSpdu& data) 
   return died;
 }
 
-// The sender repeats nothing that has died, by its own clock.
+// Returns the time after which the sender sends the S_PDU no more: it repeats none that has died by
+// its own clock.
 Instant UnidataReceiver::last_repeat(Instant now, const DataSpdu& data) const {
   constexpr seconds kClocksApart = std::chrono::days(1);
   constexpr seconds kLivesMax = std::chrono::days(kTimeToDieDaysMax + 1);

@@ -1,5 +1,5 @@
-// U_PDUs on their way in: from DATA S_PDU to indication, and whether the sender is owed a delivery
-// confirmation (A.3.2.4(20) to (27)).
+// Incoming U_PDUs: from DATA S_PDU to indication, and the delivery confirmation for their sender
+// (A.3.2.4(20) to (27)).
 #pragma once
 
 #include <cstddef>
@@ -34,32 +34,33 @@ class UnidataReceiver {
     clocks_.on_link_made(now, peer);
     repeat_filter_.on_link_made(peer);
   }
-  /// S_PDUs of the peer may come again over the same link.
+  /// Call when S_PDUs of the peer may come again over the same link.
   void on_connection_reset(Address peer) { repeat_filter_.on_link_made(peer); }
 
-  /// Returns whether the U_PDU was delivered if its sender asked to be told and that is known
-  /// already; else nothing. Of a damaged S_PDU the header is whole. Takes the U_PDU out of `data`
-  /// unless an answer will quote it.
+  /// Returns whether the U_PDU was delivered, if its sender asked for that and it is already known;
+  /// else nothing. A damaged S_PDU must have an intact header. Takes the U_PDU out of `data` unless
+  /// an answer will quote it.
   std::optional<bool> on_data(Instant now, const cas::SpduIndication& from, DataSpdu& data);
-  /// A U_PDU from one of our own clients. Returns false if nobody is bound to its SAP.
+  /// Delivers a U_PDU of one of our own clients. Returns false if no client is bound to its SAP.
   bool on_local(Instant now, const UnidataItem& item);
 
-  /// Returns what is to be confirmed to its sender, because the client has taken it all.
+  /// Returns what to confirm to the sender, because the client has taken all of the indication.
   std::optional<UntakenIndications::Subject> on_taken(ReceiptId receipt) {
     return untaken_.take(receipt);
   }
-  /// The client's connection ended before all of it was written: its sender is told so, and it is
-  /// new if it comes again.
+  /// Call when the client's connection ended before all of the indication was written. Returns what
+  /// to tell the sender. The U_PDU is new if it comes again.
   std::optional<UntakenIndications::Subject> on_lost(ReceiptId receipt);
-  /// Nobody will know whether the client took what is left, so nobody is told anything.
+  /// Forgets the client's indications. Nobody can know whether it took the rest, so no sender is
+  /// told anything.
   void on_client_gone(ClientId client);
-  /// Returns the client that has more untaken indications than it may, if there is one.
+  /// Returns the client that has more untaken indications than allowed, if there is one.
   std::optional<ClientId> take_overfull() { return std::exchange(overfull_, std::nullopt); }
   std::size_t untaken() const { return untaken_.size(); }
   const PeerClocks& clocks() const { return clocks_; }
 
  private:
-  /// What an indication says besides the U_PDU's own fields.
+  /// Fields of an indication besides the U_PDU's own.
   struct Origin {
     bool expedited = false;
     sis::TransmissionMode mode = sis::TransmissionMode::arq;

@@ -127,7 +127,7 @@ void UnidataSender::answer(Instant now, Address source, cas::Service service, co
   } else {
     item.spdu = DeliveryFail{1, data.source_sap, data.destination_sap, std::move(part)};
   }
-  // Without it the sender times out.
+  // The answer is dropped without ARQ, and the sender times out.
   if (!arq_allowed_) return trace_discarded(now, item, DiscardReason::no_arq);
   const bool room = queue_.own_items() < config_.queue.responses_max;
   if (!room) return trace_discarded(now, item, DiscardReason::no_room);
@@ -136,7 +136,8 @@ void UnidataSender::answer(Instant now, Address source, cas::Service service, co
 
 // --- Down to the links ---------------------------------------------------------------------------
 
-// Of what goes before a U_PDU. Not known for a link: as much as it may hold.
+// Returns the largest number of octets that may be below and go before a U_PDU. If the capacity of
+// the link is not known, there is no limit.
 std::size_t UnidataSender::enough_below(const Lane& lane) const {
   const auto octets =
       lane.peer ? transmission_octets_.find(*lane.peer) : transmission_octets_.end();
@@ -144,9 +145,9 @@ std::size_t UnidataSender::enough_below(const Lane& lane) const {
   return config_.link_transmissions_max * octets->second;
 }
 
-// Never less than one U_PDU, and not so much that a more urgent one has to wait long. A fair turn
-// that had to wait for room among more urgent U_PDUs would be none. Whether there is anything left
-// of this lane, here or below.
+// Hands down at least one U_PDU, but not so many that a more urgent one has to wait long. A fair
+// turn does not wait for room among more urgent U_PDUs, because it would then have no effect.
+// Returns true if anything of this lane is left, here or below.
 template <typename Allowed>
 bool UnidataSender::feed_lane(Instant now, const Lane& lane, const Allowed& allowed) {
   const std::size_t limit = !lane.peer       ? config_.nonarq_outstanding_octets_max
@@ -167,14 +168,15 @@ bool UnidataSender::feed_lane(Instant now, const Lane& lane, const Allowed& allo
   return front != nullptr || deliveries_.octets_below(lane) > 0;
 }
 
-// While expedited data for the same destination waits or is on its way, other data pauses
+// While expedited data for a destination waits or is on its way, other data for it pauses
 // (A.2.1.10, note).
 void UnidataSender::feed(Instant now, const LinkManager& links, const HardLinks& hard_links) {
   for (const auto& waiting : queue_.waiting()) {
     const Address peer = waiting.peer;
     const bool by_hard_link = hard_links.governs(peer);
     if (!by_hard_link && !links.may_send(peer)) continue;
-    // What a hard link does not carry waits for its end, or for its own time to die.
+    // Data that a hard link does not carry waits for the end of the link, or for its own time to
+    // die.
     const auto carried = [&](const UnidataItem& item) {
       return !by_hard_link || hard_links.carries(peer, item.local_sap(), item.remote_sap());
     };
@@ -191,7 +193,7 @@ void UnidataSender::feed(Instant now, const LinkManager& links, const HardLinks&
 void UnidataSender::hand_down(Instant now, UnidataItem item) {
   auto* data = std::get_if<DataSpdu>(&item.spdu);
   item.handed_down = true;
-  // Once given, the date stays: the receiver knows a repetition by it.
+  // The date stays once it is set, because the receiver recognises a repetition by it.
   if (data != nullptr && item.send_time_to_die && !data->time_to_die) {
     const auto utc_now = utc_.at(now);
     if (utc_now) {
@@ -244,7 +246,7 @@ void UnidataSender::on_spdu_rejected(Instant now, const cas::SpduRejected& rejec
   const bool no_room = rejected.why == cas::CpduFailure::queue_full;
   if (!no_room) refused_below_.clear();
   if (!below) return;
-  if (below->settled) {  // where its client is there, that was told before
+  if (below->settled) {  // its client was told before, if it is still there
     const bool expired = rejected.why == cas::CpduFailure::expired;
     if (below->item.client || below->item.own) return;
     return trace_discarded(now, below->item,
@@ -256,15 +258,16 @@ void UnidataSender::on_spdu_rejected(Instant now, const cas::SpduRejected& rejec
   } else if (rejected.why == cas::CpduFailure::expired) {
     reject(now, std::move(below->item), sis::RejectReason::ttl_expired);
   } else {
-    // Also when a client's confirmation has come: that may have been for one with the same first
-    // octets. The receiver knows a repetition and answers it again.
+    // The U_PDU is queued again even if a client's confirmation has come, because that may have
+    // been for one with the same first octets. The receiver recognises a repetition and answers it
+    // again.
     returned_.push_back(std::move(below->item));
   }
 }
 
-// A session that made way for a hard link to the same peer was no failed attempt either. A U_PDU
-// that came back although nothing says that its link ends would be handed down again at once: that
-// is an attempt in any case, so that it cannot go on for ever.
+// Queues returned U_PDUs again or rejects them. A session that made way for a hard link to the same
+// peer is no failed attempt. A U_PDU that came back although its link does not end would be handed
+// down again at once; that counts as an attempt in any case, so that it cannot go on for ever.
 void UnidataSender::settle_returned(Instant now, const LinkManager& links,
                                     const HardLinks& hard_links) {
   for (UnidataItem& item : std::exchange(returned_, {})) {
@@ -302,7 +305,7 @@ void UnidataSender::await_client(Instant now, UnidataItem item) {
   if (deliveries_.awaiting() >= config_.awaiting_client_confirm_max) {
     reject(now, *deliveries_.take_oldest_awaiting(), sis::RejectReason::destination_not_responding);
   }
-  // The room it took is free for the next: the client need not wait for confirmations.
+  // Its room is free for the next U_PDU: the client need not wait for confirmations.
   if (item.client) ledger_.give_back(*item.client, std::exchange(item.charged, 0));
   const Instant until = std::min(now + config_.client_confirm_wait_max,
                                  item.time_to_die + config_.client_confirm_grace);
@@ -337,7 +340,7 @@ void UnidataSender::expire(Instant now) {
   }
   for (auto& overdue : deliveries_.settle_overdue(now)) {
     const bool died = overdue.item.time_to_die <= now;
-    if (overdue.client_confirmed) {  // A.3.2.4(17): the link's part of it got lost
+    if (overdue.client_confirmed) {  // A.3.2.4(17): the link's acknowledgement got lost
       confirm(now, std::move(overdue.item));
     } else {
       reject(now, std::move(overdue.item),
@@ -369,7 +372,8 @@ void UnidataSender::confirm(Instant now, UnidataItem item) {
   outbox_.send(*item.client, confirm_of(subject_of(item)));
 }
 
-// "Mode not specified" tells a client that nothing left the node.
+// "Mode not specified" tells a client that nothing left the node, so it is replaced if something
+// may have.
 void UnidataSender::reject(Instant now, UnidataItem item, sis::RejectReason reason) {
   if (reason == sis::RejectReason::mode_not_specified && item.handed_down) {
     reason = sis::RejectReason::destination_not_responding;
@@ -381,8 +385,8 @@ void UnidataSender::reject(Instant now, UnidataItem item, sis::RejectReason reas
   outbox_.send(*item.client, rejection_of(subject_of(item), reason));
 }
 
-// STANDARD: no reason fits. With this one a client does not send the U_PDU again at once: its time
-// was ended.
+// STANDARD: no reason fits a purge. This reason tells the client that the U_PDU's time has ended,
+// so that it does not send it again at once.
 std::size_t UnidataSender::purge(Instant now, const UpduFilter& filter) {
   std::vector<UnidataItem> purged = queue_.take_fitting(filter);
   for (UnidataItem& item : purged) {

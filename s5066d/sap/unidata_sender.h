@@ -1,7 +1,6 @@
-// U_PDUs on their way out: queued, handed down when a session with their destination is up,
-// acknowledged, perhaps confirmed by the other client (A.3.2.4(1) to (19), (28)). When a link
-// breaks, what was not acknowledged is queued again. Whatever way a U_PDU ends, it ends in
-// finish(), once.
+// Outgoing U_PDUs: queued, handed down when a session with their destination is up, acknowledged,
+// and perhaps confirmed by the other client (A.3.2.4(1) to (19), (28)). When a link breaks, U_PDUs
+// that were not acknowledged are queued again. Each U_PDU ends once, in finish().
 #pragma once
 
 #include <cstddef>
@@ -37,59 +36,64 @@ class UnidataSender {
   UnidataSender(const Config& config, const UtcClock& utc, PeerCounts& counts, Outbox& outbox,
                 Counters& counters, TraceSink& trace);
 
-  /// Room in the client's account, for submit(). False, and nothing taken, when there is none.
+  /// Charges the client's account for submit(). Returns false and charges nothing if there is no
+  /// room.
   [[nodiscard]] bool book(ClientId client, std::size_t updu_octets);
-  /// A checked request for which book() found room. It is neither queued nor ended yet.
+  /// Makes an item of a checked request for which book() found room. It is neither queued nor ended
+  /// yet.
   UnidataItem accept(Instant now, ClientId client, const Binding& binding,
                      const sis::DeliveryMode& delivery, Submission submission);
-  /// Counted, and reported if there is a reason to report.
+  /// Counts the refused request, and reports it if `report` has a reason.
   void refuse(Instant now, ClientId client, SapId source, const Submission& submission,
               std::optional<sis::RejectReason> report, DiscardReason why);
   void queue(UnidataItem item) { queue_.put(std::move(item)); }
-  /// S_PDU types 1 and 2: U_PDUs of our own, queued with the priority of what they answer and sent
-  /// to `source` by the service in which that came.
+  /// Queues an S_PDU of type 1 or 2 as a U_PDU of our own. It has the priority of the S_PDU that it
+  /// answers, and goes to `source` by the service in which that came.
   void answer(Instant now, Address source, cas::Service service, const DataSpdu& data,
               bool delivered);
-  /// The U_PDU is with the node of its destination, and the client there has still to confirm it.
+  /// Call when the U_PDU is with the node of its destination and the client there has still to
+  /// confirm it.
   void await_client(Instant now, UnidataItem item);
 
-  // What became of it.
+  // Results from the sublayers below.
   void on_spdu_arrived(CpduId id) { deliveries_.on_arrived(id); }
   void on_spdu_confirm(Instant now, const cas::SpduConfirm& confirm, LinkManager& links);
   void on_spdu_rejected(Instant now, const cas::SpduRejected& rejected);
-  /// The link to this peer has ended. `excused`: that was no failed attempt for what it left over.
-  /// Which U_PDUs those are is said before or after this, by on_spdu_rejected().
+  /// Call when the link to this peer has ended. `excused` means that its unfinished U_PDUs count no
+  /// failed attempt. on_spdu_rejected() names those U_PDUs before or after this.
   void on_link_ended(Address peer, bool excused) {
     ended_[peer] |= excused;
     transmission_octets_.erase(peer);
   }
-  /// A transmission of full length over the link to this peer holds so many octets.
+  /// Sets how many octets a transmission of full length over the link to this peer holds.
   void on_link_capacity(Address peer, std::size_t octets) { transmission_octets_[peer] = octets; }
-  /// Call when all news of an event are there: what came back is queued again, or has had enough.
+  /// Call when all reports of an event are in: returned U_PDUs are queued again, or rejected after
+  /// attempts_max.
   void settle_returned(Instant now, const LinkManager& links, const HardLinks& hard_links);
   void on_answer(Instant now, Address peer, SapId source, SapId destination, ByteSpan part,
                  bool delivered);
-  /// A call to this peer failed: some of what waits for it has waited in vain often enough.
+  /// Call when a call to this peer failed: U_PDUs that have reached attempts_max are rejected.
   void on_call_failed(Instant now, Address peer);
   void confirm(Instant now, UnidataItem item);
   void reject(Instant now, UnidataItem item, sis::RejectReason reason);
-  /// Takes clients' U_PDUs that fit out of the queue. Each is rejected. Returns how many.
+  /// Takes clients' U_PDUs that fit the filter out of the queue and rejects them. Returns their
+  /// number.
   std::size_t purge(Instant now, const UpduFilter& filter);
-  /// Drops all of the client's U_PDUs without reports; what the sublayers below hold runs to its
-  /// end.
+  /// Drops all U_PDUs of the client without reports. U_PDUs that the sublayers below hold go on to
+  /// their end.
   void forget_client(Instant now, ClientId client);
 
-  /// Without ARQ, as in a broadcast session, what needs it is rejected, now and when it comes back
-  /// from the sublayers below (A.3.2.3).
+  /// Allows or forbids ARQ. Without it, as in a broadcast session, U_PDUs that need it are
+  /// rejected, now and when they come back from the sublayers below (A.3.2.3).
   void allow_arq(Instant now, bool allowed);
-  /// While nothing may be transmitted, a link that ends is nobody's failed attempt.
+  /// While nothing may be transmitted, a link that ends counts no failed attempt.
   void set_silent(bool silent) { silent_ = silent; }
 
   void expire(Instant now);
   std::optional<Instant> next_deadline() const;
-  /// All peers with any load, the most urgent first.
+  /// Returns all peers with any load, the most urgent first.
   std::vector<PeerLoad> loads() const;
-  /// Gives each session, and the unacknowledged service, as much as it may hold at a time.
+  /// Hands down to each session, and to the non-ARQ service, as much as it may hold at a time.
   void feed(Instant now, const LinkManager& links, const HardLinks& hard_links);
 
   const StorageLedger& ledger() const { return ledger_; }
@@ -116,12 +120,12 @@ class UnidataSender {
   StorageLedger ledger_;
   UnidataQueue queue_;
   DeliveryTable deliveries_;
-  std::vector<UnidataItem> returned_;  // since the last settle_returned()
-  std::map<Address, bool> ended_;      // links, since then; whether that is excused
-  std::map<Address, std::size_t> transmission_octets_;  // of links
+  std::vector<UnidataItem> returned_;  // U_PDUs that came back since the last settle_returned()
+  std::map<Address, bool> ended_;      // links that ended since then; true if excused
+  std::map<Address, std::size_t> transmission_octets_;  // by link
   RepeatMarker repeat_marker_;
-  /// Lanes whose S_PDU was refused for want of room below; they wait until
-  /// something there has ended.
+  /// Lanes whose S_PDU was refused because the sublayers below had no room. They wait until an
+  /// S_PDU there has ended.
   std::set<Lane> refused_below_;
   bool arq_allowed_ = true;
   bool silent_ = false;

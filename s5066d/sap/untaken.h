@@ -1,5 +1,5 @@
-// Indications whose senders asked for a client delivery confirmation, from when they are given to
-// the client's connection until the client has taken them (A.3.2.4(25)).
+// Indications whose senders asked for a client delivery confirmation. Each is kept from when it
+// goes to the client's connection until the client has taken it (A.3.2.4(25)).
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@ namespace s5066::sap {
 
 class UntakenIndications {
  public:
-  /// All that the delivery S_PDU needs.
+  /// Data for the delivery S_PDU.
   struct Subject {
-    Address source;  // our own address: a client of ours sent it
+    Address source;  // our own address if a client of ours sent it
     cas::Service service = cas::Service::arq;
     DataSpdu data;  // its U_PDU is cut to the part that the answer quotes
     std::optional<std::uint64_t> repeat_key;
@@ -28,10 +28,10 @@ class UntakenIndications {
 
   ReceiptId add(ClientId client, Subject subject);
   std::optional<Subject> take(ReceiptId receipt);
-  /// Takes out all of one client.
+  /// Takes all indications of one client out of the table.
   std::vector<Subject> take_of(ClientId client);
 
-  /// True while an S_PDU with this key waits for its client.
+  /// True if an S_PDU with this key waits for its client to take it.
   bool awaits(std::uint64_t repeat_key) const { return keys_.count(repeat_key) > 0; }
   std::size_t count(ClientId client) const;
   std::size_t size() const { return untaken_.size(); }

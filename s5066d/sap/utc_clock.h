@@ -1,4 +1,4 @@
-// The date, counted on from when it was last told; none before that.
+// The date, counted on from when it was last set; empty before that.
 #pragma once
 
 #include <chrono>
