@@ -5,8 +5,8 @@ namespace s5066::cas {
 std::optional<RejectReason> refusal(const LinkCensus& census, LinkType requested) {
   if (census.broadcast_only) return RejectReason::broadcast_only_node;
   if (requested == LinkType::exclusive) {
-    // STANDARD: no reason is given for a third Exclusive link; "supporting" is what it means. A
-    // call of our own that is still pending counts, or its success would make a third.
+    // STANDARD: no reason is given for a third Exclusive link; "supporting" fits its meaning. A
+    // pending call of our own counts, because its success would make a third link.
     const bool full = census.exclusive_made + census.exclusive_pending >= kExclusiveLinksMax;
     return full ? std::optional(RejectReason::supporting_exclusive_link) : std::nullopt;
   }

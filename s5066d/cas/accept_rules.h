@@ -1,5 +1,5 @@
-// Which link requests a node takes (B.3.2(3) to (5), B.3.2.1(6) to (10)): the same table decides
-// about a peer's REQUEST and about our own wish to call.
+// Decides which link requests a node accepts (B.3.2(3) to (5), B.3.2.1(6) to (10)). The same table
+// applies to a peer's REQUEST and to a call of our own.
 #pragma once
 
 #include <algorithm>
@@ -10,15 +10,17 @@
 
 namespace s5066::cas {
 
-/// Exclusive links at a time: one active, one to negotiate a competing hard link (B.3(7)).
+/// Largest number of Exclusive links: one active, and one to negotiate a competing hard link
+/// (B.3(7)).
 inline constexpr std::size_t kExclusiveLinksMax = 2;
 
-/// Nonexclusive links that leave room for those, of `links_max` in all; always one.
+/// Returns how many of `links_max` links may be Nonexclusive, so that room is left for Exclusive
+/// ones; at least 1.
 constexpr std::size_t nonexclusive_room(std::size_t links_max) {
   return std::max(links_max, kExclusiveLinksMax + 1) - kExclusiveLinksMax;
 }
 
-/// Links of a node, the one that the request is about left out.
+/// Links of a node, except the one that the request is for.
 struct LinkCensus {
   std::size_t nonexclusive = 0;
   std::size_t exclusive_made = 0;
@@ -27,7 +29,7 @@ struct LinkCensus {
   bool broadcast_only = false;
 };
 
-/// The reason to refuse, or nothing when the request is accepted.
+/// Returns the reason to refuse, or nothing if the request is accepted.
 std::optional<RejectReason> refusal(const LinkCensus& census, LinkType requested);
 
 }  // namespace s5066::cas

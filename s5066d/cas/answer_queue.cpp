@@ -24,7 +24,7 @@ void AnswerQueue::add(Answer answer) {
   waiting_.push_back(std::move(answer));
 }
 
-// The peer of the oldest answer has waited longest, so it asks again first.
+// Drops the oldest answer first: its peer has waited longest, so it asks again first.
 bool AnswerQueue::make_room(const KnownPeers& known) {
   const auto is_without_link = [](const Answer& answer) {
     return !std::holds_alternative<PhysicalLinkAccepted>(answer.cpdu);
@@ -41,7 +41,7 @@ bool AnswerQueue::make_room(const KnownPeers& known) {
   return true;
 }
 
-// An answer that does not get out delays the others by `spacing_` at most.
+// An answer that cannot be sent delays the others by at most `spacing_`.
 std::optional<Answer> AnswerQueue::take(Instant now, const KnownPeers& known, bool busy) {
   if (waiting_.empty()) return std::nullopt;
   auto next = std::find_if(waiting_.begin(), waiting_.end(),

@@ -3,7 +3,8 @@
 namespace s5066::cas {
 namespace {
 
-/// A refused node calls again sooner than this, because even growing waits end below it.
+/// Time after which a caller is forgotten. A refused node calls again sooner, because even growing
+/// waits are shorter.
 constexpr Duration kMemory = std::chrono::minutes(15);
 
 }  // namespace

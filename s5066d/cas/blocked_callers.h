@@ -1,5 +1,5 @@
-// Callers (known peers and this node itself) whose calls found Exclusive links in their way that no
-// hard link uses. A caller that is blocked for long may displace such a link at once.
+// Callers (known peers and this node itself) that were refused because of Exclusive links that no
+// hard link uses. A caller that has been blocked for long may displace such a link at once.
 #pragma once
 
 #include <map>
@@ -11,13 +11,13 @@ namespace s5066::cas {
 
 class BlockedCallers {
  public:
-  /// The call of `caller` was refused because of such a link.
+  /// Call when the call of `caller` was refused because of such a link.
   void on_refused(Instant now, Address caller);
-  /// The caller found a place.
+  /// Call when the caller found a place.
   void forget(Address caller) { callers_.erase(caller); }
-  /// No link is in the way any more.
+  /// Call when no such link is in the way any more.
   void clear() { callers_.clear(); }
-  /// True if the caller was refused for `wait` at least and still calls.
+  /// True if the caller has been refused for at least `wait` and still calls.
   bool is_blocked_for(Instant now, Address caller, Duration wait) const;
 
  private:
@@ -25,7 +25,8 @@ class BlockedCallers {
     Instant first{};
     Instant last{};
   };
-  std::map<Address, Refusals> callers_;  // kept for minutes, and each call takes seconds of air
+  // entries stay for minutes, and each call takes seconds of air time
+  std::map<Address, Refusals> callers_;
 };
 
 }  // namespace s5066::cas

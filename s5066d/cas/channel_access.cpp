@@ -6,7 +6,7 @@
 namespace s5066::cas {
 namespace {
 
-/// Whether the octet of a C_PDU at `offset` arrived, and arrived well.
+/// True if the octet of the C_PDU at `offset` arrived intact.
 bool is_whole(const dts::CpduIndication& indication, std::size_t offset) {
   const auto holds = [offset](const OctetRange& range) {
     return range.offset <= offset && offset < std::size_t{range.offset} + range.octets;
@@ -15,7 +15,8 @@ bool is_whole(const dts::CpduIndication& indication, std::size_t offset) {
          std::none_of(indication.missing.begin(), indication.missing.end(), holds);
 }
 
-/// Positions in the C_PDU as positions in its S_PDU. None of them holds the octet of C_PCI.
+/// Converts positions in the C_PDU to positions in its S_PDU. None of them may be that of the
+/// C_PCI.
 std::vector<OctetRange> behind_pci(std::vector<OctetRange> ranges) {
   for (OctetRange& range : ranges) --range.offset;
   return ranges;
@@ -86,9 +87,9 @@ void ChannelAccess::call(Instant now, Address peer, LinkType type) {
   send_and_wait(now, link);
 }
 
-// STANDARD: Fig. B-7(a) would report a Nonexclusive link as made without a word to the peer, and a
-// REQUEST on a link in use cannot be told from the call of a peer that restarted. B.3.2.1(19) has
-// the caller break its Nonexclusive links in any case, so this one goes first.
+// STANDARD: Fig. B-7(a) would report a Nonexclusive link as made without a message to the peer, and
+// a REQUEST on a link in use cannot be told from the call of a peer that restarted. B.3.2.1(19)
+// requires the caller to break its Nonexclusive links in any case, so this one is broken first.
 void ChannelAccess::make_way_for_exclusive(Instant now, Link& link) {
   link.exclusive_afterwards = true;
   if (link.info.state != LinkState::breaking) {
@@ -156,7 +157,7 @@ void ChannelAccess::on_cpdu(Instant now, dts::CpduIndication indication) {
   trace_received(now, indication, 0);
   if (is_arq(indication.service)) {
     if (const Link* link = find(indication.source); link == nullptr || !link->connected) {
-      // It came behind the BREAK, in the same piece.
+      // It came after the BREAK, in the same piece.
       return discard(now, indication, Counter::cpdus_without_link, DiscardReason::no_link);
     }
     on_peer_made_it(now, indication.source);
@@ -219,8 +220,8 @@ void ChannelAccess::on_connection_lost(Instant now, const dts::ConnectionLost& l
       link->info.state == LinkState::breaking ? LinkEnd::by_us : LinkEnd::connection_lost);
 }
 
-// The peer has no connection to us, so whatever we hold is stale: B.3(3.1). While we call, a
-// warning is about an older link.
+// The peer has no connection to us, so our state for it is stale: B.3(3.1). While we call, a
+// warning refers to an older link.
 void ChannelAccess::on_warning(Instant now, const dts::WarningReceived& warning) {
   constexpr std::uint8_t kNotConnected = 1;  // C.3.12
   Link* link = find(warning.peer);
@@ -253,11 +254,12 @@ void ChannelAccess::on_control(Instant now, const dts::CpduIndication& indicatio
 
 // --- Making (B.3.2.1) ----------------------------------------------------------------------------
 
-// A REQUEST on a link we hold is either a repetition (ACCEPTED did not arrive, or crossed with it)
-// or a new call by a peer that lost the link. Senders let REQUEST out before ARQ data, so a peer
-// that has shown knowledge of this link does not repeat: it calls anew, with fresh ARQ state, and
-// keeping ours would take its first frames for duplicates of old ones. So is a REQUEST for another
-// type of link. We hold to that as well when both call: ours goes out before theirs is answered.
+// A REQUEST on a link that we hold is either a repetition (ACCEPTED did not arrive, or crossed with
+// it) or a new call by a peer that lost the link. Senders send REQUEST before ARQ data, so a peer
+// that has shown knowledge of this link does not repeat. It calls anew with fresh ARQ state, and
+// with our old state its first frames would count as duplicates. A REQUEST for another type of link
+// is a new call too. We keep the same order when both stations call: our REQUEST leaves before
+// theirs is answered.
 void ChannelAccess::on_link_request(Instant now, Address peer, LinkType type) {
   if (silent_) return;
   Link* link = find(peer);
@@ -270,7 +272,7 @@ void ChannelAccess::on_link_request(Instant now, Address peer, LinkType type) {
     on_request_while_breaking(now, *link, type);
   } else if (link->peer_made_it || link->info.type != type) {
     const auto reason = link->info.type == type ? std::nullopt : refusal_of_peer(now, peer, type);
-    if (reason) return reject(now, peer, *reason);  // what there is stays
+    if (reason) return reject(now, peer, *reason);  // the present link stays
     end(now, *link, LinkEnd::called_anew);
     accept(now, peer, type);
   } else {
@@ -278,8 +280,9 @@ void ChannelAccess::on_link_request(Instant now, Address peer, LinkType type) {
   }
 }
 
-// The peer dropped it and its BREAK CONFIRM got lost. A link that was broken to make the last place
-// for another node has made it: whoever calls again at once would keep that node waiting for ever.
+// The peer dropped the link and its BREAK CONFIRM got lost. If the link was broken to make the last
+// place for another node, the peer is refused for now, because a peer that calls again at once
+// would keep that node waiting for ever.
 void ChannelAccess::on_request_while_breaking(Instant now, Link& link, LinkType type) {
   const Address peer = link.info.peer;
   const bool made_way = link.break_reason == BreakReason::higher_layer_request &&
@@ -287,14 +290,14 @@ void ChannelAccess::on_request_while_breaking(Instant now, Link& link, LinkType 
   end(now, link, LinkEnd::by_us);
   const bool last_place = census_without(peer).nonexclusive + 1 >= config_.nonexclusive_links_max;
   if (made_way && last_place) return reject(now, peer, RejectReason::higher_priority_pending);
-  on_link_request(now, peer, type);  // a call of our own may have followed the BREAK
+  on_link_request(now, peer, type);  // our own call may have followed the BREAK
 }
 
 void ChannelAccess::accept(Instant now, Address peer, LinkType type) {
-  Link* link = find(peer);  // there is one when both call at the same time: treat it as made
+  Link* link = find(peer);  // exists if both stations call at the same time; it is treated as made
   const bool we_want_exclusive = link != nullptr && link->info.type == LinkType::exclusive;
   if (we_want_exclusive && type == LinkType::nonexclusive) {
-    // Our call for an Exclusive link is pending (B.3.2(4)), and the peer will accept that one.
+    // Our call for an Exclusive link is pending (B.3.2(4)), and the peer will accept it.
     return reject(now, peer, RejectReason::supporting_exclusive_link);
   }
   const auto reason = link == nullptr ? refusal_of_peer(now, peer, type)
@@ -308,8 +311,8 @@ void ChannelAccess::accept(Instant now, Address peer, LinkType type) {
   send_accepted(now, *link);
 }
 
-// B.3.2.1(15). The connection is announced again too: that changes nothing below unless the peer
-// has used it already, which means that it restarted in the middle of the call.
+// B.3.2.1(15). The connection is announced again, too. That changes nothing below unless the peer
+// has already used it, which means that it restarted during the call.
 void ChannelAccess::accept_again(Instant now, Link& link) {
   const Address peer = link.info.peer;
   link.by_cas_1 = true;
@@ -326,22 +329,22 @@ void ChannelAccess::reject(Instant now, Address peer, RejectReason reason) {
   send_answer(now, peer, PhysicalLinkRejected{reason});
 }
 
-// ARQ data waits until ACCEPTED is out, so that it travels in a later transmission: in the same one
-// the peer would meet it before it has acted on ACCEPTED.
+// ARQ data waits until ACCEPTED has left, so that it goes in a later transmission. In the same
+// transmission the peer would receive it before it has acted on ACCEPTED.
 void ChannelAccess::send_accepted(Instant now, Link& link) {
   link.leaving = send_answer(now, link.info.peer, PhysicalLinkAccepted{});
   link.timers.set(LinkTimer::leaving, now + config_.control_wait_max);
 }
 
-// While a repeated REQUEST is still on its way out the call goes on: once the link is made none of
-// our REQUESTs may reach the peer, which would have to take it for a new call. Before the first is
-// out nothing can have been accepted but an earlier call, whose link the peer would keep beside
-// ours.
+// If a repeated REQUEST is still waiting to leave, the call goes on. Once the link is made, none of
+// our REQUESTs may reach the peer, because it would have to treat it as a new call. An ACCEPTED
+// that comes before our first REQUEST has left can only be for an earlier call, whose link the peer
+// would keep beside ours.
 void ChannelAccess::on_link_accepted(Instant now, Address peer) {
   Link* link = find(peer);
   if (link == nullptr) return;
   if (link->info.state == LinkState::made_wait && link->info.we_called) {
-    change_state(now, *link, LinkState::made);  // both called, and both have now been accepted
+    change_state(now, *link, LinkState::made);  // both stations called, and both calls are accepted
     return;
   }
   if (link->info.state != LinkState::calling) return;
@@ -390,8 +393,8 @@ void ChannelAccess::start_breaking(Instant now, Link& link, BreakReason reason) 
   send_and_wait(now, link);
 }
 
-// The answer goes out even if we know of no link: the peer waits for it. While we call, the BREAK
-// is about an older link, and the call goes on.
+// Answers even if there is no link, because the peer waits for the answer. While we call, the BREAK
+// refers to an older link, and the call goes on.
 void ChannelAccess::on_link_break(Instant now, Address peer, BreakReason reason) {
   if (!silent_) send_answer(now, peer, PhysicalLinkBreakConfirm{});
   Link* link = find(peer);
@@ -435,15 +438,15 @@ void ChannelAccess::break_nonexclusive_links(Instant now) {
 
 // --- Places for calls (B.3.2(3), (4)) ------------------------------------------------------------
 
-// STANDARD: B.3.2(3),(4) say nothing of callers that never use their link, and REQUESTs from
-// addresses that nobody has would bar all others for the length of T_first, or with a little data
-// for as long as they like. Such a link makes way without a word: if its peer is real after all,
-// its data draws a WARNING and it calls again. None makes way in vain.
+// STANDARD: B.3.2(3),(4) do not cover callers that never use their link. REQUESTs from unassigned
+// addresses would block all others for T_first, or with a little data for any time. Such a link
+// makes way without a message: if its peer is real after all, its data draws a WARNING and it calls
+// again. No link makes way unless the call then succeeds.
 std::optional<RejectReason> ChannelAccess::refusal_after_displacing(Instant now, Address caller,
                                                                     Address peer, LinkType type) {
   LinkCensus census = census_without(peer);
   std::vector<Address> gone;
-  // Callers that displace each other by turns gain no more time by it than another T_call.
+  // Callers that displace each other in turn gain no more than another T_call.
   const bool long_blocked = blocked_.is_blocked_for(now, caller, 2 * config_.answer_wait());
   auto nonexclusive = displaceable(now, peer, LinkType::nonexclusive, long_blocked);
   auto exclusive = displaceable(now, peer, LinkType::exclusive, long_blocked);
@@ -479,7 +482,8 @@ void ChannelAccess::note_blocked(Instant now, Address caller) {
   blocked_.on_refused(now, caller);
 }
 
-/// Other than that one, the first to go first: strangers before known peers, then the oldest.
+/// Returns the displaceable links except `but`, the first to go first: unknown peers before known
+/// ones, then the oldest.
 std::deque<Address> ChannelAccess::displaceable(Instant now, Address but, LinkType type,
                                                 bool long_blocked) const {
   std::vector<const Link*> found;
@@ -516,7 +520,7 @@ void ChannelAccess::keep_link(Address peer) {
 
 // --- Broadcast sessions and radio silence --------------------------------------------------------
 
-// No handshake starts or ends the session; the peers of our links are told why those end
+// No handshake starts or ends the session. The peers of our links are told why the links end
 // (A.3.2.3(1), B.3.1.5).
 void ChannelAccess::set_broadcast(Instant now, bool on) {
   broadcast_ = on || config_.broadcast_only;
@@ -531,8 +535,8 @@ void ChannelAccess::set_broadcast(Instant now, bool on) {
   }
 }
 
-// Nothing can be asked or answered: calls are given up, and so are links whose BREAK would still
-// wait for an answer. A link that is made stays until its peer is heard to end it.
+// Nothing can be asked or answered in EMCON: calls are given up, and so are links whose BREAK still
+// waits for an answer. A made link stays until its peer is heard to end it.
 void ChannelAccess::set_silent(Instant now, bool on) {
   silent_ = on;
   if (!silent_) return;
@@ -547,7 +551,7 @@ void ChannelAccess::set_silent(Instant now, bool on) {
   }
 }
 
-// Calls that were to follow a BREAK are given up, too.
+// Also gives up calls that were to follow a BREAK.
 void ChannelAccess::give_up_calls(Instant now) {
   std::vector<Address> calling;
   for (auto& [peer, link] : links_) {
@@ -574,7 +578,7 @@ void ChannelAccess::on_deadline(Instant now) {
     if (at && *at <= now) due.push_back(peer);
   }
   for (const Address peer : due) {
-    // A timer may end the link, so look it up again each time.
+    // A timer may end the link, so it is looked up each time.
     for (Link* link = find(peer); link != nullptr; link = find(peer)) {
       const auto timer = link->timers.pop_due(now);
       if (!timer) break;
@@ -625,7 +629,7 @@ std::optional<Instant> ChannelAccess::next_deadline() const {
 
 // --- Control C_PDUs on their way -----------------------------------------------------------------
 
-// Sends REQUEST or BREAK, whichever fits the state. The answer is awaited from when it left.
+// Sends REQUEST or BREAK, as the state requires. The wait for the answer begins when it has left.
 void ChannelAccess::send_and_wait(Instant now, Link& link) {
   ++link.transmissions;
   link.leaving = link.info.state == LinkState::breaking
@@ -647,8 +651,8 @@ void ChannelAccess::hand_down_control(Instant now, CpduId id, Address peer, cons
   request.service = Service::expedited_nonarq;
   request.destination = peer;
   request.cpdu = encode(cpdu);
-  request.in_order = false;  // it would wait at the peer for a damaged one before it
-  request.time_to_die = now + config_.control_wait_max;  // then we have given it up as well
+  request.in_order = false;  // in order, it would wait at the peer for an earlier damaged one
+  request.time_to_die = now + config_.control_wait_max;  // by then we have given it up as well
   actions_.push_back(std::move(request));
 }
 
@@ -662,8 +666,9 @@ void ChannelAccess::on_control_left(Instant now, CpduId id) {
   if (answers_.on_gone(now, id)) hand_down_answer(now);
 }
 
-// STANDARD: T_first of B.3.2.1(16) runs to the first C_PDU, which under losses can take longer than
-// any fixed time while its segments arrive; a peer that sends them has not gone.
+// STANDARD: T_first of B.3.2.1(16) runs until the first C_PDU. Under losses that can take longer
+// than any fixed time while its segments arrive. A peer that sends segments is still on the air, so
+// each of them restarts the timer.
 void ChannelAccess::on_connection_heard(Instant now, Address peer) {
   Link* link = find(peer);
   if (link == nullptr || !link->connected) return;
@@ -672,14 +677,15 @@ void ChannelAccess::on_connection_heard(Instant now, Address peer) {
   link->timers.set(LinkTimer::first_data, now + config_.first_data_wait());
 }
 
-// As if it had been lost on the air: the timer repeats it. An ACCEPTED that came cannot be for it.
+// Handled as if it had been lost on the air: the timer repeats it. An ACCEPTED that came cannot be
+// for it.
 void ChannelAccess::on_never_left(Instant now, Link& link) {
   answers_.forget(*link.leaving);
   link.accepted = false;
   on_left(now, link);
 }
 
-// The REQUEST, ACCEPTED or BREAK is out, or as good as lost.
+// Call when the REQUEST, ACCEPTED or BREAK has left, or counts as lost.
 void ChannelAccess::on_left(Instant now, Link& link) {
   link.leaving.reset();
   link.timers.clear(LinkTimer::leaving);
@@ -692,7 +698,7 @@ void ChannelAccess::on_left(Instant now, Link& link) {
     const Address peer = link.info.peer;
     const bool accepted = link.accepted;
     const LinkType crossing = *std::exchange(link.crossing, std::nullopt);
-    link.timers.set(LinkTimer::answer, now + jittered_answer_wait(link));  // if it is refused
+    link.timers.set(LinkTimer::answer, now + jittered_answer_wait(link));  // in case it is refused
     accept(now, peer, crossing);
     if (accepted) on_link_accepted(now, peer);
   } else if (link.info.state == LinkState::calling && link.accepted) {
@@ -703,13 +709,13 @@ void ChannelAccess::on_left(Instant now, Link& link) {
   }
 }
 
-// Two nodes that call each other at the same time drown each other's REQUESTs, and must not do so
-// again: of the two the one with the larger address waits until the other has had its time. Others
-// may call as well, so there is chance in it, and more of it each time (B.3.2.1(4), (22)).
+// The REQUESTs of two nodes that call each other at the same time collide, and must not collide
+// again. The node with the larger address therefore waits until the other has had its time. Other
+// nodes may call as well, so the wait has a random part, which grows each time (B.3.2.1(4), (22)).
 Duration ChannelAccess::jittered_answer_wait(const Link& link) {
   const bool calling = link.info.state == LinkState::calling;
   if (link.transmissions >= (calling ? config_.requests_max : config_.breaks_max)) {
-    return config_.answer_wait();  // nothing follows
+    return config_.answer_wait();  // the last transmission; nothing follows
   }
   const Duration span = config_.exchange_time * (1 << std::min(link.transmissions - 1, 4u));
   const Duration others_first =

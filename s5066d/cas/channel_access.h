@@ -35,27 +35,28 @@ using dts::Service;
 
 struct Config {
   Address address;  // our own
-  /// A short burst each way and both turnarounds, at the mode in use: the unit of every wait below.
+  /// A short burst each way and both turnarounds, in the mode in use. It is the unit of the waits
+  /// below.
   Duration exchange_time = std::chrono::seconds(10);
-  /// One C_PDU of the largest size on the air, at the mode in use.
+  /// Air time of one C_PDU of the largest size, in the mode in use.
   Duration longest_cpdu_time = std::chrono::seconds(60);
 
   /// T_call and T_break in exchange times, counted from when the C_PDU left the antenna.
   unsigned answer_wait_exchanges = 3;
   unsigned requests_max = 3;  // N_call: transmissions of a REQUEST
   unsigned breaks_max = 3;    // N_break: transmissions of a BREAK
-  /// T_first is this many T_call and this many of the largest C_PDU, from when the peer was last
-  /// heard on the connection.
+  /// T_first is this many T_call plus this many of the largest C_PDU. It counts from when the peer
+  /// was last heard on the connection.
   unsigned first_data_calls = 5;
   unsigned first_data_cpdus = 3;
-  /// A control C_PDU that the channel does not let out for so long counts as sent and lost.
+  /// A control C_PDU that could not be sent for this long counts as sent and lost.
   Duration control_wait_max = std::chrono::minutes(10);
 
   std::size_t nonexclusive_links_max = 8;  // both directions together (B.3(8))
   bool broadcast_only = false;             // no ARQ, no links (A.1.1.3)
   std::size_t spdus_outstanding_max = 16384;
-  /// An external process (ALE, say) sees to it that we and such a peer are connected or not at the
-  /// same time, so links to it are made and broken without CAS 1 (B.3 1a).
+  /// Peers that an external process (for example ALE) connects to us and disconnects at both ends
+  /// at the same time, so that links to them are made and broken without CAS 1 (B.3 1a).
   std::vector<Address> linked_externally;
 
   Duration answer_wait() const { return exchange_time * answer_wait_exchanges; }
@@ -64,30 +65,30 @@ struct Config {
   }
 };
 
-/// C_[EXPEDITED_]UNIDATA_REQUEST. ARQ services need a made link to the destination. Always answered
-/// by one SpduConfirm or SpduRejected with this id. Ids come from the layer above, count from 1 and
-/// stay below kControlIds.
+/// C_[EXPEDITED_]UNIDATA_REQUEST. ARQ services need a made link to the destination. Exactly one
+/// SpduConfirm or SpduRejected with this ID answers. IDs come from the layer above, count from 1
+/// and stay below kControlIds.
 struct SpduRequest {
   CpduId id;
   Service service = Service::arq;
   Address destination;
   Bytes spdu;
   bool in_order = true;
-  bool with_errors = false;  // non-ARQ: what is damaged is of use, too
+  bool with_errors = false;  // non-ARQ: the client can use damaged data, too
   std::uint8_t priority = 0;
   std::uint64_t flow = 0;    // see dts::CpduRequest
   std::uint8_t repeats = 0;  // non-ARQ: transmissions after the first
   std::optional<Instant> time_to_die;
 };
 
-/// Ids of our own control C_PDUs start here.
+/// First ID of our own control C_PDUs.
 inline constexpr std::uint64_t kControlIds = std::uint64_t{1} << 63;
 
 // --- Actions to the data transfer sublayer ---
 
 struct MakeConnection {  // D_CONNECTION_MADE
   Address peer;
-  bool reset = false;  // the peer was not asked, so it may still hold an older one
+  bool reset = false;  // the peer was not asked, so it may still hold an older connection
 };
 struct TerminateConnection {  // D_CONNECTION_TERMINATED
   Address peer;
@@ -101,15 +102,15 @@ struct LinkMade {  // C_PHYSICAL_LINK_MADE
   LinkType type = LinkType::nonexclusive;
 };
 
-/// The peer's reason, or none when it did not answer.
+/// Has the peer's reason, or none if the peer did not answer.
 struct LinkRejected {  // C_PHYSICAL_LINK_REJECTED
   Address peer;
   std::optional<RejectReason> reason;
   LinkType type = LinkType::nonexclusive;  // of the link that was called for
 };
 
-/// We have begun to break the link, whoever asked for that: it carries no further ARQ S_PDU. A
-/// LinkBroken follows when the peer has confirmed, or is given up.
+/// We have begun to break the link, for whatever reason. It carries no further ARQ S_PDU. A
+/// LinkBroken follows when the peer has confirmed or is given up.
 struct LinkClosing {
   Address peer;
   LinkType type = LinkType::nonexclusive;
@@ -118,11 +119,11 @@ struct LinkClosing {
 struct LinkBroken {  // C_PHYSICAL_LINK_BROKEN
   Address peer;
   LinkEnd end = LinkEnd::by_us;
-  LinkType type = LinkType::nonexclusive;     // of the link that was
-  BreakReason reason = BreakReason::unknown;  // the peer's, where the end came by it
+  LinkType type = LinkType::nonexclusive;     // of the broken link
+  BreakReason reason = BreakReason::unknown;  // the peer's, if the peer ended the link
 };
 
-/// Non-ARQ S_PDUs may come with errors; `errored` and `missing` are positions in the S_PDU.
+/// Non-ARQ S_PDUs may have errors; `errored` and `missing` are positions in the S_PDU.
 struct SpduIndication {
   Service service = Service::arq;
   Address source;
@@ -150,38 +151,40 @@ struct LinkInfo {
   LinkState state = LinkState::idle;
   LinkType type = LinkType::nonexclusive;
   bool we_called = false;
-  Instant since{};  // of the present state
+  Instant since{};  // begin of the present state
 };
 
 class ChannelAccess {
  public:
   ChannelAccess(const Config& config, Rng& rng, Counters& counters, TraceSink& trace);
 
-  // From the subnetwork interface.
-  /// C_PHYSICAL_LINK_MAKE; answered by LinkMade or LinkRejected. Refused at once as
-  /// `queue_full` (number of links), `refused` (Exclusive links forbid it, broadcast-only node)
-  /// or `link_down` (Nonexclusive, and the link to this peer is just being broken). An Exclusive
-  /// link first breaks a Nonexclusive one to this peer, which is reported as LinkBroken.
+  // Calls from the subnetwork interface sublayer.
+  /// C_PHYSICAL_LINK_MAKE; answered by LinkMade or LinkRejected. Fails at once with `queue_full`
+  /// (number of links), `refused` (Exclusive links forbid it, broadcast-only node) or `link_down`
+  /// (Nonexclusive, and the link to this peer is being broken). An Exclusive link first breaks a
+  /// Nonexclusive one to this peer, which is reported as LinkBroken.
   Result<void> request_link(Instant now, Address peer, LinkType type);
-  /// C_PHYSICAL_LINK_BREAK; answered by LinkClosing and LinkBroken. While a Nonexclusive link is
-  /// being broken for an Exclusive one, it ends the call for that, with LinkRejected. `not_found`
-  /// when no link is made or being made.
+  /// C_PHYSICAL_LINK_BREAK; answered by LinkClosing and LinkBroken. If a Nonexclusive link is being
+  /// broken for an Exclusive one, this ends the call for the Exclusive one, with LinkRejected.
+  /// Fails with `not_found` if no link is made or being made.
   Result<void> request_break(Instant now, Address peer, BreakReason reason);
-  /// A hard link has the Exclusive link to this peer, if there is one: it makes way for no other.
+  /// Call when a hard link uses the Exclusive link to this peer, if there is one: the link then
+  /// makes way for no other.
   void keep_link(Address peer);
   void request_unidata(Instant now, SpduRequest request);
-  /// An exclusive broadcast session begins or ends: while it lasts no link is made or accepted, and
-  /// those that are there are broken (A.3.2.3).
+  /// Begins or ends an exclusive broadcast session. During the session no link is made or accepted,
+  /// and existing links are broken (A.3.2.3).
   void set_broadcast(Instant now, bool on);
-  /// EMCON: while it lasts no control C_PDU is sent, not even an answer. The layer above asks for
+  /// EMCON: while on, no control C_PDU is sent, not even an answer. The layer above requests
   /// nothing then.
   void set_silent(Instant now, bool on);
 
-  // From the data transfer sublayer.
+  // Events of the data transfer sublayer.
   void on_cpdu(Instant now, dts::CpduIndication indication);
   void on_cpdu_confirm(Instant now, const dts::CpduConfirm& confirm);
   void on_cpdu_rejected(Instant now, const dts::CpduRejected& rejected);
-  /// An ARQ D_PDU of the peer's connection has come; a C_PDU may take several transmissions.
+  /// Call when an ARQ D_PDU of the peer's connection has come; a C_PDU may take several
+  /// transmissions.
   void on_connection_heard(Instant now, Address peer);
   void on_connection_lost(Instant now, const dts::ConnectionLost& lost);
   void on_warning(Instant now, const dts::WarningReceived& warning);
@@ -203,19 +206,19 @@ class ChannelAccess {
   };
   struct Link {
     LinkInfo info;
-    bool connected = false;              // the data transfer sublayer holds a connection
-    bool accepted = false;               // ACCEPTED came while a further REQUEST was leaving
-    std::optional<LinkType> crossing;    // a REQUEST came meanwhile
+    bool connected = false;              // an ARQ D_PDU of the peer's connection has come
+    bool accepted = false;               // ACCEPTED came while another REQUEST was leaving
+    std::optional<LinkType> crossing;    // a REQUEST of the peer came meanwhile
     bool heard = false;                  // an ARQ D_PDU of the peer's connection, ever
-    bool kept = false;                   // a hard link has it
-    std::optional<Instant> accepted_at;  // the first ACCEPTED left, or showed to have
+    bool kept = false;                   // a hard link uses it
+    std::optional<Instant> accepted_at;  // when the first ACCEPTED left, or is known to have left
     bool peer_made_it = false;   // its ARQ data or acknowledgement shows that it has the link too
-    unsigned transmissions = 0;  // of the present REQUEST or BREAK
+    unsigned transmissions = 0;  // number of transmissions of the present REQUEST or BREAK
     std::optional<CpduId> leaving;
     BreakReason break_reason = BreakReason::unknown;
-    bool by_cas_1 = true;                // the peer was asked
-    bool exclusive_afterwards = false;   // being broken to make place for an Exclusive link
-    std::vector<dts::CpduRequest> held;  // ARQ data until ACCEPTED has left
+    bool by_cas_1 = true;                // the link was made by CAS 1
+    bool exclusive_afterwards = false;   // it is being broken to make place for an Exclusive link
+    std::vector<dts::CpduRequest> held;  // ARQ data that waits until ACCEPTED has left
     DeadlineTable<LinkTimer> timers;
   };
   struct Outstanding {
@@ -228,10 +231,10 @@ class ChannelAccess {
   Link& add_link(Address peer, LinkType type, bool we_called);
   LinkCensus census_without(Address peer) const;
   bool is_without_cas_1(Address peer) const;
-  /// `caller`: the peer, or our own address.
+  /// `caller` is the peer, or our own address.
   std::optional<RejectReason> refusal_after_displacing(Instant now, Address caller, Address peer,
                                                        LinkType type);
-  /// The call of a peer that we do not call ourselves.
+  /// Decides about the call of a peer that we do not call ourselves.
   std::optional<RejectReason> refusal_of_peer(Instant now, Address peer, LinkType type);
   std::deque<Address> displaceable(Instant now, Address but, LinkType type,
                                    bool long_blocked) const;
@@ -282,7 +285,7 @@ class ChannelAccess {
   TraceSink& trace_;
   std::map<Address, Link> links_;
   std::map<CpduId, Outstanding> outstanding_;
-  /// Of those linked externally, the ones that warned us: CAS 1 makes the next link (B.3(3.1)).
+  /// Peers in linked_externally that have warned us: CAS 1 makes the next link (B.3(3.1)).
   std::set<Address> warned_;
   BlockedCallers blocked_;
   std::uint64_t next_control_id_ = kControlIds;

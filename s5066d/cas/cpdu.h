@@ -1,5 +1,5 @@
-// C_PDUs, what two channel access sublayers say to each other (B.3.1): one octet of C_PCI, TYPE in
-// its high half, and behind a DATA C_PDU exactly one S_PDU.
+// C_PDUs exchanged between two channel access sublayers (B.3.1): one octet of C_PCI with TYPE in
+// its high half, and after that of a DATA C_PDU exactly one S_PDU.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace s5066::cas {
 /// Nonexclusive links carry soft link sessions, Exclusive ones hard links (B.3(5), B.3(6)).
 enum class LinkType : std::uint8_t { nonexclusive = 0, exclusive = 1 };
 
-/// Why a PHYSICAL LINK REQUEST was refused (B.3.1.4). Other values travel unchanged.
+/// Reason for refusing a PHYSICAL LINK REQUEST (B.3.1.4). Other values are passed on unchanged.
 enum class RejectReason : std::uint8_t {
   unknown = 0,
   broadcast_only_node = 1,
@@ -22,7 +22,7 @@ enum class RejectReason : std::uint8_t {
   supporting_exclusive_link = 3,
 };
 
-/// Why a PHYSICAL LINK BREAK was sent (B.3.1.5). Other values travel unchanged.
+/// Reason for a PHYSICAL LINK BREAK (B.3.1.5). Other values are passed on unchanged.
 enum class BreakReason : std::uint8_t {
   unknown = 0,
   higher_layer_request = 1,
@@ -55,7 +55,7 @@ struct PhysicalLinkBreakConfirm {  // type 5
                          const PhysicalLinkBreakConfirm&) = default;
 };
 
-/// In order of their type numbers.
+/// C_PDUs in the order of their type numbers.
 using Cpdu = std::variant<DataCpdu, PhysicalLinkRequest, PhysicalLinkAccepted, PhysicalLinkRejected,
                           PhysicalLinkBreak, PhysicalLinkBreakConfirm>;
 
@@ -63,14 +63,14 @@ std::uint8_t type_of(const Cpdu& cpdu);
 
 Bytes encode(const Cpdu& cpdu);
 
-/// Any input is safe. NOT USED bits and octets behind a control C_PDU are ignored.
+/// Decodes any input safely. NOT USED bits and octets after a control C_PDU are ignored.
 Result<Cpdu> decode(ByteSpan octets);
 
-// DATA C_PDUs are nearly all there are: these put the octet of C_PCI before an S_PDU and take it
-// off again without a copy in a Cpdu.
+// Nearly all C_PDUs are DATA C_PDUs. These functions add the octet of C_PCI to an S_PDU and remove
+// it, without a copy in a Cpdu.
 bool is_data_cpdu(ByteSpan octets);
 Bytes data_cpdu(Bytes spdu);
-/// Of one for which is_data_cpdu() holds.
+/// Requires is_data_cpdu().
 Bytes take_spdu(Bytes cpdu);
 
 std::string_view to_string(RejectReason reason);

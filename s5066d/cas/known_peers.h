@@ -1,5 +1,5 @@
 // Peers whose ARQ D_PDUs were received on a link. Their calls and answers go before those of
-// addresses that were never heard.
+// unknown addresses.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,13 @@ inline constexpr std::size_t kKnownPeersMax = 64;
 
 class KnownPeers {
  public:
-  /// Adds a peer, or makes it the newest; the oldest of more than kKnownPeersMax is forgotten.
+  /// Adds a peer, or makes it the newest. If there are more than kKnownPeersMax, the oldest is
+  /// forgotten.
   void add(Address peer);
   bool contains(Address peer) const;
 
  private:
-  std::deque<Address> peers_;  // the oldest first
+  std::deque<Address> peers_;  // oldest first
 };
 
 }  // namespace s5066::cas
