@@ -25,7 +25,7 @@ class BlockedCallers {
     Instant first{};
     Instant last{};
   };
-  // entries stay for minutes, and each call takes seconds of air time
+  // Entries stay for minutes, and each call takes seconds of air time.
   std::map<Address, Refusals> callers_;
 };
 

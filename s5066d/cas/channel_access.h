@@ -206,17 +206,17 @@ class ChannelAccess {
   };
   struct Link {
     LinkInfo info;
-    bool connected = false;              // an ARQ D_PDU of the peer's connection has come
+    bool connected = false;              // the data transfer sublayer holds a connection
     bool accepted = false;               // ACCEPTED came while another REQUEST was leaving
     std::optional<LinkType> crossing;    // a REQUEST of the peer came meanwhile
-    bool heard = false;                  // an ARQ D_PDU of the peer's connection, ever
+    bool heard = false;                  // an ARQ D_PDU of the peer's connection has come
     bool kept = false;                   // a hard link uses it
     std::optional<Instant> accepted_at;  // when the first ACCEPTED left, or is known to have left
     bool peer_made_it = false;   // its ARQ data or acknowledgement shows that it has the link too
     unsigned transmissions = 0;  // number of transmissions of the present REQUEST or BREAK
     std::optional<CpduId> leaving;
     BreakReason break_reason = BreakReason::unknown;
-    bool by_cas_1 = true;                // the link was made by CAS 1
+    bool by_cas_1 = true;                // CAS 1 made the link, so the peer was asked
     bool exclusive_afterwards = false;   // it is being broken to make place for an Exclusive link
     std::vector<dts::CpduRequest> held;  // ARQ data that waits until ACCEPTED has left
     DeadlineTable<LinkTimer> timers;

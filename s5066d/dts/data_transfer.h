@@ -180,7 +180,7 @@ class DataTransfer {
     std::uint64_t octets_acknowledged = 0;
     modem::Mode mode;                         // of our transmissions
     std::optional<modem::Mode> advised = {};  // the peer's advice for our transmissions
-    // why the peer refused the mode that we asked for last
+    // Why the peer refused the mode that we asked for last.
     std::optional<pdu::DrcReason> refused = {};
     std::optional<std::uint8_t> capabilities = {};  // the peer's, bits of EOW type 4
   };
@@ -277,7 +277,7 @@ class DataTransfer {
     Instant now{};
     Instant first_bit_at{};
     bool segment_ok = true;
-    // full duplex: when the sender formed it; it covers nothing later
+    // Full duplex: when the sender formed it; it covers nothing later.
     std::optional<Instant> formed_at;
     TransferAction action = TransferAction::process;
   };

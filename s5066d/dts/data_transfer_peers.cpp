@@ -146,7 +146,7 @@ void DataTransfer::follow(const DataRateAdvised& advised) {
   PeerControl& control = record.control;
   const modem::Mode& mode = advised.mode;
   if (!config_.rate_change || mode == control.mode() || !may_use(mode)) return;
-  // the peer would then send in a mode that we do not decode
+  // The peer would then send in a mode that we do not decode.
   if (advised.equal && !hears(config_, mode)) return;
   if (!modem::tells_itself(mode)) {
     // The request is refused if a change is already under way; its answer then settles the advice.

@@ -81,7 +81,7 @@ class NonarqSender {
 
   struct Outcome {
     CpduId id;
-    // expired before its first copy had left, or no turn came within its windows
+    // Expired before its first copy had left, or no turn came within its windows.
     bool expired = false;
   };
   std::optional<Outcome> poll_outcome();
@@ -97,7 +97,7 @@ class NonarqSender {
     std::optional<Instant> window_end;     // window announced last under this ID
     Duration past_end{};    // time between the end of its transmission and the end of its window
     unsigned renewals = 0;  // restarts because its window was over too soon
-    // transmission in which it was put off, because the next one holds it
+    // Transmission in which it was put off, because the next one holds it.
     std::optional<std::uint64_t> put_off;
     std::size_t sent = 0;         // octets of the current copy
     unsigned copies_left = 0;     // after the current one
@@ -150,7 +150,7 @@ class NonarqReceiver {
     std::size_t cpdu_octets_max = kCpduOctetsMax;
     std::size_t known_octets_max = 4 << 20;              // memory for delivered C_PDUs
     Duration window_default = std::chrono::seconds(60);  // if the sender gives no window
-    // a C_PDU is remembered for so long past its window
+    // A C_PDU is remembered for so long past its window.
     Duration memory = std::chrono::seconds(60);
   };
   NonarqReceiver(const Config& config, Counters& counters) : config_(config), counters_(counters) {}

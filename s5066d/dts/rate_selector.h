@@ -34,7 +34,7 @@ struct Reception {
   unsigned blocks = 1;            // weight of the share of intact octets
   std::optional<double> snr_db;   // mean of the blocks; empty: known only by acknowledgements
   double spread_db = 0;           // standard deviation of the blocks
-  // it carried type 6, so its length does not tell how much the peer has to send
+  // It carried type 6, so its length does not tell how much the peer has to send.
   bool managed = false;
   double correlation = 0;     // correlation of each block with the next
   bool more_follows = false;  // another part of the same transmission follows

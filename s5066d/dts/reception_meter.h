@@ -39,7 +39,7 @@ class ReceptionMeter {
     double squares_db = 0;
     double products_db = 0;  // products of each block with the block before
     unsigned products = 0;   // number of products
-    // product of its first block with the last one of the piece before
+    // Product of its first block with the last one of the piece before.
     std::optional<double> product_before;
     double deviations() const { return blocks > 0 ? squares_db - sum_db * sum_db / blocks : 0; }
     void add(const Piece& other);

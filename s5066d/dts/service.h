@@ -79,7 +79,7 @@ struct CpduIndication {
   Address source;
   Address destination;  // own address, or a group
   Bytes cpdu;
-  // received only in segments with a wrong CRC; octets as received
+  // Received only in segments with a wrong CRC; octets as received.
   std::vector<OctetRange> errored = {};
   std::vector<OctetRange> missing = {};  // never received; 0 in `cpdu`
 

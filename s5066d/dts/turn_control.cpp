@@ -48,7 +48,7 @@ void TurnControl::on_transmit_wanted(Instant now, bool wanted, bool answer_owed)
   answer_owed_ = answer_owed;
   if (!wanted) {
     backoff_.reset();
-    // else data that was held may still wait behind this transmission
+    // Else data that was held may still wait behind this transmission.
     if (!keyed_) held_since_.reset();
   }
   plan(now);

@@ -172,7 +172,7 @@ class TurnControl {
   bool own_turn_ = false;  // the last transmission heard asked us
   Instant heard_until_{};  // when its end was known here
   bool answer_owed_ = false;
-  // turns taken in a row in one exchange, since an answer that asked for none
+  // Turns taken in a row in one exchange, since an answer that asked for none.
   unsigned own_turns_ = 0;
   bool own_last_ = false;  // the last transmission was ours, and no station has the next turn
   std::optional<Instant> run_since_;  // since then we took every turn and left none
@@ -191,12 +191,12 @@ class TurnControl {
   Instant slots_since_{};  // end of the last transmission that all stations know of
   Instant spares_at_{};    // when stations not heard yet last had their chance, as far as we know
   std::optional<Address> source_;  // sender of the transmission being heard, by its first D_PDU
-  // station that the last transmission asked; the next one is its answer
+  // Station that the last transmission asked; the next one is its answer.
   std::optional<Address> asked_;
 
   std::optional<Instant> occupied_since_;
   Instant free_since_{};  // end of the last occupied time that no receiver decoded
-  // since when an occupied channel holds us back in this contention
+  // Since when an occupied channel holds us back in this contention.
   std::optional<Instant> held_since_;
 
   std::optional<Instant> reply_until_;

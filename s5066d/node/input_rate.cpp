@@ -6,7 +6,8 @@ namespace s5066 {
 namespace {
 
 constexpr Duration kBurst = std::chrono::seconds(1);
-/// So much is paid for before a client goes on, so that it does not stop at each primitive.
+/// Input that must be paid for before a client continues, so that it does not stop at each
+/// primitive.
 constexpr Duration kPause = std::chrono::milliseconds(100);
 
 Duration cost(std::uint64_t amount, std::uint32_t per_second_max) {
@@ -16,7 +17,7 @@ Duration cost(std::uint64_t amount, std::uint32_t per_second_max) {
 
 }  // namespace
 
-// One account for both: a primitive costs what the scarcer of the two asks for.
+// There is one account for both limits: a primitive costs the larger of the two amounts.
 void InputRate::take(Instant now, std::size_t octets) {
   empty_at_ = std::max(empty_at_, now) + std::max(cost(1, config_.primitives_per_second_max),
                                                   cost(octets, config_.octets_per_second_max));

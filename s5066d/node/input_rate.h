@@ -1,5 +1,5 @@
-// How much a client may bring in: primitives and octets in a second. What is more is not lost, it
-// has to wait: the node takes no further primitive, and the driver reads no further octet.
+// Limits the input of a client: primitives and octets per second. Input above the limit is not lost
+// but waits: the node takes no further primitive, and the driver reads no further octet.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace s5066 {
 
 class InputRate {
  public:
-  /// 0 is no limit. As much as a second allows may come at once.
+  /// Limits per second; 0: none. The amount of one second may come at once.
   struct Config {
     std::uint32_t primitives_per_second_max = 5'000;
     std::uint32_t octets_per_second_max = 8 * 1024 * 1024;
@@ -20,11 +20,11 @@ class InputRate {
 
   explicit InputRate(const Config& config) : config_(config) {}
 
-  /// One primitive, also when exhausted() holds.
+  /// Charges one primitive, also if exhausted() is true.
   void take(Instant now, std::size_t octets);
-  /// Time has passed.
+  /// Call when time has passed.
   void refill(Instant now);
-  /// Nothing more before next_deadline(), which is there exactly then.
+  /// True if nothing more may be taken before next_deadline(), which has a value only then.
   bool exhausted() const { return resumes_at_.has_value(); }
   std::optional<Instant> next_deadline() const { return resumes_at_; }
 

@@ -8,7 +8,7 @@ using Exclusive = sap::ExclusiveLinks::State;
 using Session = sap::LinkManager::State;
 
 // A hard link that has taken over a soft link is an "adopted" one: its session is taken, and the
-// link in the channel access sublayer stays Nonexclusive. When such a link, or that of a soft
+// link in the channel access sublayer stays Nonexclusive. If such a link, or that of a soft
 // session, makes way for an Exclusive one to the same peer, the call for that is pending while the
 // old link is broken.
 bool link_views_agree(const std::optional<cas::LinkInfo>& below, const sap::LinkView& above) {

@@ -1,4 +1,4 @@
-// Which states of one physical link the channel access sublayer and the subnetwork interface
+// Tells which states of one physical link the channel access sublayer and the subnetwork interface
 // sublayer may hold at the same time, when all actions between them have been carried out.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace s5066 {
 
-/// `below` is empty where the channel access sublayer has no link to the peer.
+/// `below` is empty if the channel access sublayer has no link to the peer.
 bool link_views_agree(const std::optional<cas::LinkInfo>& below, const sap::LinkView& above);
 
 }  // namespace s5066

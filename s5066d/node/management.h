@@ -1,5 +1,5 @@
-// The bodies of management messages (A.2.1.15, A.2.1.16): text in lines, name=value. What they mean
-// is written down in docs/MANAGEMENT.md.
+// Bodies of management messages (A.2.1.15, A.2.1.16): lines of text, name=value. docs/MANAGEMENT.md
+// explains the names.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace s5066 {
 
 struct NodeStatus;
 
-/// MSG TYPE, of a request and of its answer.
+/// MSG TYPE of a request and of its answer.
 enum class ManagementType : std::uint8_t {
   status = 1,
   statistics = 2,
@@ -25,10 +25,10 @@ enum class ManagementType : std::uint8_t {
   open_sap = 6,
   broadcast_session = 7,
   emcon = 8,
-  error = 255,  // the answer to what cannot be done
+  error = 255,  // answer to a request that cannot be carried out
 };
 
-/// Sorted by name.
+/// Lines sorted by name.
 using ManagementLines = std::vector<std::string>;
 
 ManagementLines status_lines(const NodeStatus& status);
@@ -37,7 +37,7 @@ ManagementLines link_lines(const NodeStatus& status);
 ManagementLines client_lines(const NodeStatus& status);
 ManagementLines error_lines(std::uint8_t request, const Error& error);
 
-/// The body of a request that takes one number: "name=number", perhaps with a line end.
+/// Returns the number in the body "name=number" of a request; a line end may follow.
 Result<unsigned> number_in(ByteSpan body, std::string_view name, unsigned max);
 
 }  // namespace s5066

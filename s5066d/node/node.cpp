@@ -14,14 +14,14 @@
 namespace s5066 {
 namespace {
 
-/// More than any D_PDU with a control C_PDU in it takes.
+/// Upper bound of the octets of a D_PDU with a control C_PDU.
 constexpr std::size_t kControlBurstOctets = 64;
-/// The largest C_PDU of a general node in its D_PDUs, at the smallest segments in use.
+/// Octets of the D_PDUs of the largest C_PDU of a general node, with the smallest segments in use.
 constexpr std::size_t kLongestCpduOctets = 2600;
 /// Octets given to a framer at a time.
 constexpr std::size_t kSliceOctets = 16 * 1024;
 
-/// Everything that follows from the modem's mode, and limits that depend on each other.
+/// Computes the values that follow from the modem's mode, and limits that depend on each other.
 NodeConfig completed(NodeConfig config) {
   const modem::Mode& mode = config.dts.mode;
   config.cas.exchange_time =
@@ -43,18 +43,19 @@ NodeConfig completed(NodeConfig config) {
       std::min(config.sap.link_outstanding_octets_max, config.dts.link_queue_octets_max);
   config.sap.expedited_outstanding_octets_max =
       std::min(config.sap.expedited_outstanding_octets_max, config.dts.expedited_queue_octets_max);
-  // Nobody can take back what is handed down, not even who leaves for the sake of silence.
+  // No sublayer can take back data that was handed down, not even in EMCON.
   config.sap.nonarq_outstanding_octets_max =
       std::min({config.sap.nonarq_outstanding_octets_max, config.dts.nonarq_queue_octets_max,
                 2 * modem::capacity(mode, config.dts.transmission_max)});
   return config;
 }
 
-/// Actions that one event, or one primitive of a client, can lead to. The sublayers hold at most
-/// the U_PDUs counted here. At the worst event, the break of a link, each of them takes about 8
-/// actions: both lower sublayers reject it, its client is told or it is handed down again, through
-/// both, is refused for want of room and comes back, and its room lets its client go on.
-/// kStepsFactor is the distance from there to a spin, which reaches the limit within a few seconds.
+/// Largest number of actions that one event, or one primitive of a client, can cause. The sublayers
+/// hold at most the U_PDUs counted here. At the worst event, the break of a link, each of them
+/// takes about 8 actions: both lower sublayers reject it, its client is told or it is handed down
+/// again through both, is refused because there is no room and comes back, and its room lets its
+/// client continue. kStepsFactor is the distance from there to an endless loop, which reaches the
+/// limit within a few seconds.
 std::size_t steps_max(const NodeConfig& config) {
   constexpr std::size_t kStepsOfUpdu = 8;
   constexpr std::size_t kStepsFactor = 4;
@@ -63,20 +64,20 @@ std::size_t steps_max(const NodeConfig& config) {
           config.sap.awaiting_client_confirm_max + config.cas.spdus_outstanding_max);
 }
 
-/// Enough for nearly every primitive, so that writing it asks for memory once.
+/// Returns a size that is enough for nearly every primitive, so that its encoding allocates once.
 std::size_t octets_hint(const sis::Primitive& primitive) {
   constexpr std::size_t kFields = 64;
   const auto* indication = std::get_if<sis::UnidataIndication>(&primitive);
   return kFields + (indication == nullptr ? 0 : indication->updu.size());
 }
 
-/// Of a client's primitives.
+/// True for a client's primitives that carry a U_PDU.
 bool carries_updu(std::optional<std::uint8_t> type) {
   return type == static_cast<std::uint8_t>(sis::Type::unidata_request) ||
          type == static_cast<std::uint8_t>(sis::Type::expedited_request);
 }
 
-/// What the event says about the modem as a whole, if anything.
+/// Returns whether the modem works, if the event tells it.
 std::optional<bool> modem_works(const modem::Event& event) {
   if (const auto* fault = std::get_if<modem::Fault>(&event)) {
     if (fault->kind == modem::FaultKind::device_lost) return false;
@@ -117,7 +118,7 @@ ClientId Node::on_client_connected(Instant now, const sap::ClientOrigin& origin)
   return id;
 }
 
-// What a client says in one breath goes into one transmission, not the first of it into one alone.
+// Gathers all input of one read into one transmission, so that the first U_PDU is not sent alone.
 void Node::on_client_bytes(Instant now, ClientId id, ByteSpan bytes) {
   dts_.gather(now, true);
   take_bytes(now, id, bytes);
@@ -134,7 +135,7 @@ void Node::take_bytes(Instant now, ClientId id, ByteSpan bytes) {
     // Only a driver that goes on reading in spite of PauseClient gets here.
     const std::size_t held = client->second.framer.buffered() + slice.size();
     if (held > config_.client_input_octets_max) return fail(now, id, ClientEnd::unpaused);
-    // Of a driver that was reading already when it was told to pause.
+    // Octets of a driver that was already reading when it was told to pause.
     if (client->second.held_since && client->second.framer.buffered() == 0) {
       client->second.held_since = now;
     }
@@ -144,7 +145,7 @@ void Node::take_bytes(Instant now, ClientId id, ByteSpan bytes) {
   }
 }
 
-// Frame by frame, because each may pause or close the client.
+// Serves frame by frame, because each may pause or close the client.
 void Node::serve(Instant now, ClientId id) {
   for (;;) {
     const auto client = clients_.find(id);
@@ -173,9 +174,9 @@ void Node::serve(Instant now, ClientId id) {
   }
 }
 
-/// The driver stops reading while the client is above its rate, and while a U_PDU that is not to be
-/// taken yet is the next that it has sent. A client that is not read cannot complete its primitive,
-/// so the wait for it starts anew when it is read again.
+/// The driver stops reading while the client is above its rate, and while the next primitive is a
+/// U_PDU that may not be taken yet. A client that is not read cannot complete its primitive, so the
+/// timeout for it starts anew when it is read again.
 void Node::tell_pause(Instant now, ClientId id, Client& client) {
   const bool blocked = client.data_paused && carries_updu(client.framer.next_type());
   const bool wanted = blocked || client.rate.exhausted();
@@ -197,8 +198,9 @@ void Node::take_frame(Instant now, ClientId id, const sis::Framer::Item& item, D
   }
 }
 
-// Otherwise it would wait for an answer, and we for the rest of its primitive, until a time is
-// over. A TLS client gets the alert protocol_version, which its library has words for.
+// Refuses a client of another protocol at once. Otherwise the client would wait for an answer, and
+// we for the rest of its primitive, until a timeout. A TLS client gets the alert protocol_version,
+// which its library can report.
 bool Node::refuse_mistaken(Instant now, ClientId id, const Client& client) {
   static const Bytes kTlsAlert = {21, 3, 1, 0, 2, 2, 70};  // RFC 8446, 6: fatal, protocol_version
   const auto mistake = client.framer.mistake();
@@ -223,8 +225,8 @@ void Node::on_client_taken(Instant now, ClientId id, std::size_t octets) {
   drain(now);
 }
 
-/// Reports what was certainly not written. The client may have read the rest, so nothing is said
-/// of that.
+/// Reports the indications that were certainly not written. The client may have read the rest, so
+/// nothing is reported about it.
 void Node::lose_unwritten(Instant now, ClientId id, std::size_t unwritten) {
   const auto found = clients_.find(id);
   if (found == clients_.end()) return;
@@ -344,8 +346,8 @@ void Node::request_silence(Instant now, bool on) {
   drain(now);
 }
 
-// The sublayer above knows first, so that it asks nothing of one that is silent already, and what
-// comes back from below is held.
+// The sublayer above is told first, so that it asks nothing of one that is already silent, and
+// holds what comes back from below.
 void Node::switch_silence(Instant now, bool on) {
   sap_.request_silence(now, on);
   cas_.set_silent(now, on);
@@ -398,7 +400,7 @@ void Node::manage(Instant now, const sap::ManagementAsked& asked) {
   if (then) then();
 }
 
-// `then` is what has to wait for the answer, because it may end the bind of the manager.
+// `then` is the part that must wait for the answer, because it may end the bind of the manager.
 Result<std::vector<std::string>> Node::answer_to(Instant now, const sap::ManagementAsked& asked,
                                                  std::function<void()>& then) {
   switch (static_cast<ManagementType>(asked.message_type)) {
@@ -446,8 +448,8 @@ Result<std::vector<std::string>> Node::answer_to(Instant now, const sap::Managem
 
 // --- Between the sublayers -----------------------------------------------------------------------
 
-// Actions that go up go first: when a link ends, the sublayer above must know before it is asked
-// what to send next.
+// Actions that go up are handled first: when a link ends, the sublayer above must know it before it
+// is asked what to send next.
 void Node::pump(Instant now) {
   now_ = now;
   for (;;) {
@@ -490,7 +492,7 @@ void Node::from_dts(Instant now, dts::Action& action) {
           [&](const dts::TransmitModeChanged& changed) {
             if (dts_.link_status(changed.peer)) tell_capacity(now, changed.peer);
           },
-          // The data transfer sublayer has traced these itself, and its link_status() tells them.
+          // The data transfer sublayer has traced these itself, and its link_status() shows them.
           [](const dts::WarningTransmitted&) {},
           [](const dts::DataRateAdvised&) {},
           [](const dts::DataRateRefused&) {},
@@ -539,7 +541,7 @@ void Node::from_cas(Instant now, cas::Action& action) {
              action);
 }
 
-// As many as peers are counted; the one that has been idle longest is forgotten.
+// Keeps at most as many peers as are counted; the one that has been idle longest is forgotten.
 void Node::note_idle(Instant now, Address peer) {
   idle_since_[peer] = now;
   if (idle_since_.size() <= config_.sap.peers_counted_max) return;
@@ -559,7 +561,7 @@ void Node::from_sap(Instant now, sap::Action& action) {
                  },
                  [&](const sap::KeepLink& keep) { cas_.keep_link(keep.peer); },
                  [&](const sap::ManagementAsked& asked) { manage(now, asked); },
-                 // If there is no such link, the news of its end is on its way up already.
+                 // If there is no such link, the report of its end is already on its way up.
                  [&](const sap::RequestBreak& end) {
                    static_cast<void>(cas_.request_break(now, end.peer, end.reason));
                  },

@@ -1,6 +1,6 @@
-// A whole subnet node without its sockets, clock and modem: SIS clients on top (Annex A, F.16), a
+// A whole subnet node without its sockets, clock and modem: SIS clients above (Annex A, F.16), a
 // modem port below, and between them the subnetwork interface, channel access and data transfer
-// sublayers. The driver's contract: call one input, drain poll_action(), arm one timer.
+// sublayers. The driver calls one input, then drains poll_action(), then sets one timer.
 #pragma once
 
 #include <cstddef>
@@ -32,32 +32,33 @@
 namespace s5066 {
 
 struct NodeConfig {
-  dts::Config dts;               // own address and modem mode are taken from here
+  dts::Config dts;               // contains the node's address and modem mode
   cas::Config cas;               // exchange_time and longest_cpdu_time are computed from the mode
   sap::Config sap;               // address is filled in from dts
   std::size_t clients_max = 16;  // bound at a time
-  std::size_t clients_unbound_max = 16;  // on their way to it, or only probing; at least 1
+  std::size_t clients_unbound_max = 16;  // not yet bound, or only probing; at least 1
   Duration partial_primitive_timeout = std::chrono::seconds(60);
-  /// Octets a client may leave unread before it is dropped (it must always accept, A.2.1.14(5)).
+  /// Octets that a client may leave unread before it is closed (it must always accept,
+  /// A.2.1.14(5)).
   std::size_t client_output_octets_max = 1024 * 1024;
-  /// What is more than that is left in the client's socket until its time has come.
+  /// Input above this rate stays in the client's socket until it may be read.
   InputRate::Config client_rate;
   /// Octets of a paused client that were already read from its socket; at least one primitive.
   std::size_t client_input_octets_max = 256 * 1024;
 };
 
-/// One primitive: hand it to the socket in one send().
+/// One primitive, to be handed to the socket in one send().
 struct SendToClient {
   ClientId client;
   Bytes bytes;
 };
-/// Close after what was sent before has been flushed, or without waiting when the client does not
-/// read. No on_client_closed() is needed then.
+/// Close after earlier output has been flushed, or without waiting if the client does not read. Do
+/// not call on_client_closed() then.
 struct CloseClient {
   ClientId client;
   bool discard_unsent = false;
 };
-/// Stop reading the client's socket, or go on.
+/// Stop reading the client's socket, or continue.
 struct PauseClient {
   ClientId client;
   bool paused = false;
@@ -80,16 +81,17 @@ struct LinkStatus {
   cas::LinkState state = cas::LinkState::idle;
   cas::LinkType type = cas::LinkType::nonexclusive;  // unless idle
   bool we_called = false;
-  std::optional<Instant> since;        // none: idle since the node started, or for very long
+  std::optional<Instant> since;        // empty: idle since the node started, or for very long
   std::size_t queued_octets = 0;       // U_PDU octets accepted for this peer and not acknowledged
   std::size_t outstanding_octets = 0;  // the part of them that the sublayers below hold
   std::uint64_t acknowledged_octets = 0;  // U_PDU octets since the node started
-  std::uint64_t received_octets = 0;      // likewise
-  // While there is a link:
+  std::uint64_t received_octets = 0;      // U_PDU octets since the node started
+  // The next fields are set while there is a link:
   std::optional<modem::Mode> transmit_mode;
-  std::optional<modem::Mode> advised_mode;     // the peer would like to have it
-  std::optional<pdu::DrcReason> mode_refused;  // that was asked for last
-  std::optional<std::uint8_t> capabilities;    // of the peer, bits of EOW type 4
+  std::optional<modem::Mode> advised_mode;  // mode that the peer advises
+  // Why the peer refused the mode that we asked for last.
+  std::optional<pdu::DrcReason> mode_refused;
+  std::optional<std::uint8_t> capabilities;  // the peer's, bits of EOW type 4
 };
 
 struct NodeStatus {
@@ -115,40 +117,40 @@ class Node {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  /// At the limit of those that are not bound, another is closed for it.
+  /// Adds a client. At the limit of unbound clients another of them is closed for it.
   ClientId on_client_connected(Instant now, const sap::ClientOrigin& origin = {});
   void on_client_bytes(Instant now, ClientId client, ByteSpan bytes);
-  /// The client's connection has taken so many octets more, in the order of SendToClient. For TCP,
-  /// call it when the other end has acknowledged them, not when they are written: an acknowledged
-  /// octet can still be read when the connection is reset. Nothing is confirmed to the sender of a
-  /// U_PDU before.
+  /// Call when the client's connection has taken `octets` more, in the order of SendToClient. For
+  /// TCP, call it when the other end has acknowledged them, not when they are written, because an
+  /// acknowledged octet can still be read when the connection is reset. Only then is anything
+  /// confirmed to the sender of a U_PDU.
   void on_client_taken(Instant now, ClientId client, std::size_t octets);
-  /// `left`, or `dead_peer` where the system ended the connection. The last `unwritten` octets of
-  /// what was sent have certainly not reached the client.
+  /// `why` is `left`, or `dead_peer` if the operating system ended the connection. The last
+  /// `unwritten` octets of the output have certainly not reached the client.
   void on_client_closed(Instant now, ClientId client, ClientEnd why = ClientEnd::left,
                         std::size_t unwritten = 0);
-  /// One that was not let in is counted.
+  /// Counts a client that was not let in.
   void on_client_refused() { counters_.add(Counter::clients_refused); }
-  /// What the socket has not taken yet; call it when that has grown.
+  /// Call when the number of octets has grown that the socket has not taken yet.
   void on_client_backlog(Instant now, ClientId client, std::size_t unsent_octets);
   void on_modem_event(Instant now, const modem::Event& event);
-  /// For the dates on the air; the node extrapolates from the last call.
+  /// Sets the date for TIME TO DIE on the air; the node extrapolates from the last call.
   void on_utc(Instant now, UtcSeconds utc);
 
-  /// An exclusive broadcast session begins or ends: no ARQ, no links (A.1.1.3, A.3.2.3). `refused`
-  /// when a broadcast-only node is to end it.
+  /// Begins or ends an exclusive broadcast session: no ARQ, no links (A.1.1.3, A.3.2.3). Fails with
+  /// `refused` if a broadcast-only node is to end it.
   Result<void> request_broadcast_session(Instant now, bool on);
-  /// EMCON: nothing keys the transmitter while it lasts; data is held, and its time to live runs.
+  /// EMCON: while on, nothing keys the transmitter. Data is held, and its time to live runs.
   void request_silence(Instant now, bool on);
 
-  /// Asks the station at the other end of a link to agree on the mode of what we send to it
-  /// (C.6.4); how that ends is traced, and told by status(). `link_down` without a link, `refused`
-  /// where adaptation chooses, where it is so already, where data rate change is off or another one
-  /// under way; `unsupported` where the peer cannot change that or where no transmission would hold
-  /// a frame.
+  /// Asks the station at the other end of a link to agree on the mode of our transmissions to it
+  /// (C.6.4). The result is traced, and status() tells it. Fails with `link_down` without a link;
+  /// with `refused` if adaptation chooses the modes, if the mode is already in use, if data rate
+  /// change is off, or if another change is under way; with `unsupported` if the peer cannot change
+  /// that, or if no transmission would hold a frame.
   Result<void> request_mode(Instant now, Address peer, const modem::Mode& mode);
 
-  // For an operator; see the methods of the same name in sap::SubnetworkInterface.
+  // Calls for an operator; see the methods of the same name in sap::SubnetworkInterface.
   Result<void> request_sap_open(Instant now, SapId sap, bool open);
   Result<void> request_disconnect(Instant now, ClientId client);
   Result<void> request_break(Instant now, Address peer);
@@ -162,8 +164,8 @@ class Node {
   std::optional<NodeAction> poll_action();
 
   NodeStatus status() const;
-  /// Peers of whose link the sublayers hold states that do not go together; none, unless there is a
-  /// fault in this program.
+  /// Returns the peers for whose link the sublayers hold states that do not agree; none, unless
+  /// this program has a fault.
   std::vector<Address> links_in_disagreement() const;
   dts::Duplex duplex() const { return dts_.duplex(); }
   const Counters& counters() const;
@@ -173,19 +175,20 @@ class Node {
     explicit Client(const InputRate::Config& config) : rate(config) {}
     sis::Framer framer;
     InputRate rate;
-    bool data_paused = false;  // by the subnetwork interface
+    bool data_paused = false;  // set by the subnetwork interface
     bool told_to_pause = false;
     bool backlogged = false;
-    bool understood = false;  // a whole frame has come
+    bool understood = false;  // a complete frame has come
     std::optional<Instant> partial_since;
-    std::optional<Instant> held_since;  // what the framer holds was here then
+    std::optional<Instant> held_since;  // since when the framer holds its octets
     std::uint64_t sent_octets = 0;
     std::uint64_t taken_octets = 0;
     struct Receipt {
       std::uint64_t end = 0;  // of the indication, in octets sent
       sap::ReceiptId id;
     };
-    std::deque<Receipt> receipts;  // what the subnetwork interface wants to know to be taken
+    // Indications of which the subnetwork interface wants to know when they are taken.
+    std::deque<Receipt> receipts;
   };
 
   void serve(Instant now, ClientId id);
@@ -208,7 +211,7 @@ class Node {
   void drain(Instant now);
   void tell_capacity(Instant now, Address peer);
 
-  // What a sublayer wants done: up, up or down, and down.
+  // Actions of a sublayer: go up, up or down, and down.
   void from_dts(Instant now, dts::Action& action);
   void from_cas(Instant now, cas::Action& action);
   void from_sap(Instant now, sap::Action& action);
@@ -224,9 +227,9 @@ class Node {
   sap::SubnetworkInterface sap_;
   StepLimit steps_;
   std::map<ClientId, Client> clients_;
-  /// None of them is due before; perhaps too early.
+  /// No client is due before this time, which may be too early.
   std::optional<Instant> next_client_deadline_;
-  std::vector<ClientId> resumed_;  // may have frames that arrived before their pause
+  std::vector<ClientId> resumed_;  // they may have frames that arrived before their pause
   std::uint32_t last_client_id_ = 0;
   std::map<Address, Instant> idle_since_;  // peers whose link or call has ended
   bool modem_working_ = true;

@@ -24,12 +24,12 @@ inline constexpr std::uint8_t kPriorityMax = 15;  // largest priority of a U_PDU
 struct LinkConfig {
   std::size_t soft_links_max = 4;      // sessions at a time before one more is called for
   Duration idle_timeout = minutes(2);  // may be 0
-  // longest session while data for other nodes waits for a place
+  // Longest session while data for other nodes waits for a place.
   Duration session_max = seconds(600);
   /// After session_max, for data already handed down: the present transmission and one more.
   Duration drain_max = seconds(240);
   Duration called_minimum = seconds(60);  // a called node does not end the session sooner
-  // after a failed call; doubled each time up to the maximum
+  // After a failed call; doubled each time up to the maximum.
   Duration call_retry_wait = seconds(30);
   Duration call_retry_wait_max = minutes(10);
   /// A node that has waited this long for a session gets one whatever the priority of the others.
@@ -42,7 +42,7 @@ struct HardLinkConfig {
   Duration response_wait = seconds(300);
   Duration client_wait = seconds(60);      // T_hl_client, for the called client of a Type 2
   Duration terminate_wait = seconds(120);  // T_hl_term, for the peer's answer to a termination
-  // for the peer to break the link under a hard link that has ended
+  // For the peer to break the link under a hard link that has ended.
   Duration release_wait = seconds(180);
   Duration probe_interval = minutes(10);  // silence before the peer is probed; 0: never
   std::uint8_t remote_rank = 5;           // assumed for a peer's client, unless a Type 2 names ours

@@ -131,7 +131,7 @@ void HardLinks::proceed(Instant now, Session& session) {
     say(now, session, HardLinkConfirm{});
   } else if (link == Physical::made && !exclusive_.is_adopted(peer)) {
     ask_peer(now, session);
-    // a link is already being called for, for a request that was withdrawn
+    // A link is already being called for, for a request that was withdrawn.
   } else if (link == Physical::calling) {
     change_state(now, session, State::linking);
   } else if (!session.deadline && exclusive_.has_room()) {  // A.3.2.2.2(9)

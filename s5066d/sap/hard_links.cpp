@@ -333,7 +333,7 @@ void HardLinks::on_spdu(Instant now, Address peer, const HardLinkConfirm&) {
     // The peer takes itself for the called side, too.
     terminate(now, *called, HardLinkEnd::client_request, EndReason::by_remote);
   } else if (!knows(peer) && exclusive_.state(peer) == Physical::made) {
-    // the peer keeps a link that we do not have
+    // The peer keeps a link that we do not have.
     send(now, peer, HardLinkTerminate{HardLinkEnd::client_request});
   }
   advance(now);

@@ -41,7 +41,7 @@ std::uint8_t first_octet(unsigned type, std::uint8_t low_half) {
 
 Bytes encode_data(const DataSpdu& data) {
   Bytes out;
-  // includes the octet that the sublayer below adds
+  // Includes the octet that the sublayer below adds.
   out.reserve(1 + kSpciOctetsMax + data.updu.size());
   out.push_back(first_octet(0, data.priority));
   out.push_back(saps(data.source_sap, data.destination_sap));
