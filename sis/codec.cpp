@@ -1,5 +1,6 @@
 #include "sis/codec.h"
 
+#include <array>
 #include <string>
 #include <utility>
 
@@ -402,6 +403,41 @@ Result<Primitive> with_neither(Result<T> p) {
   return Primitive{*std::move(p)};
 }
 
+using Decoder = Result<Primitive> (*)(ByteSpan body);
+
+/// The decoder of each type, from type 1 on.
+constexpr std::array<Decoder, kTypeMax> kDecoders = {
+    read_bind_request,
+    read_empty<UnbindRequest>,
+    read_bind_accepted,
+    read_reason<BindRejected, BindRejectReason>,
+    read_reason<UnbindIndication, UnbindReason>,
+    read_link<HardLinkEstablish>,
+    read_terminate,
+    read_octet_and_link<HardLinkEstablished, std::uint8_t>,
+    read_octet_and_link<HardLinkRejected, HardLinkRejectReason>,
+    read_octet_and_link<HardLinkTerminated, HardLinkEndReason>,
+    read_octet_and_link<HardLinkIndication, std::uint8_t>,
+    read_link<HardLinkAccept>,
+    read_octet_and_link<HardLinkReject, std::uint8_t>,
+    read_availability,
+    read_empty<DataFlowOn>,
+    read_empty<DataFlowOff>,
+    read_empty<KeepAlive>,
+    read_management<ManagementRequest>,
+    read_management<ManagementIndication>,
+    [](ByteSpan body) { return with_priority(read_request<UnidataRequest>(body), body); },
+    [](ByteSpan body) { return with_priority(read_indication<UnidataIndication>(body), body); },
+    [](ByteSpan body) { return with_neither(read_answer<UnidataRequestConfirm>(body)); },
+    [](ByteSpan body) { return with_reason(read_answer<UnidataRequestRejected>(body), body); },
+    [](ByteSpan body) { return with_neither(read_request<ExpeditedUnidataRequest>(body)); },
+    [](ByteSpan body) { return with_neither(read_indication<ExpeditedUnidataIndication>(body)); },
+    [](ByteSpan body) { return with_neither(read_answer<ExpeditedUnidataRequestConfirm>(body)); },
+    [](ByteSpan body) {
+      return with_reason(read_answer<ExpeditedUnidataRequestRejected>(body), body);
+    },
+};
+
 }  // namespace
 
 Type type_of(const Primitive& primitive) {
@@ -417,63 +453,11 @@ void encode(const Primitive& primitive, Bytes& out) {
 
 Result<Primitive> decode(ByteSpan body) {
   if (body.empty()) return Error{ErrorCode::truncated, "type"};
-  switch (static_cast<Type>(body[0])) {
-    case Type::bind_request:
-      return read_bind_request(body);
-    case Type::unbind_request:
-      return read_empty<UnbindRequest>(body);
-    case Type::bind_accepted:
-      return read_bind_accepted(body);
-    case Type::bind_rejected:
-      return read_reason<BindRejected, BindRejectReason>(body);
-    case Type::unbind_indication:
-      return read_reason<UnbindIndication, UnbindReason>(body);
-    case Type::hard_link_establish:
-      return read_link<HardLinkEstablish>(body);
-    case Type::hard_link_terminate:
-      return read_terminate(body);
-    case Type::hard_link_established:
-      return read_octet_and_link<HardLinkEstablished, std::uint8_t>(body);
-    case Type::hard_link_rejected:
-      return read_octet_and_link<HardLinkRejected, HardLinkRejectReason>(body);
-    case Type::hard_link_terminated:
-      return read_octet_and_link<HardLinkTerminated, HardLinkEndReason>(body);
-    case Type::hard_link_indication:
-      return read_octet_and_link<HardLinkIndication, std::uint8_t>(body);
-    case Type::hard_link_accept:
-      return read_link<HardLinkAccept>(body);
-    case Type::hard_link_reject:
-      return read_octet_and_link<HardLinkReject, std::uint8_t>(body);
-    case Type::subnet_availability:
-      return read_availability(body);
-    case Type::data_flow_on:
-      return read_empty<DataFlowOn>(body);
-    case Type::data_flow_off:
-      return read_empty<DataFlowOff>(body);
-    case Type::keep_alive:
-      return read_empty<KeepAlive>(body);
-    case Type::management_request:
-      return read_management<ManagementRequest>(body);
-    case Type::management_indication:
-      return read_management<ManagementIndication>(body);
-    case Type::unidata_request:
-      return with_priority(read_request<UnidataRequest>(body), body);
-    case Type::unidata_indication:
-      return with_priority(read_indication<UnidataIndication>(body), body);
-    case Type::unidata_request_confirm:
-      return with_neither(read_answer<UnidataRequestConfirm>(body));
-    case Type::unidata_request_rejected:
-      return with_reason(read_answer<UnidataRequestRejected>(body), body);
-    case Type::expedited_request:
-      return with_neither(read_request<ExpeditedUnidataRequest>(body));
-    case Type::expedited_indication:
-      return with_neither(read_indication<ExpeditedUnidataIndication>(body));
-    case Type::expedited_request_confirm:
-      return with_neither(read_answer<ExpeditedUnidataRequestConfirm>(body));
-    case Type::expedited_request_rejected:
-      return with_reason(read_answer<ExpeditedUnidataRequestRejected>(body), body);
+  const std::uint8_t type = body[0];
+  if (type < 1 || type > kTypeMax) {
+    return Error{ErrorCode::unsupported, "type " + std::to_string(type)};
   }
-  return Error{ErrorCode::unsupported, "type " + std::to_string(body[0])};
+  return kDecoders[type - 1](body);
 }
 
 std::optional<Direction> direction(std::uint8_t type) {

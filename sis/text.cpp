@@ -1,65 +1,48 @@
 #include "sis/text.h"
 
+#include <array>
+#include <cstddef>
+
 namespace s5066::sis {
 
+namespace {
+
+/// The name of each type, from type 1 on.
+constexpr std::array<std::string_view, kTypeMax> kTypeNames = {
+    "S_BIND_REQUEST",
+    "S_UNBIND_REQUEST",
+    "S_BIND_ACCEPTED",
+    "S_BIND_REJECTED",
+    "S_UNBIND_INDICATION",
+    "S_HARD_LINK_ESTABLISH",
+    "S_HARD_LINK_TERMINATE",
+    "S_HARD_LINK_ESTABLISHED",
+    "S_HARD_LINK_REJECTED",
+    "S_HARD_LINK_TERMINATED",
+    "S_HARD_LINK_INDICATION",
+    "S_HARD_LINK_ACCEPT",
+    "S_HARD_LINK_REJECT",
+    "S_SUBNET_AVAILABILITY",
+    "S_DATA_FLOW_ON",
+    "S_DATA_FLOW_OFF",
+    "S_KEEP_ALIVE",
+    "S_MANAGEMENT_MSG_REQUEST",
+    "S_MANAGEMENT_MSG_INDICATION",
+    "S_UNIDATA_REQUEST",
+    "S_UNIDATA_INDICATION",
+    "S_UNIDATA_REQUEST_CONFIRM",
+    "S_UNIDATA_REQUEST_REJECTED",
+    "S_EXPEDITED_UNIDATA_REQUEST",
+    "S_EXPEDITED_UNIDATA_INDICATION",
+    "S_EXPEDITED_UNIDATA_REQUEST_CONFIRM",
+    "S_EXPEDITED_UNIDATA_REQUEST_REJECTED",
+};
+
+}  // namespace
+
 std::string_view to_string(Type type) {
-  switch (type) {
-    case Type::bind_request:
-      return "S_BIND_REQUEST";
-    case Type::unbind_request:
-      return "S_UNBIND_REQUEST";
-    case Type::bind_accepted:
-      return "S_BIND_ACCEPTED";
-    case Type::bind_rejected:
-      return "S_BIND_REJECTED";
-    case Type::unbind_indication:
-      return "S_UNBIND_INDICATION";
-    case Type::hard_link_establish:
-      return "S_HARD_LINK_ESTABLISH";
-    case Type::hard_link_terminate:
-      return "S_HARD_LINK_TERMINATE";
-    case Type::hard_link_established:
-      return "S_HARD_LINK_ESTABLISHED";
-    case Type::hard_link_rejected:
-      return "S_HARD_LINK_REJECTED";
-    case Type::hard_link_terminated:
-      return "S_HARD_LINK_TERMINATED";
-    case Type::hard_link_indication:
-      return "S_HARD_LINK_INDICATION";
-    case Type::hard_link_accept:
-      return "S_HARD_LINK_ACCEPT";
-    case Type::hard_link_reject:
-      return "S_HARD_LINK_REJECT";
-    case Type::subnet_availability:
-      return "S_SUBNET_AVAILABILITY";
-    case Type::data_flow_on:
-      return "S_DATA_FLOW_ON";
-    case Type::data_flow_off:
-      return "S_DATA_FLOW_OFF";
-    case Type::keep_alive:
-      return "S_KEEP_ALIVE";
-    case Type::management_request:
-      return "S_MANAGEMENT_MSG_REQUEST";
-    case Type::management_indication:
-      return "S_MANAGEMENT_MSG_INDICATION";
-    case Type::unidata_request:
-      return "S_UNIDATA_REQUEST";
-    case Type::unidata_indication:
-      return "S_UNIDATA_INDICATION";
-    case Type::unidata_request_confirm:
-      return "S_UNIDATA_REQUEST_CONFIRM";
-    case Type::unidata_request_rejected:
-      return "S_UNIDATA_REQUEST_REJECTED";
-    case Type::expedited_request:
-      return "S_EXPEDITED_UNIDATA_REQUEST";
-    case Type::expedited_indication:
-      return "S_EXPEDITED_UNIDATA_INDICATION";
-    case Type::expedited_request_confirm:
-      return "S_EXPEDITED_UNIDATA_REQUEST_CONFIRM";
-    case Type::expedited_request_rejected:
-      return "S_EXPEDITED_UNIDATA_REQUEST_REJECTED";
-  }
-  return "unknown";
+  const auto value = static_cast<std::size_t>(type);
+  return value < 1 || value > kTypeMax ? "unknown" : kTypeNames[value - 1];
 }
 
 std::string_view to_string(TransmissionMode mode) {

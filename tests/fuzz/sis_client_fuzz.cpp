@@ -112,6 +112,13 @@ class World {
         return say(sis::ExpeditedUnidataRequestConfirm{.updu_part = Bytes(take() % 4, 'x')});
       case 19:
         return say(sis::ExpeditedUnidataRequestRejected{.updu_part = Bytes(take() % 4, 'x')});
+      default:
+        return step_link(op % 27);
+    }
+  }
+
+  void step_link(int op) {
+    switch (op) {
       case 20:
         return request_link(link(take()));
       case 21:

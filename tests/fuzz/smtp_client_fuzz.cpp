@@ -4,6 +4,7 @@
 // nothing of the message goes out in the clear where TLS is required, and only a server that has
 // been sent all of the content can have made it delivered.
 #include <algorithm>
+#include <span>
 
 #include "gateways/acp142/smtp_client_core.h"
 #include "s5066d/base/assert.h"
@@ -27,81 +28,110 @@ std::shared_ptr<const Mail> mail(std::uint8_t choice) {
   return mail;
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size == 0) return 0;
-  const std::uint8_t choice = data[0];
-  Rng rng(choice);
+SmtpClientCore::Config config_of(std::uint8_t choice) {
   SmtpClientCore::Config config;
   config.lmtp = (choice & 1) != 0;
   config.tls = static_cast<SmtpClientCore::Tls>(((choice >> 1) & 3) % 3);
   config.reply_octets_max = 200;
   config.reply_lines_max = 10;
-  SmtpClientCore core(config, mail(choice));
-  Instant now{};
-  bool secure = false;
-  bool closed = false;
-  bool content_sent = false;
-  std::optional<SmtpClientCore::Done> done;
-  const auto drain = [&] {
-    while (auto action = core.poll_action()) {
-      S5066_ASSERT(!closed);
-      if (const auto* send = std::get_if<SmtpClientCore::Send>(&*action)) {
-        const bool clear_required = config.tls == SmtpClientCore::Tls::required && !secure;
-        S5066_ASSERT(!clear_required || send->text.find('@') == std::string::npos);
-        S5066_ASSERT(!secure || send->text != "STARTTLS\r\n");
-        const bool content = send->text.find("secret") != std::string::npos;
-        S5066_ASSERT(!content || (!content_sent && !done && !clear_required));
-        content_sent |= content;
-      } else if (std::holds_alternative<SmtpClientCore::StartTls>(*action)) {
-        S5066_ASSERT(config.tls != SmtpClientCore::Tls::never && !secure && !content_sent);
-        S5066_ASSERT(!core.reading());
-        if (rng.below(4) == 0) {
-          core.on_disconnected(now, "handshake");
-        } else {
-          secure = true;
-          core.on_tls(now);
-        }
-      } else if (const auto* end = std::get_if<SmtpClientCore::Done>(&*action)) {
-        S5066_ASSERT(!done && end->outcomes.size() == 2);
-        done = *end;
-        for (const RecipientOutcome& one : end->outcomes) {
-          S5066_ASSERT(one.kind != RecipientOutcome::Kind::delivered || content_sent);
-        }
-      } else {
-        closed = true;
-      }
+  return config;
+}
+
+/// A client that talks to a server made of the fuzzer's octets. Each action is checked.
+class Session {
+ public:
+  explicit Session(std::uint8_t choice)
+      : choice_(choice), rng_(choice), config_(config_of(choice)), core_(config_, mail(choice)) {}
+
+  void run(std::span<const std::uint8_t> octets) {
+    core_.on_connected(now_);
+    if (config_.tls != SmtpClientCore::Tls::never && (choice_ & 64) != 0) start_tls();
+    for (std::size_t at = 0; at < octets.size() && !closed_;) {
+      const std::size_t piece = piece_of(octets.subspan(at));
+      core_.on_bytes(now_, octets.subspan(at, piece));
+      at += piece;
+      drain();
+      now_ += std::chrono::seconds(rng_.below(20));
+      core_.on_deadline(now_);
+      drain();
     }
-  };
-  core.on_connected(now);
-  if (config.tls != SmtpClientCore::Tls::never && (choice & 64) != 0) {
+    core_.on_disconnected(now_, "the end");
+    drain();
+    S5066_ASSERT(done_ && closed_);
+  }
+
+ private:
+  /// Returns how many octets arrive at once. Half of the pieces end with a line, because a server
+  /// sends whole lines and waits for the next command.
+  std::size_t piece_of(std::span<const std::uint8_t> left) {
+    const auto line = std::find(left.begin(), left.end(), '\n');
+    return rng_.below(2) == 0 && line != left.end()
+               ? static_cast<std::size_t>(line - left.begin()) + 1
+               : std::min<std::size_t>(1 + rng_.below(64), left.size());
+  }
+  void start_tls() {
     for (const std::string_view clear :
          {"220 mx\r\n", "250-mx\r\n250 STARTTLS\r\n", "220 go\r\n"}) {
-      core.on_bytes(now, {reinterpret_cast<const std::uint8_t*>(clear.data()), clear.size()});
-      while (const auto action = core.poll_action()) {
+      core_.on_bytes(now_, {reinterpret_cast<const std::uint8_t*>(clear.data()), clear.size()});
+      while (const auto action = core_.poll_action()) {
         if (!std::holds_alternative<SmtpClientCore::StartTls>(*action)) continue;
-        secure = true;
-        core.on_tls(now);
+        secure_ = true;
+        core_.on_tls(now_);
       }
     }
-    S5066_ASSERT(secure);
+    S5066_ASSERT(secure_);
   }
-  for (std::size_t at = 1; at < size && !closed;) {
-    // Often to the end of a line, as a server sends that waits for the next command.
-    const auto* line = std::find(data + at, data + size, '\n');
-    const std::size_t piece = rng.below(2) == 0 && line != data + size
-                                  ? static_cast<std::size_t>(line - (data + at)) + 1
-                                  : std::min<std::size_t>(1 + rng.below(64), size - at);
-    core.on_bytes(now, {data + at, piece});
-    at += piece;
-    drain();
-    now += std::chrono::seconds(rng.below(20));
-    core.on_deadline(now);
-    drain();
+  void drain() {
+    while (const auto action = core_.poll_action()) {
+      S5066_ASSERT(!closed_);
+      if (const auto* send = std::get_if<SmtpClientCore::Send>(&*action)) {
+        check(*send);
+      } else if (std::holds_alternative<SmtpClientCore::StartTls>(*action)) {
+        answer_start_tls();
+      } else if (const auto* end = std::get_if<SmtpClientCore::Done>(&*action)) {
+        check(*end);
+      } else {
+        closed_ = true;
+      }
+    }
   }
-  core.on_disconnected(now, "the end");
-  drain();
-  S5066_ASSERT(done && closed);
+  void check(const SmtpClientCore::Send& send) {
+    const bool clear_required = config_.tls == SmtpClientCore::Tls::required && !secure_;
+    S5066_ASSERT(!clear_required || send.text.find('@') == std::string::npos);
+    S5066_ASSERT(!secure_ || send.text != "STARTTLS\r\n");
+    const bool content = send.text.find("secret") != std::string::npos;
+    S5066_ASSERT(!content || (!content_sent_ && !done_ && !clear_required));
+    content_sent_ |= content;
+  }
+  void check(const SmtpClientCore::Done& end) {
+    S5066_ASSERT(!done_ && end.outcomes.size() == 2);
+    done_ = true;
+    for (const RecipientOutcome& one : end.outcomes) {
+      S5066_ASSERT(one.kind != RecipientOutcome::Kind::delivered || content_sent_);
+    }
+  }
+  void answer_start_tls() {
+    S5066_ASSERT(config_.tls != SmtpClientCore::Tls::never && !secure_ && !content_sent_);
+    S5066_ASSERT(!core_.reading());
+    if (rng_.below(4) == 0) return core_.on_disconnected(now_, "handshake");
+    secure_ = true;
+    core_.on_tls(now_);
+  }
+
+  const std::uint8_t choice_;
+  Rng rng_;
+  const SmtpClientCore::Config config_;
+  SmtpClientCore core_;
+  Instant now_{};
+  bool secure_ = false;
+  bool closed_ = false;
+  bool content_sent_ = false;
+  bool done_ = false;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size > 0) Session(data[0]).run({data + 1, size - 1});
   return 0;
 }

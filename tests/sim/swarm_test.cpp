@@ -189,108 +189,148 @@ class Besides {
   std::map<std::pair<std::size_t, std::uint8_t>, sim::Client*> clients_;
 };
 
-/// Two to four stations in any mode; losses alone and in runs, unlike in the two directions, missed
-/// preambles, fades, false carriers, a late modem; in every second world stations restart at any
-/// moment. After an hour the channel is clean, but for modes that are never heard, and two days
-/// later all must have ended.
+/// One life of two to four stations in any mode: losses alone and in runs, unlike in the two
+/// directions, missed preambles, fades, false carriers, a late modem. In every second world
+/// stations restart at any moment. After an hour the channel is clean, except for modes that are
+/// never heard, and two days later everything must have ended.
+class Life {
+ public:
+  Life(sim::Seed seed, const Mix& mix)
+      : seed_(seed), mix_(mix), draw_(seed), options_(draw_options()), world_(seed, options_) {}
+
+  void live() {
+    if (mix_.unlike) occupy(seed_, world_);
+    if (mix_.unlike) flap(seed_, world_);
+    clients_ = add_clients(SapId{5});
+    send_data();
+    if (mix_.full_duplex && mix_.expedited) send_urgent_data();
+    if (mix_.besides) besides_.emplace(seed_, world_);
+    restarts_ = draw_.chance(0.5);
+    if (restarts_) restart_stations();
+    world_.run_for(1h);
+    world_.medium().set_options({.unheard_by = options_.medium.unheard_by,
+                                 .full_duplex = mix_.full_duplex,
+                                 .half_duplex = options_.medium.half_duplex,
+                                 .hears_itself = mix_.one_frequency,
+                                 .power_heard = options_.medium.power_heard});
+    world_.run_for(40h);
+  }
+
+  void check() {
+    ASSERT_EQ(world_.unreported(), 0u);
+    std::string faults = world_.delivery_faults();
+    // A receiver that was restarted has forgotten what it delivered.
+    if (restarts_) faults = without("repeated", faults);
+    if (restarts_ || (besides_ && besides_->unordered())) faults = without("out of order", faults);
+    ASSERT_EQ(faults, "");
+    ASSERT_EQ(world_.medium().faults().keyed_over_announced_burst, 0u);
+    ASSERT_EQ(world_.medium().faults().eot_increased, 0u);
+    ASSERT_EQ(world_.medium().faults().eot_wrong, 0u);
+  }
+
+ private:
+  sim::WorldOptions draw_options() {
+    sim::WorldOptions options;
+    options.stations = 2 + draw_.below(3);
+    if (mix_.full_duplex) options.stations = 2;
+    options.node.dts.full_duplex = mix_.full_duplex;
+    options.medium = {.frame_loss = 0.3 * draw_.uniform(),
+                      .loss_run = 1 + 5 * draw_.uniform(),
+                      .loss_factor_first = 2 * draw_.uniform(),
+                      .missed_sync = 0.3 * draw_.uniform(),
+                      .fades_per_burst = 0.4 * draw_.uniform(),
+                      .flickers_per_hour = 30 * draw_.uniform(),
+                      .latency = std::chrono::milliseconds(draw_.below(100)),
+                      .full_duplex = mix_.full_duplex,
+                      .hears_itself = mix_.one_frequency};
+    if (mix_.one_half) options.medium.half_duplex = {1};
+    const auto all = modem::all_modes();
+    std::vector<modem::Mode> modes(all.begin(), all.end());
+    if (mix_.bulk) {
+      std::erase_if(modes, [](const modem::Mode& mode) { return mode.rate_bps < 2400; });
+      options.node.dts.segment_octets = 50 + draw_.below(100);
+    }
+    options.mode = modes[draw_.below(static_cast<std::uint32_t>(modes.size()))];
+    if (mix_.unlike) make_unlike(seed_, options);
+    if (mix_.one_half) {
+      options.adjust = [others = options.adjust](std::size_t station, NodeConfig& config) {
+        if (others) others(station, config);
+        if (station == 1) config.dts.full_duplex = false;
+      };
+    }
+    options.medium.power_heard = mix_.unlike && seed_ % 2 == 0;
+    return options;
+  }
+
+  std::vector<sim::Client*> add_clients(SapId sap) {
+    std::vector<sim::Client*> clients(options_.stations);
+    for (std::size_t i = 0; i < clients.size(); ++i) {
+      clients[i] = &world_.add_client(i, sap, sis::Confirmation::client);
+    }
+    return clients;
+  }
+
+  void send_data() {
+    const auto n = static_cast<std::uint32_t>(options_.stations);
+    for (int i = 0; i < (mix_.bulk ? 200 : 20); ++i) {
+      const std::uint32_t from = draw_.below(n);
+      const std::uint32_t to = (from + 1 + draw_.below(n - 1)) % n;
+      const std::size_t octets = 12 + draw_.below(2000);
+      world_.at(world_.now() + std::chrono::seconds(draw_.below(mix_.bulk ? 900 : 3600)),
+                [this, from, to, octets] { world_.send(*clients_[from], to, octets, 24h); });
+    }
+  }
+
+  void send_urgent_data() {
+    urgent_ = add_clients(SapId{6});
+    Rng draw(seed_ ^ 0x1415'9265'3589u);
+    for (std::uint32_t left = draw.below(20); left > 0; --left) {
+      const std::uint32_t from = draw.below(2);
+      const std::size_t octets = 12 + draw.below(2000);
+      world_.at(world_.now() + std::chrono::seconds(draw.below(3600)), [this, from, octets] {
+        world_.send(*urgent_[from], 1 - from, octets, 24h, {.expedited = true});
+      });
+    }
+  }
+
+  void restart_stations() {
+    const auto n = static_cast<std::uint32_t>(options_.stations);
+    for (std::uint32_t i = 0; i < 1 + draw_.below(3); ++i) {
+      const std::uint32_t station = draw_.below(n);
+      world_.at(world_.now() + std::chrono::milliseconds(draw_.below(3'600'000)),
+                [this, station] { restart(station); });
+    }
+  }
+
+  void restart(std::size_t station) {
+    if (mix_.besides) {
+      world_.lose_power(station);
+    } else if (world_.node(station).status().transmitting) {
+      return;
+    } else {
+      world_.restart(station);
+    }
+    clients_[station] = &world_.add_client(station, SapId{5}, sis::Confirmation::client);
+    if (urgent_.empty()) return;
+    urgent_[station] = &world_.add_client(station, SapId{6}, sis::Confirmation::client);
+  }
+
+  const sim::Seed seed_;
+  const Mix mix_;
+  Rng draw_;
+  const sim::WorldOptions options_;
+  sim::World world_;
+  std::vector<sim::Client*> clients_;
+  std::vector<sim::Client*> urgent_;  // full duplex: their data is expedited
+  std::optional<Besides> besides_;
+  bool restarts_ = false;
+};
+
 void live_through(sim::Seed seed, const Mix& mix = {}) {
   SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));
-  Rng draw(seed);
-  sim::WorldOptions options;
-  options.stations = 2 + draw.below(3);
-  if (mix.full_duplex) options.stations = 2;
-  options.node.dts.full_duplex = mix.full_duplex;
-  const std::vector<std::size_t> half =
-      mix.one_half ? std::vector<std::size_t>{1} : std::vector<std::size_t>{};
-  options.medium = {.frame_loss = 0.3 * draw.uniform(),
-                    .loss_run = 1 + 5 * draw.uniform(),
-                    .loss_factor_first = 2 * draw.uniform(),
-                    .missed_sync = 0.3 * draw.uniform(),
-                    .fades_per_burst = 0.4 * draw.uniform(),
-                    .flickers_per_hour = 30 * draw.uniform(),
-                    .latency = std::chrono::milliseconds(draw.below(100)),
-                    .full_duplex = mix.full_duplex,
-                    .half_duplex = half,
-                    .hears_itself = mix.one_frequency};
-  const auto all = modem::all_modes();
-  std::vector<modem::Mode> modes(all.begin(), all.end());
-  if (mix.bulk) {
-    std::erase_if(modes, [](const modem::Mode& mode) { return mode.rate_bps < 2400; });
-    options.node.dts.segment_octets = 50 + draw.below(100);
-  }
-  options.mode = modes[draw.below(static_cast<std::uint32_t>(modes.size()))];
-  if (mix.unlike) make_unlike(seed, options);
-  if (mix.one_half) {
-    options.adjust = [others = options.adjust](std::size_t station, NodeConfig& config) {
-      if (others) others(station, config);
-      if (station == 1) config.dts.full_duplex = false;
-    };
-  }
-  options.medium.power_heard = mix.unlike && seed % 2 == 0;
-  sim::World world(seed, options);
-  if (mix.unlike) occupy(seed, world);
-  if (mix.unlike) flap(seed, world);
-  const auto n = static_cast<std::uint32_t>(options.stations);
-  std::vector<sim::Client*> clients(n);
-  for (std::uint32_t i = 0; i < n; ++i) {
-    clients[i] = &world.add_client(i, SapId{5}, sis::Confirmation::client);
-  }
-  for (int i = 0; i < (mix.bulk ? 200 : 20); ++i) {
-    const std::uint32_t from = draw.below(n);
-    const std::uint32_t to = (from + 1 + draw.below(n - 1)) % n;
-    const std::size_t octets = 12 + draw.below(2000);
-    world.at(world.now() + std::chrono::seconds(draw.below(mix.bulk ? 900 : 3600)),
-             [&world, &clients, from, to, octets] { world.send(*clients[from], to, octets, 24h); });
-  }
-  std::vector<sim::Client*> urgent;
-  for (std::uint32_t i = 0; mix.full_duplex && mix.expedited && i < n; ++i) {
-    urgent.push_back(&world.add_client(i, SapId{6}, sis::Confirmation::client));
-  }
-  Rng draw_urgent(seed ^ 0x1415'9265'3589u);
-  const std::uint32_t urgent_updus = urgent.empty() ? 0 : draw_urgent.below(20);
-  for (std::uint32_t i = 0; i < urgent_updus; ++i) {
-    const std::uint32_t from = draw_urgent.below(n);
-    const std::size_t octets = 12 + draw_urgent.below(2000);
-    world.at(world.now() + std::chrono::seconds(draw_urgent.below(3600)),
-             [&world, &urgent, from, octets] {
-               world.send(*urgent[from], 1 - from, octets, 24h, {.expedited = true});
-             });
-  }
-  std::optional<Besides> besides;
-  if (mix.besides) besides.emplace(seed, world);
-  const bool restarts = draw.chance(0.5);
-  for (std::uint32_t i = 0; restarts && i < 1 + draw.below(3); ++i) {
-    const std::uint32_t station = draw.below(n);
-    world.at(world.now() + std::chrono::milliseconds(draw.below(3'600'000)),
-             [&world, &clients, &urgent, station, power_goes = mix.besides] {
-               if (power_goes) {
-                 world.lose_power(station);
-               } else if (world.node(station).status().transmitting) {
-                 return;
-               } else {
-                 world.restart(station);
-               }
-               clients[station] = &world.add_client(station, SapId{5}, sis::Confirmation::client);
-               if (urgent.empty()) return;
-               urgent[station] = &world.add_client(station, SapId{6}, sis::Confirmation::client);
-             });
-  }
-  world.run_for(1h);
-  world.medium().set_options({.unheard_by = options.medium.unheard_by,
-                              .full_duplex = mix.full_duplex,
-                              .half_duplex = half,
-                              .hears_itself = mix.one_frequency,
-                              .power_heard = options.medium.power_heard});
-  world.run_for(40h);
-  ASSERT_EQ(world.unreported(), 0u);
-  std::string faults = world.delivery_faults();
-  // A receiver that was restarted has forgotten what it delivered.
-  if (restarts) faults = without("repeated", faults);
-  if (restarts || (besides && besides->unordered())) faults = without("out of order", faults);
-  ASSERT_EQ(faults, "");
-  ASSERT_EQ(world.medium().faults().keyed_over_announced_burst, 0u);
-  ASSERT_EQ(world.medium().faults().eot_increased, 0u);
-  ASSERT_EQ(world.medium().faults().eot_wrong, 0u);
+  Life life(seed, mix);
+  life.live();
+  life.check();
 }
 
 // Goal:   no mix of faults makes a station talk over another, lose what it confirmed, deliver

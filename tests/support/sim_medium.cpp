@@ -165,10 +165,7 @@ void Medium::start(std::size_t station, modem::TransmitBurst command) {
     self.deliver(modem::Fault{now, modem::FaultKind::command_refused, "still transmitting"});
     return;
   }
-  if (self.hearing && !self.hearing->burst->over && now < self.hearing->burst->end) {
-    const bool announced = self.hearing->announced_end && now < *self.hearing->announced_end;
-    if (announced && drowns(self.hearing->burst->sender)) ++faults_.keyed_over_announced_burst;
-  }
+  note_keying_over_a_burst(now, self);
   if (drowns(station)) {
     lose(station);
     self.joined = false;
@@ -192,6 +189,23 @@ void Medium::start(std::size_t station, modem::TransmitBurst command) {
   ++bursts_;
   if (drowned(self)) tell_occupancy(station, false);
   look_for_power();
+  note_collisions(burst);
+  self.deliver(modem::TransmitStarted{now, burst->command.id});
+
+  for (std::size_t other = 0; other < stations_.size(); ++other) {
+    if (other != station || options_.hears_itself) reach(other, burst);
+  }
+  heap_.schedule(burst->end,
+                 [this, station, burst] { finish(station, burst, modem::TransmitOutcome::sent); });
+}
+
+void Medium::note_keying_over_a_burst(Instant now, const Station& self) {
+  if (!self.hearing || self.hearing->burst->over || now >= self.hearing->burst->end) return;
+  const bool announced = self.hearing->announced_end && now < *self.hearing->announced_end;
+  if (announced && drowns(self.hearing->burst->sender)) ++faults_.keyed_over_announced_burst;
+}
+
+void Medium::note_collisions(const std::shared_ptr<Burst>& burst) {
   for (const Station& other : stations_) {
     if (!other.sending || other.sending == burst || apart()) continue;
     for (Burst* met : {burst.get(), other.sending.get()}) {
@@ -199,28 +213,24 @@ void Medium::start(std::size_t station, modem::TransmitBurst command) {
       met->collided = true;
     }
   }
-  self.deliver(modem::TransmitStarted{now, burst->command.id});
+}
 
-  for (std::size_t other = 0; other < stations_.size(); ++other) {
-    if ((other == station && !options_.hears_itself) || drowned(stations_[other]) ||
-        !hears(other, *burst)) {
-      continue;
-    }
-    if (stations_[other].hearing && !stations_[other].hearing->burst->over) {
-      ++collisions_;
-      heap_.schedule(now, [this, other] { lose(other); });
-      join_later(other, burst);
-      continue;
-    }
-    if (rng_.chance(options_.missed_sync)) continue;
-    if (options_.fading && !options_.fading->found(mode, now)) {
-      join_later(other, burst);
-      continue;
-    }
-    heap_.schedule(burst->data_start, [this, other, burst] { preamble_heard(other, burst); });
+void Medium::reach(std::size_t listener, const std::shared_ptr<Burst>& burst) {
+  const Station& self = stations_[listener];
+  const Instant now = heap_.now();
+  if (drowned(self) || !hears(listener, *burst)) return;
+  if (self.hearing && !self.hearing->burst->over) {
+    ++collisions_;
+    heap_.schedule(now, [this, listener] { lose(listener); });
+    join_later(listener, burst);
+    return;
   }
-  heap_.schedule(burst->end,
-                 [this, station, burst] { finish(station, burst, modem::TransmitOutcome::sent); });
+  if (rng_.chance(options_.missed_sync)) return;
+  if (options_.fading && !options_.fading->found(burst->command.mode, now)) {
+    join_later(listener, burst);
+    return;
+  }
+  heap_.schedule(burst->data_start, [this, listener, burst] { preamble_heard(listener, burst); });
 }
 
 void Medium::check_frames(const Burst& burst) {

@@ -158,6 +158,10 @@ class Medium final : public Air {
   void damage(std::size_t listener, Reception& reception);
   void fade(Reception& reception);
   bool lost(std::size_t listener, double probability);
+  void note_keying_over_a_burst(Instant now, const Station& self);
+  void note_collisions(const std::shared_ptr<Burst>& burst);
+  /// The burst begins for this listener: it is heard, missed or collides.
+  void reach(std::size_t listener, const std::shared_ptr<Burst>& burst);
   void check_frames(const Burst& burst);
   void schedule_flicker(std::size_t station);
 

@@ -260,47 +260,46 @@ void World::disconnect(Client& client) {
 
 void World::on_primitive(Client& client, const sis::Primitive& primitive) {
   if (take_primitive && take_primitive(client, primitive)) return;
-  const auto outcome = [&](ByteSpan part) -> Client::Sent* {
-    if (part.size() < kTagOctets) return nullptr;
-    const std::uint32_t number = get_u32(part, 4);
-    const auto found = std::find_if(client.sent_.begin(), client.sent_.end(),
-                                    [&](const Client::Sent& s) { return s.number == number; });
-    return found == client.sent_.end() ? nullptr : &*found;
-  };
   if (std::holds_alternative<sis::BindAccepted>(primitive)) {
     client.bound_ = true;
+  } else if (std::holds_alternative<sis::UnbindIndication>(primitive)) {
+    client.bound_ = false;
+  } else if (std::holds_alternative<sis::DataFlowOff>(primitive)) {
+    client.flow_off_ = true;
+  } else if (std::holds_alternative<sis::DataFlowOn>(primitive)) {
+    client.flow_off_ = false;
   } else if (std::holds_alternative<sis::HardLinkEstablished>(primitive) ||
              std::holds_alternative<sis::HardLinkRejected>(primitive) ||
              std::holds_alternative<sis::HardLinkTerminated>(primitive) ||
              std::holds_alternative<sis::HardLinkIndication>(primitive)) {
     client.hard_link_news_.push_back(primitive);
     if (on_hard_link_news) on_hard_link_news(client, primitive);
-  } else if (std::holds_alternative<sis::DataFlowOff>(primitive)) {
-    client.flow_off_ = true;
-  } else if (std::holds_alternative<sis::DataFlowOn>(primitive)) {
-    client.flow_off_ = false;
   } else if (const auto* confirm = std::get_if<sis::UnidataRequestConfirm>(&primitive)) {
-    Client::Sent* sent = outcome(confirm->updu_part);
-    if (sent) ++sent->confirms;
-    client.unreadable_ = client.unreadable_ || !sent;
+    on_outcome(client, confirm->updu_part, &Client::Sent::confirms);
   } else if (const auto* rejected = std::get_if<sis::UnidataRequestRejected>(&primitive)) {
-    Client::Sent* sent = outcome(rejected->updu_part);
-    if (sent) ++sent->rejects;
-    client.unreadable_ = client.unreadable_ || !sent;
+    on_outcome(client, rejected->updu_part, &Client::Sent::rejects);
   } else if (const auto* done = std::get_if<sis::ExpeditedUnidataRequestConfirm>(&primitive)) {
-    Client::Sent* sent = outcome(done->updu_part);
-    if (sent) ++sent->confirms;
-    client.unreadable_ = client.unreadable_ || !sent;
+    on_outcome(client, done->updu_part, &Client::Sent::confirms);
   } else if (const auto* refused = std::get_if<sis::ExpeditedUnidataRequestRejected>(&primitive)) {
-    Client::Sent* sent = outcome(refused->updu_part);
-    if (sent) ++sent->rejects;
-    client.unreadable_ = client.unreadable_ || !sent;
-  } else if (std::holds_alternative<sis::UnbindIndication>(primitive)) {
-    client.bound_ = false;
+    on_outcome(client, refused->updu_part, &Client::Sent::rejects);
   } else if (const auto* indication = std::get_if<sis::UnidataIndication>(&primitive)) {
     on_updu(client, indication->source, indication->updu);
   } else if (const auto* urgent = std::get_if<sis::ExpeditedUnidataIndication>(&primitive)) {
     on_updu(client, urgent->source, urgent->updu);
+  }
+}
+
+void World::on_outcome(Client& client, ByteSpan part, OutcomeCount count) {
+  const auto sent = part.size() < kTagOctets
+                        ? client.sent_.end()
+                        : std::find_if(client.sent_.begin(), client.sent_.end(),
+                                       [number = get_u32(part, 4)](const Client::Sent& s) {
+                                         return s.number == number;
+                                       });
+  if (sent == client.sent_.end()) {
+    client.unreadable_ = true;
+  } else {
+    ++((*sent).*count);
   }
 }
 

@@ -135,6 +135,9 @@ class World {
   void begin_anew(std::size_t station);
   void arm(Station& station);
   void on_primitive(Client& client, const sis::Primitive& primitive);
+  using OutcomeCount = unsigned Client::Sent::*;
+  /// A confirm or reject with these first octets of the U_PDU.
+  static void on_outcome(Client& client, ByteSpan part, OutcomeCount count);
   static void on_updu(Client& client, Address source, const Bytes& updu);
 
   EventHeap heap_;

@@ -114,19 +114,8 @@ Answer random_answer(Rng& rng) {
   return p;
 }
 
-Primitive random_primitive(Rng& rng) {
-  const SapId sap{nibble(rng)};
-  switch (static_cast<Type>(1 + rng.below(kTypeMax))) {
-    case Type::bind_request:
-      return BindRequest{.sap = sap, .rank = nibble(rng), .service = random_delivery(rng)};
-    case Type::unbind_request:
-      return UnbindRequest{};
-    case Type::bind_accepted:
-      return BindAccepted{.sap = sap, .mtu = static_cast<std::uint16_t>(rng.below(65536))};
-    case Type::bind_rejected:
-      return BindRejected{static_cast<BindRejectReason>(octet(rng))};
-    case Type::unbind_indication:
-      return UnbindIndication{static_cast<UnbindReason>(octet(rng))};
+Primitive random_link_primitive(Type type, Rng& rng) {
+  switch (type) {
     case Type::hard_link_establish:
       return HardLinkEstablish{random_link(rng)};
     case Type::hard_link_terminate:
@@ -143,6 +132,25 @@ Primitive random_primitive(Rng& rng) {
       return HardLinkAccept{random_link(rng)};
     case Type::hard_link_reject:
       return HardLinkReject{octet(rng), random_link(rng)};
+    default:
+      S5066_ASSERT(false);
+  }
+}
+
+Primitive random_primitive(Rng& rng) {
+  const SapId sap{nibble(rng)};
+  const auto type = static_cast<Type>(1 + rng.below(kTypeMax));
+  switch (type) {
+    case Type::bind_request:
+      return BindRequest{.sap = sap, .rank = nibble(rng), .service = random_delivery(rng)};
+    case Type::unbind_request:
+      return UnbindRequest{};
+    case Type::bind_accepted:
+      return BindAccepted{.sap = sap, .mtu = static_cast<std::uint16_t>(rng.below(65536))};
+    case Type::bind_rejected:
+      return BindRejected{static_cast<BindRejectReason>(octet(rng))};
+    case Type::unbind_indication:
+      return UnbindIndication{static_cast<UnbindReason>(octet(rng))};
     case Type::subnet_availability:
       return SubnetAvailability{static_cast<NodeStatus>(octet(rng)),
                                 static_cast<AvailabilityReason>(octet(rng))};
@@ -172,8 +180,9 @@ Primitive random_primitive(Rng& rng) {
       return random_answer<ExpeditedUnidataRequestConfirm>(rng);
     case Type::expedited_request_rejected:
       return random_answer<ExpeditedUnidataRequestRejected>(rng);
+    default:
+      return random_link_primitive(type, rng);
   }
-  return KeepAlive{};
 }
 
 TEST(SisCodec, the_examples_cover_every_type) {

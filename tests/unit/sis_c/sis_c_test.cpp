@@ -11,13 +11,10 @@
 namespace s5066::sis {
 namespace {
 
-class CInterface : public test::ProgramTest {};
-
-TEST_F(CInterface, a_c_program_uses_all_of_it) {
-  const HardLink offered{HardLinkType::full_bandwidth, 3, {6}, Address{5}};
-  HardLink unwanted = offered;
-  unwanted.priority = 0;
-  on_primitive = [&](const Primitive& primitive) {
+class CInterface : public test::ProgramTest {
+ protected:
+  /// Answers each primitive so that the program meets every event.
+  void answer(const Primitive& primitive) {
     seen.push_back(primitive);
     if (std::holds_alternative<BindRequest>(primitive)) {
       say(BindAccepted{.sap = {6}, .mtu = 100});
@@ -33,8 +30,8 @@ TEST_F(CInterface, a_c_program_uses_all_of_it) {
     if (const auto* p = std::get_if<HardLinkEstablish>(&primitive)) {
       say(HardLinkEstablished{1, p->link});
     }
-    if (std::holds_alternative<HardLinkTerminate>(primitive)) say(HardLinkIndication{1, offered});
-    if (std::holds_alternative<HardLinkAccept>(primitive)) say(HardLinkIndication{1, unwanted});
+    if (std::holds_alternative<HardLinkTerminate>(primitive)) say(HardLinkIndication{1, offered_});
+    if (std::holds_alternative<HardLinkAccept>(primitive)) say(HardLinkIndication{1, unwanted_});
     if (std::holds_alternative<HardLinkReject>(primitive)) {
       say(SubnetAvailability{NodeStatus::receive_only, AvailabilityReason::emcon});
       say(UnidataIndication{.destination_sap = {6},
@@ -47,7 +44,14 @@ TEST_F(CInterface, a_c_program_uses_all_of_it) {
                             .missing = {{1, 1}, {2, 1}}});
       say(UnbindIndication{UnbindReason::preempted});
     }
-  };
+  }
+
+  const HardLink offered_{HardLinkType::full_bandwidth, 3, {6}, Address{5}};
+  const HardLink unwanted_{HardLinkType::full_bandwidth, 0, {6}, Address{5}};
+};
+
+TEST_F(CInterface, a_c_program_uses_all_of_it) {
+  on_primitive = [this](const Primitive& primitive) { answer(primitive); };
   const Outcome outcome = run(PROGRAM, {port()});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   for (const char* line :
@@ -86,10 +90,10 @@ TEST_F(CInterface, a_c_program_uses_all_of_it) {
     }
     if (const auto* p = std::get_if<HardLinkReject>(&primitive)) {
       EXPECT_EQ(p->reason, 2u);
-      EXPECT_EQ(p->link, unwanted);
+      EXPECT_EQ(p->link, unwanted_);
     }
     if (const auto* p = std::get_if<HardLinkAccept>(&primitive)) {
-      EXPECT_EQ(p->link, offered);
+      EXPECT_EQ(p->link, offered_);
     }
     if (const auto* p = std::get_if<ManagementRequest>(&primitive)) {
       EXPECT_EQ(*p, (ManagementRequest{4, {1, 2, 3}}));
