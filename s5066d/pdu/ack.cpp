@@ -1,4 +1,4 @@
-// ACK-ONLY (type 1, C.3.4) and the acknowledgement itself, which DATA-ACK carries too.
+// ACK-ONLY (type 1, C.3.4) and the acknowledgement that DATA-ACK carries too.
 #include "s5066d/base/assert.h"
 #include "s5066d/pdu/header.h"
 

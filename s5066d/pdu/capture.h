@@ -1,5 +1,5 @@
-// The octets of a pcap file (classic format, little-endian, microseconds), so that tshark and
-// Wireshark can show what was on the air. No I/O: the caller writes them to a file.
+// Builds the octets of a pcap file (classic format, little-endian, microseconds), so that tshark
+// and Wireshark can show the transmissions. It does no I/O: the caller writes the file.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace s5066::pdu {
 
-/// What each record of a capture holds.
+/// Type of the records of a capture.
 enum class LinkType : std::uint32_t {
   raw_ip = 101,  // an IP packet
   dpdu = 237,    // one D_PDU from its sync octets on
@@ -18,10 +18,10 @@ enum class LinkType : std::uint32_t {
 
 inline constexpr std::size_t kCaptureRecordOctetsMax = 65535;
 
-/// Once, at the start of the file.
+/// Appends the file header; call once, at the start of the file.
 void append_capture_header(LinkType link_type, Bytes& out);
 
-/// Then for each frame; `since_epoch` counts from 1970-01-01 00:00 UTC.
+/// Appends one frame; `since_epoch` counts from 1970-01-01 00:00 UTC.
 void append_capture_record(Duration since_epoch, ByteSpan frame, Bytes& out);
 
 }  // namespace s5066::pdu

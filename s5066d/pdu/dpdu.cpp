@@ -112,7 +112,8 @@ Result<Dpdu> read_dpdu(const Header& header) {
 
 bool attach_segment(Bytes segment_and_crc, Dpdu& dpdu) {
   S5066_ASSERT(segment_and_crc.size() >= kSegmentCrcOctets);
-  const bool good = segment_crc(segment_and_crc) == 0;  // as for the header: data and CRC give 0
+  // As for the header: data and CRC together give 0.
+  const bool good = segment_crc(segment_and_crc) == 0;
   segment_and_crc.resize(segment_and_crc.size() - kSegmentCrcOctets);
   std::visit(Overloaded{
                  [&](Data& d) { d.segment = std::move(segment_and_crc); },

@@ -1,5 +1,5 @@
-// D_PDUs as values, and their octets (C.3.2 to C.3.12): what two stations say to each other on the
-// air. Encoding always uses 28-bit addresses (m = 7); every legal address size is read.
+// D_PDUs as values, and their octets on the air (C.3.2 to C.3.12). The encoder always uses 28-bit
+// addresses (m = 7); the decoder reads every legal address size.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,14 @@ namespace s5066::pdu {
 inline constexpr std::size_t kSegmentOctetsMax = 1023;
 /// Longest SELECTIVE ACKS field: a bit for each frame of the window after RX LWE (C.3.4).
 inline constexpr std::size_t kSelectiveOctetsMax = 16;
-/// The same of a LONG ACK.
+/// Longest selective field of a LONG ACK.
 inline constexpr std::size_t kLongSelectiveOctetsMax = 512;
-/// The longest legal D_PDU: a DATA-ACK with both of these full.
+/// Longest legal D_PDU: a DATA-ACK with both of these full.
 inline constexpr std::size_t kDpduOctetsMax = 1062;
 
-/// Table C-2, which reserves 9 to 14. Of these 9 and 10 are ours: they go only to stations that
-/// have offered them (see extension::kLargeWindow); docs/LARGE_WINDOW.md lays them out.
+/// D_PDU types of Table C-2, which reserves 9 to 14. Types 9 and 10 are our extension and go only
+/// to stations that have offered them (see extension::kLargeWindow); docs/LARGE_WINDOW.md defines
+/// them.
 enum class DpduType : std::uint8_t {
   data_only = 0,
   ack_only = 1,
@@ -45,11 +46,11 @@ struct Eow {
   friend bool operator==(const Eow&, const Eow&) = default;
 };
 
-/// What every D_PDU begins with.
+/// Fields with which every D_PDU begins.
 struct Common {
   Eow eow;
-  std::uint8_t eot_half_s = 0;  // left of this transmission, from our first sync bit (C.3.2.3)
-  Address destination;          // a group only with types 7 and 8
+  std::uint8_t eot_half_s = 0;  // time left of this transmission, from our first sync bit (C.3.2.3)
+  Address destination;          // a group only for types 7 and 8
   Address source;
   friend bool operator==(const Common&, const Common&) = default;
 };
@@ -72,19 +73,20 @@ struct Ack {
   friend bool operator==(const Ack&, const Ack&) = default;
 };
 
-/// Octets of SELECTIVE ACKS from RX LWE + 1 up to RX UWE; none when nothing is beyond RX LWE.
+/// Returns the octets of SELECTIVE ACKS from RX LWE + 1 up to RX UWE; 0 if nothing is beyond RX
+/// LWE.
 constexpr std::size_t selective_octets(FrameNumber rx_lwe, FrameNumber rx_uwe) {
   const unsigned frames = distance(rx_lwe, rx_uwe);
   return frames > 8 * kSelectiveOctetsMax ? 0 : (frames + 7) / 8;
 }
-/// An acknowledgement for that window in which all frames are still missing.
+/// Returns an acknowledgement for that window in which all frames are still missing.
 Ack make_ack(FrameNumber rx_lwe, FrameNumber rx_uwe);
-/// Sets the bit of a frame that is 1..128 after `rx_lwe`; the field grows when it must.
+/// Sets the bit of a frame that is 1..128 after `rx_lwe`; the field grows if necessary.
 void set_acknowledged(Ack& ack, FrameNumber number);
-/// True when there is a bit for this frame and it is 1. Frames below `rx_lwe` have none.
+/// True if there is a bit for this frame and it is 1. Frames below `rx_lwe` have none.
 bool is_acknowledged(const Ack& ack, FrameNumber number);
 
-/// The same with a long frame number; `selective` has 0..kLongSelectiveOctetsMax octets.
+/// An acknowledgement with a long frame number; `selective` has 0..kLongSelectiveOctetsMax octets.
 struct LongAck {
   LongFrameNumber rx_lwe;
   Bytes selective;
@@ -121,7 +123,7 @@ struct Reset {  // type 3, RESET/WIN RESYNC (C.3.6)
   bool tx_window_request = false;  // RESET TX WIN RQST
   bool rx_window_command = false;  // RESET RX WIN CMND
   bool ack = false;                // RESET ACK
-  FrameNumber new_rx_lwe{};        // means something only with rx_window_command
+  FrameNumber new_rx_lwe{};        // valid only with rx_window_command
   std::uint8_t frame_id = 0;
   friend bool operator==(const Reset&, const Reset&) = default;
 };
@@ -147,7 +149,7 @@ inline constexpr std::size_t kExtensionOctetsMax = 23;
 
 struct Management {  // type 6 (C.3.9); the first twelve bits of its message are `common.eow`
   Common common;
-  bool valid = false;  // there is a message; without one it only acknowledges
+  bool valid = false;  // there is a message; without one the D_PDU only acknowledges
   bool ack = false;    // the peer's last type 6 was received
   std::uint8_t frame_id = 0;
   Bytes extension;  // 0..kExtensionOctetsMax octets; the EXTENDED flag says whether there are any
@@ -159,9 +161,10 @@ struct Nonarq {  // types 7 and 8 (C.3.10, C.3.11)
   bool expedited = false;
   std::uint16_t cpdu_id = 0;  // 12 bits
   bool in_order = false;
-  std::uint16_t cpdu_size = 0;      // octets of the whole C_PDU
-  std::uint16_t offset = 0;         // octets of it before this segment
-  std::uint16_t window_half_s = 0;  // until its last copy has been sent, from our first sync bit
+  std::uint16_t cpdu_size = 0;  // octets of the whole C_PDU
+  std::uint16_t offset = 0;     // octets of it before this segment
+  // Time until its last copy has been sent, from our first sync bit.
+  std::uint16_t window_half_s = 0;
   Bytes segment;
   friend bool operator==(const Nonarq&, const Nonarq&) = default;
 };
@@ -181,13 +184,13 @@ struct LongData {  // type 9: as type 0, with a long frame number
   friend bool operator==(const LongData&, const LongData&) = default;
 };
 
-struct LongAckOnly {  // type 10: as type 1, with the selective part where others have a segment
+struct LongAckOnly {  // type 10: as type 1, with the selective part in place of the segment
   Common common;
   LongAck ack;
   friend bool operator==(const LongAckOnly&, const LongAckOnly&) = default;
 };
 
-/// The header's CRC is good, but the type is reserved (9 to 14, unless it is ours).
+/// A D_PDU with a good header CRC and a reserved type (9 to 14, unless it is ours).
 struct Unsupported {
   Common common;
   std::uint8_t type = 0;
@@ -200,14 +203,14 @@ using Dpdu = std::variant<Data, AckOnly, DataAck, Reset, ExpeditedData, Expedite
 const Common& common_of(const Dpdu& dpdu);
 std::uint8_t type_of(const Dpdu& dpdu);
 
-/// Appends the frame: sync, header, CRC-16 and, where the type has a segment, that and CRC-32.
-/// Fields out of range are our own bug; so is an Unsupported.
+/// Appends the frame: sync, header, CRC-16 and, if the type has one, the segment and CRC-32. Fields
+/// out of range and an Unsupported are bugs of ours.
 void encode(const Dpdu& dpdu, Bytes& out);
 
-/// The number of octets that `encode` would append.
+/// Returns the number of octets that `encode` would append.
 std::size_t encoded_size(const Dpdu& dpdu);
 
-// The same for whoever packs a transmission and has no frame yet.
+// The same for packing a transmission before a frame exists.
 constexpr std::size_t data_octets(std::size_t segment) {
   return 22 + segment;
 }
@@ -237,14 +240,14 @@ inline constexpr std::size_t kWarningOctets = 16;
 static_assert(data_ack_octets(kSegmentOctetsMax, kSelectiveOctetsMax) == kDpduOctetsMax);
 
 struct Received {
-  Dpdu dpdu;                    // a damaged segment is in it as it was received
-  bool segment_ok = true;       // CRC-32; true where there is no segment
+  Dpdu dpdu;                    // contains a damaged segment as it was received
+  bool segment_ok = true;       // CRC-32; true if there is no segment
   std::uint64_t first_bit = 0;  // index in the stream of the first sync bit
   std::size_t octets = 0;       // whole frame, sync included
 };
 
-/// Reads one frame that starts at the sync octets; what follows it is ignored. Any input is safe.
-/// A good header is reported whatever the segment's CRC says (C.3.2.8).
+/// Reads one frame that starts at the sync octets and ignores what follows it. Any input is safe. A
+/// good header is reported even if the segment's CRC is wrong (C.3.2.8).
 Result<Received> decode(ByteSpan frame);
 
 }  // namespace s5066::pdu

@@ -89,8 +89,8 @@ Eow make_capability(std::uint8_t bits) {
   return with(EowType::capability, bits);
 }
 
-// STANDARD: Figure C-41.1 splits the octet in the middle; Table C-9-1 gives the waveform five bits
-// and the channels three, which is what 32 waveforms and eight channels need.
+// STANDARD: Figure C-41.1 splits the octet in the middle. Table C-9-1 gives the waveform five bits
+// and the channels three, which 32 waveforms and eight channels need.
 Eow make_hdr_request(const HdrRequest& request, Bytes& extension) {
   S5066_ASSERT(request.waveform < 32);
   S5066_ASSERT(request.channels >= 1 && request.channels <= 8);

@@ -11,7 +11,7 @@
 
 namespace s5066::pdu {
 
-/// Table C-4; 8 to 15 are for users to define.
+/// EOW types of Table C-4; 8 to 15 are for users to define.
 enum class EowType : std::uint8_t {
   none = 0,
   drc_request = 1,  // also an advisory
@@ -21,17 +21,17 @@ enum class EowType : std::uint8_t {
   frequency_request = 5,   // Annex I
   frequency_response = 6,  // Annex I
   hdr_request = 7,         // only in a type 6, with an extension
-  extensions = 14,         // of this suite: what goes beyond the standard, offered to a peer
+  extensions = 14,         // of this suite: extensions of the standard, offered to a peer
 };
 
-/// Bits of type 14. What a peer has not offered is not used with it.
+/// Bits of type 14. An extension is used only with a peer that has offered it.
 namespace extension {
 inline constexpr std::uint8_t kAnySegmentLength = 0x80;  // segments of a C_PDU differ in length
 inline constexpr std::uint8_t kLargeWindow = 0x40;       // types 9 and 10 are understood
-inline constexpr std::uint8_t kAdapts = 0x20;  // hears every rate and interleaver, heeds advice
+inline constexpr std::uint8_t kAdapts = 0x20;  // decodes every rate and interleaver, follows advice
 }  // namespace extension
 
-/// Fields of types 1 and 5 as they stand on the wire (C.5.1).
+/// Fields of types 1 and 5 as on the air (C.5.1).
 struct DrcRequest {
   std::uint8_t rate = 0;         // 4 bits: see rate_bps
   std::uint8_t interleaver = 0;  // 2 bits: 0 none, 1 short, 2 long
@@ -42,7 +42,7 @@ struct DrcRequest {
 
 enum class DrcAnswer : std::uint8_t { accept = 0, refuse = 1, cancel = 2, confirm = 3 };
 
-/// Why (Table C-8). Other values travel unchanged.
+/// Reason of a response (Table C-8). Other values are passed on unchanged.
 enum class DrcReason : std::uint8_t {
   none = 0,
   must_be_equal = 1,
@@ -74,7 +74,7 @@ inline constexpr std::uint8_t kNonArcsAle = 0x02;
 inline constexpr std::uint8_t kArcs = 0x01;
 }  // namespace capability
 
-/// Type 7 with its extension (C.5.5).
+/// Fields of type 7 with its extension (C.5.5).
 struct HdrRequest {
   std::uint8_t waveform = 0;         // 5 bits
   std::uint8_t channels = 1;         // 1..8
@@ -84,9 +84,9 @@ struct HdrRequest {
 };
 inline constexpr std::size_t kHdrExtensionOctets = 6;
 
-/// What the rate field of a DrcRequest stands for (Table C-5); none for the reserved values.
+/// Returns the rate for the rate field of a DrcRequest (Table C-5); nothing for reserved values.
 std::optional<unsigned> rate_bps(std::uint8_t rate);
-/// The rate field for so many bit/s.
+/// Returns the rate field for this rate in bit/s.
 std::optional<std::uint8_t> rate_code(unsigned bps);
 
 Eow make_eow(EowType type, const DrcRequest& request);    // drc_request or frequency_request
@@ -98,7 +98,7 @@ Eow make_hdr_request(const HdrRequest& request, Bytes& extension);
 
 DrcRequest read_drc_request(const Eow& eow);
 DrcResponse read_drc_response(const Eow& eow);
-/// Type 7 without its six octets is no request.
+/// Returns nothing if a type 7 has no extension of six octets.
 std::optional<HdrRequest> read_hdr_request(const Eow& eow, ByteSpan extension);
 
 }  // namespace s5066::pdu

@@ -6,10 +6,10 @@
 namespace s5066::pdu {
 namespace {
 
-constexpr unsigned kAddressOctets = 7;  // what we send: 28 bits for each of the two
+constexpr unsigned kAddressOctets = 7;  // octets that we send: 28 bits for each of the two
 constexpr unsigned kAddressOctetsMax = 7;
 constexpr std::size_t kCrcOctets = 2;
-/// Fixed part without sync, and CRC: what SIZE OF HEADER counts besides the type-specific part.
+/// SIZE OF HEADER without the type-specific part: the fixed part without sync, and the CRC.
 constexpr std::size_t kSizeBase = 4 + kCrcOctets;
 
 struct Range {
@@ -37,12 +37,12 @@ constexpr Range legal_header_size(std::uint8_t type) {
     case 15:
       return {7, 7};
     default:
-      return {kSizeBase, 31};  // reserved: nothing is known of them, and 9 and 10 may not be ours
+      return {kSizeBase, 31};  // reserved: their layout is unknown, and 9 and 10 may not be ours
   }
 }
 
-/// The address field holds destination, then source, four bits per octet of the field each, so an
-/// odd size splits an octet (C.3.2.6).
+/// Reads destination, then source; each has four bits per octet of the field, so an odd size splits
+/// an octet (C.3.2.6).
 void read_addresses(ByteSpan field, Common& common) {
   std::uint64_t pair = 0;
   for (const std::uint8_t octet : field) pair = pair << 8 | octet;
@@ -69,7 +69,7 @@ Result<Header> read_header(ByteSpan frame) {
   const std::size_t octets = header_octets(frame);
   if (octets == 0) return Error{ErrorCode::bad_field, "address size or header size"};
   if (frame.size() < octets) return Error{ErrorCode::truncated, "header"};
-  // The register ends at 0 when it has also taken in the right CRC.
+  // The register ends at 0 if the correct CRC was included.
   if (header_crc(frame.subspan(kSyncOctets, octets - kSyncOctets)) != 0) {
     return Error{ErrorCode::bad_checksum, "header CRC"};
   }
@@ -83,7 +83,7 @@ Result<Header> read_header(ByteSpan frame) {
   read_addresses(frame.subspan(kFixedOctets, address_octets), header.common);
   const std::size_t specific_at = kFixedOctets + address_octets;
   header.specific = frame.subspan(specific_at, octets - kCrcOctets - specific_at);
-  if (header.has_segment()) {  // the ten bits stand at the same place in all these types
+  if (header.has_segment()) {  // the ten bits are at the same place in all these types
     header.segment_octets = static_cast<std::size_t>(get_u16(header.specific, 0) & 0x03FF);
   }
   return header;

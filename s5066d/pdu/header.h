@@ -1,5 +1,5 @@
-// The header that all D_PDUs share (C.3.2): sync, fixed part, addresses, the place of the
-// type-specific part, and CRC-16. Only the codecs of this folder need it.
+// The header that all D_PDUs share (C.3.2): sync, fixed part, addresses, the position of the
+// type-specific part, and CRC-16. Only the codecs of this folder use it.
 #pragma once
 
 #include <cstddef>
@@ -11,26 +11,27 @@
 
 namespace s5066::pdu {
 
-/// Sync octets as they stand in memory; the word 0xEB90 leaves least significant bit first.
+/// Sync octets in memory; the word 0xEB90 is sent least significant bit first.
 inline constexpr std::uint8_t kSyncFirst = 0x90;
 inline constexpr std::uint8_t kSyncSecond = 0xEB;
 inline constexpr std::size_t kSyncOctets = 2;
-/// Sync and the four octets that say how long the header is.
+/// Sync and the four octets that give the length of the header.
 inline constexpr std::size_t kFixedOctets = kSyncOctets + 4;
 /// SIZE OF HEADER has five bits and does not count the sync and up to 7 octets of addresses.
 inline constexpr std::size_t kHeaderOctetsMax = kSyncOctets + 31 + 7;
 inline constexpr std::size_t kSegmentCrcOctets = 4;
 
-/// Of types 9 and 10. With a header of another size they are somebody else's, and reserved to us.
+/// Type-specific octets of types 9 and 10. With a header of another size they belong to another
+/// extension, and are reserved for us.
 inline constexpr std::size_t kLongSpecificOctets = 4;
 
-/// A header whose CRC is good. `specific` points into the octets it was read from.
+/// A header with a good CRC. `specific` points into the octets from which it was read.
 struct Header {
   Common common;
   std::uint8_t type = 0;
   ByteSpan specific;               // type-specific part (C.3.2.7)
-  std::size_t octets = 0;          // sync up to and with the CRC-16
-  std::size_t segment_octets = 0;  // SIZE OF SEGMENTED C_PDU, where there is a segment
+  std::size_t octets = 0;          // from sync to the end of the CRC-16
+  std::size_t segment_octets = 0;  // SIZE OF SEGMENTED C_PDU, if there is a segment
 
   /// I and I+C frames (C.3.1): a segment and its CRC-32 follow the header.
   bool has_segment() const {
@@ -44,15 +45,15 @@ struct Header {
   }
 };
 
-/// What the fixed part says of the header's length, sync included; 0 when the address size is
-/// illegal or the header size does not fit the type. Zeros pass a CRC, but not this.
+/// Returns the header's length by its fixed part, sync included; 0 if the address size is illegal
+/// or the header size does not fit the type. Zeros pass a CRC but fail this check.
 std::size_t header_octets(ByteSpan fixed);
 
 /// Reads the header at the start of `frame`.
 Result<Header> read_header(ByteSpan frame);
 
-/// Writes sync, fixed part and addresses; the caller appends `specific_octets` more, then closes
-/// with `end_header` and the start that this returned.
+/// Writes sync, fixed part and addresses, and returns the start. The caller appends
+/// `specific_octets` more and then calls `end_header` with that start.
 std::size_t begin_header(DpduType type, const Common& common, std::size_t specific_octets,
                          Bytes& out);
 void end_header(std::size_t start, Bytes& out);
@@ -60,13 +61,15 @@ void end_header(std::size_t start, Bytes& out);
 /// Appends a segment and its CRC-32 (C.3.2.9, C.3.2.11).
 void append_segment(ByteSpan segment, Bytes& out);
 
-/// What a header says, without its segment. An error is a field that the standard forbids.
+/// Reads the fields of a header, without its segment. The error names a field that the standard
+/// forbids.
 Result<Dpdu> read_dpdu(const Header& header);
 
-/// Takes a segment with its four octets of CRC-32 into the D_PDU; false when the CRC is wrong.
+/// Takes a segment with its four octets of CRC-32 into the D_PDU; returns false if the CRC is
+/// wrong.
 bool attach_segment(Bytes segment_and_crc, Dpdu& dpdu);
 
-// The families, a file each.
+// Each family has a file of its own.
 void write_data(const Data& data, Bytes& out);
 void write_ack_only(const AckOnly& ack_only, Bytes& out);
 void write_data_ack(const DataAck& data_ack, Bytes& out);
@@ -90,11 +93,11 @@ LongData read_long_data(const Header& header);
 Result<Dpdu> read_long_ack(const Header& header);
 Warning read_warning(const Header& header);
 
-// The flags of types 0, 2 and 9, with the size of the segment behind them.
+// The flags of types 0, 2 and 9, with the size of the following segment.
 void write_flags(DataFlags flags, std::size_t segment_octets, Bytes& out);
 DataFlags read_flags(std::uint8_t octet);
 
-// The ack part of types 1 and 2.
+// The acknowledgement part of types 1 and 2.
 void write_ack(const Ack& ack, Bytes& out);
 Ack read_ack(ByteSpan part);
 

@@ -16,7 +16,7 @@ void write_management(const Management& management, Bytes& out) {
   end_header(start, out);
 }
 
-// Octets that the EXTENDED flag does not announce are not looked at.
+// Octets that the EXTENDED flag does not announce are ignored.
 Management read_management(const Header& header) {
   const std::uint8_t flags = header.specific[0];
   Management management;

@@ -1,5 +1,5 @@
-// NON-ARQ DATA and EXPEDITED NON-ARQ DATA (types 7 and 8, C.3.10 and C.3.11): equal but for the
-// type.
+// NON-ARQ DATA and EXPEDITED NON-ARQ DATA (types 7 and 8, C.3.10 and C.3.11), which differ only in
+// the type.
 #include "s5066d/base/assert.h"
 #include "s5066d/pdu/header.h"
 
@@ -17,7 +17,7 @@ void write_nonarq(const Nonarq& nonarq, Bytes& out) {
   S5066_ASSERT(nonarq.offset + nonarq.segment.size() <= nonarq.cpdu_size);
   const auto type = nonarq.expedited ? DpduType::expedited_nonarq : DpduType::nonarq;
   const auto start = begin_header(type, nonarq.common, kNonarqPartOctets, out);
-  // The twelve bits of the C_PDU ID surround flags and size.
+  // The twelve bits of the C_PDU ID are on both sides of flags and size.
   const unsigned first = (nonarq.cpdu_id >> 8u) << 12 | unsigned{nonarq.in_order} << 11 |
                          unsigned{nonarq.common.destination.group} << 10;
   put_u16(out, static_cast<std::uint16_t>(first | nonarq.segment.size()));

@@ -15,8 +15,8 @@ constexpr unsigned kSyncWord = kSyncSecond << 8 | kSyncFirst;
 constexpr std::size_t kSyncBits = 8 * kSyncOctets;
 
 /// A sync word that begins `shift` bits into an octet fills the next octet completely. For each
-/// value of that octet: the shifts (bit 0 for shift 0) at which a sync word may begin. All but
-/// eight values rule out a sync at any shift, so hunting looks at one octet at a time.
+/// value of that octet the table has the shifts (bit 0 for shift 0) at which a sync word may begin.
+/// All but eight values rule out a sync at any shift, so the search checks one octet at a time.
 constexpr std::array<std::uint8_t, 256> make_shift_table() {
   std::array<std::uint8_t, 256> table{};
   for (unsigned shift = 0; shift < 8; ++shift) {
@@ -60,11 +60,11 @@ std::optional<Received> Scanner::poll() {
   return std::nullopt;
 }
 
-/// Moves to the next sync word, or as far as the octets allow.
+/// Moves to the next sync word, or as far as the octets allow. Returns true if it found one.
 bool Scanner::hunt() {
   std::size_t octet = stream_.at_bit / 8;
   unsigned allowed =
-      0xFFu << stream_.at_bit % 8;  // shifts in the first octet that are not behind us
+      0xFFu << stream_.at_bit % 8;  // shifts in the first octet that are not yet searched
   for (; octet + 1 < stream_.buffer.size(); ++octet, allowed = 0xFF) {
     for (unsigned shifts = kShifts[stream_.buffer[octet + 1]] & allowed; shifts != 0;
          shifts &= shifts - 1) {
@@ -81,8 +81,8 @@ bool Scanner::hunt() {
   return false;
 }
 
-/// Reads the D_PDU whose sync word is at `stream_.at_bit`, and moves on past what was understood of
-/// it.
+/// Reads the D_PDU whose sync word is at `stream_.at_bit`, and moves past the part that was
+/// decoded.
 Scanner::Look Scanner::look_at_candidate(std::optional<Received>& out) {
   const std::size_t held = (bits_held() - stream_.at_bit) / 8;
   if (held < kFixedOctets) return Look::waiting;
@@ -118,7 +118,7 @@ Scanner::Look Scanner::look_at_candidate(std::optional<Received>& out) {
     return Look::found;
   }
 
-  // A segment that was cut off is handed on like a damaged one, as far as it came.
+  // A segment that was cut off is passed on like a damaged one, as far as it was received.
   const bool whole = header->frame_octets() <= held;
   const std::size_t came =
       whole ? header->segment_octets : std::min(header->segment_octets, held - header->octets);
@@ -129,13 +129,13 @@ Scanner::Look Scanner::look_at_candidate(std::optional<Received>& out) {
   if (received.segment_ok) {
     stream_.place = stream_.at_bit = end;
   } else if (!whole && begin == stream_.place) {
-    // What looks like a D_PDU in there is the user's, and the transmission may yet go on.
+    // A pattern like a D_PDU in it is user data, and the transmission may still go on.
     counters_.add(Counter::dpdus_bad_segment_crc);
     stream_.at_bit = bits_held();
   } else {
-    // Bits may have slipped, and one header in 65536 is none: the next D_PDU may begin anywhere.
-    // Where the next one stands in its place they have not, and what looks like one in between is
-    // the user's.
+    // Bits may have slipped, and one header in 65536 is false, so the next D_PDU may begin
+    // anywhere. If the next one is at its expected place, no bits have slipped, and a pattern like
+    // a D_PDU in between is user data.
     const std::optional<bool> in_place = whole ? goes_on_at(end) : false;
     if (!in_place) return Look::waiting;
     counters_.add(Counter::dpdus_bad_segment_crc);
