@@ -1,13 +1,13 @@
-// Checks for our own bugs, on in every build: prints the expression, the place and the last trace
-// events, then aborts. Input from outside never reaches an assert; it gets a Result.
+// Checks for our own bugs, on in every build: a failure prints the expression, the place and the
+// last trace events, then aborts. Input from outside never reaches an assert; it gets a Result.
 #pragma once
 
 namespace s5066 {
 
 [[noreturn]] void assert_failed(const char* expression, const char* file, int line);
 
-/// Called once before the abort, from whichever thread failed; prints what helps to explain it.
-/// Returns the previous hook. A null hook prints nothing more.
+/// Sets the function that is called once before the abort, on the thread that failed, and prints
+/// what helps to explain it. Returns the previous hook. A null hook prints nothing more.
 using AssertHook = void (*)();
 AssertHook set_assert_hook(AssertHook hook);
 

@@ -1,4 +1,4 @@
-// A first-in-first-out queue that refuses when it is full. Storage is reserved once.
+// A first-in-first-out queue that refuses items when it is full. Storage is reserved once.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ class BoundedQueue {
   bool empty() const { return size_ == 0; }
   bool full() const { return size_ == slots_.size(); }
 
-  /// False, and nothing stored, when the queue is full.
+  /// Returns false and stores nothing if the queue is full.
   [[nodiscard]] bool push(T value) {
     if (full()) return false;
     slots_[(head_ + size_) % slots_.size()] = std::move(value);

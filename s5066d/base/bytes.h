@@ -26,13 +26,13 @@ void put_u16(Bytes& out, std::uint16_t value);
 void put_u32(Bytes& out, std::uint32_t value);
 void append(Bytes& out, ByteSpan more);
 
-/// Both need that many octets from `at` on.
+/// Reads two or four octets at `at`, which must exist.
 std::uint16_t get_u16(ByteSpan from, std::size_t at);
 std::uint32_t get_u32(ByteSpan from, std::size_t at);
 
-/// "90 EB 00"
+/// Returns text like "90 EB 00".
 std::string to_hex(ByteSpan bytes);
-/// Takes pairs of hex digits; white space between octets is ignored.
+/// Reads pairs of hex digits; white space between octets is ignored.
 Result<Bytes> from_hex(std::string_view text);
 
 }  // namespace s5066

@@ -15,8 +15,8 @@ Duration ClockFollower::on_reading(Duration ours, Duration theirs) {
     late_.reset();
     return {};
   }
-  // Few readings of somebody who hardly gets to read prove nothing, nor do many at once of somebody
-  // who has much to catch up with.
+  // Few readings prove nothing, if the reader rarely gets to run. Many readings at once prove
+  // nothing either, if the other side has much to catch up with.
   const bool anew = !late_ || ours - late_->read_at > config_.loss_window / 2 ||
                     lag < late_->least - config_.loss_min / 2;
   if (anew) late_ = Late{.ours = ours, .theirs = theirs, .read_at = ours, .least = lag};

@@ -1,5 +1,6 @@
-// Where another clock stands, told by readings that come late or in time, never early. So the
-// earliest of late shows it, and forgetting slowly follows a clock that is slower than ours.
+// Estimates another clock from readings that arrive in time or late, never early. The reading with
+// the least delay is the best one. The estimate decays slowly, so that it follows a clock that is
+// slower than ours.
 #pragma once
 
 #include <chrono>
@@ -12,30 +13,30 @@ namespace s5066 {
 class ClockFollower {
  public:
   struct Config {
-    double drift_max = 1e-3;  // more than any clock of a sound card is off
-    /// Behind by more than this in every reading of so long, the clock stood still meanwhile. One
-    /// that is late because somebody was busy catches up sooner.
+    double drift_max = 1e-3;  // more than the error of any sound card clock
+    /// If the clock is behind by more than `loss_min` in every reading of `loss_window`, it stood
+    /// still meanwhile. A reading that is late because a process was busy catches up sooner.
     Duration loss_min = std::chrono::milliseconds(100);
     Duration loss_window = std::chrono::seconds(3);
   };
 
   explicit ClockFollower(const Config& config) : config_(config) {}
 
-  /// Theirs stood at `theirs` when ours was at `ours`, or a while before. Returns for how long it
-  /// stood still once that is certain, else 0; then whoever can sets it forward by as much, and
-  /// whoever cannot calls fall_back().
+  /// Takes a reading: the other clock was at `theirs` when ours was at `ours`, or somewhat earlier.
+  /// Returns for how long the other clock stood still once that is certain, else 0. A caller that
+  /// can set the clock then sets it forward by that time; any other calls fall_back().
   Duration on_reading(Duration ours, Duration theirs);
   void fall_back(Duration lost) { ahead_ -= lost; }
-  /// Of the configuration, from now on.
+  /// Replaces the configured window from now on.
   void set_loss_window(Duration window) { config_.loss_window = window; }
 
   bool known() const { return set_at_.has_value(); }
-  /// Their clock, of ours.
+  /// Returns how far the other clock is ahead of ours.
   Duration ahead() const { return ahead_; }
 
  private:
   struct Late {
-    Duration ours{};  // since
+    Duration ours{};  // since when it has been late
     Duration theirs{};
     Duration read_at{};
     Duration least{};

@@ -22,8 +22,8 @@ constexpr std::array<Word, 256> make_table(Word reflected_polynomial) {
 constexpr auto kHeaderTable = make_table<std::uint16_t>(0x9299);
 constexpr auto kSegmentTable = make_table<std::uint32_t>(0xF3A4E550u);
 
-/// Segments are long, and their CRC is the main cost of a D_PDU, so they go eight octets at a time:
-/// table k has the effect of an octet that k more octets follow.
+/// Segments are long, and their CRC is the main cost of a D_PDU, so it processes eight octets at a
+/// time: table k has the effect of an octet followed by k more octets.
 constexpr std::size_t kSlices = 8;
 constexpr auto kSegmentSlices = [] {
   std::array<std::array<std::uint32_t, 256>, kSlices> slices{};
@@ -39,7 +39,7 @@ constexpr auto kSegmentSlices = [] {
 static_assert(kHeaderTable[1] == 0x0ED2 && kHeaderTable[255] == 0x05B1);
 static_assert(kSegmentTable[1] == 0xCEAA95CEu && kSegmentTable[255] == 0xE75ECADAu);
 
-/// The least significant octet first.
+/// Reads four octets, the least significant first.
 std::uint32_t four_octets(const std::uint8_t* at) {
   return at[0] | std::uint32_t{at[1]} << 8 | std::uint32_t{at[2]} << 16 |
          std::uint32_t{at[3]} << 24;

@@ -25,7 +25,7 @@ class DeadlineTable {
     return earliest;
   }
 
-  /// Clears and returns one timer that is due, the earliest first.
+  /// Clears and returns one due timer, the earliest first.
   std::optional<Timer> pop_due(Instant now) {
     std::size_t due = at_.size();
     for (std::size_t i = 0; i < at_.size(); ++i) {
@@ -41,7 +41,7 @@ class DeadlineTable {
   std::array<std::optional<Instant>, static_cast<std::size_t>(Timer::count)> at_{};
 };
 
-/// The earlier of two deadlines, where either may be absent.
+/// Returns the earlier of two deadlines; either may be absent.
 inline std::optional<Instant> earlier(std::optional<Instant> a, std::optional<Instant> b) {
   if (!a) return b;
   if (!b) return a;

@@ -1,4 +1,4 @@
-// Durations in words for operators.
+// Durations as text for operators.
 #pragma once
 
 #include <chrono>
@@ -6,7 +6,7 @@
 
 namespace s5066 {
 
-/// Returns "45 s", "2 h 0 min" or "3 d 1 h"; the sign is left out.
+/// Returns "45 s", "2 h 0 min" or "3 d 1 h"; the sign is omitted.
 std::string duration_text(std::chrono::seconds duration);
 
 }  // namespace s5066

@@ -1,5 +1,5 @@
-// A vector whose room is part of it: nothing is taken from the heap, and more than the capacity is
-// a bug of ours.
+// A vector with built-in storage: it allocates nothing from the heap, and more items than the
+// capacity are a bug of ours.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ class FixedVector {
  public:
   using value_type = T;
 
-  FixedVector() {}  // slots beyond the size are left as they are
+  FixedVector() {}  // slots beyond the size stay uninitialised
   explicit FixedVector(std::size_t size) { resize(size); }
 
   std::size_t size() const { return size_; }
@@ -34,7 +34,7 @@ class FixedVector {
   T& back() { return slots_[size_ - 1]; }
 
   void clear() { size_ = 0; }
-  /// What is added is T{}.
+  /// Fills added slots with T{}.
   void resize(std::size_t size) {
     S5066_ASSERT(size <= kCapacity);
     if (size > size_) std::fill(begin() + size_, begin() + size, T{});

@@ -1,4 +1,4 @@
-// Identifiers that must not be mixed up, and the arithmetic that belongs to them.
+// Identifiers of different types that the compiler keeps apart, and their arithmetic.
 #pragma once
 
 #include <compare>
@@ -16,7 +16,7 @@ struct Address {
   bool group = false;
 
   static constexpr std::uint32_t kMax = 0x0FFFFFFF;
-  /// 31.255.255.255: every station.
+  /// 31.255.255.255, the address of all stations.
   static constexpr Address all_stations();
   friend auto operator<=>(const Address&, const Address&) = default;
 };
@@ -24,11 +24,11 @@ constexpr Address Address::all_stations() {
   return Address{kMax, true};
 }
 
-/// "1.2.3.4"; groups run from 16.0.0.0 to 31.255.255.255.
+/// Returns text like "1.2.3.4"; groups go from 16.0.0.0 to 31.255.255.255.
 std::string to_string(Address address);
 Result<Address> parse_address(std::string_view text);
 
-/// Frame sequence number (C.6.2): counts modulo 256, so order exists only as distance.
+/// Frame sequence number (C.6.2). It counts modulo 256, so only distances are ordered.
 struct FrameNumber {
   std::uint8_t value = 0;
 
@@ -39,12 +39,12 @@ struct FrameNumber {
   friend constexpr FrameNumber operator-(FrameNumber a, int n) { return a + -n; }
 };
 
-/// How many steps lead from `from` up to `to`: 0..255.
+/// Returns the number of steps from `from` up to `to`: 0..255.
 constexpr unsigned distance(FrameNumber from, FrameNumber to) {
   return static_cast<std::uint8_t>(to.value - from.value);
 }
 
-/// The same with two octets, for windows of more than 128 frames: counts modulo 65536.
+/// Frame sequence number of two octets, for windows of more than 128 frames; counts modulo 65536.
 struct LongFrameNumber {
   std::uint16_t value = 0;
 
@@ -55,12 +55,12 @@ struct LongFrameNumber {
   friend constexpr LongFrameNumber operator-(LongFrameNumber a, int n) { return a + -n; }
 };
 
-/// How many steps lead from `from` up to `to`: 0..65535.
+/// Returns the number of steps from `from` up to `to`: 0..65535.
 constexpr unsigned distance(LongFrameNumber from, LongFrameNumber to) {
   return static_cast<std::uint16_t>(to.value - from.value);
 }
 
-/// The lower octet, which is what types 0 to 5 carry.
+/// Returns the lower octet, which types 0 to 5 carry.
 constexpr FrameNumber short_number(LongFrameNumber number) {
   return {static_cast<std::uint8_t>(number.value & 0xFF)};
 }

@@ -6,8 +6,8 @@
 namespace s5066 {
 namespace {
 
-/// Reads the UTF-8 character at the start of the text: its octets, or 0 where they are not UTF-8
-/// (cut off, overlong, a surrogate, or beyond Unicode).
+/// Reads the UTF-8 character at the start of the text and returns its octets, or 0 if they are not
+/// UTF-8 (cut off, overlong, a surrogate, or beyond Unicode).
 std::size_t read_character(std::string_view text, char32_t& character) {
   const auto octet = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned first = octet(0);
@@ -27,8 +27,8 @@ std::size_t read_character(std::string_view text, char32_t& character) {
   return character < kLeast[octets] || surrogate || character > 0x10FFFF ? 0 : octets;
 }
 
-/// Characters that break a line, do something to a terminal, cannot be seen, or turn the direction
-/// of the text around them, so that a line seems to say what it does not.
+/// True for characters that break a line, control a terminal, are invisible, or turn the direction
+/// of the text around them, so that a line would seem to have another meaning.
 bool is_control(char32_t c) {
   return c < 0x20 || (c >= 0x7F && c <= 0x9F) || c == 0xAD || c == 0x61C || c == 0xFEFF ||
          (c >= 0x200B && c <= 0x200F) || (c >= 0x2028 && c <= 0x202E) ||
@@ -36,7 +36,8 @@ bool is_control(char32_t c) {
          (c >= 0xE0000 && c <= 0xE007F);
 }
 
-/// Octets of the first character if it may stand in a line as it is; 0 if it is to be escaped.
+/// Returns the octets of the first character if it may be in a line as it is; 0 if it must be
+/// escaped.
 std::size_t octets_to_show(std::string_view text) {
   char32_t character = 0;
   const std::size_t octets = read_character(text, character);
@@ -79,7 +80,8 @@ std::string escaped(std::string_view value) {
 LogLine::LogLine(LogSink& sink, LogLevel level, std::string_view event)
     : sink_(sink), level_(level), text_(event) {}
 
-// Values from outside may hold anything: quote what is not plain, escape what would break a line.
+// Values from outside may contain anything: they are quoted if not plain, and escaped if they would
+// break a line.
 LogLine& LogLine::kv(std::string_view key, std::string_view value) {
   text_.append(" ").append(key).append("=");
   const auto plain = [](char c) { return c > ' ' && c < 127 && c != '"' && c != '\\' && c != '='; };

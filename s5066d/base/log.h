@@ -1,5 +1,5 @@
-// Log lines as key=value text: `level event key=value …`. The shell owns the sink and the clock;
-// cores do not log, they trace.
+// Log lines as key=value text: `level event key=value …`. The shell owns the sink and the clock.
+// Cores do not log, they trace.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@ enum class LogLevel : std::uint8_t { debug, info, warning, error };
 
 std::string_view to_string(LogLevel level);
 
-/// A value from outside as it may stand between quotes in a line: `"` and `\` have a `\` in front,
-/// and `\xNN` stands for each octet that is not UTF-8 or belongs to a control character, one that
-/// cannot be seen, or one that turns the direction of text.
+/// Returns a value from outside in a form for quotes in a line. `"` and `\` get a `\` in front.
+/// `\xNN` replaces each octet that is not UTF-8, or that belongs to a control character, an
+/// invisible character, or one that turns the direction of text.
 std::string escaped(std::string_view value);
 
 class LogSink {
@@ -25,7 +25,7 @@ class LogSink {
   ~LogSink() = default;
 };
 
-/// Builds one line and hands it to the sink when it goes out of scope:
+/// Builds one line and passes it to the sink when it goes out of scope:
 ///   LogLine(log, LogLevel::info, "client_bound").kv("sap", 6).kv("peer", name);
 class LogLine {
  public:

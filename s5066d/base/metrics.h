@@ -1,5 +1,5 @@
-// The counters of a node: one table of name, unit and help. Operators read them, simulations
-// assert on them. Every core adds to the same injected object.
+// The counters of a node: one table of name, unit and help. Operators read them, and simulations
+// assert on them. All cores add to the same injected object.
 #pragma once
 
 #include <array>

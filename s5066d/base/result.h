@@ -1,4 +1,4 @@
-// A value or the reason why there is none. No exception crosses a layer; this does.
+// A value, or the reason why there is none. Layers return this; no exception crosses a layer.
 #pragma once
 
 #include <cstdint>
@@ -14,27 +14,27 @@ namespace s5066 {
 enum class ErrorCode : std::uint8_t {
   truncated,       // the input ends too early
   bad_sync,        // it does not start as it must
-  bad_field,       // a field holds a value the standard or our limits do not allow
+  bad_field,       // a field has a value that the standard or our limits do not allow
   bad_checksum,    // a CRC or hash does not match
   too_large,       // over a named limit
   queue_full,      // bounded storage is in use; try later
   link_down,       // no connection to the peer
-  refused,         // the other side said no
+  refused,         // the other side refused
   unsupported,     // legal, but not offered here
   not_found,       // no such thing
-  already_exists,  // such a thing is there
+  already_exists,  // it exists already
   timed_out,       // no answer in the time allowed
-  io,              // the operating system, a device or a file said no
+  io,              // the operating system, a device or a file failed
 };
 
 std::string_view to_string(ErrorCode code);
 
 struct Error {
   ErrorCode code;
-  std::string detail;  // for people: what and where, no trailing full stop
+  std::string detail;  // for people: what failed and where, no trailing full stop
 };
 
-/// "truncated: fixed header"
+/// Returns text like "truncated: fixed header".
 std::string to_string(const Error& error);
 
 template <typename T>

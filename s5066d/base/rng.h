@@ -1,5 +1,5 @@
-// Random numbers for cores and simulations: injected, seeded, the same on every machine.
-// Generator: xoshiro256** (Blackman and Vigna, 2018), seeded by splitmix64.
+// Random numbers for cores and simulations: injected, seeded, and the same on every machine. The
+// generator is xoshiro256** (Blackman and Vigna, 2018), seeded by splitmix64.
 #pragma once
 
 #include <array>
@@ -20,15 +20,16 @@ class Rng {
   static constexpr std::uint64_t max() { return ~std::uint64_t{0}; }
 
   std::uint64_t next();
-  /// Uniform in 0..bound-1; bound must not be 0.
+  /// Returns a uniform number in 0..bound-1; bound must not be 0.
   std::uint32_t below(std::uint32_t bound);
-  /// Uniform in [0, 1).
+  /// Returns a uniform number in [0, 1).
   double uniform();
-  /// True with probability p.
+  /// Returns true with probability p.
   bool chance(double p) { return uniform() < p; }
-  /// Normal with mean 0 and variance 1 (Marsaglia's polar method).
+  /// Returns a normal number with mean 0 and variance 1 (Marsaglia's polar method).
   double gaussian();
-  /// A generator of its own for a part of the world, so that parts do not disturb each other.
+  /// Returns a separate generator for a part of the world, so that the parts do not affect each
+  /// other.
   Rng fork();
 
  private:

@@ -26,7 +26,7 @@ class SpscRing {
     return tail_.load(std::memory_order_acquire) - head_.load(std::memory_order_acquire);
   }
 
-  /// Producer only. Takes as many items as fit and returns how many.
+  /// Producer only. Takes as many items as fit and returns their number.
   std::size_t write(std::span<const T> items) {
     const std::size_t tail = tail_.load(std::memory_order_relaxed);
     const std::size_t free = slots_.size() - (tail - head_.load(std::memory_order_acquire));
@@ -36,7 +36,7 @@ class SpscRing {
     return n;
   }
 
-  /// Producer only. False, and the item untouched, when the ring is full.
+  /// Producer only. Returns false and leaves the item untouched if the ring is full.
   [[nodiscard]] bool push(T&& item) {
     const std::size_t tail = tail_.load(std::memory_order_relaxed);
     if (tail - head_.load(std::memory_order_acquire) == slots_.size()) return false;
@@ -45,7 +45,7 @@ class SpscRing {
     return true;
   }
 
-  /// Consumer only. Fills as much of `out` as there is and returns how many.
+  /// Consumer only. Fills as much of `out` as possible and returns the number.
   std::size_t read(std::span<T> out) {
     const std::size_t head = head_.load(std::memory_order_relaxed);
     const std::size_t held = tail_.load(std::memory_order_acquire) - head;

@@ -1,5 +1,5 @@
-// A limit on what one event may lead to, for loops that run until nothing is left to do. A loop
-// that exceeds it never ends: a refused request is tried again without anything having changed.
+// Limits the steps that one event may cause, for loops that run until nothing is left to do. A loop
+// that exceeds the limit never ends: it tries a refused request again without any change.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@ namespace s5066 {
 
 class StepLimit {
  public:
-  /// `claim` is what the failed assertion says. `steps_max` is far above anything legitimate; the
-  /// owner explains where it comes from.
+  /// `claim` is the text of the failed assertion. `steps_max` is far above any legitimate number;
+  /// the owner explains its value.
   StepLimit(const char* claim, std::size_t steps_max) : claim_(claim), steps_max_(steps_max) {}
 
-  /// Call when an event comes in.
+  /// Call when an event arrives.
   void begin() { steps_ = 0; }
   void count() {
     if (++steps_ > steps_max_) assert_failed(claim_, __FILE__, __LINE__);

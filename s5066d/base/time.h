@@ -1,4 +1,4 @@
-// Time as cores see it: an argument. The clock type has no now(), so no core can read time.
+// Time for cores: an argument. The clock type has no now(), so no core can read the time.
 #pragma once
 
 #include <chrono>
@@ -28,7 +28,7 @@ constexpr Duration from_seconds(double seconds) {
   return Duration{static_cast<std::int64_t>(seconds * 1e9 + (seconds < 0 ? -0.5 : 0.5))};
 }
 
-/// Seconds since 1970-01-01 00:00 UTC; used only where the standard puts a date on the air.
+/// Seconds since 1970-01-01 00:00 UTC; used only if the standard puts a date on the air.
 struct UtcSeconds {
   std::int64_t value = 0;
   friend auto operator<=>(const UtcSeconds&, const UtcSeconds&) = default;

@@ -1,5 +1,5 @@
-// What happened inside a core, as small values for an injected sink. A sink writes log lines, feeds
-// a capture, or keeps the last events for an assert to print. Cores never format text.
+// Events inside a core, as small values for an injected sink. A sink writes log lines, feeds a
+// capture, or keeps the last events for an assert to print. Cores never format text.
 #pragma once
 
 #include <array>
@@ -17,40 +17,40 @@
 namespace s5066 {
 
 enum class TraceKind : std::uint8_t {
-  burst_started,        // a = octets, b = planned air time in ms
-  burst_finished,       // a = 0 sent, 1 aborted, 2 underrun
-  carrier_up,           // a = bit/s, b = SNR in tenths of a dB
-  carrier_down,         // a = reason
-  dpdu_sent,            // a = type, b = frame number or 0; octets if wanted
-  dpdu_received,        // a = type, b = frame number or 0; octets if wanted
-  link_state,           // a = old, b = new state of the physical link
-  hard_link_state,      // a = old, b = new state of the hard link
-  cpdu_sent,            // a = C_PDU type, b = octets
-  cpdu_received,        // a = C_PDU type, b = octets
-  client_bound,         // a = SAP, b = rank; `client`
-  bind_rejected,        // a = SAP, b = rank; `client`
-  client_unbound,       // a = SAP; its connection stays; `client`
-  client_closed,        // by the node; `client`
-  invalid_primitive,    // a = type; `client`
-  updu_accepted,        // a = U_PDU id, b = octets
-  updu_ended,           // a = U_PDU id, b = outcome
-  reply_timeout,        // a = consecutive time-outs
-  link_lost,            // the peer stopped answering
-  updu_discarded,       // of a client of ours: a = U_PDU id or 0, b = 1 if it may have been on the
-                        // air; `discarded`
-  answer_discarded,     // a delivery confirmation that we owe; `discarded`
-  spdu_discarded,       // that came; `discarded`
-  cpdu_discarded,       // that came; `discarded`
-  sent_while_occupied,  // over what no receiver knew: a = ms that it had been held back
+  burst_started,      // a = octets, b = planned air time in ms
+  burst_finished,     // a = 0 sent, 1 aborted, 2 underrun
+  carrier_up,         // a = bit/s, b = SNR in tenths of a dB
+  carrier_down,       // a = reason
+  dpdu_sent,          // a = type, b = frame number or 0; octets if wanted
+  dpdu_received,      // a = type, b = frame number or 0; octets if wanted
+  link_state,         // a = old, b = new state of the physical link
+  hard_link_state,    // a = old, b = new state of the hard link
+  cpdu_sent,          // a = C_PDU type, b = octets
+  cpdu_received,      // a = C_PDU type, b = octets
+  client_bound,       // a = SAP, b = rank; `client`
+  bind_rejected,      // a = SAP, b = rank; `client`
+  client_unbound,     // a = SAP; its connection stays; `client`
+  client_closed,      // the node closed the connection; `client`
+  invalid_primitive,  // a = type; `client`
+  updu_accepted,      // a = U_PDU id, b = octets
+  updu_ended,         // a = U_PDU id, b = outcome
+  reply_timeout,      // a = consecutive time-outs
+  link_lost,          // the peer stopped answering
+  // A U_PDU of our client: a = U_PDU id or 0, b = 1 if it may have been on the air; `discarded`.
+  updu_discarded,
+  answer_discarded,     // a delivery confirmation that we had to send; `discarded`
+  spdu_discarded,       // a received S_PDU; `discarded`
+  cpdu_discarded,       // a received C_PDU; `discarded`
+  sent_while_occupied,  // on an occupied channel: a = ms that it had been held back
   mode_changed,         // of our transmissions to the peer: a = bit/s, b = interleaver
-  mode_advised,         // by the peer, for the same: a = bit/s, b = interleaver
-  mode_refused,         // that we asked of the peer: a = reason (Table C-8)
-  warning_sent,         // a = type that it is for, b = reason
-  clocks_apart,         // ours is ahead of the peer's: a = by at least so many seconds
+  mode_advised,         // by the peer, for our transmissions: a = bit/s, b = interleaver
+  mode_refused,         // a mode that we asked the peer for: a = reason (Table C-8)
+  warning_sent,         // a = type of the cause, b = reason
+  clocks_apart,         // our clock is ahead of the peer's: a = by at least so many seconds
   count
 };
 
-/// The kind's name, and what its two numbers are called; empty for a number it does not use.
+/// Name of a kind, and the names of its two numbers; empty for a number that is not used.
 struct TraceKindInfo {
   std::string_view name;
   std::string_view a;
@@ -60,18 +60,18 @@ const TraceKindInfo& info(TraceKind kind);
 
 std::string_view to_string(TraceKind kind);
 
-/// Why data got no further.
+/// Reason why data was discarded.
 enum class DiscardReason : std::uint8_t {
   expired,         // its time to die had passed
-  not_bound,       // the SAP it is for
-  not_responding,  // the station it is for, as often as it is tried
-  no_arq,          // in a broadcast session
+  not_bound,       // its SAP was not bound
+  not_responding,  // its station did not answer in any of the attempts
+  no_arq,          // a broadcast session was on
   too_large,
   no_room,
-  refused,      // for another reason that the client is told
-  client_gone,  // it came from
+  refused,      // another reason, which the client is told
+  client_gone,  // its client has gone
   damaged,
-  repeated,  // it had come before
+  repeated,  // it had been received before
   malformed,
   unsupported,
   no_link,
@@ -80,11 +80,11 @@ enum class DiscardReason : std::uint8_t {
 };
 std::string_view to_string(DiscardReason reason);
 
-/// How an accepted U_PDU ended.
+/// Result of an accepted U_PDU.
 enum class UpduOutcome : std::uint8_t { confirmed, rejected, expired, dropped, purged, count };
 std::string_view to_string(UpduOutcome outcome);
 
-/// Data that got no further, as far as it is known where that was decided.
+/// Discarded data, as far as it is known at that point.
 struct Discarded {
   struct Clients {
     SapId source_sap;
@@ -98,7 +98,7 @@ struct Discarded {
   friend bool operator==(const Discarded&, const Discarded&) = default;
 };
 
-/// How the bind or the connection of a client ended.
+/// Reason for the end of a client's bind or connection.
 enum class ClientEnd : std::uint8_t {
   unbound,             // the client asked for it
   left,                // the client closed its connection
@@ -107,44 +107,44 @@ enum class ClientEnd : std::uint8_t {
   inactive,            // it did not answer a keep-alive
   partial_primitive,   // a primitive stayed incomplete
   unread,              // it left too much unread
-  unpaused,            // more came in than may wait while it is not read
+  unpaused,            // it sent too much while it was not read
   invalid_primitives,  // too many
   expedited_requests,  // too many
   preempted,           // by a client of higher rank
   sap_shut,            // by a manager or an operator
-  broadcast,           // a session without ARQ began, and it was bound for ARQ
-  displaced,           // without a bind, by another one that connected
+  broadcast,           // a session without ARQ began, and the client was bound for ARQ
+  displaced,           // it had no bind, and another client connected
   by_operator,
-  tls,          // it began a TLS handshake where there is none
+  tls,          // it began a TLS handshake at a plain port
   octet_order,  // it sends the low octet first
   count
 };
-/// In words.
+/// Returns the reason as text.
 std::string_view to_string(ClientEnd end);
 
-/// Why a bind was refused. The standard has four reasons for a client; an operator needs more.
+/// Reason for a refused bind. The standard has four reasons for a client; an operator needs more.
 enum class BindRefusal : std::uint8_t {
-  no_room,  // as many are bound as may be, and none of lower rank
+  no_room,  // as many clients are bound as allowed, and none of lower rank
   bound_already,
-  sap_not_allowed,   // to this client
+  sap_not_allowed,   // not allowed to this client
   sap_reserved,      // 10 and 11
   sap_shut,          // by a manager or an operator
   sap_taken,         // another client has it
   no_arq,            // in a broadcast session
-  illegal_service,   // that the standard does not have
-  rank_not_allowed,  // to this client
+  illegal_service,   // a service that the standard does not have
+  rank_not_allowed,  // not allowed to this client
   count
 };
-/// In words.
+/// Returns the reason as text.
 std::string_view to_string(BindRefusal refusal);
 
-/// The client that an event is about.
+/// The client of an event.
 struct TracedClient {
   ClientId id;
   std::string_view origin;     // valid only during the call
-  std::optional<SapId> sap{};  // that it holds
-  std::string_view reason{};   // in words, of a lasting text
-  bool ended_by_node = false;  // or refused
+  std::optional<SapId> sap{};  // SAP that it holds
+  std::string_view reason{};   // as text with static storage
+  bool ended_by_node = false;  // ended or refused by the node
 };
 
 struct TraceEvent {
@@ -158,13 +158,13 @@ struct TraceEvent {
   std::optional<TracedClient> client{};
 };
 
-/// "12.345 dpdu_sent peer=1.2.3.4 type=0 number=17"
+/// Returns text like "12.345 dpdu_sent peer=1.2.3.4 type=0 number=17".
 std::string to_string(const TraceEvent& event);
 
 class TraceSink {
  public:
   virtual void on_trace(const TraceEvent& event) = 0;
-  /// Whether D_PDU events should carry their octets, which costs an encoding.
+  /// True if D_PDU events should carry their octets, which costs an encoding.
   virtual bool wants_octets() const { return false; }
 
  protected:
@@ -176,7 +176,7 @@ class TraceRing final : public TraceSink {
  public:
   explicit TraceRing(std::size_t capacity = 256) : events_(capacity) {}
   void on_trace(const TraceEvent& event) override;
-  /// Oldest first.
+  /// Returns the events, oldest first.
   std::vector<TraceEvent> events() const;
 
  private:
@@ -184,7 +184,7 @@ class TraceRing final : public TraceSink {
   std::uint64_t written_ = 0;
 };
 
-/// For cores that nobody watches.
+/// A sink for cores whose events are not needed.
 class NullTrace final : public TraceSink {
  public:
   void on_trace(const TraceEvent&) override {}

@@ -1,4 +1,4 @@
-// The version of the project, that of its CMakeLists.txt, as every program prints it.
+// The version of the project from its CMakeLists.txt, as every program prints it.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 namespace s5066 {
 
 std::string_view version();
-/// What --version prints.
+/// Returns the line that --version prints.
 std::string version_line(std::string_view program);
 
 }  // namespace s5066
