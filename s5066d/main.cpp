@@ -48,7 +48,7 @@ options::options_description known_options() {
   return known;
 }
 
-/// What is asked of a running daemon, a word each.
+/// Options for the words of a request to a running daemon.
 options::options_description hidden_options() {
   options::options_description hidden;
   hidden.add_options()("request", options::value<std::vector<std::string>>());
@@ -70,7 +70,7 @@ int ask(const std::string& socket_path, const std::string& request) {
   return refused ? posix::kExitEnvironment : posix::kExitOk;
 }
 
-/// The one line that is asked of a running daemon; nothing where none or more than one is given.
+/// Returns the one request line for a running daemon; nothing if none or more than one is given.
 std::optional<std::string> control_request(const options::variables_map& given) {
   std::vector<std::string> requests;
   if (given.count("status")) requests.push_back("status");
@@ -96,8 +96,8 @@ std::uint64_t seed_of(const options::variables_map& given) {
   return std::uint64_t{device()} << 32 | device();
 }
 
-/// Which may be plugged in later, or be another machine's, so the configuration is good all the
-/// same.
+/// Warns if the sound card is missing. The configuration is still good, because the card may be
+/// plugged in later or belong to another machine.
 void warn_of_missing_card(const config::NodeSetup& setup) {
   const auto* card = std::get_if<modem::PortAudioDevice::Config>(&setup.device);
   if (card == nullptr) return;

@@ -8,8 +8,8 @@
 namespace s5066::runtime {
 
 namespace {
-// The sample clock and the processor's differ a little: a timer that fires early is armed again,
-// and this keeps that from becoming a spin.
+// Shortest timer. The sample clock and the processor's clock differ a little: a timer that fires
+// early is set again, and this limit keeps that from becoming a busy loop.
 constexpr Duration kTimerMin = std::chrono::milliseconds(1);
 constexpr Duration kAbortRetry = std::chrono::milliseconds(20);
 }  // namespace
@@ -35,7 +35,7 @@ void AsioDriver::settle(Instant now) {
   arm(now);
 }
 
-// Full duplex that was configured and does not hold, though there is a link, is for the operator.
+// Logs for the operator if full duplex is configured and not in force, although there is a link.
 void AsioDriver::log_duplex() {
   const dts::Duplex duplex = node_.duplex();
   if (std::exchange(duplex_, duplex) == duplex) return;
@@ -49,7 +49,7 @@ void AsioDriver::refuse(Instant now, const Error& error) {
   node_.on_modem_event(now, modem::Fault{now, modem::FaultKind::command_refused, to_string(error)});
 }
 
-/// A burst that radio silence is to end is not over because the modem was busy.
+/// Repeats the abort of a burst while the modem is busy, because EMCON must end the burst.
 void AsioDriver::insist_on_aborting(Instant now) {
   if (!to_abort_) return;
   const auto taken = modem_->request(modem::AbortTransmit{.id = *to_abort_});
@@ -58,7 +58,7 @@ void AsioDriver::insist_on_aborting(Instant now) {
   if (!taken) refuse(now, taken.error());
 }
 
-/// While an abort waits no burst is given, so that there is never another to abort.
+/// While an abort is pending, no burst is passed on, so that there is never a second one to abort.
 void AsioDriver::perform(Instant now, modem::Command&& command) {
   if (const auto* abort = std::get_if<modem::AbortTransmit>(&command)) {
     if (!to_abort_) to_abort_ = abort->id;
@@ -81,8 +81,8 @@ void AsioDriver::perform(Instant, PauseClient&& action) {
   clients_->pause(action.client, action.paused);
 }
 
-// A deadline mostly moves on with each event. A timer that is set for too early does no harm, and
-// is cheaper than one that is set anew a thousand times before it fires.
+// A deadline usually moves on with each event. A timer that fires too early is harmless, and
+// cheaper than one that is set anew a thousand times before it fires.
 void AsioDriver::arm(Instant now) {
   if (stopped_ || modem_->lockstep()) return;
   auto deadline = node_.next_deadline();

@@ -1,4 +1,4 @@
-// Runs a sans-IO node on an io_context: call one input, drain all outputs, arm one timer.
+// Runs a sans-IO node on an io_context: calls one input, drains all outputs, sets one timer.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -15,11 +15,12 @@
 
 namespace s5066::runtime {
 
-/// The modem below the node, and the clock the node lives on.
+/// The modem below the node, and the clock of the node.
 class ModemPort {
  public:
   virtual Instant now() const = 0;
-  /// Time passes only as the modem's blocks do, so that a timer of ours would mean nothing.
+  /// True if time passes only with the modem's blocks, so that a timer of ours would have no
+  /// meaning.
   virtual bool lockstep() const = 0;
   virtual Result<void> request(modem::Command command) = 0;
 
@@ -32,7 +33,7 @@ class ClientPort {
  public:
   /// Returns the octets that the client has not taken yet, these included.
   virtual std::size_t send(ClientId client, const Bytes& bytes) = 0;
-  /// After what was sent has been taken, or at once.
+  /// Closes the connection after earlier output has been taken, or at once.
   virtual void close(ClientId client, bool discard_unsent) = 0;
   virtual void pause(ClientId client, bool paused) = 0;
 
@@ -45,10 +46,11 @@ class AsioDriver {
   AsioDriver(boost::asio::io_context& io, Node& node, LogSink& log)
       : node_(node), log_(log), timer_(io), steps_("AsioDriver::settle ends", kStepsMax) {}
 
-  /// Before the first input.
+  /// Call before the first input.
   void connect(ModemPort& modem, ClientPort& clients);
 
-  /// Calls `input(node, now)` and does what the node wants done. Not from within an input.
+  /// Calls `input(node, now)` and carries out the node's actions. Do not call it from within an
+  /// input.
   template <typename Input>
   auto drive(Input&& input) {
     const Instant now = modem_->now();
@@ -62,12 +64,12 @@ class AsioDriver {
     }
   }
 
-  /// No timer fires any more.
+  /// Stops all timers.
   void stop();
 
  private:
-  /// One event leads to fewer actions of the node than its own pump may take (Node::steps_max, some
-  /// 1.7 million with the limits of QueueConfig as they are).
+  /// Limit of the actions of one event. The node's own pump allows fewer (Node::steps_max, about
+  /// 1.7 million with the present limits of QueueConfig).
   static constexpr std::size_t kStepsMax = 8'000'000;
 
   void settle(Instant now);
@@ -85,11 +87,11 @@ class AsioDriver {
   boost::asio::steady_timer timer_;
   StepLimit steps_;
   std::optional<Instant> armed_for_;        // when the timer will fire; nothing is due before
-  std::optional<modem::BurstId> to_abort_;  // once the modem has room for the command
+  std::optional<modem::BurstId> to_abort_;  // aborted once the modem has room for the command
   ModemPort* modem_ = nullptr;
   ClientPort* clients_ = nullptr;
   bool stopped_ = false;
-  dts::Duplex duplex_ = dts::Duplex::half;  // as logged
+  dts::Duplex duplex_ = dts::Duplex::half;  // as last logged
 };
 
 }  // namespace s5066::runtime

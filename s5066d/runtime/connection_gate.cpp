@@ -10,8 +10,8 @@ namespace s5066::runtime {
 namespace {
 namespace ip = boost::asio::ip;
 
-/// Addresses, processes and users remembered for the sake of their rate; above it those that are
-/// quiet are forgotten.
+/// Largest number of addresses, processes and users whose rate is remembered; above it the inactive
+/// ones are forgotten.
 constexpr std::size_t kSourcesMax = 1024;
 constexpr unsigned kHouseholdBits = 64;
 
@@ -38,7 +38,7 @@ ip::address source_of(const ip::address& peer) {
   return ip::address_v6(octets);
 }
 
-/// Time that one connection takes of a second.
+/// Returns the time that one connection takes of a second.
 std::chrono::nanoseconds cost_of(std::uint32_t connects_per_second_max) {
   return std::chrono::nanoseconds(std::chrono::seconds(1)) / std::max(connects_per_second_max, 1u);
 }
@@ -110,7 +110,7 @@ Result<void> ConnectionGate::admit(Time now, const Peer& peer) {
       return Error{ErrorCode::queue_full, "too many connections a second " + whose};
     }
   }
-  // As many as a second allows may come at once; a refused one costs nothing.
+  // As many connections as a second allows may come at once; a refused one costs nothing.
   for (const Share& share : shares) {
     Source& source = sources_[share.key];
     source.paid_until = std::max(source.paid_until, now) + cost_of(share.connects_per_second_max);
@@ -167,7 +167,7 @@ std::uint64_t ConnectionGate::household_of(const Peer& peer) {
 
 std::optional<ConnectionGate::Permission> ConnectionGate::permission_of(
     const Peer& peer, const std::vector<std::string>& names) const {
-  if (std::holds_alternative<LocalPeer>(peer)) {  // the mode of the socket says who may connect
+  if (std::holds_alternative<LocalPeer>(peer)) {  // the mode of the socket decides who may connect
     return Permission{config_.local ? config_.local->access : std::nullopt};
   }
   if (config_.allow.empty()) return Permission{};
@@ -182,7 +182,7 @@ std::optional<ConnectionGate::Permission> ConnectionGate::permission_of(
   return std::nullopt;
 }
 
-/// Whether an entry could fit, whatever the certificate will say.
+/// True if an entry could fit, with any certificate.
 bool ConnectionGate::is_named(const ip::address& peer) const {
   return config_.allow.empty() ||
          std::any_of(networks_.begin(), networks_.end(),

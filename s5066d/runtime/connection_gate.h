@@ -1,4 +1,4 @@
-// Who may connect to the SIS port, how many at a time and how often, and what each may do.
+// Decides who may connect to the SIS port, how many at a time and how often, and with which rights.
 #pragma once
 
 #include <sys/types.h>
@@ -21,15 +21,15 @@
 
 namespace s5066::runtime {
 
-/// The process at the other end of a local socket, as it was when it connected. A process that
-/// cannot be seen from here, as in another container, is 0.
+/// The process at the other end of a local socket, as it was when it connected. It is 0 for a
+/// process that cannot be seen from here, for example in another container.
 struct LocalPeer {
   pid_t process = 0;
   uid_t user = 0;
 };
 /// The other end of a connection.
 using Peer = std::variant<boost::asio::ip::address, LocalPeer>;
-/// "192.0.2.7", "pid 711 uid 1000".
+/// Returns text like "192.0.2.7" or "pid 711 uid 1000".
 std::string to_string(const Peer& peer);
 
 class ConnectionGate {
@@ -38,42 +38,43 @@ class ConnectionGate {
 
   explicit ConnectionGate(const SisListenerConfig& config) : config_(config) {}
 
-  /// Reads the addresses of the allow list.
+  /// Parses the addresses of the allow list.
   Result<void> open();
-  /// Other limits and another allow list from now on; what is connected stays. With an error
-  /// everything is as it was.
+  /// Replaces limits and allow list from now on; existing connections stay. After an error
+  /// everything is as before.
   Result<void> change(const SisListenerConfig& config);
 
-  /// Counts the connection until on_closed(), or says why it has to go.
+  /// Counts the connection until on_closed(), or returns why it must be closed.
   Result<void> admit(Time now, const Peer& peer);
   void on_closed(const Peer& peer);
 
-  /// One number for all addresses that count as one: of IPv4 the address, of IPv6 its first 64
-  /// bits; of a local client that of its process.
+  /// Returns one number for all addresses that count as one host: the address for IPv4, its first
+  /// 64 bits for IPv6, and the process for a local client.
   static std::uint64_t household_of(const Peer& peer);
 
   struct Permission {
-    /// None: what the node's bind policy says.
+    /// Rights; if empty, the node's bind policy decides.
     std::optional<sap::ClientAccess> access;
     std::uint8_t priority_max = sap::kPriorityMax;
   };
-  /// By the first entry that fits; nothing when none does. `names` are those in the certificate.
+  /// Returns the permission of the first entry that fits; nothing if none does. `names` are those
+  /// in the certificate.
   std::optional<Permission> permission_of(const Peer& peer,
                                           const std::vector<std::string>& names) const;
 
  private:
-  /// An address, an IPv6 network of 64 bits, a process or a user.
+  /// Key of an address, an IPv6 network of 64 bits, a process or a user.
   using Key = std::pair<char, std::string>;
-  /// What one peer takes a part of.
+  /// Limits that one peer shares with others of the same key.
   struct Share {
     Key key;
     std::size_t connections_max = 0;
     std::uint32_t connects_per_second_max = 0;
-    std::string_view whose;  // "from this address"
+    std::string_view whose;  // text like "from this address"
   };
   struct Source {
     std::size_t connections = 0;
-    Time paid_until{};  // of the connections made so far
+    Time paid_until{};  // time up to which the connections so far are charged
   };
   struct Network {
     boost::asio::ip::address address;
@@ -86,7 +87,7 @@ class ConnectionGate {
   std::vector<Share> shares_of(const Peer& peer) const;
 
   SisListenerConfig config_;
-  std::vector<std::optional<Network>> networks_;  // of config_.allow; none: any address
+  std::vector<std::optional<Network>> networks_;  // of config_.allow; empty: any address
   std::map<Key, Source> sources_;
   std::size_t connections_ = 0;
 };

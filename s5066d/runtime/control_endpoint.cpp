@@ -19,8 +19,8 @@ using local = boost::asio::local::stream_protocol;
 constexpr auto kAcceptRetry = std::chrono::seconds(1);
 }  // namespace
 
-/// A client that asks for nothing or does not read is closed after the time-out and holds up
-/// nobody.
+/// A client that requests nothing or does not read is closed after the timeout, and delays no
+/// other.
 class ControlEndpoint::Session : public std::enable_shared_from_this<Session> {
  public:
   Session(local::socket socket, const ControlEndpoint& endpoint)
@@ -41,7 +41,7 @@ class ControlEndpoint::Session : public std::enable_shared_from_this<Session> {
                                   });
   }
 
-  /// It has not asked for anything yet.
+  /// True if the client has not requested anything yet.
   bool idle() const { return text_.empty(); }
   void close() {
     error_code ignored;
@@ -115,7 +115,7 @@ void ControlEndpoint::accept() {
   });
 }
 
-// Clients that only sit there must not keep an operator out: the oldest of them has to go.
+// Idle clients must not keep an operator out: the oldest of them is closed.
 bool ControlEndpoint::make_room() {
   std::erase_if(sessions_, [](const auto& session) { return session.expired(); });
   if (sessions_.size() < config_.clients_max) return true;

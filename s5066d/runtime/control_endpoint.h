@@ -26,8 +26,8 @@ class ControlEndpoint {
                   LogSink& log);
   ~ControlEndpoint();
 
-  /// Takes over a socket that a dead process left behind, not one of a living process. Only the
-  /// owner of the process may connect.
+  /// Replaces a socket file that a dead process left behind, but not one of a running process. Only
+  /// the owner of the process may connect.
   Result<void> open();
   void stop();
 
@@ -41,7 +41,7 @@ class ControlEndpoint {
   LogSink& log_;
   boost::asio::local::stream_protocol::acceptor acceptor_;
   boost::asio::steady_timer retry_;
-  std::vector<std::weak_ptr<Session>> sessions_;  // the oldest first
+  std::vector<std::weak_ptr<Session>> sessions_;  // oldest first
   bool bound_ = false;
 };
 

@@ -23,9 +23,10 @@ namespace {
 
 using boost::system::error_code;
 
-/// The node extrapolates in between; the wall clock may be set meanwhile.
+/// Interval at which the node gets the date. It extrapolates in between, but the wall clock may be
+/// set meanwhile.
 constexpr auto kUtcInterval = std::chrono::minutes(1);
-/// U_PDUs in one answer of the control socket.
+/// Largest number of U_PDUs in one answer of the control socket.
 constexpr std::size_t kUpdusListedMax = 1000;
 
 std::unique_ptr<modem::Device> make(const modem::CableDevice::Config& cable) {
@@ -34,14 +35,14 @@ std::unique_ptr<modem::Device> make(const modem::CableDevice::Config& cable) {
 std::unique_ptr<modem::Device> make(const modem::PortAudioDevice::Config& card) {
   return std::make_unique<modem::PortAudioDevice>(card);
 }
-/// A modem that has devices of its own.
+/// Returns no device, because such a modem has devices of its own.
 std::unique_ptr<modem::Device> make(const modem::RemoteModem::Config&) {
   return nullptr;
 }
 std::unique_ptr<modem::Ptt> make(std::monostate) {
   return std::make_unique<modem::NoPtt>();
 }
-/// The kernel unkeys a serial port whose owner died; these it leaves as they are.
+/// Wraps a PTT that the kernel does not unkey when its owner dies, as it does a serial port.
 std::unique_ptr<modem::Ptt> crash_guarded(std::string key, std::unique_ptr<modem::Ptt> ptt) {
   return std::make_unique<modem::CrashGuardedPtt>(
       modem::CrashGuardedPtt::Config{.key = std::move(key)}, std::move(ptt));
@@ -56,7 +57,7 @@ std::unique_ptr<modem::Ptt> make(const modem::SerialLinePtt::Config& port) {
   return std::make_unique<modem::SerialLinePtt>(port);
 }
 
-/// Of the kind that the configuration asks for.
+/// Makes the device or PTT that the configuration asks for.
 template <typename Setup>
 auto make_any(const Setup& setup) {
   return std::visit([](const auto& kind) { return make(kind); }, setup);
@@ -94,7 +95,7 @@ Daemon::Daemon(const config::NodeSetup& setup, std::uint64_t seed, LogSink& log,
   trace_.print_at_assert();
 }
 
-// The thread that calls us must be gone before what it calls.
+// The thread that calls us must end before the objects that it calls.
 Daemon::~Daemon() {
   modem_.reset();
 }
@@ -140,12 +141,12 @@ Result<void> Daemon::start() {
   return {};
 }
 
-// The second one does not wait for the clients.
+// A second signal does not wait for the clients.
 void Daemon::await_signal() {
   signals_.async_wait([this](error_code cancelled, int signal) {
     if (cancelled) return;
     if (signal == SIGHUP) {
-      static_cast<void>(perform(config::ReloadAsked{}));  // the log tells
+      static_cast<void>(perform(config::ReloadAsked{}));  // the log has the result
       return await_signal();
     }
     LogLine(log_, LogLevel::info, "stopping")
@@ -156,9 +157,8 @@ void Daemon::await_signal() {
   });
 }
 
-// In lockstep the clock of the cable runs at its own pace: only by its time of day do stations
-// agree that were not started at the same moment. Nobody sets it, so it is told once for each
-// cable.
+// In lockstep the cable's clock runs at its own pace. Stations that were not started at the same
+// moment agree only by its time of day. Nobody sets that clock, so it is told once for each cable.
 void Daemon::tell_utc() {
   const Duration began = modem_->utc_began();
   driver_.drive([&](Node& node, Instant now) {
@@ -171,8 +171,8 @@ void Daemon::tell_utc() {
   });
 }
 
-// The time is taken first: whatever the modem has queued up to then is polled below, and only that
-// much is released.
+// The time is taken first: the events that the modem has queued up to then are polled below, and
+// only that much is released.
 void Daemon::on_modem_progress() {
   if (stopping_) return;
   const Instant until = modem_->now();
@@ -193,8 +193,8 @@ void Daemon::on_modem_progress() {
   }
 }
 
-// The radio first. Clients then get what had been delivered to them: it was acknowledged on the
-// air, and nobody would send it again.
+// Stops the radio first. Clients then get what had been delivered to them, because it was
+// acknowledged on the air and nobody would send it again.
 void Daemon::stop() {
   if (std::exchange(stopping_, true)) return;
   if (watch_) watch_->stopping();
@@ -226,7 +226,7 @@ Result<std::string> Daemon::perform(const config::CountersAsked&) {
   return config::to_json(node_.counters());
 }
 
-/// Runs a change of the node's; the log says who was answered what.
+/// Runs a change of the node and logs the request and its result.
 template <typename Asked, typename Change>
 Result<std::string> Daemon::change(std::string_view verb, const Asked& asked, Change&& change) {
   if (stopping_) return Error{ErrorCode::refused, "stopping"};
@@ -292,7 +292,7 @@ Result<std::string> Daemon::perform(const config::PurgeAsked& asked) {
   return config::to_json(done);
 }
 
-// One that has errors changes nothing.
+// A configuration that has errors changes nothing.
 Result<std::string> Daemon::perform(const config::ReloadAsked&) {
   if (stopping_) return Error{ErrorCode::refused, "stopping"};
   const auto loaded = reloading_.load();

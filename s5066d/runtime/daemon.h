@@ -28,7 +28,7 @@
 
 namespace s5066::runtime {
 
-/// How a running daemon reads its configuration again.
+/// Functions by which a running daemon reads its configuration again.
 struct Reloading {
   std::function<config::Loaded<config::NodeSetup>()> load;
   std::function<void(LogLevel)> set_log_level;
@@ -39,9 +39,9 @@ class Daemon {
   Daemon(const config::NodeSetup& setup, std::uint64_t seed, LogSink& log, Reloading reloading);
   ~Daemon();
 
-  /// SIGHUP makes it read its configuration again. Returns after SIGINT or SIGTERM with the
-  /// transmitter unkeyed and everything closed, when clients have had a few seconds to take what
-  /// was theirs; an error is what the environment did to us.
+  /// Runs the daemon. SIGHUP makes it read its configuration again. It returns after SIGINT or
+  /// SIGTERM with the transmitter unkeyed and everything closed, when clients have had a few
+  /// seconds to take their output. An error names a failure of the environment.
   Result<void> run();
 
  private:
@@ -53,7 +53,7 @@ class Daemon {
   Result<std::string> answer(std::string_view request);
   template <typename Asked, typename Change>
   Result<std::string> change(std::string_view verb, const Asked& asked, Change&& change);
-  /// What a request that has been understood does, one for each.
+  /// Carry out a request that has been parsed, one function for each type.
   Result<std::string> perform(const config::StatusAsked& asked);
   Result<std::string> perform(const config::CountersAsked& asked);
   Result<std::string> perform(const config::ModeAsked& asked);

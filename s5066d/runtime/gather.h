@@ -1,4 +1,4 @@
-// How much of what waits for a client goes out in one write.
+// Chooses how much of a client's waiting output goes out in one write.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,8 @@
 
 namespace s5066::runtime {
 
-/// Of `frames`, which begin with a whole frame of ours: as many whole ones as `octets_max` holds,
-/// at least one. So no header is cut in two between segments, which tshark 4.0 would not put
-/// together again.
+/// Returns the octets of as many whole frames at the start of `frames` as `octets_max` holds, at
+/// least one. So no header is split between segments, which tshark 4.0 would not reassemble.
 std::size_t octets_of_whole_frames(ByteSpan frames, std::size_t octets_max);
 
 }  // namespace s5066::runtime

@@ -27,7 +27,7 @@ void ModemBridge::release(Instant until) {
   if (modem_->lockstep()) modem_->release(until);
 }
 
-// On the modem's thread. One call to come covers everything that happens before it is made.
+// Runs on the modem's thread. One pending call covers everything that happens before it is made.
 void ModemBridge::on_notify() {
   if (progress_posted_.exchange(true)) return;
   boost::asio::post(io_, [this] {

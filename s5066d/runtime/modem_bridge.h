@@ -1,5 +1,5 @@
-// Brings the modem's thread and the node's together: what the modem has to say becomes a call on
-// the io_context's thread.
+// Connects the modem's thread with the node's: news of the modem becomes a call on the io_context's
+// thread.
 #pragma once
 
 #include <atomic>
@@ -15,25 +15,26 @@ namespace s5066::runtime {
 
 class ModemBridge final : public ModemPort {
  public:
-  /// Makes the modem; what it is given is to be called from the modem's thread when it has news.
+  /// Makes the modem. The modem calls `notify` from its thread when it has news.
   using Factory = std::function<std::unique_ptr<modem::Modem>(std::function<void()> notify)>;
   ModemBridge(boost::asio::io_context& io, const Factory& make_modem);
 
-  /// `on_progress` runs on the io_context whenever events wait or, in lockstep, a block is over.
-  /// It is to poll every event, let the node see its deadlines, and then release(). It may still
-  /// be called once after stop().
+  /// `on_progress` runs on the io_context whenever events wait or, in lockstep, a block is over. It
+  /// must poll every event, let the node handle its deadlines, and then call release(). It may
+  /// still be called once after stop().
   Result<void> start(std::function<void()> on_progress);
-  /// Aborts a transmission, unkeys, ends the thread.
+  /// Aborts a transmission, unkeys and ends the thread.
   void stop();
 
   std::optional<modem::Event> poll_event() { return modem_->poll_event(); }
-  /// All up to `until` has been dealt with; lets a modem in lockstep go on.
+  /// Call when everything up to `until` was handled; lets a modem in lockstep continue.
   void release(Instant until);
-  /// The device is lost for good.
+  /// True if the device is lost permanently.
   bool finished() const { return modem_->finished(); }
   modem::ModemStats stats() const { return modem_->stats(); }
 
-  /// The time of day of Instant{}, in lockstep by the device's own clock; moves as clocks are set.
+  /// Returns the time of day of Instant{}, in lockstep by the device's own clock; it changes when
+  /// clocks are set.
   Duration utc_began() const;
 
   Instant now() const override { return modem_->now(); }
@@ -48,7 +49,7 @@ class ModemBridge final : public ModemPort {
   boost::asio::io_context& io_;
   std::function<void()> on_progress_;
   std::atomic<bool> progress_posted_{false};
-  std::unique_ptr<modem::Modem> modem_;  // last: its thread calls us
+  std::unique_ptr<modem::Modem> modem_;  // last, because its thread calls us
 };
 
 }  // namespace s5066::runtime

@@ -1,4 +1,4 @@
-// What the shell around a node can be told: plain values, so that the loader needs no Asio.
+// Settings of the shell around a node: plain values, so that the loader needs no Asio.
 #pragma once
 
 #include <cstddef>
@@ -13,49 +13,49 @@
 
 namespace s5066::runtime {
 
-/// Clients that may connect, and what they may do. The first entry that fits a client is its entry.
+/// Clients that may connect, and their rights. The first entry that fits a client applies.
 struct AllowEntry {
   std::string address;      // "192.0.2.7", "192.0.2.0/24", "2001:db8::/32"; empty: any
   std::string certificate;  // a name in the client's certificate; empty: any
-  /// None: what the node's bind policy says.
+  /// Rights; if empty, the node's bind policy decides.
   std::optional<sap::ClientAccess> access;
-  std::uint8_t priority_max = sap::kPriorityMax;  // U_PDUs above it are lowered to it
+  std::uint8_t priority_max = sap::kPriorityMax;  // higher priorities of U_PDUs are lowered to it
 };
 
-/// Files in PEM.
+/// PEM files.
 struct TlsConfig {
-  std::string certificate_file;  // ours, and what is between it and the root
+  std::string certificate_file;  // ours, with the chain up to the root
   std::string key_file;
-  std::string ca_file;  // who signs the certificates of clients
+  std::string ca_file;  // authorities that sign the certificates of clients
   Duration handshake_timeout = std::chrono::seconds(10);
 };
 
 /// A Unix socket for clients on this machine.
 struct LocalListenerConfig {
   std::string socket_path;
-  bool group_too = false;  // members of the process's group may connect, besides its user
-  /// None: what the node's bind policy says.
+  bool group_too = false;  // members of the process's group may connect, not only its user
+  /// Rights; if empty, the node's bind policy decides.
   std::optional<sap::ClientAccess> access;
   std::size_t connections_per_process_max = 16;
   std::size_t connections_per_user_max = 32;
-  std::uint32_t connects_per_process_second_max = 20;  // as many may come at once
-  std::uint32_t connects_per_user_second_max = 60;     // likewise
+  std::uint32_t connects_per_process_second_max = 20;  // this many may come at once
+  std::uint32_t connects_per_user_second_max = 60;     // this many may come at once
 };
 
 struct SisListenerConfig {
   std::string address = "127.0.0.1";
   std::uint16_t port = sis::kDefaultPort;
-  /// Empty: every client that can reach the address.
+  /// If empty, every client that can reach the address may connect.
   std::vector<AllowEntry> allow;
-  std::optional<TlsConfig> tls;  // none: plain TCP
+  std::optional<TlsConfig> tls;  // empty: plain TCP
   std::optional<LocalListenerConfig> local;
-  /// Of which the node serves as many as it likes; the others are in their handshake or on their
-  /// way out. An IPv6 network of 64 bits counts as one address.
+  /// Largest number of connections. The node serves as many of them as it allows; the others are in
+  /// their handshake or are being closed. An IPv6 network of 64 bits counts as one address.
   std::size_t connections_max = 64;
   std::size_t connections_per_address_max = 32;
-  std::uint32_t connects_per_second_max = 20;  // from one address; as many may come at once
-  std::size_t read_octets_max = 16 * 1024;     // taken from a socket at a time
-  /// A client that does not take its last primitives in this time has lost them.
+  std::uint32_t connects_per_second_max = 20;  // from one address; this many may come at once
+  std::size_t read_octets_max = 16 * 1024;     // read from a socket at a time
+  /// A client that does not take its last primitives in this time loses them.
   Duration linger = std::chrono::seconds(5);
   /// A peer that does not answer the TCP layer for about this long is gone.
   Duration dead_peer_timeout = std::chrono::seconds(120);
@@ -68,11 +68,11 @@ struct ControlConfig {
   Duration request_timeout = std::chrono::seconds(5);
 };
 
-/// Of D_PDUs, for tshark. A full file becomes FILE.1, that one FILE.2, and so on.
+/// Capture of D_PDUs for tshark. A full file becomes FILE.1, that one FILE.2, and so on.
 struct CaptureConfig {
   std::string path;
   std::uint64_t file_octets_max = std::uint64_t{64} << 20;
-  unsigned files_max = 4;  // the one that is written to included; the oldest goes
+  unsigned files_max = 4;  // includes the file being written; the oldest is deleted
 };
 
 }  // namespace s5066::runtime

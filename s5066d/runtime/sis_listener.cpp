@@ -16,11 +16,11 @@ namespace {
 using boost::system::error_code;
 namespace ip = boost::asio::ip;
 
-/// After a failed accept, which is mostly for want of file descriptors.
+/// Wait after a failed accept, which usually has no free file descriptor.
 constexpr auto kAcceptRetry = std::chrono::seconds(1);
 
-/// What is ready leaves at once, and a peer that has vanished without a word is noticed whether we
-/// have something to send or not.
+/// Makes output leave at once, and makes the system notice a vanished peer whether we have
+/// something to send or not.
 void prepare(ip::tcp::socket& socket, Duration dead_peer_timeout) {
   error_code ignored;
   socket.set_option(ip::tcp::no_delay(true), ignored);
@@ -34,7 +34,7 @@ LocalPeer peer_of(LocalStream& socket) {
   return {.process = other.pid, .user = other.uid};
 }
 
-/// How a connection ended, in words.
+/// Returns the reason for the end of a connection as text.
 std::string words_of(error_code why) {
   if (!why) return "the server closed it";
   if (why == boost::asio::error::eof || why == boost::asio::ssl::error::stream_truncated) {
@@ -124,7 +124,7 @@ Result<void> SisListener::change(const SisListenerConfig& config) {
     if (entry.known_to_node && !gate_.permission_of(peer, names)) barred.push_back(id);
   }
   for (const ClientId id : barred) {
-    // It may have gone with the one before.
+    // It may have been closed together with the one before.
     static_cast<void>(
         driver_.drive([id](Node& node, Instant now) { return node.request_disconnect(now, id); }));
   }
@@ -155,7 +155,7 @@ void SisListener::accept_at(Acceptor& acceptor, boost::asio::steady_timer& retry
 void SisListener::on_accepted(ip::tcp::socket socket) {
   error_code failure;
   const auto endpoint = socket.remote_endpoint(failure);
-  if (failure) return;  // gone already
+  if (failure) return;  // the connection has gone already
   const std::string port = ":" + std::to_string(endpoint.port());
   const std::string address = endpoint.address().to_string();
   const bool v6 = endpoint.address().is_v6();
@@ -202,7 +202,7 @@ void SisListener::on_handshake_over(std::uint64_t number, Caller caller,
   serve(std::move(stream), caller);
 }
 
-/// Counted by the gate already.
+/// The gate has already counted the connection.
 template <typename Stream>
 void SisListener::serve(Stream stream, const Caller& caller) {
   const auto permission = gate_.permission_of(caller.peer, caller.names);

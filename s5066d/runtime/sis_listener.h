@@ -29,19 +29,19 @@ class SisListener final : public ClientPort, private SisSessionOwner {
               LogSink& log);
   ~SisListener();
 
-  /// Binds the port and the local socket; clients are not accepted before accept().
+  /// Binds the port and the local socket; clients are accepted only after accept().
   Result<void> open();
   void accept();
-  /// After open(): the port asked for, or the free one that was found for 0.
+  /// Returns, after open(), the configured port, or the free one that was found for 0.
   std::uint16_t port() const { return port_; }
-  /// Accepts nobody any more. What was sent to clients still leaves, within a few seconds; `done`
-  /// is called when the last of them has gone, and the node hears no more of any.
+  /// Stops accepting. Output for clients still leaves, within a few seconds. `done` is called when
+  /// the last client has gone; the node gets no more calls for any of them.
   void finish(std::function<void()> done);
-  /// Takes over allow list, limits of connections and their times, and reads the certificates
-  /// again. Clients that may not be connected any more are disconnected; what a client may bind
-  /// holds from its next connection on. With an error everything stays as it was.
+  /// Takes over the allow list and the limits and times of connections, and reads the certificates
+  /// again. Clients that are no longer allowed are disconnected. Changed bind rights apply from a
+  /// client's next connection on. After an error everything is as before.
   Result<void> change(const SisListenerConfig& config);
-  /// At once; what was not taken is lost.
+  /// Stops at once; output that was not taken is lost.
   void stop();
 
   std::size_t send(ClientId client, const Bytes& bytes) override;
@@ -49,7 +49,7 @@ class SisListener final : public ClientPort, private SisSessionOwner {
   void pause(ClientId client, bool paused) override;
 
  private:
-  /// The other end, and its certificate's names if it has one.
+  /// The other end of a connection, and the names of its certificate if it has one.
   struct Caller {
     Peer peer;
     std::string origin;  // for operators
@@ -83,7 +83,7 @@ class SisListener final : public ClientPort, private SisSessionOwner {
   AsioDriver& driver_;
   LogSink& log_;
   ConnectionGate gate_;
-  std::unique_ptr<boost::asio::ssl::context> tls_;  // none: plain TCP
+  std::unique_ptr<boost::asio::ssl::context> tls_;  // empty: plain TCP
   boost::asio::ip::tcp::acceptor acceptor_;
   boost::asio::local::stream_protocol::acceptor local_acceptor_;
   boost::asio::steady_timer retry_;

@@ -25,14 +25,15 @@ namespace {
 using boost::system::error_code;
 using tcp = boost::asio::ip::tcp;
 
-/// How soon it is noticed that a client whose connection is not read has left.
+/// Interval at which a connection that is not read is checked for a client that has left.
 constexpr auto kLookEvery = std::chrono::seconds(2);
 constexpr std::size_t kWriteOctetsMax = 64 * 1024;
-/// Nothing tells when the other end's TCP acknowledges what was written, so it is looked at, soon
-/// after it was written and then less and less often.
+/// Intervals of the check for acknowledged octets. Nothing reports when the other end's TCP
+/// acknowledges them, so they are checked soon after each write and then less and less often.
 constexpr auto kTakenFirstLook = std::chrono::milliseconds(1);
 constexpr auto kTakenLookMax = std::chrono::milliseconds(500);
-/// Writes that are told apart while they are not acknowledged; later ones count with the last.
+/// Largest number of unacknowledged writes that are tracked separately; later ones count with the
+/// last.
 constexpr std::size_t kUntakenWritesMax = 1024;
 
 tcp::socket& socket_of(PlainStream& stream) {
@@ -45,8 +46,8 @@ LocalStream& socket_of(LocalStream& stream) {
   return stream;
 }
 
-/// That nothing more will be sent. What comes of it is of no use, since inside TLS it fails as soon
-/// as the other side sends more; the end of what that sends tells that it has heard it.
+/// Announces that we send nothing more. The result is ignored, because inside TLS it fails as soon
+/// as the other side sends more. The end of the other side's output shows that it has received it.
 void say_goodbye(PlainStream& stream, const std::shared_ptr<void>&) {
   error_code ignored;
   stream.shutdown(tcp::socket::shutdown_send, ignored);
@@ -59,7 +60,7 @@ void say_goodbye(TlsStream& stream, const std::shared_ptr<void>& owner) {
   stream.async_shutdown([owner](error_code) {});
 }
 
-/// What one segment to the other side holds; more where the stream has records of its own.
+/// Returns the octets of one segment to the other side; more if the stream has records of its own.
 std::size_t segment_octets(PlainStream& stream) {
   int octets = 0;
   socklen_t size = sizeof octets;
@@ -74,7 +75,7 @@ std::size_t segment_octets(LocalStream&) {
   return kWriteOctetsMax;
 }
 
-/// The other side has closed or reset the connection, whatever is still to be read.
+/// True if the other side has closed or reset the connection, even if input is still unread.
 bool has_left(tcp::socket& socket) {
   tcp_info info{};
   socklen_t size = sizeof info;
@@ -87,9 +88,9 @@ bool has_left(LocalStream& socket) {
   return ::poll(&look, 1, 0) != 0;
 }
 
-/// What the socket takes at once; it spares the way through the event loop that an asynchronous
-/// write has. Inside TLS only that way knows what else the stream has to do. What comes later
-/// begins a segment of its own.
+/// Writes what the socket takes at once, which saves a pass through the event loop. Inside TLS only
+/// the asynchronous write knows what else the stream has to do. Later octets begin a segment of
+/// their own.
 std::size_t write_at_once(PlainStream& stream, ByteSpan octets, error_code& failure) {
   const std::size_t written = stream.send(boost::asio::buffer(octets.data(), octets.size()),
                                           tcp::socket::message_end_of_record, failure);
@@ -106,7 +107,7 @@ std::size_t write_at_once(TlsStream&, ByteSpan, error_code&) {
   return 0;
 }
 
-/// Once it takes something again; `done` gets how much it has taken since.
+/// Waits until the socket takes octets again; `done` gets how many it has taken since.
 template <typename Done>
 void write_later(PlainStream& stream, ByteSpan, Done&& done) {
   stream.async_wait(tcp::socket::wait_write,
@@ -155,12 +156,12 @@ class SessionOver final : public SisSession,
     paused_ = paused;
     if (paused_) return look_whether_it_is_there();
     look_.cancel();
-    // Not at once: what has been read already may be too much again.
+    // Reading is posted, because octets that were already read may again exceed the limit.
     boost::asio::post(stream_->get_executor(), [self = this->shared_from_this()] { self->read(); });
   }
 
-  // Closing a socket with unread input would reset the connection and take our last primitives with
-  // it, so input is read and thrown away until the client has closed its side too.
+  // Closing a socket with unread input would reset the connection and discard our last primitives.
+  // So input is read and discarded until the client has closed its side too.
   void finish() override {
     if (finishing_) return;
     finishing_ = true;
@@ -193,8 +194,8 @@ class SessionOver final : public SisSession,
         });
   }
 
-  // A connection that is not read does not tell by itself that the client has left, whose SAP
-  // others may wait for.
+  // A connection that is not read does not report that the client has left, although others may
+  // wait for its SAP.
   void look_whether_it_is_there() {
     look_.expires_after(kLookEvery);
     look_.async_wait([self = this->shared_from_this()](error_code cancelled) {
@@ -217,7 +218,7 @@ class SessionOver final : public SisSession,
     read();
   }
 
-  // Not at once: what else comes out of the event at hand leaves with it.
+  // The write is posted, so that other output of the same event leaves with it.
   void write_soon() {
     if (writing_now_ || std::exchange(write_is_due_, true)) return;
     boost::asio::post(stream_->get_executor(), [self = this->shared_from_this()] {
@@ -246,7 +247,8 @@ class SessionOver final : public SisSession,
     tell_what_was_taken();
   }
 
-  /// If the system counts no progress, written octets count as taken.
+  /// Notes written octets. If the system does not count acknowledgements, written octets count as
+  /// taken.
   void note_written(std::size_t octets) {
     if (octets == 0) return;
     written_total_ += octets;
@@ -283,11 +285,11 @@ class SessionOver final : public SisSession,
     });
   }
 
-  /// The rest of what has begun to leave, or whole primitives.
+  /// Returns the rest of a write that has begun, or whole primitives.
   ByteSpan next_octets() {
     if (written_ == writing_.size()) {
       written_ = write_to_ = 0;
-      if (writing_.capacity() > kWriteOctetsMax) writing_ = {};  // a backlog has gone
+      if (writing_.capacity() > kWriteOctetsMax) writing_ = {};  // a backlog has been sent
       writing_.clear();
       std::swap(writing_, waiting_);
     }
@@ -317,7 +319,7 @@ class SessionOver final : public SisSession,
     say_goodbye(*stream_, this->shared_from_this());
   }
 
-  // TLS is over when the client sends more behind our goodbye; its connection is not.
+  // TLS ends when the client sends more after our close_notify, but its connection does not.
   void hear_out() {
     socket_of(*stream_).async_read_some(boost::asio::buffer(input_),
                                         [self = this->shared_from_this()](error_code over, auto) {
@@ -338,21 +340,21 @@ class SessionOver final : public SisSession,
 
   std::unique_ptr<Stream> stream_;
   boost::asio::steady_timer linger_;
-  boost::asio::steady_timer look_;        // while paused
-  boost::asio::steady_timer taken_look_;  // while `untaken_` has any
+  boost::asio::steady_timer look_;        // used while paused
+  boost::asio::steady_timer taken_look_;  // used while `untaken_` is not empty
   const ClientId id_;
-  SisSessionOwner* owner_;  // null once it need not hear of us
+  SisSessionOwner* owner_;  // null once it needs no more calls
   Bytes input_;
   const Duration linger_max_;
-  // Bounded by the node, which is told how much waits.
-  Bytes writing_;  // on its way, from `written_` on
+  // The node bounds the size, because it is told how much waits.
+  Bytes writing_;  // being written, from `written_` on
   std::size_t written_ = 0;
   std::size_t segment_octets_ = kWriteOctetsMax;
-  std::size_t write_to_ = 0;  // of `writing_`, at a time
-  Bytes waiting_;             // goes next
+  std::size_t write_to_ = 0;  // end of the part of `writing_` that is written at a time
+  Bytes waiting_;             // written next
   struct Write {
-    std::uint64_t on_wire = 0;  // octets of the connection up to its end
-    std::uint64_t octets = 0;   // of send() up to its end
+    std::uint64_t on_wire = 0;  // octets of the connection up to the end of this write
+    std::uint64_t octets = 0;   // octets of send() up to the end of this write
   };
   std::deque<Write> untaken_;  // written, and not acknowledged by the other end
   std::uint64_t written_total_ = 0;
@@ -360,7 +362,7 @@ class SessionOver final : public SisSession,
   std::chrono::milliseconds taken_wait_ = kTakenFirstLook;
   bool taken_look_is_due_ = false;
   bool write_is_due_ = false;
-  bool writing_now_ = false;  // asynchronously
+  bool writing_now_ = false;  // an asynchronous write is under way
   bool paused_ = false;
   bool reading_ = false;
   bool finishing_ = false;

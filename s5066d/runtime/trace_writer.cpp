@@ -24,7 +24,7 @@ namespace s5066::runtime {
 
 namespace {
 
-// An assert hook is a plain function, so what it prints has to be found from nowhere.
+// An assert hook is a plain function, so the ring that it prints must be global.
 const TraceRing* ring_of_the_process = nullptr;
 
 void print_ring() {
@@ -46,7 +46,8 @@ Result<void> write_all(int file, const Bytes& octets) {
   return {};
 }
 
-/// Of an earlier run. What is no file, /dev/null say, cannot be put aside.
+/// True if a regular file of an earlier run has content. Other paths, for example /dev/null, cannot
+/// be rotated.
 bool holds_octets(const std::string& path) {
   struct stat about {};
   return ::stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode) && about.st_size > 0;
@@ -100,7 +101,7 @@ std::string_view word_of(modem::Interleaver interleaver) {
   return "unknown";
 }
 
-/// C_PDU types (B.3.1).
+/// Returns the name of a C_PDU type (B.3.1).
 std::string_view word_of_cpdu(std::int64_t type) {
   constexpr std::string_view kTypes[] = {"data",          "link_request", "link_accepted",
                                          "link_rejected", "link_break",   "link_break_confirm"};
@@ -108,7 +109,7 @@ std::string_view word_of_cpdu(std::int64_t type) {
   return i < std::size(kTypes) ? kTypes[i] : "unknown";
 }
 
-/// Reasons of a WARNING (C.3.12).
+/// Returns the name of a WARNING reason (C.3.12).
 std::string_view word_of_warning(std::int64_t reason) {
   constexpr std::string_view kReasons[] = {"unrecognised_type", "no_link", "invalid_type",
                                            "invalid_in_state"};
@@ -116,8 +117,8 @@ std::string_view word_of_warning(std::int64_t reason) {
   return i < std::size(kReasons) ? kReasons[i] : "unknown";
 }
 
-/// What a number of an event stands for; empty where it is a number and nothing else. `first`: of
-/// the two the event has.
+/// Returns the name of a number of an event; empty if it is a plain number. `first` selects the
+/// first of the event's two numbers.
 std::string_view word_for(const TraceEvent& event, bool first) {
   const std::int64_t value = first ? event.a : event.b;
   switch (event.kind) {
@@ -148,7 +149,7 @@ std::string_view word_for(const TraceEvent& event, bool first) {
   }
 }
 
-/// Data that is lost to somebody. What comes for nobody here, or once more, is no loss.
+/// True if the data is lost to someone. Data for no client here, and repeated data, is no loss.
 bool is_loss(const TraceEvent& event) {
   if (event.kind == TraceKind::updu_discarded) return true;
   return event.discarded && event.discarded->reason == DiscardReason::expired;
@@ -187,7 +188,7 @@ Result<void> TraceWriter::open_capture(const CaptureConfig& config, Duration epo
   return {};
 }
 
-/// Leaves errno as it was when it failed.
+/// Begins a capture file. On failure errno keeps its value.
 Result<void> TraceWriter::begin_file() {
   const std::string& path = capture_config_.path;
   capture_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
@@ -259,7 +260,7 @@ Result<void> TraceWriter::write(const Bytes& octets) {
   return write_all(capture_, octets);
 }
 
-// A full disk ends the capture, not the service.
+// A full disk ends the capture, but not the service.
 void TraceWriter::capture(const Bytes& record) {
   Result<void> written;
   if (file_octets_ + record.size() > capture_config_.file_octets_max) written = rotate();

@@ -1,5 +1,5 @@
-// What cores report, for operators: log lines, a capture of D_PDUs, and the last events in memory
-// for an assert to print.
+// Writes the events of the cores for operators: log lines, a capture of D_PDUs, and the last events
+// in memory for an assert to print.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,21 @@ namespace s5066::runtime {
 
 class TraceWriter final : public TraceSink {
  public:
-  /// Of what clients and the air cause again and again a second has a few lines in `log`.
+  /// Limits lines that clients and received signals cause repeatedly to a few a second in `log`.
   explicit TraceWriter(LogSink& log)
       : log_(log), limited_(log, LogLevel::info, [this] { return traced_at_; }) {}
   ~TraceWriter();
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
 
-  /// Every D_PDU from now on goes to new files for tshark, until they cannot be written, which the
-  /// log tells. `epoch` is what Instant{} is in UTC.
+  /// Writes every D_PDU from now on to new files for tshark. If they cannot be written, the capture
+  /// ends and the log tells it. `epoch` is the UTC time of Instant{}.
   Result<void> open_capture(const CaptureConfig& config, Duration epoch);
 
   void on_trace(const TraceEvent& event) override;
   bool wants_octets() const override { return capture_ >= 0; }
 
-  /// Makes a failing assert print the last events; for one writer of a process.
+  /// Makes a failing assert print the last events; only one writer of a process may call it.
   void print_at_assert();
 
  private:
@@ -43,11 +43,11 @@ class TraceWriter final : public TraceSink {
 
   LogSink& log_;
   posix::LogLimiter limited_;
-  Duration traced_at_{};  // by the clock of the samples
+  Duration traced_at_{};  // by the sample clock
   TraceRing ring_;
   CaptureConfig capture_config_;
   int capture_ = -1;
-  std::uint64_t file_octets_ = 0;  // in it
+  std::uint64_t file_octets_ = 0;  // in the present file
   Duration capture_epoch_{};
 };
 
