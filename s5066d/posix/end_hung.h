@@ -1,5 +1,5 @@
-// The end of a program in which a thread hangs for good, in a call of the system or a library or in
-// a loop of its own.
+// Ends a program in which a thread hangs permanently, in a call of the system or a library or in a
+// loop of its own.
 #pragma once
 
 #include <signal.h>
@@ -13,12 +13,12 @@
 
 namespace s5066::posix {
 
-/// The log may be what hangs: the program ends after so many seconds even without its last line.
+/// Seconds until the program ends without its last line, because the log may be what hangs.
 inline constexpr unsigned kLastLineMax_s = 5;
 
-/// Nothing is waited for and no destructor runs, because both could wait for `what`. Whoever
-/// supervises the process starts it again. A key that would stay down is released by s5066-unkey
-/// (modem/ptt/crash_guard.h), a serial port's by the kernel.
+/// Ends the program without waiting and without destructors, because both could wait for `what`.
+/// The supervisor of the process starts it again. s5066-unkey (modem/ptt/crash_guard.h) releases a
+/// key that would stay down; the kernel releases that of a serial port.
 [[noreturn]] inline void end_hung(LogSink& log, std::string_view what) {
   ::signal(SIGALRM, SIG_DFL);
   ::alarm(kLastLineMax_s);

@@ -1,4 +1,4 @@
-// The signals that end our programs, and those that must not stop them.
+// Signals that end our programs, and signals that must not stop them.
 #pragma once
 
 #include <signal.h>
@@ -7,7 +7,8 @@
 
 namespace s5066::posix {
 
-/// SIGHUP is not among them where it was ignored when the program started, as nohup has it.
+/// Returns the signals. SIGHUP is not among them if it was ignored when the program started, as
+/// nohup does.
 inline std::vector<int> ending_signals() {
   std::vector<int> signals{SIGINT, SIGTERM};
   struct sigaction hangup {};
@@ -16,8 +17,8 @@ inline std::vector<int> ending_signals() {
   return signals;
 }
 
-/// Of a program that may have a transmitter keyed, which would stay so: those by which a terminal
-/// stops it, Ctrl-Z and what `stty tostop` does to a program in the background that writes.
+/// Ignores the signals by which a terminal stops a program: Ctrl-Z, and that of `stty tostop` for a
+/// background program that writes. A stopped program could leave its transmitter keyed.
 inline void ignore_terminal_stops() {
   for (const int number : {SIGTSTP, SIGTTOU}) ::signal(number, SIG_IGN);
 }

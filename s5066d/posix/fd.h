@@ -33,7 +33,7 @@ class Fd {
   int fd_ = -1;
 };
 
-/// What errno says: "bind: Address already in use".
+/// Returns the text of errno, like "bind: Address already in use".
 Error errno_error(const std::string& what);
 
 }  // namespace s5066::posix

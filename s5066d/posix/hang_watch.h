@@ -1,4 +1,4 @@
-// Notices a thread that has stopped for good inside a call that does not return.
+// Notices a thread that has stopped permanently inside a call that does not return.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace s5066::posix {
 
-/// Watches from a thread of its own. Silence is counted in the watch's own waits, not by a clock: a
+/// Watches from a thread of its own. It counts silence in its own waits, not by a clock, because a
 /// process that was stopped, or a machine that slept, has not waited.
 class HangWatch {
  public:
@@ -27,7 +27,7 @@ class HangWatch {
   HangWatch(const HangWatch&) = delete;
   HangWatch& operator=(const HangWatch&) = delete;
 
-  /// Call from the watched thread as long as it goes on.
+  /// Call from the watched thread while it runs.
   void alive() { ++signs_; }
 
  private:
@@ -36,10 +36,10 @@ class HangWatch {
   Config config_;
   std::function<void()> on_hang_;
   std::atomic<std::uint64_t> signs_{0};
-  std::mutex mutex_;  // guards all below
+  std::mutex mutex_;  // guards everything below
   std::condition_variable wake_;
   bool stopping_ = false;
-  std::thread thread_;  // last: reads all above
+  std::thread thread_;  // last, because it reads everything above
 };
 
 }  // namespace s5066::posix

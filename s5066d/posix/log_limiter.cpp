@@ -10,7 +10,7 @@ constexpr Duration kWindow = std::chrono::seconds(1);
 constexpr std::size_t kSortOctetsMax = 128;
 constexpr std::string_view kReason = " reason=";
 
-/// Of a value as LogLine writes it.
+/// Returns the end of a value as LogLine writes it.
 std::size_t end_of_value(std::string_view text) {
   if (!text.starts_with('"')) return std::min(text.find(' '), text.size());
   for (std::size_t i = 1; i < text.size(); ++i) {
@@ -23,7 +23,7 @@ std::size_t end_of_value(std::string_view text) {
   return text.size();
 }
 
-/// "event=… reason=…"; without what is too long to be a reason of ours.
+/// Returns "event=… reason=…"; without a reason that is too long to be ours.
 std::string sort_of(std::string_view line) {
   std::string sort("event=");
   sort.append(line.substr(0, std::min(line.find(' '), kSortOctetsMax)));

@@ -1,5 +1,5 @@
-// A bound on the log lines that somebody outside can cause: a client that is refused again and
-// again, or whoever is on the air, must not fill a disk.
+// Limits the log lines that others can cause: a client that is refused repeatedly, or any station
+// on the air, must not fill a disk.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,13 @@
 
 namespace s5066::posix {
 
-/// In a second lets the first lines of each sort through, a sort being what has one event and one
-/// reason. The rest is counted, and told of in a line `log_lines_alike` for each sort with the
+/// Passes the first lines of each sort in a second; lines of one sort have the same event and
+/// reason. The rest is counted, and reported in one line `log_lines_alike` for each sort, with the
 /// first line of any sort in a later second. Lines below `least` all pass.
 class LogLimiter final : public LogSink {
  public:
-  static constexpr std::uint64_t kWholeMax = 10;  // in a second, of a sort
-  static constexpr std::size_t kSortsMax = 64;    // in a second; what is more is one sort
+  static constexpr std::uint64_t kWholeMax = 10;  // lines per second and sort
+  static constexpr std::size_t kSortsMax = 64;  // sorts per second; all further lines are one sort
 
   explicit LogLimiter(LogSink& sink, LogLevel least = LogLevel::info,
                       std::function<Duration()> clock = monotonic_now)
@@ -43,7 +43,7 @@ class LogLimiter final : public LogSink {
   LogSink& sink_;
   LogLevel least_;
   std::function<Duration()> clock_;
-  std::mutex mutex_;  // guards all below
+  std::mutex mutex_;  // guards everything below
   Duration since_{};
   std::map<std::string, Lines> sorts_;
 };

@@ -14,13 +14,14 @@
 namespace s5066::posix {
 namespace {
 
-/// A pipe with room takes so many octets in one go.
+/// A pipe with room takes this many octets in one write.
 constexpr std::size_t kLineMax = PIPE_BUF;
 
-/// A reader that is only slow is given so long, once for each line that had not to wait.
+/// Time that a slow reader is given, once for each line that did not have to wait.
 constexpr int kPatienceMs = 200;
 
-/// An error is for the write to meet, but for a signal.
+/// True if standard error takes output. An error counts as room, so that the write reports it; a
+/// signal does not.
 bool has_room(int patience_ms) {
   pollfd standard_error{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
   const int ready = ::poll(&standard_error, 1, patience_ms);
@@ -50,11 +51,11 @@ std::string line_of(LogLevel level, std::string_view text) {
 
 void LogWriter::write(LogLevel level, std::string_view line) {
   if (level < least_) return;
-  // One call per line, so that lines of several processes in one file stay whole.
+  // Each line is one call, so that lines of several processes in one file stay whole.
   const auto put = [](const std::string& text) {
     std::fwrite(text.data(), 1, text.size(), stderr);
   };
-  const std::lock_guard lock(mutex_);  // or another thread takes the room
+  const std::lock_guard lock(mutex_);  // otherwise another thread could take the room
   if (left_out_ > 0 && has_room(0)) {
     put(line_of(LogLevel::warning, "log_lines_left_out lines=" + std::to_string(left_out_)));
     left_out_ = 0;

@@ -9,18 +9,18 @@
 
 namespace s5066::posix {
 
-/// Waits a moment at most for whoever does not read: a line that a full pipe has no room for is
-/// left out, and the next one that fits tells how many were.
+/// Waits a short time at most for a reader: a line for which a full pipe has no room is left out,
+/// and the next line that fits tells how many were.
 class LogWriter final : public LogSink {
  public:
   explicit LogWriter(LogLevel least = LogLevel::info) : least_(least) {}
-  /// At any time, from any thread.
+  /// May be called at any time, from any thread.
   void set_least(LogLevel least) { least_ = least; }
   void write(LogLevel level, std::string_view line) override;
 
  private:
   std::atomic<LogLevel> least_;
-  std::mutex mutex_;  // guards all below
+  std::mutex mutex_;  // guards everything below
   std::uint64_t left_out_ = 0;
   bool patient_ = true;
 };

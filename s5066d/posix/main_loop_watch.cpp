@@ -9,8 +9,8 @@ namespace {
 
 constexpr Duration kTickMax = std::chrono::seconds(1);
 
-/// Several in each of the times that either watchdog waits, so that one that comes late does no
-/// harm.
+/// Returns the interval of the reports: several in the time that either watchdog waits, so that a
+/// late one is harmless.
 Duration tick_of(const MainLoopWatch::Config& config) {
   const Duration hang = config.hang.wait * config.hang.waits_max;
   return std::min({kTickMax, hang / 4, config.service.watchdog.value_or(4 * kTickMax) / 4});
@@ -39,7 +39,8 @@ void MainLoopWatch::stopping() {
   tell("STOPPING=1", ServiceManager::Full::wait);
 }
 
-// A service manager that does not read its socket hears the next one.
+// If the service manager does not read its socket, this report is left out and the next one
+// follows.
 void MainLoopWatch::tell(const char* state, ServiceManager::Full when_full) {
   const auto told = service_.tell(state, when_full);
   const bool skipped = when_full == ServiceManager::Full::leave_out && !told &&

@@ -1,7 +1,7 @@
 // The watchdog of a program's main loop. A loop that no longer turns, because it spins or a call
-// does not return, serves nobody and hears no signal: the program logs `hung part=main_loop` and
-// ends, so that the service manager starts it again. It works without a service manager, too; one
-// with a watchdog of its own is told for as long as the loop turns.
+// does not return, serves nobody and handles no signal. The program then logs `hung part=main_loop`
+// and ends, so that the service manager starts it again. It works without a service manager, too. A
+// service manager with a watchdog of its own gets reports while the loop turns.
 #pragma once
 
 #include <functional>
@@ -15,11 +15,11 @@
 
 namespace s5066::posix {
 
-/// The loop may be silent for so many seconds. The longest legitimate work is a look into a large
-/// spool on a slow card; WatchdogSec in config/systemd is longer, so that the log line is written.
+/// Longest silence of the loop in seconds. The longest legitimate work is a scan of a large spool
+/// on a slow card. WatchdogSec in config/systemd is longer, so that the log line is written.
 inline constexpr unsigned kMainLoopSilentMax_s = 60;
 
-/// Call order: construct in the thread of the loop, ready() when it serves, turned() as long as it
+/// Call order: construct in the thread of the loop, ready() when it serves, turned() while it
 /// turns, stopping() when it is about to end.
 class MainLoopWatch {
  public:
@@ -32,14 +32,14 @@ class MainLoopWatch {
   explicit MainLoopWatch(LogSink& log) : MainLoopWatch(Config{}, log) {}
 
   void ready() { tell("READY=1", ServiceManager::Full::wait); }
-  /// May be called often. The service manager is told once a tick().
+  /// May be called often; the service manager gets one report in each tick().
   void turned();
   /// The end may take longer than a turn; the service manager has a limit of its own for it.
   void stopping();
 
-  /// Calls turned() at least this often are enough.
+  /// Returns the longest interval between calls of turned().
   Duration tick() const { return tick_; }
-  /// Calls turned() in the loop that `timer` belongs to, an asio timer, until stopping().
+  /// Calls turned() in the loop that `timer`, an asio timer, belongs to, until stopping().
   template <typename Timer>
   void turn_with(Timer& timer) {
     if (!hang_watch_) return;
@@ -57,7 +57,7 @@ class MainLoopWatch {
   LogSink& log_;
   const Duration tick_;
   Duration told_at_{};
-  std::unique_ptr<HangWatch> hang_watch_;  // last: its thread uses what is above
+  std::unique_ptr<HangWatch> hang_watch_;  // last, because its thread uses what is above
 };
 
 }  // namespace s5066::posix

@@ -1,4 +1,4 @@
-// How our programs end: exit statuses, and one place for what a library threw.
+// How our programs end: exit statuses, and one place for exceptions of libraries.
 #pragma once
 
 #include <csignal>
@@ -13,9 +13,9 @@ inline constexpr int kExitOk = 0;
 inline constexpr int kExitEnvironment = 1;  // a port, a device, a file, a disk
 inline constexpr int kExitUsage = 2;        // arguments or configuration
 
-/// The body of a main(). `UsageError` is what the parser of the arguments throws. A peer that goes
-/// away is an error of a write, not a signal. Descriptors 0 to 2 are taken before `run` begins, and
-/// a standard output that could not be written makes the exit status kExitEnvironment.
+/// The body of a main(). `UsageError` is the exception of the argument parser. A peer that closes
+/// its connection is an error of a write, not a signal. Descriptors 0 to 2 are taken before `run`
+/// begins, and a standard output that could not be written makes the exit status kExitEnvironment.
 template <typename UsageError>
 int run_main(const char* program, int (*run)(int, char**), int argc, char** argv) {
   open_standard_streams();

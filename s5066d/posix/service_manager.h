@@ -1,6 +1,7 @@
-// Tells systemd, or whatever else started this program as a service of the type "notify", that it
-// serves, that it is alive, and that it ends: the protocol of sd_notify(3), one datagram for each.
-// It needs nothing of libsystemd, so that a program runs, and is built, where there is none.
+// Tells systemd, or another supervisor that started this program as a service of the type "notify",
+// that it serves, that it is alive, and that it ends. It uses the protocol of sd_notify(3), one
+// datagram for each report. It does not need libsystemd, so that a program is built and runs
+// without it.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +17,20 @@ namespace s5066::posix {
 class ServiceManager {
  public:
   struct Config {
-    /// A path, or "@" and a name in the abstract namespace; empty: nobody wants to be told.
+    /// A path, or "@" and a name in the abstract namespace; empty: nobody waits for reports.
     std::string socket;
-    /// How long the program may be silent before it is taken for hung; none: for ever.
+    /// Longest silence before the program counts as hung; empty: no limit.
     std::optional<Duration> watchdog;
   };
-  /// As the environment of this process has it (NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID).
+  /// Reads the environment of this process (NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID).
   static Config from_environment();
 
   explicit ServiceManager(Config config) : config_(std::move(config)) {}
 
   const Config& config() const { return config_; }
-  /// What to do when the socket is full: wait for a second at most, or leave the state out.
+  /// Action if the socket is full: wait for a second at most, or leave the report out.
   enum class Full : std::uint8_t { wait, leave_out };
-  /// One assignment, such as "READY=1". `queue_full` when the socket had no room.
+  /// Sends one assignment, such as "READY=1". Fails with `queue_full` if the socket had no room.
   Result<void> tell(const std::string& state, Full when_full = Full::wait) const;
 
  private:

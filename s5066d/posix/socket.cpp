@@ -61,7 +61,7 @@ void send_at_once(int socket) {
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-/// Until the socket is ready for `events`; false at the end of the time.
+/// Waits until the socket is ready for `events`; returns false if the time is over.
 Result<bool> wait_for(int socket, short events, Duration timeout) {
   const Duration end = monotonic_now() + timeout;
   for (;;) {
@@ -75,7 +75,7 @@ Result<bool> wait_for(int socket, short events, Duration timeout) {
   }
 }
 
-/// The rest of a connect that did not finish at once.
+/// Finishes a connect that did not finish at once.
 Result<Fd> connected(Fd socket, Duration end, const std::string& name) {
   const auto ready = wait_for(socket.get(), POLLOUT, end - monotonic_now());
   if (!ready) return ready.error();
@@ -97,8 +97,9 @@ Result<Fd> connect_to(int family, const sockaddr* address, socklen_t size, Durat
   const Duration end = monotonic_now() + timeout;
   while (::connect(socket.get(), address, size) != 0) {
     if (errno == EINPROGRESS) return connected(std::move(socket), end, name);
-    // A Unix socket whose listener has a full queue; nothing tells when it has not.
-    if (errno == ENOENT || errno == ECONNREFUSED) {  // nobody listens there
+    // A Unix socket returns EAGAIN if its listener has a full queue; nothing reports when there is
+    // room.
+    if (errno == ENOENT || errno == ECONNREFUSED) {  // no process listens there
       return Error{ErrorCode::link_down, errno_error("connect to " + name).detail};
     }
     if (errno != EAGAIN) return errno_error("connect to " + name);
@@ -108,11 +109,12 @@ Result<Fd> connect_to(int family, const sockaddr* address, socklen_t size, Durat
   return socket;
 }
 
-// Only a refused connection proves that nobody listens; no other failure does, and the probe must
-// not wait for a process that does not accept.
+// Only a refused connection proves that no process listens. The probe must not wait for a process
+// that does not accept.
 Result<void> remove_dead_socket(const std::string& path, const sockaddr_un& address) {
   struct stat existing {};
-  if (::lstat(path.c_str(), &existing) != 0) return {};  // bind() says what is wrong, if anything
+  // Bind() reports what is wrong, if anything.
+  if (::lstat(path.c_str(), &existing) != 0) return {};
   if (!S_ISSOCK(existing.st_mode)) {
     return Error{ErrorCode::already_exists, path + ": something else is in its place"};
   }
@@ -196,7 +198,7 @@ Result<Fd> listen_tcp(const std::string& address, std::uint16_t port, int backlo
   Fd socket(::socket(place->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) return errno_error(name);
   const int on = 1;
-  // Connections of a process that ended a moment ago keep the port otherwise.
+  // Otherwise connections of a process that ended a moment ago keep the port.
   ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (::bind(socket.get(), place->generic(), place->size) != 0) return errno_error(name);
   if (::listen(socket.get(), backlog) != 0) return errno_error(name);
@@ -221,7 +223,7 @@ Result<std::optional<Fd>> accept_tcp(int listener) {
     send_at_once(socket.get());
     return std::optional<Fd>(std::move(socket));
   }
-  // The peer may have gone again, which is nobody's error.
+  // The peer may have closed its connection again, which is no error of the listener.
   if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) return std::optional<Fd>();
   return errno_error("accept");
 }
@@ -232,13 +234,13 @@ Result<Fd> listen_unix(const std::string& path, int backlog, LocalAccess access)
   if (auto removed = remove_dead_socket(path, *address); !removed) return removed.error();
   Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) return errno_error(path);
-  // The mode of the descriptor becomes that of the file, so there is no moment when it is open to
-  // others.
+  // The mode of the descriptor becomes that of the file, so that it is never open to others, not
+  // even for a moment.
   if (::fchmod(socket.get(), S_IRUSR | S_IWUSR) != 0) return errno_error(path);
   if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) {
     return errno_error(path);
   }
-  // Not before: the umask would take from it.
+  // The mode is set after bind(), because the umask would reduce it before.
   constexpr mode_t kGroupToo = S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP;
   const bool open = access == LocalAccess::owner || ::chmod(path.c_str(), kGroupToo) == 0;
   if (!open || ::listen(socket.get(), backlog) != 0) {
@@ -299,7 +301,7 @@ void notice_dead_peer(int socket, Duration timeout) {
   constexpr int kProbes = 4;
   const auto ms = static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(timeout).count());
   const int seconds = ms / 1000;
-  // Where the system does not know an option its own habit holds.
+  // If the system does not know an option, its own default applies.
   const auto set = [socket](int level, int option, int value) {
     static_cast<void>(::setsockopt(socket, level, option, &value, sizeof value));
   };

@@ -1,4 +1,4 @@
-// Socket calls that never wait longer than they were told, and local sockets with an owner.
+// Socket calls that never wait longer than the given time, and local sockets with an owner.
 #pragma once
 
 #include <cstddef>
@@ -14,48 +14,50 @@
 
 namespace s5066::posix {
 
-/// std::chrono::steady_clock, as a time since its own beginning.
+/// Returns std::chrono::steady_clock as a time since its own beginning.
 Duration monotonic_now();
-/// Since 1970-01-01 00:00 UTC; may be set at any time.
+/// Returns the time since 1970-01-01 00:00 UTC; the clock may be set at any time.
 Duration utc_now();
 UtcSeconds to_utc_seconds(Duration since_1970);
 
-/// bad_field for what is none of IPv4 or IPv6 in digits.
+/// Fails with bad_field if the text is not an IPv4 or IPv6 address in digits.
 Result<void> check_ip_address(const std::string& text);
-/// Of the other end of a TCP connection; "?" when it is gone already.
+/// Returns the address of the other end of a TCP connection; "?" if it has gone already.
 std::string peer_address(int socket);
 
-/// All of these are non-blocking sockets, closed on exec.
+/// All of these make non-blocking sockets, closed on exec.
 Result<Fd> connect_unix(const std::string& path, Duration timeout);
 Result<Fd> connect_loopback(std::uint16_t port, Duration timeout);
-/// `address` is one of IPv4 or IPv6 in digits. What is written leaves at once.
+/// `address` is an IPv4 or IPv6 address in digits. Written octets leave at once.
 Result<Fd> connect_tcp(const std::string& address, std::uint16_t port, Duration timeout);
-/// Port 0: any free one, which local_port() tells.
+/// Port 0 means any free port, which local_port() returns.
 Result<Fd> listen_tcp(const std::string& address, std::uint16_t port, int backlog);
 Result<std::uint16_t> local_port(int socket);
-/// Of a listener; no value when nobody waits.
+/// Accepts a connection of a listener; returns no value if none waits.
 Result<std::optional<Fd>> accept_tcp(int listener);
-/// Who may connect to a local socket.
+/// Users that may connect to a local socket.
 enum class LocalAccess { owner, owner_and_group };
-/// Takes over what a dead process left behind: not the socket of a living one, and no other file.
+/// Replaces a socket file that a dead process left behind, but not the socket of a running one, and
+/// no other file.
 Result<Fd> listen_unix(const std::string& path, int backlog,
                        LocalAccess access = LocalAccess::owner);
 
-/// The system ends a TCP connection whose peer has not answered for so long, whether we have
+/// Makes the system end a TCP connection whose peer has not answered for `timeout`, whether we have
 /// something to send or not.
 void notice_dead_peer(int socket, Duration timeout);
 
-/// The file of a socket that we listened on.
+/// Removes the file of a socket that we listened on.
 void remove_socket(const std::string& path);
 
-/// All of them, or an error: timed_out, or link_down when the peer is gone.
+/// Sends all octets, or fails with timed_out, or with link_down if the peer has gone.
 Result<void> send_all(int socket, ByteSpan bytes, Duration timeout);
-/// As many as the socket takes now, perhaps none; link_down when the peer is gone.
+/// Sends as many octets as the socket takes now, perhaps none; link_down if the peer has gone.
 Result<std::size_t> send_some(int socket, ByteSpan bytes);
-/// Waits for the first octets and takes what there is. timed_out, or link_down at the end.
+/// Waits for the first octets and returns what there is. Fails with timed_out, or with link_down at
+/// the end.
 Result<std::size_t> receive_some(int socket, std::span<std::uint8_t> bytes, Duration timeout);
 
-/// One request line to a control socket; the answer ends where the connection does. `timeout` is
+/// Sends one request line to a control socket; the answer ends with the connection. `timeout` is
 /// for each step: to connect, to send, and between any two parts of the answer.
 Result<std::string> ask_control(const std::string& path, const std::string& request,
                                 Duration timeout);

@@ -1,4 +1,4 @@
-// How far the octets written to a TCP connection have come.
+// Progress of the octets written to a TCP connection.
 #pragma once
 
 #include <cstdint>

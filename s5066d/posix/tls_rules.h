@@ -1,12 +1,12 @@
-// What each TLS connection of our programs keeps to, whoever is at its other end. For programs that
-// link OpenSSL; nothing else here does.
+// Rules for every TLS connection of our programs. This file is for programs that link OpenSSL;
+// nothing else here does.
 #pragma once
 
 #include <openssl/ssl.h>
 
 namespace s5066::posix {
 
-/// TLS 1.2 or later, and nothing taken on from an earlier connection.
+/// Requires TLS 1.2 or later, and forbids resumption of earlier sessions.
 inline void harden_tls(SSL_CTX* context) {
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
