@@ -1,6 +1,7 @@
 #include "gateways/acp142/carrier_udop_core.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "s5066d/base/assert.h"
@@ -20,12 +21,20 @@ std::uint8_t sis_priority(std::uint8_t priority) {
 
 // --- How long it takes ---------------------------------------------------------------------------
 
-double DrainEstimate::backlog(Instant now) const {
-  return std::max(0.0, backlog_octets_ - to_seconds(now - at_) * rate_bps_ / 8);
+DrainEstimate::Backlog DrainEstimate::backlog(Instant now) const {
+  Backlog left = backlog_;
+  double sent = std::max(0.0, to_seconds(now - at_)) * rate_bps_ / 8;
+  for (auto octets = left.rbegin(); octets != left.rend(); ++octets) {
+    const double of_these = std::min(*octets, sent);
+    *octets -= of_these;
+    sent -= of_these;
+  }
+  return left;
 }
 
-void DrainEstimate::on_handed(Instant now, std::size_t octets) {
-  backlog_octets_ = backlog(now) + static_cast<double>(octets);
+void DrainEstimate::on_handed(Instant now, std::uint8_t sis_priority, std::size_t octets) {
+  backlog_ = backlog(now);
+  backlog_.at(sis_priority) += static_cast<double>(octets);
   at_ = now;
   handed_since_ += octets;
 }
@@ -39,21 +48,21 @@ void DrainEstimate::on_flow(Instant now, bool on) {
     turned_off_at_ = now;
     return;
   }
-  const double left = backlog(now);
+  const Backlog left = backlog(now);
   const bool busy = turned_on_at_ && now - turned_off_at_ >= turned_off_at_ - *turned_on_at_;
   if (busy && now - *turned_on_at_ >= kMeasureMin && handed_since_ > 0) {
     const double rate = 8 * static_cast<double>(handed_since_) / to_seconds(now - *turned_on_at_);
     rate_bps_ = measured_ ? (rate_bps_ + rate) / 2 : rate;
     measured_ = true;
   }
-  backlog_octets_ = left;
+  backlog_ = left;
   at_ = now;
   turned_on_at_ = now;
   handed_since_ = 0;
 }
 
 void DrainEstimate::on_lost(Instant now) {
-  backlog_octets_ = 0;
+  backlog_ = {};
   at_ = now;
   turned_on_at_.reset();
   handed_since_ = 0;
@@ -61,7 +70,17 @@ void DrainEstimate::on_lost(Instant now) {
 }
 
 Instant DrainEstimate::clear_at(Instant now) const {
-  return now + from_seconds(8 * backlog(now) / rate_bps_);
+  return clear_at(now, 0, {});
+}
+
+Instant DrainEstimate::clear_at(Instant now, std::uint8_t sis_priority,
+                                Duration prepared_max) const {
+  const Backlog left = backlog(now);
+  const auto first = left.begin() + sis_priority;
+  const double less_urgent = std::accumulate(left.begin(), first, 0.0);
+  const double urgent = std::accumulate(first, left.end(), 0.0);
+  return now + from_seconds(8 * urgent / rate_bps_) +
+         std::min(prepared_max, from_seconds(8 * less_urgent / rate_bps_));
 }
 
 // --- The carrier ---------------------------------------------------------------------------------
@@ -87,6 +106,10 @@ std::set<NodeId> CarrierUdopCore::arq_full() const {
 
 Instant CarrierUdopCore::clear_at(Instant now) const {
   return drain_.clear_at(now);
+}
+
+Instant CarrierUdopCore::clear_at(Instant now, std::uint8_t priority) const {
+  return drain_.clear_at(now, sis_priority(priority), kHeldByNodeMax);
 }
 
 std::optional<Address> CarrierUdopCore::address_of(const Target& target) const {
@@ -141,7 +164,7 @@ void CarrierUdopCore::send(Instant now, const OutgoingPdu& pdu, bool arq) {
   gateways::encode(gateways::RcopHeader{.updu_id = updu_id_++, .application_id = kPMulApplication},
                    unidata.updu);
   append(unidata.updu, pdu.octets);
-  drain_.on_handed(now, unidata.updu.size() * (arq ? 1u : 1u + config_.repeats));
+  drain_.on_handed(now, unidata.priority, unidata.updu.size() * (arq ? 1u : 1u + config_.repeats));
   ++(arq ? stats_.sent_arq : stats_.sent_nonarq);
   if (arq) arq_.emplace(unidata.id, pdu);
   requests_.push_back(std::move(unidata));

@@ -9,6 +9,7 @@
 // in.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -28,28 +29,37 @@ inline constexpr std::uint16_t kPMulApplication = 0x2000;
 inline constexpr SapId kMmhsSap{2};
 inline constexpr SapId kUdopSap{7};
 
+/// P_MUL uses the priorities 0 to 8 of U_PDUs.
+inline constexpr std::size_t kSisPriorities = 9;
+
 /// How long what was handed over will take to leave.
 class DrainEstimate {
  public:
   /// `rate_bps` until one is measured.
   explicit DrainEstimate(double rate_bps) : rate_bps_(rate_bps) {}
 
-  void on_handed(Instant now, std::size_t octets);
+  void on_handed(Instant now, std::uint8_t sis_priority, std::size_t octets);
   void on_flow(Instant now, bool on);
   /// Nothing is left with the node.
   void on_lost(Instant now);
 
   double rate_bps() const { return rate_bps_; }
   bool measured() const { return measured_; }
+  /// Returns when everything that was handed over has left.
   Instant clear_at(Instant now) const;
+  /// Returns when everything of that priority has left. The node sends the most urgent first,
+  /// except for less urgent octets that it has already prepared for transmission, which take at
+  /// most `prepared_max`.
+  Instant clear_at(Instant now, std::uint8_t sis_priority, Duration prepared_max) const;
 
  private:
-  double backlog(Instant now) const;
+  using Backlog = std::array<double, kSisPriorities>;  // octets, by priority
+  Backlog backlog(Instant now) const;
 
   double rate_bps_;
   bool measured_ = false;
   bool flow_on_ = true;
-  double backlog_octets_ = 0;
+  Backlog backlog_{};
   Instant at_{};
   std::optional<Instant> turned_on_at_;
   Instant turned_off_at_{};
@@ -58,6 +68,10 @@ class DrainEstimate {
 
 class CarrierUdopCore {
  public:
+  /// s5066d prepares two transmissions without ARQ of at most 127.5 s each, and nothing overtakes a
+  /// U_PDU that is in them.
+  static constexpr Duration kHeldByNodeMax = std::chrono::seconds(255);
+
   struct Config {
     SapId sap = kMmhsSap;             // of ours and theirs
     std::map<NodeId, Address> nodes;  // also: who may speak for a node
@@ -97,7 +111,10 @@ class CarrierUdopCore {
   std::set<NodeId> arq_full() const;
   std::optional<gateways::SisUnidata> poll_unidata();
   std::optional<Bytes> poll_datagram();
+  /// Returns when everything that was handed over has left.
   Instant clear_at(Instant now) const;
+  /// Returns when everything of that priority of P_MUL has left.
+  Instant clear_at(Instant now, std::uint8_t priority) const;
   std::size_t pdu_octets_max() const { return mtu_ - gateways::kRcopHeaderBytes; }
   bool bound() const { return bound_; }
   const Stats& stats() const { return stats_; }

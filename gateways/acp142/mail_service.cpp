@@ -324,13 +324,15 @@ bool MailService::has_pdu() {
 }
 
 void MailService::send(OutgoingPdu pdu) {
+  const std::uint8_t priority = pdu.priority;
   const auto sent =
       udp_ ? udp_->core().request_send(now(), pdu) : carrier_.request_send(now(), std::move(pdu));
   if (!sent) {
     LogLine(log_, LogLevel::warning, "pdu_refused").kv("reason", to_string(sent.error()));
   }
   if (udp_) udp_->flush();
-  p_mul_.on_clear_at(now(), udp_ ? udp_->core().clear_at() : carrier_.clear_at(now()));
+  p_mul_.on_clear_at(now(), priority,
+                     udp_ ? udp_->core().clear_at() : carrier_.clear_at(now(), priority));
 }
 
 void MailService::drain_air() {

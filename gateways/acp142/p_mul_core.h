@@ -52,7 +52,11 @@ class PMulCore {
     receiver_.on_known(now, name, expiry);
   }
   void on_datagram(Instant now, ByteSpan octets);
-  void on_clear_at(Instant now, Instant clear_at) { sender_.on_clear_at(now, clear_at); }
+  /// Call when a PDU has been handed to the bearer. A PDU of that priority has left at about
+  /// `clear_at`.
+  void on_clear_at(Instant now, std::uint8_t priority, Instant clear_at) {
+    sender_.on_clear_at(now, priority, clear_at);
+  }
   /// Nodes to which the bearer takes no more by ARQ for now.
   void on_arq_full(std::set<NodeId> nodes) { sender_.on_arq_full(std::move(nodes)); }
   void on_committed(Instant now, const MessageName& name) { receiver_.on_committed(now, name); }

@@ -341,7 +341,7 @@ bool PMulSender::take_list(Instant now, Message& message, Node& node, const AckE
   const std::size_t missing = count(node.missing);
   if (!message.round && message.rounds > 0 && now < message.left_at) {
     if (shows_end_of_round(node, end)) {
-      if (last_ == message.submission.key) clear_at_ = std::min(clear_at_, now);
+      if (last_ == message.submission.key) note_left(now, message.submission.priority);
       arm(message, now);
     } else {
       node.early = true;
@@ -440,12 +440,29 @@ void PMulSender::on_silent(Instant now, NodeId node, bool silent) {
 
 // --- Time ----------------------------------------------------------------------------------------
 
-void PMulSender::on_clear_at(Instant now, Instant clear_at) {
-  clear_at_ = std::max(now, clear_at);
+void PMulSender::on_clear_at(Instant now, std::uint8_t priority, Instant clear_at) {
+  clear_at_[priority] = std::max(now, clear_at);
   if (!ended_) return;
   const auto at = messages_.find(*ended_);
   ended_.reset();
-  if (at != messages_.end() && !at->second.round) arm(at->second, clear_at_);
+  if (at != messages_.end() && !at->second.round) arm(at->second, clear_at_[priority]);
+}
+
+// Less urgent PDUs do not count: the bearer sends what is more urgent before them.
+Instant PMulSender::busy_until(Instant now, std::uint8_t priority) const {
+  Instant until = now;
+  for (const auto& [other, at] : clear_at_) {
+    if (other <= priority) until = std::max(until, at);
+  }
+  return until;
+}
+
+// The PDU that was handed over last has left, so that no PDU of its priority or of a higher one is
+// left with the bearer.
+void PMulSender::note_left(Instant now, std::uint8_t priority) {
+  for (auto& [other, at] : clear_at_) {
+    if (other <= priority) at = std::min(at, now);
+  }
 }
 
 std::optional<Instant> PMulSender::next_deadline() const {
@@ -477,10 +494,11 @@ void PMulSender::on_deadline(Instant now) {
     const bool silent_due = message.silent_deadline && *message.silent_deadline <= now;
     const bool ack_due = message.ack_deadline && *message.ack_deadline <= now;
     if (!silent_due && !ack_due) continue;
-    if (clear_at_ > now && !message.put_off) {
-      // Others keep the bearer busy: no answer could have come yet. Once only, because they may
-      // keep it busy for hours.
-      arm(message, clear_at_);
+    const Instant busy_until = this->busy_until(now, message.submission.priority);
+    if (busy_until > now && !message.put_off) {
+      // Others that are as urgent keep the bearer busy: no answer could have come yet. Once only,
+      // because they may keep it busy for hours.
+      arm(message, busy_until);
       message.put_off = true;
       continue;
     }
@@ -605,7 +623,7 @@ void PMulSender::end_round(Instant now, Message& message) {
     close(message, 0);
     return;
   }
-  arm(message, std::max(now, clear_at_));
+  arm(message, busy_until(now, message.submission.priority));
   ended_ = key;
 }
 

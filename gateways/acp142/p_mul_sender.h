@@ -117,8 +117,9 @@ class PMulSender {
   void on_start(Instant now) { started_ = now; }
   /// Returns the nodes that it is of.
   std::vector<NodeId> on_ack(Instant now, const AckPdu& ack);
-  /// What has been handed to the bearer will have left the antenna at about this time.
-  void on_clear_at(Instant now, Instant clear_at);
+  /// The PDU of that priority that was handed to the bearer last will have left the antenna at
+  /// about `clear_at`.
+  void on_clear_at(Instant now, std::uint8_t priority, Instant clear_at);
   void on_arq_full(std::set<NodeId> nodes) { arq_full_ = std::move(nodes); }
   /// By the operator; an acknowledgement ends it, too.
   void on_silent(Instant now, NodeId node, bool silent);
@@ -240,6 +241,8 @@ class PMulSender {
   void end_all(Instant now, Message& message, Outcome outcome);
   void say_why(Instant now, const Message& message, const Node& node,
                DestinationEnded& ended) const;
+  Instant busy_until(Instant now, std::uint8_t priority) const;
+  void note_left(Instant now, std::uint8_t priority);
   bool sends_blocks(const Message& message) const;
   Instant verdict_at(const Message& message) const;
   bool take_list(Instant now, Message& message, Node& node, const AckEntry& entry);
@@ -263,7 +266,7 @@ class PMulSender {
   Config config_;
   const gateways::UtcReference& utc_;
   Instant started_{};
-  Instant clear_at_{};
+  std::map<std::uint8_t, Instant> clear_at_;  // of the PDUs of each priority
   Messages messages_;
   std::set<NodeId> arq_full_;
   std::map<NodeId, double> loss_;  // share of blocks, smoothed

@@ -123,8 +123,9 @@ void PMulNodes::serve(std::size_t index) {
     if (!core.has_pdu()) break;
     auto pdu = core.poll_pdu(now);
     if (!pdu) break;
+    const std::uint8_t priority = pdu->priority;
     S5066_ASSERT(station.carrier->request_send(now, std::move(*pdu)).ok());
-    core.on_clear_at(now, station.carrier->clear_at(now));
+    core.on_clear_at(now, priority, station.carrier->clear_at(now, priority));
     hand_down(station, requests);
     if (requests.size() < kWriteOctets) continue;
     give(now, station, requests);

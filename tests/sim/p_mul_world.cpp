@@ -222,7 +222,7 @@ void PMulWorld::pump(std::size_t node) {
   }
   flights_.push_back(flight);
   station.sending = flight;
-  station.core->on_clear_at(now(), flight->end);
+  station.core->on_clear_at(now(), flight->pdu.priority, flight->end);
   heap_.schedule(flight->end, [this, flight] { finish(flight); });
   drain(node);
 }

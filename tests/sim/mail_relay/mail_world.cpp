@@ -324,7 +324,7 @@ void MailWorld::pump(Station& station) {
   station.sending = true;
   const auto bits = 8.0 * static_cast<double>(pdu->octets.size());
   const Instant end = heap_.now() + from_seconds(bits / options_.rate_bps);
-  station.air->on_clear_at(heap_.now(), end);
+  station.air->on_clear_at(heap_.now(), pdu->priority, end);
   heap_.schedule(end, [this, &station, life = station.life, sent = *std::move(pdu)] {
     if (station.life != life) return;
     station.sending = false;

@@ -143,6 +143,29 @@ TEST(CarrierUdop, repeats_count_in_how_long_it_takes) {
   EXPECT_EQ(carrier.clear_at(at(30s)), at(30s));
 }
 
+// PM-024, PM-087: the node sends the most urgent first, but for two transmissions that it prepares.
+TEST(CarrierUdop, an_urgent_pdu_leaves_before_what_waits_in_the_node) {
+  auto config = udop();
+  config.rate_bps = 800;
+  CarrierUdopCore carrier(config);
+  carrier.on_sis(at(0s), SisBound{});
+  const auto send = [&](std::uint8_t priority, std::size_t octets) {
+    auto pdu = pdu_to(kGroup, octets - gateways::kRcopHeaderBytes);
+    pdu.priority = priority;
+    ASSERT_TRUE(carrier.request_send(at(5s), pdu).ok());
+    carrier.poll_unidata();
+  };
+  for (int i = 0; i < 50; ++i) send(8, 1000);
+  EXPECT_EQ(carrier.clear_at(at(5s), 8), at(505s));
+  send(2, 1000);
+  EXPECT_EQ(carrier.clear_at(at(5s), 2), at(5s + 10s + CarrierUdopCore::kHeldByNodeMax));
+  EXPECT_EQ(carrier.clear_at(at(5s), 8), at(515s));
+  EXPECT_EQ(carrier.clear_at(at(5s)), at(515s));
+  // The urgent one has left; of what is left the node holds no more than that.
+  EXPECT_EQ(carrier.clear_at(at(485s), 2), at(515s));
+  EXPECT_EQ(carrier.clear_at(at(600s), 2), at(600s));
+}
+
 // PM-081, PM-084: only one node, only when asked for, only on a SAP that may carry both.
 TEST(CarrierUdop, uses_arq_where_it_may) {
   const auto mode_of = [](SapId sap, const OutgoingPdu& pdu) {

@@ -246,11 +246,11 @@ TEST(PMulCore, who_has_the_last_block_shows_that_the_round_has_left) {
   Station alpha(kSender);
   ASSERT_TRUE(alpha.submit(7, {{2}}, 300).ok());
   EXPECT_EQ(numbers(alpha.pdus()), (std::vector<std::uint16_t>{1, 2, 3}));
-  alpha.core->on_clear_at(alpha.now, at(10min));
+  alpha.core->on_clear_at(alpha.now, 6, at(10min));
   alpha.now = at(5s);
   alpha.hear(ack_of({2}, 7, {{2, 2}}));
   EXPECT_EQ(numbers(alpha.pdus()), (std::vector<std::uint16_t>{2}));
-  alpha.core->on_clear_at(alpha.now, at(20min));
+  alpha.core->on_clear_at(alpha.now, 6, at(20min));
   // The next list has no answer to that round in it, so it may be an old one.
   alpha.now = at(10s);
   alpha.hear(ack_of({2}, 7, {{2, 2}}));
@@ -265,7 +265,7 @@ TEST(PMulCore, traffic_of_others_puts_off_a_question_only_once) {
   Station alpha(kSender);
   ASSERT_TRUE(alpha.submit(7, {{2}}, 300).ok());
   alpha.pdus();
-  alpha.core->on_clear_at(alpha.now, alpha.now);
+  alpha.core->on_clear_at(alpha.now, 6, alpha.now);
   std::size_t questions = 0;
   for (std::uint64_t key = 8; key < 70; ++key) {
     alpha.advance(alpha.now + 10s);
@@ -273,10 +273,53 @@ TEST(PMulCore, traffic_of_others_puts_off_a_question_only_once) {
     for (const AddressPdu& address : only<AddressPdu>(alpha.pdus())) {
       questions += address.name.message_id == 7;
     }
-    alpha.core->on_clear_at(alpha.now, alpha.now + 60s);
+    alpha.core->on_clear_at(alpha.now, 6, alpha.now + 60s);
     alpha.hear(ack_of({3}, static_cast<std::uint32_t>(key), {}));
   }
   EXPECT_GE(questions, 2u);
+}
+
+// PM-024, PM-087
+TEST(PMulCore, traffic_of_lower_precedence_puts_off_no_question) {
+  constexpr std::uint8_t kFlash = 2, kRoutine = 8;
+  Station alpha(kSender);
+  ASSERT_TRUE(alpha.submit(7, {{2}}, 100, kFlash).ok());
+  alpha.pdus();
+  alpha.core->on_clear_at(alpha.now, kFlash, alpha.now);
+  std::vector<Instant> questions;
+  for (std::uint64_t key = 8; alpha.now < at(150s); ++key) {
+    alpha.advance(alpha.now + 1s);
+    ASSERT_TRUE(alpha.submit(key, {{3}}, 100, kRoutine).ok());
+    while (const auto pdu = alpha.core->poll_pdu(alpha.now)) {
+      const bool flash = pdu->priority == kFlash;
+      if (flash) questions.push_back(alpha.now);
+      alpha.core->on_clear_at(alpha.now, pdu->priority, alpha.now + (flash ? 1s : 60s));
+    }
+    alpha.hear(ack_of({3}, static_cast<std::uint32_t>(key), {}));
+  }
+  // 30 s of waiting and a slot of 8 s; then one and a half times the wait.
+  ASSERT_GE(questions.size(), 2u);
+  EXPECT_EQ(questions.at(0), at(38s));
+  EXPECT_EQ(questions.at(1), at(92s));
+}
+
+// PM-024, PM-087
+TEST(PMulCore, traffic_of_higher_precedence_puts_off_a_question) {
+  Station alpha(kSender);
+  ASSERT_TRUE(alpha.submit(7, {{2}}, 100, 8).ok());
+  alpha.pdus();
+  alpha.core->on_clear_at(alpha.now, 8, alpha.now);
+  alpha.advance(at(37s));
+  ASSERT_TRUE(alpha.submit(8, {{3}}, 100, 2).ok());
+  alpha.pdus();
+  alpha.core->on_clear_at(alpha.now, 2, at(97s));
+  alpha.hear(ack_of({3}, 8, {}));
+  alpha.pdus();
+  alpha.advance(at(38s));
+  alpha.advance(at(134s));
+  EXPECT_TRUE(only<AddressPdu>(alpha.pdus()).empty());
+  alpha.advance(at(135s));
+  EXPECT_EQ(only<AddressPdu>(alpha.pdus()).at(0).name.message_id, 7u);
 }
 
 // PM-053
