@@ -113,7 +113,7 @@ Result<Fd> connect_to(int family, const sockaddr* address, socklen_t size, Durat
 // that does not accept.
 Result<void> remove_dead_socket(const std::string& path, const sockaddr_un& address) {
   struct stat existing {};
-  // Bind() reports what is wrong, if anything.
+  // bind() reports what is wrong, if anything.
   if (::lstat(path.c_str(), &existing) != 0) return {};
   if (!S_ISSOCK(existing.st_mode)) {
     return Error{ErrorCode::already_exists, path + ": something else is in its place"};

@@ -31,7 +31,7 @@ struct RequestBreak {
 struct PeerLoad {
   Address peer;
   bool waiting = false;  // ARQ U_PDUs are queued
-  // Of the most urgent U_PDU, handed down or not; expedited data is above all.
+  // Priority of the most urgent U_PDU, handed down or not; expedited data is above all.
   std::uint8_t priority = 0;
   bool outstanding = false;     // the sublayers below hold some of its U_PDUs
   bool expects_answer = false;  // its client has U_PDUs to confirm
