@@ -17,8 +17,9 @@ using boost::system::error_code;
 
 namespace {
 
-/// One read brings some thousand primitives, and the end of a connection an event for each request
-/// that is under way, some tens of thousands. A loop that never ends reaches this within seconds.
+/// Largest number of steps of one event. One read brings some thousand primitives, and the end of a
+/// connection one event for each open request, some tens of thousands. An endless loop reaches the
+/// limit within seconds.
 constexpr std::size_t kStepsMax = 4'000'000;
 
 Instant steady_now() {
@@ -37,7 +38,7 @@ class Client::Shell : public std::enable_shared_from_this<Shell> {
         core_(config.core, rng_),
         on_event_(std::move(on_event)) {}
 
-  /// Calls the core, and does what comes of it.
+  /// Calls the core, and carries out the actions that follow.
   template <typename Call>
   auto with_core(Call call) {
     if constexpr (std::is_void_v<decltype(call(core_, Instant{}))>) {
@@ -78,9 +79,9 @@ class Client::Shell : public std::enable_shared_from_this<Shell> {
  private:
   using ConnectionPtr = std::shared_ptr<ClientConnection>;
 
-  /// The core's contract: carry out the actions, hand on the events, arm the timer. A handler may
-  /// call us; the outermost call drains what it causes. What a handler throws is for who runs the
-  /// io_context, and may go on doing so.
+  /// Follows the core's contract: carries out the actions, passes on the events, sets the timer. A
+  /// handler may call us; then the outermost call drains what it causes. An exception of a handler
+  /// goes to the caller that runs the io_context, which may continue to do so.
   void drain() {
     if (draining_) return;
     draining_ = true;
@@ -107,7 +108,7 @@ class Client::Shell : public std::enable_shared_from_this<Shell> {
     return true;
   }
 
-  /// So that requests made one after the other leave in one write.
+  /// Drains later, so that requests made one after the other leave in one write.
   void drain_later() {
     if (draining_ || std::exchange(drain_posted_, true)) return;
     asio::post(io_, [self = shared_from_this()] {
@@ -169,7 +170,7 @@ class Client::Shell : public std::enable_shared_from_this<Shell> {
     });
   }
 
-  // After a stop what was written is to arrive.
+  // After a stop, written octets still have to arrive.
   void perform(const ClientCore::Disconnect&) {
     if (!core_.stopped() || !connection_) return disconnect();
     ++finishing_;
@@ -196,7 +197,7 @@ class Client::Shell : public std::enable_shared_from_this<Shell> {
   OnEvent on_event_;
   std::map<RequestId, OnOutcome> waiting_;
   ConnectionPtr connection_;
-  int finishing_ = 0;  // connections of before a stop
+  int finishing_ = 0;  // connections from before a stop
   std::optional<Instant> armed_for_;
   StepLimit steps_{"sis::Client::drain ends", kStepsMax};
   bool draining_ = false;

@@ -1,5 +1,5 @@
-// A SIS client on a Boost.Asio io_context: ClientCore with a TCP socket, TLS if wanted, or a local
-// socket, and a timer (F.16).
+// A SIS client on a Boost.Asio io_context: ClientCore with a timer and a TCP socket, with TLS if
+// configured, or a local socket (F.16).
 #pragma once
 
 #include <boost/asio/associated_executor.hpp>
@@ -22,26 +22,26 @@
 
 namespace s5066::sis {
 
-/// Use it only on the thread that runs the io_context; handlers are called there, too, and may call
-/// any method but the destructor. After the destructor none is called any more.
+/// Use it only on the thread that runs the io_context. Handlers are called there, too, and may call
+/// any method except the destructor. After the destructor no handler is called.
 ///
-/// A handler of async_send() that is bound to another executor is handed to that one instead, with
-/// its outcome. It must not call the client from another thread, and one that was handed over
-/// before the destructor still runs after it.
+/// A handler of async_send() that is bound to another executor is passed to that one instead, with
+/// its outcome. It must not call the client from another thread, and one that was passed on before
+/// the destructor still runs after it.
 class Client {
  public:
-  /// The server must prove who it is; the client does so with a certificate if it has one.
+  /// The server must prove its identity; the client proves its own if it has a certificate.
   struct Tls {
     std::string ca_file{};           // PEM; empty: the authorities that the system trusts
     std::string certificate_file{};  // PEM chain, ours first; empty: none
     std::string key_file{};          // PEM; empty: it is in certificate_file
-    std::string server_name{};       // that the server's certificate must be for; empty: the host
+    std::string server_name{};       // name in the server's certificate; empty: the host
   };
   struct Config {
-    std::string host = "localhost";  // a name, an address, or the path of a local socket,
-                                     // which is known by a / in it
+    // A name, an address, or the path of a local socket, which contains a /.
+    std::string host = "localhost";
     std::uint16_t port = kDefaultPort;
-    std::optional<Tls> tls{};  // files are read anew for each connection
+    std::optional<Tls> tls{};  // files are read again for each connection
     ClientCore::Config core{};
   };
   using OnEvent = std::function<void(const Event&)>;
@@ -52,15 +52,15 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  /// See the methods of the same name in ClientCore. After stop(), what has been written leaves,
-  /// and the connection is closed when the server has closed its side, each within `stop_timeout`;
-  /// then nothing of the client keeps the io_context running.
+  /// See the methods of the same name in ClientCore. After stop(), written octets still leave, and
+  /// the connection is closed when the server has closed its side, each within `stop_timeout`. Then
+  /// nothing of the client keeps the io_context running.
   void start();
   void stop();
 
-  /// Sends a UnidataRequest, an ExpeditedUnidataRequest or a ManagementRequest. The handler takes a
-  /// SendOutcome, once; it may be any completion token of Asio. The end of the request is told to
-  /// it instead of the event handler, and not before async_send() has returned.
+  /// Sends a UnidataRequest, an ExpeditedUnidataRequest or a ManagementRequest. The handler takes
+  /// one SendOutcome; it may be any completion token of Asio. It gets the end of the request
+  /// instead of the event handler, and not before async_send() has returned.
   template <typename Request, typename CompletionToken>
   auto async_send(Request request, CompletionToken&& token) {
     return boost::asio::async_initiate<CompletionToken, void(SendOutcome)>(
@@ -70,7 +70,7 @@ class Client {
         token, std::move(request));
   }
 
-  /// The same, each with an event at its end.
+  /// These do the same, each with an event at its end.
   Result<RequestId> request_unidata(UnidataRequest request);
   Result<RequestId> request_expedited(ExpeditedUnidataRequest request);
   Result<RequestId> request_management(ManagementRequest request);
@@ -81,7 +81,7 @@ class Client {
   Result<void> request_hard_link_reject(const HardLink& link, std::uint8_t reason);
 
   bool bound() const;
-  /// Closed, or never started.
+  /// True if the client is closed or was never started.
   bool stopped() const;
   const ClientCore::Stats& stats() const;
 
@@ -89,7 +89,7 @@ class Client {
   class Shell;
   using OnOutcome = std::function<void(SendOutcome)>;
 
-  /// The handler on its executor. Handlers need not be copyable, but what holds them is copied.
+  /// Wraps the handler for its executor. Handlers need not be copyable, but their holder is copied.
   template <typename Handler>
   OnOutcome on_outcome(Handler handler) {
     auto executor = boost::asio::get_associated_executor(handler, io_.get_executor());

@@ -104,7 +104,7 @@ std::optional<Error> ClientConnection::prepare_tls() {
   tls_->set_verify_callback(ssl::host_name_verification(name), code);
   if (code) return io_error("TLS", code);
   asio::ip::make_address(name, code);
-  const bool is_address = !code;  // those are not asked for by name
+  const bool is_address = !code;  // addresses are not sent as a server name
   if (!is_address && SSL_set_tlsext_host_name(tls_->native_handle(), name.c_str()) != 1) {
     return Error{ErrorCode::io, "TLS: server name " + name};
   }
@@ -116,7 +116,8 @@ void ClientConnection::connect(const Endpoints& endpoints) {
   asio::async_connect(socket(), endpoints,
                       [self = shared_from_this()](const error_code& code, const auto&) {
                         if (self->closed_ || code) return self->opened(error_of(code));
-                        error_code ignored;  // without them it works as well, only slower
+                        // The option is optional: without it the connection is only slower.
+                        error_code ignored;
                         self->socket().set_option(tcp::no_delay(true), ignored);
                         self->notice_dead_server();
                         if (!self->tls_) return self->opened(std::nullopt);
@@ -124,15 +125,15 @@ void ClientConnection::connect(const Endpoints& endpoints) {
                       });
 }
 
-// Who only receives never sends anything that would go unanswered: without this a server that lost
-// its power would be missed after two hours. Where the system does not know an option its own habit
-// holds.
+// A client that only receives never sends anything that would go unanswered. Without keep-alive
+// probes it would notice only after two hours that the server lost its power. If the system does
+// not know an option, its own default applies.
 void ClientConnection::notice_dead_server() {
   const auto set = [this](int level, int option, int value) {
     static_cast<void>(::setsockopt(socket().native_handle(), level, option, &value, sizeof value));
   };
   set(SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(IPPROTO_TCP, TCP_KEEPIDLE, 60);  // seconds, and so is the next
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 60);  // seconds, as is the next
   set(IPPROTO_TCP, TCP_KEEPINTVL, 15);
   set(IPPROTO_TCP, TCP_KEEPCNT, 4);
 }
@@ -151,7 +152,7 @@ void ClientConnection::opened(const std::optional<Error>& error) {
   std::exchange(on_open_, nullptr)(error);
 }
 
-/// Goes on reading, also after a handler of the application has thrown.
+/// Goes on reading, even if a handler of the application has thrown.
 class ClientConnection::ReadsOn {
  public:
   explicit ReadsOn(ClientConnection& connection) : connection_(connection) {}
@@ -199,8 +200,8 @@ void ClientConnection::write(Bytes octets, OnDone on_done) {
   });
 }
 
-// A socket that is closed while input is unread, or still comes, resets the connection, and with it
-// goes what was written and has not left. So input is read and thrown away until the server closes.
+// A socket that is closed while input is unread, or still arrives, resets the connection and loses
+// written octets that have not left. So input is read and discarded until the server closes.
 void ClientConnection::finish(std::function<void()> on_closed) {
   on_finished_ = std::move(on_closed);
   if (!open_ || writing_) return finished();
@@ -209,10 +210,11 @@ void ClientConnection::finish(std::function<void()> on_closed) {
     if (!code) self->finished();
   });
   if (tls_) {
-    // It ends as the read does, or in an error when input still comes; only the former counts.
+    // It ends together with the read, or in an error if input still arrives; only the end of the
+    // read counts.
     tls_->async_shutdown([self = shared_from_this()](const error_code&) {});
   } else {
-    error_code ignored;  // the read tells as well
+    error_code ignored;  // the read reports it as well
     plain_.shutdown(Socket::shutdown_send, ignored);
   }
 }
@@ -226,7 +228,7 @@ void ClientConnection::finished() {
 void ClientConnection::close() {
   closed_ = true;
   finish_by_.cancel();
-  error_code ignored;  // it may be closed already
+  error_code ignored;  // it may already be closed
   resolver_.cancel();
   socket().shutdown(Socket::shutdown_both, ignored);
   socket().close(ignored);

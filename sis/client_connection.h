@@ -1,4 +1,4 @@
-// One connection of a SIS client, by TCP, TLS or a local socket, or the attempt at one.
+// One connection of a SIS client, by TCP, TLS or a local socket, or an attempt to connect.
 #pragma once
 
 #include <boost/asio/generic/stream_protocol.hpp>
@@ -19,8 +19,8 @@
 
 namespace s5066::sis {
 
-/// After finish() or close() none of its handlers is called any more, but for that of finish().
-/// Handlers keep it alive meanwhile.
+/// After finish() or close() it calls no handler except that of finish(). Handlers keep it alive
+/// meanwhile.
 class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
  public:
   using OnDone = std::function<void(const std::optional<Error>&)>;
@@ -28,14 +28,14 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
 
   ClientConnection(boost::asio::io_context& io, const Client::Config& config);
 
-  /// Resolves the name, connects, and shakes hands.
+  /// Resolves the name, connects, and does the TLS handshake.
   void open(OnDone on_done);
-  /// Again and again, until an error. The octets are gone when the handler returns.
+  /// Reads repeatedly until an error. The octets are valid until the handler returns.
   void read(OnBytes on_bytes);
-  /// One at a time.
+  /// Writes octets; only one write at a time.
   void write(Bytes octets, OnDone on_done);
   /// Closes once the server has read what was written and has closed its side, or when
-  /// `stop_timeout` is over. At once if there is no connection yet or something is being written.
+  /// `stop_timeout` is over. Closes at once if there is no connection yet or a write is under way.
   void finish(std::function<void()> on_closed);
   void close();
 

@@ -16,7 +16,7 @@ constexpr std::uint8_t kRankOfManagement = 15;  // A.2.1.15(3)
 constexpr std::size_t kUpduMax = kBodyOctetsMax - kUnidataRequestFixed;
 constexpr std::size_t kManagementMax = kBodyOctetsMax - kManagementFixed;
 
-/// What the server lists beyond the end of the U_PDU is cut off.
+/// Removes blocks that the server lists beyond the end of the U_PDU.
 void clip(std::vector<OctetRange>& blocks, std::size_t octets) {
   std::erase_if(blocks, [octets](const OctetRange& b) { return b.offset >= octets; });
   for (OctetRange& block : blocks) {
@@ -149,7 +149,7 @@ void ClientCore::plan_retry(Instant now) {
   timers_.set(Timer::retry, now + delay + from_seconds(jitter));
 }
 
-/// What holds however a binding or the attempt at one ends.
+/// Does what every end of a binding, or of an attempt to bind, needs.
 void ClientCore::leave_binding(Instant now) {
   if (state_ == State::bound && now - bound_since_ >= config_.retry_max) failures_ = 0;
   bind_due_ = false;
@@ -187,7 +187,7 @@ void ClientCore::drop(Instant now, Error why) {
   lose(now, std::move(why));
 }
 
-/// The server broke the protocol. Only a new connection brings both back into step.
+/// Handles a protocol error of the server. Only a new connection brings both sides into step again.
 void ClientCore::refuse(Instant now, std::string what) {
   ++stats_.protocol_errors;
   drop(now, Error{ErrorCode::bad_field, "server sent " + std::move(what)});
@@ -235,7 +235,7 @@ void ClientCore::on_bytes(Instant now, ByteSpan octets) {
   if (!connected() || state_ == State::stopping) return;
   hear(now);
   framer_.push(octets);
-  while (connected()) {  // what it sends may end the connection
+  while (connected()) {  // its input may end the connection
     const auto item = framer_.poll();
     if (!item) break;
     timers_.clear(Timer::primitive);
@@ -340,9 +340,9 @@ void ClientCore::tell_links() {
 
 // --- Keep-alive (A.2.1.17) -----------------------------------------------------------------------
 
-// STANDARD: one S_KEEP_ALIVE in 120 s to a peer, and an answer to each, exclude each other when
-// both sides probe. We answer if we have not sent one that recently, or if the recent one was a
-// probe whose answer has come; so answers are never answered.
+// STANDARD: one S_KEEP_ALIVE in 120 s to a peer, and an answer to each, contradict each other if
+// both sides probe. We answer if we have not sent one in that time, or if the recent one was a
+// probe whose answer has come. So answers are never answered.
 void ClientCore::on(Instant now, const KeepAlive&) {
   const bool probing = keep_alive_kind_ == KeepAliveSent::probe && keep_alive_at_ &&
                        now - *keep_alive_at_ <= config_.probe_timeout;
@@ -361,7 +361,7 @@ void ClientCore::on(Instant now, const KeepAlive&) {
   timers_.set(Timer::keep_alive_answer, now + kKeepAliveAnswer);
 }
 
-/// The peer is alive, whatever it sent.
+/// Call for any input: the peer is alive.
 void ClientCore::hear(Instant now) {
   timers_.clear(Timer::probe);
   if (config_.probe_after) timers_.set(Timer::silence, now + *config_.probe_after);
@@ -369,7 +369,7 @@ void ClientCore::hear(Instant now) {
 
 void ClientCore::on_silence(Instant now) {
   const bool recent = keep_alive_at_ && now - *keep_alive_at_ < kKeepAliveInterval;
-  if (writing_ || recent) {  // a probe would not get out, or not be allowed
+  if (writing_ || recent) {  // a probe would not leave, or is not allowed
     timers_.set(Timer::silence, now + *config_.probe_after);
     return;
   }
@@ -404,7 +404,7 @@ Result<RequestId> ClientCore::request_data(Instant now, Request request) {
                                            " octets, MTU is " + std::to_string(mtu_)};
   }
   const bool confirm = effective(request.delivery).confirmation != Confirmation::none;
-  // What does not count has not been checked either, so it goes nowhere near the encoder.
+  // Ignored fields have not been checked either, so they must not reach the encoder.
   if (request.delivery.mode == TransmissionMode::unspecified) request.delivery = {};
   auto id = requests_.add(now, std::move(request), confirm);
   if (id) ++stats_.requests;

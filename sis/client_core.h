@@ -1,6 +1,6 @@
-// A client of a SIS server without its socket (Annex A.2.1 as seen by the client): binds and binds
-// again, holds requests while the flow is off, keeps account of hard links, answers keep-alives
-// (A.2.1.17), and tells for each request how it ended.
+// A client of a SIS server without its socket (Annex A.2.1 as seen by the client). It binds and
+// rebinds, holds requests while the flow is off, tracks hard links, answers keep-alives (A.2.1.17),
+// and reports the end of each request.
 #pragma once
 
 #include <cstddef>
@@ -30,12 +30,12 @@ class ClientCore {
   struct Config {
     SapId sap{};
     std::uint8_t rank = 0;
-    DeliveryMode service{.mode = TransmissionMode::arq};  // what a request means by `unspecified`
+    DeliveryMode service{.mode = TransmissionMode::arq};  // used by requests with `unspecified`
 
     std::size_t queue_max = 64;              // requests held until they may be sent
-    std::size_t unconfirmed_max = 256;       // sent, their confirmation still to come
-    std::size_t write_octets_max = 1 << 16;  // several requests in one SendBytes, up to this
-    std::size_t hard_links_max = 4;          // asked for, offered and up, together
+    std::size_t unconfirmed_max = 256;       // sent; their confirmation is still to come
+    std::size_t write_octets_max = 1 << 16;  // several requests share one SendBytes up to this size
+    std::size_t hard_links_max = 4;          // requested, offered and up, together
 
     Duration connect_timeout = std::chrono::seconds(30);
     Duration bind_timeout = std::chrono::seconds(30);
@@ -45,26 +45,28 @@ class ClientCore {
     Duration stop_timeout = std::chrono::seconds(5);         // for the last octets to leave
 
     Duration retry_first = std::chrono::seconds(2);  // doubles with each failure
-    Duration retry_max = std::chrono::seconds(60);   // a binding this old forgets the failures
-    double retry_jitter = 0.25;                      // adds up to this share at random
+    // After a binding of this length the failures are forgotten.
+    Duration retry_max = std::chrono::seconds(60);
+    double retry_jitter = 0.25;  // adds up to this share at random
 
     std::optional<Duration> probe_after;  // silence before a probe; at least kKeepAliveInterval
     Duration probe_timeout = std::chrono::seconds(30);
-    bool answer_after_probe = true;  // a probe of the server's soon after an answered one of ours
+    // Answer a probe of the server soon after an answered one of ours.
+    bool answer_after_probe = true;
   };
 
-  /// Nobody sends S_KEEP_ALIVE more often (A.2.1.17(3)), nor answers one later (A.2.1.17(2)).
+  /// Shortest interval of S_KEEP_ALIVE (A.2.1.17(3)), and latest answer to one (A.2.1.17(2)).
   static constexpr Duration kKeepAliveInterval = std::chrono::seconds(120);
   static constexpr Duration kKeepAliveAnswer = std::chrono::seconds(10);
 
-  /// Open a connection; answer with on_connected or on_disconnected.
+  /// Open a connection; report on_connected or on_disconnected.
   struct Connect {};
-  /// Answer with on_sent when the transport has taken all of it. There is one at a time, so a
-  /// transport that takes no more holds back the requests, too.
+  /// Report on_sent when the transport has taken all of it. There is one at a time, so that a
+  /// transport that takes no more also holds back the requests.
   struct SendBytes {
     Bytes octets;
   };
-  /// Drop the connection or the attempt. Nothing of it is to be reported afterwards.
+  /// Drop the connection or the attempt. Report nothing about it afterwards.
   struct Disconnect {};
   using Action = std::variant<Connect, SendBytes, Disconnect>;
 
@@ -77,9 +79,9 @@ class ClientCore {
     std::uint64_t sent = 0;
     std::uint64_t unresolved = 0;
     std::uint64_t indications = 0;
-    std::uint64_t answers_unmatched = 0;       // for no request or hard link of ours
-    std::uint64_t primitives_unsupported = 0;  // of types that nobody knows; tolerated
-    std::uint64_t protocol_errors = 0;         // each cost the connection
+    std::uint64_t answers_unmatched = 0;       // answers that match no request or hard link of ours
+    std::uint64_t primitives_unsupported = 0;  // of unknown types; tolerated
+    std::uint64_t protocol_errors = 0;         // each ended the connection
     std::uint64_t keep_alives_answered = 0;
     std::uint64_t probes = 0;
   };
@@ -94,58 +96,60 @@ class ClientCore {
   void on_deadline(Instant now);
 
   // Requests.
-  /// Connects and binds, and keeps at it until stop().
+  /// Connects and binds, and repeats that until stop().
   void start(Instant now);
   /// Unbinds and disconnects. Requests without an end become Unresolved.
   void stop(Instant now);
-  /// Refused: link_down while not bound, queue_full, too_large for the MTU of the binding,
-  /// bad_field for what the standard forbids.
+  /// Fails with link_down while not bound, queue_full, too_large for the MTU of the binding, or
+  /// bad_field for values that the standard forbids.
   Result<RequestId> request_unidata(Instant now, UnidataRequest request);
-  /// Data that overtakes all normal data (A.2.1.10). Servers unbind a client that sends much of it.
+  /// Sends data that overtakes all normal data (A.2.1.10). Servers unbind a client that sends much
+  /// of it.
   Result<RequestId> request_expedited(Instant now, ExpeditedUnidataRequest request);
-  /// A message to the node itself (A.2.1.15); ends as Sent. Refused: also `refused` without
-  /// rank 15.
+  /// Sends a message to the node itself (A.2.1.15), which ends as Sent. Fails also with `refused`
+  /// without rank 15.
   Result<RequestId> request_management(Instant now, ManagementRequest request);
 
-  /// Asks for a hard link (A.2.1.18), which ends in HardLinkEstablished, HardLinkRejected or
-  /// HardLinkLost. Refused: link_down, bad_field, already_exists, queue_full.
+  /// Requests a hard link (A.2.1.18), which ends in HardLinkEstablished, HardLinkRejected or
+  /// HardLinkLost. Fails with link_down, bad_field, already_exists or queue_full.
   Result<void> request_hard_link(Instant now, const HardLink& link);
-  /// Ends the hard links to that node, or the requests for them; nothing more is told of them.
-  /// Refused: link_down, not_found.
+  /// Ends the hard links to that node, or the requests for them; no further event reports them.
+  /// Fails with link_down or not_found.
   Result<void> request_hard_link_end(Instant now, Address remote);
   /// Answers HardLinkOffered. Once accepted, the link counts as up until HardLinkTerminated or
-  /// HardLinkLost; the standard has no word that it came up. Refused: link_down, not_found.
+  /// HardLinkLost, because the standard has no primitive that reports it as up. Fails with
+  /// link_down or not_found.
   Result<void> request_hard_link_accept(Instant now, const HardLink& link);
-  /// Likewise; the standard gives no numbers to reasons, servers may hand on 1 to 4 as in
-  /// HardLinkRejectReason.
+  /// Answers HardLinkOffered. The standard gives no numbers to reasons; servers may pass on 1 to 4
+  /// as in HardLinkRejectReason.
   Result<void> request_hard_link_reject(Instant now, const HardLink& link, std::uint8_t reason);
 
-  // Out. Drain all three after every call: actions, events, then arm one timer.
+  // Outputs. Drain actions and events after every call, then set one timer.
   std::optional<Action> poll_action();
   std::optional<Event> poll_event();
   std::optional<Instant> next_deadline() const;
 
   bool bound() const { return state_ == State::bound; }
-  /// Neither connected nor about to be.
+  /// True if the client is neither connected nor about to be.
   bool stopped() const { return state_ == State::stopped; }
   const Stats& stats() const { return stats_; }
 
  private:
   enum class State : std::uint8_t {
     stopped,
-    waiting,     // for the time of the next attempt to connect
+    waiting,     // for the time of the next connection attempt
     connecting,  // for the transport
-    unbound,     // connected; waiting for the time of the next attempt to bind
+    unbound,     // connected; waiting for the time of the next bind attempt
     binding,     // for the server's answer
     bound,
-    stopping,  // for the last octets to leave
+    stopping,  // waiting for the last octets to leave
   };
   enum class Timer : std::uint8_t {
     retry,
-    attempt,    // to connect, to bind or to stop
-    primitive,  // half of one is there
+    attempt,    // limit of an attempt to connect, to bind or to stop
+    primitive,  // limit of an incomplete primitive
     silence,    // time to probe
-    probe,      // answer to it
+    probe,      // limit of the answer to a probe
     keep_alive_answer,
     count
   };
@@ -198,7 +202,7 @@ class ClientCore {
   Result<RequestId> request_data(Instant now, Request request);
   template <typename Request>
   Result<void> check(const Request& request) const;
-  /// What the server makes of it (A.2.2.28.2(2)).
+  /// Returns the mode that the server applies (A.2.2.28.2(2)).
   const DeliveryMode& effective(const DeliveryMode& delivery) const;
   Result<void> need_bound() const;
   void unresolved(const std::vector<RequestId>& ids);
@@ -213,17 +217,17 @@ class ClientCore {
 
   State state_ = State::stopped;
   DeadlineTable<Timer> timers_;
-  std::uint32_t failures_ = 0;  // in a row
+  std::uint32_t failures_ = 0;  // failures in a row
   Instant bound_since_{};
   std::uint16_t mtu_ = 0;
   bool flow_off_ = false;
   Framer framer_;
 
-  bool writing_ = false;  // a SendBytes is with the transport
+  bool writing_ = false;  // the transport has a SendBytes
   bool bind_due_ = false;
   bool keep_alive_due_ = false;
   Bytes farewell_;                        // the last primitives before we stop
-  std::optional<Instant> keep_alive_at_;  // our last
+  std::optional<Instant> keep_alive_at_;  // time of our last one
   KeepAliveSent keep_alive_kind_ = KeepAliveSent::answer;
 
   ClientRequests requests_;

@@ -1,6 +1,6 @@
-// What a SIS client tells its application: the state of the binding, what arrived, what became of
-// its hard links, and how every accepted request ended. Each request for data or management ends in
-// exactly one of Confirmed, Rejected, Sent or Unresolved.
+// Events that a SIS client reports to its application: the state of the binding, received data, the
+// results of its hard links, and the end of every accepted request. Each request for data or
+// management ends in exactly one of Confirmed, Rejected, Sent or Unresolved.
 #pragma once
 
 #include <compare>
@@ -21,7 +21,7 @@ struct RequestId {
 
 namespace event {
 
-/// Requests are taken from here on, with U_PDUs up to this size.
+/// Requests are accepted from here on, with U_PDUs up to this size.
 struct Bound {
   std::uint16_t mtu = 0;
 };
@@ -36,7 +36,7 @@ struct Unbound {
   UnbindReason reason{};
 };
 
-/// No connection, or no longer. The client connects again by itself.
+/// There is no connection, or no longer. The client connects again by itself.
 struct Lost {
   Error why;
 };
@@ -45,16 +45,16 @@ struct Lost {
 struct FlowOff {};
 struct FlowOn {};
 
-/// A U_PDU from another node (A.2.1.9). What is listed as errored or missing lies within it.
+/// A U_PDU from another node (A.2.1.9). The errored and missing ranges lie within it.
 struct Indication {
   UnidataIndication unidata;
 };
-/// The same, sent as expedited data (A.2.1.13).
+/// A U_PDU that was sent as expedited data (A.2.1.13).
 struct ExpeditedIndication {
   ExpeditedUnidataIndication unidata;
 };
 
-/// Delivered, as far as the requested confirmation says (A.2.1.7).
+/// The U_PDU was delivered, as far as the requested confirmation says (A.2.1.7).
 struct Confirmed {
   RequestId id;
 };
@@ -63,7 +63,7 @@ struct Confirmed {
 enum class Reach : std::uint8_t {
   /// Larger than the MTU, or no transmission mode: it never left our node.
   never_left,
-  /// The other node had it and says that no client took it.
+  /// The other node had it and reports that no client took it.
   refused_there,
   /// It may never have left, have been on the air, or have been delivered without our node learning
   /// of it. To send it again may deliver it twice.
@@ -71,62 +71,63 @@ enum class Reach : std::uint8_t {
 };
 Reach reach_of(RejectReason reason);
 
-/// Not known to be delivered (A.2.1.8).
+/// The U_PDU is not known to be delivered (A.2.1.8).
 struct Rejected {
   RequestId id;
   RejectReason reason{};
   Reach reach() const { return reach_of(reason); }
 };
 
-/// On its way to the server; without a confirmation nothing more can be known.
+/// The request is on its way to the server; without a confirmation nothing more can be known.
 struct Sent {
   RequestId id;
 };
 
-/// Nobody knows: the binding ended first, or no answer came in time. Sending it again may deliver
-/// it twice, not sending it again may lose it; that is for the application to decide.
+/// The result is unknown: the binding ended first, or no answer came in time. Sending the U_PDU
+/// again may deliver it twice, and not sending it again may lose it; the application decides.
 struct Unresolved {
   RequestId id;
 };
 
-/// The hard link asked for is up, and this client owns it (A.2.1.20).
+/// The requested hard link is up, and this client owns it (A.2.1.20).
 struct HardLinkEstablished {
   std::uint8_t status = 0;  // of the remote node; 0 is an error
   HardLink link;
 };
 
-/// The hard link asked for does not come up (A.2.1.21).
+/// The requested hard link does not come up (A.2.1.21).
 struct HardLinkRejected {
   HardLinkRejectReason reason{};
   HardLink link;
 };
 
-/// A hard link that was up, or an offer of one, is over, and not because this client ended it
+/// A hard link that was up, or an offer of one, has ended, and this client did not end it
 /// (A.2.1.22).
 struct HardLinkTerminated {
   HardLinkEndReason reason{};
   HardLink link;
 };
 
-/// A client of another node wants the whole link for the two of us (A.2.1.23). Accept or reject it
-/// soon: the server waits only so long, and does not say when it gave up waiting.
+/// A client of another node requests the whole link for the two of us (A.2.1.23). Accept or reject
+/// it soon, because the server waits only for a limited time, and does not report when that is
+/// over.
 struct HardLinkOffered {
   HardLink link;  // the remote side is the caller
 };
 
-/// A hard link asked for, offered or up is over, because the binding ended or because the server
-/// never answered. It is not asked for again.
+/// A requested, offered or active hard link has ended, because the binding ended or because the
+/// server never answered. The client does not request it again.
 struct HardLinkLost {
   HardLink link;
 };
 
-/// What the node may do now (A.2.1.26).
+/// State of the node (A.2.1.26).
 struct Availability {
   NodeStatus status{};
   AvailabilityReason reason{};
 };
 
-/// What the node tells about itself (A.2.1.16).
+/// A message of the node about itself (A.2.1.16).
 struct Management {
   std::uint8_t message_type = 0;
   Bytes body;
@@ -141,7 +142,7 @@ using Event =
                  event::HardLinkRejected, event::HardLinkTerminated, event::HardLinkOffered,
                  event::HardLinkLost, event::Availability, event::Management>;
 
-/// rejected request=3 reason="time to live expired"
+/// Returns text like: rejected request=3 reason="time to live expired"
 std::string to_string(const Event& event);
 
 }  // namespace s5066::sis

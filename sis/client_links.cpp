@@ -8,7 +8,7 @@ namespace s5066::sis {
 namespace {
 
 constexpr std::uint8_t kLinkPriorityMax = 3;
-/// S_HARD_LINK_REJECT has no numbered reasons; servers hand on this one as "remote node busy".
+/// S_HARD_LINK_REJECT has no numbered reasons; servers pass on this one as "remote node busy".
 constexpr std::uint8_t kBusy = 1;
 
 Result<void> check(const HardLink& link) {
@@ -77,8 +77,8 @@ Result<void> ClientLinks::answer(const HardLink& link, Primitive primitive, bool
   return {};
 }
 
-// A status of 0 is an error (A.2.1.20(4)), but the link was asked for and the server calls it
-// established: its owner decides what to do with it.
+// A status of 0 is an error (A.2.1.20(4)), but the link was requested and the server reports it as
+// established, so its owner decides what to do with it.
 bool ClientLinks::on(const HardLinkEstablished& p) {
   const auto entry = find(p.link, State::requested);
   if (entry == entries_.end()) return false;
@@ -95,7 +95,7 @@ bool ClientLinks::on(const HardLinkRejected& p) {
   return true;
 }
 
-/// Also ends an offer that we have not answered: its caller is gone.
+/// Also ends an offer that we have not answered, because its caller is gone.
 bool ClientLinks::on(const HardLinkTerminated& p) {
   auto entry = find(p.link, State::up);
   if (entry == entries_.end()) entry = find(p.link, State::offered);
@@ -106,8 +106,8 @@ bool ClientLinks::on(const HardLinkTerminated& p) {
 }
 
 bool ClientLinks::on(const HardLinkIndication& p) {
-  if (find(p.link, State::offered) != entries_.end()) return true;  // told already
-  std::erase_if(entries_, [&p](const Entry& entry) {  // the caller has given the old one up
+  if (find(p.link, State::offered) != entries_.end()) return true;  // reported already
+  std::erase_if(entries_, [&p](const Entry& entry) {  // the caller has given up the old one
     return entry.link == p.link && entry.state == State::up;
   });
   if (entries_.size() >= config_.links_max) {
@@ -130,7 +130,7 @@ void ClientLinks::on_deadline(Instant now) {
     const auto entry = std::find_if(entries_.begin(), entries_.end(),
                                     [](const Entry& e) { return e.state == State::requested; });
     events_.push_back(event::HardLinkLost{entry->link});
-    primitives_.push_back(HardLinkTerminate{entry->link.remote});  // should it still come up
+    primitives_.push_back(HardLinkTerminate{entry->link.remote});  // in case it still comes up
     entries_.erase(entry);
   }
 }

@@ -1,6 +1,6 @@
-// The hard links of a SIS client (A.2.1.18 to A.2.1.25): those it asked for and those it was
-// offered. Says what to send and what to tell; each link that was asked for or offered ends in one
-// event, unless the application itself ended it.
+// The hard links of a SIS client (A.2.1.18 to A.2.1.25): those it requested and those it was
+// offered. It decides which primitives to send and which events to report. Each requested or
+// offered link ends in one event, unless the application itself ended it.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace s5066::sis {
 class ClientLinks {
  public:
   struct Config {
-    std::size_t links_max = 4;   // asked for, offered and up, together
+    std::size_t links_max = 4;   // requested, offered and up, together
     Duration request_timeout{};  // for the server's answer
   };
 
@@ -31,13 +31,13 @@ class ClientLinks {
   Result<void> accept(const HardLink& link);
   Result<void> reject(const HardLink& link, std::uint8_t reason);
 
-  // What the server says. False: of a link that we do not know.
+  // Primitives of the server. They return false for a link that we do not know.
   bool on(const HardLinkEstablished& p);
   bool on(const HardLinkRejected& p);
   bool on(const HardLinkTerminated& p);
   bool on(const HardLinkIndication& p);
 
-  /// The binding is over, and so are all links.
+  /// Call when the binding has ended, and all links with it.
   void lose_all();
   void on_deadline(Instant now);
   std::optional<Instant> next_deadline() const;
@@ -61,7 +61,7 @@ class ClientLinks {
   Result<void> answer(const HardLink& link, Primitive primitive, bool accepted);
 
   const Config config_;
-  std::vector<Entry> entries_;  // requested ones in the order of their time
+  std::vector<Entry> entries_;  // requested ones in order of time
   std::deque<Primitive> primitives_;
   std::deque<Event> events_;
 };

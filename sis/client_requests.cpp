@@ -11,7 +11,7 @@ bool starts_with(ByteSpan whole, ByteSpan part) {
   return part.size() <= whole.size() && std::equal(part.begin(), part.end(), whole.begin());
 }
 
-/// What an answer says of the request that it means.
+/// The fields by which an answer names its request.
 struct Named {
   SapId sap;
   Address destination;
@@ -61,7 +61,7 @@ void ClientRequests::append(Bytes& out, std::size_t octets_max, std::deque<Reque
       written_.push_back(request.id);
       continue;
     }
-    // Expedited requests overtake older ones, so its place need not be the last.
+    // Expedited requests overtake older ones, so its place need not be the last one.
     const auto place =
         std::upper_bound(unconfirmed_.begin(), unconfirmed_.end(), request.id,
                          [](RequestId id, const Request& other) { return id < other.id; });
@@ -74,8 +74,8 @@ std::vector<RequestId> ClientRequests::take_sent() {
 }
 
 // STANDARD: an answer names its request only by a copy of the U_PDU's first octets (A.2.1.7(7)). A
-// copy of the same length is the better match, since servers copy the whole unless told otherwise;
-// of equally good ones the oldest is meant.
+// copy of the same length is the better match, because servers copy the whole U_PDU unless
+// configured otherwise. Among equally good matches the oldest is taken.
 std::optional<RequestId> ClientRequests::take_answered(Type type, SapId sap, Address destination,
                                                        ByteSpan part) {
   auto best = unconfirmed_.end();

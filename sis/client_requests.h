@@ -1,5 +1,5 @@
-// The requests of a SIS client on their way: held until they may be sent, written, waiting for
-// their confirmation. Every one that is taken ends exactly once.
+// The requests of a SIS client: held until they may be sent, written, and waiting for their
+// confirmation. Every accepted one ends exactly once.
 #pragma once
 
 #include <array>
@@ -22,30 +22,31 @@ class ClientRequests {
  public:
   struct Config {
     std::size_t queue_max = 64;         // held until they may be sent
-    std::size_t unconfirmed_max = 256;  // sent, their confirmation still to come
+    std::size_t unconfirmed_max = 256;  // sent; their confirmation is still to come
     Duration confirmation_timeout{};    // from the request to its answer
   };
 
   explicit ClientRequests(const Config& config) : config_(config) {}
 
-  /// Takes a request of type 18, 20 or 24; refused: queue_full.
+  /// Accepts a request of type 18, 20 or 24. Fails with queue_full.
   Result<RequestId> add(Instant now, Primitive request, bool confirm);
 
   /// Appends whole requests until `out` holds `octets_max` or more: management messages first, then
   /// expedited data, then normal data; no data while the flow is off.
   void append(Bytes& out, std::size_t octets_max, bool flow_off);
 
-  /// What was appended is with the server: those that nothing more will be heard of.
+  /// Call when the appended octets are with the server. Returns the requests that get no further
+  /// report.
   std::vector<RequestId> take_sent();
 
-  /// The request that a confirmation or a rejection of data of this type (20 or 24) means.
+  /// Returns the request that a confirmation or a rejection of data of this type (20 or 24) means.
   std::optional<RequestId> take_answered(Type type, SapId sap, Address destination, ByteSpan part);
 
-  /// Those that waited too long for their answer.
+  /// Removes and returns the requests that waited too long for their answer.
   std::vector<RequestId> take_expired(Instant now);
   std::optional<Instant> next_deadline() const;
 
-  /// All that have no end yet.
+  /// Removes and returns all requests that have no end yet.
   std::vector<RequestId> take_all();
 
  private:

@@ -38,8 +38,8 @@ void put_address(Bytes& out, Address address) {
   put_u32(out, kAddressSizeAll << 29 | group << 28 | address.value);
 }
 
-/// SERVICE TYPE (A.2.2.3) and DELIVERY MODE (A.2.2.28.2): 12 bits, then what the primitive puts in
-/// the low nibble of the second octet.
+/// Writes SERVICE TYPE (A.2.2.3) or DELIVERY MODE (A.2.2.28.2): 12 bits, then the primitive's value
+/// in the low nibble of the second octet.
 void put_delivery_mode(Bytes& out, const DeliveryMode& mode, unsigned low_nibble) {
   const unsigned confirmation = static_cast<unsigned>(mode.confirmation);
   S5066_ASSERT(confirmation < 4);
@@ -49,7 +49,7 @@ void put_delivery_mode(Bytes& out, const DeliveryMode& mode, unsigned low_nibble
   put_nibbles(out, mode.retransmissions, low_nibble);
 }
 
-/// SIZE OF U_PDU and the U_PDU or the part of it.
+/// Writes SIZE OF U_PDU and the U_PDU or its part.
 void put_updu(Bytes& out, ByteSpan updu) {
   S5066_ASSERT(updu.size() <= kBodyOctetsMax);
   put_u16(out, static_cast<std::uint16_t>(updu.size()));
@@ -71,7 +71,7 @@ void put_blocks(Bytes& out, const std::vector<OctetRange>& blocks) {
   }
 }
 
-/// Types 20 and 24 (A.2.2.20, A.2.2.24).
+/// Writes types 20 and 24 (A.2.2.20, A.2.2.24).
 template <typename Request>
 void put_request(Bytes& out, unsigned priority, const Request& p) {
   S5066_ASSERT(p.time_to_live < 1u << 20);
@@ -82,8 +82,8 @@ void put_request(Bytes& out, unsigned priority, const Request& p) {
   put_updu(out, p.updu);
 }
 
-/// Types 21 and 25 (A.2.2.21, A.2.2.25): the lists of blocks stand between the size and the U_PDU,
-/// and only with nonarq_with_errors.
+/// Writes types 21 and 25 (A.2.2.21, A.2.2.25). The lists of blocks are between the size and the
+/// U_PDU, and only with nonarq_with_errors.
 template <typename Indication>
 void put_indication(Bytes& out, unsigned priority, const Indication& p) {
   put_nibbles(out, priority, p.destination_sap.value);
@@ -101,7 +101,7 @@ void put_indication(Bytes& out, unsigned priority, const Indication& p) {
   append(out, p.updu);
 }
 
-/// Types 22, 23, 26 and 27 (A.2.2.22, A.2.2.23, A.2.2.26, A.2.2.27).
+/// Writes types 22, 23, 26 and 27 (A.2.2.22, A.2.2.23, A.2.2.26, A.2.2.27).
 template <typename Answer>
 void put_answer(Bytes& out, unsigned reason, const Answer& p) {
   put_nibbles(out, reason, p.destination_sap.value);
@@ -205,14 +205,14 @@ std::uint8_t low(std::uint8_t octet) {
   return octet & 0x0F;
 }
 
-/// The table of fixed sizes (A.2.2.3 to A.2.2.19).
+/// Checks a size of the table of fixed sizes (A.2.2.3 to A.2.2.19).
 std::optional<Error> check_size(ByteSpan body, std::size_t expected) {
   if (body.size() < expected) return Error{ErrorCode::truncated, "primitive"};
   if (body.size() > expected) return Error{ErrorCode::bad_field, "size of the primitive"};
   return std::nullopt;
 }
 
-/// SIZE OF U_PDU, in the last two of the fixed octets, must name exactly the rest.
+/// Checks that SIZE OF U_PDU, in the last two of the fixed octets, equals the rest.
 std::optional<Error> check_updu_size(ByteSpan body, std::size_t fixed) {
   if (body.size() < fixed) return Error{ErrorCode::truncated, "primitive"};
   if (get_u16(body, fixed - 2) != body.size() - fixed) {
@@ -221,9 +221,9 @@ std::optional<Error> check_updu_size(ByteSpan body, std::size_t fixed) {
   return std::nullopt;
 }
 
-// STANDARD: for sizes below 7, Fig. A-28 justifies the address left and A.2.2.1(4) right. We read
-// it right-justified; bits beyond the size it claims can only be part of an address that was
-// written in full, so they count as well. Both together are: all 28 bits, whatever the size.
+// STANDARD: for sizes below 7, Fig. A-28 aligns the address left and A.2.2.1(4) right. We read it
+// aligned right. Bits beyond the claimed size can only be part of an address that was written in
+// full, so they count as well. Together this means: all 28 bits, whatever the size.
 Result<Address> read_address(ByteSpan body, std::size_t at) {
   const std::uint32_t word = get_u32(body, at);
   if (word >> 29 == 0) return Error{ErrorCode::bad_field, "address size 0"};
@@ -276,7 +276,7 @@ Result<HardLink> read_hard_link(ByteSpan body, std::size_t at) {
                   .remote = *remote};
 }
 
-/// Types 6 and 12: nothing but the link.
+/// Reads types 6 and 12: only the link.
 template <typename T>
 Result<Primitive> read_link(ByteSpan body) {
   if (auto error = check_size(body, 6)) return *std::move(error);
@@ -285,7 +285,7 @@ Result<Primitive> read_link(ByteSpan body) {
   return Primitive{T{*link}};
 }
 
-/// Types 8 to 11 and 13: a status or a reason, then the link.
+/// Reads types 8 to 11 and 13: a status or a reason, then the link.
 template <typename T, typename Octet>
 Result<Primitive> read_octet_and_link(ByteSpan body) {
   if (auto error = check_size(body, 7)) return *std::move(error);
@@ -327,8 +327,8 @@ Result<Request> read_request(ByteSpan body) {
   return p;
 }
 
-/// Reads a count and so many blocks, and moves `at` behind them. A count is never taken on trust:
-/// its blocks must be there.
+/// Reads a count and that many blocks, and moves `at` past them. The count is checked: its blocks
+/// must exist.
 Result<std::vector<OctetRange>> read_blocks(ByteSpan body, std::size_t& at) {
   if (body.size() - at < 2) return Error{ErrorCode::truncated, "number of blocks"};
   const std::size_t count = get_u16(body, at);
@@ -383,8 +383,8 @@ Result<Answer> read_answer(ByteSpan body) {
   return p;
 }
 
-/// The high nibble of the octet behind the type, where only normal requests and indications have a
-/// priority and only rejections a reason.
+/// Returns the high nibble of the octet after the type. Only normal requests and indications have a
+/// priority there, and only rejections a reason.
 template <typename T>
 Result<Primitive> with_priority(Result<T> p, ByteSpan body) {
   if (!p) return p.error();

@@ -1,5 +1,5 @@
-// Wire form of the S_PRIMITIVEs (Annex A.2.2): a value to a whole frame, the body of a frame to a
-// value. The framer finds the bodies in a TCP stream.
+// Encoding of the S_PRIMITIVEs (Annex A.2.2): a value to a whole frame, and the body of a frame to
+// a value. The framer finds the bodies in a TCP stream.
 #pragma once
 
 #include <cstddef>
@@ -13,20 +13,20 @@
 
 namespace s5066::sis {
 
-/// Preamble, version and size in front of every primitive (A.2.2.2).
+/// Preamble, version and size at the start of every primitive (A.2.2.2).
 inline constexpr std::size_t kHeaderOctets = 5;
 inline constexpr std::uint8_t kPreamble0 = 0x90;
 inline constexpr std::uint8_t kPreamble1 = 0xEB;
 inline constexpr std::uint8_t kVersion = 0x00;
-/// What the 16-bit size field can say; it counts from the type octet on.
+/// Largest value of the 16-bit size field, which counts from the type octet on.
 inline constexpr std::size_t kBodyOctetsMax = 65535;
-/// Octets of types 20 and 24, and of types 21 and 25 without lists of blocks, that are not U_PDU
-/// (A.2.2.20, A.2.2.24; A.2.2.21, A.2.2.25).
+/// Octets that do not belong to the U_PDU in types 20 and 24, and in types 21 and 25 without lists
+/// of blocks (A.2.2.20, A.2.2.24; A.2.2.21, A.2.2.25).
 inline constexpr std::size_t kUnidataRequestFixed = 12;
 inline constexpr std::size_t kUnidataIndicationFixed = 13;
-/// Octets of types 18 and 19 in front of the body of the message (A.2.2.19).
+/// Octets of types 18 and 19 before the body of the message (A.2.2.19).
 inline constexpr std::size_t kManagementFixed = 2;
-/// Octets of types 22, 23, 26 and 27 in front of the copied part of the U_PDU (A.2.2.22, …).
+/// Octets of types 22, 23, 26 and 27 before the copied part of the U_PDU (A.2.2.22, …).
 inline constexpr std::size_t kAnswerFixed = 8;
 
 /// Type numbers (A.2.2.3 to A.2.2.27).
@@ -61,18 +61,19 @@ enum class Type : std::uint8_t {
 };
 inline constexpr std::uint8_t kTypeMax = 27;
 
-/// Appends the whole frame. Every field must fit its bits and the whole must fit the size field;
-/// addresses are written with size 7, all 28 bits. Only indications with nonarq_with_errors may
+/// Appends the whole frame. Every field must fit its bits, and the whole must fit the size field.
+/// Addresses are written with size 7, all 28 bits. Only indications with nonarq_with_errors may
 /// list blocks.
 void encode(const Primitive& primitive, Bytes& out);
 
-/// Takes the body of one frame, type octet first. `unsupported` is a type nobody knows; anything
-/// else means that the sender broke the format. Unused bits are ignored.
+/// Decodes the body of one frame, type octet first. `unsupported` is an unknown type; any other
+/// error means that the sender broke the format. Unused bits are ignored.
 Result<Primitive> decode(ByteSpan body);
 
 Type type_of(const Primitive& primitive);
 
-/// Who may send it; nothing for numbers the standard does not use.
+/// The side that may send a primitive; direction() returns nothing for numbers that the standard
+/// does not use.
 enum class Direction : std::uint8_t { to_server, to_client, both };
 std::optional<Direction> direction(std::uint8_t type);
 Direction direction(Type type);

@@ -47,8 +47,9 @@ std::optional<Framer::Item> Framer::poll() {
   return Frame{frame.subspan(kHeaderOctets, size)};
 }
 
-// A client begins with S_BIND_REQUEST. One that fits its frame when the octets of the size are
-// exchanged, and leaves most of the frame missing as they are, was written the wrong way round.
+// A client begins with S_BIND_REQUEST. If the request fits its frame with the octets of the size
+// exchanged, and most of the frame is missing with the size as it is, the sender has the wrong
+// octet order.
 std::optional<Framer::Mistake> Framer::mistake() const {
   const ByteSpan octets = pending();
   constexpr std::uint8_t kTlsHandshake = 22;
@@ -78,8 +79,8 @@ std::optional<std::uint8_t> Framer::next_type() const {
   return frame[kHeaderOctets];
 }
 
-/// How much stands before the next preamble. A last octet that may be its first half does not
-/// count.
+/// Returns the number of octets before the next preamble. A last octet that may be its first half
+/// does not count.
 std::size_t Framer::garbage_in(ByteSpan octets) const {
   std::size_t at = 0;
   while (at < octets.size()) {

@@ -12,7 +12,7 @@
 
 namespace s5066::sis {
 
-/// A run of garbage is reported again after this many octets, so that endless garbage costs.
+/// Octets after which a run of garbage is reported again, so that endless garbage has consequences.
 inline constexpr std::size_t kGarbageReportOctets = 4096;
 
 class Framer {
@@ -22,7 +22,9 @@ class Framer {
     ByteSpan body;
   };
   enum class Problem : std::uint8_t {
-    garbage,      // octets without a preamble; at the first of a run, and after so many more
+    // Octets without a preamble; reported at the first of a run, and after kGarbageReportOctets
+    // more.
+    garbage,
     bad_version,  // a frame of another version; its octets are skipped as they arrive
     empty,        // a frame of size 0
   };
@@ -32,23 +34,23 @@ class Framer {
   /// incomplete frame, less than kHeaderOctets + kBodyOctetsMax octets, stays in memory.
   void push(ByteSpan octets);
 
-  /// What the other side speaks instead of this, as far as its first octets tell.
+  /// Another protocol that the peer speaks, as far as its first octets tell.
   enum class Mistake {
     tls,          // the beginning of a TLS handshake
     octet_order,  // a preamble with its octets exchanged, or a size with the low octet first
   };
-  /// Looks at what has been pushed and is not used up; of use before the first frame. Call it
-  /// before poll().
+  /// Checks the pushed octets that are not used up; useful before the first frame. Call it before
+  /// poll().
   std::optional<Mistake> mistake() const;
 
-  /// The next frame or problem; nothing until more octets come.
+  /// Returns the next frame or problem; nothing until more octets come.
   std::optional<Item> poll();
 
-  /// The type octet of the next frame, as soon as that has come, although the frame may not be
-  /// whole yet. Nothing where the next header is of no use.
+  /// Returns the type octet of the next frame as soon as it has come, even if the frame is
+  /// incomplete. Returns nothing if the next header is invalid.
   std::optional<std::uint8_t> next_type() const;
 
-  /// A frame has begun and not ended. A peer that leaves it so for long has failed.
+  /// True if a frame has begun and not ended. A peer that leaves it so for long has failed.
   bool partial() const { return buffered() > 0 || skip_ > 0; }
   std::size_t buffered() const { return buffer_.size() - begin_; }
 
@@ -59,8 +61,8 @@ class Framer {
   Bytes buffer_;
   std::size_t begin_ = 0;           // octets before it are used up
   std::size_t skip_ = 0;            // octets of a refused frame that are still to come
-  bool in_garbage_ = false;         // the run of garbage we are in has been reported …
-  std::size_t garbage_octets_ = 0;  // … and so much of it has come since
+  bool in_garbage_ = false;         // the present run of garbage has been reported
+  std::size_t garbage_octets_ = 0;  // octets of it since then
 };
 
 }  // namespace s5066::sis

@@ -1,5 +1,5 @@
-// S_PRIMITIVEs as values (Annex A.2.1 says what they mean, A.2.2 how they are laid out). Fields
-// keep what was on the wire, legal or not: the server decides what to refuse and how.
+// S_PRIMITIVEs as values (Annex A.2.1 defines their meaning, A.2.2 their layout). Fields keep the
+// values received, legal or not: the server decides what to refuse and how.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace s5066::sis {
 
 /// Default TCP port (F.16).
 inline constexpr std::uint16_t kDefaultPort = 5066;
-/// Largest U_PDU a general node takes from a client (A.2.1.3).
+/// Largest U_PDU that a general node accepts from a client (A.2.1.3).
 inline constexpr std::uint16_t kMtu = 2048;
 /// Largest TIME TO LIVE, in units of 2 s: 15 days.
 inline constexpr std::uint32_t kTimeToLiveMax = 648000;
@@ -33,7 +33,7 @@ struct DeliveryMode {
   Confirmation confirmation = Confirmation::none;         // 2 bits
   bool as_they_arrive = false;                            // false: in order
   bool extended = false;                                  // must be false
-  std::uint8_t retransmissions = 0;                       // 4 bits, non-ARQ: sent 1 + this often
+  std::uint8_t retransmissions = 0;  // 4 bits, non-ARQ: sent 1 + this many times
   friend bool operator==(const DeliveryMode&, const DeliveryMode&) = default;
 };
 
@@ -83,18 +83,19 @@ struct UnbindIndication {  // type 5, to the client
 
 // --- Hard links ----------------------------------------------------------------------------------
 
-/// LINK TYPE (A.1.1.2, A.2.2.28.4): what the link keeps for its owner. 3 is undefined.
+/// LINK TYPE (A.1.1.2, A.2.2.28.4): the capacity that the link reserves for its owner. 3 is
+/// undefined.
 enum class HardLinkType : std::uint8_t {
   link_reservation = 0,   // the physical link only, all clients share it
   partial_bandwidth = 1,  // all capacity, for the owner and any client at the other node
   full_bandwidth = 2,     // all capacity, for the owner and one named client
 };
 
-/// The arguments that all hard-link primitives but type 7 share.
+/// The arguments that all hard-link primitives except type 7 share.
 struct HardLink {
   HardLinkType type = HardLinkType::link_reservation;  // 2 bits
   std::uint8_t priority = 0;                           // 2 bits
-  SapId remote_sap{};                                  // means something with full_bandwidth only
+  SapId remote_sap{};                                  // valid with full_bandwidth only
   Address remote{};
   friend bool operator==(const HardLink&, const HardLink&) = default;
 };
@@ -231,7 +232,7 @@ struct UnidataIndication {  // type 21, to the client
   Address source{};
   Bytes updu{};
   std::vector<OctetRange> errored{};  // of the U_PDU; with nonarq_with_errors only
-  std::vector<OctetRange> missing{};  // likewise
+  std::vector<OctetRange> missing{};  // of the U_PDU, as above
   friend bool operator==(const UnidataIndication&, const UnidataIndication&) = default;
 };
 
@@ -258,7 +259,7 @@ struct UnidataRequestRejected {                     // type 23, to the client
   friend bool operator==(const UnidataRequestRejected&, const UnidataRequestRejected&) = default;
 };
 
-// The same again for expedited data, which has no priority.
+// The same primitives for expedited data, which has no priority.
 
 struct ExpeditedUnidataRequest {  // type 24, to the server
   SapId destination_sap{};
@@ -299,7 +300,7 @@ struct ExpeditedUnidataRequestRejected {  // type 27, to the client
                          const ExpeditedUnidataRequestRejected&) = default;
 };
 
-/// In the order of their type numbers, from 1.
+/// Primitives in the order of their type numbers, from 1.
 using Primitive =
     std::variant<BindRequest, UnbindRequest, BindAccepted, BindRejected, UnbindIndication,
                  HardLinkEstablish, HardLinkTerminate, HardLinkEstablished, HardLinkRejected,

@@ -1,4 +1,4 @@
-// How a request of a SIS client ended, for the completion handler of Client::async_send().
+// The end of a request of a SIS client, for the completion handler of Client::async_send().
 #pragma once
 
 #include <optional>
@@ -15,24 +15,24 @@ struct SendOutcome {
     confirmed,   // delivered, as far as the requested confirmation says
     sent,        // handed to the server; without a confirmation this is all that can be known
     rejected,    // not known to be delivered: `reason`, and `reach` for how far it came
-    unresolved,  // nobody knows; see event::Unresolved
+    unresolved,  // the result is unknown; see event::Unresolved
     refused,     // never accepted by the client: `error`
   };
 
   End end = End::refused;
-  std::optional<RequestId> id;         // of what was accepted
+  std::optional<RequestId> id;         // of the accepted request
   std::optional<RejectReason> reason;  // of `rejected`
   std::optional<event::Reach> reach;   // of `rejected`
   std::optional<Error> error;          // of `refused`
 
-  /// As good as was asked for.
+  /// True if the request ended as well as it asked for.
   bool ok() const { return end == End::confirmed || end == End::sent; }
 };
 
-/// rejected: time to live expired
+/// Returns text like: rejected: time to live expired
 std::string to_string(const SendOutcome& outcome);
 
-/// What the event says of the end of a request; nothing for any other event.
+/// Returns the end of a request that the event reports; nothing for any other event.
 std::optional<SendOutcome> outcome_of(const Event& event);
 
 }  // namespace s5066::sis

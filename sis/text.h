@@ -9,7 +9,7 @@
 
 namespace s5066::sis {
 
-/// "S_BIND_REQUEST"; "unknown" for a number without a primitive.
+/// Returns text like "S_BIND_REQUEST"; "unknown" for a number without a primitive.
 std::string_view to_string(Type type);
 std::string_view to_string(TransmissionMode mode);
 std::string_view to_string(Confirmation confirmation);

@@ -1,4 +1,4 @@
-// Events of the client as the C interface hands them out, with the memory that they point to.
+// Events of the client in the form of the C interface, with the memory that they point to.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +19,12 @@ struct StoredEvent {
   std::vector<s5066_sis_block> missing;
   std::string text;
 
-  /// Sets the pointers; the event stays valid as long as this object stays where it is.
+  /// Sets the pointers. The event stays valid while this object stays at its address.
   const s5066_sis_event& with_pointers();
 };
 
 StoredEvent stored(const Event& event);
-/// The last event of a client whose events were not fetched.
+/// Returns the last event of a client whose events were not fetched.
 StoredEvent overflow();
 
 std::uint32_t number_of(Address address);

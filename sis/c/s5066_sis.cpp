@@ -30,7 +30,7 @@ constexpr std::uint32_t kEventOctetsMax = 16u << 20;
 constexpr std::uint32_t kAddressMax = 0x1FFFFFFF;
 constexpr std::uint8_t kNibbleMax = 15;
 
-/// What waits to be fetched, and the descriptor that says so.
+/// Events that wait to be fetched, and the descriptor that is readable while there are any.
 class EventQueue {
  public:
   EventQueue(std::size_t events_max, std::size_t octets_max)
@@ -43,11 +43,13 @@ class EventQueue {
 
   int fd() const { return fd_; }
 
-  /// False: too many are waiting already, and this one is the last but for the ends of requests.
+  /// Returns false if too many events wait. This one is then the last, except for the ends of
+  /// requests.
   bool push(StoredEvent event) {
     const std::lock_guard lock(mutex_);
     if (full_) {
-      // The end of what was accepted is told in any case; their number has its own limit.
+      // The end of an accepted request is reported in any case; their number has a limit of its
+      // own.
       if (is_end(event)) put(std::move(event));
       return true;
     }
@@ -57,11 +59,11 @@ class EventQueue {
     return false;
   }
 
-  /// No more will come but what is there.
+  /// Ends the queue: no further events come after those that wait.
   void end(std::optional<StoredEvent> last) {
     const std::lock_guard lock(mutex_);
     if (std::exchange(ended_, true)) return;
-    if (events_.empty()) signal();  // stays: S5066_SIS_CLOSED is there to be fetched
+    if (events_.empty()) signal();  // stays signalled, so that S5066_SIS_CLOSED is fetched
     if (last) put(*std::move(last));
     arrived_.notify_all();
   }
@@ -181,7 +183,7 @@ int error_of(const Result<sis::RequestId>& result, std::uint64_t* id) {
   return S5066_SIS_OK;
 }
 
-/// No exception leaves the library; only a system that is out of something throws one.
+/// Keeps exceptions inside the library; only a system without memory or other resources throws one.
 template <typename Body>
 int guarded(Body body) {
   try {
@@ -191,7 +193,8 @@ int guarded(Body body) {
   }
 }
 
-/// A thread begun meanwhile takes no signals: those are for the application's threads.
+/// Keeps signals from a thread that starts meanwhile, because they are for the application's
+/// threads.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -215,7 +218,7 @@ struct s5066_sis {
         client(io, config, std::random_device{}(),
                [this](const sis::Event& event) { on_event(event); }) {}
 
-  // Nobody could catch on this thread what a system that is out of memory throws.
+  // Nothing on this thread could catch an exception of a system that is out of memory.
   void run() {
     while (!closing || !client.stopped()) {
       try {
@@ -235,7 +238,7 @@ struct s5066_sis {
     });
   }
 
-  /// Calls `body` on the thread of the client and returns what it does.
+  /// Calls `body` on the client's thread and returns its result.
   template <typename Body>
   int call(Body body) {
     auto task = std::make_shared<std::packaged_task<int()>>(
@@ -257,7 +260,7 @@ struct s5066_sis {
   asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
   EventQueue queue;
   sis::Client client;
-  bool closing = false;  // on the thread only
+  bool closing = false;  // used on the client's thread only
   StoredEvent fetched;   // for the thread that fetches
   std::thread thread;
 };
@@ -357,7 +360,7 @@ int s5066_sis_send_management(s5066_sis* client, uint8_t message_type, const uin
 
 namespace {
 
-/// Does with the link what one of the functions below is for.
+/// Applies one of the functions below to the link.
 template <typename Do>
 int with_link(s5066_sis* client, const s5066_sis_hard_link* link, Do act) {
   if (client == nullptr || link == nullptr) return S5066_SIS_BAD_ARGUMENT;

@@ -1,5 +1,5 @@
 // The smallest useful SIS client: binds to SAP 15 of the node on this machine and sends every U_PDU
-// back to where it came from. `echo_client [HOST [PORT [--once]]]`; --once ends with the binding.
+// back to its source. `echo_client [HOST [PORT [--once]]]`; with --once it ends with the binding.
 #include <boost/asio/io_context.hpp>
 #include <cstdlib>
 #include <iostream>
@@ -33,6 +33,6 @@ int main(int argc, char** argv) {
     });
     if (!accepted) std::cout << "not echoed: " << to_string(accepted.error()) << std::endl;
   });
-  client->start();  // from here on it connects and binds again by itself, whatever happens
+  client->start();  // from here on it connects and binds again by itself
   io.run();
 }

@@ -1,6 +1,6 @@
 // Sends each argument as one expedited U_PDU, all at once, and waits until the client at the other
-// end has confirmed each: `expedited_sender HOST PORT SAP DESTINATION TEXT...`. Ends with the
-// number of those that were not confirmed.
+// end has confirmed each: `expedited_sender HOST PORT SAP DESTINATION TEXT...`. The exit status is
+// the number of U_PDUs that were not confirmed.
 #include <boost/asio/io_context.hpp>
 #include <cstdlib>
 #include <iostream>
@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
 
   client.emplace(io, config, /*seed=*/1, [&](const sis::Event& event) {
     std::cerr << sis::to_string(event) << '\n';
-    // A binding may end and come again; what was sent is not sent twice.
+    // A binding may end and come again; U_PDUs that were sent are not sent twice.
     if (!std::holds_alternative<sis::event::Bound>(event) || started) return;
     started = true;
     for (const std::string& text : texts) {

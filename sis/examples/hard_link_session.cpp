@@ -1,6 +1,6 @@
 // Reserves the whole link to one client of another node, sends lines of standard input over it, and
-// ends it: `hard_link_session HOST PORT SAP DESTINATION DESTINATION_SAP`. Ends with 0 when all
-// lines were confirmed.
+// ends it: `hard_link_session HOST PORT SAP DESTINATION DESTINATION_SAP`. The exit status is 0 if
+// all lines were confirmed.
 #include <boost/asio/io_context.hpp>
 #include <cstdlib>
 #include <iostream>
@@ -33,11 +33,11 @@ class Session {
     } else if (std::holds_alternative<sis::event::HardLinkRejected>(event) ||
                std::holds_alternative<sis::event::HardLinkTerminated>(event) ||
                std::holds_alternative<sis::event::HardLinkLost>(event)) {
-      leave(true);  // an application that wants the link again asks again, after Bound
+      leave(true);  // to get the link again, request it again after Bound
     }
   }
 
-  // One after the other, for the sake of a short example; a client may hold many.
+  // Sends one line at a time, to keep the example short; a client may hold many.
   void send_next_line() {
     std::string line;
     if (!std::getline(std::cin, line)) return leave(false);
@@ -57,7 +57,7 @@ class Session {
     if (left_) return;
     left_ = true;
     failed_ = failed;
-    (void)client_.request_hard_link_end(link_.remote);  // it may be over already
+    (void)client_.request_hard_link_end(link_.remote);  // it may already have ended
     client_.stop();
   }
 

@@ -1,4 +1,4 @@
-// sis_cat: standard input to U_PDUs, received U_PDUs to standard output.
+// sis_cat: sends standard input as U_PDUs and writes received U_PDUs to standard output.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -29,7 +29,7 @@ constexpr int kOk = 0;
 constexpr int kFailed = 1;
 constexpr int kUsage = 2;
 
-/// Standard input without waiting for it; leaves the descriptor as it was.
+/// Reads standard input without blocking; restores the descriptor's mode.
 class Input {
  public:
   explicit Input(asio::io_context& io)
@@ -49,7 +49,8 @@ class Input {
   asio::posix::stream_descriptor descriptor_;
 };
 
-/// One run of the program: reads, sends a piece as soon as the client takes it, counts what is out.
+/// One run of the program: reads, sends a piece as soon as the client accepts it, and counts open
+/// ones.
 class Cat {
  public:
   Cat(asio::io_context& io, const Options& options)
@@ -100,7 +101,7 @@ class Cat {
     if (!answered) std::cerr << "sis_cat: " << to_string(answered.error()) << '\n';
   }
 
-  // The rest needs no answer: the client holds requests while the flow is off, and every request
+  // Other events need no action: the client holds requests while the flow is off, and every request
   // has a handler of its own.
   template <typename Other>
   void operator()(const Other&) {}
@@ -147,7 +148,7 @@ class Cat {
       if (std::exchange(held_back_, false)) read();
       finish_if_done();
     });
-    // Never more in the client than it takes, so that none is refused for want of room.
+    // The client never gets more than it accepts, so that none is refused because there is no room.
     if (open_ < options_.client.core.queue_max) {
       read();
     } else {
@@ -182,7 +183,7 @@ class Cat {
     if (!at_end_ || open_ > 0 || options_.listen) return;
     const auto linger = linger_of(options_, octets_sent_);
     if (linger.count() == 0) return leave(kOk, {});
-    // The server drops what it has not sent of a client that unbinds (A.2.1.2), and says nothing of
+    // The server drops unsent data of a client that unbinds (A.2.1.2), and reports nothing about
     // data without ARQ.
     lingering_ = true;
     linger_.expires_after(linger);
@@ -202,7 +203,7 @@ class Cat {
     input_.cancel();
     signals_.cancel();
     linger_.cancel();
-    // Without it the unbind ends the link as well; that there is none is no fault here.
+    // Without this the unbind ends the link as well; a missing link is no error here.
     if (options_.hard_link) (void)client_.request_hard_link_end(options_.hard_link->remote);
     client_.stop();
   }

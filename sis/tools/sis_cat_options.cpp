@@ -12,11 +12,11 @@ namespace po = boost::program_options;
 
 namespace {
 
-// Slower waveforms are for who knows them, and says --linger or --ttl.
+// Lowest rate that the default assumes; users of slower waveforms give --linger or --ttl.
 constexpr std::uint64_t kLingerBitRate = 300;
 constexpr std::chrono::seconds kLingerMin{30};
 
-/// Thrown by the readers below, and caught where the command line is read.
+/// Thrown by the readers below, and caught by the reader of the command line.
 struct Wrong {
   std::string what;
 };
@@ -87,8 +87,8 @@ sis::Confirmation confirmation(const po::variables_map& given, bool arq) {
   for (const auto value : {Confirmation::none, Confirmation::node, Confirmation::client}) {
     if (wanted != sis::to_string(value)) continue;
     if (!arq && value != Confirmation::none) throw Wrong{"--confirm needs ARQ"};
-    // The server drops what it has not sent of a client that leaves, and only a confirmation says
-    // when that is.
+    // The server drops unsent data of a client that leaves, and only a confirmation tells when all
+    // is sent.
     if (arq && value == Confirmation::none) throw Wrong{"--confirm none would lose data with ARQ"};
     return value;
   }
@@ -152,7 +152,8 @@ Options read(const po::variables_map& given) {
   if (given.count("to")) read_sending(given, options);
   if (!options.to && !options.listen) throw Wrong{"--listen, --to or both are needed"};
 
-  // The bind says what else may come: a node in a broadcast session takes no ARQ client.
+  // The service of the bind decides what else may come: a node in a broadcast session accepts no
+  // ARQ client.
   if (given.count("errors")) {
     options.client.core.service.mode = sis::TransmissionMode::nonarq_with_errors;
   } else if (options.to) {

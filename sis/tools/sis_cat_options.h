@@ -18,7 +18,7 @@ struct Options {
   bool listen = false;
   bool accept_links = false;
   bool hex = false;
-  std::uint64_t count = 0;  // leave after so many received; 0: stay
+  std::uint64_t count = 0;  // leave after this many received U_PDUs; 0: stay
 
   std::optional<Address> to;
   SapId to_sap{};
@@ -26,22 +26,23 @@ struct Options {
   bool expedited = false;
   std::uint32_t ttl_units = 0;  // of 2 s
   std::uint8_t priority = 0;
-  std::optional<std::chrono::seconds> linger;  // what the user said
+  std::optional<std::chrono::seconds> linger;  // set by the user
   std::optional<sis::HardLink> hard_link;
 };
 
-/// How long to stay bound after the end of the input, for what has no confirmation to leave:
-/// nothing with ARQ; else as the user said, or until all of it would have died, or as long as so
-/// many octets and their repeats take at a low rate, and then some for others' transmissions.
+/// Returns how long to stay bound after the end of the input, so that data without a confirmation
+/// can leave. It is 0 with ARQ. Otherwise it is the user's value, or the time until all data has
+/// expired, or the time that `octets_sent` and their repeats take at a low rate, plus a margin for
+/// others' transmissions.
 std::chrono::seconds linger_of(const Options& options, std::uint64_t octets_sent);
 
-/// What there is to say instead of running: help to print, or what is wrong.
+/// Output instead of running: help to print, or an error.
 struct Instead {
   std::string help;
   std::string problem;
 };
 
-/// Options, or nothing and what to say.
+/// Returns the options, or nothing and sets `instead`.
 std::optional<Options> read_command_line(int argc, char** argv, Instead& instead);
 
 }  // namespace s5066::sis_cat
