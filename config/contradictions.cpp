@@ -13,7 +13,7 @@
 namespace s5066::config {
 namespace {
 
-/// Two, for the peer's question to its client and for its answer.
+/// The time of two turnarounds: one for the peer's question to its client and one for its answer.
 constexpr std::chrono::seconds kHardLinkTurnarounds{60};
 
 bool is_loopback(const std::string& address) {
@@ -24,7 +24,7 @@ bool is_reserved(unsigned sap) {
   return sap == 10 || sap == 11;  // Table F-1
 }
 
-/// Checks an entry of the allow list, or the local socket.
+/// Checks the SAPs of an entry of the allow list or of the local socket.
 void check_saps(const Section& access, const NodeSetup& setup) {
   const auto& message = access.message();
   const auto* saps = message.GetDescriptor()->FindFieldByName("saps");
@@ -73,8 +73,9 @@ void check_subnet_access(const Section& access, const NodeConfig& node) {
     links.complain("call_retry_wait_s", "above call_retry_wait_max_s");
   }
   const Section hard_links = access.nested("hard_links");
-  // The client may take all of its time when a link of lower precedence has taken all of its own to
-  // end; the answer still has to come (A.3.2.2.2(12), (23), A.3.2.2.3(4)).
+  // The peer first waits the full terminate_wait_s to end a link of lower precedence, and then the
+  // full client_wait_s for its client. Its answer still has to come after that (A.3.2.2.2(12),
+  // (23), A.3.2.2.3(4)).
   const auto& waits = setup.hard_links;
   if (waits.client_wait + waits.terminate_wait + kHardLinkTurnarounds > waits.response_wait) {
     hard_links.complain("response_wait_s",
@@ -102,7 +103,8 @@ void check_subnet_access(const Section& access, const NodeConfig& node) {
   }
 }
 
-// Defaults make way for each other, what was said must fit (B.3(7), B.3(8), A.3.2.1).
+// A default shrinks to the limits of the other settings, but a value that the file states must fit
+// (B.3(7), B.3(8), A.3.2.1).
 void check_links(const Section& node, const NodeConfig& setup) {
   const std::size_t room = cas::nonexclusive_room(setup.dts.links_max);
   const Section access = node.nested("channel_access");
@@ -117,8 +119,9 @@ void check_links(const Section& node, const NodeConfig& setup) {
   }
 }
 
-// What fits into the longest transmission that is allowed: a segment of full size with a full
-// acknowledgement must, in whatever mode, or nothing could be sent any more.
+// The longest transmission that is allowed must hold a segment of full size together with a full
+// acknowledgement in every mode that may be used, because otherwise no data could be sent in that
+// mode.
 void check_data_transfer(const Section& transfer, const NodeSetup& node) {
   const dts::Config& setup = node.node.dts;
   const std::size_t segment = dts::segment_octets(setup);
@@ -148,7 +151,8 @@ void check_data_transfer(const Section& transfer, const NodeSetup& node) {
   }
 }
 
-// Key and device are the host's business, and what is written here would be believed to work.
+// The host of a remote modem has the key and the device. These fields are errors here because an
+// operator would believe that they have an effect.
 void check_modem(const Section& section, const NodeSetup& setup) {
   if (const auto good = modem::check_receive_modes(setup.worker.receive_modes); !good) {
     section.complain("receive_modes", good.error().detail, 0);

@@ -1,4 +1,4 @@
-// Fields that are right by themselves and wrong together, defaults included.
+// Finds fields that are legal by themselves and contradict each other, defaults included.
 #pragma once
 
 #include "config/node_setup.h"
@@ -11,7 +11,7 @@ namespace s5066::config {
 /// Checks the section `sis` of a gateway.
 void check_sis_server(const Section& sis);
 
-/// The section is the message, `setup` what it means.
+/// `section` is the parsed message, `setup` is its translation with all defaults.
 void find_contradictions(const Section& node, const NodeSetup& setup);
 void find_contradictions(const Section& relay, const file_relay::RelayConfig& setup);
 void find_contradictions(const Section& gateway, const acp142::MailConfig& setup);

@@ -52,7 +52,7 @@ void check_stations(const Section& gateway, const MailConfig& setup) {
   }
 }
 
-// 224.0.0.0/24 is for the routers of a LAN.
+// Addresses of 224.0.0.0/24 are excluded because they are reserved for the routers of a LAN.
 bool is_group(std::uint32_t address) {
   return address >> 28 == 0xE && address >> 8 != 0xE00000;
 }
@@ -142,7 +142,7 @@ void check_routes(const Section& gateway, const MailConfig& setup) {
   }
 }
 
-/// True if a connection to the mail server would come out at our own SMTP port.
+/// Returns true if a connection to the mail server would reach our own SMTP port.
 bool is_own_port(const MailConfig& setup) {
   const std::string& ours = setup.smtp.address;
   const std::string& theirs = setup.mail_server.address;
@@ -152,7 +152,7 @@ bool is_own_port(const MailConfig& setup) {
 }
 
 void check_smtp(const Section& gateway, const MailConfig& setup) {
-  // A host name as SMTP greetings and addresses may carry it.
+  // The host name must be valid in SMTP greetings and addresses.
   const bool named =
       acp142::parse_path("<a@" + setup.hostname + ">", acp142::PathUse::forward).ok();
   if (!named) gateway.complain("hostname", "is no host name: letters, digits, '-' and '.'");
@@ -160,7 +160,7 @@ void check_smtp(const Section& gateway, const MailConfig& setup) {
     gateway.nested("smtp").complain("address", "beyond loopback needs `allow`");
   }
   if (const auto& tls = setup.smtp.tls; tls && !tls->ca_file.empty() && !tls->required) {
-    // A client that never says STARTTLS is not asked for a certificate.
+    // Without `required` a client that does not send STARTTLS would not be asked for a certificate.
     gateway.nested("smtp").nested("tls").complain("ca_file", "needs `required`");
   }
   if (const auto& tls = setup.mail_server.tls; tls && tls->ca_file.empty()) {

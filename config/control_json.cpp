@@ -52,7 +52,8 @@ void fill(const ClientStatus& from, proto::ClientStatus& to) {
   to.set_queued_octets(number(from.queued_octets));
 }
 
-// The rank is that of the client's bind, which a hard link does not outlive.
+// The rank comes from the client's bind. It is always there, because a hard link ends with the bind
+// of its client.
 void fill(const sap::HardLinkInfo& from, const std::vector<ClientStatus>& clients,
           proto::HardLinkStatus& to) {
   to.set_peer(to_string(from.peer));

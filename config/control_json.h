@@ -1,4 +1,4 @@
-// A node's state as JSON, by the messages of config/proto/control.proto.
+// Writes a node's state as JSON of the messages of config/proto/control.proto.
 #pragma once
 
 #include <cstdint>

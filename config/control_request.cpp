@@ -13,12 +13,12 @@ namespace {
 using Words = std::vector<std::string_view>;
 using Parsed = std::optional<Result<ControlRequest>>;
 
-/// How a request is written, and what it does.
+/// A verb is one request: its syntax, its purpose and its parser.
 struct Verb {
   std::string_view name;
   std::string_view arguments;
   std::string_view purpose;
-  /// Nothing where the arguments do not fit; an error where one of them says why.
+  /// Returns nothing when the arguments do not fit, and an error when an argument gives the reason.
   Parsed (*parse)(const Words& arguments);
 };
 
@@ -80,7 +80,7 @@ Parsed break_link(const Words& arguments) {
   return Result<ControlRequest>(ControlRequest(BreakAsked{*peer}));
 }
 
-/// "id=17", "client=3" and "to=1.2.3.4", each once at most.
+/// Parses the conditions "id=17", "client=3" and "to=1.2.3.4"; each may occur once.
 std::optional<Result<sap::UpduFilter>> filter_of(const Words& arguments) {
   sap::UpduFilter filter;
   for (const std::string_view word : arguments) {

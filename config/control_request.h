@@ -1,4 +1,5 @@
-// Requests of an operator to a running s5066d on its control socket: one line of words.
+// Parses the requests of an operator to a running s5066d: each is one line of words on its control
+// socket.
 #pragma once
 
 #include <string>
@@ -14,7 +15,7 @@ namespace s5066::config {
 
 struct StatusAsked {};
 struct CountersAsked {};
-/// Of a link, for what we send.
+/// Asks the peer of a link for another mode of what we send on it.
 struct ModeAsked {
   Address peer;
   modem::Mode mode;
@@ -38,7 +39,7 @@ struct BreakAsked {
 struct QueueAsked {
   sap::UpduFilter filter;
 };
-/// The filter says something.
+/// The filter of a purge has at least one condition.
 struct PurgeAsked {
   sap::UpduFilter filter;
 };
@@ -48,11 +49,11 @@ using ControlRequest =
     std::variant<StatusAsked, CountersAsked, ModeAsked, EmconAsked, BroadcastAsked, SapAsked,
                  DisconnectAsked, BreakAsked, QueueAsked, PurgeAsked, ReloadAsked>;
 
-/// `unsupported` where the first word is no request, `bad_field` with how it is written where the
-/// others do not fit it.
+/// The result is `unsupported` when the first word is no request, and `bad_field` with the syntax
+/// of the request when its arguments do not fit it.
 Result<ControlRequest> parse_control_request(std::string_view line);
 
-/// One line for each request, for people.
+/// Returns the help text of all requests, one line for each.
 std::string control_synopsis();
 
 }  // namespace s5066::config

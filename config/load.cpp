@@ -32,7 +32,8 @@ std::optional<std::string> read_file(const std::string& path, Problems& problems
   return text;
 }
 
-/// Syntax and the rules of the schema; the section holds what could be read.
+/// A text after the checks of its syntax and of the schema's rules. The section holds the fields
+/// that could be read.
 template <typename Proto>
 struct Checked {
   Checked(const std::string& text, Problems& problems)
@@ -56,7 +57,8 @@ Loaded<Setup> load_text(const std::string& file, const std::string& text) {
     problems.add(1, 1, "this is UTF-16; save the file as UTF-8");
     return {std::nullopt, problems.errors()};
   }
-  // Editors of Windows put it in front, and it takes no column there.
+  // Windows editors put the mark in front of the text. It takes no column there, so columns count
+  // without it.
   const bool marked = text.starts_with(kByteOrderMark);
   const Checked<Proto> checked(marked ? text.substr(kByteOrderMark.size()) : text, problems);
   Setup setup = translate(checked.message);

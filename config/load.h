@@ -1,5 +1,6 @@
-// Configuration files in Protobuf text format: read, held against the schema's rules and against
-// each other's fields, and turned into the plain structs of each layer. All problems come at once.
+// Loads configuration files in Protobuf text format: they are parsed, checked against the rules of
+// the schema and for contradictions, and turned into the plain structs of each layer. A result
+// lists all problems of the file.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@ Loaded<NodeSetup> load_node(const std::string& path);
 Loaded<file_relay::RelayConfig> load_relay(const std::string& path);
 Loaded<acp142::MailConfig> load_mail(const std::string& path);
 
-/// The same from text at hand; `file` is what problems call it.
+/// These functions take the text itself; `file` is the name that problems give.
 Loaded<NodeSetup> parse_node(const std::string& file, const std::string& text);
 Loaded<file_relay::RelayConfig> parse_relay(const std::string& file, const std::string& text);
 Loaded<acp142::MailConfig> parse_mail(const std::string& file, const std::string& text);

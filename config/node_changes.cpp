@@ -12,7 +12,7 @@ namespace {
 
 using google::protobuf::util::MessageDifferencer;
 
-/// Keeps the names of the settings that differ, without the numbers of repeated ones.
+/// This reporter collects the names of the settings that differ; a repeated setting has no index.
 class Names final : public MessageDifferencer::Reporter {
  public:
   using Message = google::protobuf::Message;
@@ -20,7 +20,7 @@ class Names final : public MessageDifferencer::Reporter {
 
   void ReportAdded(const Message&, const Message&, const Path& path) override { add(path); }
   void ReportDeleted(const Message&, const Message&, const Path& path) override { add(path); }
-  /// Also called for each section around a setting that differs.
+  /// Protobuf calls this function also for each section that contains a setting that differs.
   void ReportModified(const Message&, const Message&, const Path& path) override {
     const auto* field = path.empty() ? nullptr : path.back().field;
     const bool section = field != nullptr && field->message_type() != nullptr;
@@ -35,7 +35,7 @@ class Names final : public MessageDifferencer::Reporter {
     for (const auto& step : path) {
       if (step.field == nullptr) continue;
       name.append(name.empty() ? "" : ".").append(step.field->name());
-      if (step.field->is_repeated()) break;  // the list as a whole
+      if (step.field->is_repeated()) break;  // the name stands for the whole list
     }
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
@@ -49,7 +49,7 @@ std::vector<std::string> differences(const proto::Node& before, const proto::Nod
   return found.names;
 }
 
-/// The settings that change at once.
+/// Copies the settings that change at once.
 void take_at_once(const proto::Node& from, proto::Node& to) {
   to.clear_log_level();
   if (from.has_log_level()) to.set_log_level(from.log_level());
@@ -78,7 +78,7 @@ proto::Node read(const std::string& source) {
   proto::Node node;
   const bool whole = node.ParsePartialFromString(source);
   S5066_ASSERT(whole);
-  // So that a section that is there and empty is as one that is not there.
+  // The section is created so that an empty one compares equal to an absent one.
   node.mutable_sis()->mutable_limits();
   return node;
 }

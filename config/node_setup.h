@@ -1,4 +1,4 @@
-// All that one s5066d needs to know, as the plain structs of its layers.
+// The configuration of one s5066d as the plain structs of its layers.
 #pragma once
 
 #include <optional>
@@ -18,10 +18,11 @@
 
 namespace s5066::config {
 
-/// What the built-in modem's samples come from and go to, or a modem that has its own.
+/// The setup of the built-in modem's sample device, or of a remote modem, which has its own device.
 using DeviceSetup = std::variant<modem::CableDevice::Config, modem::PortAudioDevice::Config,
                                  modem::RemoteModem::Config>;
-/// How the transmitter is keyed; nothing: not at all, or by the sound itself.
+/// The setup of the transmitter's key. Without one nothing is keyed, or the transceiver keys on
+/// sound.
 using KeySetup = std::variant<std::monostate, modem::RigctldPtt::Config,
                               modem::SerialLinePtt::Config, modem::Cm108Ptt::Config>;
 
@@ -34,7 +35,7 @@ struct NodeSetup {
   std::optional<runtime::ControlConfig> control;
   std::optional<runtime::CaptureConfig> capture;
   LogLevel log_level = LogLevel::info;
-  std::string source;  // the configuration that this was made of, for node_changes.h
+  std::string source;  // the serialised configuration message, for node_changes.h
 };
 
 }  // namespace s5066::config

@@ -15,7 +15,8 @@ std::string to_string(const Problem& problem) {
   return text.append(problem.warning ? ": warning: " : ": ").append(problem.text);
 }
 
-// Parts of the text come out of the file and may hold anything.
+// Other characters than printable ASCII become '?', because parts of the text come from the file
+// and may hold any octet.
 void Problems::add(int line, int column, std::string text, bool warning) {
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 32 || static_cast<unsigned char>(c) > 126) c = '?';

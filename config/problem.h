@@ -1,4 +1,4 @@
-// What is wrong with a configuration, and where: one line for people per problem.
+// A problem of a configuration and its place in the file; each prints as one line.
 #pragma once
 
 #include <cstddef>
@@ -9,32 +9,35 @@
 
 namespace s5066::config {
 
-/// Lines and columns count from 1, as editors do; both are 0 where the whole file is meant.
+/// Lines and columns count from 1, as editors count them. Both are 0 when the problem concerns the
+/// whole file.
 struct Problem {
   std::string file;
   int line = 0;
   int column = 0;
   std::string text;
-  bool warning = false;  // the configuration can be used, but probably not as its author thinks
+  bool warning = false;  // the configuration is usable, but probably not what its author meant
   friend bool operator==(const Problem&, const Problem&) = default;
 };
 
-/// "station.textproto:12:3: turnaround_ms: 99999 is above its limit 60000"; "warning: " stands in
-/// front of the text of a warning.
+/// An example is "station.textproto:12:3: turnaround_ms: 99999 is above its limit 60000". The text
+/// of a warning has "warning: " in front of it.
 std::string to_string(const Problem& problem);
 
-/// A file with more problems than this is not worth more lines.
+/// More problems than this of one file are not listed.
 inline constexpr std::size_t kProblemsMax = 100;
 
-/// The problems of one file, each place and text once.
+/// This class collects the problems of one file; a problem with the same place and text as another
+/// is kept once.
 class Problems {
  public:
   explicit Problems(std::string file) : file_(std::move(file)) {}
 
   void add(int line, int column, std::string text, bool warning = false);
-  /// True if the configuration can be used; it may have warnings.
+  /// Returns true if the configuration has no errors; it may have warnings.
   bool usable() const;
-  /// The errors in the order of the file; the last says so when there were more than kProblemsMax.
+  /// Returns the errors in the order of the file. When there were more than kProblemsMax, the last
+  /// entry says so.
   std::vector<Problem> errors() const;
   std::vector<Problem> warnings() const;
 
@@ -46,7 +49,7 @@ class Problems {
   bool overflow_ = false;
 };
 
-/// A value and perhaps warnings, or the reasons why there is no value.
+/// `value` is absent when there are problems. Warnings come with or without a value.
 template <typename T>
 struct Loaded {
   std::optional<T> value;

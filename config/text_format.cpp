@@ -18,7 +18,7 @@ constexpr int kNestingMax = 16;
 constexpr int kRestartsMax = 64;
 
 struct Place {
-  int line = 0;  // both from 0, as Protobuf counts
+  int line = 0;  // both count from 0, as Protobuf does
   int column = 0;
 };
 
@@ -40,7 +40,7 @@ class Collector final : public io::ErrorCollector {
     complaints.push_back({{line, column}, text});
     last_error = complaints.size() - 1;
   }
-  // The parser is told to skip unknown fields with a warning, because at an error it stops.
+  // Unknown fields come as warnings because the parser would stop at an error.
   void AddWarning(int line, io::ColumnNumber column, const std::string& text) override {
     complaints.push_back({{line, column}, text});
   }
@@ -70,7 +70,7 @@ std::vector<Token> tokens_of(const std::string& text) {
   return tokens;
 }
 
-/// The last token that starts at or before the place.
+/// Returns the last token that starts at or before the place.
 std::optional<std::size_t> token_at(const std::vector<Token>& tokens, Place place) {
   std::optional<std::size_t> found;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
@@ -89,7 +89,8 @@ bool is_at_the_end(const std::vector<Token>& tokens, std::size_t at, const Compl
   return at + 1 == tokens.size() && is_behind(complaint.place, tokens[at]);
 }
 
-// The parser notices these when it has already moved on to the token behind the one it means.
+// The parser reports these problems one token late: its place is the token behind the one that is
+// wrong.
 bool is_reported_one_token_late(std::string_view text) {
   static constexpr std::array<std::string_view, 5> kStarts = {
       "Message type ", "Non-repeated field ", "Unknown enumeration value",
@@ -107,14 +108,14 @@ std::size_t token_meant(const std::vector<Token>& tokens, const Complaint& compl
   return at_the_end || at == 0 ? at : at - 1;
 }
 
-/// Two parts of what a person would call one word.
+/// Returns true if the tokens touch and are parts of one value, such as a number behind its sign.
 bool is_glued(const Token& token, const Token& next) {
   static constexpr std::string_view kSeparators = "{}<>[]:,;";
   return token.start.line == next.start.line && token.end_column == next.start.column &&
          kSeparators.find(next.text.front()) == std::string_view::npos;
 }
 
-/// Index of the last token of the value that starts at `at`.
+/// Returns the index of the last token of the value that starts at `at`.
 std::size_t end_of_value(const std::vector<Token>& tokens, std::size_t at) {
   const std::string& first = tokens[at].text;
   if (first != "{" && first != "<" && first != "[") {
@@ -135,7 +136,7 @@ struct TokenRange {
   std::size_t last = 0;
 };
 
-/// The field that the token `at` belongs to, or the token alone where there is no field around it.
+/// Returns the field that contains the token `at`, or the token alone when no field contains it.
 TokenRange field_around(const std::vector<Token>& tokens, std::size_t at) {
   const auto is = [&](std::size_t i, std::string_view text) {
     return i < tokens.size() && tokens[i].text == text;
@@ -150,7 +151,7 @@ TokenRange field_around(const std::vector<Token>& tokens, std::size_t at) {
     name = at - 3;  // name: -VALUE
   } else if (at >= 1 && is_name(at - 1) && !(at >= 2 && is(at - 2, ":")) &&
              !(is_name(at) && (is(at + 1, ":") || is(at + 1, "{")))) {
-    name = at - 1;  // name VALUE, the colon forgotten
+    name = at - 1;  // name VALUE, without its colon
   }
   if (!is_name(name)) return {at, end_of_value(tokens, at)};
   const bool no_value = is(at, "}") || is(at, ">") || is(at, "]");
@@ -161,7 +162,7 @@ TokenRange field_around(const std::vector<Token>& tokens, std::size_t at) {
   return {name, value < tokens.size() ? end_of_value(tokens, value) : tokens.size() - 1};
 }
 
-/// Where a place stands in the text; a tab moves on to the next multiple of 8.
+/// Returns the offset of a place in the text; a tab goes to the next multiple of 8 columns.
 std::size_t offset_of(const std::string& text, Place place) {
   std::size_t i = 0;
   for (int line = 0; line < place.line && i < text.size(); ++i) line += text[i] == '\n';
@@ -171,7 +172,7 @@ std::size_t offset_of(const std::string& text, Place place) {
   return i;
 }
 
-/// Blanks the tokens, so that everything behind keeps its line and column.
+/// Overwrites the tokens with spaces, so that the text behind them keeps its line and column.
 void blank(std::string& text, const std::vector<Token>& tokens, TokenRange range) {
   const Token& last = tokens[range.last];
   const std::size_t from = offset_of(text, tokens[range.first].start);
@@ -181,7 +182,7 @@ void blank(std::string& text, const std::vector<Token>& tokens, TokenRange range
   }
 }
 
-/// The parser's words, where they are of use to people.
+/// Returns the parser's text, rewritten where it would not help an operator.
 std::string wording(const Complaint& complaint, bool at_the_end) {
   const std::string& text = complaint.text;
   if (at_the_end && text.rfind("Expected", 0) == 0) {
@@ -204,8 +205,8 @@ void report(const std::vector<Token>& tokens, const Complaint& complaint, Proble
   problems.add(place.line + 1, place.column + 1, wording(complaint, at_the_end));
 }
 
-/// Blanks the field with the problem and returns its first word. Nothing, when there is nothing to
-/// leave out: the text ends in the middle of something.
+/// Blanks the field that has the problem and returns its first token. The result is empty when the
+/// text ends inside a field, because then there is nothing to blank.
 std::optional<std::string> leave_out(std::string& text, const std::vector<Token>& tokens,
                                      const Complaint& complaint) {
   const auto at = token_at(tokens, complaint.place);

@@ -1,4 +1,4 @@
-// Reads Protobuf text format and goes on after a problem, so that one run lists them all.
+// Parses Protobuf text format. Parsing goes on after a problem, so that one run lists all of them.
 #pragma once
 
 #include <google/protobuf/text_format.h>
@@ -14,12 +14,13 @@ namespace s5066::config {
 using FieldPlaces = google::protobuf::TextFormat::ParseInfoTree;
 
 struct ParsedText {
-  std::unique_ptr<FieldPlaces> places;  // where each field stands
-  bool reached_end = false;             // false: what follows the last problem was not read
-  std::set<std::string> left_out;       // names of fields left out because of a problem in them
+  std::unique_ptr<FieldPlaces> places;  // the place of each field in the text
+  bool reached_end = false;             // when false, the text behind the last problem was not read
+  // Names of the fields that were skipped because of a problem in them.
+  std::set<std::string> left_out;
 };
 
-/// Fills `message` with the fields that are right. An unknown field is a problem like any other.
+/// This function fills `message` with the fields that are right. An unknown field is a problem.
 ParsedText parse_text(const std::string& text, google::protobuf::Message& message,
                       Problems& problems);
 

@@ -1,5 +1,5 @@
-// Turns valid configuration messages into the plain structs of each layer. A field that the file
-// leaves out keeps the default of its struct.
+// Turns valid configuration messages into the plain structs of each layer. A field that is absent
+// from the file keeps the default of its struct.
 #pragma once
 
 #include <string>
@@ -13,12 +13,14 @@
 
 namespace s5066::config {
 
-/// Of use only for messages without problems, harmless for any.
+/// The result is useful only when the message has no problems; a message with problems does no
+/// harm.
 NodeSetup translate(const proto::Node& node);
 file_relay::RelayConfig translate(const proto::Relay& relay);
 acp142::MailConfig translate(const proto::MailGateway& gateway);
 
-/// Returns the host for a gateway's SIS client: the path of the socket if there is one.
+/// Returns the host for a gateway's SIS client. It is the path of the socket when one is
+/// configured.
 std::string sis_host_of(const proto::SisServer& server, const std::string& otherwise);
 
 LogLevel log_level_of(proto::LogLevel level);

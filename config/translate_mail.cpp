@@ -6,7 +6,7 @@
 namespace s5066::config {
 namespace {
 
-/// "10.1.1.1" as a number; 0 for anything else.
+/// Parses "10.1.1.1" as a number; the result is 0 for any other text.
 acp142::NodeId node_id_of(const std::string& text) {
   std::uint32_t id = 0;
   const char* at = text.data();
@@ -80,7 +80,7 @@ void translate_udp(const proto::UdpCarrier& from, acp142::MailConfig::Udp& to) {
     for (std::uint64_t at = first; at <= last && to.pool.size() <= acp142::kPoolMax; ++at) {
       to.pool.push_back(static_cast<std::uint32_t>(at));
     }
-    if (first > last) to.pool.push_back(0);  // to be complained of
+    if (first > last) to.pool.push_back(0);  // a pool with 0 fails its check
   }
   if (dynamic.has_wait_for_reject_ms()) to.wait_for_reject_ms = dynamic.wait_for_reject_ms();
   if (dynamic.has_announce_delay_ms()) to.announce_delay_ms = dynamic.announce_delay_ms();
@@ -108,7 +108,8 @@ void translate_receiving(const proto::PMulReceiving& from, acp142::MailConfig::R
   if (from.has_clock_tolerance_s()) to.clock_tolerance_s = from.clock_tolerance_s();
 }
 
-/// All that says how P_MUL is spoken; what a group does not say it has from the gateway.
+/// Translates the P_MUL settings. A group takes each setting that it does not state from the
+/// gateway.
 void translate_p_mul(const proto::MailGateway& from, acp142::MailConfig& to) {
   if (from.has_udp()) {
     use_udp(to);

@@ -8,8 +8,6 @@
 namespace s5066::config {
 namespace {
 
-/// What transceivers take to key on sound, and to begin to transmit.
-
 Duration ms(std::uint32_t count) {
   return std::chrono::milliseconds(count);
 }
@@ -17,7 +15,7 @@ Duration s(std::uint32_t count) {
   return std::chrono::seconds(count);
 }
 
-/// Invalid text, which the validator has complained about, gives a value that nobody will use.
+/// Invalid text gives a default value, which is never used because the validator has complained.
 Address address_of(const std::string& text) {
   const auto address = parse_address(text);
   return address ? *address : Address{};
@@ -98,7 +96,7 @@ void translate_modem(const proto::Modem& from, NodeSetup& to) {
   to.key = key_of(from);
 }
 
-/// Returns the access that a message with `saps` and `rank_max` states.
+/// Returns the access rights that a message with `saps` and `rank_max` states.
 template <typename Proto>
 std::optional<sap::ClientAccess> access_of(const Proto& from) {
   if (from.saps().empty() && !from.has_rank_max()) return std::nullopt;
@@ -133,9 +131,8 @@ void translate_sis(const proto::Sis& from, runtime::SisListenerConfig& to) {
   if (from.has_listen()) to.address = from.listen();
   if (from.has_port()) to.port = static_cast<std::uint16_t>(from.port());
   for (const auto& allow : from.allow()) {
-    runtime::AllowEntry entry{.address = allow.address(),
-                              .certificate = allow.certificate(),
-                              .access = access_of(allow)};
+    runtime::AllowEntry entry{
+        .address = allow.address(), .certificate = allow.certificate(), .access = access_of(allow)};
     if (allow.has_priority_max()) {
       entry.priority_max = static_cast<std::uint8_t>(allow.priority_max());
     }

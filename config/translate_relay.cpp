@@ -24,7 +24,7 @@ void translate_sis_server(const proto::SisServer& from, file_relay::RelayConfig&
 
 }  // namespace
 
-// A client knows a path by its slash.
+// The SIS client takes a host that contains a slash as the path of a socket.
 std::string sis_host_of(const proto::SisServer& server, const std::string& otherwise) {
   if (!server.has_socket()) return server.has_address() ? server.address() : otherwise;
   const bool slash = server.socket().find('/') != std::string::npos;

@@ -69,7 +69,7 @@ bool is_ip_address(const std::string& text) {
          inet_pton(AF_INET6, text.c_str(), &scratch) == 1;
 }
 
-/// An address, or a network: an address without bits behind its prefix.
+/// The text must be an address or a network, in which all bits behind the prefix are 0.
 std::optional<std::string> network_problem(const std::string& text) {
   const auto slash = text.find('/');
   const std::string address = text.substr(0, slash);

@@ -1,4 +1,4 @@
-// Holds a parsed configuration against the rules in its schema (config/proto/rules.proto).
+// Checks a parsed configuration against the rules in its schema (config/proto/rules.proto).
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -10,22 +10,24 @@
 
 namespace s5066::config {
 
-/// One message of the configuration and where its parts stand in the file.
+/// A section is one message of the configuration together with the places of its fields in the
+/// file.
 class Section {
  public:
-  /// `places` may be null where the file does not mention the message.
+  /// `places` may be null when the file does not contain the message.
   Section(const google::protobuf::Message& message, const FieldPlaces* places, Problems& problems)
       : message_(&message), places_(places), problems_(&problems) {}
 
   const google::protobuf::Message& message() const { return *message_; }
   bool has(const std::string& field) const;
-  /// The nested message, the schema's default if the file does not mention it.
+  /// Returns the nested message, or its default when the file does not contain it.
   Section nested(const std::string& field, int index = -1) const;
-  /// A problem at the place of the field, or of this section if the file does not mention it.
+  /// Adds an error at the place of the field, or of this section when the file does not contain the
+  /// field.
   void complain(const std::string& field, const std::string& text, int index = -1) const;
-  /// A warning at the same place: the configuration is used all the same.
+  /// Adds a warning at the same place; the configuration stays usable.
   void warn(const std::string& field, const std::string& text, int index = -1) const;
-  /// A problem of something that has no field of its own.
+  /// Adds an error that concerns the section as a whole.
   void complain_of_section(const std::string& text) const;
 
  private:
@@ -35,11 +37,12 @@ class Section {
   const google::protobuf::Message* message_;
   const FieldPlaces* places_;
   Problems* problems_;
-  int line_ = 1;  // of the section itself
+  int line_ = 1;  // place of the section itself
   int column_ = 1;
 };
 
-/// Adds a problem for each missing, overlong, out-of-range or ill-formed field, nested ones too.
+/// Adds a problem for each field that is missing, too long, out of range or ill-formed; nested
+/// messages are checked as well.
 void validate(const Section& section, const ParsedText& parsed);
 
 }  // namespace s5066::config
