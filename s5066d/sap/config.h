@@ -133,7 +133,7 @@ struct Config {
   unsigned link_transmissions_max = 3;
   std::size_t expedited_outstanding_octets_max = 64'000;
   std::size_t nonarq_outstanding_octets_max = 160'000;
-  /// Link breaks and failed calls that a U_PDU survives before it is rejected as "not responding".
+  /// A U_PDU is rejected as "not responding" after this many link breaks and failed calls.
   unsigned attempts_max = 3;
   /// S_PDUs remembered, for each of sent and delivered, so that a repeated one is not delivered
   /// again: as many as eight links can have on their way.
