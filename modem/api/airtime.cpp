@@ -15,7 +15,7 @@ Duration duration_of(std::uint64_t symbols) {
       static_cast<Duration::rep>((symbols * 1'000'000'000 + kSymbolRate - 1) / kSymbolRate));
 }
 
-// MIL-STD-188-110A: the preamble lasts as long as loading one block takes, at every rate.
+// MIL-STD-188-110A: at every rate the preamble is as long as one block of the interleaver.
 namespace ms110a {
 
 constexpr std::size_t kFlushBits = 144;
@@ -51,8 +51,8 @@ Block block(const Mode& mode) {
 
 }  // namespace ms110a
 
-// STANAG 4539: frames of data and probe; a preamble is inserted after every 72 of them unless the
-// burst is over.
+// STANAG 4539 sends frames of data and probe. A preamble is inserted after every 72 frames, unless
+// the burst is over.
 namespace stanag4539 {
 
 constexpr std::uint64_t kPreambleSymbols = 287;
@@ -89,20 +89,20 @@ std::uint64_t frames_within(std::uint64_t symbols) {
   return cycles * kFramesBetweenPreambles + (symbols - std::min(symbols, used)) / kFrameSymbols;
 }
 
-// The rates count the inserted preambles in: 3200 bit/s are 384 bits in 0.12 s.
+// The user rates include the time of the inserted preambles: 3200 bit/s are 384 bits in 0.12 s.
 std::size_t bits_in_frame(std::uint32_t rate_bps) {
   return std::size_t{rate_bps} * kCycleSymbols / kFramesBetweenPreambles / kSymbolRate;
 }
 
 }  // namespace stanag4539
 
-// STANAG 4285: an endless row of frames, each beginning with 80 symbols of synchronisation.
+// STANAG 4285 sends a continuous row of frames. Each begins with 80 symbols of synchronisation.
 namespace stanag4285 {
 
 constexpr std::uint64_t kSyncSymbols = 80;
 constexpr std::uint64_t kFrameSymbols = 256;
 constexpr std::size_t kFlushBits = 144;
-/// Frames that pass through the interleaver, in quarters.
+/// These are the frames that pass through the interleaver, in quarters.
 constexpr std::size_t kShortQuarters = 31;
 constexpr std::size_t kLongQuarters = 12 * kShortQuarters;
 
@@ -119,7 +119,8 @@ std::size_t trailer_bits(const Mode& mode) {
 
 }  // namespace stanag4285
 
-// 110D at 3 kHz: three super-frames of 18 channel symbols and a probe, then frames.
+// The preamble of 110D at 3 kHz has three super-frames of 18 channel symbols. A probe and the
+// frames follow it.
 namespace ms110d {
 
 constexpr std::uint64_t kPreambleSymbols = 3 * 18 * 32;
@@ -234,8 +235,8 @@ Duration data_duration(const Mode& mode, std::size_t octets) {
   return data_duration_of_blocks(mode, block_count(mode, octets));
 }
 
-// Each part is rounded for itself: an announced end is counted from the first data bit, and a
-// nanosecond less would make it another half second.
+// Each part is rounded by itself, because an announced end is counted from the first data bit and
+// one nanosecond less would move it by half a second.
 Duration airtime(const Mode& mode, std::size_t octets) {
   return preamble_duration(mode) + data_duration(mode, octets);
 }

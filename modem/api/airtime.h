@@ -1,14 +1,14 @@
-// How long a burst takes on the air, to the symbol. Packing, EOT, simulation and the modulators all
-// use these functions.
+// The time of a burst on the air, exact to the symbol. Packing, EOT, the simulation and the
+// modulators all use these functions.
 //
-// The data part is a whole number of blocks. A block is what the interleaver holds, or, without
-// one, the fewest frames that carry a whole number of bits. In the blocks lie the user's bits and
-// behind them, of MIL-STD-188-110A, the 32-bit end-of-message mark and 144 flush bits, of
-// STANAG 4539 and 110D the mark alone. STANAG 4285 has no blocks: what counts as one is a frame,
-// and mark and flush are followed by what empties the interleaver; its preamble is the
-// synchronisation of the first frame.
+// The data part is a whole number of blocks. A block is what the interleaver holds. Without an
+// interleaver it is the fewest frames that carry a whole number of bits. The blocks carry the
+// user's bits and a trailer: with MIL-STD-188-110A the 32-bit end-of-message mark and 144 flush
+// bits, with STANAG 4539 and 110D the mark alone. STANAG 4285 has no blocks, so a frame counts as
+// one; behind the mark and the flush come the bits that empty the interleaver, and the preamble is
+// the synchronisation of the first frame.
 //
-// Times that are no whole number of nanoseconds are rounded up.
+// A time that is no whole number of nanoseconds is rounded up.
 #pragma once
 
 #include <cstddef>
@@ -19,34 +19,35 @@
 
 namespace s5066::modem {
 
-/// Of every waveform, in Bd.
+/// This is the symbol rate of every waveform, in Bd.
 inline constexpr std::uint64_t kSymbolRate = 2400;
 
-/// Symbols from key-down to the first data symbol.
+/// Returns the symbols from key-down to the first data symbol.
 std::uint64_t preamble_symbols(const Mode& mode);
-/// Symbols of the first so many blocks, with the preambles that STANAG 4539 inserts between them.
+/// Returns the symbols of the first `blocks` blocks, with the preambles that STANAG 4539 inserts
+/// between them.
 std::uint64_t data_symbols(const Mode& mode, std::uint64_t blocks);
-/// Symbols of a whole burst.
+/// Returns the symbols of a whole burst.
 std::uint64_t burst_symbols(const Mode& mode, std::size_t octets);
 
-/// User bits that one block carries.
+/// Returns the user bits that one block carries.
 std::size_t block_bits(const Mode& mode);
-/// Bits every burst carries behind the user's.
+/// Returns the bits that every burst carries behind the user's bits.
 std::size_t trailer_bits(const Mode& mode);
-/// Blocks that a burst of that many octets fills; at least 1.
+/// Returns the blocks that a burst of `octets` octets fills; at least 1.
 std::size_t block_count(const Mode& mode, std::size_t octets);
-/// The most octets that so many blocks hold; 0 when the trailer fills them.
+/// Returns the most octets that `blocks` blocks hold; 0 when the trailer fills them.
 std::size_t block_capacity(const Mode& mode, std::uint64_t blocks);
 
-/// Time from key-down to the first data symbol.
+/// Returns the time from key-down to the first data symbol.
 Duration preamble_duration(const Mode& mode);
-/// The first so many blocks.
+/// Returns the time of the first `blocks` blocks.
 Duration data_duration_of_blocks(const Mode& mode, std::uint64_t blocks);
-/// Data part without preamble.
+/// Returns the time of the data part, without the preamble.
 Duration data_duration(const Mode& mode, std::size_t octets);
-/// Key-down to key-up.
+/// Returns the time from key-down to key-up.
 Duration airtime(const Mode& mode, std::size_t octets);
-/// The most octets whose data part is at most `data_time_max`; 0 when not even one block fits.
+/// Returns the most octets whose data part is at most `data_time_max`; 0 when no block fits.
 std::size_t capacity(const Mode& mode, Duration data_time_max);
 
 }  // namespace s5066::modem

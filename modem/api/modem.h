@@ -1,5 +1,6 @@
-// A modem with a thread of its own, as a node's process holds it: commands in, events out. The
-// built-in one (modem/worker) and one at the other end of a TCP connection (modem/remote) are such.
+// A modem with a thread of its own, as the process of a node uses it. Commands go in and events
+// come out. The built-in modem (modem/worker) and a modem at the other end of a TCP connection
+// (modem/remote) implement it.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,8 @@
 
 namespace s5066::modem {
 
-/// Of received sound; unknown where nobody can set it, and before it was measured.
+/// The level of the received sound. It is unknown when the level cannot be adjusted, and before it
+/// was measured.
 enum class SoundLevel : std::uint8_t { unknown, good, silent, too_low, clipping };
 
 struct ModemStats {
@@ -21,42 +23,46 @@ struct ModemStats {
   std::uint64_t events_lost = 0;
   std::uint64_t commands_refused = 0;
   std::uint64_t device_losses = 0;
-  /// Its device, or the host that has it, is lost: nothing is heard, and no burst taken.
+  /// The modem's device, or the host that has it, is lost: the modem receives nothing and takes no
+  /// burst.
   bool down = false;
   std::uint64_t ptt_failures = 0;
   std::uint64_t watchdog_trips = 0;
-  SoundLevel sound_level = SoundLevel::unknown;  // of the last seconds while not transmitting
-  double sound_level_db = 0;                     // of full scale, if known
+  // The level of the last seconds in which the modem did not transmit.
+  SoundLevel sound_level = SoundLevel::unknown;
+  double sound_level_db = 0;  // relative to full scale, if known
   std::uint64_t samples_clipped = 0;
-  /// The device's clock, of this machine's; none in lockstep, and in the first minutes.
+  /// The deviation of the device's clock from this machine's clock. It is absent in lockstep and in
+  /// the first minutes.
   std::optional<double> clock_ppm;
 };
 
-/// All but start() and stop() may be called while its thread runs, from one other thread.
+/// While the thread runs, one other thread may call all functions except start() and stop().
 class Modem {
  public:
   virtual ~Modem() = default;
 
   virtual Result<void> start() = 0;
-  /// Ends a transmission, unkeys, joins the thread.
+  /// Ends a transmission, unkeys and joins the thread.
   virtual void stop() = 0;
 
-  /// Never blocks; an error says that the command was not taken.
+  /// Never blocks. An error means that the modem did not take the command.
   virtual Result<void> request(Command command) = 0;
-  /// Events in order of `at`, none of them later than now().
+  /// Returns the events in order of `at`; none of them is later than now().
   virtual std::optional<Event> poll_event() = 0;
   virtual Instant now() const = 0;
-  /// It has stopped, or its device did not come back.
+  /// Returns true when the modem has stopped, or when its device did not come back.
   virtual bool finished() const = 0;
   virtual ModemStats stats() const = 0;
 
-  /// Time passes only as blocks of samples do, and each waits for release().
+  /// Returns true when time advances only with blocks of samples, each of which waits for
+  /// release().
   virtual bool lockstep() const = 0;
-  /// Lockstep only: everything up to `until` is handled, so the modem may go on once its clock is
-  /// not later than that.
+  /// Lockstep only: the caller has handled everything up to `until`. The modem may go on once its
+  /// clock is not later than that.
   virtual void release(Instant until) = 0;
-  /// Lockstep only: the time of day that Instant{} is by the device's clock, since 1970. Another
-  /// one when the device was lost and came back: FaultKind::device_back.
+  /// Lockstep only: returns the time of day, since 1970, at which Instant{} was by the device's
+  /// clock. It changes when the device was lost and came back (FaultKind::device_back).
   virtual Duration utc_began() const = 0;
 };
 

@@ -1,5 +1,4 @@
-// Which waveform, user rate and interleaver a modem uses: values only, and the table of what
-// exists.
+// The modes of a modem: waveform, user rate and interleaver, and the table of all modes.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +13,12 @@ namespace s5066::modem {
 enum class Waveform : std::uint8_t {
   ms110a,      // MIL-STD-188-110A serial tone
   stanag4539,  // MIL-STD-188-110B and C Appendix C
-  stanag4285,  // continuous, without preamble: must be listened for by name
+  stanag4285,  // continuous, without preamble: the receiver must know the mode
   ms110d,      // MIL-STD-188-110D Appendix D at 3 kHz
 };
-/// A mode of 110A or STANAG 4285 has none, the short or the long one; a STANAG 4539 mode one of the
-/// last six, or none where it is not coded; a 110D mode ultra short, short, medium or long.
+/// A mode of 110A or STANAG 4285 has no, the short or the long interleaver. A STANAG 4539 mode has
+/// one of the last six, or none if it is not coded. A 110D mode has ultra short, short, medium or
+/// long.
 enum class Interleaver : std::uint8_t {
   zero,
   ultra_short,
@@ -36,15 +36,16 @@ struct Mode {
   friend bool operator==(const Mode&, const Mode&) = default;
 };
 
-/// Every mode the suite can send and receive.
+/// Returns every mode that the suite can send and receive.
 std::span<const Mode> all_modes();
 bool is_supported(const Mode& mode);
 
-/// "110a-2400-short", "4539-9600-vl"; parse_mode takes the same text.
+/// Returns a text such as "110a-2400-short" or "4539-9600-vl"; parse_mode takes the same text.
 std::string to_string(const Mode& mode);
 std::string_view to_string(Waveform waveform, Interleaver interleaver);
 Result<Mode> parse_mode(std::string_view text);
-/// Of all modes, for people: those that differ in their interleaver only are one word.
+/// Returns the names of all modes as text for an operator. Modes that differ only in the
+/// interleaver share one name.
 std::string mode_names();
 
 }  // namespace s5066::modem

@@ -1,5 +1,5 @@
-// The narrow port between a node and a modem: commands down, events up, values only. A software
-// modem, a simulated medium and an external modem all stand behind it.
+// The interface between a node and a modem. Commands go to the modem, events come back, and both
+// are plain values. A software modem, a simulated channel and an external modem all implement it.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,14 @@ struct BurstId {
 
 // --- Commands -----------------------------------------------------------------------------------
 
-/// So long after its time a burst is still sent: then the turn may be another's.
+/// A burst may begin at most this long after its time, because the turn may belong to another
+/// station after that.
 inline constexpr Duration kBurstLateMax = std::chrono::milliseconds(500);
 
-/// Key the transmitter at `not_before`, or at once if that has passed, and send the octets, least
-/// significant bit first. One burst at a time: a second one while the first is pending is a Fault,
-/// and so is one that is taken more than kBurstLateMax after its time. Instant{}: at once, whenever
-/// it is taken.
+/// The modem keys the transmitter at `not_before`, or at once if that has passed, and sends the
+/// octets with the least significant bit first. Only one burst may be pending: a second one gives a
+/// Fault. A burst that the modem takes more than kBurstLateMax after its time gives a Fault as
+/// well. Instant{} means at once, whenever the burst is taken.
 struct TransmitBurst {
   BurstId id;
   Mode mode;
@@ -36,12 +37,13 @@ struct TransmitBurst {
   Instant not_before{};
 };
 
-/// Unkey as soon as possible; answered by TransmitFinished{aborted}. Harmless if the burst is over.
+/// The modem unkeys as soon as possible and answers with TransmitFinished{aborted}. The command has
+/// no effect when the burst is over.
 struct AbortTransmit {
   BurstId id;
 };
 
-/// Listen for these modes only. Without it a modem listens for every mode it knows.
+/// The modem receives these modes only. Without this command it receives every mode that it knows.
 struct SetReceiveModes {
   std::vector<Mode> modes;
 };
@@ -49,7 +51,7 @@ struct SetReceiveModes {
 using Command = std::variant<TransmitBurst, AbortTransmit, SetReceiveModes>;
 
 // --- Events -------------------------------------------------------------------------------------
-// `at` is read off the sample clock. Events of one modem arrive in order of `at`.
+// `at` is a time of the sample clock. The events of one modem arrive in order of `at`.
 
 enum class TransmitOutcome : std::uint8_t { sent, aborted, underrun };
 
@@ -59,16 +61,17 @@ struct TransmitStarted {
   BurstId id;
 };
 
-/// The burst is over. Unkeying follows at once; where it fails, so does a Fault{ptt_failed}.
+/// The burst is over and unkeying follows at once. When unkeying fails, a Fault{ptt_failed}
+/// follows.
 struct TransmitFinished {
   Instant at{};
   BurstId id;
   TransmitOutcome outcome = TransmitOutcome::sent;
 };
 
-/// A preamble was recognised, or a transmission in progress whose preamble was missed; `at` is when
-/// that happened, not when it began. In the latter case no octets follow, of the mode the waveform
-/// alone is known, and ratio and offset are 0.
+/// A preamble was recognised, or a transmission whose preamble was missed. `at` is the time of
+/// recognition and not that of the beginning. For a missed preamble no octets follow, only the
+/// waveform of the mode is known, and ratio and offset are 0.
 struct CarrierUp {
   Instant at{};
   Mode mode;
@@ -76,51 +79,55 @@ struct CarrierUp {
   float offset_hz = 0;  // carrier offset
 };
 
-/// What a receiver knows about the channel of a burst.
+/// The receiver's measurements of a burst's channel.
 struct ChannelEstimate {
   float snr_db = 0;     // in 3 kHz, from the mean power of the signal
   float offset_hz = 0;  // carrier offset
   float multipath_ms =
-      0;                 // between the first and the last path of a tenth of the strongest's power
-  float doppler_hz = 0;  // spread: two standard deviations of the fading's spectrum
+      0;  // between the first and the last path of a tenth of the strongest's power
+  // This spread is two standard deviations of the Doppler spectrum of the fading.
+  float doppler_hz = 0;
 };
 
-/// Decoded octets, one event per interleaver block or so. `first_bit_at` is when the first of these
-/// bits passed the antenna by the block-free clock of the burst: data start + bit index / rate.
+/// Decoded octets arrive in about one event per interleaver block. `first_bit_at` is the time at
+/// which the first of these bits passed the antenna, counted without blocks: data start + bit index
+/// / rate.
 struct ReceivedBytes {
   Instant at{};
   Instant first_bit_at{};
   Mode mode;
   Bytes bytes;  // least significant bit first on the air
-  /// Share of signal in what decided a symbol of the block that ended these octets: with a ratio of
-  /// r between signal and noise behind the equaliser, r / (1 + r). It is no more than 1 - 16 p
-  /// where the decoder expects a share of p of the bits to be wrong, and below 0.25 where a framed
-  /// waveform's probes do not agree with the channel, as in noise behind a preamble. Of coded
-  /// STANAG 4539, 4285 and 110D, and at 75 bit/s where the signal seems gone, it is small where the
-  /// soft bits bear out what was decoded little more than they would any other word of the code, as
-  /// with a weaker station below; of uncoded 4539 where its probes surprise by more noise than was
-  /// known of. Two stations that begin within 10 ms of each other look like two paths of one: at 75
-  /// bit/s and with STANAG 4285 it may be high then, and the octets neither's.
+  /// This is the share of the signal in the decision on a symbol, for the block that ended these
+  /// octets. A ratio r of signal to noise behind the equaliser gives r / (1 + r). The value is at
+  /// most 1 - 16 p when the decoder expects a share p of the bits to be wrong. It is below 0.25
+  /// when the probes of a framed waveform do not agree with the channel, as in noise behind a
+  /// preamble. With coded STANAG 4539, 4285 and 110D, and at 75 bit/s when the signal seems to be
+  /// gone, it is small when the soft bits support the decoded code word little more than any other,
+  /// as with a second, weaker station. With uncoded 4539 it is small when the probes show more
+  /// noise than was known. The exception is two stations that begin within 10 ms of each other,
+  /// because they look like two paths of one: at 75 bit/s and with STANAG 4285 it may be high
+  /// although the octets are neither station's.
   float soft_quality = 0;
   ChannelEstimate channel;  // of that block
 };
 
 enum class CarrierDownReason : std::uint8_t { end_of_message, lost, replaced };
 
-/// The transmission ended at `ended_at` (known exactly after an end-of-message mark). Its
-/// transmitter may go on behind that for a while, with zeros: ChannelOccupancy tells. Should the
-/// user's own bits have been taken for the mark and the zeros behind it, another CarrierUp follows
-/// once a block with something else has come, and bits that go on where these left off.
+/// The transmission ended at `ended_at`, which is exact after an end-of-message mark. The
+/// transmitter may send zeros for a while after that; ChannelOccupancy tells how long. When user
+/// bits looked like the mark and the zeros behind it, another CarrierUp follows at the next block
+/// with other content, and its bits continue these.
 struct CarrierDown {
   Instant at{};
   Instant ended_at{};
   CarrierDownReason reason = CarrierDownReason::end_of_message;
 };
 
-/// Something is on the air, known or not, and is so no more: by its power alone, so it is told of
-/// what no receiver knows, and sooner than a CarrierUp. The channel is free until told otherwise,
-/// and is told free before the transmitter of a modem is keyed that does not hear meanwhile, and
-/// when the device is lost. It says when not to begin; nothing else follows from it.
+/// A signal has appeared on the channel or has ended. The modem measures power alone, so the event
+/// also covers signals that no receiver knows, and it comes earlier than a CarrierUp. The channel
+/// counts as free until the first event. The event tells it free as well when the device is lost,
+/// and before a modem that does not receive during transmission keys its transmitter. The state may
+/// delay a transmission and has no other effect.
 struct ChannelOccupancy {
   Instant at{};
   bool occupied = false;
@@ -131,15 +138,15 @@ enum class FaultKind : std::uint8_t {
   samples_dropped,
   device_lost,
   ptt_failed,
-  // No faults, but the end of one:
-  device_back,  // what was lost is there again
-  ptt_back,     // the transmitter is unkeyed, and can be keyed again
-  // Said to the operator; everything works on:
-  level_bad,   // received sound clips, or is too low
-  level_good,  // and is so no more
+  // These two kinds report the end of a fault:
+  device_back,  // the lost device is present again
+  ptt_back,     // the transmitter is unkeyed and can be keyed again
+  // These two kinds inform the operator; the modem goes on:
+  level_bad,   // received sound clips or is too low
+  level_good,  // received sound has the right level again
 };
 
-/// As logs and the protocol of docs/REMOTE_MODEM.md have it.
+/// Returns the name of the kind in logs and in the protocol of docs/REMOTE_MODEM.md.
 constexpr std::string_view to_string(FaultKind kind) {
   switch (kind) {
     case FaultKind::command_refused:

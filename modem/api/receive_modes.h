@@ -1,4 +1,4 @@
-// Which modes one receiver can listen for at the same time, and which of them it hears.
+// Rules for the modes that one receiver can receive at the same time.
 #pragma once
 
 #include <span>
@@ -9,18 +9,21 @@
 
 namespace s5066::modem {
 
-/// Of STANAG 4285, which does not tell its mode, only one.
+/// Only one mode of STANAG 4285 is allowed, because its signal does not announce the mode.
 Result<void> check_receive_modes(std::span<const Mode> modes);
 
-/// Its preamble says which mode it is. Not so STANAG 4285, nor 110A without an interleaver where
-/// the same rate has the short one, which has the same preamble: both stations must agree on them.
+/// Returns true if the preamble announces the mode. STANAG 4285 does not. Nor does 110A without an
+/// interleaver at a rate that also has the short one, because both have the same preamble. Both
+/// stations must agree on such modes.
 bool tells_itself(const Mode& mode);
 
-/// What a receiver is to listen for whose station sends in `sent`: what was given, or everything
-/// that tells itself, which is the empty list. Where `sent` does not, that alone.
+/// Returns the modes that a station which transmits in `sent` receives. They are `given`, or an
+/// empty list, which means every mode that announces itself. When `sent` does not announce itself,
+/// the list is `sent` alone.
 std::vector<Mode> listen_modes(std::vector<Mode> given, const Mode& sent);
 
-/// By a receiver that listens for these; every mode that tells itself where there are none.
+/// Returns true if a receiver with this list receives the mode. An empty list means every mode that
+/// announces itself.
 bool is_heard(const Mode& mode, std::span<const Mode> listened);
 
 }  // namespace s5066::modem

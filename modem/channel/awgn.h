@@ -1,5 +1,5 @@
-// White Gaussian noise for real samples. Its level is absolute, since noise is there whether or not
-// anybody sends; for a signal-to-noise ratio the power of the signal must be known.
+// White Gaussian noise for real samples. Its level is absolute, because noise is present whether or
+// not a station transmits. For a signal-to-noise ratio the power of the signal must be known.
 #pragma once
 
 #include <span>
@@ -11,8 +11,8 @@ namespace s5066::modem::channel {
 /// Signal-to-noise ratios of HF waveforms count the noise in this bandwidth.
 inline constexpr double kNoiseBandwidthHz = 3000;
 
-/// Standard deviation of the samples of white noise that leaves a signal of mean power
-/// `signal_power` with `snr_db` in 3 kHz.
+/// Returns the standard deviation of white noise that gives a signal of mean power `signal_power`
+/// the ratio `snr_db` in 3 kHz.
 double noise_deviation(double signal_power, double snr_db, double sample_rate);
 
 class Awgn {
@@ -20,7 +20,7 @@ class Awgn {
   Awgn(double deviation, const Rng& rng) : deviation_(deviation), rng_(rng) {}
 
   void set_deviation(double deviation) { deviation_ = deviation; }
-  /// Adds noise in place.
+  /// This function adds the noise in place.
   void process(std::span<float> samples);
 
  private:

@@ -16,19 +16,19 @@ double sinc(double x) {
   return std::abs(x) < 1e-9 ? 1 : std::sin(pi * x) / (pi * x);
 }
 
-// Blackman's window at x, by the cosine of pi x.
+// Returns Blackman's window at x from the cosine of pi x.
 double blackman(double cosine) {
   return 0.42 + 0.5 * cosine + 0.08 * (2 * cosine * cosine - 1);
 }
 
-// Blackman's, over -1 to 1.
+// Returns Blackman's window over -1 to 1.
 double window(double x) {
   return std::abs(x) > 1 ? 0 : blackman(std::cos(pi * x));
 }
 
 constexpr int kSkewReach = 24;  // samples on either side of an output
 
-/// Cosine and sine of pi k / kSkewReach, for k from -kSkewReach + 1 on.
+/// The table holds cosine and sine of pi k / kSkewReach, from k = -kSkewReach + 1 on.
 struct Turns {
   std::array<double, 2 * kSkewReach> cosine;
   std::array<double, 2 * kSkewReach> sine;
@@ -79,8 +79,8 @@ void ClockSkew::process(std::span<const float> in, std::vector<float>& out) {
   for (; at_ < end; at_ += step_) {
     const auto centre = static_cast<std::ptrdiff_t>(at_);
     const double fraction = at_ - static_cast<double>(centre);
-    // sinc(t) times Blackman's window over t = k - fraction, whose sines and cosines differ from
-    // weight to weight by what is in the table.
+    // A weight is sinc(t) times Blackman's window at t = k - fraction. The sine and cosine of each
+    // weight follow from those of `fraction` and the table.
     const double cosine = std::cos(pi * fraction / kSkewReach);
     const double sine = std::sin(pi * fraction / kSkewReach);
     const double numerator = std::sin(pi * fraction) / pi;

@@ -1,6 +1,6 @@
-// What a radio path adds to noise and fading: the filters of the single-sideband radios, sound
-// cards whose clocks differ, and static that comes in crashes. Real samples; each keeps its state
-// from portion to portion.
+// Impairments of a radio path besides noise and fading: the filters of single-sideband radios,
+// sound cards with different clocks, and impulse noise (static). Samples are real. Each class keeps
+// its state between calls.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace s5066::modem::channel {
 
-/// Pass band of a radio, linear in phase: flat within it to a tenth of a decibel, 40 dB down 200 Hz
-/// outside.
+/// The pass band of a radio, with linear phase. It is flat to 0.1 dB, and 40 dB down at 200 Hz
+/// outside the band.
 class RigFilter {
  public:
   struct Config {
@@ -24,7 +24,7 @@ class RigFilter {
   static constexpr std::size_t kDelaySamples = 96;
 
   explicit RigFilter(const Config& config);
-  /// Changes the samples in place.
+  /// This function changes the samples in place.
   void process(std::span<float> samples);
 
  private:
@@ -32,31 +32,31 @@ class RigFilter {
   std::vector<float> line_;
 };
 
-/// The receiver's clock runs faster than the sender's by so many parts in a million: more samples
-/// come out than went in. Below 3.6 kHz of 9600/s the error stays 50 dB down.
+/// The receiver's clock is `ppm` parts in a million faster than the sender's, so that more samples
+/// come out than went in. Below 3.6 kHz at 9600 samples/s the error is 50 dB down.
 class ClockSkew {
  public:
   explicit ClockSkew(double ppm);
-  /// Appends what the samples yield.
+  /// This function appends the output for the samples.
   void process(std::span<const float> in, std::vector<float>& out);
 
  private:
   double step_;
-  double at_;  // of the next output, in the line
+  double at_;  // position of the next output in the line
   std::vector<float> line_;
 };
 
-/// Crashes of white noise at random times.
+/// This class adds bursts of white noise at random times.
 class ImpulseNoise {
  public:
   struct Config {
     double per_second = 1;
     double mean_length_s = 0.005;
-    double deviation = 1;  // of the samples within a crash
+    double deviation = 1;  // standard deviation of the samples within a burst
     double sample_rate = 9600;
   };
   ImpulseNoise(const Config& config, const Rng& rng) : config_(config), rng_(rng) {}
-  /// Adds noise in place.
+  /// This function adds the noise in place.
   void process(std::span<float> samples);
 
  private:

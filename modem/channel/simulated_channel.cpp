@@ -5,7 +5,7 @@
 namespace s5066::modem::channel {
 namespace {
 
-/// Such a path would only delay the samples.
+/// Returns true if the only path would just delay the samples.
 bool changes_nothing(const SimulatedChannel::Config& config) {
   if (config.offset_hz != 0 || config.paths.size() != 1) return false;
   const Path& path = config.paths.front();

@@ -1,5 +1,5 @@
-// Everything that lies between a transmitter and a receiver, in one object: the paths, noise and
-// static, the filter of the receiving radio, and the difference of the clocks.
+// A complete channel between a transmitter and a receiver: the paths, noise and static, the filter
+// of the receiving radio, and the difference of the clocks.
 #pragma once
 
 #include <optional>
@@ -18,22 +18,24 @@ class SimulatedChannel {
   struct Config {
     std::vector<Path> paths = {Path{}};
     double offset_hz = 0;
-    /// Of the clean signal, before it fades; the noise is counted in 3 kHz, before the filter.
+    /// The power of the clean signal before fading. The noise is counted in 3 kHz, before the
+    /// filter.
     double signal_power = 1;
     double snr_db = 20;
     double sample_rate = 9600;
-    /// Deviation and rate are taken from here, the sample rate from above.
+    /// The deviation and the rate of the impulses come from here; the sample rate comes from above.
     std::optional<ImpulseNoise::Config> impulses;
     std::optional<RigFilter::Config> filter;
     double skew_ppm = 0;
   };
 
-  /// The same parts, configured alike, draw the same from the same generator.
+  /// Two objects with the same configuration draw the same numbers from generators in the same
+  /// state.
   SimulatedChannel(const Config& config, Rng& rng);
 
-  /// Changes the samples in place; with a clock skew there may be more or fewer of them afterwards.
+  /// This function changes the samples in place. With a clock skew their number may change.
   void process(std::vector<float>& samples);
-  /// Samples by which the first path is later than the input.
+  /// Returns the delay of the first path in samples.
   unsigned delay_samples() const;
 
  private:

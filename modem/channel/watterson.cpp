@@ -13,7 +13,7 @@ namespace {
 using std::numbers::pi;
 
 constexpr double kPointsPerSpread = 64;  // points of the fading process in 1 / spread seconds
-constexpr double kShapeReach = 0.683;    // in 1 / spread: where the shape is 1 % of its peak
+constexpr double kShapeReach = 0.683;    // in 1 / spread, where the shape is 1 % of its peak
 constexpr unsigned kHilbertReach = Watterson::kDelaySamples;
 
 struct NamedChannel {
@@ -39,7 +39,7 @@ constexpr std::array kNamed = {
     NamedChannel{"flutter", 0.5, 10},
 };
 
-// Weights of an odd Hilbert filter at the odd distances 1, 3, 5 ... from its centre.
+// Returns the weights of an odd Hilbert filter at the odd distances 1, 3, 5 ... from its centre.
 std::vector<float> hilbert_weights() {
   std::vector<float> weights;
   for (unsigned n = 1; n <= kHilbertReach; n += 2) {
@@ -139,7 +139,8 @@ float Watterson::step(float in) {
   return (sum * std::complex<float>(turn_)).real();
 }
 
-// The sample in the middle of the ring, and its Hilbert transform from both sides of it.
+// Returns the sample in the middle of the ring and its Hilbert transform, which uses both sides of
+// it.
 std::complex<float> Watterson::analytic() const {
   const std::size_t size = input_.size();
   const std::size_t centre = (input_at_ + size - kHilbertReach) % size;

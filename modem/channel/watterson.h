@@ -1,6 +1,7 @@
-// The HF channel of C. C. Watterson (ITU-R F.1487; MIL-STD-188-110C appendix E): paths with a delay
-// each, whose gains are independent complex Gaussian processes with a Gaussian Doppler spectrum.
-// A path without spread is a fixed one. Real passband samples in and out; no noise: that is Awgn.
+// The HF channel model of C. C. Watterson (ITU-R F.1487; MIL-STD-188-110C appendix E). Each path
+// has a delay and a gain. The gains are independent complex Gaussian processes with a Gaussian
+// Doppler spectrum; a path without spread has a fixed gain. Input and output are real passband
+// samples. The model adds no noise; Awgn does that.
 #pragma once
 
 #include <complex>
@@ -15,13 +16,13 @@ namespace s5066::modem::channel {
 
 struct Path {
   double delay_ms = 0;    // rounded to a sample
-  double spread_hz = 0;   // two standard deviations of the Doppler power spectrum; 0: fixed
-  double power = 1;       // mean; all paths together are scaled to 1
-  double phase_turn = 0;  // of a fixed path
+  double spread_hz = 0;   // two standard deviations of the Doppler power spectrum; 0 is fixed
+  double power = 1;       // mean; the paths together are scaled to 1
+  double phase_turn = 0;  // in turns, of a fixed path
 };
 
-/// The gain of one path over time, with mean power 1. Its Doppler power spectrum is
-/// exp(-2 f^2 / spread^2), so the amplitude filter is the root of that, not that itself.
+/// The gain of one path over time has mean power 1. Its Doppler power spectrum is exp(-2 f^2 /
+/// spread^2), so the amplitude filter is the square root of that.
 class FadingGain {
  public:
   FadingGain(double spread_hz, double sample_rate, const Rng& rng);
@@ -32,7 +33,7 @@ class FadingGain {
   std::complex<float> filtered() const;
 
   std::vector<float> shape_;
-  std::vector<std::complex<float>> white_;  // a ring, newest at at_
+  std::vector<std::complex<float>> white_;  // a ring; the newest is at at_
   std::size_t at_ = 0;
   unsigned interval_;  // samples between two points of the process
   unsigned phase_ = 0;
@@ -45,15 +46,16 @@ class Watterson {
  public:
   struct Config {
     std::vector<Path> paths = {Path{}};
-    double offset_hz = 0;  // moves every frequency up
+    double offset_hz = 0;  // shifts every frequency up
     double sample_rate = 9600;
   };
-  /// Samples between input and output on a path without delay: the analytic signal needs them.
+  /// Samples between input and output on a path without delay. They are needed to compute the
+  /// analytic signal.
   static constexpr unsigned kDelaySamples = 63;
 
   Watterson(const Config& config, const Rng& rng);
 
-  /// Changes the samples in place.
+  /// This function changes the samples in place.
   void process(std::span<float> samples);
 
  private:
@@ -61,23 +63,24 @@ class Watterson {
     unsigned delay;
     float amplitude;
     std::complex<float> fixed;
-    std::vector<FadingGain> fading;  // one or none
+    std::vector<FadingGain> fading;  // one, or none for a fixed path
   };
   float step(float in);
   std::complex<float> analytic() const;
 
   std::vector<Tap> taps_;
-  std::vector<float> quadrature_;          // every second weight of the Hilbert filter
-  std::vector<float> input_;               // a ring, newest at input_at_
-  std::vector<std::complex<float>> line_;  // a ring of the analytic signal, newest at line_at_
+  std::vector<float> quadrature_;  // every second weight of the Hilbert filter
+  std::vector<float> input_;       // a ring; the newest is at input_at_
+  // A ring of the analytic signal; the newest is at line_at_.
+  std::vector<std::complex<float>> line_;
   std::size_t input_at_ = 0;
   std::size_t line_at_ = 0;
   std::complex<double> turn_{1, 0};
   std::complex<double> turn_step_;
 };
 
-/// The representative channels of ITU-R F.1487 and their older names; empty when unknown.
-/// "mid-disturbed" and "poor" are 2 ms and 1 Hz.
+/// Returns the representative channels of ITU-R F.1487, also by their older names. The result is
+/// empty when the name is unknown. "mid-disturbed" and "poor" have 2 ms and 1 Hz.
 std::vector<Path> paths_by_name(std::string_view name);
 std::vector<std::string_view> channel_names();
 

@@ -8,7 +8,7 @@
 namespace s5066::modem {
 namespace {
 
-/// Above those that CrashGuardedPtt uses.
+/// The descriptor gets a number above those that CrashGuardedPtt uses.
 constexpr int kNumberMin = 10;
 
 Result<void> send_report(int device, const std::array<std::uint8_t, 5>& report,
@@ -33,7 +33,7 @@ Cm108Ptt::~Cm108Ptt() {
 }
 
 Result<void> Cm108Ptt::key(bool on) {
-  if (on) keyed_ = true;  // perhaps, from now on
+  if (on) keyed_ = true;  // the pin may be up from now on
   auto written = write(on);
   if (written) keyed_ = on;
   return written;
@@ -56,8 +56,8 @@ Result<void> Cm108Ptt::write(bool on) {
 Result<std::shared_ptr<posix::Fd>> Cm108Ptt::open() const {
   const posix::Fd low(::open(config_.path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
   if (!low) return posix::errno_error("open " + config_.path);
-  // Where there are no standard files it would take the number of one, and a copy of the process
-  // that gets some would write its reports to them.
+  // Without standard files the descriptor would get the number of one of them. A copy of the
+  // process that opens standard files would then write its reports to the wrong place.
   auto device = std::make_shared<posix::Fd>(::fcntl(low.get(), F_DUPFD_CLOEXEC, kNumberMin));
   if (!*device) return posix::errno_error("open " + config_.path);
   return device;

@@ -34,10 +34,10 @@ void sleep_for(Duration duration) {
 
 constexpr int kOwner = 3;
 
-/// Keeps one descriptor, as kOwner, and lets nobody wait for the others to be closed.
+/// Keeps one descriptor, as kOwner, and closes the others, so that no process waits for their end.
 bool keep_only(int descriptor) {
-  // Out of the way of what it would be overwritten by: where the server was started without
-  // standard input, it is one of those.
+  // The descriptor is first copied above the standard ones, because it has the number of one of
+  // these when the server was started without standard input.
   const int kept = ::fcntl(descriptor, F_DUPFD, kOwner);
   const int null = ::open("/dev/null", O_RDWR);
   if (kept < 0 || null < 0) return false;
@@ -47,14 +47,15 @@ bool keep_only(int descriptor) {
   return ::dup2(kept, kOwner) == kOwner && ::close_range(kOwner + 1, UINT_MAX, 0) == 0;
 }
 
-/// Held by the process that unkeys this key after a crash: a name of a socket, which ends with its
-/// process however that ends.
+/// The process that unkeys this key after a crash holds the mark. It is the name of a socket, which
+/// disappears when its process ends, however it ends.
 Result<posix::Fd> mark(const std::string& key) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::string name = "s5066-unkey " + key;
   name.resize(std::min(name.size(), sizeof address.sun_path - 1));
-  std::copy(name.begin(), name.end(), address.sun_path + 1);  // 0 in front: it is no file
+  // The 0 in front makes it an abstract name and no file.
+  std::copy(name.begin(), name.end(), address.sun_path + 1);
   posix::Fd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket) return posix::errno_error("socket");
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
@@ -77,7 +78,8 @@ Result<void> CrashGuardedPtt::key(bool on) {
     }
   }
   auto moved = ptt_->key(on);
-  // Only what was confirmed: if we die now, it does no harm to unkey once more.
+  // The second process is told only after the unkeying was confirmed, because one more unkeying
+  // after a crash does no harm.
   if (moved && !on && guard_) static_cast<void>(tell(false));
   if (moved && !started && started.error().code == ErrorCode::already_exists) return started;
   return moved;
@@ -89,7 +91,7 @@ Result<void> CrashGuardedPtt::tell(bool on) {
   return posix::errno_error("the process that unkeys after a crash");
 }
 
-/// The second process is a grandchild, so that it is nobody's to wait for.
+/// The second process is a grandchild, so that no process has to wait for its end.
 Result<void> CrashGuardedPtt::start() {
   if (auto marked = mark(config_.key);
       !marked && marked.error().code == ErrorCode::already_exists) {
@@ -111,7 +113,7 @@ Result<void> CrashGuardedPtt::start() {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  theirs.reset();  // so that the end of that process is the end of what we wait for
+  theirs.reset();  // then the end of that process ends the wait below
   std::array<std::uint8_t, 1> ready;
   if (status != 0 || !posix::receive_some(ours.get(), ready, config_.start_max)) {
     return Error{ErrorCode::io, "no process to unkey after a crash"};
@@ -121,7 +123,7 @@ Result<void> CrashGuardedPtt::start() {
 }
 
 void CrashGuardedPtt::unkey_until_confirmed() const {
-  const auto marked = mark(config_.key);  // if that fails, the key matters more
+  const auto marked = mark(config_.key);  // if that fails, unkeying is more important
   unsigned confirmed = 0;
   for (unsigned n = 0; n < config_.attempts_max; ++n) {
     const bool unkeyed = ptt_->release() && ptt_->confirm_unkeyed();
@@ -131,7 +133,7 @@ void CrashGuardedPtt::unkey_until_confirmed() const {
   }
 }
 
-// What is heard of the owner, its end too, is left to be read.
+// A message or the end of the owner ends the wait; both are left to be read.
 void CrashGuardedPtt::release_overdue() const {
   using std::chrono::milliseconds;
   for (Duration wait = config_.keyed_max;; wait = config_.retry) {
@@ -143,7 +145,7 @@ void CrashGuardedPtt::release_overdue() const {
 }
 
 void CrashGuardedPtt::guard(int owner, int owners_end) const {
-  ::close(owners_end);  // or its end would not be seen
+  ::close(owners_end);  // otherwise its end would not be noticed
   ::setsid();
   ::prctl(PR_SET_NAME, "s5066-unkey");
   for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGPIPE}) ::signal(signal, SIG_IGN);

@@ -1,8 +1,8 @@
-// Unkeys when the process dies with the key down, however it dies: a second process, which holds
-// nothing but the key and one end of a socket, sees the other end close. It also unkeys when the
-// key stays down for longer than any burst, because the process has been stopped (SIGSTOP), its
-// watchdog with it. For keys that stay as they are when their owner is gone (rigctld, CM108); a
-// serial port drops its lines by itself. The second process is called s5066-unkey.
+// Unkeys when the process dies with the key down, however it dies. A second process holds only the
+// key and one end of a socket, and notices that the other end closes. It also unkeys when the key
+// stays down longer than any burst, because then the process has been stopped (SIGSTOP) and its
+// watchdog with it. The guard is for keys that keep their state when their owner is gone (rigctld,
+// CM108). A serial port drops its lines by itself. The second process is called s5066-unkey.
 #pragma once
 
 #include <memory>
@@ -17,15 +17,16 @@ namespace s5066::modem {
 class CrashGuardedPtt final : public Ptt {
  public:
   struct Config {
-    /// Which key it is: the same text for the same key.
+    /// This text identifies the key: two objects with the same key have the same text.
     std::string key;
-    /// The second process unkeys until that was confirmed so many times on end: what keys may still
-    /// be on its way in whatever moves the key.
+    /// The second process unkeys until this many attempts in a row were confirmed, because a
+    /// command to key may still be on its way in the program that moves the key.
     unsigned confirmations = 6;
-    Duration retry = std::chrono::milliseconds(500);  // from one attempt to the next
-    unsigned attempts_max = 240;                      // before it gives up
-    Duration start_max = std::chrono::seconds(5);     // until it is ready
-    /// Of one burst; longer than the watchdog of the process itself waits.
+    Duration retry = std::chrono::milliseconds(500);  // between two attempts
+    unsigned attempts_max = 240;                      // then the second process gives up
+    Duration start_max = std::chrono::seconds(5);     // until the second process is ready
+    /// This is the longest time of one burst. It is longer than the limit of the process's own
+    /// watchdog.
     Duration keyed_max = std::chrono::seconds(145);
   };
 
@@ -34,8 +35,9 @@ class CrashGuardedPtt final : public Ptt {
   CrashGuardedPtt(const Config& config, std::unique_ptr<Ptt> ptt)
       : config_(config), ptt_(std::move(ptt)) {}
 
-  /// Does not key without a second process; one that is gone is replaced. already_exists, though
-  /// unkeyed, while that of a process that died still unkeys the same key, and would any burst.
+  /// Does not key without a second process; one that has ended is replaced. The result is
+  /// already_exists, although the key was unkeyed, while the second process of a dead process still
+  /// unkeys the same key, because it would end any burst.
   Result<void> key(bool on) override;
   void on_next_burst() override { static_cast<void>(tell(true)); }
   Result<void> release() override { return ptt_->release(); }
@@ -49,7 +51,7 @@ class CrashGuardedPtt final : public Ptt {
   void unkey_until_confirmed() const;
 
   Config config_;
-  posix::Fd guard_;  // outlives the key: closed behind it
+  posix::Fd guard_;  // is closed after the key, because it is declared before it
   std::unique_ptr<Ptt> ptt_;
 };
 

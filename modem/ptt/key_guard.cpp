@@ -5,7 +5,7 @@
 namespace s5066::modem {
 
 void KeyGuard::on_keying(Duration now, Duration keyed_max) {
-  if (keyed_) return;  // keying again gives no more time
+  if (keyed_) return;  // a second call does not extend the limit
   keyed_ = Keyed{
       .limit_at = now + keyed_max, .hangs_at = now + config_.hang_max, .repeat_at = Duration{}};
 }

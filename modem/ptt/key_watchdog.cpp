@@ -8,7 +8,8 @@
 namespace s5066::modem {
 namespace {
 
-/// How often the clock is read while keyed: it need not be the one that a condition waits by.
+/// The clock is read this often while keyed, because it may be another clock than that of the
+/// condition variable.
 constexpr Duration kTick = std::chrono::milliseconds(20);
 
 }  // namespace
@@ -44,7 +45,7 @@ Result<void> KeyWatchdog::key(std::optional<Duration> keyed_max) {
   keyed_ = true;
   auto keyed = ptt_->key(true);
   if (!keyed || !tripped()) return keyed;
-  // The call hung, the watchdog has unkeyed, and then it keyed all the same.
+  // The call hung, the watchdog unkeyed, and then the call keyed after all.
   static_cast<void>(ptt_->key(false));
   return Error{ErrorCode::timed_out, "keying took too long"};
 }

@@ -1,5 +1,5 @@
-// Keys a transmitter. How (not at all, a serial line, a rig control daemon, a pin of a sound chip)
-// is the business of the classes behind this interface; when is the modem worker's.
+// The interface that keys a transmitter. The classes behind it do so by a serial line, a rig
+// control daemon or a pin of a sound chip, or not at all. The modem worker decides when to key.
 #pragma once
 
 #include <cstdint>
@@ -8,29 +8,30 @@
 
 namespace s5066::modem {
 
-/// What speaks for it that a transmitter is unkeyed.
+/// The evidence that a transmitter is unkeyed.
 enum class Unkeyed : std::uint8_t {
-  confirmed,  // it, or the line that keys it, was read
-  untold,     // it was told, and nobody can say what it did
+  confirmed,  // the transmitter, or the line that keys it, was read
+  untold,     // the command was sent, and its effect cannot be read
 };
 
-/// One thread owns it. A destructor unkeys.
+/// One thread owns an object. The destructor unkeys.
 class Ptt {
  public:
   virtual ~Ptt() = default;
-  /// Returns when the transmitter has been told. Calls that change nothing are repeated to the
-  /// transmitter all the same, so that unkeying can be insisted on. Unkeying has failed where it
-  /// is known that the transmitter is keyed all the same.
+  /// Returns when the command has been sent to the transmitter. A call that changes nothing is sent
+  /// as well, so that the owner can repeat unkeying. Unkeying fails when the transmitter is known
+  /// to be still keyed.
   virtual Result<void> key(bool on) = 0;
-  /// The key is down and stays so for another burst.
+  /// The key stays down for another burst.
   virtual void on_next_burst() {}
-  /// Unkeys, from any thread, and without waiting for another one that hangs in key().
+  /// Unkeys, from any thread, without waiting for another thread that hangs in key().
   virtual Result<void> release() = 0;
-  /// An error where the transmitter says that it is keyed, or does not answer though it could.
+  /// Returns an error when the transmitter reports that it is keyed, or does not answer although it
+  /// can.
   virtual Result<Unkeyed> confirm_unkeyed() { return Unkeyed::untold; }
 };
 
-/// For cables, and radios that key on sound: those unkey when no sound comes.
+/// This class is for cables and for radios that key on sound; those unkey when the sound ends.
 class NoPtt final : public Ptt {
  public:
   Result<void> key(bool) override { return {}; }

@@ -13,11 +13,11 @@ namespace s5066::modem {
 namespace {
 
 constexpr std::size_t kAnswerMax = 128;
-/// From one question whether the radio is unkeyed to the next.
+/// This is the pause between two questions whether the radio is unkeyed.
 constexpr Duration kAskPause = std::chrono::milliseconds(20);
 constexpr std::string_view kRefusal = "RPRT ";
 
-/// Meaning of the negative numbers behind RPRT, from 1 on, as hamlib's rig_errcode_e has them.
+/// These texts explain the negative numbers behind RPRT, from 1 on, after hamlib's rig_errcode_e.
 constexpr std::array<std::string_view, 20> kRefusals = {
     "rigctld cannot do that with this radio; was it started without a way to key (option -P)?",
     "the configuration of rigctld is not valid",
@@ -54,22 +54,22 @@ std::string rigctld_words(std::string_view answer) {
   return text;
 }
 
-/// A connection, and how much of what was sent on it has had no answer. rigctld works off the lines
-/// of one connection in their order, those of two in any.
+/// A connection, and the number of its lines without an answer. rigctld handles the lines of one
+/// connection in order, but those of two connections in any order.
 class RigctldConnection {
  public:
-  /// `vfo` is assumed until learn_vfo() has had an answer.
+  /// `vfo` applies until learn_vfo() has had an answer.
   RigctldConnection(posix::Fd socket, bool data_input, bool vfo)
       : socket_(std::move(socket)), data_input_(data_input), vfo_(vfo) {}
 
-  /// Asks whether each line has to name the VFO. Call it before anything else. An answer that comes
-  /// later than `timeout` is still taken for what it is.
+  /// Asks whether each line has to name the VFO. It must be the first call. An answer that comes
+  /// after `timeout` is still evaluated.
   Result<bool> learn_vfo(Duration timeout);
   bool vfo_learned() const {
     const std::lock_guard lock(mutex_);
     return vfo_learned_;
   }
-  /// Sends a line and waits for every answer there is to come; the last one counts.
+  /// Sends a line and waits for all outstanding answers; the last one is the result.
   Result<void> ask(bool on, Duration timeout) {
     if (auto sent = send(on); !sent) return sent;
     return settle(timeout);
@@ -93,13 +93,15 @@ class RigctldConnection {
 
   posix::Fd socket_;
   bool data_input_;
-  std::mutex reading_;  // of the thread that waits for answers, and of the line
+  // This mutex serves the thread that waits for answers, and guards `line_`.
+  std::mutex reading_;
   std::string line_;
-  mutable std::mutex mutex_;  // guards all below; not held while waiting
+  mutable std::mutex mutex_;  // guards all below; it is not held while waiting
   bool vfo_;
   bool vfo_learned_ = false;
-  unsigned unanswered_ = 0;    // lines that move the key
-  unsigned up_to_keying_ = 0;  // so many of them up to the answer to the newest keying
+  unsigned unanswered_ = 0;  // lines that move the key and have no answer
+  // These are the lines among them up to the newest one that keys.
+  unsigned up_to_keying_ = 0;
   Result<void> newest_answer_;
 };
 
@@ -118,7 +120,8 @@ Result<bool> RigctldConnection::learn_vfo(Duration timeout) {
   return vfo_;
 }
 
-/// Does not wait. If the line before was the same "T 0" and has had no answer, that one will do.
+/// Does not wait. When the line before was the same "T 0" and has no answer yet, no second one is
+/// sent.
 Result<void> RigctldConnection::send(bool on) {
   const std::lock_guard lock(mutex_);
   const std::string line = std::string("T ") + (vfo_ ? "currVFO " : "") +
@@ -145,7 +148,7 @@ Result<void> RigctldConnection::settle(Duration timeout) {
   return newest_answer_;
 }
 
-/// Waits for the first octets and takes what there is.
+/// Waits for the first octets and takes all that are available.
 Result<void> RigctldConnection::receive(Duration until) {
   std::array<char, kAnswerMax> part;
   const auto octets = std::as_writable_bytes(std::span(part));
@@ -174,7 +177,7 @@ void RigctldConnection::on_answer() {
   const std::string line = std::exchange(line_, {});
   const std::lock_guard lock(mutex_);
   if (!std::exchange(vfo_learned_, true)) {
-    vfo_ = line == "1" || line == "CHKVFO 1";  // the second form is that of older ones
+    vfo_ = line == "1" || line == "CHKVFO 1";  // the second form is that of older versions
     return;
   }
   if (unanswered_ > 0) --unanswered_;
@@ -184,7 +187,7 @@ void RigctldConnection::on_answer() {
     newest_answer_ = Error{ErrorCode::refused, "rigctld: " + rigctld_words(line)};
 }
 
-/// rigctld does no more of what came on a connection that it has closed.
+/// rigctld executes no more lines of a connection that it has closed.
 void RigctldConnection::on_end() {
   const std::lock_guard lock(mutex_);
   unanswered_ = up_to_keying_ = 0;
@@ -212,8 +215,8 @@ std::optional<bool> RigctldPtt::wants_vfo() const {
   return wants_vfo_;
 }
 
-/// Returns a connection also if rigctld does not answer the question for the VFO: unkeying must be
-/// sent all the same, in the form that was right the last time.
+/// Returns a connection also when rigctld does not answer the question about the VFO, because
+/// unkeying must be sent anyway, in the form that was last right.
 Result<std::shared_ptr<RigctldConnection>> RigctldPtt::connect() {
   auto socket = posix::connect_loopback(config_.port, config_.timeout);
   if (!socket) return socket.error();
@@ -227,7 +230,7 @@ Result<std::shared_ptr<RigctldConnection>> RigctldPtt::connect() {
 }
 
 Result<void> RigctldPtt::key(bool on) {
-  if (on) keyed_ = true;  // perhaps, from now on
+  if (on) keyed_ = true;  // the radio may be keyed from now on
   auto to = connection();
   const bool unknown = !to || to->unanswered();
   if (!to) {
@@ -264,7 +267,8 @@ Result<void> RigctldPtt::release() {
   return {};
 }
 
-/// The whole time once: after that who insists asks again, and has other things to do between.
+/// Waits the whole time only once. After that the owner repeats the question, because it has other
+/// work between.
 Result<void> RigctldPtt::await_unkeyed() {
   const Duration until = posix::monotonic_now() + (stuck_ ? Duration::zero() : config_.settle);
   for (;;) {
@@ -276,7 +280,7 @@ Result<void> RigctldPtt::await_unkeyed() {
   }
 }
 
-/// "0" is unkeyed, "1" to "3" are ways to be keyed, and "RPRT" says that nobody knows.
+/// The answer "0" is unkeyed, "1" to "3" are keyed, and "RPRT" means that the radio cannot tell.
 Result<Unkeyed> RigctldPtt::confirm_unkeyed() {
   if (!wants_vfo()) {
     if (const auto asked = connect(); !asked) return asked.error();

@@ -16,7 +16,8 @@ class KernelPort final : public SerialPort {
   KernelPort(posix::Fd port, std::string path) : port_(std::move(port)), path_(std::move(path)) {}
 
   Result<void> set(Lines lines) override {
-    // Down first: with both in one call an unwanted line could stay up if the other one fails.
+    // Lines are lowered first, because with both in one call an unwanted line could stay up if the
+    // other one fails.
     const int down = (lines.rts ? 0 : TIOCM_RTS) | (lines.dtr ? 0 : TIOCM_DTR);
     if (down != 0 && ::ioctl(port_.get(), TIOCMBIC, &down) != 0) return failed();
     const int up = (lines.rts ? TIOCM_RTS : 0) | (lines.dtr ? TIOCM_DTR : 0);
@@ -41,12 +42,12 @@ class KernelPort final : public SerialPort {
 Result<std::shared_ptr<SerialPort>> open_serial_port(const std::string& path) {
   posix::Fd port(::open(path.c_str(), O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
   if (!port) return posix::errno_error("open " + path);
-  // Opening it a second time would raise the lines, and closing that again would not lower them.
+  // A second open would raise the lines, and closing that one would not lower them.
   if (::ioctl(port.get(), TIOCEXCL) != 0) return posix::errno_error(path);
   termios settings{};
   if (::tcgetattr(port.get(), &settings) != 0) return posix::errno_error(path);
   settings.c_cflag |= HUPCL | CLOCAL;
-  settings.c_cflag &= ~static_cast<tcflag_t>(CRTSCTS);  // else the driver moves RTS by itself
+  settings.c_cflag &= ~static_cast<tcflag_t>(CRTSCTS);  // otherwise the driver moves RTS by itself
   if (::tcsetattr(port.get(), TCSANOW, &settings) != 0) return posix::errno_error(path);
   return std::shared_ptr<SerialPort>(std::make_shared<KernelPort>(std::move(port), path));
 }
@@ -90,10 +91,11 @@ Result<void> SerialLinePtt::key(bool on) {
     if (!opened) return opened.error();
     open = std::move(*opened);
     set_port(open);
-    done = put(*open, false);  // opening may have raised it
+    done = put(*open, false);  // opening may have raised the line
   }
   if (done) done = put(*open, on);
-  if (!done) set_port(nullptr);  // closes; an adapter that was pulled out has to be opened again
+  // Closes the port, because a removed adapter has to be opened again.
+  if (!done) set_port(nullptr);
   return done;
 }
 

@@ -1,6 +1,5 @@
 // Keys by the RTS or DTR line of a serial port, as most radio interfaces do. The port is set to
-// drop both lines when it is closed (HUPCL), which the kernel also does for a process that was
-// killed.
+// drop both lines when it is closed (HUPCL). The kernel closes it also when the process is killed.
 #pragma once
 
 #include <functional>
@@ -12,7 +11,7 @@
 
 namespace s5066::modem {
 
-/// An open port. Its lines may be set by any thread.
+/// An open port. Any thread may set its lines.
 class SerialPort {
  public:
   struct Lines {
@@ -23,24 +22,24 @@ class SerialPort {
 
   virtual ~SerialPort() = default;
   virtual Result<void> set(Lines lines) = 0;
-  /// As the driver reports them. Some ask the adapter, others (ftdi_sio, cdc-acm) only know what
-  /// was set last.
+  /// Returns the lines that the driver reports. Some drivers ask the adapter; others (ftdi_sio,
+  /// cdc-acm) return what was set last.
   virtual Result<Lines> get() = 0;
 };
 
 using OpenSerialPort = std::function<Result<std::shared_ptr<SerialPort>>(const std::string& path)>;
 
-/// A port of the kernel. Opening alone may raise both lines for a moment, so it cannot be opened
-/// again while it is open, except by root.
+/// Opens a port of the kernel. Opening may raise both lines for a moment, so the port cannot be
+/// opened a second time while it is open, except by root.
 Result<std::shared_ptr<SerialPort>> open_serial_port(const std::string& path);
 
 class SerialLinePtt final : public Ptt {
  public:
   enum class Line : std::uint8_t { rts, dtr };
   struct Config {
-    std::string path;  // /dev/ttyUSB0
+    std::string path;  // for example /dev/ttyUSB0
     Line line = Line::rts;
-    /// The line that does not key stays up, for interfaces that live on its current.
+    /// The line that does not key stays up, for interfaces that take their supply current from it.
     bool other_line_up = false;
   };
 
@@ -48,11 +47,11 @@ class SerialLinePtt final : public Ptt {
       : config_(std::move(config)), open_(std::move(open)) {}
   ~SerialLinePtt() override;
 
-  /// Opens the port when it is not open, and unkeys before anything else. After an error it is
-  /// closed, which drops the lines. Unkeying is read back.
+  /// Opens the port if it is not open, and then unkeys first. After an error the port is closed,
+  /// which drops the lines. Unkeying is read back.
   Result<void> key(bool on) override;
   Result<void> release() override;
-  /// By what the driver reports.
+  /// The result is what the driver reports.
   Result<Unkeyed> confirm_unkeyed() override;
 
  private:
@@ -63,7 +62,8 @@ class SerialLinePtt final : public Ptt {
 
   Config config_;
   OpenSerialPort open_;
-  mutable std::mutex mutex_;  // of the pointer, never held while the port works
+  // This mutex guards the pointer. It is never held while the port works.
+  mutable std::mutex mutex_;
   std::shared_ptr<SerialPort> port_;
 };
 
