@@ -83,9 +83,10 @@ struct CarrierUp {
 struct ChannelEstimate {
   float snr_db = 0;     // in 3 kHz, from the mean power of the signal
   float offset_hz = 0;  // carrier offset
-  float multipath_ms =
-      0;  // between the first and the last path of a tenth of the strongest's power
-  // This spread is two standard deviations of the Doppler spectrum of the fading.
+  /// This is the time between the first and the last path that have at least a tenth of the
+  /// strongest path's power.
+  float multipath_ms = 0;
+  /// This spread is two standard deviations of the Doppler spectrum of the fading.
   float doppler_hz = 0;
 };
 

@@ -45,7 +45,8 @@ Result<void> HostSession::take(Instant now, UserMessage message) {
   if (waiting_.size() == config_.waiting_max) {
     return Error{ErrorCode::queue_full, "too many commands before the octets of a SEND"};
   }
-  // Its octets may take a little longer; that it was meant to be said long ago shows in the line.
+  // The octets may take a little longer, so a message that is already late is recorded by the time
+  // of its line.
   const auto* send = std::get_if<Send>(&message);
   const bool late = send != nullptr && is_late(*send, now, config_.late_max);
   waiting_.push_back({std::move(message), late});
@@ -67,7 +68,7 @@ Result<void> HostSession::on_data(Instant now, ByteSpan octets) {
   return {};
 }
 
-/// In the order they came: what follows a SEND waits for its octets.
+/// Messages are handled in their order: those behind a SEND wait for its octets.
 void HostSession::move_waiting(Instant now) {
   while (!waiting_.empty()) {
     auto& [message, late] = waiting_.front();
@@ -100,7 +101,7 @@ void HostSession::abort(const TransmitBurst& command) {
                                           .outcome = TransmitOutcome::aborted}});
 }
 
-/// The modem sends one burst at a time, and would refuse another without saying which.
+/// The modem sends one burst at a time, and would refuse a second one without naming it.
 void HostSession::give(TransmitBurst command) {
   if (burst_) return abort(command);
   burst_ = Burst{.theirs = command.id, .ours = {next_++}};
@@ -112,7 +113,7 @@ Result<void> HostSession::on_event(const Event& event) {
   if (!ready_) return {};
   Happened happened{.event = event};
   if (auto* started = std::get_if<TransmitStarted>(&happened.event)) {
-    if (!burst_ || burst_->ours != started->id) return {};  // of somebody before
+    if (!burst_ || burst_->ours != started->id) return {};  // of a previous user
     started->id = burst_->theirs;
   } else if (auto* finished = std::get_if<TransmitFinished>(&happened.event)) {
     if (!burst_ || burst_->ours != finished->id) return {};
@@ -125,7 +126,8 @@ Result<void> HostSession::on_event(const Event& event) {
   } else if (std::holds_alternative<ChannelOccupancy>(happened.event)) {
     if (version_ < kVersionOfOccupancy) return {};
   } else if (const auto* fault = std::get_if<Fault>(&happened.event)) {
-    // Of somebody before; told to him, it would end the burst that is on its way to us.
+    // The fault concerns a burst of a previous user. Passing it on would end the burst whose octets
+    // this user is sending.
     if (fault->kind == FaultKind::command_refused && !burst_) return {};
     if (fault->kind == FaultKind::command_refused) burst_.reset();
   }

@@ -1,5 +1,5 @@
-// The host's end of one user's two connections, without sockets: what came in becomes commands for
-// the modem, what the modem tells becomes lines and octets.
+// The host's end of one user's two connections, without sockets. Received messages become commands
+// for the modem, and the modem's events become lines and octets.
 #pragma once
 
 #include <chrono>
@@ -23,31 +23,33 @@ class HostSession {
  public:
   struct Config {
     std::string token;
-    /// Bursts of different users, or of one that was started again, may have the same number; in
-    /// the modem they begin at this one.
+    /// Bursts of different users, or of a restarted one, may have the same number. The numbers in
+    /// the modem begin at this one.
     std::uint64_t first_burst = 1;
-    /// A burst that is told of so long after its time is aborted: the turn may be another's by
-    /// then.
+    /// A burst whose message comes later than this after its time is aborted, because the turn may
+    /// then belong to another station.
     Duration late_max = kBurstLateMax;
-    /// So is one whose octets are not all there by then, for they may take somewhat longer.
+    /// A burst whose octets are incomplete this long after its time is aborted as well. The limit
+    /// is larger because the octets may take longer.
     Duration octets_late_max = kOctetsLateMax;
-    std::size_t waiting_max = 64;             // commands that wait for octets in front of them
-    std::size_t unread_max = 4 * kOctetsMax;  // what the user has not taken
+    std::size_t waiting_max = 64;             // commands that wait for octets before them
+    std::size_t unread_max = 4 * kOctetsMax;  // octets that the user has not taken
   };
 
   explicit HostSession(Config config) : config_(std::move(config)), next_(config_.first_burst) {}
 
-  // --- In. An error ends the session; its detail is for Refused. ---
-  /// `now`: of the modem.
+  // --- In. An error ends the session; its detail is the text for Refused. ---
+  /// `now` is the time of the modem.
   Result<void> on_control(Instant now, std::string_view octets);
-  /// The data connection has shown the token.
+  /// The data connection has sent the token.
   void on_data_connected();
   Result<void> on_data(Instant now, ByteSpan octets);
   Result<void> on_event(const Event& event);
   void on_clock(Instant now) { tell(Clock{.now = now}); }
 
   // --- Out ---
-  /// The first message that waits for its octets and what it has of them; none: none.
+  /// Returns the first message that waits for its octets and how many it has; nothing if no message
+  /// waits.
   std::optional<Incomplete> incomplete() const {
     if (waiting_.empty()) return std::nullopt;
     return Incomplete{moved_, unclaimed_.size()};
@@ -56,15 +58,15 @@ class HostSession {
   std::string& control_out() { return control_out_; }
   Bytes& data_out() { return data_out_; }
   bool greeted() const { return greeted_; }
-  /// That is spoken, once greeted.
+  /// Returns the version in use, once greeted.
   unsigned version() const { return version_; }
   bool ready() const { return ready_; }
   const std::string& token() const { return config_.token; }
-  /// A burst has been aborted because it was late.
+  /// Returns true once after a burst was aborted because it was late.
   bool take_late() { return std::exchange(late_, false); }
-  /// A burst that was given to the modem and has not ended there.
+  /// Returns the burst that was given to the modem and has not ended there.
   std::optional<BurstId> burst() const;
-  /// For the next session's Config.
+  /// Returns the first number for the next session's Config.
   std::uint64_t next_burst() const { return next_; }
 
  private:
@@ -87,15 +89,15 @@ class HostSession {
   Config config_;
   LineSplitter lines_;
   std::deque<Waiting> waiting_;
-  std::uint64_t moved_ = 0;  // messages that waited, and do no more
-  Bytes unclaimed_;          // octets whose SEND has not come, or not all of them have
+  std::uint64_t moved_ = 0;  // messages that have waited and are done
+  Bytes unclaimed_;          // octets without their SEND, or not complete yet
   std::deque<Command> commands_;
   std::optional<Burst> burst_;
   std::uint64_t next_;
   std::string control_out_;
   Bytes data_out_;
   bool greeted_ = false;
-  unsigned version_ = kVersionLeast;  // that is spoken
+  unsigned version_ = kVersionLeast;  // version in use
   bool ready_ = false;
   bool late_ = false;
 };

@@ -13,7 +13,8 @@
 namespace s5066::modem::remote {
 namespace {
 
-/// Beyond these no clock or estimate goes: ten years, and what fits a float with room to spare.
+/// Clocks and estimates stay within these limits: ten years, and a number that a float holds with
+/// margin.
 constexpr std::int64_t kTimeMaxNs = std::int64_t{10} * 365 * 86400 * 1'000'000'000;
 /// Samples are counted in thirds of a nanosecond.
 static_assert(kTimeMaxNs < std::numeric_limits<std::int64_t>::max() / 3);
@@ -60,7 +61,7 @@ std::string text(float figure) {
   std::snprintf(digits.data(), digits.size(), "%.6g", static_cast<double>(bounded));
   return digits.data();
 }
-/// What others said ends up behind the last word of a line.
+/// Texts of others stand behind the last field of a line, so they are made printable.
 std::string printable(std::string words) {
   words.resize(std::min<std::size_t>(words.size(), 512));
   std::replace_if(
@@ -105,7 +106,7 @@ std::string line_of(const Event& event, std::size_t octets) {
 
 // --- Reading ---
 
-/// Takes a line apart, and remembers whether all of it was as it should be.
+/// This class parses a line and records whether all of it was well-formed.
 class Reader {
  public:
   explicit Reader(std::string_view line) : rest_(line) {}
@@ -127,7 +128,7 @@ class Reader {
     Number value{};
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     const bool whole = error == std::errc{} && end == digits.data() + digits.size();
-    good_ = good_ && whole && value >= low && value <= high;  // not a number is not within
+    good_ = good_ && whole && value >= low && value <= high;  // NaN is not within the limits
     return good_ ? value : low;
   }
   Instant instant() { return Instant{Duration{number<std::int64_t>(-kTimeMaxNs, kTimeMaxNs)}}; }

@@ -1,6 +1,6 @@
-// What passes between a host that has a modem and the process that uses it: lines of text on the
-// control connection, and octets of bursts on the data connection, which say nothing by themselves.
-// docs/REMOTE_MODEM.md has the protocol in words.
+// The messages between a host that has a modem and the process that uses it. The control connection
+// carries lines of text. The data connection carries the octets of bursts without any framing.
+// docs/REMOTE_MODEM.md describes the protocol.
 #pragma once
 
 #include <chrono>
@@ -18,22 +18,23 @@
 
 namespace s5066::modem::remote {
 
-/// A message that waits for octets.
+/// An incomplete message waits for octets.
 struct Incomplete {
-  std::uint64_t message = 0;  // a number that no other has had in the session
-  std::size_t octets = 0;     // that have come
+  std::uint64_t message = 0;  // a number that is unique in the session
+  std::size_t octets = 0;     // octets received
   friend bool operator==(const Incomplete&, const Incomplete&) = default;
 };
 
 inline constexpr unsigned kVersion = 2;
-/// That which is spoken with whoever knows no other: without ChannelOccupancy.
+/// This version, without ChannelOccupancy, is used with a peer that knows no other.
 inline constexpr unsigned kVersionLeast = 1;
 inline constexpr unsigned kVersionOfOccupancy = 2;
-/// Without its end. The longest is LISTEN with all modes.
+/// The limit does not count the end of the line. The longest line is LISTEN with all modes.
 inline constexpr std::size_t kLineMax = 4096;
-/// Of one burst, and of what is received at a time: above what is sent in 140 s at 16 kbit/s.
+/// The limit applies to one burst, and to what is received at a time. It is above what is sent in
+/// 140 s at 16 kbit/s.
 inline constexpr std::size_t kOctetsMax = 1U << 20;
-/// So long after its time the octets of a burst may be complete.
+/// The octets of a burst must be complete at most this long after its time.
 inline constexpr Duration kOctetsLateMax = std::chrono::seconds(2);
 inline constexpr std::size_t kTokenLength = 16;
 inline constexpr std::size_t kListenModesMax = 128;
@@ -41,10 +42,10 @@ inline constexpr std::size_t kListenModesMax = 128;
 // --- From the user ---
 
 struct Hello {
-  unsigned version = kVersion;  // the highest that the user speaks
+  unsigned version = kVersion;  // the highest version of the user
   friend bool operator==(const Hello&, const Hello&) = default;
 };
-/// As many octets follow on the data connection.
+/// `octets` octets follow on the data connection.
 struct Send {
   BurstId id;
   Mode mode;
@@ -68,12 +69,12 @@ using UserMessage = std::variant<Hello, Send, Abort, Listen, Ping>;
 // --- From the host ---
 
 struct Welcome {
-  unsigned version = kVersion;  // that both speak from now on
-  std::string token;            // with which the data connection begins
+  unsigned version = kVersion;  // version in use from now on
+  std::string token;            // the data connection begins with it
 };
 /// The data connection has been made.
 struct Ready {};
-inline constexpr const char* kInUse = "in use";  // by somebody else
+inline constexpr const char* kInUse = "in use";  // by another user
 /// The last line of a connection.
 struct Refused {
   std::string why;
@@ -82,30 +83,31 @@ struct Refused {
 struct Clock {
   Instant now{};
 };
-/// Octets of a ReceivedBytes follow on the data connection.
+/// The octets of a ReceivedBytes follow on the data connection.
 struct Happened {
   Event event;
   std::size_t octets = 0;
 };
 using HostMessage = std::variant<Welcome, Ready, Refused, Clock, Happened>;
 
-/// With the end of the line.
+/// The result includes the end of the line.
 std::string encode(const UserMessage& message);
 std::string encode(const HostMessage& message);
-/// Of a line without its end. Any text is safe.
+/// The line has no end-of-line character. Any text is safe.
 Result<UserMessage> parse_user_line(std::string_view line);
 Result<HostMessage> parse_host_line(std::string_view line);
 
-/// Cuts a stream into lines.
+/// This class cuts a stream into lines.
 class LineSplitter {
  public:
-  /// too_large, bad_field for what is no text; nothing must be added after an error.
+  /// Returns too_large, or bad_field for octets that are no text. Nothing may be added after an
+  /// error.
   Result<void> add(std::string_view octets);
   std::optional<std::string> next();
 
  private:
   std::string held_;
-  std::size_t open_ = 0;  // characters of the line that has no end yet
+  std::size_t open_ = 0;  // characters of the line that is not complete yet
 };
 
 }  // namespace s5066::modem::remote

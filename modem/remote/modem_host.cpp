@@ -84,7 +84,7 @@ void ModemHost::wait() {
 
 // --- Connections ---
 
-/// None when nobody waits. A failure is no reason to end a burst that is going on.
+/// Returns nothing when no connection waits. A failure must not end a burst that is going on.
 posix::Fd ModemHost::accept(Listener& listener) {
   const Duration present = posix::monotonic_now();
   if (present < listener.rests_until) return {};
@@ -124,11 +124,12 @@ void ModemHost::accept_control() {
 void ModemHost::accept_data() {
   posix::Fd accepted = accept(data_listener_);
   if (!accepted || !user_ || !user_->session.greeted() || user_->data) return;
-  user_->knocking = std::move(accepted);  // whoever knocked before was too slow
+  user_->knocking = std::move(accepted);  // the one that waited before was too slow
   user_->shown.clear();
 }
 
-/// The first line of a data connection, and not an octet more: what follows belongs to bursts.
+/// Reads exactly the first line of a data connection, because the octets behind it belong to
+/// bursts.
 Result<void> ModemHost::let_data_in() {
   const std::string expected = std::string(kOpening) + user_->session.token() + "\n";
   while (user_->shown.size() < expected.size()) {
@@ -141,7 +142,7 @@ Result<void> ModemHost::let_data_in() {
     }
     user_->shown += remote::text_of(ByteSpan(part).first(*got));
   }
-  if (user_->shown != expected) {  // somebody else
+  if (user_->shown != expected) {  // another program connected
     user_->knocking.reset();
     return {};
   }
@@ -233,7 +234,8 @@ void ModemHost::give_commands() {
       continue;
     }
     auto& burst = std::get<TransmitBurst>(*command);
-    // Whether it came in time is judged; its octets may have taken a little longer than its line.
+    // The lateness of the message has been judged already; its octets may have taken a little
+    // longer.
     if (burst.not_before != Instant{}) burst.not_before = std::max(burst.not_before, modem_->now());
     if (const auto given = give(std::move(burst)); !given) {
       static_cast<void>(user_->session.on_event(Fault{.at = modem_->now(),
@@ -243,20 +245,20 @@ void ModemHost::give_commands() {
   }
 }
 
-/// Behind all that was said before it.
+/// The burst is given after all earlier commands.
 Result<void> ModemHost::give(TransmitBurst burst) {
   insist();
   if (to_abort_ || to_listen_) return Error{ErrorCode::queue_full, "modem commands"};
   return modem_->request(std::move(burst));
 }
 
-/// While one is waited for no other is given, so nothing that was is forgotten.
+/// While an abort is pending no other burst is given, so no abort is lost.
 void ModemHost::abort(BurstId burst) {
   if (!to_abort_) to_abort_ = burst;
   insist();
 }
 
-/// The modem does not say which burst it refused; it may be that of the user before.
+/// The modem does not report which burst it refused; it may be that of the previous user.
 void ModemHost::abort_what_is_told_to_be_refused() {
   if (!user_) return;
   if (const auto burst = user_->session.burst()) abort(*burst);
@@ -267,8 +269,8 @@ void ModemHost::listen_for(std::vector<Mode> modes) {
   insist();
 }
 
-/// Whatever it takes: perhaps nobody is there any more to stop a burst, and the next user is not to
-/// hear what the one before wanted.
+/// The commands are repeated until the modem takes them, because the user that could stop a burst
+/// may be gone and the next user must not get the previous one's modes.
 void ModemHost::insist() {
   if (to_abort_ && modem_->request(AbortTransmit{.id = *to_abort_})) to_abort_.reset();
   if (to_listen_ && modem_->request(SetReceiveModes{.modes = *to_listen_})) to_listen_.reset();
@@ -296,7 +298,7 @@ void ModemHost::take_events() {
   }
 }
 
-/// Nobody else on this machine can guess it.
+/// No other user of this machine can guess the token.
 std::string ModemHost::token() {
   std::random_device random;
   std::array<char, remote::kTokenLength + 1> text{};

@@ -1,5 +1,6 @@
-// Lends a modem to one user at a time over TCP (docs/REMOTE_MODEM.md). Whoever loses a connection,
-// says what cannot be, or keeps silent, loses the modem, and the transmitter is unkeyed.
+// Provides a modem to one user at a time over TCP (docs/REMOTE_MODEM.md). A user that loses a
+// connection, sends an impossible message or is silent loses the modem, and the transmitter is
+// unkeyed.
 #pragma once
 
 #include <atomic>
@@ -23,19 +24,21 @@ class ModemHost {
  public:
   struct Config {
     std::string address = "127.0.0.1";
-    std::uint16_t control_port = 5067;  // 0: any free one
+    std::uint16_t control_port = 5067;  // 0 takes any free port
     std::uint16_t data_port = 5068;
-    std::vector<Mode> receive_modes;  // when nobody says otherwise
-    std::function<void()> on_turn;    // called in each turn of run(); may be empty
-    /// Then the user is gone.
+    std::vector<Mode> receive_modes;  // the default, unless the user states others
+    std::function<void()> on_turn;    // called in each loop of run(); may be empty
+    /// After this time of silence the user counts as gone.
     Duration silence_max = std::chrono::seconds(3);
-    /// So long without one of the octets that a SEND lacks, or without taking any of what is told.
+    /// A user may be this long without sending an octet that a SEND needs, or without taking one
+    /// that is sent to it.
     Duration stalled_max = std::chrono::seconds(3);
-    Duration greeting_max = std::chrono::seconds(5);  // from connecting to both connections made
+    // The user must have made both connections this long after the first.
+    Duration greeting_max = std::chrono::seconds(5);
     Duration clock_interval = std::chrono::milliseconds(200);
-    /// A listener that fails, mostly for want of descriptors, is left alone for so long.
+    /// A listener that fails, mostly because there are no descriptors, is not used for this time.
     Duration accept_retry = std::chrono::seconds(1);
-    /// As in HostSession::Config.
+    /// The two limits are those of HostSession::Config.
     Duration late_max = kBurstLateMax;
     Duration octets_late_max = remote::kOctetsLateMax;
   };
@@ -44,22 +47,22 @@ class ModemHost {
   ModemHost(Config config, const Factory& make_modem, LogSink& log);
   ~ModemHost();
 
-  /// Listens, and starts the modem.
+  /// Listens and starts the modem.
   Result<void> open();
   std::uint16_t control_port() const { return control_port_; }
   std::uint16_t data_port() const { return data_port_; }
-  /// Until stop(), or the modem has come to its end.
+  /// Runs until stop() or until the modem has ended.
   Result<void> run();
-  /// From any thread.
+  /// May be called from any thread.
   void stop();
 
  private:
   struct User {
     remote::HostSession session;
-    std::string peer;  // its address
+    std::string peer;  // address of the user
     posix::Fd control;
     posix::Fd data;
-    posix::Fd knocking;  // a data connection that has not shown the token yet
+    posix::Fd knocking;  // a data connection that has not sent the token yet
     std::string shown;
     remote::StallWatches stalls;
     Duration came_at{};
@@ -99,14 +102,14 @@ class ModemHost {
   std::uint16_t data_port_ = 0;
   std::optional<User> user_;
   std::uint64_t next_burst_ = 1;
-  // Once the modem has room for the commands.
+  // These commands are sent once the modem has room for them.
   std::optional<BurstId> to_abort_;
   std::optional<std::vector<Mode>> to_listen_;
   std::optional<CarrierUp> carrier_;
   std::optional<ChannelOccupancy> occupied_;
   std::optional<Fault> lost_;
   std::optional<Fault> key_failed_;
-  std::unique_ptr<Modem> modem_;  // last: its thread wakes us
+  std::unique_ptr<Modem> modem_;  // last, because its thread wakes us
 };
 
 }  // namespace s5066::modem

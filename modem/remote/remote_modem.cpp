@@ -12,7 +12,7 @@ namespace s5066::modem {
 namespace {
 
 constexpr Duration kStep = std::chrono::milliseconds(100);
-/// What an event tells of goes back no further than this: no transmission is as long.
+/// An event may lie back this long at most, because no transmission is longer.
 constexpr Duration kTellsBackMax = std::chrono::minutes(10);
 
 }  // namespace
@@ -55,7 +55,8 @@ Result<void> RemoteModem::request(Command command) {
   };
   if (auto* modes = std::get_if<SetReceiveModes>(&command)) listen_modes_ = modes->modes;
   if (!connected_) {
-    if (std::holds_alternative<SetReceiveModes>(command)) return {};  // told once there is a host
+    // The modes are sent once there is a host.
+    if (std::holds_alternative<SetReceiveModes>(command)) return {};
     return refuse(ErrorCode::link_down, "no connection to the modem");
   }
   if (commands_.size() >= config_.commands_max) return refuse(ErrorCode::queue_full, "commands");
@@ -111,7 +112,7 @@ void RemoteModem::run() {
     auto ended = converse(remote::kVersion);
     if (turned_away_ && !stopping()) ended = converse(remote::kVersionLeast);
     if (!ended) on_lost(ended.error());
-    // One that held for a while begins anew with short waits.
+    // A connection that lasted for a while begins again with short waits.
     if (now() - began > 2 * config_.silence_max) delay = config_.reconnect_delay;
     pause(delay);
     delay = std::min(2 * delay, config_.reconnect_delay_max);
@@ -132,7 +133,8 @@ void RemoteModem::pause(Duration duration) {
   }
 }
 
-/// One connection, from its beginning to its end; no error when we are to stop.
+/// Handles one connection from its beginning to its end. Returns no error when the modem is to
+/// stop.
 Result<void> RemoteModem::converse(unsigned version) {
   turned_away_ = false;
   auto control = posix::connect_tcp(config_.address, config_.control_port, config_.connect_timeout);
@@ -142,8 +144,8 @@ Result<void> RemoteModem::converse(unsigned version) {
   link.heard_at = link.pinged_at = now();
   while (!stopping()) {
     if (auto exchanged = exchange(link); !exchanged) {
-      // A host that does not know our version says so or goes away. One that is silent is slow, and
-      // would be held to an older version for as long as the connection lasts.
+      // A host that does not know our version refuses it or closes the connection. A silent host is
+      // only slow, and the older version would stay in use for the whole connection.
       const ErrorCode code = exchanged.error().code;
       turned_away_ = link.session.version_agreed() == 0 && !link.session.in_use() &&
                      (code == ErrorCode::refused || code == ErrorCode::link_down);
@@ -205,7 +207,7 @@ Result<void> RemoteModem::check(Link& link, Instant present) {
     return Error{ErrorCode::timed_out, "octets that the modem's host announced do not come"};
   }
   const std::lock_guard lock(mutex_);
-  // It is told of the abort behind the octets that are on their way.
+  // The host gets the abort behind the octets that are being sent.
   if (abort_asked_at_ && !link.session.data_out().empty()) abort_asked_at_ = present;
   if (burst_ && abort_asked_at_ && present - *abort_asked_at_ > config_.abort_max) {
     return Error{ErrorCode::timed_out, "the modem's host does not end a burst"};
@@ -213,7 +215,7 @@ Result<void> RemoteModem::check(Link& link, Instant present) {
   return {};
 }
 
-/// Once the host's time is known; before the first of its events.
+/// Is called once the host's time is known, before the first of its events.
 void RemoteModem::on_connected(Link& link) {
   bool back = false;
   {
@@ -315,7 +317,7 @@ Result<void> RemoteModem::take_event(const Link& link, Event event) {
   return {};
 }
 
-/// Nobody asked for that: it was late, mostly.
+/// The burst was aborted without a request, mostly because it was late.
 void RemoteModem::log_if_not_sent(TransmitOutcome outcome) const {
   if (log_ == nullptr || outcome != TransmitOutcome::aborted || started_ || abort_asked_at_) return;
   LogLine(*log_, LogLevel::warning, "modem_burst_not_sent").kv("address", config_.address);
@@ -326,14 +328,14 @@ void RemoteModem::on_lost(const Error& error) {
   {
     const std::lock_guard lock(mutex_);
     if (std::exchange(connected_, false)) ++stats_.device_losses;
-    device_lost_ = false;  // whoever comes next says so
+    device_lost_ = false;  // the next host reports it
     commands_.clear();
     if (const auto burst = std::exchange(burst_, std::nullopt)) {
       queue(TransmitFinished{.id = *burst, .outcome = TransmitOutcome::aborted});
     }
     if (std::exchange(carrier_, false)) queue(CarrierDown{.reason = CarrierDownReason::lost});
     if (std::exchange(occupied_, false)) queue(ChannelOccupancy{.occupied = false});
-    // Attempts that fail alike are told once.
+    // Attempts that fail in the same way are reported once.
     if (lost_told_ == why) return;
     lost_told_ = why;
     queue(Fault{.kind = FaultKind::device_lost, .detail = why});
@@ -341,8 +343,8 @@ void RemoteModem::on_lost(const Error& error) {
   notify_();
 }
 
-/// In order, and neither later than now nor of long ago, whatever the host's clock does; our own
-/// carry no time yet.
+/// Events are put in order, and their times lie between kTellsBackMax ago and now, whatever the
+/// host's clock does. Our own events have no time yet.
 void RemoteModem::queue(Event event) {
   const Instant present = now();
   const auto bound = [](Instant told, Instant at) {

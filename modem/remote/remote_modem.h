@@ -1,6 +1,7 @@
-// A modem at the other end of two TCP connections: another machine's `hfmodem serve`, or whatever
-// else speaks docs/REMOTE_MODEM.md. A connection that is lost ends what was going on, as the loss
-// of a sound card does, and is made again for as long as it takes.
+// A modem at the other end of two TCP connections: `hfmodem serve` of another machine, or any
+// program with the protocol of docs/REMOTE_MODEM.md. A lost connection ends transmission and
+// reception, as the loss of a sound card does. The modem then connects again without a limit of
+// attempts.
 #pragma once
 
 #include <cstddef>
@@ -22,21 +23,21 @@
 
 namespace s5066::modem {
 
-/// Instant{} is when the object was made. The time is that of this machine; what the host tells in
-/// its own is set into it, later by what the network takes.
+/// Instant{} is the time at which the object was made. Time is that of this machine. The host's
+/// times are converted to it; the delay of the network makes them later.
 class RemoteModem final : public Modem {
  public:
   struct Config {
     std::string address = "127.0.0.1";
     std::uint16_t control_port = 5067;
     std::uint16_t data_port = 5068;
-    std::vector<Mode> receive_modes;  // empty: what the host listens for
-    /// Then the host is gone.
+    std::vector<Mode> receive_modes;  // when empty, the host's own list
+    /// After this time of silence the host counts as gone.
     Duration silence_max = std::chrono::seconds(3);
-    /// So long without one of the octets that it announced, or without taking any of what it is
-    /// told.
+    /// The host may be this long without sending an octet that it announced, or without taking one
+    /// that is sent to it.
     Duration stalled_max = std::chrono::seconds(3);
-    /// So long after it was told to end a burst without telling that it has.
+    /// The host may be this long without reporting the end of a burst that it was told to abort.
     Duration abort_max = std::chrono::seconds(3);
     Duration ping_interval = std::chrono::milliseconds(500);
     Duration connect_timeout = std::chrono::seconds(3);
@@ -46,13 +47,13 @@ class RemoteModem final : public Modem {
     std::size_t commands_max = 16;
   };
 
-  /// `log`, if any, is written to by a thread of this object.
+  /// A thread of this object writes to `log`, if there is one.
   RemoteModem(Config config, std::function<void()> notify, LogSink* log = nullptr);
   ~RemoteModem() override;
   RemoteModem(const RemoteModem&) = delete;
   RemoteModem& operator=(const RemoteModem&) = delete;
 
-  /// Whether there is a host turns out later, and is told as a Fault.
+  /// Succeeds also without a host; whether there is one is reported later as a Fault.
   Result<void> start() override;
   /// The host unkeys when the connection ends.
   void stop() override;
@@ -96,7 +97,7 @@ class RemoteModem final : public Modem {
   LogSink* const log_;
   remote::Wakeup wakeup_;
   std::thread thread_;
-  bool turned_away_ = false;  // the thread's own: our last greeting
+  bool turned_away_ = false;  // used by the thread: the host refused our last greeting
 
   mutable std::mutex mutex_;  // guards all below
   bool stopping_ = false;
@@ -104,16 +105,16 @@ class RemoteModem final : public Modem {
   bool connected_ = false;
   std::deque<Command> commands_;
   std::deque<Event> events_;
-  std::optional<BurstId> burst_;  // requested, and its end not told
-  bool started_ = false;          // it has
+  std::optional<BurstId> burst_;  // requested, and its end not reported
+  bool started_ = false;          // it has started
   std::optional<Instant> abort_asked_at_;
   bool carrier_ = false;
   bool occupied_ = false;
-  std::string lost_told_;           // why, until it is back
-  std::vector<Mode> listen_modes_;  // as wanted now; told to each new host
+  std::string lost_told_;           // the reason, until the host is back
+  std::vector<Mode> listen_modes_;  // the modes wanted now; they are sent to each new host
   Instant newest_{};                // `at` of the last event
   ModemStats stats_;
-  bool device_lost_ = false;  // the host's
+  bool device_lost_ = false;  // state of the host's device
 };
 
 }  // namespace s5066::modem

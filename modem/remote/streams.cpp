@@ -16,7 +16,7 @@ namespace s5066::modem::remote {
 namespace {
 
 constexpr std::size_t kPart = 16 * 1024;
-/// So that one connection that never rests does not keep the other waiting.
+/// The limit lets the other connection proceed when one never pauses.
 constexpr unsigned kPartsMax = 16;
 
 template <typename Container>
@@ -44,7 +44,8 @@ Wakeup::Wakeup() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   S5066_ASSERT(event_);
 }
 
-// Neither can fail but by a count that is full or empty, which says the same.
+// These calls fail only when the count is full or empty, and then the state is already the wanted
+// one.
 void Wakeup::wake() {
   const std::uint64_t one = 1;
   static_cast<void>(!::write(event_.get(), &one, sizeof one));

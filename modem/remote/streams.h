@@ -1,4 +1,4 @@
-// Two TCP connections of one session, and what wakes a thread that waits for them.
+// The two TCP connections of one session, and the object that wakes a thread that waits for them.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace s5066::modem::remote {
 
-/// Another thread ends a wait.
+/// Another thread ends a wait with this object.
 class Wakeup {
  public:
   Wakeup();
@@ -29,10 +29,10 @@ class Wakeup {
   posix::Fd event_;
 };
 
-/// How long something that ought to go on has stood still.
+/// This class measures how long an expected transfer has stood still.
 class StallWatch {
  public:
-  /// `moved`: since the last look.
+  /// `moved` tells whether octets moved since the last look.
   Duration look(bool owed, bool moved, Duration now) {
     if (!owed || moved || !since_) since_ = now;
     return now - *since_;
@@ -42,9 +42,9 @@ class StallWatch {
   std::optional<Duration> since_;
 };
 
-/// Of one session: what is to come and what is to leave.
+/// These are the watches of one session for incoming and outgoing octets.
 struct StallWatches {
-  /// How long a message has lacked its octets and none has come.
+  /// Returns how long a message has waited for octets while none came.
   Duration look_at_incomplete(const std::optional<Incomplete>& message, Duration now) {
     const bool moved = std::exchange(incomplete_, message) != message;
     return incoming_.look(message.has_value(), moved, now);
@@ -58,17 +58,18 @@ struct StallWatches {
   std::optional<Incomplete> incomplete_;
 };
 
-/// Until one of them has something to read, or one of the second has room to write; descriptors
-/// below 0 are left out.
+/// Waits until a descriptor of the first list can be read or one of the second can be written.
+/// Descriptors below 0 are ignored.
 void wait_for_any(const std::vector<int>& to_read, const std::vector<int>& to_write,
                   Duration timeout);
 
-/// All that has come so far is handed over in parts. An error is the reader's, or link_down.
+/// Hands over all received octets in parts. An error comes from `take`, or is link_down.
 Result<void> read_all(int socket, const std::function<Result<void>(ByteSpan)>& take);
-/// Writes what the socket takes now and removes it.
+/// Writes the octets that the socket takes now and removes them.
 Result<void> write_some(int socket, std::string& octets);
 Result<void> write_some(int socket, Bytes& octets);
-/// The same; timed_out when the peer has taken none of them for longer than the limit.
+/// These do the same; the result is timed_out when the peer has taken no octet for longer than the
+/// limit.
 Result<void> write_some(int socket, std::string& octets, StallWatch& watch, Duration stalled_max);
 Result<void> write_some(int socket, Bytes& octets, StallWatch& watch, Duration stalled_max);
 

@@ -7,7 +7,7 @@
 namespace s5066::modem::remote {
 namespace {
 
-/// Messages that wait for octets in front of them.
+/// The limit counts messages that wait for octets before them.
 constexpr std::size_t kWaitingMax = 4096;
 
 }  // namespace

@@ -28,19 +28,20 @@ class UserSession {
   void ping() { tell(Ping{}); }
 
   // --- Out ---
-  /// The first message that waits for its octets and what it has of them; none: none.
+  /// Returns the first message that waits for its octets and how many it has; nothing if no message
+  /// waits.
   std::optional<Incomplete> incomplete() const {
     if (waiting_.empty()) return std::nullopt;
     return Incomplete{moved_, unclaimed_.size()};
   }
-  /// With which the data connection is to begin, once.
+  /// Returns the token with which the data connection begins, once.
   std::optional<std::string> poll_token() { return std::exchange(token_, std::nullopt); }
   bool ready() const { return ready_; }
-  /// That holds; 0 before the host's WELCOME.
+  /// Returns the version in use; 0 before the host's WELCOME.
   unsigned version_agreed() const { return agreed_; }
-  /// Somebody else uses the host's modem.
+  /// Returns true when another user has the host's modem.
   bool in_use() const { return in_use_; }
-  /// Clocks and events in the order of the host, in its time.
+  /// Returns clocks and events in the order and in the time of the host.
   std::optional<HostMessage> poll();
   std::string& control_out() { return control_out_; }
   Bytes& data_out() { return data_out_; }
@@ -56,17 +57,16 @@ class UserSession {
   unsigned agreed_ = 0;
   bool in_use_ = false;
   bool ready_ = false;
-  std::deque<HostMessage> waiting_;  // behind octets that have not come
-  std::uint64_t moved_ = 0;          // messages that waited, and do no more
+  std::deque<HostMessage> waiting_;  // these wait for octets that have not come
+  std::uint64_t moved_ = 0;          // messages that have waited and are done
   std::deque<HostMessage> done_;
   Bytes unclaimed_;
   std::string control_out_;
   Bytes data_out_;
 };
 
-/// Puts the host's clock into the user's time. A network that is full for a while makes every
-/// reading late, so more time passes here than for a sound card until a host is believed to have
-/// stood still.
+/// Converts the host's clock to the user's time. A busy network delays every reading for a while,
+/// so the host counts as having stood still only after a longer time than a sound card does.
 class ClockMatch {
  public:
   void on_reading(Instant ours, Instant theirs);

@@ -18,7 +18,7 @@ void ClockDrift::reset() {
   earliest_.reset();
 }
 
-/// The slope of the line with the least squares.
+/// Returns the slope of the line with the least squares.
 std::optional<double> ClockDrift::ppm() const {
   if (windows_.size() < config_.windows_min) return std::nullopt;
   const auto count = static_cast<double>(windows_.size());

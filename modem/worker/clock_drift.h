@@ -1,5 +1,6 @@
-// How far a device's sample clock is from the clock of this machine. Blocks come late or in time,
-// never early; so of those of some seconds the earliest shows where the sample clock is.
+// Measures how far a device's sample clock deviates from the clock of this machine. A block may
+// come late but never early, so the earliest one of a window of some seconds shows the sample
+// clock.
 #pragma once
 
 #include <cstddef>
@@ -14,28 +15,29 @@ class ClockDrift {
  public:
   struct Config {
     Duration window = std::chrono::seconds(30);
-    std::size_t windows_min = 4;   // before anything is said
-    std::size_t windows_max = 60;  // those before are forgotten
+    std::size_t windows_min = 4;   // before there is a result
+    std::size_t windows_max = 60;  // earlier ones are dropped
   };
 
   explicit ClockDrift(const Config& config) : config_(config) {}
 
-  /// A block has come, with which the sample clock is at `samples`.
+  /// A block has come; the sample clock is now at `samples`.
   void on_block(Duration monotonic, Duration samples);
   /// The sample clock has jumped.
   void reset();
-  /// Parts in a million; above 0 where the device is faster. Read off the windows that are over.
+  /// Returns the deviation in parts in a million, above 0 when the device is faster. It is computed
+  /// from complete windows.
   std::optional<double> ppm() const;
 
  private:
   struct Point {
     Duration at{};
-    Duration ahead{};  // sample clock, of ours
+    Duration ahead{};  // sample clock relative to ours
   };
 
   Config config_;
   std::deque<Point> windows_;
-  std::optional<Point> earliest_;  // of the present window
+  std::optional<Point> earliest_;  // in the present window
   Duration ends_at_{};
 };
 

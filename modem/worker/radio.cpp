@@ -14,7 +14,8 @@
 namespace s5066::modem {
 namespace {
 
-/// As loud as what follows, in the middle of the channel. Sixteen samples are three of its cycles.
+/// The tone has the power of the burst and lies in the middle of the channel. Sixteen samples are
+/// three of its cycles.
 float lead_tone(std::uint64_t position) {
   const double cycles = 3.0 / 16.0 * static_cast<double>(position % 16);
   return static_cast<float>(std::sqrt(2.0 * kTransmitPower) *
@@ -71,8 +72,8 @@ void Radio::transmit(const TransmitBurst& command, Instant told_at) {
                  .unkey_at = end + duration_to_samples(config_.ptt_tail)};
 }
 
-/// What has left for the device already goes on the air, unless a key takes effect at once; until
-/// then we stay deaf.
+/// The samples that have left for the device still go on the air, unless the key takes effect at
+/// once. The radio does not receive until then.
 void Radio::cut_burst() {
   if (burst_->key_at >= next_to_make()) {
     events_.emplace_back(
@@ -86,8 +87,8 @@ void Radio::cut_burst() {
   pass_edges();
 }
 
-/// What is made or heard from now until then comes to nothing, and no receiver finds a burst
-/// without its beginning; nor would the key be down for as long as it should before it.
+/// The samples that are made or received until `end` are lost. A receiver would not find a burst
+/// without its beginning, and the key would be down too short before it.
 void Radio::cut_what_begins_before(std::uint64_t end) {
   const std::uint64_t next = next_to_make();
   if (!burst_ || burst_->first_at < next) return;  // has begun
@@ -161,7 +162,7 @@ void Radio::on_pause(std::uint64_t samples) {
 }
 
 void Radio::on_underrun(std::uint64_t samples) {
-  // Before its first sample silence was late, and nobody misses it.
+  // Before its first sample only silence was late, which has no effect.
   if (!burst_ || sound_begins() >= next_to_make()) return;
   if (burst_->outcome == TransmitOutcome::sent) {
     burst_->outcome = TransmitOutcome::underrun;
@@ -183,7 +184,7 @@ void Radio::on_device_back() {
 void Radio::on_device_lost(const std::string& why) {
   device_lost_ = true;
   stop_listening();
-  occupancy_.restart();  // it may come back with another level
+  occupancy_.restart();  // the device may come back with another level
   if (burst_) {
     events_.emplace_back(
         TransmitFinished{.at = now(), .id = burst_->id, .outcome = TransmitOutcome::aborted});
@@ -207,7 +208,7 @@ void Radio::advance(std::span<const float> samples) {
   pass_edges();
 }
 
-/// Keying, the first sample and unkeying, in this order, as far as the clock has come.
+/// Handles key-down, the first sample and key-up, in this order, up to the present clock.
 void Radio::pass_edges() {
   if (!keyed()) return;
   if (deaf()) stop_listening();
@@ -294,7 +295,7 @@ void Radio::collect(const BurstEvent& event) {
 
 std::optional<Event> Radio::poll_event() {
   if (polled_ == events_.size()) {
-    events_.clear();  // and keep the memory
+    events_.clear();  // the vector keeps its memory
     polled_ = 0;
     return std::nullopt;
   }
@@ -304,7 +305,7 @@ std::optional<Event> Radio::poll_event() {
 // --- Transmitting
 // ---------------------------------------------------------------------------------
 
-/// Of a burst, or the tone before it.
+/// Returns the position of the first sound: that of the burst, or of the tone before it.
 std::uint64_t Radio::sound_begins() const {
   return config_.lead_tone ? burst_->key_at : burst_->first_at;
 }
@@ -330,8 +331,8 @@ bool Radio::fill(std::span<float> block) {
   const std::uint64_t from = std::clamp(burst_->first_at, begin, end);
   const std::uint64_t to = std::clamp(burst_->end_at, from, end);
   if (from < to) {
-    // Samples whose time passed while the device was away are not sent late: the rest keeps its
-    // place, so that a receiver sees a fade and no slip.
+    // Samples whose time passed while the device was away are not sent late. The rest keeps its
+    // place, so that a receiver sees a fade and not a slip.
     const std::uint64_t missed = from - burst_->first_at - burst_->made;
     if (missed > 0) burst_->outcome = TransmitOutcome::underrun;
     scratch_.resize(static_cast<std::size_t>(missed));

@@ -1,6 +1,6 @@
-// One radio without its thread: takes received blocks and commands, makes transmit
-// blocks and events. Positions are samples at kSampleRate on one time line, that of the samples
-// received; what is made now leaves `transmit_delay` later on it.
+// One radio without its thread: it takes received blocks and commands, and makes transmit blocks
+// and events. Positions are samples at kSampleRate on the time line of the received samples. A
+// sample made now leaves `transmit_delay` later on it.
 #pragma once
 
 #include <cstddef>
@@ -29,14 +29,14 @@ class Radio {
     std::uint64_t transmit_delay = 0;
     Duration ptt_lead{};
     Duration ptt_tail{};
-    std::vector<Mode> receive_modes;  // empty: all
-    Duration keyed_margin{};          // over the time that a burst should be keyed
-    Duration keyed_max{};             // margin included; a longer burst is refused
+    std::vector<Mode> receive_modes;  // when empty, all modes
+    Duration keyed_margin{};          // added to the time that a burst should be keyed
+    Duration keyed_max{};             // includes the margin; a longer burst is refused
     Duration late_max = kBurstLateMax;
-    bool full_duplex = false;  // hears while it sends: on another frequency
+    bool full_duplex = false;  // receives while it transmits, on another frequency
     bool lead_tone = false;    // a tone in the lead, for a radio that keys on sound
-    Ms110dChoice ms110d{};     // of bursts that are sent
-    /// A longer gap in what we receive ends the burst in it; a shorter one is heard as silence.
+    Ms110dChoice ms110d{};     // for bursts that are sent
+    /// A longer gap in the received samples ends the burst in it. A shorter gap counts as silence.
     std::uint64_t gap_samples_max = kSampleRate / 2;
   };
 
@@ -46,50 +46,52 @@ class Radio {
   }
 
   // --- In ---
-  /// `told_at`: by the clock that the node goes by, which may be ahead of the samples.
+  /// `told_at` is the time of the node's clock, which may be ahead of the samples.
   void on_command(Command command, Instant told_at);
   void on_command(Command command) { on_command(std::move(command), now()); }
   void on_received(std::span<const float> block);
-  /// The time line goes on, but its samples are lost. A burst that was to begin among them is
-  /// aborted rather than sent without its beginning.
+  /// The time line goes on, but its samples are lost. A burst that was to begin in them is aborted
+  /// instead of being sent without its beginning.
   void on_dropped(std::uint64_t samples);
-  /// The clock turns out to be so much behind: samples were lost before, and nobody told. Where it
-  /// happened is not known, so what is being received goes on as it does. As to a burst: likewise.
+  /// The clock is found to be behind by this much, because samples were lost before without a
+  /// report. Their place is not known, so a reception goes on unchanged. A burst is handled as in
+  /// on_dropped().
   void on_clock_behind(std::uint64_t samples);
-  /// The device has stood still for so long and lost nothing, so that what is on its way goes on
+  /// The device has stood still for this long without losing samples, so the samples in it go on
   /// later. A burst that was to begin meanwhile is aborted.
   void on_pause(std::uint64_t samples);
-  /// Samples of ours that came too late to be sent. A burst of which any were made has a hole, be
-  /// it keyed already or still on its way through the device.
+  /// Samples of ours came too late to be sent. The burst has a hole if any of its samples were
+  /// made, whether it is keyed already or still in the device.
   void on_underrun(std::uint64_t samples);
-  /// So many samples from the next one on are too late already. A burst that was to begin with them
-  /// is aborted, and none is begun before them.
+  /// This many samples from the next one on are already too late. A burst that was to begin in them
+  /// is aborted, and none begins before their end.
   void on_unplayable(std::uint64_t samples);
-  /// Whatever goes on has ended, and nothing can be sent until on_device_back().
+  /// Every transmission and reception has ended. Nothing can be sent until on_device_back().
   void on_device_lost(const std::string& why);
   void on_device_back();
-  /// Of a device that came back.
+  /// A device that came back may have another delay.
   void set_transmit_delay(std::uint64_t samples) { config_.transmit_delay = samples; }
-  /// The transmitter cannot be keyed, or must not be any longer, or does not unkey: ends the burst,
-  /// and nothing is sent until on_unkeyed(), which tells the node that it is over.
+  /// The transmitter cannot be keyed, must not be keyed any longer, or does not unkey. The burst
+  /// ends, and nothing is sent until on_unkeyed(), which reports to the node that the fault is
+  /// over.
   void on_key_failed(const std::string& why);
   void on_unkeyed();
-  /// Only passed on, in its place among the other events.
+  /// The notice is only passed on, in order with the other events.
   void on_notice(FaultKind kind, const std::string& text) { fault(kind, text); }
 
   // --- Out ---
-  /// The block that answers the one received; true when the transmitter is on in it.
+  /// Makes the block that answers the received one. Returns true when the transmitter is on in it.
   bool fill(std::span<float> block);
-  /// Whether the key has to be down until the next block.
+  /// Returns true when the key must be down until the next block.
   bool key_wanted() const;
-  /// How long the present burst may keep the transmitter keyed.
+  /// Returns how long the present burst may keep the transmitter keyed.
   Duration keyed_limit() const;
-  /// That which key_wanted() is for; another one each time.
+  /// Returns the number of the burst for which key_wanted() is true; each burst has another one.
   std::uint64_t burst_number() const { return bursts_; }
-  /// Drain after every call of the others.
+  /// The caller must read all events after every other call.
   std::optional<Event> poll_event();
 
-  /// What was received last is not our own transmission.
+  /// Returns true when the last received samples were not our own transmission.
   bool hears() const { return !deaf(); }
   std::uint64_t clock() const { return clock_; }
   Instant now() const { return sample_to_instant(clock_); }
@@ -102,12 +104,12 @@ class Radio {
     std::uint64_t first_at = 0;  // first sample
     std::uint64_t end_at = 0;    // behind the last sample
     std::uint64_t unkey_at = 0;
-    std::uint64_t made = 0;  // samples pulled so far
+    std::uint64_t made = 0;  // samples made so far
     bool announced = false;
     TransmitOutcome outcome = TransmitOutcome::sent;
   };
 
-  /// As a block brings them; more take memory.
+  /// The number of events that a block normally brings; more events need more memory.
   static constexpr std::size_t kEventsAtOnce = 16;
 
   void transmit(const TransmitBurst& command, Instant told_at);
@@ -127,23 +129,23 @@ class Radio {
   std::uint64_t next_to_make() const;
 
   Config config_;
-  std::uint64_t clock_ = 0;  // samples received, lost ones too
-  bool answered_ = false;    // the newest block received has its answer
+  std::uint64_t clock_ = 0;  // samples received, including lost ones
+  bool answered_ = false;    // the newest received block has its answer
   bool device_lost_ = false;
   bool key_failed_ = false;
   std::optional<Burst> burst_;
-  std::uint64_t bursts_ = 0;            // taken so far
+  std::uint64_t bursts_ = 0;            // number of bursts taken so far
   std::uint64_t unplayable_until_ = 0;  // a position
   BurstReceiver receiver_;
-  bool listening_ = false;           // else it is to begin anew with the next sample heard
+  bool listening_ = false;  // when false, the receiver begins anew with the next received sample
   std::uint64_t receiver_base_ = 0;  // position of the receiver's sample 0
   bool carrier_ = false;
   OccupancyDetector occupancy_;
-  bool occupied_ = false;  // as told
-  bool in_gap_ = false;    // what is heard stands for samples that were lost
+  bool occupied_ = false;  // as last reported
+  bool in_gap_ = false;    // the received samples stand for lost ones
   std::vector<float> scratch_;
   std::vector<Event> events_;
-  std::size_t polled_ = 0;  // of them
+  std::size_t polled_ = 0;  // number of events that were polled
 };
 
 }  // namespace s5066::modem

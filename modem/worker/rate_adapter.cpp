@@ -32,8 +32,8 @@ std::uint64_t RateAdapter::delay() const {
       std::lround(receive_->delay() + transmit_->delay() * kSampleRate / rate_hz_));
 }
 
-// A block is a whole number of samples at either rate, so it is one of what the resampler takes and
-// gives at a time, and nothing waits in it for the next block.
+// A block is a whole number of samples at either rate. So it is one unit of the resampler, and no
+// sample waits in that for the next block.
 std::span<const float> RateAdapter::to_modem(std::span<const float> device_block) {
   S5066_ASSERT(device_block.size() == device_block_);
   if (!receive_) return device_block;

@@ -1,4 +1,4 @@
-// Between the device's sample rate and the modem's: whole blocks in, whole blocks out.
+// Converts between the device's sample rate and the modem's, in whole blocks.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,12 @@ class RateAdapter {
   /// Refuses a block that is no whole number of samples at kSampleRate.
   static Result<RateAdapter> create(unsigned rate_hz, std::size_t block_samples);
 
-  /// Samples of a block at kSampleRate.
+  /// Returns the samples of a block at kSampleRate.
   std::size_t modem_block() const { return modem_block_; }
-  /// How much later samples arrive for passing here, both ways added, at kSampleRate.
+  /// Returns the delay of both conversions together, in samples at kSampleRate.
   std::uint64_t delay() const;
 
-  /// Valid until the next call.
+  /// The result is valid until the next call.
   std::span<const float> to_modem(std::span<const float> device_block);
   void to_device(std::span<const float> modem_block, std::span<float> device_block);
 
@@ -32,7 +32,7 @@ class RateAdapter {
   unsigned rate_hz_;
   std::size_t device_block_;
   std::size_t modem_block_;
-  std::optional<dsp::Resampler> receive_;  // neither when the rates are the same
+  std::optional<dsp::Resampler> receive_;  // both are empty when the rates are the same
   std::optional<dsp::Resampler> transmit_;
   std::vector<float> modem_samples_;
   std::vector<float> device_samples_;

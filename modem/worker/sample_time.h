@@ -1,4 +1,5 @@
-// The modem's sample clock in the port's time: Instant{} is sample 0, kSampleRate samples a second.
+// Converts the modem's sample clock to the time of the port: Instant{} is sample 0, and a second
+// has kSampleRate samples.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +10,11 @@
 
 namespace s5066::modem {
 
-// 1 s / 9600 is 312500/3 ns: exact in thirds, so a count never drifts from its time.
+// 1 s / 9600 is 312500/3 ns. It is exact in thirds, so a count never drifts from its time.
 inline constexpr std::int64_t kThirdsOfNanosecond = 312'500;
 static_assert(kThirdsOfNanosecond * kSampleRate == 3 * std::int64_t{1'000'000'000});
 
-/// When that many samples have passed, rounded down to a nanosecond.
+/// Returns the time of that many samples, rounded down to a nanosecond.
 constexpr Duration samples_to_duration(std::uint64_t samples) {
   return Duration{static_cast<std::int64_t>(samples) * kThirdsOfNanosecond / 3};
 }
@@ -22,8 +23,8 @@ constexpr Instant sample_to_instant(std::uint64_t sample) {
   return Instant{samples_to_duration(sample)};
 }
 
-/// The first sample not before that, where a tenth of a microsecond is forgiven: times that others
-/// computed are rounded to nanoseconds.
+/// Returns the first sample that is not before that time. A tenth of a microsecond is tolerated,
+/// because times computed elsewhere are rounded to nanoseconds.
 constexpr std::uint64_t duration_to_samples(Duration duration) {
   const std::int64_t thirds = 3 * (duration.count() - 100);
   if (thirds <= 0) return 0;

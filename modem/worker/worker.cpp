@@ -13,10 +13,11 @@
 namespace s5066::modem {
 namespace {
 
-/// To unkey when we stop, before it is left to who guards a crash.
+/// This is the number of attempts to unkey at the stop. After them the process that guards a crash
+/// unkeys.
 constexpr unsigned kUnkeyAttempts = 5;
 
-/// How long a command waits for its refusal while the device is away.
+/// This is how long a command waits for its refusal while the device is away.
 constexpr Duration kRecoveryStep = std::chrono::milliseconds(20);
 
 Duration steady_now() {
@@ -72,7 +73,8 @@ Result<void> Worker::start() {
   if (config_.on_hang) {
     hang_watch_ = std::make_unique<posix::HangWatch>(config_.hang_watch, config_.on_hang);
   }
-  // Whatever held the key before; and a key that does not work is found now, not in mid-traffic.
+  // Another process may have left the key down. This also finds a key that does not work before
+  // there is traffic.
   const auto unkeyed = key_.unkey();
   const auto opened = open_device();
   // In lockstep the other end may take any time.
@@ -132,7 +134,7 @@ void Worker::stop() {
 Result<void> Worker::request(Command command) {
   const std::lock_guard lock(mutex_);
   if (finished_) return Error{ErrorCode::link_down, "modem has stopped"};
-  // A burst whose end we could not report is not taken.
+  // A burst whose end could not be reported is not taken.
   const bool reportable = events_.capacity() - events_.size() > kEventsReserved;
   if (std::holds_alternative<TransmitBurst>(command) && !reportable) {
     ++stats_.commands_refused;
@@ -233,7 +235,7 @@ std::uint64_t Worker::to_modem_samples(std::uint64_t samples) const {
 
 void Worker::take_losses(const Device::Received& received) {
   if (received.dropped == 0 && received.underrun == 0) return;
-  clock_drift_.reset();  // what was lost is not counted to the sample everywhere
+  clock_drift_.reset();  // lost samples are not always counted exactly
   if (received.dropped > 0) radio_->on_dropped(to_modem_samples(received.dropped));
   if (received.underrun > 0) radio_->on_underrun(to_modem_samples(received.underrun));
   const std::lock_guard lock(mutex_);
@@ -256,7 +258,7 @@ void Worker::watch_level() {
   stats_.samples_clipped = level_watch_->clipped();
 }
 
-/// No block for a while. In lockstep that is the other side's right; else the device hangs.
+/// No block has come for a while. In lockstep the other side may wait; otherwise the device hangs.
 Result<void> Worker::check_silence() {
   if (lockstep_) return {};
   move_key();
@@ -304,19 +306,20 @@ void Worker::move_key() {
   }
   if (moved || is_within_grace(moved.error())) return;
   count(&Stats::ptt_failures);
-  // A transmitter that did not unkey is told again, but reported once.
+  // A transmitter that did not unkey is told again but reported once.
   if (!key_failing_) radio_->on_key_failed(moved.error().detail);
   key_failing_ = true;
 }
 
-/// True while a transmitter that was told to unkey may still say that it is keyed.
+/// Returns true while a transmitter that was told to unkey may still report key-down.
 bool Worker::is_within_grace(const Error& error) const {
   if (!unkeying_since_ || error.code != ErrorCode::refused || lockstep_) return false;
   return config_.monotonic() - *unkeying_since_ < config_.unkey_grace;
 }
 
-/// Where it failed it is tried again with the next block; but where that took longer than a block,
-/// as long is left to hearing first. If the key's own time is over, the watchdog insists meanwhile.
+/// A failed unkeying is tried again at the next block. When the attempt took longer than a block,
+/// the thread first receives for the same time. If the limit of the key is over, the watchdog
+/// repeats the unkeying meanwhile.
 Result<void> Worker::unkey() {
   const Duration began = config_.monotonic();
   auto unkeyed = key_.unkey();
@@ -333,7 +336,8 @@ Result<void> Worker::unkey() {
   return unkeyed;
 }
 
-/// Not with every block: an attempt may take as long as the block does, and we are to hear.
+/// The key is not tried at every block, because an attempt may take as long as a block and the
+/// modem must receive.
 void Worker::reach_key() {
   if (config_.monotonic() - *key_missing_since_ < config_.key_retry) return;
   key_missing_since_ = config_.monotonic();
@@ -342,8 +346,8 @@ void Worker::reach_key() {
   radio_->on_unkeyed();
 }
 
-/// The watchdog has unkeyed by itself; the node learns it from here, once we get here. In lockstep
-/// it does not watch: there is no time but the samples.
+/// The watchdog has unkeyed by itself; this function reports it to the node. In lockstep the
+/// watchdog is not active, because the only time is that of the samples.
 void Worker::report_trip() {
   const auto tripped = key_.tripped();
   if (!tripped || trip_told_) return;
@@ -354,10 +358,11 @@ void Worker::report_trip() {
   publish();
 }
 
-/// Whatever happens, nobody leaves the room with the key down.
+/// The thread unkeys before it ends, in every case.
 void Worker::unkey_at_the_end() {
   Duration delay = config_.reopen_delay;
-  const unsigned attempts = key_missing_since_ ? 1 : kUnkeyAttempts;  // was never keyed: by others
+  const unsigned attempts =
+      key_missing_since_ ? 1 : kUnkeyAttempts;  // a key that was never reached was not keyed by us
   for (unsigned attempt = 0; attempt < attempts; ++attempt) {
     if (key_.unkey()) return;
     count(&Stats::ptt_failures);
@@ -369,11 +374,12 @@ void Worker::unkey_at_the_end() {
 // --- Loss of the device
 // ---------------------------------------------------------------------------
 
-/// False when it did not come back, or we are to stop.
+/// Returns false when the device did not come back, or when the worker is to stop.
 bool Worker::recover(const Error& error) {
   count(&Stats::device_losses);
   set_down(true);
-  // Closing a device that hangs may take for ever: unkey and tell the node first.
+  // Closing a device that hangs may take for ever, so the worker first unkeys and reports to the
+  // node.
   radio_->on_device_lost(to_string(error));
   unkey_again_at_ = {};
   move_key();
@@ -387,7 +393,7 @@ bool Worker::recover(const Error& error) {
     const Duration until = config_.monotonic() + delay;
     while (!stopping_ && config_.monotonic() < until) {
       alive();
-      take_commands();  // bursts are refused meanwhile, but not left without an answer
+      take_commands();  // bursts are refused meanwhile, but each gets an answer
       move_key();
       publish();
       std::unique_lock lock(mutex_);
@@ -419,7 +425,7 @@ Result<void> Worker::reopen() {
     device_->close();
     return Error{ErrorCode::refused, "device came back with other properties"};
   }
-  info_ = info;  // another name or delay, perhaps: plugged in elsewhere
+  info_ = info;  // a device that was plugged in elsewhere may have another name or delay
   radio_->set_transmit_delay(transmit_delay());
   catch_up();
   set_utc();
@@ -433,7 +439,7 @@ void Worker::set_down(bool down) {
   stats_.down = down;
 }
 
-/// Of the device and what is between its rate and ours.
+/// Returns the delay of the device and of the conversion between its rate and ours.
 std::uint64_t Worker::transmit_delay() const {
   return std::uint64_t{info_.transmit_delay} * kSampleRate / info_.rate_hz + adapter_->delay();
 }
@@ -443,7 +449,7 @@ void Worker::set_utc() {
   utc_began_ = device_->info().utc - radio_->now().time_since_epoch();
 }
 
-/// Real time went on without samples.
+/// Sets the clock forward, because real time went on without samples.
 void Worker::catch_up() {
   heard_from_device_at_ = config_.monotonic();
   if (lockstep_) return;
@@ -470,8 +476,8 @@ void Worker::set_clock() {
   stats_.clock_ppm = clock_drift_.ppm();
 }
 
-/// Over what passed without samples: until a device that was opened began for good, and where it or
-/// we stood still without its knowing.
+/// Sets the clock over the time that passed without samples: until a newly opened device began for
+/// good, or when the device or this thread stood still unnoticed.
 void Worker::step_clock(Duration now) {
   if (!sample_clock_.known()) {
     const Duration behind = now + clock_offset_ - radio_->now().time_since_epoch();
@@ -495,15 +501,16 @@ void Worker::step_clock(Duration now) {
   stats_.samples_dropped += samples * info_.rate_hz / kSampleRate;
 }
 
-/// Hands the radio's events to the node and wakes it; in lockstep also when there are none.
+/// Hands the radio's events to the node and wakes it. In lockstep it does so also without events.
 void Worker::publish() {
   bool queued = false;
   while (auto event = radio_->poll_event()) queued = queue_event(std::move(*event)) || queued;
   if (queued || lockstep_) notify_();
 }
 
-/// Room is kept for ends of bursts: at most one of each kind can be outstanding once other events
-/// are refused, since request() then takes no burst and no new carrier or occupancy is reported.
+/// Room is kept for the ends of bursts. Once other events are refused, at most one of each kind can
+/// be outstanding, because request() then takes no burst and no new carrier or occupancy is
+/// reported.
 bool Worker::queue_event(Event event) {
   const std::lock_guard lock(mutex_);
   const auto has_room = [this] { return events_.capacity() - events_.size() > kEventsReserved; };

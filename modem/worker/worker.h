@@ -1,5 +1,6 @@
-// A modem in a thread of its own, one for each radio: owns the signal processing, the key and the
-// sample clock, and speaks the modem port (modem/api/port.h) through two bounded queues.
+// A modem in a thread of its own, one for each radio. The thread owns the signal processing, the
+// key and the sample clock. Commands and events of the modem port (modem/api/port.h) pass through
+// two bounded queues.
 #pragma once
 
 #include <atomic>
@@ -33,80 +34,89 @@ namespace s5066::modem {
 class Radio;
 class RateAdapter;
 
-/// Of a radio that keys on sound, unless stated.
+/// This is the default lead of a radio that keys on sound.
 inline constexpr Duration kVoxLead = std::chrono::milliseconds(300);
 
-/// Time: Instant{} is the moment the device started; every `at` is a count of samples from there.
+/// Instant{} is the moment at which the device started; every `at` is a count of samples from
+/// there.
 ///
-/// In lockstep the block is the tick: the worker takes a block in, queues its events, calls notify,
-/// and waits for release() before it makes the block that answers. A command given in that window
-/// takes effect in that same block, so that a run depends on nothing but its inputs.
+/// In lockstep a block is the unit of time. The worker takes a block, queues its events, calls
+/// notify, and waits for release() before it makes the block that answers. A command given in that
+/// window takes effect in that block, so that a run depends only on its inputs.
 class Worker final : public Modem {
  public:
   struct Config {
-    /// From one attempt to the next to reach a key that was not there when we started.
+    /// A key that was not present at the start is tried again at this interval.
     Duration key_retry = std::chrono::seconds(2);
     std::size_t command_queue_max = 16;
-    std::size_t event_queue_max = 1024;  // kEventsReserved of them only for ends of bursts
-    /// An unkeyed transmitter that still says that it is keyed is a fault after that time: some
-    /// radios report it more than half a second late.
+    std::size_t event_queue_max = 1024;  // kEventsReserved of them are only for ends of bursts
+    /// A transmitter that still reports key-down is a fault this long after it was unkeyed, because
+    /// some radios report it more than 0.5 s late.
     Duration unkey_grace = std::chrono::seconds(1);
-    Duration ptt_lead{};                              // key to first sample
-    Duration ptt_tail{};                              // last sample to unkey
-    std::vector<Mode> receive_modes;                  // empty: all
-    Duration keyed_margin = std::chrono::seconds(2);  // watchdog: over the burst's own airtime
-    Duration keyed_max = std::chrono::seconds(140);   // watchdog, and the longest burst taken
-    /// After its time a burst is taken.
+    Duration ptt_lead{};                              // from key-down to the first sample
+    Duration ptt_tail{};                              // from the last sample to key-up
+    std::vector<Mode> receive_modes;                  // when empty, all modes
+    Duration keyed_margin = std::chrono::seconds(2);  // watchdog: added to the airtime of the burst
+    // This is the limit of the watchdog and the longest burst that is taken.
+    Duration keyed_max = std::chrono::seconds(140);
+    /// A burst is taken at most this long after its time.
     Duration late_max = kBurstLateMax;
-    KeyGuard::Config key_guard;  // watchdog, when we hang; in real time only
-    bool full_duplex = false;    // hears while it sends: on another frequency
-    bool lead_tone = false;      // sound in the lead, for a radio that keys on it
-    Ms110dChoice ms110d{};       // of bursts that are sent
-    Duration silence_max = std::chrono::seconds(2);  // no block for so long: device lost; real time
-    std::optional<unsigned> reopen_attempts_max;     // after the loss of the device; none: for ever
+    // This watchdog acts when the worker's thread hangs; in real time only.
+    KeyGuard::Config key_guard;
+    bool full_duplex = false;  // receives while it transmits, on another frequency
+    bool lead_tone = false;    // sound in the lead, for a radio that keys on sound
+    Ms110dChoice ms110d{};     // for bursts that are sent
+    // Without a block for this time the device counts as lost; in real time only.
+    Duration silence_max = std::chrono::seconds(2);
+    // Attempts to open a lost device; without a value there is no limit.
+    std::optional<unsigned> reopen_attempts_max;
     Duration reopen_delay = std::chrono::milliseconds(100);  // doubled at each attempt …
     Duration reopen_delay_max = std::chrono::seconds(5);     // … up to this
-    Duration lost_repeat = std::chrono::minutes(1);  // of telling why it does not come; doubled …
+    // The reason of the loss is reported again after this time, which doubles …
+    Duration lost_repeat = std::chrono::minutes(1);
     Duration lost_repeat_max = std::chrono::hours(1);  // … up to this
-    ClockFollower::Config sample_clock;                // in real time; what is no hiccup but a loss
-    /// Of sound behind the opening of a device, in which one that stands still is no fault but has
-    /// only now begun, as PulseAudio does; the clock is set forward after so long.
+    // In real time this decides what counts as a loss of samples and not as a delay.
+    ClockFollower::Config sample_clock;
+    /// This is the sound after the opening of a device. A standstill in it is no fault, because
+    /// some devices begin only then, as PulseAudio does. The clock is set forward after it.
     Duration beginning = std::chrono::seconds(2);
     Duration beginning_window = std::chrono::milliseconds(500);
     /// In real time: the thread is in a call of a device or key that does not return, so that
-    /// neither stop() nor the destructor would. Called once, on another thread; nobody looks when
-    /// empty.
+    /// stop() and the destructor would hang as well. Another thread calls it once. When empty, the
+    /// thread is not watched.
     std::function<void()> on_hang;
     posix::HangWatch::Config hang_watch;
-    /// Time for the watchdog and the clock between blocks; std::chrono::steady_clock when empty.
+    /// Time for the watchdog and for the clock between blocks; std::chrono::steady_clock when
+    /// empty.
     std::function<Duration()> monotonic;
   };
 
   using Stats = ModemStats;
 
-  /// `notify` is called on the worker's thread whenever events were queued or, in lockstep, a block
-  /// boundary was reached.
+  /// The worker's thread calls `notify` when events were queued and, in lockstep, at each block
+  /// boundary.
   Worker(const Config& config, std::unique_ptr<Device> device, std::unique_ptr<Ptt> ptt,
          std::function<void()> notify);
-  /// Stops, unkeys, joins.
+  /// Stops, unkeys and joins the thread.
   ~Worker() override;
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// Opens the device, then runs until stop() or until the device is lost for good. One that is
+  /// Opens the device and runs until stop() or until the device is lost for good. A device that is
   /// missing but may come later (Device::may_come_later) counts as lost from the start. A key that
-  /// cannot be unkeyed is no error, for what moves it may start later than we do: it is a fault,
-  /// and no burst is taken until it was unkeyed.
+  /// cannot be unkeyed is a fault and no error, because the program that moves it may start later
+  /// than this one; no burst is taken until it was unkeyed.
   Result<void> start() override;
   void stop() override;
 
   // --- For the node's thread, after start() ---
 
-  /// queue_full when the command was refused; never blocks.
+  /// Never blocks; the result is queue_full when the command was refused.
   Result<void> request(Command command) override;
   std::optional<Event> poll_event() override;
   bool lockstep() const override { return lockstep_; }
-  /// Lockstep: exactly the sample count, still until release(). Real time: smooth between blocks.
+  /// In lockstep this is exactly the sample count, which stands still until release(). In real time
+  /// it runs smoothly between blocks.
   Instant now() const override;
   Duration utc_began() const override;
   void release(Instant until) override;
@@ -148,32 +158,34 @@ class Worker final : public Modem {
   std::unique_ptr<Device> device_;
   std::function<void()> notify_;
   Device::Info info_;
-  std::optional<Error> missing_;  // since the start
+  std::optional<Error> missing_;  // since the start; the device is missing
   bool lockstep_ = false;
   std::thread thread_;
 
-  std::unique_ptr<posix::HangWatch> hang_watch_;  // in real time, if anybody wants to know
+  std::unique_ptr<posix::HangWatch> hang_watch_;  // in real time, if on_hang is set
 
-  // The thread's own.
+  // These members belong to the thread.
   std::unique_ptr<RateAdapter> adapter_;
   std::unique_ptr<Radio> radio_;
-  std::optional<LevelWatch> level_watch_;  // of sound that has a level
+  std::optional<LevelWatch> level_watch_;  // only for sound that has a level
   ClockFollower sample_clock_;             // since the device was opened
-  std::uint64_t samples_heard_ = 0;        // likewise, without those that were lost
+  std::uint64_t samples_heard_ = 0;        // since the device was opened, without lost samples
   ClockDrift clock_drift_{{}};
   std::vector<float> received_;
   std::vector<float> made_;
   std::vector<float> to_send_;
   Duration heard_from_device_at_{};
-  bool keyed_ = false;                         // or perhaps so
-  std::uint64_t keyed_for_ = 0;                // number of the burst
-  std::optional<Duration> key_missing_since_;  // was not there at the start; of the last attempt
-  Duration unkey_again_at_{};                  // not before
-  std::optional<Duration> unkeying_since_;     // told to unkey, and not confirmed yet
+  bool keyed_ = false;           // the transmitter is or may be keyed
+  std::uint64_t keyed_for_ = 0;  // number of the burst
+  // The time of the last attempt to reach a key that was not present at the start.
+  std::optional<Duration> key_missing_since_;
+  Duration unkey_again_at_{};               // the earliest time of the next attempt
+  std::optional<Duration> unkeying_since_;  // the unkeying has been sent and not confirmed yet
   bool trip_told_ = false;
   bool key_failing_ = false;
-  bool carrier_unreported_ = false;    // its CarrierUp was lost, so the rest of it is dropped too
-  bool occupancy_unreported_ = false;  // likewise
+  // The CarrierUp was lost, so the other events of that carrier are dropped too.
+  bool carrier_unreported_ = false;
+  bool occupancy_unreported_ = false;  // the event of an occupied channel was lost
 
   std::atomic<bool> stopping_{false};
   std::atomic<bool> finished_{false};
@@ -185,11 +197,11 @@ class Worker final : public Modem {
   Instant released_until_{};
   Instant clock_{};
   Duration utc_began_{};
-  Duration clock_offset_{};  // real time: now() is monotonic time plus this
+  Duration clock_offset_{};  // real time: now() is the monotonic time plus this
   mutable Instant newest_reading_{};
   Stats stats_;
 
-  KeyWatchdog key_;  // last: its thread reads the clock in config_
+  KeyWatchdog key_;  // last, because its thread reads the clock in config_
 };
 
 }  // namespace s5066::modem
