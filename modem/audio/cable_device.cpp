@@ -12,7 +12,7 @@ Error refusal(Answer answer) {
     case Answer::no_such_station:
       return Error{ErrorCode::refused, "the cable has no such station, or no free one"};
     case Answer::taken:
-      // Perhaps by ourselves, a moment ago; so not an error for good.
+      // The place may have been ours a moment ago, so the error is not final.
       return Error{ErrorCode::already_exists, "the station's place on the cable is taken"};
     case Answer::bad_version:
     case Answer::accepted:
@@ -103,7 +103,7 @@ Result<void> CableDevice::transmit(bool keyed, std::span<const float> samples) {
                        .index = *index_},
                       samples, out_);
   auto sent = posix::send_all(socket_.get(), out_, config_.transmit_timeout);
-  // Half a block may be on its way, so nothing more can follow on this connection.
+  // A part of a block may have been sent, so nothing more can follow on this connection.
   if (!sent) close();
   return sent;
 }

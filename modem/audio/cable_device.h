@@ -1,5 +1,5 @@
-// A station's end of the audio cable: a Device whose other side is a CableHub behind a Unix socket
-// (cable_protocol.h). Lockstep when the hub runs at pace `max`.
+// A station's end of the audio cable. It is a Device whose other side is a CableHub behind a Unix
+// socket (cable_protocol.h). It runs in lockstep when the hub has pace `max`.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,12 @@ class CableDevice final : public Device {
  public:
   struct Config {
     std::string socket_path;
-    /// Which end of the cable; fixed numbers make a run repeatable.
+    /// This number is the end of the cable; fixed numbers make a run repeatable.
     std::optional<std::uint16_t> station;
     Duration connect_timeout = std::chrono::seconds(2);
-    Duration receive_timeout = std::chrono::milliseconds(100);  // then receive says timed_out
-    Duration transmit_timeout = std::chrono::seconds(2);        // then the hub counts as lost
+    // After it receive() returns timed_out.
+    Duration receive_timeout = std::chrono::milliseconds(100);
+    Duration transmit_timeout = std::chrono::seconds(2);  // after it the hub counts as lost
   };
 
   explicit CableDevice(Config config) : config_(std::move(config)) {}
@@ -40,9 +41,9 @@ class CableDevice final : public Device {
   Info info_;
   posix::Fd socket_;
   Bytes in_;              // a block and …
-  std::size_t held_ = 0;  // … how much of it has come
+  std::size_t held_ = 0;  // … the number of its octets that have come
   Bytes out_;
-  std::optional<std::uint64_t> index_;  // of the newest block received
+  std::optional<std::uint64_t> index_;  // index of the newest received block
 };
 
 }  // namespace s5066::modem

@@ -29,7 +29,7 @@ timespec to_timespec(Duration duration) {
 
 enum class Reading : std::uint8_t { whole, partial, ended };
 
-/// One read into what is missing of `in`.
+/// Reads once into the missing part of `in`.
 Reading read_into(const posix::Fd& socket, Bytes& in, std::size_t& held) {
   const auto got = posix::receive_some(socket.get(), std::span(in).subspan(held), Duration::zero());
   if (!got) return got.error().code == ErrorCode::timed_out ? Reading::partial : Reading::ended;
@@ -73,7 +73,7 @@ Result<void> CableHub::open() {
 
 void CableHub::stop() {
   const std::uint64_t one = 1;
-  // It can only fail when the count is at its limit, and then stop() has been called before.
+  // The write fails only when the count is at its limit, and then stop() has been called before.
   [[maybe_unused]] const auto written = ::write(wake_.get(), &one, sizeof one);
 }
 
@@ -112,12 +112,12 @@ std::optional<Duration> CableHub::next_deadline() const {
   return earliest;
 }
 
-/// True when stop() was called.
+/// Returns true when stop() was called.
 Result<bool> CableHub::wait_for_sockets(std::optional<Duration> until) {
   if (accept_again_ && posix::monotonic_now() >= *accept_again_) accept_again_.reset();
   polls_.clear();
   polls_.push_back({.fd = wake_.get(), .events = POLLIN, .revents = 0});
-  // poll() passes over a negative descriptor.
+  // poll() ignores a negative descriptor.
   polls_.push_back({.fd = accept_again_ ? -1 : listener_.get(), .events = POLLIN, .revents = 0});
   for (const Seat& seat : seats_) {
     const auto events = static_cast<short>(seat.out.empty() ? POLLIN : POLLIN | POLLOUT);
@@ -133,7 +133,8 @@ Result<bool> CableHub::wait_for_sockets(std::optional<Duration> until) {
   if (ready < 0) return false;
   if (polls_[0].revents != 0) return true;
 
-  // Stations before strangers: who lost its connection and came again finds its seat free.
+  // Stations are read before new connections, so that a station that lost its connection and came
+  // again finds its place free.
   for (std::size_t i = 0; i < seats_.size(); ++i) {
     const short events = polls_[2 + i].revents;
     if (events != 0 && seats_[i].socket) read_station(seats_[i]);
@@ -156,7 +157,7 @@ void CableHub::accept_strangers() {
     if (!socket) {
       if (errno == EAGAIN) return;
       if (errno == EINTR || errno == ECONNABORTED) continue;
-      // Whoever waits still waits, so poll() would report it at once and for ever.
+      // The connection still waits, so poll() would report it at once and for ever.
       count(&Stats::accept_errors);
       accept_again_ = posix::monotonic_now() + kAcceptRetry;
       return;
@@ -219,7 +220,7 @@ void CableHub::admit(Stranger& stranger, const cable::Hello& hello) {
                                    .utc = utc_began_ + lasted(index_)});
   if (answer != Answer::accepted) {
     count(&Stats::refused);
-    // The last that it hears of us: whether it does is its own affair.
+    // This is the last message on the connection; whether it arrives does not matter.
     static_cast<void>(posix::send_all(stranger.socket.get(), welcome, Duration::zero()));
     return;
   }
@@ -248,7 +249,7 @@ void CableHub::read_station(Seat& seat) {
   }
 }
 
-/// False for a block that a station must not send.
+/// Returns false for a block that a station must not send.
 bool CableHub::take_answer(Seat& seat) {
   const ByteSpan block(seat.in);
   const auto header =
@@ -282,7 +283,7 @@ void CableHub::flush(Seat& seat) {
   }
 }
 
-/// What it sent and nobody has heard yet is lost with it.
+/// The blocks of the station that were not delivered yet are lost as well.
 void CableHub::lose(Seat& seat) {
   seat.socket.reset();
   seat.held = 0;
@@ -298,7 +299,7 @@ void CableHub::lose(Seat& seat) {
 }
 
 void CableHub::send_block(Seat& seat, std::span<const float> samples) {
-  // It cannot have read what it answered.
+  // A station with this much unread cannot have read the blocks that it answered.
   if (seat.out.size() > config_.unanswered_blocks_max * seat.in.size()) {
     count(&Stats::protocol_errors);
     return lose(seat);
@@ -326,7 +327,7 @@ void CableHub::advance_lockstep() {
   }
 }
 
-/// How long so many blocks are.
+/// Returns the duration of that many blocks.
 Duration CableHub::lasted(std::uint64_t blocks) const {
   const double block_s = static_cast<double>(config_.block_samples) / config_.mixer.rate_hz;
   return from_seconds(static_cast<double>(blocks) * block_s);

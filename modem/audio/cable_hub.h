@@ -1,5 +1,5 @@
-// The audio cable's middle: a local socket where stations meet, hear each other through a channel,
-// and share one sample clock (cable_protocol.h).
+// The hub of the audio cable. It is a local socket to which stations connect, receive each other
+// through a channel, and share one sample clock (cable_protocol.h).
 #pragma once
 
 #include <poll.h>
@@ -27,38 +27,40 @@ class CableHub {
     std::string socket_path;
     cable::Pace pace = cable::Pace::real;
     std::uint16_t block_samples = 192;
-    /// The time a station has to answer at pace `real`; as much audio lies in a sound card.
+    /// This is the time that a station has to answer at pace `real`; a sound card buffers as much.
     std::uint16_t delay_blocks = 10;
-    CableMixer::Config mixer;        // stations and rate too
-    std::size_t strangers_max = 16;  // connections that have not said hello
+    CableMixer::Config mixer;        // includes the number of stations and the rate
+    std::size_t strangers_max = 16;  // connections that have not sent their hello
     Duration hello_timeout = std::chrono::seconds(2);
-    /// Then a station misses blocks, at pace `real`. One that has left more than that unread, and
-    /// answers all the same, is cut off.
+    /// After this many unanswered blocks a station misses blocks, at pace `real`. A station that
+    /// has more than that unread and still answers is disconnected.
     std::size_t unanswered_blocks_max = 50;
-    Duration behind_max = std::chrono::seconds(1);  // a longer stall is not caught up; pace `real`
+    // A longer stall is not caught up at pace `real`.
+    Duration behind_max = std::chrono::seconds(1);
   };
 
   struct Stats {
-    std::uint64_t blocks = 0;  // made so far
+    std::uint64_t blocks = 0;  // blocks made so far
     std::uint64_t stations_joined = 0;
-    std::uint64_t stations_lost = 0;    // for whatever reason
-    std::uint64_t refused = 0;          // hellos
-    std::uint64_t protocol_errors = 0;  // of stations and strangers
-    std::uint64_t accept_errors = 0;    // such as no descriptor left
-    std::uint64_t blocks_late = 0;      // answers that nobody heard
-    std::uint64_t blocks_skipped = 0;   // not sent to a station that does not answer
+    std::uint64_t stations_lost = 0;    // for any reason
+    std::uint64_t refused = 0;          // refused hellos
+    std::uint64_t protocol_errors = 0;  // of stations and of new connections
+    std::uint64_t accept_errors = 0;    // for example when no descriptor is left
+    std::uint64_t blocks_late = 0;      // answers that came too late to be delivered
+    // These blocks were not sent to a station because it does not answer.
+    std::uint64_t blocks_skipped = 0;
     std::size_t stations_present = 0;
   };
 
   explicit CableHub(const Config& config);
   ~CableHub();
 
-  /// Takes the socket path; stations may connect from now on.
+  /// Creates the socket; stations may connect from now on.
   Result<void> open();
-  /// Serves until stop(). A station that misbehaves is cut off and may come again. At pace `max`
-  /// time stands still while one is missing; at pace `real` it goes on.
+  /// Serves until stop(). A station that violates the protocol is disconnected and may come again.
+  /// At pace `max` time stands still while a station is missing; at pace `real` it goes on.
   Result<void> run();
-  /// From any thread, or a signal handler.
+  /// May be called from any thread or a signal handler.
   void stop();
   Stats stats() const;
 
@@ -72,11 +74,11 @@ class CableHub {
   struct Seat {
     posix::Fd socket;
     Bytes in;                   // a block and …
-    std::size_t held = 0;       // … how much of it has come
-    Bytes out;                  // what the socket has not taken yet
-    std::vector<float> newest;  // samples of the block just read
-    std::vector<Sent> answers;  // ring, by index
-    std::uint32_t late = 0;     // to be told with the next block
+    std::size_t held = 0;       // … the number of its octets that have come
+    Bytes out;                  // octets that the socket has not taken yet
+    std::vector<float> newest;  // samples of the newest block read
+    std::vector<Sent> answers;  // a ring, addressed by index
+    std::uint32_t late = 0;     // to be sent with the next block
     std::uint64_t unanswered = 0;
     std::optional<std::uint64_t> newest_sent;  // indices on this connection
     std::optional<std::uint64_t> newest_answered;
@@ -110,15 +112,15 @@ class CableHub {
   CableMixer mixer_;
   posix::Fd listener_;
   posix::Fd wake_;
-  std::optional<Duration> accept_again_;  // the listener rests until then
+  std::optional<Duration> accept_again_;  // the listener is not used until then
   std::vector<pollfd> polls_;
   std::vector<Seat> seats_;
-  std::vector<std::span<const float>> sent_;  // by station, for the mixer
-  std::vector<std::vector<float>> heard_;     // by station, the newest block
+  std::vector<std::span<const float>> sent_;  // for the mixer, one for each station
+  std::vector<std::vector<float>> heard_;     // the newest block, one for each station
   std::vector<Stranger> strangers_;
-  std::uint64_t index_ = 0;  // of the newest block made
+  std::uint64_t index_ = 0;  // index of the newest block made
   std::uint64_t delay_blocks_ = 0;
-  Duration utc_began_{};    // time of day when it was opened
+  Duration utc_began_{};    // time of day at open()
   Duration ticks_began_{};  // pace `real`: block n is due n block times after this
   std::uint64_t ticks_ = 0;
 

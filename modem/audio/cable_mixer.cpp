@@ -9,7 +9,7 @@
 namespace s5066::modem {
 namespace {
 
-/// Empty when the channel leaves samples as they are.
+/// The result is empty when the channel leaves the samples unchanged.
 std::vector<channel::Path> paths_of(const CableMixer::Config& config) {
   switch (config.channel) {
     case CableChannel::two_path:
@@ -43,8 +43,8 @@ CableMixer::CableMixer(const Config& config)
   const std::vector<channel::Path> paths = paths_of(config);
   const double deviation =
       channel::noise_deviation(config.signal_power, config.snr_db, config.rate_hz);
-  // Everybody gets a fork whether or not it is used, so that one station's noise does not depend on
-  // what is between the others.
+  // Each pair gets a fork whether or not it is used, so that one station's noise does not depend on
+  // the channels between the others.
   for (std::size_t to = 0; to < stations_; ++to) {
     const Rng noise_rng = rng.fork();
     if (config.channel != CableChannel::clean) noises_[to].emplace(deviation, noise_rng);

@@ -1,5 +1,5 @@
-// What each station of an audio cable hears of the others: every ordered pair has a channel of its
-// own, every receiver its own noise, and a seed decides all of it.
+// Mixes what each station of an audio cable receives of the others. Every ordered pair of stations
+// has its own channel and every receiver its own noise. A seed determines all of them.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@
 namespace s5066::modem {
 
 enum class CableChannel : std::uint8_t {
-  clean,      // the samples as they are, and the offset if any
-  awgn,       // … and noise
-  two_path,   // two equal fixed paths, and noise
-  watterson,  // two independently fading paths, and noise
+  clean,      // the samples unchanged, with the offset if any
+  awgn,       // … with noise
+  two_path,   // two equal fixed paths with noise
+  watterson,  // two independently fading paths with noise
 };
 
 Result<CableChannel> parse_cable_channel(std::string_view text);
@@ -31,24 +31,26 @@ class CableMixer {
     unsigned rate_hz = 9600;
     CableChannel channel = CableChannel::clean;
     double snr_db = 20;           // in 3 kHz
-    double signal_power = 0.125;  // mean, of the transmissions that the ratio is meant for
+    double signal_power = 0.125;  // mean of the transmissions to which the ratio applies
     double delay_ms = 2;          // between the two paths
     double doppler_hz = 1;        // spread of a fading path
-    double offset_hz = 0;         // of the carrier
+    double offset_hz = 0;         // offset of the carrier
     std::uint64_t seed = 1;
   };
 
   explicit CableMixer(const Config& config);
 
-  /// Makes one block for every station. `sent[i]` is what station i sends, empty while unkeyed;
-  /// all blocks are as long as those of `heard`. The channels live on when nothing is sent.
+  /// Makes one block for every station. `sent[i]` is the block that station i sends, empty while
+  /// unkeyed. All blocks are as long as those of `heard`. The channels also advance when nothing is
+  /// sent.
   void mix(std::span<const std::span<const float>> sent, std::span<std::vector<float>> heard);
 
  private:
   std::size_t stations_;
-  // From * stations + to; none to oneself, and none where the samples stay as they are.
+  // The index is from * stations + to. It is empty from a station to itself and when the samples
+  // stay unchanged.
   std::vector<std::optional<channel::Watterson>> paths_;
-  std::vector<std::optional<channel::Awgn>> noises_;  // of each receiver
+  std::vector<std::optional<channel::Awgn>> noises_;  // one for each receiver
   std::vector<float> scratch_;
 };
 

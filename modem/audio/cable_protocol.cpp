@@ -117,7 +117,7 @@ Result<void> decode_samples(ByteSpan bytes, std::span<float> samples) {
   S5066_ASSERT(bytes.size() == samples.size_bytes());
   std::memcpy(samples.data(), bytes.data(), bytes.size());
   for (const float sample : samples) {
-    // Written so that a NaN fails too.
+    // The comparison is written so that NaN fails as well.
     if (!(std::abs(sample) <= kLevelMax)) return Error{ErrorCode::bad_field, "sample"};
   }
   return {};

@@ -1,7 +1,7 @@
-// What a modem and the audio cable's hub say to each other over a Unix stream socket.
+// The protocol between a modem and the hub of the audio cable, over a Unix stream socket.
 //
-// Integers are big-endian; samples are float32 in the machine's own order (both ends are on it),
-// finite, at most kLevelMax in magnitude.
+// Integers are big-endian. Samples are float32 in the machine's own order, because both ends are on
+// one machine. They are finite and at most kLevelMax in magnitude.
 //
 //   station -> hub, once   magic(8) version(2) station(2)
 //   hub -> station, once   magic(8) version(2) answer(1) pace(1) station(2) stations(2) rate_hz(4)
@@ -10,18 +10,19 @@
 //                          station -> hub    block of the same index: what it sends meanwhile
 //   a block                flags(1) zero(1) count(2) late(4) index(8) samples(4 * count)
 //
-// A station asks for its number, or kAnyStation; the hub answers `accepted` or says why not and
-// closes. `flags` is 1 on the way up while the transmitter is keyed, else 0; unkeyed samples are
-// not heard. `late` on the way down is how many blocks of this station were too late to be heard
-// since the last block; 0 on the way up. Indices rise by one; a gap on the way down is lost time.
+// A station asks for its number, or for kAnyStation. The hub answers `accepted`, or answers with
+// the reason and closes. A station sets `flags` to 1 while its transmitter is keyed, else to 0;
+// samples without the key are not received. `late` from the hub is the number of blocks of this
+// station that were too late since the last block; a station sends 0. Indices rise by one; a gap in
+// those from the hub is lost time.
 //
-// `utc_ns` is the time of day by the cable's own clock, since 1970: the wall's when the cable
-// began, and what its blocks have lasted since. At pace `max` it is the only one that stations can
-// share.
+// `utc_ns` is the time of day by the cable's own clock, since 1970. It is the wall clock's time
+// when the cable began plus the duration of its blocks since. At pace `max` it is the only time of
+// day that stations can share.
 //
-// The block that answers index k is heard by others in their block k + 1 + delay_blocks. At pace
-// `max` the delay is 0 and the hub waits for every station's answer; at pace `real` it sends a
-// block per block time, and the delay is the time that a station has to answer.
+// Other stations receive the block that answers index k in their block k + 1 + delay_blocks. At
+// pace `max` the delay is 0 and the hub waits for the answer of every station. At pace `real` it
+// sends a block per block time, and the delay is the time in which a station must answer.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +43,7 @@ inline constexpr unsigned kRateHzMax = 192000;
 inline constexpr std::size_t kDelayBlocksMax = 256;
 inline constexpr std::uint64_t kGapBlocksMax = 1'000'000;
 inline constexpr float kLevelMax = 16.0F;
-/// From there it can count on for a century.
+/// The limit leaves room for a century of counting.
 inline constexpr Duration kUtcMax = std::chrono::hours(180 * 366 * 24);
 
 enum class Pace : std::uint8_t { real, max };
@@ -78,15 +79,15 @@ inline constexpr std::size_t kBlockHeaderBytes = 16;
 
 Bytes encode(const Hello& hello);
 Bytes encode(const Welcome& welcome);
-/// Appends header and samples.
+/// Appends the header and the samples.
 void append_block(const BlockHeader& header, std::span<const float> samples, Bytes& out);
 
-// The input is exactly as long as the constants above say; any content is safe.
+// The input must be exactly as long as the constants above; any content is safe.
 Result<Hello> decode_hello(ByteSpan bytes);
 Result<Welcome> decode_welcome(ByteSpan bytes);
-/// Refuses a block of another size than `block_samples`.
+/// Refuses a block whose size is not `block_samples`.
 Result<BlockHeader> decode_block_header(ByteSpan bytes, std::size_t block_samples);
-/// Refuses samples that are not finite or over kLevelMax.
+/// Refuses samples that are not finite or above kLevelMax.
 Result<void> decode_samples(ByteSpan bytes, std::span<float> samples);
 
 }  // namespace s5066::modem::cable

@@ -15,7 +15,7 @@ CardRings::CardRings(std::size_t capacity, std::size_t ahead)
   to_send_.write(std::vector<float>(ahead));
 }
 
-// A gap is told before the samples behind it, and where it cannot be, it goes on.
+// A gap is recorded before the samples behind it. When it cannot be recorded, it goes on.
 void CardRings::exchange(const float* input, float* output, std::size_t frames, bool card_loss) {
   bool can_keep = input != nullptr && received_.size() < received_.capacity();
   if (can_keep && losing_ > 0) {
@@ -39,16 +39,17 @@ Device::Received CardRings::receive(std::span<float> samples) {
   taken_ += read;
   const std::uint64_t late = late_.load(std::memory_order_relaxed);
   const std::uint64_t newly_late = late - std::exchange(late_told_, late);
-  // The card does not say how much it lost; one sample stands for each time.
+  // The card does not report how much it lost, so one sample stands for each loss.
   const std::uint64_t card = card_losses_.load(std::memory_order_relaxed);
   losses.underrun = newly_late + (card - std::exchange(card_losses_told_, card));
-  // Where received samples were dropped, the worker's time line jumps, and with it what it makes.
+  // When received samples were dropped, the worker's time line jumps, and the samples that it makes
+  // jump as well.
   to_skip_ += static_cast<std::int64_t>(newly_late) - static_cast<std::int64_t>(losses.dropped);
   losses.unplayable = static_cast<std::uint64_t>(std::max<std::int64_t>(to_skip_, 0));
   return losses;
 }
 
-/// Those that lie before the sample that is taken next.
+/// Returns the gaps that lie before the next sample.
 std::uint64_t CardRings::take_gaps() {
   std::uint64_t lost = 0;
   for (;;) {
@@ -60,7 +61,7 @@ std::uint64_t CardRings::take_gaps() {
   }
 }
 
-// A ring that is full means that the card takes no samples; who receives finds out why.
+// A full ring means that the card takes no samples; receive() finds the cause.
 void CardRings::transmit(std::span<const float> samples) {
   constexpr std::array<float, 256> kSilence{};
   while (to_skip_ < 0) {
@@ -69,7 +70,7 @@ void CardRings::transmit(std::span<const float> samples) {
     to_skip_ += static_cast<std::int64_t>(written);
     if (written < count) return;
   }
-  // Zeros went out in the place of these, so their time is over.
+  // Zeros were sent in the place of these samples, so their time is over.
   const auto skipped = std::min(static_cast<std::size_t>(to_skip_), samples.size());
   to_skip_ -= static_cast<std::int64_t>(skipped);
   static_cast<void>(to_send_.write(samples.subspan(skipped)));

@@ -7,7 +7,7 @@ namespace s5066::modem {
 
 CardsPresent cards_present(const std::filesystem::path& cards, const std::filesystem::path& files) {
   CardsPresent present{.cards = list_sound_cards(cards), .files_changed = {}};
-  std::error_code none;  // without any card there may be no such folder
+  std::error_code none;  // the directory may be absent on a machine without cards
   const auto changed = std::filesystem::last_write_time(files, none);
   if (!none) present.files_changed = changed;
   return present;

@@ -1,6 +1,6 @@
-// When to look for a sound card that is missing. Each look loads the plugins of every sound system
-// anew, and some of their memory is never given back; so after the first few there is one look in a
-// long while, and others as soon as a card of this machine has come or gone.
+// Decides when to look for a sound card that is missing. Each look loads the plugins of every sound
+// system again, and some of their memory is never freed. So after the first few looks there is one
+// per minute, and further ones as soon as a card of this machine appears or disappears.
 #pragma once
 
 #include <filesystem>
@@ -13,10 +13,11 @@
 
 namespace s5066::modem {
 
-/// Equal as long as no card comes or goes.
+/// Two objects are equal as long as no card appears or disappears.
 struct CardsPresent {
   std::vector<SoundCard> cards;
-  /// When a device file appeared or went last: a card may be back in its socket by the next look.
+  /// The time at which a device file appeared or disappeared last, because a card may be back in
+  /// its socket by the next look.
   std::optional<std::filesystem::file_time_type> files_changed;
   friend bool operator==(const CardsPresent&, const CardsPresent&) = default;
 };
@@ -26,19 +27,21 @@ CardsPresent cards_present(const std::filesystem::path& cards = "/sys/class/soun
 class CardSearch {
  public:
   struct Config {
-    /// In vain, before it is thought to be missing for good; anew whenever a card comes or goes,
-    /// for that is some time before it can be used.
+    /// After this many looks without success the card counts as missing for good. The count starts
+    /// again whenever a card appears or disappears, because that happens some time before the card
+    /// can be used.
     unsigned looks = 10;
-    /// From then on. Not every sound system shows its cards here (PulseAudio), nor that another
-    /// program has let go of one.
+    /// This pause applies from then on. Looks go on because not every sound system shows its cards
+    /// here (PulseAudio), nor that another program has closed one.
     Duration pause = std::chrono::minutes(1);
   };
 
   explicit CardSearch(const Config& config) : config_(config) {}
 
-  /// `names`: of the card; a USB path where there is none needs no look.
+  /// `names` are those of the card. A USB path without a card needs no look.
   bool due(Duration now, const CardsPresent& present, const std::vector<std::string>& names);
-  /// Looked, in vain unless on_found() follows: a card that opens may give no sound.
+  /// A look was made. It counts as unsuccessful unless on_found() follows, because a card that
+  /// opens may give no sound.
   void on_look(Duration now);
   void on_found() { looks_ = 0; }
 

@@ -1,5 +1,5 @@
-// Sound files as a Device, in lockstep: a recording is what the radio hears, and what it sends is
-// recorded. It ends with the recording.
+// Sound files as a Device, in lockstep. The radio receives a recording, and its transmissions are
+// recorded. The device ends with the recording.
 #pragma once
 
 #include <memory>
@@ -15,14 +15,14 @@ class FileDevice final : public Device {
   struct Config {
     std::string input_path;   // any format that libsndfile reads; the first channel is taken
     std::string output_path;  // WAV, float samples at the rate of the input; none if empty
-    /// Silence behind the recording, so that a receiver finishes.
+    /// Silence of this length follows the recording, so that a receiver finishes.
     Duration silence_after = std::chrono::seconds(1);
   };
 
   explicit FileDevice(Config config);
   ~FileDevice() override;
 
-  /// Once; a recording does not come back.
+  /// May be called once, because a recording cannot be played again.
   Result<void> open() override;
   void close() override;
   const Info& info() const override { return info_; }

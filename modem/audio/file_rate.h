@@ -1,4 +1,4 @@
-// Which sample rates a sound file may have, whoever reads or writes it.
+// The sample rates that a sound file may have.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace s5066::modem {
 
-/// From the least that has room for the band of a radio up to the fastest of sound cards.
+/// The range is from the lowest rate that holds the band of a radio to the fastest of sound cards.
 inline constexpr unsigned kFileRateMin = 8000;
 inline constexpr unsigned kFileRateMax = 192000;
 
-/// Says the rate and the range.
+/// An error names the rate and the range.
 inline Result<void> check_file_rate(long long rate) {
   if (rate >= kFileRateMin && rate <= kFileRateMax) return {};
   return Error{ErrorCode::bad_field, std::to_string(rate) + " samples/s; " +

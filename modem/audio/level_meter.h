@@ -1,4 +1,4 @@
-// How loud samples are, and what an operator has to be told about it before it costs a link.
+// Measures the level of samples, and judges what an operator must change before it costs a link.
 #pragma once
 
 #include <cstdint>
@@ -7,19 +7,19 @@
 
 namespace s5066::modem {
 
-/// Full scale is 1. Powers in dB are those of a full-scale square wave and less.
+/// Full scale is 1. Powers in dB are relative to a full-scale square wave.
 class LevelMeter {
  public:
   enum class Verdict : std::uint8_t {
     good,
-    silent,    // nothing but zeros: no cable, muted, the wrong input
-    too_low,   // the sound card's own noise may be louder
-    clipping,  // full scale was reached, so loud signals come distorted
+    silent,    // only zeros: no cable, muted, or the wrong input
+    too_low,   // the sound card's own noise may be stronger
+    clipping,  // full scale was reached, so strong signals are distorted
   };
   struct Reading {
     std::uint64_t samples = 0;
     std::uint64_t clipped = 0;
-    std::uint64_t not_numbers = 0;  // counted and otherwise left out
+    std::uint64_t not_numbers = 0;  // counted and otherwise ignored
     double peak = 0;
     double power = 0;  // without the mean
     double mean = 0;   // a constant voltage
@@ -27,16 +27,16 @@ class LevelMeter {
     Verdict verdict() const;
   };
 
-  /// A sample of that magnitude is counted as clipped: 16 bits reach 0.99997, and filters behind a
-  /// converter take a little off.
+  /// A sample of this magnitude counts as clipped, because 16 bits reach 0.99997 and filters behind
+  /// a converter reduce that a little.
   static constexpr float kClipped = 0.998F;
-  /// Below it reception has less than 40 dB over what 16 bits resolve.
+  /// A lower level leaves less than 40 dB above the resolution of 16 bits.
   static constexpr double kTooLowDb = -60;
-  /// More than this share of the samples must be clipped before it matters.
+  /// Clipping matters when more than this share of the samples is clipped.
   static constexpr double kClippedShare = 1e-5;
 
   void process(std::span<const float> samples);
-  /// Of what came since the last call.
+  /// Returns the reading of the samples since the last call.
   Reading take();
 
  private:
@@ -45,7 +45,7 @@ class LevelMeter {
   double squares_ = 0;
 };
 
-/// 10 log10, and -200 for nothing.
+/// Returns 10 log10 of the power, and -200 for a power of 0.
 double power_db(double power);
 std::string_view to_string(LevelMeter::Verdict verdict);
 

@@ -1,5 +1,5 @@
-// Tells an operator of a level that will cost a link, while the modem runs, and not too often. Time
-// is the count of samples.
+// Tells an operator while the modem runs that a level will cost a link. Messages are limited in
+// number. Time is the count of samples.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ class LevelWatch {
  public:
   struct Config {
     unsigned rate_hz = 48000;
-    Duration window = std::chrono::seconds(10);  // that one verdict is of
-    /// The same is not said again for so long, whatever was between.
+    Duration window = std::chrono::seconds(10);  // one verdict is for this time
+    /// The same message is not repeated within this time, whatever came between.
     Duration repeat = std::chrono::minutes(10);
-    /// Good windows on end before it is said that the level is good again.
+    /// A good level is reported after this many good windows in a row.
     unsigned good_windows = 6;
   };
   struct Notice {
@@ -29,13 +29,13 @@ class LevelWatch {
 
   explicit LevelWatch(const Config& config);
 
-  /// What was received while we did not transmit.
+  /// `samples` are those received while the modem did not transmit.
   void process(std::span<const float> samples);
-  /// What is to be said now; once.
+  /// Returns the message that is due, once.
   std::optional<Notice> take_notice();
-  /// Of the last whole window; none before there is one.
+  /// Returns the reading of the last whole window; nothing before there is one.
   const std::optional<LevelMeter::Reading>& reading() const { return reading_; }
-  /// Since the beginning.
+  /// Returns the number since the beginning.
   std::uint64_t clipped() const { return clipped_; }
 
  private:
@@ -47,14 +47,14 @@ class LevelWatch {
   std::uint64_t window_samples_;
   std::uint64_t repeat_samples_;
   LevelMeter meter_;
-  std::uint64_t heard_ = 0;  // samples, those that were no numbers too
+  std::uint64_t heard_ = 0;  // samples, including those that are NaN
   std::uint64_t in_window_ = 0;
   std::uint64_t clipped_ = 0;
   std::optional<LevelMeter::Reading> reading_;
   std::optional<Notice> notice_;
   std::optional<std::uint64_t> told_at_[kVerdicts];
-  bool told_bad_ = false;  // and nothing good since
-  unsigned good_ = 0;      // windows on end
+  bool told_bad_ = false;  // a bad level was reported and no good one since
+  unsigned good_ = 0;      // good windows in a row
 };
 
 }  // namespace s5066::modem

@@ -20,12 +20,12 @@
 namespace s5066::modem {
 namespace {
 
-/// That an error lists.
+/// An error lists at most this many names.
 constexpr PaDeviceIndex kNamesMax = 16;
 constexpr unsigned kInputChannelsMax = 2;
-/// Smaller samples are no sound; -60 dB of full scale.
+/// Smaller samples count as silence; the limit is -60 dB of full scale.
 constexpr float kSoundMin = 0.001F;
-/// How long a channel has to be silent before another one is heard.
+/// A channel must be silent this long before another one is used.
 constexpr Duration kChannelWindow = std::chrono::seconds(1);
 
 Error portaudio_error(const std::string& what, PaError error) {
@@ -35,8 +35,8 @@ Error portaudio_error(const std::string& what, PaError error) {
 void say_nothing(const char*) {}
 void say_nothing_of_alsa(const char*, int, const char*, int, const char*, ...) {}
 
-/// What ALSA and JACK write to standard error of each name that leads to no card, and of each
-/// server that does not run, is dozens of lines each time.
+/// ALSA and JACK would otherwise write dozens of lines to standard error each time, for each name
+/// without a card and each server that does not run.
 PaError initialise_quietly() {
   snd_lib_error_set_handler(say_nothing_of_alsa);
   jack_set_error_function(say_nothing);
@@ -65,7 +65,7 @@ int channels(const PaDeviceInfo& info, Direction direction) {
   return direction == Direction::input ? info.maxInputChannels : info.maxOutputChannels;
 }
 
-/// Of the cards that there are, for who has named another.
+/// Returns the names of the present cards, for an error about another name.
 std::string names_of(Direction direction) {
   std::string names;
   for (PaDeviceIndex index = 0, named = 0; index < Pa_GetDeviceCount(); ++index) {
@@ -77,7 +77,7 @@ std::string names_of(Direction direction) {
   return names.empty() ? "; there is none at all" : "; there are: " + names;
 }
 
-/// True if all of them are parts of one card of ALSA, or have one name. To take the first of
+/// Returns true if all of them are parts of one ALSA card or have the same name. Using the first of
 /// several cards could key another radio's transmitter.
 bool are_one_card(const std::vector<PaDeviceIndex>& devices) {
   const std::string_view first = Pa_GetDeviceInfo(devices.front())->name;
@@ -173,8 +173,8 @@ struct PortAudioDevice::Stream {
   static void raise(std::atomic<float>& peak, float to) {
     if (to > peak.load(std::memory_order_relaxed)) peak.store(to, std::memory_order_relaxed);
   }
-  /// Hears the other channel if the one that is heard has been silent and that one has not. Call
-  /// it after each `kChannelWindow`.
+  /// Changes to the other channel if the present one has been silent and that one has not. It must
+  /// be called after each `kChannelWindow`.
   void choose_channel() {
     const unsigned now = channel_heard.load(std::memory_order_relaxed);
     const std::array peak = {peaks[0].exchange(0), peaks[1].exchange(0)};
@@ -187,7 +187,7 @@ struct PortAudioDevice::Stream {
   unsigned input_channels = 1;
   std::atomic<unsigned> channel_heard{0};
   std::array<std::atomic<float>, kInputChannelsMax> peaks{};
-  Library library;  // outlives the handle
+  Library library;  // outlives the handle, because it is declared before it
   CardRings rings;
   PaStream* handle = nullptr;
 };
@@ -302,7 +302,7 @@ Result<void> PortAudioDevice::open_stream() {
 Result<Device::Received> PortAudioDevice::receive(std::span<float> samples) {
   S5066_ASSERT(samples.size() == config_.block_samples);
   if (!stream_) return Error{ErrorCode::link_down, "sound card is not open"};
-  // The callback must not wake anybody, so the ring is looked at a few times in each block.
+  // The callback must not wake a thread, so the ring is checked a few times in each block.
   const auto step = from_seconds(static_cast<double>(samples.size()) / config_.rate_hz / 8);
   for (Duration waited{}; stream_->rings.received() < samples.size(); waited += step) {
     if (Pa_IsStreamActive(stream_->handle) != 1) {

@@ -1,5 +1,5 @@
-// A sound card as a Device, through PortAudio. The callback moves samples between the card and two
-// lock-free rings and counts; everything else happens on the worker's thread.
+// A sound card as a Device, through PortAudio. The callback only moves samples between the card and
+// two lock-free rings, and counts. Everything else runs on the worker's thread.
 #pragma once
 
 #include <cstddef>
@@ -17,29 +17,32 @@ namespace s5066::modem {
 class PortAudioDevice final : public Device {
  public:
   struct Config {
-    /// Part of the name of a device, or a USB path (sound_cards.h); empty: the system's default.
+    /// A part of a device's name or a USB path (sound_cards.h); when empty, the system's default.
     std::string input_name;
     std::string output_name;
-    /// Channel of the input that is heard, 1 or 2. 0: the first, until it has been silent for a
-    /// while and the second has not.
+    /// The channel of the input that is used, 1 or 2. 0 uses the first until it has been silent for
+    /// a while and the second has not.
     unsigned input_channel = 0;
     unsigned rate_hz = 48000;
     std::size_t block_samples = 960;
-    /// Blocks that lie ready for the card, so that a busy machine leaves no hole in what is sent.
+    /// This many blocks are ready for the card, so that a busy machine leaves no gap in the
+    /// transmission.
     std::size_t blocks_ahead = 4;
-    std::size_t ring_blocks = 32;  // of each direction; more is dropped and counted
-    Duration latency = std::chrono::milliseconds(40);  // asked of the card, each way
-    /// From the making of a sample until it is heard where output and input are joined, as measured
-    /// (hfmodem doctor --loop); 0: what the card says of itself.
+    std::size_t ring_blocks = 32;  // for each direction; more is dropped and counted
+    // Requested from the card, for each direction.
+    Duration latency = std::chrono::milliseconds(40);
+    /// The time from making a sample until it is received when output and input are connected, as
+    /// `hfmodem doctor --loop` measures it. 0 uses the latency that the card reports.
     Duration round_trip{};
-    Duration receive_timeout = std::chrono::milliseconds(100);  // then receive says timed_out
-    CardSearch::Config search;                                  // where there is no such card
+    // After it receive() returns timed_out.
+    Duration receive_timeout = std::chrono::milliseconds(100);
+    CardSearch::Config search;  // used while there is no such card
   };
 
   struct Listed {
     std::string name;
     std::string api;
-    std::string usb_path;  // empty: none
+    std::string usb_path;  // empty when it has none
     unsigned inputs = 0;
     unsigned outputs = 0;
     double rate_hz = 0;
@@ -47,13 +50,13 @@ class PortAudioDevice final : public Device {
     Duration output_latency{};
   };
   static Result<std::vector<Listed>> list();
-  /// An error where there is no such card; it names those that there are.
+  /// Returns an error when there is no such card; the error names the cards that exist.
   static Result<void> look_for(const Config& config);
 
   explicit PortAudioDevice(Config config);
   ~PortAudioDevice() override;
 
-  /// Where it was missing and it is not time for another look, the error of the last one.
+  /// When the card was missing and it is not yet time to look again, the result is the last error.
   Result<void> open() override;
   void close() override;
   const Info& info() const override { return info_; }

@@ -15,10 +15,10 @@
 namespace s5066::modem {
 namespace {
 
-constexpr std::size_t kChunkHeader = 8;  // four letters and the size of what follows
-constexpr std::size_t kRiffHeader = 12;  // the same, and "WAVE"
+constexpr std::size_t kChunkHeader = 8;  // four letters and the size of the content
+constexpr std::size_t kRiffHeader = 12;  // a chunk header and "WAVE"
 constexpr std::size_t kFormatOctets = 16;
-constexpr unsigned kChunksMax = 64;  // looked at in front of the samples
+constexpr unsigned kChunksMax = 64;  // number of chunks examined before the samples
 constexpr std::uint32_t kUnknownSize = 0xFFFFFFFF;
 constexpr std::size_t kTextOctets = 512;
 

@@ -1,5 +1,5 @@
-// A sound file as libsndfile is to see it: the header of a WAV file that a killed recorder left
-// unfinished, or that has an impossible rate, is corrected while it is read.
+// A sound file with a corrected header, as libsndfile reads it. The header of a WAV file is
+// corrected when a killed recorder left it unfinished, or when it has an impossible rate.
 #pragma once
 
 #include <array>
@@ -17,15 +17,14 @@ namespace s5066::modem {
 
 class RepairedFile {
  public:
-  /// Opens a file that can be read at any position. `rate` in samples/s takes the place of a rate
-  /// in the header that no file can have. An error says that the file is missing, a folder or
-  /// empty.
+  /// Opens a file that can be read at any position. `rate` in samples/s replaces a rate in the
+  /// header that no file can have. An error says that the file is missing, a directory or empty.
   static Result<RepairedFile> open(const std::string& path, std::optional<unsigned> rate);
 
-  /// True if the header says that no samples follow although there are some, as a recorder leaves
-  /// it that was killed. All that follows the header is then taken for samples.
+  /// Returns true if the header says that no samples follow although there are some, as a killed
+  /// recorder leaves it. Everything behind the header then counts as samples.
   bool unfinished() const { return unfinished_; }
-  /// True if the file begins like text, which is what people give by mistake.
+  /// Returns true if the file begins like text, which is a frequent mistake.
   bool is_text() const;
 
   // SF_VIRTUAL_IO calls these; counts are in octets, and -1 is an error.

@@ -13,7 +13,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// The number that a text is, or begins with.
+/// Returns the number that the text is, or with which it begins.
 std::optional<unsigned> number_at(std::string_view text, bool whole) {
   unsigned number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -26,7 +26,8 @@ std::optional<unsigned> number_behind(std::string_view prefix, std::string_view 
   return number_at(text.substr(prefix.size()), whole);
 }
 
-/// "1-1.2", bus and ports; not "1-1.2:1.0", which is a part of that device.
+/// Returns true for "1-1.2" (bus and ports), but not for "1-1.2:1.0", which is a part of that
+/// device.
 bool is_usb_device(std::string_view folder) {
   const auto dash = folder.find('-');
   return dash != std::string_view::npos && dash > 0 && dash + 1 < folder.size() &&
@@ -34,8 +35,9 @@ bool is_usb_device(std::string_view folder) {
                      [](char c) { return is_digit(c) || c == '-' || c == '.'; });
 }
 
-/// …/0000:00:14.0/usb1/1-1/1-1.2/1-1.2:1.0/sound/card1: a root hub below its controller, and a
-/// folder for each hub and for the device. Buses are numbered anew each time, ports are not.
+/// An example is …/0000:00:14.0/usb1/1-1/1-1.2/1-1.2:1.0/sound/card1: a root hub below its
+/// controller, and a directory for each hub and for the device. Numbers of buses change at each
+/// start; those of ports do not.
 std::string usb_path_of(const fs::path& device) {
   std::string before, controller, ports;
   for (const fs::path& part : device) {
@@ -55,7 +57,8 @@ std::string usb_path_of(const fs::path& device) {
 
 std::vector<SoundCard> list_sound_cards(const fs::path& folder) {
   std::vector<SoundCard> cards;
-  std::error_code error;  // a machine without any has no such folder, and cards come and go
+  // The directory is absent on a machine without cards, and cards appear and disappear.
+  std::error_code error;
   for (fs::directory_iterator at(folder, error); at != fs::directory_iterator();
        at.increment(error)) {
     const auto number = number_behind("card", at->path().filename().string(), true);

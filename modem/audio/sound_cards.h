@@ -1,5 +1,5 @@
-// The sound cards of this machine by the USB socket they are plugged into. Numbers and names are
-// given anew each time, and two cards of one make have the same name; the socket stays what it is.
+// The sound cards of this machine, identified by the USB socket of each. Numbers and names change
+// at each start, and two cards of one make have the same name, but the socket stays the same.
 #pragma once
 
 #include <filesystem>
@@ -14,19 +14,20 @@ namespace s5066::modem {
 
 struct SoundCard {
   unsigned number = 0;  // ALSA's, as in "hw:1,0"
-  /// "usb:0000:00:14.0/1.2": the controller, and the ports from there on; empty for other cards.
+  /// An example is "usb:0000:00:14.0/1.2": the controller, and the ports from there on. It is empty
+  /// for other cards.
   std::string usb_path;
   friend bool operator==(const SoundCard&, const SoundCard&) = default;
 };
 
-/// What a name begins with that is a USB path and no part of a device's name.
+/// A name with this prefix is a USB path and no part of a device's name.
 inline constexpr std::string_view kUsbPrefix = "usb:";
 
-/// In the order of their numbers.
+/// The result is sorted by number.
 std::vector<SoundCard> list_sound_cards(const std::filesystem::path& folder = "/sys/class/sound");
-/// The number of the one card there; not_found, or already_exists where it is not the only one.
+/// Returns the number of the only card there; not_found, or already_exists when there are several.
 Result<unsigned> sound_card_at(const std::vector<SoundCard>& cards, std::string_view usb_path);
-/// "… (hw:1,0)" is a device of card 1.
+/// The name "… (hw:1,0)" is a device of card 1.
 std::optional<unsigned> card_number_of(std::string_view device_name);
 
 }  // namespace s5066::modem

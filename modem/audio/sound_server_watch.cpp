@@ -12,7 +12,7 @@
 namespace s5066::modem {
 namespace {
 
-/// True if the properties are those of a stream of this process.
+/// Returns true if the properties are those of a stream of this process.
 bool is_ours(const pa_proplist* properties) {
   const char* const process = pa_proplist_gets(properties, PA_PROP_APPLICATION_PROCESS_ID);
   return process != nullptr && process == std::to_string(::getpid());
@@ -25,12 +25,12 @@ void forget(pa_operation* operation) {
 }  // namespace
 
 struct SoundServerWatch::State {
-  /// Streams of one direction: sink inputs or source outputs.
+  /// This struct describes the streams of one direction: sink inputs or source outputs.
   struct Way {
     const char* word;
-    std::set<std::uint32_t> others;       // streams that there were before ours
+    std::set<std::uint32_t> others;       // streams that existed before ours
     std::optional<std::uint32_t> stream;  // the one that is watched
-    std::optional<std::uint32_t> place;   // sink or source that it is on
+    std::optional<std::uint32_t> place;   // its sink or source
     std::string first_name;               // of the first place
     std::string name;                     // of the present place
   };
@@ -119,7 +119,7 @@ struct SoundServerWatch::State {
     ++listed;
     changed.notify_all();
   }
-  /// True if the place of the watched stream is news.
+  /// Returns true if the watched stream has a new place.
   bool note(Way& way, std::uint32_t stream, std::uint32_t place) {
     const std::lock_guard lock(mutex);
     if (!expecting) {
@@ -132,7 +132,8 @@ struct SoundServerWatch::State {
     way.place = place;
     return true;
   }
-  /// ALSA's plugin makes a new stream after an overrun.
+  /// The stream may end while the device goes on, because the ALSA plugin makes a new stream after
+  /// an overrun.
   void on_removed(Way& way, std::uint32_t stream) {
     const std::lock_guard lock(mutex);
     if (way.stream != stream) return;
@@ -150,7 +151,7 @@ struct SoundServerWatch::State {
   pa_context* context = nullptr;
   std::mutex mutex;  // guards all below
   std::condition_variable changed;
-  unsigned listed = 0;  // lists of streams that are complete: one each way
+  unsigned listed = 0;  // complete lists of streams: one for each direction
   bool failed = false;
   bool expecting = false;
   Way in{.word = "receives from"};

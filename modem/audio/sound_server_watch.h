@@ -1,6 +1,6 @@
 // Watches on which source and sink a PulseAudio or PipeWire server keeps the sound of one device.
-// If a card goes, such a server moves its streams to another one without a word to the program: the
-// modem would hear a microphone, and transmit into a loudspeaker.
+// When a card is removed, such a server moves its streams to another card without notice, so that
+// the modem would receive from a microphone and transmit into a loudspeaker.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace s5066::modem {
 
-/// One thread owns it; the server's news come on a thread of libpulse.
+/// One thread owns the object; messages of the server come on a thread of libpulse.
 class SoundServerWatch {
  public:
   SoundServerWatch();
@@ -19,12 +19,13 @@ class SoundServerWatch {
   SoundServerWatch(const SoundServerWatch&) = delete;
   SoundServerWatch& operator=(const SoundServerWatch&) = delete;
 
-  /// Call before the streams are opened: the next stream of this process each way is the one that
-  /// is watched. Waits up to `patience` for the server. Without a server there is nothing to watch.
+  /// It must be called before the streams are opened, because the next stream of this process in
+  /// each direction is the one that is watched. It waits up to `patience` for the server. Without a
+  /// server nothing is watched.
   void expect_streams(Duration patience = std::chrono::seconds(1));
 
-  /// Says where the server has put a stream, if that is not where the first one was. The names of
-  /// the first source and sink are kept as long as this object lives.
+  /// Returns where the server has put a stream when that is not the place of the first one. The
+  /// names of the first source and sink are kept as long as this object exists.
   std::optional<std::string> misplaced() const;
 
  private:

@@ -17,14 +17,14 @@ namespace s5066::modem {
 namespace {
 
 constexpr int kChannelsMax = 64;
-/// A channel whose samples are all smaller has no sound; -60 dB of full scale.
+/// A channel counts as silent when all its samples are smaller; the limit is -60 dB of full scale.
 constexpr float kSoundMin = 0.001F;
 
 Error io_error(const std::string& path, const std::string& why) {
   return Error{ErrorCode::io, path + ": " + why};
 }
 
-// libsndfile counts both with int.
+// Both limits fit int, because libsndfile counts with int.
 Result<void> check_info(const std::string& path, long long rate, long long channels) {
   if (auto good = check_file_rate(rate); !good) return io_error(path, good.error().detail);
   if (channels < 1 || channels > kChannelsMax) {
@@ -141,7 +141,7 @@ struct WavReader::State {
   SNDFILE* file = nullptr;
   SF_INFO info{};
   std::string path;
-  std::optional<RepairedFile> repaired;  // of a file that is not raw
+  std::optional<RepairedFile> repaired;  // not used for a raw file
   std::size_t channel = 0;
   std::vector<float> interleaved;
   std::vector<float> peaks;  // by channel
@@ -149,7 +149,7 @@ struct WavReader::State {
 
 namespace {
 
-// libsndfile reads a RepairedFile through these.
+// libsndfile reads a RepairedFile through these functions.
 RepairedFile& of(void* user) {
   return *static_cast<RepairedFile*>(user);
 }

@@ -1,5 +1,5 @@
-// Sound files through libsndfile. Every failure is a Result that names the file and the reason; a
-// rate that files cannot have (file_rate.h) is one.
+// Sound files through libsndfile. Every failure is a Result that names the file and the reason. A
+// rate that files cannot have (file_rate.h) is such a failure.
 #pragma once
 
 #include <cstddef>
@@ -14,18 +14,19 @@
 
 namespace s5066::modem {
 
-/// bad_field if the ending of the name stands for no format that we write: .wav, .flac, .au,
-/// .aiff, .aif, .w64 and .raw (bare samples, s16le) do. A name without an ending means WAV, and "-"
-/// bare samples on standard output.
+/// Returns bad_field if the suffix of the name is no format that can be written. The suffixes .wav,
+/// .flac, .au, .aiff, .aif, .w64 and .raw (bare samples, s16le) can. A name without a suffix means
+/// WAV, and "-" means bare samples on standard output.
 Result<void> check_sound_file_name(const std::string& path);
 
-/// Mono, 16 bits, written in portions; the name says the format.
+/// This class writes a mono file of 16 bits in portions; the suffix of the name selects the format.
 class WavWriter {
  public:
   static Result<WavWriter> open(const std::string& path, unsigned rate);
 
   Result<void> write(std::span<const float> samples);
-  /// Completes the file; nothing is written after it. Without it the header may be wrong.
+  /// Completes the file; nothing may be written after it. Without this call the header may be
+  /// wrong.
   Result<void> close();
 
  private:
@@ -34,39 +35,40 @@ class WavWriter {
   std::shared_ptr<State> state_;
 };
 
-/// The same at once.
+/// Writes a whole file at once.
 Result<void> write_wav(const std::string& path, unsigned rate, std::span<const float> samples);
 
-/// What a file of bare samples does not say by itself.
+/// A file of bare samples does not state these properties itself.
 struct RawFormat {
   std::string encoding;  // one of raw_encodings()
   unsigned rate = 0;
   unsigned channels = 1;
 };
-/// "s16le": signed, 16 bits, least significant octet first; f is for floating point.
+/// An example is "s16le": signed, 16 bits, least significant octet first; f is floating point.
 std::vector<std::string_view> raw_encodings();
 
-/// How a sound file is read.
+/// This choice sets how a sound file is read.
 struct SoundFileChoice {
-  std::optional<unsigned> rate;  // believed instead of the header, which may lie
+  std::optional<unsigned> rate;  // replaces the rate in the header, which may be wrong
   unsigned channel = 1;          // the first is 1
 };
 
-/// A sound file read in portions, one channel of it. "-" is standard input, which may be a pipe.
+/// This class reads one channel of a sound file in portions. "-" is standard input, which may be a
+/// pipe.
 class WavReader {
  public:
   static Result<WavReader> open(const std::string& path, const SoundFileChoice& choice = {});
-  /// Bare samples.
+  /// Opens a file of bare samples.
   static Result<WavReader> open_raw(const std::string& path, const RawFormat& format,
                                     unsigned channel = 1);
 
   unsigned rate() const;
-  /// True if the header had no number of samples, as a recorder leaves it that was killed; they are
-  /// read all the same.
+  /// Returns true if the header has no number of samples, as a killed recorder leaves it. The
+  /// samples are read anyway.
   bool unfinished() const;
-  /// Returns a channel with sound if the one that is read has had none so far.
+  /// Returns another channel that has sound if the channel in use has had none so far.
   std::optional<unsigned> channel_with_sound() const;
-  /// Fewer than asked for at the end of the file, then none.
+  /// Returns fewer samples than requested at the end of the file, and then none.
   Result<std::size_t> read(std::span<float> out);
 
  private:

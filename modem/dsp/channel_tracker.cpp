@@ -10,8 +10,8 @@ namespace s5066::modem::dsp {
 
 namespace {
 
-/// Of the power that the response is expected to have. With less noise the covariance is lost in
-/// rounding, and becomes anything.
+/// The limit is a share of the power that the response is expected to have. With less noise,
+/// rounding errors make the covariance meaningless.
 constexpr float kNoiseShareMin = 1e-5F;
 constexpr float kNoiseMin = 1e-25F;
 
@@ -109,8 +109,8 @@ std::array<Complex, kPhases> ChannelTracker::predicted(
   return sums;
 }
 
-// Cholesky factor, lower triangle, of the covariance that predict() would make; its diagonal
-// inverted.
+// Computes the Cholesky factor, lower triangle, of the covariance that predict() would make; its
+// diagonal is inverted.
 void ChannelTracker::factor_prediction(float memory, Matrix& re, Matrix& im) const {
   const float kept = memory * memory;
   for (std::size_t i = 0; i < count_; ++i) {
@@ -133,7 +133,7 @@ void ChannelTracker::factor_prediction(float memory, Matrix& re, Matrix& im) con
   }
 }
 
-// own + memory P (predicted P)^-1 (later - memory x own)
+// Computes own + memory P (predicted P)^-1 (later - memory x own).
 void ChannelTracker::smooth(std::span<const Complex> later, float memory) {
   S5066_ASSERT(later.size() == kPhases * count_);
   alignas(32) Matrix re;

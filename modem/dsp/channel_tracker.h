@@ -1,9 +1,11 @@
-// Follows the impulse response of a channel, symbol by symbol: a Kalman filter whose state is the
-// response at both half-symbol phases. A symbol may be known, or a soft decision with a variance.
+// Follows the impulse response of a channel symbol by symbol. It is a Kalman filter whose state is
+// the response at both half-symbol phases. A symbol may be known, or be a soft decision with a
+// variance.
 //
 //   y_p[r] = sum over l of tap(p, l) x s[r - l] + noise,   p = 0, 1
 //
-// Taps wander as first-order processes around zero with the power the delay profile gives them.
+// Taps change as first-order processes around zero with the power that the delay profile gives
+// them.
 #pragma once
 
 #include <array>
@@ -14,14 +16,15 @@
 
 namespace s5066::modem::dsp {
 
-/// Half-symbol phases: samples for each symbol.
+/// These are the half-symbol phases: the samples for each symbol.
 inline constexpr std::size_t kPhases = 2;
 
 class ChannelTracker {
  public:
   static constexpr std::size_t kTapsMax = 32;
 
-  /// Mean power of each tap, the same for both phases; at most kTapsMax.
+  /// The profile is the mean power of each tap, the same for both phases; it has at most kTapsMax
+  /// taps.
   explicit ChannelTracker(std::span<const float> profile);
 
   std::size_t taps() const { return count_; }
@@ -29,32 +32,33 @@ class ChannelTracker {
     return {h_re_[phase][index], h_im_[phase][index]};
   }
 
-  /// From now on the taps wander with this power; as many as before.
+  /// Sets the power with which the taps change from now on. Their number must stay the same.
   void set_profile(std::span<const float> profile);
 
-  /// Time passes: `memory` is the correlation of a tap with its earlier self.
+  /// Time passes; `memory` is the correlation of a tap with its earlier value.
   void predict(float memory);
 
-  /// What a pair of samples says about the response. `newest_first` holds s[r], s[r-1], ... and
-  /// `variances` how unsure each of them is; `noise` is the variance of a sample. Returns the power
-  /// of the surprise in relation to what was expected: 1 on average when the model is right.
+  /// Corrects the response by a pair of samples. `newest_first` holds s[r], s[r-1], ... and
+  /// `variances` their uncertainty; `noise` is the variance of a sample. Returns the power of the
+  /// prediction error relative to the expected power, which is 1 on average when the model is
+  /// right.
   float update(std::span<const Complex> newest_first, std::span<const float> variances, float noise,
                std::span<const Complex, kPhases> received);
 
-  /// What the response predicts for a row of symbols.
+  /// Returns the samples that the response predicts for a row of symbols.
   std::array<Complex, kPhases> predicted(std::span<const Complex> newest_first) const;
 
-  /// Corrects the response by what was learned after it: `later` is the best estimate, tap l of
-  /// phase p at [2 l + p], one prediction with that memory further on (Rauch, Tung, Striebel). The
-  /// uncertainty stays as it was.
+  /// Corrects the response by later estimates: `later` is the best estimate one prediction with
+  /// that memory later, tap l of phase p at [2 l + p] (Rauch, Tung, Striebel). The uncertainty does
+  /// not change.
   void smooth(std::span<const Complex> later, float memory);
 
   /// Tap l of phase p goes to [2 l + p].
   void response(std::span<Complex> out) const;
-  /// Sum over the taps of the variance of their errors.
+  /// Returns the sum over the taps of the variance of their errors.
   float uncertainty() const;
 
-  /// Moves the window by a symbol: later, when the energy moves to later taps.
+  /// Moves the window by one symbol: later when the energy moves to later taps.
   void shift_later();
   void shift_earlier();
 

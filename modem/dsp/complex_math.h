@@ -11,7 +11,7 @@ inline Complex mul(Complex a, Complex b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
-/// conj(a) x b
+/// Returns conj(a) x b.
 inline Complex mul_conj(Complex a, Complex b) {
   return {a.real() * b.real() + a.imag() * b.imag(), a.real() * b.imag() - a.imag() * b.real()};
 }

@@ -7,10 +7,11 @@
 namespace s5066::modem::dsp {
 namespace {
 
-/// Half the span in Doppler spreads, and the least spread: carrier and clock are not still either.
+/// This is half the span in Doppler spreads, and the least spread, because carrier and clock also
+/// vary.
 constexpr double kHalfSpan = 0.27;
 constexpr double kDopplerMinHz = 1;
-/// A parabola goes through three points whatever they are.
+/// A parabola fits any three points exactly, so that fewer steps smooth nothing.
 constexpr std::size_t kHalfMin = 2;
 
 }  // namespace
@@ -30,7 +31,8 @@ void even_out(std::span<const Complex> steps, std::size_t values, std::size_t ha
     std::copy(steps.begin(), steps.end(), out.begin());
     return;
   }
-  // The orthogonal polynomials 1, x and x^2 - mean over the steps, and their energies.
+  // The code uses the orthogonal polynomials 1, x and x^2 - mean over the steps, and their
+  // energies.
   const auto n = static_cast<double>(count);
   const double mean = (n * n - 1) / 12;
   const double energy_1 = n * mean;

@@ -10,7 +10,7 @@
 namespace s5066::modem::dsp {
 namespace {
 
-/// Mean squares of Legendre's polynomials.
+/// These are the mean squares of Legendre's polynomials.
 constexpr std::array kMeanSquares = {1.0, 1.0 / 3, 1.0 / 5};
 
 }  // namespace
@@ -36,7 +36,7 @@ void CourseFit::clear_samples() {
   }
 }
 
-// Legendre's polynomials of the time, which runs from -1 to 1.
+// Returns Legendre's polynomials of the time, which runs from -1 to 1.
 std::array<double, CourseFit::kTermsMax> CourseFit::terms_at(std::size_t row) const {
   const double t = (static_cast<double>(row) + 0.5) / half_rows_ - 1;
   return {1, t, 1.5 * t * t - 0.5};
@@ -97,7 +97,8 @@ double CourseFit::power(std::size_t tap) const {
   return sum / kPhases;
 }
 
-// The mean of conj(h) h' over the mean of |h|^2, the centre of the response's spectrum.
+// Returns the mean of conj(h) h' over the mean of |h|^2, which is the centre of the response's
+// spectrum.
 double CourseFit::turn() const {
   const auto turned = [](const Wide& a, const Wide& b) {
     return a.real() * b.imag() - a.imag() * b.real();

@@ -1,6 +1,6 @@
-// The response to known symbols by least squares where it changes while they are sent: each tap
-// runs along a polynomial in time, as far as a parabola. In a fade of every path the response may
-// turn around within a tenth of a second, and one that stands still fits nothing then.
+// Estimates the response to known symbols by least squares when it changes while they are sent.
+// Each tap follows a polynomial in time up to a parabola. In a fade of every path the response may
+// turn within 0.1 s, and then a constant one does not fit.
 #pragma once
 
 #include <array>
@@ -19,35 +19,35 @@ class CourseFit {
  public:
   static constexpr std::size_t kUnknownsMax = 88;
 
-  /// Taps are told by their delays in symbols, and of each so many terms are sought, 1 to 3, over
+  /// `delays` are the delays of the taps in symbols. Each tap has `terms` terms, 1 to 3, over
   /// `rows` symbols.
   CourseFit(std::span<const std::uint8_t> delays, std::size_t terms, std::size_t rows);
 
-  /// The terms of a tap, by its place among the delays, are expected to be small: the variance of
-  /// the noise over theirs.
+  /// The terms of a tap, given by its place among the delays, are expected to be small. `weight` is
+  /// the variance of the noise over that of the terms.
   void expect(std::size_t tap, double weight);
 
-  /// Rows are pairs of samples; row r meets symbols[r - delay]. What is known may be added in
+  /// Rows are pairs of samples; row r meets symbols[r - delay]. Known symbols may be added in
   /// parts, from one row up to another.
   void add_symbols(std::span<const Complex> symbols, std::size_t from, std::size_t to);
-  /// The samples of a part.
+  /// Adds the samples of a part.
   void add_samples(std::span<const Complex> symbols, std::span<const Complex> samples,
                    std::size_t from, std::size_t to);
   /// Forgets all samples.
   void clear_samples();
 
-  /// Returns the energy of the samples that the fit explains, what speaks against the courses taken
-  /// off. No symbols can be added any more.
+  /// Returns the energy of the samples that the fit explains, less the penalty for the expected
+  /// size of the terms. No symbols can be added after it.
   double solve();
 
   std::size_t unknowns() const { return delays_.size() * terms_; }
 
-  // Of the fit.
-  /// Mean power of a tap, by its place among the delays, over time and both phases.
+  /// Returns the mean power of a tap, given by its place among the delays, over time and both
+  /// phases.
   double power(std::size_t tap) const;
-  /// By how many turns in a sample the response turns on average, its power counted.
+  /// Returns the mean turns of the response in a sample, weighted by its power.
   double turn() const;
-  /// The energy of the samples of a part that it leaves.
+  /// Returns the energy of the samples of a part that the fit does not explain.
   double left_over(std::span<const Complex> symbols, std::span<const Complex> samples,
                    std::size_t from, std::size_t to) const;
 

@@ -8,8 +8,9 @@
 namespace s5066::modem::dsp {
 namespace {
 constexpr double kSampleRate = 9600;
-constexpr double kCarrierTurns = 3.0 / 16;  // in one sample
-/// Beyond the signal (1620 Hz and offset), before the mirror image of its lower edge.
+constexpr double kCarrierTurns = 3.0 / 16;  // cycles of the carrier in one sample
+/// The cutoff is above the signal (1620 Hz and offset) and below the mirror image of its lower
+/// edge.
 constexpr double kCutoffHz = 1850;
 }  // namespace
 
@@ -30,7 +31,7 @@ Downconverter::Downconverter() : line_(kTaps - 1, 0.0F) {
   for (std::size_t k = 0; k < kTaps; ++k) {
     taps[k] /= sum;
     energy += taps[k] * taps[k];
-    // The newest sample meets tap 0, which stands last here.
+    // The newest sample meets tap 0, which is stored last.
     const double angle = 2 * pi * kCarrierTurns * static_cast<double>(k);
     real_taps_[kTaps - 1 - k] = static_cast<float>(2 * taps[k] * std::cos(angle));
     imag_taps_[kTaps - 1 - k] = static_cast<float>(2 * taps[k] * std::sin(angle));

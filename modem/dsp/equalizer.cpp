@@ -9,7 +9,7 @@
 namespace s5066::modem::dsp {
 namespace {
 
-/// Bounds on what is said about a symbol, so that nothing becomes infinite.
+/// These bounds on the estimate of a symbol prevent infinite values.
 constexpr float kVarianceMin = 1e-5F;
 constexpr float kVarianceMax = 1e5F;
 constexpr float kMatchedVarianceMin = 1e-3F;
@@ -77,8 +77,8 @@ void BlockEqualizer::take_response(const Problem& problem) {
   }
 }
 
-// A = diag(1 / prior variance) + H'H / noise, and H' remainder / noise. Symbol j meets tap l in row
-// j + l, where symbol j + k meets tap l - k. Rows past the remainder do not count.
+// Builds A = diag(1 / prior variance) + H'H / noise, and H' remainder / noise. Symbol j meets tap l
+// in row j + l, where symbol j + k meets tap l - k. Rows behind the remainder do not count.
 void BlockEqualizer::build(const Problem& problem) {
   const std::size_t rows = problem.remainder.size() / kPhases;
   const float scale = 1 / problem.noise;
@@ -112,7 +112,8 @@ void BlockEqualizer::build(const Problem& problem) {
   }
 }
 
-// Cholesky within the band, column by column; the diagonal of the factor is kept as its inverse.
+// Cholesky factorisation within the band, column by column; the diagonal of the factor is stored as
+// its inverse.
 void BlockEqualizer::factor() {
   for (std::size_t j = 0; j < size_; ++j) {
     float* const c_re = &a_re_[j * stride_];
@@ -160,8 +161,9 @@ void BlockEqualizer::substitute() {
   }
 }
 
-// From the last symbol to the first, each column of the inverse follows, within the band, from
-// those behind it. The ones still needed stand in a square, index by index modulo its size.
+// Each column of the inverse follows, within the band, from the columns behind it; the loop goes
+// from the last symbol to the first. Those that are still needed are stored in a square, indexed
+// modulo its size.
 void BlockEqualizer::invert_diagonal() {
   const std::size_t ring = band_ + 1;
   std::fill(z_re_.begin(), z_re_.end(), 0.0F);

@@ -1,6 +1,6 @@
-// Linear minimum-mean-square-error estimate of a block of unknown symbols that lie between known
-// ones, from half-symbol samples and the channel's response. What it gives about a symbol leaves
-// out what was known about that symbol before, so that a decoder can feed it again.
+// A linear minimum-mean-square-error estimate of a block of unknown symbols between known ones,
+// from half-symbol samples and the channel's response. The estimate of a symbol leaves out what was
+// known about that symbol before, so that a decoder can feed it back.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,14 @@ namespace s5066::modem::dsp {
 class BlockEqualizer {
  public:
   struct Problem {
-    /// The response at both phases, tap l of phase p at [2 l + p]: once, or once for each row.
+    /// The response at both phases, tap l of phase p at [2 l + p], either once for all rows or once
+    /// for each row.
     std::span<const Complex> response;
-    std::size_t taps = 0;  // of a response; 0 where it stands once
-    /// Samples less what known symbols and prior means contribute, from the row of the first
-    /// unknown symbol on; phase p of row r at [2 r + p].
+    std::size_t taps = 0;  // of one response; 0 takes them from a single `response`
+    /// The samples less the contribution of known symbols and prior means, from the row of the
+    /// first unknown symbol on; phase p of row r is at [2 r + p].
     std::span<const Complex> remainder;
-    std::span<const Complex> prior_mean;    // of each unknown symbol
+    std::span<const Complex> prior_mean;    // for each unknown symbol
     std::span<const float> prior_variance;  // above 0
     float noise = 1;                        // variance of a sample
   };
@@ -34,13 +35,13 @@ class BlockEqualizer {
   struct Config {
     std::size_t symbols_max = 0;
     std::size_t taps_max = 0;
-    std::size_t rows_max = 1;  // that have a response each
+    std::size_t rows_max = 1;  // rows with a response of their own
   };
-  /// All memory that it ever needs.
+  /// Allocates all the memory that is ever needed.
   explicit BlockEqualizer(const Config& config,
                           std::pmr::memory_resource* memory = std::pmr::get_default_resource());
 
-  /// One estimate for each unknown symbol; valid until the next call.
+  /// Returns one estimate for each unknown symbol, valid until the next call.
   std::span<const Estimate> solve(const Problem& problem);
 
  private:
@@ -50,12 +51,12 @@ class BlockEqualizer {
   void substitute();
   void invert_diagonal();
 
-  std::size_t stride_;  // room for a band
+  std::size_t stride_;  // size of a band
   std::size_t size_ = 0;
   std::size_t taps_ = 0;
   std::size_t band_ = 0;
   std::size_t response_stride_ = 0;      // 0 when all rows share one
-  std::pmr::vector<float> h_re_, h_im_;  // responses, last tap first, phase after phase
+  std::pmr::vector<float> h_re_, h_im_;  // responses; the last tap first, one phase after the other
   std::pmr::vector<float> a_re_, a_im_;  // element (j + k, j) at [j stride + k]; then the factor
   std::pmr::vector<float> z_re_, z_im_;  // the part of the inverse that is still needed
   std::pmr::vector<float> inverse_diagonal_;
@@ -64,10 +65,10 @@ class BlockEqualizer {
 };
 
 /// Expectation propagation (Minka, UAI 2001; as an equaliser: Santos, Murillo-Fuentes,
-/// Boloix-Tortosa, Arias-de-Reyna and Olmos, IEEE Trans. Commun. 2017): the prior, a little above
-/// 0 in variance, with which `estimate` comes to the mean and variance of `symbol`, which is what
-/// the points that are possible make of the estimate. It moves most of the way there from `before`,
-/// and stays where nothing Gaussian does it.
+/// Boloix-Tortosa, Arias-de-Reyna and Olmos, IEEE Trans. Commun. 2017). Returns the prior, with a
+/// variance a little above 0, with which `estimate` gets the mean and variance of `symbol`; that is
+/// what the possible points make of the estimate. It moves most of the way there from `before`, and
+/// stays when no Gaussian prior does it.
 BlockEqualizer::Estimate moment_matched(const BlockEqualizer::Estimate& before,
                                         const BlockEqualizer::Estimate& estimate,
                                         const BlockEqualizer::Estimate& symbol);

@@ -1,5 +1,5 @@
-// The last samples of a stream, addressed by their number since the start. Any stretch of them lies
-// in one piece, so that filters can run over it.
+// The last samples of a stream, addressed by their number since the start. Any stretch of them is
+// contiguous, so that filters can run over it.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class History {
     S5066_ASSERT(capacity > 0);
   }
 
-  /// As if nothing had been pushed.
+  /// Sets the state from before the first push.
   void restart() {
     std::fill(slots_.begin(), slots_.end(), T{});
     end_ = 0;
@@ -32,13 +32,14 @@ class History {
     }
   }
 
-  /// Number of the next sample to come.
+  /// Returns the number of the next sample.
   std::int64_t end() const { return end_; }
-  /// Oldest sample kept. Samples before the first one read as zero until they are overwritten.
+  /// Returns the number of the oldest sample kept. Samples before the first one read as zero until
+  /// they are overwritten.
   std::int64_t begin() const { return end_ - static_cast<std::int64_t>(capacity_); }
   bool holds(std::int64_t from, std::int64_t to) const { return from >= begin() && to <= end_; }
 
-  /// `count` samples from number `from` on.
+  /// Returns `count` samples from number `from` on.
   std::span<const T> window(std::int64_t from, std::size_t count) const {
     S5066_ASSERT(holds(from, from + static_cast<std::int64_t>(count)) && count <= capacity_);
     return std::span<const T>(slots_).subspan(slot_of(from), count);

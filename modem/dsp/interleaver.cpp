@@ -11,7 +11,7 @@ Interleaver::Interleaver(const Config& config, Memory* memory) : load_index_of_f
   const unsigned rows = config.rows;
   const unsigned columns = config.columns;
 
-  std::array<unsigned, kRowsMax> place_in_column{};  // in order of loading, by row
+  std::array<unsigned, kRowsMax> place_in_column{};  // place in the order of loading, for each row
   for (unsigned n = 0; n < rows; ++n) place_in_column[(config.row_step * n) % rows] = n;
   load_index_of_fetch_.reserve(std::size_t{rows} * columns);
   for (unsigned first = 0; first < columns; ++first) {

@@ -1,6 +1,6 @@
-// Block interleavers: that of MIL-STD-188-110A (5.3.2.3.3), a matrix filled column by column with a
-// row step and read along diagonals, and that of STANAG 4539, filled in steps and read in order.
-// Kept as one permutation, so that it serves bits and soft bits.
+// Block interleavers. That of MIL-STD-188-110A (5.3.2.3.3) is a matrix filled column by column with
+// a row step and read along diagonals. That of STANAG 4539 is filled in steps and read in order.
+// Both are stored as one permutation, so that they serve bits and soft bits.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ class Interleaver {
 
   std::size_t size() const { return load_index_of_fetch_.size(); }
 
-  /// Load index of the bit that is fetched as number `fetch`.
+  /// Returns the load index of the bit that is fetched as number `fetch`.
   std::size_t load_index(std::size_t fetch) const { return load_index_of_fetch_[fetch]; }
 
   /// Both spans hold size() values.

@@ -15,13 +15,13 @@ using Wide = std::complex<double>;
 using Matrix = FixedVector<Wide, kWideTapsMax * kWideTapsMax>;
 using Column = FixedVector<Wide, kWideTapsMax>;
 
-/// In units of one symbol's energy: keeps the system regular and costs nothing measurable.
+/// The unit is one symbol's energy. It keeps the system regular at no measurable cost.
 constexpr double kRegularization = 0.01;
 constexpr float kPathShare = 0.1F;
 constexpr float kFirstPathShare = 0.25F;
-/// What is far enough from the ends of a window for its pulse counts so much more.
+/// Places far enough from the ends of a window for a whole pulse get this much more weight.
 constexpr float kWholePulses = 0.1F;
-constexpr std::size_t kParts = 4;  // of the stretch, whose phases give the carrier's offset
+constexpr std::size_t kParts = 4;  // parts of the stretch; their phases give the carrier's offset
 
 Wide product(Wide a, Wide b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
@@ -30,7 +30,8 @@ Wide product_conj(Wide a, Wide b) {
   return product(std::conj(a), b);
 }
 
-// The correlation matrix of the symbols, from its first column by moving the stretch on.
+// Returns the correlation matrix of the symbols, computed from its first column by moving the
+// stretch on.
 Matrix correlation_matrix(std::span<const Complex> s, std::size_t taps) {
   const std::size_t rows = s.size() - taps + 1;  // row r meets symbols r .. r + taps - 1
   Matrix a(taps * taps);
@@ -54,11 +55,12 @@ Matrix correlation_matrix(std::span<const Complex> s, std::size_t taps) {
   return a;
 }
 
-// Turns in one sample, from the phases between fit and samples in four parts of the stretch.
+// Returns the turns in one sample, from the phases between fit and samples in four parts of the
+// stretch.
 float offset_turn(const std::array<Wide, kParts>& parts, double samples_per_part) {
   Wide sum;
   for (std::size_t i = 1; i < kParts; ++i) sum += product_conj(parts[i - 1], parts[i]);
-  // Over the whole length for precision, once the short steps say which turn it is.
+  // The whole length gives the precision once the short steps have resolved the number of turns.
   const double coarse = std::arg(sum);
   const Wide ends = product_conj(parts[0] + product(parts[1], std::polar(1.0, -coarse)),
                                  parts[2] + product(parts[3], std::polar(1.0, -coarse)));

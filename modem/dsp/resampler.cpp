@@ -12,14 +12,15 @@
 namespace s5066::modem::dsp {
 namespace {
 
-// Of the lower rate: where the response is halved, and how wide it falls from all to nothing.
+// Both are relative to the lower rate: where the response is halved, and the width of the
+// transition.
 constexpr double kCutoff = 0.46;
 constexpr double kTransition = 0.1;
 
-/// Low pass at the input's rate times the interpolation, by a window of Kaiser's, whose taps before
-/// the middle are a whole number of input samples: taps - 1 = (stopband - 7.95) / 14.36 over the
-/// transition, and 0.1102 (stopband - 8.7) gives its shape [Kaiser 1974]. The library's own design
-/// takes minutes where two rates have nothing in common.
+/// A low pass at the input's rate times the interpolation, by a Kaiser window. The taps before the
+/// middle are a whole number of input samples: taps - 1 = (stopband - 7.95) / 14.36 over the
+/// transition, and 0.1102 (stopband - 8.7) gives the shape of the window [Kaiser 1974]. The
+/// library's own design takes minutes for two rates without a common factor.
 std::vector<float> low_pass(double cutoff, double transition, double stopband_db,
                             unsigned interpolation) {
   const double half = std::ceil((stopband_db - 7.95) / 14.36 / transition / 2);
@@ -63,7 +64,8 @@ struct Resampler::State {
 
   double ratio;
   rresamp_rrrf filter;
-  std::vector<float> waiting;  // as many as the filter takes at a time; the library writes there
+  // This is the portion that the filter takes at a time; the library writes to it.
+  std::vector<float> waiting;
   std::size_t waiting_count = 0;
   std::vector<float> output;
 };

@@ -1,6 +1,6 @@
 // Changes the rate of a stream of real samples by the exact ratio of two whole numbers, for sound
-// cards whose rate is not the modem's: however long it runs, the output neither gains nor loses a
-// sample.
+// cards whose rate is not the modem's. The output never gains or loses a sample, however long it
+// runs.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ class Resampler {
   struct Config {
     unsigned rate_in = 48000;
     unsigned rate_out = 9600;
-    float stopband_db = 60;  // how far aliases stay down
+    float stopband_db = 60;  // attenuation of aliases
   };
 
   explicit Resampler(const Config& config);
@@ -23,13 +23,13 @@ class Resampler {
   Resampler(Resampler&&) noexcept;
   Resampler& operator=(Resampler&&) noexcept;
 
-  /// Appends what the samples yield; the rest comes out with later ones. Where the rates are
-  /// related as P to Q in lowest terms, each Q samples yield P.
+  /// This function appends the output for the samples; the rest comes out with later ones. When the
+  /// rates are related as P to Q in lowest terms, each Q samples yield P.
   void process(std::span<const float> in, std::vector<float>& out);
-  /// How much later a sample leaves than it came, counted in output samples, where they come by
-  /// whole numbers of Q; up to Q later where they do not.
+  /// Returns the delay of a sample in output samples, when input comes in multiples of Q. Otherwise
+  /// the delay is up to Q more.
   double delay() const;
-  /// So many zeros push out what has not left yet.
+  /// This many zeros push out the samples that have not come out yet.
   std::size_t zeros_to_drain() const;
 
  private:

@@ -5,7 +5,7 @@
 
 namespace s5066::modem::dsp {
 
-/// Left-shifting Galois register: when the bit that leaves was 1, the taps are added.
+/// A left-shifting Galois register: when the bit that leaves was 1, the taps are added.
 class GaloisRegister {
  public:
   struct Config {

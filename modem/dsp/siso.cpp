@@ -10,12 +10,14 @@ namespace s5066::modem::dsp {
 namespace {
 
 constexpr unsigned kPairs = 4;  // values that two coded bits can take: 00 01 10 11
-/// Bits that are decoded together, and bits behind them from which the backward recursion comes.
+/// These are the bits that are decoded together, and the bits behind them from which the backward
+/// recursion starts.
 constexpr std::size_t kWindow = 256;
 constexpr std::size_t kLead = 144;
-/// A soft value beyond this says nothing more; with it no product leaves the range of a float.
+/// A larger soft value adds no information; with this limit no product leaves the range of a float.
 constexpr float kLlrMax = 14;
-/// Every state keeps this probability, so that contradictory input cannot make all of them zero.
+/// Every state keeps at least this probability, so that contradictory input cannot make all of them
+/// zero.
 constexpr float kProbabilityMin = 1e-17F;
 
 struct Pair {
@@ -32,8 +34,8 @@ Pair pair_of(const float* llr) {
   return pair;
 }
 
-// The decoder's inner steps. Of the four branches of a butterfly (states 2i and 2i + 1 to i and
-// i + kHalf) two carry one pair of coded bits and two its inverse.
+// The trellis has the decoder's inner steps. Of the four branches of a butterfly (states 2i and 2i
+// + 1 to i and i + kHalf) two carry one pair of coded bits and two its inverse.
 template <unsigned kConstraint>
 struct Trellis {
   static_assert(kConstraint == 7 || kConstraint == 9);
@@ -59,7 +61,8 @@ struct Trellis {
 
   static constexpr Masks kMasks = make_masks();
 
-  /// Probabilities of the branches that carry a butterfly's pair and of those with its inverse.
+  /// These are the probabilities of the branches that carry a butterfly's pair, and of those with
+  /// its inverse.
   struct Branches {
     alignas(32) Half same;
     alignas(32) Half inverse;
@@ -100,8 +103,8 @@ struct Trellis {
     normalize(from);
   }
 
-  // How probable each pair of coded bits is by all branches that carry it, their own soft values
-  // left out.
+  // Returns the probability of each pair of coded bits from all branches that carry it, without
+  // their own soft values.
   static std::array<float, kPairs> pair_sums(const States& from, const States& to) {
     std::array<Half, kPairs> parts;
     const auto& m = kMasks.pair;

@@ -1,8 +1,9 @@
-// Soft-in soft-out decoder of the convolutional codes in viterbi.h: what the code says about every
-// coded bit beyond what that bit's own soft value says, and about every information bit. Exact
-// (sums of probabilities, not of their maxima), by forward and backward recursion over windows.
+// A soft-in soft-out decoder of the convolutional codes in viterbi.h. It returns the information
+// that the code gives about every coded bit beyond that bit's own soft value, and the information
+// about every information bit. It is exact (sums of probabilities, not of their maxima) and uses
+// forward and backward recursion over windows.
 //
-// An equaliser that is given the first and decodes again gains several decibels on fading channels.
+// An equaliser that gets the first result and decodes again gains several dB on fading channels.
 #pragma once
 
 #include <array>
@@ -15,11 +16,11 @@
 
 namespace s5066::modem::dsp {
 
-/// For the generators of constraint length 7 or 9.
+/// The decoder supports the generators of constraint length 7 and 9.
 template <unsigned kConstraint>
 class SisoDecoderOf {
  public:
-  /// Probability of each state of the encoder, but for a factor.
+  /// The probability of each state of the encoder, except for a common factor.
   using States = std::array<float, std::size_t{1} << (kConstraint - 1)>;
   static States zero_state();
   static States any_state();
@@ -28,23 +29,24 @@ class SisoDecoderOf {
     /// Log-likelihood ratios, positive for 0, two for each information bit.
     std::span<const float> llr;
     States start;
-    std::span<float> extrinsic;    // of each coded bit; as many as llr
-    std::span<float> information;  // of each information bit, with everything known about it
+    std::span<float> extrinsic;    // for each coded bit; as many as llr
+    std::span<float> information;  // for each information bit, with all that is known about it
   };
 
   explicit SisoDecoderOf(std::pmr::memory_resource* memory = std::pmr::get_default_resource());
 
-  /// Decodes a stretch that begins in `start` and may end in any state; its last 40 bits or so are
-  /// less sure than the others. Returns the states at the end, to start the next stretch with. For
-  /// a code that bites its tail, wrap some 100 bits around both ends and start in any state.
+  /// Decodes a stretch that begins in `start` and may end in any state. Its last 40 bits or so are
+  /// less reliable than the others. Returns the states at the end, with which the next stretch
+  /// starts. For a tail-biting code, about 100 bits must be wrapped around both ends, and the start
+  /// is any state.
   States decode(const Block& block);
 
  private:
-  std::pmr::vector<States> forward_;  // of one window
+  std::pmr::vector<States> forward_;  // states of one window
 };
 
-/// How many of the bits, decided by their log-likelihood ratios, are probably wrong when these
-/// claim so many times too much.
+/// Returns how many of the bits, decided by their log-likelihood ratios, are probably wrong when
+/// these are `overstated` times too large.
 float expected_errors(std::span<const float> llr, float overstated = 1);
 
 extern template class SisoDecoderOf<7>;

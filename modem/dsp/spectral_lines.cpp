@@ -38,7 +38,7 @@ float SpectralLines::share(std::span<const Complex> samples) {
   return lines / total;
 }
 
-// A Fourier transform in place, by powers of two.
+// Computes a Fourier transform in place; the size is a power of two.
 void SpectralLines::transform() {
   for (std::size_t i = 0, j = 0; i < kSamples; ++i) {
     if (i < j) std::swap(spectrum_[i], spectrum_[j]);

@@ -1,5 +1,5 @@
-// How much of the power of a sound lies in a few lines of its spectrum: nearly all of it with
-// steady tones, also with many of them, as in a square wave, and little with noise, speech and
+// Measures how much of the power of a sound lies in a few lines of its spectrum. It is nearly all
+// with steady tones, also with many of them as in a square wave, and little with noise, speech and
 // data.
 #pragma once
 
@@ -13,14 +13,14 @@ namespace s5066::modem::dsp {
 
 class SpectralLines {
  public:
-  /// Of half-symbol samples, 0.43 s: a line is 2.3 Hz wide.
+  /// These are half-symbol samples for 0.43 s, so a line is 2.3 Hz wide.
   static constexpr std::size_t kSamples = 2048;
-  /// The strongest ones; each tone fills four.
+  /// The strongest lines are counted; each tone fills four.
   static constexpr std::size_t kLines = 64;
 
   SpectralLines();
 
-  /// Of kSamples samples, 0 to 1; 0 in silence.
+  /// Returns the share for kSamples samples, from 0 to 1; it is 0 in silence.
   float share(std::span<const Complex> samples);
 
  private:

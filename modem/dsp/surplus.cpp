@@ -11,10 +11,11 @@
 namespace s5066::modem::dsp {
 namespace {
 
-/// What soft bits are multiplied by to see how much they tell.
+/// Soft bits are multiplied by these factors to find how much information they give.
 constexpr std::array kSurenesses = {2.0F, 1.0F, 0.5F, 0.25F, 0.125F, 0.0625F};
 
-// What the soft bits, made so many times as sure, leave open of the word, in bits.
+// Returns the bits of information about the word that the soft bits, multiplied by `sureness`, do
+// not give.
 double left_open(const CodeGenerators& generators, std::span<const float> llr,
                  std::span<const std::uint8_t> bits, float sureness) {
   ConvolutionalEncoder encoder(generators);
@@ -36,9 +37,9 @@ double left_open(const CodeGenerators& generators, std::span<const float> llr,
 
 }  // namespace
 
-// A bit of log-likelihood ratio L that the word has as c, 1 or -1, tells 1 - log2(1 + exp(-a c L)),
-// with the a that makes the whole most: soft bits may be surer or less sure than they ought to be.
-// There is but one such a.
+// A bit with log-likelihood ratio L and the word's value c, 1 or -1, gives 1 - log2(1 + exp(-a c
+// L)). The factor a is the one with the largest sum, because soft bits may claim too much or too
+// little. There is exactly one such a.
 float surplus(const CodeGenerators& generators, std::span<const float> llr,
               std::span<const std::uint8_t> bits) {
   const std::size_t tail = generators.constraint - 1;

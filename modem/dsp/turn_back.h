@@ -1,4 +1,4 @@
-// Takes a carrier's offset out of complex samples.
+// Removes a carrier's offset from complex samples.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace s5066::modem::dsp {
 
-/// Samples from number `first` on, turned back by so many turns in a sample; the phase is 0 at
-/// sample 0 of the stream. As many go out as come in.
+/// The samples from number `first` on are turned back by `turns` turns in a sample; the phase is 0
+/// at sample 0 of the stream. The output has as many samples as the input.
 void turn_back(std::span<const Complex> samples, std::int64_t first, double turns,
                std::span<Complex> out);
 

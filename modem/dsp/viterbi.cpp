@@ -8,7 +8,7 @@
 namespace s5066::modem::dsp {
 namespace {
 
-// The register holds the newest bit in front of the six of the state.
+// The newest bit is in front of the six bits of the state.
 constexpr std::uint8_t parity(unsigned value) {
   return static_cast<std::uint8_t>(std::popcount(value) & 1);
 }
@@ -71,7 +71,7 @@ void ViterbiDecoder::finish(std::pmr::vector<std::uint8_t>& bits) {
   trace_back(0, bits);
 }
 
-// Keeps the metrics small enough for a float to tell them apart.
+// Keeps the metrics small enough for the precision of a float.
 void ViterbiDecoder::normalize() {
   const float best = *std::max_element(metric_.begin(), metric_.end());
   for (float& metric : metric_) metric = std::max(metric - best, kImpossible);

@@ -16,17 +16,17 @@ inline constexpr unsigned kCodeStates = 64;
 inline constexpr unsigned kCodeGenerator1 = 0x5B;  // 133 octal
 inline constexpr unsigned kCodeGenerator2 = 0x79;  // 171 octal
 
-/// Polynomials of a code of rate 1/2, newest bit leftmost.
+/// The polynomials of a code of rate 1/2 have the newest bit leftmost.
 struct CodeGenerators {
   unsigned constraint = 7;
   unsigned first = kCodeGenerator1;
   unsigned second = kCodeGenerator2;
 };
 inline constexpr CodeGenerators kGenerators7{};
-/// 561 and 753 octal (MIL-STD-188-110D Appendix D).
+/// These are 561 and 753 octal (MIL-STD-188-110D Appendix D).
 inline constexpr CodeGenerators kGenerators9{.constraint = 9, .first = 0x171, .second = 0x1EB};
 
-/// Starts in state 0.
+/// The encoder starts in state 0.
 class ConvolutionalEncoder {
  public:
   struct Pair {
@@ -40,24 +40,25 @@ class ConvolutionalEncoder {
 
  private:
   CodeGenerators generators_;
-  unsigned state_ = 0;  // the last bits, newest leftmost
+  unsigned state_ = 0;  // the last bits, with the newest leftmost
 };
 
-/// Decodes an endless stream of soft pairs. The state is kept between calls; a bit is given out
-/// once `depth` later bits have been seen, or at finish().
+/// Decodes an endless stream of soft pairs. The state is kept between calls. A bit is output once
+/// `depth` later bits have been seen, or at finish().
 class ViterbiDecoder {
  public:
-  /// Nine constraint lengths: more changes nothing that can be measured.
+  /// The depth is nine constraint lengths, because more gives no measurable gain.
   static constexpr std::size_t kDepth = 64;
 
-  /// Has the memory for so many bits in one call; more take more.
+  /// The memory is enough for `bits_at_once` bits in one call; more bits allocate more.
   explicit ViterbiDecoder(std::size_t bits_at_once = 0,
                           std::pmr::memory_resource* memory = std::pmr::get_default_resource());
   void reset();
 
-  /// Log-likelihood ratios, positive for 0, two for each bit; appends the settled bits.
+  /// `llr` are log-likelihood ratios, positive for 0, two for each bit. The settled bits are
+  /// appended.
   void decode(std::span<const float> llr, std::pmr::vector<std::uint8_t>& bits);
-  /// Gives out the bits held back, as they look now.
+  /// Outputs the bits that were held back, by the present state.
   void finish(std::pmr::vector<std::uint8_t>& bits);
 
   std::size_t held_back() const { return survivors_.size(); }
@@ -68,7 +69,7 @@ class ViterbiDecoder {
   void trace_back(std::size_t keep, std::pmr::vector<std::uint8_t>& bits);
 
   std::array<float, kCodeStates> metric_{};
-  std::pmr::vector<std::uint64_t> survivors_;  // per bit: for each state, which of two came before
+  std::pmr::vector<std::uint64_t> survivors_;  // per bit and state: which of the two predecessors
   std::pmr::vector<std::uint8_t> traced_;
   unsigned since_normalized_ = 0;
 };
