@@ -1,5 +1,5 @@
 // DataTransfer: mode adaptation. It measures transmissions, derives advice from them, and follows
-// the advice of others (C.6.4.2; docs/RATE_CONTROL.md).
+// the advice of others (C.6.4.2; docs/protocol/rate_control.md).
 #include <algorithm>
 #include <cmath>
 #include <iterator>

@@ -1,5 +1,5 @@
 // Chooses the mode in which a peer should transmit to us from the quality of its transmissions
-// (C.6.4.2 leaves the method to the receiver); docs/RATE_CONTROL.md derives it. A table gives the
+// (C.6.4.2 leaves the method to the receiver); docs/decisions/0019 derives it. A table gives the
 // SNR that each mode needs. The additional SNR that this link needs, the *offset*, is learnt: a
 // transmission received in part measures it, and one received completely or not at all bounds it
 // from one side. The chosen mode brings the most octets per second at the SNR measured last.

@@ -1,6 +1,6 @@
 // Chooses the segment length from the losses of the frames sent (C.4.1(2) leaves it to the
 // station). On a channel with random bit errors the length with the best yield follows from the
-// error rate that the lost frames imply; docs/RATE_CONTROL.md derives it.
+// error rate that the lost frames imply; docs/decisions/0018 derives it.
 #pragma once
 
 #include <cstddef>

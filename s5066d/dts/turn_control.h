@@ -1,5 +1,5 @@
 // Decides when this station may key its transmitter on a shared half-duplex channel (C.3.2.3; the
-// rules around it are ours and written down in docs/ARCHITECTURE.md).
+// rules around it are ours and written down in docs/protocol/channel_access.md).
 //
 // - No station transmits over a carrier, nor before an announced end of transmission has passed. A
 //   fade can hide the carrier in mid-burst, so the announced end outlives it.

@@ -1,5 +1,5 @@
-// Bodies of management messages (A.2.1.15, A.2.1.16): lines of text, name=value. docs/MANAGEMENT.md
-// explains the names.
+// Bodies of management messages (A.2.1.15, A.2.1.16): lines of text, name=value. The page
+// docs/protocol/management.md explains the names.
 #pragma once
 
 #include <cstdint>

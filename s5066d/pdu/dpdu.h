@@ -22,8 +22,8 @@ inline constexpr std::size_t kLongSelectiveOctetsMax = 512;
 inline constexpr std::size_t kDpduOctetsMax = 1062;
 
 /// D_PDU types of Table C-2, which reserves 9 to 14. Types 9 and 10 are our extension and go only
-/// to stations that have offered them (see extension::kLargeWindow); docs/LARGE_WINDOW.md defines
-/// them.
+/// to stations that have offered them (see extension::kLargeWindow);
+/// docs/protocol/large_window.md defines them.
 enum class DpduType : std::uint8_t {
   data_only = 0,
   ack_only = 1,

@@ -1,6 +1,6 @@
 // LONG DATA (type 9) and LONG ACK (type 10): data and acknowledgements with frame numbers of two
 // octets, for windows of more than 128 frames. They are not part of the standard; see
-// docs/LARGE_WINDOW.md.
+// docs/protocol/large_window.md.
 #include "s5066d/base/assert.h"
 #include "s5066d/pdu/header.h"
 

@@ -1,4 +1,5 @@
-// What counts for and against the mode that a peer was advised (docs/RATE_CONTROL.md).
+// Tests which receptions count for and against the mode that a peer was advised
+// (docs/protocol/rate_control.md).
 #include "tests/unit/dts/advised_station.h"
 
 namespace s5066::dts {

@@ -1,4 +1,4 @@
-// What a station does where the channel becomes another one (docs/RATE_CONTROL.md).
+// Tests how a station reacts when the channel changes (docs/protocol/rate_control.md).
 #include <algorithm>
 
 #include "tests/unit/dts/advised_station.h"

@@ -1,4 +1,5 @@
-// Windows of more than 128 frames with peers that keep to nothing (docs/LARGE_WINDOW.md).
+// Windows of more than 128 frames with peers that break the rules
+// (docs/protocol/large_window.md).
 #include <gtest/gtest.h>
 
 #include <set>

@@ -1,4 +1,4 @@
-// Windows of more than 128 frames, types 9 and 10 (docs/LARGE_WINDOW.md).
+// Windows of more than 128 frames, types 9 and 10 (docs/protocol/large_window.md).
 #include <gtest/gtest.h>
 
 #include "s5066d/dts/arq_receiver.h"

@@ -1,5 +1,5 @@
-// LONG DATA and LONG ACK, types 9 and 10 (docs/LARGE_WINDOW.md): worked examples, damaged frames,
-// random values.
+// LONG DATA and LONG ACK, types 9 and 10 (docs/protocol/large_window.md): worked examples, damaged
+// frames, random values.
 #include <gtest/gtest.h>
 
 #include "s5066d/base/crc.h"
