@@ -1,4 +1,4 @@
-// hfmodem ber: the bit error rate of a mode over the simulated channel.
+// `hfmodem ber` measures the bit error rate of a mode over the simulated channel.
 #include <cstdio>
 
 #include "modem/api/airtime.h"

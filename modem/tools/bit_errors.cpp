@@ -21,7 +21,7 @@ namespace s5066::modem::tools {
 namespace {
 
 constexpr std::size_t kPortion = 960;
-/// A reception that begins so much behind the start of a burst missed what was before.
+/// A reception that begins this long after the start of a burst missed the part before it.
 constexpr double kLateSeconds = 0.05;
 
 struct Sent {
@@ -31,11 +31,11 @@ struct Sent {
   bool heard = false;
   std::uint64_t bit_errors = 0;
   std::uint64_t bits_compared = 0;
-  std::uint64_t bits_skipped = 0;  // of those
+  std::uint64_t bits_skipped = 0;  // part of bits_compared
   std::set<std::uint64_t> frames_wrong;
 };
 
-/// Mean power of a long burst, which the ratio of signal to noise is meant for.
+/// Returns the mean power of a long burst, to which the ratio of signal to noise applies.
 double burst_power(const Mode& mode) {
   Rng rng(1);
   Bytes octets(capacity(mode, std::chrono::seconds(20)));
@@ -68,14 +68,14 @@ class Run {
       settle();
     }
     for (int i = 0; i < 10; ++i) pause();
-    current_ = nullptr;  // whatever is still being received ends here
+    current_ = nullptr;  // a reception that is still going on ends here
     settle();
     totals_.audio_seconds = static_cast<double>(at_) / kSampleRate;
     return totals_;
   }
 
  private:
-  // A mode that does not tell itself must be listened for by name.
+  // A mode that does not announce itself must be named to the receiver.
   static BurstReceiver::Config told(const Mode& mode) {
     const bool zero = mode.waveform == Waveform::ms110a && mode.interleaver == Interleaver::zero;
     if (zero || mode.waveform == Waveform::stanag4285) return {.modes = {mode}};
@@ -170,7 +170,7 @@ class Run {
     }
   }
 
-  // Bursts that can no longer change.
+  // Counts the bursts that can no longer change.
   void settle() {
     if (current_ != nullptr) return;
     for (Sent& sent : sent_) {
@@ -180,7 +180,7 @@ class Run {
       totals_.bursts_with_errors += sent.bit_errors > 0 ? 1 : 0;
       const std::uint64_t frames = block_count(plan_.mode, sent.octets.size());
       const bool whole = sent.bits_compared == 8 * sent.octets.size();
-      // Octets lie across frames, so the last one may have begun another frame.
+      // Octets extend across frames, so the last one may have begun another frame.
       const std::uint64_t received =
           whole ? frames : (sent.bits_compared + 7) / block_bits(plan_.mode);
       for (std::uint64_t frame = received; frame < frames; ++frame) sent.frames_wrong.insert(frame);
@@ -197,7 +197,7 @@ class Run {
   std::uint64_t at_ = 0;
   std::deque<Sent> sent_;  // current_ points into it
   Sent* current_ = nullptr;
-  bool placed_ = false;  // it is known where in the burst the octets of this reception belong
+  bool placed_ = false;  // the place of this reception's octets in the burst is known
   BitErrorCounts totals_;
 };
 

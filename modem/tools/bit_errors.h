@@ -1,10 +1,10 @@
-// Bit error rate of a modem over the simulated channel: bursts of random octets with pauses between
-// them go through the channel into one receiver, which is given samples and nothing else.
+// The bit error rate of a modem over the simulated channel. Bursts of random octets with pauses
+// between them go through the channel into one receiver, which gets only the samples.
 //
-// A wrong bit is one error. Bits that were never delivered, because a burst was missed or cut
-// short or received from a later block on, count one half each, which is what guessing them would
-// cost. Octets beyond the end of a burst, and bursts nobody sent, are reported beside the rate. A
-// frame is an interleaver block.
+// A wrong bit is one error. Bits that were never delivered count one half each, which is the cost
+// of guessing them; they are missing because a burst was missed, cut short or received from a later
+// block on. Octets beyond the end of a burst, and bursts that nobody sent, are reported beside the
+// rate. A frame is an interleaver block.
 #pragma once
 
 #include <array>
@@ -20,8 +20,8 @@ namespace s5066::modem::tools {
 
 struct BitErrorPlan {
   Mode mode;
-  std::string channel = "awgn";            // for people
-  channel::SimulatedChannel::Config path;  // but for signal_power, which is measured
+  std::string channel = "awgn";            // name for the report
+  channel::SimulatedChannel::Config path;  // except for signal_power, which is measured
   double bits = 1e6;
   double burst_seconds = 60;
   double pause_seconds = 0.7;
@@ -46,7 +46,8 @@ struct BitErrorCounts {
   std::uint64_t extra_octets = 0;
   std::uint64_t frames = 0;
   std::uint64_t frames_wrong = 0;
-  std::array<Octets, kQualities> by_quality{};  // delivered, by the tenth that soft_quality is in
+  // Delivered octets by the tenth of their soft_quality.
+  std::array<Octets, kQualities> by_quality{};
   double audio_seconds = 0;
   double receive_seconds = 0;  // processor time
 
@@ -55,27 +56,27 @@ struct BitErrorCounts {
   void add(const BitErrorCounts& other);
 };
 
-/// What a burst goes through. In the plan the path is given for a signal of power 1, crashes of
-/// static included; here it is for the power that the bursts have.
+/// Returns the path of a burst. The plan states the path, including impulse noise, for a signal of
+/// power 1; the result is for the power of the bursts.
 channel::SimulatedChannel::Config simulated_path(const BitErrorPlan& plan);
-/// At least so many bits as planned; the burst must hold an octet.
+/// Sends at least as many bits as planned. The burst must hold an octet.
 BitErrorCounts measure_bit_errors(const BitErrorPlan& plan);
 
 struct BitErrorBounds {
   double low = 0;
   double high = 1;
 };
-/// Of the rate, with 95 % if frames fail independently of each other: those of the share of wrong
-/// frames, by Wilson, times the errors of a wrong frame. Without an error there is an upper bound
-/// only, as if the next frame had one error in a thousand of its bits.
+/// Returns the bounds of the rate with 95 % confidence if frames fail independently. They are the
+/// bounds of the share of wrong frames, by Wilson, times the errors of a wrong frame. Without an
+/// error there is only an upper bound, as if the next frame had an error in one of a thousand bits.
 BitErrorBounds bounds_of(const BitErrorCounts& counts);
 
 double delay_ms(const BitErrorPlan& plan);    // of the latest path
-double doppler_hz(const BitErrorPlan& plan);  // of the widest
+double doppler_hz(const BitErrorPlan& plan);  // of the path with the largest spread
 
-/// The members of a JSON object, without its braces.
+/// Returns the members of a JSON object without its braces.
 std::string to_json(const BitErrorPlan& plan, const BitErrorCounts& counts);
-/// A line for people.
+/// Returns one line of text for the operator.
 std::string to_text(const BitErrorPlan& plan, const BitErrorCounts& counts);
 
 }  // namespace s5066::modem::tools

@@ -28,7 +28,7 @@ std::string formatted(const char* format, ...) {
   return text.data();
 }
 
-/// When the first symbol of the preamble came; unknown if the preamble was missed.
+/// Returns the time of the first symbol of the preamble; nothing if the preamble was missed.
 std::optional<double> started_s(const ListedBurst& burst) {
   if (!burst.first_bit_sample || burst.record.acquired().late) return std::nullopt;
   const std::uint64_t preamble =
@@ -36,7 +36,7 @@ std::optional<double> started_s(const ListedBurst& burst) {
   return seconds(*burst.first_bit_sample - std::min(*burst.first_bit_sample, preamble));
 }
 
-/// A burst that was given up in silence that we added may have gone on behind the input.
+/// A burst that was given up in the added silence may have gone on behind the input.
 std::string how_it_ended(const ListedBurst& burst, std::optional<std::uint64_t> input_ended) {
   const auto& ended = burst.record.ended();
   if (!ended) return "input_ended";
@@ -45,7 +45,7 @@ std::string how_it_ended(const ListedBurst& burst, std::optional<std::uint64_t> 
                                                            : std::string(to_string(ended->reason));
 }
 
-/// `escaped` as a string of JSON, whose escapes for octets are other ones.
+/// Returns `escaped` as a JSON string, which has other escapes for octets.
 std::string json_string(const std::string& text) {
   const std::string from = escaped(text);
   std::string to;
@@ -61,7 +61,7 @@ std::string json_string(const std::string& text) {
   return to;
 }
 
-/// True if a terminal shows all of the line, and does nothing else with it.
+/// Returns true if a terminal shows the whole line and interprets none of it.
 bool is_text(const std::string& line) {
   const std::string text = escaped(line);
   for (std::size_t at = text.find('\\'); at != std::string::npos; at = text.find('\\', at + 2)) {
@@ -160,7 +160,7 @@ std::string BurstListing::text_line(const ListedBurst& burst, const std::string&
                                     double end) const {
   const BurstRecord& record = burst.record;
   const std::string source = config_.source.empty() ? "" : config_.source + "  ";
-  if (record.acquired().joined) {  // nothing is known but that it was there
+  if (record.acquired().joined) {  // only its presence is known
     return source + formatted("%s of an unknown mode  noticed %.3f s  ended %.3f s  0 octets  %s\n",
                               waveform_name(record.mode()).c_str(),
                               seconds(record.acquired().at_sample), end, how.c_str());

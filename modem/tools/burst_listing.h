@@ -1,5 +1,5 @@
-// The list of bursts that `hfmodem demod` prints, and what becomes of their octets: a file,
-// standard output, or the terminal as text or hex.
+// The list of bursts that `hfmodem demod` prints, and the output of their octets: to a file, to
+// standard output, or to the terminal as text or hex.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@
 
 namespace s5066::modem::tools {
 
-/// A burst that is over, or that goes on where the input ends.
+/// A burst that has ended, or that goes on at the end of the input.
 struct ListedBurst {
   BurstRecord record;
-  std::optional<std::uint64_t> first_bit_sample;  // none: no octets came
-  Bytes octets;                                   // the first kKeptMax of them
+  std::optional<std::uint64_t> first_bit_sample;  // empty when no octets came
+  Bytes octets;                                   // the first kKeptMax octets
 
   static constexpr std::size_t kKeptMax = 1U << 20;
 };
 
-/// Collects the bursts of one receiver.
+/// This class collects the bursts of one receiver.
 class BurstCollector {
  public:
   /// Returns a burst when it is over.
@@ -39,22 +39,24 @@ class BurstCollector {
 class BurstListing {
  public:
   struct Config {
-    std::string out;     // file for the octets; "-": standard output; empty: shown with the lines
-    std::string source;  // named in each line; empty: not named
+    // The file for the octets; "-" is standard output. When empty, the octets are shown with the
+    // lines.
+    std::string out;
+    std::string source;  // name in each line; empty means none
     bool json = false;
   };
   explicit BurstListing(Config config) : config_(std::move(config)) {}
 
-  /// Octets go to the file as they come, if there is one. The file is made when the first burst
-  /// ends or has octets, so that nothing is overwritten for none.
+  /// Octets go to the file as they come, if there is one. The file is created when the first burst
+  /// ends or has octets, so that an input without bursts overwrites nothing.
   Result<void> write(ByteSpan octets);
-  /// `input_ended`: samples up to the end of the input, if it has ended.
+  /// `input_ended` is the number of samples up to the end of the input, if it has ended.
   Result<void> print(const ListedBurst& burst, std::optional<std::uint64_t> input_ended);
   Result<void> close();
-  /// Further lines are of that source.
+  /// The next lines name this source.
   void set_source(std::string source) { config_.source = std::move(source); }
 
-  /// Number of bursts that were printed, and of those whose beginning or end was not heard.
+  /// Returns the number of printed bursts, and of those whose beginning or end was not received.
   unsigned bursts() const { return bursts_; }
   unsigned cut_off() const { return cut_off_; }
 
@@ -69,8 +71,8 @@ class BurstListing {
   unsigned cut_off_ = 0;
 };
 
-/// Returns octets as people read them: text if they are text, else rows of hex, each line behind
-/// two blanks.
+/// Returns octets as readable text: as they are if they are text, otherwise as rows of hex. Each
+/// line begins with two spaces.
 std::string shown(ByteSpan octets);
 
 }  // namespace s5066::modem::tools

@@ -4,8 +4,8 @@
 
 namespace s5066::modem::tools {
 namespace {
-/// At 75 bit/s there are sets of symbols and no known ones, by which more than some 17 dB cannot be
-/// told from each other.
+/// At 75 bit/s the signal has sets of symbols and no known ones, so ratios above about 17 dB cannot
+/// be told apart.
 constexpr std::uint32_t kSetsRateBps = 75;
 constexpr float kSetsTellDb = 14;
 }  // namespace

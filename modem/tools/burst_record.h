@@ -1,4 +1,4 @@
-// What is known of one burst by the events of its receiver, for who tells people of it.
+// A record of one burst from the events of its receiver, for the displays.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace s5066::modem::tools {
 
-/// Words for the ways in which a burst ends.
+/// Returns a name for the way in which a burst ended.
 std::string_view to_string(CarrierDownReason reason);
 
 /// Returns all that is known of a mode whose preamble was missed: "4285", "110a".
@@ -24,22 +24,23 @@ class BurstRecord {
   void take(const BurstEnded& ended) { ended_ = ended; }
 
   const BurstAcquired& acquired() const { return acquired_; }
-  /// As the octets have it, if there are any.
+  /// Returns the mode of the octets, if there are any.
   const Mode& mode() const { return mode_; }
-  /// As of the newest octets.
+  /// Returns the channel at the newest octets.
   const ChannelEstimate& channel() const { return channel_; }
-  /// Of the octets, on average; of a burst without any as its preamble had it, which may have been
-  /// cut short.
+  /// Returns the mean ratio of the octets. For a burst without octets it is that of the preamble,
+  /// which may have been cut off.
   float snr_db() const;
   std::size_t octets() const { return octets_; }
   float newest_quality() const { return newest_quality_; }
-  /// Of all octets, and of the worst of them.
+  /// Returns the mean quality of all octets, and below it that of the worst ones.
   float quality() const { return octets_ > 0 ? quality_sum_ / static_cast<float>(octets_) : 0; }
   float worst_quality() const { return worst_quality_.value_or(0); }
   const std::optional<BurstEnded>& ended() const { return ended_; }
-  /// No burst: the same transmission was acquired after all, as the next one.
+  /// Returns true if this was no burst, because the same transmission was acquired again as the
+  /// next one.
   bool is_next() const { return ended_ && ended_->same_signal; }
-  /// All of it was received.
+  /// Returns true if all of the burst was received.
   bool whole() const {
     return ended_ && ended_->reason == CarrierDownReason::end_of_message && !acquired_.joined &&
            !acquired_.late;

@@ -1,4 +1,4 @@
-// hfmodem cable: the audio cable that joins modem processes of one machine.
+// `hfmodem cable` runs the audio cable that connects modem processes of one machine.
 #include <iostream>
 
 #include "modem/audio/cable_hub.h"
@@ -12,7 +12,7 @@ namespace {
 
 namespace po = boost::program_options;
 
-/// What the command line says, with words still to be understood and limits to be checked.
+/// The options of the command line before they are parsed and checked.
 struct Arguments {
   CableHub::Config hub;
   std::string pace;

@@ -1,4 +1,4 @@
-// hfmodem channel: a sound file through the simulated channel into another.
+// `hfmodem channel` passes a sound file through the simulated channel into another file.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -16,11 +16,11 @@ namespace {
 
 namespace po = boost::program_options;
 
-/// Power is measured over so many samples at a time.
+/// Power is measured over windows of this many samples.
 constexpr std::size_t kWindow = kSampleRate / 50;
-/// What is so far below the loudest window is a pause, and no part of the signal.
+/// A window that is this far below the strongest one is a pause and no part of the signal.
 constexpr double kPauseDb = 20;
-/// Loudness is sorted into classes of a tenth of a decibel, from -200 dB up.
+/// Powers are sorted into classes of 0.1 dB, from -200 dB up.
 constexpr std::size_t kClasses = 2400;
 
 /// The mean power of a signal with pauses in it.
@@ -116,7 +116,7 @@ Result<Outcome> pass(const Arguments& given, const channel::SimulatedChannel::Co
     if (auto written = sink.write(portion); !written) return written.error();
   }
   if (auto closed = sink.close(); !closed) return closed.error();
-  if (!anything) {  // a pipe, of which the power took all
+  if (!anything) {  // the input was a pipe, and measuring the power consumed it
     return Error{ErrorCode::bad_field, given.in.path + ": nothing to read; see --signal-db"};
   }
   return Outcome{.in = source->take_level(), .clipped = sink.clipped()};

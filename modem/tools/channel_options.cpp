@@ -12,7 +12,7 @@ namespace s5066::modem::tools {
 namespace po = boost::program_options;
 
 namespace {
-constexpr double kDopplerMin = 0.01;  // slower fading than this needs hours to be one
+constexpr double kDopplerMin = 0.01;  // slower fading needs hours of signal to have an effect
 }  // namespace
 
 void describe(ChannelOptions& o, po::options_description& description) {

@@ -1,4 +1,4 @@
-// The simulated channel as a command line describes it.
+// The options of a command line for the simulated channel.
 #pragma once
 
 #include <boost/program_options.hpp>
@@ -25,18 +25,18 @@ struct ChannelOptions {
   std::uint64_t seed = 1;
 };
 
-/// Adds them to what a subcommand takes.
+/// Adds these options to those of a subcommand.
 void describe(ChannelOptions& options, boost::program_options::options_description& description);
-/// Says what is wrong by the option's name. `signal_power` is that of the clean signal.
+/// An error names the option. `signal_power` is that of the clean signal.
 Result<channel::SimulatedChannel::Config> channel_of(const ChannelOptions& options,
                                                      double signal_power);
-/// What the paths are called.
+/// Returns the name of the paths.
 std::string name_of(const ChannelOptions& options);
 
-/// Two paths of equal mean power, or one where there is no delay.
+/// Returns two paths of equal mean power, or one if there is no delay.
 std::vector<channel::Path> two_paths(double delay_ms, double spread_hz);
 std::string name_of(double delay_ms, double spread_hz);
-/// "awgn", "two-path", or a name of ITU-R F.1487.
+/// Finds paths by "awgn", "two-path", or a name of ITU-R F.1487.
 Result<std::vector<channel::Path>> paths_of(std::string_view name);
 
 }  // namespace s5066::modem::tools

@@ -1,4 +1,4 @@
-// hfmodem demod: finds the bursts in files of samples, says what each was, and writes or shows its
+// `hfmodem demod` finds the bursts in files of samples, describes each, and writes or shows its
 // octets.
 #include <algorithm>
 #include <cstdio>
@@ -21,12 +21,14 @@ namespace {
 
 namespace po = boost::program_options;
 
-/// Silence behind the file: lets the receiver finish a burst that ends with it, or give it up.
+/// Silence of this length follows the file, so that the receiver finishes or gives up a burst at
+/// its end.
 constexpr unsigned kSilenceSeconds = 6;
-/// While it still has one: it waits for the signal of some modes longer.
+/// The silence lasts longer while the receiver still has a burst, because some modes need more
+/// time.
 constexpr unsigned kSilenceSecondsMax = 60;
 
-/// Returns the modes in groups of which one receiver can listen for each.
+/// Returns the modes in groups; one receiver can listen for all modes of a group.
 std::vector<std::vector<Mode>> receivers_for(const std::vector<Mode>& modes) {
   std::vector<std::vector<Mode>> groups;
   if (modes.empty()) groups.emplace_back();
@@ -44,8 +46,8 @@ std::vector<std::vector<Mode>> receivers_for(const std::vector<Mode>& modes) {
   return groups;
 }
 
-/// Brings the samples of one file through its receivers. With a single receiver octets and lines
-/// come at once. Of several the best reading of each burst is printed when the file is over.
+/// Passes the samples of one file through its receivers. With a single receiver octets and lines
+/// appear at once. With several, the best reading of each burst is printed at the end of the file.
 class Demodulation {
  public:
   Demodulation(const std::vector<std::vector<Mode>>& groups, BurstListing& listing)
@@ -55,7 +57,8 @@ class Demodulation {
     }
   }
 
-  /// To the end of the source, or until it cannot be read: what came before counts all the same.
+  /// Runs to the end of the source, or until it cannot be read. What was read before counts as
+  /// well.
   Result<void> run(SampleSource& source) {
     Result<void> read;
     for (;;) {
@@ -72,7 +75,7 @@ class Demodulation {
     const auto printed = finish();
     return read ? printed : read;
   }
-  /// True if there was a burst, whether or not it could be printed.
+  /// Returns true if there was a burst, whether or not it could be printed.
   bool heard() const { return heard_; }
 
  private:
@@ -80,7 +83,7 @@ class Demodulation {
     explicit Reading(const BurstReceiver::Config& config) : receiver(config) {}
     BurstReceiver receiver;
     BurstCollector collector;
-    std::vector<ListedBurst> bursts;  // where there are several receivers
+    std::vector<ListedBurst> bursts;  // used with several receivers
   };
 
   bool busy() const {
@@ -148,12 +151,12 @@ class Demodulation {
   }
 
   BurstListing& listing_;
-  std::deque<Reading> readings_;  // a receiver does not move
+  std::deque<Reading> readings_;  // a deque, because a receiver cannot be moved
   std::optional<std::uint64_t> input_ended_;
   bool heard_ = false;
 };
 
-/// Says what is wrong with the sound, before anybody wonders about the modem.
+/// Reports faults of the sound, so that they are not looked for in the modem.
 void warn_of_sound(const std::string& path, SampleSource& source) {
   const auto warn = [&](const std::string& what) {
     std::cerr << "hfmodem demod: " << path << ": " << what << '\n';
@@ -178,7 +181,7 @@ void warn_of_sound(const std::string& path, SampleSource& source) {
                power_db(level.peak * level.peak));
 }
 
-/// True if the file could be read and had a burst.
+/// Returns true if the file could be read and had a burst.
 bool demodulate_file(const SourceOptions& in, const std::vector<std::vector<Mode>>& groups,
                      BurstListing& listing) {
   auto source = SampleSource::open(in);

@@ -1,4 +1,4 @@
-// Which sound card or audio cable, as a command line describes it.
+// The options of a command line for a sound card or an audio cable.
 #pragma once
 
 #include <boost/program_options.hpp>
@@ -13,16 +13,16 @@ namespace s5066::modem::tools {
 
 struct DeviceOptions {
   PortAudioDevice::Config card;
-  std::string cable;      // not empty: this, and no sound card
-  int station = -1;       // of the cable; any that is free
-  int round_trip_ms = 0;  // of the sound card; 0: what it says of itself
+  std::string cable;      // when not empty, the cable replaces the sound card
+  int station = -1;       // end of the cable; -1 takes any free end
+  int round_trip_ms = 0;  // of the sound card; 0 takes the latency that it reports
 };
 
-/// Adds them to what a subcommand takes.
+/// Adds these options to those of a subcommand.
 void describe(DeviceOptions& options, boost::program_options::options_description& description);
 Result<void> check(DeviceOptions& options);
 std::unique_ptr<Device> make_device(const DeviceOptions& options);
-/// Of a configuration.
+/// Returns the setting for a configuration.
 std::string setting_of(const DeviceOptions& options);
 
 }  // namespace s5066::modem::tools

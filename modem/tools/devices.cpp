@@ -1,4 +1,4 @@
-// hfmodem devices: the sound cards that PortAudio finds, by the names and USB paths that a
+// `hfmodem devices` lists the sound cards that PortAudio finds, by the names and USB paths that a
 // configuration uses.
 #include <cstdio>
 #include <iostream>

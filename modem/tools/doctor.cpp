@@ -1,5 +1,5 @@
-// hfmodem doctor: tries the sound card and the key before the first transmission, says what is
-// wrong with them, and prints the configuration.
+// `hfmodem doctor` tests the sound card and the key before the first transmission, reports their
+// faults, and prints the configuration.
 #include <cmath>
 #include <cstdio>
 #include <functional>
@@ -23,9 +23,9 @@ namespace {
 namespace po = boost::program_options;
 
 constexpr double kSecondsMax = 10;
-/// Of sound that says nothing yet.
+/// The first sound of a device is not evaluated.
 constexpr double kSettleSeconds = 2;
-/// A sound card that is further off has another rate than it says.
+/// A sound card with a larger deviation has another rate than it reports.
 constexpr double kRateErrorMax = 0.005;
 constexpr const char* kConfiguredMode = "110a-2400-short";
 
@@ -52,7 +52,7 @@ Result<Mode> check(Arguments& given) {
   return *mode;
 }
 
-/// Says what was found, and counts what is not as it should be.
+/// This class prints the results and counts the faults.
 class Findings {
  public:
   void sound(const Examination::Sound& sound, unsigned rate_hz) {
@@ -97,7 +97,7 @@ class Findings {
     std::printf("%s  %-8s %s\n", mark(done.ok()), name,
                 (done ? good : to_string(done.error())).c_str());
   }
-  /// What nobody can tell is neither good nor bad.
+  /// A result that cannot be determined counts neither as good nor as bad.
   void key(Unkeyed unkeyed, const KeyWay& way) {
     std::printf("%s  key      %s\n", unkeyed == Unkeyed::confirmed ? mark(true) : "?? ",
                 text_of(unkeyed, way).c_str());
@@ -121,7 +121,7 @@ void print_setting(const Arguments& given, const std::string& key) {
   std::printf("}\n");
 }
 
-/// With `meanwhile` while the key is down.
+/// `meanwhile` is called while the key is down.
 void try_key(KeyWay& way, double seconds, const std::function<void()>& meanwhile,
              Findings& findings) {
   const auto tried = tools::try_key(std::move(way.ptt), seconds, meanwhile);
@@ -132,7 +132,7 @@ void try_key(KeyWay& way, double seconds, const std::function<void()>& meanwhile
   }
 }
 
-/// Also the key, where there is one, or what keys on sound.
+/// Sends the tone with the key, if there is one, or for a radio that keys on sound.
 void send_tone(const Arguments& given, Examination& examination, KeyWay& way, Findings& findings) {
   const bool keys = way.ptt || given.lead.vox;
   const double seconds = given.tone_seconds > 0 ? given.tone_seconds : keys ? 1 : 0;
@@ -148,8 +148,9 @@ void send_tone(const Arguments& given, Examination& examination, KeyWay& way, Fi
   findings.tone(tone);
 }
 
-/// The device's troubles are findings too, so that the rest of the list is still printed, and the
-/// key can be tried without it. What a loop takes becomes part of the setting.
+/// Faults of the device are results as well, so that the rest of the list is still printed, and the
+/// key can be tested without the device. The measured round trip of the loop becomes part of the
+/// setting.
 void examine(Arguments& given, const Mode& mode, Device& device, KeyWay way, Findings& findings) {
   auto begun = Examination::begin(device, posix::monotonic_now);
   if (!begun) {

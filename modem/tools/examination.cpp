@@ -15,15 +15,15 @@
 namespace s5066::modem::tools {
 namespace {
 
-/// A device that delivers nothing for so long is broken.
+/// A device that delivers nothing for this number of timeouts is faulty.
 constexpr unsigned kTimeoutsMax = 30;
 constexpr double kToneHz = 1500;
-/// Behind a burst, for what is on its way.
+/// This is the wait behind a burst for the samples in the device.
 constexpr double kLoopWaitSeconds = 3;
-/// By so much longer than it should may anything here take, and twice.
+/// Every step may take twice its own time and this much more.
 constexpr double kOverdueSeconds = 5;
 
-/// At the power of bursts.
+/// The tone has the power of bursts.
 class Tone {
  public:
   void fill(std::span<float> block) {
@@ -38,8 +38,8 @@ class Tone {
   double phase_ = 0;
 };
 
-/// The line through moments and the samples that had come by then: a device hands over whole
-/// blocks, each a little late, so that two of them say less than all.
+/// A line fitted through times and the samples that had arrived by then. A device delivers whole
+/// blocks, each a little late, so two points would be less exact than all of them.
 class ClockFit {
  public:
   void add(double seconds, double samples) {
@@ -47,9 +47,9 @@ class ClockFit {
     times_.push_back(seconds - begin_.first);
     samples_.push_back(samples - begin_.second);
   }
-  /// Samples per second; 0 for what is no line yet.
+  /// Returns samples per second; 0 before there is a line.
   double rate() const { return spread() > 0 ? shared() / spread() : 0; }
-  /// Three standard errors of that.
+  /// Returns three standard errors of the rate.
   double doubt() const {
     if (spread() <= 0) return 0;
     const double rest = product(samples_, samples_) - shared() * shared() / spread();
@@ -107,7 +107,7 @@ Result<std::span<const float>> Examination::exchange(std::span<const float> made
   return adapter_.to_modem(received_);
 }
 
-/// Counts anew from here on.
+/// Starts the counts again.
 void Examination::begin_exchanges(double seconds) {
   lost_ = taken_ = 0;
   if (device_->info().lockstep) return;
@@ -162,7 +162,7 @@ Result<Examination::Loop> Examination::send_around(const Mode& mode, std::size_t
   std::uint64_t position = 0;
   const auto lead_blocks = static_cast<std::uint64_t>(
       std::ceil(to_seconds(lead) * kSampleRate / static_cast<double>(adapter_.modem_block())));
-  // The first block made is handed over behind the first one received.
+  // The first block made is handed over after the first one received.
   const std::uint64_t begins = (1 + lead_blocks) * adapter_.modem_block();
   const std::uint64_t ends = begins + transmitter.total_samples();
   const auto last = ends + static_cast<std::uint64_t>(kLoopWaitSeconds * kSampleRate);

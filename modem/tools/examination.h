@@ -1,5 +1,6 @@
-// Looks at a sound device and a key as an operator would before the first transmission: is there
-// sound, how loud, how exact is the clock, does the key go up again, does a burst come back.
+// Tests a sound device and a key as an operator would before the first transmission: whether there
+// is sound, its level, the accuracy of the clock, whether the key goes up again, and whether a
+// burst comes back.
 #pragma once
 
 #include <cstddef>
@@ -21,40 +22,41 @@ namespace s5066::modem::tools {
 
 class Examination {
  public:
-  /// Opens the device. `monotonic` is what its sample clock is compared with, and by which nothing
-  /// here takes much longer than it should.
+  /// Opens the device. Its sample clock is compared with `monotonic`, which also limits the time of
+  /// each step.
   static Result<Examination> begin(Device& device, std::function<Duration()> monotonic);
 
   struct Sound {
     LevelMeter::Reading level;
-    std::uint64_t lost = 0;    // samples that did not come, or went out too late
-    double rate_hz = 0;        // measured; 0 in lockstep, where there is no other time
-    double rate_doubt_hz = 0;  // three standard errors of that
+    std::uint64_t lost = 0;    // samples that did not come or were sent too late
+    double rate_hz = 0;        // measured; 0 in lockstep, which has no other time
+    double rate_doubt_hz = 0;  // three standard errors of the rate
   };
-  /// Lets so much sound pass unseen, in silence: some sound systems stand still for a while when
-  /// they have just begun. In lockstep none.
+  /// Ignores the sound of this time and sends silence, because some sound systems stand still for a
+  /// while after their start. In lockstep it does nothing.
   Result<void> settle(double seconds);
-  /// `made` fills each block that is sent meanwhile, at kSampleRate; silence without it.
+  /// `made` fills each block that is sent meanwhile, at kSampleRate; without it silence is sent.
   Result<Sound> listen(double seconds, const std::function<void(std::span<float>)>& made = {});
-  /// The same with a tone of the modem's own power, as a keyed transmitter has it.
+  /// Does the same with a tone of the modem's own power, as a keyed transmitter sends it.
   Result<Sound> send_tone(double seconds);
 
   struct Loop {
     bool heard = false;
-    std::uint64_t lost = 0;        // samples, as above
+    std::uint64_t lost = 0;        // samples, as in Sound
     std::size_t octets = 0;        // sent
-    std::size_t octets_right = 0;  // and received as they were
+    std::size_t octets_right = 0;  // received without an error
     float snr_db = 0;
     float offset_hz = 0;
-    double round_trip_ms = 0;  // of the device: from its taking samples to its giving them back
+    double round_trip_ms = 0;  // of the device, from taking samples to delivering them
   };
-  /// Sends a burst and listens for it until three seconds behind its end. A tone fills the lead.
+  /// Sends a burst and listens for it until 3 s behind its end. A tone fills the lead.
   Result<Loop> send_around(const Mode& mode, std::size_t octets, Duration lead = {});
 
-  /// One block each way, at kSampleRate; what came is valid until the next.
+  /// Exchanges one block in each direction, at kSampleRate. The received one is valid until the
+  /// next call.
   Result<std::span<const float>> exchange(std::span<const float> made);
   std::size_t block_samples() const { return adapter_.modem_block(); }
-  /// Of what came since it was asked last.
+  /// Returns the level since the last call.
   LevelMeter::Reading take_level() { return meter_.take(); }
 
  private:
@@ -68,9 +70,9 @@ class Examination {
   std::vector<float> to_send_;
   LevelMeter meter_;
   std::uint64_t lost_ = 0;
-  std::uint64_t taken_ = 0;  // samples of the device, the lost ones too
+  std::uint64_t taken_ = 0;  // samples of the device, including lost ones
   bool keyed_ = false;
-  std::optional<Duration> overdue_at_;  // where there is other time than the samples
+  std::optional<Duration> overdue_at_;  // when time is not that of the samples
 };
 
 }  // namespace s5066::modem::tools

@@ -21,7 +21,7 @@ using File = std::unique_ptr<std::FILE, CloseFile>;
 
 Result<void> check_apart(const std::string& in, const std::string& out) {
   const std::string source = in == "-" ? "/dev/stdin" : in;
-  std::error_code none;  // a file that is not there is no other one
+  std::error_code none;  // a file that does not exist is not the same file
   if (!std::filesystem::is_regular_file(source, none)) return {};
   if (!std::filesystem::equivalent(source, out, none)) return {};
   return Error{ErrorCode::bad_field, "--out would be written over --in"};

@@ -12,20 +12,20 @@
 
 namespace s5066::modem::tools {
 
-/// More than the longest useful transmission; keeps a wrong path from filling the memory.
+/// The limit is above the longest useful transmission, so that a wrong path cannot fill the memory.
 inline constexpr std::size_t kOctetsMax = 16U << 20;
 
-/// An error where both names are of one file, by whatever path, which writing would destroy before
-/// it is read. "-" to read is standard input.
+/// Returns an error when both names are the same file, by any path, because writing would destroy
+/// it before it is read. "-" as input is standard input.
 Result<void> check_apart(const std::string& in, const std::string& out);
 
-/// "-" is standard input.
+/// The path "-" is standard input.
 Result<Bytes> read_octets(const std::string& path);
 
-/// A file that holds all it was given, as soon as it was given; it may be a pipe.
+/// A file to which octets are written at once; it may be a pipe.
 class OctetFile {
  public:
-  /// Empties what is there. "-" is standard output.
+  /// Truncates an existing file. "-" is standard output.
   static Result<OctetFile> create(const std::string& path);
   Result<void> write(ByteSpan bytes);
   Result<void> close();

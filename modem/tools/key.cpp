@@ -1,4 +1,4 @@
-// hfmodem key: keys the transmitter for a moment, says whether it was unkeyed, and prints the
+// `hfmodem key` keys the transmitter for a moment, reports whether it was unkeyed, and prints the
 // setting for a configuration.
 #include <iostream>
 #include <memory>

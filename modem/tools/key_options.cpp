@@ -41,7 +41,7 @@ Duration LeadOptions::lead() const {
   return lead_ms ? from_seconds(*lead_ms / 1000) : vox ? kVoxLead : Duration::zero();
 }
 
-/// Where a radio keys on sound the lead is told, for it is what one has to try.
+/// The lead is stated when the radio keys on sound, because it must be found by trial.
 std::string setting_of(const LeadOptions& o) {
   std::array<char, 128> text{};
   const double lead_ms = 1000 * to_seconds(o.lead());

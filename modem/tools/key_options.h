@@ -1,4 +1,4 @@
-// How a transmitter is keyed, as a command line describes it.
+// The options of a command line for keying a transmitter.
 #pragma once
 
 #include <boost/program_options.hpp>
@@ -25,10 +25,10 @@ struct KeyOptions {
 inline constexpr const char* kOneWay =
     "name one of --rigctld-port, --serial-rts, --serial-dtr and --cm108";
 
-/// Whoever sends bursts wants these besides.
+/// A subcommand that sends bursts needs these options as well.
 struct LeadOptions {
   bool vox = false;               // the radio keys on sound
-  std::optional<double> lead_ms;  // stated
+  std::optional<double> lead_ms;  // if stated
   double tail_ms = 0;
 
   Duration lead() const;
@@ -36,22 +36,22 @@ struct LeadOptions {
 };
 
 struct KeyWay {
-  std::unique_ptr<Ptt> ptt;  // nothing when no way was named
-  std::string setting;       // of a configuration
-  std::string confirmed;     // what speaks for it that the transmitter is unkeyed …
-  std::string untold;        // … or why nothing does
+  std::unique_ptr<Ptt> ptt;  // empty when no way was named
+  std::string setting;       // for a configuration
+  std::string confirmed;     // the evidence that the transmitter is unkeyed …
+  std::string untold;        // … or the reason why there is none
 };
 
-/// What an operator has to know about it.
+/// Returns the text for the operator.
 std::string text_of(Unkeyed unkeyed, const KeyWay& way);
 
-/// Adds them to what a subcommand takes.
+/// Adds these options to those of a subcommand.
 void describe(KeyOptions& options, boost::program_options::options_description& description);
 Result<KeyWay> key_way_of(const KeyOptions& options);
 void describe(LeadOptions& options, boost::program_options::options_description& description);
-/// `way` is how it keys besides.
+/// `way` is the key that the other options name.
 Result<void> check(const LeadOptions& options, const KeyWay& way);
-/// Of a configuration; empty where nothing has to be said.
+/// Returns the setting for a configuration; empty when the defaults apply.
 std::string setting_of(const LeadOptions& options);
 
 }  // namespace s5066::modem::tools

@@ -12,11 +12,11 @@ namespace {
 
 constexpr unsigned kUnkeyAttempts = 20;
 constexpr auto kUnkeyPause = std::chrono::milliseconds(250);
-/// Over the time to be keyed, before the watchdog unkeys.
+/// The watchdog unkeys this long after the end of the keyed time.
 constexpr double kKeyedMarginSeconds = 2;
 constexpr double kHangMarginSeconds = 3;
 
-/// Whatever it takes: a transmitter is keyed.
+/// Unkeying is repeated because the transmitter may be keyed.
 Result<Unkeyed> insist_on_unkeying(KeyWatchdog& key) {
   for (unsigned attempt = 1;; ++attempt) {
     const auto told = key.unkey();

@@ -1,4 +1,4 @@
-// Keys the transmitter for a moment, and unkeys it whatever it takes.
+// Keys the transmitter for a moment and unkeys it in every case.
 #pragma once
 
 #include <functional>
@@ -9,8 +9,9 @@
 
 namespace s5066::modem::tools {
 
-/// What cannot be unkeyed is not keyed. `meanwhile` takes about so many seconds. Says what speaks
-/// for it that the transmitter is unkeyed; the error's detail says when it is perhaps still keyed.
+/// A transmitter that cannot be unkeyed is not keyed. `meanwhile` should take about `seconds`.
+/// Returns the evidence that the transmitter is unkeyed. The detail of an error says when the
+/// transmitter may still be keyed.
 Result<Unkeyed> try_key(std::unique_ptr<Ptt> ptt, double seconds,
                         const std::function<void()>& meanwhile);
 

@@ -1,4 +1,4 @@
-// hfmodem: the modems from the command line. Each subcommand explains itself with --help.
+// `hfmodem` runs the modems from the command line. Each subcommand explains itself with --help.
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -69,10 +69,10 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   s5066::posix::open_standard_streams();
-  std::signal(SIGPIPE, SIG_IGN);  // whoever reads our output may go while a transmitter is keyed
+  std::signal(SIGPIPE, SIG_IGN);  // the reader of our output may end while a transmitter is keyed
   try {
     return s5066::posix::finish_standard_output("hfmodem", run(argc, argv));
-  } catch (const std::exception& error) {  // the library's: no memory, for one
+  } catch (const std::exception& error) {  // from a library, for example without memory
     std::fprintf(stderr, "hfmodem: %s\n", error.what());
     return s5066::modem::tools::kExitFailed;
   }

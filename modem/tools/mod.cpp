@@ -1,4 +1,4 @@
-// hfmodem mod: octets to a sound file.
+// `hfmodem mod` converts octets to a sound file.
 #include <utility>
 
 #include "modem/api/airtime.h"
@@ -17,7 +17,7 @@ namespace po = boost::program_options;
 /// Silence around the burst, so that a receiver's filters fill and drain.
 constexpr double kSilenceSeconds = 0.1;
 
-/// No burst is longer: so much fits a WAV file, which counts its octets in 32 bits, at every rate.
+/// No burst is longer. At every rate this much fits a WAV file, which counts its octets in 32 bits.
 constexpr Duration kBurstMax = std::chrono::hours(3);
 static_assert(2 * kFileRateMax * (to_seconds(kBurstMax) + 1) < 0xFFFFFFFF);
 constexpr std::size_t kPortion = 1U << 16;

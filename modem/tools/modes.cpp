@@ -1,4 +1,4 @@
-// hfmodem modes: every mode by name, with the least time on the air.
+// `hfmodem modes` lists every mode by name, with its shortest time on the air.
 #include <cstdio>
 #include <string>
 #include <vector>

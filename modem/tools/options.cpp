@@ -18,7 +18,8 @@ namespace po = boost::program_options;
 
 namespace {
 
-/// Where a number below 0 stands for an option that counts: it would be read as one far above.
+/// A negative number for an unsigned option is an error, because it would be read as a very large
+/// number.
 Result<void> check_signs(const po::parsed_options& parsed, const po::options_description& all) {
   for (const po::option& option : parsed.options) {
     const auto* const value = dynamic_cast<const po::typed_value_base*>(

@@ -11,7 +11,7 @@ namespace s5066::modem::tools {
 namespace {
 
 constexpr std::size_t kPortion = 4096;
-/// A file of floating point may hold anything; this is as far as filters behind it can bear.
+/// A file of floating point may hold any value; the filters behind it tolerate samples up to this.
 constexpr float kSampleMax = 1000;
 
 namespace po = boost::program_options;

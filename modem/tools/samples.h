@@ -1,4 +1,4 @@
-// Sound files at any rate, as the modem sees them: samples at kSampleRate.
+// Sound files at any rate, converted to the modem's samples at kSampleRate.
 #pragma once
 
 #include <boost/program_options.hpp>
@@ -15,28 +15,29 @@
 
 namespace s5066::modem::tools {
 
-/// What a command line says about a file of samples.
+/// These are the options of a command line about a file of samples.
 struct SourceOptions {
   std::string path;
-  std::string raw;        // empty: the file says by itself what it holds
-  unsigned rate = 0;      // 0: as the file says
+  std::string raw;        // empty when the file itself states its content
+  unsigned rate = 0;      // 0 takes the rate of the file
   unsigned channels = 1;  // of a raw file
-  unsigned channel = 1;   // that is read; the first is 1
+  unsigned channel = 1;   // the channel that is read; the first is 1
 };
 void describe(SourceOptions& options, boost::program_options::options_description& description);
-/// What makes no sense, whatever the file holds.
+/// Returns an error for options that are wrong for every file.
 Result<void> check(const SourceOptions& options);
 
-/// Reads a file in portions.
+/// This class reads a file in portions.
 class SampleSource {
  public:
   static Result<SampleSource> open(const SourceOptions& options);
 
-  /// Of the file.
+  /// Returns the rate of the file.
   unsigned rate() const { return rate_; }
-  /// The next samples, valid until the next call; none at the end. What is no number is silence.
+  /// Returns the next samples, valid until the next call; none at the end. NaN and infinity become
+  /// silence.
   Result<std::span<const float>> read();
-  /// Of everything read so far, in the file's own samples.
+  /// Returns the level of all samples read so far, at the file's own rate.
   LevelMeter::Reading take_level() { return meter_.take(); }
   const WavReader& file() const { return reader_; }
 
@@ -52,14 +53,14 @@ class SampleSource {
   bool drained_ = false;
 };
 
-/// Writes a file at another rate.
+/// This class writes a file at another rate.
 class SampleSink {
  public:
   SampleSink(WavWriter writer, unsigned rate);
 
   Result<void> write(std::span<const float> samples);
   Result<void> close();
-  /// Samples of the file that were too loud for it.
+  /// Returns the number of samples of the file that were beyond full scale.
   std::uint64_t clipped() const { return clipped_; }
 
  private:

@@ -1,5 +1,5 @@
-// hfmodem scope: what comes from a sound card or an audio cable, as a line that follows it:
-// level, and of a burst its mode, SNR, offset, multipath, Doppler spread and quality.
+// `hfmodem scope` shows what a sound card or an audio cable receives, as a line that is updated:
+// the level, and of a burst its mode, SNR, offset, multipath, Doppler spread and quality.
 #include <unistd.h>
 
 #include <cstdio>
@@ -41,7 +41,7 @@ Result<void> follow(Device& device, const std::vector<Mode>& modes, const Argume
   if (!examination) return examination.error();
   BurstReceiver receiver({.modes = modes});
   ScopeView view(stdout, ::isatty(STDOUT_FILENO) == 1);
-  LevelMeter::Reading level;  // of the interval before
+  LevelMeter::Reading level;  // of the previous interval
   const std::vector<float> silence(examination->block_samples());
   double since_line = 0;
   double heard = 0;
@@ -60,7 +60,7 @@ Result<void> follow(Device& device, const std::vector<Mode>& modes, const Argume
     since_line = 0;
     level = examination->take_level();
     view.print(level);
-    if (std::ferror(stdout) != 0) break;  // nobody looks any more
+    if (std::ferror(stdout) != 0) break;  // nobody reads the output any more
   }
   view.end(level);
   return {};

@@ -52,7 +52,7 @@ void ScopeView::take(const BurstEvent& event, const LevelMeter::Reading& level) 
 
 void ScopeView::print(const LevelMeter::Reading& level) const {
   const double db = power_db(level.power);
-  // A burst's last line stays, and so does every line where there is no terminal.
+  // The last line of a burst stays. Without a terminal every line stays.
   const bool stays = !one_line_ || (burst_ && burst_->ended());
   std::fprintf(to_, "%s%6.1f dB [%s] %-8s%s%s", one_line_ ? "\r\x1b[K" : "", db, bar(db).c_str(),
                std::string(to_string(level.verdict())).c_str(),

@@ -1,5 +1,5 @@
-// What `hfmodem scope` shows: a line of level and burst, which is kept up to date on a terminal.
-// Each burst has a last line that stays, however short it was, and says how it ended.
+// The display of `hfmodem scope`: a line with level and burst, which is updated in place on a
+// terminal. Each burst keeps its last line, however short it was, with the way in which it ended.
 #pragma once
 
 #include <cstdio>
@@ -12,13 +12,13 @@ namespace s5066::modem::tools {
 
 class ScopeView {
  public:
-  /// `one_line`: it is a terminal.
+  /// `one_line` is true on a terminal.
   ScopeView(std::FILE* to, bool one_line) : to_(to), one_line_(one_line) {}
 
-  /// `level` is the newest that there is.
+  /// `level` is the newest reading.
   void take(const BurstEvent& event, const LevelMeter::Reading& level);
   void print(const LevelMeter::Reading& level) const;
-  /// The last line, which may be of a burst that goes on.
+  /// Prints the last line, which may describe a burst that goes on.
   void end(const LevelMeter::Reading& level);
 
  private:

@@ -1,4 +1,4 @@
-// hfmodem serve: lends this machine's modem to another process or machine over TCP.
+// `hfmodem serve` provides this machine's modem to another process or machine over TCP.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -91,11 +91,11 @@ int run_serve(const std::vector<std::string>& arguments) {
   std::unique_ptr<Ptt> ptt = way->ptt ? std::move(way->ptt) : std::make_unique<NoPtt>();
 
   posix::ignore_terminal_stops();
-  block_signals();  // before the threads of the modem and the key begin
+  block_signals();  // before the threads of the modem and the key start
   posix::LogWriter writer;
   posix::LogLimiter log(writer);
   worker->on_hang = [&log] { posix::end_hung(log, "modem"); };
-  std::optional<posix::MainLoopWatch> watch;  // while it serves
+  std::optional<posix::MainLoopWatch> watch;  // exists while it serves
   given.host.on_turn = [&watch] { watch->turned(); };
   ModemHost host(
       given.host,

@@ -30,7 +30,7 @@ Result<void> run_until_signalled(const std::function<Result<void>()>& run,
   Result<void> ended;
   std::thread server([&] {
     ended = run();
-    kill(getpid(), SIGTERM);  // if it ended by itself
+    kill(getpid(), SIGTERM);  // in case it ended by itself
   });
   const sigset_t signals = awaited();
   int signal = 0;

@@ -1,4 +1,4 @@
-// Subcommands that serve until SIGINT, SIGTERM or SIGHUP.
+// Support for subcommands that serve until SIGINT, SIGTERM or SIGHUP.
 #pragma once
 
 #include <functional>
@@ -7,10 +7,10 @@
 
 namespace s5066::modem::tools {
 
-/// In every thread that is started from now on. The signals are waited for rather than handled, so
-/// that nothing has to be reachable from a handler.
+/// Blocks the signals in every thread that is started from now on. A thread waits for them, so that
+/// no handler is needed.
 void block_signals();
-/// Runs it in a thread until it ends by itself or, when a signal comes, by `stop`.
+/// Runs `run` in a thread until it ends by itself, or until a signal comes, which calls `stop`.
 Result<void> run_until_signalled(const std::function<Result<void>()>& run,
                                  const std::function<void()>& stop);
 

@@ -1,4 +1,4 @@
-// The subcommands of `hfmodem`, one file each. To add one: declare it here, add its row in
+// The subcommands of `hfmodem`, one file each. A new one is declared here and gets a row in
 // main.cpp.
 #pragma once
 
@@ -9,9 +9,9 @@ namespace s5066::modem::tools {
 
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailed = 1;  // the work could not be done
-inline constexpr int kExitUsage = 2;   // the command line makes no sense
+inline constexpr int kExitUsage = 2;   // the command line is wrong
 
-/// Arguments behind the subcommand's name; the exit code is returned.
+/// `arguments` are those behind the subcommand's name; the result is the exit code.
 using Subcommand = int (*)(const std::vector<std::string>& arguments);
 
 int run_mod(const std::vector<std::string>& arguments);
