@@ -1,5 +1,5 @@
-// What a burst receiver reports, in counts of its own samples. The worker turns these into the
-// port's events by putting the sample clock in the place of the count.
+// The reports of a burst receiver, in counts of its own samples. The worker turns them into the
+// events of the port by replacing each count with a time of the sample clock.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,26 @@
 
 namespace s5066::modem {
 
-/// Every waveform here runs on real samples at this rate, four for each symbol at 2400 Bd; audio at
-/// another rate goes through dsp/resampler.
+/// Every waveform here uses real samples at this rate, four for each symbol at 2400 Bd. Audio at
+/// another rate passes through dsp/resampler.
 inline constexpr unsigned kSampleRate = 9600;
 
-/// A preamble was recognised after `at_sample` samples had been taken in, or a transmission joined
-/// whose preamble was missed.
+/// A preamble was recognised after `at_sample` samples, or a transmission was joined whose preamble
+/// was missed.
 struct BurstAcquired {
   std::uint64_t at_sample = 0;
   Mode mode;
   float snr_db = 0;     // in 3 kHz
   float offset_hz = 0;  // carrier offset
-  /// No octets follow. Of the mode the waveform alone is known, and neither ratio nor offset.
+  /// When true, no octets follow. Only the waveform of the mode is known, and neither ratio nor
+  /// offset.
   bool joined = false;
-  bool late = false;  // octets follow, but not all of those before: its preamble was missed
+  // The preamble was missed: octets follow, but the first ones of the transmission are missing.
+  bool late = false;
 };
 
-/// Octets decoded; `first_bit_sample` is data start + bit index x samples per bit. The octets lie
-/// in the receiver's memory, and last until it is given the next samples.
+/// Decoded octets. `first_bit_sample` is data start + bit index x samples per bit. The octets are
+/// in the receiver's memory and are valid until it gets the next samples.
 struct BurstBytes {
   std::uint64_t at_sample = 0;
   std::uint64_t first_bit_sample = 0;
@@ -40,10 +42,10 @@ struct BurstBytes {
 
 struct BurstEnded {
   std::uint64_t at_sample = 0;
-  std::uint64_t ended_sample = 0;  // last sample of the transmission, as far as is known
+  std::uint64_t ended_sample = 0;  // last sample of the transmission, if known
   CarrierDownReason reason = CarrierDownReason::end_of_message;
-  /// Of a joined one that is replaced: what replaces it is the same transmission, whose preamble or
-  /// data could be read after all.
+  /// A joined transmission was replaced by itself, because its preamble or data could be read after
+  /// all.
   bool same_signal = false;
 };
 

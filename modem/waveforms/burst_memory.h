@@ -1,5 +1,6 @@
-// The memory in which one burst is received: taken once, handed out piece by piece, and given back
-// as a whole when the burst is over. Pages that no burst has needed yet cost nothing.
+// The memory in which one burst is received. It is allocated once, handed out piece by piece, and
+// released as a whole when the burst is over. Pages that no burst has used yet need no physical
+// memory.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,7 @@ class BurstMemory final : public std::pmr::memory_resource {
 
   std::size_t capacity() const { return capacity_; }
   std::size_t used() const { return used_; }
-  /// Nothing that was made here may live any longer.
+  /// All objects in this memory must have been destroyed before.
   void release() { used_ = 0; }
 
  private:
@@ -39,7 +40,7 @@ class BurstMemory final : public std::pmr::memory_resource {
   std::size_t used_ = 0;
 };
 
-/// Ends what lies in a BurstMemory, which keeps the room.
+/// Destroys an object in a BurstMemory, which keeps the space.
 struct EndInMemory {
   template <typename T>
   void operator()(T* object) const {

@@ -22,30 +22,30 @@ namespace s5066::modem {
 namespace {
 
 constexpr std::size_t kHopSamples = kHop * dsp::Downconverter::kDecimation;
-/// Half-symbol samples kept, 10.5 s: a cycle of STANAG 4539, what is inserted at its ends, and the
-/// time that it takes to notice the insertion, for a receiver that missed the beginning.
+/// The history keeps 10.5 s of half-symbol samples. A receiver that missed the beginning needs a
+/// cycle of STANAG 4539, the insertions at its ends, and the time until the insertion is noticed.
 constexpr std::size_t kHistorySamples = 50176;
-/// Beyond this a sample is not audio; full scale is 1.
+/// A larger sample is not audio; full scale is 1.
 constexpr float kSampleMax = 8;
-constexpr float kDcPole = 0.995F;  // blocks below 8 Hz
-/// A burst that is being heard well gives way only to a preamble with this part of the power.
+constexpr float kDcPole = 0.995F;  // blocks frequencies below 8 Hz
+/// A burst with a good signal is replaced only by a preamble with at least this share of the power.
 constexpr float kReplaceStrength = 0.4F;
-/// How far, in half-symbol samples, what repeats in a preamble may lie from where it is expected.
+/// A repeated part of a preamble may lie this many half-symbol samples from its expected place.
 constexpr std::int64_t kSamePlace = 64;
-/// Samples after which a transmission that was joined late is known to be over, about.
+/// After about this many samples a transmission that was joined late is known to be over.
 constexpr std::uint64_t kTrafficLag = kSampleRate * 8U / 10;
-/// A transmission is noticed by what repeats in it before STANAG 4285 is acquired by the same, and
-/// told of when so many samples have brought no preamble.
+/// A transmission is noticed by its repeated parts before STANAG 4285 is acquired by the same ones.
+/// It is reported when this many samples have brought no preamble.
 constexpr std::uint64_t kNoticeLag = kSampleRate / 5U;
-/// Blocks that wait for the signal to come back. Of modes with short ones, as 4539-9600-us and
-/// 4285-1200-long, more end while a loss is being noticed.
+/// This many blocks wait for the signal to come back. Modes with short blocks, such as 4539-9600-us
+/// and 4285-1200-long, end more blocks while a loss is being noticed.
 constexpr std::size_t kHeldMax = 8;
-/// For the mode that needs most to receive a burst, 110D at 16000 bit/s with the long interleaver.
+/// The size is for the mode that needs most memory: 110D at 16000 bit/s with the long interleaver.
 constexpr std::size_t kBurstMemory = std::size_t{16} << 20;
 /// A symbol's pulse is centred 1.5 samples after the symbol's beginning.
 constexpr double kPulseCentre = 1.5;
 
-// Input sample that a half-symbol sample stands for.
+// Returns the input sample that belongs to a half-symbol sample.
 double input_sample(double half_symbol) {
   return 2 * half_symbol + 1 - static_cast<double>(dsp::Downconverter::kDelay);
 }
@@ -121,11 +121,12 @@ class BurstReceiver::Impl {
  private:
   struct Held {
     BurstBytes bytes;
-    std::uint64_t octets_until = 0;  // when it has been fetched
+    std::uint64_t octets_until = 0;  // position in the queue at which it has been fetched
   };
   struct Waiting {
     BurstEvent event;
-    std::uint64_t octets_until = 0;  // when it has been fetched, with those before it
+    // This is the position in the queue at which it and all before it have been fetched.
+    std::uint64_t octets_until = 0;
   };
 
   float sanitized(float sample) {
@@ -137,11 +138,11 @@ class BurstReceiver::Impl {
   float without_dc(float sample) {
     const float out = sample - dc_in_ + kDcPole * dc_out_;
     dc_in_ = sample;
-    dc_out_ = std::abs(out) < 1e-15F ? 0.0F : out;  // no denormal numbers in silence
+    dc_out_ = std::abs(out) < 1e-15F ? 0.0F : out;  // avoids denormal numbers in silence
     return dc_out_;
   }
 
-  // Everything below happens at multiples of a hop, so it cannot depend on portions.
+  // Everything below happens at multiples of a hop, so that it does not depend on the portions.
   void hop() {
     at_sample_ += kHopSamples;
     converted_.clear();
@@ -157,11 +158,11 @@ class BurstReceiver::Impl {
     watch();
   }
 
-  // A burst is being received whose end has not been told.
+  // Returns true while a burst is being received whose end has not been reported.
   bool receiving() const { return demodulator_ != nullptr && !listening_on_; }
 
-  // A transmission whose preamble was missed keeps the channel busy, too. What follows a burst
-  // without a pause is none.
+  // A transmission whose preamble was missed also makes the channel busy. The part that follows a
+  // burst without a pause is no such transmission.
   void watch() {
     if (demodulator_) return;
     traffic_->advance(history_);
@@ -199,7 +200,7 @@ class BurstReceiver::Impl {
     joined_at_.reset();
   }
 
-  // It was on the air when the one that was joined was noticed.
+  // Returns true if the preamble was on the air when the joined transmission was noticed.
   bool is_joined_one(const PreambleReading& reading) const {
     if (!noticed_at_) return false;
     const auto preamble = static_cast<double>(dsp::kPhases * preamble_symbols(reading.mode));
@@ -223,7 +224,7 @@ class BurstReceiver::Impl {
     stats_.preambles_refused = refused + preambles_unwanted_;
   }
 
-  // What a preamble of 110A announces as the short interleaver may be none at all.
+  // A preamble of 110A that announces the short interleaver may mean none at all.
   Mode agreed(const Mode& announced) const {
     Mode zero = announced;
     zero.interleaver = Interleaver::zero;
@@ -263,8 +264,8 @@ class BurstReceiver::Impl {
                        .late = reading.late});
   }
 
-  // Where a preamble repeats all along, it may be that of the burst whose end was told: it began
-  // before that, or goes back further than was looked.
+  // In a waveform that repeats its preamble, a preamble may belong to the burst whose end was
+  // reported. It does when it began before that end, or earlier than the search went.
   bool goes_on_by(const PreambleReading& reading) const {
     const auto end = ends_at();
     if (!end || !demodulator_->covers(reading)) return false;
@@ -272,8 +273,8 @@ class BurstReceiver::Impl {
            input_sample(static_cast<double>(reading.data_start)) < static_cast<double>(*end);
   }
 
-  // Read on in the preamble that this burst was found by. Its data may have been thought to begin
-  // too early.
+  // Returns true if the reading is another one of the preamble that found this burst. The first
+  // reading may have placed the start of the data too early.
   bool of_this_preamble(const PreambleReading& reading) const {
     const bool repeats = reading.period > 0 && reading.period == reading_.period &&
                          reading.mode.waveform == reading_.mode.waveform;
@@ -282,7 +283,7 @@ class BurstReceiver::Impl {
     return std::min(apart, reading.period - apart) < kSamePlace;
   }
 
-  // What says the same makes it surer.
+  // A second reading with the same result makes the first one more certain.
   bool corrects(const PreambleReading& reading) {
     const bool same = reading.mode == reading_.mode && reading.constraint == reading_.constraint &&
                       demodulator_->covers(reading);
@@ -307,14 +308,14 @@ class BurstReceiver::Impl {
     }
   }
 
-  // Whether the end of the message has been found and the transmission is over.
+  // Returns true if the end of the message has been found and the transmission is over.
   bool ended() {
     if (!ends_by_now() || !demodulator_->ending()->certain) return false;
     end_burst(CarrierDownReason::end_of_message, *ends_at());
     return true;
   }
 
-  // Where the burst ends if the mark that was found last is the end of the message.
+  // Returns the end of the burst if the last mark that was found is the end of the message.
   std::optional<std::uint64_t> ends_at() const {
     const auto& ending = demodulator_->ending();
     if (!ending) return std::nullopt;
@@ -325,10 +326,10 @@ class BurstReceiver::Impl {
     return at && at_sample_ >= *at;
   }
 
-  // The user's own bits may have been what looked like the end of a burst: then it goes on without
-  // a gap, as a burst of its own.
+  // The user's own bits may have looked like the end of a burst. Then the burst goes on without a
+  // gap as a burst of its own.
   void listen_on() {
-    // Octets behind the end that was told: it was none, even if there is another.
+    // Octets behind the reported end show that it was none, even if there is another end.
     bool goes_on = false;
     while (!goes_on && demodulator_->ending()) {
       const auto output = demodulator_->advance(history_);
@@ -352,8 +353,9 @@ class BurstReceiver::Impl {
     if (goes_on || demodulator_->healthy()) release();
   }
 
-  // A block that ends while the probes are not heard is of a fade, or of what follows a burst that
-  // was cut off. It waits until that is known: octets of the latter were never sent.
+  // A block that ends while the probes are not received belongs to a fade, or to what follows a
+  // burst that was cut off. It waits until that is known, because in the second case the octets
+  // were never sent.
   void hold(const Demodulator::Output& output) {
     if (output.bytes.empty()) return;
     const Mode& mode = demodulator_->mode();
@@ -441,14 +443,15 @@ class BurstReceiver::Impl {
   std::uint64_t preambles_unwanted_ = 0;
   BurstMemory memory_{kBurstMemory};
   InMemory<Demodulator> demodulator_;
-  PreambleReading reading_;  // what it was made from
-  /// Its end has been told, and is not yet proven by what follows.
+  PreambleReading reading_;  // the reading from which the demodulator was made
+  /// The end has been reported and is not confirmed yet.
   bool listening_on_ = false;
-  OctetQueue octets_;                  // of the events that wait, and of those polled last
-  std::uint64_t polled_until_ = 0;     // of them; what lies before is no longer looked at
-  BoundedQueue<Held> held_{kHeldMax};  // not empty only while the probes are not heard
+  // The queue has the octets of the waiting events and of the last polled one.
+  OctetQueue octets_;
+  std::uint64_t polled_until_ = 0;     // octets before it are no longer used
+  BoundedQueue<Held> held_{kHeldMax};  // holds blocks only while the probes are not received
   std::optional<TrafficDetector> traffic_;
-  /// A transmission is on the air that is not received, and has been told of.
+  /// A transmission is on the air that is not received, and it has been reported.
   std::optional<std::uint64_t> noticed_at_;
   std::optional<std::uint64_t> joined_at_;
   BoundedQueue<Waiting> events_;

@@ -1,29 +1,32 @@
-// Receives bursts of every waveform: takes audio in, finds transmissions by their preamble, learns
-// waveform, rate and interleaver from it, and reports the octets. It never needs to be told where a
-// burst begins, and works on while one is being received: the next preamble replaces a lost burst.
+// Receives bursts of every waveform. The receiver takes audio, finds transmissions by their
+// preamble, reads waveform, rate and interleaver from that, and reports the octets. It needs no
+// information about the start of a burst. It also searches while a burst is being received, so that
+// the next preamble replaces a lost burst.
 //
-// A transmission whose preamble was missed is noticed by its probes and acquired without being
-// received: no octets come, no more than the waveform is known, and the end is by loss. It is told
-// of a fifth of a second after it was noticed, since the preamble may be about to be read. One of
-// STANAG 4539 is then received once the signs of its probes were read, which takes two to four
-// seconds, as a burst of its own that replaces the other: whole octets, from the first block on
-// that was heard from its beginning.
+// A transmission whose preamble was missed is noticed by its probes. It is acquired but not
+// received: no octets come, only the waveform is known, and the end is by loss. It is reported 0.2
+// s after it was noticed, because the preamble may be about to be read. The exception is STANAG
+// 4539: once the signs of its probes were read, which takes 2 s to 4 s, it is received as a burst
+// of its own that replaces the first one. Its whole octets come from the first block that was
+// received from its beginning.
 //
-// A burst ends with the end-of-message mark. The user's bits may look like it: the zeros that its
-// last block is filled with, and nothing or zeros behind them, tell. Where a block says enough, the
-// end is told at once. What follows without a pause is listened to: zeros, and what breaks off
-// within a block, belong to the burst that ended, and make neither octets nor a burst; should
-// something else be decoded, the burst goes on as one of its own, without a bit lost. A preamble is
-// found meanwhile as at any time.
+// A burst ends with the end-of-message mark. The user's bits may look like the mark, so the zeros
+// behind it in the last block, and silence or zeros behind that, decide. When a block is sufficient
+// evidence, the end is reported at once. The receiver then goes on with what follows without a
+// pause. Zeros, and a signal that stops within a block, belong to the burst that ended and give
+// neither octets nor a burst. When anything else is decoded, the burst goes on as a burst of its
+// own without losing a bit. A preamble is found meanwhile as at any time.
 //
-// A block that ends while the signal is not heard waits, and is delivered when the signal comes
-// back. Of modes with short blocks more end before a loss is certain than can wait: then all that
-// wait are delivered, for in a fade they may be good, and behind the end of a burst they are noise
-// of next to no quality. What still waits when the loss is certain is never delivered.
+// A block that ends while the signal is not received waits, and is delivered when the signal comes
+// back. With short blocks, more of them may end before a loss is certain than can wait. Then all
+// waiting blocks are delivered, because in a fade they may be good, and behind the end of a burst
+// they are noise of almost no quality. A block that still waits when the loss is certain is never
+// delivered.
 //
-// Samples may come in any portions; events do not depend on how they were portioned.
+// Samples may come in any portions; events do not depend on the portions.
 //
-// All memory is taken when a receiver is made: nothing below it takes any from the heap later,
+// All memory is allocated when a receiver is made. After that it allocates nothing from the heap,
+// whatever it receives.
 // whatever it hears.
 #pragma once
 
@@ -40,25 +43,26 @@ namespace s5066::modem {
 class BurstReceiver {
  public:
   struct Config {
-    /// Bursts of other modes are ignored. Empty: every mode that tells itself, which STANAG 4285
-    /// does not: of those the first one in the list is listened for. A preamble of 110A does not
-    /// tell the zero interleaver from the short one: it is taken for zero when the list has the
-    /// rate with the zero and without the short interleaver, else for short.
+    /// Bursts of other modes are ignored. When empty, every mode that announces itself is received.
+    /// STANAG 4285 does not, so only the first of its modes in the list is received. A preamble of
+    /// 110A does not separate the zero interleaver from the short one. It counts as zero if the
+    /// list has the rate with the zero and without the short interleaver, and as short otherwise.
     std::vector<Mode> modes;
-    /// Room for events nobody has polled yet, and for their octets: two minutes of the busiest
-    /// mode. Beyond it the oldest are dropped and counted.
+    /// The room for events that nobody has polled, and for their octets, is enough for two minutes
+    /// of the fastest mode. Beyond it the oldest are dropped and counted.
     std::size_t events_max = 1024;
     std::size_t octets_max = std::size_t{512} << 10;  // at least kOctetsLeast
   };
-  /// Of what waits until a signal comes back.
+  /// This is the size needed by the blocks that wait for a signal to come back.
   static constexpr std::size_t kOctetsLeast = std::size_t{192} << 10;
   struct Stats {
     std::uint64_t samples = 0;
-    std::uint64_t samples_sanitized = 0;  // not finite, or far beyond full scale
-    std::uint64_t preambles_refused = 0;  // reserved or unwanted mode, or too unclear
+    std::uint64_t samples_sanitized = 0;  // not finite or far beyond full scale
+    std::uint64_t preambles_refused = 0;  // reserved or unwanted mode, or too uncertain
     std::uint64_t bursts = 0;
-    std::uint64_t joined = 0;          // transmissions noticed without their preamble
-    std::uint64_t blocks_unheard = 0;  // read behind the signal's loss, and not delivered
+    std::uint64_t joined = 0;  // transmissions noticed without their preamble
+    // These blocks were read after the loss of the signal and not delivered.
+    std::uint64_t blocks_unheard = 0;
     std::uint64_t events_dropped = 0;
   };
 
@@ -68,18 +72,21 @@ class BurstReceiver {
   BurstReceiver(BurstReceiver&&) noexcept;
   BurstReceiver& operator=(BurstReceiver&&) noexcept;
 
-  /// From now on bursts of these modes only; one being received goes on.
+  /// Only bursts of these modes are received from now on. A burst that is being received goes on.
   void set_modes(std::vector<Mode> modes);
 
-  /// As if just made: the next sample is number 0. The modes stay; events that wait go.
+  /// Sets the initial state: the next sample is number 0. The modes stay, and waiting events are
+  /// dropped.
   void restart();
 
-  /// Real samples at kSampleRate, full scale 1; any level above the noise will do.
+  /// Takes real samples at kSampleRate with full scale 1. Any level above the noise is sufficient.
   void process(std::span<const float> samples);
-  /// Drain after every process(). What an event points to lasts until the next one.
+  /// The caller must read all events after every process(). Data of an event are valid until the
+  /// next process().
   std::optional<BurstEvent> poll_event();
 
-  /// The channel is in use: a burst has been acquired and has not ended, events up to now included.
+  /// Returns true while the channel is in use: a burst has been acquired and has not ended, by all
+  /// events up to now.
   bool busy() const;
   const Stats& stats() const;
 

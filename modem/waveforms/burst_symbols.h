@@ -1,4 +1,4 @@
-// The symbols of a whole transmission, whatever its waveform.
+// The symbols of a whole transmission of any waveform.
 #pragma once
 
 #include <vector>
@@ -10,13 +10,13 @@
 
 namespace s5066::modem {
 
-/// What the preamble of a 110D burst tells besides its mode, and the sender chooses.
+/// The preamble of a 110D burst announces these choices of the sender besides its mode.
 struct Ms110dChoice {
   unsigned constraint = ms110d::kConstraint;     // 7 or 9
   unsigned super_frames = ms110d::kSuperFrames;  // 1 to ms110d::kSuperFramesMax
 };
 
-/// Octets go out least significant bit first. The choice is for 110D only.
+/// Octets are sent with the least significant bit first. `choice` applies only to 110D.
 std::vector<dsp::Complex> make_symbols(const Mode& mode, ByteSpan bytes,
                                        const Ms110dChoice& choice = {});
 

@@ -13,13 +13,13 @@ namespace {
 
 constexpr unsigned kSamplesPerSymbol = kSampleRate / kSymbolRate;
 constexpr int kReachSymbols = 6;
-constexpr unsigned kTaps = 2 * kReachSymbols;  // symbols that a sample is made of
+constexpr unsigned kTaps = 2 * kReachSymbols;  // symbols that contribute to a sample
 constexpr double kRollOff = 0.35;
 constexpr unsigned kRampSamples = kSamplesPerSymbol;
 constexpr unsigned kCarrierPeriod = 16;  // 1800 Hz makes three turns in 16 samples
 constexpr unsigned kCarrierTurns = 3;
 
-/// Square-root raised cosine with unit energy, time in symbols.
+/// Returns a square-root raised cosine with unit energy; time is in symbols.
 double root_raised_cosine(double t) {
   using std::numbers::pi;
   const double four_beta_t = 4 * kRollOff * t;
@@ -33,8 +33,8 @@ double root_raised_cosine(double t) {
          (pi * t * (1 - four_beta_t * four_beta_t));
 }
 
-/// Weight of the pulse of symbol (first + k) in a sample of phase p, where first is six symbols
-/// before the symbol that the sample lies in. Scaled for the promised power of a real signal.
+/// The weight of the pulse of symbol (first + k) in a sample of phase p, where `first` is six
+/// symbols before the symbol of the sample. It is scaled for kTransmitPower of a real signal.
 using PulseTable = std::array<std::array<float, kTaps + 1>, kSamplesPerSymbol>;
 
 PulseTable make_pulse() {
@@ -48,7 +48,8 @@ PulseTable make_pulse() {
       energy += value * value;
     }
   }
-  // Complex power of the baseband is energy / samples per symbol; the real signal has half of it.
+  // The complex power of the baseband is energy / samples per symbol. The real signal has half of
+  // it.
   const auto scale = static_cast<float>(std::sqrt(2 * kTransmitPower * kSamplesPerSymbol / energy));
   for (auto& row : table) {
     for (float& value : row) value *= scale;

@@ -1,10 +1,11 @@
-// A transmission of any waveform as audio: pull samples until it is over.
+// A transmission of any waveform as audio. The caller reads samples until it is over.
 //
 // Symbol n occupies samples 4n .. 4n+3 and its pulse is centred between 4n+1 and 4n+2, so the burst
-// lasts exactly burst_symbols(mode, octets) of them. The pulse reaches six symbols either way; what
-// would lie before the first or behind the last sample is cut, and one symbol at each end is ramped
-// against key clicks. That costs part of the first preamble symbols and the last probe symbols
-// only: a burst ends with a probe of at least 16 symbols, so every data pulse is sent whole.
+// lasts exactly burst_symbols(mode, octets) symbols. The pulse extends six symbols to each side.
+// The part before the first or behind the last sample is cut off, and one symbol at each end is
+// ramped against key clicks. This affects only part of the first preamble symbols and of the last
+// probe symbols, because a burst ends with a probe of at least 16 symbols. So every data pulse is
+// sent whole.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +20,10 @@
 
 namespace s5066::modem {
 
-/// Mean power of the samples of a phase-shift keyed burst, full scale being 1: 9 dB below, so that
-/// the peaks of the filtered signal, and of two bursts that overlap weakly, stay inside the range.
-/// Where the points of a constellation lie inside the unit circle, the data part is as much weaker.
+/// The mean power of the samples of a phase-shift keyed burst. It is 9 dB below full scale, which
+/// is 1, so that the peaks of the filtered signal, and of two bursts with a weak overlap, stay
+/// inside the range. When points of a constellation lie inside the unit circle, the data part is
+/// weaker accordingly.
 inline constexpr float kTransmitPower = 0.125F;
 
 class BurstTransmitter {
@@ -29,7 +31,7 @@ class BurstTransmitter {
   BurstTransmitter(const Mode& mode, ByteSpan bytes, const Ms110dChoice& choice = {});
   explicit BurstTransmitter(std::vector<dsp::Complex> symbols) : symbols_(std::move(symbols)) {}
 
-  /// Writes the next samples, within +-1, and returns how many; fewer than asked for at the end.
+  /// Writes the next samples, within +-1, and returns their number, which is smaller at the end.
   std::size_t read(std::span<float> out);
   bool finished() const { return position_ == total_samples(); }
   std::uint64_t total_samples() const { return std::uint64_t{4} * symbols_.size(); }

@@ -11,17 +11,17 @@ namespace {
 
 constexpr double kLowHz = 300;
 constexpr double kHighHz = 3000;
-/// The two sections of a Butterworth filter of the fourth order.
+/// These are the two sections of a Butterworth filter of the fourth order.
 constexpr std::array<double, 2> kQuality = {0.541196, 1.306563};
-/// Nothing that a sound card gives is louder; beyond it a sample is a mistake.
+/// No sound card gives a larger sample; beyond it a sample is an error.
 constexpr float kLoudest = 4;
 constexpr double kNothing = 1e-30;
 
 constexpr std::size_t kBlocksOccupied = 12;  // 240 ms
 constexpr std::size_t kBlocksFree = 3;       // 60 ms
-constexpr std::size_t kFloorPart = 20;       // one in so many lies below the floor
-/// 300 ms behind our own transmission a relay or the gain of the receiver may still keep quiet.
-/// Who sends much hears little else, and the floor would be drawn from that.
+constexpr std::size_t kFloorPart = 20;       // one block of this many is below the floor
+/// For 300 ms after our own transmission a relay or the gain of the receiver may still mute the
+/// sound. A station that transmits much would otherwise take its floor from that.
 constexpr std::size_t kBlocksSettling = 15;
 
 }  // namespace
@@ -56,7 +56,7 @@ void OccupancyDetector::process(std::span<const float> samples) {
     on_block(squares_ / kBlock);
     squares_ = 0;
     in_block_ = 0;
-    // What is left of sound in silence becomes numbers that are slow to reckon with.
+    // Very small remainders in silence become denormal numbers, which are slow to compute with.
     for (Biquad& section : filter_) {
       if (std::abs(section.s1) < kNothing) section.s1 = 0;
       if (std::abs(section.s2) < kNothing) section.s2 = 0;

@@ -1,12 +1,13 @@
-// Tells that something is on the air, whatever it is: voice, RTTY, another modem. It goes by power
-// alone, against the quietest that the channel was of late, so it knows neither waveform nor
-// sender; the receivers know more, and later.
+// Detects that a signal is on the air, of any kind: voice, RTTY, another modem. It compares the
+// power with that of the channel's quietest time, so it knows neither waveform nor sender. The
+// receivers know more, but later.
 //
-// Occupied: 5 dB over the floor for 240 of the last 400 ms. Free again: 3 dB over it for no more
-// than 60 of them. The floor is what 5 % of the last 150 s lie below, so that nothing that stays as
-// it is, noise of a new level above all, occupies the channel for longer than that.
+// The channel becomes occupied when the power is 5 dB over the floor for 240 ms of the last 400 ms.
+// It becomes free when the power is 3 dB over the floor for at most 60 ms of them. The floor is the
+// power below which 5 % of the last 150 s lie, so that a constant signal, above all noise of a new
+// level, does not occupy the channel for longer than that.
 //
-// Samples may come in any portions. All memory is taken when a detector is made.
+// Samples may come in any portions. All memory is allocated when a detector is made.
 #pragma once
 
 #include <array>
@@ -20,38 +21,39 @@ namespace s5066::modem {
 class OccupancyDetector {
  public:
   static constexpr double kOccupiedDb = 5;  // over the floor
-  static constexpr double kFreeDb = 3;      // likewise
-  /// Of full scale, as in LevelMeter; the floor is never below it.
+  static constexpr double kFreeDb = 3;      // over the floor
+  /// The value is relative to full scale, as in LevelMeter. The floor is never below it.
   static constexpr double kFloorMinDb = -90;
 
   OccupancyDetector();
 
-  /// Real samples at kSampleRate, full scale 1.
+  /// Takes real samples at kSampleRate with full scale 1.
   void process(std::span<const float> samples);
-  /// Something else comes first: as if the channel had been free, with the floor that it has. What
-  /// is heard in the first 300 ms behind it is left out of the floor.
+  /// Other sound comes first: the state becomes free, and the floor stays. The first 300 ms after
+  /// it do not count for the floor.
   void pause();
-  /// As if just made.
+  /// Sets the initial state.
   void restart();
 
   bool occupied() const { return occupied_; }
   double floor_db() const;
 
  private:
-  /// 300 Hz and 3000 Hz, each of the fourth order: what is beyond is no signal.
+  /// The filters at 300 Hz and 3000 Hz are each of the fourth order, because sound outside that
+  /// band is no signal.
   struct Biquad {
     double b0, b1, b2, a1, a2;
     double s1 = 0;
     double s2 = 0;
     double step(double x);
   };
-  using Step = std::uint16_t;  // of kStepDb from kFloorMinDb
+  using Step = std::uint16_t;  // in units of kStepDb from kFloorMinDb
 
-  static constexpr std::size_t kBlock = 192;    // samples: 20 ms
+  static constexpr std::size_t kBlock = 192;    // samples, which is 20 ms
   static constexpr std::size_t kWindow = 20;    // blocks
-  static constexpr std::size_t kBlocks = 7500;  // that the floor is drawn from
+  static constexpr std::size_t kBlocks = 7500;  // the floor is computed from them
   static constexpr double kStepDb = 0.1;
-  static constexpr std::size_t kSteps = 1301;  // up to 40 dB over full scale
+  static constexpr std::size_t kSteps = 1301;  // up to 40 dB above full scale
 
   void on_block(double power);
   void note_for_floor(Step step);
@@ -61,13 +63,13 @@ class OccupancyDetector {
   double squares_ = 0;
   std::size_t in_block_ = 0;  // samples
 
-  std::vector<Step> blocks_;  // the newest kBlocks, in a ring
+  std::vector<Step> blocks_;  // the newest kBlocks, as a ring
   std::uint64_t seen_ = 0;
-  std::vector<std::uint16_t> with_step_;  // of those blocks
-  std::size_t floor_ = 0;                 // step
-  std::array<Step, kWindow> window_{};    // a ring, too
+  std::vector<std::uint16_t> with_step_;  // counts of those blocks
+  std::size_t floor_ = 0;                 // as a step
+  std::array<Step, kWindow> window_{};    // a ring as well
   std::size_t in_window_ = 0;             // blocks since pause()
-  std::size_t settling_ = 0;              // blocks that are still left out of the floor
+  std::size_t settling_ = 0;              // blocks that do not count for the floor yet
   bool occupied_ = false;
 };
 

@@ -1,5 +1,5 @@
-// Octets that wait to be fetched: runs of any length, each in one piece, in memory that is reserved
-// once. Runs go in the order in which they came, and stay where they are until then.
+// A queue of octets that wait to be fetched. A run has any length and is contiguous in memory that
+// is reserved once. Runs leave in their order and do not move until then.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +15,10 @@ class OctetQueue {
  public:
   explicit OctetQueue(std::size_t capacity) : room_(capacity) {}
 
-  /// A run that does not fit to the end of the memory begins at its beginning.
+  /// A run that does not fit before the end of the memory starts at its beginning.
   bool fits(std::size_t octets) const { return place_of(octets) + octets - begin_ <= room_.size(); }
   void clear() { begin_ = end_ = 0; }
-  /// What came in. It must fit.
+  /// Stores a run, which must fit.
   ByteSpan push(ByteSpan octets) {
     S5066_ASSERT(fits(octets.size()));
     const std::uint64_t at = place_of(octets.size());
@@ -27,10 +27,10 @@ class OctetQueue {
     std::copy(octets.begin(), octets.end(), room_.begin() + static_cast<std::ptrdiff_t>(place));
     return ByteSpan(room_).subspan(place, octets.size());
   }
-  /// Of the oldest run, and behind the newest.
+  /// Returns the beginning of the oldest run, and below it the end of the newest.
   std::uint64_t begin() const { return begin_; }
   std::uint64_t end() const { return end_; }
-  /// What lies before that has been fetched.
+  /// All octets before `until` have been fetched.
   void release(std::uint64_t until) {
     S5066_ASSERT(until >= begin_ && until <= end_);
     begin_ = until;

@@ -13,16 +13,16 @@ namespace {
 using dsp::Complex;
 
 constexpr std::array<double, 4> kOffsetsHz = {-75, -25, 25, 75};
-constexpr std::size_t kPart = 8;  // symbols over which the carrier is taken as standing still
+constexpr std::size_t kPart = 8;  // symbols over which the carrier's phase counts as constant
 constexpr std::size_t kPartsMax = TrafficPattern::kChipsMax / kPart;
 constexpr std::size_t kLongest = TrafficPattern::kChipsMax;
-/// One correlation counts for this at most, so that nothing short is taken for a transmission.
+/// One correlation counts at most this much, so that a short sound is not taken for a transmission.
 constexpr float kStepMax = 8;
-/// The transmission is over when the sum has fallen to this part of what it was.
+/// The transmission is over when the sum has fallen to this part of its peak.
 constexpr float kOver = 0.15F;
 constexpr std::size_t kHopsBetweenJudgements = 5;
-/// Of the power in the strongest lines of the spectrum: a waveform's symbols are scrambled, and
-/// have less than half as much there, whatever the data.
+/// This is the share of the power in the strongest lines of the spectrum. A waveform has less than
+/// half of it there with any data, because its symbols are scrambled.
 constexpr float kShareOfTones = 0.6F;
 constexpr float kTiny = 1e-18F;
 
@@ -126,8 +126,8 @@ void TrafficDetector::add(const Template& pattern, const SampleHistory& history,
   }
 }
 
-// The highest sum against the mean of all: what does not depend on the position in the cycle, as a
-// carrier or a vowel, raises all alike.
+// The highest sum is compared with the mean of all, because a sound that does not depend on the
+// position in the cycle, such as a carrier or a vowel, raises all sums alike.
 void TrafficDetector::judge(const SampleHistory& history) {
   float best = 0;
   std::size_t kind = 0;
@@ -152,7 +152,7 @@ void TrafficDetector::judge(const SampleHistory& history) {
     if (best < std::max(0.5F, kOver * peak_) || is_tones(history)) {
       reset();
     } else if (kinds_[kind].mode == finding_->mode) {
-      // Something inserted moves all that comes behind it.
+      // An insertion moves everything behind it.
       finding_->cycle_start = static_cast<std::int64_t>(cell);
     }
     return;
@@ -168,7 +168,7 @@ void TrafficDetector::judge(const SampleHistory& history) {
                      .cycle_start = static_cast<std::int64_t>(cell)};
 }
 
-// Tones whose differences fit the cycle come again at the same places of it.
+// Tones whose differences fit the cycle also repeat at the same places of it.
 bool TrafficDetector::is_tones(const SampleHistory& history) {
   const auto count = static_cast<std::int64_t>(dsp::SpectralLines::kSamples);
   const std::int64_t from = history.end() - count;

@@ -1,7 +1,6 @@
-// Tells that a transmission is on the air although its preamble was missed: by what its waveform
-// sends again and again, at the same places of a cycle, whatever the data. Works from below 0 dB;
-// speech, a carrier and noise have nothing that repeats in this way. Several tones may, and are
-// told from a transmission by their spectrum.
+// Detects a transmission whose preamble was missed, by the parts that its waveform repeats at the
+// same places of a cycle with any data. It works from below 0 dB. Speech, a carrier and noise have
+// no such repeated parts. Several tones may have some, and are excluded by their spectrum.
 #pragma once
 
 #include <array>
@@ -18,13 +17,13 @@ class TrafficDetector {
  public:
   explicit TrafficDetector(const std::vector<TrafficPattern>& patterns);
 
-  /// Takes note of the last kHop samples of the history.
+  /// Processes the last kHop samples of the history.
   void advance(const SampleHistory& history);
-  /// What is on the air now. A transmission stays for about a second behind its end.
+  /// Returns the transmission on the air. A transmission stays for about 1 s after its end.
   const std::optional<Traffic>& finding() const { return finding_; }
-  /// Forgets everything heard so far.
+  /// Forgets all samples so far.
   void reset();
-  /// As if no sample had come, either.
+  /// Sets the state from before the first sample.
   void restart();
 
  private:
@@ -32,12 +31,12 @@ class TrafficDetector {
   struct Kind {
     Mode mode;
     std::size_t cells;  // half-symbol positions after which the symbols repeat
-    float kept;         // of a cell's sum when something is added to it
+    float kept;         // share of a cell's sum that is kept when a value is added
     float enough;       // a sum that noise does not reach
   };
   struct Template {
     std::size_t kind;
-    std::size_t start;  // in the cycle, half-symbol positions
+    std::size_t start;  // in the cycle, in half-symbol positions
     std::vector<dsp::Complex> chips;
   };
 
@@ -47,11 +46,11 @@ class TrafficDetector {
 
   std::vector<Kind> kinds_;
   std::vector<Template> templates_;
-  std::vector<std::array<std::vector<float>, kOffsets>> sums_;  // by kind
+  std::vector<std::array<std::vector<float>, kOffsets>> sums_;  // one for each kind
   std::array<float, kHop> scale_{};                             // one over the power of the samples
   std::size_t hops_ = 0;
   dsp::SpectralLines lines_;
-  float peak_ = 0;  // that the present finding has had
+  float peak_ = 0;  // highest sum of the present finding
   std::optional<Traffic> finding_;
 };
 

@@ -18,33 +18,34 @@ using dsp::kPhases;
 using dsp::mul;
 using dsp::mul_conj;
 
-constexpr std::size_t kStepSymbols = 41;  // about
+constexpr std::size_t kStepSymbols = 41;  // approximately
 constexpr std::size_t kInsertedSteps = 2;
 
-/// A block with fewer wrong bits to be expected is done.
+/// A block with a smaller expected share of wrong bits is finished.
 constexpr float kErrorsMax = 0.01F;
-/// Decisions are good enough then to measure how fast the channel changes.
+/// Decisions are good enough from this pass on to measure how fast the channel changes.
 constexpr unsigned kPassOfDoppler = 2;
-/// What the code says rests in part on what it was told, pass after pass. Counted in full, blocks
-/// that are hard to read settle on wrong bits.
+/// The decoder's result depends in part on its own earlier results. With full weight, blocks that
+/// are hard to decode converge to wrong bits.
 constexpr float kTrust = 0.85F;
 constexpr float kPriorVarianceMin = 2e-3F;
 constexpr float kNoiseGain = 0.1F;
 constexpr float kTiny = 1e-20F;
-/// Of the signal: what the model of the channel leaves unexplained where there is no noise at all.
+/// This share of the signal is what the model of the channel leaves unexplained without any noise.
 constexpr float kNoiseShareMin = 1e-4F;
-/// Of the power that taps are expected to have: how much a frame counts, how much of its power a
-/// tap lends its neighbours, and the part of the whole that is spread over all.
+/// These set the expected power of taps: the weight of a frame, the share of its power that a tap
+/// lends its neighbours, and the part of the whole that is spread over all taps.
 constexpr float kProfileGain = 0.04F;
 constexpr float kNeighbour = 0.25F;
 constexpr float kProfileFloor = 0.02F;
 /// Smoothing leaves about this part of the filter's uncertainty.
 constexpr float kSmoothedShare = 0.3F;
-/// Probes that fit less, over a block, do not bear the channel out. Of blocks of one frame that
-/// were received at 25 dB through two paths that fade at 1 Hz, 2 % have less.
+/// A worse fit of the probes over a block means that they do not agree with the channel. Of blocks
+/// of one frame that were received at 25 dB through two paths that fade at 1 Hz, 2 % have less.
 constexpr double kFitMin = 0.5;
 
-// Correlation of a tap over a time: first-order, set to the Gaussian spectrum's where that is 0.9.
+// Returns the correlation of a tap over a time. It is first-order and equal to that of the Gaussian
+// spectrum where that is 0.9.
 float memory_over(std::size_t symbols, double doppler_hz) {
   const double seconds = static_cast<double>(symbols) / static_cast<double>(kSymbolRate);
   return static_cast<float>(std::pow(0.9, seconds * doppler_hz / 0.146));
@@ -136,7 +137,7 @@ void BlockReceiver::begin(unsigned first_frame, bool inserted) {
     add_steps(first_symbol(frame), layout_.frame_symbols(), steps_in_frame_);
   }
 
-  // What stands before, as far as a response reaches.
+  // Symbols before the block are set as far back as a response extends.
   const std::size_t last = first_frame > 0 ? first_frame - 1 : layout_.frames_in_cycle() - 1;
   auto before = begun_ ? known_of(last) : std::span<const Complex>(layout_.preamble);
   begun_ = true;
@@ -183,7 +184,8 @@ void BlockReceiver::add_inserted(std::span<const Complex> received) {
   tracker_ = follow(0, kInsertedSteps, *tracker_);
 }
 
-// Twice: with the channel by the probes around the data alone, then by the first decisions too.
+// The frame is equalised twice: first with the channel from the probes around the data alone, then
+// with that from the first decisions as well.
 BlockReceiver::Look BlockReceiver::add_frame(std::span<const Complex> received) {
   S5066_ASSERT(!complete() && received.size() == kPhases * layout_.frame_symbols());
   const unsigned frame = frames_++;
@@ -196,7 +198,7 @@ BlockReceiver::Look BlockReceiver::add_frame(std::span<const Complex> received) 
   look.fit = probe_fit(frame, layout_.runs.size());
   fit_sum_ += layout_.runs.size() == 1 ? look.fit : probe_fit(frame, 1);
   follow(from, to, *tracker_);
-  // What is known last in a frame of several runs need not have been sent.
+  // The last known symbols in a frame of several runs may not have been sent.
   const double overstated = layout_.runs.size() == 1 ? std::max(surprise_, 1.0) : 1;
   equalize(frame, false);
   tracker_ = follow(from, to, *tracker_);
@@ -222,9 +224,8 @@ void BlockReceiver::forget_data(unsigned frame) {
   }
 }
 
-// The response from before the frame must foretell the probe. Decisions of this frame must not
-// help: they would fit any noise they were made from. The probe is that behind so many runs of
-// data.
+// The response from before the frame must predict the probe behind `runs` runs of data. Decisions
+// of this frame are not used, because they would fit any noise from which they were made.
 float BlockReceiver::probe_fit(unsigned frame, std::size_t runs) const {
   std::size_t end = first_symbol(frame);
   for (std::size_t i = 0; i < runs; ++i) end += layout_.runs[i].data + layout_.runs[i].known;
@@ -253,8 +254,8 @@ double BlockReceiver::turn_seconds() const {
 
 // --- The channel ---------------------------------------------------------------------------------
 
-// Forwards with a filter, whose state at the end is given back, then backwards with the smoother
-// that belongs to it.
+// The filter runs forwards, and its state at the end is returned. Then the smoother that belongs to
+// it runs backwards.
 dsp::ChannelTracker BlockReceiver::follow(std::size_t from_step, std::size_t to_step,
                                           dsp::ChannelTracker tracker) {
   const std::size_t taps = tracker.taps();
@@ -267,7 +268,7 @@ dsp::ChannelTracker BlockReceiver::follow(std::size_t from_step, std::size_t to_
       const std::size_t at = slot(static_cast<std::ptrdiff_t>(row));
       const auto symbols = std::span<const Complex>(symbols_).subspan(at, taps);
       const auto variances = std::span<const float>(variances_).subspan(at, taps);
-      // Rows of which nothing is known say nothing.
+      // Rows without known symbols are skipped.
       const auto known = [](const Complex& z) { return z != Complex(); };
       if (std::none_of(symbols.begin(), symbols.end(), known)) continue;
       const float power =
@@ -302,8 +303,8 @@ dsp::ChannelTracker BlockReceiver::follow(std::size_t from_step, std::size_t to_
   return tracker;
 }
 
-// An average over seconds, with a floor for a path that has been in a fade until now. Neighbours
-// count, since the response moves as clocks drift.
+// The profile is an average over seconds. Its floor is for a path that has been in a fade until
+// now. Neighbours count because the response moves when clocks drift.
 void BlockReceiver::learn_profile(std::size_t from_step, std::size_t to_step) {
   const std::size_t taps = profile_.size();
   const float gain = kProfileGain / static_cast<float>(to_step - from_step);
@@ -350,7 +351,7 @@ void BlockReceiver::move_window(int symbols) {
   }
 }
 
-// From correlations with the symbols as they look after the second pass, or the last.
+// The correlation is computed with the symbols after the second pass, or the last one.
 void BlockReceiver::learn_doppler() {
   const std::size_t taps = profile_.size();
   FixedVector<float, kPhases * dsp::ChannelTracker::kTapsMax> weight(kPhases * taps);
@@ -374,7 +375,7 @@ void BlockReceiver::learn_doppler() {
   doppler_.add(raw_, weight, seconds);
 }
 
-// Over what is received of the frames; an inserted preamble goes in other steps.
+// Smooths the responses of the received frames; an inserted preamble has other steps.
 void BlockReceiver::even_out() {
   const double seconds = static_cast<double>(layout_.frame_symbols()) /
                          static_cast<double>(steps_in_frame_ * kSymbolRate);
@@ -387,7 +388,7 @@ void BlockReceiver::even_out() {
                 half, std::span(responses_).subspan(from, steps_.size() * values - from));
 }
 
-// The response for every row of a frame, between the middles of steps.
+// Computes the response for every row of a frame, between the middles of steps.
 void BlockReceiver::respond(unsigned frame) {
   const std::size_t taps = tracker_->taps();
   const auto middle = [&](std::size_t s) {
@@ -429,8 +430,8 @@ float BlockReceiver::equalize(unsigned frame, bool with_priors) {
   return quality / static_cast<float>(data);
 }
 
-// `row` of the frame and `first` of the block is the run's first symbol, `data` the number of data
-// symbols before it in the frame, `bit` its first bit in the block.
+// The run's first symbol is `row` of the frame and `first` of the block. `data` is the number of
+// data symbols before it in the frame, and `bit` is its first bit in the block.
 float BlockReceiver::equalize_run(const Layout::Run& run, std::size_t first, std::size_t row,
                                   std::size_t data, std::size_t bit, bool with_priors) {
   const std::size_t taps = tracker_->taps();
@@ -503,24 +504,25 @@ float BlockReceiver::finish() {
     take_decisions();
     learn_doppler();
   }
-  // The equaliser's own figure rests on a channel that decisions help to estimate, and decisions
-  // fit the noise that they were made from. Probes that do not bear the channel out have the last
-  // word, the first of each frame: behind the last data of STANAG 4285 the last one is not sent. A
-  // fit of f between forecast and reception is a share of f^2 of signal.
+  // The equaliser's own quality uses a channel that decisions help to estimate, and decisions fit
+  // the noise from which they were made. So probes that do not agree with the channel limit the
+  // quality. The first probe of each frame counts, because behind the last data of STANAG 4285 the
+  // last one is not sent. A fit f between prediction and reception is a share f^2 of signal.
   const double fit = std::max(fit_sum_ / frames_, 0.0);
   const double borne_out = fit < kFitMin ? fit * fit : 1;
-  // Bits that no code checks are as sure as the noise is small, and what that is known by lags
-  // behind a station that begins: known symbols, foretold before this frame's decisions could fit
-  // the channel to them, tell how many times more there is.
+  // Bits without a code are as certain as the noise is small. The noise that is assumed lags behind
+  // when another station begins. Known symbols, predicted before this frame's decisions could fit
+  // the channel to them, show by which factor it is larger.
   const float wrong = code_->coded() ? code_->error_share()
                                      : wrong_bits_ / static_cast<float>(layout_.block_bits());
-  // Another station makes soft bits surer than they should be, and the passes then agree on a word
-  // that neither has sent: the decoder is sure of it, but it hardly fits better than others would.
+  // Another station makes soft bits more certain than they should be. The passes then agree on a
+  // word that neither station has sent: the decoder is sure of it, but it hardly fits better than
+  // others would.
   const float signal = static_cast<float>(std::min(quality_sum_ / frames_, borne_out));
   return soft_quality(std::min(signal, code_->borne_out()), wrong);
 }
 
-// The symbols by all that is known: the last look and what the code added.
+// Decides the symbols by all information: the last equalisation and the result of the code.
 void BlockReceiver::take_decisions() {
   std::array<float, 8> both{};
   std::size_t bit = 0;

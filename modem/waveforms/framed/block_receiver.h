@@ -1,10 +1,10 @@
-// Receives one block of data that lie between known symbols: frame by frame a first look, and when
-// the block is complete as many more, each with what the decoder made of the last, as it takes to
-// be sure of every bit.
+// Receives one block of data that lie between known symbols. Each frame is equalised when it
+// arrives. When the block is complete, it is equalised again with the result of the decoder, as
+// often as needed until every bit is certain.
 //
-// A look follows the channel forwards with a Kalman filter and smooths it backwards, in steps of
-// about 40 symbols, with the symbols as far as they are known; the response between steps is
-// interpolated. Then it equalises each run of data, which lies between known symbols.
+// A pass follows the channel forwards with a Kalman filter and smooths it backwards, in steps of
+// about 40 symbols, with the symbols as far as they are known. The response between steps is
+// interpolated. Then each run of data, which lies between known symbols, is equalised.
 #pragma once
 
 #include <algorithm>
@@ -31,48 +31,49 @@ class BlockReceiver {
     float noise_share = 1;  // see Downconverter
   };
   struct Look {
-    float fit = 0;      // of the last known symbols with what the channel was before: up to 1
-    dsp::Complex turn;  // of the response from the frame's first step to its last
+    float fit = 0;      // of the last known symbols with the earlier channel: up to 1
+    dsp::Complex turn;  // turn of the response from the frame's first step to its last
     float quality = 0;  // share of signal in an equalised symbol
   };
 
-  /// The layout lives at least as long.
+  /// The layout must exist at least as long as the receiver.
   BlockReceiver(const Layout& layout, InMemory<BlockCode> code, const Config& config,
                 BurstMemory& memory);
 
-  /// The channel and the noise as they are before the first block, and the mean power expected of
-  /// each tap.
+  /// Sets the channel and the noise before the first block, and the expected mean power of each
+  /// tap.
   void set_channel(std::span<const float> profile, float noise);
-  /// `first_frame` of the cycle; `inserted` when a preamble stands between this block and the last.
+  /// `first_frame` counts in the cycle. `inserted` is true when a preamble lies between this block
+  /// and the last.
   void begin(unsigned first_frame, bool inserted);
-  /// Two samples for each symbol, the carrier's offset removed, of the inserted preamble, and then
-  /// of each frame.
+  /// Takes two samples for each symbol, without the carrier's offset: first those of the inserted
+  /// preamble, then those of each frame.
   void add_inserted(std::span<const dsp::Complex> received);
   Look add_frame(std::span<const dsp::Complex> received);
   bool complete() const { return frames_ == layout_.frames_per_block; }
 
-  /// Decodes the complete block; returns its quality.
+  /// Decodes the complete block and returns its quality.
   float finish();
   std::span<const std::uint8_t> bits() const { return code_->bits(); }
   float wrong_share() const { return code_->error_share(); }
   unsigned passes() const { return passes_; }
 
-  /// The channel at the end of what was received.
+  /// Returns the channel at the end of the received samples.
   dsp::ChannelTracker& tracker() { return *tracker_; }
   float noise() const { return noise_; }
-  /// Not less than the least that is believed.
+  /// Sets the noise, which is never below a minimum.
   void set_noise(float noise);
-  /// Mean power of the response, tap by tap, over seconds.
+  /// Returns the mean power of the response over seconds for each tap.
   std::span<const float> profile() const { return profile_; }
-  /// The same over the block that is complete, tap l of phase p at [2 l + p].
+  /// Returns the same over the complete block, tap l of phase p at [2 l + p].
   using Steps = FixedVector<float, dsp::kPhases * dsp::ChannelTracker::kTapsMax>;
   Steps block_profile() const;
-  /// How well its probes were foretold, on average.
+  /// Returns the mean agreement of its probes with their prediction.
   float fit() const { return static_cast<float>(fit_sum_ / std::max(frames_, 1U)); }
-  /// Between blocks, the window begins so many symbols later from now on.
+  /// May be called between blocks: the window begins `symbols` symbols later from now on.
   void move_window(int symbols);
   float doppler_hz() const { return static_cast<float>(doppler_.doppler_hz()); }
-  /// From the middle of a frame's first step to that of its last.
+  /// Returns the time from the middle of a frame's first step to that of its last.
   double turn_seconds() const;
   float data_power() const { return demapper_.power(); }
 
@@ -109,7 +110,7 @@ class BlockReceiver {
     const std::size_t size = dsp::kPhases * profile_.size();
     return std::span(responses_).subspan(step * size, size);
   }
-  // Symbols stand newest first; n may be as low as -taps_max.
+  // Symbols are stored newest first; n may be as low as -taps_max.
   std::size_t slot(std::ptrdiff_t n) const {
     return static_cast<std::size_t>(static_cast<std::ptrdiff_t>(symbols_in_block_) - 1 - n);
   }
@@ -123,26 +124,29 @@ class BlockReceiver {
   InMemory<BlockCode> code_;
   unsigned frames_ = 0;
   std::size_t steps_in_frame_;
-  bool begun_ = false;        // a block has been
-  unsigned first_frame_ = 0;  // of the cycle
+  bool begun_ = false;        // a block has begun before
+  unsigned first_frame_ = 0;  // in the cycle
   std::size_t inserted_ = 0;  // symbols before the first frame
   std::size_t symbols_in_block_ = 0;
   unsigned passes_ = 0;
   float noise_ = 1;  // variance of a sample within the receiver's filter
-  float error_ = 0;  // what the channel's error adds to it
+  float error_ = 0;  // part of the channel's error in the noise
   DopplerMeter doppler_;
   double quality_sum_ = 0;
-  double fit_sum_ = 0;    // of the first probe of each frame
-  double surprise_ = 1;   // of known symbols at the last look along the channel; 1 as expected
-  float wrong_bits_ = 0;  // to be expected by the first look at each frame
+  double fit_sum_ = 0;  // for the first probe of each frame
+  // Prediction error of known symbols in the last pass along the channel; 1 is the expected value.
+  double surprise_ = 1;
+  // Number of wrong bits to be expected after the first pass of each frame.
+  float wrong_bits_ = 0;
 
   std::optional<dsp::ChannelTracker> at_start_;
   std::optional<dsp::ChannelTracker> tracker_;
-  FixedVector<float, dsp::ChannelTracker::kTapsMax> profile_;  // mean power of each tap, by and by
+  // Mean power of each tap, averaged over time.
+  FixedVector<float, dsp::ChannelTracker::kTapsMax> profile_;
   std::pmr::vector<Step> steps_;
   std::pmr::vector<dsp::ChannelTracker> tracked_;
-  std::pmr::vector<dsp::Complex> responses_;  // smoothed, step after step
-  std::pmr::vector<dsp::Complex> raw_;        // of each step by itself
+  std::pmr::vector<dsp::Complex> responses_;  // smoothed, one step after the other
+  std::pmr::vector<dsp::Complex> raw_;        // of each step alone
 
   std::pmr::vector<dsp::Complex> received_;
   std::pmr::vector<dsp::Complex> symbols_;

@@ -18,33 +18,36 @@ using dsp::kPhases;
 using dsp::mul;
 using dsp::mul_conj;
 
-// Learning the channel from the preamble.
-constexpr float kTapSignificant = 0.01F;  // of the strongest
-/// Of what noise is expected to leave in a tap, above that itself: measured once.
+// These constants are for learning the channel from the preamble.
+constexpr float kTapSignificant = 0.01F;  // relative to the strongest tap
+/// A tap is significant when its power is above the noise expected in it by this many times that
+/// noise. The factor is for a channel that is measured once.
 constexpr float kTapNoiseExcess = 7;
 constexpr int kPulseMargin = 4;  // symbols around the significant taps
-/// Of the whole energy, spread over all taps: a path may come out of a fade at any time, and what
-/// is not expected would be taken for noise.
+/// This share of the whole energy is spread over all taps, because a path may come out of a fade at
+/// any time, and an unexpected one would count as noise.
 constexpr float kProfileFloor = 0.3F;
 constexpr std::size_t kTrainingSymbolsMax = 640;
 constexpr std::size_t kTrainingStep = 41;
 constexpr double kTrainingDopplerHz = 1;
-/// A channel that fades leaves much unexplained where it is taken to stand still. So often it is
-/// followed to see how much of that is noise.
+/// A fading channel leaves much unexplained when it counts as constant. It is followed this often
+/// to find how much of that is noise.
 constexpr unsigned kTrainings = 4;
 constexpr float kTiny = 1e-20F;
 
-// Following it.
+// These constants are for following the channel.
 constexpr float kCarrierGain = 0.1F;
-constexpr float kCarrierFrames = 1 / kCarrierGain;  // that it is known by, at least, before
-/// The response has wandered in its window when it fits so much better so many symbols further on.
+// After this many frames the gain of a frame is kCarrierGain.
+constexpr float kCarrierFrames = 1 / kCarrierGain;
+/// The response has moved in its window when it fits this much better a whole number of symbols
+/// further on.
 constexpr float kMovedFit = 1.1F;
-/// Of a block whose probes fit worse the response is none.
+/// A block with a worse fit of its probes has no response.
 constexpr float kHeardFit = 0.1F;
 constexpr int kMovedMax = 3;
 
-// Samples so far apart are alike in a tone, but for their phase, and in nothing that is sent: no
-// known symbols come again after as many.
+// In a tone, samples this far apart are equal except for their phase. In a transmission they are
+// not, because no known symbols repeat after this many.
 constexpr std::size_t kToneLag = 2 * 37;
 constexpr float kToneLikeness = 0.7F;
 
@@ -99,7 +102,7 @@ std::optional<Demodulator::Output> BurstDemodulator::receive(const SampleHistory
     if (history.end() < origin_ + static_cast<std::int64_t>(kPhases * symbols)) return std::nullopt;
     receive_frame(history);
     if (lead_frames_ > 0) {
-      // Of a block whose beginning is missing, the channel alone counts.
+      // A block whose beginning is missing serves only to learn the channel.
       if (--lead_frames_ == 0 || block_.complete()) end_block();
       continue;
     }
@@ -118,7 +121,7 @@ void BurstDemodulator::learn_channel(const SampleHistory& history) {
   block_.set_channel(choose_window(layout_.profile, threshold), std::max(layout_.noise, kTiny));
   const std::int64_t window =
       origin_ - (reading_.data_start - reading_.lead) + 2 * layout_.window_before;
-  // Many where it was found by what comes again with each frame.
+  // A waveform that repeats its symbols with each frame has been found by many of them.
   const auto preamble = static_cast<float>(layout_.preamble.size());
   carrier_frames_ = reading_.late || layout_.repeats
                         ? kCarrierFrames
@@ -133,7 +136,7 @@ void BurstDemodulator::learn_channel(const SampleHistory& history) {
   train(history);
 }
 
-// The mean power of each tap over all parts of the preamble.
+// Measures the mean power of each tap over all parts of the preamble.
 void BurstDemodulator::measure_preamble(const SampleHistory& history) {
   const std::size_t symbols = layout_.preamble.size();
   const std::size_t parts = layout_.preamble_parts;
@@ -165,8 +168,9 @@ void BurstDemodulator::measure_preamble(const SampleHistory& history) {
   layout_.profile_error /= times;
 }
 
-// From the first to the last significant tap and a margin for the pulse; at least wide enough for
-// an echo that was in a fade during the preamble. Where that is too wide, the fullest part of it.
+// The window goes from the first to the last significant tap with a margin for the pulse. It is at
+// least wide enough for an echo that was in a fade during the preamble. If that is too wide, it is
+// the part with the most power.
 BurstDemodulator::Powers BurstDemodulator::choose_window(std::span<const float> profile,
                                                          float threshold) {
   const float peak = *std::max_element(profile.begin(), profile.end());
@@ -188,7 +192,7 @@ BurstDemodulator::Powers BurstDemodulator::choose_window(std::span<const float> 
   Powers prior;
   for (int tap = 0; tap < taps; ++tap) {
     float power = kProfileFloor * total / static_cast<float>(taps) + kTiny;
-    // Neighbours count, since the response moves as clocks drift.
+    // Neighbours count because the response moves when clocks drift.
     for (int near = tap - 1; near <= tap + 1; ++near) {
       const int at = 2 * (begin + near);
       if (at < 0 || at + 1 >= static_cast<int>(profile.size())) continue;
@@ -211,7 +215,7 @@ void BurstDemodulator::train(const SampleHistory& history) {
   const bool preceded = layout_.preceded || symbols < layout_.preamble.size();
   newest_first_.assign(layout_.preamble.rbegin(),
                        layout_.preamble.rbegin() + static_cast<std::ptrdiff_t>(symbols));
-  newest_first_.resize(symbols + taps);  // before the preamble there was nothing
+  newest_first_.resize(symbols + taps);  // before the preamble nothing is known
   const std::array<float, dsp::ChannelTracker::kTapsMax> all_certain{};
   const auto certain = std::span(all_certain).first(taps);
   const std::int64_t from = origin_ - static_cast<std::int64_t>(kPhases * symbols);
@@ -240,7 +244,7 @@ void BurstDemodulator::train(const SampleHistory& history) {
 
 // --- Frames --------------------------------------------------------------------------------------
 
-// The next samples, the carrier's offset removed.
+// Loads the next samples without the carrier's offset.
 void BurstDemodulator::load(const SampleHistory& history, std::size_t symbols) {
   const double turns = offset_hz_ / kHalfSymbolRate;
   carrier_turn_ += turns * static_cast<double>(origin_ - carrier_at_);
@@ -265,10 +269,10 @@ void BurstDemodulator::receive_frame(const SampleHistory& history) {
   }
   load(history, layout_.frame_symbols());
   const BlockReceiver::Look look = block_.add_frame(samples_);
-  // A tone is foretold by what the response has become, whatever is known.
+  // The response adapts to a tone and predicts it, whatever the known symbols are.
   judge(is_tone(samples_) ? 0 : look.fit,
         static_cast<double>(layout_.frame_symbols()) / kSymbolRate, origin_);
-  // The carrier runs on from the phase it has reached at the end of this frame.
+  // The carrier continues from the phase at the end of this frame.
   carrier_turn_ += offset_hz_ / kHalfSymbolRate * static_cast<double>(origin_ - carrier_at_);
   carrier_at_ = origin_;
   follow_carrier(look.turn);
@@ -303,9 +307,9 @@ void BurstDemodulator::end_block() {
   follow_clock();
 }
 
-// A residual offset turns all taps alike; fading turns them at random, and most where little is
-// heard of them. At first a frame counts by its power beside all that was heard before: by a
-// preamble that lay in a fade of every path the carrier is off by two or three hertz.
+// A residual offset turns all taps alike. Fading turns them at random, and most when the signal is
+// weak. At first a frame is weighted by its power relative to all that was received before, because
+// a preamble in a fade of every path leaves the carrier off by 2 Hz or 3 Hz.
 void BurstDemodulator::follow_carrier(Complex turn) {
   if (std::norm(turn) < kTiny) return;
   float gain = kCarrierGain;
@@ -336,9 +340,9 @@ ChannelEstimate BurstDemodulator::channel() const {
       .doppler_hz = block_.doppler_hz()};
 }
 
-// When the clocks of the two stations differ, the response wanders through its window; the window
-// follows by whole symbols, between blocks. It is the place of the paths that tells, not where most
-// power is: that changes as they fade.
+// When the clocks of the two stations differ, the response moves through its window. The window
+// follows by whole symbols, between blocks. The place of the paths decides and not that of most
+// power, because the power changes as the paths fade.
 void BurstDemodulator::follow_clock() {
   if (block_.fit() < kHeardFit) return;
   const auto profile = block_.block_profile();

@@ -1,6 +1,6 @@
 // Receives the data part of one burst whose data lie between known symbols and whose preamble has
-// been read: learns the channel from the preamble, hands frames to the block receiver, and follows
-// carrier and clock.
+// been read. It learns the channel from the preamble, hands frames to the block receiver, and
+// follows carrier and clock.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ namespace s5066::modem::framed {
 
 class BurstDemodulator final : public ProbedDemodulator {
  public:
-  /// `noise_share`: see Downconverter.
+  /// `noise_share` is that of Downconverter.
   BurstDemodulator(const PreambleReading& reading, Layout layout, InMemory<BlockCode> code,
                    float noise_share, BurstMemory& memory);
 
@@ -40,19 +40,20 @@ class BurstDemodulator final : public ProbedDemodulator {
 
   Layout layout_;
   float noise_share_;
-  /// Amplitudes of the response as it lay in its window at first.
+  /// These are the amplitudes of the response at its first place in the window.
   std::array<float, dsp::kPhases * dsp::ChannelTracker::kTapsMax> home_{};
-  float carrier_frames_ = 0;  // that the carrier is known by, as far as they are counted
-  float carrier_heard_ = 0;   // their power
-  unsigned lead_frames_;      // still to come before the first block
+  // The carrier's offset is based on this many frames; the count is limited.
+  float carrier_frames_ = 0;
+  float carrier_heard_ = 0;  // sum of their power
+  unsigned lead_frames_;     // frames still to come before the first block
   unsigned frame_in_cycle_;
   unsigned frame_in_block_ = 0;
   bool inserted_next_ = false;  // a preamble comes before the next frame
   BlockReceiver block_;
   MessageBits message_;
-  Output newest_;  // what was decoded last
+  Output newest_;  // the last decoded octets
   std::pmr::vector<dsp::Complex> samples_;
-  std::pmr::vector<dsp::Complex> newest_first_;  // of the preamble
+  std::pmr::vector<dsp::Complex> newest_first_;  // symbols of the preamble
 };
 
 }  // namespace s5066::modem::framed

@@ -47,7 +47,7 @@ void add_16(std::span<Complex> points) {
   for (unsigned i = 0; i < table.size(); ++i) points[i] = table[i];
 }
 
-// [C Table C-VI] Bits 3 and 4 mirror the first eight.
+// [C Table C-VI] Bits 3 and 4 mirror the first eight points.
 void add_32(std::span<Complex> points) {
   const std::array<Complex, 8> table = {{{0.866380F, 0.499386F},
                                          {0.984849F, 0.173415F},
@@ -63,7 +63,7 @@ void add_32(std::span<Complex> points) {
   }
 }
 
-// [C Table C-VII] Bits 2 and 5 mirror those without them, but for the points on the axes.
+// [C Table C-VII] Bits 2 and 5 mirror the points without them, except for those on the axes.
 void add_64(std::span<Complex> points) {
   const std::array<Complex, 16> table = {{{1, 0},
                                           {0.822878F, 0.568218F},
@@ -90,7 +90,7 @@ void add_64(std::span<Complex> points) {
   points[36] = {-1, 0};
 }
 
-// [110D Appendix D] Bits 3 and 7 mirror those without them.
+// [110D Appendix D] Bits 3 and 7 mirror the points without them.
 void add_256(std::span<Complex> points) {
   const std::array<Complex, 64> table = {
       {{0.959366F, 0.056433F}, {0.959366F, 0.169300F}, {0.846499F, 0.507899F},
@@ -124,7 +124,7 @@ void add_256(std::span<Complex> points) {
 constexpr std::array kBitsOfSymbols = {1U, 2U, 3U, 4U, 5U, 6U, 8U};
 constexpr unsigned kBitsMax = kBitsOfSymbols.back();
 
-// The constellation of so many bits lies behind those of fewer.
+// The constellation of a number of bits is stored behind those of fewer bits.
 constexpr std::size_t place_of(unsigned bits_per_symbol) {
   return (std::size_t{1} << bits_per_symbol) - 2;
 }

@@ -16,11 +16,11 @@ using dsp::mul_conj;
 constexpr float kExponentMin = -80;
 constexpr float kSumMin = 1e-30F;
 
-// e^x for kExponentMin <= x <= 0, within 3e-6 of it: 2 to the whole part and a polynomial for the
-// rest, so that a compiler can do many at once.
+// Returns e^x for kExponentMin <= x <= 0, with an error below 3e-6. It is 2 to the whole part times
+// a polynomial of the rest, so that a compiler can vectorise it.
 inline float exponential(float x) {
   const float t = std::max(x, kExponentMin) * 1.44269504F;
-  const auto whole = static_cast<std::int32_t>(t - 1);  // towards zero, hence below t
+  const auto whole = static_cast<std::int32_t>(t - 1);  // rounded towards zero, and so below t
   const float f = t - static_cast<float>(whole);        // 0 to 1
   const float p =
       1 + f * (0.69314718F +
@@ -44,8 +44,8 @@ Demapper::Demapper(unsigned bits_per_symbol)
   }
 }
 
-// Adds the logarithm of each point's probability. A bit that the scrambler flips tells the
-// opposite.
+// Adds the logarithm of each point's probability. A bit that the scrambler flips counts with the
+// opposite sign.
 void Demapper::add_priors(std::span<const float> bits, unsigned flips, Weights& weights) const {
   Weights prior;
   prior[0] = 0;
@@ -62,7 +62,7 @@ void Demapper::add_priors(std::span<const float> bits, unsigned flips, Weights& 
   for (std::size_t i = 0; i < count_; ++i) weights[i] += prior[i];
 }
 
-// From logarithms to probabilities, and their mean.
+// Converts logarithms to probabilities and returns their mean.
 SoftSymbol Demapper::average(Weights& weights) const {
   float top = weights[0];
   for (std::size_t i = 1; i < count_; ++i) top = std::max(top, weights[i]);

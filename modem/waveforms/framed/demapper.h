@@ -1,5 +1,5 @@
-// Between soft bits and soft symbols of a constellation, with and without what is known about the
-// bits already.
+// Converts between soft bits and soft symbols of a constellation, with or without prior information
+// about the bits.
 #pragma once
 
 #include <array>
@@ -15,20 +15,21 @@ struct SoftSymbol {
   float variance = 1;
 };
 
-/// Log-likelihood ratios are positive for 0, first bit first, one for each bit of a symbol.
+/// Log-likelihood ratios are positive for 0, with the first bit first, one for each bit of a
+/// symbol.
 class Demapper {
  public:
-  /// See constellation().
+  /// `bits_per_symbol` is that of constellation().
   explicit Demapper(unsigned bits_per_symbol);
 
-  /// Mean power of the points.
+  /// Returns the mean power of the points.
   float power() const { return power_; }
 
-  /// The symbol as its bits tell it; scrambled by the value.
+  /// Returns the symbol by its bits, scrambled by the value.
   SoftSymbol symbol_of(std::span<const float> bits, std::uint8_t scrambler_value) const;
 
-  /// `estimate` is the symbol plus noise of that variance. Writes what it says about each bit
-  /// beyond that bit's own `prior`, and returns the symbol by both.
+  /// `estimate` is the symbol plus noise of that variance. Writes the information of the estimate
+  /// about each bit without that bit's own `prior`, and returns the symbol by both.
   SoftSymbol demap(dsp::Complex estimate, float variance, std::span<const float> prior,
                    std::uint8_t scrambler_value, std::span<float> llr) const;
 
@@ -41,7 +42,7 @@ class Demapper {
 
   unsigned bits_per_symbol_;
   bool phases_only_;
-  std::size_t count_;  // of points
+  std::size_t count_;  // number of points
   float power_ = 0;
   alignas(32) Weights re_{};
   alignas(32) Weights im_{};

@@ -12,7 +12,7 @@ namespace {
 using dsp::Complex;
 
 constexpr double kMemorySeconds = 10;
-/// A correlation that has fallen to this measures the spread; one that has fallen further is noise.
+/// A correlation that has fallen to kFallen measures the spread. One below kLost is noise.
 constexpr double kFallen = 0.8;
 constexpr double kLost = 0.05;
 constexpr double kPairsMin = 12;
@@ -42,8 +42,8 @@ void DopplerMeter::add(std::span<const Complex> responses, std::span<const float
   doppler_hz_ = measured(step_seconds);
 }
 
-// Noise plays no part in a correlation with another step, so the fall is seen from the first lag
-// on. The spectrum is Gaussian, and so is the correlation.
+// The fall is measured from the first lag on, because noise is not correlated with another step.
+// The spectrum is Gaussian, and so is the correlation.
 double DopplerMeter::measured(double step_seconds) const {
   if (pairs_[1] < kPairsMin) return doppler_hz_;
   const double near = std::abs(sums_[0]) / pairs_[0] + kTiny;

@@ -1,4 +1,5 @@
-// How fast the response of a channel changes: from how its correlation with its later self falls.
+// Measures how fast the response of a channel changes, by the fall of its correlation with its
+// later values.
 #pragma once
 
 #include <array>
@@ -15,14 +16,15 @@ class DopplerMeter {
   static constexpr double kMinHz = 0.1;
   static constexpr double kMaxHz = 15;
 
-  /// `expected_hz` until something was heard.
+  /// The spread is `expected_hz` until responses were received.
   explicit DopplerMeter(double expected_hz) : doppler_hz_(expected_hz) {}
 
-  /// A stretch of responses, `taps` values each and so far apart, each raw: measured for itself,
-  /// since smoothed ones would show what the smoother expects. `weight` is the power of each tap.
+  /// Adds a stretch of responses with `taps` values each, at this interval. Each must be raw, which
+  /// means measured by itself, because smoothed ones would show the expectation of the smoother.
+  /// `weight` is the power of each tap.
   void add(std::span<const dsp::Complex> responses, std::span<const float> weight,
            double step_seconds);
-  /// Two standard deviations of the spectrum.
+  /// Returns two standard deviations of the spectrum.
   double doppler_hz() const { return doppler_hz_; }
 
  private:

@@ -11,14 +11,14 @@ namespace {
 
 using dsp::Complex;
 
-constexpr double kTiny = 1e-18;  // power below which there is no signal at all
-/// Of a sum, when the next stretch is added.
+constexpr double kTiny = 1e-18;  // a smaller power means no signal at all
+/// A sum is multiplied by this when the next stretch is added.
 constexpr float kSumKept = 0.8F;
-/// What one stretch adds at most, so that a strong one is soon forgotten, and the least that is a
-/// part of a sum.
+/// One stretch adds at most kSumStepMax, so that a strong one is soon forgotten. Less than kPartMin
+/// is no part of a sum.
 constexpr float kSumStepMax = 0.1F;
 constexpr float kPartMin = 0.02F;
-static_assert(kSumStepMax / (1 - kSumKept) < 1);  // the highest sum
+static_assert(kSumStepMax / (1 - kSumKept) < 1);  // for the highest sum
 
 }  // namespace
 
@@ -122,8 +122,8 @@ void KnownSearch::compare(std::int64_t from, float mean_power) {
   }
 }
 
-// Adds what stretches that begin at these positions show, and keeps the best of all. One that is
-// enough alone is better than any sum, so that what is found of a strong signal is its peak.
+// Adds the result of stretches that begin at these positions, and keeps the best of all. A stretch
+// that is enough alone counts more than any sum, so that a strong signal is found at its peak.
 void KnownSearch::take(std::int64_t from, std::size_t offset, const Row& strength) {
   Row score;
   for (std::size_t n = 0; n < kHop; ++n) {

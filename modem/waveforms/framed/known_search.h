@@ -1,10 +1,10 @@
-// Finds a stretch of known symbols in half-symbol samples: where it begins and how far the carrier
-// is off. Runs all the time, also while a burst is being received.
+// Finds a stretch of known symbols in half-symbol samples: its beginning and the offset of the
+// carrier. It runs all the time, also while a burst is being received.
 //
-// At every position the known symbols are correlated in parts of eight, and the parts added at
-// offsets close enough to each other that none in reach loses much. Where the stretch comes again
-// and again, what one of them does not show several do: powers are added up from one to the next,
-// and fade out over about five.
+// At every position the known symbols are correlated in parts of eight. The parts are added at
+// several offsets, which are so close to each other that no offset in the range loses much. If the
+// stretch is repeated, several of them show what one does not: powers are added from one to the
+// next, with a memory of about five.
 #pragma once
 
 #include <array>
@@ -30,23 +30,25 @@ class KnownSearch {
     double offset_step_hz = 6;
     std::size_t offsets = 27;
     float strength_min = 0.1F;
-    /// Half-symbol samples after which the stretch comes again, a multiple of kHop; 0: it does not.
+    /// These are the half-symbol samples after which the stretch is repeated, a multiple of kHop. 0
+    /// means that it is not.
     std::size_t repeat = 0;
-    /// What is added up must come to this; the newest stretch has a part in it.
+    /// A sum must reach this value. The newest stretch must contribute to it.
     float sum_min = 0.085F;
   };
 
-  /// A multiple of eight symbols, each of power 1, or 0 where it is not known.
+  /// `known` has a multiple of eight symbols. Each has power 1, or is 0 if it is not known.
   KnownSearch(std::span<const dsp::Complex> known, const Config& config);
 
-  /// As if nothing had been heard.
+  /// Sets the state from before the first sample.
   void restart();
-  /// Takes note of the last kHop samples of the history. A candidate comes out when the stretch and
+  /// Processes the last kHop samples of the history. Returns a candidate when the stretch and
   /// `margin` half-symbol samples behind it have been received.
   std::optional<SearchCandidate> advance(const SampleHistory& history, std::int64_t margin);
 
  private:
-  static constexpr std::size_t kPart = 8;  // symbols over which the carrier is taken as still
+  // Symbols over which the carrier's phase counts as constant.
+  static constexpr std::size_t kPart = 8;
   using Row = std::array<float, kHop>;
 
   double offset_of(std::size_t index) const;
@@ -56,14 +58,15 @@ class KnownSearch {
 
   Config config_;
   std::vector<dsp::Complex> known_;
-  float energy_ = 0;                 // of them
-  std::vector<dsp::Complex> turns_;  // by offset, part
+  float energy_ = 0;                 // energy of the known symbols
+  std::vector<dsp::Complex> turns_;  // for each offset and part
   std::vector<float> y_re_, y_im_;
-  std::vector<Row> re_, im_;  // by part
+  std::vector<Row> re_, im_;  // for each part
   std::vector<double> hop_energy_;
-  std::vector<float> sums_;  // of powers, by offset, position within what repeats
+  std::vector<float> sums_;  // of powers, for each offset and position within the repeat
   SearchCandidate best_;
-  float best_score_ = 0;  // 0: there is none; a sum, or 1 and the strength of one that is enough
+  // 0 means none. Otherwise it is a sum, or 1 and the strength of a stretch that is enough alone.
+  float best_score_ = 0;
 };
 
 }  // namespace s5066::modem::framed

@@ -1,5 +1,5 @@
-// How a waveform lays out its data between known symbols: what a receiver of blocks needs to know
-// about STANAG 4539, STANAG 4285 and 110D.
+// The layout of a waveform's data between known symbols, as a receiver of blocks needs it for
+// STANAG 4539, STANAG 4285 and 110D.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace s5066::modem::framed {
 
 struct Layout {
-  /// Unknown symbols and the known ones behind them.
+  /// A run has unknown symbols and the known ones behind them.
   struct Run {
     unsigned data = 0;
     unsigned known = 0;
@@ -31,28 +31,28 @@ struct Layout {
 
   unsigned bits_per_symbol = 1;
   unsigned frames_per_block = 1;
-  std::pmr::vector<Run> runs;                 // of a frame
-  std::pmr::vector<Symbols> known;            // of a frame, run by run, by variant
-  std::pmr::vector<std::uint8_t> variants;    // by frame of a cycle
-  Symbols inserted;                           // between cycles, if anything
-  Symbols preamble;                           // in front of the first frame received
-  std::pmr::vector<std::uint8_t> scrambling;  // of a frame's data symbols
-  double doppler_hz = 1;                      // expected until it was measured
-  bool preceded = false;                      // symbols that nobody knows are sent before it
-  bool repeats = false;                       // the preamble comes again with every frame
-  unsigned first_frame = 0;                   // of a cycle, that is received
-  unsigned lead_frames = 0;                   // received before the first block
-  /// Where the paths of a channel are looked for, in symbols around the found position, and in how
-  /// many parts of the preamble, in each of which the channel should hardly change.
+  std::pmr::vector<Run> runs;                 // runs of a frame
+  std::pmr::vector<Symbols> known;            // known symbols of a frame, for each run and variant
+  std::pmr::vector<std::uint8_t> variants;    // variant of each frame of a cycle
+  Symbols inserted;                           // symbols between cycles, if any
+  Symbols preamble;                           // symbols before the first received frame
+  std::pmr::vector<std::uint8_t> scrambling;  // for the data symbols of a frame
+  double doppler_hz = 1;                      // expected value, until it has been measured
+  bool preceded = false;                      // unknown symbols are sent before the preamble
+  bool repeats = false;                       // the preamble is repeated with every frame
+  unsigned first_frame = 0;                   // number in its cycle of the first received frame
+  unsigned lead_frames = 0;                   // frames received before the first block
+  /// The paths of a channel are searched in this window, in symbols around the found position. The
+  /// preamble is evaluated in this many parts; the channel should hardly change within one part.
   int window_before = 14;
   unsigned window_taps = 44;
   unsigned preamble_parts = 1;
-  /// The channel in that window at half-symbol steps, where the preamble is not to tell it: mean
-  /// powers, the error of one, and the variance of a sample.
+  /// The channel in that window at half-symbol steps, if the preamble is not used to measure it:
+  /// mean powers, the error of one, and the variance of a sample.
   std::pmr::vector<float> profile;
   float profile_error = 0;
   float noise = 0;
-  int taps_min = 20;  // room for a path that was in a fade
+  int taps_min = 20;  // leaves room for a path that was in a fade
   int taps_max = static_cast<int>(dsp::ChannelTracker::kTapsMax);
 
   std::size_t frames_in_cycle() const { return variants.size(); }

@@ -7,22 +7,22 @@
 namespace s5066::modem::framed {
 namespace {
 
-/// Preambles whose data begin this close together, in half-symbol samples, are of one burst.
+/// Preambles whose data begin this close together, in half-symbol samples, belong to one burst.
 constexpr std::int64_t kSameBurst = 64;
-/// What begins behind a gap of so many repeats is taken for the same burst only where it stands so
-/// close to where it belongs: other paths may have come out of a fade.
+/// A transmission after a gap of this many repeats counts as the same burst only if it is this
+/// close to the expected place, because other paths may have come out of a fade.
 constexpr std::int64_t kGap = 2;
 constexpr std::int64_t kSameBehindGap = 16;
 
 constexpr double kHeardNowSeconds = 0.1;
 constexpr float kHealthyAbove = 0.3F;
 
-/// Of a probe, for what its fit says about the signal: symbols that count, twice over. The signal
-/// is expected to fit as it did of late, and at least so much.
+/// These evaluate the fit of a probe: its number of symbols that count, times two. The signal is
+/// expected to fit as it did recently, and at least this well.
 constexpr float kProbeWeight = 32;
 constexpr float kFitExpectedMin = 0.15F;
 
-// A gain for an average over so many seconds, taken once in a frame.
+// Returns the gain for an average over `seconds` that is updated once in a frame.
 float gain_for(double seconds, double frame_seconds) {
   return static_cast<float>(1 - std::exp(-frame_seconds / seconds));
 }
@@ -49,15 +49,15 @@ bool ProbedDemodulator::healthy() const {
 bool ProbedDemodulator::covers(const PreambleReading& reading) const {
   if (reading.mode.waveform != reading_.mode.waveform) return false;
   if (repeat_ == 0) return std::abs(reading.data_start - reading_.data_start) < kSameBurst;
-  // Clocks that differ have moved the frames since the beginning.
+  // Different clocks have moved the frames since the beginning.
   const std::int64_t since = std::abs(reading.data_start + window_shift_ - origin_) % repeat_;
   const std::int64_t apart = std::min(since, repeat_ - since);
   const bool in_gap = reading.data_start > last_heard_ + kGap * repeat_;
   const bool at_its_end =
       gap_until_ && std::abs(reading.data_start - *gap_until_) <= kGap * repeat_;
-  // Where it is not known where it began, that says nothing.
+  // A preamble with an unknown beginning gives no information.
   if (reading.begun_before || (!in_gap && !at_its_end)) return apart < kSameBurst;
-  // Without an interleaver there is nothing to be lost by taking it for another.
+  // Without an interleaver nothing is lost when it counts as another burst.
   return apart < kSameBehindGap && reading_.mode.interleaver != Interleaver::zero;
 }
 

@@ -1,6 +1,6 @@
-// What the demodulators of waveforms with known symbols among the data share: the channel is
-// learned once, from the preamble, and how well the known symbols are foretold tells whether the
-// signal is still there.
+// The common part of demodulators of waveforms with known symbols among the data. The channel is
+// learned once, from the preamble. The agreement of the known symbols with their prediction shows
+// whether the signal is still received.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace s5066::modem::framed {
 
-/// The window in which the paths of a channel are looked for, in symbols around the found position.
+/// The paths of a channel are searched in this window, in symbols around the found position.
 inline constexpr int kWindowBefore = 14;
 inline constexpr unsigned kWindowTaps = 44;
 
@@ -26,25 +26,26 @@ class ProbedDemodulator : public Demodulator {
   const std::optional<Ending>& ending() const final { return end_.ending(); }
 
  protected:
-  /// How soon a signal is given up that is heard no more.
+  /// This struct sets how soon a signal that is no longer received is given up.
   struct Patience {
     double seconds = 1;  // over which is averaged how well known symbols fit
-    /// The average is never taken for more, so that it falls as soon after a strong signal.
+    /// The average is limited to this, so that it falls as soon after a strong signal.
     float heard_max = 1;
-    /// What it must fall below. Noise comes to 0.
+    /// The signal is lost below this average. Noise gives 0.
     float lost_below = 0.12F;
   };
 
-  /// `repeat`: half-symbol samples after which the preamble comes again; 0: never.
+  /// `repeat` is the number of half-symbol samples after which the preamble is repeated; 0 means
+  /// never.
   ProbedDemodulator(const PreambleReading& reading, std::int64_t repeat, const Patience& patience,
                     const EndWatch::Config& end);
 
-  /// Once, when the history holds all of the window behind the preamble.
+  /// Is called once, when the history holds all of the window behind the preamble.
   virtual void learn_channel(const SampleHistory& history) = 0;
-  /// Gives the next block, if one is complete.
+  /// Returns the next block, if one is complete.
   virtual std::optional<Output> receive(const SampleHistory& history) = 0;
-  /// How well known symbols were foretold, up to 1, in a frame that lasted so long and ended at
-  /// that half-symbol sample.
+  /// `fit` is the agreement of the known symbols with their prediction, up to 1, in a frame of that
+  /// duration which ended at that half-symbol sample.
   void judge(float fit, double frame_seconds, std::int64_t end);
 
   PreambleReading reading_;
@@ -58,12 +59,12 @@ class ProbedDemodulator : public Demodulator {
  private:
   std::int64_t repeat_;
   bool learned_ = false;
-  std::int64_t window_shift_ = 0;  // of row 0 against where the data begin
+  std::int64_t window_shift_ = 0;  // from the beginning of the data to row 0
   Patience patience_;
-  float heard_;          // how well known symbols fit, on average
-  float heard_now_ = 1;  // over a tenth of a second
+  float heard_;          // mean fit of known symbols
+  float heard_now_ = 1;  // mean over 0.1 s
   std::int64_t last_heard_;
-  /// Where preambles repeat: the end of the last gap in what was heard.
+  /// The end of the last gap in the received signal, if the preambles are repeated.
   std::optional<std::int64_t> gap_until_;
 };
 

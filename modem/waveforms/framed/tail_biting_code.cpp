@@ -7,11 +7,11 @@
 
 namespace s5066::modem::framed {
 namespace {
-/// After so many bits the decoder no longer cares where it began.
+/// After this many bits the decoder's result does not depend on its start.
 constexpr std::size_t kWrap = 144;
-/// What a word that is but the nearest attains after all passes, and what of the quality each
-/// surplus beyond that is worth. Of blocks through two paths that fade at 1 Hz one of three is
-/// wrong where the surplus is 0.35, one of a hundred where it is 0.55.
+/// A word that is only the nearest one reaches kSurplusOfChance after all passes. Each surplus
+/// beyond that adds kQualityOfSurplus times as much quality. Of blocks through two paths that fade
+/// at 1 Hz, one of three is wrong at a surplus of 0.35, and one of a hundred at 0.55.
 constexpr float kSurplusOfChance = 0.1F;
 constexpr float kQualityOfSurplus = 2;
 constexpr dsp::Interleaver::Steps kNone{.size = 1, .increment = 1};
@@ -81,7 +81,7 @@ float TailBitingCode::decode(std::span<const float> llr, std::span<float> extrin
     }
   };
   for_each_sent([&](std::size_t at) { own[at] += loaded_[from++]; });
-  // A short block goes around more than once.
+  // A short block is wrapped around more than once.
   for (std::size_t i = 0; i < 2 * kWrap; ++i) {
     pairs_[2 * kWrap - 1 - i] = own[2 * count - 1 - i % (2 * count)];
     own[2 * count + i] = own[i % (2 * count)];
@@ -94,7 +94,7 @@ float TailBitingCode::decode(std::span<const float> llr, std::span<float> extrin
                      .information = information_});
       },
       siso_);
-  // A repeated bit learns from its other copies, too.
+  // A repeated bit gets information from its other copies as well.
   std::size_t to = 0;
   for_each_sent([&](std::size_t at) {
     loaded_[to] = extrinsic_[2 * kWrap + at] + own[at] - loaded_[to];
@@ -109,14 +109,14 @@ float TailBitingCode::borne_out() const {
   return std::clamp(kQualityOfSurplus * (surplus() - kSurplusOfChance), 0.0F, 1.0F);
 }
 
-// Copies of a bit are one here, as they are for the decoder.
+// Copies of a bit count as one, as they do for the decoder.
 float TailBitingCode::surplus() const {
   if (!config_.coded) return 1;
   const auto own = std::span<const float>(pairs_).subspan(2 * kWrap, 2 * config_.user_bits);
   return dsp::surplus(config_.generators, own, bits_);
 }
 
-// The first pair belongs to the bit behind those that the encoder began with.
+// The first pair belongs to the bit behind those with which the encoder began.
 void TailBitingCode::decide(std::span<const float> information) {
   const std::size_t tail = tail_bits();
   for (std::size_t i = 0; i < information.size(); ++i) bits_[i + tail] = information[i] < 0 ? 1 : 0;

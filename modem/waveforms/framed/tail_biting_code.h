@@ -1,6 +1,6 @@
-// The code over one interleaver block of STANAG 4539 and 110D: convolutional, biting its tail,
-// repeated or punctured, interleaved in steps. The encoder begins with the first bits in its memory
-// and ends with them, so the first two coded bits are those of the bit behind them.
+// The code over one interleaver block of STANAG 4539 and 110D. It is convolutional, tail-biting,
+// repeated or punctured, and interleaved in steps. The encoder begins with the first bits in its
+// memory and ends with them, so the first two coded bits are those of the bit behind them.
 #pragma once
 
 #include <cstdint>
@@ -17,36 +17,37 @@
 namespace s5066::modem::framed {
 
 struct TailBitingConfig {
-  bool coded = true;  // else bits are sent as they are, in order
+  bool coded = true;  // otherwise bits are sent unchanged, in order
   std::size_t user_bits = 0;
   unsigned repetition = 1;  // how often each coded pair is sent
-  /// Which of both bits of a pair are sent, pair by pair after repetition, over and over: '1' is.
+  /// The patterns state which of both bits of a pair are sent, pair by pair after repetition; '1'
+  /// means sent. They repeat.
   std::string_view first = "1";
   std::string_view second = "1";
   dsp::CodeGenerators generators = dsp::kGenerators7;
   dsp::Interleaver::Steps interleaver;
 };
 
-/// Coded bits of one block, not yet interleaved.
+/// Returns the coded bits of one block before interleaving.
 std::vector<std::uint8_t> encode_block(const TailBitingConfig& config,
                                        std::span<const std::uint8_t> bits);
 
-/// What a code over blocks of soft bits offers to a receiver.
+/// This is the interface of a code over blocks of soft bits for a receiver.
 class BlockCode {
  public:
   virtual ~BlockCode() = default;
-  /// Else bits() are those received, and nothing checks them.
+  /// Returns false if bits() are the received ones, which no code checks.
   virtual bool coded() const = 0;
   /// `llr` and `extrinsic` hold a value for each bit of the block in the order sent, positive for
-  /// 0; `extrinsic` is what the other bits say about a bit. Returns how many wrong bits are to be
-  /// expected among bits(), if another look could make them fewer.
+  /// 0. `extrinsic` is the information of the other bits about a bit. Returns the number of wrong
+  /// bits to be expected among bits(), if another pass could reduce it.
   virtual float decode(std::span<const float> llr, std::span<float> extrinsic) = 0;
-  /// The user's bits as they look after the last decode().
+  /// Returns the user's bits after the last decode().
   virtual std::span<const std::uint8_t> bits() const = 0;
-  /// Of these, how many are probably wrong.
+  /// Returns the share of these bits that is probably wrong.
   virtual float error_share() const = 0;
-  /// The most quality that these may have by how well the soft bits bear them out: 1 where that is
-  /// not told.
+  /// Returns the highest quality that these bits may have, by how well the soft bits support them.
+  /// It is 1 if that is not measured.
   virtual float borne_out() const = 0;
 };
 
@@ -63,7 +64,7 @@ class TailBitingCode final : public BlockCode {
     return expected_errors_ / static_cast<float>(config_.user_bits);
   }
   float borne_out() const override;
-  /// See dsp::surplus(); 1 without a code.
+  /// Returns dsp::surplus(), or 1 without a code.
   float surplus() const;
 
  private:
@@ -75,10 +76,11 @@ class TailBitingCode final : public BlockCode {
   dsp::Interleaver interleaver_;
   std::variant<dsp::SisoDecoderOf<7>, dsp::SisoDecoderOf<9>> siso_;
   std::pmr::vector<float> loaded_;       // in the encoder's order
-  std::pmr::vector<float> pairs_;        // with those not sent as 0, and the ends wrapped around
-  std::pmr::vector<float> extrinsic_;    // of pairs_
-  std::pmr::vector<float> information_;  // of each pair
-  std::pmr::vector<std::uint8_t> bits_;  // and the first ones again, as the encoder ends with them
+  std::pmr::vector<float> pairs_;        // unsent ones are 0; both ends are wrapped around
+  std::pmr::vector<float> extrinsic_;    // for pairs_
+  std::pmr::vector<float> information_;  // for each pair
+  // The first bits are repeated at the end, as the encoder ends with them.
+  std::pmr::vector<std::uint8_t> bits_;
   float expected_errors_ = 0;
 };
 
