@@ -28,7 +28,7 @@ class ProbedDemodulator : public Demodulator {
  protected:
   /// This struct sets how soon a signal that is no longer received is given up.
   struct Patience {
-    double seconds = 1;  // over which is averaged how well known symbols fit
+    double seconds = 1;  // time of the average of the fit of known symbols
     /// The average is limited to this, so that it falls as soon after a strong signal.
     float heard_max = 1;
     /// The signal is lost below this average. Noise gives 0.

@@ -7,11 +7,11 @@
 namespace s5066::modem {
 namespace {
 
-/// It takes more to believe that a transmission goes on: a burst that has ended would be held for
-/// one that never will.
+/// More evidence is needed to believe that a transmission goes on, because otherwise a burst that
+/// has ended would never end.
 constexpr float kHeard = 12;
 constexpr float kGone = -5;
-/// One frame may lie in a fade, and where bits speak against the mark that is likelier.
+/// One frame may lie in a fade, which is more likely when bits speak against the mark.
 constexpr float kGoneThoughDoubted = -25;
 
 }  // namespace
@@ -44,8 +44,9 @@ void EndWatch::look(MessageBits& message) {
                    .followed = followed_ == mark->end};
 }
 
-// Some ones stand behind the mark in its own block: no transmitter that goes on sends those, so it
-// is the user's if anything is heard behind that block. Before more is decoded it must be decided.
+// Some ones are behind the mark in its own block. A transmitter that goes on does not send those,
+// so the mark is the user's if a signal is received behind that block. The decision must come
+// before more bits are decoded.
 EndWatch::Verdict EndWatch::by_frames(const MessageBits::Mark& mark, std::uint64_t frames) const {
   const float heard = heard_since(frames - config_.frames_ahead);
   const bool last_look = frames_ >= frames + config_.frames_at_once;
@@ -63,7 +64,7 @@ EndWatch::Verdict EndWatch::by_blocks(const MessageBits::Mark& mark) {
   const std::uint64_t waited = std::max(mark.filled ? kFramesWaited : 0, config_.frames_at_once);
   const bool last_look = frames_ >= frames + waited;
   if (mark.denied) {
-    // A block that the transmitter did not finish is noise from there on, and the signal is gone.
+    // An unfinished block is noise from the end of the signal on.
     if (heard_least_lately() <= kGoneThoughDoubted) return Verdict::over;
     const bool heard_enough = mark.filled ? heard >= kHeard : heard > 0;
     if (heard_enough && heard_least_lately() > kGone) return Verdict::goes_on;
@@ -71,7 +72,8 @@ EndWatch::Verdict EndWatch::by_blocks(const MessageBits::Mark& mark) {
   }
   if (followed) return Verdict::open;
   if (heard <= (mark.filled ? kGoneThoughDoubted : kGone)) return Verdict::over;
-  // What has been told must be decided soon. What has not is decoded if anything is heard.
+  // A reported end must be decided soon. Bits behind an end that was not reported are decoded if a
+  // signal is received.
   return last_look && (mark.filled || heard <= 0) ? Verdict::over : Verdict::open;
 }
 
@@ -88,7 +90,7 @@ float EndWatch::heard_since(std::uint64_t frame) const {
   return sum;
 }
 
-// Of the last frames, be they few or many: what speaks most against the signal.
+// Returns the lowest sum of evidence over any number of the last frames.
 float EndWatch::heard_least_lately() const {
   const std::uint64_t remembered = frames_ - std::min<std::uint64_t>(frames_, kFrames);
   float sum = 0;

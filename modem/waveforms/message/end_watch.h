@@ -1,9 +1,10 @@
-// Tells whether a mark ends the transmission: by the bits behind it, where there are enough of them
-// in its last block, and else by whether the signal goes on where the next block belongs.
+// Decides whether a mark ends the transmission. The bits behind it decide when there are enough of
+// them in its last block. Otherwise the decision is whether the signal goes on at the place of the
+// next block.
 //
-// A transmitter may go on behind the end of its message, with zeros in further blocks and a last
-// one that it does not finish. So a signal that goes on is listened to until a block has been
-// decoded: zeros leave the end where it is, and anything else takes it back.
+// A transmitter may go on behind the end of its message with zeros in further blocks and an
+// unfinished last one. So a signal that goes on is received until a block has been decoded: zeros
+// confirm the end, and other bits cancel it.
 #pragma once
 
 #include <array>
@@ -17,35 +18,36 @@ namespace s5066::modem {
 
 /// The end of a transmission, if it is one.
 struct Ending {
-  std::uint64_t symbols = 0;  // of the whole data part, from the first block received on
-  bool certain = false;       // as far as can be told by then
-  bool over = false;          // and nothing more of this signal is waited for
-  bool followed = false;      // the signal went on behind it, or does
+  std::uint64_t symbols = 0;  // of the whole data part, from the first received block on
+  bool certain = false;       // as far as can be known by then
+  bool over = false;          // nothing more of this signal is expected
+  bool followed = false;      // the signal went on behind it
 };
 
 class EndWatch {
  public:
   struct Config {
     std::uint64_t frames_per_block = 1;
-    std::uint64_t frames_at_once = 1;  // that are decoded together
-    unsigned frames_ahead = 0;         // a frame is heard by what is sent of so many behind it
-    unsigned frames_before = 0;        // come before the first block
-    std::uint64_t blocks_before = 0;   // it, of a cycle that was entered in the middle
+    std::uint64_t frames_at_once = 1;  // number of frames that are decoded together
+    unsigned frames_ahead = 0;         // this many later frames show a frame
+    unsigned frames_before = 0;        // number of frames before the first block
+    std::uint64_t blocks_before = 0;   // blocks of a cycle before it, if entered in the middle
   };
 
   EndWatch(const Mode& mode, const Config& config) : mode_(mode), config_(config) {}
 
-  /// How much in the next frame speaks for the signal and against noise alone, in nats.
+  /// `evidence` is the logarithm, in nats, of how much likelier the next frame is with the signal
+  /// than with noise alone.
   void note_frame(float evidence);
-  /// Looks again, after each frame, and when a block has been judged.
+  /// Decides again, after each frame and when a block has been judged.
   void look(MessageBits& message);
 
   const std::optional<Ending>& ending() const { return ending_; }
   bool over() const { return ending_ && ending_->over; }
 
  private:
-  /// Frames whose evidence is remembered, and those behind an end that was told within which it
-  /// must be decided, if not before what comes next is decoded.
+  /// The evidence of kFrames frames is kept. A reported end must be decided within kFramesWaited
+  /// frames, if not before the next bits are decoded.
   static constexpr std::size_t kFrames = 32;
   static constexpr std::uint64_t kFramesWaited = 30;
 
@@ -59,8 +61,8 @@ class EndWatch {
   Mode mode_;
   Config config_;
   std::uint64_t frames_ = 0;
-  std::array<float, kFrames> evidence_{};  // of the last ones
-  std::uint64_t followed_ = 0;             // the mark behind which the signal goes on, by its end
+  std::array<float, kFrames> evidence_{};  // of the last frames
+  std::uint64_t followed_ = 0;             // end of the mark behind which the signal goes on
   std::optional<Ending> ending_;
 };
 

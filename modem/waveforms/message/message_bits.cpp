@@ -6,17 +6,17 @@
 namespace s5066::modem {
 namespace {
 
-/// So many zeros behind a mark are no accident.
+/// This many zeros behind a mark are no coincidence.
 constexpr std::uint64_t kZerosEnough = 16;
-/// A block has been decoded without a doubt when fewer bits than that are probably wrong.
+/// A block counts as decoded without a doubt when fewer bits than this are probably wrong.
 constexpr float kWrongMax = 0.1F;
-/// So many ones behind a mark are the user's. A decoder that errs makes several at once.
+/// This many ones behind a mark are the user's, because one error of a decoder makes several ones.
 constexpr std::uint64_t kOnesEnough = 8;
-/// Where bits are wrong, more ones must be expected for one that is, and each of them takes so many
-/// zeros for the rest to be what fills a block.
+/// One wrong bit may give several ones. Each of them needs this many zeros, so that the rest counts
+/// as the fill of a block.
 constexpr float kOnesPerWrong = 4;
 constexpr std::uint64_t kZerosPerOne = 4;
-/// A share of ones that is rather the user's, however many bits are wrong.
+/// Above this share of ones the bits are the user's, however many are wrong.
 constexpr float kOnesOfUser = 0.25F;
 
 }  // namespace
@@ -36,8 +36,8 @@ std::vector<std::uint8_t> message_bits(ByteSpan bytes, const Trailer& trailer) {
 MessageBits::MessageBits(const Trailer& trailer, std::size_t bits_at_once,
                          std::pmr::memory_resource* memory)
     : trailer_(trailer),
-      // A mark and what would end the transmission behind it, and less than an octet, wait for
-      // more.
+      // A mark with the end of the transmission behind it, and less than an octet, wait for more
+      // bits.
       at_once_max_(bits_at_once + kEndOfMessageBits + trailer.flush_bits + trailer.block_bits + 8),
       kept_max_(at_once_max_ + std::max(bits_at_once, kKeptMin)),
       bits_(memory),
@@ -53,7 +53,7 @@ void MessageBits::push(std::span<const std::uint8_t> bits) {
     shift_register_ = shift_register_ << 1 | bit;
     const std::uint64_t searched = settled();
     if (searched < kEndOfMessageBits || shift_register_ != kEndOfMessage) continue;
-    // One before it did not end the message.
+    // An earlier mark did not end the message.
     const std::uint64_t end = trailer_.end(searched);
     mark_ = {.end = searched, .transmission = end, .idle_until = end};
     wrong_behind_ = wrong_after_ = 0;
@@ -78,8 +78,8 @@ void MessageBits::judge(float wrong_share) {
   if (mark_) judge_rest(wrong_share);
 }
 
-// By what stands between the mark and the end that it would be. Few ones in a block decoded without
-// a doubt, or few zeros, are left to what follows.
+// Judges by the bits between the mark and the end that it would give. Few ones in a block decoded
+// without a doubt, or few zeros, leave the decision to the following bits.
 void MessageBits::judge_fill(float wrong_share) {
   const std::uint64_t to = std::min(settled(), mark_->transmission);
   const std::uint64_t from = std::min(std::max(mark_->end, pushed_from_), to);
@@ -99,7 +99,7 @@ void MessageBits::judge_fill(float wrong_share) {
   mark_->bare = ones == 0 || mark_->filled;
 }
 
-// By what stands behind that end.
+// Judges by the bits behind that end.
 void MessageBits::judge_rest(float wrong_share) {
   const std::uint64_t from = std::max(mark_->transmission, pushed_from_);
   if (settled() <= from) return;
@@ -139,7 +139,7 @@ MessageBits::Portion MessageBits::take() {
   return portion;
 }
 
-// Whole octets before the mark, or before what may be the beginning of one.
+// Returns the number of whole octets before the mark, or before the possible beginning of one.
 std::uint64_t MessageBits::takeable() const {
   const std::uint64_t may_begin_a_mark = std::min<std::uint64_t>(settled(), kEndOfMessageBits - 1);
   const std::uint64_t to = mark_ ? mark_->end - kEndOfMessageBits : settled() - may_begin_a_mark;
@@ -162,7 +162,7 @@ void MessageBits::drop(std::uint64_t count) {
   idle_ -= of_idle;
   idle_at_ += of_idle;
   if (idle_ == 0 || idle_at_ > first_bit_ || idle_ >= 8) return;
-  // Less than an octet: the next mark may need the counter for what follows it.
+  // Less than an octet is left, and the next mark may need the counter for the zeros behind it.
   bits_.insert(bits_.begin(), static_cast<std::size_t>(std::exchange(idle_, 0)), std::uint8_t{0});
 }
 

@@ -14,13 +14,14 @@ namespace {
 
 using dsp::Complex;
 
-/// What is expected where the standard asks for white noise only (12000 and 16000 bit/s).
+/// The spread is this where the standard requires only white noise (12000 and 16000 bit/s).
 constexpr double kStillHz = 0.2;
-/// Where paths are looked for, in symbols around the one by which the preamble was found: that may
-/// be the last of three, 9 ms behind the first [Table D-LII], or the first.
+/// The paths are searched in this window, in symbols around the path by which the preamble was
+/// found. That may be the last of three, 9 ms behind the first [Table D-LII], or the first.
 constexpr int kPathsBefore = 30;
 constexpr unsigned kPathsWindow = 60;
-/// At the end of the preamble, in so many super-frames, each in so many parts.
+/// The paths are searched at the end of the preamble in this many super-frames, each in this many
+/// parts.
 constexpr unsigned kPathsSuperFrames = 3;
 constexpr unsigned kPartsOfSuperFrame = 3;
 
@@ -48,11 +49,11 @@ framed::Layout layout_of(const Parameters& p, unsigned super_frames,
   const auto scrambling = scrambler(p);
   layout.scrambling.assign(scrambling.begin(), scrambling.end());
   if (p.number == 11 || p.number == 12) layout.doppler_hz = kStillHz;
-  layout.preceded = true;  // by other super-frames
+  layout.preceded = true;  // other super-frames are sent before it
   layout.preamble_parts = kPartsOfSuperFrame * super_frames;
   layout.window_before = kPathsBefore;
   layout.window_taps = kPathsWindow;
-  // Frames do not reach into each other's data.
+  // The limit keeps the response of one frame out of the data of another.
   layout.taps_max = std::min(layout.taps_max, static_cast<int>(p.probe_symbols) + 1);
   return layout;
 }
@@ -92,7 +93,7 @@ InMemory<Demodulator> Listener::demodulator(const PreambleReading& reading,
       make_in<framed::TailBitingCode>(memory, code_of(p), &memory), noise_share_, memory);
 }
 
-// The probes. Those that mark the end of a cycle are too few to matter.
+// Returns the probes. Those that mark the end of a cycle are too rare to matter.
 std::vector<TrafficPattern> Listener::traffic() const {
   std::vector<TrafficPattern> patterns;
   for (const std::uint32_t rate_bps : {300U, 1200U, 3200U, 12000U}) {

@@ -1,5 +1,5 @@
-// Finds 110D transmissions at 3 kHz by their preamble, and learns from it the waveform number, the
-// interleaver, the constraint length of the code and when the data begins.
+// Finds 110D transmissions at 3 kHz by their preamble. It reads the waveform number, the
+// interleaver, the constraint length of the code and the beginning of the data from that.
 #pragma once
 
 #include "modem/waveforms/framed/known_search.h"
@@ -12,7 +12,7 @@ namespace s5066::modem::ms110d {
 
 class Listener final : public PreambleListener {
  public:
-  /// `noise_share`: see Downconverter.
+  /// `noise_share` is that of Downconverter.
   explicit Listener(float noise_share);
 
   std::optional<PreambleReading> advance(const SampleHistory& history) override;
@@ -29,7 +29,7 @@ class Listener final : public PreambleListener {
   std::uint64_t refused_ = 0;
 };
 
-/// The preamble is that of the last so many super-frames.
+/// The preamble of the layout is that of the last `super_frames` super-frames.
 framed::Layout layout_of(const Parameters& p, unsigned super_frames,
                          std::pmr::memory_resource* memory);
 

@@ -38,7 +38,7 @@ constexpr Puncturing kThreeQuarters9{"111", "100"};
 constexpr Puncturing kEightNinths7{"11110100", "10001011"};
 constexpr Puncturing kEightNinths9{"11100000", "10011111"};
 
-// By waveform number. Bits per symbol of number 0 are those of a set.
+// The rows are sorted by waveform number. Bits per symbol of number 0 are those of a set.
 constexpr std::array<Row, 14> kRows = {{
     {75, 2, 32, 0, 1, 2, 1, kAll, kAll, {{{0, 0}, {40, 11}, {144, 37}, {576, 145}}}},
     {150, 1, 48, 48, 1, 8, 4, kAll, kAll, {{{4, 25}, {16, 97}, {64, 385}, {256, 1543}}}},
@@ -150,8 +150,8 @@ constexpr std::array kInterleavers = {Interleaver::ultra_short, Interleaver::sho
                                       Interleaver::medium, Interleaver::long_};
 
 constexpr std::array<std::uint8_t, kFixedDibits> kFixed = {0, 0, 2, 1, 2, 1, 0, 2, 3};
-// STANDARD: whether these start again with each channel symbol or run on is told apart by nothing
-// in the text at 3 kHz; they start again here.
+// STANDARD: at 3 kHz the text does not state whether these start again with each channel symbol or
+// run on; they start again here.
 constexpr std::string_view kFixedNoise = "24006214610573412617073222324636";
 constexpr std::string_view kCountNoise = "55220256713515653704033213031626";
 constexpr std::string_view kNumberNoise = "23037330144655456205665355221236";
@@ -159,7 +159,7 @@ constexpr std::string_view kNumberNoise = "23037330144655456205665355221236";
 constexpr std::array<std::array<std::uint8_t, 4>, 4> kDibitPattern = {
     {{0, 0, 0, 0}, {0, 4, 0, 4}, {0, 0, 4, 4}, {0, 4, 4, 0}}};
 
-// 159 bits, the first one bit 0.
+// The register has 159 bits; the first one is bit 0.
 constexpr std::string_view kWalshRegister =
     "0001001101100101111101001000000010110011001011101110001100010000"
     "1000001000001101011110101000111111001101011111011110001100011010"
@@ -201,7 +201,7 @@ std::array<std::uint8_t, kNumberDibits> number_dibits(unsigned number, unsigned 
   return out;
 }
 
-// What a probe repeats.
+// This is the sequence that a probe repeats.
 constexpr std::size_t kBaseMax = 25;
 FixedVector<Complex, kBaseMax> base_sequence(unsigned length) {
   constexpr std::string_view kThirteen = "+++++--++-+-+";

@@ -18,17 +18,19 @@ using framed::kWindowTaps;
 
 constexpr unsigned kFixedSymbols = kFixedDibits * kChannelSymbol;
 constexpr std::int64_t kSuperFrameSamples = 2 * kSuperFrameSymbols;
-/// How far the best reading must lead the next, as a log-likelihood.
+/// The best reading must lead the next by this much, as a log-likelihood.
 constexpr float kLeadMin = 15;
-/// Of the received power, what one super-frame must have.
+/// One super-frame must have this share of the received power.
 constexpr float kStrengthAloneMin = 0.1F;
-/// Of the power that the fixed symbols have alone, what all symbols must have when several
-/// super-frames were read: by a carrier that is further off than was seen, all are misread alike.
+/// When several super-frames were read, all symbols must have this share of the power that the
+/// fixed symbols have alone. With a larger carrier offset than was measured, all super-frames are
+/// misread in the same way.
 constexpr float kAgreementMin = 0.5F;
-/// Taps below this many times their expected error, summed over so many super-frames, are noise and
-/// left out: one in 150 of those that are noise is taken.
+/// Taps below this many times their expected error, summed over the number of super-frames, count
+/// as noise and are left out. One of 150 noise taps is taken.
 constexpr std::array kTapNoiseFactors = {5.0F, 7.4F, 9.5F, 11.4F};
-/// What is weaker is speech that looks like a preamble. Number 0 works at -6 dB and somewhat below.
+/// A weaker signal is speech that looks like a preamble. Number 0 works at -6 dB and slightly
+/// below.
 constexpr double kSnrMinDb = -8;
 constexpr double kWalshSnrMinDb = -10.5;
 constexpr float kTiny = 1e-20F;
@@ -43,14 +45,13 @@ std::optional<PreambleReading> PreambleReader::read(const SampleHistory& history
     SuperFrame& added = frames_[count - 1];
     added.from = newest - (count - 1) * kSuperFrameSamples;
     if (added.from < history.begin()) return std::nullopt;
-    // What one alone says of the offset misleads where it is faint.
+    // The offset from one super-frame alone is misleading when the signal is weak.
     if (count == 2) offset_hz_ = candidate.offset_hz;
     learn(history, count);
     weigh_paths(count);
     const auto decision = decide(count);
     if (!decision) continue;
-    // Only number 0 works where one super-frame is too faint; what looks like another there is
-    // speech.
+    // Only number 0 works when one super-frame is too weak. Another number there is speech.
     const bool faint = count > 1 || candidate.strength < kStrengthAloneMin;
     if (faint && !parameters(decision->announced.mode).walsh) continue;
     const float sureness = decision->lead / excess(*decision, count);
@@ -66,7 +67,7 @@ std::optional<PreambleReading> PreambleReader::read(const SampleHistory& history
   return std::nullopt;
 }
 
-// The responses, and the offset that brings all super-frames to a standstill.
+// Learns the responses, and the offset that removes the turn of all super-frames.
 void PreambleReader::learn(const SampleHistory& history, unsigned count) {
   const auto known = symbols_of(fixed_dibits());
   const unsigned times = count <= 2 ? 3 : 2;
@@ -94,8 +95,8 @@ double PreambleReader::offset_seen(unsigned count) const {
   return static_cast<double>(sum / power) * kHalfSymbolRate;
 }
 
-// Which paths there are is seen in all super-frames together; the more of a path is its error, the
-// less its phase is relied upon.
+// The paths are found in all super-frames together. A path with a larger relative error has less
+// weight for its phase.
 void PreambleReader::weigh_paths(unsigned count) {
   const auto frames = std::span(frames_).first(count);
   float noise = kTiny;
@@ -113,11 +114,12 @@ void PreambleReader::weigh_paths(unsigned count) {
     }
     for (SuperFrame& frame : frames) frame.response.taps[k] *= weight;
   }
-  // A crash of static says little; silence before a burst does not say more than the burst.
+  // A super-frame with impulse noise has little weight. Silence before a burst has no more weight
+  // than the burst.
   for (SuperFrame& frame : frames) score(frame, std::max(noise, frame.response.noise_power));
 }
 
-// Neighbouring channel symbols are left out of account.
+// The influence of neighbouring channel symbols is ignored.
 void PreambleReader::score(SuperFrame& frame, float noise) {
   const auto& taps = frame.response.taps;
   const std::size_t count = taps.size() / kPhases;
@@ -146,8 +148,8 @@ void PreambleReader::score(SuperFrame& frame, float noise) {
   }
 }
 
-// The most likely count and announcement. Numbers that mean nothing are among those it must lead,
-// and are no reading.
+// Returns the most likely count and announcement. Undefined numbers are among those that it must
+// lead, and give no reading.
 std::optional<PreambleReader::Decision> PreambleReader::decide(unsigned count) const {
   struct Best {
     float first = -1e30F;
@@ -198,8 +200,8 @@ std::optional<PreambleReader::Decision> PreambleReader::decide(unsigned count) c
   return decision;
 }
 
-// By how much what was not sent is louder than noise would be, at least 1: it is when this is no
-// preamble but another signal.
+// Returns the power of the unsent patterns relative to that of noise, at least 1. It is larger when
+// the signal is no preamble.
 float PreambleReader::excess(const Decision& decision, unsigned count) const {
   float power = 0;
   float expected = kTiny;
@@ -217,8 +219,8 @@ float PreambleReader::excess(const Decision& decision, unsigned count) const {
   return std::max(1.0F, power / expected);
 }
 
-// Now that every symbol is known: the offset to a fraction of a hertz, and the ratio of signal to
-// noise, the signal being that of the data.
+// Every symbol is known now, so the offset is measured to a fraction of a hertz. The ratio of
+// signal to noise is that of the data.
 std::optional<PreambleReading> PreambleReader::measure(const SampleHistory& history,
                                                        const Decision& decision, unsigned count) {
   const Mode& mode = decision.announced.mode;

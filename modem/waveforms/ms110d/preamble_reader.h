@@ -1,8 +1,8 @@
-// Reads what a preamble of 110D says: waveform number, interleaver, constraint length, and the
-// count that tells when the data begins. The response of the channel is learned from the fixed
-// symbols of each super-frame. What one super-frame says too faintly, up to four together may say:
-// the same announcement, counts one after the other, and paths of the same strength, though each
-// may have turned since the last.
+// Reads the preamble of 110D: waveform number, interleaver, constraint length, and the count that
+// gives the beginning of the data. The response of the channel is learned from the fixed symbols of
+// each super-frame. When one super-frame is too weak, up to four are evaluated together. They have
+// the same announcement, consecutive counts, and paths of the same strength, though each path may
+// have turned since the last one.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace s5066::modem::ms110d {
 
-/// Symbols of a super-frame from its beginning on.
+/// Returns the symbols of a super-frame from its beginning on.
 template <std::size_t kDibitCount>
 std::array<dsp::Complex, kDibitCount * kChannelSymbol> symbols_of(
     const std::array<std::uint8_t, kDibitCount>& dibits) {
@@ -33,10 +33,10 @@ std::array<dsp::Complex, kDibitCount * kChannelSymbol> symbols_of(
 
 class PreambleReader {
  public:
-  /// `noise_share`: see Downconverter.
+  /// `noise_share` is that of Downconverter.
   explicit PreambleReader(float noise_share) : noise_share_(noise_share) {}
 
-  /// The candidate is the newest super-frame, which the history holds whole.
+  /// The candidate is the newest super-frame, which the history must hold completely.
   std::optional<PreambleReading> read(const SampleHistory& history,
                                       const framed::SearchCandidate& candidate);
 
@@ -44,14 +44,14 @@ class PreambleReader {
   static constexpr unsigned kTogetherMax = 4;
   static constexpr unsigned kDibits = 4;
   static constexpr unsigned kReadDibits = kCountDibits + kNumberDibits;
-  /// What every dibit explains at each place behind the fixed ones, a log-likelihood.
+  /// The score of every dibit at each place behind the fixed ones, as a log-likelihood.
   using Scores = std::array<std::array<float, kDibits>, kReadDibits>;
   struct SuperFrame {
     std::int64_t from = 0;  // sample at which the window begins
     std::array<dsp::Complex, dsp::kPhases*(kSuperFrameSymbols + framed::kWindowTaps)> samples;
     dsp::WideResponse response;
     Scores scores;
-    float variance = 0;  // of a score that means nothing
+    float variance = 0;  // of a score without a signal
   };
   struct Decision {
     Announced announced;

@@ -5,7 +5,7 @@
 namespace s5066::modem::ms110d {
 namespace {
 
-/// A block with fewer wrong bits to be expected is done.
+/// A block with a smaller expected share of wrong bits is finished.
 constexpr float kErrorsMax = 0.01F;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The sets of 110D number 0.
+// The sets of 110D waveform number 0.
 #pragma once
 
 #include "modem/waveforms/burst_memory.h"
@@ -11,7 +11,7 @@ namespace s5066::modem::ms110d {
 
 class WalshSignal final : public walsh::Signal {
  public:
-  /// `super_frames`: so many of the preamble are known to have been sent.
+  /// At least `super_frames` of the preamble are known to have been sent.
   WalshSignal(const Mode& mode, unsigned constraint, unsigned super_frames, BurstMemory& memory);
 
   unsigned preamble_sets() const override;

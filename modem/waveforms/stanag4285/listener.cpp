@@ -17,21 +17,21 @@ using dsp::kPhases;
 using dsp::mul_conj;
 
 constexpr float kTiny = 1e-18F;
-/// Sums fade out over four frames.
+/// Sums have a memory of four frames.
 constexpr float kKept = 0.75F;
-/// In noise a sum reaches this less than once in ten hours; it must still do so later, when every
-/// place has been passed in the second frame, too. The synchronisation comes again after 31 symbols
-/// in itself: in front of the first frame, where nothing is sent, a sum takes part of it for the
-/// whole, and a frame later has had two when the right place has had one.
+/// In noise a sum reaches this less than once in ten hours. It must still reach it later, when
+/// every place has been passed in the second frame as well. The synchronisation repeats itself
+/// after 31 symbols. Before the first frame, where nothing is sent, a sum takes a part of it for
+/// the whole, and one frame later it has counted two when the right place has counted one.
 constexpr float kEnough = 25;
 constexpr std::size_t kSyncPeriod = 31;  // symbols
 constexpr unsigned kHopsToConfirm = 2 + (2 * (kFrameSymbols + kSyncPeriod) + kHop - 1) / kHop;
-/// A frame before is there when its synchronisation stands out by this, which noise does in one of
-/// 400. One may be missing; the next one counts only if it stands out by more.
+/// A previous frame exists when its synchronisation exceeds the noise by this factor, which noise
+/// does in one of 400 cases. One frame may be missing; the next one then needs kFrameBehindGap.
 constexpr float kFrameBefore = 6;
 constexpr float kFrameBehindGap = 10;
-/// It is no noise, either, by the noise that is heard beside those found before; where they stand
-/// out less from it themselves, a part of that must do.
+/// Its power must also not be noise by the noise beside the frames found before. If those exceed
+/// the noise by less, kPowerBefore of their power is enough.
 constexpr float kNoNoise = 20;
 constexpr float kPowerBefore = 0.3F;
 constexpr int kFramesBackMax = 16;
@@ -102,7 +102,7 @@ void Listener::restart() {
 }
 
 std::optional<PreambleReading> Listener::advance(const SampleHistory& history) {
-  // The window behind the synchronisation has come, too.
+  // The window behind the synchronisation has arrived as well.
   const std::int64_t from =
       history.end() - static_cast<std::int64_t>(kHop + 2 * (kSyncSymbols + kWindowTaps));
   if (!mode_ || from < 0) return std::nullopt;
@@ -188,7 +188,7 @@ dsp::WideResponse Listener::response_at(const SampleHistory& history, std::int64
   return dsp::estimate_response(sync_, samples, kWindowTaps);
 }
 
-// Back from the last one, frame by frame. `noise` is the power of a sample.
+// Goes back from the last synchronisation, frame by frame. `noise` is the power of a sample.
 Listener::Beginning Listener::begin_of(const SampleHistory& history, std::int64_t last,
                                        double offset_hz, float noise) const {
   constexpr auto kFrame = static_cast<std::int64_t>(kCells);
@@ -234,11 +234,11 @@ std::optional<PreambleReading> Listener::found(const SampleHistory& history, std
   }
   if (best < kEnough) return std::nullopt;
   double offset_hz = (static_cast<double>(offset) - (kOffsets - 1) / 2.0) * kOffsetStepHz;
-  // Its last occurrence up to now.
+  // This is the last occurrence up to now.
   constexpr auto kFrame = static_cast<std::int64_t>(kCells);
   const std::int64_t newest = from + static_cast<std::int64_t>(kHop) - 1;
   const std::int64_t last = newest - (newest - static_cast<std::int64_t>(cell) + kFrame) % kFrame;
-  // What is heard there may be behind the end of a short burst.
+  // The signal there may be behind the end of a short burst.
   Sync surest = sync_at(history, last, offset_hz);
   std::int64_t place = last;
   if (const Sync earlier = sync_at(history, last - kFrame, offset_hz);

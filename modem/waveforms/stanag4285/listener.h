@@ -1,6 +1,6 @@
-// Finds STANAG 4285 transmissions by the synchronisation that each frame begins with. Nothing in it
-// tells rate and interleaver: they are those of the first mode of this waveform that is listened
-// for, and without one nothing is looked for.
+// Finds STANAG 4285 transmissions by the synchronisation at the beginning of each frame. It does
+// not announce rate and interleaver, which are those of the first mode of this waveform in the
+// list. Without such a mode the listener does nothing.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ namespace s5066::modem::stanag4285 {
 
 class Listener final : public PreambleListener {
  public:
-  /// `noise_share`: see Downconverter.
+  /// `noise_share` is that of Downconverter.
   explicit Listener(float noise_share);
 
   void set_modes(std::span<const Mode> modes) override;
@@ -29,19 +29,20 @@ class Listener final : public PreambleListener {
   std::vector<TrafficPattern> traffic() const override;
 
  private:
-  /// Another burst may come by another path: half-symbol samples.
+  /// Another burst may come over another path; the slack is in half-symbol samples.
   static constexpr std::int64_t kEndSlack = 32;
   static constexpr std::size_t kOffsets = 15;
   static constexpr double kOffsetStepHz = 12;
-  static constexpr std::size_t kPart = 8;  // symbols over which the carrier is taken as still
+  // Symbols over which the carrier's phase counts as constant.
+  static constexpr std::size_t kPart = 8;
   static constexpr std::size_t kParts = kSyncSymbols / kPart;
   static constexpr std::size_t kCells = 2 * kFrameSymbols;
   using Row = std::array<float, kHop>;
 
   void add(const SampleHistory& history, std::int64_t from);
   std::optional<PreambleReading> found(const SampleHistory& history, std::int64_t from);
-  /// A synchronisation at a position: its power, how far it stands out from what else is heard
-  /// there, 1 being noise, and how far its second half is turned against its first.
+  /// The synchronisation at a position: its power, the ratio of that to the rest at this place,
+  /// which is 1 for noise, and the turn of its second half relative to the first.
   struct Sync {
     float power = 0;
     float ratio = 0;
@@ -49,7 +50,7 @@ class Listener final : public PreambleListener {
   };
   Sync sync_at(const SampleHistory& history, std::int64_t position, double offset_hz) const;
   struct Beginning {
-    std::int64_t position = 0;  // of the first synchronisation, half-symbol samples
+    std::int64_t position = 0;  // of the first synchronisation, in half-symbol samples
     bool begun_before = false;  // there may be others before it
     float ratio_now = 0;        // of the last one
     dsp::Complex turn;          // from half to half, of all of them
@@ -64,9 +65,10 @@ class Listener final : public PreambleListener {
   std::vector<dsp::Complex> sync_;
   std::array<std::array<dsp::Complex, kParts>, kOffsets> turns_{};
   std::array<std::array<float, kCells>, kOffsets> sums_{};
-  std::int64_t heard_from_ = 0;  // no frame before is of a burst that is yet to be found
-  float top_ = 0;                // of the sums that the last hop changed
-  unsigned confirm_in_ = 0;      // hops
+  // No frame before this belongs to a burst that is yet to be found.
+  std::int64_t heard_from_ = 0;
+  float top_ = 0;            // of the sums that the last hop changed
+  unsigned confirm_in_ = 0;  // hops
 };
 
 }  // namespace s5066::modem::stanag4285

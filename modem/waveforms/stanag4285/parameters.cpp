@@ -10,7 +10,7 @@ constexpr std::uint32_t kUncodedRate = 3600;
 constexpr unsigned kShortDelay = 1;  // groups at 600 bit/s and below
 constexpr unsigned kLongDelay = 12;
 
-// Five stages of x^5 + x^2 + 1, two and a half periods.
+// A register of five stages, x^5 + x^2 + 1, runs for two and a half periods.
 constexpr std::array<std::uint8_t, kSyncSymbols> make_sync() {
   std::array<std::uint8_t, kSyncSymbols> out{};
   std::array<unsigned, 5> stage = {1, 1, 0, 1, 0};

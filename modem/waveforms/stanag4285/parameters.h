@@ -1,5 +1,5 @@
-// The tables of STANAG 4285: frames of 80 symbols of synchronisation and four times 32 of data with
-// 16 known ones between them, over and over, and a convolutional interleaver.
+// The tables of STANAG 4285. It repeats frames of 80 symbols of synchronisation and four times 32
+// symbols of data with 16 known ones between them, and uses a convolutional interleaver.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ inline constexpr unsigned kFrameData = kDataRuns * kRunSymbols;
 inline constexpr unsigned kFrameSymbols =
     kSyncSymbols + kFrameData + (kDataRuns - 1) * kProbeSymbols;
 inline constexpr unsigned kScrambledSymbols = kFrameSymbols - kSyncSymbols;
-inline constexpr unsigned kRows = 32;  // of the interleaver
+inline constexpr unsigned kRows = 32;  // rows of the interleaver
 inline constexpr unsigned kRowStep = 9;
 inline constexpr unsigned kFlushBits = 144;
 
@@ -29,37 +29,37 @@ struct Parameters {
   bool coded = true;
   bool punctured = false;   // every fourth bit behind the interleaver is not sent
   unsigned repetition = 1;  // how often each coded pair is sent
-  unsigned row_delay = 0;   // groups of 32 bits that a row delays more than the one before it
+  unsigned row_delay = 0;  // groups of 32 bits by which a row has more delay than the one before it
 
   unsigned frame_bits() const { return kFrameData * bits_per_symbol; }
-  /// Bits of a frame that go through the interleaver.
+  /// Returns the bits of a frame that pass through the interleaver.
   unsigned frame_coded_bits() const { return punctured ? frame_bits() / 3 * 4 : frame_bits(); }
   unsigned frame_user_bits() const {
     return coded ? frame_coded_bits() / (2 * repetition) : frame_bits();
   }
-  /// Coded bits that pass through the interleaver until what went in has come out.
+  /// Returns the coded bits that pass through the interleaver until a bit comes out.
   unsigned delay_bits() const { return (kRows - 1) * row_delay * kRows; }
 };
 
 Parameters parameters(const Mode& mode);
 
-/// Phases 0 and 4 of the synchronisation.
+/// The synchronisation has the phases 0 and 4.
 const std::array<std::uint8_t, kSyncSymbols>& sync();
-/// Added to the symbols behind the synchronisation.
+/// The values are added to the symbols behind the synchronisation.
 std::span<const std::uint8_t> scrambler();
-/// Of those behind the synchronisation, whether it is data.
+/// Returns whether a symbol behind the synchronisation is data.
 constexpr bool is_data(unsigned index) {
   return index % (kRunSymbols + kProbeSymbols) < kRunSymbols;
 }
 
-/// Coded bit of a group that enters this row.
+/// Returns the coded bit of a group that enters this row.
 constexpr unsigned bit_of_row(unsigned row) {
   return row * 25 % kRows;  // 9 x 25 is 1 more than a multiple of 32
 }
 
-/// Phases of a transmission. Octets go out least significant bit first.
+/// Returns the phases of a transmission. Octets are sent with the least significant bit first.
 /// STANDARD: the end of a message is not agreed on; ours is the end-of-message mark of
-/// MIL-STD-188-110A, 144 zeros, and what empties the interleaver.
+/// MIL-STD-188-110A, 144 zeros, and the bits that empty the interleaver.
 std::vector<std::uint8_t> symbols(const Parameters& p, std::span<const std::uint8_t> bytes);
 
 }  // namespace s5066::modem::stanag4285

@@ -8,14 +8,15 @@
 
 namespace s5066::modem::stanag4285 {
 namespace {
-/// A bit is as sure as it will be when so many pairs before it are known, and as many behind it as
-/// the Viterbi decoder waits for.
+/// A bit is final when this many pairs before it are known, and as many behind it as the Viterbi
+/// decoder waits for.
 constexpr std::size_t kBefore = 40;
 constexpr std::size_t kAround = kBefore + dsp::ViterbiDecoder::kDepth;
-/// Before a pair, as many bits as the encoder remembers.
+/// The encoder remembers this many bits before a pair.
 constexpr std::size_t kTail = dsp::kGenerators7.constraint - 1;
-/// What each surplus is worth: at ratios where some frames fail right ones have hardly less than
-/// 0.15, and those are near 0 that are only the nearest to what something else has sent.
+/// Each surplus gives this many times as much quality. At ratios where some frames fail, right
+/// frames have hardly less than 0.15, and frames that are only the nearest to another signal are
+/// near 0.
 constexpr float kQualityOfSurplus = 5;
 
 float wrong_share(std::span<const float> information) {
@@ -61,7 +62,7 @@ float StreamCode::decode(std::span<const float> llr, std::span<float> extrinsic)
   for (std::size_t at = 0; at < sent_.size(); at += kRows) {
     take_group(std::span<const float>(sent_).subspan(at, kRows));
   }
-  // A pair whose copies are not all there waits for the next frame.
+  // A pair with missing copies waits for the next frame.
   const std::size_t ready = copies_ == 0 ? pairs_.size() : pairs_.size() - 2;
   viterbi_.decode(std::span<const float>(pairs_).first(ready), bits_);
   judge(std::span<const float>(pairs_).first(ready));
@@ -69,8 +70,8 @@ float StreamCode::decode(std::span<const float> llr, std::span<float> extrinsic)
   return 0;
 }
 
-// The Viterbi decoder says nothing about how sure it is. The octets that the bits make begin in the
-// frame before.
+// The Viterbi decoder gives no certainty, so the soft decoder does. The octets of these bits begin
+// in the previous frame.
 void StreamCode::judge(std::span<const float> pairs) {
   recent_.insert(recent_.end(), pairs.begin(), pairs.end());
   const std::size_t count = recent_.size() / 2;
@@ -84,7 +85,8 @@ void StreamCode::judge(std::span<const float> pairs) {
   const float before = std::exchange(
       last_share_, wrong_share(std::span(information_).subspan(kBefore, count - kAround)));
   error_share_ = std::max(before, last_share_);
-  // With few bits in a frame, those before it count too, or it would be chance.
+  // The bits before the frame count as well, because with few bits in a frame the result would
+  // otherwise be random.
   word_.clear();
   for (const float value : std::span(information_).first(count - dsp::ViterbiDecoder::kDepth)) {
     word_.push_back(value < 0 ? 1 : 0);
@@ -99,7 +101,7 @@ void StreamCode::judge(std::span<const float> pairs) {
   recent_.erase(recent_.begin(), recent_.begin() + static_cast<std::ptrdiff_t>(done));
 }
 
-// Row r brings a bit of the group that was sent r x row_delay groups ago.
+// Row r brings a bit of the group that was sent r x row_delay groups before.
 void StreamCode::take_group(std::span<const float> group) {
   const std::size_t kept = held_.size() / kRows;
   const auto slot = [&](std::size_t number) { return number % kept * kRows; };

@@ -1,6 +1,6 @@
-// The code of STANAG 4285 over a stream of frames: puts back what was not sent, undoes the
-// convolutional interleaver and the repetition, and decodes. It knows nothing about a frame until
-// what the interleaver holds has come, and does not ask for another look.
+// The code of STANAG 4285 over a stream of frames. It inserts the unsent bits, reverses the
+// convolutional interleaver and the repetition, and decodes. It has no result for a frame until the
+// bits in the interleaver have come, and uses no second pass.
 #pragma once
 
 #include <memory_resource>
@@ -18,10 +18,11 @@ class StreamCode final : public framed::BlockCode {
   StreamCode(const Parameters& p, std::pmr::memory_resource* memory);
 
   bool coded() const override { return p_.coded; }
-  /// Of the next frame; `extrinsic` is left at 0, and no error is expected that would go away.
+  /// Decodes the next frame. `extrinsic` stays 0, and the result is 0 because another pass would
+  /// not correct errors.
   float decode(std::span<const float> llr, std::span<float> extrinsic) override;
   std::span<const std::uint8_t> bits() const override { return bits_; }
-  /// Of these, or of those before where more of them are.
+  /// Returns the share of these bits, or of the previous ones if that is larger.
   float error_share() const override { return error_share_; }
   float borne_out() const override { return borne_out_; }
 
@@ -31,20 +32,21 @@ class StreamCode final : public framed::BlockCode {
 
   Parameters p_;
   dsp::ViterbiDecoder viterbi_;
-  std::pmr::vector<float> held_;   // groups that rows are still missing of, in the encoder's order
+  // Groups with missing rows, in the encoder's order.
+  std::pmr::vector<float> held_;
   std::size_t groups_ = 0;         // received so far
-  std::pmr::vector<float> sent_;   // of a frame, with what was not sent
+  std::pmr::vector<float> sent_;   // bits of a frame, with the unsent ones
   std::pmr::vector<float> pairs_;  // settled in this frame
-  unsigned copies_ = 0;            // of the last pair, added up so far
+  unsigned copies_ = 0;            // of the last pair, added so far
   std::pmr::vector<std::uint8_t> bits_;
   dsp::SisoDecoder siso_;
-  std::pmr::vector<float> recent_;  // pairs, the last of which nobody is sure of yet
+  std::pmr::vector<float> recent_;  // pairs, the last of which are not certain yet
   std::pmr::vector<float> about_pairs_;
   std::pmr::vector<float> information_;
   float last_share_ = 0;  // of the bits of this frame
   float error_share_ = 0;
-  std::pmr::vector<std::uint8_t> word_;  // that the soft bits should bear out
-  float last_borne_out_ = 1;             // by this frame
+  std::pmr::vector<std::uint8_t> word_;  // the soft bits should support it
+  float last_borne_out_ = 1;             // of this frame
   float borne_out_ = 1;
 };
 

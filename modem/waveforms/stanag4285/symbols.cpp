@@ -23,7 +23,8 @@ Bits encode(const Parameters& p, const Bits& bits) {
   return coded;
 }
 
-// Row r of a group comes from a group r x row_delay earlier; before the first there are zeros.
+// Row r of a group comes from the group r x row_delay groups before. Before the first group there
+// are zeros.
 Bits interleave(const Parameters& p, const Bits& in) {
   Bits out(in.size());
   for (std::size_t at = 0; at < in.size(); ++at) {
