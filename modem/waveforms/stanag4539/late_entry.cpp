@@ -27,43 +27,43 @@ constexpr std::size_t kTaps = LateEntry::kTaps;
 constexpr unsigned kPeriod = 16;
 constexpr unsigned kPeriodAt = 7;
 constexpr std::size_t kPeriodSamples = kPhases * kPeriod;
-/// Samples of a probe that come again a period later, with paths of 2 ms either way.
+/// These samples of a probe are repeated one period later, with paths of 2 ms to either side.
 constexpr std::size_t kAgainFrom = 10;
 constexpr std::size_t kAgainTo = 20;
-/// Frames by whose probes the carrier is found.
+/// The carrier is found by the probes of this many frames.
 constexpr std::size_t kFramesOfCarrier = 12;
 
-/// Probes are there when in so many steps in a row, about a second, the responses by probes that
-/// follow each other are alike by so much on average. Noise comes to 0.05.
+/// Probes are present when the responses by consecutive probes agree this much on average over this
+/// many steps in a row, about 1 s. Noise gives 0.05.
 constexpr std::size_t kStepsJudged = 8;
 constexpr float kLikenessMin = 0.15F;
-/// All of a transmission must have been heard so well from where it is entered on, and the place in
-/// a single step.
+/// All of a transmission must have been received this well from its entry on, and kFirstHeardMin
+/// holds for the place in a single step.
 constexpr float kHeardMin = 0.2F;
 constexpr float kFirstHeardMin = 0.25F;
 
-/// What a channel of 1 Hz changes from probe to probe has about a tenth of its mean power. In a
-/// fade the response may turn around, however little noise there is.
+/// The change of a 1 Hz channel from probe to probe has about a tenth of its mean power. In a fade
+/// the response may turn, however little noise there is.
 constexpr float kChange = 0.1F;
 constexpr float kEvidenceMax = 6;
-/// How far the best reading of the signs must lead any other in log-likelihood, six errors in a
-/// million, and the part of all evidence that must speak for it.
+/// The best reading of the signs must lead any other by kLeadMin in log-likelihood, six errors in a
+/// million. kAgreementMin is the share of all evidence that must support it.
 constexpr float kLeadMin = 12;
 constexpr float kAgreementMin = 0.7F;
 
 constexpr unsigned kCodes = 8;  // values of a code of three bits
-/// Frames before a block in the middle of a cycle through which the channel is followed.
+/// The channel is followed through this many frames before a block in the middle of a cycle.
 constexpr std::size_t kFramesBefore = 2;
-/// What turns the carrier by half a turn from frame to frame.
+/// This offset turns the carrier by half a turn from frame to frame.
 constexpr double kHalfTurnHz = 0.5 * kHalfSymbolRate / kFrame;
-/// Half-symbol samples in front of the probe before a frame that its reception needs.
+/// Reception of a frame needs this many half-symbol samples before the previous probe.
 constexpr std::int64_t kMarginSamples = 320;
 constexpr float kTiny = 1e-20F;
 
 using Taps = std::array<Complex, kTaps>;
 using ProbeSamples = std::array<Complex, kProbeSamples>;
 
-// The samples of a probe, the carrier turned back.
+// Returns the samples of a probe without the carrier's offset.
 ProbeSamples samples_of(const SampleHistory& history, std::int64_t at, double offset_hz) {
   ProbeSamples out;
   dsp::turn_back(history.window(at, kProbeSamples), at, offset_hz / kHalfSymbolRate, out);
@@ -74,8 +74,8 @@ Taps response_by(const ProbeSamples& samples) {
   Taps taps{};
   for (std::size_t k = 0; k < kTaps; ++k) {
     for (unsigned i = 0; i < kPeriod; ++i) {
-      taps[k] += (1.0F / kPeriod) *
-                 mul_conj(phase(probe()[kPeriodAt + i]), samples[kPhases * i + k]);
+      taps[k] +=
+          (1.0F / kPeriod) * mul_conj(phase(probe()[kPeriodAt + i]), samples[kPhases * i + k]);
     }
   }
   return taps;
@@ -87,8 +87,8 @@ float power_of(const Taps& taps) {
   return power;
 }
 
-// Signs from frame to frame: 1 where that of a probe is the one before's. The one before the first
-// is the end of a preamble.
+// The signs from frame to frame: 1 if a probe has the sign of the one before. The one before the
+// first is the end of a preamble.
 using SignSteps = std::array<std::array<float, kFramesInCycle>, kCodes * kCodes>;
 SignSteps make_sign_steps() {
   SignSteps out{};
@@ -110,7 +110,7 @@ const SignSteps& sign_steps() {
   return steps;
 }
 
-// Number in its cycle of the frame so many before the newest one.
+// Returns the number in its cycle of the frame that lies `frame` before the newest one.
 unsigned number_of(unsigned newest, std::size_t frame) {
   return (newest + 2 * kFramesInCycle - static_cast<unsigned>(frame)) % kFramesInCycle;
 }
@@ -171,7 +171,8 @@ std::optional<PreambleReading> LateEntry::enter(const SampleHistory& history,
                          .first_frame = number};
 }
 
-// From what comes again within a probe, to a hertz or so; a multiple of 150 Hz remains open.
+// Finds the carrier from the repetition within a probe, to about 1 Hz; a multiple of 150 Hz remains
+// open.
 void LateEntry::find_carrier(const SampleHistory& history, double about_hz) {
   constexpr double kOpenHz = kHalfSymbolRate / static_cast<double>(kPeriodSamples);
   Complex again;
@@ -202,8 +203,8 @@ void LateEntry::compare_probes(const SampleHistory& history) {
   }
 }
 
-// What the steps say of signs. They count where the transmission is heard, and when the rest of the
-// carrier's offset was taken out of them; half a turn in a step remains open.
+// Weighs the evidence of the steps about signs. A step counts where the transmission is received,
+// after the rest of the carrier's offset was removed; half a turn in a step remains open.
 void LateEntry::weigh() {
   Complex squares;
   float power = kTiny;
@@ -232,8 +233,8 @@ void LateEntry::weigh() {
   }
 }
 
-// Every code and place is tried. When a cycle has just ended the frames are still expected where
-// they lay before, and the newest ones are none: then nothing is said.
+// Every code and place is tried. When a cycle has just ended, the frames are still expected at
+// their old places, and the newest ones are none; then there is no result.
 std::optional<LateEntry::Signs> LateEntry::read() const {
   const auto& after = steps_[behind];
   const auto& earlier = steps_[before];
@@ -272,7 +273,7 @@ float LateEntry::likeness(const Signs& signs, std::size_t frame) const {
   return frame < steps_[side].size() ? steps_[side][frame].likeness() : 0;
 }
 
-// The newest ones in a row.
+// Returns the number of newest frames that were received without a break.
 std::size_t LateEntry::frames_heard(const Signs& signs) const {
   float alike = 0;
   std::size_t frame = 0;
@@ -286,7 +287,7 @@ std::size_t LateEntry::frames_heard(const Signs& signs) const {
   return frame < kStepsJudged ? 0 : frame;
 }
 
-// The first block that was heard from its beginning.
+// Returns the first block that was received from its beginning.
 LateEntry::Begin LateEntry::choose_begin(const Signs& signs, unsigned frames_per_block,
                                          std::size_t heard) const {
   for (std::size_t frame = heard; frame-- > 0;) {
@@ -294,8 +295,8 @@ LateEntry::Begin LateEntry::choose_begin(const Signs& signs, unsigned frames_per
     if (number % frames_per_block > 0) continue;
     const auto heard_by = [&](std::size_t step) { return likeness(signs, step) >= kFirstHeardMin; };
     if (number == 0) {
-      // Before the first frame of a transmission is only a preamble, which may not have been heard,
-      // and of a long block some frames may be missing.
+      // Only a preamble is before the first frame of a transmission, and it may not have been
+      // received. Some frames of a long block may be missing.
       const bool is_long = frames_per_block >= kStepsJudged;
       if (!is_long && !heard_by(frame) && (frame == 0 || !heard_by(frame - 1))) continue;
       return {.frame = frame, .lead = 0};
@@ -312,7 +313,8 @@ LateEntry::Begin LateEntry::choose_begin(const Signs& signs, unsigned frames_per
           .lead = frames_per_block - number_of(signs.newest, frame) % frames_per_block};
 }
 
-// By so many of the newest frames. Returns the share of signal in a sample of a probe.
+// Learns the channel from the newest `frames` frames. Returns the share of signal in a sample of a
+// probe.
 float LateEntry::learn_channel(const SampleHistory& history, const Signs& signs,
                                std::size_t frames) {
   channel_ = {};

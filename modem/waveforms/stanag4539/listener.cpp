@@ -14,7 +14,7 @@ using dsp::Complex;
 using dsp::kPhases;
 using framed::kWindowTaps;
 
-/// A probe, and what is inserted behind it.
+/// The entry is a probe and the insertion behind it.
 constexpr unsigned kEntrySymbols = kFrameProbe + kInsertedSymbols;
 
 template <std::size_t kCount>
@@ -44,7 +44,7 @@ framed::Layout layout_of(const Parameters& p, std::pmr::memory_resource* memory)
   layout.inserted.assign(layout.preamble.end() - kInsertedSymbols, layout.preamble.end());
   const auto scrambling = scrambler(p);
   layout.scrambling.assign(scrambling.begin(), scrambling.end());
-  // Frames do not reach into each other's data.
+  // The limit keeps the response of one frame out of the data of another.
   layout.taps_max = std::min(layout.taps_max, static_cast<int>(kFrameProbe) + 1);
   return layout;
 }
@@ -99,8 +99,8 @@ InMemory<Demodulator> Listener::demodulator(const PreambleReading& reading,
       make_in<framed::TailBitingCode>(memory, code_of(p), &memory), noise_share_, memory);
 }
 
-// The probes, whose sign does not matter. A preamble that is inserted shifts them; those behind it
-// add up anew.
+// Returns the probes; their sign does not matter. An inserted preamble shifts them, and the sum
+// begins again behind it.
 std::vector<TrafficPattern> Listener::traffic() const {
   const auto chips = phases_of(stanag4539::probe());
   TrafficPattern::Part part{.start = kFrameData, .chips = {chips.begin(), chips.end()}};

@@ -1,4 +1,4 @@
-// Finds STANAG 4539 transmissions by their preamble, and learns rate and interleaver from it, or in
+// Finds STANAG 4539 transmissions by their preamble and reads rate and interleaver from it, or in
 // the middle from the signs of the probes.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace s5066::modem::stanag4539 {
 
 class Listener final : public PreambleListener {
  public:
-  /// `noise_share`: see Downconverter.
+  /// `noise_share` is that of Downconverter.
   explicit Listener(float noise_share);
 
   std::optional<PreambleReading> advance(const SampleHistory& history) override;

@@ -40,7 +40,7 @@ constexpr std::array kInterleavers = {
     InterleaverRow{Interleaver::long_, 36, 5},      InterleaverRow{Interleaver::very_long, 72, 6},
 };
 
-// [C.5.2.1] as octal digits.
+// [C.5.2.1] The values are octal digits.
 constexpr std::string_view kFixed =
     "15136131163773543664540222607574075716105226236005142223406274337202644176206236743613746572"
     "01114400577473541656646343071347014333511146106013141776300727202611127753360533107110304073";
@@ -68,7 +68,7 @@ constexpr unsigned bit_of(unsigned code, unsigned index) {
 
 using Points = std::array<Complex, kNumbersMax>;
 
-// The eight phases, and behind them the points of the data where those are others.
+// Returns the eight phases, followed by the points of the data if those are others.
 Points make_points(unsigned bits_per_symbol) {
   Points points{};
   for (unsigned i = 0; i < kPhasePoints; ++i) points[i] = framed::phase(i);
@@ -92,7 +92,7 @@ Parameters parameters(const Mode& mode) {
     p.coded = rate.rate_bps != kUncodedRate;
     p.phases_only = rate.bits_per_symbol <= 3;
     p.rate_code = rate.code;
-    p.interleaver_code = kInterleavers[0].code;  // also of the mode that has none
+    p.interleaver_code = kInterleavers[0].code;  // used by the mode without an interleaver as well
     for (std::size_t i = 0; p.coded && i < kInterleavers.size(); ++i) {
       if (kInterleavers[i].interleaver != mode.interleaver) continue;
       p.frames_per_block = kInterleavers[i].frames;
@@ -105,7 +105,7 @@ Parameters parameters(const Mode& mode) {
   return {};
 }
 
-// Punctured to rate 3/4.
+// The code is punctured to rate 3/4.
 framed::TailBitingConfig code_of(const Parameters& p) {
   return {.coded = p.coded,
           .user_bits = p.block_user_bits(),
@@ -149,7 +149,7 @@ const std::array<std::uint8_t, kFrameProbe>& probe() {
   return kProbe;
 }
 
-// Four sets of 18: seven minus, plus, the two codes and the number of the set, plus.
+// Four sets of 18 signs: seven minus, plus, the two codes and the number of the set, plus.
 bool probe_is_negative(const Parameters& p, unsigned frame) {
   const unsigned at = frame % 18;
   const unsigned set = frame / 18 + 1;
@@ -161,7 +161,7 @@ bool probe_is_negative(const Parameters& p, unsigned frame) {
 }
 
 std::span<const std::uint8_t> scrambler(const Parameters& p) {
-  // Phases are turned by three bits, those of two bits too.
+  // Phases are turned by three bits, also those of two bits.
   static const std::array tables = {
       framed::scrambler_values<kFrameData>(1, 3), framed::scrambler_values<kFrameData>(1, 4),
       framed::scrambler_values<kFrameData>(1, 5), framed::scrambler_values<kFrameData>(1, 6)};

@@ -23,21 +23,22 @@ using framed::kWindowBefore;
 using framed::kWindowTaps;
 
 constexpr unsigned kCodes = 8;  // values of a code of three bits
-/// How much of the announcement's power the best reading must explain, and of that of the symbols
-/// before it, where speech that sets in has none; and how far it must lead the next, in
-/// log-likelihood and as part of the announcement's power.
+/// The best reading must explain this share of the announcement's power and of that of the symbols
+/// before it, where beginning speech has none. It must lead the next one by kLeadMin in
+/// log-likelihood and by kLeadShareMin of the announcement's power.
 constexpr double kExplainedMin = 0.3;
 constexpr double kLeadMin = 10;
 constexpr double kLeadShareMin = 0.05;
-/// A response that passes through zero within the preamble looks as if it turned all along, and the
-/// search finds it so far off.
+/// A response that passes through zero within the preamble looks like a continuous turn, so the
+/// search finds an offset that is wrong by this much.
 constexpr double kOffsetStepHz = 3;
-constexpr int kOffsetSteps = 4;  // either way
-/// Taps below this many times their expected error are noise and left out, and all but the
-/// strongest.
+constexpr int kOffsetSteps = 4;  // in either direction
+/// Taps below this many times their expected error count as noise and are left out. Only the
+/// strongest of the others are kept.
 constexpr double kTapNoiseFactor = 2;
 constexpr std::size_t kTapsMax = 16;
-/// Of a tap, over the wide window: the noise's variance over its own. Hardly anything is expected.
+/// The variance of the noise relative to that of a tap in the wide window. It is small because a
+/// tap is hardly limited.
 constexpr double kWideWeight = 0.01;
 constexpr std::size_t kWideTerms = 2;  // a line
 constexpr std::size_t kTerms = 3;      // a parabola
@@ -63,24 +64,24 @@ double power_of(std::span<const Complex> samples) {
 /// Reads one preamble in three steps.
 class Reader {
  public:
-  /// The window in which paths are looked for begins with that half-symbol sample.
+  /// The window in which paths are searched begins with the half-symbol sample `from`.
   Reader(const SampleHistory& history, std::int64_t from, double offset_hz)
       : received_(history.window(from, kPhases * kPreambleSymbols)),
         from_(from),
         offset_hz_(offset_hz) {}
 
-  /// By the symbols that nothing depends on: the carrier's offset and the taps. False where none
-  /// stands out.
+  /// Finds the carrier's offset and the taps from the symbols that are always the same. Returns
+  /// false when no tap is significant.
   bool learn_taps();
-  /// False where nothing is sure enough.
+  /// Returns false when no announcement is certain enough.
   bool read_announcement();
-  /// By all symbols, to a fraction of a hertz.
+  /// Uses all symbols and is exact to a fraction of a hertz.
   void find_offset();
 
   const Parameters& announced() const { return announced_; }
   double explained() const { return explained_; }
   double offset_hz() const { return offset_hz_; }
-  /// Two for each symbol.
+  /// The result has two samples for each symbol.
   const Samples& turn_back(double offset_hz) {
     dsp::turn_back(received_, from_, offset_hz / kHalfSymbolRate, samples_);
     return samples_;
@@ -96,7 +97,7 @@ class Reader {
   std::span<const Complex> received_;
   std::int64_t from_;
   double offset_hz_;
-  Samples samples_;  // the carrier turned back
+  Samples samples_;  // without the carrier's offset
   FixedVector<std::uint8_t, kTapsMax> delays_;
   FixedVector<double, kTapsMax> weights_;
   Parameters announced_;
@@ -159,7 +160,7 @@ dsp::CourseFit Reader::fit_of_taps() const {
 }
 
 bool Reader::read_announcement() {
-  const std::size_t first = delays_.back();  // row that meets symbols of the preamble only
+  const std::size_t first = delays_.back();  // the first row with symbols of the preamble only
   turn_back(offset_hz_);
   dsp::CourseFit known = fit_of_taps();
   const Symbols fixed = symbols_of(Parameters{});
@@ -221,7 +222,7 @@ std::optional<PreambleReading> read_preamble(const SampleHistory& history,
   if (!mode) return std::nullopt;
   reader.find_offset();
 
-  // The ratio of signal to noise, the signal being that of the data.
+  // The ratio of signal to noise is that of the data.
   const dsp::WideResponse response = dsp::estimate_response(
       symbols_of(announced), reader.turn_back(reader.offset_hz()), kWindowTaps);
   const float data = framed::Demapper(parameters(*mode).bits_per_symbol).power();

@@ -1,6 +1,6 @@
-// Reads what the preamble of a STANAG 4539 transmission announces. The response is taken to change
-// within it: each announcement that may have been sent is fitted together with all that is known
-// around it, and the one that leaves least is read.
+// Reads the announcement in the preamble of a STANAG 4539 transmission. The response may change
+// within the preamble. Each possible announcement is fitted together with all known symbols around
+// it, and the one with the smallest remainder is the result.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace s5066::modem::stanag4539 {
 
-/// The history holds all of the preamble and the window behind it. `noise_share`: see
+/// The history must hold all of the preamble and the window behind it. `noise_share` is that of
 /// Downconverter.
 std::optional<PreambleReading> read_preamble(const SampleHistory& history,
                                              const framed::SearchCandidate& candidate,

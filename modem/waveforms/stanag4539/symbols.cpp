@@ -9,7 +9,7 @@ namespace {
 
 using Bits = std::vector<std::uint8_t>;
 
-/// Puts frames behind each other, and a preamble between cycles.
+/// Appends frames, and a preamble between cycles.
 class Composer {
  public:
   Composer(const Parameters& p, std::vector<std::uint8_t>& out)
@@ -39,7 +39,7 @@ class Composer {
   const Parameters& p_;
   std::array<std::uint8_t, kPreambleSymbols> preamble_;
   std::vector<std::uint8_t>& out_;
-  unsigned frame_ = 0;  // of the cycle
+  unsigned frame_ = 0;  // in the cycle
 };
 
 }  // namespace

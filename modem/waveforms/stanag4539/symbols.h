@@ -1,5 +1,5 @@
-// From octets to the symbols of a whole STANAG 4539 transmission: preamble, frames of coded and
-// interleaved data with probes, and the preambles inserted between them. Pure functions.
+// Converts octets to the symbols of a whole STANAG 4539 transmission: preamble, frames of coded and
+// interleaved data with probes, and the preambles inserted between them. All functions are pure.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace s5066::modem::stanag4539 {
 
-/// Numbers of the symbols of the transmission, see points(). Octets go out least significant bit
-/// first.
+/// Returns the numbers of the symbols of the transmission, see points(). Octets are sent with the
+/// least significant bit first.
 std::vector<std::uint8_t> symbols(const Mode& mode, ByteSpan bytes);
 
 }  // namespace s5066::modem::stanag4539

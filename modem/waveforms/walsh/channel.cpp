@@ -1,4 +1,4 @@
-// How the paths of the channel are followed.
+// The functions that follow the paths of the channel.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -14,8 +14,9 @@ using dsp::mul_conj;
 
 constexpr std::array kDopplersHz = {0.3, 0.7, 1.5, 3.0, 6.0, 12.0, 25.0, 50.0};
 constexpr double kCarrierGain = 0.3;
-/// What is done about a movement that is seen over a block: in the drift, and at once. A long block
-/// sees two samples of it where clocks differ by 100 ppm, and the next one cannot wait for more.
+/// These are the shares of the measured movement in a block that correct the drift and the
+/// position. A long block has a movement of two samples when clocks differ by 100 ppm, and the next
+/// one cannot wait for more.
 struct ClockGains {
   double drift;
   double moved;
@@ -37,7 +38,7 @@ void WalshDemodulator::forget_means() {
   }
 }
 
-// How much better each pattern explains a frame than noise does.
+// Returns how much better each pattern explains a frame than noise does.
 std::array<float, kPatterns> WalshDemodulator::metrics(std::size_t frame, float scale) const {
   std::array<float, kPatterns> out{};
   const float per_noise = 1 / noise_;
@@ -53,7 +54,8 @@ std::array<float, kPatterns> WalshDemodulator::metrics(std::size_t frame, float 
   return out;
 }
 
-// Log-likelihood ratios of the two bits of each frame, without what the code says about the bit.
+// Computes the log-likelihood ratios of the two bits of each frame, without the information of the
+// code about the bit.
 void WalshDemodulator::demap(bool with_code, float scale) {
   for (std::size_t n = 0; n < block_frames_; ++n) {
     auto weight = metrics(n, scale);
@@ -86,7 +88,7 @@ WalshDemodulator::Belief WalshDemodulator::belief(std::size_t frame, bool with_c
   return belief;
 }
 
-// What the frames say about the taps, as far as their patterns are known.
+// Measures the taps from the frames, as far as their patterns are known.
 void WalshDemodulator::measure_taps(bool with_code) {
   for (std::size_t n = 0; n < block_frames_; ++n) {
     const auto [weight, sureness] = belief(n, with_code);
@@ -98,7 +100,7 @@ void WalshDemodulator::measure_taps(bool with_code) {
   }
 }
 
-// The patterns that were not sent show the noise.
+// Measures the noise by the patterns that were not sent.
 float WalshDemodulator::measured_noise() const {
   double sum = 0;
   double count = 0;
@@ -108,7 +110,7 @@ float WalshDemodulator::measured_noise() const {
       const Measurement& m = measured_[n * taps_.size() + k];
       double all = 0;
       for (std::size_t v = 0; v < kPatterns; ++v) all += std::norm(correlations(n, v)[k]);
-      // With a sure pattern three are left; an unsure frame counts less.
+      // Three patterns are left when one is certain; an uncertain frame counts less.
       const double sure = static_cast<double>(m.sureness);
       sum += sure * (all - static_cast<double>(std::norm(m.value)));
       count += sure * (kPatterns - 1);
@@ -125,7 +127,7 @@ float WalshDemodulator::memory() const {
   return static_cast<float>(std::pow(0.9, kFrameSeconds * doppler_hz_ / 0.146));
 }
 
-// The spread that makes the measurements most likely.
+// Chooses the spread with the highest likelihood of the measurements.
 void WalshDemodulator::choose_doppler() {
   double best = -1e300;
   double chosen = doppler_hz_;
@@ -155,8 +157,8 @@ void WalshDemodulator::choose_doppler() {
   doppler_hz_ = chosen;
 }
 
-// Each frame's taps as the frames before and behind it foretell them: a filter forward, one
-// backward, and both together without what the long-term mean said twice.
+// Predicts each frame's taps from the frames before and behind it: by a filter forwards, one
+// backwards, and both together with the long-term mean counted once.
 void WalshDemodulator::predict_taps() {
   const float a = memory();
   mean_.resize(block_frames_ * taps_.size());
@@ -192,7 +194,7 @@ void WalshDemodulator::predict_taps() {
   }
 }
 
-// The taps at the end of these frames begin the next ones.
+// The taps at the end of these frames are those at the beginning of the next ones.
 void WalshDemodulator::advance_taps() {
   const float a = memory();
   for (std::size_t k = 0; k < taps_.size(); ++k) {
@@ -208,7 +210,7 @@ void WalshDemodulator::advance_taps() {
   }
 }
 
-// What neighbouring frames say about the rest of the offset.
+// Corrects the offset by the turn between neighbouring frames.
 void WalshDemodulator::follow_carrier() {
   Complex turn;
   for (std::size_t k = 0; k < taps_.size(); ++k) {
@@ -226,7 +228,7 @@ void WalshDemodulator::follow_carrier() {
   }
 }
 
-// Mean over the block, less what noise has in it.
+// Returns the mean power over the block without the share of noise.
 float WalshDemodulator::heard_power(std::size_t tap) const {
   float sum = 0;
   for (std::size_t n = 0; n < block_frames_; ++n) {
@@ -236,8 +238,9 @@ float WalshDemodulator::heard_power(std::size_t tap) const {
   return sum / static_cast<float>(block_frames_);
 }
 
-// When clocks differ, every path moves. How far is seen from where this block's powers fit best
-// over those of the taps, each path by its amplitude, so that fading plays no part.
+// When clocks differ, every path moves. The movement is the shift at which this block's amplitudes
+// fit those of the taps best. Each path is weighted by its amplitude, so that fading has no
+// influence.
 void WalshDemodulator::follow_clock() {
   std::array<float, kDelays> heard{};
   std::array<float, kDelays + 2 * kMovedMax> expected{};

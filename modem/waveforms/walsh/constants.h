@@ -1,4 +1,4 @@
-// What the files of the demodulator share.
+// The constants that the files of the demodulator share.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace s5066::modem::walsh {
 
-inline constexpr int kReach = 56;  // half-symbol samples: 11.7 ms either way
+inline constexpr int kReach = 56;  // half-symbol samples, 11.7 ms to either side
 inline constexpr std::size_t kDelays = 2 * kReach + 1;
 inline constexpr double kFrameSeconds = static_cast<double>(kSetSymbols) / kSymbolRate;
 inline constexpr float kNoiseMinShare = 1e-5F;  // of the signal

@@ -19,43 +19,45 @@ using dsp::mul;
 using dsp::mul_conj;
 
 constexpr std::int64_t kFrameSamples = 2 * kSetSymbols;
-constexpr std::size_t kWindow = kFrameSamples + 2 * kReach;  // of a frame and all delays
+constexpr std::size_t kWindow = kFrameSamples + 2 * kReach;  // samples of a frame and all delays
 constexpr std::size_t kTapsMax = 40;
-/// Of the end of the preamble; about as many as the samples kept.
+/// At most this many sets at the end of the preamble are used, about as many as the history holds.
 constexpr std::size_t kPreambleSetsMax = 256;
-constexpr float kTapSignificant = 0.03F;  // of the strongest
+constexpr float kTapSignificant = 0.03F;  // relative to the strongest tap
 constexpr float kTapNoiseFactor = 4;      // standard deviations of a tap's measured power
 
 constexpr unsigned kPassesMax = 5;
-/// How often paths are looked for in a block, each time with what the last one made of it.
+/// Paths are searched this often in a block, each time with the last result of the decoder.
 constexpr unsigned kSearches = 2;
-/// Neighbouring taps at half-symbol steps hear the same path. How much each counts when only its
-/// power is used; when its phase is, the part of the band that noise fills tells.
+/// Neighbouring taps at half-symbol steps receive the same path. This is the weight of each when
+/// only its power is used. When its phase is used, the weight is the part of the band that noise
+/// fills.
 constexpr float kSquareScale = 0.5F;
 
-/// The signal is lost when this much more speaks against it than for it, in nats.
+/// The signal is lost when the evidence against it exceeds that for it by this much, in nats.
 constexpr float kHeardMax = 30;
 constexpr float kHeardStepUp = 0.5F;
 constexpr float kHeardStepDown = 0.25F;
 
-/// What one set counts, for telling whether the signal goes on behind what may be its end.
+/// One set counts this much in the decision whether the signal goes on behind its possible end.
 constexpr float kEvidenceUp = 3;
 constexpr float kEvidenceDown = 1.5F;
 
-/// A block may be noise alone when a set speaks so much against a signal, on average: noise does by
-/// 0.15 and more, a signal through two paths that fade at 1 Hz, at -7 dB, by 0.04 at most, mostly.
+/// A block may be noise alone when the mean evidence of a set against a signal is this large. For
+/// noise it is 0.15 and more; for a signal through two paths that fade at 1 Hz, at -7 dB, it is
+/// mostly at most 0.04.
 constexpr float kSpeaksAgainst = -0.07F;
-/// What the soft bits of noise are found to tell then beyond what it takes to choose a word, and
-/// what of the quality each surplus beyond that is worth.
+/// The surplus of noise is then at most kSurplusOfNoise. Each surplus above that gives
+/// kQualityOfSurplus times as much quality.
 constexpr float kSurplusOfNoise = 0.1F;
 constexpr float kQualityOfSurplus = 5;
 
-/// Of what is heard without a pattern at least this part is noise, as far as can be told.
+/// At least this share of the power without a pattern counts as noise.
 constexpr double kNoiseOfHeardMin = 0.03;
 
 constexpr std::int64_t kSameBurst = 64;
 
-// Correlations with a set that begins at consecutive delays, from the first sample on.
+// Correlates with a set that begins at consecutive delays, from the first sample on.
 void correlate(const Set& set, std::span<const Complex> samples, std::span<Complex> out) {
   const auto phases = framed::constellation_of_phases();
   for (std::size_t k = 0; k < out.size(); ++k) {
@@ -160,7 +162,7 @@ void WalshDemodulator::learn_channel(const SampleHistory& history) {
   for (unsigned i = 0; i < 2; ++i) {
     delay_profile(history, first, count);
     if (i > 0) break;
-    // Neighbouring symbols tell the rest of the offset.
+    // The turn between neighbouring symbols gives the rest of the offset.
     Complex sum;
     for (unsigned n = 0; n + 1 < count; ++n) {
       for (std::size_t k = 0; k < kDelays; ++k) {
@@ -174,7 +176,7 @@ void WalshDemodulator::learn_channel(const SampleHistory& history) {
   }
   choose_taps(profile_, static_cast<float>(count));
   profile_sets_ = static_cast<float>(count);
-  // The taps' way through the preamble gives the Doppler spread and where they are now.
+  // The course of the taps through the preamble gives the Doppler spread and their present values.
   const std::size_t block = block_frames_;
   block_frames_ = count;
   measured_.assign(count * taps_.size(), {});
@@ -193,8 +195,8 @@ void WalshDemodulator::learn_channel(const SampleHistory& history) {
   variance_.resize(measured_.size());
 }
 
-// Mean power at each delay beyond the noise, over channel symbols that are known; their
-// correlations are the sequence.
+// Measures the mean power at each delay above the noise, over known channel symbols. Their
+// correlations are stored in sequence_.
 void WalshDemodulator::delay_profile(const SampleHistory& history, std::int64_t first,
                                      unsigned count) {
   const unsigned before = signal_->preamble_sets() - count;
@@ -223,7 +225,7 @@ void WalshDemodulator::choose_taps(std::span<const float> profile, float count) 
   const float threshold = std::max(kTapSignificant * peak, kTapNoiseFactor * error);
   taps_.clear();
   for (std::size_t k = 0; k < kDelays; ++k) {
-    // A neighbour may grow as clocks drift.
+    // The power of a neighbour may move here when clocks drift.
     const float left = k > 0 ? profile[k - 1] : 0;
     const float right = k + 1 < kDelays ? profile[k + 1] : 0;
     const float power = std::max({profile[k], 0.1F * left, 0.1F * right});
@@ -274,8 +276,8 @@ void WalshDemodulator::receive_frame(const SampleHistory& history) {
   ++frames_;
 }
 
-// Does a pattern explain this frame better than noise alone? Noise is measured in the frame itself,
-// so that a change of level makes no difference.
+// Decides whether a pattern explains this frame better than noise alone. The noise is measured in
+// the frame itself, so that a change of level has no influence.
 void WalshDemodulator::judge_frame() {
   std::array<float, kPatterns> energy{};
   for (std::size_t v = 0; v < kPatterns; ++v) {
@@ -335,8 +337,8 @@ Demodulator::Output WalshDemodulator::end_block() {
 
   const auto block = signal_->take(llr_);
   end_.look(signal_->message());
-  // The paths are followed by decisions, which fit the noise that they were made from, and there
-  // are no probes to bear them out.
+  // The paths are followed by decisions, which fit the noise from which they were made. There are
+  // no probes to check them.
   const float heard = std::exchange(heard_in_block_, 0.0F) / static_cast<float>(block_frames_);
   const float told = heard > kSpeaksAgainst
                          ? 1
@@ -354,7 +356,8 @@ Demodulator::Output WalshDemodulator::more() {
   return newest_;
 }
 
-// Share of signal in a set of symbols: of what the taps heard, half is of the other phase.
+// Returns the share of signal in a set of symbols. Half of the power of the taps belongs to the
+// other phase.
 float WalshDemodulator::quality() const {
   double signal = 0;
   for (const Measurement& m : measured_) {
@@ -364,8 +367,8 @@ float WalshDemodulator::quality() const {
   return static_cast<float>(signal / (signal + static_cast<double>(noise_)));
 }
 
-// What the taps heard in this block. The profile that was learned from the preamble has sidelobes
-// of its sets, which are scrambled alike; those of the data are not.
+// Returns the channel by the taps of this block. The profile from the preamble has sidelobes of its
+// sets, which all have the same scrambling; the sets of the data do not.
 ChannelEstimate WalshDemodulator::channel() const {
   std::array<float, kDelays> profile{};
   double signal = 0;
@@ -374,8 +377,8 @@ ChannelEstimate WalshDemodulator::channel() const {
     profile[static_cast<std::size_t>(taps_[k].delay + kReach)] = power;
     signal += static_cast<double>(power);
   }
-  // Correlations of 32 symbols; half of the steps play a part in a sample. The patterns that were
-  // not sent hear every path but their own, too, and that is not noise.
+  // These are correlations of 32 symbols, and half of the steps contribute to a sample. The
+  // patterns that were not sent also receive every path but their own, which is not noise.
   constexpr double kGain = 2.0 * kSetSymbols * kSetSymbols;
   const double heard = static_cast<double>(noise_) / kSetSymbols;
   const double others =

@@ -1,9 +1,9 @@
 // Receives the data part of a burst of sets of 32 symbols, each one of four that are orthogonal,
-// and no probes: 110A at 75 bit/s (MIL-STD-188-110A 5.3.2.3.6; STANAG 4415) and 110D number 0.
-// Every path of the channel, out to more than 10 ms on either side, is correlated with all four.
-// What is known about a path from its neighbours in time, as mean and variance, decides how its
-// correlations count: squared when nothing is known, as in fast fading, and with their phase when
-// it is.
+// without probes: 110A at 75 bit/s (MIL-STD-188-110A 5.3.2.3.6; STANAG 4415) and 110D number 0.
+// Every path of the channel, up to more than 10 ms to either side, is correlated with all four. The
+// prior information about a path from its neighbours in time, as mean and variance, decides how its
+// correlations count: squared without prior information, as in fast fading, and with their phase
+// otherwise.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ namespace s5066::modem::walsh {
 
 class WalshDemodulator final : public Demodulator {
  public:
-  /// `noise_share`: see Downconverter.
+  /// `noise_share` is that of Downconverter.
   WalshDemodulator(const PreambleReading& reading, InMemory<Signal> signal, float noise_share,
                    BurstMemory& memory);
 
@@ -34,12 +34,12 @@ class WalshDemodulator final : public Demodulator {
 
  private:
   struct Tap {
-    int delay = 0;       // half-symbol samples behind the frame's beginning
-    float power = 0;     // mean, of a correlation
+    int delay = 0;       // half-symbol samples from the frame's beginning
+    float power = 0;     // mean of a correlation
     dsp::Complex mean;   // at the end of the last block
-    float variance = 0;  // of that
+    float variance = 0;  // of that mean
   };
-  /// A correlation as a measurement of its tap.
+  /// A correlation is a measurement of its tap.
   struct Measurement {
     dsp::Complex value;
     float sureness = 1;  // sum of the squared probabilities of the patterns
@@ -56,7 +56,7 @@ class WalshDemodulator final : public Demodulator {
   Output end_block();
   Output more();
 
-  /// How likely each pattern was sent.
+  /// The probability of each pattern.
   struct Belief {
     std::array<float, kPatterns> patterns{};
     float sureness = 0;  // sum of their squares
@@ -90,9 +90,9 @@ class WalshDemodulator final : public Demodulator {
   std::size_t block_frames_;
 
   bool learned_ = false;
-  std::int64_t origin_ = 0;  // half-symbol sample where the next frame begins
+  std::int64_t origin_ = 0;  // half-symbol sample at which the next frame begins
   double drift_ = 0;         // half-symbol samples in a frame
-  double drifted_ = 0;       // not yet made good
+  double drifted_ = 0;       // part that is not corrected yet
   double offset_hz_;
   double carrier_turn_ = 0;  // at carrier_at_
   std::int64_t carrier_at_ = 0;
@@ -100,25 +100,26 @@ class WalshDemodulator final : public Demodulator {
   double doppler_hz_ = 1;
   double first_path_start_ = 0;
   float heard_ = 0;
-  float heard_in_block_ = 0;  // the steps of that, without its limits
+  float heard_in_block_ = 0;  // the same sum without its limits
   std::int64_t last_heard_ = 0;
   EndWatch end_;
-  Output newest_;  // what was decoded last
+  Output newest_;  // the last decoded octets
 
-  std::size_t frame_ = 0;     // of the block
-  std::uint64_t frames_ = 0;  // in all
+  std::size_t frame_ = 0;     // in the block
+  std::uint64_t frames_ = 0;  // since the start of the data
   std::pmr::vector<Tap> taps_;
-  std::pmr::vector<dsp::Complex> correlations_;  // by frame, pattern, tap
-  std::pmr::vector<Measurement> measured_;       // by frame, tap
-  std::pmr::vector<dsp::Complex> mean_;          // expected, by frame, tap
-  std::pmr::vector<float> variance_;             // of that
+  std::pmr::vector<dsp::Complex> correlations_;  // for each frame, pattern and tap
+  std::pmr::vector<Measurement> measured_;       // for each frame and tap
+  std::pmr::vector<dsp::Complex> mean_;          // expected mean, for each frame and tap
+  std::pmr::vector<float> variance_;             // of that mean
   std::pmr::vector<float> llr_;
   std::pmr::vector<float> extrinsic_;
   std::pmr::vector<dsp::Complex> rotated_;
-  std::pmr::vector<float> profile_;          // of the preamble, by delay
-  std::pmr::vector<dsp::Complex> sequence_;  // correlations of the preamble, by set, delay
-  /// Where paths are looked for: correlations by frame, pattern, delay; and how many sets the
-  /// profile is of.
+  std::pmr::vector<float> profile_;  // of the preamble, for each delay
+  // Correlations of the preamble, for each set and delay.
+  std::pmr::vector<dsp::Complex> sequence_;
+  /// The correlations in which paths are searched, for each frame, pattern and delay; and the
+  /// number of sets in the profile.
   std::pmr::vector<dsp::Complex> everywhere_;
   float profile_sets_ = 0;
 };

@@ -1,4 +1,4 @@
-// How paths are found that the preamble did not show.
+// The functions that find paths which the preamble did not show.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,9 +11,9 @@ namespace {
 
 using dsp::Complex;
 
-/// Sets with known patterns that a block must be worth before it says anything.
+/// A block must contain this many sets with known patterns before its profile is used.
 constexpr float kSetsMin = 20;
-/// Of the profile: what is older counts as so many sets at most.
+/// The older part of the profile counts as at most this many sets.
 constexpr float kSetsKept = 600;
 
 }  // namespace
@@ -22,8 +22,8 @@ const Complex* WalshDemodulator::everywhere(std::size_t frame, std::size_t patte
   return &everywhere_[(frame * kPatterns + pattern) * kDelays];
 }
 
-// Mean power at each delay beyond the noise, as far as the patterns are known: those that were not
-// sent show the noise. Returns how many sets with known patterns it is worth.
+// Measures the mean power at each delay above the noise, as far as the patterns are known; those
+// that were not sent show the noise. Returns the equivalent number of sets with known patterns.
 float WalshDemodulator::profile_of_block(std::span<float> profile) const {
   std::fill(profile.begin(), profile.end(), 0.0F);
   float sets = 0;
@@ -40,7 +40,7 @@ float WalshDemodulator::profile_of_block(std::span<float> profile) const {
   return sets;
 }
 
-// Taps go on from where they were; one that is new begins anywhere.
+// Existing taps keep their state. A new tap begins without one.
 void WalshDemodulator::find_paths() {
   std::array<float, kDelays> profile{};
   const float sets = profile_of_block(profile);
@@ -73,7 +73,7 @@ void WalshDemodulator::find_paths() {
   variance_.resize(measured_.size());
 }
 
-// What this block showed, now that it is decoded.
+// Adds the profile of this block, which is decoded now.
 void WalshDemodulator::remember_paths() {
   std::array<float, kDelays> profile{};
   const float sets = profile_of_block(profile);
