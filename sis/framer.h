@@ -34,7 +34,7 @@ class Framer {
   /// incomplete frame, less than kHeaderOctets + kBodyOctetsMax octets, stays in memory.
   void push(ByteSpan octets);
 
-  /// Another protocol that the peer speaks, as far as its first octets tell.
+  /// Another protocol that the peer uses, as far as its first octets show.
   enum class Mistake {
     tls,          // the beginning of a TLS handshake
     octet_order,  // a preamble with its octets exchanged, or a size with the low octet first

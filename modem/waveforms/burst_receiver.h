@@ -27,7 +27,7 @@
 //
 // All memory is allocated when a receiver is made. After that it allocates nothing from the heap,
 // whatever it receives.
-// whatever it hears.
+// whatever it receives.
 #pragma once
 
 #include <cstdint>

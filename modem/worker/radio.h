@@ -137,7 +137,7 @@ class Radio {
   std::uint64_t bursts_ = 0;            // number of bursts taken so far
   std::uint64_t unplayable_until_ = 0;  // a position
   BurstReceiver receiver_;
-  bool listening_ = false;  // when false, the receiver begins anew with the next received sample
+  bool listening_ = false;  // when false, the receiver starts with the next received sample
   std::uint64_t receiver_base_ = 0;  // position of the receiver's sample 0
   bool carrier_ = false;
   OccupancyDetector occupancy_;

@@ -46,7 +46,7 @@ enum class TraceKind : std::uint8_t {
   mode_advised,         // by the peer, for our transmissions: a = bit/s, b = interleaver
   mode_refused,         // a mode that we asked the peer for: a = reason (Table C-8)
   warning_sent,         // a = type of the cause, b = reason
-  clocks_apart,         // our clock is ahead of the peer's: a = by at least so many seconds
+  clocks_apart,         // our clock is ahead of the peer's: a = lower bound in seconds
   count
 };
 

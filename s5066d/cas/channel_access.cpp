@@ -256,7 +256,7 @@ void ChannelAccess::on_control(Instant now, const dts::CpduIndication& indicatio
 
 // A REQUEST on a link that we hold is either a repetition (ACCEPTED did not arrive, or crossed with
 // it) or a new call by a peer that lost the link. Senders send REQUEST before ARQ data, so a peer
-// that has shown knowledge of this link does not repeat. It calls anew with fresh ARQ state, and
+// that has shown knowledge of this link does not repeat. It calls again with fresh ARQ state, and
 // with our old state its first frames would count as duplicates. A REQUEST for another type of link
 // is a new call too. We keep the same order when both stations call: our REQUEST leaves before
 // theirs is answered.

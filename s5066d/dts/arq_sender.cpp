@@ -8,8 +8,8 @@
 namespace s5066::dts {
 namespace {
 
-/// Largest number of frames in a poll. With four of five frames lost, at least one of so many gets
-/// through in most polls.
+/// Largest number of frames in a poll. With four of five frames lost, at least one of
+/// this many arrives in most polls.
 constexpr std::size_t kPollFramesMax = 8;
 
 /// If a transmission holds fewer segments than this, their length decides how well it is filled.
@@ -106,7 +106,7 @@ bool ArqSender::can_segment() const {
   return !nothing_waits();
 }
 
-// Type 4 has no DROP. An expired expedited C_PDU is sent to its end all the same, because no other
+// Type 4 has no DROP. An expired expedited C_PDU is still sent to its end, because no other
 // may begin before it is acknowledged (C.6.1.3(6)).
 bool ArqSender::is_dropped(const Transfer& transfer) const {
   return transfer.expired && !config_.expedited;

@@ -32,12 +32,12 @@ class ArqSender {
  public:
   struct Config {
     std::size_t segment_octets;          // 1..kSegmentOctetsMax; upper bound of the first segments
-    unsigned window;                     // 1..kWindowMax, and no more than the peer may have out
+    unsigned window;                     // 1..kWindowMax, and at most what the peer may send
     std::size_t queue_octets_max;        // C_PDU octets accepted and not yet reported
     bool expedited = false;              // use type 4 instead of types 0 and 2, one C_PDU at a time
     std::size_t segment_octets_max = 0;  // size to grow to if few are lost; 0: keep segment_octets
     unsigned large_window = 0;  // for a peer that knows types 9 and 10; at most kLargeWindowMax
-    unsigned fair_turn = 0;     // one in so many C_PDUs is of the flow served longest ago
+    unsigned fair_turn = 0;     // one C_PDU of this many is of the flow served longest ago
   };
   /// Acknowledgement of the receiving side, in the form that the peer understands.
   using Acknowledgement = std::variant<pdu::Ack, pdu::LongAck>;
@@ -89,7 +89,7 @@ class ArqSender {
 
   /// Call when a transmission with our frames has left. We are in doubt until an answer comes. If
   /// the peer is heard while we send, `until` is the end of the transmission, and doubt begins only
-  /// when an answer is missing; with `in_turn` turns are taken all the same and doubt begins at
+  /// when an answer is missing; with `in_turn` turns are taken anyway and doubt begins at
   /// once.
   void on_sent(std::optional<Instant> until = std::nullopt, bool in_turn = false);
 

@@ -16,7 +16,7 @@ constexpr int kAckCopiesMax = 8;
 /// limit keeps the offers short for a peer that does not know them.
 constexpr unsigned kOffers = 3;
 constexpr unsigned kOffersAnsweredMax = 8;
-/// A long acknowledgement may fill one part in so many of a transmission.
+/// A long acknowledgement may fill at most one part of this many of a transmission.
 constexpr std::size_t kLongAckShare = 4;
 
 bool add_copies(const pdu::Dpdu& dpdu, int copies_min, int copies_max, IntervalBudget& budget,
@@ -206,8 +206,8 @@ void Connection::restart(const Resync::Effects& effects) {
 
 // After `out_of_sync_max` transmissions that disagree about one direction, its windows are made to
 // agree, however well the other direction works. If that did not help, or both disagree, both are
-// reset. After `resyncs_max` resyncs in vain the link is hopeless, because a peer that answers each
-// time and never agrees would hold its queue for ever.
+// reset. After `resyncs_max` resyncs without success the link is given up, because a peer that
+// answers each time and never agrees would hold its queue for ever.
 void Connection::on_heard_over() {
   ack_ripe_ = ack_owed_;
   rx_verification_.on_heard_over();

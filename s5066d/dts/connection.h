@@ -73,7 +73,7 @@ class Connection {
   bool long_heard() const { return long_heard_; }
   /// Call for a piece of a transmission that is the peer's, or may be.
   void on_carrier() { active_ = true; }
-  /// Call when the transmission being heard has ended.
+  /// Call when the transmission being received has ended.
   void on_heard_over();
   /// True if any ARQ D_PDU of this connection was received.
   bool heard() const { return heard_; }
@@ -89,7 +89,8 @@ class Connection {
   /// True if the windows were reset since the last call: C_PDUs may come a second time.
   bool take_restarted() { return std::exchange(restarted_, false); }
 
-  /// Queues an acknowledgement although the peer sent nothing new, so that it hears of us.
+  /// Queues an acknowledgement although the peer sent nothing new, so that it knows that we are
+  /// there.
   void owe_ack() { ack_owed_ = ack_ripe_ = true; }
 
   // --- Transmissions ---

@@ -23,8 +23,8 @@ pdu::DrcReason why_not(const pdu::DrcRequest& request, modem::Waveform in_use,
 
 /// Returns the type 7 request for any mode, with one channel.
 pdu::HdrRequest hdr_request(const modem::Mode& mode);
-/// Returns the mode only if a receiver in the waveform in use detects it, because nobody would
-/// listen to another one.
+/// Returns the mode only if a receiver in the waveform in use detects it, because no station
+/// listens for another one.
 std::optional<modem::Mode> mode_of(const pdu::HdrRequest& request, modem::Waveform in_use);
 /// Returns why there is no such mode (Table C-9-3); there the numbers of DrcReason mean 2 waveform,
 /// 3 channels, 4 interleaver. STANDARD: none of them names the rate; it counts as the waveform's.

@@ -16,7 +16,7 @@ constexpr Duration kBitSlack = std::chrono::milliseconds(2);
 /// Time after the planned end of a burst at which a modem that has not reported the end counts as
 /// failed.
 constexpr Duration kModemPatience = std::chrono::seconds(10);
-/// One part in so many of a transmission is kept for waiting non-ARQ data before ARQ fills it.
+/// One part of this many of a transmission is kept for waiting non-ARQ data before ARQ fills it.
 constexpr std::size_t kNonarqShare = 4;
 /// Longest time from the antenna to the decoded octet, with any interleaver.
 constexpr Duration kDecodingMax = std::chrono::seconds(20);

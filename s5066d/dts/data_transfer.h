@@ -42,21 +42,21 @@ struct Config {
   Duration turnaround = std::chrono::milliseconds(200);  // end of a burst to our own key-down
   Duration reply_margin = std::chrono::seconds(1);       // slack for an answer to be detected
   unsigned replies_missed_max = 8;  // missing replies in a row until the link is lost
-  unsigned resyncs_max = 4;         // resyncs in a row in vain until the link is lost
+  unsigned resyncs_max = 4;         // resyncs in a row without success until the link is lost
   unsigned resets_missed_max = 3;   // resets without an answer until the link is lost
   std::size_t links_max = 16;
   std::size_t held_octets_max = 2 * 1024 * 1024;  // for each link: received, but not yet in order
   std::size_t link_queue_octets_max = 2 * 1024 * 1024;
   std::size_t expedited_queue_octets_max = 64 * 1024;  // for each link
   std::size_t nonarq_queue_octets_max = 256 * 1024;
-  /// One in so many C_PDUs begun on a link is of the flow served longest ago; 0: never. The queue
+  /// One C_PDU of this many begun on a link is of the flow served longest ago; 0: never. The queue
   /// of the sublayer above does the same, and its choice must hold at the antenna.
   unsigned fair_turn = 0;
   bool offer_extensions = true;  // to peers; used only with peers that offer them too
   /// Offers and advertises data rate change, and follows advice (C.6.4): without a message if the
   /// receiver detects the mode by itself, else by agreement.
   bool rate_change = true;
-  /// Each of two stations sends on a frequency of its own and hears the other meanwhile. In force
+  /// Each of two stations sends on its own frequency and receives the other meanwhile. In force
   /// while there is a link and the other station says so too.
   bool full_duplex = false;
   /// Two stations have the frequency to themselves. Once the other has been heard, third stations
@@ -96,7 +96,7 @@ std::uint8_t extensions(const Config& config);
 std::size_t segment_octets_max(const Config& config);
 /// Returns the mode in which connections begin and the modes that adaptation may choose.
 std::vector<modem::Mode> modes_in_use(const Config& config);
-/// True if a transmission in that mode may be long enough for a frame with so much user data. We
+/// True if a transmission in that mode may be long enough for a frame with this user data. We
 /// never change to another mode, because transmissions are never longer than configured.
 bool holds_segment(const Config& config, const modem::Mode& mode, std::size_t segment_octets);
 
@@ -117,8 +117,8 @@ enum class Duplex : std::uint8_t {
   no_link,  // turns are taken until there is a link
   untold,   // the other has not been heard on the link, nor told what it can do
   // Full duplex should not have been configured, here or there, in these states:
-  peer_is_half,   // the other does not announce that it hears while it sends
-  hears_itself,   // we hear our own transmission: both frequencies are one
+  peer_is_half,   // the other does not announce that it receives while it sends
+  hears_itself,   // we receive our own transmission: both frequencies are one
   third_station,  // a third station was heard in the last 30 minutes
 };
 std::string_view to_string(Duplex duplex);
@@ -255,7 +255,7 @@ class DataTransfer {
     unsigned long_unanswered = 0;        // links in a row that ended after type 9 went unanswered
     std::optional<Instant> long_again_at;  // time at which type 9 is tried again
   };
-  /// The transmission being heard.
+  /// The transmission being received.
   struct HeardBurst {
     modem::Mode mode;
     std::optional<Instant> start;  // time of bit 0
@@ -428,7 +428,7 @@ class DataTransfer {
   bool broadcast_ = false;
   Duplex duplex_ = Duplex::half;
   bool hears_itself_ = false;
-  unsigned own_unheard_ = 0;  // our transmissions in a row that we did not hear
+  unsigned own_unheard_ = 0;  // our transmissions in a row that we did not receive
   Instant own_began_{};       // our last transmission
   Instant own_ended_{};
   /// Full duplex: end of the last transmission that acknowledged, or begin of the last reception.

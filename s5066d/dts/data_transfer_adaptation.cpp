@@ -326,8 +326,8 @@ void DataTransfer::note_answer(Connection& connection, std::optional<Instant> fo
   if (!faster || saves > costs) go_to(record, wanted);
 }
 
-// A peer that no longer hears us cannot advise, so we go slower. The next advice of the peer tells
-// how fast we may send again.
+// A peer that no longer receives us cannot advise, so we go slower. The next advice of the peer
+// tells how fast we may send again.
 void DataTransfer::fall_back(Peer& record, unsigned missed) {
   const auto connection = connections_.find(record.control.peer());
   if (connection == connections_.end()) return;
@@ -369,8 +369,8 @@ void DataTransfer::fall_back_from_advice(Peer& record, unsigned missed) {
 }
 
 // Notes a mode that the peer advised or agreed to, but in which it answered nothing. The peer may
-// not receive that mode, and would advise it again as soon as it hears anything else. The mode is
-// tried a second time at once if it has not cost a link.
+// not receive that mode, and would advise it again as soon as it receives anything else. The mode
+// is tried a second time at once if it has not cost a link.
 void DataTransfer::note_unanswered(Peer& record, bool lost) {
   const modem::Mode& mode = record.control.mode();
   if (mode == config_.mode || was_answered(record, mode)) return;

@@ -44,12 +44,12 @@ std::string_view to_string(Duplex duplex) {
 
 // --- Whether both may send at the same time ------------------------------------------------------
 
-// Returns what we announce to peers. No third station hears two stations with a frequency each.
+// Returns what we announce to peers. No third station receives two stations with a frequency each.
 bool DataTransfer::may_hear_while_sending(Instant now) const {
   return config_.full_duplex && !hears_itself_ && !turn_.third_stations(now);
 }
 
-// A peer of another make that announces nothing may not hear us while it sends.
+// A peer of another make that announces nothing may not receive us while it sends.
 Duplex DataTransfer::duplex_now(Instant now) const {
   if (!config_.full_duplex) return Duplex::half;
   if (hears_itself_) return Duplex::hears_itself;
@@ -99,9 +99,9 @@ void DataTransfer::note_own_ended(Instant now, bool sent) {
 
 // --- What was written when -----------------------------------------------------------------------
 
-// Returns when the transmission being heard was formed: when its sender keyed, a little before its
-// first symbol. The sender leaves a turnaround after a transmission that it has heard. If turns are
-// taken, a station that keyed after our transmission has heard it, however soon it keyed.
+// Returns when the transmission being received was formed: when its sender keyed, a little before
+// its first symbol. The sender leaves a turnaround after a transmission that it has heard. If turns
+// are taken, a station that keyed after our transmission has heard it, however soon it keyed.
 std::optional<Instant> DataTransfer::formed_at() const {
   if (!config_.full_duplex) return std::nullopt;
   const Instant keyed = *heard_->start - modem::preamble_duration(heard_->mode);

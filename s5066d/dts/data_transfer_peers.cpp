@@ -82,7 +82,7 @@ DataTransfer::Peer* DataTransfer::peer_record(Address peer) {
 }
 
 // Two lost links in a row may be chance, so silence does not count for ever. One further link that
-// ends so begins the wait anew.
+// ends so begins the wait again.
 bool DataTransfer::knows_long(Peer& record, Instant now) {
   if (record.long_again_at && now >= *record.long_again_at) {
     record.long_again_at.reset();

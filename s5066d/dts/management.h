@@ -53,7 +53,7 @@ class Management {
   /// fit.
   bool fill(const pdu::Common& common, IntervalBudget& budget, BurstBuilder& burst);
   /// Call when the last fill is on the air. The peer answers it from `answered_from` on, if it
-  /// hears us while it sends.
+  /// receives us while it sends.
   void on_keyed(Instant answered_from);
   void on_transmitted(bool sent);
   /// Makes the last message due again, because it has not been answered or no answer will come.

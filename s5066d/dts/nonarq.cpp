@@ -299,7 +299,7 @@ void NonarqReceiver::on_nonarq(Instant first_bit_at, const pdu::Nonarq& dpdu, bo
     context.arrival = arrivals_++;
     found = contexts_.emplace(key, std::move(context)).first;
   }
-  // The window is computed anew for each D_PDU (C.3.10(25)).
+  // The window is computed again for each D_PDU (C.3.10(25)).
   found->second.window_end = first_bit_at + window;
   place(found->second, dpdu, segment_ok);
   release(key);

@@ -47,7 +47,7 @@ class NonarqSender {
   void drop_expired(Instant now);
 
   /// Call before the first fill of a transmission that is over by `ends_by`. If the reception
-  /// window of a C_PDU already begun ends sooner, the C_PDU is sent anew and whole, under another
+  /// window of a C_PDU already begun ends sooner, the C_PDU is sent again as a whole, under another
   /// ID and with a window of twice the length, at most kRenewalsMax times. If one copy of it has
   /// left, its further copies are dropped instead (C.3.10(24)-(27)).
   void begin_burst(Instant now, Instant ends_by);
@@ -74,7 +74,7 @@ class NonarqSender {
   /// Call when the last fill did not leave, or only its first `dpdus_left` D_PDUs, counted over the
   /// whole transmission. A copy that has left counts as sent, so that no receiver gets it twice.
   /// Everything else is sent again from the beginning of the unfinished copy. A C_PDU whose window
-  /// would be over by then begins anew.
+  /// would be over by then begins again.
   void on_not_sent(std::size_t dpdus_left = 0);
   /// Returns when an ID becomes free, if one was needed and all were held.
   std::optional<Instant> next_deadline() const;
@@ -150,7 +150,7 @@ class NonarqReceiver {
     std::size_t cpdu_octets_max = kCpduOctetsMax;
     std::size_t known_octets_max = 4 << 20;              // memory for delivered C_PDUs
     Duration window_default = std::chrono::seconds(60);  // if the sender gives no window
-    // A C_PDU is remembered for so long past its window.
+    // A C_PDU is remembered for this time after its window.
     Duration memory = std::chrono::seconds(60);
   };
   NonarqReceiver(const Config& config, Counters& counters) : config_(config), counters_(counters) {}

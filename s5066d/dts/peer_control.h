@@ -22,7 +22,7 @@ class PeerControl {
     Address self;
     modem::Mode mode;          // of our transmissions, until another one is agreed on
     bool rate_change = true;   // data rate change is offered
-    bool full_duplex = false;  // we hear while we send, on another frequency
+    bool full_duplex = false;  // we receive while we send, on another frequency
     unsigned repeats_max = 3;  // repetitions of a type 6 without an answer (C.6.4.2(11))
     std::vector<modem::Mode> unusable = {};  // modes in which we cannot transmit
     std::vector<modem::Mode> listened = {};  // modes that our receiver decodes; see modem::is_heard
@@ -39,7 +39,7 @@ class PeerControl {
   /// C.6.4.1(1)).
   void on_connected(bool connected);
   bool connected() const { return connected_; }
-  /// Call when the peer has made the connection anew and has lost the state of the old one.
+  /// Call when the peer has made the connection again and has lost the state of the old one.
   void on_restarted();
   /// Begins a data rate change; ends with TransmitModeChanged or DataRateRefused. Fails with
   /// `link_down` without a connection; see RateChange::request.
@@ -77,7 +77,7 @@ class PeerControl {
   /// Returns the peer's capabilities (EOW type 4) if they have come.
   std::optional<std::uint8_t> capabilities() const { return capabilities_; }
 
-  /// Tells whether we hear while we send; the peer is told of a change.
+  /// Sets whether we receive while we send; the peer is told of a change.
   void set_full_duplex(bool on);
 
   // --- What was heard of the peer ---

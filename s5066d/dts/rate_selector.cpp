@@ -57,7 +57,7 @@ constexpr double kBulkSeconds = 8;
 constexpr double kPreambleWidthDb = 3.5;
 /// An SNR this many widths away is another channel, not the same one measured again.
 constexpr double kStepWidths = 3;
-/// A transmission weighs as much as so many independent blocks, at most one in a second.
+/// A transmission counts as this many independent blocks, at most one in a second.
 constexpr double kLooksMin = 0.2;
 constexpr double kLooksMax = 30;
 /// If more than kEmptyLoss of a mode is lost kEmptyMax times in a row, it is not chosen for

@@ -12,8 +12,8 @@ namespace {
 /// Largest number of pieces; the longest transmission has no more, and later octets count for the
 /// last piece.
 constexpr std::size_t kPiecesMax = 256;
-/// If the means of two parts differ by so many spreads, with at least so many blocks and pieces in
-/// each part, the channel has changed.
+/// The channel has changed if the means of two parts differ by this many spreads, with at least
+/// this many blocks and pieces in each part.
 constexpr double kStepSpreads = 3;
 constexpr unsigned kBlocksMin = 3;
 constexpr std::size_t kPiecesMin = 3;

@@ -33,8 +33,8 @@ class SlotOrder {
   void on_station(Instant now, Address station);
   /// Call when this station transmits.
   void on_sent(Instant now);
-  /// Call when that transmission was a call of another station. Until the call is answered, perhaps
-  /// nobody has heard it.
+  /// Call when that transmission was a call of another station. Until the call is answered,
+  /// perhaps no station has received it.
   void on_called(Instant now);
   /// Call when another station asks this one for an answer.
   void on_spoken_to(Instant now);

@@ -145,7 +145,7 @@ void TurnControl::on_end_announced(Instant now, Instant earliest, Instant latest
   } else if (earliest <= announced_latest_ && announced_earliest_ <= latest) {
     announced_earliest_ = std::max(announced_earliest_, earliest);
     announced_latest_ = std::min(announced_latest_, latest);
-  } else {  // the sender counts wrongly: believe the later end
+  } else {  // the sender counts wrongly: the later end applies
     announced_earliest_ = std::max(announced_earliest_, earliest);
     announced_latest_ = std::max(announced_latest_, latest);
   }
@@ -199,7 +199,7 @@ void TurnControl::on_transmit_started(Instant now, Duration preamble) {
     held_since_.reset();
   }
   if (!run_since_ || !(takes_own_turn(now) || goes_on(now))) run_since_ = now;
-  // An owed answer at the end of a run asks for nothing. A station that goes on all the same does
+  // An owed answer at the end of a run asks for nothing. A station that goes on anyway does
   // not know of the others, and would otherwise never get our data; so its exchange counts as a new
   // one.
   own_turns_ = takes_own_turn(now) && !run_is_over(now) ? own_turns_ + 1 : 0;
@@ -306,7 +306,7 @@ bool TurnControl::takes_own_turn(Instant now) const {
   return answer_owed_ || !enough;
 }
 
-// A station that sends without being answered and has heard nobody goes on before the earliest slot
+// A station that sends without an answer and has heard no other goes on before the earliest slot
 // of any other, so that it collides with none. Now and then it leaves the slots to stations that
 // have come meanwhile.
 bool TurnControl::goes_on(Instant now) const {
@@ -334,7 +334,7 @@ bool TurnControl::spares_are_due(Instant now) const {
          slots_since_ >= spares_at_ + kSparesEvery * SlotOrder::kSpareSlots * slot(now);
 }
 
-// Returns when the occupied channel no longer holds anybody back.
+// Returns when the occupied channel no longer delays a transmission.
 std::optional<Instant> TurnControl::held_until(Instant now) const {
   if (!occupied_since_) return std::nullopt;
   return std::min(*occupied_since_, held_since_.value_or(now)) + kOccupiedMax;

@@ -94,14 +94,14 @@ class TurnControl {
   /// Call for a D_PDU with any destination: it bounds the end of its transmission between
   /// `earliest` and `latest`.
   void on_end_announced(Instant now, Instant earliest, Instant latest);
-  /// Call for a D_PDU of the transmission being heard: it names the sender; `asks` if its
+  /// Call for a D_PDU of the transmission being received: it names the sender; `asks` if its
   /// destination is to answer. The first D_PDU decides. `linked` if the D_PDU belongs to a
   /// connection: only then is its destination known to be on the air, because a call may be for a
   /// station that is switched off.
   void on_station_heard(Instant now, Address source, Address destination, bool asks, bool linked);
   /// Transmissions begin with a preamble of this length, or may from now on.
   void on_preamble(Instant now, Duration preamble);
-  /// The transmission being heard asks this station, so the next turn is ours.
+  /// The transmission being received asks this station, so the next turn is ours.
   void on_spoken_to(Instant now);
   void on_transmit_started(Instant now, Duration preamble = {});
   /// If `reply_within` is set, we stay silent for it unless the answer comes, in full duplex too.
@@ -182,7 +182,7 @@ class TurnControl {
   Instant preamble_until_{};  // until then longest_preamble_ counts
 
   std::optional<Instant> carrier_since_;
-  bool announced_ = false;        // the transmission being heard announced its end
+  bool announced_ = false;        // the transmission being received announced its end
   Instant announced_earliest_{};  // bounds of that end
   Instant announced_latest_{};
   Instant quiet_since_{};  // end of the last transmission, announced or seen, ours or another's
@@ -190,7 +190,7 @@ class TurnControl {
   Instant refused_until_{};
   Instant slots_since_{};  // end of the last transmission that all stations know of
   Instant spares_at_{};    // when stations not heard yet last had their chance, as far as we know
-  std::optional<Address> source_;  // sender of the transmission being heard, by its first D_PDU
+  std::optional<Address> source_;  // sender of the transmission being received, by its first D_PDU
   // Station that the last transmission asked; the next one is its answer.
   std::optional<Address> asked_;
 

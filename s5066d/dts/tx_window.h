@@ -41,7 +41,7 @@ class TxWindow {
   bool full() const { return frames_.size() >= frames_max_; }
   /// Sets the limit for new frames; frames that are out stay.
   void set_frames_max(unsigned frames_max);
-  /// True if so many frames are out that a number of one octet is ambiguous.
+  /// True if the frames that are out are too many for a number of one octet.
   bool needs_long_numbers() const { return frames_.size() > kWindowMax; }
   LongFrameNumber lwe() const { return lwe_; }
   LongFrameNumber uwe() const { return lwe_ + static_cast<int>(frames_.size()) - 1; }

@@ -15,7 +15,7 @@ class WindowVerification {
   }
   void on_disagrees() { disagrees_ = true; }
   /// Call at the end of a transmission of the peer. A transmission without D_PDUs of this direction
-  /// changes nothing. If windows disagree, some numbers fit all the same, mostly as copies. A
+  /// changes nothing. If windows disagree, some numbers still fit, mostly as copies. A
   /// number that does not fit therefore weighs more than those that do. If something moves, the
   /// windows need no resync.
   void on_heard_over() {
@@ -46,7 +46,7 @@ class WindowVerification {
   }
 
  private:
-  bool fits_ = false;  // in the transmission being heard, as are the next two
+  bool fits_ = false;  // in the transmission being received, as are the next two
   bool moved_ = false;
   bool disagrees_ = false;
   bool last_disagrees_ = false;

@@ -176,7 +176,7 @@ void Node::serve(Instant now, ClientId id) {
 
 /// The driver stops reading while the client is above its rate, and while the next primitive is a
 /// U_PDU that may not be taken yet. A client that is not read cannot complete its primitive, so the
-/// timeout for it starts anew when it is read again.
+/// timeout for it starts again when it is read again.
 void Node::tell_pause(Instant now, ClientId id, Client& client) {
   const bool blocked = client.data_paused && carries_updu(client.framer.next_type());
   const bool wanted = blocked || client.rate.exhausted();

@@ -82,7 +82,7 @@ void AsioDriver::perform(Instant, PauseClient&& action) {
 }
 
 // A deadline usually moves on with each event. A timer that fires too early is harmless, and
-// cheaper than one that is set anew a thousand times before it fires.
+// cheaper than one that is set again a thousand times before it fires.
 void AsioDriver::arm(Instant now) {
   if (stopped_ || modem_->lockstep()) return;
   auto deadline = node_.next_deadline();

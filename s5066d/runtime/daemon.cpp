@@ -158,7 +158,8 @@ void Daemon::await_signal() {
 }
 
 // In lockstep the cable's clock runs at its own pace. Stations that were not started at the same
-// moment agree only by its time of day. Nobody sets that clock, so it is told once for each cable.
+// moment agree only by its time of day. No one sets that clock, so it is sent to the node once for
+// each cable.
 void Daemon::tell_utc() {
   const Duration began = modem_->utc_began();
   driver_.drive([&](Node& node, Instant now) {

@@ -17,7 +17,7 @@
 
 namespace s5066::sap {
 
-/// Names an indication whose sender waits to hear that its client has taken it.
+/// Names an indication whose sender waits for the news that its client has taken it.
 struct ReceiptId {
   std::uint64_t value = 0;
   friend auto operator<=>(const ReceiptId&, const ReceiptId&) = default;

@@ -65,7 +65,7 @@ struct QueueConfig {
   /// S_DATA_FLOW_OFF above, S_DATA_FLOW_ON below, in percent of what the client may use.
   unsigned flow_off_percent = 75;
   unsigned flow_on_percent = 40;
-  /// One in so many U_PDUs that leave a line is of the client served longest ago, whatever its
+  /// One U_PDU of this many that leave a line is of the client served longest ago, whatever its
   /// priority and rank, so that no client waits for ever; 0: never.
   unsigned fair_turn = 8;
   std::size_t responses_max = 512;  // delivery confirmations to other nodes that wait

@@ -12,7 +12,7 @@ class RateLimit {
   RateLimit(unsigned events_max, Duration window)
       : window_(window), cost_(window / std::max(events_max, 1u)) {}
 
-  /// Returns false if this event exceeds the limit. It counts all the same.
+  /// Returns false if this event exceeds the limit. The event counts in any case.
   [[nodiscard]] bool admit(Instant now) {
     empty_at_ = std::max(empty_at_, now) + cost_;
     return empty_at_ - now <= window_;

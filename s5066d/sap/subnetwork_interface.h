@@ -96,7 +96,7 @@ class SubnetworkInterface {
   /// `why` is `left`, or `dead_peer` if the operating system ended the connection.
   void on_client_closed(Instant now, ClientId client, ClientEnd why = ClientEnd::left);
   /// Call when the connection is of no more use: a primitive stays incomplete, the client does not
-  /// read its output, or it speaks another protocol.
+  /// read its output, or it uses another protocol.
   void on_client_failed(Instant now, ClientId client, ClientEnd why);
   /// Call when the client has taken all octets of the indication with this receipt (SendPrimitive).
   void on_indication_taken(Instant now, ReceiptId receipt);
