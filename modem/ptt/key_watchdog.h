@@ -27,8 +27,8 @@ class KeyWatchdog {
 
   // --- The owner's thread ---
 
-  /// Keys for at most `keyed_max`. Without `keyed_max` the key is not watched, for a time that is
-  /// not that of a clock. Keying is refused after a trip until unkey() has succeeded and the
+  /// Keys for at most `keyed_max`. Without `keyed_max` the key is not watched, because in lockstep
+  /// no clock measures the time. Keying is refused after a trip until unkey() has succeeded and the
   /// watchdog no longer unkeys.
   Result<void> key(std::optional<Duration> keyed_max);
   Result<void> unkey();

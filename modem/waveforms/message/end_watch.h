@@ -29,7 +29,7 @@ class EndWatch {
   struct Config {
     std::uint64_t frames_per_block = 1;
     std::uint64_t frames_at_once = 1;  // number of frames that are decoded together
-    unsigned frames_ahead = 0;         // this many later frames show a frame
+    unsigned frames_ahead = 0;         // a frame is detected by this many later ones
     unsigned frames_before = 0;        // number of frames before the first block
     std::uint64_t blocks_before = 0;   // blocks of a cycle before it, if entered in the middle
   };
