@@ -1,7 +1,6 @@
 #include "s5066d/node/node.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "modem/api/airtime.h"
@@ -600,12 +599,13 @@ void Node::pause_client(Instant now, const sap::PauseData& pause) {
 // --- For operators -------------------------------------------------------------------------------
 
 std::vector<Address> Node::links_in_disagreement() const {
-  std::set<Address> peers;
-  for (const cas::LinkInfo& link : cas_.links()) peers.insert(link.peer);
-  for (const Address peer : sap_.peers_with_links()) peers.insert(peer);
   std::vector<Address> found;
-  for (const Address peer : peers) {
-    if (!link_views_agree(cas_.link(peer), sap_.link_view(peer))) found.push_back(peer);
+  const auto check = [&](const std::optional<cas::LinkInfo>& below, Address peer) {
+    if (!link_views_agree(below, sap_.link_view(peer))) found.push_back(peer);
+  };
+  for (const cas::LinkInfo& link : cas_.links()) check(link, link.peer);
+  for (const Address peer : sap_.peers_with_links()) {
+    if (!cas_.link(peer)) check(std::nullopt, peer);
   }
   return found;
 }

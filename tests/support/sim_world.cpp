@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iostream>
 #include <set>
 
 #include "sis/codec.h"
@@ -64,7 +65,8 @@ struct World::Station {
   std::optional<Instant> armed;
 };
 
-World::World(Seed seed, const WorldOptions& options, const MakeAir& make_air) : rng_(seed) {
+World::World(Seed seed, const WorldOptions& options, const MakeAir& make_air)
+    : seed_(seed), rng_(seed) {
   if (make_air) {
     air_ = make_air(heap_, rng_.fork());
   } else {
@@ -144,7 +146,17 @@ void World::drain(Station& station) {
       client_by_id_.erase(client);
     }
   }
+  check_links(station);
   arm(station);
+}
+
+void World::check_links(const Station& station) const {
+  const bool sublayers_agree_about_links = station.node->links_in_disagreement().empty();
+  if (!sublayers_agree_about_links) {
+    std::cerr << "S5066_SEED=" << seed_ << ": station " << station.index << " at "
+              << heap_.now().time_since_epoch() / std::chrono::milliseconds(1) << " ms\n";
+  }
+  S5066_ASSERT(sublayers_agree_about_links);
 }
 
 void World::arm(Station& station) {

@@ -2,7 +2,8 @@
 //
 // Every client sends U_PDUs that ask for a confirmation and books what becomes of each; the books
 // are what a test judges. Payloads carry sender and number, so that a loss, a repetition or a
-// change of order shows at the receiver.
+// change of order shows at the receiver. After each event the sublayers of the node that had it
+// must agree about its links, or the program aborts.
 #pragma once
 
 #include <cstdint>
@@ -132,6 +133,7 @@ class World {
   struct Station;
   void on_modem_event(Station& station, modem::Event event);
   void drain(Station& station);
+  void check_links(const Station& station) const;
   void begin_anew(std::size_t station);
   void arm(Station& station);
   void on_primitive(Client& client, const sis::Primitive& primitive);
@@ -140,6 +142,7 @@ class World {
   static void on_outcome(Client& client, ByteSpan part, OutcomeCount count);
   static void on_updu(Client& client, Address source, const Bytes& updu);
 
+  const Seed seed_;
   EventHeap heap_;
   Rng rng_;
   std::unique_ptr<Air> air_;
