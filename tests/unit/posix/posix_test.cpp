@@ -18,6 +18,7 @@
 #include "s5066d/posix/log_writer.h"
 #include "s5066d/posix/main_tail.h"
 #include "s5066d/posix/socket.h"
+#include "s5066d/posix/tcp_progress.h"
 
 namespace s5066::posix {
 namespace {
@@ -148,6 +149,36 @@ TEST(Tcp, connects_by_address_and_says_which_cannot_be) {
     EXPECT_EQ(listen_tcp(address, 0, 4).error().code, ErrorCode::bad_field) << address;
   }
   EXPECT_FALSE(listen_tcp("127.0.0.1", *port, 4));  // in use
+}
+
+TEST(TcpProgress, counts_what_was_written_while_acknowledgements_come_in) {
+  const auto listener = listen_tcp("127.0.0.1", 0, 1);
+  ASSERT_TRUE(listener);
+  const auto client = connect_tcp("127.0.0.1", *local_port(listener->get()), kPatience);
+  ASSERT_TRUE(client);
+  const auto server = accept_tcp(listener->get());
+  ASSERT_TRUE(server && *server);
+  std::thread reader([socket = client->get()] {
+    Bytes input(65536);
+    for (;;) {
+      const auto heard = receive_some(socket, input, kPatience);
+      if (!heard || *heard == 0) return;
+    }
+  });
+  const int writer = (*server)->get();
+  const std::uint64_t before = tcp_progress(writer)->written;
+  const Bytes octets(1000);
+  std::uint64_t written = 0;
+  std::size_t wrong = 0;
+  for (int i = 0; i < 100'000; ++i) {
+    if (!send_all(writer, octets, kPatience)) break;
+    written += octets.size();
+    wrong += tcp_progress(writer)->written - before != written;
+  }
+  EXPECT_EQ(written, 100'000u * octets.size());
+  EXPECT_EQ(wrong, 0u);
+  ::shutdown(writer, SHUT_WR);
+  reader.join();
 }
 
 TEST(Tcp, a_peer_who_does_not_read_fills_the_socket_and_one_who_is_gone_ends_it) {
