@@ -232,9 +232,11 @@ void Node::lose_unwritten(Instant now, ClientId id, std::size_t unwritten) {
   Client& client = found->second;
   const std::uint64_t written =
       client.sent_octets - std::min<std::uint64_t>(client.sent_octets, unwritten);
+  std::vector<sap::ReceiptId> lost;
   for (const Client::Receipt& receipt : std::exchange(client.receipts, {})) {
-    if (receipt.end > written) sap_.on_indication_lost(now, receipt.id);
+    if (receipt.end > written) lost.push_back(receipt.id);
   }
+  sap_.on_indications_lost(now, lost);
 }
 
 void Node::on_client_closed(Instant now, ClientId id, ClientEnd why, std::size_t unwritten) {

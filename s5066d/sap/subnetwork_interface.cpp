@@ -118,12 +118,12 @@ void SubnetworkInterface::on_indication_taken(Instant now, ReceiptId receipt) {
 
 // STANDARD: a delivery S_PDU has one reason, "destination SAP not bound". It fits here too, because
 // the client that was bound has gone without the U_PDU.
-void SubnetworkInterface::on_indication_lost(Instant now, ReceiptId receipt) {
-  const auto subject = receiver_.on_lost(receipt);
-  if (!subject) return;
-  counters_.add(Counter::updus_untaken);
-  answer(now, *subject, false);
-  touch(now);
+void SubnetworkInterface::on_indications_lost(Instant now, std::span<const ReceiptId> receipts) {
+  for (const UntakenIndications::Subject& subject : receiver_.on_lost(receipts)) {
+    counters_.add(Counter::updus_untaken);
+    answer(now, subject, false);
+    touch(now);
+  }
 }
 
 void SubnetworkInterface::answer(Instant now, const UntakenIndications::Subject& subject,

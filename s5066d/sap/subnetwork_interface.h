@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -100,9 +101,9 @@ class SubnetworkInterface {
   void on_client_failed(Instant now, ClientId client, ClientEnd why);
   /// Call when the client has taken all octets of the indication with this receipt (SendPrimitive).
   void on_indication_taken(Instant now, ReceiptId receipt);
-  /// Call when the client's connection has ended before all octets of the indication were written
-  /// to it.
-  void on_indication_lost(Instant now, ReceiptId receipt);
+  /// Call when the client's connection has ended before all octets of these indications were
+  /// written to it.
+  void on_indications_lost(Instant now, std::span<const ReceiptId> receipts);
   /// Handles a primitive that has waited here for at least `held`.
   void on_primitive(Instant now, ClientId client, sis::Primitive primitive, Duration held = {});
   /// Call for input that the framer or the decoder refused; `type` is 0 if it is not known.

@@ -86,15 +86,24 @@ bool UnidataReceiver::on_local(Instant now, const UnidataItem& item) {
   return true;
 }
 
-std::optional<UntakenIndications::Subject> UnidataReceiver::on_lost(ReceiptId receipt) {
-  auto subject = untaken_.take(receipt);
-  if (subject && subject->repeat_key) repeat_filter_.forget({*subject->repeat_key});
-  return subject;
+std::vector<UntakenIndications::Subject> UnidataReceiver::on_lost(
+    std::span<const ReceiptId> receipts) {
+  std::vector<UntakenIndications::Subject> lost;
+  for (const ReceiptId receipt : receipts) {
+    if (auto subject = untaken_.take(receipt)) lost.push_back(std::move(*subject));
+  }
+  forget_repeats(lost);
+  return lost;
 }
 
 void UnidataReceiver::on_client_gone(ClientId client) {
+  forget_repeats(untaken_.take_of(client));
+}
+
+// One call for all of them, because the filter searches its whole memory each time.
+void UnidataReceiver::forget_repeats(const std::vector<UntakenIndications::Subject>& subjects) {
   std::unordered_set<std::uint64_t> keys;
-  for (const auto& subject : untaken_.take_of(client)) {
+  for (const auto& subject : subjects) {
     if (subject.repeat_key) keys.insert(*subject.repeat_key);
   }
   repeat_filter_.forget(keys);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -48,9 +49,9 @@ class UnidataReceiver {
   std::optional<UntakenIndications::Subject> on_taken(ReceiptId receipt) {
     return untaken_.take(receipt);
   }
-  /// Call when the client's connection ended before all of the indication was written. Returns what
-  /// to tell the sender. The U_PDU is new if it comes again.
-  std::optional<UntakenIndications::Subject> on_lost(ReceiptId receipt);
+  /// Call when the client's connection ended before all of these indications were written. Returns
+  /// what to tell their senders. The U_PDUs are new if they come again.
+  std::vector<UntakenIndications::Subject> on_lost(std::span<const ReceiptId> receipts);
   /// Forgets the client's indications. Nobody can know whether it took the rest, so no sender is
   /// told anything.
   void on_client_gone(ClientId client);
@@ -76,6 +77,7 @@ class UnidataReceiver {
   bool is_for_us(Address destination) const;
   bool has_died(Instant now, Address from, const DataSpdu& data);
   Instant last_repeat(Instant now, const DataSpdu& data) const;
+  void forget_repeats(const std::vector<UntakenIndications::Subject>& subjects);
 
   const Config& config_;
   const ClientTable& clients_;

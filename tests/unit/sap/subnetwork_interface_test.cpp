@@ -614,7 +614,7 @@ TEST_F(Interface, what_was_lost_with_a_connection_is_denied_and_is_new_when_it_c
                       .updu = Bytes(40, 7)};
   make(kPeer, false);
   hear(data);
-  core->on_indication_lost(now, untaken[client].front());
+  core->on_indications_lost(now, std::span(untaken[client]).first(1));
   core->on_client_closed(now, client);
   drain();
   ASSERT_EQ(spdus.size(), 1u);
@@ -674,7 +674,7 @@ TEST_F(Interface, delivery_to_a_client_of_the_same_node_is_confirmed_when_it_is_
   take_all(to);
   EXPECT_EQ(sent<sis::UnidataRequestConfirm>(from), 1u);
   give(from, request(kOwn, Bytes(2000, 2)));
-  core->on_indication_lost(now, untaken[to].front());
+  core->on_indications_lost(now, std::span(untaken[to]).first(1));
   drain();
   EXPECT_EQ(sent<sis::UnidataRequestRejected>(from), 1u);
   EXPECT_EQ(core->holdings(), Holdings{});
