@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "modem/dsp/least_squares.h"
+#include "modem/dsp/path_motion.h"
+#include "modem/dsp/read_between.h"
 #include "modem/dsp/turn_back.h"
 #include "modem/waveforms/framed/doppler_meter.h"
 #include "modem/waveforms/ms110a/symbols.h"
@@ -37,6 +39,13 @@ constexpr float kProfileFloor = 0.002F;  // of the whole energy, spread over all
 /// Steps of the response by which the Doppler spread is measured: the strongest.
 constexpr std::size_t kDopplerTaps = 12;
 
+/// The clocks are compared over the preamble if this many of its segments were heard. Modes with a
+/// shorter preamble have blocks that are short enough to tell in time.
+constexpr unsigned kClockSegmentsMin = 10;
+/// The longest preamble may be this many samples longer because the clocks differ. Reading between
+/// samples needs some of them, too.
+constexpr std::int64_t kReadMargin = 32;
+
 /// Received together where nothing is interleaved: a fifth of a second.
 constexpr unsigned kFramesAtOnce = 10;
 
@@ -54,13 +63,16 @@ constexpr double kCarrierGain = 0.03;
 /// Of one frame and the next, what is alike but for its phase. Scrambled symbols come to 0.2, and
 /// never to so much; a tone does.
 constexpr float kToneLikeness = 0.7F;
-/// The response has wandered in its window when it fits so much better a symbol further on.
-constexpr float kMovedFit = 1.1F;
+/// The places of the paths are learned over this time.
+constexpr double kHomeSeconds = 20;
 
 constexpr float kTiny = 1e-20F;
 
 unsigned frames_at_once(const Parameters& p) {
   return p.interleaved ? p.frames_per_block : kFramesAtOnce;
+}
+double block_samples(const Parameters& p) {
+  return static_cast<double>(kPhases * p.frame_symbols() * frames_at_once(p));
 }
 EndWatch::Config end_config(const Parameters& p) {
   return {.frames_per_block = p.frames_per_block, .frames_at_once = frames_at_once(p)};
@@ -105,12 +117,14 @@ BurstDemodulator::BurstDemodulator(const PreambleReading& reading, float noise_s
       frame_symbols_(p_.frame_symbols()),
       noise_share_(noise_share),
       doppler_hz_(kFadingHz),
+      pace_(block_samples(p_), block_samples(p_) / kHalfSymbolRate),
       equalizer_({.symbols_max = p_.data_symbols, .taps_max = dsp::ChannelTracker::kTapsMax},
                  &memory),
       decoder_(p_, &memory),
       refiner_(p_, {.frames = frames_at_once(p_), .noise_share = noise_share}, &memory),
       means_(&memory),
       variances_(&memory),
+      samples_(kPhases * frame_symbols_, &memory),
       received_(kPhases * frame_symbols_, &memory),
       remainder_(kPhases * frame_symbols_, &memory),
       prior_mean_(p_.data_symbols, &memory),
@@ -119,8 +133,9 @@ BurstDemodulator::BurstDemodulator(const PreambleReading& reading, float noise_s
 
 std::optional<Demodulator::Output> BurstDemodulator::receive(const SampleHistory& history) {
   if (decoder_.message().more()) return more();
-  while (!end_.over() &&
-         history.end() >= origin_ + static_cast<std::int64_t>(kPhases * frame_symbols_)) {
+  while (!end_.over() && history.end() >= origin_ +
+                                              static_cast<std::int64_t>(kPhases * frame_symbols_) +
+                                              kReadMargin) {
     receive_frame(history);
     refiner_.add_frame(received_, llr_);
     end_.look(decoder_.message());
@@ -186,10 +201,12 @@ ChannelEstimate BurstDemodulator::channel(std::span<const float> profile) const 
 
 void BurstDemodulator::learn_channel(const SampleHistory& history) {
   // Only what the history still holds, and what was sent.
-  const auto held = (reading_.data_start - 2 * kWindowBefore - history.begin()) / kSegmentSamples;
-  auto segments = static_cast<unsigned>(
-      std::min<std::int64_t>({held, p_.segments, std::int64_t{kProfileSegmentsMax}}));
-  S5066_ASSERT(segments > 0);
+  const auto held =
+      (reading_.data_start - 2 * kWindowBefore - kReadMargin - history.begin()) / kSegmentSamples;
+  const auto heard = static_cast<unsigned>(std::min<std::int64_t>(held, p_.segments));
+  S5066_ASSERT(heard > 0);
+  if (heard >= kClockSegmentsMin) measure_clock(history, heard);
+  auto segments = std::min(heard, kProfileSegmentsMax);
   while (segments > 1 && is_cut(history, segments)) --segments;
   const Profile profile = delay_profile(history, segments);
   constexpr auto kRows = static_cast<float>(kSegmentSymbols - kWindowTaps + 1);
@@ -202,14 +219,36 @@ void BurstDemodulator::learn_channel(const SampleHistory& history) {
   begin_block();
 }
 
+// Reads samples at times between those of the history, with the carrier's offset removed.
+void BurstDemodulator::read(const SampleHistory& history, double from,
+                            std::span<Complex> out) const {
+  const double step = 1 + pace_.pace();
+  dsp::read_between(history, from, step, out);
+  dsp::turn_back(out, static_cast<std::int64_t>(std::floor(from)),
+                 offset_hz_ / kHalfSymbolRate * step, out);
+}
+
+// When the clocks of the two stations differ, every path moves from segment to segment.
+void BurstDemodulator::measure_clock(const SampleHistory& history, unsigned segments) {
+  std::array<float, kSegmentsMax * std::tuple_size_v<Profile>> amplitudes{};
+  constexpr auto kRows = static_cast<float>(kSegmentSymbols - kWindowTaps + 1);
+  auto to = amplitudes.begin();
+  for (unsigned s = segments; s > 0; --s) {
+    const auto response = estimate_segment(history, s - 1);
+    for (const Complex tap : response.taps) {
+      *to++ = std::sqrt(std::max(std::norm(tap) - response.noise_power / kRows, 0.0F));
+    }
+  }
+  const double whole_max = dsp::PaceLoop::kDriftMax * kSegmentSamples * (segments - 1);
+  const auto rows = std::span<const float>(amplitudes).first(segments * std::tuple_size_v<Profile>);
+  pace_.start(dsp::moved_by_row(rows, std::tuple_size_v<Profile>, whole_max) / kSegmentSamples);
+}
+
 // Of a segment that so many follow, and the data; the preamble says the same over and over.
 dsp::WideResponse BurstDemodulator::estimate_segment(const SampleHistory& history,
                                                      unsigned follow) {
   std::array<Complex, kSegmentSamples> samples;
-  const std::int64_t from = reading_.data_start - (follow + 1) * kSegmentSamples -
-                            2 * static_cast<std::int64_t>(kWindowBefore);
-  dsp::turn_back(history.window(from, kSegmentSamples), from, offset_hz_ / kHalfSymbolRate,
-                 samples);
+  read(history, before_data((follow + 1) * kSegmentSamples) - 2 * kWindowBefore, samples);
   return dsp::estimate_response(segment_points(p_, follow), samples, kWindowTaps);
 }
 
@@ -261,9 +300,10 @@ void BurstDemodulator::measure_doppler(const SampleHistory& history, std::span<c
     to = std::copy(segment.begin(), segment.end(), to);
   }
   const auto sent = std::span(known).first(steps * kTribitsPerChannelSymbol);
-  const std::int64_t from = reading_.data_start - static_cast<std::int64_t>(kPhases * sent.size()) -
-                            2 * static_cast<std::int64_t>(kWindowBefore);
-  const auto samples = history.window(from, kPhases * (sent.size() + kWindowTaps));
+  std::array<Complex, kPhases*(kProfileSegmentsMax * kSegmentSymbols + kWindowTaps)> received;
+  const auto samples = std::span(received).first(kPhases * (sent.size() + kWindowTaps));
+  dsp::read_between(history, before_data(kPhases * sent.size()) - 2 * kWindowBefore,
+                    1 + pace_.pace(), samples);
   // The offset of the carrier turns every step alike and needs not be removed.
   std::array<Complex, kProfileSegmentsMax * kPerSegment * kDopplerTaps> responses{};
   for (std::size_t n = 0; n < sent.size(); ++n) {
@@ -333,9 +373,11 @@ void BurstDemodulator::train(const SampleHistory& history, unsigned symbols) {
   const std::array<float, kTapsMax> all_certain{};
   const auto certain = std::span(all_certain).first(taps);
 
-  const std::int64_t from = origin_ - 2 * static_cast<std::int64_t>(symbols);
   FixedVector<Complex, kPhases * kTrainingSymbolsMax> samples(kPhases * symbols);
-  dsp::turn_back(history.window(from, samples.size()), from, offset_hz_ / kHalfSymbolRate, samples);
+  const double step = 1 + pace_.pace();
+  const double length = step * static_cast<double>(samples.size());
+  const double from = static_cast<double>(origin_) - length;
+  read(history, from, samples);
   const float step_memory = memory_over(kTrainingStep, doppler_hz_);
   for (unsigned n = 0; n < symbols; ++n) {
     if (n % kTrainingStep == 0) tracker_->predict(step_memory);
@@ -343,7 +385,8 @@ void BurstDemodulator::train(const SampleHistory& history, unsigned symbols) {
                      noise_, std::span<const Complex, kPhases>(&samples[kPhases * n], kPhases));
   }
   carrier_at_ = origin_;
-  carrier_turn_ = std::remainder(offset_hz_ / kHalfSymbolRate * static_cast<double>(origin_), 1.0);
+  // The phase continues that of read().
+  carrier_turn_ = std::remainder(offset_hz_ / kHalfSymbolRate * (std::floor(from) + length), 1.0);
   // What the first frame finds in front of it.
   for (std::size_t l = 0; l + 1 < taps; ++l) means_[l] = newest_first[l];
 }
@@ -373,7 +416,11 @@ void BurstDemodulator::receive_frame(const SampleHistory& history) {
   equalize(middle);
 
   follow_carrier(before, after);
-  origin_ += static_cast<std::int64_t>(kPhases * frame_symbols_);
+  const double length = static_cast<double>(kPhases * frame_symbols_);
+  between_ += pace_.pace() * length;
+  const double whole = std::round(between_);
+  between_ -= whole;
+  origin_ += static_cast<std::int64_t>(length + whole);
   scrambler_at_ = (scrambler_at_ + p_.frame_symbols()) % kDataScramblerPeriod;
   frame_in_cycle_ = (frame_in_cycle_ + 1) % p_.frames_per_cycle;
 }
@@ -382,14 +429,16 @@ void BurstDemodulator::load_frame(const SampleHistory& history) {
   const double turns = offset_hz_ / kHalfSymbolRate;
   carrier_turn_ += turns * static_cast<double>(origin_ - carrier_at_);
   carrier_turn_ = std::remainder(carrier_turn_, 1.0);
-  const auto samples = history.window(origin_, received_.size());
+  const double step = 1 + pace_.pace();
+  dsp::read_between(history, static_cast<double>(origin_) + between_, step, samples_);
   Complex alike;
   float before_energy = kTiny;
   float energy = kTiny;
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    const double angle = -2 * std::numbers::pi * (carrier_turn_ + turns * static_cast<double>(i));
-    const Complex sample =
-        mul(samples[i], {static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))});
+  for (std::size_t i = 0; i < samples_.size(); ++i) {
+    const double at = between_ + step * static_cast<double>(i);
+    const double angle = -2 * std::numbers::pi * (carrier_turn_ + turns * at);
+    const Complex sample = mul(
+        samples_[i], {static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))});
     alike += mul_conj(received_[i], sample);
     before_energy += std::norm(received_[i]);
     energy += std::norm(sample);
@@ -492,26 +541,17 @@ void BurstDemodulator::follow_carrier(std::span<const Complex> before,
 }
 
 // When the clocks of the two stations differ, the response wanders through its window. Every path
-// is compared with itself, so that it makes no difference which one fades.
+// is compared with itself, so that it makes no difference which one fades. A path that was in a
+// fade during the preamble gets its place by and by.
 void BurstDemodulator::follow_clock(std::span<const float> profile) {
-  const auto fit = [&](std::size_t later, std::size_t earlier) {
-    float sum = 0;
-    for (std::size_t k = 0; k + later < profile.size() && k + earlier < profile.size(); ++k) {
-      sum += std::sqrt(profile[k + later]) * home_[k + earlier];
-    }
-    return sum;
-  };
-  const float still = fit(0, 0);
-  const float later = fit(kPhases, 0);
-  const float earlier = fit(0, kPhases);
-  if (std::max(later, earlier) < kMovedFit * still) return;
-  if (later > earlier) {
-    tracker_->shift_later();
-    origin_ += kPhases;
-  } else {
-    tracker_->shift_earlier();
-    origin_ -= kPhases;
-  }
+  if (!healthy()) return pace_.add_block(std::nullopt);
+  FixedVector<float, kPhases * dsp::ChannelTracker::kTapsMax> heard(profile.size());
+  std::transform(profile.begin(), profile.end(), heard.begin(),
+                 [](float power) { return std::sqrt(power); });
+  pace_.add_block(dsp::moved_since(std::span(home_).first(heard.size()), heard));
+  const auto gain = static_cast<float>(
+      1 - std::exp(-block_samples(p_) / static_cast<double>(kHalfSymbolRate) / kHomeSeconds));
+  for (std::size_t k = 0; k < heard.size(); ++k) home_[k] += gain * (heard[k] - home_[k]);
 }
 
 }  // namespace s5066::modem::ms110a

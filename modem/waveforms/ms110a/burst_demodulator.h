@@ -11,6 +11,7 @@
 #include "modem/dsp/channel_tracker.h"
 #include "modem/dsp/equalizer.h"
 #include "modem/dsp/least_squares.h"
+#include "modem/dsp/path_motion.h"
 #include "modem/waveforms/burst_memory.h"
 #include "modem/waveforms/framed/probed_demodulator.h"
 #include "modem/waveforms/ms110a/block_decoder.h"
@@ -29,6 +30,13 @@ class BurstDemodulator final : public framed::ProbedDemodulator {
   std::optional<Output> receive(const SampleHistory& history) override;
   using Profile = std::array<float, dsp::kPhases * framed::kWindowTaps>;
   using Response = FixedVector<dsp::Complex, dsp::kPhases * dsp::ChannelTracker::kTapsMax>;
+  /// The time of so many samples of the sender before the data.
+  double before_data(std::size_t samples) const {
+    return static_cast<double>(reading_.data_start) -
+           (1 + pace_.pace()) * static_cast<double>(samples);
+  }
+  void read(const SampleHistory& history, double from, std::span<dsp::Complex> out) const;
+  void measure_clock(const SampleHistory& history, unsigned segments);
   dsp::WideResponse estimate_segment(const SampleHistory& history, unsigned follow);
   bool is_cut(const SampleHistory& history, unsigned segments);
   Profile delay_profile(const SampleHistory& history, unsigned segments);
@@ -73,7 +81,9 @@ class BurstDemodulator final : public framed::ProbedDemodulator {
   float noise_ = 1;  // variance of a sample, within the receiver's filter
   float noise_min_ = 0;
   float doppler_hz_;  // Doppler spread
-  /// Amplitude of the response at each half-symbol step of its window, as it was at first.
+  dsp::PaceLoop pace_;
+  double between_ = 0;  // row 0 of the next frame begins so far behind origin_
+  /// Amplitude of the response at each half-symbol step of its window, on average.
   std::array<float, dsp::kPhases * dsp::ChannelTracker::kTapsMax> home_{};
 
   unsigned frame_in_cycle_ = 0;
@@ -87,7 +97,8 @@ class BurstDemodulator final : public framed::ProbedDemodulator {
 
   std::pmr::vector<dsp::Complex> means_;
   std::pmr::vector<float> variances_;
-  std::pmr::vector<dsp::Complex> received_;
+  std::pmr::vector<dsp::Complex> samples_;   // of the frame, as they came
+  std::pmr::vector<dsp::Complex> received_;  // the same without the carrier's offset
   std::pmr::vector<dsp::Complex> remainder_;
   std::pmr::vector<dsp::Complex> prior_mean_;
   std::pmr::vector<float> prior_variance_;

@@ -15,17 +15,20 @@ using dsp::mul_conj;
 constexpr std::array kDopplersHz = {0.3, 0.7, 1.5, 3.0, 6.0, 12.0, 25.0, 50.0};
 constexpr double kCarrierGain = 0.3;
 /// These are the shares of the measured movement in a block that correct the drift and the
-/// position. A long block has a movement of two samples when clocks differ by 100 ppm, and the next
-/// one cannot wait for more.
+/// position, and the share of a block's power in that of a tap. A long block has a movement of two
+/// samples when clocks differ by 100 ppm, and the next one cannot wait for more. Without an
+/// interleaver a block has so few sets that a single one says little.
 struct ClockGains {
   double drift;
   double moved;
+  float power;
 };
-constexpr ClockGains kLongBlockGains = {0.8, 1.2};
-constexpr ClockGains kShortBlockGains = {0.3, 0.5};
+constexpr ClockGains kLongBlockGains = {.drift = 0.8, .moved = 1.2, .power = 0.1F};
+constexpr ClockGains kShortBlockGains = {.drift = 0.3, .moved = 0.5, .power = 0.1F};
+constexpr ClockGains kFewSetsGains = {.drift = 0.03, .moved = 0.2, .power = 0.01F};
 constexpr std::size_t kLongBlockFrames = 360;
+constexpr std::size_t kFewSets = 20;
 constexpr std::size_t kMovedMax = 4;  // half-symbol samples
-constexpr float kPowerGain = 0.1F;
 
 }  // namespace
 
@@ -242,6 +245,9 @@ float WalshDemodulator::heard_power(std::size_t tap) const {
 // fit those of the taps best. Each path is weighted by its amplitude, so that fading has no
 // influence.
 void WalshDemodulator::follow_clock() {
+  const ClockGains gains = block_frames_ >= kLongBlockFrames ? kLongBlockGains
+                           : block_frames_ > kFewSets        ? kShortBlockGains
+                                                             : kFewSetsGains;
   std::array<float, kDelays> heard{};
   std::array<float, kDelays + 2 * kMovedMax> expected{};
   for (std::size_t k = 0; k < taps_.size(); ++k) {
@@ -250,7 +256,7 @@ void WalshDemodulator::follow_clock() {
     const auto at = static_cast<std::size_t>(tap.delay + kReach);
     heard[at] = std::sqrt(sum);
     expected[at + kMovedMax] = std::sqrt(tap.power);
-    tap.power += kPowerGain * (std::max(sum, 0.05F * tap.power) - tap.power);
+    tap.power += gains.power * (std::max(sum, 0.05F * tap.power) - tap.power);
   }
   std::array<double, 2 * kMovedMax + 1> fit{};
   for (std::size_t s = 0; s < fit.size(); ++s) {
@@ -263,7 +269,6 @@ void WalshDemodulator::follow_clock() {
     const double bend = fit[top - 1] - 2 * fit[top] + fit[top + 1];
     if (bend < 0) moved += std::clamp(0.5 * (fit[top + 1] - fit[top - 1]) / bend, -0.5, 0.5);
   }
-  const ClockGains gains = block_frames_ >= kLongBlockFrames ? kLongBlockGains : kShortBlockGains;
   drift_ += gains.drift * moved / static_cast<double>(block_frames_);
   drifted_ += gains.moved * moved;
 }

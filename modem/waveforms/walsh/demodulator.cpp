@@ -7,6 +7,7 @@
 
 #include "modem/api/airtime.h"
 #include "modem/dsp/least_squares.h"
+#include "modem/dsp/path_motion.h"
 #include "modem/waveforms/framed/constellation.h"
 #include "modem/waveforms/walsh/constants.h"
 #include "s5066d/base/assert.h"
@@ -23,6 +24,11 @@ constexpr std::size_t kWindow = kFrameSamples + 2 * kReach;  // samples of a fra
 constexpr std::size_t kTapsMax = 40;
 /// At most this many sets at the end of the preamble are used, about as many as the history holds.
 constexpr std::size_t kPreambleSetsMax = 256;
+/// The clocks are compared over a preamble of at least this many sets, in this many parts of it.
+constexpr unsigned kClockSetsMin = 150;
+constexpr unsigned kClockParts = 16;
+/// A preamble may be this many samples longer or shorter because the clocks differ.
+constexpr std::int64_t kClockMargin = 10;
 constexpr float kTapSignificant = 0.03F;  // relative to the strongest tap
 constexpr float kTapNoiseFactor = 4;      // standard deviations of a tap's measured power
 
@@ -154,14 +160,15 @@ void WalshDemodulator::rotate(std::span<const Complex> samples, std::int64_t fir
 
 void WalshDemodulator::learn_channel(const SampleHistory& history) {
   const auto sent = static_cast<std::int64_t>(signal_->preamble_sets());
-  const std::int64_t held = (reading_.data_start - kReach - history.begin()) / kFrameSamples;
+  const std::int64_t held =
+      (reading_.data_start - kReach - kClockMargin - history.begin()) / kFrameSamples;
   const auto count =
       static_cast<unsigned>(std::min({sent, held, static_cast<std::int64_t>(kPreambleSetsMax)}));
   S5066_ASSERT(count > 0);
-  const std::int64_t first = reading_.data_start - kFrameSamples * count;
   for (unsigned i = 0; i < 2; ++i) {
-    delay_profile(history, first, count);
+    delay_profile(history, count);
     if (i > 0) break;
+    if (count >= kClockSetsMin) measure_clock(count);
     // The turn between neighbouring symbols gives the rest of the offset.
     Complex sum;
     for (unsigned n = 0; n + 1 < count; ++n) {
@@ -197,15 +204,15 @@ void WalshDemodulator::learn_channel(const SampleHistory& history) {
 
 // Measures the mean power at each delay above the noise, over known channel symbols. Their
 // correlations are stored in sequence_.
-void WalshDemodulator::delay_profile(const SampleHistory& history, std::int64_t first,
-                                     unsigned count) {
+void WalshDemodulator::delay_profile(const SampleHistory& history, unsigned count) {
   const unsigned before = signal_->preamble_sets() - count;
   profile_.assign(kDelays, 0.0F);
   sequence_.resize(count * kDelays);
   std::array<Complex, kDelays> wrong;
   double noise = 0;
   for (unsigned n = 0; n < count; ++n) {
-    const std::int64_t from = first + kFrameSamples * n - kReach;
+    const double before_data = (kFrameSamples + drift_) * (count - n);
+    const std::int64_t from = reading_.data_start - std::llround(before_data) - kReach;
     rotate(history.window(from, kWindow), from);
     const auto right = std::span(sequence_).subspan(n * kDelays, kDelays);
     correlate(signal_->preamble_set(before + n, false), rotated_, right);
@@ -217,6 +224,23 @@ void WalshDemodulator::delay_profile(const SampleHistory& history, std::int64_t 
   }
   noise_ = static_cast<float>(noise / (count * kDelays)) + kTiny;
   for (float& power : profile_) power -= noise_;
+}
+
+// When the clocks of the two stations differ, every path moves through the preamble.
+void WalshDemodulator::measure_clock(unsigned count) {
+  const unsigned sets = count / kClockParts;
+  std::array<float, kClockParts * kDelays> amplitudes{};
+  for (std::size_t part = 0; part < kClockParts; ++part) {
+    for (std::size_t k = 0; k < kDelays; ++k) {
+      float power = 0;
+      for (std::size_t n = part * sets; n < (part + 1) * sets; ++n) {
+        power += std::norm(sequence_[n * kDelays + k]) - noise_;
+      }
+      amplitudes[part * kDelays + k] = std::sqrt(std::max(power, 0.0F));
+    }
+  }
+  const double whole_max = dsp::PaceLoop::kDriftMax * static_cast<double>(kFrameSamples * count);
+  drift_ = dsp::moved_by_row(amplitudes, kDelays, whole_max) / sets;
 }
 
 void WalshDemodulator::choose_taps(std::span<const float> profile, float count) {
@@ -330,10 +354,8 @@ Demodulator::Output WalshDemodulator::end_block() {
   }
   advance_taps();
   if (!everywhere_.empty()) remember_paths();
-  if (healthy() && interleaved) {
-    follow_carrier();
-    follow_clock();
-  }
+  if (healthy() && interleaved) follow_carrier();
+  if (healthy()) follow_clock();
 
   const auto block = signal_->take(llr_);
   end_.look(signal_->message());

@@ -46,7 +46,8 @@ class WalshDemodulator final : public Demodulator {
   };
 
   void learn_channel(const SampleHistory& history);
-  void delay_profile(const SampleHistory& history, std::int64_t first, unsigned count);
+  void delay_profile(const SampleHistory& history, unsigned count);
+  void measure_clock(unsigned count);
   void choose_taps(std::span<const float> profile, float count);
   void find_paths();
   void remember_paths();
