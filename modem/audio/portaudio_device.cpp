@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "modem/audio/card_rings.h"
+#include "modem/audio/channel_choice.h"
 #include "modem/audio/sound_cards.h"
 #include "s5066d/base/assert.h"
 #include "s5066d/posix/socket.h"
@@ -22,10 +22,7 @@ namespace {
 
 /// An error lists at most this many names.
 constexpr PaDeviceIndex kNamesMax = 16;
-constexpr unsigned kInputChannelsMax = 2;
-/// Smaller samples count as silence; the limit is -60 dB of full scale.
-constexpr float kSoundMin = 0.001F;
-/// A channel must be silent this long before another one is used.
+/// The channels of the input are compared for this long before one of them is chosen.
 constexpr Duration kChannelWindow = std::chrono::seconds(1);
 
 Error portaudio_error(const std::string& what, PaError error) {
@@ -157,36 +154,23 @@ struct PortAudioDevice::Stream {
   void exchange(const float* input, float* output, std::size_t frames, bool card_loss) {
     if (input == nullptr) return rings.exchange(nullptr, output, frames, card_loss);
     std::array<float, kPortion> one;
-    const unsigned channel = channel_heard.load(std::memory_order_relaxed);
+    const unsigned channel = choice.heard();
     for (std::size_t done = 0; done < frames;) {
       const std::size_t count = std::min(frames - done, one.size());
       for (std::size_t i = 0; i < count; ++i) {
         const float* const frame = input + (done + i) * input_channels;
         one[i] = frame[channel];
-        for (unsigned c = 0; c < input_channels; ++c) raise(peaks[c], std::abs(frame[c]));
+        for (unsigned c = 0; c < input_channels; ++c) choice.add(c, frame[c]);
       }
       rings.exchange(one.data(), output + done, count, card_loss);
       card_loss = false;
       done += count;
     }
   }
-  static void raise(std::atomic<float>& peak, float to) {
-    if (to > peak.load(std::memory_order_relaxed)) peak.store(to, std::memory_order_relaxed);
-  }
-  /// Changes to the other channel if the present one has been silent and that one has not. It must
-  /// be called after each `kChannelWindow`.
-  void choose_channel() {
-    const unsigned now = channel_heard.load(std::memory_order_relaxed);
-    const std::array peak = {peaks[0].exchange(0), peaks[1].exchange(0)};
-    if (input_channels < 2 || peak[now] >= kSoundMin || peak[1 - now] < kSoundMin) return;
-    channel_heard.store(1 - now, std::memory_order_relaxed);
-  }
-
   static constexpr std::size_t kPortion = 256;
 
   unsigned input_channels = 1;
-  std::atomic<unsigned> channel_heard{0};
-  std::array<std::atomic<float>, kInputChannelsMax> peaks{};
+  ChannelChoice choice;
   Library library;  // outlives the handle, because it is declared before it
   CardRings rings;
   PaStream* handle = nullptr;
@@ -264,13 +248,13 @@ Result<void> PortAudioDevice::open_stream() {
   PaStreamParameters in = parameters;
   in.device = *input;
   stream->input_channels = std::min(
-      kInputChannelsMax, static_cast<unsigned>(Pa_GetDeviceInfo(*input)->maxInputChannels));
+      ChannelChoice::kChannels, static_cast<unsigned>(Pa_GetDeviceInfo(*input)->maxInputChannels));
   if (config_.input_channel > stream->input_channels) {
     return Error{ErrorCode::bad_field, std::string(Pa_GetDeviceInfo(*input)->name) +
                                            " has no input channel " +
                                            std::to_string(config_.input_channel)};
   }
-  if (config_.input_channel > 0) stream->channel_heard = config_.input_channel - 1;
+  if (config_.input_channel > 0) stream->choice.hear(config_.input_channel - 1);
   in.channelCount = static_cast<int>(stream->input_channels);
   channel_looked_at_ = posix::monotonic_now();
   PaStreamParameters out = parameters;
@@ -313,7 +297,7 @@ Result<Device::Received> PortAudioDevice::receive(std::span<float> samples) {
   }
   if (const auto misplaced = watch_.misplaced()) return Error{ErrorCode::link_down, *misplaced};
   if (config_.input_channel == 0 && posix::monotonic_now() - channel_looked_at_ >= kChannelWindow) {
-    stream_->choose_channel();
+    stream_->choice.decide();
     channel_looked_at_ = posix::monotonic_now();
   }
   search_.on_found();

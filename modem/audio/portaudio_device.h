@@ -20,8 +20,8 @@ class PortAudioDevice final : public Device {
     /// A part of a device's name or a USB path (sound_cards.h); when empty, the system's default.
     std::string input_name;
     std::string output_name;
-    /// The channel of the input that is used, 1 or 2. 0 uses the first until it has been silent for
-    /// a while and the second has not.
+    /// The channel of the input that is used, 1 or 2. 0 uses the first and changes to the other one
+    /// when that is far louder.
     unsigned input_channel = 0;
     unsigned rate_hz = 48000;
     std::size_t block_samples = 960;
