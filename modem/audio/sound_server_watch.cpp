@@ -58,6 +58,9 @@ struct SoundServerWatch::State {
     if (loop != nullptr) pa_threaded_mainloop_free(std::exchange(loop, nullptr));
     listed = 0;
     failed = false;
+    // A server that has begun anew numbers its streams from the beginning.
+    in.others.clear();
+    out.others.clear();
   }
 
   // --- On libpulse's thread ---
@@ -136,6 +139,7 @@ struct SoundServerWatch::State {
   /// an overrun.
   void on_removed(Way& way, std::uint32_t stream) {
     const std::lock_guard lock(mutex);
+    way.others.erase(stream);
     if (way.stream != stream) return;
     way.stream.reset();
     way.place.reset();
