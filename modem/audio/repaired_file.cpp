@@ -20,11 +20,17 @@ constexpr std::size_t kRiffHeader = 12;  // a chunk header and "WAVE"
 constexpr std::size_t kFormatOctets = 16;
 constexpr unsigned kChunksMax = 64;  // number of chunks examined before the samples
 constexpr std::uint32_t kUnknownSize = 0xFFFFFFFF;
+constexpr std::uint32_t kKnownSizeMax = kUnknownSize - 15;
 constexpr std::size_t kTextOctets = 512;
 
 std::uint32_t little_endian(std::span<const std::uint8_t> octets) {
   return static_cast<std::uint32_t>(octets[0]) | static_cast<std::uint32_t>(octets[1]) << 8 |
          static_cast<std::uint32_t>(octets[2]) << 16 | static_cast<std::uint32_t>(octets[3]) << 24;
+}
+
+/// A file may be longer than its header can say; the rest of it is not read.
+std::uint32_t size_in_header(std::int64_t octets) {
+  return static_cast<std::uint32_t>(std::min<std::int64_t>(octets, kKnownSizeMax));
 }
 
 bool has_letters(std::span<const std::uint8_t> octets, std::string_view letters) {
@@ -78,8 +84,8 @@ void RepairedFile::look_at_header(std::optional<unsigned> rate) {
           static_cast<std::int64_t>(riff_size) <= content - static_cast<std::int64_t>(kChunkHeader);
       if (size != 0 || !nothing_follows || content >= size_) return;
       unfinished_ = true;
-      patch(4, static_cast<std::uint32_t>(size_ - static_cast<std::int64_t>(kChunkHeader)));
-      return patch(at + 4, static_cast<std::uint32_t>(size_ - content));
+      patch(4, size_in_header(size_ - static_cast<std::int64_t>(kChunkHeader)));
+      return patch(at + 4, size_in_header(size_ - content));
     }
     at = content + size + size % 2;
   }
