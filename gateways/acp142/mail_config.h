@@ -75,7 +75,7 @@ struct MailConfig {
     bool lmtp = false;
     std::optional<MailServerTls> tls;
   };
-  /// How messages are sent. Each name of ACP 142 is in docs/MESSAGING.md.
+  /// How messages are sent. Each name of ACP 142 is in docs/conformance/mail_parameters.md.
   struct Rounds {
     std::uint32_t ack_wait_s = 30;  // from the end of a transmission to its repeat
     std::uint32_t back_off_percent = 150;

@@ -184,7 +184,8 @@ Result<Database> open_spool(const Database::Options& options) {
 Error opening_error(const std::string& path, const Error& error) {
   if (error.code != ErrorCode::bad_checksum) return error;
   return Error{error.code, "spool " + path + " is damaged (" + error.detail +
-                               "); docs/MESSAGING.md says how to save what can be read of it"};
+                               "); docs/operate/maintenance.md says how to save what can be "
+                               "read of it"};
 }
 
 Result<Transaction> Transaction::begin(Database& db) {

@@ -147,7 +147,7 @@ enum class FaultKind : std::uint8_t {
   level_good,  // received sound has the right level again
 };
 
-/// Returns the name of the kind in logs and in the protocol of docs/REMOTE_MODEM.md.
+/// Returns the name of the kind in logs and in the protocol of docs/operate/remote_modem.md.
 constexpr std::string_view to_string(FaultKind kind) {
   switch (kind) {
     case FaultKind::command_refused:

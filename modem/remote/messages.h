@@ -1,6 +1,6 @@
 // The messages between a host that has a modem and the process that uses it. The control connection
 // carries lines of text. The data connection carries the octets of bursts without any framing.
-// docs/REMOTE_MODEM.md describes the protocol.
+// docs/operate/remote_modem.md describes the protocol.
 #pragma once
 
 #include <chrono>

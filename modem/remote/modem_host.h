@@ -1,5 +1,5 @@
-// Provides a modem to one user at a time over TCP (docs/REMOTE_MODEM.md). A user that loses a
-// connection, sends an impossible message or is silent loses the modem, and the transmitter is
+// Provides a modem to one user at a time over TCP (docs/operate/remote_modem.md). A user that loses
+// a connection, sends an impossible message or is silent loses the modem, and the transmitter is
 // unkeyed.
 #pragma once
 

@@ -1,6 +1,6 @@
 // A modem at the other end of two TCP connections: `hfmodem serve` of another machine, or any
-// program with the protocol of docs/REMOTE_MODEM.md. A lost connection ends transmission and
-// reception, as the loss of a sound card does. The modem then connects again without a limit of
+// program with the protocol of docs/operate/remote_modem.md. A lost connection ends transmission
+// and reception, as the loss of a sound card does. The modem then connects again without a limit of
 // attempts.
 #pragma once
 

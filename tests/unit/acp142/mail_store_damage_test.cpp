@@ -141,7 +141,7 @@ TEST_F(DamagedSpool, a_spool_that_cannot_be_opened_says_what_to_do) {
   const auto opened = SqliteMailStore::open(config);
   ASSERT_FALSE(opened);
   EXPECT_NE(opened.error().detail.find(config.path), std::string::npos);
-  EXPECT_NE(opened.error().detail.find("docs/MESSAGING.md"), std::string::npos);
+  EXPECT_NE(opened.error().detail.find("docs/operate/maintenance.md"), std::string::npos);
 }
 
 // PM-132
