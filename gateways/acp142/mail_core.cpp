@@ -36,6 +36,7 @@ NextHops next_hops(const Envelope& envelope, const MailItem& item) {
 }  // namespace
 
 std::string_view to_string(MailNews::Kind kind) {
+  // Names of log events; a test looks for each in docs/operate/log_events.md.
   constexpr std::array<std::string_view, static_cast<std::size_t>(Kind::count)> kNames = {
       "mail_accepted",      "mail_repeated",        "mail_queued",         "mail_refused",
       "mail_submitted",     "mail_delivered",       "mail_deferred",       "mail_failed",

@@ -502,6 +502,7 @@ void MailService::carry_out(const MailNews& news) {
 }
 
 void MailService::log_air(const MessageNews& news) {
+  // Names of log events; a test looks for each in docs/operate/log_events.md.
   static constexpr std::string_view kNames[] = {
       "round_started",     "round_sent",      "partly_received", "sequence_gap",
       "discarded_by_peer", "receive_expired", "left_silence",    "clock_apart",

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kAckModes = {"none", "frap", "frapv2"};
 
+// Names of log events; a test looks for each in docs/operate/log_events.md.
 constexpr std::array<std::string_view, static_cast<std::size_t>(RelayEvent::Kind::count)>
     kEventNames = {"bound",
                    "lost",

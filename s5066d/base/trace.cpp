@@ -6,6 +6,7 @@
 
 namespace s5066 {
 namespace {
+// Names of log events; a test looks for each in docs/operate/log_events.md.
 constexpr std::array<TraceKindInfo, static_cast<std::size_t>(TraceKind::count)> kTable = {{
     {"burst_started", "octets", "airtime_ms"},
     {"burst_finished", "outcome", ""},

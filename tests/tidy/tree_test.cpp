@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/tidy/conformance.h"
+#include "tests/tidy/docs.h"
+#include "tests/tidy/log_events.h"
 #include "tests/tidy/rules.h"
 
 namespace s5066::tidy {
@@ -54,6 +56,18 @@ TEST(Tree, has_a_target_for_every_folder) {
 
 TEST(Tree, keeps_its_conformance_tables) {
   expect_none(check_conformance(tree()));
+}
+
+TEST(Tree, explains_every_log_event) {
+  expect_none(check_log_events(tree()));
+}
+
+TEST(Tree, has_no_dead_links_in_its_pages) {
+  expect_none(check_links(tree()));
+}
+
+TEST(Tree, names_no_page_that_is_not_there) {
+  expect_none(check_page_names(tree()));
 }
 
 }  // namespace
