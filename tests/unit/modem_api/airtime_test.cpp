@@ -40,7 +40,7 @@ TEST(Airtime, an_octet_past_the_block_costs_a_block) {
   EXPECT_EQ(airtime(mode, octets + 1), milliseconds(1800));
 }
 
-// Counts of the reference's symbol files for a message of 54 octets.
+// The reference's symbol files for a message of 54 octets give these counts.
 TEST(Airtime, counts_every_symbol_of_the_reference_bursts) {
   struct Row {
     Mode mode;
@@ -71,11 +71,11 @@ TEST(Airtime, counts_every_symbol_of_the_reference_bursts) {
 }
 
 TEST(Airtime, a_preamble_is_inserted_after_72_frames_unless_the_burst_is_over) {
-  const Mode mode{Waveform::stanag4539, 9600, Interleaver::short_};  // 9 frames a block
+  const Mode mode{Waveform::stanag4539, 9600, Interleaver::short_};  // a block has 9 frames
   const std::size_t eight_blocks = block_capacity(mode, 8);
   EXPECT_EQ(burst_symbols(mode, eight_blocks), 287u + 72 * 287);
   EXPECT_EQ(burst_symbols(mode, eight_blocks + 1), 287u + 72 * 287 + 72 + 9 * 287);
-  EXPECT_EQ(airtime(mode, eight_blocks), Duration(8729583334));  // rounded up
+  EXPECT_EQ(airtime(mode, eight_blocks), Duration(8729583334));  // the duration is rounded up
 }
 
 TEST(Airtime, bits_of_a_whole_cycle_flow_at_the_rate_that_names_it) {

@@ -26,7 +26,7 @@ using cable::Pace;
 using test::eventually;
 using test::kPatience;
 
-/// A socket path of its own for each test.
+/// Gives each test a socket path of its own.
 class SocketPath {
  public:
   SocketPath() {
@@ -40,7 +40,7 @@ class SocketPath {
   std::string directory_;
 };
 
-/// A hub in a thread.
+/// Runs a hub in a thread.
 class Hub {
  public:
   explicit Hub(CableHub::Config config = {}) {
@@ -75,7 +75,7 @@ CableHub::Config lockstep(std::size_t stations = 2) {
   return {.pace = Pace::max, .mixer = {.stations = stations}};
 }
 
-/// Waits through the time-outs of a hub that pauses.
+/// Receives a block, and asks again after time-outs because the hub may pause.
 Result<Device::Received> receive(Device& device, std::span<float> block) {
   const Duration end = posix::monotonic_now() + kPatience;
   for (;;) {
@@ -92,7 +92,7 @@ std::vector<float> ramp(std::size_t block, std::size_t count) {
   return samples;
 }
 
-/// Exchanges that many blocks; `keyed` ones are ramps. Returns all that was heard.
+/// Exchanges `blocks` blocks. Sends ramps if `keyed`. Returns all samples that were heard.
 std::vector<float> exchange(Device& device, std::size_t blocks, bool keyed) {
   std::vector<float> heard;
   std::vector<float> block(device.info().block_samples);
@@ -106,8 +106,7 @@ std::vector<float> exchange(Device& device, std::size_t blocks, bool keyed) {
   return heard;
 }
 
-// --- Protocol
-// -------------------------------------------------------------------------------------
+// --- Protocol ---
 
 TEST(CableProtocol, messages_round_trip) {
   constexpr Duration kUtc{0x0123456789ABCDEF};
@@ -182,8 +181,7 @@ TEST(CableProtocol, samples_must_be_finite_and_not_too_loud) {
   EXPECT_FALSE(check(std::numeric_limits<float>::quiet_NaN()));
 }
 
-// --- Mixer
-// ----------------------------------------------------------------------------------------
+// --- Mixer ---
 
 TEST(CableMixer, one_hears_the_sum_of_the_others_and_not_oneself) {
   CableMixer mixer({.stations = 3});
@@ -197,7 +195,7 @@ TEST(CableMixer, one_hears_the_sum_of_the_others_and_not_oneself) {
   EXPECT_EQ(heard[2], std::vector<float>(4, 0.75F));
 }
 
-/// What three stations hear in 50 blocks while the first sends.
+/// Returns all samples that three stations hear in 50 blocks while the first one sends.
 std::vector<float> heard_by_all(const CableMixer::Config& config) {
   CableMixer mixer(config);
   std::vector<std::vector<float>> heard(3, std::vector<float>(192));
@@ -230,7 +228,7 @@ TEST(CableMixer, two_receivers_have_different_noise_of_the_asked_level) {
   EXPECT_NE(heard[0], heard[1]);
   double power = 0;
   for (const float x : heard[0]) power += double{x} * x / 96'000;
-  // 10 dB below 0.125 in 3000 Hz of the 4800 that there are.
+  // The noise in 3000 Hz is 10 dB below 0.125, and the whole band has 4800 Hz.
   EXPECT_NEAR(power, 0.125 / 10 * 4800 / 3000, 0.001);
 }
 
@@ -239,11 +237,12 @@ TEST(CableMixer, a_name_that_is_no_channel_is_refused) {
   EXPECT_FALSE(parse_cable_channel("twopath").ok());
 }
 
-// --- Hub and device in lockstep
-// -------------------------------------------------------------------
+// --- Hub and device in lockstep ---
 
-// Goal:   a hub without descriptors serves its stations, tries seldom, and admits who waited.
-// Method: a connection that it cannot accept waits through 2000 blocks.
+// Goal:   a hub without free descriptors serves its stations, tries seldom to accept, and later
+//         admits the station that waited.
+// Method: a connection that the hub cannot accept waits through 2000 blocks. The hub must try
+//         fewer than 200 times.
 TEST(CableLockstep, without_descriptors_the_listener_rests) {
   const Hub hub(lockstep());
   const auto a = hub.station(0);
@@ -273,7 +272,8 @@ TEST(CableLockstep, without_descriptors_the_listener_rests) {
   const std::uint64_t errors = hub.stats().accept_errors;
   EXPECT_GE(errors, 1U);
   EXPECT_LT(errors, 200U);
-  const Bytes hello = encode(cable::Hello{.station = 9});  // gets a seat refused: it was heard
+  // A refused seat shows that the hub has read this message.
+  const Bytes hello = encode(cable::Hello{.station = 9});
   ASSERT_TRUE(posix::send_all(waiting.get(), hello, kPatience).ok());
   EXPECT_TRUE(eventually([&] { return hub.stats().refused == refused + 1; }));
 }
@@ -323,7 +323,7 @@ TEST(CableLockstep, time_stands_still_while_a_station_is_away_and_loses_no_block
   ASSERT_TRUE(b->open().ok());
   auto sending = std::async(std::launch::async, [&] { return exchange(*a, 60, true); });
   std::vector<float> heard = exchange(*b, 20, false);
-  b.reset();  // gone without a word
+  b.reset();  // the station leaves without a message
   ASSERT_TRUE(eventually([&] { return hub.stats().stations_lost == 1; }));
   const std::uint64_t blocks = hub.stats().blocks;
   EXPECT_LE(blocks, 21U);
@@ -331,7 +331,8 @@ TEST(CableLockstep, time_stands_still_while_a_station_is_away_and_loses_no_block
   ASSERT_TRUE(b->open().ok());
   const std::vector<float> rest = exchange(*b, 40, false);
   EXPECT_EQ(sending.get().size(), 60U * 192);
-  // The block that was under way when it left may come a second time; nothing is missing.
+  // The block that was in transit when the station left may come a second time. No block is
+  // missing.
   const auto first = std::lround(rest.front() / (192 * 1e-6F));
   EXPECT_TRUE(first == 19 || first == 18) << first;
   for (std::size_t n = 0; n < 39; ++n) {
@@ -381,8 +382,7 @@ TEST(CableLockstep, the_last_station_fits_and_the_next_does_not) {
   EXPECT_EQ(beyond.error().code, ErrorCode::refused);
 }
 
-// --- Misbehaviour
-// ---------------------------------------------------------------------------------
+// --- Misbehaviour ---
 
 TEST(CableHub, garbage_from_a_stranger_disturbs_nobody) {
   const Hub hub(lockstep());
@@ -403,7 +403,7 @@ TEST(CableHub, garbage_from_a_stranger_disturbs_nobody) {
   ASSERT_EQ(heard.size(), 300U * 192);
   EXPECT_FLOAT_EQ(heard.back(), ramp(298, 192).back());
   sending.get();
-  // Some may have come while too many others were being looked at.
+  // The hub may have refused some of them because it was examining too many others.
   EXPECT_TRUE(eventually([&] {
     const auto stats = hub.stats();
     return stats.protocol_errors + stats.refused == 20;
@@ -411,7 +411,7 @@ TEST(CableHub, garbage_from_a_stranger_disturbs_nobody) {
   EXPECT_EQ(hub.stats().stations_lost, 0U);
 }
 
-/// Sits down at station 0 and sends these octets once the first block has come.
+/// Takes the seat of station 0 and sends `octets` once the first block has come.
 void misbehave(const Hub& hub, ByteSpan octets) {
   const posix::Fd socket = hub.raw_connection();
   ASSERT_TRUE(posix::send_all(socket.get(), encode(cable::Hello{.station = 0}), kPatience).ok());
@@ -423,7 +423,7 @@ void misbehave(const Hub& hub, ByteSpan octets) {
     held += *got;
   }
   ASSERT_TRUE(posix::send_all(socket.get(), octets, kPatience).ok());
-  // The hub hangs up.
+  // The hub must close the connection.
   Bytes rest(65536);
   for (;;) {
     const auto got = posix::receive_some(socket.get(), rest, kPatience);
@@ -444,9 +444,9 @@ TEST(CableHub, a_station_that_breaks_the_protocol_is_cut_off_and_may_come_again)
     return out;
   };
   std::vector<Bytes> sins = {
-      block({.index = 1'000'000}, silence),                // answers what was never asked
-      block({.index = 0}, poison),                         // no sound
-      block({.index = 0}, std::vector<float>(191, 0.0F)),  // another block size
+      block({.index = 1'000'000}, silence),                // the hub never sent this block
+      block({.index = 0}, poison),                         // the samples are not numbers
+      block({.index = 0}, std::vector<float>(191, 0.0F)),  // the block size differs
       Bytes(cable::kBlockHeaderBytes + 192 * sizeof(float), 0xFF),
   };
   std::uint64_t index = 0;
@@ -461,7 +461,7 @@ TEST(CableHub, a_station_that_breaks_the_protocol_is_cut_off_and_may_come_again)
   exchange(*good, 10, true);
 }
 
-// What waits for it would grow for as long as it does so.
+// The hub's queue for such a station would grow for as long as the station sends.
 TEST(CableHub, a_station_that_answers_what_it_has_not_read_is_cut_off) {
   CableHub::Config config = lockstep(1);
   config.unanswered_blocks_max = 5;
@@ -535,8 +535,7 @@ TEST(CableDevice, without_a_hub_it_says_so_and_does_not_hang) {
   EXPECT_FALSE(device.receive(block).ok());
 }
 
-// --- Real time
-// ------------------------------------------------------------------------------------
+// --- Real time ---
 
 TEST(CableRealTime, a_block_is_heard_after_the_delay_and_an_absent_station_stops_nobody) {
   const Hub hub(
@@ -550,7 +549,7 @@ TEST(CableRealTime, a_block_is_heard_after_the_delay_and_an_absent_station_stops
   auto sending = std::async(std::launch::async, [&] { return exchange(*a, 150, true); });
   const std::vector<float> heard = exchange(*b, 200, false);
   sending.get();
-  // The ramps arrive whole and in order, after 41 blocks of silence at least.
+  // The ramps arrive whole and in order after at least 41 blocks of silence.
   const auto first = static_cast<std::size_t>(
       std::find_if(heard.begin(), heard.end(), [](float x) { return x != 0; }) - heard.begin());
   ASSERT_LT(first, heard.size());

@@ -13,14 +13,16 @@ constexpr std::size_t kBlock = 16;
 constexpr std::size_t kAhead = 32;
 constexpr std::size_t kCapacity = 64;
 
-/// A card whose input counts its samples from 1, and a worker that counts likewise what it takes
-/// and loses, and sends `count + kAhead` in the place of each: that is when it is to be heard.
+/// Joins a card and a worker. The card's input counts its samples from 1. The worker counts the
+/// samples that it takes and those that are lost. For each sample it sends `count + kAhead`, the
+/// number of the sample at whose time the sent one must be heard.
 struct Joined {
   CardRings rings{kCapacity, kAhead};
-  std::uint64_t played = 0;  // and heard
+  std::uint64_t played = 0;  // samples played to the input and heard at the output
   std::uint64_t count = 0;
   std::vector<float> heard;
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> gaps;  // behind which sample, how long
+  // Each gap is the sample that it follows and the number of lost samples.
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> gaps;
   std::uint64_t underrun = 0;
   std::uint64_t unplayable = 0;
 
@@ -30,7 +32,7 @@ struct Joined {
     rings.exchange(has_input ? in.data() : nullptr, out.data(), frames, false);
     heard.insert(heard.end(), out.begin(), out.end());
   }
-  /// With all blocks that are there.
+  /// Takes all whole blocks that the ring holds and answers each.
   void worker() {
     while (rings.received() >= kBlock) {
       std::vector<float> block(kBlock);
@@ -52,7 +54,7 @@ struct Joined {
       worker();
     }
   }
-  /// What is heard in its place, and silence else.
+  /// Expects each sample that was heard to be silence or to be in its place.
   void expect_in_time() const {
     for (std::size_t i = 0; i < heard.size(); ++i) {
       if (heard[i] == 0) continue;
@@ -76,7 +78,7 @@ TEST(CardRings, samples_that_find_the_ring_full_are_missed_behind_those_in_it) {
   for (int n = 0; n < 3; ++n) joined.card(30);  // 64 of 90 fit
   joined.worker();
   joined.run(20);
-  // Those that were kept are 33 to 96; each is checked against its number.
+  // The ring kept the samples 33 to 96; worker() checks each against its number.
   EXPECT_EQ(joined.gaps, (std::vector<std::pair<std::uint64_t, std::uint64_t>>{{96, 26}}));
 }
 
@@ -95,8 +97,8 @@ TEST(CardRings, a_gap_in_mid_block_is_told_with_the_next_one) {
 }
 
 TEST(CardRings, what_is_late_is_skipped_and_the_rest_is_heard_when_it_should_be) {
-  // Of nine blocks five are lost, of which the worker learns behind the four that were kept; it is
-  // ahead of its time by then, and one more goes by.
+  // If nine blocks pass, the ring keeps four and loses five. The worker learns of the loss only
+  // after the four that were kept. Until then it is ahead of its time, so one more block is late.
   for (const auto& [stands_still, late] :
        {std::pair{2U, 0U}, {3U, 1U}, {4U, 2U}, {5U, 3U}, {9U, 8U}}) {
     SCOPED_TRACE(stands_still);
@@ -139,7 +141,7 @@ TEST(CardRings, no_gap_is_forgotten_however_many_there_are) {
   for (int n = 0; n < 1600; ++n) card(n % 8 != 0);
   take(rings.received());
   EXPECT_LT(rings.received() + told, offered);
-  card(true);  // behind the last gap
+  card(true);  // this sample comes after the last gap
   take(1);
   EXPECT_EQ(told, offered);
 }

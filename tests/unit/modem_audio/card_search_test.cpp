@@ -16,7 +16,7 @@ using std::chrono::seconds;
 
 const std::vector<std::string> kName = {"USB Audio", "USB Audio"};
 
-/// Looks in vain at each of so many seconds where it should, and returns how often.
+/// Asks once a second whether a look is due. Each look finds no card. Returns the number of looks.
 struct Seeker {
   CardSearch search{{.looks = 3, .pause = minutes(1)}};
   CardsPresent present{};
@@ -50,7 +50,7 @@ TEST(CardSearch, looks_anew_whenever_a_card_has_come_or_gone) {
   EXPECT_EQ(seeker.looks_in(10), 3U);
   seeker.present.cards.clear();
   EXPECT_EQ(seeker.looks_in(10), 3U);
-  // Gone and back in the same place between two looks.
+  // The card was pulled out and came back in the same place between two looks.
   seeker.present.files_changed = fs::file_time_type(seconds(1));
   EXPECT_EQ(seeker.looks_in(10), 3U);
   EXPECT_EQ(seeker.looks_in(10), 0U);
@@ -66,11 +66,11 @@ TEST(CardSearch, begins_anew_with_a_card_that_was_found) {
 TEST(CardSearch, of_a_usb_socket_it_knows_without_a_look_that_no_card_is_in_it) {
   Seeker seeker;
   seeker.names = {"usb:0000:00:14.0/1.2", "USB Audio"};
-  EXPECT_EQ(seeker.looks_in(3), 3U);  // which tell what there is
+  EXPECT_EQ(seeker.looks_in(3), 3U);  // these looks show which cards are present
   EXPECT_EQ(seeker.looks_in(3600), 0U);
   seeker.present.cards.push_back({.number = 1, .usb_path = "usb:0000:00:14.0/1.2"});
   EXPECT_EQ(seeker.looks_in(3), 3U);
-  EXPECT_EQ(seeker.looks_in(600), 10U);  // it is there, but does not open
+  EXPECT_EQ(seeker.looks_in(600), 10U);  // the card is present but does not open
 }
 
 TEST(CardsPresent, are_others_when_a_device_file_comes_or_goes_or_the_folder_does) {

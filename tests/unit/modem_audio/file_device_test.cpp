@@ -69,7 +69,7 @@ TEST_F(FileDeviceTest, a_recording_goes_in_and_what_is_sent_comes_out) {
   }
   EXPECT_EQ(received.error().code, ErrorCode::link_down);
   device.close();
-  // 2000 samples and at least 1920 of silence, in whole blocks.
+  // The device gives 2000 samples and at least 1920 of silence, in whole blocks.
   ASSERT_EQ(heard.size(), 5U * 960);
   for (std::size_t i = 0; i < 2000; ++i) EXPECT_EQ(heard[i], static_cast<float>(i) / 4096);
   EXPECT_EQ(heard[2000], 0.0F);

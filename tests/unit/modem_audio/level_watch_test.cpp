@@ -18,11 +18,12 @@ constexpr float kLoud = 1.0F;
 constexpr LevelWatch::Config kConfig{
     .rate_hz = kRate, .window = seconds(1), .repeat = seconds(10), .good_windows = 3};
 
-/// Windows of a second, that are repeated after ten, and good again after three.
+/// The watch uses windows of 1 s, repeats a verdict after 10 s, and needs three good windows for
+/// "good".
 struct Bench {
   LevelWatch watch{kConfig};
 
-  /// In blocks that do not fit the window.
+  /// Feeds the samples in blocks of 30, which do not divide the window.
   void hear(float amplitude, unsigned samples = kRate) {
     std::vector<float> block;
     for (unsigned n = 0; n < samples; ++n) block.push_back(n % 2 == 0 ? amplitude : -amplitude);
@@ -83,7 +84,8 @@ TEST(LevelWatch, a_level_is_good_again_once_it_stays_so_and_going_to_and_fro_fil
   EXPECT_EQ(bench.told(1, kLoud), std::vector<Verdict>{});
   EXPECT_EQ(bench.told(2, kGood), std::vector<Verdict>{});
   EXPECT_EQ(bench.told(2, kGood), (std::vector{Verdict::good}));
-  EXPECT_EQ(bench.told(1, kLoud), std::vector<Verdict>{});  // said less than ten seconds ago
+  // The watch gave the same verdict less than 10 s ago.
+  EXPECT_EQ(bench.told(1, kLoud), std::vector<Verdict>{});
   EXPECT_EQ(bench.told(5, kGood), std::vector<Verdict>{});
   EXPECT_EQ(bench.told(1, kLoud), (std::vector{Verdict::clipping}));
 }

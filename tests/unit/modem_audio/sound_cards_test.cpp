@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A tree as the kernel shows it.
+/// Builds a folder tree in the form in which the kernel shows sound cards.
 class Sysfs {
  public:
   Sysfs() {
@@ -24,7 +24,8 @@ class Sysfs {
   Sysfs& operator=(const Sysfs&) = delete;
 
   fs::path cards() const { return root_ / "class/sound"; }
-  /// `device` is the path below devices, and `name` what is in it and linked to.
+  /// Adds the device at the path `device` below devices/, with the folder `name` in it and a link
+  /// to that folder.
   void add(const std::string& device, const std::string& name) {
     fs::create_directories(root_ / "devices" / device / "sound" / name);
     fs::create_directory_symlink(fs::path("../../devices") / device / "sound" / name,
@@ -52,7 +53,7 @@ TEST(SoundCards, are_told_apart_by_controller_and_ports) {
   sysfs.add(std::string(kController) + "usb1/1-1/1-1.4/1-1.4:1.0", "card1");
   sysfs.add("platform/scb/fd500000.pcie/pci0000:00/0000:00:00.0/0000:01:00.0/usb1/1-10/1-10:1.0",
             "card10");
-  sysfs.add("pci0000:00/0000:00:1f.3", "card0");  // on the board
+  sysfs.add("pci0000:00/0000:00:1f.3", "card0");  // a chip on the main board
   sysfs.add(std::string(kController) + "usb1/1-1/1-1.2/1-1.2:1.0", "pcmC2D0p");
   sysfs.add(std::string(kController) + "usb1/1-1/1-1.2/1-1.2:1.0", "controlC2");
   fs::create_directory_symlink("../../devices/gone", sysfs.cards() / "card7");

@@ -21,7 +21,7 @@ std::vector<float> tone(double frequency, double amplitude, std::size_t count) {
   return samples;
 }
 
-// Complex amplitude of a tone in [from, to); its power is half the square.
+// Returns the complex amplitude of a tone over all samples. The tone's power is half its square.
 std::complex<double> amplitude(std::span<const float> samples, double frequency) {
   std::complex<double> sum;
   for (std::size_t i = 0; i < samples.size(); ++i) {
@@ -37,7 +37,7 @@ double power(std::span<const float> samples) {
   return sum / static_cast<double>(samples.size());
 }
 
-// [MIL-STD-188-110C E.5] the ratio of a tone is within 0.25 dB.
+// [MIL-STD-188-110C E.5] The signal-to-noise ratio of a tone is within 0.25 dB.
 TEST(Awgn, a_tone_has_the_ratio_that_was_asked_for) {
   for (const double snr_db : {-5.0, 3.0, 10.0, 25.0}) {
     std::vector<float> samples(960000, 0.0F);
@@ -97,11 +97,11 @@ TEST(Watterson, output_does_not_depend_on_portions) {
   EXPECT_EQ(pieces, whole);
 }
 
-// [MIL-STD-188-110C E.5] power and Doppler spread of a path; the spread follows from the
-// autocorrelation exp(-pi^2 d^2 tau^2 / 2) of the gain.
+// [MIL-STD-188-110C E.5] The test checks power and Doppler spread of a path. The spread follows
+// from the autocorrelation exp(-pi^2 d^2 tau^2 / 2) of the gain.
 TEST(FadingGain, has_unit_power_and_the_spread_that_was_asked_for) {
   for (const double spread : {0.5, 1.0, 5.0, 20.0}) {
-    const double rate = 320 * spread;  // so that every case sees as many fades
+    const double rate = 320 * spread;  // every case sees as many fades
     FadingGain fading(spread, rate, Rng(11));
     std::vector<std::complex<float>> gain(320 * 6000);
     for (auto& g : gain) g = fading.next();
@@ -115,9 +115,9 @@ TEST(FadingGain, has_unit_power_and_the_spread_that_was_asked_for) {
     mean /= static_cast<double>(gain.size());
     fourth /= static_cast<double>(gain.size());
     EXPECT_NEAR(mean, 1, 0.04) << spread;
-    EXPECT_NEAR(fourth / (mean * mean), 2, 0.1) << spread;  // Rayleigh
+    EXPECT_NEAR(fourth / (mean * mean), 2, 0.1) << spread;  // ratio of a Rayleigh envelope
 
-    for (const double tau : {0.1, 0.2, 0.3}) {  // in 1 / spread
+    for (const double tau : {0.1, 0.2, 0.3}) {  // in units of 1 / spread
       const auto lag = static_cast<std::size_t>(tau / spread * rate);
       std::complex<double> sum;
       for (std::size_t i = lag; i < gain.size(); ++i) {

@@ -46,7 +46,7 @@ TEST(SimulatedChannel, noise_is_as_strong_as_the_ratio_says_and_the_filter_takes
   const std::vector<float> silence(400000);
   SimulatedChannel::Config config{.signal_power = 0.01, .snr_db = 0};
   EXPECT_NEAR(10 * std::log10(power_of(through(config, silence))), -20 + 2.04, 0.05);
-  config.filter.emplace();  // 2700 of 4800 Hz
+  config.filter.emplace();  // the filter passes 2700 of 4800 Hz
   EXPECT_NEAR(10 * std::log10(power_of(through(config, silence))), -20 - 0.46, 0.1);
 }
 
@@ -55,7 +55,7 @@ TEST(SimulatedChannel, crashes_of_static_come_on_top) {
   SimulatedChannel::Config config{.signal_power = 0.01, .snr_db = 300};
   EXPECT_LT(power_of(through(config, silence)), 1e-9);
   config.impulses = ImpulseNoise::Config{.per_second = 10, .mean_length_s = 0.01, .deviation = 1};
-  // On for 0.01 s in every 0.11 s.
+  // The noise is on for 0.01 s in every 0.11 s.
   EXPECT_NEAR(power_of(through(config, silence)), 1.0 / 11, 0.02);
 }
 

@@ -1,5 +1,6 @@
-// The channel against the figures of its definition (ITU-R F.1487; MIL-STD-188-110C appendix E):
-// delay, Doppler spectrum and envelope of fading paths, and what radios and clocks do.
+// These tests compare the channel with the figures of its definition (ITU-R F.1487;
+// MIL-STD-188-110C appendix E): delay, Doppler spectrum and envelope of fading paths, and the
+// effects of radios and clocks.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,7 +34,7 @@ double decibels(double ratio) {
   return 10 * std::log10(ratio);
 }
 
-// Gains at 64 points to 1 / spread, as the process makes them.
+// Returns the gains that the process makes, 64 for each 1 / spread.
 std::vector<std::complex<double>> gains(double spread_hz, std::size_t count, std::uint64_t seed) {
   FadingGain gain(spread_hz, 64 * spread_hz, Rng(seed));
   std::vector<std::complex<double>> values(count);
@@ -59,10 +60,11 @@ TEST(FadingStatistics, the_envelope_is_rayleigh) {
   }
 }
 
-// Within 1.5 dB where it is 20 dB down, and within 2 dB where it is 30 dB down.
+// The spectrum is right within 1.5 dB where it is 20 dB down, and within 2 dB where it is 30 dB
+// down.
 TEST(FadingStatistics, the_doppler_spectrum_is_gaussian_far_down) {
   const double spread_hz = 1;
-  constexpr std::size_t kBlock = 64 * 16;  // of 16 seconds
+  constexpr std::size_t kBlock = 64 * 16;  // 16 units of 1 / spread, 16 s here
   std::vector<double> at_hz = {0.0, 0.25, 0.5, 1.0, 1.52, 1.86};
   std::vector<double> spectrum(at_hz.size());
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
@@ -106,7 +108,7 @@ TEST(FadingStatistics, a_tap_forgets_itself_as_the_spread_says) {
 
 TEST(WattersonStatistics, both_paths_come_with_their_delay_and_half_of_the_power) {
   Watterson channel({.paths = {Path{.spread_hz = 1}, Path{.delay_ms = 5, .spread_hz = 1}}}, Rng(3));
-  // Pulses 50 ms apart: the echo of each is seen by itself.
+  // The pulses are 50 ms apart, so that the echo of each is seen by itself.
   std::vector<float> samples(480 * 20000, 0.0F);
   for (std::size_t i = 0; i < samples.size(); i += 480) samples[i] = 1;
   channel.process(samples);
@@ -116,7 +118,7 @@ TEST(WattersonStatistics, both_paths_come_with_their_delay_and_half_of_the_power
   }
   const std::size_t first = Watterson::kDelaySamples;
   const std::size_t second = first + 48;
-  // The Hilbert transform spreads half of a pulse's power, so that peaks are compared.
+  // The Hilbert transform spreads half of a pulse's power, so the test compares the peaks.
   EXPECT_NEAR(decibels(mean[second] / mean[first]), 0, 0.7);
   for (std::size_t i = 0; i < mean.size(); ++i) {
     if (i == first || i == second) continue;
@@ -148,7 +150,7 @@ TEST(ClockSkew, yields_samples_by_the_ratio_of_the_clocks_and_keeps_tones_clean)
       skew.process(std::span(in).subspan(at, 1000), out);
     }
     EXPECT_NEAR(static_cast<double>(out.size()), 200000 * (1 + ppm * 1e-6), 40);
-    // What is left when the tone, at the frequency it has now, is taken out.
+    // The rest is what remains after the tone at its present frequency is subtracted.
     const double step = 2 * pi * 3400 / (1 + ppm * 1e-6) / kRate;
     std::complex<double> sum;
     const std::size_t skip = 100;

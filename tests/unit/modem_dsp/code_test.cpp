@@ -64,8 +64,8 @@ TEST(ConvolutionalEncoder, answers_a_single_one_with_its_generators) {
     first.push_back(pair.first);
     second.push_back(pair.second);
   }
-  EXPECT_EQ(first, (std::vector<int>{1, 0, 1, 1, 0, 1, 1}));   // 133 octal
-  EXPECT_EQ(second, (std::vector<int>{1, 1, 1, 1, 0, 0, 1}));  // 171 octal
+  EXPECT_EQ(first, (std::vector<int>{1, 0, 1, 1, 0, 1, 1}));   // generator 133 octal
+  EXPECT_EQ(second, (std::vector<int>{1, 1, 1, 1, 0, 0, 1}));  // generator 171 octal
 }
 
 TEST(Viterbi, gives_every_bit_back_in_portions_of_any_size) {
@@ -84,7 +84,7 @@ TEST(Viterbi, gives_every_bit_back_in_portions_of_any_size) {
   EXPECT_TRUE(std::ranges::equal(decoded, bits));
 }
 
-// The free distance of the code is 10: four wrong hard decisions never matter, five can.
+// The free distance of the code is 10, so four wrong hard decisions never matter and five can.
 TEST(Viterbi, corrects_any_four_errors_that_stand_close) {
   Rng rng(2);
   for (int trial = 0; trial < 300; ++trial) {
@@ -107,7 +107,7 @@ TEST(Viterbi, soft_erasures_cost_nothing_where_the_code_bridges_them) {
   Rng rng(3);
   const auto bits = random_bits(rng, 1000);
   auto llr = coded_llr(bits);
-  for (std::size_t i = 0; i < llr.size(); i += 4) llr[i] = 0;  // rate 2/3
+  for (std::size_t i = 0; i < llr.size(); i += 4) llr[i] = 0;  // puncturing to rate 2/3
   ViterbiDecoder decoder;
   std::pmr::vector<std::uint8_t> decoded;
   decoder.decode(llr, decoded);

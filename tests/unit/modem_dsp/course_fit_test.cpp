@@ -1,4 +1,4 @@
-// Responses that change while known symbols are sent.
+// The responses in these tests change while known symbols are sent.
 #include "modem/dsp/course_fit.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ constexpr std::size_t kRows = 120;
 constexpr std::size_t kFirst = 10;
 constexpr std::array<std::uint8_t, 2> kDelays = {1, 6};
 
-/// Of a tap by its place among the delays, at a time from -1 to 1.
+/// Gives the value of a tap by its place among the delays, at a time from -1 to 1.
 using Course = std::function<Complex(std::size_t tap, double time)>;
 
 struct Sent {
@@ -52,7 +52,7 @@ Sent send(const Course& course, float noise) {
 CourseFit fitted(const Sent& sent, std::size_t terms) {
   CourseFit fit(kDelays, terms, kRows);
   for (std::size_t tap = 0; tap < kDelays.size(); ++tap) fit.expect(tap, 1e-6);
-  // In two parts.
+  // The rows are added in two parts.
   for (const auto& [from, to] : {std::pair{kFirst, 50UL}, std::pair{50UL, kRows}}) {
     fit.add_symbols(sent.symbols, from, to);
     fit.add_samples(sent.symbols, sent.samples, from, to);
@@ -73,7 +73,7 @@ double left_share(const Sent& sent, std::size_t terms) {
   return fitted(sent, terms).left_over(sent.symbols, sent.samples, kFirst, kRows) / energy(sent);
 }
 
-// Both taps pass through zero in the middle.
+// Both taps pass through zero in the middle of the fit.
 Complex line(std::size_t tap, double time) {
   return static_cast<float>(time) * Complex(tap == 0 ? 1.0F : 0.2F, tap == 0 ? 0.0F : 0.7F);
 }
@@ -117,7 +117,7 @@ TEST(CourseFit, what_was_cleared_counts_no_more) {
   EXPECT_DOUBLE_EQ(fit.solve(), once);
 }
 
-// A tenth of a turn over all of it.
+// The response turns by a tenth of a turn over the whole fit.
 TEST(CourseFit, tells_how_fast_the_response_turns) {
   const double turns = 0.1;
   const auto turning = [&](std::size_t tap, double time) {
@@ -126,7 +126,7 @@ TEST(CourseFit, tells_how_fast_the_response_turns) {
   EXPECT_NEAR(fitted(send(turning, 0), 3).turn(), turns / (kPhases * kRows), 1e-5);
 }
 
-// One that passes through zero does not turn, though its phase jumps by half a turn.
+// The phase of such a response jumps by half a turn, but that is no rotation.
 TEST(CourseFit, a_response_that_passes_through_zero_does_not_turn) {
   EXPECT_NEAR(fitted(send(line, 0), 3).turn(), 0, 1e-6);
 }

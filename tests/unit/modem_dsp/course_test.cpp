@@ -1,4 +1,4 @@
-// A parabola for the course of each tap.
+// even_out() fits a parabola to the course of each tap.
 #include "modem/dsp/course.h"
 
 #include <gtest/gtest.h>
@@ -35,8 +35,8 @@ TEST(EvenOut, keeps_parabolas_also_at_the_ends) {
   }
 }
 
-// Of white noise it leaves the share that is the weight of a step in itself: for m steps on each
-// side 3 (3m^2 + 3m - 1) / ((2m + 1)(4m^2 + 4m - 3)), Savitzky and Golay 1964.
+// The fit leaves a share of white noise that equals the weight of a step in itself. For m steps on
+// each side it is 3 (3m^2 + 3m - 1) / ((2m + 1)(4m^2 + 4m - 3)), Savitzky and Golay 1964.
 TEST(EvenOut, weighs_steps_by_a_fit_of_least_squares) {
   constexpr std::size_t kHalf = 8;
   std::vector<Complex> steps(41);
@@ -47,7 +47,7 @@ TEST(EvenOut, weighs_steps_by_a_fit_of_least_squares) {
   EXPECT_EQ(out[20 + kHalf + 1], Complex());
   EXPECT_EQ(out[20 - kHalf - 1], Complex());
   EXPECT_LT(out[20 + kHalf].real(), 0);
-  // At an end it rests on one side.
+  // At an end the fit rests on steps of one side only.
   steps.assign(41, Complex());
   steps[0] = 1;
   even_out(steps, 1, kHalf, out);

@@ -36,7 +36,7 @@ TEST(Downconverter, passes_the_signal_with_an_offset_and_stops_its_image) {
   for (const double frequency : {180.0, 700.0, 1800.0, 2900.0, 3495.0}) {
     const auto out = convert(tone(frequency, 9600));
     EXPECT_NEAR(10 * std::log10(power_after_start(out)), 0, 0.3) << frequency;
-    double turned = 0;  // the frequency it comes out with
+    double turned = 0;  // gives the frequency of the output
     for (std::size_t i = 101; i < out.size(); ++i)
       turned += std::arg(out[i] * std::conj(out[i - 1]));
     turned *= 4800 / (2 * std::numbers::pi) / static_cast<double>(out.size() - 101);
@@ -64,7 +64,7 @@ TEST(Downconverter, keeps_its_promises_on_delay_and_noise) {
   Rng rng(1);
   std::vector<float> noise(960000);
   for (float& x : noise) x = static_cast<float>(rng.gaussian());
-  // Real noise of variance 1 becomes 2 in the whole complex band of 4800 Hz.
+  // Real noise of variance 1 has variance 2 in the whole complex band of 4800 Hz.
   EXPECT_NEAR(power_after_start(convert(noise)), 2 * Downconverter().noise_share(), 0.02);
 }
 

@@ -23,7 +23,7 @@ std::vector<Complex> random_symbols(Rng& rng, std::size_t count) {
   return symbols;
 }
 
-// Two samples for each symbol; the response has two steps for each symbol.
+// Returns two samples for each symbol. The response has two steps for each symbol.
 std::vector<Complex> convolve(std::span<const Complex> symbols, std::span<const Complex> response) {
   std::vector<Complex> out(2 * symbols.size() + response.size());
   for (std::size_t n = 0; n < symbols.size(); ++n) {
@@ -32,7 +32,7 @@ std::vector<Complex> convolve(std::span<const Complex> symbols, std::span<const 
   return out;
 }
 
-// The same by the textbook: solve the full system with the general solver.
+// Computes the same estimate as a textbook does: solves the full system with the general solver.
 std::vector<std::complex<double>> reference_estimate(const BlockEqualizer::Problem& problem) {
   const std::size_t size = problem.prior_variance.size();
   const std::size_t rows = problem.remainder.size();
@@ -77,7 +77,8 @@ TEST(BlockEqualizer, agrees_with_the_textbook_even_where_the_samples_end_early) 
     const auto expected = reference_estimate(problem);
     ASSERT_EQ(estimates.size(), 20u);
     for (std::size_t i = 0; i < estimates.size(); ++i) {
-      // Put the prior back: posterior mean = estimate x prior / (prior + variance).
+      // The comparison needs the prior again: posterior mean = estimate x prior / (prior +
+      // variance).
       const float share = variance[i] / (variance[i] + estimates[i].variance);
       EXPECT_NEAR(std::abs(std::complex<double>(estimates[i].mean * share) - expected[i]), 0, 2e-3);
     }
@@ -110,7 +111,7 @@ TEST(BlockEqualizer, says_truly_how_unsure_it_is) {
   EXPECT_NEAR(squared / claimed, 1, 0.05);
 }
 
-/// What the points that are possible make of an estimate.
+/// Returns the mean and variance of the symbol if only the eight points are possible.
 BlockEqualizer::Estimate soft_symbol(const BlockEqualizer::Estimate& estimate) {
   double total = 0;
   std::complex<double> mean;
@@ -132,12 +133,12 @@ TEST(MomentMatched, the_prior_and_the_estimate_make_the_symbol) {
   BlockEqualizer::Estimate prior{{}, 1};
   const float first = moment_matched(prior, estimate, symbol).variance;
   for (int i = 0; i < 40; ++i) prior = moment_matched(prior, estimate, symbol);
-  EXPECT_GT(first, prior.variance);  // it comes nearer step by step
+  EXPECT_GT(first, prior.variance);  // each step comes nearer to the solution
   EXPECT_NEAR(1 / prior.variance + 1 / estimate.variance, 1 / symbol.variance, 1e-3);
   const Complex both =
       symbol.variance * (prior.mean / prior.variance + estimate.mean / estimate.variance);
   EXPECT_NEAR(std::abs(both - symbol.mean), 0, 1e-4);
-  // What is less sure than the estimate alone cannot be made by a prior.
+  // No prior can make the symbol less sure than the estimate alone, so the prior stays as it was.
   const auto same = moment_matched(prior, estimate, {{}, 0.3F});
   EXPECT_EQ(same.mean, prior.mean);
   EXPECT_EQ(same.variance, prior.variance);
@@ -240,7 +241,7 @@ TEST(LeastSquares, finds_response_levels_and_offset) {
   response[25] = {0.0F, -0.5F};
   const auto symbols = random_symbols(rng, 480);
   auto samples = convolve(symbols, response);
-  constexpr double kTurn = 1e-4;  // in a sample: 0.5 Hz at 4800/s
+  constexpr double kTurn = 1e-4;  // per sample: 0.5 Hz at 4800/s
   for (std::size_t i = 0; i < samples.size(); ++i) {
     samples[i] *=
         std::polar(1.0F, static_cast<float>(2 * 3.14159265 * kTurn * static_cast<double>(i)));

@@ -20,7 +20,8 @@ std::vector<float> tone(double rate, double frequency, std::size_t count) {
   return samples;
 }
 
-// Amplitude at one frequency; the edges, where filters fill and drain, are left out.
+// Returns the amplitude at one frequency. The edges, where the filters fill and drain, are left
+// out.
 double amplitude(std::span<const float> samples, double rate, double frequency) {
   std::complex<double> sum;
   const std::size_t margin = samples.size() / 8;
@@ -52,7 +53,7 @@ TEST(Resampler, keeps_the_voice_band_at_every_usual_card_rate) {
 TEST(Resampler, keeps_aliases_down) {
   Resampler down({.rate_in = 48000, .rate_out = 9600});
   std::vector<float> out;
-  down.process(tone(48000, 7800, 48000), out);  // would fold to 1800 Hz
+  down.process(tone(48000, 7800, 48000), out);  // without the filter this would fold to 1800 Hz
   EXPECT_LT(20 * std::log10(amplitude(out, 9600, 1800)), -50);
 }
 
@@ -75,8 +76,8 @@ TEST(Resampler, gives_the_same_for_any_portions_and_the_right_count) {
   EXPECT_EQ(out, expected);
 }
 
-// By whole blocks, as a sound card's worker converts: a sample a second too much or too few would
-// be the end of a modem within hours.
+// The samples go through in whole blocks, as the worker of a sound card converts them. One sample a
+// second too much or too few would break the modem within hours.
 TEST(Resampler, gives_every_block_its_samples_at_every_rate) {
   for (const unsigned card :
        {8000u, 11025u, 12000u, 16000u, 22050u, 24000u, 32000u, 44100u, 48000u, 96000u, 192000u}) {
@@ -100,7 +101,7 @@ TEST(Resampler, knows_how_many_zeros_push_out_the_last_sample) {
   for (const unsigned card : {8000u, 44100u, 48000u, 44101u}) {
     Resampler down({.rate_in = card, .rate_out = 9600});
     std::vector<float> out;
-    // Not a whole number of what it takes at a time.
+    // The count is not a multiple of the resampler's step.
     const std::vector<float> in(card / 2 + 17, 0.5F);
     down.process(in, out);
     down.process(std::vector<float>(down.zeros_to_drain()), out);
@@ -114,7 +115,7 @@ TEST(Resampler, knows_its_delay) {
   for (const unsigned card : {12000u, 44100u, 48000u}) {
     Resampler down({.rate_in = card, .rate_out = 9600});
     std::vector<float> pulse(card / 4, 0.0F);
-    // A smooth pulse well inside the band.
+    // The pulse is smooth and well inside the band.
     const double centre = 0.1 * card;
     for (std::size_t i = 0; i < pulse.size(); ++i) {
       const double t = (static_cast<double>(i) - centre) / card * 1000;

@@ -15,7 +15,7 @@ std::vector<std::uint8_t> random_bits(Rng& rng, std::size_t count) {
   return bits;
 }
 
-// Coded bits as +1 and -1 with noise, as log-likelihood ratios.
+// Returns the coded bits as +1 and -1 with noise, as log-likelihood ratios.
 std::vector<float> noisy_llr(const std::vector<std::uint8_t>& bits, double deviation, Rng& rng,
                              const CodeGenerators& generators = kGenerators7) {
   ConvolutionalEncoder encoder(generators);
@@ -44,7 +44,7 @@ Decoded decode(std::span<const float> llr, const SisoDecoder::States& start) {
   return out;
 }
 
-// The definition: every message there is, weighted with its probability.
+// The definition sums over every possible message, weighted with its probability.
 template <unsigned kConstraint>
 void expect_sums_over_all_messages(const CodeGenerators& generators) {
   using Decoder = SisoDecoderOf<kConstraint>;
@@ -115,7 +115,8 @@ TEST(SisoDecoder, goes_on_where_the_last_stretch_ended) {
 TEST(SisoDecoder, knows_messages_that_hard_decisions_would_lose) {
   Rng rng(4);
   const auto bits = random_bits(rng, 20000);
-  const auto out = decode(noisy_llr(bits, 0.6, rng), SisoDecoder::zero_state());  // 5 % wrong
+  // About 5 % of the bits are wrong before decoding.
+  const auto out = decode(noisy_llr(bits, 0.6, rng), SisoDecoder::zero_state());
   unsigned wrong = 0;
   for (std::size_t n = 0; n + 40 < bits.size(); ++n) wrong += (out.information[n] < 0) != bits[n];
   EXPECT_LE(wrong, 2u);

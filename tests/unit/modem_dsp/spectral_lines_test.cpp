@@ -1,4 +1,4 @@
-// How much of the power of a sound lies in a few lines of its spectrum.
+// SpectralLines tells how much of the power of a sound lies in a few lines of its spectrum.
 #include "modem/dsp/spectral_lines.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ TEST(SpectralLines, hold_nearly_all_of_steady_tones_wherever_they_lie) {
     Sound sound(SpectralLines::kSamples);
     add_tone(sound, hz, 1);
     EXPECT_GT(share_of(sound), 0.99F) << hz;
-    // The harmonics of a square wave.
+    // These are the harmonics of a square wave.
     for (int i = 1; i < 12; ++i) add_tone(sound, hz + 200 * i, 1.0 / (2 * i + 1));
     EXPECT_GT(share_of(sound), 0.98F) << hz;
   }

@@ -18,7 +18,7 @@ Bytes random_octets(std::size_t count, std::uint64_t seed) {
   return bytes;
 }
 
-// Soft bits of the blocks of a transmission, straight from its symbols.
+// Returns the soft bits of the blocks of a transmission, made directly from its symbols.
 std::vector<std::vector<float>> blocks_of(const Mode& mode, const Bytes& octets) {
   const Parameters p = parameters(mode);
   const auto tribits = symbols(parameters(mode), octets);
@@ -81,7 +81,8 @@ TEST(Demapper, knows_nothing_when_nothing_is_said) {
   }
 }
 
-// A log-likelihood ratio is what it says: of bits with ratio L, a share 1 / (1 + exp |L|) is wrong.
+// Log-likelihood ratios are calibrated if a share 1 / (1 + exp |L|) of the bits with ratio L is
+// wrong.
 TEST(Demapper, log_likelihood_ratios_are_calibrated) {
   Rng rng(1);
   for (unsigned bits_per_symbol = 1; bits_per_symbol <= 3; ++bits_per_symbol) {
@@ -130,10 +131,10 @@ TEST(BlockDecoder, gives_every_octet_once_and_stops_at_the_mark) {
   }
 }
 
-// A sender that joins late or counts in bits puts the mark anywhere; here the decoder starts one
-// block late, with its state wrong and its octets shifted.
+// The mark can be anywhere if a sender joins late or counts in bits. Here the decoder starts one
+// block late, with a wrong state and shifted octets.
 TEST(BlockDecoder, finds_the_mark_although_it_missed_the_first_block) {
-  const Mode mode{Waveform::ms110a, 300, Interleaver::short_};  // 180 bits: no whole octets
+  const Mode mode{Waveform::ms110a, 300, Interleaver::short_};  // 180 bits are no whole octets
   const auto sent = blocks_of(mode, random_octets(70, 1));
   BlockDecoder decoder(parameters(mode));
   for (std::size_t i = 1; i < sent.size(); ++i) decoder.take(sent[i]);
@@ -143,7 +144,7 @@ TEST(BlockDecoder, finds_the_mark_although_it_missed_the_first_block) {
   EXPECT_EQ(mark->transmission, (sent.size() - 1) * 180);
 }
 
-// What an equaliser gets back: nothing of what it said itself.
+// The equaliser gets back nothing that it said itself.
 TEST(BlockDecoder, feeds_back_what_other_bits_say_about_a_bit) {
   for (const char* text : {"110a-150-short", "110a-1200-long", "110a-2400-short"}) {
     const Mode mode = *parse_mode(text);
@@ -158,7 +159,8 @@ TEST(BlockDecoder, feeds_back_what_other_bits_say_about_a_bit) {
     for (std::size_t i = 0; i < llr.size(); ++i) {
       wrong += (extrinsic[i] < 0) != (sent.front()[i] < 0);
     }
-    EXPECT_LE(wrong, 2 * parameters(mode).repetition * 8) << text;  // at the end of the block
+    // The errors are at the end of the block.
+    EXPECT_LE(wrong, 2 * parameters(mode).repetition * 8) << text;
   }
 }
 

@@ -14,11 +14,11 @@ namespace s5066::modem::ms110a {
 namespace {
 
 constexpr std::size_t kLead = 4800;  // half-symbol samples in front of the preamble
-constexpr float kNoise = 0.02F;      // amplitude, beside paths of 1
+constexpr float kNoise = 0.02F;      // amplitude, where a path has 1
 
 struct Path {
   std::size_t delay = 0;  // in half-symbol samples
-  /// By channel symbol of a segment.
+  /// Amplitude by channel symbol of a segment.
   std::array<float, kChannelSymbolsPerSegment> amplitude{};
 };
 
@@ -52,8 +52,9 @@ SampleHistory preamble_over(const Mode& mode, std::span<const Path> paths) {
   return history;
 }
 
-/// Where the data of a preamble over these paths are taken to begin, counted from where they do on
-/// a path without delay. It is read from its second segment on, found by the path `found`.
+/// Returns the place at which the decoder takes the data to begin, relative to their begin on a
+/// path without delay. The preamble comes over `paths`, the search found the path `found`, and the
+/// decoder reads from the second segment on.
 std::int64_t data_start_over(const Mode& mode, std::span<const Path> paths, std::size_t found) {
   const SampleHistory history = preamble_over(mode, paths);
   const auto first = static_cast<std::int64_t>(kLead);
@@ -76,8 +77,8 @@ std::vector<Mode> modes_that_tell_themselves() {
 }
 
 // Goal:   an echo is not taken for a path that comes a channel symbol before it.
-// Method: it is strong only while one segment ends and the next begins with the same channel
-//         symbol, which is therefore heard twice.
+// Method: the echo is strong only while one segment ends and the next begins with the same channel
+//         symbol, so that this symbol is heard twice.
 TEST(PreambleDecoder, an_echo_that_is_strong_between_two_segments_is_no_path_ahead_of_the_first) {
   constexpr std::array kStrongBetween = {1.0F, 0.8F, 0.5F, 0.2F, 0.1F, 0.1F, 0.1F, 0.1F,
                                          0.1F, 0.1F, 0.1F, 0.1F, 0.3F, 0.7F, 1.0F};
@@ -90,8 +91,9 @@ TEST(PreambleDecoder, an_echo_that_is_strong_between_two_segments_is_no_path_ahe
   }
 }
 
-// Of a path far ahead of the one that was found a channel symbol less is added up. It is as strong
-// all the same: the first path is the first that has a quarter of the power of the strongest.
+// The decoder adds up one channel symbol less of a path that is far ahead of the found one. It
+// still takes that path as the first, because the first path is the earliest one with at least a
+// quarter of the power of the strongest.
 TEST(PreambleDecoder, a_weak_path_far_ahead_of_the_one_that_was_found_is_the_first) {
   for (const Mode& mode : modes_that_tell_themselves()) {
     for (const std::size_t delay : {10U, 24U, 48U}) {

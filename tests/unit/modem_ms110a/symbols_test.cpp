@@ -11,8 +11,8 @@
 namespace s5066::modem::ms110a {
 namespace {
 
-// With the short and long interleaver symbol by symbol equal to recordings of an independent
-// transmitter; the others to a second implementation of the same facts.
+// The symbols of the short and long interleaver are equal, symbol by symbol, to recordings of an
+// independent transmitter. The other modes are equal to a second implementation of the same facts.
 TEST(Symbols, every_mode_sends_the_symbols_of_the_reference) {
   struct Row {
     std::string mode;
@@ -42,8 +42,9 @@ TEST(Symbols, every_mode_sends_the_symbols_of_the_reference) {
   }
 }
 
-// Digital voice is a bit stream at 2400 bit/s that is announced as such. It is no mode of ours: the
-// receiver refuses it. STANDARD: whether it has no interleaver, as here, or the short one is open.
+// Digital voice is a bit stream at 2400 bit/s that the preamble announces as voice. It is not one
+// of our modes, and the receiver refuses it. STANDARD: whether it has no interleaver, as here, or
+// the short one is open.
 TEST(Symbols, digital_voice_sends_the_symbols_of_the_reference) {
   Parameters voice = parameters({Waveform::ms110a, 2400, Interleaver::zero});
   voice.d1 = 7;

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::int64_t kFrom = 4800;  // half-symbol sample at which the preamble begins
 
-/// The super-frames of our preamble in noise, each with its own ratio of a symbol's power to it.
+/// Returns the super-frames of our preamble in noise. Each super-frame has its own ratio of symbol
+/// power to noise power.
 SampleHistory heard(const Parameters& p, std::span<const double> ratios_db, Rng& rng) {
   std::vector<dsp::Complex> samples(kFrom);
   auto remaining = static_cast<unsigned>(ratios_db.size());
@@ -34,12 +35,13 @@ SampleHistory heard(const Parameters& p, std::span<const double> ratios_db, Rng&
   return history;
 }
 
-// The newest one alone is weaker than a preamble may be; with the one before it, it is not.
+// The newest super-frame alone (-5 dB) is too weak for a preamble. Together with the one before it
+// (5 dB) it is strong enough.
 TEST(Ms110dPreambleReader, goes_on_with_more_super_frames_where_one_is_too_weak) {
   const Mode mode{Waveform::ms110d, 75, Interleaver::long_};
   const Parameters p = parameters(mode);
   constexpr std::array kRatiosDb = {5.0, -5.0};
-  constexpr float kNoiseShare = 0.1F;  // of the band: what passes is a tenth of the noise that is
+  constexpr float kNoiseShare = 0.1F;  // the filter passes a tenth of the noise in the band
   unsigned read = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Rng rng(seed);

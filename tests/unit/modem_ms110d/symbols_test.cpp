@@ -106,7 +106,8 @@ TEST(Ms110dSymbols, a_burst_has_the_symbols_that_its_airtime_counts) {
   }
 }
 
-// The last super-frames, and all that follows, are those of a burst that begins with them.
+// A burst with more super-frames ends with the same super-frames and the same data as a shorter
+// one.
 TEST(Ms110dSymbols, as_many_super_frames_are_sent_as_asked_for) {
   for (const Mode& mode : every_mode()) {
     const Parameters p = parameters(mode);
@@ -125,7 +126,7 @@ TEST(Ms110dSymbols, as_many_super_frames_are_sent_as_asked_for) {
   }
 }
 
-// Worked values of the reference.
+// These are worked values of the reference.
 TEST(Ms110dParameters, scramblers_begin_as_the_reference_says) {
   const std::vector<std::uint8_t> walsh = {5, 6, 2, 1, 7, 3, 1, 1, 6, 0, 5, 4, 0, 7, 7, 0,
                                            5, 3, 1, 3, 3, 2, 2, 5, 5, 4, 7, 3, 5, 4, 3, 0};

@@ -28,7 +28,7 @@ std::unique_ptr<Ptt> guarded(const std::string& path) {
       std::make_unique<Cm108Ptt>(Cm108Ptt::Config{.path = path}));
 }
 
-/// A process that keys and waits to be killed, as it is, at the latest, when the test ends.
+/// Starts a process that keys and waits to be killed. The kernel kills it when the test ends.
 pid_t keying_process(const std::string& path, bool has_standard_files = true) {
   const pid_t child = ::fork();
   if (child != 0) return child;
@@ -62,7 +62,7 @@ TEST(CrashGuardedPtt, unkeys_while_the_process_is_stopped_with_the_key_down) {
                          .keyed_max = std::chrono::milliseconds(1)},
                         std::make_unique<Cm108Ptt>(Cm108Ptt::Config{.path = chip.path()}));
     if (ptt.key(true)) ::raise(SIGSTOP);
-    static_cast<void>(ptt.key(true));  // the next burst once it goes on
+    static_cast<void>(ptt.key(true));  // the next burst, once the process goes on
     ::raise(SIGSTOP);
     ::_exit(1);
   }
@@ -86,12 +86,13 @@ TEST(CrashGuardedPtt, unkeys_for_a_process_that_was_started_without_standard_fil
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
 }
 
-/// Of this process: what another one left behind may still unkey at the same port.
+/// Names the key by this process and the port, because the guard of another process may still unkey
+/// at the same port.
 std::string key_at(std::uint16_t port) {
   return std::to_string(::getpid()) + " " + std::to_string(port);
 }
 
-/// The same with rigctld's key; `confirmations` as in the guard's configuration.
+/// Starts a process that keys through rigctld. `confirmations` goes into the guard's configuration.
 pid_t process_keying_rigctld(std::uint16_t port, unsigned confirmations) {
   const std::string key = key_at(port);
   const pid_t child = ::fork();
@@ -125,7 +126,7 @@ TEST(CrashGuardedPtt, unkeys_until_the_radio_itself_says_that_it_is_unkeyed) {
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
 }
 
-// The program ends itself without a destructor: see posix::end_hung().
+// The program ends itself without a destructor, see posix::end_hung().
 TEST(CrashGuardedPtt, unkeys_for_a_program_that_ends_because_its_main_loop_hangs) {
   RigctldStandIn rig;
   rig.tell_key();
@@ -152,7 +153,8 @@ TEST(CrashGuardedPtt, unkeys_for_a_program_that_ends_because_its_main_loop_hangs
   EXPECT_EQ(WEXITSTATUS(status), posix::kExitEnvironment);
 }
 
-// rigctld works off the lines of two connections in any order.
+// rigctld handles the lines of two connections in any order, so a line that keys can come after the
+// first one that unkeys.
 TEST(CrashGuardedPtt, unkeys_again_what_keyed_behind_the_first_unkeying) {
   RigctldStandIn rig;
   const pid_t child = process_keying_rigctld(rig.port(), 100'000);
@@ -167,7 +169,7 @@ TEST(CrashGuardedPtt, unkeys_again_what_keyed_behind_the_first_unkeying) {
   EXPECT_TRUE(eventually([&] { return rig.done().find("T 0\n", keyed_at) != std::string::npos; }));
 }
 
-// Or it would unkey our burst, too.
+// A guard that still unkeys for a dead process would unkey our burst, too.
 TEST(CrashGuardedPtt, does_not_key_while_that_of_a_dead_process_still_unkeys) {
   RigctldStandIn rig;
   rig.tell_key();
@@ -203,7 +205,7 @@ TEST(CrashGuardedPtt, leaves_no_process_to_wait_for) {
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
 }
 
-/// The process that unkeys is a child of ours after all.
+/// Makes the process that unkeys a child of this process, so that the test can wait for it.
 class Adopting {
  public:
   Adopting() { EXPECT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0); }

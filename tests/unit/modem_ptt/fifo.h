@@ -1,5 +1,5 @@
-// Stands in for the hidraw device of a sound chip: a named pipe that keeps the reports written to
-// it.
+// Fifo stands in for the hidraw device of a sound chip: a named pipe that keeps the reports written
+// to it.
 #pragma once
 
 #include <fcntl.h>
@@ -32,7 +32,7 @@ class Fifo {
   Fifo& operator=(const Fifo&) = delete;
 
   std::string path() const { return directory_ + "/hidraw"; }
-  /// The next report; waits for it. All ones when none comes.
+  /// Waits for the next report and returns it. Returns all ones if none comes within 20 s.
   std::array<std::uint8_t, 5> read() const {
     std::array<std::uint8_t, 5> report;
     report.fill(0xFF);
@@ -42,7 +42,7 @@ class Fifo {
     }
     return report;
   }
-  /// Nobody reads what comes from now on, and who writes is told so.
+  /// Closes the reading end. From now on each write fails with an error.
   void pull_out() {
     ::signal(SIGPIPE, SIG_IGN);
     end_.reset();

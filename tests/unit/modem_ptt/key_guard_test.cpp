@@ -27,7 +27,7 @@ TEST(KeyGuard, an_owner_that_shows_life_may_key_to_its_limit_and_not_beyond) {
     EXPECT_FALSE(guard.on_deadline(now));
     guard.on_alive(now);
   }
-  guard.on_keying(kStart + seconds(9), seconds(10));  // gives no more time
+  guard.on_keying(kStart + seconds(9), seconds(10));  // a second call gives no more time
   EXPECT_FALSE(guard.on_deadline(kStart + seconds(10) - kTick));
   EXPECT_TRUE(guard.on_deadline(kStart + seconds(10)));
   EXPECT_EQ(guard.tripped(), KeyTrip::too_long);
@@ -41,7 +41,8 @@ TEST(KeyGuard, a_burst_behind_another_has_a_limit_of_its_own_but_not_behind_one_
   guard.on_alive(kStart + seconds(1));
   guard.on_next_burst(kStart + seconds(2) - kTick, seconds(2));
   EXPECT_FALSE(guard.on_deadline(kStart + seconds(4) - 2 * kTick));
-  guard.on_next_burst(kStart + seconds(4) - kTick, seconds(2));  // its time is over
+  // The time of the first burst is over.
+  guard.on_next_burst(kStart + seconds(4) - kTick, seconds(2));
   EXPECT_TRUE(guard.on_deadline(kStart + seconds(4) - kTick));
   EXPECT_EQ(guard.tripped(), KeyTrip::too_long);
   guard.on_next_burst(kStart + seconds(4), seconds(2));

@@ -17,7 +17,7 @@ using test::RigctldStandIn;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// A transmitter whose key() or release() can be made to hang, as a write to a broken adapter does.
+/// The test can make key() or release() hang, as a write to a broken adapter does.
 struct Transmitter {
   std::mutex mutex;
   std::condition_variable moved;
@@ -61,7 +61,7 @@ class HangingPtt final : public Ptt {
   std::shared_ptr<Transmitter> to_;
 };
 
-/// The clock is the test's.
+/// The test sets the clock of this watchdog.
 struct Bench {
   std::shared_ptr<Transmitter> transmitter = std::make_shared<Transmitter>();
   std::atomic<std::int64_t> clock{1};
@@ -96,10 +96,10 @@ TEST(KeyWatchdog, unkeys_an_owner_that_keys_for_ever) {
   bench.advance(seconds(2));
   EXPECT_TRUE(eventually([&] { return !bench.transmitter->keyed; }));
   EXPECT_EQ(bench.watchdog.tripped(), KeyTrip::too_long);
-  EXPECT_FALSE(bench.watchdog.key(seconds(2)).ok());  // not before the owner has unkeyed
+  EXPECT_FALSE(bench.watchdog.key(seconds(2)).ok());  // refused until the owner has unkeyed
   EXPECT_FALSE(bench.transmitter->keyed);
   EXPECT_TRUE(bench.watchdog.unkey().ok());
-  // Nor while the watchdog is still in its own call that unkeys.
+  // Keying is also refused while the watchdog is still in its own call that unkeys.
   EXPECT_TRUE(eventually([&] { return bench.watchdog.key(seconds(2)).ok(); }));
 }
 
@@ -181,7 +181,7 @@ TEST(KeyWatchdog, unkeys_past_a_rigctld_that_does_not_answer) {
       [&] { return Duration(clock.load()); });
   ASSERT_TRUE(watchdog.key(seconds(100)).ok());
   rig.hang();
-  std::thread owner([&] { static_cast<void>(watchdog.unkey()); });  // waits for its answer
+  std::thread owner([&] { static_cast<void>(watchdog.unkey()); });  // waits for rigctld's answer
   ASSERT_TRUE(eventually([&] { return rig.heard() == "T 0\nT 1\nT 0\n"; }));
   clock += Duration(seconds(3)).count();
   EXPECT_TRUE(eventually([&] { return watchdog.releases() == 1; }));

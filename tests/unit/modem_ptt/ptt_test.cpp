@@ -25,11 +25,10 @@ using test::eventually;
 using test::kPatience;
 using test::RigctldStandIn;
 
-/// For answers that do not come; where one should, it is asked for again.
+/// Time limit for answers that do not come. A test that expects an answer repeats its request.
 constexpr Duration kQuick = std::chrono::milliseconds(50);
 
-// --- rigctld
-// -------------------------------------------------------------------------------------------
+// --- rigctld ---
 
 TEST(RigctldPtt, keys_and_unkeys_and_unkeys_when_it_goes) {
   const RigctldStandIn rig("RPRT 0\n");
@@ -97,7 +96,7 @@ TEST(RigctldPtt, releases_on_a_connection_of_its_own_when_the_first_one_hangs) {
   rig.drop();
 }
 
-/// One that rigctld got and did not answer in time.
+/// Sends a line that keys, to which rigctld gives no answer before the time limit.
 void leave_keying_unanswered(RigctldStandIn& rig, RigctldPtt& ptt) {
   ASSERT_TRUE(eventually([&] { return ptt.key(false).ok(); }));
   rig.hang();
@@ -123,7 +122,7 @@ TEST(RigctldPtt, is_not_released_before_rigctld_has_done_all_that_keyed) {
   RigctldPtt ptt({.port = rig.port(), .timeout = kQuick});
   leave_keying_unanswered(rig, ptt);
   EXPECT_FALSE(ptt.release().ok());
-  EXPECT_TRUE(eventually([&] {  // it is tried on another connection all the same
+  EXPECT_TRUE(eventually([&] {  // release() still tries another connection
     return !ptt.release().ok() && rig.done().ends_with("T 0\nT 0\n");
   }));
   rig.resume();
@@ -234,9 +233,9 @@ TEST(RigctldPtt, is_not_unkeyed_where_the_question_has_no_answer) {
   EXPECT_TRUE(eventually([&] { return ptt.key(false).ok(); }));
 }
 
-// --- Serial lines. A pseudo-terminal has none, so what moves the lines is shown on a port of the
-// test's, and what opens and closes a port on a pseudo-terminal.
-// -------------------------------------------------------------------------------------------
+// --- Serial lines. A pseudo-terminal has no such lines. The tests therefore move the lines on a
+// port
+// of their own, and open and close a port on a pseudo-terminal. ---
 
 struct FakePort final : SerialPort {
   Result<void> set(Lines wanted) override {
@@ -247,7 +246,7 @@ struct FakePort final : SerialPort {
   }
   Result<Lines> get() override { return lines; }
 
-  Lines lines{.rts = true, .dtr = true};  // as opening leaves them
+  Lines lines{.rts = true, .dtr = true};  // the state after opening
   std::vector<Lines> history;
   bool fails = false;
   bool stuck = false;
@@ -290,7 +289,7 @@ TEST(SerialLinePtt, a_line_that_stays_up_is_an_error_of_unkeying_and_closes_the_
   ASSERT_TRUE(ptt.key(true).ok());
   ports.port->stuck = true;
   EXPECT_EQ(ptt.key(false).error().code, ErrorCode::io);
-  EXPECT_EQ(ports.port.use_count(), 1);  // closed: the kernel drops the lines
+  EXPECT_EQ(ports.port.use_count(), 1);  // the port is closed, so the kernel drops the lines
   ports.port->stuck = false;
   EXPECT_TRUE(ptt.key(false).ok());
   EXPECT_EQ(ports.opened, 2);
@@ -362,11 +361,10 @@ TEST(SerialLinePtt, a_port_of_the_kernel_drops_its_lines_when_it_is_closed) {
   ASSERT_EQ(::tcgetattr(master.get(), &settings), 0);
   EXPECT_TRUE(settings.c_cflag & HUPCL);
   EXPECT_FALSE(settings.c_cflag & CRTSCTS);
-  EXPECT_FALSE((*port)->set({.rts = true}).ok());  // it has no lines, and says so
+  EXPECT_FALSE((*port)->set({.rts = true}).ok());  // a pseudo-terminal has no lines and says so
 }
 
-// --- CM108: report octets as in C-Media's data sheet
-// -------------------------------------------------------------------------------------------
+// --- CM108: report octets as in C-Media's data sheet ---
 
 using Report = std::array<std::uint8_t, 5>;
 
@@ -396,7 +394,7 @@ TEST(Cm108Ptt, keys_unkeys_releases_and_unkeys_when_it_goes) {
   EXPECT_EQ(chip.read(), off);
 }
 
-/// Nobody in this process gets a descriptor any more.
+/// No code in this process gets a file descriptor while this object lives.
 class NoDescriptorsLeft {
  public:
   NoDescriptorsLeft() {
@@ -435,8 +433,8 @@ TEST(Cm108Ptt, a_chip_that_was_pulled_out_and_put_back_is_found_again) {
   EXPECT_EQ(other.read(), cm108_report(3, false));
 }
 
-// A hidraw device that was pulled out keeps its number for as long as somebody has it open, and
-// what is plugged in meanwhile gets another.
+// A hidraw device that is pulled out keeps its number as long as a process has it open. A chip that
+// is plugged in meanwhile gets another number.
 TEST(Cm108Ptt, holds_the_chip_only_while_keyed) {
   const Fifo chip;
   const auto descriptors = [&] {

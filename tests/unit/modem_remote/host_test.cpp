@@ -1,4 +1,4 @@
-// What a host gives its modem, seen by a modem that a test plays.
+// A test plays the modem and sees what the host gives to it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 using test::eventually;
 using test::kPatience;
 
-/// What the test and the modem of the host have in common.
+/// Holds the data that the test shares with the modem of the host.
 struct Script {
   Result<void> request(Command command) {
     const std::lock_guard lock(mutex);
@@ -158,7 +158,7 @@ class PlayedHost : public ::testing::Test {
     user.become_ready();
     return user;
   }
-  /// When the one before is known to be gone.
+  /// Connects the next user, after the host has noticed that the user before is gone.
   Rude next_user() {
     for (;;) {
       Rude user(host_.control_port(), host_.data_port());
@@ -208,7 +208,8 @@ TEST_F(PlayedHost, no_burst_overtakes_what_was_said_before_it) {
   EXPECT_TRUE(modem_->taken.empty());
 }
 
-// It is about the burst of the user before, of whom the modem knows as little as of this one.
+// The modem does not report which burst it refused. The refusal here is about burst 1 of the user
+// before, but the host cannot tell and also aborts burst 2 of this user.
 TEST_F(PlayedHost, a_burst_that_is_told_to_be_refused_is_not_sent) {
   {
     const Rude gone = user();

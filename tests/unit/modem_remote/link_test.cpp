@@ -1,5 +1,5 @@
-// A modem lent over real TCP connections of this machine: a worker on a scripted device at one end,
-// the node's driver or a rude client at the other.
+// A modem is lent over real TCP connections of this machine. One end is a worker on a scripted
+// device, the other is the node's driver or a client that breaks the rules.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/resource.h>
@@ -19,7 +19,7 @@ using std::chrono::seconds;
 
 const Mode kMode = *parse_mode("110a-2400-short");
 constexpr Duration kNeverLate = std::chrono::hours(1);
-/// A busy machine that gives it no time has lost nothing.
+/// A busy machine that gives the worker no time must not look like lost samples.
 const Worker::Config kUnhurried{.late_max = kNeverLate,
                                 .sample_clock = {.loss_window = kNeverLate}};
 
@@ -30,10 +30,11 @@ struct NoLog final : LogSink {
   std::atomic<bool> accept_failed{false};
 };
 
-/// A host with its worker, and a sound card that delivers silence somewhat faster than in life.
+/// Runs a host with its worker and a sound card that delivers silence somewhat faster than real
+/// time.
 class Lender {
  public:
-  // Only one test is about bursts that come late.
+  // Bursts that come late matter to one test only, so the others accept any delay.
   explicit Lender(ModemHost::Config config = {.late_max = kNeverLate}) {
     config.address = "127.0.0.1";
     config.control_port = config.data_port = 0;
@@ -56,14 +57,15 @@ class Lender {
     thread_.join();
     host.reset();
   }
-  /// Again on the same ports.
+  /// Opens the host again on the same ports.
   void reopen() {
     ModemHost::Config config{.late_max = kNeverLate};
     config.control_port = control_port;
     config.data_port = data_port;
     open(config);
   }
-  /// Unkeyed long before a burst of 30000 octets ends, which takes 5000 blocks.
+  /// True if the host unkeys long before the end of a burst of 30000 octets, which takes 5000
+  /// blocks.
   bool unkeys_early() const {
     const std::size_t from = device->answered();
     return eventually([&] { return !key->down; }) && device->answered() < from + 2500;
@@ -103,7 +105,7 @@ class Lender {
   std::thread thread_;
 };
 
-/// The node's end.
+/// Drives the node's end of the connection.
 struct Borrower {
   explicit Borrower(const RemoteModem::Config& config) : modem(config, [] {}) {
     EXPECT_TRUE(modem.start().ok());
@@ -138,7 +140,7 @@ TEST(RemoteModem, who_comes_while_the_channel_is_occupied_is_told_so) {
     const std::size_t from = lender.device->answered();
     return eventually([&] { return lender.device->answered() >= from + blocks; });
   };
-  ASSERT_TRUE(passes(400));  // so that it stays occupied for long
+  ASSERT_TRUE(passes(400));  // so that the channel stays occupied for long
   lender.device->sound(0.1F);
   ASSERT_TRUE(passes(40));
   Borrower node(lender.for_user());
@@ -165,7 +167,7 @@ TEST(RemoteModem, a_burst_is_sent_by_the_other_end) {
   EXPECT_EQ(finished->outcome, TransmitOutcome::sent);
   EXPECT_TRUE(eventually([&] { return !lender.key->down; }));
   EXPECT_FALSE(node.modem.lockstep());
-  ASSERT_TRUE(node.send(6, 1));  // and the next
+  ASSERT_TRUE(node.send(6, 1));  // the next burst works, too
   EXPECT_EQ(node.await<TransmitFinished>()->id.value, 6U);
 }
 
@@ -220,7 +222,7 @@ TEST(RemoteModem, without_a_host_it_says_so_once_and_goes_on_trying) {
   lender.close();
   Borrower node(config);
   EXPECT_EQ(node.await<Fault>()->kind, FaultKind::device_lost);
-  std::this_thread::sleep_for(milliseconds(200));  // several attempts
+  std::this_thread::sleep_for(milliseconds(200));  // time for several attempts
   EXPECT_FALSE(node.modem.poll_event().has_value());
   lender.reopen();
   EXPECT_EQ(node.await<Fault>()->kind, FaultKind::device_back);
@@ -258,7 +260,7 @@ TEST(ModemHost, a_second_user_is_turned_away_and_the_first_goes_on) {
   EXPECT_TRUE(lender.key->down);
 }
 
-// One that connects while this process has no descriptor to spare.
+// The socket connects while this process has no free descriptor.
 TEST(ModemHost, goes_on_without_descriptors_and_accepts_again_when_there_are_some) {
   Lender lender({.accept_retry = milliseconds(50), .late_max = kNeverLate});
   Borrower node(lender.for_user());
@@ -267,7 +269,8 @@ TEST(ModemHost, goes_on_without_descriptors_and_accepts_again_when_there_are_som
   const posix::Fd socket(::socket(AF_INET, SOCK_STREAM, 0));
   rlimit usual{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
-  // Looked up before: a sanitizer that meets a virtual object for the first time opens a pipe.
+  // The lookup comes first, because a sanitizer that meets a virtual object for the first time
+  // opens a pipe.
   const std::atomic<bool>& failed = lender.accept_failed();
   const rlimit none{.rlim_cur = 3, .rlim_max = usual.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
@@ -322,7 +325,7 @@ TEST(ModemHost, a_user_who_is_silent_loses_the_modem_and_the_key_goes_up) {
   ASSERT_NO_FATAL_FAILURE(user.become_ready());
   user.say("SEND 1 110a-2400-short 0 30000\n");
   Rude::write(user.data, std::string(30000, 'x'));
-  while (user.heard.find("STARTED") == std::string::npos) {  // a busy host may be long about it
+  while (user.heard.find("STARTED") == std::string::npos) {  // a busy host can take long to start
     user.say("PING\n");
     ASSERT_TRUE(user.hears_more());
   }

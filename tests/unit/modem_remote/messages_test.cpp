@@ -1,4 +1,4 @@
-// Lines of the control connection: round trips, limits, and anything else that may come.
+// These tests read lines of the control connection: round trips, limits, and any other input.
 #include "modem/remote/messages.h"
 
 #include <gtest/gtest.h>
@@ -131,7 +131,8 @@ TEST(RemoteMessages, limits_of_numbers_are_kept) {
   }
 }
 
-// Every line cut short, and with each of its characters replaced: understood or not, but read.
+// Each line is cut at every place and has each of its characters replaced. The parser may refuse it
+// but must not fail.
 TEST(RemoteMessages, any_damage_is_read_safely) {
   std::vector<std::string> lines = host_lines();
   for (const UserMessage& message : user_messages()) lines.push_back(without_end(encode(message)));
@@ -141,7 +142,7 @@ TEST(RemoteMessages, any_damage_is_read_safely) {
     if (const auto parsed = parse_host_line(line)) static_cast<void>(encode(*parsed));
   };
   for (const std::string& line : lines) {
-    if (line.size() > 200) continue;  // all modes: long, and more of the same
+    if (line.size() > 200) continue;  // a list of all modes is long and adds no case
     for (std::size_t length = 0; length <= line.size(); ++length) read_both(line.substr(0, length));
     for (std::size_t at = 0; at < line.size(); ++at) {
       std::string damaged = line;
@@ -179,7 +180,7 @@ TEST(LineSplitter, refuses_what_is_no_text_and_a_line_too_long) {
   }
 }
 
-// Three thirds of a nanosecond and sums of two times must fit.
+// Three thirds of a nanosecond and sums of two times must fit the type.
 TEST(RemoteMessages, times_go_as_far_as_ten_years) {
   for (const char* sign : {"", "-"}) {
     EXPECT_TRUE(parse_host_line(std::string("CLOCK ") + sign + "315360000000000000").ok());

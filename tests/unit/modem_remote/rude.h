@@ -1,4 +1,4 @@
-// A user of a lent modem whose every line a test writes.
+// Rude is a user of a lent modem, and the test writes each of its lines.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace s5066::modem {
 
-/// Speaks the protocol by hand.
+/// Sends and reads the protocol by hand.
 struct Rude {
   Rude(std::uint16_t control_port, std::uint16_t data_port_told) : data_port(data_port_told) {
     auto made = posix::connect_tcp("127.0.0.1", control_port, test::kPatience);
@@ -25,7 +25,7 @@ struct Rude {
     static_cast<void>(
         posix::send_all(socket.get(), Bytes(text.begin(), text.end()), test::kPatience));
   }
-  /// Up to a line that holds this, or the end of the connection.
+  /// Reads until a line holds `text` (true) or the connection ends (false).
   bool hears(const std::string& text) {
     while (heard.find(text) == std::string::npos) {
       if (!hears_more()) return false;
@@ -42,7 +42,7 @@ struct Rude {
     heard.append(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(*got));
     return true;
   }
-  /// The host's clock, as it is told next.
+  /// Returns the host's clock, as the host tells it next.
   Instant next_clock() {
     const std::string verb = "CLOCK ";
     heard.clear();
@@ -53,7 +53,7 @@ struct Rude {
     }
     return Instant{Duration{std::stoll(heard.substr(at))}};
   }
-  /// Not when there is nothing to hear for a long time.
+  /// True if the host closes the connection. False if nothing comes for a long time.
   bool is_thrown_out() {
     while (hears_more()) {
     }

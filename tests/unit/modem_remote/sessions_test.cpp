@@ -1,4 +1,5 @@
-// Both ends without sockets: a user and a host, and each against one that behaves badly.
+// Both ends run without sockets: a user and a host, and each of them against a peer that breaks the
+// protocol.
 #include <gtest/gtest.h>
 
 #include "modem/remote/host_session.h"
@@ -64,7 +65,8 @@ TEST(HostSession, refuses_no_version_another_order_and_a_second_greeting) {
   EXPECT_FALSE(ready_host().on_control({}, "HELLO 1\n").ok());
 }
 
-// A turn that was somebody's when the burst was told of may be another's when its octets are there.
+// A turn that belonged to this station when the line came may belong to another station when the
+// octets are complete.
 TEST(HostSession, a_burst_is_late_by_its_line_or_by_the_last_of_its_octets) {
   constexpr Instant kNow{std::chrono::seconds(10)};
   struct Case {
@@ -86,7 +88,7 @@ TEST(HostSession, a_burst_is_late_by_its_line_or_by_the_last_of_its_octets) {
     EXPECT_EQ(host.poll_command().has_value(), !late);
     EXPECT_EQ(host.take_late(), late);
     EXPECT_EQ(host.control_out().find(" 3 aborted\n") != std::string::npos, late);
-    // The next one has what follows.
+    // The next burst gets the octets that follow.
     ASSERT_TRUE(host.on_data(kNow, octets_of("z")).ok());
     ASSERT_TRUE(host.on_event(TransmitFinished{.id = host.burst().value_or(BurstId{})}).ok());
     ASSERT_TRUE(host.on_control(kNow, "SEND 4 110a-2400-short 0 1\n").ok());
@@ -148,7 +150,7 @@ TEST(HostSession, sends_a_burst_once_its_octets_are_there_whichever_comes_first)
 TEST(HostSession, tells_a_user_of_his_own_bursts_by_his_own_numbers) {
   HostSession host = ready_host({.token = kToken, .first_burst = 70});
   ASSERT_TRUE(host.on_control({}, "SEND 3 110a-2400-short 0 0\n").ok());
-  ASSERT_TRUE(host.on_event(TransmitFinished{.id = {69}}).ok());  // of the user before
+  ASSERT_TRUE(host.on_event(TransmitFinished{.id = {69}}).ok());  // a burst of the user before
   ASSERT_TRUE(host.on_event(TransmitStarted{.at = Instant{Duration{5}}, .id = {70}}).ok());
   ASSERT_TRUE(host.on_event(TransmitFinished{.at = Instant{Duration{6}}, .id = {70}}).ok());
   EXPECT_EQ(host.control_out(), "STARTED 5 3\nFINISHED 6 3 sent\n");
@@ -289,7 +291,7 @@ TEST(UserSession, has_limits_for_a_host_that_floods) {
   EXPECT_FALSE(taken.ok());
 }
 
-// Every way to portion both streams gives the same commands.
+// Every division of both streams into portions gives the same commands.
 TEST(Sessions, a_burst_goes_from_a_user_to_a_host_in_any_portions) {
   for (const std::size_t portion : {1U, 7U, 1000U}) {
     UserSession user = ready_user();
@@ -317,13 +319,13 @@ TEST(ClockMatch, believes_the_reading_that_came_fastest_and_forgets_slowly) {
   const auto ours = [](auto d) { return Instant{Duration{d}}; };
   ClockMatch match;
   match.on_reading(ours(milliseconds(1030)), ours(milliseconds(500)));
-  match.on_reading(ours(milliseconds(1210)), ours(milliseconds(700)));  // 510 ahead, not 530
+  match.on_reading(ours(milliseconds(1210)), ours(milliseconds(700)));  // 510 ms ahead, not 530
   EXPECT_EQ(match.to_ours(ours(milliseconds(700))), ours(milliseconds(1210)));
-  match.on_reading(ours(milliseconds(1400)), ours(milliseconds(800)));  // late by 90
+  match.on_reading(ours(milliseconds(1400)), ours(milliseconds(800)));  // late by 90 ms
   const Duration error = match.to_ours(ours(milliseconds(800))) - ours(milliseconds(1310));
   EXPECT_GE(error, Duration{});
   EXPECT_LE(error, milliseconds(1));
-  // A clock that is slower by 100 ppm is followed.
+  // The match follows a clock that is slower by 100 ppm.
   for (int s = 2; s < 500; ++s) {
     match.on_reading(ours(seconds(s)), ours(milliseconds(1000 * s - 510) - milliseconds(s) / 10));
   }
@@ -344,11 +346,11 @@ TEST(ClockMatch, a_host_that_stood_still_is_followed_after_some_seconds) {
   };
   const auto behind = [&] { return match.to_ours(at(seconds(100))) - at(seconds(100)); };
   read(seconds(0), seconds(10), milliseconds(10));
-  // Readings that were all late for four seconds: the network was busy.
+  // All readings were late for four seconds because the network was busy.
   read(seconds(10), seconds(14), milliseconds(700));
   read(seconds(14), seconds(20), milliseconds(10));
   EXPECT_LE(behind(), milliseconds(12));
-  // A host that was stopped for two seconds.
+  // The host was stopped for two seconds.
   read(seconds(20), milliseconds(25'000), milliseconds(2010));
   EXPECT_LE(behind(), milliseconds(20));
   read(milliseconds(25'000), seconds(27), milliseconds(2010));

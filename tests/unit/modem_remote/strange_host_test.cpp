@@ -1,4 +1,4 @@
-// The node's driver against a host that a test plays, over real TCP connections of this machine.
+// A test plays the host of the node's driver over real TCP connections of this machine.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class StrangeHost {
     return {.control_port = *posix::local_port(control_listener_.get()),
             .data_port = *posix::local_port(data_listener_.get())};
   }
-  /// The next user, who says so.
+  /// Accepts the next connection and expects the greeting with this version.
   void is_greeted(unsigned version) {
     control_ = accept(control_listener_);
     EXPECT_TRUE(hears("HELLO " + std::to_string(version) + "\n"));
@@ -92,7 +92,8 @@ std::optional<E> await(RemoteModem& modem) {
   return found;
 }
 
-// A node keeps silent until after the latest end of a transmission that it was told.
+// The limits matter because a node keeps silent until the latest end of a transmission that it was
+// told.
 TEST(RemoteModem, a_host_whose_clock_is_elsewhere_moves_no_time_of_the_node) {
   const std::string year = std::to_string(Duration(hours(8766)).count());
   for (const std::string& elsewhere : {year, "-" + year}) {
@@ -116,7 +117,7 @@ TEST(RemoteModem, a_host_whose_clock_is_elsewhere_moves_no_time_of_the_node) {
   }
 }
 
-// Other lines come on all the time.
+// The host still sends other lines all the time, so silence_max does not apply.
 TEST(RemoteModem, a_host_whose_octets_do_not_come_is_counted_as_lost) {
   StrangeHost host;
   RemoteModem::Config config = host.for_user();
@@ -139,7 +140,8 @@ TEST(RemoteModem, a_host_whose_octets_do_not_come_is_counted_as_lost) {
   EXPECT_NE(lost->detail.find("do not come"), std::string::npos) << lost->detail;
 }
 
-// It may have lost the end, and its clock goes on. Nothing else would be sent for ever.
+// The host may have lost the end of the burst while its clock goes on. Without a limit the node
+// would wait for ever and send nothing else.
 TEST(RemoteModem, a_host_that_does_not_end_a_burst_when_told_is_counted_as_lost) {
   StrangeHost host;
   RemoteModem::Config config = host.for_user();
@@ -182,7 +184,7 @@ struct Lines final : LogSink {
   std::vector<std::string> lines;
 };
 
-// It is lost to nobody: the greeting of version 1 follows at once.
+// The modem is not reported as lost, because the greeting of version 1 follows at once.
 TEST(RemoteModem, a_host_of_version_1_is_greeted_again_as_it_wants) {
   for (const std::string answer : {"REFUSED only version 1 is spoken here\n", ""}) {
     SCOPED_TRACE(answer);
@@ -216,7 +218,8 @@ TEST(RemoteModem, the_version_agreed_is_logged) {
       eventually([&] { return log.has("modem_host_connected address=127.0.0.1 version=2"); }));
 }
 
-// It may have been slow: an older version would hold for as long as the connection.
+// The host may only have been slow. If the driver fell back to an older version, it would keep that
+// version for the whole connection.
 TEST(RemoteModem, a_host_that_answers_nothing_or_nonsense_is_greeted_as_before) {
   for (const std::string answer : {"", "what?\n"}) {
     SCOPED_TRACE(answer);

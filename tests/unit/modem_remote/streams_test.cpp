@@ -1,4 +1,4 @@
-// What two sessions stand on: watched writing.
+// The two sessions use watched writing, which these tests check.
 #include "modem/remote/streams.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ TEST(Streams, a_peer_that_takes_nothing_is_given_up_and_one_that_does_is_not) {
     StallWatch watch;
     Result<void> wrote;
     Bytes part(1U << 16);
-    // Whoever reads a little at every look is not stalled, however long all of it takes.
+    // A peer that reads a little at every look is not stalled, however long the whole write takes.
     const Duration stalled_max = reads ? test::kPatience : Duration(milliseconds(20));
     test::eventually([&] {
       wrote = write_some(ours.get(), octets, watch, stalled_max);

@@ -1,4 +1,4 @@
-// What the code makes of frames that are words of it, and of others.
+// StreamCode tells frames that are code words from other frames.
 #include "modem/waveforms/stanag4285/stream_code.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,8 @@ class Frames {
   explicit Frames(const Mode& mode)
       : p_(parameters(mode)), code_(p_, std::pmr::get_default_resource()) {}
 
-  /// Soft bits of a word, or of none. Returns the most quality that is left.
+  /// Decodes the soft bits of a code word, or of random bits. Returns the share of the frame that
+  /// the code bears out.
   float next(bool word) {
     std::vector<float> llr;
     while (llr.size() < p_.frame_bits()) {
@@ -39,7 +40,8 @@ class Frames {
   dsp::ConvolutionalEncoder encoder_;
 };
 
-// However sure the soft bits are. The octets of a frame come with those of the next.
+// The code must refuse such frames however sure the soft bits are. The octets of a frame come
+// together with those of the next frame.
 TEST(StreamCode, bears_out_no_frame_that_is_not_a_word_nor_the_next) {
   Frames frames(
       {.waveform = Waveform::stanag4285, .rate_bps = 1200, .interleaver = Interleaver::zero});

@@ -36,7 +36,7 @@ TEST(Stanag4285Symbols, every_rate_sends_the_symbols_of_the_reference) {
   }
 }
 
-// No modes of ours, but the same symbols.
+// These are not modes of ours, but their symbols are the same.
 TEST(Stanag4285Symbols, slower_rates_without_the_code_send_those_of_the_reference) {
   const Parameters slow{.bits_per_symbol = 1, .coded = false};
   EXPECT_EQ(crc32_of_digits(symbols(slow, golden_message())), 0x8f2011e5U);

@@ -16,10 +16,10 @@ namespace {
 using dsp::Complex;
 
 constexpr std::size_t kLead = 4800;  // half-symbol samples in front of the preamble
-constexpr float kNoise = 0.1F;       // amplitude, beside symbols of 1
+constexpr float kNoise = 0.1F;       // amplitude, where a symbol has 1
 constexpr std::int64_t kFrame = 2 * kFrameSymbols;
 constexpr std::int64_t kDataStart = kLead + 2 * kPreambleSymbols;
-constexpr Mode kMode{Waveform::stanag4539, 4800, Interleaver::long_};  // blocks of 36 frames
+constexpr Mode kMode{Waveform::stanag4539, 4800, Interleaver::long_};  // a block has 36 frames
 
 struct Sending {
   Parameters parameters;
@@ -31,7 +31,7 @@ std::int64_t start_of(unsigned frame) {
   return kDataStart + frame * kFrame + frame / kFramesInCycle * 2 * kInsertedSymbols;
 }
 
-/// Half-symbol samples of a transmission in noise.
+/// Returns the half-symbol samples of a transmission in noise.
 std::vector<Complex> transmission(const Sending& sending) {
   const Parameters& p = sending.parameters;
   Rng rng(1);
@@ -59,7 +59,7 @@ std::vector<Complex> transmission(const Sending& sending) {
   return samples;
 }
 
-/// Only noise up to that frame.
+/// Replaces all samples before `frame` by noise.
 std::vector<Complex> heard_from(std::vector<Complex> samples, unsigned frame) {
   Rng rng(2);
   for (std::int64_t n = 0; n < start_of(frame); ++n) {
@@ -71,16 +71,16 @@ std::vector<Complex> heard_from(std::vector<Complex> samples, unsigned frame) {
 
 struct Read {
   PreambleReading reading;
-  std::int64_t at;  // half-symbol samples heard
+  std::int64_t at;  // end of the samples heard, in half symbols
 };
 
 struct Hearing {
-  std::int64_t from = 0;       // nothing is asked before
-  std::int64_t forget_at = 0;  // a burst that was received ends
-  float offset_hz = 0;         // about
+  std::int64_t from = 0;       // no reading is asked for before
+  std::int64_t forget_at = 0;  // end of a burst that was received
+  float offset_hz = 0;         // approximate carrier offset
 };
 
-/// What is read of it.
+/// Returns the reading of these samples and its time, if there is one.
 std::optional<Read> read(std::span<const Complex> samples, const Hearing& hearing = {}) {
   LateEntry entry(1);
   SampleHistory history(50176);
@@ -88,7 +88,7 @@ std::optional<Read> read(std::span<const Complex> samples, const Hearing& hearin
     history.push(samples.first(kHop));
     if (history.end() <= hearing.forget_at) entry.forget(history.end());
     if (history.end() < hearing.from) continue;
-    // A detector of traffic takes a while to notice that the frames have moved.
+    // A detector of traffic takes about 6 frames to notice that the frames have moved.
     const bool moved = history.end() > start_of(kFramesInCycle) + 6 * kFrame;
     const Traffic traffic{.mode = kMode,
                           .offset_hz = hearing.offset_hz,
@@ -127,7 +127,8 @@ TEST(LateEntry, begins_with_the_first_block_that_was_heard_from_its_beginning) {
     EXPECT_EQ(reading.mode, kMode);
     EXPECT_NEAR(static_cast<double>(reading.data_start), static_cast<double>(start_of(row.block)),
                 2);
-    // Reception begins a little earlier, if that was heard, with a frame that it knows.
+    // Reception begins a little earlier, with a frame that LateEntry knows, if that frame was
+    // heard.
     const std::int64_t begin = reading.data_start - reading.lead;
     const unsigned cycles = begin + 2 < start_of(kFramesInCycle) ? 0 : 1;
     const unsigned first = reading.first_frame + cycles * kFramesInCycle;
@@ -135,7 +136,7 @@ TEST(LateEntry, begins_with_the_first_block_that_was_heard_from_its_beginning) {
   }
 }
 
-// What is kept holds a cycle.
+// The history holds a whole cycle.
 TEST(LateEntry, begins_with_the_cycle_before_when_all_of_it_was_heard) {
   const auto samples = transmission({.parameters = parameters(kMode)});
   const auto heard = read(samples, {.from = start_of(76)});
@@ -159,11 +160,11 @@ TEST(LateEntry, begins_behind_a_second_that_was_not_heard) {
   }
 }
 
-// The signs of what was heard before tell the mode. Of the newest frames a path stays, and another
-// is in a new place by each probe: the responses are alike by the square of what the first one has
-// of the power.
+// The signs of the earlier probes tell the mode. In the newest frames one path stays and the other
+// is in a new place at each probe. The responses then agree by the square of the share of the power
+// that the first path has.
 TEST(LateEntry, begins_in_no_frames_of_which_too_little_is_alike) {
-  constexpr unsigned kChanging = 40;  // the first of them
+  constexpr unsigned kChanging = 40;  // first of the changing frames
   constexpr unsigned kEnd = kChanging + 9;
   const Parameters p = parameters(kMode);
   const auto still = transmission({.parameters = p, .frames = kEnd});
@@ -185,7 +186,7 @@ TEST(LateEntry, begins_in_no_frames_of_which_too_little_is_alike) {
   }
 }
 
-// What was delivered must not be delivered again.
+// Data that were delivered must not be delivered again.
 TEST(LateEntry, leaves_what_belongs_to_a_burst_that_was_received) {
   const auto samples = transmission({.parameters = parameters(kMode)});
   for (const unsigned ended : {1U, 20U, 35U}) {
@@ -199,7 +200,8 @@ TEST(LateEntry, leaves_what_belongs_to_a_burst_that_was_received) {
   EXPECT_NEAR(static_cast<double>(heard->reading.data_start), kDataStart, 2);
 }
 
-// Half a turn from probe to probe, 4.18 Hz, changes the sign of every second one.
+// A carrier offset of half a turn from probe to probe, 4.18 Hz, changes the sign of every second
+// probe.
 TEST(LateEntry, reads_the_carrier_to_a_fraction_of_a_hertz) {
   for (const double offset_hz : {-75.0, -33.3, -4.2, -2.0, 2.2, 4.1, 8.4, 60.0, 75.0}) {
     SCOPED_TRACE(offset_hz);

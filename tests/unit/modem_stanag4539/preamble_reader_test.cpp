@@ -1,4 +1,4 @@
-// Preambles through responses that change within them.
+// These preambles come through responses that change within them.
 #include "modem/waveforms/stanag4539/preamble_reader.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ using dsp::Complex;
 constexpr std::size_t kPosition = 480;  // half-symbol sample of the first symbol
 constexpr std::size_t kEcho = 10;       // half-symbol samples between the paths, 2 ms
 
-/// A path runs along a line: what it is at the beginning of the preamble, and at its end.
+/// A path changes along a line from its value at the begin of the preamble to its value at the end.
 struct Path {
   Complex begin;
   Complex end;
@@ -30,9 +30,9 @@ struct Sending {
   Path first;
   Path second;
   double offset_hz = 0;
-  float noise = 0.02F;             // amplitude of each part, beside symbols of 1
-  unsigned loud_from = 0;          // symbols of the preamble before that are 26 dB weaker
-  unsigned to = kPreambleSymbols;  // behind these of the preamble there is noise
+  float noise = 0.02F;             // amplitude of each part, where a symbol has 1
+  unsigned loud_from = 0;          // earlier symbols of the preamble are 26 dB weaker
+  unsigned to = kPreambleSymbols;  // noise follows this many symbols of the preamble
 };
 
 std::optional<PreambleReading> read(const Sending& sending, double found_hz) {
@@ -81,8 +81,8 @@ TEST(PreambleReader, reads_every_mode_through_paths_that_stand_still) {
   }
 }
 
-// In a fade of both paths each passes by zero within the preamble: what the fixed part shows on
-// average does not hold in the announcement behind it.
+// In a fade of both paths each passes by zero within the preamble. The average that the fixed part
+// shows does not hold in the announcement that follows.
 TEST(PreambleReader, reads_every_mode_through_paths_that_both_pass_by_zero) {
   for (const Mode& mode : all_modes()) {
     if (mode.waveform != Waveform::stanag4539) continue;
@@ -102,8 +102,8 @@ TEST(PreambleReader, reads_every_mode_through_paths_that_both_pass_by_zero) {
   }
 }
 
-// The search takes the one for the other: the fixed part turned by half a turn looks like a carrier
-// that is off.
+// The search confuses the two, because a fixed part that turns by half a turn looks like a carrier
+// offset.
 TEST(PreambleReader, finds_a_carrier_that_the_search_saw_elsewhere) {
   for (const double off_hz : {-9.0, -6.0, 6.0, 9.0}) {
     const auto reading = read({.first = {.begin = 0.3F, .end = -0.4F},
@@ -128,7 +128,7 @@ TEST(PreambleReader, a_preamble_that_stops_before_it_announces_nothing) {
   }
 }
 
-// As it may be with speech that sets in there: no path comes up so suddenly.
+// Speech that sets in at the announcement can look like this. No path rises so suddenly.
 TEST(PreambleReader, an_announcement_with_next_to_nothing_before_it_is_none) {
   const Path path{.begin = 0.7F, .end = 0.7F};
   EXPECT_FALSE(read({.first = path, .loud_from = kAnnouncementAt}, 0));

@@ -71,7 +71,7 @@ TEST(Stanag4539Symbols, a_burst_has_the_symbols_that_its_airtime_counts) {
   }
 }
 
-// Worked examples of the reference.
+// These are worked examples of the reference.
 TEST(Stanag4539Parameters, announces_rate_and_interleaver_in_preamble_and_probes) {
   using Digits = std::array<std::uint8_t, kAnnouncementDigits>;
   const auto digits = [](std::uint32_t rate, Interleaver interleaver) {

@@ -1,4 +1,4 @@
-// `hfmodem channel` and `hfmodem ber`, and what `demod` makes of samples without a header.
+// These tests run `hfmodem channel` and `hfmodem ber`, and `demod` on samples without a header.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -17,7 +17,7 @@
 namespace s5066::modem {
 namespace {
 
-constexpr std::size_t kWavHeader = 44;  // of a file of 16 bits by libsndfile
+constexpr std::size_t kWavHeader = 44;  // header of a 16-bit file by libsndfile
 
 class Channel : public test::Hfmodem {
  protected:
@@ -71,11 +71,11 @@ TEST_F(Channel, a_seed_repeats_the_noise_and_another_does_not) {
   EXPECT_NE(read("heard"), first);
 }
 
-// Noise at 9600/s is that of 4800 Hz: 2.04 dB more than what the ratio counts in 3 kHz. Pauses are
-// no part of the signal, or the noise would be too weak by them.
+// Noise at 9600/s fills 4800 Hz. It has 2.04 dB more power than the ratio counts in 3 kHz. Pauses
+// do not count as signal, because they would make the noise too weak.
 TEST_F(Channel, noise_is_measured_by_the_signal_without_its_pauses) {
   std::vector<float> samples(96000, 0.0F);
-  channel::Awgn(1e-4, Rng(2)).process(samples);  // a recording is never quite silent
+  channel::Awgn(1e-4, Rng(2)).process(samples);  // a recording always has some noise
   for (std::size_t i = 0; i < 9600; ++i) {
     samples[i] = static_cast<float>(0.1 * std::sin(0.3 * static_cast<double>(i)));
   }
@@ -87,7 +87,7 @@ TEST_F(Channel, noise_is_measured_by_the_signal_without_its_pauses) {
   EXPECT_NEAR(10 * std::log10(power_of(heard)), -23.0 - 3.0 + 2.04, 0.1);
 }
 
-// Crashes of 5 ms, twenty a second, are on for a tenth of the time (0.005 in 0.055 s).
+// Crashes of 5 ms at twenty a second are on for a tenth of the time (0.005 in 0.055 s).
 TEST_F(Channel, static_comes_as_often_and_as_loud_as_asked) {
   ASSERT_TRUE(write_wav(path("wav"), 9600, std::vector<float>(192000)).ok());
   ASSERT_EQ(channel("--signal-db -30 --snr-db 60 --impulses-per-s 20 --impulse-db 3"), 0)
@@ -150,7 +150,8 @@ TEST_F(Channel, samples_without_a_header_are_heard_from_a_file_and_from_a_pipe) 
   EXPECT_EQ(read("piped"), text);
 }
 
-// A source that never ends: the pipe is held open behind a burst and twenty seconds of silence.
+// The source never ends: the script holds the pipe open after a burst and twenty seconds of
+// silence.
 class Endless : public Channel {
  protected:
   void SetUp() override {
@@ -159,7 +160,7 @@ class Endless : public Channel {
     ASSERT_EQ(mod("110a-1200-short", 9600), 0);
     write("heard", read("wav").substr(kWavHeader) + std::string(20 * 9600 * 2, '\0'));
   }
-  /// Of a shell script in which $demod hears what is written to descriptor 3, `source`.
+  /// Runs a shell script in which $demod hears the samples written to descriptor 3, `source`.
   int run_script(const std::string& script) const {
     write("script", "cd " + folder_.string() +
                         "\nmkfifo source\nexec 3<>source\ndemod='timeout 60 " + HFMODEM +
@@ -197,7 +198,7 @@ TEST_F(Channel, of_raw_channels_the_first_is_taken_in_floating_point_too) {
   for (const float sample : samples_of("wav")) {
     const auto bits = std::bit_cast<std::uint32_t>(sample);
     for (unsigned i = 0; i < 4; ++i) raw.push_back(static_cast<char>(bits >> (8 * i)));
-    raw.append("\x12\x34\x56\x3f", 4);  // the other channel
+    raw.append("\x12\x34\x56\x3f", 4);  // sample of the other channel
   }
   write("heard", raw);
   ASSERT_EQ(demod_heard("--raw f32le --rate 9600 --channels 2"), 0) << read("stderr");
@@ -224,9 +225,9 @@ TEST_F(Channel, a_file_that_lies_about_its_rate_is_heard_at_the_true_one) {
   EXPECT_EQ(demod_heard(), 1);
   EXPECT_EQ(demod_heard("--rate 48000"), 0) << read("stderr");
   EXPECT_EQ(read("out"), "truth");
-  // Also where no file may have the rate of the header.
+  // --rate also helps if the header gives a rate that no file may have.
   std::string header = read("heard");
-  header.replace(24, 4, std::string("\xE8\x03\0\0", 4));  // 1000
+  header.replace(24, 4, std::string("\xE8\x03\0\0", 4));  // 1000 samples/s
   write("heard", header);
   EXPECT_EQ(demod_heard(), 1);
   EXPECT_TRUE(said("stderr", "1000 samples/s; 8000 to 192000 can be used")) << read("stderr");
@@ -282,7 +283,7 @@ TEST_F(Channel, a_mode_without_a_preamble_is_heard_when_it_is_named) {
   EXPECT_EQ(demod("--mode 4285-1200-short --mode nonsense"), 2);
 }
 
-// --- hfmodem ber ---------------------------------------------------------------------------------
+// --- hfmodem ber ---
 
 TEST_F(Channel, the_error_rate_is_counted_with_its_bounds) {
   ASSERT_EQ(run("ber --mode 110a-4800-zero --snr-db 9 --bits 50000 --burst-s 2 --json"), 0)
@@ -309,7 +310,7 @@ TEST_F(Channel, an_error_rate_needs_a_mode_and_sensible_figures) {
   }
 }
 
-// --impulse-db is relative to the signal, whose power depends on the mode.
+// --impulse-db is relative to the signal, and the power of the signal depends on the mode.
 TEST(BitErrors, crashes_of_static_are_as_strong_as_the_signal_makes_them) {
   for (const char* name : {"110a-2400-short", "4539-9600-s"}) {
     tools::BitErrorPlan plan{.mode = *parse_mode(name)};
@@ -338,7 +339,7 @@ TEST(BitErrors, without_an_error_there_is_an_upper_bound_only) {
               1e-3);  // a lost frame has half its bits wrong
 }
 
-// Wilson's interval of 10 in 100 is 0.0552 to 0.1744; a wrong frame has a tenth of its bits wrong.
+// Wilson's interval of 10 in 100 is 0.0552 to 0.1744. A wrong frame has a tenth of its bits wrong.
 TEST(BitErrors, bounds_are_wilsons_times_the_errors_of_a_wrong_frame) {
   const tools::BitErrorCounts counts{
       .bits = 100000, .wrong = 1000, .frames = 100, .frames_wrong = 10};

@@ -1,4 +1,4 @@
-// What `hfmodem doctor` finds out about a device, on devices that are as a test says.
+// `hfmodem doctor` examines a device. These tests set the faults of the device.
 #include "modem/tools/examination.h"
 
 #include <gtest/gtest.h>
@@ -19,18 +19,18 @@ namespace {
 using tools::Examination;
 using Verdict = LevelMeter::Verdict;
 
-/// What is sent comes back later, with this gain, over this noise.
+/// Sends each block back after `delay_blocks` with the gain `gain` over its own noise.
 class EchoDevice final : public Device {
  public:
   double gain = 0.5;
   std::size_t delay_blocks = 3;
   std::uint64_t drop_each = 0;
-  float instead = 0;          // when not 0: all samples
-  int blocks_left = 1 << 20;  // then it fails
-  bool silent = false;        // nothing ever comes
-  Duration clock{};           // goes on by a block's length, times `slow`
+  float instead = 0;          // if not 0: value of every sample
+  int blocks_left = 1 << 20;  // after these the device fails
+  bool silent = false;        // no block ever comes
+  Duration clock{};           // grows by a block's length times `slow`
   double slow = 1;
-  std::function<Duration(int)> late;  // by which a block comes later than it was full
+  std::function<Duration(int)> late;  // delay from the end of a block to its delivery
   int blocks = 0;
   std::uint64_t keyed_blocks = 0;
   std::vector<float> sent;
@@ -81,7 +81,8 @@ TEST(Examination, hears_its_own_tone_and_keys_only_during_it) {
   sound = examination->send_tone(1);
   ASSERT_TRUE(sound.ok());
   EXPECT_EQ(device.keyed_blocks, 50U);
-  // -9 dB sent, half the voltage, and in the first of 50 blocks it is on its way.
+  // The signal is sent at -9 dB and comes back with half the voltage. It is missing in the first of
+  // 50 blocks.
   EXPECT_NEAR(power_db(sound->level.power), -9.03 - 6.02, 0.6);
   EXPECT_EQ(sound->level.verdict(), Verdict::good);
 }
@@ -107,13 +108,13 @@ TEST(Examination, says_how_exact_the_clock_of_a_device_with_late_blocks_can_be_k
   const auto sound = examination->listen(2);
   ASSERT_TRUE(sound.ok());
   EXPECT_NEAR(sound->rate_hz, 48000, sound->rate_doubt_hz);
-  EXPECT_LT(sound->rate_doubt_hz, 240);  // half of a percent
+  EXPECT_LT(sound->rate_doubt_hz, 240);  // half a percent
   EXPECT_GT(sound->rate_doubt_hz, 24);
-  // What a fifth of a second says is worth as much less.
+  // A measurement over 0.2 s is less exact by at least the same factor.
   EXPECT_GT(examination->listen(0.2)->rate_doubt_hz, 10 * sound->rate_doubt_hz);
 }
 
-// PulseAudio gives two blocks, and then none for 0.8 s and more.
+// PulseAudio gives two blocks, and then none for 0.8 s or more.
 TEST(Examination, a_sound_system_that_stands_still_when_it_has_just_begun_has_a_right_clock) {
   EchoDevice device;
   device.late = [](int block) { return from_seconds(block > 2 ? 0.8 : 0); };
@@ -146,10 +147,11 @@ TEST(Examination, a_burst_comes_around_with_its_delay) {
   EXPECT_EQ(loop->octets, 100U);
   EXPECT_EQ(loop->octets_right, 100U);
   EXPECT_GT(loop->snr_db, 20);
-  // Keyed for the burst and not longer.
+  // The key is down for the burst and not longer.
   const double burst_s = to_seconds(airtime(*parse_mode("110a-1200-short"), 100));
   EXPECT_NEAR(static_cast<double>(device.keyed_blocks), burst_s / 0.02, 1);
-  // What answers a block is heard three blocks later, two of 20 ms behind that block's end.
+  // The answer to a block is heard three blocks later, which is two blocks of 20 ms after the end
+  // of that block.
   EXPECT_NEAR(loop->round_trip_ms, 40, 0.5);
   EchoDevice longer;
   longer.delay_blocks = 13;
@@ -167,7 +169,8 @@ TEST(Examination, a_tone_fills_the_lead_before_the_burst_that_goes_around) {
   EXPECT_NEAR(loop->round_trip_ms, 40, 0.5);
   const double burst_s = to_seconds(airtime(*parse_mode("110a-1200-short"), 100));
   EXPECT_NEAR(static_cast<double>(device.keyed_blocks), burst_s / 0.02 + 15, 1);
-  // Of the first 300 ms but for what filters take; 1500 Hz are 32 samples of 48000 a second.
+  // The tone fills the first 300 ms except for the filter delay. At 48000 samples/s, 1500 Hz repeat
+  // after 32 samples.
   std::vector<float> tone(device.sent.begin() + 960, device.sent.begin() + 15 * 960);
   double power = 0;
   double repeated = 0;
@@ -193,7 +196,7 @@ TEST(Examination, what_is_lost_while_it_sends_is_told_too) {
 
 TEST(Examination, a_device_that_is_far_too_slow_is_given_up) {
   EchoDevice device;
-  device.slow = 100;  // 2 s for each block
+  device.slow = 100;  // 2 s per block
   auto examination = begin(device);
   ASSERT_TRUE(examination.ok());
   EXPECT_EQ(examination->listen(1).error().code, ErrorCode::timed_out);

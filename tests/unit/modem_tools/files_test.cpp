@@ -1,4 +1,4 @@
-// Which files hfmodem reads and writes, and what it says of those that it cannot.
+// These tests name files that hfmodem reads, writes or refuses, and check its messages.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -17,7 +17,7 @@ class Files : public test::Hfmodem {
   bool said(const std::string& text) const {
     return read("stderr").find(text) != std::string::npos;
   }
-  /// A burst of "abc" in the file `name` below the folder.
+  /// Makes a burst of "abc" in the file `name` below the folder.
   void make(const std::string& name, const std::string& more = "") {
     write("in", "abc");
     ASSERT_EQ(run("mod --mode 110a-2400-short " + path("in") + " --rate 9600 --out " + path(name) +
@@ -28,7 +28,7 @@ class Files : public test::Hfmodem {
   int shell(const std::string& command) const {
     return WEXITSTATUS(std::system(("cd " + folder_.string() + "; " + command).c_str()));
   }
-  /// Puts four octets, least significant first, at that place of a file.
+  /// Puts `value` as four octets, least significant first, at the place `at` of a file.
   void patch(const std::string& name, std::size_t at, std::uint32_t value) {
     std::string file = read(name);
     for (unsigned i = 0; i < 4; ++i) file[at + i] = static_cast<char>(value >> (8 * i));
@@ -107,7 +107,7 @@ TEST_F(Files, a_recording_whose_recorder_was_killed_is_heard_and_that_is_said) {
     EXPECT_TRUE(said("as if the recorder was killed")) << read("stderr");
     EXPECT_EQ(read("out"), "abc");
   }
-  patch("m.wav", kRiffSize, 1000);  // something else follows: there are no samples
+  patch("m.wav", kRiffSize, 1000);  // other data follow, so there are no samples
   EXPECT_EQ(run("demod " + path("m.wav")), 1);
   EXPECT_TRUE(said("no burst found")) << read("stderr");
 }
@@ -162,7 +162,7 @@ TEST_F(Files, octets_are_shown_as_text_or_hex_without_a_file_for_them) {
 }
 
 TEST_F(Files, the_start_of_a_burst_is_told) {
-  make("m.wav");  // behind a tenth of a second of silence
+  make("m.wav");  // the burst follows a tenth of a second of silence
   EXPECT_EQ(run("demod --json " + path("m.wav")), 0);
   EXPECT_NE(read("stdout").find("\"started_s\":0.10"), std::string::npos) << read("stdout");
 }

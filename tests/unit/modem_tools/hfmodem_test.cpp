@@ -1,4 +1,5 @@
-// hfmodem as a user meets it: exit codes, messages, and bytes through a WAV file and back.
+// These tests use hfmodem as a user does: exit codes, messages, and bytes through a WAV file and
+// back.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -138,7 +139,7 @@ TEST_F(Hfmodem, every_cut_of_a_wav_file_ends_in_an_exit_code) {
     EXPECT_EQ(demod(), 1) << length;
     EXPECT_FALSE(read("stderr").empty());
   }
-  write("wav", whole.substr(0, 12000));  // ends in the preamble
+  write("wav", whole.substr(0, 12000));  // the file ends in the preamble
   EXPECT_EQ(demod(), 1);
   EXPECT_NE(read("stdout").find("input_ended"), std::string::npos);
 }
@@ -158,19 +159,19 @@ TEST_F(Hfmodem, a_transmission_cut_in_half_fails_with_1_and_yields_only_what_was
   std::string line = read("stdout");
   EXPECT_TRUE(line.ends_with("\"reason\":\"input_ended\"}\n")) << line;
   EXPECT_NE(line.find("\"octets\":" + std::to_string(out.size())), std::string::npos) << line;
-  // With silence behind it the end is not that of the file.
+  // If silence follows, the burst is lost before the input ends.
   write("wav", whole.substr(44, whole.size() / 2) + std::string(2 * 9600 * 10, '\0'));
   EXPECT_EQ(demod("--json --raw s16le --rate 9600"), 1);
   line = read("stdout");
   EXPECT_NE(line.find("\"reason\":\"lost\""), std::string::npos) << line;
 }
 
-// The signs of its probes tell the mode of STANAG 4539 later.
+// The signs of its probes tell the mode of STANAG 4539 if the preamble is missing.
 TEST_F(Hfmodem, has_one_line_for_a_transmission_without_its_beginning_and_fails_with_1) {
   write("in", std::string(6000, 'j'));
   ASSERT_EQ(mod("4539-3200-us", 9600), 0);
   const std::string whole = read("wav");
-  // Behind the preamble; the next one comes after 8.64 s.
+  // The samples start after the preamble. The next inserted preamble comes after 8.64 s.
   write("wav", whole.substr(0, 44) + whole.substr(44 + 2 * 9600 * 2));
   EXPECT_EQ(demod("--json"), 1);
   const std::string lines = read("stdout");
@@ -184,7 +185,8 @@ TEST_F(Hfmodem, says_of_a_transmission_that_cannot_be_read_no_more_than_its_wave
   write("in", std::string(2000, 'j'));
   ASSERT_EQ(mod("110a-2400-short", 9600), 0);
   const std::string whole = read("wav");
-  write("wav", whole.substr(0, 44) + whole.substr(44 + 2 * 9600));  // behind the preamble
+  // The samples start after the preamble.
+  write("wav", whole.substr(0, 44) + whole.substr(44 + 2 * 9600));
   EXPECT_EQ(demod("--json"), 1);
   const std::string lines = read("stdout");
   EXPECT_EQ(lines.find("{\"mode\":\"110a\",\"mode_known\":false"), 0u) << lines;
@@ -196,7 +198,7 @@ TEST_F(Hfmodem, says_of_a_transmission_that_cannot_be_read_no_more_than_its_wave
   EXPECT_EQ(text.find("SNR"), std::string::npos) << text;
 }
 
-// As transmitters of another make do: zeros and a block that is not finished behind the mark.
+// Transmitters of other makers send zeros and an unfinished block after the mark.
 TEST_F(Hfmodem, a_transmitter_that_goes_on_behind_its_message_has_one_line_and_0) {
   const std::string text = "THE QUICK BROWN FOX JUMPS OVER THE LAZY DOG 1234567890";
   for (const char* const mode : {"110a-300-short", "110a-2400-short", "4539-3200-us"}) {
@@ -211,13 +213,13 @@ TEST_F(Hfmodem, a_transmitter_that_goes_on_behind_its_message_has_one_line_and_0
   }
 }
 
-/// A number of the last line of JSON that was printed.
+/// Returns the number `name` of the last line of JSON that was printed.
 double figure(const std::string& lines, const std::string& name) {
   const std::size_t at = lines.rfind('"' + name + "\":");
   return at == std::string::npos ? 0 : std::strtod(lines.c_str() + at + name.size() + 3, nullptr);
 }
 
-// The end of the preamble is enough to find the burst, and too little to measure it by.
+// The end of the preamble is enough to find the burst, but too short to measure the ratio.
 TEST_F(Hfmodem, measures_the_ratio_by_the_octets_and_not_by_a_preamble_that_was_cut_short) {
   write("in", std::string(100, 'j'));
   for (const char* const mode : {"110a-600-short", "110a-2400-long", "4539-3200-s", "110d-600-s"}) {
@@ -230,7 +232,7 @@ TEST_F(Hfmodem, measures_the_ratio_by_the_octets_and_not_by_a_preamble_that_was_
       write("wav", samples);
       demod("--json");
       const std::string line = read("stdout");
-      if (figure(line, "octets") < 100) continue;  // too little is left of the preamble
+      if (figure(line, "octets") < 100) continue;  // too little of the preamble is left
       EXPECT_NEAR(figure(line, "snr_db"), snr_db, 3) << mode << ' ' << ms;
     }
   }
@@ -240,7 +242,7 @@ TEST_F(Hfmodem, tells_the_quality_of_all_octets_and_of_the_worst) {
   write("in", std::string(2000, 'q'));
   ASSERT_EQ(mod("110a-1200-short", 9600), 0);
   std::string samples = read("wav");
-  // A crash of noise over a second in the middle.
+  // A crash of noise lasts for a second in the middle.
   Rng rng(1);
   for (std::size_t i = samples.size() / 2; i < samples.size() / 2 + 2 * 9600; ++i) {
     samples[i] = static_cast<char>(rng.below(256));
@@ -256,8 +258,9 @@ TEST_F(Hfmodem, tells_the_quality_of_all_octets_and_of_the_worst) {
 }
 
 TEST_F(Hfmodem, the_longest_burst_is_modulated_and_a_longer_one_refused) {
-  // Three hours at 300 bit/s, in whole blocks of 180 bits: preamble 0.6 s, trailer 176 bits.
-  // Whether it goes on to open the file shows what was decided, without three hours of samples.
+  // The limit is three hours at 300 bit/s, in whole blocks of 180 bits, with a preamble of 0.6 s
+  // and a trailer of 176 bits. The error about the file shows the decision without three hours of
+  // samples.
   const std::size_t longest = (17999U * 180 - 176) / 8;
   const std::string nowhere = path("missing/wav");
   const auto mod_to_nowhere = [&](std::size_t octets) {

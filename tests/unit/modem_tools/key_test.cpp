@@ -1,4 +1,4 @@
-// `hfmodem key` on stand-ins for what keys a transmitter.
+// These tests run `hfmodem key` on stand-ins for the devices that key a transmitter.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 struct Ended {
   int exit_code = -1;
-  std::string text;  // of both outputs
+  std::string text;  // both outputs together
 };
 
 Ended key(const std::string& arguments) {
@@ -43,7 +43,7 @@ TEST(HfmodemKey, says_whether_it_is_known_that_the_transmitter_is_unkeyed) {
   EXPECT_EQ(ended.exit_code, 0) << ended.text;
   EXPECT_NE(ended.text.find("cannot be confirmed"), std::string::npos) << ended.text;
   rig.tell_key();
-  rig.ignore_unkeying(2);  // the first is before it keys
+  rig.ignore_unkeying(2);  // the first comes before keying
   ended = key(arguments);
   EXPECT_EQ(ended.exit_code, 0) << ended.text;
   EXPECT_NE(ended.text.find("unkeyed, confirmed: the radio says so"), std::string::npos)

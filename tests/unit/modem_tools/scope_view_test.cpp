@@ -1,4 +1,4 @@
-// The lines of `hfmodem scope`.
+// These tests check the lines of `hfmodem scope`.
 #include "modem/tools/scope_view.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ struct Screen {
   void take(const BurstEvent& event) { view.take(event, {.samples = 1, .power = 0.1}); }
   void print() { view.print({.samples = 1, .power = 0.1}); }
   void end() { view.end({.samples = 1, .power = 0.1}); }
-  /// All that was written, by its lines; the last one may have no end.
+  /// Returns all lines that were written. The last one may have no end of line.
   std::vector<std::string> lines() const {
     std::rewind(file);
     std::vector<std::string> all(1);

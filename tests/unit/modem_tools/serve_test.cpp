@@ -1,4 +1,4 @@
-// `hfmodem serve` as far as one process goes; with a node and a cable it is in tests/live.
+// These tests run `hfmodem serve` in one process. tests/live runs it with a node and a cable.
 #include "tests/unit/modem_tools/hfmodem_fixture.h"
 
 namespace s5066::modem {
@@ -26,7 +26,7 @@ TEST_F(Serve, says_what_is_not_there) {
   const std::string cable = "serve --control-port 0 --data-port 0 --cable " + path("none");
   EXPECT_EQ(run(cable), 1);
   EXPECT_NE(read("stderr").find(path("none")), std::string::npos) << read("stderr");
-  EXPECT_EQ(run(cable + " --listen 192.0.2.1"), 1);  // of another machine
+  EXPECT_EQ(run(cable + " --listen 192.0.2.1"), 1);  // address of another machine
   EXPECT_NE(read("stderr").find("192.0.2.1"), std::string::npos) << read("stderr");
 }
 

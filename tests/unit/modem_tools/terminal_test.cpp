@@ -1,4 +1,5 @@
-// What moves a key is not stopped by the terminal that it was started from: the key would stay.
+// The terminal must not stop a program that it started while the program keys, because the key
+// would stay down.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <spawn.h>
@@ -14,7 +15,7 @@
 namespace s5066::modem {
 namespace {
 
-/// hfmodem as a job of its own, as a shell has it: only such can be stopped.
+/// Runs hfmodem as a job of its own, as a shell does, because a terminal can stop only such a job.
 class Job {
  public:
   explicit Job(std::vector<std::string> words) {
@@ -29,7 +30,7 @@ class Job {
     posix_spawnattr_destroy(&attributes);
   }
   void signal(int number) const { ::kill(pid_, number); }
-  /// Whether it was stopped rather than ended.
+  /// True if the job was stopped, false if it ended.
   bool stops() {
     int status = 0;
     EXPECT_EQ(::waitpid(pid_, &status, WUNTRACED), pid_);

@@ -11,7 +11,8 @@ namespace {
 constexpr double kStepSeconds = 41.0 / 2400;
 constexpr std::size_t kTaps = 2;
 
-// Two taps that fade, with noise of a tenth of their power, in stretches of so many steps.
+// Returns the Doppler spread measured on two fading taps with noise of a tenth of their power,
+// given to the meter in blocks of `steps` steps.
 double measured(double spread_hz, std::size_t steps, double seconds, std::uint64_t seed) {
   Rng rng(seed);
   std::vector<channel::FadingGain> gains;

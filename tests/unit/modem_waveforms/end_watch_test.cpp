@@ -1,4 +1,4 @@
-// Whether a burst is over behind a mark, by what is heard there.
+// EndWatch decides by the signal after a mark whether a burst is over.
 #include "modem/waveforms/message/end_watch.h"
 
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@ namespace {
 
 using Bits = std::vector<std::uint8_t>;
 
-/// A receiver of blocks of one frame. Two have come: the user's, and one that ends with the mark
-/// and so many zeros.
+/// Plays a receiver of blocks of one frame. It has received two blocks: one of the user's, and one
+/// that ends with the mark and `zeros` zeros.
 class EndOfBurst : public ::testing::Test {
  protected:
   void begin(std::size_t zeros) {
@@ -27,7 +27,7 @@ class EndOfBurst : public ::testing::Test {
     frame(kFaint, last);
   }
 
-  /// One more is heard, which then is decoded unless the burst is over.
+  /// Gives one more frame to the watch and decodes it unless the burst is over.
   void frame(float evidence, const Bits& bits) {
     watch_->note_frame(evidence);
     watch_->look(*message_);
@@ -46,7 +46,7 @@ class EndOfBurst : public ::testing::Test {
     return bits;
   }
 
-  static constexpr float kFaint = 9;  // less than it takes to believe that a burst goes on
+  static constexpr float kFaint = 9;  // too little evidence that the burst goes on
   const Mode mode_{Waveform::stanag4539, 3200, Interleaver::ultra_short};
   const std::size_t block_ = block_bits(mode_);
   std::optional<EndWatch> watch_;
@@ -95,7 +95,7 @@ TEST_F(EndOfBurst, told_by_zeros_stands_after_thirty_frames_that_say_little) {
   EXPECT_TRUE(watch_->over());
 }
 
-// A transmitter that goes on with nothing to say.
+// The transmitter stays keyed but has no more data.
 TEST_F(EndOfBurst, stands_though_the_signal_goes_on_with_zeros) {
   begin(40);
   const std::size_t octets = octets_;
@@ -106,7 +106,7 @@ TEST_F(EndOfBurst, stands_though_the_signal_goes_on_with_zeros) {
     ASSERT_EQ(watch_->ending()->symbols, data_symbols(mode_, 2));
   }
   EXPECT_TRUE(watch_->ending()->followed);
-  // It stops within a block, which decodes to anything.
+  // The transmitter stops within a block, which then decodes to random bits.
   frame(-13, random_bits(3));
   ASSERT_TRUE(watch_->ending());
   frame(-13, random_bits(4));
@@ -122,7 +122,7 @@ TEST_F(EndOfBurst, is_taken_back_by_a_later_block_that_is_not_zeros_and_no_bit_i
   EXPECT_EQ(octets_, (203 * block_ - kEndOfMessageBits + 1) / 8);
 }
 
-// Where less than enough of them stand behind the mark in its block, the next block may bring more.
+// If too few zeros follow the mark in its block, the next block can bring more of them.
 TEST_F(EndOfBurst, is_told_by_zeros_of_the_next_block_where_the_signal_goes_on) {
   begin(3);
   EXPECT_FALSE(watch_->ending()->certain);
@@ -133,7 +133,7 @@ TEST_F(EndOfBurst, is_told_by_zeros_of_the_next_block_where_the_signal_goes_on) 
   EXPECT_EQ(watch_->ending()->symbols, data_symbols(mode_, 2));
 }
 
-// Nobody has been told, and waits.
+// The end has not been reported, so the watch waits for the next frame.
 TEST_F(EndOfBurst, not_told_by_zeros_is_decided_by_the_next_frame) {
   begin(0);
   ASSERT_TRUE(watch_->ending());

@@ -16,9 +16,10 @@ using dsp::Complex;
 constexpr std::size_t kKnown = 288;         // symbols
 constexpr std::size_t kRepeat = 24 * kHop;  // half-symbol samples
 constexpr std::size_t kFirst = 500;
-constexpr double kOffsetHz = 8;  // one of those that are tried
+constexpr double kOffsetHz = 8;  // one of the offsets that the search tries
 
-// What is found of a stretch that comes so many times in noise, and has this part of the power.
+// Returns what the search finds if a known stretch comes `times` times in noise, with the share
+// `strength` of the total power.
 std::vector<SearchCandidate> found(std::size_t repeat, unsigned times, double strength) {
   Rng rng(3);
   std::vector<Complex> known(kKnown);
@@ -28,7 +29,7 @@ std::vector<SearchCandidate> found(std::size_t repeat, unsigned times, double st
   for (std::size_t i = 0; i < samples.size(); ++i) {
     const std::size_t at = (i + kRepeat - kFirst) % kRepeat;
     const bool sent = i >= kFirst && i < kFirst + times * kRepeat;
-    Complex value = phase(static_cast<unsigned>(rng.below(8)));  // not known
+    Complex value = phase(static_cast<unsigned>(rng.below(8)));  // a symbol that is not known
     if (at < 2 * kKnown) {
       const Complex next = at / 2 + 1 < kKnown ? known[at / 2 + 1] : Complex();
       value = at % 2 == 0 ? known[at / 2] : 0.7F * (known[at / 2] + next);

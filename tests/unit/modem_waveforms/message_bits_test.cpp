@@ -1,4 +1,4 @@
-// What ends a message, and what only looks like it.
+// These tests check the marks that end a message, and user bits that only look like one.
 #include "modem/waveforms/message/message_bits.h"
 
 #include <gtest/gtest.h>
@@ -86,14 +86,15 @@ TEST(MessageBits, a_mark_with_zeros_up_to_the_end_of_a_block_ends_it) {
   }
 }
 
-// Wherever it stands, also across two blocks; the one that ends a block is left to what follows.
+// The rule holds for every place of the mark, also across two blocks. A mark that ends a block is
+// left to the next block to decide.
 TEST(MessageBits, octets_behind_a_mark_of_the_user_come_after_all) {
   for (std::size_t at = 300; at < 800; ++at) {
     Bits bits = random_bits(2000, at);
     put(bits, at);
     Reader reader(kTail);
     for (std::size_t from = 0; from < bits.size(); from += 500) {
-      if (from > 0) reader.message().go_on();  // more came
+      if (from > 0) reader.message().go_on();  // more blocks came
       reader.take(std::span(bits).subspan(from, 500));
       const auto& mark = reader.message().mark();
       if (mark) {
@@ -108,7 +109,7 @@ TEST(MessageBits, octets_behind_a_mark_of_the_user_come_after_all) {
 TEST(MessageBits, many_marks_at_every_bit_offset) {
   Bits bits = random_bits(4000, 3);
   for (std::size_t i = 0; i < 40; ++i) put(bits, 100 + 75 * i);
-  put(bits, 3300);  // two in a row, one of them over the end of a block
+  put(bits, 3300);  // two in a row, one across a block end
   put(bits, 3332);
   put(bits, 3484);
   Reader reader(kTail);
@@ -138,7 +139,7 @@ TEST(MessageBits, eight_ones_where_nothing_is_wrong_are_the_users) {
     Reader reader(kTail);
     reader.take(bits, 1e-5F);
     EXPECT_EQ(reader.message().mark().has_value(), ones < 8) << ones;
-    // Less are not denied, but do not end it either.
+    // Fewer than eight ones do not refute the mark, but it does not end the message either.
     if (const auto& mark = reader.message().mark()) {
       EXPECT_FALSE(mark->filled);
     }
@@ -146,7 +147,8 @@ TEST(MessageBits, eight_ones_where_nothing_is_wrong_are_the_users) {
 }
 
 TEST(MessageBits, ones_of_a_noisy_block_do_not_keep_the_mark_from_ending_it) {
-  // Expected wrong behind the mark, ones there, and whether they are what fills a block.
+  // A row gives the expected share of wrong bits after the mark, the number of ones there, and
+  // whether the reader takes them for fill or doubts the mark.
   struct Row {
     float share;
     std::size_t ones;
@@ -161,14 +163,14 @@ TEST(MessageBits, ones_of_a_noisy_block_do_not_keep_the_mark_from_ending_it) {
     for (std::size_t i = 0; i < row.ones; ++i) bits[132 + 2 * i] = 1;
     Reader reader(kTail);
     reader.take(bits, row.share);
-    // Noise alone never says that it goes on.
+    // Noise alone never shows that the message goes on.
     ASSERT_TRUE(reader.message().mark()) << row.ones;
     EXPECT_EQ(reader.message().mark()->filled, row.filled) << row.ones;
     EXPECT_EQ(reader.message().mark()->doubted, row.doubted) << row.ones;
   }
 }
 
-// What comes behind the end of the transmission says nothing: it may be noise.
+// Bits after the end of the transmission mean nothing because they may be noise.
 TEST(MessageBits, bits_behind_the_last_block_do_not_count) {
   Bits bits = random_bits(1500, 9);
   put(bits, 400, 68);
@@ -221,7 +223,8 @@ TEST(MessageBits, zeros_behind_the_last_block_leave_the_mark_and_others_deny_it)
   EXPECT_EQ(reader.octets().size(), (500u - 32 - 5) / 8);
 }
 
-// However long a transmitter goes on with nothing to say, it takes no memory, and no bit is lost.
+// A transmitter without data may stay on for any time. Its zeros take no memory, and no bit is
+// lost.
 TEST(MessageBits, a_million_zeros_are_counted_and_come_after_all) {
   Bits all = random_bits(500, 7);
   put(all, 400, 68);

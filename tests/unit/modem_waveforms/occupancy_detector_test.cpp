@@ -1,4 +1,4 @@
-// What comes out of a sound card and is no radio signal.
+// A sound card also gives sound that is not a radio signal.
 #include "modem/waveforms/occupancy_detector.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace s5066::modem {
 namespace {
 
-constexpr double kPatience = 151;  // seconds, after which the floor has followed
+constexpr double kPatience = 151;  // seconds until the floor has followed
 
 std::vector<float> samples_of(double seconds, float value = 0) {
   return std::vector<float>(static_cast<std::size_t>(seconds * kSampleRate), value);
@@ -46,7 +46,7 @@ std::vector<float> joined(std::vector<float> first, const std::vector<float>& se
   return first;
 }
 
-/// When the state changes: sample by sample.
+/// Returns the times at which the state changes, to one sample.
 std::vector<double> changes(OccupancyDetector& detector, const std::vector<float>& samples) {
   std::vector<double> at;
   bool occupied = detector.occupied();
@@ -180,14 +180,14 @@ TEST(OccupancyDetector, after_a_pause_it_begins_anew_with_the_floor_that_it_has)
   EXPECT_TRUE(occupied_after(detector, tone(0.02, -30)));
 }
 
-// A relay or the gain of a receiver takes its time behind each transmission of ours.
+// A relay or the gain of a receiver takes some time to settle after each of our transmissions.
 TEST(OccupancyDetector, a_receiver_that_is_quiet_behind_our_own_transmissions_pulls_no_floor_down) {
   for (const double sag_s : {0.15, 0.25}) {
     OccupancyDetector detector;
     unsigned seed = 1;
     detector.process(noise(60, -50, seed));
     for (int turn = 0; turn < 100; ++turn) {
-      detector.pause();  // for 10 s
+      detector.pause();  // stands for 10 s
       const auto sag = noise(sag_s, -70, ++seed);
       EXPECT_FALSE(occupied_after(detector, sag));
       const auto rest = noise(3 - sag_s, -50, ++seed);

@@ -15,9 +15,9 @@ TEST(OctetQueue, takes_what_fills_it_and_not_an_octet_more) {
   EXPECT_FALSE(queue.fits(11));
   queue.push(Bytes(6, 1));
   EXPECT_TRUE(queue.fits(4));
-  EXPECT_FALSE(queue.fits(5));  // in one piece
+  EXPECT_FALSE(queue.fits(5));  // no free piece is that long
   queue.release(6);
-  EXPECT_TRUE(queue.fits(6));  // at the beginning again
+  EXPECT_TRUE(queue.fits(6));  // free space is at the beginning again
   EXPECT_FALSE(queue.fits(7));
 }
 

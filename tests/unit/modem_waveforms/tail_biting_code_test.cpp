@@ -1,4 +1,4 @@
-// How much soft bits tell of the word that was decoded from them.
+// The surplus is the information in the soft bits beyond what is needed to choose the decoded word.
 #include "modem/waveforms/framed/tail_biting_code.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ struct Kind {
   TailBitingConfig config;
 };
 
-// Each step of the interleaver has no factor in common with its size.
+// Each step of the interleaver is coprime to its size.
 std::vector<Kind> kinds() {
   return {{"3/4",
            {.user_bits = kUserBits,
@@ -35,7 +35,8 @@ std::vector<Kind> kinds() {
             .interleaver = {.size = 96000, .increment = 2003}}}};
 }
 
-/// Of a word sent with signs through white noise; `sureness` as many times as they should be.
+/// Returns the soft bits of a word that was sent as signs through white noise. They are `sureness`
+/// times as large as they should be.
 std::vector<float> soft_bits(const TailBitingConfig& config, double snr_db, double sureness,
                              std::uint64_t seed) {
   Rng rng(seed);
@@ -43,7 +44,7 @@ std::vector<float> soft_bits(const TailBitingConfig& config, double snr_db, doub
   for (auto& bit : bits) bit = static_cast<std::uint8_t>(rng.below(2));
   const auto coded = encode_block(config, bits);
   std::vector<float> in_order;
-  const double ratio = std::pow(10, snr_db / 10);  // of a coded bit, to the noise in one dimension
+  const double ratio = std::pow(10, snr_db / 10);  // of a coded bit to the noise in one dimension
   for (const std::uint8_t bit : coded) {
     const double heard = (bit == 0 ? 1 : -1) + rng.gaussian() / std::sqrt(ratio);
     in_order.push_back(static_cast<float>(sureness * 2 * ratio * heard));
@@ -77,8 +78,8 @@ TEST(TailBitingCode, noise_tells_no_more_than_it_takes_to_choose_a_word) {
   }
 }
 
-// What white noise leaves a bit to tell, by numerical integration: 0.721 at 3 dB, 0.859 at 5, 0.912
-// at 6, 0.976 at 8. Four copies of a bit gain 6 dB.
+// Numerical integration gives the information that white noise leaves to a bit: 0.721 at 3 dB,
+// 0.859 at 5, 0.912 at 6, 0.976 at 8. Four copies of a bit gain 6 dB.
 TEST(TailBitingCode, the_surplus_is_what_noise_leaves_beyond_the_rate_however_sure_the_bits_are) {
   struct Row {
     std::size_t kind;
@@ -97,7 +98,7 @@ TEST(TailBitingCode, the_surplus_is_what_noise_leaves_beyond_the_rate_however_su
   }
 }
 
-// Where bits are sent as they are, there is no word to choose.
+// Without a code there is no word to choose.
 TEST(TailBitingCode, without_a_code_there_is_nothing_to_tell_against) {
   Rng rng(2);
   std::vector<float> llr(64);

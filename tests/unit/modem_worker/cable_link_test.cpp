@@ -1,4 +1,4 @@
-// Two whole modems on one cable, in lockstep.
+// Two whole modems run on one cable, in lockstep.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -17,7 +17,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// A hub in a thread; with a generous delay in real time, since other tests keep the machine busy.
+/// Runs a hub in a thread. In real time its delay is generous because other tests keep the machine
+/// busy.
 class Cable {
  public:
   explicit Cable(const CableMixer::Config& mixer = {}) {
@@ -59,20 +60,20 @@ Bytes random_bytes(Rng& rng, std::size_t count) {
   return bytes;
 }
 
-/// A plan of bursts: who sends what, and not before when; one after the other.
+/// One burst of a plan: its station and its earliest time. The bursts follow one another.
 struct Planned {
   std::uint16_t station;
   TransmitBurst burst;
 };
 
-/// Plays one station's part of the plan and goes on until `end`: sends what is its own, and listens
-/// by name for what others send without a preamble that tells its mode.
+/// Plays one station's part of the plan until `end`. The station sends its own bursts. It sets the
+/// receive mode by name for bursts of others whose preamble does not tell their mode.
 LockstepStation::Node part_of(const std::vector<Planned>& plan, std::uint16_t station,
                               Instant end) {
   auto parts = std::make_shared<std::deque<std::pair<Instant, Command>>>();
   bool by_name = false;
   for (const Planned& planned : plan) {
-    // Commanded a little ahead, so that `not_before` has to do its work.
+    // The command comes 100 ms early, so that `not_before` decides the start.
     const Instant at = planned.burst.not_before - milliseconds(100);
     const Mode& mode = planned.burst.mode;
     if (planned.station == station) {
@@ -96,7 +97,7 @@ std::vector<Planned> every_mode_both_ways(std::uint64_t seed, Instant& end) {
   std::vector<Planned> plan;
   Instant at(milliseconds(500));
   for (const Mode& mode : all_modes()) {
-    // Stations must have agreed on it where it is announced as the short interleaver.
+    // The preamble announces these modes as the short interleaver, so stations must agree on them.
     if (mode.interleaver == Interleaver::zero && mode.rate_bps < 4800) continue;
     for (const std::uint16_t station : {std::uint16_t{0}, std::uint16_t{1}}) {
       const Duration jitter = std::chrono::nanoseconds(rng.below(40'000'000));
@@ -126,7 +127,7 @@ TEST(CableLink, bursts_of_every_mode_arrive_both_ways_with_exact_times) {
     SCOPED_TRACE(to_string(burst.mode) + " from " + std::to_string(from));
     const LockstepStation& sender = from == 0 ? a : b;
     const LockstepStation& receiver = from == 0 ? b : a;
-    // At the first sample that is not before the time asked for.
+    // The burst starts at the first sample that is not before `not_before`.
     const auto started = sender.all<TransmitStarted>();
     const auto it = std::find_if(started.begin(), started.end(),
                                  [id = burst.id](const auto& e) { return e.id == id; });
@@ -155,7 +156,8 @@ TEST(CableLink, bursts_of_every_mode_arrive_both_ways_with_exact_times) {
   for (const LockstepStation* station : {&a, &b}) {
     const auto downs = station->all<CarrierDown>();
     EXPECT_EQ(station->all<CarrierUp>().size(), downs.size());
-    // Without a preamble, traffic may be heard before it is known what it is, and is replaced then.
+    // Traffic without a preamble can be heard before its mode is known; the carrier is then
+    // replaced.
     EXPECT_EQ(std::count_if(downs.begin(), downs.end(),
                             [](const CarrierDown& down) {
                               return down.reason != CarrierDownReason::replaced;
@@ -165,7 +167,7 @@ TEST(CableLink, bursts_of_every_mode_arrive_both_ways_with_exact_times) {
   }
 }
 
-/// Everything that station 1 was told, as text.
+/// Returns everything that station 1 was told, as text.
 std::string history(std::uint64_t seed) {
   const Cable cable({.channel = CableChannel::watterson, .snr_db = 15, .seed = seed});
   std::vector<Planned> plan;
@@ -232,7 +234,7 @@ TEST(CableLink, a_station_killed_in_mid_burst_loses_its_burst_and_nothing_else) 
   victim.reset();
   ASSERT_TRUE(eventually([&] { return cable.stats().stations_lost == 1; }));
   const std::uint64_t blocks = cable.stats().blocks;
-  // Its successor finds the cable where it was left, and another burst gets through.
+  // The next process finds the cable in a usable state, and another burst gets through.
   LockstepStation successor(cable.end(0), [&](LockstepStation& self, Instant) {
     if (carrier_lost && self.all<TransmitStarted>().empty()) {
       static_cast<void>(self.worker().request(send(2)));
@@ -293,7 +295,7 @@ TEST(CableLink, in_real_time_a_burst_arrives_both_ways) {
   };
   std::array<Side, 2> sides;
   for (std::uint16_t n = 0; n < 2; ++n) {
-    // A busy machine that gives them no time has lost nothing.
+    // A busy machine that gives them no time must not look like lost samples.
     const Worker::Config config{.sample_clock = {.loss_window = std::chrono::hours(1)}};
     sides[n].worker =
         std::make_unique<Worker>(config, cable.end(n), std::make_unique<NoPtt>(), [] {});

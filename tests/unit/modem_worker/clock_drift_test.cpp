@@ -12,7 +12,8 @@ using std::chrono::seconds;
 
 constexpr Duration kBlock = milliseconds(20);
 
-/// A card that is `ppm` fast, whose blocks come up to 30 ms late; returns the time at the end.
+/// Plays a card that is `ppm` fast and whose blocks come up to 30 ms late. Returns the time at the
+/// end.
 Duration listen(ClockDrift& drift, double ppm, Duration from, Duration to) {
   Rng rng(7);
   Duration samples = from;

@@ -1,4 +1,4 @@
-// What a modem told a test.
+// Sorts the events that a modem reported to a test.
 #pragma once
 
 #include <variant>
@@ -8,7 +8,7 @@
 
 namespace s5066::modem {
 
-/// Those of one kind, in their order.
+/// Returns the events of one kind in their order.
 template <typename E>
 std::vector<E> of_kind(const std::vector<Event>& events) {
   std::vector<E> found;

@@ -1,4 +1,4 @@
-// A device, a key and a clock that do as a test says, and a node's thread for a worker.
+// The test controls this device, key and clock, and runs a node's thread for a worker.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,27 +25,28 @@ namespace s5066::modem {
 using test::eventually;
 using test::kPatience;
 
-/// What a FakeDevice and its test share; outlives the worker that owns the device.
+/// Holds the state that a FakeDevice shares with its test. It outlives the worker that owns the
+/// device.
 class DeviceScript {
  public:
   void give_blocks(std::size_t count, Device::Received losses = {}) {
     for (std::size_t n = 0; n < count; ++n) give({.losses = losses, .error = {}});
   }
   void fail(ErrorCode code) { give({.losses = {}, .error = Error{code, "as told"}}); }
-  /// The next calls of open() answer this.
+  /// Makes the next `times` calls of open() fail with `code`.
   void refuse_open(std::size_t times, ErrorCode code) {
     const std::lock_guard lock(mutex_);
     open_failures_ = times;
     open_error_ = code;
   }
-  /// It may be missing at the start. Set it before the worker starts.
+  /// True if the device may be missing at the start. Set it before the worker starts.
   bool may_come_later = false;
-  /// The device's time of day from the next open() on.
+  /// Sets the device's time of day from the next open() on.
   void set_utc(Duration utc) {
     const std::lock_guard lock(mutex_);
     utc_ = utc;
   }
-  /// What the device has behind it from the next open() on.
+  /// Sets the transmit delay of the device from the next open() on.
   void set_transmit_delay(std::size_t samples) {
     const std::lock_guard lock(mutex_);
     transmit_delay_ = samples;
@@ -57,14 +58,14 @@ class DeviceScript {
   std::size_t opened() const { return opened_; }
   std::size_t answered() const { return answered_; }
   bool keyed() const { return keyed_; }
-  /// What the device was given to play.
+  /// Returns all samples that the device was given to play.
   std::vector<float> played() {
     const std::lock_guard lock(mutex_);
     return played_;
   }
-  /// Sound of that amplitude from now on, 1200 Hz where there are 9600 samples/s.
+  /// Delivers sound of this amplitude from now on: 1200 Hz at 9600 samples/s.
   void sound(float amplitude) { amplitude_ = amplitude; }
-  /// To be called, on the worker's thread, by every close(). Set it before the worker starts.
+  /// Every close() calls this on the worker's thread. Set it before the worker starts.
   std::function<void()> on_close = [] {};
 
  private:
@@ -144,7 +145,7 @@ class FakeDevice final : public Device {
 
 struct KeyScript {
   std::atomic<bool> down{false};
-  std::atomic<int> failures{0};  // so many calls fail from now on
+  std::atomic<int> failures{0};  // this many next calls fail
   std::atomic<ErrorCode> failure{ErrorCode::io};
   std::atomic<bool> only_unkeying_fails{false};
   std::atomic<int> keyings{0};
@@ -175,11 +176,12 @@ class FakePtt final : public Ptt {
   std::shared_ptr<KeyScript> script_;
 };
 
-/// A worker in lockstep with the thread of its node: at every block boundary the events are taken,
-/// the node's part is played, and the worker released.
+/// Runs a worker in lockstep with the thread of its node. At every block boundary the thread takes
+/// the events, plays the node's part, and releases the worker.
 class LockstepStation {
  public:
-  /// Called with the clock at every boundary, on the node's thread; false ends it.
+  /// The node's thread calls this with the clock at every boundary. A result of false ends the
+  /// thread.
   using Node = std::function<bool(LockstepStation&, Instant)>;
 
   LockstepStation(std::unique_ptr<Device> device, Node node, const Worker::Config& config = {})
@@ -192,11 +194,11 @@ class LockstepStation {
     if (started) thread_ = std::thread([this] { run(); });
     return started;
   }
-  /// Until the node has ended; then the worker stands still, but stays on its device.
+  /// Waits until the node has ended. The worker then stands still but stays on its device.
   void join() {
     if (thread_.joinable()) thread_.join();
   }
-  /// Ends node and worker wherever they are.
+  /// Ends node and worker at any point.
   void kill() {
     killed_ = true;
     wake();
@@ -205,7 +207,7 @@ class LockstepStation {
   }
 
   Worker& worker() { return worker_; }
-  std::vector<Event> events;  // of the node's thread, until it was joined
+  std::vector<Event> events;  // written by the node's thread until join()
 
   template <typename E>
   std::vector<E> all() const {

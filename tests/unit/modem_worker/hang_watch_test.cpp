@@ -11,10 +11,10 @@ using posix::HangWatch;
 using std::chrono::milliseconds;
 
 constexpr HangWatch::Config kQuick{.wait = milliseconds(1), .waits_max = 20};
-/// For what is to go on in time, on a machine that does much else.
+/// The longer limit is for calls that must go on in time although the machine is busy.
 constexpr HangWatch::Config kPatient{.wait = milliseconds(1), .waits_max = 2000};
 
-/// Lets a device that hangs go on at the end, whatever becomes of the test.
+/// Releases a device that hangs when the test ends, also if the test fails.
 struct Hang {
   ~Hang() { lasts = false; }
   void operator()() const {
@@ -39,7 +39,7 @@ struct Watched {
   std::unique_ptr<Worker> worker;
 };
 
-/// Returns when a watch like this one that saw no sign would have called.
+/// Returns when a watch with this configuration would have called if it had seen no sign of life.
 void outwait(HangWatch::Config config) {
   std::atomic<bool> called{false};
   config.waits_max += config.waits_max / 2;
@@ -87,7 +87,7 @@ TEST(Worker,
   no_hang.lasts = false;
   Watched lockstep(no_hang, true, kPatient);
   ASSERT_TRUE(lockstep.worker->start().ok());
-  lockstep.device->give_blocks(1);  // and no release() follows
+  lockstep.device->give_blocks(1);  // no release() follows
   Watched silent(no_hang, false, kPatient);
   ASSERT_TRUE(silent.worker->start().ok());
   Watched failed(no_hang, false, kPatient);

@@ -1,4 +1,4 @@
-// A worker whose key comes late, and one whose bursts follow each other without a pause.
+// In these tests the key comes late, or bursts follow each other without a pause.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -17,8 +17,8 @@ using std::chrono::seconds;
 
 const Mode kMode{.rate_bps = 2400, .interleaver = Interleaver::short_};
 
-/// A worker on a scripted real-time device, whose clock the test turns. `on_event` runs on the
-/// worker's thread, before it takes commands.
+/// Runs a worker on a scripted real-time device. The test sets its clock. `on_event` runs on the
+/// worker's thread, before the worker takes commands.
 struct Station {
   using OnEvent = std::function<void(Station&, const Event&)>;
 
@@ -46,7 +46,7 @@ struct Station {
   Result<void> send(std::uint64_t id) {
     return worker->request(TransmitBurst{.id = {id}, .mode = kMode, .bytes = Bytes(200)});
   }
-  /// The watchdog has looked at the clock as it stands.
+  /// Waits until the watchdog has looked at the present clock.
   void await_watchdog() {
     const int before = looks;
     ASSERT_TRUE(eventually([&] { return looks > before + 1; }));
@@ -60,7 +60,8 @@ struct Station {
   std::unique_ptr<Worker> worker;
 };
 
-// Each of them is kept to its own time, or the third would be cut as too long for the first.
+// Each burst has a time limit of its own. Otherwise the third burst would be cut as too long for
+// the first.
 TEST(Worker, bursts_without_a_pause_between_them_are_each_kept_to_a_limit_of_their_own) {
   auto key = std::make_shared<KeyScript>();
   std::atomic<std::uint64_t> finished{0};
@@ -82,7 +83,7 @@ TEST(Worker, bursts_without_a_pause_between_them_are_each_kept_to_a_limit_of_the
   EXPECT_EQ(faults, 0);
   EXPECT_EQ(station.worker->stats().watchdog_trips, 0U);
   EXPECT_TRUE(key->down);
-  // And no longer: the sample clock stands still, the watchdog's does not.
+  // The limit still applies: the sample clock stands still, but the watchdog's clock goes on.
   station.clock += Duration(seconds(2)).count();
   station.await_watchdog();
   EXPECT_EQ(key->releases, 0);
@@ -116,7 +117,7 @@ TEST(Worker, a_key_that_is_not_there_yet_is_told_of_and_no_burst_is_taken_until_
   for (int n = 0; n < 2; ++n) station.block();
   EXPECT_EQ(told(), (std::vector{ptt_failed, command_refused}));
   EXPECT_EQ(key->calls, 1);
-  for (int n = 0; n < 120; ++n) station.block();  // 2.46 s: two more attempts
+  for (int n = 0; n < 120; ++n) station.block();  // 2.46 s since the start: two more attempts
   EXPECT_EQ(key->calls, 3);
   EXPECT_EQ(station.worker->stats().ptt_failures, 3U);
   EXPECT_EQ(told().size(), 2U);
@@ -155,7 +156,7 @@ TEST(Worker, starts_before_rigctld_does) {
   EXPECT_EQ(rig.done(), "T 0\nt\nT 1\n");
 }
 
-// The sample clock stands still meanwhile.
+// The sample clock stands still in that time.
 TEST(Worker, looks_for_a_missing_key_also_while_the_sound_card_is_away) {
   auto key = std::make_shared<KeyScript>();
   key->failures = 1;
@@ -176,7 +177,7 @@ TEST(Worker, looks_for_a_missing_key_also_while_the_sound_card_is_away) {
   EXPECT_EQ(key->calls, 2);
 }
 
-/// A key that does not come up any more, and takes its time to say so.
+/// A key that does not come up any more and takes time to report that.
 class StuckPtt final : public Ptt {
  public:
   explicit StuckPtt(std::function<void()> pass_time) : pass_time_(std::move(pass_time)) {}
@@ -198,7 +199,8 @@ class StuckPtt final : public Ptt {
   std::function<void()> pass_time_;
 };
 
-// As of a rigctld that does not answer. What comes in meanwhile waits 0.7 s, and is then lost.
+// A rigctld that does not answer behaves like this. Received samples wait for at most 0.7 s
+// meanwhile and are then lost.
 TEST(Worker, a_key_that_does_not_come_up_takes_no_more_than_half_of_the_time_to_hear) {
   for (const auto& [takes, attempts] : {std::pair{20, 100}, {21, 50}, {500, 4}}) {
     SCOPED_TRACE(takes);
@@ -214,7 +216,7 @@ TEST(Worker, a_key_that_does_not_come_up_takes_no_more_than_half_of_the_time_to_
     ASSERT_TRUE(station.worker->request(AbortTransmit{{1}}).ok());
     for (int n = 0; n < 100; ++n) station.block();
     EXPECT_GE(key.attempts, attempts);
-    if (takes > 20) {  // else also whenever the worker has waited for a block in vain
+    if (takes > 20) {  // otherwise also after a vain wait for a block
       EXPECT_EQ(key.attempts, attempts);
     }
     key.stuck = false;
@@ -222,7 +224,7 @@ TEST(Worker, a_key_that_does_not_come_up_takes_no_more_than_half_of_the_time_to_
   }
 }
 
-// So that the next burst can be given in time to keep the key down.
+// This order lets the node give the next burst in time to keep the key down.
 TEST(Worker, tells_that_a_burst_is_over_before_it_unkeys_and_that_this_failed_behind_it) {
   auto key = std::make_shared<KeyScript>();
   std::atomic<int> finished{0}, failed{0};
@@ -264,12 +266,12 @@ int faults_of_a_late_key(int failures) {
   EXPECT_TRUE(station.send(1).ok());
   while (finished == 0) station.block();
   while (key->down) station.block();
-  for (int n = 0; n < 2; ++n) station.block();  // what the worker says of it has been published
+  for (int n = 0; n < 2; ++n) station.block();  // publishes what the worker reports
   return failed;
 }
 
 TEST(Worker, a_radio_that_reports_receive_late_is_a_fault_after_a_second_and_not_before) {
-  EXPECT_EQ(faults_of_a_late_key(30), 0);  // 0.6 s late
+  EXPECT_EQ(faults_of_a_late_key(30), 0);  // the key is 0.6 s late
   EXPECT_EQ(faults_of_a_late_key(49), 0);
   EXPECT_EQ(faults_of_a_late_key(52), 1);
 }
@@ -295,8 +297,7 @@ TEST(Worker, a_burst_that_follows_while_the_radio_still_reports_transmit_is_keye
   EXPECT_FALSE(key->down);
 }
 
-// --- What comes too late
-// ----------------------------------------------------------------------------------------
+// --- Late bursts and late samples ---
 
 TEST(Worker, a_burst_told_of_long_ago_is_refused_by_the_clock_that_the_node_goes_by) {
   for (const bool late : {false, true}) {
@@ -314,7 +315,7 @@ TEST(Worker, a_burst_told_of_long_ago_is_refused_by_the_clock_that_the_node_goes
             ->request(TransmitBurst{
                 .id = {1}, .mode = kMode, .bytes = Bytes(200), .not_before = station.worker->now()})
             .ok());
-    // The whole process stood still, and the samples tell nothing of it.
+    // The whole process stood still, and the samples do not show it.
     station.clock += Duration(milliseconds(late ? 600 : 400)).count();
     for (int n = 0; n < 5; ++n) station.block();
     EXPECT_EQ(refused, late ? 1 : 0);
@@ -335,13 +336,13 @@ TEST(Worker, a_burst_waits_for_samples_that_can_still_be_played) {
   ASSERT_TRUE(station.send(1).ok());
   const std::size_t answered = station.device->answered();
   station.clock += Duration(milliseconds(20)).count();
-  station.device->give_blocks(1, {.unplayable = 960});  // 100 ms
+  station.device->give_blocks(1, {.unplayable = 960});  // 960 samples are 100 ms
   ASSERT_TRUE(eventually([&] { return station.device->answered() > answered; }));
   for (int n = 0; n < 10; ++n) station.block();
   EXPECT_EQ(Duration(started), milliseconds(6 * 20 + 100));
 }
 
-// PulseAudio stands still behind its first blocks, and goes on where it was.
+// PulseAudio stands still after its first blocks and then goes on at the same sample.
 TEST(Worker, a_burst_on_its_way_when_a_device_pauses_that_has_just_begun_is_sent_whole) {
   std::atomic<int> faults{0}, sent{0};
   Station station(std::make_unique<NoPtt>(), [&](Station&, const Event& event) {
@@ -360,8 +361,7 @@ TEST(Worker, a_burst_on_its_way_when_a_device_pauses_that_has_just_begun_is_sent
   EXPECT_GT(station.worker->now(), Instant(milliseconds(303 * 20 + 790)));
 }
 
-// --- The level of what is received
-// ----------------------------------------------------------------------------------------
+// --- Level of the received sound ---
 
 TEST(Worker, a_bad_level_is_told_and_shown_where_the_device_has_one) {
   for (const bool has_level : {false, true}) {
@@ -378,7 +378,7 @@ TEST(Worker, a_bad_level_is_told_and_shown_where_the_device_has_one) {
     for (int n = 0; n < 499; ++n) station.block();
     EXPECT_EQ(told, 0);
     EXPECT_EQ(station.worker->stats().sound_level, SoundLevel::unknown);
-    for (int n = 0; n < 1000; ++n) station.block();  // 30 s
+    for (int n = 0; n < 1000; ++n) station.block();  // 30 s in total
     EXPECT_EQ(told, has_level ? 1 : 0);
     const SoundLevel level = station.worker->stats().sound_level;
     EXPECT_EQ(level, has_level ? SoundLevel::silent : SoundLevel::unknown);
@@ -399,7 +399,7 @@ TEST(Worker, what_comes_back_of_ones_own_transmission_is_no_level) {
   ASSERT_FALSE(finished);
   EXPECT_EQ(station.worker->stats().sound_level, SoundLevel::unknown);
   while (!finished) station.block();
-  // Nor the block in which we unkey.
+  // The block in which we unkey does not count for the level either.
   for (int n = 0; n < 498; ++n) station.block();
   EXPECT_EQ(station.worker->stats().sound_level, SoundLevel::unknown);
   station.block();

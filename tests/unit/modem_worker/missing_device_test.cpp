@@ -1,4 +1,4 @@
-// A worker whose device is not there yet when it starts, as a USB card behind a reboot.
+// The worker's device is not there yet when the worker starts, as with a USB card after a reboot.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -75,14 +75,14 @@ TEST(Worker, why_a_device_does_not_come_is_told_again_and_ever_more_rarely) {
     }
     clock += Duration(seconds(1)).count();
   }
-  // Between two attempts there may be two seconds, and it is seen one later.
+  // Two attempts can be two seconds apart, and the test sees each up to one second later.
   ASSERT_EQ(told_at.size(), 5U);
   for (const auto& [n, wait] : {std::pair{1U, 4}, {2U, 8}, {3U, 8}, {4U, 8}}) {
     EXPECT_GE(told_at[n] - told_at[n - 1], wait - 1) << n;
     EXPECT_LE(told_at[n] - told_at[n - 1], wait + 3) << n;
   }
   EXPECT_EQ(bench.worker->stats().device_losses, 1U);
-  bench.worker.reset();  // before the clock
+  bench.worker.reset();  // the worker goes before the clock that it uses
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A radio that a test runs block by block.
+// The test runs a radio block by block.
 #pragma once
 
 #include <cstddef>
@@ -67,7 +67,7 @@ struct RadioBench {
   }
 
   Radio radio;
-  std::vector<float> sent;  // its sample n leaves at kBlock + delay + n on the time line
+  std::vector<float> sent;  // sample n leaves at kBlock + delay + n on the time line
   std::vector<bool> keyed;
   std::vector<bool> key;
   std::vector<Event> events;

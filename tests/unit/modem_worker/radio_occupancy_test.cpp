@@ -1,4 +1,4 @@
-// What a radio tells of power on the channel.
+// The radio reports power on the channel.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -18,7 +18,7 @@ std::vector<float> tone(float amplitude) {
   return block;
 }
 
-/// Whether the channel was told to be occupied, and after which block.
+/// Returns each report of a free or occupied channel with the block after which it came.
 std::vector<std::pair<bool, std::uint64_t>> occupancies(const Bench& bench) {
   std::vector<std::pair<bool, std::uint64_t>> told;
   for (const auto& e : bench.all<ChannelOccupancy>()) {
@@ -33,7 +33,7 @@ TEST(Radio, tells_of_what_no_receiver_knows_a_quarter_of_a_second_after_it_began
   for (int i = 0; i < 50; ++i) bench.tick(tone(0.1F));
   bench.run(50);
   using Told = std::vector<std::pair<bool, std::uint64_t>>;
-  // The filter rings for a block above such a floor.
+  // Above such a floor the filter rings for one block.
   EXPECT_EQ(occupancies(bench), (Told{{true, 112}, {false, 168}}));
   EXPECT_TRUE(bench.all<CarrierUp>().empty());
 }
@@ -84,7 +84,7 @@ TEST(Radio, a_device_that_is_lost_leaves_the_channel_free_and_its_floor_behind) 
   EXPECT_FALSE(told[1].occupied);
 }
 
-// Else the noise behind it would be louder than what the channel was of late.
+// If lost samples counted as silence, the noise after them would be louder than the recent floor.
 TEST(Radio, samples_that_were_lost_are_no_silence_of_the_channel) {
   Bench bench(config());
   for (int i = 0; i < 100; ++i) bench.tick(tone(0.01F));

@@ -70,7 +70,7 @@ TEST(Radio, the_key_goes_down_before_the_first_sample_and_up_after_the_tail) {
   const std::uint64_t samples = modulated(burst(1)).size();
   ASSERT_EQ(samples % kBlock, 0U);
   bench.run(20 + samples / kBlock + 10);
-  // Entry n of the lists is the block from n + 1 on.
+  // Entry n of the lists belongs to the block that begins at block n + 1.
   const std::size_t down = 20 - 5 - 1;
   const std::size_t up = 20 + samples / kBlock + 3 - 1;
   for (std::size_t n = 0; n < bench.keyed.size(); ++n) {
@@ -93,7 +93,8 @@ TEST(Radio, a_tone_as_loud_as_the_burst_fills_the_lead_where_that_is_asked_for) 
   bench.run(70);
   const auto first = std::find_if(bench.sent.begin(), bench.sent.end(),
                                   [](float sample) { return sample != 0.0F; });
-  const auto begin = static_cast<std::size_t>(first - bench.sent.begin()) - 1;  // a sine's first
+  // The first sample of the sine is 0.
+  const auto begin = static_cast<std::size_t>(first - bench.sent.begin()) - 1;
   const std::vector<float> expected = modulated(command);
   ASSERT_GE(bench.sent.size(), begin + 960 + expected.size());
   double power = 0;
@@ -139,7 +140,7 @@ TEST(Radio, a_delay_of_the_device_moves_sending_but_not_the_time_line) {
   EXPECT_TRUE(std::equal(expected.begin(), expected.end(), at));
   EXPECT_EQ(bench.all<TransmitStarted>().at(0).at, sample_to_instant(5000));
   EXPECT_EQ(bench.all<TransmitFinished>().at(0).at, sample_to_instant(5000 + expected.size()));
-  // The key belongs to the time line, not to the moment of making.
+  // The key follows the time line, not the time at which the samples are made.
   const auto first_key = std::find(bench.key.begin(), bench.key.end(), true) - bench.key.begin();
   EXPECT_EQ(first_key, 5000 / static_cast<long>(kBlock) - 1);
 }
@@ -187,7 +188,7 @@ TEST(Radio, an_aborted_burst_is_silent_from_the_next_block_on) {
   Bench bench(config());
   bench.radio.on_command(burst(1));
   bench.run(30);
-  bench.radio.on_command(AbortTransmit{{2}});  // not ours
+  bench.radio.on_command(AbortTransmit{{2}});  // not the id of our burst
   bench.tick();
   EXPECT_TRUE(bench.keyed.back());
   bench.radio.on_received(std::vector<float>(kBlock));
@@ -217,8 +218,8 @@ TEST(Radio, a_burst_aborted_before_its_time_is_never_keyed) {
   EXPECT_EQ(std::count(bench.keyed.begin(), bench.keyed.end(), true), 0);
 }
 
-/// Of a burst from the second block on, three blocks passed unheard behind its ninth; they are
-/// missing, and what follows them is where it belongs.
+/// The burst begins at the second block. Three blocks after its ninth were lost. They must be
+/// missing in the sent samples, and the samples after them must be in their places.
 void expect_hole_and_no_slip(const Bench& bench, const std::vector<float>& burst) {
   const auto sent = bench.sent.begin() + kBlock;
   EXPECT_TRUE(std::equal(burst.begin(), burst.begin() + 9 * kBlock, sent));
@@ -251,7 +252,7 @@ TEST(Radio, a_clock_found_behind_in_mid_burst_leaves_a_hole_and_no_slip) {
 TEST(Radio, a_burst_goes_on_where_it_was_behind_a_pause_of_the_device) {
   for (const bool in_lead : {false, true}) {
     Radio::Config with_lead = config();
-    with_lead.ptt_lead = milliseconds(100);  // 5 blocks
+    with_lead.ptt_lead = milliseconds(100);  // the lead has 5 blocks
     Bench bench(with_lead);
     const TransmitBurst command = burst(1, sample_to_instant(8 * kBlock));
     bench.radio.on_command(command);
@@ -270,7 +271,7 @@ TEST(Radio, a_burst_goes_on_where_it_was_behind_a_pause_of_the_device) {
 }
 
 TEST(Radio, a_burst_that_was_to_begin_when_the_clock_stood_still_is_aborted) {
-  // Ten blocks have passed, and 21 more of which nobody knew.
+  // Ten blocks have passed, and 21 more passed unnoticed.
   for (const std::uint64_t block : {10ULL, 11ULL, 30ULL, 31ULL}) {
     SCOPED_TRACE(block);
     Bench bench(config());
@@ -310,10 +311,11 @@ TEST(Radio, a_burst_that_is_taken_too_late_is_refused) {
   }
 }
 
-// Of the ten blocks heard all were answered; the next sample to make is that of block 11.
+// The radio has heard and answered ten blocks. It makes the samples of block 11 next.
 TEST(Radio, a_burst_that_was_to_begin_among_lost_samples_is_aborted) {
   for (const std::uint64_t lost :
-       {std::uint64_t{21}, std::uint64_t{100}}) {  // heard as silence, and too many for that
+       // A gap heard as silence, and one too long for that.
+       {std::uint64_t{21}, std::uint64_t{100}}) {
     for (const std::uint64_t block : {std::uint64_t{11}, lost + 10, lost + 11}) {
       SCOPED_TRACE(block);
       Bench bench(config());
@@ -332,14 +334,14 @@ TEST(Radio, a_burst_that_was_to_begin_among_lost_samples_is_aborted) {
 
 TEST(Radio, a_burst_whose_beginning_is_lost_behind_its_lead_is_aborted_and_unkeyed) {
   Radio::Config with_lead = config();
-  with_lead.ptt_lead = milliseconds(100);  // 5 blocks
+  with_lead.ptt_lead = milliseconds(100);  // the lead has 5 blocks
   for (const std::uint64_t lost : {2ULL, 3ULL}) {
     Bench bench(with_lead);
     bench.run(10);
     bench.radio.on_command(burst(1, sample_to_instant(16 * kBlock)));
     bench.run(3);
     EXPECT_TRUE(bench.key.back());
-    bench.radio.on_dropped(lost * kBlock);  // of those from block 14 on
+    bench.radio.on_dropped(lost * kBlock);  // the lost blocks begin with block 14
     bench.run(3);
     EXPECT_EQ(bench.key.back(), lost == 2);
     EXPECT_EQ(bench.all<TransmitStarted>().size(), lost == 2 ? 1U : 0U);
@@ -381,14 +383,14 @@ TEST(Radio, late_samples_make_an_underrun_only_while_keyed) {
   EXPECT_EQ(bench.all<TransmitFinished>().at(0).outcome, TransmitOutcome::underrun);
 }
 
-// As where the call that keys takes longer than the samples that lie ready.
+// This happens if the call that keys takes longer than the samples that lie ready.
 TEST(Radio, late_samples_are_missing_in_a_burst_that_is_made_and_not_yet_keyed) {
   Radio::Config delayed = config();
   delayed.transmit_delay = 8 * kBlock;
   for (const bool made : {false, true}) {
     Bench bench(delayed);
     bench.radio.on_command(burst(1, sample_to_instant(20 * kBlock)));
-    bench.run(made ? 12 : 11);  // behind block n, the samples of block n + 8 are made
+    bench.run(made ? 12 : 11);  // after block n the samples of block n + 8 are made
     bench.radio.on_underrun(2000);
     EXPECT_FALSE(bench.key.back());
     bench.run(300);
@@ -427,8 +429,7 @@ TEST(Radio, a_key_that_fails_ends_the_burst) {
   EXPECT_FALSE(bench.keyed.back());
 }
 
-// --- Receiving
-// ------------------------------------------------------------------------------------
+// --- Receiving ---
 
 /// Feeds a burst that begins at sample `first` of the radio's time line.
 void hear(Bench& bench, const TransmitBurst& command, std::size_t silence) {
@@ -528,7 +529,7 @@ TEST(Radio, in_full_duplex_a_burst_is_received_while_another_is_sent) {
   EXPECT_EQ(received_bytes(bench), some_bytes(50));
   ASSERT_EQ(bench.all<CarrierDown>().size(), 1U);
   EXPECT_EQ(bench.all<CarrierDown>()[0].reason, CarrierDownReason::end_of_message);
-  EXPECT_TRUE(bench.all<TransmitFinished>().empty());  // all of it meanwhile
+  EXPECT_TRUE(bench.all<TransmitFinished>().empty());  // the whole burst was heard meanwhile
   bench.run(1000);
   ASSERT_EQ(bench.all<TransmitFinished>().size(), 1U);
   EXPECT_EQ(bench.all<TransmitFinished>()[0].outcome, TransmitOutcome::sent);

@@ -1,4 +1,4 @@
-// A worker on a scripted device, with the test as the node.
+// Runs a worker on a scripted device, with the test as the node.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,13 +18,13 @@ namespace s5066::modem {
 
 const Mode kMode{.rate_bps = 2400, .interleaver = Interleaver::short_};
 
-/// A worker on a scripted device, with this thread as the node's.
+/// Runs a worker on a scripted device, with this thread as the node's thread.
 struct WorkerBench {
   explicit WorkerBench(Device::Info info = {.lockstep = true}, Worker::Config config = {}) {
     worker = std::make_unique<Worker>(config, std::make_unique<FakeDevice>(device, info),
                                       std::make_unique<FakePtt>(key), [this] { ++notified; });
   }
-  /// Lockstep: one block, with nothing done by the node.
+  /// Passes `blocks` blocks in lockstep, in which the node does nothing.
   void tick(std::size_t blocks = 1) {
     for (std::size_t n = 0; n < blocks; ++n) {
       const Instant before = worker->now();

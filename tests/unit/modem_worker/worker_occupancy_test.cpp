@@ -1,4 +1,4 @@
-// What a worker tells its node of power on the channel, and where it waits.
+// The worker reports power on the channel to its node, and waits while the channel is occupied.
 #include <gtest/gtest.h>
 
 #include "tests/unit/modem_worker/worker_bench.h"

@@ -31,10 +31,10 @@ TEST(Worker, in_lockstep_time_is_the_sample_count_and_waits_for_the_node) {
   bench.device->give_blocks(5);
   ASSERT_TRUE(eventually([&] { return bench.worker->now() == Instant(milliseconds(20)); }));
   EXPECT_TRUE(eventually([&] { return bench.notified == 1; }));
-  bench.worker->release(Instant(milliseconds(19)));  // not enough
+  bench.worker->release(Instant(milliseconds(19)));  // before the end of the block
   EXPECT_EQ(bench.device->answered(), 0U);
   EXPECT_EQ(bench.worker->now(), Instant(milliseconds(20)));
-  bench.worker->release(Instant(milliseconds(40)));  // two at once
+  bench.worker->release(Instant(milliseconds(40)));  // releases two blocks at once
   ASSERT_TRUE(eventually([&] { return bench.worker->now() == Instant(milliseconds(60)); }));
   EXPECT_EQ(bench.device->answered(), 2U);
 }
@@ -49,7 +49,7 @@ TEST(Worker, a_command_given_at_a_boundary_takes_effect_in_that_very_block) {
   bench.release();
   EXPECT_TRUE(bench.device->keyed());
   EXPECT_TRUE(bench.key->down);
-  EXPECT_TRUE(bench.events().empty());  // its first sample is not yet in the past
+  EXPECT_TRUE(bench.events().empty());  // the first sample is not yet in the past
   bench.tick();
   const auto events = bench.events();
   ASSERT_EQ(events.size(), 1U);
@@ -113,7 +113,7 @@ TEST(Worker, ends_of_bursts_are_reported_even_when_nobody_reads_events) {
   const auto events = bench.events();
   ASSERT_FALSE(events.empty());
   EXPECT_EQ(std::get<TransmitFinished>(events.back()).id.value, 1U);
-  // Once there is room the loss is told.
+  // The worker reports the loss of events once the queue has room.
   ASSERT_TRUE(bench.send(21).ok());
   bench.tick(1);
   bench.tick(1);
@@ -161,8 +161,7 @@ TEST(Worker, another_sample_rate_changes_no_time) {
   EXPECT_EQ(bench.worker->now(), Instant(seconds(1)));
 }
 
-// --- Loss of the device
-// ---------------------------------------------------------------------------
+// --- Loss of the device ---
 
 Worker::Config quick_to_reopen() {
   return {.reopen_attempts_max = 3, .reopen_delay = milliseconds(1)};
@@ -203,7 +202,7 @@ TEST(Worker, in_lockstep_the_time_of_day_is_the_devices_and_another_one_when_it_
   EXPECT_EQ(bench.await<Fault>()->kind, FaultKind::device_lost);
   bench.tick();
   EXPECT_EQ(bench.await<Fault>()->kind, FaultKind::device_back);
-  EXPECT_EQ(bench.worker->utc_began(), seconds(7000 - 1));  // a second had passed
+  EXPECT_EQ(bench.worker->utc_began(), seconds(7000 - 1));  // one second had passed
 }
 
 TEST(Worker, a_device_lost_in_mid_burst_is_closed_only_after_the_node_was_told_and_unkeyed) {
@@ -261,7 +260,7 @@ TEST(Worker, a_device_that_comes_back_with_another_delay_is_used_with_that) {
   ASSERT_TRUE(bench.send(1).ok());
   bench.release();
   bench.tick(10);
-  // What is made at 20 ms leaves a tenth of a second later.
+  // The samples made at 20 ms leave 100 ms later.
   EXPECT_EQ(bench.await<TransmitStarted>()->at, Instant(milliseconds(20 + 100)));
 }
 
@@ -290,11 +289,10 @@ TEST(Worker, a_burst_asked_for_while_the_device_is_away_gets_an_answer) {
   EXPECT_EQ(bench.await<Fault>()->kind, FaultKind::device_lost);
   ASSERT_TRUE(bench.send(1).ok());
   EXPECT_EQ(bench.await<Fault>()->kind, FaultKind::command_refused);
-  bench.worker->stop();  // not in an hour
+  bench.worker->stop();  // stop() does not wait for the hour
 }
 
-// --- Keying
-// ---------------------------------------------------------------------------------------
+// --- Keying ---
 
 TEST(Worker, a_key_that_does_not_work_is_a_fault_and_ends_the_burst) {
   Bench bench;
@@ -347,7 +345,7 @@ TEST(Worker, while_a_transmitter_does_not_unkey_it_is_told_so_and_no_burst_is_ta
   EXPECT_TRUE(bench.key->down);
 }
 
-/// A real-time device whose clock the test turns.
+/// A real-time device on a clock that the test sets.
 struct RealTimeBench : Bench {
   explicit RealTimeBench(std::shared_ptr<std::atomic<std::int64_t>> shared_clock)
       : Bench({.lockstep = false},
@@ -368,11 +366,11 @@ struct RealTimeBench : Bench {
 TEST(Worker, the_watchdog_unkeys_when_the_device_stops_in_mid_burst) {
   RealTimeBench bench;
   ASSERT_TRUE(bench.worker->start().ok());
-  ASSERT_TRUE(bench.send(1).ok());  // 600 ms of preamble and 600 of data, and 2 s of margin
+  ASSERT_TRUE(bench.send(1).ok());  // preamble 600 ms, data 600 ms, margin 2 s
   for (int n = 0; n < 10; ++n) bench.block();
   EXPECT_TRUE(bench.key->down);
   bench.advance(milliseconds(1200 + 2000 - 220));
-  EXPECT_EQ(bench.key->calls, 2);  // once at the start
+  EXPECT_EQ(bench.key->calls, 2);  // the first call was at the start
   EXPECT_TRUE(bench.key->down);
   bench.advance(milliseconds(100));
   EXPECT_TRUE(eventually([&] { return !bench.key->down; }));
@@ -383,7 +381,7 @@ TEST(Worker, the_watchdog_unkeys_when_the_device_stops_in_mid_burst) {
 }
 
 TEST(Worker, is_unkeyed_while_it_hangs_in_its_device) {
-  std::atomic<bool> hangs{true};  // outlives the worker
+  std::atomic<bool> hangs{true};  // it outlives the worker
   RealTimeBench bench;
   const auto let_go = [](std::atomic<bool>* flag) { *flag = false; };
   const std::unique_ptr<std::atomic<bool>, decltype(let_go)> whatever_happens(&hangs, let_go);
@@ -394,7 +392,7 @@ TEST(Worker, is_unkeyed_while_it_hangs_in_its_device) {
   ASSERT_TRUE(bench.send(1).ok());
   for (int n = 0; n < 3; ++n) bench.block();
   EXPECT_TRUE(bench.key->down);
-  bench.key->failures = 1;  // so that it still is when the device is closed
+  bench.key->failures = 1;  // keeps the key down until the device closes
   bench.device->fail(ErrorCode::io);
   EXPECT_EQ(bench.await<Fault>()->kind, FaultKind::device_lost);
   EXPECT_TRUE(bench.key->down);
@@ -406,7 +404,7 @@ TEST(Worker, is_unkeyed_while_it_hangs_in_its_device) {
 TEST(Worker, is_unkeyed_while_it_lives_and_its_device_moves_no_sound) {
   RealTimeBench bench;
   ASSERT_TRUE(bench.worker->start().ok());
-  ASSERT_TRUE(bench.send(1, 3000).ok());  // over ten seconds
+  ASSERT_TRUE(bench.send(1, 3000).ok());  // the burst lasts over 10 s
   for (int n = 0; n < 3; ++n) bench.block();
   ASSERT_TRUE(bench.key->down);
   bench.advance(seconds(3) - milliseconds(1));
@@ -436,19 +434,18 @@ TEST(Worker, a_real_time_device_that_falls_silent_is_lost) {
   ASSERT_TRUE(eventually([&] { return bench.device->answered() == 1; }));
   *clock += Duration(milliseconds(2001)).count();
   EXPECT_EQ(bench.await<Fault>()->kind, FaultKind::device_lost);
-  // The wait before the device is opened anew may begin after its loss was told.
+  // The wait before the next open() can begin after the loss was reported.
   *clock += Duration(seconds(1)).count();
   ASSERT_TRUE(eventually([&] {
     *clock += Duration(milliseconds(10)).count();
     return bench.device->opened() == 2;
   }));
-  // Time went on meanwhile, and the sample clock with it.
+  // Time went on meanwhile, and so did the sample clock.
   EXPECT_EQ(bench.await<Fault>()->kind, FaultKind::samples_dropped);
   EXPECT_GE(bench.worker->now(), Instant(seconds(3)));
 }
 
-// --- Real time
-// ------------------------------------------------------------------------------------
+// --- Real time ---
 
 TEST(Worker, in_real_time_the_clock_runs_between_blocks_and_never_back) {
   RealTimeBench bench;
@@ -458,7 +455,7 @@ TEST(Worker, in_real_time_the_clock_runs_between_blocks_and_never_back) {
   bench.advance(milliseconds(7));
   EXPECT_EQ(bench.worker->now(), Instant(milliseconds(27)));
   bench.advance(milliseconds(13));
-  // A block that is 15 ms late does not turn it back.
+  // A block that is 15 ms late does not turn the clock back.
   bench.block(milliseconds(15));
   const Instant late = bench.worker->now();
   EXPECT_GE(late, Instant(milliseconds(54)));
@@ -474,7 +471,7 @@ TEST(Worker, in_real_time_the_clock_runs_between_blocks_and_never_back) {
 TEST(Worker, the_clock_follows_a_device_that_is_slower_than_ours) {
   RealTimeBench bench;
   ASSERT_TRUE(bench.worker->start().ok());
-  // 500 ppm slow: a block in 20.01 ms.
+  // The card is 500 ppm slow: a block takes 20.01 ms.
   for (int n = 0; n < 2000; ++n) bench.block(std::chrono::microseconds(20'010));
   const Duration ahead = bench.worker->now() - Instant(milliseconds(40'000));
   EXPECT_GE(ahead, Duration::zero());
@@ -499,13 +496,13 @@ TEST(Worker, a_device_that_began_late_has_lost_nothing_and_its_clock_is_right_at
   EXPECT_EQ(bench.worker->now(), Instant(milliseconds(820)));
   ASSERT_TRUE(bench.send(1).ok());
   for (int n = 0; n < 400; ++n) bench.block();
-  // No burst starts later than the node's clock stood.
+  // No burst starts later than the node's clock showed.
   EXPECT_LE(bench.await<TransmitStarted>()->at, Instant(milliseconds(820 + 40)));
   EXPECT_TRUE(faults_of(bench.events()).empty());
   EXPECT_EQ(bench.worker->stats().samples_dropped, 0U);
 }
 
-// PulseAudio does, behind its first blocks.
+// PulseAudio stands still like this after its first blocks.
 TEST(Worker, a_device_that_stands_still_when_it_has_just_begun_has_lost_nothing) {
   RealTimeBench bench;
   ASSERT_TRUE(bench.worker->start().ok());
@@ -516,14 +513,16 @@ TEST(Worker, a_device_that_stands_still_when_it_has_just_begun_has_lost_nothing)
   EXPECT_LT(std::chrono::abs(ahead), milliseconds(2));
   ASSERT_TRUE(bench.send(1).ok());
   for (int n = 0; n < 300; ++n) bench.block();
-  // With the very next block: none waits for a clock that is ahead of the samples.
+  // The burst starts with the very next block, because no burst waits for a clock that is ahead of
+  // the samples.
   EXPECT_LE(bench.await<TransmitStarted>()->at, Instant(milliseconds(34 * 20 + 800)));
   EXPECT_EQ(bench.await<TransmitFinished>()->outcome, TransmitOutcome::sent);
   EXPECT_TRUE(faults_of(bench.events()).empty());
   EXPECT_EQ(bench.worker->stats().samples_dropped, 0U);
 }
 
-// A frozen process, or a card that lost samples below the callback: it says nothing of it.
+// This happens if the process was frozen, or if a card lost samples below the callback and does not
+// report it.
 TEST(Worker, a_loss_that_the_device_does_not_tell_is_noticed_within_seconds) {
   for (const Duration lost : {Duration(milliseconds(500)), Duration(seconds(60))}) {
     SCOPED_TRACE(to_seconds(lost));
@@ -535,10 +534,10 @@ TEST(Worker, a_loss_that_the_device_does_not_tell_is_noticed_within_seconds) {
     const auto fault = bench.await<Fault>();
     ASSERT_TRUE(fault);
     EXPECT_EQ(fault->kind, FaultKind::samples_dropped);
-    const Duration forgotten = lost / 1000 + milliseconds(5);  // for the clock might be slow
+    const Duration forgotten = lost / 1000 + milliseconds(5);  // the clock might be slow
     EXPECT_NEAR(static_cast<double>(bench.worker->stats().samples_dropped), to_seconds(lost) * 9600,
                 to_seconds(forgotten) * 9600);
-    // The node's clock is the sample clock's again: a burst that is to start now does.
+    // The node's clock follows the sample clock again, so a burst that is to start now starts.
     bench.block();
     const Instant present = bench.worker->now();
     EXPECT_LE(std::chrono::abs(present - Instant(milliseconds(252 * 20) + lost)), forgotten);
@@ -564,7 +563,7 @@ TEST(Worker, a_burst_that_waited_for_the_lost_time_is_aborted_and_may_be_asked_f
           .ok());
   for (int n = 0; n < 160; ++n) bench.block();
   EXPECT_EQ(bench.await<TransmitFinished>()->outcome, TransmitOutcome::aborted);
-  EXPECT_EQ(bench.key->calls, 1);  // at the start
+  EXPECT_EQ(bench.key->calls, 1);  // the call at the start
   ASSERT_TRUE(bench.send(2).ok());
   bench.block();
   EXPECT_TRUE(eventually([&] { return bench.key->down.load(); }));
