@@ -33,7 +33,7 @@ TEST(Crc, matches_the_vectors_of_the_standard) {
   EXPECT_EQ(segment_crc(all), 0x0F84A524u);
 }
 
-/// Bit by bit, as the standard draws the register.
+/// Computes the CRC bit by bit, as the standard draws the register.
 std::uint32_t segment_crc_of_bits(ByteSpan bytes) {
   std::uint32_t crc = 0;
   for (const auto byte : bytes) {

@@ -17,12 +17,13 @@ using std::chrono::seconds;
 
 constexpr Duration kBlock = milliseconds(20);
 
-/// A clock that is read after each block, of which every one is late by up to 30 ms.
+/// Reads a clock after each block. Each reading is late by up to 30 ms.
 struct Reader {
   explicit Reader(double clock_ppm = 0, const ClockFollower::Config& config = {})
       : follower(config), ppm(clock_ppm) {}
 
-  /// More late than ever by `late`; what was found to be lost is given to the clock.
+  /// Takes one reading that is later than usual by `late`. A loss that the follower finds is added
+  /// to the clock.
   void read(Duration late = {}) {
     ours += kBlock;
     theirs += from_seconds(to_seconds(kBlock) * (1 + ppm * 1e-6));
@@ -35,7 +36,7 @@ struct Reader {
   void read_for(Duration duration, Duration late = {}) {
     for (Duration passed{}; passed < duration; passed += kBlock) read(late);
   }
-  /// How far the follower is from the truth.
+  /// Returns the difference between the follower and the true offset.
   Duration error() const { return follower.ahead() - (theirs - ours); }
 
   ClockFollower follower;
@@ -116,24 +117,24 @@ TEST(ClockFollower, a_loss_at_the_limit_is_forgotten_slowly_and_one_above_it_is_
     return losses;
   };
   EXPECT_EQ(told(milliseconds(100)), 0);
-  EXPECT_EQ(told(milliseconds(105)), 1);  // 3 ms are forgotten in the meantime
+  EXPECT_EQ(told(milliseconds(105)), 1);  // the follower forgets 3 ms in the meantime
 }
 
 TEST(ClockFollower, whoever_comes_late_and_catches_up_has_lost_nothing) {
   Reader reader;
   reader.read_for(seconds(10));
-  // Late for a while; but one reading in time is enough.
+  // The readings are late for a while, but one reading in time is enough.
   for (int n = 0; n < 20; ++n) {
     reader.read_for(milliseconds(2900), milliseconds(400));
     reader.read();
   }
-  // Nothing for ten seconds, and then all of it at once.
+  // No reading comes for 10 s, and then all of them come at once.
   const auto catch_up = [&](Duration from) {
     for (Duration late = from; late > kBlock; late -= kBlock) reader.read(late);
     reader.read_for(seconds(2));
   };
   catch_up(seconds(10));
-  // Hardly any for a while.
+  // Very few readings come for a while.
   for (int n = 1; n <= 3; ++n) reader.read(n * seconds(4));
   catch_up(seconds(12));
   EXPECT_EQ(reader.losses, 0);

@@ -17,7 +17,7 @@ TEST(FixedVector, grows_up_to_its_capacity_and_starts_at_zero_again) {
   numbers.resize(1);
   numbers.resize(3);
   EXPECT_EQ(numbers[0], 4);
-  EXPECT_EQ(numbers[1], 0);  // what was there before has gone
+  EXPECT_EQ(numbers[1], 0);  // the earlier value has gone
   numbers.clear();
   EXPECT_EQ(numbers.begin(), numbers.end());
 }

@@ -1,4 +1,4 @@
-// What the configuration of a mail gateway brings to its parts.
+// These tests check that each setting of a mail gateway reaches the part that uses it.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -62,11 +62,11 @@ groups { name: "g" udp_address: "10.1.1.1" })");
 }
 
 struct Limits {
-  std::string before;  // of the number
+  std::string before;  // text before the number
   std::string after;
   std::uint64_t first;
   std::uint64_t last;
-  bool none_below = false;  // the first is 0
+  bool none_below = false;  // true if the first good value is 0
 };
 
 // PM-133, PM-080
@@ -96,7 +96,7 @@ TEST(ConfigLoad, each_parameter_of_p_mul_is_taken_from_its_first_good_value_to_i
   for (const char* port : {"group_control_port", "announce_port", "data_port", "ack_port"}) {
     all.push_back({std::string("udp { ") + port + ": ", "}", 1, 65535});
   }
-  // For all, and for one group.
+  // The settings hold for all groups, and for one group.
   const std::string group = "groups { name: \"g\" address: \"16.1.1.1\" ";
   all.push_back({group + "ack_wait_s: ", "}", 1, 3600});
   for (const std::string& outer : {std::string(), group}) {
@@ -154,7 +154,7 @@ routes { pattern: "b.example" stations: "a" relay: true }
       1u);
 }
 
-// PM-080: 2751 to 2754 where nothing else is said, each with a use of its own.
+// PM-080: The ports are 2751 to 2754 by default, and each has its own use.
 TEST(ConfigLoad, the_ports_of_p_mul_by_udp_are_configured_one_by_one) {
   const auto udp = *parse_mail("f", kMail + "udp { }").value->udp;
   EXPECT_EQ(udp.group_control_port, 2751);
@@ -230,8 +230,8 @@ pool { first: "239.9.9.8" } wait_for_reject_ms: 100 announce_delay_ms: 200)");
   EXPECT_EQ(udp.announce_count, 7u);
   EXPECT_TRUE(pool(R"(pool { first: "239.2.0.0" last: "239.2.0.255" })").value);
   for (const char* wrong :
-       {R"(pool { first: "239.2.0.0" last: "239.2.1.0" })",  // one more than 256
-        R"(pool { first: "239.2.0.0" last: "239.1.0.0" })",  // backwards
+       {R"(pool { first: "239.2.0.0" last: "239.2.1.0" })",  // 257 addresses, one more than 256
+        R"(pool { first: "239.2.0.0" last: "239.1.0.0" })",  // the last address is before the first
         R"(pool { first: "224.0.0.255" })", R"(pool { first: "240.0.0.0" })",
         R"(pool { first: "239.9.9.9" })", R"(pool { first: "239.1.2.3" })",
         R"(pool { first: "239.2.0.0" } pool { first: "239.2.0.0" })"}) {

@@ -1,4 +1,4 @@
-// Files from disk: every one we ship loads, none of any length or content does harm.
+// Every configuration file that we ship loads, and a file of any length or content does no harm.
 #include "config/load.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,8 @@ std::string text_of(const fs::path& path) {
   return out.str();
 }
 
-/// Files in config/examples and config/back-to-back whose comment at the top names that message.
+/// Returns the files in config/examples and config/back-to-back whose first comment names
+/// `message`.
 std::vector<fs::path> shipped(const std::string& message) {
   std::vector<fs::path> found;
   for (const char* folder : {"config/examples", "config/back-to-back"}) {
@@ -179,7 +180,8 @@ TEST(ConfigLoad, a_modem_elsewhere_arrives_with_its_ports_and_modes) {
   EXPECT_EQ(remote.receive_modes.size(), 1U);
 }
 
-// The node grants no rate change to what its modem does not hear, so the two are told the same.
+// The node grants no rate change to a mode that its modem does not receive, so node and modem must
+// get the same list.
 TEST(ConfigLoad, modem_and_node_know_alike_which_modes_are_heard) {
   using Modes = std::vector<std::string>;
   const auto heard = [](const std::string& mode, const std::string& receive) {

@@ -1,4 +1,4 @@
-// Problems of a configuration, a line each.
+// Formats the problems of a configuration, one per line.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// A bad configuration draws one line for each of its problems, where the problem is.
+// A bad configuration gives one line for each of its problems, with the place of the problem.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -18,7 +18,7 @@ Lines problem_lines(const std::string& text) {
   return lines;
 }
 
-/// One line, so that what a test adds starts on line 2.
+/// The good configuration is one line, so that text which a test adds starts on line 2.
 const std::string kGood =
     R"(address: "1.2.3.4" modem { mode: "110a-2400-short" cable { socket: "/tmp/cable" } })"
     "\n";
@@ -188,7 +188,7 @@ TEST(ConfigProblems, fields_may_contradict_each_other_or_a_default) {
 TEST(ConfigProblems, links_that_may_be_must_fit_into_each_other) {
   expect_lines({
       {kGood + "data_transfer { links_max: 2 }\n", {"f:2:17: links_max: 2 is below its limit 3"}},
-      {kGood + "data_transfer { links_max: 3 }\n", {}},  // the defaults make way
+      {kGood + "data_transfer { links_max: 3 }\n", {}},  // the defaults shrink to fit
       {kGood + "data_transfer { links_max: 8 } channel_access { nonexclusive_links_max: 6 }\n", {}},
       {kGood + "data_transfer { links_max: 8 } channel_access { nonexclusive_links_max: 7 }\n",
        {"f:2:49: nonexclusive_links_max: must be two below data_transfer.links_max, for the "
@@ -332,7 +332,8 @@ TEST(ConfigProblems, a_transmission_must_hold_one_segment_in_the_mode_at_hand) {
   });
 }
 
-// What adaptation may take counts as well, and so does a segment that was cut for a faster mode.
+// Every mode that adaptation may choose counts as well, and a segment may have been cut for a
+// faster mode.
 TEST(ConfigProblems, a_transmission_must_hold_one_segment_wherever_adaptation_may_go) {
   const auto with = [](const std::string& limit, const std::string& rates) {
     return kGood + "data_transfer { transmission_max_ms: " + limit + " segment_octets: 200 " +
