@@ -1,5 +1,5 @@
-// Annex A from outside: binds and unbinds, flow, keep-alive, management (A.2.1.1 to A.2.1.5,
-// A.2.1.14 to A.2.1.17), and the frame they come in (A.2.2.1, A.2.2.2).
+// These tests check Annex A from outside: binds and unbinds, flow, keep-alive, management (A.2.1.1
+// to A.2.1.5, A.2.1.14 to A.2.1.17), and the frame that carries them (A.2.2.1, A.2.2.2).
 #include "tests/unit/conformance/stations.h"
 
 namespace s5066::test {
@@ -42,7 +42,7 @@ TEST_F(AnnexABind, a_sap_has_one_client_and_those_that_may_not_be_had_are_refuse
     HexClient client = bind(alpha, sap, "14 00");
     HexClient second = connect(alpha);
     second.give("01 " + to_hex(Bytes{static_cast<std::uint8_t>(sap << 4 | 14)}) + " 14 00");
-    EXPECT_EQ(second.got(), "0403");  // already allocated, whatever the rank
+    EXPECT_EQ(second.got(), "0403");  // the SAP is already allocated, at any rank
     second.hang_up();
     client.give("02");
     client.hang_up();
@@ -179,7 +179,7 @@ TEST_F(AnnexABind, flow_goes_off_and_on_from_the_subnetwork_only) {
   EXPECT_EQ(client.got(), "");
   client.give("14 04 E1020305 00 00001E 0001 41");
   EXPECT_EQ(client.got(), "10");
-  run(minutes(1));  // their time to live
+  run(minutes(1));  // the time to live of the U_PDUs
   EXPECT_EQ(client.got(), "0F");
   const auto before = invalid(alpha);
   client.give("10");
@@ -218,7 +218,7 @@ TEST_F(AnnexABind, management_messages_are_taken_and_only_rank_15_is_served) {
   client.give("12 01 414243");
   EXPECT_EQ(client.got(), "");
   EXPECT_EQ(invalid(alpha), before + 1);
-  client.give("13 01 414243");  // only from the server
+  client.give("13 01 414243");  // only the server may send it
   EXPECT_EQ(invalid(alpha), before + 2);
   client.give("11");
   EXPECT_EQ(client.got(), "11");

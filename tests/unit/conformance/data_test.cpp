@@ -1,4 +1,5 @@
-// Annex A from outside: data between clients (A.2.1.6 to A.2.1.9, A.3.1.1 to A.3.1.3, A.3.2.4).
+// These tests check Annex A from outside: data between clients (A.2.1.6 to A.2.1.9, A.3.1.1 to
+// A.3.1.3, A.3.2.4).
 #include "s5066d/pdu/scanner.h"
 #include "tests/unit/conformance/stations.h"
 
@@ -17,7 +18,8 @@ TEST_F(AnnexAData, a_u_pdu_with_client_confirmation_takes_the_sequence_of_the_an
   run(seconds(20));
   EXPECT_EQ(b.got(), compact("15 53 E1020305 13 E1020304 0005 48454C4C4F"));
   EXPECT_EQ(a.got(), compact("16 03 E1020305 0005 48454C4C4F"));
-  // REQUEST, ACCEPTED, DATA without a date, DATA DELIVERY CONFIRM; then, idle, BREAK and CONFIRM.
+  // The air carries REQUEST, ACCEPTED, DATA without a date and DATA DELIVERY CONFIRM. The idle link
+  // then gets BREAK and CONFIRM.
   EXPECT_EQ(air(), "A8:10 B8:20 A0:0005338048454C4C4F B2:00103348454C4C4F");
   run(minutes(3));
   EXPECT_EQ(air(), "A8:44 B8:50");
@@ -31,13 +33,14 @@ TEST_F(AnnexAData, the_time_to_die_travels_from_acceptance_on) {
   for (Medium::Station* station : {alpha, bravo}) {
     station->node.on_utc(medium->now(), UtcSeconds{1772409540});  // 2026-03-01 23:59:00
   }
-  medium->silent = true;                               // so it waits for its link
+  medium->silent = true;                               // the U_PDU waits for its link
   a.give("14 53 E1020305 00 00003C 0005 48454C4C4F");  // two minutes, over midnight
   run(seconds(10));
   EXPECT_EQ(air(), "A8:10");
   medium->silent = false;
   run(minutes(1));
-  // The day modulo 16, and 60 s of it in units of two: not later for the wait.
+  // The S_PDU holds the day modulo 16 and 60 s of that day in units of 2 s. The wait for the link
+  // does not make the time later.
   EXPECT_NE(air().find("A0:000533CD001E48454C4C4F"), std::string::npos);
   EXPECT_EQ(b.got(), compact("15 53 E1020305 13 E1020304 0005 48454C4C4F"));
 }
@@ -51,10 +54,10 @@ TEST_F(AnnexAData, what_arrives_after_its_time_to_die_is_discarded) {
   a.give("14 53 E1020305 00 000E10 0001 40");
   run(seconds(60));
   b.got();
-  a.give("14 53 E1020305 00 00000F 0001 41");  // 30 s, and the link is older than what is left
+  a.give("14 53 E1020305 00 00000F 0001 41");  // 30 s to live, and bravo's clock is 40 s ahead
   run(seconds(20));
   EXPECT_EQ(b.got(), "");
-  a.give("14 53 E1020305 00 000E10 0001 42");  // two hours
+  a.give("14 53 E1020305 00 000E10 0001 42");  // two hours to live
   run(seconds(20));
   EXPECT_EQ(b.got(), compact("15 53 E1020305 13 E1020304 0001 42"));
 }
@@ -89,7 +92,7 @@ TEST_F(AnnexAData, only_the_named_node_and_sap_get_it) {
 TEST_F(AnnexAData, default_means_the_service_type_of_the_bind_and_other_modes_override_it) {
   HexClient a = bind(alpha, 3, "20 20");  // non-ARQ, two retransmissions
   HexClient b = bind(bravo, 4, "10 00");
-  a.give("14 04 E1020305 0E F00000 0001 41");  // confirmation, order and R of DEFAULT are no matter
+  a.give("14 04 E1020305 0E F00000 0001 41");  // confirmation, order and R of DEFAULT are ignored
   run(seconds(30));
   EXPECT_EQ(air(), "A7:0000340041 A7:0000340041 A7:0000340041");
   EXPECT_EQ(b.got(), compact("15 04 E1020305 23 E1020304 0001 41"));
@@ -120,7 +123,7 @@ TEST_F(AnnexAData, nobody_is_told_who_did_not_ask) {
 TEST_F(AnnexAData, what_is_not_delivered_in_its_time_to_live_is_rejected_with_reason_1) {
   medium->silent = true;
   HexClient a = bind(alpha, 3, "14 00");
-  a.give("14 53 E1020305 00 00001E 0005 48454C4C4F");  // 60 s
+  a.give("14 53 E1020305 00 00001E 0005 48454C4C4F");  // 60 s to live
   run(seconds(59));
   EXPECT_EQ(a.got(), "");
   run(seconds(1));
@@ -128,7 +131,7 @@ TEST_F(AnnexAData, what_is_not_delivered_in_its_time_to_live_is_rejected_with_re
   medium->silent = false;
   air();
   run(minutes(30));
-  EXPECT_EQ(air().find("48454C4C4F"), std::string::npos);  // discarded
+  EXPECT_EQ(air().find("48454C4C4F"), std::string::npos);  // the node has discarded it
 }
 
 // A.2.1.6(8)-(11)
@@ -160,7 +163,7 @@ TEST_F(AnnexAData, a_sap_that_nobody_bound_is_reason_2_where_a_client_was_to_con
   run(seconds(30));
   EXPECT_EQ(air(), "A8:10 B8:20 A0:0005338048454C4C4F B2:00213348454C4C4F");
   EXPECT_EQ(a.got(), compact("17 23 E1020305 0005 48454C4C4F"));
-  // The node has taken what the node has to confirm.
+  // The called node takes a U_PDU that the node has to confirm.
   a.give("14 53 E1020305 14 000000 0001 41");
   run(seconds(20));
   EXPECT_EQ(a.got(), compact("16 03 E1020305 0001 41"));
@@ -178,7 +181,7 @@ TEST_F(AnnexAData, one_octet_above_the_mtu_is_always_rejected_and_never_sent) {
   a.give(request(2049));
   const std::string rejected = a.got();
   EXPECT_EQ(rejected.substr(0, 12), "1743E1020305");
-  EXPECT_EQ(rejected.substr(12, 4), "0800");  // the part that comes back
+  EXPECT_EQ(rejected.substr(12, 4), "0800");  // number of octets that come back
   run(seconds(30));
   EXPECT_EQ(air(), "");
   a.give(request(2048));
@@ -234,7 +237,7 @@ TEST_F(AnnexAData, without_arq_nothing_is_confirmed) {
   HexClient b = bind(bravo, 4, "10 00");
   a.give("14 04 E1020305 28 000000 0001 41");
   run(minutes(1));
-  EXPECT_EQ(air(), "A7:0000340041");  // C is 0 on the air too
+  EXPECT_EQ(air(), "A7:0000340041");  // C is 0 on the air, too
   EXPECT_EQ(b.got(), compact("15 04 E1020305 23 E1020304 0001 41"));
   EXPECT_EQ(a.got(), "");
 }
@@ -257,7 +260,7 @@ TEST_F(AnnexAData,
   a.give("14 04 E1020305 10 000000 0000 41");
   a.give("14 04 E1020305 10 000000 00");
   EXPECT_EQ(invalid(alpha), 3u);
-  a.give("14 04 E1020305 14 000000 0000");  // an empty U_PDU is one
+  a.give("14 04 E1020305 14 000000 0000");  // an empty U_PDU is valid
   run(seconds(30));
   EXPECT_EQ(a.got(), compact("16 04 E1020305 0000"));
 }

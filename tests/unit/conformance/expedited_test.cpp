@@ -1,4 +1,4 @@
-// Annex A from outside: expedited data (A.2.1.10 to A.2.1.13).
+// These tests check Annex A from outside: expedited data (A.2.1.10 to A.2.1.13).
 #include "tests/unit/conformance/stations.h"
 
 namespace s5066::test {
@@ -46,7 +46,7 @@ TEST_F(AnnexAExpedited, a_failure_is_reported_with_its_reason) {
   HexClient a = bind(alpha, 3, "18 00");
   a.give("18 04 E1020305 00 000000 0001 41");
   run(seconds(30));
-  EXPECT_EQ(a.got(), compact("1B 24 E1020305 0001 41"));  // nobody on that SAP
+  EXPECT_EQ(a.got(), compact("1B 24 E1020305 0001 41"));  // no client is bound to that SAP
   a.give("18 04 E1020305 40 000000 0001 41");
   EXPECT_EQ(a.got(), compact("1B 54 E1020305 0001 41"));
   a.give("18 04 E1020305 10 000000 0801 " + to_hex(Bytes(2049, 0x41)));

@@ -1,5 +1,5 @@
-// Annex A from outside: hard links (A.1.1.2, A.2.1.18 to A.2.1.25, A.3.1.4 to A.3.1.8, A.3.2.2).
-// S_PDUs of types 3 to 7 stand behind "00" in D_PDUs of type 4.
+// These tests check Annex A from outside: hard links (A.1.1.2, A.2.1.18 to A.2.1.25, A.3.1.4 to
+// A.3.1.8, A.3.2.2). S_PDUs of types 3 to 7 follow the C_PDU octet "00" in D_PDUs of type 4.
 #include <optional>
 #include <tuple>
 
@@ -12,7 +12,7 @@ using std::chrono::hours;
 
 class AnnexAHardLink : public Stations {
  protected:
-  /// Of rank 5 on SAP 3 of alpha and of bravo.
+  /// Binds a client of rank 5 on SAP 3 of alpha and of bravo.
   void two_clients() {
     a.emplace(bind(alpha, 3, "10 00"));
     b.emplace(bind(bravo, 3, "10 00"));
@@ -152,7 +152,7 @@ TEST_F(AnnexAHardLink, what_no_hard_link_can_be_is_refused) {
     EXPECT_EQ(client.got(), compact("09 03 " + std::string(argument)));
     EXPECT_EQ(invalid(alpha), ++before);
   }
-  client.give("07 E1020305");  // no such link
+  client.give("07 E1020305");  // no such link exists
   client.give("0C 93 E1020305");
   client.give("0D 01 93 E1020305");
   EXPECT_EQ(invalid(alpha), before + 3);
@@ -214,7 +214,7 @@ TEST_F(AnnexAHardLink, to_the_same_node_the_larger_type_wins_and_a_second_type_0
   run(minutes(3));
   EXPECT_EQ(a->got(), compact("0A 02 13 E1020305") + " " + compact("0E 02 02"));  // A.2.1.26(1)
   EXPECT_EQ(other.got(), compact("08 01 54 E1020305"));
-  a->give("06 53 E1020305");  // equal in all
+  a->give("06 53 E1020305");  // all values are equal
   EXPECT_EQ(a->got(), compact("09 02 53 E1020305"));
 }
 
@@ -355,7 +355,7 @@ TEST_F(AnnexAHardLink, a_termination_that_nobody_confirms_is_done_all_the_same) 
   EXPECT_EQ(a->got(), compact("0A 03 93 E1020305"));
   run(minutes(10));
   medium->silent = false;
-  a->give("06 93 E1020305");  // and the way is free
+  a->give("06 93 E1020305");  // a new link can be made
   run(seconds(30));
   EXPECT_EQ(b->got().substr(0, 2), "0A");
 }
@@ -386,11 +386,11 @@ TEST_F(AnnexAHardLink, type_1_is_for_its_owner_and_whoever_talks_to_it) {
   a->give("14 04 E1020305 14 000000 0001 43");
   b4.give("14 03 E1020304 00 000000 0001 44");
   run(minutes(1));
-  const std::string own = a->got();  // in either order: who keys first is a matter of chance
+  const std::string own = a->got();  // in either order, because either station may key first
   EXPECT_NE(own.find(compact("16 04 E1020305 0001 43")), std::string::npos) << own;
   EXPECT_NE(own.find(compact("15 03 E1020304 14 E1020305 0001 44")), std::string::npos) << own;
   a->give("07 E1020305");
-  run(minutes(5));  // then the others have their turn
+  run(minutes(5));  // now the others send
   const std::string got = other.got();
   EXPECT_NE(got.find(compact("16 03 E1020305 0001 41")), std::string::npos) << got;
   EXPECT_NE(got.find(compact("15 04 E1020304 14 E1020305 0001 42")), std::string::npos) << got;

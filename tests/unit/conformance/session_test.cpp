@@ -1,4 +1,5 @@
-// Annex A from outside: soft link sessions and broadcast (A.1.1.1, A.1.1.3, A.3.2.1, A.3.2.3).
+// These tests check Annex A from outside: soft link sessions and broadcast (A.1.1.1, A.1.1.3,
+// A.3.2.1, A.3.2.3).
 #include "tests/unit/conformance/stations.h"
 
 namespace s5066::test {
@@ -44,7 +45,7 @@ TEST_F(AnnexASession, the_called_node_may_end_the_session_too) {
 TEST_F(AnnexASession, data_for_another_node_waits_no_longer_than_the_configured_maximum) {
   config_a.sap.links.soft_links_max = 1;
   config_a.sap.links.session_max = minutes(2);
-  config_a.sap.link_outstanding_octets_max = 8192;  // what is out is finished first
+  config_a.sap.link_outstanding_octets_max = 8192;  // outstanding data is finished first
   restart();
   HexClient a = bind(alpha, 3, "10 00");
   HexClient c = bind(charlie, 4, "10 00");
@@ -69,7 +70,7 @@ TEST_F(AnnexASession, a_called_node_leaves_the_caller_in_peace_for_its_configure
   HexClient c = bind(charlie, 4, "10 00");
   a.give("14 04 E1020305 00 000000 0001 41");
   run(seconds(20));
-  b.give("14 04 E1020306 00 000000 0001 42");  // bravo's own wish
+  b.give("14 04 E1020306 00 000000 0001 42");  // bravo wants a session of its own
   run(minutes(3));
   EXPECT_EQ(c.got(), "");
   run(minutes(2));
@@ -120,15 +121,15 @@ TEST_F(AnnexASession, a_damaged_u_pdu_comes_with_its_blocks_and_only_where_it_wa
   HexClient without = bind(charlie, 4, "20 00");
   config_a.dts.segment_octets = 0;
   const std::size_t segment = dts::segment_octets(config_a.dts);
-  const Bytes updu(3 * segment - 5, 0x41);  // with C_PCI, S_PCI and no date: three segments
+  const Bytes updu(3 * segment - 5, 0x41);  // three segments with C_PCI, S_PCI and no date
   damage = [&](Bytes& octets) {
     std::size_t segments = 0;
     for (std::size_t at = 0; at + 6 < octets.size() && octets[at] == 0x90;) {
       const std::size_t header = 2 + (octets[at + 5] & 0x1Fu) + (octets[at + 5] >> 5);
       const std::size_t size = get_u16(octets, at + 6 + (octets[at + 5] >> 5)) & 0x3FFu;
       ++segments;
-      if (segments == 2) octets[at + header + 7] ^= 0xFF;  // its eighth octet
-      if (segments == 3) octets[at + 5 + 2] ^= 0xFF;       // an address: the header is bad
+      if (segments == 2) octets[at + header + 7] ^= 0xFF;  // the eighth octet
+      if (segments == 3) octets[at + 5 + 2] ^= 0xFF;       // an address, so the header is bad
       at += header + size + 4;
     }
   };
@@ -141,8 +142,8 @@ TEST_F(AnnexASession, a_damaged_u_pdu_comes_with_its_blocks_and_only_where_it_wa
   const auto number = [](std::size_t n) {
     return compact(Bytes{static_cast<std::uint8_t>(n >> 8), static_cast<std::uint8_t>(n)});
   };
-  // One errored block and one missing: positions in the U_PDU, whose control information went
-  // ahead of it in the first segment.
+  // One block is errored and one is missing. The positions count in the U_PDU, whose control
+  // information precedes it in the first segment.
   EXPECT_EQ(got.substr(0, 26 + 24), compact("15 04 FFFFFFFF 33 E1020304") + compact(octets) +
                                         "0001" + number(segment - 4) + number(segment) + "0001" +
                                         number(2 * segment - 4) + number(segment - 1));

@@ -1,5 +1,5 @@
-// Stations on one channel, tested from outside with the octets of the standard: what a client
-// writes and reads, and what goes on the air, in hex, without any codec of ours.
+// The tests see the stations on one channel from outside, in the octets of the standard. They write
+// and read the octets of the clients and of the air in hex, without any codec of ours.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace s5066::test {
 
-/// "1537 00" to "153700": hex that can be compared.
+/// Removes the spaces from hex, "1537 00" to "153700", so that it can be compared.
 inline std::string compact(std::string_view hex) {
   std::string out;
   for (const char c : hex) {
@@ -27,7 +27,7 @@ inline std::string compact(ByteSpan octets) {
   return compact(to_hex(octets));
 }
 
-/// A primitive in its frame (A.2.2.2).
+/// Puts a primitive in its frame (A.2.2.2).
 inline Bytes framed(std::string_view primitive) {
   const Bytes body = *from_hex(primitive);
   Bytes frame{0x90, 0xEB, 0x00, static_cast<std::uint8_t>(body.size() >> 8),
@@ -36,9 +36,9 @@ inline Bytes framed(std::string_view primitive) {
   return frame;
 }
 
-/// The segments of the D_PDUs in a burst, each as "type:hex". Whoever sends less than a segment
-/// sees whole C_PDUs, and of the copies of one of link control the first. The layout is that of
-/// C.3.2 and B.3.1, read here by hand.
+/// Returns the segments of the D_PDUs in a burst, each as "type:hex". A C_PDU shorter than a
+/// segment appears whole. Of the copies of a link control C_PDU only the first appears. The
+/// function reads the layout of C.3.2 and B.3.1 by itself.
 inline std::vector<std::string> segments_of(ByteSpan burst) {
   std::vector<std::string> found;
   std::size_t at = 0;
@@ -62,7 +62,7 @@ inline std::vector<std::string> segments_of(ByteSpan burst) {
   return found;
 }
 
-/// A SIS client that speaks hex.
+/// Plays a SIS client that writes and reads hex.
 class HexClient {
  public:
   HexClient(Medium& medium, Medium::Station& station, ClientId id)
@@ -72,7 +72,7 @@ class HexClient {
   void write(ByteSpan octets) { medium_->send_bytes(*station_, id_, octets); }
   void hang_up() { medium_->disconnect(*station_, id_); }
 
-  /// The primitives that came since the last call, each in hex, a space between them.
+  /// Returns the primitives that came since the last call, each in hex, with a space between them.
   std::string got() {
     std::string all;
     for (const auto& frame : frames()) {
@@ -80,7 +80,7 @@ class HexClient {
     }
     return all;
   }
-  /// The same as they were on the wire.
+  /// Returns the primitives that came since the last call, as they were on the wire.
   std::vector<Bytes> frames() {
     const auto& all = log().frames;
     std::vector<Bytes> fresh(all.begin() + static_cast<std::ptrdiff_t>(seen_), all.end());
@@ -107,7 +107,7 @@ class Stations : public ::testing::Test {
 
   Stations() { restart(); }
 
-  /// Three new stations with these settings.
+  /// Makes three new stations with the present settings.
   void restart() {
     medium = std::make_unique<Medium>();
     heard.clear();
@@ -125,8 +125,9 @@ class Stations : public ::testing::Test {
   HexClient connect(Medium::Station* station) {
     return {*medium, *station, medium->connect(*station)};
   }
-  /// Bound to a SAP with rank 5: "14 00" is ARQ with node confirmation, "18 00" with client
-  /// confirmation, "10 00" without, "20 00" is non-ARQ.
+  /// Binds a client to a SAP with rank 5. Of the service types, "14 00" is ARQ with node
+  /// confirmation, "18 00" ARQ with client confirmation, "10 00" ARQ without confirmation, and "20
+  /// 00" non-ARQ.
   HexClient bind(Medium::Station* station, unsigned sap, std::string_view service) {
     HexClient client = connect(station);
     client.give("01 " + to_hex(Bytes{static_cast<std::uint8_t>(sap << 4 | 5)}) + " " +
@@ -136,7 +137,8 @@ class Stations : public ::testing::Test {
     return client;
   }
 
-  /// What went on the air since the last call: station, D_PDU type, ":", C_PDU.
+  /// Returns the segments that went on the air since the last call: station, D_PDU type, ":",
+  /// C_PDU.
   std::string air() {
     std::string all;
     for (const auto& one : std::exchange(heard, {})) all += (all.empty() ? "" : " ") + one;
@@ -155,7 +157,7 @@ class Stations : public ::testing::Test {
   Medium::Station* bravo = nullptr;
   Medium::Station* charlie = nullptr;
   std::vector<std::string> heard;
-  std::function<void(Bytes&)> damage;  // of what the others hear
+  std::function<void(Bytes&)> damage;  // changes what the other stations hear
 };
 
 }  // namespace s5066::test
