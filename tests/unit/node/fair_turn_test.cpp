@@ -1,4 +1,4 @@
-// Whom the antenna serves when one client wants more than it gives.
+// One client asks for more than the antenna gives; the others must still get their turns.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -17,13 +17,13 @@ constexpr std::uint32_t kBravo = 0x01020305;
 constexpr std::uint32_t kAbsent = 0x01020306;
 constexpr std::size_t kWanted = 20;
 
-/// How U_PDUs are sent, and over which channel.
+/// Selects how the U_PDUs are sent and what the channel loses.
 struct Case {
   unsigned rate_bps = 2400;
   std::size_t flood_octets = 2000;
   TransmissionMode mode = TransmissionMode::arq;
   bool expedited = false;
-  double loss = 0;  // of D_PDUs, in either direction
+  double loss = 0;  // share of lost D_PDUs in either direction
 };
 
 class FairTurns {
@@ -38,24 +38,24 @@ class FairTurns {
     modest_ = bind(*alpha_, 5, 9);
   }
 
-  /// One U_PDU from the modest client, which begins with its number.
+  /// Sends one U_PDU from the modest client. Its first octet is its number.
   void send(std::uint8_t priority = 0, std::size_t octets = 4) {
     Bytes updu(octets);
     updu[0] = ++numbered_;
     give(modest_, 5, kBravo, priority, std::move(updu));
   }
   void run_for(Duration duration) { medium_.run_for(duration); }
-  /// The other client sends at this priority whatever is taken of it.
+  /// Runs while the other client sends as much as the node takes at this priority.
   void run_beside_flood(Duration duration, std::uint8_t priority = 15, std::uint32_t to = kBravo) {
     for (const Instant end = medium_.now() + duration; medium_.now() < end;
          medium_.run_for(seconds(5))) {
-      // No more than a few at a time: expedited data has no flow control of its own.
+      // Each step offers at most 300 U_PDUs, because expedited data has no flow control of its own.
       for (int i = 0; i < 300 && !alpha_->clients[flood_].paused; ++i) {
         give(flood_, 3, to, priority, Bytes(how_.flood_octets));
       }
     }
   }
-  /// The numbers of what came from the modest client, as they came.
+  /// Returns the numbers of the U_PDUs from the modest client in the order of their arrival.
   std::string arrived() {
     std::string numbers;
     for (const Bytes* updu : of(to_modest_)) numbers += std::to_string((*updu)[0]) + ' ';
@@ -134,11 +134,11 @@ std::string first_numbers(std::size_t count) {
   return numbers;
 }
 
-// Goal:   whatever a client asks for, every other has its part of what goes on the air.
-// Method: a client of rank 0 floods at priority 15; one of rank 9 sends 20 U_PDUs of 4 octets at
-//         priority 0. At several rates, with losses, without ARQ, and as expedited data.
-// Accept: all 20, in order; beside each at most seven of the flood went, and those of six
-//         transmissions that were handed down before it.
+// Goal:   every client has its share of the air, whatever another client asks for.
+// Method: a client of rank 0 floods at priority 15. A client of rank 9 sends 20 U_PDUs of 4 octets
+//         at priority 0. The cases have several rates, losses, no ARQ, and expedited data.
+// Accept: all 20 arrive in order. For each of them the flood gets at most eight U_PDUs, plus those
+//         of six transmissions that were handed down before.
 TEST(FairTurnsAtTheAntenna, a_flood_at_the_highest_priority_leaves_one_turn_in_eight) {
   const Case cases[] = {
       {.rate_bps = 75, .flood_octets = 50},
@@ -166,8 +166,8 @@ TEST(FairTurnsAtTheAntenna, a_flood_at_the_highest_priority_leaves_one_turn_in_e
   }
 }
 
-// Goal:   the U_PDUs of one client keep their order, also where some of them have been handed down
-//         before a flood gives the later ones a fair turn.
+// Goal:   the U_PDUs of one client keep their order, also if some of them were handed down before a
+//         flood gives the later ones a fair turn.
 TEST(FairTurnsAtTheAntenna, a_fair_turn_overtakes_nothing_of_its_own_client) {
   FairTurns world({.rate_bps = 300, .flood_octets = 100});
   for (int i = 0; i < 100; ++i) world.send(0, 300);
@@ -178,8 +178,8 @@ TEST(FairTurnsAtTheAntenna, a_fair_turn_overtakes_nothing_of_its_own_client) {
   EXPECT_EQ(world.arrived(), first_numbers(100));
 }
 
-// Goal:   an urgent U_PDU goes in the next transmission, whatever waits.
-// Method: it comes at any time in a flood at priority 0.
+// Goal:   an urgent U_PDU goes in the next transmission, whatever else waits.
+// Method: the urgent U_PDU comes at several times in a flood at priority 0.
 TEST(FairTurnsAtTheAntenna, an_urgent_u_pdu_waits_for_one_transmission_at_most) {
   for (const unsigned rate_bps : {75u, 600u, 2400u, 9600u}) {
     for (const auto after : {seconds(300), seconds(340), seconds(380), seconds(420)}) {
@@ -193,7 +193,7 @@ TEST(FairTurnsAtTheAntenna, an_urgent_u_pdu_waits_for_one_transmission_at_most) 
   }
 }
 
-// Goal:   a station that never answers makes nobody wait who sends to another one.
+// Goal:   a station that never answers delays no client that sends to another station.
 // Method: the flood is for the absent station, with one session at a time and with several.
 TEST(FairTurnsAtTheAntenna, a_flood_for_an_absent_station_stops_nobody) {
   for (const std::size_t sessions_max : {1u, 4u}) {

@@ -1,5 +1,5 @@
-// A station that says whatever it likes about links, in the names of peers that are there and of
-// strangers, while a node has messages and hard links of its own and falls silent now and then.
+// A station forges control messages about links in the names of present peers and of unknown
+// stations. Meanwhile a node has messages and hard links of its own and is silent now and then.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -46,7 +46,7 @@ class History {
     set_silent(false);
   }
 
-  /// All clients end their hard links, and the forger has gone: what is left?
+  /// Ends the hard links of all clients after the forger has gone, and checks that nothing is left.
   void come_to_rest() {
     for (int i = 0; i < 3; ++i) {
       end_hard_links(alpha_);
@@ -126,7 +126,7 @@ class History {
     return octets[rng_.below(kCount)];
   }
 
-  /// Up to four D_PDUs: C_PDUs of link control, S_PDUs of hard links, ARQ data, warnings.
+  /// Makes up to four D_PDUs: C_PDUs of link control, S_PDUs of hard links, ARQ data, warnings.
   Bytes forged() {
     constexpr std::array<std::uint8_t, 6> kControl = {0x20, 0x30, 0x33, 0x41, 0x44, 0x50};
     constexpr std::array<std::uint8_t, 8> kHardLink = {0x30, 0x31, 0x38, 0x39,
@@ -208,8 +208,8 @@ class History {
   std::size_t asked_second_ = 0;
 };
 
-// Goal:   whatever is said about links, every message and every request for a hard link has one
-//         answer, nothing is sent in radio silence, and when it is over nothing is left of it.
+// Goal:   whatever is forged about links, every message and every request for a hard link gets one
+//         answer, nothing is sent in radio silence, and no link is left at the end.
 TEST(ForgedControl, leaves_every_request_answered_and_no_link_behind) {
   for (std::uint64_t seed = 1; seed <= 300 && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
@@ -220,9 +220,10 @@ TEST(ForgedControl, leaves_every_request_answered_and_no_link_behind) {
   }
 }
 
-// Goal:   nor does a hard link's physical link that ends in the moment it is made keep a node busy
-//         for ever with data for another peer, whose link it has ended (B.3.2.1(19)).
-// Method: ACCEPTED and BREAK in the peer's name in one burst, at any time around the call.
+// Goal:   a physical link that ends at the moment in which a hard link's request makes it does not
+//         keep a node busy for ever with data for another peer, whose link it has ended
+//         (B.3.2.1(19)).
+// Method: ACCEPTED and BREAK come in the peer's name in one burst, at many times after the call.
 TEST(ForgedControl, an_accepted_and_a_break_in_one_burst_leave_a_node_working) {
   for (int offset_ms = 0; offset_ms <= 9000; offset_ms += 300) {
     SCOPED_TRACE(offset_ms);

@@ -39,7 +39,7 @@ TEST(InputRate, without_limits_lets_everything_through) {
   EXPECT_FALSE(rate.exhausted());
 }
 
-// The rate of a client that always has more to send, over a minute.
+// The client always has more to send. The test measures its rate over a minute.
 TEST(InputRate, in_the_long_run_is_what_was_asked_for) {
   InputRate rate({.primitives_per_second_max = 20, .octets_per_second_max = 0});
   int taken = 0;
@@ -58,7 +58,7 @@ class RatedClient : public ::testing::Test {
     c.client_rate = {.primitives_per_second_max = 10, .octets_per_second_max = 0};
     return c;
   }
-  /// Our own address: each U_PDU comes back as an indication.
+  /// Makes requests to our own address, so that each U_PDU comes back as an indication.
   Bytes requests(int count) const {
     Bytes octets;
     for (int i = 0; i < count; ++i) {
@@ -77,7 +77,7 @@ TEST_F(RatedClient, above_its_rate_is_not_read_and_loses_nothing) {
   medium.send_bytes(station, client, requests(40));
   ClientLog& log = station.clients.at(client);
   EXPECT_TRUE(log.paused);
-  EXPECT_EQ(log.all<sis::UnidataIndication>().size(), 9u);  // and the bind
+  EXPECT_EQ(log.all<sis::UnidataIndication>().size(), 9u);  // the bind is the tenth primitive
   medium.run_for(seconds(2));
   EXPECT_GT(log.all<sis::UnidataIndication>().size(), 9u);
   EXPECT_LE(log.all<sis::UnidataIndication>().size(), 29u);
@@ -116,7 +116,7 @@ TEST_F(RatedClient, that_waits_does_not_hold_up_another) {
   EXPECT_EQ(station.clients.at(modest).all<sis::BindAccepted>().size(), 1u);
 }
 
-// Half a primitive of a client that we do not read is not the client's fault.
+// If we stop reading a client, half a primitive is not the client's fault.
 TEST_F(RatedClient, that_waits_is_not_closed_for_half_a_primitive) {
   NodeConfig slow = config();
   slow.client_rate.primitives_per_second_max = 1;

@@ -1,7 +1,8 @@
-// Two nodes, a client at each, and a manager at the first, to which things happen in any order:
+// LinkModel runs two nodes, a client at each, and a manager at the first. Events come in any order:
 // data, hard links, management messages, a BREAK, silence on the air and time. After each event the
-// states of the link in the channel access sublayer and in the subnetwork interface sublayer agree;
-// at the end every U_PDU has had an end that its client was told, and the link carries data again.
+// channel access sublayer and the subnetwork interface sublayer must agree about the state of the
+// link. At the end every U_PDU must have had one result that its client was told, and the link must
+// carry data again.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,9 +24,9 @@ class LinkModel {
   enum class Event : std::uint8_t {
     submit,  // an ARQ U_PDU of our client
     submit_expedited,
-    peer_submits,  // one of the peer's client for ours
+    peer_submits,  // an ARQ U_PDU of the peer's client for ours
     establish,     // our client asks for a hard link
-    terminate,     // and ends it
+    terminate,     // our client ends it
     peer_establishes,
     peer_terminates,
     broadcast_on,
@@ -69,7 +70,7 @@ class LinkModel {
   LinkModel(const LinkModel&) = delete;
   LinkModel& operator=(const LinkModel&) = delete;
 
-  /// For histories that begin with a link in use.
+  /// Makes the link that some histories need at their begin.
   void make_link() {
     happen(Event::submit);
     medium_.run_for(seconds(20));
@@ -122,7 +123,7 @@ class LinkModel {
     S5066_ASSERT(false);
   }
 
-  /// The peer answers again, and nothing forbids anything.
+  /// Makes the peer answer again and ends every restriction.
   void settle() {
     medium_.silent = false;
     for (const Event event : {Event::emcon_off, Event::broadcast_off, Event::open_sap}) {
@@ -151,7 +152,7 @@ class LinkModel {
   static constexpr std::uint32_t kBravo = 0x01020305;
   static constexpr std::uint8_t kSap = 3;
 
-  /// The client at one station, and what became of its U_PDUs.
+  /// Holds the client at one station and the results of its U_PDUs.
   struct Side {
     Medium::Station& station;
     ClientId client;
@@ -160,7 +161,7 @@ class LinkModel {
     std::size_t submitted = 0;
     std::size_t confirmed = 0;
     std::size_t rejected = 0;
-    std::size_t unbound = 0;  // S_UNBIND_INDICATION is the one report of all that were under way
+    std::size_t unbound = 0;  // S_UNBIND_INDICATION reports all that were pending
     std::size_t news_taken = 0;
   };
 
@@ -182,13 +183,13 @@ class LinkModel {
       side.bound = false;
       side.unbound = side.submitted - side.confirmed - side.rejected;
     }
-    if (!log.closed) return;  // as who stays unbound is
+    if (!log.closed) return;  // a client that stays unbound is disconnected
     EXPECT_FALSE(side.bound);
     side.client = medium_.connect(side.station);
     side.news_taken = 0;
   }
 
-  /// As a client does that finds itself unbound. In a broadcast session it is refused.
+  /// Binds the client again if it is unbound. The node refuses that in a broadcast session.
   bool bind(Side& side) {
     take_news(side);
     if (side.bound) return true;
@@ -258,7 +259,7 @@ class LinkModel {
   std::uint16_t breaks_ = 0;
 };
 
-/// For a failure's message.
+/// Formats events for the message of a failure.
 template <typename Events>
 std::string to_string(const Events& events) {
   std::string text;

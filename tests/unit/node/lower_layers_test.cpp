@@ -1,4 +1,4 @@
-// What the layers of a node must agree about: limits of the queues, and where windows begin.
+// The layers of a node must agree about the limits of the queues and the begin of windows.
 #include <gtest/gtest.h>
 
 #include "tests/unit/node/pair.h"
@@ -51,7 +51,7 @@ TEST(LowerLayers, a_link_made_without_cas_1_begins_at_0_on_both_sides_though_one
   ASSERT_EQ(alpha.node.counters()[Counter::warnings_received], 0u);
   ASSERT_EQ(bravo.node.counters()[Counter::links_broken], 0u);
 
-  for (std::size_t i = 10; i < 24; ++i) {  // beyond what the older window had taken
+  for (std::size_t i = 10; i < 24; ++i) {  // more than the older window had taken
     medium.send(alpha, a, request_to(kBravo, 3, message(i, 300)));
   }
   medium.run_for(minutes(10));
@@ -60,7 +60,7 @@ TEST(LowerLayers, a_link_made_without_cas_1_begins_at_0_on_both_sides_though_one
   EXPECT_EQ(alpha.clients.at(a).all<sis::UnidataRequestConfirm>().size(), 24u);
 }
 
-/// A node that has data for four others, and sessions that do not end by themselves.
+/// A node has data for four others, and its sessions do not end by themselves.
 struct Hub {
   explicit Hub(NodeConfig config) {
     config.dts.address = Address{kAlpha};
@@ -80,8 +80,8 @@ struct Hub {
   ClientId client;
 };
 
-// A.3.2.1, B.3(8): otherwise the fifth of four links would be asked for again and again, and no
-// session made way for it.
+// A.3.2.1, B.3(8): without this rule the node would call the fifth of four links again and again,
+// because no session would make way for it.
 TEST(LowerLayers, sessions_make_way_for_each_other_where_there_may_be_fewer_links_than_sessions) {
   NodeConfig config = node_config(kAlpha);
   config.cas.nonexclusive_links_max = 2;
@@ -110,7 +110,7 @@ TEST(LowerLayers, soft_links_leave_room_for_the_two_exclusive_ones) {
   EXPECT_EQ(net.hub->clients.at(net.client).all<sis::HardLinkEstablished>().size(), 1u);
 }
 
-// B.3.2(4): a link that no hard link had would make way for a peer that is known.
+// B.3.2(4): a link without a hard link would make way for a known peer.
 TEST(LowerLayers, the_link_of_a_hard_link_makes_no_way_for_a_call) {
   Medium medium;
   Medium::Station& alpha = medium.add(node_config(kAlpha));

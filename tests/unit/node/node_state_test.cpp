@@ -1,4 +1,5 @@
-// Broadcast sessions, radio silence, a lost modem and management messages, through whole nodes.
+// These tests run whole nodes through broadcast sessions, radio silence, a lost modem and
+// management messages.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -22,7 +23,8 @@ class NodeStates : public ::testing::Test {
   }
   NodeStates() : alpha(medium.add(manageable(kAlpha))), bravo(medium.add(manageable(kBravo))) {
     medium.on_burst = [this](std::size_t from, Bytes&) { ++bursts[from]; };
-    // With the date on the air, what is sent again after a lost link is not delivered again.
+    // The date on the air keeps a U_PDU that is sent again after a lost link from a second
+    // delivery.
     for (Medium::Station* station : {&alpha, &bravo}) {
       medium.with([&](Instant now) { station->node.on_utc(now, UtcSeconds{1772409540}); });
     }
@@ -70,7 +72,7 @@ TEST_F(NodeStates, in_silence_nothing_is_keyed_not_even_acknowledgements_and_all
   medium.send(bravo, to, request_to(kAlpha, 3, Bytes(500, 3)));
   medium.run_for(minutes(3));
   EXPECT_EQ(bursts[1], before);
-  EXPECT_EQ(indications(bravo, to), 2u);  // it hears
+  EXPECT_EQ(indications(bravo, to), 2u);  // the node still receives
 
   medium.with([&](Instant now) { bravo.node.request_silence(now, false); });
   medium.run_for(minutes(20));
@@ -122,7 +124,7 @@ TEST_F(NodeStates, a_broadcast_session_breaks_links_refuses_them_and_ends_withou
 }
 
 // The channel access sublayer still waits for BREAK CONFIRM when the session is over, so the link
-// may carry nothing, and the U_PDU has to wait until it is broken and made again.
+// may carry nothing. The U_PDU has to wait until the link is broken and made again.
 TEST_F(NodeStates, a_broadcast_session_shorter_than_the_break_of_a_link_lets_later_data_through) {
   for (const Duration on_for : {Duration::zero(), Duration(seconds(1)), Duration(seconds(2))}) {
     const ClientId to = bind(bravo, bind_to(4, Confirmation::none));
@@ -135,7 +137,7 @@ TEST_F(NodeStates, a_broadcast_session_shorter_than_the_break_of_a_link_lets_lat
     EXPECT_EQ(ask(alpha, boss, 7, "on=1"), "7 part=1/1\non=1\n");
     medium.run_for(on_for);
     EXPECT_EQ(ask(alpha, boss, 7, "on=0"), "7 part=1/1\non=0\n");
-    // The session has unbound the client, which was bound for ARQ.
+    // The session has unbound the client, because the client was bound for ARQ.
     medium.send(alpha, from, bind_to(3, Confirmation::node));
     medium.send(alpha, from, request_to(kBravo, 4, Bytes{2}));
     medium.run_for(minutes(2));
@@ -146,8 +148,8 @@ TEST_F(NodeStates, a_broadcast_session_shorter_than_the_break_of_a_link_lets_lat
   }
 }
 
-// Goal:   a manager that is bound with ARQ, and so loses its bind by what it asks for, gets its
-//         answer first; it may bind again for non-ARQ and end the session.
+// Goal:   a manager that is bound with ARQ gets its answer before its own request ends its bind. It
+//         may bind again for non-ARQ and end the session.
 TEST_F(NodeStates, a_manager_bound_with_arq_is_answered_before_broadcast_ends_its_bind) {
   sis::BindRequest with_arq = bind_to(1, Confirmation::none);
   with_arq.rank = 15;
@@ -240,8 +242,9 @@ TEST_F(NodeStates, a_manager_asks_for_state_numbers_links_and_clients) {
             "sap.3.rank=0\n");
 }
 
-// Goal:   an operator can ask for another mode of a link, and sees what came of it.
-// Method: without a link; granted; in the mode it has; where the other station has no such change.
+// Goal:   an operator can ask for another mode of a link, and sees the result.
+// Method: the operator asks without a link, with a granting peer, for the mode that the link
+//         already has, and at a peer that cannot change the rate.
 TEST_F(NodeStates, an_operator_asks_for_another_mode_of_a_link) {
   const modem::Mode wanted{modem::Waveform::ms110a, 600, modem::Interleaver::long_};
   NodeConfig config = manageable(0x01020306);
@@ -272,7 +275,8 @@ TEST_F(NodeStates, an_operator_asks_for_another_mode_of_a_link) {
   EXPECT_EQ(links[1].transmit_mode, config.dts.mode);
   EXPECT_EQ(links[1].mode_refused, pdu::DrcReason::cannot_change_either);
   EXPECT_EQ(links[1].capabilities, 0x30);
-  EXPECT_EQ(ask_for(alpha, kBravo).error().code, ErrorCode::refused);  // it is so already
+  // The link already has this mode.
+  EXPECT_EQ(ask_for(alpha, kBravo).error().code, ErrorCode::refused);
   const std::string told = ask(alpha, manager(alpha), 3);
   for (const char* line :
        {"\nlink.1.2.3.5.transmit_mode=110a-600-long\n", "\nlink.1.2.3.5.capabilities=176\n",

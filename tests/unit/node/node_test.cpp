@@ -36,7 +36,8 @@ class NodePair : public ::testing::Test {
   }
   static ClientLog& log(Medium::Station& station, ClientId id) { return station.clients.at(id); }
 
-  /// Two clients on SAP 3, and a message that has still to cross when a test starts its trouble.
+  /// Binds two clients on SAP 3 and sends 20 messages that must still cross when a test makes
+  /// trouble.
   ClientId sender;
   ClientId receiver;
   void start_a_transfer() {
@@ -123,7 +124,7 @@ TEST_F(NodePair, data_of_both_sides_in_the_called_moment_draws_no_warning) {
   EXPECT_EQ(bravo.node.counters()[Counter::warnings_received], 0u);
 }
 
-// At 300 bit/s a large U_PDU takes longer than the idle time of the side that receives it.
+// At 300 bit/s a large U_PDU takes longer than the idle time of the receiving side.
 TEST(SlowPair, a_session_does_not_idle_out_under_a_long_updu) {
   Medium medium;
   NodeConfig config = node_config(kAlpha);
@@ -143,7 +144,8 @@ TEST(SlowPair, a_session_does_not_idle_out_under_a_long_updu) {
   EXPECT_EQ(bravo.clients.at(b).all<sis::UnidataRequestConfirm>().size(), 1u);
   EXPECT_EQ(bravo.node.counters()[Counter::updus_requeued], 0u);
   EXPECT_EQ(alpha.node.counters()[Counter::links_made], 1u);
-  EXPECT_EQ(alpha.node.counters()[Counter::links_broken], 1u);  // the idle time did come
+  // The idle time ended the link later.
+  EXPECT_EQ(alpha.node.counters()[Counter::links_broken], 1u);
 }
 
 TEST_F(NodePair, a_node_that_does_not_answer_is_reported) {
@@ -182,7 +184,7 @@ TEST_F(NodePair, a_channel_that_dies_and_comes_back_costs_time_but_no_data) {
       first_time.push_back(got.updu);
     }
   }
-  ASSERT_EQ(first_time.size(), 20u);  // some may come twice: only the acknowledgement was lost
+  ASSERT_EQ(first_time.size(), 20u);  // some came twice, where only the acknowledgement was lost
   for (std::size_t i = 0; i < 20; ++i) EXPECT_EQ(first_time[i], message(i, 1000));
 }
 
@@ -228,7 +230,7 @@ TEST_F(NodePair, what_a_client_says_in_one_breath_goes_in_one_transmission) {
   const ClientId to = bind(bravo, 3, sis::Confirmation::none);
   std::size_t bursts = 0;
   medium.on_burst = [&](std::size_t, Bytes&) { ++bursts; };
-  medium.run_for(minutes(1));  // the channel is free
+  medium.run_for(minutes(1));  // time in which the channel becomes free
   Bytes both;
   for (std::size_t i = 0; i < 2; ++i) {
     auto request = request_to(kBravo, 3, message(i, 100));
@@ -248,7 +250,7 @@ TEST_F(NodePair, garbage_ends_its_client_and_nobody_else) {
   for (int i = 0; i < 2000 && !log(alpha, bad).closed; ++i) {
     Bytes junk(1 + rng.below(300));
     for (auto& octet : junk) octet = static_cast<std::uint8_t>(rng.next());
-    // Bare junk is one run of garbage; a preamble in between makes frames of it.
+    // Junk without a preamble is one run of garbage. A preamble in front makes frames of it.
     if (rng.chance(0.5)) junk.insert(junk.begin(), {0x90, 0xEB, 0, 0, 1});
     medium.send_bytes(alpha, bad, junk);
   }
@@ -284,7 +286,8 @@ TEST_F(NodePair, a_stream_that_always_ends_in_half_a_primitive_is_no_failure) {
   const Bytes frames = *from_hex("90EB00 0001 11 90EB00 0001 11");
   Bytes stream;
   for (int i = 0; i < 20; ++i) append(stream, frames);
-  for (std::size_t at = 0; at + 7 <= stream.size(); at += 7) {  // five in six end within a frame
+  // Five of six pieces end within a frame.
+  for (std::size_t at = 0; at + 7 <= stream.size(); at += 7) {
     medium.send_bytes(alpha, busy, ByteSpan(stream).subspan(at, 7));
     medium.run_for(seconds(20));
     ASSERT_FALSE(log(alpha, busy).closed) << at;
@@ -358,7 +361,8 @@ TEST_F(NodePair, what_was_never_written_to_a_client_that_left_is_reported_to_its
   }
   medium.run_for(minutes(5));
   const std::size_t octets = log(bravo, to).frames.back().size();
-  // The first is taken, the second written and perhaps read, one octet of the third is not written.
+  // The client has taken the first U_PDU. The second was written and perhaps read. One octet of the
+  // third was not written.
   medium.with([&](Instant now) {
     bravo.node.on_client_taken(now, to, octets);
     bravo.node.on_client_closed(now, to, ClientEnd::left, 1);
@@ -388,7 +392,7 @@ TEST_F(NodePair, a_client_killed_in_mid_transfer_leaves_the_link_in_order) {
   const Counters& counters = alpha.node.counters();
   EXPECT_EQ(counters[Counter::updus_accepted],
             counters[Counter::updus_confirmed] + counters[Counter::updus_dropped]);
-  bind(alpha, 3, sis::Confirmation::none);  // the SAP is free
+  bind(alpha, 3, sis::Confirmation::none);  // works because the SAP is free
 }
 
 TEST_F(NodePair, who_connects_and_never_binds_keeps_nobody_out) {
@@ -455,7 +459,7 @@ TEST_F(SmallQueue, octets_read_in_spite_of_a_pause_are_bounded) {
   EXPECT_TRUE(alpha.clients.at(from).closed);
 }
 
-// What others borrow leaves less room for everybody, so a client may have to wait for them.
+// Clients that borrow storage leave less room for all, so a client may have to wait for them.
 class LentStorage : public ::testing::Test {
  protected:
   LentStorage() {
@@ -470,7 +474,7 @@ class LentStorage : public ::testing::Test {
     c.sap.queue.lent_octets_max = 16 * 1024;
     return c;
   }
-  /// Most of it, and far from what there is to borrow.
+  /// Uses most of its own share, which is far less than the storage that can be borrowed.
   void use_own_share() {
     medium.send(alpha, innocent, request_to(kBravo, 3, message(0, 2000)));
     medium.send(alpha, innocent, request_to(kBravo, 3, message(1, 1000)));
@@ -572,8 +576,8 @@ TEST_F(SmallQueue, status_tells_what_is_queued_and_what_has_crossed) {
   EXPECT_EQ(bravo.node.status().links[0].received_octets, 2000u);
 }
 
-/// As many clients as may be bound, each with as many small U_PDUs as it may store. Node's pump has
-/// a limit of steps for one event; these are the events with the most.
+/// As many clients as may be bound hold as many small U_PDUs as each may store. The pump of Node
+/// has a limit of steps for one event, and these events need the most steps.
 class FullStorage : public ::testing::Test {
  protected:
   static NodeConfig config() {

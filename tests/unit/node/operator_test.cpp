@@ -1,4 +1,4 @@
-// What an operator can do to a node: end clients and links, see what waits and purge it.
+// An operator can end clients and links, list the waiting U_PDUs and purge them.
 #include <gtest/gtest.h>
 
 #include "tests/unit/node/pair.h"
@@ -161,7 +161,7 @@ TEST_F(Operator, ends_a_call_that_nobody_answers) {
   EXPECT_EQ(rejected(client), 1u) << "as after any call without an answer";
 }
 
-// Before a link there is no such time, and after it counts from the end.
+// Before a link is made there is no idle time. After the link has ended it counts from that end.
 TEST_F(Operator, sees_since_when_a_link_is_idle) {
   const ClientId client = bind(alpha, 3);
   bind(bravo, 3);

@@ -1,5 +1,6 @@
-// Nodes joined by a medium that delivers every burst whole, on virtual time; and SIS clients that
-// remember what they were sent. The simulator has the hard weather; this is for the joints.
+// The medium joins nodes on virtual time and delivers every burst whole. Its SIS clients keep all
+// primitives that they were sent. The simulator models bad channels; this medium tests how the
+// layers fit together.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +29,7 @@ inline NodeConfig node_config(std::uint32_t address) {
   return config;
 }
 
-/// A C_PDU of one octet, as link control is, in type 8.
+/// Encodes a C_PDU of one octet in type 8, as link control is sent.
 inline Bytes link_control(const pdu::Common& common, std::uint8_t cpdu, std::uint16_t cpdu_id = 0) {
   Bytes octets;
   pdu::encode(pdu::Nonarq{.common = common,
@@ -43,7 +44,7 @@ inline Bytes link_control(const pdu::Common& common, std::uint8_t cpdu, std::uin
 
 struct ClientLog {
   std::vector<sis::Primitive> received;
-  std::vector<Bytes> frames;  // the same as it was sent
+  std::vector<Bytes> frames;  // the same frames as they were sent
   bool closed = false;
   bool discarded = false;
   bool paused = false;
@@ -101,17 +102,18 @@ class Medium {
     collect();
   }
 
-  /// As if that station sent these octets now, whatever its node thinks of it.
+  /// Puts these octets on the air now as a burst of station `from`, without the knowledge of its
+  /// node.
   void put_on_air(std::size_t from, const modem::Mode& mode, Bytes octets) {
     transmit(from, modem::TransmitBurst{{~std::uint64_t{0}}, mode, std::move(octets), now_});
   }
 
   Instant now() const { return now_; }
-  /// Nothing gets through while this holds.
+  /// True while nothing gets through.
   bool silent = false;
-  /// Sees each burst, by the number of its station, and may change what the others will hear.
+  /// Sees each burst with the number of its station, and may change what the others hear.
   std::function<void(std::size_t from, Bytes& octets)> on_burst;
-  /// Called when the stations have done what an input led to.
+  /// Called when the stations have finished their reactions to an input.
   std::function<void()> on_settled;
 
   void run_for(Duration duration) {
@@ -175,7 +177,7 @@ class Medium {
     }
   }
 
-  // A station hears nothing while it sends, and of two bursts only the one that came first.
+  // A station hears nothing while it sends. If two bursts overlap, it hears only the earlier one.
   void transmit(std::size_t from, modem::TransmitBurst burst) {
     const Instant start = std::max(now_, burst.not_before);
     const Instant data = start + modem::preamble_duration(burst.mode);
@@ -200,7 +202,7 @@ class Medium {
     if (station.keyed || station.hears) return;
     station.hears = true;
     tell(to, modem::CarrierUp{data, burst.mode, 30, 0});
-    // One event for each block, as a receiver has them.
+    // The receiver gives one event for each block.
     const std::size_t piece = std::max<std::size_t>(modem::block_bits(burst.mode) / 8, 1);
     for (std::size_t from = 0; from < burst.bytes.size(); from += piece) {
       const std::size_t octets = std::min(piece, burst.bytes.size() - from);

@@ -1,4 +1,5 @@
-// A station that speaks in the names of many others, to a node with data of its own.
+// One station transmits under the addresses of many unknown stations, to a node that has data of
+// its own.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +19,7 @@ pdu::Common from_stranger(std::uint32_t number) {
       .eot_half_s = 1, .destination = Address{kAlpha}, .source = Address{kFirstStranger + number}};
 }
 
-/// A PHYSICAL LINK REQUEST.
+/// Encodes a PHYSICAL LINK REQUEST.
 Bytes call_of(std::uint32_t stranger, std::uint16_t cpdu_id,
               cas::LinkType type = cas::LinkType::nonexclusive) {
   return link_control(from_stranger(stranger), type == cas::LinkType::exclusive ? 0x11 : 0x10,
@@ -31,7 +32,7 @@ Bytes calls(std::uint32_t strangers, cas::LinkType type = cas::LinkType::nonexcl
   return octets;
 }
 
-/// An S_PDU that nobody has asked for.
+/// Encodes an S_PDU that no client has asked for.
 Bytes data_of_stranger(std::uint32_t number) {
   Bytes octets;
   pdu::encode(pdu::Data{.common = from_stranger(number),
@@ -62,7 +63,7 @@ class Strangers : public ::testing::Test {
     medium_.run_for(seconds(20));
   }
 
-  /// What the foe sends is heard to its end.
+  /// Runs until the foe's transmission has been heard to its end.
   void hear(Bytes octets) {
     const Duration airtime = modem::airtime(mode_, octets.size());
     medium_.put_on_air(2, mode_, std::move(octets));
@@ -71,7 +72,7 @@ class Strangers : public ::testing::Test {
   std::size_t delivered() const {
     return bravo_.clients.at(b_).all<sis::UnidataIndication>().size();
   }
-  /// How long a message to Bravo takes, if less than `most`.
+  /// Returns the time that a message to Bravo takes. Waits for at most `most`.
   Duration deliver(Duration most) {
     const std::size_t before = delivered();
     const Instant start = medium_.now();
@@ -81,7 +82,7 @@ class Strangers : public ::testing::Test {
     EXPECT_EQ(delivered(), before + 1);
     return medium_.now() - start;
   }
-  /// Not in a link with us, as who called would know.
+  /// Returns the numbers of the stations without a link to us, which a real caller would know.
   std::vector<std::uint32_t> without_link(std::uint32_t strangers) const {
     std::vector<std::uint32_t> numbers;
     for (std::uint32_t i = 0; i < strangers; ++i) {
@@ -104,8 +105,9 @@ class Strangers : public ::testing::Test {
   ClientId b_;
 };
 
-// Goal:   calls of strangers bar no link of ours. Without them it takes 3 s to the first message.
-// Method: so many addresses call in one transmission, and are never heard again.
+// Goal:   calls of unknown stations do not block our links. Without them the first message takes 3
+//         s.
+// Method: 8, 20 or 40 addresses call in one transmission and are never heard again.
 TEST_F(Strangers, calls_keep_no_new_link_waiting) {
   for (const std::uint32_t strangers : {8u, 20u, 40u}) {
     SCOPED_TRACE(strangers);
@@ -115,8 +117,8 @@ TEST_F(Strangers, calls_keep_no_new_link_waiting) {
   }
 }
 
-// One for an Exclusive link forbids others for a while (B.3.2(4)): for a T_call, and until the next
-// attempt after half a minute.
+// A call for an Exclusive link forbids other links for a while (B.3.2(4)): for one T_call, and
+// until the next attempt after half a minute.
 TEST_F(Strangers, exclusive_calls_keep_a_new_link_waiting_for_no_more_than_40_seconds) {
   for (const std::uint32_t strangers : {1u, 2u, 20u}) {
     SCOPED_TRACE(strangers);
@@ -126,8 +128,8 @@ TEST_F(Strangers, exclusive_calls_keep_a_new_link_waiting_for_no_more_than_40_se
   }
 }
 
-// Goal:   who calls again and again, or sends a little data, earns no more by it.
-// Method: a REQUEST of one address each so many seconds, and a message for Bravo behind the first.
+// Goal:   a station that calls again and again, or sends a little data, gains no more by that.
+// Method: one address sends a REQUEST every 7 to 120 s. A message for Bravo follows the first one.
 TEST_F(Strangers, exclusive_calls_that_go_on_keep_a_new_link_waiting_for_no_more_than_two_minutes) {
   for (const bool with_data : {false, true}) {
     for (const int period_s : {7, 10, 40, 120}) {
@@ -152,8 +154,10 @@ TEST_F(Strangers, exclusive_calls_that_go_on_keep_a_new_link_waiting_for_no_more
   }
 }
 
-// Goal:   nor who keeps all Nonexclusive links in use, and calls again whenever one is broken.
-// Method: REQUESTs and a second later ARQ data of each address whose link is gone, every so often.
+// Goal:   a station that keeps all Nonexclusive links in use, and calls again whenever one is
+//         broken, gains no more either.
+// Method: every 20 or 45 s each address without a link sends a REQUEST and about a second later ARQ
+//         data.
 TEST_F(Strangers, calls_with_data_that_go_on_keep_a_new_link_waiting_for_no_more_than_two_minutes) {
   std::uint16_t cpdu_id = 0;
   for (const std::uint32_t strangers : {8u, 12u}) {
@@ -185,7 +189,7 @@ TEST_F(Strangers, calls_with_data_that_go_on_keep_a_new_link_waiting_for_no_more
   }
 }
 
-// B.3.2(5): nor two of them a hard link of ours.
+// B.3.2(5): two Exclusive calls do not block a hard link of ours either.
 TEST_F(Strangers, exclusive_calls_keep_a_hard_link_waiting_for_no_more_than_one_minute) {
   for (const bool with_data : {false, true}) {
     SCOPED_TRACE(with_data);
@@ -206,7 +210,7 @@ TEST_F(Strangers, exclusive_calls_keep_a_hard_link_waiting_for_no_more_than_one_
   }
 }
 
-// Goal:   nor do they harm one that is there.
+// Goal:   the calls do not harm a link in use either.
 TEST_F(Strangers, calls_leave_a_link_in_use_alone) {
   deliver(minutes(1));
   const auto made = count(Counter::links_made);
@@ -214,12 +218,12 @@ TEST_F(Strangers, calls_leave_a_link_in_use_alone) {
     hear(calls(40));
     deliver(seconds(12));
   }
-  EXPECT_EQ(count(Counter::links_made), made + 7);  // and the seven others that there may be
+  EXPECT_EQ(count(Counter::links_made), made + 7);  // the seven other links that the node allows
   EXPECT_EQ(count(Counter::links_lost), 0u);
   EXPECT_GT(count(Counter::link_answers_dropped), 0u);
 }
 
-// Goal:   nor do those who ask for something in type 6, of whom eight are answered.
+// Goal:   requests in type 6 do not block a new link either. The node answers eight of them.
 TEST_F(Strangers, rate_requests_keep_no_new_link_waiting) {
   hear(rate_requests(40));
   deliver(seconds(30));

@@ -1,9 +1,10 @@
 // Goal:   whatever clients, managers, the peer and the air do to a link, in any order, the
-// sublayers
-//         of a node agree about its state, no order makes a node spin, and no U_PDU is forgotten.
-// Method: orders of eight events, with the model's checks after each event, and after each order a
-//         network that works again. A run takes one part of the kParts parts of all orders: part 1,
-//         or that of S5066_SEED. S5066_SEEDS=8 takes them all, which needs two minutes.
+//         sublayers of a node agree about its state, no order makes a node spin, and no U_PDU is
+//         forgotten.
+// Method: the test takes orders of eight events. The model checks the node after each event, and
+//         after each order the network must work again. A run takes one of the kParts parts of all
+//         orders: part 1, or the part that S5066_SEED names. S5066_SEEDS=8 takes all parts, which
+//         needs two minutes.
 #include <algorithm>
 #include <array>
 #include <iostream>
@@ -21,7 +22,7 @@ using Event = LinkModel::Event;
 
 struct Set {
   const char* name;
-  bool with_link;  // there is one at the beginning
+  bool with_link;  // true if a link exists at the start
   std::array<Event, 8> events;
 
   friend std::ostream& operator<<(std::ostream& out, const Set& set) { return out << set.name; }
@@ -68,7 +69,7 @@ constexpr std::array kSets = {
 };
 constexpr std::uint32_t kParts = 8;
 
-/// The parts that this run takes, counted from 0.
+/// Returns the parts that this run takes, counted from 0.
 std::set<std::uint64_t> parts() {
   std::set<std::uint64_t> taken;
   for (const sim::Seed seed : sim::seeds(1)) taken.insert((seed + kParts - 1) % kParts);
@@ -85,7 +86,7 @@ TEST_P(LinkWalk, orders_of_eight_events_agree_about_the_link_and_end_each_u_pdu)
   std::uint64_t number = 0;
   std::size_t walked = 0;
   do {  // orders that differ only in equal events count once
-    // Neighbours differ only in their last events, so the part is drawn, not counted off.
+    // Neighbouring orders differ only in their last events, so a hash picks the orders of a part.
     if (!taken.contains(Rng(++number).below(kParts))) continue;
     ++walked;
     SCOPED_TRACE(to_string(events));
