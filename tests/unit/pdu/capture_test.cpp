@@ -1,4 +1,5 @@
-// The pcap octets, against the format's layout; tests/interop has tshark read them.
+// This test compares the octets of a pcap file with the format's layout. tests/interop has tshark
+// read them.
 #include "s5066d/pdu/capture.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// The D_PDU codec against worked examples, damaged frames and random values (C.3.2 to C.3.12).
+// These tests give the D_PDU codec worked examples, damaged frames and random values (C.3.2 to
+// C.3.12).
 #include "s5066d/pdu/dpdu.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +16,7 @@ using test::random_dpdu;
 using test::vector_octets;
 using test::vectors;
 
-/// Puts a right CRC-16 at the end of a header of `octets`.
+/// Puts a correct CRC-16 at the end of a header of `octets` octets.
 void seal_header(Bytes& frame, std::size_t octets) {
   const std::uint16_t crc = header_crc(ByteSpan(frame).subspan(2, octets - 4));
   frame[octets - 2] = static_cast<std::uint8_t>(crc & 0xFF);
@@ -152,10 +153,10 @@ TEST(DpduNegative, octets_after_the_frame_do_not_matter) {
   }
 }
 
-// STANDARD: the sizes of header and addresses say where the CRC-16 stands, so an error in them
-// makes the CRC look at other octets; one time in 65536 those fit. X29 happens to be such a frame:
-// with m = 5 instead of 7 its header is complete two octets earlier, and right. Nothing in the
-// frame tells, but the addresses are then wrong.
+// STANDARD: the sizes of header and addresses give the place of the CRC-16, so an error in them
+// makes the CRC cover other octets, and one time in 65536 it fits. X29 happens to be such a frame.
+// With m = 5 instead of 7 its header ends two octets earlier and is correct. Nothing in the frame
+// shows the error, but the addresses are then wrong.
 // C.3.2.8(1)-(4)
 TEST(DpduNegative, a_single_bit_error_in_a_header_passes_only_where_the_standard_is_blind) {
   std::vector<std::string> passed;
@@ -163,7 +164,7 @@ TEST(DpduNegative, a_single_bit_error_in_a_header_passes_only_where_the_standard
     for (std::size_t bit = 0; bit < 8 * header_octets_of(vector.octets); ++bit) {
       Bytes frame = vector.octets;
       frame[bit / 8] ^= static_cast<std::uint8_t>(1u << bit % 8);
-      frame.resize(frame.size() + 64);  // so that a larger header size is not merely cut off
+      frame.resize(frame.size() + 64);  // so that a larger header size does not only truncate
       const auto received = decode(frame);
       if (!received.ok()) continue;
       passed.push_back(vector.name + std::string(" bit ") + std::to_string(bit));

@@ -1,5 +1,5 @@
-// LONG DATA and LONG ACK, types 9 and 10 (docs/protocol/large_window.md): worked examples, damaged
-// frames, random values.
+// These tests give LONG DATA and LONG ACK, types 9 and 10 (docs/protocol/large_window.md), worked
+// examples, damaged frames and random values.
 #include <gtest/gtest.h>
 
 #include "s5066d/base/crc.h"
@@ -25,7 +25,7 @@ Bytes hex(std::string_view text) {
   return from_hex(text).value();
 }
 
-// Computed bit by bit, apart from the code under test.
+// The examples were computed bit by bit, without the code under test.
 std::vector<Example> examples() {
   const std::string_view hello = "HELLO HF";
   const Common to_a{.eot_half_s = 6, .destination = kA, .source = kB};
@@ -100,7 +100,7 @@ TEST(LongNumbers, every_single_bit_error_is_seen) {
     for (std::size_t bit = 0; bit < 8 * example.octets.size(); ++bit) {
       Bytes frame = example.octets;
       frame[bit / 8] ^= static_cast<std::uint8_t>(1u << bit % 8);
-      frame.resize(frame.size() + 64);  // so that a larger header size is not merely cut off
+      frame.resize(frame.size() + 64);  // so that a larger header size does not only truncate
       const auto received = decode(frame);
       if (bit < header) {
         EXPECT_FALSE(received.ok()) << example.name << " bit " << bit;
@@ -153,7 +153,8 @@ TEST(LongNumbers, the_scanner_finds_them_among_others_at_any_bit) {
   }
 }
 
-// Who else uses these numbers with another header is told that the type is not recognised.
+// Another implementation may use these numbers with another header. We tell it that we do not
+// recognise the type.
 TEST(LongNumbers, with_a_header_of_another_size_the_type_is_reserved) {
   for (const std::uint8_t type : {std::uint8_t{9}, std::uint8_t{10}}) {
     for (std::uint8_t size = 6; size < 32; ++size) {

@@ -1,4 +1,4 @@
-// The scanner on clean, shifted, damaged and cut streams (C.3.1).
+// These tests give the scanner clean, shifted, damaged and cut streams (C.3.1).
 #include "s5066d/pdu/scanner.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ using test::random_bytes;
 using test::random_dpdu;
 using test::vector_octets;
 
-/// Bits in the order of the line.
+/// Holds bits in the order of the line.
 class BitStream {
  public:
   std::size_t size() const { return bits_; }
@@ -35,7 +35,7 @@ class BitStream {
   void add_noise(Rng& rng, std::size_t bits) {
     for (std::size_t i = 0; i < bits; ++i) add_bit(rng.chance(0.5));
   }
-  /// Padded to a whole octet with zeros.
+  /// Returns the bits, padded to a whole octet with zeros.
   const Bytes& octets() const { return octets_; }
 
  private:
@@ -258,8 +258,8 @@ TEST(Scanner, n4_a_frame_inside_a_good_segment_is_only_payload) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_TRUE(found[0].dpdu == Dpdu{outer});
 
-  // With the outer CRC-32 broken, and no frame where the next one should stand, the same octets may
-  // be a frame that follows a bit slip.
+  // If the outer CRC-32 is broken and no frame stands where the next one should, the same octets
+  // may be a frame after a bit slip.
   octets.back() ^= 1;
   append(octets, Bytes(10));
   Counters again;
@@ -270,9 +270,9 @@ TEST(Scanner, n4_a_frame_inside_a_good_segment_is_only_payload) {
   EXPECT_EQ(again[Counter::dpdus_bad_segment_crc], 1u);
 }
 
-// Goal:   a client cannot send D_PDUs of its own making by way of a frame that is damaged.
-// Method: a segment holds a whole FULL RESET and has one bit wrong behind it; another frame or
-//         nothing follows; at each bit offset, whole and octet by octet.
+// Goal:   a client cannot use a damaged frame to send D_PDUs of its own making.
+// Method: a segment holds a whole FULL RESET and has one wrong bit after it. Another frame or
+//         nothing follows. The stream comes at each bit offset, at once and octet by octet.
 TEST(Scanner, a_frame_inside_a_damaged_segment_is_only_payload_while_no_bits_have_slipped) {
   const Common common{.destination = Address{5}, .source = Address{100}};
   Bytes inside;
@@ -311,11 +311,10 @@ TEST(Scanner, a_frame_inside_a_damaged_segment_is_only_payload_while_no_bits_hav
   }
 }
 
-// Goal:   a client cannot send D_PDUs of its own making by way of bits that its modem takes for the
-//         end of the burst.
-// Method: a frame, the first or behind one of three others, whose segment holds a FULL RESET, ends
-// for the
-//         scanner at each octet, and then goes on.
+// Goal:   a client cannot send D_PDUs of its own making with bits that its modem takes for the end
+//         of the burst.
+// Method: the segment of a frame holds a FULL RESET. The frame is the first, or follows one of
+//         three others. It ends for the scanner at each octet, and then goes on.
 TEST(Scanner, a_frame_inside_a_segment_that_was_cut_off_is_only_payload) {
   const Common common{.destination = Address{5}, .source = Address{100}};
   Bytes segment;
@@ -348,7 +347,7 @@ TEST(Scanner, a_frame_inside_a_segment_that_was_cut_off_is_only_payload) {
   }
 }
 
-// The next one is cut off itself.
+// Here the next frame is cut off, too.
 TEST(Scanner, a_frame_inside_a_damaged_segment_is_only_payload_though_the_next_is_cut_off) {
   Bytes stream = encoded(Data{.segment = vector_octets("X29")});
   const std::size_t end = stream.size();
@@ -422,8 +421,8 @@ TEST(Scanner, the_end_frees_frames_that_a_false_header_had_hidden) {
   Data claims_more;
   claims_more.segment = Bytes(1000);
   Bytes octets = encoded(claims_more);
-  octets.resize(18);                    // only its header, which announces 1000 octets
-  octets.insert(octets.begin(), 0x55);  // and where no frame would stand
+  octets.resize(18);                    // only the header, which announces 1000 octets
+  octets.insert(octets.begin(), 0x55);  // at a place where no frame would stand
   append(octets, vector_octets("X9"));
   Counters counters;
   Scanner scanner(counters);
@@ -436,7 +435,7 @@ TEST(Scanner, the_end_frees_frames_that_a_false_header_had_hidden) {
 }
 
 TEST(Scanner, the_end_frees_frames_that_a_false_sync_had_hidden) {
-  Bytes octets = from_hex("90 EB 20 00 00 FA").value();  // would be a header of 35 octets
+  Bytes octets = from_hex("90 EB 20 00 00 FA").value();  // looks like a header of 35 octets
   append(octets, vector_octets("X29"));
   Counters counters;
   Scanner scanner(counters);
@@ -457,19 +456,19 @@ TEST(Scanner, a_frame_inside_the_span_of_a_false_header_is_found) {
   EXPECT_EQ(counters[Counter::dpdus_bad_header_crc], 1u);
 }
 
-/// Frame bytes with their header CRC made anew.
+/// Writes a new header CRC into the frame.
 void sign_header(Bytes& frame, std::size_t header_end) {
   const auto crc = header_crc(ByteSpan(frame).subspan(kSyncOctets, header_end - kSyncOctets));
   frame[header_end] = static_cast<std::uint8_t>(crc);
   frame[header_end + 1] = static_cast<std::uint8_t>(crc >> 8);
 }
 
-// Goal:   a header that is none, though its CRC fits, costs no frame that begins inside it.
-// Method: a DATA-ONLY whose address and flags are the beginning of a WARNING, and whose CRC by
-//         chance goes on with it.
+// Goal:   a false header whose CRC happens to fit does not hide a frame that begins inside it.
+// Method: the address and flags of a DATA-ONLY are the beginning of a WARNING, and its CRC happens
+//         to continue that WARNING.
 TEST(Scanner, a_good_frame_that_begins_inside_a_false_header_is_found) {
   const Bytes& good = vector_octets("X1");
-  constexpr std::size_t kHeaderEnd = 2 + 4 + 7 + 3;  // where the CRC stands
+  constexpr std::size_t kHeaderEnd = 2 + 4 + 7 + 3;  // place of the CRC
   constexpr std::size_t kGoodAt = 6;
   bool tried = false;
   for (unsigned eot = 0; eot < 65536 && !tried; ++eot) {
@@ -505,7 +504,7 @@ TEST(Scanner, a_good_frame_that_begins_inside_an_illegal_header_is_found) {
   EXPECT_EQ(found[0].first_bit, 8u * 6);
 }
 
-// Goal:   a burst that is cut anywhere loses the frame that is cut, and nothing else.
+// Goal:   a burst that is cut anywhere loses the frame that is cut, and no other.
 TEST(Scanner, a_burst_cut_anywhere_loses_only_the_frame_that_was_cut) {
   Bytes stream;
   std::vector<std::size_t> ends;
@@ -542,7 +541,8 @@ TEST(Scanner, a_reset_forgets_the_last_transmission) {
   EXPECT_EQ(received->first_bit, 0u);
 }
 
-// Cut in any octet: first told as damaged, then found whole, and nothing before it a second time.
+// The transmission is cut in any octet. The cut frame is first reported as damaged and then found
+// whole. No earlier frame is reported a second time.
 TEST(Scanner, a_transmission_that_was_finished_too_early_goes_on) {
   Bytes octets = vector_octets("X2");
   append(octets, vector_octets("X9"));

@@ -1,5 +1,5 @@
-// Worked examples of D_PDUs; X1 is the standard's own (C.3.2.8), the others were computed by two
-// independent CRC algorithms and dissected by tshark 4.0.
+// These are worked examples of D_PDUs. X1 is the standard's own (C.3.2.8). The others were computed
+// by two independent CRC algorithms and dissected by tshark 4.0.
 #pragma once
 
 #include <vector>
@@ -12,12 +12,12 @@ struct Vector {
   const char* name;
   Bytes octets;
   pdu::Dpdu dpdu;
-  bool sent_like_this = true;  // false: the addresses are shorter than ours
+  bool sent_like_this = true;  // false if the addresses are shorter than ours
 };
 
 std::vector<Vector> vectors();
 
-/// The octets of one of them, by name.
+/// Returns the octets of an example by its name.
 Bytes vector_octets(const char* name);
 
 }  // namespace s5066::test
