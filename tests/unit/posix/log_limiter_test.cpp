@@ -75,7 +75,7 @@ TEST_F(Limiter, hides_no_sort_behind_another) {
       kept_.count("warning log_lines_alike event=updu_discarded reason=\"two words\" lines=1"), 1u);
 }
 
-// What a stranger writes into a reason makes no sort for each of his lines.
+// Text that an unknown sender puts into a reason must not create a sort for each line.
 TEST_F(Limiter, bounds_the_lines_of_a_second_whatever_they_say) {
   for (int i = 0; i < 5000; ++i) refuse(1, std::to_string(i));
   for (int i = 0; i < 5000; ++i) refuse(1, std::string(1000, 'x') + std::to_string(i));

@@ -34,7 +34,7 @@ class Lines final : public LogSink {
   std::string text_;
 };
 
-/// Of a loop that turns by itself each time it is told to.
+/// A loop with this timer makes one turn each time the test calls next().
 struct FakeTimer {
   void expires_after(Duration wait) { waits.push_back(wait); }
   template <typename Handler>

@@ -93,7 +93,7 @@ TEST_F(UnixSocket, path_may_have_107_characters_and_not_108) {
   EXPECT_EQ(listener.error().detail, path_ + ": path is empty or too long");
 }
 
-/// Answers one request with `answer`, or closes without a word when that is empty.
+/// Answers one request with `answer`, or closes without an answer if `answer` is empty.
 std::string asked_of_a_server(const Fd& listener, const std::string& answer) {
   const Fd client(::accept(listener.get(), nullptr, nullptr));
   Bytes request(64);
@@ -106,7 +106,7 @@ std::string asked_of_a_server(const Fd& listener, const std::string& answer) {
 TEST_F(UnixSocket, carries_a_request_and_an_answer_of_any_length) {
   auto listener = listen_unix(path_, 1);
   ASSERT_TRUE(listener);
-  ASSERT_EQ(::fcntl(listener->get(), F_SETFL, 0), 0);  // the server below waits in accept()
+  ASSERT_EQ(::fcntl(listener->get(), F_SETFL, 0), 0);  // makes the server below wait in accept()
   const std::string answer(1 << 20, 'a');
   std::string request;
   std::thread server([&] { request = asked_of_a_server(*listener, answer); });
@@ -148,7 +148,7 @@ TEST(Tcp, connects_by_address_and_says_which_cannot_be) {
     EXPECT_EQ(connect_tcp(address, *port, kPatience).error().code, ErrorCode::bad_field) << address;
     EXPECT_EQ(listen_tcp(address, 0, 4).error().code, ErrorCode::bad_field) << address;
   }
-  EXPECT_FALSE(listen_tcp("127.0.0.1", *port, 4));  // in use
+  EXPECT_FALSE(listen_tcp("127.0.0.1", *port, 4));  // the port is in use
 }
 
 TEST(TcpProgress, counts_what_was_written_while_acknowledgements_come_in) {
@@ -236,7 +236,7 @@ TEST(LogWriter, writes_a_line_with_time_and_level_and_leaves_out_what_is_below_t
   EXPECT_EQ(text.substr(23), "Z warning loud n=1\n");
 }
 
-/// Standard error is a pipe for as long as this lives.
+/// Standard error is a pipe while this object lives.
 class ErrorsInPipe {
  public:
   ErrorsInPipe() : saved_(::dup(STDERR_FILENO)) {
@@ -327,7 +327,7 @@ TEST(MainTail, tells_bad_usage_from_a_failing_environment) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "program: what is --x\nprogram: no disk\n");
 }
 
-/// The exit status of a main() that runs in a process of its own.
+/// Returns the exit status of a main() that runs in a process of its own.
 template <typename Main>
 int status_of_process(Main main) {
   const pid_t child = ::fork();
@@ -337,7 +337,8 @@ int status_of_process(Main main) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/// Of a run_main() that prints so many octets to standard output, which is `path`.
+/// Returns the exit status of a run_main() that prints `octets` octets to standard output at
+/// `path`.
 int status_of_printing(std::size_t octets, const char* path, int status) {
   static std::size_t to_print;
   static int to_return;
@@ -395,7 +396,7 @@ TEST(StandardStreams, an_output_that_is_closed_cannot_be_written) {
 
 TEST_F(UnixSocket, where_nobody_listens_is_told_from_one_that_does_not_answer) {
   EXPECT_EQ(ask_control(path_, "status", kPatience).error().code, ErrorCode::link_down);
-  { ASSERT_TRUE(listen_unix(path_, 1)); }  // left behind by a process that is gone
+  { ASSERT_TRUE(listen_unix(path_, 1)); }  // left behind by a process that has ended
   EXPECT_EQ(ask_control(path_, "status", kPatience).error().code, ErrorCode::link_down);
   const auto listener = listen_unix(path_, 1);
   ASSERT_TRUE(listener);

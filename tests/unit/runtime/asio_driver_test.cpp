@@ -1,4 +1,4 @@
-// A node's driver between a modem and clients that a test plays.
+// A node's driver runs between a modem and clients that the test plays.
 #include "s5066d/runtime/asio_driver.h"
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ class Driven : public ::testing::Test {
     driver_.emplace(io_, *node_, log_);
     driver_->connect(modem_, clients_);
   }
-  /// One that calls another station.
+  /// Makes the node start a burst that calls another station.
   void begin_a_burst() {
     Bytes asked;
     sis::encode(bind_to(3), asked);
@@ -106,7 +106,7 @@ TEST_F(Driven, silence_ends_a_burst_though_the_modem_has_no_room_for_the_command
   EXPECT_EQ(modem_.newest<modem::AbortTransmit>()->id, burst_);
   const std::size_t given = modem_.taken.size();
   pass(std::chrono::milliseconds(1));
-  EXPECT_EQ(modem_.taken.size(), given);  // once
+  EXPECT_EQ(modem_.taken.size(), given);  // the command is given once
 }
 
 TEST_F(Driven, in_lockstep_the_command_is_given_again_as_time_passes) {

@@ -21,7 +21,7 @@ ConnectionGate opened(const SisListenerConfig& config) {
   return gate;
 }
 
-/// Whether one entry with this address lets the peer in.
+/// Returns true if a gate with this one entry admits the peer.
 bool fits(const std::string& address, const std::string& peer) {
   ConnectionGate gate = opened({.allow = {{.address = address}}});
   const bool admitted = gate.admit(time_of({}), at(peer)).ok();
@@ -161,7 +161,7 @@ TEST(ConnectionGate, lets_so_many_connect_in_a_second_and_not_one_more) {
   EXPECT_FALSE(tries(milliseconds(200), "192.0.2.1"));
 }
 
-// What a stranger can make us remember is bounded, and is forgotten when he is quiet.
+// The gate remembers a bounded number of unknown addresses and forgets each when it is quiet.
 TEST(ConnectionGate, remembers_a_bounded_number_of_addresses) {
   ConnectionGate gate = opened({.connections_max = 10'000});
   const auto peer = [](unsigned number) {

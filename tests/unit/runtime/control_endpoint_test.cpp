@@ -34,7 +34,7 @@ class Endpoint : public testing::Test {
   }
   ~Endpoint() override { fs::remove_all(folder_); }
 
-  /// The reason why the endpoint does not open; empty when it does.
+  /// Returns the reason why the endpoint does not open. Returns an empty text if it opens.
   std::string refusal() {
     ControlEndpoint endpoint(io_, config_, answer_, log_);
     const auto opened = endpoint.open();
@@ -65,7 +65,7 @@ TEST_F(Endpoint, keeps_the_socket_of_a_living_process) {
   living.bind(stream::endpoint(config_.socket_path));
   living.listen(0);
   expect_refused("another process answers there");
-  // Whose queue is full by now, because it does not accept.
+  // The other process does not accept, so its queue is full by now.
   expect_refused("another process answers there");
 }
 

@@ -1,4 +1,4 @@
-// How primitives that wait are cut into writes.
+// octets_of_whole_frames() chooses how many waiting primitives go out in one write.
 #include "s5066d/runtime/gather.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace s5066::runtime {
 namespace {
 
-/// Frames with bodies of so many octets.
+/// Makes frames with bodies of these sizes.
 Bytes frames(const std::vector<std::size_t>& bodies) {
   Bytes all;
   for (const std::size_t body : bodies) {
@@ -20,7 +20,7 @@ Bytes frames(const std::vector<std::size_t>& bodies) {
 }
 
 TEST(Gather, as_many_whole_primitives_as_a_segment_holds) {
-  const Bytes three = frames({5, 15, 25});  // of 10, 20 and 30 octets
+  const Bytes three = frames({5, 15, 25});  // frames of 10, 20 and 30 octets
   EXPECT_EQ(octets_of_whole_frames(three, 60), 60u);
   EXPECT_EQ(octets_of_whole_frames(three, 59), 30u);
   EXPECT_EQ(octets_of_whole_frames(three, 30), 30u);

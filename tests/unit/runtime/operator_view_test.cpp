@@ -1,5 +1,5 @@
-// What an operator sees of clients: who they are, why they were refused or ended, in the log and in
-// the counters; and clients at a local socket.
+// The operator sees in the log and in the counters who the clients are and why they were refused or
+// ended. Other tests here use clients at a local socket.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ class OperatorView : public SisPort {
     client.read();
     return client;
   }
-  /// Bound, as the server has told it.
+  /// Connects and binds a client and waits for the server's answer.
   Client& bound(std::uint8_t sap, std::uint8_t rank = 5) {
     Client& client = connected();
     client.send(bind_to(sap, rank));
@@ -300,7 +300,7 @@ TEST_F(LocalSocket, a_process_that_holds_its_connections_gets_no_more_than_its_p
 
 TEST_F(LocalSocket, what_its_clients_may_bind_can_be_set) {
   config_.local->access = sap::ClientAccess{.saps = 1u << 5, .rank_max = 9};
-  config_.allow = {{.address = "192.0.2.7"}};  // is of no concern here
+  config_.allow = {{.address = "192.0.2.7"}};  // does not apply to a local socket
   ASSERT_TRUE(open());
   Local& client = connect_locally();
   client.send(bind_to(6));

@@ -25,7 +25,7 @@ class PlainPort : public SisPort {
     client.read();
     return client;
   }
-  /// Connected, and the server has served it.
+  /// Connects a client and waits until the server has served it.
   Client& accepted() {
     Client& client = connected();
     client.send(sis::KeepAlive{});
@@ -70,7 +70,7 @@ TEST_F(PlainPort, carries_primitives_in_both_directions_and_in_order) {
 }
 
 TEST_F(PlainPort, resets_a_client_whose_output_is_to_be_discarded) {
-  node_config_.client_output_octets_max = 0;  // whatever waits is too much
+  node_config_.client_output_octets_max = 0;  // any waiting output is too much
   ASSERT_TRUE(open());
   Client& client = connected();
   client.send(bind_to(3));
@@ -80,7 +80,8 @@ TEST_F(PlainPort, resets_a_client_whose_output_is_to_be_discarded) {
 }
 
 TEST_F(PlainPort, no_more_is_confirmed_than_a_client_that_was_reset_can_read) {
-  // Room for what the kernel takes, and for the rejections of what it has not passed on.
+  // The limits leave room for what the kernel takes and for the rejections of U_PDUs that it has
+  // not passed on.
   constexpr std::size_t kUpdus = 5000;
   node_config_.client_output_octets_max = 4 * 1024 * 1024;
   node_config_.client_rate = {0, 0};
@@ -107,7 +108,7 @@ TEST_F(PlainPort, no_more_is_confirmed_than_a_client_that_was_reset_can_read) {
     run_until([&] { return sender.all_sent(); });
     io_.poll();
   }
-  run_until([&] { return node_->status().clients.size() == 1; });  // too much was unread
+  run_until([&] { return node_->status().clients.size() == 1; });  // too much output was unread
   std::size_t read = 0;
   sis::Framer framer;
   std::array<std::uint8_t, 4096> input{};
@@ -165,7 +166,7 @@ TEST_F(PlainPort, sends_what_waits_before_it_closes_otherwise) {
 TEST_F(PlainPort, at_the_end_clients_still_get_what_was_delivered_to_them) {
   ASSERT_TRUE(open());
   Client& client = clients_.emplace_back(io_);
-  client.connect(listener_->port());  // and does not read yet
+  client.connect(listener_->port());  // the client does not read yet
   client.send(bind_to(3));
   constexpr std::uint64_t kUpdus = 200;
   Bytes requests;
@@ -189,7 +190,7 @@ TEST_F(PlainPort, at_the_end_clients_still_get_what_was_delivered_to_them) {
 }
 
 TEST_F(PlainPort, a_client_that_leaves_while_it_is_not_read_is_noticed) {
-  node_config_.client_rate.primitives_per_second_max = 10;  // and the clock stands still
+  node_config_.client_rate.primitives_per_second_max = 10;  // the clock of the test stands still
   for (const bool by_reset : {false, true}) {
     ASSERT_TRUE(open());
     Client& client = accepted();
@@ -266,7 +267,7 @@ TEST_F(PlainPort, half_a_primitive_holds_its_connection_until_the_time_is_up) {
 
 TEST_F(PlainPort, a_client_above_its_rate_waits_and_loses_nothing) {
   node_config_.client_rate.primitives_per_second_max = 10;
-  constexpr std::size_t kSent = 400;  // more than the node keeps of what it cannot serve yet
+  constexpr std::size_t kSent = 400;  // more than the node keeps unserved
   ASSERT_TRUE(open());
   Client& client = connected();
   Bytes requests;
@@ -293,7 +294,7 @@ TEST_F(PlainPort, a_client_above_its_rate_waits_and_loses_nothing) {
   for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i].updu[0], i % 256);
 }
 
-/// No descriptor can be opened while it lives.
+/// No descriptor can be opened while this object lives.
 class NoDescriptorsLeft {
  public:
   NoDescriptorsLeft() {

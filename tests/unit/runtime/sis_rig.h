@@ -1,5 +1,5 @@
-// A SIS port on loopback with a real node behind it, on virtual time, and clients on the same
-// io_context.
+// SisPort opens a SIS port on loopback with a real node behind it, on virtual time. Its clients use
+// the same io_context.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ namespace s5066::runtime {
 
 constexpr auto kPatience = std::chrono::seconds(20);
 
-/// Keeps the lines.
+/// Keeps the lines of the log.
 class TestLog final : public LogSink {
  public:
   void write(LogLevel, std::string_view line) override { lines.emplace_back(line); }
@@ -38,7 +38,7 @@ class TestLog final : public LogSink {
   std::vector<std::string> lines;
 };
 
-/// A modem that never has anything to say; its clock is the test's.
+/// A modem without events. The test sets its clock.
 class ModemClock final : public ModemPort {
  public:
   Instant now() const override { return now_; }
@@ -56,12 +56,12 @@ class SisPort : public testing::Test {
     node_config_.dts.mode = *modem::parse_mode("110a-2400-short");
     config_.port = 0;
   }
-  // The clients are gone by now, and nothing more may be called.
+  // The clients are gone by now, so the listener must not call them.
   ~SisPort() override {
     if (listener_) listener_->stop();
   }
 
-  /// With node_config_ and config_ as they are now.
+  /// Opens the port with the present node_config_ and config_.
   Result<void> open() {
     node_.emplace(node_config_, rng_, trace_);
     driver_.emplace(io_, *node_, log_);
@@ -97,7 +97,7 @@ class SisPort : public testing::Test {
   std::optional<SisListener> listener_;
 };
 
-/// One client over any stream; it reads all the time.
+/// A client over any stream that reads all the time.
 template <typename Stream>
 class TestClient {
  public:
@@ -113,7 +113,7 @@ class TestClient {
     sis::encode(primitive, octets);
     send_octets(octets);
   }
-  /// In the background: the server that is to read them runs on the same thread.
+  /// Sends in the background, because the server that reads the octets runs on the same thread.
   void send_octets(const Bytes& octets) {
     append(waiting_, octets);
     if (sending_.empty()) write();
@@ -123,7 +123,7 @@ class TestClient {
       framer_.push(ByteSpan(input_.data(), octets));
       while (const auto item = framer_.poll()) {
         const auto* frame = std::get_if<sis::Framer::Frame>(&*item);
-        if (frame == nullptr) continue;  // no SIS, such as an alert of TLS
+        if (frame == nullptr) continue;  // not SIS, for example a TLS alert
         received.push_back(*sis::decode(frame->body));
       }
       if (failure) {
@@ -144,8 +144,8 @@ class TestClient {
 
   Stream stream;
   std::vector<sis::Primitive> received;
-  boost::system::error_code end;       // why nothing more is read
-  boost::system::error_code not_sent;  // why something could not be sent
+  boost::system::error_code end;       // why reading ended
+  boost::system::error_code not_sent;  // why an octet could not be sent
   bool all_sent() const { return sending_.empty(); }
 
  private:

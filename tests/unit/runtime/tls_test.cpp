@@ -31,7 +31,7 @@ class TlsPort : public SisPort {
   }
   ~TlsPort() override { std::filesystem::remove_all(folder_); }
 
-  /// Trusts the authority; shows a certificate if there is one.
+  /// Makes a context that trusts the authority and shows a certificate if `files` names one.
   ssl::context& context(const std::optional<test::CertificateFiles>& files) {
     ssl::context& made = contexts_.emplace_back(ssl::context::tls_client);
     made.load_verify_file(authority_->file());
@@ -42,7 +42,7 @@ class TlsPort : public SisPort {
     }
     return made;
   }
-  /// Connects and shakes hands, as far as it gets.
+  /// Connects and runs the handshake, as far as it gets.
   Client& connected(ssl::context& made) {
     Client& client = clients_.emplace_back(io_, made);
     client.connect(listener_->port());
@@ -56,7 +56,7 @@ class TlsPort : public SisPort {
     client.read();
     return client;
   }
-  /// With TLS 1.3 the client learns only from its first read that its certificate is not good.
+  /// TLS 1.3 tells a client only at its first read that its certificate is not accepted.
   void expect_refused(ssl::context& made) {
     Client& client = connected(made);
     if (!client.end) client.send(sis::KeepAlive{});
@@ -118,7 +118,7 @@ TEST_F(TlsPort, speaks_tls_1_2_and_nothing_older) {
   ssl::context& good = context(authority_->issue("client"));
   SSL_CTX_set_max_proto_version(good.native_handle(), TLS1_2_VERSION);
   EXPECT_TRUE(std::holds_alternative<sis::BindAccepted>(answer_to_bind(connected(good), 3, 5)));
-  // The system's security level may forbid the older ones by itself, or not.
+  // The system's security level may also forbid older versions, so this checks our own minimum.
   const auto own = load_tls(*config_.tls);
   ASSERT_TRUE(own.ok());
   EXPECT_EQ(SSL_CTX_get_min_proto_version((*own)->native_handle()), TLS1_2_VERSION);
@@ -192,7 +192,7 @@ TEST_F(TlsPort, says_goodbye_after_its_last_primitive) {
 
 TEST_F(TlsPort, hears_a_client_out_that_goes_on_sending_after_the_goodbye) {
   node_config_.sap.invalid_primitives_max = 1;
-  config_.linger = std::chrono::hours(1);  // a busy machine may be long about it
+  config_.linger = std::chrono::hours(1);  // a busy machine can take long here
   ASSERT_TRUE(open());
   Client& client = connected(context(authority_->issue("client")));
   client.send(bind_to(3));

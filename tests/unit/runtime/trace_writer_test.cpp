@@ -22,7 +22,7 @@ struct Lines final : LogSink {
   std::vector<std::string> lines;
 };
 
-// /dev/full is a disk without room.
+// /dev/full behaves like a full disk.
 TEST(TraceWriter, a_full_disk_ends_the_capture_and_not_the_service) {
   Lines log;
   TraceWriter writer(log);
@@ -42,7 +42,8 @@ class Capture : public testing::Test {
       writer.on_trace({.at = {}, .kind = TraceKind::dpdu_sent, .octets = dpdu});
     }
   }
-  /// D_PDUs in it; none where there is no file, or it is no whole capture.
+  /// Returns the number of D_PDUs in the file. Returns nullopt if there is no file or no whole
+  /// capture.
   std::optional<std::size_t> records(const std::string& name) const {
     std::error_code missing;
     const auto size = std::filesystem::file_size(folder_ / name, missing);
@@ -143,7 +144,7 @@ TEST(TraceWriter, tells_of_data_that_got_no_further_what_is_known_of_it) {
                    .a = 7200});
   EXPECT_EQ(log.lines.back(),
             "warning clocks_apart" + peer + " at_least_s=7200 at_least=\"2 h 0 min\"");
-  // What is no loss to anybody here.
+  // These discards are no loss to any client here.
   EXPECT_EQ(told(TraceKind::spdu_discarded, {.reason = DiscardReason::not_bound, .octets = 9}),
             "info spdu_discarded" + peer + " reason=not_bound octets=9");
   EXPECT_EQ(told(TraceKind::answer_discarded, {.reason = DiscardReason::no_room}),
@@ -153,7 +154,7 @@ TEST(TraceWriter, tells_of_data_that_got_no_further_what_is_known_of_it) {
 TEST(TraceWriter, writes_few_lines_of_what_a_client_causes_without_end) {
   Lines log;
   TraceWriter writer(log);
-  for (int i = 0; i < 20'000; ++i) {  // 5000 a second
+  for (int i = 0; i < 20'000; ++i) {  // 5000 events a second
     const Instant at(std::chrono::microseconds(200) * i);
     writer.on_trace({.at = at, .kind = TraceKind::updu_accepted, .a = i, .b = 9});
     writer.on_trace({.at = at,
