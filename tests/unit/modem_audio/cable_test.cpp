@@ -241,8 +241,8 @@ TEST(CableMixer, a_name_that_is_no_channel_is_refused) {
 
 // Goal:   a hub without free descriptors serves its stations, tries seldom to accept, and later
 //         admits the station that waited.
-// Method: a connection that the hub cannot accept waits through 2000 blocks. The hub must try
-//         fewer than 200 times.
+// Method: a connection that the hub cannot accept waits through 2000 blocks. The hub must try fewer
+//         than 200 times.
 TEST(CableLockstep, without_descriptors_the_listener_rests) {
   const Hub hub(lockstep());
   const auto a = hub.station(0);
