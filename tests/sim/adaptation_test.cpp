@@ -1,4 +1,4 @@
-// Whole nodes whose rates follow a fading channel.
+// Tests that the data rates of whole nodes follow a fading channel.
 #include <gtest/gtest.h>
 
 #include "tests/support/sim_world.h"
@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Twenty minutes good, twenty poor, and so on.
+/// Returns a channel that is good (26 dB) for 20 minutes, then poor (4 dB) for 20 minutes, in turn.
 std::shared_ptr<sim::FadingChannel> changing(std::uint64_t seed) {
   const std::vector<sim::FadingPart> parts = {
       {.lasting = 20min, .snr_db = 26, .spread_hz = 0.1, .delay_ms = 0.5},
@@ -24,13 +24,13 @@ sim::WorldOptions options(std::uint64_t seed) {
   return options;
 }
 
-/// Of all looks.
+/// Shares of fast and slow modes among all looks at the rate.
 struct Shares {
   double fast = 0;
   double slow = 0;
 };
 
-/// Of the first station's link, while there is one.
+/// Returns the transmit mode of the first station's link, or nothing while it has no link.
 std::optional<modem::Mode> mode_of(sim::World& world) {
   for (const auto& link : world.node(0).status().links) {
     if (link.transmit_mode) return link.transmit_mode;
@@ -39,7 +39,7 @@ std::optional<modem::Mode> mode_of(sim::World& world) {
 }
 
 // Goal:   two nodes are fast while the channel is good, slow while it is poor, and fast again.
-// Method: bulk for an hour; from the middle of each part on the rate is looked at.
+// Method: bulk data for an hour; the rate is sampled in the second half of each part.
 TEST(Adaptation, two_nodes_follow_a_channel_that_gets_poor_and_good_again) {
   for (const sim::Seed seed : sim::seeds(3)) {
     SCOPED_TRACE(seed);
@@ -75,8 +75,8 @@ TEST(Adaptation, two_nodes_follow_a_channel_that_gets_poor_and_good_again) {
   }
 }
 
-// Goal:   rates that change do not make others talk over announced transmissions, nor lose
-// anything.
+// Goal:   changes of rate lose no data, and no station keys over an announced transmission because
+//         of them.
 TEST(Adaptation, third_stations_share_a_frequency_on_which_rates_change) {
   for (const sim::Seed seed : sim::seeds(3)) {
     SCOPED_TRACE(seed);
@@ -117,7 +117,7 @@ constexpr Kind kKinds[] = {
     {"the receiver does not adapt", {true, true}, {true, false}},
 };
 
-/// All modes for which it holds.
+/// Returns all modes for which `holds` is true.
 template <typename Predicate>
 std::vector<modem::Mode> modes_with(Predicate holds) {
   std::vector<modem::Mode> out;
@@ -127,11 +127,10 @@ std::vector<modem::Mode> modes_with(Predicate holds) {
   return out;
 }
 
-// Goal:   where the ratio promises rates that are not noticed at all, the two come back to those
-//         that are, every time, and do not spend their time on finding out again.
-// Method: 20 dB; whatever is sent in STANAG 4539, or with a long interleaver, or at more than 600
-//         bit/s, is not noticed by anybody. 120,000 octets, which take 53 minutes at 300
-//         bit/s.
+// Goal:   if the ratio promises modes that the receiver does not decode at all, the two stations
+//         return to modes that work each time, and do not spend their time on repeated trials.
+// Method: 20 dB; the receivers decode nothing in STANAG 4539, or nothing with a medium or long
+//         interleaver, or nothing above 600 bit/s. The 120,000 octets take 53 minutes at 300 bit/s.
 TEST(Adaptation, a_link_comes_back_from_modes_that_are_not_heard_however_it_changes_them) {
   const std::vector<std::vector<modem::Mode>> unheard = {
       modes_with([](const auto& m) { return m.waveform == modem::Waveform::stanag4539; }),

@@ -1,4 +1,4 @@
-// Two whole nodes on a channel that loses most of what is sent.
+// Tests two whole nodes on a channel that loses most D_PDUs.
 #include <gtest/gtest.h>
 
 #include "tests/support/sim_world.h"
@@ -8,9 +8,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Goal:   the called station does not take a peer for gone whose first C_PDU takes long.
-// Method: transmissions of full length, half of whose frames are lost, so that a C_PDU of six
-//         frames is seldom complete after the first.
+// Goal:   the called station keeps a peer whose first C_PDU takes long.
+// Method: half of the frames of full-length transmissions are lost, so that a C_PDU of six frames
+//         is seldom complete after the first transmission.
 TEST(DeliveryUnderLoss, half_of_all_frames_lost_costs_no_link) {
   for (const sim::Seed seed : sim::seeds(20)) {
     SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));
@@ -30,8 +30,9 @@ TEST(DeliveryUnderLoss, half_of_all_frames_lost_costs_no_link) {
   }
 }
 
-// Goal:   four of five D_PDUs lost, acknowledgements as well, delays delivery and prevents none.
-// Method: the link is made on a clean channel, because a call may go unanswered for good.
+// Goal:   losing four of five D_PDUs, acknowledgements included, delays delivery and prevents none.
+// Method: the link is made on a clean channel, because at this loss a call may go unanswered until
+//         its repetitions are used up.
 TEST(DeliveryUnderLoss, with_80_percent_frame_loss_everything_is_delivered) {
   for (const sim::Seed seed : sim::seeds(50)) {
     SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));

@@ -1,5 +1,5 @@
-// File relays as they will be run: each core with its spool, as a client of a whole node, on the
-// simulated channel.
+// Tests file relays as they run in service: each core with its spool is a client of a whole node on
+// the simulated channel.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -84,7 +84,7 @@ class FileNodes {
   sim::World& world() { return world_; }
 
  private:
-  using Key = std::pair<Address, Bytes>;  // the RCOP header tells the U_PDUs to a station apart
+  using Key = std::pair<Address, Bytes>;  // the RCOP header distinguishes the U_PDUs to one station
   struct Station {
     gateways::SqliteStore::Config config;
     std::optional<gateways::SqliteStore> store;
@@ -166,7 +166,7 @@ class FileNodes {
   std::vector<std::unique_ptr<Station>> stations_;
 };
 
-// Two transmissions of full length, the calls to another station, and the ways back.
+// Time for two full-length transmissions, the calls to another station, and the answers.
 constexpr Duration kSoon = 7min;
 
 TEST(FileNodes, twenty_files_to_an_absent_station_do_not_hold_one_to_a_live_station) {

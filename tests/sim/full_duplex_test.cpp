@@ -1,4 +1,4 @@
-// Two whole nodes that hear each other while they send (C.3.2.3(9)).
+// Tests two whole nodes that receive while they transmit (C.3.2.3(9)).
 #include <gtest/gtest.h>
 
 #include <map>
@@ -37,8 +37,8 @@ struct Both {
 };
 
 // C.3.2.3(9)
-// Goal:   both directions are used at once, which half duplex cannot.
-// Method: more to send than an hour holds at both ends; counted is what was delivered meanwhile.
+// Goal:   both directions carry data at the same time, as half duplex cannot.
+// Method: both ends have more data than an hour holds; the test counts what arrives in that hour.
 TEST(FullDuplex, both_stations_fill_their_frequencies_at_the_same_time) {
   for (const std::uint32_t rate : {300u, 2400u, 9600u}) {
     SCOPED_TRACE(rate);
@@ -47,7 +47,7 @@ TEST(FullDuplex, both_stations_fill_their_frequencies_at_the_same_time) {
     Both both(world);
     const double line_octets = 3600.0 * rate / 8;
     const auto updus = static_cast<int>(line_octets / 2000) + 1;
-    // In portions that the queues take.
+    // The data is offered in 60 portions, because the queues do not take it all at once.
     for (int i = 0; i < 60; ++i) {
       world.at(world.now() + i * 1min, [&both, updus] {
         both.send(0, updus / 60 + 1);
@@ -67,9 +67,10 @@ TEST(FullDuplex, both_stations_fill_their_frequencies_at_the_same_time) {
   }
 }
 
-// Goal:   what was still on its way when an answer was formed is not taken for lost.
-// Method: one frame in five is damaged, both send; each has to go 1.25 times, and whatever is sent
-//         more often was not lost, or fell to a poll.
+// Goal:   a frame that was still on the air when an acknowledgement was formed is not counted as
+//         lost.
+// Method: one frame in five is damaged and both stations send, so each frame has to go 1.25 times
+//         on average. A higher count means that frames went again which were not lost, or as polls.
 TEST(FullDuplex, a_frame_goes_again_only_when_it_was_lost) {
   sim::World world(2, full_duplex({.rate_bps = 1200, .interleaver = modem::Interleaver::short_},
                                   {.frame_loss = 0.2}));
@@ -87,8 +88,8 @@ TEST(FullDuplex, a_frame_goes_again_only_when_it_was_lost) {
   }
 }
 
-// Goal:   rates follow the channel in full duplex, too.
-// Method: from 300 bit/s on a channel of 20 dB.
+// Goal:   rates also adapt in full duplex.
+// Method: the stations start at 300 bit/s on a channel of 20 dB.
 TEST(FullDuplex, rates_adapt) {
   auto options = full_duplex({.rate_bps = 300, .interleaver = modem::Interleaver::short_});
   options.node.dts.adaptation.emplace();
@@ -106,8 +107,8 @@ TEST(FullDuplex, rates_adapt) {
   EXPECT_EQ(world.delivery_faults(), "");
 }
 
-// Goal:   where one end is half duplex by mistake, the other does not talk over it.
-// Method: the one is deaf while it sends; both have much to send.
+// Goal:   if one end is half duplex by mistake, the other does not transmit over it.
+// Method: station 1 cannot receive while it sends; both stations have 100 U_PDUs to send.
 TEST(FullDuplex, a_station_that_is_half_duplex_is_not_talked_over) {
   auto options = full_duplex({.rate_bps = 1200, .interleaver = modem::Interleaver::short_});
   options.medium.half_duplex = {1};
@@ -128,10 +129,11 @@ TEST(FullDuplex, a_station_that_is_half_duplex_is_not_talked_over) {
   EXPECT_EQ(world.medium().faults().eot_wrong, 0u);
 }
 
-// Goal:   where both share a frequency by mistake, they notice and take turns; on two frequencies
-//         they need not.
-// Method: each hears itself for twenty minutes with much to send, then no more. The second has
-//         something to send only when there is a link: calls may meet.
+// Goal:   if both stations share one frequency by mistake, they detect it and take turns. On two
+//         frequencies they return to full duplex.
+// Method: each station hears itself for twenty minutes with much to send, and then no more. The
+//         second station gets data a minute later, when there is a link, because two calls at once
+//         could collide.
 TEST(FullDuplex, two_stations_on_one_frequency_take_turns) {
   auto options = full_duplex({.rate_bps = 1200, .interleaver = modem::Interleaver::short_});
   options.medium.hears_itself = true;
@@ -158,8 +160,10 @@ TEST(FullDuplex, two_stations_on_one_frequency_take_turns) {
   EXPECT_EQ(world.medium().faults().eot_wrong, 0u);
 }
 
-// Goal:   a call is not lost in what the other end is sending: that can be answered only behind it.
-// Method: two minutes of data for nobody who answers; after 20 s the other end calls.
+// Goal:   a call waits for the end of the other station's transmission, because that station can
+//         answer only after it.
+// Method: the other station sends two minutes of data without ARQ; after 20 s this one wants to
+//         call.
 TEST(FullDuplex, a_call_waits_for_the_end_of_a_long_transmission) {
   sim::World world(7, full_duplex({.rate_bps = 1200, .interleaver = modem::Interleaver::short_}));
   Both both(world);
@@ -179,8 +183,8 @@ TEST(FullDuplex, a_call_waits_for_the_end_of_a_long_transmission) {
   EXPECT_EQ(both.clients[0]->sent().back().confirms, 1u);
 }
 
-// Method: the link is lost to one end only, by a restart in the other's long transmission, which
-//         that goes on with.
+// Method: station 0 restarts during a long transmission of station 1 and loses the link; station 1
+//         still has the link and goes on with its transmission.
 TEST(FullDuplex, a_station_restarted_in_a_long_transmission_calls_behind_it) {
   sim::World world(8, full_duplex({.rate_bps = 1200, .interleaver = modem::Interleaver::short_}));
   Both both(world);
@@ -205,7 +209,8 @@ TEST(FullDuplex, a_station_restarted_in_a_long_transmission_calls_behind_it) {
   EXPECT_EQ(world.unreported(), 0u);
 }
 
-/// Two hundred U_PDUs each way, then every minute of half an hour an urgent one, and five minutes.
+/// Queues 200 U_PDUs each way, then sends one urgent U_PDU a minute for 30 minutes, and runs 5
+/// minutes more.
 struct UrgentBesideBulk {
   explicit UrgentBesideBulk(double frame_loss)
       : world(4, full_duplex({.rate_bps = 1200, .interleaver = modem::Interleaver::short_},
@@ -242,7 +247,7 @@ struct UrgentBesideBulk {
   sim::World world;
   Both both;
   std::vector<sim::Client*> urgent;
-  std::map<std::uint32_t, std::pair<Instant, std::size_t>> sent;  // when, and what was there then
+  std::map<std::uint32_t, std::pair<Instant, std::size_t>> sent;  // request time; bulk by then
   std::size_t arrived[2] = {};
   Duration delay_max{};
   std::size_t overtaken_by_max = 0;  // bulk that arrived between request and arrival
@@ -250,10 +255,10 @@ struct UrgentBesideBulk {
 
 // C.6.1.2(1), C.3.7(13)
 // Goal:   expedited data arrives before all bulk data that was queued before it, in both
-//         directions, but for what is in the transmission under way.
-// Method: no losses; that holds ten U_PDUs of bulk and a part. An urgent one may have to wait for
-//         it, and for the answer to the urgent one before, behind the transmission under way of the
-//         other end.
+//         directions, except for the bulk data in the transmission under way.
+// Method: no losses; a transmission holds a little more than ten U_PDUs of bulk. An urgent U_PDU
+//         may have to wait for that transmission, and for the answer to the previous urgent U_PDU,
+//         which may wait for the end of the other station's transmission.
 TEST(FullDuplex, expedited_data_overtakes_bulk_data_that_was_queued_before) {
   UrgentBesideBulk run(0);
   for (const std::size_t station : {0u, 1u}) {
@@ -264,7 +269,7 @@ TEST(FullDuplex, expedited_data_overtakes_bulk_data_that_was_queued_before) {
   EXPECT_LE(run.delay_max, 2 * dts::kTransmissionMax + 30s);
 }
 
-// Method: the same where one frame in ten is damaged, to the end.
+// Method: as above with one frame in ten damaged, run until all data is delivered.
 TEST(FullDuplex, expedited_data_goes_beside_bulk_data) {
   UrgentBesideBulk run(0.1);
   for (const std::size_t station : {0u, 1u}) {

@@ -1,4 +1,4 @@
-// Hard links between whole nodes on a simulated channel that loses and damages what is sent.
+// Tests hard links between whole nodes on a simulated channel with losses and damage.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +12,8 @@ namespace {
 using namespace std::chrono_literals;
 using sap::HardLinkState;
 
-/// Whether the station has such a link that is active, with us or them as the caller.
+/// Counts the station's active hard links for which it was the caller (`we_called`) or the called
+/// one.
 std::size_t active_links(const sim::World& world, std::size_t station, bool we_called) {
   const auto links = world.node(station).status().hard_links;
   return static_cast<std::size_t>(std::count_if(links.begin(), links.end(), [&](const auto& link) {
@@ -20,7 +21,7 @@ std::size_t active_links(const sim::World& world, std::size_t station, bool we_c
   }));
 }
 
-/// No station stays in a hard link that its peer has not, and at most one is active.
+/// Expects that each active hard link is active at both ends, and that a station has at most one.
 void expect_agreement(const sim::World& world) {
   EXPECT_EQ(active_links(world, 0, true), active_links(world, 1, false));
   EXPECT_EQ(active_links(world, 0, false), active_links(world, 1, true));
@@ -56,7 +57,7 @@ sis::HardLink link_to(std::size_t station, unsigned type, unsigned priority = 0)
           sim::World::address(station)};
 }
 
-/// Answers a tenth of the indications not at all, refuses another tenth, and accepts the rest.
+/// Ignores a tenth of the hard link indications, rejects another tenth, and accepts the rest.
 void answer_indications(sim::World& world) {
   world.on_hard_link_news = [&world](sim::Client& client, const sis::Primitive& news) {
     const auto* indication = std::get_if<sis::HardLinkIndication>(&news);
@@ -74,13 +75,14 @@ void answer_indications(sim::World& world) {
   };
 }
 
-// Goal:   the whole life of each type: one answer to each ESTABLISH, data both ways while it lasts,
-//         the end told to whom it concerns, and nothing left.
-// Method: type, losses and times drawn from the seed; an hour on a bad channel, then a clean one.
+// Goal:   each link type gets one answer to each ESTABLISH, carries data both ways while it is
+//         active, reports its end to the clients concerned, and leaves nothing behind.
+// Method: type, losses and times are drawn from the seed; an hour on a bad channel, then a clean
+//         one.
 TEST(HardLinkLife, each_type_is_answered_once_used_and_leaves_nothing) {
   std::size_t established = 0;
   std::size_t not_confirmed = 0;
-  std::array<std::size_t, 3> used{};  // by type: data went both ways while the link was active
+  std::array<std::size_t, 3> used{};  // by type: links that carried data both ways while active
   for (const sim::Seed seed : sim::seeds(1000)) {
     SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));
     sim::World world(seed, {.medium = {.frame_loss = 0.2}});
@@ -88,7 +90,7 @@ TEST(HardLinkLife, each_type_is_answered_once_used_and_leaves_nothing) {
     auto& bravo = world.add_client(1, SapId{5}, sis::Confirmation::node);
     answer_indications(world);
     const auto type = static_cast<unsigned>(seed % 3);
-    if (world.rng().below(2) == 0) world.send(alpha, 1, 500, 2h);  // a soft link is there already
+    if (world.rng().below(2) == 0) world.send(alpha, 1, 500, 2h);  // a soft link is already up
     world.run_for(std::chrono::seconds(world.rng().below(60)));
     world.give(alpha, sis::HardLinkEstablish{link_to(1, type)});
     world.run_for(std::chrono::seconds(30 + world.rng().below(300)));
@@ -103,7 +105,7 @@ TEST(HardLinkLife, each_type_is_answered_once_used_and_leaves_nothing) {
       world.send(bravo, 0, 300, 2h);
     }
     world.run_for(std::chrono::seconds(world.rng().below(600)));
-    // One ESTABLISH is one link, so this is the one that it was before.
+    // One ESTABLISH makes one link, so an active link here is the one that was active before.
     const bool went_both_ways =
         alpha.received().size() > alpha_had && bravo.received().size() > bravo_had;
     if (was_active && is_active() && went_both_ways) ++used.at(type);
@@ -114,7 +116,8 @@ TEST(HardLinkLife, each_type_is_answered_once_used_and_leaves_nothing) {
     ASSERT_EQ(answers(alpha), 1u);
     established += told<sis::HardLinkEstablished>(alpha);
     not_confirmed += told<sis::HardLinkTerminated>(alpha);
-    // Told only when the peer was not heard to confirm; never of what did not begin.
+    // The node reports an end only if it did not hear the peer confirm it, and only for a link that
+    // began.
     EXPECT_LE(told<sis::HardLinkTerminated>(alpha), told<sis::HardLinkEstablished>(alpha));
     EXPECT_LE(told<sis::HardLinkTerminated>(bravo), told<sis::HardLinkIndication>(bravo));
     EXPECT_EQ(told<sis::HardLinkEstablished>(bravo), 0u);
@@ -124,13 +127,13 @@ TEST(HardLinkLife, each_type_is_answered_once_used_and_leaves_nothing) {
     EXPECT_EQ(world.delivery_faults(), "");
     if (::testing::Test::HasFailure()) return;
   }
-  if (sim::seeds(1000).size() == 1) return;  // S5066_SEED
+  if (sim::seeds(1000).size() == 1) return;  // S5066_SEED selects one seed
   EXPECT_GT(established, 800u);
   EXPECT_LT(not_confirmed, 300u);
   for (const std::size_t count : used) EXPECT_GT(count, 100u);
 }
 
-// Goal:   requests of both ends at once leave both ends with the same link, or with none.
+// Goal:   simultaneous requests of both ends leave both ends with the same link, or with none.
 TEST(HardLinkLife, requests_from_both_ends_at_once_end_in_agreement) {
   std::size_t up = 0;
   for (const sim::Seed seed : sim::seeds(1000)) {
@@ -162,8 +165,8 @@ TEST(HardLinkLife, requests_from_both_ends_at_once_end_in_agreement) {
   EXPECT_TRUE(sim::seeds(1000).size() == 1 || up > 700u);
 }
 
-// Goal:   of two equal requests at the same instant one stands, at both ends. Only where the calls
-//         drowned each other out as often as they may be repeated, there is none.
+// Goal:   of two equal requests at the same instant one succeeds, at both ends. No link results
+//         only if the calls collided as often as they may be repeated.
 TEST(HardLinkLife, of_two_equal_requests_that_cross_one_stands) {
   std::size_t stood = 0;
   for (const sim::Seed seed : sim::seeds(200)) {
@@ -190,7 +193,8 @@ TEST(HardLinkLife, of_two_equal_requests_that_cross_one_stands) {
   EXPECT_TRUE(sim::seeds(200).size() == 1 || stood > 160u) << stood;
 }
 
-// Goal:   a more important request ends the link from either end, and the owner hears why.
+// Goal:   a request of higher priority ends the link from either end, and the owner is told the
+//         reason.
 TEST(HardLinkLife, a_request_of_higher_priority_takes_over_from_either_end) {
   std::size_t preempted = 0;
   for (const sim::Seed seed : sim::seeds(1000)) {
@@ -221,9 +225,9 @@ TEST(HardLinkLife, a_request_of_higher_priority_takes_over_from_either_end) {
   EXPECT_TRUE(sim::seeds(1000).size() == 1 || preempted > 700u);
 }
 
-// Goal:   no hard link survives a station that forgot it, whenever that happens.
-// Method: either station restarts at a random time of the link's life, perhaps both; some hours
-//         later the stations agree.
+// Goal:   no hard link survives at a station that forgot it, at any stage of its life.
+// Method: one or both stations restart at a random time of the link's life; some hours later the
+//         stations agree.
 TEST(HardLinkLife, a_restart_at_any_stage_ends_in_agreement) {
   for (const sim::Seed seed : sim::seeds(1000)) {
     SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));
@@ -253,16 +257,16 @@ TEST(HardLinkLife, a_restart_at_any_stage_ends_in_agreement) {
   }
 }
 
-/// Two others exchange data without a pause.
+/// Exchanges data between two other stations without a pause.
 void talk(sim::World& world, sim::Client& a, sim::Client& b) {
   world.send(a, 3, 1200, 1h);
   world.send(b, 2, 1200, 1h);
   world.at(world.now() + 1min, [&] { talk(world, a, b); });
 }
 
-// Goal:   no link survives a station that forgot it, although the frequency is never silent.
-// Method: Bravo restarts, and from then on only sends without ARQ, while two others exchange data
-//         by ARQ; an hour later neither its hard link nor an idle soft link is left.
+// Goal:   a link ends if the peer forgot it, although the frequency is never silent.
+// Method: Bravo restarts and from then on only sends without ARQ, while two other stations exchange
+//         data by ARQ; an hour later neither its hard link nor an idle soft link is left.
 TEST(HardLinkLife, a_vanished_peer_is_missed_among_the_traffic_of_others) {
   for (const sim::Seed seed : sim::seeds(20)) {
     SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));

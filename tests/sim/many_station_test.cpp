@@ -1,4 +1,4 @@
-// Up to eight nodes on one frequency.
+// Tests up to eight nodes on one frequency.
 #include <gtest/gtest.h>
 
 #include "tests/support/sim_world.h"
@@ -8,8 +8,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Goal:   stations that share a frequency finish their business and never key over a transmission
-//         whose end they were told.
+// Goal:   stations that share a frequency deliver all their data and never key over a transmission
+//         whose end was announced to them.
 // Method: three to eight stations, random pairs, an hour of traffic, some loss and fades.
 // B.3(1),(2)
 TEST(ManyStations, all_traffic_ends_and_nobody_keys_over_an_announced_burst) {
@@ -65,8 +65,8 @@ TEST(ManyStations, a_call_gets_through_beside_bulk_data_for_another_station) {
   }
 }
 
-// Goal:   at 75 bit/s, where what is handed down for one station would take hours, another has its
-//         turn when the session's maximum and its drain time are over, and nothing is lost by that.
+// Goal:   at 75 bit/s, where the data queued for one station would take hours, another station gets
+//         its turn after the session's maximum and its drain time, and no data is lost by that.
 // A.1.1.1(5),(6)
 TEST(ManyStations, at_the_lowest_rate_a_session_ends_at_its_drain_time_and_loses_nothing) {
   for (const sim::Seed seed : sim::seeds(10)) {
@@ -84,7 +84,8 @@ TEST(ManyStations, at_the_lowest_rate_a_session_ends_at_its_drain_time_and_loses
     const auto& links = options.node.sap.links;
     world.run_for(links.session_max + links.drain_max - 30s);
     EXPECT_EQ(charlie.received().size(), 0u);
-    // The transmission that runs, the end of one link and the next call, some of it lost.
+    // 20 minutes hold the running transmission, the end of one link and the next call with some
+    // losses.
     world.run_for(20min);
     EXPECT_EQ(charlie.received().size(), 1u);
     EXPECT_GT(world.unreported(), 10u);
@@ -95,9 +96,10 @@ TEST(ManyStations, at_the_lowest_rate_a_session_ends_at_its_drain_time_and_loses
   }
 }
 
-// Goal:   two stations with much to say do not shut out the rest of the frequency.
-// Accept: the third station's call gets through in most worlds. Not in all: a station that keyed at
-//         the same moment as another has missed its preamble and cannot know that it still sends.
+// Goal:   two stations with much data leave air time for the other stations of the frequency.
+// Accept: the third station's call gets through in most worlds. Not in all, because a station that
+//         keyed at the same moment as another has missed its preamble and cannot know that it still
+//         sends.
 TEST(ManyStations, a_third_station_mostly_gets_its_turn_during_a_long_transfer) {
   const auto seeds = sim::seeds(20);
   std::size_t through = 0;
@@ -113,14 +115,15 @@ TEST(ManyStations, a_third_station_mostly_gets_its_turn_during_a_long_transfer) 
     world.run_for(2min);
     world.send(charlie, 3, 100, 12h);
     world.run_for(25min);
-    EXPECT_GT(world.unreported(), 0u);  // the long transfer goes on
+    EXPECT_GT(world.unreported(), 0u);  // the long transfer is still running
     EXPECT_EQ(world.medium().faults().keyed_over_announced_burst, 0u);
     through += charlie.sent().back().confirms;
   }
   EXPECT_GE(through, seeds.size() * 3 / 4);
 }
 
-// Goal:   nor do two that both have much to say, each of whose transmissions asks for an answer.
+// Goal:   a third station also gets its turn between two stations that both have much data,
+//         although each of their transmissions asks for an answer.
 TEST(ManyStations, a_third_station_gets_its_turn_while_two_send_bulk_to_each_other) {
   for (const sim::Seed seed : sim::seeds(20)) {
     SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));
@@ -130,7 +133,7 @@ TEST(ManyStations, a_third_station_gets_its_turn_while_two_send_bulk_to_each_oth
     auto& charlie = world.add_client(2, SapId{5}, sis::Confirmation::client);
     world.add_client(3, SapId{5}, sis::Confirmation::client);
     world.run_for(10s);
-    world.send(charlie, 3, 100, 12h);  // so that it is known to be there
+    world.send(charlie, 3, 100, 12h);  // so that the others know station 2
     world.run_for(1min);
     for (int i = 0; i < 250; ++i) {
       world.send(alpha, 1, 2000, 12h);
@@ -139,14 +142,14 @@ TEST(ManyStations, a_third_station_gets_its_turn_while_two_send_bulk_to_each_oth
     world.run_for(2min);
     world.send(charlie, 3, 100, 12h);
     world.run_for(45min);
-    EXPECT_GT(world.unreported(), 0u);  // the long transfers go on
+    EXPECT_GT(world.unreported(), 0u);  // the long transfers are still running
     EXPECT_EQ(world.medium().faults().keyed_over_announced_burst, 0u);
     EXPECT_EQ(charlie.sent().back().confirms, 1u);
   }
 }
 
-// Goal:   a queue below that is full turns nothing away and stops nothing.
-// Method: a data transfer sublayer with hardly any room, many small U_PDUs.
+// Goal:   a full queue of the data transfer sublayer rejects no U_PDU and stops none.
+// Method: the queue for a link holds 8192 octets; many small U_PDUs.
 TEST(ManyStations, a_full_queue_below_holds_u_pdus_back_without_harm) {
   NodeConfig node;
   node.dts.link_queue_octets_max = 8192;

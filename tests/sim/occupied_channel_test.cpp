@@ -1,4 +1,4 @@
-// Stations on a channel that others use as well, with modems that nobody here knows.
+// Tests stations on a channel that other users occupy with modems unknown to us.
 #include <gtest/gtest.h>
 
 #include "tests/support/sim_world.h"
@@ -24,7 +24,7 @@ struct Site {
   std::vector<sim::Client*> clients;
 };
 
-// Goal:   nobody begins over what is on the air, and what waited is delivered behind it.
+// Goal:   no station keys over a signal on the air, and waiting data is delivered after it.
 TEST(OccupiedChannelSim, a_station_that_contends_waits_until_the_channel_is_free) {
   for (const sim::Seed seed : sim::seeds(20)) {
     SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));
@@ -69,7 +69,7 @@ TEST(OccupiedChannelSim, it_waits_no_longer_than_140_s) {
   }
 }
 
-/// Each of three stations sends something every hour, and all of it arrives.
+/// Each of three stations sends one U_PDU every hour; all of them arrive.
 void expect_three_hours_to_pass_well(Site& site) {
   sim::World& world = site.world;
   for (int hour = 0; hour < 3; ++hour) {
@@ -83,14 +83,14 @@ void expect_three_hours_to_pass_well(Site& site) {
   }
 }
 
-// Goal:   a modem that says for ever that the channel is occupied costs time, and no message.
+// Goal:   a modem that reports an occupied channel for ever costs time and no message.
 TEST(OccupiedChannelSim, a_detector_that_is_stuck_silences_no_station) {
   Site site(1, {.stations = 3, .medium = {.power_heard = true}});
   for (std::size_t i = 0; i < 3; ++i) site.world.medium().stick(i);
   expect_three_hours_to_pass_well(site);
 }
 
-// Goal:   nor does one that says now this, now that, however fast.
+// Goal:   a modem that alternates between occupied and free, at any speed, costs no message either.
 TEST(OccupiedChannelSim, a_detector_that_flaps_silences_no_station) {
   for (const Duration period : {600ms, 1400ms, 2000ms, 5000ms}) {
     SCOPED_TRACE(to_seconds(period));
@@ -104,8 +104,10 @@ TEST(OccupiedChannelSim, a_detector_that_flaps_silences_no_station) {
   }
 }
 
-// Goal:   where full duplex is configured and does not hold, power counts as in half duplex.
-// Method: there is no link yet; then the other end is half duplex, and there never is another way.
+// Goal:   if full duplex is configured and the link is not full duplex, received power counts as in
+//         half duplex.
+// Method: first there is no link; then the other end is half duplex, or there is never a second
+//         path.
 TEST(OccupiedChannelSim,
      it_is_waited_for_where_turns_are_taken_although_full_duplex_is_configured) {
   for (const bool one_half : {false, true}) {
@@ -138,8 +140,8 @@ TEST(OccupiedChannelSim,
   }
 }
 
-// Goal:   what comes onto the channel in the middle of a link stops no answer.
-// Method: a minute of data; from its fifth second on something else is on the air for 100 s.
+// Goal:   a signal that comes onto the channel in the middle of a link stops no answer.
+// Method: a minute of data; from its fifth second on another signal is on the air for 100 s.
 TEST(OccupiedChannelSim, turns_of_a_link_go_on_over_it) {
   for (const sim::Seed seed : sim::seeds(20)) {
     SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));

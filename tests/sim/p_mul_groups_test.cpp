@@ -1,5 +1,5 @@
-// Nodes that form groups for single messages, in virtual time: two at once that want the same
-// address, and a network that loses.
+// Tests nodes that form groups for single messages, in virtual time: several want one address at
+// once, and the network loses PDUs.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -57,7 +57,7 @@ class Lan {
       for (auto& node : nodes_) {
         node->core.on_deadline(now_);
         settle(*node);
-        // A PDU in ten milliseconds, heard at once.
+        // Each node sends one PDU every 10 ms, and all hear it at once.
         if (auto pdu = node->core.poll_pdu(now_)) carry(*node, *pdu);
         settle(*node);
       }
@@ -65,13 +65,13 @@ class Lan {
   }
 
   PMulCore& core(std::uint32_t node) { return nodes_.at(node - 1)->core; }
-  /// How often a node has been given a message.
+  /// Counts how often a node was given a message.
   std::size_t received(std::uint32_t node, std::uint32_t message) const {
     const auto& all = nodes_.at(node - 1)->received;
     return static_cast<std::size_t>(std::count(all.begin(), all.end(), message));
   }
   std::size_t delivered() const { return delivered_; }
-  /// Data of two messages on one address, none of which had given it back.
+  /// True after data of two messages was sent to one address before the first had released it.
   bool shared = false;
 
  private:
@@ -140,7 +140,8 @@ class Lan {
 };
 
 // PM-071
-// Goal:   an address is one message's at a time, and each message arrives with or without one.
+// Goal:   an address belongs to one message at a time, and each message arrives with or without
+//         one.
 // Method: three nodes request at the same moment, with one, two and four addresses; 50 seeds.
 TEST(PMulGroupsSim, nodes_that_want_an_address_at_once_do_not_share_it) {
   std::uint64_t conflicts = 0;
@@ -172,8 +173,8 @@ TEST(PMulGroupsSim, nodes_that_want_an_address_at_once_do_not_share_it) {
 }
 
 // PM-071
-// Goal:   a lossy network delays messages, and no more.
-// Method: a fifth to two fifths of all PDUs are lost at each receiver; 50 seeds.
+// Goal:   a lossy network delays messages and loses none.
+// Method: 20 to 40 % of all PDUs are lost at each receiver; 50 seeds.
 TEST(PMulGroupsSim, every_message_arrives_once_however_many_announcements_are_lost) {
   std::uint64_t again = 0;
   for (const sim::Seed seed : sim::seeds(50)) {
@@ -193,7 +194,7 @@ TEST(PMulGroupsSim, every_message_arrives_once_however_many_announcements_are_lo
       again += lan.core(node).groups().stats().announcements > 5;
       EXPECT_EQ(lan.core(node).groups().own(), 0u);
     }
-    lan.run_for(15min);  // past the expiry, where a Release_PDU was lost
+    lan.run_for(15min);  // past the expiry, in case a Release_PDU was lost
     for (std::uint32_t node = 1; node <= 6; ++node) {
       EXPECT_EQ(lan.core(node).groups().joined(), 0u);
     }

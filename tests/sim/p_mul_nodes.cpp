@@ -115,9 +115,9 @@ void PMulNodes::serve(std::size_t index) {
       station.ended.push_back(*ended);
     }
   }
-  // As a client does: what there is to say goes in one write, as long as the flow is on.
+  // Writes all pending requests at once while the flow is on, as a client does.
   Bytes requests;
-  hand_down(station, requests);  // what ARQ could not deliver
+  hand_down(station, requests);  // messages that ARQ could not deliver
   while (station.carrier->ready()) {
     core.on_arq_full(station.carrier->arq_full());
     if (!core.has_pdu()) break;

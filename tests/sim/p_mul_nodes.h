@@ -1,5 +1,5 @@
-// P_MUL stations as they will be run: each core behind a UDOP carrier, which is a client of a whole
-// node, on the simulated channel.
+// P_MUL stations as they run in service: each core is behind a UDOP carrier, which is a client of a
+// whole node on the simulated channel.
 #pragma once
 
 #include <deque>
@@ -19,9 +19,9 @@ class PMulNodes {
  public:
   struct Options {
     WorldOptions world;
-    acp142::PMulCore::Config core{};            // node and groups are filled in
-    acp142::CarrierUdopCore::Config carrier{};  // tables are filled in
-    bool rate_known = true;                     // to the carriers
+    acp142::PMulCore::Config core{};            // node and groups are set by this class
+    acp142::CarrierUdopCore::Config carrier{};  // tables are set by this class
+    bool rate_known = true;                     // the carriers know the data rate
     Duration step = std::chrono::milliseconds(50);
   };
   struct Station {
@@ -42,11 +42,12 @@ class PMulNodes {
   }
   World& world() { return world_; }
   Station& operator[](std::size_t station) { return *stations_[station]; }
-  /// To several stations by the group that has all.
+  /// Submits a message to several stations by the group that contains all of them.
   void submit(std::size_t from, const std::vector<std::size_t>& to, const Bytes& content);
   void run_for(Duration d);
   UtcSeconds utc() const;
-  /// Sees what a core has to say; what it takes is not booked, and it commits what was received.
+  /// Gets each event of a core first. If it returns true, the world does not record the event, and
+  /// the function must commit what was received.
   std::function<bool(std::size_t station, const acp142::MessageEvent&)> take_event;
 
  private:

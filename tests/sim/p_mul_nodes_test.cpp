@@ -1,4 +1,4 @@
-// P_MUL over whole nodes: how much of the line it uses, and that it gets through.
+// Tests P_MUL over whole nodes: the share of the line that it uses, and that messages arrive.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -17,8 +17,8 @@ Bytes content_of(std::size_t octets) {
   return content;
 }
 
-/// Share of the line rate that the octets of a message have, from the first key-up to the last of
-/// them received.
+/// Returns the share of the line rate that the octets of a message have, from the first key-up to
+/// the last reception.
 double utilisation(const modem::Mode& mode, std::size_t octets) {
   sim::PMulNodes::Options options{.world = {.stations = 2, .medium = {}, .mode = mode, .node = {}}};
   sim::PMulNodes nodes(1, options);
@@ -35,8 +35,8 @@ double utilisation(const modem::Mode& mode, std::size_t octets) {
   return 8 * static_cast<double>(octets) / seconds / mode.rate_bps;
 }
 
-// Goal:   data without acknowledgement in mid-transfer uses at least nine tenths of the line.
-// Method: one recipient, clean channel, every mode of four rates; the best of a rate counts.
+// Goal:   data without acknowledgement uses at least nine tenths of the line in mid-transfer.
+// Method: one recipient, clean channel, every mode of four rates; the best mode of a rate counts.
 TEST(PMulNodes, one_message_uses_nine_tenths_of_the_line) {
   for (const auto& [rate, octets] : {std::pair<std::uint32_t, std::size_t>{300, 100'000},
                                      {1200, 100'000},
@@ -55,8 +55,8 @@ TEST(PMulNodes, one_message_uses_nine_tenths_of_the_line) {
   }
 }
 
-// Goal:   a group of lossy stations has a message, and the transmitter knows it. What the last of
-//         them misses goes by ARQ.
+// Goal:   a group of lossy stations receives a message, and the transmitter knows it. Stations that
+//         miss the last parts get them by ARQ.
 TEST(PMulNodes, a_group_with_loss_receives_a_message) {
   std::uint64_t by_arq = 0;
   for (const sim::Seed seed : sim::seeds(20)) {
@@ -83,9 +83,10 @@ TEST(PMulNodes, a_group_with_loss_receives_a_message) {
   EXPECT_GT(by_arq, 0u);
 }
 
-// Goal:   eight receivers have the message and say so, each once, over the nodes' own rules for
-// turns. Method: 50 kB by parity at 2400 bit/s; 8 % of D_PDUs are lost, about a fifth of blocks of
-// 1000.
+// Goal:   eight receivers have the message and acknowledge it, each once, under the nodes' own
+//         rules for turns.
+// Method: 50 kB by parity at 2400 bit/s; 8 % of D_PDUs are lost, about a fifth of blocks of 1000
+//         octets.
 TEST(PMulNodes, eight_lossy_receivers_have_a_message) {
   double octets = 0, collisions = 0, acks = 0, minutes = 0;
   const auto seeds = sim::seeds(10);

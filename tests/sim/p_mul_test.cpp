@@ -1,4 +1,4 @@
-// P_MUL nodes among themselves: economy, and that nothing is lost or doubled.
+// Tests P_MUL nodes with each other: economy, and that no message is lost or delivered twice.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,12 +14,12 @@ using namespace std::chrono_literals;
 using acp142::Outcome;
 
 struct Economy {
-  double octets = 0;  // sent by the transmitter, to message
+  double octets = 0;  // octets that the transmitter sent / octets of the message
   double acks = 0;
   std::uint64_t ack_collisions = 0;
 };
 
-/// One transmitter, eight receivers, each of which loses a fifth of all PDUs.
+/// Simulates one transmitter and eight receivers, each of which loses a fifth of all PDUs.
 Economy to_eight(sim::Seed seed, bool coded, std::size_t octets) {
   sim::PMulOptions options{.nodes = 9, .loss = 0.2};
   options.core.sender.coded = coded;
@@ -33,7 +33,7 @@ Economy to_eight(sim::Seed seed, bool coded, std::size_t octets) {
           static_cast<double>(world.counts().acks), world.counts().ack_collisions};
 }
 
-// Goal:   parity makes the worst receiver alone decide what is sent.
+// Goal:   with parity, the worst receiver alone decides how much is sent.
 // Method: 300 kB to eight receivers, 100 seeds.
 TEST(PMulEconomy, with_parity_eight_lossy_receivers_cost_at_most_1_35_times_the_message) {
   double sum = 0, most = 0, acks = 0;
@@ -51,12 +51,13 @@ TEST(PMulEconomy, with_parity_eight_lossy_receivers_cost_at_most_1_35_times_the_
   std::printf("coded: mean %.3f, most %.3f, acks %.0f, collisions of acks %llu\n", mean, most, acks,
               static_cast<unsigned long long>(collisions));
   EXPECT_LE(mean, 1.35);
-  // Who has heard none of the marks at the end of a round guesses when it was.
+  // A node that heard none of the marks at the end of a round can only estimate when the round
+  // ended, so a few acknowledgements collide.
   EXPECT_LE(static_cast<double>(collisions), 0.002 * acks);
 }
 
-// Goal:   plain repetition costs no more than it must: the mean over the blocks of how often one is
-//         sent until the last of eight has it is 2.19 when each loses a fifth.
+// Goal:   plain repetition costs no more than its bound: if each of eight receivers loses a fifth,
+//         a block is sent 2.19 times on average until the last receiver has it.
 TEST(PMulEconomy, without_parity_eight_lossy_receivers_cost_what_repetition_must) {
   double bound = 0;
   for (double lost = 1; lost > 1e-9; lost *= 0.2) bound += 1 - std::pow(1 - lost, 8);
@@ -73,6 +74,7 @@ TEST(PMulEconomy, without_parity_eight_lossy_receivers_cost_what_repetition_must
 
 // Goal:   every message is delivered exactly once or reported, whatever happens to either side.
 // Method: messages both ways among three or four nodes; loss, duplication, reordering, failing
+//         commits and power cuts at random moments for two hours, then no more faults.
 //         commits and power cuts at random moments for two hours, then peace.
 TEST(PMulFaults, every_message_is_delivered_once_or_reported) {
   std::size_t delivered = 0, expired = 0;

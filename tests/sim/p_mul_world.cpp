@@ -13,7 +13,7 @@ using acp142::MessageName;
 using acp142::NodeId;
 using acp142::Received;
 
-constexpr Duration kDetection = 300ms;  // a transmission is not noticed before
+constexpr Duration kDetection = 300ms;  // a station notices a transmission 300 ms after its start
 constexpr UtcSeconds kStart{1'800'000'000};
 
 }  // namespace
@@ -74,7 +74,7 @@ void PMulWorld::start_core(Station& station) {
   for (const auto& [name, expiry] : station.spool.expiry) {
     station.core->on_known(now(), name, expiry);
   }
-  // As the mail side does: what has no outcome yet is handed down again.
+  // Submits messages without an outcome again, as the mail side does.
   for (const auto& entry : station.spool.outgoing) {
     const acp142::MessageKey key = entry.first;
     acp142::Submission again = entry.second;
@@ -152,7 +152,7 @@ void PMulWorld::on_event(std::size_t node, const acp142::MessageEvent& event) {
   }
   const auto* received = std::get_if<Received>(&event);
   if (received == nullptr) return;
-  // The commit takes a while, may fail, and may not happen because the power is cut before.
+  // A commit takes up to 2 s, may fail, and may be lost because the power is cut before its end.
   const bool fails = rng_.chance(options_.commit_failures);
   heap_.schedule(now() + from_seconds(2 * rng_.uniform()),
                  [this, node, life = station.life, fails, message = *received] {
@@ -194,7 +194,8 @@ void PMulWorld::pump(std::size_t node) {
     if (flight->start + kDetection <= now()) busy_until = std::max(busy_until, flight->end);
   }
   if (busy_until > now()) {
-    // Whoever waits for the channel leaves it free for a random time; a sender goes on at once.
+    // A station that waited for the channel leaves it free for a random time of 0.5 to 1.5 s. A
+    // sender with more data goes on at once.
     station.pump_due = true;
     heap_.schedule(busy_until + from_seconds(0.5 + rng_.uniform()), [this, node] {
       stations_[node]->pump_due = false;

@@ -1,5 +1,6 @@
-// P_MUL nodes with their spools on one slow shared channel, without the layers of STANAG 5066: loss
-// for each listener, reordering, duplication, collisions, and power cuts of nodes at any moment.
+// P_MUL nodes with their spools on one slow shared channel, without the layers of STANAG 5066. The
+// world simulates loss for each listener, reordering, duplication, collisions, and power cuts of
+// nodes at any moment.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +19,12 @@ namespace s5066::sim {
 
 struct PMulOptions {
   std::size_t nodes = 2;
-  double loss = 0;         // of a PDU, for each listener
-  double duplication = 0;  // of a PDU, for each listener
-  double reordering = 0;   // a PDU comes up to 20 s late
+  double loss = 0;         // probability for a PDU, for each listener
+  double duplication = 0;  // probability for a PDU, for each listener
+  double reordering = 0;   // probability that a PDU is up to 20 s late
   double rate_bps = 2400;
   double commit_failures = 0;
-  acp142::PMulCore::Config core{};  // node and groups are filled in
+  acp142::PMulCore::Config core{};  // node and groups are set by this class
 };
 
 class PMulWorld {
@@ -32,13 +33,13 @@ class PMulWorld {
     unsigned count = 0;
     acp142::Outcome last = acp142::Outcome::failed;
   };
-  /// What survives a power cut.
+  /// Data that survives a power cut.
   struct Spool {
     std::map<acp142::MessageKey, acp142::Submission> outgoing;
     std::map<std::pair<acp142::MessageKey, acp142::NodeId>, Outcome> outcomes;
     std::map<acp142::MessageName, Bytes> received;
     std::map<acp142::MessageName, UtcSeconds> expiry;
-    unsigned commits_of_known = 0;  // delivered a second time by the core
+    unsigned commits_of_known = 0;  // messages that the core delivered a second time
   };
   struct Counts {
     std::uint64_t pdus = 0;
@@ -70,18 +71,19 @@ class PMulWorld {
   };
   /// Returns the key; the submission must be accepted.
   acp142::MessageKey submit(std::size_t from, const Message& message);
-  /// The node loses all but its spool, and what it was transmitting.
+  /// Restarts the node, which loses everything except its spool and breaks off its transmission.
   void restart(std::size_t node);
-  /// To be called after anything was done to a core directly.
+  /// Call this after you called a core directly.
   void drain(std::size_t node);
-  /// Raw octets from nowhere, heard by one node.
+  /// Lets one node hear octets that no node sent.
   void inject(std::size_t node, const Bytes& octets);
 
   void run_for(Duration d) { heap_.run_until(heap_.now() + d); }
   void at(Instant when, EventHeap::Callback callback) { heap_.schedule(when, std::move(callback)); }
-  /// What is wrong: reported twice, delivered twice, altered, or said to be delivered and is not.
+  /// Returns the faults: messages reported twice, delivered twice, altered, or reported as
+  /// delivered and not delivered.
   std::string faults() const;
-  /// Destinations without an outcome.
+  /// Counts the destinations without an outcome.
   std::size_t unreported() const;
   std::size_t delivered() const;
 

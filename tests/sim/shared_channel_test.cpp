@@ -1,4 +1,4 @@
-// What a shared frequency gives each of its stations.
+// Tests the share of a frequency that each of its stations gets.
 #include <gtest/gtest.h>
 
 #include "tests/support/shared_load.h"
@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Until nobody sends and all is reported.
+/// Runs until no station sends and all U_PDUs are reported.
 void run_until_idle(sim::World& world, Duration at_most) {
   const Instant end = world.now() + at_most;
   for (int quiet = 0; quiet < 5 && world.now() < end; ++quiet) {
@@ -22,10 +22,12 @@ void run_until_idle(sim::World& world, Duration at_most) {
   }
 }
 
-// Goal:   two stations that do not hear each other leave each other gaps as long as what they send.
-// Method: both have a link with a third, and then, at the same moment, a minute of data for it.
-// Accept: two and a half links lost in a world, both stations together; of silences of at most 30 s
-//         it is nearly three.
+// Goal:   two stations that do not hear each other leave each other gaps as long as their
+//         transmissions.
+// Method: both have a link with a third station, and then, at the same moment, a minute of data for
+//         it.
+// Accept: on average at most 2.5 links lost in a world, for both stations together. With silences
+//         of at most 30 s nearly three are lost.
 TEST(SharedChannel, two_that_do_not_hear_each_other_leave_each_other_gaps) {
   std::size_t worlds = 0;
   std::size_t links_lost = 0;
@@ -60,10 +62,9 @@ TEST(SharedChannel, two_that_do_not_hear_each_other_leave_each_other_gaps) {
   EXPECT_LE(10 * links_lost, 25 * worlds) << links_lost << " of " << worlds;
 }
 
-// Goal:   stations that nobody has heard yet get through where one always has something to send,
-// and
-//         so they do when they begin to want it at the same moment.
-// Method: one has data for two others all the time; two more have a message for it.
+// Goal:   stations that nobody has heard yet get through beside a station that always sends, even
+//         if they want to begin at the same moment.
+// Method: one station has data for two others all the time; two more have a message for it.
 // Accept: both have a link within twenty minutes.
 TEST(SharedChannel, stations_not_heard_yet_get_through_where_one_always_sends) {
   for (const std::size_t octets : {200U, 2000U}) {
@@ -95,9 +96,9 @@ TEST(SharedChannel, stations_not_heard_yet_get_through_where_one_always_sends) {
 
 // --- Four stations with the same load ------------------------------------------------------------
 
-// Goal:   at 60 % of what the channel carries nobody gets less than four fifths of what he offers,
-//         and fewer than one in twenty transmissions meets another.
-// Method: three hours with each seed; each seed by itself must do.
+// Goal:   at a load of 60 % of the channel's capacity each station delivers at least four fifths of
+//         the data that it offers, and fewer than one in twenty transmissions collide.
+// Method: three hours with each seed; the bounds hold for each seed by itself.
 TEST(SharedChannel, four_stations_with_the_same_load_share_alike_and_seldom_collide) {
   for (const sim::Seed seed : sim::seeds(4)) {
     SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));

@@ -1,4 +1,5 @@
-// Anything may go wrong at once, drawn from the seed; then the channel is clean and all must end.
+// Tests stations under any mix of faults, drawn from the seed. Then the channel is clean and every
+// request must end.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -13,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What is wrong, less the faults of that name.
+/// Returns the faults without those of the given name.
 std::string without(const std::string& name, const std::string& faults) {
   std::string left;
   for (std::size_t at = 0; at < faults.size();) {
@@ -26,23 +27,25 @@ std::string without(const std::string& name, const std::string& faults) {
 }
 
 struct Mix {
-  /// Fast modes, short segments and so much to send that far more than 128 frames are out.
+  /// Fast modes, short segments and enough data that far more than 128 frames are outstanding.
   bool bulk = false;
-  /// Two stations that both hear while they send.
+  /// Two stations that receive while they transmit.
   bool full_duplex = false;
-  /// Of them one does not, and is configured so, or each hears itself as well.
+  /// In full duplex one station cannot receive while it sends and is configured as half duplex
+  /// (`one_half`), or each station also hears itself (`one_frequency`).
   bool one_half = false;
   bool one_frequency = false;
-  /// In full duplex some of what is sent is expedited.
+  /// In full duplex some of the data is expedited.
   bool expedited = true;
-  /// Clients want other things as well, and power goes in mid-transmission.
+  /// Clients also use other services, and the power fails in mid-transmission.
   bool besides = false;
-  /// Stations that do not hear another one which hears them, clocks that drift; rates that adapt,
-  /// at all stations or at some, and modes that a receiver never hears; power on the channel.
+  /// Hearing in one direction only, clocks that drift, rates that adapt at all stations or at some,
+  /// modes that a receiver never decodes, and power on the channel.
   bool unlike = true;
 };
 
-// Drawn apart, so that a seed means the same in other respects without them.
+// These options have a random stream of their own, so that a seed means the same in other respects
+// without them.
 void make_unlike(sim::Seed seed, sim::WorldOptions& options) {
   Rng draw(seed ^ 0x5066'5066'5066u);
   const bool deaf = draw.chance(0.4);
@@ -71,7 +74,7 @@ void make_unlike(sim::Seed seed, sim::WorldOptions& options) {
   }
 }
 
-// A modem that tells for ever that the channel is occupied and free by turns.
+// In some worlds the modem of one station alternates between occupied and free for ever.
 void flap(sim::Seed seed, sim::World& world) {
   Rng draw(seed ^ 0x1618'0339'8874u);
   if (!draw.chance(0.2)) return;
@@ -81,8 +84,8 @@ void flap(sim::Seed seed, sim::World& world) {
            [&world, flaps, period] { world.medium().flap(flaps, period); });
 }
 
-// What no receiver knows on the air, power heard as a modem does, and a modem that tells for ever
-// that the channel is occupied: in some worlds, drawn apart as well.
+// In half of the worlds there are signals that no receiver knows, power that modems report, or a
+// modem that reports an occupied channel for ever. They have a random stream of their own as well.
 void occupy(sim::Seed seed, sim::World& world) {
   Rng draw(seed ^ 0x2718'2818'2845u);
   if (!draw.chance(0.5)) return;
@@ -98,8 +101,9 @@ void occupy(sim::Seed seed, sim::World& world) {
            [&world, stuck] { world.medium().stick(stuck); });
 }
 
-/// What clients want beside data with ARQ on soft links, drawn apart as well: expedited data, data
-/// without ARQ in order or as it arrives and sent up to four times, hard links of any type.
+/// Requests of clients in addition to data with ARQ on soft links, from a random stream of their
+/// own: expedited data, data without ARQ in order or as it arrives and sent up to four times, hard
+/// links of any type.
 class Besides {
  public:
   Besides(sim::Seed seed, sim::World& world) : world_(world), draw_(seed ^ 0x5772'1566'4901u) {
@@ -109,7 +113,7 @@ class Besides {
     if (draw_.chance(0.4)) link();
   }
 
-  /// Data may come in another order than it was sent in.
+  /// True if data may arrive in another order than it was sent in.
   bool unordered() const { return unordered_; }
 
  private:
@@ -117,7 +121,7 @@ class Besides {
   static constexpr SapId kNonarq{7};
   static constexpr SapId kLinked{8};
 
-  /// The station's client; another one where that was lost in a restart.
+  /// Returns the station's client, or a new one if the station lost it in a restart.
   sim::Client& client(std::size_t station, SapId sap) {
     sim::Client*& at = clients_[{station, sap.value}];
     if (at == nullptr || at->closed()) {
@@ -189,10 +193,10 @@ class Besides {
   std::map<std::pair<std::size_t, std::uint8_t>, sim::Client*> clients_;
 };
 
-/// One life of two to four stations in any mode: losses alone and in runs, unlike in the two
-/// directions, missed preambles, fades, false carriers, a late modem. In every second world
-/// stations restart at any moment. After an hour the channel is clean, except for modes that are
-/// never heard, and two days later everything must have ended.
+/// One life of two to four stations in any mode. The faults are single losses and runs of losses,
+/// at different rates in the two directions, missed preambles, fades, false carriers and a late
+/// modem. In every second world stations restart at any moment. After an hour the channel is clean,
+/// except for modes that are never heard, and two days later every request must have ended.
 class Life {
  public:
   Life(sim::Seed seed, const Mix& mix)
@@ -219,7 +223,7 @@ class Life {
   void check() {
     ASSERT_EQ(world_.unreported(), 0u);
     std::string faults = world_.delivery_faults();
-    // A receiver that was restarted has forgotten what it delivered.
+    // A receiver that was restarted has forgotten the data that it delivered.
     if (restarts_) faults = without("repeated", faults);
     if (restarts_ || (besides_ && besides_->unordered())) faults = without("out of order", faults);
     ASSERT_EQ(faults, "");
@@ -321,7 +325,7 @@ class Life {
   const sim::WorldOptions options_;
   sim::World world_;
   std::vector<sim::Client*> clients_;
-  std::vector<sim::Client*> urgent_;  // full duplex: their data is expedited
+  std::vector<sim::Client*> urgent_;  // full duplex: clients of expedited data
   std::optional<Besides> besides_;
   bool restarts_ = false;
 };
@@ -333,7 +337,7 @@ void live_through(sim::Seed seed, const Mix& mix = {}) {
   life.check();
 }
 
-// Goal:   no mix of faults makes a station talk over another, lose what it confirmed, deliver
+// Goal:   no mix of faults makes a station transmit over another, lose confirmed data, deliver it
 //         twice, out of order or damaged, or hang.
 TEST(Swarm, no_mix_of_faults_breaks_a_rule_or_leaves_anything_unreported) {
   for (const sim::Seed seed : sim::seeds(200)) {
@@ -384,20 +388,21 @@ TEST(Swarm, no_mix_of_faults_breaks_a_rule_where_full_duplex_has_one_frequency) 
   }
 }
 
-// Found: durations are whole nanoseconds and symbols are not; where an exact number of half seconds
-// was left, the roundings added up to one more.
+// Found:  durations are whole nanoseconds and symbols are not. If an exact number of half seconds
+//         was left, rounding announced one more.
 TEST(Swarm, an_end_between_nanoseconds_is_announced_to_the_half_second_seeds_14_27_34) {
   for (const sim::Seed seed : {14u, 27u, 34u}) live_through(seed, {.unlike = false});
 }
 
-// Found: who was restarted while others sent keyed over them half a minute later. Its modem begins
-// anew as well: it has missed the preamble, and notices what is on the air without its octets.
+// Found:  a station restarted during another's transmission keyed over it half a minute later. Its
+//         modem restarts as well: it missed the preamble, and reports the carrier without its
+//         octets.
 TEST(Swarm, a_station_restarted_within_a_transmission_waits_for_its_end_seeds_225_299_868) {
   for (const sim::Seed seed : {225u, 299u, 868u}) live_through(seed, {.unlike = false});
 }
 
-// Found: data without ARQ that went on in another transmission came twice, because its reception
-// window was over before that transmission began.
+// Found:  data without ARQ that continued in a second transmission was delivered twice, because its
+//         reception window ended before that transmission began.
 TEST(Swarm, data_cut_in_two_come_once_seeds_92_290_509_518_751) {
   for (const sim::Seed seed : {92u, 290u, 509u, 518u, 751u}) {
     live_through(seed, {.besides = true});
@@ -405,7 +410,7 @@ TEST(Swarm, data_cut_in_two_come_once_seeds_92_290_509_518_751) {
   }
 }
 
-// Method: a client of the restarted station wants to send three seconds later.
+// Method: a client of the restarted station has data to send three seconds later.
 TEST(Swarm, a_station_restarted_within_a_transmission_does_not_key_over_it) {
   for (const sim::Seed seed : sim::seeds(10)) {
     SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));

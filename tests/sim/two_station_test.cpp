@@ -1,4 +1,4 @@
-// Two whole nodes with clients on a simulated channel.
+// Tests two whole nodes with clients on a simulated channel.
 #include <gtest/gtest.h>
 
 #include "modem/api/airtime.h"
@@ -15,7 +15,7 @@ void expect_rules_of_the_air(sim::World& world) {
   EXPECT_EQ(world.medium().faults().eot_wrong, 0u);
 }
 
-// Goal:   the ordinary case costs no more than it must.
+// Goal:   the ordinary case costs five transmissions.
 // Method: one U_PDU with client confirmation over a link that must be made first, clean channel.
 TEST(TwoStations, a_first_u_pdu_needs_five_bursts) {
   sim::World world(1, {});
@@ -32,9 +32,9 @@ TEST(TwoStations, a_first_u_pdu_needs_five_bursts) {
   expect_rules_of_the_air(world);
 }
 
-// Goal:   whoever hears another one that does not hear him ends what he was asked for, and all goes
-//         again when he is heard.
-// Method: half an hour in which the second station does not hear the first; clocks that drift.
+// Goal:   a station that hears its peer and is not heard by it rejects its requests, and all data
+//         goes again when it is heard.
+// Method: the second station does not hear the first for half an hour; clocks drift.
 TEST(TwoStations, a_station_that_is_not_heard_reports_it_and_delivers_when_it_is_heard_again) {
   sim::World world(1,
                    {.medium = {.deaf = {{.listener = 1, .sender = 0}}}, .clocks_ppm = {100, -100}});
@@ -58,8 +58,8 @@ TEST(TwoStations, a_station_that_is_not_heard_reports_it_and_delivers_when_it_is
 }
 
 // Goal:   a client that obeys flow control fills the longest transmission with small U_PDUs.
-// Method: 64 octets at 9600 bit/s, more of them whenever the flow is on; with ARQ and without. The
-//         longest time on the air is that of 127.5 s of data.
+// Method: U_PDUs of 64 octets at 9600 bit/s, more of them whenever the flow is on; with ARQ and
+//         without. The longest time on the air is that of 127.5 s of data.
 TEST(TwoStations, u_pdus_of_64_octets_fill_a_transmission) {
   const modem::Mode mode{modem::Waveform::stanag4539, 9600, modem::Interleaver::short_};
   const Duration full = modem::airtime(mode, modem::capacity(mode, dts::kTransmissionMax));
@@ -82,9 +82,10 @@ TEST(TwoStations, u_pdus_of_64_octets_fill_a_transmission) {
   }
 }
 
-// Goal:   what a client has queued without ARQ goes with it, but for two transmissions and a U_PDU.
-// Method: 200 kB of it at each of several rates; the client leaves in the first transmission, which
-//         has to be a full one, as all are that follow it.
+// Goal:   if a client disconnects, its queued data without ARQ is dropped, except for two
+//         transmissions and one U_PDU.
+// Method: 200 kB of such data at each of several rates. The client disconnects during the first
+//         transmission, which must be full, as all later ones are.
 TEST(TwoStations, a_client_that_leaves_takes_what_it_has_queued_without_arq_along) {
   for (const unsigned rate : {75u, 300u, 2400u}) {
     SCOPED_TRACE(rate);
@@ -108,7 +109,7 @@ TEST(TwoStations, a_client_that_leaves_takes_what_it_has_queued_without_arq_alon
   }
 }
 
-// Goal:   ARQ uses the line: a file of 20 kB, link set-up included, on a clean 2400 bit/s channel.
+// Goal:   ARQ uses the line: a file of 20 kB on a clean 2400 bit/s channel, link set-up included.
 TEST(TwoStations, twenty_kilobytes_take_at_most_four_thirds_of_their_line_time) {
   sim::World world(1, {});
   auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::node);
@@ -123,8 +124,8 @@ TEST(TwoStations, twenty_kilobytes_take_at_most_four_thirds_of_their_line_time) 
 }
 
 // Goal:   every accepted U_PDU is delivered once, in order, or reported failed.
-// Method: clients at both ends, U_PDUs at random times, one D_PDU in five damaged for the listener;
-//         after an hour the channel is clean and everything must come to an end.
+// Method: clients at both ends send U_PDUs at random times; one D_PDU in five is damaged for the
+//         listener. After an hour the channel is clean and every U_PDU must come to an end.
 TEST(TwoStations, with_20_percent_frame_loss_every_u_pdu_is_delivered_once_or_reported) {
   std::uint64_t confirmed = 0;
   std::uint64_t rejected = 0;
@@ -159,12 +160,12 @@ TEST(TwoStations, with_20_percent_frame_loss_every_u_pdu_is_delivered_once_or_re
   }
   RecordProperty("confirmed", std::to_string(confirmed));
   RecordProperty("rejected", std::to_string(rejected));
-  EXPECT_GT(confirmed, 100 * rejected);  // a channel like this is bad, not dead
+  EXPECT_GT(confirmed, 100 * rejected);  // the channel is bad and still usable
 }
 
-// Goal:   no fault mix makes a station talk over another, lose what it confirmed, or hang.
+// Goal:   no mix of faults makes a station transmit over another, lose confirmed data, or hang.
 // Method: loss, missed preambles, fades and false carriers drawn from the seed for two hours, then
-//         a clean channel on which all must be reported.
+//         a clean channel on which every U_PDU must be reported.
 TEST(TwoStations, a_mix_of_faults_leaves_nothing_unreported) {
   for (const sim::Seed seed : sim::seeds(200)) {
     SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));
@@ -196,9 +197,9 @@ TEST(TwoStations, a_mix_of_faults_leaves_nothing_unreported) {
   }
 }
 
-// Goal:   a link in use is not taken for an idle one.
-// Method: the slowest mode, where one U_PDU takes more than a transmission and idle waits run out
-//         before it is complete.
+// Goal:   a link in use is not treated as idle.
+// Method: 300 bit/s with the long interleaver; the ten U_PDUs take nine minutes, and the idle
+//         timeout of a link is two.
 TEST(TwoStations, a_slow_transfer_keeps_its_link) {
   sim::World world(1, {.mode = {modem::Waveform::ms110a, 300, modem::Interleaver::long_}});
   auto& alpha = world.add_client(0, SapId{5}, sis::Confirmation::node);
@@ -212,8 +213,8 @@ TEST(TwoStations, a_slow_transfer_keeps_its_link) {
 }
 
 // Goal:   two stations that call each other at the same moment both get through by that call.
-// Method: in every mode, both are given a U_PDU for the other at one instant, so that their
-//         REQUESTs cover each other; neither may run out of REQUESTs.
+// Method: in every mode, both get a U_PDU for the other at one instant, so that their REQUESTs
+//         collide; neither may use up its REQUESTs.
 TEST(TwoStations, calls_at_the_same_moment_both_get_through_in_every_mode) {
   for (const modem::Mode& mode : modem::all_modes()) {
     for (const sim::Seed seed : sim::seeds(20)) {
@@ -234,7 +235,7 @@ TEST(TwoStations, calls_at_the_same_moment_both_get_through_in_every_mode) {
   }
 }
 
-// Goal:   a client that vanishes with data in the queue leaves no link behind.
+// Goal:   a client that disconnects with data in the queue leaves no link behind.
 TEST(TwoStations, a_client_that_vanishes_leaves_no_link) {
   for (const sim::Seed seed : sim::seeds(100)) {
     SCOPED_TRACE("S5066_SEED=" + std::to_string(seed));
@@ -257,13 +258,12 @@ TEST(TwoStations, a_client_that_vanishes_leaves_no_link) {
   }
 }
 
-// Goal:   the data of a station goes while its peer has much to send, also where the peer has
-// called
-//         a station that is not there, and where the station hears a third one that the peer does
-//         not.
-// Method: the peer has data for a quarter of an hour or more; the station has a little that comes
-//         when it is on its way.
-// Accept: the little is acknowledged after at most three of the peer's transmissions.
+// Goal:   a station's data is delivered while its peer has much to send, also if the peer has
+//         called a station that does not answer, or if the station hears a third one that the peer
+//         does not hear.
+// Method: the peer has data for a quarter of an hour or more; the station gets a little data while
+//         the peer's data is under way.
+// Accept: the little data is acknowledged after at most three of the peer's transmissions.
 TEST(TwoStations, data_against_a_long_stream_goes_whoever_else_was_called_or_heard) {
   for (const bool hidden : {false, true}) {
     for (const std::uint32_t rate_bps : {600u, 2400u}) {

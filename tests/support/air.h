@@ -1,4 +1,5 @@
-// What joins the nodes of a simulated world: a modem port for each station, on the world's clock.
+// The medium that joins the nodes of a simulated world: a modem port for each station, on the
+// world's clock.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Certificates for tests, made when they are needed and written as PEM files.
+// Certificates for tests, generated on demand and written as PEM files.
 #pragma once
 
 #include <memory>
@@ -15,13 +15,14 @@ struct CertificateFiles {
   std::string key;
 };
 
-/// An authority that signs what it is asked to.
+/// A certificate authority that signs every request.
 class Authority {
  public:
-  /// `folder` is where the files go; `name` is its own common name and the stem of its file.
+  /// `folder` is the place of the files; `name` is the authority's own common name and the stem of
+  /// its file.
   Authority(std::string folder, const std::string& name);
 
-  /// For a day from yesterday on.
+  /// Issues a certificate that is valid for one day from yesterday on.
   CertificateFiles issue(const std::string& common_name,
                          const std::vector<std::string>& dns_names = {});
   const std::string& file() const { return file_; }

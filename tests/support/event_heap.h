@@ -33,7 +33,7 @@ class EventHeap {
     callback();
   }
 
-  /// Runs everything due up to and including `until`; the clock then stands there.
+  /// Runs all events due up to and including `until`; the clock then shows `until`.
   void run_until(Instant until) {
     while (!events_.empty() && events_.top().at <= until) run_one();
     now_ = until;

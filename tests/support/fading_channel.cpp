@@ -12,22 +12,23 @@ namespace {
 
 constexpr Duration kStep = std::chrono::milliseconds(50);
 constexpr double kWanderSeconds = 300;
-/// Beyond that STANAG 4539 and 2400 bit/s are lost to the echo, whatever the noise.
+/// A longer delay between the paths makes rates above 1200 bit/s fail because of the echo, whatever
+/// the noise.
 constexpr double kDelayMaxMs = 5;
 constexpr double kPreambleSeconds = 0.3;
 
-/// One bit in 10^5 goes wrong at `needs_db` in white noise, and ten times as many at 1 / slope dB
-/// less; errors come in events of about eight bits.
+/// The bit error rate is 10^-5 at `needs_db` in white noise and ten times as high for each 1 /
+/// kSlope dB less. Errors come in events of about eight bits.
 struct Curve {
   std::uint32_t rate_bps;
   double needs_db;
-  double averaging;  // b over the ratio needed
+  double averaging;  // b, as a multiple of the ratio needed
 };
 constexpr std::array kCurves = {
     Curve{75, -10, 0.9},   Curve{150, -6, 0.9},     Curve{300, -3, 0.9},   Curve{600, 0.2, 0.9},
     Curve{1200, 3.8, 0.9}, Curve{2400, 8.3, 0.6},   Curve{3200, 6, 0.5},   Curve{4800, 10.8, 0.5},
     Curve{6400, 13, 0.35}, Curve{8000, 15.6, 0.35}, Curve{9600, 18.2, 0.3}};
-constexpr double kSlope = 1.3;  // decades for each dB
+constexpr double kSlope = 1.3;  // decades of the bit error rate per dB
 
 const Curve& curve_of(const modem::Mode& mode) {
   const auto found = std::find_if(kCurves.begin(), kCurves.end(),
@@ -45,7 +46,7 @@ double ratio_of(double decibels) {
 }  // namespace
 
 FadingChannel::FadingChannel(const std::vector<FadingPart>& parts, double wander_db, Rng rng) {
-  constexpr double kRate = 20;  // samples in a second
+  constexpr double kRate = 20;  // samples per second
   static_assert(kStep * static_cast<int>(kRate) == std::chrono::seconds(1));
   double wander = wander_db * rng.gaussian();
   const double keep = std::exp(-1 / (kWanderSeconds * kRate));
@@ -74,8 +75,9 @@ double FadingChannel::snr_db(Instant from, Instant to) const {
   return db(sum / n);
 }
 
-// Fitted to one preamble of STANAG 4539 in six that was missed on a fading channel of 9 dB, and one
-// of 110A with the short interleaver in two at -5 dB in white noise.
+// The thresholds are fitted to measurements: one preamble in six of STANAG 4539 was missed on a
+// fading channel of 9 dB, and one in two of 110A with the short interleaver at -5 dB in white
+// noise.
 bool FadingChannel::found(const modem::Mode& mode, Instant begin) const {
   const bool is_110a = mode.waveform == modem::Waveform::ms110a;
   const double seconds =

@@ -1,8 +1,8 @@
-// A fading channel for the simulated medium: the ratio of signal to noise over time, and how often
-// a receiver decodes wrongly at it, by mode. Two paths fade as in modem/channel/watterson; a block
-// of the interleaver has the ratio that gives white noise the same errors (exponential effective
+// A fading channel for the simulated medium: it gives the signal-to-noise ratio over time, and the
+// error rate of a receiver at it, by mode. Two paths fade as in modem/channel/watterson. A block of
+// the interleaver has the ratio that gives the same errors in white noise (exponential effective
 // SNR: -b ln(mean exp(-g / b)) over the block). Requirement, slope and b of each rate are fitted to
-// what the modem was measured to do; docs/measurements/adaptation.md has the fit.
+// measurements of the modem; docs/measurements/adaptation.md has the fit.
 #pragma once
 
 #include <cstdint>
@@ -14,35 +14,37 @@
 
 namespace s5066::sim {
 
-/// A part of a trace.
+/// One part of a channel's trace over time.
 struct FadingPart {
   Duration lasting{};
   double snr_db = 20;    // mean, in 3 kHz
   double spread_hz = 1;  // of each of the two paths
-  double delay_ms = 2;   // between them
+  double delay_ms = 2;   // between the paths
 };
 
 class FadingChannel {
  public:
-  /// The parts follow each other, and begin anew after the last. The mean wanders by `wander_db`
+  /// The parts follow each other and repeat after the last. The mean ratio wanders by `wander_db`
   /// (standard deviation) within minutes.
   FadingChannel(const std::vector<FadingPart>& parts, double wander_db, Rng rng);
 
-  /// Of a receiver that needs so much more than the measured one, and measures so much wrong.
+  /// A receiver worse than the measured one: it needs this much more ratio, and reads the ratio
+  /// this much too high.
   double needs_more_db = 0;
   double reads_more_db = 0;
 
-  /// A preamble that begins then is found.
+  /// True if the receiver finds a preamble that begins at `begin`.
   bool found(const modem::Mode& mode, Instant begin) const;
-  /// Bits wrong in what was sent between the two, as one block of the interleaver.
+  /// Returns the bit error rate of data sent between the two instants as one block of the
+  /// interleaver.
   double bit_errors(const modem::Mode& mode, Instant from, Instant to) const;
-  /// Mean ratio between the two.
+  /// Returns the mean ratio between the two instants.
   double snr_db(Instant from, Instant to) const;
 
  private:
   struct Sample {
     float ratio;
-    bool wide;  // the paths are further apart than the equaliser of the high rates reaches
+    bool wide;  // the delay is too long for the equaliser of the high rates
   };
   const Sample& at(Instant when) const;
 

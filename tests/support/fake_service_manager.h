@@ -1,4 +1,5 @@
-// Stands in for systemd: a socket that hears what a service says by the protocol of sd_notify(3).
+// A stand-in for systemd: a socket that receives a service's messages in the protocol of
+// sd_notify(3).
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@ namespace s5066::test {
 
 class FakeServiceManager {
  public:
-  /// One for each `service`. With `abstract` the socket has no place in the file system.
+  /// Opens one socket per `service` name. An `abstract` socket has no path in the file system.
   explicit FakeServiceManager(const std::string& service, bool abstract = false) {
     const std::string name = "s5066-notify-" + std::to_string(::getpid()) + "-" + service;
     socket_name_ = (abstract ? "@" : std::filesystem::temp_directory_path().string() + "/") + name;
@@ -38,9 +39,9 @@ class FakeServiceManager {
   FakeServiceManager(const FakeServiceManager&) = delete;
   FakeServiceManager& operator=(const FakeServiceManager&) = delete;
 
-  /// As NOTIFY_SOCKET has it.
+  /// Returns the socket's name in the format of NOTIFY_SOCKET.
   const std::string& socket_name() const { return socket_name_; }
-  /// All states that were told so far, the oldest first.
+  /// Returns all states received so far, the oldest first.
   const std::vector<std::string>& heard() {
     std::array<char, 256> text{};
     for (;;) {

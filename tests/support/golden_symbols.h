@@ -1,4 +1,5 @@
-// The message of the reference's symbol files, and check sums of symbols as those files write them.
+// The message of the reference's symbol files, and checksums of symbols in the text format of those
+// files.
 #pragma once
 
 #include <array>
@@ -31,7 +32,7 @@ class Crc32 {
   std::uint32_t state_ = ~0U;
 };
 
-/// Of phases written as digits.
+/// Returns the CRC of phases written as digits.
 inline std::uint32_t crc32_of_digits(std::span<const std::uint8_t> phases) {
   Crc32 crc;
   for (const std::uint8_t phase : phases) crc.add(static_cast<char>('0' + phase));
@@ -42,7 +43,7 @@ inline double unsigned_zero(float x) {
   return std::abs(x) < 5e-7F ? 0.0 : static_cast<double>(x);
 }
 
-/// Of points written as text, one a line; a zero has no sign.
+/// Returns the CRC of points written as text, one per line; a zero has no sign.
 inline std::uint32_t crc32_of_points(std::span<const dsp::Complex> points) {
   Crc32 crc;
   for (const dsp::Complex& z : points) {

@@ -1,5 +1,5 @@
-// A data transfer sublayer alone with its modem: what it hears is made up frame by frame, what it
-// sends is read back. For peers that no other station would be.
+// A data transfer sublayer alone with its modem. The test makes up what it hears frame by frame and
+// reads back what it sends, so that peers can behave as no real station would.
 #pragma once
 
 #include <utility>
@@ -19,21 +19,22 @@ class LoneStation {
   dts::DataTransfer& dts() { return dts_; }
   const Counters& counters() const { return counters_; }
   Instant now() const { return now_; }
-  /// What was traced of a kind, the oldest first.
+  /// Returns the traced events of one kind, the oldest first.
   std::vector<TraceEvent> traced(TraceKind kind) const {
     auto events = trace_.events();
     std::erase_if(events, [kind](const TraceEvent& event) { return event.kind != kind; });
     return events;
   }
 
-  /// How the next transmissions are heard.
+  /// Sets the mode and the ratio with which the next transmissions are heard.
   void set_heard(const modem::Mode& mode, float snr_db) {
     mode_ = mode;
     snr_db_ = snr_db;
   }
-  /// A transmission of another station, as it would take; the answer is not awaited.
+  /// Hears a transmission of another station for the time that it takes, and does not wait for the
+  /// answer.
   void hear(ByteSpan octets) { hear(octets, {snr_db_}); }
-  /// In so many pieces of one length, each with its ratio.
+  /// Hears the octets in one piece of equal length for each ratio.
   void hear(ByteSpan octets, const std::vector<float>& snr_db) {
     if (transmitting_) run_until(transmitting_->second);
     const Instant start = now_;
@@ -50,8 +51,8 @@ class LoneStation {
     }
     give(modem::CarrierDown{now_, now_, modem::CarrierDownReason::end_of_message});
   }
-  /// Whose end a modem told after so many octets, although it went on, as it then told: behind a
-  /// pause, if there is one. So many carriers without a bit are told in between.
+  /// Hears one transmission whose end the modem reported by mistake after `cut` octets, and the
+  /// rest of it after `pause`. Between the two the modem reports `joined` carriers without a bit.
   void hear_in_two(ByteSpan octets, std::size_t cut, Duration pause, unsigned joined = 0) {
     const Instant start = now_;
     const auto bits = [&](std::size_t from, std::size_t to, Instant first_bit_at) {
@@ -95,16 +96,16 @@ class LoneStation {
   }
   void run_for(Duration d) { run_until(now_ + d); }
 
-  /// The D_PDUs sent since the last call, in order.
+  /// Returns the D_PDUs sent since the last call, in order.
   std::vector<pdu::Dpdu> take_sent() { return std::exchange(sent_, {}); }
-  /// The modes of the transmissions since the last call.
+  /// Returns the modes of the transmissions since the last call.
   std::vector<modem::Mode> take_modes() { return std::exchange(modes_, {}); }
-  /// The other actions since the last call.
+  /// Returns the other actions since the last call.
   std::vector<dts::Action> take_actions() { return std::exchange(actions_, {}); }
 
  private:
   void run_until(Instant end) {
-    constexpr int kStepsMax = 1'000'000;  // a core that never comes to rest is caught
+    constexpr int kStepsMax = 1'000'000;  // stops a core that never becomes idle
     for (int steps = 0;; ++steps) {
       S5066_ASSERT(steps < kStepsMax);
       std::optional<Instant> next = dts_.next_deadline();

@@ -1,4 +1,4 @@
-// How tests wait for other threads and processes.
+// Functions with which tests wait for other threads and processes.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@
 
 namespace s5066::test {
 
-/// Longer than anything takes that does happen.
+/// Time limit for an event that must happen; longer than any such event takes.
 inline constexpr Duration kPatience = std::chrono::seconds(60);
 
 /// Polls a condition that another thread or process brings about.

@@ -1,5 +1,5 @@
-// Runs a program that is a SIS client against a scripted server on a loopback port. Header only, so
-// that only the tests that use it need Boost.
+// Runs a program that is a SIS client against a scripted server on a loopback port. This is header
+// only, so that only the tests that include it need Boost.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ class ProgramTest : public testing::Test {
   void say(const sis::Primitive& primitive) {
     Bytes octets;
     encode(primitive, octets);
-    boost::system::error_code gone;  // a client that left hears nothing
+    boost::system::error_code gone;  // a client that has disconnected gets nothing
     boost::asio::write(socket_, boost::asio::buffer(octets), gone);
   }
   void confirm(const sis::UnidataRequest& request) {
@@ -64,7 +64,7 @@ class ProgramTest : public testing::Test {
                     bp::std_in<boost::asio::buffer(input), bp::std_out> out, bp::std_err > err, io_,
                     bp::on_exit([this](int, const std::error_code&) {
                       watchdog_.cancel();
-                      acceptor_.close();  // what the program left in the socket is still read
+                      acceptor_.close();  // data that the program left in the socket is still read
                     }));
     watchdog_.async_wait([&child](const auto& code) {
       if (code) return;
@@ -79,7 +79,7 @@ class ProgramTest : public testing::Test {
     return outcome;
   }
 
-  /// Accepts the bind, and confirms data where that is asked for.
+  /// Accepts the bind, and confirms data if the client asks for it.
   std::function<void(const sis::Primitive&)> on_primitive = [this](const sis::Primitive& p) {
     if (const auto* bind = std::get_if<sis::BindRequest>(&p)) {
       say(sis::BindAccepted{.sap = bind->sap, .mtu = kSmallMtu});
@@ -96,7 +96,7 @@ class ProgramTest : public testing::Test {
  private:
   void read() {
     socket_.async_read_some(boost::asio::buffer(in_), [this](const auto& code, std::size_t size) {
-      if (code) return socket_.close();  // a client that has stopped waits for it
+      if (code) return socket_.close();  // a client that has ended its side waits for the close
       framer_.push(ByteSpan(in_).first(size));
       while (const auto item = framer_.poll()) {
         on_primitive(*sis::decode(std::get<sis::Framer::Frame>(*item).body));

@@ -1,6 +1,6 @@
-// Stands in for hamlib's rigctld on a loopback port of its own: takes any number of connections and
-// gives each line the same answer, at once or later. The question "\chk_vfo" is answered truly and
-// is not among the lines that heard() and done() return.
+// A stand-in for hamlib's rigctld on a loopback port of its own. It takes any number of connections
+// and gives each line the same answer, at once or later. It answers the question "\chk_vfo" truly
+// and leaves it out of the lines that heard() and done() return.
 #pragma once
 
 #include <arpa/inet.h>
@@ -48,17 +48,17 @@ class RigctldStandIn {
     for (Peer& peer : peers_) peer.thread.join();
   }
   std::uint16_t port() const { return port_; }
-  /// Ends the connections there are, as a restart of rigctld does.
+  /// Closes the existing connections, as a restart of rigctld does.
   void drop() {
     const std::lock_guard lock(mutex_);
     for (const Peer& peer : peers_) ::shutdown(peer.socket.get(), SHUT_RDWR);
   }
-  /// What comes on the connections there are is not done until resume(); new ones are served.
+  /// Leaves commands on the existing connections undone until resume(); new connections are served.
   void hang() {
     const std::lock_guard lock(mutex_);
     for (Peer& peer : peers_) peer.hangs = true;
   }
-  /// Neither the connections there are nor new ones are served while `on`.
+  /// Serves neither existing nor new connections while `on`.
   void hang_all(bool on) {
     {
       const std::lock_guard lock(mutex_);
@@ -74,34 +74,34 @@ class RigctldStandIn {
       work_off(peer);
     }
   }
-  /// "t" is answered by whether it is keyed, as far as it knows, and not like everything else.
+  /// Answers "t" with the key state that it has recorded, and not with the common answer.
   void tell_key() {
     const std::lock_guard lock(mutex_);
     tells_key_ = true;
   }
-  /// The next so many "T 0" are answered and change nothing.
+  /// Answers the next `times` lines "T 0" without a change of the key state.
   void ignore_unkeying(unsigned times) {
     const std::lock_guard lock(mutex_);
     ignored_ = times;
   }
-  /// Behaves as rigctld --vfo does: each line has to name the VFO, and one that does not is taken
-  /// for half a line and has no answer.
+  /// Behaves as rigctld --vfo does: each line has to name the VFO. A line without it is taken for
+  /// half a line and gets no answer.
   void want_vfo() {
     const std::lock_guard lock(mutex_);
     wants_vfo_ = true;
   }
-  /// "t" has no answer.
+  /// Gives no answer to "t" while `nothing`.
   void tell_nothing(bool nothing) {
     const std::lock_guard lock(mutex_);
     tells_nothing_ = nothing;
   }
-  /// The next so many "t" that should be answered with 0 are answered with 1: a radio that takes a
-  /// while, or knows late.
+  /// Answers the next `times` lines "t" with 1 although the answer should be 0, like a radio that
+  /// unkeys or reports late.
   void tell_late(unsigned times) {
     const std::lock_guard lock(mutex_);
     late_ = times;
   }
-  /// All that came so far: "T 1" keys the transmitter, "T 0" unkeys it.
+  /// Returns all lines received so far: "T 1" keys the transmitter, "T 0" unkeys it.
   std::string heard() const {
     const std::lock_guard lock(mutex_);
     std::string lines = heard_;
@@ -111,7 +111,7 @@ class RigctldStandIn {
     }
     return lines;
   }
-  /// All that was done and answered, in this order.
+  /// Returns all lines that were done and answered, in this order.
   std::string done() const {
     const std::lock_guard lock(mutex_);
     return done_;
@@ -191,7 +191,7 @@ class RigctldStandIn {
   std::string answer_;
   posix::Fd listener_;
   std::uint16_t port_ = 0;
-  mutable std::mutex mutex_;  // guards all below
+  mutable std::mutex mutex_;  // guards all members below
   std::list<Peer> peers_;
   std::string heard_;
   std::string done_;

@@ -8,7 +8,7 @@ namespace s5066::sim {
 namespace {
 
 constexpr std::size_t kUpduOctets = 1000;
-constexpr double kPairAlone_bps = 2230;  // at 2400 bit/s, short; bench_link_utilisation
+constexpr double kPairAlone_bps = 2230;  // 2400 bit/s, short interleaver: bench_link_utilisation
 constexpr Duration kTimeToLive = std::chrono::hours(24);
 
 }  // namespace

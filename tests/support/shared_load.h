@@ -1,4 +1,4 @@
-// Stations on one frequency that all offer the same load to each other, and what becomes of it.
+// Stations on one frequency that all offer the same load to each other, and the outcome.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@ namespace s5066::sim {
 
 struct SharedLoad {
   std::size_t stations = 4;
-  double load = 0.6;  // of what one pair carries alone, all stations together
+  double load = 0.6;  // share of the capacity of one pair alone, for all stations together
   Duration lasting{};
 };
 
 struct SharedOutcome {
-  double least_share = 1;  // of what a station offered
-  double collisions = 0;   // of all transmissions
+  double least_share = 1;  // share of a station's offered data that was delivered
+  double collisions = 0;   // share of all transmissions
   std::uint64_t keyed_over_announced_burst = 0;
 };
 

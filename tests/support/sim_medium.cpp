@@ -10,15 +10,16 @@ namespace s5066::sim {
 namespace {
 
 constexpr Duration kHalfSecond = std::chrono::milliseconds(500);
-/// A transmission whose preamble was missed is noticed after so long, its end so long after it and
-/// told so much earlier (docs/measurements/modem.md).
+/// A receiver notices a transmission whose preamble it missed `kJoinAfter` after its start, and its
+/// end `kLeaveAfter` after that end. It reports an end that lies `kEndTold` in the past
+/// (docs/measurements/modem.md).
 constexpr Duration kJoinAfter = std::chrono::milliseconds(1500);
 constexpr Duration kLeaveAfter = std::chrono::milliseconds(1500);
 constexpr Duration kEndTold = std::chrono::milliseconds(800);
-/// Until power is told of, and until its end is.
+/// Time until a modem reports power on the channel, and until it reports its end.
 constexpr Duration kOccupiedAfter = std::chrono::milliseconds(260);
 constexpr Duration kFreeAfter = std::chrono::milliseconds(340);
-/// What a receiver measures, and how far it is off.
+/// Ratio that a receiver measures on a channel without fading, and its error of measurement.
 constexpr float kSnrDb = 20;
 constexpr double kReadErrorDb = 0.7;
 
@@ -138,7 +139,7 @@ void Medium::look_for_power() {
   for (std::size_t i = 0; i < stations_.size(); ++i) look_for_power(i);
 }
 
-// If until then the listener has heard nothing else, and the burst is still on the air.
+// The listener joins if it has heard nothing else by then and the burst is still on the air.
 void Medium::join_later(std::size_t listener, const std::shared_ptr<Burst>& burst) {
   heap_.schedule(heap_.now() + kJoinAfter, [this, listener, burst] {
     Station& self = stations_[listener];
@@ -236,7 +237,7 @@ void Medium::reach(std::size_t listener, const std::shared_ptr<Burst>& burst) {
 void Medium::check_frames(const Burst& burst) {
   const modem::Mode& mode = burst.command.mode;
   const std::uint64_t blocks = modem::block_count(mode, burst.command.bytes.size());
-  // Times are in units of which a symbol and a bit are whole numbers.
+  // Times are in units of which a symbol and a bit are whole multiples.
   const std::uint64_t end = modem::data_symbols(mode, blocks) * mode.rate_bps;
   const std::uint64_t half_second = modem::kSymbolRate / 2 * mode.rate_bps;
   std::uint8_t last = 255;
@@ -280,13 +281,13 @@ void Medium::finish(std::size_t station, const std::shared_ptr<Burst>& burst,
 void Medium::preamble_heard(std::size_t listener, const std::shared_ptr<Burst>& burst) {
   Station& self = stations_[listener];
   if (burst->over || burst->end <= heap_.now()) return;
-  if (drowned(self)) return;  // joined when that has ended
+  if (drowned(self)) return;  // joins after its own transmission
   const auto also_sending = [&](const Station& s) {
     const bool heard = &s != &self || options_.hears_itself;
     return heard && s.sending && s.sending != burst && hears(listener, *s.sending);
   };
   if (std::any_of(stations_.begin(), stations_.end(), also_sending)) {
-    ++collisions_;  // neither can be made out
+    ++collisions_;  // neither burst can be decoded
     lose(listener);
     join_later(listener, burst);
     return;
@@ -316,7 +317,7 @@ void Medium::preamble_heard(std::size_t listener, const std::shared_ptr<Burst>& 
   }
 }
 
-// Runs have geometric lengths, and so have the gaps between them (Gilbert's channel).
+// Runs of losses and the gaps between them have geometric lengths (Gilbert's channel).
 bool Medium::lost(std::size_t listener, double probability) {
   if (options_.loss_run <= 1 || probability <= 0 || probability >= 1) {
     return rng_.chance(probability);
@@ -344,7 +345,7 @@ void Medium::damage(std::size_t listener, Reception& reception) {
   }
 }
 
-// Errors of a decoder come in events of a few bits. A block is what the interleaver spreads out.
+// A decoder's errors come in events of a few bits. A block is the span of the interleaver.
 void Medium::fade(Reception& reception) {
   constexpr double kEventBits = 8;
   const Burst& burst = *reception.burst;
@@ -380,7 +381,7 @@ void Medium::fade(Reception& reception) {
 void Medium::block_heard(std::size_t listener, const std::shared_ptr<Reception>& reception,
                          std::size_t block) {
   Station& self = stations_[listener];
-  if (self.hearing != reception) return;  // lost meanwhile
+  if (self.hearing != reception) return;  // the burst was lost meanwhile
   const Burst& burst = *reception->burst;
   const modem::Mode& mode = burst.command.mode;
   if (reception->fades_at && heap_.now() >= *reception->fades_at) return lose(listener);
@@ -426,7 +427,8 @@ void Medium::lose(std::size_t listener) {
   if (!self.hearing) return;
   const bool faded = self.hearing->fades_at.has_value() && !drowned(self);
   if (!faded) self.hearing.reset();
-  // After a fade the burst goes on unheard: remembered only to check that nobody keys over it.
+  // After a fade the burst goes on undecoded. The listener remembers it only so that the medium can
+  // check that the listener does not key over it.
   if (faded) {
     const auto ghost = std::make_shared<Reception>(*self.hearing);
     ghost->fades_at.reset();

@@ -1,6 +1,6 @@
 // A radio channel that several stations share, without waveforms: bursts, losses, fades,
-// collisions. Each station sees it through the modem port. What is sent is cut into D_PDUs here
-// only to damage them and to check the rules of the air; a receiver gets octets and nothing else.
+// collisions. Each station has a modem port to it. The medium cuts transmissions into D_PDUs only
+// to damage them and to check the rules of the air; a receiver gets octets and nothing else.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@
 
 namespace s5066::sim {
 
-/// The listener notices nothing at all of the sender.
+/// The listener hears nothing of the sender.
 struct DeafTo {
   std::size_t listener = 0;
   std::size_t sender = 0;
   friend bool operator==(const DeafTo&, const DeafTo&) = default;
 };
 
-/// The listener notices nothing of what is sent in that mode.
+/// The listener hears nothing that is sent in this mode.
 struct UnheardMode {
   std::size_t listener = 0;
   modem::Mode mode;
@@ -31,40 +31,41 @@ struct UnheardMode {
 };
 
 struct MediumOptions {
-  double frame_loss = 0;         // a D_PDU has a wrong bit somewhere, for each listener
-  double data_loss = 0;          // the same, only of D_PDUs with user data
-  double octet_loss = 0;         // the same for each octet of a D_PDU: longer ones are lost sooner
-  double loss_run = 1;           // mean number of D_PDUs lost in a row, where above 1
-  double loss_factor_first = 1;  // losses are so many times as likely at the first station
-  double missed_sync = 0;        // a listener does not notice a burst at all
-  double fades_per_burst = 0;    // the carrier is lost in mid-burst, for each listener
-  double flickers_per_hour = 0;  // a carrier that is none, for each station
-  Duration latency{};            // between the end of a block and its delivery
+  double frame_loss = 0;         // probability of a wrong bit in a D_PDU, for each listener
+  double data_loss = 0;          // the same for D_PDUs with user data only
+  double octet_loss = 0;         // the same per octet of a D_PDU, so that long ones are lost sooner
+  double loss_run = 1;           // mean number of D_PDUs lost in a row, if above 1
+  double loss_factor_first = 1;  // factor for the losses at the first station
+  double missed_sync = 0;        // probability that a listener misses a whole burst
+  double fades_per_burst = 0;    // probability of a fade in mid-burst, for each listener
+  double flickers_per_hour = 0;  // false carriers, for each station
+  Duration latency{};            // from the end of a block to its delivery
   std::vector<DeafTo> deaf;      // stations out of reach, in one direction
-  std::vector<modem::Mode> unheard_modes;  // nobody notices what is sent in them
+  std::vector<modem::Mode> unheard_modes;  // modes that no station hears
   std::vector<UnheardMode> unheard_by;
   /// Each station hears the other while it sends itself.
   bool full_duplex = false;
-  /// But for these, which are deaf while they send.
+  /// In full duplex these stations cannot receive while they send.
   std::vector<std::size_t> half_duplex;
-  /// Full duplex on one frequency: each hears what it sends itself as well.
+  /// Full duplex on one frequency: each station also hears its own transmissions.
   bool hears_itself = false;
-  /// Modems tell that the channel is occupied while they hear power, that of bursts too; without it
-  /// only of what occupy() puts there.
+  /// Modems report an occupied channel while they receive power, that of bursts included. Without
+  /// this option they report only the signals of occupy().
   bool power_heard = false;
-  /// Without, nothing is damaged by D_PDUs and no rule is checked: for measurements of speed.
+  /// If false, the medium damages nothing by D_PDUs and checks no rule: for measurements of speed.
   bool looks_into_bursts = true;
-  /// Damages bits and hides preambles besides, in both directions alike, and is what receivers
-  /// measure; without it they measure 20 dB.
+  /// Damages bits and hides preambles in addition, in both directions alike, and gives the ratio
+  /// that receivers measure. Without it they measure 20 dB.
   std::shared_ptr<const FadingChannel> fading;
 };
 
-/// Broken rules; a test asserts that they stay 0.
+/// Counters of broken rules; a test asserts that they stay 0.
 struct MediumFaults {
-  std::uint64_t keyed_over_announced_burst = 0;  // whose sender was deaf meanwhile
+  std::uint64_t keyed_over_announced_burst = 0;  // over a sender that cannot receive meanwhile
   std::uint64_t eot_increased = 0;
-  std::uint64_t eot_wrong = 0;  // not the time to the end of the burst, rounded up; in full duplex
-                                // nor 0 throughout
+  /// EOT values that are neither the time to the end of the burst, rounded up, nor, in full duplex,
+  /// 0 throughout.
+  std::uint64_t eot_wrong = 0;
 };
 
 class Medium final : public Air {
@@ -74,30 +75,31 @@ class Medium final : public Air {
   std::size_t add_station(Deliver deliver) override;
   void command(std::size_t station, const modem::Command& command) override;
 
-  /// The station's power goes: what it transmits breaks off, what it was about to is never sent.
+  /// Cuts the station's power: its transmission breaks off, and a pending one is never sent.
   void break_off(std::size_t station);
-  /// The station's modem begins anew: what is on the air is heard without its octets, if at all.
+  /// Restarts the station's modem: it hears a burst under way without its octets, if at all.
   void on_restart(std::size_t station);
 
-  /// Something that no modem knows is on the air for so long, and is heard by all.
+  /// Puts a signal that no modem knows on the air for this time; all stations hear it.
   void occupy(Duration lasting);
-  /// The station's modem tells that the channel is occupied, whatever is on it, from now on.
+  /// Makes the station's modem report an occupied channel from now on, whatever the channel
+  /// carries.
   void stick(std::size_t station);
-  /// The station's modem tells that it is occupied and free by turns, each for half of `period`.
+  /// The station's modem reports occupied and free in turn, each for half of `period`.
   void flap(std::size_t station, Duration period);
 
-  /// From now on.
+  /// Replaces the options from now on.
   void set_options(const MediumOptions& options) { options_ = options; }
 
   const MediumFaults& faults() const { return faults_; }
   std::uint64_t bursts() const { return bursts_; }
-  /// Times a listener lost something because two sent.
+  /// Counts the receptions that a listener lost because two stations sent.
   std::uint64_t collisions() const { return collisions_; }
-  /// Transmissions during which somebody else sent.
+  /// Counts the transmissions during which another station sent.
   std::uint64_t bursts_collided() const { return bursts_collided_; }
-  /// Transmissions that began over what occupy() put there, a third of a second old or older.
+  /// Counts the transmissions that began over a signal of occupy() at least 340 ms old.
   std::uint64_t bursts_over_unknown() const { return bursts_over_unknown_; }
-  /// Time during which a station was keyed.
+  /// Returns the time during which the station was keyed.
   Duration keyed_time(std::size_t station) const { return stations_[station].keyed_time; }
 
  private:
@@ -121,20 +123,20 @@ class Medium final : public Air {
     Bytes octets;               // as damaged for this listener
     std::size_t delivered = 0;  // octets handed over
     std::optional<Instant> fades_at;
-    std::optional<Instant> announced_end;  // the earliest that an intact D_PDU told
+    std::optional<Instant> announced_end;  // the earliest end that an intact D_PDU announced
     std::vector<bool> damaged;             // by frame
-    std::size_t frames_told = 0;           // those whose end was delivered
+    std::size_t frames_told = 0;           // frames whose end was delivered
   };
   struct Station {
     Deliver deliver;
     std::shared_ptr<Burst> sending;
     std::shared_ptr<Reception> hearing;
     Duration keyed_time{};
-    unsigned powered = 0;   // how often its power has gone
+    unsigned powered = 0;   // number of power cuts
     bool joined = false;    // hears a transmission whose preamble it missed, and none of its octets
     bool losing = false;    // in a run of losses
-    bool occupied = false;  // as told
-    bool stuck = false;     // and it stays so
+    bool occupied = false;  // the last report to the station
+    bool stuck = false;     // reports an occupied channel for ever
   };
 
   void start(std::size_t station, modem::TransmitBurst command);
@@ -173,7 +175,7 @@ class Medium final : public Air {
   std::uint64_t bursts_ = 0;
   std::uint64_t collisions_ = 0;
   std::uint64_t bursts_collided_ = 0;
-  unsigned unknown_ = 0;  // signals of occupy()
+  unsigned unknown_ = 0;  // number of signals of occupy() on the air
   Instant unknown_since_{};
   std::uint64_t bursts_over_unknown_ = 0;
 };

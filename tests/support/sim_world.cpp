@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kTagOctets = 12;
 
-// The tag says who sent it, which number it has and how long it is; the rest follows from those.
+// The tag of a payload holds sender, number and length; the other octets follow from these.
 Bytes payload(std::size_t station, std::uint32_t number, std::size_t octets) {
   S5066_ASSERT(octets >= kTagOctets);
   Bytes out;
@@ -34,7 +34,7 @@ std::vector<Seed> seeds(std::size_t count) {
   return out;
 }
 
-/// Of a station: what it shows when the world's clock shows something else.
+/// A station's clock, which runs faster or slower than the world's clock.
 class StationClock {
  public:
   explicit StationClock(int fast_ppm = 0) : fast_ppm_(fast_ppm) {}
@@ -42,7 +42,7 @@ class StationClock {
   Instant local(Instant world) const {
     return world + world.time_since_epoch() / kMillion * fast_ppm_;
   }
-  /// The first instant at which it shows that, or a little later.
+  /// Returns the first instant of the world at which this clock shows `local`, or slightly later.
   Instant world(Instant local) const {
     Instant at = local - (local.time_since_epoch() / kMillion + Duration(1)) * fast_ppm_;
     while (this->local(at) < local) at += local - this->local(at);
@@ -102,7 +102,8 @@ const Node& World::node(std::size_t station) const {
   return *stations_[station]->node;
 }
 
-// A modem's sample clock is read by the station's own.
+// The times of modem events are converted to the station's clock, because its modem counts samples
+// by it.
 void World::on_modem_event(Station& station, modem::Event event) {
   std::visit(
       [&](auto& e) {
@@ -166,7 +167,7 @@ void World::arm(Station& station) {
   Station* self = &station;
   const Instant due = station.clock.world(*deadline);
   heap_.schedule(std::max(due, heap_.now()), [this, self, deadline] {
-    if (self->armed != deadline) return;  // a later event armed another one
+    if (self->armed != deadline) return;  // a later event armed another deadline
     self->armed.reset();
     self->node->on_deadline(self->clock.local(heap_.now()));
     drain(*self);

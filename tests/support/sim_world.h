@@ -1,9 +1,9 @@
 // Whole nodes with their clients on one simulated channel, all drawn from one seed.
 //
-// Every client sends U_PDUs that ask for a confirmation and books what becomes of each; the books
-// are what a test judges. Payloads carry sender and number, so that a loss, a repetition or a
-// change of order shows at the receiver. After each event the sublayers of the node that had it
-// must agree about its links, or the program aborts.
+// Every client sends U_PDUs that ask for a confirmation and records the outcome of each; a test
+// judges these records. Payloads carry sender and number, so that a loss, a repetition or a change
+// of order shows at the receiver. After each event the sublayers of the node that had it must agree
+// about its links, or the program aborts.
 #pragma once
 
 #include <cstdint>
@@ -22,16 +22,16 @@
 namespace s5066::sim {
 
 using Seed = std::uint64_t;
-/// 1..count, or only the one in S5066_SEED; S5066_SEEDS is another count.
+/// Returns 1..count, or only the seed in S5066_SEED. S5066_SEEDS overrides `count`.
 std::vector<Seed> seeds(std::size_t count);
 
 struct WorldOptions {
   std::size_t stations = 2;
   MediumOptions medium;
   modem::Mode mode;
-  NodeConfig node;              // address and mode are filled in
-  std::vector<int> clocks_ppm;  // by which the clock of each station is fast; none: all are exact
-  std::function<void(std::size_t station, NodeConfig& config)> adjust;  // where they differ
+  NodeConfig node;              // address and mode are set by the world
+  std::vector<int> clocks_ppm;  // how fast each station's clock is; empty: all are exact
+  std::function<void(std::size_t station, NodeConfig& config)> adjust;  // of one station
 };
 
 /// An SIS client bound to one SAP of one node.
@@ -43,7 +43,7 @@ class Client {
     std::size_t octets = 0;
     unsigned confirms = 0;
     unsigned rejects = 0;
-    bool confirmed_to_it = true;  // with ARQ; without, nothing is
+    bool confirmed_to_it = true;  // with ARQ; U_PDUs without ARQ are not confirmed
   };
   struct Received {
     std::size_t from_station = 0;
@@ -53,7 +53,7 @@ class Client {
 
   const std::vector<Sent>& sent() const { return sent_; }
   const std::vector<Received>& received() const { return received_; }
-  /// What it was told about hard links (types 8 to 11), in order.
+  /// Returns the hard link primitives that it received (types 8 to 11), in order.
   const std::vector<sis::Primitive>& hard_link_news() const { return hard_link_news_; }
   bool bound() const { return bound_; }
   bool flow_off() const { return flow_off_; }
@@ -68,7 +68,7 @@ class Client {
   bool bound_ = false;
   bool flow_off_ = false;
   bool closed_ = false;
-  bool unreadable_ = false;  // the node sent something that does not decode
+  bool unreadable_ = false;  // the node sent octets that do not decode
   std::vector<Sent> sent_;
   std::vector<Received> received_;
   std::vector<sis::Primitive> hard_link_news_;
@@ -76,7 +76,7 @@ class Client {
 
 class World {
  public:
-  /// Makes the air of a world; without it, a Medium.
+  /// Makes the air of a world; the default is a Medium.
   using MakeAir = std::function<std::unique_ptr<Air>(EventHeap& heap, Rng rng)>;
 
   World(Seed seed, const WorldOptions& options, const MakeAir& make_air = {});
@@ -86,47 +86,49 @@ class World {
     return {0x01020301u + static_cast<std::uint32_t>(station)};
   }
   std::size_t stations() const { return stations_.size(); }
-  /// Only where the world's air is a Medium.
+  /// Call this only if the world's air is a Medium.
   Medium& medium() { return *medium_; }
   const Node& node(std::size_t station) const;
   Instant now() const { return heap_.now(); }
   Rng& rng() { return rng_; }
 
-  /// Binds and stays bound. The reference lives as long as the world.
+  /// Adds a client that binds and stays bound. The reference lives as long as the world.
   Client& add_client(std::size_t station, SapId sap, sis::Confirmation confirmation);
-  /// How a U_PDU is sent; unless said, as the client was bound.
+  /// Options of one U_PDU; the default is the client's binding.
   struct SendOptions {
     bool expedited = false;
     sis::DeliveryMode delivery;
   };
-  /// One U_PDU of so many octets (at least 12) to the same SAP of another station.
+  /// Sends one U_PDU of `octets` octets (at least 12) to the same SAP of another station.
   void send(Client& client, std::size_t to, std::size_t octets, Duration time_to_live) {
     send(client, to, octets, time_to_live, SendOptions());
   }
   void send(Client& client, std::size_t to, std::size_t octets, Duration time_to_live,
             const SendOptions& options);
-  /// Octets of the client's own making.
+  /// Writes octets of the test's own making on the client's connection.
   void write(Client& client, ByteSpan octets);
   void give(Client& client, const sis::Primitive& primitive);
-  /// Called when a client is told something about a hard link; it may not answer before it returns.
+  /// Called when a client receives a hard link primitive; it may not answer before it returns.
   std::function<void(Client&, const sis::Primitive&)> on_hard_link_news;
-  /// Sees what a client is sent; what it takes is not booked. It may not answer before it returns.
+  /// Gets each primitive of a client first. The client does not record one for which it returns
+  /// true. The function may not answer before it returns.
   std::function<bool(Client&, const sis::Primitive&)> take_primitive;
-  /// The station loses everything it knew, its clients with it, as soon as it does not transmit.
+  /// Restarts the station as soon as it does not transmit; it loses all its state and its clients.
   void restart(std::size_t station);
-  /// The same at once: what it transmits breaks off. Only where the world's air is a Medium.
+  /// Restarts the station at once: its transmission breaks off. Call this only if the world's air
+  /// is a Medium.
   void lose_power(std::size_t station);
-  /// The connection ends without a word.
+  /// Closes the client's connection without an unbind.
   void disconnect(Client& client);
 
   void run_for(Duration d) { heap_.run_until(heap_.now() + d); }
   void at(Instant when, EventHeap::Callback callback) { heap_.schedule(when, std::move(callback)); }
 
-  /// Number of U_PDUs with ARQ that had not exactly one confirm or reject, over all clients that
-  /// are still there.
+  /// Counts the U_PDUs with ARQ that did not have exactly one confirm or reject, over all clients
+  /// that still exist.
   std::size_t unreported() const;
-  /// What is wrong with the deliveries: repeated, out of order, damaged, or confirmed but
-  /// not delivered. Empty when nothing is.
+  /// Returns the faults of the deliveries: repeated, out of order, damaged, or confirmed and not
+  /// delivered. Empty if there are none.
   std::string delivery_faults() const;
 
  private:
@@ -138,7 +140,7 @@ class World {
   void arm(Station& station);
   void on_primitive(Client& client, const sis::Primitive& primitive);
   using OutcomeCount = unsigned Client::Sent::*;
-  /// A confirm or reject with these first octets of the U_PDU.
+  /// Records a confirm or reject with these first octets of the U_PDU.
   static void on_outcome(Client& client, ByteSpan part, OutcomeCount count);
   static void on_updu(Client& client, Address source, const Bytes& updu);
 

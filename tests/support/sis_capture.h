@@ -1,4 +1,4 @@
-// A SIS connection as packets for tshark.
+// Writes a SIS connection as packets for tshark.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace s5066::test {
 
-/// TCP between a client and the default port of a server, in raw IP packets.
+/// A TCP connection between a client and the default port of a server, in raw IP packets.
 class SisCapture {
  public:
   SisCapture();
 
-  /// What follows belongs to another connection, from another port of the client.
+  /// Starts another connection, from another port of the client, for the segments that follow.
   void new_connection();
-  /// One segment. `at` counts from 1970.
+  /// Adds one segment. `at` counts from 1970.
   void add(bool to_server, ByteSpan octets, Duration at);
 
   const Bytes& file() const { return file_; }

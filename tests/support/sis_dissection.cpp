@@ -8,7 +8,7 @@ namespace s5066::test {
 
 namespace {
 
-/// Collects what differs in the fields of one primitive; names are without "s5066sis.".
+/// Collects the differences in the fields of one primitive; names are without "s5066sis.".
 class Check {
  public:
   explicit Check(const DissectedPacket& packet) : packet_(packet) {}
@@ -73,7 +73,7 @@ class Check {
   std::vector<std::string> found_;
 };
 
-/// The dissector reads U_PDUs for these SAPs on.
+/// True if the dissector also decodes the U_PDUs of this SAP.
 bool has_client_header(SapId sap) {
   return sap.value == 2 || sap.value == 6 || sap.value == 7;
 }
@@ -145,10 +145,10 @@ void check(Check& c, const sis::ManagementIndication& p) {
   c.octets("s5066sis.19.body", p.body);
 }
 
-// What follows is for normal and expedited data alike; only their types differ, and priority, which
-// expedited data does not have.
+// The functions below serve normal and expedited data alike. Only the types differ, and expedited
+// data has no priority.
 
-/// "20" for S_UNIDATA_REQUEST.
+/// Returns the type as digits: "20" for S_UNIDATA_REQUEST.
 template <typename P>
 std::string type_digits() {
   return std::to_string(static_cast<int>(sis::type_of(P{})));
@@ -177,7 +177,7 @@ void check(Check& c, const Request& p) {
   if (!has_client_header(p.destination_sap)) c.octets("data.data", p.updu);
 }
 
-/// One list of blocks, as the dissector shows it: the count, then pointers and sizes.
+/// Checks one list of blocks as the dissector shows it: the count, then pointers and sizes.
 void check_blocks(Check& c, const std::string& prefix, const std::vector<OctetRange>& blocks) {
   std::vector<std::uint64_t> offsets;
   std::vector<std::uint64_t> sizes;
@@ -203,7 +203,7 @@ void check(Check& c, const Indication& p) {
   c.addresses({p.destination, p.source});
   c.number(type + ".size", p.updu.size());
   if (p.mode == sis::TransmissionMode::nonarq_with_errors) {
-    if (p.errored.empty() && p.missing.empty()) return;  // misread from here on
+    if (p.errored.empty() && p.missing.empty()) return;  // the dissector misreads the rest
     check_blocks(c, type + ".err", p.errored);
     check_blocks(c, type + ".nrx", p.missing);
   } else {

@@ -1,4 +1,4 @@
-// Holds what tshark's SIS dissector shows against the primitive that was meant.
+// Compares the output of tshark's SIS dissector with the primitive that was encoded.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace s5066::test {
 
-/// The primitives in one dissected packet, each with its own fields and complaints.
+/// Returns the primitives in one dissected packet, each with its own fields and complaints.
 std::vector<DissectedPacket> split_primitives(const DissectedPacket& packet);
 
-/// One line for each field that is not shown as meant; nothing else may be wrong with the packet,
-/// unless known_fault() says so.
+/// Returns one line for each field that differs from `meant`, and for each complaint about the
+/// packet that known_fault() does not explain.
 std::vector<std::string> differences(const DissectedPacket& shown, const sis::Primitive& meant);
 
-/// Whether tshark 4.0 calls this legal primitive malformed behind its last field:
+/// True if tshark 4.0 calls this legal primitive malformed behind its last field:
 /// - types 22, 23, 26 and 27 for SAPs 2, 6 and 7, where it looks for a header of the client behind
 ///   the copied part of the U_PDU;
 /// - types 20, 21, 24 and 25 for these SAPs with fewer U_PDU octets than such a header has;

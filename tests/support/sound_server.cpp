@@ -22,7 +22,7 @@ namespace {
 
 constexpr Duration kPatience = std::chrono::seconds(30);
 
-/// Each capture and playback pair looks like one sound card to PortAudio.
+/// Configures each capture and playback pair as one sound card for PortAudio.
 constexpr const char* kCards = R"(
 pcm.!default { type pulse }
 pcm.s5066alpha {

@@ -1,5 +1,5 @@
-// A PulseAudio without hardware, whose null sinks are sound cards to PortAudio by ALSA's pulse
-// plugin.
+// A PulseAudio server without hardware. PortAudio uses its null sinks as sound cards through ALSA's
+// pulse plugin.
 #pragma once
 
 #include <sys/types.h>
@@ -8,8 +8,8 @@
 
 namespace s5066::test {
 
-/// For this process only, whose environment it changes. Cards: `s5066alpha` and `s5066bravo` each
-/// hear what the other sends; `s5066loop` hears itself.
+/// Serves this process only, because it changes its environment. Cards: `s5066alpha` and
+/// `s5066bravo` each hear the other's output; `s5066loop` hears its own.
 class SoundServer {
  public:
   SoundServer();
@@ -17,7 +17,7 @@ class SoundServer {
   SoundServer(const SoundServer&) = delete;
   SoundServer& operator=(const SoundServer&) = delete;
 
-  /// False, and the reason printed, when there is no PulseAudio here.
+  /// Returns false and prints the reason if PulseAudio is not installed here.
   bool start();
 
  private:

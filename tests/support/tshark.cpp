@@ -10,7 +10,7 @@
 namespace s5066::test {
 namespace {
 
-/// The attribute of a line of PDML; empty when it has none.
+/// Returns the attribute of a line of PDML; empty if it has none.
 std::string attribute(const std::string& line, const std::string& name) {
   const std::string start = ' ' + name + "=\"";
   const std::size_t from = line.find(start);

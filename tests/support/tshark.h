@@ -1,4 +1,4 @@
-// Has tshark, an implementation that is not ours, dissect a capture.
+// Runs tshark, an independent implementation, to dissect a capture.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ struct DissectedField {
   std::string name;
   std::string shown;  // "7", "0x90eb", "1.2.3.4"
   std::string text;   // the whole line of the dissection
-  std::string value;  // octets of the field in hex; of a bit field its value
+  std::string value;  // octets of the field in hex; for a bit field its value
 };
 
-/// A warning or an error of a dissector.
+/// True if the field is a warning or an error of a dissector.
 bool is_complaint(const DissectedField& field);
 
 struct DissectedPacket {
@@ -26,17 +26,17 @@ struct DissectedPacket {
   std::vector<std::string> complaints;  // warnings and errors of the dissectors
 
   std::size_t count(const std::string& name) const;
-  /// Each occurrence of the field, as a number.
+  /// Returns each occurrence of the field as a number.
   std::vector<std::uint64_t> numbers(const std::string& name) const;
-  /// Each occurrence of the field, as shown.
+  /// Returns each occurrence of the field as shown.
   std::vector<std::string> shown(const std::string& name) const;
-  /// The octets of the field's only occurrence; empty when there is none.
+  /// Returns the octets of the field's only occurrence; empty if there is none.
   std::string hex(const std::string& name) const;
-  /// How many lines of the dissection end like "(Correct)".
+  /// Counts the lines of the dissection that end in `part`, such as "(Correct)".
   std::size_t lines_with(const std::string& part) const;
 };
 
-/// `options` go to tshark as they are.
+/// Dissects a capture; `options` go to tshark unchanged.
 Result<std::vector<DissectedPacket>> dissect(const Bytes& pcap, const std::string& options = {});
 
 }  // namespace s5066::test

@@ -1,4 +1,4 @@
-// Clients that vanish at any time, with data in any stage of the queue.
+// Tests clients that disconnect at any time, with data in any stage of the queue.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 constexpr std::size_t kKillsPerWorld = 100;
 constexpr SapId kBystanders{5};
 
-/// What is wrong with the data that the bystanders exchanged, if anything.
+/// Returns the faults in the data that the bystanders exchanged; empty if there are none.
 std::string harm_to(const sim::Client& sender, const sim::Client& receiver) {
   std::string faults;
   if (sender.closed()) faults += "closed; ";
@@ -35,7 +35,7 @@ std::string harm_to(const sim::Client& sender, const sim::Client& receiver) {
   return faults;
 }
 
-/// What a node still holds when all that was asked of it has ended.
+/// Returns the resources that a node still holds after all requests have ended.
 std::string left_behind(const Node& node, std::size_t clients) {
   const NodeStatus status = node.status();
   std::string left;
@@ -61,7 +61,7 @@ class Reaper {
  public:
   explicit Reaper(sim::World& world) : world_(world), rng_(world.rng().fork()) {}
 
-  /// A client binds, does something, and is gone.
+  /// One client binds, does one random thing, and disconnects.
   void one_life() {
     const std::size_t station = rng_.below(2);
     const SapId sap{static_cast<std::uint8_t>(6 + rng_.below(3))};
@@ -72,10 +72,10 @@ class Reaper {
     if (rng_.chance(0.1)) unbind_and_go_on(client, station);
     if (rng_.chance(0.6)) world_.run_for(std::chrono::milliseconds(rng_.below(60'000)));
     switch (rng_.below(4)) {
-      case 0:  // in the middle of a primitive
+      case 0:  // the connection ends in the middle of a primitive
         world_.write(client, Bytes{0x90, 0xEB, 0x00, 0x08, 0x00, 20, 0x56, 0xE1});
         break;
-      case 1:  // the node closes a client that talks nonsense
+      case 1:  // the node closes a client that sends garbage
         for (int i = 0; i < 20; ++i) world_.write(client, Bytes(5000, 0xAA));
         break;
       default:
@@ -90,7 +90,7 @@ class Reaper {
     options.expedited = rng_.chance(0.05);
     if (rng_.chance(0.1)) options.delivery.mode = sis::TransmissionMode::nonarq;
     const Duration time_to_live = std::chrono::seconds(20 + rng_.below(600));
-    // Now and then to a station that is not there.
+    // One request in ten is for a station that does not exist.
     const std::size_t to = rng_.chance(0.1) ? 7 : 1 - station;
     world_.send(client, to, 12 + rng_.below(500), time_to_live, options);
   }
@@ -131,9 +131,9 @@ class ClientLife : public ::testing::Test {
   }
 };
 
-// Goal:   a client that dies leaves nothing behind, keeps no link up, and harms no other client.
+// Goal:   a client that dies leaves no data behind, keeps no link up, and harms no other client.
 // Method: clients with data in every stage are killed at random, one in twenty D_PDUs is lost,
-//         while two bystanders exchange U_PDUs; then all that was accepted comes to its end.
+//         while two bystanders exchange U_PDUs; then every accepted U_PDU comes to its end.
 TEST_F(ClientLife, a_killed_client_leaves_no_trace_and_harms_nobody) {
   for (const sim::Seed seed : sim::seeds(100)) {
     kill_clients(seed);
@@ -141,13 +141,14 @@ TEST_F(ClientLife, a_killed_client_leaves_no_trace_and_harms_nobody) {
   }
 }
 
-// A peer that forgot the link three times in a row was taken for one that does not respond.
+// Found:  a peer that forgot the link three times in a row was treated as one that does not
+//         respond.
 TEST_F(ClientLife, links_that_the_peer_forgets_do_not_cost_a_bystander_its_data) {
   kill_clients(267);
 }
 
-// Both nodes called, and one's second REQUEST came behind its ACCEPTED: the other began anew, and
-// its frames were acknowledged as repetitions.
+// Found:  both nodes called, and the second REQUEST of one arrived after its ACCEPTED. The other
+//         node restarted its numbering, and its new frames were acknowledged as repetitions.
 TEST_F(ClientLife, calls_that_cross_do_not_cost_a_bystander_its_data) {
   kill_clients(851);
 }

@@ -1,4 +1,5 @@
-// Relaying over several stations: each message is delivered once, or its sender is told.
+// Tests relaying over several stations: each message is delivered once, or its sender gets a
+// report.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +18,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kPatience = 72h;
 
-/// Everybody of the list hears everybody else of it.
+/// Lets each station of the list hear all others of the list.
 void all_hear(MailWorld& world, const std::vector<std::size_t>& stations) {
   for (const std::size_t one : stations) {
     for (const std::size_t other : stations) {
@@ -26,7 +27,7 @@ void all_hear(MailWorld& world, const std::vector<std::size_t>& stations) {
   }
 }
 
-/// A chain 0 - 1 - … of stations that hear their neighbours only.
+/// Makes a chain 0 - 1 - … of stations that hear only their neighbours.
 void make_chain(MailWorld& world, std::size_t stations) {
   for (std::size_t i = 0; i < stations; ++i) {
     if (i > 0) all_hear(world, {i - 1, i});
@@ -36,7 +37,8 @@ void make_chain(MailWorld& world, std::size_t stations) {
   }
 }
 
-/// 0, two relays 1 and 2, and 3 behind both; 0 reaches 1 and 2 with one transmission.
+/// Makes a diamond: relays 1 and 2 between 0 and 3. Station 0 reaches 1 and 2 with one
+/// transmission.
 void make_diamond(MailWorld& world, const std::vector<std::size_t>& ways_to_3) {
   all_hear(world, {0, 1, 2});
   all_hear(world, {1, 2, 3});
@@ -67,7 +69,7 @@ TEST(Relays, along_a_chain) {
   EXPECT_EQ(world.counts().suppressed, 0u);
 }
 
-// A hub hears all and passes on; in a group of all it passes on nothing that was not for it.
+// The hub (0) hears all stations and relays. It does not relay to 2 what 1 sent to both of them.
 TEST(Relays, by_a_hub_that_hears_what_is_for_others_too) {
   MailWorld world(1, {.stations = 4});
   all_hear(world, {0, 1, 2});
@@ -81,18 +83,18 @@ TEST(Relays, by_a_hub_that_hears_what_is_for_others_too) {
   }
   world.group(1, {0, 2});
   world.start();
-  // 2 hears 1 itself, 3 does not.
+  // Station 2 hears station 1 directly, station 3 does not.
   world.send(1, {"h@s0.example", "a@s2.example", "b@s3.example"});
   EXPECT_TRUE(world.run_until_idle(kPatience));
   EXPECT_EQ(world.faults(), "");
   EXPECT_EQ(world.copies(1, "a@s2.example", 2), 1u);
   EXPECT_EQ(world.copies(1, "b@s3.example", 3), 1u);
   EXPECT_EQ(world.counts().reported, 0u);
-  EXPECT_EQ(world.counts().suppressed, 0u);  // the hub did not send a's to 2 again
+  EXPECT_EQ(world.counts().suppressed, 0u);  // the hub did not send the mail for a@s2 to 2 again
 }
 
-// Method: 2 is in the transmission for the sake of another recipient and never has it. What 1 is to
-//         pass on to 2 must not be thought to be there.
+// Method: 2 is a destination of the transmission because of another recipient and never receives
+//         it. Station 1 must not assume that 2 already has the mail that 1 has to relay to 2.
 TEST(Relays, a_station_of_the_same_transmission_that_never_has_it) {
   MailWorld world(1, {.stations = 4});
   make_diamond(world, {1});
@@ -111,7 +113,7 @@ TEST(Relays, a_station_of_the_same_transmission_that_never_has_it) {
   EXPECT_TRUE(world.reported(1, "z@s2.example"));
 }
 
-// Method: as before, but 2 has it and nobody ever hears it say so.
+// Method: as before, but 2 receives the mail and nobody hears its acknowledgements.
 TEST(Relays, a_station_of_the_same_transmission_that_never_acknowledges) {
   MailWorld world(1, {.stations = 4});
   make_diamond(world, {1});
@@ -127,11 +129,11 @@ TEST(Relays, a_station_of_the_same_transmission_that_never_acknowledges) {
   EXPECT_EQ(world.faults(), "");
   EXPECT_EQ(world.copies(1, "y@back.example", 2), 1u);
   EXPECT_EQ(world.copies(1, "z@s2.example", 2), 1u);
-  EXPECT_TRUE(world.reported(1, "y@back.example"));  // by 1, which cannot know
+  EXPECT_TRUE(world.reported(1, "y@back.example"));  // by 1, which cannot know that 2 has it
   EXPECT_TRUE(world.reported(1, "z@s2.example"));    // by 0
 }
 
-// Method: 1 hears nothing before 2 has acknowledged, and then a list without 2.
+// Method: 1 hears nothing until 2 has acknowledged, and then an address list without 2.
 TEST(Relays, a_relay_that_hears_only_the_shrunk_list) {
   for (const bool foreign : {false, true}) {
     SCOPED_TRACE(foreign);
@@ -144,7 +146,7 @@ TEST(Relays, a_relay_that_hears_only_the_shrunk_list) {
       return speaker == 0 && listener == 1 && !acknowledged;
     };
     world.start();
-    // 3's is for 2 to pass on; 1 has a way to 3, too.
+    // Station 2 is to relay the mail for 3; station 1 has a route to 3 as well.
     world.send(0, {"x@s1.example", "y@s3.example", "z@s2.example"});
     EXPECT_TRUE(world.run_until_idle(kPatience));
     EXPECT_TRUE(acknowledged);
@@ -181,7 +183,7 @@ TEST(Relays, one_of_two_ways_is_enough) {
   EXPECT_TRUE(world.reported(1, "y@s3.example"));  // 2 has not answered
 }
 
-// 1 takes 2 for the way, and 2 takes 1.
+// Station 1 routes by 2, and 2 routes by 1.
 TEST(Relays, two_that_take_each_other_for_the_way_report_it) {
   for (const bool both : {false, true}) {
     SCOPED_TRACE(both);
@@ -201,8 +203,8 @@ TEST(Relays, two_that_take_each_other_for_the_way_report_it) {
 }
 
 struct Net {
-  std::vector<std::set<std::size_t>> near;  // who hears whom
-  std::optional<std::size_t> mute;          // whom nobody hears
+  std::vector<std::set<std::size_t>> near;  // stations that hear each other, by station
+  std::optional<std::size_t> mute;          // a station that nobody hears
 };
 
 Net random_net(Rng& rng, std::size_t stations) {
@@ -219,7 +221,7 @@ Net random_net(Rng& rng, std::size_t stations) {
     }
   }
   for (std::size_t i = 0; i < stations && rng.chance(0.7); ++i) {
-    if (net.near[i].size() == 1) net.mute = i;  // at an end, where nobody needs it as a relay
+    if (net.near[i].size() == 1) net.mute = i;  // an end station, which no route needs as a relay
   }
   return net;
 }
@@ -238,7 +240,8 @@ std::vector<std::size_t> distances(const Net& net, std::size_t to) {
   return far;
 }
 
-/// The next hops of a station on a shortest way: one, or with some luck all there are.
+/// Returns the next hops of a station on a shortest route: one of them, or all with a chance of 30
+/// %.
 std::vector<std::size_t> some_ways(Rng& rng, const Net& net, std::size_t at,
                                    const std::vector<std::size_t>& far) {
   std::vector<std::size_t> ways;
@@ -265,12 +268,12 @@ void make_tables(MailWorld& world, const Net& net) {
     for (std::size_t i = 0; i < stations; ++i) {
       if (i == to) continue;
       world.route(i, MailWorld::domain(to), some_ways(rng, net, i, far));
-      if (rng.chance(0.5)) {  // one of the domain goes another way, perhaps
+      if (rng.chance(0.5)) {  // one mailbox of the domain may take another route
         world.route(i, "captain@" + MailWorld::domain(to), some_ways(rng, net, i, far));
       }
     }
   }
-  // What nobody has thought through: in circles, to nowhere, not relayed.
+  // Routes of a careless operator: in circles, to nowhere, not relayed.
   for (const char* odd : {"odd0.example", "odd1.example", "odd2.example"}) {
     for (std::size_t i = 0; i < stations; ++i) {
       const std::uint32_t what = rng.below(10);
@@ -303,11 +306,11 @@ void send_something(MailWorld& world, std::size_t stations) {
 }
 
 // PM-107, PM-115.
-// Goal:   whatever the net and the tables, each message is delivered once at each station that is
-//         a way's end, or its sender is told.
-// Method: 3 to 7 stations that hear some others, one of them perhaps never heard itself; shortest
-//         ways, some of them double, groups here and there, and domains with tables drawn by lot.
-//         PDUs are lost, commits fail, the power goes. Reports have sound ways to go.
+// Goal:   in any net and with any tables, each message is delivered once at each station that is
+//         the end of a route, or its sender gets a report.
+// Method: 3 to 7 stations that hear some of the others, one of them perhaps never heard itself;
+//         shortest routes, some of them double, some groups, and domains with tables drawn by lot.
+//         PDUs are lost, commits fail, the power fails. Reports have valid routes.
 TEST(RandomRelays, every_message_is_delivered_once_or_reported) {
   MailWorld::Counts all;
   for (const Seed seed : seeds(100)) {
@@ -343,7 +346,7 @@ TEST(RandomRelays, every_message_is_delivered_once_or_reported) {
       static_cast<unsigned long long>(all.restarts), static_cast<unsigned long long>(all.pdus));
 }
 
-// Station 2 is switched off for 20 hours. Lifetimes are 1 h for flash, 48 h for routine.
+// Station 2 is switched off for 20 hours. Lifetimes are 1 h for flash and 48 h for routine.
 TEST(AbsentStation, holds_up_no_mail_for_the_others_and_all_that_expires_is_reported_in_time) {
   MailWorld world(1, {.stations = 3});
   all_hear(world, {0, 1, 2});

@@ -19,7 +19,7 @@ std::string text_of(ByteSpan content) {
   return {content.begin(), content.end()};
 }
 
-/// All that stands behind `key`, up to one of `ends`.
+/// Returns each value that follows `key` in the text, up to one of `ends`.
 std::vector<std::string> all_behind(const std::string& text, const std::string& key,
                                     const char* ends) {
   std::vector<std::string> found;
@@ -103,7 +103,7 @@ void MailWorld::open(Station& station) {
   mail.node = id(station.index);
   mail.hostname = "gw." + domain(station.index);
   mail.groups = station.groups;
-  mail.spool_poll = 5min;  // each look is a commit
+  mail.spool_poll = 5min;  // each poll is a commit
   mail.delay_poll = 1h;
   acp142::PMulCore::Config air;
   air.sender.node = air.receiver.node = id(station.index);
@@ -155,7 +155,7 @@ int MailWorld::send(std::size_t from, std::vector<std::string> recipients,
   return number;
 }
 
-// A client tries until it has heard 250; what it repeats is known by the marks.
+// An SMTP client repeats until it has received 250; the gateway recognises repeats by the marks.
 void MailWorld::hand_over(int number) {
   const Sent& sent = sent_.at(number);
   if (sent.taken) return;
@@ -184,8 +184,8 @@ void MailWorld::take(Station&, MailCore::AnswerSession& answer) {
   sent_.at(static_cast<int>(answer.session.value)).taken = true;
 }
 
-// A mail server and what the gateway notes of its answer are one here: what SMTP repeats by itself
-// is not what is looked at.
+// The mail server and the gateway's note of its answer are one step here, because repetitions of
+// SMTP are not under test.
 void MailWorld::take(Station& station, MailCore::Deliver& deliver) {
   note(station, *deliver.mail);
   acp142::SmtpClientCore::Done done;

@@ -1,6 +1,7 @@
-// Mail gateways with real spools on a channel where not everybody hears everybody: whole mail and
-// P_MUL cores, without SMTP and the layers of STANAG 5066. PDUs are lost for each listener, commits
-// fail, and the power goes at any moment, also between a commit and what follows from it.
+// Mail gateways with real spools on a channel on which a station hears only some of the others. The
+// world consists of whole mail and P_MUL cores, without SMTP and the layers of STANAG 5066. PDUs
+// are lost for each listener, commits fail, and the power fails at any moment, also between a
+// commit and the actions that follow from it.
 #pragma once
 
 #include <cstdint>
@@ -25,15 +26,15 @@ class MailWorld {
  public:
   struct Options {
     std::size_t stations = 2;
-    double loss = 0;  // of a PDU, for each listener
+    double loss = 0;  // probability that a PDU is lost, for each listener
     double commit_failures = 0;
-    double cuts = 0;  // of the power, after a commit
+    double cuts = 0;  // probability of a power failure after a commit
     double rate_bps = 2400;
   };
   struct Counts {
     std::uint64_t delivered = 0;
     std::uint64_t reported = 0;
-    std::uint64_t suppressed = 0;  // came by another way, or again
+    std::uint64_t suppressed = 0;  // mail that arrived by another route, or again
     std::uint64_t restarts = 0;
     std::uint64_t pdus = 0;
   };
@@ -41,7 +42,7 @@ class MailWorld {
   MailWorld(std::uint64_t seed, const Options& options);
   ~MailWorld();
 
-  /// Station i is own for "si.example", where reports to its senders go.
+  /// Station i owns "si.example", to which reports to its senders go.
   static acp142::NodeId id(std::size_t station) {
     return {0x0A010101u + static_cast<std::uint32_t>(station)};
   }
@@ -50,31 +51,33 @@ class MailWorld {
   }
   Rng& rng() { return rng_; }
 
-  // Before start().
+  // Call these functions before start().
   void hears(std::size_t listener, std::size_t speaker);
   void own(std::size_t at, const std::string& pattern);
   void route(std::size_t at, const std::string& pattern, const std::vector<std::size_t>& stations,
              bool relay = true);
   void group(std::size_t at, const std::vector<std::size_t>& stations);
-  /// A gateway of another make does not say whose recipients are whose.
+  /// Makes the station a gateway of another make, which does not tell which recipients belong to
+  /// which station.
   void make_foreign(std::size_t station);
-  /// Is asked for each PDU and listener; true: it is lost.
+  /// Called for each PDU and listener; the PDU is lost for this listener if it returns true.
   std::function<bool(std::size_t listener, std::size_t speaker, const acp142::OutgoingPdu&)> lose;
   void start();
 
   bool has_route(std::size_t at, const std::string& address);
-  /// From somebody at a station; its number. Handed over until the gateway has taken it.
+  /// Sends mail from a mailbox at a station and returns its number. Repeats until the gateway
+  /// accepts it.
   int send(std::size_t from, std::vector<std::string> recipients,
            const std::string& parameters = {});
   void restart(std::size_t station);
   void at(Duration after, EventHeap::Callback callback);
-  /// Until nothing is left to do in any spool; false when it takes longer.
+  /// Runs until no spool has work left; returns false if that takes longer than `patience`.
   bool run_until_idle(Duration patience);
 
   std::size_t copies(int message, const std::string& recipient, std::size_t station) const;
   bool reported(int message, const std::string& recipient) const;
-  /// What is wrong: delivered twice at a station, where it was not for anybody, or neither
-  /// delivered nor reported.
+  /// Returns the faults: mail delivered twice at a station, delivered at a station that it was not
+  /// for, or neither delivered nor reported.
   std::string faults() const;
   const Counts& counts() const { return counts_; }
 

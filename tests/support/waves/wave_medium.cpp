@@ -27,7 +27,8 @@ void WaveMedium::command(std::size_t station, const modem::Command& command) {
   stations_[station].radio->on_command(command);
 }
 
-// One block: everybody hears what the others sent in the block before, acts on it, and answers.
+// Runs one block: each station hears what the others sent in the block before, acts on it, and
+// answers.
 void WaveMedium::step() {
   std::vector<std::span<const float>> sent;
   for (const Station& station : stations_) {

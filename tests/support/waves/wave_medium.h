@@ -1,5 +1,6 @@
-// The air of a simulated world made of real waveforms: each station is a modem radio, and the audio
-// cable's mixer with its channel lies between them. Block by block on the world's clock.
+// The air of a simulated world with real waveforms. Each station is a modem radio, and the audio
+// cable's mixer with its channel lies between them. It advances block by block on the world's
+// clock.
 #pragma once
 
 #include <memory>
