@@ -43,7 +43,8 @@ std::string_view to_string(MailNews::Kind kind) {
       "mail_expired",       "mail_received",        "mail_received_again", "mail_not_for_us",
       "mail_unreadable",    "mail_reported",        "mail_report_lost",    "station_dead",
       "station_heard",      "store_failed",         "mail_parked",         "mail_passed_over",
-      "spool_index_mended", "spool_table_left_out", "spool_disk_full",     "clock_set"};
+      "spool_index_mended", "spool_table_left_out", "spool_disk_full",     "clock_set",
+      "clock_apart"};
   S5066_ASSERT(kind < Kind::count);
   return kNames[static_cast<std::size_t>(kind)];
 }
@@ -66,10 +67,12 @@ void MailCore::on_clock(Instant now, UtcSeconds utc) {
   if (step.count() != 0) {
     stepped_ += step;
     for (auto& [node, station] : stations_) {
-      if (station.dead_until.value == 0) continue;
-      station.dead_until.value = std::max<std::int64_t>(0, station.dead_until.value + step.count());
+      for (UtcSeconds* time : {&station.dead_until, &station.heard}) {
+        if (time->value != 0) time->value = std::max<std::int64_t>(0, time->value + step.count());
+      }
     }
     for (auto& [id, active] : active_) move_times(active.item, step);
+    clocks_apart_.clear();  // they were compared with the clock as it was
     news(Kind::clock_set, {}, {}, {},
          (step.count() > 0 ? "forward by " : "back by ") + duration_text(step));
   }
@@ -85,6 +88,15 @@ void MailCore::move_times(MailItem& item, std::chrono::seconds step) {
   item.created.value += step.count();
   item.expiry.value += step.count();
   item.next_try.value += step.count();
+}
+
+void MailCore::move_times(SaveOutcome& outcome, std::chrono::seconds step) {
+  outcome.now.value += step.count();
+  if (outcome.next_try) outcome.next_try->value += step.count();
+  for (NewMail& report : outcome.reports) {
+    report.expiry.value += step.count();
+    if (report.delay.value != 0) report.delay.value += step.count();
+  }
 }
 
 // What must not be given up is kept beside its ticket and asked again after a while.
@@ -277,6 +289,24 @@ void MailCore::wake(Instant now, NodeId station) {
 }
 
 void MailCore::on_heard(Instant now, NodeId node) {
+  if (!started_ || (stations_.size() >= config_.stations_max && !stations_.contains(node))) return;
+  StationRow& station = stations_[node];
+  station.station = node;
+  station.heard = utc(now);
+  const auto [saved, first] = heard_saved_at_.try_emplace(node, now);
+  if (first || now >= saved->second + config_.heard_every) {
+    saved->second = now;
+    save_station(node);
+  }
+  on_answering(now, node);
+}
+
+UtcSeconds MailCore::heard(NodeId node) const {
+  const auto found = stations_.find(node);
+  return found == stations_.end() ? UtcSeconds{} : found->second.heard;
+}
+
+void MailCore::on_answering(Instant now, NodeId node) {
   const auto found = stations_.find(node);
   if (found == stations_.end()) return;
   heard_at_[node] = now;
@@ -419,6 +449,9 @@ void MailCore::on_deadline(Instant now) {
     Pending pending = std::move(retries_.front().second);
     retries_.pop_front();
     MailOperation again = pending.again;
+    if (auto* outcome = std::get_if<SaveOutcome>(&again)) {
+      move_times(*outcome, stepped_ - pending.stepped);
+    }
     ask(std::move(again), std::move(pending));
   }
   if (poll_at_ && *poll_at_ <= now) {

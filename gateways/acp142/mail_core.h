@@ -21,6 +21,7 @@
 #include "gateways/acp142/mail_store_port.h"
 #include "gateways/acp142/message_port.h"
 #include "gateways/acp142/mule.h"
+#include "gateways/acp142/seldom.h"
 #include "gateways/acp142/smtp_client_core.h"
 #include "gateways/acp142/smtp_server_core.h"
 #include "gateways/common/utc_reference.h"
@@ -55,6 +56,7 @@ struct MailNews {
     table_left_out,  // of the spool, which is damaged: what it held is not known
     disk_full,       // what is under way has got the room that was kept for it
     clock_set,       // the time of day was set while we ran
+    clock_apart,     // a trace field shows that the clock of a station is not as ours
     count
   };
   Kind kind = Kind::count;
@@ -134,6 +136,9 @@ class MailCore {
     Duration retry_max = std::chrono::hours(1);     // … up to this
     Duration dead_min = std::chrono::minutes(5);    // a station that let a message expire
     Duration dead_max = std::chrono::hours(4);
+    // The time at which a station was heard last is written to the spool no more often than this.
+    Duration heard_every = std::chrono::minutes(10);
+    std::size_t stations_max = 4096;            // that are remembered because they were heard
     std::vector<std::vector<NodeId>> groups{};  // stations that one transmission reaches
     bool any_group = false;            // one does any others, too: they join a group for it
     std::set<NodeId> explicit_tags{};  // stations that get the compressed data type so tagged
@@ -145,7 +150,8 @@ class MailCore {
     Duration delay_poll = std::chrono::minutes(1);  // a look besides, as the clock may be set
     InflateLimits inflate{};
     MuleLimits mule{};
-    std::size_t received_fields_max = 100;  // of what is relayed (RFC 5321 6.3)
+    std::size_t received_fields_max = 100;                // of what is relayed (RFC 5321 6.3)
+    Duration clock_tolerance = std::chrono::seconds(60);  // how far clocks may be apart
   };
 
   /// Hand it to PMulCore::request_submit and answer with on_accepted or on_submit_refused.
@@ -223,9 +229,11 @@ class MailCore {
   void on_own_silence(Instant now, bool silent);
   /// A station in EMCON takes messages and does not answer; nobody gives it up for that.
   void on_silence_of(NodeId station, bool silent);
-  /// Call for each PDU of a station, and when the operator says that it answers: mail that waits
-  /// because the station was dead is tried at once.
+  /// Call for each PDU of a station.
   void on_heard(Instant now, NodeId station);
+  /// Call when the operator says that the station answers; a PDU of it shows the same. Mail that
+  /// waits because the station was dead is tried at once.
+  void on_answering(Instant now, NodeId station);
   void on_store_result(Instant now, const MailResult& result);
   void on_deadline(Instant now);
 
@@ -243,6 +251,14 @@ class MailCore {
   InHand in_hand(MailId id) const;
   /// Returns the stations that a message under way waits for; empty for any other message.
   std::vector<NodeId> waits_for(MailId id) const;
+  /// Returns the time of the station's last PDU, also of one before the start; 0: none so far.
+  UtcSeconds heard(NodeId station) const;
+  /// By how much the clock of a station is not as ours, at least, as its trace fields show.
+  struct ClockApart {
+    std::chrono::seconds ahead{};  // of ours; negative: behind
+    Instant seen_at{};
+  };
+  const std::map<NodeId, ClockApart>& clocks_apart() const { return clocks_apart_; }
   /// The spool has said what it knows; before that nothing is taken from anybody.
   bool started() const { return started_; }
 
@@ -322,6 +338,7 @@ class MailCore {
                               const std::vector<ReportedRecipient>& recipients,
                               std::vector<MailNews>& told);
   static void move_times(MailItem& item, std::chrono::seconds step);
+  static void move_times(SaveOutcome& outcome, std::chrono::seconds step);
   bool expire(Instant now, const MailItem& item);
   void save(Instant now, SaveOutcome outcome, const MailItem& item);
   void add_report(Instant now, SaveOutcome& outcome, const MailItem& item,
@@ -339,6 +356,7 @@ class MailCore {
   std::vector<NewMail> relay(Instant now, const Received& received, Mail& mail,
                              std::vector<MailNews>& told);
   void add_trace(Instant now, Bytes& content, const std::string& from, const char* with);
+  void note_clock(Instant now, NodeId source, ByteSpan content);
   void on_taken(Instant now, const Pending& pending, std::vector<MailItem> items);
   void on_resumed(Instant now, const Resumed& resumed);
   void wake(Instant now, NodeId station);
@@ -365,7 +383,10 @@ class MailCore {
   std::map<MailId, Active> active_;
   std::map<NodeId, StationRow> stations_;
   std::set<NodeId> unsaved_stations_;   // whose row could not be written as it is
-  std::map<NodeId, Instant> heard_at_;  // of stations in `stations_`
+  std::map<NodeId, Instant> heard_at_;  // of stations in `stations_`, or said to answer
+  std::map<NodeId, Instant> heard_saved_at_;
+  std::map<NodeId, ClockApart> clocks_apart_;
+  Seldom clock_news_;
   bool silent_ = false;
   std::set<NodeId> silent_stations_;
   std::uint32_t last_message_id_ = 0;

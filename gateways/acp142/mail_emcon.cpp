@@ -109,7 +109,7 @@ std::string MailService::silence_station(NodeId node, const std::string& word) {
   silences_[node] = silent;
   mail_.on_silence_of(node, silent);
   p_mul_.on_silence_of(now(), node, silent);
-  if (!silent) mail_.on_heard(now(), node);
+  if (!silent) mail_.on_answering(now(), node);
   asio::post(io_, [this] { drain(); });
   return "ok\n";
 }

@@ -116,7 +116,7 @@ std::string MailService::change(OperatorVerb verb, const std::string& word, Mail
     // The operator wants it tried now, so its stations are not left alone any longer.
     const auto item = operator_store_->find(id);
     if (item && *item) {
-      for (const MailTarget& target : (*item)->targets) mail_.on_heard(now(), target.station);
+      for (const MailTarget& target : (*item)->targets) mail_.on_answering(now(), target.station);
     }
   }
   mail_.on_spool_changed(now());
@@ -283,8 +283,8 @@ std::string MailService::stations() {
          << (dead ? "dead until " + mail_date(known.dead_until) : std::string("ok")) << "\t"
          << known.failures << "\t" << known.sequence << "\t" << printable(known.reason) << "\t"
          << (is_silent(station.node) ? "silent" : "answering");
-    const auto heard = heard_.find(station.node);
-    text << "\theard " << (heard == heard_.end() ? "never" : mail_date(heard->second));
+    const UtcSeconds heard = mail_.heard(station.node);
+    text << "\theard " << (heard.value == 0 ? "never" : mail_date(heard));
     const auto open = waiting->find(station.node);
     const WaitingMail mails = open == waiting->end() ? WaitingMail{} : open->second;
     text << "\t" << mails.mails << " waiting\t" << mails.octets << " octets\t"
@@ -321,11 +321,15 @@ std::string MailService::status() {
        << " smtp_tls_failed=" << smtp.tls_failed
        << " smtp_connections_refused=" << listener_->refused() << "\n"
        << air_counters() << "\n";
+  const auto apart = [&](NodeId node, std::chrono::seconds ours_ahead, Instant seen_at) {
+    text << "clock_apart station=" << name_of(node) << " at_least=\"" << duration_text(ours_ahead)
+         << "\" ours=" << (ours_ahead.count() > 0 ? "ahead" : "behind")
+         << " seen_s=" << static_cast<std::int64_t>(to_seconds(now() - seen_at)) << "\n";
+  };
   for (const auto& [node, clock] : p_mul_.receiver().clocks_apart()) {
-    text << "clock_apart station=" << name_of(node) << " at_least=\""
-         << duration_text(clock.at_least)
-         << "\" seen_s=" << static_cast<std::int64_t>(to_seconds(now() - clock.seen_at)) << "\n";
+    apart(node, clock.at_least, clock.seen_at);
   }
+  for (const auto& [node, clock] : mail_.clocks_apart()) apart(node, -clock.ahead, clock.seen_at);
   return text.str();
 }
 

@@ -1,11 +1,13 @@
 // What came over the air: for our mail server, and for somebody behind another station (RFC 8494
 // 3.3).
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "gateways/acp142/mail_core.h"
 #include "gateways/acp142/next_hops.h"
 #include "gateways/acp142/repeat_marks.h"
+#include "s5066d/base/duration_text.h"
 
 namespace s5066::acp142 {
 
@@ -16,6 +18,31 @@ namespace {
 // Who forwards by hand may bring a message here again; what comes more often goes in circles, and
 // each circle is minutes of air time.
 constexpr std::size_t kOwnTracesMax = 1;
+
+constexpr std::size_t kTracesOctetsMax = 64u << 10;  // of a content, searched for trace fields
+constexpr std::size_t kClocksMax = 4096;
+
+/// Returns the time in the first trace field of the node, as its gateway writes it: "id SECONDS.N
+/// (MULE 10.1.1.1)". `at`: where to begin; then the place behind the field's mark.
+std::optional<UtcSeconds> next_trace_time(std::string_view content, NodeId node, std::size_t& at) {
+  std::size_t mark = std::string_view::npos;
+  std::size_t octets = 0;
+  for (const char* with : {"MULE", "ESMTP", "ESMTPS"}) {
+    const std::string text = " " + trace_mark(node, with);
+    const std::size_t found = content.find(text, at);
+    if (found >= mark) continue;
+    mark = found;
+    octets = text.size();
+  }
+  if (mark == std::string_view::npos) return std::nullopt;
+  at = mark + octets;
+  const std::size_t id = content.substr(0, mark).rfind(" id ");
+  std::int64_t seconds = 0;
+  if (id == std::string_view::npos) return UtcSeconds{};
+  const char* begin = content.data() + id + 4;
+  const auto [end, bad] = std::from_chars(begin, content.data() + mark, seconds);
+  return UtcSeconds{bad == std::errc() && *end == '.' ? seconds : 0};
+}
 
 bool has(const std::vector<NodeId>& nodes, NodeId node) {
   return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
@@ -56,6 +83,33 @@ MailCore::Duties MailCore::duties(const Received& received, Mail& mail) const {
   return duties;
 }
 
+// No PDU carries the time of day, but the trace field of a gateway of ours does. A message that
+// came to us was written to by the station before; a report, or a message that comes back, was sent
+// by us before the station wrote to it. Both show a difference that is at least so large.
+void MailCore::note_clock(Instant now, NodeId source, ByteSpan content) {
+  const std::string_view text(reinterpret_cast<const char*>(content.data()),
+                              std::min(content.size(), kTracesOctetsMax));
+  std::size_t at = 0;
+  const auto theirs = next_trace_time(text.substr(0, header_octets(content)), source, at);
+  if (!theirs || theirs->value <= 0) return;
+  const auto tolerance = std::chrono::duration_cast<std::chrono::seconds>(config_.clock_tolerance);
+  std::chrono::seconds ahead(theirs->value - utc(now).value);
+  if (ahead <= tolerance) {
+    std::int64_t ours = 0;
+    while (const auto one = next_trace_time(text, config_.node, at)) {
+      if (one->value <= utc(now).value) ours = std::max(ours, one->value);
+    }
+    if (ours == 0 || ours - theirs->value <= tolerance.count()) return;
+    ahead = std::chrono::seconds(theirs->value - ours);
+  }
+  if (clocks_apart_.size() >= kClocksMax) clocks_apart_.clear();
+  clocks_apart_[source] = {ahead, now};
+  if (!clock_news_.due(now, source)) return;
+  news(Kind::clock_apart, {}, source, {},
+       "our clock is " + std::string(ahead.count() > 0 ? "behind by " : "ahead by ") +
+           duration_text(ahead) + " or more");
+}
+
 void MailCore::on_received(Instant now, const Received& received) {
   if (!started_ || receiving_ == config_.received_max) {
     actions_.emplace_back(ConfirmReceived{received.name, false});
@@ -82,6 +136,7 @@ void MailCore::on_received(Instant now, const Received& received) {
     came.octets = mail->content.size();
     came.label = header_field(mail->content, "Message-ID").substr(0, kLabelOctetsMax);
     for (const Path& one : mail->envelope.recipients) came.recipients.push_back(one.address);
+    note_clock(now, received.name.source, mail->content);
     accept.mails = relay(now, received, *mail, pending.more);
     if (!mail->envelope.recipients.empty()) {
       const auto marks = repeat_marks(*mail, "air");

@@ -81,6 +81,7 @@ LogLevel level_of(MailNews::Kind kind) {
     case MailNews::Kind::index_mended:
     case MailNews::Kind::table_left_out:
     case MailNews::Kind::clock_set:
+    case MailNews::Kind::clock_apart:
       return LogLevel::warning;
     default:
       return LogLevel::info;
@@ -288,7 +289,6 @@ void MailService::on_sis(const sis::Event& event) {
   } else if (std::holds_alternative<in::FlowOn>(event)) {
     to_carrier(gateways::SisFlow{true});
   } else if (const auto* arrived = std::get_if<in::Indication>(&event)) {
-    note_heard(arrived->unidata.source);
     to_carrier(gateways::SisIndication{arrived->unidata.source, arrived->unidata.source_sap,
                                        arrived->unidata.updu});
   } else if (const auto* confirmed = std::get_if<in::Confirmed>(&event)) {
@@ -301,13 +301,6 @@ void MailService::on_sis(const sis::Event& event) {
     return;  // such as Sent, of what nobody confirms
   }
   drain();
-}
-
-/// Whatever a station sends to us shows that it can be heard.
-void MailService::note_heard(const Address& source) {
-  for (const auto& station : config_.stations) {
-    if (station.address == source) heard_[station.node] = utc_now();
-  }
 }
 
 void MailService::to_carrier(const gateways::SisEvent& event) {
@@ -376,10 +369,7 @@ void MailService::drain_air() {
         to_carrier(gateways::SisUnresolved{id});
       }
     }
-    while (const auto node = p_mul_.poll_heard()) {
-      heard_[*node] = utc_now();
-      mail_.on_heard(now(), *node);
-    }
+    while (const auto node = p_mul_.poll_heard()) mail_.on_heard(now(), *node);
     while (auto event = p_mul_.poll_event()) {
       more = true;
       if (const auto* ended = std::get_if<DestinationEnded>(&*event)) {
@@ -520,7 +510,10 @@ void MailService::log_air(const MessageNews& news) {
       .kv("msid", std::uint64_t{news.name.message_id});
   if (news.node.value != 0) line.kv("station", std::string_view(name_of(news.node)));
   if (news.octets != 0) line.kv("octets", news.octets);
-  if (clock) line.kv("at_least", duration_text(news.apart));
+  if (clock) {
+    line.kv("at_least", duration_text(news.apart))
+        .kv("detail", std::string_view("our clock is ahead by that or more"));
+  }
   if (!news.detail.empty()) line.kv("detail", std::string_view(news.detail));
   if (!unheard) return;
   line.kv("group", std::string_view(name_of(news.group)))

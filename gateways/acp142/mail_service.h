@@ -62,7 +62,6 @@ class MailService {
   bool has_pdu();
   void send(OutgoingPdu pdu);
   void to_carrier(const gateways::SisEvent& event);
-  void note_heard(const Address& source);
   void on_commit(SessionId session, SmtpServerCore::Commit commit);
   void drain();
   void drain_air();
@@ -117,8 +116,7 @@ class MailService {
   CarrierUdopCore carrier_;
   StepLimit steps_;
   OwnSilence silence_;
-  std::map<NodeId, bool> silences_;     // of stations, as the operator or they themselves have said
-  std::map<NodeId, UtcSeconds> heard_;  // stations, since the start
+  std::map<NodeId, bool> silences_;  // of stations, as the operator or they themselves have said
   bool draining_ = false;
   bool serving_ = false;
   bool stopping_ = false;

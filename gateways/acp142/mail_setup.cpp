@@ -96,6 +96,7 @@ MailCore::Config mail_config(const MailConfig& config) {
   mail.dead_min = seconds(config.dead_min_s);
   mail.dead_max = seconds(config.dead_max_s);
   mail.delay_after = seconds(config.delay_report_s);
+  mail.clock_tolerance = seconds(config.receiving.clock_tolerance_s);
   mail.any_group = config.udp && !config.udp->pool.empty();
   for (const auto& group : config.groups) mail.groups.push_back(members_of(group, config));
   for (const auto& one : config.smtp.priority_fields) {

@@ -119,6 +119,7 @@ struct StationRow {
   std::uint32_t failures = 0;  // in a row
   UtcSeconds dead_until;
   std::string reason;
+  UtcSeconds heard{};  // the last PDU of the station; 0: none so far
 };
 
 /// Its next submission has a number of its own, because its octets differ from those of the last.

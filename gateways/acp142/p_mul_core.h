@@ -45,7 +45,9 @@ class PMulCore {
 
   // Events in. `now` never goes backwards.
   /// First of all, and then now and then.
-  void on_clock(Instant now, UtcSeconds utc) { utc_.set(now, utc); }
+  void on_clock(Instant now, UtcSeconds utc) {
+    if (utc_.set(now, utc).count() != 0) receiver_.on_clock_set();
+  }
   void on_start(Instant now) { sender_.on_start(now); }
   /// From the spool, after the first on_clock.
   void on_known(Instant now, const MessageName& name, UtcSeconds expiry) {

@@ -97,6 +97,8 @@ class PMulReceiver {
   void on_not_committed(Instant now, const MessageName& name);
   /// From the spool, at the start.
   void on_known(Instant now, const MessageName& name, UtcSeconds expiry);
+  /// Our clock was put forward or back; the differences to other clocks are not known any more.
+  void on_clock_set() { clocks_apart_.clear(); }
   void on_deadline(Instant now);
 
   // Actions out.

@@ -566,6 +566,12 @@ Result<MailAnswer> SqliteMailStore::run(const SaveStation& operation) {
         std::int64_t{operation.row.station.value}, std::int64_t{operation.row.failures},
         operation.row.dead_until.value, operation.row.reason);
   });
+  if (done && operation.row.heard.value != 0) {
+    done = unless_damaged("mail_heard", [&] {
+      return update("INSERT OR REPLACE INTO mail_heard VALUES (?, ?)",
+                    std::int64_t{operation.row.station.value}, operation.row.heard.value);
+    });
+  }
   if (!done) return done.error();
   return MailAnswer(Done{});
 }
@@ -619,6 +625,7 @@ Result<MailAnswer> SqliteMailStore::run(const Resume& operation) {
   if (auto done = resume_stranded(operation.now); !done) return done.error();
   auto done = unless_damaged("mail_counter", [&] { return read_counter(resumed); });
   if (done) done = unless_damaged("mail_station", [&] { return read_stations(resumed); });
+  if (done) done = unless_damaged("mail_heard", [&] { return read_heard(resumed); });
   if (done) {
     done = unless_damaged("mail_received", [&] { return read_received(operation.now, resumed); });
   }
@@ -665,6 +672,9 @@ Result<void> SqliteMailStore::move_times(std::chrono::seconds step, UtcSeconds n
         "> 0",
         by);
   });
+  if (!done) return done;
+  done = unless_damaged("mail_heard",
+                        [&] { return update("UPDATE mail_heard SET utc = utc + ?", by); });
   if (!done) return done;
   done = unless_damaged("mail_seen",
                         [&] { return update("UPDATE mail_seen SET seen_utc = seen_utc + ?", by); });
@@ -727,6 +737,20 @@ Result<void> SqliteMailStore::read_stations(Resumed& resumed) {
   if (!rows) return rows.error();
   resumed.stations = std::move(rows).value();
   return {};
+}
+
+Result<void> SqliteMailStore::read_heard(Resumed& resumed) {
+  auto rows = db_.prepare("SELECT station, utc FROM mail_heard");
+  if (!rows) return rows.error();
+  while (true) {
+    const auto row = rows->step();
+    if (!row) return row.error();
+    if (!*row) return {};
+    const NodeId node{static_cast<std::uint32_t>(rows->integer(0))};
+    for (StationRow& station : resumed.stations) {
+      if (station.station == node) station.heard = {rows->integer(1)};
+    }
+  }
 }
 
 Result<void> SqliteMailStore::read_received(UtcSeconds now, Resumed& resumed) {

@@ -142,6 +142,7 @@ class SqliteMailStore {
   Result<void> resume_stranded(UtcSeconds now);
   Result<void> read_counter(Resumed& resumed);
   Result<void> read_stations(Resumed& resumed);
+  Result<void> read_heard(Resumed& resumed);
   Result<void> read_received(UtcSeconds now, Resumed& resumed);
   Result<void> follow_clock_put_back(UtcSeconds now);
   Result<void> move_times(std::chrono::seconds step, UtcSeconds now);

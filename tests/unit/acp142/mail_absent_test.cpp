@@ -182,6 +182,31 @@ TEST_F(MailAbsent, a_station_that_was_heard_since_is_not_taken_for_dead) {
   EXPECT_FALSE(was_told(MailNews::Kind::station_dead));
 }
 
+TEST_F(MailAbsent, the_time_at_which_a_station_was_heard_survives_a_restart) {
+  EXPECT_EQ(core->heard(kShip).value, 0);
+  wait(minutes(1));
+  core->on_heard(now, kShip);  // nothing has been sent to it
+  drain();
+  const UtcSeconds first{kUtc.value + 60};
+  EXPECT_EQ(core->heard(kShip), first);
+  const int saved = asked<SaveStation>();
+  wait(minutes(9));
+  core->on_heard(now, kShip);
+  drain();
+  EXPECT_EQ(asked<SaveStation>(), saved);
+  EXPECT_EQ(core->heard(kShip).value, kUtc.value + 600);
+  wait(minutes(1));
+  core->on_heard(now, kShip);
+  core->on_answering(now, kBoat);  // says the operator
+  drain();
+  core->on_clock(now, {kUtc.value + 660 - 7200});
+  drain();
+  EXPECT_EQ(core->heard(kShip).value, kUtc.value + 660 - 7200);
+  start();
+  EXPECT_EQ(core->heard(kShip).value, kUtc.value + 660 - 7200);
+  EXPECT_EQ(core->heard(kBoat).value, 0);
+}
+
 TEST_F(MailAbsent, a_dead_station_that_is_heard_gets_its_mail_at_once) {
   send({"<a@ship.example>"});
   end(kShip, Outcome::expired);

@@ -92,6 +92,19 @@ TEST_P(MailClock, a_step_that_the_spool_could_not_be_told_of_is_told_later) {
   EXPECT_EQ(submissions.size(), 2u);
 }
 
+TEST_P(MailClock, an_outcome_that_the_spool_could_not_keep_waits_no_longer) {
+  send({"<a@ship.example>"});
+  store_fails = true;
+  end(kShip, Outcome::failed);
+  set_clock();
+  store_fails = false;
+  look_at_clock();
+  wait(minutes(9));
+  EXPECT_EQ(submissions.size(), 1u);
+  wait(minutes(2));
+  EXPECT_EQ(submissions.size(), 2u);
+}
+
 // Put forward while the gateway was away, a clock cannot be told from a long absence.
 TEST_P(MailClock, over_a_restart_nothing_waits_longer_than_before) {
   send({"<a@ship.example>"});
@@ -105,6 +118,66 @@ TEST_P(MailClock, over_a_restart_nothing_waits_longer_than_before) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Steps, MailClock, testing::Values(-3 * 86400, -3600, 3600, 3 * 86400));
+
+/// Mail from the ship, whose gateway took it over at a time of its own.
+class MailOfClock : public MailCoreTest {
+ protected:
+  MailOfClock() {
+    config.node = NodeId{1};
+    start();
+  }
+  static std::string field(std::int64_t at_s, const char* mark) {
+    return "Received: from mx by gw.example with ESMTP id " + std::to_string(kUtc.value + at_s) +
+           ".1 " + mark + ";\r\n\tdate\r\n";
+  }
+  void arrive(const std::string& content) {
+    receive("<>\r\n<op@shore.example>\r\n\r\n" + content, ++number);
+  }
+  std::chrono::seconds ahead() {
+    const auto found = core->clocks_apart().find(kShip);
+    return found == core->clocks_apart().end() ? std::chrono::seconds(0) : found->second.ahead;
+  }
+  static constexpr const char* kTheirs = "(ESMTP 0.0.0.2)";
+  static constexpr const char* kOurs = "(ESMTPS 0.0.0.1)";
+  std::uint32_t number = 7;
+};
+
+TEST_F(MailOfClock, a_trace_field_of_the_future_shows_that_our_clock_is_behind) {
+  arrive(field(60, kTheirs) + "Subject: a\r\n\r\nb\r\n");
+  EXPECT_EQ(ahead(), seconds(0));
+  arrive(field(7200, kTheirs) + "Subject: a\r\n\r\nc\r\n");
+  EXPECT_EQ(ahead(), hours(2));
+  ASSERT_EQ(count(MailNews::Kind::clock_apart), 1u);
+  const auto& told_last = *std::find_if(news.begin(), news.end(), [](const MailNews& one) {
+    return one.kind == MailNews::Kind::clock_apart;
+  });
+  EXPECT_EQ(told_last.station, kShip);
+  EXPECT_EQ(told_last.detail, "our clock is behind by 2 h 0 min or more");
+  arrive(field(7200, kTheirs) + "Subject: a\r\n\r\nd\r\n");
+  EXPECT_EQ(count(MailNews::Kind::clock_apart), 1u);  // not so soon again
+  core->on_clock(now, {kUtc.value + 7200});
+  drain();
+  EXPECT_EQ(ahead(), seconds(0));
+}
+
+TEST_F(MailOfClock, a_report_written_before_its_message_shows_that_our_clock_is_ahead) {
+  const std::string body = "Content-Type: multipart/report\r\n\r\n--x\r\n\r\n";
+  arrive(field(-7300, kTheirs) + body + field(-7300, kOurs));
+  EXPECT_EQ(ahead(), seconds(0));
+  arrive(field(-7300, kTheirs) + body + field(-100, kOurs) + "To: a\r\n");
+  EXPECT_EQ(ahead(), -hours(2));
+  EXPECT_EQ(count(MailNews::Kind::clock_apart), 1u);
+}
+
+TEST_F(MailOfClock, other_fields_and_fields_that_make_no_sense_show_nothing) {
+  arrive(field(7200, "(ESMTP 0.0.0.3)") + "Subject: a\r\n\r\n" + field(7200, kTheirs));
+  arrive("Received: by x (ESMTP 0.0.0.2);\r\n\r\nb\r\n");
+  arrive("Received: by x id (ESMTP 0.0.0.2);\r\n\r\nc\r\n");
+  arrive("Received: by x id 99999999999999999999.1 (ESMTP 0.0.0.2);\r\n\r\nd\r\n");
+  arrive("Received: by x id 99999999999999999 (ESMTP 0.0.0.2);\r\n\r\ne\r\n");
+  arrive(field(-7200, kTheirs) + "\r\n" + field(7200, kOurs));  // by a clock that we had once
+  EXPECT_TRUE(core->clocks_apart().empty());
+}
 
 TEST_F(MailCoreTest, a_clock_that_is_corrected_by_little_is_not_set) {
   core->on_clock(now, {kUtc.value + 4});

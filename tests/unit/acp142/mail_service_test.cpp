@@ -303,6 +303,7 @@ TEST_F(MailServiceTest, a_station_is_silent_until_the_operator_or_itself_says_ot
   EXPECT_NE(ask("stations").find("\tanswering\t"), std::string::npos);
   start();
   EXPECT_NE(ask("stations").find("\tanswering\t"), std::string::npos);
+  EXPECT_EQ(ask("stations").find("\theard never\t"), std::string::npos);
 }
 
 TEST_F(MailServiceTest, an_empty_spool_is_said_to_be_empty) {
