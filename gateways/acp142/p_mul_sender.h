@@ -203,7 +203,7 @@ class PMulSender {
     bool probing = false;        // we were restarted: the nodes may have parts of it
     Duration wait{};
     Instant left_at{};     // as the bearer guesses
-    Instant answers_by{};  // to the last round, if the channel is good
+    Instant answers_by = Instant::max();  // to the last round, if the channel is good
     bool put_off = false;  // its end of waiting, once, because the bearer was busy
     std::optional<Instant> ack_deadline;
     std::optional<Instant> silent_deadline;

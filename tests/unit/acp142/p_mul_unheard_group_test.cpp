@@ -90,6 +90,29 @@ TEST_F(UnheardGroup, those_that_hear_the_group_get_it_once_for_all) {
   EXPECT_EQ(single, 10);
 }
 
+// A station that is called dead gets no mail for a while.
+TEST_F(UnheardGroup, a_node_that_had_no_time_to_answer_is_not_called_unanswering) {
+  deaf = {{3}};
+  ASSERT_TRUE(alpha.submit(7, {{2}, {3}, {4}}, 1000).ok());
+  run(30min);
+  ASSERT_EQ(alpha.ended.size(), 3u);
+  ASSERT_TRUE(alpha.submit(8, {{2}, {3}, {4}}, 1000).ok());
+  bool by_its_own_address = false;
+  while (!by_its_own_address) {
+    const auto pdu = alpha.core->poll_pdu(alpha.now);
+    ASSERT_TRUE(pdu);
+    by_its_own_address = std::holds_alternative<NodeId>(pdu->target);
+  }
+  alpha.now = at(86400s);  // the bearer took no more, and the message expires
+  alpha.core->on_deadline(alpha.now);
+  take_events();
+  ASSERT_EQ(alpha.ended.size(), 6u);
+  for (std::size_t i = 3; i < alpha.ended.size(); ++i) {
+    EXPECT_EQ(alpha.ended[i].outcome, Outcome::expired);
+    EXPECT_FALSE(alpha.ended[i].unanswered) << alpha.ended[i].reason;
+  }
+}
+
 TEST_F(UnheardGroup, a_node_that_was_off_is_not_taken_for_one_that_does_not_hear_the_group) {
   off = {{3}};
   ASSERT_TRUE(alpha.submit(7, {{2}, {3}, {4}}, 1000).ok());
