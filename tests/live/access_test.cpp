@@ -1,4 +1,5 @@
-// Who may bind to what, and that nobody beyond this machine may without being named.
+// Tests the access rules for binds, and that clients of other machines are refused unless
+// configured.
 #include <gtest/gtest.h>
 
 #include "tests/live/hand_client.h"
@@ -16,7 +17,7 @@ BindRejected refusal(HandClient& client, SapId sap, std::uint8_t rank) {
       BindRequest{.sap = sap, .rank = rank, .service = {.mode = TransmissionMode::arq}});
 }
 
-// Table F-1 for SAP 0; A.2.1.1 has no reason for a rank that a client may not have.
+// Table F-1 for SAP 0; A.2.1.1 has no reject reason for a rank that a client may not have.
 TEST(LiveAccess, sap_0_and_rank_15_are_for_nobody_unless_configured) {
   Pair pair;
   ASSERT_NO_FATAL_FAILURE(pair.start_node("alpha"));

@@ -1,4 +1,4 @@
-// SIS clients that do not keep to the rules, while another client's transfer goes on.
+// Tests SIS clients that break the rules while another client's transfer goes on.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <linux/filter.h>
@@ -18,7 +18,7 @@
 namespace s5066::live {
 namespace {
 
-/// The number of the client that connected last.
+/// Returns the number of the client that connected last.
 std::string newest_client(const std::string& log) {
   const std::string mark = "sis_client_connected client=";
   const auto at = log.rfind(mark);
@@ -45,7 +45,7 @@ class RawClient {
   void send(ByteSpan octets) {
     (void)!::send(socket_, octets.data(), octets.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   }
-  /// As much as the socket takes, all of it whole copies of `octets`.
+  /// Writes whole copies of `octets` until the socket takes no more.
   void fill_with(const Bytes& octets) {
     for (;;) {
       if (unsent_.empty()) unsent_ = octets;
@@ -58,15 +58,15 @@ class RawClient {
       unsent_.erase(unsent_.begin(), unsent_.begin() + n);
     }
   }
-  /// The server has ended the connection, as a client notices that sends and never reads.
+  /// True if the server has reset the connection, as a client notices that sends and never reads.
   bool is_reset() const { return reset_; }
-  /// From now on nothing reaches us, and so nothing is acknowledged either.
+  /// Drops all incoming packets from now on, so that nothing is acknowledged either.
   void lose_network() {
     sock_filter nothing[] = {{BPF_RET | BPF_K, 0, 0, 0}};
     const sock_fprog filter{1, nothing};
     ASSERT_EQ(::setsockopt(socket_, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter), 0);
   }
-  /// The server has closed the connection; reads and forgets what came before.
+  /// True if the server has closed the connection; reads and discards the octets before that.
   bool is_closed() {
     pollfd poll{socket_, POLLIN, 0};
     std::uint8_t buffer[4096];
@@ -105,15 +105,16 @@ TEST(LiveClients, garbage_halves_and_silence_leave_a_transfer_alone) {
 
   ASSERT_EQ(send.wait(), 0) << pair.log("send");
   EXPECT_EQ(pair.received("noise.bin"), file);
-  // Each of the three is closed in the end, be it for too many invalid primitives, a primitive
-  // that stays half, or never binding; the clock of the cable makes that soon.
+  // The server closes each of the three: for too many invalid primitives, for a primitive that
+  // stays incomplete, and for never binding. The timeouts pass quickly because the cable's clock is
+  // fast.
   EXPECT_TRUE(await([&] { return garbage.is_closed(); }));
   EXPECT_TRUE(await([&] { return half.is_closed(); }));
   EXPECT_TRUE(await([&] { return silent.is_closed(); }));
   EXPECT_EQ(pair.process("alpha").stop(), 0);
 }
 
-/// The resident memory of a process, in octets.
+/// Returns the resident memory of a process in octets.
 std::size_t resident_octets(const std::string& status) {
   const std::size_t at = status.find("VmRSS:");
   return at == std::string::npos ? 0 : 1024 * std::stoul(status.substr(at + 6));
@@ -129,11 +130,11 @@ Bytes request_to_itself(SapId sap, std::size_t octets) {
   return frame;
 }
 
-// A.2.1.14(5): it is ended at the limit of what it may leave unread.
+// A.2.1.14(5): the server disconnects a client at the limit of unread octets.
 TEST(LiveClients, one_that_never_reads_is_ended_and_takes_nothing_from_an_honest_one) {
   constexpr std::size_t kUnreadMax = 256 * 1024;
   Pair pair;
-  // Time stands still while the other station is missing, and with it what the rates allow.
+  // The node's clock stands still while the other station is missing, so the rate limits are off.
   pair.configure_sis("alpha",
                      "limits { primitives_per_second_max: 0 octets_per_second_max: 0 "
                      "unread_octets_max: " +
@@ -167,11 +168,12 @@ TEST(LiveClients, one_that_never_reads_is_ended_and_takes_nothing_from_an_honest
     return deaf.is_reset();
   }));
   EXPECT_TRUE(is_served());
-  // What it may leave unread twice over, what was read from it ahead, and some room.
+  // The bound is twice the limit of unread octets, the octets read ahead from the client, and 2 MiB
+  // of room.
   EXPECT_LT(most - before, 2 * kUnreadMax + 256 * 1024 + 2 * 1024 * 1024);
 }
 
-// TCP keep-alive and TCP_USER_TIMEOUT: whether the server has something for it or not.
+// TCP keep-alive finds the dead peer if the server has nothing to send, TCP_USER_TIMEOUT if it has.
 TEST(LiveClients, one_whose_network_has_vanished_loses_its_sap) {
   Pair pair;
   pair.configure_sis("alpha", "limits { dead_peer_timeout_s: 8 }");

@@ -1,5 +1,5 @@
-// Two stations that hear while they send (C.3.2.3(9)), as processes: an audio cable carries each
-// direction apart, as two frequencies do.
+// Tests two stations that receive while they transmit (C.3.2.3(9)), as processes. The audio cable
+// carries each direction separately, as two frequencies do.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kBoth[] = {"alpha", "bravo"};
 
-/// How often something began to be heard while a transmission of ours was on the air.
+/// Counts the carriers that rose while a transmission of ours was on the air.
 std::size_t heard_while_sending(const std::string& log) {
   std::size_t count = 0;
   bool sending = false;
@@ -53,7 +53,7 @@ TEST(LiveFullDuplex, files_cross_both_ways_at_once) {
   }
 }
 
-// Method: modems that other processes lend, in real time.
+// Method: the modems belong to processes of their own; in real time.
 TEST(LiveFullDuplex, files_cross_both_ways_at_once_over_lent_modems) {
   Pair pair({}, "real");
   for (const char* name : kBoth) {
@@ -71,7 +71,8 @@ TEST(LiveFullDuplex, files_cross_both_ways_at_once_over_lent_modems) {
   }
 }
 
-// Goal:   an operator who has configured one end only sees it, and nothing is lost by it.
+// Goal:   if the operator configured full duplex at one end only, the node reports it and no data
+//         is lost.
 TEST(LiveFullDuplex, one_end_that_is_half_duplex_is_noticed_by_the_other) {
   Pair pair;
   pair.configure_modem("alpha", "full_duplex: true");

@@ -1,4 +1,4 @@
-// A client that speaks primitives by hand, over a tap of its own.
+// A client that sends and awaits single primitives, over a tap of its own.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ class HandClient {
     boost::asio::write(socket_, boost::asio::buffer(octets));
   }
 
-  /// Waits for the next of its type; what comes before it is passed over.
+  /// Waits for the next primitive of this type; skips others before it.
   template <typename T>
   T next() {
     std::optional<T> found;
@@ -45,7 +45,7 @@ class HandClient {
     EXPECT_TRUE(found) << to_string(sis::type_of(T{})) << " did not come";
     return found.value_or(T{});
   }
-  /// Like next(), after `request`.
+  /// Sends `request`, then works like next().
   template <typename T>
   T ask(const sis::Primitive& request) {
     send(request);

@@ -1,4 +1,5 @@
-// What an operator does on the control socket of a running server, and clients at its local socket.
+// Tests an operator's requests on the control socket of a running server, and clients at its local
+// socket.
 #include <gtest/gtest.h>
 #include <signal.h>
 

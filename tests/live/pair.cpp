@@ -16,7 +16,7 @@ namespace s5066::live {
 
 namespace fs = std::filesystem;
 
-// Paths of Unix sockets are short, so the folder is near the root and not in the build tree.
+// The folder is in /tmp and not in the build tree, because paths of Unix sockets are short.
 Folder::Folder() {
   char name[] = "/tmp/s5066-live-XXXXXX";
   if (const char* made = ::mkdtemp(name)) path_ = made;
@@ -47,7 +47,7 @@ std::string json_value(const std::string& json, const std::string& key, std::siz
 }
 
 namespace {
-/// How often a relay has got as far as serving.
+/// Counts how often a relay has started to serve.
 std::size_t starts_logged(const std::string& log) {
   std::size_t count = 0;
   for (auto at = log.find("relay_started"); at != std::string::npos;
@@ -67,7 +67,7 @@ Pair::Pair(std::vector<std::string> cable_options, std::string pace)
   start_cable();
 }
 
-// The relays first: a node that goes before them would make them look for it.
+// Stops the relays first, because a relay whose node has stopped would try to connect again.
 Pair::~Pair() {
   for (const char* name :
        {"alpha-relay", "bravo-relay", "alpha", "bravo", "alpha-modem", "bravo-modem", "cable"}) {
@@ -156,7 +156,7 @@ void Pair::start_relay(const std::string& name, bool unprivileged) {
   folder_.write(name + "-relay.textproto", std::regex_replace(text, std::regex("port: [0-9]+"),
                                                               "port: " + std::to_string(port)) +
                                                relay_text_[name]);
-  // User nobody may not get as far as the build tree.
+  // User nobody has no access to the build tree, so it runs a copy of the program.
   const std::string program = unprivileged ? folder_ / "s5066-relay" : S5066_RELAY;
   if (unprivileged) fs::copy_file(S5066_RELAY, program);
   const std::size_t starts = starts_logged(log(name + "-relay"));

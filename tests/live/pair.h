@@ -14,7 +14,7 @@
 
 namespace s5066::live {
 
-/// A folder for the sockets, logs and spools of one test; stays behind when the test has failed.
+/// A folder for the sockets, logs and spools of one test. It stays behind if the test has failed.
 class Folder {
  public:
   Folder();
@@ -29,46 +29,48 @@ class Folder {
   std::string path_;
 };
 
-/// The number or word behind `"key": ` in JSON that the daemon printed, searched from `from` on.
+/// Returns the number or word behind `"key": ` in JSON that the daemon printed, searched from
+/// `from` on.
 std::string json_value(const std::string& json, const std::string& key, std::size_t from = 0);
 
 class Pair {
  public:
-  /// Starts the cable, with these options besides; the stations wait for start_node().
+  /// Starts the cable with these additional options. The stations start at start_node().
   explicit Pair(std::vector<std::string> cable_options = {}, std::string pace = "max");
   ~Pair();
 
   void start_cable();
-  /// "alpha" (1.2.0.1) or "bravo" (1.2.0.2). Returns when the daemon answers. Started again, it
-  /// listens on the port it had before.
+  /// Starts "alpha" (1.2.0.1) or "bravo" (1.2.0.2) and returns when the daemon answers. A second
+  /// start listens on the same port as the first.
   void start_node(const std::string& name);
-  /// Lets a process of its own, `NAME-modem`, hold the modem of a station that is not started yet,
-  /// and the node reach it over TCP. Started again, it listens on the ports it had before.
+  /// Starts a process `NAME-modem` that holds the modem of a station that is not started yet; the
+  /// node connects to it over TCP. A second start listens on the same ports as the first.
   void lend_modem(const std::string& name, const std::vector<std::string>& options = {});
-  /// Puts `reopen_attempts_max` and the like into the modem's part, before the node starts.
+  /// Adds settings such as `reopen_attempts_max` to the modem's part; call this before the node
+  /// starts.
   void configure_modem(const std::string& name, const std::string& text);
-  /// Puts text into the part for the SIS port, before the node starts.
+  /// Adds settings to the part for the SIS port; call this before the node starts.
   void configure_sis(const std::string& name, const std::string& text);
-  /// More text for the node's configuration, before it starts.
+  /// Adds settings to the node's configuration; call this before it starts.
   void configure_node(const std::string& name, const std::string& text);
-  /// More text for the relay's configuration, before it starts.
+  /// Adds settings to the relay's configuration; call this before it starts.
   void configure_relay(const std::string& name, const std::string& text);
   void use_sis_port(const std::string& name, std::uint16_t port) { relay_port_[name] = port; }
   void start_relay(const std::string& name, bool unprivileged = false);
   void start_all();
 
   Process& process(const std::string& name) { return processes_.at(name); }
-  /// SIGKILL, and wait for the end.
+  /// Sends SIGKILL and waits for the end.
   void kill(const std::string& name);
 
   std::string ask(const std::string& name, const std::string& request) const;
   std::uint16_t sis_port(const std::string& name) const { return port_.at(name); }
-  /// U_PDU octets acknowledged by the other station.
+  /// Returns the U_PDU octets that the other station has acknowledged.
   double acknowledged_octets(const std::string& name) const;
   double counter(const std::string& name, const std::string& counter) const;
 
   Outcome relay(const std::string& name, const std::vector<std::string>& arguments) const;
-  /// `send` of a file from Alpha to Bravo, or from Bravo to Alpha, in the background.
+  /// Runs `send` of a file from Alpha to Bravo, or from Bravo to Alpha, in the background.
   Process send(const std::string& file, const std::string& from = "alpha") const;
   std::string received(const std::string& file, const std::string& at = "bravo") const;
   bool list_shows(const std::string& name, const std::string& word) const;
@@ -87,8 +89,8 @@ class Pair {
   std::vector<std::string> cable_options_;
   std::string pace_;
   std::map<std::string, std::pair<std::string, std::string>> modem_ports_;  // control and data
-  std::map<std::string, std::uint16_t> port_;                               // of the nodes
-  std::map<std::string, std::uint16_t> relay_port_;  // where a relay connects, if elsewhere
+  std::map<std::string, std::uint16_t> port_;        // SIS ports of the nodes
+  std::map<std::string, std::uint16_t> relay_port_;  // of another server for the relay
   std::map<std::string, std::string> modem_text_;
   std::map<std::string, std::string> sis_text_;
   std::map<std::string, std::string> node_text_;
@@ -96,7 +98,7 @@ class Pair {
   std::map<std::string, Process> processes_;
 };
 
-/// Octets that look like nothing in particular, the same for the same seed.
+/// Returns random octets, the same for the same seed.
 std::string noise(std::size_t octets, std::uint64_t seed);
 
 }  // namespace s5066::live

@@ -1,5 +1,5 @@
-// Every primitive between two running servers and their clients: sent or received as meant, and
-// shown by a dissector that is not ours with the same values.
+// Passes every primitive between two running servers and their clients. Each is sent or received as
+// meant, and an independent dissector shows it with the same values.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -119,7 +119,7 @@ TEST_F(LivePrimitives, binds_keep_alives_and_data_of_all_services) {
 
   a.send(UnbindRequest{});
   a.bind(kSap);
-  // To a station that is not there: they wait until the server gives them up.
+  // The station does not exist, so the U_PDUs wait until their time to live ends.
   UnidataRequest held = data("held", kSap, Address{0x01020009});
   held.time_to_live = 2;
   constexpr int kHeld = 17;
@@ -174,8 +174,8 @@ TEST_F(LivePrimitives, hard_links_from_both_ends) {
                 Type::hard_link_accept, Type::hard_link_reject});
 }
 
-// A.3.2.2.1(1)-(6), A.3.2.2.2(2)-(8): the rank decides before the priority, and a tie for the link
-// that is there.
+// A.3.2.2.1(1)-(6), A.3.2.2.2(2)-(8): the rank decides before the priority, and a tie keeps the
+// existing link.
 TEST_F(LivePrimitives, a_hard_link_gives_way_to_a_client_of_higher_rank_and_to_no_equal) {
   constexpr SapId kRivals{6};
   HandClient a(pair.sis_port("alpha"));
@@ -234,14 +234,14 @@ TEST_F(LivePrimitives, management_messages_and_what_the_node_may_do) {
                {Type::management_request, Type::management_indication, Type::subnet_availability});
 }
 
-/// The same over a channel with noise: a segment is damaged now and then, and a header.
+/// The same over a channel with noise, which damages a segment or a header now and then.
 class LiveDamage : public LivePrimitives {
  protected:
   LiveDamage()
       : LivePrimitives({"--channel", "awgn", "--snr-db", "6.5"}, "expedited_requests_max: 1000") {}
 
-  /// Sends until both kinds of damage have shown: more than it takes, since those whose first
-  /// segment is damaged do not arrive at all.
+  /// Sends until both kinds of damage have shown. More U_PDUs are sent than arrive, because one
+  /// whose first segment is damaged does not arrive at all.
   template <typename Indication, typename Request>
   void expect_both_kinds_of_damage(Request request) {
     HandClient a(pair.sis_port("alpha"));
@@ -267,7 +267,7 @@ class LiveDamage : public LivePrimitives {
   }
 };
 
-// A.2.1.9(7)-(9): the lists of what is wrong, from the air to the client's socket.
+// A.2.1.9(7)-(9): the lists of errored and missing blocks, from the air to the client's socket.
 TEST_F(LiveDamage, non_arq_with_errors_shows_errored_and_missing_blocks) {
   expect_both_kinds_of_damage<UnidataIndication>(data(noise(kMtu, 4)));
 }

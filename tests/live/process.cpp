@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 
 constexpr uid_t kNobody = 65534;
 
-// Between fork and exec: nothing here may fail silently, and nothing may allocate.
+// Runs between fork and exec: it reports each failure and allocates no memory.
 [[noreturn]] void become(char* const* command, const ProcessOptions& options) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int log = ::open(options.log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666);

@@ -1,4 +1,4 @@
-// A real process under test: started, watched, signalled, and never left behind.
+// A real process under test, which is started, watched and signalled, and killed with its object.
 #pragma once
 
 #include <sys/types.h>
@@ -11,22 +11,23 @@
 
 namespace s5066::live {
 
-/// Far longer than anything here takes, so that a slow machine does not fail a test.
+/// Time limit for each step, far longer than any takes, so that a slow machine does not fail a
+/// test.
 inline constexpr std::chrono::seconds kPatience{120};
 
-/// Looks again and again until `condition` holds. False when patience ran out.
+/// Polls until `condition` holds; returns false if `patience` ran out.
 bool await(const std::function<bool()>& condition, std::chrono::seconds patience = kPatience);
 
 struct ProcessOptions {
   std::string folder;         // working directory
-  std::string log;            // its standard output and error go here, appended
-  bool unprivileged = false;  // as user nobody, when we are root
+  std::string log;            // file to which its standard output and error are appended
+  bool unprivileged = false;  // as user nobody, if we are root
 };
 
 class Process {
  public:
   Process(const std::vector<std::string>& command, const ProcessOptions& options);
-  /// Kills it if it still runs.
+  /// Kills the process if it still runs.
   ~Process();
   Process(Process&& other) noexcept;
   Process& operator=(Process&&) = delete;
@@ -34,11 +35,12 @@ class Process {
   bool running();
   pid_t id() const { return pid_; }
   void signal(int number);
-  /// The exit status, or 128 + the signal that ended it. Nothing when patience ran out.
+  /// Waits for the end. Returns the exit status, or 128 + the number of the signal that ended it,
+  /// or nothing if `kPatience` ran out.
   std::optional<int> wait();
-  /// SIGTERM, then wait().
+  /// Sends SIGTERM, then waits as wait() does.
   std::optional<int> stop();
-  /// SIGKILL, then wait().
+  /// Sends SIGKILL, then waits for the end.
   void kill();
 
  private:
@@ -48,7 +50,7 @@ class Process {
   std::optional<int> status_;
 };
 
-/// Runs a command to its end: exit status, and what it wrote.
+/// Exit status and output of a command that ran to its end.
 struct Outcome {
   int status = -1;
   std::string output;

@@ -1,4 +1,4 @@
-// Two stations whose modems are held by other processes, over TCP, in real time.
+// Tests two stations whose modems belong to other processes, over TCP, in real time.
 #include <gtest/gtest.h>
 
 #include "tests/live/pair.h"
@@ -6,7 +6,7 @@
 namespace s5066::live {
 namespace {
 
-// The modem of the receiving station is killed while the file is on its way, and comes back.
+// The modem of the receiving station is killed during the transfer and started again.
 TEST(LiveRemoteModem, a_file_crosses_though_a_modem_is_killed_on_the_way) {
   const std::string file = noise(1'500, 4);
   Pair pair({}, "real");

@@ -1,4 +1,4 @@
-// Processes that die in the middle of a transfer, and a receiver that cannot store what it gets.
+// Tests processes that die in the middle of a transfer, and a receiver that cannot store its data.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -16,7 +16,8 @@ namespace fs = std::filesystem;
 class LiveRestart : public testing::Test {
  protected:
   void SetUp() override {
-    // A relay waits between attempts by the wall's clock, which is slow beside the cable's.
+    // A relay waits between attempts by the time of day, which is slow compared with the cable's
+    // clock.
     for (const char* name : {"alpha", "bravo"}) {
       pair_.configure_relay(name, "retry_delay_max_s: 2");
     }
@@ -96,10 +97,10 @@ TEST_F(LiveRestart, an_inbox_without_write_permission_is_reported_and_loses_noth
   expect_delivered_once();
 }
 
-// Goal:   a server that starts anew measures a time to die as the others do, although the cable's
-//         clock has left the wall's behind.
-// Method: four minutes of the cable, which take seconds; then a U_PDU from it with a minute to
-// live.
+// Goal:   a restarted server measures a time to die like the others, although the cable's clock is
+//         ahead of the time of day.
+// Method: the cable runs for four minutes of its clock, which take seconds; then the restarted
+//         server sends a U_PDU with a time to live of 30 s.
 TEST(LiveClock, a_server_that_starts_anew_has_the_time_of_day_of_the_cable) {
   Pair pair;
   for (const char* name : {"alpha", "bravo"}) ASSERT_NO_FATAL_FAILURE(pair.start_node(name));

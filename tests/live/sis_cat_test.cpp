@@ -1,5 +1,5 @@
-// sis_cat against a running server: what has no confirmation leaves as long as it lingers, and no
-// longer (A.2.1.2).
+// Tests sis_cat against a running server: data without confirmation is sent within the linger time,
+// and sis_cat ends when that time is over (A.2.1.2).
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -26,7 +26,7 @@ class LiveSisCat : public testing::Test {
     listener->bind(kSap, 3, TransmissionMode::nonarq);
   }
 
-  /// What the server accepts while this lasts has to wait.
+  /// Silences the transmitter, so that data accepted meanwhile has to wait.
   void silence(bool on) {
     const std::string text = on ? "on=1" : "on=0";
     manager->ask<ManagementIndication>(ManagementRequest{8, Bytes(text.begin(), text.end())});

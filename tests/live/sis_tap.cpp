@@ -131,7 +131,7 @@ std::size_t expect_dissected(const SisTap& tap) {
   const auto packets = test::dissect(tap.capture());
   EXPECT_TRUE(packets.ok());
   if (!packets) return 0;
-  EXPECT_GE(packets->size(), primitives.size());  // more may have passed since
+  EXPECT_GE(packets->size(), primitives.size());  // more primitives may have passed since
   for (std::size_t i = 0; i < std::min(packets->size(), primitives.size()); ++i) {
     const auto shown = test::split_primitives((*packets)[i]);
     EXPECT_EQ(shown.size(), 1u) << "packet " << i + 1;

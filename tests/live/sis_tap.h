@@ -1,4 +1,4 @@
-// A wire tap on a SIS connection: passes everything on and keeps it, as packets for tshark.
+// A tap on a SIS connection, which forwards all octets and keeps them as packets for tshark.
 #pragma once
 
 #include <atomic>
@@ -14,18 +14,18 @@
 
 namespace s5066::live {
 
-/// Listens on a free port of its own and connects to the server's for each client that comes; one
-/// after another, since only one is expected at a time.
+/// Listens on a free port of its own and connects to the server's port for each client, one client
+/// after another.
 class SisTap {
  public:
   explicit SisTap(std::uint16_t server_port);
   ~SisTap();
 
   std::uint16_t port() const { return port_; }
-  /// What has passed so far, one IP packet for each primitive: tshark 4.0 loses one whose first
-  /// segment is shorter than a header.
+  /// Returns the capture so far with one IP packet per primitive, because tshark 4.0 loses a
+  /// primitive whose first segment is shorter than a header.
   Bytes capture() const;
-  /// The same primitives, as our codec reads them.
+  /// Returns the same primitives as our codec reads them.
   std::vector<sis::Primitive> primitives() const;
 
  private:
@@ -37,14 +37,14 @@ class SisTap {
   std::uint16_t port_ = 0;
   int listener_ = -1;
   std::atomic<bool> stopping_{false};
-  mutable std::mutex mutex_;  // guards what was kept
+  mutable std::mutex mutex_;  // guards the capture
   test::SisCapture capture_;
   std::vector<sis::Primitive> primitives_;
   sis::Framer framers_[2];
   std::thread thread_;
 };
 
-/// Holds every primitive that passed against its dissection; returns how many there were.
+/// Compares each captured primitive with its dissection; returns the number of primitives.
 std::size_t expect_dissected(const SisTap& tap);
 
 }  // namespace s5066::live

@@ -1,4 +1,4 @@
-// How s5066d starts and stops: what it refuses, with which words and exit status.
+// Tests how s5066d starts and stops: refused configurations with their messages and exit statuses.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -110,7 +110,7 @@ TEST(LiveStartup, an_answer_that_could_not_be_printed_is_exit_status_1) {
   }
 }
 
-// With the key down it would stay so.
+// A stopped process could not unkey its transmitter.
 TEST(LiveStartup, a_terminal_does_not_stop_it) {
   Pair pair;
   ASSERT_NO_FATAL_FAILURE(pair.start_node("alpha"));
@@ -144,7 +144,7 @@ TEST(LiveStartup, a_signal_in_mid_transmission_ends_it_cleanly_and_unkeys_the_tr
   }
 }
 
-// As at power-up, when both start at the same time and rigctld takes longer.
+// At power-up both start at the same time and rigctld takes longer.
 TEST(LiveStartup, a_rigctld_that_is_not_there_yet_is_waited_for_and_nothing_is_sent_meanwhile) {
   std::uint16_t port = 0;
   {
@@ -231,7 +231,7 @@ TEST(LiveStartup, every_program_tells_its_service_manager_that_it_serves_lives_a
     EXPECT_EQ(manager.count("STOPPING=1"), 0u);
   };
   const auto expect_ending = [&](const std::string& name, Process& process) {
-    managers.at(name)->heard();  // or there is no room for more
+    managers.at(name)->heard();  // empties the socket's buffer
     EXPECT_EQ(process.stop(), 0) << pair.log(name);
     EXPECT_EQ(managers.at(name)->count("STOPPING=1"), 1u) << name;
   };

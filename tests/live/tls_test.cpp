@@ -1,4 +1,4 @@
-// A real s5066d whose SIS port speaks TLS, and real clients with and without certificates.
+// Tests a real s5066d whose SIS port uses TLS, and real clients with and without certificates.
 #include <gtest/gtest.h>
 
 #include <boost/asio/io_context.hpp>
@@ -33,8 +33,8 @@ class LiveTls : public testing::Test {
             .server_name = "localhost"};
   }
 
-  /// Why the library's client lost its first connection, or nothing once it was bound and a U_PDU
-  /// to itself came back.
+  /// Returns why the library's client lost its first connection, or nothing once it was bound and a
+  /// U_PDU to itself came back.
   std::string attempt(const std::optional<sis::Client::Tls>& tls) {
     boost::asio::io_context io;
     sis::Client::Config config{.host = "127.0.0.1", .port = pair.sis_port("alpha"), .tls = tls};

@@ -1,5 +1,5 @@
-// Real processes on one audio cable in lockstep: a file crosses, and what crossed stands up to a
-// dissector that is not ours.
+// Tests real processes on one audio cable in lockstep: a file crosses, and an independent dissector
+// confirms each primitive.
 #include <gtest/gtest.h>
 
 #include <boost/asio/io_context.hpp>
@@ -59,7 +59,7 @@ TEST(LiveTransfer, a_file_crosses_byte_exact_and_dissects_as_meant) {
   }
 }
 
-/// A client of the library, on an io_context that the test turns.
+/// A client of the library, on an io_context that the test runs.
 class Client {
  public:
   Client(boost::asio::io_context& io, std::uint16_t port, std::uint8_t sap)
@@ -128,7 +128,7 @@ TEST(LiveTransfer, every_primitive_on_sap_5_shows_what_it_means) {
     sent.push_back(request.updu);
     ASSERT_TRUE(alpha.client().request_unidata(request).ok());
   }
-  // One that nobody is bound for: it must come back as a rejection.
+  // No client is bound to SAP 9, so this U_PDU must come back as a rejection.
   auto unbound = request_to_bravo("x", sis::Confirmation::client);
   unbound.destination_sap = SapId{9};
   ASSERT_TRUE(alpha.client().request_unidata(unbound).ok());

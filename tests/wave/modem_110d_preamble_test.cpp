@@ -1,4 +1,4 @@
-// How the preamble of 110D is read, and how much of the channel it has to show.
+// Tests the reception of the preamble of 110D, and the channel estimate from it.
 #include <algorithm>
 
 #include "modem/api/airtime.h"
@@ -37,7 +37,7 @@ TEST(Ms110dPreambleWave, twenty_super_frames_are_received_from_any_of_them) {
   }
 }
 
-// At this ratio every hundredth burst is missed when three super-frames are sent.
+// At this ratio the receiver misses one burst in a hundred if three super-frames are sent.
 TEST(Ms110dPreambleWave, twenty_super_frames_are_not_missed_2_db_below_the_ratio_of_the_standard) {
   const Mode mode = mode_of("110d-75-s");
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
@@ -51,9 +51,10 @@ TEST(Ms110dPreambleWave, twenty_super_frames_are_not_missed_2_db_below_the_ratio
   }
 }
 
-// Of two paths one is heard throughout the preamble and then for a second of every two, the other
-// instead of it: half of what is sent reaches only who finds the other. Constraint length 7 makes
-// do with less of a block until it is found.
+// The first of two paths is heard throughout the preamble and then for one second in every two; the
+// second path replaces it in the other seconds. A receiver that does not find the second path loses
+// half of the data. Constraint length 7 decodes a block of which less was heard, until the second
+// path is found.
 TEST(Ms110dPreambleWave, a_path_that_faded_throughout_the_preamble_is_found_in_the_data) {
   const Mode mode = mode_of("110d-75-l");
   const Bytes octets = random_octets(capacity(mode, std::chrono::seconds(24)), 2);
@@ -70,7 +71,8 @@ TEST(Ms110dPreambleWave, a_path_that_faded_throughout_the_preamble_is_found_in_t
   expect_whole(listen(tape.noise(-5, 3)), mode, octets);
 }
 
-/// What was sent, the first super-frame of its preamble that of another mode and by so much weaker.
+/// Returns a burst whose first super-frame of the preamble is that of another mode with this gain.
+/// The other super-frames have the gain `gain_behind`.
 Tape with_another_first(const Mode& mode, const Bytes& octets, const Mode& other, float gain,
                         float gain_behind) {
   const auto first = symbols_of(other, octets);

@@ -1,4 +1,4 @@
-// STANAG 4539 through channels, and what comes before, behind and instead of it.
+// Tests STANAG 4539 through channels, and with other signals before, behind and instead of it.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,7 +13,8 @@
 namespace s5066::modem {
 namespace {
 
-/// In relation to the power of the burst itself, whose constellation is weaker than its preamble.
+/// Returns the ratio relative to the power of the data, because its constellation is weaker than
+/// the preamble.
 double snr_for(const Mode& mode, double snr_db) {
   const auto table = stanag4539::points(stanag4539::parameters(mode));
   double power = 1;
@@ -28,7 +29,7 @@ double snr_for(const Mode& mode, double snr_db) {
   return snr_db - 10 * std::log10((256 * power + 31) / 287);
 }
 
-// [C Table C-XVII], white noise.
+// Ratios of [C Table C-XVII], white noise.
 TEST(Stanag4539Wave, every_rate_is_free_of_errors_at_the_ratio_of_the_standard) {
   struct Row {
     const char* mode;
@@ -70,8 +71,8 @@ TEST(Stanag4539Wave, slow_fading_is_followed_with_the_longest_interleaver) {
   }
 }
 
-// Where the response is left as the filter and its smoother give it, which takes each step by
-// itself, some blocks of these are lost.
+// Some blocks of these bursts are lost if the channel response is taken from the filter and its
+// smoother alone, which treat each step by itself.
 TEST(Stanag4539Wave, the_course_of_fading_is_evened_out) {
   const Mode mode = mode_of("4539-4800-vl");
   for (const unsigned seed : {7, 11}) {
@@ -82,7 +83,7 @@ TEST(Stanag4539Wave, the_course_of_fading_is_evened_out) {
   }
 }
 
-/// Bursts whose preamble lies in a fade of both paths, with these seeds.
+/// Sends bursts whose preamble lies in a fade of both paths, with these seeds.
 void expect_whole_from_a_fade(std::initializer_list<unsigned> seeds) {
   const Mode mode = mode_of("4539-4800-s");
   for (const unsigned seed : seeds) {
@@ -94,13 +95,13 @@ void expect_whole_from_a_fade(std::initializer_list<unsigned> seeds) {
   }
 }
 
-// By a response that stands still the announcement is not understood.
+// A receiver that assumes a constant response cannot decode the mode announcement of these bursts.
 TEST(Stanag4539Wave, a_preamble_is_read_though_the_response_turns_around_in_it) {
   expect_whole_from_a_fade({485, 824, 1070});
 }
 
-// These are lost when the carrier that the preamble shows is followed as slowly as one that is
-// known.
+// These bursts are lost if the receiver tracks the carrier estimate of the preamble as slowly as a
+// known carrier.
 TEST(Stanag4539Wave, a_carrier_that_the_preamble_hardly_shows_is_found_behind_it) {
   expect_whole_from_a_fade({92, 185, 336, 1040});
 }
@@ -144,10 +145,10 @@ TEST(Stanag4539Wave, a_new_preamble_replaces_a_burst_that_stopped_in_the_middle)
   EXPECT_EQ(bursts[1].octets(), octets);
 }
 
-// Goal:   a start that lay in a fade costs the blocks that it spoils. From the first one on that
-//         was heard from its beginning every octet comes, and none that was not sent.
-// Method: the first second of a burst of three cycles is taken away: the preamble, seven frames and
-//         a half.
+// Goal:   a start that lay in a fade costs the blocks that it spoils. All octets from the first
+//         block that was heard from its beginning arrive, and none that was not sent.
+// Method: the test removes the first second of a burst of three cycles: the preamble and seven and
+//         a half frames.
 TEST(Stanag4539Wave, a_transmission_whose_start_was_missed_is_received_from_the_next_block_on) {
   struct Row {
     const char* mode;
@@ -196,10 +197,10 @@ TEST(Stanag4539Wave, a_transmission_whose_start_was_missed_is_received_from_the_
   }
 }
 
-// Goal:   a preamble that lay in a fade costs nothing but time: once the first inserted one is
+// Goal:   a preamble that lay in a fade costs time and no data: once the first inserted preamble is
 //         read, everything since the beginning is received.
-// Method: the preamble is taken away. A first block of one frame without a code can then not be
-//         right, and must say so.
+// Method: the test removes the preamble. A first block of one frame without a code can then not be
+//         right, and its quality must be low.
 TEST(Stanag4539Wave, a_transmission_whose_preamble_was_missed_is_received_whole) {
   struct Row {
     const char* mode;
@@ -245,8 +246,8 @@ TEST(Stanag4539Wave, a_transmission_whose_preamble_was_missed_is_received_whole)
   }
 }
 
-// Where it is entered in the middle of a cycle, more preambles are inserted in what is left of it
-// than in as many blocks from the beginning.
+// If the receiver joins in the middle of a cycle, the rest of the transmission holds more inserted
+// preambles than the same number of blocks from its beginning.
 TEST(Stanag4539Wave, a_transmission_whose_start_was_missed_ends_where_it_was_sent_to) {
   for (const char* text : {"4539-3200-us", "4539-4800-vs", "4539-3200-s", "4539-6400-m",
                            "4539-3200-l", "4539-3200-vl"}) {

@@ -1,5 +1,5 @@
-// What is no transmission, and what is only the beginning of one: nothing is ever delivered from
-// it, and the channel does not stay busy.
+// Tests signals that are no transmission or only the beginning of one: the receiver delivers
+// nothing from them, and the channel does not stay busy.
 #include <algorithm>
 
 #include "modem/api/airtime.h"
@@ -45,7 +45,8 @@ TEST(ModemBadInput, a_clipped_burst_arrives_whole) {
   }
 }
 
-// Short blocks are full before the loss is noticed. What they hold is told from a transmission.
+// Short blocks are complete before the receiver notices the loss. Their quality distinguishes them
+// from blocks of a transmission.
 TEST(ModemBadInput, octets_made_of_noise_behind_a_preamble_have_no_quality) {
   unsigned blocks = 0;
   for (const Mode& mode : all_modes()) {
@@ -68,8 +69,8 @@ TEST(ModemBadInput, octets_made_of_noise_behind_a_preamble_have_no_quality) {
   EXPECT_GT(blocks, 100U);
 }
 
-// Goal:   what is made of noise behind a burst at 75 bit/s that was cut off does not look good,
-//         though there are no probes to tell.
+// Goal:   octets decoded from noise behind a burst at 75 bit/s that was cut off have a low quality,
+//         although this rate has no probes to measure it by.
 // Method: the carrier vanishes in mid-burst and the noise goes on.
 TEST(ModemBadInput, octets_made_of_noise_behind_a_burst_at_75_that_was_cut_off_do_not_look_good) {
   unsigned blocks = 0;
@@ -97,7 +98,8 @@ TEST(ModemBadInput, octets_made_of_noise_behind_a_burst_at_75_that_was_cut_off_d
   EXPECT_GT(blocks, 15U);
 }
 
-// Goal:   that leaves the quality of blocks that are right at the lowest ratios.
+// Goal:   the low quality of noise does not lower the quality of correct blocks at the lowest
+//         ratios.
 TEST(ModemBadInput, blocks_at_75_that_come_right_in_much_noise_look_good) {
   for (const char* text : {"110d-75-s", "110d-75-m", "110d-75-l", "110a-75-long"}) {
     SCOPED_TRACE(text);

@@ -1,5 +1,5 @@
-// When the channel counts as busy, and when not: transmissions joined in the middle, several at
-// once, and sounds that are no transmissions at all.
+// Tests when the channel counts as busy: transmissions joined in the middle, several at once, and
+// sounds that are no transmissions.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -28,7 +28,7 @@ TEST(ModemCarrier, a_station_that_missed_the_preamble_knows_that_the_channel_is_
         .through({.offset_hz = 33}, 1)
         .noise(mode.waveform == Waveform::ms110a ? 3 : 6, 2);
     const auto bursts = listen(tape);
-    // STANAG 4539 is received from the next inserted preamble on, without a moment between.
+    // STANAG 4539 is decoded from the next inserted preamble on, without a gap in the carrier.
     const bool entered = mode.waveform == Waveform::stanag4539;
     ASSERT_EQ(bursts.size(), entered ? 2u : 1u);
     EXPECT_LT(bursts[0].acquired.at_sample, 2.5 * kSampleRate);
@@ -63,7 +63,7 @@ TEST(ModemCarrier, a_burst_that_was_received_leaves_the_channel_free_at_once) {
   }
 }
 
-// A receiver that follows the channel by what it decides can make anything of a tone.
+// A receiver that tracks the channel by its own decisions can decode a tone as any data.
 TEST(ModemCarrier, a_tone_behind_a_burst_that_was_cut_off_does_not_keep_it_up) {
   for (const char* text : {"110a-150-short", "110a-300-short", "110a-600-short", "110a-600-zero",
                            "110a-2400-short", "4539-3200-vs", "4285-600-short", "110d-600-s"}) {
@@ -102,7 +102,7 @@ TEST(ModemCarrier, speech_does_not_make_the_channel_busy) {
   }
 }
 
-// Their differences fit the cycles of some waveforms.
+// The differences of these tones fit the cycles of some waveforms.
 TEST(ModemCarrier, two_steady_tones_and_a_square_wave_are_no_transmission) {
   const auto expect_nothing = [](const std::string& name, auto&& sound) {
     SCOPED_TRACE(name);

@@ -1,4 +1,5 @@
-// The modem through simulated channels: every mode, noise, offset, echoes, fading, clock drift.
+// Tests the modem through simulated channels: every mode, noise, offset, echoes, fading, clock
+// drift.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -39,7 +40,8 @@ TEST(ModemWave, every_mode_arrives_whole_and_on_time_over_a_clean_cable) {
   }
 }
 
-// [110A Table XVI] has 2400 bit/s at 10 dB; the others lie far above what they need.
+// [110A Table XVI] has 2400 bit/s at 10 dB; the ratios of the others are far above their
+// requirement.
 TEST(ModemWave, every_mode_is_free_of_errors_at_the_ratio_of_the_standard) {
   struct Row {
     const char* mode;
@@ -86,10 +88,9 @@ TEST(ModemWave, two_fixed_paths_are_put_together_again) {
   }
 }
 
-// Goal:   a window that is too short for all that is heard holds the strong paths.
-// Method: an echo too weak to do harm further behind than the window is long; and two equal paths
-// so
-//         far apart that there is hardly room for both.
+// Goal:   a window that is shorter than the channel's delay spread holds the strong paths.
+// Method: an echo that is too weak to do harm lies further behind than the window is long; and two
+//         equal paths are so far apart that the window hardly holds both.
 TEST(ModemWave, the_window_lies_where_most_power_is) {
   using channel::Path;
   const std::vector<std::vector<Path>> channels = {
@@ -128,8 +129,8 @@ TEST(ModemWave, slow_fading_is_followed_with_the_long_interleaver) {
   }
 }
 
-// Goal:   a burst is not given up while it is there, however badly the next probe can be foretold,
-//         and its window stays where the paths are, whichever of them fades.
+// Goal:   a burst on the air is not given up, even if the next probe is hard to predict, and its
+//         window stays on the paths while any of them fades.
 // Method: 5 ms and 5 Hz for a minute. [110A Table XVI] asks for 5 dB.
 TEST(ModemWave, fast_fading_near_the_noise_is_followed_for_a_minute) {
   const Mode mode = mode_of("110a-150-long");
@@ -168,7 +169,7 @@ TEST(ModemWave, the_slowest_mode_stands_echoes_of_10_ms_and_fading_of_50_hz) {
   }
 }
 
-/// As a card hears it whose clock is so much faster.
+/// Returns the samples as a sound card records them whose clock is `ppm` faster.
 std::vector<float> drifted(std::span<const float> samples, int ppm) {
   dsp::Resampler resampler(
       {.rate_in = 1'000'000, .rate_out = static_cast<unsigned>(1'000'000 + ppm)});
@@ -178,7 +179,8 @@ std::vector<float> drifted(std::span<const float> samples, int ppm) {
   return out;
 }
 
-// A block may look sure without the phases of its paths and still have wrong bits, which they mend.
+// A block decoded without the phases of its paths may look certain and still have wrong bits, which
+// the phases correct.
 TEST(ModemWave, the_slowest_mode_is_free_of_errors_near_the_least_ratio_it_is_found_at) {
   const Mode mode = mode_of("110a-75-long");
   unsigned heard = 0;
@@ -214,8 +216,8 @@ TEST(ModemWave, clocks_that_differ_by_300_ppm_are_followed_through_the_longest_b
   }
 }
 
-// Without an interleaver 2400 bit/s has no code that bears a single wrong bit at the ratio of the
-// standard.
+// The mode 2400 bit/s without an interleaver has no code that corrects a single wrong bit at the
+// ratio of the standard.
 TEST(ModemWave, every_mode_of_110a_follows_clocks_that_differ_by_300_ppm) {
   int ppm = 300;
   for (const Mode& mode : all_modes()) {
@@ -226,7 +228,8 @@ TEST(ModemWave, every_mode_of_110a_follows_clocks_that_differ_by_300_ppm) {
   }
 }
 
-// The first block of the long interleaver is so long that its clock must be measured before it.
+// The first block of the long interleaver is so long that the receiver must measure its clock
+// before it.
 TEST(ModemWave, a_difference_of_clocks_between_none_and_300_ppm_is_followed_from_the_first_block) {
   for (const char* text : {"110a-75-long", "110a-150-long", "110a-2400-long"}) {
     for (const int ppm : {-200, -100, 50, 150}) {
@@ -286,7 +289,7 @@ TEST(ModemWave, each_block_tells_what_channel_it_came_through) {
   }
 }
 
-// From none where the decoder makes nothing of it.
+// The quality starts at 0 at ratios where the decoder gets no information.
 TEST(ModemWave, soft_quality_grows_with_the_ratio) {
   for (const char* text : {"110a-300-short", "110a-1200-short", "110a-2400-short"}) {
     float last = 0;
@@ -306,8 +309,8 @@ TEST(ModemWave, soft_quality_grows_with_the_ratio) {
   }
 }
 
-// Goal:   without a code the points that are possible mend much of what echoes leave: of 864,000
-//         bits 818 are wrong, and 1331 where the equaliser does not take them into account.
+// Goal:   the equaliser uses the set of possible points to correct uncoded symbols behind echoes:
+//         818 of 864,000 bits are wrong, and 1331 without this.
 // Method: three times 60 s through two paths that fade at 0.5 Hz.
 TEST(ModemWave, uncoded_symbols_are_told_by_what_is_possible) {
   const Mode mode = mode_of("110a-4800-zero");
@@ -338,8 +341,8 @@ TEST(ModemWave, uncoded_symbols_are_told_by_what_is_possible) {
   EXPECT_LT(doppler_hz, 0.75);
 }
 
-// Goal:   a channel that stood still for long and then fades is not lost: 314 wrong bits, and 732
-//         where its standing still is believed without a limit.
+// Goal:   a channel that was constant for long and then fades is not lost: 314 wrong bits, and 732
+//         if the receiver trusts the constancy without a limit.
 // Method: eight times 15 s through two fixed paths, 5 s through two that fade at 1 Hz.
 TEST(ModemWave, uncoded_symbols_are_told_when_a_channel_that_stood_still_begins_to_fade) {
   const Mode mode = mode_of("110a-4800-zero");

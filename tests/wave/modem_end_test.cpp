@@ -1,4 +1,4 @@
-// Where a burst ends: at the end-of-message mark, and not at the user's own bits that look like it.
+// Tests that a burst ends at the end-of-message mark, and not at user bits that look like it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,14 +12,14 @@
 namespace s5066::modem {
 namespace {
 
-/// Of each waveform, and of each way in which its blocks are decoded.
+/// Modes of each waveform, and of each way in which blocks are decoded.
 constexpr const char* kModes[] = {
     "110a-75-zero",    "110a-75-short",   "110a-150-short", "110a-600-zero", "110a-600-short",
     "110a-2400-zero",  "110a-2400-short", "110a-4800-zero", "4539-3200-us",  "4539-9600-vs",
     "4539-12800-zero", "4285-75-zero",    "4285-300-short", "4285-600-zero", "4285-2400-short",
     "4285-3600-zero",  "110d-75-s",       "110d-150-us",    "110d-600-us",   "110d-2400-s"};
 
-/// Writes the mark over the user's bits, from that one on.
+/// Writes the mark over the user's bits from `bit` on.
 void put_mark(Bytes& octets, std::size_t bit) {
   ASSERT_LE(bit + kEndOfMessageBits, 8 * octets.size());
   for (unsigned i = kEndOfMessageBits; i-- > 0; ++bit) {
@@ -39,10 +39,10 @@ double snr_for(const Mode& mode) {
   return mode.rate_bps >= 8000 ? 40 : mode.rate_bps >= 2400 ? 25 : 15;
 }
 
-/// The bursts that are heard of one between silences.
+/// The received bursts of one that was sent between silences.
 struct Sent {
   std::vector<HeardBurst> bursts;
-  std::uint64_t end = 0;  // sample behind its last
+  std::uint64_t end = 0;  // sample behind the burst's last sample
 };
 Sent send(const Mode& mode, const Bytes& octets, std::uint64_t seed) {
   Tape tape;
@@ -61,12 +61,12 @@ void expect_whole(const Mode& mode, const Bytes& octets, std::uint64_t seed) {
               static_cast<double>(sent.end), 12);
 }
 
-/// The end of the third block or a later one, in bits.
+/// Returns the end of the third block or a later one, in bits.
 std::size_t end_of_a_block(const Mode& mode) {
   const std::size_t block = block_bits(mode);
   return std::max<std::size_t>(3, 100 / block) * block;
 }
-/// Some blocks more.
+/// Returns the number of octets up to some blocks behind end_of_a_block().
 std::size_t some_octets(const Mode& mode) {
   return (end_of_a_block(mode) + block_bits(mode) + 600) / 8;
 }
@@ -96,7 +96,7 @@ TEST(ModemEnd, the_mark_may_end_a_block) {
   for (const char* text : kModes) {
     SCOPED_TRACE(text);
     const Mode mode = mode_of(text);
-    // Where a block has less bits than the mark, the mark takes several.
+    // If a block has fewer bits than the mark, the mark spans several blocks.
     for (const unsigned bits_behind : {0U, 1U, 7U}) {
       SCOPED_TRACE(bits_behind);
       Bytes octets = random_octets(some_octets(mode), 5);
@@ -116,7 +116,7 @@ TEST(ModemEnd, the_mark_may_stand_before_the_real_one) {
     put_mark(octets, 8 * octets.size() - kEndOfMessageBits);
     put_mark(octets, 8 * octets.size() - 2 * kEndOfMessageBits);
     expect_whole(mode, octets, 4);
-    // The octets end so that the real one ends the block, or nearly.
+    // The octets end so that the real mark ends the block, or nearly does.
     const std::size_t block = block_bits(mode);
     std::size_t blocks = 2;
     while (block * blocks < 200) ++blocks;
@@ -143,7 +143,8 @@ Bytes octets_of(const std::vector<HeardBurst>& bursts) {
   return all;
 }
 
-// More zeros than fill a last block: the end is told, and then the burst goes on where it was.
+// The zeros are more than fill a last block, so the modem reports the end, and then that the burst
+// goes on.
 TEST(ModemEnd, zeros_behind_the_mark_may_go_on_over_whole_blocks) {
   unsigned ended_early = 0;
   for (const char* text : kModes) {
@@ -156,7 +157,8 @@ TEST(ModemEnd, zeros_behind_the_mark_may_go_on_over_whole_blocks) {
     put_zeros(octets, begin + kEndOfMessageBits, begin + zeros);
     const Sent sent = send(mode, octets, 7);
     EXPECT_EQ(bit_errors(octets_of(sent.bursts), octets), 0u);
-    // What fills too little of a block, or was decoded with what follows, tells no end.
+    // No end is reported if the zeros fill too little of a block, or are decoded together with the
+    // following data.
     if (sent.bursts.size() == 1) continue;
     ASSERT_EQ(sent.bursts.size(), 2u);
     ++ended_early;
@@ -167,7 +169,7 @@ TEST(ModemEnd, zeros_behind_the_mark_may_go_on_over_whole_blocks) {
     }
     EXPECT_NEAR(static_cast<double>(sent.bursts[1].ended->ended_sample),
                 static_cast<double>(sent.end), 12);
-    // To the sample, so that a node can tell.
+    // The times match to the sample, so that a node can join the two parts.
     const HeardBytes& last = sent.bursts[0].portions.back();
     ASSERT_FALSE(sent.bursts[1].portions.empty());
     const double sent_s = 8.0 * static_cast<double>(last.bytes.size()) / mode.rate_bps;
@@ -179,8 +181,8 @@ TEST(ModemEnd, zeros_behind_the_mark_may_go_on_over_whole_blocks) {
 
 // --- A transmitter that goes on ------------------------------------------------------------------
 
-/// A burst whose transmitter goes on behind the end of the message: zeros for so many blocks, the
-/// last of which it does not finish.
+/// A burst whose transmitter goes on behind the end of the message: it sends zeros for some blocks,
+/// and does not finish the last of these.
 struct GoingOn {
   Tape tape;
   std::uint64_t end = 0;  // sample behind the last block of the message
@@ -209,7 +211,7 @@ void expect_ended(const HeardBurst& burst, const Bytes& octets, std::uint64_t en
   EXPECT_NEAR(static_cast<double>(burst.ended->ended_sample), static_cast<double>(end), 40);
 }
 
-// What follows the mark belongs to the burst that ended.
+// The zeros behind the mark belong to the burst that ended.
 TEST(ModemEnd, the_mark_stands_when_zeros_and_an_unfinished_block_follow) {
   for (const char* text : kModes) {
     const Mode mode = mode_of(text);
@@ -225,7 +227,7 @@ TEST(ModemEnd, the_mark_stands_when_zeros_and_an_unfinished_block_follow) {
   }
 }
 
-// A receiver of several modes notices transmissions without their preamble, too.
+// A receiver of several modes also detects transmissions without their preamble.
 TEST(ModemEnd, what_follows_the_mark_is_no_transmission_without_a_preamble) {
   for (const char* text : {"110a-75-short", "110a-600-short", "110a-2400-short", "4539-3200-us",
                            "110d-75-s", "110d-600-s"}) {
@@ -289,8 +291,8 @@ TEST(ModemEnd, a_burst_directly_behind_another_is_found) {
     EXPECT_EQ(bursts[0].octets(), first);
     Bytes heard = bursts[1].octets();
     ASSERT_GE(heard.size(), second.size());
-    // Frames of STANAG 4285 that stand in the same grid may be more of the first burst, whose mark
-    // was the user's then.
+    // Frames of STANAG 4285 in the same grid may continue the first burst, whose mark was then user
+    // data.
     if (mode.waveform == Waveform::stanag4285) {
       heard.erase(heard.begin(), heard.end() - static_cast<std::ptrdiff_t>(second.size()));
     }
@@ -298,7 +300,8 @@ TEST(ModemEnd, a_burst_directly_behind_another_is_found) {
   }
 }
 
-// What was kept of them comes in several portions, all of it before the end is told.
+// The octets kept back behind the mark come in several portions, all of them before the end is
+// reported.
 TEST(ModemEnd, octets_behind_thousands_of_zeros_come_though_the_burst_ends_with_them) {
   for (const char* text : {"110a-2400-short", "4539-9600-vs", "4285-2400-zero", "110d-2400-s"}) {
     SCOPED_TRACE(text);
@@ -314,7 +317,7 @@ TEST(ModemEnd, octets_behind_thousands_of_zeros_come_though_the_burst_ends_with_
   }
 }
 
-// A frame alone does not tell there that it is sent.
+// At these ratios a single frame does not show whether it was sent.
 TEST(ModemEnd, zeros_behind_the_mark_end_nothing_where_the_signal_is_faint) {
   struct Row {
     const char* mode;
@@ -345,8 +348,8 @@ TEST(ModemEnd, zeros_behind_the_mark_end_nothing_where_the_signal_is_faint) {
   }
 }
 
-// Every block of 4539-3200-us ends with zeros behind a mark, so a new end is told before the last
-// one has been denied.
+// Every block of 4539-3200-us ends with zeros behind a mark, so that a new end is reported before
+// the last one has been revoked.
 TEST(ModemEnd, a_mark_and_zeros_over_and_over_lose_nothing) {
   for (const char* text : {"4539-3200-us", "110d-3200-us", "110a-2400-short"}) {
     SCOPED_TRACE(text);
@@ -362,8 +365,8 @@ TEST(ModemEnd, a_mark_and_zeros_over_and_over_lose_nothing) {
   }
 }
 
-// The signal stops at the end of a block, with the mark in the middle of it, or at its end where it
-// cannot be told from the real one.
+// The signal stops at the end of a block. The mark is in the middle of that block, or at its end,
+// where it cannot be distinguished from the real mark.
 TEST(ModemEnd, a_burst_that_is_cut_off_behind_a_mark_is_given_up) {
   for (const char* text : {"110a-600-short", "110a-2400-short", "4539-9600-vs", "110d-2400-s"}) {
     const Mode mode = mode_of(text);
@@ -386,7 +389,7 @@ TEST(ModemEnd, a_burst_that_is_cut_off_behind_a_mark_is_given_up) {
       ASSERT_LE(heard.size(), octets.size());
       EXPECT_EQ(heard,
                 Bytes(octets.begin(), octets.begin() + static_cast<std::ptrdiff_t>(heard.size())));
-      // But for what the decoder keeps back.
+      // The decoder keeps up to 110 bits back.
       if (behind > 0) {
         EXPECT_GE(8 * heard.size() + 110, end);
         EXPECT_EQ(bursts[0].ended->reason, CarrierDownReason::lost);
@@ -395,7 +398,7 @@ TEST(ModemEnd, a_burst_that_is_cut_off_behind_a_mark_is_given_up) {
   }
 }
 
-// With frames where the next ones of the last burst would stand.
+// The frames of the second burst lie where the next frames of the first would lie.
 TEST(ModemEnd, the_next_burst_of_4285_does_not_go_on_with_the_last) {
   for (const char* text : {"4285-75-zero", "4285-600-short", "4285-2400-zero"}) {
     const Mode mode = mode_of(text);
@@ -411,7 +414,7 @@ TEST(ModemEnd, the_next_burst_of_4285_does_not_go_on_with_the_last) {
       tape.burst(mode, second);
       tape.silence(2).noise(snr_for(mode), 3);
       auto bursts = listen_for(mode, tape);
-      // The second may have been noticed before it was found.
+      // The second burst may be reported as a carrier before its start is found.
       std::erase_if(bursts, [](const HeardBurst& burst) { return burst.portions.empty(); });
       ASSERT_EQ(bursts.size(), 2u);
       EXPECT_EQ(bursts[0].octets(), first);
@@ -422,16 +425,17 @@ TEST(ModemEnd, the_next_burst_of_4285_does_not_go_on_with_the_last) {
 
 // --- How soon the end is told --------------------------------------------------------------------
 
-/// Bits that a decoder gives out later than it gets them.
+/// Returns the delay of the decoder in bits.
 std::size_t decoder_lag(const Mode& mode) {
   if (mode.waveform == Waveform::stanag4539 || mode.waveform == Waveform::ms110d) return 0;
   return 64;
 }
 
-// Goal:   looking for more behind a mark costs no time where the block says enough.
-// Method: octets of many counts, but for those that leave less than 16 bits behind the mark in the
-//         block in which it is decoded. No portion comes in the last block where it has no octets.
-// Accept: the end is told in the very hop in which the burst ends, or, if its last block is decoded
+// Goal:   the search for more data behind a mark delays the end only if the block leaves a doubt.
+// Method: octets of many counts, except for those that leave less than 16 bits behind the mark in
+//         the block in which it is decoded. No portion comes in the last block if that block has no
+//         octets.
+// Accept: the end is reported in the hop in which the burst ends, or, if its last block is decoded
 //         later, with its octets.
 TEST(ModemEnd, it_is_told_with_the_last_octets_or_as_the_burst_ends) {
   for (const char* text : {"110a-75-short", "110a-150-short", "110a-600-short", "110a-2400-short",
@@ -446,7 +450,8 @@ TEST(ModemEnd, it_is_told_with_the_last_octets_or_as_the_burst_ends) {
       const std::size_t flush = mode.waveform == Waveform::stanag4285 ? rest - 144 : 0;
       const std::size_t end = 8 * count + kEndOfMessageBits;
       const std::size_t decoded = end + flush + decoder_lag(mode);
-      // Known by the time: of the last block only if the mark is not decoded before.
+      // Blocks decoded by the end of the burst: the last one counts only if the mark is not decoded
+      // before it.
       const std::size_t blocks = block_count(mode, count);
       const std::size_t known = decoded > (blocks - 1) * block ? blocks : blocks - 1;
       if (known * block < decoded + 16) continue;

@@ -1,4 +1,4 @@
-// STANAG 4285 and 110D through channels.
+// Tests STANAG 4285 and 110D through channels.
 #include <algorithm>
 #include <complex>
 #include <string>
@@ -15,7 +15,7 @@ struct Row {
   double snr_db;
 };
 
-// [110D Table D-LII], white noise.
+// Ratios of [110D Table D-LII], white noise.
 TEST(Ms110dWave, every_rate_is_free_of_errors_at_the_ratio_of_the_standard) {
   for (const Row& row :
        {Row{"110d-75-l", -6}, Row{"110d-150-l", -3}, Row{"110d-300-l", 0}, Row{"110d-600-l", 3},
@@ -29,7 +29,7 @@ TEST(Ms110dWave, every_rate_is_free_of_errors_at_the_ratio_of_the_standard) {
   }
 }
 
-// [110D Table D-LII], 2 ms, 1 Hz.
+// Ratios of [110D Table D-LII], 2 ms, 1 Hz.
 TEST(Ms110dWave, slow_fading_is_followed_with_the_long_interleaver) {
   for (const Row& row : {Row{"110d-75-l", -1}, Row{"110d-300-l", 5}, Row{"110d-1200-l", 10},
                          Row{"110d-3200-l", 14}, Row{"110d-9600-l", 31}}) {
@@ -42,8 +42,8 @@ TEST(Ms110dWave, slow_fading_is_followed_with_the_long_interleaver) {
   }
 }
 
-// [110D Table D-LII], three paths that stand still, 0, 3 and 9 ms. The preamble is found by the
-// strongest, from which the others must be seen.
+// [110D Table D-LII] has three fixed paths at 0, 3 and 9 ms. The strongest path finds the preamble,
+// and the receiver must find the other paths from there.
 TEST(Ms110dWave, paths_are_seen_9_ms_before_and_behind_the_one_the_preamble_was_found_by) {
   for (const char* text :
        {"110d-150-s", "110d-300-s", "110d-600-s", "110d-1200-s", "110d-3200-s"}) {
@@ -63,9 +63,9 @@ TEST(Ms110dWave, paths_are_seen_9_ms_before_and_behind_the_one_the_preamble_was_
   }
 }
 
-// What changes while the preamble lasts is neither noise nor a path: the first block tells the
-// ratio of signal to noise, and no path where none is. A block as short as that may be lost in a
-// fade all the same.
+// A change of the channel during the preamble is neither noise nor a path: the first block reports
+// the signal-to-noise ratio, and no path that does not exist. A block as short as this may still be
+// lost in a fade.
 TEST(Ms110dWave, fading_during_the_preamble_is_not_taken_for_noise) {
   constexpr unsigned kBursts = 12;
   float snr_db = 0;
@@ -84,7 +84,7 @@ TEST(Ms110dWave, fading_during_the_preamble_is_not_taken_for_noise) {
   EXPECT_GT(snr_db, 28);
 }
 
-// The window stays where it is when one of the paths is in a fade for some blocks.
+// The window stays in its place while one of the paths fades for some blocks.
 TEST(Ms110dWave, paths_far_apart_stay_in_the_window_as_they_fade) {
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     SCOPED_TRACE(seed);
@@ -96,7 +96,7 @@ TEST(Ms110dWave, paths_far_apart_stay_in_the_window_as_they_fade) {
   }
 }
 
-// At this ratio most bursts are missed when each super-frame is read by itself.
+// At this ratio most bursts are missed if each super-frame is decoded by itself.
 TEST(Ms110dWave, several_super_frames_say_what_one_says_too_faintly) {
   const Mode mode = mode_of("110d-75-s");
   unsigned found = 0;
@@ -115,7 +115,7 @@ TEST(Ms110dWave, several_super_frames_say_what_one_says_too_faintly) {
   EXPECT_GE(found, 18u);
 }
 
-// The preamble tells the constraint length, and the receiver takes the decoder that belongs to it.
+// The preamble announces the constraint length, and the receiver uses the decoder for it.
 TEST(Ms110dWave, constraint_length_7_is_received_by_its_preamble) {
   for (const Row& row :
        {Row{"110d-75-s", -3}, Row{"110d-150-s", -1}, Row{"110d-600-m", 3}, Row{"110d-1200-s", 6},
@@ -131,8 +131,8 @@ TEST(Ms110dWave, constraint_length_7_is_received_by_its_preamble) {
   }
 }
 
-// At 75 bit/s the channel is learned from as much of the preamble as was heard, and the port gets
-// an estimate of it.
+// At 75 bit/s the channel is estimated from the part of the preamble that was heard, and the port
+// gets the estimate.
 TEST(Ms110dWave, number_0_begins_with_any_super_frame_and_tells_the_channel) {
   const Mode mode = mode_of("110d-75-s");
   const Bytes octets = random_octets(60, 4);
@@ -154,8 +154,9 @@ TEST(Ms110dWave, number_0_begins_with_any_super_frame_and_tells_the_channel) {
   }
 }
 
-// The reference's anchors are 9 dB at 2400 bit/s on white noise, and on two paths of 2 ms and 1 Hz
-// 13 dB at 2400, 5 at 1200 and 2 at 600 with a receiver that iterates; this one does not.
+// The reference's figures are 9 dB at 2400 bit/s in white noise, and on two paths of 2 ms and 1 Hz
+// 13 dB at 2400, 5 at 1200 and 2 at 600 with a receiver that iterates; our receiver does not
+// iterate.
 TEST(Stanag4285Wave, every_rate_is_free_of_errors_well_above_the_noise) {
   for (const Row& row :
        {Row{"4285-75-short", -3}, Row{"4285-150-short", 0}, Row{"4285-300-short", 2},
@@ -192,8 +193,9 @@ TEST(FramedWave, a_carrier_off_by_75_hz_either_way_does_no_harm) {
   }
 }
 
-// Goal:   what bounds the quality of blocks that are wrong leaves those that are right where they
-// are. Method: fading at ratios where one block of ten or twenty fails.
+// Goal:   the upper bound on the quality of wrong blocks leaves the quality of correct blocks
+//         unchanged.
+// Method: fading at ratios where one block in ten or twenty fails.
 TEST(FramedWave, blocks_that_come_right_through_fading_look_good) {
   for (const Row& row :
        {Row{"110d-3200-us", 12}, Row{"110d-6400-us", 20}, Row{"4539-4800-us", 14}}) {
@@ -223,7 +225,8 @@ TEST(FramedWave, blocks_that_come_right_through_fading_look_good) {
   }
 }
 
-// As from a receiver whose squelch shuts. Nothing in it tells where the channel's paths lie.
+// A receiver whose squelch closes gives such silence. It contains no information about the delays
+// of the channel's paths.
 TEST(FramedWave, silence_without_any_noise_costs_what_it_lasts) {
   for (const char* text : {"4539-3200-us", "4539-9600-us", "110d-3200-us"}) {
     const Mode mode = mode_of(text);
@@ -248,7 +251,7 @@ TEST(FramedWave, silence_without_any_noise_costs_what_it_lasts) {
   }
 }
 
-/// Up to two bursts of up to 45 octets, with any carrier phase and offset, and any pause up to two
+/// Up to two bursts of up to 45 octets, with any carrier phase and offset, and a pause of up to two
 /// seconds between them.
 struct Drawn {
   std::vector<Bytes> octets;
@@ -290,8 +293,8 @@ void expect_all_drawn(const Drawn& drawn) {
   }
 }
 
-// Noise in front of the first frame is no frame, and its synchronisation is not found 31 symbols
-// early, where part of it looks like the whole.
+// Noise in front of the first frame is not decoded as a frame, and the synchronisation is not found
+// 31 symbols early, where a part of it looks like the whole.
 TEST(Stanag4285Wave, a_clean_burst_begins_with_its_first_frame) {
   for (const std::uint64_t seed : {537U, 606U, 621U, 629U, 631U, 1U, 2U, 3U}) {
     SCOPED_TRACE(seed);
@@ -299,7 +302,7 @@ TEST(Stanag4285Wave, a_clean_burst_begins_with_its_first_frame) {
   }
 }
 
-// What is noticed by its synchronisation is about to be acquired by the same.
+// A signal detected by its synchronisation is about to be acquired by the same synchronisation.
 TEST(Stanag4285Wave, a_burst_behind_another_is_not_noticed_as_one_without_a_preamble) {
   for (const char* text : {"4285-300-short", "4285-600-zero", "4285-2400-short"}) {
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
@@ -309,7 +312,7 @@ TEST(Stanag4285Wave, a_burst_behind_another_is_not_noticed_as_one_without_a_prea
   }
 }
 
-// A station that tunes in late gets what follows, in whole octets.
+// A station that tunes in late gets the rest, in whole octets.
 TEST(Stanag4285Wave, a_transmission_is_joined_in_the_middle) {
   const Mode mode = mode_of("4285-600-short");
   const Bytes octets = random_octets(1000, 1);
@@ -327,13 +330,15 @@ TEST(Stanag4285Wave, a_transmission_is_joined_in_the_middle) {
   EXPECT_EQ(bursts[0].ended->reason, CarrierDownReason::end_of_message);
 }
 
-// The last one has lost its end, and frames of both lie close enough to look like those of one.
+// The first burst has lost its end, and frames of both bursts lie close enough to look like those
+// of one.
 TEST(Stanag4285Wave, the_next_burst_is_not_taken_for_more_of_one_that_was_cut_off) {
   for (const char* text : {"4285-75-zero", "4285-600-short"}) {
     const Mode mode = mode_of(text);
     for (const int late : {-100, -60, -20, 0, 24, 60, 100}) {
       SCOPED_TRACE(std::string(text) + ' ' + std::to_string(late));
-      // With an interleaver, in nearly the same place, it is taken for the rest behind a fade.
+      // In modes with an interleaver, a burst in nearly the same place is taken for the rest of the
+      // first behind a fade.
       if (std::abs(late) < 32 && mode.interleaver != Interleaver::zero) continue;
       const Bytes octets = random_octets(12, 2);
       Tape tape;
@@ -354,8 +359,8 @@ TEST(Stanag4285Wave, the_next_burst_is_not_taken_for_more_of_one_that_was_cut_of
   }
 }
 
-// Its first frames may fit so badly while the channel is learned that a gap seems to end with them;
-// where the frames that are looked back at begin says nothing of that.
+// The first frames may fit so badly while the channel is estimated that a gap seems to end with
+// them. The start of the frames that the receiver looks back at does not prove such a gap.
 TEST(Stanag4285Wave, no_octet_of_a_faint_transmission_comes_twice) {
   const Mode mode = mode_of("4285-300-zero");
   for (const std::uint64_t seed : {4U, 7U, 9U, 10U, 15U}) {
@@ -368,7 +373,7 @@ TEST(Stanag4285Wave, no_octet_of_a_faint_transmission_comes_twice) {
   }
 }
 
-// As an answer does that comes at the end of our own burst.
+// An answer at the end of our own burst begins like this.
 TEST(Stanag4285Wave, a_burst_that_begins_when_the_receiver_does_is_received_once) {
   for (const char* text : {"4285-75-zero", "4285-600-short", "4285-2400-zero", "4285-3600-zero"}) {
     const Mode mode = mode_of(text);
@@ -379,7 +384,7 @@ TEST(Stanag4285Wave, a_burst_that_begins_when_the_receiver_does_is_received_once
       tape.silence(3).noise(30, 4);
       SCOPED_TRACE(silence);
       auto bursts = listen_for(mode, tape);
-      // That something is on the air may be noticed before it is known where it began.
+      // The receiver may detect a carrier before it finds the start of the burst.
       if (bursts.size() > 1 && bursts[0].octets().empty()) bursts.erase(bursts.begin());
       expect_whole(bursts, mode, octets);
     }
@@ -392,7 +397,7 @@ TEST(Stanag4285Wave, noise_is_no_burst) {
   EXPECT_TRUE(listen_for(mode_of("4285-600-short"), tape).empty());
 }
 
-// Behind a squelch, or from a virtual sound card, an end is followed by zeros.
+// A squelch or a virtual sound card gives zeros after the end.
 TEST(FramedWave, a_burst_cut_off_in_silence_without_any_noise_is_given_up) {
   for (const char* text :
        {"110d-150-us", "110d-600-s", "110d-1200-us", "110d-3200-us", "110d-9600-s", "4285-75-zero",
@@ -405,7 +410,7 @@ TEST(FramedWave, a_burst_cut_off_in_silence_without_any_noise_is_given_up) {
         Tape whole;
         whole.burst(mode, octets);
         auto& samples = whole.samples();
-        // So that the start is missed.
+        // The start is removed, so that the receiver misses it.
         if (!begun) samples.erase(samples.begin(), samples.begin() + kSampleRate);
         samples.resize(static_cast<std::size_t>(seconds * kSampleRate));
         Tape tape;

@@ -1,4 +1,4 @@
-// Whether the channel is occupied, by what it may be occupied with.
+// Tests the occupancy detector with the signals that may occupy a channel.
 #include <algorithm>
 
 #include "modem/api/airtime.h"
@@ -8,7 +8,7 @@
 namespace s5066::modem {
 namespace {
 
-/// Of the blocks of 20 ms, whether the channel was occupied behind each.
+/// Returns for each block of 20 ms whether the channel was occupied behind it.
 std::vector<bool> watch(OccupancyDetector& detector, std::span<const float> samples) {
   constexpr std::size_t kBlock = kSampleRate / 50;
   std::vector<bool> occupied;
@@ -24,14 +24,14 @@ double share(const std::vector<bool>& occupied) {
   return static_cast<double>(count) / static_cast<double>(occupied.size());
 }
 
-/// Noise of that power in the whole of the samples' bandwidth.
+/// Returns noise of this power in the whole bandwidth of the samples.
 std::vector<float> noise(double seconds, double power_db, std::uint64_t seed) {
   std::vector<float> samples(static_cast<std::size_t>(seconds * kSampleRate), 0.0F);
   channel::Awgn(std::pow(10, power_db / 20), Rng(seed)).process(samples);
   return samples;
 }
 
-/// Ten seconds of noise, the signal, and noise: with that ratio in 3 kHz.
+/// Returns ten seconds of noise, the signal in noise with this ratio in 3 kHz, and noise.
 Tape in_noise(std::span<const float> signal, double snr_db, std::uint64_t seed) {
   Tape tape;
   tape.silence(10);
@@ -45,7 +45,7 @@ Tape in_noise(std::span<const float> signal, double snr_db, std::uint64_t seed) 
   return tape;
 }
 
-/// 8PSK at 2400 Bd on 1800 Hz with no cycle or preamble that any receiver of ours waits for.
+/// Returns 8PSK at 2400 Bd on 1800 Hz with no cycle or preamble that our receivers detect.
 std::vector<float> strange_modem(double seconds, std::uint64_t seed) {
   Rng rng(seed);
   std::vector<dsp::Complex> symbols(static_cast<std::size_t>(seconds * 2400));

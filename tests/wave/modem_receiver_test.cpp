@@ -1,4 +1,5 @@
-// The receiver as a stream: portions, order of bursts, what is not a burst, what is not audio.
+// Tests the receiver as a stream: portions, order of bursts, signals that are not bursts, samples
+// that are not audio.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,7 +19,7 @@ const Mode kShort1200{Waveform::ms110a, 1200, Interleaver::short_};
 const Mode kShort300{Waveform::ms110a, 300, Interleaver::short_};
 const Mode kLong2400{Waveform::ms110a, 2400, Interleaver::long_};
 
-// Everything an event says, in one text.
+// Returns all fields of an event as one text.
 std::string describe(const BurstEvent& event) {
   if (const auto* e = std::get_if<BurstAcquired>(&event)) {
     return "acquired " + std::to_string(e->at_sample) + to_string(e->mode) +
@@ -142,14 +143,14 @@ TEST(ModemReceiver, octets_arrive_block_by_block_while_the_burst_goes_on) {
   ASSERT_EQ(bursts.size(), 1u);
   const auto& portions = bursts[0].portions;
   ASSERT_EQ(portions.size(), 6u);
-  // Preamble, one block, and some milliseconds for the filters.
+  // The limit covers the preamble, one block, and some milliseconds for the filters.
   EXPECT_LT(portions[0].at_sample, start + kSampleRate * 1250U / 1000);
   for (std::size_t i = 1; i < portions.size(); ++i) {
     EXPECT_EQ(portions[i].at_sample - portions[i - 1].at_sample, 0.6 * kSampleRate);
   }
 }
 
-// The tail of the mark in the next block: nothing of the mark may be delivered as data.
+// If the tail of the mark falls into the next block, no part of the mark may be delivered as data.
 TEST(ModemReceiver, the_end_mark_is_found_wherever_it_falls) {
   for (std::size_t count = 140; count <= 185; ++count) {
     const Bytes octets = random_octets(count, count);
@@ -203,8 +204,8 @@ TEST(ModemReceiver, what_follows_a_burst_that_was_cut_off_is_not_delivered) {
       ASSERT_EQ(bursts.size(), 1u);
       ASSERT_TRUE(bursts[0].ended);
       EXPECT_EQ(bursts[0].ended->reason, CarrierDownReason::lost);
-      // Every block that was sent whole and not one more, but for the bits that the decoder does
-      // not give out before it has seen those behind them.
+      // All blocks that were sent whole arrive and no more, except for the bits that the decoder
+      // does not give out before it has seen later ones.
       constexpr std::size_t kKeptBackMax = 12;
       const auto sent = std::chrono::nanoseconds((cut - start) * 1'000'000'000 / kSampleRate) -
                         preamble_duration(mode);
@@ -251,7 +252,7 @@ TEST(ModemReceiver, a_new_preamble_replaces_a_burst_that_stopped_in_the_middle) 
 
 // --- What the preamble announces -----------------------------------------------------------------
 
-// A transmission whose preamble carries any pair, as audio.
+// Returns as audio a transmission whose preamble carries this pair.
 std::vector<float> announcing(std::uint8_t d1, std::uint8_t d2) {
   std::vector<std::uint8_t> tribits;
   for (unsigned count = 3; count-- > 0;) {
@@ -260,7 +261,7 @@ std::vector<float> announcing(std::uint8_t d1, std::uint8_t d2) {
   }
   for (int i = 0; i < 4800; ++i) tribits.push_back(static_cast<std::uint8_t>(i * i % 8));
   std::vector<float> samples(kSampleRate / 2, 0.0F);
-  // Rectangular pulses will do: the receiver learns any pulse.
+  // Rectangular pulses suffice, because the receiver estimates the pulse shape.
   for (const std::uint8_t tribit : tribits) {
     for (int i = 0; i < 4; ++i) {
       const double angle =
@@ -281,7 +282,7 @@ TEST(ModemReceiver, only_pairs_of_modes_we_know_synchronise) {
       const auto mode = ms110a::mode_announced(d1, d2);
       ASSERT_EQ(bursts.size(),
                 mode && mode->interleaver == Interleaver::short_ ? 1u : bursts.size());
-      // What follows may be noticed as traffic, but nothing is read from it.
+      // The rest may be detected as traffic, but no data is decoded from it.
       for (const HeardBurst& burst : bursts) {
         if (mode) {
           EXPECT_EQ(burst.acquired.mode, *mode);
@@ -302,7 +303,7 @@ TEST(ModemReceiver, modes_that_are_not_wanted_are_ignored) {
   const auto only = listen(receiver, tape.samples());
   ASSERT_FALSE(only.empty());
   EXPECT_EQ(only.back().octets(), random_octets(30, 2));
-  // The channel is busy with the other one all the same.
+  // The channel still counts as busy because of the other transmission.
   for (std::size_t i = 0; i + 1 < only.size(); ++i) EXPECT_TRUE(only[i].portions.empty());
   EXPECT_GE(receiver.stats().preambles_refused, 1u);
   receiver.set_modes({});
@@ -324,7 +325,7 @@ TEST(ModemReceiver, a_burst_can_be_joined_in_the_middle_of_its_preamble) {
   }
 }
 
-// Noise now and then looks more like a preamble than one segment of it does.
+// Noise sometimes looks more like a preamble than one segment of it does.
 TEST(ModemReceiver, a_preamble_near_the_noise_is_read_to_its_end) {
   const Mode mode = mode_of("110a-75-long");
   unsigned heard = 0;
@@ -386,7 +387,7 @@ TEST(ModemReceiver, wild_input_breaks_nothing_for_the_burst_after_it) {
   EXPECT_EQ(bursts.back().octets(), octets);
 }
 
-// Cut off in a preamble, in data, in a transmission entered late, and in noise.
+// The receiver is interrupted in a preamble, in data, in a transmission joined late, and in noise.
 TEST(ModemReceiver, begins_anew_as_if_it_had_just_been_made) {
   Tape after;
   after.silence(0.3).burst(kShort2400, random_octets(100, 1));
@@ -432,8 +433,8 @@ TEST(ModemReceiver, events_nobody_fetches_are_bounded_and_counted) {
   EXPECT_EQ(left, 5u);
 }
 
-// At 16000 bit/s the least room is full after 98 s: the blocks at the end are there whole, what
-// comes before them is not.
+// At 16000 bit/s the minimum buffer is full after 98 s: it holds the last blocks whole and drops
+// older ones.
 TEST(ModemReceiver, octets_nobody_fetches_are_bounded_and_the_newest_stay) {
   const Mode mode = mode_of("110d-16000-s");
   const Bytes octets = random_octets(205'000, 9);

@@ -1,5 +1,5 @@
-// What the modem's wave tests share: bursts put on a tape, a channel over it, a receiver at its
-// end.
+// Common parts of the modem's wave tests: bursts on a tape, a channel over it, and a receiver at
+// its end.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ class Tape {
     channel::Watterson(config, Rng(seed)).process(samples_);
     return *this;
   }
-  /// In relation to a burst with gain 1.
+  /// Adds noise; the ratio is relative to a burst with gain 1.
   Tape& noise(double snr_db, std::uint64_t seed) {
     const double deviation = channel::noise_deviation(kTransmitPower, snr_db, kSampleRate);
     channel::Awgn(deviation, Rng(seed)).process(samples_);
@@ -60,7 +60,7 @@ class Tape {
   std::vector<float> samples_;
 };
 
-/// Voiced and unvoiced syllables with gliding pitch, formants and pauses.
+/// Returns voiced and unvoiced syllables with gliding pitch, formants and pauses.
 inline std::vector<float> speech_like(double seconds, std::uint64_t seed) {
   Rng rng(seed);
   std::vector<float> samples;
@@ -92,7 +92,7 @@ inline std::vector<float> speech_like(double seconds, std::uint64_t seed) {
   return samples;
 }
 
-/// BurstBytes with octets of its own.
+/// A BurstBytes event that owns its octets.
 struct HeardBytes {
   explicit HeardBytes(const BurstBytes& e)
       : at_sample(e.at_sample),
@@ -163,13 +163,14 @@ inline std::vector<HeardBurst> listen(Tape& tape) {
   return listen(receiver, tape.samples());
 }
 
-/// Its preamble does not tell what it is: the receiver must be told.
+/// True if the preamble does not announce the mode, so that the receiver must be configured with
+/// it.
 inline bool must_be_told(const Mode& mode) {
   return mode.waveform == Waveform::stanag4285 ||
          (mode.waveform == Waveform::ms110a && mode.interleaver == Interleaver::zero);
 }
 
-/// A receiver that listens for this mode only.
+/// Receives with a receiver for this mode only.
 inline std::vector<HeardBurst> listen_for(const Mode& mode, Tape& tape) {
   BurstReceiver receiver({.modes = {mode}});
   return listen(receiver, tape.samples());
@@ -190,7 +191,7 @@ inline Mode mode_of(const char* text) {
   return *parse_mode(text);
 }
 
-/// One burst was heard, and it is this one from end to end.
+/// Expects that exactly one burst was heard, and that it is this one from end to end.
 inline void expect_whole(const std::vector<HeardBurst>& bursts, const Mode& mode,
                          const Bytes& octets) {
   ASSERT_EQ(bursts.size(), 1u) << to_string(mode);
@@ -200,14 +201,14 @@ inline void expect_whole(const std::vector<HeardBurst>& bursts, const Mode& mode
   EXPECT_EQ(bursts[0].ended->reason, CarrierDownReason::end_of_message) << to_string(mode);
 }
 
-/// What becomes of a burst between transmitter and receiver.
+/// The channel of a burst between transmitter and receiver.
 struct Air {
   channel::Watterson::Config channel;
-  double snr_db = 30;  // to a burst with gain 1
+  double snr_db = 30;  // for a burst with gain 1
   std::uint64_t seed = 1;
 };
 
-/// Random octets of that many go through the air and must arrive whole.
+/// Sends this number of random octets through the air and expects that they arrive whole.
 inline std::vector<HeardBurst> expect_whole_through(const Mode& mode, std::size_t octets_count,
                                                     const Air& air) {
   const Bytes octets = random_octets(octets_count, air.seed);

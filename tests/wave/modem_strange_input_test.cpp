@@ -1,5 +1,6 @@
-// What no station sends, before each kind of waveform: nothing good is made of it, the channel does
-// not stay busy, and the burst behind it arrives whole at the same receiver.
+// Tests signals that no station sends before a burst of each kind of waveform: the receiver
+// delivers no good block from them, the channel does not stay busy, and the burst behind them
+// arrives whole at the same receiver.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -13,7 +14,7 @@
 namespace s5066::modem {
 namespace {
 
-/// One of each family, and both kinds of 110A.
+/// One mode of each family, and both kinds of 110A.
 constexpr std::array kFamilies = {"110a-1200-short", "110a-75-short", "4539-4800-s",
                                   "4285-600-short", "110d-3200-s"};
 
@@ -36,7 +37,8 @@ std::size_t octets_for(const Mode& mode) {
   return mode.rate_bps == 75 ? 20 : 150;
 }
 
-/// So long that what stops in it was in its preamble, or has hardly begun.
+/// Returns a length in samples at which a burst that stops is still in its preamble or has hardly
+/// begun its data.
 std::size_t beginning_of(const Mode& mode) {
   if (mode.waveform == Waveform::stanag4285) return kSampleRate / 3;
   return 4 * preamble_symbols(mode) + 40;
@@ -49,7 +51,7 @@ std::vector<float> beginning(const Mode& mode, std::size_t samples) {
   return tape.samples();
 }
 
-/// `strange`, a pause, a burst; heard by one receiver.
+/// Lets one receiver hear `strange`, a pause and a burst.
 void expect_nothing_but_the_burst(const Mode& mode, std::span<const float> strange,
                                   double pause = 6) {
   const Bytes octets = random_octets(octets_for(mode), 9);
@@ -131,7 +133,7 @@ TEST(ModemStrangeInput, a_preamble_inside_a_preamble) {
       if (must_be_told(mode_of(outer)) != must_be_told(mode_of(inner))) continue;
       SCOPED_TRACE(std::string(inner) + " inside " + outer);
       const Mode mode = mode_of(outer);
-      // Both stop: of neither anything may be left that disturbs the burst behind them.
+      // Both signals stop, and neither may leave a state that disturbs the burst behind them.
       auto samples = beginning(mode, beginning_of(mode) / 2);
       const auto other = beginning(mode_of(inner), beginning_of(mode_of(inner)));
       samples.insert(samples.end(), other.begin(), other.end());
@@ -156,7 +158,7 @@ TEST(ModemStrangeInput, a_clipped_burst_and_one_with_what_is_no_number_arrive_wh
   }
 }
 
-/// Whether these are octets of those, from any bit on; one bit of ten may be wrong.
+/// True if `part` occurs in `octets` at any bit offset, with at most one bit in ten wrong.
 bool is_part_of(const Bytes& octets, const Bytes& part) {
   const auto bit = [](const Bytes& of, std::size_t n) { return (of[n / 8] >> (n % 8)) & 1; };
   const std::size_t bits = 8 * part.size();
@@ -174,13 +176,13 @@ bool is_all_zero(const Bytes& octets) {
   return std::all_of(octets.begin(), octets.end(), [](std::uint8_t octet) { return octet == 0; });
 }
 
-/// By the decoder, when they are of two stations that look like paths of one.
+/// True if the decoder detects a mixture of two stations that look like paths of one.
 bool mixtures_are_told(const Mode& mode) {
   return mode.rate_bps > 75 && mode.waveform != Waveform::stanag4285;
 }
 
-// As loud as each other: who wins is open, but nothing looks good that neither has sent; see
-// ReceivedBytes about two that begin within what may be paths of one.
+// Both stations are equally loud. Either may be received, but no octets that neither has sent have
+// a good quality; see ReceivedBytes about two that begin within the delay of paths of one.
 TEST(ModemStrangeInput, two_stations_at_once) {
   for (const char* text : kFamilies) {
     const Mode mode = mode_of(text);
@@ -215,10 +217,10 @@ TEST(ModemStrangeInput, two_stations_at_once) {
   }
 }
 
-// Goal:   where another station is heard below, the decoder may be sure of what neither has sent,
-//         and the block must not look good.
-// Method: pairs of modes, the second 4 to 12 dB below the first and up to half a second later. Of
-//         STANAG 4285 the second is heard on behind the first, as if it were of the first's mode.
+// Goal:   if a weaker station is heard below another, the decoder may be certain of octets that
+//         neither has sent, and the block must not look good.
+// Method: pairs of modes, the second 4 to 12 dB below the first and up to 0.5 s later. STANAG 4285
+//         goes on to decode the second behind the first, as if it were of the first's mode.
 TEST(ModemStrangeInput, a_weaker_station_below_makes_no_wrong_block_look_good) {
   struct Pair {
     const char* louder;
@@ -252,7 +254,7 @@ TEST(ModemStrangeInput, a_weaker_station_below_makes_no_wrong_block_look_good) {
         const auto bursts = must_be_told(mode) ? listen_for(mode, one) : listen(one);
         for (const HeardBurst& burst : bursts) {
           for (const HeardBytes& portion : burst.portions) {
-            // Of an interleaver that is emptied, zeros are right in any mode.
+            // An interleaver that empties gives zeros, which are right in any mode.
             if (is_all_zero(portion.bytes)) continue;
             if (is_part_of(first, portion.bytes) || is_part_of(second, portion.bytes)) {
               good += portion.soft_quality >= kUnmixedQuality ? 1 : 0;

@@ -1,5 +1,6 @@
 // Goal:   the worker on PortAudio moves a burst through a real sound system in real time.
-// Method: a PulseAudio of our own; its cards are two stations with a crossed pair of wires.
+// Method: a PulseAudio server of our own, whose cards are two stations with a crossed pair of
+//         wires.
 #include <gtest/gtest.h>
 
 #include <stdlib.h>
@@ -32,7 +33,8 @@ std::unique_ptr<Worker> station(const std::string& card) {
                               .output_name = card,
                               .blocks_ahead = 12,  // the machine may be busy with other tests
                               .latency = std::chrono::milliseconds(120)});
-  // A machine that is busy makes the sound server pause, which is a loss like any other; not here.
+  // The loss window is one hour, because a busy machine makes the sound server pause, which would
+  // count as lost samples.
   const Worker::Config config{.sample_clock = {.loss_window = std::chrono::hours(1)}};
   return std::make_unique<Worker>(config, std::move(device), std::make_unique<NoPtt>(), [] {});
 }
@@ -103,7 +105,8 @@ TEST(SoundCard, the_way_around_is_what_was_measured_of_it_or_else_what_the_card_
   EXPECT_EQ(measured.info().transmit_delay, 123U * 48);
 }
 
-/// Runs blocks until `done` says so, or an error comes; an error after `kPatience`.
+/// Runs blocks until `done` returns true or the device reports an error. Returns an error after
+/// `kPatience`.
 template <typename Done>
 Result<void> run_until(PortAudioDevice& device, Done done) {
   const std::size_t count = device.info().block_samples;
@@ -147,7 +150,7 @@ TEST(SoundCard, sound_in_the_second_channel_alone_is_heard) {
   if (!server.start()) GTEST_SKIP() << "no PulseAudio here";
   std::string pattern = "/tmp/s5066-stereo-XXXXXX";
   const posix::Fd made(::mkstemp(pattern.data()));
-  std::vector<float> samples;  // 20 s of sound on the right
+  std::vector<float> samples;  // 20 s of sound on the right channel
   for (int i = 0; i < 20 * 48000; ++i) {
     samples.push_back(0);
     samples.push_back(i / 24 % 2 == 0 ? 0.5F : -0.5F);

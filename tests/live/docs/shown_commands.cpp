@@ -18,7 +18,8 @@ bool is_program(std::string_view word) {
   return std::find(kPrograms.begin(), kPrograms.end(), word) != kPrograms.end();
 }
 
-/// The words of a line of shell, cut into its commands at | ; && and brackets; a comment ends it.
+/// Returns the words of a shell line, cut into its commands at | ; && and brackets; a comment ends
+/// it.
 std::vector<std::vector<std::string>> split(std::string_view line) {
   std::vector<std::vector<std::string>> commands(1);
   std::string word;
@@ -51,7 +52,8 @@ std::vector<std::vector<std::string>> split(std::string_view line) {
   return commands;
 }
 
-/// The command without `sudo`, its options, and folders; empty when it is none of ours.
+/// Returns the command without `sudo`, its options, and folders; empty if it is not one of our
+/// programs.
 std::vector<std::string> ours(std::vector<std::string> words) {
   if (!words.empty() && words.front() == "sudo") {
     words.erase(words.begin());
@@ -74,7 +76,7 @@ void take_line(const std::string& line, std::size_t number, bool in_block,
   }
 }
 
-/// Takes the commands between backticks that are more than the name of a program.
+/// Collects the commands between backticks that are more than the name of a program.
 void take_spans(const std::string& line, std::size_t number, std::vector<ShownCommand>& commands) {
   for (std::size_t begin = 0; (begin = line.find('`', begin)) != std::string::npos;) {
     const std::size_t end = line.find('`', begin + 1);
@@ -115,7 +117,7 @@ std::string unknown_option(const ShownCommand& command, std::string_view help) {
   return {};
 }
 
-/// A request that a daemon is asked stands behind --control SOCKET.
+/// Checks the request to a daemon, which stands behind --control SOCKET.
 std::string unknown_request(const ShownCommand& command, const Ask& ask) {
   const auto& words = command.words;
   const auto control = std::find(words.begin(), words.end(), "--control");

@@ -1,7 +1,7 @@
-// The commands that a page shows, and what the programs themselves say of them.
+// Extracts the commands that a page shows and checks them against the programs themselves.
 //
-// A page shows a command in a fenced block marked `sh`, or between backticks in a sentence. A block
-// marked `sh not-run` is not looked at. A block without a mark must not begin a line with one of
+// A page shows a command in a fenced block marked `sh`, or between backticks in a sentence. The
+// check skips a block marked `sh not-run`. A block without a mark must not begin a line with one of
 // our programs.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace s5066::live {
 
 struct ShownCommand {
   std::size_t line = 0;
-  bool in_block = false;           // else in a sentence, where words may stand for others
+  bool in_block = false;           // false: in a sentence, where words may be placeholders
   std::vector<std::string> words;  // the program first, without the folders before it
 };
 
@@ -26,15 +26,15 @@ struct ShownCommands {
 
 ShownCommands commands_of(std::string_view page);
 
-/// The output and exit status of a program that is called with some words.
+/// Output and exit status of a program that is called with some words.
 struct Answer {
   int status = -1;
   std::string text;
 };
 using Ask = std::function<Answer(const std::vector<std::string>& words)>;
 
-/// Returns what is wrong with a command: a subcommand, option or request that the program does not
-/// know. Empty when nothing is.
+/// Returns the fault of a command: a subcommand, option or request that the program does not know.
+/// Empty if there is none.
 std::string wrong_with(const ShownCommand& command, const Ask& ask);
 
 }  // namespace s5066::live

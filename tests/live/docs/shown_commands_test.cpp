@@ -1,5 +1,5 @@
 // Goal:   every command that README and docs show exists, with the options shown.
-// Method: the programs themselves are asked, by --help, or by a request that no daemon answers.
+// Method: the test calls the programs with --help, or with a request that no daemon answers.
 #include "tests/live/docs/shown_commands.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ Answer ask_program(const std::vector<std::string>& words) {
   return known.emplace(words, answer).first->second;
 }
 
-/// A program with an option --file and nothing else.
+/// Answers like a program with the options --file and --listen.
 Answer ask_made_up(const std::vector<std::string>& words) {
   if (words.back() != "--help") return {words.back() == "status" ? 1 : 2, "unknown"};
   return {0, "s5066-relay send --file FILE\n  -l [ --listen ]  tone\n"};

@@ -21,7 +21,7 @@ std::array<Stack, kStacksMax> stacks;
 
 void take_note() {
   if (!counting) return;
-  counting = false;  // of what backtrace() itself takes
+  counting = false;  // backtrace() allocates itself
   if (count < stacks.size()) {
     Stack& stack = stacks[count];
     stack.depth = backtrace(stack.frames.data(), static_cast<int>(stack.frames.size()));

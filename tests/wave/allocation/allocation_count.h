@@ -1,11 +1,11 @@
-// Counts what the program that it is linked into takes from the heap with `new`.
+// Counts the allocations by `new` of the program that it is linked into.
 #pragma once
 
 #include <cstddef>
 
 namespace s5066::test {
 
-/// Counts as long as it lives; one at a time.
+/// Counts from its construction to stop() or its destruction; one object at a time.
 class AllocationCount {
  public:
   AllocationCount();
@@ -14,10 +14,10 @@ class AllocationCount {
   AllocationCount& operator=(const AllocationCount&) = delete;
 
   std::size_t taken() const;
-  /// Ends the count.
+  /// Ends the count and returns it.
   std::size_t stop();
-  /// Writes the call stacks of the first ones, as addresses for addr2line, to standard error. After
-  /// stop().
+  /// Writes the call stacks of the first allocations, as addresses for addr2line, to standard
+  /// error. Call this after stop().
   void print_stacks() const;
 };
 

@@ -1,5 +1,5 @@
-// Goal:   a radio on the air takes nothing from the heap but what it hands over: the octets of a
-//         ReceivedBytes, which belong to whoever polls it.
+// Goal:   a radio on the air allocates only the octets of each ReceivedBytes, which belong to the
+//         caller that polls it.
 // Method: every allocation is counted while blocks go in and out.
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kBlock = 192;
 
 struct Passed {
-  std::size_t taken = 0;          // from the heap
+  std::size_t taken = 0;          // allocations
   std::size_t octets_events = 0;  // polled
   std::size_t other_events = 0;
 };
@@ -46,7 +46,7 @@ TEST(RadioAllocation, turns_of_a_link_cost_only_the_octets_handed_over) {
   for (std::uint64_t turn = 1; turn <= 4; ++turn) {
     const Passed heard = pass(radio, theirs.samples());
     EXPECT_GT(heard.octets_events, 2u);
-    EXPECT_EQ(heard.other_events, 4u);  // occupied, carrier, its end, free
+    EXPECT_EQ(heard.other_events, 4u);  // occupied, carrier up, carrier down, free
     EXPECT_EQ(heard.taken, heard.octets_events);
 
     radio.on_command(TransmitBurst{.id = {turn},
@@ -54,7 +54,7 @@ TEST(RadioAllocation, turns_of_a_link_cost_only_the_octets_handed_over) {
                                    .bytes = random_octets(200, turn),
                                    .not_before = {}});
     const Passed sent = pass(radio, silence.samples());
-    EXPECT_EQ(sent.other_events, 2u);  // begun, ended
+    EXPECT_EQ(sent.other_events, 2u);  // transmission started, transmission ended
     EXPECT_EQ(sent.taken, 0u);
   }
 }

@@ -1,7 +1,7 @@
-// Goal:   a receiver takes nothing from the heap once it has been made.
+// Goal:   a receiver allocates nothing after its construction.
 // Method: every allocation is counted while it hears noise and speech, and while it receives,
-//         loses, enters late and gives up bursts. A burst that the receiver's memory is too small
-//         for ends in an assert: those of every mode are among them.
+//         loses, joins late and gives up bursts. A burst that exceeds the receiver's memory ends in
+//         an assert, so bursts of every mode are among them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace s5066::modem {
 namespace {
 
-/// An odd number, so that portions end anywhere.
+/// The length of a portion is odd, so that portions end at any place of a frame.
 constexpr std::size_t kPortion = 311;
 
 struct Heard {
@@ -23,7 +23,7 @@ struct Heard {
   std::size_t lost = 0;
 };
 
-// Whatever the receiver says is looked at and forgotten, as a caller does who wants no memory.
+// Counts the receiver's events and discards them, like a caller that allocates nothing.
 Heard hear(BurstReceiver& receiver, std::span<const float> samples) {
   Heard heard;
   for (std::size_t at = 0; at < samples.size(); at += kPortion) {
@@ -64,7 +64,7 @@ TEST(ReceiverAllocation, noise_costs_none) {
   tape.noise(0, 1);
   tape.silence(120).noise(10, 2);
   hear_without_allocation(receiver, tape, "noise");
-  EXPECT_GT(receiver.stats().preambles_refused, 0u);  // or nothing was read
+  EXPECT_GT(receiver.stats().preambles_refused, 0u);  // the receiver has read preambles
 }
 
 TEST(ReceiverAllocation, speech_costs_none) {
@@ -75,7 +75,7 @@ TEST(ReceiverAllocation, speech_costs_none) {
   EXPECT_GT(receiver.stats().preambles_refused, 0u);
 }
 
-// The first burst of its mode, and each in a receiver that has heard nothing before.
+// Each burst is the first of its mode, in a receiver that has heard nothing before.
 void expect_bursts_cost_none(Waveform waveform) {
   for (const Mode& mode : all_modes()) {
     if (mode.waveform != waveform) continue;
@@ -119,7 +119,7 @@ TEST(ReceiverAllocation, bursts_of_110d_with_constraint_length_7_cost_none) {
   }
 }
 
-// One receiver, many bursts: what one took is there for the next.
+// One receiver hears many bursts; it reuses the memory of one for the next.
 TEST(ReceiverAllocation, bursts_one_after_the_other_and_over_each_other_cost_none) {
   BurstReceiver receiver;
   Tape tape;
@@ -128,7 +128,7 @@ TEST(ReceiverAllocation, bursts_one_after_the_other_and_over_each_other_cost_non
                               : i % 3 == 1 ? "4539-9600-vl"
                                            : "110a-75-short");
     tape.silence(0.2).burst(mode, random_octets(50, i));
-    if (i % 2 == 0) tape.samples().resize(tape.size() - kSampleRate * 2U);  // cut off
+    if (i % 2 == 0) tape.samples().resize(tape.size() - kSampleRate * 2U);  // cuts the burst off
   }
   tape.silence(3).noise(30, 1);
   const Heard heard = hear_without_allocation(receiver, tape, "one after the other");

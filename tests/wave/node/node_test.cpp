@@ -1,4 +1,4 @@
-// Whole nodes over real modulators and demodulators.
+// Tests whole nodes over real modulators and demodulators.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,10 +35,11 @@ double seconds_to_confirm(sim::World& world, unsigned updus, std::size_t octets)
   return to_seconds(world.now() - begin);
 }
 
-// Goal:   the simulated medium tells the truth about the waveforms.
-// Method: the same transfer on both rungs, in each mode, on a clean channel. Not in 110A modes
-//         without an interleaver: stations must have agreed on those, and they are received a fifth
-//         of a second at a time. Not in STANAG 4285: it must be listened for by name.
+// Goal:   the simulated medium has the timing of the waveforms.
+// Method: the same transfer on both media, in each mode, on a clean channel. The test omits 110A
+//         modes without an interleaver, because stations must have agreed on them and they are
+//         received a fifth of a second at a time, and STANAG 4285, because the receiver must be
+//         configured with its mode.
 // Accept: total times within 3 % of each other.
 TEST(NodeOverWaves, the_simulated_medium_agrees_within_3_percent) {
   for (const modem::Mode& mode : modem::all_modes()) {
@@ -82,9 +83,10 @@ TEST(NodeOverWaves, data_crosses_a_fading_channel_by_retransmission) {
 }
 
 // C.3.2.3(9)
-// Goal:   two stations that hear while they send use both frequencies at once, over waveforms, too.
-// Method: two minutes' worth of data at each end, all of it delivered in three minutes, which half
-//         duplex cannot: the line time of both together is four.
+// Goal:   two stations that receive while they send use both frequencies at once, also over
+//         waveforms.
+// Method: two minutes' worth of data at each end, all of it delivered in three minutes. Half duplex
+//         cannot do this, because the line time of both together is four minutes.
 TEST(NodeOverWaves, in_full_duplex_both_send_at_the_same_time) {
   sim::WorldOptions options;
   options.mode = {modem::Waveform::ms110a, 1200, modem::Interleaver::short_};
@@ -119,7 +121,8 @@ TEST(NodeOverWaves, both_ends_talking_at_once_sort_themselves_out) {
   EXPECT_EQ(world.delivery_faults(), "");
 }
 
-// With a modem's end mark at every bit offset, and before zeros enough to fill blocks.
+// Returns a U_PDU with a modem's end mark at every bit offset, and before enough zeros to fill
+// blocks.
 Bytes updu_with_end_marks() {
   Bytes updu;
   Rng rng(7);
@@ -140,10 +143,9 @@ Bytes updu_with_end_marks() {
   return updu;
 }
 
-// Goal:   a user's bits that look like the end of a modem's message stop no link.
-// Method: U_PDUs with that mark in them at every bit offset, and before zeros enough to fill
-// blocks;
-//         the modem tells an end behind the latter, and then that the burst goes on.
+// Goal:   user bits that look like the end of a modem's message break no link.
+// Method: U_PDUs with that mark in them at every bit offset, and before enough zeros to fill
+//         blocks; the modem reports an end behind the zeros, and then that the burst goes on.
 TEST(NodeOverWaves, updus_with_a_modems_end_mark_in_them_arrive) {
   for (const char* text :
        {"110a-600-short", "110a-2400-short", "4539-3200-us", "4539-9600-vs", "110d-2400-s"}) {
@@ -172,7 +174,8 @@ TEST(NodeOverWaves, updus_with_a_modems_end_mark_in_them_arrive) {
   }
 }
 
-// Where a modem tells such an end in a faint burst, and that it goes on, nothing has to go again.
+// If a modem reports such an end in a faint burst and then that the burst goes on, no frame has to
+// go again.
 TEST(NodeOverWaves, a_modems_end_mark_in_a_faint_burst_costs_no_frame) {
   struct Row {
     const char* mode;
