@@ -1,4 +1,4 @@
-// Hard links from the side of the node that is asked, and requests of both sides at once.
+// Here a peer asks this node for hard links, or both sides ask at once.
 #include "tests/unit/sap/hard_links_fixture.h"
 
 namespace s5066::sap {
@@ -7,13 +7,13 @@ namespace {
 using std::chrono::nanoseconds;
 using CalledHardLinks = HardLinksFixture;
 
-// A.3.2.2.2(22), A.2.1.23(1): nobody here is told of Types 0 and 1.
+// A.3.2.2.2(22), A.2.1.23(1): no client here is told of Types 0 and 1.
 TEST_F(CalledHardLinks, types_0_and_1_are_accepted_without_a_client) {
   for (const char* request : {"31 70", "35 70"}) {
     restart();
     made(kPeer, false);
     EXPECT_EQ(said(), "");
-    EXPECT_FALSE(core->end_soft_links());  // until it is accepted
+    EXPECT_FALSE(core->end_soft_links());  // until the request is accepted
     EXPECT_TRUE(kept.empty());
     hear(request);
     EXPECT_EQ(said(), "20:40");
@@ -71,7 +71,7 @@ TEST_F(CalledHardLinks, a_client_that_does_not_answer_refuses_at_its_time) {
   EXPECT_FALSE(core->request_accept(now, kClient, link(2, 0, kPeer, 7)));
 }
 
-// A.3.2.2.2(17),(18): before anything else.
+// A.3.2.2.2(17),(18): the node checks the SAP before anything else.
 TEST_F(CalledHardLinks, a_type_2_for_an_unbound_sap_is_refused) {
   establish(2, 3);
   hear("38 79");
@@ -95,10 +95,10 @@ TEST_F(CalledHardLinks, what_cannot_take_precedence_is_refused_with_a_reason) {
   EXPECT_EQ(said(), "5:52");
   EXPECT_EQ(state(), "active");
   wait(options.config.release_wait);
-  EXPECT_EQ(said(), "break-5");  // if its caller does not
+  EXPECT_EQ(said(), "break-5");  // the caller has not broken it
 }
 
-// A.3.2.2.2(19): a Type 2 has the rank of the client it is for.
+// A.3.2.2.2(19): a Type 2 has the rank of the client that it is for.
 TEST_F(CalledHardLinks, a_type_2_is_weighed_by_the_rank_of_the_called_client) {
   establish(0, 3);
   made(kOther, false);
@@ -162,7 +162,7 @@ TEST_F(CalledHardLinks, a_request_said_again_is_answered_again_and_changes_nothi
   EXPECT_EQ(said(), "c1:indication");
 }
 
-// A.3.2.2.3(1),(3) A.2.1.22(2): on the called side of Types 0 and 1 nobody is told.
+// A.3.2.2.3(1),(3) A.2.1.22(2): on the called side of Types 0 and 1 no client is told.
 TEST_F(CalledHardLinks, the_end_is_told_to_the_client_of_a_type_2_only) {
   be_called("31 70");
   hear("61");
@@ -214,11 +214,11 @@ TEST_F(CalledHardLinks, a_request_taken_back_or_lost_voids_the_indication) {
   EXPECT_EQ(core->next_deadline(), std::nullopt);
 }
 
-// A.3.2.2.3(1): an establish of higher precedence ends it from the called side.
+// A.3.2.2.3(1): an establish of higher precedence ends the link from the called side.
 TEST_F(CalledHardLinks, a_link_of_the_peer_gives_way_to_a_client_of_ours) {
   be_called("31 70");
   EXPECT_TRUE(ask(link(0, 1)));
-  EXPECT_EQ(said(), "c1:rejected-5");  // in effect it is there: rank 5 for rank 5
+  EXPECT_EQ(said(), "c1:rejected-5");  // an equal link exists: both ranks are 5
   EXPECT_TRUE(ask(link(0, 2)));
   EXPECT_EQ(said(), "20:62");
   hear("70");
@@ -227,7 +227,7 @@ TEST_F(CalledHardLinks, a_link_of_the_peer_gives_way_to_a_client_of_ours) {
   EXPECT_EQ(said(), "c1:established");
 }
 
-// Neither knows the other's rank, so both compare what both know.
+// Neither node knows the other's rank, so both compare the values that both know.
 TEST_F(CalledHardLinks, of_two_requests_that_cross_the_same_one_stands_at_both_ends) {
   const auto cross = [&](Address own, unsigned priority, const char* theirs) {
     options.own = own;
@@ -238,12 +238,12 @@ TEST_F(CalledHardLinks, of_two_requests_that_cross_the_same_one_stands_at_both_e
     hear(theirs);
     return said();
   };
-  EXPECT_EQ(cross(Address{10}, 1, "35 70"), "c1:rejected-2 20:40");  // 20 is larger
+  EXPECT_EQ(cross(Address{10}, 1, "35 70"), "c1:rejected-2 20:40");  // 20 is the larger address
   EXPECT_EQ(cross(Address{30}, 1, "35 70"), "20:52");
   EXPECT_EQ(cross(Address{10}, 2, "35 70"), "20:52");
   EXPECT_EQ(cross(Address{30}, 1, "36 70"), "c1:rejected-2 20:40");
   EXPECT_EQ(cross(Address{30}, 1, "39 73"), "c1:rejected-2 c1:indication");
-  rank = 14;  // which the peer cannot know
+  rank = 14;  // the peer cannot know this rank
   EXPECT_EQ(cross(Address{10}, 1, "35 70"), "c1:rejected-2 20:40");
 }
 
@@ -273,11 +273,11 @@ TEST_F(CalledHardLinks, an_exclusive_link_without_a_request_does_not_stay) {
   EXPECT_FALSE(core->hold_calls());
   wait(options.config.release_wait);
   EXPECT_EQ(said(), "break-20");
-  hear("31 70");  // it will see the link end
+  hear("31 70");  // the peer will see the link end
   EXPECT_EQ(said(), "");
 }
 
-// B.3.2(4): what a peer asks for once it has called decides whether others have to wait.
+// B.3.2(4): the request of a peer that has called decides whether other calls have to wait.
 TEST_F(CalledHardLinks, an_exclusive_link_holds_calls_once_a_hard_link_has_needed_it) {
   made(kPeer, false);
   EXPECT_FALSE(core->hold_calls());
@@ -311,7 +311,7 @@ TEST_F(CalledHardLinks, each_type_carries_what_it_is_for) {
   EXPECT_FALSE(core->carries(kPeer, SapId{6}, SapId{7}));
 }
 
-// Our call broke that link, which the peer has not heard yet.
+// Our call broke that link, but the peer has not heard of it yet.
 TEST_F(CalledHardLinks, a_request_over_a_link_that_is_being_ended_is_not_served) {
   EXPECT_TRUE(ask(link(0)));
   EXPECT_EQ(said(), "call-20");
@@ -327,8 +327,8 @@ TEST_F(CalledHardLinks, a_request_over_a_link_that_is_being_ended_is_not_served)
   EXPECT_FALSE(core->hold_calls());
 }
 
-// A.3.2.2.2(9), B.3(5): the peer's hard link came over a Nonexclusive link and is over; ours does
-// not go over that.
+// A.3.2.2.2(9), B.3(5): the peer's hard link came over a Nonexclusive link and is over. Our own
+// hard link does not use that link.
 TEST_F(CalledHardLinks, our_own_request_after_one_over_a_soft_link_gets_an_exclusive_link) {
   hear("30 70");
   hear("61");

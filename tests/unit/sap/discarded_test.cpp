@@ -1,4 +1,4 @@
-// What gets no further is traced with its reason and as much as is known of it, whether or not a
+// Discarded data is traced with the reason and all that is known about the data, whether or not a
 // client or another node is told.
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ using sis::TransmissionMode;
 
 class DiscardedData : public InterfaceFixture {
  protected:
-  /// Since the last call.
+  /// Returns the events with discarded data since the last call.
   std::vector<TraceEvent> discarded() {
     std::vector<TraceEvent> found;
     for (const TraceEvent& event : trace.events()) {
@@ -30,7 +30,7 @@ class DiscardedData : public InterfaceFixture {
     EXPECT_EQ(found[0].at, now);
     EXPECT_TRUE(found[0].discarded == data) << to_string(found[0]);
   }
-  /// From SAP 3 to SAP 4, without any confirmation.
+  /// Makes a U_PDU from SAP 3 to SAP 4 without any confirmation.
   static sis::UnidataRequest unconfirmed(std::size_t octets) {
     sis::UnidataRequest wish = request(kPeer, Bytes(octets));
     wish.priority = 7;
@@ -85,7 +85,7 @@ TEST_F(DiscardedData, what_its_client_left_behind) {
   expect(TraceKind::updu_discarded, kPeer, of_3_to_4(DiscardReason::client_gone, 100), 1);
 }
 
-// Nobody sends it again.
+// The client has left, so the node does not send such a U_PDU again.
 TEST_F(DiscardedData, what_comes_back_when_its_client_has_left) {
   const ClientId client = bind(3, Confirmation::none);
   for (int i = 0; i < 3; ++i) give(client, unconfirmed(100));
@@ -147,7 +147,7 @@ TEST_F(DiscardedData, what_comes_damaged_or_makes_no_sense) {
   bind(4, Confirmation::none);
   hear_damaged(data_for_4(50), {{20, 1}}, {});
   expect(TraceKind::spdu_discarded, kPeer, of_3_to_4(DiscardReason::damaged, 50));
-  hear_damaged(data_for_4(50), {{0, 1}}, {});  // and whose it was is not known
+  hear_damaged(data_for_4(50), {{0, 1}}, {});  // the damage hides whose data it was
   const std::size_t all = encode(Spdu(data_for_4(50))).size();
   expect(TraceKind::spdu_discarded, kPeer,
          {.reason = DiscardReason::damaged, .octets = all, .clients = {}});

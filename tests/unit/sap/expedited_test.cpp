@@ -1,4 +1,5 @@
-// Expedited data (A.2.1.10 to A.2.1.13) and U_PDUs with errors (A.2.1.9(9) to (15)).
+// These tests cover expedited data (A.2.1.10 to A.2.1.13) and U_PDUs with errors (A.2.1.9(9) to
+// (15)).
 #include <gtest/gtest.h>
 
 #include "s5066d/sap/damage.h"
@@ -24,7 +25,7 @@ class Expedited : public InterfaceFixture {
   }
 };
 
-// --- Out -----------------------------------------------------------------------------------------
+// --- Sending -------------------------------------------------------------------------------------
 
 TEST_F(Expedited, data_goes_by_the_expedited_services_with_priority_0) {
   const ClientId client = bind(3, Confirmation::none);
@@ -151,12 +152,12 @@ TEST_F(Expedited, one_request_above_the_rate_unbinds_but_does_not_disconnect) {
   EXPECT_EQ(core->updus_queued(), 0u);
   EXPECT_EQ(counters[Counter::updus_dropped], 3u);
   give(client, bind_to(3, Confirmation::node));
-  wait(minutes(1) + minutes(1));  // the one too many has to be forgiven as well
+  wait(minutes(1) + minutes(1));  // the excess request must be forgiven as well
   give(client, expedited(kPeer, Bytes{1}));
   EXPECT_EQ(sent<sis::UnbindIndication>(client), 1u);
 }
 
-// --- In ------------------------------------------------------------------------------------------
+// --- Receiving -----------------------------------------------------------------------------------
 
 TEST_F(Expedited, what_came_by_an_expedited_service_is_indicated_and_answered_as_such) {
   const ClientId client = bind(4, Confirmation::none);
@@ -184,7 +185,7 @@ TEST_F(Expedited, what_came_by_an_expedited_service_is_indicated_and_answered_as
   hear(data, cas::Service::expedited_nonarq, Address::all_stations());
   EXPECT_EQ(last<sis::ExpeditedUnidataIndication>(client).mode, TransmissionMode::nonarq);
   EXPECT_EQ(last<sis::ExpeditedUnidataIndication>(client).destination, Address::all_stations());
-  EXPECT_EQ(spdus.size(), 2u);  // what came by non-ARQ is never confirmed
+  EXPECT_EQ(spdus.size(), 2u);  // non-ARQ data is never confirmed
 }
 
 TEST_F(Expedited, a_damaged_updu_reaches_only_a_client_bound_with_errors) {
@@ -219,7 +220,7 @@ TEST_F(Expedited, damage_to_the_header_discards_the_whole) {
   EXPECT_EQ(sent<sis::UnidataIndication>(with), 0u);
   hear_damaged(data, {{3, 1}}, {});
   EXPECT_EQ(sent<sis::UnidataIndication>(with), 1u);
-  data.time_to_die = TimeToDie{1, 2};  // now it has 5
+  data.time_to_die = TimeToDie{1, 2};  // now the header has 5
   hear_damaged(data, {}, {{4, 1}});
   EXPECT_EQ(sent<sis::UnidataIndication>(with), 1u);
   hear_damaged(data, {}, {{5, 1}});

@@ -1,4 +1,5 @@
-// Calls that fail and links that end: when the peer is called again, and what becomes of U_PDUs.
+// These tests cover calls that fail and links that end: when the peer is called again, and what
+// happens to the U_PDUs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -94,7 +95,7 @@ TEST_F(FailedLinks, what_a_lost_link_left_is_sent_again_in_its_order) {
   confirm(1);
   lose(kPeer);
   give(client, request(kPeer, Bytes{4}));
-  EXPECT_EQ(calls_to(kPeer), 1u);  // a peer that fell silent is left alone for a while
+  EXPECT_EQ(calls_to(kPeer), 1u);  // a silent peer is not called for a while
   wait(config.links.call_retry_wait);
   EXPECT_EQ(calls_to(kPeer), 2u);
   make(kPeer);
@@ -139,7 +140,7 @@ TEST_F(FailedLinks, a_peer_that_forgot_the_link_is_called_again_at_once) {
   EXPECT_EQ(calls_to(kPeer), 2u);
 }
 
-// Such a peer responds, so its U_PDUs wait for their time to die (A.3.2.4(14)).
+// The peer responds, so its U_PDUs wait until their time to die (A.3.2.4(14)).
 TEST_F(FailedLinks,
        a_peer_that_forgets_link_after_link_uses_up_no_attempt_and_is_called_ever_more_rarely) {
   const ClientId client = bind(3, Confirmation::node);
@@ -170,7 +171,7 @@ TEST_F(FailedLinks, a_peer_that_calls_anew_or_makes_way_for_a_hard_link_uses_up_
   give(client, request(kPeer, Bytes{1}));
   make(kPeer);
   for (unsigned i = 0; i < 2 * config.attempts_max; ++i) {
-    // The new link is there before the U_PDUs of the old one have come back.
+    // The new link is there before the U_PDUs of the old link have come back.
     const auto old = std::exchange(below[kPeer], {});
     core->on_link_broken(now, {kPeer, cas::LinkEnd::called_anew});
     core->on_link_made(now, {kPeer, false, cas::LinkType::nonexclusive});
@@ -194,7 +195,7 @@ TEST_F(FailedLinks, a_peer_that_calls_anew_or_makes_way_for_a_hard_link_uses_up_
   EXPECT_EQ(core->holdings().updus_below, 1u);
 }
 
-// A.3.2.4(14): it was our doing.
+// A.3.2.4(14): this node itself ended the link.
 TEST_F(FailedLinks, a_peer_whose_link_made_way_uses_up_no_attempt_and_is_called_at_once) {
   const ClientId client = bind(3, Confirmation::node);
   make(kPeer, false);

@@ -1,4 +1,4 @@
-// No client, slow, greedy or hostile, keeps another from being served, and every wait ends.
+// A slow, greedy or hostile client does not keep others from being served, and every wait ends.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -16,7 +16,8 @@ class Fairness : public InterfaceFixture {
  protected:
   std::uint8_t source_of(std::size_t spdu) const { return spdus.at(spdu).spdu.at(1) >> 4; }
 
-  /// SAP 3 has that many urgent U_PDUs and SAP 5 that many others; one at a time goes down.
+  /// Gives `urgent_ones` urgent U_PDUs on SAP 3 and `others` others on SAP 5. One U_PDU at a time
+  /// is handed down.
   void offer(unsigned fair_turn, int urgent_ones, int others) {
     config.queue.fair_turn = fair_turn;
     config.link_outstanding_octets_max = 1;
@@ -61,7 +62,7 @@ TEST_F(Fairness, a_fair_turn_for_which_there_is_no_room_below_is_not_lost) {
   for (std::size_t i = 3; i < 6; ++i) {
     ASSERT_EQ(source_of(i), 5) << i;
     refuse(i, cas::CpduFailure::queue_full);
-    confirm(0);  // something has left
+    confirm(0);  // a U_PDU has left the queue below
   }
   EXPECT_EQ(source_of(6), 5);
   std::vector<std::size_t> turns_of_modest;
@@ -82,10 +83,10 @@ TEST_F(Fairness, without_fair_turns_priority_alone_decides) {
 
 // --- What is handed down -------------------------------------------------------------------------
 
-// Goal:   no more goes down than the rate of the link will soon take, so that what comes later and
-//         is to go first does.
-// Method: transmissions of 1,000 octets; what arrives at the peer counts no more, what is confirmed
-//         neither.
+// Goal:   the node hands down only what the link will soon take at its rate, so that a later U_PDU
+//         that must go first does go first.
+// Method: a transmission has 1,000 octets. A U_PDU no longer counts when it has arrived at the peer
+//         or is confirmed.
 TEST_F(Fairness, three_transmissions_are_handed_down_at_the_rate_of_the_link) {
   config.queue.fair_turn = 0;
   restart();
@@ -147,7 +148,7 @@ TEST_F(Fairness, a_fair_turn_is_handed_down_although_more_urgent_ones_fill_the_l
 
 // Goal:   an honest client gets through beside a client that floods at priority 15, one that sends
 //         garbage and one that asks for confirmations which never come.
-// Method: one link, U_PDUs acknowledged one by one; the flood is kept up.
+// Method: there is one link, the U_PDUs are acknowledged one by one, and the flood goes on.
 TEST_F(Fairness, an_honest_client_gets_through_beside_hostile_ones) {
   config.link_outstanding_octets_max = 4096;
   config.awaiting_client_confirm_max = 20;
@@ -171,7 +172,7 @@ TEST_F(Fairness, an_honest_client_gets_through_beside_hostile_ones) {
   std::size_t through = 0;
   for (std::size_t i = 0; i < done; ++i) through += source_of(i) == 6;
   EXPECT_EQ(through, 10u);
-  // The flood's unconfirmed ones pushed out each other, and none of the honest client's.
+  // The unconfirmed U_PDUs of the flood pushed out one another, but none of the honest client's.
   EXPECT_GT(sent<sis::UnidataRequestRejected>(flood), 0u);
   EXPECT_EQ(sent<sis::UnidataRequestRejected>(honest), 0u);
   for (std::uint8_t i = 0; i < 10; ++i) hear(DeliveryConfirm{SapId{6}, SapId{4}, Bytes{i}});
@@ -193,10 +194,10 @@ TEST_F(Fairness, a_node_that_waits_out_its_patience_gets_a_session_whatever_the_
   ASSERT_EQ(spdus.size(), 2u);
   wait(nanoseconds(1));
   confirm(1);
-  EXPECT_EQ(spdus.size(), 2u);  // the session drains …
+  EXPECT_EQ(spdus.size(), 2u);  // the session finishes what is out …
   EXPECT_EQ(breaks, std::vector{kPeer});
   lose(kPeer, cas::LinkEnd::by_us);
-  EXPECT_EQ(calls.back(), kOther);  // … and the other has its turn
+  EXPECT_EQ(calls.back(), kOther);  // … and then the other node has its turn
 }
 
 // --- Waits that end ------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// How a hard link bears on everything else that a node's clients send.
+// A hard link affects everything else that a node's clients send.
 #include <algorithm>
 
 #include "tests/unit/sap/interface_fixture.h"
@@ -42,7 +42,7 @@ class Bearing : public InterfaceFixture {
     core->on_link_broken(now, {peer, end, cas::LinkType::exclusive});
     drain();
   }
-  /// DATA S_PDUs handed down for this peer.
+  /// Counts the DATA S_PDUs that were handed down for this peer.
   std::size_t data_for(Address peer) const {
     return static_cast<std::size_t>(std::count_if(spdus.begin(), spdus.end(), [&](const auto& s) {
       return s.destination == peer && s.spdu[0] >> 4 == 0;
@@ -64,7 +64,7 @@ TEST_F(Bearing, a_client_is_told_when_anothers_hard_link_shuts_it_out_and_when_t
     const ClientId other = bind(6, Confirmation::none);
     give(owner, sis::HardLinkEstablish{link(type, kPeer)});
     exclusive(kPeer);
-    EXPECT_EQ(sent<sis::SubnetAvailability>(other), 0u);  // not while it is being asked for
+    EXPECT_EQ(sent<sis::SubnetAvailability>(other), 0u);  // not while the link is being requested
     hear_from(kPeer, HardLinkConfirm{});
     const sis::SubnetAvailability shut_out{sis::NodeStatus::receive_only,
                                            sis::AvailabilityReason::higher_priority_link};
@@ -152,7 +152,7 @@ TEST_F(Bearing, what_is_held_lives_until_its_time_and_goes_when_the_link_has_end
   ASSERT_EQ(breaks, std::vector{kPeer});
   calls.clear();
   break_exclusive(kPeer);
-  EXPECT_EQ(calls, std::vector{kPeer});  // a soft link, by itself
+  EXPECT_EQ(calls, std::vector{kPeer});  // the node calls a soft link by itself
   make(kPeer);
   EXPECT_EQ(data_for(kPeer), 1u);
 }
@@ -169,7 +169,8 @@ TEST_F(Bearing, no_soft_link_is_called_for_while_there_is_an_exclusive_one) {
   EXPECT_EQ(calls, (std::vector{kPeer, kOther}));
 }
 
-// B.3.2.1(19) for the caller; the called side's are left until the hard link is accepted.
+// B.3.2.1(19) applies to the caller. The called side keeps its soft links until it accepts the hard
+// link.
 TEST_F(Bearing, soft_links_end_when_a_hard_link_needs_the_channel) {
   const ClientId client = bind(3, Confirmation::node);
   give(client, request(kOther, Bytes{1}));
@@ -188,7 +189,7 @@ TEST_F(Bearing, soft_links_end_when_a_hard_link_needs_the_channel) {
   EXPECT_EQ(breaks, std::vector{kOther});
 }
 
-// Its data was no failure: it waits, however often that happens.
+// A U_PDU on such a link has not failed. It waits, however often the link ends.
 TEST_F(Bearing, a_soft_link_that_ends_for_a_hard_link_uses_up_no_attempt) {
   const ClientId client = bind(3, Confirmation::node);
   give(client, request(kOther, Bytes{1}));
@@ -216,8 +217,8 @@ TEST_F(Bearing, a_soft_link_that_ends_for_a_hard_link_to_its_peer_uses_up_no_att
   }
 }
 
-// B.3.2.1(19): below they are being broken already. What is handed down would come back at once,
-// and so again and again.
+// B.3.2.1(19): the sublayer below is already breaking the soft links. A U_PDU that is handed down
+// now would come back at once, again and again.
 TEST_F(Bearing, an_exclusive_link_that_ends_in_the_moment_it_is_made_has_ended_the_soft_links) {
   const ClientId client = bind(3, Confirmation::node);
   give(client, request(kOther, Bytes{1}));
@@ -261,7 +262,7 @@ TEST_F(Bearing, data_under_way_on_a_broken_hard_link_is_queued_again) {
 TEST_F(Bearing, the_called_side_of_a_type_1_sends_to_the_owner_only) {
   const ClientId client = bind(6, Confirmation::none);
   be_called(1);
-  give(client, request(kPeer, Bytes{1}));  // to SAP 4
+  give(client, request(kPeer, Bytes{1}));  // its destination is SAP 4
   EXPECT_EQ(data_for(kPeer), 0u);
   sis::UnidataRequest to_owner = request(kPeer, Bytes{2});
   to_owner.destination_sap = SapId{7};
@@ -286,7 +287,8 @@ TEST_F(Bearing, an_answer_to_the_owner_is_carried_and_one_to_another_held) {
   EXPECT_EQ(answers(), 1);
 }
 
-// A.3.2.2.3(7): none is left on no physical link, where it would hold everybody's data for ever.
+// A.3.2.2.3(7): no hard link may remain without a physical link, because it would hold the data of
+// all clients for ever.
 TEST_F(Bearing, a_request_that_crosses_our_call_of_its_peer_leaves_nothing_behind) {
   const ClientId owner = bind(3, Confirmation::node);
   give(owner, request(kPeer, Bytes{1}));
@@ -316,7 +318,7 @@ TEST_F(Bearing, a_request_over_a_soft_link_that_we_are_ending_is_not_served) {
   EXPECT_EQ(calls, std::vector{kPeer});
 }
 
-// A.2.1.2: the owner's connection ends, or it unbinds.
+// A.2.1.2: the owner's connection ends, or the owner unbinds.
 TEST_F(Bearing, the_owners_end_is_the_links_end) {
   for (const bool unbinds : {true, false}) {
     restart();
@@ -347,8 +349,8 @@ TEST_F(Bearing, what_a_client_may_not_say_is_an_invalid_primitive) {
   EXPECT_EQ(counters[Counter::primitives_invalid], 5u);
 }
 
-// A.3.2.2.2(11),(25), A.3.2.2.3(6): what did not come by an acknowledged service cannot be
-// answered.
+// A.3.2.2.2(11),(25), A.3.2.2.3(6): an S_PDU of a hard link that came without an acknowledged
+// service cannot be answered.
 TEST_F(Bearing, hard_link_s_pdus_without_acknowledgement_are_not_served) {
   core->on_spdu(now, {.service = cas::Service::nonarq,
                       .source = kPeer,

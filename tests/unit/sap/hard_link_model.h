@@ -1,6 +1,6 @@
-// The hard links of a node with two clients, its peers and the clock as a model that checks after
-// each event that nothing illegal came of it (A.3.2.2), and that nothing remains when the network
-// falls silent.
+// The model runs the hard links of a node with two clients, its peers and the clock. After each
+// event it checks that nothing illegal happened (A.3.2.2). When the network falls silent it checks
+// that nothing remains.
 #pragma once
 
 #include <algorithm>
@@ -16,19 +16,20 @@
 
 namespace s5066::sap::model {
 
-/// `soft`: a Nonexclusive link is made. While an Exclusive one is called for it may still be there.
+/// `soft` means that a Nonexclusive link is made. It may still be there while an Exclusive link is
+/// called for.
 enum class Line : std::uint8_t { none, soft, calling, made, breaking };
 
-/// Of the two clients, and of peers' clients.
+/// Ranks of the two clients and of the peers' clients.
 struct Ranks {
   std::array<std::uint8_t, 2> clients{5, 5};
   std::uint8_t remote = 5;
 };
 
-/// The third is there in random histories only.
+/// Only random histories use the third peer.
 inline constexpr std::array<Address, 3> kPeers{Address{20}, Address{5}, Address{6}};
 
-/// What a client has been told.
+/// Records what a client has been told.
 struct Told {
   unsigned owed = 0;                         // ESTABLISHes that were not answered yet
   std::multiset<std::string> asked;          // their arguments
@@ -78,8 +79,8 @@ class Model {
   };
   static bool is_of_client(unsigned event) { return event < deadline; }
 
-  /// False, and nothing has changed, when the event cannot happen now, or would be a stray answer
-  /// and those are left out.
+  /// Returns false and changes nothing if the event cannot happen now. Without `strays` the same
+  /// holds for an answer that nobody has asked for.
   bool happen(unsigned event, std::size_t who, bool strays) {
     const std::size_t trail_before = trail.size();
     trail += " " + std::to_string(event) + "abc"[who];
@@ -94,7 +95,8 @@ class Model {
     return happened;
   }
 
-  /// The network answers nothing from now on: what is sent to a peer ends in a lost connection.
+  /// Makes the network stop answering, so that each S_PDU to a peer ends in a lost connection.
+  /// Checks that nothing remains.
   void settle() {
     trail += " settle";
     for (int step = 0; step < 200; ++step) {
@@ -151,7 +153,7 @@ class Model {
       EXPECT_TRUE(core_.request_establish(now_, client, link)) << trail;
       return true;
     };
-    // The second client's are the more important.
+    // The requests of the second client have the higher priority.
     const auto priority = static_cast<std::uint8_t>(who);
     bool happened = true;
     switch (event) {
@@ -199,7 +201,8 @@ class Model {
     return happened;
   }
 
-  /// A client that ended its link hears of it only when the peer does not answer.
+  /// Forgets the links that the client has ended itself. It hears of their end only if the peer
+  /// does not answer.
   void forget_what_it_ended(ClientId client, Told& told) {
     bool as_caller = false;
     std::size_t as_called = 0;
@@ -233,7 +236,7 @@ class Model {
     drain();
   }
 
-  /// The Nonexclusive link has made way for the Exclusive one that is called for.
+  /// Ends the Nonexclusive link that makes way for the Exclusive link of a call.
   bool end_soft(Address peer) {
     if (soft_.erase(peer) == 0) return false;
     unheard_.erase(peer);
@@ -345,7 +348,7 @@ class Model {
       } else if (const auto* end = std::get_if<RequestBreak>(&*action)) {
         Line& line = lines_[end->peer];
         EXPECT_NE(line, Line::none) << trail;
-        // The call had not begun while a Nonexclusive link was making way for it.
+        // A call has not begun while a Nonexclusive link is still making way for it.
         const bool never_began = line == Line::calling && soft_.count(end->peer) > 0;
         line = never_began ? Line::soft : Line::breaking;
         if (!never_began) continue;
@@ -415,7 +418,7 @@ class Model {
       const bool needs_line = link.state == HardLinkState::active ||
                               link.state == HardLinkState::requesting ||
                               link.state == HardLinkState::terminating;
-      // The peer may have asked over a Nonexclusive link; we do not.
+      // The peer may have asked over a Nonexclusive link. Our own requests need an Exclusive one.
       EXPECT_TRUE(!needs_line || line == Line::made || (line == Line::soft && !link.we_called))
           << "a hard link on the wrong line:" << trail;
       EXPECT_TRUE(link.state != HardLinkState::linking || line == Line::calling) << trail;
@@ -438,7 +441,8 @@ class Model {
     }
   }
 
-  /// Where there are as many as there may be, one that no hard link has makes way, or does not yet.
+  /// If all Exclusive links are in use, one without a hard link makes way, or the call is refused
+  /// for now.
   void begin_call(Address peer) {
     const Line before = lines_[peer];
     EXPECT_TRUE(before == Line::none || before == Line::soft) << trail;
@@ -464,7 +468,8 @@ class Model {
     if (line == lines_.end() || line->second == Line::none) return false;
     return line->second == Line::calling || soft_.count(peer) == 0;
   }
-  /// As the layer that keeps soft links sees it: while it makes way for a call it is still there.
+  /// True while the layer that keeps soft links has one. A link that makes way for a call is still
+  /// there.
   bool in_session(Address peer) const {
     return soft_.count(peer) > 0 && lines_.at(peer) != Line::breaking;
   }
@@ -474,10 +479,10 @@ class Model {
   Outbox& outbox_;
   Instant now_{};
   std::map<Address, Line> lines_;
-  std::set<Address> kept_;          // whose link a hard link has
-  std::set<Address> soft_;          // whose link is a Nonexclusive one
-  std::map<Address, CpduId> sent_;  // the last S_PDU to each
-  std::set<Address> unheard_;       // peers that something was sent to since they were last heard
+  std::set<Address> kept_;          // peers whose link a hard link needs
+  std::set<Address> soft_;          // peers with a Nonexclusive link
+  std::map<Address, CpduId> sent_;  // the last S_PDU to each peer
+  std::set<Address> unheard_;       // peers that have not been heard since the last S_PDU to them
   std::map<ClientId, Told> told_;
   std::optional<ClientId> gone_;
 };

@@ -1,7 +1,7 @@
 // Goal:   whatever clients, peers and the clock do to the hard links of a node over a long time,
-//         with answers that nobody asked for among it, nothing illegal comes of it.
-// Method: random histories, with the model's checks after each event, and after each history a
-//         network that answers nothing any more. tests/unit/sap_model walks all short ones.
+//         also with answers that nobody asked for, nothing illegal happens.
+// Method: random histories. The model checks the node after each event, and after each history the
+//         network stops answering. tests/unit/sap_model walks all short histories.
 #include "tests/unit/sap/hard_link_model.h"
 
 #include "s5066d/base/rng.h"

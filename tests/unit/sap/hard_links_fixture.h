@@ -1,4 +1,4 @@
-// The hard links of one node; the test plays its clients, its channel access and its peers.
+// Runs the hard links of one node. The test plays its clients, its channel access and its peers.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace s5066::sap {
 class HardLinksFixture : public ::testing::Test {
  protected:
   static constexpr Address kOwn{10};
-  static constexpr Address kPeer{20};  // larger, so its request stands where two cross
+  static constexpr Address kPeer{20};  // larger than kOwn, so its request wins if two cross
   static constexpr Address kOther{5};
   static constexpr ClientId kClient{1};
   static constexpr ClientId kSecond{2};
@@ -21,7 +21,7 @@ class HardLinksFixture : public ::testing::Test {
   HardLinksFixture() { restart(); }
   void restart() { core.emplace(options, outbox, counters, trace); }
 
-  /// Everything that came out since, as short words.
+  /// Returns all actions since the last call as short words.
   std::string said() {
     std::string all;
     while (auto action = outbox.poll()) {
@@ -47,7 +47,7 @@ class HardLinksFixture : public ::testing::Test {
     const auto& spdu = std::get<cas::SpduRequest>(action);
     last_id = spdu.id;
     EXPECT_EQ(spdu.service, cas::Service::expedited_arq);
-    EXPECT_EQ(spdu.priority, 15);  // not behind the expedited data of clients
+    EXPECT_EQ(spdu.priority, 15);  // before the expedited data of clients
     return std::to_string(spdu.destination.value) + ":" + to_hex(spdu.spdu);
   }
   static std::string word(const sis::Primitive& primitive) {
@@ -69,7 +69,7 @@ class HardLinksFixture : public ::testing::Test {
     return {static_cast<sis::HardLinkType>(type), static_cast<std::uint8_t>(priority),
             SapId{static_cast<std::uint8_t>(remote_sap)}, remote};
   }
-  /// The client on SAP 3 asks, or the second on SAP 6.
+  /// Asks for a hard link as the client on SAP 3, or as kSecond on SAP 6.
   bool ask(const sis::HardLink& wanted, ClientId client = kClient) {
     return core->request_establish(now, party(client), wanted);
   }
@@ -86,7 +86,7 @@ class HardLinksFixture : public ::testing::Test {
   void rejected(std::optional<cas::RejectReason> reason) {
     EXPECT_TRUE(core->on_link_rejected(now, {kPeer, reason, cas::LinkType::exclusive}));
   }
-  /// An S_PDU from a peer. SAP 3 and 6 are bound here.
+  /// Delivers an S_PDU from a peer. SAPs 3 and 6 are bound here.
   void hear(std::string_view hex, Address peer = kPeer) {
     const Spdu spdu = *decode(*from_hex(hex));
     if (const auto* request = std::get_if<HardLinkRequest>(&spdu)) {
@@ -104,7 +104,7 @@ class HardLinksFixture : public ::testing::Test {
       core->on_spdu(now, peer, std::get<HardLinkTerminateConfirm>(spdu));
     }
   }
-  /// The last S_PDU sent comes back.
+  /// Returns the last S_PDU to the node as not sent.
   void come_back(cas::CpduFailure why = cas::CpduFailure::not_connected) {
     core->on_spdu_rejected({last_id, why});
     core->on_deadline(now);
@@ -120,7 +120,7 @@ class HardLinksFixture : public ::testing::Test {
     }
     return all;
   }
-  /// An active link that kClient owns.
+  /// Makes an active link that kClient owns.
   void establish(unsigned type, unsigned priority = 0) {
     ASSERT_TRUE(ask(link(type, priority)));
     made();
@@ -128,7 +128,7 @@ class HardLinksFixture : public ::testing::Test {
     said();
     ASSERT_EQ(state(), "active");
   }
-  /// An active link that the peer's client on SAP 7 owns.
+  /// Makes an active link that the peer's client on SAP 7 owns.
   void be_called(std::string_view request) {
     made(kPeer, false);
     hear(request);
@@ -140,7 +140,7 @@ class HardLinksFixture : public ::testing::Test {
   }
 
   HardLinks::Options options{.config = {}, .own = kOwn};
-  bool soft_link = true;  // with whom S_PDUs come from
+  bool soft_link = true;  // the sender has a soft link with us
   std::vector<Address> kept;
   CpduId last_id;  // of the last S_PDU sent
   std::uint8_t rank = 5;

@@ -1,4 +1,4 @@
-// Hard links from the side of the node whose client asks.
+// Here a client of this node asks for hard links.
 #include "tests/unit/sap/hard_links_fixture.h"
 
 namespace s5066::sap {
@@ -7,8 +7,8 @@ namespace {
 using std::chrono::nanoseconds;
 using HardLinksTest = HardLinksFixture;
 
-// A.3.2.2.2(9)-(11),(14),(16) A.2.1.20(1)-(9): an Exclusive link, type 3, type 4, and only then the
-// client is told.
+// A.3.2.2.2(9)-(11),(14),(16) A.2.1.20(1)-(9): the node makes an Exclusive link, sends type 3 and
+// receives type 4. Only then it tells the client.
 TEST_F(HardLinksTest, a_client_hears_established_when_the_peer_has_accepted) {
   EXPECT_TRUE(ask(link(2, 1)));
   EXPECT_EQ(said(), "call-20");
@@ -24,7 +24,7 @@ TEST_F(HardLinksTest, a_client_hears_established_when_the_peer_has_accepted) {
   EXPECT_EQ(counters[Counter::hard_links_established], 1u);
 }
 
-// A.2.1.18(9),(10): the remote SAP goes on the air for Type 2 only, and back to the client always.
+// A.2.1.18(9),(10): the remote SAP goes on the air for Type 2 only. The client always gets it back.
 TEST_F(HardLinksTest, types_0_and_1_name_no_remote_sap_on_the_air) {
   for (const unsigned type : {0u, 1u}) {
     restart();
@@ -49,12 +49,13 @@ TEST_F(HardLinksTest, illegal_requests_are_rejected_and_invalid) {
   EXPECT_EQ(state(), "");
 }
 
-// A.3.2.3: nothing is left of them, and who owns or is to own one hears it.
+// A.3.2.3: the session ends every hard link and request, and each client that owns one, or would
+// own it, is told.
 TEST_F(HardLinksTest, a_broadcast_session_ends_what_there_is) {
   establish(0);
   core->allow(now, false);
   EXPECT_EQ(said(), "c1:terminated-5 break-20");
-  EXPECT_TRUE(core->hold_calls());  // B.3.2(4): until it is broken
+  EXPECT_TRUE(core->hold_calls());  // B.3.2(4): until the link is broken
   broken(cas::LinkEnd::by_us);
   core->allow(now, true);
   EXPECT_TRUE(ask(link(0)));
@@ -84,7 +85,7 @@ TEST_F(HardLinksTest, in_radio_silence_no_call_is_made_again) {
   EXPECT_EQ(said(), "c1:rejected-3");
   wait(std::chrono::minutes(1));
   EXPECT_EQ(said(), "");
-  // Nor when the peer leaves one under our request.
+  // The node also makes no call if the peer ends the link under our request.
   core->set_silent(now, false);
   EXPECT_TRUE(ask(link(0)));
   made();
@@ -104,7 +105,7 @@ TEST_F(HardLinksTest, a_node_that_only_broadcasts_serves_none) {
   EXPECT_EQ(said(), "20:51");
 }
 
-// The local choice of which reason of a C_PDU becomes which reason of the primitive.
+// The mapping from the reason of a C_PDU to the reason of the primitive is our own choice.
 TEST_F(HardLinksTest, a_failed_call_is_rejected_with_a_reason_that_fits) {
   using cas::RejectReason;
   const auto answer = [&](std::optional<RejectReason> reason) {
@@ -140,13 +141,13 @@ TEST_F(HardLinksTest, a_call_with_such_links_in_its_way_is_made_again_soon) {
     wait(nanoseconds(1));
     EXPECT_EQ(said(), "call-20");
   }
-  // The peer may be the one who calls.
+  // The peer may also be the one that calls.
   EXPECT_TRUE(core->on_link_refused(now, kPeer));
   made(kPeer, false);
   EXPECT_EQ(said(), "20:30 30");
 }
 
-// B.3.2(4): a place is about to be free.
+// B.3.2(4): the call waits, because the link that is ending will free a place.
 TEST_F(HardLinksTest, no_link_has_to_make_way_while_another_ends) {
   establish(0);
   made(kOther, false);
@@ -159,7 +160,8 @@ TEST_F(HardLinksTest, no_link_has_to_make_way_while_another_ends) {
   EXPECT_EQ(said(), "call-6");
 }
 
-// B.3(5): a Nonexclusive link that the peer's hard link had is replaced, or kept.
+// B.3(5): an Exclusive link replaces the Nonexclusive link of the peer's hard link. If the call is
+// refused, the node still has that link, and breaks it or waits.
 TEST_F(HardLinksTest, a_refused_call_leaves_the_link_that_it_was_to_replace) {
   const auto break_nonexclusive = [&] {
     core->on_link_broken(now, {kPeer, cas::LinkEnd::by_us, cas::LinkType::nonexclusive});
@@ -191,7 +193,8 @@ TEST_F(HardLinksTest, a_refused_call_leaves_the_link_that_it_was_to_replace) {
   EXPECT_EQ(said(), "20:30 30");
 }
 
-// B.3(5): the news of its end was on its way up when the call was withdrawn.
+// B.3(5): the report of the Nonexclusive link's end was still on its way up when the call was
+// withdrawn.
 TEST_F(HardLinksTest, a_withdrawn_call_outlasts_the_link_that_it_was_to_replace) {
   hear("30 70");
   hear("60");
@@ -205,7 +208,7 @@ TEST_F(HardLinksTest, a_withdrawn_call_outlasts_the_link_that_it_was_to_replace)
   EXPECT_FALSE(core->governs(kPeer));
 }
 
-// B.3.2(4): whoever made the link in the end.
+// B.3.2(4): the rule holds whichever station made the link in the end.
 TEST_F(HardLinksTest, a_link_that_was_called_for_is_kept_when_the_peer_makes_it) {
   EXPECT_TRUE(ask(link(0)));
   EXPECT_EQ(said(), "call-20");
@@ -243,7 +246,7 @@ TEST_F(HardLinksTest, without_an_answer_the_request_ends_at_its_time) {
   EXPECT_EQ(said(), "");
   wait(nanoseconds(1));
   EXPECT_EQ(said(), "c1:rejected-3 break-20");
-  hear("40");  // too late: the link under it is being broken
+  hear("40");  // too late: the physical link is being broken
   EXPECT_EQ(said(), "");
 }
 
@@ -262,7 +265,7 @@ TEST_F(HardLinksTest, a_peer_that_was_leaving_an_earlier_link_is_asked_once_more
   EXPECT_EQ(said(), "c1:rejected-3");
 }
 
-// Both nodes would take something different for true, and nothing else would show it.
+// Otherwise the two nodes would disagree about the hard link, and nothing else would show it.
 TEST_F(HardLinksTest, what_cannot_be_sent_ends_the_hard_link_it_was_of) {
   for (const auto why : {cas::CpduFailure::not_connected, cas::CpduFailure::queue_full}) {
     EXPECT_TRUE(ask(link(0)));
@@ -286,7 +289,7 @@ TEST_F(HardLinksTest, a_probe_that_cannot_be_sent_shows_a_link_that_is_gone) {
   establish(0);
   wait(options.config.probe_interval);
   EXPECT_EQ(said(), "20:30 30");
-  come_back(cas::CpduFailure::queue_full);  // of which it says nothing
+  come_back(cas::CpduFailure::queue_full);  // a full queue tells nothing about the link
   EXPECT_EQ(said(), "");
   wait(options.config.probe_interval);
   EXPECT_EQ(said(), "20:30 30");
@@ -311,7 +314,7 @@ TEST_F(HardLinksTest, a_client_ends_its_link_and_hears_nothing) {
   establish(1);
   EXPECT_TRUE(core->request_terminate(now, kClient, kPeer));
   EXPECT_EQ(said(), "20:61");
-  EXPECT_TRUE(core->request_terminate(now, kClient, kPeer));  // said twice does no harm
+  EXPECT_TRUE(core->request_terminate(now, kClient, kPeer));  // a second request does no harm
   hear("70");
   EXPECT_EQ(said(), "break-20");
   EXPECT_EQ(state(), "");
@@ -331,7 +334,7 @@ TEST_F(HardLinksTest, a_termination_without_answer_ends_at_its_time_and_is_told)
   EXPECT_EQ(said(), "c1:terminated-3 break-20");
 }
 
-// A.2.1.19(2): nobody else's link, nobody else's node.
+// A.2.1.19(2): a client cannot end the link of another client or a link to another node.
 TEST_F(HardLinksTest, only_its_client_ends_a_link) {
   establish(0);
   EXPECT_FALSE(core->request_terminate(now, kSecond, kPeer));
@@ -351,20 +354,20 @@ TEST_F(HardLinksTest, a_request_can_be_withdrawn_at_every_stage) {
   said();
   EXPECT_TRUE(core->request_terminate(now, kClient, kPeer));
   EXPECT_EQ(said(), "c1:rejected-3 20:61");
-  hear("40");  // it crossed
+  hear("40");  // the two S_PDUs crossed
   EXPECT_EQ(said(), "");
   hear("70");
   EXPECT_EQ(said(), "break-20");
 }
 
-// A.3.2.2.3(3), and the reasons as they map to those of the primitive.
+// A.3.2.2.3(3): the test also checks how the reasons map to those of the primitive.
 TEST_F(HardLinksTest, the_peer_ends_a_link_and_is_answered_at_once) {
   const auto told_for = [&](const char* hex) {
     establish(2);
     hear(hex);
     EXPECT_EQ(state(), "");
     const std::string told = said();
-    broken();  // it is the peer's to break
+    broken();  // the peer breaks the physical link
     return told;
   };
   EXPECT_EQ(told_for("61"), "20:70 c1:terminated-1");
@@ -372,7 +375,7 @@ TEST_F(HardLinksTest, the_peer_ends_a_link_and_is_answered_at_once) {
   EXPECT_EQ(told_for("64"), "20:70 c1:terminated-4");
   EXPECT_EQ(told_for("63"), "20:70 c1:terminated-1");
   EXPECT_EQ(told_for("60"), "20:70 c1:terminated-1");
-  hear("61");  // no link at all
+  hear("61");  // there is no link at all
   EXPECT_EQ(said(), "20:70");
 }
 
@@ -414,11 +417,11 @@ TEST_F(HardLinksTest, a_request_of_lower_precedence_is_rejected_and_changes_noth
     EXPECT_EQ(state(), "active");
   };
   rejected_2(link(1, 0));
-  rejected_2(link(1, 1));          // a tie leaves the existing one
+  rejected_2(link(1, 1));          // at a tie the existing link stays
   rejected_2(link(0, 1));          // the same nodes, a smaller type
   rejected_2(link(2, 1, kOther));  // other nodes: the type does not count
   second_rank = 4;
-  rejected_2(link(2, 3));  // nor does the priority against a larger rank
+  rejected_2(link(2, 3));  // a larger rank wins over any priority
 }
 
 // A.3.2.2.2(5)-(7) A.3.2.2(6)
@@ -433,7 +436,7 @@ TEST_F(HardLinksTest, a_type_0_that_is_there_already_is_rejected_as_such) {
   EXPECT_EQ(state(), "active");
 }
 
-// A.3.2.2.2(8): the one of lower precedence is ended first, then the new one is made.
+// A.3.2.2.2(8): the link of lower precedence is ended first, and then the new one is made.
 TEST_F(HardLinksTest, a_request_of_higher_precedence_ends_the_link_and_takes_its_place) {
   const auto takes_over = [&](const sis::HardLink& wanted) {
     establish(0, 1);
@@ -460,14 +463,14 @@ TEST_F(HardLinksTest, a_termination_without_answer_does_not_stop_the_successor) 
   EXPECT_EQ(said(), "c1:terminated-3 break-20 call-5");
 }
 
-// A.3.2.2.2(2)-(4) also between requests that are still in progress, the same client's too.
+// A.3.2.2.2(2)-(4) also apply to requests that are still in progress, even to two of one client.
 TEST_F(HardLinksTest, requests_in_progress_are_compared_too) {
   EXPECT_TRUE(ask(link(0, 1)));
   EXPECT_TRUE(ask(link(0, 1)));
   EXPECT_EQ(said(), "call-20 c1:rejected-2");
   EXPECT_TRUE(ask(link(0, 2, kOther), kSecond));
   EXPECT_EQ(said(), "c1:rejected-2 break-20 call-5");
-  EXPECT_TRUE(ask(link(0, 3), kClient));  // the first link is still on its way down
+  EXPECT_TRUE(ask(link(0, 3), kClient));  // the first link is still being broken
   EXPECT_EQ(said(), "c2:rejected-2 break-5");
   EXPECT_EQ(state(), "waiting");
   broken(cas::LinkEnd::by_us);
@@ -480,7 +483,7 @@ TEST_F(HardLinksTest, a_request_that_was_sent_is_taken_back_before_another_goes_
   said();
   EXPECT_TRUE(ask(link(0, 2), kSecond));
   EXPECT_EQ(said(), "c1:rejected-2 20:62");
-  hear("40");  // it crossed
+  hear("40");  // the two S_PDUs crossed
   EXPECT_EQ(said(), "");
   hear("70");
   EXPECT_EQ(said(), "20:32 60");
@@ -535,8 +538,8 @@ TEST_F(HardLinksTest, a_silent_peer_is_asked_and_one_that_has_no_such_link_ends_
   EXPECT_EQ(said(), "c1:terminated-1 break-20");
 }
 
-// A.3.2.2.1(6), A.3.2.2.2(21): the link that is there wins against an equal request, so a node that
-// takes the probe for a new request says that it is busy with the link we ask about.
+// A.3.2.2.1(6), A.3.2.2.2(21): the existing link wins against an equal request. A node that takes
+// the probe for a new request therefore answers that it is busy with the link that we ask about.
 TEST_F(HardLinksTest, a_peer_that_is_asked_and_is_busy_with_an_equal_link_keeps_it) {
   establish(2);
   for (int i = 0; i < 3; ++i) {

@@ -1,4 +1,4 @@
-// What keeps a soft link session that has nothing to send.
+// These tests check how long a soft link session lasts that has nothing to send.
 #include <gtest/gtest.h>
 
 #include "tests/unit/sap/interface_fixture.h"
@@ -11,7 +11,8 @@ using std::chrono::nanoseconds;
 
 class IdleLinks : public InterfaceFixture {
  protected:
-  /// A session whose only U_PDU is acknowledged, and perhaps still to be confirmed by a client.
+  /// Makes a session whose only U_PDU is acknowledged, and perhaps still to be confirmed by a
+  /// client.
   ClientId be_idle(Confirmation confirmation = Confirmation::none) {
     const ClientId client = bind(3, confirmation);
     give(client, request(kPeer, Bytes{1}));
@@ -19,7 +20,7 @@ class IdleLinks : public InterfaceFixture {
     confirm(0);
     return client;
   }
-  /// The same, and another node's data waits for its place.
+  /// Makes such a session while data for another node waits for its place.
   void be_idle_and_in_the_way() {
     config.links.soft_links_max = 1;
     restart();
@@ -41,7 +42,7 @@ TEST_F(IdleLinks, a_transmission_that_may_be_the_peers_holds_an_idle_session_whi
   expect_end_in(seconds(10));
 }
 
-// A.1.1.1(3): others on the frequency begin a transmission again and again.
+// A.1.1.1(3): other stations on the frequency begin a transmission again and again.
 TEST_F(IdleLinks, transmissions_that_never_turn_out_to_be_the_peers_do_not_keep_an_idle_session) {
   be_idle();
   const Instant ends_at = now + config.links.idle_timeout + std::chrono::milliseconds(127'500);
@@ -70,7 +71,7 @@ TEST_F(IdleLinks, a_session_that_awaits_a_clients_confirmation_hears_out_what_ma
   expect_end_in(seconds(10));
 }
 
-// A.1.1.1(5), (6): data of its own direction keeps the session in use all the time.
+// A.1.1.1(5), (6): the data that the peer sends keeps the session in use all the time.
 TEST_F(IdleLinks, a_session_that_only_awaits_a_clients_confirmation_makes_way_after_its_maximum) {
   be_idle_and_in_the_way();
   for (Duration past{}; past < config.links.session_max; past += seconds(10)) {

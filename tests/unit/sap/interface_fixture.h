@@ -1,4 +1,4 @@
-// A subnetwork interface between clients and a channel access sublayer that the test plays.
+// Runs a subnetwork interface between clients and a channel access sublayer that the test plays.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ class InterfaceFixture : public ::testing::Test {
     EXPECT_EQ(sent<sis::BindAccepted>(id), 1u);
     return id;
   }
-  /// To SAP 4 of the destination, as the bind says.
+  /// Makes a request to SAP 4 of the destination with the service type of the bind.
   static sis::UnidataRequest request(Address destination, Bytes updu) {
     sis::UnidataRequest r;
     r.destination = destination;
@@ -71,7 +71,7 @@ class InterfaceFixture : public ::testing::Test {
     core->on_primitive(now, client, std::move(primitive));
     drain();
   }
-  /// A client that did not read takes all that waits for it.
+  /// Lets a client that did not read take all indications that wait for it.
   void take_all(ClientId client) {
     for (const ReceiptId receipt : std::exchange(untaken[client], {})) {
       core->on_indication_taken(now, receipt);
@@ -93,7 +93,8 @@ class InterfaceFixture : public ::testing::Test {
     core->on_link_rejected(now, {peer, reason, type});
     drain();
   }
-  /// All U_PDUs, then the link, or the other way round: the sublayers below do either.
+  /// Returns all U_PDUs and then ends the link, or the other way round. The sublayers below do
+  /// either.
   void lose(Address peer, cas::LinkEnd end = cas::LinkEnd::connection_lost,
             bool link_first = false) {
     if (link_first) core->on_link_broken(now, {peer, end});
@@ -186,7 +187,7 @@ class InterfaceFixture : public ::testing::Test {
   std::map<ClientId, std::vector<sis::Primitive>> log;
   std::map<ClientId, bool> paused;
   std::set<ClientId> closed;
-  std::set<ClientId> unread;  // clients that take nothing before take_all()
+  std::set<ClientId> unread;  // clients that take nothing until take_all()
   std::map<ClientId, std::vector<ReceiptId>> untaken;
   std::vector<Address> calls;
   std::vector<Address> breaks;

@@ -1,4 +1,4 @@
-// Soft link sessions, and what becomes of U_PDUs when links fail.
+// These tests cover soft link sessions, and what happens to U_PDUs if links fail.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -81,7 +81,7 @@ TEST_F(Links, sessions_are_bounded_and_an_idle_one_makes_place) {
   EXPECT_EQ(calls, (std::vector{kPeer, kOther}));
 }
 
-// Peers that call us count as soon as they send something.
+// Peers that call us count as sessions once they send something.
 TEST_F(Links, a_place_that_was_made_for_a_node_is_its_own) {
   const Address caller{0x02000000};
   config.links.soft_links_max = 1;
@@ -100,12 +100,12 @@ TEST_F(Links, a_place_that_was_made_for_a_node_is_its_own) {
   EXPECT_TRUE(calls.empty());
   lose(caller, cas::LinkEnd::by_us);
   EXPECT_EQ(calls, std::vector{kPeer});
-  // It is one place.
+  // Only one place has been made.
   give(client, request(kOther, Bytes{2}));
   EXPECT_EQ(calls, std::vector{kPeer});
 }
 
-// Nodes that call us and give way do not make room for more than that.
+// Nodes that call us and give way do not raise the limit for our own sessions.
 TEST_F(Links, our_own_sessions_never_exceed_the_maximum) {
   config.links.soft_links_max = 2;
   restart();
@@ -122,7 +122,7 @@ TEST_F(Links, our_own_sessions_never_exceed_the_maximum) {
     lose(address(i), cas::LinkEnd::by_us);
     EXPECT_EQ(calls.size(), std::min<std::size_t>(i + 1, 2));
   }
-  // Nor has another that calls us to go for one that could not be called then.
+  // Another node that calls us does not give way for a node that could not be called at that time.
   for (const Address peer : calls) make(peer);
   make(address(3), false);
   core->on_peer_active(now, address(3));
@@ -165,10 +165,10 @@ TEST_F(Links, a_busy_session_gives_way_after_its_maximum_and_finishes_what_is_ou
   wait(nanoseconds(1));
   EXPECT_TRUE(breaks.empty());
   confirm(1);
-  EXPECT_EQ(spdus.size(), 2u);  // the third has to wait
+  EXPECT_EQ(spdus.size(), 2u);  // the third U_PDU has to wait
   EXPECT_EQ(breaks, std::vector{kPeer});
   lose(kPeer, cas::LinkEnd::by_us);
-  EXPECT_EQ(calls.back(), kOther);  // and not kPeer again, though its data is older
+  EXPECT_EQ(calls.back(), kOther);  // not kPeer again, though its data is older
   make(kOther);
   confirm(2);
   lose(kOther, cas::LinkEnd::by_us);
@@ -178,14 +178,14 @@ TEST_F(Links, a_busy_session_gives_way_after_its_maximum_and_finishes_what_is_ou
 // A.1.1.1(5),(6)
 TEST_F(Links, what_is_out_at_the_end_of_the_drain_time_is_queued_again_and_not_given_up) {
   config.links.soft_links_max = 1;
-  config.attempts_max = 1;  // one failed attempt would be the end of it
+  config.attempts_max = 1;  // one failed attempt would end the U_PDU
   restart();
   const ClientId client = bind(3, Confirmation::node);
   for (int i = 0; i < 3; ++i) give(client, request(kPeer, Bytes(2000)));
   make(kPeer);
   ASSERT_EQ(spdus.size(), 3u);
   wait(config.links.session_max);
-  give(client, request(kOther, Bytes{2}));  // now, long after the maximum, somebody waits
+  give(client, request(kOther, Bytes{2}));  // another node waits, long after the maximum
   wait(config.links.drain_max - nanoseconds(1));
   EXPECT_TRUE(breaks.empty());
   wait(nanoseconds(1));
@@ -211,7 +211,7 @@ TEST_F(Links, a_session_that_nobody_waits_for_any_more_is_not_ended_by_its_drain
   make(kPeer);
   wait(config.links.session_max);
   sis::UnidataRequest brief = request(kOther, Bytes{2});
-  brief.time_to_live = 1;  // two seconds
+  brief.time_to_live = 1;  // 2 s
   give(client, brief);
   wait(config.links.drain_max);
   EXPECT_TRUE(breaks.empty());
@@ -242,7 +242,7 @@ TEST_F(Links, a_session_whose_more_urgent_data_is_on_its_way_does_not_give_way) 
   give(client, urgent);
   give(client, request(kPeer, Bytes{1}));
   make(kPeer);
-  ASSERT_EQ(spdus.size(), 2u);  // nothing waits any more
+  ASSERT_EQ(spdus.size(), 2u);  // nothing more waits for kPeer
   give(client, request(kOther, Bytes{2}));
   wait(config.links.session_max);
   wait(config.links.drain_max);
@@ -262,7 +262,7 @@ TEST_F(Links, a_session_whose_data_on_its_way_is_no_more_urgent_gives_way) {
   give(client, request(kPeer, Bytes(2000)));
   make(kPeer);
   give(client, request(kOther, Bytes{2}));
-  confirm(0);  // what is left is of the same priority as what waits
+  confirm(0);  // the U_PDUs left and waiting have one priority
   wait(config.links.session_max);
   EXPECT_TRUE(breaks.empty());
   wait(config.links.drain_max);
@@ -294,8 +294,9 @@ TEST_F(Links, a_called_session_that_has_data_of_ours_takes_a_place) {
   EXPECT_EQ(calls_to(kOther), 0u);
 }
 
-// The copied octets of an answer may fit several U_PDUs, so an answer alone confirms nothing that
-// the link has not acknowledged. The receiver knows the repetition and answers it again.
+// An answer copies so few octets that it may fit several U_PDUs. An answer alone therefore confirms
+// nothing that the link has not acknowledged. The receiver knows the repetition and answers it
+// again.
 TEST_F(Links, an_answer_without_an_acknowledgement_does_not_spare_the_repetition) {
   const ClientId client = bind(3, Confirmation::client);
   for (const bool answered_before_the_break : {true, false}) {
@@ -332,7 +333,7 @@ TEST_F(Links, what_is_refused_for_want_of_room_below_waits_until_something_there
   make(kPeer);
   refuse(0, cas::CpduFailure::queue_full);
   give(client, request(kPeer, Bytes{2}));
-  EXPECT_EQ(spdus.size(), 1u);  // neither it nor what is behind it goes round and round
+  EXPECT_EQ(spdus.size(), 1u);  // neither U_PDU is tried again and again
   give(client, request(kOther, Bytes{3}));
   make(kOther);
   ASSERT_EQ(spdus.size(), 2u);
@@ -344,11 +345,11 @@ TEST_F(Links, what_is_refused_for_want_of_room_below_waits_until_something_there
   EXPECT_EQ(sent<sis::UnidataRequestRejected>(client), 0u);
 }
 
-// --- A client that goes away with data in every stage --------------------------------------------
+// --- A client that leaves with data in every stage -----------------------------------------------
 
 class Departure : public Links {
  protected:
-  /// One waits for a link, one is below, one awaits a client, one is for a third node.
+  /// One U_PDU awaits its client, one is below, and one for a third node waits for a link.
   ClientId client_with_data_in_every_stage() {
     const ClientId client = bind(3, Confirmation::client);
     give(client, request(kPeer, Bytes{1}));
@@ -463,7 +464,7 @@ TEST_F(Links, random_histories_report_every_accepted_request_exactly_once) {
       }
     };
     for (int i = 0; i < 1500; ++i) step(rng.below(100));
-    wait(hours(48));  // whatever still hangs about ends by its time …
+    wait(hours(48));  // everything that still waits ends by its time …
     for (const Address peer : peers) lose(peer);
     wait(hours(48));
 

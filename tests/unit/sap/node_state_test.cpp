@@ -1,5 +1,5 @@
-// Broadcast sessions (A.1.1.3, A.3.2.3), radio silence, availability (A.2.1.26) and management
-// messages (A.2.1.15, A.2.1.16), as clients see them.
+// These tests show broadcast sessions (A.1.1.3, A.3.2.3), radio silence, availability (A.2.1.26)
+// and management messages (A.2.1.15, A.2.1.16) as clients see them.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -72,7 +72,7 @@ TEST_F(NodeState, arq_data_of_the_rest_is_rejected_when_the_session_begins_and_w
   EXPECT_EQ(last<sis::UnidataRequestRejected>(client).reason, RejectReason::mode_not_specified);
   lose(kPeer, cas::LinkEnd::by_us);
   EXPECT_EQ(sent<sis::UnidataRequestRejected>(client), 2u);
-  // It may have been on the air.
+  // The U_PDU may have been on the air.
   EXPECT_EQ(last<sis::UnidataRequestRejected>(client).reason,
             RejectReason::destination_not_responding);
   give(client, arq_request(kPeer));
@@ -125,11 +125,12 @@ TEST_F(NodeState, in_silence_nothing_is_asked_of_the_sublayers_below_and_data_is
   EXPECT_TRUE(spdus.empty());
   EXPECT_TRUE(calls.empty());
   EXPECT_TRUE(breaks.empty());
-  EXPECT_FALSE(core->next_deadline() && *core->next_deadline() <= now);  // no spinning either
+  // The node does not spin either.
+  EXPECT_FALSE(core->next_deadline() && *core->next_deadline() <= now);
   give(client, request(kPeer, Bytes{6}));
   silence(false);
   EXPECT_EQ(calls, std::vector{kOther});
-  EXPECT_EQ(spdus.size(), 2u);  // non-ARQ, and the expedited one, ahead of the other
+  EXPECT_EQ(spdus.size(), 2u);  // the non-ARQ and the expedited one, not the other
 }
 
 TEST_F(NodeState, time_to_live_runs_in_silence) {

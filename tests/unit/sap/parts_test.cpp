@@ -16,7 +16,7 @@ constexpr ClientId kA{1};
 constexpr ClientId kB{2};
 constexpr Address kPeer{0x01020305};
 
-// --- Who may store how much ---
+// --- Storage of each client ---
 
 QueueConfig small_queue() {
   return {.client_octets_max = 5000,
@@ -48,7 +48,7 @@ TEST(StorageLedger, limits_octets_and_number) {
   EXPECT_TRUE(ledger.take(kA, 5000));
 }
 
-// Two clients with a share of 2 each of 10, so that 6 are lent.
+// Two clients have a reserved share of 2 each of 10, so that 6 can be lent.
 QueueConfig few_updus() {
   return {.client_updus_max = 9, .updus_max = 10, .client_updus_reserved = 2};
 }
@@ -57,7 +57,7 @@ TEST(StorageLedger, of_all_clients_together_takes_the_last_in_number_and_not_one
   StorageLedger ledger(few_updus(), 2);
   for (int i = 0; i < 8; ++i) ASSERT_TRUE(ledger.take(kA, 1));
   EXPECT_EQ(ledger.percent_used(kA), 100u);
-  EXPECT_FALSE(ledger.take(kA, 1));  // below its own limit, but the rest is the other's share
+  EXPECT_FALSE(ledger.take(kA, 1));  // below its limit, but the rest is the other's share
   EXPECT_TRUE(ledger.take(kB, 1));
   EXPECT_TRUE(ledger.take(kB, 1));  // the tenth
   EXPECT_FALSE(ledger.take(kB, 1));
@@ -150,7 +150,8 @@ TEST(UnidataQueue, what_comes_back_goes_before_what_came_later) {
   EXPECT_EQ(queue.take({false, kPeer})->id.value, 1u);
 }
 
-// A hard link asks who may go each time anything happens.
+// A hard link asks which U_PDU may go at each event, so the queue must ask only once for equal
+// ones.
 TEST(UnidataQueue, what_may_not_go_is_asked_about_once_however_much_there_is) {
   for (const unsigned fair_turn : {0u, 1u}) {
     UnidataQueue queue(fair_turn);
@@ -316,12 +317,12 @@ TEST(SapTable, without_room_only_a_strictly_higher_rank_pushes_out_the_youngest_
   };
   ASSERT_EQ(table.bind(high, ranked(1, 5)), std::nullopt);
   ASSERT_EQ(table.bind(low, ranked(2, 3)), std::nullopt);
-  EXPECT_EQ(table.victim_of(next, ranked(4, 9)), std::nullopt);  // there is room
+  EXPECT_EQ(table.victim_of(next, ranked(4, 9)), std::nullopt);  // there is still room
   ASSERT_EQ(table.bind(low_too, ranked(3, 3)), std::nullopt);
   EXPECT_EQ(table.victim_of(next, ranked(4, 4)), low_too);
   EXPECT_EQ(table.victim_of(next, ranked(4, 3)), std::nullopt);
   EXPECT_EQ(table.bind(next, ranked(4, 3)), BindRefusal::no_room);
-  // What would be refused anyway costs nobody his place.
+  // A bind that would be refused anyway takes no other client's place.
   EXPECT_EQ(table.victim_of(next, ranked(1, 9)), std::nullopt);
   EXPECT_EQ(table.bind(next, ranked(1, 9)), BindRefusal::sap_taken);
 }
@@ -390,7 +391,7 @@ TEST(ClientWatch, the_answer_to_our_probe_is_not_answered) {
   EXPECT_EQ(watch.on_deadline(Instant(seconds(120))), ClientWatch::Verdict::send_keep_alive);
   EXPECT_FALSE(watch.on_keep_alive(Instant(seconds(121))));
   EXPECT_TRUE(watch.on_keep_alive(Instant(seconds(122))));   // its own probe, soon after
-  EXPECT_FALSE(watch.on_keep_alive(Instant(seconds(123))));  // but no ping-pong
+  EXPECT_FALSE(watch.on_keep_alive(Instant(seconds(123))));  // but no answer to the answer
 }
 
 TEST(ClientWatch, a_client_that_does_not_answer_is_inactive) {
@@ -449,14 +450,14 @@ TEST(ClientWatch, an_unbound_connection_may_idle_only_so_long) {
   EXPECT_EQ(watch.on_deadline(Instant(minutes(1)) - nanoseconds(1)), ClientWatch::Verdict::fine);
   EXPECT_EQ(watch.on_deadline(Instant(minutes(1))), ClientWatch::Verdict::inactive);
   ClientWatch talking(config, Instant{});
-  EXPECT_TRUE(talking.on_keep_alive(Instant(seconds(59))));  // which is no bind
+  EXPECT_TRUE(talking.on_keep_alive(Instant(seconds(59))));  // a keep-alive is not a bind
   EXPECT_EQ(talking.next_deadline(), Instant(minutes(1)));
   ClientWatch bound(config, Instant{});
   bound.on_bound(Instant(seconds(59)));
   EXPECT_EQ(bound.next_deadline(), std::nullopt);
 }
 
-// --- U_PDUs on their way ---
+// --- Deliveries in progress ---
 
 TEST(DeliveryTable, a_delivery_answer_finds_the_oldest_that_fits) {
   DeliveryTable table;

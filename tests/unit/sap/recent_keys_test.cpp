@@ -31,8 +31,8 @@ TEST(RecentKeys, nothing_is_there_that_was_not_put_in) {
   EXPECT_TRUE(keys.contains(0));
 }
 
-// Few different keys that differ only in bits the table does not look at: long runs, which wrap
-// round its end, with gaps torn into them.
+// The keys are few and differ only in bits that the table does not use. They make long runs that
+// wrap round the end of the table, with gaps in them.
 TEST(RecentKeys, agrees_with_a_plain_list) {
   std::mt19937_64 random(1);
   for (const std::size_t limit : {1, 3, 8, 13}) {

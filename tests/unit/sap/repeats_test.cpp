@@ -33,14 +33,14 @@ TEST(RepeatMarker, equal_u_pdus_of_one_moment_get_times_of_their_own) {
   EXPECT_EQ(marker.distinct(kAlpha, data(1), UtcSeconds{2001}).value, 2001);
 }
 
-// However often the same is sent: whatever a receiver may remember of it has a time of its own, and
-// none is far beyond what was asked for.
+// Each U_PDU that a receiver may still remember has a time of its own, however often an equal one
+// is sent. No time is far beyond the requested one.
 TEST(RepeatMarker, a_flood_of_equal_u_pdus_does_not_push_their_times_to_die_ahead_for_ever) {
   constexpr std::size_t kRemembered = 10;
   RepeatMarker marker(kRemembered);
   std::vector<std::int64_t> given;
   for (int i = 0; i < 200; ++i) {
-    // Clients may well say one time and then another.
+    // A client may alternate between two times.
     const std::int64_t wanted = i % 3 == 0 ? 1000 : 1010 + i / 50;
     given.push_back(marker.distinct(kAlpha, data(1), UtcSeconds{wanted}).value);
     EXPECT_GE(given.back(), wanted);
@@ -53,21 +53,22 @@ TEST(RepeatMarker, a_flood_of_equal_u_pdus_does_not_push_their_times_to_die_ahea
   }
 }
 
-// Equal ones asked for at one moment take the next free unit each, however many there are.
+// Equal U_PDUs for one time each take the next free unit, however many there are.
 TEST(RepeatMarker, equal_u_pdus_of_one_moment_lie_close_together) {
   RepeatMarker marker(1000);
   for (std::int64_t i = 0; i < 2000; ++i) {
     ASSERT_EQ(marker.distinct(kAlpha, data(1), UtcSeconds{1000}).value, 1000 + 2 * i);
   }
   EXPECT_EQ(marker.distinct(kAlpha, data(1), UtcSeconds{1000}).value, 5000);
-  // The oldest has been forgotten for that.
+  // The marker has forgotten the oldest one in exchange.
   EXPECT_EQ(marker.distinct(kAlpha, data(1), UtcSeconds{1000}).value, 1000);
 }
 
 TEST(RepeatFilter, only_what_came_over_an_earlier_link_is_a_repetition) {
   RepeatFilter filter(10);
   filter.on_delivered(kAlpha, data(1), kNow);
-  EXPECT_FALSE(filter.is_repeat(kNow, kAlpha, data(1)));  // the same link: ARQ saw to it
+  // On the same link ARQ removes repetitions.
+  EXPECT_FALSE(filter.is_repeat(kNow, kAlpha, data(1)));
   filter.on_link_made(kBravo);
   EXPECT_FALSE(filter.is_repeat(kNow, kAlpha, data(1)));
   filter.on_link_made(kAlpha);
@@ -89,12 +90,12 @@ TEST(RepeatFilter, knows_each_for_as_long_as_it_may_be_sent_again) {
   constexpr Instant kLater = kNow + std::chrono::hours(1);
   filter.on_delivered(kAlpha, data(1), kNow);
   filter.on_link_made(kAlpha);
-  filter.on_delivered(kAlpha, data(1), kLater);  // one sixteen days later
+  filter.on_delivered(kAlpha, data(1), kLater);  // an equal one sixteen days later
   EXPECT_TRUE(filter.is_repeat(kNow, kAlpha, data(1)));
   EXPECT_FALSE(filter.is_repeat(kLater, kAlpha, data(1)));
   filter.on_link_made(kAlpha);
   EXPECT_TRUE(filter.is_repeat(kLater, kAlpha, data(1)));
-  filter.on_delivered(kAlpha, data(2), kLater);  // pushes out the first of the two
+  filter.on_delivered(kAlpha, data(2), kLater);  // pushes out the first of the equal two
   EXPECT_TRUE(filter.is_repeat(kLater, kAlpha, data(1)));
   EXPECT_FALSE(filter.is_repeat(kLater + Duration(1), kAlpha, data(1)));
 }
@@ -108,7 +109,7 @@ TEST(RepeatFilter, remembers_the_newest_up_to_its_limit) {
   EXPECT_TRUE(filter.is_repeat(kNow, kAlpha, data(3)));
 }
 
-// Goal:   a peer that sends a flood does not make us forget what another has sent.
+// Goal:   a peer that sends a flood does not make us forget what another peer has sent.
 TEST(RepeatFilter, a_flood_of_one_sender_pushes_out_its_own_only) {
   RepeatFilter filter(8);
   for (const std::uint8_t octet : Bytes{1, 2, 3}) filter.on_delivered(kAlpha, data(octet), kNow);
@@ -124,10 +125,10 @@ TEST(RepeatFilter, a_flood_of_one_sender_pushes_out_its_own_only) {
 
 class Repeats : public InterfaceFixture {};
 
-// Goal:   what a client sends at the same time of each day arrives each day; what is sent again
-//         after a broken link arrives once, as long as it lives.
-// Method: the same U_PDU, which lives for ten days, on each day of two months, over a link of its
-//         own; and each again nine days later.
+// Goal:   a U_PDU that a client sends at the same time of each day arrives each day. A U_PDU that
+//         is sent again after a broken link arrives once, as long as it lives.
+// Method: the same U_PDU, which lives for ten days, is sent on each day of two months, over a link
+//         of its own. Each is sent again nine days later.
 TEST_F(Repeats, the_same_u_pdu_of_another_day_is_no_repetition) {
   const ClientId client = bind(4, Confirmation::none);
   std::vector<DataSpdu> daily;
@@ -137,7 +138,7 @@ TEST_F(Repeats, the_same_u_pdu_of_another_day_is_no_repetition) {
   };
   for (std::size_t day = 0; day < 60; ++day) {
     wait(std::chrono::hours(24));
-    core->on_utc(now, utc_now());  // noon, from the end of November on
+    core->on_utc(now, utc_now());  // noon, beginning at the end of November
     const UtcSeconds dies_at{utc_now().value + 10 * 24 * 3600};
     daily.push_back(
         {.destination_sap = SapId{4}, .time_to_die = encode_time_to_die(utc_now(), dies_at)});
@@ -151,7 +152,7 @@ TEST_F(Repeats, the_same_u_pdu_of_another_day_is_no_repetition) {
   }
 }
 
-// A sender of another make may say dates that ours would not.
+// A sender of another maker may use dates that ours would not.
 TEST_F(Repeats, a_u_pdu_whose_date_cannot_be_told_is_known_when_it_comes_again) {
   const ClientId client = bind(4, Confirmation::none);
   core->on_utc(now, UtcSeconds{1772409540});  // 2026-03-01, the sixtieth day of the year

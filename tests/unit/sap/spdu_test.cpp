@@ -165,11 +165,11 @@ TEST(TimeToDie, yesterday_is_recognised_as_past) {
 }
 
 TEST(TimeToDie, an_impossible_field_never_discards) {
-  const UtcSeconds now = utc(2026, 7, 4, 0, 0, 0);  // day 185: 9
+  const UtcSeconds now = utc(2026, 7, 4, 0, 0, 0);  // day 185, whose field is 9
   EXPECT_TRUE(decode_time_to_die(now, {9, 0xA8BF}).has_value());
   EXPECT_FALSE(decode_time_to_die(now, {9, 0xA8C0}).has_value());
   EXPECT_TRUE(decode_time_to_die(now, {4, 0}).has_value());   // 11 days ahead
-  EXPECT_FALSE(decode_time_to_die(now, {5, 0}).has_value());  // 12
+  EXPECT_FALSE(decode_time_to_die(now, {5, 0}).has_value());  // 12 days ahead
   EXPECT_FALSE(decode_time_to_die(now, {7, 0}).has_value());  // 2 days ago
 }
 

@@ -101,7 +101,7 @@ TEST_F(Interface, who_has_most_connections_without_a_bind_makes_room_for_the_nex
   connect(4);
   EXPECT_FALSE(closed.count(modest));
   EXPECT_EQ(closed.size(), 4u);
-  connect(5);  // all have one
+  connect(5);  // each owner has one connection
   EXPECT_TRUE(closed.count(modest));
 }
 
@@ -115,7 +115,7 @@ TEST_F(Interface, a_client_of_higher_rank_takes_the_place_of_one_of_lower_rank_w
   const ClientId middle = connect();
   give(middle, ranked);
   const ClientId third = connect();
-  give(third, bind_to(5, Confirmation::none));  // of no higher rank than the lowest
+  give(third, bind_to(5, Confirmation::none));  // its rank is not above the lowest
   EXPECT_EQ(last<sis::BindRejected>(third).reason, sis::BindRejectReason::not_enough_resources);
   EXPECT_EQ(sent<sis::UnbindIndication>(low), 0u);
   ranked.sap = SapId{5};
@@ -259,7 +259,7 @@ TEST_F(Interface, client_confirmation_needs_acknowledgement_and_answer_in_either
   EXPECT_EQ(sent<sis::UnidataRequestConfirm>(client), 1u);
   confirm(1);
   EXPECT_EQ(last<sis::UnidataRequestConfirm>(client).updu_part, Bytes{2});
-  hear(DeliveryConfirm{SapId{3}, SapId{4}, Bytes{2}});  // nobody waits for it any more
+  hear(DeliveryConfirm{SapId{3}, SapId{4}, Bytes{2}});  // no U_PDU waits for it any more
   EXPECT_EQ(sent<sis::UnidataRequestConfirm>(client), 2u);
 }
 
@@ -390,7 +390,7 @@ TEST_F(Interface, flow_goes_off_before_the_nodes_number_of_u_pdus_is_full_and_th
   const ClientId few = bind(5, Confirmation::node);
   for (int i = 0; i < 67; ++i) give(many, request(kPeer, Bytes{1}));
   EXPECT_EQ(sent<sis::DataFlowOff>(many), 0u);
-  give(many, request(kPeer, Bytes{1}));  // 75 percent of 90
+  give(many, request(kPeer, Bytes{1}));  // 75 % of 90
   EXPECT_EQ(sent<sis::DataFlowOff>(many), 1u);
   for (int i = 68; i < 90; ++i) {
     EXPECT_FALSE(paused[many]);
@@ -411,7 +411,8 @@ TEST_F(Interface, flow_goes_off_before_the_nodes_number_of_u_pdus_is_full_and_th
   EXPECT_EQ(counters[Counter::updus_refused], 1u);
 }
 
-// Where a U_PDU of full size is a large part of it, the room is full far below the thresholds.
+// If one U_PDU of full size is a large part of the storage, the storage is full far below the
+// thresholds.
 TEST_F(Interface, a_client_without_room_for_one_updu_stays_paused_at_any_threshold) {
   config.queue.client_octets_max = 4096;
   config.queue.client_octets_reserved = 4096;
@@ -465,7 +466,7 @@ TEST_F(Interface, what_is_handed_down_for_a_link_is_bounded_but_never_one_by_one
   EXPECT_EQ(spdus.size(), 11u);
 }
 
-// --- Clocks that are apart ----------------------------------------------------------------------
+// --- Clocks that are apart -----------------------------------------------------------------------
 
 class ClocksApart : public Interface {
  protected:
@@ -475,7 +476,8 @@ class ClocksApart : public Interface {
     core->on_utc(now, kUtc);
     client = bind(4, Confirmation::none);
   }
-  /// Data whose sender's clock is `behind` ours, sent now with so much time to live.
+  /// Sends data with `time_to_live` now from a node whose clock is `behind` ours. True if it is
+  /// indicated.
   bool arrives(Duration time_to_live, std::chrono::seconds behind,
                cas::Service service = cas::Service::arq) {
     const auto gone = std::chrono::duration_cast<seconds>(now.time_since_epoch());
@@ -645,7 +647,7 @@ TEST_F(Interface, a_repetition_of_what_is_not_taken_yet_is_answered_once_it_is) 
   EXPECT_TRUE(spdus.empty());
   take_all(client);
   EXPECT_EQ(spdus.size(), 1u);
-  hear(data);  // taken by now, so its sender has missed the answer
+  hear(data);  // the client has taken it, so the sender missed the answer
   EXPECT_EQ(spdus.size(), 2u);
 }
 
@@ -698,7 +700,7 @@ TEST_F(Interface, delivery_is_confirmed_or_denied_where_that_is_asked_for) {
   ASSERT_EQ(spdus.size(), 2u);
   EXPECT_EQ(*decode(spdus[1].spdu), Spdu(DeliveryFail{1, SapId{3}, SapId{5}, Bytes(32, 7)}));
   EXPECT_EQ(counters[Counter::spdus_unbound], 1u);
-  hear(data, cas::Service::nonarq);  // confirmation is not defined for it
+  hear(data, cas::Service::nonarq);  // non-ARQ data has no confirmation
   EXPECT_EQ(spdus.size(), 2u);
 }
 
@@ -767,7 +769,7 @@ TEST_F(Interface, what_a_connection_was_granted_ends_with_it) {
   bind(3, sis::Confirmation::none);
 }
 
-// Goal:   a client sends no U_PDU with more than its highest priority, here and on the air.
+// Goal:   no U_PDU of a client has more than the client's highest priority, here and on the air.
 TEST_F(Interface, a_u_pdu_above_the_priority_max_of_its_client_is_sent_with_that) {
   const ClientId low{++last_client};
   core->on_client_connected(now, low, {.priority_max = 9});

@@ -1,8 +1,8 @@
 // Goal:   whatever two clients, two peers and the clock do to the hard links of a node, in any
-//         order, nothing illegal comes of it, and when the network falls silent nothing remains.
-// Method: every sequence of six events, with the model's checks after each event, and after each
-//         sequence a network that answers nothing any more. Each test walks the sequences that
-//         begin with its share of the pairs of events, so that they can run side by side.
+//         order, nothing illegal happens, and nothing remains when the network falls silent.
+// Method: every sequence of six events. The model checks the node after each event, and after each
+//         sequence the network stops answering. Each test walks the sequences that begin with its
+//         share of the pairs of events, so that the tests can run side by side.
 #include <iostream>
 #include <optional>
 
