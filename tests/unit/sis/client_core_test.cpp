@@ -213,7 +213,7 @@ TEST(ClientCore, each_primitive_has_its_own_60_seconds) {
   server.bring_up();
   server.say_octets(*from_hex("90EB00"));
   server.run_for(seconds(59));
-  server.say_octets(*from_hex("0001 10 90"));  // the first ends, the next begins
+  server.say_octets(*from_hex("0001 10 90"));  // one frame ends and the next one begins
   server.run_for(seconds(60) - kTick);
   EXPECT_EQ(server.disconnects, 0);
   server.say_octets(*from_hex("EB00 0001 0F"));
@@ -334,7 +334,7 @@ TEST(ClientCore, answers_a_probe_of_the_server_soon_after_its_own_if_so_configur
 }
 
 TEST(ClientCore, two_cores_that_probe_each_other_do_not_play_ping_pong) {
-  // Each hears whatever the other sends, as a server would.
+  // Each core hears every keep-alive of the other, as it would from a server.
   const ClientCore::Config config{.sap = {6}, .probe_after = seconds(120)};
   FakeServer a(config), b(config);
   a.bring_up();

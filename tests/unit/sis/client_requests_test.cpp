@@ -134,7 +134,7 @@ TEST(ClientRequests, an_unspecified_mode_leaves_the_rest_of_the_delivery_out) {
                       .confirmation = static_cast<Confirmation>(4),
                       .as_they_arrive = true,
                       .extended = true,
-                      .retransmissions = 16};  // as wrong as it gets
+                      .retransmissions = 16};  // invalid in any other mode
   ASSERT_TRUE(server.request(request).ok());
   ASSERT_EQ(server.saw<UnidataRequest>(), 1u);
   EXPECT_EQ(std::get<UnidataRequest>(server.seen.back()).delivery, DeliveryMode{});
@@ -156,7 +156,7 @@ TEST(ClientRequests, every_open_request_is_unresolved_when_the_connection_is_los
     if (const auto* e = std::get_if<event::Unresolved>(&event)) unresolved.insert(e->id);
   }
   EXPECT_EQ(unresolved, open);
-  server.core.on_sent(server.now);  // late and spurious
+  server.core.on_sent(server.now);  // a late and spurious call
   server.settle();
   EXPECT_EQ(server.count<event::Sent>(), 0u);
 }
@@ -214,7 +214,7 @@ TEST(ClientRequests, a_transport_that_takes_no_more_holds_back_the_requests) {
   FakeServer server({.sap = {6}, .queue_max = 2});
   server.bring_up();
   server.block = true;
-  EXPECT_TRUE(server.request(hello("one")).ok());  // with the transport
+  EXPECT_TRUE(server.request(hello("one")).ok());  // the transport has this one
   EXPECT_TRUE(server.request(hello("two")).ok());
   EXPECT_TRUE(server.request(hello("three")).ok());
   EXPECT_EQ(server.saw<UnidataRequest>(), 1u);
@@ -228,7 +228,8 @@ TEST(ClientRequests, a_write_stops_growing_at_its_limit) {
   FakeServer server({.sap = {6}, .write_octets_max = 100});
   server.bring_up();
   server.say(DataFlowOff{});
-  for (int i = 0; i < 5; ++i) ASSERT_TRUE(server.request(hello(std::string(33, 'x'))).ok());  // 50
+  // Each request has 50 octets.
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(server.request(hello(std::string(33, 'x'))).ok());
   server.block = true;
   server.say(DataFlowOn{});
   EXPECT_EQ(server.saw<UnidataRequest>(), 2u);

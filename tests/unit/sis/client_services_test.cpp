@@ -1,5 +1,5 @@
-// Expedited data, hard links, management, availability and errors within U_PDUs, as a client sees
-// them.
+// These tests show expedited data, hard links, management, availability and errors within U_PDUs as
+// a client sees them.
 #include <gtest/gtest.h>
 
 #include "sis/send_outcome.h"
@@ -150,7 +150,7 @@ TEST_F(ClientServices, an_expedited_request_without_an_answer_is_given_up_after_
   const RequestId normal = *slow.request(hello());
   slow.run_for(seconds(10));
   const auto expedited = slow.core.request_expedited(slow.now, urgent("now"));
-  slow.say(DataFlowOn{});  // the younger one leaves first
+  slow.say(DataFlowOn{});  // the younger request leaves first
   slow.run_for(seconds(50) - kTick);
   EXPECT_EQ(slow.count<event::Unresolved>(), 0u);
   slow.run_for(kTick);

@@ -211,7 +211,7 @@ TEST(SisCodec, refuses_every_prefix_of_every_example) {
     const Bytes body = body_of(vector.hex);
     for (std::size_t size = 0; size < body.size(); ++size) {
       const ErrorCode code = error_of(ByteSpan(body).first(size));
-      // A shorter body is as good a management message, so long as it names its type.
+      // A shorter body is also a valid management message if it still names its type.
       const bool management =
           vector.type == Type::management_request || vector.type == Type::management_indication;
       if (management && size >= 2) continue;
@@ -243,7 +243,8 @@ TEST(SisCodec, a_flipped_bit_is_refused_or_changes_the_value_or_was_unused) {
       flipped[bit / 8] = static_cast<std::uint8_t>(flipped[bit / 8] ^ (0x80 >> bit % 8));
       const auto result = decode(flipped);
       if (!result.ok()) continue;
-      // What is accepted must survive a second trip: nothing was read that is not written.
+      // An accepted body must survive a second trip, which shows that nothing was read that is not
+      // written.
       const Bytes again = frame_of(*result);
       const auto second = decode(ByteSpan(again).subspan(kHeaderOctets));
       ASSERT_TRUE(second.ok()) << bit;
@@ -299,7 +300,8 @@ TEST(SisCodec, a_number_of_blocks_is_believed_only_as_far_as_they_are_there) {
   EXPECT_EQ(error_of(body("FFFF 0000 0001 0000")), ErrorCode::truncated);
   EXPECT_EQ(error_of(body("0000 FFFF 0000 0001")), ErrorCode::truncated);
   EXPECT_EQ(error_of(body("0001 0000 0001")), ErrorCode::truncated);
-  EXPECT_EQ(error_of(body("0000 0000 00")), ErrorCode::bad_field);  // one octet of no U_PDU
+  // One octet follows an empty U_PDU.
+  EXPECT_EQ(error_of(body("0000 0000 00")), ErrorCode::bad_field);
 }
 
 TEST(SisCodec, the_most_blocks_fill_the_size_field) {
@@ -323,7 +325,7 @@ TEST(SisCodec, fixed_sizes_are_those_of_the_standard) {
   for (const auto& [type, size] : sizes) {
     SCOPED_TRACE(type);
     Bytes body(size, 0);
-    std::fill(body.begin(), body.end(), std::uint8_t{0x20});  // no address size 0
+    std::fill(body.begin(), body.end(), std::uint8_t{0x20});  // no address has size 0
     body[0] = static_cast<std::uint8_t>(type);
     if (type >= 20) body[size - 2] = body[size - 1] = 0;  // no U_PDU
     EXPECT_TRUE(decode(body).ok());

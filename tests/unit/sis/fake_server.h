@@ -1,5 +1,5 @@
-// The server's side of a ClientCore in virtual time: carries out its actions, answers as scripted,
-// and keeps what it saw. Time moves only when a test says so.
+// Plays the server of a ClientCore in virtual time. It carries out the core's actions, answers as
+// scripted, and keeps what it saw. Only the test moves the time.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -52,7 +52,8 @@ class FakeServer {
   explicit FakeServer(ClientCore::Config config = {.sap = {6}, .retry_jitter = 0})
       : core(config, rng_) {}
 
-  /// Does what the core asks until it asks no more. Octets count as sent at once, unless `block`.
+  /// Carries out the actions of the core until there are none. Octets count as sent at once, unless
+  /// `block`.
   void settle() {
     while (const auto action = core.poll_action()) {
       if (std::holds_alternative<ClientCore::Connect>(*action)) {
@@ -94,7 +95,7 @@ class FakeServer {
     core.on_disconnected(now, Error{ErrorCode::io, "end of stream"});
     settle();
   }
-  /// Connected and bound, with nothing seen so far.
+  /// Connects and binds the client, and then clears `seen` and `events`.
   void bring_up(std::uint16_t mtu = kMtu) {
     start();
     accept();
@@ -109,7 +110,7 @@ class FakeServer {
     return result;
   }
 
-  /// Fires every deadline on the way.
+  /// Advances the time and fires every deadline on the way.
   void run_for(Duration duration) {
     const Instant end = now + duration;
     for (auto next = core.next_deadline(); next && *next <= end; next = core.next_deadline()) {

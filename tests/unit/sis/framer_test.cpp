@@ -8,8 +8,8 @@
 namespace s5066::sis {
 namespace {
 
-/// What came out, as text: the hex of a body, or the name of the problem. The type of each frame
-/// was known before.
+/// Appends each item as text: the hex of a body, or the name of the problem. Checks that
+/// next_type() told the type of each frame.
 void drain(Framer& framer, std::vector<std::string>& out) {
   for (;;) {
     const auto type = framer.next_type();
@@ -188,7 +188,8 @@ TEST(Framer, the_largest_frame_passes_and_memory_stays_below_it_until_then) {
 }
 
 TEST(Framer, a_flipped_bit_never_spoils_more_than_the_frames_it_covers) {
-  // A type 22 whose U_PDU is long enough to swallow what a flip in the size field can claim.
+  // The frame is a type 22. The stream after it is longer than any size that a flipped size field
+  // can claim.
   const Bytes victim = *from_hex("90EB00 000D 16 03 E1020305 0005 48454C4C4F");
   const Bytes marker = *from_hex("90EB00 0001 11");
   for (std::size_t bit = 0; bit < victim.size() * 8; ++bit) {
@@ -202,7 +203,7 @@ TEST(Framer, a_flipped_bit_never_spoils_more_than_the_frames_it_covers) {
       drain(framer, out);
     }
     ASSERT_FALSE(out.empty());
-    EXPECT_EQ(out.back(), "11") << bit;  // in step again
+    EXPECT_EQ(out.back(), "11") << bit;  // the framer is in step again
     EXPECT_FALSE(framer.partial()) << bit;
     EXPECT_LE(std::count_if(out.begin(), out.end(), [](const auto& o) { return o != "11"; }), 2)
         << bit;

@@ -1,5 +1,5 @@
-// Worked examples of Annex A frames, laid out by hand from the figures and checked with the
-// Wireshark dissector: hex and value.
+// These worked examples of Annex A frames give hex and value. They were laid out by hand from the
+// figures and checked with the Wireshark dissector.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// The C interface, from a C program and at its limits.
+// These tests use the C interface from a C program and at its limits.
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -106,7 +106,7 @@ TEST_F(CInterface, a_c_program_uses_all_of_it) {
 s5066_sis_config nowhere() {
   s5066_sis_config config{};
   config.host = "127.0.0.1";
-  config.port = 1;  // nobody listens
+  config.port = 1;  // no process listens here
   return config;
 }
 
@@ -155,7 +155,7 @@ TEST(CInterfaceAlone, a_client_without_a_server_says_so_and_closes) {
   request.destination = 0x20000000;
   EXPECT_EQ(s5066_sis_send(client, &request, nullptr), S5066_SIS_BAD_ARGUMENT);
   request = {};
-  request.size = 1;  // of no data
+  request.size = 1;  // a size without data
   EXPECT_EQ(s5066_sis_send(client, &request, nullptr), S5066_SIS_BAD_ARGUMENT);
   s5066_sis_close(client);
 }
@@ -189,7 +189,7 @@ TEST(CInterfaceAlone, its_thread_takes_no_signal_of_the_application) {
   sigemptyset(&usr1);
   sigaddset(&usr1, SIGUSR1);
   ASSERT_EQ(::pthread_sigmask(SIG_BLOCK, &usr1, &before), 0);
-  ASSERT_EQ(::kill(::getpid(), SIGUSR1), 0);  // would end the process
+  ASSERT_EQ(::kill(::getpid(), SIGUSR1), 0);  // without the mask this would end the process
   const timespec at_once{};
   EXPECT_EQ(::sigtimedwait(&usr1, nullptr, &at_once), SIGUSR1);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);

@@ -1,4 +1,4 @@
-// The sis_cat program as a user runs it, against a scripted server on a loopback port.
+// These tests run the sis_cat program as a user does, against a scripted server on a loopback port.
 #include "sis/tools/sis_cat_options.h"
 #include "tests/support/program_test.h"
 
@@ -27,7 +27,7 @@ TEST_F(SisCat, sends_its_input_in_pieces_of_the_mtu_and_leaves_with_0_when_all_i
     EXPECT_LE(request.updu.size(), kSmallMtu);
     EXPECT_EQ(request.destination_sap, SapId{7});
     EXPECT_EQ(request.destination, Address{0x01020305});
-    EXPECT_EQ(request.time_to_live, 31u);  // units of 2 s, never less than asked for
+    EXPECT_EQ(request.time_to_live, 31u);  // units of 2 s, rounded up
     EXPECT_EQ(request.delivery.confirmation, Confirmation::node);
     arrived.append(request.updu.begin(), request.updu.end());
   }

@@ -1,5 +1,6 @@
-// Client over a real loopback connection to a scripted server; both share one io_context, so that
-// nothing depends on who is scheduled when. A watchdog ends a test that waits for nothing.
+// A Client talks to a scripted server over a real loopback connection. Both share one io_context,
+// so that the result does not depend on the scheduler. A watchdog ends a test whose event never
+// comes.
 #include "sis/client.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +37,7 @@ using boost::system::error_code;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// Accepts one connection after the other and hands each primitive to `on_primitive`.
+/// Accepts one connection after another and hands each primitive to `on_primitive`.
 class LoopbackServer {
  public:
   explicit LoopbackServer(asio::io_context& io)
@@ -53,7 +54,7 @@ class LoopbackServer {
   void say_octets(ByteSpan octets) {
     asio::write(socket_, asio::buffer(octets.data(), octets.size()));
   }
-  /// Also to a client that has left.
+  /// Sends also to a client that has left.
   void try_to_say(const Primitive& primitive) {
     Bytes octets;
     encode(primitive, octets);
@@ -66,11 +67,11 @@ class LoopbackServer {
     socket_.close();
   }
 
-  /// On connections from now on: what is not read stays with the client.
+  /// Makes later connections take in little, so that octets that are not read stay with the client.
   void take_in_little() { acceptor_.set_option(tcp::socket::receive_buffer_size(4096)); }
   void read_on() { read(); }
 
-  /// Called after each read: whether to go on.
+  /// Called after each read. Returns whether the server reads on.
   std::function<bool()> goes_on = [] { return true; };
   std::function<void(const Primitive&)> on_primitive = [](const Primitive&) {};
   std::function<void()> on_end = [] {};
@@ -91,7 +92,7 @@ class LoopbackServer {
     socket_.async_read_some(asio::buffer(in_), [this](const error_code& code, std::size_t size) {
       if (code == asio::error::operation_aborted && !acceptor_.is_open()) return;
       if (code) {
-        socket_.close();  // a client that has stopped waits for it
+        socket_.close();  // a client that has stopped waits for this
         on_end();
         return accept();
       }
@@ -181,7 +182,7 @@ TEST_F(ClientTest, binds_sends_is_confirmed_and_stops_cleanly) {
     }
   });
   client->start();
-  io.run();  // ends by itself: nothing of the client keeps it running
+  io.run();  // ends by itself, because the client keeps nothing running
   EXPECT_TRUE(client->stopped());
   ASSERT_EQ(events.size(), 2u);
   ASSERT_EQ(seen.size(), 3u);
@@ -199,7 +200,7 @@ TEST_F(ClientTest, what_was_sent_arrives_after_a_stop_though_the_server_goes_on_
   };
   std::size_t sent = 0;
   server.take_in_little();
-  server.goes_on = [&] {  // not before all is sent, and then it has something to say each time
+  server.goes_on = [&] {  // reads only after all is sent, and then sends each time
     if (sent < kRequests) return false;
     server.try_to_say(UnidataIndication{.destination_sap = {6}, .updu = Bytes(1000)});
     return true;
@@ -227,7 +228,7 @@ TEST_F(ClientTest, what_was_sent_arrives_after_a_stop_though_the_server_goes_on_
 TEST_F(ClientTest, goes_on_when_a_handler_has_thrown_and_the_application_runs_on) {
   server.on_primitive = [this](const Primitive& primitive) {
     if (std::holds_alternative<BindRequest>(primitive)) server.say(BindAccepted{.sap = {6}});
-    // What the handler asked for before it threw; the answer shows that the client reads on.
+    // The handler asked for this before it threw. The answer shows that the client still reads.
     if (std::holds_alternative<UnidataRequest>(primitive)) server.say(SubnetAvailability{});
   };
   make_client([this](const Event& event) {
@@ -299,8 +300,8 @@ TEST_F(ClientTest, a_host_that_does_not_resolve_is_an_error_and_not_a_crash) {
 }
 
 // Goal:   a client that only receives notices within two minutes that its server has vanished.
-// Method: the kernel's own list of connections says what the timer of an idle one is for, and when
-//         it ends.
+// Method: the kernel's list of connections shows the purpose of an idle connection's timer and its
+//         end.
 TEST_F(ClientTest, probes_a_server_that_is_silent_for_a_minute) {
   std::string timer;
   make_client([&](const Event& event) {
@@ -549,7 +550,7 @@ TEST_F(ClientTest, a_handler_may_request_and_stop) {
   EXPECT_TRUE(std::holds_alternative<event::Unresolved>(events[1]));
 }
 
-// A host with a slash in it.
+// A host with a slash in it is the path of a local socket.
 TEST(LocalClient, binds_over_a_local_socket_and_says_what_is_wrong_with_a_path) {
   using asio::local::stream_protocol;
   const std::string path = "/tmp/s5066-client-" + std::to_string(::getpid());

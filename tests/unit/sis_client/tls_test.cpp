@@ -1,4 +1,4 @@
-// Client over TLS, against a server that wants a certificate of its own.
+// A Client connects over TLS to a server that requires a client certificate.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -26,7 +26,8 @@ namespace ssl = asio::ssl;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-/// Two authorities, and certificates that the first one issued for "localhost" and for a client.
+/// Makes two authorities, and certificates that the first one issued for "localhost" and for a
+/// client.
 struct Certificates {
   Certificates() : authority(folder.path, "ca"), other(folder.path, "other") {
     server = authority.issue("server", {"localhost"});
@@ -131,7 +132,7 @@ class TlsClient : public testing::Test {
             .server_name = "localhost"};
   }
 
-  /// Runs a client until it is bound or has lost its connection, and says why it was lost.
+  /// Runs a client until it is bound or has lost its connection. Returns the reason of the loss.
   std::string attempt(std::optional<Client::Tls> tls) {
     Client::Config config{.host = "127.0.0.1", .port = server.port(), .tls = std::move(tls)};
     config.core.sap = {6};
@@ -176,7 +177,7 @@ TEST_F(TlsClient, does_not_trust_a_server_with_a_certificate_for_another_name) {
 
 TEST_F(TlsClient, takes_the_host_for_the_name_when_none_is_given) {
   auto tls = good();
-  tls.server_name.clear();  // 127.0.0.1, which the certificate is not for
+  tls.server_name.clear();  // the certificate is not for 127.0.0.1
   EXPECT_NE(attempt(tls).find("certificate verify failed"), std::string::npos);
 }
 

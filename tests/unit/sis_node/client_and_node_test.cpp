@@ -29,7 +29,7 @@ NodeConfig node_config() {
   return config;
 }
 
-/// One client, its pipe, and what it was told.
+/// Holds one client, its pipe, and the events that it was told.
 struct Peer {
   Peer(const sis::ClientCore::Config& config, std::uint64_t seed) : rng(seed), core(config, rng) {}
 
@@ -45,7 +45,7 @@ struct Peer {
   Rng rng;
   sis::ClientCore core;
   std::optional<ClientId> id;  // as the node knows it
-  bool paused = false;         // the node reads no more
+  bool paused = false;         // the node reads nothing more
   std::deque<Bytes> to_node;
   std::vector<sis::Event> events;
 };
@@ -224,7 +224,7 @@ TEST(ClientAndNode, keep_alives_of_either_or_both_sides_keep_a_silent_binding_fo
   }
 }
 
-// The other station does not exist, so nothing leaves before its time to live is over.
+// The other station does not exist, so no U_PDU leaves before its time to live is over.
 TEST(ClientAndNode, flow_control_holds_back_what_the_node_cannot_take_and_all_of_it_is_answered) {
   NodeConfig config = node_config();
   config.sap.queue.client_octets_max = 16 * 1024;
