@@ -1,4 +1,4 @@
-// What a peer asks more often than it is answered.
+// A peer may ask more often than it is answered.
 #include "tests/unit/cas/link_fixture.h"
 
 namespace s5066::cas {

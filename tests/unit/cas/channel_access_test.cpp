@@ -20,7 +20,7 @@ TEST_F(Link, the_wait_for_an_answer_starts_when_the_request_has_left) {
   call();
   said();
   wait(config.answer_wait() * 3);
-  EXPECT_EQ(said(), "");  // still in the queue of a busy channel
+  EXPECT_EQ(said(), "");  // the request is still in the queue of a busy channel
   leaves();
   wait(config.answer_wait() - nanoseconds(1));
   EXPECT_EQ(said(), "");
@@ -47,7 +47,7 @@ TEST_F(Link, a_request_the_channel_never_lets_out_ends_in_no_answer) {
   call();
   said();
   wait(config.control_wait_max - nanoseconds(1));
-  leaves();  // just in time: still the first
+  leaves();  // just in time, so this is still the first request
   ring();
   EXPECT_EQ(said(), "10");
   wait(config.control_wait_max);
@@ -75,17 +75,17 @@ TEST_F(Link, the_link_is_not_made_while_a_repeated_request_is_leaving) {
   leaves();
   ring();
   EXPECT_EQ(said(), "10");
-  hear("20");  // answers the first
+  hear("20");  // answers the first request
   EXPECT_EQ(said(), "");
   EXPECT_EQ(core->state(kPeer), LinkState::calling);
   leaves();
   EXPECT_EQ(said(), "make made-by-us");
-  hear("20");  // answers the second
+  hear("20");  // answers the second request
   EXPECT_EQ(said(), "");
 }
 
-// Goal:   an ACCEPTED that was long on its way, and answers a call of before, makes no link: the
-//         peer would go on with the old one, and frames of both would be taken for one C_PDU.
+// Goal:   a late ACCEPTED that answers an earlier call makes no link. Otherwise the peer would go
+//         on with the old link, and frames of both links would be taken for one C_PDU.
 // Found:  by the swarm, large windows, seed 7.
 TEST_F(Link, accepted_before_our_first_request_is_out_answers_nothing) {
   call();
@@ -188,7 +188,7 @@ TEST_F(Link, a_repeated_request_is_accepted_again_and_restarts_the_wait_for_data
   make_by_peer();
   wait(config.first_data_wait() - nanoseconds(1));
   hear("10");
-  EXPECT_EQ(said(), "make 20");  // making again changes nothing below, unless the peer has used it
+  EXPECT_EQ(said(), "make 20");  // changes nothing below unless the peer has used it
   leaves();
   wait(config.first_data_wait() - nanoseconds(1));
   EXPECT_EQ(core->state(kPeer), LinkState::made_wait);
@@ -238,8 +238,8 @@ TEST_F(Link, of_two_that_call_each_other_the_larger_address_leaves_the_other_its
   }
 }
 
-// A REQUEST that reached the peer behind our ACCEPTED would be a call of a node that lost the link:
-// the peer would begin anew with frame numbers that we take for repetitions.
+// A REQUEST that reaches the peer after our ACCEPTED would look like the call of a node that lost
+// the link. The peer would then begin anew with frame numbers that we take for repetitions.
 TEST_F(Link, a_call_of_the_peer_is_answered_only_when_our_own_request_is_out) {
   call();
   EXPECT_EQ(said(), "10");
@@ -260,7 +260,7 @@ TEST_F(Link, what_else_the_peer_says_before_our_request_is_out_counts_as_well) {
   ring();
   said();
   hear("10");
-  hear("20");  // for our first REQUEST; the second has not left
+  hear("20");  // answers our first REQUEST; the second has not left
   EXPECT_EQ(said(), "");
   leaves();
   EXPECT_EQ(said(), "make made-by-us 20");
@@ -270,7 +270,7 @@ TEST_F(Link, what_else_the_peer_says_before_our_request_is_out_counts_as_well) {
   call();
   said();
   hear("10");
-  hear("41");  // it has thought better of it
+  hear("41");  // the peer withdraws its call
   EXPECT_EQ(said(), "50");
   core->on_cpdu_confirm(now, {CpduId{kControlIds}});
   EXPECT_EQ(said(), "");
@@ -280,7 +280,7 @@ TEST_F(Link, what_else_the_peer_says_before_our_request_is_out_counts_as_well) {
   call();
   said();
   hear("11");
-  hear("33");  // it prefers its own call
+  hear("33");  // the peer prefers its own call
   leaves();
   EXPECT_EQ(said(), "make made-by-peer 20");
 }
@@ -452,7 +452,7 @@ TEST_F(Link, an_exclusive_link_shuts_nonexclusive_ones_out) {
   leaves();
   EXPECT_EQ(core->request_link(now, kPeer, LinkType::nonexclusive).error().code,
             ErrorCode::refused);
-  hear("11");  // a second one is taken, so that hard links can be compared
+  hear("11");  // a second one is taken so that hard links compare
   EXPECT_EQ(said(), "make made-by-peer 20");
   leaves();
   core->on_cpdu(now, {Service::expedited_nonarq, Address{9}, Address{1}, *from_hex("11")});
@@ -546,7 +546,7 @@ TEST_F(Link, control_travels_as_expedited_data_without_acknowledgement) {
     ASSERT_NE(cpdu, nullptr) << hex;
     EXPECT_EQ(to_hex(cpdu->cpdu), hex);
     EXPECT_EQ(cpdu->service, Service::expedited_nonarq);
-    EXPECT_FALSE(cpdu->in_order);  // a damaged one must not hold up those behind it
+    EXPECT_FALSE(cpdu->in_order);  // a damaged one must not delay the next ones
     EXPECT_EQ(cpdu->destination, kPeer);
     core->on_cpdu_confirm(now, {cpdu->id});
   };

@@ -1,4 +1,4 @@
-// What befalls links when a broadcast session or radio silence begins (A.3.2.3, EMCON).
+// These tests begin a broadcast session or radio silence while links exist (A.3.2.3, EMCON).
 #include "tests/unit/cas/link_fixture.h"
 
 namespace s5066::cas {
@@ -21,7 +21,7 @@ TEST_F(Link, no_exclusive_call_follows_a_break_into_a_broadcast_session) {
   ASSERT_TRUE(core->request_link(now, kPeer, LinkType::exclusive).ok());
   EXPECT_EQ(said(), "43");
   core->set_broadcast(now, true);
-  EXPECT_EQ(said(), "no-answer");  // to the call that was to follow
+  EXPECT_EQ(said(), "no-answer");  // answers the call that was to follow
   leaves();
   hear("50");
   EXPECT_EQ(said(), "terminate broken-by_us");
@@ -44,7 +44,7 @@ TEST_F(Link, acknowledged_data_of_a_peer_without_a_link_is_dropped_and_counted) 
   hear("00 05 33 00 41", Service::expedited_arq);
   EXPECT_EQ(said(), "spdu");
   hear("44");
-  hear("00 05 33 00 41", Service::expedited_arq);  // again, behind the BREAK
+  hear("00 05 33 00 41", Service::expedited_arq);  // again, after the BREAK
   hear("00 05 33 00 41", Service::arq);
   EXPECT_EQ(said(), "50 terminate broken-by_peer");
   call();
@@ -76,8 +76,8 @@ TEST_F(Link, acknowledged_data_of_a_peer_whose_call_we_gave_up_is_dropped) {
   EXPECT_EQ(counters[Counter::cpdus_without_link], 1u);
 }
 
-// Or the layer above would hand data down to a link that carries none, and again when it comes
-// back.
+// Without this report the layer above would hand data down to a link that carries none, and again
+// when the data comes back.
 TEST_F(Link, the_layer_above_hears_at_once_when_a_link_begins_to_be_broken_whoever_wants_that) {
   make_by_us();
   EXPECT_TRUE(closing.empty());

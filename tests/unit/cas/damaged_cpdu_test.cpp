@@ -29,7 +29,7 @@ TEST(DamagedCpdu, positions_are_those_in_the_s_pdu_and_a_damaged_c_pci_drops_it)
   in.errored = {};
   in.missing = {{0, 2}};
   core.on_cpdu(now, in);
-  in.cpdu = *from_hex("10 00");  // link control that is not whole
+  in.cpdu = *from_hex("10 00");  // a C_PDU of link control that is not whole
   in.missing = {{1, 1}};
   core.on_cpdu(now, in);
   EXPECT_FALSE(core.poll_action());

@@ -1,4 +1,5 @@
-// Exclusive links beside Nonexclusive ones (B.3, B.3.2), and links made without CAS 1.
+// These tests cover Exclusive links beside Nonexclusive ones (B.3, B.3.2), and links made without
+// CAS 1.
 #include "tests/unit/cas/link_fixture.h"
 
 namespace s5066::cas {
@@ -37,7 +38,7 @@ TEST_F(Link, a_nonexclusive_call_makes_way_for_an_exclusive_one) {
   ASSERT_TRUE(core->request_link(now, kPeer, LinkType::exclusive).ok());
   EXPECT_EQ(said(), "43");
   leaves();
-  hear("20");  // to the call that was given up
+  hear("20");  // answers the call that was given up
   EXPECT_EQ(said(), "");
   hear("50");
   EXPECT_EQ(said(), "broken-by_us 11");
@@ -117,7 +118,8 @@ TEST_F(Link, exclusive_calls_that_cross_break_the_nonexclusive_links_too) {
   EXPECT_EQ(core->state(kOther), LinkState::breaking);
 }
 
-// The peer must not meet a REQUEST of ours behind our ACCEPTED: it would take it for a new call.
+// The peer must not receive a REQUEST of ours after our ACCEPTED, because it would take it for a
+// new call.
 TEST_F(Link, a_call_that_follows_a_break_is_out_before_the_peers_crossing_one_is_answered) {
   for (const std::string_view theirs : {"11", "10"}) {
     restart();
@@ -169,7 +171,7 @@ TEST_F(Link, linked_externally_a_link_is_made_and_broken_without_a_word) {
   ASSERT_TRUE(core->request_break(now, kPeer, BreakReason::no_more_data).ok());
   EXPECT_EQ(said(), "terminate broken-by_us");
   ASSERT_TRUE(core->request_link(now, kOther, LinkType::nonexclusive).ok());
-  EXPECT_EQ(said(), "10");  // to others by CAS 1
+  EXPECT_EQ(said(), "10");  // calls to other nodes use CAS 1
 }
 
 // B.3(3.3),(3.4),(3.5)

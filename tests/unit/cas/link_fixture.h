@@ -1,4 +1,5 @@
-// A channel access core between a subnetwork interface and two neighbours, all played by the test.
+// Runs a channel access core between a subnetwork interface and two neighbours. The test plays all
+// three.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -36,8 +37,8 @@ class Link : public ::testing::Test {
   Link() { restart(); }
   void restart() { core.emplace(config, rng, counters, trace); }
 
-  /// Everything that came out since, as short words: what was sent to the peer as hex. News of
-  /// links that are being broken is in `closing`.
+  /// Returns all actions since the last call as short words. C_PDUs to the peer appear in hex.
+  /// Reports of links that are being broken go to `closing`.
   std::string said() {
     std::string all;
     while (auto action = core->poll_action()) {
@@ -77,7 +78,7 @@ class Link : public ::testing::Test {
   void hear(std::string_view hex, Service service = Service::expedited_nonarq) {
     core->on_cpdu(now, {service, kPeer, Address{1}, *from_hex(hex)});
   }
-  /// The last C_PDU handed down has left the antenna.
+  /// Tells the core that the last C_PDU handed down has left the antenna.
   void leaves() { core->on_cpdu_confirm(now, {last_id}); }
   void call() { ASSERT_TRUE(core->request_link(now, kPeer, LinkType::nonexclusive).ok()); }
   void make_by_us() {
@@ -99,7 +100,7 @@ class Link : public ::testing::Test {
                                 .spdu = *from_hex("05 33 00 41"),
                                 .time_to_die = std::nullopt});
   }
-  /// Goes to the next deadline, and lets it run.
+  /// Goes to the next deadline and lets it run.
   void ring() {
     ASSERT_TRUE(core->next_deadline().has_value());
     now = *core->next_deadline();

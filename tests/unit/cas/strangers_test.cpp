@@ -1,4 +1,4 @@
-// Calls of strangers: what they are answered, and which links make way.
+// Unknown stations call: these tests check the answers and which links make way.
 #include "tests/unit/cas/link_fixture.h"
 
 namespace s5066::cas {
@@ -10,20 +10,20 @@ class Strangers : public Link {
   void hear_from(Address peer, std::string_view hex) {
     core->on_cpdu(now, {Service::expedited_nonarq, peer, Address{1}, *from_hex(hex)});
   }
-  /// Answered, and the answer is out.
+  /// Lets `peer` call, and lets the answer leave the antenna.
   void call_of(Address peer, std::string_view request) {
     hear_from(peer, request);
     said();
     leaves();
   }
-  /// It has been heard on an ARQ link that is over.
+  /// Makes kPeer a station that was heard on an ARQ link that is over.
   void know_the_peer() {
     make_by_peer();
     core->on_connection_heard(now, kPeer);
     core->on_connection_lost(now, {kPeer});
     said();
   }
-  /// Each is answered before the next one calls.
+  /// Lets unknown stations call, each after the call before was answered.
   void strangers_call(std::size_t count) {
     for (std::uint32_t i = 0; i < count; ++i) {
       now += seconds(1);
@@ -35,11 +35,11 @@ class Strangers : public Link {
       call_of(stranger(i), "11");
     }
   }
-  /// ARQ data.
+  /// Delivers ARQ data from `peer`.
   void give_spdu(Address peer) {
     core->on_cpdu(now, {Service::arq, peer, Address{1}, *from_hex("00 05 33 00 41")});
   }
-  /// Answers leave the antenna until there are no more.
+  /// Returns all answers, and lets each leave the antenna.
   std::string answers() {
     std::string all;
     for (std::string next = said(); !next.empty(); next = said()) {
@@ -92,7 +92,7 @@ TEST_F(Strangers, an_exclusive_link_on_which_nothing_was_heard_makes_way_after_a
   EXPECT_EQ(said(), "terminate broken-displaced terminate broken-displaced 10");
 }
 
-// B.3.2(4): it is for a hard link, whatever else its peer says.
+// B.3.2(4): an Exclusive link is for a hard link, so other data of its peer does not keep it.
 TEST_F(Strangers, an_exclusive_link_that_no_hard_link_has_makes_way_though_its_peer_was_heard) {
   exclusive_strangers_call(2);
   core->on_connection_heard(now, stranger(0));
@@ -139,7 +139,7 @@ TEST_F(Strangers, a_call_said_again_earns_an_exclusive_link_no_more_time) {
   EXPECT_TRUE(core->request_link(now, kPeer, LinkType::nonexclusive).ok());
 }
 
-// B.3.2(4): a call after a BREAK is a new one each time.
+// B.3.2(4): each call after a BREAK is a new call.
 TEST_F(Strangers, who_ends_its_exclusive_links_and_calls_again_bars_us_for_two_answer_waits) {
   for (const bool was_heard : {false, true}) {
     SCOPED_TRACE(was_heard);
@@ -158,14 +158,14 @@ TEST_F(Strangers, who_ends_its_exclusive_links_and_calls_again_bars_us_for_two_a
       }
     }
     EXPECT_EQ(now - start, 2 * config.answer_wait());
-    // The next one has its time again.
+    // The next call has its full time again.
     said();
     exclusive_strangers_call(1);
     EXPECT_FALSE(core->request_link(now, kOther, LinkType::nonexclusive).ok());
   }
 }
 
-// B.3.2(4): a known peer's call displaces the link of the one before, which had its time.
+// B.3.2(4): the call of a known peer displaces the link of the peer before, whose time is over.
 TEST_F(Strangers, known_peers_that_displace_each_other_by_turns_bar_us_for_two_answer_waits) {
   for (std::uint32_t i = 0; i < 3; ++i) {
     call_of(stranger(i), "10");
@@ -199,7 +199,7 @@ TEST_F(Strangers, a_bar_that_is_over_takes_no_time_from_the_next_exclusive_link)
   EXPECT_FALSE(core->request_link(now, stranger(1), LinkType::nonexclusive).ok());
 }
 
-// B.3.2(3): by the reason of the BREAK.
+// B.3.2(3): the reason of the BREAK decides.
 TEST_F(Strangers,
        who_calls_again_when_its_link_was_broken_for_another_node_does_not_get_its_place) {
   const auto call_again = [&](BreakReason reason) {
@@ -213,7 +213,7 @@ TEST_F(Strangers,
   EXPECT_EQ(call_again(BreakReason::higher_layer_request), "terminate broken-by_us 32");
   EXPECT_TRUE(core->request_link(now, kPeer, LinkType::nonexclusive).ok());
   said();
-  // Where there is more than that place it may.
+  // If there is more room than that one place, the station may call again.
   core->on_connection_lost(now, {stranger(1)});
   core->on_connection_lost(now, {stranger(2)});
   call_of(stranger(0), "10");
@@ -221,7 +221,7 @@ TEST_F(Strangers,
             "terminate broken-by_us make made-by-peer");  // our own call goes before the answer
 }
 
-// B.3.2(4): the link that there is could go on.
+// B.3.2(4): the existing link could go on.
 TEST_F(Strangers, a_refused_call_for_the_other_type_of_link_ends_none) {
   make_by_peer();
   give_spdu(kPeer);
@@ -235,7 +235,7 @@ TEST_F(Strangers, a_refused_call_for_the_other_type_of_link_ends_none) {
   EXPECT_EQ(core->state(kPeer), LinkState::made);
 }
 
-// B.3.2(4): as nodes do that wait longer after each refusal, up to ten minutes.
+// B.3.2(4): nodes behave like this if they wait longer after each refusal, up to ten minutes.
 TEST_F(Strangers, a_known_peer_that_calls_seldom_is_barred_no_longer_for_that) {
   know_the_peer();
   Duration waited{};
@@ -250,7 +250,7 @@ TEST_F(Strangers, a_known_peer_that_calls_seldom_is_barred_no_longer_for_that) {
   EXPECT_EQ(waited, minutes(10));
 }
 
-// B.3.2(3): it has been told that it is accepted.
+// B.3.2(3): the peer has been told that its call is accepted.
 TEST_F(Strangers, a_known_peer_that_has_just_called_stays_and_strangers_go_first) {
   config.nonexclusive_links_max = 2;
   restart();
@@ -318,7 +318,7 @@ TEST_F(Strangers, beside_a_call_of_ours_and_arq_data_there_is_one_answer_in_an_a
   said();
   leaves();
   call();
-  EXPECT_EQ(said(), "10");  // it goes before the answers
+  EXPECT_EQ(said(), "10");  // our call goes before the answers
   for (std::uint32_t i = 1; i < 3; ++i) hear_from(stranger(i), "44");
   EXPECT_EQ(said(), "");
   leaves();

@@ -1,7 +1,7 @@
-// Goal:   whatever order requests, losses, time-outs and data come in, two channel access cores
-//         stay in legal states, agree in the end, and never let ARQ data of one connection be taken
-//         for a duplicate from another.
-// Method: every sequence of events to a fixed depth, then a channel that loses nothing.
+// Goal:   in whatever order requests, losses, time-outs and data come, two channel access cores
+//         stay in legal states and agree in the end. They never let ARQ data of one connection be
+//         taken for a duplicate from another.
+// Method: every sequence of events to a fixed depth, followed by a channel that loses nothing.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -24,7 +24,7 @@ Config config() {
   return c;
 }
 
-/// What the data transfer sublayer knows of one connection, in whole frames.
+/// Holds what the data transfer sublayer knows of one connection, in whole frames.
 struct Arq {
   bool connected = false;
   bool heard = false;
@@ -47,7 +47,7 @@ class World {
 
   enum Event : unsigned { call, call_exclusive, end, arrive, lose, deadline, data, lost, kinds };
 
-  /// False when the event cannot happen now.
+  /// Returns false if the event cannot happen now.
   bool happen(std::size_t i, Event event) {
     static constexpr std::array<const char*, kinds> kNames{
         "call", "call-exclusive", "end", "arrive", "lose", "deadline", "data", "lost"};
@@ -96,7 +96,7 @@ class World {
     return true;
   }
 
-  /// The channel loses nothing any more. `used_first`: data goes before timers run out.
+  /// Lets the channel lose nothing any more. `used_first`: data goes before timers run out.
   void settle(bool used_first) {
     const bool undisturbed = !disturbed_;
     if (used_first) {
@@ -118,13 +118,13 @@ class World {
           << to_string(state) << trail;
       EXPECT_EQ(stations_[i].arq.connected, state == LinkState::made) << trail;
     }
-    // A station may believe in a link the other has dropped: its first frame puts that right.
+    // A station may believe in a link that the other has dropped. Its first frame corrects that.
     for (std::size_t i = 0; i < 2; ++i) {
       if (is_made(i)) happen(i, data);
     }
     EXPECT_EQ(is_made(0), is_made(1)) << trail;
-    // ACCEPTED does not say what it accepts, so a late one may stand for another REQUEST, and data
-    // that goes at once keeps such a link up.
+    // ACCEPTED does not name the request that it accepts, so a late one may answer another REQUEST.
+    // Data that goes at once keeps such a link up.
     if (is_made(0) && is_made(1) && undisturbed && !used_first) {
       EXPECT_EQ(type(0), type(1)) << trail;
     }
@@ -153,7 +153,7 @@ class World {
     stations_[1 - i].core.on_cpdu(now_, {cpdu.service, kAddress[i], kAddress[1 - i], cpdu.cpdu});
   }
 
-  // One frame and its acknowledgement, both safely over: only the state of the windows matters.
+  // One frame and its acknowledgement arrive safely. Only the state of the windows matters here.
   void send_data(std::size_t i) {
     Station& from = stations_[i];
     Station& to = stations_[1 - i];
@@ -164,7 +164,7 @@ class World {
     }
     to.arq.heard = true;
     EXPECT_GE(from.arq.sent, to.arq.received) << "taken for a duplicate:" << trail;
-    if (from.arq.sent != to.arq.received) {  // out of step: given up by the data transfer sublayer
+    if (from.arq.sent != to.arq.received) {  // out of step: the sublayer below gives up
       from.arq = {};
       from.core.on_connection_lost(now_, {kAddress[1 - i]});
       return;
